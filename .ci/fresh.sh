@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Does what a new user does, on machines that have nothing: a bare Debian each, made below .local/fresh by debootstrap. As an
+# Does what a new user does, on machines that have nothing: a bare Debian each, made by debootstrap, kept as .local/fresh/SUITE.tar
+# and unpacked into target/fresh, since cargo looks through every folder but target. As an
 # ordinary user with sudo, in a clone whose path has a space: `make demo`, once more without a network, and the quick start of
 # the README, block by block. It needs root's rights (sudo asks), and Linux namespaces.
 #
@@ -7,24 +8,26 @@
 #   fresh.sh SUITE                  one: trixie (13, with today's stable Rust) or bookworm (12, with the oldest)
 #   fresh.sh SUITE COMMAND...       runs something else there, like `make test`, and keeps the machine
 #
-# The clone is of what is committed. A machine that has failed is kept: `chroot .local/fresh/SUITE` looks at it.
+# The clone is of what is committed. A machine that has failed is kept: `chroot target/fresh/SUITE` looks at it.
 # shellcheck source=.ci/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 cd "$root"
 
-readonly place=$root/.local/fresh
+readonly place=$root/.local/fresh machines=$root/target/fresh
 log=$place/log
 # Of the user there; a clone with a space in its path.
 readonly user=newcomer clone='read past'
 
 # A Debian as debootstrap leaves it, and the four things that a user has who cloned a repository and may use sudo.
 make_base() {
-    local base=$place/$1.base
+    local base=$place/$1.tar made=$machines/$1.new
     doing="$1: bare machine"
-    [ ! -d "$base" ] || return 0
+    [ ! -e "$base" ] || return 0
     say "$1" 'making a bare machine'
-    as_root rm -rf "$base.new"
-    quietly as_root debootstrap --variant=minbase --include=ca-certificates,git,make,sudo "$1" "$base.new"
+    as_root rm -rf "$made"
+    quietly as_root debootstrap --variant=minbase --include=ca-certificates,git,make,sudo "$1" "$made"
+    as_root tar --create --file "$base.new" --numeric-owner --directory "$made" .
+    as_root rm -rf "$made"
     as_root mv "$base.new" "$base"
 }
 
@@ -39,10 +42,11 @@ trust_as_here() {
 }
 
 make_machine() {
-    local machine=$place/$1
+    local machine=$machines/$1
     doing="$1: machine"
     [ ! -d "$machine" ] || as_root rm -rf --one-file-system "$machine"
-    as_root cp --archive --reflink=auto "$place/$1.base" "$machine"
+    mkdir "$machine"
+    as_root tar --extract --file "$place/$1.tar" --numeric-owner --directory "$machine"
     trust_as_here "$machine"
     quietly as_root chroot "$machine" /usr/sbin/useradd --create-home --shell /bin/bash "$user"
     echo "$user ALL=(ALL) NOPASSWD: ALL" | as_root tee "$machine/etc/sudoers.d/$user" >/dev/null
@@ -52,17 +56,17 @@ make_machine() {
 
 # What is committed here; a machine that was kept gets it anew.
 update_clone() {
-    local there=$place/$1/home/$user/$clone git
+    local there=$machines/$1/home/$user/$clone git
     git=(as_root git -c safe.directory='*' -C "$there")
     "${git[@]}" fetch --quiet --depth=1 "file://$root" HEAD
     "${git[@]}" reset --quiet --hard FETCH_HEAD
-    as_root chroot "$place/$1" /bin/chown -R "$user:" "/home/$user/$clone"
+    as_root chroot "$machines/$1" /bin/chown -R "$user:" "/home/$user/$clone"
 }
 
 # inside NETWORK SUITE: runs the script on standard input as the user, in the clone. A login shell: the environment is the
 # machine's own, with nothing of this one but how to reach the registries. NETWORK is "online" or "offline".
 inside() {
-    local machine=$place/$2 spaces=(--mount --pid --fork --kill-child)
+    local machine=$machines/$2 spaces=(--mount --pid --fork --kill-child)
     [ "$1" = online ] || spaces+=(--net)
     as_root install --mode=644 /dev/stdin "$machine/home/$user/script"
     # shellcheck disable=SC2016 # the shell in there fills these in
@@ -106,10 +110,10 @@ newcomer() {
     inside online "$suite" <"$place/$suite.quick" | tee "$place/$suite.log"
     grep --quiet --extended-regexp '\b[1-9][0-9]* completed' "$place/$suite.log" || fail "$suite: the quick start completes nothing"
     say "$suite" "all of it: $((SECONDS - seconds)) s"
-    as_root rm -rf --one-file-system "${place:?}/$suite"
+    as_root rm -rf --one-file-system "${machines:?}/$suite"
 }
 
-mkdir -p "$place"
+mkdir -p "$place" "$machines"
 : >"$log"
 doing='rights'
 as_root true
@@ -127,7 +131,7 @@ for suite in "${suites[@]}"; do
         # Checks have a Rust of their own.
         rust=
         make_base "$suite"
-        [ -d "$place/$suite" ] || make_machine "$suite"
+        [ -d "$machines/$suite" ] || make_machine "$suite"
         update_clone "$suite"
         doing="$suite: ${*:2}"
         printf '%q ' "${@:2}" | inside online "$suite"

@@ -836,7 +836,8 @@ const char *readpast_batch_tracestate(readpast_batch batch, int32_t index);
 /// This attempt failed: try again when due. The item becomes Failed when its attempts are spent.
 #define READPAST_ACTION_RETRY 4
 
-/// Give the item back unworked: it is Pending again, and this attempt does not count.
+/// Give the item back unworked: it is Pending again, and this attempt does not count. From a worker's handler it is due after
+/// `poll.interval_ms` at the earliest.
 #define READPAST_ACTION_RELEASE 5
 
 /// Cancel it.

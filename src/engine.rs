@@ -265,10 +265,15 @@ impl Engine {
         let in_vain: Vec<_> =
             said.iter().map(|said| state.hand.is_lost(&(said.key.to_owned(), said.attempt))).collect();
         drop(state);
+        let floor = self.0.0.floor();
         let ends: Vec<_> = said
             .iter()
             .zip(in_vain)
-            .map(|(said, in_vain)| if in_vain { Verdict::release() } else { self.0.0.sendable(said) })
+            .map(
+                |(said, in_vain)| {
+                    if in_vain { Verdict::release() } else { self.0.0.sendable(said).released_for(floor) }
+                },
+            )
             .collect();
         let mut state = self.0.0.state.lock();
         let mut count = 0;
@@ -442,6 +447,11 @@ impl Shared {
 
     fn is_stopping(&self) -> bool {
         self.state.lock().phase >= Phase::Stopping
+    }
+
+    /// How long an item waits at least that a handler has released. What a worker leaves when it stops is for others at once.
+    fn floor(&self) -> Option<Duration> {
+        (!self.is_stopping()).then(|| self.queue.poll_interval())
     }
 
     /// Logs what happened, and tells who observes.

@@ -6,7 +6,7 @@ mod owners;
 use crate::config::Config;
 use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Result};
-use crate::ident::Identifier;
+use crate::ident::{Identifier, did_you_mean};
 use crate::item::{Rows, Value};
 use crate::render::{self, Made, Object, SCHEMA_VERSION, Target, Upgrade};
 use crate::session::{MISSING_RIGHT, Param, Session};
@@ -172,10 +172,11 @@ pub(crate) fn look_up(session: &mut Session, schema: &Identifier, name: &str) ->
     }
     let Some(queue) = catalog.queues.iter().find(|queue| queue.name == name) else {
         let known: Vec<_> = catalog.queues.iter().map(|queue| queue.name.as_str()).collect();
+        let near = did_you_mean(name, known.iter().copied());
         let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
         return Err(Error::new(
             ErrorKind::UnknownQueue,
-            format!("schema {:?} has no queue {name:?}; it has {known}", schema.as_str()),
+            format!("schema {:?} has no queue {name:?}{near}; it has {known}", schema.as_str()),
         ));
     };
     if queue.rendered_by < SCHEMA_VERSION {

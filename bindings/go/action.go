@@ -18,6 +18,7 @@ const (
 	// This attempt failed: try again when due. The item becomes Failed when its attempts are spent.
 	ActionRetry Action = C.READPAST_ACTION_RETRY
 	// Give the item back unworked: it is Pending again, and this attempt does not count.
+	// From a handler it is due after poll.interval_ms at the earliest.
 	ActionRelease Action = C.READPAST_ACTION_RELEASE
 	// Call it off.
 	ActionCancel Action = C.READPAST_ACTION_CANCEL

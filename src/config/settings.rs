@@ -115,7 +115,8 @@ pub const SETTINGS: [Setting; 26] = [
         key: "poll.interval_ms",
         kind: Kind::Number(10, 3_600_000),
         default: "1000",
-        meaning: "Longest pause between two looks at an empty queue. Items enqueued in the same process are seen at once.",
+        meaning: "Longest pause between two looks at an empty queue. Items enqueued in the same process are seen at once. An item \
+                  that a handler releases waits as long at least.",
     },
     Setting {
         key: "recover.interval_ms",

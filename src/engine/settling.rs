@@ -61,8 +61,8 @@ fn alone(shared: &Shared, ended: &Ended) -> Settled {
 /// word that it was. A reason of the server's own may pass, and the item is tried again for as long as the worker works.
 fn refused(shared: &Shared, ended: &Ended, error: &Error) -> Settled {
     if is_of_the_handler(error) {
-        let reworded = reworded(ended.verdict(), error);
-        let bare = Verdict::new(ended.verdict().action());
+        let reworded = reworded(ended.verdict(), error).released_for(shared.floor());
+        let bare = Verdict::new(ended.verdict().action()).released_for(shared.floor());
         if !ended.is_reworded() {
             let Settlement { key, attempt, action, .. } = ended.settlement();
             shared.refused(key, attempt, action, &note::given(&ended.settlement()), error);

@@ -12,7 +12,8 @@ pub const READPAST_ACTION_COMPLETE_PARTIALLY: i32 = 2;
 pub const READPAST_ACTION_FAIL: i32 = 3;
 /// This attempt failed: try again when due. The item becomes Failed when its attempts are spent.
 pub const READPAST_ACTION_RETRY: i32 = 4;
-/// Give the item back unworked: it is Pending again, and this attempt does not count.
+/// Give the item back unworked: it is Pending again, and this attempt does not count. From a worker's handler it is due after
+/// `poll.interval_ms` at the earliest.
 pub const READPAST_ACTION_RELEASE: i32 = 5;
 /// Cancel it.
 pub const READPAST_ACTION_CANCEL: i32 = 6;

@@ -51,7 +51,8 @@ impl Verdict {
         Self::new(Action::Retry).error(error)
     }
 
-    /// Given back unworked: Pending again, and this attempt does not count.
+    /// Given back unworked: Pending again, and this attempt does not count. A worker that goes on has the item wait for
+    /// `poll.interval_ms` at least, or one that is released each time would be handed out without an end.
     pub fn release() -> Self {
         Self::new(Action::Release)
     }
@@ -102,6 +103,18 @@ impl Verdict {
     pub fn due(mut self, due: impl Into<String>) -> Self {
         self.due = Some(due.into());
         self.delay_ms = None;
+        self
+    }
+
+    /// A release that is due again after `floor` at the earliest, unless it names a time of its own.
+    pub(crate) fn released_for(mut self, floor: Option<Duration>) -> Self {
+        if let Some(floor) = floor
+            && self.action == Action::Release
+            && self.due.is_none()
+        {
+            let floor = i64::try_from(floor.as_millis()).unwrap_or(i64::MAX);
+            self.delay_ms = self.delay_ms.max(Some(floor));
+        }
         self
     }
 

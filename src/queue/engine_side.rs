@@ -58,6 +58,11 @@ impl Queue {
         settle::renew(&self.0, leases)
     }
 
+    /// How long a queue that was found empty is left alone at most.
+    pub(crate) fn poll_interval(&self) -> Duration {
+        self.0.poll_interval
+    }
+
     /// Whether it is the caller's turn to look at the queue, of all in this process that wait for it; else when to ask
     /// again.
     pub(crate) fn turn(&self) -> Result<(), Instant> {

@@ -86,7 +86,7 @@ fn of_table(schema: &Identifier, spec: &QueueSpec, table: &TableSpec, kind: &Val
         due_index,
         group_in_due => group.is_some() && group == priority,
         // Reading the token visits the row.
-        witness => Some(of_kind("witness")).filter(|_| table.lifecycle.token.is_none()),
+        witness => table.lifecycle.token.is_none().then(|| of_kind("witness")),
         shown => lifecycle,
         row,
         columns => of_kind("columns"),

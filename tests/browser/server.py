@@ -34,7 +34,10 @@ class Server:
         self.command = str(pathlib.Path(command).resolve())
         self.folder = tempfile.TemporaryDirectory()
         (pathlib.Path(self.folder.name) / "mail.toml").write_text(SPEC)
-        (pathlib.Path(self.folder.name) / "readpast.toml").write_text(PATIENCE)
+        settings = pathlib.Path(self.folder.name) / "readpast.toml"
+        settings.write_text(PATIENCE)
+        # Under every umask: the command refuses settings that others may write.
+        settings.chmod(0o600)
         self.run("install", "mail.toml")
         self.enqueue(range(1, 40))
         self.run("work", "Mail", "--until-empty", "--retry-delay", "1h", "--jobs", "2", "--", "sh", "-c", HANDLER)

@@ -27,6 +27,12 @@ fn every_subcommand_explains_itself() {
         let script = shell.ok(&["completions", shell_name]);
         assert!(script.contains("readpast") && script.contains("redrive"), "{shell_name}");
     }
+    let help = shell.ok(&["--help"]);
+    let first = help.find("readpast install").expect("the first steps");
+    assert!(
+        first < help.find("The connection comes from").unwrap() && help.contains("--connection-file <FILE>"),
+        "{help}"
+    );
     assert_eq!(shell.ok(&["--version"]), format!("readpast {}\n", env!("CARGO_PKG_VERSION")));
     for wrong in
         [&[][..], &["nonsense"], &["stats"], &["stats", "a", "b"], &["work", "Mail", "--jobs", "0", "--", "true"]]
@@ -72,4 +78,26 @@ fn the_page_for_operators_has_the_subcommands_and_the_exit_statuses() {
         count += 1;
     }
     assert_eq!(count, 7);
+}
+
+#[test]
+fn a_near_miss_is_named() {
+    let shell = Shell::new();
+    shell.run(&["stats", "mail"]).says(5, &["has no queue \"mail\" (did you mean \"Mail\"?)"]);
+    shell.run(&["stats", "Nothing"]).says(5, &["has no queue \"Nothing\"; it has Mail"]);
+    for (column, remedy) in
+        [("Type=Sms", "--type gives an item its type"), ("step:=1", "--step gives"), ("due=x", "--due and")]
+    {
+        let name = column.split([':', '=']).next().unwrap();
+        shell.run(&["enqueue", "Mail", "Recipient=a", column]).says(2, &["has no column", name, remedy]);
+    }
+    let done = shell.run(&["enqueue", "Mail", "Recipient=a", "Nope=x"]);
+    done.says(2, &["has no column"]);
+    assert!(!done.err.contains("--type"), "{done:?}");
+    // The word of the pages, and that of the JSON.
+    shell.ok(&["enqueue", "Mail", "Recipient=a"]);
+    for option in ["--state", "--status"] {
+        assert_eq!(shell.ok(&["show", "Mail", option, "Pending"]).lines().count(), 1, "{option}");
+        assert_eq!(shell.ok(&["show", "Mail", option, "Failed"]), "", "{option}");
+    }
 }

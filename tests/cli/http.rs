@@ -63,11 +63,12 @@ impl Served {
         std::fs::read_to_string(shell.folder.join(LOG)).unwrap()
     }
 
-    fn arguments<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    pub fn arguments<'a>(more: &[&'a str]) -> Vec<&'a str> {
         [&["serve", "--listen", "127.0.0.1:0", "--every", "1s"], more].concat()
     }
 
-    fn run(shell: &Shell, mut command: Command) -> Self {
+    /// Runs a command of `serve` that the test has made.
+    pub fn run(shell: &Shell, mut command: Command) -> Self {
         let log = OpenOptions::new().create(true).append(true).open(shell.folder.join(LOG)).unwrap();
         let mut running = Running::of(command.stderr(log).spawn().unwrap());
         let mut line = String::new();

@@ -3,6 +3,8 @@
 
 #[cfg(feature = "serve")]
 mod alerting;
+#[cfg(feature = "serve")]
+mod besieging;
 mod checking;
 mod connecting;
 mod documents;
@@ -23,4 +25,5 @@ mod shell;
 mod signals;
 mod stressing;
 mod traces;
+mod trusting;
 mod working;

@@ -207,8 +207,10 @@ fn attempts_and_steps_are_shown() {
     shell.write("mail.json", &crate::shell::MAIL.replacen('{', more, 1));
     shell.ok(&["install", "mail.json"]);
     shell.fill(1);
-    let says = r#"{"readpast": {"action": "complete", "step": "sent"}}"#;
-    let script = format!("test $READPAST_ATTEMPT = 3 || {{ echo bang $READPAST_ATTEMPT >&2; exit 1; }}; echo '{says}'");
+    let says = r#"{"action": "complete", "step": "sent"}"#;
+    let script = format!(
+        "test $READPAST_ATTEMPT = 3 || {{ echo bang $READPAST_ATTEMPT >&2; exit 1; }}; echo '{says}' > $READPAST_DIRECTIVE"
+    );
     shell.ok(&shell.script(&["--until-empty"], &script));
     let key = key(&shell, 1);
     let text = shell.ok(&["show", "Mail", &key]);

@@ -2,6 +2,7 @@
 
 use crate::shell::Shell;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 /// Runs `script` for one item with nothing tried again, and says what the item is like then.
 fn outcome(options: &[&str], script: &str) -> (String, String, String) {
@@ -37,78 +38,118 @@ fn the_exit_status_decides() {
     }
 }
 
-#[test]
-fn the_last_line_says_more() {
-    let line = |line: &str, status: i32| format!("echo first; echo '{line}'; exit {status}");
-    for (line, expected) in [
-        (line(r#"{"readpast": {"action": "pause"}}"#, 0), texts("Paused", "-", "-")),
-        (line(r#"{"readpast": {"response": {"id": 1}}}"#, 0), texts("Completed", r#"{"id":1}"#, "-")),
-        (line(r#"{"readpast": {}}"#, 0), texts("Completed", "first", "-")),
-        (line(r#"{"readpast": {"action": "cancel", "error": "void"}}"#, 0), texts("Cancelled", "-", "void")),
-        (
-            line(r#"{"readpast": {"action": "retry", "error": "later", "delay_ms": 1}}"#, 0),
-            texts("Failed", "-", "later"),
-        ),
-        // Who fails has failed, whatever it wishes.
-        (line(r#"{"readpast": {"action": "complete"}}"#, 65), texts("Failed", "-", "exit status 65")),
-        (line(r#"{"readpast": {"error": "no"}}"#, 1), texts("Error", "-", "no")),
-    ] {
-        let (state, response, error) = outcome(&[], &line);
-        if line.contains("delay_ms") {
-            // Due after a millisecond, so that it is tried until its attempts are spent, or the queue was seen empty before.
-            assert!(state == "Failed" || state == "Error", "{state}");
-            continue;
-        }
-        assert_eq!((state, response, error), expected, "{line}");
-    }
-    for (line, why) in [
-        (line(r#"{"readpast": {"action": "explode"}}"#, 0), "explode"),
-        (line(r#"{"readpast": {"acton": "fail"}}"#, 0), "acton"),
-        (line(r#"{"readpast": {"#, 0), "cannot be read"),
-        (line(r#"{"readpast": {"delay_ms": -5, "action": "retry"}}"#, 0), "-5"),
-        (line(r#"{"readpast": {"due": "soon", "action": "retry"}}"#, 0), "soon"),
-    ] {
-        let (state, _, error) = outcome(&[], &line);
-        assert!((state == "Error" || state == "Failed") && error.contains(why), "{line}: {state}, {error}");
+/// The two ways in which a command can say more: the file, and the dangerous one.
+const WAYS: [&[&str]; 2] = [&[], &["--directives-on-stdout"]];
+
+/// A script that says `directive` in the way that the options choose.
+fn says(way: &[&str], directive: &str) -> String {
+    if way.is_empty() {
+        format!("cat > \"$READPAST_DIRECTIVE\" <<'END'\n{directive}\nEND\n")
+    } else {
+        format!("cat <<'END'\n{{\"readpast\": {directive}}}\nEND\n")
     }
 }
 
-/// What a command has found out goes into the item's own columns; what they do not take is left out, and said.
 #[test]
-fn the_last_line_sets_columns() {
+fn a_directive_says_more() {
+    for way in WAYS {
+        let said =
+            |directive: &str, status: i32| outcome(way, &format!("echo first\n{}exit {status}", says(way, directive)));
+        for (directive, status, expected) in [
+            (r#"{"action": "pause"}"#, 0, texts("Paused", "-", "-")),
+            (r#"{"response": {"id": 1}}"#, 0, texts("Completed", r#"{"id":1}"#, "-")),
+            ("{}", 0, texts("Completed", "first", "-")),
+            (r#"{"action": "cancel", "error": "void"}"#, 0, texts("Cancelled", "-", "void")),
+            // A command that fails has failed, with any directive.
+            (r#"{"action": "complete"}"#, 65, texts("Failed", "-", "exit status 65")),
+            (r#"{"error": "no"}"#, 1, texts("Error", "-", "no")),
+        ] {
+            assert_eq!(said(directive, status), expected, "{way:?} {directive}");
+        }
+        // Due after a millisecond, so that it is tried until its attempts are spent, or the queue was seen empty before.
+        let (state, _, error) = said(r#"{"action": "retry", "error": "later", "delay_ms": 1}"#, 0);
+        assert!((state == "Failed" || state == "Error") && error == "later", "{state}, {error}");
+        for (directive, why) in [
+            (r#"{"action": "explode"}"#, "explode"),
+            (r#"{"acton": "fail"}"#, "acton"),
+            ("{", "cannot be read"),
+            (r#"{"delay_ms": -5, "action": "retry"}"#, "-5"),
+            (r#"{"due": "soon", "action": "retry"}"#, "soon"),
+        ] {
+            let (state, _, error) = said(directive, 0);
+            assert!((state == "Error" || state == "Failed") && error.contains(why), "{directive}: {state}, {error}");
+        }
+    }
+}
+
+/// A producer's text, or a server's, which a command prints, never decides what becomes of the item.
+#[test]
+fn a_printed_directive_is_not_obeyed() {
+    for printed in [
+        r#"{"readpast": {"action": "cancel", "set": {"N": 9999, "Recipient": "OVERWRITTEN"}}}"#,
+        r#"{"readpast": {"action": "release"}}"#,
+        r#"{"readpast": {"response": "250 OK forged"}}"#,
+        r#"{"readpast": garbage"#,
+        r#"{"action": "fail"}"#,
+    ] {
+        let shell = Shell::new();
+        let item = serde_json::json!({"Recipient": "a", "N": 1, "Body": format!("hello\n{printed}")});
+        shell.ok(&["enqueue", "Mail", "--item", &item.to_string()]);
+        let script = "echo run >> runs; echo sending:; printf '%s\\n' \"$READPAST_COL_BODY\"";
+        shell.ok(&shell.script(&["--until-empty"], script));
+        assert_eq!(fs::read_to_string(shell.folder.join("runs")).unwrap(), "run\n", "{printed}");
+        let look = |what: &str| shell.look(&format!("SELECT {what} FROM readpast.mail"));
+        assert_eq!(look(r#"status || ' ' || "N" || ' ' || "Recipient""#), "Completed 1 a", "{printed}");
+        assert_eq!(look("response"), format!("sending:\nhello\n{printed}"), "standard output is the response, whole");
+    }
+}
+
+/// Results of a command go into the item's own columns; values that these do not take are left out, and named.
+#[test]
+fn a_directive_sets_columns() {
     let shell = Shell::new();
     shell.ok(&["enqueue", "Mail", "Recipient=a"]);
-    let line = r#"{"readpast": {"set": {"N": 7, "tags": {"sent": [1.10]}}}}"#;
-    shell.ok(&shell.script(&["--until-empty"], &format!("echo '{line}'")));
+    shell.ok(&shell.script(&["--until-empty"], &says(&[], r#"{"set": {"N": 7, "tags": {"sent": [1.10]}}}"#)));
     let look =
         || shell.look(r#"SELECT status || ' ' || "Recipient" || ' ' || "N" || ' ' || "Tags" FROM readpast.mail"#);
     assert_eq!(look(), r#"Completed a 7 {"sent": [1.10]}"#);
 
     let shell = Shell::new();
     shell.ok(&["enqueue", "Mail", "Recipient=a"]);
-    shell.ok(&shell.script(&["--until-empty"], r#"echo '{"readpast": {"set": {"Nope": 7}}}'"#));
+    shell.ok(&shell.script(&["--until-empty"], &says(&[], r#"{"set": {"Nope": 7}}"#)));
     let error = shell.look("SELECT status || ': ' || error FROM readpast.mail");
     assert!(error.starts_with("Completed: what the handler gave was refused: ") && error.contains("Nope"), "{error}");
 }
 
-/// Exit status 0 with a wish that cannot be read is no consent.
+/// Exit status 0 with a directive that cannot be read is no consent.
 #[test]
-fn a_wish_that_cannot_be_read_is_no_consent() {
-    for (script, why) in [
-        (r#"printf '{"readpast": {"action":"fail","error":"caf\351"}}'"#, "not UTF-8 (byte 0xe9"),
+fn a_directive_that_cannot_be_read_is_no_consent() {
+    const UNREAD: &str = "the command's directive cannot be read: ";
+    let printed = WAYS[1];
+    for (way, script, why) in [
+        // A disk that is full leaves an empty file.
+        (WAYS[0], r#"echo done; : > "$READPAST_DIRECTIVE""#, "empty"),
+        (WAYS[0], r#"printf '{"error":"caf\351"}' > "$READPAST_DIRECTIVE""#, "not UTF-8 (byte 0xe9"),
+        (WAYS[0], r#"head -c 600000 /dev/zero | tr '\0' ' ' > "$READPAST_DIRECTIVE""#, "longer than"),
+        (WAYS[0], r#"mkdir "$READPAST_DIRECTIVE""#, "plain file"),
+        (WAYS[0], r#"mkfifo "$READPAST_DIRECTIVE""#, "plain file"),
+        (WAYS[0], r#"ln -s /etc/hostname "$READPAST_DIRECTIVE""#, "cannot be read"),
+        (printed, r#"printf '{"readpast": {"action":"fail","error":"caf\351"}}'"#, "not UTF-8 (byte 0xe9"),
         (
+            printed,
             r#"printf '{"readpast": {"action":"fail","error":"'; head -c 600000 /dev/zero | tr '\0' x; echo '"}}'"#,
             "longer than",
         ),
         (
+            printed,
             r#"printf '{\n  "readpast": {\n    "action":"fail",\n    "error":"'; head -c 600000 /dev/zero | tr '\0' x; printf '"\n  }\n}\n'"#,
             "longer than",
         ),
-        (r#"printf "{'readpast': {'action': 'fail'}}""#, "not JSON"),
+        (printed, r#"printf "{'readpast': {'action': 'fail'}}""#, "not JSON"),
     ] {
-        let (state, response, error) = outcome(&[], script);
+        let (state, response, error) = outcome(way, script);
         assert_eq!((state.as_str(), response.as_str()), ("Error", "-"), "{script}");
-        assert!(error.starts_with("the command's last line cannot be read: ") && error.contains(why), "{error}");
+        assert!(error.starts_with(UNREAD) && error.contains(why), "{error}");
     }
     let failed = texts("Failed", "-", "no");
     for script in [
@@ -116,15 +157,59 @@ fn a_wish_that_cannot_be_read_is_no_consent() {
         r#"printf '{"readpast": {"action":"fail","error":"no"}}\000'"#,
         r#"printf '{\n  "readpast": {\n    "action":"fail",\n    "error":"no"\n  }\n}\n'"#,
     ] {
-        assert_eq!(outcome(&[], script), failed, "{script}");
+        assert_eq!(outcome(printed, script), failed, "{script}");
     }
-    let long = r#"printf '{"readpast": {"action":"fail","error":"'; head -c 70000 /dev/zero | tr '\0' x; echo '"}}'"#;
+    let long = r#"exec > "$READPAST_DIRECTIVE"; printf '{"action":"fail","error":"'; head -c 70000 /dev/zero | tr '\0' x; echo '"}'"#;
     let (state, _, error) = outcome(&[], long);
-    assert_eq!((state.as_str(), error.len()), ("Failed", 16_000), "the line is read, and its error cut");
-    // Who fails has failed, whatever cannot be read.
-    let (state, _, error) = outcome(&[], r#"echo '{"readpast": {"action":"explode"}}'; exit 65"#);
+    assert_eq!((state.as_str(), error.len()), ("Failed", 16_000), "the file is read, and its error cut");
+    // A command that fails has failed, also with one that cannot be read.
+    let (state, _, error) = outcome(&[], &format!("{}exit 65", says(&[], r#"{"action":"explode"}"#)));
     assert_eq!(state, "Failed");
     assert!(error.starts_with("exit status 65; ") && error.contains("explode"), "{error}");
+}
+
+/// The folder is the worker's alone, and goes with it.
+#[test]
+fn directives_lie_in_a_folder_of_the_worker() {
+    let shell = Shell::new();
+    shell.fill(2);
+    let place = shell.folder.join("run");
+    fs::create_dir(&place).unwrap();
+    let script = r#"stat -c %a "$(dirname "$READPAST_DIRECTIVE")" >> seen; echo "$READPAST_DIRECTIVE" >> names
+        ls "$(dirname "$READPAST_DIRECTIVE")" >> seen; echo '{}' > "$READPAST_DIRECTIVE""#;
+    let run = |mode: u32| {
+        fs::set_permissions(&place, fs::Permissions::from_mode(mode)).unwrap();
+        let mut command = shell.command(&shell.script(&["--until-empty"], script));
+        // Left by a worker whose command this one is.
+        command.env("XDG_RUNTIME_DIR", &place).env("READPAST_DIRECTIVE", "elsewhere").status().unwrap();
+        fs::read_to_string(shell.folder.join("names")).unwrap()
+    };
+    let names = run(0o700);
+    let names: Vec<_> = names.lines().collect();
+    assert!(
+        names.len() == 2 && names[0] != names[1] && names.iter().all(|name| name.starts_with(place.to_str().unwrap()))
+    );
+    assert_eq!(
+        fs::read_to_string(shell.folder.join("seen")).unwrap(),
+        "700\n700\n",
+        "nobody else's, and nothing is left"
+    );
+    assert_eq!(fs::read_dir(&place).unwrap().count(), 0);
+    // Where others could put a folder of theirs in the place of ours, it is not made.
+    shell.fill(1);
+    assert!(!run(0o777).lines().nth(2).unwrap().starts_with(place.to_str().unwrap()));
+}
+
+/// A release spends no attempt: without a pause the item would be handed out again and again, thousands of times.
+#[test]
+fn an_item_that_is_always_released_is_not_handed_out_at_once() {
+    let shell = Shell::new();
+    shell.fill(1);
+    // A second run would end the item, and so the worker.
+    let script = format!("[ ! -e runs ] || exit 65; echo run >> runs\n{}", says(&[], r#"{"action": "release"}"#));
+    shell.ok(&shell.script(&["--until-empty", "--set", "poll.interval_ms=3600000"], &script));
+    assert_eq!(fs::read_to_string(shell.folder.join("runs")).unwrap(), "run\n");
+    assert_eq!(shell.look("SELECT status || attempt_num FROM readpast.mail"), "Pending0");
 }
 
 #[test]
@@ -133,7 +218,7 @@ fn a_step_is_kept_for_the_next_attempt() {
     shell.ok(&["enqueue", "Mail", "Recipient=a"]);
     let script = r#"
         if [ "$READPAST_STEP" = half ]; then echo "resumed at $READPAST_STEP, attempt $READPAST_ATTEMPT"; exit 0; fi
-        echo '{"readpast": {"step": "half"}}'; exit 75"#;
+        echo '{"step": "half"}' > "$READPAST_DIRECTIVE"; exit 75"#;
     shell.ok(&shell.script(&["--until-empty"], script));
     assert_eq!(shell.look("SELECT response FROM readpast.mail"), "resumed at half, attempt 2");
 }
@@ -186,8 +271,9 @@ fn commands_get_the_connection_on_request_only() {
         let shell = Shell::new();
         shell.ok(&["enqueue", "Mail", "Recipient=a"]);
         let options = [&["--until-empty"], options].concat();
-        let mut command = shell.command(&shell.script(&options, "env | grep -c '^READPAST_CONNECTION' || true"));
-        command.env("READPAST_CONNECTION_FILE", "connection");
+        let secrets = "env | grep -cE '^(READPAST_CONNECTION|READPAST_SERVE_TOKEN)' || true";
+        let mut command = shell.command(&shell.script(&options, secrets));
+        command.env("READPAST_CONNECTION_FILE", "connection").env("READPAST_SERVE_TOKEN", "0123456789abcdef");
         assert!(command.status().unwrap().success());
         assert_eq!(shell.look("SELECT response FROM readpast.mail"), expected);
     }

@@ -3,7 +3,9 @@
 use readpast::{QueueSpec, install};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use std::fs::Permissions;
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
@@ -45,7 +47,10 @@ impl Shell {
     /// The same in a database that the test has made.
     pub fn of(db: Scratch) -> Self {
         let shell = Self { db, folder: folder("cli") };
-        fs::create_dir_all(shell.folder.join(".config/readpast")).unwrap();
+        let home = shell.folder.join(".config/readpast");
+        fs::create_dir_all(&home).unwrap();
+        // Whatever the umask is: a folder that others may write is not trusted.
+        fs::set_permissions(home, Permissions::from_mode(0o755)).unwrap();
         shell.write(".config/readpast/config.toml", &patience());
         shell
     }
@@ -143,10 +148,11 @@ impl Shell {
         assert_eq!(self.feed(&["enqueue", "Mail"], &lines).status, Some(0));
     }
 
-    /// Writes a file into the folder.
+    /// Writes a file into the folder, for others to read, whatever the umask is.
     pub fn write(&self, name: &str, text: &str) -> PathBuf {
         let path = self.folder.join(name);
         fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
         path
     }
 

@@ -3,6 +3,7 @@
 use crate::shell::{HOLDS, Shell, is_running, signal, until};
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::process::Command;
 
 #[test]
@@ -187,5 +188,56 @@ fn figures_are_in_a_file_for_who_gathers_them() {
     ] {
         assert!(text.contains(&format!("{name} {number}\n")), "{name} {number}: {text}");
     }
-    assert!(!shell.folder.join("work.prom.new").exists());
+    let names: Vec<_> = fs::read_dir(&shell.folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(!names.iter().any(|name| name.to_str().unwrap().ends_with(".new")), "{names:?}");
+}
+
+/// In a folder where others may put files.
+#[test]
+fn figures_are_written_through_no_link() {
+    let shell = Shell::new();
+    let victim = shell.write("victim", "precious");
+    for name in ["work.prom", "work.prom.new"] {
+        symlink(&victim, shell.folder.join(name)).unwrap();
+    }
+    shell.ok(&shell.script(&["--until-empty", "--metrics-file", "work.prom"], "true"));
+    assert_eq!(fs::read_to_string(victim).unwrap(), "precious");
+    let figures = shell.folder.join("work.prom");
+    assert!(!figures.is_symlink() && fs::read_to_string(figures).unwrap().starts_with("# HELP "));
+}
+
+/// Output of handlers is shown once, and does nothing to a terminal.
+#[test]
+fn output_of_commands_is_shown_once_and_tamed_on_a_terminal() {
+    let shell = Shell::new();
+    let script = r"printf 'no\033[2J such \033]0;title\007user' >&2; echo said; exit 65";
+    let work = |more: &[&'static str]| {
+        shell.fill(1);
+        shell.script(&[&["--until-empty"], more].concat(), script)
+    };
+    // A file gets it as it is, and on a line of its own.
+    let done = shell.run(&work(&[]));
+    assert!(done.err.contains("no\x1b[2J such \x1b]0;title\x07user\n"), "{done:?}");
+    assert!(done.err.contains(" Failed at attempt 1: exit status 65\n"), "{done:?}");
+    assert_eq!((done.err.matches("such").count(), done.err.contains("said")), (1, false), "{done:?}");
+    assert_eq!(shell.look("SELECT COUNT(*) FROM readpast.mail WHERE error LIKE '%such%user (exit status 65)'"), "1");
+
+    let shown = shell.on_terminal(&work(&[])).out;
+    assert!(!shown.contains('\x1b') && shown.contains("no\u{fffd}[2J such \u{fffd}]0;title\u{fffd}user"), "{shown:?}");
+    // Asked for more, it shows what is the response besides.
+    let done = shell.run(&work(&["--verbose"]));
+    assert!(done.err.contains("said\n") && done.out.is_empty(), "{done:?}");
+    let done = shell.run(&work(&["--quiet"]));
+    assert!(!done.err.contains("such"), "{done:?}");
+}
+
+/// The line of a log; the item has all of it.
+#[test]
+fn a_long_error_takes_a_short_line() {
+    let shell = Shell::new();
+    shell.fill(1);
+    let says = r#"printf '{"action": "fail", "error": "%s end"}' "$(head -c 9000 /dev/zero | tr '\0' x)" > "$READPAST_DIRECTIVE""#;
+    let done = shell.run(&shell.script(&["--until-empty"], says));
+    assert!(done.err.contains("xxx end\n") && done.err.lines().all(|line| line.len() < 700), "{done:?}");
+    assert_eq!(shell.look("SELECT length(error) FROM readpast.mail"), "9004");
 }

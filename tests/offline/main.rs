@@ -6,6 +6,7 @@ mod licences;
 mod locks;
 mod properties;
 mod readme;
+mod security;
 mod snapshots;
 mod spec;
 mod sql;

@@ -120,11 +120,12 @@ fn what_the_pages_copy_is_up_to_date() {
 
 /// The pages that people read.
 fn pages() -> Vec<PathBuf> {
-    let mut pages: Vec<_> = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "bindings/README.md"]
-        .iter()
-        .chain(&["tests/conformance/README.md"])
-        .map(|page| root(page))
-        .collect();
+    let mut pages: Vec<_> =
+        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "bindings/README.md"]
+            .iter()
+            .chain(&["tests/conformance/README.md"])
+            .map(|page| root(page))
+            .collect();
     pages.extend(FIRST.map(|(path, ..)| root(&page_of(path))));
     for folder in ["docs", "sql"] {
         let files = fs::read_dir(root(folder)).unwrap().map(|file| file.unwrap().path());

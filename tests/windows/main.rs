@@ -25,6 +25,8 @@ impl Shell {
         let shell = Self { db: Scratch::empty(), folder: folder("windows") };
         fs::write(shell.folder.join("mail.json"), MAIL).unwrap();
         fs::write(shell.folder.join("readpast.toml"), patience()).unwrap();
+        // Whatever the umask is: what others may write is not trusted.
+        fs::set_permissions(shell.folder.join("readpast.toml"), Permissions::from_mode(0o644)).unwrap();
         assert_eq!(text(&shell.run(&["install", "mail.json"]).stdout), "installed Mail\n");
         shell
     }
@@ -173,6 +175,14 @@ fn items_go_in_and_are_worked_on() {
     assert_eq!(shell.states(), "Completed1 Failed1");
     assert_eq!(shell.db.look("SELECT response FROM readpast.mail WHERE status = 'Completed'"), "1");
 
+    // As cmd writes a file.
+    shell.feed(&["enqueue", "Mail"], b"{\"Recipient\": \"c\"}\n");
+    let script = "@echo printed\r\n@echo {\"action\": \"pause\"}> \"%READPAST_DIRECTIVE%\"\r\n";
+    fs::write(shell.folder.join("directs.cmd"), script).unwrap();
+    let done = shell.run(&["work", "Mail", "--until-empty", "--", "cmd", "/c", "directs.cmd"]);
+    says(&done, 0, &["1 other"]);
+    assert_eq!(shell.states(), "Completed1 Failed1 Paused1");
+
     let script = text(&shell.run(&["completions", "powershell"]).stdout);
     assert!(script.contains("Register-ArgumentCompleter"), "{script}");
 }
@@ -271,6 +281,28 @@ fn a_connection_that_others_may_read_is_refused() {
     says(&stats(&["--allow-readable-secrets"]), 0, &[]);
     fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
     says(&stats(&[]), 0, &[]);
+}
+
+/// Wine knows this machine's user from others, whom it takes for the anonymous one.
+#[test]
+#[ignore = "in Wine: .ci/test.sh windows"]
+fn a_configuration_of_a_stranger_is_refused() {
+    let shell = Shell::new();
+    let file = shell.folder.join("readpast.toml");
+    let set = |path: &Path, mode: u32| fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+    let stats = |more: &[&str]| shell.run(&[&["stats", "Mail"], more].concat());
+    says(&stats(&[]), 0, &[]);
+    set(&file, 0o666);
+    says(&stats(&[]), 2, &["readpast.toml was found, and is refused", "written by others", "icacls", "--config"]);
+    says(&stats(&["--config", "readpast.toml"]), 0, &[]);
+    set(&file, 0o644);
+    set(&shell.folder, 0o777);
+    says(&stats(&[]), 2, &["its folder (.) may be written by others"]);
+    set(&shell.folder, 0o700);
+    // Only root may give a file away.
+    if std::os::unix::fs::chown(&file, Some(65_534), None).is_ok() {
+        says(&stats(&[]), 2, &["belongs to another user (S-1-5-7)", "/setowner"]);
+    }
 }
 
 /// The service manager is Wine's. What is written to the event log, Wine shows nobody.

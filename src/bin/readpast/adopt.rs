@@ -14,6 +14,11 @@ use std::path::PathBuf;
 /// Prints what it found. With --sql, first prints the SQL that --apply runs, in one transaction. Without --apply it changes
 /// nothing. Exits with 1 when something is in the way.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  readpast adopt orders.toml            says whether the table fits, and what it would do
+  readpast adopt orders.toml --sql      prints the SQL besides
+  readpast adopt orders.toml --apply    does it")]
 pub struct Args {
     /// The file that describes the queue and its table
     #[arg(value_name = "SPEC")]

@@ -20,6 +20,9 @@ use std::fmt::Write;
 /// made it reads about 10,000 rows at most, or as many as a level says; a figure with a plus may be higher. It counts on, by a scan
 /// as stats does, only if a level lies between what it saw and what there may be; and in a described table.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  readpast check Notification --failed 10 --oldest 90s,5m --depth 1000")]
 pub struct Args {
     /// The queue
     queue: String,

@@ -11,6 +11,10 @@ use clap_complete::Shell;
 /// bash: readpast completions bash > ~/.local/share/bash-completion/completions/readpast
 /// PowerShell: readpast completions powershell >> $PROFILE
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  readpast completions bash > ~/.local/share/bash-completion/completions/readpast
+  readpast completions powershell >> $PROFILE")]
 pub struct Args {
     /// The shell
     shell: Shell,

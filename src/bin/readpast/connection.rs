@@ -56,8 +56,8 @@ pub fn unconnected(global: &Global) -> Result<Config> {
 /// looked at only where it is wanted.
 fn settings(config: &mut Config, global: &Global, connects: bool) -> Result<bool> {
     let mut connected = false;
-    if let Some(path) = file(global)? {
-        connected = read_file(config, global, &path, connects)?;
+    if let Some(place) = place(global) {
+        connected = read_file(config, global, &place, connects)?;
     }
     if let Some(schema) = env::var_os("READPAST_SCHEMA") {
         config.set("schema", &schema.to_string_lossy()).map_err(|error| error.in_context("READPAST_SCHEMA"))?;
@@ -91,49 +91,84 @@ fn connection(global: &Global) -> Result<Option<String>> {
         return Ok(Some(text.clone()));
     }
     if let Some(path) = &global.connection_file {
-        return read_connection(global, path).map(Some);
+        return read_connection(global, &Place::Named(path.clone())).map(Some);
     }
     if let Some(text) = env::var_os("READPAST_CONNECTION").filter(|text| !text.is_empty()) {
         return Ok(Some(text.into_string().map_err(|_| usage("READPAST_CONNECTION is not UTF-8"))?));
     }
     match env::var_os("READPAST_CONNECTION_FILE").filter(|path| !path.is_empty()) {
-        Some(path) => read_connection(global, Path::new(&path)).map(Some),
+        Some(path) => read_connection(global, &Place::Named(path.into())).map(Some),
         None => Ok(None),
     }
 }
 
+/// Where a file is, and how we know of it.
+enum Place {
+    /// The caller has named it, and answers for its folder.
+    Named(PathBuf),
+    /// It was found by itself, or by one that was: nobody has named it.
+    Found(PathBuf),
+}
+
+impl Place {
+    fn path(&self) -> &Path {
+        match self {
+            Self::Named(path) | Self::Found(path) => path,
+        }
+    }
+
+    /// Opens the file there; `option` is what would name it.
+    fn read(&self, option: &str) -> Result<SecretFile> {
+        match self {
+            Self::Named(path) => SecretFile::read(path),
+            Self::Found(path) => SecretFile::found(path, option),
+        }
+    }
+
+    /// A file that the one here names, which is known in the same way.
+    fn beside(&self, name: &str) -> Self {
+        let path = self.path().parent().unwrap_or(Path::new("")).join(name);
+        match self {
+            Self::Named(_) => Self::Named(path),
+            Self::Found(_) => Self::Found(path),
+        }
+    }
+}
+
 /// A file that holds the connection string and nothing else.
-fn read_connection(global: &Global, path: &Path) -> Result<String> {
-    let file = SecretFile::read(path)?;
+fn read_connection(global: &Global, place: &Place) -> Result<String> {
+    let file = place.read("--connection-file")?;
     file.keeps_secret(global)?;
     let text = file.text.trim();
     if text.is_empty() || text.contains('\n') {
-        return Err(usage(format!("{} must hold one line, the connection string", path.display())));
+        return Err(usage(format!("{} must hold one line, the connection string", place.path().display())));
     }
     Ok(text.to_owned())
 }
 
 /// The configuration file: the one that was named, or the first of the usual ones that is there.
-fn file(global: &Global) -> Result<Option<PathBuf>> {
+fn place(global: &Global) -> Option<Place> {
     if let Some(path) = &global.config {
-        return Ok(Some(path.clone()));
+        return Some(Place::Named(path.clone()));
     }
-    let usual = [Some(PathBuf::from("readpast.toml")), home().map(|home| home.join("readpast").join("config.toml"))];
-    Ok(usual.into_iter().flatten().find(|path| path.is_file()))
+    let at_home = home().map(|home| home.join("readpast").join("config.toml"));
+    let usual = [Some(PathBuf::from("readpast.toml")), at_home];
+    usual.into_iter().flatten().find(|path| path.is_file()).map(Place::Found)
 }
 
-/// The folder of the user's configuration files.
+/// The folder of the user's configuration files. A path that is empty or relative would lead into the current folder.
 fn home() -> Option<PathBuf> {
+    let folder = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     if cfg!(windows) {
-        return env::var_os("APPDATA").map(PathBuf::from);
+        return folder("APPDATA");
     }
-    let at_home = || env::var_os("HOME").map(|home| Path::new(&home).join(".config"));
-    env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).or_else(at_home)
+    folder("XDG_CONFIG_HOME").or_else(|| folder("HOME").map(|home| home.join(".config")))
 }
 
 /// Settings by their keys, as in docs/reference.md, and `connection_file`. Says whether it held a connection.
-fn read_file(config: &mut Config, global: &Global, path: &Path, connects: bool) -> Result<bool> {
-    let file = SecretFile::read(path)?;
+fn read_file(config: &mut Config, global: &Global, place: &Place, connects: bool) -> Result<bool> {
+    let file = place.read("--config")?;
+    let path = place.path();
     let text = &file.text;
     // Without the line itself, which may hold a password.
     let table = DeTable::parse(text).map_err(|error| {
@@ -152,8 +187,7 @@ fn read_file(config: &mut Config, global: &Global, path: &Path, connects: bool) 
         match (key.as_str(), connects) {
             ("connection" | "connection_file", false) => continue,
             ("connection_file", true) => {
-                let named = path.parent().unwrap_or(Path::new("")).join(value);
-                config.set("connection", &read_connection(global, &named)?)?;
+                config.set("connection", &read_connection(global, &place.beside(&value))?)?;
             }
             ("connection", true) => {
                 file.keeps_secret(global)?;

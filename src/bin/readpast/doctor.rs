@@ -13,6 +13,10 @@ use serde_json::json;
 /// It checks the driver, the server and its settings, the clock, the login's rights, readpast's objects, and the queue: its table,
 /// indexes and procedures. It changes nothing. Exits with 1 if it finds a warning or an error.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  readpast doctor
+  readpast doctor Notification")]
 pub struct Args {
     /// The queue; without it, all queues of the schema
     queue: Option<String>,

@@ -32,10 +32,11 @@ use uuid::Uuid;
 /// batches before a bad line are enqueued. --operation makes it safe to repeat the command: the same input (the bad line may be
 /// corrected), with the same --operation and --batch, within an hour, enqueues only what is missing.
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = "\
+#[command(after_help = "\
 Examples:
-  readpast enqueue Notification Recipient=a@example.org --type Email --delay 10m
-  readpast enqueue Notification --file new.jsonl --operation 6a1c2d0e-0000-4000-8000-000000000001")]
+  readpast enqueue Notification Recipient=a@example.org Body=Hello --type Email
+  readpast enqueue Notification 'Tags:=[\"a\", \"b\"]' --delay 10m
+  readpast enqueue Notification --file items.jsonl --keep-going")]
 pub struct Args {
     /// The queue
     queue: String,

@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 #[command(next_help_heading = "Which items")]
 pub struct FilterArgs {
     /// Items in this state; may be given again, or several with commas
-    #[arg(long, value_name = "STATE,...", value_delimiter = ',', value_parser = state)]
+    #[arg(long, visible_alias = "state", value_name = "STATE,...", value_delimiter = ',', value_parser = state)]
     pub status: Vec<ItemState>,
     /// Items of this type; may be given again
     #[arg(long = "type", value_name = "TYPE")]

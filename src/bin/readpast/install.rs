@@ -14,8 +14,12 @@ use std::path::PathBuf;
 /// Installing twice changes nothing. Each queue is installed as a whole or not at all. `readpast render` prints the SQL, to run it
 /// by hand.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  readpast install notification.toml
+  readpast install notification.toml mail.json --schema app")]
 pub struct Args {
-    /// Files that each describe a queue; without any, only the objects that all queues share are installed
+    /// Files, TOML or JSON, that each describe a queue (sql/SPEC.md has their keys); without any, only the objects that all queues share are installed
     #[arg(value_name = "SPEC")]
     specs: Vec<PathBuf>,
 }

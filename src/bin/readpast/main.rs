@@ -13,11 +13,13 @@ mod exit;
 mod failure;
 mod filter;
 mod findings;
+mod foreign;
 mod global;
 mod install;
 mod log;
 mod output;
 mod printable;
+mod process;
 mod progress;
 mod purge;
 mod recover;
@@ -34,12 +36,14 @@ mod spec_file;
 mod stats;
 mod steer;
 mod stress;
+mod trust;
 mod why;
 #[cfg(windows)]
 mod windows;
+mod withheld;
 mod work;
 
-use clap::{CommandFactory, Parser};
+use clap::{CommandFactory, FromArgMatches};
 use cli::{Cli, Command};
 use exit::Exit;
 use failure::Result;
@@ -48,7 +52,7 @@ use std::process::ExitCode;
 use steer::Verb;
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match cli::command().try_get_matches().and_then(|given| Cli::from_arg_matches(&given)) {
         Ok(cli) => cli,
         Err(error) => return refuse(&error),
     };
@@ -102,8 +106,8 @@ fn perform(cli: Cli) -> Result<Exit> {
 #[cfg(windows)]
 fn read_line(arguments: &[std::ffi::OsString]) -> Result<service::Line> {
     let line = std::iter::once("readpast".into()).chain(arguments.iter().cloned());
-    let cli =
-        Cli::try_parse_from(line).map_err(|error| failure::usage(format!("the service's own command: {error}")))?;
+    let cli = <Cli as clap::Parser>::try_parse_from(line)
+        .map_err(|error| failure::usage(format!("the service's own command: {error}")))?;
     let goes_on = match cli.command {
         Command::Work(_) => true,
         #[cfg(feature = "serve")]

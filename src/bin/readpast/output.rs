@@ -64,6 +64,11 @@ pub fn remark_to(place: fn(Level, &str)) {
     let _ = ELSEWHERE.set(place);
 }
 
+/// Whether somebody reads our standard error.
+pub fn is_read() -> bool {
+    ELSEWHERE.get().is_none()
+}
+
 /// A remark for the person at the terminal, on standard error. It may get lost: nothing depends on it.
 pub fn note(text: &str) {
     remark(Level::Info, text);

@@ -17,10 +17,10 @@ use serde_json::json;
 /// unfinished ones never. Each batch is a transaction of its own: workers go on meanwhile, and after an interrupt the deleted items
 /// stay deleted.
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = "\
+#[command(after_help = "\
 Examples:
   readpast purge Notification --older-than 30d --dry-run
-  readpast purge Notification --older-than 365d --status Failed")]
+  readpast purge Notification --state Failed --older-than 365d")]
 pub struct Args {
     /// The queue
     queue: String,

@@ -15,6 +15,9 @@ use serde_json::json;
 /// These are items whose lease has run out. Those whose attempts are spent become Failed. Workers do this by themselves every few
 /// seconds; use it when none runs.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  readpast recover Notification")]
 pub struct Args {
     /// The queue
     queue: String,

@@ -18,6 +18,10 @@ use std::path::PathBuf;
 /// to run it. With --from, it is the script that changes an installed queue. The schema and the dialect are those that install would
 /// use: from --schema, READPAST_SCHEMA, or the configuration file.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  readpast render notification.toml --dialect sqlserver > notification.sql
+  readpast render new.toml --from old.toml  the script from one description to the next")]
 pub struct Args {
     /// The file that describes the queue
     #[arg(value_name = "SPEC")]

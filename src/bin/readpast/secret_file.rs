@@ -1,7 +1,8 @@
 //! Files that may hold the connection string.
 
-use crate::failure::{Result, usage};
+use crate::failure::{Failure, Result, usage};
 use crate::global::Global;
+use crate::trust;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -15,9 +16,24 @@ pub struct SecretFile {
 }
 
 impl SecretFile {
+    /// One that the caller has named.
     pub fn read(path: &Path) -> Result<Self> {
-        let cannot = |error: std::io::Error| usage(format!("{} cannot be read: {error}", path.display()));
-        let mut file = File::open(path).map_err(cannot)?;
+        Self::of(path, File::open(path).map_err(|error| cannot_read(path, &error))?)
+    }
+
+    /// One that nobody has named, which is not to be a stranger's; `option` would name it.
+    pub fn found(path: &Path, option: &str) -> Result<Self> {
+        let (file, doubt) = trust::open(path).map_err(|error| cannot_read(path, &error))?;
+        let Some(trust::Doubt { why, remedy }) = doubt else { return Self::of(path, file) };
+        let path = path.display();
+        Err(usage(format!(
+            "{path} was found, and is refused: {why}; settings can make readpast run another user's code\n  {remedy}\n  \
+             or, if you trust what it says, {option} {path}"
+        )))
+    }
+
+    fn of(path: &Path, mut file: File) -> Result<Self> {
+        let cannot = |error: std::io::Error| cannot_read(path, &error);
         let exposure = exposure(&file).map_err(cannot)?;
         let mut text = String::new();
         file.read_to_string(&mut text).map_err(cannot)?;
@@ -36,6 +52,10 @@ impl SecretFile {
             remedy(&path.to_string()),
         )))
     }
+}
+
+fn cannot_read(path: &Path, error: &std::io::Error) -> Failure {
+    usage(format!("{} cannot be read: {error}", path.display()))
 }
 
 #[cfg(unix)]

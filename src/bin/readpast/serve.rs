@@ -10,9 +10,11 @@ mod guard;
 mod item;
 mod listen;
 mod metrics;
+mod paced;
 mod pages;
 mod register;
 mod request;
+mod room;
 mod routes;
 mod show;
 
@@ -36,6 +38,11 @@ use std::time::Duration;
 /// one; their history is kept in memory. By default it listens on this machine only; on another address it needs a token or an
 /// authenticating proxy. It changes nothing without --allow-actions. To look, its login needs only the role monitor.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  readpast serve
+  readpast serve --alerts alerts.toml --queue Notification
+  readpast serve --listen 10.0.0.5:8086 --token-file token --host queues.example.com")]
 pub struct Args {
     /// Where to listen
     #[arg(long, default_value = "127.0.0.1:8086", value_name = "ADDRESS:PORT")]

@@ -13,6 +13,11 @@ use serde_json::json;
 /// maxAttempts is how many attempts an item has, leaseMs how long a lease lasts, in milliseconds. A setting overrides the queue's
 /// description, for all processes from their next call on.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  readpast settings list Notification
+  readpast settings set Notification maxAttempts 5
+  readpast settings unset Notification maxAttempts")]
 pub struct Args {
     #[command(subcommand)]
     verb: Verb,

@@ -16,6 +16,10 @@ use serde_json::json;
 /// A line has key, state, attempts and the first line of the error, separated by tabs. For a key it also says why the item is not
 /// being worked on, as `why` does. It claims and changes nothing.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  readpast show Notification --state Failed --limit 20
+  readpast show Notification 2026-11-21T08:30:00.1234560  one item, in full")]
 pub struct Args {
     /// The queue
     queue: String,

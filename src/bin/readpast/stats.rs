@@ -24,6 +24,10 @@ use std::{iter, thread};
 /// the mean run (Little's law), with a fifth of their time to spare. --watch adds the time, and to each count its change since the last
 /// look and per second; on a terminal also bars and the course so far.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  readpast stats Notification
+  readpast stats Notification --watch 5s --trend")]
 pub struct Args {
     /// The queue
     queue: String,
@@ -129,7 +133,7 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
             // Over what stands there, line by line, and clear below: nothing flickers.
             Some(drawing) => {
                 let room = Room::now();
-                let pens = Some(&drawing.pens).filter(|_| room.has_bars());
+                let pens = room.has_bars().then_some(&drawing.pens);
                 let text = table(queue.name(), &look, watched, pens);
                 let lines = drawing.lines(room.cells()).join("\n");
                 format!("\x1b[H{}\n\x1b[J", room.rows(&format!("{text}\n{lines}")).join("\n")).replace('\n', "\x1b[K\n")

@@ -25,6 +25,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// what the server says the workers waited for, as far as this login may read that. Needs the rights of an install. Exit status 1:
 /// something was done twice or lost, or there were deadlocks.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  readpast stress Notification --workers 16 --items 10000")]
 pub struct Args {
     /// The queue
     #[arg(required_unless_present = "drop")]

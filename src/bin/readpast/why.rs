@@ -15,6 +15,9 @@ use serde_json::json;
 /// a worker, by the server's clock. For an item that waits for a worker it counts what else is due, up to 10,000 items. It claims and changes
 /// nothing.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  readpast why Notification 2026-11-21T08:30:00.1234560")]
 pub struct Args {
     /// The queue
     queue: String,

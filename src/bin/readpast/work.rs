@@ -10,8 +10,9 @@ mod figures;
 mod judge;
 mod object;
 mod pipes;
+mod printed;
 mod procedure;
-mod process;
+mod slip;
 mod slot;
 
 use crate::exit::Exit;
@@ -25,6 +26,7 @@ use figures::Figures;
 use readpast::engine::{Observer, Terms};
 use readpast::queue::MAX_ITEMS;
 use readpast::{Config, Engine, Queue};
+use slip::Slips;
 use slot::Slot;
 use std::ffi::OsString;
 use std::panic::resume_unwind;
@@ -49,21 +51,24 @@ use std::{env, fs};
 ///          to ask for it; a signal and --timeout do the same. The end of standard error
 ///          becomes the error
 ///
-/// The command can say more in a last line of standard output (or a last object over several
-/// lines, as jq prints it):
-///   {"readpast": {"action": "retry", "delay_ms": 60000, "step": "sent", "error": "..."}}
+/// The command can say more, by a directive: a JSON object in the file that READPAST_DIRECTIVE
+/// names, which is not there until the command writes it.
+///   sh          echo '{"action": "retry", "delay_ms": 60000}' > "$READPAST_DIRECTIVE"
+///   cmd         echo {"action": "retry", "delay_ms": 60000}> "%READPAST_DIRECTIVE%"
+///   PowerShell  '{"action": "retry", "delay_ms": 60000}' > $env:READPAST_DIRECTIVE
 /// action is complete, complete_partially, fail, retry, release, cancel, pause or terminate,
 /// and counts only with exit status 0. Other members are due (a UTC time, instead of delay_ms),
 /// step, error, response, and set: an object of values for the item's own columns, with a
-/// nested object for each subtype. All are optional. A line that looks like this but cannot be
-/// read makes the item an Error that says why.
+/// nested object for each subtype. All are optional. A file that cannot be read so makes the
+/// item an Error that says why.
 ///
 /// On SIGTERM, SIGINT or SIGHUP it claims no more items, lets running commands end, gives back
 /// the items that it has not begun, and exits with 0. A second signal ends the commands and
 /// gives back their items too. It renews leases while commands run. If a command's item is
 /// taken away, the command is ended and its result ignored. Each command has a process group of
-/// its own, and shares standard error. Processes that it leaves in its group are ended if they
-/// keep an output open; detached ones (setsid) are left alone.
+/// its own. Its standard error is passed on, with --verbose also its output. Processes that it
+/// leaves in its group are ended if they keep an output open; detached ones (setsid) are left
+/// alone.
 ///
 /// With --procedure no command runs: claim, call and settle are one transaction on one
 /// connection, so what the procedure writes in the database is done exactly once. Parameters
@@ -75,6 +80,11 @@ use std::{env, fs};
 /// again until the attempts are spent. A deadlock victim is tried again at once.
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
+#[command(after_help = "\
+Examples:
+  readpast work Notification -- ./send.sh
+  readpast work Notification --jobs 8 --timeout 5m --type Email -- python3 send.py
+  readpast work Notification --until-empty -- sh -c 'cat; env | grep READPAST_'  shows what a command gets")]
 pub struct Args {
     /// The queue
     queue: String,
@@ -114,6 +124,10 @@ pub struct Args {
     /// Most bytes of the end of standard error to keep as the error
     #[arg(long, default_value_t = 4096, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(0..=1_048_576))]
     error_limit: u32,
+    /// Also obeys a directive that a command prints as its last line: {"readpast": {"action": ...}}. DANGER: a command that prints
+    /// what it was given (an item's text, a server's answer) obeys whoever wrote that. Use READPAST_DIRECTIVE
+    #[arg(long)]
+    directives_on_stdout: bool,
     /// Gives commands READPAST_CONNECTION and READPAST_CONNECTION_FILE, so that they can use readpast themselves
     #[arg(long)]
     pass_connection: bool,
@@ -122,7 +136,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     metrics_file: Option<PathBuf>,
     /// A procedure (in PostgreSQL also a function) that works on each item in the transaction that claims it, instead of a command
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["command", "batch", "kill_after", "fail_on", "retry_delay", "response_limit", "error_limit", "pass_connection"])]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["command", "batch", "kill_after", "fail_on", "retry_delay", "response_limit", "error_limit", "directives_on_stdout", "pass_connection"])]
     procedure: Option<String>,
     /// The command and its arguments, after --
     #[arg(last = true, required_unless_present = "procedure", value_name = "COMMAND")]
@@ -139,6 +153,7 @@ pub fn run(global: &Global, args: Args, out: &Output) -> Result<Exit> {
     }
     let config = config(global, &args)?;
     let queue = Queue::open(&config, &args.queue)?;
+    let slips = Slips::begin()?;
     let figures = Figures::begin(args.metrics_file.as_deref())?;
     let (teller, told) = mpsc::channel();
     let heard = teller.clone();
@@ -148,7 +163,7 @@ pub fn run(global: &Global, args: Args, out: &Output) -> Result<Exit> {
     let control = Control::listen(&engine)?;
     let events = Events::new(out, global.quiet, global.verbose);
 
-    let slot = Slot { queue: &queue, engine: &engine, args: &args, control: &control, events: &events };
+    let slot = Slot { queue: &queue, engine: &engine, args: &args, control: &control, events: &events, slips: &slips };
     let failure = thread::scope(|scope| {
         let (events, engine) = (&events, &engine);
         let telling = scope.spawn(move || events.tell(&told).inspect_err(|_| engine.stop()));

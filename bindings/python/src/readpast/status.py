@@ -94,6 +94,7 @@ class Action(_Numbers):
     #: This attempt failed: try again when due. The item becomes Failed when its attempts are spent.
     RETRY = lib.READPAST_ACTION_RETRY
     #: Give the item back unworked: it is Pending again, and this attempt does not count.
+    #: From a handler it is due after poll.interval_ms at the earliest.
     RELEASE = lib.READPAST_ACTION_RELEASE
     #: Call it off.
     CANCEL = lib.READPAST_ACTION_CANCEL

@@ -1,11 +1,11 @@
 //! Items from the command line, and what holds for items that do not say otherwise.
 
 use super::Args;
-use crate::failure::{Result, usage};
+use crate::failure::{Failure, Result, usage};
 use readpast::ident::Identifier;
 use readpast::item::Columns;
 use readpast::spec::{ColumnKind, ColumnSpec};
-use readpast::{NewItem, QueueSpec};
+use readpast::{Error, NewItem, QueueSpec};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::env;
@@ -94,7 +94,7 @@ pub fn items(spec: &QueueSpec, args: &Args, defaults: &Defaults) -> Result<Vec<N
         args.item.iter().map(parse).collect::<Result<_>>()?
     };
     for item in &items {
-        spec.check_item(item)?;
+        spec.check_item(item).map_err(|error| with_option(error, &args.columns))?;
     }
     Ok(items)
 }
@@ -131,6 +131,24 @@ fn columns(spec: &QueueSpec, arguments: &[String]) -> Result<Columns> {
         own.insert_json(name, &columns.to_json())?;
     }
     Ok(own)
+}
+
+/// A name that is no column may be meant for an option.
+fn with_option(error: Error, arguments: &[String]) -> Failure {
+    let names = arguments.iter().filter_map(|argument| argument.split_once('=')).map(|(name, _)| name);
+    let remedy = names.map(|name| name.trim_end_matches(':').to_ascii_lowercase()).find_map(|name| {
+        Some(match name.as_str() {
+            "type" => "--type gives an item its type",
+            "step" => "--step gives an item its step",
+            "due" | "due_at" | "dueat" => "--due and --delay say when an item is due",
+            "delay" | "delay_ms" => "--delay says when an item is due",
+            _ => return None,
+        })
+    });
+    match remedy {
+        Some(remedy) if error.message().contains(" has no column ") => Failure::Remedied(error, remedy),
+        _ => error.into(),
+    }
 }
 
 /// Whether the values of a column look the same in JSON.

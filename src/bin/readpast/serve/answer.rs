@@ -51,6 +51,11 @@ impl Answer {
         Self::new(status, TEXT, format!("{why}\n"))
     }
 
+    /// A no that ends the connection: who was refused comes with a new one.
+    pub fn last(status: u16, why: &str) -> Self {
+        Self::refusal(status, why).with("connection", "close")
+    }
+
     /// Go there.
     pub fn see(place: &str) -> Self {
         Self::new(303, TEXT, "").with("location", place)

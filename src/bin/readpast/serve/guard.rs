@@ -3,7 +3,7 @@
 use super::answer::Answer;
 use super::encoding::base64;
 use crate::failure::{Result, usage};
-use hyper::header::{AUTHORIZATION, HOST, HeaderMap, HeaderName, ORIGIN};
+use hyper::header::{AUTHORIZATION, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN};
 use std::net::IpAddr;
 
 /// The characters of a name that are logged.
@@ -38,6 +38,11 @@ impl Guard {
         Ok(Self { pass, hosts: hosts.iter().map(|host| host.to_ascii_lowercase()).collect(), secret })
     }
 
+    /// Whether all connections come from a reverse proxy.
+    pub fn has_proxy(&self) -> bool {
+        matches!(self.pass, Pass::Header(_))
+    }
+
     /// What forms carry.
     pub fn secret(&self) -> &str {
         &self.secret
@@ -46,8 +51,7 @@ impl Guard {
     /// A name that leads to this machine may be anybody's (DNS rebinding): only those we were told of count. An address cannot
     /// be led elsewhere.
     pub fn knows_host(&self, headers: &HeaderMap) -> bool {
-        let mut given = headers.get_all(HOST).iter();
-        let (Some(host), None) = (given.next(), given.next()) else { return false };
+        let Some(host) = only(headers, HOST.as_str()) else { return false };
         let Some(name) = host.to_str().ok().and_then(host_name) else { return false };
         name == "localhost" || name.parse::<IpAddr>().is_ok() || self.hosts.contains(&name)
     }
@@ -56,15 +60,17 @@ impl Guard {
     pub fn admits(&self, headers: &HeaderMap) -> std::result::Result<(), Answer> {
         match &self.pass {
             Pass::Anybody => Ok(()),
-            Pass::Header(name) => match headers.get(name).map(|value| !value.as_bytes().trim_ascii().is_empty()) {
+            // One of two is the client's.
+            Pass::Header(name) => match only(headers, name).map(|value| !value.as_bytes().trim_ascii().is_empty()) {
                 Some(true) => Ok(()),
-                _ => Err(Answer::refusal(403, "The reverse proxy has not named the user.")),
+                _ => Err(Answer::last(403, "The reverse proxy has not named the user, in one header.")),
             },
             Pass::Token(token) => {
-                let given = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok()).and_then(token_of);
+                let given =
+                    only(headers, AUTHORIZATION.as_str()).and_then(|value| value.to_str().ok()).and_then(token_of);
                 match given {
                     Some(given) if same(given.as_bytes(), token.as_bytes()) => Ok(()),
-                    _ => Err(Answer::refusal(401, "Give the token as a password, with any user name.")
+                    _ => Err(Answer::last(401, "Give the token as a password, with any user name.")
                         .with("www-authenticate", "Basic realm=\"readpast\", charset=\"UTF-8\"")),
                 }
             }
@@ -101,6 +107,12 @@ impl Guard {
         };
         from_here && secret.is_some_and(|secret| same(secret.as_bytes(), self.secret.as_bytes()))
     }
+}
+
+/// A header that is there once.
+fn only<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a HeaderValue> {
+    let mut given = headers.get_all(name).iter();
+    given.next().filter(|_| given.next().is_none())
 }
 
 /// The name in a Host header, without the port and the brackets of an address; nothing of what is no name.
@@ -226,6 +238,22 @@ mod tests {
             assert!(!admitted(wrong), "{wrong}");
         }
         assert!(guard.admits(&HeaderMap::new()).is_err());
+        let right = ("authorization", "Bearer sesame-sesame-sesame");
+        assert!(guard.admits(&headers(&[right, right])).is_err());
+    }
+
+    /// One of two was forged, and nobody knows which.
+    #[test]
+    fn the_proxy_names_one_user() {
+        let guard = guard(Pass::Header("x-remote-user".to_owned()));
+        let admitted = |names: &[&str]| {
+            let pairs: Vec<_> = names.iter().map(|name| ("x-remote-user", *name)).collect();
+            guard.admits(&headers(&pairs)).is_ok()
+        };
+        assert!(admitted(&["ann"]));
+        for names in [&["root", "ann"][..], &["ann", "ann"], &["", "ann"], &[" "], &[]] {
+            assert!(!admitted(names), "{names:?}");
+        }
     }
 
     #[test]

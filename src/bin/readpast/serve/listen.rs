@@ -1,27 +1,29 @@
 //! The connections: how many, for how long, and how much they may send.
 
-use super::answer::{Answer, Content};
+use super::answer::Answer;
+use super::paced::Paced;
 use super::request::Request;
+use super::room::{Place, Room};
 use super::{App, alert, desk, routes};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::output::note;
 use crate::signals::Stop;
 use http_body_util::{BodyExt, Limited};
+use hyper::Method;
 use hyper::body::{Bytes, Incoming};
-use hyper::{Method, Response};
+use hyper::header::TRANSFER_ENCODING;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio::time::timeout;
 
-/// Connections at a time; one more waits.
-const MOST_CONNECTIONS: usize = 256;
-/// How many of them may listen to events: pages that are left open take no place from whoever asks something.
+/// How many connections may listen to events.
 const MOST_LISTENERS: usize = 192;
 /// Calls to the database at a time.
 const MOST_CALLS: usize = 8;
@@ -32,6 +34,8 @@ const MOST_FORM: usize = 64 * 1024;
 const SLOWEST: Duration = Duration::from_secs(10);
 /// How long a connection may last, whatever it does: a browser that listens to events comes again by itself.
 const LONGEST: Duration = Duration::from_secs(600);
+/// How long it may last without a request that was admitted: a stranger who reads a byte now and then goes too.
+const LONGEST_UNKNOWN: Duration = Duration::from_secs(30);
 /// What who guesses tokens is slowed down by.
 const PENALTY: Duration = Duration::from_millis(500);
 
@@ -71,24 +75,19 @@ pub fn serve(
             alert::watch(&app, rules, stop.clone()).map_err(|error| cannot("no thread for alerts", &error))?;
         }
         ready(bound)?;
-        let room = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+        let room = Room::new(app.guard.has_proxy());
         loop {
             if let Some(signal) = stop.signal() {
                 return Ok(signal);
             }
             // A signal is noticed within this time.
-            let next = timeout(Duration::from_millis(200), async {
-                let place = Arc::clone(&room).acquire_owned().await;
-                (place, listener.accept().await)
-            });
-            let Ok((place, accepted)) = next.await else { continue };
+            let next = timeout(Duration::from_millis(200), listener.accept());
+            let Ok(accepted) = next.await else { continue };
             match accepted {
                 Ok((stream, from)) => {
-                    let shared = Arc::clone(&shared);
-                    tokio::spawn(async move {
-                        let _place = place;
-                        converse(stream, from.ip(), shared).await;
-                    });
+                    let place = Arc::new(room.enter(from.ip()));
+                    let talk = converse(stream, from.ip(), Arc::clone(&place), Arc::clone(&shared));
+                    place.ends_by(tokio::spawn(talk).abort_handle());
                 }
                 Err(error) => {
                     // Out of descriptors, say: others may give some back.
@@ -104,34 +103,37 @@ pub fn serve(
 }
 
 /// One connection, from its first request to its last.
-async fn converse(stream: TcpStream, from: IpAddr, shared: Arc<Shared>) {
-    let service = hyper::service::service_fn(move |request| answer(Arc::clone(&shared), from, request));
+async fn converse(stream: TcpStream, from: IpAddr, place: Arc<Place>, shared: Arc<Shared>) {
+    let of_answers = Arc::clone(&place);
+    let service = hyper::service::service_fn(move |request| {
+        let (shared, place) = (Arc::clone(&shared), Arc::clone(&of_answers));
+        async move { Ok::<_, Infallible>(decide(&shared, from, &place, request).await.into_response()) }
+    });
     let connection = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(SLOWEST)
         .max_buf_size(MOST_HEAD)
-        .serve_connection(TokioIo::new(stream), service);
+        .serve_connection(TokioIo::new(Paced::new(stream)), service);
+    let mut connection = pin!(connection);
     // A client that breaks off, or breaks the protocol, has been told by hyper.
-    let _ = timeout(LONGEST, connection).await;
+    if timeout(LONGEST_UNKNOWN, connection.as_mut()).await.is_err() && place.is_known() {
+        let _ = timeout(LONGEST, connection).await;
+    }
 }
 
-async fn answer(
-    shared: Arc<Shared>,
-    from: IpAddr,
-    request: hyper::Request<Incoming>,
-) -> std::result::Result<Response<Content>, Infallible> {
-    Ok(decide(shared, from, request).await.into_response())
-}
-
-async fn decide(shared: Arc<Shared>, from: IpAddr, request: hyper::Request<Incoming>) -> Answer {
+async fn decide(shared: &Shared, from: IpAddr, place: &Place, request: hyper::Request<Incoming>) -> Answer {
     let (head, body) = request.into_parts();
     let guard = &shared.app.guard;
     if !guard.knows_host(&head.headers) {
-        return Answer::refusal(421, "This server does not answer to this host name: --host names others.");
+        return Answer::last(421, "This server does not answer to this host name: --host names others.");
     }
     let posts = head.method == Method::POST;
     if !posts && head.method != Method::GET && head.method != Method::HEAD {
-        return Answer::refusal(405, "This server takes GET, HEAD and POST.").with("allow", "GET, HEAD, POST");
+        return Answer::last(405, "This server takes GET, HEAD and POST.").with("allow", "GET, HEAD, POST");
+    }
+    if head.headers.contains_key(TRANSFER_ENCODING) {
+        // A proxy and we might see its end in different places, and what follows as another's request.
+        return Answer::last(411, "This server takes bodies with a Content-Length.");
     }
     let path = head.uri.path();
     if path == "/health/live" {
@@ -141,18 +143,18 @@ async fn decide(shared: Arc<Shared>, from: IpAddr, request: hyper::Request<Incom
         tokio::time::sleep(PENALTY).await;
         return refusal;
     }
+    place.know();
     if path == "/events" && !posts {
-        return match Arc::clone(&shared.listeners).try_acquire_owned() {
-            Ok(place) => Answer::events(events(shared.news.clone(), place)),
-            Err(_) => Answer::refusal(503, "Too many listen already.").with("connection", "close"),
-        };
+        let many = || Answer::last(503, "Too many listen already.");
+        let Ok(permit) = Arc::clone(&shared.listeners).try_acquire_owned() else { return many() };
+        return if place.listen() { Answer::events(events(shared.news.clone(), permit)) } else { many() };
     }
     let form = if posts {
         let read = timeout(SLOWEST, Limited::new(body, MOST_FORM).collect()).await;
         match read {
             Ok(Ok(bytes)) => Some(String::from_utf8_lossy(&bytes.to_bytes()).into_owned()),
-            Ok(Err(_)) => return Answer::refusal(413, "The form is too large.").with("connection", "close"),
-            Err(_) => return Answer::refusal(408, "The form took too long.").with("connection", "close"),
+            Ok(Err(_)) => return Answer::last(413, "The form is too large."),
+            Err(_) => return Answer::last(408, "The form took too long."),
         }
     } else {
         None

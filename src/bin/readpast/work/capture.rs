@@ -1,7 +1,7 @@
 //! What a command writes, kept in bounded memory: the beginning, the end, and how much there was.
 
-use super::directive::{self, BEGINNING};
 use super::object::Object;
+use super::printed::{self, BEGINNING};
 use std::collections::VecDeque;
 
 /// What was written.
@@ -27,6 +27,8 @@ pub struct Written {
 pub struct Limits {
     pub head: usize,
     pub tail: usize,
+    /// Whether a directive at the end is looked for.
+    pub follows: bool,
 }
 
 impl Written {
@@ -36,18 +38,10 @@ impl Written {
 
     /// Takes in what comes next.
     pub fn keep(&mut self, bytes: &[u8]) {
-        self.object.follow(bytes, self.total);
-        for part in bytes.split_inclusive(directive::ends_line) {
-            self.begin_line(part);
-            self.total += part.len() as u64;
-            if part.last().is_some_and(directive::ends_line) {
-                let next = (self.total, Vec::new());
-                let ended = std::mem::replace(&mut self.line, next);
-                if !directive::is_blank(&ended.1) {
-                    self.before = ended;
-                }
-            }
+        if self.limits.follows {
+            self.follow(bytes);
         }
+        self.total += bytes.len() as u64;
         let room = self.limits.head.saturating_sub(self.head.len()).min(bytes.len());
         self.head.extend_from_slice(&bytes[..room]);
         self.tail.extend(&bytes[bytes.len().saturating_sub(self.limits.tail)..]);
@@ -55,12 +49,27 @@ impl Written {
         self.tail.drain(..surplus);
     }
 
+    fn follow(&mut self, bytes: &[u8]) {
+        self.object.follow(bytes, self.total);
+        let mut total = self.total;
+        for part in bytes.split_inclusive(printed::ends_line) {
+            self.begin_line(part);
+            total += part.len() as u64;
+            if part.last().is_some_and(printed::ends_line) {
+                let ended = std::mem::replace(&mut self.line, (total, Vec::new()));
+                if !printed::is_blank(&ended.1) {
+                    self.before = ended;
+                }
+            }
+        }
+    }
+
     /// Keeps what a line begins with, without the blanks before it.
     fn begin_line(&mut self, mut part: &[u8]) {
         let begun = &mut self.line.1;
         while !part.is_empty() {
             if begun.len() == BEGINNING {
-                let blanks = BEGINNING - directive::bare_start(begun).len();
+                let blanks = BEGINNING - printed::bare_start(begun).len();
                 if blanks == 0 {
                     return;
                 }
@@ -89,7 +98,7 @@ impl Written {
 
     /// The first bytes of the last line that is not blank, when the line began before what is kept of the end.
     pub fn cut_line(&self) -> Option<&[u8]> {
-        let (start, line) = if directive::is_blank(&self.line.1) { &self.before } else { &self.line };
+        let (start, line) = if printed::is_blank(&self.line.1) { &self.before } else { &self.line };
         (*start < self.tail_start()).then_some(line)
     }
 }
@@ -105,7 +114,7 @@ mod tests {
 
     #[test]
     fn both_ends_are_kept_and_a_line_that_is_cut_is_known() {
-        let mut written = Written::new(Limits { head: 4, tail: 6 });
+        let mut written = Written::new(Limits { head: 4, tail: 6, follows: true });
         for part in ["ab", "cdef", "\ngh", "ij\n"] {
             written.keep(part.as_bytes());
         }

@@ -1,9 +1,12 @@
 //! One command for one item: started with a process group of its own, fed, listened to, and ended when it must.
 
 use super::capture::{Limits, Written};
-use super::pipes::{Kept, Pipes};
-use super::process::Process;
-use super::{Args, Control, environment};
+use super::directive::{self, Directive};
+use super::pipes::{Kept, Pipes, Shows};
+use super::slip::{self, Slip};
+use super::{Args, Control, environment, printed};
+use crate::process::Process;
+use crate::withheld::withhold;
 use readpast::{Item, Queue};
 use std::io;
 use std::process::{Command, ExitStatus, Stdio};
@@ -23,9 +26,6 @@ const GOING: Duration = Duration::from_millis(100);
 
 /// So often is read once its time is over: what fits into pipes, 64 KiB each, in pieces of 16 KiB, and more.
 const LATE_TURNS: u32 = 16;
-
-/// A directive may be as long as this.
-const DIRECTIVE: usize = 262_144;
 
 /// Why a command was ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,7 +49,22 @@ pub struct End {
     pub why: Option<Why>,
     pub stdout: Written,
     pub stderr: Written,
+    /// Its directive, or why that cannot be read.
+    pub said: Said,
     pub took: Duration,
+}
+
+/// A directive, and where the response ends before it, if it was printed.
+#[derive(Debug)]
+pub struct Said {
+    pub directive: Result<Option<Directive>, String>,
+    pub before: usize,
+}
+
+impl Default for Said {
+    fn default() -> Self {
+        Self { directive: Ok(None), before: usize::MAX }
+    }
 }
 
 /// Runs the command to its end. `is_lost` is asked now and then whether the item is not ours any more.
@@ -58,7 +73,8 @@ pub fn run(
     args: &Args,
     control: &Control,
     item: &Item<'_>,
-    shows: bool,
+    slip: &Slip,
+    shows: Shows,
     is_lost: impl Fn() -> bool,
 ) -> io::Result<End> {
     let begun = Instant::now();
@@ -66,12 +82,11 @@ pub fn run(
         return Ok(End { why: Some(Why::NoMemory), ..End::default() });
     };
     let mut command = Command::new(&args.command[0]);
-    environment::withheld(args.pass_connection).for_each(|name| {
-        command.env_remove(name);
-    });
+    withhold(&mut command, args.pass_connection);
     command
         .args(&args.command[1..])
         .envs(environment::of(queue, item))
+        .env(slip::VARIABLE, slip.path())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
@@ -82,7 +97,11 @@ pub fn run(
         Ok((why, pipes))
     });
     match attended {
-        Ok((why, pipes)) => Ok(end(process.wait()?, why, pipes, begun.elapsed())),
+        Ok((why, pipes)) => {
+            let mut end = end(process.wait()?, why, pipes, begun.elapsed());
+            end.said = said(slip, &end.stdout, args);
+            Ok(end)
+        }
         Err(error) => {
             process.kill();
             process.wait()?;
@@ -95,7 +114,23 @@ fn end(status: ExitStatus, why: Option<Why>, pipes: Pipes, took: Duration) -> En
     // One that ended well although it was asked to stop has done its work; unless the item is another's.
     let why = why.filter(|why| *why == Why::Lost || status.code() != Some(0));
     let Kept { output, errors, .. } = pipes.kept;
-    End { code: status.code(), signal: signal(status), why, stdout: output, stderr: errors, took }
+    let said = Said::default();
+    End { code: status.code(), signal: signal(status), why, stdout: output, stderr: errors, said, took }
+}
+
+/// The directive of a command that has ended: from its file; if there is none and the command may print one, from the end of its output.
+fn said(slip: &Slip, stdout: &Written, args: &Args) -> Said {
+    let written = slip.read();
+    if written != Ok(None) || !args.directives_on_stdout {
+        return Said { directive: written, ..Said::default() };
+    }
+    match printed::at_end(stdout) {
+        Ok(Some((start, directive))) => {
+            Said { directive: Ok(Some(directive)), before: usize::try_from(start).unwrap_or(usize::MAX) }
+        }
+        Ok(None) => Said::default(),
+        Err(why) => Said { directive: Err(why), before: 0 },
+    }
 }
 
 #[cfg(unix)]
@@ -110,11 +145,13 @@ fn signal(_: ExitStatus) -> Option<i32> {
 }
 
 /// The pipes of the command, which reads the item as JSON.
-fn listen(process: &mut Process, args: &Args, mut input: String, shows: bool) -> io::Result<Pipes> {
+fn listen(process: &mut Process, args: &Args, mut input: String, shows: Shows) -> io::Result<Pipes> {
     let limit = args.response_limit as usize;
+    let follows = args.directives_on_stdout;
     // A directive may hold the response.
-    let output = Limits { head: limit, tail: (2 * limit).max(DIRECTIVE) };
-    let errors = Limits { head: 0, tail: args.error_limit as usize };
+    let tail = if follows { (2 * limit).max(directive::LONGEST) } else { 0 };
+    let output = Limits { head: limit, tail, follows };
+    let errors = Limits { head: 0, tail: args.error_limit as usize, follows: false };
     input.push('\n');
     Pipes::of(process, input.into_bytes(), Kept::new(output, errors, shows))
 }

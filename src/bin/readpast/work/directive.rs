@@ -1,18 +1,14 @@
-//! What a command asks for with the last line of its output.
-//!
-//! A line that was meant as a directive and is not understood must never pass for ordinary output: with exit status 0 the item
-//! would become Completed, whatever the command wanted. So there are two questions. Does it look like a directive? That is
-//! decided in [`looks_like_one`] by no more than its beginning, and generously, and by [`Object`] for an object that begins
-//! otherwise, or that is not kept whole. Can it be read? Only as JSON with the members that there are.
+//! A directive: a command's wishes beyond its exit status.
 
-use super::capture::Written;
-use super::object::Object;
 use readpast::Action;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// What may be asked for.
+/// A directive may be as long as this.
+pub const LONGEST: usize = 262_144;
+
+/// The wishes that there are.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Directive {
     pub action: Option<Action>,
@@ -25,155 +21,32 @@ pub struct Directive {
     pub set: Option<String>,
 }
 
-/// The directive at the end of the output, with the place where it begins.
+/// The directive that an object of JSON is.
 ///
 /// # Errors
-/// Why what looks like one cannot be read.
-pub fn at_end(stdout: &Written) -> Result<Option<(u64, Directive)>, String> {
-    let (tail, tail_start) = (stdout.tail(), stdout.tail_start());
-    let object = stdout.object().directive_at();
-    let cut_line = stdout.cut_line();
-    if cut_line.is_some_and(looks_like_one) || object.is_some_and(|at| at < tail_start) {
-        return Err(format!("it is longer than {} bytes", tail.len()));
-    }
-    let found = if cut_line.is_none() { last_object(&tail) } else { None };
-    let Some(start) = found.map(|start| tail_start + start as u64).or(object) else { return Ok(None) };
-    let text = bare(tail.get((start - tail_start) as usize..).unwrap_or_default());
-    Ok(Some((start, read(text)?)))
-}
-
-/// Where the object at the end begins that looks like a directive: on the last line that is not blank, or where it goes over
-/// several lines, as `jq` prints it, on the last line that begins with a brace.
-fn last_object(tail: &[u8]) -> Option<usize> {
-    let end = tail.len() - (bare_start(tail).len() - bare(tail).len());
-    let mut after = end;
-    while after > 0 {
-        let start = tail[..after].iter().rposition(ends_line).map_or(0, |at| at + 1);
-        let line = &tail[start..after];
-        let object = &tail[start..end];
-        // With what cannot be seen before it, which is no part of an object that is followed.
-        let has_one = || after == end && object_of(object).directive_at().is_some();
-        if line.contains(&b'{') && (looks_like_one(object) || has_one()) {
-            return (after == end || !is_followed(object)).then_some(start);
-        }
-        if line.starts_with(b"{") {
-            return None;
-        }
-        after = start.saturating_sub(1);
-    }
-    None
-}
-
-/// The object that bytes are, whatever cannot be seen before it.
-fn object_of(bytes: &[u8]) -> Object {
-    let mut object = Object::default();
-    object.follow(bare(bytes), 0);
-    object
-}
-
-/// Whether an object is whole and more stands after it: then it is not the last.
-fn is_followed(text: &[u8]) -> bool {
-    let mut values = serde_json::Deserializer::from_slice(text).into_iter::<Value>();
-    values.next().is_some_and(|value| value.is_ok()) && !is_blank(&text[values.byte_offset()..])
-}
-
-/// Whether bytes begin as a directive does, or as somebody who meant one would begin: whatever stands around and between the
-/// signs (a byte order mark, NULs, colours, the second bytes of UTF-16), whichever quotes (Python's, none, escaped ones).
-pub fn looks_like_one(bytes: &[u8]) -> bool {
-    let is_sign = |byte: &u8| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\'' | b'`' | b'\\');
-    let signs: Vec<_> = bare_start(bytes).iter().copied().filter(is_sign).take(MARK.len() + 1).collect();
-    let Some((mark, next)) = signs.split_at_checked(MARK.len()) else { return false };
-    // "readpast_id" is something else.
-    let goes_on = next.first().is_some_and(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'));
-    mark.eq_ignore_ascii_case(MARK) && !goes_on
-}
-
-/// Whether a line ends here. Programs that show how far they are write over a line, after a carriage return.
-pub fn ends_line(byte: &u8) -> bool {
-    matches!(byte, b'\n' | b'\r')
-}
-
-/// What tells a directive stands within so many bytes of its line, or object.
-pub const BEGINNING: usize = 256;
-
-/// What a directive begins with, without the quotes.
-const MARK: &[u8] = b"{readpast";
-
-/// Whether there is nothing to read in a line.
-pub fn is_blank(line: &[u8]) -> bool {
-    bare(line).is_empty()
-}
-
-/// Bytes without what cannot be seen around them.
-fn bare(bytes: &[u8]) -> &[u8] {
-    let mut rest = bare_start(bytes);
-    loop {
-        let before = rest.len();
-        while let [head @ .., last] = rest
-            && (last.is_ascii_whitespace() || last.is_ascii_control())
-        {
-            rest = head;
-        }
-        rest = rest.strip_suffix(BYTE_ORDER_MARK).unwrap_or(rest);
-        rest = without_colour_at_end(rest);
-        if rest.len() == before {
-            return rest;
-        }
-    }
-}
-
-/// The same at the beginning only.
-pub fn bare_start(bytes: &[u8]) -> &[u8] {
-    let mut rest = bytes;
-    loop {
-        let before = rest.len();
-        rest = without_colour(rest);
-        while let [first, tail @ ..] = rest
-            && (first.is_ascii_whitespace() || first.is_ascii_control())
-            && !rest.starts_with(ESCAPE)
-        {
-            rest = tail;
-        }
-        rest = rest.strip_prefix(BYTE_ORDER_MARK).unwrap_or(rest);
-        if rest.len() == before {
-            return rest;
-        }
-    }
-}
-
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-
-/// What a terminal takes for a command begins with this, and ends with a letter.
-const ESCAPE: &[u8] = b"\x1b[";
-
-fn without_colour(bytes: &[u8]) -> &[u8] {
-    let Some(rest) = bytes.strip_prefix(ESCAPE) else { return bytes };
-    let end = rest.iter().position(|byte| !matches!(byte, b'0'..=b'?'));
-    end.map_or(&[], |end| &rest[end + 1..])
-}
-
-fn without_colour_at_end(bytes: &[u8]) -> &[u8] {
-    let Some(at) = bytes.windows(2).rposition(|pair| pair == ESCAPE) else { return bytes };
-    if without_colour(&bytes[at..]).is_empty() { &bytes[..at] } else { bytes }
-}
-
-fn read(text: &[u8]) -> Result<Directive, String> {
-    let text = std::str::from_utf8(text).map_err(|error| {
-        let byte = text.get(error.valid_up_to()).copied().unwrap_or_default();
-        format!("it is not UTF-8 (byte {byte:#04x} after {} others)", error.valid_up_to())
-    })?;
-    let value: Value = serde_json::from_str(text).map_err(|error| format!("it is not JSON: {error}"))?;
-    let alone = value.as_object().filter(|object| object.len() == 1);
-    let members = alone.and_then(|object| object.get("readpast")).and_then(Value::as_object);
-    let members = members.ok_or_else(|| "\"readpast\" must be an object, and alone".to_owned())?;
+/// Why it is none: what was meant as one and cannot be read must never pass for consent.
+pub fn of(text: &str) -> Result<Directive, String> {
+    let no_json = |error| format!("it is not JSON: {error}");
+    let value: Value = serde_json::from_str(text).map_err(no_json)?;
+    let members = value.as_object().ok_or("it must be an object")?;
     let mut directive = members_of(members)?;
     if members.get("set").is_some_and(|set| !set.is_null()) {
         // As it was written, so that its numbers keep their digits.
-        let raw: BTreeMap<String, BTreeMap<String, Box<RawValue>>> =
-            serde_json::from_str(text).map_err(|error| format!("it is not JSON: {error}"))?;
-        directive.set = raw.get("readpast").and_then(|members| members.get("set")).map(|set| set.get().to_owned());
+        let raw: BTreeMap<String, Box<RawValue>> = serde_json::from_str(text).map_err(no_json)?;
+        directive.set = raw.get("set").map(|set| set.get().to_owned());
     }
     Ok(directive)
+}
+
+/// Bytes as text.
+///
+/// # Errors
+/// Where they are none.
+pub fn utf8(text: &[u8]) -> Result<&str, String> {
+    std::str::from_utf8(text).map_err(|error| {
+        let byte = text.get(error.valid_up_to()).copied().unwrap_or_default();
+        format!("it is not UTF-8 (byte {byte:#04x} after {} others)", error.valid_up_to())
+    })
 }
 
 fn members_of(members: &Map<String, Value>) -> Result<Directive, String> {
@@ -210,6 +83,3 @@ fn action(word: &str) -> Result<Action, String> {
         _ => return Err(format!("there is no action {word:?}")),
     })
 }
-
-#[cfg(test)]
-mod tests;

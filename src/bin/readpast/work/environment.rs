@@ -1,35 +1,15 @@
 //! The item in the environment of the command.
 
+use crate::withheld::COLUMN;
 use readpast::spec::Storage;
 use readpast::{Item, Queue, Value};
 use std::collections::BTreeMap;
-use std::env;
-use std::ffi::OsString;
 
 /// Longer values would come near the system's limit for one variable; the whole item is on standard input.
 const MAX_VALUE: usize = 32 * 1024;
 
 /// All variables together, likewise.
 const MAX_ALL: usize = 256 * 1024;
-
-/// What the names of the columns' variables begin with.
-const COLUMN: &str = "READPAST_COL_";
-
-/// What gives access to the database: the connection string, or the file that holds it.
-const CONNECTION: [&str; 2] = ["READPAST_CONNECTION", "READPAST_CONNECTION_FILE"];
-
-/// What a command does not get of our own environment: the columns of another item, when we are a command of `work` ourselves, and our trace, which is not the item's;
-/// and the connection, unless it is to be passed. A command that prints its environment would store it with the item.
-pub fn withheld(passes_connection: bool) -> impl Iterator<Item = OsString> {
-    let is_withheld = move |name: &OsString| {
-        // Windows does not tell capitals from small letters here; a Unix variable that differs in them alone is no loss.
-        let name = name.to_ascii_uppercase();
-        let is_connection = CONNECTION.iter().any(|connection| name == *connection);
-        let is_trace = name == "TRACEPARENT" || name == "TRACESTATE";
-        name.as_encoded_bytes().starts_with(COLUMN.as_bytes()) || is_trace || (is_connection && !passes_connection)
-    };
-    env::vars_os().map(|(name, _)| name).filter(is_withheld)
-}
 
 /// The variables that tell of `item`.
 pub fn of(queue: &Queue, item: &Item<'_>) -> BTreeMap<String, String> {

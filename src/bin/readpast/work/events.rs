@@ -2,16 +2,21 @@
 
 use super::child::End;
 use super::judge::Verdict;
+use super::pipes::Shows;
 use crate::failure::{Failure, Result};
-use crate::output::{Output, note};
+use crate::output::{self, Output, note};
 use readpast::engine::Event;
 use readpast::{Action, Answer, Item, ItemState};
 use serde_json::json;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+/// The longest part of a line that says why an attempt failed; the item's error has all of it.
+const LONGEST_WHY: usize = 500;
 
 /// Counts, and where to tell. With --json, each item is a line on standard output, and so is the sum at the end; otherwise
 /// what went wrong is told on standard error, and with --verbose everything.
@@ -50,6 +55,8 @@ struct Ended {
     signal: Option<i32>,
     took: Duration,
     error: Option<String>,
+    /// The same without what it wrote, which was shown when it did.
+    brief: Option<String>,
 }
 
 /// What the worker tells, for the thread that tells the user.
@@ -112,9 +119,10 @@ impl<'a> Events<'a> {
         }
     }
 
-    /// Whether what commands write to standard error is passed on.
-    pub fn shows_stderr(&self) -> bool {
-        !self.quiet
+    /// Outputs of commands that are passed on.
+    pub fn shows(&self) -> Shows {
+        let errors = !self.quiet && output::is_read();
+        Shows { errors, output: errors && self.verbose }
     }
 
     /// How many items turned out not to be ours any more.
@@ -125,7 +133,10 @@ impl<'a> Events<'a> {
     /// An item whose command has ended. What becomes of it is told later.
     pub fn expect(&self, item: &Item<'_>, end: &End, verdict: &Verdict) {
         let &End { code, signal, took, .. } = end;
-        self.ended().insert(claim(item), Ended { code, signal, took, error: verdict.error.clone() });
+        self.ended().insert(
+            claim(item),
+            Ended { code, signal, took, error: verdict.error.clone(), brief: verdict.brief.clone() },
+        );
     }
 
     /// Nothing will become of it: the item had been lost before.
@@ -168,7 +179,7 @@ impl<'a> Events<'a> {
     /// An item that its command has ended, and the state that the database has given it.
     fn settled(&self, claim: &Claim, ended: &Ended, is_release: bool, state: Option<ItemState>) -> Result<()> {
         let Claim { key, attempt, .. } = claim;
-        let Ended { code, signal, took, error, .. } = ended;
+        let Ended { code, signal, took, error, brief } = ended;
         let (count, is_good) = match state {
             // Counted already. Put off in a table that has no due time, it is an Error.
             _ if is_release => (&AtomicU64::new(0), true),
@@ -192,7 +203,9 @@ impl<'a> Events<'a> {
             }));
         }
         if self.verbose || (!is_good && !self.quiet) {
-            let why = error.as_deref().and_then(|text| text.lines().last()).unwrap_or_default();
+            let why = if self.shows().errors { brief } else { error };
+            let why = why.as_deref().and_then(|text| text.lines().last()).unwrap_or_default();
+            let why = shortened(why, LONGEST_WHY);
             let colon = if why.is_empty() { "" } else { ": " };
             note(&format!("{key} {state} at attempt {attempt}{colon}{why}"));
         }
@@ -243,6 +256,17 @@ impl<'a> Events<'a> {
     }
 }
 
+/// Text that fits into a line: its beginning and its end, which says how the command ended.
+fn shortened(text: &str, most: usize) -> Cow<'_, str> {
+    let count = text.chars().count();
+    if count <= most {
+        return text.into();
+    }
+    let head: String = text.chars().take(most / 2).collect();
+    let tail: String = text.chars().skip(count - most / 2).collect();
+    format!("{head} ... {tail}").into()
+}
+
 fn claim(item: &Item<'_>) -> Claim {
     Claim::new(item.key(), item.attempt(), item.token())
 }
@@ -256,7 +280,7 @@ mod tests {
     fn told<'a>(out: &'a Output, ended: &[&Claim], told: Vec<Told>) -> Events<'a> {
         let events = Events::new(out, true, false);
         for claim in ended {
-            let ended = Ended { code: Some(0), signal: None, took: Duration::ZERO, error: None };
+            let ended = Ended { code: Some(0), signal: None, took: Duration::ZERO, error: None, brief: None };
             events.ended().insert((*claim).clone(), ended);
         }
         let (to, heard) = channel();
@@ -287,6 +311,12 @@ mod tests {
         let events = told(&out, &[&after, &directed, &last], all);
         assert_eq!(counts(&events), [2, 0, 2, 0]);
         assert!(events.ended().is_empty());
+    }
+
+    #[test]
+    fn a_long_error_is_shortened_for_its_line() {
+        assert_eq!(shortened("é", 4), "é");
+        assert_eq!(shortened("éabcdefgh (x)", 6), "éab ... (x)");
     }
 
     #[test]

@@ -4,11 +4,13 @@ use crate::failure::{Result, usage};
 use crate::output::note;
 use readpast::{Error, ErrorKind};
 use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
-use std::{fs, io};
+use uuid::Uuid;
 
 /// As often as Prometheus asks, in most places.
 const INTERVAL: Duration = Duration::from_secs(15);
@@ -64,10 +66,13 @@ fn keep(path: &Path, is_told: bool) -> bool {
     }
 }
 
-/// Whole or not at all: who reads it meanwhile has the figures before.
+/// Whole or not at all: who reads it meanwhile has the figures before. The folder may be others' too: nobody can have put a link
+/// to another file under a name that nobody knew before, and only a new file is written.
 fn write(path: &Path) -> io::Result<()> {
     let mut beside = OsString::from(path);
-    beside.push(".new");
-    fs::write(&beside, readpast::metrics().to_string())?;
-    fs::rename(&beside, path).inspect_err(|_| drop(fs::remove_file(&beside)))
+    beside.push(format!(".{}.new", Uuid::now_v7().simple()));
+    let mut file = File::create_new(&beside)?;
+    let written = file.write_all(readpast::metrics().to_string().as_bytes());
+    drop(file);
+    written.and_then(|()| fs::rename(&beside, path)).inspect_err(|_| drop(fs::remove_file(&beside)))
 }

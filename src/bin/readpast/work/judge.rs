@@ -3,7 +3,7 @@
 use super::Args;
 use super::capture::text;
 use super::child::{End, Why};
-use super::directive::{self, Directive};
+use super::directive::Directive;
 use readpast::{Action, Item, Settlement};
 
 /// The end of an item's claim, as its command wants it.
@@ -16,17 +16,19 @@ pub struct Verdict {
     pub delay_ms: Option<i64>,
     pub due: Option<String>,
     pub set: Option<String>,
+    /// The error without what the command wrote.
+    pub brief: Option<String>,
 }
 
 impl Verdict {
     /// `action`, and nothing more to say.
     pub fn new(action: Action) -> Self {
-        Self { action, step: None, response: None, error: None, delay_ms: None, due: None, set: None }
+        Self { action, step: None, response: None, error: None, delay_ms: None, due: None, set: None, brief: None }
     }
 
-    /// Another attempt, and why.
-    pub fn retry(error: String) -> Self {
-        Self { error: Some(error), ..Self::new(Action::Retry) }
+    /// Another attempt, since a command has ended so.
+    fn retry(end: &End, how: String) -> Self {
+        Self { error: Some(with_errors(end, &how)), brief: Some(how), ..Self::new(Action::Retry) }
     }
 
     /// The settlement of `item`.
@@ -48,10 +50,11 @@ pub fn verdict(end: &End, args: &Args) -> Option<Verdict> {
     let said = match end.why {
         Some(Why::Lost) => return None,
         Some(Why::Terminated) => return Some(Verdict::new(Action::Release)),
-        Some(Why::TimedOut) => Verdict::retry(with_errors(end, "the command took too long and was ended")),
+        Some(Why::TimedOut) => Verdict::retry(end, "the command took too long and was ended".to_owned()),
         // Another worker may have it.
         Some(Why::NoMemory) => {
-            Verdict::retry("this worker has not the memory to hand the item to a command; none was begun".to_owned())
+            let how = "this worker has not the memory to hand the item to a command; none was begun";
+            Verdict::retry(end, how.to_owned())
         }
         None => judged(end, args),
     };
@@ -61,39 +64,39 @@ pub fn verdict(end: &End, args: &Args) -> Option<Verdict> {
 }
 
 fn judged(end: &End, args: &Args) -> Verdict {
-    let said = directive::at_end(&end.stdout).map_err(|why| format!("the command's last line cannot be read: {why}"));
-    let (asked, before) = match &said {
-        Ok(Some((start, asked))) => (asked, usize::try_from(*start).unwrap_or(usize::MAX)),
-        Ok(None) => (&Directive::default(), usize::MAX),
-        // Consent is not to be taken from it.
-        Err(why) if end.code == Some(0) => return Verdict::retry(with_errors(end, why)),
-        // The exit status says enough.
-        Err(_) => (&Directive::default(), 0),
+    let nothing = Directive::default();
+    let (asked, unread) = match &end.said.directive {
+        Ok(asked) => (asked.as_ref().unwrap_or(&nothing), None),
+        Err(why) => (&nothing, Some(format!("the command's directive cannot be read: {why}"))),
     };
-    let (action, error) = match (end.code, end.signal) {
+    if let (Some(0), Some(why)) = (end.code, &unread) {
+        // Consent is not to be taken from it.
+        return Verdict::retry(end, why.clone());
+    }
+    let (action, how) = match (end.code, end.signal) {
         (Some(0), _) => (asked.action.unwrap_or(Action::Complete), None),
         (Some(code), _) => {
             let fails = u8::try_from(code).is_ok_and(|code| args.fail_on.contains(&code));
             let action = if fails { Action::Fail } else { Action::Retry };
-            (action, Some(with_errors(end, &format!("exit status {code}"))))
+            (action, Some(format!("exit status {code}")))
         }
         (None, signal) => {
             let signal = signal.unwrap_or_default();
-            (Action::Retry, Some(with_errors(end, &format!("the command was ended by signal {signal}"))))
+            (Action::Retry, Some(format!("the command was ended by signal {signal}")))
         }
     };
-    let error = match &said {
-        Err(why) => error.map(|error| format!("{error}; {why}")),
-        Ok(_) => asked.error.clone().or(error),
-    };
+    // The exit status says enough.
+    let with_why = |error: String| unread.as_ref().map_or_else(|| error.clone(), |why| format!("{error}; {why}"));
+    let error = how.as_ref().map(|how| with_why(with_errors(end, how)));
     // Of an attempt that failed, only what it says expressly is a response.
-    let response = || text(&end.stdout.head[..before.min(end.stdout.head.len())]);
+    let response = || text(&end.stdout.head[..end.said.before.min(end.stdout.head.len())]);
     let written = (action == Action::Complete).then(response).filter(|text| !text.is_empty());
     Verdict {
         action,
         step: asked.step.clone(),
         response: asked.response.clone().or(written),
-        error,
+        error: asked.error.clone().or(error),
+        brief: asked.error.clone().or(how.map(with_why)),
         delay_ms: asked.delay_ms,
         due: asked.due.clone(),
         set: asked.set.clone(),

@@ -7,9 +7,9 @@ mod polled;
 mod threaded;
 
 use super::capture::{Limits, Written};
+use crate::foreign::Foreign;
 #[cfg(unix)]
 pub use polled::Pipes;
-use std::io::{self, Write};
 #[cfg(windows)]
 pub use threaded::Pipes;
 
@@ -17,24 +17,39 @@ pub use threaded::Pipes;
 pub struct Kept {
     pub output: Written,
     pub errors: Written,
-    /// Whether standard error is passed on to our own.
-    shows: bool,
+    shown_output: Option<Foreign>,
+    shown_errors: Option<Foreign>,
+}
+
+/// Which outputs are passed on to our standard error.
+#[derive(Debug, Clone, Copy)]
+pub struct Shows {
+    pub output: bool,
+    pub errors: bool,
 }
 
 impl Kept {
     /// Nothing yet.
-    pub fn new(output: Limits, errors: Limits, shows: bool) -> Self {
-        Self { output: Written::new(output), errors: Written::new(errors), shows }
+    pub fn new(output: Limits, errors: Limits, shows: Shows) -> Self {
+        Self {
+            output: Written::new(output),
+            errors: Written::new(errors),
+            shown_output: shows.output.then(Foreign::new),
+            shown_errors: shows.errors.then(Foreign::new),
+        }
     }
 
     fn keep_output(&mut self, bytes: &[u8]) {
         self.output.keep(bytes);
+        if let Some(shown) = &mut self.shown_output {
+            shown.pass(bytes);
+        }
     }
 
     fn keep_errors(&mut self, bytes: &[u8]) {
         self.errors.keep(bytes);
-        if self.shows {
-            let _ = io::stderr().write_all(bytes);
+        if let Some(shown) = &mut self.shown_errors {
+            shown.pass(bytes);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! One of the commands at a time: takes an item, runs the command, ends the item, again and again.
 
+use super::slip::Slips;
 use super::{Args, Control, Events, child, judge};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, usage};
@@ -15,6 +16,7 @@ pub struct Slot<'a> {
     pub args: &'a Args,
     pub control: &'a Control,
     pub events: &'a Events<'a>,
+    pub slips: &'a Slips,
 }
 
 impl Slot<'_> {
@@ -51,8 +53,11 @@ impl Slot<'_> {
             return Ok(());
         }
         let is_lost = || self.engine.is_lost(item.key(), item.attempt());
-        let shows_stderr = self.events.shows_stderr();
-        let run = child::run(self.queue, self.args, self.control, item, shows_stderr, is_lost);
+        let shows = self.events.shows();
+        let run = self
+            .slips
+            .next()
+            .and_then(|slip| child::run(self.queue, self.args, self.control, item, &slip, shows, is_lost));
         let end = run.map_err(|error| {
             // First, or it would be claimed again at once.
             self.engine.stop();

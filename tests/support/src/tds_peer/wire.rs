@@ -11,7 +11,7 @@ pub fn malformed(what: impl Into<String>) -> io::Error {
 
 /// Decodes UTF-16LE, replacing unpaired surrogates.
 pub fn utf16(bytes: &[u8]) -> String {
-    let units: Vec<u16> = bytes.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect();
+    let units: Vec<u16> = bytes.as_chunks().0.iter().map(|pair| u16::from_le_bytes(*pair)).collect();
     String::from_utf16_lossy(&units)
 }
 

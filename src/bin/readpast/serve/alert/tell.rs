@@ -1,12 +1,16 @@
 //! Who is told: a web server, a command, or who reads the log.
 
+use crate::foreign::Foreign;
 use crate::output::remark;
+use crate::process::Process;
+use crate::withheld::withhold;
 use log::Level;
 use serde_json::Value;
 use std::io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
 use std::io::{Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
-use std::process::{Command, Stdio};
+use std::process::{ChildStderr, Command, Stdio};
+use std::sync::mpsc::sync_channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -58,7 +62,9 @@ impl To {
 pub fn tell(to: &To, alert: &Value) -> Result<(), String> {
     match to {
         To::Webhook(webhook) => post(webhook, &alert.to_string(), LONGEST).map_err(|why| format!("the webhook: {why}")),
-        To::Command(words) => run(words, &alert.to_string()).map_err(|why| format!("the command {}: {why}", words[0])),
+        To::Command(words) => {
+            run(words, &alert.to_string(), LONGEST).map_err(|why| format!("the command {}: {why}", words[0]))
+        }
         To::Log => {
             let text = |name: &str| alert[name].as_str().unwrap_or_default();
             let level = if text("state") == "firing" { Level::Warn } else { Level::Info };
@@ -117,30 +123,47 @@ fn post(webhook: &Webhook, text: &str, longest: Duration) -> Result<(), String> 
     }
 }
 
-fn run(words: &[String], text: &str) -> Result<(), String> {
+/// Runs a command, and ends it with all that it has started if it takes longer than `longest`.
+fn run(words: &[String], text: &str, longest: Duration) -> Result<(), String> {
     let told = |error: std::io::Error| error.kind().to_string();
     let mut command = Command::new(&words[0]);
-    command.args(&words[1..]).stdin(Stdio::piped()).stdout(Stdio::null());
-    // It is somebody else's program: the connection is not its business.
-    command.env_remove("READPAST_CONNECTION").env_remove("READPAST_SERVE_TOKEN");
-    let mut child = command.spawn().map_err(told)?;
-    if let Some(mut stdin) = child.stdin.take() {
+    command.args(&words[1..]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+    // It is somebody else's program: connection and token are not its business.
+    withhold(&mut command, false);
+    let mut process = Process::spawn(command).map_err(told)?;
+    let (stdin, _, stderr) = process.pipes();
+    let (ends, ended) = sync_channel(1);
+    let attended = process.when_ended(move || ends.send(()).unwrap_or_default()).and_then(|()| pass_on(stderr));
+    if attended.is_ok()
+        && let Some(mut stdin) = stdin
+    {
         // One that does not want to know need not read; so short a text never blocks.
         let _ = stdin.write_all(text.as_bytes());
     }
-    let deadline = Instant::now() + LONGEST;
-    loop {
-        match child.try_wait().map_err(told)? {
-            Some(status) if status.success() => return Ok(()),
-            Some(status) => return Err(status.to_string()),
-            None if Instant::now() < deadline => thread::sleep(Duration::from_millis(20)),
-            None => {
-                let _ = child.kill();
-                let _ = child.wait();
-                return Err(format!("it did not end within {} s", LONGEST.as_secs()));
-            }
-        }
+    let is_late = attended.is_ok() && ended.recv_timeout(longest).is_err();
+    if is_late || attended.is_err() {
+        process.kill();
     }
+    let status = process.wait().map_err(told)?;
+    attended.map_err(told)?;
+    if is_late {
+        return Err(format!("it did not end within {} s", longest.as_secs()));
+    }
+    if status.success() { Ok(()) } else { Err(status.to_string()) }
+}
+
+/// Shows what a command writes to standard error, for as long as somebody has it open.
+fn pass_on(errors: Option<ChildStderr>) -> std::io::Result<()> {
+    let Some(mut errors) = errors else { return Ok(()) };
+    let pass = move || {
+        let (mut shown, mut bytes) = (Foreign::new(), [0; 4096]);
+        while let Ok(count) = errors.read(&mut bytes)
+            && count > 0
+        {
+            shown.pass(&bytes[..count]);
+        }
+    };
+    thread::Builder::new().name("stderr".to_owned()).spawn(pass).map(drop)
 }
 
 #[cfg(test)]
@@ -186,5 +209,30 @@ mod tests {
         let endless = "HTTP/1.1 204 ".bytes().chain(std::iter::repeat(b'x'));
         let why = told(endless, Duration::from_millis(300), Duration::from_secs(1));
         assert_eq!(why, Err("it did not answer within 1 s".to_owned()));
+    }
+
+    /// A process that a shell has started ends with the shell.
+    #[cfg(unix)]
+    #[test]
+    fn a_command_that_takes_too_long_ends_with_what_it_has_started() {
+        let words = ["sh", "-c", "sleep 3600 & read -r file; echo $! > \"$file\"; wait"].map(str::to_owned);
+        let file = std::env::temp_dir().join(format!("readpast-alert-{}", std::process::id()));
+        let started = || std::fs::read_to_string(&file).ok().filter(|text| text.ends_with('\n'));
+        // On a busy machine it may take long before it has started something.
+        let id = [1, 10, 100].into_iter().find_map(|seconds| {
+            let why = run(&words, &format!("{}\n", file.display()), Duration::from_secs(seconds));
+            assert_eq!(why, Err(format!("it did not end within {seconds} s")));
+            started()
+        });
+        let stat = format!("/proc/{}/stat", id.expect("it has begun").trim());
+        let is_there = || std::fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z "));
+        let deadline = Instant::now() + Duration::from_secs(600);
+        while is_there() {
+            assert!(Instant::now() < deadline, "it goes on");
+            thread::sleep(Duration::from_millis(20));
+        }
+        std::fs::remove_file(&file).unwrap();
+        assert_eq!(run(&["true".to_owned()], "", Duration::from_secs(600)), Ok(()));
+        assert!(run(&["false".to_owned()], "", Duration::from_secs(600)).unwrap_err().contains("exit status: 1"));
     }
 }

@@ -2,7 +2,7 @@
 //! left behind may hold its ends open for ever, and holds up nothing here.
 
 use super::{Kept, Turn};
-use crate::work::process::Process;
+use crate::process::Process;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::io::{self, ErrorKind, PipeReader, Read, Write};

@@ -2,7 +2,7 @@
 //! the thread.
 
 use super::{Kept, Turn};
-use crate::work::process::Process;
+use crate::process::Process;
 use std::io::{self, Read, Write};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;

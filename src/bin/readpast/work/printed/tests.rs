@@ -1,11 +1,12 @@
 use super::super::capture::Limits;
 use super::*;
 use proptest::prelude::*;
+use readpast::Action;
 
 const DIRECTIVE: &str = r#"{"readpast": {"action": "fail", "error": "no"}}"#;
 
 fn said(output: &[u8]) -> Result<Option<Directive>, String> {
-    let mut written = Written::new(Limits { head: 0, tail: 1000 });
+    let mut written = Written::new(Limits { head: 0, tail: 1000, follows: true });
     // In pieces, as a pipe gives them.
     output.chunks(7).for_each(|piece| written.keep(piece));
     at_end(&written).map(|found| found.map(|(_, directive)| directive))
@@ -152,7 +153,7 @@ fn an_object_over_several_lines_counts_when_it_is_the_last() {
         assert_eq!(said(output.as_bytes()), Ok(None), "{output}");
     }
     let (start, _) = {
-        let mut written = Written::new(Limits { head: 0, tail: 60 });
+        let mut written = Written::new(Limits { head: 0, tail: 60, follows: true });
         written.keep(format!("{}\n{DIRECTIVE}\n", "x".repeat(100)).as_bytes());
         at_end(&written).unwrap().unwrap()
     };
