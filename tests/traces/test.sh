@@ -15,6 +15,6 @@ trap 'rm -f "$player"' EXIT
 export PATH=$root/.local/go/bin:$PATH PKG_CONFIG_PATH=$prefix/lib/pkgconfig CGO_ENABLED=1
 (
     cd "$root/bindings/go/readpastotel"
-    CGO_LDFLAGS="-O2 -g -L$prefix/lib" go build -buildvcs=false -ldflags "-r $prefix/lib" -o "$player" ./internal/player
+    CGO_LDFLAGS="-O2 -g '-L$prefix/lib'" go build -buildvcs=false -ldflags "-r '$prefix/lib'" -o "$player" ./internal/player
 )
 READPAST_CONNECTION=$READPAST_TEST_POSTGRES "$root/bindings/python/build/venv/bin/python" through.py "$player"
