@@ -6,6 +6,7 @@ mod alerting;
 mod checking;
 mod connecting;
 mod documents;
+mod dropping;
 mod enqueuing;
 mod help;
 #[cfg(feature = "serve")]

@@ -7,6 +7,7 @@ mod cli;
 mod completions;
 mod connection;
 mod doctor;
+mod drop;
 mod duration;
 mod enqueue;
 mod exit;
@@ -15,6 +16,7 @@ mod filter;
 mod findings;
 mod global;
 mod install;
+mod list;
 mod log;
 mod output;
 mod printable;
@@ -69,6 +71,8 @@ fn perform(cli: Cli) -> Result<Exit> {
     let out = Output::new(global.json);
     let result = match command {
         Command::Install(args) => install::run(&global, &args, &out),
+        Command::List(args) => list::run(&global, &args, &out),
+        Command::Drop(args) => drop::run(&global, &args, &out),
         Command::Render(args) => render::run(&global, &args, &out),
         Command::Adopt(args) => adopt::run(&global, &args, &out),
         Command::Doctor(args) => doctor::run(&global, &args, &out),

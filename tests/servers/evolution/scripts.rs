@@ -32,6 +32,24 @@ fn by_hand(database: &Database, script: &str) {
 }
 
 #[test]
+fn a_script_drops_what_an_install_has_made() {
+    on_each(|database| {
+        readpast::install(&database.config(), None).unwrap();
+        let catalog = database.catalog();
+        let spec = "queue = \"Work\"\ntypes = [\"A\", \"B\"]\nattempts = { history = true }\nroles = { worker = \"w\" }\n\
+            columns = [{ name = \"Title\", type = \"text(20)\" }]\n\
+            subtypes = [{ name = \"A\", exclusive = true, columns = [{ name = \"Code\", type = \"text(9)\" }] }]\n";
+        database.install(spec).unwrap();
+        database.open("Work").enqueue(&[titled("x")], None).unwrap();
+        let script = readpast::install::dropping(&database.config(), "Work").unwrap().script;
+        by_hand(database, &script);
+        assert_eq!(database.catalog(), catalog);
+        by_hand(database, &script);
+        assert_eq!(database.catalog(), catalog, "run again, it changes nothing");
+    });
+}
+
+#[test]
 fn a_rendered_script_installs_and_upgrades() {
     on_each(|database| {
         let schema = Identifier::new("the schema", "readpast").unwrap();
