@@ -13,6 +13,7 @@ use crate::item::{Rows, Value};
 use crate::render::{self, Made, Name, Object, SCHEMA_VERSION, Target, Upgrade};
 use crate::session::{MISSING_RIGHT, Param, Session};
 use crate::spec::{QueueSpec, Storage};
+use std::path::Path;
 
 /// Making objects may take a server long, and so may waiting for another install.
 const INSTALL_TIMEOUT_MS: &str = "600000";
@@ -76,6 +77,14 @@ pub fn install(config: &Config, spec: Option<&QueueSpec>) -> Result<()> {
         }
     });
     installed.map_err(|error| for_installer(error, "install"))
+}
+
+/// [`install`] with the description in a file, TOML or JSON.
+///
+/// # Errors
+/// As [`install`]; [`ErrorKind::InvalidArgument`] when the file cannot be read.
+pub fn install_file(config: &Config, path: impl AsRef<Path>) -> Result<()> {
+    install(config, Some(&QueueSpec::from_file(path)?))
 }
 
 /// Waits until no other install is at work in the schema, and keeps others away until the transaction ends.

@@ -106,6 +106,9 @@ fn rendered_transact_sql_keeps_the_rules() {
         let ddl = ddl
             + &theirs.map(|index| format!("\nGO\nCREATE INDEX [{}] ON [T] ([C]);", index.as_str())).unwrap_or_default();
         compared += check(&script, &ddl, &spec.queue.to_string(), &mut found);
+        if !(name.ends_with("_everything") || name.starts_with("example_") || name.starts_with("claimed_")) {
+            continue;
+        }
         let dropped = readpast::render::drop_script(Dialect::SqlServer, &schema, spec, &[], &[]).unwrap();
         fs::write(folder.join(format!("{name}_drop.sql")), &dropped).unwrap();
         // Of what is there when it is run.

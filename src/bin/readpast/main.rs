@@ -32,7 +32,6 @@ mod service;
 mod settings;
 mod show;
 mod signals;
-mod spec_file;
 mod stats;
 mod steer;
 mod stress;
