@@ -160,8 +160,9 @@ impl Inner {
 
     /// What is missing, or may not be used, is often a queue that somebody has dropped.
     fn named_if_dropped(&self, error: Error) -> Error {
-        let is_missing = error.kind() == ErrorKind::SchemaMismatch;
-        if !is_missing && error.kind() != ErrorKind::PermissionDenied {
+        // A call that was under way when its table went meets it in ways that no server documents.
+        let may_be = [ErrorKind::SchemaMismatch, ErrorKind::PermissionDenied, ErrorKind::Database];
+        if !may_be.contains(&error.kind()) {
             return error;
         }
         let name = self.spec.queue.as_str();
@@ -171,7 +172,7 @@ impl Inner {
                 Error::new(ErrorKind::UnknownQueue, message)
             }
             // The last right that its roles had went with it.
-            Err(asked) if asked.kind() == ErrorKind::PermissionDenied => {
+            Err(asked) if asked.kind() == ErrorKind::PermissionDenied && error.kind() != ErrorKind::Database => {
                 error.followed_by(&format!("; or the queue {name:?} was dropped, and the rights on it"))
             }
             _ => error,

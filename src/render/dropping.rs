@@ -3,7 +3,7 @@
 use super::object::{Made, Name, Object};
 use super::script::guarded;
 use super::table::in_comment;
-use super::{Target, names, theirs};
+use super::{Target, names, table_of, theirs};
 use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::Identifier;
@@ -102,7 +102,11 @@ impl<'a> Target<'a> {
 impl Leaving<'_> {
     /// The tables that go, with their rows: that of the items first.
     pub(crate) fn tables(&self) -> Vec<Name> {
-        tables(&self.made).into_iter().rev().cloned().collect()
+        let mut going: Vec<_> = tables(&self.made).into_iter().rev().cloned().collect();
+        // Types of work have a table on SQL Server, which is made first.
+        let of_items = table_of(self.target.dialect, self.target.schema, &self.spec);
+        going.sort_by_key(|name| Some(name) != of_items.as_ref());
+        going
     }
 
     /// The description of the queue.

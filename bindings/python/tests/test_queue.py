@@ -240,9 +240,11 @@ def test_queues_are_listed_and_dropped_with_their_items(queue: readpast.Queue) -
         queue.settle(held[0].complete())
     with pytest.raises(errors.UnknownQueueError):
         readpast.drop(queue.name, **support.settings())
-    for call in (readpast.list, lambda **settings: readpast.drop("Work", **settings)):
-        with pytest.raises(errors.SchemaMissingError):
-            call(**support.settings(schema="readpast_python_nowhere"))
+    elsewhere = support.settings(schema="readpast_python_nowhere")
+    with pytest.raises(errors.SchemaMissingError):
+        readpast.list(**elsewhere)
+    with pytest.raises(errors.SchemaMissingError):
+        readpast.drop(queue.name, **elsewhere)
 
 
 def test_settings_are_the_librarys() -> None:

@@ -1,7 +1,7 @@
 //! Scripts that a DBA runs by hand.
 
 use super::database::{Database, on_each, titled};
-use readpast::{Dialect, QueueSpec, ident::Identifier, render};
+use readpast::{Dialect, NewItem, QueueSpec, ident::Identifier, render};
 use std::{
     env,
     io::Write,
@@ -40,7 +40,7 @@ fn a_script_drops_what_an_install_has_made() {
             columns = [{ name = \"Title\", type = \"text(20)\" }]\n\
             subtypes = [{ name = \"A\", exclusive = true, columns = [{ name = \"Code\", type = \"text(9)\" }] }]\n";
         database.install(spec).unwrap();
-        database.open("Work").enqueue(&[titled("x")], None).unwrap();
+        database.open("Work").enqueue(&[NewItem { kind: Some("B".to_owned()), ..titled("x") }], None).unwrap();
         let script = readpast::install::dropping(&database.config(), "Work").unwrap().script;
         by_hand(database, &script);
         assert_eq!(database.catalog(), catalog);

@@ -3,7 +3,7 @@
 from . import testing
 from ._config import install, install_file
 from ._library import ABI, VERSION
-from ._list import Installed, drop, list  # noqa: A004 -- readpast.list, as in every language
+from ._list import Installed, drop, list
 from ._metrics import metrics
 from ._rows import Column
 from .aio import AsyncQueue

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from ._config import Setting, configuration
 from ._handle import Handle
-from ._library import ffi, lib, sized, string
+from ._library import CData, ffi, lib, sized, string
 from ._texts import encoded
 
 _INSTALLED, _INSTALLED_SIZE = sized("readpast_installed")
@@ -25,7 +26,7 @@ class Installed(NamedTuple):
     own: bool
 
 
-def list(**settings: Setting) -> tuple[Installed, ...]:  # noqa: A001 -- readpast.list, as in every language
+def list(**settings: Setting) -> tuple[Installed, ...]:
     """The queues that are installed in a schema, by their names. A login that may use one of them may ask.
 
     `settings` are those of a `Queue`. `SchemaMissingError`: nothing is installed there.
@@ -34,13 +35,15 @@ def list(**settings: Setting) -> tuple[Installed, ...]:  # noqa: A001 -- readpas
     configuration(settings).call(lib.readpast_list, made)
     queues, installed = Handle(made[0], lib.readpast_queues_free), ffi.new(_INSTALLED)
     installed.struct_size = _INSTALLED_SIZE
-    listed = []
+    return tuple(_copied(queues, installed))
+
+
+def _copied(queues: Handle, installed: CData) -> Iterator[Installed]:
     for index in range(lib.readpast_queues_count(queues.c)):
         # It cannot fail: the index is below the count.
         lib.readpast_queues_get(queues.c, index, installed, ffi.NULL)
         name, description = string(installed.queue) or "", string(installed.description) or ""
-        listed.append(Installed(name, string(installed.table), description, bool(installed.own)))
-    return tuple(listed)
+        yield Installed(name, string(installed.table), description, bool(installed.own))
 
 
 def drop(queue: str, /, **settings: Setting) -> None:
