@@ -83,7 +83,7 @@ static void count(struct play *play, int64_t begun) {
     play->at_once += begun;
     if (play->at_once > play->most_at_once)
         play->most_at_once = play->at_once;
-    bool enough = begun < 0 && ++play->handled >= play->until;
+    bool enough = begun < 0 && ++play->handled == play->until;
     pthread_mutex_unlock(&play->lock);
     if (enough)
         readpast_worker_stop(play->worker, NULL);
