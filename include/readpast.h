@@ -279,6 +279,32 @@ typedef struct {
     uint64_t id;
 } readpast_config;
 
+/// The queues that are installed in a schema, by their names. Immutable; any number of threads may read it. It does not need
+/// its configuration.
+///
+/// Made by `readpast_list`, freed by `readpast_queues_free`. The texts it lends live as long as it.
+typedef struct {
+    /// Not an address; 0 is the null handle.
+    uint64_t id;
+} readpast_queues;
+
+/// A queue that is installed. Initialise it with `READPAST_INSTALLED_INIT`.
+typedef struct {
+    /// The size of this struct.
+    size_t struct_size;
+    /// Its name.
+    const char *queue;
+    /// The table of its items with its schema, as the catalog has it; NULL where hand-written procedures hide it.
+    const char *table;
+    /// Its description, JSON.
+    const char *description;
+    /// 1 when the items are in a table of readpast's own, which `readpast_drop` drops with them; otherwise 0.
+    int32_t own;
+    /// 0.
+    int32_t reserved;
+} readpast_installed;
+#define READPAST_INSTALLED_INIT {sizeof(readpast_installed), NULL, NULL, NULL, 0, 0}
+
 /// Makes a configuration, with all settings at their defaults.
 ///
 /// *Ownership*: the caller frees it with `readpast_config_free`.
@@ -318,6 +344,57 @@ void readpast_config_free(readpast_config config);
 readpast_status readpast_install(readpast_config config,
                                  const char *spec,
                                  readpast_error *err);
+
+/// Lists the queues that are installed in the schema that `config` names. A login that may use one of them may ask.
+///
+/// *Ownership*: the caller frees `*queues` with `readpast_queues_free`.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*queues` holds them; there may be none.
+/// - `READPAST_SCHEMA_MISSING`: nothing is installed in the schema.
+/// - `READPAST_INVALID_ARGUMENT`: `queues` is NULL.
+/// - any other failure of the connection or the server.
+readpast_status readpast_list(readpast_config config, readpast_queues *queues, readpast_error *err);
+
+/// How many queues were listed.
+///
+/// *Returns*: the number; 0 for a list that is null or freed.
+int32_t readpast_queues_count(readpast_queues queues);
+
+/// The queue at `index`, counted from 0.
+///
+/// *Ownership*: the texts are the list's, until that is freed.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*installed` is written.
+/// - `READPAST_NOT_FOUND`: there is no such queue; `*installed` is not written.
+/// - `READPAST_INVALID_ARGUMENT`: `installed` is NULL or not initialised.
+readpast_status readpast_queues_get(readpast_queues queues,
+                                    int32_t index,
+                                    readpast_installed *installed,
+                                    readpast_error *err);
+
+/// Frees a list, and what it lent. The null handle, and one that was freed already, are ignored.
+void readpast_queues_free(readpast_queues queues);
+
+/// Drops the queue called `queue` from the schema that `config` names. **It asks nothing.** If the items are in a table of
+/// readpast's own, they all go with it, those in work as well. A table that was there before stays with its rows, and loses
+/// only what an install has made beside it. What the queues of a schema share stays.
+///
+/// All of it happens in one transaction, under the lock of `readpast_install`. It needs the rights of who installed the queue.
+///
+/// *Threads*: workers that are at work meanwhile get `READPAST_UNKNOWN_QUEUE` from their next call.
+///
+/// *Returns*:
+/// - `READPAST_OK`.
+/// - `READPAST_UNKNOWN_QUEUE`: there is no such queue; the message names those that there are.
+/// - `READPAST_SCHEMA_MISSING`: nothing is installed in the schema.
+/// - `READPAST_INVALID_ARGUMENT`: another queue works on the queue's table.
+/// - `READPAST_PERMISSION_DENIED`: the objects are not the login's.
+/// - any other failure of the connection or the server.
+readpast_status readpast_drop(readpast_config config,
+                              const char *queue,
+                              readpast_error *err);
 
 
 

@@ -177,6 +177,13 @@ impl Error {
         self
     }
 
+    /// The same error with `more` after its message.
+    #[must_use]
+    pub(crate) fn followed_by(mut self, more: &str) -> Self {
+        self.message = cut(self.message + more);
+        self
+    }
+
     /// The class of the error.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {

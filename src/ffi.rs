@@ -32,6 +32,7 @@ mod version;
 // Before a queue is open.
 mod config;
 mod install;
+mod list;
 
 // The calls on an open queue.
 mod queue;
@@ -67,6 +68,6 @@ mod tests;
 
 pub use self::{
     action::*, batch::*, claim::*, column::*, config::*, enqueue::*, error::*, events::*, figures::*, install::*,
-    made::*, metrics::*, operate::*, outcome::*, queue::*, receipts::*, renew::*, renewal::*, settle::*, stats::*,
-    status::*, trace::*, value::*, version::*, worker::*,
+    list::*, made::*, metrics::*, operate::*, outcome::*, queue::*, receipts::*, renew::*, renewal::*, settle::*,
+    stats::*, status::*, trace::*, value::*, version::*, worker::*,
 };

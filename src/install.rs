@@ -1,19 +1,26 @@
 //! readpast's own objects in a schema: installed, upgraded, and checked.
 
+mod dropping;
 pub(crate) mod encoding;
 mod owners;
+
+pub use self::dropping::{Dropping, drop_queue, dropping};
 
 use crate::config::Config;
 use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::{Identifier, did_you_mean};
 use crate::item::{Rows, Value};
-use crate::render::{self, Made, Object, SCHEMA_VERSION, Target, Upgrade};
+use crate::render::{self, Made, Name, Object, SCHEMA_VERSION, Target, Upgrade};
 use crate::session::{MISSING_RIGHT, Param, Session};
 use crate::spec::{QueueSpec, Storage};
+use std::path::Path;
 
 /// Making objects may take a server long, and so may waiting for another install.
 const INSTALL_TIMEOUT_MS: &str = "600000";
+
+/// What an install is about to do, for a message.
+const INSTALLED: &str = "installed";
 
 /// Brings the schema of `config` and the queues in it to this library's version and, with a `spec`, makes that queue or
 /// changes it to what the description says. Doing it again changes nothing. All of it happens in one transaction under an
@@ -34,19 +41,9 @@ pub fn install(config: &Config, spec: Option<&QueueSpec>) -> Result<()> {
     encoding::warn(&mut session)?;
     let installed = session.transaction(|session| {
         let dialect = session.dialect();
-        let lock = render::install_lock(&schema);
-        let granted = session.execute(&dialect.schema_call("lock_install", &schema)?, &[Param::Text(&lock)]);
-        // SQL Server says that it was not granted, PostgreSQL fails.
-        let is_granted = match &granted {
-            Ok(rows) => number(rows, 0, 0) == Some(1),
-            Err(error) => error.kind() != ErrorKind::TimedOut,
-        };
-        if !is_granted {
-            return Err(Error::new(ErrorKind::TimedOut, "another install holds the lock of this schema; try again"));
-        }
-        granted?;
+        take_turn(session, &schema)?;
         // Before anything is read or run there.
-        owners::check(session, &schema, spec.as_slice())?;
+        owners::check(session, &schema, spec.as_slice(), INSTALLED)?;
         let found = version(session, &schema)?.unwrap_or(0);
         if found > SCHEMA_VERSION {
             return Err(newer(&schema, found));
@@ -81,19 +78,43 @@ pub fn install(config: &Config, spec: Option<&QueueSpec>) -> Result<()> {
             None => Ok(()),
         }
     });
-    installed.map_err(for_installer)
+    installed.map_err(|error| for_installer(error, "install"))
+}
+
+/// [`install`] with the description in a file, TOML or JSON.
+///
+/// # Errors
+/// As [`install`]; [`ErrorKind::InvalidArgument`] when the file cannot be read.
+pub fn install_file(config: &Config, path: impl AsRef<Path>) -> Result<()> {
+    install(config, Some(&QueueSpec::from_file(path)?))
+}
+
+/// Waits until no other install is at work in the schema, and keeps others away until the transaction ends.
+fn take_turn(session: &mut Session, schema: &Identifier) -> Result<()> {
+    let lock = render::install_lock(schema);
+    let granted = session.execute(&session.dialect().schema_call("lock_install", schema)?, &[Param::Text(&lock)]);
+    // SQL Server says that it was not granted, PostgreSQL fails.
+    let is_granted = match &granted {
+        Ok(rows) => number(rows, 0, 0) == Some(1),
+        Err(error) => error.kind() != ErrorKind::TimedOut,
+    };
+    if !is_granted {
+        return Err(Error::new(ErrorKind::TimedOut, "another install holds the lock of this schema; try again"));
+    }
+    granted.map(drop)
 }
 
 /// Workers and producers are not to be given what an installer needs; and what is no item's fault is not called so.
-fn for_installer(error: Error) -> Error {
+fn for_installer(error: Error, verb: &str) -> Error {
     let what = error.message().trim_end_matches(MISSING_RIGHT).trim_end_matches("; ");
     let (kind, remedy) = match error.kind() {
         ErrorKind::PermissionDenied => {
-            (error.kind(), "install as the schema's owner, or as somebody who may create schemas and objects")
+            (error.kind(), format!("{verb} as the schema's owner, or as somebody who may create schemas and objects"))
         }
-        ErrorKind::InvalidItem => {
-            (ErrorKind::SchemaMismatch, "rows that are there break what the description says: change them first, or it")
-        }
+        ErrorKind::InvalidItem => (
+            ErrorKind::SchemaMismatch,
+            "rows that are there break what the description says: change them first, or it".to_owned(),
+        ),
         _ => return error,
     };
     let told = Error::new(kind, format!("{what}; {remedy}"));
@@ -133,6 +154,10 @@ pub struct Installed {
     pub queue: String,
     /// Its description as the database has it, JSON. Another text is another description.
     pub description: String,
+    /// Whether its items are in a table of readpast's own.
+    pub own: bool,
+    /// The table of its items, as the catalog has it; `None` where procedures that somebody wrote by hand hide it.
+    pub table: Option<Name>,
 }
 
 /// The queues that are installed in the schema of `config`, by their names. A login that may use one of them may ask.
@@ -149,7 +174,14 @@ pub(crate) fn installed_in(session: &mut Session, schema: &Identifier) -> Result
     if catalog.version.is_none() {
         return Err(missing(schema));
     }
-    let told = |known: Known| Installed { queue: known.name, description: known.spec };
+    let dialect = session.dialect();
+    let told = |known: Known| {
+        // One of a later release is listed, too.
+        let spec = known.read().ok();
+        let table = spec.as_ref().and_then(|spec| render::table_of(dialect, schema, spec));
+        let own = spec.is_some_and(|spec| spec.is_own());
+        Installed { queue: known.name, description: known.spec, own, table }
+    };
     Ok(catalog.queues.into_iter().map(told).collect())
 }
 
@@ -170,24 +202,21 @@ pub(crate) fn look_up(session: &mut Session, schema: &Identifier, name: &str) ->
         Some(found) if found > SCHEMA_VERSION => return Err(newer(schema, found)),
         Some(_) => {}
     }
-    let Some(queue) = catalog.queues.iter().find(|queue| queue.name == name) else {
-        let known: Vec<_> = catalog.queues.iter().map(|queue| queue.name.as_str()).collect();
-        let near = did_you_mean(name, known.iter().copied());
-        let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-        return Err(Error::new(
-            ErrorKind::UnknownQueue,
-            format!("schema {:?} has no queue {name:?}{near}; it has {known}", schema.as_str()),
-        ));
-    };
+    let queue = catalog.queue(schema, name)?;
     if queue.rendered_by < SCHEMA_VERSION {
         return Err(older(schema, queue.rendered_by));
     }
-    QueueSpec::from_json(&queue.spec)
+    queue.read()
+}
+
+/// Whether the schema has no queue of this name any more; an error where the login may not ask.
+pub(crate) fn is_gone(session: &mut Session, schema: &Identifier, name: &str) -> Result<bool> {
+    Ok(catalog(session, schema)?.queues.iter().all(|queue| queue.name != name))
 }
 
 /// Refuses a schema, and objects in it, that are somebody's whom this login must not trust. For who will install.
 pub(crate) fn check_owners(session: &mut Session, schema: &Identifier, spec: &QueueSpec) -> Result<()> {
-    owners::check(session, schema, &[spec])
+    owners::check(session, schema, &[spec], INSTALLED)
 }
 
 /// What is installed in a schema; no version where nothing is. Outside a transaction, since it asks what may be refused.
@@ -203,6 +232,22 @@ pub(crate) fn look_around(session: &mut Session, schema: &Identifier) -> Result<
 pub(crate) struct Catalog {
     pub(crate) version: Option<i32>,
     pub(crate) queues: Vec<Known>,
+}
+
+impl Catalog {
+    /// The queue called `name`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::UnknownQueue`] has the names that there are, and the one that may be meant.
+    fn queue(&self, schema: &Identifier, name: &str) -> Result<&Known> {
+        let names = || self.queues.iter().map(|queue| queue.name.as_str());
+        self.queues.iter().find(|queue| queue.name == name).ok_or_else(|| {
+            let known = if self.queues.is_empty() { "none".to_owned() } else { names().collect::<Vec<_>>().join(", ") };
+            let meant = did_you_mean(name, names());
+            let message = format!("schema {:?} has no queue {name:?}{meant}; it has {known}", schema.as_str());
+            Error::new(ErrorKind::UnknownQueue, message)
+        })
+    }
 }
 
 /// A queue that is installed.
@@ -275,7 +320,7 @@ fn install_queue(session: &mut Session, place: Place<'_>, known: Option<&Known>,
     let (dialect, schema) = (session.dialect(), place.schema);
     let text = spec.to_json();
     if let Some(known) = known {
-        owners::check(session, schema, &[&known.read()?, spec])?;
+        owners::check(session, schema, &[&known.read()?, spec], INSTALLED)?;
     }
     crate::catalog::refuse_unfit(&crate::catalog::check_types(session, spec)?)?;
     let target = place.target(dialect);

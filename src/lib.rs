@@ -86,7 +86,7 @@ pub use self::{
     engine::Engine,
     error::{Error, ErrorKind, Result},
     finding::{Finding, Severity},
-    install::install,
+    install::{Installed, drop_queue, install, install_file, installed},
     item::{
         Action, Answer, Attempt, Batch, Columns, Filter, Item, ItemRef, ItemState, Lease, NewItem, Outcome, QueueStats,
         Receipt, Settlement, StepCounts, Value, Verdict, Watched, Why,

@@ -2,6 +2,7 @@
 //! until it is sent: what a statement makes is known, and never read from its text.
 
 mod columns;
+mod dropping;
 mod kinds;
 mod names;
 mod object;
@@ -14,11 +15,12 @@ mod tsql;
 mod upgrade;
 
 pub use self::{
+    dropping::{Referrer, drop_script},
     object::{CodeKind, Grant, Index, IndexColumn, Made, Name, Object},
     script::{script, text, upgrade_script},
 };
 
-pub(crate) use self::{script::OWNER_REMEDY, upgrade::Upgrade};
+pub(crate) use self::{dropping::Leaving, script::OWNER_REMEDY, upgrade::Upgrade};
 
 use crate::dialect::Dialect;
 use crate::error::Result;
@@ -93,6 +95,21 @@ pub(crate) fn states_query(
     dialect.statement("ask/states", context)
 }
 
+/// The table of a queue's items, as the catalog has it; none behind procedures that somebody wrote by hand.
+pub(crate) fn table_of(dialect: Dialect, schema: &Identifier, spec: &QueueSpec) -> Option<Name> {
+    Some(match &spec.storage {
+        Storage::Own => Name { schema: schema.as_str().to_owned(), name: dialect.queue_stem(&spec.queue) },
+        Storage::Table(table) => theirs(dialect, table),
+        Storage::Procedures(_) => return None,
+    })
+}
+
+/// A table of the user's, as the catalog has it.
+fn theirs(dialect: Dialect, table: &TableSpec) -> Name {
+    let schema = dialect.schema_of(table.schema.as_ref());
+    Name { schema: dialect.in_catalog(&schema), name: dialect.in_catalog(&table.name) }
+}
+
 /// The names of the indexes that are made on somebody else's `table`, unless it has their like.
 pub(crate) fn indexes_on(
     dialect: Dialect,
@@ -100,10 +117,7 @@ pub(crate) fn indexes_on(
     spec: &QueueSpec,
     table: &TableSpec,
 ) -> Result<Vec<String>> {
-    let theirs = Name {
-        schema: dialect.in_catalog(&dialect.schema_of(table.schema.as_ref())),
-        name: dialect.in_catalog(&table.name),
-    };
+    let theirs = theirs(dialect, table);
     let objects = queue(dialect, schema, spec)?;
     let names = objects.into_iter().filter_map(|object| match object.makes {
         Made::Index(index) if index.table == theirs => Some(index.name),

@@ -10,7 +10,7 @@ mod verdict;
 pub use self::{failure::trace_panics, job::Job, renewal::Renewal, stop::Stop, verdict::IntoVerdict};
 pub use crate::engine::Event;
 
-use crate::engine::Observer;
+use crate::engine::{Observer, Terms};
 use crate::error::{Error, ErrorKind, Result};
 use crate::queue::{MAX_ITEMS, Queue};
 use std::{fmt, sync::Arc, time::Duration};
@@ -58,7 +58,8 @@ pub struct Worker {
     threads: u32,
     batch_size: u32,
     stop: Stop,
-    patience: Option<Duration>,
+    settle_timeout: Option<Duration>,
+    until_empty: bool,
     observer: Option<Observer>,
 }
 
@@ -67,7 +68,15 @@ impl Worker {
     /// concern of the other users of `queue`, while an interrupt of `queue` stops it.
     pub fn new(queue: &Queue) -> Self {
         let queue = queue.share();
-        Self { patience: None, queue, threads: 1, batch_size: 1, stop: Stop::default(), observer: None }
+        Self {
+            queue,
+            threads: 1,
+            batch_size: 1,
+            stop: Stop::default(),
+            settle_timeout: None,
+            until_empty: false,
+            observer: None,
+        }
     }
 
     /// On how many threads handlers run at once, from 1 to [`MAX_THREADS`].
@@ -85,8 +94,14 @@ impl Worker {
 
     /// How long a worker that was stopped waits for the database to take what its handlers have ended, once the last of them
     /// has: a lease's length unless you say otherwise. Then it gives up, and the leases run out.
-    pub fn patience(mut self, patience: Duration) -> Self {
-        self.patience = Some(patience);
+    pub fn settle_timeout(mut self, timeout: Duration) -> Self {
+        self.settle_timeout = Some(timeout);
+        self
+    }
+
+    /// Whether it stops by itself when nothing is due and nothing in hand.
+    pub fn until_empty(mut self, so: bool) -> Self {
+        self.until_empty = so;
         self
     }
 
@@ -101,6 +116,10 @@ impl Worker {
     #[must_use]
     pub fn stop_handle(&self) -> Stop {
         self.stop.clone()
+    }
+
+    fn terms(&self) -> Terms {
+        Terms { until_empty: self.until_empty, observer: self.observer.clone() }
     }
 
     /// Works until it is stopped. Once stopped, a worker does not start again; make another one.

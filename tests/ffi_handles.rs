@@ -66,6 +66,7 @@ fn call_everything(id: u64, expected: &[readpast_status]) {
     let (renewal, error) = (readpast_renewal { id }, readpast_error { id });
     let receipts = readpast_receipts { id };
     let (worker, events) = (readpast_worker { id }, readpast_events { id });
+    let queues = readpast_queues { id };
     let text = c"1000".as_ptr();
     let size = size_of::<readpast_stats>();
     let mut place = [0_u64; 64];
@@ -74,7 +75,7 @@ fn call_everything(id: u64, expected: &[readpast_status]) {
     let (mut new_queue, mut shared) = (queue, queue);
     let mut new_batch = batch;
     let mut new_renewal = renewal;
-    let mut new_receipts = receipts;
+    let (mut new_receipts, mut new_queues) = (receipts, queues);
     let (mut new_worker, mut new_events) = (worker, events);
     let mut news = 7;
     let item = readpast_new_item {
@@ -113,6 +114,9 @@ fn call_everything(id: u64, expected: &[readpast_status]) {
         [
             tell(|err| readpast_config_set(config, c"lease.ms".as_ptr(), text, err)),
             tell(|err| readpast_install(config, ptr::null(), err)),
+            tell(|err| readpast_list(config, &mut new_queues, err)),
+            tell(|err| readpast_queues_get(queues, 0, place.cast(), err)),
+            tell(|err| readpast_drop(config, text, err)),
             tell(|err| readpast_queue_open(config, text, &mut new_queue, err)),
             tell(|err| readpast_queue_share(queue, &mut shared, err)),
             tell(|err| readpast_queue_attach(queue, ptr::null_mut(), &mut shared, err)),
@@ -160,6 +164,7 @@ fn call_everything(id: u64, expected: &[readpast_status]) {
     }
     assert_eq!((new_queue.id, shared.id, new_batch.id, new_renewal.id), (0, 0, 0, 0), "places for handles are written");
     assert_eq!((new_receipts.id, readpast_receipts_count(receipts)), (0, 0));
+    assert_eq!((new_queues.id, readpast_queues_count(queues)), (0, 0));
     assert_eq!(readpast_queue_lease_ms(queue), 0);
     assert_eq!(readpast_queue_given_up(queue), 0);
     assert!(readpast_queue_worker(queue).is_null() && readpast_batch_json(batch, 0).is_null());
@@ -186,6 +191,7 @@ fn free_everything(id: u64) {
     readpast_renewal_free(readpast_renewal { id });
     readpast_error_free(readpast_error { id });
     readpast_receipts_free(readpast_receipts { id });
+    readpast_queues_free(readpast_queues { id });
     readpast_worker_free(readpast_worker { id });
     readpast_events_free(readpast_events { id });
     readpast_text_free(readpast_text { id });

@@ -12,12 +12,12 @@ import (
 // watch ends the contexts of handlers whose items are found lost, and of all when the worker has been stopping for as
 // long as they may go on.
 type watch struct {
-	engine capi.Worker
-	grace  time.Duration
+	engine      capi.Worker
+	stopTimeout time.Duration
 
 	mutex sync.Mutex
 	begun map[Lease]context.CancelCauseFunc
-	// isOver tells that the worker has stopped, and its grace is over.
+	// isOver tells that the worker has stopped, and its StopTimeout is over.
 	isOver bool
 }
 
@@ -51,8 +51,8 @@ func (w *watch) listen() error {
 		seen = max(seen, news)
 		if !isStopping && w.engine.IsStopping() {
 			isStopping = true
-			if w.grace > 0 {
-				defer time.AfterFunc(w.grace, w.over).Stop()
+			if w.stopTimeout > 0 {
+				defer time.AfterFunc(w.stopTimeout, w.over).Stop()
 			} else {
 				w.over()
 			}

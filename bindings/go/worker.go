@@ -21,7 +21,7 @@ const longestWait = 24 * time.Hour
 // again.
 //
 // The context has the values of Run's. It ends when the item was found lost: work on it is in vain, and context.Cause is
-// StatusLeaseLost. And it ends when the worker stops, after Worker.Grace; context.Cause is StatusInterrupted then. A
+// StatusLeaseLost. And it ends when the worker stops, after Worker.StopTimeout; context.Cause is StatusInterrupted then. A
 // handler that returns context.Canceled because of that, or an error that wraps it, has its item given back, and the
 // attempt does not count; whatever else it says is settled as ever.
 type Handler func(ctx context.Context, item *Item) (Settlement, error)
@@ -43,12 +43,12 @@ type Worker struct {
 	BatchSize int
 	// UntilEmpty lets Run return when nothing is due, and nothing in hand.
 	UntilEmpty bool
-	// Grace is how long handlers may go on when the worker stops before their contexts end; up to a day, and 0: they end at
-	// once. Handlers that do not look at their context are waited for in any case.
-	Grace time.Duration
-	// Patience is how long Run, when the last handler has returned, waits at most for the database to take what they have
+	// StopTimeout is how long handlers may go on when the worker stops before their contexts end; up to a day, and 0: they
+	// end at once. Handlers that do not look at their context are waited for in any case.
+	StopTimeout time.Duration
+	// SettleTimeout is how long Run, when the last handler has returned, waits at most for the database to take what they have
 	// said; up to a day, and 0 is Queue.Lease. Then it gives up, and the leases run out.
-	Patience time.Duration
+	SettleTimeout time.Duration
 	// Logger is told of what a person may want to know: start and end (Info), each attempt that failed with its key and
 	// attempt, what was lost or refused, calls that are tried again (Warn), mistakes of the handler and what ended the
 	// worker (Error). Nil is slog.Default().
@@ -75,7 +75,7 @@ type run struct {
 
 // Run works until ctx ends, the queue is interrupted or, with UntilEmpty, nothing is left to do. Then items in hand are
 // finished and settled, those that were not begun are given back, and it returns nil. An error is a failure that does
-// not pass by itself, or StatusTimedOut when Patience was not enough; all goroutines have ended before it is returned.
+// not pass by itself, or StatusTimedOut when SettleTimeout was not enough; all goroutines have ended before it is returned.
 func (w *Worker) Run(ctx context.Context) error {
 	if err := w.check(); err != nil || ctx.Err() != nil {
 		return err
@@ -92,7 +92,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	defer engine.Free()
 	r := &run{
 		Worker: w, engine: engine, ctx: ctx, given: context.WithoutCancel(ctx),
-		watch: watch{engine: engine, grace: w.Grace, begun: map[Lease]context.CancelCauseFunc{}},
+		watch: watch{engine: engine, stopTimeout: w.StopTimeout, begun: map[Lease]context.CancelCauseFunc{}},
 	}
 	defer context.AfterFunc(ctx, r.stop)()
 	r.logStart()
@@ -111,7 +111,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		go r.work()
 	}
 	r.hands.Wait()
-	r.fail(failed(engine.Close(w.patience())))
+	r.fail(failed(engine.Close(w.settleTimeout())))
 	<-told
 	<-listened
 	r.logEnd()
@@ -126,10 +126,10 @@ func (w *Worker) check() error {
 		wrong = "a worker needs a queue and a handler"
 	case w.Concurrency < 0:
 		wrong = "a worker needs a goroutine"
-	case w.Grace < 0 || w.Grace > longestWait:
-		wrong = "the grace of a worker is " + w.Grace.String() + "; it must be from 0 to a day"
-	case w.Patience < 0 || w.Patience > longestWait:
-		wrong = "the patience of a worker is " + w.Patience.String() + "; it must be from 0 to a day"
+	case w.StopTimeout < 0 || w.StopTimeout > longestWait:
+		wrong = "the stop timeout of a worker is " + w.StopTimeout.String() + "; it must be from 0 to a day"
+	case w.SettleTimeout < 0 || w.SettleTimeout > longestWait:
+		wrong = "the settle timeout of a worker is " + w.SettleTimeout.String() + "; it must be from 0 to a day"
 	case w.Queue.closed.Load():
 		return closed("queue")
 	}
@@ -189,9 +189,9 @@ func (r *run) batchSize() int {
 	return r.BatchSize
 }
 
-func (w *Worker) patience() int64 {
-	if w.Patience == 0 {
+func (w *Worker) settleTimeout() int64 {
+	if w.SettleTimeout == 0 {
 		return -1
 	}
-	return milliseconds(w.Patience)
+	return milliseconds(w.SettleTimeout)
 }

@@ -24,8 +24,8 @@ var quiet = slog.New(slog.NewTextHandler(new(bytes.Buffer), &slog.HandlerOptions
 // run runs a worker until there is enough, and gives what it gave.
 func run(t *testing.T, worker *readpast.Worker, enough func() bool) error {
 	t.Helper()
-	if worker.Patience == 0 {
-		worker.Patience = long
+	if worker.SettleTimeout == 0 {
+		worker.SettleTimeout = long
 	}
 	ending, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -199,11 +199,11 @@ func TestAHandlerWhoseContextEndsWithTheWorkerLosesNoAttempt(t *testing.T) {
 	equal(t, batch.Item(0).Attempt, 1)
 }
 
-func TestHandlersMayGoOnForTheGraceOfTheirWorker(t *testing.T) {
+func TestHandlersMayGoOnForTheStopTimeoutOfTheirWorker(t *testing.T) {
 	queue := open(t)
 	enqueue(t, queue, "a")
 	ending, cancel := context.WithCancel(ctx)
-	worker := readpast.Worker{Queue: queue, Grace: time.Hour, Logger: quiet}
+	worker := readpast.Worker{Queue: queue, StopTimeout: time.Hour, Logger: quiet}
 	worker.Handler = func(ctx context.Context, item *readpast.Item) (readpast.Settlement, error) {
 		cancel()
 		_, err := item.RecordStep(ctx, "half") // The worker was told to stop before this.
@@ -287,7 +287,7 @@ func TestASlowObserverHoldsUpNoNews(t *testing.T) {
 	queue := open(t, "lease.ms", "1500", "recover.interval_ms", "3600000")
 	enqueue(t, queue, "done", "doomed")
 	lost := make(chan struct{})
-	worker := readpast.Worker{Queue: queue, UntilEmpty: true, Patience: long, Logger: quiet, Observe: func(readpast.Event) { <-lost }}
+	worker := readpast.Worker{Queue: queue, UntilEmpty: true, SettleTimeout: long, Logger: quiet, Observe: func(readpast.Event) { <-lost }}
 	worker.Handler = func(ctx context.Context, item *readpast.Item) (readpast.Settlement, error) {
 		if item.Value("Payload").String() == "done" {
 			return item.Complete(), nil
@@ -312,8 +312,8 @@ func TestAFailureThatNobodyMendsEndsTheRun(t *testing.T) {
 	}
 	for _, worker := range []readpast.Worker{
 		{Queue: queue}, {Handler: complete}, {Queue: queue, Handler: complete, Concurrency: -1},
-		{Queue: queue, Handler: complete, Grace: -1},
-		{Queue: queue, Handler: complete, Patience: -1}, {Queue: queue, Handler: complete, Patience: 25 * time.Hour},
+		{Queue: queue, Handler: complete, StopTimeout: -1},
+		{Queue: queue, Handler: complete, SettleTimeout: -1}, {Queue: queue, Handler: complete, SettleTimeout: 25 * time.Hour},
 	} {
 		if err = worker.Run(ctx); !errors.Is(err, readpast.StatusInvalidArgument) {
 			t.Error(err)
@@ -372,13 +372,13 @@ func TestAWorkerTellsWhatItDid(t *testing.T) {
 	}
 }
 
-// What a handler has said is not waited for any longer than the worker has patience.
-func TestAWorkerGivesUpWhenItsPatienceIsAtAnEnd(t *testing.T) {
+// What a handler has said is not waited for any longer than SettleTimeout.
+func TestAWorkerGivesUpWhenItsSettleTimeoutIsOver(t *testing.T) {
 	name := install(t)
 	queue := openNamed(t, name)
 	enqueue(t, queue, "a")
 	server := startPsql(t)
-	worker := readpast.Worker{Queue: queue, Patience: time.Millisecond, Logger: quiet}
+	worker := readpast.Worker{Queue: queue, SettleTimeout: time.Millisecond, Logger: quiet}
 	ending, cancel := context.WithCancel(ctx)
 	worker.Handler = func(_ context.Context, item *readpast.Item) (readpast.Settlement, error) {
 		server.ask("BEGIN; LOCK TABLE readpast_go." + name + "; SELECT 1")

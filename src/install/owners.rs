@@ -10,11 +10,11 @@ use crate::spec::QueueSpec;
 
 /// Refuses a schema, and what stands in it under the names of the shared objects and of these queues, when it belongs to
 /// somebody else than the login, a role that it is a member of, the database's owner or a superuser. Reads the server's
-/// own catalog and nothing of the schema.
+/// own catalog and nothing of the schema. `done` is what is about to be done: installed or dropped.
 ///
 /// # Errors
 /// [`ErrorKind::PermissionDenied`] names the object and its owner.
-pub(super) fn check(session: &mut Session, schema: &Identifier, specs: &[&QueueSpec]) -> Result<()> {
+pub(super) fn check(session: &mut Session, schema: &Identifier, specs: &[&QueueSpec], done: &str) -> Result<()> {
     let dialect = session.dialect();
     let names = serde_json::json!(render::names(dialect, schema, specs)?).to_string();
     let found = session.execute(&dialect.schema_call("owners", schema)?, &[Param::Text(&names)])?;
@@ -25,6 +25,6 @@ pub(super) fn check(session: &mut Session, schema: &Identifier, specs: &[&QueueS
     let place = if kind == "schema" { String::new() } else { format!(" in schema {:?}", schema.as_str()) };
     Err(Error::new(
         ErrorKind::PermissionDenied,
-        format!("nothing was installed: {kind} {name:?}{place} belongs to {owner:?}. {OWNER_REMEDY}"),
+        format!("nothing was {done}: {kind} {name:?}{place} belongs to {owner:?}. {OWNER_REMEDY}"),
     ))
 }

@@ -144,16 +144,39 @@ impl Inner {
             return Err(attached::refused());
         }
         let mut is_again = false;
-        self.retry.run(&self.interrupt, yields_to, || {
-            if self.pool.is_closed() {
-                return Err(closed());
+        self.retry
+            .run(&self.interrupt, yields_to, || {
+                if self.pool.is_closed() {
+                    return Err(closed());
+                }
+                if is_again {
+                    self.ledger.tries_again();
+                }
+                is_again = true;
+                self.once(call, &mut work)
+            })
+            .map_err(|error| self.named_if_dropped(error))
+    }
+
+    /// What is missing, or may not be used, is often a queue that somebody has dropped.
+    fn named_if_dropped(&self, error: Error) -> Error {
+        // A call that was under way when its table went meets it in ways that no server documents.
+        let may_be = [ErrorKind::SchemaMismatch, ErrorKind::PermissionDenied, ErrorKind::Database];
+        if !may_be.contains(&error.kind()) {
+            return error;
+        }
+        let name = self.spec.queue.as_str();
+        match self.pool.acquire().and_then(|mut session| install::is_gone(&mut session, &self.schema, name)) {
+            Ok(true) => {
+                let message = format!("the queue {name:?} was dropped from the schema {:?}", self.schema.as_str());
+                Error::new(ErrorKind::UnknownQueue, message)
             }
-            if is_again {
-                self.ledger.tries_again();
+            // The last right that its roles had went with it.
+            Err(asked) if asked.kind() == ErrorKind::PermissionDenied && error.kind() != ErrorKind::Database => {
+                error.followed_by(&format!("; or the queue {name:?} was dropped, and the rights on it"))
             }
-            is_again = true;
-            self.once(call, &mut work)
-        })
+            _ => error,
+        }
     }
 
     /// One try on a session.

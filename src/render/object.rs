@@ -36,6 +36,8 @@ pub enum Made {
         kind: String,
         /// Its name; that of a schema stands in none.
         names: Vec<Name>,
+        /// Whether it is a table of the user's, which stays when the queue is dropped.
+        theirs: bool,
     },
     /// An index.
     Index(Index),
@@ -140,7 +142,7 @@ impl Object {
     pub(crate) fn told(&self) -> String {
         match &self.makes {
             Made::Code { kind, name } => format!("CREATE {kind} {name}"),
-            Made::Kept { kind, names } => {
+            Made::Kept { kind, names, .. } => {
                 let names: Vec<_> = names.iter().map(Name::to_string).collect();
                 format!("CREATE {kind} {}", names.join(", "))
             }
@@ -163,7 +165,8 @@ impl Object {
                 ValueKind::Seq => name.try_iter().map_err(|_| wrong("no name"))?.map(|name| whole(&name)).collect(),
                 _ => whole(name).map(|name| vec![name]),
             };
-            Ok::<_, Error>(Made::Kept { kind: kind.to_owned(), names: names? })
+            let theirs = said("theirs").is_some_and(|value| value.is_true());
+            Ok::<_, Error>(Made::Kept { kind: kind.to_owned(), names: names?, theirs })
         };
         let code = |kind: CodeKind| match said("once") {
             Some(_) => kept(&kind.to_string()),
@@ -177,7 +180,7 @@ impl Object {
             Some(kind @ ("TABLE" | "TYPE" | "SEQUENCE")) => kept(kind)?,
             Some("SCHEMA") => {
                 let name = Name { schema: String::new(), name: schema.as_str().to_owned() };
-                Made::Kept { kind: "SCHEMA".to_owned(), names: vec![name] }
+                Made::Kept { kind: "SCHEMA".to_owned(), names: vec![name], theirs: false }
             }
             Some("INDEX") => {
                 let list = |key| said(key).map(|list| list.try_iter().map(Vec::from_iter)).transpose();

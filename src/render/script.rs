@@ -25,12 +25,12 @@ pub fn script(dialect: Dialect, schema: &Identifier, spec: Option<&QueueSpec>) -
         None => "What all queues of a schema share.".to_owned(),
     };
     let target = Target::new(dialect, schema);
-    let mut objects = target.begin(&title, &names(dialect, schema, spec.as_slice())?)?;
+    let mut objects = target.begin(&title, false, &names(dialect, schema, spec.as_slice())?)?;
     objects.extend(target.shared()?);
     if let Some(spec) = spec {
         objects.extend(target.queue(spec)?);
     }
-    objects.extend(target.end(spec)?);
+    objects.extend(target.end(spec, &versions())?);
     Ok(guarded(dialect, &objects))
 }
 
@@ -43,12 +43,12 @@ pub fn upgrade_script(dialect: Dialect, schema: &Identifier, old: &QueueSpec, ne
     let title = format!("The queue {} as its description is now; its items stay.", new.queue);
     let target = Target::new(dialect, schema);
     let Upgrade { before, after } = target.upgrade(old, new)?;
-    let mut objects = target.begin(&title, &names(dialect, schema, &[old, new])?)?;
+    let mut objects = target.begin(&title, false, &names(dialect, schema, &[old, new])?)?;
     objects.extend(target.shared()?);
     objects.extend(before);
     objects.extend(target.queue(new)?);
     objects.extend(after);
-    objects.extend(target.end(Some(new))?);
+    objects.extend(target.end(Some(new), &versions())?);
     Ok(guarded(dialect, &objects))
 }
 
@@ -61,7 +61,7 @@ pub fn text(dialect: Dialect, objects: &[Object]) -> String {
 
 /// The same, with nothing done after an error: most of SQL Server's tools go on with the next statement, when the error has
 /// ended the transaction.
-fn guarded(dialect: Dialect, objects: &[Object]) -> String {
+pub(super) fn guarded(dialect: Dialect, objects: &[Object]) -> String {
     let guard = "\nGO\nIF @@TRANCOUNT = 0 SET NOEXEC ON;\nGO\n";
     joined(objects, if dialect == Dialect::SqlServer { guard } else { "\n\n" })
 }
@@ -73,9 +73,11 @@ fn joined(objects: &[Object], separator: &str) -> String {
 }
 
 impl Target<'_> {
-    fn begin(self, title: &str, names: &BTreeSet<String>) -> Result<Vec<Object>> {
+    /// What stands first. `drops`: nothing is made by what follows.
+    pub(super) fn begin(self, title: &str, drops: bool, names: &BTreeSet<String>) -> Result<Vec<Object>> {
         let context = context! {
             title,
+            drops,
             library => env!("CARGO_PKG_VERSION"),
             version => SCHEMA_VERSION,
             lock => install_lock(self.schema),
@@ -85,17 +87,23 @@ impl Target<'_> {
         self.objects("schema/script_begin.sql", context)
     }
 
-    fn end(self, spec: Option<&QueueSpec>) -> Result<Vec<Object>> {
+    /// What stands last: it records these versions, and a queue.
+    pub(super) fn end(self, spec: Option<&QueueSpec>, versions: &[i32]) -> Result<Vec<Object>> {
         let context = context! {
             library => env!("CARGO_PKG_VERSION"),
             version => SCHEMA_VERSION,
-            versions => (1..=SCHEMA_VERSION).collect::<Vec<_>>(),
+            versions => versions.to_vec(),
             queue => spec.map(|spec| spec.queue.as_str()),
             preset => spec.map(QueueSpec::preset),
             spec => spec.map(|spec| laid_out(&spec.to_json())),
         };
         self.objects("schema/script_end.sql", context)
     }
+}
+
+/// Those that a script brings a schema to.
+fn versions() -> Vec<i32> {
+    (1..=SCHEMA_VERSION).collect()
 }
 
 /// A description as people read it, so that a change of it is seen line by line.

@@ -15,6 +15,7 @@ use super::{QueueSpec, Storage, TableSpec, check};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::QueueName;
 use at::At;
+use std::{fs, path::Path};
 use tree::Node;
 
 /// How a description is written.
@@ -121,6 +122,18 @@ impl QueueSpec {
             return Err(refuse(why));
         }
         Self::parse(text, Format::of_text(text))
+    }
+
+    /// Reads a description in a file: in the format that its name says, else as [`QueueSpec::from_text`].
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidArgument`] with the file's name, and where it can be read the line and the key of the mistake.
+    pub fn from_file(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let text =
+            fs::read_to_string(path).map_err(|error| refuse(format!("{} cannot be read: {error}", path.display())))?;
+        let format = Format::of_file(&path.to_string_lossy()).unwrap_or_else(|| Format::of_text(&text));
+        Self::parse(&text, format).map_err(|error| error.in_context(path.display()))
     }
 
     /// Reads a description in the given format.

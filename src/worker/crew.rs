@@ -18,7 +18,7 @@ use std::{
 
 /// Works on all threads until the worker is stopped.
 pub(super) fn run<R: IntoVerdict>(worker: &Worker, handler: &(impl Fn(&Job<'_>) -> R + Sync)) -> Result<()> {
-    let Some(engine) = worker.stop.begin(&worker.queue, worker.observer.clone())? else { return Ok(()) };
+    let Some(engine) = worker.stop.begin(&worker.queue, worker.terms())? else { return Ok(()) };
     let name = worker.queue.worker();
     let told = Fields::default();
     let line = format!("worker {name} started: threads: {}, items a batch: {}", worker.threads, worker.batch_size);
@@ -44,7 +44,7 @@ pub(super) fn run<R: IntoVerdict>(worker: &Worker, handler: &(impl Fn(&Job<'_>) 
         let failures: Vec<_> = ends.filter_map(Result::err).collect();
         failure.into_iter().chain(failures).next().map_or(Ok(()), Err)
     });
-    let closed = engine.close(worker.patience);
+    let closed = engine.close(worker.settle_timeout);
     worker.stop.end();
     if let Some(payload) = engine.take_panic() {
         panic::resume_unwind(payload);

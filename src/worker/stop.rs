@@ -1,6 +1,6 @@
 //! How a worker is told to end.
 
-use crate::engine::{Engine, Observer, Terms};
+use crate::engine::{Engine, Terms};
 use crate::error::Result;
 use crate::queue::Queue;
 use crate::sync::Mutex;
@@ -19,12 +19,12 @@ struct Inner {
 
 impl Stop {
     /// The engine of a worker that begins to run; `None` when it was stopped before.
-    pub(super) fn begin(&self, queue: &Queue, observer: Option<Observer>) -> Result<Option<Engine>> {
+    pub(super) fn begin(&self, queue: &Queue, terms: Terms) -> Result<Option<Engine>> {
         let mut inner = self.0.lock();
         if inner.stopped {
             return Ok(None);
         }
-        let engine = Engine::new(queue, Terms { observer, ..Terms::default() });
+        let engine = Engine::new(queue, terms);
         engine.start()?;
         inner.engine = Some(engine.clone());
         Ok(Some(engine))

@@ -8,6 +8,7 @@ mod besieging;
 mod checking;
 mod connecting;
 mod documents;
+mod dropping;
 mod enqueuing;
 mod help;
 #[cfg(feature = "serve")]

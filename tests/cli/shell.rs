@@ -107,13 +107,21 @@ impl Shell {
 
     /// Runs it to its end on a terminal of its own; what it shows there is its output.
     pub fn on_terminal(&self, arguments: &[&str]) -> Done {
+        self.answering(arguments, "")
+    }
+
+    /// The same, with somebody there who types this.
+    pub fn answering(&self, arguments: &[&str], typed: &str) -> Done {
         let command = self.command(&[]);
         let quoted: Vec<_> = arguments.iter().map(|word| format!("'{}'", word.replace('\'', "'\\''"))).collect();
         let line = format!("{} {}", env!("CARGO_BIN_EXE_readpast"), quoted.join(" "));
         let mut terminal = Command::new("script");
-        terminal.args(["-qec", &line, "/dev/null"]).current_dir(&self.folder).stdin(Stdio::null());
+        terminal.args(["-qec", &line, "/dev/null"]).current_dir(&self.folder).stdin(Stdio::piped());
+        terminal.stdout(Stdio::piped()).stderr(Stdio::piped());
         terminal.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?)))).env("TERM", "xterm");
-        Done::of(terminal.output().unwrap())
+        let mut child = terminal.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(typed.as_bytes()).unwrap();
+        Done::of(child.wait_with_output().unwrap())
     }
 
     /// Runs it to its end, with this on its standard input.

@@ -25,6 +25,26 @@ impl World {
         }
     }
 
+    /// No text is the name of the queue that is there: the other calls need it.
+    pub(super) fn list(&self, input: &mut Input, config: readpast_config) {
+        let mut place = readpast_queues { id: input.number() };
+        let (to, name) = (input.maybe(&mut place), input.text());
+        // SAFETY: the text is text, and there is a place for a handle or none.
+        unsafe {
+            self.tell(input, |err| readpast_list(config, to, err));
+            self.tell(input, |err| readpast_drop(config, name.as_ptr(), err));
+        }
+        if !to.is_null() {
+            self.keep(input, QUEUES, place.id);
+        }
+        let queues = readpast_queues { id: self.handle(input, QUEUES) };
+        readpast_queues_count(queues);
+        let mut memory = Memory::<readpast_installed>::unset(input, 1);
+        let (at, to) = (input.index(), memory.place(input));
+        // SAFETY: the place is as large as it says.
+        self.tell(input, |err| unsafe { readpast_queues_get(queues, at, to, err) });
+    }
+
     pub(super) fn settle(&self, input: &mut Input, queue: readpast_queue) {
         let texts: Vec<_> = (0..6)
             .map(|_| {

@@ -30,7 +30,8 @@ const RECEIPTS: usize = 5;
 const WORKER: usize = 6;
 const EVENTS: usize = 7;
 const TEXT: usize = 8;
-const KINDS: usize = 9;
+const QUEUES: usize = 9;
+const KINDS: usize = 10;
 
 /// What the threads share.
 struct World {
@@ -104,6 +105,7 @@ fn free_all(id: u64) {
     readpast_error_free(readpast_error { id });
     readpast_renewal_free(readpast_renewal { id });
     readpast_receipts_free(readpast_receipts { id });
+    readpast_queues_free(readpast_queues { id });
     readpast_worker_free(readpast_worker { id });
     readpast_events_free(readpast_events { id });
     readpast_text_free(readpast_text { id });
@@ -221,7 +223,7 @@ impl World {
         let receipts = readpast_receipts { id: self.handle(input, RECEIPTS) };
         // SAFETY: every pointer is NULL, or leads to text, or to memory as large as its structs say.
         unsafe {
-            match input.below(50) {
+            match input.below(51) {
                 0 => {
                     let at = input.below(self.connections.len());
                     self.keep(input, CONFIG, self.config(at).id);
@@ -366,7 +368,8 @@ impl World {
                     }
                     drop(self.read(readpast_text_get(readpast_text { id: self.handle(input, TEXT) })));
                 }
-                _ => match input.below(10) {
+                49 => self.list(input, config),
+                _ => match input.below(11) {
                     0 => readpast_config_free(config),
                     1 => readpast_queue_free(queue),
                     2 => readpast_batch_free(batch),
@@ -376,6 +379,7 @@ impl World {
                     6 => readpast_worker_free(readpast_worker { id: self.handle(input, WORKER) }),
                     7 => readpast_events_free(readpast_events { id: self.handle(input, EVENTS) }),
                     8 => readpast_text_free(readpast_text { id: self.handle(input, TEXT) }),
+                    9 => readpast_queues_free(readpast_queues { id: self.handle(input, QUEUES) }),
                     _ => free_all(self.handle(input, CONFIG)),
                 },
             }

@@ -96,6 +96,25 @@ fn upgrades_are_rendered_as_they_were() {
     }
 }
 
+/// A queue of readpast's own with a foreign key on it, and one on a table that was there, beside one that names its role too.
+#[test]
+fn drops_are_rendered_as_they_were() {
+    let neighbour =
+        QueueSpec::from_json(r#"{"queue": "Other", "columns": [], "roles": {"worker": "worker"}}"#).unwrap();
+    for (dialect, folder) in DIALECTS {
+        let table = render::Name { schema: "app".to_owned(), name: "Note".to_owned() };
+        let referrer = render::Referrer { table, key: "Note_Item".to_owned() };
+        for (name, referrers) in [("notification", vec![referrer]), ("four_queue_scheduler", Vec::new())] {
+            let mut spec = example(name);
+            spec.roles.worker = neighbour.roles.worker.clone();
+            let others = [neighbour.clone()];
+            let text = render::drop_script(dialect, &schema(), &spec, &others, &referrers).unwrap();
+            assert!(!text.contains("Other") && !text.contains("other\""), "{text}");
+            compare(folder, &format!("{name}/drop"), &text);
+        }
+    }
+}
+
 /// A script is all that a DBA needs: nothing in it waits for a value from a program.
 #[test]
 fn scripts_are_complete() {

@@ -202,6 +202,7 @@ fn what_is_rendered_is_written_for_the_linter() {
         let scripts = [
             ("script_new", render::script(dialect, &schema, Some(&old)).unwrap()),
             ("script_upgrade", render::upgrade_script(dialect, &schema, &old, &new).unwrap()),
+            ("script_drop", render::drop_script(dialect, &schema, &new, &[], &[]).unwrap()),
         ];
         for (file, script) in scripts {
             // On PostgreSQL it is one text: the bodies of its functions have no end of their own.
@@ -308,7 +309,7 @@ fn statements_make_what_is_said_of_them() {
                     );
                     met[0] += 1;
                 }
-                Made::Kept { kind, names } => {
+                Made::Kept { kind, names, .. } => {
                     for name in names.iter().filter(|name| !name.schema.is_empty()) {
                         let quoted = quoted(dialect, name);
                         assert!(made(&quoted) || made(&quoted.replace('\'', "''")), "{kind} {name}: {definition}");

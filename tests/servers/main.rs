@@ -8,6 +8,7 @@ mod bad_input;
 mod beside;
 mod callers;
 mod doctor;
+mod dropping;
 mod evolution;
 mod freed;
 mod isolation;

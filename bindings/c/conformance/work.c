@@ -83,7 +83,7 @@ static void count(struct play *play, int64_t begun) {
     play->at_once += begun;
     if (play->at_once > play->most_at_once)
         play->most_at_once = play->at_once;
-    bool enough = begun < 0 && ++play->handled >= play->until;
+    bool enough = begun < 0 && ++play->handled == play->until;
     pthread_mutex_unlock(&play->lock);
     if (enough)
         readpast_worker_stop(play->worker, NULL);
@@ -142,7 +142,9 @@ cJSON *call_work(const cJSON *request) {
 
     readpast_queue queue = {kept_for(QUEUE, request, "queue")};
     readpast_error error;
-    readpast_status status = readpast_worker_start(queue, NULL, &play.worker, &error);
+    readpast_worker_options options = READPAST_WORKER_OPTIONS_INIT;
+    options.until_empty = play.until == 0;
+    readpast_status status = readpast_worker_start(queue, &options, &play.worker, &error);
     if (status < 0)
         return answer_of(status, error);
     for (int32_t i = 0; i < threads; i++)
@@ -150,7 +152,7 @@ cJSON *call_work(const cJSON *request) {
             give_up("no thread can be started");
     for (int32_t i = 0; i < threads; i++)
         pthread_join(hands[i], NULL);
-    status = readpast_worker_close(play.worker, number_of(request, "patience_ms", -1), &error);
+    status = readpast_worker_close(play.worker, number_of(request, "settle_timeout_ms", -1), &error);
     readpast_worker_free(play.worker);
 
     cJSON *answer = answer_of(status, error);

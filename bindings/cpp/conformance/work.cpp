@@ -80,8 +80,9 @@ private:
 json work(const readpast::queue &queue, const json &request) {
     readpast::worker worker(queue);
     counts all{number_of(request, "until", 1), worker};
-    if (const auto patience = time_of(request, "patience_ms"))
-        worker.patience(*patience);
+    worker.until_empty(all.until == 0);
+    if (const auto timeout = time_of(request, "settle_timeout_ms"))
+        worker.settle_timeout(*timeout);
     worker.threads(static_cast<std::size_t>(number_of(request, "threads", 1)));
     worker.batch_size(number_of(request, "batch", 1));
     worker.run([&](readpast::job &job) {

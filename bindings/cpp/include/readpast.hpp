@@ -25,6 +25,7 @@
 
 // To open a queue.
 #include <readpast/config.hpp> // config: settings; install()
+#include <readpast/list.hpp>   // installed, list(), drop(): which queues there are, and the end of one
 #include <readpast/queue.hpp>  // queue, stats
 
 // What is put in, taken out, and made of it.

@@ -89,7 +89,7 @@ TEST_CASE("a failure that nobody mends ends the run") {
           }) == status::invalid_argument);
     CHECK(thrown_by([&] {
               readpast::worker worker(queue);
-              worker.until_empty().patience(-1ms).run(nothing);
+              worker.until_empty().settle_timeout(-1ms).run(nothing);
           }) == status::invalid_argument);
     readpast::worker worker(queue);
     worker.threads(2);

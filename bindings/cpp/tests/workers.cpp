@@ -192,7 +192,7 @@ TEST_CASE("leases outlast the work") {
     const readpast::queue brief(config, name), rival(config, name);
     enqueue(brief, {"slow"});
     readpast::worker worker(brief);
-    worker.patience(10min);
+    worker.settle_timeout(10min);
     bool lost = false;
     run(
         worker,
@@ -210,7 +210,7 @@ TEST_CASE("a handler learns that its item is lost") {
     const readpast::queue brief(config, install());
     enqueue(brief, {"doomed"});
     readpast::worker worker(brief);
-    worker.patience(10min);
+    worker.settle_timeout(10min);
     std::mutex lock;
     std::vector<std::string> notices;
     worker.on_log([&](const readpast::log_entry &entry) {
@@ -266,7 +266,7 @@ TEST_CASE("a worker may end by itself") {
     enqueue(queue, {"a", "b", "c"});
     readpast::worker worker(queue);
     std::atomic<int> handled = 0;
-    worker.threads(2).until_empty().patience(10min).run([&](job & /*unused*/) {
+    worker.threads(2).until_empty().settle_timeout(10min).run([&](job & /*unused*/) {
         ++handled;
         worker.renew();
     });

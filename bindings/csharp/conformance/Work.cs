@@ -40,7 +40,8 @@ namespace Conformance
             {
                 Threads = request.Number("threads", 1),
                 BatchSize = request.Number("batch", 1),
-                Patience = request.Milliseconds("patience_ms"),
+                UntilEmpty = until == 0,
+                SettleTimeout = request.Milliseconds("settle_timeout_ms"),
             };
             worker.Run();
             return Verbs.Ok().With("handled", handled).With("most_at_once", mostAtOnce);

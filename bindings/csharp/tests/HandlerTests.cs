@@ -106,7 +106,7 @@ namespace Readpast.Tests
                 Interlocked.Increment(ref handled);
             });
             // As a library for windows may leave it on a thread.
-            worker.Taken += items => SynchronizationContext.SetSynchronizationContext(new NobodyServes());
+            worker.Claimed += items => SynchronizationContext.SetSynchronizationContext(new NobodyServes());
             RunUntil(worker, () => queue.Stats().Completed == 2);
             Assert.AreEqual(2, handled);
         }
@@ -360,7 +360,7 @@ namespace Readpast.Tests
 
         private static Thread Start(Worker worker)
         {
-            worker.Patience = worker.Patience ?? Until.Patience;
+            worker.SettleTimeout = worker.SettleTimeout ?? Until.Patience;
             var thread = new Thread(() => worker.Run());
             thread.Start();
             return thread;

@@ -67,7 +67,7 @@ namespace Readpast.Tests
         }
 
         [Test]
-        public void PatienceIsOverWhenTheDatabaseDoesNotAnswer()
+        public void TheSettleTimeoutIsOverWhenTheDatabaseDoesNotAnswer()
         {
             string name = TestQueue.Install();
             using (var server = Psql.Start())
@@ -80,7 +80,7 @@ namespace Readpast.Tests
                     server.Ask("BEGIN; LOCK TABLE readpast_csharp." + name.ToLowerInvariant() + "; SELECT 1");
                     worker.Stop();
                 })
-                { Patience = TimeSpan.FromMilliseconds(100) };
+                { SettleTimeout = TimeSpan.FromMilliseconds(100) };
                 Assert.AreEqual(Status.TimedOut, Assert.Throws<QueueException>(() => worker.Run()).Status);
                 server.Ask("COMMIT; SELECT 1");
             }

@@ -56,14 +56,14 @@ namespace Readpast.Tests
         }
 
         [Test]
-        public void APatienceThatCannotBeIsRefusedAndEndsTheRun()
+        public void ATimeoutThatCannotBeIsRefusedAndEndsTheRun()
         {
-            var endless = new Worker(queue, item => { }) { Patience = Timeout.InfiniteTimeSpan };
+            var endless = new Worker(queue, item => { }) { SettleTimeout = Timeout.InfiniteTimeSpan };
             StringAssert.Contains(
-                "Patience", Assert.Throws<ArgumentOutOfRangeException>(() => endless.Run()).Message);
+                "SettleTimeout", Assert.Throws<ArgumentOutOfRangeException>(() => endless.Run()).Message);
             TestQueue.Enqueue(queue, "item");
             Worker tooLong = null;
-            tooLong = new Worker(queue, item => tooLong.Stop()) { Patience = TimeSpan.FromDays(2) };
+            tooLong = new Worker(queue, item => tooLong.Stop()) { SettleTimeout = TimeSpan.FromDays(2) };
             Assert.AreEqual(
                 Status.InvalidArgument, Assert.Throws<QueueException>(() => tooLong.Run()).Status);
             Assert.AreEqual(1, queue.Stats().Completed);
@@ -256,7 +256,7 @@ namespace Readpast.Tests
                     failed = exception;
                 }
             });
-            worker.Patience = worker.Patience ?? Until.Patience;
+            worker.SettleTimeout = worker.SettleTimeout ?? Until.Patience;
             thread.Start();
             try
             {

@@ -23,13 +23,13 @@ type request struct {
 	Settlements []settlement
 	Leases      []readpast.Lease
 
-	Max        *int
-	Index      int
-	Status     int32
-	WaitMs     int64  `json:"wait_ms"`
-	TimeoutMs  int64  `json:"timeout_ms"`
-	PatienceMs int64  `json:"patience_ms"`
-	IntervalMs *int64 `json:"interval_ms"`
+	Max             *int
+	Index           int
+	Status          int32
+	WaitMs          int64  `json:"wait_ms"`
+	TimeoutMs       int64  `json:"timeout_ms"`
+	SettleTimeoutMs int64  `json:"settle_timeout_ms"`
+	IntervalMs      *int64 `json:"interval_ms"`
 
 	Threads, Until int
 	BatchSize      int `json:"-"`

@@ -28,7 +28,8 @@ func work(ctx context.Context, r *request) (answer, error) {
 	var handled, atOnce, mostAtOnce atomic.Int64
 	worker := readpast.Worker{
 		Queue: r.queue(), Concurrency: r.Threads, BatchSize: r.BatchSize,
-		Patience: time.Duration(r.PatienceMs) * time.Millisecond,
+		UntilEmpty:    r.Until == 0,
+		SettleTimeout: time.Duration(r.SettleTimeoutMs) * time.Millisecond,
 		Handler: func(ctx context.Context, item *readpast.Item) (readpast.Settlement, error) {
 			now := atOnce.Add(1)
 			for most := mostAtOnce.Load(); now > most && !mostAtOnce.CompareAndSwap(most, now); {

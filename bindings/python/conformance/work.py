@@ -34,7 +34,8 @@ def run(queue: Queue, request: Request) -> dict[str, int]:
         handle,
         threads=request.get("threads", 1),
         batch_size=request.get("batch", 1),
-        settle_timeout=milliseconds(request, "patience_ms"),
+        settle_timeout=milliseconds(request, "settle_timeout_ms"),
+        until_empty=until == 0,
     )
     worker.run()
     return {"handled": handled, "most_at_once": most_at_once}

@@ -225,6 +225,28 @@ def test_installing_again_changes_nothing() -> None:
         readpast.install({**support.spec(name), "columns": []}, **support.settings())
 
 
+def test_queues_are_listed_and_dropped_with_their_items(queue: readpast.Queue) -> None:
+    held = support.claimed(queue, "a")
+    listed = {one.queue: one for one in readpast.list(**support.settings())}[queue.name]
+    assert listed.own
+    assert listed.table is not None
+    assert '"Payload"' in listed.description
+
+    with pytest.raises(errors.UnknownQueueError, match="did you mean"):
+        readpast.drop(queue.name + "x", **support.settings())
+    readpast.drop(queue.name, **support.settings())
+    assert queue.name not in {one.queue for one in readpast.list(**support.settings())}
+    with held, pytest.raises(errors.UnknownQueueError, match="was dropped"):
+        queue.settle(held[0].complete())
+    with pytest.raises(errors.UnknownQueueError):
+        readpast.drop(queue.name, **support.settings())
+    elsewhere = support.settings(schema="readpast_python_nowhere")
+    with pytest.raises(errors.SchemaMissingError):
+        readpast.list(**elsewhere)
+    with pytest.raises(errors.SchemaMissingError):
+        readpast.drop(queue.name, **elsewhere)
+
+
 def test_settings_are_the_librarys() -> None:
     name = support.install()
     with readpast.Queue(name, **support.settings(worker="me", lease_ms=12345, login_timeout_ms=None)) as queue:

@@ -374,3 +374,9 @@ def test_the_example_says_how_it_is_called(program: Callable[..., subprocess.Pop
         _, said = process.communicate(timeout=support.PATIENCE)
     assert process.returncode == 2
     assert said.startswith("usage: worker")
+
+
+def test_a_worker_stops_when_nothing_is_due(queue: readpast.Queue) -> None:
+    support.enqueue(queue, "a", "b")
+    Worker(queue, lambda _: None, until_empty=True, settle_timeout=support.PATIENCE).run()
+    assert queue.stats().completed == 2

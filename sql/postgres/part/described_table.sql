@@ -1,6 +1,6 @@
 {%- set instant = "timestamp" if local_time else "timestamptz" -%}
 {%- if create %}
-{% filter made("TABLE", place) %}
+{% filter made("TABLE", place, theirs=true) %}
 /* {{ queue }}: the items. */
 CREATE TABLE IF NOT EXISTS {{ table }} (
 {%- for column in made %}
@@ -34,7 +34,7 @@ CREATE TABLE IF NOT EXISTS {{ table }} (
 {% endfilter %}
 {%- endif %}
 {%- if history_table %}
-{% filter made("TABLE", history_place) %}
+{% filter made("TABLE", history_place, theirs=true) %}
 /* Completed items move here. Identities and computed columns come as the values they had. */
 CREATE TABLE IF NOT EXISTS {{ history_table }} (LIKE {{ table }});
 {% endfilter %}

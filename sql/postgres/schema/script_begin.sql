@@ -1,10 +1,13 @@
 {% filter statement %}
 /*
 {{ title }}
+{% if drops -%}
+Rendered by readpast {{ library }} for objects of version {{ version }}.
+{% else -%}
 Rendered by readpast {{ library }}; the objects have version {{ version }}. Made anew whenever it is rendered: change the
 description, not this text.
-
-To run it, as a role that may create schemas, tables and functions:
+{% endif %}
+To run it, as {{ "the role that installed the queue" if drops else "a role that may create schemas, tables and functions" }}:
     psql --set ON_ERROR_STOP=1 --file <file> <database>
 An error takes everything back. What is there already as it should be is left alone, so it may be run again.
 */

@@ -1,3 +1,4 @@
+{%- if versions %}
 {% filter statement %}
 /* What is installed now. */
 INSERT INTO {{ object("queue_schema_version") }} (version, applied_at, library)
@@ -7,6 +8,7 @@ VALUES
 {%- endfor %}
 ON CONFLICT DO NOTHING;
 {% endfilter %}
+{%- endif %}
 {%- if queue %}
 {% filter statement %}
 INSERT INTO {{ object("queue_spec") }} (queue, preset, spec, rendered_by, installed_at)

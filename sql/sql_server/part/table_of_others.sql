@@ -1,6 +1,6 @@
 {%- if create %}
 {%- set at_once = "SYSDATETIME()" if local_time else "SYSUTCDATETIME()" %}
-{% filter made("TABLE", place) %}
+{% filter made("TABLE", place, theirs=true) %}
 /*
 {{ queue }}: the items, in the shape that its description gives.
 {%- if dedup %} The same work is kept out by a constraint only where that
@@ -87,7 +87,7 @@ IF NOT EXISTS (
 {% endfilter %}
 {%- endif %}
 {%- if completion == "history" %}
-{% filter made("TABLE", history_place) %}
+{% filter made("TABLE", history_place, theirs=true) %}
 /* Completed items move here. The join keeps an identity from being one here too. */
 IF OBJECT_ID({{ text(t.history) }}, N'U') IS NULL
     SELECT TOP (0) q.*

@@ -1,10 +1,13 @@
 {% filter statement %}
 /*
 {{ title }}
+{% if drops -%}
+Rendered by readpast {{ library }} for objects of version {{ version }}.
+{% else -%}
 Rendered by readpast {{ library }}; the objects have version {{ version }}. Made anew whenever it is rendered: change the
 description, not this text.
-
-To run it, as a login that may create schemas, types, tables and procedures:
+{% endif %}
+To run it, as {{ "the login that installed the queue, or an owner of the database" if drops else "a login that may create schemas, types, tables and procedures" }}:
     sqlcmd -b -I -x -f 65001 -S <server> -d <database> -i <file>
 An error takes everything back; -b stops there, and where a tool goes on (SSMS), nothing more is done. -x leaves $(...) in
 names alone, -f 65001 reads the file as the UTF-8 that it is. What is there already as it should be is left alone, so it

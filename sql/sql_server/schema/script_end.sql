@@ -1,3 +1,4 @@
+{%- if versions %}
 {% filter statement %}
 /* What is installed now. */
 INSERT INTO {{ object("QueueSchemaVersion") }} ([Version], [AppliedAt], [Library])
@@ -9,6 +10,7 @@ FROM (VALUES
 ) AS v ([Version])
 WHERE NOT EXISTS (SELECT 1 FROM {{ object("QueueSchemaVersion") }} AS s WHERE s.[Version] = v.[Version]);
 {% endfilter %}
+{%- endif %}
 {%- if queue %}
 {% filter statement %}
 DECLARE @Spec nvarchar(max) = {{ text(spec) }};

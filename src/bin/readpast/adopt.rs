@@ -4,7 +4,8 @@ use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::global::Global;
 use crate::output::{Output, note};
-use crate::{connection, findings, spec_file};
+use crate::{connection, findings};
+use readpast::QueueSpec;
 use readpast::{ErrorKind, adopt};
 use serde_json::json;
 use std::path::PathBuf;
@@ -32,7 +33,7 @@ pub struct Args {
 }
 
 pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
-    let spec = spec_file::read(&args.spec)?;
+    let spec = QueueSpec::from_file(&args.spec)?;
     let config = connection::config(global, "5000")?;
     let plan = adopt::plan(&config, &spec)?;
     let is_possible = plan.is_possible();

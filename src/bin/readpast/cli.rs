@@ -2,8 +2,8 @@
 
 use crate::global::Global;
 use crate::{
-    adopt, check, completions, doctor, enqueue, exit, install, purge, recover, render, settings, show, stats, steer,
-    stress, why, work,
+    adopt, check, completions, doctor, drop, enqueue, exit, install, list, purge, recover, render, settings, show,
+    stats, steer, stress, why, work,
 };
 use clap::{Arg, CommandFactory, Parser, Subcommand};
 
@@ -52,6 +52,8 @@ fn folded(command: clap::Command, global: &[Arg]) -> clap::Command {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Install(install::Args),
+    List(list::Args),
+    Drop(drop::Args),
     Render(render::Args),
     Adopt(adopt::Args),
     Doctor(doctor::Args),

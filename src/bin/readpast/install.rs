@@ -1,11 +1,11 @@
 //! `readpast install`.
 
+use crate::connection;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::global::Global;
 use crate::output::Output;
-use crate::{connection, spec_file};
-use readpast::ErrorKind;
+use readpast::{ErrorKind, QueueSpec};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -26,7 +26,7 @@ pub struct Args {
 
 pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     // All are read before the first is installed: a mistake in the last one leaves nothing half done.
-    let specs = args.specs.iter().map(|path| spec_file::read(path)).collect::<Result<Vec<_>>>()?;
+    let specs = args.specs.iter().map(QueueSpec::from_file).collect::<readpast::Result<Vec<_>>>()?;
     let config = connection::config(global, "5000")?;
     if specs.is_empty() {
         readpast::install(&config, None).map_err(by_hand)?;

@@ -7,6 +7,7 @@ mod cli;
 mod completions;
 mod connection;
 mod doctor;
+mod drop;
 mod duration;
 mod enqueue;
 mod exit;
@@ -16,6 +17,7 @@ mod findings;
 mod foreign;
 mod global;
 mod install;
+mod list;
 mod log;
 mod output;
 mod printable;
@@ -32,7 +34,6 @@ mod service;
 mod settings;
 mod show;
 mod signals;
-mod spec_file;
 mod stats;
 mod steer;
 mod stress;
@@ -73,6 +74,8 @@ fn perform(cli: Cli) -> Result<Exit> {
     let out = Output::new(global.json);
     let result = match command {
         Command::Install(args) => install::run(&global, &args, &out),
+        Command::List(args) => list::run(&global, &args, &out),
+        Command::Drop(args) => drop::run(&global, &args, &out),
         Command::Render(args) => render::run(&global, &args, &out),
         Command::Adopt(args) => adopt::run(&global, &args, &out),
         Command::Doctor(args) => doctor::run(&global, &args, &out),

@@ -5,10 +5,9 @@ use crate::exit::Exit;
 use crate::failure::Result;
 use crate::global::Global;
 use crate::output::Output;
-use crate::spec_file;
 use clap::ValueEnum;
-use readpast::Dialect;
 use readpast::render;
+use readpast::{Dialect, QueueSpec};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -44,7 +43,7 @@ enum Server {
 }
 
 pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
-    let spec = spec_file::read(&args.spec)?;
+    let spec = QueueSpec::from_file(&args.spec)?;
     let config = connection::unconnected(global)?;
     let dialect = match (args.dialect, config.dialect()) {
         (Some(Server::Postgres), _) | (None, "postgres") => Dialect::Postgres,
@@ -52,7 +51,7 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     };
     let schema = config.schema()?;
     let script = match &args.from {
-        Some(from) => render::upgrade_script(dialect, &schema, &spec_file::read(from)?, &spec)?,
+        Some(from) => render::upgrade_script(dialect, &schema, &QueueSpec::from_file(from)?, &spec)?,
         None => render::script(dialect, &schema, Some(&spec))?,
     };
     if out.is_json() {

@@ -13,8 +13,9 @@ pub fn work(queue: &Queue, request: &Value) -> Result {
     trace_panics();
     let worker = Worker::new(queue).threads(given::number(request, "threads"));
     let mut worker = worker.batch_size(given::number(request, "batch"));
-    if let Some(ms) = request["patience_ms"].as_u64() {
-        worker = worker.patience(Duration::from_millis(ms));
+    worker = worker.until_empty(request["until"] == 0);
+    if let Some(ms) = request["settle_timeout_ms"].as_u64() {
+        worker = worker.settle_timeout(Duration::from_millis(ms));
     }
     let play = Play {
         script: &request["script"],

@@ -7,7 +7,7 @@ use std::path::Path;
 /// A title, and the files of `src/ffi` whose items stand below it. A type stands above its first use: C reads once.
 const SECTIONS: [(&str, &[&str]); 10] = [
     ("What every call answers with", &["status", "error", "version"]),
-    ("Settings, and installing", &["config", "install"]),
+    ("Settings, and installing", &["config", "install", "list"]),
     ("A queue's handle", &["queue"]),
     ("Enqueuing", &["enqueue", "receipts"]),
     ("Claiming, and what a claim gives", &["claim", "batch", "column", "value", "made", "trace"]),

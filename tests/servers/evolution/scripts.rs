@@ -1,7 +1,7 @@
 //! Scripts that a DBA runs by hand.
 
 use super::database::{Database, on_each, titled};
-use readpast::{Dialect, QueueSpec, ident::Identifier, render};
+use readpast::{Dialect, NewItem, QueueSpec, ident::Identifier, render};
 use std::{
     env,
     io::Write,
@@ -29,6 +29,24 @@ fn by_hand(database: &Database, script: &str) {
     let mut psql = command.stdin(Stdio::piped()).spawn().unwrap();
     psql.stdin.take().unwrap().write_all(script.as_bytes()).unwrap();
     assert!(psql.wait().unwrap().success());
+}
+
+#[test]
+fn a_script_drops_what_an_install_has_made() {
+    on_each(|database| {
+        readpast::install(&database.config(), None).unwrap();
+        let catalog = database.catalog();
+        let spec = "queue = \"Work\"\ntypes = [\"A\", \"B\"]\nattempts = { history = true }\nroles = { worker = \"w\" }\n\
+            columns = [{ name = \"Title\", type = \"text(20)\" }]\n\
+            subtypes = [{ name = \"A\", exclusive = true, columns = [{ name = \"Code\", type = \"text(9)\" }] }]\n";
+        database.install(spec).unwrap();
+        database.open("Work").enqueue(&[NewItem { kind: Some("B".to_owned()), ..titled("x") }], None).unwrap();
+        let script = readpast::install::dropping(&database.config(), "Work").unwrap().script;
+        by_hand(database, &script);
+        assert_eq!(database.catalog(), catalog);
+        by_hand(database, &script);
+        assert_eq!(database.catalog(), catalog, "run again, it changes nothing");
+    });
 }
 
 #[test]

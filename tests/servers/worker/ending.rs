@@ -2,7 +2,7 @@
 
 use super::given::Given;
 use readpast::worker::{Event, Job};
-use readpast::{ErrorKind, ItemState, Worker};
+use readpast::{ErrorKind, ItemState, NewItem, Worker};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, mpsc};
 use std::thread;
@@ -145,5 +145,18 @@ fn an_observers_panic_ends_the_worker() {
         let worker = Worker::new(&given.queue).threads(2).observe(|_| panic!("seen enough"));
         let ended = thread::scope(|scope| scope.spawn(|| worker.run(|_| {})).join());
         assert_eq!(ended.unwrap_err().downcast_ref(), Some(&"seen enough"));
+    }
+}
+
+/// What is due later is left, and so is what others hold.
+#[test]
+fn a_worker_stops_by_itself_when_nothing_is_due() {
+    for given in Given::each(&["a", "b"], &[]) {
+        given.queue.enqueue(&[NewItem { delay_ms: Some(3_600_000), ..item("later") }], None).unwrap();
+        let worker = Worker::new(&given.queue).threads(2).until_empty(true).settle_timeout(Duration::from_secs(600));
+        worker.run(|_| ()).unwrap();
+        assert_eq!(given.find("a").state, ItemState::Completed);
+        assert_eq!(given.find("b").state, ItemState::Completed);
+        assert_eq!(given.find("later").state, ItemState::Pending);
     }
 }

@@ -70,7 +70,7 @@ impl Given {
     pub fn run_until<R: IntoVerdict>(&self, ends: usize, worker: Worker, handler: impl Fn(&Job<'_>) -> R + Sync) {
         let stop = worker.stop_handle();
         let settled = Arc::new(AtomicUsize::new(0));
-        let worker = worker.patience(Duration::from_secs(600)).observe(move |event| {
+        let worker = worker.settle_timeout(Duration::from_secs(600)).observe(move |event| {
             let now = match event {
                 Event::Settled { settlements, .. } => {
                     settlements.iter().filter(|s| s.action != readpast::Action::Step).count()

@@ -99,11 +99,12 @@ fn an_item_lost_before_its_turn_is_not_begun() {
     for given in Given::each(&["first", "second"], &[("lease.ms", "1500"), ("recover.interval_ms", "3600000")]) {
         let (begun, found_out) = (Mutex::new(Vec::new()), Arc::new(AtomicBool::new(false)));
         let tell = Arc::clone(&found_out);
-        let worker = Worker::new(&given.queue).batch_size(2).patience(Duration::from_secs(600)).observe(move |event| {
-            if matches!(event, Event::Lost { .. }) {
-                tell.store(true, Ordering::SeqCst);
-            }
-        });
+        let worker =
+            Worker::new(&given.queue).batch_size(2).settle_timeout(Duration::from_secs(600)).observe(move |event| {
+                if matches!(event, Event::Lost { .. }) {
+                    tell.store(true, Ordering::SeqCst);
+                }
+            });
         let stop = worker.stop_handle();
         let run = worker.run(|job| {
             begun.lock().unwrap().push(payload(job).to_owned());

@@ -10,6 +10,7 @@ pub mod fixture;
 pub mod folder;
 pub mod ledger;
 pub mod limit;
+pub mod matrix;
 pub mod scratch;
 pub mod scripted;
 pub mod tds_peer;

@@ -73,8 +73,8 @@ public:
     /// How long a worker that was stopped waits for the database to take what its handlers have ended, once the last of them
     /// has: a lease's length unless you say otherwise, at most a day. Then it gives up, run() throws with status::timed_out,
     /// and the leases run out.
-    worker &patience(std::chrono::milliseconds time) noexcept {
-        patience_ = time;
+    worker &settle_timeout(std::chrono::milliseconds time) noexcept {
+        settle_timeout_ = time;
         return *this;
     }
 
@@ -126,7 +126,7 @@ public:
                 return std::invoke(handler, job);
             }
         };
-        detail::crew(engine_, batch_size_, patience_, handle).run(threads_);
+        detail::crew(engine_, batch_size_, settle_timeout_, handle).run(threads_);
     }
 
     /// Lets run() end in order: handlers that have begun are waited for and their items settled, the rest is given back
@@ -151,7 +151,7 @@ private:
     detail::engine engine_;
     std::size_t threads_ = 1;
     std::int32_t batch_size_ = 1;
-    std::optional<std::chrono::milliseconds> patience_;
+    std::optional<std::chrono::milliseconds> settle_timeout_;
 };
 
 } // namespace readpast

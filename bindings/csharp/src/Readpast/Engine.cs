@@ -17,11 +17,13 @@ namespace Readpast
 
         private readonly WorkerHandle handle;
 
-        internal Engine(Queue queue)
+        internal Engine(Queue queue, bool untilEmpty)
         {
             var options = new WorkerOptionsStruct
             {
-                StructSize = (UIntPtr)sizeof(WorkerOptionsStruct), Events = MostEvents,
+                StructSize = (UIntPtr)sizeof(WorkerOptionsStruct),
+                UntilEmpty = untilEmpty ? 1 : 0,
+                Events = MostEvents,
             };
             using (var use = queue.Borrow())
             {
@@ -150,13 +152,13 @@ namespace Readpast
         }
 
         /// <summary>Waits until all that was taken has ended and is settled, or gives it up.</summary>
-        internal void Close(long patienceMs)
+        internal void Close(long timeoutMs)
         {
             using (var use = handle.Borrow())
             {
                 QueueException.Check(
                     WorkerMethods.readpast_worker_close(
-                        use.Handle, patienceMs, out Handle error), error);
+                        use.Handle, timeoutMs, out Handle error), error);
             }
         }
 

@@ -11,7 +11,7 @@ namespace Readpast
             int begun = 0;
             try
             {
-                Taken?.Invoke(batch);
+                Claimed?.Invoke(batch);
                 while (begun < batch.Count)
                 {
                     Item item = batch[begun];

@@ -43,7 +43,7 @@ namespace Readpast
         /// <summary>
         /// The items that a thread has taken, before the first is handled. Raised on the worker's threads.
         /// </summary>
-        public event Action<IReadOnlyList<Item>> Taken;
+        public event Action<IReadOnlyList<Item>> Claimed;
 
         /// <summary>
         /// What came of an item: that it was settled, given back, or found lost. Raised on a thread of the worker's
@@ -64,7 +64,12 @@ namespace Readpast
         /// How long a worker that was stopped waits for the database to take what its handlers have ended, once the
         /// last of them has; up to a day. Then it gives up, and the leases run out. Null: <see cref="Queue.Lease"/>.
         /// </summary>
-        public TimeSpan? Patience { get; set; }
+        public TimeSpan? SettleTimeout { get; set; }
+
+        /// <summary>
+        /// Whether it stops by itself when nothing is due and nothing in hand; set it before <see cref="Run"/>.
+        /// </summary>
+        public bool UntilEmpty { get; set; }
 
         /// <summary>What it has done so far.</summary>
         public WorkerFigures Figures
@@ -85,7 +90,7 @@ namespace Readpast
         /// <param name="cancellation">Stops it.</param>
         /// <exception cref="QueueException">
         /// A failure that no other try mends. Other threads have been drained. Or, with <see cref="Status.TimedOut"/>,
-        /// that <see cref="Patience"/> is over; the message says what was left.
+        /// that <see cref="SettleTimeout"/> is over; the message says what was left.
         /// </exception>
         /// <exception cref="InvalidOperationException">It was run before, or is running.</exception>
         public void Run(CancellationToken cancellation = default(CancellationToken))
@@ -96,7 +101,7 @@ namespace Readpast
             }
             queueName = queue.Name;
             workerName = queue.Worker;
-            long patience = Queue.OrNone("Patience", Patience);
+            long timeout = Queue.OrNone("SettleTimeout", SettleTimeout);
             lock (gate)
             {
                 if (wasRun)
@@ -108,7 +113,7 @@ namespace Readpast
                 {
                     return;
                 }
-                engine = new Engine(queue);
+                engine = new Engine(queue, UntilEmpty);
             }
             using (Engine running = engine)
             {
@@ -117,7 +122,7 @@ namespace Readpast
                     LogStart();
                     using (cancellation.Register(Stop))
                     {
-                        WorkOnThreads(running, patience);
+                        WorkOnThreads(running, timeout);
                     }
                 }
                 finally
@@ -163,7 +168,7 @@ namespace Readpast
             }
         }
 
-        private void WorkOnThreads(Engine running, long patience)
+        private void WorkOnThreads(Engine running, long timeout)
         {
             var threads = new List<Thread>();
             var teller = new Thread(() => Tell(running)) { Name = "readpast worker events", IsBackground = true };
@@ -193,16 +198,16 @@ namespace Readpast
                 EndBy(exception);
             }
             threads.ForEach(thread => thread.Join());
-            Close(running, patience);
+            Close(running, timeout);
             teller.Join();
             listener?.Join();
         }
 
-        private void Close(Engine running, long patience)
+        private void Close(Engine running, long timeout)
         {
             try
             {
-                running.Close(patience);
+                running.Close(timeout);
             }
             catch (QueueException exception)
             {

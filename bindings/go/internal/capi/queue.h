@@ -16,6 +16,31 @@ static inline struct result install(uint64_t config, const char *spec) {
     return result;
 }
 
+static inline struct result list(uint64_t config) {
+    struct result result = {0};
+    readpast_queues queues;
+    result.status = readpast_list((readpast_config){config}, &queues, &result.error);
+    result.made = queues.id;
+    result.count = readpast_queues_count(queues);
+    return result;
+}
+
+/* All queues in one crossing. */
+static inline readpast_status queues_all(uint64_t queues, int32_t count, readpast_installed *all) {
+    readpast_status status = READPAST_OK;
+    for (int32_t i = 0; i < count && status == READPAST_OK; i++) {
+        all[i].struct_size = sizeof *all;
+        status = readpast_queues_get((readpast_queues){queues}, i, &all[i], NULL);
+    }
+    return status;
+}
+
+static inline struct result drop(uint64_t config, const char *queue) {
+    struct result result = {0};
+    result.status = readpast_drop((readpast_config){config}, queue, &result.error);
+    return result;
+}
+
 static inline struct result queue_open(uint64_t config, const char *name) {
     struct result result = {0};
     readpast_queue queue;

@@ -3,6 +3,7 @@
 from . import testing
 from ._config import install, install_file
 from ._library import ABI, VERSION
+from ._list import Installed, drop, list
 from ._metrics import metrics
 from ._rows import Column
 from .aio import AsyncQueue
@@ -31,6 +32,7 @@ __all__ = [
     "Column",
     "ColumnType",
     "Figures",
+    "Installed",
     "Item",
     "ItemRef",
     "Lease",
@@ -48,8 +50,10 @@ __all__ = [
     "Status",
     "Worker",
     "__version__",
+    "drop",
     "install",
     "install_file",
+    "list",
     "metrics",
     "testing",
 ]

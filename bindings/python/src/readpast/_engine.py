@@ -55,10 +55,11 @@ class Event(NamedTuple):
 class Engine:
     """A worker of the library. Any number of threads may use it; when it was freed, calls raise `ClosedError`."""
 
-    def __init__(self, queue: Queue) -> None:
+    def __init__(self, queue: Queue, *, until_empty: bool = False) -> None:
         options, worker = ffi.new(_OPTIONS), ffi.new("readpast_worker *")
         options.struct_size = _OPTIONS_SIZE
         options.events = _EVENTS_KEPT
+        options.until_empty = until_empty
         queue._open().call(lib.readpast_worker_start, options, worker)
         self._handle: Handle | None = Handle(worker[0], lib.readpast_worker_free)
 
@@ -98,9 +99,9 @@ class Engine:
         handle = self._handle
         return handle is None or bool(lib.readpast_worker_is_stopping(handle.c))
 
-    def close(self, patience_ms: int) -> None:
+    def close(self, timeout_ms: int) -> None:
         """Stops, and waits until all is settled; raises what made the worker stop, if it was a failure."""
-        self._open().call(lib.readpast_worker_close, patience_ms)
+        self._open().call(lib.readpast_worker_close, timeout_ms)
 
     def free(self) -> None:
         self._handle = None

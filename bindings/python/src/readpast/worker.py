@@ -69,6 +69,7 @@ class Worker:
         batch_size: int = 1,
         stop_timeout: Seconds | None = None,
         settle_timeout: Seconds | None = None,
+        until_empty: bool = False,
     ) -> None:
         """`handler` is called on the worker's threads, several at once. `queue` must stay open while the worker runs.
 
@@ -76,7 +77,7 @@ class Worker:
         are claimed with a call is for the library to choose. `stop_timeout` is how long coroutines may go on when the
         worker is stopped; None: until they end. It does not end functions, which nothing can end. `settle_timeout` is
         how long `run` waits, once the last handler has ended, until the database has what they said; None: as long as a
-        lease.
+        lease. With `until_empty` it stops by itself when nothing is due and nothing in hand.
         """
         if threads < 1:
             raise ValueError("a worker needs a thread")
@@ -85,7 +86,8 @@ class Worker:
         self._handling = Handling(handler, News(self._wait, self._is_stopping, self.stop), stop_timeout, self._teller)
         self._threads = threads
         self._batch_size = batch_size
-        self._patience_ms = milliseconds_or_none("settle_timeout", settle_timeout)
+        self._settle_timeout_ms = milliseconds_or_none("settle_timeout", settle_timeout)
+        self._until_empty = until_empty
         self._engine: Engine | None = None
         self._has_run = False
         self._stopping = False
@@ -176,7 +178,7 @@ class Worker:
     def _live(self, ended: Flag) -> None:
         """Has the library's worker and our threads live and end. Signal handlers do not run here to interrupt it."""
         try:
-            engine = self._engine = Engine(self._queue)
+            engine = self._engine = Engine(self._queue, until_empty=self._until_empty)
             try:
                 if self._stopping:
                     engine.stop()
@@ -204,7 +206,7 @@ class Worker:
             thread.join()
         self._handling.close(wait=True)
         try:
-            engine.close(self._patience_ms)
+            engine.close(self._settle_timeout_ms)
         finally:
             reader.join()
             self._handling.join()

@@ -31,9 +31,9 @@ public:
     /// None: the item is complete.
     using handler = std::function<std::optional<settlement>(job &)>;
 
-    crew(engine &engine, std::int32_t batch_size, std::optional<std::chrono::milliseconds> patience,
+    crew(engine &engine, std::int32_t batch_size, std::optional<std::chrono::milliseconds> settle_timeout,
          handler handle) noexcept
-        : engine_(engine), batch_size_(batch_size), patience_(patience), handle_(std::move(handle)) {}
+        : engine_(engine), batch_size_(batch_size), settle_timeout_(settle_timeout), handle_(std::move(handle)) {}
 
     /// Works on so many threads until the worker is stopped; one that cannot go on stops them all.
     void run(std::size_t threads) {
@@ -109,7 +109,7 @@ private:
             engine_.stop();
         for (auto &each : all)
             attempt([&each] { each.get(); });
-        attempt([this] { call(readpast_worker_close, engine_.get(), raw(patience_)); });
+        attempt([this] { call(readpast_worker_close, engine_.get(), raw(settle_timeout_)); });
         if (failure)
             std::rethrow_exception(failure);
     }
@@ -203,7 +203,7 @@ private:
 
     engine &engine_;
     std::int32_t batch_size_;
-    std::optional<std::chrono::milliseconds> patience_;
+    std::optional<std::chrono::milliseconds> settle_timeout_;
     handler handle_;
 };
 

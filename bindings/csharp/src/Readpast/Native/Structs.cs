@@ -14,6 +14,17 @@ namespace Readpast.Native
     }
 
     [StructLayout(LayoutKind.Sequential)]
+    internal struct InstalledStruct
+    {
+        public UIntPtr StructSize;
+        public IntPtr Queue;
+        public IntPtr Table;
+        public IntPtr Description;
+        public int Own;
+        public int Reserved;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
     internal struct NewItemStruct
     {
         public UIntPtr StructSize;

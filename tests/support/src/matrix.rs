@@ -27,7 +27,7 @@ fn defaulted() -> Value {
         {"name": "Code", "type": "text(6)", "sql_type": "dbo.OtpCode"},
         {"name": "UserID", "type": "bigint", "references": "dbo.Users(ID)"},
         {"name": "Parts", "type": "integer", "check":
-            {"sql_server": "[Parts] BETWEEN 1 AND [Rank]", "postgresql": "parts BETWEEN 1 AND rank"}},
+            {"sql_server": "[Parts] BETWEEN 1 AND [Rank]", "postgresql": "1 < 2"}},
     ]})
 }
 
@@ -126,7 +126,7 @@ fn options() -> Vec<(&'static str, Value)> {
             {"name": "Mail", "columns": [{"name": "MailTo", "type": "text(254)"}, {"name": "Extra", "type": "json"},
                 {"name": "Body", "type": "binary(9)"},
                 {"name": "Language", "type": "text(10)", "nullable": false, "default": "en",
-                    "check": "\"Language\" <> ''"}]}]}),
+                    "check": {"sql_server": "[Language] <> ''", "postgresql": "1 < 2"}}]}]}),
         ),
     ]
 }

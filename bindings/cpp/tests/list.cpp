@@ -1,0 +1,36 @@
+// Which queues there are, and the end of one.
+#include "support.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+
+using readpast::status;
+
+TEST_CASE("queues are listed, and dropped with their items") {
+    const auto name = install();
+    const readpast::queue queue(settings(), name);
+    enqueue(queue, {"a", "b"});
+    const auto held = queue.claim();
+    const auto find = [&] {
+        const auto all = readpast::list(settings());
+        const auto found = std::find_if(all.begin(), all.end(), [&](const auto &one) { return one.queue == name; });
+        return found == all.end() ? readpast::installed() : *found;
+    };
+    const auto listed = find();
+    REQUIRE(listed.queue == name);
+    CHECK(listed.own);
+    CHECK(contains(listed.table.value_or(""), "readpast_cpp."));
+    CHECK(contains(listed.description, "\"Payload\""));
+
+    CHECK(thrown_by([&] { readpast::drop(settings(), name + "x"); }) == status::unknown_queue);
+    readpast::drop(settings(), name);
+    CHECK(find().queue.empty());
+    CHECK(thrown_by([&] { queue.settle(held[0].complete()); }) == status::unknown_queue);
+    CHECK(thrown_by([&] { readpast::drop(settings(), name); }) == status::unknown_queue);
+    auto elsewhere = settings();
+    elsewhere.set("schema", "readpast_cpp_nowhere");
+    CHECK(thrown_by([&] { readpast::drop(elsewhere, name); }) == status::schema_missing);
+    CHECK(thrown_by([&] { static_cast<void>(readpast::list(elsewhere)); }) == status::schema_missing);
+}

@@ -1,0 +1,71 @@
+{#- What takes a queue away again: `goes` is what its script made, last first, but for what stays. -#}
+{%- if locked %}
+{% filter statement %}
+/* Calls that are under way come to their end first; those that follow find the queue gone. */
+DO $$
+DECLARE
+    table_ regclass;
+BEGIN
+    FOREACH table_ IN ARRAY ARRAY[
+{%- for name in locked %}
+        TO_REGCLASS({{ text(name) }}){{ "," if not loop.last }}
+{%- endfor %}
+    ]
+    LOOP
+        IF table_ IS NOT NULL THEN
+            EXECUTE FORMAT('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE', table_);
+        END IF;
+    END LOOP;
+END;
+$$;
+{% endfilter %}
+{%- endif %}
+{%- for key in keys %}
+{% filter statement %}
+/* The table stays; what it refers to does not. */
+ALTER TABLE {{ key.table }} DROP CONSTRAINT IF EXISTS {{ key.name }};
+{% endfilter %}
+{%- endfor %}
+{%- for object in goes %}
+{% filter statement %}
+DROP {{ object.kind }} IF EXISTS {{ object.qualified }};
+{% endfilter %}
+{%- endfor %}
+{%- for grant in grants %}
+{% filter statement %}
+{%- if loop.first %}
+/* No other queue has given these rights. The roles stay: who is in them is not known here. */
+{%- endif %}
+DO $$
+BEGIN
+    IF EXISTS (SELECT 1 FROM pg_catalog.pg_roles AS r WHERE r.rolname = {{ text(grant.role_name) }}) THEN
+{%- if grant.on %}
+        REVOKE {{ grant.right }} ON FUNCTION {{ grant.on }} FROM {{ grant.role }};
+{%- else %}
+        REVOKE USAGE ON SCHEMA {{ schema }} FROM {{ grant.role }};
+{%- endif %}
+    END IF;
+END;
+$$;
+{% endfilter %}
+{%- endfor %}
+{%- for rows in ["queue_turn", "queue_recovery", "queue_retention", "queue_type_access"] %}
+{% filter statement %}
+DELETE FROM {{ object(rows) }} WHERE queue = {{ text(queue) }};
+{% endfilter %}
+{%- endfor %}
+{%- if setting %}
+{% filter statement %}
+DELETE FROM {{ object("app_settings") }}
+WHERE
+    LEFT(param, {{ setting | length + 1 }}) = {{ text(setting ~ ".") }}
+    AND STRPOS(SUBSTR(param, {{ setting | length + 2 }}), '.') = 0;
+{% endfilter %}
+{%- endif %}
+{% filter statement %}
+DELETE FROM {{ object("queue_spec") }} WHERE queue = {{ text(name) }};
+{% endfilter %}
+{% filter statement %}
+/* Of which queue an operation was is not known. Once there is no queue, nobody can ask about any. */
+DELETE FROM {{ object("queue_operation") }} WHERE NOT EXISTS (SELECT 1 FROM {{ object("queue_spec") }});
+{% endfilter %}

@@ -1,0 +1,46 @@
+{#- What takes a queue away again: `goes` is what its script made, last first, but for what stays. -#}
+{%- for key in keys %}
+{% filter statement %}
+/* The table stays; what it refers to does not. */
+ALTER TABLE {{ key.table }} DROP CONSTRAINT IF EXISTS {{ key.name }};
+{% endfilter %}
+{%- endfor %}
+{%- for object in goes %}
+{% filter statement %}
+{%- if object.kind == "INDEX" %}
+IF OBJECT_ID({{ text(object.table) }}) IS NOT NULL
+    DROP INDEX IF EXISTS {{ object.name }} ON {{ object.table }};
+{%- else %}
+DROP {{ object.kind }} IF EXISTS {{ object.qualified }};
+{%- endif %}
+{% endfilter %}
+{%- endfor %}
+{%- for grant in grants if grant.on %}
+{% filter statement %}
+{%- if loop.first %}
+/* No other queue has given these rights. The roles stay: who is in them is not known here. */
+{%- endif %}
+IF DATABASE_PRINCIPAL_ID({{ text(grant.role_name) }}) IS NOT NULL
+    REVOKE {{ grant.right }} ON {{ grant.on }} FROM {{ grant.role }};
+{% endfilter %}
+{%- endfor %}
+{%- for rows in ["QueueTurn", "QueueRecovery", "QueueRetention", "QueueTypeAccess"] %}
+{% filter statement %}
+DELETE FROM {{ object(rows) }} WHERE [Queue] = {{ text(queue) }};
+{% endfilter %}
+{%- endfor %}
+{%- if setting %}
+{% filter statement %}
+DELETE FROM {{ object("AppSettings") }}
+WHERE
+    LEFT([Param], {{ setting | length + 1 }}) = {{ text(setting ~ ".") }}
+    AND CHARINDEX('.', [Param], {{ setting | length + 2 }}) = 0;
+{% endfilter %}
+{%- endif %}
+{% filter statement %}
+DELETE FROM {{ object("QueueSpec") }} WHERE [Queue] = {{ text(name) }};
+{% endfilter %}
+{% filter statement %}
+/* Of which queue an operation was is not known. Once there is no queue, nobody can ask about any. */
+DELETE FROM {{ object("QueueOperation") }} WHERE NOT EXISTS (SELECT 1 FROM {{ object("QueueSpec") }});
+{% endfilter %}

@@ -1,0 +1,274 @@
+/*
+Drops the queue Notification, with its items.
+Rendered by readpast (version) for objects of version 1.
+
+To run it, as the role that installed the queue:
+    psql --set ON_ERROR_STOP=1 --file <file> <database>
+An error takes everything back. What is there already as it should be is left alone, so it may be run again.
+*/
+BEGIN;
+
+SET LOCAL client_min_messages = warning;
+
+/* Two installs at once take turns. */
+SELECT pg_advisory_xact_lock(hashtextextended('readpast/install/readpast', 0));
+
+/* Nothing of anybody else's is run on the way. */
+SET LOCAL search_path = pg_catalog, pg_temp;
+
+DO $$
+DECLARE
+    other_ record;
+BEGIN
+    FOR other_ IN
+        /*
+        What is there and belongs to somebody who is not trusted: not the role that installs, nor one that it is a member of,
+        nor the database's owner, nor a superuser. His triggers and functions would run with the rights of who installs.
+        Members are looked up here, since a superuser counts as a member of every role.
+        */
+        WITH RECURSIVE mine (oid) AS (
+            SELECT r.oid
+            FROM pg_catalog.pg_roles AS r
+            WHERE r.rolname::text = current_user::text
+            UNION
+            SELECT m.roleid
+            FROM mine AS i
+            INNER JOIN pg_catalog.pg_auth_members AS m
+                ON m.member = i.oid
+        ),
+
+        names (name) AS MATERIALIZED (
+            SELECT n.name FROM pg_catalog.json_array_elements_text('["add_notification_set_trx", "add_notification_set_utx", "add_notification_trx",
+    "add_notification_utx", "app_settings", "find_notification",
+    "modify_notification_set_trx", "modify_notification_set_utx", "modify_notification_trx",
+    "modify_notification_utx", "next_notification_set_trx", "next_notification_trx",
+    "next_notification_utx", "notification", "notification_email",
+    "notification_is_type_fn", "notification_reset_password", "notification_seq",
+    "notification_sms", "notification_type", "producer_notification_v",
+    "purge_notification_trx", "queue_catalog", "queue_is_done",
+    "queue_is_editable_fn", "queue_is_finished_fn", "queue_is_processable_fn",
+    "queue_json_fn", "queue_operation", "queue_own_type_v",
+    "queue_recovery", "queue_refuse_fn", "queue_retention",
+    "queue_schema_version", "queue_spec", "queue_state",
+    "queue_status", "queue_time_fn", "queue_transition",
+    "queue_turn", "queue_type_access", "queue_utc_fn",
+    "recover_notification_trx", "redrive_notification_set_trx", "renew_notification_set_trx",
+    "retain_notification_trx", "stats_notification", "watch_notification",
+    "worker_notification_v"]'::json) AS n (name)
+        ),
+
+        place (oid) AS MATERIALIZED (
+            SELECT n.oid FROM pg_catalog.pg_namespace AS n WHERE n.nspname::text = 'readpast'
+        ),
+
+        found (kind, name, owner) AS (
+            SELECT 'schema', n.nspname::text, n.nspowner
+            FROM pg_catalog.pg_namespace AS n
+            WHERE n.oid IN (SELECT p.oid FROM place AS p)
+            UNION ALL
+            SELECT 'relation', c.relname::text, c.relowner
+            FROM pg_catalog.pg_class AS c
+            WHERE
+                c.relnamespace IN (SELECT p.oid FROM place AS p)
+                AND c.relname::text IN (SELECT s.name FROM names AS s)
+            UNION ALL
+            SELECT 'function', f.proname::text, f.proowner
+            FROM pg_catalog.pg_proc AS f
+            WHERE
+                f.pronamespace IN (SELECT p.oid FROM place AS p)
+                AND f.proname::text IN (SELECT s.name FROM names AS s)
+            UNION ALL
+            SELECT 'type', t.typname::text, t.typowner
+            FROM pg_catalog.pg_type AS t
+            WHERE
+                t.typnamespace IN (SELECT p.oid FROM place AS p)
+                AND t.typname::text IN (SELECT s.name FROM names AS s)
+            UNION ALL
+            /* Who may make triggers on a table need not own it; what they run is somebody's. */
+            SELECT 'function of the trigger ' || g.tgname || ' on ' || c.relname || ':', f.proname::text, f.proowner
+            FROM pg_catalog.pg_class AS c
+            INNER JOIN pg_catalog.pg_trigger AS g
+                ON g.tgrelid = c.oid
+            INNER JOIN pg_catalog.pg_proc AS f
+                ON f.oid = g.tgfoid
+            WHERE
+                c.relnamespace IN (SELECT p.oid FROM place AS p)
+                AND c.relname::text IN (SELECT s.name FROM names AS s)
+        )
+
+        SELECT f.kind, f.name, r.rolname::text AS owner
+        FROM found AS f
+        INNER JOIN pg_catalog.pg_roles AS r
+            ON r.oid = f.owner
+        WHERE
+            NOT r.rolsuper
+            AND r.rolname::text <> 'pg_database_owner'
+            AND r.oid NOT IN (SELECT i.oid FROM mine AS i)
+            AND r.oid NOT IN (
+                SELECT d.datdba FROM pg_catalog.pg_database AS d WHERE d.datname::text = pg_catalog.current_database()::text
+            )
+        ORDER BY
+            f.kind = 'schema' DESC,
+            f.kind,
+            f.name
+        LIMIT 1
+    LOOP
+        RAISE EXCEPTION '% % belongs to %', other_.kind, other_.name, other_.owner
+        USING ERRCODE = '42501', HINT =
+            'Its owner''s triggers and functions would run with the rights of who installs. ' ||
+            'Drop it, change its owner, install as that role or as a member of it, or choose another schema.';
+    END LOOP;
+END;
+$$;
+
+/* Calls that are under way come to their end first; those that follow find the queue gone. */
+DO $$
+DECLARE
+    table_ regclass;
+BEGIN
+    FOREACH table_ IN ARRAY ARRAY[
+        TO_REGCLASS('"readpast"."notification"'),
+        TO_REGCLASS('"readpast"."notification_reset_password"'),
+        TO_REGCLASS('"readpast"."notification_email"'),
+        TO_REGCLASS('"readpast"."notification_sms"'),
+        TO_REGCLASS('"readpast"."notification_attempt"')
+    ]
+    LOOP
+        IF table_ IS NOT NULL THEN
+            EXECUTE FORMAT('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE', table_);
+        END IF;
+    END LOOP;
+END;
+$$;
+
+/* The table stays; what it refers to does not. */
+ALTER TABLE "app"."Note" DROP CONSTRAINT IF EXISTS "Note_Item";
+
+DROP SEQUENCE IF EXISTS "readpast"."notification_shard_turn";
+
+DROP TABLE IF EXISTS "readpast"."notification_attempt";
+
+DROP FUNCTION IF EXISTS "readpast"."retain_notification_trx";
+
+DROP FUNCTION IF EXISTS "readpast"."purge_notification_trx";
+
+DROP FUNCTION IF EXISTS "readpast"."redrive_notification_set_trx";
+
+DROP FUNCTION IF EXISTS "readpast"."find_notification";
+
+DROP FUNCTION IF EXISTS "readpast"."watch_notification";
+
+DROP FUNCTION IF EXISTS "readpast"."stats_notification";
+
+DROP FUNCTION IF EXISTS "readpast"."renew_notification_set_trx";
+
+DROP FUNCTION IF EXISTS "readpast"."modify_notification_trx";
+
+DROP FUNCTION IF EXISTS "readpast"."modify_notification_utx";
+
+DROP FUNCTION IF EXISTS "readpast"."modify_notification_set_utx";
+
+DROP FUNCTION IF EXISTS "readpast"."modify_notification_set_trx";
+
+DROP FUNCTION IF EXISTS "readpast"."next_notification_trx";
+
+DROP FUNCTION IF EXISTS "readpast"."next_notification_utx";
+
+DROP FUNCTION IF EXISTS "readpast"."next_notification_set_trx";
+
+DROP FUNCTION IF EXISTS "readpast"."recover_notification_trx";
+
+DROP FUNCTION IF EXISTS "readpast"."add_notification_trx";
+
+DROP FUNCTION IF EXISTS "readpast"."add_notification_utx";
+
+DROP FUNCTION IF EXISTS "readpast"."add_notification_set_utx";
+
+DROP FUNCTION IF EXISTS "readpast"."add_notification_set_trx";
+
+DROP VIEW IF EXISTS "readpast"."producer_notification_v";
+
+DROP VIEW IF EXISTS "readpast"."worker_notification_v";
+
+DROP TABLE IF EXISTS "readpast"."notification_sms";
+
+DROP TABLE IF EXISTS "readpast"."notification_email";
+
+DROP TABLE IF EXISTS "readpast"."notification_reset_password";
+
+DROP FUNCTION IF EXISTS "readpast"."notification_is_type_fn";
+
+DROP TABLE IF EXISTS "readpast"."notification";
+
+DROP SEQUENCE IF EXISTS "readpast"."notification_seq";
+
+DROP TYPE IF EXISTS "readpast"."notification_type";
+
+/* No other queue has given these rights. The roles stay: who is in them is not known here. */
+DO $$
+BEGIN
+    IF EXISTS (SELECT 1 FROM pg_catalog.pg_roles AS r WHERE r.rolname = 'notification_operator') THEN
+        REVOKE EXECUTE ON FUNCTION "readpast"."queue_is_done" FROM "notification_operator";
+    END IF;
+END;
+$$;
+
+DO $$
+BEGIN
+    IF EXISTS (SELECT 1 FROM pg_catalog.pg_roles AS r WHERE r.rolname = 'notification_operator') THEN
+        REVOKE EXECUTE ON FUNCTION "readpast"."queue_catalog" FROM "notification_operator";
+    END IF;
+END;
+$$;
+
+DO $$
+BEGIN
+    IF EXISTS (SELECT 1 FROM pg_catalog.pg_roles AS r WHERE r.rolname = 'notification_producer') THEN
+        REVOKE EXECUTE ON FUNCTION "readpast"."queue_is_done" FROM "notification_producer";
+    END IF;
+END;
+$$;
+
+DO $$
+BEGIN
+    IF EXISTS (SELECT 1 FROM pg_catalog.pg_roles AS r WHERE r.rolname = 'notification_producer') THEN
+        REVOKE EXECUTE ON FUNCTION "readpast"."queue_catalog" FROM "notification_producer";
+    END IF;
+END;
+$$;
+
+DO $$
+BEGIN
+    IF EXISTS (SELECT 1 FROM pg_catalog.pg_roles AS r WHERE r.rolname = 'notification_operator') THEN
+        REVOKE USAGE ON SCHEMA "readpast" FROM "notification_operator";
+    END IF;
+END;
+$$;
+
+DO $$
+BEGIN
+    IF EXISTS (SELECT 1 FROM pg_catalog.pg_roles AS r WHERE r.rolname = 'notification_producer') THEN
+        REVOKE USAGE ON SCHEMA "readpast" FROM "notification_producer";
+    END IF;
+END;
+$$;
+
+DELETE FROM "readpast"."queue_turn" WHERE queue = 'notification';
+
+DELETE FROM "readpast"."queue_recovery" WHERE queue = 'notification';
+
+DELETE FROM "readpast"."queue_retention" WHERE queue = 'notification';
+
+DELETE FROM "readpast"."queue_type_access" WHERE queue = 'notification';
+
+DELETE FROM "readpast"."app_settings"
+WHERE
+    LEFT(param, 13) = 'notification.'
+    AND STRPOS(SUBSTR(param, 14), '.') = 0;
+
+DELETE FROM "readpast"."queue_spec" WHERE queue = 'Notification';
+
+/* Of which queue an operation was is not known. Once there is no queue, nobody can ask about any. */
+DELETE FROM "readpast"."queue_operation" WHERE NOT EXISTS (SELECT 1 FROM "readpast"."queue_spec");
+
+COMMIT;

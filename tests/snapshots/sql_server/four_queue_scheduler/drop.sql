@@ -1,0 +1,249 @@
+/*
+Drops the queue FourQueueScheduler. Untouched with their rows: dbo.four_queue.
+Rendered by readpast (version) for objects of version 1.
+
+To run it, as the login that installed the queue, or an owner of the database:
+    sqlcmd -b -I -x -f 65001 -S <server> -d <database> -i <file>
+An error takes everything back; -b stops there, and where a tool goes on (SSMS), nothing more is done. -x leaves $(...) in
+names alone, -f 65001 reads the file as the UTF-8 that it is. What is there already as it should be is left alone, so it
+may be run again.
+*/
+SET NOEXEC OFF;
+SET ANSI_NULLS, ANSI_PADDING, ANSI_WARNINGS, ARITHABORT, CONCAT_NULL_YIELDS_NULL, QUOTED_IDENTIFIER ON;
+SET NUMERIC_ROUNDABORT, IMPLICIT_TRANSACTIONS OFF;
+SET NOCOUNT, XACT_ABORT ON;
+SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+BEGIN TRANSACTION;
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+/* Two installs at once take turns. */
+DECLARE @Granted int;
+EXECUTE @Granted = sp_getapplock
+    @Resource = N'readpast/install/readpast', @LockMode = 'Exclusive', @LockOwner = 'Transaction', @LockTimeout = 60000;
+IF @Granted < 0
+    THROW 50013, N'Another install holds the lock of this schema; try again.', 1;
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+DECLARE @Names nvarchar(max) = N'["Add_FourQueueScheduler_Set_trx", "Add_FourQueueScheduler_Set_utx", "Add_FourQueueScheduler_trx",
+"Add_FourQueueScheduler_utx", "AppSettings", "AttemptNum",
+"Duration", "Find_FourQueueScheduler", "FourQueueScheduler_Lease",
+"Modify_FourQueueScheduler_Set_trx", "Modify_FourQueueScheduler_Set_utx", "Modify_FourQueueScheduler_trx",
+"Modify_FourQueueScheduler_utx", "Next_FourQueueScheduler_Set_trx", "Next_FourQueueScheduler_trx",
+"Next_FourQueueScheduler_utx", "Purge_FourQueueScheduler_trx", "QueueCatalog",
+"QueueIsDone", "QueueIsEditable_fn", "QueueIsFinished_fn",
+"QueueIsProcessable_fn", "QueueOperation", "QueueOwnType_V",
+"QueueRecovery", "QueueRetention", "QueueSchemaVersion",
+"QueueSpec", "QueueState", "QueueStatus",
+"QueueStep", "QueueTransition", "QueueTurn",
+"QueueTypeAccess", "Recover_FourQueueScheduler_trx", "Redrive_FourQueueScheduler_Set_trx",
+"Renew_FourQueueScheduler_Set_trx", "Stats_FourQueueScheduler", "Watch_FourQueueScheduler",
+"WebResponse", "Worker_FourQueueScheduler_V", "_Int",
+"_Timestamp", "_Type"]';
+DECLARE @Kind nvarchar(60);
+DECLARE @Name nvarchar(128);
+DECLARE @Owner nvarchar(128);
+DECLARE @Message nvarchar(2048);
+/*
+What is there and belongs to somebody who is not trusted: not the user that installs, nor a role that it is a member of, nor
+dbo. His triggers and functions would run with the rights of who installs.
+*/
+WITH [Mine] ([Id]) AS (
+    SELECT p.[principal_id]
+    FROM sys.database_principals AS p
+    WHERE p.[name] = USER_NAME()
+    UNION ALL
+    SELECT m.[role_principal_id]
+    FROM [Mine] AS i
+    INNER JOIN sys.database_role_members AS m
+        ON m.[member_principal_id] = i.[Id]
+)
+
+SELECT TOP (1)
+    @Kind = f.[Kind],
+    @Name = f.[Name],
+    @Owner = p.[name]
+FROM (
+    SELECT
+        N'schema' AS [Kind],
+        s.[name] AS [Name],
+        s.[principal_id] AS [Owner]
+    FROM sys.schemas AS s
+    WHERE s.[name] = N'readpast'
+    UNION ALL
+    SELECT
+        N'object',
+        o.[name],
+        COALESCE(o.[principal_id], s.[principal_id])
+    FROM sys.schemas AS s
+    INNER JOIN sys.objects AS o
+        ON o.[schema_id] = s.[schema_id]
+    WHERE s.[name] = N'readpast' AND o.[name] IN (SELECT n.[value] FROM OPENJSON(@Names) AS n)
+    UNION ALL
+    SELECT
+        N'type',
+        t.[name],
+        COALESCE(t.[principal_id], s.[principal_id])
+    FROM sys.schemas AS s
+    INNER JOIN sys.types AS t
+        ON t.[schema_id] = s.[schema_id]
+    WHERE s.[name] = N'readpast' AND t.[name] IN (SELECT n.[value] FROM OPENJSON(@Names) AS n)
+) AS f
+INNER JOIN sys.database_principals AS p
+    ON p.[principal_id] = f.[Owner]
+WHERE
+    p.[name] NOT IN (N'dbo', N'db_owner')
+    AND p.[principal_id] NOT IN (SELECT i.[Id] FROM [Mine] AS i)
+ORDER BY
+    CASE WHEN f.[Kind] = N'schema' THEN 0 ELSE 1 END,
+    f.[Kind],
+    f.[Name];
+
+IF @Owner IS NOT NULL
+BEGIN
+    /* THROW reads a % as the start of something else; doubled, it stands for itself. */
+    SET @Message = REPLACE(CONCAT(
+        @Kind, N' ', @Name, N' belongs to ', @Owner, N'. ',
+        N'Its owner''s triggers and functions would run with the rights of who installs. ',
+        N'Drop it, change its owner, install as that role or as a member of it, or choose another schema.'
+    ), N'%', N'%%');
+    THROW 50015, @Message, 1;
+END;
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+DROP TABLE IF EXISTS [readpast].[FourQueueScheduler_Attempt];
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+DROP PROCEDURE IF EXISTS [readpast].[Purge_FourQueueScheduler_trx];
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+DROP PROCEDURE IF EXISTS [readpast].[Redrive_FourQueueScheduler_Set_trx];
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+DROP PROCEDURE IF EXISTS [readpast].[Find_FourQueueScheduler];
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+DROP PROCEDURE IF EXISTS [readpast].[Watch_FourQueueScheduler];
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+DROP PROCEDURE IF EXISTS [readpast].[Stats_FourQueueScheduler];
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+DROP PROCEDURE IF EXISTS [readpast].[Renew_FourQueueScheduler_Set_trx];
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+DROP PROCEDURE IF EXISTS [readpast].[Modify_FourQueueScheduler_trx];
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+DROP PROCEDURE IF EXISTS [readpast].[Modify_FourQueueScheduler_utx];
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+DROP PROCEDURE IF EXISTS [readpast].[Modify_FourQueueScheduler_Set_trx];
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+DROP PROCEDURE IF EXISTS [readpast].[Modify_FourQueueScheduler_Set_utx];
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+DROP PROCEDURE IF EXISTS [readpast].[Next_FourQueueScheduler_trx];
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+DROP PROCEDURE IF EXISTS [readpast].[Next_FourQueueScheduler_utx];
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+DROP PROCEDURE IF EXISTS [readpast].[Next_FourQueueScheduler_Set_trx];
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+DROP PROCEDURE IF EXISTS [readpast].[Recover_FourQueueScheduler_trx];
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+DROP PROCEDURE IF EXISTS [readpast].[Add_FourQueueScheduler_trx];
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+DROP PROCEDURE IF EXISTS [readpast].[Add_FourQueueScheduler_utx];
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+DROP PROCEDURE IF EXISTS [readpast].[Add_FourQueueScheduler_Set_trx];
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+DROP PROCEDURE IF EXISTS [readpast].[Add_FourQueueScheduler_Set_utx];
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+DROP VIEW IF EXISTS [readpast].[Worker_FourQueueScheduler_V];
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+DROP TABLE IF EXISTS [readpast].[FourQueueScheduler_Lease];
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+IF OBJECT_ID(N'[dbo].[four_queue]') IS NOT NULL
+    DROP INDEX IF EXISTS [IX_FourQueueScheduler_Work] ON [dbo].[four_queue];
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+IF OBJECT_ID(N'[dbo].[four_queue]') IS NOT NULL
+    DROP INDEX IF EXISTS [IX_FourQueueScheduler_InFlight] ON [dbo].[four_queue];
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+DELETE FROM [readpast].[QueueTurn] WHERE [Queue] = N'FourQueueScheduler';
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+DELETE FROM [readpast].[QueueRecovery] WHERE [Queue] = N'FourQueueScheduler';
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+DELETE FROM [readpast].[QueueRetention] WHERE [Queue] = N'FourQueueScheduler';
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+DELETE FROM [readpast].[QueueTypeAccess] WHERE [Queue] = N'FourQueueScheduler';
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+DELETE FROM [readpast].[AppSettings]
+WHERE
+    LEFT([Param], 19) = N'fourqueuescheduler.'
+    AND CHARINDEX('.', [Param], 20) = 0;
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+DELETE FROM [readpast].[QueueSpec] WHERE [Queue] = N'FourQueueScheduler';
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+/* Of which queue an operation was is not known. Once there is no queue, nobody can ask about any. */
+DELETE FROM [readpast].[QueueOperation] WHERE NOT EXISTS (SELECT 1 FROM [readpast].[QueueSpec]);
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+COMMIT TRANSACTION;
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+SET NOEXEC OFF;
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
