@@ -10,6 +10,7 @@ mod callers;
 mod doctor;
 mod evolution;
 mod freed;
+mod infinite;
 mod isolation;
 mod keys;
 mod postgres_plans;

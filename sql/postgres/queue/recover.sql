@@ -238,7 +238,7 @@ BEGIN
             v.item_response AS response,
             v.item_started_at AS started_at,
             v.item_started_at AS run_started_at,
-            CASE WHEN e.ends THEN {{ m.ms("now_ - v.item_started_at") }} END AS duration,
+            CASE WHEN e.ends THEN {{ m.ms("v.item_started_at", "now_") }} END AS duration,
             {{ "LEAST(v.item_due_at, now_)" if role.due and not (beside and parks_errors) else "now_" }} AS due_at,
             v.item_owner AS owner,
             FALSE AS reopens,

@@ -179,7 +179,7 @@ BEGIN
 
     measured AS MATERIALIZED (
         SELECT
-            GREATEST(0, EXTRACT(EPOCH FROM r.started_at - COALESCE(r.due_at, r.enqueued_at)) * 1000)::bigint AS wait_ms,
+            GREATEST(0, {{ m.ms("COALESCE(r.due_at, r.enqueued_at)", "r.started_at") }}) AS wait_ms,
             r.run_ms,
             r.type,
             r.started_at + r.run_ms * interval '1 millisecond' AS ended_at
@@ -236,7 +236,7 @@ BEGIN
         WHERE w.status IN ('Pending', 'Error') AND COALESCE(w.due_at <= now_, TRUE)
         UNION ALL
         SELECT
-            'due.oldest_ms', {{ m.ms("now_ - MIN(COALESCE(w.due_at, w.enqueued_at))") }},
+            'due.oldest_ms', MAX({{ m.ms("COALESCE(w.due_at, w.enqueued_at)", "now_") }}),
             {{ waiting_capped() }}, NULL, NULL, NULL
         FROM waiting AS w
         WHERE w.status IN ('Pending', 'Error') AND COALESCE(w.due_at, w.enqueued_at) <= now_
@@ -255,12 +255,12 @@ BEGIN
         SELECT 'sample.items', COUNT(*), FALSE, NULL, NULL, NULL
         FROM measured
         UNION ALL
-        SELECT 'ended.last_minute', COUNT(*), COUNT(*) >= most_, {{ m.ms("now_ - MIN(d.ended_at)") }}, NULL, NULL
+        SELECT 'ended.last_minute', COUNT(*), COUNT(*) >= most_, MAX({{ m.ms("d.ended_at", "now_") }}), NULL, NULL
         FROM measured AS d
         WHERE d.ended_at > now_ - interval '1 minute'
         UNION ALL
 {%- if ends %}
-        SELECT 'ended.last_hour', COUNT(*), COUNT(*) >= most_, {{ m.ms("now_ - MIN(d.ended_at)") }}, NULL, NULL
+        SELECT 'ended.last_hour', COUNT(*), COUNT(*) >= most_, MAX({{ m.ms("d.ended_at", "now_") }}), NULL, NULL
         FROM measured AS d
         WHERE d.ended_at > now_ - interval '1 hour'
         UNION ALL
@@ -268,9 +268,9 @@ BEGIN
         SELECT
 {%- set is_capped = waiting_capped() if shards else "COUNT(*) > most_" %}
             'came.waiting', COUNT(*), {{ is_capped }},
-            {{ m.ms("CASE WHEN " ~ is_capped ~ " THEN MAX(w.enqueued_at) ELSE now_ END - MIN(w.enqueued_at)") }}, NULL, NULL
+            {{ m.ms("MIN(w.enqueued_at)", "CASE WHEN " ~ is_capped ~ " THEN MAX(w.enqueued_at) ELSE now_ END") }}, NULL, NULL
         FROM waiting AS w
-        WHERE w.enqueued_at <= now_
+        WHERE w.enqueued_at > '-infinity' AND w.enqueued_at <= now_
 {%- if by_type %}
         UNION ALL
         SELECT 'type.waiting', COUNT(*), {{ waiting_capped() }}, NULL, w.type, NULL
@@ -280,7 +280,7 @@ BEGIN
         UNION ALL
         SELECT
             'type.due', COUNT(*), {{ waiting_capped() }},
-            {{ m.ms("now_ - MIN(COALESCE(w.due_at, w.enqueued_at))") }}, w.type, NULL
+            MAX({{ m.ms("COALESCE(w.due_at, w.enqueued_at)", "now_") }}), w.type, NULL
         FROM waiting AS w
         WHERE w.status IN ('Pending', 'Error') AND COALESCE(w.due_at <= now_, TRUE)
         GROUP BY w.type
@@ -292,7 +292,7 @@ BEGIN
         UNION ALL
 {%- if ends %}
         SELECT
-            'type.ended', COUNT(*), (SELECT COUNT(*) FROM measured) >= most_, {{ m.ms("now_ - MIN(d.ended_at)") }}, d.type, NULL
+            'type.ended', COUNT(*), (SELECT COUNT(*) FROM measured) >= most_, MAX({{ m.ms("d.ended_at", "now_") }}), d.type, NULL
         FROM measured AS d
         WHERE d.ended_at > now_ - interval '1 hour'
         GROUP BY d.type
@@ -335,7 +335,7 @@ BEGIN
         CROSS JOIN (VALUES ('p50', 0.50), ('p90', 0.90), ('p99', 0.99)) AS p (label, fraction)
         UNION ALL
         (
-            SELECT 'worker', COUNT(*), FALSE, {{ m.ms("now_ - MIN(f.started_at)") }}, f.owner, NULL
+            SELECT 'worker', COUNT(*), FALSE, MAX({{ m.ms("f.started_at", "now_") }}), f.owner, NULL
             FROM flying AS f
             WHERE f.status = 'Processing'
             GROUP BY f.owner

@@ -39,13 +39,14 @@ BEGIN
         ),
 
         names (name) AS MATERIALIZED (
-            SELECT n.name FROM pg_catalog.json_array_elements_text('["app_settings", "queue_catalog", "queue_is_done",
-    "queue_is_editable_fn", "queue_is_finished_fn", "queue_is_processable_fn",
-    "queue_json_fn", "queue_operation", "queue_own_type_v",
-    "queue_recovery", "queue_refuse_fn", "queue_retention",
-    "queue_schema_version", "queue_spec", "queue_state",
-    "queue_status", "queue_time_fn", "queue_transition",
-    "queue_turn", "queue_type_access", "queue_utc_fn"]'::json) AS n (name)
+            SELECT n.name FROM pg_catalog.json_array_elements_text('["app_settings", "queue_catalog", "queue_finite_fn",
+    "queue_is_done", "queue_is_editable_fn", "queue_is_finished_fn",
+    "queue_is_processable_fn", "queue_json_fn", "queue_ms_fn",
+    "queue_operation", "queue_own_type_v", "queue_recovery",
+    "queue_refuse_fn", "queue_retention", "queue_schema_version",
+    "queue_spec", "queue_state", "queue_status",
+    "queue_time_fn", "queue_transition", "queue_turn",
+    "queue_type_access", "queue_utc_fn"]'::json) AS n (name)
         ),
 
         place (oid) AS MATERIALIZED (
@@ -302,6 +303,27 @@ AS $$
 BEGIN
     RAISE EXCEPTION '%', why USING ERRCODE = 'RP021';
 END;
+$$;
+
+/* A time that somebody gives: infinite ones are refused. Others' rows may have them, as "never". */
+CREATE OR REPLACE FUNCTION "readpast"."queue_finite_fn"(value timestamptz) RETURNS timestamptz
+LANGUAGE sql VOLATILE
+AS $$
+    SELECT CASE
+        WHEN isfinite(value) IS FALSE
+            THEN "readpast"."queue_refuse_fn"('a time must be finite, and not ' || value::text)::timestamptz
+        ELSE value
+    END;
+$$;
+
+/* The milliseconds from a time until another, NULL where one of them is infinite. */
+CREATE OR REPLACE FUNCTION "readpast"."queue_ms_fn"(since timestamptz, until timestamptz) RETURNS bigint
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    SELECT CASE
+        WHEN isfinite(since) AND isfinite(until)
+            THEN ((date_part('epoch', until) - date_part('epoch', since)) * 1000)::bigint
+    END;
 $$;
 
 /*

@@ -86,7 +86,7 @@ BEGIN
                 json_to_recordset(items_) AS (type text, step text, due text, delay_ms bigint, columns json)
             ) WITH ORDINALITY AS i (type, step, due, delay_ms, columns, position)
         CROSS JOIN LATERAL (
-            SELECT COALESCE("readpast"."queue_time_fn"(i.due), now_ + i.delay_ms * interval '1 millisecond') AS due_at
+            SELECT COALESCE("readpast"."queue_finite_fn"("readpast"."queue_time_fn"(i.due)), now_ + i.delay_ms * interval '1 millisecond') AS due_at
         ) AS d
         ORDER BY i.position
     LOOP

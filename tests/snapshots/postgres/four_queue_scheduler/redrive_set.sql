@@ -159,7 +159,7 @@ BEGIN
             v.key_1,
             v.item_seek_1 AS seek_1, v.answer,
             CASE WHEN v.answer = 'OK' THEN 'Pending' ELSE v.item_status END AS status,
-            CASE WHEN v.answer = 'OK' THEN GREATEST(now_, v.item_token + interval '1 microsecond') ELSE v.item_token END AS token,
+            CASE WHEN v.answer = 'OK' THEN GREATEST(now_, NULLIF(v.item_token, 'infinity') + interval '1 microsecond') ELSE v.item_token END AS token,
             CASE WHEN v.answer = 'OK' THEN 0 ELSE v.item_attempt END AS attempt_num,
             v.item_step AS step,
             v.item_response AS response,

@@ -84,7 +84,7 @@ BEGIN
         SELECT
             (i.position - 1)::integer AS ordinal,
             nextval('"readpast"."invoice_seq"') AS number,
-            COALESCE(i.due, now_ + i.delay_ms * interval '1 millisecond', now_) AS scheduled_for,
+            COALESCE("readpast"."queue_finite_fn"(i.due), now_ + i.delay_ms * interval '1 millisecond', now_) AS scheduled_for,
             COALESCE(i.type, 'Default') AS type,
             i.step,
             i.columns

@@ -85,7 +85,7 @@ BEGIN
         SELECT
             (i.position - 1)::integer AS ordinal,
             nextval('"readpast"."notification_seq"') AS number,
-            COALESCE(i.due, now_ + i.delay_ms * interval '1 millisecond', now_) AS scheduled_for,
+            COALESCE("readpast"."queue_finite_fn"(i.due), now_ + i.delay_ms * interval '1 millisecond', now_) AS scheduled_for,
             COALESCE(i.type, 'ResetPassword') AS type,
             i.step,
             i.columns
