@@ -108,10 +108,12 @@ ON CONFLICT DO NOTHING;
 {% filter made("TABLE", "queue_operation") %}
 /*
 One row per call that changed items, written in the same transaction: whoever lost the answer asks again with the same
-identity and gets the same answer instead of a second effect. Result holds what cannot be read back from the items.
+identity and gets the same answer instead of a second effect; in another queue, or for another kind of call, it is refused.
+Result holds what cannot be read back from the items.
 */
 CREATE TABLE IF NOT EXISTS {{ object("queue_operation") }} (
     operation_id uuid PRIMARY KEY,
+    call text NOT NULL, /* the function */
     at timestamptz NOT NULL,
     result json NULL
 );

@@ -148,8 +148,8 @@ SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    INSERT INTO {{ object("queue_operation") }} (operation_id, at)
-    VALUES (operation_, clock_timestamp())
+    INSERT INTO {{ object("queue_operation") }} (operation_id, call, at)
+    VALUES (operation_, '', clock_timestamp())
     ON CONFLICT (operation_id) DO NOTHING;
     IF FOUND THEN
         DELETE FROM {{ object("queue_operation") }} AS p

@@ -211,10 +211,12 @@ ON CONFLICT DO NOTHING;
 
 /*
 One row per call that changed items, written in the same transaction: whoever lost the answer asks again with the same
-identity and gets the same answer instead of a second effect. Result holds what cannot be read back from the items.
+identity and gets the same answer instead of a second effect; in another queue, or for another kind of call, it is refused.
+Result holds what cannot be read back from the items.
 */
 CREATE TABLE IF NOT EXISTS "readpast"."queue_operation" (
     operation_id uuid PRIMARY KEY,
+    call text NOT NULL, /* the function */
     at timestamptz NOT NULL,
     result json NULL
 );
@@ -408,8 +410,8 @@ SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    INSERT INTO "readpast"."queue_operation" (operation_id, at)
-    VALUES (operation_, clock_timestamp())
+    INSERT INTO "readpast"."queue_operation" (operation_id, call, at)
+    VALUES (operation_, '', clock_timestamp())
     ON CONFLICT (operation_id) DO NOTHING;
     IF FOUND THEN
         DELETE FROM "readpast"."queue_operation" AS p
