@@ -18,6 +18,7 @@ mod procedure;
 mod procedures;
 mod readme_sql;
 mod settings;
+mod strangers;
 mod stress;
 mod transfer;
 mod watch;

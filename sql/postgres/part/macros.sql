@@ -319,10 +319,18 @@ json_to_recordset(COALESCE(answers_, '[]')) AS a (
         ordinal integer, answer text, key text, token timestamptz, attempt_num integer, status text
     )
 {%- endmacro -%}
+{#- A row that only who may call this can lock, to the end of its transaction: an advisory lock any login could keep. -#}
+{%- macro turn(procedure, name) %}
+    PERFORM FROM {{ object("queue_turn") }} AS t WHERE t.queue = '{{ name }}' FOR NO KEY UPDATE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION '{{ procedure }}: the row of {{ name }} in queue_turn is gone; install the queue again'
+        USING ERRCODE = 'RP014';
+    END IF;
+{%- endmacro -%}
 {#- Beside a described table: no index there refuses the same work. -#}
-{%- macro one_adds() %}
+{%- macro one_adds(procedure) %}
     /* One call at a time looks whether the same work is there, and adds what is not, or takes it up again. */
-    PERFORM pg_advisory_xact_lock(hashtextextended({{ text("readpast/add/" ~ schema ~ "." ~ queue) }}, 0));
+{{- turn(procedure, queue ~ " add") }}
 {%- endmacro -%}
 {#- A key that comes as text, alone: as a request would have it. -#}
 {%- macro key_from_text(value) %}{{ value }}{{ "::" ~ key_given() }}{% endmacro -%}

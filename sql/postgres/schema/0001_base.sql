@@ -160,7 +160,8 @@ CREATE TABLE IF NOT EXISTS {{ object("queue_retention") }} (
 {% endfilter %}
 {% filter made("TABLE", "queue_turn") %}
 /*
-A row for each queue with groups. Claims of such a queue take turns: each locks the row to the end of its transaction.
+A row for each queue with groups, whose claims take turns, and one ("<queue> add") for each that adds no work twice to a table of
+others, where adding takes turns: each locks the row to the end of its transaction.
 Nothing is ever written to it, and only the functions can lock it, hence nobody who may not claim: an advisory lock could
 be taken, and kept, by any login.
 */

@@ -11,8 +11,12 @@ BEGIN;
 
 SET LOCAL client_min_messages = warning;
 
-/* Two installs at once take turns. */
-SELECT pg_advisory_xact_lock(hashtextextended('readpast/install/readpast', 0));
+SELECT pg_advisory_xact_lock(hashtextextended('readpast/install/readpast', 0))
+WHERE NOT EXISTS (
+        SELECT 1
+        FROM pg_catalog.pg_tables AS t
+        WHERE t.schemaname::text = 'readpast' AND t.tablename::text = 'queue_schema_version'
+    );
 
 /* Nothing of anybody else's is run on the way. */
 SET LOCAL search_path = pg_catalog, pg_temp;
@@ -110,6 +114,26 @@ BEGIN
             'Its owner''s triggers and functions would run with the rights of who installs. ' ||
             'Drop it, change its owner, install as that role or as a member of it, or choose another schema.';
     END LOOP;
+END;
+$$;
+
+/*
+Two installs at once take turns, at a table that nobody else can lock: for a minute. Where it is not there yet, they do at the
+advisory lock before this, which any login could keep.
+*/
+DO $$
+DECLARE
+    before_ CONSTANT text := pg_catalog.current_setting('lock_timeout');
+BEGIN
+    IF EXISTS (
+        SELECT 1
+        FROM pg_catalog.pg_tables AS t
+        WHERE t.schemaname::text = 'readpast' AND t.tablename::text = 'queue_schema_version'
+    ) THEN
+        SET LOCAL lock_timeout = 60000;
+        LOCK TABLE "readpast"."queue_schema_version" IN SHARE ROW EXCLUSIVE MODE;
+        PERFORM pg_catalog.set_config('lock_timeout', before_, TRUE);
+    END IF;
 END;
 $$;
 
@@ -259,7 +283,8 @@ CREATE TABLE IF NOT EXISTS "readpast"."queue_retention" (
 );
 
 /*
-A row for each queue with groups. Claims of such a queue take turns: each locks the row to the end of its transaction.
+A row for each queue with groups, whose claims take turns, and one ("<queue> add") for each that adds no work twice to a table of
+others, where adding takes turns: each locks the row to the end of its transaction.
 Nothing is ever written to it, and only the functions can lock it, hence nobody who may not claim: an advisory lock could
 be taken, and kept, by any login.
 */

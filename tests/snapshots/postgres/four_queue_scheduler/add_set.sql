@@ -80,7 +80,11 @@ BEGIN
     END IF;
 
     /* One call at a time looks whether the same work is there, and adds what is not, or takes it up again. */
-    PERFORM pg_advisory_xact_lock(hashtextextended('readpast/add/"readpast".four_queue_scheduler', 0));
+    PERFORM FROM "readpast"."queue_turn" AS t WHERE t.queue = 'four_queue_scheduler add' FOR NO KEY UPDATE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'add_four_queue_scheduler_set_trx: the row of four_queue_scheduler add in queue_turn is gone; install the queue again'
+        USING ERRCODE = 'RP014';
+    END IF;
     FOR item_ IN
         SELECT
             (i.position - 1)::integer AS ordinal,

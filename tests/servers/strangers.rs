@@ -1,0 +1,75 @@
+//! A login of the database that has no right on anything of readpast's: it holds nobody up, and nothing of its making is in the
+//! way unseen. On PostgreSQL.
+
+use super::bad_input::assert_says;
+use readpast::error::ErrorKind;
+use readpast::for_tests::Session;
+use readpast::install::install;
+use readpast::item::NewItem;
+use readpast::queue::Queue;
+use readpast::spec::QueueSpec;
+use std::thread;
+use support::scratch::{Scratch, changed, config};
+
+/// A table of others, in which no work is to be there twice.
+const ORDERS: &str = r#"{"queue": "Orders", "columns": [{"name": "number", "type": "integer"}],
+    "dedup": {"columns": ["number"]},
+    "table": {"name": "work", "key": [{"name": "id", "type": "bigint", "source": "table"}],
+        "status": {"column": "state", "values": {"Pending": 0, "Processing": 1, "Completed": 2}}}}"#;
+
+const DDL: &str = "CREATE TABLE work (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, state integer NOT NULL DEFAULT 0, number integer UNIQUE)";
+
+fn stranger(scratch: &mut Scratch) -> Session {
+    let login = scratch.role();
+    let connection = changed(&scratch.connection(), &[("Uid", &login), ("Pwd", "p")]);
+    Session::open(&config(&connection, &[])).unwrap()
+}
+
+/// Those are any login's to take, and to keep.
+#[test]
+fn who_holds_every_advisory_lock_stops_no_add_and_no_install() {
+    let mut scratch = Scratch::empty();
+    scratch.run(DDL);
+    let spec = QueueSpec::from_json(ORDERS).unwrap();
+    install(&scratch.config(&[]), Some(&spec)).unwrap();
+    let mut stranger = stranger(&mut scratch);
+    // What adds and installs went by once, and installs of a new schema still do.
+    for name in ["readpast/install/readpast", "readpast/add/\"readpast\".orders"] {
+        stranger.execute(&format!("SELECT pg_advisory_lock(hashtextextended('{name}', 0))"), &[]).unwrap();
+    }
+    install(&scratch.config(&[]), Some(&spec)).unwrap();
+    let queue = Queue::open(&scratch.config(&[]), "Orders").unwrap();
+    let item = || NewItem { columns: [("number", 1)].into_iter().collect(), ..NewItem::default() };
+    assert!(!queue.enqueue(&[item()], None).unwrap()[0].duplicate);
+    assert!(queue.enqueue(&[item()], None).unwrap()[0].duplicate);
+    for lock in [
+        "SELECT 1 AS one FROM readpast.queue_turn FOR UPDATE",
+        "LOCK TABLE readpast.queue_schema_version IN SHARE MODE",
+    ] {
+        let error = stranger.transaction(|stranger| stranger.execute(lock, &[])).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::PermissionDenied, "{error}");
+    }
+    drop(stranger);
+
+    scratch.run("DELETE FROM readpast.queue_turn");
+    assert_says(queue.enqueue(&[item()], None), ErrorKind::SchemaMismatch, &["orders add", "install the queue again"]);
+}
+
+/// Two at once add the same work once, by the row that they lock in turn.
+#[test]
+fn adds_take_turns() {
+    let scratch = Scratch::empty();
+    scratch.run(DDL);
+    install(&scratch.config(&[]), Some(&QueueSpec::from_json(ORDERS).unwrap())).unwrap();
+    let duplicates: usize = thread::scope(|scope| {
+        let add = || {
+            let queue = Queue::open(&scratch.config(&[]), "Orders").unwrap();
+            let items = |number| NewItem { columns: [("number", number)].into_iter().collect(), ..NewItem::default() };
+            (0..40).filter(|number| queue.enqueue(&[items(*number)], None).unwrap()[0].duplicate).count()
+        };
+        let adding: Vec<_> = (0..4).map(|_| scope.spawn(add)).collect();
+        adding.into_iter().map(|adding| adding.join().unwrap()).sum()
+    });
+    assert_eq!((duplicates, scratch.look("SELECT COUNT(*) FROM work").as_str()), (120, "40"));
+}
