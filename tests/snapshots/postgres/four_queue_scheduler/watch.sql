@@ -139,9 +139,9 @@ BEGIN
     problem AS MATERIALIZED (
         SELECT p.status, p.key, LEFT(SPLIT_PART(p.error, E'\n', 1), 200) AS detail
         FROM (
-            SELECT w.status, w.key, w.error FROM waiting AS w WHERE w.status = 'Error'
+            SELECT w.status, w.key, w.type, w.error FROM waiting AS w WHERE w.status = 'Error'
             UNION ALL
-            SELECT r.status, r.key, r.error FROM recent AS r WHERE r.status = 'Failed'
+            SELECT r.status, r.key, r.type, r.error FROM recent AS r WHERE r.status = 'Failed'
         ) AS p
         WHERE p.error <> ''
     ),

@@ -156,9 +156,9 @@ BEGIN
     problem AS MATERIALIZED (
         SELECT p.status, p.key, LEFT(SPLIT_PART(p.error, E'\n', 1), 200) AS detail
         FROM (
-            SELECT w.status, w.key, w.error FROM waiting AS w WHERE w.status = 'Error'
+            SELECT w.status, w.key, w.type, w.error FROM waiting AS w WHERE w.status = 'Error'
             UNION ALL
-            SELECT s.status, s.key, s.error FROM stopped AS s WHERE s.status = 'Failed'
+            SELECT s.status, s.key, s.type, s.error FROM stopped AS s WHERE s.status = 'Failed'
         ) AS p
         WHERE p.error <> ''
     ),
