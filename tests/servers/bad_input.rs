@@ -3,6 +3,7 @@
 
 mod arguments;
 mod connecting;
+mod details;
 mod injection;
 mod owners;
 mod rights;
