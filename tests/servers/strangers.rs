@@ -73,3 +73,47 @@ fn adds_take_turns() {
     });
     assert_eq!((duplicates, scratch.look("SELECT COUNT(*) FROM work").as_str()), (120, "40"));
 }
+
+/// The name of an index is the schema's, and what is made IF NOT EXISTS is left out where something has its name.
+#[test]
+fn the_name_of_an_index_is_not_squatted() {
+    let mut scratch = Scratch::new();
+    let login = scratch.role();
+    scratch.run(&format!("GRANT USAGE, CREATE ON SCHEMA readpast TO {login}"));
+    let connection = changed(&scratch.connection(), &[("Uid", &login), ("Pwd", "p")]);
+    let mut eve = Session::open(&config(&connection, &[])).unwrap();
+    eve.execute("CREATE TABLE readpast.hers (a integer)", &[]).unwrap();
+    eve.execute("CREATE INDEX mail_work ON readpast.hers (a)", &[]).unwrap();
+    let mail = QueueSpec::from_json(
+        r#"{"queue": "Mail", "columns": [{"name": "Payload", "type": "text(50)"}], "dedup": {"columns": ["Payload"]}}"#,
+    )
+    .unwrap();
+    let refused = install(&scratch.config(&[]), Some(&mail));
+    assert_says(refused, ErrorKind::PermissionDenied, &["mail_work", "belongs to", &login]);
+
+    // Of one whom the installer trusts, and of what is no index.
+    scratch.run("DROP TABLE readpast.hers");
+    for taken in ["CREATE TABLE readpast.mail_work (a integer)", "CREATE INDEX mail_work ON readpast.job (attempt_num)"]
+    {
+        scratch.run(taken);
+        let refused = install(&scratch.config(&[]), Some(&mail));
+        assert_says(refused, ErrorKind::SchemaMismatch, &["the index mail_work is not made", "rename"]);
+        assert_eq!(scratch.look("SELECT COUNT(*) FROM pg_class WHERE relname = 'mail'"), "0", "nothing is half there");
+        let kind = if taken.contains("TABLE") { "TABLE" } else { "INDEX" };
+        scratch.run(&format!("DROP {kind} readpast.mail_work"));
+    }
+    install(&scratch.config(&[]), Some(&mail)).unwrap();
+    scratch.run(&format!("DROP OWNED BY {login}"));
+}
+
+/// And of one on a table of others, whose schema is not readpast's.
+#[test]
+fn nor_is_that_of_an_index_on_a_table_of_others() {
+    let scratch = Scratch::empty();
+    scratch.run(DDL);
+    scratch.run("CREATE TABLE orders_due (a integer)");
+    let spec = QueueSpec::from_json(ORDERS).unwrap();
+    assert_says(install(&scratch.config(&[]), Some(&spec)), ErrorKind::SchemaMismatch, &["orders_due is not made"]);
+    scratch.run("DROP TABLE orders_due");
+    install(&scratch.config(&[]), Some(&spec)).unwrap();
+}

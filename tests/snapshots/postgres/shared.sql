@@ -46,11 +46,11 @@ BEGIN
             SELECT n.name FROM pg_catalog.json_array_elements_text('["app_settings", "queue_catalog", "queue_finite_fn",
     "queue_is_done", "queue_is_editable_fn", "queue_is_finished_fn",
     "queue_is_processable_fn", "queue_json_fn", "queue_ms_fn",
-    "queue_operation", "queue_own_type_v", "queue_recovery",
-    "queue_refuse_fn", "queue_retention", "queue_schema_version",
-    "queue_spec", "queue_state", "queue_status",
-    "queue_time_fn", "queue_transition", "queue_turn",
-    "queue_type_access", "queue_utc_fn"]'::json) AS n (name)
+    "queue_operation", "queue_operation_at", "queue_own_type_v",
+    "queue_recovery", "queue_refuse_fn", "queue_retention",
+    "queue_schema_version", "queue_spec", "queue_state",
+    "queue_status", "queue_time_fn", "queue_transition",
+    "queue_turn", "queue_type_access", "queue_utc_fn"]'::json) AS n (name)
         ),
 
         place (oid) AS MATERIALIZED (
