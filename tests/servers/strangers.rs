@@ -106,6 +106,30 @@ fn the_name_of_an_index_is_not_squatted() {
     scratch.run(&format!("DROP OWNED BY {login}"));
 }
 
+/// Who may make a trigger on a table of others need not own it, and its function runs with the rights of readpast's.
+#[test]
+fn a_trigger_of_somebody_else_is_named() {
+    let mut scratch = Scratch::empty();
+    scratch.run(DDL);
+    let login = scratch.role();
+    scratch.run(&format!("GRANT TRIGGER ON work TO {login}"));
+    scratch.run(&format!("GRANT CREATE ON SCHEMA public TO {login}"));
+    let connection = changed(&scratch.connection(), &[("Uid", &login), ("Pwd", "p")]);
+    let mut eve = Session::open(&config(&connection, &[])).unwrap();
+    eve.execute("CREATE FUNCTION hers() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN new; END'", &[]).unwrap();
+    eve.execute("CREATE TRIGGER looks BEFORE UPDATE ON work FOR EACH ROW EXECUTE FUNCTION hers()", &[]).unwrap();
+    let spec = QueueSpec::from_json(ORDERS).unwrap();
+    let named = || {
+        let report = readpast::adopt::plan(&scratch.config(&[]), &spec).unwrap();
+        report.findings.iter().filter(|f| f.check == "trigger-owner").map(|f| f.what.clone()).collect::<Vec<_>>()
+    };
+    let found = named();
+    assert!(found.len() == 1 && found[0].contains(&format!("looks (of {login})")), "{found:?}");
+    scratch.run(&format!("ALTER FUNCTION hers() OWNER TO {}", "CURRENT_USER"));
+    assert!(named().is_empty());
+    scratch.run(&format!("DROP OWNED BY {login}"));
+}
+
 /// And of one on a table of others, whose schema is not readpast's.
 #[test]
 fn nor_is_that_of_an_index_on_a_table_of_others() {
