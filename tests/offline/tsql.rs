@@ -131,13 +131,18 @@ fn rendered_transact_sql_keeps_the_rules() {
 /// Tools read a script by lines before the server does: what begins one is never a name of somebody's.
 #[test]
 fn no_line_of_a_script_is_a_tools_command() {
-    for name in support::hostile::NAMES {
+    let folder = place("target/tsql");
+    fs::create_dir_all(&folder).unwrap();
+    for (number, name) in support::hostile::NAMES.iter().enumerate() {
         let spec = QueueSpec::from_text(&support::hostile::described("Job", name, name)).unwrap();
         for dialect in [Dialect::SqlServer, Dialect::Postgres] {
             let schema = Identifier::new("the schema", name).unwrap();
             let script = readpast::render::script(dialect, &schema, Some(&spec)).unwrap();
             let objects = readpast::render::shared(dialect, &schema).unwrap().len()
                 + readpast::render::queue(dialect, &schema, &spec).unwrap().len();
+            if dialect == Dialect::SqlServer {
+                fs::write(folder.join(format!("hostile_{number}.sql")), &script).unwrap();
+            }
             let mut separators = 0;
             for line in script.lines().map(str::trim_start) {
                 let is_command = [":", "!!", "\\"].iter().any(|start| line.starts_with(start));

@@ -208,11 +208,6 @@ pub fn specs() -> Vec<(String, QueueSpec)> {
     }
     assert_eq!(refused, REFUSED, "one that is not refused any more");
     found.extend(claimed_by_others());
-    for (number, name) in support::hostile::NAMES.iter().enumerate() {
-        let spec = QueueSpec::from_text(&support::hostile::described("Job", name, name))
-            .unwrap_or_else(|error| panic!("{name}: {error}"));
-        found.push((format!("hostile_{number}"), spec));
-    }
     let examples = EXAMPLES.iter().map(|(name, text)| (format!("example_{name}"), QueueSpec::from_text(text).unwrap()));
     found.into_iter().chain(examples).collect()
 }
