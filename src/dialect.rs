@@ -241,6 +241,15 @@ impl Dialect {
         }
     }
 
+    /// Whether an error is a procedure's own word about an argument, and not the server's about a value.
+    #[must_use]
+    pub fn refuses_argument(self, error: &Error) -> bool {
+        match self {
+            Self::SqlServer => error.native_code() == 50021,
+            Self::Postgres => error.sqlstate() == Some("RP021"),
+        }
+    }
+
     /// How this server quotes names.
     #[must_use]
     pub fn quote_style(self) -> QuoteStyle {

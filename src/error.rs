@@ -163,6 +163,13 @@ impl Error {
         self
     }
 
+    /// The same error, told as of another kind.
+    #[must_use]
+    pub(crate) fn of_kind(mut self, kind: ErrorKind) -> Self {
+        self.kind = kind;
+        self
+    }
+
     /// The same error with the identity of the operation whose outcome it leaves open.
     #[must_use]
     pub fn with_operation(mut self, operation: impl Into<String>) -> Self {

@@ -23,8 +23,8 @@ const INSTALL_TIMEOUT_MS: &str = "600000";
 const INSTALLED: &str = "installed";
 
 /// Brings the schema of `config` and the queues in it to this library's version and, with a `spec`, makes that queue or
-/// changes it to what the description says. Doing it again changes nothing. All of it happens in one transaction under an
-/// application lock, so that it is there as a whole or not at all, and two at once take turns.
+/// changes it to what the description says. Doing it again changes nothing. All of it happens in one transaction under a
+/// lock of the schema, so that it is there as a whole or not at all, and two at once take turns.
 ///
 /// The login needs the rights to create schemas, types, tables, views and procedures; workers do not.
 ///
@@ -44,6 +44,7 @@ pub fn install(config: &Config, spec: Option<&QueueSpec>) -> Result<()> {
         take_turn(session, &schema)?;
         // Before anything is read or run there.
         owners::check(session, &schema, spec.as_slice(), INSTALLED)?;
+        hold_schema(session, &schema)?;
         let found = version(session, &schema)?.unwrap_or(0);
         if found > SCHEMA_VERSION {
             return Err(newer(&schema, found));
@@ -93,15 +94,26 @@ pub fn install_file(config: &Config, path: impl AsRef<Path>) -> Result<()> {
 fn take_turn(session: &mut Session, schema: &Identifier) -> Result<()> {
     let lock = render::install_lock(schema);
     let granted = session.execute(&session.dialect().schema_call("lock_install", schema)?, &[Param::Text(&lock)]);
-    // SQL Server says that it was not granted, PostgreSQL fails.
-    let is_granted = match &granted {
-        Ok(rows) => number(rows, 0, 0) == Some(1),
-        Err(error) => error.kind() != ErrorKind::TimedOut,
-    };
-    if !is_granted {
-        return Err(Error::new(ErrorKind::TimedOut, "another install holds the lock of this schema; try again"));
+    let rows = granted.map_err(not_my_turn)?;
+    // A lock that is not granted is an answer of SQL Server, and an error of PostgreSQL.
+    if number(&rows, 0, 0) != Some(1) {
+        return Err(not_my_turn(Error::new(ErrorKind::TimedOut, "")));
     }
-    granted.map(drop)
+    Ok(())
+}
+
+/// The lock of a schema that is there, which only its owner can take: after the owners were checked.
+fn hold_schema(session: &mut Session, schema: &Identifier) -> Result<()> {
+    session.execute(&session.dialect().schema_call("lock_schema", schema)?, &[]).map(drop).map_err(not_my_turn)
+}
+
+fn not_my_turn(error: Error) -> Error {
+    match error.kind() {
+        ErrorKind::TimedOut => {
+            Error::new(ErrorKind::TimedOut, "another install holds the lock of this schema; try again")
+        }
+        _ => error,
+    }
 }
 
 /// Workers and producers are not to be given what an installer needs; and what is no item's fault is not called so.

@@ -111,10 +111,12 @@ impl Queue {
     ///
     /// `operation` is an identity for the call, a GUID, by which a repetition is recognized; `None` makes one. Whoever gives
     /// one keeps it until a call with it succeeds: a repetition that fails leaves open what became of the first. Each commit of
-    /// a call of several has an identity of its own, which is made of this one (UUIDv5) and its number.
+    /// a call of several has an identity of its own, which is made of this one (UUIDv5) and its number. One of a call of another
+    /// queue of the schema, or of another kind of call, is refused.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidItem`] names the first item that does not fit the queue, before anything is sent.
+    /// [`ErrorKind::InvalidItem`] names the first item that does not fit the queue, before anything is sent; or an operation
+    /// that was another call.
     pub fn enqueue(&self, items: &[NewItem], operation: Option<&str>) -> Result<Vec<Receipt>> {
         enqueue::enqueue(&self.0, items, operation)
     }

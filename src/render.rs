@@ -135,6 +135,10 @@ pub(crate) fn names(dialect: Dialect, schema: &Identifier, specs: &[&QueueSpec])
     let made = objects.into_iter().flat_map(|object| match object.makes {
         Made::Code { name, .. } => vec![name],
         Made::Kept { names, .. } => names,
+        // On SQL Server the name of an index is its table's.
+        Made::Index(Index { name, table, .. }) if dialect == Dialect::Postgres => {
+            vec![Name { schema: table.schema, name }]
+        }
         _ => Vec::new(),
     });
     Ok(made.filter(|name| name.schema == schema.as_str()).map(|name| name.name).collect())
@@ -197,7 +201,25 @@ impl<'a> Target<'a> {
         let Some(table) = spec.table() else { return Ok(Vec::new()) };
         let context = table::all(dialect, self.schema, spec, &table);
         let objects = QUEUE_FILES.iter().map(|file| self.objects(file, context.clone()));
-        Ok(objects.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
+        let mut objects: Vec<_> = objects.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
+        // On SQL Server the name of an index is its table's.
+        if dialect == Dialect::Postgres {
+            objects.extend(self.indexes_are_there(&objects)?);
+        }
+        Ok(objects)
+    }
+
+    /// What fails unless the indexes that `objects` make are there.
+    fn indexes_are_there(self, objects: &[Object]) -> Result<Vec<Object>> {
+        let mut indexes = Vec::new();
+        for object in objects {
+            if let Made::Index(index) = &object.makes
+                && !index.optional
+            {
+                indexes.push(context! { name => index.name.as_str(), table => index.table.quoted(self.dialect)? });
+            }
+        }
+        if indexes.is_empty() { Ok(Vec::new()) } else { self.objects("queue/indexes.sql", context! { indexes }) }
     }
 
     /// What a file makes.

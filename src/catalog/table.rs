@@ -19,6 +19,8 @@ pub(crate) struct Table {
     pub(crate) indexes: Vec<Index>,
     /// The names of its triggers that are not disabled.
     pub(crate) triggers: Vec<String>,
+    /// Those whose function is another's than the table is, each with that owner.
+    pub(crate) strangers: Vec<String>,
     /// Of these, those that run in place of what fires them.
     pub(crate) instead: Vec<String>,
 }
@@ -111,8 +113,21 @@ pub(crate) fn find_table(session: &mut Session, schema: &Identifier, name: &Iden
     let name_of = |row| text(&rows, row, 0);
     let triggers = (0..rows.len()).map(name_of).collect();
     let instead = (0..rows.len()).filter(|row| flag(&rows, *row, 1)).map(name_of).collect();
+    let strangers = (0..rows.len())
+        .filter(|row| !text(&rows, *row, 2).is_empty())
+        .map(|row| format!("{} (of {})", name_of(row), text(&rows, row, 2)))
+        .collect();
     let quoted = dialect.exact(&schema, &name)?;
-    Ok(Some(Table { dialect, name: format!("{schema}.{name}"), quoted, columns, indexes, triggers, instead }))
+    Ok(Some(Table {
+        dialect,
+        name: format!("{schema}.{name}"),
+        quoted,
+        columns,
+        indexes,
+        triggers,
+        instead,
+        strangers,
+    }))
 }
 
 impl Column {

@@ -136,7 +136,7 @@ fn index(examined: &mut Examined, wanted: &Index) -> Result<()> {
         return Ok(());
     };
     let Some(index) = found.index(&exact(name)?) else {
-        let remedy = "install the queue again, which makes it";
+        let remedy = "install the queue again, which makes it, or names what stands in its place";
         examined.findings.push(Finding::error(
             "index",
             object,

@@ -48,7 +48,8 @@ unsafe impl Versioned for readpast_new_item {
 /// sent.
 ///
 /// `operation` makes the call repeatable: a repetition with the same UUID and items enqueues nothing more and returns the
-/// same answers. NULL: the library chooses one for its own retries. The identity of each thousand is derived from it.
+/// same answers; with the UUID of a call of another queue or kind it is refused. NULL: the library chooses one for its own
+/// retries. The identity of each thousand is derived from it.
 ///
 /// If you give one, keep it until a call with it succeeds: a repetition that fails, with any status, leaves the outcome of
 /// the first call open.

@@ -69,8 +69,8 @@ unsafe impl Versioned for readpast_settlement {
 /// the failure are settled, and the error has the operation with which to repeat the call.
 ///
 /// `operation` makes the call repeatable: a repetition with the same UUID and settlements changes nothing more and returns
-/// the same answers. NULL: the library chooses one for its own retries, so that a settlement is applied once even if the
-/// connection breaks.
+/// the same answers; with the UUID of a call of another queue or kind it is refused. NULL: the library chooses one for its own
+/// retries, so that a settlement is applied once even if the connection breaks.
 ///
 /// If you give one, keep it until a call with it succeeds: a repetition that fails, with any status, leaves the outcome of
 /// the first call open.

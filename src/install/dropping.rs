@@ -1,7 +1,7 @@
 //! Queues that are no longer wanted.
 
 use super::{
-    Catalog, INSTALL_TIMEOUT_MS, catalog, for_installer, missing, newer, older, owners, take_turn, text, version,
+    Catalog, INSTALL_TIMEOUT_MS, catalog, for_installer, hold_schema, missing, newer, older, owners, take_turn, text, version,
 };
 use crate::config::Config;
 use crate::error::{ErrorKind, Result};
@@ -71,6 +71,7 @@ fn drop_in(session: &mut Session, schema: &Identifier, queue: &str) -> Result<()
     }
     // Before anything is read or run there.
     owners::check(session, schema, &[], "dropped")?;
+    hold_schema(session, schema)?;
     let leaving = leaving(session, schema, queue)?;
     owners::check(session, schema, &[leaving.spec()], "dropped")?;
     let referrers = referrers(session, schema, &leaving)?;

@@ -182,8 +182,19 @@ impl Inner {
     /// One try on a session.
     pub(super) fn once<T>(&self, call: Call, work: impl FnOnce(&mut Session) -> Result<T>) -> Result<T> {
         let mut session = self.pool.acquire().inspect_err(|error| self.ledger.failed(error.kind()))?;
-        self.ledger.time(call, || work(&mut session))
+        self.ledger.time(call, || work(&mut session)).map_err(|error| whose(self.dialect, call, error))
     }
+}
+
+/// Whose fault it is that the server refused a value. Claims and looks are given none but what is checked before anything is
+/// done, so it is one that lies in a table, or of a trigger there: nothing that is wrong with the call.
+fn whose(dialect: Dialect, call: Call, error: Error) -> Error {
+    let gives_values =
+        !matches!(call, Call::Claim | Call::Recover | Call::Retain | Call::Why | Call::Stats | Call::Watch);
+    if gives_values || error.kind() != ErrorKind::InvalidItem || dialect.refuses_argument(&error) {
+        return error;
+    }
+    error.of_kind(ErrorKind::Database)
 }
 
 /// The time that all claims of a handle carry.

@@ -82,7 +82,16 @@ impl Target<'_> {
             is => new.shards.filter(|_| shards_change),
             table => dialect.exact(self.schema.as_str(), &dialect.queue_stem(&new.queue))?,
         };
-        let context = context! { objects => dropped, indexes, grants, columns, shards };
+        let operates_no_more = old
+            .roles
+            .operator
+            .as_ref()
+            .filter(|role| old.roles.own_types_only && new.roles.operator.as_ref() != Some(role));
+        let context = context! {
+            objects => dropped, indexes, grants, columns, shards,
+            queue => dialect.queue_stem(&new.queue),
+            operates_no_more => operates_no_more.map(Identifier::as_str),
+        };
         let before = self.objects("schema/upgrade_before.sql", context.clone())?;
         let after = if keeps_grants { self.objects("schema/upgrade_after.sql", context)? } else { Vec::new() };
         Ok(Upgrade { before, after })

@@ -149,8 +149,10 @@ fn without_origin(message: &str) -> String {
         rest = tail.trim_start();
     }
     let rest = rest.strip_prefix("ERROR: ").unwrap_or(rest);
-    // psqlODBC appends the whole statement on lines of its own.
-    let text = rest.split("\nSTATEMENT:").next().unwrap_or(rest).replace(";\nError while executing the query", "");
+    // psqlODBC appends the whole statement on lines of its own, and before that PostgreSQL's DETAIL, which has the values of the
+    // row that was refused: "Failing row contains (…)".
+    let own = ["\nDETAIL:", "\nSTATEMENT:"].iter().filter_map(|label| rest.find(label)).min().unwrap_or(rest.len());
+    let text = rest[..own].replace(";\nError while executing the query", "");
     text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
@@ -171,6 +173,12 @@ mod tests {
         assert_eq!(
             without_origin("ERROR: relation \"x\" does not exist;\nError while executing the query"),
             "relation \"x\" does not exist"
+        );
+        assert_eq!(
+            without_origin(
+                "ERROR: null value in column \"a\"\nDETAIL: Failing row contains (1,\nsecret);\nError while executing the query"
+            ),
+            "null value in column \"a\""
         );
     }
 }

@@ -8,6 +8,7 @@ use support::fixture::{Body, Given};
 pub const BODIES: &[(&str, Body)] = &[
     ("enqueue::keys_come_back_in_order_and_differ", keys_come_back_in_order_and_differ),
     ("enqueue::a_repeated_operation_adds_nothing", a_repeated_operation_adds_nothing),
+    ("enqueue::an_operation_is_one_call_of_one_queue", an_operation_is_one_call_of_one_queue),
     ("enqueue::all_or_nothing", all_or_nothing),
     ("enqueue::producers_at_once_get_keys_of_their_own", producers_at_once_get_keys_of_their_own),
     ("enqueue::more_than_a_call_takes_goes_in_parts", more_than_a_call_takes_goes_in_parts),
@@ -37,13 +38,37 @@ fn keys_come_back_in_order_and_differ(given: &Given) {
 fn a_repeated_operation_adds_nothing(given: &Given) {
     let queue = given.queue(&[]);
     let items = [item("a"), item("b")];
-    // Identities are shared by the queues of a schema, so each layer takes one of its own.
+    // The queues of a schema have one ledger, so each layer takes one of its own.
     let operation = OPERATION.replace("d6513312", if given.queue.starts_with('r') { "00000001" } else { "00000002" });
     let first = queue.enqueue(&items, Some(&operation)).unwrap();
     let again = queue.enqueue(&items, Some(&operation)).unwrap();
     let keys = |added: &[Receipt]| added.iter().map(|a| a.key.clone()).collect::<Vec<_>>();
     assert_eq!(keys(&first), keys(&again));
     assert_eq!(queue.stats().unwrap().count(ItemState::Pending), 2);
+}
+
+fn an_operation_is_one_call_of_one_queue(given: &Given) {
+    let (queue, other) = (given.queue(&[]), given.sibling(1).queue(&[]));
+    let operation = OPERATION.replace("d6513312", if given.queue.starts_with('r') { "00000005" } else { "00000006" });
+    let added = queue.enqueue(&[item("a")], Some(&operation)).unwrap();
+    let cancel = [Settlement::control(&added[0].key, None, Action::Cancel)];
+    let again = [ItemRef { key: &added[0].key, token: None }];
+    let refused = [
+        other.enqueue(&[item("b")], Some(&operation)).map(drop),
+        other.settle(&cancel, Some(&operation)).map(drop),
+        queue.settle(&cancel, Some(&operation)).map(drop),
+        queue.redrive(&again, Some(&operation)).map(drop),
+    ];
+    for refused in refused {
+        let problem = refused.unwrap_err();
+        assert_eq!(problem.kind, "InvalidItem", "{}", problem.message);
+        assert!(problem.message.contains("was another call"), "{}", problem.message);
+    }
+    assert_eq!(
+        (queue.stats().unwrap().count(ItemState::Pending), other.stats().unwrap().count(ItemState::Pending)),
+        (1, 0)
+    );
+    assert_eq!(queue.enqueue(&[item("a")], Some(&operation)).unwrap()[0].key, added[0].key, "the first call again");
 }
 
 fn all_or_nothing(given: &Given) {

@@ -13,6 +13,8 @@ pub const BODIES: &[(&str, Body)] = &[
     ("roles::and_so_of_an_adopted_table", and_so_of_an_adopted_table),
     ("roles::types_may_be_given_to_a_role", types_may_be_given_to_a_role),
     ("roles::no_function_of_a_login_sees_other_types", no_function_of_a_login_sees_other_types),
+    ("roles::nothing_of_other_types_is_recovered_or_told", nothing_of_other_types_is_recovered_or_told),
+    ("roles::who_operates_no_more_sees_no_more", who_operates_no_more_sees_no_more),
 ];
 
 /// The roles of a queue, and logins that are members of them; gone with this.
@@ -20,6 +22,7 @@ struct People<'a> {
     given: &'a Given,
     roles: Vec<String>,
     logins: Vec<String>,
+    spec: Value,
 }
 
 impl<'a> People<'a> {
@@ -38,10 +41,20 @@ impl<'a> People<'a> {
         if !table.is_null() {
             spec["table"] = table;
         }
-        given.install(&spec.to_string());
+        let people = Self { given, roles, logins: Vec::new(), spec };
+        people.install_with(&[]);
         // Once more: nothing of it is in the way.
-        given.install(&spec.to_string());
-        Self { given, roles, logins: Vec::new() }
+        people.install_with(&[]);
+        people
+    }
+
+    /// The same with another description for some keys.
+    fn install_with(&self, changes: &[(&str, Value)]) {
+        let mut spec = self.spec.clone();
+        for (key, value) in changes {
+            spec[*key] = value.clone();
+        }
+        self.given.install(&spec.to_string());
     }
 
     /// A new login with the rights of one of the roles.
@@ -317,6 +330,119 @@ fn own_types(given: &Given, table: Value) {
     let (_, next) = for_sms.settle_and_claim(&[texts[1].settle(Action::Complete)], 10).unwrap();
     assert_eq!(kinds(&next), ["Sms"]);
     assert_eq!(people.open(&operator).unwrap().find("{}", None, 10).unwrap().len(), 5);
+}
+
+/// Leases that ran out may be anybody's, and are: of an item of another type it is only told that there was one.
+fn nothing_of_other_types_is_recovered_or_told(given: &Given) {
+    for (number, table) in [|_: &Given| Value::Null, adopted].into_iter().enumerate() {
+        let given = &given.sibling(number);
+        let mut people = People::install(given, true, table(given));
+        let mut changes = vec![
+            ("order", serde_json::json!({"group": "Payload"})),
+            ("lease", serde_json::json!({"resume_own": true})),
+        ];
+        if number == 1 {
+            changes.push(("table", people.spec["table"].clone()));
+        }
+        people.install_with(&changes);
+        let all = given.open(&[("worker", "app1")]);
+        all.enqueue(&of_types(&["Email", "Sms", "Email", "Sms"]), None).unwrap();
+        let taken = all.claim(10, Duration::ZERO).unwrap();
+        let kinds: Vec<_> = taken.iter().map(|item| item.column("Payload").as_str().unwrap().to_owned()).collect();
+        assert_eq!(kinds, ["Email", "Sms"], "the first of each group");
+        let failing = |kind: &str| taken.iter().find(|item| item.column("Payload") == kind).unwrap();
+        let login = people.login(2);
+        let statement = if given.server.is_sql_server() {
+            format!(
+                "DELETE FROM [readpast].QueueTypeAccess WHERE Queue = '{}' AND UserName = '{}'",
+                given.stem(),
+                people.roles[2]
+            )
+        } else {
+            format!(
+                "DELETE FROM readpast.queue_type_access WHERE queue = '{}' AND user_name = '{}'",
+                given.stem(),
+                people.roles[2]
+            )
+        };
+        given.session().execute(&statement, &[]).unwrap();
+        people.give(&["Sms"], &login);
+        let Some(_) = people.open(&login) else { return };
+        let rows = |statement: &str| {
+            people.session(&login).execute(statement, &[]).unwrap_or_else(|e| panic!("{statement}: {e}"))
+        };
+        let count = |statement: &str| rows(statement).len();
+
+        // Who watches.
+        let blocked = if given.server.is_sql_server() {
+            format!("[readpast].[{}_Blocked_V]", given.queue)
+        } else {
+            format!("readpast.{}_blocked_v", given.stem())
+        };
+        assert_eq!(count(&format!("SELECT 1 AS one FROM {blocked}")), 1, "the group of its own type");
+        let watch = if given.server.is_sql_server() {
+            format!("EXECUTE {}", given.procedure("Watch_", ""))
+        } else {
+            format!("SELECT * FROM {}()", given.procedure("Watch_", ""))
+        };
+        let told = |name: &str| {
+            let rows = rows(&watch);
+            (0..rows.len())
+                .map(|row| [0, 1, 4].map(|column| crate::by_hand::cell(&rows, row, column)))
+                .filter(|[figure, ..]| *figure == name || figure.starts_with(&format!("{name}.")))
+                .map(|[_, value, detail]| (value, detail))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(told("worker"), [("1".to_owned(), "app1".to_owned())], "and what it holds of it");
+        assert!(told("type").iter().all(|(_, kind)| kind == "Sms"), "{:?}", told("type"));
+        let wrong = Settlement { error: Some("no such address"), ..failing("Email").settle(Action::Fail) };
+        assert_eq!(all.end(wrong).answer, Answer::Ok);
+        assert!(told("error").is_empty(), "{:?}", told("error"));
+        let wrong = Settlement { error: Some("no such number"), ..failing("Sms").settle(Action::Retry) };
+        assert_eq!(all.end(wrong).answer, Answer::Ok);
+        assert_eq!(told("error"), [("1".to_owned(), "no such number".to_owned())]);
+
+        // Who says that it is another worker.
+        let again = all.claim(10, Duration::ZERO).unwrap();
+        assert_eq!(again.len(), 2);
+        if given.server.is_sql_server() {
+            let next =
+                format!("EXECUTE {} @Worker = 'app1', @Max = 10, @Recover = 2", given.procedure("Next_", "_Set_trx"));
+            rows(&next);
+        } else {
+            let recover = format!("SELECT * FROM {}(100, 'app1')", given.procedure("Recover_", "_trx"));
+            assert_eq!(count(&recover), 1, "its own type's");
+        }
+        let left = all.find(r#"{"status": ["Processing"], "types": ["Email"]}"#, None, 10).unwrap();
+        assert_eq!(left.len(), 1, "the other's item is still its worker's");
+        let leases = match (given.server.is_sql_server(), number) {
+            (_, 0) => given.table(),
+            (true, _) => format!("[readpast].[{}_Lease]", given.queue),
+            (false, _) => format!("readpast.{}_lease", given.stem()),
+        };
+        let ran_out = format!("UPDATE {leases} SET LeaseUntil = StartedAt WHERE Status = 'Processing'");
+        given.session().execute(&given.spell(&ran_out), &[]).unwrap();
+        let recover = if given.server.is_sql_server() {
+            format!("EXECUTE {}", given.procedure("Recover_", "_trx"))
+        } else {
+            format!("SELECT * FROM {}()", given.procedure("Recover_", "_trx"))
+        };
+        let recovered = rows(&recover);
+        let keys: Vec<_> = (0..recovered.len()).map(|row| recovered.value(row, 3) == item::Value::Null).collect();
+        assert!(keys.contains(&true), "of the other's item there is no key: {keys:?}");
+        assert!((0..recovered.len()).all(
+            |row| (recovered.value(row, 3) == item::Value::Null) == (recovered.value(row, 4) == item::Value::Null)
+        ));
+    }
+}
+
+fn who_operates_no_more_sees_no_more(given: &Given) {
+    let mut people = People::install(given, true, Value::Null);
+    given.open(&[]).enqueue(&of_types(&["Email", "Sms"]), None).unwrap();
+    let login = people.login(2);
+    assert_eq!(people.seen(&login), 2);
+    people.install_with(&[("roles", serde_json::json!({"worker": people.roles[2], "own_types_only": true}))]);
+    assert_eq!(people.seen(&login), 0, "it works now, and has been given no type");
 }
 
 fn types_may_be_given_to_a_role(given: &Given) {

@@ -13,7 +13,7 @@ mod types;
 
 use readpast::Dialect;
 use readpast::ident::Identifier;
-use readpast::spec::Storage;
+use readpast::spec::{QueueSpec, Storage};
 use std::collections::BTreeSet;
 use std::{fs, path::Path};
 use support::matrix;
@@ -133,6 +133,34 @@ fn rendered_transact_sql_keeps_the_rules() {
         unknown.is_empty() && gone.is_empty(),
         "against a rule: {unknown:#?}\nnot met any more, take it out of tests/offline/tsql/exceptions.txt: {gone:#?}"
     );
+}
+
+/// Tools read a script by lines before the server does: what begins one is never a name of somebody's.
+#[test]
+fn no_line_of_a_script_is_a_tools_command() {
+    let folder = place("target/tsql");
+    fs::create_dir_all(&folder).unwrap();
+    for (number, name) in support::hostile::NAMES.iter().enumerate() {
+        let spec = QueueSpec::from_text(&support::hostile::described("Job", name, name)).unwrap();
+        for dialect in [Dialect::SqlServer, Dialect::Postgres] {
+            let schema = Identifier::new("the schema", name).unwrap();
+            let script = readpast::render::script(dialect, &schema, Some(&spec)).unwrap();
+            let objects = readpast::render::shared(dialect, &schema).unwrap().len()
+                + readpast::render::queue(dialect, &schema, &spec).unwrap().len();
+            if dialect == Dialect::SqlServer {
+                fs::write(folder.join(format!("hostile_{number}.sql")), &script).unwrap();
+            }
+            let mut separators = 0;
+            for line in script.lines().map(str::trim_start) {
+                let is_command = [":", "!!", "\\"].iter().any(|start| line.starts_with(start));
+                assert!(!is_command, "{name}: {line}");
+                separators += usize::from(line.trim_end().eq_ignore_ascii_case("go"));
+                assert!(!line.to_ascii_lowercase().starts_with("go "), "{name}: {line}");
+            }
+            let expected = if dialect == Dialect::SqlServer { 2 * objects } else { 0 };
+            assert!(separators >= expected && separators <= expected + 20, "{name}: {separators} of {expected}");
+        }
+    }
 }
 
 /// A crash may forget a claim or a renewal where the description says so, and nothing else.

@@ -81,7 +81,7 @@ fn an_install_waits_for_another_and_not_for_other_locks() {
     let mut holder = scratch.session();
     std::thread::scope(|scope| {
         let installing = holder.transaction(|session| {
-            session.execute("SELECT pg_advisory_xact_lock(hashtextextended('readpast/install/readpast', 0))", &[])?;
+            session.execute("LOCK TABLE readpast.queue_schema_version IN SHARE ROW EXCLUSIVE MODE", &[])?;
             let installing = scope.spawn(|| install(&scratch.config(&settings), Some(&spec)));
             scratch.wait_for_blocked();
             std::thread::sleep(Duration::from_millis(1500));

@@ -3,6 +3,7 @@
 
 mod arguments;
 mod connecting;
+mod details;
 mod injection;
 mod owners;
 mod rights;
@@ -15,7 +16,7 @@ use readpast::error::{Error, ErrorKind};
 
 /// Asserts the kind of an error, and that its message has all these words, whatever their case.
 #[track_caller]
-fn assert_says<T>(result: Result<T, Error>, kind: ErrorKind, words: &[&str]) {
+pub fn assert_says<T>(result: Result<T, Error>, kind: ErrorKind, words: &[&str]) {
     let error = result.err().expect("an error");
     assert_eq!(error.kind(), kind, "{error}");
     let message = error.message().to_lowercase();

@@ -358,8 +358,8 @@ fn fill(scratch: &Scratch, count: i64) {
         ));
     }
     scratch.run(&format!(
-        "INSERT INTO readpast.queue_operation (operation_id, at) \
-         SELECT gen_random_uuid(), timestamptz '2001-01-01' + n * interval '1 second' \
+        "INSERT INTO readpast.queue_operation (operation_id, call, at) \
+         SELECT gen_random_uuid(), 'add_job_set_trx', timestamptz '2001-01-01' + n * interval '1 second' \
          FROM generate_series(1, {count}) AS n"
     ));
 }

@@ -11,7 +11,7 @@
                 json_to_recordset(items_) AS (type text, step text, due {{ m.time_given() }}, delay_ms bigint, columns json)
             ) WITH ORDINALITY AS i (type, step, due, delay_ms, columns, position)
         CROSS JOIN LATERAL (
-            SELECT COALESCE({{ m.time_read("i.due") }}, now_ + {{ m.interval_ms("i.delay_ms") }}) AS due_at
+            SELECT COALESCE({{ m.finite(m.time_read("i.due")) }}, now_ + {{ m.interval_ms("i.delay_ms") }}) AS due_at
         ) AS d
         ORDER BY i.position
     LOOP
@@ -28,7 +28,7 @@
         SELECT
 {%- for column in inserted %}
             {% if column.is_given %}{% set value = of.given(column, "item_.columns", "c." ~ column.shown) %}
-            {%- if column.is_time %}{% set value = object("queue_time_fn") ~ "(" ~ value ~ ")" %}{% endif %}
+            {%- if column.is_time %}{% set value = object("queue_time_fn") ~ "(" ~ value ~ ")" %}{% if column.role in ["enqueued", "token", "due"] %}{% set value = m.finite(value) %}{% endif %}{% endif %}
             {%- if column.is_drawn %}COALESCE({{ value }}, gen_random_uuid())
             {%- elif column.role in ["enqueued", "token"] %}COALESCE({{ value }}, now_)
             {%- elif column.role == "due" %}COALESCE(item_.due_at, {{ value }}, now_)
@@ -41,11 +41,14 @@
             {%- elif column.pending.holds == "something" %}{{ "'Pending'" if column.is_text else "now_" }}
             {%- else %}{{ column.pending.literal }}{% endif %}{{ "," if not loop.last }}
 {%- endfor %}
+{%- set listed = inserted | selectattr("is_given") | list %}
+{%- if listed %}
         FROM json_to_record(item_.columns) AS c (
-{%- for column in inserted if column.is_given %}
+{%- for column in listed %}
             {{ column.shown }} {{ "text" if column.is_time else of.read_as(column) }}{{ "," if not loop.last }}
 {%- endfor %}
         )
+{%- endif %}
 {%- if dedup %}
         ON CONFLICT DO NOTHING
 {%- endif %}

@@ -7,7 +7,7 @@
         SELECT
             (i.position - 1)::integer AS ordinal,
             nextval({{ literal(queue ~ "_seq") }}) AS number,
-            COALESCE(i.due, now_ + i.delay_ms * interval '1 millisecond', now_) AS scheduled_for,
+            COALESCE({{ m.finite("i.due") }}, now_ + i.delay_ms * interval '1 millisecond', now_) AS scheduled_for,
             COALESCE(i.type, {{ text(types[0]) }}) AS type,
             {% if steps %}COALESCE(i.step, {{ text(steps[0]) }}) AS step{% else %}i.step{% endif %},
             i.columns

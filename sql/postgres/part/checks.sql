@@ -15,6 +15,11 @@
         RAISE EXCEPTION '{{ procedure }}: lease_ms_ must be at least 1' USING ERRCODE = 'RP021';
     END IF;
 {%- endif %}
+{%- if "started" in asked %}
+    IF isfinite(started_at_) IS FALSE THEN
+        RAISE EXCEPTION '{{ procedure }}: started_at_ must be finite' USING ERRCODE = 'RP021';
+    END IF;
+{%- endif %}
 {%- if "items" in asked %}
     IF json_array_length(items_) > 1000 THEN
         RAISE EXCEPTION '{{ procedure }}: at most 1000 items a call' USING ERRCODE = 'RP021';

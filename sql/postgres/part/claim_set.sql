@@ -16,11 +16,7 @@ one that called the other would hand each row on twice.
     One claim at a time, to the end of its transaction: which items are the first of their groups is not decided by two
     at once. Whoever holds this waits for nobody else. It is a row, since only who may claim can lock it through here.
     */
-    PERFORM FROM {{ object("queue_turn") }} AS t WHERE t.queue = '{{ queue }}' FOR NO KEY UPDATE;
-    IF NOT FOUND THEN
-        RAISE EXCEPTION '{{ procedure }}: the row of {{ queue }} in queue_turn is gone; install the queue again'
-        USING ERRCODE = 'RP014';
-    END IF;
+{{- m.turn(procedure, queue) }}
 {%- endif %}
 
     now_ := clock_timestamp();

@@ -21,7 +21,7 @@
 {%- if own and history_table %}
         RETURNING
             q.enqueued_at, q.type, d.status, COALESCE(d.step, q.step), d.attempt_num, COALESCE(d.response, q.response),
-            COALESCE(d.error, ''), q.started_at, {{ m.ms("now_ - q.started_at") }},
+            COALESCE(d.error, ''), q.started_at, {{ m.ms("q.started_at", "now_") }},
             d.due_at, d.token, q.lease_owner{% for column in columns %},
             {{ value.becomes(column, "d.new_values", "q." ~ column.quoted) if sets_values and column.name in settable | map(attribute="name") | list else "q." ~ column.quoted }}{% endfor %}
 {%- elif not own %}

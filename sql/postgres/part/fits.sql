@@ -11,7 +11,7 @@
             AND (
                 longer_ IS NULL
                 OR CASE
-                    WHEN {{ its.status }} = 'Processing' THEN {{ m.ms("clock_timestamp() - " ~ its.ran[0]) }}
+                    WHEN {{ its.status }} = 'Processing' THEN {{ m.ms(its.ran[0], "clock_timestamp()") }}
                     ELSE {{ its.ran[1] }}
                 END > longer_
             )

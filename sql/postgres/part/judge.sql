@@ -11,7 +11,7 @@ The judge: what becomes of each item that is settled, as `decided`. NOT_FOUND, L
             i.step,
             i.response,
             i.error,
-            COALESCE({{ m.time_read("i.due") }}, now_ + {{ m.interval_ms("i.delay_ms") }}) AS due_at,
+            COALESCE({{ m.finite(m.time_read("i.due")) }}, now_ + {{ m.interval_ms("i.delay_ms") }}) AS due_at,
             COALESCE(i.release, FALSE) AS release,
             i.set AS new_values,
             i.position
@@ -152,7 +152,7 @@ The judge: what becomes of each item that is settled, as `decided`. NOT_FOUND, L
 {%- if not own %}
             CASE WHEN n.enters THEN now_ ELSE r.item_started_at END AS started_at,
             {{ "COALESCE(started_at_, " if run_time }}CASE WHEN n.enters THEN now_ ELSE r.item_started_at END{{ ")" if run_time }} AS run_started_at,
-            CASE WHEN n.finishes THEN {{ m.ms("now_ - r.item_started_at") }} ELSE r.item_duration END AS duration,
+            CASE WHEN n.finishes THEN {{ m.ms("r.item_started_at", "now_") }} ELSE r.item_duration END AS duration,
             CASE WHEN n.enters THEN worker_ ELSE r.item_owner END AS owner,
             NULL::timestamptz AS died_at,
             FALSE AS reopens,

@@ -53,8 +53,10 @@ UNNEST({{ list("key_", "_") }}) WITH ORDINALITY AS k ({{ list("key_") }}, positi
 {#- A time of the table, whose column may be without a time zone. -#}
 {%- macro time(value) %}{% if own %}{{ value }}{% elif local_time %}({{ value }})::timestamptz{% else %}{{ object("queue_utc_fn") }}({{ value }})::timestamptz{% endif %}{% endmacro -%}
 {%- macro interval_ms(value) %}{{ value }} * interval '1 millisecond'{% endmacro -%}
-{%- macro ms(value) %}(EXTRACT(EPOCH FROM {{ value }}) * 1000)::bigint{% endmacro -%}
-{%- macro later(token) %}GREATEST(now_, {{ token }} + interval '1 microsecond'){% endmacro -%}
+{%- macro ms(since, until) %}{{ object("queue_ms_fn") }}({{ since }}, {{ until }}){% endmacro -%}
+{#- A time that comes from outside, for a column that decides when an item is due or was changed. -#}
+{%- macro finite(value) %}{{ object("queue_finite_fn") }}({{ value }}){% endmacro -%}
+{%- macro later(token) %}GREATEST(now_, NULLIF({{ token }}, 'infinity') + interval '1 microsecond'){% endmacro -%}
 {%- macro names(states, width=5) %}{% for state in states %}{{ text(state) }}{{ (",\n                        " if loop.index % width == 0 else ", ") if not loop.last }}{% endfor %}{% endmacro -%}
 {%- macro stands(conditions, alias="q.") %}
 {%- for condition in conditions %}{{ " AND " if not loop.first }}{{ alias }}{{ condition.quoted }}
@@ -159,7 +161,7 @@ COALESCE((
     {%- elif role.started and role.finished and not run_time %}
     CASE
         WHEN {{ object("queue_is_finished_fn") }}({{ state }})
-            THEN {{ ms(time("q." ~ role.finished) ~ " - " ~ time("q." ~ role.started)) }}
+            THEN {{ ms(time("q." ~ role.started), time("q." ~ role.finished)) }}
     END
     {%- else %}s.duration{% endif %}
 {%- elif what == "due_at" %}{% if role.due %}{{ time("q." ~ role.due) }}{% else %}s.due_at{% endif %}
@@ -317,10 +319,18 @@ json_to_recordset(COALESCE(answers_, '[]')) AS a (
         ordinal integer, answer text, key text, token timestamptz, attempt_num integer, status text
     )
 {%- endmacro -%}
+{#- A row that only who may call this can lock, to the end of its transaction: an advisory lock any login could keep. -#}
+{%- macro turn(procedure, name) %}
+    PERFORM FROM {{ object("queue_turn") }} AS t WHERE t.queue = '{{ name }}' FOR NO KEY UPDATE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION '{{ procedure }}: the row of {{ name }} in queue_turn is gone; install the queue again'
+        USING ERRCODE = 'RP014';
+    END IF;
+{%- endmacro -%}
 {#- Beside a described table: no index there refuses the same work. -#}
-{%- macro one_adds() %}
+{%- macro one_adds(procedure) %}
     /* One call at a time looks whether the same work is there, and adds what is not, or takes it up again. */
-    PERFORM pg_advisory_xact_lock(hashtextextended({{ text("readpast/add/" ~ schema ~ "." ~ queue) }}, 0));
+{{- turn(procedure, queue ~ " add") }}
 {%- endmacro -%}
 {#- A key that comes as text, alone: as a request would have it. -#}
 {%- macro key_from_text(value) %}{{ value }}{{ "::" ~ key_given() }}{% endmacro -%}

@@ -24,7 +24,7 @@ expression sees of a row and of what was decided.
             {%- elif column.role == "due" %}COALESCE(d.due_at, q.{{ column.quoted }})
             {%- elif column.role == "started" %}CASE WHEN d.enters THEN now_ ELSE q.{{ column.quoted }} END
             {%- elif column.role == "owner" %}CASE WHEN d.enters THEN worker_ ELSE q.{{ column.quoted }} END
-            {%- elif column.role == "duration" %}CASE WHEN d.finishes THEN {{ m.ms("now_ - q." ~ role.started) }} ELSE q.{{ column.quoted }} END
+            {%- elif column.role == "duration" %}CASE WHEN d.finishes THEN {{ m.ms("q." ~ role.started, "now_") }} ELSE q.{{ column.quoted }} END
             {%- else %}d.{{ column.role }}{% endif %}
 {%- endfor %}
 {%- for column in written if column.role in clears %},

@@ -56,7 +56,7 @@ BEGIN
 {% include "part/forget.sql" %}
 {%- include "part/step_checks.sql" %}
 {%- if dedup %}
-{{ m.one_adds() }}
+{{ m.one_adds(procedure) }}
 {%- endif %}
 {% include "part/add_each.sql" %}
     answers_ := array_to_json(list_);

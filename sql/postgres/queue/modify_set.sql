@@ -50,7 +50,7 @@ DECLARE
 BEGIN
 {%- include "part/local_time.sql" %}
 {% include "part/settings.sql" %}
-{{- check.checks(procedure, ["worker", "most", "lease", "items"], least=0) }}
+{{- check.checks(procedure, ["worker", "most", "lease", "items"] + (["started"] if run_time else []), least=0) }}
 {%- include "part/kind_checks.sql" %}
 
 {% include "part/set_checks.sql" %}

@@ -41,7 +41,7 @@ DECLARE
 BEGIN
 {%- include "part/local_time.sql" %}
 {% include "part/settings.sql" %}
-{{- check.checks(procedure, ["worker", "most", "lease"]) }}
+{{- check.checks(procedure, ["worker", "most", "lease"] + (["started"] if run_time else [])) }}
 {%- include "part/kind_checks.sql" %}
 {%- include "part/claim_set.sql" %}
 END;

@@ -2,6 +2,10 @@
 {%- set procedure = "recover_" ~ queue ~ "_trx" -%}
 {%- set function = object(procedure) -%}
 {%- set foreign = beside and role.started and not run_time and shows_claims -%}
+{#- In flight under this name. Of whom who may not see all types, only those are taken that it may see; what ran out may be anybody's. -#}
+{%- macro mine(owner, type) %}{{ "(" ~ owner ~ " = worker_ AND " ~ m.type_seen(type) ~ ")" if own_types_only else owner ~ " = worker_" }}{% endmacro -%}
+{#- What is answered of an item of another type than the caller may see. -#}
+{%- macro shown(value, type) %}{{ "CASE WHEN " ~ m.type_seen(type) ~ " THEN " ~ value ~ " END" if own_types_only else value }}{% endmacro -%}
 {%- set beside_table = ", " ~ queue ~ "_lease" if beside else "" -%}
 {% filter made("FUNCTION", procedure) %}
 /*
@@ -9,7 +13,7 @@ Give the items of dead workers back (Error, due at once), or to Failed when thei
 with the answer RECOVERED and the status it has now. An item that its worker had claimed together with others gets its
 attempt back, since nobody knows which of them was begun; whatever comes back is claimed alone next. The items of one
 claim come back together: more than max_ of them, if need be. With worker_, everything that is in flight under this name
-counts, whatever its lease. With recover_ above 2, nothing is done when somebody did it within so many milliseconds.
+counts, whatever its lease{{ ", of types that the caller may see" if own_types_only }}. With recover_ above 2, nothing is done when somebody did it within so many milliseconds.
 Claims do this too, so a queue with workers needs no other reaper.
 {%- if foreign %} Items that were taken by
 others than readpast count as well, once they are as old as a lease is long.
@@ -136,7 +140,7 @@ BEGIN
             ON TRUE
         WHERE
             v.item_status = 'Processing'
-            AND (v.item_lease_until <= now_ OR v.item_owner = worker_)
+            AND (v.item_lease_until <= now_ OR {{ mine("v.item_owner", "v.item_type") }})
     ),
 {%- else %}
     /* The oldest claims first, each with all that is left of it: a chunk must not split one. */
@@ -151,7 +155,7 @@ BEGIN
             FROM {{ table }} AS q
             WHERE
                 {{ m.stands(processing) }}
-                AND ({{ m.of("lease_until") }} <= now_ OR q.{{ role.owner }} = worker_)
+                AND ({{ m.of("lease_until") }} <= now_ OR {{ mine("q." ~ role.owner, "q." ~ role.kind) }})
             ORDER BY q.{{ role.started }}
             LIMIT max_
         ) AS c
@@ -182,7 +186,7 @@ BEGIN
 {%- for column in seek %}
                 q.{{ column.quoted }} AS item_seek_{{ loop.index }},
 {%- endfor %}
-{%- for what in ((["token", "attempt", "owner", "lease_until"] + (["started_at", "step"] if attempt_history else [])) if own else m.everything) %}
+{%- for what in ((["token", "attempt", "owner", "lease_until"] + (["type"] if own_types_only else []) + (["started_at", "step"] if attempt_history else [])) if own else m.everything) %}
                 {{ m.of(what) }} AS item_{{ what }}{{ "," if not loop.last }}
 {%- endfor %}
             FROM {{ table }} AS q
@@ -190,7 +194,7 @@ BEGIN
                 {{ m.stands(processing) }}
                 AND q.{{ role.started }} BETWEEN d.started_at AND d.started_at
                 AND q.{{ role.owner }} {{ "=" if own else "IS NOT DISTINCT FROM" }} d.owner
-                AND ({{ m.of("lease_until") }} <= now_ OR q.{{ role.owner }} = worker_)
+                AND ({{ m.of("lease_until") }} <= now_ OR {{ mine("q." ~ role.owner, "q." ~ role.kind) }})
             FOR NO KEY UPDATE SKIP LOCKED
         ) AS v
     ),
@@ -202,6 +206,9 @@ BEGIN
             {{ m.seeks("v.item_seek_", "seek_") }}'OK' AS answer,
             CASE WHEN e.ends THEN 'Failed' ELSE 'Error' END AS status,
             {{ m.later("v.item_token") }} AS token,
+{%- if own_types_only %}
+            v.item_type AS type,
+{%- endif %}
             v.item_attempt - v.together::integer AS attempt_num,
             CASE
                 WHEN v.item_owner = worker_
@@ -238,7 +245,7 @@ BEGIN
             v.item_response AS response,
             v.item_started_at AS started_at,
             v.item_started_at AS run_started_at,
-            CASE WHEN e.ends THEN {{ m.ms("now_ - v.item_started_at") }} END AS duration,
+            CASE WHEN e.ends THEN {{ m.ms("v.item_started_at", "now_") }} END AS duration,
             {{ "LEAST(v.item_due_at, now_)" if role.due and not (beside and parks_errors) else "now_" }} AS due_at,
             v.item_owner AS owner,
             FALSE AS reopens,
@@ -249,14 +256,15 @@ BEGIN
     ),
 
 {% import "part/write.sql" as write %}
-{{- write.changed(["attempts", "error", "lease_until", "duration"], gives=["key_1", "token", "attempt_num"] if own else []) }}
+{{- write.changed(["attempts", "error", "lease_until", "duration"], gives=["key_1", "token", "attempt_num"] + (["type"] if own_types_only else []) if own else []) }}
 {%- if attempt_history %},
 {%- import "part/attempted.sql" as history %}
 {{- history.attempted("error") }}
 {%- endif %}
 
     SELECT
-        'RECOVERED', NULL::integer, NULL::bigint, {% if own %}c.key_1_, c.token_, c.attempt_num_, c.status_{% else %}{{ m.key_text("c.key_") }}, c.token, c.attempt_num, c.status{% endif %}
+        'RECOVERED', NULL::integer, NULL::bigint, {% if own %}{{ shown("c.key_1_", "c.type_") }}, {{ shown("c.token_", "c.type_") }}, c.attempt_num_, c.status_
+    {%- else %}{{ shown(m.key_text("c.key_"), "c.type") }}, {{ shown("c.token", "c.type") }}, c.attempt_num, c.status{% endif %}
     FROM changed AS c
     ORDER BY {{ "c.key_1_" if own else m.list("c.key_") }};
 {%- if not beside %}

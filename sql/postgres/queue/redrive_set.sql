@@ -54,7 +54,7 @@ BEGIN
     ELSE
 {% include "part/forget.sql" %}
 {%- if again %}
-{{ m.one_adds() }}
+{{ m.one_adds(procedure) }}
 {%- endif %}
 {%- if beside %}
 {% include "part/lock_items.sql" %}

@@ -79,7 +79,7 @@ BEGIN
 
 {% endif %}    recent AS MATERIALIZED (
         SELECT
-            GREATEST(0, EXTRACT(EPOCH FROM i.started_at - COALESCE(i.due_at, i.enqueued_at)) * 1000)::bigint AS wait_ms,
+            GREATEST(0, {{ m.ms("COALESCE(i.due_at, i.enqueued_at)", "i.started_at") }}) AS wait_ms,
             i.run_ms
         FROM {% if history %}(
             SELECT a.started_at, a.run_ms, a.due_at, a.enqueued_at FROM item AS a
@@ -135,7 +135,7 @@ BEGIN
     FROM item AS i
     WHERE i.status IN ('Pending', 'Error') AND {{ "i.due_at <= now_" if own else "COALESCE(i.due_at <= now_, TRUE)" }}
     UNION ALL
-    SELECT 'due.oldest_ms', {{ m.ms("now_ - MIN(i.due_at)") }}
+    SELECT 'due.oldest_ms', MAX({{ m.ms("i.due_at", "now_") }})
     FROM item AS i
     WHERE i.status IN ('Pending', 'Error') AND i.due_at <= now_
     UNION ALL

@@ -58,6 +58,12 @@ backlog.
 INSERT INTO {{ object("queue_turn") }} (queue) VALUES ('{{ queue }}') ON CONFLICT DO NOTHING;
 {% endfilter %}
 {%- endif %}
+{%- if dedup and not own %}
+{% filter statement %}
+/* What its adds lock in turn. */
+INSERT INTO {{ object("queue_turn") }} (queue) VALUES ('{{ queue }} add') ON CONFLICT DO NOTHING;
+{% endfilter %}
+{%- endif %}
 {%- if dedup and own %}
 {% call index_of.create(queue ~ "_work", place, indexed.same, where=m.open() if dedup.unfinished_only else "", unique=true) %}
 /* What makes an item unique{{ " among the unfinished ones" if dedup.unfinished_only }}. */

@@ -91,9 +91,12 @@ WHERE
 {% filter made("VIEW", queue ~ "_blocked_v") %}
 /*
 The groups of {{ queue }} that wait: whose next item waits behind one that is in flight, paused, or not due yet. With the
-item that they wait for, and how many wait.
+item that they wait for, and how many wait.{{ " Of other types than the caller may see, nothing." if own_types_only }}
 */
-CREATE OR REPLACE VIEW {{ object(queue ~ "_blocked_v") }} AS
+CREATE OR REPLACE VIEW {{ object(queue ~ "_blocked_v") }}
+{%- if own_types_only %}
+WITH (security_barrier = TRUE)
+{%- endif %} AS
 SELECT
     b.item_group AS {{ group if own else "item_group" }},
     b.item_key AS {{ "enqueued_at" if own else "head_key" }},
@@ -108,6 +111,9 @@ FROM (
         v.item_status,
         v.item_due_at,
         v.item_owner,
+{%- if own_types_only %}
+        v.item_type,
+{%- endif %}
         COUNT(*) OVER (PARTITION BY v.item_group) AS items,
         ROW_NUMBER() OVER (
             PARTITION BY v.item_group
@@ -130,7 +136,7 @@ FROM (
 {%- endfor %}
             {{ m.of("status") }} AS item_status,
             {{ m.of("due_at") }} AS item_due_at,
-            {{ m.of("owner") }} AS item_owner
+            {{ m.of("owner") }} AS item_owner{{ ",\n            " ~ m.of("type") ~ " AS item_type" if own_types_only }}
         FROM {{ table }} AS q
 {%- endif %}
         WHERE {{ m.open("q.") }}
@@ -142,6 +148,10 @@ FROM (
 WHERE
     b.place = 1
     AND b.items > 1
-    AND (b.item_status IN ('Processing', 'Paused') OR b.item_due_at > clock_timestamp());
+    AND (b.item_status IN ('Processing', 'Paused') OR b.item_due_at > clock_timestamp())
+{%- if own_types_only %}
+    AND {{ m.type_seen("b.item_type") }}
+{%- endif -%}
+;
 {% endfilter %}
 {%- endif %}

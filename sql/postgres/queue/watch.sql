@@ -21,6 +21,8 @@
                 {{ read("owner") }} AS owner,
                 {{ read("lease_until") }} AS lease_until
 {%- endmacro -%}
+{#- Whether the caller may be told of the type more than numbers. -#}
+{%- macro may_see(type) %}EXISTS (SELECT 1 FROM seen AS a WHERE a.type IN ({{ type }}, '*')){% endmacro -%}
 {#- At most so many rows, by an index. -#}
 {%- macro rows(where, order, from=table, most="most_ + 1") %}
             SELECT
@@ -84,6 +86,9 @@ Completed, the newest first;{% endif %} and the newest items of all{{ ", in the 
 A row is a figure, with its value and, if that is so, capped: there are as many or more.
 worker: how many items it holds (value), and for how long the oldest of them (ms); its name is detail.
 error.<state>: how many of the items looked at say detail as the first line of their error, and the key of one of them.
+{%- if own_types_only %}
+Of these two{{ ", and of type.<figure>," if by_type }} only what is of types that the caller may see.
+{%- endif %}
 window.items: how many of the newest items the figures count and arrivals are of; capped says that there are more. wait,
 run: of those of them{{ ", and of those before what was taken last," if own }} that were started and finished. ended.last_minute: how many of
 these were finished within that time, the first of them so long ago (ms); ended.last_hour likewise. came.waiting: how many of those
@@ -107,7 +112,11 @@ BEGIN
     END IF;
 {%- include "part/local_time.sql" %}
     RETURN QUERY
-    WITH waiting AS MATERIALIZED (
+    WITH {% if own_types_only %}seen AS MATERIALIZED (
+        SELECT a.type FROM {{ object("queue_own_type_v") }} AS a WHERE a.queue = '{{ queue }}'
+    ),
+
+    {% endif %}waiting AS MATERIALIZED (
 {%- if beside %}
 {%- set parked = " UNION " ~ kept_keys("Error", "due_at") if parks_errors else "" %}
 {%- set left = " UNION " ~ keys(m.stands(errors), "") if shows_errors else "" %}
@@ -179,7 +188,7 @@ BEGIN
 
     measured AS MATERIALIZED (
         SELECT
-            GREATEST(0, EXTRACT(EPOCH FROM r.started_at - COALESCE(r.due_at, r.enqueued_at)) * 1000)::bigint AS wait_ms,
+            GREATEST(0, {{ m.ms("COALESCE(r.due_at, r.enqueued_at)", "r.started_at") }}) AS wait_ms,
             r.run_ms,
             r.type,
             r.started_at + r.run_ms * interval '1 millisecond' AS ended_at
@@ -190,15 +199,15 @@ BEGIN
     problem AS MATERIALIZED (
         SELECT p.status, p.key, LEFT(SPLIT_PART(p.error, E'\n', 1), 200) AS detail
         FROM (
-            SELECT w.status, w.key, w.error FROM waiting AS w WHERE w.status = 'Error'
+            SELECT w.status, w.key, w.type, w.error FROM waiting AS w WHERE w.status = 'Error'
             UNION ALL
 {%- if own %}
-            SELECT s.status, s.key, s.error FROM stopped AS s WHERE s.status = 'Failed'
+            SELECT s.status, s.key, s.type, s.error FROM stopped AS s WHERE s.status = 'Failed'
 {%- else %}
-            SELECT r.status, r.key, r.error FROM recent AS r WHERE r.status = 'Failed'
+            SELECT r.status, r.key, r.type, r.error FROM recent AS r WHERE r.status = 'Failed'
 {%- endif %}
         ) AS p
-        WHERE p.error <> ''
+        WHERE p.error <> ''{{ " AND " ~ may_see("p.type") if own_types_only }}
     ),
 
     figure (name, value, capped, ms, detail, key) AS (
@@ -236,7 +245,7 @@ BEGIN
         WHERE w.status IN ('Pending', 'Error') AND COALESCE(w.due_at <= now_, TRUE)
         UNION ALL
         SELECT
-            'due.oldest_ms', {{ m.ms("now_ - MIN(COALESCE(w.due_at, w.enqueued_at))") }},
+            'due.oldest_ms', MAX({{ m.ms("COALESCE(w.due_at, w.enqueued_at)", "now_") }}),
             {{ waiting_capped() }}, NULL, NULL, NULL
         FROM waiting AS w
         WHERE w.status IN ('Pending', 'Error') AND COALESCE(w.due_at, w.enqueued_at) <= now_
@@ -255,12 +264,12 @@ BEGIN
         SELECT 'sample.items', COUNT(*), FALSE, NULL, NULL, NULL
         FROM measured
         UNION ALL
-        SELECT 'ended.last_minute', COUNT(*), COUNT(*) >= most_, {{ m.ms("now_ - MIN(d.ended_at)") }}, NULL, NULL
+        SELECT 'ended.last_minute', COUNT(*), COUNT(*) >= most_, MAX({{ m.ms("d.ended_at", "now_") }}), NULL, NULL
         FROM measured AS d
         WHERE d.ended_at > now_ - interval '1 minute'
         UNION ALL
 {%- if ends %}
-        SELECT 'ended.last_hour', COUNT(*), COUNT(*) >= most_, {{ m.ms("now_ - MIN(d.ended_at)") }}, NULL, NULL
+        SELECT 'ended.last_hour', COUNT(*), COUNT(*) >= most_, MAX({{ m.ms("d.ended_at", "now_") }}), NULL, NULL
         FROM measured AS d
         WHERE d.ended_at > now_ - interval '1 hour'
         UNION ALL
@@ -268,9 +277,9 @@ BEGIN
         SELECT
 {%- set is_capped = waiting_capped() if shards else "COUNT(*) > most_" %}
             'came.waiting', COUNT(*), {{ is_capped }},
-            {{ m.ms("CASE WHEN " ~ is_capped ~ " THEN MAX(w.enqueued_at) ELSE now_ END - MIN(w.enqueued_at)") }}, NULL, NULL
+            {{ m.ms("MIN(w.enqueued_at)", "CASE WHEN " ~ is_capped ~ " THEN MAX(w.enqueued_at) ELSE now_ END") }}, NULL, NULL
         FROM waiting AS w
-        WHERE w.enqueued_at <= now_
+        WHERE w.enqueued_at > '-infinity' AND w.enqueued_at <= now_
 {%- if by_type %}
         UNION ALL
         SELECT 'type.waiting', COUNT(*), {{ waiting_capped() }}, NULL, w.type, NULL
@@ -280,7 +289,7 @@ BEGIN
         UNION ALL
         SELECT
             'type.due', COUNT(*), {{ waiting_capped() }},
-            {{ m.ms("now_ - MIN(COALESCE(w.due_at, w.enqueued_at))") }}, w.type, NULL
+            MAX({{ m.ms("COALESCE(w.due_at, w.enqueued_at)", "now_") }}), w.type, NULL
         FROM waiting AS w
         WHERE w.status IN ('Pending', 'Error') AND COALESCE(w.due_at <= now_, TRUE)
         GROUP BY w.type
@@ -292,7 +301,7 @@ BEGIN
         UNION ALL
 {%- if ends %}
         SELECT
-            'type.ended', COUNT(*), (SELECT COUNT(*) FROM measured) >= most_, {{ m.ms("now_ - MIN(d.ended_at)") }}, d.type, NULL
+            'type.ended', COUNT(*), (SELECT COUNT(*) FROM measured) >= most_, MAX({{ m.ms("d.ended_at", "now_") }}), d.type, NULL
         FROM measured AS d
         WHERE d.ended_at > now_ - interval '1 hour'
         GROUP BY d.type
@@ -335,9 +344,9 @@ BEGIN
         CROSS JOIN (VALUES ('p50', 0.50), ('p90', 0.90), ('p99', 0.99)) AS p (label, fraction)
         UNION ALL
         (
-            SELECT 'worker', COUNT(*), FALSE, {{ m.ms("now_ - MIN(f.started_at)") }}, f.owner, NULL
+            SELECT 'worker', COUNT(*), FALSE, MAX({{ m.ms("f.started_at", "now_") }}), f.owner, NULL
             FROM flying AS f
-            WHERE f.status = 'Processing'
+            WHERE f.status = 'Processing'{{ " AND " ~ may_see("f.type") if own_types_only }}
             GROUP BY f.owner
             ORDER BY COUNT(*) DESC, f.owner
             LIMIT 100
@@ -359,7 +368,11 @@ BEGIN
         f.ms,
         f.detail,
         f.key
-    FROM figure AS f;
+    FROM figure AS f
+{%- if own_types_only and by_type %}
+    WHERE f.name NOT LIKE 'type.%' OR {{ may_see("f.detail") }}
+{%- endif -%}
+    ;
 END;
 $$;
 {% endfilter %}

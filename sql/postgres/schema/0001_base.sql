@@ -108,10 +108,12 @@ ON CONFLICT DO NOTHING;
 {% filter made("TABLE", "queue_operation") %}
 /*
 One row per call that changed items, written in the same transaction: whoever lost the answer asks again with the same
-identity and gets the same answer instead of a second effect. Result holds what cannot be read back from the items.
+identity and gets the same answer instead of a second effect; in another queue, or for another kind of call, it is refused.
+Result holds what cannot be read back from the items.
 */
 CREATE TABLE IF NOT EXISTS {{ object("queue_operation") }} (
     operation_id uuid PRIMARY KEY,
+    call text NOT NULL, /* the function */
     at timestamptz NOT NULL,
     result json NULL
 );
@@ -158,7 +160,8 @@ CREATE TABLE IF NOT EXISTS {{ object("queue_retention") }} (
 {% endfilter %}
 {% filter made("TABLE", "queue_turn") %}
 /*
-A row for each queue with groups. Claims of such a queue take turns: each locks the row to the end of its transaction.
+A row for each queue with groups, whose claims take turns, and one ("<queue> add") for each that adds no work twice to a table of
+others, where adding takes turns: each locks the row to the end of its transaction.
 Nothing is ever written to it, and only the functions can lock it, hence nobody who may not claim: an advisory lock could
 be taken, and kept, by any login.
 */

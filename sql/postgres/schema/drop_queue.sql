@@ -66,6 +66,7 @@ WHERE
 DELETE FROM {{ object("queue_spec") }} WHERE queue = {{ text(name) }};
 {% endfilter %}
 {% filter statement %}
-/* Of which queue an operation was is not known. Once there is no queue, nobody can ask about any. */
-DELETE FROM {{ object("queue_operation") }} WHERE NOT EXISTS (SELECT 1 FROM {{ object("queue_spec") }});
+/* A queue of this name that is made anew has done none of these calls. */
+DELETE FROM {{ object("queue_operation") }}
+WHERE call IN ('add_{{ queue }}_set_trx', 'modify_{{ queue }}_set_trx', 'redrive_{{ queue }}_set_trx');
 {% endfilter %}

@@ -33,6 +33,29 @@ BEGIN
 END;
 $$;
 {% endfilter %}
+{% filter made("FUNCTION", "queue_finite_fn") %}
+/* A time that somebody gives: infinite ones are refused. Others' rows may have them, as "never". */
+CREATE OR REPLACE FUNCTION {{ object("queue_finite_fn") }}(value timestamptz) RETURNS timestamptz
+LANGUAGE sql VOLATILE
+AS $$
+    SELECT CASE
+        WHEN isfinite(value) IS FALSE
+            THEN {{ object("queue_refuse_fn") }}('a time must be finite, and not ' || value::text)::timestamptz
+        ELSE value
+    END;
+$$;
+{% endfilter %}
+{% filter made("FUNCTION", "queue_ms_fn") %}
+/* The milliseconds from a time until another, NULL where one of them is infinite. */
+CREATE OR REPLACE FUNCTION {{ object("queue_ms_fn") }}(since timestamptz, until timestamptz) RETURNS bigint
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    SELECT CASE
+        WHEN isfinite(since) AND isfinite(until)
+            THEN ((date_part('epoch', until) - date_part('epoch', since)) * 1000)::bigint
+    END;
+$$;
+{% endfilter %}
 {% filter made("FUNCTION", "queue_catalog") %}
 /*
 What is installed here: the version of the objects, and a row per queue, or one without a queue. A handle reads this
@@ -125,8 +148,8 @@ SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    INSERT INTO {{ object("queue_operation") }} (operation_id, at)
-    VALUES (operation_, clock_timestamp())
+    INSERT INTO {{ object("queue_operation") }} (operation_id, call, at)
+    VALUES (operation_, '', clock_timestamp())
     ON CONFLICT (operation_id) DO NOTHING;
     IF FOUND THEN
         DELETE FROM {{ object("queue_operation") }} AS p

@@ -17,8 +17,8 @@ BEGIN;
 SET LOCAL client_min_messages = warning;
 {% endfilter %}
 {% filter statement %}
-/* Two installs at once take turns. */
-SELECT pg_advisory_xact_lock(hashtextextended({{ text(lock) }}, 0));
+SELECT pg_advisory_xact_lock(hashtextextended({{ text(lock) }}, 0))
+WHERE NOT {% include "part/is_there.sql" %};
 {% endfilter %}
 {% filter statement %}
 /* Nothing of anybody else's is run on the way. */
@@ -41,4 +41,7 @@ BEGIN
     END LOOP;
 END;
 $$;
+{% endfilter %}
+{% filter statement %}
+{% include "part/lock_schema.sql" %};
 {% endfilter %}

@@ -1,5 +1,12 @@
 {%- import "part/column.sql" as of -%}
 {#- What has to go or change before the queue's script makes its objects anew. -#}
+{%- if operates_no_more %}
+{% filter statement %}
+/* The role saw all types as the queue's operator. */
+DELETE FROM {{ object("queue_type_access") }} AS a
+WHERE a.queue = '{{ queue }}' AND a.type = '*' AND a.user_name = {{ text(operates_no_more) }};
+{% endfilter %}
+{%- endif %}
 {%- if objects %}
 {% filter statement %}
 /* A function whose parameters or results change is another function: the old ones go, and who may use them is kept. */

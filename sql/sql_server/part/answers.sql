@@ -1,5 +1,6 @@
     IF @_Replayed = 1
     BEGIN
+{% include "part/same_call.sql" %}
         SELECT
             @_Result = p.[Result],
             @_Now = p.[At]

@@ -66,7 +66,7 @@
                     CASE
                         WHEN {{ item.until(t, "@_SilentMs") }} <= @_Now THEN 1
 {%- if resume_own %}
-                        WHEN @Recover = 2 AND {{ item.owner(t) }} = @Worker THEN 1
+                        WHEN @Recover = 2 AND {{ item.owner(t) }} = @Worker{% if own_types_only %} AND {% filter indent(24) %}{% include "part/type_access.sql" %}{% endfilter %}{% endif %} THEN 1
 {%- endif %}
                         ELSE 0
                     END AS [GivenUp],

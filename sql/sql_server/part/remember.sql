@@ -10,8 +10,8 @@
             BEGIN TRY
 {%- endif %}
 {%- filter indent(4 if utx else 0) %}
-            INSERT INTO {{ object("QueueOperation") }} ([OperationId], [At])
-            VALUES (@Operation, @_Now);
+            INSERT INTO {{ object("QueueOperation") }} ([OperationId], [Call], [At])
+            VALUES (@Operation, '{{ procedure[:-4] }}', @_Now);
 {%- endfilter %}
 {%- if utx %}
             END TRY

@@ -94,6 +94,7 @@ BEGIN
 
     IF @_Replayed = 1
     BEGIN
+{% include "part/same_call.sql" %}
         DELETE FROM @_Added;
         SELECT
             @_Result = p.[Result],

@@ -54,11 +54,26 @@ BEGIN
         'RECOVERED' AS [Answer],
         CAST(NULL AS int) AS [Ordinal],
         CAST(NULL AS bigint) AS [DueMs],
+{%- if own_types_only %}
+        /* Of other types than the caller may see, only that there was one. */
+        CASE WHEN a.[Seen] = 1 THEN {{ item.as_text(t, "w") }} END AS [Key],
+        CASE WHEN a.[Seen] = 1 THEN w.[Token] END AS [Token],
+{%- else %}
         {{ item.as_text(t, "w") }} AS [Key],
         w.[Token],
+{%- endif %}
         w.[AttemptNum],
         w.[Status]
     FROM @_Change AS w
+{%- if own_types_only %}
+    OUTER APPLY (
+        SELECT 1 AS [Seen]
+        FROM {{ table }} AS q
+        WHERE
+            {{ item.found(t, "w") }}
+            AND {% filter indent(12) %}{% include "part/type_access.sql" %}{% endfilter %}
+    ) AS a
+{%- endif %}
     WHERE w.[Was] = 'Processing'
     ORDER BY {{ item.list(t, "w") }};
 

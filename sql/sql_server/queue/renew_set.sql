@@ -11,7 +11,7 @@ Say which items are still a worker's. Leases are fixed: none is extended.
 {%- if not beside %}
 Neither the token nor an indexed column changes, so a renewal never makes the worker's own settle fail.
 {%- elif not role.lease_until %}
-{{ called.table }} is read and not locked: it has no part in a renewal.
+Of the table "{{ called.table }}" rows are read and not locked: it has no part in a renewal.
 {%- endif %}
 Table access order: {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}.
 */

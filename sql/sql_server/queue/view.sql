@@ -26,7 +26,7 @@ WHERE
 {% filter made("VIEW", queue ~ "_Blocked_V") %}
 /*
 The groups of {{ queue }} that wait: whose next item waits behind one that is in flight, paused, or not due yet. With the
-item that they wait for, and how many wait.
+item that they wait for, and how many wait.{{ " Of other types than the caller may see, nothing." if own_types_only }}
 */
 {{ create_or_alter }} VIEW {{ object(queue ~ "_Blocked_V") }}
 AS
@@ -54,7 +54,11 @@ INNER JOIN {{ table }} AS q
     ON q.[EnqueuedAt] = g.[EnqueuedAt]
 WHERE
     g.[Items] > 1
-    AND (q.[Status] IN ('Processing', 'Paused') OR q.[ScheduledFor] > SYSUTCDATETIME());
+    AND (q.[Status] IN ('Processing', 'Paused') OR q.[ScheduledFor] > SYSUTCDATETIME())
+{%- if own_types_only %}
+    AND {% filter indent(4) %}{% include "part/type_access.sql" %}{% endfilter %}
+{%- endif -%}
+;
 {% endfilter %}
 {%- else %}
 {% filter made("VIEW", queue ~ "_Blocked_V") %}
@@ -71,6 +75,9 @@ FROM (
         v.[ItemGroup],
         v.[ItemKey] AS [HeadKey],
         v.[ItemStatus] AS [HeadStatus],
+{%- if own_types_only %}
+        v.[Seen],
+{%- endif %}
         COUNT_BIG(*) OVER (PARTITION BY v.[ItemGroup]) AS [Items],
         ROW_NUMBER() OVER (
             PARTITION BY v.[ItemGroup]
@@ -83,7 +90,10 @@ FROM (
 {%- for c in group_order %}
             q.{{ c }} AS [Order{{ loop.index }}],
 {%- endfor %}
-            {{ item.status(t) }} AS [ItemStatus]
+            {{ item.status(t) }} AS [ItemStatus]{{ "," if own_types_only }}
+{%- if own_types_only %}
+            CASE WHEN {% filter indent(12) %}{% include "part/type_access.sql" %}{% endfilter %} THEN 1 END AS [Seen]
+{%- endif %}
         FROM {{ table }} AS q
 {{- item.beside(t) }}
     ) AS v
@@ -91,7 +101,11 @@ FROM (
 ) AS b
 WHERE
     b.[Place] = 1
-    AND b.[Items] > 1;
+    AND b.[Items] > 1
+{%- if own_types_only %}
+    AND b.[Seen] = 1
+{%- endif -%}
+;
 {% endfilter %}
 {%- endif %}
 {%- endif %}

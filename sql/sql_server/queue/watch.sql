@@ -7,10 +7,13 @@
 {%- set ends = arrivals and (own or (role.started and (role.finished or role.duration) and not run_time)) -%}
 {%- set hints = "ROWLOCK, READPAST, READCOMMITTEDLOCK" -%}
 {%- set by_type = role.kind and types | length > 1 -%}
+{%- set typed = by_type or own_types_only -%}
+{#- Whether the caller may be told of the type more than numbers. -#}
+{%- macro may_see(type) %}EXISTS (SELECT 1 FROM @_Mine AS a WHERE a.[Type] IN ({{ type }}, N'*')){% endmacro -%}
 {%- set newest -%}{% for k in t.key %}q.{{ k.quoted }} DESC{{ ", " if not loop.last }}{% endfor %}{%- endset -%}
 {#- At most so many rows, and what each tells. -#}
 {%- macro seen(look, more=1) %}
-    INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [RunMs], [DueAt], [Owner], [Until]{{ ", [Type]" if by_type }}{{ ", [Shard]" if shards }})
+    INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [RunMs], [DueAt], [Owner], [Until]{{ ", [Type]" if typed }}{{ ", [Shard]" if shards }})
     SELECT TOP (@Most + {{ more }})
         '{{ look }}',
         {{ item.one_text(t.key[0], "q." ~ t.key[0].quoted) if own else item.as_text(t, "q", "quoted") }},
@@ -21,7 +24,7 @@
         CAST({{ item.duration(t) }} AS bigint),
         {{ item.due_at(t) }},
         {{ item.owner(t) }},
-        {{ item.until(t, lease_ms) }}{% if by_type %},
+        {{ item.until(t, lease_ms) }}{% if typed %},
         CAST(q.{{ role.kind }} AS nvarchar(60)){% endif %}{% if shards %},
         {{ "q.[Shard]" if look == "W" else "NULL" }}{% endif %}
 {%- endmacro -%}
@@ -45,6 +48,9 @@ of the claim; what is in flight;
 A row is a figure, with its value and, if that is so, Capped: there are as many or more.
 worker: how many items it holds (Value), and for how long the oldest of them (Ms); its name is Detail.
 error.<state>: how many of the items looked at say Detail as the first line of their error, and the key of one of them.
+{%- if own_types_only %}
+Of these two{{ ", and of type.<figure>," if by_type }} only what is of types that the caller may see.
+{%- endif %}
 window.items: how many of the newest items the figures count and arrivals are of; Capped says that there are more. wait,
 run: of those of them{{ ", and of those before what was taken last," if own }} that were started and finished. ended.last_minute: how many of
 these were finished within that time, the first of them so long ago (Ms); ended.last_hour likewise. came.waiting: how many of those
@@ -78,17 +84,25 @@ BEGIN
         [RunMs] bigint NULL,
         [DueAt] datetime2(7) NULL,
         [Owner] nvarchar(128) NULL,
-        [Until] datetime2(7) NULL{{ ",\n        [Type] nvarchar(60) NULL" if by_type }}{{ ",\n        [Shard] int NULL" if shards }}
+        [Until] datetime2(7) NULL{{ ",\n        [Type] nvarchar(60) NULL" if typed }}{{ ",\n        [Shard] int NULL" if shards }}
     );
     DECLARE @_Measured TABLE (
         [WaitMs] bigint NULL, [RunMs] bigint NOT NULL, [EndedAt] datetime2(7) NOT NULL{{ ", [Type] nvarchar(60) NULL" if by_type }}
     );
     DECLARE @_Sample TABLE ([Metric] varchar(10) NOT NULL, [Ms] bigint NOT NULL, [Rank] bigint NOT NULL);
+{%- if own_types_only %}
+    DECLARE @_Mine TABLE ([Type] nvarchar(60) NOT NULL);
+{%- endif %}
     DECLARE @_Look TABLE ([Look] char(1) NOT NULL PRIMARY KEY, [Capped] bit NOT NULL);
 
     IF @Most IS NULL OR @Most < 1 OR @Most > 1000000
         THROW 50021, N'{{ procedure }}: @Most must be from 1 to 1000000.', 1;
 {% filter replace("\n        ", "\n    ") %}{% include "part/clock.sql" %}{% endfilter %}
+{%- if own_types_only %}
+
+    INSERT INTO @_Mine ([Type])
+    SELECT a.[Type] FROM {{ object("QueueOwnType_V") }} AS a WHERE a.[Queue] = '{{ queue }}';
+{%- endif %}
 {%- if shards %}
 
     /* Of each shard its part, so that the oldest of all is among them. */
@@ -200,7 +214,7 @@ BEGIN
     WHERE
         s.[Look] IN ('N', 'B', 'H')
         AND {{ item.finished("s.[Status]") }}
-        AND s.[StartedAt] IS NOT NULL
+        AND DATEPART(YEAR, s.[StartedAt]) < 9900
         AND s.[RunMs] BETWEEN 0 AND 1000000000000;
 
     SET @_Count = (SELECT COUNT_BIG(*) FROM @_Measured);
@@ -351,7 +365,7 @@ BEGIN
         FROM (
             SELECT TOP (100) s.[Owner], COUNT_BIG(*) AS [Items], MIN(s.[StartedAt]) AS [Began]
             FROM @_Seen AS s
-            WHERE s.[Look] = 'F' AND s.[Status] = 'Processing'
+            WHERE s.[Look] = 'F' AND s.[Status] = 'Processing'{{ " AND " ~ may_see("s.[Type]") if own_types_only }}
             GROUP BY s.[Owner]
             ORDER BY COUNT_BIG(*) DESC, s.[Owner]
         ) AS w
@@ -364,6 +378,9 @@ BEGIN
                 FROM @_Seen AS s
                 WHERE
                     s.[Detail] <> N''
+{%- if own_types_only %}
+                    AND {{ may_see("s.[Type]") }}
+{%- endif %}
                     AND ((s.[Look] = 'W' AND s.[Status] = 'Error') OR (s.[Look] = '{{ "S" if own else "N" }}' AND s.[Status] = 'Failed'))
             ) AS p
             GROUP BY p.[Status], p.[Detail]
@@ -371,7 +388,11 @@ BEGIN
         ) AS e
     ) AS f
     LEFT JOIN @_Look AS l
-        ON l.[Look] = f.[Look];
+        ON l.[Look] = f.[Look]
+{%- if own_types_only and by_type %}
+    WHERE f.[Name] NOT LIKE 'type.%' OR {{ may_see("f.[Detail]") }}
+{%- endif -%}
+    ;
 
     RETURN 0;
 END;

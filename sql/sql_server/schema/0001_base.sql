@@ -155,11 +155,13 @@ WHERE NOT EXISTS (
 {% filter made("TABLE", "QueueOperation") %}
 /*
 One row per call that changed items, written in the same transaction: whoever lost the answer asks again with the same
-identity and gets the same answer instead of a second effect. Result holds what cannot be read back from the items.
+identity and gets the same answer instead of a second effect; in another queue, or for another kind of call, it is refused.
+Result holds what cannot be read back from the items.
 */
 IF OBJECT_ID({{ literal("QueueOperation") }}, N'U') IS NULL
     CREATE TABLE {{ object("QueueOperation") }} (
         [OperationId] uniqueidentifier NOT NULL,
+        [Call] varchar(60) NOT NULL, /* the procedure, by what its two forms have in common */
         [At] datetime2(7) NOT NULL,
         [Result] nvarchar(max) NULL,
         CONSTRAINT [PK_QueueOperation] PRIMARY KEY CLUSTERED ([OperationId])

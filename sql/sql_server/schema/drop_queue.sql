@@ -41,6 +41,7 @@ WHERE
 DELETE FROM {{ object("QueueSpec") }} WHERE [Queue] = {{ text(name) }};
 {% endfilter %}
 {% filter statement %}
-/* Of which queue an operation was is not known. Once there is no queue, nobody can ask about any. */
-DELETE FROM {{ object("QueueOperation") }} WHERE NOT EXISTS (SELECT 1 FROM {{ object("QueueSpec") }});
+/* A queue of this name that is made anew has done none of these calls. */
+DELETE FROM {{ object("QueueOperation") }}
+WHERE [Call] IN ('Add_{{ queue }}_Set', 'Modify_{{ queue }}_Set', 'Redrive_{{ queue }}_Set');
 {% endfilter %}

@@ -21,10 +21,10 @@ SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 BEGIN TRANSACTION;
 {% endfilter %}
 {% filter statement %}
-/* Two installs at once take turns. */
-DECLARE @Granted int;
-EXECUTE @Granted = sp_getapplock
-    @Resource = {{ text(lock) }}, @LockMode = 'Exclusive', @LockOwner = 'Transaction', @LockTimeout = 60000;
+DECLARE @Granted int = 0;
+IF OBJECT_ID({{ literal("QueueSchemaVersion") }}, N'U') IS NULL
+    EXECUTE @Granted = sp_getapplock
+        @Resource = {{ text(lock) }}, @LockMode = 'Exclusive', @LockOwner = 'Transaction', @LockTimeout = 60000;
 IF @Granted < 0
     THROW 50013, N'Another install holds the lock of this schema; try again.', 1;
 {% endfilter %}
@@ -48,4 +48,7 @@ BEGIN
     ), N'%', N'%%');
     THROW 50015, @Message, 1;
 END;
+{% endfilter %}
+{% filter statement %}
+{% include "part/lock_schema.sql" %}
 {% endfilter %}

@@ -1,6 +1,13 @@
 {%- import "part/column.sql" as of -%}
 {%- import "part/shard.sql" as shard -%}
 {#- What has to go or change before the queue's script makes its objects anew. -#}
+{%- if operates_no_more %}
+{% filter statement %}
+/* The role saw all types as the queue's operator. */
+DELETE FROM {{ object("QueueTypeAccess") }}
+WHERE [Queue] = '{{ queue }}' AND [Type] = N'*' AND [UserName] = {{ text(operates_no_more) }};
+{% endfilter %}
+{%- endif %}
 {%- for grant in grants %}
 {% filter statement %}
 IF OBJECT_ID({{ text(grant.on) }}) IS NOT NULL AND DATABASE_PRINCIPAL_ID({{ text(grant.role_name) }}) IS NOT NULL

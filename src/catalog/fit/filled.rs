@@ -94,6 +94,14 @@ fn triggers(check: &mut Check<'_>) {
         check.findings.push(Finding::error("trigger", &check.found.name, what, remedy));
         return;
     }
+    if !check.found.strangers.is_empty() {
+        let names = check.found.strangers.join(", ");
+        let what = format!(
+            "has triggers with functions of others than its owner: {names}; they run with the rights of readpast's functions"
+        );
+        let remedy = "let the table's owner have those functions, or drop the triggers";
+        check.findings.push(Finding::warning("trigger-owner", &check.found.name, what, remedy));
+    }
     let names = check.found.triggers.join(", ");
     let what = format!(
         "has the triggers {names}: they fire with every claim and settle, and run in its transaction. readpast's \

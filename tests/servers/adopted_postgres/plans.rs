@@ -300,8 +300,8 @@ fn fill(plan: &Plan, adopted: &Adopted, many: i64, finished: i64) {
          FROM readpast.{stem}_item_v AS v WHERE v.item_status = 'Processing' ON CONFLICT DO NOTHING"
     ));
     adopted.scratch.run(&format!(
-        "INSERT INTO readpast.queue_operation (operation_id, at) \
-         SELECT gen_random_uuid(), timestamptz '2001-01-01' + n * interval '1 second' \
+        "INSERT INTO readpast.queue_operation (operation_id, call, at) \
+         SELECT gen_random_uuid(), 'add_job_set_trx', timestamptz '2001-01-01' + n * interval '1 second' \
          FROM generate_series(1, {many}) AS n"
     ));
 }

@@ -31,6 +31,63 @@ fn by_hand(database: &Database, script: &str) {
     assert!(psql.wait().unwrap().success());
 }
 
+/// Whatever the names are made of: a script makes what it says, of that all, and runs nothing that stands in a name.
+#[test]
+fn a_script_of_hostile_names_makes_what_it_says() {
+    on_each(|database| {
+        let mut session = database.session();
+        session.execute("CREATE TABLE v (a integer)", &[]).unwrap();
+        for (number, name) in support::hostile::NAMES.iter().enumerate() {
+            let (role, job) = (format!("{name} {}", std::process::id()), format!("Job{number}"));
+            let spec = QueueSpec::from_json(&support::hostile::described(&job, name, &role)).unwrap();
+            let schema = Identifier::new("the schema", &format!("{number}{name}")).unwrap();
+            by_hand(database, &render::script(database.dialect, &schema, Some(&spec)).unwrap());
+            let config = database.config().set("schema", schema.as_str()).unwrap().clone();
+            let queue = readpast::Queue::open(&config, &job).unwrap();
+            let items = |number: i32| readpast::NewItem {
+                columns: [("Number", number)].into_iter().collect(),
+                ..readpast::NewItem::default()
+            };
+            queue.enqueue(&[items(1), items(2)], None).unwrap();
+            let batch = queue.claim(2, Duration::ZERO).unwrap();
+            let done: Vec<_> =
+                batch.iter().map(|item| readpast::Settlement::new(&item, readpast::Action::Complete)).collect();
+            assert_eq!(done.len(), 2, "{name}");
+            assert!(
+                queue.settle(&done, None).unwrap().iter().all(|outcome| outcome.answer == readpast::Answer::Ok),
+                "{name}"
+            );
+            queue.watch(10).unwrap();
+            // All of it is there, and the library finds nothing left to do.
+            let place = schema.as_str().replace('\'', "''");
+            let catalog = || {
+                database.rows(database.pick(
+                    &format!("SELECT o.name FROM sys.objects AS o WHERE SCHEMA_NAME(o.schema_id) = N'{place}' ORDER BY 1"),
+                    &format!(
+                        "SELECT c.relname::text || ' ' || c.oid FROM pg_class AS c INNER JOIN pg_namespace AS n \
+                         ON n.oid = c.relnamespace WHERE n.nspname = '{place}' UNION ALL SELECT p.proname::text FROM pg_proc AS p \
+                         INNER JOIN pg_namespace AS n ON n.oid = p.pronamespace WHERE n.nspname = '{place}' ORDER BY 1"
+                    ),
+                ))
+            };
+            let there = catalog();
+            for object in render::queue(database.dialect, &schema, &spec).unwrap() {
+                let render::Made::Code { name, .. } = object.makes else { continue };
+                assert!(there.iter().any(|line| line.split(' ').any(|part| part == name.name)), "{name}");
+            }
+            readpast::install(&config, Some(&spec)).unwrap();
+            assert_eq!(catalog(), there, "{name}");
+            queue.close(Duration::ZERO).unwrap();
+            if database.dialect == Dialect::Postgres {
+                let role = format!("\"{}\"", role.replace('"', "\"\""));
+                session.execute(&format!("DROP OWNED BY {role}"), &[]).unwrap();
+                session.execute(&format!("DROP ROLE {role}"), &[]).unwrap();
+            }
+        }
+        session.execute("SELECT a FROM v", &[]).unwrap();
+    });
+}
+
 #[test]
 fn a_script_drops_what_an_install_has_made() {
     on_each(|database| {

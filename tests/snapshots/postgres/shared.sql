@@ -11,8 +11,12 @@ BEGIN;
 
 SET LOCAL client_min_messages = warning;
 
-/* Two installs at once take turns. */
-SELECT pg_advisory_xact_lock(hashtextextended('readpast/install/readpast', 0));
+SELECT pg_advisory_xact_lock(hashtextextended('readpast/install/readpast', 0))
+WHERE NOT EXISTS (
+        SELECT 1
+        FROM pg_catalog.pg_tables AS t
+        WHERE t.schemaname::text = 'readpast' AND t.tablename::text = 'queue_schema_version'
+    );
 
 /* Nothing of anybody else's is run on the way. */
 SET LOCAL search_path = pg_catalog, pg_temp;
@@ -39,9 +43,10 @@ BEGIN
         ),
 
         names (name) AS MATERIALIZED (
-            SELECT n.name FROM pg_catalog.json_array_elements_text('["app_settings", "queue_catalog", "queue_is_done",
-    "queue_is_editable_fn", "queue_is_finished_fn", "queue_is_processable_fn",
-    "queue_json_fn", "queue_operation", "queue_own_type_v",
+            SELECT n.name FROM pg_catalog.json_array_elements_text('["app_settings", "queue_catalog", "queue_finite_fn",
+    "queue_is_done", "queue_is_editable_fn", "queue_is_finished_fn",
+    "queue_is_processable_fn", "queue_json_fn", "queue_ms_fn",
+    "queue_operation", "queue_operation_at", "queue_own_type_v",
     "queue_recovery", "queue_refuse_fn", "queue_retention",
     "queue_schema_version", "queue_spec", "queue_state",
     "queue_status", "queue_time_fn", "queue_transition",
@@ -109,6 +114,26 @@ BEGIN
             'Its owner''s triggers and functions would run with the rights of who installs. ' ||
             'Drop it, change its owner, install as that role or as a member of it, or choose another schema.';
     END LOOP;
+END;
+$$;
+
+/*
+Two installs at once take turns, at a table that nobody else can lock: for a minute. Where it is not there yet, they do at the
+advisory lock before this, which any login could keep.
+*/
+DO $$
+DECLARE
+    before_ CONSTANT text := pg_catalog.current_setting('lock_timeout');
+BEGIN
+    IF EXISTS (
+        SELECT 1
+        FROM pg_catalog.pg_tables AS t
+        WHERE t.schemaname::text = 'readpast' AND t.tablename::text = 'queue_schema_version'
+    ) THEN
+        SET LOCAL lock_timeout = 60000;
+        LOCK TABLE "readpast"."queue_schema_version" IN SHARE ROW EXCLUSIVE MODE;
+        PERFORM pg_catalog.set_config('lock_timeout', before_, TRUE);
+    END IF;
 END;
 $$;
 
@@ -210,10 +235,12 @@ ON CONFLICT DO NOTHING;
 
 /*
 One row per call that changed items, written in the same transaction: whoever lost the answer asks again with the same
-identity and gets the same answer instead of a second effect. Result holds what cannot be read back from the items.
+identity and gets the same answer instead of a second effect; in another queue, or for another kind of call, it is refused.
+Result holds what cannot be read back from the items.
 */
 CREATE TABLE IF NOT EXISTS "readpast"."queue_operation" (
     operation_id uuid PRIMARY KEY,
+    call text NOT NULL, /* the function */
     at timestamptz NOT NULL,
     result json NULL
 );
@@ -256,7 +283,8 @@ CREATE TABLE IF NOT EXISTS "readpast"."queue_retention" (
 );
 
 /*
-A row for each queue with groups. Claims of such a queue take turns: each locks the row to the end of its transaction.
+A row for each queue with groups, whose claims take turns, and one ("<queue> add") for each that adds no work twice to a table of
+others, where adding takes turns: each locks the row to the end of its transaction.
 Nothing is ever written to it, and only the functions can lock it, hence nobody who may not claim: an advisory lock could
 be taken, and kept, by any login.
 */
@@ -302,6 +330,27 @@ AS $$
 BEGIN
     RAISE EXCEPTION '%', why USING ERRCODE = 'RP021';
 END;
+$$;
+
+/* A time that somebody gives: infinite ones are refused. Others' rows may have them, as "never". */
+CREATE OR REPLACE FUNCTION "readpast"."queue_finite_fn"(value timestamptz) RETURNS timestamptz
+LANGUAGE sql VOLATILE
+AS $$
+    SELECT CASE
+        WHEN isfinite(value) IS FALSE
+            THEN "readpast"."queue_refuse_fn"('a time must be finite, and not ' || value::text)::timestamptz
+        ELSE value
+    END;
+$$;
+
+/* The milliseconds from a time until another, NULL where one of them is infinite. */
+CREATE OR REPLACE FUNCTION "readpast"."queue_ms_fn"(since timestamptz, until timestamptz) RETURNS bigint
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    SELECT CASE
+        WHEN isfinite(since) AND isfinite(until)
+            THEN ((date_part('epoch', until) - date_part('epoch', since)) * 1000)::bigint
+    END;
 $$;
 
 /*
@@ -386,8 +435,8 @@ SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    INSERT INTO "readpast"."queue_operation" (operation_id, at)
-    VALUES (operation_, clock_timestamp())
+    INSERT INTO "readpast"."queue_operation" (operation_id, call, at)
+    VALUES (operation_, '', clock_timestamp())
     ON CONFLICT (operation_id) DO NOTHING;
     IF FOUND THEN
         DELETE FROM "readpast"."queue_operation" AS p

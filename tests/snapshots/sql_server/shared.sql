@@ -18,10 +18,10 @@ BEGIN TRANSACTION;
 GO
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
-/* Two installs at once take turns. */
-DECLARE @Granted int;
-EXECUTE @Granted = sp_getapplock
-    @Resource = N'readpast/install/readpast', @LockMode = 'Exclusive', @LockOwner = 'Transaction', @LockTimeout = 60000;
+DECLARE @Granted int = 0;
+IF OBJECT_ID(N'[readpast].[QueueSchemaVersion]', N'U') IS NULL
+    EXECUTE @Granted = sp_getapplock
+        @Resource = N'readpast/install/readpast', @LockMode = 'Exclusive', @LockOwner = 'Transaction', @LockTimeout = 60000;
 IF @Granted < 0
     THROW 50013, N'Another install holds the lock of this schema; try again.', 1;
 GO
@@ -104,6 +104,18 @@ BEGIN
     ), N'%', N'%%');
     THROW 50015, @Message, 1;
 END;
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+/*
+Two installs at once take turns, at a row that nobody else can lock: for a minute. Where it is not there yet, they do at the
+application lock before this, which any login could keep.
+*/
+IF OBJECT_ID(N'[readpast].[QueueSchemaVersion]', N'U') IS NOT NULL
+    EXECUTE (N'SET LOCK_TIMEOUT 60000;
+DECLARE @Version int = (
+    SELECT v.[Version] FROM [readpast].[QueueSchemaVersion] AS v WITH (UPDLOCK, ROWLOCK) WHERE v.[Version] = 1
+);');
 GO
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
@@ -279,11 +291,13 @@ IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 One row per call that changed items, written in the same transaction: whoever lost the answer asks again with the same
-identity and gets the same answer instead of a second effect. Result holds what cannot be read back from the items.
+identity and gets the same answer instead of a second effect; in another queue, or for another kind of call, it is refused.
+Result holds what cannot be read back from the items.
 */
 IF OBJECT_ID(N'[readpast].[QueueOperation]', N'U') IS NULL
     CREATE TABLE [readpast].[QueueOperation] (
         [OperationId] uniqueidentifier NOT NULL,
+        [Call] varchar(60) NOT NULL, /* the procedure, by what its two forms have in common */
         [At] datetime2(7) NOT NULL,
         [Result] nvarchar(max) NULL,
         CONSTRAINT [PK_QueueOperation] PRIMARY KEY CLUSTERED ([OperationId])

@@ -8,6 +8,7 @@ pub mod database;
 pub mod dice;
 pub mod fixture;
 pub mod folder;
+pub mod hostile;
 pub mod ledger;
 pub mod limit;
 pub mod matrix;

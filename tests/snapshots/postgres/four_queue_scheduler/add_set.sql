@@ -47,10 +47,18 @@ BEGIN
 
     /* First of all: if another attempt of this very call is under way, this waits for it. */
     IF operation_ IS NOT NULL THEN
-        INSERT INTO "readpast"."queue_operation" (operation_id, at)
-        VALUES (operation_, now_)
+        INSERT INTO "readpast"."queue_operation" (operation_id, call, at)
+        VALUES (operation_, 'add_four_queue_scheduler_set_trx', now_)
         ON CONFLICT (operation_id) DO NOTHING;
         replayed_ := NOT FOUND;
+        IF replayed_ AND NOT EXISTS (
+            SELECT 1
+            FROM "readpast"."queue_operation" AS p
+            WHERE p.operation_id = operation_ AND p.call = 'add_four_queue_scheduler_set_trx'
+        )
+        THEN
+            RAISE EXCEPTION 'add_four_queue_scheduler_set_trx: the operation % was another call', operation_ USING ERRCODE = 'RP021';
+        END IF;
     END IF;
     IF replayed_ THEN
         answers_ := (SELECT p.result FROM "readpast"."queue_operation" AS p WHERE p.operation_id = operation_);
@@ -72,7 +80,11 @@ BEGIN
     END IF;
 
     /* One call at a time looks whether the same work is there, and adds what is not, or takes it up again. */
-    PERFORM pg_advisory_xact_lock(hashtextextended('readpast/add/"readpast".four_queue_scheduler', 0));
+    PERFORM FROM "readpast"."queue_turn" AS t WHERE t.queue = 'four_queue_scheduler add' FOR NO KEY UPDATE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'add_four_queue_scheduler_set_trx: the row of four_queue_scheduler add in queue_turn is gone; install the queue again'
+        USING ERRCODE = 'RP014';
+    END IF;
     FOR item_ IN
         SELECT
             (i.position - 1)::integer AS ordinal,
@@ -86,7 +98,7 @@ BEGIN
                 json_to_recordset(items_) AS (type text, step text, due text, delay_ms bigint, columns json)
             ) WITH ORDINALITY AS i (type, step, due, delay_ms, columns, position)
         CROSS JOIN LATERAL (
-            SELECT COALESCE("readpast"."queue_time_fn"(i.due), now_ + i.delay_ms * interval '1 millisecond') AS due_at
+            SELECT COALESCE("readpast"."queue_finite_fn"("readpast"."queue_time_fn"(i.due)), now_ + i.delay_ms * interval '1 millisecond') AS due_at
         ) AS d
         ORDER BY i.position
     LOOP

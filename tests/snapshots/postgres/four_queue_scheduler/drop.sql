@@ -10,8 +10,12 @@ BEGIN;
 
 SET LOCAL client_min_messages = warning;
 
-/* Two installs at once take turns. */
-SELECT pg_advisory_xact_lock(hashtextextended('readpast/install/readpast', 0));
+SELECT pg_advisory_xact_lock(hashtextextended('readpast/install/readpast', 0))
+WHERE NOT EXISTS (
+        SELECT 1
+        FROM pg_catalog.pg_tables AS t
+        WHERE t.schemaname::text = 'readpast' AND t.tablename::text = 'queue_schema_version'
+    );
 
 /* Nothing of anybody else's is run on the way. */
 SET LOCAL search_path = pg_catalog, pg_temp;
@@ -40,18 +44,20 @@ BEGIN
         names (name) AS MATERIALIZED (
             SELECT n.name FROM pg_catalog.json_array_elements_text('["add_four_queue_scheduler_set_trx", "add_four_queue_scheduler_set_utx", "add_four_queue_scheduler_trx",
     "add_four_queue_scheduler_utx", "app_settings", "find_four_queue_scheduler",
-    "four_queue_scheduler_item_v", "four_queue_scheduler_lease", "modify_four_queue_scheduler_set_trx",
-    "modify_four_queue_scheduler_set_utx", "modify_four_queue_scheduler_trx", "modify_four_queue_scheduler_utx",
-    "next_four_queue_scheduler_set_trx", "next_four_queue_scheduler_trx", "next_four_queue_scheduler_utx",
-    "purge_four_queue_scheduler_trx", "queue_catalog", "queue_is_done",
+    "four_queue_scheduler_item_v", "four_queue_scheduler_lease", "four_queue_scheduler_lease_in_flight",
+    "four_queue_scheduler_lease_pk", "modify_four_queue_scheduler_set_trx", "modify_four_queue_scheduler_set_utx",
+    "modify_four_queue_scheduler_trx", "modify_four_queue_scheduler_utx", "next_four_queue_scheduler_set_trx",
+    "next_four_queue_scheduler_trx", "next_four_queue_scheduler_utx", "purge_four_queue_scheduler_trx",
+    "queue_catalog", "queue_finite_fn", "queue_is_done",
     "queue_is_editable_fn", "queue_is_finished_fn", "queue_is_processable_fn",
-    "queue_json_fn", "queue_operation", "queue_own_type_v",
-    "queue_recovery", "queue_refuse_fn", "queue_retention",
-    "queue_schema_version", "queue_spec", "queue_state",
-    "queue_status", "queue_time_fn", "queue_transition",
-    "queue_turn", "queue_type_access", "queue_utc_fn",
-    "recover_four_queue_scheduler_trx", "redrive_four_queue_scheduler_set_trx", "renew_four_queue_scheduler_set_trx",
-    "stats_four_queue_scheduler", "watch_four_queue_scheduler", "worker_four_queue_scheduler_v"]'::json) AS n (name)
+    "queue_json_fn", "queue_ms_fn", "queue_operation",
+    "queue_operation_at", "queue_own_type_v", "queue_recovery",
+    "queue_refuse_fn", "queue_retention", "queue_schema_version",
+    "queue_spec", "queue_state", "queue_status",
+    "queue_time_fn", "queue_transition", "queue_turn",
+    "queue_type_access", "queue_utc_fn", "recover_four_queue_scheduler_trx",
+    "redrive_four_queue_scheduler_set_trx", "renew_four_queue_scheduler_set_trx", "stats_four_queue_scheduler",
+    "watch_four_queue_scheduler", "worker_four_queue_scheduler_v"]'::json) AS n (name)
         ),
 
         place (oid) AS MATERIALIZED (
@@ -115,6 +121,26 @@ BEGIN
             'Its owner''s triggers and functions would run with the rights of who installs. ' ||
             'Drop it, change its owner, install as that role or as a member of it, or choose another schema.';
     END LOOP;
+END;
+$$;
+
+/*
+Two installs at once take turns, at a table that nobody else can lock: for a minute. Where it is not there yet, they do at the
+advisory lock before this, which any login could keep.
+*/
+DO $$
+DECLARE
+    before_ CONSTANT text := pg_catalog.current_setting('lock_timeout');
+BEGIN
+    IF EXISTS (
+        SELECT 1
+        FROM pg_catalog.pg_tables AS t
+        WHERE t.schemaname::text = 'readpast' AND t.tablename::text = 'queue_schema_version'
+    ) THEN
+        SET LOCAL lock_timeout = 60000;
+        LOCK TABLE "readpast"."queue_schema_version" IN SHARE ROW EXCLUSIVE MODE;
+        PERFORM pg_catalog.set_config('lock_timeout', before_, TRUE);
+    END IF;
 END;
 $$;
 
@@ -198,7 +224,8 @@ WHERE
 
 DELETE FROM "readpast"."queue_spec" WHERE queue = 'FourQueueScheduler';
 
-/* Of which queue an operation was is not known. Once there is no queue, nobody can ask about any. */
-DELETE FROM "readpast"."queue_operation" WHERE NOT EXISTS (SELECT 1 FROM "readpast"."queue_spec");
+/* A queue of this name that is made anew has done none of these calls. */
+DELETE FROM "readpast"."queue_operation"
+WHERE call IN ('add_four_queue_scheduler_set_trx', 'modify_four_queue_scheduler_set_trx', 'redrive_four_queue_scheduler_set_trx');
 
 COMMIT;

@@ -158,7 +158,7 @@ BEGIN
             AND (
                 longer_ IS NULL
                 OR CASE
-                    WHEN v.item_status = 'Processing' THEN (EXTRACT(EPOCH FROM clock_timestamp() - v.item_started_at) * 1000)::bigint
+                    WHEN v.item_status = 'Processing' THEN "readpast"."queue_ms_fn"(v.item_started_at, clock_timestamp())
                     ELSE v.item_duration
                 END > longer_
             )
@@ -213,7 +213,7 @@ BEGIN
             AND (
                 longer_ IS NULL
                 OR CASE
-                    WHEN v.item_status = 'Processing' THEN (EXTRACT(EPOCH FROM clock_timestamp() - v.item_started_at) * 1000)::bigint
+                    WHEN v.item_status = 'Processing' THEN "readpast"."queue_ms_fn"(v.item_started_at, clock_timestamp())
                     ELSE v.item_duration
                 END > longer_
             )
@@ -268,7 +268,7 @@ BEGIN
             AND (
                 longer_ IS NULL
                 OR CASE
-                    WHEN v.item_status = 'Processing' THEN (EXTRACT(EPOCH FROM clock_timestamp() - v.item_started_at) * 1000)::bigint
+                    WHEN v.item_status = 'Processing' THEN "readpast"."queue_ms_fn"(v.item_started_at, clock_timestamp())
                     ELSE v.item_duration
                 END > longer_
             )

@@ -120,10 +120,18 @@ BEGIN
 
     /* First of all: if another attempt of this very call is under way, this waits for it. */
     IF operation_ IS NOT NULL THEN
-        INSERT INTO "readpast"."queue_operation" (operation_id, at)
-        VALUES (operation_, now_)
+        INSERT INTO "readpast"."queue_operation" (operation_id, call, at)
+        VALUES (operation_, 'modify_four_queue_scheduler_set_trx', now_)
         ON CONFLICT (operation_id) DO NOTHING;
         replayed_ := NOT FOUND;
+        IF replayed_ AND NOT EXISTS (
+            SELECT 1
+            FROM "readpast"."queue_operation" AS p
+            WHERE p.operation_id = operation_ AND p.call = 'modify_four_queue_scheduler_set_trx'
+        )
+        THEN
+            RAISE EXCEPTION 'modify_four_queue_scheduler_set_trx: the operation % was another call', operation_ USING ERRCODE = 'RP021';
+        END IF;
     END IF;
     IF replayed_ THEN
         answers_ := (SELECT p.result FROM "readpast"."queue_operation" AS p WHERE p.operation_id = operation_);
@@ -172,7 +180,7 @@ BEGIN
             i.step,
             i.response,
             i.error,
-            COALESCE("readpast"."queue_time_fn"(i.due), now_ + i.delay_ms * interval '1 millisecond') AS due_at,
+            COALESCE("readpast"."queue_finite_fn"("readpast"."queue_time_fn"(i.due)), now_ + i.delay_ms * interval '1 millisecond') AS due_at,
             COALESCE(i.release, FALSE) AS release,
             i.set AS new_values,
             i.position
@@ -280,7 +288,7 @@ BEGIN
             r.becomes AS status,
             r.step IS NOT NULL AS steps,
             r.new_values,
-            CASE WHEN r.answer <> 'OK' THEN r.item_token ELSE GREATEST(now_, r.item_token + interval '1 microsecond') END AS token,
+            CASE WHEN r.answer <> 'OK' THEN r.item_token ELSE GREATEST(now_, NULLIF(r.item_token, 'infinity') + interval '1 microsecond') END AS token,
             CASE
                 WHEN r.answer <> 'OK' THEN r.item_attempt
                 WHEN r.released THEN r.item_attempt - 1
@@ -317,7 +325,7 @@ BEGIN
             END AS lease_until,
             CASE WHEN n.enters THEN now_ ELSE r.item_started_at END AS started_at,
             CASE WHEN n.enters THEN now_ ELSE r.item_started_at END AS run_started_at,
-            CASE WHEN n.finishes THEN (EXTRACT(EPOCH FROM now_ - r.item_started_at) * 1000)::bigint ELSE r.item_duration END AS duration,
+            CASE WHEN n.finishes THEN "readpast"."queue_ms_fn"(r.item_started_at, now_) ELSE r.item_duration END AS duration,
             CASE WHEN n.enters THEN worker_ ELSE r.item_owner END AS owner,
             NULL::timestamptz AS died_at,
             FALSE AS reopens,
@@ -550,7 +558,7 @@ BEGIN
                 v.alone,
                 /* Spent attempts (the limit was lowered, say) end here instead of staying at the head of the queue. */
                 CASE WHEN v.is_spent THEN 'Failed' ELSE 'Processing' END AS status,
-                GREATEST(now_, v.item_token + interval '1 microsecond') AS token,
+                GREATEST(now_, NULLIF(v.item_token, 'infinity') + interval '1 microsecond') AS token,
                 v.item_attempt + (NOT v.is_spent)::integer AS attempt_num,
                 CASE
                     WHEN v.is_spent THEN format('Attempts are spent: %s of %s.', v.item_attempt, max_attempts_)
@@ -725,6 +733,8 @@ BEGIN
                 )
 
             ) AS n
+            /* What is never due is nothing to wait for. */
+            WHERE n.due_at < 'infinity'
         );
         RETURN NEXT;
     END IF;

@@ -133,7 +133,7 @@ BEGIN
             AND (
                 longer_ IS NULL
                 OR CASE
-                    WHEN v.item_status = 'Processing' THEN (EXTRACT(EPOCH FROM clock_timestamp() - v.item_started_at) * 1000)::bigint
+                    WHEN v.item_status = 'Processing' THEN "readpast"."queue_ms_fn"(v.item_started_at, clock_timestamp())
                     ELSE v.item_duration
                 END > longer_
             )
@@ -164,7 +164,7 @@ BEGIN
             AND (
                 longer_ IS NULL
                 OR CASE
-                    WHEN v.item_status = 'Processing' THEN (EXTRACT(EPOCH FROM clock_timestamp() - v.item_started_at) * 1000)::bigint
+                    WHEN v.item_status = 'Processing' THEN "readpast"."queue_ms_fn"(v.item_started_at, clock_timestamp())
                     ELSE v.item_duration
                 END > longer_
             )
@@ -221,7 +221,7 @@ BEGIN
             AND (
                 longer_ IS NULL
                 OR CASE
-                    WHEN v.item_status = 'Processing' THEN (EXTRACT(EPOCH FROM clock_timestamp() - v.item_started_at) * 1000)::bigint
+                    WHEN v.item_status = 'Processing' THEN "readpast"."queue_ms_fn"(v.item_started_at, clock_timestamp())
                     ELSE v.item_duration
                 END > longer_
             )

@@ -288,7 +288,7 @@ BEGIN
             v.key_1,
             v.item_seek_1 AS seek_1, 'OK' AS answer,
             CASE WHEN e.ends THEN 'Failed' ELSE 'Error' END AS status,
-            GREATEST(now_, v.item_token + interval '1 microsecond') AS token,
+            GREATEST(now_, NULLIF(v.item_token, 'infinity') + interval '1 microsecond') AS token,
             v.item_attempt - v.together::integer AS attempt_num,
             CASE
                 WHEN v.item_owner = worker_
@@ -314,7 +314,7 @@ BEGIN
             v.item_response AS response,
             v.item_started_at AS started_at,
             v.item_started_at AS run_started_at,
-            CASE WHEN e.ends THEN (EXTRACT(EPOCH FROM now_ - v.item_started_at) * 1000)::bigint END AS duration,
+            CASE WHEN e.ends THEN "readpast"."queue_ms_fn"(v.item_started_at, now_) END AS duration,
             LEAST(v.item_due_at, now_) AS due_at,
             v.item_owner AS owner,
             FALSE AS reopens,

@@ -44,10 +44,18 @@ BEGIN
 
     /* First of all: if another attempt of this very call is under way, this waits for it. */
     IF operation_ IS NOT NULL THEN
-        INSERT INTO "readpast"."queue_operation" (operation_id, at)
-        VALUES (operation_, now_)
+        INSERT INTO "readpast"."queue_operation" (operation_id, call, at)
+        VALUES (operation_, 'redrive_four_queue_scheduler_set_trx', now_)
         ON CONFLICT (operation_id) DO NOTHING;
         replayed_ := NOT FOUND;
+        IF replayed_ AND NOT EXISTS (
+            SELECT 1
+            FROM "readpast"."queue_operation" AS p
+            WHERE p.operation_id = operation_ AND p.call = 'redrive_four_queue_scheduler_set_trx'
+        )
+        THEN
+            RAISE EXCEPTION 'redrive_four_queue_scheduler_set_trx: the operation % was another call', operation_ USING ERRCODE = 'RP021';
+        END IF;
     END IF;
     IF replayed_ THEN
         answers_ := (SELECT p.result FROM "readpast"."queue_operation" AS p WHERE p.operation_id = operation_);
@@ -159,7 +167,7 @@ BEGIN
             v.key_1,
             v.item_seek_1 AS seek_1, v.answer,
             CASE WHEN v.answer = 'OK' THEN 'Pending' ELSE v.item_status END AS status,
-            CASE WHEN v.answer = 'OK' THEN GREATEST(now_, v.item_token + interval '1 microsecond') ELSE v.item_token END AS token,
+            CASE WHEN v.answer = 'OK' THEN GREATEST(now_, NULLIF(v.item_token, 'infinity') + interval '1 microsecond') ELSE v.item_token END AS token,
             CASE WHEN v.answer = 'OK' THEN 0 ELSE v.item_attempt END AS attempt_num,
             v.item_step AS step,
             v.item_response AS response,

@@ -39,6 +39,9 @@ WHERE status = 'Processing';
 CREATE INDEX IF NOT EXISTS four_queue_scheduler_in_flight ON "public"."four_queue" ("start_date")
 WHERE "in_process" = TRUE AND "end_date" IS NULL;
 
+/* What its adds lock in turn. */
+INSERT INTO "readpast"."queue_turn" (queue) VALUES ('four_queue_scheduler add') ON CONFLICT DO NOTHING;
+
 /* The same work is looked for here, unless an index of the table serves for that. */
 DO $$
 BEGIN

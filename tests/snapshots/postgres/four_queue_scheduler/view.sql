@@ -20,7 +20,7 @@ SELECT
     
     CASE
         WHEN "readpast"."queue_is_finished_fn"(c.status)
-            THEN (EXTRACT(EPOCH FROM (q."end_date")::timestamptz - (q."start_date")::timestamptz) * 1000)::bigint
+            THEN "readpast"."queue_ms_fn"((q."start_date")::timestamptz, (q."end_date")::timestamptz)
     END AS item_duration,
     (q."scheduled_start_date")::timestamptz AS item_due_at,
     s.updated_at AS item_token,

@@ -166,7 +166,7 @@ BEGIN
             AND (
                 longer_ IS NULL
                 OR CASE
-                    WHEN q.status::text = 'Processing' THEN (EXTRACT(EPOCH FROM clock_timestamp() - q.started_at) * 1000)::bigint
+                    WHEN q.status::text = 'Processing' THEN "readpast"."queue_ms_fn"(q.started_at, clock_timestamp())
                     ELSE q.duration
                 END > longer_
             )
@@ -231,7 +231,7 @@ BEGIN
             AND (
                 longer_ IS NULL
                 OR CASE
-                    WHEN q.status::text = 'Processing' THEN (EXTRACT(EPOCH FROM clock_timestamp() - q.started_at) * 1000)::bigint
+                    WHEN q.status::text = 'Processing' THEN "readpast"."queue_ms_fn"(q.started_at, clock_timestamp())
                     ELSE q.duration
                 END > longer_
             )
@@ -282,7 +282,7 @@ BEGIN
             AND (
                 longer_ IS NULL
                 OR CASE
-                    WHEN q.status::text = 'Processing' THEN (EXTRACT(EPOCH FROM clock_timestamp() - q.started_at) * 1000)::bigint
+                    WHEN q.status::text = 'Processing' THEN "readpast"."queue_ms_fn"(q.started_at, clock_timestamp())
                     ELSE q.duration
                 END > longer_
             )
@@ -333,7 +333,7 @@ BEGIN
             AND (
                 longer_ IS NULL
                 OR CASE
-                    WHEN q.status::text = 'Processing' THEN (EXTRACT(EPOCH FROM clock_timestamp() - q.started_at) * 1000)::bigint
+                    WHEN q.status::text = 'Processing' THEN "readpast"."queue_ms_fn"(q.started_at, clock_timestamp())
                     ELSE q.duration
                 END > longer_
             )
@@ -392,7 +392,7 @@ BEGIN
             AND (
                 longer_ IS NULL
                 OR CASE
-                    WHEN q.status::text = 'Processing' THEN (EXTRACT(EPOCH FROM clock_timestamp() - q.started_at) * 1000)::bigint
+                    WHEN q.status::text = 'Processing' THEN "readpast"."queue_ms_fn"(q.started_at, clock_timestamp())
                     ELSE q.duration
                 END > longer_
             )
@@ -452,7 +452,7 @@ BEGIN
             AND (
                 longer_ IS NULL
                 OR CASE
-                    WHEN q.status::text = 'Processing' THEN (EXTRACT(EPOCH FROM clock_timestamp() - q.started_at) * 1000)::bigint
+                    WHEN q.status::text = 'Processing' THEN "readpast"."queue_ms_fn"(q.started_at, clock_timestamp())
                     ELSE q.duration
                 END > longer_
             )

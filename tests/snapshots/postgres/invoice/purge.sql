@@ -129,7 +129,7 @@ BEGIN
             AND (
                 longer_ IS NULL
                 OR CASE
-                    WHEN q.status::text = 'Processing' THEN (EXTRACT(EPOCH FROM clock_timestamp() - q.started_at) * 1000)::bigint
+                    WHEN q.status::text = 'Processing' THEN "readpast"."queue_ms_fn"(q.started_at, clock_timestamp())
                     ELSE q.duration
                 END > longer_
             )
@@ -179,7 +179,7 @@ BEGIN
             AND (
                 longer_ IS NULL
                 OR CASE
-                    WHEN q.status::text = 'Processing' THEN (EXTRACT(EPOCH FROM clock_timestamp() - q.started_at) * 1000)::bigint
+                    WHEN q.status::text = 'Processing' THEN "readpast"."queue_ms_fn"(q.started_at, clock_timestamp())
                     ELSE q.duration
                 END > longer_
             )

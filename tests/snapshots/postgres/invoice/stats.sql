@@ -40,7 +40,7 @@ BEGIN
 
     recent AS MATERIALIZED (
         SELECT
-            GREATEST(0, EXTRACT(EPOCH FROM i.started_at - COALESCE(i.due_at, i.enqueued_at)) * 1000)::bigint AS wait_ms,
+            GREATEST(0, "readpast"."queue_ms_fn"(COALESCE(i.due_at, i.enqueued_at), i.started_at)) AS wait_ms,
             i.run_ms
         FROM (
             SELECT a.started_at, a.run_ms, a.due_at, a.enqueued_at FROM item AS a
@@ -80,7 +80,7 @@ BEGIN
     FROM item AS i
     WHERE i.status IN ('Pending', 'Error') AND i.due_at <= now_
     UNION ALL
-    SELECT 'due.oldest_ms', (EXTRACT(EPOCH FROM now_ - MIN(i.due_at)) * 1000)::bigint
+    SELECT 'due.oldest_ms', MAX("readpast"."queue_ms_fn"(i.due_at, now_))
     FROM item AS i
     WHERE i.status IN ('Pending', 'Error') AND i.due_at <= now_
     UNION ALL

@@ -163,7 +163,7 @@ BEGIN
 
     measured AS MATERIALIZED (
         SELECT
-            GREATEST(0, EXTRACT(EPOCH FROM r.started_at - COALESCE(r.due_at, r.enqueued_at)) * 1000)::bigint AS wait_ms,
+            GREATEST(0, "readpast"."queue_ms_fn"(COALESCE(r.due_at, r.enqueued_at), r.started_at)) AS wait_ms,
             r.run_ms,
             r.type,
             r.started_at + r.run_ms * interval '1 millisecond' AS ended_at
@@ -174,9 +174,9 @@ BEGIN
     problem AS MATERIALIZED (
         SELECT p.status, p.key, LEFT(SPLIT_PART(p.error, E'\n', 1), 200) AS detail
         FROM (
-            SELECT w.status, w.key, w.error FROM waiting AS w WHERE w.status = 'Error'
+            SELECT w.status, w.key, w.type, w.error FROM waiting AS w WHERE w.status = 'Error'
             UNION ALL
-            SELECT s.status, s.key, s.error FROM stopped AS s WHERE s.status = 'Failed'
+            SELECT s.status, s.key, s.type, s.error FROM stopped AS s WHERE s.status = 'Failed'
         ) AS p
         WHERE p.error <> ''
     ),
@@ -214,7 +214,7 @@ BEGIN
         WHERE w.status IN ('Pending', 'Error') AND COALESCE(w.due_at <= now_, TRUE)
         UNION ALL
         SELECT
-            'due.oldest_ms', (EXTRACT(EPOCH FROM now_ - MIN(COALESCE(w.due_at, w.enqueued_at))) * 1000)::bigint,
+            'due.oldest_ms', MAX("readpast"."queue_ms_fn"(COALESCE(w.due_at, w.enqueued_at), now_)),
             (SELECT COUNT(*) FROM waiting) > most_, NULL, NULL, NULL
         FROM waiting AS w
         WHERE w.status IN ('Pending', 'Error') AND COALESCE(w.due_at, w.enqueued_at) <= now_
@@ -233,19 +233,19 @@ BEGIN
         SELECT 'sample.items', COUNT(*), FALSE, NULL, NULL, NULL
         FROM measured
         UNION ALL
-        SELECT 'ended.last_minute', COUNT(*), COUNT(*) >= most_, (EXTRACT(EPOCH FROM now_ - MIN(d.ended_at)) * 1000)::bigint, NULL, NULL
+        SELECT 'ended.last_minute', COUNT(*), COUNT(*) >= most_, MAX("readpast"."queue_ms_fn"(d.ended_at, now_)), NULL, NULL
         FROM measured AS d
         WHERE d.ended_at > now_ - interval '1 minute'
         UNION ALL
-        SELECT 'ended.last_hour', COUNT(*), COUNT(*) >= most_, (EXTRACT(EPOCH FROM now_ - MIN(d.ended_at)) * 1000)::bigint, NULL, NULL
+        SELECT 'ended.last_hour', COUNT(*), COUNT(*) >= most_, MAX("readpast"."queue_ms_fn"(d.ended_at, now_)), NULL, NULL
         FROM measured AS d
         WHERE d.ended_at > now_ - interval '1 hour'
         UNION ALL
         SELECT
             'came.waiting', COUNT(*), COUNT(*) > most_,
-            (EXTRACT(EPOCH FROM CASE WHEN COUNT(*) > most_ THEN MAX(w.enqueued_at) ELSE now_ END - MIN(w.enqueued_at)) * 1000)::bigint, NULL, NULL
+            "readpast"."queue_ms_fn"(MIN(w.enqueued_at), CASE WHEN COUNT(*) > most_ THEN MAX(w.enqueued_at) ELSE now_ END), NULL, NULL
         FROM waiting AS w
-        WHERE w.enqueued_at <= now_
+        WHERE w.enqueued_at > '-infinity' AND w.enqueued_at <= now_
         UNION ALL
         SELECT 'arrivals.last_hour', COUNT(*), COUNT(*) > most_, NULL, NULL, NULL
         FROM (SELECT p.* FROM present AS p UNION ALL SELECT g.* FROM gone AS g) AS r
@@ -270,7 +270,7 @@ BEGIN
         CROSS JOIN (VALUES ('p50', 0.50), ('p90', 0.90), ('p99', 0.99)) AS p (label, fraction)
         UNION ALL
         (
-            SELECT 'worker', COUNT(*), FALSE, (EXTRACT(EPOCH FROM now_ - MIN(f.started_at)) * 1000)::bigint, f.owner, NULL
+            SELECT 'worker', COUNT(*), FALSE, MAX("readpast"."queue_ms_fn"(f.started_at, now_)), f.owner, NULL
             FROM flying AS f
             WHERE f.status = 'Processing'
             GROUP BY f.owner

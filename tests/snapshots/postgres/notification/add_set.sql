@@ -40,10 +40,18 @@ BEGIN
 
     /* First of all: if another attempt of this very call is under way, this waits for it. */
     IF operation_ IS NOT NULL THEN
-        INSERT INTO "readpast"."queue_operation" (operation_id, at)
-        VALUES (operation_, now_)
+        INSERT INTO "readpast"."queue_operation" (operation_id, call, at)
+        VALUES (operation_, 'add_notification_set_trx', now_)
         ON CONFLICT (operation_id) DO NOTHING;
         replayed_ := NOT FOUND;
+        IF replayed_ AND NOT EXISTS (
+            SELECT 1
+            FROM "readpast"."queue_operation" AS p
+            WHERE p.operation_id = operation_ AND p.call = 'add_notification_set_trx'
+        )
+        THEN
+            RAISE EXCEPTION 'add_notification_set_trx: the operation % was another call', operation_ USING ERRCODE = 'RP021';
+        END IF;
     END IF;
     IF replayed_ THEN
         RETURN QUERY
@@ -85,7 +93,7 @@ BEGIN
         SELECT
             (i.position - 1)::integer AS ordinal,
             nextval('"readpast"."notification_seq"') AS number,
-            COALESCE(i.due, now_ + i.delay_ms * interval '1 millisecond', now_) AS scheduled_for,
+            COALESCE("readpast"."queue_finite_fn"(i.due), now_ + i.delay_ms * interval '1 millisecond', now_) AS scheduled_for,
             COALESCE(i.type, 'ResetPassword') AS type,
             i.step,
             i.columns

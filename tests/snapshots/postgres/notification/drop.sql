@@ -10,8 +10,12 @@ BEGIN;
 
 SET LOCAL client_min_messages = warning;
 
-/* Two installs at once take turns. */
-SELECT pg_advisory_xact_lock(hashtextextended('readpast/install/readpast', 0));
+SELECT pg_advisory_xact_lock(hashtextextended('readpast/install/readpast', 0))
+WHERE NOT EXISTS (
+        SELECT 1
+        FROM pg_catalog.pg_tables AS t
+        WHERE t.schemaname::text = 'readpast' AND t.tablename::text = 'queue_schema_version'
+    );
 
 /* Nothing of anybody else's is run on the way. */
 SET LOCAL search_path = pg_catalog, pg_temp;
@@ -42,12 +46,14 @@ BEGIN
     "add_notification_utx", "app_settings", "find_notification",
     "modify_notification_set_trx", "modify_notification_set_utx", "modify_notification_trx",
     "modify_notification_utx", "next_notification_set_trx", "next_notification_trx",
-    "next_notification_utx", "notification", "notification_email",
+    "next_notification_utx", "notification", "notification_due",
+    "notification_email", "notification_ended", "notification_in_flight",
     "notification_is_type_fn", "notification_reset_password", "notification_seq",
     "notification_sms", "notification_type", "producer_notification_v",
-    "purge_notification_trx", "queue_catalog", "queue_is_done",
-    "queue_is_editable_fn", "queue_is_finished_fn", "queue_is_processable_fn",
-    "queue_json_fn", "queue_operation", "queue_own_type_v",
+    "purge_notification_trx", "queue_catalog", "queue_finite_fn",
+    "queue_is_done", "queue_is_editable_fn", "queue_is_finished_fn",
+    "queue_is_processable_fn", "queue_json_fn", "queue_ms_fn",
+    "queue_operation", "queue_operation_at", "queue_own_type_v",
     "queue_recovery", "queue_refuse_fn", "queue_retention",
     "queue_schema_version", "queue_spec", "queue_state",
     "queue_status", "queue_time_fn", "queue_transition",
@@ -118,6 +124,26 @@ BEGIN
             'Its owner''s triggers and functions would run with the rights of who installs. ' ||
             'Drop it, change its owner, install as that role or as a member of it, or choose another schema.';
     END LOOP;
+END;
+$$;
+
+/*
+Two installs at once take turns, at a table that nobody else can lock: for a minute. Where it is not there yet, they do at the
+advisory lock before this, which any login could keep.
+*/
+DO $$
+DECLARE
+    before_ CONSTANT text := pg_catalog.current_setting('lock_timeout');
+BEGIN
+    IF EXISTS (
+        SELECT 1
+        FROM pg_catalog.pg_tables AS t
+        WHERE t.schemaname::text = 'readpast' AND t.tablename::text = 'queue_schema_version'
+    ) THEN
+        SET LOCAL lock_timeout = 60000;
+        LOCK TABLE "readpast"."queue_schema_version" IN SHARE ROW EXCLUSIVE MODE;
+        PERFORM pg_catalog.set_config('lock_timeout', before_, TRUE);
+    END IF;
 END;
 $$;
 
@@ -268,7 +294,8 @@ WHERE
 
 DELETE FROM "readpast"."queue_spec" WHERE queue = 'Notification';
 
-/* Of which queue an operation was is not known. Once there is no queue, nobody can ask about any. */
-DELETE FROM "readpast"."queue_operation" WHERE NOT EXISTS (SELECT 1 FROM "readpast"."queue_spec");
+/* A queue of this name that is made anew has done none of these calls. */
+DELETE FROM "readpast"."queue_operation"
+WHERE call IN ('add_notification_set_trx', 'modify_notification_set_trx', 'redrive_notification_set_trx');
 
 COMMIT;

@@ -182,7 +182,7 @@ BEGIN
             AND (
                 longer_ IS NULL
                 OR CASE
-                    WHEN q.status::text = 'Processing' THEN (EXTRACT(EPOCH FROM clock_timestamp() - q.started_at) * 1000)::bigint
+                    WHEN q.status::text = 'Processing' THEN "readpast"."queue_ms_fn"(q.started_at, clock_timestamp())
                     ELSE q.duration
                 END > longer_
             )
@@ -258,7 +258,7 @@ BEGIN
             AND (
                 longer_ IS NULL
                 OR CASE
-                    WHEN q.status::text = 'Processing' THEN (EXTRACT(EPOCH FROM clock_timestamp() - q.started_at) * 1000)::bigint
+                    WHEN q.status::text = 'Processing' THEN "readpast"."queue_ms_fn"(q.started_at, clock_timestamp())
                     ELSE q.duration
                 END > longer_
             )
@@ -320,7 +320,7 @@ BEGIN
             AND (
                 longer_ IS NULL
                 OR CASE
-                    WHEN q.status::text = 'Processing' THEN (EXTRACT(EPOCH FROM clock_timestamp() - q.started_at) * 1000)::bigint
+                    WHEN q.status::text = 'Processing' THEN "readpast"."queue_ms_fn"(q.started_at, clock_timestamp())
                     ELSE q.duration
                 END > longer_
             )
@@ -382,7 +382,7 @@ BEGIN
             AND (
                 longer_ IS NULL
                 OR CASE
-                    WHEN q.status::text = 'Processing' THEN (EXTRACT(EPOCH FROM clock_timestamp() - q.started_at) * 1000)::bigint
+                    WHEN q.status::text = 'Processing' THEN "readpast"."queue_ms_fn"(q.started_at, clock_timestamp())
                     ELSE q.duration
                 END > longer_
             )
@@ -452,7 +452,7 @@ BEGIN
             AND (
                 longer_ IS NULL
                 OR CASE
-                    WHEN q.status::text = 'Processing' THEN (EXTRACT(EPOCH FROM clock_timestamp() - q.started_at) * 1000)::bigint
+                    WHEN q.status::text = 'Processing' THEN "readpast"."queue_ms_fn"(q.started_at, clock_timestamp())
                     ELSE q.duration
                 END > longer_
             )
@@ -523,7 +523,7 @@ BEGIN
             AND (
                 longer_ IS NULL
                 OR CASE
-                    WHEN q.status::text = 'Processing' THEN (EXTRACT(EPOCH FROM clock_timestamp() - q.started_at) * 1000)::bigint
+                    WHEN q.status::text = 'Processing' THEN "readpast"."queue_ms_fn"(q.started_at, clock_timestamp())
                     ELSE q.duration
                 END > longer_
             )

@@ -156,10 +156,18 @@ BEGIN
 
     /* First of all: if another attempt of this very call is under way, this waits for it. */
     IF operation_ IS NOT NULL THEN
-        INSERT INTO "readpast"."queue_operation" (operation_id, at)
-        VALUES (operation_, now_)
+        INSERT INTO "readpast"."queue_operation" (operation_id, call, at)
+        VALUES (operation_, 'modify_notification_set_trx', now_)
         ON CONFLICT (operation_id) DO NOTHING;
         replayed_ := NOT FOUND;
+        IF replayed_ AND NOT EXISTS (
+            SELECT 1
+            FROM "readpast"."queue_operation" AS p
+            WHERE p.operation_id = operation_ AND p.call = 'modify_notification_set_trx'
+        )
+        THEN
+            RAISE EXCEPTION 'modify_notification_set_trx: the operation % was another call', operation_ USING ERRCODE = 'RP021';
+        END IF;
     END IF;
     IF replayed_ THEN
         RETURN QUERY
@@ -226,7 +234,7 @@ BEGIN
             i.step,
             i.response,
             i.error,
-            COALESCE(i.due, now_ + i.delay_ms * interval '1 millisecond') AS due_at,
+            COALESCE("readpast"."queue_finite_fn"(i.due), now_ + i.delay_ms * interval '1 millisecond') AS due_at,
             COALESCE(i.release, FALSE) AS release,
             i.set AS new_values,
             i.position
@@ -350,7 +358,7 @@ BEGIN
             r.becomes AS status,
             r.step IS NOT NULL AS steps,
             r.new_values,
-            CASE WHEN r.answer <> 'OK' THEN r.item_token ELSE GREATEST(now_, r.item_token + interval '1 microsecond') END AS token,
+            CASE WHEN r.answer <> 'OK' THEN r.item_token ELSE GREATEST(now_, NULLIF(r.item_token, 'infinity') + interval '1 microsecond') END AS token,
             CASE
                 WHEN r.answer <> 'OK' THEN r.item_attempt
                 WHEN r.released THEN r.item_attempt - 1
@@ -414,7 +422,7 @@ BEGIN
             updated_at = d.token,
             scheduled_for = COALESCE(d.due_at, q.scheduled_for),
             started_at = CASE WHEN d.enters THEN now_ ELSE q.started_at END,
-            duration = CASE WHEN d.finishes THEN (EXTRACT(EPOCH FROM now_ - q.started_at) * 1000)::bigint ELSE q.duration END,
+            duration = CASE WHEN d.finishes THEN "readpast"."queue_ms_fn"(q.started_at, now_) ELSE q.duration END,
             attempt_num = d.attempt_num,
             lease_owner = CASE WHEN d.enters THEN worker_ ELSE q.lease_owner END,
             lease_until = d.lease_until,
@@ -551,7 +559,7 @@ BEGIN
             i.step,
             i.response,
             i.error,
-            COALESCE(i.due, now_ + i.delay_ms * interval '1 millisecond') AS due_at,
+            COALESCE("readpast"."queue_finite_fn"(i.due), now_ + i.delay_ms * interval '1 millisecond') AS due_at,
             COALESCE(i.release, FALSE) AS release,
             i.set AS new_values,
             i.position
@@ -648,7 +656,7 @@ BEGIN
             r.becomes AS status,
             r.step IS NOT NULL AS steps,
             r.new_values,
-            CASE WHEN r.answer <> 'OK' THEN r.item_token ELSE GREATEST(now_, r.item_token + interval '1 microsecond') END AS token,
+            CASE WHEN r.answer <> 'OK' THEN r.item_token ELSE GREATEST(now_, NULLIF(r.item_token, 'infinity') + interval '1 microsecond') END AS token,
             CASE
                 WHEN r.answer <> 'OK' THEN r.item_attempt
                 WHEN r.released THEN r.item_attempt - 1
@@ -712,7 +720,7 @@ BEGIN
             updated_at = d.token,
             scheduled_for = COALESCE(d.due_at, q.scheduled_for),
             started_at = CASE WHEN d.enters THEN now_ ELSE q.started_at END,
-            duration = CASE WHEN d.finishes THEN (EXTRACT(EPOCH FROM now_ - q.started_at) * 1000)::bigint ELSE q.duration END,
+            duration = CASE WHEN d.finishes THEN "readpast"."queue_ms_fn"(q.started_at, now_) ELSE q.duration END,
             attempt_num = d.attempt_num,
             lease_owner = CASE WHEN d.enters THEN worker_ ELSE q.lease_owner END,
             lease_until = d.lease_until,
@@ -807,7 +815,7 @@ BEGIN
                 v.alone,
                 /* Spent attempts (the limit was lowered, say) end here instead of staying at the head of the queue. */
                 CASE WHEN v.is_spent THEN 'Failed' ELSE 'Processing' END AS status,
-                GREATEST(now_, v.item_token + interval '1 microsecond') AS token,
+                GREATEST(now_, NULLIF(v.item_token, 'infinity') + interval '1 microsecond') AS token,
                 v.item_attempt + (NOT v.is_spent)::integer AS attempt_num,
                 CASE
                     WHEN v.is_spent THEN format('Attempts are spent: %s of %s.', v.item_attempt, max_attempts_)
@@ -916,6 +924,8 @@ BEGIN
                 )
 
             ) AS n
+            /* What is never due is nothing to wait for. */
+            WHERE n.due_at < 'infinity'
         );
         RETURN NEXT;
     END IF;

@@ -113,7 +113,7 @@ BEGIN
             v.alone,
             /* Spent attempts (the limit was lowered, say) end here instead of staying at the head of the queue. */
             CASE WHEN v.is_spent THEN 'Failed' ELSE 'Processing' END AS status,
-            GREATEST(now_, v.item_token + interval '1 microsecond') AS token,
+            GREATEST(now_, NULLIF(v.item_token, 'infinity') + interval '1 microsecond') AS token,
             v.item_attempt + (NOT v.is_spent)::integer AS attempt_num,
             CASE
                 WHEN v.is_spent THEN format('Attempts are spent: %s of %s.', v.item_attempt, max_attempts_)
@@ -222,6 +222,8 @@ BEGIN
             )
 
         ) AS n
+        /* What is never due is nothing to wait for. */
+        WHERE n.due_at < 'infinity'
     );
     RETURN NEXT;
 END;

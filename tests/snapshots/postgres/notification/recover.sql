@@ -141,7 +141,7 @@ BEGIN
             v.key_1,
             'OK' AS answer,
             CASE WHEN e.ends THEN 'Failed' ELSE 'Error' END AS status,
-            GREATEST(now_, v.item_token + interval '1 microsecond') AS token,
+            GREATEST(now_, NULLIF(v.item_token, 'infinity') + interval '1 microsecond') AS token,
             v.item_attempt - v.together::integer AS attempt_num,
             CASE
                 WHEN v.item_owner = worker_
@@ -173,7 +173,7 @@ BEGIN
         SET
             status = d.status,
             updated_at = d.token,
-            duration = CASE WHEN d.finishes THEN (EXTRACT(EPOCH FROM now_ - q.started_at) * 1000)::bigint ELSE q.duration END,
+            duration = CASE WHEN d.finishes THEN "readpast"."queue_ms_fn"(q.started_at, now_) ELSE q.duration END,
             attempt_num = d.attempt_num,
             lease_until = d.lease_until,
             error = COALESCE(d.error, q.error)

@@ -145,7 +145,7 @@ BEGIN
 
     measured AS MATERIALIZED (
         SELECT
-            GREATEST(0, EXTRACT(EPOCH FROM r.started_at - COALESCE(r.due_at, r.enqueued_at)) * 1000)::bigint AS wait_ms,
+            GREATEST(0, "readpast"."queue_ms_fn"(COALESCE(r.due_at, r.enqueued_at), r.started_at)) AS wait_ms,
             r.run_ms,
             r.type,
             r.started_at + r.run_ms * interval '1 millisecond' AS ended_at
@@ -156,9 +156,9 @@ BEGIN
     problem AS MATERIALIZED (
         SELECT p.status, p.key, LEFT(SPLIT_PART(p.error, E'\n', 1), 200) AS detail
         FROM (
-            SELECT w.status, w.key, w.error FROM waiting AS w WHERE w.status = 'Error'
+            SELECT w.status, w.key, w.type, w.error FROM waiting AS w WHERE w.status = 'Error'
             UNION ALL
-            SELECT s.status, s.key, s.error FROM stopped AS s WHERE s.status = 'Failed'
+            SELECT s.status, s.key, s.type, s.error FROM stopped AS s WHERE s.status = 'Failed'
         ) AS p
         WHERE p.error <> ''
     ),
@@ -196,7 +196,7 @@ BEGIN
         WHERE w.status IN ('Pending', 'Error') AND COALESCE(w.due_at <= now_, TRUE)
         UNION ALL
         SELECT
-            'due.oldest_ms', (EXTRACT(EPOCH FROM now_ - MIN(COALESCE(w.due_at, w.enqueued_at))) * 1000)::bigint,
+            'due.oldest_ms', MAX("readpast"."queue_ms_fn"(COALESCE(w.due_at, w.enqueued_at), now_)),
             (SELECT COUNT(*) FROM waiting) > most_, NULL, NULL, NULL
         FROM waiting AS w
         WHERE w.status IN ('Pending', 'Error') AND COALESCE(w.due_at, w.enqueued_at) <= now_
@@ -215,19 +215,19 @@ BEGIN
         SELECT 'sample.items', COUNT(*), FALSE, NULL, NULL, NULL
         FROM measured
         UNION ALL
-        SELECT 'ended.last_minute', COUNT(*), COUNT(*) >= most_, (EXTRACT(EPOCH FROM now_ - MIN(d.ended_at)) * 1000)::bigint, NULL, NULL
+        SELECT 'ended.last_minute', COUNT(*), COUNT(*) >= most_, MAX("readpast"."queue_ms_fn"(d.ended_at, now_)), NULL, NULL
         FROM measured AS d
         WHERE d.ended_at > now_ - interval '1 minute'
         UNION ALL
-        SELECT 'ended.last_hour', COUNT(*), COUNT(*) >= most_, (EXTRACT(EPOCH FROM now_ - MIN(d.ended_at)) * 1000)::bigint, NULL, NULL
+        SELECT 'ended.last_hour', COUNT(*), COUNT(*) >= most_, MAX("readpast"."queue_ms_fn"(d.ended_at, now_)), NULL, NULL
         FROM measured AS d
         WHERE d.ended_at > now_ - interval '1 hour'
         UNION ALL
         SELECT
             'came.waiting', COUNT(*), COUNT(*) > most_,
-            (EXTRACT(EPOCH FROM CASE WHEN COUNT(*) > most_ THEN MAX(w.enqueued_at) ELSE now_ END - MIN(w.enqueued_at)) * 1000)::bigint, NULL, NULL
+            "readpast"."queue_ms_fn"(MIN(w.enqueued_at), CASE WHEN COUNT(*) > most_ THEN MAX(w.enqueued_at) ELSE now_ END), NULL, NULL
         FROM waiting AS w
-        WHERE w.enqueued_at <= now_
+        WHERE w.enqueued_at > '-infinity' AND w.enqueued_at <= now_
         UNION ALL
         SELECT 'type.waiting', COUNT(*), (SELECT COUNT(*) FROM waiting) > most_, NULL, w.type, NULL
         FROM waiting AS w
@@ -236,7 +236,7 @@ BEGIN
         UNION ALL
         SELECT
             'type.due', COUNT(*), (SELECT COUNT(*) FROM waiting) > most_,
-            (EXTRACT(EPOCH FROM now_ - MIN(COALESCE(w.due_at, w.enqueued_at))) * 1000)::bigint, w.type, NULL
+            MAX("readpast"."queue_ms_fn"(COALESCE(w.due_at, w.enqueued_at), now_)), w.type, NULL
         FROM waiting AS w
         WHERE w.status IN ('Pending', 'Error') AND COALESCE(w.due_at <= now_, TRUE)
         GROUP BY w.type
@@ -247,7 +247,7 @@ BEGIN
         GROUP BY f.type
         UNION ALL
         SELECT
-            'type.ended', COUNT(*), (SELECT COUNT(*) FROM measured) >= most_, (EXTRACT(EPOCH FROM now_ - MIN(d.ended_at)) * 1000)::bigint, d.type, NULL
+            'type.ended', COUNT(*), (SELECT COUNT(*) FROM measured) >= most_, MAX("readpast"."queue_ms_fn"(d.ended_at, now_)), d.type, NULL
         FROM measured AS d
         WHERE d.ended_at > now_ - interval '1 hour'
         GROUP BY d.type
@@ -284,7 +284,7 @@ BEGIN
         CROSS JOIN (VALUES ('p50', 0.50), ('p90', 0.90), ('p99', 0.99)) AS p (label, fraction)
         UNION ALL
         (
-            SELECT 'worker', COUNT(*), FALSE, (EXTRACT(EPOCH FROM now_ - MIN(f.started_at)) * 1000)::bigint, f.owner, NULL
+            SELECT 'worker', COUNT(*), FALSE, MAX("readpast"."queue_ms_fn"(f.started_at, now_)), f.owner, NULL
             FROM flying AS f
             WHERE f.status = 'Processing'
             GROUP BY f.owner

@@ -63,8 +63,8 @@ BEGIN
         /* That it was done is no error to end the caller's transaction with. */
         SET XACT_ABORT OFF;
         BEGIN TRY
-            INSERT INTO [readpast].[QueueOperation] ([OperationId], [At])
-            VALUES (@Operation, @_Now);
+            INSERT INTO [readpast].[QueueOperation] ([OperationId], [Call], [At])
+            VALUES (@Operation, 'Add_FourQueueScheduler_Set', @_Now);
         END TRY
         BEGIN CATCH
             SET XACT_ABORT ON;
@@ -181,7 +181,7 @@ BEGIN
         )
         OUTPUT inserted.[id] INTO @_Made ([Key1])
         SELECT
-            COALESCE(DATEADD(MINUTE, @_Offset, n.[DueAt]), @_At),
+            COALESCE(DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, n.[DueAt]) IN (1, 9999) THEN 0 ELSE @_Offset END, n.[DueAt]), @_At),
             0,
             0,
             n.[Column1]
@@ -269,6 +269,13 @@ BEGIN
 
     IF @_Replayed = 1
     BEGIN
+        IF NOT EXISTS (
+            SELECT 1
+            FROM [readpast].[QueueOperation] AS p
+            WHERE p.[OperationId] = @Operation AND p.[Call] = 'Add_FourQueueScheduler_Set'
+        )
+            THROW 50021, N'Add_FourQueueScheduler_Set_utx: the operation was another call.', 1;
+
         DELETE FROM @_Added;
         SELECT
             @_Result = p.[Result],
@@ -368,8 +375,8 @@ BEGIN
             */
             IF @Operation IS NOT NULL
             BEGIN
-                INSERT INTO [readpast].[QueueOperation] ([OperationId], [At])
-                VALUES (@Operation, @_Now);
+                INSERT INTO [readpast].[QueueOperation] ([OperationId], [Call], [At])
+                VALUES (@Operation, 'Add_FourQueueScheduler_Set', @_Now);
 
                 /*
                 Answers are asked for again within minutes. One call in 64 clears what is older than an hour: where the
@@ -476,7 +483,7 @@ BEGIN
             )
             OUTPUT inserted.[id] INTO @_Made ([Key1])
             SELECT
-                COALESCE(DATEADD(MINUTE, @_Offset, n.[DueAt]), @_At),
+                COALESCE(DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, n.[DueAt]) IN (1, 9999) THEN 0 ELSE @_Offset END, n.[DueAt]), @_At),
                 0,
                 0,
                 n.[Column1]
@@ -581,6 +588,13 @@ BEGIN
 
     IF @_Replayed = 1
     BEGIN
+        IF NOT EXISTS (
+            SELECT 1
+            FROM [readpast].[QueueOperation] AS p
+            WHERE p.[OperationId] = @Operation AND p.[Call] = 'Add_FourQueueScheduler_Set'
+        )
+            THROW 50021, N'Add_FourQueueScheduler_Set_trx: the operation was another call.', 1;
+
         DELETE FROM @_Added;
         SELECT
             @_Result = p.[Result],

@@ -145,8 +145,8 @@ BEGIN
         */
         IF @Operation IS NOT NULL
         BEGIN
-            INSERT INTO [readpast].[QueueOperation] ([OperationId], [At])
-            VALUES (@Operation, @_Now);
+            INSERT INTO [readpast].[QueueOperation] ([OperationId], [Call], [At])
+            VALUES (@Operation, 'Redrive_FourQueueScheduler_Set', @_Now);
 
             /*
             Answers are asked for again within minutes. One call in 64 clears what is older than an hour: where the
@@ -278,14 +278,14 @@ BEGIN
         /* The rows are locked and in @_Change: first the table, then what is kept beside it. */
         UPDATE q
         SET
-            [scheduled_start_date] = COALESCE(DATEADD(MINUTE, @_Offset, w.[DueAt]), q.[scheduled_start_date]),
+            [scheduled_start_date] = COALESCE(DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, w.[DueAt]) IN (1, 9999) THEN 0 ELSE @_Offset END, w.[DueAt]), q.[scheduled_start_date]),
             [start_date] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[start_date] END,
             [end_date] = CASE
                 WHEN w.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted', 'Pending', 'Error')
                     THEN NULL
                 WHEN w.[Status] IN ('Completed')
-                    THEN COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), @_At)
-                ELSE COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), q.[end_date])
+                    THEN COALESCE(DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, w.[FinishedAt]) IN (1, 9999) THEN 0 ELSE @_Offset END, w.[FinishedAt]), @_At)
+                ELSE COALESCE(DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, w.[FinishedAt]) IN (1, 9999) THEN 0 ELSE @_Offset END, w.[FinishedAt]), q.[end_date])
             END,
             [attempts] = w.[AttemptNum],
             [app_server] = CASE
@@ -378,6 +378,13 @@ BEGIN
 
     IF @_Replayed = 1
     BEGIN
+        IF NOT EXISTS (
+            SELECT 1
+            FROM [readpast].[QueueOperation] AS p
+            WHERE p.[OperationId] = @Operation AND p.[Call] = 'Redrive_FourQueueScheduler_Set'
+        )
+            THROW 50021, N'Redrive_FourQueueScheduler_Set_trx: the operation was another call.', 1;
+
         SELECT
             @_Result = p.[Result],
             @_Now = p.[At]

@@ -1,7 +1,7 @@
 /*
 Extend the leases of a worker's items, counted from now on the server's clock.
 @Items is a JSON array of objects with key and attempt. Answers OK, LEASE_LOST or NOT_FOUND, one row each.
-four_queue is read and not locked: it has no part in a renewal.
+Of the table "four_queue" rows are read and not locked: it has no part in a renewal.
 Table access order: four_queue, FourQueueScheduler_Lease.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Renew_FourQueueScheduler_Set_trx]

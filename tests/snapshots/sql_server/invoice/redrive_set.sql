@@ -138,8 +138,8 @@ BEGIN
         */
         IF @Operation IS NOT NULL
         BEGIN
-            INSERT INTO [readpast].[QueueOperation] ([OperationId], [At])
-            VALUES (@Operation, @_Now);
+            INSERT INTO [readpast].[QueueOperation] ([OperationId], [Call], [At])
+            VALUES (@Operation, 'Redrive_Invoice_Set', @_Now);
 
             /*
             Answers are asked for again within minutes. One call in 64 clears what is older than an hour: where the
@@ -313,6 +313,13 @@ BEGIN
 
     IF @_Replayed = 1
     BEGIN
+        IF NOT EXISTS (
+            SELECT 1
+            FROM [readpast].[QueueOperation] AS p
+            WHERE p.[OperationId] = @Operation AND p.[Call] = 'Redrive_Invoice_Set'
+        )
+            THROW 50021, N'Redrive_Invoice_Set_trx: the operation was another call.', 1;
+
         SELECT
             @_Result = p.[Result],
             @_Now = p.[At]

@@ -66,8 +66,8 @@ BEGIN
         /* That it was done is no error to end the caller's transaction with. */
         SET XACT_ABORT OFF;
         BEGIN TRY
-            INSERT INTO [readpast].[QueueOperation] ([OperationId], [At])
-            VALUES (@Operation, @_Now);
+            INSERT INTO [readpast].[QueueOperation] ([OperationId], [Call], [At])
+            VALUES (@Operation, 'Add_Notification_Set', @_Now);
         END TRY
         BEGIN CATCH
             SET XACT_ABORT ON;
@@ -261,6 +261,13 @@ BEGIN
 
     IF @_Replayed = 1
     BEGIN
+        IF NOT EXISTS (
+            SELECT 1
+            FROM [readpast].[QueueOperation] AS p
+            WHERE p.[OperationId] = @Operation AND p.[Call] = 'Add_Notification_Set'
+        )
+            THROW 50021, N'Add_Notification_Set_utx: the operation was another call.', 1;
+
         DELETE FROM @_Added;
         SELECT
             @_Result = p.[Result],
@@ -363,8 +370,8 @@ BEGIN
             */
             IF @Operation IS NOT NULL
             BEGIN
-                INSERT INTO [readpast].[QueueOperation] ([OperationId], [At])
-                VALUES (@Operation, @_Now);
+                INSERT INTO [readpast].[QueueOperation] ([OperationId], [Call], [At])
+                VALUES (@Operation, 'Add_Notification_Set', @_Now);
 
                 /*
                 Answers are asked for again within minutes. One call in 64 clears what is older than an hour: where the
@@ -569,6 +576,13 @@ BEGIN
 
     IF @_Replayed = 1
     BEGIN
+        IF NOT EXISTS (
+            SELECT 1
+            FROM [readpast].[QueueOperation] AS p
+            WHERE p.[OperationId] = @Operation AND p.[Call] = 'Add_Notification_Set'
+        )
+            THROW 50021, N'Add_Notification_Set_trx: the operation was another call.', 1;
+
         DELETE FROM @_Added;
         SELECT
             @_Result = p.[Result],

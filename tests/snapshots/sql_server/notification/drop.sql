@@ -17,10 +17,10 @@ BEGIN TRANSACTION;
 GO
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
-/* Two installs at once take turns. */
-DECLARE @Granted int;
-EXECUTE @Granted = sp_getapplock
-    @Resource = N'readpast/install/readpast', @LockMode = 'Exclusive', @LockOwner = 'Transaction', @LockTimeout = 60000;
+DECLARE @Granted int = 0;
+IF OBJECT_ID(N'[readpast].[QueueSchemaVersion]', N'U') IS NULL
+    EXECUTE @Granted = sp_getapplock
+        @Resource = N'readpast/install/readpast', @LockMode = 'Exclusive', @LockOwner = 'Transaction', @LockTimeout = 60000;
 IF @Granted < 0
     THROW 50013, N'Another install holds the lock of this schema; try again.', 1;
 GO
@@ -113,6 +113,18 @@ BEGIN
     ), N'%', N'%%');
     THROW 50015, @Message, 1;
 END;
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+/*
+Two installs at once take turns, at a row that nobody else can lock: for a minute. Where it is not there yet, they do at the
+application lock before this, which any login could keep.
+*/
+IF OBJECT_ID(N'[readpast].[QueueSchemaVersion]', N'U') IS NOT NULL
+    EXECUTE (N'SET LOCK_TIMEOUT 60000;
+DECLARE @Version int = (
+    SELECT v.[Version] FROM [readpast].[QueueSchemaVersion] AS v WITH (UPDLOCK, ROWLOCK) WHERE v.[Version] = 1
+);');
 GO
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
@@ -289,8 +301,9 @@ DELETE FROM [readpast].[QueueSpec] WHERE [Queue] = N'Notification';
 GO
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
-/* Of which queue an operation was is not known. Once there is no queue, nobody can ask about any. */
-DELETE FROM [readpast].[QueueOperation] WHERE NOT EXISTS (SELECT 1 FROM [readpast].[QueueSpec]);
+/* A queue of this name that is made anew has done none of these calls. */
+DELETE FROM [readpast].[QueueOperation]
+WHERE [Call] IN ('Add_Notification_Set', 'Modify_Notification_Set', 'Redrive_Notification_Set');
 GO
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO

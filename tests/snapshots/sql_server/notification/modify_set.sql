@@ -267,8 +267,8 @@ BEGIN
         /* That it was done is no error to end the caller's transaction with. */
         SET XACT_ABORT OFF;
         BEGIN TRY
-            INSERT INTO [readpast].[QueueOperation] ([OperationId], [At])
-            VALUES (@Operation, @_Now);
+            INSERT INTO [readpast].[QueueOperation] ([OperationId], [Call], [At])
+            VALUES (@Operation, 'Modify_Notification_Set', @_Now);
         END TRY
         BEGIN CATCH
             SET XACT_ABORT ON;
@@ -1052,6 +1052,13 @@ k.[Was],
 
     IF @_Replayed = 1
     BEGIN
+        IF NOT EXISTS (
+            SELECT 1
+            FROM [readpast].[QueueOperation] AS p
+            WHERE p.[OperationId] = @Operation AND p.[Call] = 'Modify_Notification_Set'
+        )
+            THROW 50021, N'Modify_Notification_Set_utx: the operation was another call.', 1;
+
         SELECT
             @_Result = p.[Result],
             @_Now = p.[At]
@@ -1470,8 +1477,8 @@ BEGIN
         */
         IF @Operation IS NOT NULL
         BEGIN
-            INSERT INTO [readpast].[QueueOperation] ([OperationId], [At])
-            VALUES (@Operation, @_Now);
+            INSERT INTO [readpast].[QueueOperation] ([OperationId], [Call], [At])
+            VALUES (@Operation, 'Modify_Notification_Set', @_Now);
 
             /*
             Answers are asked for again within minutes. One call in 64 clears what is older than an hour: where the
@@ -2291,6 +2298,13 @@ k.[Was],
 
     IF @_Replayed = 1
     BEGIN
+        IF NOT EXISTS (
+            SELECT 1
+            FROM [readpast].[QueueOperation] AS p
+            WHERE p.[OperationId] = @Operation AND p.[Call] = 'Modify_Notification_Set'
+        )
+            THROW 50021, N'Modify_Notification_Set_trx: the operation was another call.', 1;
+
         SELECT
             @_Result = p.[Result],
             @_Now = p.[At]

@@ -1,0 +1,1 @@
+{% include "part/lock_schema.sql" %}

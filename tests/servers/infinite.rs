@@ -1,0 +1,233 @@
+//! Times that are infinite: PostgreSQL's usual "never" in tables that others fill. Who calls a function with one is refused; where a
+//! row has one, every function goes on.
+
+use super::bad_input::assert_says;
+use readpast::error::ErrorKind;
+use readpast::install::install;
+use readpast::item::{Action, Filter, ItemRef, Lease, Settlement};
+use readpast::queue::Queue;
+use readpast::spec::QueueSpec;
+use readpast::worker::{Event, Worker};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+use support::scratch::Scratch;
+
+/// A queue, the columns of its table that hold times, and how an item is put into it.
+struct Kind {
+    spec: &'static str,
+    ddl: &'static str,
+    table: &'static str,
+    times: &'static [&'static str],
+    add: &'static str,
+}
+
+const OWN: Kind = Kind {
+    spec: r#"{"queue": "Job", "backoff": "none", "types": ["A", "B"], "attempts": {"history": true},
+        "order": {"group": "Place"}, "columns": [{"name": "Place", "type": "text(20)"}]}"#,
+    ddl: "SELECT 1",
+    table: "readpast.job",
+    times: &["scheduled_for", "updated_at", "started_at", "lease_until"],
+    add: "SELECT * FROM readpast.add_job_trx()",
+};
+
+const THEIRS: Kind = Kind {
+    spec: r#"{"queue": "Job", "types": ["A", "B"], "columns": [],
+        "table": {"name": "work", "key": [{"name": "id", "type": "bigint", "source": "table"}],
+            "lifecycle": {"type": "kind", "enqueued": "came", "due": "due_at", "started": "begun", "finished": "ended",
+                "lease_until": "lease", "token": "changed"},
+            "status": {"column": "state", "values": {"Pending": "new", "Processing": "taken", "Completed": "done",
+                "Failed": "failed"}}}}"#,
+    ddl: "CREATE TABLE work (
+        id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, kind varchar(20) NOT NULL, state varchar(20) NOT NULL DEFAULT 'new',
+        came timestamptz NOT NULL DEFAULT clock_timestamp(), due_at timestamptz, begun timestamptz, ended timestamptz,
+        lease timestamptz, changed timestamptz)",
+    table: "work",
+    times: &["came", "due_at", "begun", "ended", "lease", "changed"],
+    add: "INSERT INTO work (kind) VALUES ('A')",
+};
+
+/// Nothing but times, and those the server's local ones: the rest is in the table beside.
+const BESIDE: Kind = Kind {
+    spec: r#"{"queue": "Job", "columns": [],
+        "table": {"name": "work", "time": "local", "key": [{"name": "id", "type": "bigint", "source": "table"}],
+            "lifecycle": {"due": "due_at", "started": "begun", "finished": "ended"},
+            "status": {"column": "state", "values": {"Pending": 0, "Processing": 1, "Completed": 2}}}}"#,
+    ddl: "CREATE TABLE work (
+        id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, state integer NOT NULL DEFAULT 0, due_at timestamp, begun timestamp,
+        ended timestamp)",
+    table: "work",
+    times: &["due_at", "begun", "ended"],
+    add: "INSERT INTO work (state) VALUES (0)",
+};
+
+impl Kind {
+    fn install(&self) -> (Scratch, Queue) {
+        let scratch = Scratch::empty();
+        scratch.run(self.ddl);
+        install(&scratch.config(&[]), Some(&QueueSpec::from_json(self.spec).unwrap())).unwrap();
+        let queue = scratch.open(&[("worker", "w")]);
+        (scratch, queue)
+    }
+}
+
+/// All that can be asked of a queue.
+fn all_calls(scratch: &Scratch, queue: &Queue, kind: &Kind) -> Result<(), readpast::Error> {
+    queue.stats()?;
+    queue.watch(100)?;
+    queue.recover(10)?;
+    let now = "2026-01-01T00:00:00Z".to_owned();
+    for filter in [
+        Filter::default(),
+        Filter { longer_ms: Some(0), ..Filter::default() },
+        Filter { before: Some(now.clone()), ..Filter::default() },
+        Filter { after: Some(now), ..Filter::default() },
+    ] {
+        for item in queue.find(&filter, None, 100)?.iter() {
+            queue.get(item.key())?;
+            queue.why(item.key())?;
+            queue.attempts(item.key()).or_else(|error| match error.kind() {
+                ErrorKind::Unsupported => Ok(Vec::new()),
+                _ => Err(error),
+            })?;
+        }
+        // Nothing here has ended that it deletes unasked.
+        queue.purge(&filter, 10)?;
+    }
+    scratch.session().execute("SELECT * FROM readpast.worker_job_v", &[])?;
+    if kind.spec.contains("group") {
+        scratch.session().execute("SELECT * FROM readpast.job_blocked_v", &[])?;
+    }
+    Ok(())
+}
+
+#[test]
+fn a_row_with_one_stops_nothing() {
+    for kind in [OWN, THEIRS, BESIDE] {
+        let (scratch, queue) = kind.install();
+        for time in kind.times {
+            for value in ["infinity", "-infinity"] {
+                let place = format!("{} {time} = {value}", kind.table);
+                let set = |which: &str| scratch.run(&format!("UPDATE {} SET {time} = '{value}'{which}", kind.table));
+                scratch.run(&format!("DELETE FROM {}", kind.table));
+                let claim = || queue.claim(10, Duration::ZERO).unwrap_or_else(|error| panic!("{place}: {error}"));
+                let asked = || all_calls(&scratch, &queue, &kind).unwrap_or_else(|error| panic!("{place}: {error}"));
+
+                // One that waits. Never due is not due; another goes on.
+                scratch.run(kind.add);
+                set("");
+                asked();
+                let is_due = ["scheduled_for", "due_at"].contains(time);
+                let batch = claim();
+                assert_eq!(batch.len(), usize::from(!is_due || value == "-infinity"), "{place}");
+                scratch.run(kind.add);
+                let other = claim();
+                assert_eq!(batch.len() + other.len(), if is_due && value == "infinity" { 1 } else { 2 }, "{place}");
+
+                // Those in flight.
+                set("");
+                asked();
+                let leases: Vec<_> = other.iter().map(Lease::from).collect();
+                queue.renew(&leases).unwrap_or_else(|error| panic!("{place}: {error}"));
+                for item in other.iter() {
+                    let end = Settlement::control(item.key(), None, Action::Fail);
+                    queue.settle(&[end], None).unwrap_or_else(|error| panic!("{place}: {error}"));
+                }
+
+                // Those that have ended, and are taken up again.
+                set("");
+                asked();
+                let ended = queue.find(&Filter::default(), None, 10).unwrap();
+                let again: Vec<_> = ended.iter().map(|item| ItemRef { key: item.key(), token: None }).collect();
+                queue.redrive(&again, None).unwrap_or_else(|error| panic!("{place}: {error}"));
+                scratch.run(&format!("DELETE FROM {}", kind.table));
+            }
+        }
+    }
+}
+
+#[test]
+fn an_item_taken_from_one_is_settled_and_has_a_time() {
+    for kind in [OWN, THEIRS] {
+        let (scratch, queue) = kind.install();
+        for time in kind.times {
+            for value in ["infinity", "-infinity"] {
+                let place = format!("{} {time} = {value}", kind.table);
+                scratch.run(&format!("DELETE FROM {}", kind.table));
+                scratch.run(kind.add);
+                if !(value == "infinity" && ["scheduled_for", "due_at"].contains(time)) {
+                    scratch.run(&format!("UPDATE {} SET {time} = '{value}'", kind.table));
+                }
+                let batch = queue.claim(1, Duration::ZERO).unwrap();
+                let done = Settlement::new(&batch.get(0).unwrap(), Action::Complete);
+                let outcome = queue.settle(&[done], None).unwrap().remove(0);
+                assert_eq!(outcome.answer, readpast::item::Answer::Ok, "{place}");
+                assert_eq!(queue.stats().unwrap().count(readpast::item::ItemState::Completed), 1, "{place}");
+            }
+        }
+    }
+}
+
+#[test]
+fn who_gives_one_is_refused() {
+    for kind in [OWN, THEIRS] {
+        let (scratch, queue) = kind.install();
+        let refused = |call: &str| {
+            let error = scratch.session().execute(call, &[]).expect_err(call);
+            assert_says::<()>(Err(error), ErrorKind::InvalidItem, &["must be finite"]);
+        };
+        for value in ["infinity", "-infinity"] {
+            let due = if kind.table == "work" { "due_" } else { "scheduled_for_" };
+            refused(&format!("SELECT * FROM readpast.add_job_set_trx(NULL, '[{{\"due\": \"{value}\"}}]')"));
+            refused(&format!("SELECT * FROM readpast.add_job_set_utx('[{{\"due\": \"{value}\"}}]')"));
+            refused(&format!("SELECT * FROM readpast.add_job_trx({due} => '{value}')"));
+            let batch = {
+                queue.enqueue(&[readpast::item::NewItem::default()], None).unwrap();
+                queue.claim(1, Duration::ZERO).unwrap()
+            };
+            let item = batch.get(0).unwrap();
+            let given = format!(
+                r#"[{{"key": "{}", "attempt": 1, "token": "{}", "status": "Error", "due": "{value}"}}]"#,
+                item.key(),
+                item.token()
+            );
+            refused(&format!("SELECT * FROM readpast.modify_job_set_trx(NULL, 'w', '{given}')"));
+            refused(&format!(
+                "SELECT * FROM readpast.modify_job_trx('{}', '{}', 'Error', {due} => '{value}', worker_ => 'w', attempt_num_ => 1)",
+                item.key(),
+                item.token()
+            ));
+            let done = Settlement::new(&item, Action::Complete);
+            assert_eq!(queue.settle(&[done], None).unwrap()[0].answer, readpast::item::Answer::Ok, "it is untouched");
+        }
+    }
+}
+
+/// A row, or a trigger of the table, that no claim can take: nobody who claims has given anything that were wrong.
+#[test]
+fn what_a_table_refuses_is_not_the_callers_mistake() {
+    let (scratch, queue) = THEIRS.install();
+    scratch.run("CREATE FUNCTION refuses() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN 1 / 0; END'");
+    scratch.run("CREATE TRIGGER refuses BEFORE UPDATE ON work FOR EACH ROW EXECUTE FUNCTION refuses()");
+    scratch.run(THEIRS.add);
+    assert_says(queue.claim(1, Duration::ZERO), ErrorKind::Database, &["division by zero"]);
+    let none = scratch.session().execute("SELECT * FROM readpast.next_job_set_trx('w', 0)", &[]);
+    assert_says(none, ErrorKind::InvalidItem, &["max_ must be"]);
+
+    // A worker goes on, and has the item when it is mended.
+    let (troubles, trouble) = mpsc::channel();
+    let worker = Worker::new(&queue).observe(move |event| {
+        if let Event::Trouble { .. } = event {
+            let _ = troubles.send(());
+        }
+    });
+    let stop = worker.stop_handle();
+    thread::scope(|scope| {
+        let working = scope.spawn(|| worker.run(|_| {}));
+        trouble.recv_timeout(Duration::from_secs(600)).unwrap();
+        scratch.run("DROP TRIGGER refuses ON work");
+        scratch.wait_for("SELECT state FROM work", "done");
+        stop.stop();
+        working.join().unwrap().unwrap();
+    });
+}
