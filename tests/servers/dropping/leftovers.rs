@@ -42,7 +42,7 @@ INSERT INTO public.note SELECT 1, MIN(enqueued_at) FROM readpast.job",
         let names = |names: &[readpast::render::Name]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
         assert_eq!(names(&plan.tables)[0], database.pick("readpast.Job", "readpast.job"));
         assert!(plan.stays.is_empty());
-        // The stand-in for SQL Server makes such names lower case.
+        // A server may fold the case of such names.
         let keys = plan.foreign_keys.iter().map(|key| format!("{} {}", key.table, key.key).to_lowercase());
         assert_eq!(keys.collect::<Vec<_>>(), [database.pick("dbo.note fk_note_job", "public.note fk_note_job")]);
         assert!(plan.script.contains(
@@ -53,7 +53,7 @@ INSERT INTO public.note SELECT 1, MIN(enqueued_at) FROM readpast.job",
         assert_eq!(count(&database, database.pick("dbo.Note", "public.note")), "1", "the user's row stays");
         assert!(install::installed(&database.config(&[])).unwrap().is_empty());
         let operations = database.pick("[readpast].QueueOperation", "readpast.queue_operation");
-        assert_eq!(count(&database, operations), "0", "nobody can ask for an operation any more");
+        assert_eq!(count(&database, operations), "0", "a queue of this name has done nothing yet");
 
         let settled = queue.settle(&[Settlement::new(&held.get(0).unwrap(), Action::Complete)], None).unwrap_err();
         assert_eq!(settled.kind(), ErrorKind::UnknownQueue, "{settled}");
