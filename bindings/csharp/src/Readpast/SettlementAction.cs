@@ -17,8 +17,10 @@ namespace Readpast
         /// </summary>
         Retry = 4,
 
-        /// <summary>Give the item back unworked: it is Pending again, and this attempt does not count. From a handler it is
-        /// due after poll.interval_ms at the earliest.</summary>
+        /// <summary>
+        /// Give the item back unworked: it is Pending again, and this attempt does not count. From a handler it is due
+        /// after poll.interval_ms at the earliest.
+        /// </summary>
         Release = 5,
 
         /// <summary>Call it off.</summary>
