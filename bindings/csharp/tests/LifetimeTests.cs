@@ -148,6 +148,8 @@ namespace Readpast.Tests
                     {
                         GC.Collect();
                         GC.WaitForPendingFinalizers();
+                        // Wine 10 lets nobody else run otherwise: ten minutes for this test.
+                        Thread.Sleep(1);
                     }
                 });
                 collector.Start();
