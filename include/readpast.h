@@ -1491,19 +1491,19 @@ typedef struct {
     int64_t wait_p90_ms;
     /// Milliseconds from due to started, 99th percentile.
     int64_t wait_p99_ms;
-    /// Milliseconds from started to finished, 50th percentile.
+    /// Milliseconds from the claim to the end, 50th percentile.
     int64_t run_p50_ms;
-    /// Milliseconds from started to finished, 90th percentile.
+    /// Milliseconds from the claim to the end, 90th percentile.
     int64_t run_p90_ms;
-    /// Milliseconds from started to finished, 99th percentile.
+    /// Milliseconds from the claim to the end, 99th percentile.
     int64_t run_p99_ms;
     /// Milliseconds from due to started, on average.
     int64_t wait_mean_ms;
-    /// Milliseconds from started to finished, on average.
+    /// Milliseconds from the claim to the end, on average.
     int64_t run_mean_ms;
     /// How many items were enqueued within the last hour; -1 when the queue deletes completed items.
     int64_t arrivals_last_hour;
-    /// How many items are being worked on: in flight, with a lease that has not run out.
+    /// How many items are claimed now: in flight, with a lease that has not run out.
     int64_t workers_busy;
     /// How many workers keep up (Little's law): the arrivals of the last hour per millisecond, times the mean run, divided by
     /// 0.8, so that workers are idle for a fifth of their time and waits stay short. At least 1 while there is work; -1 when the
@@ -1595,7 +1595,8 @@ readpast_status readpast_queue_stats(readpast_queue queue,
 ///   `EndedPerHour`, `ArrivalsLastHour`, `RunMeanMs`, `WorkersNeeded`, and `Capped`, true if there may be more. From a bounded
 ///   look.
 /// - "trend": one row for the queue: `ArrivalsPerHour`, `EndedPerHour`, `Depth`, `DepthInAnHour`, `WorkersNeeded`,
-///   `WorkersToCatchUp`, and `Counted`, false if they are an estimate. From a bounded look. One look at a queue that deletes
+///   `WorkersToCatchUp`, `Counted`, false if they are an estimate, and `WindowMs`, for how long the rates were observed.
+///   `DepthInAnHour` is NULL until that is ten minutes, and so are rates that are counted. From a bounded look. One look at a queue that deletes
 ///   completed items cannot tell how many end. "trend 5000" (1 to 600000 ms) looks at such a queue twice, 5000 ms apart, and
 ///   takes that much longer; it looks at any other queue once.
 /// - "attempts": for each ended attempt at the item `key`, the oldest first, if the description has `attempts.history`:

@@ -41,19 +41,19 @@ type Stats struct {
 	WaitP90Ms int64
 	// Milliseconds from due to started, 99th percentile.
 	WaitP99Ms int64
-	// Milliseconds from started to finished, 50th percentile.
+	// Milliseconds from the claim to the end, 50th percentile.
 	RunP50Ms int64
-	// Milliseconds from started to finished, 90th percentile.
+	// Milliseconds from the claim to the end, 90th percentile.
 	RunP90Ms int64
-	// Milliseconds from started to finished, 99th percentile.
+	// Milliseconds from the claim to the end, 99th percentile.
 	RunP99Ms int64
 	// Milliseconds from due to started, on average.
 	WaitMeanMs int64
-	// Milliseconds from started to finished, on average.
+	// Milliseconds from the claim to the end, on average.
 	RunMeanMs int64
 	// How many items were enqueued within the last hour; -1 when the queue deletes what is completed.
 	ArrivalsLastHour int64
-	// How many items are worked on now: in flight, with a lease that has not run out.
+	// How many items are claimed now: in flight, with a lease that has not run out.
 	WorkersBusy int64
 	// How many must be worked on at once to keep up (Little's law): the arrivals of the last hour per millisecond,
 	// times the mean run, divided by 0.8, so that workers are idle for a fifth of their time and waits stay short. At

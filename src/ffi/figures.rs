@@ -39,7 +39,8 @@ enum Told {
 ///   `EndedPerHour`, `ArrivalsLastHour`, `RunMeanMs`, `WorkersNeeded`, and `Capped`, true if there may be more. From a bounded
 ///   look.
 /// - "trend": one row for the queue: `ArrivalsPerHour`, `EndedPerHour`, `Depth`, `DepthInAnHour`, `WorkersNeeded`,
-///   `WorkersToCatchUp`, and `Counted`, false if they are an estimate. From a bounded look. One look at a queue that deletes
+///   `WorkersToCatchUp`, `Counted`, false if they are an estimate, and `WindowMs`, for how long the rates were observed.
+///   `DepthInAnHour` is NULL until that is ten minutes, and so are rates that are counted. From a bounded look. One look at a queue that deletes
 ///   completed items cannot tell how many end. "trend 5000" (1 to 600000 ms) looks at such a queue twice, 5000 ms apart, and
 ///   takes that much longer; it looks at any other queue once.
 /// - "attempts": for each ended attempt at the item `key`, the oldest first, if the description has `attempts.history`:
@@ -116,7 +117,11 @@ fn figures(queue: &Queue, of: &str, key: &str) -> Result<Batch, Failure> {
             let apart = apart(trend)?;
             let names =
                 ["ArrivalsPerHour", "EndedPerHour", "Depth", "DepthInAnHour", "WorkersNeeded", "WorkersToCatchUp"];
-            let columns = names.map(|name| (name, Integer)).into_iter().chain([("Counted", Boolean)]).collect();
+            let columns = names
+                .map(|name| (name, Integer))
+                .into_iter()
+                .chain([("Counted", Boolean), ("WindowMs", Integer)])
+                .collect();
             let (_, trend) = queue.trend(MOST, apart)?;
             let told = vec![
                 Told::Number(trend.arrivals_per_hour),
@@ -126,6 +131,7 @@ fn figures(queue: &Queue, of: &str, key: &str) -> Result<Batch, Failure> {
                 Told::Number(trend.workers_needed),
                 Told::Number(trend.workers_to_catch_up),
                 Told::Is(trend.counted),
+                Told::Number(trend.window_ms),
             ];
             rows(columns, [(queue.name().to_owned(), told)].into_iter())
         }

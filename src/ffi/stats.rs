@@ -49,19 +49,19 @@ pub struct readpast_stats {
     pub wait_p90_ms: i64,
     /// Milliseconds from due to started, 99th percentile.
     pub wait_p99_ms: i64,
-    /// Milliseconds from started to finished, 50th percentile.
+    /// Milliseconds from the claim to the end, 50th percentile.
     pub run_p50_ms: i64,
-    /// Milliseconds from started to finished, 90th percentile.
+    /// Milliseconds from the claim to the end, 90th percentile.
     pub run_p90_ms: i64,
-    /// Milliseconds from started to finished, 99th percentile.
+    /// Milliseconds from the claim to the end, 99th percentile.
     pub run_p99_ms: i64,
     /// Milliseconds from due to started, on average.
     pub wait_mean_ms: i64,
-    /// Milliseconds from started to finished, on average.
+    /// Milliseconds from the claim to the end, on average.
     pub run_mean_ms: i64,
     /// How many items were enqueued within the last hour; -1 when the queue deletes completed items.
     pub arrivals_last_hour: i64,
-    /// How many items are being worked on: in flight, with a lease that has not run out.
+    /// How many items are claimed now: in flight, with a lease that has not run out.
     pub workers_busy: i64,
     /// How many workers keep up (Little's law): the arrivals of the last hour per millisecond, times the mean run, divided by
     /// 0.8, so that workers are idle for a fifth of their time and waits stay short. At least 1 while there is work; -1 when the

@@ -1,7 +1,8 @@
 //! Queues that are no longer wanted.
 
 use super::{
-    Catalog, INSTALL_TIMEOUT_MS, catalog, for_installer, hold_schema, missing, newer, older, owners, take_turn, text, version,
+    Catalog, INSTALL_TIMEOUT_MS, catalog, for_installer, hold_schema, missing, newer, older, owners, take_turn, text,
+    version,
 };
 use crate::config::Config;
 use crate::error::{ErrorKind, Result};

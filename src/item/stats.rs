@@ -17,19 +17,20 @@ pub struct QueueStats {
     pub sample: i64,
     /// Milliseconds from due to started: 50th, 90th and 99th percentile.
     pub wait_ms: [Option<i64>; 3],
-    /// Milliseconds from started to finished: 50th, 90th and 99th percentile.
+    /// Milliseconds from the claim to the end, with the wait in the worker's hand: 50th, 90th and 99th percentile.
     pub run_ms: [Option<i64>; 3],
     /// Milliseconds from due to started, on average.
     pub wait_mean_ms: Option<i64>,
-    /// Milliseconds from started to finished, on average.
+    /// Milliseconds from the claim to the end, on average.
     pub run_mean_ms: Option<i64>,
     /// How many items were enqueued within the last hour; `None` when the queue deletes what is completed.
     pub arrivals_last_hour: Option<i64>,
-    /// How many items are worked on now: in flight, with a lease that has not run out.
+    /// How many items are claimed now: in flight, with a lease that has not run out. Those that workers claimed ahead are among
+    /// them; a worker's own figures have those that handlers have begun.
     pub workers_busy: i64,
     /// How many must be worked on at once to keep up (Little's law): the arrivals of the last hour per millisecond, times
     /// the mean run, divided by 0.8, so that workers are idle for a fifth of their time and waits stay short. At least 1
-    /// while there is work. `None` when the arrivals are not known.
+    /// while items are due or in flight. `None` when the arrivals are not known.
     pub workers_needed: Option<i64>,
     /// How many items are at each step that the queue's description lists, in that order; the last one, if its name is
     /// empty, counts those that are at none of them. Without `steps` in the description there are none.

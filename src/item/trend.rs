@@ -1,5 +1,6 @@
 //! Where a queue is going, and what each type of work has: from bounded looks.
 
+use super::watched::Observed;
 use super::{ItemState, Watched};
 use std::time::Duration;
 
@@ -20,7 +21,7 @@ pub struct OfType {
     pub ended_per_hour: Option<i64>,
     /// How many arrived within the last hour; `None` where the queue does not tell, since it deletes what is completed.
     pub arrivals_last_hour: Option<i64>,
-    /// Milliseconds from started to finished, on average of those that were looked at.
+    /// Milliseconds from the claim to the end, on average of those that were looked at.
     pub run_mean_ms: Option<i64>,
     /// How many must be worked on at once to keep up, as [`QueueStats::workers_needed`](super::QueueStats::workers_needed) has
     /// it.
@@ -72,17 +73,21 @@ pub(super) fn needed(per_hour: i64, run_mean_ms: i64, is_busy: bool) -> i64 {
     i64::try_from((work + 14_399_999) / 14_400_000).unwrap_or(i64::MAX).max(i64::from(is_busy))
 }
 
-/// Where the queue is going, at the rates of now.
+/// Where the queue is going, at the rates of the time that was observed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Trend {
-    /// How many items come in an hour; `None` where nothing tells.
+    /// How many items come in an hour; `None` where nothing tells, or until they were observed for [`Trend::MINIMUM`].
     pub arrivals_per_hour: Option<i64>,
-    /// How many end in an hour; `None` where nothing tells.
+    /// How many end in an hour; `None` likewise.
     pub ended_per_hour: Option<i64>,
-    /// How many wait now: Pending and Error.
+    /// How many wait now: those that are due. Items that are scheduled for later are not among them.
     pub depth: i64,
-    /// How many will wait in an hour; at least none.
+    /// How many will wait in an hour, with those that are due until then; at least none. `None` until the rates were observed
+    /// for [`Trend::MINIMUM`].
     pub depth_in_an_hour: Option<i64>,
+    /// For how long the rates were observed, in milliseconds, an hour at most: from the first item that came or ended within
+    /// the last hour on. `None` where nothing came or ended.
+    pub window_ms: Option<i64>,
     /// How many workers keep up with what comes.
     pub workers_needed: Option<i64>,
     /// How many workers keep up with what comes and have done in an hour what waits now.
@@ -92,25 +97,41 @@ pub struct Trend {
     pub counted: bool,
 }
 
+impl Trend {
+    /// How long a rate must have been observed until it says where the queue will be in an hour: a burst is no rate.
+    pub const MINIMUM: Duration = Duration::from_secs(600);
+    const MINIMUM_MS: i64 = 600_000;
+}
+
+impl Observed {
+    /// So many an hour: where a look stopped at its bound, by the time that those of the look took.
+    fn per_hour(self, window_ms: i64) -> i64 {
+        let ms = if self.capped { self.ms.unwrap_or(window_ms) } else { window_ms };
+        self.items.saturating_mul(HOUR_MS) / ms.max(1)
+    }
+}
+
 impl Watched {
     /// Where the queue is going. Of a queue where nobody can count what came and what ended, since it deletes what is completed or
     /// its table does not say when that was, what waits tells how much comes, and `earlier`, a look so long ago, how much ended.
     #[must_use]
     pub fn trend(&self, earlier: Option<(&Self, Duration)>) -> Trend {
-        let waiting = |watched: &Self| watched.stats.count(ItemState::Pending) + watched.stats.count(ItemState::Error);
-        let depth = waiting(self);
+        let depth = self.stats.due;
         let is_busy = depth + self.stats.count(ItemState::Processing) > 0;
-        let counted = self.stats.arrivals_last_hour.is_some() && self.ended_per_hour.is_some();
-        let arrivals = self.stats.arrivals_last_hour.or_else(|| self.estimated_arrivals(is_busy));
-        let ended = if counted {
-            self.ended_per_hour
-        } else {
-            earlier.zip(arrivals).and_then(|((earlier, ago), arrivals)| {
-                let ms = i64::try_from(ago.as_millis()).ok().filter(|ms| *ms > 0)?;
-                let whole = !self.due_capped && !earlier.due_capped;
-                let grown = (depth - waiting(earlier)).saturating_mul(HOUR_MS) / ms;
-                whole.then(|| arrivals.saturating_sub(grown).max(0))
-            })
+        let counts = self.came_last_hour.zip(self.ended_last_hour);
+        let counted = counts.is_some();
+        let (arrivals, ended, window) = match counts {
+            Some((came, ended)) => {
+                // What was cut off at the bound came before, too.
+                let full = (came.capped || ended.capped).then_some(HOUR_MS);
+                let window = full.or(came.ms.max(ended.ms)).map(|ms| ms.min(HOUR_MS));
+                let known = window.filter(|ms| *ms >= Trend::MINIMUM_MS);
+                let rates = known.map(|ms| (came.per_hour(ms), ended.per_hour(ms)));
+                // Where nothing has come or ended for an hour, nothing does.
+                let rates = rates.or_else(|| (window.is_none() && !is_busy).then_some((0, 0)));
+                (rates.map(|(came, _)| came), rates.map(|(_, ended)| ended), window)
+            }
+            None => self.estimated(earlier, is_busy),
         };
         // What one item takes: measured, or what those who are at it get done.
         let busy = self.stats.workers_busy;
@@ -123,15 +144,36 @@ impl Watched {
             Some(run) => Some(needed(per_hour, run, is_busy)),
             None => (per_hour == 0).then(|| i64::from(is_busy)),
         };
+        // Workers do in an hour what has come in the last one: of a burst, too.
+        let load = self.came_last_hour.map(|came| came.items).or(arrivals);
+        let depth_then = |(arrivals, ended): (i64, i64)| (depth + self.due_within_hour + arrivals - ended).max(0);
+        let forecast = window.is_none_or(|ms| ms >= Trend::MINIMUM_MS);
         Trend {
             arrivals_per_hour: arrivals,
             ended_per_hour: ended,
             depth,
-            depth_in_an_hour: arrivals.zip(ended).map(|(arrivals, ended)| (depth + arrivals - ended).max(0)),
+            depth_in_an_hour: arrivals.zip(ended).filter(|_| forecast).map(depth_then),
+            window_ms: window,
             workers_needed: if counted { self.stats.workers_needed } else { arrivals.and_then(workers) },
-            workers_to_catch_up: arrivals.and_then(|arrivals| workers(arrivals.saturating_add(depth))),
+            workers_to_catch_up: load.and_then(|load| workers(load.saturating_add(depth))),
             counted,
         }
+    }
+
+    /// Arrivals and ends an hour, and the time that they are of.
+    fn estimated(&self, earlier: Option<(&Self, Duration)>, is_busy: bool) -> (Option<i64>, Option<i64>, Option<i64>) {
+        let arrivals = match self.came_last_hour {
+            Some(came) => came.ms.map_or(Some(0), |ms| Some(came.per_hour(ms))),
+            None => self.estimated_arrivals(is_busy),
+        };
+        let ended = earlier.zip(arrivals).and_then(|((earlier, ago), arrivals)| {
+            let ms = i64::try_from(ago.as_millis()).ok().filter(|ms| *ms > 0)?;
+            let whole = !self.due_capped && !earlier.due_capped;
+            let grown = (self.stats.due - earlier.stats.due).saturating_mul(HOUR_MS) / ms;
+            whole.then(|| arrivals.saturating_sub(grown).max(0))
+        });
+        let window = self.came_last_hour.and_then(|came| came.ms).or(self.came.1);
+        (arrivals, ended, window.map(|ms| ms.min(HOUR_MS)))
     }
 
     /// While the oldest go first, all that came since the oldest that waits are waiting still, or in flight.
@@ -149,61 +191,113 @@ mod tests {
     use super::super::QueueStats;
     use super::*;
 
-    fn watched(pending: i64, arrivals: Option<i64>) -> Watched {
-        let mut stats = QueueStats { arrivals_last_hour: arrivals, ..QueueStats::default() };
-        stats.counts[0] = pending;
+    const SECOND: i64 = 1000;
+    const MINUTE: i64 = 60 * SECOND;
+
+    /// A look at a queue with so many that are due; so many came and ended, the first of them so long ago.
+    fn looked(due: i64, came: (i64, Option<i64>), ended: (i64, Option<i64>)) -> Watched {
+        let mut watched = waiting(due);
+        watched.stats.arrivals_last_hour = Some(came.0);
+        watched.came_last_hour = Some(Observed { items: came.0, capped: false, ms: came.1 });
+        watched.ended_last_hour = Some(Observed { items: ended.0, capped: false, ms: ended.1 });
+        watched.ended_per_hour = Some(ended.0);
+        watched.conclude()
+    }
+
+    fn waiting(due: i64) -> Watched {
+        let mut stats = QueueStats { due, ..QueueStats::default() };
+        stats.counts[0] = due;
         Watched { stats, ..Watched::default() }
     }
 
+    fn rates(trend: &Trend) -> (Option<i64>, Option<i64>, Option<i64>) {
+        (trend.arrivals_per_hour, trend.ended_per_hour, trend.depth_in_an_hour)
+    }
+
     #[test]
-    fn what_is_counted_tells_where_it_goes() {
-        let mut now = watched(100, Some(600));
-        (now.ended_per_hour, now.stats.run_mean_ms) = (Some(500), Some(12_000));
-        let now = now.conclude();
-        let trend = now.trend(None);
-        assert!(trend.counted);
-        assert_eq!((trend.depth, trend.depth_in_an_hour), (100, Some(200)));
+    fn a_burst_is_no_rate() {
+        let trend = looked(280, (300, Some(12 * SECOND)), (20, Some(10 * SECOND))).trend(None);
+        assert_eq!((rates(&trend), trend.window_ms), ((None, None, None), Some(12 * SECOND)));
+        // Once it was observed long enough, what came and what ended are of the same time.
+        let drained = looked(0, (300, Some(10 * MINUTE)), (300, Some(10 * MINUTE - SECOND))).trend(None);
+        assert_eq!(rates(&drained), (Some(1800), Some(1800), Some(0)));
+    }
+
+    #[test]
+    fn items_that_are_scheduled_wait_from_their_time_on() {
+        let mut scheduled = looked(0, (0, None), (0, None));
+        (scheduled.stats.counts[0], scheduled.stats.arrivals_last_hour) = (3, Some(3));
+        let scheduled = scheduled.conclude();
+        let trend = scheduled.trend(None);
+        assert_eq!((trend.depth, trend.depth_in_an_hour, trend.workers_needed), (0, Some(0), Some(0)));
+        let soon = Watched { due_within_hour: 2, ..scheduled };
+        assert_eq!(soon.trend(None).depth_in_an_hour, Some(2), "two of three are due within the hour");
+    }
+
+    #[test]
+    fn what_is_observed_for_an_hour_tells_where_it_goes() {
+        let hour = Some(HOUR_MS - SECOND);
+        for (due, came, ended, then) in [(10, 600, 600, 10), (100, 600, 500, 200), (100, 500, 580, 20), (10, 5, 900, 0)]
+        {
+            let trend = looked(due, (came, hour), (ended, hour)).trend(None);
+            assert!(trend.counted);
+            assert_eq!((trend.depth, trend.depth_in_an_hour), (due, Some(then)));
+        }
+        let mut now = looked(100, (600, hour), (500, hour));
+        now.stats.run_mean_ms = Some(12_000);
         // 600 an hour of 12 s are two at once, 2.5 at four fifths; 700 an hour are 2.9.
+        let trend = now.conclude().trend(None);
         assert_eq!((trend.workers_needed, trend.workers_to_catch_up), (Some(3), Some(3)));
-        let quiet = Watched { ended_per_hour: Some(900), ..now };
-        assert_eq!(quiet.trend(None).depth_in_an_hour, Some(0), "never less than none");
+    }
+
+    #[test]
+    fn more_than_a_look_reads_is_a_rate_of_its_own_time() {
+        let mut now = looked(0, (10_000, Some(30 * MINUTE)), (9_000, Some(HOUR_MS)));
+        now.came_last_hour = now.came_last_hour.map(|came| Observed { capped: true, ..came });
+        assert_eq!(rates(&now.trend(None)), (Some(20_000), Some(9_000), Some(11_000)));
     }
 
     #[test]
     fn of_a_queue_that_deletes_what_waits_tells() {
-        // 50 came within 5 minutes and wait; a minute ago it were 45.
-        let mut now = watched(50, None);
-        (now.came, now.stats.workers_busy, now.stats.counts[1]) = ((50, Some(300_000)), 4, 4);
+        // 50 came within 20 minutes and wait; a minute ago it were 45.
+        let mut now = waiting(50);
+        (now.came, now.stats.workers_busy, now.stats.counts[1]) = ((50, Some(20 * MINUTE)), 4, 4);
         let alone = now.trend(None);
         assert!(!alone.counted);
-        assert_eq!((alone.arrivals_per_hour, alone.ended_per_hour, alone.workers_needed), (Some(600), None, None));
-        let trend = now.trend(Some((&watched(45, None), Duration::from_secs(60))));
-        assert_eq!((trend.ended_per_hour, trend.depth_in_an_hour), (Some(300), Some(350)));
-        // Four get 300 an hour done, 48 s each; 600 of these take 8, and 10 at four fifths.
-        assert_eq!((trend.workers_needed, trend.workers_to_catch_up), (Some(10), Some(11)));
+        assert_eq!((rates(&alone), alone.workers_needed), ((Some(150), None, None), None));
+        let earlier = waiting(49);
+        let trend = now.trend(Some((&earlier, Duration::from_secs(60))));
+        assert_eq!(rates(&trend), (Some(150), Some(90), Some(110)));
+        // Four get 90 an hour done, 160 s each; 150 of these take 7, and 9 at four fifths.
+        assert_eq!((trend.workers_needed, trend.workers_to_catch_up), (Some(9), Some(12)));
+        now.came.1 = Some(12 * SECOND);
+        assert_eq!(now.trend(Some((&earlier, Duration::from_secs(60)))).depth_in_an_hour, None, "a burst is no rate");
         // What was not counted to its end tells no change.
         now.due_capped = true;
-        assert_eq!(now.trend(Some((&watched(45, None), Duration::from_secs(60)))).ended_per_hour, None);
+        assert_eq!(now.trend(Some((&earlier, Duration::from_secs(60)))).ended_per_hour, None);
     }
 
     #[test]
     fn what_came_is_counted_and_what_ended_is_not() {
-        let now = watched(50, Some(600)).conclude();
+        let mut now = looked(50, (600, Some(HOUR_MS)), (0, None));
+        now.ended_last_hour = None;
         let alone = now.trend(None);
         assert!(!alone.counted);
-        assert_eq!((alone.arrivals_per_hour, alone.ended_per_hour, alone.depth_in_an_hour), (Some(600), None, None));
-        let trend = now.trend(Some((&watched(45, Some(600)), Duration::from_secs(60))));
-        assert_eq!((trend.ended_per_hour, trend.depth_in_an_hour), (Some(300), Some(350)));
+        assert_eq!(rates(&alone), (Some(600), None, None));
+        let trend = now.trend(Some((&waiting(45), Duration::from_secs(60))));
+        assert_eq!(rates(&trend), (Some(600), Some(300), Some(350)));
     }
 
     #[test]
     fn of_an_idle_queue_nothing_comes() {
-        let trend = watched(0, None).trend(None);
-        assert_eq!(
-            (trend.arrivals_per_hour, trend.workers_needed, trend.workers_to_catch_up),
-            (Some(0), Some(0), Some(0))
-        );
-        let mut busy = watched(0, None);
+        for idle in [waiting(0), looked(0, (0, None), (0, None))] {
+            let trend = idle.trend(None);
+            assert_eq!(
+                (trend.arrivals_per_hour, trend.workers_needed, trend.workers_to_catch_up),
+                (Some(0), Some(0), Some(0))
+            );
+        }
+        let mut busy = waiting(0);
         busy.stats.counts[1] = 2;
         assert_eq!(busy.trend(None).arrivals_per_hour, None, "what is in flight came, but nobody knows how fast");
     }

@@ -27,6 +27,12 @@ pub struct Watched {
     pub ended_per_hour: Option<i64>,
     /// How many of the items that wait say when they came, and within how many milliseconds that was.
     pub(crate) came: (i64, Option<i64>),
+    /// How many of the items that came within the last hour are not scheduled for later, and when the first of them came.
+    pub(crate) came_last_hour: Option<Observed>,
+    /// The same of those that ended.
+    pub(crate) ended_last_hour: Option<Observed>,
+    /// How many items that wait are due later, but within an hour.
+    pub due_within_hour: i64,
     /// What each type has, in the order of the description; nothing where the queue has one type.
     pub types: Vec<OfType>,
     /// Whether the arrivals of the last hour go beyond the newest items.
@@ -35,6 +41,16 @@ pub struct Watched {
     pub workers: Vec<Holding>,
     /// What failed items, and those that wait for their next attempt, say; at most 50, the most frequent first.
     pub errors: Vec<Trouble>,
+}
+
+/// Events of the last hour, as far as a look reaches.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Observed {
+    pub items: i64,
+    /// Whether there were as many or more.
+    pub capped: bool,
+    /// For how long there have been any, in milliseconds.
+    pub ms: Option<i64>,
 }
 
 /// A worker, and what it holds.
@@ -71,6 +87,12 @@ pub(crate) struct Figure<'a> {
     pub key: &'a str,
 }
 
+impl Figure<'_> {
+    fn observed(&self) -> Observed {
+        Observed { items: self.value.unwrap_or(0), capped: self.capped, ms: self.ms }
+    }
+}
+
 impl Watched {
     /// Whether the count of a state stopped at the bound.
     #[must_use]
@@ -82,8 +104,10 @@ impl Watched {
     fn needed(&self) -> Option<i64> {
         let stats = &self.stats;
         let arrivals = stats.arrivals_last_hour?;
-        let busy = [ItemState::Pending, ItemState::Processing, ItemState::Error].iter().any(|s| stats.count(*s) > 0);
-        Some(trend::needed(arrivals, stats.run_mean_ms.unwrap_or(0), busy))
+        // Items that are scheduled for later need no worker until then.
+        let busy = stats.due + stats.count(ItemState::Processing) > 0;
+        let later = stats.arrivals_last_hour.zip(self.came_last_hour).map_or(0, |(all, came)| all - came.items);
+        Some(trend::needed(arrivals - later.max(0), stats.run_mean_ms.unwrap_or(0), busy))
     }
 
     /// Takes in one row; names that are not known are left for a later version of the library.
@@ -112,7 +136,10 @@ impl Watched {
                 self.types[place].record(what, figure.value.unwrap_or(0), figure.ms, figure.capped);
             }
             Some(("came", "waiting")) => self.came = (figure.value.unwrap_or(0), figure.ms),
+            Some(("due", "within_hour")) => self.due_within_hour = figure.value.unwrap_or(0),
+            Some(("came", "last_hour")) => self.came_last_hour = Some(figure.observed()),
             Some(("ended", "last_hour")) => {
+                self.ended_last_hour = Some(figure.observed());
                 self.ended_per_hour = Some(trend::per_hour(figure.value.unwrap_or(0), figure.ms, figure.capped));
             }
             Some(("ended", "last_minute")) => {
@@ -169,7 +196,7 @@ mod tests {
     fn what_is_needed_is_rounded_up_and_one_where_there_is_work() {
         let needed = |arrivals, mean, pending| {
             let mut watched = Watched::default();
-            for (name, value) in [("arrivals.last_hour", arrivals), ("run.mean_ms", mean), ("count.Pending", pending)] {
+            for (name, value) in [("arrivals.last_hour", arrivals), ("run.mean_ms", mean), ("due.count", pending)] {
                 watched.record(&figure(name, value, false));
             }
             watched.conclude().stats.workers_needed

@@ -82,7 +82,7 @@ def test_figures_of_types_and_of_the_trend(queue: readpast.Queue) -> None:
             ("Second", 0, 0, False),
         ]
         assert (types[0]["ArrivalsLastHour"], types[0]["RunMeanMs"]) == (3, None)
-        assert (trend[0]["Depth"], trend[0]["ArrivalsPerHour"], trend[0]["Counted"]) == (2, 3, True)
+        assert (trend[0]["Depth"], trend[0]["ArrivalsPerHour"], trend[0]["Counted"]) == (2, None, True)
         assert queue.figures("attempts", batch[0].key).status is Status.EMPTY
     for wrong in (("moons",), ("types", "a key"), ("attempts",), ("trend 0",), ("trend soon",)):
         with pytest.raises(errors.InvalidArgumentError):

@@ -14,7 +14,7 @@ What would be 0 has no row.
 {%- endif %}
 {%- if knows_arrivals %}
 workers.needed is how many must work at once to keep up (Little's law): arrivals per time, times the mean run, at 80 per
-cent of their time, and one at least while there is work.
+cent of their time, and one at least while items are due or in flight.
 {%- else %}
 What has arrived cannot be counted in this table, so workers.needed is NULL.
 {%- endif %}
@@ -177,7 +177,13 @@ BEGIN
             WHEN a.items IS NOT NULL THEN GREATEST(
                 CEIL(a.items * COALESCE(m.run_ms, 0) / (3600000 * 0.8))::bigint,
                 CASE
-                    WHEN EXISTS (SELECT 1 FROM item AS i WHERE i.status IN ('Pending', 'Processing', 'Error')) THEN 1
+                    WHEN EXISTS (
+                        SELECT 1
+                        FROM item AS i
+                        WHERE
+                            i.status = 'Processing'
+                            OR (i.status IN ('Pending', 'Error') AND {{ "i.due_at <= now_" if own else "COALESCE(i.due_at <= now_, TRUE)" }})
+                    ) THEN 1
                     ELSE 0
                 END
             )

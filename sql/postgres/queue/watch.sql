@@ -92,7 +92,8 @@ Of these two{{ ", and of type.<figure>," if by_type }} only what is of types tha
 window.items: how many of the newest items the figures count and arrivals are of; capped says that there are more. wait,
 run: of those of them{{ ", and of those before what was taken last," if own }} that were started and finished. ended.last_minute: how many of
 these were finished within that time, the first of them so long ago (ms); ended.last_hour likewise. came.waiting: how many of those
-that wait say when they came, and within what time (ms).
+that wait say when they came, and within what time (ms). due.within_hour: how many are due later, within an hour.{% if arrivals %} came.last_hour:
+the arrivals that are no longer scheduled for later, and how long ago the first of them came (ms).{% endif %}
 {%- if by_type %}
 type.<figure>: the same of one type, which is detail: waiting, due (ms: for how long the oldest), flying, ended{{ ", arrivals" if arrivals }} (both of the last
 hour), run_mean_ms.
@@ -244,6 +245,10 @@ BEGIN
         FROM waiting AS w
         WHERE w.status IN ('Pending', 'Error') AND COALESCE(w.due_at <= now_, TRUE)
         UNION ALL
+        SELECT 'due.within_hour', COUNT(*), {{ waiting_capped() }}, NULL, NULL, NULL
+        FROM waiting AS w
+        WHERE w.status IN ('Pending', 'Error') AND w.due_at > now_ AND w.due_at <= now_ + interval '1 hour'
+        UNION ALL
         SELECT
             'due.oldest_ms', MAX({{ m.ms("COALESCE(w.due_at, w.enqueued_at)", "now_") }}),
             {{ waiting_capped() }}, NULL, NULL, NULL
@@ -323,6 +328,12 @@ BEGIN
         SELECT 'arrivals.last_hour', COUNT(*), COUNT(*) > most_, NULL, NULL, NULL
         FROM {{ "(SELECT p.* FROM present AS p UNION ALL SELECT g.* FROM gone AS g)" if history else "present" }} AS r
         WHERE r.enqueued_at > now_ - interval '1 hour'
+        UNION ALL
+        SELECT 'came.last_hour', COUNT(*), COUNT(*) > most_, {{ m.ms("now_ - MIN(r.enqueued_at)") }}, NULL, NULL
+        FROM {{ "(SELECT p.* FROM present AS p UNION ALL SELECT g.* FROM gone AS g)" if history else "present" }} AS r
+        WHERE
+            r.enqueued_at > now_ - interval '1 hour'
+            AND (r.status <> 'Pending' OR COALESCE(r.due_at <= now_, TRUE))
 {%- endif %}
         UNION ALL
         SELECT 'wait.mean_ms', ROUND(AVG(d.wait_ms))::bigint, FALSE, NULL, NULL, NULL

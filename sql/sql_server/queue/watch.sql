@@ -54,7 +54,8 @@ Of these two{{ ", and of type.<figure>," if by_type }} only what is of types tha
 window.items: how many of the newest items the figures count and arrivals are of; Capped says that there are more. wait,
 run: of those of them{{ ", and of those before what was taken last," if own }} that were started and finished. ended.last_minute: how many of
 these were finished within that time, the first of them so long ago (Ms); ended.last_hour likewise. came.waiting: how many of those
-that wait say when they came, and within what time (Ms).
+that wait say when they came, and within what time (Ms). due.within_hour: how many are due later, within an hour.{% if arrivals %} came.last_hour:
+the arrivals that are no longer scheduled for later, and how long ago the first of them came (Ms).{% endif %}
 {%- if by_type %}
 type.<figure>: the same of one type, which is Detail: waiting, due (Ms: for how long the oldest), flying, ended{{ ", arrivals" if arrivals }} (both of the last
 hour), run_mean_ms.
@@ -262,6 +263,14 @@ BEGIN
         FROM @_Seen AS s
         WHERE s.[Look] = 'W' AND s.[Status] IN ('Pending', 'Error') AND (s.[DueAt] IS NULL OR s.[DueAt] <= @_Now)
         UNION ALL
+        SELECT 'due.within_hour', COUNT_BIG(*), 'W', NULL, NULL, NULL
+        FROM @_Seen AS s
+        WHERE
+            s.[Look] = 'W'
+            AND s.[Status] IN ('Pending', 'Error')
+            AND s.[DueAt] > @_Now
+            AND s.[DueAt] <= DATEADD(HOUR, 1, @_Now)
+        UNION ALL
         SELECT 'due.oldest_ms', DATEDIFF_BIG(MILLISECOND, MIN(COALESCE(s.[DueAt], s.[EnqueuedAt])), @_Now), 'W', NULL, NULL, NULL
         FROM @_Seen AS s
         WHERE
@@ -348,6 +357,13 @@ BEGIN
         SELECT 'arrivals.last_hour', COUNT_BIG(*), 'N', NULL, NULL, NULL
         FROM @_Seen AS s
         WHERE s.[Look] IN ('N', 'H') AND s.[EnqueuedAt] > DATEADD(HOUR, -1, @_Now)
+        UNION ALL
+        SELECT 'came.last_hour', COUNT_BIG(*), 'N', DATEDIFF_BIG(MILLISECOND, MIN(s.[EnqueuedAt]), @_Now), NULL, NULL
+        FROM @_Seen AS s
+        WHERE
+            s.[Look] IN ('N', 'H')
+            AND s.[EnqueuedAt] > DATEADD(HOUR, -1, @_Now)
+            AND (s.[Status] <> 'Pending' OR s.[DueAt] IS NULL OR s.[DueAt] <= @_Now)
 {%- endif %}
         UNION ALL
         SELECT 'wait.mean_ms', CAST(AVG(CAST(m.[WaitMs] AS float)) AS bigint), '', NULL, NULL, NULL FROM @_Measured AS m

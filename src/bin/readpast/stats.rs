@@ -248,7 +248,7 @@ fn table(queue: &str, look: &Look, watched: Option<(Duration, Option<&Look>)>, p
         let name = format!("longer than {}", span_text(longer.than_ms));
         lines.push(row(&name, &|look| look.longer.as_ref().map_or(0, Longer::all)) + &states);
     }
-    for (name, values) in [("waited", stats.wait_ms), ("ran", stats.run_ms)] {
+    for (name, values) in [("waited", stats.wait_ms), ("took", stats.run_ms)] {
         let shown: Vec<_> = PERCENTILES
             .iter()
             .zip(values)
@@ -283,16 +283,16 @@ fn steps(stats: &QueueStats) -> Vec<String> {
 
 /// How many workers there are, and how many it takes.
 fn workers(stats: &QueueStats) -> String {
-    let busy = format!("  {:<8}{} busy", "workers", stats.workers_busy);
+    let claimed = format!("  {:<8}{} items", "claimed", stats.workers_busy);
     match (stats.workers_needed, stats.arrivals_last_hour) {
         (Some(needed), Some(arrivals)) => {
             let mean = |ms: Option<i64>, word: &str| {
                 ms.map_or_else(String::new, |ms| format!(", {word} {} on average", span_text(ms)))
             };
-            let (wait, run) = (mean(stats.wait_mean_ms, "waiting"), mean(stats.run_mean_ms, "running"));
-            format!("{busy}, {needed} needed   ({arrivals} arrivals in the last hour{wait}{run})")
+            let (wait, run) = (mean(stats.wait_mean_ms, "waiting"), mean(stats.run_mean_ms, "claim to end"));
+            format!("{claimed}, workers needed {needed}   ({arrivals} arrivals in the last hour{wait}{run})")
         }
-        _ => format!("{busy}   (how many are needed is unknown: the table does not tell what has arrived)"),
+        _ => format!("{claimed}   (how many workers are needed is unknown: the table does not tell what has arrived)"),
     }
 }
 

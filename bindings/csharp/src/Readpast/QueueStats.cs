@@ -60,19 +60,19 @@ namespace Readpast
         /// <summary>Milliseconds from due to started, 99th percentile.</summary>
         public long WaitP99Ms { get; internal set; }
 
-        /// <summary>Milliseconds from started to finished, 50th percentile.</summary>
+        /// <summary>Milliseconds from the claim to the end, 50th percentile.</summary>
         public long RunP50Ms { get; internal set; }
 
-        /// <summary>Milliseconds from started to finished, 90th percentile.</summary>
+        /// <summary>Milliseconds from the claim to the end, 90th percentile.</summary>
         public long RunP90Ms { get; internal set; }
 
-        /// <summary>Milliseconds from started to finished, 99th percentile.</summary>
+        /// <summary>Milliseconds from the claim to the end, 99th percentile.</summary>
         public long RunP99Ms { get; internal set; }
 
         /// <summary>Milliseconds from due to started, on average.</summary>
         public long WaitMeanMs { get; internal set; }
 
-        /// <summary>Milliseconds from started to finished, on average.</summary>
+        /// <summary>Milliseconds from the claim to the end, on average.</summary>
         public long RunMeanMs { get; internal set; }
 
         /// <summary>
@@ -80,7 +80,7 @@ namespace Readpast
         /// </summary>
         public long ArrivalsLastHour { get; internal set; }
 
-        /// <summary>How many items are worked on now: in flight, with a lease that has not run out.</summary>
+        /// <summary>How many items are claimed now: in flight, with a lease that has not run out.</summary>
         public long WorkersBusy { get; internal set; }
 
         /// <summary>

@@ -43,19 +43,19 @@ class Stats(NamedTuple):
     wait_p90_ms: int
     #: Milliseconds from due to started, 99th percentile.
     wait_p99_ms: int
-    #: Milliseconds from started to finished, 50th percentile.
+    #: Milliseconds from the claim to the end, 50th percentile.
     run_p50_ms: int
-    #: Milliseconds from started to finished, 90th percentile.
+    #: Milliseconds from the claim to the end, 90th percentile.
     run_p90_ms: int
-    #: Milliseconds from started to finished, 99th percentile.
+    #: Milliseconds from the claim to the end, 99th percentile.
     run_p99_ms: int
     #: Milliseconds from due to started, on average.
     wait_mean_ms: int
-    #: Milliseconds from started to finished, on average.
+    #: Milliseconds from the claim to the end, on average.
     run_mean_ms: int
     #: How many items were enqueued within the last hour; -1 when the queue deletes what is completed.
     arrivals_last_hour: int
-    #: How many items are worked on now: in flight, with a lease that has not run out.
+    #: How many items are claimed now: in flight, with a lease that has not run out.
     workers_busy: int
     #: How many must be worked on at once to keep up (Little's law): the arrivals of the last hour per millisecond,
     #: times the mean run, divided by 0.8, so that workers are idle for a fifth of their time and waits stay short. At

@@ -31,9 +31,11 @@ const GAUGES: [Gauge; 9] = [
     ("readpast_queue_lease_expired_items", "Items in flight whose lease has run out.", |w| {
         Some(number(w.stats.expired))
     }),
-    ("readpast_queue_in_work_items", "Items in flight with a lease that holds.", |w| {
-        Some(number(w.stats.workers_busy))
-    }),
+    (
+        "readpast_queue_in_work_items",
+        "Items that are claimed, with a lease that holds; a handler may not have begun yet.",
+        |w| Some(number(w.stats.workers_busy)),
+    ),
     ("readpast_queue_workers", "Workers that have items in flight, at most 100.", |w| {
         Some(number(i64::try_from(w.workers.len()).unwrap_or(i64::MAX)))
     }),
@@ -111,7 +113,7 @@ fn found(looks: &[(&str, &Look)]) -> Vec<Family> {
     }
     let summary = |name, help| Family::new(name, Kind::Summary, help);
     let mut wait = summary("readpast_queue_wait_seconds", "From due to started, of the newest items that ended.");
-    let mut run = summary("readpast_queue_run_seconds", "From started to ended, of the newest items that ended.");
+    let mut run = summary("readpast_queue_run_seconds", "From the claim to the end, of the newest items that ended.");
     for (queue, look) in looks {
         let stats = &look.watched.stats;
         for (family, spans) in [(&mut wait, stats.wait_ms), (&mut run, stats.run_ms)] {

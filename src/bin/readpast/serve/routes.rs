@@ -116,7 +116,7 @@ fn charts(app: &App, looks: &[Arc<Look>]) -> String {
         ("What waits and what is in work", &backlog[..], counts),
         ("What ends", &ended[..], counts),
         ("What has failed", &failed[..], counts),
-        ("How long nine of ten wait and run at most", &took[..], span_text),
+        ("Wait, and claim to end, p90", &took[..], span_text),
     ];
     drawn.iter().map(|(title, lines, words)| chart::draw(title, &times, lines, app.every, *words)).collect()
 }

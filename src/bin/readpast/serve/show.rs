@@ -63,6 +63,7 @@ pub fn trend(trend: &Trend) -> Value {
         "catch_up": shown(trend.workers_to_catch_up),
         "needed": shown(trend.workers_needed),
         "counted": trend.counted,
+        "window": trend.window_ms.map(span_text),
     })
 }
 

@@ -95,6 +95,7 @@ fn trend_document(trend: &Trend) -> Value {
         "workers_needed": trend.workers_needed,
         "workers_to_catch_up": trend.workers_to_catch_up,
         "counted": trend.counted,
+        "window_ms": trend.window_ms,
     })
 }
 
@@ -130,13 +131,18 @@ fn types(types: &[OfType]) -> Vec<String> {
 fn told(trend: &Trend) -> String {
     let estimated =
         if trend.counted { "" } else { "   (estimated from what waits: the queue deletes completed items)" };
+    let then = trend.depth_in_an_hour.map_or_else(
+        || "in an hour: not known yet".to_owned(),
+        |then| {
+            let [arrivals, ended] = [trend.arrivals_per_hour, trend.ended_per_hour].map(shown);
+            format!("in an hour {then}, at {arrivals} arrivals and {ended} ends an hour")
+        },
+    );
+    let window = trend.window_ms.map_or_else(String::new, |ms| format!(" (observed for {})", span_text(ms)));
     format!(
-        "  {:<8}{} arrive and {} end in an hour; {} wait now, {} in an hour; workers needed {} to keep up, {} to catch up in an hour{estimated}",
+        "  {:<8}{} wait now; {then}{window}; workers needed {} to keep up, {} to catch up in an hour{estimated}",
         "trend",
-        shown(trend.arrivals_per_hour),
-        shown(trend.ended_per_hour),
         trend.depth,
-        shown(trend.depth_in_an_hour),
         shown(trend.workers_needed),
         shown(trend.workers_to_catch_up),
     )

@@ -109,7 +109,13 @@ BEGIN
             WHEN a.items IS NOT NULL THEN GREATEST(
                 CEIL(a.items * COALESCE(m.run_ms, 0) / (3600000 * 0.8))::bigint,
                 CASE
-                    WHEN EXISTS (SELECT 1 FROM item AS i WHERE i.status IN ('Pending', 'Processing', 'Error')) THEN 1
+                    WHEN EXISTS (
+                        SELECT 1
+                        FROM item AS i
+                        WHERE
+                            i.status = 'Processing'
+                            OR (i.status IN ('Pending', 'Error') AND COALESCE(i.due_at <= now_, TRUE))
+                    ) THEN 1
                     ELSE 0
                 END
             )

@@ -7,7 +7,7 @@ error.<state>: how many of the items looked at say detail as the first line of t
 window.items: how many of the newest items the figures count and arrivals are of; capped says that there are more. wait,
 run: of those of them that were started and finished. ended.last_minute: how many of
 these were finished within that time, the first of them so long ago (ms); ended.last_hour likewise. came.waiting: how many of those
-that wait say when they came, and within what time (ms).
+that wait say when they came, and within what time (ms). due.within_hour: how many are due later, within an hour.
 Table access order: four_queue, four_queue_scheduler_lease.
 */
 CREATE OR REPLACE FUNCTION "readpast"."watch_four_queue_scheduler"(most_ integer DEFAULT 10000)
@@ -173,6 +173,10 @@ BEGIN
         SELECT 'due.count', COUNT(*), (SELECT COUNT(*) FROM waiting) > most_, NULL, NULL, NULL
         FROM waiting AS w
         WHERE w.status IN ('Pending', 'Error') AND COALESCE(w.due_at <= now_, TRUE)
+        UNION ALL
+        SELECT 'due.within_hour', COUNT(*), (SELECT COUNT(*) FROM waiting) > most_, NULL, NULL, NULL
+        FROM waiting AS w
+        WHERE w.status IN ('Pending', 'Error') AND w.due_at > now_ AND w.due_at <= now_ + interval '1 hour'
         UNION ALL
         SELECT
             'due.oldest_ms', MAX("readpast"."queue_ms_fn"(COALESCE(w.due_at, w.enqueued_at), now_)),

@@ -3,7 +3,7 @@ Figures about the queue, one row each: its name and its value. Counts are exact 
 percentiles and means are of the 10,000 newest items that were started and finished, and are still there. Times in
 milliseconds: wait is from the due time to the start, run from there to the end.
 workers.needed is how many must work at once to keep up (Little's law): arrivals per time, times the mean run, at 80 per
-cent of their time, and one at least while there is work.
+cent of their time, and one at least while items are due or in flight.
 Table access order: notification.
 */
 CREATE OR REPLACE FUNCTION "readpast"."stats_notification"()
@@ -108,7 +108,13 @@ BEGIN
             WHEN a.items IS NOT NULL THEN GREATEST(
                 CEIL(a.items * COALESCE(m.run_ms, 0) / (3600000 * 0.8))::bigint,
                 CASE
-                    WHEN EXISTS (SELECT 1 FROM item AS i WHERE i.status IN ('Pending', 'Processing', 'Error')) THEN 1
+                    WHEN EXISTS (
+                        SELECT 1
+                        FROM item AS i
+                        WHERE
+                            i.status = 'Processing'
+                            OR (i.status IN ('Pending', 'Error') AND i.due_at <= now_)
+                    ) THEN 1
                     ELSE 0
                 END
             )

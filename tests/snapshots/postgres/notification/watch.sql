@@ -8,7 +8,8 @@ error.<state>: how many of the items looked at say detail as the first line of t
 window.items: how many of the newest items the figures count and arrivals are of; capped says that there are more. wait,
 run: of those of them, and of those before what was taken last, that were started and finished. ended.last_minute: how many of
 these were finished within that time, the first of them so long ago (ms); ended.last_hour likewise. came.waiting: how many of those
-that wait say when they came, and within what time (ms).
+that wait say when they came, and within what time (ms). due.within_hour: how many are due later, within an hour. came.last_hour:
+the arrivals that are no longer scheduled for later, and how long ago the first of them came (ms).
 type.<figure>: the same of one type, which is detail: waiting, due (ms: for how long the oldest), flying, ended, arrivals (both of the last
 hour), run_mean_ms.
 Table access order: notification.
@@ -195,6 +196,10 @@ BEGIN
         FROM waiting AS w
         WHERE w.status IN ('Pending', 'Error') AND COALESCE(w.due_at <= now_, TRUE)
         UNION ALL
+        SELECT 'due.within_hour', COUNT(*), (SELECT COUNT(*) FROM waiting) > most_, NULL, NULL, NULL
+        FROM waiting AS w
+        WHERE w.status IN ('Pending', 'Error') AND w.due_at > now_ AND w.due_at <= now_ + interval '1 hour'
+        UNION ALL
         SELECT
             'due.oldest_ms', MAX("readpast"."queue_ms_fn"(COALESCE(w.due_at, w.enqueued_at), now_)),
             (SELECT COUNT(*) FROM waiting) > most_, NULL, NULL, NULL
@@ -264,6 +269,12 @@ BEGIN
         SELECT 'arrivals.last_hour', COUNT(*), COUNT(*) > most_, NULL, NULL, NULL
         FROM present AS r
         WHERE r.enqueued_at > now_ - interval '1 hour'
+        UNION ALL
+        SELECT 'came.last_hour', COUNT(*), COUNT(*) > most_, (EXTRACT(EPOCH FROM now_ - MIN(r.enqueued_at)) * 1000)::bigint, NULL, NULL
+        FROM present AS r
+        WHERE
+            r.enqueued_at > now_ - interval '1 hour'
+            AND (r.status <> 'Pending' OR COALESCE(r.due_at <= now_, TRUE))
         UNION ALL
         SELECT 'wait.mean_ms', ROUND(AVG(d.wait_ms))::bigint, FALSE, NULL, NULL, NULL
         FROM measured AS d

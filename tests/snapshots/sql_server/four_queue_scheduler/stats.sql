@@ -172,7 +172,7 @@ BEGIN
             WHEN @_Arrivals IS NULL THEN NULL
             WHEN CEILING(@_Arrivals / 3600000.0 * COALESCE(@_RunMean, 0) / 0.8) >= 1
                 THEN CAST(CEILING(@_Arrivals / 3600000.0 * COALESCE(@_RunMean, 0) / 0.8) AS bigint)
-            WHEN EXISTS (SELECT 1 FROM @_State AS i WHERE i.[Status] IN ('Pending', 'Processing', 'Error')) THEN 1
+            WHEN EXISTS (SELECT 1 FROM @_State AS i WHERE i.[Status] = 'Processing' OR i.[Due] > 0) THEN 1
             ELSE 0
         END
     UNION ALL

@@ -8,7 +8,7 @@ error.<state>: how many of the items looked at say Detail as the first line of t
 window.items: how many of the newest items the figures count and arrivals are of; Capped says that there are more. wait,
 run: of those of them that were started and finished. ended.last_minute: how many of
 these were finished within that time, the first of them so long ago (Ms); ended.last_hour likewise. came.waiting: how many of those
-that wait say when they came, and within what time (Ms).
+that wait say when they came, and within what time (Ms). due.within_hour: how many are due later, within an hour.
 Table access order: four_queue, FourQueueScheduler_Lease.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Watch_FourQueueScheduler]
@@ -309,6 +309,14 @@ BEGIN
         SELECT 'due.count', COUNT_BIG(*), 'W', NULL, NULL, NULL
         FROM @_Seen AS s
         WHERE s.[Look] = 'W' AND s.[Status] IN ('Pending', 'Error') AND (s.[DueAt] IS NULL OR s.[DueAt] <= @_Now)
+        UNION ALL
+        SELECT 'due.within_hour', COUNT_BIG(*), 'W', NULL, NULL, NULL
+        FROM @_Seen AS s
+        WHERE
+            s.[Look] = 'W'
+            AND s.[Status] IN ('Pending', 'Error')
+            AND s.[DueAt] > @_Now
+            AND s.[DueAt] <= DATEADD(HOUR, 1, @_Now)
         UNION ALL
         SELECT 'due.oldest_ms', DATEDIFF_BIG(MILLISECOND, MIN(COALESCE(s.[DueAt], s.[EnqueuedAt])), @_Now), 'W', NULL, NULL, NULL
         FROM @_Seen AS s

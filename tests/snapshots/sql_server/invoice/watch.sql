@@ -8,7 +8,8 @@ error.<state>: how many of the items looked at say Detail as the first line of t
 window.items: how many of the newest items the figures count and arrivals are of; Capped says that there are more. wait,
 run: of those of them, and of those before what was taken last, that were started and finished. ended.last_minute: how many of
 these were finished within that time, the first of them so long ago (Ms); ended.last_hour likewise. came.waiting: how many of those
-that wait say when they came, and within what time (Ms).
+that wait say when they came, and within what time (Ms). due.within_hour: how many are due later, within an hour. came.last_hour:
+the arrivals that are no longer scheduled for later, and how long ago the first of them came (Ms).
 Table access order: Invoice, its history.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Watch_Invoice]
@@ -217,6 +218,14 @@ BEGIN
         FROM @_Seen AS s
         WHERE s.[Look] = 'W' AND s.[Status] IN ('Pending', 'Error') AND (s.[DueAt] IS NULL OR s.[DueAt] <= @_Now)
         UNION ALL
+        SELECT 'due.within_hour', COUNT_BIG(*), 'W', NULL, NULL, NULL
+        FROM @_Seen AS s
+        WHERE
+            s.[Look] = 'W'
+            AND s.[Status] IN ('Pending', 'Error')
+            AND s.[DueAt] > @_Now
+            AND s.[DueAt] <= DATEADD(HOUR, 1, @_Now)
+        UNION ALL
         SELECT 'due.oldest_ms', DATEDIFF_BIG(MILLISECOND, MIN(COALESCE(s.[DueAt], s.[EnqueuedAt])), @_Now), 'W', NULL, NULL, NULL
         FROM @_Seen AS s
         WHERE
@@ -260,6 +269,13 @@ BEGIN
         SELECT 'arrivals.last_hour', COUNT_BIG(*), 'N', NULL, NULL, NULL
         FROM @_Seen AS s
         WHERE s.[Look] IN ('N', 'H') AND s.[EnqueuedAt] > DATEADD(HOUR, -1, @_Now)
+        UNION ALL
+        SELECT 'came.last_hour', COUNT_BIG(*), 'N', DATEDIFF_BIG(MILLISECOND, MIN(s.[EnqueuedAt]), @_Now), NULL, NULL
+        FROM @_Seen AS s
+        WHERE
+            s.[Look] IN ('N', 'H')
+            AND s.[EnqueuedAt] > DATEADD(HOUR, -1, @_Now)
+            AND (s.[Status] <> 'Pending' OR s.[DueAt] IS NULL OR s.[DueAt] <= @_Now)
         UNION ALL
         SELECT 'wait.mean_ms', CAST(AVG(CAST(m.[WaitMs] AS float)) AS bigint), '', NULL, NULL, NULL FROM @_Measured AS m
         UNION ALL

@@ -4,7 +4,7 @@ somebody holds at that moment are not in them, so that nobody is waited for. Mea
 newest items that a worker has started and finished. Times in milliseconds: wait is from when an item was due, or
 enqueued, to the start of its last attempt, run from there to its end.
 workers.needed is Little's law: the arrivals of the last hour per millisecond, times the mean run, divided by 0.8 so that
-workers are idle for a fifth of their time and waits stay short; at least one while there is work.
+workers are idle for a fifth of their time and waits stay short; at least one while items are due or in flight.
 Table access order: Notification.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Stats_Notification]
@@ -120,7 +120,7 @@ BEGIN
             WHEN @_Arrivals IS NULL THEN NULL
             WHEN CEILING(@_Arrivals / 3600000.0 * COALESCE(@_RunMean, 0) / 0.8) >= 1
                 THEN CAST(CEILING(@_Arrivals / 3600000.0 * COALESCE(@_RunMean, 0) / 0.8) AS bigint)
-            WHEN EXISTS (SELECT 1 FROM @_State AS i WHERE i.[Status] IN ('Pending', 'Processing', 'Error')) THEN 1
+            WHEN EXISTS (SELECT 1 FROM @_State AS i WHERE i.[Status] = 'Processing' OR i.[Due] > 0) THEN 1
             ELSE 0
         END
     UNION ALL
