@@ -4,6 +4,7 @@
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 cd "$root"
 
+unset KEEP_GOING
 dir=$(mktemp --directory)
 trap 'rm -rf "$dir"' EXIT
 

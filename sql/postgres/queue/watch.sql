@@ -329,7 +329,7 @@ BEGIN
         FROM {{ "(SELECT p.* FROM present AS p UNION ALL SELECT g.* FROM gone AS g)" if history else "present" }} AS r
         WHERE r.enqueued_at > now_ - interval '1 hour'
         UNION ALL
-        SELECT 'came.last_hour', COUNT(*), COUNT(*) > most_, {{ m.ms("now_ - MIN(r.enqueued_at)") }}, NULL, NULL
+        SELECT 'came.last_hour', COUNT(*), COUNT(*) > most_, {{ m.ms("MIN(r.enqueued_at)", "now_") }}, NULL, NULL
         FROM {{ "(SELECT p.* FROM present AS p UNION ALL SELECT g.* FROM gone AS g)" if history else "present" }} AS r
         WHERE
             r.enqueued_at > now_ - interval '1 hour'

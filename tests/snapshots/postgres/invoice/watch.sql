@@ -256,7 +256,7 @@ BEGIN
         FROM (SELECT p.* FROM present AS p UNION ALL SELECT g.* FROM gone AS g) AS r
         WHERE r.enqueued_at > now_ - interval '1 hour'
         UNION ALL
-        SELECT 'came.last_hour', COUNT(*), COUNT(*) > most_, (EXTRACT(EPOCH FROM now_ - MIN(r.enqueued_at)) * 1000)::bigint, NULL, NULL
+        SELECT 'came.last_hour', COUNT(*), COUNT(*) > most_, "readpast"."queue_ms_fn"(MIN(r.enqueued_at), now_), NULL, NULL
         FROM (SELECT p.* FROM present AS p UNION ALL SELECT g.* FROM gone AS g) AS r
         WHERE
             r.enqueued_at > now_ - interval '1 hour'
