@@ -14,6 +14,8 @@ path=${READPAST_WINDOWS_PATH:-$root/.local/windows/bin}
 export WINEPREFIX=$root/target/wine WINEDEBUG=${WINEDEBUG:--all} WINEPATH="Z:${path//\//\\}"
 # No window, nor a browser or a .NET to be offered.
 export WINEDLLOVERRIDES='mscoree,mshtml,winemenubuilder.exe=' DISPLAY=
+# Arguments with more than ASCII reach a program as the locale says; a bare machine has none.
+export LC_ALL=C.UTF-8
 export ODBCSYSINI=${ODBCSYSINI:-$root/.local/odbc}
 
 program() {
@@ -83,6 +85,6 @@ case ${1:-} in
     --make) make_windows ;;
     --keep) keep_windows ;;
     --end) "$(program wineserver64)" --kill || true ;;
-    --again) again "${@:2}" ;;
+    --again) again "${@:2}" || exit ;;
     *) exec "$(program wine64)" "$@" ;;
 esac

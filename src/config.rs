@@ -4,6 +4,7 @@ mod connection;
 mod secrets;
 mod settings;
 
+pub(crate) use self::connection::driver_named;
 pub(crate) use self::secrets::redact;
 pub use self::settings::{Kind, SETTINGS, Setting};
 pub(crate) use self::settings::{MAX_KINDS, WORKER_NAME_CHARS};

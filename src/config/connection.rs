@@ -48,8 +48,7 @@ pub(super) fn assemble(text: &str, application: &str) -> Result<String> {
         return Err(missing());
     }
     let pairs = parse(text)?;
-    let driver =
-        pairs.iter().find(|pair| pair.key == "driver").map_or_else(String::new, |pair| pair.value.to_lowercase());
+    let driver = driver_of(&pairs).unwrap_or_default().to_lowercase();
     let mut out = text.trim().trim_end_matches(';').to_owned();
     out.push(';');
     let mut add = |key: &str, value: &str| {
@@ -66,6 +65,15 @@ pub(super) fn assemble(text: &str, application: &str) -> Result<String> {
         }
     }
     Ok(out)
+}
+
+/// The driver that a connection string names.
+pub(crate) fn driver_named(text: &str) -> Option<String> {
+    driver_of(&parse(text).ok()?).map(ToOwned::to_owned)
+}
+
+fn driver_of(pairs: &[Attribute]) -> Option<&str> {
+    pairs.iter().find(|pair| pair.key == "driver").map(|pair| pair.value.as_str())
 }
 
 fn missing() -> Error {

@@ -32,7 +32,7 @@ pub(super) fn at_login(dialect: Dialect, error: OdbcError, connection_string: &s
     }
     let error = match record_of(&error) {
         Some(record) => translate(dialect, record),
-        None => Error::new(ErrorKind::Unreachable, first_line(&error.to_string())),
+        None => without_a_reason(connection_string),
     };
     let remedy = match error.kind() {
         ErrorKind::DriverMissing => {
@@ -52,6 +52,12 @@ pub(super) fn at_login(dialect: Dialect, error: OdbcError, connection_string: &s
     };
     let message = crate::config::redact(connection_string, error.message());
     with_message(&error, format!("cannot connect: {message}; {remedy}"))
+}
+
+/// Drivers give a reason, and so do driver managers but Wine's, where the driver is not there.
+fn without_a_reason(connection_string: &str) -> Error {
+    let named = crate::config::driver_named(connection_string).map_or_else(String::new, |name| format!(" {name:?}"));
+    Error::new(ErrorKind::DriverMissing, format!("the driver manager gives no reason; it may lack the driver{named}"))
 }
 
 /// The error of a call that brought no answer, on a connection that was open. It could take so long.
