@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_observed_for_an_hour_tells_where_it_goes() {
+    fn an_hour_of_observation_shows_the_direction() {
         let hour = Some(HOUR_MS - SECOND);
         for (due, came, ended, then) in [(10, 600, 600, 10), (100, 600, 500, 200), (100, 500, 580, 20), (10, 5, 900, 0)]
         {

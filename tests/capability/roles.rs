@@ -13,8 +13,8 @@ pub const BODIES: &[(&str, Body)] = &[
     ("roles::and_so_of_an_adopted_table", and_so_of_an_adopted_table),
     ("roles::types_may_be_given_to_a_role", types_may_be_given_to_a_role),
     ("roles::no_function_of_a_login_sees_other_types", no_function_of_a_login_sees_other_types),
-    ("roles::nothing_of_other_types_is_recovered_or_told", nothing_of_other_types_is_recovered_or_told),
-    ("roles::who_operates_no_more_sees_no_more", who_operates_no_more_sees_no_more),
+    ("roles::recovery_and_figures_show_nothing_of_other_types", recovery_and_figures_show_nothing_of_other_types),
+    ("roles::a_former_operator_sees_no_more", a_former_operator_sees_no_more),
 ];
 
 /// The roles of a queue, and logins that are members of them; gone with this.
@@ -333,7 +333,7 @@ fn own_types(given: &Given, table: Value) {
 }
 
 /// Leases that ran out may be anybody's, and are: of an item of another type it is only told that there was one.
-fn nothing_of_other_types_is_recovered_or_told(given: &Given) {
+fn recovery_and_figures_show_nothing_of_other_types(given: &Given) {
     for (number, table) in [|_: &Given| Value::Null, adopted].into_iter().enumerate() {
         let given = &given.sibling(number);
         let mut people = People::install(given, true, table(given));
@@ -436,7 +436,7 @@ fn nothing_of_other_types_is_recovered_or_told(given: &Given) {
     }
 }
 
-fn who_operates_no_more_sees_no_more(given: &Given) {
+fn a_former_operator_sees_no_more(given: &Given) {
     let mut people = People::install(given, true, Value::Null);
     given.open(&[]).enqueue(&of_types(&["Email", "Sms"]), None).unwrap();
     let login = people.login(2);

@@ -80,7 +80,7 @@ fn on_a_terminal_it_asks_first() {
 
 /// The queue of a login that did not install it.
 #[test]
-fn who_may_not_drop_is_pointed_to_the_script() {
+fn a_login_without_the_right_is_pointed_to_the_script() {
     let mut shell = with_two_queues();
     let role = shell.db.role();
     shell.db.run(&format!("GRANT USAGE ON SCHEMA readpast TO {role}"));

@@ -68,7 +68,7 @@ fn conninfo(shell: &Shell) -> String {
 }
 
 #[test]
-fn what_the_pages_show_runs_as_it_stands_there() {
+fn blocks_of_the_pages_run_as_they_stand_there() {
     let mut count = 0;
     for file in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs")).unwrap() {
         let path = file.unwrap().path();

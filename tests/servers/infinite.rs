@@ -169,7 +169,7 @@ fn an_item_taken_from_one_is_settled_and_has_a_time() {
 }
 
 #[test]
-fn who_gives_one_is_refused() {
+fn a_call_with_an_infinite_time_is_refused() {
     for kind in [OWN, THEIRS] {
         let (scratch, queue) = kind.install();
         let refused = |call: &str| {
@@ -205,7 +205,7 @@ fn who_gives_one_is_refused() {
 
 /// A row, or a trigger of the table, that no claim can take: nobody who claims has given anything that were wrong.
 #[test]
-fn what_a_table_refuses_is_not_the_callers_mistake() {
+fn a_refusal_of_the_table_is_no_mistake_of_the_caller() {
     let (scratch, queue) = THEIRS.install();
     scratch.run("CREATE FUNCTION refuses() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN 1 / 0; END'");
     scratch.run("CREATE TRIGGER refuses BEFORE UPDATE ON work FOR EACH ROW EXECUTE FUNCTION refuses()");

@@ -28,7 +28,7 @@ fn stranger(scratch: &mut Scratch) -> Session {
 
 /// Those are any login's to take, and to keep.
 #[test]
-fn who_holds_every_advisory_lock_stops_no_add_and_no_install() {
+fn advisory_locks_of_a_stranger_stop_no_add_and_no_install() {
     let mut scratch = Scratch::empty();
     scratch.run(DDL);
     let spec = QueueSpec::from_json(ORDERS).unwrap();
@@ -132,7 +132,7 @@ fn a_trigger_of_somebody_else_is_named() {
 
 /// And of one on a table of others, whose schema is not readpast's.
 #[test]
-fn nor_is_that_of_an_index_on_a_table_of_others() {
+fn the_name_of_an_index_on_a_table_of_others_is_not_squatted() {
     let scratch = Scratch::empty();
     scratch.run(DDL);
     scratch.run("CREATE TABLE orders_due (a integer)");

@@ -117,7 +117,7 @@ fn nothing_of_another_queue_goes() {
 }
 
 #[test]
-fn what_an_earlier_description_had_made_goes_too() {
+fn objects_of_an_earlier_description_go_too() {
     for database in Database::each() {
         install::install(&database.config(&[]), None).unwrap();
         let before = catalog(&database);
