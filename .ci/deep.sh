@@ -2,8 +2,9 @@
 # Checks whose tools take long to get or to run; `make test-deep`. They are not part of `make test`, which says so.
 #
 #   deep.sh            all of them
-#   deep.sh CHECK...   some: oldest (the compiler that Cargo.toml promises), newest (today's stable one), miri (the handle tables under an interpreter that
-#                      sees undefined behaviour), asan (hostile calls of the C functions, with addresses checked), deny (crates)
+#   deep.sh CHECK...   some: oldest (the compiler that Cargo.toml promises), newest (today's stable one), miri (the handle tables
+#                      under an interpreter that sees undefined behaviour), asan (hostile calls of the C functions, with addresses
+#                      checked), deny (crates: licences, sources, and known weaknesses of those in Cargo.lock)
 # shellcheck source=.ci/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 cd "$root"
@@ -46,8 +47,13 @@ deny() {
         echo "building cargo-deny $cargo_deny, once, for some minutes"
         cargo install --quiet --locked --root "$place" --version "=$cargo_deny" cargo-deny
     fi
-    # Advisories come from GitHub: they are looked up where that can be reached.
     "$place/bin/cargo-deny" check licenses bans sources
+    # The list of known weaknesses is a repository on GitHub, which not every machine reaches.
+    if timeout 120 "$place/bin/cargo-deny" fetch db >"$place/fetch.log" 2>&1; then
+        "$place/bin/cargo-deny" check advisories
+    else
+        echo "advisories: NOT CHECKED: the database of RustSec could not be fetched ($(tail -n 1 "$place/fetch.log"))"
+    fi
 }
 
 for check; do
