@@ -96,7 +96,7 @@ fn stats_tell_of_types_and_where_it_goes() {
 #[test]
 fn who_watches_on_a_terminal_sees_bars_and_how_it_went() {
     let shell = mixed();
-    let line = format!("{} stats Mail --watch=1s", env!("CARGO_BIN_EXE_readpast"));
+    let line = format!("'{}' stats Mail --watch=1s", env!("CARGO_BIN_EXE_readpast"));
     let command = shell.command(&[]);
     let mut terminal = Command::new("script");
     terminal.args(["-qec", &line, "/dev/null"]).current_dir(&shell.folder).stdin(Stdio::null()).stdout(Stdio::piped());

@@ -113,8 +113,9 @@ impl Shell {
     /// The same, with somebody there who types this.
     pub fn answering(&self, arguments: &[&str], typed: &str) -> Done {
         let command = self.command(&[]);
-        let quoted: Vec<_> = arguments.iter().map(|word| format!("'{}'", word.replace('\'', "'\\''"))).collect();
-        let line = format!("{} {}", env!("CARGO_BIN_EXE_readpast"), quoted.join(" "));
+        let words = [env!("CARGO_BIN_EXE_readpast")].into_iter().chain(arguments.iter().copied());
+        let quoted: Vec<_> = words.map(|word| format!("'{}'", word.replace('\'', "'\\''"))).collect();
+        let line = quoted.join(" ");
         let mut terminal = Command::new("script");
         terminal.args(["-qec", &line, "/dev/null"]).current_dir(&self.folder).stdin(Stdio::piped());
         terminal.stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -103,12 +103,11 @@ a variable table holds of a key is called Key1, Key2 ..., so that no name of the
 {%- endif %}
 {%- endmacro -%}
 
-{#- Times: ours are UTC, the table's may be the server's. What is "never" there, the last day that there is, stays it. -#}
-{%- macro shifted(value, by) %}CASE WHEN DATEPART(YEAR, {{ value }}) IN (1, 9999) THEN 0 ELSE {{ by }} END{% endmacro -%}
+{#- Times: ours are UTC, the table's may be the server's. -#}
 {%- macro utc(t, value, offset="@_Offset") %}
-{%- if t.local_time %}DATEADD(MINUTE, {{ shifted(value, "-" ~ offset) }}, CAST({{ value }} AS datetime2(7))){% else %}CAST({{ value }} AS datetime2(7)){% endif %}
+{%- if t.local_time %}DATEADD(MINUTE, -{{ offset }}, CAST({{ value }} AS datetime2(7))){% else %}CAST({{ value }} AS datetime2(7)){% endif %}
 {%- endmacro -%}
-{%- macro theirs(t, value) %}{% if t.local_time %}DATEADD(MINUTE, {{ shifted(value, "@_Offset") }}, {{ value }}){% else %}{{ value }}{% endif %}{% endmacro -%}
+{%- macro theirs(t, value) %}{% if t.local_time %}DATEADD(MINUTE, @_Offset, {{ value }}){% else %}{{ value }}{% endif %}{% endmacro -%}
 
 {#- The life cycle. Text of the table's beside text of ours is compared in the database's collation. -#}
 {%- macro plain(t, value) %}{{ value }}{{ " COLLATE DATABASE_DEFAULT" if not t.own }}{% endmacro -%}
@@ -132,7 +131,7 @@ database's has not would become question marks.
 {%- endmacro -%}
 {%- macro token(t, q="q", s="s") %}{% if t.role.token %}CAST({{ q }}.{{ t.role.token }} AS datetime2(7)){% else %}{{ s }}.[UpdatedAt]{% endif %}{% endmacro -%}
 {%- macro later(t, token) %}
-{%- set now = "@_At" if t.role.token else "@_Now" %}CASE WHEN {{ token }} >= {{ now }}{{ " AND DATEPART(YEAR, " ~ token ~ ") < 9999" if t.role.token and not t.own }} THEN DATEADD(MICROSECOND, 1, {{ token }}) ELSE {{ now }} END
+{%- set now = "@_At" if t.role.token else "@_Now" %}CASE WHEN {{ token }} >= {{ now }} THEN DATEADD(MICROSECOND, 1, {{ token }}) ELSE {{ now }} END
 {%- endmacro -%}
 {%- macro kept_text(t, column, side) %}
 {%- if column and t.beside %}COALESCE({{ plain(t, "q." ~ column) }}, s.{{ side }}){% elif column %}{{ plain(t, "q." ~ column) }}{% else %}s.{{ side }}{% endif %}
@@ -164,7 +163,7 @@ database's has not would become question marks.
 {%- macro until(t, lease, offset="@_Offset") %}
 {%- if t.role.lease_until and t.foreign and not t.beside %}COALESCE(
             {{ utc(t, "q." ~ t.role.lease_until, offset) }},
-            DATEADD(MILLISECOND, {{ shifted("q." ~ t.role.started, lease) }}, {{ utc(t, "q." ~ t.role.started, offset) }})
+            DATEADD(MILLISECOND, {{ lease }}, {{ utc(t, "q." ~ t.role.started, offset) }})
         )
 {%- elif t.own %}q.{{ t.role.lease_until }}
 {%- elif t.role.lease_until %}{{ utc(t, "q." ~ t.role.lease_until, offset) }}
@@ -174,7 +173,7 @@ database's has not would become question marks.
                 s.[UpdatedAt] IS NULL
                 OR s.[Status] = 'Pending'{% if t.role.owner %}
                 OR s.[LeaseOwner] <> {{ owner(t) }}{% endif %}
-                THEN DATEADD(MILLISECOND, {{ shifted("q." ~ t.role.started, lease) }}, {{ utc(t, "q." ~ t.role.started, offset) }})
+                THEN DATEADD(MILLISECOND, {{ lease }}, {{ utc(t, "q." ~ t.role.started, offset) }})
             ELSE s.[LeaseUntil]
         END
 {%- else %}s.[LeaseUntil]{% endif %}

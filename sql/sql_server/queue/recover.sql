@@ -55,8 +55,11 @@ BEGIN
         CAST(NULL AS int) AS [Ordinal],
         CAST(NULL AS bigint) AS [DueMs],
 {%- if own_types_only %}
-        /* Of other types than the caller may see, only that there was one. */
-        CASE WHEN a.[Seen] = 1 THEN {{ item.as_text(t, "w") }} END AS [Key],
+        /* An item of a type that the caller may not see: only that there was one. */
+        CASE
+            WHEN a.[Seen] = 1
+                THEN {{ item.as_text(t, "w") }}
+        END AS [Key],
         CASE WHEN a.[Seen] = 1 THEN w.[Token] END AS [Token],
 {%- else %}
         {{ item.as_text(t, "w") }} AS [Key],

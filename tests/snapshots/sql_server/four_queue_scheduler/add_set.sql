@@ -181,7 +181,7 @@ BEGIN
         )
         OUTPUT inserted.[id] INTO @_Made ([Key1])
         SELECT
-            COALESCE(DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, n.[DueAt]) IN (1, 9999) THEN 0 ELSE @_Offset END, n.[DueAt]), @_At),
+            COALESCE(DATEADD(MINUTE, @_Offset, n.[DueAt]), @_At),
             0,
             0,
             n.[Column1]
@@ -483,7 +483,7 @@ BEGIN
             )
             OUTPUT inserted.[id] INTO @_Made ([Key1])
             SELECT
-                COALESCE(DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, n.[DueAt]) IN (1, 9999) THEN 0 ELSE @_Offset END, n.[DueAt]), @_At),
+                COALESCE(DATEADD(MINUTE, @_Offset, n.[DueAt]), @_At),
                 0,
                 0,
                 n.[Column1]

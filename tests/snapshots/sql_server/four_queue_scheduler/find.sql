@@ -179,7 +179,7 @@ BEGIN
             COALESCE(CAST(q.[attempts] AS int), 0) AS [ItemAttempt],
             s.[Response] AS [ItemResponse],
             s.[Error] AS [ItemError],
-            COALESCE(s.[StartedAt], DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[start_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[start_date] AS datetime2(7)))) AS [ItemStartedAt],
+            COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))) AS [ItemStartedAt],
             COALESCE(
                 s.[Duration],
                 /* Of what is completed nothing is kept beside the table, which has both times. */
@@ -188,7 +188,7 @@ BEGIN
                         THEN DATEDIFF_BIG(MILLISECOND, q.[start_date], q.[end_date])
                 END
             ) AS [ItemDuration],
-            DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[scheduled_start_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[scheduled_start_date] AS datetime2(7))) AS [ItemDueAt],
+            DATEADD(MINUTE, -@_Offset, CAST(q.[scheduled_start_date] AS datetime2(7))) AS [ItemDueAt],
             s.[UpdatedAt] AS [ItemToken],
             CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [ItemOwner],
             CASE WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE
@@ -196,7 +196,7 @@ BEGIN
                         s.[UpdatedAt] IS NULL
                         OR s.[Status] = 'Pending'
                         OR s.[LeaseOwner] <> CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2
-                        THEN DATEADD(MILLISECOND, CASE WHEN DATEPART(YEAR, q.[start_date]) IN (1, 9999) THEN 0 ELSE 600000 END, DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[start_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[start_date] AS datetime2(7))))
+                        THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7))))
                     ELSE s.[LeaseUntil]
                 END END AS [ItemLeaseUntil]
         FROM @_Key AS k
@@ -223,19 +223,19 @@ BEGIN
             END IN (SELECT w.[Status] FROM @_Wanted AS w)
             AND (@_Types IS NULL OR N'Default' IN (SELECT y.[Type] FROM @_WantedType AS y))
             AND (@_Before IS NULL OR CASE
-                        WHEN DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[end_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[end_date] AS datetime2(7))) > s.[UpdatedAt]
-                            THEN DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[end_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[end_date] AS datetime2(7)))
+                        WHEN DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7))) > s.[UpdatedAt]
+                            THEN DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7)))
                         ELSE COALESCE(
                             s.[UpdatedAt],
-                            DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[end_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[end_date] AS datetime2(7)))
+                            DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7)))
                         )
                     END < @_Before)
             AND (@_Since IS NULL OR CASE
-                        WHEN DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[end_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[end_date] AS datetime2(7))) > s.[UpdatedAt]
-                            THEN DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[end_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[end_date] AS datetime2(7)))
+                        WHEN DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7))) > s.[UpdatedAt]
+                            THEN DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7)))
                         ELSE COALESCE(
                             s.[UpdatedAt],
-                            DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[end_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[end_date] AS datetime2(7)))
+                            DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7)))
                         )
                     END >= @_Since)
             AND (
@@ -257,7 +257,7 @@ BEGIN
                 WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
                 ELSE 'Processing'
             END = 'Processing'
-                        THEN DATEDIFF_BIG(MILLISECOND, COALESCE(s.[StartedAt], DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[start_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[start_date] AS datetime2(7)))), @_Now)
+                        THEN DATEDIFF_BIG(MILLISECOND, COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))), @_Now)
                     ELSE COALESCE(
             s.[Duration],
             /* Of what is completed nothing is kept beside the table, which has both times. */
@@ -340,7 +340,7 @@ BEGIN
         COALESCE(CAST(q.[attempts] AS int), 0) AS [ItemAttempt],
         s.[Response] AS [ItemResponse],
         s.[Error] AS [ItemError],
-        COALESCE(s.[StartedAt], DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[start_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[start_date] AS datetime2(7)))) AS [ItemStartedAt],
+        COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))) AS [ItemStartedAt],
         COALESCE(
             s.[Duration],
             /* Of what is completed nothing is kept beside the table, which has both times. */
@@ -349,7 +349,7 @@ BEGIN
                     THEN DATEDIFF_BIG(MILLISECOND, q.[start_date], q.[end_date])
             END
         ) AS [ItemDuration],
-        DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[scheduled_start_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[scheduled_start_date] AS datetime2(7))) AS [ItemDueAt],
+        DATEADD(MINUTE, -@_Offset, CAST(q.[scheduled_start_date] AS datetime2(7))) AS [ItemDueAt],
         s.[UpdatedAt] AS [ItemToken],
         CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [ItemOwner],
         CASE WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE
@@ -357,7 +357,7 @@ BEGIN
                     s.[UpdatedAt] IS NULL
                     OR s.[Status] = 'Pending'
                     OR s.[LeaseOwner] <> CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2
-                    THEN DATEADD(MILLISECOND, CASE WHEN DATEPART(YEAR, q.[start_date]) IN (1, 9999) THEN 0 ELSE 600000 END, DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[start_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[start_date] AS datetime2(7))))
+                    THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7))))
                 ELSE s.[LeaseUntil]
             END END AS [ItemLeaseUntil]
     FROM [dbo].[four_queue] AS q
@@ -382,19 +382,19 @@ BEGIN
         END IN (SELECT w.[Status] FROM @_Wanted AS w)
         AND (@_Types IS NULL OR N'Default' IN (SELECT y.[Type] FROM @_WantedType AS y))
         AND (@_Before IS NULL OR CASE
-                    WHEN DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[end_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[end_date] AS datetime2(7))) > s.[UpdatedAt]
-                        THEN DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[end_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[end_date] AS datetime2(7)))
+                    WHEN DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7))) > s.[UpdatedAt]
+                        THEN DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7)))
                     ELSE COALESCE(
                         s.[UpdatedAt],
-                        DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[end_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[end_date] AS datetime2(7)))
+                        DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7)))
                     )
                 END < @_Before)
         AND (@_Since IS NULL OR CASE
-                    WHEN DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[end_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[end_date] AS datetime2(7))) > s.[UpdatedAt]
-                        THEN DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[end_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[end_date] AS datetime2(7)))
+                    WHEN DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7))) > s.[UpdatedAt]
+                        THEN DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7)))
                     ELSE COALESCE(
                         s.[UpdatedAt],
-                        DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[end_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[end_date] AS datetime2(7)))
+                        DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7)))
                     )
                 END >= @_Since)
         AND (
@@ -416,7 +416,7 @@ BEGIN
             WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
             ELSE 'Processing'
         END = 'Processing'
-                    THEN DATEDIFF_BIG(MILLISECOND, COALESCE(s.[StartedAt], DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[start_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[start_date] AS datetime2(7)))), @_Now)
+                    THEN DATEDIFF_BIG(MILLISECOND, COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))), @_Now)
                 ELSE COALESCE(
         s.[Duration],
         /* Of what is completed nothing is kept beside the table, which has both times. */

@@ -282,12 +282,12 @@ k.[Was],
         END AS [Error],
         CASE
             WHEN k.[Status] = 'Processing' AND k.[Was] <> 'Processing' THEN @_Now
-            ELSE COALESCE(s.[StartedAt], DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[start_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[start_date] AS datetime2(7))))
+            ELSE COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7))))
         END AS [StartedAt],
         CASE WHEN k.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused') THEN @_Now END AS [FinishedAt],
         CASE
             WHEN k.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused')
-                THEN DATEDIFF_BIG(MILLISECOND, COALESCE(s.[StartedAt], DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[start_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[start_date] AS datetime2(7)))), @_Now)
+                THEN DATEDIFF_BIG(MILLISECOND, COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))), @_Now)
         END AS [Duration],
         COALESCE(
             i.[DueAt],
@@ -337,14 +337,14 @@ k.[Was],
     /* The rows are locked and in @_Change: first the table, then what is kept beside it. */
     UPDATE q
     SET
-        [scheduled_start_date] = COALESCE(DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, w.[DueAt]) IN (1, 9999) THEN 0 ELSE @_Offset END, w.[DueAt]), q.[scheduled_start_date]),
+        [scheduled_start_date] = COALESCE(DATEADD(MINUTE, @_Offset, w.[DueAt]), q.[scheduled_start_date]),
         [start_date] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[start_date] END,
         [end_date] = CASE
             WHEN w.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted', 'Pending', 'Error')
                 THEN NULL
             WHEN w.[Status] IN ('Completed')
-                THEN COALESCE(DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, w.[FinishedAt]) IN (1, 9999) THEN 0 ELSE @_Offset END, w.[FinishedAt]), @_At)
-            ELSE COALESCE(DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, w.[FinishedAt]) IN (1, 9999) THEN 0 ELSE @_Offset END, w.[FinishedAt]), q.[end_date])
+                THEN COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), @_At)
+            ELSE COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), q.[end_date])
         END,
         [attempts] = w.[AttemptNum],
         [app_server] = CASE
@@ -727,12 +727,12 @@ k.[Was],
             END AS [Error],
             CASE
                 WHEN k.[Status] = 'Processing' AND k.[Was] <> 'Processing' THEN @_Now
-                ELSE COALESCE(s.[StartedAt], DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[start_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[start_date] AS datetime2(7))))
+                ELSE COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7))))
             END AS [StartedAt],
             CASE WHEN k.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused') THEN @_Now END AS [FinishedAt],
             CASE
                 WHEN k.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused')
-                    THEN DATEDIFF_BIG(MILLISECOND, COALESCE(s.[StartedAt], DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[start_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[start_date] AS datetime2(7)))), @_Now)
+                    THEN DATEDIFF_BIG(MILLISECOND, COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))), @_Now)
             END AS [Duration],
             COALESCE(
                 i.[DueAt],
@@ -782,14 +782,14 @@ k.[Was],
         /* The rows are locked and in @_Change: first the table, then what is kept beside it. */
         UPDATE q
         SET
-            [scheduled_start_date] = COALESCE(DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, w.[DueAt]) IN (1, 9999) THEN 0 ELSE @_Offset END, w.[DueAt]), q.[scheduled_start_date]),
+            [scheduled_start_date] = COALESCE(DATEADD(MINUTE, @_Offset, w.[DueAt]), q.[scheduled_start_date]),
             [start_date] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[start_date] END,
             [end_date] = CASE
                 WHEN w.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted', 'Pending', 'Error')
                     THEN NULL
                 WHEN w.[Status] IN ('Completed')
-                    THEN COALESCE(DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, w.[FinishedAt]) IN (1, 9999) THEN 0 ELSE @_Offset END, w.[FinishedAt]), @_At)
-                ELSE COALESCE(DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, w.[FinishedAt]) IN (1, 9999) THEN 0 ELSE @_Offset END, w.[FinishedAt]), q.[end_date])
+                    THEN COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), @_At)
+                ELSE COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), q.[end_date])
             END,
             [attempts] = w.[AttemptNum],
             [app_server] = CASE

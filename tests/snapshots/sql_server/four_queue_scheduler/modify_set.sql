@@ -408,12 +408,12 @@ k.[Was],
             END AS [Error],
             CASE
                 WHEN k.[Status] = 'Processing' AND k.[Was] <> 'Processing' THEN @_Now
-                ELSE COALESCE(s.[StartedAt], DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[start_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[start_date] AS datetime2(7))))
+                ELSE COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7))))
             END AS [StartedAt],
             CASE WHEN k.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused') THEN @_Now END AS [FinishedAt],
             CASE
                 WHEN k.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused')
-                    THEN DATEDIFF_BIG(MILLISECOND, COALESCE(s.[StartedAt], DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[start_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[start_date] AS datetime2(7)))), @_Now)
+                    THEN DATEDIFF_BIG(MILLISECOND, COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))), @_Now)
             END AS [Duration],
             COALESCE(
                 i.[DueAt],
@@ -463,14 +463,14 @@ k.[Was],
         /* The rows are locked and in @_Change: first the table, then what is kept beside it. */
         UPDATE q
         SET
-            [scheduled_start_date] = COALESCE(DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, w.[DueAt]) IN (1, 9999) THEN 0 ELSE @_Offset END, w.[DueAt]), q.[scheduled_start_date]),
+            [scheduled_start_date] = COALESCE(DATEADD(MINUTE, @_Offset, w.[DueAt]), q.[scheduled_start_date]),
             [start_date] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[start_date] END,
             [end_date] = CASE
                 WHEN w.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted', 'Pending', 'Error')
                     THEN NULL
                 WHEN w.[Status] IN ('Completed')
-                    THEN COALESCE(DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, w.[FinishedAt]) IN (1, 9999) THEN 0 ELSE @_Offset END, w.[FinishedAt]), @_At)
-                ELSE COALESCE(DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, w.[FinishedAt]) IN (1, 9999) THEN 0 ELSE @_Offset END, w.[FinishedAt]), q.[end_date])
+                    THEN COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), @_At)
+                ELSE COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), q.[end_date])
             END,
             [attempts] = w.[AttemptNum],
             [app_server] = CASE
@@ -745,7 +745,7 @@ k.[Was],
                     s.[UpdatedAt] IS NULL
                     OR s.[Status] = 'Pending'
                     OR s.[LeaseOwner] <> CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2
-                    THEN DATEADD(MILLISECOND, CASE WHEN DATEPART(YEAR, q.[start_date]) IN (1, 9999) THEN 0 ELSE @_SilentMs END, DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[start_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[start_date] AS datetime2(7))))
+                    THEN DATEADD(MILLISECOND, @_SilentMs, DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7))))
                 ELSE s.[LeaseUntil]
             END <= @_Now THEN 1
                             WHEN @Recover = 2 AND CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 = @Worker THEN 1
@@ -756,7 +756,7 @@ k.[Was],
                         s.[Step] AS [Step],
                         s.[Response] AS [Response],
                         s.[Error] AS [Error],
-                        COALESCE(s.[StartedAt], DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[start_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[start_date] AS datetime2(7)))) AS [StartedAt],
+                        COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))) AS [StartedAt],
                         s.[DueAt],
                         CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [LeaseOwner],
                         s.[UpdatedAt] AS [Before]
@@ -821,14 +821,14 @@ k.[Was],
                 /* The rows are locked and in @_Change: first the table, then what is kept beside it. */
                 UPDATE q
                 SET
-                    [scheduled_start_date] = COALESCE(DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, w.[DueAt]) IN (1, 9999) THEN 0 ELSE @_Offset END, w.[DueAt]), q.[scheduled_start_date]),
+                    [scheduled_start_date] = COALESCE(DATEADD(MINUTE, @_Offset, w.[DueAt]), q.[scheduled_start_date]),
                     [start_date] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[start_date] END,
                     [end_date] = CASE
                         WHEN w.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted', 'Pending', 'Error')
                             THEN NULL
                         WHEN w.[Status] IN ('Completed')
-                            THEN COALESCE(DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, w.[FinishedAt]) IN (1, 9999) THEN 0 ELSE @_Offset END, w.[FinishedAt]), @_At)
-                        ELSE COALESCE(DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, w.[FinishedAt]) IN (1, 9999) THEN 0 ELSE @_Offset END, w.[FinishedAt]), q.[end_date])
+                            THEN COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), @_At)
+                        ELSE COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), q.[end_date])
                     END,
                     [attempts] = w.[AttemptNum],
                     [app_server] = CASE
@@ -974,14 +974,14 @@ k.[Was],
                 /* The rows are locked and in @_Change: first the table, then what is kept beside it. */
                 UPDATE q
                 SET
-                    [scheduled_start_date] = COALESCE(DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, w.[DueAt]) IN (1, 9999) THEN 0 ELSE @_Offset END, w.[DueAt]), q.[scheduled_start_date]),
+                    [scheduled_start_date] = COALESCE(DATEADD(MINUTE, @_Offset, w.[DueAt]), q.[scheduled_start_date]),
                     [start_date] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[start_date] END,
                     [end_date] = CASE
                         WHEN w.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted', 'Pending', 'Error')
                             THEN NULL
                         WHEN w.[Status] IN ('Completed')
-                            THEN COALESCE(DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, w.[FinishedAt]) IN (1, 9999) THEN 0 ELSE @_Offset END, w.[FinishedAt]), @_At)
-                        ELSE COALESCE(DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, w.[FinishedAt]) IN (1, 9999) THEN 0 ELSE @_Offset END, w.[FinishedAt]), q.[end_date])
+                            THEN COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), @_At)
+                        ELSE COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), q.[end_date])
                     END,
                     [attempts] = w.[AttemptNum],
                     [app_server] = CASE
@@ -1208,7 +1208,7 @@ k.[Was],
         COALESCE(CAST(q.[attempts] AS int), 0) AS [ItemAttempt],
         s.[Response] AS [ItemResponse],
         s.[Error] AS [ItemError],
-        COALESCE(s.[StartedAt], DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[start_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[start_date] AS datetime2(7)))) AS [ItemStartedAt],
+        COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))) AS [ItemStartedAt],
         COALESCE(
             s.[Duration],
             /* Of what is completed nothing is kept beside the table, which has both times. */
@@ -1217,7 +1217,7 @@ k.[Was],
                     THEN DATEDIFF_BIG(MILLISECOND, q.[start_date], q.[end_date])
             END
         ) AS [ItemDuration],
-        DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[scheduled_start_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[scheduled_start_date] AS datetime2(7))) AS [ItemDueAt],
+        DATEADD(MINUTE, -@_Offset, CAST(q.[scheduled_start_date] AS datetime2(7))) AS [ItemDueAt],
         s.[UpdatedAt] AS [ItemToken],
         CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [ItemOwner],
         CASE WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE
@@ -1225,7 +1225,7 @@ k.[Was],
                     s.[UpdatedAt] IS NULL
                     OR s.[Status] = 'Pending'
                     OR s.[LeaseOwner] <> CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2
-                    THEN DATEADD(MILLISECOND, CASE WHEN DATEPART(YEAR, q.[start_date]) IN (1, 9999) THEN 0 ELSE 600000 END, DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[start_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[start_date] AS datetime2(7))))
+                    THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7))))
                 ELSE s.[LeaseUntil]
             END END AS [ItemLeaseUntil]
     FROM @_Out AS o
@@ -1638,12 +1638,12 @@ k.[Was],
             END AS [Error],
             CASE
                 WHEN k.[Status] = 'Processing' AND k.[Was] <> 'Processing' THEN @_Now
-                ELSE COALESCE(s.[StartedAt], DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[start_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[start_date] AS datetime2(7))))
+                ELSE COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7))))
             END AS [StartedAt],
             CASE WHEN k.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused') THEN @_Now END AS [FinishedAt],
             CASE
                 WHEN k.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused')
-                    THEN DATEDIFF_BIG(MILLISECOND, COALESCE(s.[StartedAt], DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[start_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[start_date] AS datetime2(7)))), @_Now)
+                    THEN DATEDIFF_BIG(MILLISECOND, COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))), @_Now)
             END AS [Duration],
             COALESCE(
                 i.[DueAt],
@@ -1693,14 +1693,14 @@ k.[Was],
         /* The rows are locked and in @_Change: first the table, then what is kept beside it. */
         UPDATE q
         SET
-            [scheduled_start_date] = COALESCE(DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, w.[DueAt]) IN (1, 9999) THEN 0 ELSE @_Offset END, w.[DueAt]), q.[scheduled_start_date]),
+            [scheduled_start_date] = COALESCE(DATEADD(MINUTE, @_Offset, w.[DueAt]), q.[scheduled_start_date]),
             [start_date] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[start_date] END,
             [end_date] = CASE
                 WHEN w.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted', 'Pending', 'Error')
                     THEN NULL
                 WHEN w.[Status] IN ('Completed')
-                    THEN COALESCE(DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, w.[FinishedAt]) IN (1, 9999) THEN 0 ELSE @_Offset END, w.[FinishedAt]), @_At)
-                ELSE COALESCE(DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, w.[FinishedAt]) IN (1, 9999) THEN 0 ELSE @_Offset END, w.[FinishedAt]), q.[end_date])
+                    THEN COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), @_At)
+                ELSE COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), q.[end_date])
             END,
             [attempts] = w.[AttemptNum],
             [app_server] = CASE
@@ -2008,7 +2008,7 @@ k.[Was],
                     s.[UpdatedAt] IS NULL
                     OR s.[Status] = 'Pending'
                     OR s.[LeaseOwner] <> CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2
-                    THEN DATEADD(MILLISECOND, CASE WHEN DATEPART(YEAR, q.[start_date]) IN (1, 9999) THEN 0 ELSE @_SilentMs END, DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[start_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[start_date] AS datetime2(7))))
+                    THEN DATEADD(MILLISECOND, @_SilentMs, DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7))))
                 ELSE s.[LeaseUntil]
             END <= @_Now THEN 1
                             WHEN @Recover = 2 AND CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 = @Worker THEN 1
@@ -2019,7 +2019,7 @@ k.[Was],
                         s.[Step] AS [Step],
                         s.[Response] AS [Response],
                         s.[Error] AS [Error],
-                        COALESCE(s.[StartedAt], DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[start_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[start_date] AS datetime2(7)))) AS [StartedAt],
+                        COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))) AS [StartedAt],
                         s.[DueAt],
                         CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [LeaseOwner],
                         s.[UpdatedAt] AS [Before]
@@ -2084,14 +2084,14 @@ k.[Was],
                 /* The rows are locked and in @_Change: first the table, then what is kept beside it. */
                 UPDATE q
                 SET
-                    [scheduled_start_date] = COALESCE(DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, w.[DueAt]) IN (1, 9999) THEN 0 ELSE @_Offset END, w.[DueAt]), q.[scheduled_start_date]),
+                    [scheduled_start_date] = COALESCE(DATEADD(MINUTE, @_Offset, w.[DueAt]), q.[scheduled_start_date]),
                     [start_date] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[start_date] END,
                     [end_date] = CASE
                         WHEN w.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted', 'Pending', 'Error')
                             THEN NULL
                         WHEN w.[Status] IN ('Completed')
-                            THEN COALESCE(DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, w.[FinishedAt]) IN (1, 9999) THEN 0 ELSE @_Offset END, w.[FinishedAt]), @_At)
-                        ELSE COALESCE(DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, w.[FinishedAt]) IN (1, 9999) THEN 0 ELSE @_Offset END, w.[FinishedAt]), q.[end_date])
+                            THEN COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), @_At)
+                        ELSE COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), q.[end_date])
                     END,
                     [attempts] = w.[AttemptNum],
                     [app_server] = CASE
@@ -2237,14 +2237,14 @@ k.[Was],
                 /* The rows are locked and in @_Change: first the table, then what is kept beside it. */
                 UPDATE q
                 SET
-                    [scheduled_start_date] = COALESCE(DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, w.[DueAt]) IN (1, 9999) THEN 0 ELSE @_Offset END, w.[DueAt]), q.[scheduled_start_date]),
+                    [scheduled_start_date] = COALESCE(DATEADD(MINUTE, @_Offset, w.[DueAt]), q.[scheduled_start_date]),
                     [start_date] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[start_date] END,
                     [end_date] = CASE
                         WHEN w.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted', 'Pending', 'Error')
                             THEN NULL
                         WHEN w.[Status] IN ('Completed')
-                            THEN COALESCE(DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, w.[FinishedAt]) IN (1, 9999) THEN 0 ELSE @_Offset END, w.[FinishedAt]), @_At)
-                        ELSE COALESCE(DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, w.[FinishedAt]) IN (1, 9999) THEN 0 ELSE @_Offset END, w.[FinishedAt]), q.[end_date])
+                            THEN COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), @_At)
+                        ELSE COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), q.[end_date])
                     END,
                     [attempts] = w.[AttemptNum],
                     [app_server] = CASE
@@ -2484,7 +2484,7 @@ k.[Was],
         COALESCE(CAST(q.[attempts] AS int), 0) AS [ItemAttempt],
         s.[Response] AS [ItemResponse],
         s.[Error] AS [ItemError],
-        COALESCE(s.[StartedAt], DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[start_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[start_date] AS datetime2(7)))) AS [ItemStartedAt],
+        COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))) AS [ItemStartedAt],
         COALESCE(
             s.[Duration],
             /* Of what is completed nothing is kept beside the table, which has both times. */
@@ -2493,7 +2493,7 @@ k.[Was],
                     THEN DATEDIFF_BIG(MILLISECOND, q.[start_date], q.[end_date])
             END
         ) AS [ItemDuration],
-        DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[scheduled_start_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[scheduled_start_date] AS datetime2(7))) AS [ItemDueAt],
+        DATEADD(MINUTE, -@_Offset, CAST(q.[scheduled_start_date] AS datetime2(7))) AS [ItemDueAt],
         s.[UpdatedAt] AS [ItemToken],
         CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [ItemOwner],
         CASE WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE
@@ -2501,7 +2501,7 @@ k.[Was],
                     s.[UpdatedAt] IS NULL
                     OR s.[Status] = 'Pending'
                     OR s.[LeaseOwner] <> CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2
-                    THEN DATEADD(MILLISECOND, CASE WHEN DATEPART(YEAR, q.[start_date]) IN (1, 9999) THEN 0 ELSE 600000 END, DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[start_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[start_date] AS datetime2(7))))
+                    THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7))))
                 ELSE s.[LeaseUntil]
             END END AS [ItemLeaseUntil]
     FROM @_Out AS o

@@ -326,7 +326,7 @@ BEGIN
                 s.[UpdatedAt] IS NULL
                 OR s.[Status] = 'Pending'
                 OR s.[LeaseOwner] <> CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2
-                THEN DATEADD(MILLISECOND, CASE WHEN DATEPART(YEAR, q.[start_date]) IN (1, 9999) THEN 0 ELSE @_SilentMs END, DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[start_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[start_date] AS datetime2(7))))
+                THEN DATEADD(MILLISECOND, @_SilentMs, DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7))))
             ELSE s.[LeaseUntil]
         END <= @_Now THEN 1
                         WHEN @Recover = 2 AND CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 = @Worker THEN 1
@@ -337,7 +337,7 @@ BEGIN
                     s.[Step] AS [Step],
                     s.[Response] AS [Response],
                     s.[Error] AS [Error],
-                    COALESCE(s.[StartedAt], DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[start_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[start_date] AS datetime2(7)))) AS [StartedAt],
+                    COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))) AS [StartedAt],
                     s.[DueAt],
                     CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [LeaseOwner],
                     s.[UpdatedAt] AS [Before]
@@ -402,14 +402,14 @@ BEGIN
             /* The rows are locked and in @_Change: first the table, then what is kept beside it. */
             UPDATE q
             SET
-                [scheduled_start_date] = COALESCE(DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, w.[DueAt]) IN (1, 9999) THEN 0 ELSE @_Offset END, w.[DueAt]), q.[scheduled_start_date]),
+                [scheduled_start_date] = COALESCE(DATEADD(MINUTE, @_Offset, w.[DueAt]), q.[scheduled_start_date]),
                 [start_date] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[start_date] END,
                 [end_date] = CASE
                     WHEN w.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted', 'Pending', 'Error')
                         THEN NULL
                     WHEN w.[Status] IN ('Completed')
-                        THEN COALESCE(DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, w.[FinishedAt]) IN (1, 9999) THEN 0 ELSE @_Offset END, w.[FinishedAt]), @_At)
-                    ELSE COALESCE(DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, w.[FinishedAt]) IN (1, 9999) THEN 0 ELSE @_Offset END, w.[FinishedAt]), q.[end_date])
+                        THEN COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), @_At)
+                    ELSE COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), q.[end_date])
                 END,
                 [attempts] = w.[AttemptNum],
                 [app_server] = CASE
@@ -555,14 +555,14 @@ BEGIN
             /* The rows are locked and in @_Change: first the table, then what is kept beside it. */
             UPDATE q
             SET
-                [scheduled_start_date] = COALESCE(DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, w.[DueAt]) IN (1, 9999) THEN 0 ELSE @_Offset END, w.[DueAt]), q.[scheduled_start_date]),
+                [scheduled_start_date] = COALESCE(DATEADD(MINUTE, @_Offset, w.[DueAt]), q.[scheduled_start_date]),
                 [start_date] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[start_date] END,
                 [end_date] = CASE
                     WHEN w.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted', 'Pending', 'Error')
                         THEN NULL
                     WHEN w.[Status] IN ('Completed')
-                        THEN COALESCE(DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, w.[FinishedAt]) IN (1, 9999) THEN 0 ELSE @_Offset END, w.[FinishedAt]), @_At)
-                    ELSE COALESCE(DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, w.[FinishedAt]) IN (1, 9999) THEN 0 ELSE @_Offset END, w.[FinishedAt]), q.[end_date])
+                        THEN COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), @_At)
+                    ELSE COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), q.[end_date])
                 END,
                 [attempts] = w.[AttemptNum],
                 [app_server] = CASE
@@ -704,7 +704,7 @@ BEGIN
         COALESCE(CAST(q.[attempts] AS int), 0) AS [ItemAttempt],
         s.[Response] AS [ItemResponse],
         s.[Error] AS [ItemError],
-        COALESCE(s.[StartedAt], DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[start_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[start_date] AS datetime2(7)))) AS [ItemStartedAt],
+        COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))) AS [ItemStartedAt],
         COALESCE(
             s.[Duration],
             /* Of what is completed nothing is kept beside the table, which has both times. */
@@ -713,7 +713,7 @@ BEGIN
                     THEN DATEDIFF_BIG(MILLISECOND, q.[start_date], q.[end_date])
             END
         ) AS [ItemDuration],
-        DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[scheduled_start_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[scheduled_start_date] AS datetime2(7))) AS [ItemDueAt],
+        DATEADD(MINUTE, -@_Offset, CAST(q.[scheduled_start_date] AS datetime2(7))) AS [ItemDueAt],
         s.[UpdatedAt] AS [ItemToken],
         CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [ItemOwner],
         CASE WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE
@@ -721,7 +721,7 @@ BEGIN
                     s.[UpdatedAt] IS NULL
                     OR s.[Status] = 'Pending'
                     OR s.[LeaseOwner] <> CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2
-                    THEN DATEADD(MILLISECOND, CASE WHEN DATEPART(YEAR, q.[start_date]) IN (1, 9999) THEN 0 ELSE 600000 END, DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[start_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[start_date] AS datetime2(7))))
+                    THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7))))
                 ELSE s.[LeaseUntil]
             END END AS [ItemLeaseUntil]
     FROM @_Out AS o

@@ -163,19 +163,19 @@ BEGIN
                 END IN (SELECT w.[Status] FROM @_Wanted AS w)
                 AND (@_Types IS NULL OR N'Default' IN (SELECT y.[Type] FROM @_WantedType AS y))
                 AND (@_Before IS NULL OR CASE
-                            WHEN DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[end_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[end_date] AS datetime2(7))) > s.[UpdatedAt]
-                                THEN DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[end_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[end_date] AS datetime2(7)))
+                            WHEN DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7))) > s.[UpdatedAt]
+                                THEN DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7)))
                             ELSE COALESCE(
                                 s.[UpdatedAt],
-                                DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[end_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[end_date] AS datetime2(7)))
+                                DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7)))
                             )
                         END < @_Before)
                 AND (@_Since IS NULL OR CASE
-                            WHEN DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[end_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[end_date] AS datetime2(7))) > s.[UpdatedAt]
-                                THEN DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[end_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[end_date] AS datetime2(7)))
+                            WHEN DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7))) > s.[UpdatedAt]
+                                THEN DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7)))
                             ELSE COALESCE(
                                 s.[UpdatedAt],
-                                DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[end_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[end_date] AS datetime2(7)))
+                                DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7)))
                             )
                         END >= @_Since)
                 AND (
@@ -197,7 +197,7 @@ BEGIN
                     WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
                     ELSE 'Processing'
                 END = 'Processing'
-                            THEN DATEDIFF_BIG(MILLISECOND, COALESCE(s.[StartedAt], DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[start_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[start_date] AS datetime2(7)))), @_Now)
+                            THEN DATEDIFF_BIG(MILLISECOND, COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))), @_Now)
                         ELSE COALESCE(
                 s.[Duration],
                 /* Of what is completed nothing is kept beside the table, which has both times. */
@@ -237,19 +237,19 @@ BEGIN
                 END IN (SELECT w.[Status] FROM @_Wanted AS w)
                 AND (@_Types IS NULL OR N'Default' IN (SELECT y.[Type] FROM @_WantedType AS y))
                 AND (@_Before IS NULL OR CASE
-                            WHEN DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[end_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[end_date] AS datetime2(7))) > s.[UpdatedAt]
-                                THEN DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[end_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[end_date] AS datetime2(7)))
+                            WHEN DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7))) > s.[UpdatedAt]
+                                THEN DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7)))
                             ELSE COALESCE(
                                 s.[UpdatedAt],
-                                DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[end_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[end_date] AS datetime2(7)))
+                                DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7)))
                             )
                         END < @_Before)
                 AND (@_Since IS NULL OR CASE
-                            WHEN DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[end_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[end_date] AS datetime2(7))) > s.[UpdatedAt]
-                                THEN DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[end_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[end_date] AS datetime2(7)))
+                            WHEN DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7))) > s.[UpdatedAt]
+                                THEN DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7)))
                             ELSE COALESCE(
                                 s.[UpdatedAt],
-                                DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[end_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[end_date] AS datetime2(7)))
+                                DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7)))
                             )
                         END >= @_Since)
                 AND (
@@ -271,7 +271,7 @@ BEGIN
                     WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
                     ELSE 'Processing'
                 END = 'Processing'
-                            THEN DATEDIFF_BIG(MILLISECOND, COALESCE(s.[StartedAt], DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[start_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[start_date] AS datetime2(7)))), @_Now)
+                            THEN DATEDIFF_BIG(MILLISECOND, COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))), @_Now)
                         ELSE COALESCE(
                 s.[Duration],
                 /* Of what is completed nothing is kept beside the table, which has both times. */
@@ -313,19 +313,19 @@ BEGIN
             END IN (SELECT w.[Status] FROM @_Wanted AS w)
             AND (@_Types IS NULL OR N'Default' IN (SELECT y.[Type] FROM @_WantedType AS y))
             AND (@_Before IS NULL OR CASE
-                        WHEN DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[end_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[end_date] AS datetime2(7))) > s.[UpdatedAt]
-                            THEN DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[end_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[end_date] AS datetime2(7)))
+                        WHEN DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7))) > s.[UpdatedAt]
+                            THEN DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7)))
                         ELSE COALESCE(
                             s.[UpdatedAt],
-                            DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[end_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[end_date] AS datetime2(7)))
+                            DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7)))
                         )
                     END < @_Before)
             AND (@_Since IS NULL OR CASE
-                        WHEN DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[end_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[end_date] AS datetime2(7))) > s.[UpdatedAt]
-                            THEN DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[end_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[end_date] AS datetime2(7)))
+                        WHEN DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7))) > s.[UpdatedAt]
+                            THEN DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7)))
                         ELSE COALESCE(
                             s.[UpdatedAt],
-                            DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[end_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[end_date] AS datetime2(7)))
+                            DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7)))
                         )
                     END >= @_Since)
             AND (
@@ -347,7 +347,7 @@ BEGIN
                 WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
                 ELSE 'Processing'
             END = 'Processing'
-                        THEN DATEDIFF_BIG(MILLISECOND, COALESCE(s.[StartedAt], DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[start_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[start_date] AS datetime2(7)))), @_Now)
+                        THEN DATEDIFF_BIG(MILLISECOND, COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))), @_Now)
                     ELSE COALESCE(
             s.[Duration],
             /* Of what is completed nothing is kept beside the table, which has both times. */

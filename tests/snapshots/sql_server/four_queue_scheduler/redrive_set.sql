@@ -278,14 +278,14 @@ BEGIN
         /* The rows are locked and in @_Change: first the table, then what is kept beside it. */
         UPDATE q
         SET
-            [scheduled_start_date] = COALESCE(DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, w.[DueAt]) IN (1, 9999) THEN 0 ELSE @_Offset END, w.[DueAt]), q.[scheduled_start_date]),
+            [scheduled_start_date] = COALESCE(DATEADD(MINUTE, @_Offset, w.[DueAt]), q.[scheduled_start_date]),
             [start_date] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[start_date] END,
             [end_date] = CASE
                 WHEN w.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted', 'Pending', 'Error')
                     THEN NULL
                 WHEN w.[Status] IN ('Completed')
-                    THEN COALESCE(DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, w.[FinishedAt]) IN (1, 9999) THEN 0 ELSE @_Offset END, w.[FinishedAt]), @_At)
-                ELSE COALESCE(DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, w.[FinishedAt]) IN (1, 9999) THEN 0 ELSE @_Offset END, w.[FinishedAt]), q.[end_date])
+                    THEN COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), @_At)
+                ELSE COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), q.[end_date])
             END,
             [attempts] = w.[AttemptNum],
             [app_server] = CASE

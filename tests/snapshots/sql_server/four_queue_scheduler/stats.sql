@@ -73,7 +73,7 @@ BEGIN
                 s.[UpdatedAt] IS NULL
                 OR s.[Status] = 'Pending'
                 OR s.[LeaseOwner] <> CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2
-                THEN DATEADD(MILLISECOND, CASE WHEN DATEPART(YEAR, q.[start_date]) IN (1, 9999) THEN 0 ELSE 600000 END, DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[start_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[start_date] AS datetime2(7))))
+                THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7))))
             ELSE s.[LeaseUntil]
         END AS [Until],
             CASE WHEN q.[in_process] = 0 AND (q.[scheduled_start_date] IS NULL OR q.[scheduled_start_date] <= @_At) THEN 1 ELSE 0 END AS [IsDue],
@@ -110,17 +110,17 @@ BEGIN
             WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
             ELSE 'Processing'
         END AS [Status],
-            COALESCE(s.[StartedAt], DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[start_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[start_date] AS datetime2(7)))) AS [Newest],
-            COALESCE(s.[StartedAt], DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[start_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[start_date] AS datetime2(7)))) AS [StartedAt],
+            COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))) AS [Newest],
+            COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))) AS [StartedAt],
             COALESCE(
                 s.[Duration],
                 DATEDIFF_BIG(
                     MILLISECOND,
-                    COALESCE(s.[StartedAt], DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[start_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[start_date] AS datetime2(7)))),
-                    DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[end_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[end_date] AS datetime2(7)))
+                    COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))),
+                    DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7)))
                 )
             ) AS [Duration],
-            DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[scheduled_start_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[scheduled_start_date] AS datetime2(7))) AS [Began]
+            DATEADD(MINUTE, -@_Offset, CAST(q.[scheduled_start_date] AS datetime2(7))) AS [Began]
         FROM [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
         LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
             ON s.[id] = q.[id]

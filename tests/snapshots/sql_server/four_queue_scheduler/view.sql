@@ -24,7 +24,7 @@ SELECT
     COALESCE(CAST(q.[attempts] AS int), 0) AS [ItemAttempt],
     s.[Response] AS [ItemResponse],
     s.[Error] AS [ItemError],
-    COALESCE(s.[StartedAt], DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[start_date]) IN (1, 9999) THEN 0 ELSE -DATEPART(TZOFFSET, SYSDATETIMEOFFSET()) END, CAST(q.[start_date] AS datetime2(7)))) AS [ItemStartedAt],
+    COALESCE(s.[StartedAt], DATEADD(MINUTE, -DATEPART(TZOFFSET, SYSDATETIMEOFFSET()), CAST(q.[start_date] AS datetime2(7)))) AS [ItemStartedAt],
     COALESCE(
         s.[Duration],
         /* Of what is completed nothing is kept beside the table, which has both times. */
@@ -33,7 +33,7 @@ SELECT
                 THEN DATEDIFF_BIG(MILLISECOND, q.[start_date], q.[end_date])
         END
     ) AS [ItemDuration],
-    DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[scheduled_start_date]) IN (1, 9999) THEN 0 ELSE -DATEPART(TZOFFSET, SYSDATETIMEOFFSET()) END, CAST(q.[scheduled_start_date] AS datetime2(7))) AS [ItemDueAt],
+    DATEADD(MINUTE, -DATEPART(TZOFFSET, SYSDATETIMEOFFSET()), CAST(q.[scheduled_start_date] AS datetime2(7))) AS [ItemDueAt],
     s.[UpdatedAt] AS [ItemToken],
     CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [ItemOwner],
     CASE WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE
@@ -41,7 +41,7 @@ SELECT
                 s.[UpdatedAt] IS NULL
                 OR s.[Status] = 'Pending'
                 OR s.[LeaseOwner] <> CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2
-                THEN DATEADD(MILLISECOND, CASE WHEN DATEPART(YEAR, q.[start_date]) IN (1, 9999) THEN 0 ELSE 600000 END, DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[start_date]) IN (1, 9999) THEN 0 ELSE -DATEPART(TZOFFSET, SYSDATETIMEOFFSET()) END, CAST(q.[start_date] AS datetime2(7))))
+                THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE, -DATEPART(TZOFFSET, SYSDATETIMEOFFSET()), CAST(q.[start_date] AS datetime2(7))))
             ELSE s.[LeaseUntil]
         END END AS [ItemLeaseUntil]
 FROM [dbo].[four_queue] AS q

@@ -76,7 +76,7 @@ BEGIN
         END,
         LEFT(s.[Error], 200),
         CAST(NULL AS datetime2(7)),
-        COALESCE(s.[StartedAt], DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[start_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[start_date] AS datetime2(7)))),
+        COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))),
         CAST(COALESCE(
         s.[Duration],
         /* Of what is completed nothing is kept beside the table, which has both times. */
@@ -85,14 +85,14 @@ BEGIN
                 THEN DATEDIFF_BIG(MILLISECOND, q.[start_date], q.[end_date])
         END
     ) AS bigint),
-        DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[scheduled_start_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[scheduled_start_date] AS datetime2(7))),
+        DATEADD(MINUTE, -@_Offset, CAST(q.[scheduled_start_date] AS datetime2(7))),
         CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2,
         CASE
             WHEN
                 s.[UpdatedAt] IS NULL
                 OR s.[Status] = 'Pending'
                 OR s.[LeaseOwner] <> CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2
-                THEN DATEADD(MILLISECOND, CASE WHEN DATEPART(YEAR, q.[start_date]) IN (1, 9999) THEN 0 ELSE 600000 END, DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[start_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[start_date] AS datetime2(7))))
+                THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7))))
             ELSE s.[LeaseUntil]
         END
     FROM [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([big_idea]))
@@ -123,7 +123,7 @@ BEGIN
         END,
         LEFT(s.[Error], 200),
         CAST(NULL AS datetime2(7)),
-        COALESCE(s.[StartedAt], DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[start_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[start_date] AS datetime2(7)))),
+        COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))),
         CAST(COALESCE(
         s.[Duration],
         /* Of what is completed nothing is kept beside the table, which has both times. */
@@ -132,14 +132,14 @@ BEGIN
                 THEN DATEDIFF_BIG(MILLISECOND, q.[start_date], q.[end_date])
         END
     ) AS bigint),
-        DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[scheduled_start_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[scheduled_start_date] AS datetime2(7))),
+        DATEADD(MINUTE, -@_Offset, CAST(q.[scheduled_start_date] AS datetime2(7))),
         CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2,
         CASE
             WHEN
                 s.[UpdatedAt] IS NULL
                 OR s.[Status] = 'Pending'
                 OR s.[LeaseOwner] <> CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2
-                THEN DATEADD(MILLISECOND, CASE WHEN DATEPART(YEAR, q.[start_date]) IN (1, 9999) THEN 0 ELSE 600000 END, DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[start_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[start_date] AS datetime2(7))))
+                THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7))))
             ELSE s.[LeaseUntil]
         END
     FROM [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_FourQueueScheduler_Lease_InFlight]))
@@ -171,7 +171,7 @@ BEGIN
         END,
         LEFT(s.[Error], 200),
         CAST(NULL AS datetime2(7)),
-        COALESCE(s.[StartedAt], DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[start_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[start_date] AS datetime2(7)))),
+        COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))),
         CAST(COALESCE(
         s.[Duration],
         /* Of what is completed nothing is kept beside the table, which has both times. */
@@ -180,14 +180,14 @@ BEGIN
                 THEN DATEDIFF_BIG(MILLISECOND, q.[start_date], q.[end_date])
         END
     ) AS bigint),
-        DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[scheduled_start_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[scheduled_start_date] AS datetime2(7))),
+        DATEADD(MINUTE, -@_Offset, CAST(q.[scheduled_start_date] AS datetime2(7))),
         CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2,
         CASE
             WHEN
                 s.[UpdatedAt] IS NULL
                 OR s.[Status] = 'Pending'
                 OR s.[LeaseOwner] <> CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2
-                THEN DATEADD(MILLISECOND, CASE WHEN DATEPART(YEAR, q.[start_date]) IN (1, 9999) THEN 0 ELSE 600000 END, DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[start_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[start_date] AS datetime2(7))))
+                THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7))))
             ELSE s.[LeaseUntil]
         END
     FROM [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_FourQueueScheduler_InFlight]))
@@ -218,7 +218,7 @@ BEGIN
         END,
         LEFT(s.[Error], 200),
         CAST(NULL AS datetime2(7)),
-        COALESCE(s.[StartedAt], DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[start_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[start_date] AS datetime2(7)))),
+        COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))),
         CAST(COALESCE(
         s.[Duration],
         /* Of what is completed nothing is kept beside the table, which has both times. */
@@ -227,14 +227,14 @@ BEGIN
                 THEN DATEDIFF_BIG(MILLISECOND, q.[start_date], q.[end_date])
         END
     ) AS bigint),
-        DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[scheduled_start_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[scheduled_start_date] AS datetime2(7))),
+        DATEADD(MINUTE, -@_Offset, CAST(q.[scheduled_start_date] AS datetime2(7))),
         CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2,
         CASE
             WHEN
                 s.[UpdatedAt] IS NULL
                 OR s.[Status] = 'Pending'
                 OR s.[LeaseOwner] <> CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2
-                THEN DATEADD(MILLISECOND, CASE WHEN DATEPART(YEAR, q.[start_date]) IN (1, 9999) THEN 0 ELSE 600000 END, DATEADD(MINUTE, CASE WHEN DATEPART(YEAR, q.[start_date]) IN (1, 9999) THEN 0 ELSE -@_Offset END, CAST(q.[start_date] AS datetime2(7))))
+                THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7))))
             ELSE s.[LeaseUntil]
         END
     FROM [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
@@ -262,7 +262,7 @@ BEGIN
     WHERE
         s.[Look] IN ('N', 'B', 'H')
         AND s.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused')
-        AND DATEPART(YEAR, s.[StartedAt]) < 9900
+        AND s.[StartedAt] IS NOT NULL
         AND s.[RunMs] BETWEEN 0 AND 1000000000000;
 
     SET @_Count = (SELECT COUNT_BIG(*) FROM @_Measured);

@@ -164,7 +164,7 @@ BEGIN
     WHERE
         s.[Look] IN ('N', 'B', 'H')
         AND s.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused')
-        AND DATEPART(YEAR, s.[StartedAt]) < 9900
+        AND s.[StartedAt] IS NOT NULL
         AND s.[RunMs] BETWEEN 0 AND 1000000000000;
 
     SET @_Count = (SELECT COUNT_BIG(*) FROM @_Measured);
