@@ -15,6 +15,9 @@ func (r *run) handleAll(batch *Batch) {
 	defer batch.Close()
 	next := 0
 	defer func() {
+		if next < batch.Len() && r.isStopping() {
+			r.stop() // the engine is to know first: it keeps a release back from a worker that goes on
+		}
 		for ; next < batch.Len(); next++ {
 			r.end(batch.Item(next).Release())
 		}

@@ -51,7 +51,7 @@ $$;
 {%- endfor %}
 {%- for rows in ["queue_turn", "queue_recovery", "queue_retention", "queue_type_access"] %}
 {% filter statement %}
-DELETE FROM {{ object(rows) }} WHERE queue = {{ text(queue) }};
+DELETE FROM {{ object(rows) }} WHERE queue {% if rows == "queue_turn" %}IN ({{ text(queue) }}, {{ text(queue ~ " add") }}){% else %}= {{ text(queue) }}{% endif %};
 {% endfilter %}
 {%- endfor %}
 {%- if setting %}

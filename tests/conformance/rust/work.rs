@@ -45,7 +45,7 @@ impl Play<'_> {
         self.most_at_once.fetch_max(self.at_once.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
         let verdict = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| follow(line, job)));
         self.at_once.fetch_sub(1, Ordering::SeqCst);
-        if self.handled.fetch_add(1, Ordering::SeqCst) + 1 >= self.until {
+        if self.handled.fetch_add(1, Ordering::SeqCst) + 1 == self.until {
             self.stop.stop();
         }
         // The panic goes on as if nobody had looked.

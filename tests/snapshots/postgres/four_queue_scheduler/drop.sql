@@ -209,7 +209,7 @@ DROP INDEX IF EXISTS "public"."four_queue_scheduler_in_flight";
 
 DROP TABLE IF EXISTS "readpast"."four_queue_scheduler_lease";
 
-DELETE FROM "readpast"."queue_turn" WHERE queue = 'four_queue_scheduler';
+DELETE FROM "readpast"."queue_turn" WHERE queue IN ('four_queue_scheduler', 'four_queue_scheduler add');
 
 DELETE FROM "readpast"."queue_recovery" WHERE queue = 'four_queue_scheduler';
 

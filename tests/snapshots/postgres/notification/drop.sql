@@ -279,7 +279,7 @@ BEGIN
 END;
 $$;
 
-DELETE FROM "readpast"."queue_turn" WHERE queue = 'notification';
+DELETE FROM "readpast"."queue_turn" WHERE queue IN ('notification', 'notification add');
 
 DELETE FROM "readpast"."queue_recovery" WHERE queue = 'notification';
 
