@@ -36,13 +36,13 @@ struct installed {
     std::vector<installed> all(static_cast<std::size_t>(readpast_queues_count(queues.get())));
     std::int32_t index = 0;
     for (auto &one : all) {
-        readpast_installed lent = READPAST_INSTALLED_INIT;
-        detail::call(readpast_queues_get, queues.get(), index++, &lent);
-        one.queue = lent.queue;
-        if (lent.table != nullptr)
-            one.table = lent.table;
-        one.description = lent.description;
-        one.own = lent.own != 0;
+        readpast_installed each = READPAST_INSTALLED_INIT;
+        detail::call(readpast_queues_get, queues.get(), index++, &each);
+        one.queue = each.queue;
+        if (each.table != nullptr)
+            one.table = each.table;
+        one.description = each.description;
+        one.own = each.own != 0;
     }
     return all;
 }
