@@ -107,7 +107,7 @@ newcomer() {
     say "$suite" "$doing"
     quick_start >"$place/$suite.quick"
     grep --quiet 'readpast work' "$place/$suite.quick" || fail 'README.md has no quick start between its marks'
-    inside online "$suite" <"$place/$suite.quick" | tee "$place/$suite.log"
+    inside online "$suite" <"$place/$suite.quick" 2>&1 | tee "$place/$suite.log"
     grep --quiet --extended-regexp '\b[1-9][0-9]* completed' "$place/$suite.log" || fail "$suite: the quick start completes nothing"
     say "$suite" "all of it: $((SECONDS - seconds)) s"
     as_root rm -rf --one-file-system "${machines:?}/$suite"
