@@ -208,7 +208,8 @@ namespace Readpast.Tests
             options["connection"] = "Driver={No Such Driver}";
             var driver = Assert.Throws<QueueException>(() => Queue.Open(options, "Work"));
             Assert.AreEqual(Status.DriverMissing, driver.Status);
-            Assert.AreEqual(5, driver.SqlState.Length);
+            // The driver manager of Wine 10 gives none.
+            Assert.That(driver.SqlState == null || driver.SqlState.Length == 5, driver.SqlState);
 
             Assert.AreEqual(Status.InvalidArgument, Assert.Throws<QueueException>(() => queue.Claim(0)).Status);
             Assert.AreEqual(
