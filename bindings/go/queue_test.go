@@ -133,7 +133,7 @@ func TestFiguresOfTypesAndOfTheTrend(t *testing.T) {
 	equal(t, must(types.Item(0).Value("InFlight").Int64())(t), 2)
 	equal(t, types.Item(0).Value("RunMeanMs").IsNull(), true)
 	trend := must(queue.Figures(ctx, "trend", ""))(t)
-	equal(t, must(trend.Item(0).Value("Depth").Int64())(t), 2)
+	equal(t, must(trend.Item(0).Value("Depth").Int64())(t), 0)
 	// A rate takes ten minutes of observation.
 	equal(t, trend.Item(0).Value("ArrivalsPerHour").IsNull(), true)
 	equal(t, must(queue.Figures(ctx, "steps", ""))(t).Status(), readpast.StatusEmpty)
