@@ -15,7 +15,7 @@ cd "$root"
 
 readonly place=$root/.local/fresh machines=$root/target/fresh
 log=$place/log
-# Of the user there; a clone with a space in its path.
+# The user there, and a clone with a space in its path.
 readonly user=newcomer clone='read past'
 
 # A Debian as debootstrap leaves it, and the four things that a user has who cloned a repository and may use sudo.
@@ -54,7 +54,7 @@ make_machine() {
     as_root git -C "$machine/home/$user/$clone" init --quiet
 }
 
-# What is committed here; a machine that was kept gets it anew.
+# The commit that is checked out here; a machine that was kept gets it anew.
 update_clone() {
     local there=$machines/$1/home/$user/$clone git
     git=(as_root git -c safe.directory='*' -C "$there")

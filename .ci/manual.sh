@@ -13,7 +13,7 @@ mapfile -t pages < <(git ls-files --cached --others --exclude-standard README.md
     'sql/*.md' bindings/README.md 'bindings/*/README.md' tests/conformance/README.md)
 cp --parents "${pages[@]}" "$built/pages/"
 cp .ci/manual/code.css "$built/pages/"
-# What a link or an image names beside the pages.
+# Files that a link or an image names beside the pages.
 for page in "${pages[@]}"; do
     grep --only-matching --perl-regexp '(\]\(|src=")\K[^)#" ]+' "$page" | while read -r target; do
         file=$(realpath --canonicalize-missing --relative-to=. "$(dirname "$page")/$target")

@@ -25,7 +25,7 @@ esac
 prefix=$(realpath -m "${1:-$root/.local/$place}")
 # How that is written: by this user, or by root.
 by=(env)
-# What is given away is of the profile dist.
+# Packages to give away are of the profile dist.
 profile=${READPAST_PROFILE:-release}
 readonly profile mode prefix staged=$root/.local/staged
 log=$root/.local/stage.log

@@ -19,7 +19,7 @@ use std::path::Path;
 /// Making objects may take a server long, and so may waiting for another install.
 const INSTALL_TIMEOUT_MS: &str = "600000";
 
-/// What an install is about to do, for a message.
+/// The deed of an install, for a message.
 const INSTALLED: &str = "installed";
 
 /// Brings the schema of `config` and the queues in it to this library's version and, with a `spec`, makes that queue or

@@ -209,7 +209,7 @@ impl<'a> Target<'a> {
         Ok(objects)
     }
 
-    /// What fails unless the indexes that `objects` make are there.
+    /// A check that fails unless the indexes that `objects` make are there.
     fn indexes_are_there(self, objects: &[Object]) -> Result<Vec<Object>> {
         let mut indexes = Vec::new();
         for object in objects {

@@ -22,7 +22,7 @@ install_tsql_parser() {
     for wheel in "$unpacked"/wheels/*.whl; do
         quietly "$venv/bin/python" -m zipfile --extract "$wheel" "$unpacked/lib"
     done
-    # Of mssql-scripter nothing but the parser and the licence; of .NET all, since a wheel does not say what is a program.
+    # The parser and the licence alone of mssql-scripter; all of .NET, since a wheel does not mark its programs.
     mv "$unpacked/lib/mssqlscripter/mssqltoolsservice/bin/Microsoft.SqlServer.SqlParser.dll" "$unpacked/"
     mv "$unpacked"/lib/mssql_scripter-*.dist-info/LICENSE.txt "$unpacked/licences/mssql-scripter.txt"
     mv "$unpacked/lib/dotnetcore2/bin" "$unpacked/dotnet"

@@ -1,4 +1,4 @@
-//! What the server, the database and the session say of themselves.
+//! Properties of the server, the database and the session.
 
 use super::{optional_text, text};
 use crate::error::Result;

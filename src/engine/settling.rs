@@ -32,7 +32,7 @@ pub(super) fn settle(shared: &Shared, ended: &[Ended], room: u32) -> Settled {
         Ok((outcomes, batch)) => {
             Settled { outcomes: outcomes.into_iter().map(Some).collect(), again: Vec::new(), batch }
         }
-        // What was to be claimed may be the reason, too.
+        // The claim of the same call may be the reason, too.
         Err(error) if is_of_items(&error) && (ended.len() > 1 || room > 0) => {
             let mut all = Settled { outcomes: Vec::new(), again: Vec::new(), batch: Batch::default() };
             for one in ended {

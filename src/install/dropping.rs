@@ -13,7 +13,7 @@ use crate::session::{Param, Session};
 /// How often a drop is begun again that met workers in the opposite order.
 const MOST_TRIES: usize = 5;
 
-/// What goes with a queue when it is dropped, and what stays.
+/// The objects that go with a queue when it is dropped, and those that stay.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Dropping {
@@ -27,7 +27,7 @@ pub struct Dropping {
     pub script: String,
 }
 
-/// What [`drop_queue`] would do to the queue called `queue`. Changes nothing.
+/// The plan of [`drop_queue`] for the queue called `queue`. Changes nothing.
 ///
 /// # Errors
 /// As [`drop_queue`].
@@ -84,7 +84,7 @@ fn drop_in(session: &mut Session, schema: &Identifier, queue: &str) -> Result<()
     Ok(())
 }
 
-/// What goes with a queue, by its description in the database.
+/// The objects that go with a queue, by its description in the database.
 fn leaving<'a>(session: &mut Session, schema: &'a Identifier, name: &str) -> Result<Leaving<'a>> {
     let there = catalog(session, schema)?;
     check_version(schema, &there)?;

@@ -122,7 +122,7 @@ impl Watched {
         let counted = counts.is_some();
         let (arrivals, ended, window) = match counts {
             Some((came, ended)) => {
-                // What was cut off at the bound came before, too.
+                // Items beyond the bound came before, too.
                 let full = (came.capped || ended.capped).then_some(HOUR_MS);
                 let window = full.or(came.ms.max(ended.ms)).map(|ms| ms.min(HOUR_MS));
                 let known = window.filter(|ms| *ms >= Trend::MINIMUM_MS);

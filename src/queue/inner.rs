@@ -158,7 +158,7 @@ impl Inner {
             .map_err(|error| self.named_if_dropped(error))
     }
 
-    /// What is missing, or may not be used, is often a queue that somebody has dropped.
+    /// An object that is missing, or may not be used, often belongs to a queue that was dropped.
     fn named_if_dropped(&self, error: Error) -> Error {
         // A call that was under way when its table went meets it in ways that no server documents.
         let may_be = [ErrorKind::SchemaMismatch, ErrorKind::PermissionDenied, ErrorKind::Database];
@@ -186,7 +186,7 @@ impl Inner {
     }
 }
 
-/// Whose fault it is that the server refused a value. Claims and looks are given none but what is checked before anything is
+/// The side at fault when the server refuses a value. Claims and looks are given none but what is checked before anything is
 /// done, so it is one that lies in a table, or of a trigger there: nothing that is wrong with the call.
 fn whose(dialect: Dialect, call: Call, error: Error) -> Error {
     let gives_values =

@@ -35,22 +35,22 @@ pub fn drop_script(
     Target::new(dialect, schema).leaving(spec.clone(), others)?.script(referrers)
 }
 
-/// What goes with a queue, and what stays.
+/// The objects that go with a queue, and those that stay.
 pub(crate) struct Leaving<'a> {
     target: Target<'a>,
     spec: QueueSpec,
-    /// What is dropped, in its order.
+    /// Objects to drop, in their order.
     made: Vec<Made>,
     /// The user's tables, which stay.
     stays: Vec<Name>,
-    /// What other queues give too.
+    /// Rights that other queues give too.
     given_by_others: Vec<Made>,
     /// Whether its settings are its own.
     has_settings: bool,
 }
 
 impl<'a> Target<'a> {
-    /// What goes with the queue of `spec` where `others` are installed too.
+    /// The objects that go with the queue of `spec` where `others` are installed too.
     ///
     /// # Errors
     /// [`ErrorKind::InvalidArgument`] when another queue works on a table that would go.
@@ -70,7 +70,7 @@ impl<'a> Target<'a> {
                 stays.insert(0, name);
             }
         }
-        // What an earlier description had made, and was kept when it changed.
+        // Objects of an earlier description that were kept when it changed.
         let earlier =
             QueueSpec { attempt_history: true, shards: spec.shards.or(spec.is_own().then_some(2)), ..spec.clone() };
         for one in made_by(&earlier)? {
@@ -119,7 +119,7 @@ impl Leaving<'_> {
         &self.stays
     }
 
-    /// What drops the queue, in the order to run it.
+    /// The statements that drop the queue, in the order to run them.
     pub(crate) fn objects(&self, referrers: &[Referrer]) -> Result<Vec<Object>> {
         let (target, spec) = (self.target, &self.spec);
         let dialect = target.dialect;
@@ -193,7 +193,7 @@ impl Leaving<'_> {
         Ok(guarded(target.dialect, &objects))
     }
 
-    /// What goes takes its grants along.
+    /// An object that goes takes its grants along.
     fn is_on_what_stays(&self, on: &Name) -> bool {
         !self.made.iter().any(|made| matches!(made, Made::Code { name, .. } if name == on))
     }
@@ -218,7 +218,7 @@ fn role(dialect: Dialect, name: &str) -> Result<Value> {
     Ok(context! { role => quoted, role_name => name })
 }
 
-/// What is made under a name of its own.
+/// Objects that are made under a name of their own.
 fn named(made: &Made) -> Vec<Name> {
     match made {
         Made::Code { name, .. } => vec![name.clone()],

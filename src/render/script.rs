@@ -73,7 +73,7 @@ fn joined(objects: &[Object], separator: &str) -> String {
 }
 
 impl Target<'_> {
-    /// What stands first. `drops`: nothing is made by what follows.
+    /// The beginning of a script. `drops`: nothing is made by the rest.
     pub(super) fn begin(self, title: &str, drops: bool, names: &BTreeSet<String>) -> Result<Vec<Object>> {
         let context = context! {
             title,
@@ -87,7 +87,7 @@ impl Target<'_> {
         self.objects("schema/script_begin.sql", context)
     }
 
-    /// What stands last: it records these versions, and a queue.
+    /// The end of a script: it records these versions, and a queue.
     pub(super) fn end(self, spec: Option<&QueueSpec>, versions: &[i32]) -> Result<Vec<Object>> {
         let context = context! {
             library => env!("CARGO_PKG_VERSION"),

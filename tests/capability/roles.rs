@@ -373,7 +373,7 @@ fn recovery_and_figures_show_nothing_of_other_types(given: &Given) {
         };
         let count = |statement: &str| rows(statement).len();
 
-        // Who watches.
+        // The login that watches.
         let blocked = if given.server.is_sql_server() {
             format!("[readpast].[{}_Blocked_V]", given.queue)
         } else {
@@ -402,7 +402,7 @@ fn recovery_and_figures_show_nothing_of_other_types(given: &Given) {
         assert_eq!(all.end(wrong).answer, Answer::Ok);
         assert_eq!(told("error"), [("1".to_owned(), "no such number".to_owned())]);
 
-        // Who says that it is another worker.
+        // A login that claims to be another worker.
         let again = all.claim(10, Duration::ZERO).unwrap();
         assert_eq!(again.len(), 2);
         if given.server.is_sql_server() {

@@ -111,7 +111,7 @@ fn rendered_transact_sql_keeps_the_rules() {
         }
         let dropped = readpast::render::drop_script(Dialect::SqlServer, &schema, spec, &[], &[]).unwrap();
         fs::write(folder.join(format!("{name}_drop.sql")), &dropped).unwrap();
-        // Of what is there when it is run.
+        // A check of the objects that are there when it runs.
         check(&dropped, &format!("{ddl}\nGO\n{script}"), &spec.queue.to_string(), &mut found);
     }
     for (name, text) in queries() {

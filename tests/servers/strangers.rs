@@ -34,7 +34,7 @@ fn advisory_locks_of_a_stranger_stop_no_add_and_no_install() {
     let spec = QueueSpec::from_json(ORDERS).unwrap();
     install(&scratch.config(&[]), Some(&spec)).unwrap();
     let mut stranger = stranger(&mut scratch);
-    // What adds and installs went by once, and installs of a new schema still do.
+    // Locks that adds and installs used once, and installs of a new schema still do.
     for name in ["readpast/install/readpast", "readpast/add/\"readpast\".orders"] {
         stranger.execute(&format!("SELECT pg_advisory_lock(hashtextextended('{name}', 0))"), &[]).unwrap();
     }
@@ -91,7 +91,7 @@ fn the_name_of_an_index_is_not_squatted() {
     let refused = install(&scratch.config(&[]), Some(&mail));
     assert_says(refused, ErrorKind::PermissionDenied, &["mail_work", "belongs to", &login]);
 
-    // Of one whom the installer trusts, and of what is no index.
+    // An index of a role that the installer trusts, and an object that is no index.
     scratch.run("DROP TABLE readpast.hers");
     for taken in ["CREATE TABLE readpast.mail_work (a integer)", "CREATE INDEX mail_work ON readpast.job (attempt_num)"]
     {
@@ -106,7 +106,7 @@ fn the_name_of_an_index_is_not_squatted() {
     scratch.run(&format!("DROP OWNED BY {login}"));
 }
 
-/// Who may make a trigger on a table of others need not own it, and its function runs with the rights of readpast's.
+/// A role that may make a trigger on a table need not own it, and its function runs with the rights of readpast's.
 #[test]
 fn a_trigger_of_somebody_else_is_named() {
     let mut scratch = Scratch::empty();

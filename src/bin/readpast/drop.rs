@@ -66,7 +66,7 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// What is about to happen.
+/// The plan, as it is shown before the question.
 fn question(config: &Config, queue: &str, plan: &Dropping) -> String {
     let items = items(config, queue).unwrap_or_else(|error| format!("items that cannot be counted: {error}"));
     let names = |names: &[Name]| names.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
@@ -111,7 +111,7 @@ fn is_answered_yes(question: &str) -> Result<bool> {
     Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }
 
-/// Who may not drop is not to be given the rights, but somebody who may is to do it.
+/// A login without the right is not to be given it: a login that has it is to drop the queue.
 fn by_hand(error: readpast::Error) -> Failure {
     match error.kind() {
         ErrorKind::PermissionDenied => {

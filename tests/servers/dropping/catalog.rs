@@ -87,7 +87,7 @@ pub fn catalog(database: &Database) -> BTreeSet<String> {
         .collect()
 }
 
-/// What the descriptions of the matrix name, and no install makes.
+/// Objects that the descriptions of the matrix name, and no install makes.
 fn prepare(database: &Database) {
     database.run(database.pick(
         "CREATE TYPE dbo.OtpCode FROM nvarchar(6);\nGO\nCREATE TABLE dbo.Users (ID bigint NOT NULL PRIMARY KEY);",
@@ -124,7 +124,7 @@ fn every_queue_leaves_the_catalog_as_it_was() {
             let own = match &spec.storage {
                 Storage::Own => true,
                 Storage::Table(table) if table.create => false,
-                // What they describe is not there.
+                // The table that they describe is not there.
                 Storage::Table(_) | Storage::Procedures(_) => continue,
             };
             let stays = there_and_back(&database, &spec);

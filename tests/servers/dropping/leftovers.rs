@@ -1,4 +1,4 @@
-//! What goes with a queue and what does not: rows, foreign keys, settings, and tables under names that are much alike.
+//! Objects that go with a queue, and those that stay: rows, foreign keys, settings, and tables under names that are much alike.
 
 use super::catalog::catalog;
 use super::{installed, spec};

@@ -148,7 +148,7 @@ fn an_observers_panic_ends_the_worker() {
     }
 }
 
-/// What is due later is left, and so is what others hold.
+/// Items that are due later are left, and so are those that others hold.
 #[test]
 fn a_worker_stops_by_itself_when_nothing_is_due() {
     for given in Given::each(&["a", "b"], &[]) {
