@@ -12,7 +12,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 export READPAST_CONNECTION=$READPAST_TEST_POSTGRES
 export ASAN_OPTIONS=strict_string_checks=1:detect_stack_use_after_return=1
 export UBSAN_OPTIONS=print_stacktrace=1
-export TSAN_OPTIONS=suppressions=$PWD/tests/threads.supp
+export TSAN_OPTIONS=suppressions=tests/threads.supp
 dir=$(mktemp --directory)
 trap 'rm -rf "$dir"' EXIT
 
