@@ -372,7 +372,7 @@ func TestAWorkerTellsWhatItDid(t *testing.T) {
 	}
 }
 
-// What a handler has said is not waited for any longer than SettleTimeout.
+// A stop waits no longer than SettleTimeout for what a handler has returned.
 func TestAWorkerGivesUpWhenItsSettleTimeoutIsOver(t *testing.T) {
 	name := install(t)
 	queue := openNamed(t, name)

@@ -171,6 +171,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_driver_manager_without_a_reason_lacks_the_driver() {
+        let error = without_a_reason("Driver={Nonesuch 7};Server=x;Pwd=s3cret");
+        assert_eq!(error.kind(), ErrorKind::DriverMissing);
+        assert!(error.message().ends_with("may lack the driver \"Nonesuch 7\""), "{error}");
+        assert!(without_a_reason("DSN=x;Pwd=s3cret").message().ends_with("may lack the driver"));
+    }
+
+    #[test]
     fn origins_are_cut_off() {
         assert_eq!(
             without_origin("[Microsoft][ODBC Driver 18 for SQL Server][SQL Server]Login failed."),
