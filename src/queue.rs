@@ -42,6 +42,7 @@ use std::{fmt, sync::Arc, time::Duration};
 use wake::YieldsTo;
 
 pub(crate) use keeper::{Keeping, LeaseHolder};
+pub(crate) use retention::RetentionDue;
 pub(crate) use settle::check as check_settlement;
 pub(crate) use wake::Watcher;
 

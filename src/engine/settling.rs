@@ -1,7 +1,8 @@
 //! Settling so that the outcome is known in the end, and nothing that a handler gave is dropped for the server's sake.
 
 use super::hand::Ended;
-use super::{Event, Phase, Shared, note, said};
+use super::state::Phase;
+use super::{Event, Shared, note, said};
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Batch, Outcome, Settlement, Verdict};
 use std::time::{Duration, Instant};

@@ -135,13 +135,12 @@ pub(super) fn taken(queue: &Inner, mut rows: Rows, first: usize, wakes: u64) -> 
     let withheld = rows.take_withheld();
     unfit::end(queue, &withheld);
     if !withheld.is_empty() && rows.len() == first {
-        queue.signal.pass_on(&queue.kinds.key);
+        queue.signal.found_something(&queue.kinds.key);
         return Ok((Batch::default(), withheld.len()));
     }
     match (rows.len() > first).then(|| answers::word(&rows, first)) {
         Some("CLAIMED" | CLAIMED_ALONE) => {
-            // Those who wait for this thread's look may have their share of what is left.
-            queue.signal.pass_on(&queue.kinds.key);
+            queue.signal.found_something(&queue.kinds.key);
             Ok((queue.hand_out(rows, first), withheld.len()))
         }
         Some("EMPTY") => {

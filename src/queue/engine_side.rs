@@ -1,6 +1,7 @@
 //! What the engine and its workers ask of a queue besides what every caller may: whose turn it is, and what is to be kept up.
 
 use super::keeper::{Keeping, LeaseHolder};
+use super::retention::RetentionDue;
 use super::settle::Telling;
 use super::wake::Watcher;
 use super::{Queue, claim, retention, settle};
@@ -63,27 +64,25 @@ impl Queue {
         self.0.poll_interval
     }
 
-    /// Whether it is the caller's turn to look at the queue, of all in this process that wait for it; else when to ask
-    /// again.
-    pub(crate) fn turn(&self) -> Result<(), Instant> {
-        self.0.signal.turn(&self.0.kinds.key, self.0.poll_interval)
+    /// Takes the turn to look at the queue, of all in this process that wait for it; `false`: not before [`Queue::quiet_until`].
+    pub(crate) fn turn(&self) -> bool {
+        self.0.signal.take_turn(&self.0.kinds.key, self.0.poll_interval)
     }
 
-    /// Whether it is the caller's turn to delete what is over, of all in this process, in a moment when there is nothing else to
-    /// do; else when to ask again. `None` for a queue that keeps all.
-    pub(crate) fn turn_to_retain(&self) -> Option<Result<(), Instant>> {
-        retention::turn(&self.0, Duration::ZERO)
+    /// When the next turn to look at the queue comes. `None`: now.
+    pub(crate) fn quiet_until(&self) -> Option<Instant> {
+        self.0.signal.quiet_until(&self.0.kinds.key)
     }
 
-    /// The same although there is other work: it has been due for a whole interval, or somebody has begun and there is more. A
-    /// queue that is never idle must not grow for ever.
-    pub(crate) fn must_retain(&self) -> bool {
-        retention::turn(&self.0, self.0.retention_interval) == Some(Ok(()))
+    /// When deleting what is over is due in this process. `None` for a queue that keeps all.
+    pub(crate) fn retention_due(&self) -> Option<RetentionDue> {
+        retention::due(&self.0)
     }
 
-    /// Whether somebody of this process is to delete what is over now, or after a pause since there is more.
-    pub(crate) fn is_retention_pending(&self) -> bool {
-        retention::is_pending(&self.0)
+    /// Takes the turn to delete what is over, of all in this process, if it is due; with `must` only if it is due although there is
+    /// other work: a queue that is never idle must not grow for ever.
+    pub(crate) fn turn_to_retain(&self, must: bool) -> bool {
+        retention::take_turn(&self.0, must)
     }
 
     /// Deletes some of what is over, by who has the turn; nothing once the handle is called off.

@@ -96,7 +96,7 @@ impl Procedure {
 
     fn look(&self) -> Result<Option<Worked>> {
         let queue = &*self.queue.0;
-        if self.queue.must_retain() {
+        if self.queue.turn_to_retain(true) {
             self.tidy();
         }
         let recover = queue.signal.recovery(queue.recover_interval);
@@ -119,7 +119,7 @@ impl Procedure {
         let worked = match (ended, victim) {
             (Ok(Ended::Empty), _) => {
                 queue.ledger.claims(0);
-                if self.queue.turn_to_retain() == Some(Ok(())) {
+                if self.queue.turn_to_retain(false) {
                     self.tidy();
                 }
                 return Ok(None);

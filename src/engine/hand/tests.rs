@@ -10,7 +10,7 @@ fn batch(from: i64, to: i64) -> Batch {
     batch_of("CLAIMED", from, to)
 }
 
-fn batch_of(word: &str, from: i64, to: i64) -> Batch {
+pub(in crate::engine) fn batch_of(word: &str, from: i64, to: i64) -> Batch {
     let column = Column { name: "c".to_owned(), kind: ColumnType::Text };
     let mut rows = Rows::new(vec![column; answer_column::COUNT].into());
     for number in from..to {
@@ -25,6 +25,11 @@ fn batch_of(word: &str, from: i64, to: i64) -> Batch {
         }
     }
     Batch::new(rows, 0)
+}
+
+/// Whether one is begun or about to be.
+fn has_suspect(hand: &Hand, now: Instant) -> bool {
+    hand.suspect_waits() || hand.unproven_until(PROOF).is_some_and(|at| at > now)
 }
 
 fn name(number: i64) -> Claim {
@@ -123,9 +128,9 @@ fn what_came_back_and_waits_for_a_handler_of_its_own_holds_up_nothing_else() {
     hand.put(batch(0, 1), now);
     hand.take(1);
     assert_eq!(each(&hand.put(batch_of(CLAIMED_ALONE, 0, 1), now)), ["0"]);
-    assert!(!hand.has_suspect(PROOF, now) && hand.take_suspect(PROOF, now).is_none());
+    assert!(!has_suspect(&hand, now) && hand.take_suspect(PROOF, now).is_none());
     hand.end(&name(0), Verdict::complete());
-    assert!(hand.has_suspect(PROOF, now) && hand.take_suspect(PROOF, now).unwrap().is_alone());
+    assert!(has_suspect(&hand, now) && hand.take_suspect(PROOF, now).unwrap().is_alone());
 }
 
 /// Of two claims of one name the first may still wait for a handler when the second comes.
@@ -166,11 +171,11 @@ fn what_nobody_has_begun_goes_back() {
     hand.put(batch(0, 2), long_ago);
     hand.put(batch(2, 4), now);
     assert_eq!(each(&hand.lose(&name(1), now)), ["1"]);
-    assert!(hand.has_waited(Duration::from_secs(1), now));
-    hand.give_back(Some(now));
-    assert!(!hand.has_waited(Duration::from_secs(1), now));
+    assert!(hand.overdue_at(Duration::from_secs(1), PROOF).is_some_and(|at| at <= now));
+    hand.give_back_overdue(Duration::from_secs(1), PROOF, now);
+    assert!(!hand.overdue_at(Duration::from_secs(1), PROOF).is_some_and(|at| at <= now));
     assert_eq!(hand.counts(), Counts { ready: 2, begun: 0, ended: 1 });
-    hand.give_back(None);
+    hand.give_back_all();
     let actions: Vec<_> = hand.take_ended(9, now).iter().map(|ended| ended.verdict.action()).collect();
     assert_eq!(actions, [Action::Release; 3]);
 }
@@ -207,15 +212,15 @@ fn those_that_came_back_from_a_dead_worker_are_begun_one_at_a_time() {
         hand.put(batch_of(CLAIMED_ALONE, number, number + 1), now);
     }
     assert_eq!(hand.unproven_until(PROOF), None);
-    assert!(hand.has_suspect(PROOF, now), "it waits");
+    assert!(has_suspect(&hand, now), "it waits");
     assert_eq!(keys(&hand.take_suspect(PROOF, now).unwrap()), ["0"]);
     assert_eq!(hand.unproven_until(PROOF), Some(now + PROOF));
     hand.put(batch(3, 4), now);
     assert_eq!(keys(&hand.take(9).unwrap()), ["3"], "others go on");
     assert!(hand.take(9).is_none() && hand.take_suspect(PROOF, now).is_none());
-    hand.give_back(Some(now + PROOF));
-    assert_eq!(hand.counts().ready, 2, "they wait, however long");
-    assert_eq!(hand.oldest(), None);
+    hand.give_back_overdue(Duration::ZERO, PROOF * 2, now + PROOF);
+    assert_eq!(hand.counts().ready, 2, "they may wait longer than others");
+    assert_eq!(hand.overdue_at(Duration::ZERO, PROOF * 2), Some(now + PROOF * 2));
 
     let proven = now + PROOF;
     assert_eq!(keys(&hand.take_suspect(PROOF, proven).unwrap()), ["1"], "the first has done no harm");
@@ -224,9 +229,9 @@ fn those_that_came_back_from_a_dead_worker_are_begun_one_at_a_time() {
     assert!(hand.end(&name(1), Verdict::complete()));
     settle(&mut hand, proven);
     assert_eq!(keys(&hand.take_suspect(PROOF, proven).unwrap()), ["2"]);
-    assert!(hand.has_suspect(PROOF, proven), "it is begun");
-    assert!(!hand.has_suspect(PROOF, proven + PROOF) && hand.end(&name(2), Verdict::complete()));
-    assert!(!hand.has_suspect(PROOF, proven));
+    assert!(has_suspect(&hand, proven), "it is begun");
+    assert!(!has_suspect(&hand, proven + PROOF) && hand.end(&name(2), Verdict::complete()));
+    assert!(!has_suspect(&hand, proven));
 }
 
 /// Whose attempt its end of the process would spend, or whose work it would have done twice.
@@ -239,7 +244,7 @@ fn what_came_back_is_begun_when_the_others_are_begun_or_settled() {
     assert!(hand.take_suspect(PROOF, now).is_none(), "two wait");
     assert_eq!(keys(&hand.take(1).unwrap()), ["1"]);
     assert!(hand.take_suspect(PROOF, now).is_none(), "one waits");
-    hand.give_back(Some(now + PROOF));
+    hand.give_back_overdue(Duration::ZERO, PROOF, now);
     assert!(hand.take_suspect(PROOF, now).is_none(), "one is to be given back");
     let taken = hand.take_ended(9, now);
     assert!(hand.take_suspect(PROOF, now).is_none(), "it is being given back");
