@@ -144,8 +144,8 @@ pub(super) fn taken(queue: &Inner, mut rows: Rows, first: usize, wakes: u64) -> 
             Ok((queue.hand_out(rows, first), withheld.len()))
         }
         Some("EMPTY") => {
-            let due = answers::due_ms(&rows, first).map_or(queue.poll_interval, Duration::from_millis);
-            queue.signal.found_nothing(&queue.kinds.key, wakes, due.min(queue.poll_interval));
+            let due = answers::due_ms(&rows, first).map(Duration::from_millis);
+            queue.signal.found_nothing(&queue.kinds.key, wakes, due);
             Ok((Batch::default(), 0))
         }
         other => Err(Error::new(ErrorKind::Protocol, format!("the server answered a claim with {other:?}"))),

@@ -54,9 +54,9 @@ impl Queue {
         settle::settle(&self.0, settlements, operation, max, Telling::OfOthers)
     }
 
-    /// [`Queue::renew`], for who knows which of the leases are held still, and counts what is lost.
-    pub(super) fn renew_held(&self, leases: &[Lease<'_>]) -> Result<Vec<Outcome>> {
-        settle::renew(&self.0, leases)
+    /// [`Queue::renew`] for the keeper, who tries again itself and counts what is lost: one try, within `limit`.
+    pub(super) fn renew_held(&self, leases: &[Lease<'_>], limit: Duration) -> Result<Vec<Outcome>> {
+        settle::renew_within(&self.0, leases, limit)
     }
 
     /// How long a queue that was found empty is left alone at most.
@@ -71,7 +71,7 @@ impl Queue {
 
     /// When the next turn to look at the queue comes. `None`: now.
     pub(crate) fn quiet_until(&self) -> Option<Instant> {
-        self.0.signal.quiet_until(&self.0.kinds.key)
+        self.0.signal.quiet_until(&self.0.kinds.key, self.0.poll_interval)
     }
 
     /// When deleting what is over is due in this process. `None` for a queue that keeps all.

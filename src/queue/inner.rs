@@ -179,6 +179,25 @@ impl Inner {
         }
     }
 
+    /// One try on the connection that is kept for the renewal of leases, within `limit`.
+    pub(super) fn once_to_renew<T>(
+        &self,
+        limit: Duration,
+        work: impl FnOnce(&mut Session) -> Result<T>,
+    ) -> Result<T> {
+        if self.attached.is_some() {
+            return Err(attached::refused());
+        }
+        if self.pool.is_closed() {
+            return Err(closed());
+        }
+        let mut session =
+            self.pool.acquire_to_renew(limit).inspect_err(|error| self.ledger.failed(error.kind()))?;
+        let result = self.ledger.time(Call::Renew, || work(&mut session));
+        drop(session);
+        result.map_err(|error| self.named_if_dropped(whose(self.dialect, Call::Renew, error)))
+    }
+
     /// One try on a session.
     pub(super) fn once<T>(&self, call: Call, work: impl FnOnce(&mut Session) -> Result<T>) -> Result<T> {
         let mut session = self.pool.acquire().inspect_err(|error| self.ledger.failed(error.kind()))?;

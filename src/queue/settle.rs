@@ -6,11 +6,12 @@ use super::operation::{Attempts, Operation, in_parts};
 use super::{Inner, MAX_ITEMS, answered, answers, attached, claim, claiming, procedures};
 use crate::dialect::Calls;
 use crate::error::{Error, ErrorKind, Result};
-use crate::item::{Action, Answer, Batch, ItemState, Lease, Outcome, Settlement};
+use crate::item::{Action, Answer, Batch, ItemState, Lease, Outcome, Rows, Settlement};
 use crate::metrics::Call;
 use crate::session::{Attached, Param};
 use crate::spec::{QueueSpec, check_set, check_step, check_text, put_due, put_key};
 use serde_json::{Map, json};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Of which items the server is to say what became of them.
@@ -149,12 +150,25 @@ fn within(
 }
 
 pub(super) fn renew(queue: &Inner, leases: &[Lease<'_>]) -> Result<Vec<Outcome>> {
+    renew_by(queue, leases, |call, params| queue.with_session(Call::Renew, |session| answered(session, call, params)))
+}
+
+/// The same once, on the connection that is kept for it, within `limit`.
+pub(super) fn renew_within(queue: &Inner, leases: &[Lease<'_>], limit: Duration) -> Result<Vec<Outcome>> {
+    renew_by(queue, leases, |call, params| queue.once_to_renew(limit, |session| answered(session, call, params)))
+}
+
+fn renew_by(
+    queue: &Inner,
+    leases: &[Lease<'_>],
+    make: impl Fn(&Arc<str>, &[Param<'_>]) -> Result<Rows>,
+) -> Result<Vec<Outcome>> {
     let calls = queue.backend.ours("renew a lease", "they keep none: an item is its worker's for ever")?;
     let mut outcomes = Vec::with_capacity(leases.len());
     for leases in leases.chunks(MAX_ITEMS as usize) {
         let items = leases_to_json(queue.spec.has_composite_key(), leases)?;
         let params = [Param::Text(&queue.worker), Param::Text(&items), Param::OptionalInteger(queue.lease_ms)];
-        let rows = queue.with_session(Call::Renew, |session| answered(session, &calls.renew, &params))?;
+        let rows = make(&calls.renew, &params)?;
         outcomes.extend(answers::outcomes(&rows, leases.len())?);
     }
     Ok(outcomes)

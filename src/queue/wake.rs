@@ -46,8 +46,10 @@ struct State {
 struct OfKinds {
     /// Looks that may be made at once: something came, or a look found something.
     turns: u32,
-    /// Without turns nobody looks before; `None`: nobody has looked yet.
-    quiet_until: Option<Instant>,
+    /// The last look that found nothing, or has not answered yet.
+    looked: Option<Instant>,
+    /// When something is due, as far as that look or anybody since has reported.
+    due: Option<Instant>,
     /// How often one look was followed by another.
     passed_on: u64,
     /// Those who wait for a turn.
@@ -64,19 +66,21 @@ impl OfKinds {
         (0..turns).for_each(|_| self.changed.notify_one());
     }
 
-    /// When the next turn comes; `None`: now.
-    fn next(&self, now: Instant) -> Option<Instant> {
-        self.quiet_until.filter(|until| self.turns == 0 && *until > now)
+    /// When the next turn comes to a handle that looks every `interval`; `None`: now.
+    fn next(&self, interval: Duration, now: Instant) -> Option<Instant> {
+        let at = self.looked? + interval;
+        let at = self.due.map_or(at, |due| due.min(at));
+        (self.turns == 0 && at > now).then_some(at)
     }
 
-    /// Takes a turn, if there is one; without others nobody looks for `pause` then, but for what the look finds.
-    fn take(&mut self, pause: Duration, now: Instant) -> bool {
+    /// Takes a turn, if there is one. Without others nobody looks before this look has answered, or the interval is over.
+    fn take(&mut self, interval: Duration, now: Instant) -> bool {
         if self.turns > 0 {
             self.turns -= 1;
-        } else if self.next(now).is_some() {
+        } else if self.next(interval, now).is_some() {
             return false;
         } else {
-            self.quiet_until = Some(now + pause);
+            (self.looked, self.due) = (Some(now), None);
         }
         true
     }
@@ -171,8 +175,8 @@ impl Signal {
         state.wakes += 1;
         let due = Instant::now() + delay;
         let mut is_news = false;
-        for of in state.of_kinds.values_mut().filter(|of| of.quiet_until.is_some_and(|until| until > due)) {
-            of.quiet_until = Some(due);
+        for of in state.of_kinds.values_mut().filter(|of| of.due.is_none_or(|other| other > due)) {
+            of.due = Some(due);
             of.changed.notify_all();
             is_news = true;
         }
@@ -181,15 +185,16 @@ impl Signal {
         }
     }
 
-    /// A look found nothing of these kinds, and nothing is expected for `pause`; unless it was reported since the look began, when
-    /// there had been `wakes`, that something may be there.
-    pub(super) fn found_nothing(&self, kinds: &str, wakes: u64, pause: Duration) {
+    /// A look found nothing of these kinds, and that something is due in `due`, if it did; unless it was reported since the look
+    /// began, when there had been `wakes`, that something may be there.
+    pub(super) fn found_nothing(&self, kinds: &str, wakes: u64, due: Option<Duration>) {
         let mut state = self.state.lock();
         let global = state.wakes;
         let of = state.of(kinds);
         if global + of.passed_on == wakes {
+            let now = Instant::now();
             of.turns = 0;
-            of.quiet_until = Some(Instant::now() + pause);
+            (of.looked, of.due) = (Some(now), due.map(|due| now + due));
         }
     }
 
@@ -199,7 +204,7 @@ impl Signal {
         &self,
         kinds: &str,
         deadline: Instant,
-        pause: Duration,
+        interval: Duration,
         called_off: impl Fn() -> bool,
     ) -> bool {
         let mut state = self.state.lock();
@@ -207,7 +212,7 @@ impl Signal {
             let now = Instant::now();
             let of = state.of(kinds);
             let is_called_off = called_off();
-            if !is_called_off && of.take(pause, now) {
+            if !is_called_off && of.take(interval, now) {
                 return true;
             }
             if is_called_off || now >= deadline {
@@ -215,21 +220,21 @@ impl Signal {
                 of.changed.notify_one();
                 return false;
             }
-            let until = of.next(now).map_or(now, |next| next.min(deadline));
+            let until = of.next(interval, now).map_or(now, |next| next.min(deadline));
             let changed = Arc::clone(&of.changed);
             changed.wait_until(&mut state, until);
         }
     }
 
-    /// Takes a turn to look at the queue, and keeps the others from looking for `pause`, if the queue was quiet. `false`: not before
+    /// Takes a turn to look at the queue for a handle that does every `interval`, if the queue is quiet. `false`: not before
     /// [`Signal::quiet_until`].
-    pub(super) fn take_turn(&self, kinds: &str, pause: Duration) -> bool {
-        self.state.lock().of(kinds).take(pause, Instant::now())
+    pub(super) fn take_turn(&self, kinds: &str, interval: Duration) -> bool {
+        self.state.lock().of(kinds).take(interval, Instant::now())
     }
 
-    /// When the next turn comes. `None`: now.
-    pub(super) fn quiet_until(&self, kinds: &str) -> Option<Instant> {
-        self.state.lock().of(kinds).next(Instant::now())
+    /// When the next turn of such a handle comes. `None`: now.
+    pub(super) fn quiet_until(&self, kinds: &str, interval: Duration) -> Option<Instant> {
+        self.state.lock().of(kinds).next(interval, Instant::now())
     }
 
     /// The workers of this process that have taken up what they left in flight when they were last alive. Whoever does
@@ -357,13 +362,13 @@ mod tests {
         }
         assert_eq!(looks, 100, "each look that finds something is followed by others");
 
-        signal.found_nothing("", signal.wakes(""), Duration::ZERO);
-        assert!(signal.wait_turn("", soon, hour, || false), "the quiet time is over: one looks");
+        signal.found_nothing("", signal.wakes(""), Some(Duration::ZERO));
+        assert!(signal.wait_turn("", soon, hour, || false), "something is due: one looks");
         assert!(!signal.wait_turn("", soon, hour, || false), "and the others wait for what it finds");
 
         let before = signal.wakes("");
         signal.wake();
-        signal.found_nothing("", before, hour);
+        signal.found_nothing("", before, None);
         assert!(signal.wait_turn("", soon, hour, || false), "what was enqueued during a look is not overlooked");
     }
 
@@ -371,7 +376,7 @@ mod tests {
     fn an_item_that_comes_to_many_who_wait_costs_three_looks() {
         let (signal, looks, items) = (Signal::default(), Mutex::new(0), Mutex::new(0));
         let hour = Duration::from_secs(3600);
-        signal.found_nothing("", signal.wakes(""), hour);
+        signal.found_nothing("", signal.wakes(""), None);
         let (waiting, interrupt) = (Mutex::new(0), Interrupt::default());
         std::thread::scope(|scope| {
             for _ in 0..40 {
@@ -386,7 +391,7 @@ mod tests {
                             *left -= 1;
                             signal.found_something("");
                         } else {
-                            signal.found_nothing("", wakes, hour);
+                            signal.found_nothing("", wakes, None);
                         }
                     }
                 });
@@ -396,7 +401,7 @@ mod tests {
             }
             *items.lock() = 1;
             signal.wake();
-            while *items.lock() > 0 || signal.quiet_until("").is_none() {
+            while *items.lock() > 0 || signal.quiet_until("", hour).is_none() {
                 std::thread::yield_now();
             }
             interrupt.set(true);
@@ -409,10 +414,10 @@ mod tests {
     fn what_is_known_of_some_kinds_says_nothing_of_others() {
         let signal = Signal::default();
         let hour = Duration::from_secs(3600);
-        signal.found_nothing("a", signal.wakes("a"), hour);
+        signal.found_nothing("a", signal.wakes("a"), None);
         assert!(!signal.take_turn("a", hour));
         assert!(signal.take_turn("b", hour));
-        signal.found_nothing("b", signal.wakes("b"), hour);
+        signal.found_nothing("b", signal.wakes("b"), None);
         let before = signal.wakes("a");
         signal.pass_on("b");
         assert!(!signal.take_turn("a", hour), "it is still empty");
@@ -425,24 +430,27 @@ mod tests {
     #[test]
     fn a_nearer_due_time_shortens_the_quiet_and_a_farther_one_does_not() {
         let signal = Signal::default();
-        signal.found_nothing("", signal.wakes(""), Duration::from_secs(3600));
+        signal.found_nothing("", signal.wakes(""), None);
         signal.wake_in(Duration::from_secs(7200));
-        let soon = Instant::now() + Duration::from_millis(5);
-        assert!(!signal.wait_turn("", soon, Duration::ZERO, || false));
+        let (soon, hour) = (Instant::now() + Duration::from_millis(5), Duration::from_secs(3600));
+        assert!(!signal.wait_turn("", soon, hour, || false));
         signal.wake_in(Duration::ZERO);
-        assert!(signal.wait_turn("", soon, Duration::ZERO, || false));
+        assert!(signal.wait_turn("", soon, hour, || false));
+        signal.found_nothing("", signal.wakes(""), None);
+        assert!(!signal.take_turn("", hour));
+        assert!(signal.take_turn("", Duration::ZERO), "each handle looks as often as its own interval says");
     }
 
     #[test]
     fn waiters_can_be_called_off() {
         let signal = Arc::new(Signal::default());
-        signal.found_nothing("", signal.wakes(""), Duration::from_secs(3600));
+        signal.found_nothing("", signal.wakes(""), None);
         let interrupt = Arc::new(Interrupt::default());
         let waiter = std::thread::spawn({
             let (signal, interrupt) = (Arc::clone(&signal), Arc::clone(&interrupt));
             move || {
                 let late = Instant::now() + Duration::from_secs(3600);
-                signal.wait_turn("", late, Duration::ZERO, || interrupt.is_set())
+                signal.wait_turn("", late, Duration::from_secs(3600), || interrupt.is_set())
             }
         });
         interrupt.set(true);

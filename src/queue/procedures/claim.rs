@@ -41,7 +41,7 @@ pub(in crate::queue) fn ask(queue: &Inner, theirs: &Procedures, max: i32) -> Res
             return Err(error);
         }
         queue.ledger.claims(0);
-        queue.signal.found_nothing(&queue.kinds.key, wakes, queue.poll_interval);
+        queue.signal.found_nothing(&queue.kinds.key, wakes, None);
         return Ok(Batch::default());
     }
     if let Some(error) = failed {
