@@ -84,7 +84,7 @@ impl Engine {
         let pacing = queue.pacing();
         let pace = Pace::new(pacing.hold, pacing.ahead);
         let shared = Shared {
-            state: Mutex::new(State::new(pace, queue.lease() / 3, terms.until_empty)),
+            state: Mutex::new(State::new(pace, pacing.ahead_bytes, queue.lease() / 3, terms.until_empty)),
             queue,
             terms,
             takers: Condvar::new(),
@@ -286,6 +286,11 @@ impl Engine {
     /// What an observer panicked with, once: for a caller who lets it go on.
     pub(crate) fn take_panic(&self) -> Option<Box<dyn Any + Send>> {
         self.0.0.panic.lock().take()
+    }
+
+    /// Whether both are clones of one worker.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
     }
 
     /// The queue it works on.

@@ -104,6 +104,24 @@ impl Batch {
         Self { rows: Arc::clone(&self.rows), first, end: first.saturating_add(count).min(self.end) }
     }
 
+    /// These items without the others of their claim, if those would keep much memory: one item that takes long would keep all.
+    pub(crate) fn apart(self) -> Self {
+        const MUCH: usize = 1024 * 1024;
+
+        let is_most = self.len() * 2 > self.rows.len();
+        if is_most || self.all_bytes() < MUCH { self } else { Self::new(self.rows.copy(self.first, self.end), 0) }
+    }
+
+    /// How many bytes its items have, at the average of their claim.
+    pub(crate) fn bytes(&self) -> usize {
+        self.all_bytes() / self.rows.len().max(1) * self.len()
+    }
+
+    fn all_bytes(&self) -> usize {
+        let (text, bytes) = self.rows.size();
+        text + bytes
+    }
+
     /// How many items there are.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -13,6 +13,7 @@ mod keeper;
 mod kinds;
 mod operate;
 mod operation;
+mod outage;
 mod procedure;
 mod procedures;
 mod retention;

@@ -75,7 +75,7 @@ impl Session {
         if let Some(error) = diagnose::out_of_descriptors() {
             return Err(error);
         }
-        given_up::check()?;
+        given_up::check(given_up)?;
         let mut thread = OwnThread::start(given_up)?;
         let connected = {
             // Given back with a log-in that is given up: others are to be let in.

@@ -138,7 +138,7 @@ impl State {
         {
             return 0;
         }
-        let wanted = self.takers.want() + self.pace.ahead(now);
+        let wanted = self.takers.want() + self.ahead(now);
         wanted.saturating_sub(self.hand.counts().ready + self.claiming).min(MAX_ITEMS as usize)
     }
 }

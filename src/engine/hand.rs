@@ -2,7 +2,6 @@
 //! be settled. Plain data; the engine locks it.
 
 use crate::item::{Action, Batch, Item, Verdict};
-use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -162,15 +161,15 @@ impl Hand {
 
     /// Begins up to `max` items of what waits, from place `from` on; gives them, and what is left, the later part first.
     fn begin(&mut self, Ready { batch, claimed }: Ready, from: usize, max: usize) -> (Batch, [Ready; 2]) {
-        let mut to = from;
-        for item in (from..batch.len()).take(max).map(|index| batch.part(index, 1)) {
-            let Entry::Vacant(begun) = self.begun.entry(claim_of(&item)) else { break };
-            begun.insert(Begun { item, claimed, token: None, lost: false });
-            to += 1;
+        let is_free = |item: &Item<'_>| !self.begun.contains_key(&claim(item));
+        let count = batch.part(from, max).iter().take_while(is_free).count();
+        let taken = batch.part(from, count).apart();
+        for item in (0..count).map(|index| taken.part(index, 1)) {
+            self.begun.insert(claim_of(&item), Begun { item, claimed, token: None, lost: false });
         }
-        self.waiting -= to - from;
-        let rest = [batch.part(to, usize::MAX), batch.part(0, from)].map(|batch| Ready { batch, claimed });
-        (batch.part(from, to - from), rest)
+        self.waiting -= count;
+        let rest = [batch.part(from + count, usize::MAX), batch.part(0, from)].map(|batch| Ready { batch, claimed });
+        (taken, rest)
     }
 
     /// The claim, and the place in it, of the next item that a handler can have.

@@ -24,6 +24,10 @@ pub(super) struct State {
     pub(super) tallies: Figures,
     pub(super) durations: Durations,
     ending: Ending,
+    /// The most bytes of items that wait for a handler.
+    ahead_bytes: usize,
+    /// How many bytes an item lately had.
+    item_bytes: usize,
     /// How long a suspect is worked on before the next of them is begun.
     proof: Duration,
     /// Until when the queue may hold more of what came back from a dead worker.
@@ -169,7 +173,7 @@ pub(super) enum Work {
 }
 
 impl State {
-    pub(super) fn new(pace: Pace, proof: Duration, until_empty: bool) -> Self {
+    pub(super) fn new(pace: Pace, ahead_bytes: usize, proof: Duration, until_empty: bool) -> Self {
         Self {
             hand: Hand::default(),
             pace,
@@ -182,6 +186,8 @@ impl State {
             tallies: Figures::default(),
             durations: Durations::default(),
             ending: if until_empty { Ending::WhenEmpty } else { Ending::WhenStopped },
+            ahead_bytes,
+            item_bytes: 0,
             proof,
             cautious_until: None,
             not_before: None,
@@ -232,6 +238,11 @@ impl State {
 
     fn suspects_hold(&self) -> Duration {
         self.pace.hold().max(self.proof * 2)
+    }
+
+    /// How many items there should be in hand that no handler has asked for yet.
+    pub(super) fn ahead(&self, now: Instant) -> usize {
+        self.pace.ahead(now).min(self.ahead_bytes / self.item_bytes.max(1))
     }
 
     pub(super) fn not_before(&self) -> Option<Instant> {
@@ -315,6 +326,7 @@ impl State {
             return Vec::new();
         }
         self.tallies.claimed += batch.len() as u64;
+        self.item_bytes = (batch.bytes() / batch.len()).max(self.item_bytes / 2);
         self.pace.busy(now);
         if batch.is_alone() {
             self.cautious_until = Some(now + self.proof);
@@ -333,7 +345,13 @@ impl State {
     }
 
     /// A look at the queue has succeeded. Whether a worker that stops by itself is to stop: it found nothing, and holds nothing.
-    pub(super) fn looked(&mut self, found: usize, took: Duration, retention: Option<&RetentionDue>, now: Instant) -> bool {
+    pub(super) fn looked(
+        &mut self,
+        found: usize,
+        took: Duration,
+        retention: Option<&RetentionDue>,
+        now: Instant,
+    ) -> bool {
         self.not_before = None;
         self.tallies.calls += 1;
         self.durations.add(took);

@@ -164,6 +164,24 @@ impl Rows {
         if self.columns.is_empty() { 0 } else { self.cells.len() / self.columns.len() }
     }
 
+    /// A copy of some of the rows, which keeps nothing of the others in memory.
+    pub(crate) fn copy(&self, from: usize, to: usize) -> Self {
+        let mut copy = Self { columns: Arc::clone(&self.columns), trace: self.trace, ..Self::default() };
+        for row in from..to {
+            for column in 0..self.columns.len() {
+                match self.value(row, column) {
+                    Value::Null => copy.push(Cell::Null),
+                    Value::Boolean(value) => copy.push(Cell::Boolean(value)),
+                    Value::Integer(value) => copy.push(Cell::Integer(value)),
+                    Value::Float(value) => copy.push(Cell::Float(value)),
+                    Value::Text(value) => copy.push_text(|text| text.push_str(value)),
+                    Value::Binary(value) => copy.push_bytes(value),
+                }
+            }
+        }
+        copy
+    }
+
     /// Takes the last row away if it only tells up to where there was a look, and gives the key in it.
     pub(crate) fn take_further(&mut self) -> Option<String> {
         let last = self.len().checked_sub(1)? * self.columns.len();

@@ -18,6 +18,8 @@ pub(crate) struct Pacing {
     pub(crate) lanes: u32,
     /// The most items that wait for a handler.
     pub(crate) ahead: usize,
+    /// The most bytes of them.
+    pub(crate) ahead_bytes: usize,
     /// How long an item may wait for one.
     pub(crate) hold: Duration,
 }

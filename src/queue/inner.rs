@@ -2,6 +2,7 @@
 
 use super::backend::Backend;
 use super::engine_side::Pacing;
+use super::outage::Outage;
 use super::wake::{Interrupt, Signal, YieldsTo};
 use super::{attached, keeper, kinds, retry};
 use crate::config::Config;
@@ -11,7 +12,7 @@ use crate::ident::{Identifier, QueueName};
 use crate::install;
 use crate::item::{Batch, Rows, normalize_utc, utc_text};
 use crate::metrics::{Call, Ledger, Listed, Source};
-use crate::pool::{Pool, closed};
+use crate::pool::{Pool, Pooled, closed};
 use crate::session::{Attached, Session};
 use crate::spec::QueueSpec;
 use std::ops::Deref;
@@ -35,6 +36,7 @@ pub(super) struct Shared {
     /// What this process does with the queue, all its handles together.
     pub(super) ledger: Arc<Ledger>,
     pub(super) pool: Arc<Pool>,
+    pub(super) outage: Outage,
     /// Has the pool's figures asked for.
     _listed: Listed,
     /// The columns that hold JSON, which only the description tells from text.
@@ -92,6 +94,7 @@ impl Inner {
             _listed: ledger.list(Arc::clone(&pool) as Arc<dyn Source>),
             ledger,
             pool,
+            outage: Outage::default(),
             lease_ms: config.lease_ms(),
             run_at: run_at.filter(|_| spec.run_time()),
             json_columns: spec.json_columns(),
@@ -109,6 +112,7 @@ impl Inner {
             pacing: Pacing {
                 lanes: config.number("worker.lanes"),
                 ahead: config.number("worker.ahead") as usize,
+                ahead_bytes: config.number("worker.ahead_bytes") as usize,
                 hold: config.duration("worker.hold_ms"),
             },
         };
@@ -180,28 +184,38 @@ impl Inner {
     }
 
     /// One try on the connection that is kept for the renewal of leases, within `limit`.
-    pub(super) fn once_to_renew<T>(
-        &self,
-        limit: Duration,
-        work: impl FnOnce(&mut Session) -> Result<T>,
-    ) -> Result<T> {
+    pub(super) fn once_to_renew<T>(&self, limit: Duration, work: impl FnOnce(&mut Session) -> Result<T>) -> Result<T> {
         if self.attached.is_some() {
             return Err(attached::refused());
         }
         if self.pool.is_closed() {
             return Err(closed());
         }
-        let mut session =
-            self.pool.acquire_to_renew(limit).inspect_err(|error| self.ledger.failed(error.kind()))?;
-        let result = self.ledger.time(Call::Renew, || work(&mut session));
-        drop(session);
-        result.map_err(|error| self.named_if_dropped(whose(self.dialect, Call::Renew, error)))
+        self.tried(Call::Renew, self.pool.acquire_to_renew(limit), work).map_err(|error| self.named_if_dropped(error))
     }
 
     /// One try on a session.
     pub(super) fn once<T>(&self, call: Call, work: impl FnOnce(&mut Session) -> Result<T>) -> Result<T> {
-        let mut session = self.pool.acquire().inspect_err(|error| self.ledger.failed(error.kind()))?;
-        self.ledger.time(call, || work(&mut session)).map_err(|error| whose(self.dialect, call, error))
+        self.tried(call, self.pool.acquire(), work)
+    }
+
+    fn tried<T>(
+        &self,
+        call: Call,
+        session: Result<Pooled<'_>>,
+        work: impl FnOnce(&mut Session) -> Result<T>,
+    ) -> Result<T> {
+        let queue = self.spec.queue.as_str();
+        let mut session = session.inspect_err(|error| {
+            self.ledger.failed(error.kind());
+            self.outage.failed(queue, error);
+        })?;
+        let result = self.ledger.time(call, || work(&mut session));
+        match &result {
+            Ok(_) => self.outage.is_over(queue),
+            Err(error) => self.outage.failed(queue, error),
+        }
+        result.map_err(|error| whose(self.dialect, call, error))
     }
 }
 

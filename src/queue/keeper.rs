@@ -184,7 +184,12 @@ impl Keeper {
             let due = state.kept.iter().find(|kept| kept.next.is_some_and(|next| next <= now));
             if let Some(kept) = due {
                 if let Some(holder) = kept.holder.upgrade() {
-                    return Some(Turn { number: kept.number, holder, queue: kept.queue.share(), limit: kept.limit(now) });
+                    return Some(Turn {
+                        number: kept.number,
+                        holder,
+                        queue: kept.queue.share(),
+                        limit: kept.limit(now),
+                    });
                 }
                 continue;
             }
@@ -223,7 +228,10 @@ impl Kept {
     fn failed(&mut self, error: &Error) {
         self.next = Some(Instant::now() + self.interval.min(AGAIN));
         if !std::mem::replace(&mut self.fails, true) {
-            log::warn!("queue {}: leases were not renewed; it is tried again until they run out: {error}", self.queue.name());
+            log::warn!(
+                "queue {}: leases were not renewed; it is tried again until they run out: {error}",
+                self.queue.name()
+            );
         }
     }
 }

@@ -93,8 +93,7 @@ pub(super) fn due(queue: &Inner) -> Option<RetentionDue> {
 
 /// Takes the turn of this process, if it is due.
 pub(super) fn take_turn(queue: &Inner, must: bool) -> bool {
-    queue.spec.deletes_what_is_over()
-        && queue.signal.retention().take(must, queue.retention_interval, Instant::now())
+    queue.spec.deletes_what_is_over() && queue.signal.retention().take(must, queue.retention_interval, Instant::now())
 }
 
 /// One bite, by who has the turn. Like a claim it is left undone once the handle is called off.

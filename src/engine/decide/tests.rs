@@ -20,9 +20,14 @@ const PAUSE: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone)]
 enum Step {
     /// Items become due; a suspect is one that came back from a dead worker.
-    Enqueue { count: i64, suspect: bool },
+    Enqueue {
+        count: i64,
+        suspect: bool,
+    },
     /// A thread asks for up to `max` items.
-    Ask { max: usize },
+    Ask {
+        max: usize,
+    },
     /// A thread that waits for items gives up.
     GiveUp(usize),
     /// A handler ends its item.
@@ -30,9 +35,14 @@ enum Step {
     /// An item in hand turns out to be lost.
     Lose(usize),
     /// The call of a lane returns, with what it was made for or with a failure.
-    Return { lane: usize, succeeds: bool },
+    Return {
+        lane: usize,
+        succeeds: bool,
+    },
     /// A call that settles returns, and the server refuses one of the items for now.
-    PutOff { lane: usize },
+    PutOff {
+        lane: usize,
+    },
     /// So much time passes.
     Pass(Duration),
     Stop,
@@ -43,8 +53,13 @@ enum Lane {
     /// It decides.
     Awake,
     Asleep(Option<Instant>),
-    Settles { ended: Arc<Vec<Ended>>, room: usize },
-    Claims { room: usize },
+    Settles {
+        ended: Arc<Vec<Ended>>,
+        room: usize,
+    },
+    Claims {
+        room: usize,
+    },
     Cleans,
     Ended,
 }
@@ -85,7 +100,7 @@ impl Outside for Shared {
 impl Model {
     fn new(lanes: usize, until_empty: bool, retains: bool) -> Self {
         let now = Instant::now();
-        let mut state = State::new(Pace::new(HOLD, 1000), PROOF, until_empty);
+        let mut state = State::new(Pace::new(HOLD, 1000), usize::MAX, PROOF, until_empty);
         state.phase = Phase::Working;
         state.lanes.running = lanes;
         let outside = Shared::default();
@@ -157,7 +172,8 @@ impl Model {
     }
 
     fn wake_lanes(&mut self) {
-        let asleep: Vec<_> = (0..self.lanes.len()).filter(|lane| matches!(self.lanes[*lane], Lane::Asleep(_))).collect();
+        let asleep: Vec<_> =
+            (0..self.lanes.len()).filter(|lane| matches!(self.lanes[*lane], Lane::Asleep(_))).collect();
         match self.state.lanes_to_wake(&self.outside, self.now) {
             Wake::None => {}
             Wake::One => self.wake_up(asleep[self.luck % asleep.len()]),
