@@ -43,7 +43,7 @@ pub struct Setting {
 pub(crate) const MAX_KINDS: usize = 100;
 
 /// Every setting there is.
-pub const SETTINGS: [Setting; 27] = [
+pub const SETTINGS: [Setting; 28] = [
     Setting {
         key: "connection",
         kind: Kind::ConnectionString,
@@ -193,6 +193,12 @@ pub const SETTINGS: [Setting; 27] = [
         kind: Kind::Number(0, 3_600_000),
         default: "60000",
         meaning: "How long transient errors are retried before the call gives up.",
+    },
+    Setting {
+        key: "open.timeout_ms",
+        kind: Kind::Number(0, 3_600_000),
+        default: "",
+        meaning: "How long opening a queue waits for a server that does not answer. Empty: `retry.budget_ms`.",
     },
     Setting {
         key: "retry.first_ms",

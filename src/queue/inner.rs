@@ -78,8 +78,11 @@ impl Inner {
         let pool = Pool::new(config);
         let retry = retry::Policy::new(config);
         let interrupt = Interrupt::default();
-        let (spec, dialect, backend) = retry.run(&interrupt, YieldsTo::Closing, || {
-            let mut session = pool.acquire()?;
+        let outage = Outage::default();
+        let to_open = retry.within(config.open_timeout());
+        let (spec, dialect, backend) = to_open.run(&interrupt, YieldsTo::Closing, || {
+            let mut session = pool.acquire().inspect_err(|error| outage.failed(name, error))?;
+            outage.is_over(name);
             let dialect = session.dialect();
             let spec = install::look_up(&mut session, &schema, name)?;
             let backend = Backend::open(&mut session, &schema, &spec)?;
@@ -94,7 +97,7 @@ impl Inner {
             _listed: ledger.list(Arc::clone(&pool) as Arc<dyn Source>),
             ledger,
             pool,
-            outage: Outage::default(),
+            outage,
             lease_ms: config.lease_ms(),
             run_at: run_at.filter(|_| spec.run_time()),
             json_columns: spec.json_columns(),
