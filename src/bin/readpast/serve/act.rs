@@ -24,8 +24,8 @@ const SHOWN: usize = 50;
 /// What it does to items, in a sentence or two.
 pub fn explained(verb: Verb) -> &'static str {
     match verb {
-        Verb::Retry => "Items that wait for their next attempt become due at once. Their attempts count on.",
-        Verb::Redrive => "Items that ended become Pending, due at once, with all their attempts.",
+        Verb::Retry => "Items that wait for their next attempt become due at once. Their attempt counts stay.",
+        Verb::Redrive => "Ended items become Pending and due at once. Their attempt counts are reset.",
         Verb::Cancel => "They are cancelled for good. A worker that holds one loses its lease.",
         Verb::Pause => "They are not worked on until somebody resumes them.",
         Verb::Resume => "Paused items become Pending again.",
