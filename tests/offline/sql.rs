@@ -24,7 +24,8 @@ const SCHEMA_SCRIPTS: [(Dialect, &str, u64); 2] = [
 ];
 
 /// What only SQL Server is asked: how its locks, plans and owners can stand in the way.
-const ASKED_OF_SQL_SERVER: [&str; 7] = [
+const ASKED_OF_SQL_SERVER: [&str; 8] = [
+    "/holders.sql",
     "/owner_chain.sql",
     "/foreign_keys.sql",
     "/indexed_views.sql",

@@ -92,7 +92,13 @@ BEGIN
                 AND c.relname::text IN (SELECT s.name FROM names AS s)
         )
 
-        SELECT f.kind, f.name, r.rolname::text AS owner
+        SELECT
+            f.kind,
+            f.name,
+            'belongs to' AS verb,
+            r.rolname::text AS owner,
+            'Its owner''s triggers and functions would run with the rights of who installs. Drop it, change its owner, '
+            || 'install as that role or as a member of it, or choose another schema.' AS remedy
         FROM found AS f
         INNER JOIN pg_catalog.pg_roles AS r
             ON r.oid = f.owner
@@ -109,10 +115,8 @@ BEGIN
             f.name
         LIMIT 1
     LOOP
-        RAISE EXCEPTION '% % belongs to %', other_.kind, other_.name, other_.owner
-        USING ERRCODE = '42501', HINT =
-            'Its owner''s triggers and functions would run with the rights of who installs. ' ||
-            'Drop it, change its owner, install as that role or as a member of it, or choose another schema.';
+        RAISE EXCEPTION '% % % %', other_.kind, other_.name, other_.verb, other_.owner
+        USING ERRCODE = '42501', HINT = other_.remedy;
     END LOOP;
 END;
 $$;
