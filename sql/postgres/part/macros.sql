@@ -342,3 +342,5 @@ json_to_recordset(COALESCE(answers_, '[]')) AS a (
 {%- else %}q.{{ key[0].quoted }}::text
 {%- endif -%}
 {% endmacro -%}
+{#- Arrivals of the last hour; a clock that is a little fast hides none, and a plan for later has not come. -#}
+{%- macro lately(at) -%}{{ at }} > now_ - interval '1 hour' AND {{ at }} <= now_ + interval '1 minute'{%- endmacro -%}

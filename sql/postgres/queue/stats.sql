@@ -104,9 +104,9 @@ BEGIN
     arrived AS MATERIALIZED (
 {%- if knows_arrivals %}
         SELECT
-            (SELECT COUNT(*) FROM item AS i WHERE i.enqueued_at > now_ - interval '1 hour')
+            (SELECT COUNT(*) FROM item AS i WHERE {{ m.lately("i.enqueued_at") }})
 {%- if history %}
-            + (SELECT COUNT(*) FROM ended AS i WHERE i.enqueued_at > now_ - interval '1 hour')
+            + (SELECT COUNT(*) FROM ended AS i WHERE {{ m.lately("i.enqueued_at") }})
 {%- endif %} AS items
 {%- else %}
         SELECT NULL::bigint AS items

@@ -319,7 +319,7 @@ BEGIN
         UNION ALL
         SELECT 'type.arrivals', COUNT(*), (SELECT COUNT(*) FROM present) > most_, NULL, r.type, NULL
         FROM {{ "(SELECT p.* FROM present AS p UNION ALL SELECT g.* FROM gone AS g)" if history else "present" }} AS r
-        WHERE r.enqueued_at > now_ - interval '1 hour'
+        WHERE {{ m.lately("r.enqueued_at") }}
         GROUP BY r.type
 {%- endif %}
 {%- endif %}
@@ -327,12 +327,12 @@ BEGIN
         UNION ALL
         SELECT 'arrivals.last_hour', COUNT(*), COUNT(*) > most_, NULL, NULL, NULL
         FROM {{ "(SELECT p.* FROM present AS p UNION ALL SELECT g.* FROM gone AS g)" if history else "present" }} AS r
-        WHERE r.enqueued_at > now_ - interval '1 hour'
+        WHERE {{ m.lately("r.enqueued_at") }}
         UNION ALL
         SELECT 'came.last_hour', COUNT(*), COUNT(*) > most_, {{ m.ms("MIN(r.enqueued_at)", "now_") }}, NULL, NULL
         FROM {{ "(SELECT p.* FROM present AS p UNION ALL SELECT g.* FROM gone AS g)" if history else "present" }} AS r
         WHERE
-            r.enqueued_at > now_ - interval '1 hour'
+            {{ m.lately("r.enqueued_at") }}
             AND (r.status <> 'Pending' OR COALESCE(r.due_at <= now_, TRUE))
 {%- endif %}
         UNION ALL

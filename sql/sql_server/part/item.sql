@@ -239,3 +239,5 @@ database's has not would become question marks.
         ON {% for k in t.key %}{{ u.alias }}.{{ k.quoted }} = q.{{ k.quoted }}{{ " AND " if not loop.last }}{% endfor %}
 {%- endfor %}
 {%- endmacro -%}
+{#- Arrivals of the last hour; a clock that is a little fast hides none, and a plan for later has not come. -#}
+{%- macro lately(at, now) -%}{{ at }} > DATEADD(HOUR, -1, {{ now }}) AND {{ at }} <= DATEADD(MINUTE, 1, {{ now }}){%- endmacro -%}

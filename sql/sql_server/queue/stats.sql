@@ -77,7 +77,7 @@ BEGIN
             {{ item.until(t, lease_ms) }} AS [Until],
             CASE WHEN {{ item.waits(t) }}{% if role.due %} AND (q.{{ role.due }} IS NULL OR q.{{ role.due }} <= @_At){% endif %} THEN 1 ELSE 0 END AS [IsDue],
             {{ "CAST(q." ~ began ~ " AS datetime2(7))" if began else "CAST(NULL AS datetime2(7))" }} AS [Began],
-            {% if arrivals %}CASE WHEN q.{{ role.enqueued }} > DATEADD(HOUR, -1, @_At) AND q.{{ role.enqueued }} <= DATEADD(MINUTE, 1, @_At) THEN 1 ELSE 0 END{% else %}NULL{% endif %} AS [IsNew]
+            {% if arrivals %}CASE WHEN {{ item.lately("q." ~ role.enqueued, "@_At") }} THEN 1 ELSE 0 END{% else %}NULL{% endif %} AS [IsNew]
         FROM {{ table }} AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
 {{- item.beside(t, " WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)") }}
     ) AS x
@@ -88,7 +88,7 @@ BEGIN
     SET @_Arrivals = @_Arrivals + (
         SELECT COUNT_BIG(*)
         FROM {{ t.history }} AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-        WHERE q.{{ role.enqueued }} > DATEADD(HOUR, -1, @_At)
+        WHERE {{ item.lately("q." ~ role.enqueued, "@_At") }}
     );
 {%- endif %}
 {%- endif %}

@@ -335,7 +335,7 @@ BEGIN
             )
             OR (y.[Name] = 'type.flying' AND s.[Status] = 'Processing')
 {%- if arrivals %}
-            OR (y.[Name] = 'type.arrivals' AND s.[EnqueuedAt] > DATEADD(HOUR, -1, @_Now))
+            OR (y.[Name] = 'type.arrivals' AND {{ item.lately("s.[EnqueuedAt]", "@_Now") }})
 {%- endif %}
         GROUP BY y.[Name], y.[Look], s.[Type]
         UNION ALL
@@ -356,13 +356,13 @@ BEGIN
         UNION ALL
         SELECT 'arrivals.last_hour', COUNT_BIG(*), 'N', NULL, NULL, NULL
         FROM @_Seen AS s
-        WHERE s.[Look] IN ('N', 'H') AND s.[EnqueuedAt] > DATEADD(HOUR, -1, @_Now)
+        WHERE s.[Look] IN ('N', 'H') AND {{ item.lately("s.[EnqueuedAt]", "@_Now") }}
         UNION ALL
         SELECT 'came.last_hour', COUNT_BIG(*), 'N', DATEDIFF_BIG(MILLISECOND, MIN(s.[EnqueuedAt]), @_Now), NULL, NULL
         FROM @_Seen AS s
         WHERE
             s.[Look] IN ('N', 'H')
-            AND s.[EnqueuedAt] > DATEADD(HOUR, -1, @_Now)
+            AND {{ item.lately("s.[EnqueuedAt]", "@_Now") }}
             AND (s.[Status] <> 'Pending' OR s.[DueAt] IS NULL OR s.[DueAt] <= @_Now)
 {%- endif %}
         UNION ALL

@@ -48,7 +48,7 @@ BEGIN
 
     arrived AS MATERIALIZED (
         SELECT
-            (SELECT COUNT(*) FROM item AS i WHERE i.enqueued_at > now_ - interval '1 hour') AS items
+            (SELECT COUNT(*) FROM item AS i WHERE i.enqueued_at > now_ - interval '1 hour' AND i.enqueued_at <= now_ + interval '1 minute') AS items
     )
 
     SELECT

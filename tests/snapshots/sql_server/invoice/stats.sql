@@ -59,7 +59,7 @@ BEGIN
     SET @_Arrivals = @_Arrivals + (
         SELECT COUNT_BIG(*)
         FROM [readpast].[Invoice_History] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-        WHERE q.[EnqueuedAt] > DATEADD(HOUR, -1, @_At)
+        WHERE q.[EnqueuedAt] > DATEADD(HOUR, -1, @_At) AND q.[EnqueuedAt] <= DATEADD(MINUTE, 1, @_At)
     );
 
     INSERT INTO @_Recent ([WaitMs], [RunMs])

@@ -268,13 +268,13 @@ BEGIN
         UNION ALL
         SELECT 'arrivals.last_hour', COUNT_BIG(*), 'N', NULL, NULL, NULL
         FROM @_Seen AS s
-        WHERE s.[Look] IN ('N', 'H') AND s.[EnqueuedAt] > DATEADD(HOUR, -1, @_Now)
+        WHERE s.[Look] IN ('N', 'H') AND s.[EnqueuedAt] > DATEADD(HOUR, -1, @_Now) AND s.[EnqueuedAt] <= DATEADD(MINUTE, 1, @_Now)
         UNION ALL
         SELECT 'came.last_hour', COUNT_BIG(*), 'N', DATEDIFF_BIG(MILLISECOND, MIN(s.[EnqueuedAt]), @_Now), NULL, NULL
         FROM @_Seen AS s
         WHERE
             s.[Look] IN ('N', 'H')
-            AND s.[EnqueuedAt] > DATEADD(HOUR, -1, @_Now)
+            AND s.[EnqueuedAt] > DATEADD(HOUR, -1, @_Now) AND s.[EnqueuedAt] <= DATEADD(MINUTE, 1, @_Now)
             AND (s.[Status] <> 'Pending' OR s.[DueAt] IS NULL OR s.[DueAt] <= @_Now)
         UNION ALL
         SELECT 'wait.mean_ms', CAST(AVG(CAST(m.[WaitMs] AS float)) AS bigint), '', NULL, NULL, NULL FROM @_Measured AS m
