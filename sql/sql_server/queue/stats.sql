@@ -10,7 +10,7 @@ newest items that a worker has started and finished. Times in milliseconds: wait
 enqueued, to the start of its last attempt, run from there to its end.
 {%- if steps %}
 step.<status>.<step> is how many items of a state are at a step of the description; without a step's name, at none of
-them. What would be 0 has no row.
+them. A figure that would be 0 has no row.
 {%- endif %}
 {%- if beside %} What {{ called.table }} has no column for
 is known only of items that {{ queue }}_Lease still keeps.
@@ -27,7 +27,7 @@ Table access order: {{ called.table }}{{ ", its history" if t.history and not be
 AS
 BEGIN
 {% include "part/head.sql" %}
-    /* Who only looks gives way. */
+    /* A call that only looks gives way. */
     SET DEADLOCK_PRIORITY LOW;
 {% include "part/clock_variables.sql" %}
     DECLARE @_Count bigint;

@@ -196,7 +196,7 @@ END;
 GO
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
-/* What a value looks like. Whether it may be missing is said where the type is used. */
+/* Types of values. The place of use says whether one may be missing. */
 IF TYPE_ID(N'[readpast].[_Timestamp]') IS NULL
     CREATE TYPE [readpast].[_Timestamp] FROM datetime2(7) NULL;
 GO
@@ -434,7 +434,7 @@ SET ANSI_NULLS, QUOTED_IDENTIFIER ON;
 GO
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
-/* What a status means, in one place. Re-created by every install. */
+/* The meaning of each status, in one place. Re-created by every install. */
 CREATE OR ALTER FUNCTION [readpast].[QueueIsProcessable_fn] (@Status [readpast].[QueueState])
 RETURNS bit
 WITH SCHEMABINDING
@@ -472,7 +472,7 @@ GO
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
-What is installed here: the version of the objects, and a row per queue, or one without a queue. A handle reads this
+The installation here: the version of the objects, and a row per queue, or one without a queue. A handle reads this
 when it opens, so that a worker needs no right but to execute.
 Table access order: QueueSchemaVersion, QueueSpec.
 */
@@ -523,7 +523,7 @@ END;
 GO
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
-/* What is installed now. */
+/* The versions and the queue that are installed now. */
 INSERT INTO [readpast].[QueueSchemaVersion] ([Version], [AppliedAt], [Library])
 SELECT v.[Version], SYSUTCDATETIME(), N'(version)'
 FROM (VALUES

@@ -99,7 +99,7 @@ BEGIN
     UNION ALL
     SELECT 'workers.busy', COUNT(*)
     FROM item AS i
-    /* What other code has taken may have no deadline. */
+    /* An item that other code has taken may have no deadline. */
     WHERE i.status = 'Processing' AND i.lease_until > now_
     UNION ALL
     SELECT
