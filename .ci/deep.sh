@@ -52,7 +52,9 @@ deny() {
     if timeout 120 "$place/bin/cargo-deny" fetch db >"$place/fetch.log" 2>&1; then
         "$place/bin/cargo-deny" check advisories
     else
-        echo "advisories: NOT CHECKED: the database of RustSec could not be fetched ($(tail -n 1 "$place/fetch.log"))"
+        local why
+        why=$(tail -n 1 "$place/fetch.log")
+        echo "advisories: NOT CHECKED: the database of RustSec could not be fetched (${why:-no answer within 120 s})"
     fi
 }
 

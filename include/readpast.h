@@ -1173,6 +1173,9 @@ void readpast_renewal_free(readpast_renewal renewal);
 /// A call failed with an error that may pass, and will be repeated.
 #define READPAST_EVENT_TROUBLE 4
 
+/// The room that `readpast_log_text` asks for, in bytes.
+#define READPAST_LOG_TEXT_ROOM 2200
+
 /// Options of a worker, besides its queue's settings. Initialise it with `READPAST_WORKER_OPTIONS_INIT`.
 typedef struct {
     /// The size of this struct.
@@ -1437,6 +1440,17 @@ readpast_status readpast_events_get(readpast_events events, int32_t index, readp
 
 /// Frees events, and what they lent. The null handle, and one that was freed already, are ignored.
 void readpast_events_free(readpast_events events);
+
+/// Writes an error as a line of a log has it: whole up to 500 characters; of a longer one the beginning, how many characters
+/// were left out, and the end. The item's error column has all of it. Whatever is no UTF-8, or NUL, becomes U+FFFD.
+///
+/// `error` has `error_length` bytes or, where that is 0, ends in NUL. `text` has `room` bytes, at least `READPAST_LOG_TEXT_ROOM`.
+///
+/// *Returns*: the length of the text in bytes, without the NUL at its end. 0 when `error` or `text` is NULL, or the room too small.
+size_t readpast_log_text(const char *error,
+                         size_t error_length,
+                         char *text,
+                         size_t room);
 
 
 

@@ -3,6 +3,7 @@
 
 mod clock;
 mod driver;
+mod holders;
 mod objects;
 mod plans;
 mod procedures;
@@ -34,6 +35,7 @@ pub fn check(config: &Config, queue: Option<&str>) -> Result<Vec<Finding>> {
     examined.run("server", server::check)?;
     examined.run("transactions", transactions::check)?;
     examined.run("clock", clock::check)?;
+    examined.run("holders", holders::check)?;
     let queues = examined.run("schema", |examined| installed(examined, queue))?.unwrap_or_default();
     for spec in &queues {
         examined.run("queue", |examined| queue::check(examined, spec))?;

@@ -3,6 +3,7 @@
 
 mod excerpt;
 
+pub use self::excerpt::log_text;
 pub(crate) use self::excerpt::{Excerpt, cut};
 
 use std::fmt;

@@ -58,6 +58,7 @@ mod renewal;
 
 // What works.
 mod events;
+mod log;
 mod worker;
 
 // What was done.
@@ -68,6 +69,6 @@ mod tests;
 
 pub use self::{
     action::*, batch::*, claim::*, column::*, config::*, enqueue::*, error::*, events::*, figures::*, install::*,
-    list::*, made::*, metrics::*, operate::*, outcome::*, queue::*, receipts::*, renew::*, renewal::*, settle::*,
-    stats::*, status::*, trace::*, value::*, version::*, worker::*,
+    list::*, log::*, made::*, metrics::*, operate::*, outcome::*, queue::*, receipts::*, renew::*, renewal::*,
+    settle::*, stats::*, status::*, trace::*, value::*, version::*, worker::*,
 };

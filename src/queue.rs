@@ -11,6 +11,7 @@ mod enqueue;
 mod inner;
 mod keeper;
 mod kinds;
+mod number;
 mod operate;
 mod operation;
 mod outage;
@@ -189,6 +190,16 @@ impl Queue {
     /// The item with this key, as a batch of one; an empty batch when there is none.
     pub fn get(&self, key: &str) -> Result<Batch> {
         operate::find(&self.0, &Filter::of_keys([key]), None, 1)
+    }
+
+    /// The key of the item that `given` names: a short number ([`QueueSpec::short_number`]), of which spaces and dashes do not
+    /// count, and whose last digits may be left out down to the second; of the latest month in which that time has passed on the
+    /// server's clock. Anything else comes back as it is.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidItem`] when no item fits, or several: it names them.
+    pub fn whole_key(&self, given: &str) -> Result<String> {
+        number::whole_key(&self.0, given)
     }
 
     /// Why the item with this key is not being worked on, or that it is; `None` when there is no such item (or, with

@@ -20,7 +20,7 @@ pub use self::{
     script::{script, text, upgrade_script},
 };
 
-pub(crate) use self::{dropping::Leaving, script::OWNER_REMEDY, upgrade::Upgrade};
+pub(crate) use self::{dropping::Leaving, upgrade::Upgrade};
 
 use crate::dialect::Dialect;
 use crate::error::Result;
@@ -134,6 +134,8 @@ pub(crate) fn names(dialect: Dialect, schema: &Identifier, specs: &[&QueueSpec])
     }
     let made = objects.into_iter().flat_map(|object| match object.makes {
         Made::Code { name, .. } => vec![name],
+        // On SQL Server one may have triggers, whose makers nobody knows, and be there before readpast is.
+        Made::Kept { theirs: true, .. } if dialect == Dialect::SqlServer => Vec::new(),
         Made::Kept { names, .. } => names,
         // On SQL Server the name of an index is its table's.
         Made::Index(Index { name, table, .. }) if dialect == Dialect::Postgres => {

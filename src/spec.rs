@@ -8,6 +8,7 @@ mod handed_out;
 mod key;
 mod kinds;
 mod layout;
+mod number;
 mod options;
 mod own;
 mod parse;

@@ -3,6 +3,8 @@ package readpast
 import (
 	"errors"
 	"log/slog"
+
+	"github.com/readpast/readpast/bindings/go/internal/capi"
 )
 
 // What a worker tells its logger. No column of an item is in it: what a handler says of a failure is the handler's word.
@@ -69,7 +71,7 @@ func of(settlement *Settlement) []slog.Attr {
 		slog.String("action", settlement.Action.String()),
 	}
 	if settlement.Error != nil {
-		attributes = append(attributes, slog.String("error", *settlement.Error))
+		attributes = append(attributes, slog.String("error", capi.LogText(*settlement.Error)))
 	}
 	return attributes
 }

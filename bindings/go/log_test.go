@@ -22,7 +22,7 @@ func fail(_ context.Context, item *readpast.Item) (readpast.Settlement, error) {
 	case "panics":
 		panic("550 no such user")
 	case "retries":
-		return item.Retry("452 full").WithDelay(time.Hour), nil
+		return item.Retry("452 full" + strings.Repeat("!", 15000)).WithDelay(time.Hour), nil
 	case "fails":
 		return item.Fail("553 no such address"), nil
 	case "long":
@@ -80,7 +80,8 @@ func TestTheLogTellsOfEveryFailedAttemptAndOfNoPayload(t *testing.T) {
 			}
 		}
 	}
-	for kind, text := range map[string]string{"retries": "452 full", "fails": "553 no such address"} {
+	brief := "452 full" + strings.Repeat("!", 242) + " … (14508 characters left out) … " + strings.Repeat("!", 250)
+	for kind, text := range map[string]string{"retries": brief, "fails": "553 no such address"} {
 		equal(t, len(of[kind]), 1)
 		equal(t, of[kind][0]["error"], any(text))
 		equal(t, of[kind][0]["attempt"], any(1.0))

@@ -2,6 +2,7 @@
 //! business: it is told by kind and length. `bindings/README.md` has the list that all languages keep to.
 
 use super::Event;
+use crate::error::log_text;
 use crate::item::{Action, Answer, Outcome, Settlement};
 use crate::queue::Queue;
 
@@ -66,9 +67,12 @@ impl Event<'_> {
             }
             Self::Refused { key, attempt, action, left_out, error } => Some(format!(
                 "item {key}, attempt {attempt}: what the handler gave ({left_out}) was refused, and is left out of its \
-                 {action:?}: {error}; shorten or correct it, or widen its column"
+                 {action:?}: {}; shorten or correct it, or widen its column",
+                log_text(&error.to_string())
             )),
-            Self::Trouble { doing, error } => Some(format!("cannot {doing}, and will try again: {error}")),
+            Self::Trouble { doing, error } => {
+                Some(format!("cannot {doing}, and will try again: {}", log_text(&error.to_string())))
+            }
         }
     }
 }
@@ -127,5 +131,13 @@ mod tests {
         let line = event.line().unwrap();
         assert!(line.starts_with("item 7, attempt 2: what the handler gave (step of 3 characters, "), "{line}");
         assert!(line.contains("left out of its Retry: ") && !line.contains("secret"), "{line}");
+        let long = Error::new(ErrorKind::InvalidItem, "x".repeat(8000));
+        for event in [
+            Event::Refused { key: "7", attempt: 2, action: Action::Retry, left_out: &left_out, error: &long },
+            Event::Trouble { doing: "settle", error: &long },
+        ] {
+            let line = event.line().unwrap();
+            assert!(line.contains("characters left out") && line.len() < 1000, "{line}");
+        }
     }
 }

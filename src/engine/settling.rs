@@ -3,7 +3,7 @@
 use super::hand::Ended;
 use super::state::Phase;
 use super::{Event, Shared, note, said};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, log_text};
 use crate::item::{Batch, Outcome, Settlement, Verdict};
 use std::time::{Duration, Instant};
 
@@ -86,8 +86,10 @@ fn refused(shared: &Shared, ended: &Ended, error: &Error) -> Settled {
 
 /// Nothing more can be done: the leases run out.
 fn unsettled(shared: &Shared, count: usize, error: Error) -> Settled {
+    let reason = error.to_string();
+    let reason = log_text(&reason);
     let line =
-        format!("queue {}: {count} items were not settled, and their leases run out: {error}", shared.queue.name());
+        format!("queue {}: {count} items were not settled, and their leases run out: {reason}", shared.queue.name());
     let status = Some(format!("{:?}", error.kind()));
     note::Fields { status, ..note::Fields::default() }.log(&shared.queue, log::Level::Error, &line);
     if !error.is_retryable() {

@@ -1,5 +1,6 @@
 //! Messages of a length that a person reads and a log takes, whatever a caller handed in.
 
+use std::borrow::Cow;
 use std::fmt;
 
 /// The most bytes of a message.
@@ -10,6 +11,23 @@ const END: usize = 1024;
 
 /// How many characters of a caller's text a message shows.
 const SHOWN: usize = 200;
+
+/// The most characters of an error in a line of a log.
+const LOGGED: usize = 500;
+
+/// An error as a line of a log has it: whole, or its beginning and its end, which often says most, and how many characters
+/// were left out. The item's error column has all of it.
+#[must_use]
+pub fn log_text(error: &str) -> Cow<'_, str> {
+    // As many bytes have no more characters.
+    let count = if error.len() <= LOGGED { 0 } else { error.chars().count() };
+    if count <= LOGGED {
+        return error.into();
+    }
+    let place = |characters| error.char_indices().nth(characters).map_or(error.len(), |(at, _)| at);
+    let (begin, end) = (&error[..place(LOGGED / 2)], &error[place(count - LOGGED / 2)..]);
+    format!("{begin} … ({} characters left out) … {end}", count - LOGGED).into()
+}
 
 /// A caller's text in a message: in quotes, and of long text the beginning and how long it is.
 pub(crate) struct Excerpt<'a>(pub(crate) &'a str);
@@ -49,6 +67,16 @@ mod tests {
         let (just, long) = ("\u{e9}".repeat(SHOWN), "\u{e9}".repeat(1_000_000));
         assert_eq!(Excerpt(&just).to_string(), format!("{just:?}"));
         assert_eq!(Excerpt(&long).to_string(), format!("{just:?}... (1000000 characters)"));
+    }
+
+    #[test]
+    fn of_a_long_error_a_log_has_beginning_and_end() {
+        let just = "\u{1f642}".repeat(LOGGED);
+        assert_eq!(log_text(&just), just);
+        let long = format!("begin {} end", "\u{1f642}".repeat(16_000));
+        let line = log_text(&long);
+        assert!(line.starts_with("begin \u{1f642}") && line.ends_with("\u{1f642} end"), "{line}");
+        assert!(line.contains(" … (15510 characters left out) … ") && line.chars().count() == LOGGED + 33, "{line}");
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use super::text;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::Identifier;
-use crate::render::{self, OWNER_REMEDY};
+use crate::render;
 use crate::session::{Param, Session};
 use crate::spec::QueueSpec;
 
@@ -21,10 +21,10 @@ pub(super) fn check(session: &mut Session, schema: &Identifier, specs: &[&QueueS
     if found.is_empty() {
         return Ok(());
     }
-    let (kind, name, owner) = (text(&found, 0, 0), text(&found, 0, 1), text(&found, 0, 2));
+    let [kind, name, verb, other, remedy] = [0, 1, 2, 3, 4].map(|column| text(&found, 0, column));
     let place = if kind == "schema" { String::new() } else { format!(" in schema {:?}", schema.as_str()) };
     Err(Error::new(
         ErrorKind::PermissionDenied,
-        format!("nothing was {done}: {kind} {name:?}{place} belongs to {owner:?}. {OWNER_REMEDY}"),
+        format!("nothing was {done}: {kind} {name:?}{place} {verb} {other:?}. {remedy}"),
     ))
 }

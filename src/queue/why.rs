@@ -69,7 +69,7 @@ fn text_of<'a>(item: &Item<'a>, names: [&str; 2]) -> Option<&'a str> {
 }
 
 /// The server's time, in milliseconds since 1970.
-fn clock(session: &mut Session) -> Result<Option<i64>> {
+pub(super) fn clock(session: &mut Session) -> Result<Option<i64>> {
     let query = session.dialect().query("ask/clock")?;
     let rows = session.execute(&query, &[])?;
     Ok(match rows.value(0, 0) {

@@ -10,10 +10,6 @@ use minijinja::context;
 use serde_json::json;
 use std::collections::BTreeSet;
 
-/// What to do about an object of somebody who is not trusted.
-pub(crate) const OWNER_REMEDY: &str = "Its owner's triggers and functions would run with the rights of who installs. Drop it, \
-    change its owner, install as that role or as a member of it, or choose another schema.";
-
 /// The complete SQL of a schema and, with a `spec`, of that queue: what [`crate::install()`] does, as one script to read
 /// and to run by hand. The same description always gives the same text.
 ///
@@ -82,7 +78,6 @@ impl Target<'_> {
             version => SCHEMA_VERSION,
             lock => install_lock(self.schema),
             names => in_lines(names),
-            remedy => OWNER_REMEDY.split_inclusive(". ").collect::<Vec<_>>(),
         };
         self.objects("schema/script_begin.sql", context)
     }

@@ -6,7 +6,7 @@ use super::verdict::IntoVerdict;
 use super::{Stop, Worker};
 use crate::engine::note::Fields;
 use crate::engine::{Engine, Taken};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, log_text};
 use crate::item::{Action, Item, Settlement, Verdict};
 use crate::queue::Queue;
 use log::Level;
@@ -112,7 +112,7 @@ impl<R: IntoVerdict, F: Fn(&Job<'_>) -> R + Sync> Member<'_, F> {
 fn note_failed(queue: &Queue, settlement: &Settlement<'_>) {
     let Settlement { key, attempt, action, error, .. } = settlement;
     if matches!(action, Action::Retry | Action::Fail) {
-        let error = error.unwrap_or("no error is given");
+        let error = log_text(error.unwrap_or("no error is given"));
         let line = format!("item {key}, attempt {attempt} failed ({action:?}): {error}");
         Fields::of(settlement).log(queue, Level::Warn, &line);
     }

@@ -150,7 +150,7 @@ def many_pages_are_open_at_once(browser: Browser) -> None:
     for _ in range(8):
         browser.driver.switch_to.new_window("tab")
         browser.open("/queue/Mail")
-        assert "Ended a minute" in browser.text()
+        assert "Ended per minute" in browser.text()
         browser.wait("it goes on", lambda: "hidden" in (browser.find("#offline").get_attribute("outerHTML")))
     for handle in browser.driver.window_handles:
         if handle != here:

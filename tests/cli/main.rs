@@ -14,6 +14,7 @@ mod help;
 #[cfg(feature = "serve")]
 mod http;
 mod installing;
+mod numbers;
 mod operating;
 mod outcomes;
 mod pages;

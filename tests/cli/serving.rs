@@ -60,11 +60,11 @@ fn a_search_reads_so_many_items_and_says_where_it_is() {
     let mut path = "/queue/Mail/items?error=nothing".to_owned();
     for looked in [true, true, false] {
         let page = served.get(&path);
-        assert_eq!(page.body.contains("Looked at 100 items"), looked, "{path}: {page:?}");
+        assert_eq!(page.body.contains("100 items were searched"), looked, "{path}: {page:?}");
         let Some((_, link)) = page.body.split_once("rel=\"next\" href=\"") else { break };
         link.split('"').next().unwrap().replace("&amp;", "&").clone_into(&mut path);
     }
-    served.get(&path).shows(&["No items fit."]);
+    served.get(&path).shows(&["No item matches."]);
     served.get("/queue/Mail/items?status=Pending").shows(&["50 items", "Next page"]);
 }
 
@@ -73,7 +73,7 @@ fn pages_show_what_is_there() {
     let shell = mixed();
     let served = Served::start(&shell, &[]).ready();
     served.get("/").shows(&["/queue/Mail", "2 failed", "All queues"]);
-    served.get("/queue/Mail").shows(&["boom 100%", "What waits", "<svg", "No worker holds an item"]);
+    served.get("/queue/Mail").shows(&["boom 100%", "Due and in flight", "<svg", "No worker holds an item"]);
     let failed = served.get("/queue/Mail/items?status=Failed");
     failed.shows(&["2 items", &key(&shell, 1), &key(&shell, 2)]);
     assert!(!failed.body.contains(&key(&shell, 4)));
@@ -157,7 +157,7 @@ fn a_preview_counts_so_many_items_and_says_that_there_may_be_more() {
     let served = Served::start(&shell, &["--most", "100", "--allow-actions"]).ready();
     let last = key(&shell, 250);
     let preview = served.get("/queue/Mail/act?verb=cancel");
-    preview.shows(&["at least <b>100</b> items", "Cancel all that fit"]);
+    preview.shows(&["at least <b>100</b> items", "Cancel all that match"]);
     let secret = preview.body.split("name=\"secret\" value=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
     served
         .get(&format!("/queue/Mail/act?verb=cancel&key={}", encoded(&last)))
@@ -185,7 +185,7 @@ fn actions_are_shown_first_and_then_done() {
     let item = served.get(&format!("/queue/Mail/item?key={done}"));
     assert!(!item.body.contains("/act?"), "nothing can be done to what is Completed: {}", item.body);
     let refused = served.get(&format!("/queue/Mail/act?verb=cancel&key={done}"));
-    refused.shows(&["None of the items that fit", "They are 1 Completed, and stay as they are"]);
+    refused.shows(&["None of the items that match", "They are 1 Completed, and stay as they are"]);
     assert!(!refused.body.contains("<form"), "{}", refused.body);
     served
         .get("/queue/Mail/act?verb=cancel&status=Completed&status=Pending")
@@ -518,7 +518,7 @@ fn figures_are_there_for_machines() {
     shell.look("DROP FUNCTION readpast.watch_mail; SELECT 1");
     until("the loss is noticed", || served.get("/health/ready").status == 503);
     served.get("/metrics").shows(&["readpast_queue_up{queue=\"Mail\"} 0\n"]);
-    served.get("/queue/Mail").shows(&["The last look failed", "boom"]);
+    served.get("/queue/Mail").shows(&["The last query failed", "boom"]);
     assert_eq!(served.get("/scale/Mail").status, 503);
 }
 

@@ -2,8 +2,9 @@
 
 use crate::shell::{Done, Shell, with};
 use std::fs::{self, Permissions};
-use std::os::unix::fs::{PermissionsExt, lchown, symlink};
+use std::os::unix::fs::{PermissionsExt, chown, lchown, symlink};
 use std::path::Path;
+use std::process::Command;
 use support::limit::patience;
 
 /// An account that is neither ours nor root.
@@ -50,7 +51,7 @@ fn a_configuration_that_others_may_write_is_refused() {
     let shell = Shell::new();
     let (place, file) = folder(&shell, "open");
     stats(&shell, &place, false, &[]).says(0, &[]);
-    for bits in [0o620, 0o602, 0o666] {
+    for bits in [0o602, 0o666] {
         mode(&file, bits);
         let remedy = "chmod go-w readpast.toml";
         for is_connected in [false, true] {
@@ -58,7 +59,7 @@ fn a_configuration_that_others_may_write_is_refused() {
         }
     }
     mode(&file, 0o600);
-    for bits in [0o770, 0o707, 0o777] {
+    for bits in [0o707, 0o777] {
         mode(&place, bits);
         is_refused(&stats(&shell, &place, false, &[]), &["its folder .", &format!("mode {bits:03o}"), "chmod go-w ."]);
         // The caller has named it, and so has looked where it is.
@@ -67,6 +68,29 @@ fn a_configuration_that_others_may_write_is_refused() {
     // As /tmp: nobody takes a file of ours away there.
     mode(&place, 0o1777);
     stats(&shell, &place, false, &[]).says(0, &[]);
+}
+
+/// Debian and Ubuntu give each user a group of the same name, and a umask that lets it write.
+#[test]
+fn a_group_that_has_the_user_alone_may_write_and_another_may_not() {
+    let shell = Shell::new();
+    let (place, file) = folder(&shell, "group");
+    mode(&file, 0o620);
+    mode(&place, 0o775);
+    let name = |of: &str| Command::new("id").args([of, "-n"]).output().unwrap().stdout;
+    if name("-g") == name("-u") {
+        stats(&shell, &place, false, &["--allow-readable-secrets"]).says(0, &[]);
+    }
+    if !may_give_away() {
+        return;
+    }
+    let of_others = Some(1);
+    chown(&file, None, of_others).unwrap();
+    is_refused(&stats(&shell, &place, false, &["--allow-readable-secrets"]), &["mode 620", "chmod go-w readpast.toml"]);
+    mode(&file, 0o600);
+    stats(&shell, &place, false, &[]).says(0, &[]);
+    chown(&place, None, of_others).unwrap();
+    is_refused(&stats(&shell, &place, false, &[]), &["its folder .", "mode 775", "chmod go-w ."]);
 }
 
 #[test]

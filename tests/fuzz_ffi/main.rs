@@ -330,7 +330,12 @@ impl World {
                     drop(self.read(readpast_renewal_lost_key(renewal, input.index())));
                 }
                 31 => self.error(error),
-                32 => self.check(READPAST_OK),
+                32 => {
+                    self.check(READPAST_OK);
+                    let (error, mut text) = (input.key(), [1; READPAST_LOG_TEXT_ROOM]);
+                    let length = readpast_log_text(error.as_ptr(), 0, text.as_mut_ptr(), text.len());
+                    assert_eq!(text[length], 0);
+                }
                 33 => assert!(!readpast_status_name(input.number() as i32).is_null()),
                 34 => self.find(input, queue),
                 35 => self.redrive(input, queue),

@@ -1,6 +1,6 @@
 //! The doctor finds what was done to a database behind readpast's back, and says what to do about it.
 
-use readpast::{Finding, QueueSpec, Severity, doctor, install::install};
+use readpast::{ErrorKind, Finding, QueueSpec, Severity, doctor, install::install};
 use support::both::Database;
 
 fn installed() -> Vec<Database> {
@@ -143,5 +143,35 @@ fn a_table_of_another_owner() {
         if are_two {
             assert_found(&findings, Severity::Warning, "owner", &["jobs", "belongs to", "error 229"]);
         }
+    }
+}
+
+/// On SQL Server, where a right on the schema or the database is all that its holder needs to prepare a trigger.
+#[test]
+fn strangers_who_may_change_the_schema_are_named() {
+    for database in installed().iter().filter(|database| database.is_sql_server()) {
+        let named = |findings: &[Finding]| findings.iter().any(|finding| finding.check == "holders");
+        assert!(!named(&check(database, None)), "nobody holds a right yet");
+        let eve = format!("eve_{}", std::process::id());
+        database.run(&format!("CREATE LOGIN {eve} WITH PASSWORD = 'Pwd_12345678'"));
+        database.run(&format!("CREATE USER {eve} FOR LOGIN {eve}"));
+        let mut session = database.session();
+        for (give, take, said) in [
+            ("GRANT ALTER ON SCHEMA::[readpast] TO", "REVOKE ALTER ON SCHEMA::[readpast] FROM", "ALTER on the schema"),
+            ("GRANT ALTER ANY SCHEMA TO", "REVOKE ALTER ANY SCHEMA FROM", "ALTER ANY SCHEMA on the database"),
+            ("ALTER ROLE db_ddladmin ADD MEMBER", "ALTER ROLE db_ddladmin DROP MEMBER", "db_ddladmin"),
+        ] {
+            match session.execute(&format!("{give} {eve}"), &[]) {
+                Ok(_) => {
+                    assert_found(&check(database, None), Severity::Warning, "holders", &[&eve, said]);
+                    session.execute(&format!("{take} {eve}"), &[]).unwrap();
+                    assert!(!named(&check(database, None)), "{said}");
+                }
+                // There are servers like SQL Server that know no such right or role.
+                Err(error) => assert!(error.kind() == ErrorKind::Database, "{error}"),
+            }
+        }
+        database.run(&format!("DROP USER {eve}"));
+        database.run(&format!("DROP LOGIN {eve}"));
     }
 }

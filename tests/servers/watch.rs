@@ -3,6 +3,7 @@
 use readpast::item::{Action, Batch, NewItem, Settlement, Value};
 use readpast::{ErrorKind, ItemState, Queue, QueueSpec, Watched, install};
 use serde_json::json;
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use support::both::Database;
 
@@ -344,5 +345,81 @@ fn a_look_is_at_every_shard() {
         let (few, all) = (queue.watch(20).unwrap(), queue.watch(1_000).unwrap());
         assert!(few.is_capped(ItemState::Pending) && few.stats.due < 11, "{few:?}");
         assert!(!all.is_capped(ItemState::Pending) && all.stats.due == 11, "{all:?}");
+    }
+}
+
+/// The figures of a procedure that counts, by name; those of every item, and not of one worker, error or type.
+fn figures(database: &Database, call: [&str; 2]) -> BTreeMap<String, Option<i64>> {
+    let rows = database.rows(database.pick(call[0], call[1]));
+    let figure = |row| match (rows.value(row, 0), rows.value(row, 1)) {
+        (Value::Text(name), Value::Integer(number)) => Some((name.to_owned(), Some(number))),
+        (Value::Text(name), _) => Some((name.to_owned(), None)),
+        _ => None,
+    };
+    (0..rows.len()).filter_map(figure).collect()
+}
+
+/// Items that come and are due at such minutes from now: both servers count the same of them.
+#[test]
+fn servers_count_alike() {
+    let states: Vec<_> = ItemState::ALL.iter().map(|state| format!("\"{state}\": \"{state}\"")).collect();
+    let spec = format!(
+        r#"{{"queue": "Job", "columns": [{{"name": "N", "type": "integer", "nullable": false}}], "table": {{"name": "Tasks",
+            "key": [{{"name": "Id", "type": "bigint", "source": "table"}}], "lifecycle": {{{LIFE}}},
+            "status": {{"column": "State", "values": {{{}}}}}}}}}"#,
+        states.join(",")
+    );
+    // State, came, due, began, all in minutes from now, and how long it ran.
+    let items = [
+        ("Pending", -10, None, None, None),
+        ("Pending", -20, Some(30), None, None),
+        ("Pending", -5, Some(90), None, None),
+        ("Pending", -120, Some(-5), None, None),
+        ("Error", -30, Some(10), Some(-25), None),
+        ("Completed", -40, None, Some(-39), Some(60_000)),
+        ("Completed", -180, None, Some(-170), Some(30_000)),
+        ("Processing", -50, None, Some(-1), None),
+        // Somebody's clock is fast, or the time is a plan: it has not come.
+        ("Pending", 30, Some(40), None, None),
+    ];
+    for database in Database::each() {
+        database.run(database.pick(WHOLE[0], WHOLE[1]));
+        install(&database.config(&[]), Some(&QueueSpec::from_json(&spec).unwrap())).unwrap();
+        let at = |minutes: Option<i32>| match minutes {
+            None => "NULL".to_owned(),
+            Some(minutes) if database.is_sql_server() => format!("DATEADD(MINUTE, {minutes}, SYSUTCDATETIME())"),
+            Some(minutes) => format!("now() + {minutes} * interval '1 minute'"),
+        };
+        for (state, came, due, began, ran) in items {
+            let ran = ran.map_or("NULL".to_owned(), |ran: i64| ran.to_string());
+            let until = at((state == "Processing").then_some(9));
+            let times = format!("{}, {}, {}", at(Some(came)), at(due), at(began));
+            let names = "N, State, Came, DueAt, Began, Ran, Until";
+            database.run(&format!("INSERT INTO Tasks ({names}) VALUES (1, '{state}', {times}, {ran}, {until})"));
+        }
+        let watched = figures(&database, ["EXECUTE [readpast].[Watch_Job]", "SELECT * FROM readpast.watch_job()"]);
+        let counted = figures(&database, ["EXECUTE [readpast].[Stats_Job]", "SELECT * FROM readpast.stats_job()"]);
+        for (name, expected) in [
+            ("count.Pending", 5),
+            ("count.Error", 1),
+            ("due.count", 2),
+            ("arrivals.last_hour", 6),
+            ("sample.items", 2),
+            ("run.mean_ms", 45_000),
+            ("workers.busy", 1),
+            ("lease.expired", 0),
+        ] {
+            assert_eq!(
+                (watched[name], counted[name]),
+                (Some(expected), Some(expected)),
+                "{name} of {:?}",
+                database.dialect
+            );
+        }
+        for (name, expected) in [("due.within_hour", 3), ("came.last_hour", 4), ("came.waiting", 5)] {
+            assert_eq!(watched[name], Some(expected), "{name} of {:?}", database.dialect);
+        }
+        // Six an hour, each 45 s: less than one worker.
+        assert_eq!(counted["workers.needed"], Some(1), "{:?}", database.dialect);
     }
 }

@@ -6,7 +6,7 @@ BEGIN { instead["column_type float"] = "floating" }
 /^#define READPAST_[A-Z_0-9]+ -?[0-9]+$/ {
     constant = $2
     word = tolower(substr(constant, length("READPAST_") + 1))
-    if (word == "abi" || word ~ /^(version|event)_/)
+    if (word == "abi" || word ~ /^(version|event|log)_/)
         next
     enumeration = "status"
     if (sub(/^action_/, "", word))

@@ -29,7 +29,7 @@ std::optional<settlement> fail(job &job) {
     if (what == "throws")
         throw std::runtime_error("451 greylisted");
     if (what == "retries")
-        return job.retry("452 full", std::chrono::hours(1));
+        return job.retry("452 full" + std::string(15000, '!'), std::chrono::hours(1));
     if (what == "fails")
         return job.fail("550 no such user");
     if (what == "another's")
@@ -104,7 +104,8 @@ TEST_CASE("the log tells of every failed attempt, and of no payload") {
                                " failed: the handler threw std::runtime_error: 451 greylisted");
     }
     REQUIRE(of[keys[1]].size() == 1);
-    CHECK(of[keys[1]][0].text == "item " + keys[1] + ", attempt 1 failed (RETRY): 452 full");
+    CHECK(of[keys[1]][0].text == "item " + keys[1] + ", attempt 1 failed (RETRY): 452 full" + std::string(242, '!') +
+                                     " … (14508 characters left out) … " + std::string(250, '!'));
     REQUIRE(of[keys[2]].size() == 1);
     CHECK(of[keys[2]][0].text == "item " + keys[2] + ", attempt 1 failed (FAIL): 550 no such user");
     REQUIRE(of[keys[3]].size() == 1);

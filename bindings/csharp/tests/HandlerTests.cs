@@ -300,7 +300,10 @@ namespace Readpast.Tests
             }
             string[] warnings = told.Where(entry => entry.Level == WorkerLogLevel.Warning)
                 .Select(entry => entry.Message).ToArray();
-            CollectionAssert.Contains(warnings, "item " + keys[1] + ", attempt 1 failed (Retry): 452 full");
+            CollectionAssert.Contains(
+                warnings,
+                "item " + keys[1] + ", attempt 1 failed (Retry): 452 full" + new string('!', 242) +
+                " … (14508 characters left out) … " + new string('!', 250));
             CollectionAssert.Contains(warnings, "item " + keys[2] + ", attempt 1 failed (Fail): 550 no such user");
             string refused = warnings.Single(line => line.StartsWith("item " + keys[3], StringComparison.Ordinal));
             StringAssert.Contains(
@@ -435,7 +438,7 @@ namespace Readpast.Tests
                 case "throws":
                     throw new FormatException("451 greylisted");
                 case "retries":
-                    return item.Retry("452 full", TimeSpan.FromHours(1));
+                    return item.Retry("452 full" + new string('!', 15000), TimeSpan.FromHours(1));
                 case "fails":
                     return item.Fail("550 no such user");
                 case "long":

@@ -41,7 +41,7 @@ namespace Readpast.Tests
             Same<ItemState>("STATE_");
             Same<ColumnType>("TYPE_");
             Same(Binding.GetType("Readpast.Native.EventKind", true), "EVENT_");
-            string[] others = { "ACTION_", "STATE_", "TYPE_", "EVENT_", "VERSION_", "ABI" };
+            string[] others = { "ACTION_", "STATE_", "TYPE_", "EVENT_", "VERSION_", "LOG_", "ABI" };
             Same(
                 typeof(Status),
                 Constants.Where(each => !others.Any(other => each.Key.StartsWith(other, StringComparison.Ordinal))), 0);
@@ -67,6 +67,8 @@ namespace Readpast.Tests
             FieldInfo abi = library.GetField("Abi", BindingFlags.Static | BindingFlags.NonPublic);
             Assert.AreEqual(Constants["ABI"], abi.GetValue(null));
             Assert.AreEqual(Constants["ABI"], NativeLibrary.Abi);
+            FieldInfo room = library.GetField("LogTextRoom", BindingFlags.Static | BindingFlags.NonPublic);
+            Assert.AreEqual(Constants["LOG_TEXT_ROOM"], room.GetValue(null));
             Version version = Binding.GetName().Version;
             Assert.AreEqual(Constants["VERSION_MAJOR"], version.Major);
             Assert.AreEqual(Constants["VERSION_MINOR"], version.Minor);

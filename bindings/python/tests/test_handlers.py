@@ -99,6 +99,16 @@ def test_an_exception_of_a_coroutine_is_the_items_error(queue: Queue, log: pytes
     assert "attempt 3 failed: the handler raised ValueError('it is bad')" in log.text
 
 
+def test_a_long_exception_is_cut_in_the_log(queue: Queue, log: pytest.LogCaptureFixture) -> None:
+    def work(item: Item) -> None:
+        raise ValueError(item["Payload"] + "\N{SLIGHTLY SMILING FACE}\udc80" * 8000)
+
+    support.enqueue(queue, "bad")
+    run_until(Worker(queue, work), lambda: queue.stats().failed == 1)
+    assert " characters left out) … " in log.text
+    assert max(map(len, log.text.splitlines())) < 1500, "the traceback would end in all of it"
+
+
 def test_a_coroutine_is_cancelled_when_its_item_is_lost(log: pytest.LogCaptureFixture) -> None:
     with readpast.Queue(support.install(), **support.settings(lease_ms=1500, recover_interval_ms=3600000)) as queue:
         support.enqueue(queue, "doomed")
@@ -383,7 +393,7 @@ def test_the_log_tells_of_every_failed_attempt_and_of_no_payload(queue: Queue, l
         if kind == "raises":
             raise ValueError("451 greylisted")
         if kind == "retries":
-            return item.retry("452 full", delay=3600)
+            return item.retry("452 full" + "!" * 15000, delay=3600)
         if kind == "fails":
             return item.fail("550 no such user")
         if kind == "long":
@@ -402,7 +412,8 @@ def test_the_log_tells_of_every_failed_attempt_and_of_no_payload(queue: Queue, l
     for attempt in 1, 2, 3:
         raised = f"item {key['raises']}, attempt {attempt} failed: the handler raised ValueError('451 greylisted')"
         assert warnings.count(raised) == 1
-    assert f"item {key['retries']}, attempt 1 failed (RETRY): 452 full" in warnings
+    brief = "452 full" + "!" * 242 + " … (14508 characters left out) … " + "!" * 250
+    assert f"item {key['retries']}, attempt 1 failed (RETRY): {brief}" in warnings
     assert f"item {key['fails']}, attempt 1 failed (FAIL): 550 no such user" in warnings
     (refused,) = (line for line in warnings if line.startswith(f"item {key['long']}, "))
     assert "attempt 1: what the handler gave (step of 600 characters) was refused, and is left out of its " in refused

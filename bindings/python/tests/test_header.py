@@ -45,7 +45,7 @@ def test_enumerations(enumeration: Any, prefix: str) -> None:
 
 
 def test_statuses() -> None:
-    others = ("ACTION_", "STATE_", "EVENT_", "TYPE_", "VERSION_", "ABI")
+    others = ("ACTION_", "STATE_", "EVENT_", "TYPE_", "VERSION_", "LOG_", "ABI")
     declared = {name: value for name, value in CONSTANTS.items() if not name.startswith(others)}
     assert {status.name: status.value for status in Status} == declared
     for status in Status:

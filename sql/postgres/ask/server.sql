@@ -1,4 +1,4 @@
-/* What the server, the database and the session are, each with a name. */
+/* Facts about the server, the database and the session, each with a name. */
 SELECT v.name, v.value
 FROM (
     VALUES

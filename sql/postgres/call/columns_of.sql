@@ -1,4 +1,4 @@
-{#- What columns a statement has. With this condition it is planned, and not executed. -#}
+{#- The columns of a statement. With this condition it is planned, and not executed. -#}
 SELECT r.*
 FROM (
 {{ statement }}

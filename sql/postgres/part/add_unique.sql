@@ -41,7 +41,7 @@
 {%- if dedup.unfinished_only %}
             AND p.status IN ('Pending', 'Processing', 'Error', 'Paused')
 {%- endif %}
-        /* There is one at most; said, so that each is sought. */
+        /* There is one at most; LIMIT has each sought by the index. */
         LIMIT 1
     ) AS q
         ON TRUE;

@@ -1,6 +1,6 @@
 {% filter made("TABLE", queue ~ "_attempt") %}
 /*
-What came of each attempt at an item: the first error is there when the last one stands in the item. A row goes with its
+The outcome of each attempt at an item: the first error is there when the last one stands in the item. A row goes with its
 item; what was released was not begun, and has none.
 */
 CREATE TABLE IF NOT EXISTS {{ object(queue ~ "_attempt") }} (
@@ -21,6 +21,6 @@ CREATE TABLE IF NOT EXISTS {{ object(queue ~ "_attempt") }} (
 {% endfilter %}
 {%- if attempt_retention %}
 {% call index_of.create(queue ~ "_attempt_ended", queue ~ "_attempt", [column("ended_at")]) %}
-/* What is old enough to be forgotten. */
+/* Attempts that are old enough to be forgotten. */
 {%- endcall %}
 {%- endif %}

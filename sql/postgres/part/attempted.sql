@@ -2,7 +2,7 @@
 {%- import "part/macros.sql" as m -%}
 {%- macro attempted(error, outcome="d.status") %}
 
-    /* What has ended is remembered. Of what leaves with its item nothing stays. */
+    /* Ended attempts are remembered. Nothing stays of those that leave with their items. */
     attempted AS (
         INSERT INTO {{ object(queue ~ "_attempt") }} (
             {{ m.list("key_") }}, attempt_num, worker, started_at, ended_at, outcome, step, response, error

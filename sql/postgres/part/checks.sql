@@ -1,4 +1,4 @@
-{#- What is asked for, before anything is done: `asked` names it, `least` is the fewest items that may be. -#}
+{#- Checks of a call, before anything is done: `asked` names it, `least` is the fewest items that may be. -#}
 {%- macro checks(procedure, asked, least=1) %}
 {%- if "worker" in asked %}
     IF COALESCE(worker_, '') = '' THEN

@@ -1,4 +1,4 @@
-{#- What `part/claim_set` works with, besides now_ and max_attempts_. -#}
+{#- Variables of `part/claim_set`, besides now_ and max_attempts_. -#}
 {%- if shards %}
     shard_turn_ bigint;
 {%- endif %}

@@ -1,4 +1,4 @@
-{#- What holds of the rows of a table that readpast makes, as the description says it. -#}
+{#- Conditions on the rows of a table that readpast makes, as the description says it. -#}
 {%- macro constraints(columns) %}
 {%- for c in columns %}{% for k in c.constraints %}
     CONSTRAINT {{ k.name }}
@@ -12,12 +12,12 @@
 {%- macro history(column) -%}
 {{ column.quoted }} {{ column.stored }} {{ "NULL" if column.nullable else "NOT NULL" }}
 {%- endmacro -%}
-{#- What JSON has of bytes is base64: it is read as text, and decoded where it is used. -#}
+{#- Bytes are base64 in JSON: a column is read as text, and decoded where it is used. -#}
 {%- macro read_as(column) %}{{ "text" if column.is_binary else column.type }}{% endmacro -%}
 {%- macro decoded(column, value) -%}
 {{ "decode(" ~ value ~ ", 'base64')" if column.is_binary else value }}
 {%- endmacro -%}
-{#- What a new item has: what is left out has its default, what is given as null is NULL. -#}
+{#- The values of a new item: one that is left out has its default, one that is given as null is NULL. -#}
 {%- macro given(column, items, value) -%}
 {% if column.default %}CASE WHEN ({{ items }} -> {{ text(column.name) }}) IS NULL THEN {{ column.default }} ELSE {{ decoded(column, value) }} END{% else %}{{ decoded(column, value) }}{% endif %}
 {%- endmacro -%}

@@ -10,7 +10,7 @@
             AND d.status = 'Completed'
     ),
 {% endfor %}
-    /* What is completed {{ "moves to the history" if completion == "history" else "leaves the table" }}. */
+    /* Completed items {{ "move to the history" if completion == "history" else "leave the table" }}. */
     removed AS (
         DELETE FROM {{ table }} AS q
         USING decided AS d

@@ -43,7 +43,7 @@ CREATE TABLE IF NOT EXISTS {{ history_table }} (LIKE {{ table }});
 {%- if beside %}
 {% filter made("TABLE", queue ~ "_lease") %}
 /*
-What {{ table_name }} has no column for. An item that no worker of readpast has touched has no row here, and a
+Values that {{ table_name }} has no column for. An item that no worker of readpast has touched has no row here, and a
 row here never makes an item: {{ table_name }} says what there is to do. The key has the types that it has
 there.
 */

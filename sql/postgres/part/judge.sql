@@ -71,7 +71,7 @@ The judge: what becomes of each item that is settled, as `decided`. NOT_FOUND, L
                     THEN 'ILLEGAL_TRANSITION'
 {%- if sets_values %}
 {%- for subtype in subtypes %}
-                /* Of what counts: an item that is not the worker's any more is told so, whatever its values. */
+                /* Only calls that count: an item that is not the worker's any more gets that answer, whatever its values. */
                 WHEN
                     json_typeof(i.new_values -> {{ text(subtype.name) }}) = 'object'
                     AND NOT EXISTS (
@@ -106,7 +106,7 @@ The judge: what becomes of each item that is settled, as `decided`. NOT_FOUND, L
                 ELSE j.status
             END AS becomes
         FROM judged AS j
-        /* So that it is told once for each. */
+        /* So that each gets one answer. */
         OFFSET 0
     ),
 
@@ -190,7 +190,7 @@ The judge: what becomes of each item that is settled, as `decided`. NOT_FOUND, L
                         THEN format(
                             'Attempts are spent: %s of %s; asked for %s.', r.item_attempt, max_attempts_, r.status
                         )
-                    /* What went wrong before is over. */
+                    /* Earlier errors are over. */
                     WHEN r.becomes = 'Completed' THEN {{ "''" if own else "NULL" }}
 {%- if not own %}
                     ELSE r.item_error

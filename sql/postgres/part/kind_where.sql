@@ -1,4 +1,4 @@
-{#- What is due of the kind `w`, or of that shard, in its order. #}
+{#- Due items of the kind `w`, or of that shard, in its order. #}
                     {{ m.is_kind(search, "w") if search else m.shard() ~ " = w.shard" }}
                     AND {{ m.waiting() }}
 {%- if due_is %}

@@ -25,7 +25,7 @@
 {%- include "part/kind_where.sql" %}
                 LIMIT max_
             ) AS h
-            /* Of one kind there is nothing to compare. */
+            /* One kind alone has nothing to compare with. */
             WHERE kinds_ > 1
             ORDER BY place
             LIMIT max_

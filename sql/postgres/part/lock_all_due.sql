@@ -7,7 +7,7 @@
 {%- elif not index.name %}
 {{- due.lock(m.due() ~ " <= now_") }}
 {%- else %}
-    /* Those without a due time first. The two are asked for one by one, since each is one seek and both at once none. */
+    /* Items without a due time first. The two are asked for one by one, since each is one seek and both at once none. */
 {{- due.lock("q." ~ role.due ~ " IS NULL") }}
     found_ := COALESCE(CARDINALITY(key_1_), 0);
     IF found_ < max_ THEN

@@ -1,5 +1,5 @@
 {#-
-What is said of a table in more than one place. A table with a column for everything is read and written alone; beside
+Expressions on a table that stand in more than one place. A table with a column for everything is read and written alone; beside
 another stands <queue>_lease (beside), and {{ queue }}_item_v says what the two tell together. The aliases: q is the
 table, s the lease, v an item as a statement has found it, with columns item_status, item_token and so on; k, i, d have
 the key as key_1, key_2 ...
@@ -63,7 +63,7 @@ UNNEST({{ list("key_", "_") }}) WITH ORDINALITY AS k ({{ list("key_") }}, positi
     {{- " IS NOT NULL" if condition.holds == "something" else (" IS NULL" if condition.holds == "null" else " = " ~ condition.literal) }}
 {%- endfor %}
 {%- endmacro -%}
-{#- What a claim takes. Beside a table the items that wait for another attempt are made pending when they are due. -#}
+{#- Items that a claim takes. Beside a table the items that wait for another attempt are made pending when they are due. -#}
 {%- macro waiting(alias="q.") %}
 {%- if beside %}{{ stands(pending, alias) }}
 {%- elif waits.literals | length == 1 %}{{ alias }}{{ waits.quoted }} = {{ waits.literals[0] }}
@@ -71,7 +71,7 @@ UNNEST({{ list("key_", "_") }}) WITH ORDINALITY AS k ({{ list("key_") }}, positi
 {%- endmacro -%}
 {#- The due time as the index has it: without one an item is due. -#}
 {%- macro due(alias="q.") %}{% if own %}{{ alias }}{{ role.due }}{% else %}COALESCE({{ alias }}{{ role.due }}, '-infinity'){% endif %}{% endmacro -%}
-{#- Of a kind that is asked for: by what the index of `search` begins with. An item without a step has the empty one. -#}
+{#- The condition of a kind that is asked for: by what the index of `search` begins with. An item without a step has the empty one. -#}
 {%- macro is_kind(search, of) %}
 {%- if search.type %}q.{{ role.kind }} = {{ of }}.type{{ "\n                    AND " if search.step }}{% endif %}
 {%- if search.step %}{{ step_sought() }} = {{ of }}.step{% endif %}
@@ -129,7 +129,7 @@ COALESCE((
         END
 {%- endif %}
 {%- endmacro -%}
-{#- What an item is: from the table where it has a column, and else from the row beside it. -#}
+{#- An item: from the table where it has a column, and else from the row beside it. -#}
 {%- macro of(what) %}
 {%- set state = "c.status" if beside else status() -%}
 {%- if what == "type" %}{% if role.kind %}q.{{ role.kind }}::text{% else %}{{ text(types[0]) }}::text{% endif %}
@@ -145,7 +145,7 @@ COALESCE((
     {%- if own %}q.{{ role.attempts }}
     {%- elif role.attempts %}COALESCE(q.{{ role.attempts }}, 0)::integer
     {%- else %}
-    /* Who makes a finished item pending by hand gives it all its attempts. */
+    /* An operator who makes a finished item pending by hand gives it all its attempts. */
     CASE
         WHEN {{ state }} = 'Pending' AND {{ object("queue_is_finished_fn") }}(s.status) THEN 0
         ELSE COALESCE(s.attempt_num, 0)
@@ -289,7 +289,7 @@ SELECT
             {% if column.secret and not for_workers %}NULL::{{ column.type }}{% else %}v.{{ "item_" ~ column.what if column.what else column.name }}{{ "::" ~ column.type if column.cast and cast }}{% endif %}{{ "," if not loop.last }}
 {%- endfor %}
 {%- endmacro -%}
-{#- What the subtypes have of an item, beside its row (q); the view of both tables has it. -#}
+{#- Columns that the subtypes have of an item, beside its row (q); the view of both tables has it. -#}
 {%- macro subtypes_joined() %}
 {%- for subtype in subtypes if not beside %}
     LEFT JOIN {{ subtype.table }} AS {{ subtype.alias }}
@@ -342,3 +342,5 @@ json_to_recordset(COALESCE(answers_, '[]')) AS a (
 {%- else %}q.{{ key[0].quoted }}::text
 {%- endif -%}
 {% endmacro -%}
+{#- Arrivals of the last hour; a clock that is a little fast hides none, and a plan for later has not come. -#}
+{%- macro lately(at) -%}{{ at }} > now_ - interval '1 hour' AND {{ at }} <= now_ + interval '1 minute'{%- endmacro -%}

@@ -70,6 +70,6 @@
             SELECT NULL::timestamptz AS due_at
 {%- endif %}
         ) AS n
-        /* What is never due is nothing to wait for. */
+        /* An item that is never due is nothing to wait for. */
         WHERE n.due_at < 'infinity'
     );

@@ -29,7 +29,7 @@ CREATE SEQUENCE IF NOT EXISTS {{ object(queue ~ "_seq") }} AS bigint CACHE 1;
 {%- set here = kept == "items" %}
 {% filter made("TABLE", place if here else history_place) %}
 {%- if not here %}
-/* What is completed is moved here. */
+/* Completed items are moved here. */
 {%- endif %}
 CREATE TABLE IF NOT EXISTS {{ table if here else history_table }} (
     enqueued_at timestamptz NOT NULL,

@@ -33,7 +33,7 @@
 {%- endfor %}
     END IF;
 
-    /* What is gone from the table leaves nothing behind. */
+    /* Items that are gone from the table leave nothing behind. */
     DELETE FROM {{ object(queue ~ "_lease") }} AS s
     USING (
         SELECT {{ m.list("g.key_") }}

@@ -2,7 +2,7 @@
 {%- include "part/others_errors.sql" %}
 {%- endif %}
 
-    /* Who may be dead; rows that others hold are passed over, theirs are not. */
+    /* Workers that may be dead; rows that others hold are passed over, theirs are not. */
     SELECT {{ m.arrays() }}
     INTO {{ m.list("key_", "_") }}
     FROM (
@@ -59,7 +59,7 @@
         FOR NO KEY UPDATE SKIP LOCKED
     ) AS q;
 
-    /* What is gone from the table leaves nothing behind. */
+    /* Items that are gone from the table leave nothing behind. */
     DELETE FROM {{ object(queue ~ "_lease") }} AS s
     USING (
         SELECT {{ m.list("g.key_") }}
@@ -83,7 +83,7 @@
     found_ := CARDINALITY(key_1_);
 {% include "part/recover_more.sql" %}
 
-    /* Of those that somebody changed by hand, the table is right. */
+    /* The table is right about items that somebody changed by hand. */
     UPDATE {{ object(queue ~ "_lease") }} AS s
     SET status = v.item_status, lease_until = NULL
     FROM {{ m.keys_unnested() }}

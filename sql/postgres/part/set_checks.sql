@@ -1,5 +1,5 @@
 {#-
-What is set: only columns that may be, and nothing that is deleted with its item. Whether an item has the subtype is judged with it
+Values to set: only columns that may be, and nothing that is deleted with its item. Whether an item has the subtype is judged with it
 (`part/judge`).
 -#}
 {%- set names = settable | map(attribute="name") | list + subtypes | map(attribute="name") | list %}

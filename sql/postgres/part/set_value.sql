@@ -1,5 +1,5 @@
 {#-
-What a column becomes when a settlement sets values: the one in the object `given`, read as items are that are enqueued;
+The new value of a column when a settlement sets values: the one in the object `given`, read as items are that are enqueued;
 what is left out stays. Who includes this has looked that it is an object (`part/set_checks`), or none. It is read column
 by column, and only where there is one: a settlement that sets nothing, as most do, must not pay for it.
 -#}

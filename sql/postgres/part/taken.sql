@@ -1,4 +1,4 @@
-{#- What is claimed of the items in `found`, which come in their order: as `decided`, for the writer. #}
+{#- The claim of the items in `found`, which come in their order: as `decided`, for the writer. #}
     /*
     In their order up to the first that goes alone, or that one; the others are let go with the transaction. It came
     back from a dead worker, which it may have killed.

@@ -1,4 +1,4 @@
-    /* What was to change and did not, a trigger of the table holds back. */
+    /* A row that was to change and did not is held back by a trigger of the table. */
     told AS (
         SELECT DISTINCT ON (a.ordinal) a.ordinal, a.answer, a.key, a.token, a.attempt_num, a.status
         FROM (

@@ -18,7 +18,7 @@
         FOR NO KEY UPDATE SKIP LOCKED
     ) AS q;
     IF key_1_ IS NOT NULL THEN
-        /* Of those that somebody changed by hand, the table is right. */
+        /* The table is right about items that somebody changed by hand. */
         UPDATE {{ object(queue ~ "_lease") }} AS s
         SET status = v.item_status{% if role.due %}, due_at = v.item_due_at{% endif %}
         FROM {{ m.keys_unnested() }}

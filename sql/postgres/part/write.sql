@@ -1,8 +1,8 @@
 {#-
 The writer: what was decided goes into the table, as far as it has columns, and all of it into the row beside, where one
-is. What it is told:
+is. Its parameters:
 `sets`: what it changes of an item of ours besides its state; of a table that was there before all is written, since a state
-may be told by any of its columns. `clears`: what it makes NULL of ours.
+may stand in any of its columns. `clears`: the columns of ours that it makes NULL.
 `leaves`: what is completed goes elsewhere, and is not written.
 `values`: what a settlement sets goes into its columns as well.
 `taken`: the statement has chosen the rows itself, so that there is no answer to ask for. `returns_row`, `gives`: what the next

@@ -16,7 +16,7 @@
 /*
 Enqueue one item{{ ", with the caller's other work" if transaction == "utx" }}. Returns its key and its concurrency token.
 {%- if dedup %}
-Of work that is there already it returns {{ "that item's key" if dedup.existing else "no key" }}, and no token.
+For work that is there already it returns {{ "that item's key" if dedup.existing else "no key" }}, and no token.
 {%- endif %}
 Table access order: {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}.
 */

@@ -1,6 +1,6 @@
 {#- Whether all indexes that were to be made are where they belong. -#}
 {% filter statement %}
-/* What is made IF NOT EXISTS is not made where anything else in the schema has its name. */
+/* An index IF NOT EXISTS is not made where anything else in the schema has its name. */
 DO $$
 DECLARE
     missing_ text;

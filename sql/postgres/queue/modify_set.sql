@@ -66,7 +66,7 @@ BEGIN
 {{- m.no_item() }}
         FROM ROWS FROM (json_to_recordset(items_) AS (key timestamptz)) WITH ORDINALITY AS i (key, position)
 {%- else %}
-        /* What was completed has left the table: it was answered for like this. */
+        /* A completed item has left the table: it was answered for like this. */
         SELECT
             COALESCE(p.result ->> (i.position - 1)::text, 'OK'), (i.position - 1)::integer, NULL::bigint,
             i.key,

@@ -68,7 +68,7 @@ BEGIN
 {%- if by == "ended" %}
             AND q.status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
 {%- elif own %}
-            /* What was enqueued later cannot have changed before. */
+            /* An item that was enqueued later cannot have changed before. */
             AND q.enqueued_at < COALESCE(before_, 'infinity')
 {%- endif %}
 {% include "part/fits.sql" %}

@@ -4,7 +4,7 @@
 {%- set foreign = beside and role.started and not run_time and shows_claims -%}
 {#- In flight under this name. Of whom who may not see all types, only those are taken that it may see; what ran out may be anybody's. -#}
 {%- macro mine(owner, type) %}{{ "(" ~ owner ~ " = worker_ AND " ~ m.type_seen(type) ~ ")" if own_types_only else owner ~ " = worker_" }}{% endmacro -%}
-{#- What is answered of an item of another type than the caller may see. -#}
+{#- The answer about an item of another type than the caller may see. -#}
 {%- macro shown(value, type) %}{{ "CASE WHEN " ~ m.type_seen(type) ~ " THEN " ~ value ~ " END" if own_types_only else value }}{% endmacro -%}
 {%- set beside_table = ", " ~ queue ~ "_lease" if beside else "" -%}
 {% filter made("FUNCTION", procedure) %}
@@ -62,7 +62,7 @@ BEGIN
         ) AS d
         WHERE r.queue = d.queue;
         turn_ := FOUND;
-        /* Whoever keeps its transaction open for as long again holds nobody up. */
+        /* A call that keeps its transaction open for as long again holds nobody up. */
         IF
             NOT turn_
             AND EXISTS (
@@ -107,8 +107,8 @@ BEGIN
         CROSS JOIN LATERAL (
             SELECT
                 /*
-                Of what was claimed together, nobody knows which was begun. Asked of all and not of what is locked here:
-                another recovery may have the rest of it in hands.
+                Items that were claimed together: nobody knows which was begun. Asked of all and not of what is locked here:
+                another recovery may have the rest of them in hands.
                 */
                 s.status = 'Processing'
                 AND EXISTS (
@@ -165,8 +165,8 @@ BEGIN
         SELECT
             v.*,
             /*
-            Of what was claimed together, nobody knows which was begun. Asked of the table and not of what is locked
-            here: another recovery may have the rest of it in hands.
+            Items that were claimed together: nobody knows which was begun. Asked of the table and not of what is locked
+            here: another recovery may have the rest of them in hands.
             */
             EXISTS (
                 SELECT 1

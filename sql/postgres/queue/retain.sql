@@ -3,7 +3,7 @@
 {%- set function = object(procedure) -%}
 {%- if retention or attempt_retention %}
 {% filter statement %}
-/* What who deletes locks. */
+/* The row that a deleting call locks. */
 INSERT INTO {{ object("queue_retention") }} (queue, done_at) VALUES ('{{ queue }}', '-infinity') ON CONFLICT DO NOTHING;
 {% endfilter %}
 {% filter made("FUNCTION", procedure) %}
@@ -11,7 +11,7 @@ INSERT INTO {{ object("queue_retention") }} (queue, done_at) VALUES ('{{ queue }
 Delete up to max_ items that ended longer ago than the description lets them stay:
 {%- for rule in retention %} {{ rule.state }} after {{ rule.seconds }} s{{ "," if not loop.last else "." }}{% endfor %}
 {%- if attempt_retention %}
-What is remembered of attempts goes {{ attempt_retention }} s after their end, each of them one more within max_.
+Remembered attempts go {{ attempt_retention }} s after their end, each of them one more within max_.
 {%- endif %}
 Workers call it again and again; it does something once in interval_ms_, and then with each call until nothing is over, for one
 caller at a time. It takes no other terms than these, so whoever may claim may have it. One row: purged, and how many
@@ -85,7 +85,7 @@ BEGIN
 {%- endif %}
 
     IF purged_ < max_ THEN
-        /* That was all. Else the next call goes on. */
+        /* All is done. Else the next call goes on. */
         UPDATE {{ object("queue_retention") }} AS r
         SET done_at = now_
         WHERE r.queue = '{{ queue }}';

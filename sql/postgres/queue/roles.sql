@@ -18,7 +18,7 @@
 {% filter statement %}
 {%- if loop.first %}
 /*
-Who may do what with {{ queue }}. A role needs no right on any table: functions and the views read and write
+Rights of each role on {{ queue }}. A role needs no right on any table: functions and the views read and write
 with the rights of their owner.
 */
 {%- endif %}

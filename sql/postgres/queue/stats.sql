@@ -10,13 +10,13 @@ percentiles and means are of the 10,000 newest items that were started and finis
 milliseconds: wait is from {{ "the due time" if role.due else "the enqueueing" }} to the start, run from there to the end.
 {%- if steps %}
 step.<status>.<step> is how many items of a state are at a step of the description; without a step's name, at none of them.
-What would be 0 has no row.
+A figure that would be 0 has no row.
 {%- endif %}
 {%- if knows_arrivals %}
 workers.needed is how many must work at once to keep up (Little's law): arrivals per time, times the mean run, at 80 per
 cent of their time, and one at least while items are due or in flight.
 {%- else %}
-What has arrived cannot be counted in this table, so workers.needed is NULL.
+Arrivals cannot be counted in this table, so workers.needed is NULL.
 {%- endif %}
 Table access order: {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}{{ ", its history" if history }}.
 */
@@ -104,9 +104,9 @@ BEGIN
     arrived AS MATERIALIZED (
 {%- if knows_arrivals %}
         SELECT
-            (SELECT COUNT(*) FROM item AS i WHERE i.enqueued_at > now_ - interval '1 hour')
+            (SELECT COUNT(*) FROM item AS i WHERE {{ m.lately("i.enqueued_at") }})
 {%- if history %}
-            + (SELECT COUNT(*) FROM ended AS i WHERE i.enqueued_at > now_ - interval '1 hour')
+            + (SELECT COUNT(*) FROM ended AS i WHERE {{ m.lately("i.enqueued_at") }})
 {%- endif %} AS items
 {%- else %}
         SELECT NULL::bigint AS items
@@ -168,7 +168,7 @@ BEGIN
     UNION ALL
     SELECT 'workers.busy', COUNT(*)
     FROM item AS i
-    /* What other code has taken may have no deadline. */
+    /* An item that other code has taken may have no deadline. */
     WHERE i.status = 'Processing' AND {{ "i.lease_until > now_" if own else "COALESCE(i.lease_until > now_, TRUE)" }}
     UNION ALL
     SELECT

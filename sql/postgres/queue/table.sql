@@ -36,7 +36,7 @@ backlog.
 {%- endif %}
 {%- if own %}
 {% call index_of.create(queue ~ "_ended", place, indexed.key, where="status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')") %}
-/* What somebody may look for, or take up again: without it each look would read all that is completed. */
+/* Items that somebody may look for, or take up again: without it each look would read all that is completed. */
 {%- endcall %}
 {%- endif %}
 {%- if beside and shows_errors %}
@@ -54,19 +54,19 @@ backlog.
 {%- endcall %}
 {%- endif %}
 {% filter statement %}
-/* What its claims lock in turn. */
+/* The row that its claims lock in turn. */
 INSERT INTO {{ object("queue_turn") }} (queue) VALUES ('{{ queue }}') ON CONFLICT DO NOTHING;
 {% endfilter %}
 {%- endif %}
 {%- if dedup and not own %}
 {% filter statement %}
-/* What its adds lock in turn. */
+/* The row that its adds lock in turn. */
 INSERT INTO {{ object("queue_turn") }} (queue) VALUES ('{{ queue }} add') ON CONFLICT DO NOTHING;
 {% endfilter %}
 {%- endif %}
 {%- if dedup and own %}
 {% call index_of.create(queue ~ "_work", place, indexed.same, where=m.open() if dedup.unfinished_only else "", unique=true) %}
-/* What makes an item unique{{ " among the unfinished ones" if dedup.unfinished_only }}. */
+/* The columns that make an item unique{{ " among the unfinished ones" if dedup.unfinished_only }}. */
 {%- endcall %}
 {%- elif dedup %}
 {% filter made("INDEX", queue ~ "_same", on=place, columns=indexed.same, optional=true) %}

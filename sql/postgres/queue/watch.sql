@@ -21,7 +21,7 @@
                 {{ read("owner") }} AS owner,
                 {{ read("lease_until") }} AS lease_until
 {%- endmacro -%}
-{#- Whether the caller may be told of the type more than numbers. -#}
+{#- Whether the caller may see more of the type than numbers. -#}
 {%- macro may_see(type) %}EXISTS (SELECT 1 FROM seen AS a WHERE a.type IN ({{ type }}, '*')){% endmacro -%}
 {#- At most so many rows, by an index. -#}
 {%- macro rows(where, order, from=table, most="most_ + 1") %}
@@ -58,7 +58,7 @@
                     LIMIT most_ + 1
                 )
 {%- endmacro -%}
-{#- What both tables tell of the items with these keys. -#}
+{#- The items with these keys as both tables have them. -#}
 {%- macro both(keys) %}
             SELECT
 {{- columns() }}
@@ -87,7 +87,7 @@ A row is a figure, with its value and, if that is so, capped: there are as many 
 worker: how many items it holds (value), and for how long the oldest of them (ms); its name is detail.
 error.<state>: how many of the items looked at say detail as the first line of their error, and the key of one of them.
 {%- if own_types_only %}
-Of these two{{ ", and of type.<figure>," if by_type }} only what is of types that the caller may see.
+These two{{ ", and type.<figure>," if by_type }} count only types that the caller may see.
 {%- endif %}
 window.items: how many of the newest items the figures count and arrivals are of; capped says that there are more. wait,
 run: of those of them{{ ", and of those before what was taken last," if own }} that were started and finished. ended.last_minute: how many of
@@ -123,7 +123,7 @@ BEGIN
 {%- set left = " UNION " ~ keys(m.stands(errors), "") if shows_errors else "" %}
 {{- both(keys(m.waiting(), claimed) ~ parked ~ left) }}
 {%- elif shards %}
-            /* Of each shard its part, so that the oldest of all is among them. */
+            /* Each shard gives its part, so that the oldest of all is among them. */
             SELECT g.shard, h.*
             FROM {{ m.all_shards() }}
             CROSS JOIN LATERAL (
@@ -319,7 +319,7 @@ BEGIN
         UNION ALL
         SELECT 'type.arrivals', COUNT(*), (SELECT COUNT(*) FROM present) > most_, NULL, r.type, NULL
         FROM {{ "(SELECT p.* FROM present AS p UNION ALL SELECT g.* FROM gone AS g)" if history else "present" }} AS r
-        WHERE r.enqueued_at > now_ - interval '1 hour'
+        WHERE {{ m.lately("r.enqueued_at") }}
         GROUP BY r.type
 {%- endif %}
 {%- endif %}
@@ -327,12 +327,12 @@ BEGIN
         UNION ALL
         SELECT 'arrivals.last_hour', COUNT(*), COUNT(*) > most_, NULL, NULL, NULL
         FROM {{ "(SELECT p.* FROM present AS p UNION ALL SELECT g.* FROM gone AS g)" if history else "present" }} AS r
-        WHERE r.enqueued_at > now_ - interval '1 hour'
+        WHERE {{ m.lately("r.enqueued_at") }}
         UNION ALL
         SELECT 'came.last_hour', COUNT(*), COUNT(*) > most_, {{ m.ms("MIN(r.enqueued_at)", "now_") }}, NULL, NULL
         FROM {{ "(SELECT p.* FROM present AS p UNION ALL SELECT g.* FROM gone AS g)" if history else "present" }} AS r
         WHERE
-            r.enqueued_at > now_ - interval '1 hour'
+            {{ m.lately("r.enqueued_at") }}
             AND (r.status <> 'Pending' OR COALESCE(r.due_at <= now_, TRUE))
 {%- endif %}
         UNION ALL

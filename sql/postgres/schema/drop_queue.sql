@@ -1,4 +1,4 @@
-{#- What takes a queue away again: `goes` is what its script made, last first, but for what stays. -#}
+{#- Statements that take a queue away again: `goes` is what its script made, last first, but for what stays. -#}
 {%- if locked %}
 {% filter statement %}
 /* Calls that are under way come to their end first; those that follow find the queue gone. */

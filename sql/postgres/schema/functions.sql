@@ -1,5 +1,5 @@
 {% filter made("FUNCTION", "queue_is_processable_fn") %}
-/* What a status means, in one place. Re-created by every install. */
+/* The meaning of each status, in one place. Re-created by every install. */
 CREATE OR REPLACE FUNCTION {{ object("queue_is_processable_fn") }}(status text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$
@@ -58,7 +58,7 @@ $$;
 {% endfilter %}
 {% filter made("FUNCTION", "queue_catalog") %}
 /*
-What is installed here: the version of the objects, and a row per queue, or one without a queue. A handle reads this
+The installation here: the version of the objects, and a row per queue, or one without a queue. A handle reads this
 when it opens, so that a worker needs no right but to execute.
 Table access order: queue_schema_version, queue_spec.
 */

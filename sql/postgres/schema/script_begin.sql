@@ -33,11 +33,8 @@ BEGIN
     FOR other_ IN
 {% filter indent(4, true) %}{% include "part/owners.sql" %}{% endfilter %}
     LOOP
-        RAISE EXCEPTION '% % belongs to %', other_.kind, other_.name, other_.owner
-        USING ERRCODE = '42501', HINT =
-{%- for part in remedy %}
-            {{ text(part) }}{{ " ||" if not loop.last }}
-{%- endfor %};
+        RAISE EXCEPTION '% % % %', other_.kind, other_.name, other_.verb, other_.owner
+        USING ERRCODE = '42501', HINT = other_.remedy;
     END LOOP;
 END;
 $$;

@@ -1,6 +1,6 @@
 {%- if versions %}
 {% filter statement %}
-/* What is installed now. */
+/* The versions and the queue that are installed now. */
 INSERT INTO {{ object("queue_schema_version") }} (version, applied_at, library)
 VALUES
 {%- for number in versions %}

@@ -1,6 +1,6 @@
 {#- Once the queue's objects are made anew. -#}
 {% filter statement %}
-/* Who could use a function or view before, can use the one that took its place. */
+/* A role that could use a function or view before can use the one that took its place. */
 DO $$
 DECLARE
     grant_ text;

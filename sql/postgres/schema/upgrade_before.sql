@@ -1,5 +1,5 @@
 {%- import "part/column.sql" as of -%}
-{#- What has to go or change before the queue's script makes its objects anew. -#}
+{#- Objects that have to go or change before the queue's script makes its objects anew. -#}
 {%- if operates_no_more %}
 {% filter statement %}
 /* The role saw all types as the queue's operator. */
@@ -43,7 +43,7 @@ WHERE
 {%- endfor %}
     )
 {%- if grants %}
-    /* Those that the description gave and gives no more. */
+    /* Rights that the description gave and gives no more. */
     AND (a.privilege_type, g.name, pg_get_userbyid(a.grantee)) NOT IN (
 {%- for grant in grants %}
         ({{ text(grant.right) }}, {{ text(grant.bare) }}, {{ text(grant.role_name) }}){{ "," if not loop.last }}
@@ -66,7 +66,7 @@ BEGIN
                 {{ text(object.bare) }}{{ "," if not loop.last }}
 {%- endfor %}
             )
-            /* What a constraint calls stays as it is. */
+            /* A function that a constraint calls stays as it is. */
             AND NOT EXISTS (
                 SELECT 1
                 FROM pg_depend AS d
@@ -126,7 +126,7 @@ ALTER TABLE {{ column.table }} ALTER COLUMN {{ column.quoted }} DROP NOT NULL;
 {%- endif %}
 {%- if column.adds_default or (column.added and column.nullable and column.default and not column.history) %}
 {% filter statement %}
-/* Of new rows: those that are there were enqueued without it, and stay as they are. */
+/* New rows only: those that are there were enqueued without it, and stay as they are. */
 ALTER TABLE {{ column.table }} ALTER COLUMN {{ column.quoted }} SET DEFAULT {{ column.default }};
 {% endfilter %}
 {%- endif %}

@@ -1,4 +1,4 @@
-/* What drops a schema with all that is in it. */
+/* The statement that drops a schema with all that is in it. */
 SELECT
     1 AS turn,
     FORMAT('DROP SCHEMA %I CASCADE', n.nspname) AS statement

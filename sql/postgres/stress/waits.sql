@@ -1,4 +1,4 @@
-/* What the sessions of one program wait for at this moment. A server process that waits for nothing runs. */
+/* Waits of the sessions of one program at this moment. A server process that waits for nothing runs. */
 SELECT
     COALESCE(a.wait_event_type || '/' || a.wait_event, 'running') AS name,
     COUNT(*) AS count,

@@ -1,4 +1,4 @@
-/* What the server, the database and the session are, each with a name. */
+/* Facts about the server, the database and the session, each with a name. */
 SELECT v.[Name], v.[Value]
 FROM sys.databases AS d
 CROSS JOIN sys.dm_exec_sessions AS s

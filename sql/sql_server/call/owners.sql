@@ -1,3 +1,3 @@
 DECLARE @Names nvarchar(max) = ?;
-{%- set into = ["", "", ""] %}
+{%- set into = ["", "", "", "", ""] %}
 {% include "part/owners.sql" %};

@@ -33,7 +33,7 @@
         OPTION (LOOP JOIN, FORCE ORDER);
 {%- if not redrive %}
 
-        /* What was completed may have left the table: it was answered for like this. */
+        /* A completed item may have left the table: it was answered for like this. */
         UPDATE k
         SET
             [Token] = CASE WHEN i.[Token] >= @_Now THEN DATEADD(MICROSECOND, 1, i.[Token]) ELSE @_Now END,

@@ -1,5 +1,5 @@
 {#-
-What was decided goes into the table, and into the row beside. `completes`: items may be completed by it. `guard`: what must
+The writer puts decisions into the table, and into the row beside. `completes`: items may be completed by it. `guard`: what must
 still be so of a row, for whoever has not read it under its lock.
 -#}
 {%- import "part/item.sql" as item -%}
@@ -48,7 +48,7 @@ still be so of a row, for whoever has not read it under its lock.
             w.[Status] = 'Completed'
             AND s.[UpdatedAt] = w.[Before]
 {%- if completion == "keep" %}
-            /* What the table has a column for, or nobody gave, is not kept twice. */
+            /* A value that the table has a column for, or nobody gave, is not kept twice. */
 {%- for column in ["step", "response", "error"] %}{% if not role[column] %}
             AND w.[{{ column | title }}] IS NULL
 {%- endif %}{% endfor %}

@@ -1,6 +1,6 @@
 {% filter made("TABLE", queue ~ "_Attempt") %}
 /*
-What came of each attempt at an item: the first error is there when the last one stands in the item. A row goes with its
+The outcome of each attempt at an item: the first error is there when the last one stands in the item. A row goes with its
 item; what was released was not begun, and has none. Times are UTC.
 */
 IF OBJECT_ID({{ literal(queue ~ "_Attempt") }}, N'U') IS NULL
@@ -26,6 +26,6 @@ ALTER TABLE {{ t.attempt }} SET (LOCK_ESCALATION = DISABLE);
 {% endfilter %}
 {%- if attempt_retention %}
 {% call index_of.create("IX_" ~ queue ~ "_Attempt_Ended", queue ~ "_Attempt", [column("EndedAt")]) %}
-/* What is old enough to be forgotten. */
+/* Attempts that are old enough to be forgotten. */
 {%- endcall %}
 {%- endif %}

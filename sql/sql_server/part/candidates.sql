@@ -26,7 +26,7 @@
                 OPTION (LOOP JOIN, FORCE ORDER);
 {%- if t.foreign and beside %}
 
-            /* What somebody else took, so that no row beside the table has it in work, and left for a lease's time. */
+            /* Items that somebody else took, so that no row beside the table has it in work, and left for a lease's time. */
             INSERT INTO @_Candidate ({{ item.names(t) }})
             SELECT TOP (@_RecoverMax) {{ item.of_item(t) }}
             FROM {{ table }} AS q
@@ -44,7 +44,7 @@
 {%- endif %}
 {%- if t.shows_errors %}
 
-            /* What somebody else has set to Error, so that no row beside the table says when to try it again. */
+            /* Items that somebody else has set to Error, so that no row beside the table says when to try it again. */
             INSERT INTO @_Candidate ({{ item.names(t) }})
             SELECT TOP (@_RecoverMax) {{ item.of_item(t) }}
             FROM {{ table }} AS q
@@ -106,7 +106,7 @@
 {%- endif %}
 {%- if t.parks_errors %}
 
-        /* Whose next attempt is due. */
+        /* Items whose next attempt is due. */
         INSERT INTO @_Candidate ({{ item.names(t) }})
         SELECT TOP (1000) {{ item.of_kept(t) }}
         FROM {{ t.lease }} AS s
@@ -121,8 +121,8 @@
         SET @_Searched = (SELECT COUNT(*) FROM @_Candidate);
         IF @_Searched > 0 AND @Recover > 0
             /*
-            Of what was claimed together, nobody knows which was begun. Read without locks: another recovery may have
-            the rest of it in hands.
+            Items that were claimed together: nobody knows which was begun. Read without locks: another recovery may have
+            the rest of them in hands.
             */
             UPDATE c
             SET [Together] = 1

@@ -1,4 +1,4 @@
-    /* What items become, whatever the reason. */
+    /* Items as they become, whatever the reason. */
     DECLARE @_Change TABLE (
 {{- item.declared(t) }}
         [Was] varchar(20) NOT NULL,

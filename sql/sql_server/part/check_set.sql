@@ -1,5 +1,5 @@
 {#-
-What is set: only columns that may be, to values that they can have (OPENJSON makes NULL of others), and nothing that is
+Values to set: only columns that may be, to values that they can have (OPENJSON makes NULL of others), and nothing that is
 deleted with its item.
 -#}
 {%- set names = settable | map(attribute="name") | list + subtypes | map(attribute="name") | list %}

@@ -34,7 +34,7 @@
         IF @_Locked > 0
         BEGIN
             /*
-            What came back from a dead worker may have been its death: it goes alone, so the claim ends before the first
+            An item that came back from a dead worker may have been its death: it goes alone, so the claim ends before the first
             such item, or with it where it is the first of all. The others are let go with the transaction.
             */
 {%- if beside %}

@@ -1,5 +1,5 @@
 {#-
-What is due of the kinds that are asked for, by the index of `search`.
+Due items of the kinds that are asked for, by the index of `search`.
 -#}
 {%- import "part/take_due.sql" as take -%}
 {%- set whens = kind.whens(t, role) | split(" ") %}

@@ -1,4 +1,4 @@
-{#- What holds of the rows of a table that readpast makes, as the description says it. -#}
+{#- Conditions on the rows of a table that readpast makes, as the description says it. -#}
 {%- macro constraints(columns) %}
 {%- for c in columns %}{% for k in c.constraints %}
         CONSTRAINT {{ k.name }}
@@ -12,7 +12,7 @@
 {%- macro history(c) -%}
 {{ c.quoted }} {{ c.stored }} {{ "NULL" if c.nullable else "NOT NULL" }}
 {%- endmacro -%}
-{#- What is left out has its default; what is given as null is NULL. OPENJSON tells the two apart by the names that are there. -#}
+{#- A value that is left out has its default; one that is given as null is NULL. OPENJSON tells the two apart by the names that are there. -#}
 {%- macro given(c, names) -%}
 {% if c.default %}CASE WHEN {{ names }}.{{ c.var }} = 1 THEN r.{{ c.var }} ELSE {{ c.default }} END{% else %}r.{{ c.var }}{% endif %}
 {%- endmacro -%}

@@ -1,9 +1,9 @@
-{#- What is completed goes where such items go. `gone` has their keys and states. -#}
+{#- Completed items go where the description sends them. `gone` has their keys and states. -#}
 {%- import "part/item.sql" as item -%}
 {%- macro completed(gone) %}
 {%- if completion == "history" %}
 
-        /* What is completed moves to the history. */
+        /* Completed items move to the history. */
 {%- if own %}
         INSERT INTO {{ t.history }} (
 {%- for c in t.row %}
@@ -25,7 +25,7 @@
         OPTION (LOOP JOIN, FORCE ORDER);
 {%- else %}
 
-        /* What is completed leaves the table. */
+        /* Completed items leave the table. */
 {%- endif %}
 
 {%- for u in t.subtypes if not own %}

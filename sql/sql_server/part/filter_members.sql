@@ -17,7 +17,7 @@
                         ELSE 1
                     END
                 )
-                /* What JSON_VALUE would not take out: NULL. */
+                /* A member that JSON_VALUE would not take out: NULL. */
                 OR (j.[type] = 1 AND DATALENGTH(j.[value]) > 8000)
         )
         OR EXISTS (SELECT 1 FROM OPENJSON(@Filter) AS j GROUP BY j.[key] HAVING COUNT(*) > 1)

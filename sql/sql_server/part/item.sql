@@ -79,7 +79,7 @@ a variable table holds of a key is called Key1, Key2 ..., so that no name of the
 {%- macro stands(conditions, q="q") %}
 {%- for c in conditions %}{{ q }}.{{ c.quoted }}{% if c.holds == "value" %} = {{ c.literal }}{% elif c.holds == "null" %} IS NULL{% else %} IS NOT NULL{% endif %}{{ " AND " if not loop.last }}{% endfor %}
 {%- endmacro -%}
-{#- What a claim takes when it is due. -#}
+{#- Items that a claim takes when they are due. -#}
 {%- macro waits(t, q="q") %}
 {%- if t.waits %}{{ q }}.{{ t.waits.quoted }} IN ({{ t.waits["values"] | join(", ") }}){% else %}{{ stands(t.pending, q) }}{% endif %}
 {%- endmacro -%}
@@ -112,7 +112,7 @@ a variable table holds of a key is called Key1, Key2 ..., so that no name of the
 {#- The life cycle. Text of the table's beside text of ours is compared in the database's collation. -#}
 {%- macro plain(t, value) %}{{ value }}{{ " COLLATE DATABASE_DEFAULT" if not t.own }}{% endmacro -%}
 {#-
-What a column of text keeps that is written back: read in its own code page before anything else, or what that has and the
+Text that a column keeps and that is written back: read in its own code page before anything else, or what that has and the
 database's has not would become question marks.
 -#}
 {%- macro kept(t, value) %}
@@ -150,7 +150,7 @@ database's has not would become question marks.
 {%- elif not t.beside %}DATEDIFF_BIG(MILLISECOND, q.{{ t.role.started }}, q.{{ t.role.finished }})
 {%- elif t.completed_is_told and t.role.started and t.role.finished and not t.run_time %}COALESCE(
         s.[Duration],
-        /* Of what is completed nothing is kept beside the table, which has both times. */
+        /* Nothing of completed items is kept beside the table, which has both times. */
         CASE
             WHEN {{ stands(t.completed) }}
                 THEN DATEDIFF_BIG(MILLISECOND, q.{{ t.role.started }}, q.{{ t.role.finished }})
@@ -159,7 +159,7 @@ database's has not would become question marks.
 {%- else %}s.[Duration]{% endif %}
 {%- endmacro -%}
 {%- macro due_at(t, offset="@_Offset") %}{% if t.role.due %}{{ utc(t, "q." ~ t.role.due, offset) }}{% else %}s.[DueAt]{% endif %}{% endmacro -%}
-{#- Until when the claim holds. What somebody else took, and said no time for, holds for a lease's time. -#}
+{#- Until when the claim holds. An item that somebody else took, with no time, holds for a lease's time. -#}
 {%- macro until(t, lease, offset="@_Offset") %}
 {%- if t.role.lease_until and t.foreign and not t.beside %}COALESCE(
             {{ utc(t, "q." ~ t.role.lease_until, offset) }},
@@ -239,3 +239,5 @@ database's has not would become question marks.
         ON {% for k in t.key %}{{ u.alias }}.{{ k.quoted }} = q.{{ k.quoted }}{{ " AND " if not loop.last }}{% endfor %}
 {%- endfor %}
 {%- endmacro -%}
+{#- Arrivals of the last hour; a clock that is a little fast hides none, and a plan for later has not come. -#}
+{%- macro lately(at, now) -%}{{ at }} > DATEADD(HOUR, -1, {{ now }}) AND {{ at }} <= DATEADD(MINUTE, 1, {{ now }}){%- endmacro -%}

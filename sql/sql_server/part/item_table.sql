@@ -24,7 +24,7 @@
         [Token] datetime2(7) NULL,
         [AttemptNum] int NULL
 {%- if attempt_history %},
-        /* Of the attempt that ends. */
+        /* Times of the attempt that ends. */
         [Owner] nvarchar(128) NULL,
         [StartedAt] datetime2(7) NULL,
         [Step] nvarchar(60) NULL

@@ -1,4 +1,4 @@
-{#- What a settlement makes of an item, given what it is (x), what is asked for (x.[To]) and the transition (t). -#}
+{#- The verdict of a settlement on an item, given what it is (x), what is asked for (x.[To]) and the transition (t). -#}
 {%- import "part/item.sql" as item -%}
 
 {%- macro status(parks_errors) -%}

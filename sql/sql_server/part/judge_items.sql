@@ -4,7 +4,7 @@
         A lease past its deadline still counts while nobody has taken the item: finished work is not done twice.
         */
 {%- if seek %}
-        /* What moves to another place of the index while it is looked for can be missed, once. */
+        /* An item that moves to another place of the index while it is looked for can be missed, once. */
         WHILE @_Looks = 0 OR (@_Looks = 1 AND EXISTS (SELECT 1 FROM @_Work AS w WHERE w.[Answer] = 'NOT_FOUND'))
         BEGIN
             SET @_Looks = @_Looks + 1;
@@ -16,7 +16,7 @@
             x.[Ordinal],
             a.[Answer],
             x.[Is],
-            /* What is refused shows the item as it is. */
+            /* A refusal shows the item as it is. */
             CASE a.[Answer]
                 WHEN 'NOT_FOUND' THEN NULL
                 WHEN 'OK' THEN {{ "'Pending'" if redrive else judge.status(t.parks_errors) }}
@@ -95,7 +95,7 @@
                         THEN 'LEASE_LOST'
                     WHEN x.[Given] IS NULL AND x.[Attempt] > 0 THEN 'CONFLICT'
 {%- endif %}
-                    /* Where nothing of an item is kept yet, it is as it was put in: what Add told holds. */
+                    /* Where nothing of an item is kept yet, it is as it was put in: the answer of Add holds. */
                     WHEN x.[Given] <> x.[Token] THEN 'CONFLICT'
                     /* The same item twice in one call: the first of them counts. */
                     WHEN x.[Place] > 1 THEN 'CONFLICT'

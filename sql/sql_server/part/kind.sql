@@ -1,11 +1,11 @@
 {#- The kinds of items that a claim can be limited to: `search` says by what an index finds them. -#}
-{#- Of this kind; `without` is that of the items without a step. -#}
+{#- The condition of this kind; `without` is that of the items without a step. -#}
 {%- macro is(search, role, kind_type, kind_step, without=false, q="q") %}
 {%- if search.type %}{{ q }}.{{ role.kind }} = {{ kind_type }}{{ " AND " if search.step }}{% endif %}
 {%- if search.step %}{{ q }}.{{ role.step }} {{ "IS NULL" if without else "= " ~ kind_step }}{% endif %}
 {%- endmacro -%}
 {#-
-What the due time must be. `when` is "past", "unset" (it is due at once), or "either"; a table without such a time has none of
+The condition on the due time. `when` is "past", "unset" (it is due at once), or "either"; a table without such a time has none of
 them. A described column may be a datetime: beside a datetime2 it would be converted row by row, and come out of its index in
 no order to rely on.
 -#}
@@ -24,5 +24,5 @@ no order to rely on.
 {%- macro ordered(columns, q="q.") %}
 {%- for c in columns %}{{ q }}{{ c.quoted }}{{ " DESC" if c.descending }}{{ ", " if not loop.last }}{% endfor %}
 {%- endmacro -%}
-{#- Where it is said whether a claim goes by this search, of those that there are. -#}
+{#- The option by which a claim goes by this search, of those that there are. -#}
 {%- macro given(search) %}{{ "@Steps" if search.step else "@Types" }} IS NOT NULL{% endmacro -%}

@@ -1,6 +1,6 @@
 {% filter made("TABLE", queue ~ "_Lease") %}
 /*
-What the table has no column for, in a row per item that a worker has had in hands: {{ called.table }} itself keeps its shape.
+Values that the table has no column for, in a row per item that a worker has had in hands: {{ called.table }} itself keeps its shape.
 Times are UTC. Where the table has a column, that column counts, and this is a copy.
 */
 IF OBJECT_ID({{ literal(queue ~ "_Lease") }}, N'U') IS NULL

@@ -1,4 +1,4 @@
-{#- What a settlement makes of an item: k is its verdict, i what was given, q and s the item as it is. -#}
+{#- An item as a settlement makes it: k is its verdict, i what was given, q and s the item as it is. -#}
                 k.[Was],
                 k.[Status],
                 k.[AttemptNum],
@@ -11,7 +11,7 @@
                         THEN CONCAT(
                             N'Attempts are spent: ', k.[AttemptNum], N' of ', @_MaxAttempts, N'; asked for ', i.[Status], N'.'
                         )
-                    /* What went wrong before is over. */
+                    /* Earlier errors are over. */
                     WHEN k.[Status] = 'Completed' THEN NULL
                     ELSE {{ item.error(t) }}
                 END AS [Error],

@@ -78,7 +78,7 @@ It begins with the shard, so that what waits has {{ shards }} heads, each on pag
     "IX_" ~ queue ~ "_Ended", place, [column("EnqueuedAt")], include=[column("Status")],
     where="[Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')"
 ) %}
-/* What somebody may look for, or take up again: without it each look would read all that is completed. */
+/* Items that somebody may look for, or take up again: without it each look would read all that is completed. */
 {%- endcall %}
 {%- set unfinished = "[Status] IN ('Pending', 'Processing', 'Error', 'Paused')" %}
 {%- if group %}
@@ -95,12 +95,12 @@ It begins with the shard, so that what waits has {{ shards }} heads, each on pag
     "IX_" ~ queue ~ "_Work", place, indexed.same, include=[column("Status")] if dedup.unfinished_only else [],
     where=has_work.filter | join(" AND "), unique=true
 ) %}
-/* What makes an item unique{{ " among the unfinished ones" if dedup.unfinished_only }}. Enqueueing asks here. */
+/* The columns that make an item unique{{ " among the unfinished ones" if dedup.unfinished_only }}. Enqueueing asks here. */
 {%- endcall %}
 {%- endif %}
 {%- if t.history %}
 {% filter made("TABLE", history_place) %}
-/* What is completed is moved here. */
+/* Completed items are moved here. */
 IF OBJECT_ID({{ text(t.history) }}, N'U') IS NULL
     CREATE TABLE {{ t.history }} (
         [EnqueuedAt] {{ object("_Timestamp") }} NOT NULL,

@@ -1,4 +1,4 @@
-{#- What was found is locked, looked at again (`fits`), and deleted, with what stands beside it. #}
+{#- Rows that were found are locked, looked at again (`fits`), and deleted, with what stands beside it. #}
 
         INSERT INTO @_Locked ({{ item.names(t) }})
         SELECT {{ item.of_item(t) }}

@@ -1,6 +1,6 @@
 {%- if attempt_history %}
 
-        /* What has ended is remembered; what was released was not begun. */
+        /* Ended attempts are remembered; a released one was not begun. */
         INSERT INTO {{ t.attempt }} (
             {{ item.attempt_names(t) }}, [AttemptNum], [Worker], [StartedAt], [EndedAt], [Outcome], [Step], [Response], [Error]
         )
@@ -34,7 +34,7 @@
         OPTION (LOOP JOIN, FORCE ORDER);
 {%- if completion == "delete" %}
 
-        /* Of what has left the table nothing stays. */
+        /* Nothing stays of items that have left the table. */
         DELETE a
         FROM @_Item AS i
         INNER JOIN @_Work AS k

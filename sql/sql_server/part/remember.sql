@@ -5,7 +5,7 @@
         BEGIN
 {%- set utx = transaction is defined and transaction == "utx" %}
 {%- if utx %}
-            /* That it was done is no error to end the caller's transaction with. */
+            /* A call that was done is no error to end the caller's transaction with. */
             SET XACT_ABORT OFF;
             BEGIN TRY
 {%- endif %}

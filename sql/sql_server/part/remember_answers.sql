@@ -1,4 +1,4 @@
-        /* What was OK is read back from the items. */
+        /* An item that was OK is read back from the items. */
         IF @Operation IS NOT NULL AND EXISTS (SELECT 1 FROM @_Work AS w WHERE w.[Answer] <> 'OK')
         BEGIN
             SET @_Result = (

@@ -1,6 +1,6 @@
 {%- set waits = transaction == "utx" or not own %}
         /*
-        What of it is there already.
+        Work of it that is there already.
 {%- if waits %} The locks are on the index, in its order, and on the gaps where new rows belong: whoever enqueues
         the same work at the same time waits, and then finds it.
 {%- else %} No lock waits for it: of two who enqueue the same work at once, the index refuses the second, who looks

@@ -1,6 +1,6 @@
 {%- if settable %}
 
-        /* What is to be set of the items whose settlement counts: their rows are locked, and written to below as well. */
+        /* Values to set in the items whose settlement counts: their rows are locked, and written to below as well. */
         IF @_Sets = 1
             UPDATE q
             SET

@@ -97,7 +97,7 @@ IF OBJECT_ID({{ text(t.history) }}, N'U') IS NULL
 {% endfilter %}
 {% filter made("VIEW", [queue ~ "_Row_V", queue ~ "_History_V"], once=true) %}
 /*
-What of a row goes to the history: all columns that both tables had at the install, but for those of the history that the
+Columns that go to the history: all that both tables had at the install, but for those of the history that the
 server fills itself. Written once for each, so that a column that is added later ends no move; it goes along after the next install.
 */
 DECLARE @_Columns nvarchar(max);

@@ -1,7 +1,7 @@
 {#-
 Locks what is due: of all, of the shard at hand, or of the kind at hand by the index of `search`. `when_due` says what the due time must be.
 
-Who finds an item by one index must not keep its entry there when somebody who found it by another has the item: he needs the
+A claim that finds an item by one index must not keep its entry there when somebody who found it by another has the item: he needs the
 entry to take it. So where there are several ways, an entry (n) is read and let go; what is kept is the row (q), which is
 taken by its key, as settlements do, and must still be what was looked for. So it is in a queue with groups too: a claim may
 wait there for whoever changes an earlier item of the group, and he may want the entry of one that was passed over.

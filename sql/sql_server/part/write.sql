@@ -4,7 +4,7 @@ item becomes, with the columns that `_change.sql` declares.
 -#}
 {%- import "part/item.sql" as item -%}
 
-{#- What a column that plays a role becomes. -#}
+{#- The new value of a column that plays a role. -#}
 {%- macro value(t, w) %}
 {%- if w.role == "due" %}COALESCE({{ item.theirs(t, "w.[DueAt]") }}, q.{{ w.quoted }})
 {%- elif w.role == "started" %}CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN {{ "@_RunAt" if t.run_time else "@_At" }} ELSE q.{{ w.quoted }} END
@@ -28,7 +28,7 @@ item becomes, with the columns that `_change.sql` declares.
 {%- endif %}
 {%- endmacro -%}
 
-{#- What a column becomes of which the state says only that it holds something. -#}
+{#- The new value of a column of which the state says only that it holds something. -#}
 {%- macro something(t, w) %}
 {%- if w.role == "started" %}CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN {{ "@_RunAt" if t.run_time else "@_At" }} ELSE COALESCE(q.{{ w.quoted }}, @_At) END
 {%- elif w.role == "finished" %}COALESCE({{ item.theirs(t, "w.[FinishedAt]") }}, @_At)
@@ -69,7 +69,7 @@ item becomes, with the columns that `_change.sql` declares.
 {%- endfor %}
 {%- endmacro -%}
 
-{#- What an item becomes, as a row: what is not given stays. -#}
+{#- An item as it becomes, as a row: values that are not given stay. -#}
 {%- macro change(was, status, attempts, token, error="CAST(NULL AS nvarchar(max))", finished="CAST(NULL AS datetime2(7))", owner="CAST(NULL AS nvarchar(128))", until="CAST(NULL AS datetime2(7))") %}
                     '{{ was }}' AS [Was],
                     '{{ status }}' AS [Status],

@@ -13,7 +13,7 @@ Table access order: {{ called.table ~ ", " if own_types_only }}{{ queue }}_Attem
 AS
 BEGIN
 {% include "part/head.sql" %}
-    /* Who only looks gives way. */
+    /* A call that only looks gives way. */
     SET DEADLOCK_PRIORITY LOW;
 
     IF @Max IS NULL OR @Max < 1 OR @Max > 1000

@@ -19,7 +19,7 @@ Table access order: {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}.
 AS
 BEGIN
 {% include "part/head.sql" %}
-    /* Who only looks gives way. */
+    /* A call that only looks gives way. */
     SET DEADLOCK_PRIORITY LOW;
 {% include "part/clock_variables.sql" %}
 {% include "part/filter.sql" %}

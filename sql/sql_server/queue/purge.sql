@@ -14,7 +14,7 @@ Table access order: {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}{{ 
 AS
 BEGIN
 {% include "part/head.sql" %}
-    /* Who tidies up gives way. */
+    /* A call that tidies up gives way. */
     SET DEADLOCK_PRIORITY LOW;
 {% include "part/clock_variables.sql" %}
     DECLARE @_Purged int = 0;
@@ -59,7 +59,7 @@ BEGIN
                 /* They have an index of their own: what is completed is not read. */
                 AND q.[Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
 {%- elif own %}
-                /* What was enqueued later cannot have changed before. */
+                /* An item that was enqueued later cannot have changed before. */
                 AND (@_Before IS NULL OR q.[EnqueuedAt] < @_Before)
 {%- endif %}
             ORDER BY {{ item.of_item(t) }}
@@ -69,7 +69,7 @@ BEGIN
 {%- include "part/purge_found.sql" %}
 {%- if beside %}
 
-        /* What is gone from the table leaves nothing behind. A look without locks waits for nobody; another makes sure. */
+        /* Items that are gone from the table leave nothing behind. A look without locks waits for nobody; another makes sure. */
         DELETE FROM @_Found;
         INSERT INTO @_Found ({{ item.names(t) }})
         SELECT TOP (@Max) {{ item.of_kept(t) }}

@@ -20,7 +20,7 @@ Table access order: {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}{{ 
 AS
 BEGIN
 {% include "part/head.sql" %}
-    /* Who tidies up gives way. */
+    /* A call that tidies up gives way. */
     SET DEADLOCK_PRIORITY LOW;
 {%- if resume_own %}
     DECLARE @Worker nvarchar(128);

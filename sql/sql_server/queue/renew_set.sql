@@ -11,7 +11,7 @@ Say which items are still a worker's. Leases are fixed: none is extended.
 {%- if not beside %}
 Neither the token nor an indexed column changes, so a renewal never makes the worker's own settle fail.
 {%- elif not role.lease_until %}
-Of the table "{{ called.table }}" rows are read and not locked: it has no part in a renewal.
+Rows of the table "{{ called.table }}" are read and not locked: it has no part in a renewal.
 {%- endif %}
 Table access order: {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}.
 */
@@ -33,7 +33,7 @@ BEGIN
         UNIQUE CLUSTERED ({{ item.names(t) }}, [Ordinal])
     );
 {%- if beside %}
-    /* What the table says of them. */
+    /* The items as the table has them. */
     DECLARE @_Seen TABLE (
 {{- item.declared(t) }}
         [InFlight] bit NOT NULL,

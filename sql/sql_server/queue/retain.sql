@@ -2,7 +2,7 @@
 {%- set procedure = "Retain_" ~ queue ~ "_trx" -%}
 {%- if retention or attempt_retention %}
 {% filter statement %}
-/* What who deletes locks. */
+/* The row that a deleting call locks. */
 INSERT INTO {{ object("QueueRetention") }} ([Queue], [DoneAt])
 SELECT '{{ queue }}', CAST('0001-01-01' AS datetime2(7))
 WHERE NOT EXISTS (SELECT 1 FROM {{ object("QueueRetention") }} AS r WHERE r.[Queue] = '{{ queue }}');
@@ -22,7 +22,7 @@ WHERE NOT EXISTS (SELECT 1 FROM {{ object("QueueRetention") }} AS r WHERE r.[Que
 Delete up to @Max items that ended longer ago than the description lets them stay:
 {%- for rule in retention %} {{ rule.state }} after {{ rule.seconds }} s{{ "," if not loop.last else "." }}{% endfor %}
 {%- if attempt_retention %}
-What is remembered of attempts goes {{ attempt_retention }} s after their end, each of them one more within @Max.
+Remembered attempts go {{ attempt_retention }} s after their end, each of them one more within @Max.
 {%- endif %}
 Workers call it again and again; it does something once in @IntervalMs, and then with each call until nothing is over, for
 one caller at a time. It takes no other terms than these, so whoever may claim may have it. Rows that others hold are passed
@@ -35,7 +35,7 @@ Table access order: QueueRetention, passed over when somebody holds the row, {{ 
 AS
 BEGIN
 {% include "part/head.sql" %}
-    /* Who tidies up gives way. */
+    /* A call that tidies up gives way. */
     SET DEADLOCK_PRIORITY LOW;
 {% include "part/clock_variables.sql" %}
     DECLARE @_Purged int = 0;
@@ -79,7 +79,7 @@ BEGIN
 {%- endif %}
                 AND {{ changed }} < DATEADD(SECOND, -{{ rule.seconds }}, @_Now)
 {%- if own %}
-                /* What was enqueued later cannot have ended before: younger items are not read. */
+                /* An item that was enqueued later cannot have ended before: younger items are not read. */
                 AND q.[EnqueuedAt] < DATEADD(SECOND, -{{ rule.seconds }}, @_Now)
 {%- endif %}
             ORDER BY {{ item.of_item(t) }}{% if beside %}
@@ -96,7 +96,7 @@ BEGIN
 {%- endif %}
 
             IF @_Count < @Max
-                /* That was all. Else the next call goes on. */
+                /* All is done. Else the next call goes on. */
                 UPDATE {{ object("QueueRetention") }} WITH (ROWLOCK)
                 SET [DoneAt] = @_Now
                 WHERE [Queue] = '{{ queue }}';

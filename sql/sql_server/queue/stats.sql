@@ -10,7 +10,7 @@ newest items that a worker has started and finished. Times in milliseconds: wait
 enqueued, to the start of its last attempt, run from there to its end.
 {%- if steps %}
 step.<status>.<step> is how many items of a state are at a step of the description; without a step's name, at none of
-them. What would be 0 has no row.
+them. A figure that would be 0 has no row.
 {%- endif %}
 {%- if beside %} What {{ called.table }} has no column for
 is known only of items that {{ queue }}_Lease still keeps.
@@ -27,7 +27,7 @@ Table access order: {{ called.table }}{{ ", its history" if t.history and not be
 AS
 BEGIN
 {% include "part/head.sql" %}
-    /* Who only looks gives way. */
+    /* A call that only looks gives way. */
     SET DEADLOCK_PRIORITY LOW;
 {% include "part/clock_variables.sql" %}
     DECLARE @_Count bigint;
@@ -77,7 +77,7 @@ BEGIN
             {{ item.until(t, lease_ms) }} AS [Until],
             CASE WHEN {{ item.waits(t) }}{% if role.due %} AND (q.{{ role.due }} IS NULL OR q.{{ role.due }} <= @_At){% endif %} THEN 1 ELSE 0 END AS [IsDue],
             {{ "CAST(q." ~ began ~ " AS datetime2(7))" if began else "CAST(NULL AS datetime2(7))" }} AS [Began],
-            {% if arrivals %}CASE WHEN q.{{ role.enqueued }} > DATEADD(HOUR, -1, @_At) AND q.{{ role.enqueued }} <= DATEADD(MINUTE, 1, @_At) THEN 1 ELSE 0 END{% else %}NULL{% endif %} AS [IsNew]
+            {% if arrivals %}CASE WHEN {{ item.lately("q." ~ role.enqueued, "@_At") }} THEN 1 ELSE 0 END{% else %}NULL{% endif %} AS [IsNew]
         FROM {{ table }} AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
 {{- item.beside(t, " WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)") }}
     ) AS x
@@ -88,7 +88,7 @@ BEGIN
     SET @_Arrivals = @_Arrivals + (
         SELECT COUNT_BIG(*)
         FROM {{ t.history }} AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-        WHERE q.{{ role.enqueued }} > DATEADD(HOUR, -1, @_At)
+        WHERE {{ item.lately("q." ~ role.enqueued, "@_At") }}
     );
 {%- endif %}
 {%- endif %}

@@ -22,7 +22,7 @@ SET ANSI_NULLS, QUOTED_IDENTIFIER ON;
 {%- endif %}
 {%- if group %}
 {% filter statement %}
-/* What its claims lock in turn. */
+/* The row that its claims lock in turn. */
 IF NOT EXISTS (SELECT 1 FROM {{ object("QueueTurn") }} AS t WHERE t.[Queue] = '{{ queue }}')
     INSERT INTO {{ object("QueueTurn") }} ([Queue]) VALUES ('{{ queue }}');
 {% endfilter %}

@@ -4,7 +4,7 @@
 {%- set procedure = "Taken_" ~ queue ~ "_trx" -%}
 {% filter made("PROCEDURE", procedure) %}
 /*
-What a claim by somebody else's procedure has taken becomes a worker's: its attempt is counted, and {{ queue }}_Lease says
+An item that somebody else's procedure has claimed becomes a worker's: its attempt is counted, and {{ queue }}_Lease says
 whose it is and until when. Called with the key that the procedure gave. One row: CLAIMED, with the item; CLAIMED_ALONE, when it
 came back from a dead worker; EMPTY, when it is not to be worked on (its attempts are spent and it is Failed now, or it was
 paused or cancelled, which the table does not tell); LEASE_LOST, when the table does not say that this worker has it.

@@ -8,7 +8,7 @@
 {%- set hints = "ROWLOCK, READPAST, READCOMMITTEDLOCK" -%}
 {%- set by_type = role.kind and types | length > 1 -%}
 {%- set typed = by_type or own_types_only -%}
-{#- Whether the caller may be told of the type more than numbers. -#}
+{#- Whether the caller may see more of the type than numbers. -#}
 {%- macro may_see(type) %}EXISTS (SELECT 1 FROM @_Mine AS a WHERE a.[Type] IN ({{ type }}, N'*')){% endmacro -%}
 {%- set newest -%}{% for k in t.key %}q.{{ k.quoted }} DESC{{ ", " if not loop.last }}{% endfor %}{%- endset -%}
 {#- At most so many rows, and what each tells. -#}
@@ -49,7 +49,7 @@ A row is a figure, with its value and, if that is so, Capped: there are as many 
 worker: how many items it holds (Value), and for how long the oldest of them (Ms); its name is Detail.
 error.<state>: how many of the items looked at say Detail as the first line of their error, and the key of one of them.
 {%- if own_types_only %}
-Of these two{{ ", and of type.<figure>," if by_type }} only what is of types that the caller may see.
+These two{{ ", and type.<figure>," if by_type }} count only types that the caller may see.
 {%- endif %}
 window.items: how many of the newest items the figures count and arrivals are of; Capped says that there are more. wait,
 run: of those of them{{ ", and of those before what was taken last," if own }} that were started and finished. ended.last_minute: how many of
@@ -67,7 +67,7 @@ Table access order: {{ called.table }}{{ ", its history" if t.history and not be
 AS
 BEGIN
 {% include "part/head.sql" %}
-    /* Who only looks gives way. */
+    /* A call that only looks gives way. */
     SET DEADLOCK_PRIORITY LOW;
 {% include "part/clock_variables.sql" %}
     DECLARE @_Count bigint;
@@ -106,7 +106,7 @@ BEGIN
 {%- endif %}
 {%- if shards %}
 
-    /* Of each shard its part, so that the oldest of all is among them. */
+    /* Each shard gives its part, so that the oldest of all is among them. */
 {{- seen("W", shards) }}
     FROM {{ shard.all(shards) }}
     CROSS APPLY (
@@ -143,7 +143,7 @@ BEGIN
     OPTION (LOOP JOIN, FORCE ORDER);
 {%- if t.foreign %}
 
-    /* What somebody else took, so that no row beside the table has it in work. */
+    /* Items that somebody else took, so that no row beside the table has it in work. */
 {{- seen("F") }}
 {{- from_table("[IX_" ~ queue ~ ("_Due]" if in_flight_is_due else "_InFlight]")) }}
     WHERE {{ item.stands(processing) }} AND (s.[Status] IS NULL OR s.[Status] = 'Pending')
@@ -335,7 +335,7 @@ BEGIN
             )
             OR (y.[Name] = 'type.flying' AND s.[Status] = 'Processing')
 {%- if arrivals %}
-            OR (y.[Name] = 'type.arrivals' AND s.[EnqueuedAt] > DATEADD(HOUR, -1, @_Now))
+            OR (y.[Name] = 'type.arrivals' AND {{ item.lately("s.[EnqueuedAt]", "@_Now") }})
 {%- endif %}
         GROUP BY y.[Name], y.[Look], s.[Type]
         UNION ALL
@@ -356,13 +356,13 @@ BEGIN
         UNION ALL
         SELECT 'arrivals.last_hour', COUNT_BIG(*), 'N', NULL, NULL, NULL
         FROM @_Seen AS s
-        WHERE s.[Look] IN ('N', 'H') AND s.[EnqueuedAt] > DATEADD(HOUR, -1, @_Now)
+        WHERE s.[Look] IN ('N', 'H') AND {{ item.lately("s.[EnqueuedAt]", "@_Now") }}
         UNION ALL
         SELECT 'came.last_hour', COUNT_BIG(*), 'N', DATEDIFF_BIG(MILLISECOND, MIN(s.[EnqueuedAt]), @_Now), NULL, NULL
         FROM @_Seen AS s
         WHERE
             s.[Look] IN ('N', 'H')
-            AND s.[EnqueuedAt] > DATEADD(HOUR, -1, @_Now)
+            AND {{ item.lately("s.[EnqueuedAt]", "@_Now") }}
             AND (s.[Status] <> 'Pending' OR s.[DueAt] IS NULL OR s.[DueAt] <= @_Now)
 {%- endif %}
         UNION ALL

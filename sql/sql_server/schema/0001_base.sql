@@ -21,7 +21,7 @@ BEGIN
 END;
 {% endfilter %}
 {% filter made("TYPE", "_Timestamp") %}
-/* What a value looks like. Whether it may be missing is said where the type is used. */
+/* Types of values. The place of use says whether one may be missing. */
 IF TYPE_ID({{ literal("_Timestamp") }}) IS NULL
     CREATE TYPE {{ object("_Timestamp") }} FROM datetime2(7) NULL;
 {% endfilter %}

@@ -1,4 +1,4 @@
-{#- What takes a queue away again: `goes` is what its script made, last first, but for what stays. -#}
+{#- Statements that take a queue away again: `goes` is what its script made, last first, but for what stays. -#}
 {%- for key in keys %}
 {% filter statement %}
 /* The table stays; what it refers to does not. */

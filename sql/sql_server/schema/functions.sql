@@ -3,7 +3,7 @@
 SET ANSI_NULLS, QUOTED_IDENTIFIER ON;
 {% endfilter %}
 {% filter made("FUNCTION", "QueueIsProcessable_fn") %}
-/* What a status means, in one place. Re-created by every install. */
+/* The meaning of each status, in one place. Re-created by every install. */
 {{ create_or_alter }} FUNCTION {{ object("QueueIsProcessable_fn") }} (@Status {{ object("QueueState") }})
 RETURNS bit
 WITH SCHEMABINDING
@@ -38,7 +38,7 @@ END;
 {% endfilter %}
 {% filter made("PROCEDURE", "QueueCatalog") %}
 /*
-What is installed here: the version of the objects, and a row per queue, or one without a queue. A handle reads this
+The installation here: the version of the objects, and a row per queue, or one without a queue. A handle reads this
 when it opens, so that a worker needs no right but to execute.
 Table access order: QueueSchemaVersion, QueueSpec.
 */

@@ -32,20 +32,17 @@ IF @Granted < 0
 DECLARE @Names nvarchar(max) = {{ text(names) }};
 DECLARE @Kind nvarchar(60);
 DECLARE @Name nvarchar(128);
-DECLARE @Owner nvarchar(128);
+DECLARE @Verb nvarchar(128);
+DECLARE @Whom nvarchar(128);
+DECLARE @Remedy nvarchar(400);
 DECLARE @Message nvarchar(2048);
-{%- set into = ["@Kind = ", "@Name = ", "@Owner = "] %}
+{%- set into = ["@Kind = ", "@Name = ", "@Verb = ", "@Whom = ", "@Remedy = "] %}
 {% include "part/owners.sql" %};
 
-IF @Owner IS NOT NULL
+IF @Kind IS NOT NULL
 BEGIN
     /* THROW reads a % as the start of something else; doubled, it stands for itself. */
-    SET @Message = REPLACE(CONCAT(
-        @Kind, N' ', @Name, N' belongs to ', @Owner, N'. ',
-{%- for part in remedy %}
-        {{ text(part) }}{{ "," if not loop.last }}
-{%- endfor %}
-    ), N'%', N'%%');
+    SET @Message = REPLACE(CONCAT(@Kind, N' ', @Name, N' ', @Verb, N' ', @Whom, N'. ', @Remedy), N'%', N'%%');
     THROW 50015, @Message, 1;
 END;
 {% endfilter %}

@@ -1,6 +1,6 @@
 {%- if versions %}
 {% filter statement %}
-/* What is installed now. */
+/* The versions and the queue that are installed now. */
 INSERT INTO {{ object("QueueSchemaVersion") }} ([Version], [AppliedAt], [Library])
 SELECT v.[Version], SYSUTCDATETIME(), {{ text(library) }}
 FROM (VALUES

@@ -1,6 +1,6 @@
 {%- import "part/column.sql" as of -%}
 {%- import "part/shard.sql" as shard -%}
-{#- What has to go or change before the queue's script makes its objects anew. -#}
+{#- Objects that have to go or change before the queue's script makes its objects anew. -#}
 {%- if operates_no_more %}
 {% filter statement %}
 /* The role saw all types as the queue's operator. */
@@ -64,7 +64,7 @@ ALTER TABLE {{ c.table }} DROP CONSTRAINT IF EXISTS {{ c.default_name }};
 {% endfilter %}
 {%- endif %}
 {%- elif c.retyped %}
-{#- What is not said to be NOT NULL may be NULL, whatever it was before; but a type of somebody else's has a word of its own there. #}
+{#- A column that is not declared NOT NULL may be NULL, whatever it was before; but a type of somebody else's has a word of its own there. #}
 {% filter statement %}
 ALTER TABLE {{ c.table }} ALTER COLUMN {{ c.quoted }} {{ c.stored }}{% if not c.nullable %} NOT NULL{% elif c.stored != c.type %} NULL{% endif %};
 {% endfilter %}

@@ -1,4 +1,4 @@
-/* What is in a schema, as the statements that drop it, in an order in which nothing that is left refers to what has gone. */
+/* Objects of a schema, as the statements that drop them, in an order in which nothing that is left refers to what has gone. */
 SELECT
     d.[Turn],
     d.[Statement]

@@ -1,4 +1,4 @@
-/* What everybody on the server has waited for since it was started: locks, latches of pages, the log. */
+/* Waits of everybody on the server since it was started: locks, latches of pages, the log. */
 SELECT
     w.[wait_type] AS [Name],
     w.[waiting_tasks_count] AS [Count],

@@ -1,4 +1,4 @@
-/* What the sessions of one program have waited for since they were opened. */
+/* Waits of the sessions of one program since they were opened. */
 SELECT
     w.[wait_type] AS [Name],
     SUM(w.[waiting_tasks_count]) AS [Count],

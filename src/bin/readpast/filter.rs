@@ -4,7 +4,7 @@ use crate::duration;
 use crate::failure::{Result, usage};
 use crate::global::Global;
 use readpast::item::utc_text;
-use readpast::{Batch, Filter, Item, ItemState, Queue};
+use readpast::{Batch, Filter, Item, ItemState, Queue, QueueSpec};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Options of a filter. Each one that is given narrows the choice.
@@ -17,7 +17,7 @@ pub struct FilterArgs {
     /// Items of this type; may be given again
     #[arg(long = "type", value_name = "TYPE")]
     pub kind: Vec<String>,
-    /// The item with this key; may be given again, up to 1000 times
+    /// The item with this key or short number; may be given again, up to 1000 times
     #[arg(long, value_name = "KEY")]
     pub key: Vec<String>,
     /// Items last changed before this UTC time, like 2026-11-21T08:30:00Z
@@ -66,6 +66,24 @@ impl FilterArgs {
             longer_ms: self.longer_than.map(duration::ms),
         })
     }
+}
+
+/// The same filter with whole keys where it has short numbers.
+pub fn named(queue: &Queue, mut filter: Filter) -> readpast::Result<Filter> {
+    for key in filter.keys.iter_mut().flatten() {
+        *key = queue.whole_key(key)?;
+    }
+    Ok(filter)
+}
+
+/// An item's short number for programs, which is digits only.
+pub fn digits(spec: &QueueSpec, key: &str) -> Option<String> {
+    Some(spec.short_number(key)?.replace(' ', ""))
+}
+
+/// An item's short number for a line, or a dash where its key is no time.
+pub fn spoken(spec: &QueueSpec, key: &str) -> String {
+    spec.short_number(key).unwrap_or_else(|| "-".to_owned())
 }
 
 /// The time so long ago.

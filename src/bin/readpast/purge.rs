@@ -50,6 +50,7 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
         filter.states = FINISHED.to_vec();
     }
     let queue = filter::open(global, &args.queue)?;
+    let filter = filter::named(&queue, filter)?;
     let progress = Progress::start(None, global.quiet);
     if args.dry_run {
         let mut total = 0;

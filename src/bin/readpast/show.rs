@@ -13,17 +13,22 @@ use serde_json::json;
 
 /// Shows items by key in full, or by filter, a line each
 ///
-/// A line has key, state, attempts and the first line of the error, separated by tabs. For a key it also says why the item is not
-/// being worked on, as `why` does. It claims and changes nothing.
+/// A line has key, short number, state, attempts and the first line of the error, separated by tabs. For a key it also says why the
+/// item is not being worked on, as `why` does. It claims and changes nothing.
+///
+/// Where a key is a time, the short number is its digits from the day on: 2722 1110 54 0003. It can be given for the key wherever a
+/// subcommand takes one, of the latest month in which that time has passed. Spaces and dashes do not count, and as many of
+/// its digits do as tell the item from others: mostly ten.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   readpast show Notification --state Failed --limit 20
-  readpast show Notification 2026-11-21T08:30:00.1234560  one item, in full")]
+  readpast show Notification 2026-11-21T08:30:00.1234560  one item, in full
+  readpast show Notification 2108300012                   the same, by its short number")]
 pub struct Args {
     /// The queue
     queue: String,
-    /// Keys of items to show in full
+    /// Keys or short numbers of items to show in full
     #[arg(value_name = "KEY")]
     keys: Vec<String>,
     #[command(flatten)]
@@ -39,8 +44,10 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     }
     let filter = args.filter.filter(&[])?;
     let queue = filter::open(global, &args.queue)?;
+    let filter = filter::named(&queue, filter)?;
     let mut missing = false;
-    for key in &args.keys {
+    for given in &args.keys {
+        let key = &queue.whole_key(given)?;
         let found = queue.get(key)?;
         match found.get(0) {
             Some(item) => {
@@ -49,7 +56,7 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
                 let attempts = attempts(&queue, key)?;
                 out.answer(
                     || in_full(queue.spec(), &item, why.as_ref()) + &told(attempts.as_deref().unwrap_or_default()),
-                    || document(&item, why.as_ref(), attempts.as_ref()),
+                    || document(queue.spec(), &item, why.as_ref(), attempts.as_ref()),
                 )?;
             }
             None => {
@@ -70,7 +77,7 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
                 return Ok(Exit::Done);
             }
             left -= 1;
-            out.answer(|| line(&item), || document(&item, None, None))?;
+            out.answer(|| line(queue.spec(), &item), || document(queue.spec(), &item, None, None))?;
         }
         out.flush()?;
     }
@@ -93,9 +100,10 @@ fn attempts(queue: &Queue, key: &str) -> Result<Option<Vec<Attempt>>> {
 }
 
 /// One object on one line. The columns stand in it as the library wrote them: read again, numbers would lose digits.
-fn document(item: &Item<'_>, why: Option<&Why>, attempts: Option<&Vec<Attempt>>) -> String {
+fn document(spec: &QueueSpec, item: &Item<'_>, why: Option<&Why>, attempts: Option<&Vec<Attempt>>) -> String {
     let (key, status, attempt, token) = (item.key(), state(item), item.attempt(), filter::token(item));
-    let mut head = json!({"key": key, "status": status, "attempt": attempt, "token": token});
+    let number = filter::digits(spec, key);
+    let mut head = json!({"key": key, "short_number": number, "status": status, "attempt": attempt, "token": token});
     if let Some(why) = why {
         head["why"] = why::document(why);
     }
@@ -112,18 +120,20 @@ fn document(item: &Item<'_>, why: Option<&Why>, attempts: Option<&Vec<Attempt>>)
     format!("{},\"columns\":{}}}", head.strip_suffix('}').unwrap_or(&head), item.to_json())
 }
 
-fn line(item: &Item<'_>) -> String {
+fn line(spec: &QueueSpec, item: &Item<'_>) -> String {
     let error = ["Error", "ItemError", "item_error"].iter().find_map(|name| item.value_of(name));
     let error = match error {
         Some(Value::Text(text)) => printable(text.lines().next().unwrap_or_default()),
         _ => String::new(),
     };
-    format!("{}\t{}\t{}\t{error}", printable(item.key()), state(item), item.attempt())
+    let number = filter::spoken(spec, item.key());
+    format!("{}\t{number}\t{}\t{}\t{error}", printable(item.key()), state(item), item.attempt())
 }
 
 fn in_full(spec: &QueueSpec, item: &Item<'_>, why: Option<&Why>) -> String {
     let width = item.columns().iter().map(|column| column.name.chars().count()).max().unwrap_or(0);
-    let mut lines = vec![format!("item {}", printable(item.key()))];
+    let number = spec.short_number(item.key()).map_or_else(String::new, |number| format!("   short number {number}"));
+    let mut lines = vec![format!("item {}{number}", printable(item.key()))];
     lines.extend(why.map(|why| format!("  {}", printable(&why.to_string()))));
     for (index, column) in item.columns().iter().enumerate() {
         let value = match item.value(index) {

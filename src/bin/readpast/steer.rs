@@ -124,6 +124,7 @@ pub fn run(verb: Verb, global: &Global, args: &Args, out: &Output) -> Result<Exi
     }
     let filter = args.filter.filter(verb.states())?;
     let queue = filter::open(global, &args.queue)?;
+    let filter = filter::named(&queue, filter)?;
     if args.dry_run {
         return dry_run(verb, &queue, &filter, args, out);
     }
@@ -168,8 +169,11 @@ fn dry_run(verb: Verb, queue: &Queue, filter: &Filter, args: &Args, out: &Output
             let state = item.state().map_or("gone", ItemState::as_str);
             *states.entry(state).or_insert(0_u64) += 1;
             out.answer(
-                || format!("{}\t{state}\t{}", item.key(), item.attempt()),
-                || json!({"key": item.key(), "status": state, "attempt": item.attempt()}),
+                || format!("{}\t{}\t{state}\t{}", item.key(), filter::spoken(queue.spec(), item.key()), item.attempt()),
+                || {
+                    let (key, number) = (item.key(), filter::digits(queue.spec(), item.key()));
+                    json!({"key": key, "short_number": number, "status": state, "attempt": item.attempt()})
+                },
             )?;
         }
     }

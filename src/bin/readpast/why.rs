@@ -11,7 +11,7 @@ use serde_json::json;
 
 /// Says why items are not being worked on
 ///
-/// Prints a line for each: due in 43 s, held by a worker until when, paused, blocked by which item of its group, due and waiting for
+/// Prints a line for each, with key and short number: due in 43 s, held by a worker until when, paused, blocked by which item of its group, due and waiting for
 /// a worker, by the server's clock. For an item that waits for a worker it counts what else is due, up to 10,000 items. It claims and changes
 /// nothing.
 #[derive(Debug, clap::Args)]
@@ -21,7 +21,7 @@ Examples:
 pub struct Args {
     /// The queue
     queue: String,
-    /// Keys of items
+    /// Keys or short numbers of items
     #[arg(value_name = "KEY", required = true)]
     keys: Vec<String>,
 }
@@ -29,11 +29,13 @@ pub struct Args {
 pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     let queue = filter::open(global, &args.queue)?;
     let mut missing = false;
-    for key in &args.keys {
+    for given in &args.keys {
+        let key = &queue.whole_key(given)?;
+        let spec = queue.spec();
         match queue.why(key)? {
             Some(why) => out.answer(
-                || format!("{}\t{}", printable(key), printable(&why.to_string())),
-                || json!({"key": key, "why": document(&why)}),
+                || format!("{}\t{}\t{}", printable(key), filter::spoken(spec, key), printable(&why.to_string())),
+                || json!({"key": key, "short_number": filter::digits(spec, key), "why": document(&why)}),
             )?,
             None => {
                 missing = true;

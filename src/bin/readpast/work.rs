@@ -91,7 +91,7 @@ pub struct Args {
     /// Commands that run at a time
     #[arg(long, short, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     jobs: u32,
-    /// Items that each of these takes at a time; more save no round trips, and wait longer in hand
+    /// Items that each running command claims at a time. More of them save no round trips, and wait longer for their turn
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_ITEMS)))]
     batch: u32,
     /// A type of items to claim; may be given again. Without it, all. The queue's description must have claim_by

@@ -68,7 +68,9 @@ fn each_failed_attempt_is_logged_and_no_payload() {
         given.run_until(3 * 2 + 4, worker, |job| match payload(job).split(' ').next().unwrap() {
             "errs" => Err("451 greylisted"),
             "panics" => panic!("550 no such user"),
-            "retries" => Ok(Verdict::retry("452 full").after(Duration::from_secs(3600))),
+            "retries" => {
+                Ok(Verdict::retry(format!("452 full {}", "x".repeat(15_000))).after(Duration::from_secs(3600)))
+            }
             "fails" => Ok(Verdict::fail("553 no such address")),
             "long" => Ok(Verdict::complete().response("s3crets3crets3cret").step("s3cret".repeat(100))),
             _ => Ok(Verdict::complete()),
@@ -89,7 +91,11 @@ fn each_failed_attempt_is_logged_and_no_payload() {
                 assert_eq!(*level, Level::Warn, "{line}");
             }
         }
-        assert_eq!(KEPT.with(&format!("item {}, attempt 1 failed (Retry): 452 full", keys[2])).len(), 1);
+        let [(Level::Warn, line)] = &KEPT.with(&format!("item {}, attempt 1 failed (Retry): 452 full", keys[2]))[..]
+        else {
+            panic!("the long error is not logged once: {:?}", KEPT.with(&keys[2]));
+        };
+        assert!(line.contains(" … (14509 characters left out) … ") && line.chars().count() < 700, "{line}");
         assert_eq!(KEPT.with(&format!("item {}, attempt 1 failed (Fail): 553 no such address", keys[3])).len(), 1);
         let refused = "attempt 1: what the handler gave (step of 600 characters) was refused";
         let [(Level::Warn, line)] = &KEPT.with(&format!("item {}, {refused}", keys[4]))[..] else {

@@ -27,7 +27,7 @@ DECLARE
 BEGIN
     FOR other_ IN
         /*
-        What is there and belongs to somebody who is not trusted: not the role that installs, nor one that it is a member of,
+        Objects of somebody who is not trusted: not the role that installs, nor one that it is a member of,
         nor the database's owner, nor a superuser. His triggers and functions would run with the rights of who installs.
         Members are looked up here, since a superuser counts as a member of every role.
         */
@@ -80,7 +80,7 @@ BEGIN
                 t.typnamespace IN (SELECT p.oid FROM place AS p)
                 AND t.typname::text IN (SELECT s.name FROM names AS s)
             UNION ALL
-            /* Who may make triggers on a table need not own it; what they run is somebody's. */
+            /* A maker of triggers on a table need not own it; the function that they run is somebody's. */
             SELECT 'function of the trigger ' || g.tgname || ' on ' || c.relname || ':', f.proname::text, f.proowner
             FROM pg_catalog.pg_class AS c
             INNER JOIN pg_catalog.pg_trigger AS g
@@ -92,7 +92,13 @@ BEGIN
                 AND c.relname::text IN (SELECT s.name FROM names AS s)
         )
 
-        SELECT f.kind, f.name, r.rolname::text AS owner
+        SELECT
+            f.kind,
+            f.name,
+            'belongs to' AS verb,
+            r.rolname::text AS owner,
+            'Its owner''s triggers and functions would run with the rights of who installs. Drop it, change its owner, '
+            || 'install as that role or as a member of it, or choose another schema.' AS remedy
         FROM found AS f
         INNER JOIN pg_catalog.pg_roles AS r
             ON r.oid = f.owner
@@ -109,10 +115,8 @@ BEGIN
             f.name
         LIMIT 1
     LOOP
-        RAISE EXCEPTION '% % belongs to %', other_.kind, other_.name, other_.owner
-        USING ERRCODE = '42501', HINT =
-            'Its owner''s triggers and functions would run with the rights of who installs. ' ||
-            'Drop it, change its owner, install as that role or as a member of it, or choose another schema.';
+        RAISE EXCEPTION '% % % %', other_.kind, other_.name, other_.verb, other_.owner
+        USING ERRCODE = '42501', HINT = other_.remedy;
     END LOOP;
 END;
 $$;
@@ -301,7 +305,7 @@ CREATE TABLE IF NOT EXISTS "readpast"."queue_recovery" (
     recovered_at timestamptz NOT NULL
 );
 
-/* What a status means, in one place. Re-created by every install. */
+/* The meaning of each status, in one place. Re-created by every install. */
 CREATE OR REPLACE FUNCTION "readpast"."queue_is_processable_fn"(status text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$
@@ -354,7 +358,7 @@ AS $$
 $$;
 
 /*
-What is installed here: the version of the objects, and a row per queue, or one without a queue. A handle reads this
+The installation here: the version of the objects, and a row per queue, or one without a queue. A handle reads this
 when it opens, so that a worker needs no right but to execute.
 Table access order: queue_schema_version, queue_spec.
 */
@@ -454,7 +458,7 @@ $$;
 
 REVOKE ALL ON FUNCTION "readpast"."queue_is_done"(uuid) FROM public;
 
-/* What is installed now. */
+/* The versions and the queue that are installed now. */
 INSERT INTO "readpast"."queue_schema_version" (version, applied_at, library)
 VALUES
     (1, clock_timestamp(), '(version)')

@@ -79,7 +79,7 @@ BEGIN
                 'add_work_set_utx',
                 'add_work_set_trx'
             )
-            /* What a constraint calls stays as it is. */
+            /* A function that a constraint calls stays as it is. */
             AND NOT EXISTS (
                 SELECT 1
                 FROM pg_depend AS d
@@ -106,7 +106,7 @@ ALTER TABLE "readpast"."work" ALTER COLUMN "Customer" DROP DEFAULT;
 
 ALTER TABLE "readpast"."work" ALTER COLUMN "Customer" TYPE bigint;
 
-/* Of new rows: those that are there were enqueued without it, and stay as they are. */
+/* New rows only: those that are there were enqueued without it, and stay as they are. */
 ALTER TABLE "readpast"."work" ALTER COLUMN "Customer" SET DEFAULT '0';
 
 ALTER TABLE "readpast"."work" ALTER COLUMN "Code" DROP DEFAULT;
@@ -115,12 +115,12 @@ ALTER TABLE "readpast"."work" ALTER COLUMN "Code" TYPE "dbo"."otpcode";
 
 ALTER TABLE "readpast"."work" ALTER COLUMN "Code" DROP NOT NULL;
 
-/* Of new rows: those that are there were enqueued without it, and stay as they are. */
+/* New rows only: those that are there were enqueued without it, and stay as they are. */
 ALTER TABLE "readpast"."work" ALTER COLUMN "Code" SET DEFAULT 'b';
 
 ALTER TABLE "readpast"."work" ADD COLUMN IF NOT EXISTS "Note" text NULL;
 
-/* Of new rows: those that are there were enqueued without it, and stay as they are. */
+/* New rows only: those that are there were enqueued without it, and stay as they are. */
 ALTER TABLE "readpast"."work" ALTER COLUMN "Note" SET DEFAULT 'n';
 
 ALTER TABLE "readpast"."work" ADD COLUMN IF NOT EXISTS "Rank" integer NOT NULL DEFAULT '1';

@@ -48,6 +48,13 @@ struct settled {
 
 namespace detail {
 
+/// An error as a line of the log has it: of a long one the beginning and the end.
+inline std::string log_text(const std::string &error) {
+    std::string text(READPAST_LOG_TEXT_ROOM, '\0');
+    text.resize(readpast_log_text(error.c_str(), error.size(), &text[0], text.size()));
+    return text;
+}
+
 /// What becomes of an entry while nobody else wants it: a program that says nothing of its failures helps nobody.
 inline void log_to_clog(const log_entry &entry) {
     if (entry.level == log_level::info)

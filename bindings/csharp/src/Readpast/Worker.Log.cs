@@ -50,7 +50,7 @@ namespace Readpast
 
         private void LogThrown(Item item, Exception exception)
         {
-            string what = exception.GetType() + ": " + exception.Message;
+            string what = Library.LogText(exception.GetType() + ": " + exception.Message);
             string line = " failed: the handler threw " + what;
             Log(WorkerLogLevel.Warning, item, SettlementAction.Retry, line, exception);
         }
@@ -62,13 +62,14 @@ namespace Readpast
             {
                 Log(
                     WorkerLogLevel.Error, item, SettlementAction.Fail,
-                    ": " + settlement.Error + "; the item is not tried again");
+                    ": " + Library.LogText(settlement.Error) + "; the item is not tried again");
             }
             else if (settlement.Action == SettlementAction.Retry || settlement.Action == SettlementAction.Fail)
             {
                 Log(
                     WorkerLogLevel.Warning, item, settlement.Action,
-                    " failed (" + settlement.Action + "): " + settlement.Error);
+                    " failed (" + settlement.Action + "): " +
+                    Library.LogText(settlement.Error ?? "no error is given"));
             }
         }
 

@@ -18,6 +18,7 @@ import "C"
 import (
 	"fmt"
 	"sync"
+	"unsafe"
 )
 
 // Version is that of the library at run time.
@@ -33,6 +34,14 @@ func ABI() int32 {
 // StatusName is READPAST_EMPTY for 1, READPAST_? for a number that the library does not know.
 func StatusName(status int32) string {
 	return C.GoString(C.readpast_status_name(C.readpast_status(status)))
+}
+
+// LogText is an error as a line of a log has it: of a long one the beginning and the end.
+func LogText(text string) string {
+	given, brief := append([]byte(text), 0), make([]byte, C.READPAST_LOG_TEXT_ROOM)
+	length := C.readpast_log_text((*C.char)(unsafe.Pointer(&given[0])), C.size_t(len(text)),
+		(*C.char)(unsafe.Pointer(&brief[0])), C.size_t(len(brief)))
+	return string(brief[:length])
 }
 
 // Check tells whether the library is of the binary interface that this package was compiled for. Without a handle there

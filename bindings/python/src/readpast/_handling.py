@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any, Callable, Optional, Union
 
 from ._coroutines import Cancelled, Coroutines, News
-from ._logging import Teller, log
+from ._logging import Teller, brief, log
 from ._texts import Seconds
 from .item import Item
 from .new_item import json_of
@@ -59,13 +59,14 @@ class Handling:
         except Cancelled:
             return item.release()
         except Mistake as mistake:
-            extra = self._teller(item.key, item.attempt, Action.FAIL)
-            log(logging.ERROR, "item %s, attempt %d: %s; the item is not tried again", *_of(item), mistake, extra=extra)
-            return item.fail(str(mistake))
+            extra, what = self._teller(item.key, item.attempt, Action.FAIL), str(mistake)
+            line = "item %s, attempt %d: %s; the item is not tried again"
+            log(logging.ERROR, line, *_of(item), brief(what), extra=extra)
+            return item.fail(what)
         except Exception as error:
             return self.raised(item, error)
         if settlement.action in {Action.RETRY, Action.FAIL}:
-            action, why = settlement.action.name, settlement.error
+            action, why = settlement.action.name, brief(settlement.error or "no error is given")
             extra = self._teller(item.key, item.attempt, settlement.action)
             log(logging.WARNING, "item %s, attempt %d failed (%s): %s", *_of(item), action, why, extra=extra)
         return settlement
@@ -73,8 +74,11 @@ class Handling:
     def raised(self, item: Item, error: BaseException) -> Settlement:
         """How to settle an item whose handler raised this."""
         extra = self._teller(item.key, item.attempt, Action.RETRY)
-        line = "item %s, attempt %d failed: the handler raised %r"
-        log(logging.WARNING, line, *_of(item), error, exc_info=error, extra=extra)
+        line = "item %s, attempt %d failed: the handler raised %s"
+        whole = repr(error)
+        told = brief(whole)
+        # A traceback ends in the whole error: that of a long one is in the item's error alone.
+        log(logging.WARNING, line, *_of(item), told, exc_info=error if told == whole else None, extra=extra)
         return item.retry(_described(error))
 
     def close(self, *, wait: bool) -> None:

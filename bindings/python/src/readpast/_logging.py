@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
+from ._library import ffi, lib
 from .status import Action, Status
 
 if TYPE_CHECKING:
@@ -22,6 +23,15 @@ def log(level: int, line: str, *arguments: object, extra: Fields, exc_info: Base
         _log.log(level, line, *arguments, exc_info=exc_info, extra=extra, stacklevel=2)
     except KeyError:
         _log.log(level, line, *arguments, exc_info=exc_info, stacklevel=2)
+
+
+def brief(error: str) -> str:
+    """An error as a line of the log has it: of a long one the beginning and the end, as the library cuts its own."""
+    given = error.encode("utf-8", "surrogatepass")
+    text = ffi.new("char[]", lib.READPAST_LOG_TEXT_ROOM)
+    length = lib.readpast_log_text(given, len(given), text, lib.READPAST_LOG_TEXT_ROOM)
+    written: bytes = ffi.unpack(text, length)
+    return written.decode()
 
 
 class Teller:

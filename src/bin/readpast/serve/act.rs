@@ -4,7 +4,7 @@ use super::App;
 use super::answer::Answer;
 use super::desk::Desk;
 use super::encoding::encode;
-use super::item::{fields, filter, line, name, query, told};
+use super::item::{fields, filter, line, name, named, query, told};
 use super::request::Request;
 use super::show::count;
 use crate::failure::Failure;
@@ -24,8 +24,8 @@ const SHOWN: usize = 50;
 /// What it does to items, in a sentence or two.
 pub fn explained(verb: Verb) -> &'static str {
     match verb {
-        Verb::Retry => "Items that wait for their next attempt become due at once. Their attempts count on.",
-        Verb::Redrive => "Items that ended become Pending, due at once, with all their attempts.",
+        Verb::Retry => "Items that wait for their next attempt become due at once. Their attempt counts stay.",
+        Verb::Redrive => "Ended items become Pending and due at once. Their attempt counts are reset.",
         Verb::Cancel => "They are cancelled for good. A worker that holds one loses its lease.",
         Verb::Pause => "They are not worked on until somebody resumes them.",
         Verb::Resume => "Paused items become Pending again.",
@@ -50,7 +50,11 @@ pub fn preview(app: &App, desk: &Desk, request: &Request) -> Answer {
         Ok(verb) => verb,
         Err(answer) => return answer,
     };
-    let (queue, mut fields) = (&desk.queue, fields(request));
+    let queue = &desk.queue;
+    let mut fields = match named(queue, fields(request)) {
+        Ok(fields) => fields,
+        Err(why) => return app.pages.problem(app, 400, "Nothing can be changed", &why),
+    };
     let (mut items, mut states, mut others) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
     let (mut more, mut problem) = (false, None);
     // One bounded look, as the page of items takes it, whatever the size of the queue.
@@ -64,7 +68,7 @@ pub fn preview(app: &App, desk: &Desk, request: &Request) -> Answer {
                 let counts = if is_possible { &mut states } else { &mut others };
                 *counts.entry(item.state().map_or("gone", ItemState::as_str)).or_insert(0_i64) += 1;
                 if is_possible && items.len() < SHOWN {
-                    items.push(line(&item, &[]));
+                    items.push(line(queue.spec(), &item, &[]));
                 }
             }
         }
@@ -105,9 +109,10 @@ pub fn run(app: &App, desk: &Desk, request: &Request) -> Answer {
             "The form did not come from a page of this server, or the server has restarted since: load the page again.";
         return app.pages.problem(app, 403, "Nothing was done", text);
     }
-    let (queue, fields) = (&desk.queue, fields(request));
-    let filter = match filter(&fields, verb.states()) {
-        Ok(filter) => filter,
+    let queue = &desk.queue;
+    let asked = named(queue, fields(request)).and_then(|fields| Ok((filter(&fields, verb.states())?, fields)));
+    let (filter, fields) = match asked {
+        Ok(asked) => asked,
         Err(why) => return app.pages.problem(app, 400, "Nothing was done", &why),
     };
     let (mut done, mut refused) = (0, 0);
@@ -133,8 +138,8 @@ pub fn run(app: &App, desk: &Desk, request: &Request) -> Answer {
     }
     log(done, refused);
     let back = format!("did={}&done={done}&refused={refused}", verb.word());
-    let place = match request.one("key") {
-        Some(key) => format!("/queue/{}/item?key={}&{back}", encode(queue.name()), encode(key)),
+    let place = match fields.iter().find(|(name, _)| name == "key") {
+        Some((_, key)) => format!("/queue/{}/item?key={}&{back}", encode(queue.name()), encode(key)),
         None => format!("/queue/{}/items?{}&{back}", encode(queue.name()), query(&fields)),
     };
     Answer::see(&place)

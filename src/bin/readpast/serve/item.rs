@@ -9,7 +9,7 @@ use super::{App, act};
 use crate::duration;
 use crate::filter::ago;
 use crate::steer::Verb;
-use readpast::{Attempt, ErrorKind, Filter, Item, ItemState, Queue, Value, Why};
+use readpast::{Attempt, ErrorKind, Filter, Item, ItemState, Queue, QueueSpec, Value, Why};
 use serde_json::json;
 
 /// Items on a page.
@@ -56,6 +56,14 @@ pub fn filter(fields: &[(String, String)], states: &[ItemState]) -> Result<Filte
     Ok(filter)
 }
 
+/// The fields with whole keys where short numbers were given, so that a form does its work to the items that were shown.
+pub fn named(queue: &Queue, mut fields: Vec<(String, String)>) -> Result<Vec<(String, String)>, String> {
+    for (_, value) in fields.iter_mut().filter(|(name, _)| name == "key") {
+        *value = queue.whole_key(value.trim()).map_err(|error| told(&error))?;
+    }
+    Ok(fields)
+}
+
 /// What went wrong with a call, for a page.
 pub fn told(error: &readpast::Error) -> String {
     match error.kind() {
@@ -71,15 +79,20 @@ pub fn told(error: &readpast::Error) -> String {
 
 /// The page of items.
 pub fn list(app: &App, desk: &Desk, request: &Request) -> Answer {
-    let (queue, fields) = (&desk.queue, fields(request));
-    let found = filter(&fields, &[])
+    let queue = &desk.queue;
+    let (fields, misnamed) = match named(queue, fields(request)) {
+        Ok(fields) => (fields, None),
+        Err(why) => (fields(request), Some(why)),
+    };
+    let found = misnamed
+        .map_or_else(|| filter(&fields, &[]), Err)
         .and_then(|filter| queue.look(&filter, request.one("after"), PAGE, app.most).map_err(|error| told(&error)));
     let columns: Vec<_> = shown_columns(queue).take(COLUMNS).map(str::to_owned).collect();
     let (mut items, mut next, mut further, mut problem) = (Vec::new(), None, None, None);
     match &found {
         Ok((batch, to)) => {
             further.clone_from(to);
-            items.extend(batch.iter().map(|item| line(&item, &columns)));
+            items.extend(batch.iter().map(|item| line(queue.spec(), &item, &columns)));
             next = batch.iter().last().map(|item| item.key().to_owned()).filter(|_| items.len() == PAGE as usize);
         }
         Err(why) => problem = Some(why.clone()),
@@ -115,11 +128,13 @@ pub fn list(app: &App, desk: &Desk, request: &Request) -> Answer {
 /// The page of one item.
 pub fn one(app: &App, desk: &Desk, request: &Request) -> Answer {
     let queue = &desk.queue;
-    let key = request.one("key").unwrap_or_default();
-    let found = match queue.get(key) {
+    let key = queue.whole_key(request.one("key").unwrap_or_default());
+    let found = match key.and_then(|key| Ok((queue.get(&key)?, key))) {
         Ok(found) => found,
         Err(error) => return app.pages.problem(app, 400, "This item cannot be shown", &told(&error)),
     };
+    let (found, key) = found;
+    let key = key.as_str();
     let Some(item) = found.get(0) else {
         let text = crate::why::unseen(queue, key);
         return app.pages.problem(app, 404, "There is no such item", &text);
@@ -156,7 +171,7 @@ pub fn one(app: &App, desk: &Desk, request: &Request) -> Answer {
         "queue": name(queue),
         "attempts": attempts,
         "unseen": unseen,
-        "item": {"key": item.key(), "state": state(&item), "attempt": item.attempt(), "columns": columns},
+        "item": {"key": item.key(), "number": queue.spec().short_number(key), "state": state(&item), "attempt": item.attempt(), "columns": columns},
         "why": plain(&why),
         "blocker": blocker,
         "verbs": item.state().map(|state| verbs(&[state])),
@@ -183,12 +198,13 @@ fn attempted(attempt: &Attempt) -> serde_json::Value {
 }
 
 /// An item of a list.
-pub fn line(item: &Item<'_>, columns: &[String]) -> serde_json::Value {
+pub fn line(spec: &QueueSpec, item: &Item<'_>, columns: &[String]) -> serde_json::Value {
     let values: Vec<_> = columns.iter().map(|name| text(item.value_of(name), SHORT)).collect();
     let error = ["Error", "ItemError", "item_error"].iter().find_map(|name| item.value_of(name));
     let error = text(error, SHORT * 2);
     json!({
         "key": item.key(),
+        "number": spec.short_number(item.key()),
         "state": state(item),
         "attempt": item.attempt(),
         "values": values,

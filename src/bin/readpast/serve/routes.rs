@@ -45,8 +45,9 @@ fn with(app: &App, name: &str, answer: impl FnOnce(&Desk) -> Answer) -> Answer {
     match app.queues.find(name) {
         Some(desk) => answer(&desk),
         None => {
-            let text =
-                format!("This server shows no queue {name}. If it was installed just now, the next look will show it.");
+            let text = format!(
+                "This server shows no queue {name}. If it was installed just now, it appears with the next figures."
+            );
             app.pages.problem(app, 404, "There is no such queue", &text)
         }
     }
@@ -105,7 +106,7 @@ fn charts(app: &App, looks: &[Arc<Look>]) -> String {
         line("due", "due", |look| look.watched.stats.due),
         line("in flight", "flight", |look| look.watched.stats.count(ItemState::Processing)),
     ];
-    let ended = [line("ended a minute", "ended", |look| look.watched.ended_per_minute)];
+    let ended = [line("ended per minute", "ended", |look| look.watched.ended_per_minute)];
     let failed = [line("failed", "failed", |look| look.watched.stats.count(ItemState::Failed))];
     let took = [
         known("waiting", "due", |look| look.watched.stats.wait_ms[1]),
@@ -113,9 +114,9 @@ fn charts(app: &App, looks: &[Arc<Look>]) -> String {
     ];
     let counts: fn(i64) -> String = |value| show::count(value, false);
     let drawn = [
-        ("What waits and what is in work", &backlog[..], counts),
-        ("What ends", &ended[..], counts),
-        ("What has failed", &failed[..], counts),
+        ("Due and in flight", &backlog[..], counts),
+        ("Throughput", &ended[..], counts),
+        ("Failed items", &failed[..], counts),
         ("Wait, and claim to end, p90", &took[..], span_text),
     ];
     drawn.iter().map(|(title, lines, words)| chart::draw(title, &times, lines, app.every, *words)).collect()

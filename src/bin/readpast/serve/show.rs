@@ -82,7 +82,7 @@ pub fn figures(watched: &Watched) -> Value {
         .workers
         .iter()
         .map(|holding| {
-            let name = if holding.worker.is_empty() { "(not told)".to_owned() } else { plain(&holding.worker) };
+            let name = if holding.worker.is_empty() { "(unknown)".to_owned() } else { plain(&holding.worker) };
             json!({"name": name, "items": count(holding.items, false), "longest": span(holding.longest_ms)})
         })
         .collect();

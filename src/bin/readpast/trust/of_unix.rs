@@ -1,13 +1,14 @@
 //! The owner of a file, and others who may write it, by its mode.
 
 use super::Doubt;
+use nix::unistd::{Gid, Group, Uid, User};
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-/// The bits by which the group and others may write.
-const OTHERS_WRITE: u32 = 0o022;
+const GROUP_WRITES: u32 = 0o020;
+const OTHERS_WRITE: u32 = 0o002;
 const STICKY: u32 = 0o1000;
 
 /// A pipe that nobody writes holds nobody up.
@@ -21,8 +22,7 @@ pub fn doubt_of_file(file: &File, path: &Path) -> io::Result<Option<Doubt>> {
     Ok(stranger(&about, me()).map_or_else(
         || {
             let why = format!("others may write it (mode {:03o})", about.mode() & 0o7777);
-            let is_open = about.mode() & OTHERS_WRITE != 0;
-            is_open.then(|| Doubt { why, remedy: format!("chmod go-w {path}") })
+            others_write(&about).then(|| Doubt { why, remedy: format!("chmod go-w {path}") })
         },
         |owner| {
             let why = format!("it belongs to another user (uid {owner})");
@@ -39,7 +39,8 @@ pub fn doubt_of_folder(folder: &Path) -> io::Result<Option<Doubt>> {
         return Ok(Some(Doubt { why, remedy: "move it into a folder of yours".to_owned() }));
     }
     let why = format!("others may write its folder {folder} (mode {:03o})", about.mode() & 0o7777);
-    Ok(is_open(about.mode()).then(|| Doubt { why, remedy: format!("chmod go-w {folder}") }))
+    Ok((others_write(&about) && !is_sticky(about.mode()))
+        .then(|| Doubt { why, remedy: format!("chmod go-w {folder}") }))
 }
 
 pub fn doubt_of_link(link: &Path) -> io::Result<Option<Doubt>> {
@@ -59,9 +60,27 @@ fn stranger(about: &Metadata, me: u32) -> Option<u32> {
     Some(about.uid()).filter(|owner| *owner != me && *owner != 0)
 }
 
-/// Whether others may take a file of a folder away, and so put another in its place.
-fn is_open(mode: u32) -> bool {
-    mode & OTHERS_WRITE != 0 && mode & STICKY == 0
+/// Whether users beside its owner may write it. Debian and Ubuntu give each user a group of the same name, and a umask that lets it
+/// write: nobody else is in there.
+fn others_write(about: &Metadata) -> bool {
+    let mode = about.mode();
+    mode & OTHERS_WRITE != 0 || mode & GROUP_WRITES != 0 && !is_private(about.uid(), about.gid())
+}
+
+/// Whether a group has the user alone: the user's first, of the same name, without other members. What the system does not answer
+/// counts as no.
+fn is_private(user: u32, group: u32) -> bool {
+    let (Ok(Some(user)), Ok(Some(group))) =
+        (User::from_uid(Uid::from_raw(user)), Group::from_gid(Gid::from_raw(group)))
+    else {
+        return false;
+    };
+    user.gid == group.gid && user.name == group.name && group.mem.iter().all(|member| *member == user.name)
+}
+
+/// In such a folder nobody takes away the files of others, and so puts another in their place.
+fn is_sticky(mode: u32) -> bool {
+    mode & STICKY != 0
 }
 
 #[cfg(test)]
@@ -69,11 +88,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sticky_folder_keeps_files_from_strangers() {
-        for (mode, expected) in
-            [(0o40_755, false), (0o40_700, false), (0o40_775, true), (0o40_757, true), (0o41_777, false)]
-        {
-            assert_eq!(is_open(mode), expected, "{mode:o}");
-        }
+    fn a_group_of_the_same_name_is_private_and_others_are_not() {
+        assert!(is_private(0, 0), "root's own");
+        let of_others = Group::from_name("daemon").unwrap().unwrap().gid.as_raw();
+        assert!(!is_private(0, of_others) && !is_private(u32::MAX - 7, 0));
     }
 }

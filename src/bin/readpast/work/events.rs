@@ -6,17 +6,14 @@ use super::pipes::Shows;
 use crate::failure::{Failure, Result};
 use crate::output::{self, Output, note};
 use readpast::engine::Event;
+use readpast::error::log_text;
 use readpast::{Action, Answer, Item, ItemState};
 use serde_json::json;
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-
-/// The longest part of a line that says why an attempt failed; the item's error has all of it.
-const LONGEST_WHY: usize = 500;
 
 /// Counts, and where to tell. With --json, each item is a line on standard output, and so is the sum at the end; otherwise
 /// what went wrong is told on standard error, and with --verbose everything.
@@ -94,9 +91,13 @@ impl Told {
             }
             Event::Lost { key, attempt, token, .. } => drop(to.send(Self::Lost(Claim::new(key, attempt, token)))),
             Event::Refused { key, attempt, error, .. } => {
-                drop(to.send(Self::Refused { key: key.to_owned(), attempt, error: error.to_string() }));
+                drop(to.send(Self::Refused {
+                    key: key.to_owned(),
+                    attempt,
+                    error: log_text(&error.to_string()).into_owned(),
+                }));
             }
-            Event::Trouble { error, .. } => drop(to.send(Self::Trouble(error.to_string()))),
+            Event::Trouble { error, .. } => drop(to.send(Self::Trouble(log_text(&error.to_string()).into_owned()))),
             _ => {}
         }
     }
@@ -205,7 +206,7 @@ impl<'a> Events<'a> {
         if self.verbose || (!is_good && !self.quiet) {
             let why = if self.shows().errors { brief } else { error };
             let why = why.as_deref().and_then(|text| text.lines().last()).unwrap_or_default();
-            let why = shortened(why, LONGEST_WHY);
+            let why = log_text(why);
             let colon = if why.is_empty() { "" } else { ": " };
             note(&format!("{key} {state} at attempt {attempt}{colon}{why}"));
         }
@@ -256,17 +257,6 @@ impl<'a> Events<'a> {
     }
 }
 
-/// Text that fits into a line: its beginning and its end, which says how the command ended.
-fn shortened(text: &str, most: usize) -> Cow<'_, str> {
-    let count = text.chars().count();
-    if count <= most {
-        return text.into();
-    }
-    let head: String = text.chars().take(most / 2).collect();
-    let tail: String = text.chars().skip(count - most / 2).collect();
-    format!("{head} ... {tail}").into()
-}
-
 fn claim(item: &Item<'_>) -> Claim {
     Claim::new(item.key(), item.attempt(), item.token())
 }
@@ -311,12 +301,6 @@ mod tests {
         let events = told(&out, &[&after, &directed, &last], all);
         assert_eq!(counts(&events), [2, 0, 2, 0]);
         assert!(events.ended().is_empty());
-    }
-
-    #[test]
-    fn a_long_error_is_shortened_for_its_line() {
-        assert_eq!(shortened("é", 4), "é");
-        assert_eq!(shortened("éabcdefgh (x)", 6), "éab ... (x)");
     }
 
     #[test]

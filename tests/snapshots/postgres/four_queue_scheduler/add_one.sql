@@ -1,6 +1,6 @@
 /*
 Enqueue one item, with the caller's other work. Returns its key and its concurrency token.
-Of work that is there already it returns no key, and no token.
+For work that is there already it returns no key, and no token.
 Table access order: four_queue, four_queue_scheduler_lease.
 */
 CREATE OR REPLACE FUNCTION "readpast"."add_four_queue_scheduler_utx"(
@@ -50,7 +50,7 @@ REVOKE ALL ON FUNCTION "readpast"."add_four_queue_scheduler_utx"(
 
 /*
 Enqueue one item. Returns its key and its concurrency token.
-Of work that is there already it returns no key, and no token.
+For work that is there already it returns no key, and no token.
 Table access order: four_queue, four_queue_scheduler_lease.
 */
 CREATE OR REPLACE FUNCTION "readpast"."add_four_queue_scheduler_trx"(

@@ -1,4 +1,4 @@
-/* What is made IF NOT EXISTS is not made where anything else in the schema has its name. */
+/* An index IF NOT EXISTS is not made where anything else in the schema has its name. */
 DO $$
 DECLARE
     missing_ text;

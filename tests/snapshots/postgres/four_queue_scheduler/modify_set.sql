@@ -276,7 +276,7 @@ BEGIN
                 ELSE j.status
             END AS becomes
         FROM judged AS j
-        /* So that it is told once for each. */
+        /* So that each gets one answer. */
         OFFSET 0
     ),
 
@@ -346,7 +346,7 @@ BEGIN
                         THEN format(
                             'Attempts are spent: %s of %s; asked for %s.', r.item_attempt, max_attempts_, r.status
                         )
-                    /* What went wrong before is over. */
+                    /* Earlier errors are over. */
                     WHEN r.becomes = 'Completed' THEN NULL
                     ELSE r.item_error
                 END AS error
@@ -434,7 +434,7 @@ BEGIN
             AND NOT d.stays
     ),
 
-    /* What was to change and did not, a trigger of the table holds back. */
+    /* A row that was to change and did not is held back by a trigger of the table. */
     told AS (
         SELECT DISTINCT ON (a.ordinal) a.ordinal, a.answer, a.key, a.token, a.attempt_num, a.status
         FROM (
@@ -733,7 +733,7 @@ BEGIN
                 )
 
             ) AS n
-            /* What is never due is nothing to wait for. */
+            /* An item that is never due is nothing to wait for. */
             WHERE n.due_at < 'infinity'
         );
         RETURN NEXT;

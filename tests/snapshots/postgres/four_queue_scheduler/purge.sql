@@ -181,7 +181,7 @@ BEGIN
         ) AS q;
     END IF;
 
-    /* What is gone from the table leaves nothing behind. */
+    /* Items that are gone from the table leave nothing behind. */
     DELETE FROM "readpast"."four_queue_scheduler_lease" AS s
     USING (
         SELECT g.key_1

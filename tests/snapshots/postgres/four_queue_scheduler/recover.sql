@@ -70,7 +70,7 @@ BEGIN
         ) AS d
         WHERE r.queue = d.queue;
         turn_ := FOUND;
-        /* Whoever keeps its transaction open for as long again holds nobody up. */
+        /* A call that keeps its transaction open for as long again holds nobody up. */
         IF
             NOT turn_
             AND EXISTS (
@@ -88,7 +88,7 @@ BEGIN
     END IF;
 
 
-    /* Who may be dead; rows that others hold are passed over, theirs are not. */
+    /* Workers that may be dead; rows that others hold are passed over, theirs are not. */
     SELECT ARRAY_AGG(q."id")
     INTO key_1_
     FROM (
@@ -142,7 +142,7 @@ BEGIN
         FOR NO KEY UPDATE SKIP LOCKED
     ) AS q;
 
-    /* What is gone from the table leaves nothing behind. */
+    /* Items that are gone from the table leave nothing behind. */
     DELETE FROM "readpast"."four_queue_scheduler_lease" AS s
     USING (
         SELECT g.key_1
@@ -171,7 +171,7 @@ BEGIN
         WHERE r.queue = 'four_queue_scheduler';
     END IF;
 
-    /* Of those that somebody changed by hand, the table is right. */
+    /* The table is right about items that somebody changed by hand. */
     UPDATE "readpast"."four_queue_scheduler_lease" AS s
     SET status = v.item_status, lease_until = NULL
     FROM UNNEST(key_1_) WITH ORDINALITY AS k (key_1, position)
@@ -226,8 +226,8 @@ BEGIN
         CROSS JOIN LATERAL (
             SELECT
                 /*
-                Of what was claimed together, nobody knows which was begun. Asked of all and not of what is locked here:
-                another recovery may have the rest of it in hands.
+                Items that were claimed together: nobody knows which was begun. Asked of all and not of what is locked here:
+                another recovery may have the rest of them in hands.
                 */
                 s.status = 'Processing'
                 AND EXISTS (

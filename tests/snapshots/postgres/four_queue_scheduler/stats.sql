@@ -2,7 +2,7 @@
 Figures about the queue, one row each: its name and its value. Counts are exact and cost a scan of the table;
 percentiles and means are of the 10,000 newest items that were started and finished, and are still there. Times in
 milliseconds: wait is from the due time to the start, run from there to the end.
-What has arrived cannot be counted in this table, so workers.needed is NULL.
+Arrivals cannot be counted in this table, so workers.needed is NULL.
 Table access order: four_queue, four_queue_scheduler_lease.
 */
 CREATE OR REPLACE FUNCTION "readpast"."stats_four_queue_scheduler"()
@@ -100,7 +100,7 @@ BEGIN
     UNION ALL
     SELECT 'workers.busy', COUNT(*)
     FROM item AS i
-    /* What other code has taken may have no deadline. */
+    /* An item that other code has taken may have no deadline. */
     WHERE i.status = 'Processing' AND COALESCE(i.lease_until > now_, TRUE)
     UNION ALL
     SELECT

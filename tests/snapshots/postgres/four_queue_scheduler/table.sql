@@ -1,5 +1,5 @@
 /*
-What four_queue has no column for. An item that no worker of readpast has touched has no row here, and a
+Values that four_queue has no column for. An item that no worker of readpast has touched has no row here, and a
 row here never makes an item: four_queue says what there is to do. The key has the types that it has
 there.
 */
@@ -39,7 +39,7 @@ WHERE status = 'Processing';
 CREATE INDEX IF NOT EXISTS four_queue_scheduler_in_flight ON "public"."four_queue" ("start_date")
 WHERE "in_process" = TRUE AND "end_date" IS NULL;
 
-/* What its adds lock in turn. */
+/* The row that its adds lock in turn. */
 INSERT INTO "readpast"."queue_turn" (queue) VALUES ('four_queue_scheduler add') ON CONFLICT DO NOTHING;
 
 /* The same work is looked for here, unless an index of the table serves for that. */

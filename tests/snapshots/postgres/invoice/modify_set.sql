@@ -139,7 +139,7 @@ BEGIN
     END IF;
     IF replayed_ THEN
         RETURN QUERY
-        /* What was completed has left the table: it was answered for like this. */
+        /* A completed item has left the table: it was answered for like this. */
         SELECT
             COALESCE(p.result ->> (i.position - 1)::text, 'OK'), (i.position - 1)::integer, NULL::bigint,
             i.key,
@@ -293,7 +293,7 @@ BEGIN
                 ELSE j.status
             END AS becomes
         FROM judged AS j
-        /* So that it is told once for each. */
+        /* So that each gets one answer. */
         OFFSET 0
     ),
 
@@ -355,7 +355,7 @@ BEGIN
                         THEN format(
                             'Attempts are spent: %s of %s; asked for %s.', r.item_attempt, max_attempts_, r.status
                         )
-                    /* What went wrong before is over. */
+                    /* Earlier errors are over. */
                     WHEN r.becomes = 'Completed' THEN ''
                 END AS error
         ) AS n
@@ -404,7 +404,7 @@ BEGIN
             AND d.status <> 'Completed'
     ),
 
-    /* What is completed moves to the history. */
+    /* Completed items move to the history. */
     removed AS (
         DELETE FROM "readpast"."invoice" AS q
         USING decided AS d
@@ -585,7 +585,7 @@ BEGIN
                 ELSE j.status
             END AS becomes
         FROM judged AS j
-        /* So that it is told once for each. */
+        /* So that each gets one answer. */
         OFFSET 0
     ),
 
@@ -647,7 +647,7 @@ BEGIN
                         THEN format(
                             'Attempts are spent: %s of %s; asked for %s.', r.item_attempt, max_attempts_, r.status
                         )
-                    /* What went wrong before is over. */
+                    /* Earlier errors are over. */
                     WHEN r.becomes = 'Completed' THEN ''
                 END AS error
         ) AS n
@@ -676,7 +676,7 @@ BEGIN
             AND d.status <> 'Completed'
     ),
 
-    /* What is completed moves to the history. */
+    /* Completed items move to the history. */
     removed AS (
         DELETE FROM "readpast"."invoice" AS q
         USING decided AS d
@@ -883,7 +883,7 @@ BEGIN
                 )
 
             ) AS n
-            /* What is never due is nothing to wait for. */
+            /* An item that is never due is nothing to wait for. */
             WHERE n.due_at < 'infinity'
         );
         RETURN NEXT;

@@ -169,7 +169,7 @@ BEGIN
                     ) AS k
                 )
             )
-            /* What was enqueued later cannot have changed before. */
+            /* An item that was enqueued later cannot have changed before. */
             AND q.enqueued_at < COALESCE(before_, 'infinity')
 
             AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))

@@ -66,7 +66,7 @@ BEGIN
         ) AS d
         WHERE r.queue = d.queue;
         turn_ := FOUND;
-        /* Whoever keeps its transaction open for as long again holds nobody up. */
+        /* A call that keeps its transaction open for as long again holds nobody up. */
         IF
             NOT turn_
             AND EXISTS (
@@ -106,8 +106,8 @@ BEGIN
         SELECT
             v.*,
             /*
-            Of what was claimed together, nobody knows which was begun. Asked of the table and not of what is locked
-            here: another recovery may have the rest of it in hands.
+            Items that were claimed together: nobody knows which was begun. Asked of the table and not of what is locked
+            here: another recovery may have the rest of them in hands.
             */
             EXISTS (
                 SELECT 1

@@ -61,8 +61,8 @@ BEGIN
 
     arrived AS MATERIALIZED (
         SELECT
-            (SELECT COUNT(*) FROM item AS i WHERE i.enqueued_at > now_ - interval '1 hour')
-            + (SELECT COUNT(*) FROM ended AS i WHERE i.enqueued_at > now_ - interval '1 hour') AS items
+            (SELECT COUNT(*) FROM item AS i WHERE i.enqueued_at > now_ - interval '1 hour' AND i.enqueued_at <= now_ + interval '1 minute')
+            + (SELECT COUNT(*) FROM ended AS i WHERE i.enqueued_at > now_ - interval '1 hour' AND i.enqueued_at <= now_ + interval '1 minute') AS items
     )
 
     SELECT
@@ -113,7 +113,7 @@ BEGIN
     UNION ALL
     SELECT 'workers.busy', COUNT(*)
     FROM item AS i
-    /* What other code has taken may have no deadline. */
+    /* An item that other code has taken may have no deadline. */
     WHERE i.status = 'Processing' AND i.lease_until > now_
     UNION ALL
     SELECT

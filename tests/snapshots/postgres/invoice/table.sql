@@ -47,7 +47,7 @@ CREATE TABLE IF NOT EXISTS "readpast"."invoice" (
 /* Room on each page keeps renewals on it; finished versions are cleared before they slow the claim down. */
 WITH (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 
-/* What is completed is moved here. */
+/* Completed items are moved here. */
 CREATE TABLE IF NOT EXISTS "readpast"."Invoice_History" (
     enqueued_at timestamptz NOT NULL,
     type text NOT NULL,
@@ -81,7 +81,7 @@ WHERE status IN ('Pending', 'Error');
 CREATE INDEX IF NOT EXISTS invoice_in_flight ON "readpast"."invoice" (started_at)
 WHERE status = 'Processing';
 
-/* What somebody may look for, or take up again: without it each look would read all that is completed. */
+/* Items that somebody may look for, or take up again: without it each look would read all that is completed. */
 CREATE INDEX IF NOT EXISTS invoice_ended ON "readpast"."invoice" (enqueued_at)
 WHERE status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted');
 

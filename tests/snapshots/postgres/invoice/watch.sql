@@ -254,12 +254,12 @@ BEGIN
         UNION ALL
         SELECT 'arrivals.last_hour', COUNT(*), COUNT(*) > most_, NULL, NULL, NULL
         FROM (SELECT p.* FROM present AS p UNION ALL SELECT g.* FROM gone AS g) AS r
-        WHERE r.enqueued_at > now_ - interval '1 hour'
+        WHERE r.enqueued_at > now_ - interval '1 hour' AND r.enqueued_at <= now_ + interval '1 minute'
         UNION ALL
         SELECT 'came.last_hour', COUNT(*), COUNT(*) > most_, "readpast"."queue_ms_fn"(MIN(r.enqueued_at), now_), NULL, NULL
         FROM (SELECT p.* FROM present AS p UNION ALL SELECT g.* FROM gone AS g) AS r
         WHERE
-            r.enqueued_at > now_ - interval '1 hour'
+            r.enqueued_at > now_ - interval '1 hour' AND r.enqueued_at <= now_ + interval '1 minute'
             AND (r.status <> 'Pending' OR COALESCE(r.due_at <= now_, TRUE))
         UNION ALL
         SELECT 'wait.mean_ms', ROUND(AVG(d.wait_ms))::bigint, FALSE, NULL, NULL, NULL

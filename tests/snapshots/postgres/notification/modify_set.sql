@@ -288,7 +288,7 @@ BEGIN
                     (i.response IS NOT NULL OR i.error IS NOT NULL OR i.new_values IS NOT NULL)
                     AND NOT "readpast"."queue_is_editable_fn"(v.item_status)
                     THEN 'ILLEGAL_TRANSITION'
-                /* Of what counts: an item that is not the worker's any more is told so, whatever its values. */
+                /* Only calls that count: an item that is not the worker's any more gets that answer, whatever its values. */
                 WHEN
                     json_typeof(i.new_values -> 'ResetPassword') = 'object'
                     AND NOT EXISTS (
@@ -297,7 +297,7 @@ BEGIN
                         WHERE u.enqueued_at BETWEEN i.key_1 AND i.key_1
                     )
                     THEN "readpast"."queue_refuse_fn"('modify_notification_set_trx: an item that is to get values of ResetPassword was enqueued without it.')
-                /* Of what counts: an item that is not the worker's any more is told so, whatever its values. */
+                /* Only calls that count: an item that is not the worker's any more gets that answer, whatever its values. */
                 WHEN
                     json_typeof(i.new_values -> 'Email') = 'object'
                     AND NOT EXISTS (
@@ -306,7 +306,7 @@ BEGIN
                         WHERE u.enqueued_at BETWEEN i.key_1 AND i.key_1
                     )
                     THEN "readpast"."queue_refuse_fn"('modify_notification_set_trx: an item that is to get values of Email was enqueued without it.')
-                /* Of what counts: an item that is not the worker's any more is told so, whatever its values. */
+                /* Only calls that count: an item that is not the worker's any more gets that answer, whatever its values. */
                 WHEN
                     json_typeof(i.new_values -> 'Sms') = 'object'
                     AND NOT EXISTS (
@@ -346,7 +346,7 @@ BEGIN
                 ELSE j.status
             END AS becomes
         FROM judged AS j
-        /* So that it is told once for each. */
+        /* So that each gets one answer. */
         OFFSET 0
     ),
 
@@ -408,7 +408,7 @@ BEGIN
                         THEN format(
                             'Attempts are spent: %s of %s; asked for %s.', r.item_attempt, max_attempts_, r.status
                         )
-                    /* What went wrong before is over. */
+                    /* Earlier errors are over. */
                     WHEN r.becomes = 'Completed' THEN ''
                 END AS error
         ) AS n
@@ -644,7 +644,7 @@ BEGIN
                 ELSE j.status
             END AS becomes
         FROM judged AS j
-        /* So that it is told once for each. */
+        /* So that each gets one answer. */
         OFFSET 0
     ),
 
@@ -706,7 +706,7 @@ BEGIN
                         THEN format(
                             'Attempts are spent: %s of %s; asked for %s.', r.item_attempt, max_attempts_, r.status
                         )
-                    /* What went wrong before is over. */
+                    /* Earlier errors are over. */
                     WHEN r.becomes = 'Completed' THEN ''
                 END AS error
         ) AS n
@@ -924,7 +924,7 @@ BEGIN
                 )
 
             ) AS n
-            /* What is never due is nothing to wait for. */
+            /* An item that is never due is nothing to wait for. */
             WHERE n.due_at < 'infinity'
         );
         RETURN NEXT;

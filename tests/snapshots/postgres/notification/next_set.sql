@@ -222,7 +222,7 @@ BEGIN
             )
 
         ) AS n
-        /* What is never due is nothing to wait for. */
+        /* An item that is never due is nothing to wait for. */
         WHERE n.due_at < 'infinity'
     );
     RETURN NEXT;

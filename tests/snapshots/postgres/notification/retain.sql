@@ -1,4 +1,4 @@
-/* What who deletes locks. */
+/* The row that a deleting call locks. */
 INSERT INTO "readpast"."queue_retention" (queue, done_at) VALUES ('notification', '-infinity') ON CONFLICT DO NOTHING;
 
 /*
@@ -74,7 +74,7 @@ BEGIN
     END IF;
 
     IF purged_ < max_ THEN
-        /* That was all. Else the next call goes on. */
+        /* All is done. Else the next call goes on. */
         UPDATE "readpast"."queue_retention" AS r
         SET done_at = now_
         WHERE r.queue = 'notification';

@@ -1,5 +1,5 @@
 /*
-Who may do what with notification. A role needs no right on any table: functions and the views read and write
+Rights of each role on notification. A role needs no right on any table: functions and the views read and write
 with the rights of their owner.
 */
 DO $$

@@ -51,7 +51,7 @@ WHERE status IN ('Pending', 'Error');
 CREATE INDEX IF NOT EXISTS notification_in_flight ON "readpast"."notification" (started_at)
 WHERE status = 'Processing';
 
-/* What somebody may look for, or take up again: without it each look would read all that is completed. */
+/* Items that somebody may look for, or take up again: without it each look would read all that is completed. */
 CREATE INDEX IF NOT EXISTS notification_ended ON "readpast"."notification" (enqueued_at)
 WHERE status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted');
 

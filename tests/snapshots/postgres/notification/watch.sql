@@ -263,17 +263,17 @@ BEGIN
         UNION ALL
         SELECT 'type.arrivals', COUNT(*), (SELECT COUNT(*) FROM present) > most_, NULL, r.type, NULL
         FROM present AS r
-        WHERE r.enqueued_at > now_ - interval '1 hour'
+        WHERE r.enqueued_at > now_ - interval '1 hour' AND r.enqueued_at <= now_ + interval '1 minute'
         GROUP BY r.type
         UNION ALL
         SELECT 'arrivals.last_hour', COUNT(*), COUNT(*) > most_, NULL, NULL, NULL
         FROM present AS r
-        WHERE r.enqueued_at > now_ - interval '1 hour'
+        WHERE r.enqueued_at > now_ - interval '1 hour' AND r.enqueued_at <= now_ + interval '1 minute'
         UNION ALL
         SELECT 'came.last_hour', COUNT(*), COUNT(*) > most_, "readpast"."queue_ms_fn"(MIN(r.enqueued_at), now_), NULL, NULL
         FROM present AS r
         WHERE
-            r.enqueued_at > now_ - interval '1 hour'
+            r.enqueued_at > now_ - interval '1 hour' AND r.enqueued_at <= now_ + interval '1 minute'
             AND (r.status <> 'Pending' OR COALESCE(r.due_at <= now_, TRUE))
         UNION ALL
         SELECT 'wait.mean_ms', ROUND(AVG(d.wait_ms))::bigint, FALSE, NULL, NULL, NULL

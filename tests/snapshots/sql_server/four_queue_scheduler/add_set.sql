@@ -60,7 +60,7 @@ BEGIN
     */
     IF @Operation IS NOT NULL
     BEGIN
-        /* That it was done is no error to end the caller's transaction with. */
+        /* A call that was done is no error to end the caller's transaction with. */
         SET XACT_ABORT OFF;
         BEGIN TRY
             INSERT INTO [readpast].[QueueOperation] ([OperationId], [Call], [At])
@@ -134,7 +134,7 @@ BEGIN
 
 
         /*
-        What of it is there already. The locks are on the index, in its order, and on the gaps where new rows belong: whoever enqueues
+        Work of it that is there already. The locks are on the index, in its order, and on the gaps where new rows belong: whoever enqueues
         the same work at the same time waits, and then finds it.
         */
         INSERT INTO @_Added ([Ordinal], [Answer], [Key])
@@ -436,7 +436,7 @@ BEGIN
 
 
             /*
-            What of it is there already. The locks are on the index, in its order, and on the gaps where new rows belong: whoever enqueues
+            Work of it that is there already. The locks are on the index, in its order, and on the gaps where new rows belong: whoever enqueues
             the same work at the same time waits, and then finds it.
             */
             INSERT INTO @_Added ([Ordinal], [Answer], [Key])

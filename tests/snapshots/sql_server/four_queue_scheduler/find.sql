@@ -20,7 +20,7 @@ BEGIN
     SET IMPLICIT_TRANSACTIONS OFF;
     /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    /* Who only looks gives way. */
+    /* A call that only looks gives way. */
     SET DEADLOCK_PRIORITY LOW;
     DECLARE @_Now datetime2(7); /* UTC */
     DECLARE @_At datetime2(7); /* the same moment as the table tells it */
@@ -63,7 +63,7 @@ BEGIN
                         ELSE 1
                     END
                 )
-                /* What JSON_VALUE would not take out: NULL. */
+                /* A member that JSON_VALUE would not take out: NULL. */
                 OR (j.[type] = 1 AND DATALENGTH(j.[value]) > 8000)
         )
         OR EXISTS (SELECT 1 FROM OPENJSON(@Filter) AS j GROUP BY j.[key] HAVING COUNT(*) > 1)
@@ -182,7 +182,7 @@ BEGIN
             COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))) AS [ItemStartedAt],
             COALESCE(
                 s.[Duration],
-                /* Of what is completed nothing is kept beside the table, which has both times. */
+                /* Nothing of completed items is kept beside the table, which has both times. */
                 CASE
                     WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
                         THEN DATEDIFF_BIG(MILLISECOND, q.[start_date], q.[end_date])
@@ -260,7 +260,7 @@ BEGIN
                         THEN DATEDIFF_BIG(MILLISECOND, COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))), @_Now)
                     ELSE COALESCE(
             s.[Duration],
-            /* Of what is completed nothing is kept beside the table, which has both times. */
+            /* Nothing of completed items is kept beside the table, which has both times. */
             CASE
                 WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
                     THEN DATEDIFF_BIG(MILLISECOND, q.[start_date], q.[end_date])
@@ -343,7 +343,7 @@ BEGIN
         COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))) AS [ItemStartedAt],
         COALESCE(
             s.[Duration],
-            /* Of what is completed nothing is kept beside the table, which has both times. */
+            /* Nothing of completed items is kept beside the table, which has both times. */
             CASE
                 WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
                     THEN DATEDIFF_BIG(MILLISECOND, q.[start_date], q.[end_date])
@@ -419,7 +419,7 @@ BEGIN
                     THEN DATEDIFF_BIG(MILLISECOND, COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))), @_Now)
                 ELSE COALESCE(
         s.[Duration],
-        /* Of what is completed nothing is kept beside the table, which has both times. */
+        /* Nothing of completed items is kept beside the table, which has both times. */
         CASE
             WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
                 THEN DATEDIFF_BIG(MILLISECOND, q.[start_date], q.[end_date])

@@ -56,7 +56,7 @@ BEGIN
     DECLARE @_Sets bit = 0;
     DECLARE @_NoSet nvarchar(2048);
     DECLARE @_Looks int = 0;
-    /* What items become, whatever the reason. */
+    /* Items as they become, whatever the reason. */
     DECLARE @_Change TABLE (
         [Key1] bigint NOT NULL,
         [Was] varchar(20) NOT NULL,
@@ -146,7 +146,7 @@ BEGIN
     the fence of everybody is the token (CONFLICT); the state machine is QueueTransition (ILLEGAL_TRANSITION).
     A lease past its deadline still counts while nobody has taken the item: finished work is not done twice.
     */
-    /* What moves to another place of the index while it is looked for can be missed, once. */
+    /* An item that moves to another place of the index while it is looked for can be missed, once. */
     WHILE @_Looks = 0 OR (@_Looks = 1 AND EXISTS (SELECT 1 FROM @_Work AS w WHERE w.[Answer] = 'NOT_FOUND'))
     BEGIN
         SET @_Looks = @_Looks + 1;
@@ -157,7 +157,7 @@ BEGIN
             x.[Ordinal],
             a.[Answer],
             x.[Is],
-            /* What is refused shows the item as it is. */
+            /* A refusal shows the item as it is. */
             CASE a.[Answer]
                 WHEN 'NOT_FOUND' THEN NULL
                 WHEN 'OK' THEN CASE
@@ -240,7 +240,7 @@ BEGIN
                         )
                         THEN 'LEASE_LOST'
                     WHEN x.[Given] IS NULL AND x.[Attempt] > 0 THEN 'CONFLICT'
-                    /* Where nothing of an item is kept yet, it is as it was put in: what Add told holds. */
+                    /* Where nothing of an item is kept yet, it is as it was put in: the answer of Add holds. */
                     WHEN x.[Given] <> x.[Token] THEN 'CONFLICT'
                     /* The same item twice in one call: the first of them counts. */
                     WHEN x.[Place] > 1 THEN 'CONFLICT'
@@ -276,7 +276,7 @@ k.[Was],
                 THEN CONCAT(
                     N'Attempts are spent: ', k.[AttemptNum], N' of ', @_MaxAttempts, N'; asked for ', i.[Status], N'.'
                 )
-            /* What went wrong before is over. */
+            /* Earlier errors are over. */
             WHEN k.[Status] = 'Completed' THEN NULL
             ELSE s.[Error]
         END AS [Error],
@@ -375,7 +375,7 @@ k.[Was],
     WHERE
         w.[Status] = 'Completed'
         AND s.[UpdatedAt] = w.[Before]
-        /* What the table has a column for, or nobody gave, is not kept twice. */
+        /* A value that the table has a column for, or nobody gave, is not kept twice. */
         AND w.[Step] IS NULL
         AND w.[Response] IS NULL
         AND w.[Error] IS NULL
@@ -500,7 +500,7 @@ BEGIN
     DECLARE @_Sets bit = 0;
     DECLARE @_NoSet nvarchar(2048);
     DECLARE @_Looks int = 0;
-    /* What items become, whatever the reason. */
+    /* Items as they become, whatever the reason. */
     DECLARE @_Change TABLE (
         [Key1] bigint NOT NULL,
         [Was] varchar(20) NOT NULL,
@@ -591,7 +591,7 @@ BEGIN
         the fence of everybody is the token (CONFLICT); the state machine is QueueTransition (ILLEGAL_TRANSITION).
         A lease past its deadline still counts while nobody has taken the item: finished work is not done twice.
         */
-        /* What moves to another place of the index while it is looked for can be missed, once. */
+        /* An item that moves to another place of the index while it is looked for can be missed, once. */
         WHILE @_Looks = 0 OR (@_Looks = 1 AND EXISTS (SELECT 1 FROM @_Work AS w WHERE w.[Answer] = 'NOT_FOUND'))
         BEGIN
             SET @_Looks = @_Looks + 1;
@@ -602,7 +602,7 @@ BEGIN
                 x.[Ordinal],
                 a.[Answer],
                 x.[Is],
-                /* What is refused shows the item as it is. */
+                /* A refusal shows the item as it is. */
                 CASE a.[Answer]
                     WHEN 'NOT_FOUND' THEN NULL
                     WHEN 'OK' THEN CASE
@@ -685,7 +685,7 @@ BEGIN
                             )
                             THEN 'LEASE_LOST'
                         WHEN x.[Given] IS NULL AND x.[Attempt] > 0 THEN 'CONFLICT'
-                        /* Where nothing of an item is kept yet, it is as it was put in: what Add told holds. */
+                        /* Where nothing of an item is kept yet, it is as it was put in: the answer of Add holds. */
                         WHEN x.[Given] <> x.[Token] THEN 'CONFLICT'
                         /* The same item twice in one call: the first of them counts. */
                         WHEN x.[Place] > 1 THEN 'CONFLICT'
@@ -721,7 +721,7 @@ k.[Was],
                     THEN CONCAT(
                         N'Attempts are spent: ', k.[AttemptNum], N' of ', @_MaxAttempts, N'; asked for ', i.[Status], N'.'
                     )
-                /* What went wrong before is over. */
+                /* Earlier errors are over. */
                 WHEN k.[Status] = 'Completed' THEN NULL
                 ELSE s.[Error]
             END AS [Error],
@@ -820,7 +820,7 @@ k.[Was],
         WHERE
             w.[Status] = 'Completed'
             AND s.[UpdatedAt] = w.[Before]
-            /* What the table has a column for, or nobody gave, is not kept twice. */
+            /* A value that the table has a column for, or nobody gave, is not kept twice. */
             AND w.[Step] IS NULL
             AND w.[Response] IS NULL
             AND w.[Error] IS NULL

@@ -84,7 +84,7 @@ BEGIN
         [Key1] bigint NOT NULL,
         PRIMARY KEY CLUSTERED ([Key1])
     );
-    /* What items become, whatever the reason. */
+    /* Items as they become, whatever the reason. */
     DECLARE @_Change TABLE (
         [Key1] bigint NOT NULL,
         [Was] varchar(20) NOT NULL,
@@ -218,7 +218,7 @@ BEGIN
     */
     IF @Operation IS NOT NULL
     BEGIN
-        /* That it was done is no error to end the caller's transaction with. */
+        /* A call that was done is no error to end the caller's transaction with. */
         SET XACT_ABORT OFF;
         BEGIN TRY
             INSERT INTO [readpast].[QueueOperation] ([OperationId], [Call], [At])
@@ -272,7 +272,7 @@ BEGIN
         the fence of everybody is the token (CONFLICT); the state machine is QueueTransition (ILLEGAL_TRANSITION).
         A lease past its deadline still counts while nobody has taken the item: finished work is not done twice.
         */
-        /* What moves to another place of the index while it is looked for can be missed, once. */
+        /* An item that moves to another place of the index while it is looked for can be missed, once. */
         WHILE @_Looks = 0 OR (@_Looks = 1 AND EXISTS (SELECT 1 FROM @_Work AS w WHERE w.[Answer] = 'NOT_FOUND'))
         BEGIN
             SET @_Looks = @_Looks + 1;
@@ -283,7 +283,7 @@ BEGIN
                 x.[Ordinal],
                 a.[Answer],
                 x.[Is],
-                /* What is refused shows the item as it is. */
+                /* A refusal shows the item as it is. */
                 CASE a.[Answer]
                     WHEN 'NOT_FOUND' THEN NULL
                     WHEN 'OK' THEN CASE
@@ -366,7 +366,7 @@ BEGIN
                             )
                             THEN 'LEASE_LOST'
                         WHEN x.[Given] IS NULL AND x.[Attempt] > 0 THEN 'CONFLICT'
-                        /* Where nothing of an item is kept yet, it is as it was put in: what Add told holds. */
+                        /* Where nothing of an item is kept yet, it is as it was put in: the answer of Add holds. */
                         WHEN x.[Given] <> x.[Token] THEN 'CONFLICT'
                         /* The same item twice in one call: the first of them counts. */
                         WHEN x.[Place] > 1 THEN 'CONFLICT'
@@ -402,7 +402,7 @@ k.[Was],
                     THEN CONCAT(
                         N'Attempts are spent: ', k.[AttemptNum], N' of ', @_MaxAttempts, N'; asked for ', i.[Status], N'.'
                     )
-                /* What went wrong before is over. */
+                /* Earlier errors are over. */
                 WHEN k.[Status] = 'Completed' THEN NULL
                 ELSE s.[Error]
             END AS [Error],
@@ -501,7 +501,7 @@ k.[Was],
         WHERE
             w.[Status] = 'Completed'
             AND s.[UpdatedAt] = w.[Before]
-            /* What the table has a column for, or nobody gave, is not kept twice. */
+            /* A value that the table has a column for, or nobody gave, is not kept twice. */
             AND w.[Step] IS NULL
             AND w.[Response] IS NULL
             AND w.[Error] IS NULL
@@ -551,7 +551,7 @@ k.[Was],
                 )
             OPTION (LOOP JOIN, FORCE ORDER);
 
-        /* What was OK is read back from the items. */
+        /* An item that was OK is read back from the items. */
         IF @Operation IS NOT NULL AND EXISTS (SELECT 1 FROM @_Work AS w WHERE w.[Answer] <> 'OK')
         BEGIN
             SET @_Result = (
@@ -599,7 +599,7 @@ k.[Was],
                         AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE s.[id] = c.[Key1])
                     OPTION (LOOP JOIN, FORCE ORDER);
 
-                /* What somebody else took, so that no row beside the table has it in work, and left for a lease's time. */
+                /* Items that somebody else took, so that no row beside the table has it in work, and left for a lease's time. */
                 INSERT INTO @_Candidate ([Key1])
                 SELECT TOP (@_RecoverMax) q.[id]
                 FROM [dbo].[four_queue] AS q
@@ -647,8 +647,8 @@ k.[Was],
             SET @_Searched = (SELECT COUNT(*) FROM @_Candidate);
             IF @_Searched > 0 AND @Recover > 0
                 /*
-                Of what was claimed together, nobody knows which was begun. Read without locks: another recovery may have
-                the rest of it in hands.
+                Items that were claimed together: nobody knows which was begun. Read without locks: another recovery may have
+                the rest of them in hands.
                 */
                 UPDATE c
                 SET [Together] = 1
@@ -918,7 +918,7 @@ k.[Was],
             IF @_Locked > 0
             BEGIN
                 /*
-                What came back from a dead worker may have been its death: it goes alone, so the claim ends before the first
+                An item that came back from a dead worker may have been its death: it goes alone, so the claim ends before the first
                 such item, or with it where it is the first of all. The others are let go with the transaction.
                 */
                 UPDATE d
@@ -1099,7 +1099,7 @@ k.[Was],
             ON k.[Ordinal] = r.[ordinal]
         OPTION (LOOP JOIN, FORCE ORDER);
 
-        /* What was completed may have left the table: it was answered for like this. */
+        /* A completed item may have left the table: it was answered for like this. */
         UPDATE k
         SET
             [Token] = CASE WHEN i.[Token] >= @_Now THEN DATEADD(MICROSECOND, 1, i.[Token]) ELSE @_Now END,
@@ -1211,7 +1211,7 @@ k.[Was],
         COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))) AS [ItemStartedAt],
         COALESCE(
             s.[Duration],
-            /* Of what is completed nothing is kept beside the table, which has both times. */
+            /* Nothing of completed items is kept beside the table, which has both times. */
             CASE
                 WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
                     THEN DATEDIFF_BIG(MILLISECOND, q.[start_date], q.[end_date])
@@ -1326,7 +1326,7 @@ BEGIN
         [Key1] bigint NOT NULL,
         PRIMARY KEY CLUSTERED ([Key1])
     );
-    /* What items become, whatever the reason. */
+    /* Items as they become, whatever the reason. */
     DECLARE @_Change TABLE (
         [Key1] bigint NOT NULL,
         [Was] varchar(20) NOT NULL,
@@ -1502,7 +1502,7 @@ BEGIN
         the fence of everybody is the token (CONFLICT); the state machine is QueueTransition (ILLEGAL_TRANSITION).
         A lease past its deadline still counts while nobody has taken the item: finished work is not done twice.
         */
-        /* What moves to another place of the index while it is looked for can be missed, once. */
+        /* An item that moves to another place of the index while it is looked for can be missed, once. */
         WHILE @_Looks = 0 OR (@_Looks = 1 AND EXISTS (SELECT 1 FROM @_Work AS w WHERE w.[Answer] = 'NOT_FOUND'))
         BEGIN
             SET @_Looks = @_Looks + 1;
@@ -1513,7 +1513,7 @@ BEGIN
                 x.[Ordinal],
                 a.[Answer],
                 x.[Is],
-                /* What is refused shows the item as it is. */
+                /* A refusal shows the item as it is. */
                 CASE a.[Answer]
                     WHEN 'NOT_FOUND' THEN NULL
                     WHEN 'OK' THEN CASE
@@ -1596,7 +1596,7 @@ BEGIN
                             )
                             THEN 'LEASE_LOST'
                         WHEN x.[Given] IS NULL AND x.[Attempt] > 0 THEN 'CONFLICT'
-                        /* Where nothing of an item is kept yet, it is as it was put in: what Add told holds. */
+                        /* Where nothing of an item is kept yet, it is as it was put in: the answer of Add holds. */
                         WHEN x.[Given] <> x.[Token] THEN 'CONFLICT'
                         /* The same item twice in one call: the first of them counts. */
                         WHEN x.[Place] > 1 THEN 'CONFLICT'
@@ -1632,7 +1632,7 @@ k.[Was],
                     THEN CONCAT(
                         N'Attempts are spent: ', k.[AttemptNum], N' of ', @_MaxAttempts, N'; asked for ', i.[Status], N'.'
                     )
-                /* What went wrong before is over. */
+                /* Earlier errors are over. */
                 WHEN k.[Status] = 'Completed' THEN NULL
                 ELSE s.[Error]
             END AS [Error],
@@ -1731,7 +1731,7 @@ k.[Was],
         WHERE
             w.[Status] = 'Completed'
             AND s.[UpdatedAt] = w.[Before]
-            /* What the table has a column for, or nobody gave, is not kept twice. */
+            /* A value that the table has a column for, or nobody gave, is not kept twice. */
             AND w.[Step] IS NULL
             AND w.[Response] IS NULL
             AND w.[Error] IS NULL
@@ -1781,7 +1781,7 @@ k.[Was],
                 )
             OPTION (LOOP JOIN, FORCE ORDER);
 
-        /* What was OK is read back from the items. */
+        /* An item that was OK is read back from the items. */
         IF @Operation IS NOT NULL AND EXISTS (SELECT 1 FROM @_Work AS w WHERE w.[Answer] <> 'OK')
         BEGIN
             SET @_Result = (
@@ -1855,7 +1855,7 @@ k.[Was],
                         AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE s.[id] = c.[Key1])
                     OPTION (LOOP JOIN, FORCE ORDER);
 
-                /* What somebody else took, so that no row beside the table has it in work, and left for a lease's time. */
+                /* Items that somebody else took, so that no row beside the table has it in work, and left for a lease's time. */
                 INSERT INTO @_Candidate ([Key1])
                 SELECT TOP (@_RecoverMax) q.[id]
                 FROM [dbo].[four_queue] AS q
@@ -1910,8 +1910,8 @@ k.[Was],
             SET @_Searched = (SELECT COUNT(*) FROM @_Candidate);
             IF @_Searched > 0 AND @Recover > 0
                 /*
-                Of what was claimed together, nobody knows which was begun. Read without locks: another recovery may have
-                the rest of it in hands.
+                Items that were claimed together: nobody knows which was begun. Read without locks: another recovery may have
+                the rest of them in hands.
                 */
                 UPDATE c
                 SET [Together] = 1
@@ -2181,7 +2181,7 @@ k.[Was],
             IF @_Locked > 0
             BEGIN
                 /*
-                What came back from a dead worker may have been its death: it goes alone, so the claim ends before the first
+                An item that came back from a dead worker may have been its death: it goes alone, so the claim ends before the first
                 such item, or with it where it is the first of all. The others are let go with the transaction.
                 */
                 UPDATE d
@@ -2375,7 +2375,7 @@ k.[Was],
             ON k.[Ordinal] = r.[ordinal]
         OPTION (LOOP JOIN, FORCE ORDER);
 
-        /* What was completed may have left the table: it was answered for like this. */
+        /* A completed item may have left the table: it was answered for like this. */
         UPDATE k
         SET
             [Token] = CASE WHEN i.[Token] >= @_Now THEN DATEADD(MICROSECOND, 1, i.[Token]) ELSE @_Now END,
@@ -2487,7 +2487,7 @@ k.[Was],
         COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))) AS [ItemStartedAt],
         COALESCE(
             s.[Duration],
-            /* Of what is completed nothing is kept beside the table, which has both times. */
+            /* Nothing of completed items is kept beside the table, which has both times. */
             CASE
                 WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
                     THEN DATEDIFF_BIG(MILLISECOND, q.[start_date], q.[end_date])

@@ -47,7 +47,7 @@ BEGIN
         [Key1] bigint NOT NULL,
         PRIMARY KEY CLUSTERED ([Key1])
     );
-    /* What items become, whatever the reason. */
+    /* Items as they become, whatever the reason. */
     DECLARE @_Change TABLE (
         [Key1] bigint NOT NULL,
         [Was] varchar(20) NOT NULL,
@@ -127,7 +127,7 @@ BEGIN
                 AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE s.[id] = c.[Key1])
             OPTION (LOOP JOIN, FORCE ORDER);
 
-        /* What somebody else took, so that no row beside the table has it in work, and left for a lease's time. */
+        /* Items that somebody else took, so that no row beside the table has it in work, and left for a lease's time. */
         INSERT INTO @_Candidate ([Key1])
         SELECT TOP (@_RecoverMax) q.[id]
         FROM [dbo].[four_queue] AS q
@@ -175,8 +175,8 @@ BEGIN
     SET @_Searched = (SELECT COUNT(*) FROM @_Candidate);
     IF @_Searched > 0 AND @Recover > 0
         /*
-        Of what was claimed together, nobody knows which was begun. Read without locks: another recovery may have
-        the rest of it in hands.
+        Items that were claimed together: nobody knows which was begun. Read without locks: another recovery may have
+        the rest of them in hands.
         */
         UPDATE c
         SET [Together] = 1
@@ -446,7 +446,7 @@ BEGIN
     IF @_Locked > 0
     BEGIN
         /*
-        What came back from a dead worker may have been its death: it goes alone, so the claim ends before the first
+        An item that came back from a dead worker may have been its death: it goes alone, so the claim ends before the first
         such item, or with it where it is the first of all. The others are let go with the transaction.
         */
         UPDATE d
@@ -634,7 +634,7 @@ BEGIN
         [Key1] bigint NOT NULL,
         PRIMARY KEY CLUSTERED ([Key1])
     );
-    /* What items become, whatever the reason. */
+    /* Items as they become, whatever the reason. */
     DECLARE @_Change TABLE (
         [Key1] bigint NOT NULL,
         [Was] varchar(20) NOT NULL,
@@ -741,7 +741,7 @@ BEGIN
                     AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE s.[id] = c.[Key1])
                 OPTION (LOOP JOIN, FORCE ORDER);
 
-            /* What somebody else took, so that no row beside the table has it in work, and left for a lease's time. */
+            /* Items that somebody else took, so that no row beside the table has it in work, and left for a lease's time. */
             INSERT INTO @_Candidate ([Key1])
             SELECT TOP (@_RecoverMax) q.[id]
             FROM [dbo].[four_queue] AS q
@@ -796,8 +796,8 @@ BEGIN
         SET @_Searched = (SELECT COUNT(*) FROM @_Candidate);
         IF @_Searched > 0 AND @Recover > 0
             /*
-            Of what was claimed together, nobody knows which was begun. Read without locks: another recovery may have
-            the rest of it in hands.
+            Items that were claimed together: nobody knows which was begun. Read without locks: another recovery may have
+            the rest of them in hands.
             */
             UPDATE c
             SET [Together] = 1
@@ -1067,7 +1067,7 @@ BEGIN
         IF @_Locked > 0
         BEGIN
             /*
-            What came back from a dead worker may have been its death: it goes alone, so the claim ends before the first
+            An item that came back from a dead worker may have been its death: it goes alone, so the claim ends before the first
             such item, or with it where it is the first of all. The others are let go with the transaction.
             */
             UPDATE d

@@ -54,7 +54,7 @@ BEGIN
         [Key1] bigint NOT NULL,
         PRIMARY KEY CLUSTERED ([Key1])
     );
-    /* What items become, whatever the reason. */
+    /* Items as they become, whatever the reason. */
     DECLARE @_Change TABLE (
         [Key1] bigint NOT NULL,
         [Was] varchar(20) NOT NULL,
@@ -173,7 +173,7 @@ BEGIN
                     AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE s.[id] = c.[Key1])
                 OPTION (LOOP JOIN, FORCE ORDER);
 
-            /* What somebody else took, so that no row beside the table has it in work, and left for a lease's time. */
+            /* Items that somebody else took, so that no row beside the table has it in work, and left for a lease's time. */
             INSERT INTO @_Candidate ([Key1])
             SELECT TOP (@_RecoverMax) q.[id]
             FROM [dbo].[four_queue] AS q
@@ -228,8 +228,8 @@ BEGIN
         SET @_Searched = (SELECT COUNT(*) FROM @_Candidate);
         IF @_Searched > 0 AND @Recover > 0
             /*
-            Of what was claimed together, nobody knows which was begun. Read without locks: another recovery may have
-            the rest of it in hands.
+            Items that were claimed together: nobody knows which was begun. Read without locks: another recovery may have
+            the rest of them in hands.
             */
             UPDATE c
             SET [Together] = 1
@@ -499,7 +499,7 @@ BEGIN
         IF @_Locked > 0
         BEGIN
             /*
-            What came back from a dead worker may have been its death: it goes alone, so the claim ends before the first
+            An item that came back from a dead worker may have been its death: it goes alone, so the claim ends before the first
             such item, or with it where it is the first of all. The others are let go with the transaction.
             */
             UPDATE d
@@ -707,7 +707,7 @@ BEGIN
         COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))) AS [ItemStartedAt],
         COALESCE(
             s.[Duration],
-            /* Of what is completed nothing is kept beside the table, which has both times. */
+            /* Nothing of completed items is kept beside the table, which has both times. */
             CASE
                 WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
                     THEN DATEDIFF_BIG(MILLISECOND, q.[start_date], q.[end_date])

@@ -15,7 +15,7 @@ BEGIN
     SET IMPLICIT_TRANSACTIONS OFF;
     /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    /* Who tidies up gives way. */
+    /* A call that tidies up gives way. */
     SET DEADLOCK_PRIORITY LOW;
     DECLARE @_Now datetime2(7); /* UTC */
     DECLARE @_At datetime2(7); /* the same moment as the table tells it */
@@ -67,7 +67,7 @@ BEGIN
                         ELSE 1
                     END
                 )
-                /* What JSON_VALUE would not take out: NULL. */
+                /* A member that JSON_VALUE would not take out: NULL. */
                 OR (j.[type] = 1 AND DATALENGTH(j.[value]) > 8000)
         )
         OR EXISTS (SELECT 1 FROM OPENJSON(@Filter) AS j GROUP BY j.[key] HAVING COUNT(*) > 1)
@@ -200,7 +200,7 @@ BEGIN
                             THEN DATEDIFF_BIG(MILLISECOND, COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))), @_Now)
                         ELSE COALESCE(
                 s.[Duration],
-                /* Of what is completed nothing is kept beside the table, which has both times. */
+                /* Nothing of completed items is kept beside the table, which has both times. */
                 CASE
                     WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
                         THEN DATEDIFF_BIG(MILLISECOND, q.[start_date], q.[end_date])
@@ -274,7 +274,7 @@ BEGIN
                             THEN DATEDIFF_BIG(MILLISECOND, COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))), @_Now)
                         ELSE COALESCE(
                 s.[Duration],
-                /* Of what is completed nothing is kept beside the table, which has both times. */
+                /* Nothing of completed items is kept beside the table, which has both times. */
                 CASE
                     WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
                         THEN DATEDIFF_BIG(MILLISECOND, q.[start_date], q.[end_date])
@@ -350,7 +350,7 @@ BEGIN
                         THEN DATEDIFF_BIG(MILLISECOND, COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))), @_Now)
                     ELSE COALESCE(
             s.[Duration],
-            /* Of what is completed nothing is kept beside the table, which has both times. */
+            /* Nothing of completed items is kept beside the table, which has both times. */
             CASE
                 WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
                     THEN DATEDIFF_BIG(MILLISECOND, q.[start_date], q.[end_date])
@@ -375,7 +375,7 @@ BEGIN
             ON s.[id] = l.[Key1]
         OPTION (LOOP JOIN, FORCE ORDER);
 
-        /* What is gone from the table leaves nothing behind. A look without locks waits for nobody; another makes sure. */
+        /* Items that are gone from the table leave nothing behind. A look without locks waits for nobody; another makes sure. */
         DELETE FROM @_Found;
         INSERT INTO @_Found ([Key1])
         SELECT TOP (@Max) s.[id]

@@ -16,7 +16,7 @@ BEGIN
     SET IMPLICIT_TRANSACTIONS OFF;
     /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    /* Who tidies up gives way. */
+    /* A call that tidies up gives way. */
     SET DEADLOCK_PRIORITY LOW;
     DECLARE @Worker nvarchar(128);
     DECLARE @_MaxAttempts int;
@@ -38,7 +38,7 @@ BEGIN
         [Key1] bigint NOT NULL,
         PRIMARY KEY CLUSTERED ([Key1])
     );
-    /* What items become, whatever the reason. */
+    /* Items as they become, whatever the reason. */
     DECLARE @_Change TABLE (
         [Key1] bigint NOT NULL,
         [Was] varchar(20) NOT NULL,
@@ -141,7 +141,7 @@ BEGIN
                     AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE s.[id] = c.[Key1])
                 OPTION (LOOP JOIN, FORCE ORDER);
 
-            /* What somebody else took, so that no row beside the table has it in work, and left for a lease's time. */
+            /* Items that somebody else took, so that no row beside the table has it in work, and left for a lease's time. */
             INSERT INTO @_Candidate ([Key1])
             SELECT TOP (@_RecoverMax) q.[id]
             FROM [dbo].[four_queue] AS q
@@ -196,8 +196,8 @@ BEGIN
         SET @_Searched = (SELECT COUNT(*) FROM @_Candidate);
         IF @_Searched > 0 AND @Recover > 0
             /*
-            Of what was claimed together, nobody knows which was begun. Read without locks: another recovery may have
-            the rest of it in hands.
+            Items that were claimed together: nobody knows which was begun. Read without locks: another recovery may have
+            the rest of them in hands.
             */
             UPDATE c
             SET [Together] = 1

@@ -50,7 +50,7 @@ BEGIN
     );
     DECLARE @_Count int;
     DECLARE @_Looks int = 0;
-    /* What items become, whatever the reason. */
+    /* Items as they become, whatever the reason. */
     DECLARE @_Change TABLE (
         [Key1] bigint NOT NULL,
         [Was] varchar(20) NOT NULL,
@@ -184,7 +184,7 @@ BEGIN
         the fence of everybody is the token (CONFLICT); the state machine is QueueTransition (ILLEGAL_TRANSITION).
         A lease past its deadline still counts while nobody has taken the item: finished work is not done twice.
         */
-        /* What moves to another place of the index while it is looked for can be missed, once. */
+        /* An item that moves to another place of the index while it is looked for can be missed, once. */
         WHILE @_Looks = 0 OR (@_Looks = 1 AND EXISTS (SELECT 1 FROM @_Work AS w WHERE w.[Answer] = 'NOT_FOUND'))
         BEGIN
             SET @_Looks = @_Looks + 1;
@@ -195,7 +195,7 @@ BEGIN
                 x.[Ordinal],
                 a.[Answer],
                 x.[Is],
-                /* What is refused shows the item as it is. */
+                /* A refusal shows the item as it is. */
                 CASE a.[Answer]
                     WHEN 'NOT_FOUND' THEN NULL
                     WHEN 'OK' THEN 'Pending'
@@ -242,7 +242,7 @@ BEGIN
                 SELECT
                     CASE
                         WHEN x.[Found] = 0 THEN 'NOT_FOUND'
-                        /* Where nothing of an item is kept yet, it is as it was put in: what Add told holds. */
+                        /* Where nothing of an item is kept yet, it is as it was put in: the answer of Add holds. */
                         WHEN x.[Given] <> x.[Token] THEN 'CONFLICT'
                         /* The same item twice in one call: the first of them counts. */
                         WHEN x.[Place] > 1 THEN 'CONFLICT'
@@ -346,7 +346,7 @@ BEGIN
                 w.[Before] IS NULL
             OPTION (LOOP JOIN, FORCE ORDER);
 
-        /* What was OK is read back from the items. */
+        /* An item that was OK is read back from the items. */
         IF @Operation IS NOT NULL AND EXISTS (SELECT 1 FROM @_Work AS w WHERE w.[Answer] <> 'OK')
         BEGIN
             SET @_Result = (

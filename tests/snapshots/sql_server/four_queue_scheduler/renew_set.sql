@@ -1,7 +1,7 @@
 /*
 Extend the leases of a worker's items, counted from now on the server's clock.
 @Items is a JSON array of objects with key and attempt. Answers OK, LEASE_LOST or NOT_FOUND, one row each.
-Of the table "four_queue" rows are read and not locked: it has no part in a renewal.
+Rows of the table "four_queue" are read and not locked: it has no part in a renewal.
 Table access order: four_queue, FourQueueScheduler_Lease.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Renew_FourQueueScheduler_Set_trx]
@@ -28,7 +28,7 @@ BEGIN
         [Attempt] int NULL,
         UNIQUE CLUSTERED ([Key1], [Ordinal])
     );
-    /* What the table says of them. */
+    /* The items as the table has them. */
     DECLARE @_Seen TABLE (
         [Key1] bigint NOT NULL,
         [InFlight] bit NOT NULL,

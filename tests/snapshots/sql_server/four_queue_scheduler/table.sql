@@ -46,7 +46,7 @@ BEGIN
 END;
 GO
 /*
-What the table has no column for, in a row per item that a worker has had in hands: four_queue itself keeps its shape.
+Values that the table has no column for, in a row per item that a worker has had in hands: four_queue itself keeps its shape.
 Times are UTC. Where the table has a column, that column counts, and this is a copy.
 */
 IF OBJECT_ID(N'[readpast].[FourQueueScheduler_Lease]', N'U') IS NULL

@@ -27,7 +27,7 @@ SELECT
     COALESCE(s.[StartedAt], DATEADD(MINUTE, -DATEPART(TZOFFSET, SYSDATETIMEOFFSET()), CAST(q.[start_date] AS datetime2(7)))) AS [ItemStartedAt],
     COALESCE(
         s.[Duration],
-        /* Of what is completed nothing is kept beside the table, which has both times. */
+        /* Nothing of completed items is kept beside the table, which has both times. */
         CASE
             WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
                 THEN DATEDIFF_BIG(MILLISECOND, q.[start_date], q.[end_date])

@@ -20,7 +20,7 @@ BEGIN
     SET IMPLICIT_TRANSACTIONS OFF;
     /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    /* Who only looks gives way. */
+    /* A call that only looks gives way. */
     SET DEADLOCK_PRIORITY LOW;
     DECLARE @_Now datetime2(7); /* UTC */
     DECLARE @_At datetime2(7); /* the same moment as the table tells it */
@@ -79,7 +79,7 @@ BEGIN
         COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))),
         CAST(COALESCE(
         s.[Duration],
-        /* Of what is completed nothing is kept beside the table, which has both times. */
+        /* Nothing of completed items is kept beside the table, which has both times. */
         CASE
             WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
                 THEN DATEDIFF_BIG(MILLISECOND, q.[start_date], q.[end_date])
@@ -126,7 +126,7 @@ BEGIN
         COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))),
         CAST(COALESCE(
         s.[Duration],
-        /* Of what is completed nothing is kept beside the table, which has both times. */
+        /* Nothing of completed items is kept beside the table, which has both times. */
         CASE
             WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
                 THEN DATEDIFF_BIG(MILLISECOND, q.[start_date], q.[end_date])
@@ -148,7 +148,7 @@ BEGIN
     WHERE s.[Status] = 'Processing'
     OPTION (LOOP JOIN, FORCE ORDER);
 
-    /* What somebody else took, so that no row beside the table has it in work. */
+    /* Items that somebody else took, so that no row beside the table has it in work. */
     INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [RunMs], [DueAt], [Owner], [Until])
     SELECT TOP (@Most + 1)
         'F',
@@ -174,7 +174,7 @@ BEGIN
         COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))),
         CAST(COALESCE(
         s.[Duration],
-        /* Of what is completed nothing is kept beside the table, which has both times. */
+        /* Nothing of completed items is kept beside the table, which has both times. */
         CASE
             WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
                 THEN DATEDIFF_BIG(MILLISECOND, q.[start_date], q.[end_date])
@@ -221,7 +221,7 @@ BEGIN
         COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))),
         CAST(COALESCE(
         s.[Duration],
-        /* Of what is completed nothing is kept beside the table, which has both times. */
+        /* Nothing of completed items is kept beside the table, which has both times. */
         CASE
             WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
                 THEN DATEDIFF_BIG(MILLISECOND, q.[start_date], q.[end_date])

@@ -53,7 +53,7 @@ BEGIN
     DECLARE @_Count int;
     DECLARE @_Sets bit = 0;
     DECLARE @_NoSet nvarchar(2048);
-    /* What items become, whatever the reason. */
+    /* Items as they become, whatever the reason. */
     DECLARE @_Change TABLE (
         [Key1] datetime2(7) NOT NULL,
         [Was] varchar(20) NOT NULL,
@@ -216,7 +216,7 @@ k.[Was],
                     THEN CONCAT(
                         N'Attempts are spent: ', k.[AttemptNum], N' of ', @_MaxAttempts, N'; asked for ', i.[Status], N'.'
                     )
-                /* What went wrong before is over. */
+                /* Earlier errors are over. */
                 WHEN k.[Status] = 'Completed' THEN NULL
                 ELSE q.[Error]
             END AS [Error],
@@ -295,7 +295,7 @@ k.[Was],
             x.[Ordinal],
             a.[Answer],
             x.[Is],
-            /* What is refused shows the item as it is. */
+            /* A refusal shows the item as it is. */
             CASE a.[Answer]
                 WHEN 'NOT_FOUND' THEN NULL
                 WHEN 'OK' THEN CASE
@@ -360,7 +360,7 @@ k.[Was],
                         )
                         THEN 'LEASE_LOST'
                     WHEN x.[Given] IS NULL AND x.[Attempt] > 0 THEN 'CONFLICT'
-                    /* Where nothing of an item is kept yet, it is as it was put in: what Add told holds. */
+                    /* Where nothing of an item is kept yet, it is as it was put in: the answer of Add holds. */
                     WHEN x.[Given] <> x.[Token] THEN 'CONFLICT'
                     /* The same item twice in one call: the first of them counts. */
                     WHEN x.[Place] > 1 THEN 'CONFLICT'
@@ -376,7 +376,7 @@ k.[Was],
         /* One row at a time, so that locks are taken in the order of the keys and none ahead of it. */
         OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));
 
-        /* What is to be set of the items whose settlement counts: their rows are locked, and written to below as well. */
+        /* Values to set in the items whose settlement counts: their rows are locked, and written to below as well. */
         IF @_Sets = 1
             UPDATE q
             SET
@@ -447,7 +447,7 @@ k.[Was],
                     THEN CONCAT(
                         N'Attempts are spent: ', k.[AttemptNum], N' of ', @_MaxAttempts, N'; asked for ', i.[Status], N'.'
                     )
-                /* What went wrong before is over. */
+                /* Earlier errors are over. */
                 WHEN k.[Status] = 'Completed' THEN NULL
                 ELSE q.[Error]
             END AS [Error],
@@ -498,7 +498,7 @@ k.[Was],
     END;
 
 
-    /* What is completed moves to the history. */
+    /* Completed items move to the history. */
     INSERT INTO [readpast].[Invoice_History] (
         [EnqueuedAt],
         [Type],
@@ -626,7 +626,7 @@ BEGIN
     DECLARE @_Count int;
     DECLARE @_Sets bit = 0;
     DECLARE @_NoSet nvarchar(2048);
-    /* What items become, whatever the reason. */
+    /* Items as they become, whatever the reason. */
     DECLARE @_Change TABLE (
         [Key1] datetime2(7) NOT NULL,
         [Was] varchar(20) NOT NULL,
@@ -790,7 +790,7 @@ k.[Was],
                         THEN CONCAT(
                             N'Attempts are spent: ', k.[AttemptNum], N' of ', @_MaxAttempts, N'; asked for ', i.[Status], N'.'
                         )
-                    /* What went wrong before is over. */
+                    /* Earlier errors are over. */
                     WHEN k.[Status] = 'Completed' THEN NULL
                     ELSE q.[Error]
                 END AS [Error],
@@ -869,7 +869,7 @@ k.[Was],
                 x.[Ordinal],
                 a.[Answer],
                 x.[Is],
-                /* What is refused shows the item as it is. */
+                /* A refusal shows the item as it is. */
                 CASE a.[Answer]
                     WHEN 'NOT_FOUND' THEN NULL
                     WHEN 'OK' THEN CASE
@@ -934,7 +934,7 @@ k.[Was],
                             )
                             THEN 'LEASE_LOST'
                         WHEN x.[Given] IS NULL AND x.[Attempt] > 0 THEN 'CONFLICT'
-                        /* Where nothing of an item is kept yet, it is as it was put in: what Add told holds. */
+                        /* Where nothing of an item is kept yet, it is as it was put in: the answer of Add holds. */
                         WHEN x.[Given] <> x.[Token] THEN 'CONFLICT'
                         /* The same item twice in one call: the first of them counts. */
                         WHEN x.[Place] > 1 THEN 'CONFLICT'
@@ -950,7 +950,7 @@ k.[Was],
             /* One row at a time, so that locks are taken in the order of the keys and none ahead of it. */
             OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));
 
-            /* What is to be set of the items whose settlement counts: their rows are locked, and written to below as well. */
+            /* Values to set in the items whose settlement counts: their rows are locked, and written to below as well. */
             IF @_Sets = 1
                 UPDATE q
                 SET
@@ -1021,7 +1021,7 @@ k.[Was],
                         THEN CONCAT(
                             N'Attempts are spent: ', k.[AttemptNum], N' of ', @_MaxAttempts, N'; asked for ', i.[Status], N'.'
                         )
-                    /* What went wrong before is over. */
+                    /* Earlier errors are over. */
                     WHEN k.[Status] = 'Completed' THEN NULL
                     ELSE q.[Error]
                 END AS [Error],
@@ -1072,7 +1072,7 @@ k.[Was],
         END;
 
 
-        /* What is completed moves to the history. */
+        /* Completed items move to the history. */
         INSERT INTO [readpast].[Invoice_History] (
             [EnqueuedAt],
             [Type],

@@ -77,7 +77,7 @@ BEGIN
         [Together] int NOT NULL DEFAULT 0, /* 1: claimed with others */
         PRIMARY KEY CLUSTERED ([Key1])
     );
-    /* What items become, whatever the reason. */
+    /* Items as they become, whatever the reason. */
     DECLARE @_Change TABLE (
         [Key1] datetime2(7) NOT NULL,
         [Was] varchar(20) NOT NULL,
@@ -214,7 +214,7 @@ BEGIN
     */
     IF @Operation IS NOT NULL
     BEGIN
-        /* That it was done is no error to end the caller's transaction with. */
+        /* A call that was done is no error to end the caller's transaction with. */
         SET XACT_ABORT OFF;
         BEGIN TRY
             INSERT INTO [readpast].[QueueOperation] ([OperationId], [Call], [At])
@@ -338,7 +338,7 @@ k.[Was],
                         THEN CONCAT(
                             N'Attempts are spent: ', k.[AttemptNum], N' of ', @_MaxAttempts, N'; asked for ', i.[Status], N'.'
                         )
-                    /* What went wrong before is over. */
+                    /* Earlier errors are over. */
                     WHEN k.[Status] = 'Completed' THEN NULL
                     ELSE q.[Error]
                 END AS [Error],
@@ -417,7 +417,7 @@ k.[Was],
                 x.[Ordinal],
                 a.[Answer],
                 x.[Is],
-                /* What is refused shows the item as it is. */
+                /* A refusal shows the item as it is. */
                 CASE a.[Answer]
                     WHEN 'NOT_FOUND' THEN NULL
                     WHEN 'OK' THEN CASE
@@ -482,7 +482,7 @@ k.[Was],
                             )
                             THEN 'LEASE_LOST'
                         WHEN x.[Given] IS NULL AND x.[Attempt] > 0 THEN 'CONFLICT'
-                        /* Where nothing of an item is kept yet, it is as it was put in: what Add told holds. */
+                        /* Where nothing of an item is kept yet, it is as it was put in: the answer of Add holds. */
                         WHEN x.[Given] <> x.[Token] THEN 'CONFLICT'
                         /* The same item twice in one call: the first of them counts. */
                         WHEN x.[Place] > 1 THEN 'CONFLICT'
@@ -498,7 +498,7 @@ k.[Was],
             /* One row at a time, so that locks are taken in the order of the keys and none ahead of it. */
             OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));
 
-            /* What is to be set of the items whose settlement counts: their rows are locked, and written to below as well. */
+            /* Values to set in the items whose settlement counts: their rows are locked, and written to below as well. */
             IF @_Sets = 1
                 UPDATE q
                 SET
@@ -569,7 +569,7 @@ k.[Was],
                         THEN CONCAT(
                             N'Attempts are spent: ', k.[AttemptNum], N' of ', @_MaxAttempts, N'; asked for ', i.[Status], N'.'
                         )
-                    /* What went wrong before is over. */
+                    /* Earlier errors are over. */
                     WHEN k.[Status] = 'Completed' THEN NULL
                     ELSE q.[Error]
                 END AS [Error],
@@ -620,7 +620,7 @@ k.[Was],
         END;
 
 
-        /* What is completed moves to the history. */
+        /* Completed items move to the history. */
         INSERT INTO [readpast].[Invoice_History] (
             [EnqueuedAt],
             [Type],
@@ -676,7 +676,7 @@ k.[Was],
         IF @_Written <> (SELECT COUNT(*) FROM @_Work AS w WHERE w.[Answer] = 'OK')
             THROW 50005, N'Invoice: a row that was locked for the change changed all the same.', 1;
 
-        /* What was OK is read back from the items. */
+        /* An item that was OK is read back from the items. */
         IF @Operation IS NOT NULL AND EXISTS (SELECT 1 FROM @_Work AS w WHERE w.[Answer] <> 'OK')
         BEGIN
             SET @_Result = (
@@ -727,8 +727,8 @@ k.[Was],
             SET @_Searched = (SELECT COUNT(*) FROM @_Candidate);
             IF @_Searched > 0 AND @Recover > 0
                 /*
-                Of what was claimed together, nobody knows which was begun. Read without locks: another recovery may have
-                the rest of it in hands.
+                Items that were claimed together: nobody knows which was begun. Read without locks: another recovery may have
+                the rest of them in hands.
                 */
                 UPDATE c
                 SET [Together] = 1
@@ -877,7 +877,7 @@ k.[Was],
             IF @_Locked > 0
             BEGIN
                 /*
-                What came back from a dead worker may have been its death: it goes alone, so the claim ends before the first
+                An item that came back from a dead worker may have been its death: it goes alone, so the claim ends before the first
                 such item, or with it where it is the first of all. The others are let go with the transaction.
                 */
                 SET @_Alone = (SELECT MIN(d.[Seq]) FROM @_Due AS d WHERE d.[Alone] = 1 AND d.[AttemptNum] < @_MaxAttempts);
@@ -1009,7 +1009,7 @@ k.[Was],
             ON k.[Ordinal] = r.[ordinal]
         OPTION (LOOP JOIN, FORCE ORDER);
 
-        /* What was completed may have left the table: it was answered for like this. */
+        /* A completed item may have left the table: it was answered for like this. */
         UPDATE k
         SET
             [Token] = CASE WHEN i.[Token] >= @_Now THEN DATEADD(MICROSECOND, 1, i.[Token]) ELSE @_Now END,
@@ -1201,7 +1201,7 @@ BEGIN
         [Together] int NOT NULL DEFAULT 0, /* 1: claimed with others */
         PRIMARY KEY CLUSTERED ([Key1])
     );
-    /* What items become, whatever the reason. */
+    /* Items as they become, whatever the reason. */
     DECLARE @_Change TABLE (
         [Key1] datetime2(7) NOT NULL,
         [Was] varchar(20) NOT NULL,
@@ -1450,7 +1450,7 @@ k.[Was],
                         THEN CONCAT(
                             N'Attempts are spent: ', k.[AttemptNum], N' of ', @_MaxAttempts, N'; asked for ', i.[Status], N'.'
                         )
-                    /* What went wrong before is over. */
+                    /* Earlier errors are over. */
                     WHEN k.[Status] = 'Completed' THEN NULL
                     ELSE q.[Error]
                 END AS [Error],
@@ -1529,7 +1529,7 @@ k.[Was],
                 x.[Ordinal],
                 a.[Answer],
                 x.[Is],
-                /* What is refused shows the item as it is. */
+                /* A refusal shows the item as it is. */
                 CASE a.[Answer]
                     WHEN 'NOT_FOUND' THEN NULL
                     WHEN 'OK' THEN CASE
@@ -1594,7 +1594,7 @@ k.[Was],
                             )
                             THEN 'LEASE_LOST'
                         WHEN x.[Given] IS NULL AND x.[Attempt] > 0 THEN 'CONFLICT'
-                        /* Where nothing of an item is kept yet, it is as it was put in: what Add told holds. */
+                        /* Where nothing of an item is kept yet, it is as it was put in: the answer of Add holds. */
                         WHEN x.[Given] <> x.[Token] THEN 'CONFLICT'
                         /* The same item twice in one call: the first of them counts. */
                         WHEN x.[Place] > 1 THEN 'CONFLICT'
@@ -1610,7 +1610,7 @@ k.[Was],
             /* One row at a time, so that locks are taken in the order of the keys and none ahead of it. */
             OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));
 
-            /* What is to be set of the items whose settlement counts: their rows are locked, and written to below as well. */
+            /* Values to set in the items whose settlement counts: their rows are locked, and written to below as well. */
             IF @_Sets = 1
                 UPDATE q
                 SET
@@ -1681,7 +1681,7 @@ k.[Was],
                         THEN CONCAT(
                             N'Attempts are spent: ', k.[AttemptNum], N' of ', @_MaxAttempts, N'; asked for ', i.[Status], N'.'
                         )
-                    /* What went wrong before is over. */
+                    /* Earlier errors are over. */
                     WHEN k.[Status] = 'Completed' THEN NULL
                     ELSE q.[Error]
                 END AS [Error],
@@ -1732,7 +1732,7 @@ k.[Was],
         END;
 
 
-        /* What is completed moves to the history. */
+        /* Completed items move to the history. */
         INSERT INTO [readpast].[Invoice_History] (
             [EnqueuedAt],
             [Type],
@@ -1788,7 +1788,7 @@ k.[Was],
         IF @_Written <> (SELECT COUNT(*) FROM @_Work AS w WHERE w.[Answer] = 'OK')
             THROW 50005, N'Invoice: a row that was locked for the change changed all the same.', 1;
 
-        /* What was OK is read back from the items. */
+        /* An item that was OK is read back from the items. */
         IF @Operation IS NOT NULL AND EXISTS (SELECT 1 FROM @_Work AS w WHERE w.[Answer] <> 'OK')
         BEGIN
             SET @_Result = (
@@ -1872,8 +1872,8 @@ k.[Was],
             SET @_Searched = (SELECT COUNT(*) FROM @_Candidate);
             IF @_Searched > 0 AND @Recover > 0
                 /*
-                Of what was claimed together, nobody knows which was begun. Read without locks: another recovery may have
-                the rest of it in hands.
+                Items that were claimed together: nobody knows which was begun. Read without locks: another recovery may have
+                the rest of them in hands.
                 */
                 UPDATE c
                 SET [Together] = 1
@@ -2022,7 +2022,7 @@ k.[Was],
             IF @_Locked > 0
             BEGIN
                 /*
-                What came back from a dead worker may have been its death: it goes alone, so the claim ends before the first
+                An item that came back from a dead worker may have been its death: it goes alone, so the claim ends before the first
                 such item, or with it where it is the first of all. The others are let go with the transaction.
                 */
                 SET @_Alone = (SELECT MIN(d.[Seq]) FROM @_Due AS d WHERE d.[Alone] = 1 AND d.[AttemptNum] < @_MaxAttempts);
@@ -2167,7 +2167,7 @@ k.[Was],
             ON k.[Ordinal] = r.[ordinal]
         OPTION (LOOP JOIN, FORCE ORDER);
 
-        /* What was completed may have left the table: it was answered for like this. */
+        /* A completed item may have left the table: it was answered for like this. */
         UPDATE k
         SET
             [Token] = CASE WHEN i.[Token] >= @_Now THEN DATEADD(MICROSECOND, 1, i.[Token]) ELSE @_Now END,

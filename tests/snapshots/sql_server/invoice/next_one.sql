@@ -38,7 +38,7 @@ BEGIN
         [Together] int NOT NULL DEFAULT 0, /* 1: claimed with others */
         PRIMARY KEY CLUSTERED ([Key1])
     );
-    /* What items become, whatever the reason. */
+    /* Items as they become, whatever the reason. */
     DECLARE @_Change TABLE (
         [Key1] datetime2(7) NOT NULL,
         [Was] varchar(20) NOT NULL,
@@ -117,8 +117,8 @@ BEGIN
     SET @_Searched = (SELECT COUNT(*) FROM @_Candidate);
     IF @_Searched > 0 AND @Recover > 0
         /*
-        Of what was claimed together, nobody knows which was begun. Read without locks: another recovery may have
-        the rest of it in hands.
+        Items that were claimed together: nobody knows which was begun. Read without locks: another recovery may have
+        the rest of them in hands.
         */
         UPDATE c
         SET [Together] = 1
@@ -267,7 +267,7 @@ BEGIN
     IF @_Locked > 0
     BEGIN
         /*
-        What came back from a dead worker may have been its death: it goes alone, so the claim ends before the first
+        An item that came back from a dead worker may have been its death: it goes alone, so the claim ends before the first
         such item, or with it where it is the first of all. The others are let go with the transaction.
         */
         SET @_Alone = (SELECT MIN(d.[Seq]) FROM @_Due AS d WHERE d.[Alone] = 1 AND d.[AttemptNum] < @_MaxAttempts);
@@ -412,7 +412,7 @@ BEGIN
         [Together] int NOT NULL DEFAULT 0, /* 1: claimed with others */
         PRIMARY KEY CLUSTERED ([Key1])
     );
-    /* What items become, whatever the reason. */
+    /* Items as they become, whatever the reason. */
     DECLARE @_Change TABLE (
         [Key1] datetime2(7) NOT NULL,
         [Was] varchar(20) NOT NULL,
@@ -525,8 +525,8 @@ BEGIN
         SET @_Searched = (SELECT COUNT(*) FROM @_Candidate);
         IF @_Searched > 0 AND @Recover > 0
             /*
-            Of what was claimed together, nobody knows which was begun. Read without locks: another recovery may have
-            the rest of it in hands.
+            Items that were claimed together: nobody knows which was begun. Read without locks: another recovery may have
+            the rest of them in hands.
             */
             UPDATE c
             SET [Together] = 1
@@ -675,7 +675,7 @@ BEGIN
         IF @_Locked > 0
         BEGIN
             /*
-            What came back from a dead worker may have been its death: it goes alone, so the claim ends before the first
+            An item that came back from a dead worker may have been its death: it goes alone, so the claim ends before the first
             such item, or with it where it is the first of all. The others are let go with the transaction.
             */
             SET @_Alone = (SELECT MIN(d.[Seq]) FROM @_Due AS d WHERE d.[Alone] = 1 AND d.[AttemptNum] < @_MaxAttempts);

@@ -14,7 +14,7 @@ BEGIN
     SET IMPLICIT_TRANSACTIONS OFF;
     /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    /* Who tidies up gives way. */
+    /* A call that tidies up gives way. */
     SET DEADLOCK_PRIORITY LOW;
     DECLARE @_Now datetime2(7); /* UTC */
     DECLARE @_At datetime2(7); /* the same moment as the table tells it */
@@ -64,7 +64,7 @@ BEGIN
                         ELSE 1
                     END
                 )
-                /* What JSON_VALUE would not take out: NULL. */
+                /* A member that JSON_VALUE would not take out: NULL. */
                 OR (j.[type] = 1 AND DATALENGTH(j.[value]) > 8000)
         )
         OR EXISTS (SELECT 1 FROM OPENJSON(@Filter) AS j GROUP BY j.[key] HAVING COUNT(*) > 1)
@@ -195,7 +195,7 @@ BEGIN
                 )
                 /* Compared by code point, so that nothing in the text is a wildcard and both servers find the same. */
                 AND (@_Error IS NULL OR CHARINDEX(@_Error, q.[Error] COLLATE Latin1_General_BIN2) > 0)
-                /* What was enqueued later cannot have changed before. */
+                /* An item that was enqueued later cannot have changed before. */
                 AND (@_Before IS NULL OR q.[EnqueuedAt] < @_Before)
             ORDER BY q.[EnqueuedAt]
             OPTION (RECOMPILE);

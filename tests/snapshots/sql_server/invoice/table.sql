@@ -92,7 +92,7 @@ IF NOT EXISTS (
     CREATE NONCLUSTERED INDEX [IX_Invoice_InFlight] ON [readpast].[Invoice] ([StartedAt]) INCLUDE ([Status])
     WHERE [Status] = 'Processing';
 GO
-/* What somebody may look for, or take up again: without it each look would read all that is completed. */
+/* Items that somebody may look for, or take up again: without it each look would read all that is completed. */
 IF NOT EXISTS (
     SELECT 1 FROM sys.indexes AS i
     WHERE
@@ -109,7 +109,7 @@ IF NOT EXISTS (
     CREATE NONCLUSTERED INDEX [IX_Invoice_Ended] ON [readpast].[Invoice] ([EnqueuedAt]) INCLUDE ([Status])
     WHERE [Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted');
 GO
-/* What is completed is moved here. */
+/* Completed items are moved here. */
 IF OBJECT_ID(N'[readpast].[Invoice_History]', N'U') IS NULL
     CREATE TABLE [readpast].[Invoice_History] (
         [EnqueuedAt] [readpast].[_Timestamp] NOT NULL,

@@ -21,7 +21,7 @@ BEGIN
     SET IMPLICIT_TRANSACTIONS OFF;
     /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    /* Who only looks gives way. */
+    /* A call that only looks gives way. */
     SET DEADLOCK_PRIORITY LOW;
     DECLARE @_Now datetime2(7); /* UTC */
     DECLARE @_At datetime2(7); /* the same moment as the table tells it */
@@ -268,13 +268,13 @@ BEGIN
         UNION ALL
         SELECT 'arrivals.last_hour', COUNT_BIG(*), 'N', NULL, NULL, NULL
         FROM @_Seen AS s
-        WHERE s.[Look] IN ('N', 'H') AND s.[EnqueuedAt] > DATEADD(HOUR, -1, @_Now)
+        WHERE s.[Look] IN ('N', 'H') AND s.[EnqueuedAt] > DATEADD(HOUR, -1, @_Now) AND s.[EnqueuedAt] <= DATEADD(MINUTE, 1, @_Now)
         UNION ALL
         SELECT 'came.last_hour', COUNT_BIG(*), 'N', DATEDIFF_BIG(MILLISECOND, MIN(s.[EnqueuedAt]), @_Now), NULL, NULL
         FROM @_Seen AS s
         WHERE
             s.[Look] IN ('N', 'H')
-            AND s.[EnqueuedAt] > DATEADD(HOUR, -1, @_Now)
+            AND s.[EnqueuedAt] > DATEADD(HOUR, -1, @_Now) AND s.[EnqueuedAt] <= DATEADD(MINUTE, 1, @_Now)
             AND (s.[Status] <> 'Pending' OR s.[DueAt] IS NULL OR s.[DueAt] <= @_Now)
         UNION ALL
         SELECT 'wait.mean_ms', CAST(AVG(CAST(m.[WaitMs] AS float)) AS bigint), '', NULL, NULL, NULL FROM @_Measured AS m

@@ -63,7 +63,7 @@ BEGIN
     */
     IF @Operation IS NOT NULL
     BEGIN
-        /* That it was done is no error to end the caller's transaction with. */
+        /* A call that was done is no error to end the caller's transaction with. */
         SET XACT_ABORT OFF;
         BEGIN TRY
             INSERT INTO [readpast].[QueueOperation] ([OperationId], [Call], [At])

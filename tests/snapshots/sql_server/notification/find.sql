@@ -20,7 +20,7 @@ BEGIN
     SET IMPLICIT_TRANSACTIONS OFF;
     /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    /* Who only looks gives way. */
+    /* A call that only looks gives way. */
     SET DEADLOCK_PRIORITY LOW;
     DECLARE @_Now datetime2(7); /* UTC */
     DECLARE @_At datetime2(7); /* the same moment as the table tells it */
@@ -61,7 +61,7 @@ BEGIN
                         ELSE 1
                     END
                 )
-                /* What JSON_VALUE would not take out: NULL. */
+                /* A member that JSON_VALUE would not take out: NULL. */
                 OR (j.[type] = 1 AND DATALENGTH(j.[value]) > 8000)
         )
         OR EXISTS (SELECT 1 FROM OPENJSON(@Filter) AS j GROUP BY j.[key] HAVING COUNT(*) > 1)

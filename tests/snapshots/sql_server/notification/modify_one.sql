@@ -53,7 +53,7 @@ BEGIN
     DECLARE @_Count int;
     DECLARE @_Sets bit = 0;
     DECLARE @_NoSet nvarchar(2048);
-    /* What items become, whatever the reason. */
+    /* Items as they become, whatever the reason. */
     DECLARE @_Change TABLE (
         [Key1] datetime2(7) NOT NULL,
         [Was] varchar(20) NOT NULL,
@@ -267,7 +267,7 @@ k.[Was],
                     THEN CONCAT(
                         N'Attempts are spent: ', k.[AttemptNum], N' of ', @_MaxAttempts, N'; asked for ', i.[Status], N'.'
                     )
-                /* What went wrong before is over. */
+                /* Earlier errors are over. */
                 WHEN k.[Status] = 'Completed' THEN NULL
                 ELSE q.[Error]
             END AS [Error],
@@ -346,7 +346,7 @@ k.[Was],
             x.[Ordinal],
             a.[Answer],
             x.[Is],
-            /* What is refused shows the item as it is. */
+            /* A refusal shows the item as it is. */
             CASE a.[Answer]
                 WHEN 'NOT_FOUND' THEN NULL
                 WHEN 'OK' THEN CASE
@@ -411,7 +411,7 @@ k.[Was],
                         )
                         THEN 'LEASE_LOST'
                     WHEN x.[Given] IS NULL AND x.[Attempt] > 0 THEN 'CONFLICT'
-                    /* Where nothing of an item is kept yet, it is as it was put in: what Add told holds. */
+                    /* Where nothing of an item is kept yet, it is as it was put in: the answer of Add holds. */
                     WHEN x.[Given] <> x.[Token] THEN 'CONFLICT'
                     /* The same item twice in one call: the first of them counts. */
                     WHEN x.[Place] > 1 THEN 'CONFLICT'
@@ -465,7 +465,7 @@ k.[Was],
                     THEN CONCAT(
                         N'Attempts are spent: ', k.[AttemptNum], N' of ', @_MaxAttempts, N'; asked for ', i.[Status], N'.'
                     )
-                /* What went wrong before is over. */
+                /* Earlier errors are over. */
                 WHEN k.[Status] = 'Completed' THEN NULL
                 ELSE q.[Error]
             END AS [Error],
@@ -704,7 +704,7 @@ BEGIN
     DECLARE @_Count int;
     DECLARE @_Sets bit = 0;
     DECLARE @_NoSet nvarchar(2048);
-    /* What items become, whatever the reason. */
+    /* Items as they become, whatever the reason. */
     DECLARE @_Change TABLE (
         [Key1] datetime2(7) NOT NULL,
         [Was] varchar(20) NOT NULL,
@@ -919,7 +919,7 @@ k.[Was],
                         THEN CONCAT(
                             N'Attempts are spent: ', k.[AttemptNum], N' of ', @_MaxAttempts, N'; asked for ', i.[Status], N'.'
                         )
-                    /* What went wrong before is over. */
+                    /* Earlier errors are over. */
                     WHEN k.[Status] = 'Completed' THEN NULL
                     ELSE q.[Error]
                 END AS [Error],
@@ -998,7 +998,7 @@ k.[Was],
                 x.[Ordinal],
                 a.[Answer],
                 x.[Is],
-                /* What is refused shows the item as it is. */
+                /* A refusal shows the item as it is. */
                 CASE a.[Answer]
                     WHEN 'NOT_FOUND' THEN NULL
                     WHEN 'OK' THEN CASE
@@ -1063,7 +1063,7 @@ k.[Was],
                             )
                             THEN 'LEASE_LOST'
                         WHEN x.[Given] IS NULL AND x.[Attempt] > 0 THEN 'CONFLICT'
-                        /* Where nothing of an item is kept yet, it is as it was put in: what Add told holds. */
+                        /* Where nothing of an item is kept yet, it is as it was put in: the answer of Add holds. */
                         WHEN x.[Given] <> x.[Token] THEN 'CONFLICT'
                         /* The same item twice in one call: the first of them counts. */
                         WHEN x.[Place] > 1 THEN 'CONFLICT'
@@ -1117,7 +1117,7 @@ k.[Was],
                         THEN CONCAT(
                             N'Attempts are spent: ', k.[AttemptNum], N' of ', @_MaxAttempts, N'; asked for ', i.[Status], N'.'
                         )
-                    /* What went wrong before is over. */
+                    /* Earlier errors are over. */
                     WHEN k.[Status] = 'Completed' THEN NULL
                     ELSE q.[Error]
                 END AS [Error],

@@ -16,7 +16,7 @@ BEGIN
     SET IMPLICIT_TRANSACTIONS OFF;
     /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    /* Who tidies up gives way. */
+    /* A call that tidies up gives way. */
     SET DEADLOCK_PRIORITY LOW;
     DECLARE @_MaxAttempts int;
     DECLARE @_SilentMs int; /* how long a lease is when nobody says */
@@ -31,7 +31,7 @@ BEGIN
         [Together] int NOT NULL DEFAULT 0, /* 1: claimed with others */
         PRIMARY KEY CLUSTERED ([Key1])
     );
-    /* What items become, whatever the reason. */
+    /* Items as they become, whatever the reason. */
     DECLARE @_Change TABLE (
         [Key1] datetime2(7) NOT NULL,
         [Was] varchar(20) NOT NULL,
@@ -140,8 +140,8 @@ BEGIN
         SET @_Searched = (SELECT COUNT(*) FROM @_Candidate);
         IF @_Searched > 0 AND @Recover > 0
             /*
-            Of what was claimed together, nobody knows which was begun. Read without locks: another recovery may have
-            the rest of it in hands.
+            Items that were claimed together: nobody knows which was begun. Read without locks: another recovery may have
+            the rest of them in hands.
             */
             UPDATE c
             SET [Together] = 1

@@ -47,7 +47,7 @@ BEGIN
         [AttemptNum] int NULL
     );
     DECLARE @_Count int;
-    /* What items become, whatever the reason. */
+    /* Items as they become, whatever the reason. */
     DECLARE @_Change TABLE (
         [Key1] datetime2(7) NOT NULL,
         [Was] varchar(20) NOT NULL,
@@ -183,7 +183,7 @@ BEGIN
             x.[Ordinal],
             a.[Answer],
             x.[Is],
-            /* What is refused shows the item as it is. */
+            /* A refusal shows the item as it is. */
             CASE a.[Answer]
                 WHEN 'NOT_FOUND' THEN NULL
                 WHEN 'OK' THEN 'Pending'
@@ -212,7 +212,7 @@ BEGIN
             SELECT
                 CASE
                     WHEN x.[Found] = 0 THEN 'NOT_FOUND'
-                    /* Where nothing of an item is kept yet, it is as it was put in: what Add told holds. */
+                    /* Where nothing of an item is kept yet, it is as it was put in: the answer of Add holds. */
                     WHEN x.[Given] <> x.[Token] THEN 'CONFLICT'
                     /* The same item twice in one call: the first of them counts. */
                     WHEN x.[Place] > 1 THEN 'CONFLICT'
@@ -281,7 +281,7 @@ BEGIN
             ON q.[EnqueuedAt] = w.[Key1]
         OPTION (LOOP JOIN, FORCE ORDER);
 
-        /* What was OK is read back from the items. */
+        /* An item that was OK is read back from the items. */
         IF @Operation IS NOT NULL AND EXISTS (SELECT 1 FROM @_Work AS w WHERE w.[Answer] <> 'OK')
         BEGIN
             SET @_Result = (

@@ -1,4 +1,4 @@
-/* What who deletes locks. */
+/* The row that a deleting call locks. */
 INSERT INTO [readpast].[QueueRetention] ([Queue], [DoneAt])
 SELECT 'Notification', CAST('0001-01-01' AS datetime2(7))
 WHERE NOT EXISTS (SELECT 1 FROM [readpast].[QueueRetention] AS r WHERE r.[Queue] = 'Notification');
@@ -20,7 +20,7 @@ BEGIN
     SET IMPLICIT_TRANSACTIONS OFF;
     /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    /* Who tidies up gives way. */
+    /* A call that tidies up gives way. */
     SET DEADLOCK_PRIORITY LOW;
     DECLARE @_Now datetime2(7); /* UTC */
     DECLARE @_At datetime2(7); /* the same moment as the table tells it */
@@ -59,7 +59,7 @@ BEGIN
             WHERE
                 q.[Status] = 'Completed'
                 AND CAST(q.[UpdatedAt] AS datetime2(7)) < DATEADD(SECOND, -2592000, @_Now)
-                /* What was enqueued later cannot have ended before: younger items are not read. */
+                /* An item that was enqueued later cannot have ended before: younger items are not read. */
                 AND q.[EnqueuedAt] < DATEADD(SECOND, -2592000, @_Now)
             ORDER BY q.[EnqueuedAt];
             SET @_Count = @_Count + @@ROWCOUNT;
@@ -70,13 +70,13 @@ BEGIN
                 q.[Status] = 'Failed'
                 AND q.[Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
                 AND CAST(q.[UpdatedAt] AS datetime2(7)) < DATEADD(SECOND, -31536000, @_Now)
-                /* What was enqueued later cannot have ended before: younger items are not read. */
+                /* An item that was enqueued later cannot have ended before: younger items are not read. */
                 AND q.[EnqueuedAt] < DATEADD(SECOND, -31536000, @_Now)
             ORDER BY q.[EnqueuedAt];
             SET @_Count = @_Count + @@ROWCOUNT;
 
             IF @_Count < @Max
-                /* That was all. Else the next call goes on. */
+                /* All is done. Else the next call goes on. */
                 UPDATE [readpast].[QueueRetention] WITH (ROWLOCK)
                 SET [DoneAt] = @_Now
                 WHERE [Queue] = 'Notification';

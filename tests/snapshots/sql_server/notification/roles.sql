@@ -1,5 +1,5 @@
 /*
-Who may do what with Notification. A role needs no right on any table: procedures and the views read and write
+Rights of each role on Notification. A role needs no right on any table: procedures and the views read and write
 with the rights of their owner, who owns the tables too.
 */
 IF DATABASE_PRINCIPAL_ID(N'notification_producer') IS NULL

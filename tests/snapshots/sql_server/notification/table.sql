@@ -91,7 +91,7 @@ IF NOT EXISTS (
     CREATE NONCLUSTERED INDEX [IX_Notification_InFlight] ON [readpast].[Notification] ([StartedAt]) INCLUDE ([Status])
     WHERE [Status] = 'Processing';
 GO
-/* What somebody may look for, or take up again: without it each look would read all that is completed. */
+/* Items that somebody may look for, or take up again: without it each look would read all that is completed. */
 IF NOT EXISTS (
     SELECT 1 FROM sys.indexes AS i
     WHERE

@@ -161,7 +161,7 @@ private:
                 throw;
             }
             const std::string what = describe_current_exception();
-            log(job, log_level::warning, action::retry, " failed: the handler threw " + what);
+            log(job, log_level::warning, action::retry, " failed: the handler threw " + log_text(what));
             return job.retry(what);
         }
         if (!made)
@@ -175,7 +175,8 @@ private:
         }
         if (made->action == action::retry || made->action == action::fail)
             log(job, log_level::warning, made->action,
-                " failed (" + std::string(name(made->action)) + "): " + made->error.value_or("no error is given"));
+                " failed (" + std::string(name(made->action)) +
+                    "): " + log_text(made->error.value_or("no error is given")));
         return *std::move(made);
     }
 

@@ -16,6 +16,9 @@ namespace Readpast.Native
         /// <summary>READPAST_ABI of the header that this assembly was written against.</summary>
         internal const int Abi = 1;
 
+        /// <summary>READPAST_LOG_TEXT_ROOM.</summary>
+        private const int LogTextRoom = 2200;
+
         private static readonly Lazy<Exception> Problem = new Lazy<Exception>(Look);
 
         /// <summary>To be called before the first call of any other kind.</summary>
@@ -41,6 +44,20 @@ namespace Readpast.Native
         {
             Check();
             return Utf8.Read(readpast_status_name(status));
+        }
+
+        /// <summary>An error as a line of the log has it: of a long one the beginning and the end.</summary>
+        internal static unsafe string LogText(string error)
+        {
+            byte[] given = new byte[(3 * error.Length) + 1];
+            byte[] brief = new byte[LogTextRoom];
+            fixed (byte* from = given)
+            fixed (byte* to = brief)
+            {
+                int length = Utf8.WriteAny(error, from, given.Length);
+                UIntPtr written = readpast_log_text(from, (UIntPtr)length, to, (UIntPtr)LogTextRoom);
+                return Utf8.Read(to, (int)written);
+            }
         }
 
         private static Exception Look()
@@ -82,5 +99,8 @@ namespace Readpast.Native
 
         [DllImport(Name, CallingConvention = CallingConvention.Cdecl)]
         internal static extern IntPtr readpast_status_name(int status);
+
+        [DllImport(Name, CallingConvention = CallingConvention.Cdecl)]
+        private static extern unsafe UIntPtr readpast_log_text(byte* error, UIntPtr length, byte* text, UIntPtr room);
     }
 }

@@ -1,0 +1,58 @@
+//! Which item a short number means.
+
+use super::{Inner, operate, why};
+use crate::error::{Error, ErrorKind, Excerpt, Result};
+use crate::item::Filter;
+use crate::metrics::Call;
+use std::cmp::Ordering;
+
+/// Candidates that an error names.
+const NAMED: usize = 10;
+
+/// Items of one look.
+const PAGE: u32 = 50;
+
+pub(super) fn whole_key(queue: &Inner, given: &str) -> Result<String> {
+    let Some(number) = queue.spec.read_number(given) else { return Ok(given.to_owned()) };
+    let clock = queue.with_session(Call::Find, why::clock)?;
+    let span = clock.and_then(|now_ms| number.span(now_ms));
+    let span = span.ok_or_else(|| Error::new(ErrorKind::Protocol, "the server's time is no time of today"))?;
+    let mut found = Vec::new();
+    let mut after = span.after.clone();
+    // Only as far as the range goes, also where this login may not see most of the items.
+    'looks: while found.len() <= NAMED {
+        let (batch, further) = operate::look(queue, &Filter::default(), Some(&after), PAGE, PAGE)?;
+        for item in batch.iter() {
+            match span.order(item.key()) {
+                Some(Ordering::Equal) => found.push(item.key().to_owned()),
+                Some(Ordering::Less) => {}
+                _ => break 'looks,
+            }
+        }
+        let full = batch.iter().last().filter(|_| batch.len() == PAGE as usize);
+        match further.or_else(|| full.map(|item| item.key().to_owned())) {
+            Some(key) if span.order(&key).is_some_and(Ordering::is_le) => after = key,
+            _ => break,
+        }
+    }
+    let name = &queue.spec.queue;
+    let refused = |what: String| Err(Error::new(ErrorKind::InvalidItem, what));
+    match found.as_slice() {
+        [key] => Ok(key.clone()),
+        [] => refused(format!(
+            "queue {name} has no item with the short number {} in {}, the latest month in which this time has passed; an older \
+             item takes its whole key",
+            Excerpt(given),
+            span.month
+        )),
+        several => {
+            let more = if several.len() > NAMED { " and more" } else { "" };
+            let several = &several[..several.len().min(NAMED)];
+            refused(format!(
+                "the short number {} means several items of queue {name}: {}{more}; give more of its digits, or a whole key",
+                Excerpt(given),
+                several.join(", ")
+            ))
+        }
+    }
+}
