@@ -255,6 +255,11 @@ impl Rows {
         std::mem::take(&mut self.withheld)
     }
 
+    /// The cell at `index`, counted over all rows.
+    pub(crate) fn cell_at(&self, index: usize) -> Option<Cell> {
+        self.cells.get(index).copied()
+    }
+
     /// The text of the cell at `index`, counted over all rows; `None` when it is not text.
     pub(crate) fn text_at(&self, index: usize) -> Option<&str> {
         match self.cells.get(index) {
