@@ -689,10 +689,11 @@ void readpast_receipts_free(readpast_receipts receipts);
 /// Bytes: `bytes`.
 #define READPAST_TYPE_BINARY 6
 
-/// A date and time in UTC: `text`, like `2026-11-21T08:30:00.1234567`.
+/// A date and time in UTC: `text`, like `2026-11-21T08:30:00.1234567`. PostgreSQL also has times that are infinite, after the
+/// year 9999 or before 1: `text` as it writes them, like `infinity` or `12026-01-01 00:00:00+00`.
 #define READPAST_TYPE_TIMESTAMP 7
 
-/// A date: `text`, like `2026-11-21`.
+/// A date: `text`, like `2026-11-21`, or as PostgreSQL writes one that is infinite or of such a year.
 #define READPAST_TYPE_DATE 8
 
 /// A GUID: `text`.

@@ -41,6 +41,8 @@ pub(super) struct Known {
 pub enum Shape {
     /// All of them.
     Table,
+    /// The same, with times among them that may be anything.
+    Times,
     /// The answer columns, and the item columns only of rows that hand out an item: all others have NULL there.
     Answers,
     /// The same of claims from readpast's own tables, some of whose columns repeat what the answer says. Those are not read.
@@ -49,7 +51,7 @@ pub enum Shape {
 
 impl Shape {
     pub(super) fn has_answers(self) -> bool {
-        self != Self::Table
+        matches!(self, Self::Answers | Self::OwnAnswers)
     }
 
     /// The answer columns that columns of claimed items repeat: of each column, in its place.

@@ -149,8 +149,8 @@ impl Link {
             self.told(self.timeout().map_or(Ok(()), |seconds| statement.set_query_timeout_sec(seconds)))?;
             return Ok(Statement::Call(statement));
         }
-        // Items, and what came of them, are what is asked for again and again.
-        if shape.has_answers()
+        // Items, and what came of them, are what is asked for again and again; and theirs are the times that may be anything.
+        if shape != Shape::Table
             && let Some(columns_of) = self.dialect.columns_of(text)?
         {
             return self.with_times_as_text(text, &columns_of, params, shape);
