@@ -689,10 +689,11 @@ void readpast_receipts_free(readpast_receipts receipts);
 /// Bytes: `bytes`.
 #define READPAST_TYPE_BINARY 6
 
-/// A date and time in UTC: `text`, like `2026-11-21T08:30:00.1234567`.
+/// A date and time in UTC: `text`, like `2026-11-21T08:30:00.1234567`. PostgreSQL also has times that are infinite, after the
+/// year 9999 or before 1: `text` as it writes them, like `infinity` or `12026-01-01 00:00:00+00`.
 #define READPAST_TYPE_TIMESTAMP 7
 
-/// A date: `text`, like `2026-11-21`.
+/// A date: `text`, like `2026-11-21`, or as PostgreSQL writes one that is infinite or of such a year.
 #define READPAST_TYPE_DATE 8
 
 /// A GUID: `text`.
@@ -1113,8 +1114,8 @@ readpast_status readpast_queue_renew(readpast_queue queue,
                                      readpast_outcome *outcomes,
                                      readpast_error *err);
 
-/// Starts renewing the leases of all items of `batch`, every `interval_ms` (1 to 86400000; a third of
-/// `readpast_queue_lease_ms` is a good choice). Release each item when it is settled.
+/// Starts renewing the leases of all items of `batch`, every `interval_ms` (1 to 86400000), or more often: no later than after
+/// a third of the lease that they were claimed with. Release each item when it is settled.
 ///
 /// *Ownership*: the caller frees `*renewal` with `readpast_renewal_free`. `queue` and `batch` may be freed before it.
 ///

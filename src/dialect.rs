@@ -6,6 +6,7 @@ mod template;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::{Identifier, QuoteStyle};
+use crate::item::{Column, ColumnType};
 use crate::spec::{ColumnKind, QueueSpec, SqlName, Storage};
 use std::sync::Arc;
 use template::Templates;
@@ -166,14 +167,25 @@ impl Dialect {
         }
     }
 
-    /// `statement` with its times as text, if it has any: `times` says which columns of its result are times, and `repeats`
-    /// which are not read, since others say the same.
-    pub(crate) fn times_as_text(self, statement: &str, times: &[bool], repeats: &[bool]) -> Result<Option<String>> {
-        if !times.contains(&true) {
+    /// `statement` with its times as text, if it has any: `columns` are those of its result, and `repeats` says which are not
+    /// read, since others say the same.
+    pub(crate) fn times_as_text(self, statement: &str, columns: &[Column], repeats: &[bool]) -> Result<Option<String>> {
+        if !columns.iter().any(|column| matches!(column.kind, ColumnType::Timestamp | ColumnType::Date)) {
             return Ok(None);
         }
-        let context = minijinja::context! { statement, times => times.to_vec(), repeats => repeats.to_vec() };
-        self.templates().render("call/times_as_text.sql", context).map(Some)
+        let named = |(column, repeats): (&Column, &bool)| {
+            let quoted = Identifier::new("column", &column.name)?.quoted(self.quote_style());
+            let (time, date) = (column.kind == ColumnType::Timestamp, column.kind == ColumnType::Date);
+            Ok(minijinja::context! { quoted, time, date, repeats })
+        };
+        let columns = columns.iter().zip(repeats).map(named).collect::<Result<Vec<_>>>()?;
+        self.templates().render("call/times_as_text.sql", minijinja::context! { statement, columns }).map(Some)
+    }
+
+    /// Whether a statement that was prepared before may be executed no longer, and one prepared now perhaps may: what it uses has
+    /// been made anew in another shape.
+    pub(crate) fn is_outdated(self, error: &Error) -> bool {
+        self == Self::Postgres && error.sqlstate().is_some_and(postgres::is_outdated)
     }
 
     /// Where the settings of a queue stand: the table, its columns, and whether it is `theirs`, whoever that is.

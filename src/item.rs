@@ -44,18 +44,19 @@ pub use self::{
 };
 
 pub(crate) use self::rows::{Unfit, Withheld};
-pub(crate) use self::span::utc_ms;
+pub(crate) use self::span::{NEVER_MS, far_utc_ms};
 pub(crate) use self::trace::{MOST_STATE, PARENT, Trace};
 pub(crate) use self::watched::Figure;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::find_name;
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 /// The position of the answer columns in every row that the procedures return; the item's own columns follow.
 pub(crate) mod answer_column {
     pub(crate) const ANSWER: usize = 0;
     pub(crate) const ORDINAL: usize = 1;
+    /// Until the next item is due, where none was; of a claimed item how long its lease is.
     pub(crate) const DUE_MS: usize = 2;
     pub(crate) const KEY: usize = 3;
     pub(crate) const TOKEN: usize = 4;
@@ -143,6 +144,16 @@ impl Batch {
     /// The items, in their order.
     pub fn iter(&self) -> impl Iterator<Item = Item<'_>> {
         (self.first..self.end).map(|row| Item { rows: &self.rows, row })
+    }
+
+    /// How long the lease is that the server granted with the claim: the setting in AppSettings may say otherwise than the
+    /// description. `None` of items that were not claimed, or by a procedure that does not say.
+    #[must_use]
+    pub fn lease(&self) -> Option<Duration> {
+        match self.rows.value(self.first, answer_column::DUE_MS) {
+            Value::Integer(ms) if !self.is_empty() => u64::try_from(ms).ok().map(Duration::from_millis),
+            _ => None,
+        }
     }
 
     /// Whether this is the only item of its claim because it came back from a dead worker, of whose death it may have been

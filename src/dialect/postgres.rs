@@ -56,6 +56,12 @@ pub(super) fn classify(sqlstate: &str, message: &str) -> ErrorKind {
     }
 }
 
+/// The result has another type; a column, a function or an operator for its type is not there, or there are more columns; what the
+/// plan names was dropped.
+pub(super) fn is_outdated(sqlstate: &str) -> bool {
+    matches!(sqlstate, "0A000" | "42703" | "42883" | "42804" | "42601" | "XX000")
+}
+
 /// psqlODBC gives failed log-ins one SQLSTATE (08001) and libpq's text, and lost connections several.
 fn by_message(sqlstate: &str, message: &str) -> ErrorKind {
     let has = |part: &str| message.contains(part);

@@ -21,9 +21,10 @@ pub enum ColumnType {
     Text,
     /// Bytes.
     Binary,
-    /// A date and time in UTC, given as text: `2026-11-21T08:30:00.1234567`.
+    /// A date and time in UTC, given as text: `2026-11-21T08:30:00.1234567`. One that is infinite, after the year 9999 or before
+    /// 1, which PostgreSQL has, as that writes it: `infinity`, `12026-01-01 00:00:00+00`, `0044-03-15 12:00:00+00 BC`.
     Timestamp,
-    /// A date, given as text: `2026-11-21`.
+    /// A date, given as text: `2026-11-21`, or likewise as PostgreSQL writes it.
     Date,
     /// A GUID, given as text.
     Guid,
@@ -271,6 +272,11 @@ impl Rows {
     /// The claimed items that are not among the rows.
     pub(crate) fn take_withheld(&mut self) -> Vec<Withheld> {
         std::mem::take(&mut self.withheld)
+    }
+
+    /// The cell at `index`, counted over all rows.
+    pub(crate) fn cell_at(&self, index: usize) -> Option<Cell> {
+        self.cells.get(index).copied()
     }
 
     /// The text of the cell at `index`, counted over all rows; `None` when it is not text.

@@ -1,6 +1,6 @@
 //! Why an item is not being worked on: a decision from what is known of it, without a database.
 
-use super::{ItemState, QueueStats, span_text};
+use super::{ItemState, NEVER_MS, QueueStats, span_text};
 use std::fmt;
 
 /// What is known of an item at one moment of the server's clock.
@@ -128,6 +128,7 @@ impl fmt::Display for Why {
         let since = |ms: &Option<i64>| ms.map_or_else(String::new, |ms| format!(" for {}", span_text(ms)));
         let by = |owner: &Option<String>| owner.clone().unwrap_or_else(|| "somebody".to_owned());
         match self {
+            Self::DueLater { ms, .. } if *ms > NEVER_MS => write!(f, "never due, or not for a thousand years"),
             Self::DueLater { ms, failed: 0 } => write!(f, "due in {}", span_text(*ms)),
             Self::DueLater { ms, failed } => {
                 write!(f, "due in {}: attempt {failed} has failed, and the next one waits", span_text(*ms))
@@ -198,6 +199,7 @@ mod tests {
                 "due for 5.0 s, and waits for its turn: items due 3, in work 2",
             ),
             (Standing { due_ms: Some(43_000), ..DUE }, "due_later", "due in 43.0 s"),
+            (Standing { due_ms: Some(i64::MAX), ..DUE }, "due_later", "never due, or not for a thousand years"),
             (
                 Standing { state: ItemState::Error, attempt: 2, due_ms: Some(43_000), ..DUE },
                 "due_later",

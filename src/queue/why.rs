@@ -3,7 +3,7 @@
 use super::backend::Backend;
 use super::{Inner, operate, stats};
 use crate::error::{ErrorKind, Result};
-use crate::item::{Filter, Item, ItemState, Standing, Value, Why, utc_ms};
+use crate::item::{Filter, Item, ItemState, Standing, Value, Why, far_utc_ms};
 use crate::metrics::Call;
 use crate::session::{Param, Session, Shape};
 use crate::spec::Storage;
@@ -33,7 +33,7 @@ pub(super) fn why(queue: &Inner, key: &str) -> Result<Option<Why>> {
     let now_ms = queue.with_session(Call::Why, clock)?;
     let names = if matches!(queue.spec.storage, Storage::Own) { OWN } else { ADOPTED };
     let [due, owner, until, changed] = names.map(|names| text_of(&item, names));
-    let from_now = |time: Option<&str>| Some(time.and_then(utc_ms)? - now_ms?);
+    let from_now = |time: Option<&str>| Some(time.and_then(far_utc_ms)? - now_ms?);
     let mut standing = Standing {
         state,
         attempt: item.attempt(),

@@ -63,7 +63,7 @@
     SELECT
         CASE WHEN q.alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
         NULL::integer,
-        NULL::bigint,
+        lease_ms_::bigint,
         {{ m.columns() if own else m.key_text("q.key_", "_") }},
         {{ m.of("token") }},
         {{ m.of("attempt") }},

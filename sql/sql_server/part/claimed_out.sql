@@ -1,8 +1,9 @@
-    INSERT INTO @_Out ([Seq], [Answer], [Key], {{ item.names(t) }}, [Token], [AttemptNum], [Status]){% set place = "COALESCE(d.[Place], d.[Seq])" if kind_searches else "d.[Seq]" %}
+    INSERT INTO @_Out ([Seq], [Answer], [DueMs], [Key], {{ item.names(t) }}, [Token], [AttemptNum], [Status]){% set place = "COALESCE(d.[Place], d.[Seq])" if kind_searches else "d.[Seq]" %}
 {%- if beside %}
     SELECT
         1000000 + {{ place }},
         CASE WHEN d.[Alone] = 1 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
+        @LeaseMs,
         {{ item.as_text(t, "w") }},
         {{ item.list(t, "w") }},
         w.[Token],
@@ -16,6 +17,7 @@
     SELECT
         1000000 + {{ place }},
         CASE WHEN d.[Alone] = 1 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
+        @LeaseMs,
         {{ item.as_text(t, "d") }},
         {{ item.list(t, "d") }},
         d.[Token],

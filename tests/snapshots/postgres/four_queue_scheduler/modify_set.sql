@@ -679,7 +679,7 @@ BEGIN
             SELECT
                 CASE WHEN alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
                 NULL::integer,
-                NULL::bigint,
+                lease_ms_::bigint,
                 k.key_1::text,
                 v.item_token,
                 v.item_attempt,

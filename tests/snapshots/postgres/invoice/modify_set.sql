@@ -834,7 +834,7 @@ BEGIN
         SELECT
             CASE WHEN q.alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
             NULL::integer,
-            NULL::bigint,
+            lease_ms_::bigint,
             q.enqueued_at,
             q.updated_at,
             q.attempt_num,

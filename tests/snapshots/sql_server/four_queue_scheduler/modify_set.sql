@@ -1120,10 +1120,11 @@ k.[Was],
 
     IF @Max > 0 AND @_Replayed = 0
     BEGIN
-        INSERT INTO @_Out ([Seq], [Answer], [Key], [Key1], [Token], [AttemptNum], [Status])
+        INSERT INTO @_Out ([Seq], [Answer], [DueMs], [Key], [Key1], [Token], [AttemptNum], [Status])
         SELECT
             1000000 + d.[Seq],
             CASE WHEN d.[Alone] = 1 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
+            @LeaseMs,
             CAST(w.[Key1] AS nvarchar(36)),
             w.[Key1],
             w.[Token],
@@ -2396,10 +2397,11 @@ k.[Was],
 
     IF @Max > 0 AND @_Replayed = 0
     BEGIN
-        INSERT INTO @_Out ([Seq], [Answer], [Key], [Key1], [Token], [AttemptNum], [Status])
+        INSERT INTO @_Out ([Seq], [Answer], [DueMs], [Key], [Key1], [Token], [AttemptNum], [Status])
         SELECT
             1000000 + d.[Seq],
             CASE WHEN d.[Alone] = 1 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
+            @LeaseMs,
             CAST(w.[Key1] AS nvarchar(36)),
             w.[Key1],
             w.[Token],

@@ -1030,10 +1030,11 @@ k.[Was],
 
     IF @Max > 0 AND @_Replayed = 0
     BEGIN
-        INSERT INTO @_Out ([Seq], [Answer], [Key], [Key1], [Token], [AttemptNum], [Status])
+        INSERT INTO @_Out ([Seq], [Answer], [DueMs], [Key], [Key1], [Token], [AttemptNum], [Status])
         SELECT
             1000000 + d.[Seq],
             CASE WHEN d.[Alone] = 1 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
+            @LeaseMs,
             d.[Key1],
             d.[Key1],
             d.[Token],
@@ -2188,10 +2189,11 @@ k.[Was],
 
     IF @Max > 0 AND @_Replayed = 0
     BEGIN
-        INSERT INTO @_Out ([Seq], [Answer], [Key], [Key1], [Token], [AttemptNum], [Status])
+        INSERT INTO @_Out ([Seq], [Answer], [DueMs], [Key], [Key1], [Token], [AttemptNum], [Status])
         SELECT
             1000000 + d.[Seq],
             CASE WHEN d.[Alone] = 1 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
+            @LeaseMs,
             d.[Key1],
             d.[Key1],
             d.[Token],

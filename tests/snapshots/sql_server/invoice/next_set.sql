@@ -422,10 +422,11 @@ BEGIN
         THROW;
     END CATCH;
 
-    INSERT INTO @_Out ([Seq], [Answer], [Key], [Key1], [Token], [AttemptNum], [Status])
+    INSERT INTO @_Out ([Seq], [Answer], [DueMs], [Key], [Key1], [Token], [AttemptNum], [Status])
     SELECT
         1000000 + d.[Seq],
         CASE WHEN d.[Alone] = 1 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
+        @LeaseMs,
         d.[Key1],
         d.[Key1],
         d.[Token],
