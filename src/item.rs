@@ -44,7 +44,7 @@ pub use self::{
 };
 
 pub(crate) use self::rows::{Unfit, Withheld};
-pub(crate) use self::span::{NEVER_MS, far_utc_ms};
+pub(crate) use self::span::{NEVER_MS, far_utc_ms, utc_ms};
 pub(crate) use self::trace::{MOST_STATE, PARENT, Trace};
 pub(crate) use self::watched::Figure;
 
