@@ -84,7 +84,7 @@ impl Engine {
         let pacing = queue.pacing();
         let pace = Pace::new(pacing.hold, pacing.ahead);
         let shared = Shared {
-            state: Mutex::new(State::new(pace, pacing.ahead_bytes, queue.lease() / 3, terms.until_empty)),
+            state: Mutex::new(State::new(pace, pacing.ahead_bytes, queue.lease(), terms.until_empty)),
             queue,
             terms,
             takers: Condvar::new(),

@@ -113,7 +113,7 @@ fn clean(shared: &Shared) {
 
 /// Hands in what a call has claimed that had room for so much. Observers learn of it before a handler can have it.
 fn deliver(shared: &Shared, batch: Batch, room: usize) {
-    let is_none = batch.is_empty();
+    let (is_none, lease) = (batch.is_empty(), batch.lease());
     if !is_none {
         shared.tell(&Event::Claimed { batch: &batch });
     }
@@ -121,7 +121,7 @@ fn deliver(shared: &Shared, batch: Batch, room: usize) {
     shared.queue.ledger().loses(lost.len());
     shared.lost(&lost);
     if !is_none && let Some(keeping) = &*shared.keeping.lock() {
-        keeping.wake();
+        keeping.wake(lease);
     }
 }
 

@@ -28,8 +28,8 @@ pub(super) struct State {
     ahead_bytes: usize,
     /// How many bytes an item lately had.
     item_bytes: usize,
-    /// How long a suspect is worked on before the next of them is begun.
-    proof: Duration,
+    /// How long a lease lasts, as the server granted the last ones.
+    lease: Duration,
     /// Until when the queue may hold more of what came back from a dead worker.
     cautious_until: Option<Instant>,
     /// No look at the queue before: the last one failed.
@@ -173,7 +173,7 @@ pub(super) enum Work {
 }
 
 impl State {
-    pub(super) fn new(pace: Pace, ahead_bytes: usize, proof: Duration, until_empty: bool) -> Self {
+    pub(super) fn new(pace: Pace, ahead_bytes: usize, lease: Duration, until_empty: bool) -> Self {
         Self {
             hand: Hand::default(),
             pace,
@@ -188,7 +188,7 @@ impl State {
             ending: if until_empty { Ending::WhenEmpty } else { Ending::WhenStopped },
             ahead_bytes,
             item_bytes: 0,
-            proof,
+            lease,
             cautious_until: None,
             not_before: None,
         }
@@ -200,7 +200,7 @@ impl State {
     }
 
     pub(super) fn suspicion(&self, now: Instant) -> Suspicion {
-        match self.hand.unproven_until(self.proof) {
+        match self.hand.unproven_until(self.proof()) {
             Some(at) if at > now => Suspicion::Proving(at),
             _ if self.hand.suspect_waits() => Suspicion::Draining,
             _ => Suspicion::None,
@@ -217,6 +217,11 @@ impl State {
         proven.into_iter().chain(cautious).min()
     }
 
+    /// How long a suspect is worked on before the next of them is begun.
+    fn proof(&self) -> Duration {
+        self.lease / 3
+    }
+
     /// Whether one lane is to claim at a time: two could bring one suspect each, and what is given back is no suspect any more,
     /// though nobody has begun it. A dead worker's items come back together, and nobody knows what a worker finds that begins.
     pub(super) fn is_cautious(&self, now: Instant) -> bool {
@@ -224,7 +229,7 @@ impl State {
     }
 
     fn may_begin_suspect(&self, now: Instant) -> bool {
-        self.claiming == 0 && self.hand.may_begin_suspect(self.proof, now)
+        self.claiming == 0 && self.hand.may_begin_suspect(self.proof(), now)
     }
 
     pub(super) fn has_something_to_take(&self, now: Instant) -> bool {
@@ -237,7 +242,7 @@ impl State {
     }
 
     fn suspects_hold(&self) -> Duration {
-        self.pace.hold().max(self.proof * 2)
+        self.pace.hold().max(self.proof() * 2)
     }
 
     /// How many items there should be in hand that no handler has asked for yet.
@@ -268,7 +273,7 @@ impl State {
     /// Hands out what a handler can begin: of the suspects one, and only when nothing else is there.
     pub(super) fn take(&mut self, max: usize, now: Instant) -> Option<Batch> {
         let batch = match self.hand.take(max) {
-            None if self.claiming == 0 => self.hand.take_suspect(self.proof, now),
+            None if self.claiming == 0 => self.hand.take_suspect(self.proof(), now),
             batch => batch,
         };
         if batch.is_some() {
@@ -326,10 +331,11 @@ impl State {
             return Vec::new();
         }
         self.tallies.claimed += batch.len() as u64;
+        self.lease = batch.lease().unwrap_or(self.lease);
         self.item_bytes = (batch.bytes() / batch.len()).max(self.item_bytes / 2);
         self.pace.busy(now);
         if batch.is_alone() {
-            self.cautious_until = Some(now + self.proof);
+            self.cautious_until = Some(now + self.proof());
             if self.suspicion(now).bars_claims() {
                 // Two lanes have claimed at once.
                 self.hand.decline(&batch);

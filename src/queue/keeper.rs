@@ -9,7 +9,7 @@ use crate::threads;
 use std::{
     sync::{
         Arc, Weak,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     thread::{self, ThreadId},
     time::{Duration, Instant},
@@ -49,6 +49,8 @@ struct Kept {
     holder: Weak<dyn LeaseHolder>,
     queue: Queue,
     interval: Duration,
+    /// How long its leases last.
+    lease: Duration,
     /// `None` while it holds nothing.
     next: Option<Instant>,
     /// Since when all that it holds is known to have a whole lease.
@@ -81,6 +83,8 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub(crate) struct Keeping {
     keeper: Arc<Keeper>,
     number: u64,
+    /// The lease that the keeper knows of.
+    lease_ms: AtomicU64,
     sleeps: Arc<AtomicBool>,
 }
 
@@ -99,9 +103,20 @@ impl Keeper {
         let interval = interval.max(Duration::from_millis(1));
         let renewed = Instant::now();
         let (queue, kept_sleeps) = (queue.share(), Arc::clone(&sleeps));
-        let next = Some(renewed + interval);
-        state.kept.push(Kept { number, holder, queue, interval, next, renewed, fails: false, sleeps: kept_sleeps });
-        let keeping = Keeping { keeper: Arc::clone(self), number, sleeps };
+        let (next, lease) = (Some(renewed + interval), queue.lease());
+        state.kept.push(Kept {
+            number,
+            holder,
+            queue,
+            interval,
+            lease,
+            next,
+            renewed,
+            fails: false,
+            sleeps: kept_sleeps,
+        });
+        let lease_ms = AtomicU64::new(u64::try_from(lease.as_millis()).unwrap_or(u64::MAX));
+        let keeping = Keeping { keeper: Arc::clone(self), number, lease_ms, sleeps };
         if !state.runs {
             let keeper = Arc::clone(self);
             if let Err(error) = threads::start("readpast-keeper", move || keeper.run()) {
@@ -212,8 +227,16 @@ fn wake(state: &mut State, number: u64) {
 impl Kept {
     /// Half of what is left of the leases, so that another try follows one that hangs.
     fn limit(&self, now: Instant) -> Duration {
-        let left = self.queue.lease().saturating_sub(now.duration_since(self.renewed));
+        let left = self.lease.saturating_sub(now.duration_since(self.renewed));
         (left / 2).max(LEAST_LIMIT)
+    }
+
+    /// Leases last so long from now on.
+    fn last_for(&mut self, lease: Duration) {
+        self.lease = lease;
+        self.interval = (lease / 3).max(Duration::from_millis(1));
+        let soon = Instant::now() + self.interval;
+        self.next = self.next.map(|next| next.min(soon));
     }
 
     /// All leases were renewed, after the call was made.
@@ -274,8 +297,18 @@ fn renew(Turn { holder, queue, limit, .. }: &Turn) -> Round {
 }
 
 impl Keeping {
-    /// Something is held from now on. Cheap when the keeper knows.
-    pub(crate) fn wake(&self) {
+    /// Something is held from now on, with a lease that the server granted for so long, if it said so. Cheap when the keeper knows.
+    pub(crate) fn wake(&self, lease: Option<Duration>) {
+        if let Some(lease) =
+            lease.filter(|lease| *lease != Duration::from_millis(self.lease_ms.load(Ordering::Relaxed)))
+        {
+            self.lease_ms.store(u64::try_from(lease.as_millis()).unwrap_or(u64::MAX), Ordering::Relaxed);
+            let mut state = self.keeper.state.lock();
+            if let Some(kept) = state.kept.iter_mut().find(|kept| kept.number == self.number) {
+                kept.last_for(lease);
+            }
+            self.keeper.changed.notify_all();
+        }
         if self.sleeps.load(Ordering::SeqCst) {
             wake(&mut self.keeper.state.lock(), self.number);
             self.keeper.changed.notify_all();

@@ -1,6 +1,7 @@
 //! The table of settings that was there before readpast, for the queue whose description names it: on both servers.
 
-use readpast::item::{Action, NewItem, Settlement};
+use readpast::engine::{Engine, Taken, Terms};
+use readpast::item::{Action, Answer, NewItem, Settlement};
 use readpast::{ErrorKind, ItemState, Queue, QueueSpec, Renewal, install};
 use serde_json::json;
 use std::time::Duration;
@@ -202,5 +203,33 @@ fn a_renewal_is_in_time_for_the_lease_that_was_granted() {
         let renewal = Renewal::start(&queue, &batch, Duration::from_secs(86_400)).unwrap();
         until("the lease is renewed", || asks() != before);
         assert_eq!(renewal.lost(), Vec::<String>::new());
+    }
+}
+
+/// A worker whose handle believes in a longer lease keeps its item.
+#[test]
+fn a_worker_renews_by_the_lease_that_was_granted() {
+    const OWN: &str = r#"{"queue": "Own", "columns": [{"name": "N", "type": "integer", "nullable": false}]}"#;
+    for database in Database::each() {
+        install(&database.config(&[]), Some(&QueueSpec::from_json(OWN).unwrap())).unwrap();
+        let queue = Queue::open(&database.config(&[]), "Own").unwrap();
+        queue.set_setting("leaseMs", Some(3000)).unwrap();
+        let columns = json!({"N": 1}).as_object().unwrap().clone();
+        queue.enqueue(&[NewItem { columns: columns.into(), ..NewItem::default() }], None).unwrap();
+        let engine = Engine::new(&queue, Terms::default());
+        let Taken::Items(batch) = engine.take(1, Duration::from_secs(600)).unwrap() else { panic!("nothing came") };
+        let until_when = || {
+            let own = "SELECT LeaseUntil FROM readpast.Own";
+            database.look(database.pick(own, "SELECT lease_until::text FROM readpast.own"))
+        };
+        for _ in 0..3 {
+            let before = until_when();
+            until("the lease is renewed", || until_when() != before);
+        }
+        let item = batch.get(0).unwrap();
+        assert!(!engine.is_lost(item.key(), item.attempt()));
+        assert_eq!(engine.end(&[Settlement::new(&item, Action::Complete)]), [Answer::Ok]);
+        engine.close(Duration::from_secs(600)).unwrap();
+        assert_eq!(engine.figures().settled, 1);
     }
 }

@@ -100,7 +100,7 @@ impl Outside for Shared {
 impl Model {
     fn new(lanes: usize, until_empty: bool, retains: bool) -> Self {
         let now = Instant::now();
-        let mut state = State::new(Pace::new(HOLD, 1000), usize::MAX, PROOF, until_empty);
+        let mut state = State::new(Pace::new(HOLD, 1000), usize::MAX, PROOF * 3, until_empty);
         state.phase = Phase::Working;
         state.lanes.running = lanes;
         let outside = Shared::default();
