@@ -107,7 +107,7 @@ impl Watched {
         // Items that are scheduled for later need no worker until then.
         let busy = stats.due + stats.count(ItemState::Processing) > 0;
         let later = stats.arrivals_last_hour.zip(self.came_last_hour).map_or(0, |(all, came)| all - came.items);
-        Some(trend::needed(arrivals - later.max(0), stats.run_mean_ms.unwrap_or(0), busy))
+        Some(trend::needed(arrivals - later.max(0), stats.claimed_mean_ms.unwrap_or(0), busy))
     }
 
     /// Takes in one row; names that are not known are left for a later version of the library.
@@ -196,7 +196,7 @@ mod tests {
     fn what_is_needed_is_rounded_up_and_one_where_there_is_work() {
         let needed = |arrivals, mean, pending| {
             let mut watched = Watched::default();
-            for (name, value) in [("arrivals.last_hour", arrivals), ("run.mean_ms", mean), ("due.count", pending)] {
+            for (name, value) in [("arrivals.last_hour", arrivals), ("claimed.mean_ms", mean), ("due.count", pending)] {
                 watched.record(&figure(name, value, false));
             }
             watched.conclude().stats.workers_needed

@@ -98,10 +98,9 @@ impl Standing<'_> {
             }
             (_, _, due_ms) => match self.blocked_by {
                 Some((by, state)) => Why::Blocked { by: by.to_owned(), state },
-                None => Why::Waiting {
-                    ms: due_ms.map(|ms| -ms),
-                    queue: self.stats.map(|stats| (stats.due, stats.workers_busy)),
-                },
+                None => {
+                    Why::Waiting { ms: due_ms.map(|ms| -ms), queue: self.stats.map(|stats| (stats.due, stats.claimed)) }
+                }
             },
         }
     }
@@ -183,7 +182,7 @@ mod tests {
     #[test]
     fn each_reason_has_its_words() {
         let idle = QueueStats { due: 3, ..QueueStats::default() };
-        let busy = QueueStats { due: 3, workers_busy: 2, ..QueueStats::default() };
+        let busy = QueueStats { due: 3, claimed: 2, ..QueueStats::default() };
         let processing = Standing { state: ItemState::Processing, attempt: 1, owner: Some("w1"), ..DUE };
         for (standing, word, text) in [
             (DUE, "waiting", "due for 5.0 s, and not taken yet"),
