@@ -198,8 +198,11 @@ impl Engine {
         let now = Instant::now();
         let mut state = self.0.0.change();
         let mut end = |(said, verdict): (&Said<'_>, Verdict)| {
-            let has_it = state.end(&(said.key.to_owned(), said.attempt), verdict, now);
-            if has_it { Answer::Ok } else { Answer::NotFound }
+            let Some(spans) = state.end(&(said.key.to_owned(), said.attempt), verdict, now) else {
+                return Answer::NotFound;
+            };
+            self.queue().ledger().handled(spans.waited, spans.worked);
+            Answer::Ok
         };
         said.iter().zip(ends).map(&mut end).collect()
     }

@@ -41,6 +41,8 @@ struct Ready {
 struct Begun {
     item: Batch,
     claimed: Instant,
+    /// When a handler took it.
+    taken: Instant,
     /// What a step has made of its token.
     token: Option<String>,
     lost: bool,
@@ -99,6 +101,15 @@ impl Ended {
     }
 }
 
+/// The two parts of an item's time in hand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Spans {
+    /// From its claim until a handler took it.
+    pub(super) waited: Duration,
+    /// From then until its end.
+    pub(super) worked: Duration,
+}
+
 /// How many items are where.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Counts {
@@ -121,10 +132,10 @@ impl Hand {
 
     /// Hands out up to `max` items that lie side by side; not what a handler still has by an earlier claim, which waits until that
     /// handler has ended, and holds nothing up; nor what came back from a dead worker, which [`Hand::take_suspect`] hands out.
-    pub(super) fn take(&mut self, max: usize) -> Option<Batch> {
+    pub(super) fn take(&mut self, max: usize, now: Instant) -> Option<Batch> {
         let (place, from) = self.next_ready()?;
         let ready = self.ready.remove(place)?;
-        let (taken, rest) = self.begin(ready, from, max);
+        let (taken, rest) = self.begin(ready, from, max, now);
         rest.into_iter().for_each(|rest| put_at(&mut self.ready, place, rest));
         Some(taken)
     }
@@ -136,7 +147,7 @@ impl Hand {
         }
         let (place, from) = self.next_suspect()?;
         let suspect = self.suspects.remove(place)?;
-        let (taken, rest) = self.begin(suspect, from, 1);
+        let (taken, rest) = self.begin(suspect, from, 1, now);
         rest.into_iter().for_each(|rest| put_at(&mut self.suspects, place, rest));
         self.proving.push((claim_of(&taken), now));
         Some(taken)
@@ -160,12 +171,12 @@ impl Hand {
     }
 
     /// Begins up to `max` items of what waits, from place `from` on; gives them, and what is left, the later part first.
-    fn begin(&mut self, Ready { batch, claimed }: Ready, from: usize, max: usize) -> (Batch, [Ready; 2]) {
+    fn begin(&mut self, Ready { batch, claimed }: Ready, from: usize, max: usize, now: Instant) -> (Batch, [Ready; 2]) {
         let is_free = |item: &Item<'_>| !self.begun.contains_key(&claim(item));
         let count = batch.part(from, max).iter().take_while(is_free).count();
         let taken = batch.part(from, count).apart();
         for item in (0..count).map(|index| taken.part(index, 1)) {
-            self.begun.insert(claim_of(&item), Begun { item, claimed, token: None, lost: false });
+            self.begun.insert(claim_of(&item), Begun { item, claimed, taken: now, token: None, lost: false });
         }
         self.waiting -= count;
         let rest = [batch.part(from + count, usize::MAX), batch.part(0, from)].map(|batch| Ready { batch, claimed });
@@ -206,16 +217,17 @@ impl Hand {
         self.ended.extend((0..batch.len()).map(|index| Ended::unworked(batch.part(index, 1))));
     }
 
-    /// Ends an item that a handler has. `false` when none has it: it ended before, or was never taken. What is known to be
-    /// lost is not settled: whoever has it now says what becomes of it.
-    pub(super) fn end(&mut self, claim: &Claim, verdict: Verdict) -> bool {
-        let Some(Begun { item, token, lost, .. }) = self.begun.remove(claim) else { return false };
+    /// Ends an item that a handler has, and gives how long it waited and was worked on. `None` when no handler has it: it ended
+    /// before, or was never taken. What is known to be lost is not settled: its new holder decides what becomes of it.
+    pub(super) fn end(&mut self, claim: &Claim, verdict: Verdict, now: Instant) -> Option<Spans> {
+        let Begun { item, claimed, taken, token, lost } = self.begun.remove(claim)?;
+        let spans = Spans { waited: taken.duration_since(claimed), worked: now.duration_since(taken) };
         self.proving.retain(|(proving, _)| proving != claim);
         if lost {
-            return true;
+            return Some(spans);
         }
         self.ended.push_back(Ended { item, token, verdict, is_reworded: false, tries: 0, not_before: None });
-        true
+        Some(spans)
     }
 
     /// An item that a handler has, with its token.

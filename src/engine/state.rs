@@ -2,7 +2,7 @@
 
 use super::decide::Action;
 use super::figures::{Durations, Figures};
-use super::hand::{Ended, Hand};
+use super::hand::{Claim, Ended, Hand, Spans};
 use super::pace::Pace;
 use crate::error::Error;
 use crate::item::{Answer, Batch, Outcome, Verdict};
@@ -272,7 +272,7 @@ impl State {
 
     /// Hands out what a handler can begin: of the suspects one, and only when nothing else is there.
     pub(super) fn take(&mut self, max: usize, now: Instant) -> Option<Batch> {
-        let batch = match self.hand.take(max) {
+        let batch = match self.hand.take(max, now) {
             None if self.claiming == 0 => self.hand.take_suspect(self.proof(), now),
             batch => batch,
         };
@@ -282,17 +282,17 @@ impl State {
         batch
     }
 
-    /// Ends an item that a handler has. `false`: none has it.
-    pub(super) fn end(&mut self, claim: &super::hand::Claim, verdict: Verdict, now: Instant) -> bool {
-        let has_it = self.hand.end(claim, verdict);
-        if has_it {
+    /// Ends an item that a handler has, and gives how long it was in hand. `None`: no handler has it.
+    pub(super) fn end(&mut self, claim: &Claim, verdict: Verdict, now: Instant) -> Option<Spans> {
+        let spans = self.hand.end(claim, verdict, now);
+        if spans.is_some() {
             self.pace.ended(1, now);
             if self.phase >= Phase::Stopping {
                 self.hand.hurry();
             }
             self.rest();
         }
-        has_it
+        spans
     }
 
     /// A lane begins what was decided. `None` takes no call.

@@ -123,6 +123,9 @@ pub(crate) struct Ledger {
     pub(super) lost: Counter,
     pub(super) retries: Counter,
     pub(super) calls: [Histogram; Call::ALL.len()],
+    /// From the claim of an item until a handler took it, and from then until its end.
+    pub(super) waited: Histogram,
+    pub(super) worked: Histogram,
     /// By their kind.
     pub(super) errors: [Counter; ErrorKind::ALL.len()],
     sources: Mutex<Sources>,
@@ -222,6 +225,12 @@ impl Ledger {
         if let Some(count) = count {
             count.add(1);
         }
+    }
+
+    /// A handler of a worker has ended an item.
+    pub(crate) fn handled(&self, waited: Duration, worked: Duration) {
+        self.waited.add(waited);
+        self.worked.add(worked);
     }
 
     /// So many claims were found lost.

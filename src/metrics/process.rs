@@ -63,6 +63,7 @@ pub(super) fn families(ledgers: &[Arc<Ledger>]) -> Vec<Family> {
     let mut families = vec![build()];
     families.extend(items(&all));
     families.extend(calls(&all));
+    families.extend(handlers(&all));
     families.push(connections(&all));
     families.extend(PLAIN.map(|plain| of_each(&all, plain)));
     families.push(in_hand(&all));
@@ -162,6 +163,30 @@ fn calls(all: &[Seen]) -> [Family; 3] {
         }
     }
     [took, retries, errors]
+}
+
+/// The time of items in the hand of workers.
+fn handlers(all: &[Seen]) -> [Family; 2] {
+    let mut waited = Family::new(
+        "readpast_worker_wait_seconds",
+        Kind::Histogram,
+        "How long items that workers claimed ahead waited for a handler: from the claim until a handler took them.",
+    );
+    let mut worked = Family::new(
+        "readpast_worker_handler_seconds",
+        Kind::Histogram,
+        "How long handlers of workers had their items: from the moment they took them until they ended them.",
+    );
+    let bounds = BOUNDS_US.map(|us| Duration::from_micros(us).as_secs_f64());
+    for seen in all {
+        for (family, histogram) in [(&mut waited, &seen.ledger.waited), (&mut worked, &seen.ledger.worked)] {
+            let (counts, sum) = histogram.read();
+            if counts.iter().any(|count| *count > 0) {
+                family.add_histogram(&seen.labels(None), &bounds, &counts, sum.as_secs_f64());
+            }
+        }
+    }
+    [waited, worked]
 }
 
 fn connections(all: &[Seen]) -> Family {

@@ -299,7 +299,7 @@ impl Model {
             }
             Step::End(which) if !self.begun.is_empty() => {
                 let claim = self.begun.remove(which % self.begun.len());
-                assert!(self.state.end(&claim, Verdict::complete(), self.now));
+                assert!(self.state.end(&claim, Verdict::complete(), self.now).is_some());
                 self.changed();
             }
             Step::Lose(which) => {
