@@ -76,7 +76,8 @@ impl Queue {
     #[must_use]
     pub fn share(&self) -> Self {
         let shared = Arc::clone(&self.0.shared);
-        Self(Arc::new(Inner { interrupt: self.0.interrupt.share(), shared, attached: self.0.attached.clone() }))
+        let attached = self.0.attached.clone();
+        Self(Arc::new(Inner { interrupt: self.0.interrupt.share(), shared, attached, unsure: true.into() }))
     }
 
     /// The queue's name.

@@ -9,6 +9,7 @@ use crate::item::{Batch, CLAIMED_ALONE, Rows};
 use crate::metrics::Call;
 use crate::pool::closed;
 use crate::session::Param;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// One look without a wait.
@@ -18,9 +19,26 @@ pub(super) fn now(queue: &Inner, max: u32) -> Result<Batch> {
 
 pub(super) fn claim(queue: &Inner, max: u32, wait: Duration) -> Result<Batch> {
     let max = check_count("the number of items to claim", max as usize)?;
-    let found = waiting(queue, wait, || look(queue, max).map(|batch| (!batch.is_empty()).then_some(batch)))?;
+    let sure = wait.is_zero();
+    let found = waiting(queue, wait, || {
+        let mut batch = look(queue, max)?;
+        if batch.is_empty() && sure && must_make_sure(queue) {
+            recover(queue, GIVEN_BACK, RECOVER_NOW)?;
+            batch = look(queue, max)?;
+        }
+        Ok((!batch.is_empty()).then_some(batch))
+    })?;
     Ok(found.unwrap_or_default())
 }
+
+/// Before somebody who does not wait learns that the queue is empty, what dead workers left is given back, whosever turn that
+/// is: once after each item that this handle took.
+pub(super) fn must_make_sure(queue: &Inner) -> bool {
+    matches!(queue.backend, Backend::Ours(..)) && queue.unsure.swap(false, Ordering::Relaxed)
+}
+
+/// How many items are given back before a claim.
+const GIVEN_BACK: u32 = 100;
 
 /// What `look` finds in the queue, waiting up to `wait` for it.
 pub(super) fn waiting<T>(
@@ -74,8 +92,17 @@ pub(super) fn unless_called_off(queue: &Inner) -> Result<()> {
     Ok(())
 }
 
-/// One look at the queue on the server.
+/// One look at the queue on the server, and another for as long as that only ended items: those behind them may be due.
 fn look(queue: &Inner, max: i32) -> Result<Batch> {
+    loop {
+        let batch = once(queue, max)?;
+        if !batch.calls_for_another() || unless_called_off(queue).is_err() {
+            return Ok(batch);
+        }
+    }
+}
+
+fn once(queue: &Inner, max: i32) -> Result<Batch> {
     let calls = match &queue.backend {
         Backend::Ours(calls, None) => calls,
         Backend::Ours(calls, Some(claimer)) => return claimer::ask(queue, calls, claimer),
@@ -136,13 +163,18 @@ pub(super) fn taken(queue: &Inner, mut rows: Rows, first: usize, wakes: u64) -> 
     unfit::end(queue, &withheld);
     if !withheld.is_empty() && rows.len() == first {
         queue.signal.pass_on(&queue.kinds.key);
-        return Ok((Batch::default(), withheld.len()));
+        return Ok((Batch::behind_others(), withheld.len()));
     }
     match (rows.len() > first).then(|| answers::word(&rows, first)) {
         Some("CLAIMED" | CLAIMED_ALONE) => {
             // Those who wait for this thread's look may have their share of what is left.
             queue.signal.pass_on(&queue.kinds.key);
             Ok((queue.hand_out(rows, first), withheld.len()))
+        }
+        // It ended what it found.
+        Some("EMPTY") if answers::due_ms(&rows, first) == Some(0) => {
+            queue.signal.pass_on(&queue.kinds.key);
+            Ok((Batch::behind_others(), 0))
         }
         Some("EMPTY") => {
             let due = answers::due_ms(&rows, first).map_or(queue.poll_interval, Duration::from_millis);

@@ -58,6 +58,8 @@ pub(super) fn settle(
         batch = claimed;
         Ok(outcomes)
     })?;
+    // What it claimed with them, it ended.
+    let batch = if batch.calls_for_another() { claimed_after(queue, max.cast_signed()) } else { batch };
     Ok((outcomes, batch))
 }
 

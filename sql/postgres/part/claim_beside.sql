@@ -34,10 +34,14 @@
 {%- import "part/write.sql" as write %}
 {{- write.changed() }}
 
-        SELECT {% for column in key %}ARRAY_AGG(c.key_{{ loop.index }} ORDER BY c.position), {% endfor %}BOOL_OR(c.alone)
-        INTO {{ keys }}, alone_
-        FROM changed AS c
-        WHERE c.status = 'Processing';
+        SELECT
+{%- for column in key %}
+            ARRAY_AGG(c.key_{{ loop.index }} ORDER BY c.position) FILTER (WHERE c.status = 'Processing'),
+{%- endfor %}
+            BOOL_OR(c.alone),
+            COUNT(*)
+        INTO {{ keys }}, alone_, ended_
+        FROM changed AS c;
 
         RETURN QUERY
         SELECT
@@ -56,6 +60,13 @@
             ON TRUE
         ORDER BY k.position;
         IF FOUND THEN
+            RETURN;
+        END IF;
+        IF ended_ > 0 THEN
+            /* All that it took had spent their attempts, and ended: what comes behind them is due now. */
+            answer := 'EMPTY';
+            answer_due_ms := 0;
+            RETURN NEXT;
             RETURN;
         END IF;
     END IF;

@@ -36,7 +36,8 @@
             'EMPTY',
             MIN(x.[DueMs])
         FROM (
-            SELECT CAST(NULL AS bigint) AS [DueMs]
+            /* What is here had spent its attempts, and ended: what comes behind it is due now. */
+            SELECT (SELECT TOP (1) CAST(0 AS bigint) FROM @_Due) AS [DueMs]
 {%- for search in kind_searches if role.due %}
             UNION ALL
             SELECT DATEDIFF_BIG(MILLISECOND, @_At, MIN(u.[DueAt])) + 1

@@ -87,6 +87,19 @@ BEGIN
 
 {% include "part/claim.sql" %}{% endfilter %}
 {%- endif %}
+
+    IF @@NESTLEVEL < 32
+        AND EXISTS (SELECT 1 FROM @_Due)
+        AND NOT EXISTS (
+            SELECT 1 FROM @_Due AS d{% if beside %} INNER JOIN @_Change AS w ON {{ item.same(t, "w", "d") }} WHERE w.[Status] = 'Processing'{% else %} WHERE d.[AttemptNum] < @_MaxAttempts{% endif %}
+        )
+    BEGIN
+        /* It only ended items whose attempts are spent: what comes behind them is due now. */
+        EXECUTE {{ object(procedure) }}
+            @Worker = @Worker, @LeaseMs = @LeaseMs, @Recover = 0{{ ", @StartedAt = @StartedAt" if run_time }}
+            {{- ", @Types = @Types" if asks_types }}{{ ", @Steps = @Steps" if asks_steps }};
+        RETURN 0;
+    END;
 {% if own %}
     SELECT
         d.[Key1] AS [EnqueuedAt],

@@ -9,7 +9,8 @@
 {% filter made("PROCEDURE", procedure) %}
 /*
 Claim up to @Max due items in one commit. One row per item, in order, with the answer CLAIMED; or one row EMPTY with the
-milliseconds until the next item is due (NULL when there is none).
+milliseconds until the next item is due (NULL when there is none; 0 when it only
+ended items whose attempts are spent: ask again).
 An item that came back from a dead worker may have been its death. It is handed out alone, with the answer
 CLAIMED_ALONE; so a claim ends before such an item, unless it is the first.
 {%- if resume_own %}

@@ -60,6 +60,7 @@ DECLARE
     no_set_ text;
     answers_ json;
     alone_ boolean;
+    ended_ bigint;
     key_1_ bigint[];
 BEGIN
     /* The times in the table are the server's local ones: from here to the end of the function. */
@@ -670,10 +671,12 @@ BEGIN
                 lease_until = excluded.lease_until
         )
 
-            SELECT ARRAY_AGG(c.key_1 ORDER BY c.position), BOOL_OR(c.alone)
-            INTO key_1_, alone_
-            FROM changed AS c
-            WHERE c.status = 'Processing';
+            SELECT
+                ARRAY_AGG(c.key_1 ORDER BY c.position) FILTER (WHERE c.status = 'Processing'),
+                BOOL_OR(c.alone),
+                COUNT(*)
+            INTO key_1_, alone_, ended_
+            FROM changed AS c;
 
             RETURN QUERY
             SELECT
@@ -710,6 +713,13 @@ BEGIN
                 ON TRUE
             ORDER BY k.position;
             IF FOUND THEN
+                RETURN;
+            END IF;
+            IF ended_ > 0 THEN
+                /* All that it took had spent their attempts, and ended: what comes behind them is due now. */
+                answer := 'EMPTY';
+                answer_due_ms := 0;
+                RETURN NEXT;
                 RETURN;
             END IF;
         END IF;

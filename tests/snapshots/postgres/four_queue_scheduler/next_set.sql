@@ -1,7 +1,8 @@
 /*
 Claim up to max_ due items. One row per item, in the order they are due, with the answer CLAIMED; or one row EMPTY with
-the milliseconds until the next item is due (NULL when there is none). With recover_ 1, first give back the items of
-dead workers; with 3 or more, unless somebody did within so many milliseconds.
+the milliseconds until the next item is due (NULL when there is none; 0 when it only ended items whose attempts are
+spent: ask again). With recover_ 1, first give back the items of dead workers; with 3 or more, unless somebody did
+within so many milliseconds.
 An item that came back from a dead worker may have been its death. It is handed out alone, with the answer
 CLAIMED_ALONE; so a claim ends before such an item, unless it is the first.
 With recover_ 2 it first takes up again what is in flight under this worker's own name as well: for a worker that has
@@ -50,6 +51,7 @@ DECLARE
     now_ timestamptz;
     max_attempts_ integer;
     alone_ boolean;
+    ended_ bigint;
     key_1_ bigint[];
 BEGIN
     /* The times in the table are the server's local ones: from here to the end of the function. */
@@ -259,10 +261,12 @@ BEGIN
             lease_until = excluded.lease_until
     )
 
-        SELECT ARRAY_AGG(c.key_1 ORDER BY c.position), BOOL_OR(c.alone)
-        INTO key_1_, alone_
-        FROM changed AS c
-        WHERE c.status = 'Processing';
+        SELECT
+            ARRAY_AGG(c.key_1 ORDER BY c.position) FILTER (WHERE c.status = 'Processing'),
+            BOOL_OR(c.alone),
+            COUNT(*)
+        INTO key_1_, alone_, ended_
+        FROM changed AS c;
 
         RETURN QUERY
         SELECT
@@ -299,6 +303,13 @@ BEGIN
             ON TRUE
         ORDER BY k.position;
         IF FOUND THEN
+            RETURN;
+        END IF;
+        IF ended_ > 0 THEN
+            /* All that it took had spent their attempts, and ended: what comes behind them is due now. */
+            answer := 'EMPTY';
+            answer_due_ms := 0;
+            RETURN NEXT;
             RETURN;
         END IF;
     END IF;

@@ -831,6 +831,7 @@ BEGIN
             RETURNING q.*, d.position AS position_, d.alone AS alone_, d.status AS status_
         )
 
+        (
         SELECT
             CASE WHEN q.alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
             NULL::integer,
@@ -859,7 +860,32 @@ BEGIN
                 q."Lines"
         FROM changed AS q
         WHERE q.status_ = 'Processing'
-        ORDER BY q.position_;
+        ORDER BY q.position_
+        )
+        UNION ALL
+        /* All that it took had spent their attempts, and ended: what comes behind them is due now. */
+        SELECT
+            'EMPTY', NULL::integer, 0::bigint, NULL::timestamptz, NULL::timestamptz, NULL::integer, NULL::text,
+                NULL::timestamptz,
+                NULL::text,
+                NULL::text,
+                NULL::text,
+                NULL::integer,
+                NULL::text,
+                NULL::text,
+                NULL::timestamptz,
+                NULL::bigint,
+                NULL::timestamptz,
+                NULL::timestamptz,
+                NULL::text,
+                NULL::timestamptz,
+                NULL::varchar(20),
+                NULL::bigint,
+                NULL::numeric(12, 2),
+                NULL::varchar(6),
+                NULL::json
+        FROM (SELECT BOOL_OR(c.status_ = 'Processing') AS any_ FROM changed AS c) AS e
+        WHERE NOT e.any_;
         IF FOUND THEN
             RETURN;
         END IF;

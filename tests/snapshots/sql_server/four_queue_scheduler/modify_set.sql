@@ -1145,7 +1145,8 @@ k.[Was],
                 'EMPTY',
                 MIN(x.[DueMs])
             FROM (
-                SELECT CAST(NULL AS bigint) AS [DueMs]
+                /* What is here had spent its attempts, and ended: what comes behind it is due now. */
+                SELECT (SELECT TOP (1) CAST(0 AS bigint) FROM @_Due) AS [DueMs]
                 UNION ALL
                 SELECT DATEDIFF_BIG(MILLISECOND, @_At, MIN(u.[DueAt])) + 1
                 FROM (
@@ -2421,7 +2422,8 @@ k.[Was],
                 'EMPTY',
                 MIN(x.[DueMs])
             FROM (
-                SELECT CAST(NULL AS bigint) AS [DueMs]
+                /* What is here had spent its attempts, and ended: what comes behind it is due now. */
+                SELECT (SELECT TOP (1) CAST(0 AS bigint) FROM @_Due) AS [DueMs]
                 UNION ALL
                 SELECT DATEDIFF_BIG(MILLISECOND, @_At, MIN(u.[DueAt])) + 1
                 FROM (

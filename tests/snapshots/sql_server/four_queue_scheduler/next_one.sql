@@ -572,6 +572,18 @@ BEGIN
             OPTION (LOOP JOIN, FORCE ORDER);
     END;
 
+    IF @@NESTLEVEL < 32
+        AND EXISTS (SELECT 1 FROM @_Due)
+        AND NOT EXISTS (
+            SELECT 1 FROM @_Due AS d INNER JOIN @_Change AS w ON w.[Key1] = d.[Key1] WHERE w.[Status] = 'Processing'
+        )
+    BEGIN
+        /* It only ended items whose attempts are spent: what comes behind them is due now. */
+        EXECUTE [readpast].[Next_FourQueueScheduler_utx]
+            @Worker = @Worker, @LeaseMs = @LeaseMs, @Recover = 0;
+        RETURN 0;
+    END;
+
     SELECT
         CAST(w.[Key1] AS nvarchar(36)) AS [ItemKey],
         w.[Token] AS [ItemToken]
@@ -1200,6 +1212,18 @@ BEGIN
             ROLLBACK TRANSACTION;
         THROW;
     END CATCH;
+
+    IF @@NESTLEVEL < 32
+        AND EXISTS (SELECT 1 FROM @_Due)
+        AND NOT EXISTS (
+            SELECT 1 FROM @_Due AS d INNER JOIN @_Change AS w ON w.[Key1] = d.[Key1] WHERE w.[Status] = 'Processing'
+        )
+    BEGIN
+        /* It only ended items whose attempts are spent: what comes behind them is due now. */
+        EXECUTE [readpast].[Next_FourQueueScheduler_trx]
+            @Worker = @Worker, @LeaseMs = @LeaseMs, @Recover = 0;
+        RETURN 0;
+    END;
 
     SELECT
         CAST(w.[Key1] AS nvarchar(36)) AS [ItemKey],

@@ -1,6 +1,7 @@
 /*
 Claim up to @Max due items in one commit. One row per item, in order, with the answer CLAIMED; or one row EMPTY with the
-milliseconds until the next item is due (NULL when there is none).
+milliseconds until the next item is due (NULL when there is none; 0 when it only
+ended items whose attempts are spent: ask again).
 An item that came back from a dead worker may have been its death. It is handed out alone, with the answer
 CLAIMED_ALONE; so a claim ends before such an item, unless it is the first.
 Table access order: Invoice.
@@ -445,7 +446,8 @@ BEGIN
             'EMPTY',
             MIN(x.[DueMs])
         FROM (
-            SELECT CAST(NULL AS bigint) AS [DueMs]
+            /* What is here had spent its attempts, and ended: what comes behind it is due now. */
+            SELECT (SELECT TOP (1) CAST(0 AS bigint) FROM @_Due) AS [DueMs]
             UNION ALL
             SELECT DATEDIFF_BIG(MILLISECOND, @_At, MIN(u.[DueAt])) + 1
             FROM (

@@ -361,6 +361,18 @@ BEGIN
             THROW 50005, N'Notification: a row that was locked for the claim changed all the same.', 1;
     END;
 
+    IF @@NESTLEVEL < 32
+        AND EXISTS (SELECT 1 FROM @_Due)
+        AND NOT EXISTS (
+            SELECT 1 FROM @_Due AS d WHERE d.[AttemptNum] < @_MaxAttempts
+        )
+    BEGIN
+        /* It only ended items whose attempts are spent: what comes behind them is due now. */
+        EXECUTE [readpast].[Next_Notification_utx]
+            @Worker = @Worker, @LeaseMs = @LeaseMs, @Recover = 0;
+        RETURN 0;
+    END;
+
     SELECT
         d.[Key1] AS [EnqueuedAt],
         d.[Token] AS [UpdatedAt]
@@ -776,6 +788,18 @@ BEGIN
             ROLLBACK TRANSACTION;
         THROW;
     END CATCH;
+
+    IF @@NESTLEVEL < 32
+        AND EXISTS (SELECT 1 FROM @_Due)
+        AND NOT EXISTS (
+            SELECT 1 FROM @_Due AS d WHERE d.[AttemptNum] < @_MaxAttempts
+        )
+    BEGIN
+        /* It only ended items whose attempts are spent: what comes behind them is due now. */
+        EXECUTE [readpast].[Next_Notification_trx]
+            @Worker = @Worker, @LeaseMs = @LeaseMs, @Recover = 0;
+        RETURN 0;
+    END;
 
     SELECT
         d.[Key1] AS [EnqueuedAt],
