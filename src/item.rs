@@ -24,6 +24,7 @@ mod why;
 pub(crate) use self::base64::{from_base64, put_base64};
 pub(crate) use self::made::made as made_batch;
 
+pub use self::json::without_half_pairs;
 pub use self::{
     answer::{Answer, Outcome},
     attempt::Attempt,
@@ -39,7 +40,7 @@ pub use self::{
     time::{normalize_utc, utc_text},
     trend::{OfType, Trend},
     verdict::Verdict,
-    watched::{Holding, Trouble, Watched},
+    watched::{Holding, Refused, Trouble, Watched},
     why::{Standing, Why},
 };
 

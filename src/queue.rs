@@ -15,6 +15,7 @@ mod operate;
 mod operation;
 mod procedure;
 mod procedures;
+mod refused;
 mod retention;
 mod retry;
 mod settings;

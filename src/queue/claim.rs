@@ -2,7 +2,7 @@
 
 use super::backend::Backend;
 use super::wake::YieldsTo;
-use super::{Inner, MAX_WAIT, answered, answers, check_count, claimer, claiming, procedures, unfit};
+use super::{Inner, MAX_WAIT, answered, answers, check_count, claimer, claiming, procedures, refused, unfit};
 use crate::dialect::Calls;
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Batch, CLAIMED_ALONE, Rows};
@@ -123,22 +123,34 @@ fn once(queue: &Inner, max: i32) -> Result<Batch> {
 /// Gives back what has run out, and what this worker held when it was last alive.
 const RECOVER_OWN: i32 = 2;
 
-/// The parameters of a claim after the worker.
-pub(super) fn terms(queue: &Inner, max: i32, recover: i32) -> impl Iterator<Item = Param<'_>> {
+/// The parameters of a claim after the worker; one around what is refused recovers nothing.
+pub(super) fn terms(queue: &Inner, max: i32, recover: Option<i32>) -> impl Iterator<Item = Param<'_>> {
     let run_at = queue.run_at.as_deref().map(Param::Text);
-    [Param::Integer(max), Param::OptionalInteger(queue.lease_ms), Param::Integer(recover)]
+    [Param::Integer(max), Param::OptionalInteger(queue.lease_ms)]
         .into_iter()
+        .chain(recover.map(Param::Integer))
         .chain(run_at)
         .chain(queue.kinds.params())
 }
 
 fn ask(queue: &Inner, calls: &Calls, max: i32, recover: i32) -> Result<Batch> {
-    let mut params = vec![Param::Text(&queue.worker)];
-    params.extend(terms(queue, max, recover));
     let wakes = queue.signal.wakes(&queue.kinds.key);
-    let rows = queue.with_session_yielding(Call::Claim, YieldsTo::Interrupts, |session| {
-        claiming(queue, session, &calls.claim, &params)
-    });
+    let send = |statement, terms| {
+        let params: Vec<_> = [Param::Text(&queue.worker)].into_iter().chain(terms).collect();
+        queue.with_session_yielding(Call::Claim, YieldsTo::Interrupts, |session| {
+            claiming(queue, session, statement, &params)
+        })
+    };
+    let rows = match send(&calls.claim, terms(queue, max, Some(recover))) {
+        Err(error) if queue.dialect.is_refusal(&error) => {
+            // The refusal may be of what a dead worker left.
+            if recover > 0 {
+                self::recover(queue, GIVEN_BACK, RECOVER_NOW)?;
+            }
+            send(&calls.claim_apart, terms(queue, max, None))
+        }
+        rows => rows,
+    };
     match rows {
         Ok(rows) => claimed(queue, rows, 0, wakes),
         Err(error) => {
@@ -160,6 +172,7 @@ pub(super) fn claimed(queue: &Inner, rows: Rows, first: usize, wakes: u64) -> Re
 /// The same in a transaction, which may be undone with what it has claimed; and how many items cannot be handed out.
 pub(super) fn taken(queue: &Inner, mut rows: Rows, first: usize, wakes: u64) -> Result<(Batch, usize)> {
     let withheld = rows.take_withheld();
+    let first = refused::report(queue, &rows, first);
     unfit::end(queue, &withheld);
     if !withheld.is_empty() && rows.len() == first {
         queue.signal.pass_on(&queue.kinds.key);
@@ -195,8 +208,14 @@ pub(super) fn recover(queue: &Inner, max: u32, recover: i32) -> Result<u32> {
     let rows = queue.with_session(Call::Recover, |session| {
         answered(session, &calls.recover, &[Param::Integer(max), Param::Integer(recover)])
     })?;
-    if !rows.is_empty() {
+    let (mut row, mut recovered) = (0, 0);
+    while row < rows.len() {
+        row = refused::report(queue, &rows, row);
+        recovered += usize::from(row < rows.len());
+        row += 1;
+    }
+    if recovered > 0 {
         queue.signal.wake();
     }
-    Ok(u32::try_from(rows.len()).unwrap_or(u32::MAX))
+    Ok(u32::try_from(recovered).unwrap_or(u32::MAX))
 }

@@ -75,7 +75,14 @@ fn one_part(
     let claims = max > 0 && !queue.interrupt.is_set();
     let max = if claims { max.cast_signed() } else { 0 };
     let (outcomes, batch) = match &queue.backend {
-        Backend::Ours(calls, None) => in_one_call(queue, calls, settlements, items, operation, max, telling)?,
+        Backend::Ours(calls, None) => match in_one_call(queue, calls, settlements, items, operation, max, telling) {
+            // The claim may be what the table refuses, and the settlements are undone with it.
+            Err(error) if max > 0 && queue.dialect.is_refusal(&error) => {
+                let (outcomes, _) = in_one_call(queue, calls, settlements, items, operation, 0, telling)?;
+                (outcomes, claimed_after(queue, max))
+            }
+            answered => answered?,
+        },
         Backend::Ours(calls, Some(_)) => {
             let (outcomes, _) = in_one_call(queue, calls, settlements, items, operation, 0, telling)?;
             (outcomes, claimed_after(queue, max))
@@ -113,7 +120,7 @@ fn in_one_call(
     let claims = max > 0;
     let recover = if claims { queue.signal.recovery(queue.recover_interval) } else { 0 };
     let mut params = vec![Param::Text(&operation.id), Param::Text(&queue.worker), Param::Text(items)];
-    params.extend(claim::terms(queue, max, recover));
+    params.extend(claim::terms(queue, max, Some(recover)));
 
     let wakes = queue.signal.wakes(&queue.kinds.key);
     let call = if claims { Call::SettleAndClaim } else { Call::Settle };
@@ -144,7 +151,7 @@ fn within(
     identity: Option<&str>,
 ) -> Result<Vec<Outcome>> {
     let mut params = vec![Param::OptionalText(identity), Param::Text(&queue.worker), Param::Text(items)];
-    params.extend(claim::terms(queue, 0, 0));
+    params.extend(claim::terms(queue, 0, Some(0)));
     let rows =
         queue.ledger.time(Call::Settle, || attached::call(queue, calls, connection, &calls.settle_within, &params))?;
     answers::outcomes_of(&rows, settlements)

@@ -19,8 +19,8 @@ const DIALECTS: [(Dialect, &str); 2] = [(Dialect::SqlServer, "sql_server"), (Dia
 /// The schema scripts and the hash of each. They may change only until the first release; from then on a change is a new
 /// script with the next number, since databases out there have run these.
 const SCHEMA_SCRIPTS: [(Dialect, &str, u64); 2] = [
-    (Dialect::SqlServer, "schema/0001_base.sql", 0x0bf2_0ded_3ffd_bda4),
-    (Dialect::Postgres, "schema/0001_base.sql", 0xe0ee_81b0_2d0c_411b),
+    (Dialect::SqlServer, "schema/0001_base.sql", 0x8283_0c1b_9429_655a),
+    (Dialect::Postgres, "schema/0001_base.sql", 0x0197_5c58_b984_59c3),
 ];
 
 /// What only SQL Server is asked: how its locks, plans and owners can stand in the way.
@@ -81,6 +81,7 @@ impl Rendered {
             for (call, text) in [
                 ("enqueue", &calls.enqueue),
                 ("claim", &calls.claim),
+                ("apart", &calls.claim_apart),
                 ("settle", &calls.settle),
                 ("enqueue_within", &calls.enqueue_within),
                 ("settle_within", &calls.settle_within),

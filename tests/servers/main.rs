@@ -18,6 +18,7 @@ mod postgres_plans;
 mod procedure;
 mod procedures;
 mod readme_sql;
+mod refused;
 mod settings;
 mod strangers;
 mod stress;

@@ -8,6 +8,9 @@
         WHERE
             s.status = 'Error'
             AND s.due_at <= now_
+{%- if apart %}
+            AND {{ m.not_refused(m.key_kept("s.key_")) }}
+{%- endif %}
         ORDER BY s.due_at
         LIMIT max_
     ) AS w
@@ -17,11 +20,11 @@
         WHERE {{ m.at_key("w.key_") }}
         FOR NO KEY UPDATE SKIP LOCKED
     ) AS q;
-    IF key_1_ IS NOT NULL THEN
+{%- set body %}
         /* Of those that somebody changed by hand, the table is right. */
         UPDATE {{ object(queue ~ "_lease") }} AS s
         SET status = v.item_status{% if role.due %}, due_at = v.item_due_at{% endif %}
-        FROM {{ m.keys_unnested() }}
+        FROM {{ m.keys_tried() if apart else m.keys_unnested() }}
         INNER JOIN LATERAL (
             {{ m.found("k.key_", []) }}
         ) AS v
@@ -52,7 +55,7 @@
                 FALSE AS finishes,
                 FALSE AS reopens,
                 TRUE AS stays
-            FROM {{ m.keys_unnested() }}
+            FROM {{ m.keys_tried() if apart else m.keys_unnested() }}
             INNER JOIN LATERAL (
                 {{ m.found("k.key_", []) }}
             ) AS v
@@ -64,7 +67,17 @@
 
 {% import "part/write.sql" as write %}{{ write.changed() }}
 
-        SELECT COUNT(*)
-        INTO found_
-        FROM changed;
+        SELECT COUNT(*){% if apart %}, COALESCE(ARRAY_AGG({{ m.key_kept("c.key_") }}), '{}'){% endif %}
+        INTO found_{{ ", done_" if apart }}
+        FROM changed AS c;
+{%- endset %}
+{%- if apart %}
+{%- import "part/narrow.sql" as narrow %}
+    IF key_1_ IS NOT NULL THEN
+{{ narrow.narrow("claim", body) | indent(4, true) }}
     END IF;
+{%- else %}
+    IF key_1_ IS NOT NULL THEN
+{{- body }}
+    END IF;
+{%- endif %}

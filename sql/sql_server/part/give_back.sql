@@ -1,4 +1,22 @@
+{%- if each %}
+        IF @_Each = 1
+        BEGIN
+            /* Those that the table refused together, one by one. */
+            DELETE FROM @_Change;
+            DELETE FROM @_Candidate;
+            INSERT INTO @_Candidate ({{ item.names(t) }}, [Together])
+            SELECT TOP (1) {{ item.list(t, "l") }}, l.[Together]
+            FROM @_Left AS l
+            ORDER BY l.[Seq];
+            SET @_Searched = @@ROWCOUNT;
+        END
+        ELSE
+        BEGIN
+{% filter indent(4, true) %}{% include "part/candidates.sql" %}{% endfilter %}
+        END;
+{%- else %}
 {% include "part/candidates.sql" %}
+{%- endif %}
 
         IF @_Searched > 0
         BEGIN
@@ -23,6 +41,8 @@
                 x.[Step],
                 x.[Response],
                 CASE
+                    WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 AND x.[Refusals] > 0
+                        THEN CONCAT(N'The table refused ', x.[Refusals], N' times to have it given back: ', x.[Refused])
                     WHEN x.[Is] = 'Processing'
                         THEN CONCAT(
 {%- if resume_own %}
@@ -59,7 +79,12 @@
                 SELECT
                     {% for k in t.key %}q.{{ k.quoted }} AS {{ k.var }},{{ " " if not loop.last }}{% endfor %}
                     c.[Together],
-                    CASE WHEN c.[Together] = 0 AND {{ item.attempts(t) }} >= @_MaxAttempts THEN 1 ELSE 0 END AS [Ends],
+                    CASE
+                        WHEN c.[Together] = 0 AND {{ item.attempts(t) }} + COALESCE(r.[Attempts], 0) >= @_MaxAttempts THEN 1
+                        ELSE 0
+                    END AS [Ends],
+                    r.[Attempts] AS [Refusals],
+                    r.[Reason] AS [Refused],
                     {{ item.died(t) }} AS [Died],
                     {{ "s.[LeaseUntil]" if beside else item.until(t, "@_SilentMs") ~ " AS [LeaseUntil]" }},
                     {{ item.status(t) }} AS [Is],
@@ -89,6 +114,8 @@
                 LEFT JOIN {{ t.lease }} AS s WITH (UPDLOCK, ROWLOCK)
                     ON {{ item.kept_for(t, "c") }}
 {%- endif %}
+                LEFT JOIN {{ object("QueueRefused") }} AS r WITH (ROWLOCK)
+                    ON r.[Queue] = '{{ queue }}' AND r.[Key] = {{ item.kept_key(t, "c") }}
             ) AS x
             WHERE {{ "NOT (x.[Is] = 'Processing' AND x.[GivenUp] = 0)" if beside else "x.[Is] = 'Processing' AND x.[GivenUp] = 1" }}
             OPTION (LOOP JOIN, FORCE ORDER);
@@ -165,4 +192,11 @@
             WHERE w.[Was] = 'Processing'
             OPTION (LOOP JOIN, FORCE ORDER);
 {%- endif %}
+
+            /* The table has let them through. */
+            DELETE r
+            FROM @_Change AS w
+            INNER JOIN {{ object("QueueRefused") }} AS r WITH (ROWLOCK)
+                ON r.[Queue] = '{{ queue }}' AND r.[Key] = {{ item.kept_key(t, "w") }}
+            OPTION (LOOP JOIN, FORCE ORDER);
         END;

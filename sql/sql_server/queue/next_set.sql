@@ -4,6 +4,8 @@
 {%- import "part/write.sql" as write -%}
 {%- set procedure = "Next_" ~ queue ~ "_Set_trx" -%}
 {%- set claims = true -%}
+{%- set each = false -%}
+{%- set around = false -%}
 {%- set takes_turns = true -%}
 {%- set recover_max = "100" -%}
 {% filter made("PROCEDURE", procedure) %}
@@ -51,6 +53,15 @@ BEGIN
 
     IF @Max IS NULL OR @Max < 1 OR @Max > 1000
         THROW 50021, N'{{ procedure }}: @Max must be from 1 to 1000.', 1;
+
+    IF EXISTS (SELECT 1 FROM {{ object("QueueRefused") }} AS r WHERE r.[Queue] = '{{ queue }}')
+    BEGIN
+        /* The table refuses some: around those. */
+        EXECUTE {{ object("Next_" ~ queue ~ "_Apart_trx") }}
+            @Worker = @Worker, @Max = @Max, @LeaseMs = @LeaseMs, @Recover = @Recover{{ ", @StartedAt = @StartedAt" if run_time }}
+            {{- ", @Types = @Types" if asks_types }}{{ ", @Steps = @Steps" if asks_steps }};
+        RETURN 0;
+    END;
 
     BEGIN TRY
         BEGIN TRANSACTION;

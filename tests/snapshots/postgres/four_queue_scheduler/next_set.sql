@@ -74,16 +74,57 @@ BEGIN
         RAISE EXCEPTION 'next_four_queue_scheduler_set_trx: lease_ms_ must be at least 1' USING ERRCODE = 'RP021';
     END IF;
     IF recover_ = 2 THEN
-        PERFORM FROM "readpast"."recover_four_queue_scheduler_trx"(1000, worker_);
+        RETURN QUERY
+        SELECT r.*,
+            NULL::integer,
+            NULL::bigint,
+            NULL::text,
+            NULL::text,
+            NULL::integer,
+            NULL::text,
+            NULL::text,
+            NULL::timestamptz,
+            NULL::bigint,
+            NULL::timestamptz,
+            NULL::timestamptz,
+            NULL::text,
+            NULL::timestamptz
+        FROM "readpast"."recover_four_queue_scheduler_trx"(1000, worker_) AS r
+        WHERE r.answer = 'REFUSED';
     END IF;
     IF recover_ > 0 THEN
-        PERFORM FROM "readpast"."recover_four_queue_scheduler_trx"(100, recover_ => recover_);
+        RETURN QUERY
+        SELECT r.*,
+            NULL::integer,
+            NULL::bigint,
+            NULL::text,
+            NULL::text,
+            NULL::integer,
+            NULL::text,
+            NULL::text,
+            NULL::timestamptz,
+            NULL::bigint,
+            NULL::timestamptz,
+            NULL::timestamptz,
+            NULL::text,
+            NULL::timestamptz
+        FROM "readpast"."recover_four_queue_scheduler_trx"(100, recover_ => recover_) AS r
+        WHERE r.answer = 'REFUSED';
+    END IF;
+    IF EXISTS (SELECT 1 FROM "readpast"."queue_refused" AS x WHERE x.queue = 'four_queue_scheduler') THEN
+        /* The table refuses some: around those. */
+        RETURN QUERY
+        SELECT n.*
+        FROM "readpast"."next_four_queue_scheduler_apart_trx"(
+            worker_, max_, lease_ms_
+        ) AS n;
+        RETURN;
     END IF;
 
     now_ := clock_timestamp();
 
 
-    /*
+/*
     Lock due items of the table; those that others hold are passed over. What
     four_queue_scheduler_lease says of them is read in the next statement: only then nobody changes it any more.
     */

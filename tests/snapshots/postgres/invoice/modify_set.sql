@@ -748,7 +748,37 @@ BEGIN
 
     IF max_ > 0 THEN
         IF recover_ > 0 THEN
-            PERFORM FROM "readpast"."recover_invoice_trx"(100, recover_ => recover_);
+            RETURN QUERY
+            SELECT r.*,
+                NULL::timestamptz,
+                NULL::text,
+                NULL::text,
+                NULL::text,
+                NULL::integer,
+                NULL::text,
+                NULL::text,
+                NULL::timestamptz,
+                NULL::bigint,
+                NULL::timestamptz,
+                NULL::timestamptz,
+                NULL::text,
+                NULL::timestamptz,
+                NULL::varchar(20),
+                NULL::bigint,
+                NULL::numeric(12, 2),
+                NULL::varchar(6),
+                NULL::json
+            FROM "readpast"."recover_invoice_trx"(100, recover_ => recover_) AS r
+            WHERE r.answer = 'REFUSED';
+        END IF;
+        IF EXISTS (SELECT 1 FROM "readpast"."queue_refused" AS x WHERE x.queue = 'invoice') THEN
+            /* The table refuses some: around those. */
+            RETURN QUERY
+            SELECT n.*
+            FROM "readpast"."next_invoice_apart_trx"(
+                worker_, max_, lease_ms_
+            ) AS n;
+            RETURN;
         END IF;
 
         now_ := clock_timestamp();

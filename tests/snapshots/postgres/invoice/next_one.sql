@@ -37,8 +37,9 @@ BEGIN
         INTO answer_, due_ms_, key_, token_
         FROM "readpast"."next_invoice_set_trx"(
             COALESCE(worker_, session_user || '/' || pg_backend_pid()), 1, lease_ms_, CASE WHEN recover_ > 2 THEN 1 ELSE recover_ END
-        ) AS n;
-        /* Items whose attempts are spent are ended; what comes behind them is due now. */
+        ) AS n
+        WHERE n.answer <> 'REFUSED';
+        /* Items were ended whose attempts are spent, or left aside; what comes behind them is due now. */
         EXIT WHEN answer_ <> 'EMPTY' OR due_ms_ > 0 OR due_ms_ IS NULL;
     END LOOP;
     IF answer_ <> 'EMPTY' THEN
@@ -87,8 +88,9 @@ BEGIN
         INTO answer_, due_ms_, key_, token_
         FROM "readpast"."next_invoice_set_trx"(
             COALESCE(worker_, session_user || '/' || pg_backend_pid()), 1, lease_ms_, recover_
-        ) AS n;
-        /* Items whose attempts are spent are ended; what comes behind them is due now. */
+        ) AS n
+        WHERE n.answer <> 'REFUSED';
+        /* Items were ended whose attempts are spent, or left aside; what comes behind them is due now. */
         EXIT WHEN answer_ <> 'EMPTY' OR due_ms_ > 0 OR due_ms_ IS NULL;
     END LOOP;
     IF answer_ <> 'EMPTY' THEN

@@ -778,7 +778,42 @@ BEGIN
 
     IF max_ > 0 THEN
         IF recover_ > 0 THEN
-            PERFORM FROM "readpast"."recover_notification_trx"(100, recover_ => recover_);
+            RETURN QUERY
+            SELECT r.*,
+                NULL::timestamptz,
+                NULL::text,
+                NULL::text,
+                NULL::text,
+                NULL::integer,
+                NULL::text,
+                NULL::text,
+                NULL::timestamptz,
+                NULL::bigint,
+                NULL::timestamptz,
+                NULL::timestamptz,
+                NULL::text,
+                NULL::timestamptz,
+                NULL::varchar(16),
+                NULL::integer,
+                NULL::varchar(128),
+                NULL::varchar(254),
+                NULL::varchar(60),
+                NULL::text,
+                NULL::text,
+                NULL::varchar(20),
+                NULL::text,
+                NULL::text
+            FROM "readpast"."recover_notification_trx"(100, recover_ => recover_) AS r
+            WHERE r.answer = 'REFUSED';
+        END IF;
+        IF EXISTS (SELECT 1 FROM "readpast"."queue_refused" AS x WHERE x.queue = 'notification') THEN
+            /* The table refuses some: around those. */
+            RETURN QUERY
+            SELECT n.*
+            FROM "readpast"."next_notification_apart_trx"(
+                worker_, max_, lease_ms_
+            ) AS n;
+            RETURN;
         END IF;
 
         now_ := clock_timestamp();

@@ -61,6 +61,7 @@ BEGIN
     DECLARE @_NoSet nvarchar(2048);
     DECLARE @_Looks int = 0;
     DECLARE @_Locked int = 0;
+    DECLARE @_Around int = 0; /* 1: nothing is claimed here */
     DECLARE @_Take int;
     DECLARE @_Alone int;
     DECLARE @_Due TABLE (
@@ -72,7 +73,7 @@ BEGIN
         [Row] bigint NULL,
         PRIMARY KEY CLUSTERED ([Key1])
     );
-    DECLARE @_RecoverMax int = 100;
+    DECLARE @_RecoverMax int;
     DECLARE @_Searched int = 0;
     DECLARE @_Candidate TABLE (
         [Key1] bigint NOT NULL,
@@ -567,14 +568,22 @@ k.[Was],
             WHERE [OperationId] = @Operation;
         END;
 
-        IF @Max > 0
+        /* The table refuses some items: who claims next goes around them, in transactions of its own. */
+        IF @Max > 0 AND EXISTS (SELECT 1 FROM [readpast].[QueueRefused] AS r WHERE r.[Queue] = 'FourQueueScheduler')
+            SET @_Around = 1;
+        IF @Max > 0 AND @_Around = 0
         BEGIN
+
             /*
             Which items are to be looked at. The searches take no update locks: they may pass many items in flight whose
             leases are good, and no worker shall wait for them.
             */
             DELETE FROM @_Change;
             DELETE FROM @_Candidate;
+            /* Those that are left aside are no candidates, and take the place of none. */
+            SET @_RecoverMax = 100 + (
+                SELECT COUNT(*) FROM [readpast].[QueueRefused] AS r WHERE r.[Queue] = 'FourQueueScheduler' AND r.[Until] > @_Now
+            );
             IF @Recover > 0
             BEGIN
                 INSERT INTO @_Candidate ([Key1], [StartedAt])
@@ -644,6 +653,11 @@ k.[Was],
                     AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE q.[in_process] IN (0, 1) AND q.[id] = c.[Key1])
                 OPTION (LOOP JOIN, FORCE ORDER);
             END;
+            DELETE c
+            FROM @_Candidate AS c
+            INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
+                ON r.[Queue] = 'FourQueueScheduler' AND r.[Key] = LEFT(CAST(c.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2 AND r.[Until] > @_Now
+            OPTION (LOOP JOIN, FORCE ORDER);
             SET @_Searched = (SELECT COUNT(*) FROM @_Candidate);
             IF @_Searched > 0 AND @Recover > 0
                 /*
@@ -688,6 +702,8 @@ k.[Was],
                     x.[Step],
                     x.[Response],
                     CASE
+                        WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 AND x.[Refusals] > 0
+                            THEN CONCAT(N'The table refused ', x.[Refusals], N' times to have it given back: ', x.[Refused])
                         WHEN x.[Is] = 'Processing'
                             THEN CONCAT(
                                 CASE
@@ -720,7 +736,12 @@ k.[Was],
                     SELECT
                         q.[id] AS [Key1],
                         c.[Together],
-                        CASE WHEN c.[Together] = 0 AND COALESCE(CAST(q.[attempts] AS int), 0) >= @_MaxAttempts THEN 1 ELSE 0 END AS [Ends],
+                        CASE
+                            WHEN c.[Together] = 0 AND COALESCE(CAST(q.[attempts] AS int), 0) + COALESCE(r.[Attempts], 0) >= @_MaxAttempts THEN 1
+                            ELSE 0
+                        END AS [Ends],
+                        r.[Attempts] AS [Refusals],
+                        r.[Reason] AS [Refused],
                         CASE WHEN s.[Status] IN ('Pending', 'Error') AND s.[LeaseUntil] IS NOT NULL THEN 1 ELSE 0 END AS [Died],
                         s.[LeaseUntil],
                         CASE
@@ -765,6 +786,8 @@ k.[Was],
                         ON q.[in_process] IN (0, 1) AND q.[id] = c.[Key1]
                     LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (UPDLOCK, ROWLOCK)
                         ON s.[id] = c.[Key1]
+                    LEFT JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
+                        ON r.[Queue] = 'FourQueueScheduler' AND r.[Key] = LEFT(CAST(c.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2
                 ) AS x
                 WHERE NOT (x.[Is] = 'Processing' AND x.[GivenUp] = 0)
                 OPTION (LOOP JOIN, FORCE ORDER);
@@ -888,6 +911,13 @@ k.[Was],
                     WHERE
                         w.[Before] IS NULL
                     OPTION (LOOP JOIN, FORCE ORDER);
+
+                /* The table has let them through. */
+                DELETE r
+                FROM @_Change AS w
+                INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
+                    ON r.[Queue] = 'FourQueueScheduler' AND r.[Key] = LEFT(CAST(w.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2
+                OPTION (LOOP JOIN, FORCE ORDER);
             END;
 
             /*
@@ -1146,7 +1176,7 @@ k.[Was],
                 MIN(x.[DueMs])
             FROM (
                 /* What is here had spent its attempts, and ended: what comes behind it is due now. */
-                SELECT (SELECT TOP (1) CAST(0 AS bigint) FROM @_Due) AS [DueMs]
+                SELECT CASE WHEN @_Around = 1 THEN CAST(0 AS bigint) ELSE (SELECT TOP (1) CAST(0 AS bigint) FROM @_Due) END AS [DueMs]
                 UNION ALL
                 SELECT DATEDIFF_BIG(MILLISECOND, @_At, MIN(u.[DueAt])) + 1
                 FROM (
@@ -1303,6 +1333,7 @@ BEGIN
     DECLARE @_NoSet nvarchar(2048);
     DECLARE @_Looks int = 0;
     DECLARE @_Locked int = 0;
+    DECLARE @_Around int = 0; /* 1: nothing is claimed here */
     DECLARE @_Take int;
     DECLARE @_Alone int;
     DECLARE @_Due TABLE (
@@ -1314,7 +1345,7 @@ BEGIN
         [Row] bigint NULL,
         PRIMARY KEY CLUSTERED ([Key1])
     );
-    DECLARE @_RecoverMax int = 100;
+    DECLARE @_RecoverMax int;
     DECLARE @_Searched int = 0;
     DECLARE @_MyTurn int = 0;
     DECLARE @_Candidate TABLE (
@@ -1798,8 +1829,12 @@ k.[Was],
             WHERE [OperationId] = @Operation;
         END;
 
-        IF @Max > 0
+        /* The table refuses some items: who claims next goes around them, in transactions of its own. */
+        IF @Max > 0 AND EXISTS (SELECT 1 FROM [readpast].[QueueRefused] AS r WHERE r.[Queue] = 'FourQueueScheduler')
+            SET @_Around = 1;
+        IF @Max > 0 AND @_Around = 0
         BEGIN
+
             /*
             Which items are to be looked at. The searches take no update locks: they may pass many items in flight whose
             leases are good, and no worker shall wait for them.
@@ -1832,6 +1867,10 @@ k.[Was],
                     )
                     SET @Recover = 0;
             END;
+            /* Those that are left aside are no candidates, and take the place of none. */
+            SET @_RecoverMax = 100 + (
+                SELECT COUNT(*) FROM [readpast].[QueueRefused] AS r WHERE r.[Queue] = 'FourQueueScheduler' AND r.[Until] > @_Now
+            );
             IF @Recover > 0
             BEGIN
                 INSERT INTO @_Candidate ([Key1], [StartedAt])
@@ -1908,6 +1947,11 @@ k.[Was],
                     AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE q.[in_process] IN (0, 1) AND q.[id] = c.[Key1])
                 OPTION (LOOP JOIN, FORCE ORDER);
             END;
+            DELETE c
+            FROM @_Candidate AS c
+            INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
+                ON r.[Queue] = 'FourQueueScheduler' AND r.[Key] = LEFT(CAST(c.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2 AND r.[Until] > @_Now
+            OPTION (LOOP JOIN, FORCE ORDER);
             SET @_Searched = (SELECT COUNT(*) FROM @_Candidate);
             IF @_Searched > 0 AND @Recover > 0
                 /*
@@ -1952,6 +1996,8 @@ k.[Was],
                     x.[Step],
                     x.[Response],
                     CASE
+                        WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 AND x.[Refusals] > 0
+                            THEN CONCAT(N'The table refused ', x.[Refusals], N' times to have it given back: ', x.[Refused])
                         WHEN x.[Is] = 'Processing'
                             THEN CONCAT(
                                 CASE
@@ -1984,7 +2030,12 @@ k.[Was],
                     SELECT
                         q.[id] AS [Key1],
                         c.[Together],
-                        CASE WHEN c.[Together] = 0 AND COALESCE(CAST(q.[attempts] AS int), 0) >= @_MaxAttempts THEN 1 ELSE 0 END AS [Ends],
+                        CASE
+                            WHEN c.[Together] = 0 AND COALESCE(CAST(q.[attempts] AS int), 0) + COALESCE(r.[Attempts], 0) >= @_MaxAttempts THEN 1
+                            ELSE 0
+                        END AS [Ends],
+                        r.[Attempts] AS [Refusals],
+                        r.[Reason] AS [Refused],
                         CASE WHEN s.[Status] IN ('Pending', 'Error') AND s.[LeaseUntil] IS NOT NULL THEN 1 ELSE 0 END AS [Died],
                         s.[LeaseUntil],
                         CASE
@@ -2029,6 +2080,8 @@ k.[Was],
                         ON q.[in_process] IN (0, 1) AND q.[id] = c.[Key1]
                     LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (UPDLOCK, ROWLOCK)
                         ON s.[id] = c.[Key1]
+                    LEFT JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
+                        ON r.[Queue] = 'FourQueueScheduler' AND r.[Key] = LEFT(CAST(c.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2
                 ) AS x
                 WHERE NOT (x.[Is] = 'Processing' AND x.[GivenUp] = 0)
                 OPTION (LOOP JOIN, FORCE ORDER);
@@ -2152,6 +2205,13 @@ k.[Was],
                     WHERE
                         w.[Before] IS NULL
                     OPTION (LOOP JOIN, FORCE ORDER);
+
+                /* The table has let them through. */
+                DELETE r
+                FROM @_Change AS w
+                INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
+                    ON r.[Queue] = 'FourQueueScheduler' AND r.[Key] = LEFT(CAST(w.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2
+                OPTION (LOOP JOIN, FORCE ORDER);
             END;
 
             /*
@@ -2423,7 +2483,7 @@ k.[Was],
                 MIN(x.[DueMs])
             FROM (
                 /* What is here had spent its attempts, and ended: what comes behind it is due now. */
-                SELECT (SELECT TOP (1) CAST(0 AS bigint) FROM @_Due) AS [DueMs]
+                SELECT CASE WHEN @_Around = 1 THEN CAST(0 AS bigint) ELSE (SELECT TOP (1) CAST(0 AS bigint) FROM @_Due) END AS [DueMs]
                 UNION ALL
                 SELECT DATEDIFF_BIG(MILLISECOND, @_At, MIN(u.[DueAt])) + 1
                 FROM (
