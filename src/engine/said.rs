@@ -170,6 +170,7 @@ pub(super) fn with_refusal(own: Option<&str>, why: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::item::Columns;
 
     const COMPLETE: Said<'_> = Said {
         key: "k",
@@ -234,7 +235,8 @@ mod tests {
         assert_eq!(told, format!("set of 18 characters: {HALF_PAIR}"));
         let error = verdict.error_text().unwrap().to_owned();
         assert!(error.contains("U+FFFD"), "{error}");
-        assert_eq!(verdict, Verdict::complete().set(r#"{"Sent": "a\ufffd"}"#).error(error));
+        let kept = Columns::from_json(r#"{"Sent": "a\ufffd"}"#).unwrap();
+        assert_eq!(verdict, Verdict::complete().set(kept).error(error));
     }
 
     #[test]

@@ -22,8 +22,7 @@ pub(super) fn claim(queue: &Inner, max: u32, wait: Duration) -> Result<Batch> {
     let sure = wait.is_zero();
     let found = waiting(queue, wait, || {
         let mut batch = look(queue, max)?;
-        if batch.is_empty() && sure && must_make_sure(queue) {
-            recover(queue, GIVEN_BACK, RECOVER_NOW)?;
+        if batch.is_empty() && sure && must_make_sure(queue) && recover(queue, GIVEN_BACK, RECOVER_NOW)? > 0 {
             batch = look(queue, max)?;
         }
         Ok((!batch.is_empty()).then_some(batch))

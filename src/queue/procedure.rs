@@ -96,10 +96,8 @@ impl Procedure {
         let sure = wait.is_zero();
         claim::waiting(queue, wait, || {
             let worked = self.look(queue.signal.recovery(queue.recover_interval))?;
-            if worked.is_none() && sure && claim::must_make_sure(queue) {
-                return self.look(claim::RECOVER_NOW);
-            }
-            Ok(worked)
+            let is_sure = worked.is_some() || !sure || !claim::must_make_sure(queue);
+            if is_sure || claim::recover(queue, 100, claim::RECOVER_NOW)? == 0 { Ok(worked) } else { self.look(0) }
         })
     }
 

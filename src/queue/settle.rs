@@ -231,7 +231,9 @@ pub(crate) fn check(spec: &QueueSpec, settlement: &Settlement<'_>) -> Result<()>
 fn write_json(out: &mut String, composite: bool, spec: &QueueSpec, settlement: &Settlement<'_>) -> Result<()> {
     let refused = |why: String| Error::new(ErrorKind::InvalidArgument, why);
     let refuse = |why: &str| Err(refused(why.to_owned()));
-    match (settlement.token, settlement.attempt) {
+    // Of an item that nobody has touched yet, a table that keeps no token shows none.
+    let token = settlement.token.filter(|token| !token.is_empty());
+    match (token, settlement.attempt) {
         _ if settlement.key.is_empty() => return refuse("the key is empty; take it from the claimed item"),
         (None, 1..) => return refuse("a claimed item is settled with its token; take it from the item"),
         (_, ..=-1) => return Err(refused(format!("the attempt {} is negative", settlement.attempt))),
@@ -240,7 +242,7 @@ fn write_json(out: &mut String, composite: bool, spec: &QueueSpec, settlement: &
     out.push_str("{\"key\":");
     put_key(out, composite, settlement.key).map_err(refused)?;
     out.push_str(",\"token\":");
-    match settlement.token {
+    match token {
         Some(token) => put_key(out, false, token).map_err(refused)?,
         None => out.push_str("null"),
     }

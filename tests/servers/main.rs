@@ -14,6 +14,7 @@ mod freed;
 mod infinite;
 mod isolation;
 mod keys;
+mod lives;
 mod postgres_plans;
 mod procedure;
 mod procedures;

@@ -1,11 +1,12 @@
 //! Rows that their table refuses to have claimed or given back, for each kind of table and each way to look for items: the
 //! others are worked on.
 
-use readpast::item::{Columns, NewItem};
+use readpast::item::{Columns, Filter, ItemState, NewItem};
 use readpast::spec::Storage;
-use readpast::{Queue, install::install};
+use readpast::{Queue, QueueSpec, install::install};
 use serde_json::json;
 use std::time::Duration;
+use support::limit::until;
 use support::matrix;
 use support::scratch::Scratch;
 
@@ -43,6 +44,14 @@ fn refuse(scratch: &Scratch, table: &str, rank: i32) {
         session.execute(&statement, &[]).unwrap_or_else(|error| panic!("{statement}: {error}"));
     }
 }
+
+/// The same, but for its end: what waits, in each kind of table, it must not become.
+const ENDS: &str = "CREATE OR REPLACE FUNCTION public.rule() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    IF COALESCE(to_jsonb(new) ->> 'Rank', to_jsonb(new) ->> 'rank') = TG_ARGV[0]
+        AND COALESCE(to_jsonb(new) ->> 'status', to_jsonb(new) ->> 'state') IN ('Pending', 'Error', 'new', '0')
+    THEN RAISE EXCEPTION 'not this one'; END IF;
+    RETURN NULL;
+END; $$";
 
 fn ranks(queue: &Queue) -> Vec<i64> {
     let mut found = Vec::new();
@@ -126,7 +135,54 @@ fn a_row_that_its_table_refuses_stops_no_other() {
         assert_eq!(queue.recover(100).unwrap(), 2, "{name}");
         let refused = queue.watch(100).unwrap().refused;
         assert!(refused.iter().any(|one| one.reason.starts_with("recover: ")), "{name}: {refused:?}");
-        scratch.session().execute(&format!("DROP TABLE {table} CASCADE"), &[]).unwrap();
+
+        // It ends when its attempts are spent, once the table lets it end; a claim may be what finds it then.
+        session.execute(ENDS, &[]).unwrap();
+        until("it has ended", || {
+            session.execute(&format!("UPDATE {schema}.queue_refused SET until = clock_timestamp()"), &[]).unwrap();
+            queue.recover(100).unwrap();
+            let _others = queue.claim(10, Duration::ZERO).unwrap();
+            let failed = queue.find(&Filter::of_states([ItemState::Failed]), None, 10).unwrap();
+            failed.iter().any(|item| item.to_json().contains("not this one"))
+        });
+        session.execute(&format!("DROP TABLE {table} CASCADE"), &[]).unwrap();
     }
     assert!(tried > 35, "{tried}");
+}
+
+/// However many there are of the rows that somebody holds, what stands behind them comes back.
+#[test]
+fn held_rows_strand_nobody_behind_them() {
+    let scratch = Scratch::empty();
+    let own = r#"{"queue": "Own", "columns": [{"name": "N", "type": "integer"}]}"#;
+    let beside = r#"{"queue": "Beside", "columns": [{"name": "n", "type": "integer"}], "table": {"name": "work", "create": true,
+        "key": [{"name": "id", "type": "bigint", "source": "table"}],
+        "status": {"column": "state", "values": {"Pending": 0, "Processing": 1, "Completed": 2}}}}"#;
+    for (text, table, leases) in
+        [(own, "readpast.own", "readpast.own"), (beside, "public.work", "readpast.beside_lease")]
+    {
+        let spec = QueueSpec::from_json(text).unwrap();
+        install(&scratch.config(&[]), Some(&spec)).unwrap();
+        let queue = Queue::open(&scratch.config(&[]), spec.queue.as_str()).unwrap();
+        let item = |n: i32| NewItem {
+            columns: Columns::from_json(&json!({"n": n}).to_string()).unwrap(),
+            ..NewItem::default()
+        };
+        queue.enqueue(&(0..130).map(item).collect::<Vec<_>>(), None).unwrap();
+        for _ in 0..130 {
+            assert_eq!(queue.claim(1, Duration::ZERO).unwrap().len(), 1);
+        }
+        let mut session = scratch.session();
+        session
+            .execute(&format!("UPDATE {leases} SET lease_until = started_at WHERE status = 'Processing'"), &[])
+            .unwrap();
+        let mut holder = scratch.session();
+        let n = if table == "readpast.own" { "\"N\"" } else { "n" };
+        holder.execute("BEGIN", &[]).unwrap();
+        holder.execute(&format!("SELECT 1 FROM {table} WHERE {n} < 110 FOR UPDATE"), &[]).unwrap();
+        assert_eq!(queue.recover(100).unwrap(), 20, "{table}");
+        assert_eq!(queue.watch(1000).unwrap().stats.expired, 110, "{table}");
+        holder.execute("COMMIT", &[]).unwrap();
+        assert_eq!(queue.recover(100).unwrap(), 100, "{table}");
+    }
 }

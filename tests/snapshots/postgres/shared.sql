@@ -365,6 +365,7 @@ $$;
 /*
 Leaves an item aside that its table has refused to have changed: for a second, then for twice as long each time, at most for a
 minute. Says how often it was refused. What nobody has tried for long is forgotten: it is gone, or somebody has mended it.
+Of so many at once it is no matter of one row: then the refusal is an error, and nothing is done.
 Table access order: queue_refused.
 */
 CREATE OR REPLACE FUNCTION "readpast"."queue_note_refusal"(
@@ -382,6 +383,15 @@ DECLARE
 BEGIN
     DELETE FROM "readpast"."queue_refused" AS x
     WHERE x.queue = queue_ AND x.until < now_ - interval '10 minutes';
+
+    IF (
+        SELECT COUNT(*) >= 1000 OR COUNT(*) FILTER (WHERE x.attempts > 0) >= 100
+        FROM "readpast"."queue_refused" AS x
+        WHERE x.queue = queue_ AND x.until > now_ AND x.key <> key_
+    )
+    THEN
+        RAISE EXCEPTION '%, and so of many other items, which are left aside', reason_ USING ERRCODE = state_;
+    END IF;
 
     INSERT INTO "readpast"."queue_refused" AS x (
         queue, key, doing, reason, constraint_name, times, attempts, since, until

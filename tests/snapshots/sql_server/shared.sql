@@ -464,6 +464,7 @@ GO
 /*
 Leaves an item aside that its table has refused to have changed: for a second, then for twice as long each time, at most for a
 minute. Says how often it was refused. What nobody has tried for long is forgotten: it is gone, or somebody has mended it.
+Of so many at once it is no matter of one row: then the refusal is an error, and nothing is done.
 Table access order: QueueRefused.
 */
 CREATE OR ALTER PROCEDURE [readpast].[QueueNoteRefusal]
@@ -489,6 +490,17 @@ BEGIN
     DELETE r
     FROM [readpast].[QueueRefused] AS r WITH (ROWLOCK)
     WHERE r.[Queue] = @Queue AND r.[Until] < DATEADD(MINUTE, -10, @_Now);
+
+    IF EXISTS (
+        SELECT 1
+        FROM [readpast].[QueueRefused] AS r
+        WHERE r.[Queue] = @Queue AND r.[Until] > @_Now AND r.[Key] <> @Key
+        HAVING COUNT(*) >= 1000 OR SUM(CASE WHEN r.[Attempts] > 0 THEN 1 ELSE 0 END) >= 100
+    )
+    BEGIN
+        SET @Reason = CONCAT(@Reason, N', and so of many other items, which are left aside');
+        THROW 50016, @Reason, 1;
+    END;
 
     SET @Times = NULL;
     SELECT @Times = r.[Times] + 1

@@ -154,12 +154,14 @@ BEGIN
         )
         UNION ALL
         (
-            SELECT q."id"
-            FROM "public"."four_queue" AS q
-            WHERE
-                q."in_process" = TRUE AND q."end_date" IS NULL
-                AND (q."start_date" <= now_ - lease_ms_ * interval '1 millisecond' OR q."app_server" = worker_)
-                AND NOT EXISTS (
+            SELECT t.*
+            FROM (
+                SELECT q."id"
+                FROM "public"."four_queue" AS q
+                WHERE
+                    q."in_process" = TRUE AND q."end_date" IS NULL
+                    AND (q."start_date" <= now_ - lease_ms_ * interval '1 millisecond' OR q."app_server" = worker_)
+                    AND NOT EXISTS (
                 SELECT 1
                 FROM "readpast"."queue_refused" AS x
                 WHERE
@@ -167,15 +169,16 @@ BEGIN
                     AND x.key = q."id"::text
                     AND x.until > now_
             )
-                AND NOT EXISTS (
-                    SELECT 1
-                    FROM "readpast"."four_queue_scheduler_lease" AS s
-                    WHERE
-                        s.key_1 = q."id" AND s.status <> 'Pending'
-                )
-            ORDER BY q."start_date"
-            LIMIT max_
-            FOR NO KEY UPDATE OF q SKIP LOCKED
+                    AND NOT EXISTS (
+                        SELECT 1
+                        FROM "readpast"."four_queue_scheduler_lease" AS s
+                        WHERE
+                            s.key_1 = q."id" AND s.status <> 'Pending'
+                    )
+                ORDER BY q."start_date"
+                LIMIT max_
+                FOR NO KEY UPDATE OF q SKIP LOCKED
+            ) AS t
         )
     ) AS w (key_1)
     CROSS JOIN LATERAL (

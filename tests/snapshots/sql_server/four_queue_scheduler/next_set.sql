@@ -172,6 +172,12 @@ BEGIN
             WHERE
                 s.[Status] = 'Processing'
                 AND s.[LeaseUntil] <= @_Now
+                AND (
+                    EXISTS (
+                        SELECT 1 FROM [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK) WHERE q.[in_process] IN (0, 1) AND s.[id] = q.[id]
+                    )
+                    OR NOT EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WITH (READUNCOMMITTED) WHERE q.[in_process] IN (0, 1) AND s.[id] = q.[id])
+                )
             ORDER BY s.[StartedAt];
 
             IF @@ROWCOUNT = @_RecoverMax
@@ -184,6 +190,12 @@ BEGIN
                 s.[Status] = 'Processing'
                     AND s.[StartedAt] = (SELECT MAX(c.[StartedAt]) FROM @_Candidate AS c)
                     AND s.[LeaseUntil] <= @_Now
+                AND (
+                    EXISTS (
+                        SELECT 1 FROM [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK) WHERE q.[in_process] IN (0, 1) AND s.[id] = q.[id]
+                    )
+                    OR NOT EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WITH (READUNCOMMITTED) WHERE q.[in_process] IN (0, 1) AND s.[id] = q.[id])
+                )
                     AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE s.[id] = c.[Key1])
                 OPTION (LOOP JOIN, FORCE ORDER);
 
