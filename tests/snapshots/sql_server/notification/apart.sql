@@ -245,7 +245,7 @@ DECLARE @_Number int;
                     x.[Step],
                     x.[Response],
                     CASE
-                        WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 AND x.[Refusals] > 0
+                        WHEN x.[Ends] = 1 AND x.[Refusals] > 0
                             THEN CONCAT(N'The table refused ', x.[Refusals], N' times to have it given back: ', x.[Refused])
                         WHEN x.[Is] = 'Processing'
                             THEN CONCAT(
@@ -259,13 +259,13 @@ DECLARE @_Number int;
                         ELSE x.[Error]
                     END,
                     x.[StartedAt],
-                    CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN @_Now END,
+                    CASE WHEN x.[Ends] = 1 AND (x.[Is] = 'Processing' OR x.[Refusals] > 0) THEN @_Now END,
                     CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN DATEDIFF_BIG(MILLISECOND, x.[StartedAt], @_Now) END,
                     CASE WHEN x.[Is] = 'Processing' THEN CAST(NULL AS datetime2(7)) END,
                     x.[LeaseOwner],
                     /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
                     CASE
-                        WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN NULL
+                        WHEN x.[Ends] = 1 AND (x.[Is] = 'Processing' OR x.[Refusals] > 0) THEN NULL
                         WHEN x.[Is] = 'Processing' AND x.[LeaseUntil] < @_Now THEN x.[LeaseUntil]
                         WHEN x.[Is] = 'Processing' THEN @_Now
                         WHEN x.[Died] = 1 THEN x.[LeaseUntil]
