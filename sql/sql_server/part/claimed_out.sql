@@ -41,7 +41,7 @@
 {%- if apart %}
             UNION ALL
             SELECT DATEDIFF_BIG(MILLISECOND, @_Now, MIN(r.[Until])) + 1
-            FROM {{ object("QueueRefused") }} AS r
+            FROM {{ object("QueueRefused") }} AS r WITH (ROWLOCK)
             WHERE r.[Queue] = '{{ queue }}' AND r.[Until] > @_Now
 {%- endif %}
 {%- for search in kind_searches if role.due %}

@@ -388,7 +388,7 @@ BEGIN
         UNION ALL
         SELECT 'refused', x.[Times], '', DATEDIFF_BIG(MILLISECOND, @_Now, x.[Until]), CONCAT(x.[Doing], N': ', x.[Reason]), x.[Key]
         FROM (
-            SELECT TOP (50) r.*
+            SELECT TOP (50) r.[Key], r.[Doing], r.[Reason], r.[Times], r.[Until]
             FROM {{ object("QueueRefused") }} AS r
             WHERE r.[Queue] = '{{ queue }}'{{ " AND " ~ may_see("N'*'") if own_types_only }}
             ORDER BY r.[Since]

@@ -498,7 +498,7 @@ BEGIN
         HAVING COUNT(*) >= 1000 OR SUM(CASE WHEN r.[Attempts] > 0 THEN 1 ELSE 0 END) >= 100
     )
     BEGIN
-        SET @Reason = CONCAT(@Reason, N', and so of many other items, which are left aside');
+        SET @Reason = CONCAT(REPLACE(@Reason, N'%', N'%%'), N', and so of many other items, which are left aside');
         THROW 50016, @Reason, 1;
     END;
 

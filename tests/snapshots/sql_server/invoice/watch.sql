@@ -299,7 +299,7 @@ BEGIN
         UNION ALL
         SELECT 'refused', x.[Times], '', DATEDIFF_BIG(MILLISECOND, @_Now, x.[Until]), CONCAT(x.[Doing], N': ', x.[Reason]), x.[Key]
         FROM (
-            SELECT TOP (50) r.*
+            SELECT TOP (50) r.[Key], r.[Doing], r.[Reason], r.[Times], r.[Until]
             FROM [readpast].[QueueRefused] AS r
             WHERE r.[Queue] = 'Invoice'
             ORDER BY r.[Since]

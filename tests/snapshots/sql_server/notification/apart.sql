@@ -562,7 +562,7 @@ DECLARE @_Number int;
             SELECT (SELECT TOP (1) CAST(0 AS bigint) FROM @_Due) AS [DueMs]
             UNION ALL
             SELECT DATEDIFF_BIG(MILLISECOND, @_Now, MIN(r.[Until])) + 1
-            FROM [readpast].[QueueRefused] AS r
+            FROM [readpast].[QueueRefused] AS r WITH (ROWLOCK)
             WHERE r.[Queue] = 'Notification' AND r.[Until] > @_Now
             UNION ALL
             SELECT DATEDIFF_BIG(MILLISECOND, @_At, MIN(u.[DueAt])) + 1
