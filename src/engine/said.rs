@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn a_cut_character_is_replaced_and_the_rest_is_kept() {
-        let (verdict, told) = said(Said { set: Some(br#"{"Sent": "a\ud83d"}"#), ..COMPLETE });
+        let (verdict, told) = said(Said { set: Some(br#"{"Sent":"a\ud83d"}"#), ..COMPLETE });
         assert_eq!(told, format!("set of 18 characters: {HALF_PAIR}"));
         let error = verdict.error_text().unwrap().to_owned();
         assert!(error.contains("U+FFFD"), "{error}");
