@@ -33,6 +33,8 @@ pub struct Calls {
     /// Worker, most items, lease in ms, what to recover (0, 1: what has run out, 2: the worker's own too; more: as 1, unless
     /// somebody did within so many ms) and, in queues that have them, the time of the run, the types and the steps.
     pub claim: Arc<str>,
+    /// As `claim`, but for what to recover: around the items that their table refuses.
+    pub claim_apart: Arc<str>,
     /// Operation, worker, items, and the parameters of a claim from the second on.
     pub settle: Arc<str>,
     /// As `settle`, and where the server can leave them out, without rows for items that are Completed now, but for the first.
@@ -131,6 +133,7 @@ impl Dialect {
         Ok(Calls {
             enqueue: call("enqueue")?,
             claim: call("claim")?,
+            claim_apart: call("claim_apart")?,
             settle: call("settle")?,
             settle_tersely: rendered("settle", minijinja::context! { tersely => true, ..context.clone() })?,
             enqueue_within: call("enqueue_within")?,
@@ -250,6 +253,16 @@ impl Dialect {
         match self {
             Self::SqlServer => sql_server::classify(sqlstate, native_code, message),
             Self::Postgres => postgres::classify(sqlstate, message),
+        }
+    }
+
+    /// Whether an error is a table's word about a row: a constraint, a value, a trigger. Not what passes, what the server lacks,
+    /// nor what is missing or forbidden to whoever asks. As the function of that name in the database decides.
+    #[must_use]
+    pub(crate) fn is_refusal(self, error: &Error) -> bool {
+        match self {
+            Self::SqlServer => sql_server::is_refusal(error),
+            Self::Postgres => error.sqlstate().is_some_and(postgres::is_refusal),
         }
     }
 

@@ -24,6 +24,7 @@ mod why;
 pub(crate) use self::base64::{from_base64, put_base64};
 pub(crate) use self::made::made as made_batch;
 
+pub use self::json::without_half_pairs;
 pub use self::{
     answer::{Answer, Outcome},
     attempt::Attempt,
@@ -39,7 +40,7 @@ pub use self::{
     time::{normalize_utc, utc_text},
     trend::{OfType, Trend},
     verdict::Verdict,
-    watched::{Holding, Trouble, Watched},
+    watched::{Holding, Refused, Trouble, Watched},
     why::{Standing, Why},
 };
 
@@ -89,20 +90,32 @@ pub struct Batch {
     first: usize,
     /// One past the last row.
     end: usize,
+    /// It has no items, and its claim did something all the same.
+    did_others: bool,
 }
 
 impl Batch {
     /// The items in `rows`, which begin at row `first`.
     pub(crate) fn new(rows: Rows, first: usize) -> Self {
         let end = rows.len();
-        Self { rows: Arc::new(rows), first, end }
+        Self { rows: Arc::new(rows), first, end, did_others: false }
+    }
+
+    /// No items, of a claim that ended others, or set them aside: what comes behind them may be due now.
+    pub(crate) fn behind_others() -> Self {
+        Self { did_others: true, ..Self::default() }
+    }
+
+    /// Whether there is nothing here, and yet the queue is not to be taken for empty: look again.
+    pub(crate) fn calls_for_another(&self) -> bool {
+        self.did_others
     }
 
     /// Up to `count` items from `index` on, as a batch of their own. The rows themselves are shared, not copied.
     #[must_use]
     pub fn part(&self, index: usize, count: usize) -> Self {
         let first = (self.first + index).min(self.end);
-        Self { rows: Arc::clone(&self.rows), first, end: first.saturating_add(count).min(self.end) }
+        Self { rows: Arc::clone(&self.rows), first, end: first.saturating_add(count).min(self.end), did_others: false }
     }
 
     /// These items without the others of their claim, if those would keep much memory: one item that takes long would keep all.

@@ -17,6 +17,7 @@ mod operation;
 mod outage;
 mod procedure;
 mod procedures;
+mod refused;
 mod retention;
 mod retry;
 mod settings;
@@ -79,7 +80,8 @@ impl Queue {
     #[must_use]
     pub fn share(&self) -> Self {
         let shared = Arc::clone(&self.0.shared);
-        Self(Arc::new(Inner { interrupt: self.0.interrupt.share(), shared, attached: self.0.attached.clone() }))
+        let attached = self.0.attached.clone();
+        Self(Arc::new(Inner { interrupt: self.0.interrupt.share(), shared, attached, unsure: true.into() }))
     }
 
     /// The queue's name.

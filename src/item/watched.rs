@@ -41,6 +41,21 @@ pub struct Watched {
     pub workers: Vec<Holding>,
     /// What failed items, and those that wait for their next attempt, say; at most 50, the most frequent first.
     pub errors: Vec<Trouble>,
+    /// Items that their table does not let a claim or a recovery change, at most 50, the oldest such first.
+    pub refused: Vec<Refused>,
+}
+
+/// An item that is left aside, since its table has refused to have it claimed or given back.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Refused {
+    /// Its key.
+    pub key: String,
+    /// What was refused, and how: `claim: new row violates check constraint "positive"`.
+    pub reason: String,
+    /// How often.
+    pub times: i64,
+    /// Milliseconds until it is tried again; negative, it could have been for so long.
+    pub again_ms: Option<i64>,
 }
 
 /// Events of the last hour, as far as a look reaches.
@@ -117,6 +132,12 @@ impl Watched {
                 worker: figure.detail.to_owned(),
                 items: figure.value.unwrap_or(0),
                 longest_ms: figure.ms,
+            }),
+            None if figure.name == "refused" => self.refused.push(Refused {
+                key: figure.key.to_owned(),
+                reason: figure.detail.to_owned(),
+                times: figure.value.unwrap_or(0),
+                again_ms: figure.ms,
             }),
             Some(("error", state)) => self.errors.push(Trouble {
                 state: state.parse().ok(),

@@ -121,6 +121,8 @@ pub(crate) struct Ledger {
     pub(super) settled: [Counter; ItemState::ALL.len()],
     pub(super) refused: [Counter; REFUSALS.len()],
     pub(super) lost: Counter,
+    /// Claims and recoveries of an item that its table refused.
+    pub(super) aside: Counter,
     pub(super) retries: Counter,
     pub(super) calls: [Histogram; Call::ALL.len()],
     /// From the claim of an item until a handler took it, and from then until its end.
@@ -180,6 +182,11 @@ impl Ledger {
     /// A call is tried again.
     pub(crate) fn tries_again(&self) {
         self.retries.add(1);
+    }
+
+    /// The table has refused to have an item claimed or given back.
+    pub(crate) fn sets_aside(&self) {
+        self.aside.add(1);
     }
 
     /// A look at the queue has claimed so many items.

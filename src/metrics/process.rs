@@ -97,7 +97,7 @@ fn of_each(all: &[Seen], (name, kind, help, value): Plain) -> Family {
 }
 
 /// What became of items.
-fn items(all: &[Seen]) -> [Family; 5] {
+fn items(all: &[Seen]) -> [Family; 6] {
     let mut claims = Family::new("readpast_claims_total", Kind::Counter, "Looks for items, by what they found.");
     let mut claimed = Family::new("readpast_claimed_items_total", Kind::Counter, "Items that were claimed.");
     let mut enqueued = Family::new(
@@ -115,8 +115,14 @@ fn items(all: &[Seen]) -> [Family; 5] {
         Kind::Counter,
         "Claims that a renewal, a settlement or the next claim found lost.",
     );
+    let mut aside = Family::new(
+        "readpast_refused_by_table_total",
+        Kind::Counter,
+        "Claims and recoveries of an item that its table refused; the item is left aside for a while.",
+    );
     for seen in all {
         let ledger = &*seen.ledger;
+        seen.add(&mut aside, None, number(ledger.aside.get()));
         for (found, count) in ["items", "nothing"].into_iter().zip(&ledger.claims) {
             seen.add(&mut claims, Some(("found", found)), number(count.get()));
         }
@@ -131,7 +137,7 @@ fn items(all: &[Seen]) -> [Family; 5] {
         }
         seen.add(&mut lost, None, number(ledger.lost.get()));
     }
-    [claims, claimed, enqueued, settled, lost]
+    [claims, claimed, enqueued, settled, lost, aside]
 }
 
 /// What the server was asked.

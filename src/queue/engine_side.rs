@@ -40,6 +40,11 @@ impl Queue {
         self.0.most_item_bytes
     }
 
+    /// How long a call is tried again whose error may pass.
+    pub(crate) fn retry_budget(&self) -> Duration {
+        self.0.retry.budget()
+    }
+
     /// How this handle was called off, if it was: [`ErrorKind::Interrupted`] or [`ErrorKind::Closed`].
     pub(crate) fn called_off(&self) -> Option<Error> {
         claim::unless_called_off(&self.0).err()

@@ -17,6 +17,7 @@ use crate::session::{Attached, Session};
 use crate::spec::QueueSpec;
 use std::ops::Deref;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 /// What a handle has for itself; the rest it has in common with those that were shared from it.
@@ -25,6 +26,8 @@ pub(super) struct Inner {
     pub(super) shared: Arc<Shared>,
     /// The caller's connection, where this handle works on one.
     pub(super) attached: Option<Arc<Attached>>,
+    /// Whether it has not made sure, since it last took an item, that no dead worker's are left.
+    pub(super) unsure: AtomicBool,
 }
 
 pub(super) struct Shared {
@@ -119,7 +122,7 @@ impl Inner {
                 hold: config.duration("worker.hold_ms"),
             },
         };
-        Ok(Self { interrupt, shared: Arc::new(shared), attached: None })
+        Ok(Self { interrupt, shared: Arc::new(shared), attached: None, unsure: true.into() })
     }
 
     /// The items in `rows`, which begin at row `first`.
@@ -128,6 +131,7 @@ impl Inner {
             // The server may have folded the names' letters.
             rows.say_json(|name| self.json_columns.iter().any(|json| json.to_lowercase() == name.to_lowercase()));
         }
+        self.unsure.store(true, Ordering::Relaxed);
         if let Some(trace) = &self.spec.trace {
             rows.say_trace(trace.as_str());
         }

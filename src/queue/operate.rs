@@ -141,7 +141,7 @@ fn to_json(queue: &Inner, items: &[ItemRef<'_>]) -> Result<String> {
         out.push_str(if i > 0 { ",{\"key\":" } else { "{\"key\":" });
         put_key(&mut out, queue.spec.has_composite_key(), item.key)
             .map_err(|why| Error::new(ErrorKind::InvalidArgument, why))?;
-        out.push_str(&format!(",\"token\":{}}}", json!(item.token)));
+        out.push_str(&format!(",\"token\":{}}}", json!(item.token.filter(|token| !token.is_empty()))));
     }
     out.push(']');
     Ok(out)

@@ -59,6 +59,8 @@ pub(super) fn settle(
         batch = claimed;
         Ok(outcomes)
     })?;
+    // What it claimed with them, it ended.
+    let batch = if batch.calls_for_another() { claimed_after(queue, max.cast_signed()) } else { batch };
     Ok((outcomes, batch))
 }
 
@@ -74,7 +76,14 @@ fn one_part(
     let claims = max > 0 && !queue.interrupt.is_set();
     let max = if claims { max.cast_signed() } else { 0 };
     let (outcomes, batch) = match &queue.backend {
-        Backend::Ours(calls, None) => in_one_call(queue, calls, settlements, items, operation, max, telling)?,
+        Backend::Ours(calls, None) => match in_one_call(queue, calls, settlements, items, operation, max, telling) {
+            // The claim may be what the table refuses, and the settlements are undone with it.
+            Err(error) if max > 0 && queue.dialect.is_refusal(&error) => {
+                let (outcomes, _) = in_one_call(queue, calls, settlements, items, operation, 0, telling)?;
+                (outcomes, claimed_after(queue, max))
+            }
+            answered => answered?,
+        },
         Backend::Ours(calls, Some(_)) => {
             let (outcomes, _) = in_one_call(queue, calls, settlements, items, operation, 0, telling)?;
             (outcomes, claimed_after(queue, max))
@@ -112,7 +121,7 @@ fn in_one_call(
     let claims = max > 0;
     let recover = if claims { queue.signal.recovery(queue.recover_interval) } else { 0 };
     let mut params = vec![Param::Text(&operation.id), Param::Text(&queue.worker), Param::Text(items)];
-    params.extend(claim::terms(queue, max, recover));
+    params.extend(claim::terms(queue, max, Some(recover)));
 
     let wakes = queue.signal.wakes(&queue.kinds.key);
     let call = if claims { Call::SettleAndClaim } else { Call::Settle };
@@ -143,7 +152,7 @@ fn within(
     identity: Option<&str>,
 ) -> Result<Vec<Outcome>> {
     let mut params = vec![Param::OptionalText(identity), Param::Text(&queue.worker), Param::Text(items)];
-    params.extend(claim::terms(queue, 0, 0));
+    params.extend(claim::terms(queue, 0, Some(0)));
     let rows =
         queue.ledger.time(Call::Settle, || attached::call(queue, calls, connection, &calls.settle_within, &params))?;
     answers::outcomes_of(&rows, settlements)
@@ -236,7 +245,9 @@ pub(crate) fn check(spec: &QueueSpec, settlement: &Settlement<'_>) -> Result<()>
 fn write_json(out: &mut String, composite: bool, spec: &QueueSpec, settlement: &Settlement<'_>) -> Result<()> {
     let refused = |why: String| Error::new(ErrorKind::InvalidArgument, why);
     let refuse = |why: &str| Err(refused(why.to_owned()));
-    match (settlement.token, settlement.attempt) {
+    // Of an item that nobody has touched yet, a table that keeps no token shows none.
+    let token = settlement.token.filter(|token| !token.is_empty());
+    match (token, settlement.attempt) {
         _ if settlement.key.is_empty() => return refuse("the key is empty; take it from the claimed item"),
         (None, 1..) => return refuse("a claimed item is settled with its token; take it from the item"),
         (_, ..=-1) => return Err(refused(format!("the attempt {} is negative", settlement.attempt))),
@@ -245,7 +256,7 @@ fn write_json(out: &mut String, composite: bool, spec: &QueueSpec, settlement: &
     out.push_str("{\"key\":");
     put_key(out, composite, settlement.key).map_err(refused)?;
     out.push_str(",\"token\":");
-    match settlement.token {
+    match token {
         Some(token) => put_key(out, false, token).map_err(refused)?,
         None => out.push_str("null"),
     }

@@ -364,6 +364,14 @@ BEGIN
         )
         UNION ALL
         (
+            SELECT 'refused', x.times, FALSE, {{ m.ms("now_", "x.until") }}, x.doing || ': ' || x.reason, x.key
+            FROM {{ object("queue_refused") }} AS x
+            WHERE x.queue = '{{ queue }}'{{ " AND " ~ may_see("'*'") if own_types_only }}
+            ORDER BY x.since
+            LIMIT 50
+        )
+        UNION ALL
+        (
             SELECT 'error.' || p.status, COUNT(*), FALSE, NULL, p.detail, MAX(p.key)
             FROM problem AS p
             GROUP BY p.status, p.detail

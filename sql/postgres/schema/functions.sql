@@ -33,6 +33,71 @@ BEGIN
 END;
 $$;
 {% endfilter %}
+{% filter made("FUNCTION", "queue_is_refusal_fn") %}
+/*
+Whether an error of this SQLSTATE is a table's word about a row: a constraint, a value, a trigger. Not what passes, what the
+server lacks, what is missing or forbidden to whoever asks, nor what is this library's own.
+*/
+CREATE OR REPLACE FUNCTION {{ object("queue_is_refusal_fn") }}(state text) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    SELECT LEFT(state, 2) NOT IN ('08', '25', '28', '40', '42', '53', '54', '55', '57', '58', 'F0', 'RP', 'XX');
+$$;
+{% endfilter %}
+{% filter made("FUNCTION", "queue_note_refusal") %}
+/*
+Leaves an item aside that its table has refused to have changed: for a second, then for twice as long each time, at most for a
+minute. Says how often it was refused. What nobody has tried for long is forgotten: it is gone, or somebody has mended it.
+Of so many at once it is no matter of one row: then the refusal is an error, and nothing is done.
+Table access order: queue_refused.
+*/
+CREATE OR REPLACE FUNCTION {{ object("queue_note_refusal") }}(
+    queue_ text, key_ text, doing_ text, state_ text, reason_ text, constraint_ text
+)
+RETURNS integer
+LANGUAGE plpgsql VOLATILE
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    now_ CONSTANT timestamptz := clock_timestamp();
+    counts_ CONSTANT integer := (state_ NOT IN ('23505', '23P01'))::integer;
+    times_ integer;
+BEGIN
+    DELETE FROM {{ object("queue_refused") }} AS x
+    WHERE x.queue = queue_ AND x.until < now_ - interval '10 minutes';
+
+    IF (
+        SELECT COUNT(*) >= 1000 OR COUNT(*) FILTER (WHERE x.attempts > 0) >= 100
+        FROM {{ object("queue_refused") }} AS x
+        WHERE x.queue = queue_ AND x.until > now_ AND x.key <> key_
+    )
+    THEN
+        RAISE EXCEPTION '%, and so of many other items, which are left aside', reason_ USING ERRCODE = state_;
+    END IF;
+
+    INSERT INTO {{ object("queue_refused") }} AS x (
+        queue, key, doing, reason, constraint_name, times, attempts, since, until
+    )
+    VALUES (
+        queue_, key_, doing_, LEFT(reason_, 400), NULLIF(constraint_, ''), 1, counts_, now_, now_ + interval '1 second'
+    )
+    ON CONFLICT (queue, key) DO UPDATE
+    SET
+        doing = excluded.doing,
+        reason = excluded.reason,
+        constraint_name = excluded.constraint_name,
+        times = x.times + 1,
+        attempts = x.attempts + excluded.attempts,
+        until = now_ + LEAST(60, POWER(2, LEAST(x.times, 6))) * interval '1 second'
+    RETURNING x.times INTO times_;
+    RETURN times_;
+END;
+$$;
+{% endfilter %}
+{% filter statement %}
+REVOKE ALL ON FUNCTION {{ object("queue_note_refusal") }}(text, text, text, text, text, text) FROM public;
+{% endfilter %}
 {% filter made("FUNCTION", "queue_finite_fn") %}
 /* A time that somebody gives: infinite ones are refused. Others' rows may have them, as "never". */
 CREATE OR REPLACE FUNCTION {{ object("queue_finite_fn") }}(value timestamptz) RETURNS timestamptz

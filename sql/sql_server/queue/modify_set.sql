@@ -5,6 +5,8 @@
 {%- import "part/write.sql" as write -%}
 {%- import "part/column.sql" as of -%}
 {%- set claims = true -%}
+{%- set each = false -%}
+{%- set around = true -%}
 {%- set redrive = false -%}
 {%- set recover_max = "100" -%}
 {%- for transaction in ["utx", "trx"] -%}

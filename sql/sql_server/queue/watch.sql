@@ -386,6 +386,14 @@ BEGIN
             ORDER BY COUNT_BIG(*) DESC, s.[Owner]
         ) AS w
         UNION ALL
+        SELECT 'refused', x.[Times], '', DATEDIFF_BIG(MILLISECOND, @_Now, x.[Until]), CONCAT(x.[Doing], N': ', x.[Reason]), x.[Key]
+        FROM (
+            SELECT TOP (50) r.[Key], r.[Doing], r.[Reason], r.[Times], r.[Until]
+            FROM {{ object("QueueRefused") }} AS r
+            WHERE r.[Queue] = '{{ queue }}'{{ " AND " ~ may_see("N'*'") if own_types_only }}
+            ORDER BY r.[Since]
+        ) AS x
+        UNION ALL
         SELECT CONCAT('error.', e.[Status]), e.[Items], '', NULL, e.[Detail], e.[Key]
         FROM (
             SELECT TOP (50) p.[Status], p.[Detail], COUNT_BIG(*) AS [Items], MAX(p.[Key]) AS [Key]

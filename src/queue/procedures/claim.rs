@@ -62,7 +62,7 @@ pub(in crate::queue) fn ask(queue: &Inner, theirs: &Procedures, max: i32) -> Res
     let mut rows = claimed(theirs, &taken, &shown, queue.most_item_bytes);
     drop(shown);
     unfit::end(queue, &rows.take_withheld());
-    Ok(queue.hand_out(rows, 0))
+    Ok(if rows.is_empty() { Batch::behind_others() } else { queue.hand_out(rows, 0) })
 }
 
 /// One call: the key and token of the item it took.

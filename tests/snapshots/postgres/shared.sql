@@ -45,9 +45,10 @@ BEGIN
         names (name) AS MATERIALIZED (
             SELECT n.name FROM pg_catalog.json_array_elements_text('["app_settings", "queue_catalog", "queue_finite_fn",
     "queue_is_done", "queue_is_editable_fn", "queue_is_finished_fn",
-    "queue_is_processable_fn", "queue_json_fn", "queue_ms_fn",
-    "queue_operation", "queue_operation_at", "queue_own_type_v",
-    "queue_recovery", "queue_refuse_fn", "queue_retention",
+    "queue_is_processable_fn", "queue_is_refusal_fn", "queue_json_fn",
+    "queue_ms_fn", "queue_note_refusal", "queue_operation",
+    "queue_operation_at", "queue_own_type_v", "queue_recovery",
+    "queue_refuse_fn", "queue_refused", "queue_retention",
     "queue_schema_version", "queue_spec", "queue_state",
     "queue_status", "queue_time_fn", "queue_transition",
     "queue_turn", "queue_type_access", "queue_utc_fn"]'::json) AS n (name)
@@ -305,6 +306,25 @@ CREATE TABLE IF NOT EXISTS "readpast"."queue_recovery" (
     recovered_at timestamptz NOT NULL
 );
 
+/*
+Items that their table does not let a queue change: a claim or a recovery of one met a unique index, a CHECK, a trigger. Each
+is left aside until a time that goes farther at each refusal; all processes see it, so that none tries in vain. Key is the
+item's as text. Attempts counts the refusals that spend an attempt: not those of a unique index or an exclusion, which pass
+when another row does. The row goes when its item is let through.
+*/
+CREATE TABLE IF NOT EXISTS "readpast"."queue_refused" (
+    queue text NOT NULL,
+    key text NOT NULL,
+    doing text NOT NULL, /* claim or recover */
+    reason text NOT NULL,
+    constraint_name text NULL,
+    times integer NOT NULL,
+    attempts integer NOT NULL,
+    since timestamptz NOT NULL,
+    until timestamptz NOT NULL,
+    PRIMARY KEY (queue, key)
+);
+
 /* The meaning of each status, in one place. Re-created by every install. */
 CREATE OR REPLACE FUNCTION "readpast"."queue_is_processable_fn"(status text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -335,6 +355,68 @@ BEGIN
     RAISE EXCEPTION '%', why USING ERRCODE = 'RP021';
 END;
 $$;
+
+/*
+Whether an error of this SQLSTATE is a table's word about a row: a constraint, a value, a trigger. Not what passes, what the
+server lacks, what is missing or forbidden to whoever asks, nor what is this library's own.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."queue_is_refusal_fn"(state text) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    SELECT LEFT(state, 2) NOT IN ('08', '25', '28', '40', '42', '53', '54', '55', '57', '58', 'F0', 'RP', 'XX');
+$$;
+
+/*
+Leaves an item aside that its table has refused to have changed: for a second, then for twice as long each time, at most for a
+minute. Says how often it was refused. What nobody has tried for long is forgotten: it is gone, or somebody has mended it.
+Of so many at once it is no matter of one row: then the refusal is an error, and nothing is done.
+Table access order: queue_refused.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."queue_note_refusal"(
+    queue_ text, key_ text, doing_ text, state_ text, reason_ text, constraint_ text
+)
+RETURNS integer
+LANGUAGE plpgsql VOLATILE
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    now_ CONSTANT timestamptz := clock_timestamp();
+    counts_ CONSTANT integer := (state_ NOT IN ('23505', '23P01'))::integer;
+    times_ integer;
+BEGIN
+    DELETE FROM "readpast"."queue_refused" AS x
+    WHERE x.queue = queue_ AND x.until < now_ - interval '10 minutes';
+
+    IF (
+        SELECT COUNT(*) >= 1000 OR COUNT(*) FILTER (WHERE x.attempts > 0) >= 100
+        FROM "readpast"."queue_refused" AS x
+        WHERE x.queue = queue_ AND x.until > now_ AND x.key <> key_
+    )
+    THEN
+        RAISE EXCEPTION '%, and so of many other items, which are left aside', reason_ USING ERRCODE = state_;
+    END IF;
+
+    INSERT INTO "readpast"."queue_refused" AS x (
+        queue, key, doing, reason, constraint_name, times, attempts, since, until
+    )
+    VALUES (
+        queue_, key_, doing_, LEFT(reason_, 400), NULLIF(constraint_, ''), 1, counts_, now_, now_ + interval '1 second'
+    )
+    ON CONFLICT (queue, key) DO UPDATE
+    SET
+        doing = excluded.doing,
+        reason = excluded.reason,
+        constraint_name = excluded.constraint_name,
+        times = x.times + 1,
+        attempts = x.attempts + excluded.attempts,
+        until = now_ + LEAST(60, POWER(2, LEAST(x.times, 6))) * interval '1 second'
+    RETURNING x.times INTO times_;
+    RETURN times_;
+END;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."queue_note_refusal"(text, text, text, text, text, text) FROM public;
 
 /* A time that somebody gives: infinite ones are refused. Others' rows may have them, as "never". */
 CREATE OR REPLACE FUNCTION "readpast"."queue_finite_fn"(value timestamptz) RETURNS timestamptz

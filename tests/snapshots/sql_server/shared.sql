@@ -29,8 +29,9 @@ IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DECLARE @Names nvarchar(max) = N'["AppSettings", "AttemptNum", "Duration",
 "QueueCatalog", "QueueIsDone", "QueueIsEditable_fn",
-"QueueIsFinished_fn", "QueueIsProcessable_fn", "QueueOperation",
-"QueueOwnType_V", "QueueRecovery", "QueueRetention",
+"QueueIsFinished_fn", "QueueIsProcessable_fn", "QueueIsRefusal_fn",
+"QueueNoteRefusal", "QueueOperation", "QueueOwnType_V",
+"QueueRecovery", "QueueRefused", "QueueRetention",
 "QueueSchemaVersion", "QueueSpec", "QueueState",
 "QueueStatus", "QueueStep", "QueueTransition",
 "QueueTurn", "QueueTypeAccess", "WebResponse",
@@ -429,6 +430,27 @@ IF OBJECT_ID(N'[readpast].[QueueRecovery]', N'U') IS NULL
 GO
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
+/*
+Items that their table does not let a queue change: a claim or a recovery of one met a unique index, a CHECK, a trigger. Each
+is left aside until a time (UTC) that goes farther at each refusal; all processes see it, so that none tries in vain. Key is the
+item's as text. Attempts counts the refusals that spend an attempt: not those of a unique index, which pass when another row
+does. The row goes when its item is let through.
+*/
+IF OBJECT_ID(N'[readpast].[QueueRefused]', N'U') IS NULL
+    CREATE TABLE [readpast].[QueueRefused] (
+        [Queue] varchar(40) NOT NULL,
+        [Key] nvarchar(400) COLLATE Latin1_General_BIN2 NOT NULL,
+        [Doing] varchar(10) NOT NULL, /* claim or recover */
+        [Reason] nvarchar(400) NOT NULL,
+        [Times] int NOT NULL,
+        [Attempts] int NOT NULL,
+        [Since] datetime2(7) NOT NULL,
+        [Until] datetime2(7) NOT NULL,
+        CONSTRAINT [PK_QueueRefused] PRIMARY KEY CLUSTERED ([Queue], [Key])
+    );
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
 /* Stored with what is created below: no filtered index works without the two. */
 SET ANSI_NULLS, QUOTED_IDENTIFIER ON;
 GO
@@ -467,6 +489,95 @@ BEGIN
         WHEN @Status IN ('Cancelled', 'Paused', 'Terminated', 'Completed', 'PartiallyCompleted') THEN 0
         ELSE 1
     END;
+END;
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+/*
+Whether an error of this number and severity is a table's word about a row: a constraint, a value, a trigger. Not what passes,
+what the server lacks, what is missing or forbidden to whoever asks, nor what is this library's own.
+*/
+CREATE OR ALTER FUNCTION [readpast].[QueueIsRefusal_fn] (@Number int, @Severity int)
+RETURNS bit
+WITH SCHEMABINDING
+AS
+BEGIN
+    RETURN CASE
+        WHEN @Severity < 11 OR @Severity > 16 THEN 0
+        WHEN @Number BETWEEN 50012 AND 50021 OR @Number = 50005 THEN 0
+        WHEN @Number IN (
+            201, 207, 208, 229, 230, 262, 297, 300, 596, 911, 916, 1205, 1222, 2760, 2812, 3906, 3960, 4060, 8144, 8145, 15247,
+            41301, 41302, 41305, 41325, 41839
+        ) THEN 0
+        ELSE 1
+    END;
+END;
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+/*
+Leaves an item aside that its table has refused to have changed: for a second, then for twice as long each time, at most for a
+minute. Says how often it was refused. What nobody has tried for long is forgotten: it is gone, or somebody has mended it.
+Of so many at once it is no matter of one row: then the refusal is an error, and nothing is done.
+Table access order: QueueRefused.
+*/
+CREATE OR ALTER PROCEDURE [readpast].[QueueNoteRefusal]
+    @Queue varchar(40),
+    @Key nvarchar(400),
+    @Doing varchar(10),
+    @Number int,
+    @Reason nvarchar(4000),
+    @Times int OUTPUT
+AS
+BEGIN
+    SET NOCOUNT, XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    DECLARE @_Now datetime2(7) = SYSUTCDATETIME();
+    DECLARE @_Counts int = CASE WHEN @Number IN (2601, 2627) THEN 0 ELSE 1 END;
+
+    /* The values of a key are nobody's business who reads a log. */
+    IF @_Counts = 0
+        SET @Reason = LEFT(@Reason, CHARINDEX(N' The duplicate key value', @Reason + N' The duplicate key value'));
+    SET @Reason = LEFT(@Reason, 400);
+
+    BEGIN TRANSACTION;
+    DELETE r
+    FROM [readpast].[QueueRefused] AS r WITH (ROWLOCK)
+    WHERE r.[Queue] = @Queue AND r.[Until] < DATEADD(MINUTE, -10, @_Now);
+
+    IF EXISTS (
+        SELECT 1
+        FROM [readpast].[QueueRefused] AS r
+        WHERE r.[Queue] = @Queue AND r.[Until] > @_Now AND r.[Key] <> @Key
+        HAVING COUNT(*) >= 1000 OR SUM(CASE WHEN r.[Attempts] > 0 THEN 1 ELSE 0 END) >= 100
+    )
+    BEGIN
+        SET @Reason = CONCAT(REPLACE(@Reason, N'%', N'%%'), N', and so of many other items, which are left aside');
+        THROW 50016, @Reason, 1;
+    END;
+
+    SET @Times = NULL;
+    SELECT @Times = r.[Times] + 1
+    FROM [readpast].[QueueRefused] AS r WITH (UPDLOCK, ROWLOCK, SERIALIZABLE)
+    WHERE r.[Queue] = @Queue AND r.[Key] = @Key;
+
+    IF @Times IS NULL
+    BEGIN
+        SET @Times = 1;
+        INSERT INTO [readpast].[QueueRefused] ([Queue], [Key], [Doing], [Reason], [Times], [Attempts], [Since], [Until])
+        VALUES (@Queue, @Key, @Doing, @Reason, 1, @_Counts, @_Now, DATEADD(SECOND, 1, @_Now));
+    END
+    ELSE
+        UPDATE r
+        SET
+            [Doing] = @Doing,
+            [Reason] = @Reason,
+            [Times] = @Times,
+            [Attempts] = r.[Attempts] + @_Counts,
+            [Until] = DATEADD(SECOND, CASE WHEN @Times > 6 THEN 60 ELSE POWER(2, @Times - 1) END, @_Now)
+        FROM [readpast].[QueueRefused] AS r WITH (ROWLOCK)
+        WHERE r.[Queue] = @Queue AND r.[Key] = @Key;
+    COMMIT TRANSACTION;
 END;
 GO
 IF @@TRANCOUNT = 0 SET NOEXEC ON;

@@ -21,7 +21,7 @@ fn seconds(ms: Option<i64>) -> Option<f64> {
     ms.map(|ms| number(ms) / 1000.0)
 }
 
-const GAUGES: [Gauge; 9] = [
+const GAUGES: [Gauge; 10] = [
     ("readpast_queue_due_items", "Items that are due and wait for a worker, up to the bound of a look.", |w| {
         Some(number(w.stats.due))
     }),
@@ -31,6 +31,11 @@ const GAUGES: [Gauge; 9] = [
     ("readpast_queue_lease_expired_items", "Items in flight whose lease has run out.", |w| {
         Some(number(w.stats.expired))
     }),
+    (
+        "readpast_queue_refused_items",
+        "Items that their table lets nobody claim or give back, at most 50; each is left aside for a while.",
+        |w| Some(number(i64::try_from(w.refused.len()).unwrap_or(i64::MAX))),
+    ),
     (
         "readpast_queue_claimed_items",
         "Items that are claimed, with a lease that holds; a handler may not have begun yet.",

@@ -45,6 +45,11 @@ pub fn concerns(watched: &Watched) -> Vec<String> {
     if stats.expired > 0 {
         found.push(format!("{} held by workers that are gone", count(stats.expired, false)));
     }
+    if !watched.refused.is_empty() {
+        let count = count(i64::try_from(watched.refused.len()).unwrap_or(i64::MAX), false);
+        let first = &watched.refused[0];
+        found.push(format!("{count} that the table refuses ({}: {})", first.key, first.reason));
+    }
     if stats.due > 0 && stats.claimed == 0 && stats.oldest_due_ms.is_some_and(|ms| ms > 60_000) {
         found.push("items are due and no worker holds any".to_owned());
     } else if let Some(ms) = stats.oldest_due_ms.filter(|ms| *ms > LATE_MS) {

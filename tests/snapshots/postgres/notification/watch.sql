@@ -304,6 +304,14 @@ BEGIN
         )
         UNION ALL
         (
+            SELECT 'refused', x.times, FALSE, "readpast"."queue_ms_fn"(now_, x.until), x.doing || ': ' || x.reason, x.key
+            FROM "readpast"."queue_refused" AS x
+            WHERE x.queue = 'notification'
+            ORDER BY x.since
+            LIMIT 50
+        )
+        UNION ALL
+        (
             SELECT 'error.' || p.status, COUNT(*), FALSE, NULL, p.detail, MAX(p.key)
             FROM problem AS p
             GROUP BY p.status, p.detail

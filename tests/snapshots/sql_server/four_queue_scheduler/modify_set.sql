@@ -61,6 +61,7 @@ BEGIN
     DECLARE @_NoSet nvarchar(2048);
     DECLARE @_Looks int = 0;
     DECLARE @_Locked int = 0;
+    DECLARE @_Around int = 0; /* 1: nothing is claimed here */
     DECLARE @_Take int;
     DECLARE @_Alone int;
     DECLARE @_Due TABLE (
@@ -72,7 +73,7 @@ BEGIN
         [Row] bigint NULL,
         PRIMARY KEY CLUSTERED ([Key1])
     );
-    DECLARE @_RecoverMax int = 100;
+    DECLARE @_RecoverMax int;
     DECLARE @_Searched int = 0;
     DECLARE @_Candidate TABLE (
         [Key1] bigint NOT NULL,
@@ -567,14 +568,22 @@ k.[Was],
             WHERE [OperationId] = @Operation;
         END;
 
-        IF @Max > 0
+        /* The table refuses some items: who claims next goes around them, in transactions of its own. */
+        IF @Max > 0 AND EXISTS (SELECT 1 FROM [readpast].[QueueRefused] AS r WHERE r.[Queue] = 'FourQueueScheduler')
+            SET @_Around = 1;
+        IF @Max > 0 AND @_Around = 0
         BEGIN
+
             /*
             Which items are to be looked at. The searches take no update locks: they may pass many items in flight whose
             leases are good, and no worker shall wait for them.
             */
             DELETE FROM @_Change;
             DELETE FROM @_Candidate;
+            /* Those that are left aside are no candidates, and take the place of none. */
+            SET @_RecoverMax = 100 + (
+                SELECT COUNT(*) FROM [readpast].[QueueRefused] AS r WHERE r.[Queue] = 'FourQueueScheduler' AND r.[Until] > @_Now
+            );
             IF @Recover > 0
             BEGIN
                 INSERT INTO @_Candidate ([Key1], [StartedAt])
@@ -584,6 +593,12 @@ k.[Was],
                 WHERE
                     s.[Status] = 'Processing'
                     AND s.[LeaseUntil] <= @_Now
+                    AND (
+                        EXISTS (
+                            SELECT 1 FROM [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK) WHERE q.[in_process] IN (0, 1) AND s.[id] = q.[id]
+                        )
+                        OR NOT EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WITH (READUNCOMMITTED) WHERE q.[in_process] IN (0, 1) AND s.[id] = q.[id])
+                    )
                 ORDER BY s.[StartedAt];
 
                 IF @@ROWCOUNT = @_RecoverMax
@@ -596,6 +611,12 @@ k.[Was],
                     s.[Status] = 'Processing'
                         AND s.[StartedAt] = (SELECT MAX(c.[StartedAt]) FROM @_Candidate AS c)
                         AND s.[LeaseUntil] <= @_Now
+                    AND (
+                        EXISTS (
+                            SELECT 1 FROM [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK) WHERE q.[in_process] IN (0, 1) AND s.[id] = q.[id]
+                        )
+                        OR NOT EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WITH (READUNCOMMITTED) WHERE q.[in_process] IN (0, 1) AND s.[id] = q.[id])
+                    )
                         AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE s.[id] = c.[Key1])
                     OPTION (LOOP JOIN, FORCE ORDER);
 
@@ -644,6 +665,11 @@ k.[Was],
                     AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE q.[in_process] IN (0, 1) AND q.[id] = c.[Key1])
                 OPTION (LOOP JOIN, FORCE ORDER);
             END;
+            DELETE c
+            FROM @_Candidate AS c
+            INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
+                ON r.[Queue] = 'FourQueueScheduler' AND r.[Key] = LEFT(CAST(c.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2 AND r.[Until] > @_Now
+            OPTION (LOOP JOIN, FORCE ORDER);
             SET @_Searched = (SELECT COUNT(*) FROM @_Candidate);
             IF @_Searched > 0 AND @Recover > 0
                 /*
@@ -688,6 +714,8 @@ k.[Was],
                     x.[Step],
                     x.[Response],
                     CASE
+                        WHEN x.[Ends] = 1 AND x.[Refusals] > 0
+                            THEN CONCAT(N'The table refused ', x.[Refusals], N' times to have it given back: ', x.[Refused])
                         WHEN x.[Is] = 'Processing'
                             THEN CONCAT(
                                 CASE
@@ -704,13 +732,13 @@ k.[Was],
                         ELSE x.[Error]
                     END,
                     x.[StartedAt],
-                    CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN @_Now END,
+                    CASE WHEN x.[Ends] = 1 AND (x.[Is] = 'Processing' OR x.[Refusals] > 0) THEN @_Now END,
                     CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN DATEDIFF_BIG(MILLISECOND, x.[StartedAt], @_Now) END,
                     CASE WHEN x.[Is] = 'Processing' THEN CAST(NULL AS datetime2(7)) END,
                     x.[LeaseOwner],
                     /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
                     CASE
-                        WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN NULL
+                        WHEN x.[Ends] = 1 AND (x.[Is] = 'Processing' OR x.[Refusals] > 0) THEN NULL
                         WHEN x.[Is] = 'Processing' AND x.[LeaseUntil] < @_Now THEN x.[LeaseUntil]
                         WHEN x.[Is] = 'Processing' THEN @_Now
                         WHEN x.[Died] = 1 THEN x.[LeaseUntil]
@@ -720,7 +748,12 @@ k.[Was],
                     SELECT
                         q.[id] AS [Key1],
                         c.[Together],
-                        CASE WHEN c.[Together] = 0 AND COALESCE(CAST(q.[attempts] AS int), 0) >= @_MaxAttempts THEN 1 ELSE 0 END AS [Ends],
+                        CASE
+                            WHEN c.[Together] = 0 AND COALESCE(CAST(q.[attempts] AS int), 0) + COALESCE(r.[Attempts], 0) >= @_MaxAttempts THEN 1
+                            ELSE 0
+                        END AS [Ends],
+                        r.[Attempts] AS [Refusals],
+                        r.[Reason] AS [Refused],
                         CASE WHEN s.[Status] IN ('Pending', 'Error') AND s.[LeaseUntil] IS NOT NULL THEN 1 ELSE 0 END AS [Died],
                         s.[LeaseUntil],
                         CASE
@@ -765,6 +798,8 @@ k.[Was],
                         ON q.[in_process] IN (0, 1) AND q.[id] = c.[Key1]
                     LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (UPDLOCK, ROWLOCK)
                         ON s.[id] = c.[Key1]
+                    LEFT JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
+                        ON r.[Queue] = 'FourQueueScheduler' AND r.[Key] = LEFT(CAST(c.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2
                 ) AS x
                 WHERE NOT (x.[Is] = 'Processing' AND x.[GivenUp] = 0)
                 OPTION (LOOP JOIN, FORCE ORDER);
@@ -888,6 +923,13 @@ k.[Was],
                     WHERE
                         w.[Before] IS NULL
                     OPTION (LOOP JOIN, FORCE ORDER);
+
+                /* The table has let them through. */
+                DELETE r
+                FROM @_Change AS w
+                INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
+                    ON r.[Queue] = 'FourQueueScheduler' AND r.[Key] = LEFT(CAST(w.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2
+                OPTION (LOOP JOIN, FORCE ORDER);
             END;
 
             /*
@@ -1146,7 +1188,8 @@ k.[Was],
                 'EMPTY',
                 MIN(x.[DueMs])
             FROM (
-                SELECT CAST(NULL AS bigint) AS [DueMs]
+                /* What is here had spent its attempts, and ended: what comes behind it is due now. */
+                SELECT CASE WHEN @_Around = 1 THEN CAST(0 AS bigint) ELSE (SELECT TOP (1) CAST(0 AS bigint) FROM @_Due) END AS [DueMs]
                 UNION ALL
                 SELECT DATEDIFF_BIG(MILLISECOND, @_At, MIN(u.[DueAt])) + 1
                 FROM (
@@ -1303,6 +1346,7 @@ BEGIN
     DECLARE @_NoSet nvarchar(2048);
     DECLARE @_Looks int = 0;
     DECLARE @_Locked int = 0;
+    DECLARE @_Around int = 0; /* 1: nothing is claimed here */
     DECLARE @_Take int;
     DECLARE @_Alone int;
     DECLARE @_Due TABLE (
@@ -1314,7 +1358,7 @@ BEGIN
         [Row] bigint NULL,
         PRIMARY KEY CLUSTERED ([Key1])
     );
-    DECLARE @_RecoverMax int = 100;
+    DECLARE @_RecoverMax int;
     DECLARE @_Searched int = 0;
     DECLARE @_MyTurn int = 0;
     DECLARE @_Candidate TABLE (
@@ -1798,8 +1842,12 @@ k.[Was],
             WHERE [OperationId] = @Operation;
         END;
 
-        IF @Max > 0
+        /* The table refuses some items: who claims next goes around them, in transactions of its own. */
+        IF @Max > 0 AND EXISTS (SELECT 1 FROM [readpast].[QueueRefused] AS r WHERE r.[Queue] = 'FourQueueScheduler')
+            SET @_Around = 1;
+        IF @Max > 0 AND @_Around = 0
         BEGIN
+
             /*
             Which items are to be looked at. The searches take no update locks: they may pass many items in flight whose
             leases are good, and no worker shall wait for them.
@@ -1832,6 +1880,10 @@ k.[Was],
                     )
                     SET @Recover = 0;
             END;
+            /* Those that are left aside are no candidates, and take the place of none. */
+            SET @_RecoverMax = 100 + (
+                SELECT COUNT(*) FROM [readpast].[QueueRefused] AS r WHERE r.[Queue] = 'FourQueueScheduler' AND r.[Until] > @_Now
+            );
             IF @Recover > 0
             BEGIN
                 INSERT INTO @_Candidate ([Key1], [StartedAt])
@@ -1841,6 +1893,12 @@ k.[Was],
                 WHERE
                     s.[Status] = 'Processing'
                     AND s.[LeaseUntil] <= @_Now
+                    AND (
+                        EXISTS (
+                            SELECT 1 FROM [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK) WHERE q.[in_process] IN (0, 1) AND s.[id] = q.[id]
+                        )
+                        OR NOT EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WITH (READUNCOMMITTED) WHERE q.[in_process] IN (0, 1) AND s.[id] = q.[id])
+                    )
                 ORDER BY s.[StartedAt];
 
                 IF @@ROWCOUNT = @_RecoverMax
@@ -1853,6 +1911,12 @@ k.[Was],
                     s.[Status] = 'Processing'
                         AND s.[StartedAt] = (SELECT MAX(c.[StartedAt]) FROM @_Candidate AS c)
                         AND s.[LeaseUntil] <= @_Now
+                    AND (
+                        EXISTS (
+                            SELECT 1 FROM [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK) WHERE q.[in_process] IN (0, 1) AND s.[id] = q.[id]
+                        )
+                        OR NOT EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WITH (READUNCOMMITTED) WHERE q.[in_process] IN (0, 1) AND s.[id] = q.[id])
+                    )
                         AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE s.[id] = c.[Key1])
                     OPTION (LOOP JOIN, FORCE ORDER);
 
@@ -1908,6 +1972,11 @@ k.[Was],
                     AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE q.[in_process] IN (0, 1) AND q.[id] = c.[Key1])
                 OPTION (LOOP JOIN, FORCE ORDER);
             END;
+            DELETE c
+            FROM @_Candidate AS c
+            INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
+                ON r.[Queue] = 'FourQueueScheduler' AND r.[Key] = LEFT(CAST(c.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2 AND r.[Until] > @_Now
+            OPTION (LOOP JOIN, FORCE ORDER);
             SET @_Searched = (SELECT COUNT(*) FROM @_Candidate);
             IF @_Searched > 0 AND @Recover > 0
                 /*
@@ -1952,6 +2021,8 @@ k.[Was],
                     x.[Step],
                     x.[Response],
                     CASE
+                        WHEN x.[Ends] = 1 AND x.[Refusals] > 0
+                            THEN CONCAT(N'The table refused ', x.[Refusals], N' times to have it given back: ', x.[Refused])
                         WHEN x.[Is] = 'Processing'
                             THEN CONCAT(
                                 CASE
@@ -1968,13 +2039,13 @@ k.[Was],
                         ELSE x.[Error]
                     END,
                     x.[StartedAt],
-                    CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN @_Now END,
+                    CASE WHEN x.[Ends] = 1 AND (x.[Is] = 'Processing' OR x.[Refusals] > 0) THEN @_Now END,
                     CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN DATEDIFF_BIG(MILLISECOND, x.[StartedAt], @_Now) END,
                     CASE WHEN x.[Is] = 'Processing' THEN CAST(NULL AS datetime2(7)) END,
                     x.[LeaseOwner],
                     /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
                     CASE
-                        WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN NULL
+                        WHEN x.[Ends] = 1 AND (x.[Is] = 'Processing' OR x.[Refusals] > 0) THEN NULL
                         WHEN x.[Is] = 'Processing' AND x.[LeaseUntil] < @_Now THEN x.[LeaseUntil]
                         WHEN x.[Is] = 'Processing' THEN @_Now
                         WHEN x.[Died] = 1 THEN x.[LeaseUntil]
@@ -1984,7 +2055,12 @@ k.[Was],
                     SELECT
                         q.[id] AS [Key1],
                         c.[Together],
-                        CASE WHEN c.[Together] = 0 AND COALESCE(CAST(q.[attempts] AS int), 0) >= @_MaxAttempts THEN 1 ELSE 0 END AS [Ends],
+                        CASE
+                            WHEN c.[Together] = 0 AND COALESCE(CAST(q.[attempts] AS int), 0) + COALESCE(r.[Attempts], 0) >= @_MaxAttempts THEN 1
+                            ELSE 0
+                        END AS [Ends],
+                        r.[Attempts] AS [Refusals],
+                        r.[Reason] AS [Refused],
                         CASE WHEN s.[Status] IN ('Pending', 'Error') AND s.[LeaseUntil] IS NOT NULL THEN 1 ELSE 0 END AS [Died],
                         s.[LeaseUntil],
                         CASE
@@ -2029,6 +2105,8 @@ k.[Was],
                         ON q.[in_process] IN (0, 1) AND q.[id] = c.[Key1]
                     LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (UPDLOCK, ROWLOCK)
                         ON s.[id] = c.[Key1]
+                    LEFT JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
+                        ON r.[Queue] = 'FourQueueScheduler' AND r.[Key] = LEFT(CAST(c.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2
                 ) AS x
                 WHERE NOT (x.[Is] = 'Processing' AND x.[GivenUp] = 0)
                 OPTION (LOOP JOIN, FORCE ORDER);
@@ -2152,6 +2230,13 @@ k.[Was],
                     WHERE
                         w.[Before] IS NULL
                     OPTION (LOOP JOIN, FORCE ORDER);
+
+                /* The table has let them through. */
+                DELETE r
+                FROM @_Change AS w
+                INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
+                    ON r.[Queue] = 'FourQueueScheduler' AND r.[Key] = LEFT(CAST(w.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2
+                OPTION (LOOP JOIN, FORCE ORDER);
             END;
 
             /*
@@ -2423,7 +2508,8 @@ k.[Was],
                 'EMPTY',
                 MIN(x.[DueMs])
             FROM (
-                SELECT CAST(NULL AS bigint) AS [DueMs]
+                /* What is here had spent its attempts, and ended: what comes behind it is due now. */
+                SELECT CASE WHEN @_Around = 1 THEN CAST(0 AS bigint) ELSE (SELECT TOP (1) CAST(0 AS bigint) FROM @_Due) END AS [DueMs]
                 UNION ALL
                 SELECT DATEDIFF_BIG(MILLISECOND, @_At, MIN(u.[DueAt])) + 1
                 FROM (
