@@ -44,7 +44,7 @@ DECLARE
 {%- endif %}
 BEGIN
 {%- include "part/local_time.sql" %}
-{{- check.checks(procedure, ["items"]) }}
+{{- check.takes(procedure, takes.add) }}
 
 {% include "part/remember.sql" %}
 {%- if own %}

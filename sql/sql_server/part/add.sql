@@ -43,9 +43,6 @@
 {{- of.has(t.given, "$.columns", "h") }}
 {%- for u in t.subtypes %}{{ of.has(u.columns, u.path, "h_" ~ u.alias) }}{% endfor %};
         SET @_Count = @@ROWCOUNT;
-
-        IF @_Count > 1000
-            THROW 50021, N'{{ procedure }}: at most 1000 items a call.', 1;
 {{- of.no_base64(procedure, t.given, "$.columns") }}
 {%- for u in t.subtypes %}{{ of.no_base64(procedure, u.columns, u.path, u.name ~ ".") }}{% endfor %}
 {%- if steps %}
