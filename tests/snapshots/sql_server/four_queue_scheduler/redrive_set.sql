@@ -90,7 +90,9 @@ BEGIN
             SELECT 1
             FROM OPENJSON(@Items) AS j
             CROSS APPLY OPENJSON(CASE WHEN j.[type] = 5 THEN j.[value] ELSE N'{"": null}' END) AS m
-            WHERE m.[key] NOT IN (N'key', N'token') OR (m.[type] IN (4, 5) AND m.[key] NOT IN (N'key', N'set'))
+            WHERE
+                m.[key] NOT IN (N'key', N'token')
+                OR (m.[type] IN (4, 5) AND m.[key] NOT IN (N'key', N'set'))
         )
         OR (SELECT COUNT(*) FROM OPENJSON(@Items)) > 1000
         EXECUTE [readpast].[QueueTake] N'Redrive_FourQueueScheduler_Set_trx', @Items OUTPUT, N'{

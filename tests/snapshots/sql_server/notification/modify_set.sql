@@ -116,7 +116,9 @@ BEGIN
             SELECT 1
             FROM OPENJSON(@Items) AS j
             CROSS APPLY OPENJSON(CASE WHEN j.[type] = 5 THEN j.[value] ELSE N'{"": null}' END) AS m
-            WHERE m.[key] NOT IN (N'key', N'token', N'attempt', N'status', N'step', N'response', N'error', N'release', N'set', N'due', N'delay_ms') OR (m.[type] IN (4, 5) AND m.[key] NOT IN (N'key', N'set'))
+            WHERE
+                m.[key] NOT IN (N'key', N'token', N'attempt', N'status', N'step', N'response', N'error', N'release', N'set', N'due', N'delay_ms')
+                OR (m.[type] IN (4, 5) AND m.[key] NOT IN (N'key', N'set'))
         )
         OR (SELECT COUNT(*) FROM OPENJSON(@Items)) > 1000
         EXECUTE [readpast].[QueueTake] N'Modify_Notification_Set_utx', @Items OUTPUT, N'{
@@ -1338,7 +1340,9 @@ BEGIN
             SELECT 1
             FROM OPENJSON(@Items) AS j
             CROSS APPLY OPENJSON(CASE WHEN j.[type] = 5 THEN j.[value] ELSE N'{"": null}' END) AS m
-            WHERE m.[key] NOT IN (N'key', N'token', N'attempt', N'status', N'step', N'response', N'error', N'release', N'set', N'due', N'delay_ms') OR (m.[type] IN (4, 5) AND m.[key] NOT IN (N'key', N'set'))
+            WHERE
+                m.[key] NOT IN (N'key', N'token', N'attempt', N'status', N'step', N'response', N'error', N'release', N'set', N'due', N'delay_ms')
+                OR (m.[type] IN (4, 5) AND m.[key] NOT IN (N'key', N'set'))
         )
         OR (SELECT COUNT(*) FROM OPENJSON(@Items)) > 1000
         EXECUTE [readpast].[QueueTake] N'Modify_Notification_Set_trx', @Items OUTPUT, N'{
