@@ -11,6 +11,7 @@ mod shape;
 mod shown;
 mod subtypes;
 mod table;
+mod takes;
 mod tsql;
 mod upgrade;
 

@@ -246,15 +246,17 @@ fn an_item_taken_from_one_is_settled_and_has_a_time() {
 fn a_call_with_an_infinite_time_is_refused() {
     for kind in [OWN, THEIRS] {
         let (scratch, queue) = kind.install();
-        let refused = |call: &str| {
+        let refused_so = |call: &str, words: &str| {
             let error = scratch.session().execute(call, &[]).expect_err(call);
-            assert_says::<()>(Err(error), ErrorKind::InvalidItem, &["must be finite"]);
+            assert_says::<()>(Err(error), ErrorKind::InvalidItem, &[words]);
         };
+        let no_time = |call: &str| refused_so(call, "\"due\" takes timestamp");
+        let refused = |call: &str| refused_so(call, "must be finite");
         for value in ["infinity", "-infinity"] {
             let due = if kind.table == "work" { "due_" } else { "scheduled_for_" };
-            refused(&format!("SELECT * FROM readpast.add_job_set_trx(NULL, '[{{\"due\": \"{value}\"}}]')"));
-            refused(&format!("SELECT * FROM readpast.add_job_set_utx('[{{\"due\": \"{value}\"}}]')"));
-            refused(&format!("SELECT * FROM readpast.add_job_trx({due} => '{value}')"));
+            no_time(&format!("SELECT * FROM readpast.add_job_set_trx(NULL, '[{{\"due\": \"{value}\"}}]')"));
+            no_time(&format!("SELECT * FROM readpast.add_job_set_utx('[{{\"due\": \"{value}\"}}]')"));
+            no_time(&format!("SELECT * FROM readpast.add_job_trx({due} => '{value}')"));
             let batch = {
                 queue.enqueue(&[readpast::item::NewItem::default()], None).unwrap();
                 queue.claim(1, Duration::ZERO).unwrap()

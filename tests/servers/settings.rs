@@ -193,7 +193,7 @@ fn a_renewal_is_in_time_for_the_lease_that_was_granted() {
         queue.set_setting("leaseMs", Some(3000)).unwrap();
         let asks = || {
             database.look(
-                database.pick("SELECT LeaseUntil FROM readpast.Own", "SELECT lease_until::text FROM readpast.own"),
+                database.pick("SELECT LeaseUntil FROM [readpast].Own", "SELECT lease_until::text FROM readpast.own"),
             )
         };
         let columns = json!({"N": 1}).as_object().unwrap().clone();

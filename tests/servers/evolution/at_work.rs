@@ -139,8 +139,7 @@ fn a_queues_own_table_gets_columns() {
 fn a_subtype_gets_columns_beside_those_of_the_queue() {
     on_each(|database| {
         let install = |version: usize| {
-            let subtype =
-                format!("[[subtypes]]\nname = \"Mail\"\ncolumns = [{{ name = \"Subject\", type = \"text\" }}]");
+            let subtype = "[[subtypes]]\nname = \"Mail\"\ncolumns = [{ name = \"Subject\", type = \"text\" }]";
             let columns = format!("{}{NUMBER}", described(GROWING[version]));
             database.install(&format!("queue = \"Work\"\ncolumns = [{columns}]\n{subtype}")).unwrap();
         };

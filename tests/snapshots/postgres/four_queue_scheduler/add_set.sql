@@ -41,9 +41,12 @@ DECLARE
 BEGIN
     /* The times in the table are the server's local ones: from here to the end of the function. */
     SET LOCAL timezone TO DEFAULT;
-    IF json_array_length(items_) > 1000 THEN
-        RAISE EXCEPTION 'add_four_queue_scheduler_set_trx: at most 1000 items a call' USING ERRCODE = 'RP021';
-    END IF;
+    items_ := "readpast"."queue_taken_fn"('add_four_queue_scheduler_set_trx', items_, '{
+        "type": ["Default"], "step": "text(60)", "due": "timestamp", "delay_ms": "bigint",
+        "columns": {
+            "reputation": "integer not null"
+        }
+    }');
 
     /* First of all: if another attempt of this very call is under way, this waits for it. */
     IF operation_ IS NOT NULL THEN
