@@ -46,12 +46,13 @@ BEGIN
             SELECT n.name FROM pg_catalog.json_array_elements_text('["app_settings", "queue_catalog", "queue_finite_fn",
     "queue_is_done", "queue_is_editable_fn", "queue_is_finished_fn",
     "queue_is_processable_fn", "queue_is_refusal_fn", "queue_json_fn",
-    "queue_ms_fn", "queue_note_refusal", "queue_operation",
-    "queue_operation_at", "queue_own_type_v", "queue_recovery",
-    "queue_refuse_fn", "queue_refused", "queue_retention",
-    "queue_schema_version", "queue_spec", "queue_state",
-    "queue_status", "queue_time_fn", "queue_transition",
-    "queue_turn", "queue_type_access", "queue_utc_fn"]'::json) AS n (name)
+    "queue_ms_fn", "queue_named_fn", "queue_note_refusal",
+    "queue_operation", "queue_operation_at", "queue_own_type_v",
+    "queue_recovery", "queue_refuse_fn", "queue_refused",
+    "queue_retention", "queue_schema_version", "queue_spec",
+    "queue_state", "queue_status", "queue_taken_fn",
+    "queue_time_fn", "queue_transition", "queue_turn",
+    "queue_type_access", "queue_unfit_fn", "queue_utc_fn"]'::json) AS n (name)
         ),
 
         place (oid) AS MATERIALIZED (
@@ -507,6 +508,212 @@ CREATE OR REPLACE FUNCTION "readpast"."queue_json_fn"(value json, kept jsonb) RE
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$
     SELECT value::jsonb;
+$$;
+
+/* The first thing wrong with an array of objects, by what their members take; NULL when nothing is. It names no values. */
+CREATE OR REPLACE FUNCTION "readpast"."queue_unfit_fn"(items json, takes json) RETURNS text
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+/* There are few rows in JSON, which no planner knows. */
+SET jit = off
+SET enable_hashjoin = on
+SET plan_cache_mode = force_generic_plan
+AS $$
+BEGIN
+    RETURN (
+    WITH shape AS MATERIALIZED (
+        SELECT
+            x.place,
+            x.name,
+            x.takes,
+            CASE json_typeof(x.takes) WHEN 'string' THEN substring(x.takes #>> '{}' FROM '^[a-z]+') ELSE json_typeof(x.takes) END AS kind,
+            substring(x.takes #>> '{}' FROM '[(]([0-9]+)')::integer AS most,
+            substring(x.takes #>> '{}' FROM ', ([0-9]+)[)]')::integer AS scale
+        FROM (
+            SELECT '' AS place, a.key AS name, a.value AS takes
+            FROM json_each(takes) AS a
+            UNION ALL
+            SELECT a.key || '.', b.key, b.value
+            FROM json_each(takes) AS a
+            CROSS JOIN LATERAL json_each(CASE json_typeof(a.value) WHEN 'object' THEN a.value ELSE '{}' END) AS b
+            UNION ALL
+            SELECT a.key || '.' || b.key || '.', c.key, c.value
+            FROM json_each(takes) AS a
+            CROSS JOIN LATERAL json_each(CASE json_typeof(a.value) WHEN 'object' THEN a.value ELSE '{}' END) AS b
+            CROSS JOIN LATERAL json_each(CASE json_typeof(b.value) WHEN 'object' THEN b.value ELSE '{}' END) AS c
+        ) AS x
+    ),
+
+    outermost AS MATERIALIZED (
+        SELECT e.position - 1 AS ordinal, m.key AS name, m.value
+        FROM json_array_elements(items) WITH ORDINALITY AS e (value, position)
+        CROSS JOIN LATERAL json_each(CASE json_typeof(e.value) WHEN 'object' THEN e.value ELSE '{"": null}' END) AS m
+    ),
+
+    within AS MATERIALIZED (
+        SELECT g.ordinal, g.name || '.' AS place, m.key AS name, m.value
+        FROM outermost AS g
+        INNER JOIN shape AS s
+            ON s.place = '' AND s.name = g.name AND s.kind = 'object'
+        CROSS JOIN LATERAL json_each(CASE json_typeof(g.value) WHEN 'object' THEN g.value ELSE '{}' END) AS m
+    ),
+
+    given AS MATERIALIZED (
+        SELECT y.ordinal, y.place, y.name, y.value, json_typeof(y.value) AS is, y.value #>> '{}' AS text
+        FROM (
+            SELECT g.ordinal, '' AS place, g.name, g.value FROM outermost AS g
+            UNION ALL
+            SELECT g.ordinal, g.place, g.name, g.value FROM within AS g
+            UNION ALL
+            SELECT g.ordinal, g.place || g.name || '.', m.key, m.value
+            FROM within AS g
+            INNER JOIN shape AS s
+                ON s.place = g.place AND s.name = g.name AND s.kind = 'object'
+            CROSS JOIN LATERAL json_each(CASE json_typeof(g.value) WHEN 'object' THEN g.value ELSE '{}' END) AS m
+        ) AS y
+    )
+
+    SELECT format('item %s: %s', w.ordinal, w.why)
+    FROM (
+        SELECT
+            g.ordinal,
+            CASE
+                WHEN g.place = '' AND g.name = '' THEN 'it is no object'
+                WHEN s.name IS NULL THEN format(
+                    'there is no "%s%s"; there are %s', g.place, g.name,
+                    (SELECT string_agg(o.name, ', ') FROM shape AS o WHERE o.place = g.place)
+                )
+                ELSE format('"%s%s" takes %s', g.place, g.name, CASE s.kind WHEN 'object' THEN 'an object' ELSE s.takes #>> '{}' END)
+            END AS why
+        FROM given AS g
+        LEFT JOIN shape AS s
+            ON s.place = g.place AND s.name = g.name
+        WHERE
+            CASE
+                WHEN s.name IS NULL THEN FALSE
+                WHEN g.is = 'null' OR s.kind = 'any' THEN TRUE
+                WHEN s.kind = 'object' THEN g.is = 'object'
+                WHEN s.kind = 'json' THEN g.is IN ('object', 'array')
+                WHEN g.is IN ('object', 'array') THEN FALSE
+                WHEN s.kind = 'text' THEN g.is = 'string' AND char_length(g.text) <= COALESCE(s.most, 2147483647)
+                WHEN s.kind = 'array' THEN EXISTS (SELECT 1 FROM json_array_elements_text(s.takes) AS o (one) WHERE o.one = g.text)
+                WHEN s.kind = 'boolean' THEN g.text IN ('true', 'false', '0', '1')
+                WHEN s.kind = 'integer' THEN
+                    CASE WHEN g.text ~ '^-?[0-9]{1,10}$' THEN g.text::bigint BETWEEN -2147483648 AND 2147483647 ELSE FALSE END
+                WHEN s.kind = 'bigint' THEN
+                    CASE
+                        WHEN g.text ~ '^-?[0-9]{1,19}$'
+                            THEN g.text::numeric BETWEEN -9223372036854775808 AND 9223372036854775807
+                        ELSE FALSE
+                    END
+                WHEN s.kind = 'decimal' THEN
+                    CASE
+                        WHEN g.text ~ '^-?[0-9]{1,60}([.][0-9]{0,60})?$'
+                            THEN round(g.text::numeric, s.scale) = g.text::numeric
+                            AND abs(g.text::numeric) < power(10::numeric, s.most - s.scale)
+                        ELSE FALSE
+                    END
+                WHEN s.kind = 'float' THEN g.text ~ '^-?[0-9]+([.][0-9]+)?([eE][-+]?[0-9]+)?$|^NaN$|^-?Infinity$'
+                WHEN s.kind = 'timestamp' THEN
+                    g.text ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}([Tt ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,7})?)?)?([Zz]|[-+][0-9]{2}:?[0-9]{2})?$'
+                WHEN s.kind = 'date' THEN g.text ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}$'
+                WHEN s.kind = 'guid' THEN g.text ~ '^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$'
+                WHEN s.kind = 'binary' THEN
+                    CASE
+                        WHEN replace(g.text, E'\n', '') ~ '^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$'
+                            THEN octet_length(decode(g.text, 'base64')) <= COALESCE(s.most, 2147483647)
+                        ELSE FALSE
+                    END
+            END IS NOT TRUE
+        UNION ALL
+        SELECT
+            g.ordinal,
+            format('"%s%s" is given twice', g.place, g.name)
+        FROM given AS g
+        GROUP BY g.ordinal, g.place, g.name
+        HAVING COUNT(*) > 1
+        UNION ALL
+        /* What must have a value, in each object that is there; columns are even where they are left out. */
+        SELECT
+            e.ordinal,
+            format('"%s%s" must have a value', s.place, s.name)
+        FROM shape AS s
+        INNER JOIN (
+            SELECT g.ordinal, g.place || g.name || '.' AS place
+            FROM given AS g
+            WHERE g.is = 'object'
+            UNION
+            SELECT n.number - 1, 'columns.'
+            FROM generate_series(1, json_array_length(items)) AS n (number)
+        ) AS e
+            ON e.place = s.place
+        LEFT JOIN given AS g
+            ON g.ordinal = e.ordinal AND g.place = s.place AND g.name = s.name AND g.is <> 'null'
+        WHERE
+            s.takes #>> '{}' LIKE '% not null'
+            AND g.ordinal IS NULL
+    ) AS w
+    ORDER BY w.ordinal
+    LIMIT 1
+    );
+END;
+$$;
+
+/* An object with its members under the names that are known of them, where but one differs in case alone. */
+CREATE OR REPLACE FUNCTION "readpast"."queue_named_fn"(given json, takes json) RETURNS json
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+AS $$
+BEGIN
+    IF json_typeof(given) <> 'object' OR json_typeof(takes) <> 'object' THEN
+        RETURN given;
+    END IF;
+    RETURN (
+        SELECT COALESCE(json_object_agg(
+            COALESCE(t.name, m.key), "readpast"."queue_named_fn"(m.value, takes -> t.name)
+        ), '{}')
+        FROM json_each(given) AS m
+        CROSS JOIN LATERAL (
+            SELECT CASE WHEN BOOL_OR(n.name = m.key) OR COUNT(*) <> 1 THEN m.key ELSE MIN(n.name) END AS name
+            FROM json_object_keys(takes) AS n (name)
+            WHERE lower(n.name) = lower(m.key)
+        ) AS t
+    );
+END;
+$$;
+
+/*
+The items that a function is given, if they are an array of objects with the members that it takes, each with a value that
+fits: else an error in the words of `called`. takes is an object as a description writes columns and their types. The case of
+a name matters only where several differ in nothing else.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."queue_taken_fn"(called text, items json, takes json) RETURNS json
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+AS $$
+DECLARE
+    named_ json;
+    why_ text;
+BEGIN
+    IF items IS NULL THEN
+        RETURN NULL;
+    END IF;
+    IF json_typeof(items) <> 'array' THEN
+        RAISE EXCEPTION '%: the items are no JSON array', called USING ERRCODE = 'RP021';
+    END IF;
+    IF json_array_length(items) > 1000 THEN
+        RAISE EXCEPTION '%: at most 1000 items a call', called USING ERRCODE = 'RP021';
+    END IF;
+    IF "readpast"."queue_unfit_fn"(items, takes) IS NULL THEN
+        RETURN items;
+    END IF;
+    named_ := (
+        SELECT json_agg("readpast"."queue_named_fn"(e.value, takes) ORDER BY e.position)
+        FROM json_array_elements(items) WITH ORDINALITY AS e (value, position)
+    );
+    why_ := "readpast"."queue_unfit_fn"(named_, takes);
+    IF why_ IS NOT NULL THEN
+        RAISE EXCEPTION '%: %', called, why_ USING ERRCODE = 'RP021';
+    END IF;
+    RETURN named_;
+END;
 $$;
 
 /*
