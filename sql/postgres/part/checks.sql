@@ -25,6 +25,12 @@
 {%- macro takes(procedure, members) %}
     items_ := {{ object("queue_taken_fn") }}('{{ procedure }}', items_, {{ members.all }});
 {%- endmacro -%}
+{#- The same of new items, whose columns are many. The library has checked its own, and says so in its sessions. -#}
+{%- macro takes_unchecked(procedure, members) %}
+    IF current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on' THEN
+    {{- takes(procedure, members) | indent(4) }}
+    END IF;
+{%- endmacro -%}
 {#- The same where most calls are the library's: it is gone into only when a name is not known. -#}
 {%- macro takes_names(procedure, members) %}
     IF EXISTS (

@@ -41,7 +41,7 @@ DECLARE
 {%- endif %}
 BEGIN
 {%- include "part/local_time.sql" %}
-{{- check.takes(procedure, takes.add) }}
+{{- check.takes_unchecked(procedure, takes.add) }}
 
 {% include "part/remember.sql" %}
 {%- if own %}

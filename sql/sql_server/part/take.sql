@@ -2,6 +2,11 @@
 {%- macro items(procedure, members) %}
     EXECUTE {{ object("QueueTake") }} N'{{ procedure }}', @Items OUTPUT, {{ members.all }};
 {%- endmacro -%}
+{#- The same of new items, whose columns are many. The library has checked its own, and says so in its sessions. -#}
+{%- macro unchecked(procedure, members) %}
+    IF SESSION_CONTEXT(N'readpast.checks_items') IS NULL
+    {{- items(procedure, members) | indent(4) }}
+{%- endmacro -%}
 {#- The same where most calls are the library's: it is gone into only when a name is not known, or OPENJSON would make NULL of a value. -#}
 {%- macro names(procedure, members) %}
     IF

@@ -36,7 +36,7 @@ BEGIN
 {% include "part/new_table.sql" %}
 {% if transaction == "trx" %}
 {% include "part/no_transaction.sql" %}
-{{- take.items(procedure, takes.add) }}
+{{- take.unchecked(procedure, takes.add) }}
 
     WHILE @_Tries < 5
     BEGIN
@@ -82,7 +82,7 @@ BEGIN
     END;
 {%- else %}
 {% include "part/in_transaction.sql" %}
-{{- take.items(procedure, takes.add) }}
+{{- take.unchecked(procedure, takes.add) }}
 {%- filter replace("\n        ", "\n    ") %}{% include "part/clock.sql" %}
 
 {% include "part/remember.sql" %}{% endfilter %}

@@ -33,13 +33,15 @@ DECLARE
     now_ CONSTANT timestamptz := clock_timestamp();
     replayed_ boolean := FALSE;
 BEGIN
-    items_ := "readpast"."queue_taken_fn"('add_invoice_set_trx', items_, '{
-        "type": ["Default"], "step": "text(60)", "due": "timestamp", "delay_ms": "bigint",
-        "columns": {
-            "Number": "text(20) not null", "CustomerID": "bigint", "Amount": "decimal(12, 2)",
-            "Code": "text(6)", "Lines": "json"
-        }
-    }');
+    IF current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on' THEN
+        items_ := "readpast"."queue_taken_fn"('add_invoice_set_trx', items_, '{
+            "type": ["Default"], "step": "text(60)", "due": "timestamp", "delay_ms": "bigint",
+            "columns": {
+                "Number": "text(20) not null", "CustomerID": "bigint", "Amount": "decimal(12, 2)",
+                "Code": "text(6)", "Lines": "json"
+            }
+        }');
+    END IF;
 
     /* First of all: if another attempt of this very call is under way, this waits for it. */
     IF operation_ IS NOT NULL THEN
