@@ -689,10 +689,11 @@ void readpast_receipts_free(readpast_receipts receipts);
 /// Bytes: `bytes`.
 #define READPAST_TYPE_BINARY 6
 
-/// A date and time in UTC: `text`, like `2026-11-21T08:30:00.1234567`.
+/// A date and time in UTC: `text`, like `2026-11-21T08:30:00.1234567`. PostgreSQL also has times that are infinite, after the
+/// year 9999 or before 1: `text` as it writes them, like `infinity` or `12026-01-01 00:00:00+00`.
 #define READPAST_TYPE_TIMESTAMP 7
 
-/// A date: `text`, like `2026-11-21`.
+/// A date: `text`, like `2026-11-21`, or as PostgreSQL writes one that is infinite or of such a year.
 #define READPAST_TYPE_DATE 8
 
 /// A GUID: `text`.
@@ -1113,8 +1114,8 @@ readpast_status readpast_queue_renew(readpast_queue queue,
                                      readpast_outcome *outcomes,
                                      readpast_error *err);
 
-/// Starts renewing the leases of all items of `batch`, every `interval_ms` (1 to 86400000; a third of
-/// `readpast_queue_lease_ms` is a good choice). Release each item when it is settled.
+/// Starts renewing the leases of all items of `batch`, every `interval_ms` (1 to 86400000), or more often: no later than after
+/// a third of the lease that they were claimed with. Release each item when it is settled.
 ///
 /// *Ownership*: the caller frees `*renewal` with `readpast_renewal_free`. `queue` and `batch` may be freed before it.
 ///
@@ -1506,20 +1507,20 @@ typedef struct {
     /// Milliseconds from due to started, 99th percentile.
     int64_t wait_p99_ms;
     /// Milliseconds from the claim to the end, 50th percentile.
-    int64_t run_p50_ms;
+    int64_t claimed_p50_ms;
     /// Milliseconds from the claim to the end, 90th percentile.
-    int64_t run_p90_ms;
+    int64_t claimed_p90_ms;
     /// Milliseconds from the claim to the end, 99th percentile.
-    int64_t run_p99_ms;
+    int64_t claimed_p99_ms;
     /// Milliseconds from due to started, on average.
     int64_t wait_mean_ms;
     /// Milliseconds from the claim to the end, on average.
-    int64_t run_mean_ms;
+    int64_t claimed_mean_ms;
     /// How many items were enqueued within the last hour; -1 when the queue deletes completed items.
     int64_t arrivals_last_hour;
     /// How many items are claimed now: in flight, with a lease that has not run out.
-    int64_t workers_busy;
-    /// How many workers keep up (Little's law): the arrivals of the last hour per millisecond, times the mean run, divided by
+    int64_t claimed;
+    /// How many workers keep up (Little's law): the arrivals of the last hour per millisecond, times the mean time claimed, divided by
     /// 0.8, so that workers are idle for a fifth of their time and waits stay short. At least 1 while there is work; -1 when the
     /// arrivals are not known.
     int64_t workers_needed;
@@ -1606,7 +1607,7 @@ readpast_status readpast_queue_stats(readpast_queue queue,
 /// - "steps": for each step that the description lists, and an empty one for items at none of them: `Step`, and how many items
 ///   are in each state, by its name (`Pending`, `Processing` ...). Counted, as by `readpast_queue_stats`.
 /// - "types": for each type, if the queue has more than one: `Type`, `Waiting`, `Due`, `OldestDueMs`, `InFlight`,
-///   `EndedPerHour`, `ArrivalsLastHour`, `RunMeanMs`, `WorkersNeeded`, and `Capped`, true if there may be more. From a bounded
+///   `EndedPerHour`, `ArrivalsLastHour`, `ClaimedMeanMs`, `WorkersNeeded`, and `Capped`, true if there may be more. From a bounded
 ///   look.
 /// - "trend": one row for the queue: `ArrivalsPerHour`, `EndedPerHour`, `Depth`, `DepthInAnHour`, `WorkersNeeded`,
 ///   `WorkersToCatchUp`, `Counted`, false if they are an estimate, and `WindowMs`, for how long the rates were observed.

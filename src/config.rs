@@ -95,6 +95,11 @@ impl Config {
         self.text("lease.ms").parse().ok()
     }
 
+    /// How long opening a queue waits for the server; without it, as long as any call.
+    pub(crate) fn open_timeout(&self) -> Option<Duration> {
+        self.text("open.timeout_ms").parse().ok().map(Duration::from_millis)
+    }
+
     /// The most bytes of one item.
     pub(crate) fn most_item_bytes(&self) -> usize {
         match self.number("item.max_bytes") {

@@ -6,6 +6,7 @@ mod template;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::{Identifier, QuoteStyle};
+use crate::item::{Column, ColumnType};
 use crate::spec::{ColumnKind, QueueSpec, SqlName, Storage};
 use std::sync::Arc;
 use template::Templates;
@@ -32,6 +33,8 @@ pub struct Calls {
     /// Worker, most items, lease in ms, what to recover (0, 1: what has run out, 2: the worker's own too; more: as 1, unless
     /// somebody did within so many ms) and, in queues that have them, the time of the run, the types and the steps.
     pub claim: Arc<str>,
+    /// As `claim`, but for what to recover: around the items that their table refuses.
+    pub claim_apart: Arc<str>,
     /// Operation, worker, items, and the parameters of a claim from the second on.
     pub settle: Arc<str>,
     /// As `settle`, and where the server can leave them out, without rows for items that are Completed now, but for the first.
@@ -130,6 +133,7 @@ impl Dialect {
         Ok(Calls {
             enqueue: call("enqueue")?,
             claim: call("claim")?,
+            claim_apart: call("claim_apart")?,
             settle: call("settle")?,
             settle_tersely: rendered("settle", minijinja::context! { tersely => true, ..context.clone() })?,
             enqueue_within: call("enqueue_within")?,
@@ -166,14 +170,25 @@ impl Dialect {
         }
     }
 
-    /// `statement` with its times as text, if it has any: `times` says which columns of its result are times, and `repeats`
-    /// which are not read, since others say the same.
-    pub(crate) fn times_as_text(self, statement: &str, times: &[bool], repeats: &[bool]) -> Result<Option<String>> {
-        if !times.contains(&true) {
+    /// `statement` with its times as text, if it has any: `columns` are those of its result, and `repeats` says which are not
+    /// read, since others say the same.
+    pub(crate) fn times_as_text(self, statement: &str, columns: &[Column], repeats: &[bool]) -> Result<Option<String>> {
+        if !columns.iter().any(|column| matches!(column.kind, ColumnType::Timestamp | ColumnType::Date)) {
             return Ok(None);
         }
-        let context = minijinja::context! { statement, times => times.to_vec(), repeats => repeats.to_vec() };
-        self.templates().render("call/times_as_text.sql", context).map(Some)
+        let named = |(column, repeats): (&Column, &bool)| {
+            let quoted = Identifier::new("column", &column.name)?.quoted(self.quote_style());
+            let (time, date) = (column.kind == ColumnType::Timestamp, column.kind == ColumnType::Date);
+            Ok(minijinja::context! { quoted, time, date, repeats })
+        };
+        let columns = columns.iter().zip(repeats).map(named).collect::<Result<Vec<_>>>()?;
+        self.templates().render("call/times_as_text.sql", minijinja::context! { statement, columns }).map(Some)
+    }
+
+    /// Whether a statement that was prepared before may be executed no longer, and one prepared now perhaps may: what it uses has
+    /// been made anew in another shape.
+    pub(crate) fn is_outdated(self, error: &Error) -> bool {
+        self == Self::Postgres && error.sqlstate().is_some_and(postgres::is_outdated)
     }
 
     /// Where the settings of a queue stand: the table, its columns, and whether it is `theirs`, whoever that is.
@@ -238,6 +253,16 @@ impl Dialect {
         match self {
             Self::SqlServer => sql_server::classify(sqlstate, native_code, message),
             Self::Postgres => postgres::classify(sqlstate, message),
+        }
+    }
+
+    /// Whether an error is a table's word about a row: a constraint, a value, a trigger. Not what passes, what the server lacks,
+    /// nor what is missing or forbidden to whoever asks. As the function of that name in the database decides.
+    #[must_use]
+    pub(crate) fn is_refusal(self, error: &Error) -> bool {
+        match self {
+            Self::SqlServer => sql_server::is_refusal(error),
+            Self::Postgres => error.sqlstate().is_some_and(postgres::is_refusal),
         }
     }
 

@@ -6,6 +6,7 @@
 //! of the conformance suite.
 
 mod closing;
+mod decide;
 mod event;
 mod figures;
 mod hand;
@@ -15,6 +16,8 @@ pub(crate) mod note;
 mod pace;
 mod said;
 mod settling;
+mod shared;
+mod state;
 
 pub use self::{event::Event, figures::Figures};
 pub(crate) use said::Said;
@@ -22,18 +25,17 @@ pub(crate) use said::Said;
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Action, Answer, Batch, Settlement, Verdict};
 use crate::metrics::Source;
-use crate::queue::{Keeping, LeaseHolder, MAX_ITEMS, Queue, Watcher, check_settlement};
+use crate::queue::{LeaseHolder, MAX_ITEMS, Queue, Watcher, check_settlement};
 use crate::sync::{Condvar, Mutex, MutexGuard};
 use crate::threads;
-use figures::Durations;
-use hand::{Claim, Hand};
 use news::News;
 use pace::Pace;
-use said::LeftOut;
+use shared::Shared;
+use state::{Phase, State};
 use std::{
     any::Any,
     fmt,
-    sync::{Arc, Weak},
+    sync::{Arc, Weak, atomic::AtomicBool},
     time::{Duration, Instant},
 };
 
@@ -74,98 +76,24 @@ pub struct Terms {
     pub observer: Option<Observer>,
 }
 
-struct Shared {
-    /// A handle of its own: what interrupts the handle that it was made from ends this worker; its own interrupt is nobody
-    /// else's concern.
-    queue: Queue,
-    terms: Terms,
-    /// How long an item that came back from a dead worker is worked on before the next of them is begun.
-    proof: Duration,
-    state: Mutex<State>,
-    /// Those who wait for items.
-    takers: Condvar,
-    /// The lanes.
-    lanes: Condvar,
-    /// Those who wait for an end of the worker.
-    ending: Condvar,
-    news: News,
-    /// Set once, when the engine begins.
-    keeping: Mutex<Option<Keeping>>,
-    /// What an observer panicked with.
-    panic: Mutex<Option<Box<dyn Any + Send>>>,
-}
-
-struct State {
-    hand: Hand,
-    pace: Pace,
-    phase: Phase,
-    /// What made the worker stop, if it was a failure.
-    failure: Option<Error>,
-    /// How many items those want who wait.
-    wanted: usize,
-    /// How many items the calls under way may bring.
-    claiming: usize,
-    /// Until when the queue may hold more of what came back from a dead worker.
-    cautious_until: Option<Instant>,
-    /// How many lanes run.
-    running: usize,
-    /// No look at the queue before: the last one failed.
-    not_before: Option<Instant>,
-    /// A lane deletes what is over.
-    is_tidying: bool,
-    /// That was the last that a lane began.
-    has_tidied: bool,
-    /// One that stops by itself has found the queue empty, and deletes what is over before it looks again.
-    is_clearing: bool,
-    tallies: Figures,
-    durations: Durations,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Phase {
-    /// Not begun.
-    New,
-    /// Claims and settles.
-    Working,
-    /// Hands out nothing more: gives back what nobody has begun, and settles what ends.
-    Stopping,
-    /// Nobody waits any more for what is still in hand.
-    Abandoned,
-}
-
 impl Engine {
     /// A worker that works on `queue`, with a handle of its own. Nothing happens before [`Engine::start`].
     #[must_use]
     pub fn new(queue: &Queue, terms: Terms) -> Self {
         let queue = queue.share();
         let pacing = queue.pacing();
-        let state = State {
-            hand: Hand::default(),
-            pace: Pace::new(pacing.hold, pacing.ahead),
-            phase: Phase::New,
-            failure: None,
-            wanted: 0,
-            claiming: 0,
-            cautious_until: None,
-            running: 0,
-            not_before: None,
-            is_tidying: false,
-            has_tidied: false,
-            is_clearing: false,
-            tallies: Figures::default(),
-            durations: Durations::default(),
-        };
+        let pace = Pace::new(pacing.hold, pacing.ahead);
         let shared = Shared {
-            proof: queue.lease() / 3,
+            state: Mutex::new(State::new(pace, pacing.ahead_bytes, queue.lease(), terms.until_empty)),
             queue,
             terms,
-            state: Mutex::new(state),
             takers: Condvar::new(),
             lanes: Condvar::new(),
             ending: Condvar::new(),
             news: News::default(),
             keeping: Mutex::default(),
             panic: Mutex::default(),
+            has_panicked: AtomicBool::new(false),
         };
         Self(Arc::new(Owner(Arc::new(shared))))
     }
@@ -191,11 +119,11 @@ impl Engine {
         // With the last lane the worker ends for those who look at its figures.
         let listed = Arc::new(shared.queue.ledger().list(Arc::clone(shared) as Arc<dyn Source>));
         for number in 1..=shared.queue.pacing().lanes {
-            shared.state.lock().running += 1;
+            shared.state.lock().lanes.running += 1;
             let (lane, listed) = (Arc::clone(shared), Arc::clone(&listed));
             let run = move || lane::run(&lane, listed);
             if let Err(error) = threads::start(&format!("readpast-lane-{number}"), run) {
-                shared.state.lock().running -= 1;
+                shared.change().lanes.running -= 1;
                 return Err(self.fail(error));
             }
         }
@@ -213,37 +141,29 @@ impl Engine {
             return Err(Error::new(ErrorKind::InvalidArgument, message));
         }
         let deadline = Instant::now().checked_add(wait);
-        let max = max as usize;
-        let mut state = self.0.0.state.lock();
+        let (shared, max) = (&*self.0.0, max as usize);
+        let mut state = shared.change();
         if state.phase == Phase::New {
-            MutexGuard::unlocked(&mut state, || self.start())?;
+            MutexGuard::unlocked(&mut state.state, || self.start())?;
         }
         loop {
             if state.phase >= Phase::Stopping {
                 return state.failure.clone().map_or(Ok(Taken::Stopping), Err);
             }
             let now = Instant::now();
-            if let Some(batch) = state.take(max, self.0.0.proof, now) {
-                state.pace.busy(now);
-                if batch.is_alone() {
-                    // It has begun to prove itself: a lane is to look when it has.
-                    self.0.0.lanes.notify_one();
-                } else if state.may_begin_suspect(self.0.0.proof, now) {
-                    // That was the last one it had to wait for.
-                    self.0.0.takers.notify_one();
-                }
+            if let Some(batch) = state.take(max, now) {
                 return Ok(Taken::Items(batch));
             }
-            if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            if deadline.is_some_and(|deadline| now >= deadline) {
                 return Ok(Taken::Nothing);
             }
-            state.wanted += max;
-            self.0.0.lanes.notify_one();
+            state.takers.begin_to_wait(max);
+            shared.wake_lanes(&state, now);
             match deadline {
-                Some(deadline) => drop(self.0.0.takers.wait_until(&mut state, deadline)),
-                None => self.0.0.takers.wait(&mut state),
+                Some(deadline) => drop(shared.takers.wait_until(&mut state.state, deadline)),
+                None => shared.takers.wait(&mut state.state),
             }
-            state.wanted -= max;
+            state.takers.end_wait(max);
         }
     }
 
@@ -275,33 +195,16 @@ impl Engine {
                 },
             )
             .collect();
-        let mut state = self.0.0.state.lock();
-        let mut count = 0;
-        let answers = said
-            .iter()
-            .zip(ends)
-            .map(|(said, verdict)| {
-                if state.hand.end(&(said.key.to_owned(), said.attempt), verdict) {
-                    count += 1;
-                    Answer::Ok
-                } else {
-                    Answer::NotFound
-                }
-            })
-            .collect();
-        if count > 0 {
-            state.pace.ended(count, Instant::now());
-            self.0.0.lanes.notify_one();
-            if state.hand.waits() {
-                self.0.0.takers.notify_one();
-            }
-            if state.hand.is_empty() {
-                // They were all lost.
-                self.0.0.lanes.notify_all();
-                self.0.0.ending.notify_all();
-            }
-        }
-        answers
+        let now = Instant::now();
+        let mut state = self.0.0.change();
+        let mut end = |(said, verdict): (&Said<'_>, Verdict)| {
+            let Some(spans) = state.end(&(said.key.to_owned(), said.attempt), verdict, now) else {
+                return Answer::NotFound;
+            };
+            self.queue().ledger().handled(spans.waited, spans.worked);
+            Answer::Ok
+        };
+        said.iter().zip(ends).map(&mut end).collect()
     }
 
     /// Records a step of an item that was taken; its claim is kept, and its lease starts anew. Waits for the database, with
@@ -319,11 +222,10 @@ impl Engine {
         let (mut outcomes, _) = settling::until_known(&self.0.0, &[settlement], 0)?;
         let outcome = outcomes.remove(0);
         match outcome.answer {
-            Answer::Ok => self.0.0.state.lock().hand.stepped(&claim, outcome.token),
+            Answer::Ok => self.0.0.change().hand.stepped(&claim, outcome.token),
             _ => {
-                let mut state = self.0.0.state.lock();
-                let lost = state.hand.lose_begun(&claim, asked);
-                self.0.0.lost(state, lost.as_slice());
+                let lost = self.0.0.change().hand.lose_begun(&claim, asked);
+                self.0.0.lost(lost.as_slice());
             }
         }
         Ok(outcome.answer)
@@ -366,7 +268,7 @@ impl Engine {
     /// attempt, and what ends is settled. Returns at once. Takes a lock for a moment, so it is not for the inside of a
     /// signal handler.
     pub fn stop(&self) {
-        self.0.0.stop(self.0.0.state.lock());
+        self.0.0.stop();
     }
 
     /// What it has done so far.
@@ -387,6 +289,11 @@ impl Engine {
     /// What an observer panicked with, once: for a caller who lets it go on.
     pub(crate) fn take_panic(&self) -> Option<Box<dyn Any + Send>> {
         self.0.0.panic.lock().take()
+    }
+
+    /// Whether both are clones of one worker.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
     }
 
     /// The queue it works on.
@@ -410,140 +317,7 @@ impl fmt::Debug for Engine {
 
 impl Drop for Owner {
     fn drop(&mut self) {
-        self.0.state.lock().hand.forget_begun();
-        self.0.stop(self.0.state.lock());
-        self.0.lanes.notify_all();
-    }
-}
-
-impl State {
-    /// Hands out what a handler can begin: of what came back from a dead worker one, and only when nothing else is there.
-    fn take(&mut self, max: usize, proof: Duration, now: Instant) -> Option<Batch> {
-        let batch = self.hand.take(max);
-        if batch.is_none() && self.claiming == 0 { self.hand.take_suspect(proof, now) } else { batch }
-    }
-
-    fn may_begin_suspect(&self, proof: Duration, now: Instant) -> bool {
-        self.claiming == 0 && self.hand.may_begin_suspect(proof, now)
-    }
-
-    /// Whether one lane is to claim at a time: two could bring one each that came back from a dead worker, and what is given back
-    /// is no suspect any more, though nobody has begun it. A dead worker's items come back together, and nobody knows what a
-    /// worker finds that begins.
-    fn is_cautious(&self, now: Instant) -> bool {
-        self.tallies.claimed == 0 || self.cautious_until.is_some_and(|until| until > now)
-    }
-}
-
-impl Shared {
-    /// What is said of an end, as far as it can be sent.
-    fn sendable(&self, said: &Said<'_>) -> Verdict {
-        let (verdict, left_out) = said.sendable(self.queue.spec(), self.queue.most_item_bytes());
-        if let Some(LeftOut { what, why }) = left_out {
-            self.refused(said.key, said.attempt, verdict.action(), &what, &why);
-        }
-        verdict
-    }
-
-    fn is_stopping(&self) -> bool {
-        self.state.lock().phase >= Phase::Stopping
-    }
-
-    /// How long an item waits at least that a handler has released. What a worker leaves when it stops is for others at once.
-    fn floor(&self) -> Option<Duration> {
-        (!self.is_stopping()).then(|| self.queue.poll_interval())
-    }
-
-    /// Logs what happened, and tells who observes.
-    fn tell(&self, event: &Event<'_>) {
-        if let Some(line) = event.line() {
-            let line = format!("queue {}: {line}", self.queue.name());
-            note::Fields::from(event).log(&self.queue, log::Level::Warn, &line);
-        }
-        if let Some(observer) = &self.terms.observer {
-            observer(event);
-        }
-    }
-
-    /// A part of what was given with an item was refused.
-    fn refused(&self, key: &str, attempt: i32, action: Action, left_out: &str, error: &Error) {
-        self.state.lock().tallies.refused += 1;
-        self.tell(&Event::Refused { key, attempt, action, left_out, error });
-    }
-
-    fn trouble(&self, doing: &str, error: &Error) {
-        self.state.lock().tallies.troubles += 1;
-        self.tell(&Event::Trouble { doing, error });
-    }
-
-    /// These items were found not to be ours any more.
-    fn lost(&self, mut state: MutexGuard<'_, State>, items: &[Batch]) {
-        if items.is_empty() {
-            return;
-        }
-        state.tallies.lost += items.len() as u64;
-        // There is room for others, or nothing left to wait for.
-        self.lanes.notify_all();
-        drop(state);
-        for item in items.iter().flat_map(Batch::iter) {
-            self.news.tell();
-            self.tell(&Event::Lost { key: item.key(), attempt: item.attempt(), token: item.token() });
-        }
-    }
-
-    fn fail(&self, error: Error) {
-        let mut state = self.state.lock();
-        state.failure.get_or_insert(error);
-        self.stop(state);
-    }
-
-    /// An observer has panicked. Nobody knows what it was told of; the leases run out.
-    fn panicked(&self, payload: Box<dyn Any + Send>) {
-        self.panic.lock().get_or_insert(payload);
-        self.fail(Error::new(ErrorKind::Protocol, "an observer of the worker panicked"));
-        self.state.lock().phase = Phase::Abandoned;
-        self.lanes.notify_all();
-    }
-
-    fn stop(&self, mut state: MutexGuard<'_, State>) {
-        if state.phase >= Phase::Stopping {
-            return;
-        }
-        state.phase = Phase::Stopping;
-        state.hand.give_back(None);
-        self.takers.notify_all();
-        self.lanes.notify_all();
-        drop(state);
-        self.news.tell();
-        // Ends the pauses of claims that are tried again.
-        self.queue.interrupt();
-    }
-}
-
-impl Watcher for Shared {
-    fn woken(&self) {
-        match self.queue.called_off() {
-            Some(error) if error.kind() == ErrorKind::Interrupted => self.stop(self.state.lock()),
-            Some(error) if !self.is_stopping() => self.fail(error),
-            _ => {
-                // A lane that has just asked whose turn it is, and is about to sleep, still holds it.
-                drop(self.state.lock());
-                self.lanes.notify_all();
-            }
-        }
-    }
-}
-
-impl LeaseHolder for Shared {
-    fn held(&self) -> Vec<Claim> {
-        let state = self.state.lock();
-        if state.phase == Phase::Abandoned { Vec::new() } else { state.hand.claims() }
-    }
-
-    fn lost(&self, claims: &[Claim], asked: Instant) -> usize {
-        let mut state = self.state.lock();
-        let lost: Vec<_> = claims.iter().flat_map(|claim| state.hand.lose(claim, asked)).collect();
-        self.lost(state, &lost);
-        lost.len()
+        self.0.change().hand.forget_begun();
+        self.0.stop();
     }
 }

@@ -24,6 +24,7 @@ mod why;
 pub(crate) use self::base64::{from_base64, put_base64};
 pub(crate) use self::made::made as made_batch;
 
+pub use self::json::without_half_pairs;
 pub use self::{
     answer::{Answer, Outcome},
     attempt::Attempt,
@@ -39,23 +40,24 @@ pub use self::{
     time::{normalize_utc, utc_text},
     trend::{OfType, Trend},
     verdict::Verdict,
-    watched::{Holding, Trouble, Watched},
+    watched::{Holding, Refused, Trouble, Watched},
     why::{Standing, Why},
 };
 
 pub(crate) use self::rows::{Unfit, Withheld};
-pub(crate) use self::span::utc_ms;
+pub(crate) use self::span::{NEVER_MS, far_utc_ms, utc_ms};
 pub(crate) use self::trace::{MOST_STATE, PARENT, Trace};
 pub(crate) use self::watched::Figure;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::find_name;
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 /// The position of the answer columns in every row that the procedures return; the item's own columns follow.
 pub(crate) mod answer_column {
     pub(crate) const ANSWER: usize = 0;
     pub(crate) const ORDINAL: usize = 1;
+    /// Until the next item is due, where none was; of a claimed item how long its lease is.
     pub(crate) const DUE_MS: usize = 2;
     pub(crate) const KEY: usize = 3;
     pub(crate) const TOKEN: usize = 4;
@@ -88,20 +90,50 @@ pub struct Batch {
     first: usize,
     /// One past the last row.
     end: usize,
+    /// It has no items, and its claim did something all the same.
+    did_others: bool,
 }
 
 impl Batch {
     /// The items in `rows`, which begin at row `first`.
     pub(crate) fn new(rows: Rows, first: usize) -> Self {
         let end = rows.len();
-        Self { rows: Arc::new(rows), first, end }
+        Self { rows: Arc::new(rows), first, end, did_others: false }
+    }
+
+    /// No items, of a claim that ended others, or set them aside: what comes behind them may be due now.
+    pub(crate) fn behind_others() -> Self {
+        Self { did_others: true, ..Self::default() }
+    }
+
+    /// Whether there is nothing here, and yet the queue is not to be taken for empty: look again.
+    pub(crate) fn calls_for_another(&self) -> bool {
+        self.did_others
     }
 
     /// Up to `count` items from `index` on, as a batch of their own. The rows themselves are shared, not copied.
     #[must_use]
     pub fn part(&self, index: usize, count: usize) -> Self {
         let first = (self.first + index).min(self.end);
-        Self { rows: Arc::clone(&self.rows), first, end: first.saturating_add(count).min(self.end) }
+        Self { rows: Arc::clone(&self.rows), first, end: first.saturating_add(count).min(self.end), did_others: false }
+    }
+
+    /// These items without the others of their claim, if those would keep much memory: one item that takes long would keep all.
+    pub(crate) fn apart(self) -> Self {
+        const MUCH: usize = 1024 * 1024;
+
+        let is_most = self.len() * 2 > self.rows.len();
+        if is_most || self.all_bytes() < MUCH { self } else { Self::new(self.rows.copy(self.first, self.end), 0) }
+    }
+
+    /// How many bytes its items have, at the average of their claim.
+    pub(crate) fn bytes(&self) -> usize {
+        self.all_bytes() / self.rows.len().max(1) * self.len()
+    }
+
+    fn all_bytes(&self) -> usize {
+        let (text, bytes) = self.rows.size();
+        text + bytes
     }
 
     /// How many items there are.
@@ -125,6 +157,16 @@ impl Batch {
     /// The items, in their order.
     pub fn iter(&self) -> impl Iterator<Item = Item<'_>> {
         (self.first..self.end).map(|row| Item { rows: &self.rows, row })
+    }
+
+    /// How long the lease is that the server granted with the claim: the setting in AppSettings may say otherwise than the
+    /// description. `None` of items that were not claimed, or by a procedure that does not say.
+    #[must_use]
+    pub fn lease(&self) -> Option<Duration> {
+        match self.rows.value(self.first, answer_column::DUE_MS) {
+            Value::Integer(ms) if !self.is_empty() => u64::try_from(ms).ok().map(Duration::from_millis),
+            _ => None,
+        }
     }
 
     /// Whether this is the only item of its claim because it came back from a dead worker, of whose death it may have been

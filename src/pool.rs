@@ -39,7 +39,7 @@ pub struct Pool {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Connections {
-    /// The most that there may be at once.
+    /// The most that there may be at once for calls: `pool.size`. Leases are renewed on one more, if all are in use.
     pub most: u64,
     /// Open, or being opened.
     pub open: u64,
@@ -65,6 +65,10 @@ struct State {
     idle: Vec<Idle>,
     /// Sessions that are open or being opened, at rest or not.
     open: usize,
+    /// Those that are lent for calls.
+    lent: usize,
+    /// Whether one is lent for the renewal of leases.
+    renews: bool,
     /// Those who wait, first come first.
     waiting: VecDeque<u64>,
     next_ticket: u64,
@@ -111,27 +115,45 @@ impl Pool {
         self.unless_forked()?;
         let deadline = Instant::now() + self.patience;
         let mut worn = Vec::new();
-        let (found, generation) = self.take_turn(deadline, &mut worn)?;
+        let taken = self.take_turn(deadline, &mut worn)?;
+        self.lend(taken, Use::Calls, worn)
+    }
+
+    /// The same for the renewal of leases, of which a pool has one at a time: it waits behind no other call. A call on it waits
+    /// `limit` for its answer at most.
+    pub(crate) fn acquire_to_renew(&self, limit: Duration) -> Result<Pooled<'_>> {
+        self.unless_forked()?;
+        let deadline = Instant::now() + limit;
+        let mut worn = Vec::new();
+        let taken = self.take_renewals_turn(deadline, &mut worn)?;
+        let mut pooled = self.lend(taken, Use::Renewal, worn)?;
+        pooled.limit_calls(Some(limit));
+        Ok(pooled)
+    }
+
+    /// A session that was found, or a new one.
+    fn lend(&self, (found, generation): (Option<Session>, u64), of: Use, worn: Vec<Session>) -> Result<Pooled<'_>> {
         // Disconnecting takes a round trip: never under the lock.
         close_all(worn);
-        match found {
-            Some(session) => Ok(Pooled { pool: self, session: Some(session), generation }),
+        let session = match found {
+            Some(session) => session,
             None => match Session::open_of(&self.config, &self.given_up) {
                 Ok(session) => {
                     let mut state = self.state.lock();
                     state.failover.is_over();
                     state.opened += 1;
-                    drop(state);
-                    Ok(Pooled { pool: self, session: Some(session), generation })
+                    session
                 }
                 Err(error) => {
                     let mut state = self.state.lock();
                     state.open -= 1;
+                    state.is_back(of);
                     self.changed.notify_all();
-                    Err(state.failover.not_let_in(error, Instant::now()))
+                    return Err(state.failover.not_let_in(error, Instant::now()));
                 }
             },
-        }
+        };
+        Ok(Pooled { pool: self, session: Some(session), generation, of })
     }
 
     /// Closes the pool: nobody gets a session any more, and those who wait for one are told. Waits until the sessions
@@ -150,16 +172,19 @@ impl Pool {
         self.changed.notify_all();
         let idle = mem::take(&mut state.idle);
         state.open -= idle.len();
-        while state.open > 0 {
-            if self.changed.wait_until(&mut state, deadline).timed_out() && state.open > 0 {
-                return Err(Error::new(
-                    ErrorKind::TimedOut,
-                    format!("{} calls are still under way; the queue is closed for all others", state.open),
-                ));
-            }
-        }
         drop(state);
-        close_all(idle.into_iter().map(|idle| idle.session).collect());
+        // They close while the others are waited for, and without the lock, which those need who come back.
+        let mut closing: Vec<_> = idle.into_iter().map(|idle| idle.session).collect();
+        closing.iter_mut().for_each(Session::begin_to_close);
+        let mut state = self.state.lock();
+        while state.open > 0 && !self.changed.wait_until(&mut state, deadline).timed_out() {}
+        let left = state.open;
+        drop(state);
+        drop(closing);
+        if left > 0 {
+            let message = format!("{left} calls are still under way; the queue is closed for all others");
+            return Err(Error::new(ErrorKind::TimedOut, message));
+        }
         Ok(())
     }
 
@@ -211,18 +236,13 @@ impl Pool {
                 return Err(closed());
             }
             self.retire(&mut state, worn);
-            let available = !state.idle.is_empty() || state.open < self.size;
-            if available && state.waiting.front() == Some(&ticket) {
+            if state.lent < self.size && state.waiting.front() == Some(&ticket) {
                 state.leave(ticket, since);
-                let generation = state.generation;
-                let found = state.idle.pop().map(|idle| idle.session);
-                if found.is_none() {
-                    state.open += 1;
-                }
+                state.lent += 1;
                 if !state.waiting.is_empty() {
                     self.changed.notify_all();
                 }
-                return Ok((found, generation));
+                return Ok(state.take_out());
             }
             if since.is_none() {
                 since = Some(Instant::now());
@@ -243,6 +263,22 @@ impl Pool {
         }
     }
 
+    /// The same for a renewal, which waits for none but another renewal.
+    fn take_renewals_turn(&self, deadline: Instant, worn: &mut Vec<Session>) -> Result<(Option<Session>, u64)> {
+        let mut state = self.state.lock();
+        while state.renews && !state.closed {
+            if self.changed.wait_until(&mut state, deadline).timed_out() {
+                return Err(Error::new(ErrorKind::PoolTimeout, "another renewal of leases is still under way"));
+            }
+        }
+        if state.closed {
+            return Err(closed());
+        }
+        self.retire(&mut state, worn);
+        state.renews = true;
+        Ok(state.take_out())
+    }
+
     /// Takes out the sessions that have had their time.
     fn retire(&self, state: &mut State, worn: &mut Vec<Session>) {
         let now = Instant::now();
@@ -257,9 +293,11 @@ impl Pool {
         worn.extend(gone);
     }
 
-    fn give_back(&self, session: Session, generation: u64) {
+    fn give_back(&self, mut session: Session, generation: u64, of: Use) {
         let mut worn = Vec::new();
+        session.limit_calls(None);
         let mut state = self.state.lock();
+        state.is_back(of);
         let fate = session.fate();
         if fate != Fate::Usable {
             if fate == Fate::ServerGone {
@@ -285,6 +323,20 @@ impl Pool {
 }
 
 impl State {
+    /// A session at rest, or the right to open one; and of which generation it is.
+    fn take_out(&mut self) -> (Option<Session>, u64) {
+        let found = self.idle.pop().map(|idle| idle.session);
+        self.open += usize::from(found.is_none());
+        (found, self.generation)
+    }
+
+    fn is_back(&mut self, of: Use) {
+        match of {
+            Use::Calls => self.lent -= 1,
+            Use::Renewal => self.renews = false,
+        }
+    }
+
     /// Whoever has the ticket does not wait any more, as since then.
     fn leave(&mut self, ticket: u64, since: Option<Instant>) {
         self.waiting.retain(|waiting| *waiting != ticket);
@@ -327,11 +379,19 @@ pub fn closed() -> Error {
     Error::new(ErrorKind::Closed, "the queue is closed")
 }
 
+/// The purpose for which a session is lent.
+#[derive(Debug, Clone, Copy)]
+enum Use {
+    Calls,
+    Renewal,
+}
+
 /// A session on loan from a pool.
 pub struct Pooled<'a> {
     pool: &'a Pool,
     session: Option<Session>,
     generation: u64,
+    of: Use,
 }
 
 impl Deref for Pooled<'_> {
@@ -353,7 +413,7 @@ impl DerefMut for Pooled<'_> {
 impl Drop for Pooled<'_> {
     fn drop(&mut self) {
         if let Some(session) = self.session.take() {
-            self.pool.give_back(session, self.generation);
+            self.pool.give_back(session, self.generation, self.of);
         }
     }
 }

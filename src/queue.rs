@@ -14,8 +14,10 @@ mod kinds;
 mod number;
 mod operate;
 mod operation;
+mod outage;
 mod procedure;
 mod procedures;
+mod refused;
 mod retention;
 mod retry;
 mod settings;
@@ -43,6 +45,7 @@ use std::{fmt, sync::Arc, time::Duration};
 use wake::YieldsTo;
 
 pub(crate) use keeper::{Keeping, LeaseHolder};
+pub(crate) use retention::RetentionDue;
 pub(crate) use settle::check as check_settlement;
 pub(crate) use wake::Watcher;
 
@@ -77,7 +80,8 @@ impl Queue {
     #[must_use]
     pub fn share(&self) -> Self {
         let shared = Arc::clone(&self.0.shared);
-        Self(Arc::new(Inner { interrupt: self.0.interrupt.share(), shared, attached: self.0.attached.clone() }))
+        let attached = self.0.attached.clone();
+        Self(Arc::new(Inner { interrupt: self.0.interrupt.share(), shared, attached, unsure: true.into() }))
     }
 
     /// The queue's name.

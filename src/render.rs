@@ -11,6 +11,7 @@ mod shape;
 mod shown;
 mod subtypes;
 mod table;
+mod takes;
 mod tsql;
 mod upgrade;
 
@@ -37,12 +38,13 @@ const SCHEMA_FILES: [&str; 1] = ["schema/0001_base.sql"];
 pub const SCHEMA_VERSION: i32 = SCHEMA_FILES.len() as i32;
 
 /// What makes up a queue, in the order it is run.
-const QUEUE_FILES: [&str; 19] = [
+const QUEUE_FILES: [&str; 20] = [
     "queue/table.sql",
     "queue/view.sql",
     "queue/add_set.sql",
     "queue/add_one.sql",
     "queue/recover.sql",
+    "queue/apart.sql",
     "queue/next_set.sql",
     "queue/next_one.sql",
     "queue/taken.sql",
@@ -202,7 +204,10 @@ impl<'a> Target<'a> {
         // They are somebody else's where there is no table.
         let Some(table) = spec.table() else { return Ok(Vec::new()) };
         let context = table::all(dialect, self.schema, spec, &table);
-        let objects = QUEUE_FILES.iter().map(|file| self.objects(file, context.clone()));
+        // What claims around items that their table refuses.
+        let around = ["queue/apart.sql", "queue/next_one.sql"];
+        let apart = |file: &str| context! { apart => around.contains(&file), ..context.clone() };
+        let objects = QUEUE_FILES.iter().map(|file| self.objects(file, apart(file)));
         let mut objects: Vec<_> = objects.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
         // On SQL Server the name of an index is its table's.
         if dialect == Dialect::Postgres {

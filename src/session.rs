@@ -41,6 +41,8 @@ pub struct Session {
     dialect: Dialect,
     /// How long a call may take.
     limit: Duration,
+    /// The limit that the settings give.
+    longest: Duration,
     opened: Instant,
     fate: Fate,
 }
@@ -73,7 +75,7 @@ impl Session {
         if let Some(error) = diagnose::out_of_descriptors() {
             return Err(error);
         }
-        given_up::check()?;
+        given_up::check(given_up)?;
         let mut thread = OwnThread::start(given_up)?;
         let connected = {
             // Given back with a log-in that is given up: others are to be let in.
@@ -87,7 +89,7 @@ impl Session {
         };
         let dialect = connected.unwrap_or_else(|why| Err(diagnose::unanswered_login(why)))?;
         let limit = query_timeout(config) + GRACE;
-        let mut session = Self { thread, dialect, limit, opened: Instant::now(), fate: Fate::Usable };
+        let mut session = Self { thread, dialect, limit, longest: limit, opened: Instant::now(), fate: Fate::Usable };
         let settings = dialect.session_settings(
             config.number("lock.timeout_ms"),
             config.number("query.timeout_ms"),
@@ -107,6 +109,11 @@ impl Session {
     #[must_use]
     pub fn opened(&self) -> Instant {
         self.opened
+    }
+
+    /// Has calls answered within `limit` instead of the time that the settings leave them, if that is longer; `None` ends it.
+    pub(crate) fn limit_calls(&mut self, limit: Option<Duration>) {
+        self.limit = limit.map_or(self.longest, |limit| limit.min(self.longest));
     }
 
     /// Whether an error has left it unfit for use.

@@ -54,6 +54,19 @@ impl Blocked {
             let mut all = std::mem::zeroed();
             let mut before = std::mem::zeroed();
             libc::sigfillset(&raw mut all);
+            // Faults of the thread itself, and a profiler's clock.
+            for signal in [
+                libc::SIGSEGV,
+                libc::SIGBUS,
+                libc::SIGFPE,
+                libc::SIGILL,
+                libc::SIGTRAP,
+                libc::SIGABRT,
+                libc::SIGSYS,
+                libc::SIGPROF,
+            ] {
+                libc::sigdelset(&raw mut all, signal);
+            }
             let is_set = libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before) == 0;
             Self { before: is_set.then_some(before) }
         }

@@ -131,7 +131,7 @@ func TestFiguresOfTypesAndOfTheTrend(t *testing.T) {
 	equal(t, types.Len(), 2)
 	equal(t, types.Item(0).Key, "First")
 	equal(t, must(types.Item(0).Value("InFlight").Int64())(t), 2)
-	equal(t, types.Item(0).Value("RunMeanMs").IsNull(), true)
+	equal(t, types.Item(0).Value("ClaimedMeanMs").IsNull(), true)
 	trend := must(queue.Figures(ctx, "trend", ""))(t)
 	equal(t, must(trend.Item(0).Value("Depth").Int64())(t), 0)
 	// A rate takes ten minutes of observation.

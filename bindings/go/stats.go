@@ -42,21 +42,21 @@ type Stats struct {
 	// Milliseconds from due to started, 99th percentile.
 	WaitP99Ms int64
 	// Milliseconds from the claim to the end, 50th percentile.
-	RunP50Ms int64
+	ClaimedP50Ms int64
 	// Milliseconds from the claim to the end, 90th percentile.
-	RunP90Ms int64
+	ClaimedP90Ms int64
 	// Milliseconds from the claim to the end, 99th percentile.
-	RunP99Ms int64
+	ClaimedP99Ms int64
 	// Milliseconds from due to started, on average.
 	WaitMeanMs int64
 	// Milliseconds from the claim to the end, on average.
-	RunMeanMs int64
+	ClaimedMeanMs int64
 	// How many items were enqueued within the last hour; -1 when the queue deletes what is completed.
 	ArrivalsLastHour int64
 	// How many items are claimed now: in flight, with a lease that has not run out.
-	WorkersBusy int64
+	Claimed int64
 	// How many must be worked on at once to keep up (Little's law): the arrivals of the last hour per millisecond,
-	// times the mean run, divided by 0.8, so that workers are idle for a fifth of their time and waits stay short. At
+	// times the mean time claimed, divided by 0.8, so that workers are idle for a fifth of their time and waits stay short. At
 	// least 1 while there is work; -1 when the arrivals are not known.
 	WorkersNeeded int64
 }

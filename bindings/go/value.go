@@ -74,7 +74,8 @@ func (v Value) Bytes() ([]byte, error) {
 	return v.value.Bytes, v.must(TypeBinary)
 }
 
-// Time is the time, in UTC, or the date, at midnight.
+// Time is the time, in UTC, or the date, at midnight. One of PostgreSQL's that is infinite, or of a year after 9999 or before 1, is
+// an error; Text gives it as it is.
 func (v Value) Time() (time.Time, error) {
 	if err := v.must(TypeTimestamp, TypeDate); err != nil {
 		return time.Time{}, err
@@ -87,7 +88,7 @@ func (v Value) Time() (time.Time, error) {
 }
 
 // Any is the value as its type says: bool, int64, float64, []byte, time.Time or string, which decimals and GUIDs are
-// too; json.RawMessage for JSON, or string where what is stored is none; nil for NULL, and when there is an Err.
+// too; json.RawMessage for JSON, or string where what is stored is none, or a time that Time has no place for; nil for NULL, and when there is an Err.
 func (v Value) Any() any {
 	switch {
 	case v.err != nil || v.value.Null:

@@ -44,6 +44,8 @@ pub(crate) struct Column {
     pub(crate) decimals: i64,
     /// Of text: its collation, where it is not the database's.
     pub(crate) collation: Option<String>,
+    /// Of text that is kept in a code page, which lacks most letters.
+    pub(crate) code_page: Option<i64>,
 }
 
 /// An index.
@@ -86,6 +88,7 @@ pub(crate) fn find_table(session: &mut Session, schema: &Identifier, name: &Iden
                 has_default: flag(&rows, row, 7),
                 decimals: number(&rows, row, 8).unwrap_or(0),
                 collation: optional_text(&rows, row, 9),
+                code_page: number(&rows, row, 10),
             }
         })
         .collect();

@@ -43,7 +43,7 @@ pub struct Setting {
 pub(crate) const MAX_KINDS: usize = 100;
 
 /// Every setting there is.
-pub const SETTINGS: [Setting; 26] = [
+pub const SETTINGS: [Setting; 28] = [
     Setting {
         key: "connection",
         kind: Kind::ConnectionString,
@@ -98,6 +98,13 @@ pub const SETTINGS: [Setting; 26] = [
         kind: Kind::Number(0, 10_000),
         default: "1000",
         meaning: "Most items that a worker claims ahead of its handlers. It claims no more than they will begin in half of `worker.hold_ms`.",
+    },
+    Setting {
+        key: "worker.ahead_bytes",
+        kind: Kind::Number(0, 2_147_483_647),
+        default: "67108864",
+        meaning: "Most bytes of the items that a worker claims ahead of its handlers, judged by the size of those that it has claimed \
+                  lately. Items that handlers wait for are claimed whatever their size.",
     },
     Setting {
         key: "worker.hold_ms",
@@ -186,6 +193,12 @@ pub const SETTINGS: [Setting; 26] = [
         kind: Kind::Number(0, 3_600_000),
         default: "60000",
         meaning: "How long transient errors are retried before the call gives up.",
+    },
+    Setting {
+        key: "open.timeout_ms",
+        kind: Kind::Number(0, 3_600_000),
+        default: "",
+        meaning: "How long opening a queue waits for a server that does not answer. Empty: `retry.budget_ms`.",
     },
     Setting {
         key: "retry.first_ms",

@@ -1,10 +1,11 @@
 //! One queue: its objects, its table, its items.
 
 use super::{Examined, Finding, objects, plans, procedures, table};
-use crate::catalog;
+use crate::catalog::{self, number, text};
 use crate::dialect::Dialect;
 use crate::error::Result;
 use crate::render;
+use crate::session::Param;
 use crate::spec::{QueueSpec, Storage};
 
 pub(super) fn check(examined: &mut Examined, spec: &QueueSpec) -> Result<()> {
@@ -26,6 +27,7 @@ pub(super) fn check(examined: &mut Examined, spec: &QueueSpec) -> Result<()> {
     let made = render::queue(examined.session.dialect(), &examined.schema, spec)?;
     if !made.is_empty() {
         examined.run("object", |examined| objects::check(examined, spec, &made))?;
+        examined.run("refused", |examined| refused(examined, spec))?;
     }
     if examined.session.dialect() == Dialect::SqlServer {
         let place = match &spec.storage {
@@ -42,5 +44,22 @@ pub(super) fn check(examined: &mut Examined, spec: &QueueSpec) -> Result<()> {
         }
     }
     examined.findings.push(Finding::ok("queue", queue, "looked at"));
+    Ok(())
+}
+
+/// The items that their table lets nobody claim or give back.
+fn refused(examined: &mut Examined, spec: &QueueSpec) -> Result<()> {
+    let dialect = examined.session.dialect();
+    let stem = dialect.queue_stem(&spec.queue);
+    let rows = examined.session.execute(&dialect.schema_call("refused", &examined.schema)?, &[Param::Text(&stem)])?;
+    for row in 0..rows.len() {
+        let (key, reason) = (text(&rows, row, 0), text(&rows, row, 1));
+        let what = format!(
+            "item {key} is left aside: its table has refused it, {} times so far: {reason}",
+            number(&rows, row, 2).unwrap_or(0)
+        );
+        let remedy = "it is tried again by itself; change what the constraint or trigger says, or the item, if that never passes";
+        examined.findings.push(Finding::warning("refused", spec.queue.as_str(), what, remedy));
+    }
     Ok(())
 }

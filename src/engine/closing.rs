@@ -23,7 +23,7 @@ impl Engine {
         let deadline = Instant::now().checked_add(patience);
         self.stop();
         let mut state = self.0.0.state.lock();
-        while state.running > 0 || !state.hand.is_empty() && state.phase != Phase::Abandoned {
+        while state.lanes.running > 0 || !state.hand.is_empty() && state.phase != Phase::Abandoned {
             let timed_out = match deadline {
                 Some(deadline) => self.0.0.ending.wait_until(&mut state, deadline).timed_out(),
                 None => {
@@ -31,10 +31,9 @@ impl Engine {
                     false
                 }
             };
-            if timed_out && (state.running > 0 || !state.hand.is_empty()) {
+            if timed_out && (state.lanes.running > 0 || !state.hand.is_empty()) {
                 state.phase = Phase::Abandoned;
-                self.0.0.lanes.notify_all();
-                self.0.0.ending.notify_all();
+                self.0.0.wake(&state, Instant::now());
                 let left = if state.hand.is_empty() {
                     "in the middle of a call; what that may have claimed comes back when its lease runs out".to_owned()
                 } else {

@@ -77,7 +77,7 @@ impl Source for Shared {
         let state = self.state.lock();
         let counts = state.hand.counts();
         let mut reading = Reading::default();
-        (reading.now.workers, reading.now.lanes) = (1, state.running as u64);
+        (reading.now.workers, reading.now.lanes) = (1, state.lanes.running as u64);
         (reading.now.ready, reading.now.begun) = (counts.ready as u64, counts.begun as u64);
         reading.now.ended = counts.ended as u64;
         (reading.so_far.refused, reading.so_far.troubles) = (state.tallies.refused, state.tallies.troubles);

@@ -2,7 +2,6 @@
 //! be settled. Plain data; the engine locks it.
 
 use crate::item::{Action, Batch, Item, Verdict};
-use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,9 +16,17 @@ pub(super) type Claim = (String, i32);
 pub(super) struct Hand {
     /// Claimed ahead, in the order they were due.
     ready: VecDeque<Ready>,
+    /// Those that came back from a dead worker, of whose death each may have been the cause.
+    suspects: VecDeque<Ready>,
+    /// Items of both.
     waiting: usize,
     begun: HashMap<Claim, Begun>,
+    /// Suspects that handlers have, and since when.
+    proving: Vec<(Claim, Instant)>,
+    /// To be settled now.
     ended: VecDeque<Ended>,
+    /// To be settled later: the server has refused them.
+    put_off: Vec<Ended>,
     /// What lanes are settling right now.
     settling: Vec<Arc<Vec<Ended>>>,
 }
@@ -28,19 +35,17 @@ pub(super) struct Hand {
 struct Ready {
     batch: Batch,
     claimed: Instant,
-    /// It came back from a dead worker, of whose death it may have been the cause.
-    is_alone: bool,
 }
 
 /// An item that a handler has.
 struct Begun {
     item: Batch,
     claimed: Instant,
+    /// When a handler took it.
+    taken: Instant,
     /// What a step has made of its token.
     token: Option<String>,
     lost: bool,
-    /// Of one that came back from a dead worker: since when a handler has it.
-    suspected: Option<Instant>,
 }
 
 /// An item that is to be settled.
@@ -91,13 +96,18 @@ impl Ended {
         Self { tries: self.tries + 1, not_before: Some(at), ..self.clone() }
     }
 
-    fn is_due(&self, now: Instant) -> bool {
-        self.not_before.is_none_or(|at| at <= now)
-    }
-
     fn claim(&self) -> Claim {
         claim_of(&self.item)
     }
+}
+
+/// The two parts of an item's time in hand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Spans {
+    /// From its claim until a handler took it.
+    pub(super) waited: Duration,
+    /// From then until its end.
+    pub(super) worked: Duration,
 }
 
 /// How many items are where.
@@ -115,62 +125,75 @@ impl Hand {
         let is_idle = self.begun.is_empty();
         let lost = batch.iter().filter(|_| !is_idle).filter_map(|item| self.lose_begun(&claim(&item), now)).collect();
         self.waiting += batch.len();
-        let is_alone = batch.is_alone();
-        self.wait_at(self.ready.len(), Ready { batch, claimed: now, is_alone });
+        let queue = if batch.is_alone() { &mut self.suspects } else { &mut self.ready };
+        put_at(queue, queue.len(), Ready { batch, claimed: now });
         lost
-    }
-
-    fn wait_at(&mut self, place: usize, ready: Ready) {
-        if !ready.batch.is_empty() {
-            self.ready.insert(place, ready);
-        }
     }
 
     /// Hands out up to `max` items that lie side by side; not what a handler still has by an earlier claim, which waits until that
     /// handler has ended, and holds nothing up; nor what came back from a dead worker, which [`Hand::take_suspect`] hands out.
-    pub(super) fn take(&mut self, max: usize) -> Option<Batch> {
-        self.begin(max, None)
+    pub(super) fn take(&mut self, max: usize, now: Instant) -> Option<Batch> {
+        let (place, from) = self.next_ready()?;
+        let ready = self.ready.remove(place)?;
+        let (taken, rest) = self.begin(ready, from, max, now);
+        rest.into_iter().for_each(|rest| put_at(&mut self.ready, place, rest));
+        Some(taken)
     }
 
     /// Hands out one that came back from a dead worker, if it may be begun.
     pub(super) fn take_suspect(&mut self, proof: Duration, now: Instant) -> Option<Batch> {
-        if self.may_begin_suspect(proof, now) { self.begin(1, Some(now)) } else { None }
+        if !self.may_begin_suspect(proof, now) {
+            return None;
+        }
+        let (place, from) = self.next_suspect()?;
+        let suspect = self.suspects.remove(place)?;
+        let (taken, rest) = self.begin(suspect, from, 1, now);
+        rest.into_iter().for_each(|rest| put_at(&mut self.suspects, place, rest));
+        self.proving.push((claim_of(&taken), now));
+        Some(taken)
+    }
+
+    /// Whether an item waits that a handler can have now, suspects aside.
+    pub(super) fn is_ready(&self) -> bool {
+        self.next_ready().is_some()
     }
 
     /// Whether one that came back from a dead worker may be begun. Should it end this process too, no attempt of another is to
     /// be spent that nobody has begun, and none that has ended be done twice: so not while others wait for a handler or are to
-    /// be settled, nor while another such one is begun, unless that has been worked on for `proof` without doing so. What calls
-    /// under way may bring is for the caller to rule out.
+    /// be settled, nor while another such one is begun, unless that has been worked on for `proof` without doing so. The caller
+    /// rules out calls under way, which may bring others.
     pub(super) fn may_begin_suspect(&self, proof: Duration, now: Instant) -> bool {
-        let is_to_be_settled = !self.settling.is_empty() || self.ended.iter().any(|ended| ended.is_due(now));
-        !is_to_be_settled
-            && self.waits_alone()
+        self.suspect_waits()
+            && self.settling.is_empty()
+            && !self.has_due(now)
             && self.unproven_until(proof).is_none_or(|at| at <= now)
-            && self.next_of(false).is_none()
+            && !self.is_ready()
     }
 
-    /// Of those that came back from a dead worker, if it says since when one is `suspected`; else of the others.
-    fn begin(&mut self, max: usize, suspected: Option<Instant>) -> Option<Batch> {
-        let (place, from) = self.next_of(suspected.is_some())?;
-        let Ready { batch, claimed, is_alone } = self.ready.remove(place)?;
-        let mut to = from;
-        for item in (from..batch.len()).take(max).map(|index| batch.part(index, 1)) {
-            let Entry::Vacant(begun) = self.begun.entry(claim_of(&item)) else { break };
-            begun.insert(Begun { item, claimed, token: None, lost: false, suspected });
-            to += 1;
+    /// Begins up to `max` items of what waits, from place `from` on; gives them, and what is left, the later part first.
+    fn begin(&mut self, Ready { batch, claimed }: Ready, from: usize, max: usize, now: Instant) -> (Batch, [Ready; 2]) {
+        let is_free = |item: &Item<'_>| !self.begun.contains_key(&claim(item));
+        let count = batch.part(from, max).iter().take_while(is_free).count();
+        let taken = batch.part(from, count).apart();
+        for item in (0..count).map(|index| taken.part(index, 1)) {
+            self.begun.insert(claim_of(&item), Begun { item, claimed, taken: now, token: None, lost: false });
         }
-        self.waiting -= to - from;
-        for rest in [batch.part(to, usize::MAX), batch.part(0, from)] {
-            self.wait_at(place, Ready { batch: rest, claimed, is_alone });
-        }
-        Some(batch.part(from, to - from))
+        self.waiting -= count;
+        let rest = [batch.part(from + count, usize::MAX), batch.part(0, from)].map(|batch| Ready { batch, claimed });
+        (taken, rest)
     }
 
-    /// Where the next item waits that a handler can have, of those that came back from a dead worker or of the others: its claim,
-    /// and its place there.
-    fn next_of(&self, of_alone: bool) -> Option<(usize, usize)> {
-        let mut meant = self.ready.iter().enumerate().filter(|(_, ready)| ready.is_alone == of_alone);
-        meant.find_map(|(place, ready)| Some((place, self.first_free(&ready.batch)?)))
+    /// The claim, and the place in it, of the next item that a handler can have.
+    fn next_ready(&self) -> Option<(usize, usize)> {
+        self.next_of(&self.ready)
+    }
+
+    fn next_suspect(&self) -> Option<(usize, usize)> {
+        self.next_of(&self.suspects)
+    }
+
+    fn next_of(&self, waiting: &VecDeque<Ready>) -> Option<(usize, usize)> {
+        waiting.iter().enumerate().find_map(|(place, ready)| Some((place, self.first_free(&ready.batch)?)))
     }
 
     /// The place of the first item that no handler has by an earlier claim.
@@ -178,26 +201,15 @@ impl Hand {
         batch.iter().position(|item| self.begun.is_empty() || !self.begun.contains_key(&claim(&item)))
     }
 
-    /// Whether something waits for a handler, perhaps for another item to end.
-    pub(super) fn waits(&self) -> bool {
-        self.waiting > 0
-    }
-
     /// Whether something waits that came back from a dead worker, perhaps for another such to end. Not what waits for a handler
     /// of an earlier claim, which may hang: nothing else would be claimed meanwhile.
-    pub(super) fn waits_alone(&self) -> bool {
-        self.next_of(true).is_some()
+    pub(super) fn suspect_waits(&self) -> bool {
+        self.next_suspect().is_some()
     }
 
-    /// Until when the one that is begun of those is held to be the cause; `None` when none is begun.
+    /// Until when the suspect that was begun last is held to be the cause; `None` when none is begun.
     pub(super) fn unproven_until(&self, proof: Duration) -> Option<Instant> {
-        self.begun.values().filter_map(|begun| begun.suspected).max().map(|since| since + proof)
-    }
-
-    /// Whether one of those is begun or about to be. No other may be in hand then: a claim counts as an attempt, and should this
-    /// one end the process, the other would have spent one that nobody has begun, again and again.
-    pub(super) fn has_suspect(&self, proof: Duration, now: Instant) -> bool {
-        self.waits_alone() || self.unproven_until(proof).is_some_and(|at| at > now)
+        self.proving.iter().map(|(_, since)| *since + proof).max()
     }
 
     /// Has given back what was claimed and is not to be in hand.
@@ -205,15 +217,17 @@ impl Hand {
         self.ended.extend((0..batch.len()).map(|index| Ended::unworked(batch.part(index, 1))));
     }
 
-    /// Ends an item that a handler has. `false` when none has it: it ended before, or was never taken. What is known to be
-    /// lost is not settled: whoever has it now says what becomes of it.
-    pub(super) fn end(&mut self, claim: &Claim, verdict: Verdict) -> bool {
-        let Some(Begun { item, token, lost, .. }) = self.begun.remove(claim) else { return false };
+    /// Ends an item that a handler has, and gives how long it waited and was worked on. `None` when no handler has it: it ended
+    /// before, or was never taken. What is known to be lost is not settled: its new holder decides what becomes of it.
+    pub(super) fn end(&mut self, claim: &Claim, verdict: Verdict, now: Instant) -> Option<Spans> {
+        let Begun { item, claimed, taken, token, lost } = self.begun.remove(claim)?;
+        let spans = Spans { waited: taken.duration_since(claimed), worked: now.duration_since(taken) };
+        self.proving.retain(|(proving, _)| proving != claim);
         if lost {
-            return true;
+            return Some(spans);
         }
         self.ended.push_back(Ended { item, token, verdict, is_reworded: false, tries: 0, not_before: None });
-        true
+        Some(spans)
     }
 
     /// An item that a handler has, with its token.
@@ -238,20 +252,11 @@ impl Hand {
     /// by that. What had ended meanwhile is not, since that is why; nor what was claimed again since, after a release, under the
     /// same name.
     pub(super) fn lose(&mut self, name: &Claim, asked: Instant) -> Vec<Batch> {
-        let mut lost: Vec<_> = self.lose_begun(name, asked).into_iter().collect();
-        let first = |hand: &Self| {
-            let mut meant = hand.ready.iter().enumerate().filter(|(_, ready)| ready.claimed <= asked);
-            meant.find_map(|(place, ready)| Some((place, ready.batch.iter().position(|item| is(name, &item))?)))
-        };
-        while let Some((place, index)) = first(self) {
-            let Some(Ready { batch, claimed, is_alone }) = self.ready.remove(place) else { break };
-            for rest in [batch.part(index + 1, usize::MAX), batch.part(0, index)] {
-                self.wait_at(place, Ready { batch: rest, claimed, is_alone });
-            }
-            self.waiting -= 1;
-            lost.push(batch.part(index, 1));
-        }
-        lost
+        let begun = self.lose_begun(name, asked);
+        let queues = [&mut self.ready, &mut self.suspects];
+        let waiting: Vec<_> = queues.into_iter().flat_map(|queue| take_out(queue, name, asked)).collect();
+        self.waiting -= waiting.len();
+        begun.into_iter().chain(waiting).collect()
     }
 
     /// The same of what a handler has, if it was not known.
@@ -261,60 +266,87 @@ impl Hand {
         Some(begun.item.clone())
     }
 
-    /// Has those given back that nobody has begun: all, or those that were claimed before `since`. What waits because it came
-    /// back from a dead worker stays: given back, it would be claimed together with others.
-    pub(super) fn give_back(&mut self, since: Option<Instant>) {
-        let is_meant = |ready: &Ready| since.is_none_or(|since| !ready.is_alone && ready.claimed < since);
-        while let Some(place) = self.ready.iter().position(is_meant) {
-            let Some(Ready { batch, .. }) = self.ready.remove(place) else { break };
+    /// Has all given back that nobody has begun.
+    pub(super) fn give_back_all(&mut self) {
+        let all: Vec<_> = self.ready.drain(..).chain(self.suspects.drain(..)).collect();
+        all.iter().for_each(|ready| self.decline(&ready.batch));
+        self.waiting = 0;
+    }
+
+    /// Has given back what has waited for a handler as long as `hold`; suspects as long as `suspects_hold`: given back, they are
+    /// claimed together with others, so they may wait longer.
+    pub(super) fn give_back_overdue(&mut self, hold: Duration, suspects_hold: Duration, now: Instant) {
+        let mut overdue = Vec::new();
+        for (queue, hold) in [(&mut self.ready, hold), (&mut self.suspects, suspects_hold)] {
+            while queue.front().is_some_and(|first| first.claimed + hold <= now) {
+                overdue.extend(queue.pop_front());
+            }
+        }
+        for Ready { batch, .. } in overdue {
             self.waiting -= batch.len();
             self.decline(&batch);
         }
     }
 
+    /// When the first item has waited for a handler too long.
+    pub(super) fn overdue_at(&self, hold: Duration, suspects_hold: Duration) -> Option<Instant> {
+        let at = |queue: &VecDeque<Ready>, hold| Some(queue.front()?.claimed + hold);
+        at(&self.ready, hold).into_iter().chain(at(&self.suspects, suspects_hold)).min()
+    }
+
     /// Nobody is there any more who could end what handlers have: the leases run out.
     pub(super) fn forget_begun(&mut self) {
         self.begun.clear();
+        self.proving.clear();
     }
 
-    /// When the item that has waited longest was claimed.
-    pub(super) fn oldest(&self) -> Option<Instant> {
-        self.ready.iter().find(|ready| !ready.is_alone).map(|ready| ready.claimed)
+    /// Whether something can be settled now.
+    pub(super) fn has_due(&self, now: Instant) -> bool {
+        !self.ended.is_empty() || self.next_try().is_some_and(|at| at <= now)
     }
 
     /// Up to `max` items that can be settled now, for a lane. They stay in hand until it gives them to [`Hand::settled`].
     pub(super) fn take_ended(&mut self, max: usize, now: Instant) -> Arc<Vec<Ended>> {
-        let is_due = |ended: &Ended| ended.is_due(now);
-        let taken = if self.ended.len() <= max && self.ended.iter().all(is_due) {
-            Vec::from(std::mem::take(&mut self.ended))
-        } else {
-            let (due, rest): (Vec<_>, Vec<_>) = std::mem::take(&mut self.ended).into_iter().partition(is_due);
-            let mut due = due.into_iter();
-            let taken = due.by_ref().take(max).collect();
-            self.ended = due.chain(rest).collect();
-            taken
-        };
-        let taken = Arc::new(taken);
+        self.ended.extend(self.put_off.extract_if(.., |ended| ended.not_before.is_none_or(|at| at <= now)));
+        let count = self.ended.len().min(max);
+        let taken = Arc::new(self.ended.drain(..count).collect::<Vec<_>>());
         if !taken.is_empty() {
             self.settling.push(Arc::clone(&taken));
         }
         taken
     }
 
+    /// Nothing is put off any more: there will be no later try.
+    pub(super) fn hurry(&mut self) {
+        self.ended.extend(self.put_off.drain(..));
+    }
+
     /// When the first of those is due that have to wait before they are settled; `None` when there are none.
     pub(super) fn next_try(&self) -> Option<Instant> {
-        self.ended.iter().filter_map(|ended| ended.not_before).min()
+        self.put_off.iter().filter_map(|ended| ended.not_before).min()
     }
 
     /// What a lane took has left the hand, but for those of `again`.
     pub(super) fn settled(&mut self, taken: &Arc<Vec<Ended>>, again: Vec<Ended>) {
         self.settling.retain(|settling| !Arc::ptr_eq(settling, taken));
-        self.ended.extend(again);
+        self.put_off.extend(again);
+    }
+
+    /// How many of those that came back from a dead worker were begun less than `proof` ago.
+    #[cfg(test)]
+    pub(super) fn proving_since(&self, now: Instant, proof: Duration) -> usize {
+        self.proving.iter().filter(|(_, since)| *since + proof > now).count()
+    }
+
+    #[cfg(test)]
+    pub(super) fn suspects_waiting(&self) -> usize {
+        self.suspects.len()
     }
 
     pub(super) fn counts(&self) -> Counts {
         let settling: usize = self.settling.iter().map(|taken| taken.len()).sum();
-        Counts { ready: self.waiting, begun: self.begun.len(), ended: self.ended.len() + settling }
+        let ended = self.ended.len() + self.put_off.len() + settling;
+        Counts { ready: self.waiting, begun: self.begun.len(), ended }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -323,17 +355,36 @@ impl Hand {
 
     /// The claims of all items in hand.
     pub(super) fn claims(&self) -> Vec<Claim> {
-        let ready = self.ready.iter().flat_map(|ready| ready.batch.iter().map(|item| claim(&item)));
+        let waiting = self.ready.iter().chain(&self.suspects);
+        let ready = waiting.flat_map(|ready| ready.batch.iter().map(|item| claim(&item)));
         let settling = self.settling.iter().flat_map(|taken| taken.iter().map(Ended::claim));
         let begun = self.begun.iter().filter(|(_, begun)| !begun.lost).map(|(claim, _)| claim.clone());
-        let ended = self.ended.iter().filter(|ended| ended.verdict.action() != Action::Release).map(Ended::claim);
+        let ended = self.ended.iter().chain(&self.put_off);
+        let ended = ended.filter(|ended| ended.verdict.action() != Action::Release).map(Ended::claim);
         ready.chain(begun).chain(ended).chain(settling).collect()
     }
+}
 
-    /// Whether an item has waited for a handler since before `hold`.
-    pub(super) fn has_waited(&self, hold: Duration, now: Instant) -> bool {
-        self.oldest().is_some_and(|claimed| now.duration_since(claimed) >= hold)
+fn put_at(queue: &mut VecDeque<Ready>, place: usize, ready: Ready) {
+    if !ready.batch.is_empty() {
+        queue.insert(place, ready);
     }
+}
+
+/// The items of `name` that were claimed by the time it was `asked`.
+fn take_out(queue: &mut VecDeque<Ready>, name: &Claim, asked: Instant) -> Vec<Batch> {
+    let mut out = Vec::new();
+    for place in (0..queue.len()).rev() {
+        let is_meant = |ready: &&Ready| ready.claimed <= asked;
+        let Some(ready) = queue.get(place).filter(is_meant) else { continue };
+        let Some(index) = ready.batch.iter().position(|item| is(name, &item)) else { continue };
+        let Some(Ready { batch, claimed }) = queue.remove(place) else { continue };
+        for rest in [batch.part(index + 1, usize::MAX), batch.part(0, index)] {
+            put_at(queue, place, Ready { batch: rest, claimed });
+        }
+        out.push(batch.part(index, 1));
+    }
+    out
 }
 
 fn claim(item: &Item<'_>) -> Claim {
@@ -362,4 +413,4 @@ fn attempt_of(one: &Batch) -> i32 {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -42,17 +42,20 @@ impl Pace {
     pub(super) fn ended(&mut self, count: usize, now: Instant) {
         match self.parts.back_mut() {
             Some((begun, ended)) if now.duration_since(*begun) < self.hold / PARTS => *ended += count,
-            _ => self.parts.push_back((now, count)),
+            _ => {
+                self.parts.push_back((now, count));
+                while self.parts.len() > PARTS as usize + 1 {
+                    self.parts.pop_front();
+                }
+            }
         }
     }
 
     /// How many items there should be in hand that no handler has asked for yet.
-    pub(super) fn ahead(&mut self, now: Instant) -> usize {
-        while self.parts.front().is_some_and(|(begun, _)| now.duration_since(*begun) > self.hold) {
-            self.parts.pop_front();
-        }
+    pub(super) fn ahead(&self, now: Instant) -> usize {
         let Some(busy_since) = self.busy_since else { return 0 };
-        let ended: usize = self.parts.iter().map(|(_, ended)| ended).sum();
+        let lately = self.parts.iter().filter(|(begun, _)| now.duration_since(*begun) <= self.hold);
+        let ended: usize = lately.map(|(_, ended)| ended).sum();
         let watched = now.duration_since(busy_since).min(self.hold).max(Duration::from_micros(100));
         let in_half_the_time = ended as f64 * self.hold.as_secs_f64() / watched.as_secs_f64() / 2.0;
         (in_half_the_time as usize).min(self.most)

@@ -3,12 +3,15 @@
 
 use super::note;
 use crate::error::{Error, ErrorKind};
-use crate::item::{Action, Settlement, Verdict};
+use crate::item::{Action, Settlement, Verdict, without_half_pairs};
 use crate::queue::check_settlement;
 use crate::spec::QueueSpec;
 
 /// The most characters of an error that are kept: enough for a backtrace, and not for a dump.
 const LONGEST_ERROR: usize = 16_000;
+
+/// What becomes of a text in JSON that was cut amid a character.
+const HALF_PAIR: &str = "half of a surrogate pair in it was replaced by U+FFFD";
 
 /// The end of an item as somebody outside says it: what is to be text may be any bytes.
 #[derive(Debug, Clone, Copy)]
@@ -68,7 +71,12 @@ impl Said<'_> {
         let step = refused.checked(spec, "step", self.step, |step| Settlement { step, ..bare.clone() });
         let response =
             refused.checked(spec, "response", self.response, |response| Settlement { response, ..bare.clone() });
-        let set = refused.checked(spec, "set", self.set, |set| Settlement { set, ..bare.clone() });
+        let mended = self.set.and_then(|set| without_half_pairs(std::str::from_utf8(set).ok()?));
+        if let Some(mended) = &mended {
+            refused.add(note::length("set", mended), HALF_PAIR.to_owned());
+        }
+        let set = mended.as_deref().map(str::as_bytes).or(self.set);
+        let set = refused.checked(spec, "set", set, |set| Settlement { set, ..bare.clone() });
         let mut due = refused.checked(spec, "due", self.due, |due| Settlement { due, ..bare.clone() });
         let mut delay_ms = self.delay_ms;
         if delay_ms.is_some()
@@ -162,6 +170,7 @@ pub(super) fn with_refusal(own: Option<&str>, why: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::item::Columns;
 
     const COMPLETE: Said<'_> = Said {
         key: "k",
@@ -218,6 +227,16 @@ mod tests {
         let (verdict, told) = said(Said { step: Some(&step), response: Some(b"pong"), ..COMPLETE });
         assert!(told.starts_with("step of 61 characters: ") && verdict.error_text().is_some(), "{told}");
         assert_eq!(verdict.clone().error(""), Verdict::complete().response("pong").error(""));
+    }
+
+    #[test]
+    fn a_cut_character_is_replaced_and_the_rest_is_kept() {
+        let (verdict, told) = said(Said { set: Some(br#"{"Sent":"a\ud83d"}"#), ..COMPLETE });
+        assert_eq!(told, format!("set of 18 characters: {HALF_PAIR}"));
+        let error = verdict.error_text().unwrap().to_owned();
+        assert!(error.contains("U+FFFD"), "{error}");
+        let kept = Columns::from_json(r#"{"Sent": "a\ufffd"}"#).unwrap();
+        assert_eq!(verdict, Verdict::complete().set(kept).error(error));
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Settling so that the outcome is known in the end, and nothing that a handler gave is dropped for the server's sake.
 
 use super::hand::Ended;
-use super::{Event, Phase, Shared, note, said};
+use super::state::Phase;
+use super::{Event, Shared, note, said};
 use crate::error::{Error, ErrorKind, Result, log_text};
 use crate::item::{Batch, Outcome, Settlement, Verdict};
 use std::time::{Duration, Instant};
@@ -59,9 +60,11 @@ fn alone(shared: &Shared, ended: &Ended) -> Settled {
 }
 
 /// An item that the server refuses to settle. What its handler gave is left out if that is the reason, at last even the
-/// word that it was. A reason of the server's own may pass, and the item is tried again for as long as the worker works.
+/// word that it was. A reason that nobody knows may pass: the item is tried again within `retry.budget_ms`, and then taken for
+/// one whose values cannot be stored. One that cannot be settled at all is let go, or it would hold its place for ever.
 fn refused(shared: &Shared, ended: &Ended, error: &Error) -> Settled {
-    if is_of_the_handler(error) {
+    let has_waited = waited(ended.tries()) >= shared.queue.retry_budget();
+    if is_of_the_handler(error) || has_waited {
         let reworded = reworded(ended.verdict(), error).released_for(shared.floor());
         let bare = Verdict::new(ended.verdict().action()).released_for(shared.floor());
         if !ended.is_reworded() {
@@ -78,9 +81,30 @@ fn refused(shared: &Shared, ended: &Ended, error: &Error) -> Settled {
     if shared.state.lock().phase >= Phase::Stopping {
         return Settled { outcomes: vec![None], again: Vec::new(), batch: Batch::default() };
     }
-    let pause = PAUSE.saturating_mul(1 << ended.tries().min(10)).min(LONGEST_PAUSE);
+    if has_waited {
+        let name = shared.queue.name();
+        let line =
+            format!("queue {name}: item {key} at attempt {attempt} cannot be settled, and its lease runs out: {error}");
+        note::Fields { status: Some(format!("{:?}", error.kind())), ..note::Fields::of(&ended.settlement()) }.log(
+            &shared.queue,
+            log::Level::Error,
+            &line,
+        );
+        return Settled { outcomes: vec![None], again: Vec::new(), batch: Batch::default() };
+    }
+    let pause = pause(ended.tries());
     let again = vec![ended.put_off(Instant::now() + pause)];
     Settled { outcomes: vec![None], again, batch: Batch::default() }
+}
+
+/// How long an item waits for its next try that was put off so often.
+fn pause(tries: u32) -> Duration {
+    PAUSE.saturating_mul(1 << tries.min(10)).min(LONGEST_PAUSE)
+}
+
+/// How long it has waited until then.
+fn waited(tries: u32) -> Duration {
+    (0..tries).map(pause).sum()
 }
 
 /// Nothing more can be done: the leases run out.
@@ -186,6 +210,13 @@ mod tests {
         let said = reworded(&Verdict::fail(&long), &refusal);
         assert_eq!(said.error_text().unwrap().chars().count(), 100);
         assert!(!reworded(&Verdict::fail("a\0b"), &refusal).error_text().unwrap().contains('\0'));
+    }
+
+    #[test]
+    fn an_item_waits_for_a_bounded_time() {
+        assert_eq!(waited(0), Duration::ZERO);
+        assert_eq!(waited(5), Duration::from_secs(1 + 2 + 4 + 8 + 16));
+        assert!((0..40).all(|tries| waited(tries + 1) > waited(tries) && pause(tries) <= LONGEST_PAUSE));
     }
 
     #[test]

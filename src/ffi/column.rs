@@ -22,9 +22,10 @@ pub const READPAST_TYPE_DECIMAL: i32 = 4;
 pub const READPAST_TYPE_TEXT: i32 = 5;
 /// Bytes: `bytes`.
 pub const READPAST_TYPE_BINARY: i32 = 6;
-/// A date and time in UTC: `text`, like `2026-11-21T08:30:00.1234567`.
+/// A date and time in UTC: `text`, like `2026-11-21T08:30:00.1234567`. PostgreSQL also has times that are infinite, after the
+/// year 9999 or before 1: `text` as it writes them, like `infinity` or `12026-01-01 00:00:00+00`.
 pub const READPAST_TYPE_TIMESTAMP: i32 = 7;
-/// A date: `text`, like `2026-11-21`.
+/// A date: `text`, like `2026-11-21`, or as PostgreSQL writes one that is infinite or of such a year.
 pub const READPAST_TYPE_DATE: i32 = 8;
 /// A GUID: `text`.
 pub const READPAST_TYPE_GUID: i32 = 9;

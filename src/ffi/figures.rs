@@ -36,7 +36,7 @@ enum Told {
 /// - "steps": for each step that the description lists, and an empty one for items at none of them: `Step`, and how many items
 ///   are in each state, by its name (`Pending`, `Processing` ...). Counted, as by `readpast_queue_stats`.
 /// - "types": for each type, if the queue has more than one: `Type`, `Waiting`, `Due`, `OldestDueMs`, `InFlight`,
-///   `EndedPerHour`, `ArrivalsLastHour`, `RunMeanMs`, `WorkersNeeded`, and `Capped`, true if there may be more. From a bounded
+///   `EndedPerHour`, `ArrivalsLastHour`, `ClaimedMeanMs`, `WorkersNeeded`, and `Capped`, true if there may be more. From a bounded
 ///   look.
 /// - "trend": one row for the queue: `ArrivalsPerHour`, `EndedPerHour`, `Depth`, `DepthInAnHour`, `WorkersNeeded`,
 ///   `WorkersToCatchUp`, `Counted`, false if they are an estimate, and `WindowMs`, for how long the rates were observed.
@@ -93,7 +93,8 @@ fn figures(queue: &Queue, of: &str, key: &str) -> Result<Batch, Failure> {
             rows(columns, queue.stats()?.steps.into_iter().map(row))
         }
         "types" => {
-            let counts = ["Waiting", "Due", "OldestDueMs", "InFlight", "EndedPerHour", "ArrivalsLastHour", "RunMeanMs"];
+            let counts =
+                ["Waiting", "Due", "OldestDueMs", "InFlight", "EndedPerHour", "ArrivalsLastHour", "ClaimedMeanMs"];
             let columns = [("Type", Text)].into_iter().chain(counts.map(|name| (name, Integer)));
             let columns = columns.chain([("WorkersNeeded", Integer), ("Capped", Boolean)]).collect();
             let row = |of: crate::item::OfType| {
@@ -105,7 +106,7 @@ fn figures(queue: &Queue, of: &str, key: &str) -> Result<Batch, Failure> {
                     Told::Number(Some(of.in_flight)),
                     Told::Number(of.ended_per_hour),
                     Told::Number(of.arrivals_last_hour),
-                    Told::Number(of.run_mean_ms),
+                    Told::Number(of.claimed_mean_ms),
                     Told::Number(of.workers_needed),
                     Told::Is(of.capped),
                 ];

@@ -61,8 +61,8 @@ impl Handle for readpast_renewal {
     }
 }
 
-/// Starts renewing the leases of all items of `batch`, every `interval_ms` (1 to 86400000; a third of
-/// `readpast_queue_lease_ms` is a good choice). Release each item when it is settled.
+/// Starts renewing the leases of all items of `batch`, every `interval_ms` (1 to 86400000), or more often: no later than after
+/// a third of the lease that they were claimed with. Release each item when it is settled.
 ///
 /// *Ownership*: the caller frees `*renewal` with `readpast_renewal_free`. `queue` and `batch` may be freed before it.
 ///

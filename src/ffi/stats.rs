@@ -50,20 +50,20 @@ pub struct readpast_stats {
     /// Milliseconds from due to started, 99th percentile.
     pub wait_p99_ms: i64,
     /// Milliseconds from the claim to the end, 50th percentile.
-    pub run_p50_ms: i64,
+    pub claimed_p50_ms: i64,
     /// Milliseconds from the claim to the end, 90th percentile.
-    pub run_p90_ms: i64,
+    pub claimed_p90_ms: i64,
     /// Milliseconds from the claim to the end, 99th percentile.
-    pub run_p99_ms: i64,
+    pub claimed_p99_ms: i64,
     /// Milliseconds from due to started, on average.
     pub wait_mean_ms: i64,
     /// Milliseconds from the claim to the end, on average.
-    pub run_mean_ms: i64,
+    pub claimed_mean_ms: i64,
     /// How many items were enqueued within the last hour; -1 when the queue deletes completed items.
     pub arrivals_last_hour: i64,
     /// How many items are claimed now: in flight, with a lease that has not run out.
-    pub workers_busy: i64,
-    /// How many workers keep up (Little's law): the arrivals of the last hour per millisecond, times the mean run, divided by
+    pub claimed: i64,
+    /// How many workers keep up (Little's law): the arrivals of the last hour per millisecond, times the mean time claimed, divided by
     /// 0.8, so that workers are idle for a fifth of their time and waits stay short. At least 1 while there is work; -1 when the
     /// arrivals are not known.
     pub workers_needed: i64,
@@ -100,7 +100,7 @@ pub unsafe extern "C" fn readpast_queue_stats(
 
 fn c_stats(stats: &QueueStats) -> readpast_stats {
     let [wait_p50_ms, wait_p90_ms, wait_p99_ms] = stats.wait_ms.map(|ms| ms.unwrap_or(-1));
-    let [run_p50_ms, run_p90_ms, run_p99_ms] = stats.run_ms.map(|ms| ms.unwrap_or(-1));
+    let [claimed_p50_ms, claimed_p90_ms, claimed_p99_ms] = stats.claimed_ms.map(|ms| ms.unwrap_or(-1));
     readpast_stats {
         struct_size: 0,
         pending: stats.count(ItemState::Pending),
@@ -119,13 +119,13 @@ fn c_stats(stats: &QueueStats) -> readpast_stats {
         wait_p50_ms,
         wait_p90_ms,
         wait_p99_ms,
-        run_p50_ms,
-        run_p90_ms,
-        run_p99_ms,
+        claimed_p50_ms,
+        claimed_p90_ms,
+        claimed_p99_ms,
         wait_mean_ms: stats.wait_mean_ms.unwrap_or(-1),
-        run_mean_ms: stats.run_mean_ms.unwrap_or(-1),
+        claimed_mean_ms: stats.claimed_mean_ms.unwrap_or(-1),
         arrivals_last_hour: stats.arrivals_last_hour.unwrap_or(-1),
-        workers_busy: stats.workers_busy,
+        claimed: stats.claimed,
         workers_needed: stats.workers_needed.unwrap_or(-1),
     }
 }

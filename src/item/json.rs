@@ -17,6 +17,34 @@ pub(super) fn put_document(out: &mut String, text: &str) {
     }
 }
 
+/// `text` with U+FFFD for each `\ud800` to `\udfff` that is no half of a pair, as JavaScript writes a text that was cut amid a
+/// character; nothing where there is none. No database and few programs read one.
+#[must_use]
+pub fn without_half_pairs(text: &str) -> Option<String> {
+    const LENGTH: usize = "\\ud83d".len();
+    let unit = |at: usize| {
+        let digits = text.get(at..at + LENGTH)?.strip_prefix("\\u")?;
+        u16::from_str_radix(digits, 16).ok().filter(|_| digits.bytes().all(|byte| byte.is_ascii_hexdigit()))
+    };
+    let (mut mended, mut kept, mut at) = (None, 0, 0);
+    while let Some(found) = text.get(at..).and_then(|rest| rest.find('\\')) {
+        at += found;
+        match (unit(at), unit(at + LENGTH)) {
+            (Some(0xD800..=0xDBFF), Some(0xDC00..=0xDFFF)) => at += 2 * LENGTH,
+            (Some(0xD800..=0xDFFF), _) => {
+                let out: &mut String = mended.get_or_insert_with(String::new);
+                out.push_str(&text[kept..at]);
+                out.push_str("\\ufffd");
+                at += LENGTH;
+                kept = at;
+            }
+            // What it escapes may be another one.
+            _ => at += 2,
+        }
+    }
+    mended.map(|out| out + &text[kept..])
+}
+
 /// A digit of 16.
 fn hexadecimal(digit: u8) -> char {
     char::from(b"0123456789abcdef"[usize::from(digit)])
@@ -95,6 +123,21 @@ mod tests {
             put_text(&mut json, text);
             assert_eq!(serde_json::from_str::<String>(&json).unwrap(), text);
             assert!(json.len() <= text_bytes(text), "{json}");
+        }
+    }
+
+    #[test]
+    fn half_of_a_pair_is_replaced_and_a_pair_is_not() {
+        for (text, mended) in [
+            (r#"{"a": "cut \ud83d"}"#, Some(r#"{"a": "cut \ufffd"}"#)),
+            (r#""\uD83D\uDE00 \ude00\ud83d""#, Some(r#""\uD83D\uDE00 \ufffd\ufffd""#)),
+            (r#""\ud83d\ud83d\ude00""#, Some(r#""\ufffd\ud83d\ude00""#)),
+            (r#""\ud83dx \\\ud800""#, Some(r#""\ufffdx \\\ufffd""#)),
+            (r#""\\ud83d \n \u00e9 \u12""#, None),
+            ("\\", None),
+            ("\\\u{e9}\\u\u{e9}\u{e9}", None),
+        ] {
+            assert_eq!(without_half_pairs(text).as_deref(), mended, "{text}");
         }
     }
 

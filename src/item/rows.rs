@@ -21,9 +21,10 @@ pub enum ColumnType {
     Text,
     /// Bytes.
     Binary,
-    /// A date and time in UTC, given as text: `2026-11-21T08:30:00.1234567`.
+    /// A date and time in UTC, given as text: `2026-11-21T08:30:00.1234567`. One that is infinite, after the year 9999 or before
+    /// 1, which PostgreSQL has, as that writes it: `infinity`, `12026-01-01 00:00:00+00`, `0044-03-15 12:00:00+00 BC`.
     Timestamp,
-    /// A date, given as text: `2026-11-21`.
+    /// A date, given as text: `2026-11-21`, or likewise as PostgreSQL writes it.
     Date,
     /// A GUID, given as text.
     Guid,
@@ -164,6 +165,24 @@ impl Rows {
         if self.columns.is_empty() { 0 } else { self.cells.len() / self.columns.len() }
     }
 
+    /// A copy of some of the rows, which keeps nothing of the others in memory.
+    pub(crate) fn copy(&self, from: usize, to: usize) -> Self {
+        let mut copy = Self { columns: Arc::clone(&self.columns), trace: self.trace, ..Self::default() };
+        for row in from..to {
+            for column in 0..self.columns.len() {
+                match self.value(row, column) {
+                    Value::Null => copy.push(Cell::Null),
+                    Value::Boolean(value) => copy.push(Cell::Boolean(value)),
+                    Value::Integer(value) => copy.push(Cell::Integer(value)),
+                    Value::Float(value) => copy.push(Cell::Float(value)),
+                    Value::Text(value) => copy.push_text(|text| text.push_str(value)),
+                    Value::Binary(value) => copy.push_bytes(value),
+                }
+            }
+        }
+        copy
+    }
+
     /// Takes the last row away if it only tells up to where there was a look, and gives the key in it.
     pub(crate) fn take_further(&mut self) -> Option<String> {
         let last = self.len().checked_sub(1)? * self.columns.len();
@@ -253,6 +272,11 @@ impl Rows {
     /// The claimed items that are not among the rows.
     pub(crate) fn take_withheld(&mut self) -> Vec<Withheld> {
         std::mem::take(&mut self.withheld)
+    }
+
+    /// The cell at `index`, counted over all rows.
+    pub(crate) fn cell_at(&self, index: usize) -> Option<Cell> {
+        self.cells.get(index).copied()
     }
 
     /// The text of the cell at `index`, counted over all rows; `None` when it is not text.

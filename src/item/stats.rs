@@ -18,18 +18,18 @@ pub struct QueueStats {
     /// Milliseconds from due to started: 50th, 90th and 99th percentile.
     pub wait_ms: [Option<i64>; 3],
     /// Milliseconds from the claim to the end, with the wait in the worker's hand: 50th, 90th and 99th percentile.
-    pub run_ms: [Option<i64>; 3],
+    pub claimed_ms: [Option<i64>; 3],
     /// Milliseconds from due to started, on average.
     pub wait_mean_ms: Option<i64>,
     /// Milliseconds from the claim to the end, on average.
-    pub run_mean_ms: Option<i64>,
+    pub claimed_mean_ms: Option<i64>,
     /// How many items were enqueued within the last hour; `None` when the queue deletes what is completed.
     pub arrivals_last_hour: Option<i64>,
     /// How many items are claimed now: in flight, with a lease that has not run out. Those that workers claimed ahead are among
     /// them; a worker's own figures have those that handlers have begun.
-    pub workers_busy: i64,
+    pub claimed: i64,
     /// How many must be worked on at once to keep up (Little's law): the arrivals of the last hour per millisecond, times
-    /// the mean run, divided by 0.8, so that workers are idle for a fifth of their time and waits stay short. At least 1
+    /// the mean time claimed, divided by 0.8, so that workers are idle for a fifth of their time and waits stay short. At least 1
     /// while items are due or in flight. `None` when the arrivals are not known.
     pub workers_needed: Option<i64>,
     /// How many items are at each step that the queue's description lists, in that order; the last one, if its name is
@@ -93,12 +93,12 @@ impl QueueStats {
             Some(("lease", "expired")) => self.expired = value.unwrap_or(0),
             Some(("sample", "items")) => self.sample = value.unwrap_or(0),
             Some(("wait", "mean_ms")) => self.wait_mean_ms = value,
-            Some(("run", "mean_ms")) => self.run_mean_ms = value,
+            Some(("claimed", "mean_ms")) => self.claimed_mean_ms = value,
             Some(("arrivals", "last_hour")) => self.arrivals_last_hour = value,
-            Some(("workers", "busy")) => self.workers_busy = value.unwrap_or(0),
+            Some(("claimed", "count")) => self.claimed = value.unwrap_or(0),
             Some(("workers", "needed")) => self.workers_needed = value,
             Some(("wait", label)) => percentile(&mut self.wait_ms, label),
-            Some(("run", label)) => percentile(&mut self.run_ms, label),
+            Some(("claimed", label)) => percentile(&mut self.claimed_ms, label),
             _ => {}
         }
     }

@@ -22,7 +22,7 @@ pub struct OfType {
     /// How many arrived within the last hour; `None` where the queue does not tell, since it deletes what is completed.
     pub arrivals_last_hour: Option<i64>,
     /// Milliseconds from the claim to the end, on average of those that were looked at.
-    pub run_mean_ms: Option<i64>,
+    pub claimed_mean_ms: Option<i64>,
     /// How many must be worked on at once to keep up, as [`QueueStats::workers_needed`](super::QueueStats::workers_needed) has
     /// it.
     pub workers_needed: Option<i64>,
@@ -40,7 +40,7 @@ impl OfType {
             "flying" => self.in_flight = value,
             "ended" => self.ended_per_hour = Some(per_hour(value, ms, capped)),
             "arrivals" => self.arrivals_last_hour = Some(self.arrivals_last_hour.unwrap_or(0) + value),
-            "run_mean_ms" => self.run_mean_ms = Some(value),
+            "claimed_mean_ms" => self.claimed_mean_ms = Some(value),
             _ => {}
         }
     }
@@ -52,7 +52,7 @@ impl OfType {
         if tells_arrivals {
             let arrivals = *self.arrivals_last_hour.get_or_insert(0);
             let busy = self.waiting + self.in_flight > 0;
-            self.workers_needed = Some(needed(arrivals, self.run_mean_ms.unwrap_or(0), busy));
+            self.workers_needed = Some(needed(arrivals, self.claimed_mean_ms.unwrap_or(0), busy));
         }
     }
 }
@@ -68,8 +68,8 @@ pub(super) fn per_hour(value: i64, ms: Option<i64>, capped: bool) -> i64 {
 const HOUR_MS: i64 = 3_600_000;
 
 /// How many workers keep up with so many items an hour (Little's law), at four fifths of their time, rounded up.
-pub(super) fn needed(per_hour: i64, run_mean_ms: i64, is_busy: bool) -> i64 {
-    let work = i128::from(per_hour) * i128::from(run_mean_ms) * 5;
+pub(super) fn needed(per_hour: i64, claimed_mean_ms: i64, is_busy: bool) -> i64 {
+    let work = i128::from(per_hour) * i128::from(claimed_mean_ms) * 5;
     i64::try_from((work + 14_399_999) / 14_400_000).unwrap_or(i64::MAX).max(i64::from(is_busy))
 }
 
@@ -134,8 +134,8 @@ impl Watched {
             None => self.estimated(earlier, is_busy),
         };
         // What one item takes: measured, or what those who are at it get done.
-        let busy = self.stats.workers_busy;
-        let run = match (self.stats.run_mean_ms, ended) {
+        let busy = self.stats.claimed;
+        let run = match (self.stats.claimed_mean_ms, ended) {
             (Some(ms), _) => Some(ms),
             (None, Some(ended)) if ended > 0 && busy > 0 => Some(busy.saturating_mul(HOUR_MS) / ended),
             _ => None,
@@ -244,7 +244,7 @@ mod tests {
             assert_eq!((trend.depth, trend.depth_in_an_hour), (due, Some(then)));
         }
         let mut now = looked(100, (600, hour), (500, hour));
-        now.stats.run_mean_ms = Some(12_000);
+        now.stats.claimed_mean_ms = Some(12_000);
         // 600 an hour of 12 s are two at once, 2.5 at four fifths; 700 an hour are 2.9.
         let trend = now.conclude().trend(None);
         assert_eq!((trend.workers_needed, trend.workers_to_catch_up), (Some(3), Some(3)));
@@ -261,7 +261,7 @@ mod tests {
     fn of_a_queue_that_deletes_what_waits_tells() {
         // 50 came within 20 minutes and wait; a minute ago it were 45.
         let mut now = waiting(50);
-        (now.came, now.stats.workers_busy, now.stats.counts[1]) = ((50, Some(20 * MINUTE)), 4, 4);
+        (now.came, now.stats.claimed, now.stats.counts[1]) = ((50, Some(20 * MINUTE)), 4, 4);
         let alone = now.trend(None);
         assert!(!alone.counted);
         assert_eq!((rates(&alone), alone.workers_needed), ((Some(150), None, None), None));

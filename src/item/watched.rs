@@ -41,6 +41,21 @@ pub struct Watched {
     pub workers: Vec<Holding>,
     /// What failed items, and those that wait for their next attempt, say; at most 50, the most frequent first.
     pub errors: Vec<Trouble>,
+    /// Items that their table does not let a claim or a recovery change, at most 50, the oldest such first.
+    pub refused: Vec<Refused>,
+}
+
+/// An item that is left aside, since its table has refused to have it claimed or given back.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Refused {
+    /// Its key.
+    pub key: String,
+    /// What was refused, and how: `claim: new row violates check constraint "positive"`.
+    pub reason: String,
+    /// How often.
+    pub times: i64,
+    /// Milliseconds until it is tried again; negative, it could have been for so long.
+    pub again_ms: Option<i64>,
 }
 
 /// Events of the last hour, as far as a look reaches.
@@ -107,7 +122,7 @@ impl Watched {
         // Items that are scheduled for later need no worker until then.
         let busy = stats.due + stats.count(ItemState::Processing) > 0;
         let later = stats.arrivals_last_hour.zip(self.came_last_hour).map_or(0, |(all, came)| all - came.items);
-        Some(trend::needed(arrivals - later.max(0), stats.run_mean_ms.unwrap_or(0), busy))
+        Some(trend::needed(arrivals - later.max(0), stats.claimed_mean_ms.unwrap_or(0), busy))
     }
 
     /// Takes in one row; names that are not known are left for a later version of the library.
@@ -117,6 +132,12 @@ impl Watched {
                 worker: figure.detail.to_owned(),
                 items: figure.value.unwrap_or(0),
                 longest_ms: figure.ms,
+            }),
+            None if figure.name == "refused" => self.refused.push(Refused {
+                key: figure.key.to_owned(),
+                reason: figure.detail.to_owned(),
+                times: figure.value.unwrap_or(0),
+                again_ms: figure.ms,
             }),
             Some(("error", state)) => self.errors.push(Trouble {
                 state: state.parse().ok(),
@@ -196,7 +217,7 @@ mod tests {
     fn what_is_needed_is_rounded_up_and_one_where_there_is_work() {
         let needed = |arrivals, mean, pending| {
             let mut watched = Watched::default();
-            for (name, value) in [("arrivals.last_hour", arrivals), ("run.mean_ms", mean), ("due.count", pending)] {
+            for (name, value) in [("arrivals.last_hour", arrivals), ("claimed.mean_ms", mean), ("due.count", pending)] {
                 watched.record(&figure(name, value, false));
             }
             watched.conclude().stats.workers_needed

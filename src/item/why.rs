@@ -1,6 +1,6 @@
 //! Why an item is not being worked on: a decision from what is known of it, without a database.
 
-use super::{ItemState, QueueStats, span_text};
+use super::{ItemState, NEVER_MS, QueueStats, span_text};
 use std::fmt;
 
 /// What is known of an item at one moment of the server's clock.
@@ -20,6 +20,8 @@ pub struct Standing<'a> {
     pub changed_ms: Option<i64>,
     /// The item of its group that must be finished first: its key and its state.
     pub blocked_by: Option<(&'a str, Option<ItemState>)>,
+    /// Why its table refused to have it claimed or given back, and the milliseconds until it is tried again.
+    pub refused: Option<(&'a str, i64)>,
     /// The figures of its queue, where they were asked for.
     pub stats: Option<&'a QueueStats>,
 }
@@ -47,6 +49,13 @@ pub enum Why {
         /// Which one, where that is known.
         owner: Option<String>,
         /// Milliseconds since.
+        ms: i64,
+    },
+    /// Its table does not let a claim or a recovery change it; it is left aside until the next try.
+    Refused {
+        /// What was refused, and how.
+        reason: String,
+        /// Milliseconds until it is tried again; negative, it could have been for so long.
         ms: i64,
     },
     /// Somebody has set it aside.
@@ -84,10 +93,19 @@ impl Standing<'_> {
         matches!(self.state, ItemState::Pending | ItemState::Error) && self.due_ms.is_none_or(|ms| ms <= 0)
     }
 
+    /// Whether its worker has let its lease run out.
+    #[must_use]
+    pub fn is_left(&self) -> bool {
+        self.state == ItemState::Processing && self.lease_ms.is_some_and(|ms| ms <= 0)
+    }
+
     /// The reason that holds first.
     #[must_use]
     pub fn why(&self) -> Why {
         let owner = self.owner.filter(|owner| !owner.is_empty()).map(str::to_owned);
+        if let Some((reason, ms)) = self.refused.filter(|_| self.is_due() || self.is_left()) {
+            return Why::Refused { reason: reason.to_owned(), ms };
+        }
         match (self.state, self.lease_ms, self.due_ms) {
             (ItemState::Processing, Some(left), _) if left <= 0 => Why::LeaseRanOut { owner, ms: -left },
             (ItemState::Processing, ms, _) => Why::Held { owner, ms },
@@ -98,10 +116,9 @@ impl Standing<'_> {
             }
             (_, _, due_ms) => match self.blocked_by {
                 Some((by, state)) => Why::Blocked { by: by.to_owned(), state },
-                None => Why::Waiting {
-                    ms: due_ms.map(|ms| -ms),
-                    queue: self.stats.map(|stats| (stats.due, stats.workers_busy)),
-                },
+                None => {
+                    Why::Waiting { ms: due_ms.map(|ms| -ms), queue: self.stats.map(|stats| (stats.due, stats.claimed)) }
+                }
             },
         }
     }
@@ -115,6 +132,7 @@ impl Why {
             Self::DueLater { .. } => "due_later",
             Self::Held { .. } => "held",
             Self::LeaseRanOut { .. } => "lease_ran_out",
+            Self::Refused { .. } => "refused",
             Self::Paused { .. } => "paused",
             Self::Finished { .. } => "finished",
             Self::Blocked { .. } => "blocked",
@@ -128,6 +146,7 @@ impl fmt::Display for Why {
         let since = |ms: &Option<i64>| ms.map_or_else(String::new, |ms| format!(" for {}", span_text(ms)));
         let by = |owner: &Option<String>| owner.clone().unwrap_or_else(|| "somebody".to_owned());
         match self {
+            Self::DueLater { ms, .. } if *ms > NEVER_MS => write!(f, "never due, or not for a thousand years"),
             Self::DueLater { ms, failed: 0 } => write!(f, "due in {}", span_text(*ms)),
             Self::DueLater { ms, failed } => {
                 write!(f, "due in {}: attempt {failed} has failed, and the next one waits", span_text(*ms))
@@ -142,6 +161,10 @@ impl fmt::Display for Why {
                 by(owner),
                 span_text(*ms)
             ),
+            Self::Refused { reason, ms } => {
+                let again = if *ms > 0 { format!("in {}", span_text(*ms)) } else { "now".to_owned() };
+                write!(f, "its table refuses it, and it is tried again {again} ({reason})")
+            }
             Self::Paused { ms } => {
                 write!(f, "paused{}, until it is resumed (who paused it is not recorded)", since(ms))
             }
@@ -176,17 +199,29 @@ mod tests {
         lease_ms: None,
         changed_ms: Some(60_000),
         blocked_by: None,
+        refused: None,
         stats: None,
     };
 
     #[test]
     fn each_reason_has_its_words() {
         let idle = QueueStats { due: 3, ..QueueStats::default() };
-        let busy = QueueStats { due: 3, workers_busy: 2, ..QueueStats::default() };
+        let busy = QueueStats { due: 3, claimed: 2, ..QueueStats::default() };
         let processing = Standing { state: ItemState::Processing, attempt: 1, owner: Some("w1"), ..DUE };
         for (standing, word, text) in [
             (DUE, "waiting", "due for 5.0 s, and not taken yet"),
             (Standing { due_ms: None, ..DUE }, "waiting", "due, and not taken yet"),
+            (
+                Standing { refused: Some(("claim: no", 3000)), ..DUE },
+                "refused",
+                "its table refuses it, and it is tried again in 3.0 s (claim: no)",
+            ),
+            (
+                Standing { lease_ms: Some(-1), refused: Some(("recover: no", -5)), ..processing },
+                "refused",
+                "its table refuses it, and it is tried again now (recover: no)",
+            ),
+            (Standing { due_ms: Some(43_000), refused: Some(("claim: no", 1)), ..DUE }, "due_later", "due in 43.0 s"),
             (
                 Standing { stats: Some(&idle), ..DUE },
                 "waiting",
@@ -198,6 +233,7 @@ mod tests {
                 "due for 5.0 s, and waits for its turn: items due 3, in work 2",
             ),
             (Standing { due_ms: Some(43_000), ..DUE }, "due_later", "due in 43.0 s"),
+            (Standing { due_ms: Some(i64::MAX), ..DUE }, "due_later", "never due, or not for a thousand years"),
             (
                 Standing { state: ItemState::Error, attempt: 2, due_ms: Some(43_000), ..DUE },
                 "due_later",

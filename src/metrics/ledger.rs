@@ -121,8 +121,13 @@ pub(crate) struct Ledger {
     pub(super) settled: [Counter; ItemState::ALL.len()],
     pub(super) refused: [Counter; REFUSALS.len()],
     pub(super) lost: Counter,
+    /// Claims and recoveries of an item that its table refused.
+    pub(super) aside: Counter,
     pub(super) retries: Counter,
     pub(super) calls: [Histogram; Call::ALL.len()],
+    /// From the claim of an item until a handler took it, and from then until its end.
+    pub(super) waited: Histogram,
+    pub(super) worked: Histogram,
     /// By their kind.
     pub(super) errors: [Counter; ErrorKind::ALL.len()],
     sources: Mutex<Sources>,
@@ -179,6 +184,11 @@ impl Ledger {
         self.retries.add(1);
     }
 
+    /// The table has refused to have an item claimed or given back.
+    pub(crate) fn sets_aside(&self) {
+        self.aside.add(1);
+    }
+
     /// A look at the queue has claimed so many items.
     pub(crate) fn claims(&self, items: usize) {
         self.claims[usize::from(items == 0)].add(1);
@@ -222,6 +232,12 @@ impl Ledger {
         if let Some(count) = count {
             count.add(1);
         }
+    }
+
+    /// A handler of a worker has ended an item.
+    pub(crate) fn handled(&self, waited: Duration, worked: Duration) {
+        self.waited.add(waited);
+        self.worked.add(worked);
     }
 
     /// So many claims were found lost.

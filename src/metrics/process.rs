@@ -63,6 +63,7 @@ pub(super) fn families(ledgers: &[Arc<Ledger>]) -> Vec<Family> {
     let mut families = vec![build()];
     families.extend(items(&all));
     families.extend(calls(&all));
+    families.extend(handlers(&all));
     families.push(connections(&all));
     families.extend(PLAIN.map(|plain| of_each(&all, plain)));
     families.push(in_hand(&all));
@@ -96,7 +97,7 @@ fn of_each(all: &[Seen], (name, kind, help, value): Plain) -> Family {
 }
 
 /// What became of items.
-fn items(all: &[Seen]) -> [Family; 5] {
+fn items(all: &[Seen]) -> [Family; 6] {
     let mut claims = Family::new("readpast_claims_total", Kind::Counter, "Looks for items, by what they found.");
     let mut claimed = Family::new("readpast_claimed_items_total", Kind::Counter, "Items that were claimed.");
     let mut enqueued = Family::new(
@@ -114,8 +115,14 @@ fn items(all: &[Seen]) -> [Family; 5] {
         Kind::Counter,
         "Claims that a renewal, a settlement or the next claim found lost.",
     );
+    let mut aside = Family::new(
+        "readpast_refused_by_table_total",
+        Kind::Counter,
+        "Claims and recoveries of an item that its table refused; the item is left aside for a while.",
+    );
     for seen in all {
         let ledger = &*seen.ledger;
+        seen.add(&mut aside, None, number(ledger.aside.get()));
         for (found, count) in ["items", "nothing"].into_iter().zip(&ledger.claims) {
             seen.add(&mut claims, Some(("found", found)), number(count.get()));
         }
@@ -130,7 +137,7 @@ fn items(all: &[Seen]) -> [Family; 5] {
         }
         seen.add(&mut lost, None, number(ledger.lost.get()));
     }
-    [claims, claimed, enqueued, settled, lost]
+    [claims, claimed, enqueued, settled, lost, aside]
 }
 
 /// What the server was asked.
@@ -162,6 +169,30 @@ fn calls(all: &[Seen]) -> [Family; 3] {
         }
     }
     [took, retries, errors]
+}
+
+/// The time of items in the hand of workers.
+fn handlers(all: &[Seen]) -> [Family; 2] {
+    let mut waited = Family::new(
+        "readpast_worker_wait_seconds",
+        Kind::Histogram,
+        "How long items that workers claimed ahead waited for a handler: from the claim until a handler took them.",
+    );
+    let mut worked = Family::new(
+        "readpast_worker_handler_seconds",
+        Kind::Histogram,
+        "How long handlers of workers had their items: from the moment they took them until they ended them.",
+    );
+    let bounds = BOUNDS_US.map(|us| Duration::from_micros(us).as_secs_f64());
+    for seen in all {
+        for (family, histogram) in [(&mut waited, &seen.ledger.waited), (&mut worked, &seen.ledger.worked)] {
+            let (counts, sum) = histogram.read();
+            if counts.iter().any(|count| *count > 0) {
+                family.add_histogram(&seen.labels(None), &bounds, &counts, sum.as_secs_f64());
+            }
+        }
+    }
+    [waited, worked]
 }
 
 fn connections(all: &[Seen]) -> Family {

@@ -17,7 +17,12 @@ impl Queue {
         self.0.backend.ours("work inside a caller's transaction", "they have one of their own")?;
         let attached = connection(self.0.dialect, self.0.query_timeout_sec)?;
         let shared = Arc::clone(&self.0.shared);
-        Ok(Self(Arc::new(Inner { interrupt: self.0.interrupt.share(), shared, attached: Some(Arc::new(attached)) })))
+        Ok(Self(Arc::new(Inner {
+            interrupt: self.0.interrupt.share(),
+            shared,
+            attached: Some(Arc::new(attached)),
+            unsure: true.into(),
+        })))
     }
 }
 

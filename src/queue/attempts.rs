@@ -14,7 +14,7 @@ pub(super) fn attempts(queue: &Inner, key: &str) -> Result<Vec<Attempt>> {
     let Some(call) = &calls.attempts else { return Ok(Vec::new()) };
     queue.spec.check_key(key)?;
     let rows = queue.with_session(Call::Attempts, |session| {
-        session.call(call, &[Param::Text(key), Param::Integer(MOST)], Shape::Table)
+        session.call(call, &[Param::Text(key), Param::Integer(MOST)], Shape::Times)
     })?;
     (0..rows.len()).map(|row| attempt(&rows, row)).collect()
 }

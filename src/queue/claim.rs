@@ -2,13 +2,14 @@
 
 use super::backend::Backend;
 use super::wake::YieldsTo;
-use super::{Inner, MAX_WAIT, answered, answers, check_count, claimer, claiming, procedures, unfit};
+use super::{Inner, MAX_WAIT, answered, answers, check_count, claimer, claiming, procedures, refused, unfit};
 use crate::dialect::Calls;
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Batch, CLAIMED_ALONE, Rows};
 use crate::metrics::Call;
 use crate::pool::closed;
 use crate::session::Param;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// One look without a wait.
@@ -18,9 +19,25 @@ pub(super) fn now(queue: &Inner, max: u32) -> Result<Batch> {
 
 pub(super) fn claim(queue: &Inner, max: u32, wait: Duration) -> Result<Batch> {
     let max = check_count("the number of items to claim", max as usize)?;
-    let found = waiting(queue, wait, || look(queue, max).map(|batch| (!batch.is_empty()).then_some(batch)))?;
+    let sure = wait.is_zero();
+    let found = waiting(queue, wait, || {
+        let mut batch = look(queue, max)?;
+        if batch.is_empty() && sure && must_make_sure(queue) && recover(queue, GIVEN_BACK, RECOVER_NOW)? > 0 {
+            batch = look(queue, max)?;
+        }
+        Ok((!batch.is_empty()).then_some(batch))
+    })?;
     Ok(found.unwrap_or_default())
 }
+
+/// Before somebody who does not wait learns that the queue is empty, what dead workers left is given back, whosever turn that
+/// is: once after each item that this handle took.
+pub(super) fn must_make_sure(queue: &Inner) -> bool {
+    matches!(queue.backend, Backend::Ours(..)) && queue.unsure.swap(false, Ordering::Relaxed)
+}
+
+/// How many items are given back before a claim.
+const GIVEN_BACK: u32 = 100;
 
 /// What `look` finds in the queue, waiting up to `wait` for it.
 pub(super) fn waiting<T>(
@@ -74,8 +91,17 @@ pub(super) fn unless_called_off(queue: &Inner) -> Result<()> {
     Ok(())
 }
 
-/// One look at the queue on the server.
+/// One look at the queue on the server, and another for as long as that only ended items: those behind them may be due.
 fn look(queue: &Inner, max: i32) -> Result<Batch> {
+    loop {
+        let batch = once(queue, max)?;
+        if !batch.calls_for_another() || unless_called_off(queue).is_err() {
+            return Ok(batch);
+        }
+    }
+}
+
+fn once(queue: &Inner, max: i32) -> Result<Batch> {
     let calls = match &queue.backend {
         Backend::Ours(calls, None) => calls,
         Backend::Ours(calls, Some(claimer)) => return claimer::ask(queue, calls, claimer),
@@ -96,22 +122,34 @@ fn look(queue: &Inner, max: i32) -> Result<Batch> {
 /// Gives back what has run out, and what this worker held when it was last alive.
 const RECOVER_OWN: i32 = 2;
 
-/// The parameters of a claim after the worker.
-pub(super) fn terms(queue: &Inner, max: i32, recover: i32) -> impl Iterator<Item = Param<'_>> {
+/// The parameters of a claim after the worker; one around what is refused recovers nothing.
+pub(super) fn terms(queue: &Inner, max: i32, recover: Option<i32>) -> impl Iterator<Item = Param<'_>> {
     let run_at = queue.run_at.as_deref().map(Param::Text);
-    [Param::Integer(max), Param::OptionalInteger(queue.lease_ms), Param::Integer(recover)]
+    [Param::Integer(max), Param::OptionalInteger(queue.lease_ms)]
         .into_iter()
+        .chain(recover.map(Param::Integer))
         .chain(run_at)
         .chain(queue.kinds.params())
 }
 
 fn ask(queue: &Inner, calls: &Calls, max: i32, recover: i32) -> Result<Batch> {
-    let mut params = vec![Param::Text(&queue.worker)];
-    params.extend(terms(queue, max, recover));
     let wakes = queue.signal.wakes(&queue.kinds.key);
-    let rows = queue.with_session_yielding(Call::Claim, YieldsTo::Interrupts, |session| {
-        claiming(queue, session, &calls.claim, &params)
-    });
+    let send = |statement, terms| {
+        let params: Vec<_> = [Param::Text(&queue.worker)].into_iter().chain(terms).collect();
+        queue.with_session_yielding(Call::Claim, YieldsTo::Interrupts, |session| {
+            claiming(queue, session, statement, &params)
+        })
+    };
+    let rows = match send(&calls.claim, terms(queue, max, Some(recover))) {
+        Err(error) if queue.dialect.is_refusal(&error) => {
+            // The refusal may be of what a dead worker left.
+            if recover > 0 {
+                self::recover(queue, GIVEN_BACK, RECOVER_NOW)?;
+            }
+            send(&calls.claim_apart, terms(queue, max, None))
+        }
+        rows => rows,
+    };
     match rows {
         Ok(rows) => claimed(queue, rows, 0, wakes),
         Err(error) => {
@@ -133,20 +171,25 @@ pub(super) fn claimed(queue: &Inner, rows: Rows, first: usize, wakes: u64) -> Re
 /// The same in a transaction, which may be undone with what it has claimed; and how many items cannot be handed out.
 pub(super) fn taken(queue: &Inner, mut rows: Rows, first: usize, wakes: u64) -> Result<(Batch, usize)> {
     let withheld = rows.take_withheld();
+    let first = refused::report(queue, &rows, first);
     unfit::end(queue, &withheld);
     if !withheld.is_empty() && rows.len() == first {
         queue.signal.pass_on(&queue.kinds.key);
-        return Ok((Batch::default(), withheld.len()));
+        return Ok((Batch::behind_others(), withheld.len()));
     }
     match (rows.len() > first).then(|| answers::word(&rows, first)) {
         Some("CLAIMED" | CLAIMED_ALONE) => {
-            // Those who wait for this thread's look may have their share of what is left.
-            queue.signal.pass_on(&queue.kinds.key);
+            queue.signal.found_something(&queue.kinds.key);
             Ok((queue.hand_out(rows, first), withheld.len()))
         }
+        // It ended what it found.
+        Some("EMPTY") if answers::due_ms(&rows, first) == Some(0) => {
+            queue.signal.pass_on(&queue.kinds.key);
+            Ok((Batch::behind_others(), 0))
+        }
         Some("EMPTY") => {
-            let due = answers::due_ms(&rows, first).map_or(queue.poll_interval, Duration::from_millis);
-            queue.signal.found_nothing(&queue.kinds.key, wakes, due.min(queue.poll_interval));
+            let due = answers::due_ms(&rows, first).map(Duration::from_millis);
+            queue.signal.found_nothing(&queue.kinds.key, wakes, due);
             Ok((Batch::default(), 0))
         }
         other => Err(Error::new(ErrorKind::Protocol, format!("the server answered a claim with {other:?}"))),
@@ -163,8 +206,14 @@ pub(super) fn recover(queue: &Inner, max: u32, recover: i32) -> Result<u32> {
     let rows = queue.with_session(Call::Recover, |session| {
         answered(session, &calls.recover, &[Param::Integer(max), Param::Integer(recover)])
     })?;
-    if !rows.is_empty() {
+    let (mut row, mut recovered) = (0, 0);
+    while row < rows.len() {
+        row = refused::report(queue, &rows, row);
+        recovered += usize::from(row < rows.len());
+        row += 1;
+    }
+    if recovered > 0 {
         queue.signal.wake();
     }
-    Ok(u32::try_from(rows.len()).unwrap_or(u32::MAX))
+    Ok(u32::try_from(recovered).unwrap_or(u32::MAX))
 }

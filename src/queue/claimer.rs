@@ -89,7 +89,7 @@ pub(super) fn ask(queue: &Inner, calls: &Calls, claimer: &Claimer) -> Result<Bat
         Ok(Some(rows)) => claim::claimed(queue, rows, 0, wakes),
         Ok(None) => {
             queue.ledger.claims(0);
-            queue.signal.found_nothing(&queue.kinds.key, wakes, queue.poll_interval);
+            queue.signal.found_nothing(&queue.kinds.key, wakes, None);
             Ok(Batch::default())
         }
         Err(error) => {

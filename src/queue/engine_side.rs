@@ -1,6 +1,7 @@
 //! What the engine and its workers ask of a queue besides what every caller may: whose turn it is, and what is to be kept up.
 
 use super::keeper::{Keeping, LeaseHolder};
+use super::retention::RetentionDue;
 use super::settle::Telling;
 use super::wake::Watcher;
 use super::{Queue, claim, retention, settle};
@@ -17,6 +18,8 @@ pub(crate) struct Pacing {
     pub(crate) lanes: u32,
     /// The most items that wait for a handler.
     pub(crate) ahead: usize,
+    /// The most bytes of them.
+    pub(crate) ahead_bytes: usize,
     /// How long an item may wait for one.
     pub(crate) hold: Duration,
 }
@@ -37,6 +40,11 @@ impl Queue {
         self.0.most_item_bytes
     }
 
+    /// How long a call is tried again whose error may pass.
+    pub(crate) fn retry_budget(&self) -> Duration {
+        self.0.retry.budget()
+    }
+
     /// How this handle was called off, if it was: [`ErrorKind::Interrupted`] or [`ErrorKind::Closed`].
     pub(crate) fn called_off(&self) -> Option<Error> {
         claim::unless_called_off(&self.0).err()
@@ -53,9 +61,9 @@ impl Queue {
         settle::settle(&self.0, settlements, operation, max, Telling::OfOthers)
     }
 
-    /// [`Queue::renew`], for who knows which of the leases are held still, and counts what is lost.
-    pub(super) fn renew_held(&self, leases: &[Lease<'_>]) -> Result<Vec<Outcome>> {
-        settle::renew(&self.0, leases)
+    /// [`Queue::renew`] for the keeper, who tries again itself and counts what is lost: one try, within `limit`.
+    pub(super) fn renew_held(&self, leases: &[Lease<'_>], limit: Duration) -> Result<Vec<Outcome>> {
+        settle::renew_within(&self.0, leases, limit)
     }
 
     /// How long a queue that was found empty is left alone at most.
@@ -63,27 +71,25 @@ impl Queue {
         self.0.poll_interval
     }
 
-    /// Whether it is the caller's turn to look at the queue, of all in this process that wait for it; else when to ask
-    /// again.
-    pub(crate) fn turn(&self) -> Result<(), Instant> {
-        self.0.signal.turn(&self.0.kinds.key, self.0.poll_interval)
+    /// Takes the turn to look at the queue, of all in this process that wait for it; `false`: not before [`Queue::quiet_until`].
+    pub(crate) fn turn(&self) -> bool {
+        self.0.signal.take_turn(&self.0.kinds.key, self.0.poll_interval)
     }
 
-    /// Whether it is the caller's turn to delete what is over, of all in this process, in a moment when there is nothing else to
-    /// do; else when to ask again. `None` for a queue that keeps all.
-    pub(crate) fn turn_to_retain(&self) -> Option<Result<(), Instant>> {
-        retention::turn(&self.0, Duration::ZERO)
+    /// When the next turn to look at the queue comes. `None`: now.
+    pub(crate) fn quiet_until(&self) -> Option<Instant> {
+        self.0.signal.quiet_until(&self.0.kinds.key, self.0.poll_interval)
     }
 
-    /// The same although there is other work: it has been due for a whole interval, or somebody has begun and there is more. A
-    /// queue that is never idle must not grow for ever.
-    pub(crate) fn must_retain(&self) -> bool {
-        retention::turn(&self.0, self.0.retention_interval) == Some(Ok(()))
+    /// When deleting what is over is due in this process. `None` for a queue that keeps all.
+    pub(crate) fn retention_due(&self) -> Option<RetentionDue> {
+        retention::due(&self.0)
     }
 
-    /// Whether somebody of this process is to delete what is over now, or after a pause since there is more.
-    pub(crate) fn is_retention_pending(&self) -> bool {
-        retention::is_pending(&self.0)
+    /// Takes the turn to delete what is over, of all in this process, if it is due; with `must` only if it is due although there is
+    /// other work: a queue that is never idle must not grow for ever.
+    pub(crate) fn turn_to_retain(&self, must: bool) -> bool {
+        retention::take_turn(&self.0, must)
     }
 
     /// Deletes some of what is over, by who has the turn; nothing once the handle is called off.

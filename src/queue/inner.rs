@@ -2,6 +2,7 @@
 
 use super::backend::Backend;
 use super::engine_side::Pacing;
+use super::outage::Outage;
 use super::wake::{Interrupt, Signal, YieldsTo};
 use super::{attached, keeper, kinds, retry};
 use crate::config::Config;
@@ -11,11 +12,12 @@ use crate::ident::{Identifier, QueueName};
 use crate::install;
 use crate::item::{Batch, Rows, normalize_utc, utc_text};
 use crate::metrics::{Call, Ledger, Listed, Source};
-use crate::pool::{Pool, closed};
+use crate::pool::{Pool, Pooled, closed};
 use crate::session::{Attached, Session};
 use crate::spec::QueueSpec;
 use std::ops::Deref;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 /// What a handle has for itself; the rest it has in common with those that were shared from it.
@@ -24,6 +26,8 @@ pub(super) struct Inner {
     pub(super) shared: Arc<Shared>,
     /// The caller's connection, where this handle works on one.
     pub(super) attached: Option<Arc<Attached>>,
+    /// Whether it has not made sure, since it last took an item, that no dead worker's are left.
+    pub(super) unsure: AtomicBool,
 }
 
 pub(super) struct Shared {
@@ -35,6 +39,7 @@ pub(super) struct Shared {
     /// What this process does with the queue, all its handles together.
     pub(super) ledger: Arc<Ledger>,
     pub(super) pool: Arc<Pool>,
+    pub(super) outage: Outage,
     /// Has the pool's figures asked for.
     _listed: Listed,
     /// The columns that hold JSON, which only the description tells from text.
@@ -76,8 +81,11 @@ impl Inner {
         let pool = Pool::new(config);
         let retry = retry::Policy::new(config);
         let interrupt = Interrupt::default();
-        let (spec, dialect, backend) = retry.run(&interrupt, YieldsTo::Closing, || {
-            let mut session = pool.acquire()?;
+        let outage = Outage::default();
+        let to_open = retry.within(config.open_timeout());
+        let (spec, dialect, backend) = to_open.run(&interrupt, YieldsTo::Closing, || {
+            let mut session = pool.acquire().inspect_err(|error| outage.failed(name, error))?;
+            outage.is_over(name);
             let dialect = session.dialect();
             let spec = install::look_up(&mut session, &schema, name)?;
             let backend = Backend::open(&mut session, &schema, &spec)?;
@@ -92,6 +100,7 @@ impl Inner {
             _listed: ledger.list(Arc::clone(&pool) as Arc<dyn Source>),
             ledger,
             pool,
+            outage,
             lease_ms: config.lease_ms(),
             run_at: run_at.filter(|_| spec.run_time()),
             json_columns: spec.json_columns(),
@@ -109,10 +118,11 @@ impl Inner {
             pacing: Pacing {
                 lanes: config.number("worker.lanes"),
                 ahead: config.number("worker.ahead") as usize,
+                ahead_bytes: config.number("worker.ahead_bytes") as usize,
                 hold: config.duration("worker.hold_ms"),
             },
         };
-        Ok(Self { interrupt, shared: Arc::new(shared), attached: None })
+        Ok(Self { interrupt, shared: Arc::new(shared), attached: None, unsure: true.into() })
     }
 
     /// The items in `rows`, which begin at row `first`.
@@ -121,6 +131,7 @@ impl Inner {
             // The server may have folded the names' letters.
             rows.say_json(|name| self.json_columns.iter().any(|json| json.to_lowercase() == name.to_lowercase()));
         }
+        self.unsure.store(true, Ordering::Relaxed);
         if let Some(trace) = &self.spec.trace {
             rows.say_trace(trace.as_str());
         }
@@ -179,10 +190,39 @@ impl Inner {
         }
     }
 
+    /// One try on the connection that is kept for the renewal of leases, within `limit`.
+    pub(super) fn once_to_renew<T>(&self, limit: Duration, work: impl FnOnce(&mut Session) -> Result<T>) -> Result<T> {
+        if self.attached.is_some() {
+            return Err(attached::refused());
+        }
+        if self.pool.is_closed() {
+            return Err(closed());
+        }
+        self.tried(Call::Renew, self.pool.acquire_to_renew(limit), work).map_err(|error| self.named_if_dropped(error))
+    }
+
     /// One try on a session.
     pub(super) fn once<T>(&self, call: Call, work: impl FnOnce(&mut Session) -> Result<T>) -> Result<T> {
-        let mut session = self.pool.acquire().inspect_err(|error| self.ledger.failed(error.kind()))?;
-        self.ledger.time(call, || work(&mut session)).map_err(|error| whose(self.dialect, call, error))
+        self.tried(call, self.pool.acquire(), work)
+    }
+
+    fn tried<T>(
+        &self,
+        call: Call,
+        session: Result<Pooled<'_>>,
+        work: impl FnOnce(&mut Session) -> Result<T>,
+    ) -> Result<T> {
+        let queue = self.spec.queue.as_str();
+        let mut session = session.inspect_err(|error| {
+            self.ledger.failed(error.kind());
+            self.outage.failed(queue, error);
+        })?;
+        let result = self.ledger.time(call, || work(&mut session));
+        match &result {
+            Ok(_) => self.outage.is_over(queue),
+            Err(error) => self.outage.failed(queue, error),
+        }
+        result.map_err(|error| whose(self.dialect, call, error))
     }
 }
 

@@ -2,14 +2,14 @@
 //! nobody does. Being native, it goes on while a host's garbage collector or interpreter lock holds everybody else.
 
 use super::{MAX_ITEMS, Queue};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Answer, Lease};
 use crate::sync::{Condvar, Mutex, MutexGuard};
 use crate::threads;
 use std::{
     sync::{
         Arc, Weak,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     thread::{self, ThreadId},
     time::{Duration, Instant},
@@ -49,10 +49,31 @@ struct Kept {
     holder: Weak<dyn LeaseHolder>,
     queue: Queue,
     interval: Duration,
+    /// How long its leases last.
+    lease: Duration,
     /// `None` while it holds nothing.
     next: Option<Instant>,
+    /// Since when all that it holds is known to have a whole lease.
+    renewed: Instant,
+    /// Whether its last round failed.
+    fails: bool,
     sleeps: Arc<AtomicBool>,
 }
+
+/// A round of renewals that is to be made.
+struct Turn {
+    number: u64,
+    holder: Arc<dyn LeaseHolder>,
+    queue: Queue,
+    /// How long one call of it may take.
+    limit: Duration,
+}
+
+/// After a round that failed the next comes soon: what is left of the leases may allow for few more.
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// The least that a call is given, however little is left of the leases.
+const LEAST_LIMIT: Duration = Duration::from_secs(1);
 
 /// How long the end of a renewal that is under way is waited for: a program that ends meanwhile would unload the driver from
 /// under it. A call that hangs is not waited for.
@@ -62,6 +83,8 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub(crate) struct Keeping {
     keeper: Arc<Keeper>,
     number: u64,
+    /// The lease that the keeper knows of.
+    lease_ms: AtomicU64,
     sleeps: Arc<AtomicBool>,
 }
 
@@ -78,10 +101,22 @@ impl Keeper {
         state.next_number += 1;
         let sleeps = Arc::new(AtomicBool::new(false));
         let interval = interval.max(Duration::from_millis(1));
-        let next = Some(Instant::now() + interval);
+        let renewed = Instant::now();
         let (queue, kept_sleeps) = (queue.share(), Arc::clone(&sleeps));
-        state.kept.push(Kept { number, holder, queue, interval, next, sleeps: kept_sleeps });
-        let keeping = Keeping { keeper: Arc::clone(self), number, sleeps };
+        let (next, lease) = (Some(renewed + interval), queue.lease());
+        state.kept.push(Kept {
+            number,
+            holder,
+            queue,
+            interval,
+            lease,
+            next,
+            renewed,
+            fails: false,
+            sleeps: kept_sleeps,
+        });
+        let lease_ms = AtomicU64::new(u64::try_from(lease.as_millis()).unwrap_or(u64::MAX));
+        let keeping = Keeping { keeper: Arc::clone(self), number, lease_ms, sleeps };
         if !state.runs {
             let keeper = Arc::clone(self);
             if let Err(error) = threads::start("readpast-keeper", move || keeper.run()) {
@@ -108,16 +143,21 @@ impl Keeper {
 
     fn run(&self) {
         let mut state = self.state.lock();
-        while let Some((holder, queue, interval, number)) = self.next(&mut state) {
+        while let Some(turn) = self.next(&mut state) {
+            let (number, asked) = (turn.number, Instant::now());
             state.renewing = Some((number, thread::current().id()));
-            let is_done = MutexGuard::unlocked(&mut state, || renew(&*holder, &queue));
-            MutexGuard::unlocked(&mut state, move || drop((holder, queue)));
+            let round = MutexGuard::unlocked(&mut state, move || renew(&turn));
             state.renewing = None;
             self.changed.notify_all();
-            match is_done {
+            match round {
                 Round::Kept => {
                     if let Some(kept) = state.kept.iter_mut().find(|kept| kept.number == number) {
-                        kept.next = Some(Instant::now() + interval);
+                        kept.renewed(asked);
+                    }
+                }
+                Round::Failed(error) => {
+                    if let Some(kept) = state.kept.iter_mut().find(|kept| kept.number == number) {
+                        kept.failed(&error);
                     }
                 }
                 Round::Nothing => self.let_sleep(&mut state, number),
@@ -145,7 +185,7 @@ impl Keeper {
     }
 
     /// Waits for the next holder whose turn it is. `None`: there are none left.
-    fn next(&self, state: &mut MutexGuard<'_, State>) -> Option<(Arc<dyn LeaseHolder>, Queue, Duration, u64)> {
+    fn next(&self, state: &mut MutexGuard<'_, State>) -> Option<Turn> {
         loop {
             let gone: Vec<_> = state.kept.extract_if(.., |kept| kept.holder.strong_count() == 0).collect();
             if !gone.is_empty() {
@@ -159,7 +199,12 @@ impl Keeper {
             let due = state.kept.iter().find(|kept| kept.next.is_some_and(|next| next <= now));
             if let Some(kept) = due {
                 if let Some(holder) = kept.holder.upgrade() {
-                    return Some((holder, kept.queue.share(), kept.interval, kept.number));
+                    return Some(Turn {
+                        number: kept.number,
+                        holder,
+                        queue: kept.queue.share(),
+                        limit: kept.limit(now),
+                    });
                 }
                 continue;
             }
@@ -174,19 +219,58 @@ impl Keeper {
 fn wake(state: &mut State, number: u64) {
     if let Some(kept) = state.kept.iter_mut().find(|kept| kept.number == number && kept.next.is_none()) {
         kept.sleeps.store(false, Ordering::SeqCst);
-        kept.next = Some(Instant::now() + kept.interval);
+        kept.renewed = Instant::now();
+        kept.next = Some(kept.renewed + kept.interval);
+    }
+}
+
+impl Kept {
+    /// Half of what is left of the leases, so that another try follows one that hangs.
+    fn limit(&self, now: Instant) -> Duration {
+        let left = self.lease.saturating_sub(now.duration_since(self.renewed));
+        (left / 2).max(LEAST_LIMIT)
+    }
+
+    /// Leases last so long from now on.
+    fn last_for(&mut self, lease: Duration) {
+        self.lease = lease;
+        self.interval = (lease / 3).max(Duration::from_millis(1));
+        let soon = Instant::now() + self.interval;
+        self.next = self.next.map(|next| next.min(soon));
+    }
+
+    /// All leases were renewed, after the call was made.
+    fn renewed(&mut self, asked: Instant) {
+        self.renewed = asked;
+        self.next = Some(asked + self.interval);
+        if std::mem::take(&mut self.fails) {
+            log::info!("queue {}: leases are renewed again", self.queue.name());
+        }
+    }
+
+    fn failed(&mut self, error: &Error) {
+        self.next = Some(Instant::now() + self.interval.min(AGAIN));
+        if !std::mem::replace(&mut self.fails, true) {
+            log::warn!(
+                "queue {}: leases were not renewed; it is tried again until they run out: {error}",
+                self.queue.name()
+            );
+        }
     }
 }
 
 /// What a round of renewals came to.
 enum Round {
     Kept,
+    /// A part of them was not renewed.
+    Failed(Error),
     Nothing,
     /// There is nothing to keep any more.
     Over,
 }
 
-fn renew(holder: &dyn LeaseHolder, queue: &Queue) -> Round {
+fn renew(Turn { holder, queue, limit, .. }: &Turn) -> Round {
+    let mut round = Round::Kept;
     let asked = Instant::now();
     let held = holder.held();
     if held.is_empty() {
@@ -194,7 +278,7 @@ fn renew(holder: &dyn LeaseHolder, queue: &Queue) -> Round {
     }
     for part in held.chunks(MAX_ITEMS as usize) {
         let leases: Vec<_> = part.iter().map(|(key, attempt)| Lease { key, attempt: *attempt }).collect();
-        match queue.renew_held(&leases) {
+        match queue.renew_held(&leases, *limit) {
             Ok(outcomes) => {
                 let lost = part.iter().zip(outcomes).filter(|(_, outcome)| outcome.answer != Answer::Ok);
                 let lost: Vec<_> = lost.map(|(claim, _)| claim.clone()).collect();
@@ -206,15 +290,25 @@ fn renew(holder: &dyn LeaseHolder, queue: &Queue) -> Round {
                 return Round::Over;
             }
             // The next round tries again; if the leases run out meanwhile, it finds out then.
-            Err(error) => log::warn!("queue {}: leases were not renewed: {error}", queue.name()),
+            Err(error) => round = Round::Failed(error),
         }
     }
-    Round::Kept
+    round
 }
 
 impl Keeping {
-    /// Something is held from now on. Cheap when the keeper knows.
-    pub(crate) fn wake(&self) {
+    /// Something is held from now on, with a lease that the server granted for so long, if it said so. Cheap when the keeper knows.
+    pub(crate) fn wake(&self, lease: Option<Duration>) {
+        if let Some(lease) =
+            lease.filter(|lease| *lease != Duration::from_millis(self.lease_ms.load(Ordering::Relaxed)))
+        {
+            self.lease_ms.store(u64::try_from(lease.as_millis()).unwrap_or(u64::MAX), Ordering::Relaxed);
+            let mut state = self.keeper.state.lock();
+            if let Some(kept) = state.kept.iter_mut().find(|kept| kept.number == self.number) {
+                kept.last_for(lease);
+            }
+            self.keeper.changed.notify_all();
+        }
         if self.sleeps.load(Ordering::SeqCst) {
             wake(&mut self.keeper.state.lock(), self.number);
             self.keeper.changed.notify_all();

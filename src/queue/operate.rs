@@ -4,7 +4,7 @@ use super::backend::Backend;
 use super::operation::{Attempts, in_parts};
 use super::wake::YieldsTo;
 use super::{Inner, answered, answers, check_count, claim};
-use crate::dialect::Calls;
+use crate::dialect::{Calls, Dialect};
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Answer, Batch, Filter, ItemRef, Outcome, Rows, Value};
 use crate::metrics::Call;
@@ -33,8 +33,11 @@ pub(super) fn look(
     })?;
     let (calls, filter, max) = sought(queue, filter, after, max)?;
     let params = [Param::Text(&filter), Param::Text(after.unwrap_or_default()), max, Param::Integer(most)];
-    let mut results = queue.with_session(Call::Find, |session| session.results(&calls.find, &params))?;
-    // In a result of its own on SQL Server.
+    // The end is in a result of its own on SQL Server, and nowhere else.
+    let mut results = queue.with_session(Call::Find, |session| match session.dialect() {
+        Dialect::SqlServer => session.results(&calls.find, &params),
+        Dialect::Postgres => Ok(vec![answered(session, &calls.find, &params)?]),
+    })?;
     let further = results.last_mut().and_then(Rows::take_further);
     let rows = results.into_iter().next().unwrap_or_default();
     Ok((found(queue, rows), further))
@@ -138,7 +141,7 @@ fn to_json(queue: &Inner, items: &[ItemRef<'_>]) -> Result<String> {
         out.push_str(if i > 0 { ",{\"key\":" } else { "{\"key\":" });
         put_key(&mut out, queue.spec.has_composite_key(), item.key)
             .map_err(|why| Error::new(ErrorKind::InvalidArgument, why))?;
-        out.push_str(&format!(",\"token\":{}}}", json!(item.token)));
+        out.push_str(&format!(",\"token\":{}}}", json!(item.token.filter(|token| !token.is_empty()))));
     }
     out.push(']');
     Ok(out)

@@ -59,6 +59,8 @@ struct Taken {
 enum Ended {
     /// Nothing was due.
     Empty,
+    /// It only ended items that are not to be worked on.
+    Others,
     Done(Worked),
     /// It was undone, because of this error.
     Undone(Undone),
@@ -91,35 +93,44 @@ impl Procedure {
     /// not have. The item is as it was then.
     pub fn work(&self, wait: Duration) -> Result<Option<Worked>> {
         let queue = &*self.queue.0;
-        claim::waiting(queue, wait, || self.look())
+        let sure = wait.is_zero();
+        claim::waiting(queue, wait, || {
+            let worked = self.look(queue.signal.recovery(queue.recover_interval))?;
+            let is_sure = worked.is_some() || !sure || !claim::must_make_sure(queue);
+            if is_sure || claim::recover(queue, 100, claim::RECOVER_NOW)? == 0 { Ok(worked) } else { self.look(0) }
+        })
     }
 
-    fn look(&self) -> Result<Option<Worked>> {
+    fn look(&self, recover: i32) -> Result<Option<Worked>> {
         let queue = &*self.queue.0;
-        if self.queue.must_retain() {
+        if self.queue.turn_to_retain(true) {
             self.tidy();
         }
-        let recover = queue.signal.recovery(queue.recover_interval);
         if recover > 0 {
             claim::recover(queue, 100, recover)?;
         }
         let mut victim = None;
-        let ended = queue.with_session_yielding(Call::Work, YieldsTo::Interrupts, |session| {
-            let ended = self.transaction(session)?;
-            match ended {
-                // Nobody's fault; as a transient error it is tried again after a moment.
-                Ended::Undone(undone) if undone.error.kind() == ErrorKind::Deadlock => {
-                    let error = undone.error.clone();
-                    victim = Some(undone);
-                    Err(error)
+        let ended = loop {
+            let ended = queue.with_session_yielding(Call::Work, YieldsTo::Interrupts, |session| {
+                let ended = self.transaction(session)?;
+                match ended {
+                    // Nobody's fault; as a transient error it is tried again after a moment.
+                    Ended::Undone(undone) if undone.error.kind() == ErrorKind::Deadlock => {
+                        let error = undone.error.clone();
+                        victim = Some(undone);
+                        Err(error)
+                    }
+                    ended => Ok(ended),
                 }
-                ended => Ok(ended),
+            });
+            if !matches!(ended, Ok(Ended::Others)) || claim::unless_called_off(queue).is_err() {
+                break ended;
             }
-        });
+        };
         let worked = match (ended, victim) {
-            (Ok(Ended::Empty), _) => {
+            (Ok(Ended::Empty | Ended::Others), _) => {
                 queue.ledger.claims(0);
-                if self.queue.turn_to_retain() == Some(Ok(())) {
+                if self.queue.turn_to_retain(false) {
                     self.tidy();
                 }
                 return Ok(None);
@@ -152,7 +163,7 @@ impl Procedure {
             let wakes = queue.signal.wakes(&queue.kinds.key);
             let rows = self.modify(session, "[]", 1)?;
             let (batch, _) = claim::taken(queue, rows, 0, wakes)?;
-            let Some(item) = batch.get(0) else { return Ok(None) };
+            let Some(item) = batch.get(0) else { return Ok(Err(batch.calls_for_another())) };
             let claim =
                 Taken { key: item.key().to_owned(), token: item.token().to_owned(), attempt: item.attempt() };
             taken = Some(claim.clone());
@@ -171,11 +182,11 @@ impl Procedure {
                 );
                 return Err(Error::new(ErrorKind::Database, message));
             }
-            Ok(Some(Worked { key: claim.key, attempt: claim.attempt, state: outcome.state, error: said.error }))
+            Ok(Ok(Worked { key: claim.key, attempt: claim.attempt, state: outcome.state, error: said.error }))
         });
         match (result, taken) {
-            (Ok(None), _) => Ok(Ended::Empty),
-            (Ok(Some(worked)), _) => Ok(Ended::Done(worked)),
+            (Ok(Err(did_others)), _) => Ok(if did_others { Ended::Others } else { Ended::Empty }),
+            (Ok(Ok(worked)), _) => Ok(Ended::Done(worked)),
             (Err(error), Some(_)) if is_nobodys(error.kind()) => Err(error),
             (Err(error), Some(taken)) => Ok(Ended::Undone(Undone { taken, error, may_be_done })),
             (Err(error), None) => Err(error),
@@ -193,7 +204,7 @@ impl Procedure {
     fn modify(&self, session: &mut Session, items: &str, max: i32) -> Result<crate::item::Rows> {
         let queue = &*self.queue.0;
         let mut params = vec![Param::OptionalText(None), Param::Text(&queue.worker), Param::Text(items)];
-        params.extend(claim::terms(queue, max, 0));
+        params.extend(claim::terms(queue, max, Some(0)));
         claiming(queue, session, &calls(queue)?.settle_within, &params)
     }
 }

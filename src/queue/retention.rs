@@ -14,7 +14,25 @@ const REST: u32 = 3;
 /// The pause after many failures, in intervals.
 const MOST_INTERVALS: u32 = 16;
 
-/// What a process knows of it.
+/// When deleting is due in this process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RetentionDue {
+    /// For a worker that has nothing else to do.
+    pub(crate) at: Instant,
+    /// Although there is other work: it has been due for a whole interval, or there is more.
+    pub(crate) at_latest: Instant,
+    /// The last chunk was not all.
+    pub(crate) is_more: bool,
+}
+
+impl RetentionDue {
+    /// Whether it is to be done now, or after a pause since there is more.
+    pub(crate) fn is_pending(&self, now: Instant) -> bool {
+        self.is_more || self.at <= now
+    }
+}
+
+/// The turns of a process's workers.
 #[derive(Default)]
 pub(super) struct Turns {
     /// When it is next to be done; `None` until somebody has asked.
@@ -26,22 +44,22 @@ pub(super) struct Turns {
 }
 
 impl Turns {
-    /// Whether it has been time for `patience`, or there is more; the one who is told so does it, and the next turn is in
-    /// `interval` unless he says otherwise. Else when to ask again.
-    fn take(&mut self, patience: Duration, interval: Duration, now: Instant) -> Result<(), Instant> {
-        let patience = if self.is_more { Duration::ZERO } else { patience };
-        let turn = *self.at.get_or_insert(now) + patience;
-        if turn > now {
-            return Err(turn);
+    fn due(&mut self, interval: Duration, now: Instant) -> RetentionDue {
+        let at = *self.at.get_or_insert(now);
+        let at_latest = if self.is_more { at } else { at + interval };
+        RetentionDue { at, at_latest, is_more: self.is_more }
+    }
+
+    /// Takes the turn if it is due, when it `must` at the latest; the next is in `interval` then, unless the taker reports
+    /// otherwise.
+    fn take(&mut self, must: bool, interval: Duration, now: Instant) -> bool {
+        let due = self.due(interval, now);
+        if if must { due.at_latest } else { due.at } > now {
+            return false;
         }
         self.at = Some(now + interval);
         self.is_more = false;
-        Ok(())
-    }
-
-    /// Whether somebody is to take a turn soon.
-    fn is_pending(&self, now: Instant) -> bool {
-        self.is_more || self.at.is_none_or(|at| at <= now)
+        true
     }
 
     /// What came of a turn that took so long; `None` when nothing was asked.
@@ -67,16 +85,15 @@ impl Turns {
     }
 }
 
-/// Whether it is the caller's turn. `None` for a queue that keeps all.
-pub(super) fn turn(queue: &Inner, patience: Duration) -> Option<Result<(), Instant>> {
-    if !queue.spec.deletes_what_is_over() {
-        return None;
-    }
-    Some(queue.signal.retention().take(patience, queue.retention_interval, Instant::now()))
+/// When it is due. `None` for a queue that keeps all.
+pub(super) fn due(queue: &Inner) -> Option<RetentionDue> {
+    let deletes = queue.spec.deletes_what_is_over();
+    deletes.then(|| queue.signal.retention().due(queue.retention_interval, Instant::now()))
 }
 
-pub(super) fn is_pending(queue: &Inner) -> bool {
-    queue.spec.deletes_what_is_over() && queue.signal.retention().is_pending(Instant::now())
+/// Takes the turn of this process, if it is due.
+pub(super) fn take_turn(queue: &Inner, must: bool) -> bool {
+    queue.spec.deletes_what_is_over() && queue.signal.retention().take(must, queue.retention_interval, Instant::now())
 }
 
 /// One bite, by who has the turn. Like a claim it is left undone once the handle is called off.
@@ -103,48 +120,55 @@ mod tests {
     const MINUTE: Duration = Duration::from_secs(60);
     const SECOND: Duration = Duration::from_secs(1);
 
+    fn idle_at(turns: &mut Turns, now: Instant) -> Instant {
+        turns.due(MINUTE, now).at
+    }
+
     #[test]
     fn a_queue_that_is_never_idle_is_cleared_once_somebody_has_begun() {
         let (mut turns, start) = (Turns::default(), Instant::now());
-        assert_eq!(turns.take(MINUTE, MINUTE, start), Err(start + MINUTE), "work comes first");
+        assert!(!turns.take(true, MINUTE, start), "work comes first");
         let mut now = start + MINUTE;
+        assert_eq!(turns.due(MINUTE, start).at_latest, now);
         for _ in 0..3 {
-            assert_eq!(turns.take(MINUTE, MINUTE, now), Ok(()));
-            assert!(turns.take(MINUTE, MINUTE, now).is_err(), "one does it");
+            assert!(turns.take(true, MINUTE, now));
+            assert!(!turns.take(true, MINUTE, now), "one does it");
             turns.done(Some(250), SECOND, now);
-            assert!(turns.is_pending(now));
-            assert_eq!(turns.take(MINUTE, MINUTE, now), Err(now + SECOND * 3));
+            let due = turns.due(MINUTE, now);
+            assert!(due.is_pending(now));
+            assert_eq!((due.at, due.at_latest), (now + SECOND * 3, now + SECOND * 3));
             now += SECOND * 3;
         }
-        assert_eq!(turns.take(MINUTE, MINUTE, now), Ok(()));
+        assert!(turns.take(true, MINUTE, now));
         turns.done(Some(249), SECOND, now);
-        assert!(!turns.is_pending(now));
-        assert_eq!(turns.take(MINUTE, MINUTE, now), Err(now + MINUTE * 2), "that was all");
+        let due = turns.due(MINUTE, now);
+        assert!(!due.is_pending(now));
+        assert_eq!(due.at_latest, now + MINUTE * 2, "that was all");
     }
 
     #[test]
     fn failures_are_tried_again_ever_later() {
         let (mut turns, mut now) = (Turns::default(), Instant::now());
         for intervals in [1, 2, 4, 8, 16, 16, 16] {
-            assert_eq!(turns.take(Duration::ZERO, MINUTE, now), Ok(()));
+            assert!(turns.take(false, MINUTE, now));
             turns.failed(MINUTE, now);
-            assert!(!turns.is_pending(now));
-            assert_eq!(turns.take(Duration::ZERO, MINUTE, now), Err(now + MINUTE * intervals));
+            assert!(!turns.due(MINUTE, now).is_pending(now));
+            assert_eq!(idle_at(&mut turns, now), now + MINUTE * intervals);
             now += MINUTE * intervals;
         }
-        assert_eq!(turns.take(Duration::ZERO, MINUTE, now), Ok(()));
+        assert!(turns.take(false, MINUTE, now));
         turns.done(Some(0), SECOND, now);
         now += MINUTE;
-        assert_eq!(turns.take(Duration::ZERO, MINUTE, now), Ok(()));
+        assert!(turns.take(false, MINUTE, now));
         turns.failed(MINUTE, now);
-        assert_eq!(turns.take(Duration::ZERO, MINUTE, now), Err(now + MINUTE), "it had been mended");
+        assert_eq!(idle_at(&mut turns, now), now + MINUTE, "it had been mended");
     }
 
     #[test]
     fn a_turn_that_was_not_used_is_somebody_elses() {
         let (mut turns, now) = (Turns::default(), Instant::now());
-        assert_eq!(turns.take(Duration::ZERO, MINUTE, now), Ok(()));
+        assert!(turns.take(false, MINUTE, now));
         turns.done(None, SECOND, now);
-        assert_eq!(turns.take(Duration::ZERO, MINUTE, now), Ok(()));
+        assert!(turns.take(false, MINUTE, now));
     }
 }

@@ -26,6 +26,15 @@ impl Policy {
         }
     }
 
+    /// The same with another budget, if there is one.
+    pub(super) fn within(self, budget: Option<Duration>) -> Self {
+        Self { budget: budget.unwrap_or(self.budget), ..self }
+    }
+
+    pub(super) fn budget(&self) -> Duration {
+        self.budget
+    }
+
     /// Runs `work` until it succeeds, fails for good, or the budget is spent. A closed queue ends the pauses, and where
     /// they yield to it, an interrupt does.
     pub(super) fn run<T>(

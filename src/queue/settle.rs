@@ -6,11 +6,12 @@ use super::operation::{Attempts, Operation, in_parts};
 use super::{Inner, MAX_ITEMS, answered, answers, attached, claim, claiming, procedures};
 use crate::dialect::Calls;
 use crate::error::{Error, ErrorKind, Result};
-use crate::item::{Action, Answer, Batch, ItemState, Lease, Outcome, Settlement};
+use crate::item::{Action, Answer, Batch, ItemState, Lease, Outcome, Rows, Settlement};
 use crate::metrics::Call;
 use crate::session::{Attached, Param};
 use crate::spec::{QueueSpec, check_set, check_step, check_text, put_due, put_key};
 use serde_json::{Map, json};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Of which items the server is to say what became of them.
@@ -58,6 +59,8 @@ pub(super) fn settle(
         batch = claimed;
         Ok(outcomes)
     })?;
+    // What it claimed with them, it ended.
+    let batch = if batch.calls_for_another() { claimed_after(queue, max.cast_signed()) } else { batch };
     Ok((outcomes, batch))
 }
 
@@ -73,7 +76,14 @@ fn one_part(
     let claims = max > 0 && !queue.interrupt.is_set();
     let max = if claims { max.cast_signed() } else { 0 };
     let (outcomes, batch) = match &queue.backend {
-        Backend::Ours(calls, None) => in_one_call(queue, calls, settlements, items, operation, max, telling)?,
+        Backend::Ours(calls, None) => match in_one_call(queue, calls, settlements, items, operation, max, telling) {
+            // The claim may be what the table refuses, and the settlements are undone with it.
+            Err(error) if max > 0 && queue.dialect.is_refusal(&error) => {
+                let (outcomes, _) = in_one_call(queue, calls, settlements, items, operation, 0, telling)?;
+                (outcomes, claimed_after(queue, max))
+            }
+            answered => answered?,
+        },
         Backend::Ours(calls, Some(_)) => {
             let (outcomes, _) = in_one_call(queue, calls, settlements, items, operation, 0, telling)?;
             (outcomes, claimed_after(queue, max))
@@ -111,7 +121,7 @@ fn in_one_call(
     let claims = max > 0;
     let recover = if claims { queue.signal.recovery(queue.recover_interval) } else { 0 };
     let mut params = vec![Param::Text(&operation.id), Param::Text(&queue.worker), Param::Text(items)];
-    params.extend(claim::terms(queue, max, recover));
+    params.extend(claim::terms(queue, max, Some(recover)));
 
     let wakes = queue.signal.wakes(&queue.kinds.key);
     let call = if claims { Call::SettleAndClaim } else { Call::Settle };
@@ -142,19 +152,32 @@ fn within(
     identity: Option<&str>,
 ) -> Result<Vec<Outcome>> {
     let mut params = vec![Param::OptionalText(identity), Param::Text(&queue.worker), Param::Text(items)];
-    params.extend(claim::terms(queue, 0, 0));
+    params.extend(claim::terms(queue, 0, Some(0)));
     let rows =
         queue.ledger.time(Call::Settle, || attached::call(queue, calls, connection, &calls.settle_within, &params))?;
     answers::outcomes_of(&rows, settlements)
 }
 
 pub(super) fn renew(queue: &Inner, leases: &[Lease<'_>]) -> Result<Vec<Outcome>> {
+    renew_by(queue, leases, |call, params| queue.with_session(Call::Renew, |session| answered(session, call, params)))
+}
+
+/// The same once, on the connection that is kept for it, within `limit`.
+pub(super) fn renew_within(queue: &Inner, leases: &[Lease<'_>], limit: Duration) -> Result<Vec<Outcome>> {
+    renew_by(queue, leases, |call, params| queue.once_to_renew(limit, |session| answered(session, call, params)))
+}
+
+fn renew_by(
+    queue: &Inner,
+    leases: &[Lease<'_>],
+    make: impl Fn(&Arc<str>, &[Param<'_>]) -> Result<Rows>,
+) -> Result<Vec<Outcome>> {
     let calls = queue.backend.ours("renew a lease", "they keep none: an item is its worker's for ever")?;
     let mut outcomes = Vec::with_capacity(leases.len());
     for leases in leases.chunks(MAX_ITEMS as usize) {
         let items = leases_to_json(queue.spec.has_composite_key(), leases)?;
         let params = [Param::Text(&queue.worker), Param::Text(&items), Param::OptionalInteger(queue.lease_ms)];
-        let rows = queue.with_session(Call::Renew, |session| answered(session, &calls.renew, &params))?;
+        let rows = make(&calls.renew, &params)?;
         outcomes.extend(answers::outcomes(&rows, leases.len())?);
     }
     Ok(outcomes)
@@ -222,7 +245,9 @@ pub(crate) fn check(spec: &QueueSpec, settlement: &Settlement<'_>) -> Result<()>
 fn write_json(out: &mut String, composite: bool, spec: &QueueSpec, settlement: &Settlement<'_>) -> Result<()> {
     let refused = |why: String| Error::new(ErrorKind::InvalidArgument, why);
     let refuse = |why: &str| Err(refused(why.to_owned()));
-    match (settlement.token, settlement.attempt) {
+    // Of an item that nobody has touched yet, a table that keeps no token shows none.
+    let token = settlement.token.filter(|token| !token.is_empty());
+    match (token, settlement.attempt) {
         _ if settlement.key.is_empty() => return refuse("the key is empty; take it from the claimed item"),
         (None, 1..) => return refuse("a claimed item is settled with its token; take it from the item"),
         (_, ..=-1) => return Err(refused(format!("the attempt {} is negative", settlement.attempt))),
@@ -231,7 +256,7 @@ fn write_json(out: &mut String, composite: bool, spec: &QueueSpec, settlement: &
     out.push_str("{\"key\":");
     put_key(out, composite, settlement.key).map_err(refused)?;
     out.push_str(",\"token\":");
-    match settlement.token {
+    match token {
         Some(token) => put_key(out, false, token).map_err(refused)?,
         None => out.push_str("null"),
     }

@@ -1,7 +1,8 @@
 //! Waiting: what the threads of a process know together about a queue, and how they are called off.
 //!
-//! While a queue is known to be empty, one thread per process and queue looks at it when the time comes; the others wait
-//! for what it finds. While it is busy, every thread goes to the server freely. Handles that claim some kinds of items only
+//! While a queue is believed empty, one thread per process and queue looks at it when the time comes; the others wait for what it
+//! finds. A thread that finds something wakes one more, so that as many look as there is work for: one item that comes to forty
+//! waiting threads costs three looks, not forty. While the queue is busy, every thread goes to the server freely. Handles that claim some kinds of items only
 //! have nothing to learn from those that claim others: what is known to be empty is known of their kinds.
 
 use super::retention::Turns;
@@ -19,7 +20,6 @@ use std::{
 #[derive(Default)]
 pub(super) struct Signal {
     state: Mutex<State>,
-    changed: Condvar,
     watchers: Mutex<Vec<Weak<dyn Watcher>>>,
     resumed: Mutex<HashSet<String>>,
     retention: Mutex<Turns>,
@@ -41,17 +41,56 @@ struct State {
     recovered: Option<Instant>,
 }
 
-/// What is known of what a handle claims.
+/// Turns to look at the queue for what a handle claims.
 #[derive(Default)]
 struct OfKinds {
-    /// Until when nothing is expected; `None` when there is something, or nobody knows.
-    quiet_until: Option<Instant>,
+    /// Looks that may be made at once: something came, or a look found something.
+    turns: u32,
+    /// The last look that found nothing, or has not answered yet.
+    looked: Option<Instant>,
+    /// When something is due, as far as that look or anybody since has reported.
+    due: Option<Instant>,
     /// How often one look was followed by another.
     passed_on: u64,
+    /// Those who wait for a turn.
+    changed: Arc<Condvar>,
+}
+
+/// More turns than this are not saved up: no process has more threads that claim at once from one queue.
+const MOST_TURNS: u32 = 256;
+
+impl OfKinds {
+    fn give(&mut self, turns: u32) {
+        self.turns = (self.turns + turns).min(MOST_TURNS);
+        self.passed_on += 1;
+        (0..turns).for_each(|_| self.changed.notify_one());
+    }
+
+    /// When the next turn comes to a handle that looks every `interval`; `None`: now.
+    fn next(&self, interval: Duration, now: Instant) -> Option<Instant> {
+        let at = self.looked? + interval;
+        let at = self.due.map_or(at, |due| due.min(at));
+        (self.turns == 0 && at > now).then_some(at)
+    }
+
+    /// Takes a turn, if there is one. Without others nobody looks before this look has answered, or the interval is over.
+    fn take(&mut self, interval: Duration, now: Instant) -> bool {
+        if self.turns > 0 {
+            self.turns -= 1;
+        } else if self.next(interval, now).is_some() {
+            return false;
+        } else {
+            (self.looked, self.due) = (Some(now), None);
+        }
+        true
+    }
 }
 
 impl State {
     fn of(&mut self, kinds: &str) -> &mut OfKinds {
+        if !self.of_kinds.contains_key(kinds) {
+            self.of_kinds.insert(kinds.to_owned(), OfKinds::default());
+        }
         self.of_kinds.entry(kinds.to_owned()).or_default()
     }
 }
@@ -82,17 +121,24 @@ impl Signal {
     /// Something may be due now.
     pub(super) fn wake(&self) {
         let mut state = self.state.lock();
-        state.of_kinds.values_mut().for_each(|of| of.quiet_until = None);
+        state.of_kinds.values_mut().for_each(|of| of.give(1));
         state.wakes += 1;
         self.tell(state);
     }
 
-    /// There may be more of these kinds than the caller has taken, or has had a look at.
+    /// A look found something of these kinds: the thread may look again, and one more may look beside it.
+    pub(super) fn found_something(&self, kinds: &str) {
+        self.give(kinds, 2);
+    }
+
+    /// A turn was not used, or what the look found is not known: somebody else is to look.
     pub(super) fn pass_on(&self, kinds: &str) {
+        self.give(kinds, 1);
+    }
+
+    fn give(&self, kinds: &str, turns: u32) {
         let mut state = self.state.lock();
-        let of = state.of(kinds);
-        of.quiet_until = None;
-        of.passed_on += 1;
+        state.of(kinds).give(turns);
         self.tell(state);
     }
 
@@ -104,7 +150,6 @@ impl Signal {
     }
 
     fn tell(&self, state: MutexGuard<'_, State>) {
-        self.changed.notify_all();
         drop(state);
         // Without the lock: a watcher may ask whose turn it is.
         let watchers: Vec<_> = self.watchers.lock().iter().filter_map(Weak::upgrade).collect();
@@ -113,7 +158,9 @@ impl Signal {
 
     /// Somebody was called off: those who wait find out whether they are meant, and nobody looks at the queue for it.
     pub(super) fn nudge(&self) {
-        self.tell(self.state.lock());
+        let state = self.state.lock();
+        state.of_kinds.values().for_each(|of| of.changed.notify_all());
+        self.tell(state);
     }
 
     /// How often it was woken for these kinds; to be asked before a look.
@@ -128,8 +175,9 @@ impl Signal {
         state.wakes += 1;
         let due = Instant::now() + delay;
         let mut is_news = false;
-        for of in state.of_kinds.values_mut().filter(|of| of.quiet_until.is_some_and(|until| until > due)) {
-            of.quiet_until = Some(due);
+        for of in state.of_kinds.values_mut().filter(|of| of.due.is_none_or(|other| other > due)) {
+            of.due = Some(due);
+            of.changed.notify_all();
             is_news = true;
         }
         if is_news {
@@ -137,55 +185,56 @@ impl Signal {
         }
     }
 
-    /// A look found nothing of these kinds, and nothing is expected for `pause`; unless somebody has said otherwise since the look
-    /// began, when there had been `wakes`.
-    pub(super) fn found_nothing(&self, kinds: &str, wakes: u64, pause: Duration) {
+    /// A look found nothing of these kinds, and that something is due in `due`, if it did; unless it was reported since the look
+    /// began, when there had been `wakes`, that something may be there.
+    pub(super) fn found_nothing(&self, kinds: &str, wakes: u64, due: Option<Duration>) {
         let mut state = self.state.lock();
         let global = state.wakes;
         let of = state.of(kinds);
         if global + of.passed_on == wakes {
-            of.quiet_until = Some(Instant::now() + pause);
+            let now = Instant::now();
+            of.turns = 0;
+            (of.looked, of.due) = (Some(now), due.map(|due| now + due));
         }
     }
 
-    /// Waits until it is this thread's turn to look at the queue, and keeps the others from looking for `pause` if the
-    /// queue was quiet. `false` when `deadline` comes first, or when `called_off` says so; both are looked at again
-    /// whenever somebody wakes the waiters.
+    /// Waits for a turn to look at the queue, as [`Signal::take_turn`] takes. `false` when `deadline` comes first, or when
+    /// `called_off` answers so; both are looked at again whenever the waiters are woken.
     pub(super) fn wait_turn(
         &self,
         kinds: &str,
         deadline: Instant,
-        pause: Duration,
+        interval: Duration,
         called_off: impl Fn() -> bool,
     ) -> bool {
         let mut state = self.state.lock();
         loop {
             let now = Instant::now();
             let of = state.of(kinds);
-            match of.quiet_until {
-                _ if called_off() => return false,
-                None => return true,
-                Some(until) if until <= now => {
-                    of.quiet_until = Some(now + pause);
-                    return true;
-                }
-                Some(_) if now >= deadline => return false,
-                Some(until) => drop(self.changed.wait_until(&mut state, until.min(deadline))),
+            let is_called_off = called_off();
+            if !is_called_off && of.take(interval, now) {
+                return true;
             }
+            if is_called_off || now >= deadline {
+                // It may have been woken for a turn that another can use.
+                of.changed.notify_one();
+                return false;
+            }
+            let until = of.next(interval, now).map_or(now, |next| next.min(deadline));
+            let changed = Arc::clone(&of.changed);
+            changed.wait_until(&mut state, until);
         }
     }
 
-    /// Whether it is the caller's turn to look at the queue, as for [`Signal::wait_turn`]; else when to ask again.
-    pub(super) fn turn(&self, kinds: &str, pause: Duration) -> Result<(), Instant> {
-        let mut state = self.state.lock();
-        let now = Instant::now();
-        let of = state.of(kinds);
-        match of.quiet_until {
-            Some(until) if until > now => return Err(until),
-            Some(_) => of.quiet_until = Some(now + pause),
-            None => {}
-        }
-        Ok(())
+    /// Takes a turn to look at the queue for a handle that does every `interval`, if the queue is quiet. `false`: not before
+    /// [`Signal::quiet_until`].
+    pub(super) fn take_turn(&self, kinds: &str, interval: Duration) -> bool {
+        self.state.lock().of(kinds).take(interval, Instant::now())
+    }
+
+    /// When the next turn of such a handle comes. `None`: now.
+    pub(super) fn quiet_until(&self, kinds: &str, interval: Duration) -> Option<Instant> {
+        self.state.lock().of(kinds).next(interval, Instant::now())
     }
 
     /// The workers of this process that have taken up what they left in flight when they were last alive. Whoever does
@@ -300,64 +349,112 @@ mod tests {
         let signal = Signal::default();
         let soon = Instant::now() + Duration::from_millis(5);
         let hour = Duration::from_secs(3600);
-        assert!(signal.wait_turn("", soon, hour, || false));
-        assert!(signal.wait_turn("", soon, hour, || false));
+        assert!(signal.wait_turn("", soon, hour, || false), "the first look");
+        assert!(!signal.wait_turn("", soon, hour, || false), "the others wait for what it finds");
+        signal.found_something("");
+        let mut looks = 1;
+        while signal.take_turn("", hour) {
+            looks += 1;
+            signal.found_something("");
+            if looks == 100 {
+                break;
+            }
+        }
+        assert_eq!(looks, 100, "each look that finds something is followed by others");
 
-        signal.found_nothing("", signal.wakes(""), Duration::ZERO);
-        assert!(signal.wait_turn("", soon, hour, || false), "the quiet time is over: somebody looks");
-        assert!(!signal.wait_turn("", soon, hour, || false), "and the others wait for what is found");
+        signal.found_nothing("", signal.wakes(""), Some(Duration::ZERO));
+        assert!(signal.wait_turn("", soon, hour, || false), "something is due: one looks");
+        assert!(!signal.wait_turn("", soon, hour, || false), "and the others wait for what it finds");
 
         let before = signal.wakes("");
         signal.wake();
-        signal.found_nothing("", before, hour);
+        signal.found_nothing("", before, None);
         assert!(signal.wait_turn("", soon, hour, || false), "what was enqueued during a look is not overlooked");
+    }
+
+    #[test]
+    fn an_item_that_comes_to_many_who_wait_costs_three_looks() {
+        let (signal, looks, items) = (Signal::default(), Mutex::new(0), Mutex::new(0));
+        let hour = Duration::from_secs(3600);
+        signal.found_nothing("", signal.wakes(""), None);
+        let (waiting, interrupt) = (Mutex::new(0), Interrupt::default());
+        std::thread::scope(|scope| {
+            for _ in 0..40 {
+                scope.spawn(|| {
+                    *waiting.lock() += 1;
+                    let late = Instant::now() + hour;
+                    while signal.wait_turn("", late, hour, || interrupt.is_set()) {
+                        *looks.lock() += 1;
+                        let wakes = signal.wakes("");
+                        let mut left = items.lock();
+                        if *left > 0 {
+                            *left -= 1;
+                            signal.found_something("");
+                        } else {
+                            signal.found_nothing("", wakes, None);
+                        }
+                    }
+                });
+            }
+            while *waiting.lock() < 40 {
+                std::thread::yield_now();
+            }
+            *items.lock() = 1;
+            signal.wake();
+            while *items.lock() > 0 || signal.quiet_until("", hour).is_none() {
+                std::thread::yield_now();
+            }
+            interrupt.set(true);
+            signal.nudge();
+        });
+        assert!(*looks.lock() <= 3, "{} looks", *looks.lock());
     }
 
     #[test]
     fn what_is_known_of_some_kinds_says_nothing_of_others() {
         let signal = Signal::default();
         let hour = Duration::from_secs(3600);
-        signal.found_nothing("a", signal.wakes("a"), hour);
-        assert!(signal.turn("a", hour).is_err());
-        assert!(signal.turn("b", hour).is_ok());
-        signal.found_nothing("b", signal.wakes("b"), hour);
+        signal.found_nothing("a", signal.wakes("a"), None);
+        assert!(!signal.take_turn("a", hour));
+        assert!(signal.take_turn("b", hour));
+        signal.found_nothing("b", signal.wakes("b"), None);
         let before = signal.wakes("a");
         signal.pass_on("b");
-        assert!(signal.turn("a", hour).is_err(), "it is still empty");
+        assert!(!signal.take_turn("a", hour), "it is still empty");
         assert_eq!(signal.wakes("a"), before);
-        assert!(signal.turn("b", hour).is_ok());
+        assert!(signal.take_turn("b", hour));
         signal.wake();
-        assert!(signal.turn("a", hour).is_ok(), "what comes may be of any kind");
+        assert!(signal.take_turn("a", hour), "what comes may be of any kind");
     }
 
     #[test]
     fn a_nearer_due_time_shortens_the_quiet_and_a_farther_one_does_not() {
         let signal = Signal::default();
-        signal.found_nothing("", signal.wakes(""), Duration::from_secs(3600));
+        signal.found_nothing("", signal.wakes(""), None);
         signal.wake_in(Duration::from_secs(7200));
-        let soon = Instant::now() + Duration::from_millis(5);
-        assert!(!signal.wait_turn("", soon, Duration::ZERO, || false));
+        let (soon, hour) = (Instant::now() + Duration::from_millis(5), Duration::from_secs(3600));
+        assert!(!signal.wait_turn("", soon, hour, || false));
         signal.wake_in(Duration::ZERO);
-        assert!(signal.wait_turn("", soon, Duration::ZERO, || false));
+        assert!(signal.wait_turn("", soon, hour, || false));
+        signal.found_nothing("", signal.wakes(""), None);
+        assert!(!signal.take_turn("", hour));
+        assert!(signal.take_turn("", Duration::ZERO), "each handle looks as often as its own interval says");
     }
 
     #[test]
     fn waiters_can_be_called_off() {
         let signal = Arc::new(Signal::default());
-        signal.found_nothing("", signal.wakes(""), Duration::from_secs(3600));
+        signal.found_nothing("", signal.wakes(""), None);
         let interrupt = Arc::new(Interrupt::default());
         let waiter = std::thread::spawn({
             let (signal, interrupt) = (Arc::clone(&signal), Arc::clone(&interrupt));
             move || {
                 let late = Instant::now() + Duration::from_secs(3600);
-                signal.wait_turn("", late, Duration::ZERO, || interrupt.is_set())
+                signal.wait_turn("", late, Duration::from_secs(3600), || interrupt.is_set())
             }
         });
         interrupt.set(true);
-        while !waiter.is_finished() {
-            signal.changed.notify_all();
-            std::thread::yield_now();
-        }
+        signal.nudge();
         assert!(!waiter.join().unwrap());
     }
 

@@ -3,7 +3,7 @@
 use super::backend::Backend;
 use super::{Inner, operate, stats};
 use crate::error::{ErrorKind, Result};
-use crate::item::{Filter, Item, ItemState, Standing, Value, Why, utc_ms};
+use crate::item::{Filter, Item, ItemState, Standing, Value, Why, far_utc_ms, utc_ms};
 use crate::metrics::Call;
 use crate::session::{Param, Session, Shape};
 use crate::spec::Storage;
@@ -33,7 +33,7 @@ pub(super) fn why(queue: &Inner, key: &str) -> Result<Option<Why>> {
     let now_ms = queue.with_session(Call::Why, clock)?;
     let names = if matches!(queue.spec.storage, Storage::Own) { OWN } else { ADOPTED };
     let [due, owner, until, changed] = names.map(|names| text_of(&item, names));
-    let from_now = |time: Option<&str>| Some(time.and_then(utc_ms)? - now_ms?);
+    let from_now = |time: Option<&str>| Some(time.and_then(far_utc_ms)? - now_ms?);
     let mut standing = Standing {
         state,
         attempt: item.attempt(),
@@ -42,10 +42,21 @@ pub(super) fn why(queue: &Inner, key: &str) -> Result<Option<Why>> {
         lease_ms: from_now(until),
         changed_ms: from_now(changed).map(|ms| -ms),
         blocked_by: None,
+        refused: None,
         stats: None,
     };
-    // The rest costs the server more, and decides only of what is due.
-    if !standing.is_due() {
+    // The rest costs the server more, and decides only of what is due, or was left.
+    if !standing.is_due() && !standing.is_left() {
+        return Ok(Some(standing.why()));
+    }
+    let watched = match stats::watch(queue, if standing.is_due() { LOOK } else { 1 }) {
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => None,
+        watched => Some(watched?),
+    };
+    let mut refused = watched.iter().flat_map(|watched| &watched.refused);
+    let refused = refused.find(|refused| is_same(&refused.key, item.key()));
+    standing.refused = refused.map(|refused| (refused.reason.as_str(), refused.again_ms.unwrap_or(0)));
+    if standing.refused.is_some() || standing.is_left() {
         return Ok(Some(standing.why()));
     }
     let head = head_of_group(queue, &item)?;
@@ -53,12 +64,14 @@ pub(super) fn why(queue: &Inner, key: &str) -> Result<Option<Why>> {
         standing.blocked_by = Some((by, *state));
         return Ok(Some(standing.why()));
     }
-    let figures = match stats::watch(queue, LOOK).map(|watched| watched.stats) {
-        Err(error) if error.kind() == ErrorKind::PermissionDenied => None,
-        figures => Some(figures?),
-    };
-    standing.stats = figures.as_ref();
+    standing.stats = watched.as_ref().map(|watched| &watched.stats);
     Ok(Some(standing.why()))
+}
+
+/// Whether two keys are one: of a time the server may tell more or fewer digits.
+fn is_same(one: &str, other: &str) -> bool {
+    let digits = |key: &str| key.trim_end_matches('Z').trim_end_matches('0').replace(' ', "T");
+    one == other || (utc_ms(one).is_some() && digits(one) == digits(other))
 }
 
 fn text_of<'a>(item: &Item<'a>, names: [&str; 2]) -> Option<&'a str> {

@@ -1,7 +1,7 @@
 //! A queue's table, as its templates see it, whoever made it. The names of what is filled in stand in `sql/README.md`.
 
 use super::names::Names;
-use super::{columns, kinds, shape, subtypes, tsql};
+use super::{columns, kinds, shape, subtypes, takes, tsql};
 use crate::dialect::Dialect;
 use crate::ident::Identifier;
 use crate::spec::{BackoffSpec, Completion, Condition, Holds, KeySource, Literal, QueueSpec, TableSpec};
@@ -16,6 +16,7 @@ pub(super) fn all(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, table
         ..context(dialect, schema, spec, table),
         ..shape::context(dialect, schema, spec, table),
         ..kinds::context(dialect, spec, table),
+        ..takes::context(dialect, spec, table),
         ..options(dialect, spec)
     };
     let kind = context! {

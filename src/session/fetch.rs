@@ -41,6 +41,8 @@ pub(super) struct Known {
 pub enum Shape {
     /// All of them.
     Table,
+    /// The same, with times among them that may be anything.
+    Times,
     /// The answer columns, and the item columns only of rows that hand out an item: all others have NULL there.
     Answers,
     /// The same of claims from readpast's own tables, some of whose columns repeat what the answer says. Those are not read.
@@ -49,7 +51,7 @@ pub enum Shape {
 
 impl Shape {
     pub(super) fn has_answers(self) -> bool {
-        self != Self::Table
+        matches!(self, Self::Answers | Self::OwnAnswers)
     }
 
     /// The answer columns that columns of claimed items repeat: of each column, in its place.
@@ -140,17 +142,17 @@ fn read<S: Statement>(
     let count = columns.len();
     let mut rows = Rows::new(Arc::clone(columns));
     let mut reader = Reader { buffers: Buffers::default(), times_are_text: known.times_are_text };
+    let mut lease = None;
     while let Some(mut row) = cursor.next_row()? {
         let (number, before) = (rows.len(), rows.size());
         let answers = if shape.has_answers() { answer_column::COUNT.min(count) } else { count };
         let mut any = Room::unlimited();
         for (i, column) in columns.iter().enumerate().take(answers) {
-            // Only a claim that found nothing says when something is due.
             if shape.has_answers()
                 && i == answer_column::DUE_MS
-                && rows.text_at(number * count + answer_column::ANSWER) != Some("EMPTY")
+                && let Some(cell) = due_known(rows.text_at(number * count + answer_column::ANSWER), lease)
             {
-                rows.push(Cell::Null);
+                rows.push(cell);
                 continue;
             }
             reader.read(&mut row, i, column.kind, &mut rows, &mut any)?;
@@ -159,6 +161,9 @@ fn read<S: Statement>(
         let answer = rows.text_at(number * count + answer_column::ANSWER);
         let is_claimed = matches!(answer, Some("CLAIMED" | CLAIMED_ALONE));
         let is_found = answer == Some("FOUND");
+        if is_claimed && shape.has_answers() {
+            lease = rows.cell_at(number * count + answer_column::DUE_MS);
+        }
         let mut room = if is_claimed { Room::of(most) } else { Room::unlimited() };
         for (i, column) in columns.iter().enumerate().skip(answers) {
             if !is_claimed && !is_found {
@@ -181,6 +186,15 @@ fn read<S: Statement>(
         }
     }
     Ok(rows)
+}
+
+/// The milliseconds of an answer, where they need not be read: only a claim has some, and all that it hands out have one lease.
+fn due_known(answer: Option<&str>, lease: Option<Cell>) -> Option<Cell> {
+    match answer {
+        Some("EMPTY") => None,
+        Some("CLAIMED" | CLAIMED_ALONE) => lease,
+        _ => Some(Cell::Null),
+    }
 }
 
 fn describe(result: &mut impl ResultSetMetadata) -> Result<Arc<[Column]>, Error> {

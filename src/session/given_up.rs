@@ -10,8 +10,11 @@ use std::{
     },
 };
 
-/// The most calls of a process that may hang before it opens no more connections. Each costs a thread and a socket.
+/// The most calls of a queue that may hang before it opens no more connections. Each costs a thread and a socket.
 const MOST: u64 = 64;
+
+/// The same of a process: one server that is silent does not keep it from others.
+const MOST_IN_PROCESS: u64 = 1024;
 
 /// How many hang in this process: its number, and the count in the lower half. With the process, since in the child of a fork
 /// none does; and not behind a lock, which a fork could leave locked.
@@ -41,11 +44,11 @@ impl GivenUp {
     /// Takes note of one more.
     pub(super) fn leave(self: &Arc<Self>) -> Hanging {
         let count = self.count.fetch_add(1, Ordering::Relaxed) + 1;
-        self.hanging.fetch_add(1, Ordering::Relaxed);
+        let hanging = self.hanging.fetch_add(1, Ordering::Relaxed) + 1;
         let in_process = change(|count| count + 1);
         log::error!(
-            "a connection fell silent and was given up with the thread that waits for it ({count} of this queue so far; {in_process} \
-             still hang in this process, {MOST} may): look for a firewall or proxy that drops connections without closing them, \
+            "a connection fell silent and was given up with the thread that waits for it ({count} of this queue so far; {hanging} of it \
+             still hang, {MOST} may; {in_process} in this process, {MOST_IN_PROCESS} may): look for a firewall or proxy that drops connections without closing them, \
              and set keepalives in the connection string"
         );
         Hanging(Arc::clone(self))
@@ -59,18 +62,18 @@ impl Drop for Hanging {
     }
 }
 
-/// Whether another connection may be opened.
+/// Whether another connection may be opened for a pool.
 ///
 /// # Errors
 /// [`ErrorKind::Unavailable`] when too many calls hang.
-pub(super) fn check() -> Result<()> {
-    let hanging = change(|count| count);
-    if hanging < MOST {
+pub(super) fn check(given_up: &GivenUp) -> Result<()> {
+    let (of_queue, of_process) = (given_up.hanging(), change(|count| count));
+    if of_queue < MOST && of_process < MOST_IN_PROCESS {
         return Ok(());
     }
     let message = format!(
-        "cannot connect: {hanging} calls of this process hang on connections that fell silent, and no more are opened until some \
-         of them return; find out what swallows their answers, or start the process anew"
+        "cannot connect: {of_queue} calls of this queue and {of_process} of this process hang on connections that fell silent, and \
+         no more are opened until some of them return; find out what swallows their answers, or start the process anew"
     );
     Err(Error::new(ErrorKind::Unavailable, message))
 }
@@ -96,17 +99,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_in_which_too_many_hang_opens_no_more() {
-        let pool: Arc<GivenUp> = Arc::default();
-        check().unwrap();
+    fn a_queue_of_which_too_many_hang_opens_no_more() {
+        let (pool, other): (Arc<GivenUp>, GivenUp) = Default::default();
+        check(&pool).unwrap();
         let mut hanging: Vec<_> = (0..MOST).map(|_| pool.leave()).collect();
-        let error = check().unwrap_err();
+        let error = check(&pool).unwrap_err();
+        check(&other).expect("a silent server bars no other");
         assert_eq!(error.kind(), ErrorKind::Unavailable);
         assert!(error.is_retryable() && error.message().contains("fell silent"), "{error}");
         assert_eq!((pool.count(), pool.hanging()), (MOST, MOST));
-        // Those of other tests, too, are counted.
         hanging.truncate(MOST as usize / 2);
-        check().unwrap();
+        check(&pool).unwrap();
         assert_eq!((pool.count(), pool.hanging()), (MOST, MOST / 2));
     }
 }

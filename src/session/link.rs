@@ -5,7 +5,7 @@ use super::{bind, diagnose, login, query_timeout};
 use crate::config::Config;
 use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Result};
-use crate::item::{ColumnType, Rows};
+use crate::item::Rows;
 use odbc_api::{
     Connection, ConnectionTransitions as _, Preallocated, Prepared, SharedConnection,
     handles::{SqlResult, StatementConnection},
@@ -36,8 +36,8 @@ pub(super) struct Link {
 
 /// A statement kept for the life of the connection.
 enum Statement {
-    /// Parsed once by the server, executed many times. The columns of its result are asked for once: they never change,
-    /// or the server refuses it.
+    /// Parsed once by the server, executed many times. The columns of its result are asked for once: the server refuses it
+    /// once there are others, and then it is prepared anew.
     Prepared(Prepared<Kept>, Known),
     /// A remote procedure call, which SQL Server takes by name in one message: there is nothing to prepare.
     Call(Preallocated<Kept>),
@@ -65,6 +65,18 @@ impl Link {
 
     /// Executes a statement that stays; `None` when its first result has no columns.
     pub(super) fn call(&mut self, text: &Arc<str>, params: &Bound, shape: Shape) -> Result<Option<Rows>> {
+        let was_there = self.statements.contains_key(text);
+        match self.call_kept(text, params, shape) {
+            // Nothing was done: it failed as a whole, before it was executed.
+            Err(error) if was_there && self.dialect.is_outdated(&error) => {
+                free(self.statements.remove(text));
+                self.call_kept(text, params, shape)
+            }
+            result => result,
+        }
+    }
+
+    fn call_kept(&mut self, text: &Arc<str>, params: &Bound, shape: Shape) -> Result<Option<Rows>> {
         if !self.statements.contains_key(text) {
             let statement = self.keep(text, params.len(), shape)?;
             self.statements.insert(Arc::clone(text), statement);
@@ -137,8 +149,8 @@ impl Link {
             self.told(self.timeout().map_or(Ok(()), |seconds| statement.set_query_timeout_sec(seconds)))?;
             return Ok(Statement::Call(statement));
         }
-        // Items, and what came of them, are what is asked for again and again.
-        if shape.has_answers()
+        // Items, and what came of them, are what is asked for again and again; and theirs are the times that may be anything.
+        if shape != Shape::Table
             && let Some(columns_of) = self.dialect.columns_of(text)?
         {
             return self.with_times_as_text(text, &columns_of, params, shape);
@@ -164,10 +176,9 @@ impl Link {
             connection.execute(columns_of, nulls.as_slice(), self.timeout())?.map(fetch::columns).transpose()
         }))?;
         let found = columns.as_deref().unwrap_or_default();
-        let times: Vec<_> = found.iter().map(|column| column.kind == ColumnType::Timestamp).collect();
         let repeated = shape.repeated(found);
         let repeats: Vec<_> = repeated.iter().map(Option::is_some).collect();
-        let with_text = self.dialect.times_as_text(text, &times, &repeats)?;
+        let with_text = self.dialect.times_as_text(text, found, &repeats)?;
         let known = Known { columns, repeated, times_are_text: with_text.is_some() };
         Ok(Statement::Prepared(self.prepare(with_text.as_deref().unwrap_or(text))?, known))
     }

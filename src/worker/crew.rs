@@ -45,7 +45,7 @@ pub(super) fn run<R: IntoVerdict>(worker: &Worker, handler: &(impl Fn(&Job<'_>) 
         failure.into_iter().chain(failures).next().map_or(Ok(()), Err)
     });
     let closed = engine.close(worker.settle_timeout);
-    worker.stop.end();
+    worker.stop.end(&engine);
     if let Some(payload) = engine.take_panic() {
         panic::resume_unwind(payload);
     }

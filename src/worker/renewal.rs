@@ -29,8 +29,8 @@ struct State {
 }
 
 impl Renewal {
-    /// Renews the leases of all items of `batch` every `interval` until they are released. A third of
-    /// [`Queue::lease`] is a good interval: it leaves room for two failures.
+    /// Renews the leases of all items of `batch` every `interval` until they are released, or more often: no later than
+    /// after a third of the lease that they were claimed with ([`Batch::lease`]), which leaves room for two failures.
     ///
     /// # Errors
     /// [`ErrorKind::InvalidArgument`] when the interval is zero or the batch is empty; [`ErrorKind::Unavailable`] when the
@@ -39,6 +39,7 @@ impl Renewal {
         if interval.is_zero() || batch.is_empty() {
             return Err(Error::new(ErrorKind::InvalidArgument, "a renewal needs an interval above zero and items"));
         }
+        let interval = batch.lease().map_or(interval, |lease| interval.min(lease / 3));
         let held = batch.iter().map(|item| (item.key().to_owned(), item.attempt())).collect();
         let claims = Arc::new(Claims(Mutex::new(State { held, lost: Vec::new() })));
         let keeping = queue.keep(Arc::downgrade(&claims) as Weak<dyn LeaseHolder>, interval)?;

@@ -13,8 +13,8 @@ pub struct Stop(Arc<Mutex<Inner>>);
 #[derive(Default)]
 struct Inner {
     stopped: bool,
-    /// Once the worker runs.
-    engine: Option<Engine>,
+    /// One for each thread that runs the worker.
+    engines: Vec<Engine>,
 }
 
 impl Stop {
@@ -26,18 +26,17 @@ impl Stop {
         }
         let engine = Engine::new(queue, terms);
         engine.start()?;
-        inner.engine = Some(engine.clone());
+        inner.engines.push(engine.clone());
         Ok(Some(engine))
     }
 
-    /// The worker has ended. Its engine may have an observer that holds this.
-    pub(super) fn end(&self) {
-        let engine = {
-            let mut inner = self.0.lock();
-            inner.stopped = true;
-            inner.engine.take()
-        };
-        drop(engine);
+    /// A run has ended; with the last one the worker has. The engine may have an observer that holds this.
+    pub(super) fn end(&self, engine: &Engine) {
+        let mut inner = self.0.lock();
+        let ended: Vec<_> = inner.engines.extract_if(.., |other| other.is_same(engine)).collect();
+        inner.stopped |= inner.engines.is_empty();
+        drop(inner);
+        drop(ended);
     }
 
     /// Lets the worker end in order: handlers that have begun are waited for and their items settled, the rest is given back
@@ -45,21 +44,19 @@ impl Stop {
     /// all is done. Takes a lock for a moment, so it is not for the inside of a signal handler: use a thread that waits for
     /// signals, as the crates `signal-hook` and `ctrlc` do.
     pub fn stop(&self) {
-        let engine = {
+        let engines = {
             let mut inner = self.0.lock();
             inner.stopped = true;
-            inner.engine.clone()
+            inner.engines.clone()
         };
-        if let Some(engine) = engine {
-            engine.stop();
-        }
+        engines.iter().for_each(Engine::stop);
     }
 
     /// Whether it was stopped, by this handle, another one, or a failure.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
         let inner = self.0.lock();
-        inner.stopped || inner.engine.as_ref().is_some_and(Engine::is_stopping)
+        inner.stopped || inner.engines.iter().any(Engine::is_stopping)
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::by_hand;
 use readpast::item::{Action, ItemState};
 use readpast::{ErrorKind, Queue};
+use std::time::Duration;
 use support::api::item;
 use support::fixture::{Body, Given};
 
@@ -12,6 +13,8 @@ pub const BODIES: &[(&str, Body)] = &[
     ("attempts::the_setting_has_the_name_that_is_given", the_setting_has_the_name_that_is_given),
     ("attempts::a_setting_below_one_does_not_count", a_setting_below_one_does_not_count),
     ("attempts::settings_are_told_and_set", settings_are_told_and_set),
+    ("attempts::spent_attempts_at_the_head_hold_up_nobody", spent_attempts_at_the_head_hold_up_nobody),
+    ("attempts::an_empty_queue_holds_nothing_of_dead_workers", an_empty_queue_holds_nothing_of_dead_workers),
     ("attempts::the_lease_is_that_of_the_description", the_lease_is_that_of_the_description),
 ];
 
@@ -77,6 +80,49 @@ fn settings_are_told_and_set(given: &Given) {
         let error = queue.set_setting(name, Some(value)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
     }
+}
+
+/// The limit was lowered, say. One claim ends them, of one item or of many, with a settlement or by hand.
+fn spent_attempts_at_the_head_hold_up_nobody(given: &Given) {
+    let queue = given.queue_with(&spec(given, ""), &[]);
+    let spend = |payload: &str| {
+        for _ in 0..5 {
+            queue.put(payload);
+        }
+        given.meddle("AttemptNum = 2", &format!("Payload = '{payload}'"));
+    };
+    for (spent, next) in [("a", "b"), ("c", "d"), ("e", "f")] {
+        spend(spent);
+        queue.put(next);
+        let found = match next {
+            "b" => queue.claim(1, Duration::ZERO).unwrap(),
+            "d" => queue.settle_and_claim(&[], 1).unwrap().1,
+            _ => {
+                let settled = queue.claim(1, Duration::ZERO).unwrap().remove(0);
+                spend("g");
+                queue.put("h");
+                queue.settle_and_claim(&[settled.settle(Action::Complete)], 2).unwrap().1
+            }
+        };
+        assert_eq!(found.len(), 1, "{next}");
+        assert_eq!(given.look("COUNT(*)", &format!("Payload = '{spent}' AND Status = 'Failed'")), "5");
+        queue.end(found[0].settle(Action::Complete));
+    }
+    spend("i");
+    queue.put("j");
+    assert_eq!(by_hand::next(given).len(), 1);
+    queue.expect_empty();
+}
+
+/// Whoever does not wait hears that the queue is empty: it is not, however lately somebody recovered.
+fn an_empty_queue_holds_nothing_of_dead_workers(given: &Given) {
+    let queue = given.queue_with(&spec(given, ""), &[("recover.interval_ms", "3600000")]);
+    queue.put("x");
+    let _begun = queue.take();
+    queue.expect_empty();
+    given.meddle("LeaseUntil = StartedAt", "Status = 'Processing'");
+    let other = given.open(&[("recover.interval_ms", "3600000")]);
+    assert_eq!(other.claim(1, Duration::ZERO).unwrap().len(), 1);
 }
 
 fn the_lease_is_that_of_the_description(given: &Given) {

@@ -14,6 +14,17 @@ pub fn claim(given: &Given, worker: &str, max: i32, recover: i32) -> Rows {
     given.session().execute(&call, &[]).unwrap()
 }
 
+/// Claims one item by the procedure for that: its row, or none.
+pub fn next(given: &Given) -> Rows {
+    let procedure = procedure(given, "Next_", "_trx");
+    let call = if given.server.is_sql_server() {
+        format!("EXECUTE {procedure} @Worker = N'w'")
+    } else {
+        format!("SELECT * FROM {procedure}('w')")
+    };
+    given.session().execute(&call, &[]).unwrap()
+}
+
 /// The name of a procedure of the queue, qualified.
 pub fn procedure(given: &Given, before: &str, after: &str) -> String {
     if given.server.is_sql_server() {

@@ -23,6 +23,7 @@ mod names;
 mod operate;
 mod order;
 mod pool;
+mod refused;
 mod roles;
 mod set;
 mod settle;
@@ -60,6 +61,7 @@ fn main() {
         order::BODIES,
         operate::BODIES,
         pool::BODIES,
+        refused::BODIES,
         roles::BODIES,
         set::BODIES,
         settle::BODIES,

@@ -39,7 +39,7 @@ fn count_and_measure(given: &Given) {
     }
     assert_eq!((stats.due, stats.expired, stats.sample), (4, 0, 5));
     assert!(stats.oldest_due_ms.unwrap() >= 0);
-    for percentiles in [stats.wait_ms, stats.run_ms] {
+    for percentiles in [stats.wait_ms, stats.claimed_ms] {
         assert!(percentiles.iter().all(|ms| ms.unwrap() >= 0), "{percentiles:?}");
         assert!(percentiles.is_sorted(), "{percentiles:?}");
     }
@@ -51,7 +51,7 @@ fn how_many_workers_are_needed(given: &Given) {
     let items: Vec<_> = (0..100).map(|i| item(&i.to_string())).collect();
     queue.enqueue(&items, None).unwrap();
     let stats = queue.stats().unwrap();
-    assert_eq!((stats.workers_busy, stats.workers_needed), (0, Some(1)), "there is work, and nothing is known of it");
+    assert_eq!((stats.claimed, stats.workers_needed), (0, Some(1)), "there is work, and nothing is known of it");
 
     // Ten came before the last hour.
     let taken = queue.claim(10, Duration::ZERO).unwrap();
@@ -75,6 +75,6 @@ fn how_many_workers_are_needed(given: &Given) {
     let _in_hand = queue.claim(3, Duration::ZERO).unwrap();
 
     let stats = queue.stats().unwrap();
-    assert_eq!((stats.wait_mean_ms, stats.run_mean_ms), (Some(30_000), Some(180_000)));
-    assert_eq!((stats.arrivals_last_hour, stats.workers_busy, stats.workers_needed), (Some(90), 3, Some(6)));
+    assert_eq!((stats.wait_mean_ms, stats.claimed_mean_ms), (Some(30_000), Some(180_000)));
+    assert_eq!((stats.arrivals_last_hour, stats.claimed, stats.workers_needed), (Some(90), 3, Some(6)));
 }

@@ -19,8 +19,8 @@ const DIALECTS: [(Dialect, &str); 2] = [(Dialect::SqlServer, "sql_server"), (Dia
 /// The schema scripts and the hash of each. They may change only until the first release; from then on a change is a new
 /// script with the next number, since databases out there have run these.
 const SCHEMA_SCRIPTS: [(Dialect, &str, u64); 2] = [
-    (Dialect::SqlServer, "schema/0001_base.sql", 0x129c_6d95_8eff_eb56),
-    (Dialect::Postgres, "schema/0001_base.sql", 0xe0ee_81b0_2d0c_411b),
+    (Dialect::SqlServer, "schema/0001_base.sql", 0x9b49_9fc6_01d7_d2e0),
+    (Dialect::Postgres, "schema/0001_base.sql", 0x0197_5c58_b984_59c3),
 ];
 
 /// What only SQL Server is asked: how its locks, plans and owners can stand in the way.
@@ -82,6 +82,7 @@ impl Rendered {
             for (call, text) in [
                 ("enqueue", &calls.enqueue),
                 ("claim", &calls.claim),
+                ("apart", &calls.claim_apart),
                 ("settle", &calls.settle),
                 ("enqueue_within", &calls.enqueue_within),
                 ("settle_within", &calls.settle_within),

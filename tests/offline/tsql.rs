@@ -182,5 +182,5 @@ fn only_claims_and_renewals_commit_before_the_log_has_them() {
             lazy.extend(may.then(|| name.clone()));
         }
     }
-    assert_eq!(lazy.len(), 9, "three procedures of each kind of table: {lazy:?}");
+    assert_eq!(lazy.len(), 12, "four procedures of each kind of table: {lazy:?}");
 }

@@ -287,6 +287,21 @@ fn a_time_with_a_zone() {
     }
 }
 
+/// SQL Server converts text to the column's code page without a word, and letters that it lacks are question marks then.
+#[test]
+fn a_column_that_keeps_a_code_page() {
+    for database in made().into_iter().filter(Database::is_sql_server) {
+        database.run("ALTER TABLE dbo.Orders ADD Narrow varchar(200) COLLATE Latin1_General_100_CI_AS NULL");
+        let text = SPEC.replace("columns = [", r#"columns = [{ name = "Narrow", type = "text(200)" }, "#);
+        let found = adopt::plan(&database.config(&[]), &spec(&text)).unwrap().findings;
+        assert_found(&found, Severity::Warning, "Narrow", &["code page 1252", "become '?'", "columns[0]"]);
+        assert!(
+            !found.iter().any(|finding| finding.check == "code page" && finding.object.ends_with("Body")),
+            "{found:?}"
+        );
+    }
+}
+
 /// Keys are compared with text in the database's collation.
 #[test]
 fn a_key_in_another_collation() {

@@ -5,6 +5,7 @@ mod arguments;
 mod connecting;
 mod details;
 mod injection;
+mod members;
 mod owners;
 mod rights;
 mod roles;

@@ -3,6 +3,7 @@
 //! `READPAST_TEST_POSTGRES` and `READPAST_TEST_SQLSERVER` hold the connection strings of the servers; each test gets a
 //! database of its own on each.
 
+mod at_work;
 mod changes;
 mod columns;
 mod database;

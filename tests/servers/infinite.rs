@@ -4,13 +4,13 @@
 use super::bad_input::assert_says;
 use readpast::error::ErrorKind;
 use readpast::install::install;
-use readpast::item::{Action, Filter, ItemRef, Lease, Settlement};
+use readpast::item::{Action, Filter, ItemRef, Lease, Settlement, Value};
 use readpast::queue::Queue;
 use readpast::spec::QueueSpec;
-use readpast::worker::{Event, Worker};
-use std::sync::mpsc;
+use readpast::worker::Worker;
 use std::thread;
 use std::time::Duration;
+use support::limit::until;
 use support::scratch::Scratch;
 
 /// A queue, the columns of its table that hold times, and how an item is put into it.
@@ -61,6 +61,21 @@ const BESIDE: Kind = Kind {
     add: "INSERT INTO work (state) VALUES (0)",
 };
 
+/// Times and dates that are the item's own.
+const VALUES: Kind = Kind {
+    spec: r#"{"queue": "Job", "columns": [{"name": "day", "type": "date"}, {"name": "at", "type": "timestamp"},
+            {"name": "local_at", "type": "timestamp"}],
+        "table": {"name": "work", "key": [{"name": "id", "type": "bigint", "source": "table"}],
+            "lifecycle": {"due": "due_at"},
+            "status": {"column": "state", "values": {"Pending": 0, "Processing": 1, "Completed": 2}}}}"#,
+    ddl: "CREATE TABLE work (
+        id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, state integer NOT NULL DEFAULT 0, due_at timestamptz, day date,
+        at timestamptz, local_at timestamp)",
+    table: "work",
+    times: &["due_at", "day", "at", "local_at"],
+    add: "INSERT INTO work (state) VALUES (0)",
+};
+
 impl Kind {
     fn install(&self) -> (Scratch, Queue) {
         let scratch = Scratch::empty();
@@ -70,6 +85,9 @@ impl Kind {
         (scratch, queue)
     }
 }
+
+/// Infinite, and further away than the years 1 and 9999.
+const FAR: [&str; 4] = ["infinity", "-infinity", "294276-12-31", "4713-01-01 BC"];
 
 /// All that can be asked of a queue.
 fn all_calls(scratch: &Scratch, queue: &Queue, kind: &Kind) -> Result<(), readpast::Error> {
@@ -103,10 +121,10 @@ fn all_calls(scratch: &Scratch, queue: &Queue, kind: &Kind) -> Result<(), readpa
 
 #[test]
 fn a_row_with_one_stops_nothing() {
-    for kind in [OWN, THEIRS, BESIDE] {
+    for kind in [OWN, THEIRS, BESIDE, VALUES] {
         let (scratch, queue) = kind.install();
         for time in kind.times {
-            for value in ["infinity", "-infinity"] {
+            for value in FAR {
                 let place = format!("{} {time} = {value}", kind.table);
                 let set = |which: &str| scratch.run(&format!("UPDATE {} SET {time} = '{value}'{which}", kind.table));
                 scratch.run(&format!("DELETE FROM {}", kind.table));
@@ -119,10 +137,11 @@ fn a_row_with_one_stops_nothing() {
                 asked();
                 let is_due = ["scheduled_for", "due_at"].contains(time);
                 let batch = claim();
-                assert_eq!(batch.len(), usize::from(!is_due || value == "-infinity"), "{place}");
+                let never = is_due && !value.starts_with('-') && !value.ends_with("BC");
+                assert_eq!(batch.len(), usize::from(!never), "{place}");
                 scratch.run(kind.add);
                 let other = claim();
-                assert_eq!(batch.len() + other.len(), if is_due && value == "infinity" { 1 } else { 2 }, "{place}");
+                assert_eq!(batch.len() + other.len(), if never { 1 } else { 2 }, "{place}");
 
                 // Those in flight.
                 set("");
@@ -144,6 +163,61 @@ fn a_row_with_one_stops_nothing() {
             }
         }
     }
+}
+
+/// However an item is read.
+#[test]
+fn a_value_arrives_as_what_it_is() {
+    let (scratch, queue) = VALUES.install();
+    for (value, day, at, local_at) in [
+        ("infinity", "infinity", "infinity", "infinity"),
+        ("-infinity", "-infinity", "-infinity", "-infinity"),
+        ("12026-01-01", "12026-01-01", "12026-01-01 00:00:00+00", "12026-01-01 00:00:00+00"),
+        ("4713-01-01 BC", "4713-01-01 BC", "4713-01-01 00:00:00+00 BC", "4713-01-01 00:00:00+00 BC"),
+        ("9999-12-31", "9999-12-31", "9999-12-31T00:00:00.0000000", "9999-12-31T00:00:00.0000000"),
+        ("0001-01-01", "0001-01-01", "0001-01-01T00:00:00.0000000", "0001-01-01T00:00:00.0000000"),
+    ] {
+        scratch.run("DELETE FROM work");
+        scratch.run(&format!("INSERT INTO work (day, at, local_at) VALUES ('{value}', '{value}', '{value}')"));
+        let found = queue.find(&Filter::default(), None, 1).unwrap();
+        let (looked, _) = queue.look(&Filter::default(), None, 1, 10).unwrap();
+        let claimed = queue.claim(1, Duration::ZERO).unwrap();
+        for (how, batch) in [("find", found), ("look", looked), ("claim", claimed)] {
+            let item = batch.get(0).unwrap();
+            for (name, text) in [("day", day), ("at", at), ("local_at", local_at)] {
+                assert_eq!(item.value_of(name), Some(Value::Text(text)), "{how} {name}");
+                assert!(item.to_json().contains(&format!("\"{name}\":\"{text}\"")), "{how}: {}", item.to_json());
+            }
+        }
+    }
+}
+
+#[test]
+fn why_tells_never_from_always() {
+    let (scratch, queue) = VALUES.install();
+    for (due, reason) in [
+        ("infinity", "never due"),
+        ("12026-01-01", "never due"),
+        ("-infinity", "due for"),
+        ("4713-01-01 BC", "due for"),
+    ] {
+        scratch.run("DELETE FROM work");
+        scratch.run(&format!("INSERT INTO work (due_at) VALUES ('{due}')"));
+        let found = queue.find(&Filter::default(), None, 1).unwrap();
+        let why = queue.why(found.get(0).unwrap().key()).unwrap().unwrap().to_string();
+        assert!(why.starts_with(reason), "{due}: {why}");
+    }
+}
+
+#[test]
+fn an_attempt_that_began_never_is_told() {
+    let (scratch, queue) = OWN.install();
+    scratch.run(OWN.add);
+    let batch = queue.claim(1, Duration::ZERO).unwrap();
+    let key = batch.get(0).unwrap().key().to_owned();
+    queue.settle(&[Settlement::new(&batch.get(0).unwrap(), Action::Fail)], None).unwrap();
+    scratch.run("UPDATE readpast.job_attempt SET started_at = '-infinity'");
+    assert_eq!(queue.attempts(&key).unwrap()[0].started.as_deref(), Some("-infinity"));
 }
 
 #[test]
@@ -172,15 +246,17 @@ fn an_item_taken_from_one_is_settled_and_has_a_time() {
 fn a_call_with_an_infinite_time_is_refused() {
     for kind in [OWN, THEIRS] {
         let (scratch, queue) = kind.install();
-        let refused = |call: &str| {
+        let refused_so = |call: &str, words: &str| {
             let error = scratch.session().execute(call, &[]).expect_err(call);
-            assert_says::<()>(Err(error), ErrorKind::InvalidItem, &["must be finite"]);
+            assert_says::<()>(Err(error), ErrorKind::InvalidItem, &[words]);
         };
+        let no_time = |call: &str| refused_so(call, "\"due\" takes timestamp");
+        let refused = |call: &str| refused_so(call, "must be finite");
         for value in ["infinity", "-infinity"] {
             let due = if kind.table == "work" { "due_" } else { "scheduled_for_" };
-            refused(&format!("SELECT * FROM readpast.add_job_set_trx(NULL, '[{{\"due\": \"{value}\"}}]')"));
-            refused(&format!("SELECT * FROM readpast.add_job_set_utx('[{{\"due\": \"{value}\"}}]')"));
-            refused(&format!("SELECT * FROM readpast.add_job_trx({due} => '{value}')"));
+            no_time(&format!("SELECT * FROM readpast.add_job_set_trx(NULL, '[{{\"due\": \"{value}\"}}]')"));
+            no_time(&format!("SELECT * FROM readpast.add_job_set_utx('[{{\"due\": \"{value}\"}}]')"));
+            no_time(&format!("SELECT * FROM readpast.add_job_trx({due} => '{value}')"));
             let batch = {
                 queue.enqueue(&[readpast::item::NewItem::default()], None).unwrap();
                 queue.claim(1, Duration::ZERO).unwrap()
@@ -210,21 +286,18 @@ fn a_refusal_of_the_table_is_no_mistake_of_the_caller() {
     scratch.run("CREATE FUNCTION refuses() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN 1 / 0; END'");
     scratch.run("CREATE TRIGGER refuses BEFORE UPDATE ON work FOR EACH ROW EXECUTE FUNCTION refuses()");
     scratch.run(THEIRS.add);
-    assert_says(queue.claim(1, Duration::ZERO), ErrorKind::Database, &["division by zero"]);
+    assert!(queue.claim(1, Duration::ZERO).unwrap().is_empty());
+    let refused = || queue.watch(10).unwrap().refused;
+    assert!(refused()[0].reason.contains("division by zero"), "{:?}", refused());
     let none = scratch.session().execute("SELECT * FROM readpast.next_job_set_trx('w', 0)", &[]);
     assert_says(none, ErrorKind::InvalidItem, &["max_ must be"]);
 
     // A worker goes on, and has the item when it is mended.
-    let (troubles, trouble) = mpsc::channel();
-    let worker = Worker::new(&queue).observe(move |event| {
-        if let Event::Trouble { .. } = event {
-            let _ = troubles.send(());
-        }
-    });
+    let worker = Worker::new(&queue);
     let stop = worker.stop_handle();
     thread::scope(|scope| {
         let working = scope.spawn(|| worker.run(|_| {}));
-        trouble.recv_timeout(Duration::from_secs(600)).unwrap();
+        until("the worker has met it", || refused()[0].times > 1);
         scratch.run("DROP TRIGGER refuses ON work");
         scratch.wait_for("SELECT state FROM work", "done");
         stop.stop();

@@ -1,10 +1,12 @@
 //! The table of settings that was there before readpast, for the queue whose description names it: on both servers.
 
-use readpast::item::{Action, NewItem, Settlement};
-use readpast::{ErrorKind, ItemState, Queue, QueueSpec, install};
+use readpast::engine::{Engine, Taken, Terms};
+use readpast::item::{Action, Answer, NewItem, Settlement};
+use readpast::{ErrorKind, ItemState, Queue, QueueSpec, Renewal, install};
 use serde_json::json;
 use std::time::Duration;
 use support::both::Database;
+use support::limit::until;
 use support::scratch::look;
 
 const TABLES: [&str; 2] = [
@@ -42,6 +44,18 @@ fn attempts(queue: &Queue) -> i32 {
             return item.attempt();
         }
     }
+}
+
+/// The lease of the one item that there is.
+fn granted(queue: &Queue) -> Option<Duration> {
+    let columns = json!({"N": 1}).as_object().unwrap().clone();
+    queue.enqueue(&[NewItem { columns: columns.into(), ..NewItem::default() }], None).unwrap();
+    let batch = queue.claim(1, Duration::ZERO).unwrap();
+    let one = |action| Settlement { delay_ms: Some(0), ..Settlement::new(&batch.get(0).unwrap(), action) };
+    let (_, next) = queue.settle_and_claim(&[one(Action::Release)], None, 1).unwrap();
+    assert_eq!(batch.lease(), next.lease(), "each claim says it");
+    queue.settle(&[Settlement::new(&next.get(0).unwrap(), Action::Complete)], None).unwrap();
+    batch.lease()
 }
 
 fn listed(queue: &Queue) -> Vec<(String, String, Option<i32>, i32)> {
@@ -144,5 +158,78 @@ fn a_table_that_does_not_fit_is_refused() {
         let hostile = spec(r#", "settings": {"name": "x]; DROP TABLE Jobs--", "value": "\"; --"}"#);
         assert!(install(&database.config(&[]), Some(&hostile)).is_err());
         assert_eq!(database.look("SELECT COUNT(*) FROM Jobs"), "0");
+    }
+}
+
+/// The setting wins over the description, and the handle over both.
+#[test]
+fn a_claim_says_how_long_its_lease_is() {
+    const OWN: &str = r#"{"queue": "Own", "columns": [{"name": "N", "type": "integer", "nullable": false}]}"#;
+    let ms = |ms| Some(Duration::from_millis(ms));
+    for database in Database::each() {
+        database.run(database.pick(TABLES[0], TABLES[1]));
+        for spec in [QueueSpec::from_json(OWN).unwrap(), spec("")] {
+            install(&database.config(&[]), Some(&spec)).unwrap();
+            let name = spec.queue.as_str();
+            let queue = Queue::open(&database.config(&[]), name).unwrap();
+            assert_eq!(granted(&queue), Some(queue.lease()), "{name}: as described");
+            queue.set_setting("leaseMs", Some(90_000)).unwrap();
+            assert_eq!(granted(&queue), ms(90_000), "{name}: as set");
+            assert_ne!(queue.lease(), Duration::from_millis(90_000), "{name}: the handle does not know");
+            let asks = Queue::open(&database.config(&[("lease.ms", "70000")]), name).unwrap();
+            assert_eq!(granted(&asks), ms(70_000), "{name}: as asked for");
+            assert_eq!(asks.claim(1, Duration::ZERO).unwrap().lease(), None, "{name}: nothing is claimed");
+        }
+    }
+}
+
+/// Who renews by hand goes by the handle's lease, which is longer than the one that the server grants.
+#[test]
+fn a_renewal_is_in_time_for_the_lease_that_was_granted() {
+    const OWN: &str = r#"{"queue": "Own", "columns": [{"name": "N", "type": "integer", "nullable": false}]}"#;
+    for database in Database::each() {
+        install(&database.config(&[]), Some(&QueueSpec::from_json(OWN).unwrap())).unwrap();
+        let queue = Queue::open(&database.config(&[]), "Own").unwrap();
+        queue.set_setting("leaseMs", Some(3000)).unwrap();
+        let asks = || {
+            database.look(
+                database.pick("SELECT LeaseUntil FROM [readpast].Own", "SELECT lease_until::text FROM readpast.own"),
+            )
+        };
+        let columns = json!({"N": 1}).as_object().unwrap().clone();
+        queue.enqueue(&[NewItem { columns: columns.into(), ..NewItem::default() }], None).unwrap();
+        let batch = queue.claim(1, Duration::ZERO).unwrap();
+        let before = asks();
+        let renewal = Renewal::start(&queue, &batch, Duration::from_secs(86_400)).unwrap();
+        until("the lease is renewed", || asks() != before);
+        assert_eq!(renewal.lost(), Vec::<String>::new());
+    }
+}
+
+/// A worker whose handle believes in a longer lease keeps its item.
+#[test]
+fn a_worker_renews_by_the_lease_that_was_granted() {
+    const OWN: &str = r#"{"queue": "Own", "columns": [{"name": "N", "type": "integer", "nullable": false}]}"#;
+    for database in Database::each() {
+        install(&database.config(&[]), Some(&QueueSpec::from_json(OWN).unwrap())).unwrap();
+        let queue = Queue::open(&database.config(&[]), "Own").unwrap();
+        queue.set_setting("leaseMs", Some(3000)).unwrap();
+        let columns = json!({"N": 1}).as_object().unwrap().clone();
+        queue.enqueue(&[NewItem { columns: columns.into(), ..NewItem::default() }], None).unwrap();
+        let engine = Engine::new(&queue, Terms::default());
+        let Taken::Items(batch) = engine.take(1, Duration::from_secs(600)).unwrap() else { panic!("nothing came") };
+        let until_when = || {
+            let own = "SELECT LeaseUntil FROM readpast.Own";
+            database.look(database.pick(own, "SELECT lease_until::text FROM readpast.own"))
+        };
+        for _ in 0..3 {
+            let before = until_when();
+            until("the lease is renewed", || until_when() != before);
+        }
+        let item = batch.get(0).unwrap();
+        assert!(!engine.is_lost(item.key(), item.attempt()));
+        assert_eq!(engine.end(&[Settlement::new(&item, Action::Complete)]), [Answer::Ok]);
+        engine.close(Duration::from_secs(600)).unwrap();
+        assert_eq!(engine.figures().settled, 1);
     }
 }

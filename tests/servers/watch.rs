@@ -151,11 +151,11 @@ fn a_small_queue_is_told_exactly(queue: &Queue, kind: &str, begun: Instant) {
     let (watched, stats) = (queue.watch(10_000).unwrap(), queue.stats().unwrap());
     let found = &watched.stats;
     assert_eq!(found.counts, stats.counts, "{kind}");
-    assert_eq!((found.due, found.expired, found.workers_busy), (stats.due, stats.expired, 4), "{kind}");
+    assert_eq!((found.due, found.expired, found.claimed), (stats.due, stats.expired, 4), "{kind}");
     assert_eq!(found.oldest_due_ms.is_some(), stats.oldest_due_ms.is_some(), "{kind}");
     let of_arrivals = |stats: &readpast::QueueStats| (stats.arrivals_last_hour, stats.workers_needed);
     assert_eq!(of_arrivals(found), of_arrivals(&stats), "{kind}");
-    assert_eq!((found.sample, found.run_ms), (stats.sample, stats.run_ms), "{kind}");
+    assert_eq!((found.sample, found.claimed_ms), (stats.sample, stats.claimed_ms), "{kind}");
     if is_within_the_minute(begun) {
         assert_eq!(watched.ended_last_minute, found.sample, "{kind}");
     }

@@ -103,12 +103,12 @@ json stats_of(const readpast::stats &figures) {
             {"wait_p50_ms", figures.wait_p50_ms},
             {"wait_p90_ms", figures.wait_p90_ms},
             {"wait_p99_ms", figures.wait_p99_ms},
-            {"run_p50_ms", figures.run_p50_ms},
-            {"run_p90_ms", figures.run_p90_ms},
-            {"run_p99_ms", figures.run_p99_ms},
+            {"claimed_p50_ms", figures.claimed_p50_ms},
+            {"claimed_p90_ms", figures.claimed_p90_ms},
+            {"claimed_p99_ms", figures.claimed_p99_ms},
             {"wait_mean_ms", figures.wait_mean_ms},
-            {"run_mean_ms", figures.run_mean_ms},
+            {"claimed_mean_ms", figures.claimed_mean_ms},
             {"arrivals_last_hour", figures.arrivals_last_hour},
-            {"workers_busy", figures.workers_busy},
+            {"claimed", figures.claimed},
             {"workers_needed", figures.workers_needed}};
 }

@@ -56,7 +56,7 @@ TEST_CASE("figures of types and of the trend") {
     CHECK(types.size() == 2);
     CHECK(types[0].key() == "First");
     CHECK(types[0]["InFlight"].integer() == 2);
-    CHECK(types[0]["RunMeanMs"].is_null());
+    CHECK(types[0]["ClaimedMeanMs"].is_null());
     const auto trend = queue.figures("trend");
     CHECK(trend[0]["Depth"].integer() == 0);
     CHECK(trend[0]["ArrivalsPerHour"].is_null()); // a rate takes ten minutes of observation

@@ -81,7 +81,7 @@ def test_figures_of_types_and_of_the_trend(queue: readpast.Queue) -> None:
             ("First", 2, 1, False),
             ("Second", 0, 0, False),
         ]
-        assert (types[0]["ArrivalsLastHour"], types[0]["RunMeanMs"]) == (3, None)
+        assert (types[0]["ArrivalsLastHour"], types[0]["ClaimedMeanMs"]) == (3, None)
         assert (trend[0]["Depth"], trend[0]["ArrivalsPerHour"], trend[0]["Counted"]) == (2, None, True)
         assert queue.figures("attempts", batch[0].key).status is Status.EMPTY
     for wrong in (("moons",), ("types", "a key"), ("attempts",), ("trend 0",), ("trend soon",)):
@@ -201,7 +201,7 @@ def test_operating(queue: readpast.Queue) -> None:
     assert queue.purge() == 1
     assert queue.recover() == 0
     stats = queue.stats()
-    assert (stats.pending, stats.cancelled, stats.workers_busy) == (4, 0, 0)
+    assert (stats.pending, stats.cancelled, stats.claimed) == (4, 0, 0)
 
 
 def test_shared_handles_are_interrupted_for_themselves(queue: readpast.Queue) -> None:

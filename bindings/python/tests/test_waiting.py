@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import resource
 import signal
 import socket
@@ -76,6 +77,18 @@ def test_ctrl_c_ends_a_wait(queue: readpast.Queue, killer: threading.Timer) -> N
         started(killer, lambda: queue.claim(wait=3600))
     assert time.monotonic() - begun < support.PATIENCE
     assert queue.claim().status is Status.EMPTY, "nothing stays interrupted"
+
+
+def test_ctrl_c_ends_the_wait_for_a_server_that_does_not_answer(killer: threading.Timer) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    connection = re.sub(r"(?i)port=\d+", f"Port={port}", os.environ["READPAST_CONNECTION"])
+    begun = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        started(killer, lambda: readpast.Queue("Mail", connection=connection, open_timeout_ms=3_600_000))
+    assert time.monotonic() - begun < support.PATIENCE
+    with pytest.raises(readpast.QueueError):
+        readpast.Queue("Mail", connection=connection, open_timeout_ms=0)
 
 
 def test_ctrl_c_ends_a_wait_whichever_thread_the_system_gives_it_to(queue: readpast.Queue) -> None:

@@ -17,7 +17,9 @@ SELECT
         WHEN t.typtype <> 'd' AND a.atttypmod >= 0 THEN a.atttypmod
         ELSE 6
     END AS scale,
-    NULL::text AS collation
+    NULL::text AS collation,
+    /* Text that the server's encoding lacks is refused there. */
+    NULL::integer AS code_page
 FROM pg_catalog.pg_attribute AS a
 INNER JOIN pg_catalog.pg_class AS c ON c.oid = a.attrelid
 INNER JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace

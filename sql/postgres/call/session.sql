@@ -6,3 +6,4 @@ SET client_min_messages = warning;
 SET lock_timeout = {{ lock_timeout_ms }};
 SET statement_timeout = {{ query_timeout_ms }};
 SET application_name = {{ application }};
+SET readpast.checks_items = on;

@@ -20,9 +20,25 @@
         RAISE EXCEPTION '{{ procedure }}: started_at_ must be finite' USING ERRCODE = 'RP021';
     END IF;
 {%- endif %}
-{%- if "items" in asked %}
-    IF json_array_length(items_) > 1000 THEN
-        RAISE EXCEPTION '{{ procedure }}: at most 1000 items a call' USING ERRCODE = 'RP021';
+{%- endmacro -%}
+{#- What the elements of items_ may have, each with its type. -#}
+{%- macro takes(procedure, members) %}
+    items_ := {{ object("queue_taken_fn") }}('{{ procedure }}', items_, {{ members.all }});
+{%- endmacro -%}
+{#- The same of new items, whose columns are many. The library has checked its own, and says so in its sessions. -#}
+{%- macro takes_unchecked(procedure, members) %}
+    IF current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on' THEN
+    {{- takes(procedure, members) | indent(4) }}
     END IF;
-{%- endif %}
+{%- endmacro -%}
+{#- The same where most calls are the library's: it is gone into only when a name is not known. -#}
+{%- macro takes_names(procedure, members) %}
+    IF EXISTS (
+        SELECT 1
+        FROM json_array_elements(items_) AS e (value)
+        CROSS JOIN LATERAL json_object_keys(e.value) AS k (name)
+        WHERE k.name NOT IN ({{ members.names }})
+    ) OR json_array_length(items_) > 1000 THEN
+    {{- takes(procedure, members) | indent(4) }}
+    END IF;
 {%- endmacro -%}

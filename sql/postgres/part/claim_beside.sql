@@ -2,22 +2,7 @@
 {% include "part/unpark.sql" %}
 {%- endif %}
 
-    /*
-    Lock due items of the table; those that others hold are passed over. What
-    {{ queue }}_lease says of them is read in the next statement: only then nobody changes it any more.
-    */
-{%- set keys = m.list("key_", "_") %}
-{%- for search in kind_searches %}
-    IF {{ m.kinds_given(search) }} THEN
-{% include "part/kinds_asked.sql" %}
-{%- set due_is = none if not role.due else m.due() ~ " <= now_" if due_in_order else "(q." ~ role.due ~ " IS NULL OR q." ~ role.due ~ " <= now_)" %}
-{% include "part/lock_kinds.sql" %}
-    ELSE
-{%- endfor %}
-{%- include "part/lock_all_due.sql" %}
-{%- for search in kind_searches %}
-    END IF;
-{%- endfor %}
+{% include "part/lock_beside.sql" %}
 
     IF key_1_ IS NOT NULL THEN
         WITH found AS MATERIALIZED (
@@ -34,16 +19,20 @@
 {%- import "part/write.sql" as write %}
 {{- write.changed() }}
 
-        SELECT {% for column in key %}ARRAY_AGG(c.key_{{ loop.index }} ORDER BY c.position), {% endfor %}BOOL_OR(c.alone)
-        INTO {{ keys }}, alone_
-        FROM changed AS c
-        WHERE c.status = 'Processing';
+        SELECT
+{%- for column in key %}
+            ARRAY_AGG(c.key_{{ loop.index }} ORDER BY c.position) FILTER (WHERE c.status = 'Processing'),
+{%- endfor %}
+            BOOL_OR(c.alone),
+            COUNT(*)
+        INTO {{ keys }}, alone_, ended_
+        FROM changed AS c;
 
         RETURN QUERY
         SELECT
             CASE WHEN alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
             NULL::integer,
-            NULL::bigint,
+            lease_ms_::bigint,
             {{ m.key_text("k.key_") }},
             v.item_token,
             v.item_attempt,
@@ -56,6 +45,13 @@
             ON TRUE
         ORDER BY k.position;
         IF FOUND THEN
+            RETURN;
+        END IF;
+        IF ended_ > 0 THEN
+            /* All that it took had spent their attempts, and ended: what comes behind them is due now. */
+            answer := 'EMPTY';
+            answer_due_ms := 0;
+            RETURN NEXT;
             RETURN;
         END IF;
     END IF;

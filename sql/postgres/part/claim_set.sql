@@ -4,11 +4,28 @@ one that called the other would hand each row on twice.
 -#}
 {%- if resume_own %}
     IF recover_ = 2 THEN
-        PERFORM FROM {{ object("recover_" ~ queue ~ "_trx") }}(1000, worker_);
+        RETURN QUERY
+        SELECT r.*,
+{{- m.no_item() }}
+        FROM {{ object("recover_" ~ queue ~ "_trx") }}(1000, worker_) AS r
+        WHERE r.answer = 'REFUSED';
     END IF;
 {%- endif %}
     IF recover_ > 0 THEN
-        PERFORM FROM {{ object("recover_" ~ queue ~ "_trx") }}(100, recover_ => recover_);
+        RETURN QUERY
+        SELECT r.*,
+{{- m.no_item() }}
+        FROM {{ object("recover_" ~ queue ~ "_trx") }}(100, recover_ => recover_) AS r
+        WHERE r.answer = 'REFUSED';
+    END IF;
+    IF EXISTS (SELECT 1 FROM {{ object("queue_refused") }} AS x WHERE x.queue = '{{ queue }}') THEN
+        /* The table refuses some: around those. */
+        RETURN QUERY
+        SELECT n.*
+        FROM {{ object("next_" ~ queue ~ "_apart_trx") }}(
+            worker_, max_, lease_ms_{{ ", started_at_" if run_time }}{{ ", types_ => types_" if asks_types }}{{ ", steps_ => steps_" if asks_steps }}
+        ) AS n;
+        RETURN;
     END IF;
 {%- if group %}
 

@@ -13,6 +13,7 @@
 {%- endif %}
 {%- if beside %}
     alone_ boolean;
+    ended_ bigint;
 {%- include "part/key_variables.sql" %}
 {%- if parks_errors or (due_in_order and index.name) %}
     found_ integer;

@@ -7,6 +7,9 @@
 {%- if own_types_only and not search.type %}
                     AND {{ m.type_seen("q." ~ role.kind ~ "::text") }}
 {%- endif %}
+{%- if apart %}
+                    AND {{ m.not_refused(m.key_kept_of_row()) }}
+{%- endif %}
 {%- if group %}
 {% filter indent(8, true) %}{% include "part/group_free.sql" %}{% endfilter %}
 {%- endif %}

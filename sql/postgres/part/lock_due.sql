@@ -13,6 +13,9 @@
 {%- if own_types_only %}
             AND {{ m.type_seen("q." ~ role.kind ~ "::text") }}
 {%- endif %}
+{%- if apart %}
+            AND {{ m.not_refused(m.key_kept_of_row()) }}
+{%- endif %}
 {%- if group %}
 {% include "part/group_free.sql" %}
 {%- endif %}

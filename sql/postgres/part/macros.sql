@@ -28,6 +28,24 @@ the key as key_1, key_2 ...
 {%- macro keys_unnested() -%}
 UNNEST({{ list("key_", "_") }}) WITH ORDINALITY AS k ({{ list("key_") }}, position)
 {%- endmacro -%}
+{#- As keys_unnested, of those that part/narrow tries. -#}
+{%- macro keys_tried() -%}
+UNNEST({% for column in key %}key_{{ loop.index }}_[from_:to_]{{ ", " if not loop.last }}{% endfor %}) WITH ORDINALITY AS k ({{ list("key_") }}, position)
+{%- endmacro -%}
+{#- A key as queue_refused has it. -#}
+{%- macro key_kept(of, after="") %}{% if own %}{{ shown_time(of ~ "1" ~ after) }}{% else %}{{ key_text(of, after) }}{% endif %}{% endmacro -%}
+{%- macro key_kept_of_row() %}{% if own %}{{ shown_time("q." ~ key[0].quoted) }}{% else %}{{ key_text_of_row() }}{% endif %}{% endmacro -%}
+{#- Not what the table has refused a moment ago. -#}
+{%- macro not_refused(key) -%}
+NOT EXISTS (
+                SELECT 1
+                FROM {{ object("queue_refused") }} AS x
+                WHERE
+                    x.queue = '{{ queue }}'
+                    AND x.key = {{ key }}
+                    AND x.until > now_
+            )
+{%- endmacro -%}
 {#- The type of a key in answers, and in what is asked; how it is read and shown. -#}
 {%- macro key_type() %}{{ "timestamptz" if own else "text" }}{% endmacro -%}
 {%- macro key_given() %}{% if own %}timestamptz{% elif composite %}json{% elif key[0].is_time %}text{% else %}{{ key_types[0] }}{% endif %}{% endmacro -%}

@@ -17,9 +17,17 @@
                         s.started_at,
                         s.lease_owner
                     FROM {{ object(queue ~ "_lease") }} AS s
+                    /* Not those that others hold: they may be many, and the rest is behind them. */
+                    CROSS JOIN LATERAL (
+                        SELECT 1
+                        FROM {{ table }} AS q
+                        WHERE {{ m.at_key("s.key_") }}
+                        FOR NO KEY UPDATE SKIP LOCKED
+                    ) AS q
                     WHERE
                         s.status = 'Processing'
                         AND (s.lease_until <= now_ OR s.lease_owner = worker_)
+                        AND {{ m.not_refused(m.key_kept("s.key_")) }}
                     ORDER BY s.started_at
                     LIMIT max_
                 ) AS c
@@ -31,24 +39,30 @@
                     AND s.started_at BETWEEN d.started_at AND d.started_at
                     AND s.lease_owner = d.lease_owner
                     AND (s.lease_until <= now_ OR s.lease_owner = worker_)
+                    AND {{ m.not_refused(m.key_kept("s.key_")) }}
         )
 {%- if foreign %}
         UNION ALL
         (
-            SELECT {{ m.columns() }}
-            FROM {{ table }} AS q
-            WHERE
-                {{ m.stands(processing) }}
-                AND {% if role.owner %}({% endif %}q.{{ role.started }} <= now_ - {{ m.interval_ms("lease_ms_") }}
+            SELECT t.*
+            FROM (
+                SELECT {{ m.columns() }}
+                FROM {{ table }} AS q
+                WHERE
+                    {{ m.stands(processing) }}
+                    AND {% if role.owner %}({% endif %}q.{{ role.started }} <= now_ - {{ m.interval_ms("lease_ms_") }}
 {%- if role.owner %} OR q.{{ role.owner }} = worker_){% endif %}
-                AND NOT EXISTS (
-                    SELECT 1
-                    FROM {{ object(queue ~ "_lease") }} AS s
-                    WHERE
-                        {% for column in key %}s.key_{{ loop.index }} = q.{{ column.quoted }} AND {% endfor %}s.status <> 'Pending'
-                )
-            ORDER BY q.{{ role.started }}
-            LIMIT max_
+                    AND {{ m.not_refused(m.key_kept_of_row()) }}
+                    AND NOT EXISTS (
+                        SELECT 1
+                        FROM {{ object(queue ~ "_lease") }} AS s
+                        WHERE
+                            {% for column in key %}s.key_{{ loop.index }} = q.{{ column.quoted }} AND {% endfor %}s.status <> 'Pending'
+                    )
+                ORDER BY q.{{ role.started }}
+                LIMIT max_
+                FOR NO KEY UPDATE OF q SKIP LOCKED
+            ) AS t
         )
 {%- endif %}
     ) AS w ({{ m.list("key_") }})

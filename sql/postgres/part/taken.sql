@@ -14,6 +14,10 @@
             {{ m.later("v.item_token") }} AS token,
             v.item_attempt + (NOT v.is_spent)::integer AS attempt_num,
             CASE
+{%- if apart %}
+                WHEN v.is_spent AND v.refusals > 0
+                    THEN format('The table refused it %s times, and attempts are spent: %s', v.refusals, v.refused)
+{%- endif %}
                 WHEN v.is_spent THEN format('Attempts are spent: %s of %s.', v.item_attempt, max_attempts_)
 {%- if not own %}
                 ELSE v.item_error
@@ -43,8 +47,8 @@
             FROM (
                 SELECT
                     f.*,
-                    f.item_attempt >= max_attempts_ AS is_spent,
-                    f.item_attempt < max_attempts_ AND f.item_died_at IS NOT NULL AS alone
+                    f.item_attempt{{ " + f.refusals" if apart }} >= max_attempts_ AS is_spent,
+                    f.item_attempt{{ " + f.refusals" if apart }} < max_attempts_ AND f.item_died_at IS NOT NULL AS alone
                 FROM found AS f
             ) AS r
             WINDOW w AS (ROWS UNBOUNDED PRECEDING)

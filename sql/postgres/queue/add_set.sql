@@ -25,9 +25,6 @@ AS $$
 DECLARE
     now_ CONSTANT timestamptz := clock_timestamp();
     replayed_ boolean := FALSE;
-{%- if steps %}
-    no_step_ text;
-{%- endif %}
 {%- if not own %}
     item_ record;
     list_ json[] := '{}';
@@ -44,7 +41,7 @@ DECLARE
 {%- endif %}
 BEGIN
 {%- include "part/local_time.sql" %}
-{{- check.checks(procedure, ["items"]) }}
+{{- check.takes_unchecked(procedure, takes.add) }}
 
 {% include "part/remember.sql" %}
 {%- if own %}
@@ -54,7 +51,6 @@ BEGIN
         answers_ := (SELECT p.result FROM {{ object("queue_operation") }} AS p WHERE p.operation_id = operation_);
     ELSE
 {% include "part/forget.sql" %}
-{%- include "part/step_checks.sql" %}
 {%- if dedup %}
 {{ m.one_adds(procedure) }}
 {%- endif %}

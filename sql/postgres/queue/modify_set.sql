@@ -50,8 +50,9 @@ DECLARE
 BEGIN
 {%- include "part/local_time.sql" %}
 {% include "part/settings.sql" %}
-{{- check.checks(procedure, ["worker", "most", "lease", "items"] + (["started"] if run_time else []), least=0) }}
+{{- check.checks(procedure, ["worker", "most", "lease"] + (["started"] if run_time else []), least=0) }}
 {%- include "part/kind_checks.sql" %}
+{{- check.takes_names(procedure, takes.modify) }}
 
 {% include "part/set_checks.sql" %}
 

@@ -29,13 +29,25 @@ CREATE OR REPLACE FUNCTION {{ function }}(
 RETURNS TABLE ({{ "enqueued_at timestamptz, updated_at" if own else "item_key text, item_token" }} timestamptz)
 {% include "part/attributes.sql" %}
 AS $$
+DECLARE
+    answer_ text;
+    due_ms_ bigint;
+    token_ timestamptz;
+    key_ {{ m.key_type() }};
 BEGIN
-    RETURN QUERY
-    SELECT n.answer_key, n.answer_token
-    FROM {{ object("next_" ~ queue ~ "_set_trx") }}(
-        COALESCE(worker_, session_user || '/' || pg_backend_pid()), 1, lease_ms_, {{ "CASE WHEN recover_ > 2 THEN 1 ELSE recover_ END" if transaction == "utx" else "recover_" }}{{ ", types_ => types_" if asks_types }}{{ ", steps_ => steps_" if asks_steps }}
-    ) AS n
-    WHERE n.answer IN ('CLAIMED', 'CLAIMED_ALONE');
+    LOOP
+        SELECT n.answer, n.answer_due_ms, n.answer_key, n.answer_token
+        INTO answer_, due_ms_, key_, token_
+        FROM {{ object("next_" ~ queue ~ "_set_trx") }}(
+            COALESCE(worker_, session_user || '/' || pg_backend_pid()), 1, lease_ms_, {{ "CASE WHEN recover_ > 2 THEN 1 ELSE recover_ END" if transaction == "utx" else "recover_" }}{{ ", types_ => types_" if asks_types }}{{ ", steps_ => steps_" if asks_steps }}
+        ) AS n
+        WHERE n.answer <> 'REFUSED';
+        /* Items were ended whose attempts are spent, or left aside; what comes behind them is due now. */
+        EXIT WHEN answer_ <> 'EMPTY' OR due_ms_ > 0 OR due_ms_ IS NULL;
+    END LOOP;
+    IF answer_ <> 'EMPTY' THEN
+        RETURN QUERY SELECT key_, token_;
+    END IF;
 END;
 $$;
 {% endfilter %}

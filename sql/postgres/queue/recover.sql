@@ -1,4 +1,6 @@
 {%- import "part/macros.sql" as m -%}
+{%- import "part/narrow.sql" as narrow -%}
+{%- import "part/write.sql" as write -%}
 {%- set procedure = "recover_" ~ queue ~ "_trx" -%}
 {%- set function = object(procedure) -%}
 {%- set foreign = beside and role.started and not run_time and shows_claims -%}
@@ -37,9 +39,12 @@ DECLARE
     max_attempts_ integer;
     turn_ boolean := FALSE;
     found_ integer;
-{%- if beside %}
 {%- include "part/key_variables.sql" %}
-{%- endif %}
+    together_ boolean[];
+{{- narrow.variables() }}
+    /* What is answered. */
+    more_ json[];
+    answers_ json[];
 BEGIN
 {%- include "part/local_time.sql" %}
 {% include "part/settings.sql" %}
@@ -79,71 +84,19 @@ BEGIN
         END IF;
     END IF;
 {%- if claimed_by_others and parks_errors %}
+{%- with apart = true %}
 {% include "part/unpark.sql" %}
+{%- endwith %}
 {%- endif %}
 {%- if beside %}
 {% include "part/recover_beside.sql" %}
 {%- endif %}
 
-    RETURN QUERY
-{%- if beside %}
-    /* A lease that is being renewed right now is alive. */
-    WITH held AS MATERIALIZED (
-        SELECT {{ m.list("k.key_") }}, s.together
-        FROM {{ m.keys_unnested() }}
-        CROSS JOIN LATERAL (
-            SELECT FALSE AS together
-            FROM (VALUES (1)) AS one (one)
-            WHERE
-                NOT EXISTS (
-                    SELECT 1
-                    FROM {{ object(queue ~ "_lease") }} AS s
-                    WHERE {{ m.lease_at_key("k.key_") }}
-                )
-        ) AS s
-        UNION ALL
-        SELECT {{ m.list("k.key_") }}, s.together
-        FROM {{ m.keys_unnested() }}
-        CROSS JOIN LATERAL (
-            SELECT
-                /*
-                Items that were claimed together: nobody knows which was begun. Asked of all and not of what is locked here:
-                another recovery may have the rest of them in hands.
-                */
-                s.status = 'Processing'
-                AND EXISTS (
-                    SELECT 1
-                    FROM {{ object(queue ~ "_lease") }} AS o
-                    WHERE
-                        o.status = 'Processing'
-                        AND o.started_at BETWEEN s.started_at AND s.started_at
-                        AND o.lease_owner = s.lease_owner
-                        AND ({{ m.list("o.key_") }}) <> ({{ m.list("s.key_") }})
-                ) AS together
-            FROM {{ object(queue ~ "_lease") }} AS s
-            WHERE
-                {{ m.lease_at_key("k.key_") }}
-                AND (s.lease_until <= now_ OR s.lease_owner = worker_ OR s.status <> 'Processing')
-            FOR NO KEY UPDATE SKIP LOCKED
-        ) AS s
-    ),
-
-    expired AS MATERIALIZED (
-        SELECT
-            {{ m.list("k.key_") }},
-            k.together,
-            v.*
-        FROM held AS k
-        INNER JOIN LATERAL (
-            {{ m.found("k.key_", []) }}
-        ) AS v
-            ON TRUE
-        WHERE
-            v.item_status = 'Processing'
-            AND (v.item_lease_until <= now_ OR {{ mine("v.item_owner", "v.item_type") }})
-    ),
-{%- else %}
-    /* The oldest claims first, each with all that is left of it: a chunk must not split one. */
+{%- if not beside %}
+    /*
+    The oldest claims first, each with all that is left of it: a chunk must not split one. Rows that others hold are passed
+    over: they may be many, and the rest is behind them.
+    */
     WITH dead AS MATERIALIZED (
         SELECT DISTINCT
             c.started_at,
@@ -156,121 +109,202 @@ BEGIN
             WHERE
                 {{ m.stands(processing) }}
                 AND ({{ m.of("lease_until") }} <= now_ OR {{ mine("q." ~ role.owner, "q." ~ role.kind) }})
+                AND {{ m.not_refused(m.key_kept_of_row()) }}
             ORDER BY q.{{ role.started }}
             LIMIT max_
+            FOR NO KEY UPDATE SKIP LOCKED
         ) AS c
     ),
 
-    expired AS MATERIALIZED (
-        SELECT
-            v.*,
-            /*
-            Items that were claimed together: nobody knows which was begun. Asked of the table and not of what is locked
-            here: another recovery may have the rest of them in hands.
-            */
-            EXISTS (
-                SELECT 1
-                FROM {{ table }} AS o
-                WHERE
-                    {{ m.stands(processing, "o.") }}
-                    AND o.{{ role.started }} BETWEEN d.started_at AND d.started_at
-                    AND o.{{ role.owner }} {{ "=" if own else "IS NOT DISTINCT FROM" }} d.owner
-                    AND ({{ m.columns("o.") }}) <> ({{ m.list("v.key_") }})
-            ) AS together
+    remains AS MATERIALIZED (
+        SELECT {{ m.list("v.key_") }}
         FROM dead AS d
         CROSS JOIN LATERAL (
-            SELECT
-{%- for column in key %}
-                q.{{ column.quoted }} AS key_{{ loop.index }},
-{%- endfor %}
-{%- for column in seek %}
-                q.{{ column.quoted }} AS item_seek_{{ loop.index }},
-{%- endfor %}
-{%- for what in ((["token", "attempt", "owner", "lease_until"] + (["type"] if own_types_only else []) + (["started_at", "step"] if attempt_history else [])) if own else m.everything) %}
-                {{ m.of(what) }} AS item_{{ what }}{{ "," if not loop.last }}
-{%- endfor %}
+            SELECT {% for column in key %}q.{{ column.quoted }} AS key_{{ loop.index }}{{ ", " if not loop.last }}{% endfor %}
             FROM {{ table }} AS q
             WHERE
                 {{ m.stands(processing) }}
                 AND q.{{ role.started }} BETWEEN d.started_at AND d.started_at
                 AND q.{{ role.owner }} {{ "=" if own else "IS NOT DISTINCT FROM" }} d.owner
                 AND ({{ m.of("lease_until") }} <= now_ OR {{ mine("q." ~ role.owner, "q." ~ role.kind) }})
+                AND {{ m.not_refused(m.key_kept_of_row()) }}
             FOR NO KEY UPDATE SKIP LOCKED
         ) AS v
-    ),
+    )
+
+    SELECT {% for column in key %}ARRAY_AGG(v.key_{{ loop.index }}){{ ", " if not loop.last }}{% endfor %}
+    INTO {{ m.list("key_", "_") }}
+    FROM remains AS v;
+    IF key_1_ IS NULL THEN
+        RETURN;
+    END IF;
+    found_ := CARDINALITY(key_1_);
+{% include "part/recover_more.sql" %}
 {%- endif %}
 
-    decided AS MATERIALIZED (
-        SELECT
-            {{ m.list("v.key_") }},
-            {{ m.seeks("v.item_seek_", "seek_") }}'OK' AS answer,
-            CASE WHEN e.ends THEN 'Failed' ELSE 'Error' END AS status,
-            {{ m.later("v.item_token") }} AS token,
-{%- if own_types_only %}
-            v.item_type AS type,
-{%- endif %}
-            v.item_attempt - v.together::integer AS attempt_num,
-            CASE
-                WHEN v.item_owner = worker_
-                    THEN format(
-                        'Worker %s began anew on attempt %s of %s; the worker is taken for dead.',
-                        worker_, v.item_attempt, max_attempts_
-                    )
-                ELSE format(
-                    'The lease of worker %s ran out on attempt %s of %s; the worker is taken for dead.',
-                    COALESCE(v.item_owner, '(unknown)'), v.item_attempt, max_attempts_
-                )
-            END || CASE
-                WHEN v.together
-                    THEN ' It was claimed together with others: this attempt does not count, and the next claim of it is of it alone.'
-                ELSE ''
-            END AS error,
-            e.ends AS finishes,
-{%- if attempt_history %}
-            TRUE AS ended,
-            v.item_attempt AS ended_attempt,
-            v.item_owner AS ended_owner,
-            v.item_started_at AS ended_started_at,
-            v.item_step AS ended_step,
-            NULL::text AS ended_response,
-{%- endif %}
-            FALSE AS enters,
-            /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
-{%- if own %}
-            CASE WHEN NOT e.ends THEN LEAST(v.item_lease_until, now_) END AS lease_until
+    /*
+    Items that were claimed together: nobody knows which was begun. Asked of all and not of what is locked here: another
+    recovery may have the rest of them in hands.
+    */
+    SELECT
+        ARRAY_AGG(
+            EXISTS (
+                SELECT 1
+{%- if beside %}
+                FROM {{ object(queue ~ "_lease") }} AS s
+                INNER JOIN {{ object(queue ~ "_lease") }} AS o
+                    ON
+                        o.status = 'Processing'
+                        AND o.started_at BETWEEN s.started_at AND s.started_at
+                        AND o.lease_owner = s.lease_owner
+                        AND ({{ m.list("o.key_") }}) <> ({{ m.list("s.key_") }})
+                WHERE
+                    s.status = 'Processing'
+                    AND {{ m.lease_at_key("k.key_") }}
 {%- else %}
-            CASE WHEN NOT e.ends THEN LEAST(v.item_lease_until, now_) END AS died_at,
-            NULL::timestamptz AS lease_until,
-            v.item_step AS step,
-            v.item_response AS response,
-            v.item_started_at AS started_at,
-            v.item_started_at AS run_started_at,
-            CASE WHEN e.ends THEN {{ m.ms("v.item_started_at", "now_") }} END AS duration,
-            {{ "LEAST(v.item_due_at, now_)" if role.due and not (beside and parks_errors) else "now_" }} AS due_at,
-            v.item_owner AS owner,
-            FALSE AS reopens,
-            TRUE AS stays
+                FROM {{ table }} AS q
+                INNER JOIN {{ table }} AS o
+                    ON
+                        {{ m.stands(processing, "o.") }}
+                        AND o.{{ role.started }} BETWEEN q.{{ role.started }} AND q.{{ role.started }}
+                        AND o.{{ role.owner }} {{ "=" if own else "IS NOT DISTINCT FROM" }} q.{{ role.owner }}
+                        AND ({{ m.columns("o.") }}) <> ({{ m.columns("q.") }})
+                WHERE {{ m.at_key("k.key_") }}
 {%- endif %}
-        FROM expired AS v
-        CROSS JOIN LATERAL (SELECT NOT v.together AND v.item_attempt >= max_attempts_ AS ends) AS e
-    ),
+            )
+            ORDER BY k.position
+        )
+    INTO together_
+    FROM {{ m.keys_unnested() }};
+{%- set body %}
+        WITH {% if beside %}held AS MATERIALIZED (
+            /* A lease that is being renewed right now is alive. */
+            SELECT {{ m.list("k.key_") }}, k.position
+            FROM {{ m.keys_tried() }}
+            WHERE
+                NOT EXISTS (
+                    SELECT 1
+                    FROM {{ object(queue ~ "_lease") }} AS s
+                    WHERE {{ m.lease_at_key("k.key_") }}
+                )
+            UNION ALL
+            SELECT {{ m.list("k.key_") }}, k.position
+            FROM {{ m.keys_tried() }}
+            CROSS JOIN LATERAL (
+                SELECT 1
+                FROM {{ object(queue ~ "_lease") }} AS s
+                WHERE
+                    {{ m.lease_at_key("k.key_") }}
+                    AND (s.lease_until <= now_ OR s.lease_owner = worker_ OR s.status <> 'Processing')
+                FOR NO KEY UPDATE SKIP LOCKED
+            ) AS s
+        ),
 
-{% import "part/write.sql" as write %}
-{{- write.changed(["attempts", "error", "lease_until", "duration"], gives=["key_1", "token", "attempt_num"] + (["type"] if own_types_only else []) if own else []) }}
+        {% endif %}expired AS MATERIALIZED (
+            SELECT
+                {{ m.list("k.key_") }},
+                v.*,
+                together_[from_ - 1 + k.position::integer] AS together,
+                COALESCE(x.attempts, 0) AS refusals,
+                x.reason AS refused
+            FROM {{ "held AS k" if beside else m.keys_tried() }}
+            INNER JOIN LATERAL (
+                {{ m.found("k.key_", ["token", "attempt", "owner", "lease_until"] + (["type"] if own_types_only else []) + (["started_at", "step"] if attempt_history else [])) }}
+            ) AS v
+                ON TRUE
+            LEFT JOIN {{ object("queue_refused") }} AS x
+                ON x.queue = '{{ queue }}' AND x.key = {{ m.key_kept("k.key_") }}
+{%- if beside %}
+            WHERE
+                v.item_status = 'Processing'
+                AND (v.item_lease_until <= now_ OR {{ mine("v.item_owner", "v.item_type") }})
+{%- endif %}
+        ),
+
+        decided AS MATERIALIZED (
+            SELECT
+                {{ m.list("v.key_") }},
+                {{ m.seeks("v.item_seek_", "seek_") }}'OK' AS answer,
+                CASE WHEN e.ends THEN 'Failed' ELSE 'Error' END AS status,
+                {{ m.later("v.item_token") }} AS token,
+{%- if own_types_only %}
+                v.item_type AS type,
+{%- endif %}
+                v.item_attempt - v.together::integer AS attempt_num,
+                CASE
+                    WHEN v.refusals > 0 AND e.ends
+                        THEN format('The table refused %s times to have it given back: %s', v.refusals, v.refused)
+                    WHEN v.item_owner = worker_
+                        THEN format(
+                            'Worker %s began anew on attempt %s of %s; the worker is taken for dead.',
+                            worker_, v.item_attempt, max_attempts_
+                        )
+                    ELSE format(
+                        'The lease of worker %s ran out on attempt %s of %s; the worker is taken for dead.',
+                        COALESCE(v.item_owner, '(unknown)'), v.item_attempt, max_attempts_
+                    )
+                END || CASE
+                    WHEN v.together
+                        THEN ' It was claimed together with others: this attempt does not count, and the next claim of it is of it alone.'
+                    ELSE ''
+                END AS error,
+                e.ends AS finishes,
+{%- if attempt_history %}
+                TRUE AS ended,
+                v.item_attempt AS ended_attempt,
+                v.item_owner AS ended_owner,
+                v.item_started_at AS ended_started_at,
+                v.item_step AS ended_step,
+                NULL::text AS ended_response,
+{%- endif %}
+                FALSE AS enters,
+                /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
+{%- if own %}
+                CASE WHEN NOT e.ends THEN LEAST(v.item_lease_until, now_) END AS lease_until
+{%- else %}
+                CASE WHEN NOT e.ends THEN LEAST(v.item_lease_until, now_) END AS died_at,
+                NULL::timestamptz AS lease_until,
+                v.item_step AS step,
+                v.item_response AS response,
+                v.item_started_at AS started_at,
+                v.item_started_at AS run_started_at,
+                CASE WHEN e.ends THEN {{ m.ms("v.item_started_at", "now_") }} END AS duration,
+                {{ "LEAST(v.item_due_at, now_)" if role.due and not (beside and parks_errors) else "now_" }} AS due_at,
+                v.item_owner AS owner,
+                FALSE AS reopens,
+                TRUE AS stays
+{%- endif %}
+            FROM expired AS v
+            CROSS JOIN LATERAL (SELECT NOT v.together AND v.item_attempt + v.refusals >= max_attempts_ AS ends) AS e
+        ),
+
+{{- write.changed(["attempts", "error", "lease_until", "duration"], gives=["key_1", "token", "attempt_num", "answer"] + (["type"] if own_types_only else []) if own else []) }}
 {%- if attempt_history %},
 {%- import "part/attempted.sql" as history %}
 {{- history.attempted("error") }}
 {%- endif %}
 
-    SELECT
-        'RECOVERED', NULL::integer, NULL::bigint, {% if own %}{{ shown("c.key_1_", "c.type_") }}, {{ shown("c.token_", "c.type_") }}, c.attempt_num_, c.status_
-    {%- else %}{{ shown(m.key_text("c.key_"), "c.type") }}, {{ shown("c.token", "c.type") }}, c.attempt_num, c.status{% endif %}
-    FROM changed AS c
-    ORDER BY {{ "c.key_1_" if own else m.list("c.key_") }};
-{%- if not beside %}
-    GET DIAGNOSTICS found_ = ROW_COUNT;
-{% include "part/recover_more.sql" %}
-{%- endif %}
+        SELECT
+            ARRAY_AGG(
+                json_build_object(
+                    'key', {{ shown("c.key_1_", "c.type_") if own else shown(m.key_text("c.key_"), "c.type") }},
+                    'token', {{ shown("c.token_" if own else "c.token", "c.type_" if own else "c.type") }},
+                    'attempt', c.attempt_num{{ "_" if own }},
+                    'status', c.status{{ "_" if own }}
+                )
+                ORDER BY {{ "c.key_1_" if own else m.list("c.key_") }}
+            ),
+            COALESCE(ARRAY_AGG({{ m.key_kept("c.key_", "_" if own else "") }}), '{}')
+        INTO more_, done_
+        FROM changed AS c;
+        answers_ := answers_ || more_;
+{%- endset %}
+{{ narrow.narrow("recover", body) }}
+
+    RETURN QUERY
+    SELECT 'RECOVERED', NULL::integer, NULL::bigint, r.key, r.token, r.attempt, r.status
+    FROM UNNEST(answers_) AS a
+    CROSS JOIN LATERAL json_to_record(a) AS r (key {{ m.key_type() }}, token timestamptz, attempt integer, status text);
 END;
 $$;
 {% endfilter %}

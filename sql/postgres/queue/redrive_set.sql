@@ -29,7 +29,7 @@ DECLARE
 {%- endif %}
 BEGIN
 {%- include "part/local_time.sql" %}
-{{- check.checks(procedure, ["items"]) }}
+{{- check.takes_names(procedure, takes.redrive) }}
 
 {% include "part/remember.sql" %}
     IF replayed_ THEN

@@ -27,7 +27,8 @@ DECLARE
 BEGIN
 {%- include "part/local_time.sql" %}
 {% include "part/settings.sql" %}
-{{- check.checks(procedure, ["lease", "items"]) }}
+{{- check.checks(procedure, ["lease"]) }}
+{{- check.takes_names(procedure, takes.renew) }}
 {%- if beside %}
 {%- if role.lease_until and lease_sliding %}
 {% include "part/lock_items.sql" %}

@@ -1,6 +1,6 @@
 {%- set add = ["add_" ~ queue ~ "_utx", "add_" ~ queue ~ "_trx", "add_" ~ queue ~ "_set_utx", "add_" ~ queue ~ "_set_trx"] -%}
 {%- set work = [
-    "next_" ~ queue ~ "_utx", "next_" ~ queue ~ "_trx", "next_" ~ queue ~ "_set_trx",
+    "next_" ~ queue ~ "_utx", "next_" ~ queue ~ "_trx", "next_" ~ queue ~ "_set_trx", "next_" ~ queue ~ "_apart_trx",
     "modify_" ~ queue ~ "_utx", "modify_" ~ queue ~ "_trx",
     "modify_" ~ queue ~ "_set_utx", "modify_" ~ queue ~ "_set_trx",
     "renew_" ~ queue ~ "_set_trx", "recover_" ~ queue ~ "_trx"

@@ -7,13 +7,14 @@
 /*
 Figures about the queue, one row each: its name and its value. Counts are exact and cost a scan of the table;
 percentiles and means are of the 10,000 newest items that were started and finished, and are still there. Times in
-milliseconds: wait is from {{ "the due time" if role.due else "the enqueueing" }} to the start, run from there to the end.
+milliseconds: wait is from {{ "the due time" if role.due else "the enqueueing" }} to the claim, claimed from there to the end, the
+wait in the worker's hand included.
 {%- if steps %}
 step.<status>.<step> is how many items of a state are at a step of the description; without a step's name, at none of them.
 A figure that would be 0 has no row.
 {%- endif %}
 {%- if knows_arrivals %}
-workers.needed is how many must work at once to keep up (Little's law): arrivals per time, times the mean run, at 80 per
+workers.needed is how many must work at once to keep up (Little's law): arrivals per time, times the mean time claimed, at 80 per
 cent of their time, and one at least while items are due or in flight.
 {%- else %}
 Arrivals cannot be counted in this table, so workers.needed is NULL.
@@ -41,7 +42,7 @@ BEGIN
             CASE v.item_step {% for step in steps %}WHEN {{ text(step) }} THEN {{ loop.index }} {% endfor %}ELSE 0 END AS step,
 {%- endif %}
             v.item_started_at AS started_at,
-            v.item_duration AS run_ms,
+            v.item_duration AS claimed_ms,
             COALESCE({{ "v.item_due_at" if role.due else "CASE WHEN v.item_status = 'Error' THEN v.item_due_at END" }}, v.item_enqueued_at) AS due_at,
             v.item_enqueued_at AS enqueued_at,
             v.item_lease_until AS lease_until
@@ -52,7 +53,7 @@ BEGIN
             CASE {{ m.of("step") }} {% for step in steps %}WHEN {{ text(step) }} THEN {{ loop.index }} {% endfor %}ELSE 0 END AS step,
 {%- endif %}
             {{ m.of("started_at") }} AS started_at,
-            {{ m.of("duration") }} AS run_ms,
+            {{ m.of("duration") }} AS claimed_ms,
             {{ m.of("due_at") if own else "COALESCE(" ~ m.of("due_at") ~ ", " ~ m.of("enqueued_at") ~ ")" }} AS due_at,
             {{ m.of("enqueued_at") }} AS enqueued_at,
             {{ m.of("lease_until") }} AS lease_until
@@ -64,7 +65,7 @@ BEGIN
     ended AS NOT MATERIALIZED (
         SELECT
             {{ m.of("started_at") }} AS started_at,
-            {{ m.of("duration") }} AS run_ms,
+            {{ m.of("duration") }} AS claimed_ms,
             {{ m.of("due_at") }} AS due_at,
             {{ m.of("enqueued_at") }} AS enqueued_at
         FROM {{ history }} AS q
@@ -80,15 +81,15 @@ BEGIN
 {% endif %}    recent AS MATERIALIZED (
         SELECT
             GREATEST(0, {{ m.ms("COALESCE(i.due_at, i.enqueued_at)", "i.started_at") }}) AS wait_ms,
-            i.run_ms
+            i.claimed_ms
         FROM {% if history %}(
-            SELECT a.started_at, a.run_ms, a.due_at, a.enqueued_at FROM item AS a
+            SELECT a.started_at, a.claimed_ms, a.due_at, a.enqueued_at FROM item AS a
             UNION ALL
-            SELECT b.started_at, b.run_ms, b.due_at, b.enqueued_at FROM ended AS b
+            SELECT b.started_at, b.claimed_ms, b.due_at, b.enqueued_at FROM ended AS b
         ){% else %}item{% endif %} AS i
         WHERE
             i.started_at IS NOT NULL
-            AND i.run_ms IS NOT NULL
+            AND i.claimed_ms IS NOT NULL
 {%- if not own %}
             AND {{ object("queue_is_finished_fn") }}(i.status)
 {%- endif %}
@@ -97,7 +98,7 @@ BEGIN
     ),
 
     mean AS MATERIALIZED (
-        SELECT ROUND(AVG(r.wait_ms))::bigint AS wait_ms, ROUND(AVG(r.run_ms))::bigint AS run_ms
+        SELECT ROUND(AVG(r.wait_ms))::bigint AS wait_ms, ROUND(AVG(r.claimed_ms))::bigint AS claimed_ms
         FROM recent AS r
     ),
 
@@ -150,23 +151,23 @@ BEGIN
         f.figure || '.' || p.label || '_ms',
         (
             SELECT percentile_disc(p.fraction) WITHIN GROUP (
-                ORDER BY CASE f.figure WHEN 'wait' THEN r.wait_ms ELSE r.run_ms END
+                ORDER BY CASE f.figure WHEN 'wait' THEN r.wait_ms ELSE r.claimed_ms END
             )
             FROM recent AS r
         )
-    FROM (VALUES ('wait'), ('run')) AS f (figure)
+    FROM (VALUES ('wait'), ('claimed')) AS f (figure)
     CROSS JOIN (VALUES ('p50', 0.50), ('p90', 0.90), ('p99', 0.99)) AS p (label, fraction)
     UNION ALL
     SELECT 'wait.mean_ms', m.wait_ms
     FROM mean AS m
     UNION ALL
-    SELECT 'run.mean_ms', m.run_ms
+    SELECT 'claimed.mean_ms', m.claimed_ms
     FROM mean AS m
     UNION ALL
     SELECT 'arrivals.last_hour', a.items
     FROM arrived AS a
     UNION ALL
-    SELECT 'workers.busy', COUNT(*)
+    SELECT 'claimed.count', COUNT(*)
     FROM item AS i
     /* An item that other code has taken may have no deadline. */
     WHERE i.status = 'Processing' AND {{ "i.lease_until > now_" if own else "COALESCE(i.lease_until > now_, TRUE)" }}
@@ -175,7 +176,7 @@ BEGIN
         'workers.needed',
         CASE
             WHEN a.items IS NOT NULL THEN GREATEST(
-                CEIL(a.items * COALESCE(m.run_ms, 0) / (3600000 * 0.8))::bigint,
+                CEIL(a.items * COALESCE(m.claimed_ms, 0) / (3600000 * 0.8))::bigint,
                 CASE
                     WHEN EXISTS (
                         SELECT 1

@@ -158,7 +158,7 @@ BEGIN
         SELECT
             CASE WHEN alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
             NULL::integer,
-            NULL::bigint,
+            lease_ms_::bigint,
             {{ m.key_text("k.key_") }},
             v.item_token,
             v.item_attempt,

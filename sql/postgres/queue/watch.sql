@@ -16,7 +16,7 @@
                 {{ read("error") }} AS error,
                 {{ read("enqueued_at") }} AS enqueued_at,
                 {{ read("started_at") }} AS started_at,
-                {{ read("duration") }} AS run_ms,
+                {{ read("duration") }} AS claimed_ms,
                 {{ read("due_at") }} AS due_at,
                 {{ read("owner") }} AS owner,
                 {{ read("lease_until") }} AS lease_until
@@ -90,13 +90,13 @@ error.<state>: how many of the items looked at say detail as the first line of t
 These two{{ ", and type.<figure>," if by_type }} count only types that the caller may see.
 {%- endif %}
 window.items: how many of the newest items the figures count and arrivals are of; capped says that there are more. wait,
-run: of those of them{{ ", and of those before what was taken last," if own }} that were started and finished. ended.last_minute: how many of
+claimed: of those of them{{ ", and of those before what was taken last," if own }} that were started and finished. ended.last_minute: how many of
 these were finished within that time, the first of them so long ago (ms); ended.last_hour likewise. came.waiting: how many of those
 that wait say when they came, and within what time (ms). due.within_hour: how many are due later, within an hour.{% if arrivals %} came.last_hour:
 the arrivals that are no longer scheduled for later, and how long ago the first of them came (ms).{% endif %}
 {%- if by_type %}
 type.<figure>: the same of one type, which is detail: waiting, due (ms: for how long the oldest), flying, ended{{ ", arrivals" if arrivals }} (both of the last
-hour), run_mean_ms.
+hour), claimed_mean_ms.
 {%- endif %}
 Table access order: {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}{{ ", its history" if history }}.
 */
@@ -190,11 +190,11 @@ BEGIN
     measured AS MATERIALIZED (
         SELECT
             GREATEST(0, {{ m.ms("COALESCE(r.due_at, r.enqueued_at)", "r.started_at") }}) AS wait_ms,
-            r.run_ms,
+            r.claimed_ms,
             r.type,
-            r.started_at + r.run_ms * interval '1 millisecond' AS ended_at
+            r.started_at + r.claimed_ms * interval '1 millisecond' AS ended_at
         FROM recent AS r
-        WHERE r.started_at IS NOT NULL AND r.run_ms IS NOT NULL AND {{ object("queue_is_finished_fn") }}(r.status)
+        WHERE r.started_at IS NOT NULL AND r.claimed_ms IS NOT NULL AND {{ object("queue_is_finished_fn") }}(r.status)
     ),
 
     problem AS MATERIALIZED (
@@ -259,7 +259,7 @@ BEGIN
         FROM flying AS f
         WHERE f.status = 'Processing' AND f.lease_until <= now_
         UNION ALL
-        SELECT 'workers.busy', COUNT(*), (SELECT COUNT(*) FROM flying) > most_, NULL, NULL, NULL
+        SELECT 'claimed.count', COUNT(*), (SELECT COUNT(*) FROM flying) > most_, NULL, NULL, NULL
         FROM flying AS f
         WHERE f.status = 'Processing' AND COALESCE(f.lease_until > now_, TRUE)
         UNION ALL
@@ -312,7 +312,7 @@ BEGIN
         GROUP BY d.type
         UNION ALL
 {%- endif %}
-        SELECT 'type.run_mean_ms', ROUND(AVG(d.run_ms))::bigint, FALSE, NULL, d.type, NULL
+        SELECT 'type.claimed_mean_ms', ROUND(AVG(d.claimed_ms))::bigint, FALSE, NULL, d.type, NULL
         FROM measured AS d
         GROUP BY d.type
 {%- if arrivals %}
@@ -339,19 +339,19 @@ BEGIN
         SELECT 'wait.mean_ms', ROUND(AVG(d.wait_ms))::bigint, FALSE, NULL, NULL, NULL
         FROM measured AS d
         UNION ALL
-        SELECT 'run.mean_ms', ROUND(AVG(d.run_ms))::bigint, FALSE, NULL, NULL, NULL
+        SELECT 'claimed.mean_ms', ROUND(AVG(d.claimed_ms))::bigint, FALSE, NULL, NULL, NULL
         FROM measured AS d
         UNION ALL
         SELECT
             f.figure || '.' || p.label || '_ms',
             (
                 SELECT percentile_disc(p.fraction) WITHIN GROUP (
-                    ORDER BY CASE f.figure WHEN 'wait' THEN d.wait_ms ELSE d.run_ms END
+                    ORDER BY CASE f.figure WHEN 'wait' THEN d.wait_ms ELSE d.claimed_ms END
                 )
                 FROM measured AS d
             ),
             FALSE, NULL, NULL, NULL
-        FROM (VALUES ('wait'), ('run')) AS f (figure)
+        FROM (VALUES ('wait'), ('claimed')) AS f (figure)
         CROSS JOIN (VALUES ('p50', 0.50), ('p90', 0.90), ('p99', 0.99)) AS p (label, fraction)
         UNION ALL
         (
@@ -361,6 +361,14 @@ BEGIN
             GROUP BY f.owner
             ORDER BY COUNT(*) DESC, f.owner
             LIMIT 100
+        )
+        UNION ALL
+        (
+            SELECT 'refused', x.times, FALSE, {{ m.ms("now_", "x.until") }}, x.doing || ': ' || x.reason, x.key
+            FROM {{ object("queue_refused") }} AS x
+            WHERE x.queue = '{{ queue }}'{{ " AND " ~ may_see("'*'") if own_types_only }}
+            ORDER BY x.since
+            LIMIT 50
         )
         UNION ALL
         (

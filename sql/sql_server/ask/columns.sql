@@ -18,7 +18,12 @@ SELECT
     CASE
         WHEN c.[collation_name] <> CAST(DATABASEPROPERTYEX(DB_NAME(), 'Collation') AS nvarchar(128))
             THEN c.[collation_name]
-    END AS [Collation]
+    END AS [Collation],
+    /* Where text is kept in one that lacks most letters: what UTF-8 or two bytes a letter have is no loss. */
+    CASE
+        WHEN TYPE_NAME(c.[system_type_id]) IN (N'char', N'varchar', N'text')
+            THEN NULLIF(CAST(COLLATIONPROPERTY(c.[collation_name], 'CodePage') AS int), 65001)
+    END AS [CodePage]
 FROM sys.columns AS c
 JOIN sys.objects AS o ON o.[object_id] = c.[object_id]
 JOIN sys.types AS t ON t.[user_type_id] = c.[user_type_id]

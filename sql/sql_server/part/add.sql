@@ -43,15 +43,8 @@
 {{- of.has(t.given, "$.columns", "h") }}
 {%- for u in t.subtypes %}{{ of.has(u.columns, u.path, "h_" ~ u.alias) }}{% endfor %};
         SET @_Count = @@ROWCOUNT;
-
-        IF @_Count > 1000
-            THROW 50021, N'{{ procedure }}: at most 1000 items a call.', 1;
 {{- of.no_base64(procedure, t.given, "$.columns") }}
 {%- for u in t.subtypes %}{{ of.no_base64(procedure, u.columns, u.path, u.name ~ ".") }}{% endfor %}
-{%- if steps %}
-        IF EXISTS (SELECT 1 FROM @_New AS n WHERE n.[Step] NOT IN ({% for step in steps %}{{ text(step) }}{{ ", " if not loop.last }}{% endfor %}))
-            THROW 50021, N'{{ procedure }}: a step is none of the queue''s.', 1;
-{%- endif %}
 {%- if own %}
 
         /*

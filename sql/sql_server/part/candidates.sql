@@ -7,6 +7,10 @@
 {%- if takes_turns %}
 {% include "part/recovery_turn.sql" %}
 {%- endif %}
+        /* Those that are left aside are no candidates, and take the place of none. */
+        SET @_RecoverMax = {{ recover_max }} + (
+            SELECT COUNT(*) FROM {{ object("QueueRefused") }} AS r WHERE r.[Queue] = '{{ queue }}' AND r.[Until] > @_Now
+        );
         IF @Recover > 0
         BEGIN
             INSERT INTO @_Candidate ({{ item.names(t) }}, [StartedAt])
@@ -118,6 +122,11 @@
         ORDER BY s.[DueAt]
         OPTION (LOOP JOIN, FORCE ORDER);
 {%- endif %}
+        DELETE c
+        FROM @_Candidate AS c
+        INNER JOIN {{ object("QueueRefused") }} AS r WITH (ROWLOCK)
+            ON r.[Queue] = '{{ queue }}' AND r.[Key] = {{ item.kept_key(t, "c") }} AND r.[Until] > @_Now
+        OPTION (LOOP JOIN, FORCE ORDER);
         SET @_Searched = (SELECT COUNT(*) FROM @_Candidate);
         IF @_Searched > 0 AND @Recover > 0
             /*

@@ -47,6 +47,18 @@
                 ON {{ item.kept_for(t, "d") }}
             OPTION (LOOP JOIN, FORCE ORDER);
 {% endif %}
+{%- if apart %}
+            /* Refusals have spent the attempts of these: they end, unless the table refuses that, too. */
+            UPDATE d
+            SET
+                [AttemptNum] = CASE WHEN d.[AttemptNum] < @_MaxAttempts THEN @_MaxAttempts ELSE d.[AttemptNum] END,
+                [Refused] = CONCAT(N'The table refused it ', r.[Attempts], N' times: ', r.[Reason])
+            FROM @_Due AS d
+            INNER JOIN {{ object("QueueRefused") }} AS r WITH (ROWLOCK)
+                ON r.[Queue] = '{{ queue }}' AND r.[Key] = {{ item.kept_key(t, "d") }}
+            WHERE r.[Attempts] > 0 AND d.[AttemptNum] + r.[Attempts] >= @_MaxAttempts
+            OPTION (LOOP JOIN, FORCE ORDER);
+{% endif %}
             SET @_Alone = (SELECT MIN({{ place }}) FROM @_Due AS d WHERE d.[Alone] = 1 AND d.[AttemptNum] < @_MaxAttempts);
             IF @_Alone IS NOT NULL
             BEGIN
@@ -72,7 +84,7 @@
                 s.[Response],
                 CASE
                     WHEN x.[AttemptNum] >= @_MaxAttempts
-                        THEN CONCAT(N'Attempts are spent: ', x.[AttemptNum], N' of ', @_MaxAttempts, N'.')
+                        THEN CONCAT(N'Attempts are spent: ', x.[AttemptNum], N' of ', @_MaxAttempts, N'.'{{ ", N' ' + d.[Refused]" if apart }})
                     ELSE s.[Error]
                 END,
                 CASE WHEN x.[AttemptNum] < @_MaxAttempts THEN @_Now END,
@@ -85,7 +97,7 @@
                 ON {{ item.kept_for(t, "d") }}
             CROSS APPLY (
                 SELECT
-                    {{ "d.[AttemptNum]" if role.attempts else "COALESCE(s.[AttemptNum], 0)" }} AS [AttemptNum],
+                    {{ "d.[AttemptNum]" if role.attempts or apart else "COALESCE(s.[AttemptNum], 0)" }} AS [AttemptNum],
                     {{ "d.[Token]" if role.token else "s.[UpdatedAt]" }} AS [Token]
             ) AS x
             OPTION (LOOP JOIN, FORCE ORDER);
@@ -122,7 +134,7 @@
                     ON {{ item.found(t, "d") }}
                 CROSS APPLY (
                     SELECT
-{{- write.change("Pending", "Failed", "d.[AttemptNum]", "d.[Token]", error="CONCAT(N'Attempts are spent: ', d.[AttemptNum], N' of ', @_MaxAttempts, N'.')", finished="@_Now") }}
+{{- write.change("Pending", "Failed", "d.[AttemptNum]", "d.[Token]", error="CONCAT(N'Attempts are spent: ', d.[AttemptNum], N' of ', @_MaxAttempts, N'.'" ~ (", N' ' + d.[Refused])" if apart else ")"), finished="@_Now") }}
                 ) AS w
                 WHERE
                     d.[AttemptNum] >= @_MaxAttempts

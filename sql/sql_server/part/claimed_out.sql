@@ -1,8 +1,9 @@
-    INSERT INTO @_Out ([Seq], [Answer], [Key], {{ item.names(t) }}, [Token], [AttemptNum], [Status]){% set place = "COALESCE(d.[Place], d.[Seq])" if kind_searches else "d.[Seq]" %}
+    INSERT INTO @_Out ([Seq], [Answer], [DueMs], [Key], {{ item.names(t) }}, [Token], [AttemptNum], [Status]){% set place = "COALESCE(d.[Place], d.[Seq])" if kind_searches else "d.[Seq]" %}
 {%- if beside %}
     SELECT
         1000000 + {{ place }},
         CASE WHEN d.[Alone] = 1 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
+        @LeaseMs,
         {{ item.as_text(t, "w") }},
         {{ item.list(t, "w") }},
         w.[Token],
@@ -16,6 +17,7 @@
     SELECT
         1000000 + {{ place }},
         CASE WHEN d.[Alone] = 1 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
+        @LeaseMs,
         {{ item.as_text(t, "d") }},
         {{ item.list(t, "d") }},
         d.[Token],
@@ -36,7 +38,14 @@
             'EMPTY',
             MIN(x.[DueMs])
         FROM (
-            SELECT CAST(NULL AS bigint) AS [DueMs]
+            /* What is here had spent its attempts, and ended: what comes behind it is due now. */
+            SELECT {% if around %}CASE WHEN @_Around = 1 THEN CAST(0 AS bigint) ELSE (SELECT TOP (1) CAST(0 AS bigint) FROM @_Due) END{% else %}(SELECT TOP (1) CAST(0 AS bigint) FROM @_Due){% endif %} AS [DueMs]
+{%- if apart %}
+            UNION ALL
+            SELECT DATEDIFF_BIG(MILLISECOND, @_Now, MIN(r.[Until])) + 1
+            FROM {{ object("QueueRefused") }} AS r WITH (ROWLOCK)
+            WHERE r.[Queue] = '{{ queue }}' AND r.[Until] > @_Now
+{%- endif %}
 {%- for search in kind_searches if role.due %}
             UNION ALL
             SELECT DATEDIFF_BIG(MILLISECOND, @_At, MIN(u.[DueAt])) + 1

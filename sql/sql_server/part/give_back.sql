@@ -1,4 +1,22 @@
+{%- if each %}
+        IF @_Each = 1
+        BEGIN
+            /* Those that the table refused together, one by one. */
+            DELETE FROM @_Change;
+            DELETE FROM @_Candidate;
+            INSERT INTO @_Candidate ({{ item.names(t) }}, [Together])
+            SELECT TOP (1) {{ item.list(t, "l") }}, l.[Together]
+            FROM @_Left AS l
+            ORDER BY l.[Seq];
+            SET @_Searched = @@ROWCOUNT;
+        END
+        ELSE
+        BEGIN
+{% filter indent(4, true) %}{% include "part/candidates.sql" %}{% endfilter %}
+        END;
+{%- else %}
 {% include "part/candidates.sql" %}
+{%- endif %}
 
         IF @_Searched > 0
         BEGIN
@@ -14,6 +32,7 @@
                     WHEN x.[Is] = 'Processing' AND x.[GivenUp] = 1 AND x.[Ends] = 1 THEN 'Failed'
                     WHEN x.[Is] = 'Processing' AND x.[GivenUp] = 1 THEN '{{ "Pending" if t.parks_errors and claims else "Error" }}'
 {%- if t.parks_errors %}
+                    WHEN x.[Is] = 'Error' AND x.[DueAt] <= @_Now AND x.[Ends] = 1 AND x.[Refusals] > 0 THEN 'Failed'
                     WHEN x.[Is] = 'Error' AND x.[DueAt] <= @_Now THEN 'Pending'
 {%- endif %}
                     ELSE x.[Is]
@@ -23,6 +42,8 @@
                 x.[Step],
                 x.[Response],
                 CASE
+                    WHEN x.[Ends] = 1 AND x.[Refusals] > 0
+                        THEN CONCAT(N'The table refused ', x.[Refusals], N' times to have it given back: ', x.[Refused])
                     WHEN x.[Is] = 'Processing'
                         THEN CONCAT(
 {%- if resume_own %}
@@ -43,13 +64,13 @@
                     ELSE x.[Error]
                 END,
                 x.[StartedAt],
-                CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN @_Now END,
+                CASE WHEN x.[Ends] = 1 AND (x.[Is] = 'Processing' OR x.[Refusals] > 0) THEN @_Now END,
                 CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN DATEDIFF_BIG(MILLISECOND, x.[StartedAt], @_Now) END,
                 CASE WHEN x.[Is] = 'Processing' THEN {{ "@_Now" if not role.due else "CAST(NULL AS datetime2(7))" }} END,
                 x.[LeaseOwner],
                 /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
                 CASE
-                    WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN NULL
+                    WHEN x.[Ends] = 1 AND (x.[Is] = 'Processing' OR x.[Refusals] > 0) THEN NULL
                     WHEN x.[Is] = 'Processing' AND x.[LeaseUntil] < @_Now THEN x.[LeaseUntil]
                     WHEN x.[Is] = 'Processing' THEN @_Now
                     WHEN x.[Died] = 1 THEN x.[LeaseUntil]
@@ -59,7 +80,12 @@
                 SELECT
                     {% for k in t.key %}q.{{ k.quoted }} AS {{ k.var }},{{ " " if not loop.last }}{% endfor %}
                     c.[Together],
-                    CASE WHEN c.[Together] = 0 AND {{ item.attempts(t) }} >= @_MaxAttempts THEN 1 ELSE 0 END AS [Ends],
+                    CASE
+                        WHEN c.[Together] = 0 AND {{ item.attempts(t) }} + COALESCE(r.[Attempts], 0) >= @_MaxAttempts THEN 1
+                        ELSE 0
+                    END AS [Ends],
+                    r.[Attempts] AS [Refusals],
+                    r.[Reason] AS [Refused],
                     {{ item.died(t) }} AS [Died],
                     {{ "s.[LeaseUntil]" if beside else item.until(t, "@_SilentMs") ~ " AS [LeaseUntil]" }},
                     {{ item.status(t) }} AS [Is],
@@ -89,6 +115,8 @@
                 LEFT JOIN {{ t.lease }} AS s WITH (UPDLOCK, ROWLOCK)
                     ON {{ item.kept_for(t, "c") }}
 {%- endif %}
+                LEFT JOIN {{ object("QueueRefused") }} AS r WITH (ROWLOCK)
+                    ON r.[Queue] = '{{ queue }}' AND r.[Key] = {{ item.kept_key(t, "c") }}
             ) AS x
             WHERE {{ "NOT (x.[Is] = 'Processing' AND x.[GivenUp] = 0)" if beside else "x.[Is] = 'Processing' AND x.[GivenUp] = 1" }}
             OPTION (LOOP JOIN, FORCE ORDER);
@@ -165,4 +193,11 @@
             WHERE w.[Was] = 'Processing'
             OPTION (LOOP JOIN, FORCE ORDER);
 {%- endif %}
+
+            /* The table has let them through. */
+            DELETE r
+            FROM @_Change AS w
+            INNER JOIN {{ object("QueueRefused") }} AS r WITH (ROWLOCK)
+                ON r.[Queue] = '{{ queue }}' AND r.[Key] = {{ item.kept_key(t, "w") }}
+            OPTION (LOOP JOIN, FORCE ORDER);
         END;

@@ -31,9 +31,6 @@
         [Release] bit '$.release'{{ ",\n        [Set] nvarchar(max) '$.set' AS JSON" if not redrive }}
     ) AS r;
     SET @_Count = @@ROWCOUNT;
-
-    IF @_Count > 1000
-        THROW 50021, N'{{ procedure }}: at most 1000 items a call.', 1;
 {%- if not redrive %}
 
 {% include "part/check_set.sql" %}

@@ -1,4 +1,4 @@
-    DECLARE @_RecoverMax int = {{ recover_max }};
+    DECLARE @_RecoverMax int;
     DECLARE @_Searched int = 0;
 {%- if takes_turns %}
     DECLARE @_MyTurn int = 0;

@@ -11,7 +11,10 @@
 
 {% include "part/remember_answers.sql" %}
 
-        IF @Max > 0
+        /* The table refuses some items: who claims next goes around them, in transactions of its own. */
+        IF @Max > 0 AND EXISTS (SELECT 1 FROM {{ object("QueueRefused") }} AS r WHERE r.[Queue] = '{{ queue }}')
+            SET @_Around = 1;
+        IF @Max > 0 AND @_Around = 0
         BEGIN
 {% filter indent(4, true) %}{% include "part/give_back.sql" %}{% endfilter %}
 

@@ -1,6 +1,7 @@
 {% import "part/item.sql" as item -%}
 {%- import "part/write.sql" as write -%}
 {%- import "part/column.sql" as of -%}
+{%- import "part/take.sql" as take -%}
 {%- set item_text = "@Items is a JSON array of objects: columns (an object of the queue's own columns) and, where wanted, type, step,\ndue (UTC) or delay_ms." -%}
 {%- if t.subtypes -%}
 {%- set item_text = item_text ~ " What a subtype has is an object among the columns, by the subtype's name." -%}
@@ -35,6 +36,7 @@ BEGIN
 {% include "part/new_table.sql" %}
 {% if transaction == "trx" %}
 {% include "part/no_transaction.sql" %}
+{{- take.unchecked(procedure, takes.add) }}
 
     WHILE @_Tries < 5
     BEGIN
@@ -80,6 +82,7 @@ BEGIN
     END;
 {%- else %}
 {% include "part/in_transaction.sql" %}
+{{- take.unchecked(procedure, takes.add) }}
 {%- filter replace("\n        ", "\n    ") %}{% include "part/clock.sql" %}
 
 {% include "part/remember.sql" %}{% endfilter %}

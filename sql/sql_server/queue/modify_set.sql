@@ -4,7 +4,10 @@
 {%- import "part/kind.sql" as kind -%}
 {%- import "part/write.sql" as write -%}
 {%- import "part/column.sql" as of -%}
+{%- import "part/take.sql" as take -%}
 {%- set claims = true -%}
+{%- set each = false -%}
+{%- set around = true -%}
 {%- set redrive = false -%}
 {%- set recover_max = "100" -%}
 {%- for transaction in ["utx", "trx"] -%}
@@ -59,6 +62,7 @@ BEGIN
 {% include "part/out_table.sql" %}
 
 {% if transaction == "trx" %}{% include "part/no_transaction.sql" %}{% else %}{% include "part/in_transaction.sql" %}{% endif %}
+{{- take.names(procedure, takes.modify) }}
 
 {% include "part/settings.sql" %}
 {% include "part/check_lease.sql" %}

@@ -3,6 +3,8 @@
 {%- import "part/kind.sql" as kind -%}
 {%- import "part/write.sql" as write -%}
 {%- set claims = true -%}
+{%- set each = false -%}
+{%- set around = false -%}
 {%- set recover_max = "100" -%}
 {%- for transaction in ["utx", "trx"] -%}
 {%- set procedure = "Next_" ~ queue ~ "_" ~ transaction %}
@@ -16,7 +18,7 @@ until he commits. Rolled back, it is as it was, and no attempt is spent. Returns
 row when none is due.
 {%- else %}
 Claim one item, as its worker. Returns its key and its concurrency token, or no row when none is due; the details are
-in the worker view, and the token goes into the following Modify_{{ queue }}_trx.
+in the worker view, and the token goes into the following Modify_{{ queue }}_trx. What the table refuses is left aside.
 {%- endif %}
 {%- if resume_own %}
 With @Recover = 2 it first takes up again what is in flight under this worker's own name: for a worker that has just
@@ -47,6 +49,8 @@ BEGIN
 {% include "part/claim_tables.sql" %}
 {% include "part/recover_tables.sql" %}
 {% include "part/change_table.sql" %}
+{% if transaction == "trx" %}{% include "part/refusal_variables.sql" %}
+{% include "part/around_variables.sql" %}{% else %}{% include "part/aside_table.sql" %}{% endif %}
 
 {% if transaction == "trx" %}{% include "part/no_transaction.sql" %}{% else %}{% include "part/in_transaction.sql" %}{% endif %}
 
@@ -56,23 +60,7 @@ BEGIN
 {%- include "part/check_kinds.sql" %}
 
 {% if transaction == "trx" %}
-    BEGIN TRY
-        BEGIN TRANSACTION;
-{%- if group %}
-{% include "part/group_lock.sql" %}
-{%- endif %}
-{%- include "part/clock.sql" %}
-{%- if run_time %}
-        SET @_RunAt = COALESCE({{ item.theirs(t, "@StartedAt") }}, @_At);
-{%- endif %}
-
-{% include "part/give_back.sql" %}
-
-{% include "part/claim.sql" %}
-
-        COMMIT TRANSACTION{{ " WITH (DELAYED_DURABILITY = ON)" if not durable }};
-    END TRY
-{% include "part/rollback.sql" %}
+{% include "part/around.sql" %}
 {%- else %}
 {%- filter replace("\n        ", "\n    ") %}
 {%- if group %}
@@ -85,8 +73,23 @@ BEGIN
 
 {% include "part/give_back.sql" %}
 
+{% include "part/aside.sql" %}
+
 {% include "part/claim.sql" %}{% endfilter %}
 {%- endif %}
+
+    IF @@NESTLEVEL < 32
+        AND EXISTS (SELECT 1 FROM @_Due)
+        AND NOT EXISTS (
+            SELECT 1 FROM @_Due AS d{% if beside %} INNER JOIN @_Change AS w ON {{ item.same(t, "w", "d") }} WHERE w.[Status] = 'Processing'{% else %} WHERE d.[AttemptNum] < @_MaxAttempts{% endif %}
+        )
+    BEGIN
+        /* It only ended items whose attempts are spent: what comes behind them is due now. */
+        EXECUTE {{ object(procedure) }}
+            @Worker = @Worker, @LeaseMs = @LeaseMs, @Recover = 0{{ ", @StartedAt = @StartedAt" if run_time }}
+            {{- ", @Types = @Types" if asks_types }}{{ ", @Steps = @Steps" if asks_steps }};
+        RETURN 0;
+    END;
 {% if own %}
     SELECT
         d.[Key1] AS [EnqueuedAt],

@@ -4,12 +4,15 @@
 {%- import "part/write.sql" as write -%}
 {%- set procedure = "Next_" ~ queue ~ "_Set_trx" -%}
 {%- set claims = true -%}
+{%- set each = false -%}
+{%- set around = false -%}
 {%- set takes_turns = true -%}
 {%- set recover_max = "100" -%}
 {% filter made("PROCEDURE", procedure) %}
 /*
 Claim up to @Max due items in one commit. One row per item, in order, with the answer CLAIMED; or one row EMPTY with the
-milliseconds until the next item is due (NULL when there is none).
+milliseconds until the next item is due (NULL when there is none; 0 when it only
+ended items whose attempts are spent: ask again).
 An item that came back from a dead worker may have been its death. It is handed out alone, with the answer
 CLAIMED_ALONE; so a claim ends before such an item, unless it is the first.
 {%- if resume_own %}
@@ -50,6 +53,15 @@ BEGIN
 
     IF @Max IS NULL OR @Max < 1 OR @Max > 1000
         THROW 50021, N'{{ procedure }}: @Max must be from 1 to 1000.', 1;
+
+    IF EXISTS (SELECT 1 FROM {{ object("QueueRefused") }} AS r WHERE r.[Queue] = '{{ queue }}')
+    BEGIN
+        /* The table refuses some: around those. */
+        EXECUTE {{ object("Next_" ~ queue ~ "_Apart_trx") }}
+            @Worker = @Worker, @Max = @Max, @LeaseMs = @LeaseMs, @Recover = @Recover{{ ", @StartedAt = @StartedAt" if run_time }}
+            {{- ", @Types = @Types" if asks_types }}{{ ", @Steps = @Steps" if asks_steps }};
+        RETURN 0;
+    END;
 
     BEGIN TRY
         BEGIN TRANSACTION;

@@ -3,6 +3,7 @@
 {%- import "part/write.sql" as write -%}
 {%- set procedure = "Recover_" ~ queue ~ "_trx" -%}
 {%- set claims = false -%}
+{%- set each = true -%}
 {%- set takes_turns = true -%}
 {%- set recover_max = "@Max" -%}
 {% filter made("PROCEDURE", procedure) %}
@@ -12,6 +13,8 @@ with the answer RECOVERED and the status it has now. Claims do this too, so a qu
 An item that its worker had claimed together with others gets its attempt back, since nobody knows which of them was
 begun; whatever comes back is claimed alone next. The items of one claim come back together: more than @Max of them, if
 need be.
+Where the table refuses, they come back one by one, and what it refuses is left aside: a row with the answer REFUSED, how often
+it was refused, and why.
 Table access order: {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}{{ ", " ~ queue ~ "_Attempt" if attempt_history }}.
 */
 {{ create_or_alter }} PROCEDURE {{ object(procedure) }}
@@ -32,6 +35,20 @@ BEGIN
 {% include "part/clock_variables.sql" %}
 {% include "part/recover_tables.sql" %}
 {% include "part/change_table.sql" %}
+{% include "part/refusal_variables.sql" %}
+    DECLARE @_Each int = 0; /* 1: one by one */
+    DECLARE @_Left TABLE (
+        [Seq] int IDENTITY(1, 1) NOT NULL PRIMARY KEY,
+{{- item.declared(t) }}
+        [Together] int NOT NULL
+    );
+    DECLARE @_Back TABLE (
+        [Seq] int IDENTITY(1, 1) NOT NULL PRIMARY KEY,
+{{- item.declared(t) }}
+        [Token] datetime2(7) NOT NULL,
+        [AttemptNum] int NOT NULL,
+        [Status] varchar(20) NOT NULL
+    );
 
 {% include "part/no_transaction.sql" %}
 
@@ -40,15 +57,56 @@ BEGIN
     IF @Max IS NULL OR @Max < 1 OR @Max > 1000
         THROW 50021, N'{{ procedure }}: @Max must be from 1 to 1000.', 1;
 
-    BEGIN TRY
-        BEGIN TRANSACTION;
-{%- include "part/clock.sql" %}
+    WHILE 1 = 1
+    BEGIN
+        BEGIN TRY
+            BEGIN TRANSACTION;
+{%- filter indent(4) %}{% include "part/clock.sql" %}{% endfilter %}
 
-{% include "part/give_back.sql" %}
+{% filter indent(4, true) %}{% include "part/give_back.sql" %}{% endfilter %}
 
-        COMMIT TRANSACTION;
-    END TRY
-{% include "part/rollback.sql" %}
+            COMMIT TRANSACTION;
+        END TRY
+        BEGIN CATCH
+            SELECT @_Number = ERROR_NUMBER(), @_Severity = ERROR_SEVERITY(), @_Reason = ERROR_MESSAGE();
+            IF @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+            IF {{ object("QueueIsRefusal_fn") }}(@_Number, @_Severity) = 0 OR NOT EXISTS (SELECT 1 FROM @_Candidate)
+                THROW;
+
+            DELETE FROM @_Change;
+            IF @_Each = 0 AND (SELECT COUNT(*) FROM @_Candidate) > 1
+            BEGIN
+                SET @_Each = 1;
+                INSERT INTO @_Left ({{ item.names(t) }}, [Together])
+                SELECT {{ item.list(t, "c") }}, c.[Together]
+                FROM @_Candidate AS c
+                ORDER BY c.[StartedAt];
+                CONTINUE;
+            END;
+
+            SELECT @_RefusedKey = {{ item.kept_key(t, "c") }}
+            FROM @_Candidate AS c;
+            EXECUTE {{ object("QueueNoteRefusal") }}
+                @Queue = '{{ queue }}', @Key = @_RefusedKey, @Doing = 'recover', @Number = @_Number, @Reason = @_Reason,
+                @Times = @_Times OUTPUT;
+            INSERT INTO @_Told ({{ item.names(t) }}, [Times], [Reason])
+            SELECT {{ item.list(t, "c") }}, @_Times, LEFT(CONCAT(N'recover: ', @_Reason), 500)
+            FROM @_Candidate AS c;
+        END CATCH;
+
+        INSERT INTO @_Back ({{ item.names(t) }}, [Token], [AttemptNum], [Status])
+        SELECT {{ item.list(t, "w") }}, w.[Token], w.[AttemptNum], w.[Status]
+        FROM @_Change AS w
+        WHERE w.[Was] = 'Processing'
+        ORDER BY {{ item.list(t, "w") }};
+
+        DELETE l
+        FROM @_Left AS l
+        WHERE l.[Seq] = (SELECT MIN(m.[Seq]) FROM @_Left AS m);
+        IF NOT EXISTS (SELECT 1 FROM @_Left)
+            BREAK;
+    END;
 
     SELECT
         'RECOVERED' AS [Answer],
@@ -66,8 +124,8 @@ BEGIN
         w.[Token],
 {%- endif %}
         w.[AttemptNum],
-        w.[Status]
-    FROM @_Change AS w
+        CAST(w.[Status] AS nvarchar(500)) AS [Status]
+    FROM @_Back AS w
 {%- if own_types_only %}
     OUTER APPLY (
         SELECT 1 AS [Seen]
@@ -77,8 +135,17 @@ BEGIN
             AND {% filter indent(12) %}{% include "part/type_access.sql" %}{% endfilter %}
     ) AS a
 {%- endif %}
-    WHERE w.[Was] = 'Processing'
-    ORDER BY {{ item.list(t, "w") }};
+    UNION ALL
+    SELECT
+        'REFUSED',
+        NULL,
+        NULL,
+        {{ "NULL" if own_types_only else item.as_text(t, "r") }},
+        NULL,
+        r.[Times],
+        r.[Reason]
+    FROM @_Told AS r
+    ORDER BY [Answer], [Key];
 
     RETURN 0;
 END;

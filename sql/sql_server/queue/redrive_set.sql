@@ -1,4 +1,5 @@
 {% import "part/item.sql" as item -%}
+{%- import "part/take.sql" as take -%}
 {%- import "part/judge.sql" as judge -%}
 {%- import "part/write.sql" as write -%}
 {%- set procedure = "Redrive_" ~ queue ~ "_Set_trx" -%}
@@ -35,6 +36,7 @@ BEGIN
 {% include "part/out_table.sql" %}
 
 {% include "part/no_transaction.sql" %}
+{{- take.names(procedure, takes.redrive) }}
 
     IF EXISTS (
         SELECT 1

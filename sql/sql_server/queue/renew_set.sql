@@ -1,4 +1,5 @@
 {% import "part/item.sql" as item -%}
+{%- import "part/take.sql" as take -%}
 {%- set procedure = "Renew_" ~ queue ~ "_Set_trx" -%}
 {% filter made("PROCEDURE", procedure) %}
 /*
@@ -46,6 +47,7 @@ BEGIN
 {% include "part/out_table.sql" %}
 
 {% include "part/no_transaction.sql" %}
+{{- take.names(procedure, takes.renew) }}
 
     SET @LeaseMs = COALESCE(
         @LeaseMs,
@@ -67,9 +69,6 @@ BEGIN
         [Attempt] int '$.attempt'
     ) AS r;
     SET @_Count = @@ROWCOUNT;
-
-    IF @_Count > 1000
-        THROW 50021, N'{{ procedure }}: at most 1000 items a call.', 1;
 
     BEGIN TRY
         BEGIN TRANSACTION;

@@ -7,7 +7,7 @@
 Figures about the queue, one row each: its name and its value. One pass over the table gives the counts; rows that
 somebody holds at that moment are not in them, so that nobody is waited for. Means and percentiles are of the 10,000
 newest items that a worker has started and finished. Times in milliseconds: wait is from when an item was due, or
-enqueued, to the start of its last attempt, run from there to its end.
+enqueued, to the start of its last attempt, claimed from there to its end, with the wait in the worker's hand.
 {%- if steps %}
 step.<status>.<step> is how many items of a state are at a step of the description; without a step's name, at none of
 them. A figure that would be 0 has no row.
@@ -16,7 +16,7 @@ them. A figure that would be 0 has no row.
 is known only of items that {{ queue }}_Lease still keeps.
 {%- endif %}
 {%- if arrivals %}
-workers.needed is Little's law: the arrivals of the last hour per millisecond, times the mean run, divided by 0.8 so that
+workers.needed is Little's law: the arrivals of the last hour per millisecond, times the mean time claimed, divided by 0.8 so that
 workers are idle for a fifth of their time and waits stay short; at least one while items are due or in flight.
 {%- else %}
 Nobody knows how many have arrived, since what is completed leaves the table: those two are NULL.
@@ -32,7 +32,7 @@ BEGIN
 {% include "part/clock_variables.sql" %}
     DECLARE @_Count bigint;
     DECLARE @_Arrivals bigint;
-    DECLARE @_RunMean float;
+    DECLARE @_ClaimedMean float;
     DECLARE @_WaitMean float;
     DECLARE @_State TABLE (
         [Status] varchar(20) NOT NULL{{ " PRIMARY KEY" if not steps }},
@@ -48,7 +48,7 @@ BEGIN
         PRIMARY KEY ([Status], [Step])
 {%- endif %}
     );
-    DECLARE @_Recent TABLE ([WaitMs] bigint NULL, [RunMs] bigint NOT NULL);
+    DECLARE @_Recent TABLE ([WaitMs] bigint NULL, [ClaimedMs] bigint NOT NULL);
     DECLARE @_Sample TABLE ([Metric] varchar(10) NOT NULL, [Ms] bigint NOT NULL, [Rank] bigint NOT NULL);
 {% filter replace("\n        ", "\n    ") %}{% include "part/clock.sql" %}{% endfilter %}
 
@@ -93,7 +93,7 @@ BEGIN
 {%- endif %}
 {%- endif %}
 
-    INSERT INTO @_Recent ([WaitMs], [RunMs])
+    INSERT INTO @_Recent ([WaitMs], [ClaimedMs])
     SELECT TOP (10000)
         CASE
             WHEN x.[StartedAt] > x.[Began] THEN DATEDIFF_BIG(MILLISECOND, x.[Began], x.[StartedAt])
@@ -130,7 +130,7 @@ BEGIN
 
     SELECT
         @_Count = COUNT_BIG(*),
-        @_RunMean = AVG(CAST(r.[RunMs] AS float)),
+        @_ClaimedMean = AVG(CAST(r.[ClaimedMs] AS float)),
         @_WaitMean = AVG(CAST(r.[WaitMs] AS float))
     FROM @_Recent AS r;
 
@@ -138,7 +138,7 @@ BEGIN
     SELECT 'wait', r.[WaitMs], ROW_NUMBER() OVER (ORDER BY r.[WaitMs]) FROM @_Recent AS r WHERE r.[WaitMs] IS NOT NULL;
 
     INSERT INTO @_Sample ([Metric], [Ms], [Rank])
-    SELECT 'run', r.[RunMs], ROW_NUMBER() OVER (ORDER BY r.[RunMs]) FROM @_Recent AS r;
+    SELECT 'claimed', r.[ClaimedMs], ROW_NUMBER() OVER (ORDER BY r.[ClaimedMs]) FROM @_Recent AS r;
 
     SELECT
         CONCAT('count.', s.[Status]) AS [Name],
@@ -166,20 +166,20 @@ BEGIN
     UNION ALL
     SELECT 'sample.items', @_Count
     UNION ALL
-    SELECT 'run.mean_ms', CAST(@_RunMean AS bigint)
+    SELECT 'claimed.mean_ms', CAST(@_ClaimedMean AS bigint)
     UNION ALL
     SELECT 'wait.mean_ms', CAST(@_WaitMean AS bigint)
     UNION ALL
     SELECT 'arrivals.last_hour', @_Arrivals
     UNION ALL
-    SELECT 'workers.busy', COALESCE(SUM(i.[Items] - i.[Late]), 0) FROM @_State AS i WHERE i.[Status] = 'Processing'
+    SELECT 'claimed.count', COALESCE(SUM(i.[Items] - i.[Late]), 0) FROM @_State AS i WHERE i.[Status] = 'Processing'
     UNION ALL
     SELECT
         'workers.needed',
         CASE
             WHEN @_Arrivals IS NULL THEN NULL
-            WHEN CEILING(@_Arrivals / 3600000.0 * COALESCE(@_RunMean, 0) / 0.8) >= 1
-                THEN CAST(CEILING(@_Arrivals / 3600000.0 * COALESCE(@_RunMean, 0) / 0.8) AS bigint)
+            WHEN CEILING(@_Arrivals / 3600000.0 * COALESCE(@_ClaimedMean, 0) / 0.8) >= 1
+                THEN CAST(CEILING(@_Arrivals / 3600000.0 * COALESCE(@_ClaimedMean, 0) / 0.8) AS bigint)
             WHEN EXISTS (SELECT 1 FROM @_State AS i WHERE i.[Status] = 'Processing' OR i.[Due] > 0) THEN 1
             ELSE 0
         END

@@ -153,10 +153,11 @@ BEGIN
     END TRY
 {% include "part/rollback.sql" %}
 
-    INSERT INTO @_Out ([Seq], [Answer], [Key], {{ item.names(t) }}, [Token], [AttemptNum], [Status])
+    INSERT INTO @_Out ([Seq], [Answer], [DueMs], [Key], {{ item.names(t) }}, [Token], [AttemptNum], [Status])
     SELECT
         1,
         CASE WHEN @_Alone = 1 AND @_Again = 0 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
+        @_SilentMs,
         {{ item.as_text(t, "w") }},
         {{ item.list(t, "w") }},
         w.[Token],

@@ -13,7 +13,7 @@
 {%- set newest -%}{% for k in t.key %}q.{{ k.quoted }} DESC{{ ", " if not loop.last }}{% endfor %}{%- endset -%}
 {#- At most so many rows, and what each tells. -#}
 {%- macro seen(look, more=1) %}
-    INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [RunMs], [DueAt], [Owner], [Until]{{ ", [Type]" if typed }}{{ ", [Shard]" if shards }})
+    INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [ClaimedMs], [DueAt], [Owner], [Until]{{ ", [Type]" if typed }}{{ ", [Shard]" if shards }})
     SELECT TOP (@Most + {{ more }})
         '{{ look }}',
         {{ item.one_text(t.key[0], "q." ~ t.key[0].quoted) if own else item.as_text(t, "q", "quoted") }},
@@ -52,13 +52,13 @@ error.<state>: how many of the items looked at say Detail as the first line of t
 These two{{ ", and type.<figure>," if by_type }} count only types that the caller may see.
 {%- endif %}
 window.items: how many of the newest items the figures count and arrivals are of; Capped says that there are more. wait,
-run: of those of them{{ ", and of those before what was taken last," if own }} that were started and finished. ended.last_minute: how many of
+claimed: of those of them{{ ", and of those before what was taken last," if own }} that were started and finished. ended.last_minute: how many of
 these were finished within that time, the first of them so long ago (Ms); ended.last_hour likewise. came.waiting: how many of those
 that wait say when they came, and within what time (Ms). due.within_hour: how many are due later, within an hour.{% if arrivals %} came.last_hour:
 the arrivals that are no longer scheduled for later, and how long ago the first of them came (Ms).{% endif %}
 {%- if by_type %}
 type.<figure>: the same of one type, which is Detail: waiting, due (Ms: for how long the oldest), flying, ended{{ ", arrivals" if arrivals }} (both of the last
-hour), run_mean_ms.
+hour), claimed_mean_ms.
 {%- endif %}
 Table access order: {{ called.table }}{{ ", its history" if t.history and not beside }}{{ ", " ~ queue ~ "_Lease" if beside }}.
 */
@@ -82,13 +82,13 @@ BEGIN
         [Detail] nvarchar(200) NULL,
         [EnqueuedAt] datetime2(7) NULL,
         [StartedAt] datetime2(7) NULL,
-        [RunMs] bigint NULL,
+        [ClaimedMs] bigint NULL,
         [DueAt] datetime2(7) NULL,
         [Owner] nvarchar(128) NULL,
         [Until] datetime2(7) NULL{{ ",\n        [Type] nvarchar(60) NULL" if typed }}{{ ",\n        [Shard] int NULL" if shards }}
     );
     DECLARE @_Measured TABLE (
-        [WaitMs] bigint NULL, [RunMs] bigint NOT NULL, [EndedAt] datetime2(7) NOT NULL{{ ", [Type] nvarchar(60) NULL" if by_type }}
+        [WaitMs] bigint NULL, [ClaimedMs] bigint NOT NULL, [EndedAt] datetime2(7) NOT NULL{{ ", [Type] nvarchar(60) NULL" if by_type }}
     );
     DECLARE @_Sample TABLE ([Metric] varchar(10) NOT NULL, [Ms] bigint NOT NULL, [Rank] bigint NOT NULL);
 {%- if own_types_only %}
@@ -202,21 +202,21 @@ BEGIN
         );
 {%- endif %}
 
-    INSERT INTO @_Measured ([WaitMs], [RunMs], [EndedAt]{{ ", [Type]" if by_type }})
+    INSERT INTO @_Measured ([WaitMs], [ClaimedMs], [EndedAt]{{ ", [Type]" if by_type }})
     SELECT
         CASE
             WHEN s.[StartedAt] > COALESCE(s.[DueAt], s.[EnqueuedAt])
                 THEN DATEDIFF_BIG(MILLISECOND, COALESCE(s.[DueAt], s.[EnqueuedAt]), s.[StartedAt])
             WHEN COALESCE(s.[DueAt], s.[EnqueuedAt]) IS NOT NULL THEN 0
         END,
-        s.[RunMs],
-        DATEADD(MILLISECOND, s.[RunMs] % 1000, DATEADD(SECOND, s.[RunMs] / 1000, s.[StartedAt])){{ ",\n        s.[Type]" if by_type }}
+        s.[ClaimedMs],
+        DATEADD(MILLISECOND, s.[ClaimedMs] % 1000, DATEADD(SECOND, s.[ClaimedMs] / 1000, s.[StartedAt])){{ ",\n        s.[Type]" if by_type }}
     FROM @_Seen AS s
     WHERE
         s.[Look] IN ('N', 'B', 'H')
         AND {{ item.finished("s.[Status]") }}
         AND s.[StartedAt] IS NOT NULL
-        AND s.[RunMs] BETWEEN 0 AND 1000000000000;
+        AND s.[ClaimedMs] BETWEEN 0 AND 1000000000000;
 
     SET @_Count = (SELECT COUNT_BIG(*) FROM @_Measured);
 
@@ -224,7 +224,7 @@ BEGIN
     SELECT 'wait', m.[WaitMs], ROW_NUMBER() OVER (ORDER BY m.[WaitMs]) FROM @_Measured AS m WHERE m.[WaitMs] IS NOT NULL;
 
     INSERT INTO @_Sample ([Metric], [Ms], [Rank])
-    SELECT 'run', m.[RunMs], ROW_NUMBER() OVER (ORDER BY m.[RunMs]) FROM @_Measured AS m;
+    SELECT 'claimed', m.[ClaimedMs], ROW_NUMBER() OVER (ORDER BY m.[ClaimedMs]) FROM @_Measured AS m;
 
     SELECT
         f.[Name],
@@ -282,7 +282,7 @@ BEGIN
         FROM @_Seen AS s
         WHERE s.[Look] = 'F' AND s.[Status] = 'Processing' AND s.[Until] <= @_Now
         UNION ALL
-        SELECT 'workers.busy', COUNT_BIG(*), 'F', NULL, NULL, NULL
+        SELECT 'claimed.count', COUNT_BIG(*), 'F', NULL, NULL, NULL
         FROM @_Seen AS s
         WHERE s.[Look] = 'F' AND s.[Status] = 'Processing' AND (s.[Until] IS NULL OR s.[Until] > @_Now)
         UNION ALL
@@ -348,7 +348,7 @@ BEGIN
         GROUP BY m.[Type]
         UNION ALL
 {%- endif %}
-        SELECT 'type.run_mean_ms', CAST(AVG(CAST(m.[RunMs] AS float)) AS bigint), '', NULL, m.[Type], NULL
+        SELECT 'type.claimed_mean_ms', CAST(AVG(CAST(m.[ClaimedMs] AS float)) AS bigint), '', NULL, m.[Type], NULL
         FROM @_Measured AS m
         GROUP BY m.[Type]
 {%- endif %}
@@ -368,7 +368,7 @@ BEGIN
         UNION ALL
         SELECT 'wait.mean_ms', CAST(AVG(CAST(m.[WaitMs] AS float)) AS bigint), '', NULL, NULL, NULL FROM @_Measured AS m
         UNION ALL
-        SELECT 'run.mean_ms', CAST(AVG(CAST(m.[RunMs] AS float)) AS bigint), '', NULL, NULL, NULL FROM @_Measured AS m
+        SELECT 'claimed.mean_ms', CAST(AVG(CAST(m.[ClaimedMs] AS float)) AS bigint), '', NULL, NULL, NULL FROM @_Measured AS m
         UNION ALL
         SELECT CONCAT(s.[Metric], '.', p.[Name], '_ms'), s.[Ms], '', NULL, NULL, NULL
         FROM (VALUES ('p50', 50), ('p90', 90), ('p99', 99)) AS p ([Name], [Percent])
@@ -385,6 +385,14 @@ BEGIN
             GROUP BY s.[Owner]
             ORDER BY COUNT_BIG(*) DESC, s.[Owner]
         ) AS w
+        UNION ALL
+        SELECT 'refused', x.[Times], '', DATEDIFF_BIG(MILLISECOND, @_Now, x.[Until]), CONCAT(x.[Doing], N': ', x.[Reason]), x.[Key]
+        FROM (
+            SELECT TOP (50) r.[Key], r.[Doing], r.[Reason], r.[Times], r.[Until]
+            FROM {{ object("QueueRefused") }} AS r
+            WHERE r.[Queue] = '{{ queue }}'{{ " AND " ~ may_see("N'*'") if own_types_only }}
+            ORDER BY r.[Since]
+        ) AS x
         UNION ALL
         SELECT CONCAT('error.', e.[Status]), e.[Items], '', NULL, e.[Detail], e.[Key]
         FROM (

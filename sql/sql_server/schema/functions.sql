@@ -36,6 +36,372 @@ BEGIN
     END;
 END;
 {% endfilter %}
+{% filter made("FUNCTION", "QueueIsRefusal_fn") %}
+/*
+Whether an error of this number and severity is a table's word about a row: a constraint, a value, a trigger. Not what passes,
+what the server lacks, what is missing or forbidden to whoever asks, nor what is this library's own.
+*/
+{{ create_or_alter }} FUNCTION {{ object("QueueIsRefusal_fn") }} (@Number int, @Severity int)
+RETURNS bit
+WITH SCHEMABINDING
+AS
+BEGIN
+    RETURN CASE
+        WHEN @Severity < 11 OR @Severity > 16 THEN 0
+        WHEN @Number BETWEEN 50012 AND 50021 OR @Number = 50005 THEN 0
+        WHEN @Number IN (
+            201, 207, 208, 229, 230, 262, 297, 300, 596, 911, 916, 1205, 1222, 2760, 2812, 3906, 3960, 4060, 8144, 8145, 15247,
+            41301, 41302, 41305, 41325, 41839
+        ) THEN 0
+        ELSE 1
+    END;
+END;
+{% endfilter %}
+{% filter made("PROCEDURE", "QueueNoteRefusal") %}
+/*
+Leaves an item aside that its table has refused to have changed: for a second, then for twice as long each time, at most for a
+minute. Says how often it was refused. What nobody has tried for long is forgotten: it is gone, or somebody has mended it.
+Of so many at once it is no matter of one row: then the refusal is an error, and nothing is done.
+Table access order: QueueRefused.
+*/
+{{ create_or_alter }} PROCEDURE {{ object("QueueNoteRefusal") }}
+    @Queue varchar(40),
+    @Key nvarchar(400),
+    @Doing varchar(10),
+    @Number int,
+    @Reason nvarchar(4000),
+    @Times int OUTPUT
+AS
+BEGIN
+    SET NOCOUNT, XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    DECLARE @_Now datetime2(7) = SYSUTCDATETIME();
+    DECLARE @_Counts int = CASE WHEN @Number IN (2601, 2627) THEN 0 ELSE 1 END;
+
+    /* The values of a key are nobody's business who reads a log. */
+    IF @_Counts = 0
+        SET @Reason = LEFT(@Reason, CHARINDEX(N' The duplicate key value', @Reason + N' The duplicate key value'));
+    SET @Reason = LEFT(@Reason, 400);
+
+    BEGIN TRANSACTION;
+    DELETE r
+    FROM {{ object("QueueRefused") }} AS r WITH (ROWLOCK)
+    WHERE r.[Queue] = @Queue AND r.[Until] < DATEADD(MINUTE, -10, @_Now);
+
+    IF EXISTS (
+        SELECT 1
+        FROM {{ object("QueueRefused") }} AS r
+        WHERE r.[Queue] = @Queue AND r.[Until] > @_Now AND r.[Key] <> @Key
+        HAVING COUNT(*) >= 1000 OR SUM(CASE WHEN r.[Attempts] > 0 THEN 1 ELSE 0 END) >= 100
+    )
+    BEGIN
+        SET @Reason = CONCAT(REPLACE(@Reason, N'%', N'%%'), N', and so of many other items, which are left aside');
+        THROW 50016, @Reason, 1;
+    END;
+
+    SET @Times = NULL;
+    SELECT @Times = r.[Times] + 1
+    FROM {{ object("QueueRefused") }} AS r WITH (UPDLOCK, ROWLOCK, SERIALIZABLE)
+    WHERE r.[Queue] = @Queue AND r.[Key] = @Key;
+
+    IF @Times IS NULL
+    BEGIN
+        SET @Times = 1;
+        INSERT INTO {{ object("QueueRefused") }} ([Queue], [Key], [Doing], [Reason], [Times], [Attempts], [Since], [Until])
+        VALUES (@Queue, @Key, @Doing, @Reason, 1, @_Counts, @_Now, DATEADD(SECOND, 1, @_Now));
+    END
+    ELSE
+        UPDATE r
+        SET
+            [Doing] = @Doing,
+            [Reason] = @Reason,
+            [Times] = @Times,
+            [Attempts] = r.[Attempts] + @_Counts,
+            [Until] = DATEADD(SECOND, CASE WHEN @Times > 6 THEN 60 ELSE POWER(2, @Times - 1) END, @_Now)
+        FROM {{ object("QueueRefused") }} AS r WITH (ROWLOCK)
+        WHERE r.[Queue] = @Queue AND r.[Key] = @Key;
+    COMMIT TRANSACTION;
+END;
+{% endfilter %}
+{% filter made("FUNCTION", "QueueUnfit_fn") %}
+/*
+The first thing wrong with a JSON array of objects, by what their members take; NULL when nothing is. It names no values. OPENJSON
+counts types so: 0 is null, 1 text, 2 a number, 3 true or false, 4 an array, 5 an object.
+*/
+{{ create_or_alter }} FUNCTION {{ object("QueueUnfit_fn") }} (@Items nvarchar(max), @Takes nvarchar(max))
+RETURNS nvarchar(2000)
+AS
+BEGIN
+    DECLARE @Why nvarchar(2000);
+    DECLARE @Unknown nvarchar(150); /* where a name is not known */
+    DECLARE @Name nvarchar(128) = N'';
+    DECLARE @Shape TABLE (
+        [Place] nvarchar(150) COLLATE Latin1_General_BIN2 NOT NULL,
+        [Name] nvarchar(128) COLLATE Latin1_General_BIN2 NOT NULL,
+        [Is] int NOT NULL,
+        [Takes] nvarchar(max) COLLATE Latin1_General_BIN2 NOT NULL,
+        [Kind] nvarchar(20) COLLATE Latin1_General_BIN2 NULL,
+        [Most] int NULL,
+        [Scale] int NULL,
+        PRIMARY KEY CLUSTERED ([Place], [Name])
+    );
+    DECLARE @Given TABLE (
+        [Ordinal] int NOT NULL,
+        [Place] nvarchar(150) COLLATE Latin1_General_BIN2 NOT NULL,
+        [Name] nvarchar(4000) COLLATE Latin1_General_BIN2 NOT NULL,
+        [Is] int NOT NULL,
+        [Value] nvarchar(max) COLLATE Latin1_General_BIN2 NULL
+    );
+
+    INSERT INTO @Shape ([Place], [Name], [Is], [Takes], [Kind], [Most], [Scale])
+    SELECT
+        x.[Place],
+        x.[Name],
+        x.[Is],
+        x.[Takes],
+        LEFT(k.[Kind], CHARINDEX(N'(', CONCAT(k.[Kind], N'(')) - 1),
+        TRY_CAST(LEFT(a.[Most], CHARINDEX(N',', CONCAT(a.[Most], N',')) - 1) AS int),
+        TRY_CAST(SUBSTRING(a.[Most], CHARINDEX(N',', CONCAT(a.[Most], N',')) + 1, 10) AS int)
+    FROM (
+        SELECT N'' AS [Place], t.[key] AS [Name], t.[type] AS [Is], t.[value] AS [Takes]
+        FROM OPENJSON(@Takes) AS t
+        UNION ALL
+        SELECT CONCAT(t.[key], N'.'), u.[key], u.[type], u.[value]
+        FROM OPENJSON(@Takes) AS t
+        CROSS APPLY OPENJSON(CASE WHEN t.[type] = 5 THEN t.[value] END) AS u
+        UNION ALL
+        SELECT CONCAT(t.[key], N'.', u.[key], N'.'), v.[key], v.[type], v.[value]
+        FROM OPENJSON(@Takes) AS t
+        CROSS APPLY OPENJSON(CASE WHEN t.[type] = 5 THEN t.[value] END) AS u
+        CROSS APPLY OPENJSON(CASE WHEN u.[type] = 5 THEN u.[value] END) AS v
+    ) AS x
+    CROSS APPLY (
+        SELECT CASE WHEN x.[Is] = 1 THEN REPLACE(x.[Takes], N' not null', N'') END AS [Kind]
+    ) AS k
+    CROSS APPLY (
+        SELECT CASE
+            WHEN CHARINDEX(N'(', k.[Kind]) > 0
+                THEN REPLACE(SUBSTRING(k.[Kind], CHARINDEX(N'(', k.[Kind]) + 1, 20), N')', N'')
+        END AS [Most]
+    ) AS a;
+
+    INSERT INTO @Given ([Ordinal], [Place], [Name], [Is], [Value])
+    SELECT CAST(j.[key] AS int), N'', m.[key], m.[type], m.[value]
+    FROM OPENJSON(@Items) AS j
+    CROSS APPLY OPENJSON(CASE WHEN j.[type] = 5 THEN j.[value] ELSE N'{"": null}' END) AS m;
+
+    INSERT INTO @Given ([Ordinal], [Place], [Name], [Is], [Value])
+    SELECT g.[Ordinal], CONCAT(g.[Name], N'.'), m.[key], m.[type], m.[value]
+    FROM @Given AS g
+    INNER JOIN @Shape AS s
+        ON s.[Place] = g.[Place] AND s.[Name] = g.[Name] AND s.[Is] = 5
+    CROSS APPLY OPENJSON(CASE WHEN g.[Is] = 5 THEN g.[Value] END) AS m;
+
+    INSERT INTO @Given ([Ordinal], [Place], [Name], [Is], [Value])
+    SELECT g.[Ordinal], CONCAT(g.[Place], g.[Name], N'.'), m.[key], m.[type], m.[value]
+    FROM @Given AS g
+    INNER JOIN @Shape AS s
+        ON s.[Place] = g.[Place] AND s.[Name] = g.[Name] AND s.[Is] = 5
+    CROSS APPLY OPENJSON(CASE WHEN g.[Is] = 5 THEN g.[Value] END) AS m
+    WHERE g.[Place] <> N'';
+
+    SELECT TOP (1)
+        @Why = CONCAT(N'item ', w.[Ordinal], N': ', w.[Why]),
+        @Unknown = w.[Unknown]
+    FROM (
+        SELECT
+            g.[Ordinal],
+            CASE WHEN s.[Name] IS NULL AND CONCAT(g.[Place], g.[Name]) <> N'' THEN g.[Place] END AS [Unknown],
+            CASE
+                WHEN g.[Place] = N'' AND g.[Name] = N'' THEN N'it is no object'
+                WHEN s.[Name] IS NULL
+                    THEN CONCAT(N'there is no "', g.[Place], LEFT(g.[Name], 128), N'"; there are')
+                ELSE CONCAT(N'"', s.[Place], s.[Name], N'" takes ', CASE s.[Is] WHEN 5 THEN N'an object' ELSE s.[Takes] END)
+            END AS [Why]
+        FROM @Given AS g
+        LEFT JOIN @Shape AS s
+            ON s.[Place] = g.[Place] AND s.[Name] = g.[Name]
+        CROSS APPLY (
+            SELECT
+                LEFT(d.[Digits], CHARINDEX(N'.', CONCAT(d.[Digits], N'.')) - 1) AS [Whole],
+                SUBSTRING(d.[Digits], CHARINDEX(N'.', CONCAT(d.[Digits], N'.')) + 1, 100) AS [Fraction]
+            FROM (SELECT REPLACE(LEFT(g.[Value], 100), N'-', N'') AS [Digits]) AS d
+        ) AS p
+        WHERE
+            s.[Name] IS NULL
+            OR CASE
+                WHEN g.[Is] = 0 THEN 1
+                WHEN s.[Is] = 5 THEN CASE WHEN g.[Is] = 5 THEN 1 ELSE 0 END
+                WHEN s.[Is] = 4
+                    THEN CASE
+                        WHEN EXISTS (
+                            SELECT 1 FROM OPENJSON(CASE WHEN s.[Is] = 4 THEN s.[Takes] END) AS o
+                            WHERE g.[Is] = 1 AND CONCAT(o.[value], N'.') COLLATE Latin1_General_BIN2 = CONCAT(g.[Value], N'.')
+                        ) THEN 1
+                        ELSE 0
+                    END
+                WHEN s.[Kind] = N'any' THEN 1
+                WHEN s.[Kind] = N'json' THEN CASE WHEN g.[Is] IN (4, 5) THEN 1 ELSE 0 END
+                WHEN g.[Is] IN (4, 5) THEN 0
+                WHEN s.[Kind] = N'text'
+                    THEN CASE WHEN g.[Is] = 1 AND DATALENGTH(g.[Value]) <= 2 * COALESCE(CAST(s.[Most] AS bigint), 2147483647) THEN 1 ELSE 0 END
+                WHEN s.[Kind] = N'boolean' THEN CASE WHEN g.[Value] IN (N'true', N'false', N'0', N'1') THEN 1 ELSE 0 END
+                WHEN s.[Kind] IN (N'integer', N'bigint')
+                    THEN CASE
+                        WHEN g.[Value] LIKE N'%[^-0-9]%' OR g.[Value] = N'' THEN 0
+                        WHEN s.[Kind] = N'integer' AND TRY_CAST(g.[Value] AS int) IS NULL THEN 0
+                        WHEN TRY_CAST(g.[Value] AS bigint) IS NULL THEN 0
+                        ELSE 1
+                    END
+                WHEN s.[Kind] = N'decimal'
+                    THEN CASE
+                        WHEN g.[Value] LIKE N'%[^-.0-9]%' OR g.[Value] NOT LIKE N'%[0-9]%' OR g.[Value] LIKE N'%.%.%' OR g.[Value] LIKE N'_%-%' THEN 0
+                        /* Of the digits before the point, zeros that lead do not count. */
+                        WHEN LEN(STUFF(p.[Whole], 1, PATINDEX(N'%[^0]%', CONCAT(p.[Whole], N'.')) - 1, N'')) > s.[Most] - s.[Scale] THEN 0
+                        WHEN LEN(p.[Fraction]) > s.[Scale] THEN 0
+                        ELSE 1
+                    END
+                WHEN s.[Kind] = N'float' THEN CASE WHEN g.[Value] = N'' OR TRY_CAST(g.[Value] AS float) IS NULL THEN 0 ELSE 1 END
+                WHEN s.[Kind] = N'timestamp'
+                    THEN CASE WHEN g.[Value] LIKE N'[0-9][0-9][0-9][0-9]-%' AND TRY_CAST(g.[Value] AS datetimeoffset(7)) IS NOT NULL THEN 1 ELSE 0 END
+                WHEN s.[Kind] = N'date'
+                    THEN CASE WHEN g.[Value] LIKE N'[0-9][0-9][0-9][0-9]-__-__' AND TRY_CAST(g.[Value] AS date) IS NOT NULL THEN 1 ELSE 0 END
+                WHEN s.[Kind] = N'guid'
+                    THEN CASE WHEN LEN(g.[Value]) = 36 AND TRY_CAST(g.[Value] AS uniqueidentifier) IS NOT NULL THEN 1 ELSE 0 END
+                /* Bytes: whether it is base64 is looked at where it is read. */
+                ELSE 1
+            END = 0
+        UNION ALL
+        SELECT g.[Ordinal], NULL, CONCAT(N'"', g.[Place], LEFT(g.[Name], 128), N'" is given twice')
+        FROM @Given AS g
+        GROUP BY g.[Ordinal], g.[Place], g.[Name]
+        HAVING COUNT(*) > 1
+        UNION ALL
+        /* What must have a value, in each object that is there; columns are even where they are left out. */
+        SELECT e.[Ordinal], NULL, CONCAT(N'"', s.[Place], s.[Name], N'" must have a value')
+        FROM @Shape AS s
+        INNER JOIN (
+            SELECT g.[Ordinal], CONCAT(g.[Place], g.[Name], N'.') AS [Place]
+            FROM @Given AS g
+            WHERE g.[Is] = 5
+            UNION
+            SELECT CAST(j.[key] AS int), N'columns.' FROM OPENJSON(@Items) AS j
+        ) AS e
+            ON e.[Place] = s.[Place]
+        WHERE
+            s.[Takes] LIKE N'% not null'
+            AND NOT EXISTS (
+                SELECT 1
+                FROM @Given AS g
+                WHERE g.[Ordinal] = e.[Ordinal] AND g.[Place] = s.[Place] AND g.[Name] = s.[Name] AND g.[Is] <> 0
+            )
+    ) AS w
+    ORDER BY w.[Ordinal];
+
+    /* Which there are: one after the other. */
+    WHILE @Unknown IS NOT NULL AND @Name IS NOT NULL
+    BEGIN
+        SET @Name = (SELECT MIN(o.[Name]) FROM @Shape AS o WHERE o.[Place] = @Unknown AND o.[Name] > @Name);
+        SET @Why = CONCAT(@Why, CASE WHEN @Why NOT LIKE N'% are' AND @Name IS NOT NULL THEN N',' END, N' ' + @Name);
+    END;
+
+    RETURN @Why;
+END;
+{% endfilter %}
+{% filter made("FUNCTION", "QueueNamed_fn") %}
+/*
+A JSON array of objects, or such an object, with its members under the names that are known of them, where but one differs in
+case alone. One member after the other: there is no other way to put text together that all versions have.
+*/
+{{ create_or_alter }} FUNCTION {{ object("QueueNamed_fn") }} (@Given nvarchar(max), @Takes nvarchar(max), @IsArray bit)
+RETURNS nvarchar(max)
+AS
+BEGIN
+    DECLARE @At int = 1;
+    DECLARE @Count int = (SELECT COUNT(*) FROM OPENJSON(@Given));
+    DECLARE @Named nvarchar(max) = N'';
+
+    WHILE @At <= @Count
+    BEGIN
+        SET @Named = (
+            SELECT CONCAT(
+                @Named,
+                CASE WHEN @At > 1 THEN N',' END,
+                CASE WHEN @IsArray = 0 THEN CONCAT(N'"', STRING_ESCAPE(COALESCE(t.[key], m.[key]), 'json'), N'":') END,
+                CASE
+                    WHEN m.[type] = 0 THEN N'null'
+                    WHEN m.[type] = 1 THEN CONCAT(N'"', STRING_ESCAPE(m.[value], 'json'), N'"')
+                    WHEN m.[type] = 5 AND @IsArray = 1 THEN {{ object("QueueNamed_fn") }}(m.[value], @Takes, 0)
+                    WHEN m.[type] = 5 AND t.[type] = 5 THEN {{ object("QueueNamed_fn") }}(m.[value], t.[value], 0)
+                    ELSE m.[value]
+                END
+            )
+            FROM (
+                SELECT
+                    j.[key],
+                    j.[type],
+                    j.[value] COLLATE Latin1_General_BIN2 AS [value],
+                    ROW_NUMBER() OVER (ORDER BY CASE WHEN @IsArray = 1 THEN CAST(j.[key] AS int) END, j.[key]) AS [Place]
+                FROM OPENJSON(@Given) AS j
+            ) AS m
+            OUTER APPLY (
+                SELECT s.[key], s.[type], s.[value]
+                FROM OPENJSON(@Takes) AS s
+                WHERE
+                    @IsArray = 0
+                    AND (
+                        s.[key] = m.[key]
+                        OR (
+                            LOWER(s.[key]) = LOWER(m.[key])
+                            AND (SELECT COUNT(*) FROM OPENJSON(@Takes) AS o WHERE LOWER(o.[key]) = LOWER(m.[key])) = 1
+                        )
+                    )
+            ) AS t
+            WHERE m.[Place] = @At
+        );
+        SET @At = @At + 1;
+    END;
+
+    RETURN CASE WHEN @IsArray = 1 THEN CONCAT(N'[', @Named, N']') ELSE CONCAT(N'{', @Named, N'}') END;
+END;
+{% endfilter %}
+{% filter made("PROCEDURE", "QueueTake") %}
+/*
+Looks whether the items that a procedure is given are an array of objects with the members that it takes, each with a value that
+fits, and throws what is wrong in the words of @Called. @Takes is an object as a description writes columns and their types.
+The case of a name matters only where several differ in nothing else.
+Table access order: none.
+*/
+{{ create_or_alter }} PROCEDURE {{ object("QueueTake") }}
+    @Called nvarchar(200),
+    @Items nvarchar(max) OUTPUT,
+    @Takes nvarchar(max)
+AS
+BEGIN
+    SET NOCOUNT, XACT_ABORT ON;
+    DECLARE @_Why nvarchar(2200);
+
+    IF ISJSON(@Items) = 0 OR EXISTS (SELECT 1 FROM OPENJSON(@Items) AS j WHERE j.[key] LIKE N'%[^0-9]%')
+        SET @_Why = N'the items are no JSON array';
+    ELSE IF (SELECT COUNT(*) FROM OPENJSON(@Items)) > 1000
+        SET @_Why = N'at most 1000 items a call';
+    ELSE
+        SET @_Why = {{ object("QueueUnfit_fn") }}(@Items, @Takes);
+
+    IF @_Why LIKE N'item %'
+    BEGIN
+        SET @Items = {{ object("QueueNamed_fn") }}(@Items, @Takes, 1);
+        SET @_Why = {{ object("QueueUnfit_fn") }}(@Items, @Takes);
+    END;
+
+    IF @_Why IS NOT NULL
+    BEGIN
+        /* THROW reads a % as the start of something else; doubled, it stands for itself. */
+        SET @_Why = REPLACE(CONCAT(@Called, N': ', @_Why, N'.'), N'%', N'%%');
+        THROW 50021, @_Why, 1;
+    END;
+END;
+{% endfilter %}
 {% filter made("PROCEDURE", "QueueCatalog") %}
 /*
 The installation here: the version of the objects, and a row per queue, or one without a queue. A handle reads this

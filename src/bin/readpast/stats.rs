@@ -21,7 +21,7 @@ use std::{iter, thread};
 /// Shows figures about a queue
 ///
 /// Counting costs the server a scan of the queue's table. The number of workers needed follows from the arrivals of the last hour and
-/// the mean run (Little's law), with a fifth of their time to spare. --watch adds the time, and to each count its change since the last
+/// the mean time claimed (Little's law), with a fifth of their time to spare. --watch adds the time, and to each count its change since the last
 /// look and per second; on a terminal also bars and the course so far.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -248,7 +248,7 @@ fn table(queue: &str, look: &Look, watched: Option<(Duration, Option<&Look>)>, p
         let name = format!("longer than {}", span_text(longer.than_ms));
         lines.push(row(&name, &|look| look.longer.as_ref().map_or(0, Longer::all)) + &states);
     }
-    for (name, values) in [("waited", stats.wait_ms), ("took", stats.run_ms)] {
+    for (name, values) in [("waited", stats.wait_ms), ("took", stats.claimed_ms)] {
         let shown: Vec<_> = PERCENTILES
             .iter()
             .zip(values)
@@ -283,13 +283,13 @@ fn steps(stats: &QueueStats) -> Vec<String> {
 
 /// How many workers there are, and how many it takes.
 fn workers(stats: &QueueStats) -> String {
-    let claimed = format!("  {:<8}{} items", "claimed", stats.workers_busy);
+    let claimed = format!("  {:<8}{} items", "claimed", stats.claimed);
     match (stats.workers_needed, stats.arrivals_last_hour) {
         (Some(needed), Some(arrivals)) => {
             let mean = |ms: Option<i64>, word: &str| {
                 ms.map_or_else(String::new, |ms| format!(", {word} {} on average", span_text(ms)))
             };
-            let (wait, run) = (mean(stats.wait_mean_ms, "waiting"), mean(stats.run_mean_ms, "claim to end"));
+            let (wait, run) = (mean(stats.wait_mean_ms, "waiting"), mean(stats.claimed_mean_ms, "claim to end"));
             format!("{claimed}, workers needed {needed}   ({arrivals} arrivals in the last hour{wait}{run})")
         }
         _ => format!("{claimed}   (how many workers are needed is unknown: the table does not tell what has arrived)"),
@@ -316,11 +316,11 @@ fn document(queue: &str, look: &Look) -> Value {
         "expired": stats.expired,
         "sample": stats.sample,
         "wait_ms": percentiles(stats.wait_ms),
-        "run_ms": percentiles(stats.run_ms),
+        "claimed_ms": percentiles(stats.claimed_ms),
         "wait_mean_ms": stats.wait_mean_ms,
-        "run_mean_ms": stats.run_mean_ms,
+        "claimed_mean_ms": stats.claimed_mean_ms,
         "arrivals_last_hour": stats.arrivals_last_hour,
-        "workers_busy": stats.workers_busy,
+        "claimed": stats.claimed,
         "workers_needed": stats.workers_needed,
         "steps": stats.steps.iter().map(|step| json!({"step": step.step, "counts": counts(&|state| step.count(state))})).collect::<Vec<_>>(),
     });

@@ -156,6 +156,7 @@ impl<'a> Check<'a> {
             let remedy = format!("say text({length}), so that what is too long is refused before it is sent");
             self.warning("type", column, what, remedy);
         }
+        self.code_page(place, column);
         if nullable == Some(true) && !column.nullable && !column.has_default && !column.computed {
             let what = format!("must have a value, and {place} allows NULL");
             self.warning(
@@ -168,6 +169,16 @@ impl<'a> Check<'a> {
         if column.family == Family::CoarseTime {
             self.coarse(column);
         }
+    }
+
+    /// Text that is kept in a code page.
+    fn code_page(&mut self, place: &str, column: &Column) {
+        let Some(page) = column.code_page else { return };
+        let what = format!(
+            "keeps text in code page {page}, and letters that this lacks become '?' there, without an error ({place})"
+        );
+        let remedy = "make it nvarchar, or give it a collation that ends in _UTF8 (SQL Server 2019), if it is to keep other letters";
+        self.warning("code page", column, what, remedy);
     }
 
     /// Whoever adds an item writes all its columns: the table's own default is for rows that come without.
@@ -255,6 +266,9 @@ impl<'a> Check<'a> {
             let what = format!("is {}, and {place} takes {wanted}", column.declared());
             self.error("type", column, what, format!("name another column in {place}, or leave it out"));
             return;
+        }
+        if ["step", "response", "error"].contains(&role) {
+            self.code_page(place, column);
         }
         if column.family == Family::CoarseTime {
             self.coarse(column);

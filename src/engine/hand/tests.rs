@@ -10,7 +10,7 @@ fn batch(from: i64, to: i64) -> Batch {
     batch_of("CLAIMED", from, to)
 }
 
-fn batch_of(word: &str, from: i64, to: i64) -> Batch {
+pub(in crate::engine) fn batch_of(word: &str, from: i64, to: i64) -> Batch {
     let column = Column { name: "c".to_owned(), kind: ColumnType::Text };
     let mut rows = Rows::new(vec![column; answer_column::COUNT].into());
     for number in from..to {
@@ -25,6 +25,11 @@ fn batch_of(word: &str, from: i64, to: i64) -> Batch {
         }
     }
     Batch::new(rows, 0)
+}
+
+/// Whether one is begun or about to be.
+fn has_suspect(hand: &Hand, now: Instant) -> bool {
+    hand.suspect_waits() || hand.unproven_until(PROOF).is_some_and(|at| at > now)
 }
 
 fn name(number: i64) -> Claim {
@@ -45,15 +50,15 @@ fn items_go_from_hand_to_hand_in_their_order() {
     let mut hand = Hand::default();
     hand.put(batch(0, 3), now);
     hand.put(batch(3, 5), now);
-    assert_eq!(keys(&hand.take(2).unwrap()), ["0", "1"]);
-    assert_eq!(keys(&hand.take(9).unwrap()), ["2"], "what lies side by side");
-    assert_eq!(keys(&hand.take(9).unwrap()), ["3", "4"]);
-    assert!(hand.take(1).is_none());
+    assert_eq!(keys(&hand.take(2, now).unwrap()), ["0", "1"]);
+    assert_eq!(keys(&hand.take(9, now).unwrap()), ["2"], "what lies side by side");
+    assert_eq!(keys(&hand.take(9, now).unwrap()), ["3", "4"]);
+    assert!(hand.take(1, now).is_none());
     assert_eq!(hand.counts(), Counts { ready: 0, begun: 5, ended: 0 });
 
-    assert!(hand.end(&name(1), Verdict::complete()));
-    assert!(!hand.end(&name(1), Verdict::complete()), "once");
-    assert!(!hand.end(&("2".to_owned(), 2), Verdict::complete()), "another attempt is another claim");
+    assert!(hand.end(&name(1), Verdict::complete(), now).is_some());
+    assert!(hand.end(&name(1), Verdict::complete(), now).is_none(), "once");
+    assert!(hand.end(&("2".to_owned(), 2), Verdict::complete(), now).is_none(), "another attempt is another claim");
     let taken = hand.take_ended(10, now);
     assert_eq!(taken[0].settlement().key, "1");
     assert_eq!(hand.counts(), Counts { ready: 0, begun: 4, ended: 1 }, "in hand until it is settled");
@@ -64,12 +69,13 @@ fn items_go_from_hand_to_hand_in_their_order() {
 
 #[test]
 fn the_token_of_the_last_step_ends_the_item() {
+    let now = Instant::now();
     let mut hand = Hand::default();
-    hand.put(batch(0, 1), Instant::now());
-    hand.take(1);
+    hand.put(batch(0, 1), now);
+    hand.take(1, now);
     assert_eq!(hand.token(&name(0)).as_deref(), Some("t"));
     hand.stepped(&name(0), "u".to_owned());
-    hand.end(&name(0), Verdict::complete());
+    hand.end(&name(0), Verdict::complete(), now);
     assert_eq!(hand.take_ended(1, Instant::now())[0].settlement().token, Some("u"));
 }
 
@@ -82,8 +88,8 @@ fn what_was_lost_before_its_turn_is_not_handed_out() {
     assert!(hand.lose(&name(1), now).is_empty() && hand.lose(&name(9), now).is_empty(), "not in hand");
     assert_eq!(hand.claims(), [name(0), name(3)]);
     assert_eq!(hand.counts(), Counts { ready: 2, begun: 0, ended: 0 });
-    assert_eq!(keys(&hand.take(4).unwrap()), ["0"]);
-    assert_eq!(keys(&hand.take(4).unwrap()), ["3"]);
+    assert_eq!(keys(&hand.take(4, now).unwrap()), ["0"]);
+    assert_eq!(keys(&hand.take(4, now).unwrap()), ["3"]);
     assert_eq!(each(&hand.lose(&name(3), now)), ["3"]);
     assert!(hand.is_lost(&name(3)) && !hand.is_lost(&name(0)));
     assert!(hand.lose(&name(3), now).is_empty(), "told once");
@@ -96,23 +102,23 @@ fn what_is_claimed_again_while_a_handler_has_it_waits_for_that_handler() {
     let now = Instant::now();
     let mut hand = Hand::default();
     assert!(hand.put(batch(0, 1), now).is_empty());
-    assert_eq!(keys(&hand.take(1).unwrap()), ["0"]);
+    assert_eq!(keys(&hand.take(1, now).unwrap()), ["0"]);
     assert_eq!(each(&hand.put(batch(0, 3), now)), ["0"]);
     assert!(hand.is_lost(&name(0)), "by its handler");
     assert_eq!(hand.counts(), Counts { ready: 3, begun: 1, ended: 0 });
     assert!(hand.put(batch(0, 1), now).is_empty(), "told once");
     assert!(hand.lose_begun(&name(0), now).is_none(), "its handler's step says nothing of those that wait");
-    assert_eq!(keys(&hand.take(9).unwrap()), ["1", "2"], "the others are not held up");
-    assert!(hand.take(1).is_none());
+    assert_eq!(keys(&hand.take(9, now).unwrap()), ["1", "2"], "the others are not held up");
+    assert!(hand.take(1, now).is_none());
     assert_eq!(hand.claims().iter().filter(|claim| **claim == name(0)).count(), 2, "its lease is kept");
 
-    assert!(hand.end(&name(0), Verdict::complete()));
+    assert!(hand.end(&name(0), Verdict::complete(), now).is_some());
     assert!(hand.take_ended(9, now).is_empty(), "the end of the earlier claim is not that of the later");
-    assert_eq!(keys(&hand.take(9).unwrap()), ["0"]);
-    assert!(hand.take(9).is_none() && !hand.is_lost(&name(0)));
+    assert_eq!(keys(&hand.take(9, now).unwrap()), ["0"]);
+    assert!(hand.take(9, now).is_none() && !hand.is_lost(&name(0)));
     assert_eq!(each(&hand.lose(&name(0), now)), ["0", "0"], "the one at work, and the one that waits");
-    assert!(hand.end(&name(0), Verdict::complete()));
-    assert!(hand.take(9).is_none());
+    assert!(hand.end(&name(0), Verdict::complete(), now).is_some());
+    assert!(hand.take(9, now).is_none());
     assert_eq!(hand.counts(), Counts { ready: 0, begun: 2, ended: 0 });
 }
 
@@ -121,11 +127,11 @@ fn what_came_back_and_waits_for_a_handler_of_its_own_holds_up_nothing_else() {
     let now = Instant::now();
     let mut hand = Hand::default();
     hand.put(batch(0, 1), now);
-    hand.take(1);
+    hand.take(1, now);
     assert_eq!(each(&hand.put(batch_of(CLAIMED_ALONE, 0, 1), now)), ["0"]);
-    assert!(!hand.has_suspect(PROOF, now) && hand.take_suspect(PROOF, now).is_none());
-    hand.end(&name(0), Verdict::complete());
-    assert!(hand.has_suspect(PROOF, now) && hand.take_suspect(PROOF, now).unwrap().is_alone());
+    assert!(!has_suspect(&hand, now) && hand.take_suspect(PROOF, now).is_none());
+    hand.end(&name(0), Verdict::complete(), now);
+    assert!(has_suspect(&hand, now) && hand.take_suspect(PROOF, now).unwrap().is_alone());
 }
 
 /// Of two claims of one name the first may still wait for a handler when the second comes.
@@ -135,13 +141,13 @@ fn of_two_claims_that_both_waited_the_later_waits_for_the_handler_of_the_first()
     let mut hand = Hand::default();
     hand.put(batch(1, 2), now);
     assert!(hand.put(batch(0, 3), now).is_empty());
-    assert_eq!(keys(&hand.take(1).unwrap()), ["1"]);
-    assert_eq!(keys(&hand.take(9).unwrap()), ["0"]);
-    assert_eq!(keys(&hand.take(9).unwrap()), ["2"], "nothing else is held up");
-    assert!(hand.take(9).is_none());
+    assert_eq!(keys(&hand.take(1, now).unwrap()), ["1"]);
+    assert_eq!(keys(&hand.take(9, now).unwrap()), ["0"]);
+    assert_eq!(keys(&hand.take(9, now).unwrap()), ["2"], "nothing else is held up");
+    assert!(hand.take(9, now).is_none());
     assert_eq!(hand.counts(), Counts { ready: 1, begun: 3, ended: 0 });
-    hand.end(&name(1), Verdict::complete());
-    assert_eq!(keys(&hand.take(9).unwrap()), ["1"]);
+    hand.end(&name(1), Verdict::complete(), now);
+    assert_eq!(keys(&hand.take(9, now).unwrap()), ["1"]);
 }
 
 /// A renewal may be told what an item was between its release and the next claim of it, which has the same name.
@@ -151,10 +157,10 @@ fn what_was_claimed_again_since_it_was_asked_for_is_not_lost() {
     let now = asked + Duration::from_millis(1);
     let mut hand = Hand::default();
     hand.put(batch(0, 2), now);
-    hand.take(1);
+    hand.take(1, now);
     assert!(hand.lose(&name(0), asked).is_empty() && hand.lose(&name(1), asked).is_empty());
     assert!(!hand.is_lost(&name(0)));
-    assert_eq!(keys(&hand.take(1).unwrap()), ["1"]);
+    assert_eq!(keys(&hand.take(1, now).unwrap()), ["1"]);
     assert_eq!(each(&hand.lose(&name(1), now)), ["1"], "asked for since");
 }
 
@@ -166,11 +172,11 @@ fn what_nobody_has_begun_goes_back() {
     hand.put(batch(0, 2), long_ago);
     hand.put(batch(2, 4), now);
     assert_eq!(each(&hand.lose(&name(1), now)), ["1"]);
-    assert!(hand.has_waited(Duration::from_secs(1), now));
-    hand.give_back(Some(now));
-    assert!(!hand.has_waited(Duration::from_secs(1), now));
+    assert!(hand.overdue_at(Duration::from_secs(1), PROOF).is_some_and(|at| at <= now));
+    hand.give_back_overdue(Duration::from_secs(1), PROOF, now);
+    assert!(!hand.overdue_at(Duration::from_secs(1), PROOF).is_some_and(|at| at <= now));
     assert_eq!(hand.counts(), Counts { ready: 2, begun: 0, ended: 1 });
-    hand.give_back(None);
+    hand.give_back_all();
     let actions: Vec<_> = hand.take_ended(9, now).iter().map(|ended| ended.verdict.action()).collect();
     assert_eq!(actions, [Action::Release; 3]);
 }
@@ -181,9 +187,9 @@ fn those_that_wait_for_another_try_let_the_others_by() {
     let later = now + Duration::from_secs(1);
     let mut hand = Hand::default();
     hand.put(batch(0, 3), now);
-    hand.take(3);
+    hand.take(3, now);
     for number in 0..3 {
-        hand.end(&name(number), Verdict::complete());
+        hand.end(&name(number), Verdict::complete(), now);
     }
     let taken = hand.take_ended(1, now);
     let again = taken.iter().map(|ended| ended.put_off(later)).collect();
@@ -207,26 +213,26 @@ fn those_that_came_back_from_a_dead_worker_are_begun_one_at_a_time() {
         hand.put(batch_of(CLAIMED_ALONE, number, number + 1), now);
     }
     assert_eq!(hand.unproven_until(PROOF), None);
-    assert!(hand.has_suspect(PROOF, now), "it waits");
+    assert!(has_suspect(&hand, now), "it waits");
     assert_eq!(keys(&hand.take_suspect(PROOF, now).unwrap()), ["0"]);
     assert_eq!(hand.unproven_until(PROOF), Some(now + PROOF));
     hand.put(batch(3, 4), now);
-    assert_eq!(keys(&hand.take(9).unwrap()), ["3"], "others go on");
-    assert!(hand.take(9).is_none() && hand.take_suspect(PROOF, now).is_none());
-    hand.give_back(Some(now + PROOF));
-    assert_eq!(hand.counts().ready, 2, "they wait, however long");
-    assert_eq!(hand.oldest(), None);
+    assert_eq!(keys(&hand.take(9, now).unwrap()), ["3"], "others go on");
+    assert!(hand.take(9, now).is_none() && hand.take_suspect(PROOF, now).is_none());
+    hand.give_back_overdue(Duration::ZERO, PROOF * 2, now + PROOF);
+    assert_eq!(hand.counts().ready, 2, "they may wait longer than others");
+    assert_eq!(hand.overdue_at(Duration::ZERO, PROOF * 2), Some(now + PROOF * 2));
 
     let proven = now + PROOF;
     assert_eq!(keys(&hand.take_suspect(PROOF, proven).unwrap()), ["1"], "the first has done no harm");
     assert!(hand.take_suspect(PROOF, proven).is_none());
-    assert!(hand.end(&name(0), Verdict::complete()) && hand.take_suspect(PROOF, proven).is_none());
-    assert!(hand.end(&name(1), Verdict::complete()));
+    assert!(hand.end(&name(0), Verdict::complete(), now).is_some() && hand.take_suspect(PROOF, proven).is_none());
+    assert!(hand.end(&name(1), Verdict::complete(), now).is_some());
     settle(&mut hand, proven);
     assert_eq!(keys(&hand.take_suspect(PROOF, proven).unwrap()), ["2"]);
-    assert!(hand.has_suspect(PROOF, proven), "it is begun");
-    assert!(!hand.has_suspect(PROOF, proven + PROOF) && hand.end(&name(2), Verdict::complete()));
-    assert!(!hand.has_suspect(PROOF, proven));
+    assert!(has_suspect(&hand, proven), "it is begun");
+    assert!(!has_suspect(&hand, proven + PROOF) && hand.end(&name(2), Verdict::complete(), now).is_some());
+    assert!(!has_suspect(&hand, proven));
 }
 
 /// Whose attempt its end of the process would spend, or whose work it would have done twice.
@@ -237,9 +243,9 @@ fn what_came_back_is_begun_when_the_others_are_begun_or_settled() {
     hand.put(batch_of(CLAIMED_ALONE, 0, 1), now);
     hand.put(batch(1, 3), now);
     assert!(hand.take_suspect(PROOF, now).is_none(), "two wait");
-    assert_eq!(keys(&hand.take(1).unwrap()), ["1"]);
+    assert_eq!(keys(&hand.take(1, now).unwrap()), ["1"]);
     assert!(hand.take_suspect(PROOF, now).is_none(), "one waits");
-    hand.give_back(Some(now + PROOF));
+    hand.give_back_overdue(Duration::ZERO, PROOF, now);
     assert!(hand.take_suspect(PROOF, now).is_none(), "one is to be given back");
     let taken = hand.take_ended(9, now);
     assert!(hand.take_suspect(PROOF, now).is_none(), "it is being given back");

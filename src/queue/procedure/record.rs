@@ -12,20 +12,33 @@ impl Procedure {
     pub(super) fn failed(&self, undone: Undone) -> Result<Worked> {
         let queue = &*self.queue.0;
         let error = cut(undone.error.message().to_owned());
-        let state = queue
-            .with_session(Call::Work, |session| session.transaction(|session| self.record(session, &undone, &error)))?;
+        let mut written = None;
+        let state = queue.with_session(Call::Work, |session| {
+            session.transaction(|session| self.record(session, &undone, &error, &mut written))
+        })?;
         queue.signal.wake();
         let Taken { key, attempt, .. } = undone.taken;
         Ok(Worked { key, attempt, state, error: Some(error) })
     }
 
-    /// The row is locked by the first call, so what it answers holds for the others.
-    fn record(&self, session: &mut Session, undone: &Undone, error: &str) -> Result<Option<ItemState>> {
+    /// The row is locked by the first call, so what it answers holds for the others. `written` is what an earlier try has made of
+    /// the item, whose commit may have come about although its answer was lost.
+    fn record(
+        &self,
+        session: &mut Session,
+        undone: &Undone,
+        error: &str,
+        written: &mut Option<(Option<ItemState>, i32)>,
+    ) -> Result<Option<ItemState>> {
         let taken = &undone.taken;
         let failed = Said::failed(error);
         // As it was claimed: when the procedure has committed, or the commit has been lost on its way here and was done.
         let found = self.settle(session, taken, &failed)?;
         if found.answer == Answer::Ok {
+            *written = Some((found.state, found.attempt));
+            return Ok(found.state);
+        }
+        if found.state.is_some() && *written == Some((found.state, found.attempt)) {
             return Ok(found.state);
         }
         let waits = matches!(found.state, Some(ItemState::Pending | ItemState::Error));
@@ -39,6 +52,8 @@ impl Procedure {
             return Ok(again.state);
         }
         let Outcome { token, attempt, .. } = again;
-        Ok(self.settle(session, &Taken { key: taken.key.clone(), token, attempt }, &failed)?.state)
+        let ended = self.settle(session, &Taken { key: taken.key.clone(), token, attempt }, &failed)?;
+        *written = Some((ended.state, ended.attempt));
+        Ok(ended.state)
     }
 }

@@ -41,7 +41,7 @@ pub(in crate::queue) fn ask(queue: &Inner, theirs: &Procedures, max: i32) -> Res
             return Err(error);
         }
         queue.ledger.claims(0);
-        queue.signal.found_nothing(&queue.kinds.key, wakes, queue.poll_interval);
+        queue.signal.found_nothing(&queue.kinds.key, wakes, None);
         return Ok(Batch::default());
     }
     if let Some(error) = failed {
@@ -50,11 +50,19 @@ pub(in crate::queue) fn ask(queue: &Inner, theirs: &Procedures, max: i32) -> Res
     queue.signal.wake();
     queue.ledger.claims(taken.len());
     let keys: Vec<_> = taken.iter().map(|(key, _)| key.as_str()).collect();
-    let shown = queue.with_session(Call::Find, |session| theirs.look(session, &keys))?;
+    // What is taken is handed out, whatever comes of the look: its handler has the key and can look for itself.
+    let shown = queue.with_session(Call::Find, |session| theirs.look(session, &keys)).unwrap_or_else(|error| {
+        log::warn!(
+            "queue {}: {} items are handed out by their keys alone: {error}",
+            queue.spec.queue.as_str(),
+            keys.len()
+        );
+        Rows::new([].into())
+    });
     let mut rows = claimed(theirs, &taken, &shown, queue.most_item_bytes);
     drop(shown);
     unfit::end(queue, &rows.take_withheld());
-    Ok(queue.hand_out(rows, 0))
+    Ok(if rows.is_empty() { Batch::behind_others() } else { queue.hand_out(rows, 0) })
 }
 
 /// One call: the key and token of the item it took.

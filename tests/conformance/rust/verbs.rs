@@ -148,10 +148,10 @@ fn stats(stats: &QueueStats) -> Value {
         "due": stats.due, "oldest_due_ms": known(stats.oldest_due_ms), "expired": stats.expired,
         "sample": stats.sample,
         "wait_p50_ms": known(stats.wait_ms[0]), "wait_p90_ms": known(stats.wait_ms[1]),
-        "wait_p99_ms": known(stats.wait_ms[2]), "run_p50_ms": known(stats.run_ms[0]),
-        "run_p90_ms": known(stats.run_ms[1]), "run_p99_ms": known(stats.run_ms[2]),
-        "wait_mean_ms": known(stats.wait_mean_ms), "run_mean_ms": known(stats.run_mean_ms),
-        "arrivals_last_hour": known(stats.arrivals_last_hour), "workers_busy": stats.workers_busy,
+        "wait_p99_ms": known(stats.wait_ms[2]), "claimed_p50_ms": known(stats.claimed_ms[0]),
+        "claimed_p90_ms": known(stats.claimed_ms[1]), "claimed_p99_ms": known(stats.claimed_ms[2]),
+        "wait_mean_ms": known(stats.wait_mean_ms), "claimed_mean_ms": known(stats.claimed_mean_ms),
+        "arrivals_last_hour": known(stats.arrivals_last_hour), "claimed": stats.claimed,
         "workers_needed": known(stats.workers_needed),
     })
 }

@@ -48,7 +48,8 @@ fn transact_sql_keeps_its_rules() {
         );
         for number in code.split("THROW ").skip(1).map(|rest| rest.split(',').next().unwrap()) {
             assert!(
-                ["50005", "50012", "50013", "50014", "50021", "50023", "50024", "50025", "50026"].contains(&number),
+                ["50005", "50012", "50013", "50014", "50016", "50021", "50023", "50024", "50025", "50026"]
+                    .contains(&number),
                 "{statement}"
             );
         }
@@ -90,8 +91,8 @@ fn transact_sql_keeps_its_rules() {
     // Three of the queues remember their attempts, one deletes what is over, one is claimed by somebody else.
     assert_eq!(
         procedures,
-        2 + (6 + tables) * 18 + 3 + 1 + 1,
-        "two for the schema, eighteen a queue, whoever made its table"
+        4 + (6 + tables) * 19 + 3 + 1 + 1,
+        "four for the schema, nineteen a queue, whoever made its table"
     );
 }
 
@@ -177,7 +178,8 @@ fn postgres_functions_keep_their_rules() {
         let Some((_, function)) = code.split_once("CREATE OR REPLACE FUNCTION ") else { continue };
         let name = function.split('(').next().unwrap();
         if name.ends_with("_fn\"") && !name.ends_with("_is_type_fn\"") {
-            assert!(!function.contains("FROM"), "open to everybody, so it reads no table: {statement}");
+            let reads = ["FROM \"", "JOIN \""].iter().any(|of_a_table| function.contains(of_a_table));
+            assert!(!reads, "open to everybody, so it reads no table: {statement}");
             continue;
         }
         functions += 1;
@@ -195,7 +197,35 @@ fn postgres_functions_keep_their_rules() {
     // beside a table move what is completed.
     assert_eq!(
         functions,
-        2 + (6 + adopted) * 18 + 3 + 1 + 1 + 1 + 2,
-        "two for the schema, eighteen a queue, one for subtypes"
+        3 + (6 + adopted) * 19 + 3 + 1 + 1 + 1 + 2,
+        "three for the schema, nineteen a queue, one for subtypes"
     );
+}
+
+/// Who gives a procedure JSON by hand is not to lose a part of it to a slip.
+#[test]
+fn what_takes_items_looks_at_their_names_first() {
+    for (dialect, given, look, read) in [
+        (
+            Dialect::SqlServer,
+            "    @Items nvarchar(max)",
+            "EXECUTE [queue].[QueueTake]",
+            "FROM OPENJSON(@Items) AS j\n    CROSS APPLY OPENJSON(j.[value]) WITH",
+        ),
+        (Dialect::Postgres, "items_ json", "items_ := \"queue\".\"queue_taken_fn\"(", "json_to_recordset(items_)"),
+    ] {
+        let mut looked = 0;
+        for statement in Rendered::new(dialect, "queue").statements() {
+            let code = code(statement);
+            // A function that only hands the items on is looked after by the one that takes them.
+            let hands_on = dialect == Dialect::Postgres && code.contains("LANGUAGE sql");
+            if !code.contains(given) || code.contains("[QueueTake]\n") || hands_on {
+                continue;
+            }
+            let (before, _) = code.split_once(look).unwrap_or_else(|| panic!("{statement} takes what it is given"));
+            assert!(!before.contains(read), "{statement} reads before it looks");
+            looked += 1;
+        }
+        assert!(looked > 60, "{looked}");
+    }
 }

@@ -241,7 +241,7 @@ fn figures_tell_how_many_workers_are_needed() {
     assert_eq!(figure("count.Completed"), "120");
     assert_eq!(figure("arrivals.last_hour"), "120");
     assert_eq!(
-        (figure("wait.mean_ms"), figure("run.mean_ms"), figure("run.p90_ms")),
+        (figure("wait.mean_ms"), figure("claimed.mean_ms"), figure("claimed.p90_ms")),
         ("20000".into(), "60000".into(), "60000".into())
     );
     // 120 an hour of a minute each keep two busy; at four fifths of their time that is three.
@@ -252,7 +252,7 @@ fn figures_tell_how_many_workers_are_needed() {
          FROM (VALUES (localtimestamp - interval '1 minute'), (localtimestamp - interval '31 minutes')) AS v (t)",
     );
     assert_eq!((figure("count.Processing"), figure("lease.expired")), ("2".into(), "1".into()));
-    assert_eq!(figure("workers.busy"), "1");
+    assert_eq!(figure("claimed.count"), "1");
 }
 
 /// The first document's Next_ takes items in Error too, whoever left them so: another program's Modify_, or the time before

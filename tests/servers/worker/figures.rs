@@ -37,6 +37,10 @@ fn workers_are_told_of_while_they_run_and_what_they_met_stays() {
         until("it is settled", || figure(&queue, "readpast_settled_items_total", ",outcome=\"Completed\"") == 1.0);
         assert_eq!(figure(&queue, "readpast_worker_items", ",state=\"begun\""), 0.0);
         assert_eq!(figure(&queue, "readpast_worker_refused_items_total", ""), 1.0);
+        let handler = "readpast_worker_handler_seconds";
+        assert_eq!(figure(&queue, &format!("{handler}_count"), ""), 1.0, "the other waits, or was never claimed");
+        assert!(figure(&queue, &format!("{handler}_sum"), "") > 0.0);
+        assert_eq!(figure(&queue, "readpast_worker_wait_seconds_count", ""), 1.0);
         engine.close(Duration::from_secs(600)).unwrap();
         drop(engine);
         until("its threads have ended", || figure(&queue, "readpast_workers", "") == 0.0);

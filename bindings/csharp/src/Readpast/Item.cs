@@ -125,6 +125,8 @@ namespace Readpast
         /// <param name="column">The name of the column, in any case.</param>
         /// <returns>The time; null for NULL.</returns>
         /// <exception cref="InvalidCastException">The column is of another type.</exception>
+        /// <exception cref="OverflowException">It is infinite, or of a year after 9999 or before 1, which
+        /// PostgreSQL has; <see cref="GetString"/> gives it as it is.</exception>
         public DateTime? GetDateTime(string column)
         {
             return Read(column, (ref ValueStruct value) => (DateTime?)TimeOf(ref value));
@@ -341,16 +343,20 @@ namespace Readpast
         private static DateTime TimeOf(ref ValueStruct value)
         {
             string text = TextOf(value);
-            switch ((ColumnType)value.Type)
+            bool isDate = (ColumnType)value.Type == ColumnType.Date;
+            if (!isDate && (ColumnType)value.Type != ColumnType.Timestamp)
             {
-                case ColumnType.Timestamp:
-                    return DateTime.ParseExact(text, TimestampForm, CultureInfo.InvariantCulture, Utc);
-                case ColumnType.Date:
-                    return DateTime.ParseExact(text, DateForm, CultureInfo.InvariantCulture, DateTimeStyles.None);
-                default:
-                    throw new InvalidCastException(
-                        "the column is of type " + (ColumnType)value.Type + ", which is no time");
+                throw new InvalidCastException(
+                    "the column is of type " + (ColumnType)value.Type + ", which is no time");
             }
+            string form = isDate ? DateForm : TimestampForm;
+            DateTimeStyles styles = isDate ? DateTimeStyles.None : Utc;
+            if (DateTime.TryParseExact(text, form, CultureInfo.InvariantCulture, styles, out DateTime time))
+            {
+                return time;
+            }
+            // PostgreSQL's, in a table that others fill.
+            throw new OverflowException(text + " is no time that System.DateTime keeps");
         }
 
         private static byte[] BytesOf(ValueStruct value)

@@ -61,19 +61,19 @@ namespace Readpast
         public long WaitP99Ms { get; internal set; }
 
         /// <summary>Milliseconds from the claim to the end, 50th percentile.</summary>
-        public long RunP50Ms { get; internal set; }
+        public long ClaimedP50Ms { get; internal set; }
 
         /// <summary>Milliseconds from the claim to the end, 90th percentile.</summary>
-        public long RunP90Ms { get; internal set; }
+        public long ClaimedP90Ms { get; internal set; }
 
         /// <summary>Milliseconds from the claim to the end, 99th percentile.</summary>
-        public long RunP99Ms { get; internal set; }
+        public long ClaimedP99Ms { get; internal set; }
 
         /// <summary>Milliseconds from due to started, on average.</summary>
         public long WaitMeanMs { get; internal set; }
 
         /// <summary>Milliseconds from the claim to the end, on average.</summary>
-        public long RunMeanMs { get; internal set; }
+        public long ClaimedMeanMs { get; internal set; }
 
         /// <summary>
         /// How many items were enqueued within the last hour; -1 when the queue deletes what is completed.
@@ -81,11 +81,11 @@ namespace Readpast
         public long ArrivalsLastHour { get; internal set; }
 
         /// <summary>How many items are claimed now: in flight, with a lease that has not run out.</summary>
-        public long WorkersBusy { get; internal set; }
+        public long Claimed { get; internal set; }
 
         /// <summary>
         /// How many must be worked on at once to keep up (Little's law): the arrivals of the last hour per
-        /// millisecond, times the mean run, divided by 0.8, so that workers are idle for a fifth of their time and
+        /// millisecond, times the mean time claimed, divided by 0.8, so that workers are idle for a fifth of their time and
         /// waits stay short. At least 1 while there is work; -1 when the arrivals are not known.
         /// </summary>
         public long WorkersNeeded { get; internal set; }
@@ -110,13 +110,13 @@ namespace Readpast
                 WaitP50Ms = from.WaitP50Ms,
                 WaitP90Ms = from.WaitP90Ms,
                 WaitP99Ms = from.WaitP99Ms,
-                RunP50Ms = from.RunP50Ms,
-                RunP90Ms = from.RunP90Ms,
-                RunP99Ms = from.RunP99Ms,
+                ClaimedP50Ms = from.ClaimedP50Ms,
+                ClaimedP90Ms = from.ClaimedP90Ms,
+                ClaimedP99Ms = from.ClaimedP99Ms,
                 WaitMeanMs = from.WaitMeanMs,
-                RunMeanMs = from.RunMeanMs,
+                ClaimedMeanMs = from.ClaimedMeanMs,
                 ArrivalsLastHour = from.ArrivalsLastHour,
-                WorkersBusy = from.WorkersBusy,
+                Claimed = from.Claimed,
                 WorkersNeeded = from.WorkersNeeded,
             };
         }

@@ -32,11 +32,22 @@ def _text(value: CData) -> str:
     return text
 
 
-def _timestamp(value: CData) -> datetime:
-    """Digits below a microsecond are dropped, never rounded: a moment that has come is not in the future."""
+def _timestamp(value: CData) -> datetime | str:
+    """Digits below a microsecond are dropped, never rounded: a moment that has come is not in the future.
+
+    What PostgreSQL has and datetime has not (a year after 9999 or before 1, an infinity) stays text.
+    """
     text = _text(value)
+    if text[10:11] != "T":
+        return text
     whole = datetime.fromisoformat(text[:19])
     return whole.replace(microsecond=int(text[20:26].ljust(6, "0")), tzinfo=timezone.utc)
+
+
+def _date(value: CData) -> date | str:
+    """As a timestamp: what date has no place for stays text."""
+    text = _text(value)
+    return date.fromisoformat(text) if len(text) == len("2026-11-21") and text[4] == "-" else text
 
 
 def _document(value: CData) -> Any:
@@ -61,7 +72,7 @@ _READERS: dict[int, Callable[[CData], Any]] = {
     ColumnType.TEXT: _text,
     ColumnType.BINARY: lambda value: bytes(ffi.buffer(value.bytes, value.length)) if value.length else b"",
     ColumnType.TIMESTAMP: _timestamp,
-    ColumnType.DATE: lambda value: date.fromisoformat(_text(value)),
+    ColumnType.DATE: _date,
     ColumnType.GUID: lambda value: UUID(_text(value)),
     ColumnType.JSON: _document,
 }

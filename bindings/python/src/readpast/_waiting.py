@@ -102,7 +102,7 @@ def wait_for(departure: Departure[T]) -> T:
     except BaseException:
         gone = Flag()
         departure.leave(gone.set)
-        if departure.has_begun:
+        if departure.has_begun and departure.is_interruptible:
             # It is not long; and who has no patience for it interrupts again.
             gone.wait()
         raise

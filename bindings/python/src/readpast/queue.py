@@ -46,11 +46,19 @@ class Queue(Operating):
         """Connects, checks that the queue called `name` is as the library needs it, and opens it.
 
         `settings` are those of the library, which knows them and says what is wrong with one; only `connection` has to
-        be there. A keyword cannot have a dot: `lease_ms=30_000` is `lease.ms`.
+        be there. A keyword cannot have a dot: `lease_ms=30_000` is `lease.ms`. Ctrl-C ends the wait for a server that does
+        not answer; `open_timeout_ms` bounds it.
         """
-        queue = ffi.new("readpast_queue *")
-        configuration(settings).call(lib.readpast_queue_open, encoded(name, "name"), queue)
-        self._take(queue[0])
+        of_queue, settled = encoded(name, "name"), configuration(settings)
+
+        def opened() -> CData:
+            queue = ffi.new("readpast_queue *")
+            settled.call(lib.readpast_queue_open, of_queue, queue)
+            return queue[0]
+
+        on_main = threading.current_thread() is threading.main_thread()
+        departure = Departure(opened, give_back=lib.readpast_queue_free)
+        self._take(wait_for(departure) if on_main else opened())
 
     def _take(self, c: CData) -> None:
         self._handle: Handle | None = Handle(c, lib.readpast_queue_free)

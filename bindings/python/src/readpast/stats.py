@@ -44,20 +44,20 @@ class Stats(NamedTuple):
     #: Milliseconds from due to started, 99th percentile.
     wait_p99_ms: int
     #: Milliseconds from the claim to the end, 50th percentile.
-    run_p50_ms: int
+    claimed_p50_ms: int
     #: Milliseconds from the claim to the end, 90th percentile.
-    run_p90_ms: int
+    claimed_p90_ms: int
     #: Milliseconds from the claim to the end, 99th percentile.
-    run_p99_ms: int
+    claimed_p99_ms: int
     #: Milliseconds from due to started, on average.
     wait_mean_ms: int
     #: Milliseconds from the claim to the end, on average.
-    run_mean_ms: int
+    claimed_mean_ms: int
     #: How many items were enqueued within the last hour; -1 when the queue deletes what is completed.
     arrivals_last_hour: int
     #: How many items are claimed now: in flight, with a lease that has not run out.
-    workers_busy: int
+    claimed: int
     #: How many must be worked on at once to keep up (Little's law): the arrivals of the last hour per millisecond,
-    #: times the mean run, divided by 0.8, so that workers are idle for a fifth of their time and waits stay short. At
+    #: times the mean time claimed, divided by 0.8, so that workers are idle for a fifth of their time and waits stay short. At
     #: least 1 while there is work; -1 when the arrivals are not known.
     workers_needed: int

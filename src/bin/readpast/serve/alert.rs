@@ -143,7 +143,7 @@ fn measured(condition: &Condition, looks: &[Arc<Look>]) -> i64 {
     match condition {
         Condition::Depth(_) => stats.due,
         Condition::Oldest(_) => stats.oldest_due_ms.unwrap_or(0),
-        Condition::NoWorker(_) if stats.workers_busy > 0 => 0,
+        Condition::NoWorker(_) if stats.claimed > 0 => 0,
         Condition::NoWorker(_) => stats.oldest_due_ms.unwrap_or(0),
         Condition::FailedPerMinute(_) => failed_per_minute(looks),
     }

@@ -21,7 +21,7 @@ fn seconds(ms: Option<i64>) -> Option<f64> {
     ms.map(|ms| number(ms) / 1000.0)
 }
 
-const GAUGES: [Gauge; 9] = [
+const GAUGES: [Gauge; 10] = [
     ("readpast_queue_due_items", "Items that are due and wait for a worker, up to the bound of a look.", |w| {
         Some(number(w.stats.due))
     }),
@@ -32,9 +32,14 @@ const GAUGES: [Gauge; 9] = [
         Some(number(w.stats.expired))
     }),
     (
-        "readpast_queue_in_work_items",
+        "readpast_queue_refused_items",
+        "Items that their table lets nobody claim or give back, at most 50; each is left aside for a while.",
+        |w| Some(number(i64::try_from(w.refused.len()).unwrap_or(i64::MAX))),
+    ),
+    (
+        "readpast_queue_claimed_items",
         "Items that are claimed, with a lease that holds; a handler may not have begun yet.",
-        |w| Some(number(w.stats.workers_busy)),
+        |w| Some(number(w.stats.claimed)),
     ),
     ("readpast_queue_workers", "Workers that have items in flight, at most 100.", |w| {
         Some(number(i64::try_from(w.workers.len()).unwrap_or(i64::MAX)))
@@ -113,17 +118,18 @@ fn found(looks: &[(&str, &Look)]) -> Vec<Family> {
     }
     let summary = |name, help| Family::new(name, Kind::Summary, help);
     let mut wait = summary("readpast_queue_wait_seconds", "From due to started, of the newest items that ended.");
-    let mut run = summary("readpast_queue_run_seconds", "From the claim to the end, of the newest items that ended.");
+    let mut claimed =
+        summary("readpast_queue_claimed_seconds", "From the claim to the end, of the newest items that ended.");
     for (queue, look) in looks {
         let stats = &look.watched.stats;
-        for (family, spans) in [(&mut wait, stats.wait_ms), (&mut run, stats.run_ms)] {
+        for (family, spans) in [(&mut wait, stats.wait_ms), (&mut claimed, stats.claimed_ms)] {
             for (quantile, ms) in ["0.5", "0.9", "0.99"].into_iter().zip(spans) {
                 let labels = [("queue", *queue), ("quantile", quantile)];
                 seconds(ms).into_iter().for_each(|value| family.add(&labels, value));
             }
         }
     }
-    families.extend([wait, run]);
+    families.extend([wait, claimed]);
     families
 }
 
@@ -207,8 +213,8 @@ pub fn scale(desk: &Desk, kind: Option<&str>) -> Answer {
             let (needed, from) = match (stats.workers_needed, guessed) {
                 (Some(needed), _) => (needed, "arrivals"),
                 // A guess from two looks may be far off: more than there are items nobody needs.
-                (None, Some(needed)) => (needed.min((stats.due + stats.workers_busy).max(1)), "trend"),
-                (None, None) => (stats.due + stats.workers_busy, "backlog"),
+                (None, Some(needed)) => (needed.min((stats.due + stats.claimed).max(1)), "trend"),
+                (None, None) => (stats.due + stats.claimed, "backlog"),
             };
             (needed, from, stats.due, stats.count(ItemState::Processing), Some(trend))
         }

@@ -110,7 +110,7 @@ fn charts(app: &App, looks: &[Arc<Look>]) -> String {
     let failed = [line("failed", "failed", |look| look.watched.stats.count(ItemState::Failed))];
     let took = [
         known("waiting", "due", |look| look.watched.stats.wait_ms[1]),
-        known("running", "flight", |look| look.watched.stats.run_ms[1]),
+        known("claim to end", "flight", |look| look.watched.stats.claimed_ms[1]),
     ];
     let counts: fn(i64) -> String = |value| show::count(value, false);
     let drawn = [

@@ -45,7 +45,12 @@ pub fn concerns(watched: &Watched) -> Vec<String> {
     if stats.expired > 0 {
         found.push(format!("{} held by workers that are gone", count(stats.expired, false)));
     }
-    if stats.due > 0 && stats.workers_busy == 0 && stats.oldest_due_ms.is_some_and(|ms| ms > 60_000) {
+    if !watched.refused.is_empty() {
+        let count = count(i64::try_from(watched.refused.len()).unwrap_or(i64::MAX), false);
+        let first = &watched.refused[0];
+        found.push(format!("{count} that the table refuses ({}: {})", first.key, first.reason));
+    }
+    if stats.due > 0 && stats.claimed == 0 && stats.oldest_due_ms.is_some_and(|ms| ms > 60_000) {
         found.push("items are due and no worker holds any".to_owned());
     } else if let Some(ms) = stats.oldest_due_ms.filter(|ms| *ms > LATE_MS) {
         found.push(format!("an item has been due for {}", span_text(ms)));
@@ -128,7 +133,7 @@ pub fn figures(watched: &Watched) -> Value {
         "arrivals": stats.arrivals_last_hour.map(|n| count(n, watched.arrivals_capped)),
         "needed": stats.workers_needed.map(|n| count(n, false)),
         "wait": percentiles(stats.wait_ms),
-        "run": percentiles(stats.run_ms),
+        "claimed": percentiles(stats.claimed_ms),
         "sample": count(stats.sample, false),
         "window": count(watched.window, false),
         "window_capped": watched.window_capped,
@@ -157,7 +162,7 @@ mod tests {
         assert_eq!(concerns(&watched), Vec::<String>::new());
         (watched.stats.due, watched.stats.oldest_due_ms) = (1, Some(61_000));
         assert_eq!(concerns(&watched).len(), 1);
-        watched.stats.workers_busy = 1;
+        watched.stats.claimed = 1;
         assert!(concerns(&watched).is_empty());
         watched.stats.oldest_due_ms = Some(11 * 60_000);
         assert_eq!(concerns(&watched), ["an item has been due for 11 m 00 s"]);

@@ -80,7 +80,7 @@ fn type_document(of: &OfType) -> Value {
         "in_flight": of.in_flight,
         "ended_per_hour": of.ended_per_hour,
         "arrivals_last_hour": of.arrivals_last_hour,
-        "run_mean_ms": of.run_mean_ms,
+        "claimed_mean_ms": of.claimed_mean_ms,
         "workers_needed": of.workers_needed,
         "capped": of.capped,
     })

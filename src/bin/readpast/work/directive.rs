@@ -1,6 +1,7 @@
 //! A directive: a command's wishes beyond its exit status.
 
 use readpast::Action;
+use readpast::item::without_half_pairs;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -19,6 +20,8 @@ pub struct Directive {
     pub due: Option<String>,
     /// A JSON object.
     pub set: Option<String>,
+    /// Whether half of a surrogate pair in it was replaced.
+    pub is_mended: bool,
 }
 
 /// The directive that an object of JSON is.
@@ -26,10 +29,13 @@ pub struct Directive {
 /// # Errors
 /// Why it is none: what was meant as one and cannot be read must never pass for consent.
 pub fn of(text: &str) -> Result<Directive, String> {
+    let mended = without_half_pairs(text);
+    let text = mended.as_deref().unwrap_or(text);
     let no_json = |error| format!("it is not JSON: {error}");
     let value: Value = serde_json::from_str(text).map_err(no_json)?;
     let members = value.as_object().ok_or("it must be an object")?;
     let mut directive = members_of(members)?;
+    directive.is_mended = mended.is_some();
     if members.get("set").is_some_and(|set| !set.is_null()) {
         // As it was written, so that its numbers keep their digits.
         let raw: BTreeMap<String, Box<RawValue>> = serde_json::from_str(text).map_err(no_json)?;

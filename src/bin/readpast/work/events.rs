@@ -7,7 +7,7 @@ use crate::failure::{Failure, Result};
 use crate::output::{self, Output, note};
 use readpast::engine::Event;
 use readpast::error::log_text;
-use readpast::{Action, Answer, Item, ItemState};
+use readpast::{Action, Answer, Error, Item, ItemState};
 use serde_json::json;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -69,10 +69,21 @@ pub enum Told {
         key: String,
         attempt: i32,
         error: String,
+        remedy: &'static str,
     },
     Trouble(String),
     /// There is nothing more.
     End,
+}
+
+/// What would keep what was refused, by what refused it: the library, which counts, a type, or a constraint of the table.
+fn remedy(error: &Error) -> &'static str {
+    match (error.sqlstate(), error.native_code()) {
+        (Some("23505" | "23P01"), _) | (_, 2601 | 2627) => "; a unique index of the table lets no second item be so",
+        (Some("23502" | "23503" | "23514"), _) | (_, 515 | 547) => "; a constraint of the table lets no item be so",
+        (None | Some("22001"), _) | (_, 8152 | 2628) => "; wider columns or a shorter answer would keep it",
+        _ => "",
+    }
 }
 
 impl Told {
@@ -91,11 +102,9 @@ impl Told {
             }
             Event::Lost { key, attempt, token, .. } => drop(to.send(Self::Lost(Claim::new(key, attempt, token)))),
             Event::Refused { key, attempt, error, .. } => {
-                drop(to.send(Self::Refused {
-                    key: key.to_owned(),
-                    attempt,
-                    error: log_text(&error.to_string()).into_owned(),
-                }));
+                let (key, remedy) = (key.to_owned(), remedy(error));
+                let error = log_text(&error.to_string()).into_owned();
+                drop(to.send(Self::Refused { key, attempt, error, remedy }));
             }
             Event::Trouble { error, .. } => drop(to.send(Self::Trouble(log_text(&error.to_string()).into_owned()))),
             _ => {}
@@ -166,9 +175,8 @@ impl<'a> Events<'a> {
                     self.lose(&claim)?;
                 }
                 // It is told at the item's end what the database made of it.
-                Told::Refused { key, attempt, error } => note(&format!(
-                    "{key} at attempt {attempt}: what its command said was refused, and is left out ({error}); wider columns \
-                     or a shorter answer would keep it"
+                Told::Refused { key, attempt, error, remedy } => note(&format!(
+                    "{key} at attempt {attempt}: what its command said was refused, and is left out ({error}){remedy}"
                 )),
                 Told::Trouble(error) => note(&format!("{error}; goes on")),
                 Told::End => break,

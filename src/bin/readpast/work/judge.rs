@@ -63,6 +63,9 @@ pub fn verdict(end: &End, args: &Args) -> Option<Verdict> {
     Some(Verdict { delay_ms: delay.or(said.delay_ms), ..said })
 }
 
+/// The remark on a directive that was cut amid a character.
+const MENDED: &str = "half of a surrogate pair in the directive was replaced by U+FFFD";
+
 fn judged(end: &End, args: &Args) -> Verdict {
     let nothing = Directive::default();
     let (asked, unread) = match &end.said.directive {
@@ -91,11 +94,15 @@ fn judged(end: &End, args: &Args) -> Verdict {
     // Of an attempt that failed, only what it says expressly is a response.
     let response = || text(&end.stdout.head[..end.said.before.min(end.stdout.head.len())]);
     let written = (action == Action::Complete).then(response).filter(|text| !text.is_empty());
+    let mended = |error: Option<String>| match error {
+        error if !asked.is_mended => error,
+        error => Some(error.map(|error| error + "; ").unwrap_or_default() + MENDED),
+    };
     Verdict {
         action,
         step: asked.step.clone(),
         response: asked.response.clone().or(written),
-        error: asked.error.clone().or(error),
+        error: mended(asked.error.clone().or(error)),
         brief: asked.error.clone().or(how.map(with_why)),
         delay_ms: asked.delay_ms,
         due: asked.due.clone(),

@@ -9,6 +9,7 @@
 use super::capture::Written;
 use super::directive::{self, Directive};
 use super::object::Object;
+use readpast::item::without_half_pairs;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
@@ -150,7 +151,9 @@ fn without_colour_at_end(bytes: &[u8]) -> &[u8] {
 
 fn read(text: &[u8]) -> Result<Directive, String> {
     let text = directive::utf8(text)?;
-    let mut members: BTreeMap<String, Box<RawValue>> = match serde_json::from_str::<Value>(text) {
+    let whole = without_half_pairs(text);
+    let read = whole.as_deref().unwrap_or(text);
+    let mut members: BTreeMap<String, Box<RawValue>> = match serde_json::from_str::<Value>(read) {
         Err(error) => return Err(format!("it is not JSON: {error}")),
         Ok(_) => serde_json::from_str(text).unwrap_or_default(),
     };

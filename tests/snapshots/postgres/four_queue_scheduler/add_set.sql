@@ -41,8 +41,13 @@ DECLARE
 BEGIN
     /* The times in the table are the server's local ones: from here to the end of the function. */
     SET LOCAL timezone TO DEFAULT;
-    IF json_array_length(items_) > 1000 THEN
-        RAISE EXCEPTION 'add_four_queue_scheduler_set_trx: at most 1000 items a call' USING ERRCODE = 'RP021';
+    IF current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on' THEN
+        items_ := "readpast"."queue_taken_fn"('add_four_queue_scheduler_set_trx', items_, '{
+            "type": ["Default"], "step": "text(60)", "due": "timestamp", "delay_ms": "bigint",
+            "columns": {
+                "reputation": "integer not null"
+            }
+        }');
     END IF;
 
     /* First of all: if another attempt of this very call is under way, this waits for it. */

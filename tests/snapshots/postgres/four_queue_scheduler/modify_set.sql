@@ -60,6 +60,7 @@ DECLARE
     no_set_ text;
     answers_ json;
     alone_ boolean;
+    ended_ bigint;
     key_1_ bigint[];
 BEGIN
     /* The times in the table are the server's local ones: from here to the end of the function. */
@@ -81,8 +82,17 @@ BEGIN
     IF lease_ms_ < 1 THEN
         RAISE EXCEPTION 'modify_four_queue_scheduler_set_trx: lease_ms_ must be at least 1' USING ERRCODE = 'RP021';
     END IF;
-    IF json_array_length(items_) > 1000 THEN
-        RAISE EXCEPTION 'modify_four_queue_scheduler_set_trx: at most 1000 items a call' USING ERRCODE = 'RP021';
+    IF EXISTS (
+        SELECT 1
+        FROM json_array_elements(items_) AS e (value)
+        CROSS JOIN LATERAL json_object_keys(e.value) AS k (name)
+        WHERE k.name NOT IN ('key', 'token', 'attempt', 'status', 'step', 'response', 'error', 'release', 'set', 'due', 'delay_ms')
+    ) OR json_array_length(items_) > 1000 THEN
+        items_ := "readpast"."queue_taken_fn"('modify_four_queue_scheduler_set_trx', items_, '{
+            "key": "any", "token": "timestamp", "attempt": "integer", "status": "text(20)", "step": "text",
+            "response": "text", "error": "text", "release": "boolean", "set": "any", "due": "timestamp",
+            "delay_ms": "bigint"
+        }');
     END IF;
 
 
@@ -483,16 +493,57 @@ BEGIN
 
     IF max_ > 0 AND NOT replayed_ THEN
         IF recover_ = 2 THEN
-            PERFORM FROM "readpast"."recover_four_queue_scheduler_trx"(1000, worker_);
+            RETURN QUERY
+            SELECT r.*,
+                NULL::integer,
+                NULL::bigint,
+                NULL::text,
+                NULL::text,
+                NULL::integer,
+                NULL::text,
+                NULL::text,
+                NULL::timestamptz,
+                NULL::bigint,
+                NULL::timestamptz,
+                NULL::timestamptz,
+                NULL::text,
+                NULL::timestamptz
+            FROM "readpast"."recover_four_queue_scheduler_trx"(1000, worker_) AS r
+            WHERE r.answer = 'REFUSED';
         END IF;
         IF recover_ > 0 THEN
-            PERFORM FROM "readpast"."recover_four_queue_scheduler_trx"(100, recover_ => recover_);
+            RETURN QUERY
+            SELECT r.*,
+                NULL::integer,
+                NULL::bigint,
+                NULL::text,
+                NULL::text,
+                NULL::integer,
+                NULL::text,
+                NULL::text,
+                NULL::timestamptz,
+                NULL::bigint,
+                NULL::timestamptz,
+                NULL::timestamptz,
+                NULL::text,
+                NULL::timestamptz
+            FROM "readpast"."recover_four_queue_scheduler_trx"(100, recover_ => recover_) AS r
+            WHERE r.answer = 'REFUSED';
+        END IF;
+        IF EXISTS (SELECT 1 FROM "readpast"."queue_refused" AS x WHERE x.queue = 'four_queue_scheduler') THEN
+            /* The table refuses some: around those. */
+            RETURN QUERY
+            SELECT n.*
+            FROM "readpast"."next_four_queue_scheduler_apart_trx"(
+                worker_, max_, lease_ms_
+            ) AS n;
+            RETURN;
         END IF;
 
         now_ := clock_timestamp();
 
 
-        /*
+    /*
         Lock due items of the table; those that others hold are passed over. What
         four_queue_scheduler_lease says of them is read in the next statement: only then nobody changes it any more.
         */
@@ -670,16 +721,18 @@ BEGIN
                 lease_until = excluded.lease_until
         )
 
-            SELECT ARRAY_AGG(c.key_1 ORDER BY c.position), BOOL_OR(c.alone)
-            INTO key_1_, alone_
-            FROM changed AS c
-            WHERE c.status = 'Processing';
+            SELECT
+                ARRAY_AGG(c.key_1 ORDER BY c.position) FILTER (WHERE c.status = 'Processing'),
+                BOOL_OR(c.alone),
+                COUNT(*)
+            INTO key_1_, alone_, ended_
+            FROM changed AS c;
 
             RETURN QUERY
             SELECT
                 CASE WHEN alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
                 NULL::integer,
-                NULL::bigint,
+                lease_ms_::bigint,
                 k.key_1::text,
                 v.item_token,
                 v.item_attempt,
@@ -710,6 +763,13 @@ BEGIN
                 ON TRUE
             ORDER BY k.position;
             IF FOUND THEN
+                RETURN;
+            END IF;
+            IF ended_ > 0 THEN
+                /* All that it took had spent their attempts, and ended: what comes behind them is due now. */
+                answer := 'EMPTY';
+                answer_due_ms := 0;
+                RETURN NEXT;
                 RETURN;
             END IF;
         END IF;

@@ -26,13 +26,25 @@ SET enable_hashjoin = off
 SET enable_mergejoin = off
 SET jit = off
 AS $$
+DECLARE
+    answer_ text;
+    due_ms_ bigint;
+    token_ timestamptz;
+    key_ text;
 BEGIN
-    RETURN QUERY
-    SELECT n.answer_key, n.answer_token
-    FROM "readpast"."next_four_queue_scheduler_set_trx"(
-        COALESCE(worker_, session_user || '/' || pg_backend_pid()), 1, lease_ms_, CASE WHEN recover_ > 2 THEN 1 ELSE recover_ END
-    ) AS n
-    WHERE n.answer IN ('CLAIMED', 'CLAIMED_ALONE');
+    LOOP
+        SELECT n.answer, n.answer_due_ms, n.answer_key, n.answer_token
+        INTO answer_, due_ms_, key_, token_
+        FROM "readpast"."next_four_queue_scheduler_set_trx"(
+            COALESCE(worker_, session_user || '/' || pg_backend_pid()), 1, lease_ms_, CASE WHEN recover_ > 2 THEN 1 ELSE recover_ END
+        ) AS n
+        WHERE n.answer <> 'REFUSED';
+        /* Items were ended whose attempts are spent, or left aside; what comes behind them is due now. */
+        EXIT WHEN answer_ <> 'EMPTY' OR due_ms_ > 0 OR due_ms_ IS NULL;
+    END LOOP;
+    IF answer_ <> 'EMPTY' THEN
+        RETURN QUERY SELECT key_, token_;
+    END IF;
 END;
 $$;
 
@@ -65,13 +77,25 @@ SET enable_hashjoin = off
 SET enable_mergejoin = off
 SET jit = off
 AS $$
+DECLARE
+    answer_ text;
+    due_ms_ bigint;
+    token_ timestamptz;
+    key_ text;
 BEGIN
-    RETURN QUERY
-    SELECT n.answer_key, n.answer_token
-    FROM "readpast"."next_four_queue_scheduler_set_trx"(
-        COALESCE(worker_, session_user || '/' || pg_backend_pid()), 1, lease_ms_, recover_
-    ) AS n
-    WHERE n.answer IN ('CLAIMED', 'CLAIMED_ALONE');
+    LOOP
+        SELECT n.answer, n.answer_due_ms, n.answer_key, n.answer_token
+        INTO answer_, due_ms_, key_, token_
+        FROM "readpast"."next_four_queue_scheduler_set_trx"(
+            COALESCE(worker_, session_user || '/' || pg_backend_pid()), 1, lease_ms_, recover_
+        ) AS n
+        WHERE n.answer <> 'REFUSED';
+        /* Items were ended whose attempts are spent, or left aside; what comes behind them is due now. */
+        EXIT WHEN answer_ <> 'EMPTY' OR due_ms_ > 0 OR due_ms_ IS NULL;
+    END LOOP;
+    IF answer_ <> 'EMPTY' THEN
+        RETURN QUERY SELECT key_, token_;
+    END IF;
 END;
 $$;
 

@@ -1,7 +1,8 @@
 /*
 Claim up to max_ due items. One row per item, in the order they are due, with the answer CLAIMED; or one row EMPTY with
-the milliseconds until the next item is due (NULL when there is none). With recover_ 1, first give back the items of
-dead workers; with 3 or more, unless somebody did within so many milliseconds.
+the milliseconds until the next item is due (NULL when there is none; 0 when it only ended items whose attempts are
+spent: ask again). With recover_ 1, first give back the items of dead workers; with 3 or more, unless somebody did
+within so many milliseconds.
 An item that came back from a dead worker may have been its death. It is handed out alone, with the answer
 CLAIMED_ALONE; so a claim ends before such an item, unless it is the first.
 With recover_ 2 it first takes up again what is in flight under this worker's own name as well: for a worker that has
@@ -50,6 +51,7 @@ DECLARE
     now_ timestamptz;
     max_attempts_ integer;
     alone_ boolean;
+    ended_ bigint;
     key_1_ bigint[];
 BEGIN
     /* The times in the table are the server's local ones: from here to the end of the function. */
@@ -72,16 +74,57 @@ BEGIN
         RAISE EXCEPTION 'next_four_queue_scheduler_set_trx: lease_ms_ must be at least 1' USING ERRCODE = 'RP021';
     END IF;
     IF recover_ = 2 THEN
-        PERFORM FROM "readpast"."recover_four_queue_scheduler_trx"(1000, worker_);
+        RETURN QUERY
+        SELECT r.*,
+            NULL::integer,
+            NULL::bigint,
+            NULL::text,
+            NULL::text,
+            NULL::integer,
+            NULL::text,
+            NULL::text,
+            NULL::timestamptz,
+            NULL::bigint,
+            NULL::timestamptz,
+            NULL::timestamptz,
+            NULL::text,
+            NULL::timestamptz
+        FROM "readpast"."recover_four_queue_scheduler_trx"(1000, worker_) AS r
+        WHERE r.answer = 'REFUSED';
     END IF;
     IF recover_ > 0 THEN
-        PERFORM FROM "readpast"."recover_four_queue_scheduler_trx"(100, recover_ => recover_);
+        RETURN QUERY
+        SELECT r.*,
+            NULL::integer,
+            NULL::bigint,
+            NULL::text,
+            NULL::text,
+            NULL::integer,
+            NULL::text,
+            NULL::text,
+            NULL::timestamptz,
+            NULL::bigint,
+            NULL::timestamptz,
+            NULL::timestamptz,
+            NULL::text,
+            NULL::timestamptz
+        FROM "readpast"."recover_four_queue_scheduler_trx"(100, recover_ => recover_) AS r
+        WHERE r.answer = 'REFUSED';
+    END IF;
+    IF EXISTS (SELECT 1 FROM "readpast"."queue_refused" AS x WHERE x.queue = 'four_queue_scheduler') THEN
+        /* The table refuses some: around those. */
+        RETURN QUERY
+        SELECT n.*
+        FROM "readpast"."next_four_queue_scheduler_apart_trx"(
+            worker_, max_, lease_ms_
+        ) AS n;
+        RETURN;
     END IF;
 
     now_ := clock_timestamp();
 
 
-    /*
+/*
     Lock due items of the table; those that others hold are passed over. What
     four_queue_scheduler_lease says of them is read in the next statement: only then nobody changes it any more.
     */
@@ -259,16 +302,18 @@ BEGIN
             lease_until = excluded.lease_until
     )
 
-        SELECT ARRAY_AGG(c.key_1 ORDER BY c.position), BOOL_OR(c.alone)
-        INTO key_1_, alone_
-        FROM changed AS c
-        WHERE c.status = 'Processing';
+        SELECT
+            ARRAY_AGG(c.key_1 ORDER BY c.position) FILTER (WHERE c.status = 'Processing'),
+            BOOL_OR(c.alone),
+            COUNT(*)
+        INTO key_1_, alone_, ended_
+        FROM changed AS c;
 
         RETURN QUERY
         SELECT
             CASE WHEN alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
             NULL::integer,
-            NULL::bigint,
+            lease_ms_::bigint,
             k.key_1::text,
             v.item_token,
             v.item_attempt,
@@ -299,6 +344,13 @@ BEGIN
             ON TRUE
         ORDER BY k.position;
         IF FOUND THEN
+            RETURN;
+        END IF;
+        IF ended_ > 0 THEN
+            /* All that it took had spent their attempts, and ended: what comes behind them is due now. */
+            answer := 'EMPTY';
+            answer_due_ms := 0;
+            RETURN NEXT;
             RETURN;
         END IF;
     END IF;

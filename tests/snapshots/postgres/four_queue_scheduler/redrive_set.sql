@@ -38,8 +38,15 @@ DECLARE
 BEGIN
     /* The times in the table are the server's local ones: from here to the end of the function. */
     SET LOCAL timezone TO DEFAULT;
-    IF json_array_length(items_) > 1000 THEN
-        RAISE EXCEPTION 'redrive_four_queue_scheduler_set_trx: at most 1000 items a call' USING ERRCODE = 'RP021';
+    IF EXISTS (
+        SELECT 1
+        FROM json_array_elements(items_) AS e (value)
+        CROSS JOIN LATERAL json_object_keys(e.value) AS k (name)
+        WHERE k.name NOT IN ('key', 'token')
+    ) OR json_array_length(items_) > 1000 THEN
+        items_ := "readpast"."queue_taken_fn"('redrive_four_queue_scheduler_set_trx', items_, '{
+            "key": "any", "token": "timestamp"
+        }');
     END IF;
 
     /* First of all: if another attempt of this very call is under way, this waits for it. */

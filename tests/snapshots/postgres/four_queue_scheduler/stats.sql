@@ -1,7 +1,8 @@
 /*
 Figures about the queue, one row each: its name and its value. Counts are exact and cost a scan of the table;
 percentiles and means are of the 10,000 newest items that were started and finished, and are still there. Times in
-milliseconds: wait is from the due time to the start, run from there to the end.
+milliseconds: wait is from the due time to the claim, claimed from there to the end, the
+wait in the worker's hand included.
 Arrivals cannot be counted in this table, so workers.needed is NULL.
 Table access order: four_queue, four_queue_scheduler_lease.
 */
@@ -23,7 +24,7 @@ BEGIN
         SELECT
             v.item_status AS status,
             v.item_started_at AS started_at,
-            v.item_duration AS run_ms,
+            v.item_duration AS claimed_ms,
             COALESCE(v.item_due_at, v.item_enqueued_at) AS due_at,
             v.item_enqueued_at AS enqueued_at,
             v.item_lease_until AS lease_until
@@ -33,18 +34,18 @@ BEGIN
     recent AS MATERIALIZED (
         SELECT
             GREATEST(0, "readpast"."queue_ms_fn"(COALESCE(i.due_at, i.enqueued_at), i.started_at)) AS wait_ms,
-            i.run_ms
+            i.claimed_ms
         FROM item AS i
         WHERE
             i.started_at IS NOT NULL
-            AND i.run_ms IS NOT NULL
+            AND i.claimed_ms IS NOT NULL
             AND "readpast"."queue_is_finished_fn"(i.status)
         ORDER BY i.started_at DESC
         LIMIT 10000
     ),
 
     mean AS MATERIALIZED (
-        SELECT ROUND(AVG(r.wait_ms))::bigint AS wait_ms, ROUND(AVG(r.run_ms))::bigint AS run_ms
+        SELECT ROUND(AVG(r.wait_ms))::bigint AS wait_ms, ROUND(AVG(r.claimed_ms))::bigint AS claimed_ms
         FROM recent AS r
     ),
 
@@ -82,23 +83,23 @@ BEGIN
         f.figure || '.' || p.label || '_ms',
         (
             SELECT percentile_disc(p.fraction) WITHIN GROUP (
-                ORDER BY CASE f.figure WHEN 'wait' THEN r.wait_ms ELSE r.run_ms END
+                ORDER BY CASE f.figure WHEN 'wait' THEN r.wait_ms ELSE r.claimed_ms END
             )
             FROM recent AS r
         )
-    FROM (VALUES ('wait'), ('run')) AS f (figure)
+    FROM (VALUES ('wait'), ('claimed')) AS f (figure)
     CROSS JOIN (VALUES ('p50', 0.50), ('p90', 0.90), ('p99', 0.99)) AS p (label, fraction)
     UNION ALL
     SELECT 'wait.mean_ms', m.wait_ms
     FROM mean AS m
     UNION ALL
-    SELECT 'run.mean_ms', m.run_ms
+    SELECT 'claimed.mean_ms', m.claimed_ms
     FROM mean AS m
     UNION ALL
     SELECT 'arrivals.last_hour', a.items
     FROM arrived AS a
     UNION ALL
-    SELECT 'workers.busy', COUNT(*)
+    SELECT 'claimed.count', COUNT(*)
     FROM item AS i
     /* An item that other code has taken may have no deadline. */
     WHERE i.status = 'Processing' AND COALESCE(i.lease_until > now_, TRUE)
@@ -107,7 +108,7 @@ BEGIN
         'workers.needed',
         CASE
             WHEN a.items IS NOT NULL THEN GREATEST(
-                CEIL(a.items * COALESCE(m.run_ms, 0) / (3600000 * 0.8))::bigint,
+                CEIL(a.items * COALESCE(m.claimed_ms, 0) / (3600000 * 0.8))::bigint,
                 CASE
                     WHEN EXISTS (
                         SELECT 1

@@ -5,7 +5,7 @@ A row is a figure, with its value and, if that is so, capped: there are as many 
 worker: how many items it holds (value), and for how long the oldest of them (ms); its name is detail.
 error.<state>: how many of the items looked at say detail as the first line of their error, and the key of one of them.
 window.items: how many of the newest items the figures count and arrivals are of; capped says that there are more. wait,
-run: of those of them that were started and finished. ended.last_minute: how many of
+claimed: of those of them that were started and finished. ended.last_minute: how many of
 these were finished within that time, the first of them so long ago (ms); ended.last_hour likewise. came.waiting: how many of those
 that wait say when they came, and within what time (ms). due.within_hour: how many are due later, within an hour.
 Table access order: four_queue, four_queue_scheduler_lease.
@@ -47,7 +47,7 @@ BEGIN
                 v.item_error AS error,
                 v.item_enqueued_at AS enqueued_at,
                 v.item_started_at AS started_at,
-                v.item_duration AS run_ms,
+                v.item_duration AS claimed_ms,
                 v.item_due_at AS due_at,
                 v.item_owner AS owner,
                 v.item_lease_until AS lease_until
@@ -73,7 +73,7 @@ BEGIN
                 v.item_error AS error,
                 v.item_enqueued_at AS enqueued_at,
                 v.item_started_at AS started_at,
-                v.item_duration AS run_ms,
+                v.item_duration AS claimed_ms,
                 v.item_due_at AS due_at,
                 v.item_owner AS owner,
                 v.item_lease_until AS lease_until
@@ -105,7 +105,7 @@ BEGIN
                 v.item_error AS error,
                 v.item_enqueued_at AS enqueued_at,
                 v.item_started_at AS started_at,
-                v.item_duration AS run_ms,
+                v.item_duration AS claimed_ms,
                 v.item_due_at AS due_at,
                 v.item_owner AS owner,
                 v.item_lease_until AS lease_until
@@ -129,11 +129,11 @@ BEGIN
     measured AS MATERIALIZED (
         SELECT
             GREATEST(0, "readpast"."queue_ms_fn"(COALESCE(r.due_at, r.enqueued_at), r.started_at)) AS wait_ms,
-            r.run_ms,
+            r.claimed_ms,
             r.type,
-            r.started_at + r.run_ms * interval '1 millisecond' AS ended_at
+            r.started_at + r.claimed_ms * interval '1 millisecond' AS ended_at
         FROM recent AS r
-        WHERE r.started_at IS NOT NULL AND r.run_ms IS NOT NULL AND "readpast"."queue_is_finished_fn"(r.status)
+        WHERE r.started_at IS NOT NULL AND r.claimed_ms IS NOT NULL AND "readpast"."queue_is_finished_fn"(r.status)
     ),
 
     problem AS MATERIALIZED (
@@ -188,7 +188,7 @@ BEGIN
         FROM flying AS f
         WHERE f.status = 'Processing' AND f.lease_until <= now_
         UNION ALL
-        SELECT 'workers.busy', COUNT(*), (SELECT COUNT(*) FROM flying) > most_, NULL, NULL, NULL
+        SELECT 'claimed.count', COUNT(*), (SELECT COUNT(*) FROM flying) > most_, NULL, NULL, NULL
         FROM flying AS f
         WHERE f.status = 'Processing' AND COALESCE(f.lease_until > now_, TRUE)
         UNION ALL
@@ -211,19 +211,19 @@ BEGIN
         SELECT 'wait.mean_ms', ROUND(AVG(d.wait_ms))::bigint, FALSE, NULL, NULL, NULL
         FROM measured AS d
         UNION ALL
-        SELECT 'run.mean_ms', ROUND(AVG(d.run_ms))::bigint, FALSE, NULL, NULL, NULL
+        SELECT 'claimed.mean_ms', ROUND(AVG(d.claimed_ms))::bigint, FALSE, NULL, NULL, NULL
         FROM measured AS d
         UNION ALL
         SELECT
             f.figure || '.' || p.label || '_ms',
             (
                 SELECT percentile_disc(p.fraction) WITHIN GROUP (
-                    ORDER BY CASE f.figure WHEN 'wait' THEN d.wait_ms ELSE d.run_ms END
+                    ORDER BY CASE f.figure WHEN 'wait' THEN d.wait_ms ELSE d.claimed_ms END
                 )
                 FROM measured AS d
             ),
             FALSE, NULL, NULL, NULL
-        FROM (VALUES ('wait'), ('run')) AS f (figure)
+        FROM (VALUES ('wait'), ('claimed')) AS f (figure)
         CROSS JOIN (VALUES ('p50', 0.50), ('p90', 0.90), ('p99', 0.99)) AS p (label, fraction)
         UNION ALL
         (
@@ -233,6 +233,14 @@ BEGIN
             GROUP BY f.owner
             ORDER BY COUNT(*) DESC, f.owner
             LIMIT 100
+        )
+        UNION ALL
+        (
+            SELECT 'refused', x.times, FALSE, "readpast"."queue_ms_fn"(now_, x.until), x.doing || ': ' || x.reason, x.key
+            FROM "readpast"."queue_refused" AS x
+            WHERE x.queue = 'four_queue_scheduler'
+            ORDER BY x.since
+            LIMIT 50
         )
         UNION ALL
         (

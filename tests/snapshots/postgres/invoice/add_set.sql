@@ -33,8 +33,14 @@ DECLARE
     now_ CONSTANT timestamptz := clock_timestamp();
     replayed_ boolean := FALSE;
 BEGIN
-    IF json_array_length(items_) > 1000 THEN
-        RAISE EXCEPTION 'add_invoice_set_trx: at most 1000 items a call' USING ERRCODE = 'RP021';
+    IF current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on' THEN
+        items_ := "readpast"."queue_taken_fn"('add_invoice_set_trx', items_, '{
+            "type": ["Default"], "step": "text(60)", "due": "timestamp", "delay_ms": "bigint",
+            "columns": {
+                "Number": "text(20) not null", "CustomerID": "bigint", "Amount": "decimal(12, 2)",
+                "Code": "text(6)", "Lines": "json"
+            }
+        }');
     END IF;
 
     /* First of all: if another attempt of this very call is under way, this waits for it. */

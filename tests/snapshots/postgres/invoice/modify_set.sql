@@ -81,8 +81,17 @@ BEGIN
     IF lease_ms_ < 1 THEN
         RAISE EXCEPTION 'modify_invoice_set_trx: lease_ms_ must be at least 1' USING ERRCODE = 'RP021';
     END IF;
-    IF json_array_length(items_) > 1000 THEN
-        RAISE EXCEPTION 'modify_invoice_set_trx: at most 1000 items a call' USING ERRCODE = 'RP021';
+    IF EXISTS (
+        SELECT 1
+        FROM json_array_elements(items_) AS e (value)
+        CROSS JOIN LATERAL json_object_keys(e.value) AS k (name)
+        WHERE k.name NOT IN ('key', 'token', 'attempt', 'status', 'step', 'response', 'error', 'release', 'set', 'due', 'delay_ms')
+    ) OR json_array_length(items_) > 1000 THEN
+        items_ := "readpast"."queue_taken_fn"('modify_invoice_set_trx', items_, '{
+            "key": "any", "token": "timestamp", "attempt": "integer", "status": "text(20)", "step": "text",
+            "response": "text", "error": "text", "release": "boolean", "set": "any", "due": "timestamp",
+            "delay_ms": "bigint"
+        }');
     END IF;
 
 
@@ -748,7 +757,37 @@ BEGIN
 
     IF max_ > 0 THEN
         IF recover_ > 0 THEN
-            PERFORM FROM "readpast"."recover_invoice_trx"(100, recover_ => recover_);
+            RETURN QUERY
+            SELECT r.*,
+                NULL::timestamptz,
+                NULL::text,
+                NULL::text,
+                NULL::text,
+                NULL::integer,
+                NULL::text,
+                NULL::text,
+                NULL::timestamptz,
+                NULL::bigint,
+                NULL::timestamptz,
+                NULL::timestamptz,
+                NULL::text,
+                NULL::timestamptz,
+                NULL::varchar(20),
+                NULL::bigint,
+                NULL::numeric(12, 2),
+                NULL::varchar(6),
+                NULL::json
+            FROM "readpast"."recover_invoice_trx"(100, recover_ => recover_) AS r
+            WHERE r.answer = 'REFUSED';
+        END IF;
+        IF EXISTS (SELECT 1 FROM "readpast"."queue_refused" AS x WHERE x.queue = 'invoice') THEN
+            /* The table refuses some: around those. */
+            RETURN QUERY
+            SELECT n.*
+            FROM "readpast"."next_invoice_apart_trx"(
+                worker_, max_, lease_ms_
+            ) AS n;
+            RETURN;
         END IF;
 
         now_ := clock_timestamp();
@@ -831,10 +870,11 @@ BEGIN
             RETURNING q.*, d.position AS position_, d.alone AS alone_, d.status AS status_
         )
 
+        (
         SELECT
             CASE WHEN q.alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
             NULL::integer,
-            NULL::bigint,
+            lease_ms_::bigint,
             q.enqueued_at,
             q.updated_at,
             q.attempt_num,
@@ -859,7 +899,32 @@ BEGIN
                 q."Lines"
         FROM changed AS q
         WHERE q.status_ = 'Processing'
-        ORDER BY q.position_;
+        ORDER BY q.position_
+        )
+        UNION ALL
+        /* All that it took had spent their attempts, and ended: what comes behind them is due now. */
+        SELECT
+            'EMPTY', NULL::integer, 0::bigint, NULL::timestamptz, NULL::timestamptz, NULL::integer, NULL::text,
+                NULL::timestamptz,
+                NULL::text,
+                NULL::text,
+                NULL::text,
+                NULL::integer,
+                NULL::text,
+                NULL::text,
+                NULL::timestamptz,
+                NULL::bigint,
+                NULL::timestamptz,
+                NULL::timestamptz,
+                NULL::text,
+                NULL::timestamptz,
+                NULL::varchar(20),
+                NULL::bigint,
+                NULL::numeric(12, 2),
+                NULL::varchar(6),
+                NULL::json
+        FROM (SELECT BOOL_OR(c.status_ = 'Processing') AS any_ FROM changed AS c) AS e
+        WHERE NOT e.any_;
         IF FOUND THEN
             RETURN;
         END IF;

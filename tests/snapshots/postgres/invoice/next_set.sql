@@ -1,7 +1,8 @@
 /*
 Claim up to max_ due items. One row per item, in the order they are due, with the answer CLAIMED; or one row EMPTY with
-the milliseconds until the next item is due (NULL when there is none). With recover_ 1, first give back the items of
-dead workers; with 3 or more, unless somebody did within so many milliseconds.
+the milliseconds until the next item is due (NULL when there is none; 0 when it only ended items whose attempts are
+spent: ask again). With recover_ 1, first give back the items of dead workers; with 3 or more, unless somebody did
+within so many milliseconds.
 An item that came back from a dead worker may have been its death. It is handed out alone, with the answer
 CLAIMED_ALONE; so a claim ends before such an item, unless it is the first.
 Table access order: invoice.
@@ -71,7 +72,37 @@ BEGIN
         RAISE EXCEPTION 'next_invoice_set_trx: lease_ms_ must be at least 1' USING ERRCODE = 'RP021';
     END IF;
     IF recover_ > 0 THEN
-        PERFORM FROM "readpast"."recover_invoice_trx"(100, recover_ => recover_);
+        RETURN QUERY
+        SELECT r.*,
+            NULL::timestamptz,
+            NULL::text,
+            NULL::text,
+            NULL::text,
+            NULL::integer,
+            NULL::text,
+            NULL::text,
+            NULL::timestamptz,
+            NULL::bigint,
+            NULL::timestamptz,
+            NULL::timestamptz,
+            NULL::text,
+            NULL::timestamptz,
+            NULL::varchar(20),
+            NULL::bigint,
+            NULL::numeric(12, 2),
+            NULL::varchar(6),
+            NULL::json
+        FROM "readpast"."recover_invoice_trx"(100, recover_ => recover_) AS r
+        WHERE r.answer = 'REFUSED';
+    END IF;
+    IF EXISTS (SELECT 1 FROM "readpast"."queue_refused" AS x WHERE x.queue = 'invoice') THEN
+        /* The table refuses some: around those. */
+        RETURN QUERY
+        SELECT n.*
+        FROM "readpast"."next_invoice_apart_trx"(
+            worker_, max_, lease_ms_
+        ) AS n;
+        RETURN;
     END IF;
 
     now_ := clock_timestamp();
@@ -154,10 +185,11 @@ BEGIN
         RETURNING q.*, d.position AS position_, d.alone AS alone_, d.status AS status_
     )
 
+    (
     SELECT
         CASE WHEN q.alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
         NULL::integer,
-        NULL::bigint,
+        lease_ms_::bigint,
         q.enqueued_at,
         q.updated_at,
         q.attempt_num,
@@ -182,7 +214,32 @@ BEGIN
             q."Lines"
     FROM changed AS q
     WHERE q.status_ = 'Processing'
-    ORDER BY q.position_;
+    ORDER BY q.position_
+    )
+    UNION ALL
+    /* All that it took had spent their attempts, and ended: what comes behind them is due now. */
+    SELECT
+        'EMPTY', NULL::integer, 0::bigint, NULL::timestamptz, NULL::timestamptz, NULL::integer, NULL::text,
+            NULL::timestamptz,
+            NULL::text,
+            NULL::text,
+            NULL::text,
+            NULL::integer,
+            NULL::text,
+            NULL::text,
+            NULL::timestamptz,
+            NULL::bigint,
+            NULL::timestamptz,
+            NULL::timestamptz,
+            NULL::text,
+            NULL::timestamptz,
+            NULL::varchar(20),
+            NULL::bigint,
+            NULL::numeric(12, 2),
+            NULL::varchar(6),
+            NULL::json
+    FROM (SELECT BOOL_OR(c.status_ = 'Processing') AS any_ FROM changed AS c) AS e
+    WHERE NOT e.any_;
     IF FOUND THEN
         RETURN;
     END IF;

@@ -34,8 +34,22 @@ DECLARE
     now_ CONSTANT timestamptz := clock_timestamp();
     replayed_ boolean := FALSE;
 BEGIN
-    IF json_array_length(items_) > 1000 THEN
-        RAISE EXCEPTION 'add_notification_set_trx: at most 1000 items a call' USING ERRCODE = 'RP021';
+    IF current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on' THEN
+        items_ := "readpast"."queue_taken_fn"('add_notification_set_trx', items_, '{
+            "type": ["ResetPassword","Email","Sms"], "step": "text(60)", "due": "timestamp", "delay_ms": "bigint",
+            "columns": {
+                "ResetPassword": {
+                    "OTP": "text(16) not null", "UserID": "integer not null", "Username": "text(128) not null"
+                },
+                "Email": {
+                    "EmailTo": "text(254) not null", "PreferredLanguage": "text(60)", "Response": "text",
+                    "Error": "text"
+                },
+                "Sms": {
+                    "PhoneNumber": "text(20) not null", "Response": "text", "Error": "text"
+                }
+            }
+        }');
     END IF;
 
     /* First of all: if another attempt of this very call is under way, this waits for it. */

@@ -38,6 +38,18 @@ DECLARE
     max_attempts_ integer;
     turn_ boolean := FALSE;
     found_ integer;
+    key_1_ timestamptz[];
+    together_ boolean[];
+    from_ integer;
+    to_ integer;
+    done_ text[];
+    refused_ boolean;
+    state_ text;
+    reason_ text;
+    constraint_ text;
+    /* What is answered. */
+    more_ json[];
+    answers_ json[];
 BEGIN
     max_attempts_ := COALESCE((
         SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'notification.maxAttempts' AND a.val_int > 0
@@ -82,9 +94,10 @@ BEGIN
             RETURN;
         END IF;
     END IF;
-
-    RETURN QUERY
-    /* The oldest claims first, each with all that is left of it: a chunk must not split one. */
+    /*
+    The oldest claims first, each with all that is left of it: a chunk must not split one. Rows that others hold are passed
+    over: they may be many, and the rest is behind them.
+    */
     WITH dead AS MATERIALIZED (
         SELECT DISTINCT
             c.started_at,
@@ -97,105 +110,209 @@ BEGIN
             WHERE
                 q.status = 'Processing'
                 AND (q.lease_until <= now_ OR q.lease_owner = worker_)
+                AND NOT EXISTS (
+                SELECT 1
+                FROM "readpast"."queue_refused" AS x
+                WHERE
+                    x.queue = 'notification'
+                    AND x.key = to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')
+                    AND x.until > now_
+            )
             ORDER BY q.started_at
             LIMIT max_
+            FOR NO KEY UPDATE SKIP LOCKED
         ) AS c
     ),
 
-    expired AS MATERIALIZED (
-        SELECT
-            v.*,
-            /*
-            Items that were claimed together: nobody knows which was begun. Asked of the table and not of what is locked
-            here: another recovery may have the rest of them in hands.
-            */
-            EXISTS (
-                SELECT 1
-                FROM "readpast"."notification" AS o
-                WHERE
-                    o.status = 'Processing'
-                    AND o.started_at BETWEEN d.started_at AND d.started_at
-                    AND o.lease_owner = d.owner
-                    AND (o.enqueued_at) <> (v.key_1)
-            ) AS together
+    remains AS MATERIALIZED (
+        SELECT v.key_1
         FROM dead AS d
         CROSS JOIN LATERAL (
-            SELECT
-                q.enqueued_at AS key_1,
-                q.updated_at AS item_token,
-                q.attempt_num AS item_attempt,
-                q.lease_owner AS item_owner,
-                q.lease_until AS item_lease_until
+            SELECT q.enqueued_at AS key_1
             FROM "readpast"."notification" AS q
             WHERE
                 q.status = 'Processing'
                 AND q.started_at BETWEEN d.started_at AND d.started_at
                 AND q.lease_owner = d.owner
                 AND (q.lease_until <= now_ OR q.lease_owner = worker_)
+                AND NOT EXISTS (
+                SELECT 1
+                FROM "readpast"."queue_refused" AS x
+                WHERE
+                    x.queue = 'notification'
+                    AND x.key = to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')
+                    AND x.until > now_
+            )
             FOR NO KEY UPDATE SKIP LOCKED
         ) AS v
-    ),
-
-    decided AS MATERIALIZED (
-        SELECT
-            v.key_1,
-            'OK' AS answer,
-            CASE WHEN e.ends THEN 'Failed' ELSE 'Error' END AS status,
-            GREATEST(now_, NULLIF(v.item_token, 'infinity') + interval '1 microsecond') AS token,
-            v.item_attempt - v.together::integer AS attempt_num,
-            CASE
-                WHEN v.item_owner = worker_
-                    THEN format(
-                        'Worker %s began anew on attempt %s of %s; the worker is taken for dead.',
-                        worker_, v.item_attempt, max_attempts_
-                    )
-                ELSE format(
-                    'The lease of worker %s ran out on attempt %s of %s; the worker is taken for dead.',
-                    COALESCE(v.item_owner, '(unknown)'), v.item_attempt, max_attempts_
-                )
-            END || CASE
-                WHEN v.together
-                    THEN ' It was claimed together with others: this attempt does not count, and the next claim of it is of it alone.'
-                ELSE ''
-            END AS error,
-            e.ends AS finishes,
-            FALSE AS enters,
-            /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
-            CASE WHEN NOT e.ends THEN LEAST(v.item_lease_until, now_) END AS lease_until
-        FROM expired AS v
-        CROSS JOIN LATERAL (SELECT NOT v.together AND v.item_attempt >= max_attempts_ AS ends) AS e
-    ),
-
-
-    /* An item that a trigger of the table keeps from changing counts as not changed. */
-    changed AS (
-        UPDATE "readpast"."notification" AS q
-        SET
-            status = d.status,
-            updated_at = d.token,
-            duration = CASE WHEN d.finishes THEN "readpast"."queue_ms_fn"(q.started_at, now_) ELSE q.duration END,
-            attempt_num = d.attempt_num,
-            lease_until = d.lease_until,
-            error = COALESCE(d.error, q.error)
-        FROM decided AS d
-        /* They are locked, and decided upon: the key is enough. */
-        WHERE
-            q.enqueued_at BETWEEN d.key_1 AND d.key_1
-            AND d.answer = 'OK'
-        RETURNING d.key_1 AS key_1_, d.token AS token_, d.attempt_num AS attempt_num_, d.status AS status_
     )
 
-    SELECT
-        'RECOVERED', NULL::integer, NULL::bigint, c.key_1_, c.token_, c.attempt_num_, c.status_
-    FROM changed AS c
-    ORDER BY c.key_1_;
-    GET DIAGNOSTICS found_ = ROW_COUNT;
+    SELECT ARRAY_AGG(v.key_1)
+    INTO key_1_
+    FROM remains AS v;
+    IF key_1_ IS NULL THEN
+        RETURN;
+    END IF;
+    found_ := CARDINALITY(key_1_);
     IF turn_ AND found_ >= max_ THEN
         /* There may be more of them: the next who comes goes on at once. */
         UPDATE "readpast"."queue_recovery" AS r
         SET recovered_at = '-infinity'
         WHERE r.queue = 'notification';
     END IF;
+
+    /*
+    Items that were claimed together: nobody knows which was begun. Asked of all and not of what is locked here: another
+    recovery may have the rest of them in hands.
+    */
+    SELECT
+        ARRAY_AGG(
+            EXISTS (
+                SELECT 1
+                FROM "readpast"."notification" AS q
+                INNER JOIN "readpast"."notification" AS o
+                    ON
+                        o.status = 'Processing'
+                        AND o.started_at BETWEEN q.started_at AND q.started_at
+                        AND o.lease_owner = q.lease_owner
+                        AND (o.enqueued_at) <> (q.enqueued_at)
+                WHERE q.enqueued_at BETWEEN k.key_1 AND k.key_1
+            )
+            ORDER BY k.position
+        )
+    INTO together_
+    FROM UNNEST(key_1_) WITH ORDINALITY AS k (key_1, position);
+
+    from_ := 1;
+    to_ := CARDINALITY(key_1_);
+    WHILE from_ <= to_ LOOP
+        refused_ := FALSE;
+        BEGIN
+
+                WITH expired AS MATERIALIZED (
+                    SELECT
+                        k.key_1,
+                        v.*,
+                        together_[from_ - 1 + k.position::integer] AS together,
+                        COALESCE(x.attempts, 0) AS refusals,
+                        x.reason AS refused
+                    FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position)
+                    INNER JOIN LATERAL (
+                        SELECT
+                        q.updated_at AS item_token,
+                        q.attempt_num AS item_attempt,
+                        q.lease_owner AS item_owner,
+                        q.lease_until AS item_lease_until
+                    FROM "readpast"."notification" AS q
+                    WHERE
+                        q.enqueued_at = k.key_1
+                    FOR NO KEY UPDATE
+                    ) AS v
+                        ON TRUE
+                    LEFT JOIN "readpast"."queue_refused" AS x
+                        ON x.queue = 'notification' AND x.key = to_char(k.key_1::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')
+                ),
+
+                decided AS MATERIALIZED (
+                    SELECT
+                        v.key_1,
+                        'OK' AS answer,
+                        CASE WHEN e.ends THEN 'Failed' ELSE 'Error' END AS status,
+                        GREATEST(now_, NULLIF(v.item_token, 'infinity') + interval '1 microsecond') AS token,
+                        v.item_attempt - v.together::integer AS attempt_num,
+                        CASE
+                            WHEN v.refusals > 0 AND e.ends
+                                THEN format('The table refused %s times to have it given back: %s', v.refusals, v.refused)
+                            WHEN v.item_owner = worker_
+                                THEN format(
+                                    'Worker %s began anew on attempt %s of %s; the worker is taken for dead.',
+                                    worker_, v.item_attempt, max_attempts_
+                                )
+                            ELSE format(
+                                'The lease of worker %s ran out on attempt %s of %s; the worker is taken for dead.',
+                                COALESCE(v.item_owner, '(unknown)'), v.item_attempt, max_attempts_
+                            )
+                        END || CASE
+                            WHEN v.together
+                                THEN ' It was claimed together with others: this attempt does not count, and the next claim of it is of it alone.'
+                            ELSE ''
+                        END AS error,
+                        e.ends AS finishes,
+                        FALSE AS enters,
+                        /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
+                        CASE WHEN NOT e.ends THEN LEAST(v.item_lease_until, now_) END AS lease_until
+                    FROM expired AS v
+                    CROSS JOIN LATERAL (SELECT NOT v.together AND v.item_attempt + v.refusals >= max_attempts_ AS ends) AS e
+                ),
+            /* An item that a trigger of the table keeps from changing counts as not changed. */
+            changed AS (
+                UPDATE "readpast"."notification" AS q
+                SET
+                    status = d.status,
+                    updated_at = d.token,
+                    duration = CASE WHEN d.finishes THEN "readpast"."queue_ms_fn"(q.started_at, now_) ELSE q.duration END,
+                    attempt_num = d.attempt_num,
+                    lease_until = d.lease_until,
+                    error = COALESCE(d.error, q.error)
+                FROM decided AS d
+                /* They are locked, and decided upon: the key is enough. */
+                WHERE
+                    q.enqueued_at BETWEEN d.key_1 AND d.key_1
+                    AND d.answer = 'OK'
+                RETURNING d.key_1 AS key_1_, d.token AS token_, d.attempt_num AS attempt_num_, d.answer AS answer_, d.status AS status_
+            )
+
+                SELECT
+                    ARRAY_AGG(
+                        json_build_object(
+                            'key', c.key_1_,
+                            'token', c.token_,
+                            'attempt', c.attempt_num_,
+                            'status', c.status_
+                        )
+                        ORDER BY c.key_1_
+                    ),
+                    COALESCE(ARRAY_AGG(to_char(c.key_1_::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')), '{}')
+                INTO more_, done_
+                FROM changed AS c;
+                answers_ := answers_ || more_;
+        EXCEPTION WHEN OTHERS THEN
+            GET STACKED DIAGNOSTICS
+                state_ = RETURNED_SQLSTATE,
+                reason_ = MESSAGE_TEXT,
+                constraint_ = CONSTRAINT_NAME;
+            IF NOT "readpast"."queue_is_refusal_fn"(state_) THEN
+                RAISE;
+            END IF;
+            refused_ := TRUE;
+        END;
+        IF refused_ AND to_ > from_ THEN
+            to_ := (from_ + to_) / 2;
+            CONTINUE;
+        ELSIF refused_ THEN
+            answer := 'REFUSED';
+            answer_key := (SELECT k.key_1 FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position));
+            answer_status := 'recover: ' || reason_;
+            answer_attempt := "readpast"."queue_note_refusal"(
+                'notification', (SELECT to_char(k.key_1::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position)), 'recover', state_, reason_, constraint_
+            );
+            RETURN NEXT;
+            answer_key := NULL;
+            answer_attempt := NULL;
+            answer_status := NULL;
+        ELSE
+            DELETE FROM "readpast"."queue_refused" AS x
+            WHERE x.queue = 'notification' AND x.key = ANY(done_);
+            EXIT WHEN FALSE;
+        END IF;
+        from_ := to_ + 1;
+        to_ := CARDINALITY(key_1_);
+    END LOOP;
+
+    RETURN QUERY
+    SELECT 'RECOVERED', NULL::integer, NULL::bigint, r.key, r.token, r.attempt, r.status
+    FROM UNNEST(answers_) AS a
+    CROSS JOIN LATERAL json_to_record(a) AS r (key timestamptz, token timestamptz, attempt integer, status text);
 END;
 $$;
 

@@ -35,8 +35,15 @@ DECLARE
     now_ timestamptz := clock_timestamp();
     replayed_ boolean := FALSE;
 BEGIN
-    IF json_array_length(items_) > 1000 THEN
-        RAISE EXCEPTION 'redrive_notification_set_trx: at most 1000 items a call' USING ERRCODE = 'RP021';
+    IF EXISTS (
+        SELECT 1
+        FROM json_array_elements(items_) AS e (value)
+        CROSS JOIN LATERAL json_object_keys(e.value) AS k (name)
+        WHERE k.name NOT IN ('key', 'token')
+    ) OR json_array_length(items_) > 1000 THEN
+        items_ := "readpast"."queue_taken_fn"('redrive_notification_set_trx', items_, '{
+            "key": "any", "token": "timestamp"
+        }');
     END IF;
 
     /* First of all: if another attempt of this very call is under way, this waits for it. */

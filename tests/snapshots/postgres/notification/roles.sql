@@ -109,6 +109,15 @@ $$;
 DO $$
 BEGIN
     /* By name: the function of the queue, whatever columns it takes. */
+    IF TO_REGPROC('"readpast"."next_notification_apart_trx"') IS NOT NULL THEN
+        GRANT EXECUTE ON FUNCTION "readpast"."next_notification_apart_trx" TO "notification_worker";
+    END IF;
+END;
+$$;
+
+DO $$
+BEGIN
+    /* By name: the function of the queue, whatever columns it takes. */
     IF TO_REGPROC('"readpast"."modify_notification_utx"') IS NOT NULL THEN
         GRANT EXECUTE ON FUNCTION "readpast"."modify_notification_utx" TO "notification_worker";
     END IF;
@@ -254,6 +263,15 @@ BEGIN
     /* By name: the function of the queue, whatever columns it takes. */
     IF TO_REGPROC('"readpast"."next_notification_set_trx"') IS NOT NULL THEN
         GRANT EXECUTE ON FUNCTION "readpast"."next_notification_set_trx" TO "notification_operator";
+    END IF;
+END;
+$$;
+
+DO $$
+BEGIN
+    /* By name: the function of the queue, whatever columns it takes. */
+    IF TO_REGPROC('"readpast"."next_notification_apart_trx"') IS NOT NULL THEN
+        GRANT EXECUTE ON FUNCTION "readpast"."next_notification_apart_trx" TO "notification_operator";
     END IF;
 END;
 $$;

@@ -1,8 +1,9 @@
 /*
 Figures about the queue, one row each: its name and its value. Counts are exact and cost a scan of the table;
 percentiles and means are of the 10,000 newest items that were started and finished, and are still there. Times in
-milliseconds: wait is from the due time to the start, run from there to the end.
-workers.needed is how many must work at once to keep up (Little's law): arrivals per time, times the mean run, at 80 per
+milliseconds: wait is from the due time to the claim, claimed from there to the end, the
+wait in the worker's hand included.
+workers.needed is how many must work at once to keep up (Little's law): arrivals per time, times the mean time claimed, at 80 per
 cent of their time, and one at least while items are due or in flight.
 Table access order: notification.
 */
@@ -22,7 +23,7 @@ BEGIN
         SELECT
             q.status::text AS status,
             q.started_at AS started_at,
-            q.duration AS run_ms,
+            q.duration AS claimed_ms,
             q.scheduled_for AS due_at,
             q.enqueued_at AS enqueued_at,
             q.lease_until AS lease_until
@@ -32,17 +33,17 @@ BEGIN
     recent AS MATERIALIZED (
         SELECT
             GREATEST(0, "readpast"."queue_ms_fn"(COALESCE(i.due_at, i.enqueued_at), i.started_at)) AS wait_ms,
-            i.run_ms
+            i.claimed_ms
         FROM item AS i
         WHERE
             i.started_at IS NOT NULL
-            AND i.run_ms IS NOT NULL
+            AND i.claimed_ms IS NOT NULL
         ORDER BY i.enqueued_at DESC
         LIMIT 10000
     ),
 
     mean AS MATERIALIZED (
-        SELECT ROUND(AVG(r.wait_ms))::bigint AS wait_ms, ROUND(AVG(r.run_ms))::bigint AS run_ms
+        SELECT ROUND(AVG(r.wait_ms))::bigint AS wait_ms, ROUND(AVG(r.claimed_ms))::bigint AS claimed_ms
         FROM recent AS r
     ),
 
@@ -81,23 +82,23 @@ BEGIN
         f.figure || '.' || p.label || '_ms',
         (
             SELECT percentile_disc(p.fraction) WITHIN GROUP (
-                ORDER BY CASE f.figure WHEN 'wait' THEN r.wait_ms ELSE r.run_ms END
+                ORDER BY CASE f.figure WHEN 'wait' THEN r.wait_ms ELSE r.claimed_ms END
             )
             FROM recent AS r
         )
-    FROM (VALUES ('wait'), ('run')) AS f (figure)
+    FROM (VALUES ('wait'), ('claimed')) AS f (figure)
     CROSS JOIN (VALUES ('p50', 0.50), ('p90', 0.90), ('p99', 0.99)) AS p (label, fraction)
     UNION ALL
     SELECT 'wait.mean_ms', m.wait_ms
     FROM mean AS m
     UNION ALL
-    SELECT 'run.mean_ms', m.run_ms
+    SELECT 'claimed.mean_ms', m.claimed_ms
     FROM mean AS m
     UNION ALL
     SELECT 'arrivals.last_hour', a.items
     FROM arrived AS a
     UNION ALL
-    SELECT 'workers.busy', COUNT(*)
+    SELECT 'claimed.count', COUNT(*)
     FROM item AS i
     /* An item that other code has taken may have no deadline. */
     WHERE i.status = 'Processing' AND i.lease_until > now_
@@ -106,7 +107,7 @@ BEGIN
         'workers.needed',
         CASE
             WHEN a.items IS NOT NULL THEN GREATEST(
-                CEIL(a.items * COALESCE(m.run_ms, 0) / (3600000 * 0.8))::bigint,
+                CEIL(a.items * COALESCE(m.claimed_ms, 0) / (3600000 * 0.8))::bigint,
                 CASE
                     WHEN EXISTS (
                         SELECT 1

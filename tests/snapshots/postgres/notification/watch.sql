@@ -6,12 +6,12 @@ A row is a figure, with its value and, if that is so, capped: there are as many 
 worker: how many items it holds (value), and for how long the oldest of them (ms); its name is detail.
 error.<state>: how many of the items looked at say detail as the first line of their error, and the key of one of them.
 window.items: how many of the newest items the figures count and arrivals are of; capped says that there are more. wait,
-run: of those of them, and of those before what was taken last, that were started and finished. ended.last_minute: how many of
+claimed: of those of them, and of those before what was taken last, that were started and finished. ended.last_minute: how many of
 these were finished within that time, the first of them so long ago (ms); ended.last_hour likewise. came.waiting: how many of those
 that wait say when they came, and within what time (ms). due.within_hour: how many are due later, within an hour. came.last_hour:
 the arrivals that are no longer scheduled for later, and how long ago the first of them came (ms).
 type.<figure>: the same of one type, which is detail: waiting, due (ms: for how long the oldest), flying, ended, arrivals (both of the last
-hour), run_mean_ms.
+hour), claimed_mean_ms.
 Table access order: notification.
 */
 CREATE OR REPLACE FUNCTION "readpast"."watch_notification"(most_ integer DEFAULT 10000)
@@ -49,7 +49,7 @@ BEGIN
                 q.error AS error,
                 q.enqueued_at AS enqueued_at,
                 q.started_at AS started_at,
-                q.duration AS run_ms,
+                q.duration AS claimed_ms,
                 q.scheduled_for AS due_at,
                 q.lease_owner AS owner,
                 q.lease_until AS lease_until
@@ -69,7 +69,7 @@ BEGIN
                 q.error AS error,
                 q.enqueued_at AS enqueued_at,
                 q.started_at AS started_at,
-                q.duration AS run_ms,
+                q.duration AS claimed_ms,
                 q.scheduled_for AS due_at,
                 q.lease_owner AS owner,
                 q.lease_until AS lease_until
@@ -87,7 +87,7 @@ BEGIN
                 q.error AS error,
                 q.enqueued_at AS enqueued_at,
                 q.started_at AS started_at,
-                q.duration AS run_ms,
+                q.duration AS claimed_ms,
                 q.scheduled_for AS due_at,
                 q.lease_owner AS owner,
                 q.lease_until AS lease_until
@@ -105,7 +105,7 @@ BEGIN
                 q.error AS error,
                 q.enqueued_at AS enqueued_at,
                 q.started_at AS started_at,
-                q.duration AS run_ms,
+                q.duration AS claimed_ms,
                 q.scheduled_for AS due_at,
                 q.lease_owner AS owner,
                 q.lease_until AS lease_until
@@ -124,7 +124,7 @@ BEGIN
                 q.error AS error,
                 q.enqueued_at AS enqueued_at,
                 q.started_at AS started_at,
-                q.duration AS run_ms,
+                q.duration AS claimed_ms,
                 q.scheduled_for AS due_at,
                 q.lease_owner AS owner,
                 q.lease_until AS lease_until
@@ -147,11 +147,11 @@ BEGIN
     measured AS MATERIALIZED (
         SELECT
             GREATEST(0, "readpast"."queue_ms_fn"(COALESCE(r.due_at, r.enqueued_at), r.started_at)) AS wait_ms,
-            r.run_ms,
+            r.claimed_ms,
             r.type,
-            r.started_at + r.run_ms * interval '1 millisecond' AS ended_at
+            r.started_at + r.claimed_ms * interval '1 millisecond' AS ended_at
         FROM recent AS r
-        WHERE r.started_at IS NOT NULL AND r.run_ms IS NOT NULL AND "readpast"."queue_is_finished_fn"(r.status)
+        WHERE r.started_at IS NOT NULL AND r.claimed_ms IS NOT NULL AND "readpast"."queue_is_finished_fn"(r.status)
     ),
 
     problem AS MATERIALIZED (
@@ -210,7 +210,7 @@ BEGIN
         FROM flying AS f
         WHERE f.status = 'Processing' AND f.lease_until <= now_
         UNION ALL
-        SELECT 'workers.busy', COUNT(*), (SELECT COUNT(*) FROM flying) > most_, NULL, NULL, NULL
+        SELECT 'claimed.count', COUNT(*), (SELECT COUNT(*) FROM flying) > most_, NULL, NULL, NULL
         FROM flying AS f
         WHERE f.status = 'Processing' AND COALESCE(f.lease_until > now_, TRUE)
         UNION ALL
@@ -257,7 +257,7 @@ BEGIN
         WHERE d.ended_at > now_ - interval '1 hour'
         GROUP BY d.type
         UNION ALL
-        SELECT 'type.run_mean_ms', ROUND(AVG(d.run_ms))::bigint, FALSE, NULL, d.type, NULL
+        SELECT 'type.claimed_mean_ms', ROUND(AVG(d.claimed_ms))::bigint, FALSE, NULL, d.type, NULL
         FROM measured AS d
         GROUP BY d.type
         UNION ALL
@@ -279,19 +279,19 @@ BEGIN
         SELECT 'wait.mean_ms', ROUND(AVG(d.wait_ms))::bigint, FALSE, NULL, NULL, NULL
         FROM measured AS d
         UNION ALL
-        SELECT 'run.mean_ms', ROUND(AVG(d.run_ms))::bigint, FALSE, NULL, NULL, NULL
+        SELECT 'claimed.mean_ms', ROUND(AVG(d.claimed_ms))::bigint, FALSE, NULL, NULL, NULL
         FROM measured AS d
         UNION ALL
         SELECT
             f.figure || '.' || p.label || '_ms',
             (
                 SELECT percentile_disc(p.fraction) WITHIN GROUP (
-                    ORDER BY CASE f.figure WHEN 'wait' THEN d.wait_ms ELSE d.run_ms END
+                    ORDER BY CASE f.figure WHEN 'wait' THEN d.wait_ms ELSE d.claimed_ms END
                 )
                 FROM measured AS d
             ),
             FALSE, NULL, NULL, NULL
-        FROM (VALUES ('wait'), ('run')) AS f (figure)
+        FROM (VALUES ('wait'), ('claimed')) AS f (figure)
         CROSS JOIN (VALUES ('p50', 0.50), ('p90', 0.90), ('p99', 0.99)) AS p (label, fraction)
         UNION ALL
         (
@@ -301,6 +301,14 @@ BEGIN
             GROUP BY f.owner
             ORDER BY COUNT(*) DESC, f.owner
             LIMIT 100
+        )
+        UNION ALL
+        (
+            SELECT 'refused', x.times, FALSE, "readpast"."queue_ms_fn"(now_, x.until), x.doing || ': ' || x.reason, x.key
+            FROM "readpast"."queue_refused" AS x
+            WHERE x.queue = 'notification'
+            ORDER BY x.since
+            LIMIT 50
         )
         UNION ALL
         (

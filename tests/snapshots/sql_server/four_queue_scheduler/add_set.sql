@@ -49,6 +49,13 @@ BEGIN
     /* With IMPLICIT_TRANSACTIONS, as drivers set it, the first statement that touches a table begins one. */
     IF @@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0
         THROW 50012, N'Add_FourQueueScheduler_Set_utx works inside the transaction of its caller; begin one first.', 1;
+    IF SESSION_CONTEXT(N'readpast.checks_items') IS NULL
+        EXECUTE [readpast].[QueueTake] N'Add_FourQueueScheduler_Set_utx', @Items OUTPUT, N'{
+            "type": ["Default"], "step": "text(60)", "due": "timestamp", "delay_ms": "bigint",
+            "columns": {
+                "reputation": "integer not null"
+            }
+        }';
     /* One look at the clock: the table's times are the server's, ours are UTC. */
     SET @_Stamp = SYSDATETIMEOFFSET();
     SET @_Offset = DATEPART(TZOFFSET, @_Stamp);
@@ -128,9 +135,6 @@ BEGIN
             [Column1] int '$.columns."reputation"'
         ) AS r;
         SET @_Count = @@ROWCOUNT;
-
-        IF @_Count > 1000
-            THROW 50021, N'Add_FourQueueScheduler_Set_utx: at most 1000 items a call.', 1;
 
 
         /*
@@ -357,6 +361,13 @@ BEGIN
 
     IF @@TRANCOUNT > 0
         THROW 50012, N'Add_FourQueueScheduler_Set_trx commits its own work: not to be called in a transaction.', 1;
+    IF SESSION_CONTEXT(N'readpast.checks_items') IS NULL
+        EXECUTE [readpast].[QueueTake] N'Add_FourQueueScheduler_Set_trx', @Items OUTPUT, N'{
+            "type": ["Default"], "step": "text(60)", "due": "timestamp", "delay_ms": "bigint",
+            "columns": {
+                "reputation": "integer not null"
+            }
+        }';
 
     WHILE @_Tries < 5
     BEGIN
@@ -430,9 +441,6 @@ BEGIN
                 [Column1] int '$.columns."reputation"'
             ) AS r;
             SET @_Count = @@ROWCOUNT;
-
-            IF @_Count > 1000
-                THROW 50021, N'Add_FourQueueScheduler_Set_trx: at most 1000 items a call.', 1;
 
 
             /*

@@ -30,17 +30,19 @@ DECLARE @Names nvarchar(max) = N'["Add_FourQueueScheduler_Set_trx", "Add_FourQue
 "Add_FourQueueScheduler_utx", "AppSettings", "AttemptNum",
 "Duration", "Find_FourQueueScheduler", "FourQueueScheduler_Lease",
 "Modify_FourQueueScheduler_Set_trx", "Modify_FourQueueScheduler_Set_utx", "Modify_FourQueueScheduler_trx",
-"Modify_FourQueueScheduler_utx", "Next_FourQueueScheduler_Set_trx", "Next_FourQueueScheduler_trx",
-"Next_FourQueueScheduler_utx", "Purge_FourQueueScheduler_trx", "QueueCatalog",
-"QueueIsDone", "QueueIsEditable_fn", "QueueIsFinished_fn",
-"QueueIsProcessable_fn", "QueueOperation", "QueueOwnType_V",
-"QueueRecovery", "QueueRetention", "QueueSchemaVersion",
-"QueueSpec", "QueueState", "QueueStatus",
-"QueueStep", "QueueTransition", "QueueTurn",
-"QueueTypeAccess", "Recover_FourQueueScheduler_trx", "Redrive_FourQueueScheduler_Set_trx",
-"Renew_FourQueueScheduler_Set_trx", "Stats_FourQueueScheduler", "Watch_FourQueueScheduler",
-"WebResponse", "Worker_FourQueueScheduler_V", "_Int",
-"_Timestamp", "_Type"]';
+"Modify_FourQueueScheduler_utx", "Next_FourQueueScheduler_Apart_trx", "Next_FourQueueScheduler_Set_trx",
+"Next_FourQueueScheduler_trx", "Next_FourQueueScheduler_utx", "Purge_FourQueueScheduler_trx",
+"QueueCatalog", "QueueIsDone", "QueueIsEditable_fn",
+"QueueIsFinished_fn", "QueueIsProcessable_fn", "QueueIsRefusal_fn",
+"QueueNamed_fn", "QueueNoteRefusal", "QueueOperation",
+"QueueOwnType_V", "QueueRecovery", "QueueRefused",
+"QueueRetention", "QueueSchemaVersion", "QueueSpec",
+"QueueState", "QueueStatus", "QueueStep",
+"QueueTake", "QueueTransition", "QueueTurn",
+"QueueTypeAccess", "QueueUnfit_fn", "Recover_FourQueueScheduler_trx",
+"Redrive_FourQueueScheduler_Set_trx", "Renew_FourQueueScheduler_Set_trx", "Stats_FourQueueScheduler",
+"Watch_FourQueueScheduler", "WebResponse", "Worker_FourQueueScheduler_V",
+"_Int", "_Timestamp", "_Type"]';
 DECLARE @Kind nvarchar(60);
 DECLARE @Name nvarchar(128);
 DECLARE @Verb nvarchar(128);
@@ -235,6 +237,10 @@ DROP PROCEDURE IF EXISTS [readpast].[Next_FourQueueScheduler_Set_trx];
 GO
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
+DROP PROCEDURE IF EXISTS [readpast].[Next_FourQueueScheduler_Apart_trx];
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
 DROP PROCEDURE IF EXISTS [readpast].[Recover_FourQueueScheduler_trx];
 GO
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
@@ -286,6 +292,10 @@ GO
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DELETE FROM [readpast].[QueueTypeAccess] WHERE [Queue] = N'FourQueueScheduler';
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+DELETE FROM [readpast].[QueueRefused] WHERE [Queue] = N'FourQueueScheduler';
 GO
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO

@@ -61,6 +61,7 @@ BEGIN
     DECLARE @_NoSet nvarchar(2048);
     DECLARE @_Looks int = 0;
     DECLARE @_Locked int = 0;
+    DECLARE @_Around int = 0; /* 1: nothing is claimed here */
     DECLARE @_Take int;
     DECLARE @_Alone int;
     DECLARE @_Due TABLE (
@@ -72,7 +73,7 @@ BEGIN
         [Row] bigint NULL,
         PRIMARY KEY CLUSTERED ([Key1])
     );
-    DECLARE @_RecoverMax int = 100;
+    DECLARE @_RecoverMax int;
     DECLARE @_Searched int = 0;
     DECLARE @_Candidate TABLE (
         [Key1] bigint NOT NULL,
@@ -120,6 +121,21 @@ BEGIN
     /* With IMPLICIT_TRANSACTIONS, as drivers set it, the first statement that touches a table begins one. */
     IF @@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0
         THROW 50012, N'Modify_FourQueueScheduler_Set_utx works inside the transaction of its caller; begin one first.', 1;
+    IF
+        EXISTS (
+            SELECT 1
+            FROM OPENJSON(@Items) AS j
+            CROSS APPLY OPENJSON(CASE WHEN j.[type] = 5 THEN j.[value] ELSE N'{"": null}' END) AS m
+            WHERE
+                m.[key] NOT IN (N'key', N'token', N'attempt', N'status', N'step', N'response', N'error', N'release', N'set', N'due', N'delay_ms')
+                OR (m.[type] IN (4, 5) AND m.[key] NOT IN (N'key', N'set'))
+        )
+        OR (SELECT COUNT(*) FROM OPENJSON(@Items)) > 1000
+        EXECUTE [readpast].[QueueTake] N'Modify_FourQueueScheduler_Set_utx', @Items OUTPUT, N'{
+            "key": "any", "token": "timestamp", "attempt": "integer", "status": "text(20)", "step": "text",
+            "response": "text", "error": "text", "release": "boolean", "set": "any", "due": "timestamp",
+            "delay_ms": "bigint"
+        }';
 
     SELECT
         @_MaxAttempts = MAX(CASE WHEN a.[Param] = 'fourqueuescheduler.maxAttempts' THEN a.[ValInt] END),
@@ -174,9 +190,6 @@ BEGIN
         [Set] nvarchar(max) '$.set' AS JSON
     ) AS r;
     SET @_Count = @@ROWCOUNT;
-
-    IF @_Count > 1000
-        THROW 50021, N'Modify_FourQueueScheduler_Set_utx: at most 1000 items a call.', 1;
 
 
     SET @_Sets = CASE WHEN EXISTS (SELECT 1 FROM @_Item AS i WHERE i.[Set] IS NOT NULL) THEN 1 ELSE 0 END;
@@ -567,14 +580,22 @@ k.[Was],
             WHERE [OperationId] = @Operation;
         END;
 
-        IF @Max > 0
+        /* The table refuses some items: who claims next goes around them, in transactions of its own. */
+        IF @Max > 0 AND EXISTS (SELECT 1 FROM [readpast].[QueueRefused] AS r WHERE r.[Queue] = 'FourQueueScheduler')
+            SET @_Around = 1;
+        IF @Max > 0 AND @_Around = 0
         BEGIN
+
             /*
             Which items are to be looked at. The searches take no update locks: they may pass many items in flight whose
             leases are good, and no worker shall wait for them.
             */
             DELETE FROM @_Change;
             DELETE FROM @_Candidate;
+            /* Those that are left aside are no candidates, and take the place of none. */
+            SET @_RecoverMax = 100 + (
+                SELECT COUNT(*) FROM [readpast].[QueueRefused] AS r WHERE r.[Queue] = 'FourQueueScheduler' AND r.[Until] > @_Now
+            );
             IF @Recover > 0
             BEGIN
                 INSERT INTO @_Candidate ([Key1], [StartedAt])
@@ -584,6 +605,12 @@ k.[Was],
                 WHERE
                     s.[Status] = 'Processing'
                     AND s.[LeaseUntil] <= @_Now
+                    AND (
+                        EXISTS (
+                            SELECT 1 FROM [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK) WHERE q.[in_process] IN (0, 1) AND s.[id] = q.[id]
+                        )
+                        OR NOT EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WITH (READUNCOMMITTED) WHERE q.[in_process] IN (0, 1) AND s.[id] = q.[id])
+                    )
                 ORDER BY s.[StartedAt];
 
                 IF @@ROWCOUNT = @_RecoverMax
@@ -596,6 +623,12 @@ k.[Was],
                     s.[Status] = 'Processing'
                         AND s.[StartedAt] = (SELECT MAX(c.[StartedAt]) FROM @_Candidate AS c)
                         AND s.[LeaseUntil] <= @_Now
+                    AND (
+                        EXISTS (
+                            SELECT 1 FROM [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK) WHERE q.[in_process] IN (0, 1) AND s.[id] = q.[id]
+                        )
+                        OR NOT EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WITH (READUNCOMMITTED) WHERE q.[in_process] IN (0, 1) AND s.[id] = q.[id])
+                    )
                         AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE s.[id] = c.[Key1])
                     OPTION (LOOP JOIN, FORCE ORDER);
 
@@ -644,6 +677,11 @@ k.[Was],
                     AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE q.[in_process] IN (0, 1) AND q.[id] = c.[Key1])
                 OPTION (LOOP JOIN, FORCE ORDER);
             END;
+            DELETE c
+            FROM @_Candidate AS c
+            INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
+                ON r.[Queue] = 'FourQueueScheduler' AND r.[Key] = LEFT(CAST(c.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2 AND r.[Until] > @_Now
+            OPTION (LOOP JOIN, FORCE ORDER);
             SET @_Searched = (SELECT COUNT(*) FROM @_Candidate);
             IF @_Searched > 0 AND @Recover > 0
                 /*
@@ -688,6 +726,8 @@ k.[Was],
                     x.[Step],
                     x.[Response],
                     CASE
+                        WHEN x.[Ends] = 1 AND x.[Refusals] > 0
+                            THEN CONCAT(N'The table refused ', x.[Refusals], N' times to have it given back: ', x.[Refused])
                         WHEN x.[Is] = 'Processing'
                             THEN CONCAT(
                                 CASE
@@ -704,13 +744,13 @@ k.[Was],
                         ELSE x.[Error]
                     END,
                     x.[StartedAt],
-                    CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN @_Now END,
+                    CASE WHEN x.[Ends] = 1 AND (x.[Is] = 'Processing' OR x.[Refusals] > 0) THEN @_Now END,
                     CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN DATEDIFF_BIG(MILLISECOND, x.[StartedAt], @_Now) END,
                     CASE WHEN x.[Is] = 'Processing' THEN CAST(NULL AS datetime2(7)) END,
                     x.[LeaseOwner],
                     /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
                     CASE
-                        WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN NULL
+                        WHEN x.[Ends] = 1 AND (x.[Is] = 'Processing' OR x.[Refusals] > 0) THEN NULL
                         WHEN x.[Is] = 'Processing' AND x.[LeaseUntil] < @_Now THEN x.[LeaseUntil]
                         WHEN x.[Is] = 'Processing' THEN @_Now
                         WHEN x.[Died] = 1 THEN x.[LeaseUntil]
@@ -720,7 +760,12 @@ k.[Was],
                     SELECT
                         q.[id] AS [Key1],
                         c.[Together],
-                        CASE WHEN c.[Together] = 0 AND COALESCE(CAST(q.[attempts] AS int), 0) >= @_MaxAttempts THEN 1 ELSE 0 END AS [Ends],
+                        CASE
+                            WHEN c.[Together] = 0 AND COALESCE(CAST(q.[attempts] AS int), 0) + COALESCE(r.[Attempts], 0) >= @_MaxAttempts THEN 1
+                            ELSE 0
+                        END AS [Ends],
+                        r.[Attempts] AS [Refusals],
+                        r.[Reason] AS [Refused],
                         CASE WHEN s.[Status] IN ('Pending', 'Error') AND s.[LeaseUntil] IS NOT NULL THEN 1 ELSE 0 END AS [Died],
                         s.[LeaseUntil],
                         CASE
@@ -765,6 +810,8 @@ k.[Was],
                         ON q.[in_process] IN (0, 1) AND q.[id] = c.[Key1]
                     LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (UPDLOCK, ROWLOCK)
                         ON s.[id] = c.[Key1]
+                    LEFT JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
+                        ON r.[Queue] = 'FourQueueScheduler' AND r.[Key] = LEFT(CAST(c.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2
                 ) AS x
                 WHERE NOT (x.[Is] = 'Processing' AND x.[GivenUp] = 0)
                 OPTION (LOOP JOIN, FORCE ORDER);
@@ -888,6 +935,13 @@ k.[Was],
                     WHERE
                         w.[Before] IS NULL
                     OPTION (LOOP JOIN, FORCE ORDER);
+
+                /* The table has let them through. */
+                DELETE r
+                FROM @_Change AS w
+                INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
+                    ON r.[Queue] = 'FourQueueScheduler' AND r.[Key] = LEFT(CAST(w.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2
+                OPTION (LOOP JOIN, FORCE ORDER);
             END;
 
             /*
@@ -1120,10 +1174,11 @@ k.[Was],
 
     IF @Max > 0 AND @_Replayed = 0
     BEGIN
-        INSERT INTO @_Out ([Seq], [Answer], [Key], [Key1], [Token], [AttemptNum], [Status])
+        INSERT INTO @_Out ([Seq], [Answer], [DueMs], [Key], [Key1], [Token], [AttemptNum], [Status])
         SELECT
             1000000 + d.[Seq],
             CASE WHEN d.[Alone] = 1 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
+            @LeaseMs,
             CAST(w.[Key1] AS nvarchar(36)),
             w.[Key1],
             w.[Token],
@@ -1145,7 +1200,8 @@ k.[Was],
                 'EMPTY',
                 MIN(x.[DueMs])
             FROM (
-                SELECT CAST(NULL AS bigint) AS [DueMs]
+                /* What is here had spent its attempts, and ended: what comes behind it is due now. */
+                SELECT CASE WHEN @_Around = 1 THEN CAST(0 AS bigint) ELSE (SELECT TOP (1) CAST(0 AS bigint) FROM @_Due) END AS [DueMs]
                 UNION ALL
                 SELECT DATEDIFF_BIG(MILLISECOND, @_At, MIN(u.[DueAt])) + 1
                 FROM (
@@ -1302,6 +1358,7 @@ BEGIN
     DECLARE @_NoSet nvarchar(2048);
     DECLARE @_Looks int = 0;
     DECLARE @_Locked int = 0;
+    DECLARE @_Around int = 0; /* 1: nothing is claimed here */
     DECLARE @_Take int;
     DECLARE @_Alone int;
     DECLARE @_Due TABLE (
@@ -1313,7 +1370,7 @@ BEGIN
         [Row] bigint NULL,
         PRIMARY KEY CLUSTERED ([Key1])
     );
-    DECLARE @_RecoverMax int = 100;
+    DECLARE @_RecoverMax int;
     DECLARE @_Searched int = 0;
     DECLARE @_MyTurn int = 0;
     DECLARE @_Candidate TABLE (
@@ -1361,6 +1418,21 @@ BEGIN
 
     IF @@TRANCOUNT > 0
         THROW 50012, N'Modify_FourQueueScheduler_Set_trx commits its own work: not to be called in a transaction.', 1;
+    IF
+        EXISTS (
+            SELECT 1
+            FROM OPENJSON(@Items) AS j
+            CROSS APPLY OPENJSON(CASE WHEN j.[type] = 5 THEN j.[value] ELSE N'{"": null}' END) AS m
+            WHERE
+                m.[key] NOT IN (N'key', N'token', N'attempt', N'status', N'step', N'response', N'error', N'release', N'set', N'due', N'delay_ms')
+                OR (m.[type] IN (4, 5) AND m.[key] NOT IN (N'key', N'set'))
+        )
+        OR (SELECT COUNT(*) FROM OPENJSON(@Items)) > 1000
+        EXECUTE [readpast].[QueueTake] N'Modify_FourQueueScheduler_Set_trx', @Items OUTPUT, N'{
+            "key": "any", "token": "timestamp", "attempt": "integer", "status": "text(20)", "step": "text",
+            "response": "text", "error": "text", "release": "boolean", "set": "any", "due": "timestamp",
+            "delay_ms": "bigint"
+        }';
 
     SELECT
         @_MaxAttempts = MAX(CASE WHEN a.[Param] = 'fourqueuescheduler.maxAttempts' THEN a.[ValInt] END),
@@ -1415,9 +1487,6 @@ BEGIN
         [Set] nvarchar(max) '$.set' AS JSON
     ) AS r;
     SET @_Count = @@ROWCOUNT;
-
-    IF @_Count > 1000
-        THROW 50021, N'Modify_FourQueueScheduler_Set_trx: at most 1000 items a call.', 1;
 
 
     SET @_Sets = CASE WHEN EXISTS (SELECT 1 FROM @_Item AS i WHERE i.[Set] IS NOT NULL) THEN 1 ELSE 0 END;
@@ -1797,8 +1866,12 @@ k.[Was],
             WHERE [OperationId] = @Operation;
         END;
 
-        IF @Max > 0
+        /* The table refuses some items: who claims next goes around them, in transactions of its own. */
+        IF @Max > 0 AND EXISTS (SELECT 1 FROM [readpast].[QueueRefused] AS r WHERE r.[Queue] = 'FourQueueScheduler')
+            SET @_Around = 1;
+        IF @Max > 0 AND @_Around = 0
         BEGIN
+
             /*
             Which items are to be looked at. The searches take no update locks: they may pass many items in flight whose
             leases are good, and no worker shall wait for them.
@@ -1831,6 +1904,10 @@ k.[Was],
                     )
                     SET @Recover = 0;
             END;
+            /* Those that are left aside are no candidates, and take the place of none. */
+            SET @_RecoverMax = 100 + (
+                SELECT COUNT(*) FROM [readpast].[QueueRefused] AS r WHERE r.[Queue] = 'FourQueueScheduler' AND r.[Until] > @_Now
+            );
             IF @Recover > 0
             BEGIN
                 INSERT INTO @_Candidate ([Key1], [StartedAt])
@@ -1840,6 +1917,12 @@ k.[Was],
                 WHERE
                     s.[Status] = 'Processing'
                     AND s.[LeaseUntil] <= @_Now
+                    AND (
+                        EXISTS (
+                            SELECT 1 FROM [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK) WHERE q.[in_process] IN (0, 1) AND s.[id] = q.[id]
+                        )
+                        OR NOT EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WITH (READUNCOMMITTED) WHERE q.[in_process] IN (0, 1) AND s.[id] = q.[id])
+                    )
                 ORDER BY s.[StartedAt];
 
                 IF @@ROWCOUNT = @_RecoverMax
@@ -1852,6 +1935,12 @@ k.[Was],
                     s.[Status] = 'Processing'
                         AND s.[StartedAt] = (SELECT MAX(c.[StartedAt]) FROM @_Candidate AS c)
                         AND s.[LeaseUntil] <= @_Now
+                    AND (
+                        EXISTS (
+                            SELECT 1 FROM [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK) WHERE q.[in_process] IN (0, 1) AND s.[id] = q.[id]
+                        )
+                        OR NOT EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WITH (READUNCOMMITTED) WHERE q.[in_process] IN (0, 1) AND s.[id] = q.[id])
+                    )
                         AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE s.[id] = c.[Key1])
                     OPTION (LOOP JOIN, FORCE ORDER);
 
@@ -1907,6 +1996,11 @@ k.[Was],
                     AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE q.[in_process] IN (0, 1) AND q.[id] = c.[Key1])
                 OPTION (LOOP JOIN, FORCE ORDER);
             END;
+            DELETE c
+            FROM @_Candidate AS c
+            INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
+                ON r.[Queue] = 'FourQueueScheduler' AND r.[Key] = LEFT(CAST(c.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2 AND r.[Until] > @_Now
+            OPTION (LOOP JOIN, FORCE ORDER);
             SET @_Searched = (SELECT COUNT(*) FROM @_Candidate);
             IF @_Searched > 0 AND @Recover > 0
                 /*
@@ -1951,6 +2045,8 @@ k.[Was],
                     x.[Step],
                     x.[Response],
                     CASE
+                        WHEN x.[Ends] = 1 AND x.[Refusals] > 0
+                            THEN CONCAT(N'The table refused ', x.[Refusals], N' times to have it given back: ', x.[Refused])
                         WHEN x.[Is] = 'Processing'
                             THEN CONCAT(
                                 CASE
@@ -1967,13 +2063,13 @@ k.[Was],
                         ELSE x.[Error]
                     END,
                     x.[StartedAt],
-                    CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN @_Now END,
+                    CASE WHEN x.[Ends] = 1 AND (x.[Is] = 'Processing' OR x.[Refusals] > 0) THEN @_Now END,
                     CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN DATEDIFF_BIG(MILLISECOND, x.[StartedAt], @_Now) END,
                     CASE WHEN x.[Is] = 'Processing' THEN CAST(NULL AS datetime2(7)) END,
                     x.[LeaseOwner],
                     /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
                     CASE
-                        WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN NULL
+                        WHEN x.[Ends] = 1 AND (x.[Is] = 'Processing' OR x.[Refusals] > 0) THEN NULL
                         WHEN x.[Is] = 'Processing' AND x.[LeaseUntil] < @_Now THEN x.[LeaseUntil]
                         WHEN x.[Is] = 'Processing' THEN @_Now
                         WHEN x.[Died] = 1 THEN x.[LeaseUntil]
@@ -1983,7 +2079,12 @@ k.[Was],
                     SELECT
                         q.[id] AS [Key1],
                         c.[Together],
-                        CASE WHEN c.[Together] = 0 AND COALESCE(CAST(q.[attempts] AS int), 0) >= @_MaxAttempts THEN 1 ELSE 0 END AS [Ends],
+                        CASE
+                            WHEN c.[Together] = 0 AND COALESCE(CAST(q.[attempts] AS int), 0) + COALESCE(r.[Attempts], 0) >= @_MaxAttempts THEN 1
+                            ELSE 0
+                        END AS [Ends],
+                        r.[Attempts] AS [Refusals],
+                        r.[Reason] AS [Refused],
                         CASE WHEN s.[Status] IN ('Pending', 'Error') AND s.[LeaseUntil] IS NOT NULL THEN 1 ELSE 0 END AS [Died],
                         s.[LeaseUntil],
                         CASE
@@ -2028,6 +2129,8 @@ k.[Was],
                         ON q.[in_process] IN (0, 1) AND q.[id] = c.[Key1]
                     LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (UPDLOCK, ROWLOCK)
                         ON s.[id] = c.[Key1]
+                    LEFT JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
+                        ON r.[Queue] = 'FourQueueScheduler' AND r.[Key] = LEFT(CAST(c.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2
                 ) AS x
                 WHERE NOT (x.[Is] = 'Processing' AND x.[GivenUp] = 0)
                 OPTION (LOOP JOIN, FORCE ORDER);
@@ -2151,6 +2254,13 @@ k.[Was],
                     WHERE
                         w.[Before] IS NULL
                     OPTION (LOOP JOIN, FORCE ORDER);
+
+                /* The table has let them through. */
+                DELETE r
+                FROM @_Change AS w
+                INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
+                    ON r.[Queue] = 'FourQueueScheduler' AND r.[Key] = LEFT(CAST(w.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2
+                OPTION (LOOP JOIN, FORCE ORDER);
             END;
 
             /*
@@ -2396,10 +2506,11 @@ k.[Was],
 
     IF @Max > 0 AND @_Replayed = 0
     BEGIN
-        INSERT INTO @_Out ([Seq], [Answer], [Key], [Key1], [Token], [AttemptNum], [Status])
+        INSERT INTO @_Out ([Seq], [Answer], [DueMs], [Key], [Key1], [Token], [AttemptNum], [Status])
         SELECT
             1000000 + d.[Seq],
             CASE WHEN d.[Alone] = 1 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
+            @LeaseMs,
             CAST(w.[Key1] AS nvarchar(36)),
             w.[Key1],
             w.[Token],
@@ -2421,7 +2532,8 @@ k.[Was],
                 'EMPTY',
                 MIN(x.[DueMs])
             FROM (
-                SELECT CAST(NULL AS bigint) AS [DueMs]
+                /* What is here had spent its attempts, and ended: what comes behind it is due now. */
+                SELECT CASE WHEN @_Around = 1 THEN CAST(0 AS bigint) ELSE (SELECT TOP (1) CAST(0 AS bigint) FROM @_Due) END AS [DueMs]
                 UNION ALL
                 SELECT DATEDIFF_BIG(MILLISECOND, @_At, MIN(u.[DueAt])) + 1
                 FROM (

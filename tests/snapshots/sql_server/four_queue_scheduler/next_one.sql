@@ -32,10 +32,11 @@ BEGIN
         [AttemptNum] int NOT NULL,
         [Alone] int NOT NULL DEFAULT 0, /* 1: came back from a dead worker */
         [Token] datetime2(7) NULL,
+        [Refused] nvarchar(500) NULL, /* why the table refused it until its attempts were spent */
         [Row] bigint NULL,
         PRIMARY KEY CLUSTERED ([Key1])
     );
-    DECLARE @_RecoverMax int = 100;
+    DECLARE @_RecoverMax int;
     DECLARE @_Searched int = 0;
     DECLARE @_Candidate TABLE (
         [Key1] bigint NOT NULL,
@@ -68,6 +69,11 @@ BEGIN
     );
     DECLARE @_Written int = 0;
     DECLARE @_Kept int;
+    /* What is left aside now. */
+    DECLARE @_Aside TABLE (
+        [Key1] bigint NOT NULL,
+        PRIMARY KEY CLUSTERED ([Key1])
+    );
 
     /* With IMPLICIT_TRANSACTIONS, as drivers set it, the first statement that touches a table begins one. */
     IF @@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0
@@ -97,12 +103,17 @@ BEGIN
     SET @_At = CAST(@_Stamp AS datetime2(7));
     SET @_Now = DATEADD(MINUTE, -@_Offset, @_At);
 
+
     /*
     Which items are to be looked at. The searches take no update locks: they may pass many items in flight whose
     leases are good, and no worker shall wait for them.
     */
     DELETE FROM @_Change;
     DELETE FROM @_Candidate;
+    /* Those that are left aside are no candidates, and take the place of none. */
+    SET @_RecoverMax = 100 + (
+        SELECT COUNT(*) FROM [readpast].[QueueRefused] AS r WHERE r.[Queue] = 'FourQueueScheduler' AND r.[Until] > @_Now
+    );
     IF @Recover > 0
     BEGIN
         INSERT INTO @_Candidate ([Key1], [StartedAt])
@@ -112,6 +123,12 @@ BEGIN
         WHERE
             s.[Status] = 'Processing'
             AND s.[LeaseUntil] <= @_Now
+            AND (
+                EXISTS (
+                    SELECT 1 FROM [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK) WHERE q.[in_process] IN (0, 1) AND s.[id] = q.[id]
+                )
+                OR NOT EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WITH (READUNCOMMITTED) WHERE q.[in_process] IN (0, 1) AND s.[id] = q.[id])
+            )
         ORDER BY s.[StartedAt];
 
         IF @@ROWCOUNT = @_RecoverMax
@@ -124,6 +141,12 @@ BEGIN
             s.[Status] = 'Processing'
                 AND s.[StartedAt] = (SELECT MAX(c.[StartedAt]) FROM @_Candidate AS c)
                 AND s.[LeaseUntil] <= @_Now
+            AND (
+                EXISTS (
+                    SELECT 1 FROM [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK) WHERE q.[in_process] IN (0, 1) AND s.[id] = q.[id]
+                )
+                OR NOT EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WITH (READUNCOMMITTED) WHERE q.[in_process] IN (0, 1) AND s.[id] = q.[id])
+            )
                 AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE s.[id] = c.[Key1])
             OPTION (LOOP JOIN, FORCE ORDER);
 
@@ -172,6 +195,11 @@ BEGIN
             AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE q.[in_process] IN (0, 1) AND q.[id] = c.[Key1])
         OPTION (LOOP JOIN, FORCE ORDER);
     END;
+    DELETE c
+    FROM @_Candidate AS c
+    INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
+        ON r.[Queue] = 'FourQueueScheduler' AND r.[Key] = LEFT(CAST(c.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2 AND r.[Until] > @_Now
+    OPTION (LOOP JOIN, FORCE ORDER);
     SET @_Searched = (SELECT COUNT(*) FROM @_Candidate);
     IF @_Searched > 0 AND @Recover > 0
         /*
@@ -216,6 +244,8 @@ BEGIN
             x.[Step],
             x.[Response],
             CASE
+                WHEN x.[Ends] = 1 AND x.[Refusals] > 0
+                    THEN CONCAT(N'The table refused ', x.[Refusals], N' times to have it given back: ', x.[Refused])
                 WHEN x.[Is] = 'Processing'
                     THEN CONCAT(
                         CASE
@@ -232,13 +262,13 @@ BEGIN
                 ELSE x.[Error]
             END,
             x.[StartedAt],
-            CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN @_Now END,
+            CASE WHEN x.[Ends] = 1 AND (x.[Is] = 'Processing' OR x.[Refusals] > 0) THEN @_Now END,
             CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN DATEDIFF_BIG(MILLISECOND, x.[StartedAt], @_Now) END,
             CASE WHEN x.[Is] = 'Processing' THEN CAST(NULL AS datetime2(7)) END,
             x.[LeaseOwner],
             /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
             CASE
-                WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN NULL
+                WHEN x.[Ends] = 1 AND (x.[Is] = 'Processing' OR x.[Refusals] > 0) THEN NULL
                 WHEN x.[Is] = 'Processing' AND x.[LeaseUntil] < @_Now THEN x.[LeaseUntil]
                 WHEN x.[Is] = 'Processing' THEN @_Now
                 WHEN x.[Died] = 1 THEN x.[LeaseUntil]
@@ -248,7 +278,12 @@ BEGIN
             SELECT
                 q.[id] AS [Key1],
                 c.[Together],
-                CASE WHEN c.[Together] = 0 AND COALESCE(CAST(q.[attempts] AS int), 0) >= @_MaxAttempts THEN 1 ELSE 0 END AS [Ends],
+                CASE
+                    WHEN c.[Together] = 0 AND COALESCE(CAST(q.[attempts] AS int), 0) + COALESCE(r.[Attempts], 0) >= @_MaxAttempts THEN 1
+                    ELSE 0
+                END AS [Ends],
+                r.[Attempts] AS [Refusals],
+                r.[Reason] AS [Refused],
                 CASE WHEN s.[Status] IN ('Pending', 'Error') AND s.[LeaseUntil] IS NOT NULL THEN 1 ELSE 0 END AS [Died],
                 s.[LeaseUntil],
                 CASE
@@ -293,6 +328,8 @@ BEGIN
                 ON q.[in_process] IN (0, 1) AND q.[id] = c.[Key1]
             LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (UPDLOCK, ROWLOCK)
                 ON s.[id] = c.[Key1]
+            LEFT JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
+                ON r.[Queue] = 'FourQueueScheduler' AND r.[Key] = LEFT(CAST(c.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2
         ) AS x
         WHERE NOT (x.[Is] = 'Processing' AND x.[GivenUp] = 0)
         OPTION (LOOP JOIN, FORCE ORDER);
@@ -416,7 +453,27 @@ BEGIN
             WHERE
                 w.[Before] IS NULL
             OPTION (LOOP JOIN, FORCE ORDER);
+
+        /* The table has let them through. */
+        DELETE r
+        FROM @_Change AS w
+        INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
+            ON r.[Queue] = 'FourQueueScheduler' AND r.[Key] = LEFT(CAST(w.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2
+        OPTION (LOOP JOIN, FORCE ORDER);
     END;
+
+    INSERT INTO @_Aside ([Key1])
+    SELECT k.[Key1]
+    FROM [readpast].[QueueRefused] AS r
+    CROSS APPLY (
+        SELECT
+            TRY_CAST(NULLIF(r.[Key], N'') AS bigint) AS [Key1]
+    ) AS k
+    WHERE
+        r.[Queue] = 'FourQueueScheduler'
+        AND r.[Until] > @_Now
+        AND NOT (k.[Key1] IS NULL)
+    GROUP BY k.[Key1];
 
     /*
     Choose and lock the due items, in order: one seek in one index, as many rows as are asked for. The locks are
@@ -439,8 +496,9 @@ BEGIN
     WHERE
         q.[in_process] = 0
         AND (q.[scheduled_start_date] IS NULL OR q.[scheduled_start_date] <= @_At)
+        AND NOT EXISTS (SELECT 1 FROM @_Aside AS a WHERE q.[in_process] IN (0, 1) AND q.[id] = a.[Key1])
     ORDER BY q.[id]
-    OPTION (OPTIMIZE FOR (@_Take = 1));
+    OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Take = 1));
     SET @_Locked = @@ROWCOUNT;
 
     IF @_Locked > 0
@@ -455,6 +513,17 @@ BEGIN
         FROM @_Due AS d
         INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s
             ON s.[id] = d.[Key1]
+        OPTION (LOOP JOIN, FORCE ORDER);
+
+        /* Refusals have spent the attempts of these: they end, unless the table refuses that, too. */
+        UPDATE d
+        SET
+            [AttemptNum] = CASE WHEN d.[AttemptNum] < @_MaxAttempts THEN @_MaxAttempts ELSE d.[AttemptNum] END,
+            [Refused] = CONCAT(N'The table refused it ', r.[Attempts], N' times: ', r.[Reason])
+        FROM @_Due AS d
+        INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
+            ON r.[Queue] = 'FourQueueScheduler' AND r.[Key] = LEFT(CAST(d.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2
+        WHERE r.[Attempts] > 0 AND d.[AttemptNum] + r.[Attempts] >= @_MaxAttempts
         OPTION (LOOP JOIN, FORCE ORDER);
 
         SET @_Alone = (SELECT MIN(d.[Seq]) FROM @_Due AS d WHERE d.[Alone] = 1 AND d.[AttemptNum] < @_MaxAttempts);
@@ -481,7 +550,7 @@ BEGIN
             s.[Response],
             CASE
                 WHEN x.[AttemptNum] >= @_MaxAttempts
-                    THEN CONCAT(N'Attempts are spent: ', x.[AttemptNum], N' of ', @_MaxAttempts, N'.')
+                    THEN CONCAT(N'Attempts are spent: ', x.[AttemptNum], N' of ', @_MaxAttempts, N'.', N' ' + d.[Refused])
                 ELSE s.[Error]
             END,
             CASE WHEN x.[AttemptNum] < @_MaxAttempts THEN @_Now END,
@@ -572,6 +641,18 @@ BEGIN
             OPTION (LOOP JOIN, FORCE ORDER);
     END;
 
+    IF @@NESTLEVEL < 32
+        AND EXISTS (SELECT 1 FROM @_Due)
+        AND NOT EXISTS (
+            SELECT 1 FROM @_Due AS d INNER JOIN @_Change AS w ON w.[Key1] = d.[Key1] WHERE w.[Status] = 'Processing'
+        )
+    BEGIN
+        /* It only ended items whose attempts are spent: what comes behind them is due now. */
+        EXECUTE [readpast].[Next_FourQueueScheduler_utx]
+            @Worker = @Worker, @LeaseMs = @LeaseMs, @Recover = 0;
+        RETURN 0;
+    END;
+
     SELECT
         CAST(w.[Key1] AS nvarchar(36)) AS [ItemKey],
         w.[Token] AS [ItemToken]
@@ -585,7 +666,7 @@ END;
 GO
 /*
 Claim one item, as its worker. Returns its key and its concurrency token, or no row when none is due; the details are
-in the worker view, and the token goes into the following Modify_FourQueueScheduler_trx.
+in the worker view, and the token goes into the following Modify_FourQueueScheduler_trx. What the table refuses is left aside.
 With @Recover = 2 it first takes up again what is in flight under this worker's own name: for a worker that has just
 started, whose predecessor of that name left work behind.
 Table access order: four_queue, FourQueueScheduler_Lease.
@@ -618,10 +699,11 @@ BEGIN
         [AttemptNum] int NOT NULL,
         [Alone] int NOT NULL DEFAULT 0, /* 1: came back from a dead worker */
         [Token] datetime2(7) NULL,
+        [Refused] nvarchar(500) NULL, /* why the table refused it until its attempts were spent */
         [Row] bigint NULL,
         PRIMARY KEY CLUSTERED ([Key1])
     );
-    DECLARE @_RecoverMax int = 100;
+    DECLARE @_RecoverMax int;
     DECLARE @_Searched int = 0;
     DECLARE @_MyTurn int = 0;
     DECLARE @_Candidate TABLE (
@@ -655,6 +737,25 @@ BEGIN
     );
     DECLARE @_Written int = 0;
     DECLARE @_Kept int;
+DECLARE @_Number int;
+    DECLARE @_Severity int;
+    DECLARE @_Reason nvarchar(4000);
+    DECLARE @_RefusedKey nvarchar(400);
+    DECLARE @_Times int;
+    /* What it refused in this call. */
+    DECLARE @_Told TABLE (
+        [Seq] int IDENTITY(1, 1) NOT NULL PRIMARY KEY,
+        [Key1] bigint NULL,
+        [Times] int NOT NULL,
+        [Reason] nvarchar(500) NOT NULL
+    );
+    DECLARE @_Most int = @Max;
+    DECLARE @_Tries int = 0;
+    /* What is left aside now. */
+    DECLARE @_Aside TABLE (
+        [Key1] bigint NOT NULL,
+        PRIMARY KEY CLUSTERED ([Key1])
+    );
 
     IF @@TRANCOUNT > 0
         THROW 50012, N'Next_FourQueueScheduler_trx commits its own work: not to be called in a transaction.', 1;
@@ -677,529 +778,640 @@ BEGIN
         THROW 50021, N'Next_FourQueueScheduler_trx: @LeaseMs must be at least 1.', 1;
 
 
-    BEGIN TRY
-        BEGIN TRANSACTION;
-        /* One look at the clock: the table's times are the server's, ours are UTC. */
-        SET @_Stamp = SYSDATETIMEOFFSET();
-        SET @_Offset = DATEPART(TZOFFSET, @_Stamp);
-        SET @_At = CAST(@_Stamp AS datetime2(7));
-        SET @_Now = DATEADD(MINUTE, -@_Offset, @_At);
 
-        /*
-        Which items are to be looked at. The searches take no update locks: they may pass many items in flight whose
-        leases are good, and no worker shall wait for them.
-        */
-        DELETE FROM @_Change;
-        DELETE FROM @_Candidate;
+    WHILE @_Tries < 1000
+    BEGIN
+        SET @_Tries = @_Tries + 1;
+        DELETE FROM @_Due;
+        DELETE FROM @_Aside;
+        SET @_Locked = 0;
+        BEGIN TRY
+            BEGIN TRANSACTION;
+            /* One look at the clock: the table's times are the server's, ours are UTC. */
+            SET @_Stamp = SYSDATETIMEOFFSET();
+            SET @_Offset = DATEPART(TZOFFSET, @_Stamp);
+            SET @_At = CAST(@_Stamp AS datetime2(7));
+            SET @_Now = DATEADD(MINUTE, -@_Offset, @_At);
 
-        IF @Recover > 2
-        BEGIN
+
             /*
-            One of all who claim looks for the items of dead workers, once in @Recover milliseconds; who comes meanwhile
-            neither waits for it nor looks.
+            Which items are to be looked at. The searches take no update locks: they may pass many items in flight whose
+            leases are good, and no worker shall wait for them.
             */
-            UPDATE r
-            SET [RecoveredAt] = @_Now
-            FROM [readpast].[QueueRecovery] AS r WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-            WHERE
-                r.[Queue] = 'FourQueueScheduler'
-                AND ABS(DATEDIFF_BIG(MILLISECOND, r.[RecoveredAt], @_Now)) >= @Recover;
-            SET @_MyTurn = @@ROWCOUNT;
+            DELETE FROM @_Change;
+            DELETE FROM @_Candidate;
 
-            /* Also as it is not committed yet. Whoever keeps its transaction open for longer holds nobody up. */
-            IF @_MyTurn = 0
-                AND EXISTS (
-                    SELECT 1
-                    FROM [readpast].[QueueRecovery] AS r WITH (READUNCOMMITTED)
-                    WHERE
-                        r.[Queue] = 'FourQueueScheduler'
-                        AND ABS(DATEDIFF_BIG(MILLISECOND, r.[RecoveredAt], @_Now)) < @Recover
-                )
-                SET @Recover = 0;
-        END;
-        IF @Recover > 0
-        BEGIN
-            INSERT INTO @_Candidate ([Key1], [StartedAt])
-            SELECT TOP (@_RecoverMax) s.[id], s.[StartedAt]
-            FROM [readpast].[FourQueueScheduler_Lease] AS s
-                WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_FourQueueScheduler_Lease_InFlight]))
-            WHERE
-                s.[Status] = 'Processing'
-                AND s.[LeaseUntil] <= @_Now
-            ORDER BY s.[StartedAt];
-
-            IF @@ROWCOUNT = @_RecoverMax
-                /* All that is left of the last claim: a chunk must not split one. */
-                INSERT INTO @_Candidate ([Key1], [StartedAt])
-                SELECT s.[id], s.[StartedAt]
-                FROM [readpast].[FourQueueScheduler_Lease] AS s
-                WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_FourQueueScheduler_Lease_InFlight]))
-            WHERE
-                s.[Status] = 'Processing'
-                    AND s.[StartedAt] = (SELECT MAX(c.[StartedAt]) FROM @_Candidate AS c)
-                    AND s.[LeaseUntil] <= @_Now
-                    AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE s.[id] = c.[Key1])
-                OPTION (LOOP JOIN, FORCE ORDER);
-
-            /* Items that somebody else took, so that no row beside the table has it in work, and left for a lease's time. */
-            INSERT INTO @_Candidate ([Key1])
-            SELECT TOP (@_RecoverMax) q.[id]
-            FROM [dbo].[four_queue] AS q
-                WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_FourQueueScheduler_InFlight]))
-            WHERE
-                q.[in_process] = 1 AND q.[end_date] IS NULL
-                AND q.[start_date] <= CAST(DATEADD(MILLISECOND, -@_SilentMs, @_At) AS datetime)
-                AND NOT EXISTS (
-                    SELECT 1 FROM [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-                    WHERE s.[id] = q.[id] AND s.[Status] <> 'Pending'
-                )
-                AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE q.[in_process] IN (0, 1) AND q.[id] = c.[Key1])
-            ORDER BY q.[start_date]
-            OPTION (LOOP JOIN, FORCE ORDER);
-
-            /* There may be more of them: the next who comes goes on at once. */
-            IF @_MyTurn = 1 AND (SELECT COUNT(*) FROM @_Candidate) >= @_RecoverMax
-                UPDATE r
-                SET [RecoveredAt] = '0001-01-01'
-                FROM [readpast].[QueueRecovery] AS r WITH (ROWLOCK)
-                WHERE r.[Queue] = 'FourQueueScheduler';
-        END;
-
-        /* A worker that begins anew takes up at once what it left. */
-        IF @Recover = 2
-        BEGIN
-            INSERT INTO @_Candidate ([Key1])
-            SELECT TOP (1000) s.[id]
-            FROM [readpast].[FourQueueScheduler_Lease] AS s
-                WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_FourQueueScheduler_Lease_InFlight]))
-            WHERE
-                s.[Status] = 'Processing'
-                AND s.[LeaseOwner] = @Worker
-                AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE s.[id] = c.[Key1])
-            ORDER BY s.[StartedAt]
-            OPTION (LOOP JOIN, FORCE ORDER);
-
-            INSERT INTO @_Candidate ([Key1])
-            SELECT TOP (1000) q.[id]
-            FROM [dbo].[four_queue] AS q
-                WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_FourQueueScheduler_InFlight]))
-            WHERE
-                q.[in_process] = 1 AND q.[end_date] IS NULL
-                AND q.[app_server] = @Worker
-                AND NOT EXISTS (
-                    SELECT 1 FROM [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-                    WHERE s.[id] = q.[id] AND s.[Status] <> 'Pending'
-                )
-                AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE q.[in_process] IN (0, 1) AND q.[id] = c.[Key1])
-            OPTION (LOOP JOIN, FORCE ORDER);
-        END;
-        SET @_Searched = (SELECT COUNT(*) FROM @_Candidate);
-        IF @_Searched > 0 AND @Recover > 0
-            /*
-            Items that were claimed together: nobody knows which was begun. Read without locks: another recovery may have
-            the rest of them in hands.
-            */
-            UPDATE c
-            SET [Together] = 1
-            FROM @_Candidate AS c
-            INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (READUNCOMMITTED)
-                ON s.[id] = c.[Key1]
-            WHERE
-                s.[Status] = 'Processing'
-                AND EXISTS (
-                    SELECT 1
-                    FROM [readpast].[FourQueueScheduler_Lease] AS o WITH (READUNCOMMITTED, INDEX ([IX_FourQueueScheduler_Lease_InFlight]))
-                    WHERE
-                        o.[Status] = 'Processing'
-                        AND o.[StartedAt] = s.[StartedAt]
-                        AND o.[LeaseOwner] = s.[LeaseOwner]
-                        AND NOT (o.[id] = s.[id])
-                )
-            OPTION (LOOP JOIN, FORCE ORDER);
-
-        IF @_Searched > 0
-        BEGIN
-            /* Lock them, the table first, and judge each as it is now; rows that others hold are passed over. */
-            INSERT INTO @_Change (
-                [Key1], [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [StartedAt],
-                [FinishedAt], [Duration], [DueAt], [LeaseOwner], [LeaseUntil], [Before]
-            )
-            SELECT
-                x.[Key1],
-                x.[Is],
-                CASE
-                    WHEN x.[Is] = 'Processing' AND x.[GivenUp] = 1 AND x.[Ends] = 1 THEN 'Failed'
-                    WHEN x.[Is] = 'Processing' AND x.[GivenUp] = 1 THEN 'Error'
-                    ELSE x.[Is]
-                END,
-                x.[AttemptNum] - CASE WHEN x.[Is] = 'Processing' THEN x.[Together] ELSE 0 END,
-                CASE WHEN x.[Token] >= @_Now THEN DATEADD(MICROSECOND, 1, x.[Token]) ELSE @_Now END,
-                x.[Step],
-                x.[Response],
-                CASE
-                    WHEN x.[Is] = 'Processing'
-                        THEN CONCAT(
-                            CASE
-                                WHEN x.[LeaseUntil] > @_Now THEN N'Worker ' + x.[LeaseOwner] + N' began anew on attempt '
-                                ELSE N'The lease of worker ' + x.[LeaseOwner] + N' ran out on attempt '
-                            END,
-                            x.[AttemptNum], N' of ',
-                            @_MaxAttempts, N'; the worker is taken for dead.',
-                            CASE
-                                WHEN x.[Together] = 1
-                                    THEN N' It was claimed together with others: this attempt does not count, and the next claim of it is of it alone.'
-                            END
-                        )
-                    ELSE x.[Error]
-                END,
-                x.[StartedAt],
-                CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN @_Now END,
-                CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN DATEDIFF_BIG(MILLISECOND, x.[StartedAt], @_Now) END,
-                CASE WHEN x.[Is] = 'Processing' THEN CAST(NULL AS datetime2(7)) END,
-                x.[LeaseOwner],
-                /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
-                CASE
-                    WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN NULL
-                    WHEN x.[Is] = 'Processing' AND x.[LeaseUntil] < @_Now THEN x.[LeaseUntil]
-                    WHEN x.[Is] = 'Processing' THEN @_Now
-                    WHEN x.[Died] = 1 THEN x.[LeaseUntil]
-                END,
-                x.[Before]
-            FROM (
-                SELECT
-                    q.[id] AS [Key1],
-                    c.[Together],
-                    CASE WHEN c.[Together] = 0 AND COALESCE(CAST(q.[attempts] AS int), 0) >= @_MaxAttempts THEN 1 ELSE 0 END AS [Ends],
-                    CASE WHEN s.[Status] IN ('Pending', 'Error') AND s.[LeaseUntil] IS NOT NULL THEN 1 ELSE 0 END AS [Died],
-                    s.[LeaseUntil],
-                    CASE
-            WHEN q.[in_process] = 0
-                THEN CASE
-                    WHEN s.[Status] IN ('Pending', 'Error')
-                        THEN s.[Status]
-                    ELSE 'Pending'
-                END
-            WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
-                THEN CASE
-                    WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
-                        THEN s.[Status]
-                    ELSE 'Processing'
-                END
-            WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
-            ELSE 'Processing'
-        END AS [Is],
-                    CASE
-                        WHEN CASE
-            WHEN
-                s.[UpdatedAt] IS NULL
-                OR s.[Status] = 'Pending'
-                OR s.[LeaseOwner] <> CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2
-                THEN DATEADD(MILLISECOND, @_SilentMs, DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7))))
-            ELSE s.[LeaseUntil]
-        END <= @_Now THEN 1
-                        WHEN @Recover = 2 AND CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 = @Worker THEN 1
-                        ELSE 0
-                    END AS [GivenUp],
-                    COALESCE(CAST(q.[attempts] AS int), 0) AS [AttemptNum],
-                    s.[UpdatedAt] AS [Token],
-                    s.[Step] AS [Step],
-                    s.[Response] AS [Response],
-                    s.[Error] AS [Error],
-                    COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))) AS [StartedAt],
-                    s.[DueAt],
-                    CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [LeaseOwner],
-                    s.[UpdatedAt] AS [Before]
-                FROM @_Candidate AS c
-                INNER JOIN [dbo].[four_queue] AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
-                    ON q.[in_process] IN (0, 1) AND q.[id] = c.[Key1]
-                LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (UPDLOCK, ROWLOCK)
-                    ON s.[id] = c.[Key1]
-            ) AS x
-            WHERE NOT (x.[Is] = 'Processing' AND x.[GivenUp] = 0)
-            OPTION (LOOP JOIN, FORCE ORDER);
-
-            IF @@ROWCOUNT < @_Searched
+            IF @Recover > 2
             BEGIN
                 /*
-                Items that are in the table no more leave nothing behind. Most that were passed over are there, and locked:
-                a look without locks finds them, and waits for nobody. Of the rest, another look makes sure.
+                One of all who claim looks for the items of dead workers, once in @Recover milliseconds; who comes meanwhile
+                neither waits for it nor looks.
                 */
-                INSERT INTO @_Gone ([Key1])
-                SELECT c.[Key1]
-                FROM @_Candidate AS c
+                UPDATE r
+                SET [RecoveredAt] = @_Now
+                FROM [readpast].[QueueRecovery] AS r WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
                 WHERE
-                    NOT EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WITH (READUNCOMMITTED) WHERE q.[in_process] IN (0, 1) AND q.[id] = c.[Key1])
-                    AND NOT EXISTS (SELECT 1 FROM @_Gone AS g WHERE g.[Key1] = c.[Key1])
+                    r.[Queue] = 'FourQueueScheduler'
+                    AND ABS(DATEDIFF_BIG(MILLISECOND, r.[RecoveredAt], @_Now)) >= @Recover;
+                SET @_MyTurn = @@ROWCOUNT;
+
+                /* Also as it is not committed yet. Whoever keeps its transaction open for longer holds nobody up. */
+                IF @_MyTurn = 0
+                    AND EXISTS (
+                        SELECT 1
+                        FROM [readpast].[QueueRecovery] AS r WITH (READUNCOMMITTED)
+                        WHERE
+                            r.[Queue] = 'FourQueueScheduler'
+                            AND ABS(DATEDIFF_BIG(MILLISECOND, r.[RecoveredAt], @_Now)) < @Recover
+                    )
+                    SET @Recover = 0;
+            END;
+            /* Those that are left aside are no candidates, and take the place of none. */
+            SET @_RecoverMax = 100 + (
+                SELECT COUNT(*) FROM [readpast].[QueueRefused] AS r WHERE r.[Queue] = 'FourQueueScheduler' AND r.[Until] > @_Now
+            );
+            IF @Recover > 0
+            BEGIN
+                INSERT INTO @_Candidate ([Key1], [StartedAt])
+                SELECT TOP (@_RecoverMax) s.[id], s.[StartedAt]
+                FROM [readpast].[FourQueueScheduler_Lease] AS s
+                    WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_FourQueueScheduler_Lease_InFlight]))
+                WHERE
+                    s.[Status] = 'Processing'
+                    AND s.[LeaseUntil] <= @_Now
+                    AND (
+                        EXISTS (
+                            SELECT 1 FROM [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK) WHERE q.[in_process] IN (0, 1) AND s.[id] = q.[id]
+                        )
+                        OR NOT EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WITH (READUNCOMMITTED) WHERE q.[in_process] IN (0, 1) AND s.[id] = q.[id])
+                    )
+                ORDER BY s.[StartedAt];
+
+                IF @@ROWCOUNT = @_RecoverMax
+                    /* All that is left of the last claim: a chunk must not split one. */
+                    INSERT INTO @_Candidate ([Key1], [StartedAt])
+                    SELECT s.[id], s.[StartedAt]
+                    FROM [readpast].[FourQueueScheduler_Lease] AS s
+                    WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_FourQueueScheduler_Lease_InFlight]))
+                WHERE
+                    s.[Status] = 'Processing'
+                        AND s.[StartedAt] = (SELECT MAX(c.[StartedAt]) FROM @_Candidate AS c)
+                        AND s.[LeaseUntil] <= @_Now
+                    AND (
+                        EXISTS (
+                            SELECT 1 FROM [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK) WHERE q.[in_process] IN (0, 1) AND s.[id] = q.[id]
+                        )
+                        OR NOT EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WITH (READUNCOMMITTED) WHERE q.[in_process] IN (0, 1) AND s.[id] = q.[id])
+                    )
+                        AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE s.[id] = c.[Key1])
+                    OPTION (LOOP JOIN, FORCE ORDER);
+
+                /* Items that somebody else took, so that no row beside the table has it in work, and left for a lease's time. */
+                INSERT INTO @_Candidate ([Key1])
+                SELECT TOP (@_RecoverMax) q.[id]
+                FROM [dbo].[four_queue] AS q
+                    WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_FourQueueScheduler_InFlight]))
+                WHERE
+                    q.[in_process] = 1 AND q.[end_date] IS NULL
+                    AND q.[start_date] <= CAST(DATEADD(MILLISECOND, -@_SilentMs, @_At) AS datetime)
+                    AND NOT EXISTS (
+                        SELECT 1 FROM [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+                        WHERE s.[id] = q.[id] AND s.[Status] <> 'Pending'
+                    )
+                    AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE q.[in_process] IN (0, 1) AND q.[id] = c.[Key1])
+                ORDER BY q.[start_date]
                 OPTION (LOOP JOIN, FORCE ORDER);
 
-                DELETE g
-                FROM @_Gone AS g
-                WHERE EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WHERE q.[in_process] IN (0, 1) AND q.[id] = g.[Key1])
-                OPTION (LOOP JOIN, FORCE ORDER);
-
-                DELETE s
-                FROM @_Gone AS g
-                INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK)
-                    ON s.[id] = g.[Key1]
-                WHERE
-                    /* A new item of this key may have come meanwhile: its row is of a later time. */
-                    (s.[Status] = 'Processing' AND (s.[LeaseUntil] IS NULL OR s.[LeaseUntil] <= @_Now))
-                    OR (s.[Status] = 'Error' AND (s.[DueAt] IS NULL OR s.[DueAt] <= @_Now))
-                OPTION (LOOP JOIN, FORCE ORDER);
+                /* There may be more of them: the next who comes goes on at once. */
+                IF @_MyTurn = 1 AND (SELECT COUNT(*) FROM @_Candidate) >= @_RecoverMax
+                    UPDATE r
+                    SET [RecoveredAt] = '0001-01-01'
+                    FROM [readpast].[QueueRecovery] AS r WITH (ROWLOCK)
+                    WHERE r.[Queue] = 'FourQueueScheduler';
             END;
 
-            IF EXISTS (SELECT 1 FROM @_Change AS w WHERE w.[Status] = w.[Was])
+            /* A worker that begins anew takes up at once what it left. */
+            IF @Recover = 2
             BEGIN
-                /* Somebody has set the table by hand: it is right, and what stands beside it follows. */
+                INSERT INTO @_Candidate ([Key1])
+                SELECT TOP (1000) s.[id]
+                FROM [readpast].[FourQueueScheduler_Lease] AS s
+                    WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_FourQueueScheduler_Lease_InFlight]))
+                WHERE
+                    s.[Status] = 'Processing'
+                    AND s.[LeaseOwner] = @Worker
+                    AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE s.[id] = c.[Key1])
+                ORDER BY s.[StartedAt]
+                OPTION (LOOP JOIN, FORCE ORDER);
+
+                INSERT INTO @_Candidate ([Key1])
+                SELECT TOP (1000) q.[id]
+                FROM [dbo].[four_queue] AS q
+                    WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_FourQueueScheduler_InFlight]))
+                WHERE
+                    q.[in_process] = 1 AND q.[end_date] IS NULL
+                    AND q.[app_server] = @Worker
+                    AND NOT EXISTS (
+                        SELECT 1 FROM [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+                        WHERE s.[id] = q.[id] AND s.[Status] <> 'Pending'
+                    )
+                    AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE q.[in_process] IN (0, 1) AND q.[id] = c.[Key1])
+                OPTION (LOOP JOIN, FORCE ORDER);
+            END;
+            DELETE c
+            FROM @_Candidate AS c
+            INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
+                ON r.[Queue] = 'FourQueueScheduler' AND r.[Key] = LEFT(CAST(c.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2 AND r.[Until] > @_Now
+            OPTION (LOOP JOIN, FORCE ORDER);
+            SET @_Searched = (SELECT COUNT(*) FROM @_Candidate);
+            IF @_Searched > 0 AND @Recover > 0
+                /*
+                Items that were claimed together: nobody knows which was begun. Read without locks: another recovery may have
+                the rest of them in hands.
+                */
+                UPDATE c
+                SET [Together] = 1
+                FROM @_Candidate AS c
+                INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (READUNCOMMITTED)
+                    ON s.[id] = c.[Key1]
+                WHERE
+                    s.[Status] = 'Processing'
+                    AND EXISTS (
+                        SELECT 1
+                        FROM [readpast].[FourQueueScheduler_Lease] AS o WITH (READUNCOMMITTED, INDEX ([IX_FourQueueScheduler_Lease_InFlight]))
+                        WHERE
+                            o.[Status] = 'Processing'
+                            AND o.[StartedAt] = s.[StartedAt]
+                            AND o.[LeaseOwner] = s.[LeaseOwner]
+                            AND NOT (o.[id] = s.[id])
+                    )
+                OPTION (LOOP JOIN, FORCE ORDER);
+
+            IF @_Searched > 0
+            BEGIN
+                /* Lock them, the table first, and judge each as it is now; rows that others hold are passed over. */
+                INSERT INTO @_Change (
+                    [Key1], [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [StartedAt],
+                    [FinishedAt], [Duration], [DueAt], [LeaseOwner], [LeaseUntil], [Before]
+                )
+                SELECT
+                    x.[Key1],
+                    x.[Is],
+                    CASE
+                        WHEN x.[Is] = 'Processing' AND x.[GivenUp] = 1 AND x.[Ends] = 1 THEN 'Failed'
+                        WHEN x.[Is] = 'Processing' AND x.[GivenUp] = 1 THEN 'Error'
+                        ELSE x.[Is]
+                    END,
+                    x.[AttemptNum] - CASE WHEN x.[Is] = 'Processing' THEN x.[Together] ELSE 0 END,
+                    CASE WHEN x.[Token] >= @_Now THEN DATEADD(MICROSECOND, 1, x.[Token]) ELSE @_Now END,
+                    x.[Step],
+                    x.[Response],
+                    CASE
+                        WHEN x.[Ends] = 1 AND x.[Refusals] > 0
+                            THEN CONCAT(N'The table refused ', x.[Refusals], N' times to have it given back: ', x.[Refused])
+                        WHEN x.[Is] = 'Processing'
+                            THEN CONCAT(
+                                CASE
+                                    WHEN x.[LeaseUntil] > @_Now THEN N'Worker ' + x.[LeaseOwner] + N' began anew on attempt '
+                                    ELSE N'The lease of worker ' + x.[LeaseOwner] + N' ran out on attempt '
+                                END,
+                                x.[AttemptNum], N' of ',
+                                @_MaxAttempts, N'; the worker is taken for dead.',
+                                CASE
+                                    WHEN x.[Together] = 1
+                                        THEN N' It was claimed together with others: this attempt does not count, and the next claim of it is of it alone.'
+                                END
+                            )
+                        ELSE x.[Error]
+                    END,
+                    x.[StartedAt],
+                    CASE WHEN x.[Ends] = 1 AND (x.[Is] = 'Processing' OR x.[Refusals] > 0) THEN @_Now END,
+                    CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN DATEDIFF_BIG(MILLISECOND, x.[StartedAt], @_Now) END,
+                    CASE WHEN x.[Is] = 'Processing' THEN CAST(NULL AS datetime2(7)) END,
+                    x.[LeaseOwner],
+                    /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
+                    CASE
+                        WHEN x.[Ends] = 1 AND (x.[Is] = 'Processing' OR x.[Refusals] > 0) THEN NULL
+                        WHEN x.[Is] = 'Processing' AND x.[LeaseUntil] < @_Now THEN x.[LeaseUntil]
+                        WHEN x.[Is] = 'Processing' THEN @_Now
+                        WHEN x.[Died] = 1 THEN x.[LeaseUntil]
+                    END,
+                    x.[Before]
+                FROM (
+                    SELECT
+                        q.[id] AS [Key1],
+                        c.[Together],
+                        CASE
+                            WHEN c.[Together] = 0 AND COALESCE(CAST(q.[attempts] AS int), 0) + COALESCE(r.[Attempts], 0) >= @_MaxAttempts THEN 1
+                            ELSE 0
+                        END AS [Ends],
+                        r.[Attempts] AS [Refusals],
+                        r.[Reason] AS [Refused],
+                        CASE WHEN s.[Status] IN ('Pending', 'Error') AND s.[LeaseUntil] IS NOT NULL THEN 1 ELSE 0 END AS [Died],
+                        s.[LeaseUntil],
+                        CASE
+                WHEN q.[in_process] = 0
+                    THEN CASE
+                        WHEN s.[Status] IN ('Pending', 'Error')
+                            THEN s.[Status]
+                        ELSE 'Pending'
+                    END
+                WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
+                    THEN CASE
+                        WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+                            THEN s.[Status]
+                        ELSE 'Processing'
+                    END
+                WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
+                ELSE 'Processing'
+            END AS [Is],
+                        CASE
+                            WHEN CASE
+                WHEN
+                    s.[UpdatedAt] IS NULL
+                    OR s.[Status] = 'Pending'
+                    OR s.[LeaseOwner] <> CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2
+                    THEN DATEADD(MILLISECOND, @_SilentMs, DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7))))
+                ELSE s.[LeaseUntil]
+            END <= @_Now THEN 1
+                            WHEN @Recover = 2 AND CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 = @Worker THEN 1
+                            ELSE 0
+                        END AS [GivenUp],
+                        COALESCE(CAST(q.[attempts] AS int), 0) AS [AttemptNum],
+                        s.[UpdatedAt] AS [Token],
+                        s.[Step] AS [Step],
+                        s.[Response] AS [Response],
+                        s.[Error] AS [Error],
+                        COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))) AS [StartedAt],
+                        s.[DueAt],
+                        CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [LeaseOwner],
+                        s.[UpdatedAt] AS [Before]
+                    FROM @_Candidate AS c
+                    INNER JOIN [dbo].[four_queue] AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
+                        ON q.[in_process] IN (0, 1) AND q.[id] = c.[Key1]
+                    LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (UPDLOCK, ROWLOCK)
+                        ON s.[id] = c.[Key1]
+                    LEFT JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
+                        ON r.[Queue] = 'FourQueueScheduler' AND r.[Key] = LEFT(CAST(c.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2
+                ) AS x
+                WHERE NOT (x.[Is] = 'Processing' AND x.[GivenUp] = 0)
+                OPTION (LOOP JOIN, FORCE ORDER);
+
+                IF @@ROWCOUNT < @_Searched
+                BEGIN
+                    /*
+                    Items that are in the table no more leave nothing behind. Most that were passed over are there, and locked:
+                    a look without locks finds them, and waits for nobody. Of the rest, another look makes sure.
+                    */
+                    INSERT INTO @_Gone ([Key1])
+                    SELECT c.[Key1]
+                    FROM @_Candidate AS c
+                    WHERE
+                        NOT EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WITH (READUNCOMMITTED) WHERE q.[in_process] IN (0, 1) AND q.[id] = c.[Key1])
+                        AND NOT EXISTS (SELECT 1 FROM @_Gone AS g WHERE g.[Key1] = c.[Key1])
+                    OPTION (LOOP JOIN, FORCE ORDER);
+
+                    DELETE g
+                    FROM @_Gone AS g
+                    WHERE EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WHERE q.[in_process] IN (0, 1) AND q.[id] = g.[Key1])
+                    OPTION (LOOP JOIN, FORCE ORDER);
+
+                    DELETE s
+                    FROM @_Gone AS g
+                    INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK)
+                        ON s.[id] = g.[Key1]
+                    WHERE
+                        /* A new item of this key may have come meanwhile: its row is of a later time. */
+                        (s.[Status] = 'Processing' AND (s.[LeaseUntil] IS NULL OR s.[LeaseUntil] <= @_Now))
+                        OR (s.[Status] = 'Error' AND (s.[DueAt] IS NULL OR s.[DueAt] <= @_Now))
+                    OPTION (LOOP JOIN, FORCE ORDER);
+                END;
+
+                IF EXISTS (SELECT 1 FROM @_Change AS w WHERE w.[Status] = w.[Was])
+                BEGIN
+                    /* Somebody has set the table by hand: it is right, and what stands beside it follows. */
+                    UPDATE s
+                    SET
+                        [Status] = w.[Status],
+                        [DueAt] = NULL,
+                        [LeaseUntil] = NULL
+                    FROM @_Change AS w
+                    INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK)
+                        ON s.[id] = w.[Key1]
+                    WHERE
+                        w.[Status] = w.[Was]
+                        AND s.[Status] <> w.[Status]
+                    OPTION (LOOP JOIN, FORCE ORDER);
+
+                    DELETE FROM @_Change WHERE [Status] = [Was];
+                END;
+
+                /* The rows are locked and in @_Change: first the table, then what is kept beside it. */
+                UPDATE q
+                SET
+                    [scheduled_start_date] = COALESCE(DATEADD(MINUTE, @_Offset, w.[DueAt]), q.[scheduled_start_date]),
+                    [start_date] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[start_date] END,
+                    [end_date] = CASE
+                        WHEN w.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted', 'Pending', 'Error')
+                            THEN NULL
+                        WHEN w.[Status] IN ('Completed')
+                            THEN COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), @_At)
+                        ELSE COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), q.[end_date])
+                    END,
+                    [attempts] = w.[AttemptNum],
+                    [app_server] = CASE
+                        WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
+                        ELSE CAST(q.[app_server] AS nvarchar(max)) COLLATE DATABASE_DEFAULT
+                    END,
+                    [in_process] = CASE
+                        WHEN w.[Status] IN ('Pending', 'Error')
+                            THEN 0
+                        WHEN w.[Status] IN ('Processing', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+                            THEN 1
+                        ELSE q.[in_process]
+                    END
+                FROM @_Change AS w
+                INNER JOIN [dbo].[four_queue] AS q WITH (ROWLOCK)
+                    ON q.[in_process] IN (0, 1) AND q.[id] = w.[Key1]
+                OPTION (LOOP JOIN, FORCE ORDER);
+                SET @_Written = @@ROWCOUNT;
+
+                IF @_Written <> (SELECT COUNT(*) FROM @_Change)
+                    THROW 50005, N'FourQueueScheduler: a row that was locked for the change changed all the same.', 1;
+                SET @_Kept = 0;
+
                 UPDATE s
                 SET
                     [Status] = w.[Status],
-                    [DueAt] = NULL,
-                    [LeaseUntil] = NULL
+                    [Step] = w.[Step],
+                    [AttemptNum] = w.[AttemptNum],
+                    [Response] = w.[Response],
+                    [Error] = w.[Error],
+                    [StartedAt] = w.[StartedAt],
+                    [FinishedAt] = w.[FinishedAt],
+                    [Duration] = w.[Duration],
+                    [DueAt] = w.[DueAt],
+                    [UpdatedAt] = w.[Token],
+                    [LeaseOwner] = w.[LeaseOwner],
+                    [LeaseUntil] = w.[LeaseUntil]
                 FROM @_Change AS w
                 INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK)
                     ON s.[id] = w.[Key1]
-                WHERE
-                    w.[Status] = w.[Was]
-                    AND s.[Status] <> w.[Status]
+                WHERE s.[UpdatedAt] = w.[Before]
                 OPTION (LOOP JOIN, FORCE ORDER);
+                SET @_Kept = @_Kept + @@ROWCOUNT;
 
-                DELETE FROM @_Change WHERE [Status] = [Was];
-            END;
+                IF @_Kept <> (SELECT COUNT(*) FROM @_Change AS w WHERE w.[Before] IS NOT NULL)
+                    THROW 50005, N'FourQueueScheduler: a row that was locked for the change changed all the same.', 1;
 
-            /* The rows are locked and in @_Change: first the table, then what is kept beside it. */
-            UPDATE q
-            SET
-                [scheduled_start_date] = COALESCE(DATEADD(MINUTE, @_Offset, w.[DueAt]), q.[scheduled_start_date]),
-                [start_date] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[start_date] END,
-                [end_date] = CASE
-                    WHEN w.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted', 'Pending', 'Error')
-                        THEN NULL
-                    WHEN w.[Status] IN ('Completed')
-                        THEN COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), @_At)
-                    ELSE COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), q.[end_date])
-                END,
-                [attempts] = w.[AttemptNum],
-                [app_server] = CASE
-                    WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
-                    ELSE CAST(q.[app_server] AS nvarchar(max)) COLLATE DATABASE_DEFAULT
-                END,
-                [in_process] = CASE
-                    WHEN w.[Status] IN ('Pending', 'Error')
-                        THEN 0
-                    WHEN w.[Status] IN ('Processing', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
-                        THEN 1
-                    ELSE q.[in_process]
-                END
-            FROM @_Change AS w
-            INNER JOIN [dbo].[four_queue] AS q WITH (ROWLOCK)
-                ON q.[in_process] IN (0, 1) AND q.[id] = w.[Key1]
-            OPTION (LOOP JOIN, FORCE ORDER);
-            SET @_Written = @@ROWCOUNT;
+                IF @_Kept < @_Written
+                    INSERT INTO [readpast].[FourQueueScheduler_Lease] (
+                        [id], [Status], [Step], [AttemptNum], [Response], [Error], [StartedAt], [FinishedAt],
+                        [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil]
+                    )
+                    SELECT
+                        w.[Key1], w.[Status], w.[Step], w.[AttemptNum], w.[Response], w.[Error], w.[StartedAt],
+                        w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil]
+                    FROM @_Change AS w
+                    WHERE
+                        w.[Before] IS NULL
+                    OPTION (LOOP JOIN, FORCE ORDER);
 
-            IF @_Written <> (SELECT COUNT(*) FROM @_Change)
-                THROW 50005, N'FourQueueScheduler: a row that was locked for the change changed all the same.', 1;
-            SET @_Kept = 0;
-
-            UPDATE s
-            SET
-                [Status] = w.[Status],
-                [Step] = w.[Step],
-                [AttemptNum] = w.[AttemptNum],
-                [Response] = w.[Response],
-                [Error] = w.[Error],
-                [StartedAt] = w.[StartedAt],
-                [FinishedAt] = w.[FinishedAt],
-                [Duration] = w.[Duration],
-                [DueAt] = w.[DueAt],
-                [UpdatedAt] = w.[Token],
-                [LeaseOwner] = w.[LeaseOwner],
-                [LeaseUntil] = w.[LeaseUntil]
-            FROM @_Change AS w
-            INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK)
-                ON s.[id] = w.[Key1]
-            WHERE s.[UpdatedAt] = w.[Before]
-            OPTION (LOOP JOIN, FORCE ORDER);
-            SET @_Kept = @_Kept + @@ROWCOUNT;
-
-            IF @_Kept <> (SELECT COUNT(*) FROM @_Change AS w WHERE w.[Before] IS NOT NULL)
-                THROW 50005, N'FourQueueScheduler: a row that was locked for the change changed all the same.', 1;
-
-            IF @_Kept < @_Written
-                INSERT INTO [readpast].[FourQueueScheduler_Lease] (
-                    [id], [Status], [Step], [AttemptNum], [Response], [Error], [StartedAt], [FinishedAt],
-                    [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil]
-                )
-                SELECT
-                    w.[Key1], w.[Status], w.[Step], w.[AttemptNum], w.[Response], w.[Error], w.[StartedAt],
-                    w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil]
+                /* The table has let them through. */
+                DELETE r
                 FROM @_Change AS w
-                WHERE
-                    w.[Before] IS NULL
+                INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
+                    ON r.[Queue] = 'FourQueueScheduler' AND r.[Key] = LEFT(CAST(w.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2
                 OPTION (LOOP JOIN, FORCE ORDER);
-        END;
-
-        /*
-        Choose and lock the due items, in order: one seek in one index, as many rows as are asked for. The locks are
-        update locks on rows nobody else holds, kept to the end of the transaction, so the updates below never wait for
-        another worker. It is planned as for one row: a plan for many reads ahead in the index, and locks what it does not
-        take.
-        app_server is in no index: reading it visits the row itself and so locks it, not just a key of the index.
-        */
-        DELETE FROM @_Change;
-        SET @_Take = @Max;
-        INSERT INTO @_Due ([Key1], [AttemptNum], [Alone], [Token], [Row])
-        SELECT TOP (@_Take)
-            q.[id],
-            COALESCE(CAST(q.[attempts] AS int), 0),
-            0,
-            NULL,
-            DATALENGTH(q.[app_server])
-        FROM [dbo].[four_queue] AS q
-            WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([big_idea]))
-        WHERE
-            q.[in_process] = 0
-            AND (q.[scheduled_start_date] IS NULL OR q.[scheduled_start_date] <= @_At)
-        ORDER BY q.[id]
-        OPTION (OPTIMIZE FOR (@_Take = 1));
-        SET @_Locked = @@ROWCOUNT;
-
-        IF @_Locked > 0
-        BEGIN
-            /*
-            An item that came back from a dead worker may have been its death: it goes alone, so the claim ends before the first
-            such item, or with it where it is the first of all. The others are let go with the transaction.
-            */
-            UPDATE d
-            SET
-                [Alone] = CASE WHEN s.[Status] IN ('Pending', 'Error') AND s.[LeaseUntil] IS NOT NULL THEN 1 ELSE 0 END
-            FROM @_Due AS d
-            INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s
-                ON s.[id] = d.[Key1]
-            OPTION (LOOP JOIN, FORCE ORDER);
-
-            SET @_Alone = (SELECT MIN(d.[Seq]) FROM @_Due AS d WHERE d.[Alone] = 1 AND d.[AttemptNum] < @_MaxAttempts);
-            IF @_Alone IS NOT NULL
-            BEGIN
-                IF EXISTS (SELECT 1 FROM @_Due AS d WHERE d.[Seq] < @_Alone AND d.[AttemptNum] < @_MaxAttempts)
-                    SET @_Alone = @_Alone - 1;
-
-                DELETE FROM @_Due WHERE [Seq] > @_Alone AND [AttemptNum] < @_MaxAttempts;
             END;
 
-            /* An item with spent attempts (the limit was lowered, say) ends here instead of staying at the head. */
-            INSERT INTO @_Change (
-                [Key1], [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [StartedAt],
-                [FinishedAt], [LeaseOwner], [LeaseUntil], [Before]
-            )
-            SELECT
-                d.[Key1],
-                'Pending',
-                CASE WHEN x.[AttemptNum] >= @_MaxAttempts THEN 'Failed' ELSE 'Processing' END,
-                CASE WHEN x.[AttemptNum] >= @_MaxAttempts THEN x.[AttemptNum] ELSE x.[AttemptNum] + 1 END,
-                CASE WHEN x.[Token] >= @_Now THEN DATEADD(MICROSECOND, 1, x.[Token]) ELSE @_Now END,
-                s.[Step],
-                s.[Response],
-                CASE
-                    WHEN x.[AttemptNum] >= @_MaxAttempts
-                        THEN CONCAT(N'Attempts are spent: ', x.[AttemptNum], N' of ', @_MaxAttempts, N'.')
-                    ELSE s.[Error]
-                END,
-                CASE WHEN x.[AttemptNum] < @_MaxAttempts THEN @_Now END,
-                CASE WHEN x.[AttemptNum] >= @_MaxAttempts THEN @_Now END,
-                CASE WHEN x.[AttemptNum] < @_MaxAttempts THEN @Worker END,
-                CASE WHEN x.[AttemptNum] < @_MaxAttempts THEN DATEADD(MILLISECOND, @LeaseMs, @_Now) END,
-                s.[UpdatedAt]
-            FROM @_Due AS d
-            LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
-                ON s.[id] = d.[Key1]
+            INSERT INTO @_Aside ([Key1])
+            SELECT k.[Key1]
+            FROM [readpast].[QueueRefused] AS r
             CROSS APPLY (
                 SELECT
-                    d.[AttemptNum] AS [AttemptNum],
-                    s.[UpdatedAt] AS [Token]
-            ) AS x
-            OPTION (LOOP JOIN, FORCE ORDER);
+                    TRY_CAST(NULLIF(r.[Key], N'') AS bigint) AS [Key1]
+            ) AS k
+            WHERE
+                r.[Queue] = 'FourQueueScheduler'
+                AND r.[Until] > @_Now
+                AND NOT (k.[Key1] IS NULL)
+            GROUP BY k.[Key1];
 
-            /* The rows are locked and in @_Change: first the table, then what is kept beside it. */
-            UPDATE q
-            SET
-                [scheduled_start_date] = COALESCE(DATEADD(MINUTE, @_Offset, w.[DueAt]), q.[scheduled_start_date]),
-                [start_date] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[start_date] END,
-                [end_date] = CASE
-                    WHEN w.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted', 'Pending', 'Error')
-                        THEN NULL
-                    WHEN w.[Status] IN ('Completed')
-                        THEN COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), @_At)
-                    ELSE COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), q.[end_date])
-                END,
-                [attempts] = w.[AttemptNum],
-                [app_server] = CASE
-                    WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
-                    ELSE CAST(q.[app_server] AS nvarchar(max)) COLLATE DATABASE_DEFAULT
-                END,
-                [in_process] = CASE
-                    WHEN w.[Status] IN ('Pending', 'Error')
-                        THEN 0
-                    WHEN w.[Status] IN ('Processing', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
-                        THEN 1
-                    ELSE q.[in_process]
-                END
-            FROM @_Change AS w
-            INNER JOIN [dbo].[four_queue] AS q WITH (ROWLOCK)
-                ON q.[in_process] IN (0, 1) AND q.[id] = w.[Key1]
-            WHERE q.[in_process] = 0
-            OPTION (LOOP JOIN, FORCE ORDER);
-            SET @_Written = @@ROWCOUNT;
+            /*
+            Choose and lock the due items, in order: one seek in one index, as many rows as are asked for. The locks are
+            update locks on rows nobody else holds, kept to the end of the transaction, so the updates below never wait for
+            another worker. It is planned as for one row: a plan for many reads ahead in the index, and locks what it does not
+            take.
+            app_server is in no index: reading it visits the row itself and so locks it, not just a key of the index.
+            */
+            DELETE FROM @_Change;
+            SET @_Take = @Max;
+            INSERT INTO @_Due ([Key1], [AttemptNum], [Alone], [Token], [Row])
+            SELECT TOP (@_Take)
+                q.[id],
+                COALESCE(CAST(q.[attempts] AS int), 0),
+                0,
+                NULL,
+                DATALENGTH(q.[app_server])
+            FROM [dbo].[four_queue] AS q
+                WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([big_idea]))
+            WHERE
+                q.[in_process] = 0
+                AND (q.[scheduled_start_date] IS NULL OR q.[scheduled_start_date] <= @_At)
+                AND NOT EXISTS (SELECT 1 FROM @_Aside AS a WHERE q.[in_process] IN (0, 1) AND q.[id] = a.[Key1])
+            ORDER BY q.[id]
+            OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Take = 1));
+            SET @_Locked = @@ROWCOUNT;
 
-            IF @_Written <> (SELECT COUNT(*) FROM @_Change)
-                THROW 50005, N'FourQueueScheduler: a row that was locked for the change changed all the same.', 1;
-            SET @_Kept = 0;
+            IF @_Locked > 0
+            BEGIN
+                /*
+                An item that came back from a dead worker may have been its death: it goes alone, so the claim ends before the first
+                such item, or with it where it is the first of all. The others are let go with the transaction.
+                */
+                UPDATE d
+                SET
+                    [Alone] = CASE WHEN s.[Status] IN ('Pending', 'Error') AND s.[LeaseUntil] IS NOT NULL THEN 1 ELSE 0 END
+                FROM @_Due AS d
+                INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s
+                    ON s.[id] = d.[Key1]
+                OPTION (LOOP JOIN, FORCE ORDER);
 
-            UPDATE s
-            SET
-                [Status] = w.[Status],
-                [Step] = w.[Step],
-                [AttemptNum] = w.[AttemptNum],
-                [Response] = w.[Response],
-                [Error] = w.[Error],
-                [StartedAt] = w.[StartedAt],
-                [FinishedAt] = w.[FinishedAt],
-                [Duration] = w.[Duration],
-                [DueAt] = w.[DueAt],
-                [UpdatedAt] = w.[Token],
-                [LeaseOwner] = w.[LeaseOwner],
-                [LeaseUntil] = w.[LeaseUntil]
-            FROM @_Change AS w
-            INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK)
-                ON s.[id] = w.[Key1]
-            WHERE s.[UpdatedAt] = w.[Before]
-            OPTION (LOOP JOIN, FORCE ORDER);
-            SET @_Kept = @_Kept + @@ROWCOUNT;
+                /* Refusals have spent the attempts of these: they end, unless the table refuses that, too. */
+                UPDATE d
+                SET
+                    [AttemptNum] = CASE WHEN d.[AttemptNum] < @_MaxAttempts THEN @_MaxAttempts ELSE d.[AttemptNum] END,
+                    [Refused] = CONCAT(N'The table refused it ', r.[Attempts], N' times: ', r.[Reason])
+                FROM @_Due AS d
+                INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
+                    ON r.[Queue] = 'FourQueueScheduler' AND r.[Key] = LEFT(CAST(d.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2
+                WHERE r.[Attempts] > 0 AND d.[AttemptNum] + r.[Attempts] >= @_MaxAttempts
+                OPTION (LOOP JOIN, FORCE ORDER);
 
-            IF @_Kept <> (SELECT COUNT(*) FROM @_Change AS w WHERE w.[Before] IS NOT NULL)
-                THROW 50005, N'FourQueueScheduler: a row that was locked for the change changed all the same.', 1;
+                SET @_Alone = (SELECT MIN(d.[Seq]) FROM @_Due AS d WHERE d.[Alone] = 1 AND d.[AttemptNum] < @_MaxAttempts);
+                IF @_Alone IS NOT NULL
+                BEGIN
+                    IF EXISTS (SELECT 1 FROM @_Due AS d WHERE d.[Seq] < @_Alone AND d.[AttemptNum] < @_MaxAttempts)
+                        SET @_Alone = @_Alone - 1;
 
-            IF @_Kept < @_Written
-                INSERT INTO [readpast].[FourQueueScheduler_Lease] (
-                    [id], [Status], [Step], [AttemptNum], [Response], [Error], [StartedAt], [FinishedAt],
-                    [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil]
+                    DELETE FROM @_Due WHERE [Seq] > @_Alone AND [AttemptNum] < @_MaxAttempts;
+                END;
+
+                /* An item with spent attempts (the limit was lowered, say) ends here instead of staying at the head. */
+                INSERT INTO @_Change (
+                    [Key1], [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [StartedAt],
+                    [FinishedAt], [LeaseOwner], [LeaseUntil], [Before]
                 )
                 SELECT
-                    w.[Key1], w.[Status], w.[Step], w.[AttemptNum], w.[Response], w.[Error], w.[StartedAt],
-                    w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil]
-                FROM @_Change AS w
-                WHERE
-                    w.[Before] IS NULL
+                    d.[Key1],
+                    'Pending',
+                    CASE WHEN x.[AttemptNum] >= @_MaxAttempts THEN 'Failed' ELSE 'Processing' END,
+                    CASE WHEN x.[AttemptNum] >= @_MaxAttempts THEN x.[AttemptNum] ELSE x.[AttemptNum] + 1 END,
+                    CASE WHEN x.[Token] >= @_Now THEN DATEADD(MICROSECOND, 1, x.[Token]) ELSE @_Now END,
+                    s.[Step],
+                    s.[Response],
+                    CASE
+                        WHEN x.[AttemptNum] >= @_MaxAttempts
+                            THEN CONCAT(N'Attempts are spent: ', x.[AttemptNum], N' of ', @_MaxAttempts, N'.', N' ' + d.[Refused])
+                        ELSE s.[Error]
+                    END,
+                    CASE WHEN x.[AttemptNum] < @_MaxAttempts THEN @_Now END,
+                    CASE WHEN x.[AttemptNum] >= @_MaxAttempts THEN @_Now END,
+                    CASE WHEN x.[AttemptNum] < @_MaxAttempts THEN @Worker END,
+                    CASE WHEN x.[AttemptNum] < @_MaxAttempts THEN DATEADD(MILLISECOND, @LeaseMs, @_Now) END,
+                    s.[UpdatedAt]
+                FROM @_Due AS d
+                LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
+                    ON s.[id] = d.[Key1]
+                CROSS APPLY (
+                    SELECT
+                        d.[AttemptNum] AS [AttemptNum],
+                        s.[UpdatedAt] AS [Token]
+                ) AS x
                 OPTION (LOOP JOIN, FORCE ORDER);
-        END;
 
-        COMMIT TRANSACTION;
-    END TRY
-    BEGIN CATCH
-        IF @@TRANCOUNT > 0
-            ROLLBACK TRANSACTION;
-        THROW;
-    END CATCH;
+                /* The rows are locked and in @_Change: first the table, then what is kept beside it. */
+                UPDATE q
+                SET
+                    [scheduled_start_date] = COALESCE(DATEADD(MINUTE, @_Offset, w.[DueAt]), q.[scheduled_start_date]),
+                    [start_date] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[start_date] END,
+                    [end_date] = CASE
+                        WHEN w.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted', 'Pending', 'Error')
+                            THEN NULL
+                        WHEN w.[Status] IN ('Completed')
+                            THEN COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), @_At)
+                        ELSE COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), q.[end_date])
+                    END,
+                    [attempts] = w.[AttemptNum],
+                    [app_server] = CASE
+                        WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
+                        ELSE CAST(q.[app_server] AS nvarchar(max)) COLLATE DATABASE_DEFAULT
+                    END,
+                    [in_process] = CASE
+                        WHEN w.[Status] IN ('Pending', 'Error')
+                            THEN 0
+                        WHEN w.[Status] IN ('Processing', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+                            THEN 1
+                        ELSE q.[in_process]
+                    END
+                FROM @_Change AS w
+                INNER JOIN [dbo].[four_queue] AS q WITH (ROWLOCK)
+                    ON q.[in_process] IN (0, 1) AND q.[id] = w.[Key1]
+                WHERE q.[in_process] = 0
+                OPTION (LOOP JOIN, FORCE ORDER);
+                SET @_Written = @@ROWCOUNT;
+
+                IF @_Written <> (SELECT COUNT(*) FROM @_Change)
+                    THROW 50005, N'FourQueueScheduler: a row that was locked for the change changed all the same.', 1;
+                SET @_Kept = 0;
+
+                UPDATE s
+                SET
+                    [Status] = w.[Status],
+                    [Step] = w.[Step],
+                    [AttemptNum] = w.[AttemptNum],
+                    [Response] = w.[Response],
+                    [Error] = w.[Error],
+                    [StartedAt] = w.[StartedAt],
+                    [FinishedAt] = w.[FinishedAt],
+                    [Duration] = w.[Duration],
+                    [DueAt] = w.[DueAt],
+                    [UpdatedAt] = w.[Token],
+                    [LeaseOwner] = w.[LeaseOwner],
+                    [LeaseUntil] = w.[LeaseUntil]
+                FROM @_Change AS w
+                INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK)
+                    ON s.[id] = w.[Key1]
+                WHERE s.[UpdatedAt] = w.[Before]
+                OPTION (LOOP JOIN, FORCE ORDER);
+                SET @_Kept = @_Kept + @@ROWCOUNT;
+
+                IF @_Kept <> (SELECT COUNT(*) FROM @_Change AS w WHERE w.[Before] IS NOT NULL)
+                    THROW 50005, N'FourQueueScheduler: a row that was locked for the change changed all the same.', 1;
+
+                IF @_Kept < @_Written
+                    INSERT INTO [readpast].[FourQueueScheduler_Lease] (
+                        [id], [Status], [Step], [AttemptNum], [Response], [Error], [StartedAt], [FinishedAt],
+                        [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil]
+                    )
+                    SELECT
+                        w.[Key1], w.[Status], w.[Step], w.[AttemptNum], w.[Response], w.[Error], w.[StartedAt],
+                        w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil]
+                    FROM @_Change AS w
+                    WHERE
+                        w.[Before] IS NULL
+                    OPTION (LOOP JOIN, FORCE ORDER);
+            END;
+
+            /* The table has let them through. */
+            DELETE r
+            FROM @_Due AS d
+            INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
+                ON r.[Queue] = 'FourQueueScheduler' AND r.[Key] = LEFT(CAST(d.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2
+            OPTION (LOOP JOIN, FORCE ORDER);
+
+            COMMIT TRANSACTION;
+            BREAK;
+        END TRY
+        BEGIN CATCH
+            SELECT @_Number = ERROR_NUMBER(), @_Severity = ERROR_SEVERITY(), @_Reason = ERROR_MESSAGE();
+            IF @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+            IF [readpast].[QueueIsRefusal_fn](@_Number, @_Severity) = 0 OR NOT EXISTS (SELECT 1 FROM @_Due)
+                THROW;
+
+            SET @_Locked = (SELECT COUNT(*) FROM @_Due);
+            IF @_Locked > 1
+                SET @Max = @_Locked / 2;
+            ELSE
+            BEGIN
+                SET @Max = @_Most;
+                SELECT @_RefusedKey = LEFT(CAST(d.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2
+                FROM @_Due AS d;
+                EXECUTE [readpast].[QueueNoteRefusal]
+                    @Queue = 'FourQueueScheduler', @Key = @_RefusedKey, @Doing = 'claim', @Number = @_Number, @Reason = @_Reason,
+                    @Times = @_Times OUTPUT;
+                INSERT INTO @_Told ([Key1], [Times], [Reason])
+                SELECT d.[Key1], @_Times, LEFT(CONCAT(N'claim: ', @_Reason), 500)
+                FROM @_Due AS d;
+            END;
+            DELETE FROM @_Due;
+            DELETE FROM @_Change;
+        END CATCH;
+    END;
+
+    IF @@NESTLEVEL < 32
+        AND EXISTS (SELECT 1 FROM @_Due)
+        AND NOT EXISTS (
+            SELECT 1 FROM @_Due AS d INNER JOIN @_Change AS w ON w.[Key1] = d.[Key1] WHERE w.[Status] = 'Processing'
+        )
+    BEGIN
+        /* It only ended items whose attempts are spent: what comes behind them is due now. */
+        EXECUTE [readpast].[Next_FourQueueScheduler_trx]
+            @Worker = @Worker, @LeaseMs = @LeaseMs, @Recover = 0;
+        RETURN 0;
+    END;
 
     SELECT
         CAST(w.[Key1] AS nvarchar(36)) AS [ItemKey],

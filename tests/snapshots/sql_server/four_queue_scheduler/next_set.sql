@@ -1,6 +1,7 @@
 /*
 Claim up to @Max due items in one commit. One row per item, in order, with the answer CLAIMED; or one row EMPTY with the
-milliseconds until the next item is due (NULL when there is none).
+milliseconds until the next item is due (NULL when there is none; 0 when it only
+ended items whose attempts are spent: ask again).
 An item that came back from a dead worker may have been its death. It is handed out alone, with the answer
 CLAIMED_ALONE; so a claim ends before such an item, unless it is the first.
 With @Recover = 2 it first takes up again what is in flight under this worker's own name: for a worker that has just
@@ -41,7 +42,7 @@ BEGIN
         [Row] bigint NULL,
         PRIMARY KEY CLUSTERED ([Key1])
     );
-    DECLARE @_RecoverMax int = 100;
+    DECLARE @_RecoverMax int;
     DECLARE @_Searched int = 0;
     DECLARE @_MyTurn int = 0;
     DECLARE @_Candidate TABLE (
@@ -109,6 +110,14 @@ BEGIN
     IF @Max IS NULL OR @Max < 1 OR @Max > 1000
         THROW 50021, N'Next_FourQueueScheduler_Set_trx: @Max must be from 1 to 1000.', 1;
 
+    IF EXISTS (SELECT 1 FROM [readpast].[QueueRefused] AS r WHERE r.[Queue] = 'FourQueueScheduler')
+    BEGIN
+        /* The table refuses some: around those. */
+        EXECUTE [readpast].[Next_FourQueueScheduler_Apart_trx]
+            @Worker = @Worker, @Max = @Max, @LeaseMs = @LeaseMs, @Recover = @Recover;
+        RETURN 0;
+    END;
+
     BEGIN TRY
         BEGIN TRANSACTION;
         /* One look at the clock: the table's times are the server's, ours are UTC. */
@@ -116,6 +125,7 @@ BEGIN
         SET @_Offset = DATEPART(TZOFFSET, @_Stamp);
         SET @_At = CAST(@_Stamp AS datetime2(7));
         SET @_Now = DATEADD(MINUTE, -@_Offset, @_At);
+
 
         /*
         Which items are to be looked at. The searches take no update locks: they may pass many items in flight whose
@@ -149,6 +159,10 @@ BEGIN
                 )
                 SET @Recover = 0;
         END;
+        /* Those that are left aside are no candidates, and take the place of none. */
+        SET @_RecoverMax = 100 + (
+            SELECT COUNT(*) FROM [readpast].[QueueRefused] AS r WHERE r.[Queue] = 'FourQueueScheduler' AND r.[Until] > @_Now
+        );
         IF @Recover > 0
         BEGIN
             INSERT INTO @_Candidate ([Key1], [StartedAt])
@@ -158,6 +172,12 @@ BEGIN
             WHERE
                 s.[Status] = 'Processing'
                 AND s.[LeaseUntil] <= @_Now
+                AND (
+                    EXISTS (
+                        SELECT 1 FROM [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK) WHERE q.[in_process] IN (0, 1) AND s.[id] = q.[id]
+                    )
+                    OR NOT EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WITH (READUNCOMMITTED) WHERE q.[in_process] IN (0, 1) AND s.[id] = q.[id])
+                )
             ORDER BY s.[StartedAt];
 
             IF @@ROWCOUNT = @_RecoverMax
@@ -170,6 +190,12 @@ BEGIN
                 s.[Status] = 'Processing'
                     AND s.[StartedAt] = (SELECT MAX(c.[StartedAt]) FROM @_Candidate AS c)
                     AND s.[LeaseUntil] <= @_Now
+                AND (
+                    EXISTS (
+                        SELECT 1 FROM [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK) WHERE q.[in_process] IN (0, 1) AND s.[id] = q.[id]
+                    )
+                    OR NOT EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WITH (READUNCOMMITTED) WHERE q.[in_process] IN (0, 1) AND s.[id] = q.[id])
+                )
                     AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE s.[id] = c.[Key1])
                 OPTION (LOOP JOIN, FORCE ORDER);
 
@@ -225,6 +251,11 @@ BEGIN
                 AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE q.[in_process] IN (0, 1) AND q.[id] = c.[Key1])
             OPTION (LOOP JOIN, FORCE ORDER);
         END;
+        DELETE c
+        FROM @_Candidate AS c
+        INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
+            ON r.[Queue] = 'FourQueueScheduler' AND r.[Key] = LEFT(CAST(c.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2 AND r.[Until] > @_Now
+        OPTION (LOOP JOIN, FORCE ORDER);
         SET @_Searched = (SELECT COUNT(*) FROM @_Candidate);
         IF @_Searched > 0 AND @Recover > 0
             /*
@@ -269,6 +300,8 @@ BEGIN
                 x.[Step],
                 x.[Response],
                 CASE
+                    WHEN x.[Ends] = 1 AND x.[Refusals] > 0
+                        THEN CONCAT(N'The table refused ', x.[Refusals], N' times to have it given back: ', x.[Refused])
                     WHEN x.[Is] = 'Processing'
                         THEN CONCAT(
                             CASE
@@ -285,13 +318,13 @@ BEGIN
                     ELSE x.[Error]
                 END,
                 x.[StartedAt],
-                CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN @_Now END,
+                CASE WHEN x.[Ends] = 1 AND (x.[Is] = 'Processing' OR x.[Refusals] > 0) THEN @_Now END,
                 CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN DATEDIFF_BIG(MILLISECOND, x.[StartedAt], @_Now) END,
                 CASE WHEN x.[Is] = 'Processing' THEN CAST(NULL AS datetime2(7)) END,
                 x.[LeaseOwner],
                 /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
                 CASE
-                    WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN NULL
+                    WHEN x.[Ends] = 1 AND (x.[Is] = 'Processing' OR x.[Refusals] > 0) THEN NULL
                     WHEN x.[Is] = 'Processing' AND x.[LeaseUntil] < @_Now THEN x.[LeaseUntil]
                     WHEN x.[Is] = 'Processing' THEN @_Now
                     WHEN x.[Died] = 1 THEN x.[LeaseUntil]
@@ -301,7 +334,12 @@ BEGIN
                 SELECT
                     q.[id] AS [Key1],
                     c.[Together],
-                    CASE WHEN c.[Together] = 0 AND COALESCE(CAST(q.[attempts] AS int), 0) >= @_MaxAttempts THEN 1 ELSE 0 END AS [Ends],
+                    CASE
+                        WHEN c.[Together] = 0 AND COALESCE(CAST(q.[attempts] AS int), 0) + COALESCE(r.[Attempts], 0) >= @_MaxAttempts THEN 1
+                        ELSE 0
+                    END AS [Ends],
+                    r.[Attempts] AS [Refusals],
+                    r.[Reason] AS [Refused],
                     CASE WHEN s.[Status] IN ('Pending', 'Error') AND s.[LeaseUntil] IS NOT NULL THEN 1 ELSE 0 END AS [Died],
                     s.[LeaseUntil],
                     CASE
@@ -346,6 +384,8 @@ BEGIN
                     ON q.[in_process] IN (0, 1) AND q.[id] = c.[Key1]
                 LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (UPDLOCK, ROWLOCK)
                     ON s.[id] = c.[Key1]
+                LEFT JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
+                    ON r.[Queue] = 'FourQueueScheduler' AND r.[Key] = LEFT(CAST(c.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2
             ) AS x
             WHERE NOT (x.[Is] = 'Processing' AND x.[GivenUp] = 0)
             OPTION (LOOP JOIN, FORCE ORDER);
@@ -469,6 +509,13 @@ BEGIN
                 WHERE
                     w.[Before] IS NULL
                 OPTION (LOOP JOIN, FORCE ORDER);
+
+            /* The table has let them through. */
+            DELETE r
+            FROM @_Change AS w
+            INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
+                ON r.[Queue] = 'FourQueueScheduler' AND r.[Key] = LEFT(CAST(w.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2
+            OPTION (LOOP JOIN, FORCE ORDER);
         END;
 
         /*
@@ -633,10 +680,11 @@ BEGIN
         THROW;
     END CATCH;
 
-    INSERT INTO @_Out ([Seq], [Answer], [Key], [Key1], [Token], [AttemptNum], [Status])
+    INSERT INTO @_Out ([Seq], [Answer], [DueMs], [Key], [Key1], [Token], [AttemptNum], [Status])
     SELECT
         1000000 + d.[Seq],
         CASE WHEN d.[Alone] = 1 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
+        @LeaseMs,
         CAST(w.[Key1] AS nvarchar(36)),
         w.[Key1],
         w.[Token],
@@ -658,7 +706,8 @@ BEGIN
             'EMPTY',
             MIN(x.[DueMs])
         FROM (
-            SELECT CAST(NULL AS bigint) AS [DueMs]
+            /* What is here had spent its attempts, and ended: what comes behind it is due now. */
+            SELECT (SELECT TOP (1) CAST(0 AS bigint) FROM @_Due) AS [DueMs]
             UNION ALL
             SELECT DATEDIFF_BIG(MILLISECOND, @_At, MIN(u.[DueAt])) + 1
             FROM (

@@ -2,7 +2,7 @@
 Figures about the queue, one row each: its name and its value. One pass over the table gives the counts; rows that
 somebody holds at that moment are not in them, so that nobody is waited for. Means and percentiles are of the 10,000
 newest items that a worker has started and finished. Times in milliseconds: wait is from when an item was due, or
-enqueued, to the start of its last attempt, run from there to its end. What four_queue has no column for
+enqueued, to the start of its last attempt, claimed from there to its end, with the wait in the worker's hand. What four_queue has no column for
 is known only of items that FourQueueScheduler_Lease still keeps.
 Nobody knows how many have arrived, since what is completed leaves the table: those two are NULL.
 Table access order: four_queue, FourQueueScheduler_Lease.
@@ -23,7 +23,7 @@ BEGIN
     DECLARE @_Offset int;
     DECLARE @_Count bigint;
     DECLARE @_Arrivals bigint;
-    DECLARE @_RunMean float;
+    DECLARE @_ClaimedMean float;
     DECLARE @_WaitMean float;
     DECLARE @_State TABLE (
         [Status] varchar(20) NOT NULL PRIMARY KEY,
@@ -33,7 +33,7 @@ BEGIN
         [Oldest] datetime2(7) NULL, /* of those that are due, as the table tells times */
         [Arrived] bigint NULL /* within the last hour */
     );
-    DECLARE @_Recent TABLE ([WaitMs] bigint NULL, [RunMs] bigint NOT NULL);
+    DECLARE @_Recent TABLE ([WaitMs] bigint NULL, [ClaimedMs] bigint NOT NULL);
     DECLARE @_Sample TABLE ([Metric] varchar(10) NOT NULL, [Ms] bigint NOT NULL, [Rank] bigint NOT NULL);
 
     /* One look at the clock: the table's times are the server's, ours are UTC. */
@@ -85,7 +85,7 @@ BEGIN
     ) AS x
     GROUP BY x.[Status];
 
-    INSERT INTO @_Recent ([WaitMs], [RunMs])
+    INSERT INTO @_Recent ([WaitMs], [ClaimedMs])
     SELECT TOP (10000)
         CASE
             WHEN x.[StartedAt] > x.[Began] THEN DATEDIFF_BIG(MILLISECOND, x.[Began], x.[StartedAt])
@@ -133,7 +133,7 @@ BEGIN
 
     SELECT
         @_Count = COUNT_BIG(*),
-        @_RunMean = AVG(CAST(r.[RunMs] AS float)),
+        @_ClaimedMean = AVG(CAST(r.[ClaimedMs] AS float)),
         @_WaitMean = AVG(CAST(r.[WaitMs] AS float))
     FROM @_Recent AS r;
 
@@ -141,7 +141,7 @@ BEGIN
     SELECT 'wait', r.[WaitMs], ROW_NUMBER() OVER (ORDER BY r.[WaitMs]) FROM @_Recent AS r WHERE r.[WaitMs] IS NOT NULL;
 
     INSERT INTO @_Sample ([Metric], [Ms], [Rank])
-    SELECT 'run', r.[RunMs], ROW_NUMBER() OVER (ORDER BY r.[RunMs]) FROM @_Recent AS r;
+    SELECT 'claimed', r.[ClaimedMs], ROW_NUMBER() OVER (ORDER BY r.[ClaimedMs]) FROM @_Recent AS r;
 
     SELECT
         CONCAT('count.', s.[Status]) AS [Name],
@@ -158,20 +158,20 @@ BEGIN
     UNION ALL
     SELECT 'sample.items', @_Count
     UNION ALL
-    SELECT 'run.mean_ms', CAST(@_RunMean AS bigint)
+    SELECT 'claimed.mean_ms', CAST(@_ClaimedMean AS bigint)
     UNION ALL
     SELECT 'wait.mean_ms', CAST(@_WaitMean AS bigint)
     UNION ALL
     SELECT 'arrivals.last_hour', @_Arrivals
     UNION ALL
-    SELECT 'workers.busy', COALESCE(SUM(i.[Items] - i.[Late]), 0) FROM @_State AS i WHERE i.[Status] = 'Processing'
+    SELECT 'claimed.count', COALESCE(SUM(i.[Items] - i.[Late]), 0) FROM @_State AS i WHERE i.[Status] = 'Processing'
     UNION ALL
     SELECT
         'workers.needed',
         CASE
             WHEN @_Arrivals IS NULL THEN NULL
-            WHEN CEILING(@_Arrivals / 3600000.0 * COALESCE(@_RunMean, 0) / 0.8) >= 1
-                THEN CAST(CEILING(@_Arrivals / 3600000.0 * COALESCE(@_RunMean, 0) / 0.8) AS bigint)
+            WHEN CEILING(@_Arrivals / 3600000.0 * COALESCE(@_ClaimedMean, 0) / 0.8) >= 1
+                THEN CAST(CEILING(@_Arrivals / 3600000.0 * COALESCE(@_ClaimedMean, 0) / 0.8) AS bigint)
             WHEN EXISTS (SELECT 1 FROM @_State AS i WHERE i.[Status] = 'Processing' OR i.[Due] > 0) THEN 1
             ELSE 0
         END

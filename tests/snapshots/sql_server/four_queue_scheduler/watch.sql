@@ -6,7 +6,7 @@ A row is a figure, with its value and, if that is so, Capped: there are as many 
 worker: how many items it holds (Value), and for how long the oldest of them (Ms); its name is Detail.
 error.<state>: how many of the items looked at say Detail as the first line of their error, and the key of one of them.
 window.items: how many of the newest items the figures count and arrivals are of; Capped says that there are more. wait,
-run: of those of them that were started and finished. ended.last_minute: how many of
+claimed: of those of them that were started and finished. ended.last_minute: how many of
 these were finished within that time, the first of them so long ago (Ms); ended.last_hour likewise. came.waiting: how many of those
 that wait say when they came, and within what time (Ms). due.within_hour: how many are due later, within an hour.
 Table access order: four_queue, FourQueueScheduler_Lease.
@@ -34,13 +34,13 @@ BEGIN
         [Detail] nvarchar(200) NULL,
         [EnqueuedAt] datetime2(7) NULL,
         [StartedAt] datetime2(7) NULL,
-        [RunMs] bigint NULL,
+        [ClaimedMs] bigint NULL,
         [DueAt] datetime2(7) NULL,
         [Owner] nvarchar(128) NULL,
         [Until] datetime2(7) NULL
     );
     DECLARE @_Measured TABLE (
-        [WaitMs] bigint NULL, [RunMs] bigint NOT NULL, [EndedAt] datetime2(7) NOT NULL
+        [WaitMs] bigint NULL, [ClaimedMs] bigint NOT NULL, [EndedAt] datetime2(7) NOT NULL
     );
     DECLARE @_Sample TABLE ([Metric] varchar(10) NOT NULL, [Ms] bigint NOT NULL, [Rank] bigint NOT NULL);
     DECLARE @_Look TABLE ([Look] char(1) NOT NULL PRIMARY KEY, [Capped] bit NOT NULL);
@@ -54,7 +54,7 @@ BEGIN
     SET @_At = CAST(@_Stamp AS datetime2(7));
     SET @_Now = DATEADD(MINUTE, -@_Offset, @_At);
 
-    INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [RunMs], [DueAt], [Owner], [Until])
+    INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [ClaimedMs], [DueAt], [Owner], [Until])
     SELECT TOP (@Most + 1)
         'W',
         CAST(q.[id] AS nvarchar(36)),
@@ -101,7 +101,7 @@ BEGIN
     WHERE q.[in_process] = 0
     OPTION (LOOP JOIN, FORCE ORDER);
 
-    INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [RunMs], [DueAt], [Owner], [Until])
+    INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [ClaimedMs], [DueAt], [Owner], [Until])
     SELECT TOP (@Most + 1)
         'F',
         CAST(q.[id] AS nvarchar(36)),
@@ -149,7 +149,7 @@ BEGIN
     OPTION (LOOP JOIN, FORCE ORDER);
 
     /* Items that somebody else took, so that no row beside the table has it in work. */
-    INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [RunMs], [DueAt], [Owner], [Until])
+    INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [ClaimedMs], [DueAt], [Owner], [Until])
     SELECT TOP (@Most + 1)
         'F',
         CAST(q.[id] AS nvarchar(36)),
@@ -196,7 +196,7 @@ BEGIN
     WHERE q.[in_process] = 1 AND q.[end_date] IS NULL AND (s.[Status] IS NULL OR s.[Status] = 'Pending')
     OPTION (LOOP JOIN, FORCE ORDER);
 
-    INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [RunMs], [DueAt], [Owner], [Until])
+    INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [ClaimedMs], [DueAt], [Owner], [Until])
     SELECT TOP (@Most + 1)
         'N',
         CAST(q.[id] AS nvarchar(36)),
@@ -249,21 +249,21 @@ BEGIN
     FROM @_Seen AS s
     GROUP BY s.[Look];
 
-    INSERT INTO @_Measured ([WaitMs], [RunMs], [EndedAt])
+    INSERT INTO @_Measured ([WaitMs], [ClaimedMs], [EndedAt])
     SELECT
         CASE
             WHEN s.[StartedAt] > COALESCE(s.[DueAt], s.[EnqueuedAt])
                 THEN DATEDIFF_BIG(MILLISECOND, COALESCE(s.[DueAt], s.[EnqueuedAt]), s.[StartedAt])
             WHEN COALESCE(s.[DueAt], s.[EnqueuedAt]) IS NOT NULL THEN 0
         END,
-        s.[RunMs],
-        DATEADD(MILLISECOND, s.[RunMs] % 1000, DATEADD(SECOND, s.[RunMs] / 1000, s.[StartedAt]))
+        s.[ClaimedMs],
+        DATEADD(MILLISECOND, s.[ClaimedMs] % 1000, DATEADD(SECOND, s.[ClaimedMs] / 1000, s.[StartedAt]))
     FROM @_Seen AS s
     WHERE
         s.[Look] IN ('N', 'B', 'H')
         AND s.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused')
         AND s.[StartedAt] IS NOT NULL
-        AND s.[RunMs] BETWEEN 0 AND 1000000000000;
+        AND s.[ClaimedMs] BETWEEN 0 AND 1000000000000;
 
     SET @_Count = (SELECT COUNT_BIG(*) FROM @_Measured);
 
@@ -271,7 +271,7 @@ BEGIN
     SELECT 'wait', m.[WaitMs], ROW_NUMBER() OVER (ORDER BY m.[WaitMs]) FROM @_Measured AS m WHERE m.[WaitMs] IS NOT NULL;
 
     INSERT INTO @_Sample ([Metric], [Ms], [Rank])
-    SELECT 'run', m.[RunMs], ROW_NUMBER() OVER (ORDER BY m.[RunMs]) FROM @_Measured AS m;
+    SELECT 'claimed', m.[ClaimedMs], ROW_NUMBER() OVER (ORDER BY m.[ClaimedMs]) FROM @_Measured AS m;
 
     SELECT
         f.[Name],
@@ -329,7 +329,7 @@ BEGIN
         FROM @_Seen AS s
         WHERE s.[Look] = 'F' AND s.[Status] = 'Processing' AND s.[Until] <= @_Now
         UNION ALL
-        SELECT 'workers.busy', COUNT_BIG(*), 'F', NULL, NULL, NULL
+        SELECT 'claimed.count', COUNT_BIG(*), 'F', NULL, NULL, NULL
         FROM @_Seen AS s
         WHERE s.[Look] = 'F' AND s.[Status] = 'Processing' AND (s.[Until] IS NULL OR s.[Until] > @_Now)
         UNION ALL
@@ -354,7 +354,7 @@ BEGIN
         UNION ALL
         SELECT 'wait.mean_ms', CAST(AVG(CAST(m.[WaitMs] AS float)) AS bigint), '', NULL, NULL, NULL FROM @_Measured AS m
         UNION ALL
-        SELECT 'run.mean_ms', CAST(AVG(CAST(m.[RunMs] AS float)) AS bigint), '', NULL, NULL, NULL FROM @_Measured AS m
+        SELECT 'claimed.mean_ms', CAST(AVG(CAST(m.[ClaimedMs] AS float)) AS bigint), '', NULL, NULL, NULL FROM @_Measured AS m
         UNION ALL
         SELECT CONCAT(s.[Metric], '.', p.[Name], '_ms'), s.[Ms], '', NULL, NULL, NULL
         FROM (VALUES ('p50', 50), ('p90', 90), ('p99', 99)) AS p ([Name], [Percent])
@@ -371,6 +371,14 @@ BEGIN
             GROUP BY s.[Owner]
             ORDER BY COUNT_BIG(*) DESC, s.[Owner]
         ) AS w
+        UNION ALL
+        SELECT 'refused', x.[Times], '', DATEDIFF_BIG(MILLISECOND, @_Now, x.[Until]), CONCAT(x.[Doing], N': ', x.[Reason]), x.[Key]
+        FROM (
+            SELECT TOP (50) r.[Key], r.[Doing], r.[Reason], r.[Times], r.[Until]
+            FROM [readpast].[QueueRefused] AS r
+            WHERE r.[Queue] = 'FourQueueScheduler'
+            ORDER BY r.[Since]
+        ) AS x
         UNION ALL
         SELECT CONCAT('error.', e.[Status]), e.[Items], '', NULL, e.[Detail], e.[Key]
         FROM (

@@ -47,6 +47,14 @@ BEGIN
     /* With IMPLICIT_TRANSACTIONS, as drivers set it, the first statement that touches a table begins one. */
     IF @@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0
         THROW 50012, N'Add_Invoice_Set_utx works inside the transaction of its caller; begin one first.', 1;
+    IF SESSION_CONTEXT(N'readpast.checks_items') IS NULL
+        EXECUTE [readpast].[QueueTake] N'Add_Invoice_Set_utx', @Items OUTPUT, N'{
+            "type": ["Default"], "step": "text(60)", "due": "timestamp", "delay_ms": "bigint",
+            "columns": {
+                "Number": "text(20) not null", "CustomerID": "bigint", "Amount": "decimal(12, 2)",
+                "Code": "text(6)", "Lines": "json"
+            }
+        }';
     SET @_Now = SYSUTCDATETIME();
     SET @_At = @_Now;
 
@@ -138,9 +146,6 @@ BEGIN
             FROM OPENJSON(j.[value], '$.columns') AS n
         ) AS h;
         SET @_Count = @@ROWCOUNT;
-
-        IF @_Count > 1000
-            THROW 50021, N'Add_Invoice_Set_utx: at most 1000 items a call.', 1;
 
         /*
         The key is a time, and a clock ticks seldom: one tick may see thousands of items. So the key is the time on
@@ -305,6 +310,14 @@ BEGIN
 
     IF @@TRANCOUNT > 0
         THROW 50012, N'Add_Invoice_Set_trx commits its own work: not to be called in a transaction.', 1;
+    IF SESSION_CONTEXT(N'readpast.checks_items') IS NULL
+        EXECUTE [readpast].[QueueTake] N'Add_Invoice_Set_trx', @Items OUTPUT, N'{
+            "type": ["Default"], "step": "text(60)", "due": "timestamp", "delay_ms": "bigint",
+            "columns": {
+                "Number": "text(20) not null", "CustomerID": "bigint", "Amount": "decimal(12, 2)",
+                "Code": "text(6)", "Lines": "json"
+            }
+        }';
 
     WHILE @_Tries < 5
     BEGIN
@@ -391,9 +404,6 @@ BEGIN
                 FROM OPENJSON(j.[value], '$.columns') AS n
             ) AS h;
             SET @_Count = @@ROWCOUNT;
-
-            IF @_Count > 1000
-                THROW 50021, N'Add_Invoice_Set_trx: at most 1000 items a call.', 1;
 
             /*
             The key is a time, and a clock ticks seldom: one tick may see thousands of items. So the key is the time on

@@ -59,6 +59,7 @@ BEGIN
     DECLARE @_Sets bit = 0;
     DECLARE @_NoSet nvarchar(2048);
     DECLARE @_Locked int = 0;
+    DECLARE @_Around int = 0; /* 1: nothing is claimed here */
     DECLARE @_Take int;
     DECLARE @_Alone int;
     DECLARE @_Due TABLE (
@@ -69,7 +70,7 @@ BEGIN
         [Token] datetime2(7) NULL,
         PRIMARY KEY CLUSTERED ([Key1])
     );
-    DECLARE @_RecoverMax int = 100;
+    DECLARE @_RecoverMax int;
     DECLARE @_Searched int = 0;
     DECLARE @_Candidate TABLE (
         [Key1] datetime2(7) NOT NULL,
@@ -112,6 +113,21 @@ BEGIN
     /* With IMPLICIT_TRANSACTIONS, as drivers set it, the first statement that touches a table begins one. */
     IF @@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0
         THROW 50012, N'Modify_Invoice_Set_utx works inside the transaction of its caller; begin one first.', 1;
+    IF
+        EXISTS (
+            SELECT 1
+            FROM OPENJSON(@Items) AS j
+            CROSS APPLY OPENJSON(CASE WHEN j.[type] = 5 THEN j.[value] ELSE N'{"": null}' END) AS m
+            WHERE
+                m.[key] NOT IN (N'key', N'token', N'attempt', N'status', N'step', N'response', N'error', N'release', N'set', N'due', N'delay_ms')
+                OR (m.[type] IN (4, 5) AND m.[key] NOT IN (N'key', N'set'))
+        )
+        OR (SELECT COUNT(*) FROM OPENJSON(@Items)) > 1000
+        EXECUTE [readpast].[QueueTake] N'Modify_Invoice_Set_utx', @Items OUTPUT, N'{
+            "key": "any", "token": "timestamp", "attempt": "integer", "status": "text(20)", "step": "text",
+            "response": "text", "error": "text", "release": "boolean", "set": "any", "due": "timestamp",
+            "delay_ms": "bigint"
+        }';
 
     SELECT
         @_MaxAttempts = MAX(CASE WHEN a.[Param] = 'invoice.maxAttempts' THEN a.[ValInt] END),
@@ -166,9 +182,6 @@ BEGIN
         [Set] nvarchar(max) '$.set' AS JSON
     ) AS r;
     SET @_Count = @@ROWCOUNT;
-
-    IF @_Count > 1000
-        THROW 50021, N'Modify_Invoice_Set_utx: at most 1000 items a call.', 1;
 
 
     SET @_Sets = CASE WHEN EXISTS (SELECT 1 FROM @_Item AS i WHERE i.[Set] IS NOT NULL) THEN 1 ELSE 0 END;
@@ -692,14 +705,22 @@ k.[Was],
             WHERE [OperationId] = @Operation;
         END;
 
-        IF @Max > 0
+        /* The table refuses some items: who claims next goes around them, in transactions of its own. */
+        IF @Max > 0 AND EXISTS (SELECT 1 FROM [readpast].[QueueRefused] AS r WHERE r.[Queue] = 'Invoice')
+            SET @_Around = 1;
+        IF @Max > 0 AND @_Around = 0
         BEGIN
+
             /*
             Which items are to be looked at. The searches take no update locks: they may pass many items in flight whose
             leases are good, and no worker shall wait for them.
             */
             DELETE FROM @_Change;
             DELETE FROM @_Candidate;
+            /* Those that are left aside are no candidates, and take the place of none. */
+            SET @_RecoverMax = 100 + (
+                SELECT COUNT(*) FROM [readpast].[QueueRefused] AS r WHERE r.[Queue] = 'Invoice' AND r.[Until] > @_Now
+            );
             IF @Recover > 0
             BEGIN
                 INSERT INTO @_Candidate ([Key1], [StartedAt])
@@ -724,6 +745,11 @@ k.[Was],
                         AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE q.[EnqueuedAt] = c.[Key1])
                     OPTION (LOOP JOIN, FORCE ORDER);
             END;
+            DELETE c
+            FROM @_Candidate AS c
+            INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
+                ON r.[Queue] = 'Invoice' AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(c.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2 AND r.[Until] > @_Now
+            OPTION (LOOP JOIN, FORCE ORDER);
             SET @_Searched = (SELECT COUNT(*) FROM @_Candidate);
             IF @_Searched > 0 AND @Recover > 0
                 /*
@@ -768,6 +794,8 @@ k.[Was],
                     x.[Step],
                     x.[Response],
                     CASE
+                        WHEN x.[Ends] = 1 AND x.[Refusals] > 0
+                            THEN CONCAT(N'The table refused ', x.[Refusals], N' times to have it given back: ', x.[Refused])
                         WHEN x.[Is] = 'Processing'
                             THEN CONCAT(
                                 N'The lease of worker ', x.[LeaseOwner], N' ran out on attempt ', x.[AttemptNum], N' of ',
@@ -780,13 +808,13 @@ k.[Was],
                         ELSE x.[Error]
                     END,
                     x.[StartedAt],
-                    CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN @_Now END,
+                    CASE WHEN x.[Ends] = 1 AND (x.[Is] = 'Processing' OR x.[Refusals] > 0) THEN @_Now END,
                     CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN DATEDIFF_BIG(MILLISECOND, x.[StartedAt], @_Now) END,
                     CASE WHEN x.[Is] = 'Processing' THEN CAST(NULL AS datetime2(7)) END,
                     x.[LeaseOwner],
                     /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
                     CASE
-                        WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN NULL
+                        WHEN x.[Ends] = 1 AND (x.[Is] = 'Processing' OR x.[Refusals] > 0) THEN NULL
                         WHEN x.[Is] = 'Processing' AND x.[LeaseUntil] < @_Now THEN x.[LeaseUntil]
                         WHEN x.[Is] = 'Processing' THEN @_Now
                         WHEN x.[Died] = 1 THEN x.[LeaseUntil]
@@ -796,7 +824,12 @@ k.[Was],
                     SELECT
                         q.[EnqueuedAt] AS [Key1],
                         c.[Together],
-                        CASE WHEN c.[Together] = 0 AND q.[AttemptNum] >= @_MaxAttempts THEN 1 ELSE 0 END AS [Ends],
+                        CASE
+                            WHEN c.[Together] = 0 AND q.[AttemptNum] + COALESCE(r.[Attempts], 0) >= @_MaxAttempts THEN 1
+                            ELSE 0
+                        END AS [Ends],
+                        r.[Attempts] AS [Refusals],
+                        r.[Reason] AS [Refused],
                         CASE WHEN q.[LeaseUntil] IS NOT NULL THEN 1 ELSE 0 END AS [Died],
                         q.[LeaseUntil] AS [LeaseUntil],
                         q.[Status] AS [Is],
@@ -816,6 +849,8 @@ k.[Was],
                     FROM @_Candidate AS c
                     INNER JOIN [readpast].[Invoice] AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
                         ON q.[EnqueuedAt] = c.[Key1]
+                    LEFT JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
+                        ON r.[Queue] = 'Invoice' AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(c.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
                 ) AS x
                 WHERE x.[Is] = 'Processing' AND x.[GivenUp] = 1
                 OPTION (LOOP JOIN, FORCE ORDER);
@@ -849,6 +884,13 @@ k.[Was],
 
                 IF @_Written <> (SELECT COUNT(*) FROM @_Change)
                     THROW 50005, N'Invoice: a row that was locked for the change changed all the same.', 1;
+
+                /* The table has let them through. */
+                DELETE r
+                FROM @_Change AS w
+                INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
+                    ON r.[Queue] = 'Invoice' AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(w.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
+                OPTION (LOOP JOIN, FORCE ORDER);
             END;
 
             /*
@@ -1030,10 +1072,11 @@ k.[Was],
 
     IF @Max > 0 AND @_Replayed = 0
     BEGIN
-        INSERT INTO @_Out ([Seq], [Answer], [Key], [Key1], [Token], [AttemptNum], [Status])
+        INSERT INTO @_Out ([Seq], [Answer], [DueMs], [Key], [Key1], [Token], [AttemptNum], [Status])
         SELECT
             1000000 + d.[Seq],
             CASE WHEN d.[Alone] = 1 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
+            @LeaseMs,
             d.[Key1],
             d.[Key1],
             d.[Token],
@@ -1053,7 +1096,8 @@ k.[Was],
                 'EMPTY',
                 MIN(x.[DueMs])
             FROM (
-                SELECT CAST(NULL AS bigint) AS [DueMs]
+                /* What is here had spent its attempts, and ended: what comes behind it is due now. */
+                SELECT CASE WHEN @_Around = 1 THEN CAST(0 AS bigint) ELSE (SELECT TOP (1) CAST(0 AS bigint) FROM @_Due) END AS [DueMs]
                 UNION ALL
                 SELECT DATEDIFF_BIG(MILLISECOND, @_At, MIN(u.[DueAt])) + 1
                 FROM (
@@ -1182,6 +1226,7 @@ BEGIN
     DECLARE @_Sets bit = 0;
     DECLARE @_NoSet nvarchar(2048);
     DECLARE @_Locked int = 0;
+    DECLARE @_Around int = 0; /* 1: nothing is claimed here */
     DECLARE @_Take int;
     DECLARE @_Alone int;
     DECLARE @_Due TABLE (
@@ -1192,7 +1237,7 @@ BEGIN
         [Token] datetime2(7) NULL,
         PRIMARY KEY CLUSTERED ([Key1])
     );
-    DECLARE @_RecoverMax int = 100;
+    DECLARE @_RecoverMax int;
     DECLARE @_Searched int = 0;
     DECLARE @_MyTurn int = 0;
     DECLARE @_Candidate TABLE (
@@ -1235,6 +1280,21 @@ BEGIN
 
     IF @@TRANCOUNT > 0
         THROW 50012, N'Modify_Invoice_Set_trx commits its own work: not to be called in a transaction.', 1;
+    IF
+        EXISTS (
+            SELECT 1
+            FROM OPENJSON(@Items) AS j
+            CROSS APPLY OPENJSON(CASE WHEN j.[type] = 5 THEN j.[value] ELSE N'{"": null}' END) AS m
+            WHERE
+                m.[key] NOT IN (N'key', N'token', N'attempt', N'status', N'step', N'response', N'error', N'release', N'set', N'due', N'delay_ms')
+                OR (m.[type] IN (4, 5) AND m.[key] NOT IN (N'key', N'set'))
+        )
+        OR (SELECT COUNT(*) FROM OPENJSON(@Items)) > 1000
+        EXECUTE [readpast].[QueueTake] N'Modify_Invoice_Set_trx', @Items OUTPUT, N'{
+            "key": "any", "token": "timestamp", "attempt": "integer", "status": "text(20)", "step": "text",
+            "response": "text", "error": "text", "release": "boolean", "set": "any", "due": "timestamp",
+            "delay_ms": "bigint"
+        }';
 
     SELECT
         @_MaxAttempts = MAX(CASE WHEN a.[Param] = 'invoice.maxAttempts' THEN a.[ValInt] END),
@@ -1289,9 +1349,6 @@ BEGIN
         [Set] nvarchar(max) '$.set' AS JSON
     ) AS r;
     SET @_Count = @@ROWCOUNT;
-
-    IF @_Count > 1000
-        THROW 50021, N'Modify_Invoice_Set_trx: at most 1000 items a call.', 1;
 
 
     SET @_Sets = CASE WHEN EXISTS (SELECT 1 FROM @_Item AS i WHERE i.[Set] IS NOT NULL) THEN 1 ELSE 0 END;
@@ -1804,8 +1861,12 @@ k.[Was],
             WHERE [OperationId] = @Operation;
         END;
 
-        IF @Max > 0
+        /* The table refuses some items: who claims next goes around them, in transactions of its own. */
+        IF @Max > 0 AND EXISTS (SELECT 1 FROM [readpast].[QueueRefused] AS r WHERE r.[Queue] = 'Invoice')
+            SET @_Around = 1;
+        IF @Max > 0 AND @_Around = 0
         BEGIN
+
             /*
             Which items are to be looked at. The searches take no update locks: they may pass many items in flight whose
             leases are good, and no worker shall wait for them.
@@ -1838,6 +1899,10 @@ k.[Was],
                     )
                     SET @Recover = 0;
             END;
+            /* Those that are left aside are no candidates, and take the place of none. */
+            SET @_RecoverMax = 100 + (
+                SELECT COUNT(*) FROM [readpast].[QueueRefused] AS r WHERE r.[Queue] = 'Invoice' AND r.[Until] > @_Now
+            );
             IF @Recover > 0
             BEGIN
                 INSERT INTO @_Candidate ([Key1], [StartedAt])
@@ -1869,6 +1934,11 @@ k.[Was],
                     FROM [readpast].[QueueRecovery] AS r WITH (ROWLOCK)
                     WHERE r.[Queue] = 'Invoice';
             END;
+            DELETE c
+            FROM @_Candidate AS c
+            INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
+                ON r.[Queue] = 'Invoice' AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(c.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2 AND r.[Until] > @_Now
+            OPTION (LOOP JOIN, FORCE ORDER);
             SET @_Searched = (SELECT COUNT(*) FROM @_Candidate);
             IF @_Searched > 0 AND @Recover > 0
                 /*
@@ -1913,6 +1983,8 @@ k.[Was],
                     x.[Step],
                     x.[Response],
                     CASE
+                        WHEN x.[Ends] = 1 AND x.[Refusals] > 0
+                            THEN CONCAT(N'The table refused ', x.[Refusals], N' times to have it given back: ', x.[Refused])
                         WHEN x.[Is] = 'Processing'
                             THEN CONCAT(
                                 N'The lease of worker ', x.[LeaseOwner], N' ran out on attempt ', x.[AttemptNum], N' of ',
@@ -1925,13 +1997,13 @@ k.[Was],
                         ELSE x.[Error]
                     END,
                     x.[StartedAt],
-                    CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN @_Now END,
+                    CASE WHEN x.[Ends] = 1 AND (x.[Is] = 'Processing' OR x.[Refusals] > 0) THEN @_Now END,
                     CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN DATEDIFF_BIG(MILLISECOND, x.[StartedAt], @_Now) END,
                     CASE WHEN x.[Is] = 'Processing' THEN CAST(NULL AS datetime2(7)) END,
                     x.[LeaseOwner],
                     /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
                     CASE
-                        WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN NULL
+                        WHEN x.[Ends] = 1 AND (x.[Is] = 'Processing' OR x.[Refusals] > 0) THEN NULL
                         WHEN x.[Is] = 'Processing' AND x.[LeaseUntil] < @_Now THEN x.[LeaseUntil]
                         WHEN x.[Is] = 'Processing' THEN @_Now
                         WHEN x.[Died] = 1 THEN x.[LeaseUntil]
@@ -1941,7 +2013,12 @@ k.[Was],
                     SELECT
                         q.[EnqueuedAt] AS [Key1],
                         c.[Together],
-                        CASE WHEN c.[Together] = 0 AND q.[AttemptNum] >= @_MaxAttempts THEN 1 ELSE 0 END AS [Ends],
+                        CASE
+                            WHEN c.[Together] = 0 AND q.[AttemptNum] + COALESCE(r.[Attempts], 0) >= @_MaxAttempts THEN 1
+                            ELSE 0
+                        END AS [Ends],
+                        r.[Attempts] AS [Refusals],
+                        r.[Reason] AS [Refused],
                         CASE WHEN q.[LeaseUntil] IS NOT NULL THEN 1 ELSE 0 END AS [Died],
                         q.[LeaseUntil] AS [LeaseUntil],
                         q.[Status] AS [Is],
@@ -1961,6 +2038,8 @@ k.[Was],
                     FROM @_Candidate AS c
                     INNER JOIN [readpast].[Invoice] AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
                         ON q.[EnqueuedAt] = c.[Key1]
+                    LEFT JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
+                        ON r.[Queue] = 'Invoice' AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(c.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
                 ) AS x
                 WHERE x.[Is] = 'Processing' AND x.[GivenUp] = 1
                 OPTION (LOOP JOIN, FORCE ORDER);
@@ -1994,6 +2073,13 @@ k.[Was],
 
                 IF @_Written <> (SELECT COUNT(*) FROM @_Change)
                     THROW 50005, N'Invoice: a row that was locked for the change changed all the same.', 1;
+
+                /* The table has let them through. */
+                DELETE r
+                FROM @_Change AS w
+                INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
+                    ON r.[Queue] = 'Invoice' AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(w.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
+                OPTION (LOOP JOIN, FORCE ORDER);
             END;
 
             /*
@@ -2188,10 +2274,11 @@ k.[Was],
 
     IF @Max > 0 AND @_Replayed = 0
     BEGIN
-        INSERT INTO @_Out ([Seq], [Answer], [Key], [Key1], [Token], [AttemptNum], [Status])
+        INSERT INTO @_Out ([Seq], [Answer], [DueMs], [Key], [Key1], [Token], [AttemptNum], [Status])
         SELECT
             1000000 + d.[Seq],
             CASE WHEN d.[Alone] = 1 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
+            @LeaseMs,
             d.[Key1],
             d.[Key1],
             d.[Token],
@@ -2211,7 +2298,8 @@ k.[Was],
                 'EMPTY',
                 MIN(x.[DueMs])
             FROM (
-                SELECT CAST(NULL AS bigint) AS [DueMs]
+                /* What is here had spent its attempts, and ended: what comes behind it is due now. */
+                SELECT CASE WHEN @_Around = 1 THEN CAST(0 AS bigint) ELSE (SELECT TOP (1) CAST(0 AS bigint) FROM @_Due) END AS [DueMs]
                 UNION ALL
                 SELECT DATEDIFF_BIG(MILLISECOND, @_At, MIN(u.[DueAt])) + 1
                 FROM (

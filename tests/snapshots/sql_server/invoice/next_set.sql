@@ -1,6 +1,7 @@
 /*
 Claim up to @Max due items in one commit. One row per item, in order, with the answer CLAIMED; or one row EMPTY with the
-milliseconds until the next item is due (NULL when there is none).
+milliseconds until the next item is due (NULL when there is none; 0 when it only
+ended items whose attempts are spent: ask again).
 An item that came back from a dead worker may have been its death. It is handed out alone, with the answer
 CLAIMED_ALONE; so a claim ends before such an item, unless it is the first.
 Table access order: Invoice.
@@ -36,7 +37,7 @@ BEGIN
         [Token] datetime2(7) NULL,
         PRIMARY KEY CLUSTERED ([Key1])
     );
-    DECLARE @_RecoverMax int = 100;
+    DECLARE @_RecoverMax int;
     DECLARE @_Searched int = 0;
     DECLARE @_MyTurn int = 0;
     DECLARE @_Candidate TABLE (
@@ -99,10 +100,19 @@ BEGIN
     IF @Max IS NULL OR @Max < 1 OR @Max > 1000
         THROW 50021, N'Next_Invoice_Set_trx: @Max must be from 1 to 1000.', 1;
 
+    IF EXISTS (SELECT 1 FROM [readpast].[QueueRefused] AS r WHERE r.[Queue] = 'Invoice')
+    BEGIN
+        /* The table refuses some: around those. */
+        EXECUTE [readpast].[Next_Invoice_Apart_trx]
+            @Worker = @Worker, @Max = @Max, @LeaseMs = @LeaseMs, @Recover = @Recover;
+        RETURN 0;
+    END;
+
     BEGIN TRY
         BEGIN TRANSACTION;
         SET @_Now = SYSUTCDATETIME();
         SET @_At = @_Now;
+
 
         /*
         Which items are to be looked at. The searches take no update locks: they may pass many items in flight whose
@@ -136,6 +146,10 @@ BEGIN
                 )
                 SET @Recover = 0;
         END;
+        /* Those that are left aside are no candidates, and take the place of none. */
+        SET @_RecoverMax = 100 + (
+            SELECT COUNT(*) FROM [readpast].[QueueRefused] AS r WHERE r.[Queue] = 'Invoice' AND r.[Until] > @_Now
+        );
         IF @Recover > 0
         BEGIN
             INSERT INTO @_Candidate ([Key1], [StartedAt])
@@ -167,6 +181,11 @@ BEGIN
                 FROM [readpast].[QueueRecovery] AS r WITH (ROWLOCK)
                 WHERE r.[Queue] = 'Invoice';
         END;
+        DELETE c
+        FROM @_Candidate AS c
+        INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
+            ON r.[Queue] = 'Invoice' AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(c.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2 AND r.[Until] > @_Now
+        OPTION (LOOP JOIN, FORCE ORDER);
         SET @_Searched = (SELECT COUNT(*) FROM @_Candidate);
         IF @_Searched > 0 AND @Recover > 0
             /*
@@ -211,6 +230,8 @@ BEGIN
                 x.[Step],
                 x.[Response],
                 CASE
+                    WHEN x.[Ends] = 1 AND x.[Refusals] > 0
+                        THEN CONCAT(N'The table refused ', x.[Refusals], N' times to have it given back: ', x.[Refused])
                     WHEN x.[Is] = 'Processing'
                         THEN CONCAT(
                             N'The lease of worker ', x.[LeaseOwner], N' ran out on attempt ', x.[AttemptNum], N' of ',
@@ -223,13 +244,13 @@ BEGIN
                     ELSE x.[Error]
                 END,
                 x.[StartedAt],
-                CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN @_Now END,
+                CASE WHEN x.[Ends] = 1 AND (x.[Is] = 'Processing' OR x.[Refusals] > 0) THEN @_Now END,
                 CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN DATEDIFF_BIG(MILLISECOND, x.[StartedAt], @_Now) END,
                 CASE WHEN x.[Is] = 'Processing' THEN CAST(NULL AS datetime2(7)) END,
                 x.[LeaseOwner],
                 /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
                 CASE
-                    WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN NULL
+                    WHEN x.[Ends] = 1 AND (x.[Is] = 'Processing' OR x.[Refusals] > 0) THEN NULL
                     WHEN x.[Is] = 'Processing' AND x.[LeaseUntil] < @_Now THEN x.[LeaseUntil]
                     WHEN x.[Is] = 'Processing' THEN @_Now
                     WHEN x.[Died] = 1 THEN x.[LeaseUntil]
@@ -239,7 +260,12 @@ BEGIN
                 SELECT
                     q.[EnqueuedAt] AS [Key1],
                     c.[Together],
-                    CASE WHEN c.[Together] = 0 AND q.[AttemptNum] >= @_MaxAttempts THEN 1 ELSE 0 END AS [Ends],
+                    CASE
+                        WHEN c.[Together] = 0 AND q.[AttemptNum] + COALESCE(r.[Attempts], 0) >= @_MaxAttempts THEN 1
+                        ELSE 0
+                    END AS [Ends],
+                    r.[Attempts] AS [Refusals],
+                    r.[Reason] AS [Refused],
                     CASE WHEN q.[LeaseUntil] IS NOT NULL THEN 1 ELSE 0 END AS [Died],
                     q.[LeaseUntil] AS [LeaseUntil],
                     q.[Status] AS [Is],
@@ -259,6 +285,8 @@ BEGIN
                 FROM @_Candidate AS c
                 INNER JOIN [readpast].[Invoice] AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
                     ON q.[EnqueuedAt] = c.[Key1]
+                LEFT JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
+                    ON r.[Queue] = 'Invoice' AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(c.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
             ) AS x
             WHERE x.[Is] = 'Processing' AND x.[GivenUp] = 1
             OPTION (LOOP JOIN, FORCE ORDER);
@@ -292,6 +320,13 @@ BEGIN
 
             IF @_Written <> (SELECT COUNT(*) FROM @_Change)
                 THROW 50005, N'Invoice: a row that was locked for the change changed all the same.', 1;
+
+            /* The table has let them through. */
+            DELETE r
+            FROM @_Change AS w
+            INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
+                ON r.[Queue] = 'Invoice' AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(w.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
+            OPTION (LOOP JOIN, FORCE ORDER);
         END;
 
         /*
@@ -422,10 +457,11 @@ BEGIN
         THROW;
     END CATCH;
 
-    INSERT INTO @_Out ([Seq], [Answer], [Key], [Key1], [Token], [AttemptNum], [Status])
+    INSERT INTO @_Out ([Seq], [Answer], [DueMs], [Key], [Key1], [Token], [AttemptNum], [Status])
     SELECT
         1000000 + d.[Seq],
         CASE WHEN d.[Alone] = 1 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
+        @LeaseMs,
         d.[Key1],
         d.[Key1],
         d.[Token],
@@ -445,7 +481,8 @@ BEGIN
             'EMPTY',
             MIN(x.[DueMs])
         FROM (
-            SELECT CAST(NULL AS bigint) AS [DueMs]
+            /* What is here had spent its attempts, and ended: what comes behind it is due now. */
+            SELECT (SELECT TOP (1) CAST(0 AS bigint) FROM @_Due) AS [DueMs]
             UNION ALL
             SELECT DATEDIFF_BIG(MILLISECOND, @_At, MIN(u.[DueAt])) + 1
             FROM (

@@ -4,6 +4,8 @@ with the answer RECOVERED and the status it has now. Claims do this too, so a qu
 An item that its worker had claimed together with others gets its attempt back, since nobody knows which of them was
 begun; whatever comes back is claimed alone next. The items of one claim come back together: more than @Max of them, if
 need be.
+Where the table refuses, they come back one by one, and what it refuses is left aside: a row with the answer REFUSED, how often
+it was refused, and why.
 Table access order: Invoice.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Recover_Invoice_trx]
@@ -22,7 +24,7 @@ BEGIN
     DECLARE @_SilentMs int; /* how long a lease is when nobody says */
     DECLARE @_Now datetime2(7); /* UTC */
     DECLARE @_At datetime2(7); /* the same moment as the table tells it */
-    DECLARE @_RecoverMax int = @Max;
+    DECLARE @_RecoverMax int;
     DECLARE @_Searched int = 0;
     DECLARE @_MyTurn int = 0;
     DECLARE @_Candidate TABLE (
@@ -51,6 +53,31 @@ BEGIN
         PRIMARY KEY CLUSTERED ([Key1])
     );
     DECLARE @_Written int = 0;
+DECLARE @_Number int;
+    DECLARE @_Severity int;
+    DECLARE @_Reason nvarchar(4000);
+    DECLARE @_RefusedKey nvarchar(400);
+    DECLARE @_Times int;
+    /* What it refused in this call. */
+    DECLARE @_Told TABLE (
+        [Seq] int IDENTITY(1, 1) NOT NULL PRIMARY KEY,
+        [Key1] datetime2(7) NULL,
+        [Times] int NOT NULL,
+        [Reason] nvarchar(500) NOT NULL
+    );
+    DECLARE @_Each int = 0; /* 1: one by one */
+    DECLARE @_Left TABLE (
+        [Seq] int IDENTITY(1, 1) NOT NULL PRIMARY KEY,
+        [Key1] datetime2(7) NOT NULL,
+        [Together] int NOT NULL
+    );
+    DECLARE @_Back TABLE (
+        [Seq] int IDENTITY(1, 1) NOT NULL PRIMARY KEY,
+        [Key1] datetime2(7) NOT NULL,
+        [Token] datetime2(7) NOT NULL,
+        [AttemptNum] int NOT NULL,
+        [Status] varchar(20) NOT NULL
+    );
 
     IF @@TRANCOUNT > 0
         THROW 50012, N'Recover_Invoice_trx commits its own work: not to be called in a transaction.', 1;
@@ -69,208 +96,285 @@ BEGIN
     IF @Max IS NULL OR @Max < 1 OR @Max > 1000
         THROW 50021, N'Recover_Invoice_trx: @Max must be from 1 to 1000.', 1;
 
-    BEGIN TRY
-        BEGIN TRANSACTION;
-        SET @_Now = SYSUTCDATETIME();
-        SET @_At = @_Now;
+    WHILE 1 = 1
+    BEGIN
+        BEGIN TRY
+            BEGIN TRANSACTION;
+            SET @_Now = SYSUTCDATETIME();
+            SET @_At = @_Now;
 
-        /*
-        Which items are to be looked at. The searches take no update locks: they may pass many items in flight whose
-        leases are good, and no worker shall wait for them.
-        */
-        DELETE FROM @_Change;
-        DELETE FROM @_Candidate;
 
-        IF @Recover > 2
-        BEGIN
-            /*
-            One of all who claim looks for the items of dead workers, once in @Recover milliseconds; who comes meanwhile
-            neither waits for it nor looks.
-            */
-            UPDATE r
-            SET [RecoveredAt] = @_Now
-            FROM [readpast].[QueueRecovery] AS r WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-            WHERE
-                r.[Queue] = 'Invoice'
-                AND ABS(DATEDIFF_BIG(MILLISECOND, r.[RecoveredAt], @_Now)) >= @Recover;
-            SET @_MyTurn = @@ROWCOUNT;
+            IF @_Each = 1
+            BEGIN
+                /* Those that the table refused together, one by one. */
+                DELETE FROM @_Change;
+                DELETE FROM @_Candidate;
+                INSERT INTO @_Candidate ([Key1], [Together])
+                SELECT TOP (1) l.[Key1], l.[Together]
+                FROM @_Left AS l
+                ORDER BY l.[Seq];
+                SET @_Searched = @@ROWCOUNT;
+            END
+            ELSE
+            BEGIN
+                /*
+                Which items are to be looked at. The searches take no update locks: they may pass many items in flight whose
+                leases are good, and no worker shall wait for them.
+                */
+                DELETE FROM @_Change;
+                DELETE FROM @_Candidate;
 
-            /* Also as it is not committed yet. Whoever keeps its transaction open for longer holds nobody up. */
-            IF @_MyTurn = 0
-                AND EXISTS (
-                    SELECT 1
-                    FROM [readpast].[QueueRecovery] AS r WITH (READUNCOMMITTED)
+                IF @Recover > 2
+                BEGIN
+                    /*
+                    One of all who claim looks for the items of dead workers, once in @Recover milliseconds; who comes meanwhile
+                    neither waits for it nor looks.
+                    */
+                    UPDATE r
+                    SET [RecoveredAt] = @_Now
+                    FROM [readpast].[QueueRecovery] AS r WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
                     WHERE
                         r.[Queue] = 'Invoice'
-                        AND ABS(DATEDIFF_BIG(MILLISECOND, r.[RecoveredAt], @_Now)) < @Recover
-                )
-                SET @Recover = 0;
-        END;
-        IF @Recover > 0
-        BEGIN
-            INSERT INTO @_Candidate ([Key1], [StartedAt])
-            SELECT TOP (@_RecoverMax) q.[EnqueuedAt], q.[StartedAt]
-            FROM [readpast].[Invoice] AS q
-                WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Invoice_InFlight]))
-            WHERE
-                q.[Status] = 'Processing'
-                AND q.[LeaseUntil] <= @_Now
-            ORDER BY q.[StartedAt];
+                        AND ABS(DATEDIFF_BIG(MILLISECOND, r.[RecoveredAt], @_Now)) >= @Recover;
+                    SET @_MyTurn = @@ROWCOUNT;
 
-            IF @@ROWCOUNT = @_RecoverMax
-                /* All that is left of the last claim: a chunk must not split one. */
-                INSERT INTO @_Candidate ([Key1], [StartedAt])
-                SELECT q.[EnqueuedAt], q.[StartedAt]
-                FROM [readpast].[Invoice] AS q
-                WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Invoice_InFlight]))
-            WHERE
-                q.[Status] = 'Processing'
-                    AND q.[StartedAt] = (SELECT MAX(c.[StartedAt]) FROM @_Candidate AS c)
-                    AND q.[LeaseUntil] <= @_Now
-                    AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE q.[EnqueuedAt] = c.[Key1])
+                    /* Also as it is not committed yet. Whoever keeps its transaction open for longer holds nobody up. */
+                    IF @_MyTurn = 0
+                        AND EXISTS (
+                            SELECT 1
+                            FROM [readpast].[QueueRecovery] AS r WITH (READUNCOMMITTED)
+                            WHERE
+                                r.[Queue] = 'Invoice'
+                                AND ABS(DATEDIFF_BIG(MILLISECOND, r.[RecoveredAt], @_Now)) < @Recover
+                        )
+                        SET @Recover = 0;
+                END;
+                /* Those that are left aside are no candidates, and take the place of none. */
+                SET @_RecoverMax = @Max + (
+                    SELECT COUNT(*) FROM [readpast].[QueueRefused] AS r WHERE r.[Queue] = 'Invoice' AND r.[Until] > @_Now
+                );
+                IF @Recover > 0
+                BEGIN
+                    INSERT INTO @_Candidate ([Key1], [StartedAt])
+                    SELECT TOP (@_RecoverMax) q.[EnqueuedAt], q.[StartedAt]
+                    FROM [readpast].[Invoice] AS q
+                        WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Invoice_InFlight]))
+                    WHERE
+                        q.[Status] = 'Processing'
+                        AND q.[LeaseUntil] <= @_Now
+                    ORDER BY q.[StartedAt];
+
+                    IF @@ROWCOUNT = @_RecoverMax
+                        /* All that is left of the last claim: a chunk must not split one. */
+                        INSERT INTO @_Candidate ([Key1], [StartedAt])
+                        SELECT q.[EnqueuedAt], q.[StartedAt]
+                        FROM [readpast].[Invoice] AS q
+                        WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Invoice_InFlight]))
+                    WHERE
+                        q.[Status] = 'Processing'
+                            AND q.[StartedAt] = (SELECT MAX(c.[StartedAt]) FROM @_Candidate AS c)
+                            AND q.[LeaseUntil] <= @_Now
+                            AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE q.[EnqueuedAt] = c.[Key1])
+                        OPTION (LOOP JOIN, FORCE ORDER);
+
+                    /* There may be more of them: the next who comes goes on at once. */
+                    IF @_MyTurn = 1 AND (SELECT COUNT(*) FROM @_Candidate) >= @_RecoverMax
+                        UPDATE r
+                        SET [RecoveredAt] = '0001-01-01'
+                        FROM [readpast].[QueueRecovery] AS r WITH (ROWLOCK)
+                        WHERE r.[Queue] = 'Invoice';
+                END;
+                DELETE c
+                FROM @_Candidate AS c
+                INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
+                    ON r.[Queue] = 'Invoice' AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(c.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2 AND r.[Until] > @_Now
+                OPTION (LOOP JOIN, FORCE ORDER);
+                SET @_Searched = (SELECT COUNT(*) FROM @_Candidate);
+                IF @_Searched > 0 AND @Recover > 0
+                    /*
+                    Items that were claimed together: nobody knows which was begun. Read without locks: another recovery may have
+                    the rest of them in hands.
+                    */
+                    UPDATE c
+                    SET [Together] = 1
+                    FROM @_Candidate AS c
+                    INNER JOIN [readpast].[Invoice] AS q WITH (READUNCOMMITTED)
+                        ON q.[EnqueuedAt] = c.[Key1]
+                    WHERE
+                        q.[Status] = 'Processing'
+                        AND EXISTS (
+                            SELECT 1
+                            FROM [readpast].[Invoice] AS o WITH (READUNCOMMITTED, INDEX ([IX_Invoice_InFlight]))
+                            WHERE
+                                o.[Status] = 'Processing'
+                                AND o.[StartedAt] = q.[StartedAt]
+                                AND o.[LeaseOwner] = q.[LeaseOwner]
+                                AND NOT (o.[EnqueuedAt] = q.[EnqueuedAt])
+                        )
+                    OPTION (LOOP JOIN, FORCE ORDER);
+            END;
+
+            IF @_Searched > 0
+            BEGIN
+                /* Lock them, the table first, and judge each as it is now; rows that others hold are passed over. */
+                INSERT INTO @_Change (
+                    [Key1], [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [StartedAt],
+                    [FinishedAt], [Duration], [DueAt], [LeaseOwner], [LeaseUntil], [Before]
+                )
+                SELECT
+                    x.[Key1],
+                    x.[Is],
+                    CASE
+                        WHEN x.[Is] = 'Processing' AND x.[GivenUp] = 1 AND x.[Ends] = 1 THEN 'Failed'
+                        WHEN x.[Is] = 'Processing' AND x.[GivenUp] = 1 THEN 'Error'
+                        ELSE x.[Is]
+                    END,
+                    x.[AttemptNum] - CASE WHEN x.[Is] = 'Processing' THEN x.[Together] ELSE 0 END,
+                    CASE WHEN x.[Token] >= @_At THEN DATEADD(MICROSECOND, 1, x.[Token]) ELSE @_At END,
+                    x.[Step],
+                    x.[Response],
+                    CASE
+                        WHEN x.[Ends] = 1 AND x.[Refusals] > 0
+                            THEN CONCAT(N'The table refused ', x.[Refusals], N' times to have it given back: ', x.[Refused])
+                        WHEN x.[Is] = 'Processing'
+                            THEN CONCAT(
+                                N'The lease of worker ', x.[LeaseOwner], N' ran out on attempt ', x.[AttemptNum], N' of ',
+                                @_MaxAttempts, N'; the worker is taken for dead.',
+                                CASE
+                                    WHEN x.[Together] = 1
+                                        THEN N' It was claimed together with others: this attempt does not count, and the next claim of it is of it alone.'
+                                END
+                            )
+                        ELSE x.[Error]
+                    END,
+                    x.[StartedAt],
+                    CASE WHEN x.[Ends] = 1 AND (x.[Is] = 'Processing' OR x.[Refusals] > 0) THEN @_Now END,
+                    CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN DATEDIFF_BIG(MILLISECOND, x.[StartedAt], @_Now) END,
+                    CASE WHEN x.[Is] = 'Processing' THEN CAST(NULL AS datetime2(7)) END,
+                    x.[LeaseOwner],
+                    /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
+                    CASE
+                        WHEN x.[Ends] = 1 AND (x.[Is] = 'Processing' OR x.[Refusals] > 0) THEN NULL
+                        WHEN x.[Is] = 'Processing' AND x.[LeaseUntil] < @_Now THEN x.[LeaseUntil]
+                        WHEN x.[Is] = 'Processing' THEN @_Now
+                        WHEN x.[Died] = 1 THEN x.[LeaseUntil]
+                    END,
+                    x.[Before]
+                FROM (
+                    SELECT
+                        q.[EnqueuedAt] AS [Key1],
+                        c.[Together],
+                        CASE
+                            WHEN c.[Together] = 0 AND q.[AttemptNum] + COALESCE(r.[Attempts], 0) >= @_MaxAttempts THEN 1
+                            ELSE 0
+                        END AS [Ends],
+                        r.[Attempts] AS [Refusals],
+                        r.[Reason] AS [Refused],
+                        CASE WHEN q.[LeaseUntil] IS NOT NULL THEN 1 ELSE 0 END AS [Died],
+                        q.[LeaseUntil] AS [LeaseUntil],
+                        q.[Status] AS [Is],
+                        CASE
+                            WHEN q.[LeaseUntil] <= @_Now THEN 1
+                            ELSE 0
+                        END AS [GivenUp],
+                        q.[AttemptNum] AS [AttemptNum],
+                        CAST(q.[UpdatedAt] AS datetime2(7)) AS [Token],
+                        CAST(NULL AS nvarchar(60)) AS [Step],
+                        CAST(NULL AS nvarchar(max)) AS [Response],
+                        CAST(NULL AS nvarchar(max)) AS [Error],
+                        CAST(q.[StartedAt] AS datetime2(7)) AS [StartedAt],
+                        CAST(NULL AS datetime2(7)) AS [DueAt],
+                        q.[LeaseOwner] AS [LeaseOwner],
+                        CAST(NULL AS datetime2(7)) AS [Before]
+                    FROM @_Candidate AS c
+                    INNER JOIN [readpast].[Invoice] AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
+                        ON q.[EnqueuedAt] = c.[Key1]
+                    LEFT JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
+                        ON r.[Queue] = 'Invoice' AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(c.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
+                ) AS x
+                WHERE x.[Is] = 'Processing' AND x.[GivenUp] = 1
                 OPTION (LOOP JOIN, FORCE ORDER);
 
-            /* There may be more of them: the next who comes goes on at once. */
-            IF @_MyTurn = 1 AND (SELECT COUNT(*) FROM @_Candidate) >= @_RecoverMax
-                UPDATE r
-                SET [RecoveredAt] = '0001-01-01'
-                FROM [readpast].[QueueRecovery] AS r WITH (ROWLOCK)
-                WHERE r.[Queue] = 'Invoice';
-        END;
-        SET @_Searched = (SELECT COUNT(*) FROM @_Candidate);
-        IF @_Searched > 0 AND @Recover > 0
-            /*
-            Items that were claimed together: nobody knows which was begun. Read without locks: another recovery may have
-            the rest of them in hands.
-            */
-            UPDATE c
-            SET [Together] = 1
-            FROM @_Candidate AS c
-            INNER JOIN [readpast].[Invoice] AS q WITH (READUNCOMMITTED)
-                ON q.[EnqueuedAt] = c.[Key1]
-            WHERE
-                q.[Status] = 'Processing'
-                AND EXISTS (
-                    SELECT 1
-                    FROM [readpast].[Invoice] AS o WITH (READUNCOMMITTED, INDEX ([IX_Invoice_InFlight]))
-                    WHERE
-                        o.[Status] = 'Processing'
-                        AND o.[StartedAt] = q.[StartedAt]
-                        AND o.[LeaseOwner] = q.[LeaseOwner]
-                        AND NOT (o.[EnqueuedAt] = q.[EnqueuedAt])
-                )
-            OPTION (LOOP JOIN, FORCE ORDER);
+                /* The rows are locked and in @_Change: first the table, then what is kept beside it. */
+                UPDATE q
+                SET
+                    [ScheduledFor] = COALESCE(w.[DueAt], q.[ScheduledFor]),
+                    [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[StartedAt] END,
+                    [Duration] = COALESCE(w.[Duration], q.[Duration]),
+                    [AttemptNum] = w.[AttemptNum],
+                    [LeaseOwner] = CASE
+                        WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
+                        ELSE q.[LeaseOwner]
+                    END,
+                    [LeaseUntil] = w.[LeaseUntil],
+                    [Step] = COALESCE(w.[Step], q.[Step]),
+                    [Response] = COALESCE(w.[Response], q.[Response]),
+                    [Error] = COALESCE(w.[Error], CASE
+                        WHEN w.[Status] = 'Completed' THEN LEFT(q.[Error], 0)
+                        ELSE q.[Error]
+                    END),
+                    [UpdatedAt] = w.[Token],
+                    [Status] = w.[Status]
+                FROM @_Change AS w
+                INNER JOIN [readpast].[Invoice] AS q WITH (ROWLOCK)
+                    ON q.[EnqueuedAt] = w.[Key1]
+                WHERE q.[Status] = 'Processing'
+                OPTION (LOOP JOIN, FORCE ORDER);
+                SET @_Written = @@ROWCOUNT;
 
-        IF @_Searched > 0
-        BEGIN
-            /* Lock them, the table first, and judge each as it is now; rows that others hold are passed over. */
-            INSERT INTO @_Change (
-                [Key1], [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [StartedAt],
-                [FinishedAt], [Duration], [DueAt], [LeaseOwner], [LeaseUntil], [Before]
-            )
-            SELECT
-                x.[Key1],
-                x.[Is],
-                CASE
-                    WHEN x.[Is] = 'Processing' AND x.[GivenUp] = 1 AND x.[Ends] = 1 THEN 'Failed'
-                    WHEN x.[Is] = 'Processing' AND x.[GivenUp] = 1 THEN 'Error'
-                    ELSE x.[Is]
-                END,
-                x.[AttemptNum] - CASE WHEN x.[Is] = 'Processing' THEN x.[Together] ELSE 0 END,
-                CASE WHEN x.[Token] >= @_At THEN DATEADD(MICROSECOND, 1, x.[Token]) ELSE @_At END,
-                x.[Step],
-                x.[Response],
-                CASE
-                    WHEN x.[Is] = 'Processing'
-                        THEN CONCAT(
-                            N'The lease of worker ', x.[LeaseOwner], N' ran out on attempt ', x.[AttemptNum], N' of ',
-                            @_MaxAttempts, N'; the worker is taken for dead.',
-                            CASE
-                                WHEN x.[Together] = 1
-                                    THEN N' It was claimed together with others: this attempt does not count, and the next claim of it is of it alone.'
-                            END
-                        )
-                    ELSE x.[Error]
-                END,
-                x.[StartedAt],
-                CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN @_Now END,
-                CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN DATEDIFF_BIG(MILLISECOND, x.[StartedAt], @_Now) END,
-                CASE WHEN x.[Is] = 'Processing' THEN CAST(NULL AS datetime2(7)) END,
-                x.[LeaseOwner],
-                /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
-                CASE
-                    WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN NULL
-                    WHEN x.[Is] = 'Processing' AND x.[LeaseUntil] < @_Now THEN x.[LeaseUntil]
-                    WHEN x.[Is] = 'Processing' THEN @_Now
-                    WHEN x.[Died] = 1 THEN x.[LeaseUntil]
-                END,
-                x.[Before]
-            FROM (
-                SELECT
-                    q.[EnqueuedAt] AS [Key1],
-                    c.[Together],
-                    CASE WHEN c.[Together] = 0 AND q.[AttemptNum] >= @_MaxAttempts THEN 1 ELSE 0 END AS [Ends],
-                    CASE WHEN q.[LeaseUntil] IS NOT NULL THEN 1 ELSE 0 END AS [Died],
-                    q.[LeaseUntil] AS [LeaseUntil],
-                    q.[Status] AS [Is],
-                    CASE
-                        WHEN q.[LeaseUntil] <= @_Now THEN 1
-                        ELSE 0
-                    END AS [GivenUp],
-                    q.[AttemptNum] AS [AttemptNum],
-                    CAST(q.[UpdatedAt] AS datetime2(7)) AS [Token],
-                    CAST(NULL AS nvarchar(60)) AS [Step],
-                    CAST(NULL AS nvarchar(max)) AS [Response],
-                    CAST(NULL AS nvarchar(max)) AS [Error],
-                    CAST(q.[StartedAt] AS datetime2(7)) AS [StartedAt],
-                    CAST(NULL AS datetime2(7)) AS [DueAt],
-                    q.[LeaseOwner] AS [LeaseOwner],
-                    CAST(NULL AS datetime2(7)) AS [Before]
+                IF @_Written <> (SELECT COUNT(*) FROM @_Change)
+                    THROW 50005, N'Invoice: a row that was locked for the change changed all the same.', 1;
+
+                /* The table has let them through. */
+                DELETE r
+                FROM @_Change AS w
+                INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
+                    ON r.[Queue] = 'Invoice' AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(w.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
+                OPTION (LOOP JOIN, FORCE ORDER);
+            END;
+
+            COMMIT TRANSACTION;
+        END TRY
+        BEGIN CATCH
+            SELECT @_Number = ERROR_NUMBER(), @_Severity = ERROR_SEVERITY(), @_Reason = ERROR_MESSAGE();
+            IF @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+            IF [readpast].[QueueIsRefusal_fn](@_Number, @_Severity) = 0 OR NOT EXISTS (SELECT 1 FROM @_Candidate)
+                THROW;
+
+            DELETE FROM @_Change;
+            IF @_Each = 0 AND (SELECT COUNT(*) FROM @_Candidate) > 1
+            BEGIN
+                SET @_Each = 1;
+                INSERT INTO @_Left ([Key1], [Together])
+                SELECT c.[Key1], c.[Together]
                 FROM @_Candidate AS c
-                INNER JOIN [readpast].[Invoice] AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
-                    ON q.[EnqueuedAt] = c.[Key1]
-            ) AS x
-            WHERE x.[Is] = 'Processing' AND x.[GivenUp] = 1
-            OPTION (LOOP JOIN, FORCE ORDER);
+                ORDER BY c.[StartedAt];
+                CONTINUE;
+            END;
 
-            /* The rows are locked and in @_Change: first the table, then what is kept beside it. */
-            UPDATE q
-            SET
-                [ScheduledFor] = COALESCE(w.[DueAt], q.[ScheduledFor]),
-                [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[StartedAt] END,
-                [Duration] = COALESCE(w.[Duration], q.[Duration]),
-                [AttemptNum] = w.[AttemptNum],
-                [LeaseOwner] = CASE
-                    WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
-                    ELSE q.[LeaseOwner]
-                END,
-                [LeaseUntil] = w.[LeaseUntil],
-                [Step] = COALESCE(w.[Step], q.[Step]),
-                [Response] = COALESCE(w.[Response], q.[Response]),
-                [Error] = COALESCE(w.[Error], CASE
-                    WHEN w.[Status] = 'Completed' THEN LEFT(q.[Error], 0)
-                    ELSE q.[Error]
-                END),
-                [UpdatedAt] = w.[Token],
-                [Status] = w.[Status]
-            FROM @_Change AS w
-            INNER JOIN [readpast].[Invoice] AS q WITH (ROWLOCK)
-                ON q.[EnqueuedAt] = w.[Key1]
-            WHERE q.[Status] = 'Processing'
-            OPTION (LOOP JOIN, FORCE ORDER);
-            SET @_Written = @@ROWCOUNT;
+            SELECT @_RefusedKey = LEFT(CONVERT(nvarchar(30), CAST(c.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
+            FROM @_Candidate AS c;
+            EXECUTE [readpast].[QueueNoteRefusal]
+                @Queue = 'Invoice', @Key = @_RefusedKey, @Doing = 'recover', @Number = @_Number, @Reason = @_Reason,
+                @Times = @_Times OUTPUT;
+            INSERT INTO @_Told ([Key1], [Times], [Reason])
+            SELECT c.[Key1], @_Times, LEFT(CONCAT(N'recover: ', @_Reason), 500)
+            FROM @_Candidate AS c;
+        END CATCH;
 
-            IF @_Written <> (SELECT COUNT(*) FROM @_Change)
-                THROW 50005, N'Invoice: a row that was locked for the change changed all the same.', 1;
-        END;
+        INSERT INTO @_Back ([Key1], [Token], [AttemptNum], [Status])
+        SELECT w.[Key1], w.[Token], w.[AttemptNum], w.[Status]
+        FROM @_Change AS w
+        WHERE w.[Was] = 'Processing'
+        ORDER BY w.[Key1];
 
-        COMMIT TRANSACTION;
-    END TRY
-    BEGIN CATCH
-        IF @@TRANCOUNT > 0
-            ROLLBACK TRANSACTION;
-        THROW;
-    END CATCH;
+        DELETE l
+        FROM @_Left AS l
+        WHERE l.[Seq] = (SELECT MIN(m.[Seq]) FROM @_Left AS m);
+        IF NOT EXISTS (SELECT 1 FROM @_Left)
+            BREAK;
+    END;
 
     SELECT
         'RECOVERED' AS [Answer],
@@ -279,10 +383,19 @@ BEGIN
         w.[Key1] AS [Key],
         w.[Token],
         w.[AttemptNum],
-        w.[Status]
-    FROM @_Change AS w
-    WHERE w.[Was] = 'Processing'
-    ORDER BY w.[Key1];
+        CAST(w.[Status] AS nvarchar(500)) AS [Status]
+    FROM @_Back AS w
+    UNION ALL
+    SELECT
+        'REFUSED',
+        NULL,
+        NULL,
+        r.[Key1],
+        NULL,
+        r.[Times],
+        r.[Reason]
+    FROM @_Told AS r
+    ORDER BY [Answer], [Key];
 
     RETURN 0;
 END;

@@ -55,6 +55,22 @@ BEGIN
     /* With IMPLICIT_TRANSACTIONS, as drivers set it, the first statement that touches a table begins one. */
     IF @@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0
         THROW 50012, N'Add_Notification_Set_utx works inside the transaction of its caller; begin one first.', 1;
+    IF SESSION_CONTEXT(N'readpast.checks_items') IS NULL
+        EXECUTE [readpast].[QueueTake] N'Add_Notification_Set_utx', @Items OUTPUT, N'{
+            "type": ["ResetPassword","Email","Sms"], "step": "text(60)", "due": "timestamp", "delay_ms": "bigint",
+            "columns": {
+                "ResetPassword": {
+                    "OTP": "text(16) not null", "UserID": "integer not null", "Username": "text(128) not null"
+                },
+                "Email": {
+                    "EmailTo": "text(254) not null", "PreferredLanguage": "text(60)", "Response": "text",
+                    "Error": "text"
+                },
+                "Sms": {
+                    "PhoneNumber": "text(20) not null", "Response": "text", "Error": "text"
+                }
+            }
+        }';
     SET @_Now = SYSUTCDATETIME();
     SET @_At = @_Now;
 
@@ -167,9 +183,6 @@ BEGIN
             FROM OPENJSON(j.[value], '$.columns."Sms"') AS n
         ) AS h_s3;
         SET @_Count = @@ROWCOUNT;
-
-        IF @_Count > 1000
-            THROW 50021, N'Add_Notification_Set_utx: at most 1000 items a call.', 1;
 
         /*
         The key is a time, and a clock ticks seldom: one tick may see thousands of items. So the key is the time on
@@ -354,6 +367,22 @@ BEGIN
 
     IF @@TRANCOUNT > 0
         THROW 50012, N'Add_Notification_Set_trx commits its own work: not to be called in a transaction.', 1;
+    IF SESSION_CONTEXT(N'readpast.checks_items') IS NULL
+        EXECUTE [readpast].[QueueTake] N'Add_Notification_Set_trx', @Items OUTPUT, N'{
+            "type": ["ResetPassword","Email","Sms"], "step": "text(60)", "due": "timestamp", "delay_ms": "bigint",
+            "columns": {
+                "ResetPassword": {
+                    "OTP": "text(16) not null", "UserID": "integer not null", "Username": "text(128) not null"
+                },
+                "Email": {
+                    "EmailTo": "text(254) not null", "PreferredLanguage": "text(60)", "Response": "text",
+                    "Error": "text"
+                },
+                "Sms": {
+                    "PhoneNumber": "text(20) not null", "Response": "text", "Error": "text"
+                }
+            }
+        }';
 
     WHILE @_Tries < 5
     BEGIN
@@ -461,9 +490,6 @@ BEGIN
                 FROM OPENJSON(j.[value], '$.columns."Sms"') AS n
             ) AS h_s3;
             SET @_Count = @@ROWCOUNT;
-
-            IF @_Count > 1000
-                THROW 50021, N'Add_Notification_Set_trx: at most 1000 items a call.', 1;
 
             /*
             The key is a time, and a clock ticks seldom: one tick may see thousands of items. So the key is the time on

@@ -58,6 +58,7 @@ BEGIN
     DECLARE @_Sets bit = 0;
     DECLARE @_NoSet nvarchar(2048);
     DECLARE @_Locked int = 0;
+    DECLARE @_Around int = 0; /* 1: nothing is claimed here */
     DECLARE @_Take int;
     DECLARE @_Alone int;
     DECLARE @_Due TABLE (
@@ -68,7 +69,7 @@ BEGIN
         [Token] datetime2(7) NULL,
         PRIMARY KEY CLUSTERED ([Key1])
     );
-    DECLARE @_RecoverMax int = 100;
+    DECLARE @_RecoverMax int;
     DECLARE @_Searched int = 0;
     DECLARE @_Candidate TABLE (
         [Key1] datetime2(7) NOT NULL,
@@ -111,6 +112,21 @@ BEGIN
     /* With IMPLICIT_TRANSACTIONS, as drivers set it, the first statement that touches a table begins one. */
     IF @@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0
         THROW 50012, N'Modify_Notification_Set_utx works inside the transaction of its caller; begin one first.', 1;
+    IF
+        EXISTS (
+            SELECT 1
+            FROM OPENJSON(@Items) AS j
+            CROSS APPLY OPENJSON(CASE WHEN j.[type] = 5 THEN j.[value] ELSE N'{"": null}' END) AS m
+            WHERE
+                m.[key] NOT IN (N'key', N'token', N'attempt', N'status', N'step', N'response', N'error', N'release', N'set', N'due', N'delay_ms')
+                OR (m.[type] IN (4, 5) AND m.[key] NOT IN (N'key', N'set'))
+        )
+        OR (SELECT COUNT(*) FROM OPENJSON(@Items)) > 1000
+        EXECUTE [readpast].[QueueTake] N'Modify_Notification_Set_utx', @Items OUTPUT, N'{
+            "key": "any", "token": "timestamp", "attempt": "integer", "status": "text(20)", "step": "text",
+            "response": "text", "error": "text", "release": "boolean", "set": "any", "due": "timestamp",
+            "delay_ms": "bigint"
+        }';
 
     SELECT
         @_MaxAttempts = MAX(CASE WHEN a.[Param] = 'notification.maxAttempts' THEN a.[ValInt] END),
@@ -165,9 +181,6 @@ BEGIN
         [Set] nvarchar(max) '$.set' AS JSON
     ) AS r;
     SET @_Count = @@ROWCOUNT;
-
-    IF @_Count > 1000
-        THROW 50021, N'Modify_Notification_Set_utx: at most 1000 items a call.', 1;
 
 
     SET @_Sets = CASE WHEN EXISTS (SELECT 1 FROM @_Item AS i WHERE i.[Set] IS NOT NULL) THEN 1 ELSE 0 END;
@@ -769,14 +782,22 @@ k.[Was],
             WHERE [OperationId] = @Operation;
         END;
 
-        IF @Max > 0
+        /* The table refuses some items: who claims next goes around them, in transactions of its own. */
+        IF @Max > 0 AND EXISTS (SELECT 1 FROM [readpast].[QueueRefused] AS r WHERE r.[Queue] = 'Notification')
+            SET @_Around = 1;
+        IF @Max > 0 AND @_Around = 0
         BEGIN
+
             /*
             Which items are to be looked at. The searches take no update locks: they may pass many items in flight whose
             leases are good, and no worker shall wait for them.
             */
             DELETE FROM @_Change;
             DELETE FROM @_Candidate;
+            /* Those that are left aside are no candidates, and take the place of none. */
+            SET @_RecoverMax = 100 + (
+                SELECT COUNT(*) FROM [readpast].[QueueRefused] AS r WHERE r.[Queue] = 'Notification' AND r.[Until] > @_Now
+            );
             IF @Recover > 0
             BEGIN
                 INSERT INTO @_Candidate ([Key1], [StartedAt])
@@ -801,6 +822,11 @@ k.[Was],
                         AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE q.[EnqueuedAt] = c.[Key1])
                     OPTION (LOOP JOIN, FORCE ORDER);
             END;
+            DELETE c
+            FROM @_Candidate AS c
+            INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
+                ON r.[Queue] = 'Notification' AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(c.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2 AND r.[Until] > @_Now
+            OPTION (LOOP JOIN, FORCE ORDER);
             SET @_Searched = (SELECT COUNT(*) FROM @_Candidate);
             IF @_Searched > 0 AND @Recover > 0
                 /*
@@ -845,6 +871,8 @@ k.[Was],
                     x.[Step],
                     x.[Response],
                     CASE
+                        WHEN x.[Ends] = 1 AND x.[Refusals] > 0
+                            THEN CONCAT(N'The table refused ', x.[Refusals], N' times to have it given back: ', x.[Refused])
                         WHEN x.[Is] = 'Processing'
                             THEN CONCAT(
                                 N'The lease of worker ', x.[LeaseOwner], N' ran out on attempt ', x.[AttemptNum], N' of ',
@@ -857,13 +885,13 @@ k.[Was],
                         ELSE x.[Error]
                     END,
                     x.[StartedAt],
-                    CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN @_Now END,
+                    CASE WHEN x.[Ends] = 1 AND (x.[Is] = 'Processing' OR x.[Refusals] > 0) THEN @_Now END,
                     CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN DATEDIFF_BIG(MILLISECOND, x.[StartedAt], @_Now) END,
                     CASE WHEN x.[Is] = 'Processing' THEN CAST(NULL AS datetime2(7)) END,
                     x.[LeaseOwner],
                     /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
                     CASE
-                        WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN NULL
+                        WHEN x.[Ends] = 1 AND (x.[Is] = 'Processing' OR x.[Refusals] > 0) THEN NULL
                         WHEN x.[Is] = 'Processing' AND x.[LeaseUntil] < @_Now THEN x.[LeaseUntil]
                         WHEN x.[Is] = 'Processing' THEN @_Now
                         WHEN x.[Died] = 1 THEN x.[LeaseUntil]
@@ -873,7 +901,12 @@ k.[Was],
                     SELECT
                         q.[EnqueuedAt] AS [Key1],
                         c.[Together],
-                        CASE WHEN c.[Together] = 0 AND q.[AttemptNum] >= @_MaxAttempts THEN 1 ELSE 0 END AS [Ends],
+                        CASE
+                            WHEN c.[Together] = 0 AND q.[AttemptNum] + COALESCE(r.[Attempts], 0) >= @_MaxAttempts THEN 1
+                            ELSE 0
+                        END AS [Ends],
+                        r.[Attempts] AS [Refusals],
+                        r.[Reason] AS [Refused],
                         CASE WHEN q.[LeaseUntil] IS NOT NULL THEN 1 ELSE 0 END AS [Died],
                         q.[LeaseUntil] AS [LeaseUntil],
                         q.[Status] AS [Is],
@@ -893,6 +926,8 @@ k.[Was],
                     FROM @_Candidate AS c
                     INNER JOIN [readpast].[Notification] AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
                         ON q.[EnqueuedAt] = c.[Key1]
+                    LEFT JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
+                        ON r.[Queue] = 'Notification' AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(c.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
                 ) AS x
                 WHERE x.[Is] = 'Processing' AND x.[GivenUp] = 1
                 OPTION (LOOP JOIN, FORCE ORDER);
@@ -926,6 +961,13 @@ k.[Was],
 
                 IF @_Written <> (SELECT COUNT(*) FROM @_Change)
                     THROW 50005, N'Notification: a row that was locked for the change changed all the same.', 1;
+
+                /* The table has let them through. */
+                DELETE r
+                FROM @_Change AS w
+                INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
+                    ON r.[Queue] = 'Notification' AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(w.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
+                OPTION (LOOP JOIN, FORCE ORDER);
             END;
 
             /*
@@ -1107,10 +1149,11 @@ k.[Was],
 
     IF @Max > 0 AND @_Replayed = 0
     BEGIN
-        INSERT INTO @_Out ([Seq], [Answer], [Key], [Key1], [Token], [AttemptNum], [Status])
+        INSERT INTO @_Out ([Seq], [Answer], [DueMs], [Key], [Key1], [Token], [AttemptNum], [Status])
         SELECT
             1000000 + d.[Seq],
             CASE WHEN d.[Alone] = 1 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
+            @LeaseMs,
             d.[Key1],
             d.[Key1],
             d.[Token],
@@ -1130,7 +1173,8 @@ k.[Was],
                 'EMPTY',
                 MIN(x.[DueMs])
             FROM (
-                SELECT CAST(NULL AS bigint) AS [DueMs]
+                /* What is here had spent its attempts, and ended: what comes behind it is due now. */
+                SELECT CASE WHEN @_Around = 1 THEN CAST(0 AS bigint) ELSE (SELECT TOP (1) CAST(0 AS bigint) FROM @_Due) END AS [DueMs]
                 UNION ALL
                 SELECT DATEDIFF_BIG(MILLISECOND, @_At, MIN(u.[DueAt])) + 1
                 FROM (
@@ -1269,6 +1313,7 @@ BEGIN
     DECLARE @_Sets bit = 0;
     DECLARE @_NoSet nvarchar(2048);
     DECLARE @_Locked int = 0;
+    DECLARE @_Around int = 0; /* 1: nothing is claimed here */
     DECLARE @_Take int;
     DECLARE @_Alone int;
     DECLARE @_Due TABLE (
@@ -1279,7 +1324,7 @@ BEGIN
         [Token] datetime2(7) NULL,
         PRIMARY KEY CLUSTERED ([Key1])
     );
-    DECLARE @_RecoverMax int = 100;
+    DECLARE @_RecoverMax int;
     DECLARE @_Searched int = 0;
     DECLARE @_MyTurn int = 0;
     DECLARE @_Candidate TABLE (
@@ -1322,6 +1367,21 @@ BEGIN
 
     IF @@TRANCOUNT > 0
         THROW 50012, N'Modify_Notification_Set_trx commits its own work: not to be called in a transaction.', 1;
+    IF
+        EXISTS (
+            SELECT 1
+            FROM OPENJSON(@Items) AS j
+            CROSS APPLY OPENJSON(CASE WHEN j.[type] = 5 THEN j.[value] ELSE N'{"": null}' END) AS m
+            WHERE
+                m.[key] NOT IN (N'key', N'token', N'attempt', N'status', N'step', N'response', N'error', N'release', N'set', N'due', N'delay_ms')
+                OR (m.[type] IN (4, 5) AND m.[key] NOT IN (N'key', N'set'))
+        )
+        OR (SELECT COUNT(*) FROM OPENJSON(@Items)) > 1000
+        EXECUTE [readpast].[QueueTake] N'Modify_Notification_Set_trx', @Items OUTPUT, N'{
+            "key": "any", "token": "timestamp", "attempt": "integer", "status": "text(20)", "step": "text",
+            "response": "text", "error": "text", "release": "boolean", "set": "any", "due": "timestamp",
+            "delay_ms": "bigint"
+        }';
 
     SELECT
         @_MaxAttempts = MAX(CASE WHEN a.[Param] = 'notification.maxAttempts' THEN a.[ValInt] END),
@@ -1376,9 +1436,6 @@ BEGIN
         [Set] nvarchar(max) '$.set' AS JSON
     ) AS r;
     SET @_Count = @@ROWCOUNT;
-
-    IF @_Count > 1000
-        THROW 50021, N'Modify_Notification_Set_trx: at most 1000 items a call.', 1;
 
 
     SET @_Sets = CASE WHEN EXISTS (SELECT 1 FROM @_Item AS i WHERE i.[Set] IS NOT NULL) THEN 1 ELSE 0 END;
@@ -1969,8 +2026,12 @@ k.[Was],
             WHERE [OperationId] = @Operation;
         END;
 
-        IF @Max > 0
+        /* The table refuses some items: who claims next goes around them, in transactions of its own. */
+        IF @Max > 0 AND EXISTS (SELECT 1 FROM [readpast].[QueueRefused] AS r WHERE r.[Queue] = 'Notification')
+            SET @_Around = 1;
+        IF @Max > 0 AND @_Around = 0
         BEGIN
+
             /*
             Which items are to be looked at. The searches take no update locks: they may pass many items in flight whose
             leases are good, and no worker shall wait for them.
@@ -2003,6 +2064,10 @@ k.[Was],
                     )
                     SET @Recover = 0;
             END;
+            /* Those that are left aside are no candidates, and take the place of none. */
+            SET @_RecoverMax = 100 + (
+                SELECT COUNT(*) FROM [readpast].[QueueRefused] AS r WHERE r.[Queue] = 'Notification' AND r.[Until] > @_Now
+            );
             IF @Recover > 0
             BEGIN
                 INSERT INTO @_Candidate ([Key1], [StartedAt])
@@ -2034,6 +2099,11 @@ k.[Was],
                     FROM [readpast].[QueueRecovery] AS r WITH (ROWLOCK)
                     WHERE r.[Queue] = 'Notification';
             END;
+            DELETE c
+            FROM @_Candidate AS c
+            INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
+                ON r.[Queue] = 'Notification' AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(c.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2 AND r.[Until] > @_Now
+            OPTION (LOOP JOIN, FORCE ORDER);
             SET @_Searched = (SELECT COUNT(*) FROM @_Candidate);
             IF @_Searched > 0 AND @Recover > 0
                 /*
@@ -2078,6 +2148,8 @@ k.[Was],
                     x.[Step],
                     x.[Response],
                     CASE
+                        WHEN x.[Ends] = 1 AND x.[Refusals] > 0
+                            THEN CONCAT(N'The table refused ', x.[Refusals], N' times to have it given back: ', x.[Refused])
                         WHEN x.[Is] = 'Processing'
                             THEN CONCAT(
                                 N'The lease of worker ', x.[LeaseOwner], N' ran out on attempt ', x.[AttemptNum], N' of ',
@@ -2090,13 +2162,13 @@ k.[Was],
                         ELSE x.[Error]
                     END,
                     x.[StartedAt],
-                    CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN @_Now END,
+                    CASE WHEN x.[Ends] = 1 AND (x.[Is] = 'Processing' OR x.[Refusals] > 0) THEN @_Now END,
                     CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN DATEDIFF_BIG(MILLISECOND, x.[StartedAt], @_Now) END,
                     CASE WHEN x.[Is] = 'Processing' THEN CAST(NULL AS datetime2(7)) END,
                     x.[LeaseOwner],
                     /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
                     CASE
-                        WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN NULL
+                        WHEN x.[Ends] = 1 AND (x.[Is] = 'Processing' OR x.[Refusals] > 0) THEN NULL
                         WHEN x.[Is] = 'Processing' AND x.[LeaseUntil] < @_Now THEN x.[LeaseUntil]
                         WHEN x.[Is] = 'Processing' THEN @_Now
                         WHEN x.[Died] = 1 THEN x.[LeaseUntil]
@@ -2106,7 +2178,12 @@ k.[Was],
                     SELECT
                         q.[EnqueuedAt] AS [Key1],
                         c.[Together],
-                        CASE WHEN c.[Together] = 0 AND q.[AttemptNum] >= @_MaxAttempts THEN 1 ELSE 0 END AS [Ends],
+                        CASE
+                            WHEN c.[Together] = 0 AND q.[AttemptNum] + COALESCE(r.[Attempts], 0) >= @_MaxAttempts THEN 1
+                            ELSE 0
+                        END AS [Ends],
+                        r.[Attempts] AS [Refusals],
+                        r.[Reason] AS [Refused],
                         CASE WHEN q.[LeaseUntil] IS NOT NULL THEN 1 ELSE 0 END AS [Died],
                         q.[LeaseUntil] AS [LeaseUntil],
                         q.[Status] AS [Is],
@@ -2126,6 +2203,8 @@ k.[Was],
                     FROM @_Candidate AS c
                     INNER JOIN [readpast].[Notification] AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
                         ON q.[EnqueuedAt] = c.[Key1]
+                    LEFT JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
+                        ON r.[Queue] = 'Notification' AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(c.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
                 ) AS x
                 WHERE x.[Is] = 'Processing' AND x.[GivenUp] = 1
                 OPTION (LOOP JOIN, FORCE ORDER);
@@ -2159,6 +2238,13 @@ k.[Was],
 
                 IF @_Written <> (SELECT COUNT(*) FROM @_Change)
                     THROW 50005, N'Notification: a row that was locked for the change changed all the same.', 1;
+
+                /* The table has let them through. */
+                DELETE r
+                FROM @_Change AS w
+                INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
+                    ON r.[Queue] = 'Notification' AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(w.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
+                OPTION (LOOP JOIN, FORCE ORDER);
             END;
 
             /*
@@ -2353,10 +2439,11 @@ k.[Was],
 
     IF @Max > 0 AND @_Replayed = 0
     BEGIN
-        INSERT INTO @_Out ([Seq], [Answer], [Key], [Key1], [Token], [AttemptNum], [Status])
+        INSERT INTO @_Out ([Seq], [Answer], [DueMs], [Key], [Key1], [Token], [AttemptNum], [Status])
         SELECT
             1000000 + d.[Seq],
             CASE WHEN d.[Alone] = 1 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
+            @LeaseMs,
             d.[Key1],
             d.[Key1],
             d.[Token],
@@ -2376,7 +2463,8 @@ k.[Was],
                 'EMPTY',
                 MIN(x.[DueMs])
             FROM (
-                SELECT CAST(NULL AS bigint) AS [DueMs]
+                /* What is here had spent its attempts, and ended: what comes behind it is due now. */
+                SELECT CASE WHEN @_Around = 1 THEN CAST(0 AS bigint) ELSE (SELECT TOP (1) CAST(0 AS bigint) FROM @_Due) END AS [DueMs]
                 UNION ALL
                 SELECT DATEDIFF_BIG(MILLISECOND, @_At, MIN(u.[DueAt])) + 1
                 FROM (

@@ -81,6 +81,19 @@ BEGIN
 
     IF @@TRANCOUNT > 0
         THROW 50012, N'Redrive_Notification_Set_trx commits its own work: not to be called in a transaction.', 1;
+    IF
+        EXISTS (
+            SELECT 1
+            FROM OPENJSON(@Items) AS j
+            CROSS APPLY OPENJSON(CASE WHEN j.[type] = 5 THEN j.[value] ELSE N'{"": null}' END) AS m
+            WHERE
+                m.[key] NOT IN (N'key', N'token')
+                OR (m.[type] IN (4, 5) AND m.[key] NOT IN (N'key', N'set'))
+        )
+        OR (SELECT COUNT(*) FROM OPENJSON(@Items)) > 1000
+        EXECUTE [readpast].[QueueTake] N'Redrive_Notification_Set_trx', @Items OUTPUT, N'{
+            "key": "any", "token": "timestamp"
+        }';
 
     IF EXISTS (
         SELECT 1
@@ -124,9 +137,6 @@ BEGIN
         [Release] bit '$.release'
     ) AS r;
     SET @_Count = @@ROWCOUNT;
-
-    IF @_Count > 1000
-        THROW 50021, N'Redrive_Notification_Set_trx: at most 1000 items a call.', 1;
 
     BEGIN TRY
         BEGIN TRANSACTION;

@@ -40,6 +40,19 @@ BEGIN
 
     IF @@TRANCOUNT > 0
         THROW 50012, N'Renew_Notification_Set_trx commits its own work: not to be called in a transaction.', 1;
+    IF
+        EXISTS (
+            SELECT 1
+            FROM OPENJSON(@Items) AS j
+            CROSS APPLY OPENJSON(CASE WHEN j.[type] = 5 THEN j.[value] ELSE N'{"": null}' END) AS m
+            WHERE
+                m.[key] NOT IN (N'key', N'attempt')
+                OR (m.[type] IN (4, 5) AND m.[key] NOT IN (N'key', N'set'))
+        )
+        OR (SELECT COUNT(*) FROM OPENJSON(@Items)) > 1000
+        EXECUTE [readpast].[QueueTake] N'Renew_Notification_Set_trx', @Items OUTPUT, N'{
+            "key": "any", "attempt": "integer"
+        }';
 
     SET @LeaseMs = COALESCE(
         @LeaseMs,
@@ -61,9 +74,6 @@ BEGIN
         [Attempt] int '$.attempt'
     ) AS r;
     SET @_Count = @@ROWCOUNT;
-
-    IF @_Count > 1000
-        THROW 50021, N'Renew_Notification_Set_trx: at most 1000 items a call.', 1;
 
     BEGIN TRY
         BEGIN TRANSACTION;

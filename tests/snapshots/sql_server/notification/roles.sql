@@ -38,6 +38,9 @@ GO
 IF OBJECT_ID(N'[readpast].[Next_Notification_Set_trx]', N'P') IS NOT NULL
     GRANT EXECUTE ON [readpast].[Next_Notification_Set_trx] TO [notification_worker];
 GO
+IF OBJECT_ID(N'[readpast].[Next_Notification_Apart_trx]', N'P') IS NOT NULL
+    GRANT EXECUTE ON [readpast].[Next_Notification_Apart_trx] TO [notification_worker];
+GO
 IF OBJECT_ID(N'[readpast].[Modify_Notification_utx]', N'P') IS NOT NULL
     GRANT EXECUTE ON [readpast].[Modify_Notification_utx] TO [notification_worker];
 GO
@@ -89,6 +92,9 @@ IF OBJECT_ID(N'[readpast].[Next_Notification_trx]', N'P') IS NOT NULL
 GO
 IF OBJECT_ID(N'[readpast].[Next_Notification_Set_trx]', N'P') IS NOT NULL
     GRANT EXECUTE ON [readpast].[Next_Notification_Set_trx] TO [notification_operator];
+GO
+IF OBJECT_ID(N'[readpast].[Next_Notification_Apart_trx]', N'P') IS NOT NULL
+    GRANT EXECUTE ON [readpast].[Next_Notification_Apart_trx] TO [notification_operator];
 GO
 IF OBJECT_ID(N'[readpast].[Modify_Notification_utx]', N'P') IS NOT NULL
     GRANT EXECUTE ON [readpast].[Modify_Notification_utx] TO [notification_operator];

@@ -148,13 +148,13 @@ namespace Readpast.Native
         public long WaitP50Ms;
         public long WaitP90Ms;
         public long WaitP99Ms;
-        public long RunP50Ms;
-        public long RunP90Ms;
-        public long RunP99Ms;
+        public long ClaimedP50Ms;
+        public long ClaimedP90Ms;
+        public long ClaimedP99Ms;
         public long WaitMeanMs;
-        public long RunMeanMs;
+        public long ClaimedMeanMs;
         public long ArrivalsLastHour;
-        public long WorkersBusy;
+        public long Claimed;
         public long WorkersNeeded;
     }
 

@@ -202,3 +202,13 @@ proptest! {
         prop_assert!(mark || said(&output) == Ok(None));
     }
 }
+
+/// What JavaScript prints of a text that it has cut amid a character.
+#[test]
+fn half_of_a_surrogate_pair_is_replaced() {
+    let directive = said(br#"{"readpast": {"response": "a\ud83d", "set": {"Body": "\ude00b"}}}"#).unwrap().unwrap();
+    assert_eq!(directive.response.as_deref(), Some("a\u{fffd}"));
+    assert_eq!(directive.set.as_deref(), Some(r#"{"Body": "\ufffdb"}"#));
+    assert!(directive.is_mended);
+    assert!(!said(br#"{"readpast": {"response": "\ud83d\ude00"}}"#).unwrap().unwrap().is_mended);
+}

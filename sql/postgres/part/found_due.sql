@@ -1,0 +1,60 @@
+{#- The due items, locked, in their order, as `found`: all of what a table tells by itself. -#}
+{%- set due_is = m.due() ~ " <= now_" %}
+{%- set turns = search or shards %}
+    /* Materialized, so that the rows are chosen once: a planner that folds the sub-select in may repeat it per row. */
+    WITH{% if search %}
+{% include "part/kinds.sql" %}
+   {%- elif shards %}
+{% include "part/shards.sql" %}
+   {%- endif %} found AS MATERIALIZED (
+{%- if turns %}
+        SELECT f.*
+        FROM (
+            SELECT f.*
+            FROM turns AS w
+            CROSS JOIN LATERAL (
+{%- endif %}
+        SELECT
+{%- if turns and not search %}
+            w.turn AS item_turn,
+{%- endif %}
+{%- for column in key %}
+            q.{{ column.quoted }} AS key_{{ loop.index }},
+{%- endfor %}
+{%- for column in seek %}
+            q.{{ column.quoted }} AS item_seek_{{ loop.index }},
+{%- endfor %}
+{%- for column in due_columns if turns %}
+            {% if column.quoted == role.due %}{{ m.due() }}{% else %}q.{{ column.quoted }}{% endif %} AS item_by_{{ loop.index }},
+{%- endfor %}
+{%- for what in (["token", "attempt", "died_at"] if own else m.everything) %}
+            {{ m.of(what) if not (own and what == "died_at") else "q." ~ role.lease_until }} AS item_{{ what }}{{ "," if not loop.last }}
+{%- endfor %}
+        FROM {{ table }} AS q
+        WHERE
+{%- if turns %}
+{%- include "part/kind_where.sql" %}
+        LIMIT {{ "w.most OFFSET w.past" if search else "max_" }}
+        FOR NO KEY UPDATE OF q SKIP LOCKED
+            ) AS f
+            LIMIT max_
+        ) AS f
+        ORDER BY {{ "f.item_turn, " if not search }}{{ m.by_place("f.item_by_") }}
+    )
+{%- else %}
+            {{ m.waiting() }}
+{%- if own_types_only and not own %}
+            AND {{ m.type_seen("q." ~ role.kind ~ "::text") }}
+{%- endif %}
+            AND {{ due_is }}
+{%- if apart %}
+            AND {{ m.not_refused(m.key_kept_of_row()) }}
+{%- endif %}
+{%- if group %}
+{% include "part/group_free.sql" %}
+{%- endif %}
+{%- include "part/order.sql" %}
+        LIMIT max_
+        FOR NO KEY UPDATE SKIP LOCKED
+    )
+{%- endif %}

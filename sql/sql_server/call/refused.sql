@@ -1,0 +1,4 @@
+SELECT TOP (20) r.[Key], CONCAT(r.[Doing], N': ', r.[Reason]) AS [Reason], r.[Times]
+FROM {{ object("QueueRefused") }} AS r
+WHERE r.[Queue] = ?
+ORDER BY r.[Since]

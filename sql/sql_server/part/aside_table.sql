@@ -1,0 +1,5 @@
+    /* What is left aside now. */
+    DECLARE @_Aside TABLE (
+{{- item.declared(t) }}
+        PRIMARY KEY CLUSTERED ({{ item.names(t) }})
+    );

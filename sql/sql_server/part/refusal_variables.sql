@@ -1,0 +1,13 @@
+{#- What a procedure works with that goes around what the table refuses. -#}
+    DECLARE @_Number int;
+    DECLARE @_Severity int;
+    DECLARE @_Reason nvarchar(4000);
+    DECLARE @_RefusedKey nvarchar(400);
+    DECLARE @_Times int;
+    /* What it refused in this call. */
+    DECLARE @_Told TABLE (
+        [Seq] int IDENTITY(1, 1) NOT NULL PRIMARY KEY,
+{{- item.declared(t, "NULL") }}
+        [Times] int NOT NULL,
+        [Reason] nvarchar(500) NOT NULL
+    );

@@ -1,0 +1,23 @@
+{#- Before all else that reads @Items: what its elements may have, each with its type. -#}
+{%- macro items(procedure, members) %}
+    EXECUTE {{ object("QueueTake") }} N'{{ procedure }}', @Items OUTPUT, {{ members.all }};
+{%- endmacro -%}
+{#- The same of new items, whose columns are many. The library has checked its own, and says so in its sessions. -#}
+{%- macro unchecked(procedure, members) %}
+    IF SESSION_CONTEXT(N'readpast.checks_items') IS NULL
+    {{- items(procedure, members) | indent(4) }}
+{%- endmacro -%}
+{#- The same where most calls are the library's: it is gone into only when a name is not known, or OPENJSON would make NULL of a value. -#}
+{%- macro names(procedure, members) %}
+    IF
+        EXISTS (
+            SELECT 1
+            FROM OPENJSON(@Items) AS j
+            CROSS APPLY OPENJSON(CASE WHEN j.[type] = 5 THEN j.[value] ELSE N'{"": null}' END) AS m
+            WHERE
+                m.[key] NOT IN ({{ members.names }})
+                OR (m.[type] IN (4, 5) AND m.[key] NOT IN (N'key', N'set'))
+        )
+        OR (SELECT COUNT(*) FROM OPENJSON(@Items)) > 1000
+    {{- items(procedure, members) | indent(4) }}
+{%- endmacro -%}

@@ -1,0 +1,147 @@
+//! The decision of a lane: one pure function of the worker's state and the time. Every change of its answer wakes a lane; see
+//! [`Wake`].
+
+use super::state::{Phase, State};
+use crate::queue::MAX_ITEMS;
+use crate::queue::RetentionDue;
+use std::time::Instant;
+
+/// The process's knowledge of the queue, of which all its workers have a part.
+pub(super) trait Outside {
+    /// Until when nothing is expected in the queue. `None`: something is, or nobody knows.
+    fn quiet_until(&self) -> Option<Instant>;
+
+    /// When deleting what is over is due. `None`: the queue keeps all.
+    fn retention(&self) -> Option<RetentionDue>;
+}
+
+/// The next thing that a lane does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Decision {
+    Do(Action),
+    /// Nothing, before this time or a change of the state; `None`: before a change.
+    Sleep(Option<Instant>),
+    /// The lane ends: the worker has stopped, and nothing is left.
+    End,
+}
+
+/// Work of a lane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Action {
+    /// Items that have waited for a handler too long go back. It takes no call by itself.
+    GiveBack,
+    /// Settle what has ended, and claim up to `room` items in the same call.
+    Settle { room: usize },
+    /// Claim up to `room` items, when it is this worker's turn to look at the queue.
+    Claim { room: usize },
+    /// The same whether or not the queue is believed empty: a worker that stops by itself trusts only the server.
+    MakeSure { room: usize },
+    /// Delete some of what is over, when it is this worker's turn; `must`: although there is other work.
+    Clean { must: bool },
+}
+
+/// The lanes or threads to be woken after a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wake {
+    None,
+    One,
+    All,
+}
+
+/// The answer is the first of these that applies:
+///
+/// 1. The worker was abandoned, or has stopped and holds nothing: end.
+/// 2. Something has waited for a handler too long: give it back.
+/// 3. Deleting has been due for a whole interval, and was not the last thing that a lane began: delete.
+/// 4. Something has ended: settle it, and claim what there is room for.
+/// 5. There is room, and the queue may hold something: claim.
+/// 6. Deleting is due: delete.
+/// 7. Sleep until the first of these can apply.
+pub(super) fn decide(state: &State, outside: &impl Outside, now: Instant) -> Decision {
+    let is_stopping = state.phase >= Phase::Stopping;
+    if state.phase == Phase::Abandoned || is_stopping && state.holds_nothing() {
+        return Decision::End;
+    }
+    let overdue_at = state.overdue_at();
+    if is_reached(overdue_at, now) {
+        return Decision::Do(Action::GiveBack);
+    }
+    let retention = outside.retention().filter(|_| !is_stopping && !state.cleaner.is_running());
+    let must_clean_at = retention.filter(|_| !state.cleaner.yields()).map(|due| due.at_latest);
+    if is_reached(must_clean_at, now) {
+        return Decision::Do(Action::Clean { must: true });
+    }
+    let room = state.room(now);
+    if state.hand.has_due(now) {
+        return Decision::Do(Action::Settle { room: if state.may_look(now) { room } else { 0 } });
+    }
+    let claim_at = claim_at(state, outside, room, now);
+    if is_reached(claim_at, now) {
+        let makes_sure = state.is_last_look();
+        return Decision::Do(if makes_sure { Action::MakeSure { room } } else { Action::Claim { room } });
+    }
+    let clean_at = retention.map(|due| due.at);
+    if is_reached(clean_at, now) {
+        return Decision::Do(Action::Clean { must: false });
+    }
+    let times = [overdue_at, state.hand.next_try(), claim_at, clean_at, must_clean_at, state.suspicion_ends(now)];
+    Decision::Sleep(times.into_iter().flatten().min())
+}
+
+fn is_reached(at: Option<Instant>, now: Instant) -> bool {
+    at.is_some_and(|at| at <= now)
+}
+
+/// When to claim that much; `None`: not before a change.
+fn claim_at(state: &State, outside: &impl Outside, room: usize, now: Instant) -> Option<Instant> {
+    if room == 0 || state.clears_first(outside.retention().as_ref(), now) {
+        return None;
+    }
+    let quiet_until = if state.is_last_look() { None } else { outside.quiet_until() };
+    Some(state.not_before().into_iter().chain(quiet_until).fold(now, Instant::max))
+}
+
+impl State {
+    /// The lanes to be woken after a change: one that sleeps, if there is something to do, or if it is to be done before any of
+    /// those that sleep wakes by itself. That one decides anew; if there is more to do, it wakes the next before it begins.
+    pub(super) fn lanes_to_wake(&self, outside: &impl Outside, now: Instant) -> Wake {
+        if self.lanes.sleep() == 0 {
+            return Wake::None;
+        }
+        match decide(self, outside, now) {
+            Decision::End => Wake::All,
+            Decision::Do(_) => Wake::One,
+            Decision::Sleep(until) if self.lanes.wake_by_themselves(until) => Wake::None,
+            Decision::Sleep(_) => Wake::One,
+        }
+    }
+
+    /// The takers to be woken after a change: one, if there is something that it can have. If there is more, that one wakes the
+    /// next.
+    pub(super) fn takers_to_wake(&self, now: Instant) -> Wake {
+        if self.takers.wait() == 0 {
+            Wake::None
+        } else if self.phase >= Phase::Stopping {
+            Wake::All
+        } else if self.has_something_to_take(now) {
+            Wake::One
+        } else {
+            Wake::None
+        }
+    }
+
+    /// How many items a call may claim: those that handlers wait for, and those that they will begin soon.
+    pub(super) fn room(&self, now: Instant) -> usize {
+        if self.phase >= Phase::Stopping
+            || self.suspicion(now).bars_claims()
+            || (self.claiming > 0 && self.is_cautious(now))
+        {
+            return 0;
+        }
+        let wanted = self.takers.want() + self.ahead(now);
+        wanted.saturating_sub(self.hand.counts().ready + self.claiming).min(MAX_ITEMS as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests;

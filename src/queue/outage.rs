@@ -1,0 +1,40 @@
+//! An outage of the database in the log: one line when it begins, at the first try that fails, and one when it is over. In between
+//! calls are tried again, some of them for as long as it takes.
+
+use crate::error::{Error, ErrorKind};
+use crate::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+#[derive(Default)]
+pub(super) struct Outage {
+    /// Spares calls that succeed the lock.
+    is_on: AtomicBool,
+    since: Mutex<Option<Instant>>,
+}
+
+impl Outage {
+    /// A try has failed.
+    pub(super) fn failed(&self, queue: &str, error: &Error) {
+        if !matches!(error.kind(), ErrorKind::Unreachable | ErrorKind::Unavailable) {
+            return;
+        }
+        let mut since = self.since.lock();
+        if since.is_none() {
+            *since = Some(Instant::now());
+            self.is_on.store(true, Ordering::Relaxed);
+            log::warn!("queue {queue}: the database is away, and calls are tried again: {error}");
+        }
+    }
+
+    /// A try has succeeded.
+    pub(super) fn is_over(&self, queue: &str) {
+        if !self.is_on.load(Ordering::Relaxed) {
+            return;
+        }
+        if let Some(since) = self.since.lock().take() {
+            self.is_on.store(false, Ordering::Relaxed);
+            log::warn!("queue {queue}: the database is back after {:.1} s", since.elapsed().as_secs_f64());
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! What the JSON that a procedure takes may have: an object like a description's columns, with the types in its words. The database
+//! checks what it is given by it, in one place (`QueueTaken`, `queue_taken_fn`).
+
+use crate::dialect::Dialect;
+use crate::spec::{ColumnSpec, KeySource, QueueSpec, TableSpec};
+use minijinja::{Value, context};
+use serde_json::json;
+
+/// Lines are no longer than this, as far as their members allow.
+const WIDTH: usize = 110;
+
+/// What each procedure takes: all of it as a literal, and the names of the outermost members as a list.
+pub(super) fn context(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Value {
+    let literal = |members: &[(&str, String)]| {
+        let names: Vec<_> = members.iter().map(|(name, _)| dialect.text_literal(name)).collect();
+        context! { all => dialect.text_literal(&object(members, 4)), names => names.join(", ") }
+    };
+    let any = || quoted("any");
+    let step = if spec.steps.is_empty() { quoted("text(60)") } else { json!(spec.steps).to_string() };
+    let when = [("due", quoted("timestamp")), ("delay_ms", quoted("bigint"))];
+    let add = [("type", json!(spec.types).to_string()), ("step", step), ("columns", columns(spec, table))];
+    let key = [("key", any()), ("token", quoted("timestamp"))];
+    let modify = [
+        "attempt:integer",
+        "status:text(20)",
+        "step:text",
+        "response:text",
+        "error:text",
+        "release:boolean",
+        "set:any",
+    ];
+    let modify = modify.iter().filter_map(|member| member.split_once(':')).map(|(name, kind)| (name, quoted(kind)));
+    let all = |parts: &[&[(&'static str, String)]]| parts.concat();
+    context! { takes => context! {
+        add => literal(&all(&[&add[..2], &when, &add[2..]])),
+        modify => literal(&all(&[&key, &modify.collect::<Vec<_>>(), &when])),
+        redrive => literal(&key),
+        renew => literal(&[("key", any()), ("attempt", quoted("integer"))]),
+    } }
+}
+
+/// The columns that a new item may give, those of its subtypes in objects of their own.
+fn columns(spec: &QueueSpec, table: &TableSpec) -> String {
+    let mut listed: Vec<_> = spec.columns.iter().map(member).collect();
+    if !spec.is_own() {
+        let is_listed = |name: &str| spec.columns.iter().any(|column| column.name.as_str() == name);
+        let keys = table.key.iter().filter(|key| key.source == KeySource::Producer);
+        // One that is left out is made, or refused by the table.
+        let keys = keys.map(|key| (key.name.as_str(), quoted(&key.kind.to_string())));
+        let came = table.lifecycle.enqueued.iter().map(|name| (name.as_str(), quoted("timestamp")));
+        let more: Vec<_> = keys.chain(came).filter(|(name, _)| !is_listed(name)).collect();
+        listed.extend(more);
+    }
+    for subtype in &spec.subtypes {
+        let own: Vec<_> = subtype.columns.iter().map(member).collect();
+        listed.push((subtype.name.as_str(), object(&own, 12)));
+    }
+    object(&listed, 8)
+}
+
+fn member(column: &ColumnSpec) -> (&str, String) {
+    let must = if column.nullable || column.default.is_some() { "" } else { " not null" };
+    (column.name.as_str(), quoted(&format!("{}{must}", column.kind)))
+}
+
+fn quoted(text: &str) -> String {
+    json!(text).to_string()
+}
+
+/// The members as JSON in lines that begin with so many blanks.
+fn object(members: &[(&str, String)], blanks: usize) -> String {
+    let mut out = String::from("{");
+    let mut length = WIDTH;
+    for (place, (name, value)) in members.iter().enumerate() {
+        let member = format!("{}: {value}{}", json!(name), if place + 1 < members.len() { "," } else { "" });
+        let of_one_line = !value.contains('\n');
+        if length + member.len() + 1 > WIDTH || !of_one_line {
+            out.push('\n');
+            out.push_str(&" ".repeat(blanks + 4));
+            length = blanks + 4;
+        } else {
+            out.push(' ');
+            length += 1;
+        }
+        out.push_str(&member);
+        length = if of_one_line { length + member.len() } else { WIDTH };
+    }
+    if !members.is_empty() {
+        out.push('\n');
+        out.push_str(&" ".repeat(blanks));
+    }
+    out.push('}');
+    out
+}

@@ -1,0 +1,183 @@
+//! What somebody gives a procedure by hand, as JSON: names that it does not know, and values that do not fit, are refused in words
+//! that name the place, and never the row.
+
+use readpast::{Error, ErrorKind, QueueSpec, install};
+use support::both::Database;
+
+const OWN: &str = r#"{"queue": "By", "types": ["Letter", "Card"], "steps": ["first", "second"], "columns": [
+    {"name": "Recipient", "type": "text(20)", "nullable": false}, {"name": "Amount", "type": "decimal(9, 2)"},
+    {"name": "Count", "type": "integer"}, {"name": "Big", "type": "bigint"}, {"name": "Yes", "type": "boolean"},
+    {"name": "Ratio", "type": "float"}, {"name": "At", "type": "timestamp"}, {"name": "Day", "type": "date"},
+    {"name": "Id", "type": "guid"}, {"name": "Bytes", "type": "binary(3)"}, {"name": "Doc", "type": "json"}],
+    "subtypes": [{"name": "Mail", "columns": [{"name": "Body", "type": "text", "nullable": false}]}]}"#;
+
+const THEIRS: &str = r#"{"queue": "By", "types": ["Letter", "Card"], "columns": [
+    {"name": "Recipient", "type": "text(20)", "nullable": false}, {"name": "Amount", "type": "decimal(9, 2)"}],
+    "table": {"name": "Jobs", "key": [{"name": "Id", "type": "bigint"}], "lifecycle": {"type": "Kind"},
+    "status": {"column": "State", "values": {"Pending": 0, "Processing": 1, "Completed": 2, "Failed": 3}}}}"#;
+
+fn given(spec: &str) -> Vec<Database> {
+    Database::each()
+        .into_iter()
+        .inspect(|database| {
+            let made = database.pick(
+                "CREATE TABLE Jobs (Id bigint IDENTITY PRIMARY KEY, State int NOT NULL DEFAULT 0, Kind varchar(20) NOT NULL, \
+                 Recipient nvarchar(20) NOT NULL, Amount decimal(9, 2))",
+                "CREATE TABLE Jobs (Id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, State int NOT NULL DEFAULT 0, Kind \
+                 varchar(20) NOT NULL, Recipient varchar(20) NOT NULL, Amount decimal(9, 2))",
+            );
+            database.run(made);
+            install(&database.config(&[]), Some(&QueueSpec::from_json(spec).unwrap())).unwrap();
+        })
+        .collect()
+}
+
+/// Calls a procedure with this text as its items; the other arguments stand before or behind.
+fn call(database: &Database, procedure: (&str, &str), before: &str, items: &str, behind: &str) -> Result<usize, Error> {
+    let items = items.replace('\'', "''");
+    let call = if database.is_sql_server() {
+        let before = before.replace('\'', "N'").replace("NN'", "N'");
+        let call = format!("EXECUTE [readpast].{} {before}N'{items}'{behind}", procedure.0);
+        if procedure.0.ends_with("_utx") { format!("BEGIN TRANSACTION; {call}; COMMIT TRANSACTION;") } else { call }
+    } else {
+        format!("SELECT * FROM readpast.{}({before}'{items}'{behind})", procedure.1)
+    };
+    let mut session = database.session();
+    let rows = session.execute(&call, &[]);
+    if rows.is_err() && database.is_sql_server() {
+        let _ = session.execute("IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION", &[]);
+    }
+    rows.map(|rows| rows.len())
+}
+
+fn add(database: &Database, item: &str) -> Result<usize, Error> {
+    call(database, ("Add_By_Set_utx", "add_by_set_utx"), "", &format!("[{item}]"), "")
+}
+
+fn refused(database: &Database, what: &str, result: Result<usize, Error>, words: &str) {
+    let error = result.expect_err(what);
+    assert_eq!(error.kind(), ErrorKind::InvalidItem, "{what}: {error}");
+    assert!(error.message().contains(words), "{what}: {words:?} is not in {error}");
+    assert_eq!(
+        database.look(
+            database.pick("SELECT COUNT(*) FROM [readpast].Worker_By_V", "SELECT COUNT(*) FROM readpast.worker_by_v")
+        ),
+        "0",
+        "{what}"
+    );
+}
+
+#[test]
+fn an_item_with_a_name_or_a_value_that_does_not_fit_is_refused() {
+    for database in given(OWN) {
+        for (item, words) in [
+            (r#"{"columns": {"Recipient": "r"}, "delay": 3600000}"#, r#"item 0: there is no "delay"; there are "#),
+            (r#"{"columns": {"Recipient": "r", "Amounts": 1}}"#, r#"there is no "columns.Amounts"; there are "#),
+            (
+                r#"{"columns": {"Recipient": "r", "Mail": {"Body": "b", "To": "x"}}}"#,
+                r#"there is no "columns.Mail.To"; there are Body"#,
+            ),
+            (r#"{"columns": {"Recipient": "r", "Mail": "b"}}"#, r#""columns.Mail" takes an object"#),
+            (r#"{"columns": {"Recipient": "r", "Mail": {}}}"#, r#""columns.Mail.Body" must have a value"#),
+            (r#"{"columns": {"Recipient": "r", "recipient": "r"}}"#, r#""columns.Recipient" is given twice"#),
+            (r#"{"columns": {"Recipient": null}}"#, r#""columns.Recipient" must have a value"#),
+            ("{}", r#""columns.Recipient" must have a value"#),
+            ("5", "it is no object"),
+            (r#"{"columns": ["r"]}"#, r#""columns" takes an object"#),
+            (r#"{"columns": {"Recipient": "012345678901234567890"}}"#, r#""columns.Recipient" takes text(20)"#),
+            (r#"{"columns": {"Recipient": {"a": 1}}}"#, r#""columns.Recipient" takes text(20)"#),
+            (r#"{"columns": {"Recipient": "r"}, "type": "Parcel"}"#, r#""type" takes ["Letter","#),
+            (r#"{"columns": {"Recipient": "r"}, "step": "third"}"#, r#""step" takes ["first","#),
+            (r#"{"columns": {"Recipient": "r"}, "due": "soon"}"#, r#""due" takes timestamp"#),
+            (r#"{"columns": {"Recipient": "r"}, "delay_ms": 1.5}"#, r#""delay_ms" takes bigint"#),
+            (r#"{"columns": {"Recipient": "r", "Amount": "much"}}"#, r#""columns.Amount" takes decimal(9, 2)"#),
+            (r#"{"columns": {"Recipient": "r", "Amount": 12345678.5}}"#, r#""columns.Amount" takes decimal(9, 2)"#),
+            (r#"{"columns": {"Recipient": "r", "Amount": 1.234}}"#, r#""columns.Amount" takes decimal(9, 2)"#),
+            (r#"{"columns": {"Recipient": "r", "Count": 2147483648}}"#, r#""columns.Count" takes integer"#),
+            (r#"{"columns": {"Recipient": "r", "Count": ""}}"#, r#""columns.Count" takes integer"#),
+            (r#"{"columns": {"Recipient": "r", "Big": 9223372036854775808}}"#, r#""columns.Big" takes bigint"#),
+            (r#"{"columns": {"Recipient": "r", "Yes": "maybe"}}"#, r#""columns.Yes" takes boolean"#),
+            (r#"{"columns": {"Recipient": "r", "Ratio": "half"}}"#, r#""columns.Ratio" takes float"#),
+            (r#"{"columns": {"Recipient": "r", "At": "noon"}}"#, r#""columns.At" takes timestamp"#),
+            (r#"{"columns": {"Recipient": "r", "Day": "monday"}}"#, r#""columns.Day" takes date"#),
+            (r#"{"columns": {"Recipient": "r", "Id": "me"}}"#, r#""columns.Id" takes guid"#),
+            (r#"{"columns": {"Recipient": "r", "Bytes": "!!"}}"#, "Bytes"),
+            (r#"{"columns": {"Recipient": "r", "Doc": "text"}}"#, r#""columns.Doc" takes json"#),
+        ] {
+            refused(&database, item, add(&database, item), words);
+        }
+        let nine = ["5"; 1001].join(",");
+        refused(&database, "1001", add(&database, &nine), "at most 1000 items a call");
+        let object = call(&database, ("Add_By_Set_utx", "add_by_set_utx"), "", r#"{"columns": {}}"#, "");
+        refused(&database, "object", object, "the items are no JSON array");
+    }
+}
+
+#[test]
+fn the_case_of_a_name_does_not_matter() {
+    for database in given(OWN) {
+        let item = r#"{"COLUMNS": {"recipient": "it's \"r\"\\\n€", "AMOUNT": 12.5, "yes": true, "doc": {"Recipient": [1, null, "x"]}, "mail": {"body": "b"}, "At": null}, "Type": "Card"}"#;
+        assert_eq!(add(&database, item).unwrap(), 1, "{item}");
+        let queue = readpast::Queue::open(&database.config(&[]), "By").unwrap();
+        let batch = queue.claim(1, std::time::Duration::ZERO).unwrap();
+        let found: serde_json::Value = serde_json::from_str(&batch.get(0).unwrap().to_json()).unwrap();
+        assert_eq!(found["Recipient"], "it's \"r\"\\\n€");
+        assert_eq!(
+            (&found["Amount"], &found["Yes"], &found["Mail_Body"]),
+            (&"12.50".into(), &true.into(), &"b".into())
+        );
+        assert_eq!(found["Doc"], serde_json::json!({"Recipient": [1, null, "x"]}));
+    }
+}
+
+#[test]
+fn what_fits_is_taken() {
+    for database in given(OWN) {
+        for item in [
+            r#"{"columns": {"Recipient": "r"}}"#,
+            r#"{"columns": {"Recipient": "01234567890123456789", "Amount": -1234567.89, "Count": -2147483648, "Big": 9223372036854775807, "Yes": false, "Ratio": -1.5e300, "At": "2026-11-21T08:30:00.1234567Z", "Day": "2024-02-29", "Id": "0D6B6A52-8F9D-4C44-B044-08B98257037C", "Bytes": "AAEC", "Doc": []}, "type": "Letter", "step": "second", "due": "2026-11-21 08:30", "delay_ms": null}"#,
+            r#"{"columns": {"Recipient": "r", "Amount": "000000000.50", "At": "2026-11-21", "Mail": null}, "delay_ms": 5}"#,
+        ] {
+            assert_eq!(add(&database, item).unwrap_or_else(|error| panic!("{item}: {error}")), 1, "{item}");
+        }
+        assert_eq!(call(&database, ("Add_By_Set_utx", "add_by_set_utx"), "", "[]", "").unwrap(), 0);
+    }
+}
+
+#[test]
+fn a_described_table_is_held_to_its_description() {
+    for database in given(THEIRS) {
+        for (item, words) in [
+            (r#"{"columns": {"Recipient": "r", "State": 2}}"#, r#"there is no "columns.State"; there are "#),
+            (r#"{"columns": {"Amount": 1}}"#, r#""columns.Recipient" must have a value"#),
+            (r#"{"columns": {"Recipient": "r"}, "type": "Parcel"}"#, r#""type" takes ["Letter","#),
+        ] {
+            refused(&database, item, add(&database, item), words);
+        }
+        assert_eq!(add(&database, r#"{"columns": {"recipient": "r", "amount": 1.25}}"#).unwrap(), 1);
+    }
+}
+
+#[test]
+fn every_other_call_with_items_refuses_what_it_does_not_know() {
+    for spec in [OWN, THEIRS] {
+        for database in given(spec) {
+            let key = if spec == OWN { "2026-11-21T08:30:00" } else { "1" };
+            let worker = database.pick("NULL, N'w', ", "NULL, 'w', ");
+            for (procedure, before, member) in [
+                (("Modify_By_Set_trx", "modify_by_set_trx"), worker, "respons"),
+                (("Modify_By_Set_utx", "modify_by_set_utx"), worker, "delay"),
+                (("Renew_By_Set_trx", "renew_by_set_trx"), database.pick("N'w', ", "'w', "), "tokens"),
+                (("Redrive_By_Set_trx", "redrive_by_set_trx"), "NULL, ", "why"),
+            ] {
+                let items = format!(r#"[{{"key": "{key}", "{member}": "x"}}]"#);
+                let words = format!(r#"item 0: there is no "{member}"; there are "#);
+                refused(&database, procedure.0, call(&database, procedure, before, &items, ""), &words);
+                let upper = format!(r#"[{{"KEY": "{key}"}}]"#);
+                let found = call(&database, procedure, before, &upper, "")
+                    .unwrap_or_else(|error| panic!("{procedure:?}: {error}"));
+                assert_eq!(found, 1, "{procedure:?}");
+            }
+        }
+    }
+}
