@@ -47,10 +47,6 @@ impl Renewal {
     }
 
     /// Ends the renewal of one item; call it when settling it. `false` when it was not being renewed any more.
-    #[expect(
-        clippy::must_use_candidate,
-        reason = "called to end the renewal; whether there still was one is news for few"
-    )]
     pub fn release(&self, key: &str) -> bool {
         let mut state = self.claims.0.lock();
         let before = state.held.len();

@@ -134,8 +134,8 @@ static cJSON *stats(const cJSON *request) {
     FIGURE(pending), FIGURE(processing), FIGURE(error), FIGURE(failed), FIGURE(completed), FIGURE(cancelled);
     FIGURE(paused), FIGURE(terminated), FIGURE(partially_completed), FIGURE(due), FIGURE(oldest_due_ms);
     FIGURE(expired), FIGURE(sample), FIGURE(wait_p50_ms), FIGURE(wait_p90_ms), FIGURE(wait_p99_ms);
-    FIGURE(claimed_p50_ms), FIGURE(claimed_p90_ms), FIGURE(claimed_p99_ms), FIGURE(wait_mean_ms), FIGURE(claimed_mean_ms);
-    FIGURE(arrivals_last_hour), FIGURE(claimed), FIGURE(workers_needed);
+    FIGURE(claimed_p50_ms), FIGURE(claimed_p90_ms), FIGURE(claimed_p99_ms), FIGURE(claimed_mean_ms);
+    FIGURE(wait_mean_ms), FIGURE(arrivals_last_hour), FIGURE(claimed), FIGURE(workers_needed);
 #undef FIGURE
     return answer;
 }

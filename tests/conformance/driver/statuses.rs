@@ -27,6 +27,7 @@ pub fn in_header(header: &str) -> BTreeMap<String, i64> {
             "READPAST_EVENT_",
             "READPAST_VERSION_",
             "READPAST_ABI",
+            "READPAST_LOG_",
         ];
         (!of_others.iter().any(|prefix| name.starts_with(prefix))).then(|| (name.to_owned(), value))
     });

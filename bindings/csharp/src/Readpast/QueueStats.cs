@@ -85,8 +85,8 @@ namespace Readpast
 
         /// <summary>
         /// How many must be worked on at once to keep up (Little's law): the arrivals of the last hour per
-        /// millisecond, times the mean time claimed, divided by 0.8, so that workers are idle for a fifth of their time and
-        /// waits stay short. At least 1 while there is work; -1 when the arrivals are not known.
+        /// millisecond, times the mean time claimed, divided by 0.8, so that workers are idle for a fifth of their time
+        /// and waits stay short. At least 1 while there is work; -1 when the arrivals are not known.
         /// </summary>
         public long WorkersNeeded { get; internal set; }
 

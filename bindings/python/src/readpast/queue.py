@@ -46,8 +46,8 @@ class Queue(Operating):
         """Connects, checks that the queue called `name` is as the library needs it, and opens it.
 
         `settings` are those of the library, which knows them and says what is wrong with one; only `connection` has to
-        be there. A keyword cannot have a dot: `lease_ms=30_000` is `lease.ms`. Ctrl-C ends the wait for a server that does
-        not answer; `open_timeout_ms` bounds it.
+        be there. A keyword cannot have a dot: `lease_ms=30_000` is `lease.ms`. Ctrl-C ends the wait for a server that
+        does not answer; `open_timeout_ms` bounds it.
         """
         of_queue, settled = encoded(name, "name"), configuration(settings)
 

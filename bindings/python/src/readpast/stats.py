@@ -58,6 +58,6 @@ class Stats(NamedTuple):
     #: How many items are claimed now: in flight, with a lease that has not run out.
     claimed: int
     #: How many must be worked on at once to keep up (Little's law): the arrivals of the last hour per millisecond,
-    #: times the mean time claimed, divided by 0.8, so that workers are idle for a fifth of their time and waits stay short. At
-    #: least 1 while there is work; -1 when the arrivals are not known.
+    #: times the mean time claimed, divided by 0.8, so that workers are idle for a fifth of their time and waits stay
+    #: short. At least 1 while there is work; -1 when the arrivals are not known.
     workers_needed: int
