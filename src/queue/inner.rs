@@ -83,8 +83,9 @@ impl Inner {
         let interrupt = Interrupt::default();
         let outage = Outage::default();
         let to_open = retry.within(config.open_timeout());
-        let (spec, dialect, backend) = to_open.run(&interrupt, YieldsTo::Closing, || {
-            let mut session = pool.acquire().inspect_err(|error| outage.failed(name, error))?;
+        let again = |error: &Error| outage.failed(name, error);
+        let (spec, dialect, backend) = to_open.run_telling(&interrupt, YieldsTo::Closing, again, || {
+            let mut session = pool.acquire()?;
             outage.is_over(name);
             let dialect = session.dialect();
             let spec = install::look_up(&mut session, &schema, name)?;
@@ -156,16 +157,21 @@ impl Inner {
         }
         let mut is_again = false;
         self.retry
-            .run(&self.interrupt, yields_to, || {
-                if self.pool.is_closed() {
-                    return Err(closed());
-                }
-                if is_again {
-                    self.ledger.tries_again();
-                }
-                is_again = true;
-                self.once(call, &mut work)
-            })
+            .run_telling(
+                &self.interrupt,
+                yields_to,
+                |error| self.outage.failed(self.spec.queue.as_str(), error),
+                || {
+                    if self.pool.is_closed() {
+                        return Err(closed());
+                    }
+                    if is_again {
+                        self.ledger.tries_again();
+                    }
+                    is_again = true;
+                    self.once(call, &mut work)
+                },
+            )
             .map_err(|error| self.named_if_dropped(error))
     }
 
@@ -212,15 +218,10 @@ impl Inner {
         session: Result<Pooled<'_>>,
         work: impl FnOnce(&mut Session) -> Result<T>,
     ) -> Result<T> {
-        let queue = self.spec.queue.as_str();
-        let mut session = session.inspect_err(|error| {
-            self.ledger.failed(error.kind());
-            self.outage.failed(queue, error);
-        })?;
+        let mut session = session.inspect_err(|error| self.ledger.failed(error.kind()))?;
         let result = self.ledger.time(call, || work(&mut session));
-        match &result {
-            Ok(_) => self.outage.is_over(queue),
-            Err(error) => self.outage.failed(queue, error),
+        if result.is_ok() {
+            self.outage.is_over(self.spec.queue.as_str());
         }
         result.map_err(|error| whose(self.dialect, call, error))
     }

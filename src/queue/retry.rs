@@ -2,7 +2,7 @@
 
 use super::wake::{Interrupt, YieldsTo};
 use crate::config::Config;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use std::{
     collections::hash_map::RandomState,
     hash::{BuildHasher, Hasher},
@@ -37,10 +37,22 @@ impl Policy {
 
     /// Runs `work` until it succeeds, fails for good, or the budget is spent. A closed queue ends the pauses, and where
     /// they yield to it, an interrupt does.
+    #[cfg(test)]
     pub(super) fn run<T>(
         &self,
         interrupt: &Interrupt,
         yields_to: YieldsTo,
+        work: impl FnMut() -> Result<T>,
+    ) -> Result<T> {
+        self.run_telling(interrupt, yields_to, |_| (), work)
+    }
+
+    /// The same; `again` learns of each error after which there is another try.
+    pub(super) fn run_telling<T>(
+        &self,
+        interrupt: &Interrupt,
+        yields_to: YieldsTo,
+        again: impl Fn(&Error),
         mut work: impl FnMut() -> Result<T>,
     ) -> Result<T> {
         let begun = Instant::now();
@@ -55,6 +67,7 @@ impl Policy {
                 return Err(error);
             }
             log::info!("trying again in {wait:?}: {error}");
+            again(&error);
             if interrupt.wait(wait, yields_to) {
                 return Err(error);
             }
@@ -73,7 +86,7 @@ fn jittered(pause: Duration) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::{Error, ErrorKind};
+    use crate::error::ErrorKind;
 
     const POLICY: Policy = Policy {
         budget: Duration::from_secs(3600),

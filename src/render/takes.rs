@@ -13,7 +13,12 @@ const WIDTH: usize = 110;
 pub(super) fn context(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Value {
     let literal = |members: &[(&str, String)]| {
         let names: Vec<_> = members.iter().map(|(name, _)| dialect.text_literal(name)).collect();
-        context! { all => dialect.text_literal(&object(members, 4)), names => names.join(", ") }
+        let columns: Vec<_> = names_of_columns(spec, table).map(|name| dialect.text_literal(name)).collect();
+        context! {
+            all => dialect.text_literal(&object(members, 4)),
+            names => names.join(", "),
+            columns => columns.join(", "),
+        }
     };
     let any = || quoted("any");
     let step = if spec.steps.is_empty() { quoted("text(60)") } else { json!(spec.steps).to_string() };
@@ -37,6 +42,15 @@ pub(super) fn context(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> 
         redrive => literal(&key),
         renew => literal(&[("key", any()), ("attempt", quoted("integer"))]),
     } }
+}
+
+/// The names that an item's columns may have, and those of its subtypes.
+fn names_of_columns<'a>(spec: &'a QueueSpec, table: &'a TableSpec) -> impl Iterator<Item = &'a str> {
+    let keys = table.key.iter().filter(|key| key.source == KeySource::Producer).map(|key| key.name.as_str());
+    let came = table.lifecycle.enqueued.iter().map(|name| name.as_str());
+    let of_table = keys.chain(came).filter(|_| !spec.is_own());
+    let columns = spec.columns.iter().map(|column| column.name.as_str());
+    columns.chain(of_table).chain(spec.subtypes.iter().map(|subtype| subtype.name.as_str()))
 }
 
 /// The columns that a new item may give, those of its subtypes in objects of their own.

@@ -27,7 +27,9 @@ fn claim_answered(answer: Answer) -> Error {
     let server = Server::start();
     let queue = server.open(&[]);
     put(&queue, &["a"]);
-    server.fault("[Next_Job", Fault::Instead(answer.into()));
+    // The claim, and the one around what the table may have refused.
+    server.fault("[Next_Job", Fault::Instead(answer.clone().into()));
+    server.fault("[Next_Job_Apart", Fault::Instead(answer.into()));
     let error = queue.claim(1, Duration::ZERO).unwrap_err();
     assert_eq!(take(&queue, 1).len(), 1, "the connection is fit for use");
     assert_eq!(server.peer.logins().len(), 1);

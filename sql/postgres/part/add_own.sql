@@ -24,6 +24,7 @@
     END IF;
 
 {% include "part/forget.sql" %}
+{%- include "part/step_checks.sql" %}
     FOR attempt_ IN 1..5 LOOP
         BEGIN
 {%- if dedup %}

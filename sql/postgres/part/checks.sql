@@ -25,9 +25,20 @@
 {%- macro takes(procedure, members) %}
     items_ := {{ object("queue_taken_fn") }}('{{ procedure }}', items_, {{ members.all }});
 {%- endmacro -%}
-{#- The same of new items, whose columns are many. The library has checked its own, and says so in its sessions. -#}
+{#-
+The same of new items, whose columns are many. The library has checked its own, and says so in its sessions; but it may know
+columns that are gone since.
+-#}
 {%- macro takes_unchecked(procedure, members) %}
-    IF current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on' THEN
+    IF
+        current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on'
+        OR EXISTS (
+            SELECT 1
+            FROM json_array_elements(items_) AS e (value)
+            CROSS JOIN LATERAL json_object_keys(e.value -> 'columns') AS k (name)
+            WHERE k.name <> ALL (ARRAY[{{ members.columns }}]::text[])
+        )
+    THEN
     {{- takes(procedure, members) | indent(4) }}
     END IF;
 {%- endmacro -%}

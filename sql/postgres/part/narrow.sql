@@ -36,10 +36,25 @@ text, into done_. Around it stands a savepoint, only here.
             CONTINUE;
         ELSIF refused_ THEN
             answer := 'REFUSED';
-            answer_key := {{ "NULL" if own_types_only else "(SELECT " ~ m.key_text("k.key_") ~ " FROM " ~ m.keys_tried() ~ ")" }};
+{%- if own_types_only %}
+            answer_key := NULL;
+{%- else %}
+            answer_key := (
+                SELECT {{ m.key_text("k.key_") }}
+                FROM {{ m.keys_tried() }}
+            );
+{%- endif %}
             answer_status := '{{ doing }}: ' || reason_;
             answer_attempt := {{ object("queue_note_refusal") }}(
-                '{{ queue }}', (SELECT {{ m.key_kept("k.key_") }} FROM {{ m.keys_tried() }}), '{{ doing }}', state_, reason_, constraint_
+                '{{ queue }}',
+                (
+                    SELECT {{ m.key_kept("k.key_") }}
+                    FROM {{ m.keys_tried() }}
+                ),
+                '{{ doing }}',
+                state_,
+                reason_,
+                constraint_
             );
             RETURN NEXT;
             answer_key := NULL;

@@ -7,7 +7,14 @@
                 {{ m.key_text("d.key_") }} AS key, d.token, d.attempt_num, d.status, 2 AS rank
             FROM decided AS d
             UNION ALL
-            SELECT c.ordinal, c.answer, {{ m.key_text("c.key_") }}, c.{{ "written_token" if role.token else "token" }}, c.attempt_num, c.status, 1
+            SELECT
+                c.ordinal,
+                c.answer,
+                {{ m.key_text("c.key_") }},
+                c.{{ "written_token" if role.token else "token" }},
+                c.attempt_num,
+                c.status,
+                1
             FROM changed AS c
 {%- if leaves %}
             UNION ALL

@@ -43,7 +43,15 @@
                 v.item_attempt AS attempt_num,
                 v.item_step AS step,
                 v.item_response AS response,
-                {{ "CASE WHEN e.ends THEN format('The table refused %s times to have it given back: %s', x.attempts, x.reason) ELSE v.item_error END" if apart else "v.item_error" }} AS error,
+{%- if apart %}
+                CASE
+                    WHEN e.ends
+                        THEN format('The table refused %s times to have it given back: %s', x.attempts, x.reason)
+                    ELSE v.item_error
+                END AS error,
+{%- else %}
+                v.item_error AS error,
+{%- endif %}
                 v.item_started_at AS started_at,
                 v.item_started_at AS run_started_at,
                 v.item_duration AS duration,

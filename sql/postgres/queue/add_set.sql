@@ -25,6 +25,9 @@ AS $$
 DECLARE
     now_ CONSTANT timestamptz := clock_timestamp();
     replayed_ boolean := FALSE;
+{%- if steps %}
+    no_step_ text;
+{%- endif %}
 {%- if not own %}
     item_ record;
     list_ json[] := '{}';
@@ -51,6 +54,7 @@ BEGIN
         answers_ := (SELECT p.result FROM {{ object("queue_operation") }} AS p WHERE p.operation_id = operation_);
     ELSE
 {% include "part/forget.sql" %}
+{%- include "part/step_checks.sql" %}
 {%- if dedup %}
 {{ m.one_adds(procedure) }}
 {%- endif %}

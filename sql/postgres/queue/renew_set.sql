@@ -111,7 +111,14 @@ BEGIN
 {%- endif %}
 {%- endif %}
 
-    SELECT j.answer, j.ordinal, NULL::bigint, {{ m.key_text("j.key_") }}, j.item_token, j.item_attempt, j.item_status
+    SELECT
+        j.answer,
+        j.ordinal,
+        NULL::bigint,
+        {{ m.key_text("j.key_") }},
+        j.item_token,
+        j.item_attempt,
+        j.item_status
     FROM judged AS j
     ORDER BY j.ordinal;
 END;

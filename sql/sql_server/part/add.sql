@@ -45,6 +45,10 @@
         SET @_Count = @@ROWCOUNT;
 {{- of.no_base64(procedure, t.given, "$.columns") }}
 {%- for u in t.subtypes %}{{ of.no_base64(procedure, u.columns, u.path, u.name ~ ".") }}{% endfor %}
+{%- if steps %}
+        IF EXISTS (SELECT 1 FROM @_New AS n WHERE n.[Step] NOT IN ({% for step in steps %}{{ text(step) }}{{ ", " if not loop.last }}{% endfor %}))
+            THROW 50021, N'{{ procedure }}: a step is none of the queue''s.', 1;
+{%- endif %}
 {%- if own %}
 
         /*

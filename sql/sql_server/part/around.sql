@@ -34,7 +34,9 @@
             DELETE r
             FROM @_Due AS d
             INNER JOIN {{ object("QueueRefused") }} AS r WITH (ROWLOCK)
-                ON r.[Queue] = '{{ queue }}' AND r.[Key] = {{ item.kept_key(t, "d") }}
+                ON
+                    r.[Queue] = '{{ queue }}'
+                    AND r.[Key] = {{ item.kept_key(t, "d") }}
             OPTION (LOOP JOIN, FORCE ORDER);
 
             COMMIT TRANSACTION{{ " WITH (DELAYED_DURABILITY = ON)" if not durable }};

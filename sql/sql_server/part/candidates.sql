@@ -125,7 +125,10 @@
         DELETE c
         FROM @_Candidate AS c
         INNER JOIN {{ object("QueueRefused") }} AS r WITH (ROWLOCK)
-            ON r.[Queue] = '{{ queue }}' AND r.[Key] = {{ item.kept_key(t, "c") }} AND r.[Until] > @_Now
+            ON
+                r.[Queue] = '{{ queue }}'
+                AND r.[Key] = {{ item.kept_key(t, "c") }}
+                AND r.[Until] > @_Now
         OPTION (LOOP JOIN, FORCE ORDER);
         SET @_Searched = (SELECT COUNT(*) FROM @_Candidate);
         IF @_Searched > 0 AND @Recover > 0

@@ -55,7 +55,9 @@
                 [Refused] = CONCAT(N'The table refused it ', r.[Attempts], N' times: ', r.[Reason])
             FROM @_Due AS d
             INNER JOIN {{ object("QueueRefused") }} AS r WITH (ROWLOCK)
-                ON r.[Queue] = '{{ queue }}' AND r.[Key] = {{ item.kept_key(t, "d") }}
+                ON
+                    r.[Queue] = '{{ queue }}'
+                    AND r.[Key] = {{ item.kept_key(t, "d") }}
             WHERE r.[Attempts] > 0 AND d.[AttemptNum] + r.[Attempts] >= @_MaxAttempts
             OPTION (LOOP JOIN, FORCE ORDER);
 {% endif %}

@@ -116,7 +116,9 @@
                     ON {{ item.kept_for(t, "c") }}
 {%- endif %}
                 LEFT JOIN {{ object("QueueRefused") }} AS r WITH (ROWLOCK)
-                    ON r.[Queue] = '{{ queue }}' AND r.[Key] = {{ item.kept_key(t, "c") }}
+                    ON
+                        r.[Queue] = '{{ queue }}'
+                        AND r.[Key] = {{ item.kept_key(t, "c") }}
             ) AS x
             WHERE {{ "NOT (x.[Is] = 'Processing' AND x.[GivenUp] = 0)" if beside else "x.[Is] = 'Processing' AND x.[GivenUp] = 1" }}
             OPTION (LOOP JOIN, FORCE ORDER);
@@ -198,6 +200,8 @@
             DELETE r
             FROM @_Change AS w
             INNER JOIN {{ object("QueueRefused") }} AS r WITH (ROWLOCK)
-                ON r.[Queue] = '{{ queue }}' AND r.[Key] = {{ item.kept_key(t, "w") }}
+                ON
+                    r.[Queue] = '{{ queue }}'
+                    AND r.[Key] = {{ item.kept_key(t, "w") }}
             OPTION (LOOP JOIN, FORCE ORDER);
         END;

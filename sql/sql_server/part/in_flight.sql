@@ -15,9 +15,19 @@ FROM {{ t.lease if t.beside else t.table }} AS {{ "s" if t.beside else "q" }}
 {%- if t.beside %}
                 AND (
                     EXISTS (
-                        SELECT 1 FROM {{ t.table }} AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK) WHERE {% for c in t.seek %}q.{{ c.quoted }} IN ({{ c["values"] | join(", ") }}) AND {% endfor %}{{ item.kept_of(t) }}
+                        SELECT 1
+                        FROM {{ t.table }} AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+                        WHERE
+                            {% for c in t.seek %}q.{{ c.quoted }} IN ({{ c["values"] | join(", ") }})
+                            AND {% endfor %}{{ item.kept_of(t) }}
                     )
-                    OR NOT EXISTS (SELECT 1 FROM {{ t.table }} AS q WITH (READUNCOMMITTED) WHERE {% for c in t.seek %}q.{{ c.quoted }} IN ({{ c["values"] | join(", ") }}) AND {% endfor %}{{ item.kept_of(t) }})
+                    OR NOT EXISTS (
+                        SELECT 1
+                        FROM {{ t.table }} AS q WITH (READUNCOMMITTED)
+                        WHERE
+                            {% for c in t.seek %}q.{{ c.quoted }} IN ({{ c["values"] | join(", ") }})
+                            AND {% endfor %}{{ item.kept_of(t) }}
+                    )
                 )
 {%- endif %}
 {%- endmacro -%}

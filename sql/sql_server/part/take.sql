@@ -2,9 +2,19 @@
 {%- macro items(procedure, members) %}
     EXECUTE {{ object("QueueTake") }} N'{{ procedure }}', @Items OUTPUT, {{ members.all }};
 {%- endmacro -%}
-{#- The same of new items, whose columns are many. The library has checked its own, and says so in its sessions. -#}
+{#-
+The same of new items, whose columns are many. The library has checked its own, and says so in its sessions; but it may know
+columns that are gone since.
+-#}
 {%- macro unchecked(procedure, members) %}
-    IF SESSION_CONTEXT(N'readpast.checks_items') IS NULL
+    IF
+        SESSION_CONTEXT(N'readpast.checks_items') IS NULL
+        OR EXISTS (
+            SELECT 1
+            FROM OPENJSON(@Items) AS j
+            CROSS APPLY OPENJSON(j.[value], N'$.columns') AS m
+            WHERE m.[key] NOT IN ({{ members.columns or "N''" }})
+        )
     {{- items(procedure, members) | indent(4) }}
 {%- endmacro -%}
 {#- The same where most calls are the library's: it is gone into only when a name is not known, or OPENJSON would make NULL of a value. -#}

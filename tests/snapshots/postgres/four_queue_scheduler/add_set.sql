@@ -41,7 +41,15 @@ DECLARE
 BEGIN
     /* The times in the table are the server's local ones: from here to the end of the function. */
     SET LOCAL timezone TO DEFAULT;
-    IF current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on' THEN
+    IF
+        current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on'
+        OR EXISTS (
+            SELECT 1
+            FROM json_array_elements(items_) AS e (value)
+            CROSS JOIN LATERAL json_object_keys(e.value -> 'columns') AS k (name)
+            WHERE k.name <> ALL (ARRAY['reputation']::text[])
+        )
+    THEN
         items_ := "readpast"."queue_taken_fn"('add_four_queue_scheduler_set_trx', items_, '{
             "type": ["Default"], "step": "text(60)", "due": "timestamp", "delay_ms": "bigint",
             "columns": {

@@ -453,7 +453,14 @@ BEGIN
                 d.key_1::text AS key, d.token, d.attempt_num, d.status, 2 AS rank
             FROM decided AS d
             UNION ALL
-            SELECT c.ordinal, c.answer, c.key_1::text, c.token, c.attempt_num, c.status, 1
+            SELECT
+                c.ordinal,
+                c.answer,
+                c.key_1::text,
+                c.token,
+                c.attempt_num,
+                c.status,
+                1
             FROM changed AS c
         ) AS a
         ORDER BY

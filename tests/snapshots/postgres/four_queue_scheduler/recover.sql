@@ -486,10 +486,21 @@ BEGIN
             CONTINUE;
         ELSIF refused_ THEN
             answer := 'REFUSED';
-            answer_key := (SELECT k.key_1::text FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position));
+            answer_key := (
+                SELECT k.key_1::text
+                FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position)
+            );
             answer_status := 'recover: ' || reason_;
             answer_attempt := "readpast"."queue_note_refusal"(
-                'four_queue_scheduler', (SELECT k.key_1::text FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position)), 'recover', state_, reason_, constraint_
+                'four_queue_scheduler',
+                (
+                    SELECT k.key_1::text
+                    FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position)
+                ),
+                'recover',
+                state_,
+                reason_,
+                constraint_
             );
             RETURN NEXT;
             answer_key := NULL;

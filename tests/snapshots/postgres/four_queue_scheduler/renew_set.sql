@@ -134,7 +134,14 @@ BEGIN
             AND j.answer = 'OK'
     )
 
-    SELECT j.answer, j.ordinal, NULL::bigint, j.key_1::text, j.item_token, j.item_attempt, j.item_status
+    SELECT
+        j.answer,
+        j.ordinal,
+        NULL::bigint,
+        j.key_1::text,
+        j.item_token,
+        j.item_attempt,
+        j.item_status
     FROM judged AS j
     ORDER BY j.ordinal;
 END;

@@ -33,7 +33,15 @@ DECLARE
     now_ CONSTANT timestamptz := clock_timestamp();
     replayed_ boolean := FALSE;
 BEGIN
-    IF current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on' THEN
+    IF
+        current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on'
+        OR EXISTS (
+            SELECT 1
+            FROM json_array_elements(items_) AS e (value)
+            CROSS JOIN LATERAL json_object_keys(e.value -> 'columns') AS k (name)
+            WHERE k.name <> ALL (ARRAY['Number', 'CustomerID', 'Amount', 'Code', 'Lines']::text[])
+        )
+    THEN
         items_ := "readpast"."queue_taken_fn"('add_invoice_set_trx', items_, '{
             "type": ["Default"], "step": "text(60)", "due": "timestamp", "delay_ms": "bigint",
             "columns": {

@@ -34,7 +34,15 @@ DECLARE
     now_ CONSTANT timestamptz := clock_timestamp();
     replayed_ boolean := FALSE;
 BEGIN
-    IF current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on' THEN
+    IF
+        current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on'
+        OR EXISTS (
+            SELECT 1
+            FROM json_array_elements(items_) AS e (value)
+            CROSS JOIN LATERAL json_object_keys(e.value -> 'columns') AS k (name)
+            WHERE k.name <> ALL (ARRAY['ResetPassword', 'Email', 'Sms']::text[])
+        )
+    THEN
         items_ := "readpast"."queue_taken_fn"('add_notification_set_trx', items_, '{
             "type": ["ResetPassword","Email","Sms"], "step": "text(60)", "due": "timestamp", "delay_ms": "bigint",
             "columns": {

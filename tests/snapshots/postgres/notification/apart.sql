@@ -238,10 +238,21 @@ BEGIN
                 CONTINUE;
             ELSIF refused_ THEN
                 answer := 'REFUSED';
-                answer_key := (SELECT k.key_1 FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position));
+                answer_key := (
+                    SELECT k.key_1
+                    FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position)
+                );
                 answer_status := 'claim: ' || reason_;
                 answer_attempt := "readpast"."queue_note_refusal"(
-                    'notification', (SELECT to_char(k.key_1::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position)), 'claim', state_, reason_, constraint_
+                    'notification',
+                    (
+                        SELECT to_char(k.key_1::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')
+                        FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position)
+                    ),
+                    'claim',
+                    state_,
+                    reason_,
+                    constraint_
                 );
                 RETURN NEXT;
                 answer_key := NULL;

@@ -607,9 +607,19 @@ k.[Was],
                     AND s.[LeaseUntil] <= @_Now
                     AND (
                         EXISTS (
-                            SELECT 1 FROM [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK) WHERE q.[in_process] IN (0, 1) AND s.[id] = q.[id]
+                            SELECT 1
+                            FROM [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+                            WHERE
+                                q.[in_process] IN (0, 1)
+                                AND s.[id] = q.[id]
                         )
-                        OR NOT EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WITH (READUNCOMMITTED) WHERE q.[in_process] IN (0, 1) AND s.[id] = q.[id])
+                        OR NOT EXISTS (
+                            SELECT 1
+                            FROM [dbo].[four_queue] AS q WITH (READUNCOMMITTED)
+                            WHERE
+                                q.[in_process] IN (0, 1)
+                                AND s.[id] = q.[id]
+                        )
                     )
                 ORDER BY s.[StartedAt];
 
@@ -625,9 +635,19 @@ k.[Was],
                         AND s.[LeaseUntil] <= @_Now
                     AND (
                         EXISTS (
-                            SELECT 1 FROM [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK) WHERE q.[in_process] IN (0, 1) AND s.[id] = q.[id]
+                            SELECT 1
+                            FROM [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+                            WHERE
+                                q.[in_process] IN (0, 1)
+                                AND s.[id] = q.[id]
                         )
-                        OR NOT EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WITH (READUNCOMMITTED) WHERE q.[in_process] IN (0, 1) AND s.[id] = q.[id])
+                        OR NOT EXISTS (
+                            SELECT 1
+                            FROM [dbo].[four_queue] AS q WITH (READUNCOMMITTED)
+                            WHERE
+                                q.[in_process] IN (0, 1)
+                                AND s.[id] = q.[id]
+                        )
                     )
                         AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE s.[id] = c.[Key1])
                     OPTION (LOOP JOIN, FORCE ORDER);
@@ -680,7 +700,10 @@ k.[Was],
             DELETE c
             FROM @_Candidate AS c
             INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
-                ON r.[Queue] = 'FourQueueScheduler' AND r.[Key] = LEFT(CAST(c.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2 AND r.[Until] > @_Now
+                ON
+                    r.[Queue] = 'FourQueueScheduler'
+                    AND r.[Key] = LEFT(CAST(c.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2
+                    AND r.[Until] > @_Now
             OPTION (LOOP JOIN, FORCE ORDER);
             SET @_Searched = (SELECT COUNT(*) FROM @_Candidate);
             IF @_Searched > 0 AND @Recover > 0
@@ -811,7 +834,9 @@ k.[Was],
                     LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (UPDLOCK, ROWLOCK)
                         ON s.[id] = c.[Key1]
                     LEFT JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
-                        ON r.[Queue] = 'FourQueueScheduler' AND r.[Key] = LEFT(CAST(c.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2
+                        ON
+                            r.[Queue] = 'FourQueueScheduler'
+                            AND r.[Key] = LEFT(CAST(c.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2
                 ) AS x
                 WHERE NOT (x.[Is] = 'Processing' AND x.[GivenUp] = 0)
                 OPTION (LOOP JOIN, FORCE ORDER);
@@ -940,7 +965,9 @@ k.[Was],
                 DELETE r
                 FROM @_Change AS w
                 INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
-                    ON r.[Queue] = 'FourQueueScheduler' AND r.[Key] = LEFT(CAST(w.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2
+                    ON
+                        r.[Queue] = 'FourQueueScheduler'
+                        AND r.[Key] = LEFT(CAST(w.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2
                 OPTION (LOOP JOIN, FORCE ORDER);
             END;
 
@@ -1919,9 +1946,19 @@ k.[Was],
                     AND s.[LeaseUntil] <= @_Now
                     AND (
                         EXISTS (
-                            SELECT 1 FROM [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK) WHERE q.[in_process] IN (0, 1) AND s.[id] = q.[id]
+                            SELECT 1
+                            FROM [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+                            WHERE
+                                q.[in_process] IN (0, 1)
+                                AND s.[id] = q.[id]
                         )
-                        OR NOT EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WITH (READUNCOMMITTED) WHERE q.[in_process] IN (0, 1) AND s.[id] = q.[id])
+                        OR NOT EXISTS (
+                            SELECT 1
+                            FROM [dbo].[four_queue] AS q WITH (READUNCOMMITTED)
+                            WHERE
+                                q.[in_process] IN (0, 1)
+                                AND s.[id] = q.[id]
+                        )
                     )
                 ORDER BY s.[StartedAt];
 
@@ -1937,9 +1974,19 @@ k.[Was],
                         AND s.[LeaseUntil] <= @_Now
                     AND (
                         EXISTS (
-                            SELECT 1 FROM [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK) WHERE q.[in_process] IN (0, 1) AND s.[id] = q.[id]
+                            SELECT 1
+                            FROM [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+                            WHERE
+                                q.[in_process] IN (0, 1)
+                                AND s.[id] = q.[id]
                         )
-                        OR NOT EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WITH (READUNCOMMITTED) WHERE q.[in_process] IN (0, 1) AND s.[id] = q.[id])
+                        OR NOT EXISTS (
+                            SELECT 1
+                            FROM [dbo].[four_queue] AS q WITH (READUNCOMMITTED)
+                            WHERE
+                                q.[in_process] IN (0, 1)
+                                AND s.[id] = q.[id]
+                        )
                     )
                         AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE s.[id] = c.[Key1])
                     OPTION (LOOP JOIN, FORCE ORDER);
@@ -1999,7 +2046,10 @@ k.[Was],
             DELETE c
             FROM @_Candidate AS c
             INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
-                ON r.[Queue] = 'FourQueueScheduler' AND r.[Key] = LEFT(CAST(c.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2 AND r.[Until] > @_Now
+                ON
+                    r.[Queue] = 'FourQueueScheduler'
+                    AND r.[Key] = LEFT(CAST(c.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2
+                    AND r.[Until] > @_Now
             OPTION (LOOP JOIN, FORCE ORDER);
             SET @_Searched = (SELECT COUNT(*) FROM @_Candidate);
             IF @_Searched > 0 AND @Recover > 0
@@ -2130,7 +2180,9 @@ k.[Was],
                     LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (UPDLOCK, ROWLOCK)
                         ON s.[id] = c.[Key1]
                     LEFT JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
-                        ON r.[Queue] = 'FourQueueScheduler' AND r.[Key] = LEFT(CAST(c.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2
+                        ON
+                            r.[Queue] = 'FourQueueScheduler'
+                            AND r.[Key] = LEFT(CAST(c.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2
                 ) AS x
                 WHERE NOT (x.[Is] = 'Processing' AND x.[GivenUp] = 0)
                 OPTION (LOOP JOIN, FORCE ORDER);
@@ -2259,7 +2311,9 @@ k.[Was],
                 DELETE r
                 FROM @_Change AS w
                 INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
-                    ON r.[Queue] = 'FourQueueScheduler' AND r.[Key] = LEFT(CAST(w.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2
+                    ON
+                        r.[Queue] = 'FourQueueScheduler'
+                        AND r.[Key] = LEFT(CAST(w.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2
                 OPTION (LOOP JOIN, FORCE ORDER);
             END;
 

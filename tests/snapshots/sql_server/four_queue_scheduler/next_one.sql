@@ -125,9 +125,19 @@ BEGIN
             AND s.[LeaseUntil] <= @_Now
             AND (
                 EXISTS (
-                    SELECT 1 FROM [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK) WHERE q.[in_process] IN (0, 1) AND s.[id] = q.[id]
+                    SELECT 1
+                    FROM [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+                    WHERE
+                        q.[in_process] IN (0, 1)
+                        AND s.[id] = q.[id]
                 )
-                OR NOT EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WITH (READUNCOMMITTED) WHERE q.[in_process] IN (0, 1) AND s.[id] = q.[id])
+                OR NOT EXISTS (
+                    SELECT 1
+                    FROM [dbo].[four_queue] AS q WITH (READUNCOMMITTED)
+                    WHERE
+                        q.[in_process] IN (0, 1)
+                        AND s.[id] = q.[id]
+                )
             )
         ORDER BY s.[StartedAt];
 
@@ -143,9 +153,19 @@ BEGIN
                 AND s.[LeaseUntil] <= @_Now
             AND (
                 EXISTS (
-                    SELECT 1 FROM [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK) WHERE q.[in_process] IN (0, 1) AND s.[id] = q.[id]
+                    SELECT 1
+                    FROM [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+                    WHERE
+                        q.[in_process] IN (0, 1)
+                        AND s.[id] = q.[id]
                 )
-                OR NOT EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WITH (READUNCOMMITTED) WHERE q.[in_process] IN (0, 1) AND s.[id] = q.[id])
+                OR NOT EXISTS (
+                    SELECT 1
+                    FROM [dbo].[four_queue] AS q WITH (READUNCOMMITTED)
+                    WHERE
+                        q.[in_process] IN (0, 1)
+                        AND s.[id] = q.[id]
+                )
             )
                 AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE s.[id] = c.[Key1])
             OPTION (LOOP JOIN, FORCE ORDER);
@@ -198,7 +218,10 @@ BEGIN
     DELETE c
     FROM @_Candidate AS c
     INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
-        ON r.[Queue] = 'FourQueueScheduler' AND r.[Key] = LEFT(CAST(c.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2 AND r.[Until] > @_Now
+        ON
+            r.[Queue] = 'FourQueueScheduler'
+            AND r.[Key] = LEFT(CAST(c.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2
+            AND r.[Until] > @_Now
     OPTION (LOOP JOIN, FORCE ORDER);
     SET @_Searched = (SELECT COUNT(*) FROM @_Candidate);
     IF @_Searched > 0 AND @Recover > 0
@@ -329,7 +352,9 @@ BEGIN
             LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (UPDLOCK, ROWLOCK)
                 ON s.[id] = c.[Key1]
             LEFT JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
-                ON r.[Queue] = 'FourQueueScheduler' AND r.[Key] = LEFT(CAST(c.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2
+                ON
+                    r.[Queue] = 'FourQueueScheduler'
+                    AND r.[Key] = LEFT(CAST(c.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2
         ) AS x
         WHERE NOT (x.[Is] = 'Processing' AND x.[GivenUp] = 0)
         OPTION (LOOP JOIN, FORCE ORDER);
@@ -458,7 +483,9 @@ BEGIN
         DELETE r
         FROM @_Change AS w
         INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
-            ON r.[Queue] = 'FourQueueScheduler' AND r.[Key] = LEFT(CAST(w.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2
+            ON
+                r.[Queue] = 'FourQueueScheduler'
+                AND r.[Key] = LEFT(CAST(w.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2
         OPTION (LOOP JOIN, FORCE ORDER);
     END;
 
@@ -522,7 +549,9 @@ BEGIN
             [Refused] = CONCAT(N'The table refused it ', r.[Attempts], N' times: ', r.[Reason])
         FROM @_Due AS d
         INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
-            ON r.[Queue] = 'FourQueueScheduler' AND r.[Key] = LEFT(CAST(d.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2
+            ON
+                r.[Queue] = 'FourQueueScheduler'
+                AND r.[Key] = LEFT(CAST(d.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2
         WHERE r.[Attempts] > 0 AND d.[AttemptNum] + r.[Attempts] >= @_MaxAttempts
         OPTION (LOOP JOIN, FORCE ORDER);
 
@@ -841,9 +870,19 @@ DECLARE @_Number int;
                     AND s.[LeaseUntil] <= @_Now
                     AND (
                         EXISTS (
-                            SELECT 1 FROM [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK) WHERE q.[in_process] IN (0, 1) AND s.[id] = q.[id]
+                            SELECT 1
+                            FROM [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+                            WHERE
+                                q.[in_process] IN (0, 1)
+                                AND s.[id] = q.[id]
                         )
-                        OR NOT EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WITH (READUNCOMMITTED) WHERE q.[in_process] IN (0, 1) AND s.[id] = q.[id])
+                        OR NOT EXISTS (
+                            SELECT 1
+                            FROM [dbo].[four_queue] AS q WITH (READUNCOMMITTED)
+                            WHERE
+                                q.[in_process] IN (0, 1)
+                                AND s.[id] = q.[id]
+                        )
                     )
                 ORDER BY s.[StartedAt];
 
@@ -859,9 +898,19 @@ DECLARE @_Number int;
                         AND s.[LeaseUntil] <= @_Now
                     AND (
                         EXISTS (
-                            SELECT 1 FROM [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK) WHERE q.[in_process] IN (0, 1) AND s.[id] = q.[id]
+                            SELECT 1
+                            FROM [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+                            WHERE
+                                q.[in_process] IN (0, 1)
+                                AND s.[id] = q.[id]
                         )
-                        OR NOT EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WITH (READUNCOMMITTED) WHERE q.[in_process] IN (0, 1) AND s.[id] = q.[id])
+                        OR NOT EXISTS (
+                            SELECT 1
+                            FROM [dbo].[four_queue] AS q WITH (READUNCOMMITTED)
+                            WHERE
+                                q.[in_process] IN (0, 1)
+                                AND s.[id] = q.[id]
+                        )
                     )
                         AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE s.[id] = c.[Key1])
                     OPTION (LOOP JOIN, FORCE ORDER);
@@ -921,7 +970,10 @@ DECLARE @_Number int;
             DELETE c
             FROM @_Candidate AS c
             INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
-                ON r.[Queue] = 'FourQueueScheduler' AND r.[Key] = LEFT(CAST(c.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2 AND r.[Until] > @_Now
+                ON
+                    r.[Queue] = 'FourQueueScheduler'
+                    AND r.[Key] = LEFT(CAST(c.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2
+                    AND r.[Until] > @_Now
             OPTION (LOOP JOIN, FORCE ORDER);
             SET @_Searched = (SELECT COUNT(*) FROM @_Candidate);
             IF @_Searched > 0 AND @Recover > 0
@@ -1052,7 +1104,9 @@ DECLARE @_Number int;
                     LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (UPDLOCK, ROWLOCK)
                         ON s.[id] = c.[Key1]
                     LEFT JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
-                        ON r.[Queue] = 'FourQueueScheduler' AND r.[Key] = LEFT(CAST(c.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2
+                        ON
+                            r.[Queue] = 'FourQueueScheduler'
+                            AND r.[Key] = LEFT(CAST(c.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2
                 ) AS x
                 WHERE NOT (x.[Is] = 'Processing' AND x.[GivenUp] = 0)
                 OPTION (LOOP JOIN, FORCE ORDER);
@@ -1181,7 +1235,9 @@ DECLARE @_Number int;
                 DELETE r
                 FROM @_Change AS w
                 INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
-                    ON r.[Queue] = 'FourQueueScheduler' AND r.[Key] = LEFT(CAST(w.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2
+                    ON
+                        r.[Queue] = 'FourQueueScheduler'
+                        AND r.[Key] = LEFT(CAST(w.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2
                 OPTION (LOOP JOIN, FORCE ORDER);
             END;
 
@@ -1245,7 +1301,9 @@ DECLARE @_Number int;
                     [Refused] = CONCAT(N'The table refused it ', r.[Attempts], N' times: ', r.[Reason])
                 FROM @_Due AS d
                 INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
-                    ON r.[Queue] = 'FourQueueScheduler' AND r.[Key] = LEFT(CAST(d.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2
+                    ON
+                        r.[Queue] = 'FourQueueScheduler'
+                        AND r.[Key] = LEFT(CAST(d.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2
                 WHERE r.[Attempts] > 0 AND d.[AttemptNum] + r.[Attempts] >= @_MaxAttempts
                 OPTION (LOOP JOIN, FORCE ORDER);
 
@@ -1368,7 +1426,9 @@ DECLARE @_Number int;
             DELETE r
             FROM @_Due AS d
             INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
-                ON r.[Queue] = 'FourQueueScheduler' AND r.[Key] = LEFT(CAST(d.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2
+                ON
+                    r.[Queue] = 'FourQueueScheduler'
+                    AND r.[Key] = LEFT(CAST(d.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2
             OPTION (LOOP JOIN, FORCE ORDER);
 
             COMMIT TRANSACTION;

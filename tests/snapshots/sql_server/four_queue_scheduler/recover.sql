@@ -175,9 +175,19 @@ DECLARE @_Number int;
                         AND s.[LeaseUntil] <= @_Now
                         AND (
                             EXISTS (
-                                SELECT 1 FROM [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK) WHERE q.[in_process] IN (0, 1) AND s.[id] = q.[id]
+                                SELECT 1
+                                FROM [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+                                WHERE
+                                    q.[in_process] IN (0, 1)
+                                    AND s.[id] = q.[id]
                             )
-                            OR NOT EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WITH (READUNCOMMITTED) WHERE q.[in_process] IN (0, 1) AND s.[id] = q.[id])
+                            OR NOT EXISTS (
+                                SELECT 1
+                                FROM [dbo].[four_queue] AS q WITH (READUNCOMMITTED)
+                                WHERE
+                                    q.[in_process] IN (0, 1)
+                                    AND s.[id] = q.[id]
+                            )
                         )
                     ORDER BY s.[StartedAt];
 
@@ -193,9 +203,19 @@ DECLARE @_Number int;
                             AND s.[LeaseUntil] <= @_Now
                         AND (
                             EXISTS (
-                                SELECT 1 FROM [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK) WHERE q.[in_process] IN (0, 1) AND s.[id] = q.[id]
+                                SELECT 1
+                                FROM [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+                                WHERE
+                                    q.[in_process] IN (0, 1)
+                                    AND s.[id] = q.[id]
                             )
-                            OR NOT EXISTS (SELECT 1 FROM [dbo].[four_queue] AS q WITH (READUNCOMMITTED) WHERE q.[in_process] IN (0, 1) AND s.[id] = q.[id])
+                            OR NOT EXISTS (
+                                SELECT 1
+                                FROM [dbo].[four_queue] AS q WITH (READUNCOMMITTED)
+                                WHERE
+                                    q.[in_process] IN (0, 1)
+                                    AND s.[id] = q.[id]
+                            )
                         )
                             AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE s.[id] = c.[Key1])
                         OPTION (LOOP JOIN, FORCE ORDER);
@@ -255,7 +275,10 @@ DECLARE @_Number int;
                 DELETE c
                 FROM @_Candidate AS c
                 INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
-                    ON r.[Queue] = 'FourQueueScheduler' AND r.[Key] = LEFT(CAST(c.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2 AND r.[Until] > @_Now
+                    ON
+                        r.[Queue] = 'FourQueueScheduler'
+                        AND r.[Key] = LEFT(CAST(c.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2
+                        AND r.[Until] > @_Now
                 OPTION (LOOP JOIN, FORCE ORDER);
                 SET @_Searched = (SELECT COUNT(*) FROM @_Candidate);
                 IF @_Searched > 0 AND @Recover > 0
@@ -387,7 +410,9 @@ DECLARE @_Number int;
                     LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (UPDLOCK, ROWLOCK)
                         ON s.[id] = c.[Key1]
                     LEFT JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
-                        ON r.[Queue] = 'FourQueueScheduler' AND r.[Key] = LEFT(CAST(c.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2
+                        ON
+                            r.[Queue] = 'FourQueueScheduler'
+                            AND r.[Key] = LEFT(CAST(c.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2
                 ) AS x
                 WHERE NOT (x.[Is] = 'Processing' AND x.[GivenUp] = 0)
                 OPTION (LOOP JOIN, FORCE ORDER);
@@ -516,7 +541,9 @@ DECLARE @_Number int;
                 DELETE r
                 FROM @_Change AS w
                 INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
-                    ON r.[Queue] = 'FourQueueScheduler' AND r.[Key] = LEFT(CAST(w.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2
+                    ON
+                        r.[Queue] = 'FourQueueScheduler'
+                        AND r.[Key] = LEFT(CAST(w.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2
                 OPTION (LOOP JOIN, FORCE ORDER);
             END;
 

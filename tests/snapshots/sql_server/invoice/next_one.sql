@@ -128,7 +128,10 @@ BEGIN
     DELETE c
     FROM @_Candidate AS c
     INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
-        ON r.[Queue] = 'Invoice' AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(c.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2 AND r.[Until] > @_Now
+        ON
+            r.[Queue] = 'Invoice'
+            AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(c.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
+            AND r.[Until] > @_Now
     OPTION (LOOP JOIN, FORCE ORDER);
     SET @_Searched = (SELECT COUNT(*) FROM @_Candidate);
     IF @_Searched > 0 AND @Recover > 0
@@ -230,7 +233,9 @@ BEGIN
             INNER JOIN [readpast].[Invoice] AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
                 ON q.[EnqueuedAt] = c.[Key1]
             LEFT JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
-                ON r.[Queue] = 'Invoice' AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(c.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
+                ON
+                    r.[Queue] = 'Invoice'
+                    AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(c.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
         ) AS x
         WHERE x.[Is] = 'Processing' AND x.[GivenUp] = 1
         OPTION (LOOP JOIN, FORCE ORDER);
@@ -269,7 +274,9 @@ BEGIN
         DELETE r
         FROM @_Change AS w
         INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
-            ON r.[Queue] = 'Invoice' AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(w.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
+            ON
+                r.[Queue] = 'Invoice'
+                AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(w.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
         OPTION (LOOP JOIN, FORCE ORDER);
     END;
 
@@ -323,7 +330,9 @@ BEGIN
             [Refused] = CONCAT(N'The table refused it ', r.[Attempts], N' times: ', r.[Reason])
         FROM @_Due AS d
         INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
-            ON r.[Queue] = 'Invoice' AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(d.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
+            ON
+                r.[Queue] = 'Invoice'
+                AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(d.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
         WHERE r.[Attempts] > 0 AND d.[AttemptNum] + r.[Attempts] >= @_MaxAttempts
         OPTION (LOOP JOIN, FORCE ORDER);
 
@@ -626,7 +635,10 @@ DECLARE @_Number int;
             DELETE c
             FROM @_Candidate AS c
             INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
-                ON r.[Queue] = 'Invoice' AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(c.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2 AND r.[Until] > @_Now
+                ON
+                    r.[Queue] = 'Invoice'
+                    AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(c.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
+                    AND r.[Until] > @_Now
             OPTION (LOOP JOIN, FORCE ORDER);
             SET @_Searched = (SELECT COUNT(*) FROM @_Candidate);
             IF @_Searched > 0 AND @Recover > 0
@@ -728,7 +740,9 @@ DECLARE @_Number int;
                     INNER JOIN [readpast].[Invoice] AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
                         ON q.[EnqueuedAt] = c.[Key1]
                     LEFT JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
-                        ON r.[Queue] = 'Invoice' AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(c.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
+                        ON
+                            r.[Queue] = 'Invoice'
+                            AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(c.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
                 ) AS x
                 WHERE x.[Is] = 'Processing' AND x.[GivenUp] = 1
                 OPTION (LOOP JOIN, FORCE ORDER);
@@ -767,7 +781,9 @@ DECLARE @_Number int;
                 DELETE r
                 FROM @_Change AS w
                 INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
-                    ON r.[Queue] = 'Invoice' AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(w.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
+                    ON
+                        r.[Queue] = 'Invoice'
+                        AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(w.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
                 OPTION (LOOP JOIN, FORCE ORDER);
             END;
 
@@ -821,7 +837,9 @@ DECLARE @_Number int;
                     [Refused] = CONCAT(N'The table refused it ', r.[Attempts], N' times: ', r.[Reason])
                 FROM @_Due AS d
                 INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
-                    ON r.[Queue] = 'Invoice' AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(d.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
+                    ON
+                        r.[Queue] = 'Invoice'
+                        AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(d.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
                 WHERE r.[Attempts] > 0 AND d.[AttemptNum] + r.[Attempts] >= @_MaxAttempts
                 OPTION (LOOP JOIN, FORCE ORDER);
 
@@ -920,7 +938,9 @@ DECLARE @_Number int;
             DELETE r
             FROM @_Due AS d
             INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
-                ON r.[Queue] = 'Invoice' AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(d.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
+                ON
+                    r.[Queue] = 'Invoice'
+                    AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(d.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
             OPTION (LOOP JOIN, FORCE ORDER);
 
             COMMIT TRANSACTION;

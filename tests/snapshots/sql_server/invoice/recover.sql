@@ -187,7 +187,10 @@ DECLARE @_Number int;
                 DELETE c
                 FROM @_Candidate AS c
                 INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
-                    ON r.[Queue] = 'Invoice' AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(c.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2 AND r.[Until] > @_Now
+                    ON
+                        r.[Queue] = 'Invoice'
+                        AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(c.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
+                        AND r.[Until] > @_Now
                 OPTION (LOOP JOIN, FORCE ORDER);
                 SET @_Searched = (SELECT COUNT(*) FROM @_Candidate);
                 IF @_Searched > 0 AND @Recover > 0
@@ -290,7 +293,9 @@ DECLARE @_Number int;
                     INNER JOIN [readpast].[Invoice] AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
                         ON q.[EnqueuedAt] = c.[Key1]
                     LEFT JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
-                        ON r.[Queue] = 'Invoice' AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(c.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
+                        ON
+                            r.[Queue] = 'Invoice'
+                            AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(c.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
                 ) AS x
                 WHERE x.[Is] = 'Processing' AND x.[GivenUp] = 1
                 OPTION (LOOP JOIN, FORCE ORDER);
@@ -329,7 +334,9 @@ DECLARE @_Number int;
                 DELETE r
                 FROM @_Change AS w
                 INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
-                    ON r.[Queue] = 'Invoice' AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(w.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
+                    ON
+                        r.[Queue] = 'Invoice'
+                        AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(w.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
                 OPTION (LOOP JOIN, FORCE ORDER);
             END;
 

@@ -55,7 +55,14 @@ BEGIN
     /* With IMPLICIT_TRANSACTIONS, as drivers set it, the first statement that touches a table begins one. */
     IF @@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0
         THROW 50012, N'Add_Notification_Set_utx works inside the transaction of its caller; begin one first.', 1;
-    IF SESSION_CONTEXT(N'readpast.checks_items') IS NULL
+    IF
+        SESSION_CONTEXT(N'readpast.checks_items') IS NULL
+        OR EXISTS (
+            SELECT 1
+            FROM OPENJSON(@Items) AS j
+            CROSS APPLY OPENJSON(j.[value], N'$.columns') AS m
+            WHERE m.[key] NOT IN (N'ResetPassword', N'Email', N'Sms')
+        )
         EXECUTE [readpast].[QueueTake] N'Add_Notification_Set_utx', @Items OUTPUT, N'{
             "type": ["ResetPassword","Email","Sms"], "step": "text(60)", "due": "timestamp", "delay_ms": "bigint",
             "columns": {
@@ -367,7 +374,14 @@ BEGIN
 
     IF @@TRANCOUNT > 0
         THROW 50012, N'Add_Notification_Set_trx commits its own work: not to be called in a transaction.', 1;
-    IF SESSION_CONTEXT(N'readpast.checks_items') IS NULL
+    IF
+        SESSION_CONTEXT(N'readpast.checks_items') IS NULL
+        OR EXISTS (
+            SELECT 1
+            FROM OPENJSON(@Items) AS j
+            CROSS APPLY OPENJSON(j.[value], N'$.columns') AS m
+            WHERE m.[key] NOT IN (N'ResetPassword', N'Email', N'Sms')
+        )
         EXECUTE [readpast].[QueueTake] N'Add_Notification_Set_trx', @Items OUTPUT, N'{
             "type": ["ResetPassword","Email","Sms"], "step": "text(60)", "due": "timestamp", "delay_ms": "bigint",
             "columns": {

@@ -825,7 +825,10 @@ k.[Was],
             DELETE c
             FROM @_Candidate AS c
             INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
-                ON r.[Queue] = 'Notification' AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(c.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2 AND r.[Until] > @_Now
+                ON
+                    r.[Queue] = 'Notification'
+                    AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(c.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
+                    AND r.[Until] > @_Now
             OPTION (LOOP JOIN, FORCE ORDER);
             SET @_Searched = (SELECT COUNT(*) FROM @_Candidate);
             IF @_Searched > 0 AND @Recover > 0
@@ -927,7 +930,9 @@ k.[Was],
                     INNER JOIN [readpast].[Notification] AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
                         ON q.[EnqueuedAt] = c.[Key1]
                     LEFT JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
-                        ON r.[Queue] = 'Notification' AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(c.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
+                        ON
+                            r.[Queue] = 'Notification'
+                            AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(c.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
                 ) AS x
                 WHERE x.[Is] = 'Processing' AND x.[GivenUp] = 1
                 OPTION (LOOP JOIN, FORCE ORDER);
@@ -966,7 +971,9 @@ k.[Was],
                 DELETE r
                 FROM @_Change AS w
                 INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
-                    ON r.[Queue] = 'Notification' AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(w.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
+                    ON
+                        r.[Queue] = 'Notification'
+                        AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(w.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
                 OPTION (LOOP JOIN, FORCE ORDER);
             END;
 
@@ -2102,7 +2109,10 @@ k.[Was],
             DELETE c
             FROM @_Candidate AS c
             INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
-                ON r.[Queue] = 'Notification' AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(c.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2 AND r.[Until] > @_Now
+                ON
+                    r.[Queue] = 'Notification'
+                    AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(c.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
+                    AND r.[Until] > @_Now
             OPTION (LOOP JOIN, FORCE ORDER);
             SET @_Searched = (SELECT COUNT(*) FROM @_Candidate);
             IF @_Searched > 0 AND @Recover > 0
@@ -2204,7 +2214,9 @@ k.[Was],
                     INNER JOIN [readpast].[Notification] AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
                         ON q.[EnqueuedAt] = c.[Key1]
                     LEFT JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
-                        ON r.[Queue] = 'Notification' AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(c.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
+                        ON
+                            r.[Queue] = 'Notification'
+                            AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(c.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
                 ) AS x
                 WHERE x.[Is] = 'Processing' AND x.[GivenUp] = 1
                 OPTION (LOOP JOIN, FORCE ORDER);
@@ -2243,7 +2255,9 @@ k.[Was],
                 DELETE r
                 FROM @_Change AS w
                 INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
-                    ON r.[Queue] = 'Notification' AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(w.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
+                    ON
+                        r.[Queue] = 'Notification'
+                        AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(w.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
                 OPTION (LOOP JOIN, FORCE ORDER);
             END;
 

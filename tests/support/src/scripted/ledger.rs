@@ -52,7 +52,9 @@ impl Ledger {
         let number = |i: usize| params[i].value.as_int().expect("a number parameter");
         match procedure {
             "[readpast].[Add_Job_Set_trx]" => self.once(&text(0), |ledger| ledger.add(&text(1))),
-            "[readpast].[Next_Job_Set_trx]" => self.claim(with_item_columns(), &text(0), number(1)),
+            "[readpast].[Next_Job_Set_trx]" | "[readpast].[Next_Job_Apart_trx]" => {
+                self.claim(with_item_columns(), &text(0), number(1))
+            }
             "[readpast].[Modify_Job_Set_trx]" => {
                 let (worker, items, max) = (text(1), text(2), number(3));
                 let columns = if max > 0 { with_item_columns() } else { answer_columns() };
