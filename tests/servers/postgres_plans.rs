@@ -326,12 +326,23 @@ fn settle(operation: u8, items: &str) -> String {
     )
 }
 
+/// The items with these members alone: each call refuses the others.
+fn only(items: &str, members: [&str; 2]) -> String {
+    let mut items: serde_json::Value = serde_json::from_str(items).unwrap();
+    for item in items.as_array_mut().unwrap() {
+        item.as_object_mut().unwrap().retain(|name, _| members.contains(&name.as_str()));
+    }
+    items.to_string()
+}
+
 fn renew(items: &str) -> String {
+    let items = only(items, ["key", "attempt"]);
     format!("SELECT COUNT(*) FROM readpast.renew_job_set_trx('w', '{items}', 60000) WHERE answer = 'OK'")
 }
 
 /// As an operator, whatever the tokens.
 fn redrive(operation: u8, items: &str) -> String {
+    let items = only(items, ["key", "token"]);
     format!(
         "SELECT COUNT(*) FROM readpast.redrive_job_set_trx('{operation:08}-0000-7000-8000-0000000001ff', '{items}') \
          WHERE answer = 'OK'"

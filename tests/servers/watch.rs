@@ -405,8 +405,8 @@ fn servers_count_alike() {
             ("due.count", 2),
             ("arrivals.last_hour", 6),
             ("sample.items", 2),
-            ("run.mean_ms", 45_000),
-            ("workers.busy", 1),
+            ("claimed.mean_ms", 45_000),
+            ("claimed.count", 1),
             ("lease.expired", 0),
         ] {
             assert_eq!(

@@ -152,23 +152,33 @@ BEGIN
                 SELECT 1
 {%- if beside %}
                 FROM {{ object(queue ~ "_lease") }} AS s
-                INNER JOIN {{ object(queue ~ "_lease") }} AS o
-                    ON
+                CROSS JOIN LATERAL (
+                    /* With a limit, so that no plan reads all that is in flight. */
+                    SELECT 1
+                    FROM {{ object(queue ~ "_lease") }} AS o
+                    WHERE
                         o.status = 'Processing'
                         AND o.started_at BETWEEN s.started_at AND s.started_at
                         AND o.lease_owner = s.lease_owner
                         AND ({{ m.list("o.key_") }}) <> ({{ m.list("s.key_") }})
+                    LIMIT 1
+                ) AS o
                 WHERE
                     s.status = 'Processing'
                     AND {{ m.lease_at_key("k.key_") }}
 {%- else %}
                 FROM {{ table }} AS q
-                INNER JOIN {{ table }} AS o
-                    ON
+                CROSS JOIN LATERAL (
+                    /* With a limit, so that no plan reads all that is in flight. */
+                    SELECT 1
+                    FROM {{ table }} AS o
+                    WHERE
                         {{ m.stands(processing, "o.") }}
                         AND o.{{ role.started }} BETWEEN q.{{ role.started }} AND q.{{ role.started }}
                         AND o.{{ role.owner }} {{ "=" if own else "IS NOT DISTINCT FROM" }} q.{{ role.owner }}
                         AND ({{ m.columns("o.") }}) <> ({{ m.columns("q.") }})
+                    LIMIT 1
+                ) AS o
                 WHERE {{ m.at_key("k.key_") }}
 {%- endif %}
             )

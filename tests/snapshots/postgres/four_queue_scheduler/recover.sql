@@ -260,12 +260,17 @@ BEGIN
             EXISTS (
                 SELECT 1
                 FROM "readpast"."four_queue_scheduler_lease" AS s
-                INNER JOIN "readpast"."four_queue_scheduler_lease" AS o
-                    ON
+                CROSS JOIN LATERAL (
+                    /* With a limit, so that no plan reads all that is in flight. */
+                    SELECT 1
+                    FROM "readpast"."four_queue_scheduler_lease" AS o
+                    WHERE
                         o.status = 'Processing'
                         AND o.started_at BETWEEN s.started_at AND s.started_at
                         AND o.lease_owner = s.lease_owner
                         AND (o.key_1) <> (s.key_1)
+                    LIMIT 1
+                ) AS o
                 WHERE
                     s.status = 'Processing'
                     AND s.key_1 BETWEEN k.key_1 AND k.key_1

@@ -170,12 +170,17 @@ BEGIN
             EXISTS (
                 SELECT 1
                 FROM "readpast"."invoice" AS q
-                INNER JOIN "readpast"."invoice" AS o
-                    ON
+                CROSS JOIN LATERAL (
+                    /* With a limit, so that no plan reads all that is in flight. */
+                    SELECT 1
+                    FROM "readpast"."invoice" AS o
+                    WHERE
                         o.status = 'Processing'
                         AND o.started_at BETWEEN q.started_at AND q.started_at
                         AND o.lease_owner = q.lease_owner
                         AND (o.enqueued_at) <> (q.enqueued_at)
+                    LIMIT 1
+                ) AS o
                 WHERE q.enqueued_at BETWEEN k.key_1 AND k.key_1
             )
             ORDER BY k.position
