@@ -12,7 +12,7 @@ columns that are gone since.
         OR EXISTS (
             SELECT 1
             FROM OPENJSON(@Items) AS j
-            CROSS APPLY OPENJSON(j.[value], N'$.columns') AS m
+            CROSS APPLY OPENJSON(CASE WHEN j.[type] = 5 THEN j.[value] END, N'$.columns') AS m
             WHERE m.[key] NOT IN ({{ members.columns or "N''" }})
         )
     {{- items(procedure, members) | indent(4) }}

@@ -38,7 +38,9 @@ BEGIN
         OR EXISTS (
             SELECT 1
             FROM json_array_elements(items_) AS e (value)
-            CROSS JOIN LATERAL json_object_keys(e.value -> 'columns') AS k (name)
+            CROSS JOIN LATERAL json_object_keys(
+                CASE json_typeof(e.value -> 'columns') WHEN 'object' THEN e.value -> 'columns' END
+            ) AS k (name)
             WHERE k.name <> ALL (ARRAY['Number', 'CustomerID', 'Amount', 'Code', 'Lines']::text[])
         )
     THEN

@@ -54,7 +54,7 @@ BEGIN
         OR EXISTS (
             SELECT 1
             FROM OPENJSON(@Items) AS j
-            CROSS APPLY OPENJSON(j.[value], N'$.columns') AS m
+            CROSS APPLY OPENJSON(CASE WHEN j.[type] = 5 THEN j.[value] END, N'$.columns') AS m
             WHERE m.[key] NOT IN (N'reputation')
         )
         EXECUTE [readpast].[QueueTake] N'Add_FourQueueScheduler_Set_utx', @Items OUTPUT, N'{
@@ -373,7 +373,7 @@ BEGIN
         OR EXISTS (
             SELECT 1
             FROM OPENJSON(@Items) AS j
-            CROSS APPLY OPENJSON(j.[value], N'$.columns') AS m
+            CROSS APPLY OPENJSON(CASE WHEN j.[type] = 5 THEN j.[value] END, N'$.columns') AS m
             WHERE m.[key] NOT IN (N'reputation')
         )
         EXECUTE [readpast].[QueueTake] N'Add_FourQueueScheduler_Set_trx', @Items OUTPUT, N'{

@@ -52,7 +52,7 @@ BEGIN
         OR EXISTS (
             SELECT 1
             FROM OPENJSON(@Items) AS j
-            CROSS APPLY OPENJSON(j.[value], N'$.columns') AS m
+            CROSS APPLY OPENJSON(CASE WHEN j.[type] = 5 THEN j.[value] END, N'$.columns') AS m
             WHERE m.[key] NOT IN (N'Number', N'CustomerID', N'Amount', N'Code', N'Lines')
         )
         EXECUTE [readpast].[QueueTake] N'Add_Invoice_Set_utx', @Items OUTPUT, N'{
@@ -322,7 +322,7 @@ BEGIN
         OR EXISTS (
             SELECT 1
             FROM OPENJSON(@Items) AS j
-            CROSS APPLY OPENJSON(j.[value], N'$.columns') AS m
+            CROSS APPLY OPENJSON(CASE WHEN j.[type] = 5 THEN j.[value] END, N'$.columns') AS m
             WHERE m.[key] NOT IN (N'Number', N'CustomerID', N'Amount', N'Code', N'Lines')
         )
         EXECUTE [readpast].[QueueTake] N'Add_Invoice_Set_trx', @Items OUTPUT, N'{

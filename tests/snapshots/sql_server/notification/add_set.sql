@@ -60,7 +60,7 @@ BEGIN
         OR EXISTS (
             SELECT 1
             FROM OPENJSON(@Items) AS j
-            CROSS APPLY OPENJSON(j.[value], N'$.columns') AS m
+            CROSS APPLY OPENJSON(CASE WHEN j.[type] = 5 THEN j.[value] END, N'$.columns') AS m
             WHERE m.[key] NOT IN (N'ResetPassword', N'Email', N'Sms')
         )
         EXECUTE [readpast].[QueueTake] N'Add_Notification_Set_utx', @Items OUTPUT, N'{
@@ -379,7 +379,7 @@ BEGIN
         OR EXISTS (
             SELECT 1
             FROM OPENJSON(@Items) AS j
-            CROSS APPLY OPENJSON(j.[value], N'$.columns') AS m
+            CROSS APPLY OPENJSON(CASE WHEN j.[type] = 5 THEN j.[value] END, N'$.columns') AS m
             WHERE m.[key] NOT IN (N'ResetPassword', N'Email', N'Sms')
         )
         EXECUTE [readpast].[QueueTake] N'Add_Notification_Set_trx', @Items OUTPUT, N'{
