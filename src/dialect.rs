@@ -185,6 +185,11 @@ impl Dialect {
         self.templates().render("call/times_as_text.sql", minijinja::context! { statement, columns }).map(Some)
     }
 
+    /// Whether an error only repeats that one before it has ended the transaction.
+    pub(crate) fn is_aborted(self, error: &Error) -> bool {
+        self == Self::Postgres && error.sqlstate() == Some("25P02")
+    }
+
     /// Whether a statement that was prepared before may be executed no longer, and one prepared now perhaps may: what it uses has
     /// been made anew in another shape.
     pub(crate) fn is_outdated(self, error: &Error) -> bool {
@@ -256,14 +261,11 @@ impl Dialect {
         }
     }
 
-    /// Whether an error is a table's word about a row: a constraint, a value, a trigger. Not what passes, what the server lacks,
-    /// nor what is missing or forbidden to whoever asks. As the function of that name in the database decides.
+    /// Whether an error may be a table's word about a row: a constraint, a value, a trigger. The call around refused rows decides
+    /// that, by a function of the database, and fails with the same error if it is none.
     #[must_use]
-    pub(crate) fn is_refusal(self, error: &Error) -> bool {
-        match self {
-            Self::SqlServer => sql_server::is_refusal(error),
-            Self::Postgres => error.sqlstate().is_some_and(postgres::is_refusal),
-        }
+    pub(crate) fn may_be_refusal(self, error: &Error) -> bool {
+        matches!(error.kind(), ErrorKind::InvalidItem | ErrorKind::Database) && !self.refuses_argument(error)
     }
 
     /// Whether an error is a procedure's own word about an argument, and not the server's about a value.

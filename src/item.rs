@@ -337,3 +337,33 @@ impl<'a> Item<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Four rows with so long keys.
+    fn batch(length: usize) -> Batch {
+        let column = Column { name: "c".to_owned(), kind: ColumnType::Text };
+        let mut rows = Rows::new(vec![column; answer_column::COUNT].into());
+        for number in 0..4 {
+            for place in 0..answer_column::COUNT {
+                let text = if place == answer_column::KEY { number.to_string().repeat(length) } else { String::new() };
+                rows.push_text(|out| out.push_str(&text));
+            }
+        }
+        Batch::new(rows, 0)
+    }
+
+    #[test]
+    fn one_item_of_a_large_claim_keeps_nothing_of_the_others() {
+        let large = batch(500_000);
+        let one = large.part(2, 1).apart();
+        assert_eq!(one.get(0).map(|item| item.key().len()), Some(500_000));
+        assert_eq!(one.get(0).unwrap().key(), large.get(2).unwrap().key());
+        assert!(one.all_bytes() < large.all_bytes() / 3);
+        assert!(Arc::ptr_eq(&large.part(0, 3).apart().rows, &large.rows), "most of it is not copied");
+        let small = batch(10);
+        assert!(Arc::ptr_eq(&small.part(0, 1).apart().rows, &small.rows));
+    }
+}

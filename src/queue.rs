@@ -9,6 +9,7 @@ mod claimer;
 mod engine_side;
 mod enqueue;
 mod inner;
+mod interrupt;
 mod keeper;
 mod kinds;
 mod number;
@@ -41,8 +42,8 @@ pub use crate::pool::Connections;
 use crate::session::{Param, Session, Shape};
 use crate::spec::QueueSpec;
 use inner::Inner;
+use interrupt::YieldsTo;
 use std::{fmt, sync::Arc, time::Duration};
-use wake::YieldsTo;
 
 pub(crate) use keeper::{Keeping, LeaseHolder};
 pub(crate) use retention::RetentionDue;
@@ -135,7 +136,7 @@ impl Queue {
     /// # Errors
     /// [`ErrorKind::Interrupted`] after [`Queue::interrupt`].
     pub fn claim(&self, max: u32, wait: Duration) -> Result<Batch> {
-        claim::claim(&self.0, max, wait)
+        claim::claim(&self.0, max, wait, wait.is_zero())
     }
 
     /// Settles items, each on its own terms: what is refused for one leaves the others alone. [`MAX_ITEMS`] in a commit. The

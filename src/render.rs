@@ -204,7 +204,7 @@ impl<'a> Target<'a> {
         // They are somebody else's where there is no table.
         let Some(table) = spec.table() else { return Ok(Vec::new()) };
         let context = table::all(dialect, self.schema, spec, &table);
-        // What claims around items that their table refuses.
+        // The claim around items that their table refuses.
         let around = ["queue/apart.sql", "queue/next_one.sql"];
         let apart = |file: &str| context! { apart => around.contains(&file), ..context.clone() };
         let objects = QUEUE_FILES.iter().map(|file| self.objects(file, apart(file)));

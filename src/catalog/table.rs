@@ -44,7 +44,7 @@ pub(crate) struct Column {
     pub(crate) decimals: i64,
     /// Of text: its collation, where it is not the database's.
     pub(crate) collation: Option<String>,
-    /// Of text that is kept in a code page, which lacks most letters.
+    /// Whether it is text that is kept in a code page, which lacks most letters.
     pub(crate) code_page: Option<i64>,
 }
 

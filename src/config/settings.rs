@@ -149,7 +149,7 @@ pub const SETTINGS: [Setting; 28] = [
         key: "pool.size",
         kind: Kind::Number(1, 1000),
         default: "8",
-        meaning: "Most connections of one queue handle.",
+        meaning: "Most connections of one queue handle for calls. Leases are renewed on one more, if all are in use.",
     },
     Setting {
         key: "pool.acquire_ms",

@@ -62,13 +62,6 @@ pub(super) fn is_outdated(sqlstate: &str) -> bool {
     matches!(sqlstate, "0A000" | "42703" | "42883" | "42804" | "42601" | "XX000")
 }
 
-/// As `queue_is_refusal_fn` decides. Of what only the driver says (HY, IM, 01 and so on) nothing is a table's word.
-pub(super) fn is_refusal(sqlstate: &str) -> bool {
-    const NOT: [&str; 18] =
-        ["00", "01", "02", "07", "08", "25", "28", "40", "42", "53", "54", "55", "57", "58", "F0", "HY", "IM", "RP"];
-    sqlstate.get(..2).is_some_and(|class| !NOT.contains(&class) && class != "XX")
-}
-
 /// psqlODBC gives failed log-ins one SQLSTATE (08001) and libpq's text, and lost connections several.
 fn by_message(sqlstate: &str, message: &str) -> ErrorKind {
     let has = |part: &str| message.contains(part);

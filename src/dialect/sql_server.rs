@@ -2,7 +2,7 @@
 
 mod errors;
 
-pub(super) use self::errors::{classify, is_refusal};
+pub(super) use self::errors::classify;
 
 use super::template::Templates;
 use crate::ident::QuoteStyle;

@@ -20,7 +20,7 @@ pub(super) fn run<Listed>(shared: &Arc<Shared>, listed: Listed) {
     let worked = panic::catch_unwind(AssertUnwindSafe(|| {
         while let Some(work) = next(shared) {
             match work {
-                Work::Claim { room } => claim(shared, room),
+                Work::Claim { room, makes_sure } => claim(shared, room, makes_sure),
                 Work::Settle { ended, room } => settle(shared, &ended, room),
                 Work::Clean => clean(shared),
             }
@@ -73,9 +73,9 @@ fn is_its_turn(shared: &Shared, action: Action) -> bool {
 }
 
 /// Claims without settling.
-fn claim(shared: &Shared, room: usize) {
+fn claim(shared: &Shared, room: usize, makes_sure: bool) {
     let begun = Instant::now();
-    let result = shared.queue.claim(u32::try_from(room).unwrap_or(MAX_ITEMS), Duration::ZERO);
+    let result = shared.queue.look_for_items(u32::try_from(room).unwrap_or(MAX_ITEMS), makes_sure);
     let batch = result.as_ref().ok().cloned().unwrap_or_default();
     deliver(shared, batch, room);
     let error = match result {

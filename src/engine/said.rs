@@ -10,7 +10,7 @@ use crate::spec::QueueSpec;
 /// The most characters of an error that are kept: enough for a backtrace, and not for a dump.
 const LONGEST_ERROR: usize = 16_000;
 
-/// What becomes of a text in JSON that was cut amid a character.
+/// The remark on a text in JSON that was cut amid a character.
 const HALF_PAIR: &str = "half of a surrogate pair in it was replaced by U+FFFD";
 
 /// The end of an item as somebody outside says it: what is to be text may be any bytes.

@@ -139,7 +139,7 @@ impl Takers {
 #[derive(Default)]
 pub(super) struct Lanes {
     pub(super) running: usize,
-    /// Of each that sleeps, when it wakes by itself.
+    /// When each of those that sleep wakes by itself.
     sleeping: Vec<Option<Instant>>,
 }
 
@@ -168,7 +168,7 @@ impl Lanes {
 /// The call that a lane is to make.
 pub(super) enum Work {
     Settle { ended: Arc<Vec<Ended>>, room: usize },
-    Claim { room: usize },
+    Claim { room: usize, makes_sure: bool },
     Clean,
 }
 
@@ -317,7 +317,7 @@ impl State {
                 if self.ending == Ending::Clearing {
                     self.ending = Ending::WhenEmpty;
                 }
-                Work::Claim { room }
+                Work::Claim { room, makes_sure: matches!(action, Action::MakeSure { .. }) }
             }
             Action::GiveBack | Action::Clean { .. } => return None,
         })

@@ -38,7 +38,7 @@ pub fn without_half_pairs(text: &str) -> Option<String> {
                 at += LENGTH;
                 kept = at;
             }
-            // What it escapes may be another one.
+            // The character that it escapes may be another backslash.
             _ => at += 2,
         }
     }

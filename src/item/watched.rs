@@ -50,7 +50,7 @@ pub struct Watched {
 pub struct Refused {
     /// Its key.
     pub key: String,
-    /// What was refused, and how: `claim: new row violates check constraint "positive"`.
+    /// The refused call, and how: `claim: new row violates check constraint "positive"`.
     pub reason: String,
     /// How often.
     pub times: i64,

@@ -53,7 +53,7 @@ pub enum Why {
     },
     /// Its table does not let a claim or a recovery change it; it is left aside until the next try.
     Refused {
-        /// What was refused, and how.
+        /// The refused call, and how.
         reason: String,
         /// Milliseconds until it is tried again; negative, it could have been for so long.
         ms: i64,

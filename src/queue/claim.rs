@@ -1,7 +1,7 @@
 //! Taking items out, with a wait; giving back what dead workers left.
 
 use super::backend::Backend;
-use super::wake::YieldsTo;
+use super::interrupt::YieldsTo;
 use super::{Inner, MAX_WAIT, answered, answers, check_count, claimer, claiming, procedures, refused, unfit};
 use crate::dialect::Calls;
 use crate::error::{Error, ErrorKind, Result};
@@ -17,12 +17,12 @@ pub(super) fn now(queue: &Inner, max: u32) -> Result<Batch> {
     look(queue, check_count("the number of items to claim", max as usize)?)
 }
 
-pub(super) fn claim(queue: &Inner, max: u32, wait: Duration) -> Result<Batch> {
+/// With `makes_sure` nothing of dead workers is left when it reports that nothing is due.
+pub(super) fn claim(queue: &Inner, max: u32, wait: Duration, makes_sure: bool) -> Result<Batch> {
     let max = check_count("the number of items to claim", max as usize)?;
-    let sure = wait.is_zero();
     let found = waiting(queue, wait, || {
         let mut batch = look(queue, max)?;
-        if batch.is_empty() && sure && must_make_sure(queue) && recover(queue, GIVEN_BACK, RECOVER_NOW)? > 0 {
+        if batch.is_empty() && makes_sure && must_make_sure(queue) && recover(queue, GIVEN_BACK, RECOVER_NOW)? > 0 {
             batch = look(queue, max)?;
         }
         Ok((!batch.is_empty()).then_some(batch))
@@ -141,7 +141,7 @@ fn ask(queue: &Inner, calls: &Calls, max: i32, recover: i32) -> Result<Batch> {
         })
     };
     let rows = match send(&calls.claim, terms(queue, max, Some(recover))) {
-        Err(error) if queue.dialect.is_refusal(&error) => {
+        Err(error) if queue.dialect.may_be_refusal(&error) => {
             // The refusal may be of what a dead worker left.
             if recover > 0 {
                 self::recover(queue, GIVEN_BACK, RECOVER_NOW)?;

@@ -2,7 +2,7 @@
 //! What it took is made a worker's by `Taken_`, so that a claim has its attempt, its token and its lease; from there on the queue
 //! is like any other.
 
-use super::wake::YieldsTo;
+use super::interrupt::YieldsTo;
 use super::{Inner, answered, answers, claim, procedures};
 use crate::catalog::{self, Meaning};
 use crate::dialect::{Calls, Dialect};

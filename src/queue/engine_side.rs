@@ -50,6 +50,12 @@ impl Queue {
         claim::unless_called_off(&self.0).err()
     }
 
+    /// [`Queue::claim`] without a wait. Only with `makes_sure` it recovers before it reports that nothing is due: a worker that stays
+    /// learns of dead workers' items in its turn.
+    pub(crate) fn look_for_items(&self, max: u32, makes_sure: bool) -> Result<Batch> {
+        claim::claim(&self.0, max, Duration::ZERO, makes_sure)
+    }
+
     /// [`Queue::settle_and_claim`], or with a `max` of 0 [`Queue::settle`]. The tokens of what is Completed are not told: nobody
     /// goes on with them.
     pub(crate) fn end_and_claim(

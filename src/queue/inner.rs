@@ -2,8 +2,9 @@
 
 use super::backend::Backend;
 use super::engine_side::Pacing;
+use super::interrupt::{Interrupt, YieldsTo};
 use super::outage::Outage;
-use super::wake::{Interrupt, Signal, YieldsTo};
+use super::wake::Signal;
 use super::{attached, keeper, kinds, retry};
 use crate::config::Config;
 use crate::dialect::Dialect;
@@ -84,7 +85,7 @@ impl Inner {
         let outage = Outage::default();
         let to_open = retry.within(config.open_timeout());
         let again = |error: &Error| outage.failed(name, error);
-        let (spec, dialect, backend) = to_open.run_telling(&interrupt, YieldsTo::Closing, again, || {
+        let (spec, dialect, backend) = to_open.run(&interrupt, YieldsTo::Closing, again, || {
             let mut session = pool.acquire()?;
             outage.is_over(name);
             let dialect = session.dialect();
@@ -157,7 +158,7 @@ impl Inner {
         }
         let mut is_again = false;
         self.retry
-            .run_telling(
+            .run(
                 &self.interrupt,
                 yields_to,
                 |error| self.outage.failed(self.spec.queue.as_str(), error),

@@ -1,8 +1,8 @@
 //! What operators do: look for items, let them be worked on again, clear finished ones away.
 
 use super::backend::Backend;
+use super::interrupt::YieldsTo;
 use super::operation::{Attempts, in_parts};
-use super::wake::YieldsTo;
 use super::{Inner, answered, answers, check_count, claim};
 use crate::dialect::{Calls, Dialect};
 use crate::error::{Error, ErrorKind, Result};

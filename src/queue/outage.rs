@@ -38,3 +38,22 @@ impl Outage {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_outage_begins_once_and_ends_with_the_first_success() {
+        let outage = Outage::default();
+        let failed = |kind| outage.failed("Mail", &Error::new(kind, ""));
+        failed(ErrorKind::Deadlock);
+        assert!(!outage.is_on.load(Ordering::Relaxed), "a passing error of a call is none");
+        failed(ErrorKind::Unreachable);
+        let begun = *outage.since.lock();
+        failed(ErrorKind::Unavailable);
+        assert!(begun.is_some() && *outage.since.lock() == begun, "it is the same one");
+        outage.is_over("Mail");
+        assert!(outage.since.lock().is_none() && !outage.is_on.load(Ordering::Relaxed));
+    }
+}

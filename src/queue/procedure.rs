@@ -10,7 +10,7 @@ use crate::dialect::Calls;
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Answer, ItemState, Outcome};
 use crate::metrics::Call;
-use crate::queue::wake::YieldsTo;
+use crate::queue::interrupt::YieldsTo;
 use crate::session::{Param, Session};
 use std::sync::Arc;
 use std::time::Duration;

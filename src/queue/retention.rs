@@ -1,6 +1,6 @@
 //! Deleting what is over: whose turn it is in this process, and one bite of it.
 
-use super::wake::YieldsTo;
+use super::interrupt::YieldsTo;
 use super::{Inner, claim, operate};
 use crate::error::{ErrorKind, Result};
 use std::time::{Duration, Instant};

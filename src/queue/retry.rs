@@ -1,6 +1,6 @@
 //! Transient errors are met again after a pause, within a budget of time.
 
-use super::wake::{Interrupt, YieldsTo};
+use super::interrupt::{Interrupt, YieldsTo};
 use crate::config::Config;
 use crate::error::{Error, Result};
 use std::{
@@ -36,19 +36,8 @@ impl Policy {
     }
 
     /// Runs `work` until it succeeds, fails for good, or the budget is spent. A closed queue ends the pauses, and where
-    /// they yield to it, an interrupt does.
-    #[cfg(test)]
+    /// they yield to it, an interrupt does. `again` learns of each error after which there is another try.
     pub(super) fn run<T>(
-        &self,
-        interrupt: &Interrupt,
-        yields_to: YieldsTo,
-        work: impl FnMut() -> Result<T>,
-    ) -> Result<T> {
-        self.run_telling(interrupt, yields_to, |_| (), work)
-    }
-
-    /// The same; `again` learns of each error after which there is another try.
-    pub(super) fn run_telling<T>(
         &self,
         interrupt: &Interrupt,
         yields_to: YieldsTo,
@@ -98,10 +87,15 @@ mod tests {
     fn transient_errors_are_met_again_and_others_are_not() {
         for (kind, tries) in [(ErrorKind::Deadlock, 3), (ErrorKind::PermissionDenied, 1)] {
             let mut count = 0;
-            let result = POLICY.run(&Interrupt::default(), YieldsTo::Closing, || {
-                count += 1;
-                if count < 3 { Err(Error::new(kind, "")) } else { Ok(()) }
-            });
+            let result = POLICY.run(
+                &Interrupt::default(),
+                YieldsTo::Closing,
+                |_| (),
+                || {
+                    count += 1;
+                    if count < 3 { Err(Error::new(kind, "")) } else { Ok(()) }
+                },
+            );
             assert_eq!(count, tries);
             assert_eq!(result.is_ok(), kind.is_transient());
         }
@@ -111,10 +105,10 @@ mod tests {
     fn a_spent_budget_and_a_closed_queue_end_it() {
         let fail = || -> Result<()> { Err(Error::new(ErrorKind::Deadlock, "")) };
         let no_time = Policy { budget: Duration::ZERO, ..POLICY };
-        assert!(no_time.run(&Interrupt::default(), YieldsTo::Closing, fail).is_err());
+        assert!(no_time.run(&Interrupt::default(), YieldsTo::Closing, |_| (), fail).is_err());
         let interrupt = Interrupt::default();
         interrupt.close();
-        assert!(POLICY.run(&interrupt, YieldsTo::Closing, fail).is_err());
+        assert!(POLICY.run(&interrupt, YieldsTo::Closing, |_| (), fail).is_err());
     }
 
     #[test]
@@ -123,10 +117,15 @@ mod tests {
         interrupt.set(true);
         for (yields_to, tries) in [(YieldsTo::Interrupts, 1), (YieldsTo::Closing, 3)] {
             let mut count = 0;
-            let _ = POLICY.run(&interrupt, yields_to, || {
-                count += 1;
-                if count < 3 { Err(Error::new(ErrorKind::Deadlock, "")) } else { Ok(()) }
-            });
+            let _ = POLICY.run(
+                &interrupt,
+                yields_to,
+                |_| (),
+                || {
+                    count += 1;
+                    if count < 3 { Err(Error::new(ErrorKind::Deadlock, "")) } else { Ok(()) }
+                },
+            );
             assert_eq!(count, tries);
         }
     }

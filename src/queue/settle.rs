@@ -59,7 +59,7 @@ pub(super) fn settle(
         batch = claimed;
         Ok(outcomes)
     })?;
-    // What it claimed with them, it ended.
+    // The claim in it only ended items.
     let batch = if batch.calls_for_another() { claimed_after(queue, max.cast_signed()) } else { batch };
     Ok((outcomes, batch))
 }
@@ -78,7 +78,7 @@ fn one_part(
     let (outcomes, batch) = match &queue.backend {
         Backend::Ours(calls, None) => match in_one_call(queue, calls, settlements, items, operation, max, telling) {
             // The claim may be what the table refuses, and the settlements are undone with it.
-            Err(error) if max > 0 && queue.dialect.is_refusal(&error) => {
+            Err(error) if max > 0 && queue.dialect.may_be_refusal(&error) => {
                 let (outcomes, _) = in_one_call(queue, calls, settlements, items, operation, 0, telling)?;
                 (outcomes, claimed_after(queue, max))
             }
@@ -245,7 +245,7 @@ pub(crate) fn check(spec: &QueueSpec, settlement: &Settlement<'_>) -> Result<()>
 fn write_json(out: &mut String, composite: bool, spec: &QueueSpec, settlement: &Settlement<'_>) -> Result<()> {
     let refused = |why: String| Error::new(ErrorKind::InvalidArgument, why);
     let refuse = |why: &str| Err(refused(why.to_owned()));
-    // Of an item that nobody has touched yet, a table that keeps no token shows none.
+    // A table that keeps no token shows none for an item that nobody has touched yet.
     let token = settlement.token.filter(|token| !token.is_empty());
     match (token, settlement.attempt) {
         _ if settlement.key.is_empty() => return refuse("the key is empty; take it from the claimed item"),

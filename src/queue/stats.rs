@@ -3,7 +3,7 @@
 use super::Inner;
 use super::backend::Backend;
 use super::claim::unless_called_off;
-use super::wake::YieldsTo;
+use super::interrupt::YieldsTo;
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Figure, OfType, QueueStats, StepCounts, Trend, Value, Watched};
 use crate::metrics::Call;

@@ -1,18 +1,15 @@
-//! Waiting: what the threads of a process know together about a queue, and how they are called off.
+//! Waiting: the knowledge that the threads of a process share about a queue.
 //!
 //! While a queue is believed empty, one thread per process and queue looks at it when the time comes; the others wait for what it
 //! finds. A thread that finds something wakes one more, so that as many look as there is work for: one item that comes to forty
-//! waiting threads costs three looks, not forty. While the queue is busy, every thread goes to the server freely. Handles that claim some kinds of items only
-//! have nothing to learn from those that claim others: what is known to be empty is known of their kinds.
+//! waiting threads costs three looks, not forty. While the queue is busy, every thread goes to the server freely. Handles that
+//! claim some kinds of items only have nothing to learn from those that claim others: a queue is known to be empty of their kinds.
 
 use super::retention::Turns;
 use crate::sync::{Condvar, Mutex, MutexGuard, PerProcess};
 use std::{
     collections::{HashMap, HashSet},
-    sync::{
-        Arc, Weak,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Weak},
     time::{Duration, Instant},
 };
 
@@ -87,11 +84,12 @@ impl OfKinds {
 }
 
 impl State {
+    #[expect(clippy::expect_used, reason = "it has just been put in, where it was not there")]
     fn of(&mut self, kinds: &str) -> &mut OfKinds {
         if !self.of_kinds.contains_key(kinds) {
             self.of_kinds.insert(kinds.to_owned(), OfKinds::default());
         }
-        self.of_kinds.entry(kinds.to_owned()).or_default()
+        self.of_kinds.get_mut(kinds).expect("there by now")
     }
 }
 
@@ -267,82 +265,10 @@ impl Signal {
     }
 }
 
-/// How a handle's waits are called off: by its own interrupt, by that of a handle it was shared from, or by the end of the
-/// queue, which is that of all handles.
-#[derive(Default)]
-pub(super) struct Interrupt {
-    interrupted: Arc<AtomicBool>,
-    above: Vec<Arc<AtomicBool>>,
-    end: Arc<End>,
-}
-
-#[derive(Default)]
-struct End {
-    /// Held also to interrupt, so that nobody falls asleep between a look and the news.
-    closed: Mutex<bool>,
-    changed: Condvar,
-}
-
-/// What a pause yields to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum YieldsTo {
-    /// Only to the end of the handle: the call must be brought to its end.
-    Closing,
-    /// To an interrupt too: the call can be left undone.
-    Interrupts,
-}
-
-impl Interrupt {
-    /// Of a handle that is shared from this one.
-    pub(super) fn share(&self) -> Self {
-        let above = self.above.iter().chain([&self.interrupted]).cloned().collect();
-        Self { interrupted: Arc::default(), above, end: Arc::clone(&self.end) }
-    }
-
-    pub(super) fn set(&self, interrupted: bool) {
-        let _news = self.end.closed.lock();
-        self.interrupted.store(interrupted, Ordering::Relaxed);
-        self.end.changed.notify_all();
-    }
-
-    pub(super) fn is_set(&self) -> bool {
-        let _settled = self.end.closed.lock();
-        self.reached()
-    }
-
-    /// With the lock held.
-    fn reached(&self) -> bool {
-        self.above.iter().chain([&self.interrupted]).any(|flag| flag.load(Ordering::Relaxed))
-    }
-
-    pub(super) fn close(&self) {
-        *self.end.closed.lock() = true;
-        self.end.changed.notify_all();
-    }
-
-    pub(super) fn is_closed(&self) -> bool {
-        *self.end.closed.lock()
-    }
-
-    /// Waits for `pause`, less when the handle is called off; says whether it is.
-    pub(super) fn wait(&self, pause: Duration, yields_to: YieldsTo) -> bool {
-        let deadline = Instant::now() + pause;
-        let mut closed = self.end.closed.lock();
-        loop {
-            let interrupted = yields_to == YieldsTo::Interrupts && self.reached();
-            if *closed || interrupted {
-                return true;
-            }
-            if self.end.changed.wait_until(&mut closed, deadline).timed_out() {
-                return false;
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::queue::interrupt::Interrupt;
 
     #[test]
     fn one_thread_looks_at_a_quiet_queue_and_all_at_a_busy_one() {

@@ -1,4 +1,4 @@
-//! What the JSON that a procedure takes may have: an object like a description's columns, with the types in its words. The database
+//! Members of the JSON that a procedure takes: an object like a description's columns, with the types in its words. The database
 //! checks what it is given by it, in one place (`QueueTaken`, `queue_taken_fn`).
 
 use crate::dialect::Dialect;
@@ -9,7 +9,7 @@ use serde_json::json;
 /// Lines are no longer than this, as far as their members allow.
 const WIDTH: usize = 110;
 
-/// What each procedure takes: all of it as a literal, and the names of the outermost members as a list.
+/// Members that each procedure takes: all of it as a literal, and the names of the outermost members as a list.
 pub(super) fn context(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Value {
     let literal = |members: &[(&str, String)]| {
         let names: Vec<_> = members.iter().map(|(name, _)| dialect.text_literal(name)).collect();

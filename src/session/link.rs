@@ -70,7 +70,9 @@ impl Link {
             // Nothing was done: it failed as a whole, before it was executed.
             Err(error) if was_there && self.dialect.is_outdated(&error) => {
                 free(self.statements.remove(text));
+                // In a transaction the server does nothing more; the reason is the first error then.
                 self.call_kept(text, params, shape)
+                    .map_err(|again| if self.dialect.is_aborted(&again) { error } else { again })
             }
             result => result,
         }

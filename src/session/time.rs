@@ -33,7 +33,7 @@ pub(super) fn write_time(text: &mut String, time: &Timestamp) {
 }
 
 /// Writes a time as PostgreSQL has sent it to a session in UTC: `2026-11-21 08:30:00.123456+00`, or without fraction or zone.
-/// What the form has no place for stays as it was sent: times before the year 1 or after 9999, and the two infinities.
+/// Times that the form has no place for stay as they were sent: those before the year 1 or after 9999, and the two infinities.
 pub(super) fn write_sent_time(text: &mut String, units: &[u16]) {
     // All of it is ASCII.
     let mut bytes = [0; 40];

@@ -29,7 +29,7 @@ impl QueueSpec {
         Some([number.get(..4)?, number.get(4..8)?, number.get(8..10)?, number.get(10..)?].join(" "))
     }
 
-    /// What `given` says as a short number; `None` where it is none, or is a key.
+    /// The short number in `given`; `None` where it is none, or is a key.
     pub(crate) fn read_number(&self, given: &str) -> Option<ShortNumber> {
         if !self.has_time_key() || normalize_utc(given).is_some() {
             return None;
@@ -69,7 +69,7 @@ impl ShortNumber {
     pub(crate) fn span(&self, now_ms: i64) -> Option<Span> {
         let now = digits_of(&text_of(now_ms + i64::try_from(AHEAD.as_millis()).ok()?, 0)?)?;
         let (mut year, mut month): (u32, u32) = (now.get(..4)?.parse().ok()?, now.get(4..6)?.parse().ok()?);
-        // Of two months that follow each other one has 31 days, and this one may be too early.
+        // One of two months that follow each other has 31 days, and this one may be too early.
         for _ in 0..3 {
             let of = format!("{year:04}{month:02}");
             if let Some(from) = time_of(&of, &self.0).filter(|from| digits_of(from).is_some_and(|from| from <= now)) {

@@ -114,7 +114,7 @@ fn spent_attempts_at_the_head_hold_up_nobody(given: &Given) {
     queue.expect_empty();
 }
 
-/// Whoever does not wait hears that the queue is empty: it is not, however lately somebody recovered.
+/// A claim without a wait reports an empty queue only when nothing of dead workers is left, however lately somebody recovered.
 fn an_empty_queue_holds_nothing_of_dead_workers(given: &Given) {
     let queue = given.queue_with(&spec(given, ""), &[("recover.interval_ms", "3600000")]);
     queue.put("x");

@@ -33,7 +33,7 @@ fn check(given: &Given, condition: &str) {
     run(given, &format!("ALTER TABLE {} ADD CONSTRAINT its_rule CHECK ({condition})", given.table()));
 }
 
-/// What is left aside.
+/// The items that are left aside.
 fn aside(given: &Given, column: &str) -> String {
     let queue = given.stem();
     let statement = if given.server.is_sql_server() {
@@ -109,7 +109,7 @@ fn a_settlement_that_claims_goes_around_it(given: &Given) {
     assert_eq!(claimed[0].column("payload"), "c");
 }
 
-/// Whoever else claims knows it, in whatever process, and does not try.
+/// Claims of other processes know it too, and do not try.
 fn nobody_tries_it_before_its_time(given: &Given) {
     let queue = given.queue_with(&spec(given), &[]);
     check(given, "Payload <> 'bad' OR Status <> 'Processing'");
@@ -256,7 +256,7 @@ fn why_and_doctor_and_figures_name_it(given: &Given) {
     named(&key, "claim: ");
     aside_until(given, 60);
 
-    // What a dead worker left, and cannot be given back.
+    // An item that a dead worker left, and that cannot be given back.
     let key = queue.put("x").key;
     let _left = queue.take();
     run(given, &format!("ALTER TABLE {} DROP CONSTRAINT its_rule", given.table()));

@@ -38,7 +38,7 @@ const OPTIONS: [&str; 15] = [
     "retention_failed",
 ];
 
-/// What a life's table refuses, of the item of a rank, when it becomes the state that `processing` is.
+/// The rule of a life's table that refuses the item of a rank when it becomes the state that `processing` is.
 const RULE: &str = "CREATE OR REPLACE FUNCTION public.rule() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
     IF random() < 0.3 AND (COALESCE(to_jsonb(new) ->> 'Rank', to_jsonb(new) ->> 'rank'))::integer % 7 = 3
         AND COALESCE(to_jsonb(new) ->> 'status', to_jsonb(new) ->> 'state') IN ('Processing', 'busy', '1')
@@ -194,7 +194,7 @@ fn live(scratch: &Scratch, name: &str, spec: &QueueSpec, schema: &str, dice: &mu
 
     // Everything is let go, and what is due is worked off.
     session.execute(&format!("DROP TRIGGER IF EXISTS rule ON {table}"), &[]).unwrap();
-    // Who lowers the limit leaves items that have spent it.
+    // A lower limit leaves items that have spent it.
     queue.set_setting("maxAttempts", dice.one_in(2).then_some(1)).unwrap();
     let paused = queue.find(&Filter::of_states([ItemState::Paused]), None, 1000).unwrap();
     for item in paused.iter() {
@@ -207,7 +207,7 @@ fn live(scratch: &Scratch, name: &str, spec: &QueueSpec, schema: &str, dice: &mu
         let left = queue.find(&Filter::of_states(open), None, 1000).unwrap();
         // It has found the queue empty. Something may have become due since, but not each time.
         let watched = queue.watch(1000).unwrap();
-        // What a group's head keeps waiting is not free.
+        // Items that a group's head keeps waiting are not free.
         let is_due = !name.ends_with("group") && watched.stats.due > i64::try_from(watched.refused.len()).unwrap();
         in_vain = if is_due { in_vain + 1 } else { 0 };
         assert!(in_vain < 5, "{name}: workers find the queue empty, and items are due: {:?}", watched.stats);

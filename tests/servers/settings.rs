@@ -183,7 +183,7 @@ fn a_claim_says_how_long_its_lease_is() {
     }
 }
 
-/// Who renews by hand goes by the handle's lease, which is longer than the one that the server grants.
+/// Renewals by hand go by the handle's lease, which is longer than the one that the server grants.
 #[test]
 fn a_renewal_is_in_time_for_the_lease_that_was_granted() {
     const OWN: &str = r#"{"queue": "Own", "columns": [{"name": "N", "type": "integer", "nullable": false}]}"#;

@@ -42,7 +42,7 @@ DECLARE
 {%- include "part/key_variables.sql" %}
     together_ boolean[];
 {{- narrow.variables() }}
-    /* What is answered. */
+    /* The answers. */
     more_ json[];
     answers_ json[];
 BEGIN

@@ -323,7 +323,7 @@ BEGIN
         GROUP BY g.ordinal, g.place, g.name
         HAVING COUNT(*) > 1
         UNION ALL
-        /* What must have a value, in each object that is there; columns are even where they are left out. */
+        /* Members that must have a value, in each object that is there; columns are even where they are left out. */
         SELECT
             e.ordinal,
             format('"%s%s" must have a value', s.place, s.name)

@@ -1,4 +1,4 @@
-    /* What is left aside now. */
+    /* Items that are left aside now. */
     DECLARE @_Aside TABLE (
 {{- item.declared(t) }}
         PRIMARY KEY CLUSTERED ({{ item.names(t) }})

@@ -38,7 +38,7 @@
             'EMPTY',
             MIN(x.[DueMs])
         FROM (
-            /* What is here had spent its attempts, and ended: what comes behind it is due now. */
+            /* The items here had spent their attempts, and ended: those behind them are due now. */
             SELECT {% if around %}CASE WHEN @_Around = 1 THEN CAST(0 AS bigint) ELSE (SELECT TOP (1) CAST(0 AS bigint) FROM @_Due) END{% else %}(SELECT TOP (1) CAST(0 AS bigint) FROM @_Due){% endif %} AS [DueMs]
 {%- if apart %}
             UNION ALL

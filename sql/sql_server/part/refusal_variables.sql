@@ -4,7 +4,7 @@
     DECLARE @_Reason nvarchar(4000);
     DECLARE @_RefusedKey nvarchar(400);
     DECLARE @_Times int;
-    /* What it refused in this call. */
+    /* Items that it refused in this call. */
     DECLARE @_Told TABLE (
         [Seq] int IDENTITY(1, 1) NOT NULL PRIMARY KEY,
 {{- item.declared(t, "NULL") }}

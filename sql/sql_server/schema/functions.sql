@@ -256,7 +256,7 @@ BEGIN
                 WHEN s.[Kind] = N'decimal'
                     THEN CASE
                         WHEN g.[Value] LIKE N'%[^-.0-9]%' OR g.[Value] NOT LIKE N'%[0-9]%' OR g.[Value] LIKE N'%.%.%' OR g.[Value] LIKE N'_%-%' THEN 0
-                        /* Of the digits before the point, zeros that lead do not count. */
+                        /* Zeros that lead do not count as digits before the point. */
                         WHEN LEN(STUFF(p.[Whole], 1, PATINDEX(N'%[^0]%', CONCAT(p.[Whole], N'.')) - 1, N'')) > s.[Most] - s.[Scale] THEN 0
                         WHEN LEN(p.[Fraction]) > s.[Scale] THEN 0
                         ELSE 1
@@ -277,7 +277,7 @@ BEGIN
         GROUP BY g.[Ordinal], g.[Place], g.[Name]
         HAVING COUNT(*) > 1
         UNION ALL
-        /* What must have a value, in each object that is there; columns are even where they are left out. */
+        /* Members that must have a value, in each object that is there; columns are even where they are left out. */
         SELECT e.[Ordinal], NULL, CONCAT(N'"', s.[Place], s.[Name], N'" must have a value')
         FROM @Shape AS s
         INNER JOIN (

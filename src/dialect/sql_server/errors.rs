@@ -3,7 +3,7 @@
 //! The ODBC driver does not tell an error's class (severity). Of an error that has no SQLSTATE of its own it says HY000 from
 //! class 19 on and 42000 below, so classes 17 and 18 (short of something; an internal error) are known here by their numbers.
 
-use crate::error::{Error, ErrorKind};
+use crate::error::ErrorKind;
 
 /// Server error numbers first, since the driver gives most of them the same SQLSTATE; then SQLSTATEs for what the driver
 /// itself reports, with native code 0.
@@ -32,13 +32,6 @@ pub(in crate::dialect) fn classify(sqlstate: &str, native_code: i32, message: &s
         1.. if sqlstate == "HY000" => ErrorKind::Unavailable,
         _ => by_sqlstate(sqlstate, message),
     }
-}
-
-/// As `QueueIsRefusal_fn` decides, which knows an error's class as well.
-pub(in crate::dialect) fn is_refusal(error: &Error) -> bool {
-    let (number, state) = (error.native_code(), error.sqlstate().unwrap_or_default());
-    let kind = classify(state, number, error.message());
-    number > 0 && !(50_012..=50_021).contains(&number) && matches!(kind, ErrorKind::InvalidItem | ErrorKind::Database)
 }
 
 /// The server or the database is starting, moving, in recovery, or another replica's turn: not the place to go on. (20 is in

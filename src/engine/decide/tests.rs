@@ -48,7 +48,7 @@ enum Step {
     Stop,
 }
 
-/// What one lane does.
+/// The doings of one lane.
 enum Lane {
     /// It decides.
     Awake,
@@ -141,7 +141,7 @@ impl Model {
                     let Some(work) = self.state.begin(action, self.now) else { continue };
                     self.lanes[lane] = match work {
                         Work::Settle { ended, room } => Lane::Settles { ended, room },
-                        Work::Claim { room } => Lane::Claims { room },
+                        Work::Claim { room, .. } => Lane::Claims { room },
                         Work::Clean => Lane::Cleans,
                     };
                     self.wake_lanes();
@@ -474,4 +474,24 @@ fn a_suspect_that_no_handler_takes_goes_back() {
     assert_eq!(model.state.hand.counts().ready, 1);
     model.step(&Step::Pass(PROOF * 2));
     assert_eq!(model.state.hand.counts().ready, 0);
+}
+
+/// The size of recent items bounds how many are claimed ahead, but not those that handlers wait for.
+#[test]
+fn large_items_are_not_claimed_ahead() {
+    let now = Instant::now();
+    for (ahead_bytes, ahead) in [(usize::MAX, 500), (batch_of("CLAIMED", 0, 1).bytes() * 7, 7), (0, 0)] {
+        let mut state = State::new(Pace::new(HOLD, 1000), ahead_bytes, PROOF * 3, false);
+        state.phase = Phase::Working;
+        let batch = batch_of("CLAIMED", 0, 8);
+        state.claiming = 8;
+        state.claimed(batch, 8, now);
+        let claims: Vec<_> = state.take(8, now).unwrap().iter().map(|i| (i.key().to_owned(), i.attempt())).collect();
+        let later = now + HOLD;
+        claims.iter().for_each(|claim| assert!(state.end(claim, Verdict::complete(), later).is_some()));
+        state.pace.ended(992, later);
+        assert_eq!(state.ahead(later), ahead, "{ahead_bytes} bytes");
+        state.takers.begin_to_wait(3);
+        assert_eq!(state.room(later), ahead + 3);
+    }
 }

@@ -5,7 +5,7 @@ use crate::catalog::Meaning;
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Batch, Cell, Column, ColumnType, Rows, Unfit, Value, answer_column};
 use crate::metrics::Call;
-use crate::queue::wake::YieldsTo;
+use crate::queue::interrupt::YieldsTo;
 use crate::queue::{Inner, unfit};
 use crate::session::Session;
 
@@ -50,7 +50,7 @@ pub(in crate::queue) fn ask(queue: &Inner, theirs: &Procedures, max: i32) -> Res
     queue.signal.wake();
     queue.ledger.claims(taken.len());
     let keys: Vec<_> = taken.iter().map(|(key, _)| key.as_str()).collect();
-    // What is taken is handed out, whatever comes of the look: its handler has the key and can look for itself.
+    // Taken items are handed out, whatever comes of the look: a handler has the key and can look for itself.
     let shown = queue.with_session(Call::Find, |session| theirs.look(session, &keys)).unwrap_or_else(|error| {
         log::warn!(
             "queue {}: {} items are handed out by their keys alone: {error}",

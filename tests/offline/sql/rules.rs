@@ -202,7 +202,7 @@ fn postgres_functions_keep_their_rules() {
     );
 }
 
-/// Who gives a procedure JSON by hand is not to lose a part of it to a slip.
+/// JSON that is given to a procedure by hand loses no part of itself by a slip.
 #[test]
 fn what_takes_items_looks_at_their_names_first() {
     for (dialect, given, look, read) in [

@@ -1,4 +1,4 @@
-//! What somebody gives a procedure by hand, as JSON: names that it does not know, and values that do not fit, are refused in words
+//! JSON that a procedure is given by hand: names that it does not know, and values that do not fit, are refused in words
 //! that name the place, and never the row.
 
 use readpast::{Error, ErrorKind, QueueSpec, install};

@@ -76,7 +76,7 @@ pub enum Told {
     End,
 }
 
-/// What would keep what was refused, by what refused it: the library, which counts, a type, or a constraint of the table.
+/// The remedy for a refusal, by its source: the library, which counts, a type, or a constraint of the table.
 fn remedy(error: &Error) -> &'static str {
     match (error.sqlstate(), error.native_code()) {
         (Some("23505" | "23P01"), _) | (_, 2601 | 2627) => "; a unique index of the table lets no second item be so",

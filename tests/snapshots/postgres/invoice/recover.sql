@@ -47,7 +47,7 @@ DECLARE
     state_ text;
     reason_ text;
     constraint_ text;
-    /* What is answered. */
+    /* The answers. */
     more_ json[];
     answers_ json[];
 BEGIN

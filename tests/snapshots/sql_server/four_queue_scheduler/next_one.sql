@@ -69,7 +69,7 @@ BEGIN
     );
     DECLARE @_Written int = 0;
     DECLARE @_Kept int;
-    /* What is left aside now. */
+    /* Items that are left aside now. */
     DECLARE @_Aside TABLE (
         [Key1] bigint NOT NULL,
         PRIMARY KEY CLUSTERED ([Key1])
@@ -771,7 +771,7 @@ DECLARE @_Number int;
     DECLARE @_Reason nvarchar(4000);
     DECLARE @_RefusedKey nvarchar(400);
     DECLARE @_Times int;
-    /* What it refused in this call. */
+    /* Items that it refused in this call. */
     DECLARE @_Told TABLE (
         [Seq] int IDENTITY(1, 1) NOT NULL PRIMARY KEY,
         [Key1] bigint NULL,
@@ -780,7 +780,7 @@ DECLARE @_Number int;
     );
     DECLARE @_Most int = @Max;
     DECLARE @_Tries int = 0;
-    /* What is left aside now. */
+    /* Items that are left aside now. */
     DECLARE @_Aside TABLE (
         [Key1] bigint NOT NULL,
         PRIMARY KEY CLUSTERED ([Key1])

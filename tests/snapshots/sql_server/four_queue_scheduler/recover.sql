@@ -66,7 +66,7 @@ DECLARE @_Number int;
     DECLARE @_Reason nvarchar(4000);
     DECLARE @_RefusedKey nvarchar(400);
     DECLARE @_Times int;
-    /* What it refused in this call. */
+    /* Items that it refused in this call. */
     DECLARE @_Told TABLE (
         [Seq] int IDENTITY(1, 1) NOT NULL PRIMARY KEY,
         [Key1] bigint NULL,

@@ -79,7 +79,7 @@ DECLARE @_Number int;
     DECLARE @_Reason nvarchar(4000);
     DECLARE @_RefusedKey nvarchar(400);
     DECLARE @_Times int;
-    /* What it refused in this call. */
+    /* Items that it refused in this call. */
     DECLARE @_Told TABLE (
         [Seq] int IDENTITY(1, 1) NOT NULL PRIMARY KEY,
         [Key1] datetime2(7) NULL,
@@ -88,7 +88,7 @@ DECLARE @_Number int;
     );
     DECLARE @_Most int = @Max;
     DECLARE @_Tries int = 0;
-    /* What is left aside now. */
+    /* Items that are left aside now. */
     DECLARE @_Aside TABLE (
         [Key1] datetime2(7) NOT NULL,
         PRIMARY KEY CLUSTERED ([Key1])
@@ -570,7 +570,7 @@ DECLARE @_Number int;
             'EMPTY',
             MIN(x.[DueMs])
         FROM (
-            /* What is here had spent its attempts, and ended: what comes behind it is due now. */
+            /* The items here had spent their attempts, and ended: those behind them are due now. */
             SELECT (SELECT TOP (1) CAST(0 AS bigint) FROM @_Due) AS [DueMs]
             UNION ALL
             SELECT DATEDIFF_BIG(MILLISECOND, @_Now, MIN(r.[Until])) + 1

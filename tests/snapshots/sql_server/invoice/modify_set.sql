@@ -1103,7 +1103,7 @@ k.[Was],
                 'EMPTY',
                 MIN(x.[DueMs])
             FROM (
-                /* What is here had spent its attempts, and ended: what comes behind it is due now. */
+                /* The items here had spent their attempts, and ended: those behind them are due now. */
                 SELECT CASE WHEN @_Around = 1 THEN CAST(0 AS bigint) ELSE (SELECT TOP (1) CAST(0 AS bigint) FROM @_Due) END AS [DueMs]
                 UNION ALL
                 SELECT DATEDIFF_BIG(MILLISECOND, @_At, MIN(u.[DueAt])) + 1
@@ -2312,7 +2312,7 @@ k.[Was],
                 'EMPTY',
                 MIN(x.[DueMs])
             FROM (
-                /* What is here had spent its attempts, and ended: what comes behind it is due now. */
+                /* The items here had spent their attempts, and ended: those behind them are due now. */
                 SELECT CASE WHEN @_Around = 1 THEN CAST(0 AS bigint) ELSE (SELECT TOP (1) CAST(0 AS bigint) FROM @_Due) END AS [DueMs]
                 UNION ALL
                 SELECT DATEDIFF_BIG(MILLISECOND, @_At, MIN(u.[DueAt])) + 1

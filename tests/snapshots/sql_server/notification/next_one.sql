@@ -59,7 +59,7 @@ BEGIN
         PRIMARY KEY CLUSTERED ([Key1])
     );
     DECLARE @_Written int = 0;
-    /* What is left aside now. */
+    /* Items that are left aside now. */
     DECLARE @_Aside TABLE (
         [Key1] datetime2(7) NOT NULL,
         PRIMARY KEY CLUSTERED ([Key1])
@@ -516,7 +516,7 @@ DECLARE @_Number int;
     DECLARE @_Reason nvarchar(4000);
     DECLARE @_RefusedKey nvarchar(400);
     DECLARE @_Times int;
-    /* What it refused in this call. */
+    /* Items that it refused in this call. */
     DECLARE @_Told TABLE (
         [Seq] int IDENTITY(1, 1) NOT NULL PRIMARY KEY,
         [Key1] datetime2(7) NULL,
@@ -525,7 +525,7 @@ DECLARE @_Number int;
     );
     DECLARE @_Most int = @Max;
     DECLARE @_Tries int = 0;
-    /* What is left aside now. */
+    /* Items that are left aside now. */
     DECLARE @_Aside TABLE (
         [Key1] datetime2(7) NOT NULL,
         PRIMARY KEY CLUSTERED ([Key1])

@@ -488,7 +488,7 @@ BEGIN
             'EMPTY',
             MIN(x.[DueMs])
         FROM (
-            /* What is here had spent its attempts, and ended: what comes behind it is due now. */
+            /* The items here had spent their attempts, and ended: those behind them are due now. */
             SELECT (SELECT TOP (1) CAST(0 AS bigint) FROM @_Due) AS [DueMs]
             UNION ALL
             SELECT DATEDIFF_BIG(MILLISECOND, @_At, MIN(u.[DueAt])) + 1

@@ -203,7 +203,7 @@ proptest! {
     }
 }
 
-/// What JavaScript prints of a text that it has cut amid a character.
+/// A text as JavaScript prints it that was cut amid a character.
 #[test]
 fn half_of_a_surrogate_pair_is_replaced() {
     let directive = said(br#"{"readpast": {"response": "a\ud83d", "set": {"Body": "\ude00b"}}}"#).unwrap().unwrap();
