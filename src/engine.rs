@@ -5,6 +5,7 @@
 //! What the engine does when something goes wrong stands in one table, `docs/worker.md`; each of its lines is a scenario
 //! of the conformance suite.
 
+mod action;
 mod closing;
 mod decide;
 mod event;
@@ -17,15 +18,23 @@ mod pace;
 mod said;
 mod settling;
 mod shared;
+mod source;
 mod state;
+mod terms;
 
-pub use self::{event::Event, figures::Figures};
+pub use self::{
+    event::Event,
+    figures::Figures,
+    terms::{Observer, Terms},
+};
 pub(crate) use said::Said;
 
+use crate::calls::{MAX_ITEMS, check_settlement};
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Action, Answer, Batch, Settlement, Verdict};
 use crate::metrics::Source;
-use crate::queue::{LeaseHolder, MAX_ITEMS, Queue, Watcher, check_settlement};
+use crate::queue::Queue;
+use crate::shared::{LeaseHolder, Watcher};
 use crate::sync::{Condvar, Mutex, MutexGuard};
 use crate::threads;
 use news::News;
@@ -38,9 +47,6 @@ use std::{
     sync::{Arc, Weak, atomic::AtomicBool},
     time::{Duration, Instant},
 };
-
-/// Is told what happens, on the thread that it happens on.
-pub type Observer = Arc<dyn Fn(&Event<'_>) + Send + Sync>;
 
 /// What there is to take.
 #[derive(Debug)]
@@ -67,21 +73,12 @@ pub struct Engine(Arc<Owner>);
 /// settle what has ended, give back the rest, and end.
 struct Owner(Arc<Shared>);
 
-/// How an engine is to work, besides what the settings of its queue say.
-#[derive(Clone, Default)]
-pub struct Terms {
-    /// Stops by itself when nothing is due and nothing is in hand.
-    pub until_empty: bool,
-    /// Is told what happens. A panic in it ends the worker.
-    pub observer: Option<Observer>,
-}
-
 impl Engine {
     /// A worker that works on `queue`, with a handle of its own. Nothing happens before [`Engine::start`].
     #[must_use]
     pub fn new(queue: &Queue, terms: Terms) -> Self {
         let queue = queue.share();
-        let pacing = queue.pacing();
+        let pacing = queue.inner().pacing;
         let pace = Pace::new(pacing.hold, pacing.ahead);
         let shared = Shared {
             state: Mutex::new(State::new(pace, pacing.ahead_bytes, queue.lease(), terms.until_empty)),
@@ -110,15 +107,15 @@ impl Engine {
         }
         state.phase = Phase::Working;
         drop(state);
-        shared.queue.watched_by(Arc::downgrade(shared) as Weak<dyn Watcher>);
+        shared.queue.inner().process.polls.watch(Arc::downgrade(shared) as Weak<dyn Watcher>);
         // A queue without leases has none to keep.
-        match shared.queue.keep(Arc::downgrade(shared) as Weak<dyn LeaseHolder>, shared.queue.lease() / 3) {
+        match shared.queue.inner().keep(Arc::downgrade(shared) as Weak<dyn LeaseHolder>, shared.queue.lease() / 3) {
             Ok(keeping) => *shared.keeping.lock() = keeping,
             Err(error) => return Err(self.fail(error)),
         }
         // With the last lane the worker ends for those who look at its figures.
-        let listed = Arc::new(shared.queue.ledger().list(Arc::clone(shared) as Arc<dyn Source>));
-        for number in 1..=shared.queue.pacing().lanes {
+        let listed = Arc::new(shared.queue.inner().ledger.list(Arc::clone(shared) as Arc<dyn Source>));
+        for number in 1..=shared.queue.inner().pacing.lanes {
             shared.state.lock().lanes.running += 1;
             let (lane, listed) = (Arc::clone(shared), Arc::clone(&listed));
             let run = move || lane::run(&lane, listed);
@@ -201,7 +198,7 @@ impl Engine {
             let Some(spans) = state.end(&(said.key.to_owned(), said.attempt), verdict, now) else {
                 return Answer::NotFound;
             };
-            self.queue().ledger().handled(spans.waited, spans.worked);
+            self.queue().inner().ledger.handled(spans.waited, spans.worked);
             Answer::Ok
         };
         said.iter().zip(ends).map(&mut end).collect()
@@ -269,6 +266,20 @@ impl Engine {
     /// signal handler.
     pub fn stop(&self) {
         self.0.0.stop();
+    }
+
+    /// Stops the worker, and waits up to `patience` until all that was taken has ended and is settled; without one, for as
+    /// long as a lease of the queue, after which others have it anyway. After that it is abandoned: leases run out, and
+    /// other workers take over what was in hand.
+    ///
+    /// # Errors
+    /// What made the worker stop, if it was a failure; [`ErrorKind::TimedOut`] says what was left in hand, or that a call
+    /// was under way.
+    pub fn close(&self, patience: impl Into<Option<Duration>>) -> Result<()> {
+        let patience = patience.into().unwrap_or_else(|| self.0.0.queue.lease());
+        let closed = closing::close(&self.0.0, patience);
+        self.end_news();
+        closed
     }
 
     /// What it has done so far.

@@ -61,6 +61,12 @@ pub mod install;
 
 pub mod adopt;
 
+mod calls;
+
+mod backend;
+
+mod shared;
+
 pub mod queue;
 
 pub mod doctor;

@@ -1,60 +1,40 @@
 //! A queue: the face of the library. Each capability is one method here and one file below.
 
-mod answers;
 mod attached;
-mod attempts;
-mod backend;
 mod claim;
-mod claimer;
-mod engine_side;
+mod clean;
+mod dropped;
 mod enqueue;
+mod find;
 mod inner;
-mod interrupt;
-mod keeper;
-mod kinds;
 mod number;
-mod operate;
-mod operation;
-mod outage;
-mod procedure;
-mod procedures;
-mod refused;
-mod retention;
-mod retry;
-mod settings;
+mod pacing;
 mod settle;
-mod stats;
-mod unfit;
-mod wake;
+mod settle_part;
+mod trend;
+mod undeliverable;
 mod why;
 
-pub use self::procedure::{Procedure, Worked};
-pub use self::settings::Setting;
+pub use self::claim::MAX_WAIT;
+pub use crate::calls::{MAX_ITEMS, Setting};
+pub use crate::pool::Connections;
+
+use crate::calls::{self, Ask, Telling, YieldsTo, check_count};
 use crate::config::Config;
-use crate::error::{Error, ErrorKind, Result};
+use crate::dialect::Dialect;
+use crate::error::Result;
 use crate::install::{self, Installed};
 use crate::item::{
-    Answer, Attempt, Batch, Filter, ItemRef, Lease, NewItem, Outcome, QueueStats, Receipt, Rows, Settlement, Trend,
-    Watched, Why,
+    Answer, Attempt, Batch, Filter, ItemRef, Lease, NewItem, Outcome, QueueStats, Receipt, Settlement, Trend, Watched,
+    Why,
 };
 use crate::metrics::Call;
-pub use crate::pool::Connections;
-use crate::session::{Param, Session, Shape};
+use crate::session::Attached;
+use crate::shared::Renews;
 use crate::spec::QueueSpec;
-use inner::Inner;
-use interrupt::YieldsTo;
+pub(crate) use inner::Inner;
 use std::{fmt, sync::Arc, time::Duration};
-
-pub(crate) use keeper::{Keeping, LeaseHolder};
-pub(crate) use retention::RetentionDue;
-pub(crate) use settle::check as check_settlement;
-pub(crate) use wake::Watcher;
-
-/// The most items of one call. More row locks than this may make SQL Server lock the whole table.
-pub const MAX_ITEMS: u32 = 1000;
-
-/// The longest wait of one claim: a day.
-pub const MAX_WAIT: Duration = Duration::from_secs(86_400);
+pub(crate) use undeliverable::{reason as reason_of_withheld, settlement as end_of_withheld};
 
 /// An open queue, with its pool of connections and its worker's name. Clones are the same queue. Any number of threads
 /// may use it at once. In the child of a fork every call that needs the server fails with [`ErrorKind::Forked`], and the
@@ -74,40 +54,53 @@ impl Queue {
         Ok(Self(Arc::new(Inner::open(config, name)?)))
     }
 
+    /// A handle on the same queue whose [`Queue::enqueue`] and [`Queue::settle`] are made on a connection of the
+    /// caller's, inside the transaction that is open there. All else is refused on it.
+    ///
+    /// # Errors
+    /// What `connection` fails with, which is given the server's dialect and the time-out of a statement in seconds.
+    pub(crate) fn attach(&self, connection: impl FnOnce(Dialect, u32) -> Result<Attached>) -> Result<Self> {
+        attached::calls(&self.0)?;
+        let attached = connection(self.0.terms.dialect, self.0.query_timeout_sec)?;
+        Ok(Self(Arc::new(self.0.share(Some(Arc::new(attached))))))
+    }
+
     /// Another handle on the same queue, with its connections, worker and leases in common, which can be interrupted for
     /// itself alone: for a caller whose waits are called off one by one, as a task's or a request's are. An interrupt of
     /// this handle reaches it too, until it is resumed here. Cheap enough to be made for one claim. Closing one of them
     /// closes all.
     #[must_use]
     pub fn share(&self) -> Self {
-        let shared = Arc::clone(&self.0.shared);
-        let attached = self.0.attached.clone();
-        Self(Arc::new(Inner { interrupt: self.0.interrupt.share(), shared, attached, unsure: true.into() }))
+        Self(Arc::new(self.0.share(self.0.attached.clone())))
+    }
+
+    /// What workers ask of a queue besides what every caller may.
+    pub(crate) fn inner(&self) -> &Inner {
+        &self.0
     }
 
     /// The queue's name.
     #[must_use]
     pub fn name(&self) -> &str {
-        self.0.spec.queue.as_str()
+        self.0.terms.queue()
     }
 
     /// The name under which this handle holds leases.
     #[must_use]
     pub fn worker(&self) -> &str {
-        &self.0.worker
+        &self.0.terms.worker
     }
 
     /// How long a lease of this handle lasts, unless the queue's setting in AppSettings says otherwise.
     #[must_use]
     pub fn lease(&self) -> Duration {
-        let ms = self.0.lease_ms.unwrap_or(self.0.spec.lease.ms);
-        Duration::from_millis(u64::from(ms.unsigned_abs()))
+        self.0.shared.lease()
     }
 
     /// What the queue is made of.
     #[must_use]
     pub fn spec(&self) -> &QueueSpec {
-        &self.0.spec
+        &self.0.terms.spec
     }
 
     /// Puts `items` into the queue, [`MAX_ITEMS`] in a commit. Up to so many go in all or none; of more, those before the one
@@ -136,7 +129,7 @@ impl Queue {
     /// # Errors
     /// [`ErrorKind::Interrupted`] after [`Queue::interrupt`].
     pub fn claim(&self, max: u32, wait: Duration) -> Result<Batch> {
-        claim::claim(&self.0, max, wait, wait.is_zero())
+        self.0.claim(max, wait, wait.is_zero())
     }
 
     /// Settles items, each on its own terms: what is refused for one leaves the others alone. [`MAX_ITEMS`] in a commit. The
@@ -148,7 +141,7 @@ impl Queue {
     /// [`ErrorKind::OutcomeUnknown`] when the answer was lost and the retry budget ran out before it could be learnt;
     /// repeat the call with the error's operation.
     pub fn settle(&self, settlements: &[Settlement<'_>], operation: Option<&str>) -> Result<Vec<Outcome>> {
-        settle::settle(&self.0, settlements, operation, 0, settle::Telling::OfAll).map(|(outcomes, _)| outcomes)
+        self.0.settle(settlements, operation, 0, Telling::OfAll).map(|(outcomes, _)| outcomes)
     }
 
     /// [`Queue::settle`], and in the round trip and the commit of the last of them a claim of up to `max` items, without waiting.
@@ -158,14 +151,16 @@ impl Queue {
         operation: Option<&str>,
         max: u32,
     ) -> Result<(Vec<Outcome>, Batch)> {
-        check_count("the number of items to claim", max as usize)?;
-        settle::settle(&self.0, settlements, operation, max, settle::Telling::OfAll)
+        let max = check_count("the number of items to claim", max)?;
+        self.0.settle(settlements, operation, max, Telling::OfAll)
     }
 
     /// Extends leases to their full length from now on the server's clock, unless the queue's are fixed. Tokens stay as
     /// they are.
     pub fn renew(&self, leases: &[Lease<'_>]) -> Result<Vec<Outcome>> {
-        let outcomes = settle::renew(&self.0, leases)?;
+        let own = self.0.backend.calls("renew a lease", inner::NO_LEASES)?;
+        let outcomes =
+            calls::renew(&self.0.terms, own, leases, |work| self.0.ask(Call::Renew, YieldsTo::Closing, work))?;
         self.0.ledger.loses(outcomes.iter().filter(|outcome| outcome.answer != Answer::Ok).count());
         Ok(outcomes)
     }
@@ -173,26 +168,26 @@ impl Queue {
     /// Gives the items of up to `max` run-out leases back, or to Failed when their attempts are spent, and says how many
     /// there were. Claims do this by themselves, one of all in the queue every `recover.interval_ms`.
     pub fn recover(&self, max: u32) -> Result<u32> {
-        claim::recover(&self.0, max, claim::RECOVER_NOW)
+        self.0.recover(max)
     }
 
     /// Up to `max` items that fit `filter`, in the order of their keys, from after the key `after` on: a page, whose last key
     /// begins the next one. An empty batch is the end. Nothing is claimed or changed; every column of the worker view is
     /// there.
     pub fn find(&self, filter: &Filter, after: Option<&str>, max: u32) -> Result<Batch> {
-        operate::find(&self.0, filter, after, max)
+        find::find(&self.0, filter, after, max)
     }
 
     /// As [`find`](Self::find), but reads at most `most` items of the queue, so that it takes no longer in a queue of millions.
     /// The key beside the items is there when the page is not full and there may be items that it did not get to: go on
     /// after it. Keys in the filter are looked up, however many items there are.
     pub fn look(&self, filter: &Filter, after: Option<&str>, max: u32, most: u32) -> Result<(Batch, Option<String>)> {
-        operate::look(&self.0, filter, after, max, most)
+        find::look(&self.0, filter, after, max, most)
     }
 
     /// The item with this key, as a batch of one; an empty batch when there is none.
     pub fn get(&self, key: &str) -> Result<Batch> {
-        operate::find(&self.0, &Filter::of_keys([key]), None, 1)
+        find::find(&self.0, &Filter::of_keys([key]), None, 1)
     }
 
     /// The key of the item that `given` names: a short number ([`QueueSpec::short_number`]), of which spaces and dashes do not
@@ -222,7 +217,13 @@ impl Queue {
     /// # Errors
     /// [`ErrorKind::OutcomeUnknown`] as for [`Queue::settle`].
     pub fn redrive(&self, items: &[ItemRef<'_>], operation: Option<&str>) -> Result<Vec<Outcome>> {
-        operate::redrive(&self.0, items, operation)
+        let why = "they have no procedure for it, and their Modify_ lets nothing finished begin again";
+        let own = self.0.backend.calls("redrive items", why)?;
+        calls::redrive(&*self.0, &self.0.terms, own, items, operation, |outcomes| {
+            if outcomes.iter().any(|outcome| outcome.answer == Answer::Ok) {
+                self.wake();
+            }
+        })
     }
 
     /// Deletes up to `max` finished items that fit `filter`, and says how many there were: call it again until there are
@@ -234,7 +235,8 @@ impl Queue {
     /// # Errors
     /// [`ErrorKind::InvalidArgument`] when the filter names a state that is not final.
     pub fn purge(&self, filter: &Filter, max: u32) -> Result<u64> {
-        operate::purge(&self.0, filter, max)
+        let own = self.0.backend.calls("purge items", "they have no procedure for it")?;
+        calls::purge(&*self.0, &self.0.terms, own, filter, max)
     }
 
     /// The attempts at the item that have ended, in the order of their ends, at most the newest 1,000: who had it and what came of
@@ -245,13 +247,14 @@ impl Queue {
     /// [`ErrorKind::InvalidArgument`] for what is no key of this queue, [`ErrorKind::Unsupported`] where the procedures were
     /// written by hand.
     pub fn attempts(&self, key: &str) -> Result<Vec<Attempt>> {
-        attempts::attempts(&self.0, key)
+        let own = self.0.backend.calls("tell the attempts at an item", "they remember none")?;
+        calls::attempts(&*self.0, &self.0.terms, own, key)
     }
 
     /// Whether trace context travels with its items (`trace` in the description), so that spans are worth their while.
     #[must_use]
     pub fn is_traced(&self) -> bool {
-        self.0.spec.trace.is_some()
+        self.0.terms.spec.trace.is_some()
     }
 
     /// Deletes up to `max` items that ended longer ago than the queue's description lets them stay (`retention`), and what is
@@ -259,12 +262,12 @@ impl Queue {
     /// claims without one. Not repeated when it fails: it has time. 0 when nothing is over, when somebody else does it or has done
     /// it within the interval (less an eighth), and for a queue that keeps all.
     pub fn retain(&self, max: u32) -> Result<u64> {
-        operate::retain(&self.0, max, YieldsTo::Closing)
+        self.0.retain(max, || Ok(()))
     }
 
     /// Figures about the queue. Costs the server a scan.
     pub fn stats(&self) -> Result<QueueStats> {
-        stats::stats(&self.0)
+        self.0.backend.stats(&*self.0, &self.0.terms)
     }
 
     /// Figures about the queue from looks of at most `most` rows each (1 to 1,000,000): the cost does not grow with the queue.
@@ -273,7 +276,7 @@ impl Queue {
     /// # Errors
     /// [`ErrorKind::InvalidArgument`] for a bound that cannot be.
     pub fn watch(&self, most: u32) -> Result<Watched> {
-        stats::watch(&self.0, most)
+        trend::watch(&self.0, most)
     }
 
     /// Where the queue is going, and the look at it that says so, of at most `most` rows, as [`watch`](Self::watch) has it. A queue
@@ -284,7 +287,7 @@ impl Queue {
     /// [`ErrorKind::InvalidArgument`] for a bound that cannot be; [`ErrorKind::Interrupted`] when somebody
     /// [interrupts](Self::interrupt) the pause between the looks.
     pub fn trend(&self, most: u32, apart: Duration) -> Result<(Watched, Trend)> {
-        stats::trend(&self.0, most, apart)
+        trend::trend(&self.0, most, apart)
     }
 
     /// The queues that are installed in this one's schema now, by their names; this one among them, unless it was dropped.
@@ -292,7 +295,8 @@ impl Queue {
     /// # Errors
     /// [`ErrorKind::SchemaMissing`] where nothing is installed any more.
     pub fn installed(&self) -> Result<Vec<Installed>> {
-        self.0.with_session(Call::Installed, |session| install::installed_in(session, &self.0.schema))
+        let schema = &self.0.terms.schema;
+        self.0.ask(Call::Installed, YieldsTo::Closing, |session| install::installed_in(session, schema))
     }
 
     /// What has become of the queue's connections, all its handles' together. Asks nobody.
@@ -305,7 +309,7 @@ impl Queue {
     /// It reaches the handles that were shared from this one, and not the one that this was shared from. Settles and renewals go on, so that work in hand can be finished. From any thread; returns at once.
     pub fn interrupt(&self) {
         self.0.interrupt.set(true);
-        self.0.signal.nudge();
+        self.0.process.polls.nudge();
     }
 
     /// Ends what [`Queue::interrupt`] began.
@@ -313,19 +317,10 @@ impl Queue {
         self.0.interrupt.set(false);
     }
 
-    /// The procedure (in PostgreSQL a function or procedure) called `name`, as a handler of this queue's items: `Handle`,
-    /// `dbo.Handle`, `[my schema].[Handle]`. Without a schema it is in `dbo` (in PostgreSQL `public`).
-    ///
-    /// # Errors
-    /// [`ErrorKind::InvalidArgument`] when there is none, or none that this login may see.
-    pub fn procedure(&self, name: &str) -> Result<Procedure> {
-        Procedure::find(self, name)
-    }
-
     /// Something may be due: those of this process who wait for the queue look at once. For whoever has enqueued without this
     /// library, or inside a transaction that has committed since. From any thread; returns at once, and asks nobody.
     pub fn wake(&self) {
-        self.0.signal.wake();
+        self.0.process.polls.wake();
     }
 
     /// Whether the call that changed items under the identity `operation` has committed: `false` when it was rolled back, was
@@ -335,7 +330,8 @@ impl Queue {
     /// # Errors
     /// [`ErrorKind::InvalidArgument`] when it is not a GUID.
     pub fn is_done(&self, operation: &str) -> Result<bool> {
-        operation::is_done(&self.0, operation)
+        let own = self.0.backend.calls("tell what became of an operation", "they keep no ledger")?;
+        calls::is_done(&*self.0, &self.0.terms, own, operation)
     }
 
     /// What the table AppSettings says of the queue, and the description where that says nothing. Procedures read it at each
@@ -344,7 +340,8 @@ impl Queue {
     /// # Errors
     /// [`ErrorKind::Unsupported`] for a queue behind procedures written by hand, and those of a call.
     pub fn settings(&self) -> Result<Vec<Setting>> {
-        settings::list(&self.0)
+        let own = self.0.backend.calls("tell its settings", READ_THEIR_OWN)?;
+        calls::settings(&*self.0, &self.0.terms, own)
     }
 
     /// Sets `maxAttempts` (1 or more) or `leaseMs` (10 to 86,400,000) in the table AppSettings; `None` lets the description
@@ -354,7 +351,8 @@ impl Queue {
     /// # Errors
     /// [`ErrorKind::InvalidArgument`] for another name or number, and as [`Queue::settings`].
     pub fn set_setting(&self, name: &str, value: Option<i32>) -> Result<()> {
-        settings::set(&self.0, name, value)
+        let own = self.0.backend.calls("set its settings", READ_THEIR_OWN)?;
+        calls::set_setting(&*self.0, &self.0.terms, own, name, value)
     }
 
     /// Closes the queue, for all its handles: waiting claims return [`ErrorKind::Closed`], calls under way end first.
@@ -367,34 +365,17 @@ impl Queue {
             return Ok(());
         }
         self.0.interrupt.close();
-        self.0.keeper.close();
-        self.0.signal.wake();
+        self.0.renewer.close();
+        self.0.process.polls.wake();
         self.0.pool.close(patience)
     }
 }
+
+/// Why hand-written procedures have no settings here.
+const READ_THEIR_OWN: &str = "they read what they read";
 
 impl fmt::Debug for Queue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Queue").field("name", &self.name()).field("worker", &self.worker()).finish_non_exhaustive()
     }
-}
-
-/// Counts of items have the same bounds in every call.
-fn check_count(what: &str, count: usize) -> Result<i32> {
-    match i32::try_from(count) {
-        Ok(count) if (1..=MAX_ITEMS.cast_signed()).contains(&count) => Ok(count),
-        _ => {
-            Err(Error::new(ErrorKind::InvalidArgument, format!("{what} is {count}; it must be from 1 to {MAX_ITEMS}")))
-        }
-    }
-}
-
-/// A call that answers item by item.
-fn answered(session: &mut Session, text: &Arc<str>, params: &[Param<'_>]) -> Result<Rows> {
-    session.call(text, params, Shape::Answers)
-}
-
-/// The same of a call that claims.
-fn claiming(queue: &Inner, session: &mut Session, text: &Arc<str>, params: &[Param<'_>]) -> Result<Rows> {
-    session.call(text, params, if queue.spec.is_own() { Shape::OwnAnswers } else { Shape::Answers })
 }

@@ -3,16 +3,25 @@
 mod crew;
 mod failure;
 mod job;
+mod procedure;
 mod renewal;
 mod stop;
 mod verdict;
 
-pub use self::{failure::trace_panics, job::Job, renewal::Renewal, stop::Stop, verdict::IntoVerdict};
+pub use self::{
+    failure::trace_panics,
+    job::Job,
+    procedure::{Procedure, Worked},
+    renewal::Renewal,
+    stop::Stop,
+    verdict::IntoVerdict,
+};
 pub use crate::engine::Event;
 
 use crate::engine::{Observer, Terms};
 use crate::error::{Error, ErrorKind, Result};
 use crate::queue::{MAX_ITEMS, Queue};
+use crew::Crew;
 use std::{fmt, sync::Arc, time::Duration};
 
 /// The most threads of one worker. A handler that waits more than it works can use many; one that computes wants as many
@@ -118,10 +127,6 @@ impl Worker {
         self.stop.clone()
     }
 
-    fn terms(&self) -> Terms {
-        Terms { until_empty: self.until_empty, observer: self.observer.clone() }
-    }
-
     /// Works until it is stopped. Once stopped, a worker does not start again; make another one.
     ///
     /// # Errors
@@ -133,7 +138,15 @@ impl Worker {
     pub fn run<R: IntoVerdict>(&self, handler: impl Fn(&Job<'_>) -> R + Sync) -> Result<()> {
         check("threads", self.threads, MAX_THREADS)?;
         check("items of a batch", self.batch_size, MAX_ITEMS)?;
-        crew::run(self, &handler)
+        let crew = Crew {
+            queue: &self.queue,
+            threads: self.threads,
+            batch_size: self.batch_size,
+            stop: &self.stop,
+            settle_timeout: self.settle_timeout,
+            terms: Terms { until_empty: self.until_empty, observer: self.observer.clone() },
+        };
+        crew::run(crew, &handler)
     }
 }
 

@@ -1,9 +1,10 @@
 //! The decision of a lane: one pure function of the worker's state and the time. Every change of its answer wakes a lane; see
 //! [`Wake`].
 
+use super::action::Action;
 use super::state::{Phase, State};
-use crate::queue::MAX_ITEMS;
-use crate::queue::RetentionDue;
+use crate::calls::MAX_ITEMS;
+use crate::shared::CleaningDue;
 use std::time::Instant;
 
 /// The process's knowledge of the queue, of which all its workers have a part.
@@ -12,7 +13,7 @@ pub(super) trait Outside {
     fn quiet_until(&self) -> Option<Instant>;
 
     /// When deleting what is over is due. `None`: the queue keeps all.
-    fn retention(&self) -> Option<RetentionDue>;
+    fn retention(&self) -> Option<CleaningDue>;
 }
 
 /// The next thing that a lane does.
@@ -23,21 +24,6 @@ pub(super) enum Decision {
     Sleep(Option<Instant>),
     /// The lane ends: the worker has stopped, and nothing is left.
     End,
-}
-
-/// Work of a lane.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Action {
-    /// Items that have waited for a handler too long go back. It takes no call by itself.
-    GiveBack,
-    /// Settle what has ended, and claim up to `room` items in the same call.
-    Settle { room: usize },
-    /// Claim up to `room` items, when it is this worker's turn to look at the queue.
-    Claim { room: usize },
-    /// The same whether or not the queue is believed empty: a worker that stops by itself trusts only the server.
-    MakeSure { room: usize },
-    /// Delete some of what is over, when it is this worker's turn; `must`: although there is other work.
-    Clean { must: bool },
 }
 
 /// The lanes or threads to be woken after a change.

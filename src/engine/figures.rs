@@ -1,7 +1,5 @@
 //! What a worker has done so far, in numbers.
 
-use super::Shared;
-use crate::metrics::{Reading, Source};
 use std::time::Duration;
 
 /// Figures of a worker since it was made. All of one moment.
@@ -68,20 +66,6 @@ impl Durations {
             }
         }
         0
-    }
-}
-
-/// What the process tells of all its workers together. What they claim and settle their queue counts, whoever does it.
-impl Source for Shared {
-    fn read(&self) -> Reading {
-        let state = self.state.lock();
-        let counts = state.hand.counts();
-        let mut reading = Reading::default();
-        (reading.now.workers, reading.now.lanes) = (1, state.lanes.running as u64);
-        (reading.now.ready, reading.now.begun) = (counts.ready as u64, counts.begun as u64);
-        reading.now.ended = counts.ended as u64;
-        (reading.so_far.refused, reading.so_far.troubles) = (state.tallies.refused, state.tallies.troubles);
-        reading
     }
 }
 

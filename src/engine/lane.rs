@@ -1,12 +1,15 @@
 //! A thread that makes calls: it does what [`decide`] answers, and sleeps when that is nothing.
 
-use super::decide::{Action, Decision, Outside, decide};
+use super::action::Action;
+use super::decide::{Decision, Outside, decide};
+use super::event::Event;
 use super::hand::Ended;
+use super::settling;
+use super::shared::Shared;
 use super::state::Work;
-use super::{Event, Shared, settling};
+use crate::calls::MAX_ITEMS;
 use crate::error::ErrorKind;
 use crate::item::Batch;
-use crate::queue::MAX_ITEMS;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -66,8 +69,8 @@ fn next(shared: &Shared) -> Option<Work> {
 /// Turns are taken with all other workers of the process on this queue. One that another has taken meanwhile is decided anew.
 fn is_its_turn(shared: &Shared, action: Action) -> bool {
     match action {
-        Action::Claim { .. } => shared.queue.turn(),
-        Action::Clean { must } => shared.queue.turn_to_retain(must),
+        Action::Claim { .. } => shared.queue.inner().turn(),
+        Action::Clean { must } => shared.queue.inner().turn_to_clean(must),
         Action::GiveBack | Action::Settle { .. } | Action::MakeSure { .. } => true,
     }
 }
@@ -75,7 +78,7 @@ fn is_its_turn(shared: &Shared, action: Action) -> bool {
 /// Claims without settling.
 fn claim(shared: &Shared, room: usize, makes_sure: bool) {
     let begun = Instant::now();
-    let result = shared.queue.look_for_items(u32::try_from(room).unwrap_or(MAX_ITEMS), makes_sure);
+    let result = shared.queue.inner().claim(u32::try_from(room).unwrap_or(MAX_ITEMS), Duration::ZERO, makes_sure);
     let batch = result.as_ref().ok().cloned().unwrap_or_default();
     deliver(shared, batch, room);
     let error = match result {
@@ -104,7 +107,7 @@ fn claim(shared: &Shared, room: usize, makes_sure: bool) {
 
 /// Deletes some of what is over.
 fn clean(shared: &Shared) {
-    let result = shared.queue.retain_some();
+    let result = shared.queue.inner().clean();
     shared.change().cleaned();
     if let Err(error) = result {
         shared.trouble("delete what is over", &error);
@@ -118,7 +121,7 @@ fn deliver(shared: &Shared, batch: Batch, room: usize) {
         shared.tell(&Event::Claimed { batch: &batch });
     }
     let lost = shared.change().claimed(batch, room, Instant::now());
-    shared.queue.ledger().loses(lost.len());
+    shared.queue.inner().ledger.loses(lost.len());
     shared.lost(&lost);
     if !is_none && let Some(keeping) = &*shared.keeping.lock() {
         keeping.wake(lease);

@@ -1,7 +1,7 @@
 //! What a worker's log says of what happens, in every language. What is in an item, and what handlers say, is nobody's
 //! business: it is told by kind and length. `bindings/README.md` has the list that all languages keep to.
 
-use super::Event;
+use super::event::Event;
 use crate::error::log_text;
 use crate::item::{Action, Answer, Outcome, Settlement};
 use crate::queue::Queue;

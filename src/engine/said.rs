@@ -2,9 +2,9 @@
 //! what becomes of text that is no text and of values out of range; `docs/worker.md` has the rule.
 
 use super::note;
+use crate::calls::check_settlement;
 use crate::error::{Error, ErrorKind};
 use crate::item::{Action, Settlement, Verdict, without_half_pairs};
-use crate::queue::check_settlement;
 use crate::spec::QueueSpec;
 
 /// The most characters of an error that are kept: enough for a backtrace, and not for a dump.

@@ -1,8 +1,11 @@
 //! Settling so that the outcome is known in the end, and nothing that a handler gave is dropped for the server's sake.
 
+use super::event::Event;
 use super::hand::Ended;
+use super::shared::Shared;
 use super::state::Phase;
-use super::{Event, Shared, note, said};
+use super::{note, said};
+use crate::calls::{MAX_ITEMS, Telling};
 use crate::error::{Error, ErrorKind, Result, log_text};
 use crate::item::{Batch, Outcome, Settlement, Verdict};
 use std::time::{Duration, Instant};
@@ -63,7 +66,7 @@ fn alone(shared: &Shared, ended: &Ended) -> Settled {
 /// word that it was. A reason that nobody knows may pass: the item is tried again within `retry.budget_ms`, and then taken for
 /// one whose values cannot be stored. One that cannot be settled at all is let go, or it would hold its place for ever.
 fn refused(shared: &Shared, ended: &Ended, error: &Error) -> Settled {
-    let has_waited = waited(ended.tries()) >= shared.queue.retry_budget();
+    let has_waited = waited(ended.tries()) >= shared.queue.inner().retry.budget();
     if is_of_the_handler(error) || has_waited {
         let reworded = reworded(ended.verdict(), error).released_for(shared.floor());
         let bare = Verdict::new(ended.verdict().action()).released_for(shared.floor());
@@ -128,7 +131,12 @@ pub(super) fn until_known(shared: &Shared, settlements: &[Settlement<'_>], room:
     loop {
         let begun = Instant::now();
         let room = if shared.state.lock().phase >= Phase::Stopping { 0 } else { room };
-        let error = match shared.queue.end_and_claim(settlements, operation.as_deref(), room) {
+        let error = match shared.queue.inner().settle(
+            settlements,
+            operation.as_deref(),
+            room.min(MAX_ITEMS).cast_signed(),
+            Telling::OfOthers,
+        ) {
             Ok((outcomes, batch)) => {
                 note(shared, settlements, &outcomes, batch.len(), begun.elapsed());
                 return Ok((outcomes, batch));

@@ -1,15 +1,18 @@
 //! A worker's state under its lock, and the threads that wait for a change of it: lanes, takers, and those who wait for its end.
 
 use super::decide::{Outside, Wake};
+use super::event::Event;
 use super::hand::Claim;
 use super::news::News;
 use super::note;
 use super::said::{LeftOut, Said};
 use super::state::{Phase, State};
-use super::{Event, Terms};
+use super::terms::Terms;
+use crate::calls::Sessions;
 use crate::error::{Error, ErrorKind};
 use crate::item::{Action, Batch, Verdict};
-use crate::queue::{Keeping, LeaseHolder, Queue, RetentionDue, Watcher};
+use crate::queue::Queue;
+use crate::shared::{CleaningDue, LeaseHolder, Renewals, Watcher};
 use crate::sync::{Condvar, Mutex, MutexGuard};
 use std::any::Any;
 use std::ops::{Deref, DerefMut};
@@ -30,7 +33,7 @@ pub(super) struct Shared {
     pub(super) ending: Condvar,
     pub(super) news: News,
     /// Set once, when the engine begins.
-    pub(super) keeping: Mutex<Option<Keeping>>,
+    pub(super) keeping: Mutex<Option<Renewals>>,
     /// The payload of an observer's panic.
     pub(super) panic: Mutex<Option<Box<dyn Any + Send>>>,
     /// The observer has panicked, and is not called again.
@@ -87,7 +90,7 @@ impl Shared {
 
     /// The part of an end that can be sent.
     pub(super) fn sendable(&self, said: &Said<'_>) -> Verdict {
-        let (verdict, left_out) = said.sendable(self.queue.spec(), self.queue.most_item_bytes());
+        let (verdict, left_out) = said.sendable(self.queue.spec(), self.queue.inner().terms.most_item_bytes);
         if let Some(LeftOut { what, why }) = left_out {
             self.refused(said.key, said.attempt, verdict.action(), &what, &why);
         }
@@ -101,7 +104,7 @@ impl Shared {
     /// How long an item waits at least that a handler has released. Items that a worker gives back when it stops are for others
     /// at once.
     pub(super) fn floor(&self) -> Option<Duration> {
-        (!self.is_stopping()).then(|| self.queue.poll_interval())
+        (!self.is_stopping()).then(|| self.queue.inner().poll_interval)
     }
 
     /// Logs what happened, and calls the observer, with no lock held. Its panic ends the worker, on whatever thread it comes; it is
@@ -175,17 +178,17 @@ fn wake(waiting: &Condvar, whom: Wake) {
 
 impl Outside for Shared {
     fn quiet_until(&self) -> Option<Instant> {
-        self.queue.quiet_until()
+        self.queue.inner().quiet_until()
     }
 
-    fn retention(&self) -> Option<RetentionDue> {
-        self.queue.retention_due()
+    fn retention(&self) -> Option<CleaningDue> {
+        self.queue.inner().cleaning_due()
     }
 }
 
 impl Watcher for Shared {
     fn woken(&self) {
-        match self.queue.called_off() {
+        match self.queue.inner().called_off() {
             Some(error) if error.kind() == ErrorKind::Interrupted => self.stop(),
             Some(error) if !self.is_stopping() => self.fail(error),
             _ => drop(self.change()),

@@ -1,12 +1,13 @@
 //! The state of a worker, and what each event makes of it. Plain data: it locks nothing, calls nothing, and asks no clock.
 
-use super::decide::Action;
+use super::action::Action;
 use super::figures::{Durations, Figures};
 use super::hand::{Claim, Ended, Hand, Spans};
 use super::pace::Pace;
+use crate::calls::MAX_ITEMS;
 use crate::error::Error;
 use crate::item::{Answer, Batch, Outcome, Verdict};
-use crate::queue::{MAX_ITEMS, RetentionDue};
+use crate::shared::CleaningDue;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -265,7 +266,7 @@ impl State {
     }
 
     /// Whether deleting what is over comes before the next look.
-    pub(super) fn clears_first(&self, retention: Option<&RetentionDue>, now: Instant) -> bool {
+    pub(super) fn clears_first(&self, retention: Option<&CleaningDue>, now: Instant) -> bool {
         self.ending == Ending::Clearing
             && (self.cleaner.is_running() || retention.is_some_and(|due| due.is_pending(now)))
     }
@@ -355,7 +356,7 @@ impl State {
         &mut self,
         found: usize,
         took: Duration,
-        retention: Option<&RetentionDue>,
+        retention: Option<&CleaningDue>,
         now: Instant,
     ) -> bool {
         self.not_before = None;

@@ -1,67 +1,53 @@
-//! What stands behind the handles of a queue: how it is opened, and how its calls get a session, again and again while that helps.
+//! State behind the handles of a queue: opening it, and sessions for its calls, again while their errors may pass.
 
-use super::backend::Backend;
-use super::engine_side::Pacing;
-use super::interrupt::{Interrupt, YieldsTo};
-use super::outage::Outage;
-use super::wake::Signal;
-use super::{attached, keeper, kinds, retry};
+use super::dropped;
+use super::pacing::Pacing;
+use crate::backend::{self, Procedures};
+use crate::calls::{self, Sessions, Terms, YieldsTo};
 use crate::config::Config;
 use crate::dialect::Dialect;
-use crate::error::{Error, ErrorKind, Excerpt, Result};
-use crate::ident::{Identifier, QueueName};
+use crate::error::{Error, ErrorKind, Result};
+use crate::ident::QueueName;
 use crate::install;
-use crate::item::{Batch, Rows, normalize_utc, utc_text};
+use crate::item::{Lease, Outcome};
 use crate::metrics::{Call, Ledger, Listed, Source};
 use crate::pool::{Pool, Pooled, closed};
 use crate::session::{Attached, Session};
-use crate::spec::QueueSpec;
+use crate::shared::{Interrupt, LeaseHolder, LeaseRenewer, OfQueue, Outage, Policy, Renewals, Renews};
 use std::ops::Deref;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, SystemTime};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
 
-/// What a handle has for itself; the rest it has in common with those that were shared from it.
-pub(super) struct Inner {
-    pub(super) interrupt: Interrupt,
-    pub(super) shared: Arc<Shared>,
+/// A handle's own part; the rest it has in common with those that were shared from it.
+pub(crate) struct Inner {
+    pub(crate) interrupt: Interrupt,
+    pub(crate) shared: Arc<Shared>,
     /// The caller's connection, where this handle works on one.
-    pub(super) attached: Option<Arc<Attached>>,
+    pub(crate) attached: Option<Arc<Attached>>,
     /// Whether it has not made sure, since it last took an item, that no dead worker's are left.
-    pub(super) unsure: AtomicBool,
+    pub(crate) unsure: AtomicBool,
 }
 
-pub(super) struct Shared {
-    pub(super) spec: QueueSpec,
-    pub(super) schema: Identifier,
-    pub(super) worker: String,
-    pub(super) dialect: Dialect,
-    pub(super) backend: Backend,
-    /// What this process does with the queue, all its handles together.
-    pub(super) ledger: Arc<Ledger>,
-    pub(super) pool: Arc<Pool>,
-    pub(super) outage: Outage,
+pub(crate) struct Shared {
+    pub(crate) terms: Terms,
+    pub(crate) backend: Box<dyn Procedures>,
+    /// Counts and times of this process, all handles together.
+    pub(crate) ledger: Arc<Ledger>,
+    pub(crate) pool: Arc<Pool>,
+    outage: Outage,
     /// Has the pool's figures asked for.
     _listed: Listed,
-    /// The columns that hold JSON, which only the description tells from text.
-    pub(super) json_columns: Vec<String>,
-    /// `None` leaves it to the queue.
-    pub(super) lease_ms: Option<i32>,
-    /// The time of the run, in queues that keep it.
-    pub(super) run_at: Option<String>,
     /// Whether this worker takes up what it left in flight when it was last alive.
-    pub(super) resumes: bool,
-    /// What its claims take.
-    pub(super) kinds: kinds::Kinds,
-    pub(super) poll_interval: Duration,
-    pub(super) recover_interval: Duration,
-    pub(super) retention_interval: Duration,
-    pub(super) most_item_bytes: usize,
-    pub(super) query_timeout_sec: u32,
-    pub(super) retry: retry::Policy,
-    pub(super) signal: Arc<Signal>,
-    pub(super) keeper: Arc<keeper::Keeper>,
-    pub(super) pacing: Pacing,
+    pub(crate) resumes: bool,
+    pub(crate) poll_interval: Duration,
+    pub(crate) recover_interval: Duration,
+    pub(crate) cleaning_interval: Duration,
+    pub(crate) query_timeout_sec: u32,
+    pub(crate) retry: Policy,
+    pub(crate) process: Arc<OfQueue>,
+    pub(crate) renewer: Arc<LeaseRenewer>,
+    pub(crate) pacing: Pacing,
 }
 
 impl Deref for Inner {
@@ -74,13 +60,13 @@ impl Deref for Inner {
 
 impl Inner {
     /// A handle on the queue, as [`super::Queue::open`] says.
-    pub(super) fn open(config: &Config, name: &str) -> Result<Self> {
+    pub(crate) fn open(config: &Config, name: &str) -> Result<Self> {
         let schema = config.schema()?;
         // Checked before the first connection: a bad name is a mistake of the caller, whatever the server says.
         QueueName::new(name)?;
-        let run_at = Some(run_at(config)?);
+        let run_at = Terms::run_at(config)?;
         let pool = Pool::new(config);
-        let retry = retry::Policy::new(config);
+        let retry = Policy::new(config);
         let interrupt = Interrupt::default();
         let outage = Outage::default();
         let to_open = retry.within(config.open_timeout());
@@ -90,130 +76,90 @@ impl Inner {
             outage.is_over(name);
             let dialect = session.dialect();
             let spec = install::look_up(&mut session, &schema, name)?;
-            let backend = Backend::open(&mut session, &schema, &spec)?;
+            let backend = backend::open(&mut session, &schema, &spec)?;
             Ok((spec, dialect, backend))
         })?;
         let (ledger, pool) = (Ledger::of(schema.as_str(), spec.queue.as_str()), Arc::new(pool));
+        let process = OfQueue::of(&config.connection_string()?, schema.as_str(), name);
         let shared = Shared {
-            dialect,
-            backend,
-            signal: Signal::shared(&config.connection_string()?, schema.as_str(), name),
-            worker: config.worker(),
             _listed: ledger.list(Arc::clone(&pool) as Arc<dyn Source>),
             ledger,
             pool,
             outage,
-            lease_ms: config.lease_ms(),
-            run_at: run_at.filter(|_| spec.run_time()),
-            json_columns: spec.json_columns(),
-            resumes: spec.lease.resume_own && config.has_worker(),
-            kinds: kinds::Kinds::new(config, &spec)?,
-            spec,
-            schema,
+            resumes: spec.lease.resume_own && config.has_worker() && backend.own().is_some(),
+            backend,
             poll_interval: config.duration("poll.interval_ms"),
             recover_interval: config.duration("recover.interval_ms"),
-            retention_interval: config.duration("retention.interval_ms"),
-            most_item_bytes: config.most_item_bytes(),
+            cleaning_interval: config.duration("retention.interval_ms"),
             query_timeout_sec: config.number("query.timeout_ms").div_ceil(1000),
             retry,
-            keeper: Arc::default(),
-            pacing: Pacing {
-                lanes: config.number("worker.lanes"),
-                ahead: config.number("worker.ahead") as usize,
-                ahead_bytes: config.number("worker.ahead_bytes") as usize,
-                hold: config.duration("worker.hold_ms"),
-            },
+            process,
+            renewer: Arc::default(),
+            pacing: Pacing::new(config),
+            terms: Terms::new(config, schema, spec, dialect, run_at)?,
         };
         Ok(Self { interrupt, shared: Arc::new(shared), attached: None, unsure: true.into() })
     }
 
-    /// The items in `rows`, which begin at row `first`.
-    pub(super) fn hand_out(&self, mut rows: Rows, first: usize) -> Batch {
-        if !self.json_columns.is_empty() {
-            // The server may have folded the names' letters.
-            rows.say_json(|name| self.json_columns.iter().any(|json| json.to_lowercase() == name.to_lowercase()));
-        }
-        self.unsure.store(true, Ordering::Relaxed);
-        if let Some(trace) = &self.spec.trace {
-            rows.say_trace(trace.as_str());
-        }
-        Batch::new(rows, first)
+    /// Another handle, which can be interrupted for itself.
+    pub(crate) fn share(&self, attached: Option<Arc<Attached>>) -> Self {
+        let shared = Arc::clone(&self.shared);
+        Self { interrupt: self.interrupt.share(), shared, attached, unsure: true.into() }
     }
 
-    /// Runs `work` on a session, again and again while its errors are transient and the budget lasts. Everything that
-    /// is run this way can be repeated: it reads, or carries an operation identity, or is recovered by the lease.
-    pub(super) fn with_session<T>(&self, call: Call, work: impl FnMut(&mut Session) -> Result<T>) -> Result<T> {
-        self.with_session_yielding(call, YieldsTo::Closing, work)
+    /// Has the leases of `holder` renewed every `interval`, for as long as it is there. `None` for a queue that keeps no
+    /// leases.
+    pub(crate) fn keep(&self, holder: Weak<dyn LeaseHolder>, interval: Duration) -> Result<Option<Renewals>> {
+        if self.backend.own().is_none() {
+            return Ok(None);
+        }
+        self.refuse_attached()?;
+        let queue = Arc::clone(&self.shared) as Arc<dyn Renews>;
+        self.renewer.keep(queue, holder, interval).map(Some)
     }
 
-    /// The same, for work that can be left undone when the handle is called off.
-    pub(super) fn with_session_yielding<T>(
-        &self,
-        call: Call,
-        yields_to: YieldsTo,
-        mut work: impl FnMut(&mut Session) -> Result<T>,
-    ) -> Result<T> {
-        if self.attached.is_some() {
-            return Err(attached::refused());
+    /// [`ErrorKind::Unsupported`] on a handle that works on a connection of the caller's.
+    pub(crate) fn refuse_attached(&self) -> Result<()> {
+        if self.attached.is_none() {
+            return Ok(());
         }
+        Err(Error::new(
+            ErrorKind::Unsupported,
+            "this handle works on a connection of the caller's, where it enqueues and settles; for all else take the queue that \
+             it was made from",
+        ))
+    }
+}
+
+impl Sessions for Inner {
+    fn run(&self, call: Call, yields_to: YieldsTo, work: &mut dyn FnMut(&mut Session) -> Result<()>) -> Result<()> {
+        self.refuse_attached()?;
         let mut is_again = false;
-        self.retry
-            .run(
-                &self.interrupt,
-                yields_to,
-                |error| self.outage.failed(self.spec.queue.as_str(), error),
-                || {
-                    if self.pool.is_closed() {
-                        return Err(closed());
-                    }
-                    if is_again {
-                        self.ledger.tries_again();
-                    }
-                    is_again = true;
-                    self.once(call, &mut work)
-                },
-            )
-            .map_err(|error| self.named_if_dropped(error))
-    }
-
-    /// An object that is missing, or may not be used, often belongs to a queue that was dropped.
-    fn named_if_dropped(&self, error: Error) -> Error {
-        // A call that was under way when its table went meets it in ways that no server documents.
-        let may_be = [ErrorKind::SchemaMismatch, ErrorKind::PermissionDenied, ErrorKind::Database];
-        if !may_be.contains(&error.kind()) {
-            return error;
-        }
-        let name = self.spec.queue.as_str();
-        match self.pool.acquire().and_then(|mut session| install::is_gone(&mut session, &self.schema, name)) {
-            Ok(true) => {
-                let message = format!("the queue {name:?} was dropped from the schema {:?}", self.schema.as_str());
-                Error::new(ErrorKind::UnknownQueue, message)
+        let again = |error: &Error| self.outage.failed(self.terms.queue(), error);
+        let result = self.retry.run(&self.interrupt, yields_to, again, || {
+            if self.pool.is_closed() {
+                return Err(closed());
             }
-            // The last right that its roles had went with it.
-            Err(asked) if asked.kind() == ErrorKind::PermissionDenied && error.kind() != ErrorKind::Database => {
-                error.followed_by(&format!("; or the queue {name:?} was dropped, and the rights on it"))
+            if is_again {
+                self.ledger.tries_again();
             }
-            _ => error,
-        }
+            is_again = true;
+            self.tried(call, self.pool.acquire(), &mut *work)
+        });
+        result.map_err(|error| dropped::named_if_dropped(&self.pool, &self.terms, error))
     }
 
-    /// One try on the connection that is kept for the renewal of leases, within `limit`.
-    pub(super) fn once_to_renew<T>(&self, limit: Duration, work: impl FnOnce(&mut Session) -> Result<T>) -> Result<T> {
-        if self.attached.is_some() {
-            return Err(attached::refused());
+    fn called_off(&self) -> Option<Error> {
+        if self.interrupt.is_closed() {
+            return Some(closed());
         }
-        if self.pool.is_closed() {
-            return Err(closed());
-        }
-        self.tried(Call::Renew, self.pool.acquire_to_renew(limit), work).map_err(|error| self.named_if_dropped(error))
+        self.interrupt.is_set().then(|| Error::new(ErrorKind::Interrupted, "the wait was interrupted"))
     }
+}
 
+impl Shared {
     /// One try on a session.
-    pub(super) fn once<T>(&self, call: Call, work: impl FnOnce(&mut Session) -> Result<T>) -> Result<T> {
-        self.tried(call, self.pool.acquire(), work)
-    }
-
-    fn tried<T>(
+    pub(crate) fn tried<T>(
         &self,
         call: Call,
         session: Result<Pooled<'_>>,
@@ -222,29 +168,48 @@ impl Inner {
         let mut session = session.inspect_err(|error| self.ledger.failed(error.kind()))?;
         let result = self.ledger.time(call, || work(&mut session));
         if result.is_ok() {
-            self.outage.is_over(self.spec.queue.as_str());
+            self.outage.is_over(self.terms.queue());
         }
-        result.map_err(|error| whose(self.dialect, call, error))
+        result.map_err(|error| at_fault(self.terms.dialect, call, error))
     }
 }
 
+impl Renews for Shared {
+    fn name(&self) -> &str {
+        self.terms.queue()
+    }
+
+    fn lease(&self) -> Duration {
+        Duration::from_millis(u64::from(self.terms.described_lease_ms().unsigned_abs()))
+    }
+
+    /// On the connection that is kept for it.
+    fn renew(&self, leases: &[Lease<'_>], limit: Duration) -> Result<Vec<Outcome>> {
+        let own = self.backend.calls("renew a lease", NO_LEASES)?;
+        calls::renew(&self.terms, own, leases, |work| {
+            if self.pool.is_closed() {
+                return Err(closed());
+            }
+            self.tried(Call::Renew, self.pool.acquire_to_renew(limit), work)
+                .map_err(|error| dropped::named_if_dropped(&self.pool, &self.terms, error))
+        })
+    }
+
+    fn count_lost(&self, count: usize) {
+        self.ledger.loses(count);
+    }
+}
+
+/// Why hand-written procedures have nothing to renew.
+pub(crate) const NO_LEASES: &str = "they keep none: an item is its worker's for ever";
+
 /// The side at fault when the server refuses a value. Claims and looks are given none but what is checked before anything is
 /// done, so it is one that lies in a table, or of a trigger there: nothing that is wrong with the call.
-fn whose(dialect: Dialect, call: Call, error: Error) -> Error {
+fn at_fault(dialect: Dialect, call: Call, error: Error) -> Error {
     let gives_values =
         !matches!(call, Call::Claim | Call::Recover | Call::Retain | Call::Why | Call::Stats | Call::Watch);
     if gives_values || error.kind() != ErrorKind::InvalidItem || dialect.refuses_argument(&error) {
         return error;
     }
     error.of_kind(ErrorKind::Database)
-}
-
-/// The time that all claims of a handle carry.
-fn run_at(config: &Config) -> Result<String> {
-    let Some(given) = config.run_at() else { return Ok(utc_text(SystemTime::now())) };
-    normalize_utc(given).ok_or_else(|| {
-        let given = Excerpt(given);
-        let message = format!("\"worker.run_at\" cannot be {given}; it takes a UTC time like 2026-11-21T08:30:00Z");
-        Error::new(ErrorKind::InvalidConfig, message)
-    })
 }

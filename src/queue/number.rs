@@ -1,6 +1,8 @@
 //! Which item a short number means.
 
-use super::{Inner, operate, why};
+use super::find;
+use super::inner::Inner;
+use crate::calls::clock;
 use crate::error::{Error, ErrorKind, Excerpt, Result};
 use crate::item::Filter;
 use crate::metrics::Call;
@@ -13,15 +15,15 @@ const NAMED: usize = 10;
 const PAGE: u32 = 50;
 
 pub(super) fn whole_key(queue: &Inner, given: &str) -> Result<String> {
-    let Some(number) = queue.spec.read_number(given) else { return Ok(given.to_owned()) };
-    let clock = queue.with_session(Call::Find, why::clock)?;
-    let span = clock.and_then(|now_ms| number.span(now_ms));
+    let Some(number) = queue.terms.spec.read_number(given) else { return Ok(given.to_owned()) };
+    let now_ms = clock(queue, Call::Find)?;
+    let span = now_ms.and_then(|now_ms| number.span(now_ms));
     let span = span.ok_or_else(|| Error::new(ErrorKind::Protocol, "the server's time is no time of today"))?;
     let mut found = Vec::new();
     let mut after = span.after.clone();
     // Only as far as the range goes, also where this login may not see most of the items.
     'looks: while found.len() <= NAMED {
-        let (batch, further) = operate::look(queue, &Filter::default(), Some(&after), PAGE, PAGE)?;
+        let (batch, further) = find::look(queue, &Filter::default(), Some(&after), PAGE, PAGE)?;
         for item in batch.iter() {
             match span.order(item.key()) {
                 Some(Ordering::Equal) => found.push(item.key().to_owned()),
@@ -35,7 +37,7 @@ pub(super) fn whole_key(queue: &Inner, given: &str) -> Result<String> {
             _ => break,
         }
     }
-    let name = &queue.spec.queue;
+    let name = &queue.terms.spec.queue;
     let refused = |what: String| Err(Error::new(ErrorKind::InvalidItem, what));
     match found.as_slice() {
         [key] => Ok(key.clone()),

@@ -1,11 +1,11 @@
 //! Why an item is not being worked on: what is to be asked for the decision.
 
-use super::backend::Backend;
-use super::{Inner, operate, stats};
+use super::inner::Inner;
+use super::{find, trend};
+use crate::calls::{clock, head_of_group};
 use crate::error::{ErrorKind, Result};
-use crate::item::{Filter, Item, ItemState, Standing, Value, Why, far_utc_ms, utc_ms};
+use crate::item::{Filter, Item, Standing, Value, Why, far_utc_ms, utc_ms};
 use crate::metrics::Call;
-use crate::session::{Param, Session, Shape};
 use crate::spec::Storage;
 
 /// The columns of the worker view that tell where an item stands: when it is due, who has it, until when, and when it was last
@@ -27,11 +27,11 @@ const ADOPTED: [[&str; 2]; 4] = [
 const LOOK: u32 = 10_000;
 
 pub(super) fn why(queue: &Inner, key: &str) -> Result<Option<Why>> {
-    let found = operate::find(queue, &Filter::of_keys([key]), None, 1)?;
+    let found = find::find(queue, &Filter::of_keys([key]), None, 1)?;
     let Some(item) = found.get(0) else { return Ok(None) };
     let Some(state) = item.state() else { return Ok(None) };
-    let now_ms = queue.with_session(Call::Why, clock)?;
-    let names = if matches!(queue.spec.storage, Storage::Own) { OWN } else { ADOPTED };
+    let now_ms = clock(queue, Call::Why)?;
+    let names = if matches!(queue.terms.spec.storage, Storage::Own) { OWN } else { ADOPTED };
     let [due, owner, until, changed] = names.map(|names| text_of(&item, names));
     let from_now = |time: Option<&str>| Some(time.and_then(far_utc_ms)? - now_ms?);
     let mut standing = Standing {
@@ -49,7 +49,7 @@ pub(super) fn why(queue: &Inner, key: &str) -> Result<Option<Why>> {
     if !standing.is_due() && !standing.is_left() {
         return Ok(Some(standing.why()));
     }
-    let watched = match stats::watch(queue, if standing.is_due() { LOOK } else { 1 }) {
+    let watched = match trend::watch(queue, if standing.is_due() { LOOK } else { 1 }) {
         Err(error) if error.kind() == ErrorKind::PermissionDenied => None,
         watched => Some(watched?),
     };
@@ -59,7 +59,8 @@ pub(super) fn why(queue: &Inner, key: &str) -> Result<Option<Why>> {
     if standing.refused.is_some() || standing.is_left() {
         return Ok(Some(standing.why()));
     }
-    let head = head_of_group(queue, &item)?;
+    let own = queue.backend.own();
+    let head = own.map_or(Ok(None), |own| head_of_group(queue, &queue.terms, own, &item))?;
     if let Some((by, state)) = &head {
         standing.blocked_by = Some((by, *state));
         return Ok(Some(standing.why()));
@@ -79,41 +80,4 @@ fn text_of<'a>(item: &Item<'a>, names: [&str; 2]) -> Option<&'a str> {
         Value::Text(text) => Some(text),
         _ => None,
     }
-}
-
-/// The server's time, in milliseconds since 1970.
-pub(super) fn clock(session: &mut Session) -> Result<Option<i64>> {
-    let query = session.dialect().query("ask/clock")?;
-    let rows = session.execute(&query, &[])?;
-    Ok(match rows.value(0, 0) {
-        Value::Integer(ms) if !rows.is_empty() => Some(ms),
-        _ => None,
-    })
-}
-
-/// The item that keeps the item's group waiting, unless it is the item itself, or nobody who asks may see it.
-fn head_of_group(queue: &Inner, item: &Item<'_>) -> Result<Option<(String, Option<ItemState>)>> {
-    let Backend::Ours(calls, _) = &queue.backend else { return Ok(None) };
-    let (Some(call), Some(group)) = (&calls.blocked, &queue.spec.order.group) else { return Ok(None) };
-    // In PostgreSQL's quotes, where its description gives it so.
-    let value = match item.value_of(group.as_str().trim_matches('"')) {
-        Some(Value::Text(text)) => text.to_owned(),
-        Some(Value::Integer(number)) => number.to_string(),
-        _ => return Ok(None),
-    };
-    let found = queue.with_session(Call::Why, |session| session.call(call, &[Param::Text(&value)], Shape::Table));
-    let rows = match found {
-        Err(error) if error.kind() == ErrorKind::PermissionDenied => return Ok(None),
-        found => found?,
-    };
-    if rows.is_empty() {
-        return Ok(None);
-    }
-    Ok(match (rows.value(0, 0), rows.value(0, 1)) {
-        (Value::Text(key), state) if key != item.key() => {
-            let state = if let Value::Text(word) = state { word.parse().ok() } else { None };
-            Some((key.to_owned(), state))
-        }
-        _ => None,
-    })
 }

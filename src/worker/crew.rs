@@ -2,10 +2,10 @@
 
 use super::failure;
 use super::job::Job;
+use super::stop::Stop;
 use super::verdict::IntoVerdict;
-use super::{Stop, Worker};
 use crate::engine::note::Fields;
-use crate::engine::{Engine, Taken};
+use crate::engine::{Engine, Taken, Terms};
 use crate::error::{Error, ErrorKind, Result, log_text};
 use crate::item::{Action, Item, Settlement, Verdict};
 use crate::queue::Queue;
@@ -16,23 +16,34 @@ use std::{
     time::Duration,
 };
 
+/// The threads of a worker, as it was set up.
+pub(super) struct Crew<'a> {
+    pub(super) queue: &'a Queue,
+    pub(super) threads: u32,
+    pub(super) batch_size: u32,
+    pub(super) stop: &'a Stop,
+    pub(super) settle_timeout: Option<Duration>,
+    pub(super) terms: Terms,
+}
+
 /// Works on all threads until the worker is stopped.
-pub(super) fn run<R: IntoVerdict>(worker: &Worker, handler: &(impl Fn(&Job<'_>) -> R + Sync)) -> Result<()> {
-    let Some(engine) = worker.stop.begin(&worker.queue, worker.terms())? else { return Ok(()) };
-    let name = worker.queue.worker();
+pub(super) fn run<R: IntoVerdict>(crew: Crew<'_>, handler: &(impl Fn(&Job<'_>) -> R + Sync)) -> Result<()> {
+    let Crew { queue, threads, batch_size, stop, settle_timeout, terms } = crew;
+    let Some(engine) = stop.begin(queue, terms)? else { return Ok(()) };
+    let name = queue.worker();
     let told = Fields::default();
-    let line = format!("worker {name} started: threads: {}, items a batch: {}", worker.threads, worker.batch_size);
-    told.log(&worker.queue, Level::Info, &line);
-    let member = Member { engine: &engine, queue: &worker.queue, batch_size: worker.batch_size, handler };
+    let line = format!("worker {name} started: threads: {}, items a batch: {}", threads, batch_size);
+    told.log(queue, Level::Info, &line);
+    let member = Member { engine: &engine, queue, batch_size, handler };
     let result = thread::scope(|scope| {
         let mut members = Vec::new();
         let mut failure = None;
-        for number in 1..=worker.threads {
+        for number in 1..=threads {
             let thread = thread::Builder::new().name(format!("readpast-worker-{number}"));
-            match thread.spawn_scoped(scope, || member.run(&worker.stop)) {
+            match thread.spawn_scoped(scope, || member.run(stop)) {
                 Ok(member) => members.push(member),
                 Err(error) => {
-                    worker.stop.stop();
+                    stop.stop();
                     let message = format!("no thread could be started: {error}");
                     failure = Some(Error::new(ErrorKind::Unavailable, message));
                     break;
@@ -44,17 +55,17 @@ pub(super) fn run<R: IntoVerdict>(worker: &Worker, handler: &(impl Fn(&Job<'_>) 
         let failures: Vec<_> = ends.filter_map(Result::err).collect();
         failure.into_iter().chain(failures).next().map_or(Ok(()), Err)
     });
-    let closed = engine.close(worker.settle_timeout);
-    worker.stop.end(&engine);
+    let closed = engine.close(settle_timeout);
+    stop.end(&engine);
     if let Some(payload) = engine.take_panic() {
         panic::resume_unwind(payload);
     }
     let ended = result.and(closed);
     match &ended {
-        Ok(()) => told.log(&worker.queue, Level::Info, &format!("worker {name} stopped")),
+        Ok(()) => told.log(queue, Level::Info, &format!("worker {name} stopped")),
         Err(error) => {
             let told = Fields { status: Some(format!("{:?}", error.kind())), ..told };
-            told.log(&worker.queue, Level::Error, &format!("worker {name} ended: {error}"));
+            told.log(queue, Level::Error, &format!("worker {name} ended: {error}"));
         }
     }
     ended

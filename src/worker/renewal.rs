@@ -2,7 +2,8 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::Batch;
-use crate::queue::{Keeping, LeaseHolder, Queue};
+use crate::queue::Queue;
+use crate::shared::{LeaseHolder, Renewals};
 use crate::sync::Mutex;
 use std::{
     fmt,
@@ -15,7 +16,7 @@ use std::{
 pub struct Renewal {
     claims: Arc<Claims>,
     /// `None` for a queue that keeps no leases.
-    _keeping: Option<Keeping>,
+    _keeping: Option<Renewals>,
 }
 
 #[derive(Debug, Default)]
@@ -42,7 +43,7 @@ impl Renewal {
         let interval = batch.lease().map_or(interval, |lease| interval.min(lease / 3));
         let held = batch.iter().map(|item| (item.key().to_owned(), item.attempt())).collect();
         let claims = Arc::new(Claims(Mutex::new(State { held, lost: Vec::new() })));
-        let keeping = queue.keep(Arc::downgrade(&claims) as Weak<dyn LeaseHolder>, interval)?;
+        let keeping = queue.inner().keep(Arc::downgrade(&claims) as Weak<dyn LeaseHolder>, interval)?;
         Ok(Self { claims, _keeping: keeping })
     }
 

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::{fs, path::Path};
 
 /// Each module uses only those before it. `install` and `queue` stand side by side but for the look-up of a queue.
-const ORDER: [&str; 22] = [
+const ORDER: [&str; 25] = [
     "error", "sync", "threads", "ident", "finding", "config", "item", "metrics", "spec", "dialect", "render",
-    "session", "pool", "catalog", "install", "adopt", "queue", "doctor", "stress", "engine", "worker", "ffi",
+    "session", "pool", "catalog", "install", "adopt", "calls", "backend", "shared", "queue", "doctor", "stress",
+    "engine", "worker", "ffi",
 ];
 
 /// The sources: module, path, text without comments and without the tests at the end of the file.
@@ -79,18 +80,72 @@ fn the_files_of_the_command_form_no_circle() {
         uses.entry(file).or_default().extend(used);
     }
     assert!(uses["enqueue"].contains("failure") && uses["cli"].contains("work"), "{uses:?}");
+    without_leaves(&mut uses);
+    assert!(uses.is_empty(), "these use each other in a circle: {uses:#?}");
+}
+
+/// Takes away each file that uses no other that is left, until nothing changes: a circle stays.
+fn without_leaves(uses: &mut BTreeMap<String, BTreeSet<String>>) {
     loop {
-        let leaves: Vec<_> = uses
-            .iter()
-            .filter(|(_, used)| !used.iter().any(|word| uses.contains_key(word)))
-            .map(|(f, _)| f.clone())
-            .collect();
+        let is_leaf = |used: &BTreeSet<String>| !used.iter().any(|word| uses.contains_key(word));
+        let leaves: Vec<_> = uses.iter().filter(|(_, used)| is_leaf(used)).map(|(file, _)| file.clone()).collect();
         if leaves.is_empty() {
-            break;
+            return;
         }
         leaves.iter().for_each(|leaf| drop(uses.remove(leaf)));
     }
-    assert!(uses.is_empty(), "these use each other in a circle: {uses:#?}");
+}
+
+/// The rooms from a call to a worker.
+const ROOMS: [&str; 8] =
+    ["calls", "backend", "backend/hand_written", "shared", "queue", "engine", "worker", "worker/procedure"];
+
+/// A file of a room uses its neighbours and what stands before the room, and never the face above it, which uses them all.
+#[test]
+fn rooms_have_no_arrow_up_and_no_circle() {
+    for room in ROOMS {
+        let place = format!("src/{room}/");
+        let files = sources().into_iter().filter_map(|(_, path, code)| {
+            let file = path.strip_prefix(&place)?.strip_suffix(".rs").filter(|file| !file.contains('/'))?;
+            Some((file.to_owned(), code))
+        });
+        let mut uses: BTreeMap<_, _> = files.map(|(file, code)| (file, used_of_parent(&code))).collect();
+        assert!(uses.len() > 3, "the files of {room} should be found");
+        let names: BTreeSet<_> = uses.keys().cloned().collect();
+        for (file, used) in &mut uses {
+            let above: Vec<_> = used.difference(&names).collect();
+            assert!(above.is_empty(), "{place}{file}.rs uses {above:?} of the face above it");
+            used.remove(file);
+        }
+        without_leaves(&mut uses);
+        assert!(uses.is_empty(), "these files of {room} use each other in a circle: {uses:#?}");
+    }
+}
+
+/// The first words behind each `super::`.
+fn used_of_parent(code: &str) -> BTreeSet<String> {
+    let mut used = BTreeSet::new();
+    for rest in code.replace("pub(super)", "").split("super::").skip(1) {
+        let Some(list) = rest.strip_prefix('{') else {
+            used.insert(first_word(rest));
+            continue;
+        };
+        let mut depth = 0;
+        for piece in list.split_inclusive([',', '{', '}']) {
+            if depth == 0 && !first_word(piece).is_empty() {
+                used.insert(first_word(piece));
+            }
+            depth += i32::from(piece.ends_with('{')) - i32::from(piece.ends_with('}'));
+            if depth < 0 {
+                break;
+            }
+        }
+    }
+    used
+}
+
+fn first_word(text: &str) -> String {
+    text.trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
 }
 
 #[test]

@@ -1,6 +1,10 @@
 //! Procedures as handlers of items, on both servers and both kinds of table: what one writes and the end of its item are one.
 
-use readpast::{ErrorKind, ItemState, NewItem, Queue, QueueSpec, install::install, queue::Worked};
+use readpast::{
+    ErrorKind, Filter, ItemState, NewItem, Queue, QueueSpec,
+    install::install,
+    worker::{Procedure, Worked},
+};
 use serde_json::{Value, json};
 use std::thread;
 use std::time::Duration;
@@ -64,7 +68,7 @@ impl Given {
 
     /// Works until nothing is due.
     fn work(&self) -> Vec<Worked> {
-        let procedure = self.queue.procedure("handle").unwrap();
+        let procedure = Procedure::find(&self.queue, "handle").unwrap();
         std::iter::from_fn(|| procedure.work(Duration::ZERO).unwrap()).collect()
     }
 
@@ -228,7 +232,7 @@ fn what_another_has_done_meanwhile_is_not_told_as_done_by_who_failed() {
             [("pool.acquire_ms", "600000"), ("query.timeout_ms", "600000"), ("recover.interval_ms", "3600000")];
         let settings = [&[("pool.size", "1")][..], &patient].concat();
         let queue = Queue::open(&given.database.config(&settings), "Mail").unwrap();
-        let procedure = queue.procedure("handle").unwrap();
+        let procedure = Procedure::find(&queue, "handle").unwrap();
         assert_eq!(procedure.work(Duration::ZERO).unwrap(), None, "has looked after dead workers, for an hour");
         given.put(1);
         let work = || procedure.work(Duration::ZERO).unwrap().unwrap();
@@ -285,7 +289,7 @@ fn values_come_as_they_were_enqueued() {
         let columns: serde_json::Map<_, _> =
             values.iter().map(|(name, .., value)| ((*name).to_owned(), value.clone())).collect();
         queue.enqueue(&[NewItem { columns: columns.into(), ..NewItem::default() }], None).unwrap();
-        let worked = queue.procedure("handle").unwrap().work(Duration::ZERO).unwrap().unwrap();
+        let worked = Procedure::find(&queue, "handle").unwrap().work(Duration::ZERO).unwrap().unwrap();
         assert_eq!(worked.state, Some(ItemState::Completed), "{worked:?}");
         let names = list(&|name, _, _| format!("t.{name} = s.{name}"));
         let same = names.replace(", ", " AND ").replace("t.K = s.K", "t.K IS NULL AND s.K IS NULL");
@@ -301,17 +305,46 @@ fn values_come_as_they_were_enqueued() {
     }
 }
 
+/// The transaction of the claim holds the item's row: nobody else can end it meanwhile.
+#[test]
+fn an_item_that_is_too_large_ends_in_the_transaction_of_its_claim() {
+    for database in Database::each() {
+        let spec = json!({"queue": "Mail", "columns": [{"name": "Body", "type": "text"}]}).to_string();
+        install(&database.config(&[]), Some(&QueueSpec::from_json(&spec).unwrap())).unwrap();
+        database.run(database.pick(
+            "CREATE PROCEDURE dbo.handle @Body nvarchar(max) AS RETURN 0",
+            "CREATE FUNCTION public.handle(body text) RETURNS void LANGUAGE sql AS 'SELECT'",
+        ));
+        let put = |length: usize| {
+            let columns = json!({"Body": "x".repeat(length)}).as_object().unwrap().clone().into();
+            let producer = Queue::open(&database.config(&[("item.max_bytes", "0")]), "Mail").unwrap();
+            producer.enqueue(&[NewItem { columns, ..NewItem::default() }], None).unwrap();
+        };
+        [200_000, 1].into_iter().for_each(put);
+        let queue = Queue::open(&database.config(&[("item.max_bytes", "100000")]), "Mail").unwrap();
+        let procedure = Procedure::find(&queue, "handle").unwrap();
+        let worked: Vec<_> = std::iter::from_fn(|| procedure.work(Duration::ZERO).unwrap()).collect();
+        assert_eq!(worked.iter().map(|worked| worked.state).collect::<Vec<_>>(), [Some(ItemState::Completed)]);
+        let failed = Filter { states: vec![ItemState::Failed], ..Filter::default() };
+        let failed = queue.find(&failed, None, 10).unwrap();
+        assert_eq!(failed.len(), 1);
+        let error =
+            format!("{:?}", failed.get(0).unwrap().value_of("Error").or(failed.get(0).unwrap().value_of("error")));
+        assert!(error.contains("item.max_bytes"), "{error}");
+    }
+}
+
 /// What is wrong with the call itself costs no item an attempt.
 #[test]
 fn one_that_does_not_fit_is_no_items_fault() {
     for given in Given::each() {
         given.put(1);
-        assert_eq!(given.queue.procedure("nobody").err().unwrap().kind(), ErrorKind::InvalidArgument);
+        assert_eq!(Procedure::find(&given.queue, "nobody").err().unwrap().kind(), ErrorKind::InvalidArgument);
         given.database.run(given.database.pick(
             "CREATE PROCEDURE dbo.odd @Unheard int AS RETURN 0",
             "CREATE FUNCTION public.odd(unheard integer) RETURNS void LANGUAGE sql AS 'SELECT'",
         ));
-        let error = given.queue.procedure("odd").unwrap().work(Duration::ZERO).unwrap_err();
+        let error = Procedure::find(&given.queue, "odd").unwrap().work(Duration::ZERO).unwrap_err();
         assert!(error.message().to_lowercase().contains("unheard"), "{error}");
         assert_eq!(given.count(ItemState::Pending), 1);
     }

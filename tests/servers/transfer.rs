@@ -3,6 +3,7 @@
 //! and each has its one item that follows.
 
 use readpast::error::ErrorKind;
+use readpast::worker::Procedure;
 use readpast::{Columns, ItemState, NewItem, Queue};
 use serde_json::json;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -55,7 +56,7 @@ fn filled(scratch: &Scratch) -> usize {
 fn work(scratch: &Scratch, done: &AtomicBool) {
     while !done.load(Ordering::Relaxed) {
         let Ok(queue) = Queue::open(&scratch.config(&[("retry.budget_ms", "2000")]), "Job") else { continue };
-        let Ok(procedure) = queue.procedure("handle") else { continue };
+        let Ok(procedure) = Procedure::find(&queue, "handle") else { continue };
         for _ in 0..200 {
             match procedure.work(Duration::ZERO) {
                 Ok(Some(_)) => {}

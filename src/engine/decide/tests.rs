@@ -6,6 +6,7 @@ use crate::engine::hand::{Claim, Ended, tests::batch_of};
 use crate::engine::pace::Pace;
 use crate::engine::state::Work;
 use crate::item::{Batch, CLAIMED_ALONE, Outcome, Verdict};
+use crate::shared::CleaningDue;
 use proptest::prelude::*;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -84,7 +85,7 @@ struct Model {
 #[derive(Default)]
 struct Shared {
     quiet_until: Cell<Option<Instant>>,
-    retention: RefCell<Option<RetentionDue>>,
+    retention: RefCell<Option<CleaningDue>>,
 }
 
 impl Outside for Shared {
@@ -92,7 +93,7 @@ impl Outside for Shared {
         self.quiet_until.get()
     }
 
-    fn retention(&self) -> Option<RetentionDue> {
+    fn retention(&self) -> Option<CleaningDue> {
         *self.retention.borrow()
     }
 }
@@ -104,7 +105,7 @@ impl Model {
         state.phase = Phase::Working;
         state.lanes.running = lanes;
         let outside = Shared::default();
-        let due = RetentionDue { at: now, at_latest: now + POLL * 60, is_more: false };
+        let due = CleaningDue { at: now, at_latest: now + POLL * 60, is_more: false };
         *outside.retention.borrow_mut() = retains.then_some(due);
         let mut model = Self {
             state,
@@ -163,7 +164,7 @@ impl Model {
     fn take_turn_to_clean(&self) {
         let mut retention = self.outside.retention.borrow_mut();
         let at = self.now + POLL * 60;
-        *retention = retention.map(|_| RetentionDue { at, at_latest: at + POLL * 60, is_more: false });
+        *retention = retention.map(|_| CleaningDue { at, at_latest: at + POLL * 60, is_more: false });
     }
 
     fn changed(&mut self) {

@@ -2,7 +2,7 @@
 
 use readpast::engine::{Engine, Taken, Terms};
 use readpast::item::Value;
-use readpast::worker::Event;
+use readpast::worker::{Event, Procedure};
 use readpast::{Action, Filter, ItemState, Queue, QueueSpec, install};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -120,7 +120,7 @@ fn procedures_that_work_delete_what_is_over_too() {
             "CREATE FUNCTION public.handle(payload text) RETURNS void LANGUAGE sql AS ''",
         ));
         queue.enqueue(&[item("new")], None).unwrap();
-        let procedure = queue.procedure("handle").unwrap();
+        let procedure = Procedure::find(&queue, "handle").unwrap();
         assert!(procedure.work(Duration::ZERO).unwrap().is_some());
         assert_eq!(left(&queue), 601, "work comes first");
         until("what is over is gone", || {

@@ -7,7 +7,7 @@ use crate::failure::{Failure, Result};
 use crate::global::Global;
 use crate::output::{Output, note};
 use crate::signals;
-use readpast::queue::{Procedure, Worked};
+use readpast::worker::{Procedure, Worked};
 use readpast::{ErrorKind, ItemState, Queue};
 use serde_json::json;
 use std::panic::resume_unwind;
@@ -38,7 +38,7 @@ pub fn run(global: &Global, args: &Args, name: &str, out: &Output) -> Result<Exi
     }
     config.set("pool.size", &args.jobs.clamp(1, 1000).to_string())?;
     let queue = Queue::open(&config, &args.queue)?;
-    let procedure = queue.procedure(name)?;
+    let procedure = Procedure::find(&queue, name)?;
     let figures = Figures::begin(args.metrics_file.as_deref())?;
 
     // What is under way is undone by the server when the process ends.

@@ -1,0 +1,56 @@
+//! A queue behind procedures that somebody wrote by hand: `Next_` and `Modify_` in the shape of readpast's first document.
+//! They know neither worker nor lease nor operation, and take one item a call; what follows from that is said where it
+//! happens.
+
+mod claim;
+mod enqueue;
+mod judge;
+mod known;
+mod results;
+mod settle;
+mod stats;
+mod text;
+
+pub(crate) use self::results::own_results;
+pub(crate) use self::text::invoke;
+pub(super) use self::{
+    known::HandWritten,
+    results::{cell, params, place, returned},
+    text::call,
+};
+
+use super::procedures::Procedures;
+use crate::calls::{Claimed, Operation, Sessions, Settled, Settling, Terms};
+use crate::dialect::Calls;
+use crate::error::Result;
+use crate::item::{NewItem, QueueStats, Receipt};
+use crate::spec::Checked;
+
+impl Procedures for HandWritten {
+    fn own(&self) -> Option<&Calls> {
+        None
+    }
+
+    fn claim(&self, on: &dyn Sessions, terms: &Terms, max: i32, _recover: i32) -> Result<Claimed> {
+        claim::claim(self, on, terms, max)
+    }
+
+    fn settle(&self, on: &dyn Sessions, terms: &Terms, what: &Settling<'_>) -> Result<Settled> {
+        let outcomes = settle::settle(self, on, terms, what.settlements, what.operation)?;
+        Ok(Settled { outcomes, claimed: None })
+    }
+
+    fn enqueue(
+        &self,
+        on: &dyn Sessions,
+        terms: &Terms,
+        items: &[(&NewItem, Checked)],
+        operation: &Operation,
+    ) -> Result<Vec<Receipt>> {
+        enqueue::enqueue(self, on, terms, items, operation)
+    }
+
+    fn stats(&self, on: &dyn Sessions, _terms: &Terms) -> Result<QueueStats> {
+        stats::stats(self, on)
+    }
+}

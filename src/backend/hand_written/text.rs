@@ -1,0 +1,99 @@
+//! The statements around the procedures.
+
+use crate::catalog::{Call, Column, Family, Meaning, Parameter, Procedure, Shape};
+use crate::dialect::Dialect;
+use crate::error::Result;
+use crate::ident::Identifier;
+use minijinja::{Value, context};
+
+/// A call of a procedure.
+pub(in crate::backend) fn call(dialect: Dialect, call: &Call, local_time: bool) -> Result<String> {
+    let procedure = dialect.exact(&call.procedure.schema, &call.procedure.name)?;
+    dialect.statement("foreign/call", context! { procedure, arguments => arguments(dialect, call)?, local_time })
+}
+
+/// A call of a procedure that takes these parameters, each as a text.
+pub(crate) fn invoke(dialect: Dialect, procedure: &Procedure, given: &[&Parameter]) -> Result<String> {
+    let name = dialect.exact(&procedure.schema, &procedure.name)?;
+    let arguments: Vec<_> =
+        given.iter().map(|parameter| argument(dialect, parameter, kind(parameter.family))).collect::<Result<_>>()?;
+    let context = context! { procedure => name, arguments, is_called => procedure.is_called, local_time => false };
+    dialect.statement("foreign/invoke", context)
+}
+
+/// A report on an item.
+pub(super) fn modify(dialect: Dialect, shape: &Shape, local_time: bool) -> Result<String> {
+    let call = &shape.modify;
+    let at = |meaning| call.arguments.iter().position(|(_, known)| *known == meaning).map_or(0, |place| place + 1);
+    let type_of =
+        |meaning| call.arguments.iter().find(|(_, known)| *known == meaning).map(|(p, _)| p.type_name.clone());
+    let context = context! {
+        procedure => dialect.exact(&call.procedure.schema, &call.procedure.name)?,
+        arguments => arguments(dialect, call)?,
+        local_time,
+        view => shape.view.quoted.as_str(),
+        key => quoted(dialect, &shape.key.name)?,
+        token => quoted(dialect, &shape.token.name)?,
+        key_at => at(Meaning::Key),
+        token_at => at(Meaning::Token),
+        key_type => type_of(Meaning::Key),
+        token_type => type_of(Meaning::Token),
+    };
+    dialect.statement("foreign/modify", context)
+}
+
+/// A query of `count` items by their keys.
+pub(super) fn look(dialect: Dialect, shape: &Shape, count: usize) -> Result<String> {
+    // The type that Modify_ takes the key as; the catalog gives it whole.
+    let key_type = shape.modify.arguments.iter().find(|(_, meaning)| *meaning == Meaning::Key);
+    let key_kind = if shape.key.family == Family::CoarseTime { "coarse" } else { kind(shape.key.family) };
+    let context = context! {
+        view => shape.view.quoted.as_str(),
+        key => quoted(dialect, &shape.key.name)?,
+        key_kind,
+        key_type => key_type.map(|(parameter, _)| parameter.type_name.clone()),
+        count,
+    };
+    dialect.statement("foreign/look", context)
+}
+
+/// A query of how many items are in which state.
+pub(super) fn counts(dialect: Dialect, shape: &Shape, status: &Column) -> Result<String> {
+    let context = context! { view => shape.view.quoted.as_str(), status => quoted(dialect, &status.name)? };
+    dialect.statement("foreign/counts", context)
+}
+
+fn arguments(dialect: Dialect, call: &Call) -> Result<Vec<Value>> {
+    call.arguments
+        .iter()
+        .map(|(parameter, meaning)| {
+            argument(dialect, parameter, if *meaning == Meaning::Due { "due" } else { kind(parameter.family) })
+        })
+        .collect()
+}
+
+fn argument(dialect: Dialect, parameter: &Parameter, kind: &str) -> Result<Value> {
+    Ok(context! {
+        name => parameter.name.as_str(),
+        quoted => quoted(dialect, &parameter.name)?,
+        type => parameter.type_name.as_str(),
+        kind,
+    })
+}
+
+fn quoted(dialect: Dialect, name: &str) -> Result<String> {
+    Ok(Identifier::new("a name", name)?.quoted(dialect.quote_style()))
+}
+
+/// As what a value goes over.
+fn kind(family: Family) -> &'static str {
+    match family {
+        // A datetime takes a datetime2, but not its text.
+        Family::Time | Family::CoarseTime | Family::Date => "time",
+        Family::ZonedTime => "zoned",
+        Family::Integer(_) | Family::Boolean => "integer",
+        Family::Guid => "guid",
+        Family::Binary => "binary",
+        Family::Float | Family::Decimal | Family::Text | Family::Json | Family::Other => "text",
+    }
+}

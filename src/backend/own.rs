@@ -1,0 +1,52 @@
+//! The procedures that an install has made.
+
+use super::procedures::Procedures;
+use crate::calls::{self, Ask, Claimed, GIVEN_BACK, RECOVER_NOW, Sessions, Settled, Settling, Terms, YieldsTo};
+use crate::dialect::Calls;
+use crate::error::Result;
+use crate::metrics::Call;
+
+pub(super) struct Own(Box<Calls>);
+
+impl Own {
+    pub(super) fn new(calls: Calls) -> Self {
+        Self(Box::new(calls))
+    }
+
+    pub(super) fn calls(&self) -> &Calls {
+        &self.0
+    }
+}
+
+impl Procedures for Own {
+    fn own(&self) -> Option<&Calls> {
+        Some(&self.0)
+    }
+
+    fn claim(&self, on: &dyn Sessions, terms: &Terms, max: i32, recover: i32) -> Result<Claimed> {
+        let claimed =
+            on.ask(Call::Claim, YieldsTo::Interrupts, |session| calls::claim(session, terms, &self.0, max, recover));
+        match claimed {
+            Err(error) if terms.dialect.may_be_refusal(&error) => {}
+            claimed => return claimed,
+        }
+        // The refusal may be of what a dead worker left.
+        let recovered =
+            if recover > 0 { calls::recover(on, &self.0, GIVEN_BACK, RECOVER_NOW)? } else { Default::default() };
+        let mut claimed =
+            on.ask(Call::Claim, YieldsTo::Interrupts, |session| calls::claim_apart(session, terms, &self.0, max))?;
+        claimed.refused.splice(..0, recovered.refused);
+        claimed.recovered = recovered.count;
+        Ok(claimed)
+    }
+
+    fn settle(&self, on: &dyn Sessions, terms: &Terms, what: &Settling<'_>) -> Result<Settled> {
+        match calls::settle(on, terms, &self.0, what) {
+            // The claim may be what the table refuses, and the settlements are undone with it.
+            Err(error) if what.max > 0 && terms.dialect.may_be_refusal(&error) => {
+                calls::settle(on, terms, &self.0, &what.without_claim())
+            }
+            settled => settled,
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! The deeds in which the procedures of one queue differ from those of another.
+
+use super::unsupported::unsupported;
+use crate::calls::{self, Claimed, Operation, Sessions, Settled, Settling, Terms};
+use crate::dialect::Calls;
+use crate::error::Result;
+use crate::item::{NewItem, QueueStats, Receipt, Watched};
+use crate::spec::Checked;
+
+/// The procedures of a queue. All but claims go to those that an install has made, unless an implementation says otherwise.
+pub(crate) trait Procedures: Send + Sync {
+    /// The calls of the procedures that an install has made, if it has.
+    fn own(&self) -> Option<&Calls>;
+
+    /// The same for a caller that can do `what` with nothing else, because of `why`.
+    fn calls(&self, what: &str, why: &str) -> Result<&Calls> {
+        self.own().ok_or_else(|| unsupported(what, why))
+    }
+
+    /// Whether a claim commits by itself, and cannot be part of another transaction.
+    fn claims_apart(&self) -> bool {
+        false
+    }
+
+    /// Claims up to `max` items. `recover` is as of [`calls::recover`]; 0: nothing is recovered.
+    fn claim(&self, on: &dyn Sessions, terms: &Terms, max: i32, recover: i32) -> Result<Claimed>;
+
+    fn settle(&self, on: &dyn Sessions, terms: &Terms, what: &Settling<'_>) -> Result<Settled>;
+
+    fn enqueue(
+        &self,
+        on: &dyn Sessions,
+        terms: &Terms,
+        items: &[(&NewItem, Checked)],
+        operation: &Operation,
+    ) -> Result<Vec<Receipt>> {
+        calls::enqueue(on, terms, self.calls("enqueue", "they have no procedure for it")?, items, operation)
+    }
+
+    fn stats(&self, on: &dyn Sessions, terms: &Terms) -> Result<QueueStats> {
+        calls::stats(on, terms, self.calls("count items", "they have no procedure for it")?)
+    }
+
+    fn watch(&self, on: &dyn Sessions, terms: &Terms, most: i32) -> Result<Watched> {
+        match self.own() {
+            Some(own) => calls::watch(on, terms, own, most),
+            None => Ok(self.stats(on, terms)?.into()),
+        }
+    }
+}

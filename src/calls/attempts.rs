@@ -1,0 +1,39 @@
+//! The attempts at an item that have ended.
+
+use super::sessions::{Ask, Sessions, YieldsTo};
+use super::terms::Terms;
+use crate::dialect::Calls;
+use crate::error::{Error, ErrorKind, Result};
+use crate::item::{Attempt, Rows, Value};
+use crate::metrics::Call;
+use crate::session::{Param, Shape};
+
+/// The most that are shown of one item.
+const MOST: i32 = 1000;
+
+pub(crate) fn attempts(on: &dyn Sessions, terms: &Terms, calls: &Calls, key: &str) -> Result<Vec<Attempt>> {
+    let Some(call) = &calls.attempts else { return Ok(Vec::new()) };
+    terms.spec.check_key(key)?;
+    let params = [Param::Text(key), Param::Integer(MOST)];
+    let rows = on.ask(Call::Attempts, YieldsTo::Closing, |session| session.call(call, &params, Shape::Times))?;
+    (0..rows.len()).map(|row| attempt(&rows, row)).collect()
+}
+
+fn attempt(rows: &Rows, row: usize) -> Result<Attempt> {
+    let text = |column| if let Value::Text(text) = rows.value(row, column) { Some(text.to_owned()) } else { None };
+    let number = if let Value::Integer(number) = rows.value(row, 0) { i32::try_from(number).ok() } else { None };
+    let outcome = text(4).and_then(|state| state.parse().ok());
+    match (number, text(3), outcome) {
+        (Some(number), Some(ended), Some(outcome)) => Ok(Attempt {
+            number,
+            worker: text(1),
+            started: text(2),
+            ended,
+            outcome,
+            step: text(5),
+            response: text(6),
+            error: text(7),
+        }),
+        _ => Err(Error::new(ErrorKind::Protocol, "the server answered with an attempt that is none")),
+    }
+}

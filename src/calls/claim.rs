@@ -1,0 +1,72 @@
+//! Taking items out.
+
+use super::answers;
+use super::refused::{self, Refused};
+use super::terms::Terms;
+use crate::dialect::Calls;
+use crate::error::{Error, ErrorKind, Result};
+use crate::item::{Batch, CLAIMED_ALONE, Rows, Withheld};
+use crate::session::{Param, Session};
+use std::time::Duration;
+
+/// The answer to a claim.
+#[derive(Default)]
+pub(crate) struct Claimed {
+    pub(crate) found: Found,
+    /// Items that were claimed and cannot be handed out: too large, say.
+    pub(crate) withheld: Vec<Withheld>,
+    /// Items that their table did not let it claim, or recover.
+    pub(crate) refused: Vec<Refused>,
+    /// How many items of dead workers it gave back by a call of its own.
+    pub(crate) recovered: u32,
+}
+
+#[derive(Default)]
+pub(crate) enum Found {
+    Items(Batch),
+    /// It only ended items that are not to be worked on; those behind them may be due.
+    Others,
+    /// Nothing is due, or until then.
+    Nothing(Option<Duration>),
+    /// The answer does not say: whoever waits is to ask again.
+    #[default]
+    Unknown,
+}
+
+impl Claimed {
+    /// Nothing is due that anybody knows of.
+    pub(crate) fn nothing() -> Self {
+        Self { found: Found::Nothing(None), ..Self::default() }
+    }
+}
+
+/// Claims up to `max` items, and recovers as `recover` says.
+pub(crate) fn claim(session: &mut Session, terms: &Terms, calls: &Calls, max: i32, recover: i32) -> Result<Claimed> {
+    let params: Vec<_> = [Param::Text(&terms.worker)].into_iter().chain(terms.of_claim(max, Some(recover))).collect();
+    read(terms, terms.claiming(session, &calls.claim, &params)?, 0)
+}
+
+/// The same around the items that their table refuses to have claimed.
+pub(crate) fn claim_apart(session: &mut Session, terms: &Terms, calls: &Calls, max: i32) -> Result<Claimed> {
+    let params: Vec<_> = [Param::Text(&terms.worker)].into_iter().chain(terms.of_claim(max, None)).collect();
+    read(terms, terms.claiming(session, &calls.claim_apart, &params)?, 0)
+}
+
+/// The answer in `rows` from row `first` on.
+pub(crate) fn read(terms: &Terms, mut rows: Rows, first: usize) -> Result<Claimed> {
+    let withheld = rows.take_withheld();
+    let (refused, first) = refused::read(&rows, first);
+    let is_over = rows.len() == first;
+    let found = match (!is_over).then(|| answers::word(&rows, first)) {
+        None if !withheld.is_empty() => Found::Others,
+        Some("CLAIMED" | CLAIMED_ALONE) => Found::Items(terms.batch(rows, first)),
+        Some("EMPTY") => match answers::due_ms(&rows, first) {
+            Some(0) => Found::Others,
+            due => Found::Nothing(due.map(Duration::from_millis)),
+        },
+        other => {
+            return Err(Error::new(ErrorKind::Protocol, format!("the server answered a claim with {other:?}")));
+        }
+    };
+    Ok(Claimed { found, withheld, refused, recovered: 0 })
+}

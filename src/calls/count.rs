@@ -1,0 +1,16 @@
+//! The bounds of a call.
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// The most items of one call. More row locks than this may make SQL Server lock the whole table.
+pub const MAX_ITEMS: u32 = 1000;
+
+/// Counts of items have the same bounds in every call.
+pub(crate) fn check_count(what: &str, count: u32) -> Result<i32> {
+    match i32::try_from(count) {
+        Ok(number) if (1..=MAX_ITEMS).contains(&count) => Ok(number),
+        _ => {
+            Err(Error::new(ErrorKind::InvalidArgument, format!("{what} is {count}; it must be from 1 to {MAX_ITEMS}")))
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Putting items in.
+
+use super::answers;
+use super::operation::{Attempts, Operation};
+use super::sessions::{Ask, Sessions, YieldsTo};
+use super::terms::Terms;
+use crate::dialect::Calls;
+use crate::error::{Error, ErrorKind, Result};
+use crate::ident::QueueName;
+use crate::item::{Answer, NewItem, Receipt, Rows, answer_column};
+use crate::metrics::Call;
+use crate::session::{Param, Shape};
+use crate::spec::{Checked, items_to_json};
+
+/// Up to [`MAX_ITEMS`](super::MAX_ITEMS) items, in one transaction.
+pub(crate) fn enqueue(
+    on: &dyn Sessions,
+    terms: &Terms,
+    calls: &Calls,
+    items: &[(&NewItem, Checked)],
+    operation: &Operation,
+) -> Result<Vec<Receipt>> {
+    let json = items_to_json(items.iter().map(|(_, checked)| checked));
+    let params = [Param::Text(&operation.id), Param::Text(&json)];
+    let mut attempts = Attempts::default();
+    let result = on.ask(Call::Enqueue, YieldsTo::Closing, |session| {
+        let answer = session.call(&calls.enqueue, &params, Shape::Answers);
+        attempts.note(answer.map_err(|error| key_taken(&terms.spec.queue, error)))
+    });
+    receipts(&attempts.conclude(operation, result)?, items.len())
+}
+
+/// The same inside the transaction that is open; `make` makes the call. It has no identity unless the caller gave one: nothing is
+/// tried again.
+pub(crate) fn enqueue_within(
+    calls: &Calls,
+    items: &[(&NewItem, Checked)],
+    identity: Option<&str>,
+    make: impl FnOnce(&str, &[Param<'_>]) -> Result<Rows>,
+) -> Result<Vec<Receipt>> {
+    let json = items_to_json(items.iter().map(|(_, checked)| checked));
+    let params = [Param::Text(&json), Param::OptionalText(identity)];
+    receipts(&make(&calls.enqueue_within, &params)?, items.len())
+}
+
+fn receipts(rows: &Rows, count: usize) -> Result<Vec<Receipt>> {
+    if rows.len() != count {
+        let message = format!("{count} items were sent and {} came back", rows.len());
+        return Err(Error::new(ErrorKind::Protocol, message));
+    }
+    (0..count).map(|row| receipt(rows, row)).collect()
+}
+
+fn receipt(rows: &Rows, row: usize) -> Result<Receipt> {
+    let word = answers::word(rows, row);
+    let duplicate = match word.parse() {
+        Ok(Answer::Ok) => false,
+        Ok(Answer::Duplicate) => true,
+        _ => {
+            let message = format!("the server's answer for item {row} is {word:?}");
+            return Err(Error::new(ErrorKind::Protocol, message));
+        }
+    };
+    let text = |column| answers::text(rows, row, column).to_owned();
+    Ok(Receipt { key: text(answer_column::KEY), token: text(answer_column::TOKEN), duplicate })
+}
+
+/// Refuses values that no worker with this setting would take with their item. As JSON, they are as long as they are stored, or
+/// longer.
+pub(crate) fn check_size(most: usize, index: usize, bytes: usize) -> Result<()> {
+    if bytes <= most {
+        return Ok(());
+    }
+    let message = format!(
+        "item {index}: its values have {bytes} bytes; {most} are the most (setting \"item.max_bytes\", to be raised for workers \
+         as well): store what is so large elsewhere, and its place in the item"
+    );
+    Err(Error::new(ErrorKind::InvalidItem, message))
+}
+
+/// A drawn key was taken, which takes a clock that was set back. All was rolled back, and the next draw is another. Any
+/// other key that is taken is one of the item's own columns, and stays taken.
+fn key_taken(queue: &QueueName, error: Error) -> Error {
+    let message = error.message();
+    let is_ours = [format!("'PK_{}'", queue.as_str()), format!("\"{}_pk\"", queue.snake_case())]
+        .iter()
+        .any(|constraint| message.contains(constraint.as_str()));
+    let taken = is_ours && matches!(error.sqlstate(), Some("23505" | "23000"));
+    if taken { Error::new(ErrorKind::Deadlock, message) } else { error }
+}

@@ -1,0 +1,53 @@
+//! What keeps an item waiting: the head of its group, and the server's clock.
+
+use super::sessions::{Ask, Sessions, YieldsTo};
+use super::terms::Terms;
+use crate::dialect::Calls;
+use crate::error::{ErrorKind, Result};
+use crate::item::{Item, ItemState, Value};
+use crate::metrics::Call;
+use crate::session::{Param, Shape};
+
+/// The server's time, in milliseconds since 1970.
+pub(crate) fn clock(on: &dyn Sessions, call: Call) -> Result<Option<i64>> {
+    on.ask(call, YieldsTo::Closing, |session| {
+        let query = session.dialect().query("ask/clock")?;
+        let rows = session.execute(&query, &[])?;
+        Ok(match rows.value(0, 0) {
+            Value::Integer(ms) if !rows.is_empty() => Some(ms),
+            _ => None,
+        })
+    })
+}
+
+/// The item that keeps the item's group waiting, unless it is the item itself, or one that this login may not see.
+pub(crate) fn head(
+    on: &dyn Sessions,
+    terms: &Terms,
+    calls: &Calls,
+    item: &Item<'_>,
+) -> Result<Option<(String, Option<ItemState>)>> {
+    let (Some(call), Some(group)) = (&calls.blocked, &terms.spec.order.group) else { return Ok(None) };
+    // In PostgreSQL's quotes, where its description gives it so.
+    let value = match item.value_of(group.as_str().trim_matches('"')) {
+        Some(Value::Text(text)) => text.to_owned(),
+        Some(Value::Integer(number)) => number.to_string(),
+        _ => return Ok(None),
+    };
+    let params = [Param::Text(&value)];
+    let found = on.ask(Call::Why, YieldsTo::Closing, |session| session.call(call, &params, Shape::Table));
+    let rows = match found {
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => return Ok(None),
+        found => found?,
+    };
+    if rows.is_empty() {
+        return Ok(None);
+    }
+    Ok(match (rows.value(0, 0), rows.value(0, 1)) {
+        (Value::Text(key), state) if key != item.key() => {
+            let state = if let Value::Text(word) = state { word.parse().ok() } else { None };
+            Some((key.to_owned(), state))
+        }
+        _ => None,
+    })
+}

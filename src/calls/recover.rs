@@ -1,0 +1,39 @@
+//! Giving back what dead workers left.
+
+use super::refused::{self, Refused};
+use super::sessions::{Ask, Sessions, YieldsTo};
+use crate::dialect::Calls;
+use crate::error::Result;
+use crate::metrics::Call;
+use crate::session::{Param, Shape};
+
+/// A call recovers now, of all that there is.
+pub(crate) const RECOVER_NOW: i32 = 1;
+
+/// A claim recovers what has run out, and what its worker held when it was last alive.
+pub(crate) const RECOVER_OWN: i32 = 2;
+
+/// How many items are given back before a claim.
+pub(crate) const GIVEN_BACK: i32 = 100;
+
+/// What a recovery came to.
+#[derive(Default)]
+pub(crate) struct Recovered {
+    pub(crate) count: u32,
+    pub(crate) refused: Vec<Refused>,
+}
+
+/// Recovers up to `max` items. `recover`: [`RECOVER_NOW`], or unless somebody did within so many milliseconds.
+pub(crate) fn recover(on: &dyn Sessions, calls: &Calls, max: i32, recover: i32) -> Result<Recovered> {
+    let params = [Param::Integer(max), Param::Integer(recover)];
+    let rows =
+        on.ask(Call::Recover, YieldsTo::Closing, |session| session.call(&calls.recover, &params, Shape::Answers))?;
+    let (mut row, mut recovered) = (0, Recovered::default());
+    while row < rows.len() {
+        let (refused, after) = refused::read(&rows, row);
+        recovered.refused.extend(refused);
+        recovered.count += u32::from(after < rows.len());
+        row = after + 1;
+    }
+    Ok(recovered)
+}

@@ -1,0 +1,47 @@
+//! Items that their table does not let a claim or a recovery change: the database leaves each aside, for longer each time, and
+//! reports it to the call that found out.
+
+use super::answers;
+use crate::item::{Rows, Value, answer_column};
+use std::fmt;
+
+/// The answer for such an item.
+const REFUSED: &str = "REFUSED";
+
+/// An item that is left aside for a while.
+pub(crate) struct Refused {
+    /// `None` for an item of a type that is not this login's.
+    key: Option<String>,
+    times: i64,
+    /// It was to be given back by a recovery, and not claimed.
+    by_recovery: bool,
+    /// The server's words, with the constraint's name.
+    reason: String,
+}
+
+/// The refused items in `rows` from row `first` on, and the row after them.
+pub(super) fn read(rows: &Rows, first: usize) -> (Vec<Refused>, usize) {
+    let is_one = |row: &usize| *row < rows.len() && answers::word(rows, *row) == REFUSED;
+    let refused: Vec<_> = (first..).take_while(is_one).map(|row| one(rows, row)).collect();
+    let after = first + refused.len();
+    (refused, after)
+}
+
+fn one(rows: &Rows, row: usize) -> Refused {
+    let key = Some(answers::text(rows, row, answer_column::KEY)).filter(|key| !key.is_empty());
+    let times = if let Value::Integer(times) = rows.value(row, answer_column::ATTEMPT) { times } else { 1 };
+    let (doing, reason) = answers::text(rows, row, answer_column::STATUS).split_once(": ").unwrap_or_default();
+    Refused { key: key.map(str::to_owned), times, by_recovery: doing == "recover", reason: reason.to_owned() }
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let key = self.key.as_deref().unwrap_or("of another type");
+        write!(f, "item {key} is left aside for a while: its table has refused")?;
+        if self.times > 1 {
+            write!(f, " {} times", self.times)?;
+        }
+        let what = if self.by_recovery { "to have it given back by a recovery" } else { "a claim of it" };
+        write!(f, " {what}: {}", self.reason)
+    }
+}

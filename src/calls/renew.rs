@@ -1,0 +1,52 @@
+//! Keeping claims.
+
+use super::answers;
+use super::count::MAX_ITEMS;
+use super::terms::Terms;
+use crate::dialect::Calls;
+use crate::error::{Error, ErrorKind, Result};
+use crate::item::{Lease, Outcome, Rows};
+use crate::session::{Param, Session, Shape};
+use crate::spec::put_key;
+
+/// Renews `leases`; `make` makes each call.
+pub(crate) fn renew(
+    terms: &Terms,
+    calls: &Calls,
+    leases: &[Lease<'_>],
+    make: impl Fn(&mut dyn FnMut(&mut Session) -> Result<Rows>) -> Result<Rows>,
+) -> Result<Vec<Outcome>> {
+    let mut outcomes = Vec::with_capacity(leases.len());
+    for leases in leases.chunks(MAX_ITEMS as usize) {
+        let items = to_json(terms.spec.has_composite_key(), leases)?;
+        let params = [Param::Text(&terms.worker), Param::Text(&items), Param::OptionalInteger(terms.lease_ms)];
+        let rows = make(&mut |session| session.call(&calls.renew, &params, Shape::Answers))?;
+        outcomes.extend(answers::outcomes(&rows, leases.len())?);
+    }
+    Ok(outcomes)
+}
+
+/// The array that the procedure reads.
+fn to_json(composite: bool, leases: &[Lease<'_>]) -> Result<String> {
+    let mut out = String::from("[");
+    for (i, lease) in leases.iter().enumerate() {
+        out.push_str(if i > 0 { ",{\"key\":" } else { "{\"key\":" });
+        put_key(&mut out, composite, lease.key)
+            .map_err(|why| Error::new(ErrorKind::InvalidArgument, format!("item {i}: {why}")))?;
+        out.push_str(&format!(",\"attempt\":{}}}", lease.attempt));
+    }
+    out.push(']');
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_of_many_columns_travels_as_an_array() {
+        let key = r#"["a \"b\" \u00e9\\", 12345678901234567890]"#;
+        let text = to_json(true, &[Lease { key, attempt: 2 }, Lease { key: "[]", attempt: 1 }]).unwrap();
+        assert_eq!(text, r#"[{"key":["a \"b\" \u00e9\\", 12345678901234567890],"attempt":2},{"key":[],"attempt":1}]"#);
+    }
+}

@@ -1,0 +1,106 @@
+//! Ending claims, and taking the next items in the same commit.
+
+use super::answers;
+use super::claim::{self, Claimed};
+use super::operation::{Attempts, Operation};
+use super::sessions::{Ask, Sessions, YieldsTo};
+use super::terms::Terms;
+use crate::dialect::Calls;
+use crate::error::Result;
+use crate::item::{Outcome, Rows, Settlement};
+use crate::metrics::Call;
+use crate::session::{Param, Session};
+
+/// Of which items the server is to say what became of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Telling {
+    /// Of each.
+    OfAll,
+    /// Where the server can leave them out, not of those that are Completed now, which are nearly all. Their tokens are not known
+    /// then; what a row costs to send and to read is saved.
+    OfOthers,
+}
+
+/// The answer to a settle.
+pub(crate) struct Settled {
+    pub(crate) outcomes: Vec<Outcome>,
+    /// `None`: nothing was claimed with it.
+    pub(crate) claimed: Option<Claimed>,
+}
+
+/// A settle, as it is sent.
+#[derive(Clone, Copy)]
+pub(crate) struct Settling<'a> {
+    pub(crate) settlements: &'a [Settlement<'a>],
+    /// The same as the procedure reads them.
+    pub(crate) json: &'a str,
+    pub(crate) operation: &'a Operation,
+    pub(crate) telling: Telling,
+    /// How many items to claim.
+    pub(crate) max: i32,
+    /// As of a recovery, with a claim.
+    pub(crate) recover: i32,
+}
+
+impl Settling<'_> {
+    pub(crate) fn without_claim(self) -> Self {
+        Self { max: 0, recover: 0, ..self }
+    }
+}
+
+/// In a transaction of its own.
+pub(crate) fn settle(on: &dyn Sessions, terms: &Terms, calls: &Calls, what: &Settling<'_>) -> Result<Settled> {
+    let mut params = vec![Param::Text(&what.operation.id), Param::Text(&terms.worker), Param::Text(what.json)];
+    params.extend(terms.of_claim(what.max, Some(what.recover)));
+    let (call, statement) = match (what.max > 0, what.telling) {
+        (true, Telling::OfAll) => (Call::SettleAndClaim, &calls.settle),
+        (true, Telling::OfOthers) => (Call::SettleAndClaim, &calls.settle_tersely),
+        (false, Telling::OfAll) => (Call::Settle, &calls.settle),
+        (false, Telling::OfOthers) => (Call::Settle, &calls.settle_tersely),
+    };
+    let mut attempts = Attempts::default();
+    let result = on.ask(call, YieldsTo::Closing, |session| attempts.note(terms.claiming(session, statement, &params)));
+    let rows = attempts.conclude(what.operation, result)?;
+    let (outcomes, told) = match what.telling {
+        Telling::OfAll => (answers::outcomes_of(&rows, what.settlements)?, what.settlements.len()),
+        Telling::OfOthers => answers::outcomes_of_others(&rows, what.settlements)?,
+    };
+    // A repeated call answers for the settled items only: what its first attempt claimed is left to the lease.
+    let has_more = rows.len() > told || rows.has_withheld();
+    let claimed = match what.max {
+        0 => None,
+        _ if has_more => Some(claim::read(terms, rows, told)?),
+        _ => Some(Claimed::default()),
+    };
+    Ok(Settled { outcomes, claimed })
+}
+
+/// Inside the transaction that is open; `make` makes the call. It has no identity unless the caller gave one.
+pub(crate) fn settle_within(
+    terms: &Terms,
+    calls: &Calls,
+    settlements: &[Settlement<'_>],
+    json: &str,
+    identity: Option<&str>,
+    make: impl FnOnce(&str, &[Param<'_>]) -> Result<Rows>,
+) -> Result<Vec<Outcome>> {
+    let params = within(terms, identity, json, 0);
+    answers::outcomes_of(&make(&calls.settle_within, &params)?, settlements)
+}
+
+/// A claim of one item inside the transaction that is open.
+pub(crate) fn claim_within(session: &mut Session, terms: &Terms, calls: &Calls) -> Result<Claimed> {
+    claim::read(terms, terms.claiming(session, &calls.settle_within, &within(terms, None, "[]", 1))?, 0)
+}
+
+/// What became of the one item that `json` settles there.
+pub(crate) fn settle_one_within(session: &mut Session, terms: &Terms, calls: &Calls, json: &str) -> Result<Outcome> {
+    let rows = terms.claiming(session, &calls.settle_within, &within(terms, None, json, 0))?;
+    answers::outcomes(&rows, 1).map(|mut outcomes| outcomes.remove(0))
+}
+
+fn within<'a>(terms: &'a Terms, identity: Option<&'a str>, json: &'a str, max: i32) -> Vec<Param<'a>> {
+    let mut params = vec![Param::OptionalText(identity), Param::Text(&terms.worker), Param::Text(json)];
+    params.extend(terms.of_claim(max, Some(0)));
+    params
+}

@@ -1,0 +1,97 @@
+//! The terms of a handle's calls: which queue, in whose name, of which kinds, with which lease.
+
+use super::kinds::Kinds;
+use crate::config::Config;
+use crate::dialect::Dialect;
+use crate::error::{Error, ErrorKind, Excerpt, Result};
+use crate::ident::Identifier;
+use crate::item::{Batch, Rows, normalize_utc, utc_text};
+use crate::session::{Param, Session, Shape};
+use crate::spec::QueueSpec;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+pub(crate) struct Terms {
+    pub(crate) spec: QueueSpec,
+    pub(crate) schema: Identifier,
+    pub(crate) dialect: Dialect,
+    pub(crate) worker: String,
+    /// `None` leaves it to the queue.
+    pub(crate) lease_ms: Option<i32>,
+    pub(crate) most_item_bytes: usize,
+    /// The kinds of items that claims take.
+    pub(crate) kinds: Kinds,
+    /// The time of the run, in queues that keep it.
+    run_at: Option<String>,
+    /// The columns that hold JSON, which only the description tells from text.
+    json_columns: Vec<String>,
+}
+
+impl Terms {
+    pub(crate) fn new(
+        config: &Config,
+        schema: Identifier,
+        spec: QueueSpec,
+        dialect: Dialect,
+        run_at: String,
+    ) -> Result<Self> {
+        Ok(Self {
+            dialect,
+            schema,
+            worker: config.worker(),
+            lease_ms: config.lease_ms(),
+            most_item_bytes: config.most_item_bytes(),
+            kinds: Kinds::new(config, &spec)?,
+            run_at: spec.run_time().then_some(run_at),
+            json_columns: spec.json_columns(),
+            spec,
+        })
+    }
+
+    /// The time that all claims of a handle carry.
+    pub(crate) fn run_at(config: &Config) -> Result<String> {
+        let Some(given) = config.run_at() else { return Ok(utc_text(SystemTime::now())) };
+        normalize_utc(given).ok_or_else(|| {
+            let given = Excerpt(given);
+            let message = format!("\"worker.run_at\" cannot be {given}; it takes a UTC time like 2026-11-21T08:30:00Z");
+            Error::new(ErrorKind::InvalidConfig, message)
+        })
+    }
+
+    /// The queue's name.
+    pub(crate) fn queue(&self) -> &str {
+        self.spec.queue.as_str()
+    }
+
+    /// How long a lease lasts that the queue's settings say nothing of.
+    pub(crate) fn described_lease_ms(&self) -> i32 {
+        self.lease_ms.unwrap_or(self.spec.lease.ms)
+    }
+
+    /// The last parameters of a claim; one around what is refused recovers nothing.
+    pub(super) fn of_claim(&self, max: i32, recover: Option<i32>) -> impl Iterator<Item = Param<'_>> {
+        let run_at = self.run_at.as_deref().map(Param::Text);
+        [Param::Integer(max), Param::OptionalInteger(self.lease_ms)]
+            .into_iter()
+            .chain(recover.map(Param::Integer))
+            .chain(run_at)
+            .chain(self.kinds.params())
+    }
+
+    /// The items in `rows`, which begin at row `first`.
+    pub(crate) fn batch(&self, mut rows: Rows, first: usize) -> Batch {
+        if !self.json_columns.is_empty() {
+            // The server may have folded the names' letters.
+            rows.say_json(|name| self.json_columns.iter().any(|json| json.to_lowercase() == name.to_lowercase()));
+        }
+        if let Some(trace) = &self.spec.trace {
+            rows.say_trace(trace.as_str());
+        }
+        Batch::new(rows, first)
+    }
+
+    /// A call that may claim.
+    pub(super) fn claiming(&self, session: &mut Session, text: &Arc<str>, params: &[Param<'_>]) -> Result<Rows> {
+        session.call(text, params, if self.spec.is_own() { Shape::OwnAnswers } else { Shape::Answers })
+    }
+}

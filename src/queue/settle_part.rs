@@ -1,0 +1,44 @@
+//! A settle of as many items as one transaction takes, counted, with those woken who wait for what it made due.
+
+use super::inner::Inner;
+use crate::calls::{Operation, Settled, Settling, Telling};
+use crate::error::Result;
+use crate::item::{Answer, ItemState, Outcome, Settlement};
+use std::time::Duration;
+
+/// Settles, and claims up to `max` items with it if the backend can. The claim's answer is left to the caller.
+pub(super) fn settle_part(
+    queue: &Inner,
+    settlements: &[Settlement<'_>],
+    json: &str,
+    operation: &Operation,
+    max: i32,
+    telling: Telling,
+) -> Result<Settled> {
+    let recover = if max > 0 { queue.process.polls.recovery(queue.recover_interval) } else { 0 };
+    let what = Settling { settlements, json, operation, telling, max, recover };
+    let settled = queue.backend.settle(queue, &queue.terms, &what)?;
+    count(queue, settlements, &settled.outcomes);
+    wake_for(queue, settlements, &settled.outcomes);
+    Ok(settled)
+}
+
+/// An item of a claim that is not settled was lost; one that an operator meant was just refused.
+pub(super) fn count(queue: &Inner, settlements: &[Settlement<'_>], outcomes: &[Outcome]) {
+    queue.ledger.settles(outcomes, |i| settlements.get(i).is_some_and(|settlement| settlement.attempt > 0));
+}
+
+/// What was made due again wakes those who wait for it.
+fn wake_for(queue: &Inner, settlements: &[Settlement<'_>], outcomes: &[Outcome]) {
+    let polls = &queue.process.polls;
+    let due_again = settlements.iter().zip(outcomes).filter(|(_, outcome)| {
+        outcome.answer == Answer::Ok && matches!(outcome.state, Some(ItemState::Pending | ItemState::Error))
+    });
+    match due_again.map(|(settlement, _)| settlement.delay_ms.unwrap_or(0)).min() {
+        Some(0) => polls.wake(),
+        Some(soonest) => polls.wake_in(Duration::from_millis(soonest.unsigned_abs())),
+        // What is finished lets the next one of its group go.
+        None if queue.terms.spec.order.group.is_some() => polls.wake(),
+        None => {}
+    }
+}

@@ -1,0 +1,28 @@
+//! Where a queue is going.
+
+use super::inner::Inner;
+use crate::calls::{Sessions, YieldsTo, check_most};
+use crate::error::Result;
+use crate::item::{Trend, Watched};
+use std::time::{Duration, Instant};
+
+pub(super) fn watch(queue: &Inner, most: u32) -> Result<Watched> {
+    queue.backend.watch(queue, &queue.terms, check_most(most)?)
+}
+
+pub(super) fn trend(queue: &Inner, most: u32, apart: Duration) -> Result<(Watched, Trend)> {
+    let (first, begun) = (watch(queue, most)?, Instant::now());
+    let alone = first.trend(None);
+    if alone.counted || apart.is_zero() {
+        return Ok((first, alone));
+    }
+    // What is completed leaves the table: how many they were shows in what is left.
+    if queue.interrupt.wait(apart, YieldsTo::Interrupts)
+        && let Some(called_off) = queue.called_off()
+    {
+        return Err(called_off);
+    }
+    let (second, ago) = (watch(queue, most)?, begun.elapsed());
+    let trend = second.trend(Some((&first, ago)));
+    Ok((second, trend))
+}

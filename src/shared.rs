@@ -1,0 +1,20 @@
+//! State that one process shares about a queue: turns to poll it, to clean it and to renew leases; and the ways by which calls are
+//! called off and tried again.
+
+mod cleaner;
+mod interrupt;
+mod lease_renewer;
+mod of_queue;
+mod outage;
+mod poll_coordinator;
+mod retry;
+
+pub(crate) use self::{
+    cleaner::{CHUNK, CleaningDue},
+    interrupt::Interrupt,
+    lease_renewer::{LeaseHolder, LeaseRenewer, Renewals, Renews},
+    of_queue::OfQueue,
+    outage::Outage,
+    poll_coordinator::Watcher,
+    retry::Policy,
+};

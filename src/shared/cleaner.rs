@@ -1,0 +1,180 @@
+//! Turns of this process to delete the items whose time is over, a chunk at a time.
+
+use crate::error::{ErrorKind, Result};
+use crate::sync::Mutex;
+use std::time::{Duration, Instant};
+
+/// Items of one call: few enough that nobody waits long for who makes it.
+pub(crate) const CHUNK: u32 = 250;
+
+/// How much longer than a call the pause to the next one is: other work comes first.
+const REST: u32 = 3;
+
+/// The pause after many failures, in intervals.
+const MOST_INTERVALS: u32 = 16;
+
+/// When deleting is due in this process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct CleaningDue {
+    /// For a worker that has nothing else to do.
+    pub(crate) at: Instant,
+    /// Although there is other work: it has been due for a whole interval, or there is more.
+    pub(crate) at_latest: Instant,
+    /// The last chunk was not all.
+    pub(crate) is_more: bool,
+}
+
+impl CleaningDue {
+    /// Whether it is to be done now, or after a pause since there is more.
+    pub(crate) fn is_pending(&self, now: Instant) -> bool {
+        self.is_more || self.at <= now
+    }
+}
+
+/// The turns of a process's workers.
+#[derive(Default)]
+pub(crate) struct Cleaner(Mutex<Turns>);
+
+#[derive(Default)]
+struct Turns {
+    /// When it is next to be done; `None` until somebody has asked.
+    at: Option<Instant>,
+    /// The last chunk was not all.
+    is_more: bool,
+    /// Calls that have failed in a row.
+    failures: u32,
+}
+
+impl Turns {
+    fn due(&mut self, interval: Duration, now: Instant) -> CleaningDue {
+        let at = *self.at.get_or_insert(now);
+        let at_latest = if self.is_more { at } else { at + interval };
+        CleaningDue { at, at_latest, is_more: self.is_more }
+    }
+
+    /// Takes the turn if it is due, when it `must` at the latest; the next is in `interval` then, unless the taker reports
+    /// otherwise.
+    fn take(&mut self, must: bool, interval: Duration, now: Instant) -> bool {
+        let due = self.due(interval, now);
+        if if must { due.at_latest } else { due.at } > now {
+            return false;
+        }
+        self.at = Some(now + interval);
+        self.is_more = false;
+        true
+    }
+
+    /// What came of a turn that took so long; `None` when nothing was asked.
+    fn done(&mut self, deleted: Option<u64>, took: Duration, now: Instant) {
+        match deleted {
+            Some(deleted) => {
+                self.failures = 0;
+                if deleted >= CHUNK.into() {
+                    self.is_more = true;
+                    self.at = Some(now + took * REST);
+                }
+            }
+            // Others may have it.
+            None => self.at = Some(now),
+        }
+    }
+
+    /// A turn failed: it is tried again, ever later while nobody mends it.
+    fn failed(&mut self, interval: Duration, now: Instant) {
+        let intervals = 1_u32.checked_shl(self.failures).unwrap_or(MOST_INTERVALS).min(MOST_INTERVALS);
+        self.failures = (self.failures + 1).min(MOST_INTERVALS);
+        self.at = Some(now + interval * intervals);
+    }
+}
+
+impl Cleaner {
+    /// When it is due in a process that deletes every `interval`.
+    pub(crate) fn due(&self, interval: Duration) -> CleaningDue {
+        self.0.lock().due(interval, Instant::now())
+    }
+
+    /// Takes the turn of this process, if it is due; with `must` only if it is due although there is other work: a queue that is
+    /// never idle must not grow for ever.
+    pub(crate) fn take_turn(&self, must: bool, interval: Duration) -> bool {
+        self.0.lock().take(must, interval, Instant::now())
+    }
+
+    /// One chunk, by the thread that has the turn: `delete` reports how many items it was.
+    pub(crate) fn chunk(&self, interval: Duration, delete: impl FnOnce() -> Result<u64>) -> Result<()> {
+        let begun = Instant::now();
+        let result = delete();
+        let (now, took) = (Instant::now(), begun.elapsed());
+        let mut turns = self.0.lock();
+        match result {
+            Ok(deleted) => turns.done(Some(deleted), took, now),
+            Err(error) if matches!(error.kind(), ErrorKind::Closed | ErrorKind::Interrupted) => {
+                turns.done(None, took, now);
+            }
+            Err(error) => {
+                turns.failed(interval, now);
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MINUTE: Duration = Duration::from_secs(60);
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn idle_at(turns: &mut Turns, now: Instant) -> Instant {
+        turns.due(MINUTE, now).at
+    }
+
+    #[test]
+    fn a_queue_that_is_never_idle_is_cleared_once_somebody_has_begun() {
+        let (mut turns, start) = (Turns::default(), Instant::now());
+        assert!(!turns.take(true, MINUTE, start), "work comes first");
+        let mut now = start + MINUTE;
+        assert_eq!(turns.due(MINUTE, start).at_latest, now);
+        for _ in 0..3 {
+            assert!(turns.take(true, MINUTE, now));
+            assert!(!turns.take(true, MINUTE, now), "one does it");
+            turns.done(Some(250), SECOND, now);
+            let due = turns.due(MINUTE, now);
+            assert!(due.is_pending(now));
+            assert_eq!((due.at, due.at_latest), (now + SECOND * 3, now + SECOND * 3));
+            now += SECOND * 3;
+        }
+        assert!(turns.take(true, MINUTE, now));
+        turns.done(Some(249), SECOND, now);
+        let due = turns.due(MINUTE, now);
+        assert!(!due.is_pending(now));
+        assert_eq!(due.at_latest, now + MINUTE * 2, "that was all");
+    }
+
+    #[test]
+    fn failures_are_tried_again_ever_later() {
+        let (mut turns, mut now) = (Turns::default(), Instant::now());
+        for intervals in [1, 2, 4, 8, 16, 16, 16] {
+            assert!(turns.take(false, MINUTE, now));
+            turns.failed(MINUTE, now);
+            assert!(!turns.due(MINUTE, now).is_pending(now));
+            assert_eq!(idle_at(&mut turns, now), now + MINUTE * intervals);
+            now += MINUTE * intervals;
+        }
+        assert!(turns.take(false, MINUTE, now));
+        turns.done(Some(0), SECOND, now);
+        now += MINUTE;
+        assert!(turns.take(false, MINUTE, now));
+        turns.failed(MINUTE, now);
+        assert_eq!(idle_at(&mut turns, now), now + MINUTE, "it had been mended");
+    }
+
+    #[test]
+    fn a_turn_that_was_not_used_is_somebody_elses() {
+        let (mut turns, now) = (Turns::default(), Instant::now());
+        assert!(turns.take(false, MINUTE, now));
+        turns.done(None, SECOND, now);
+        assert!(turns.take(false, MINUTE, now));
+    }
+}

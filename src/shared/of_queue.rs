@@ -1,0 +1,49 @@
+//! All that a process knows of one queue, for all its handles.
+
+use super::cleaner::Cleaner;
+use super::poll_coordinator::PollCoordinator;
+use crate::sync::{Mutex, PerProcess};
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Weak};
+
+#[derive(Default)]
+pub(crate) struct OfQueue {
+    pub(crate) polls: PollCoordinator,
+    pub(crate) cleaner: Cleaner,
+    /// The workers that have taken up what they left in flight when they were last alive. A worker that does it keeps this locked
+    /// meanwhile.
+    pub(crate) resumed: Mutex<HashSet<String>>,
+}
+
+type Registry = Mutex<HashMap<(String, String, String), Weak<OfQueue>>>;
+
+impl OfQueue {
+    /// The state of one queue in one schema of one database, as the connection string names it.
+    // By this name bindings/c/valgrind.supp knows the list, which lives as long as the process.
+    #[inline(never)]
+    pub(crate) fn of(connection: &str, schema: &str, queue: &str) -> Arc<Self> {
+        static REGISTRY: PerProcess<Registry> = PerProcess::new();
+
+        let key = (connection.to_owned(), schema.to_owned(), queue.to_owned());
+        let mut registry = REGISTRY.get().lock();
+        if let Some(known) = registry.get(&key).and_then(Weak::upgrade) {
+            return known;
+        }
+        registry.retain(|_, known| known.strong_count() > 0);
+        let new = Arc::new(Self::default());
+        registry.insert(key, Arc::downgrade(&new));
+        new
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn handles_of_one_queue_share_its_state() {
+        let a = OfQueue::of("c", "s", "q");
+        assert!(Arc::ptr_eq(&a, &OfQueue::of("c", "s", "q")));
+        assert!(!Arc::ptr_eq(&a, &OfQueue::of("c", "s", "r")));
+    }
+}

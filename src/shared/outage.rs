@@ -1,0 +1,59 @@
+//! An outage of the database in the log: one line when it begins, at the first try that fails, and one when it is over. In between
+//! calls are tried again, some of them for as long as it takes.
+
+use crate::error::{Error, ErrorKind};
+use crate::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+#[derive(Default)]
+pub(crate) struct Outage {
+    /// Spares calls that succeed the lock.
+    is_on: AtomicBool,
+    since: Mutex<Option<Instant>>,
+}
+
+impl Outage {
+    /// A try has failed.
+    pub(crate) fn failed(&self, queue: &str, error: &Error) {
+        if !matches!(error.kind(), ErrorKind::Unreachable | ErrorKind::Unavailable) {
+            return;
+        }
+        let mut since = self.since.lock();
+        if since.is_none() {
+            *since = Some(Instant::now());
+            self.is_on.store(true, Ordering::Relaxed);
+            log::warn!("queue {queue}: the database is away, and calls are tried again: {error}");
+        }
+    }
+
+    /// A try has succeeded.
+    pub(crate) fn is_over(&self, queue: &str) {
+        if !self.is_on.load(Ordering::Relaxed) {
+            return;
+        }
+        if let Some(since) = self.since.lock().take() {
+            self.is_on.store(false, Ordering::Relaxed);
+            log::warn!("queue {queue}: the database is back after {:.1} s", since.elapsed().as_secs_f64());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_outage_begins_once_and_ends_with_the_first_success() {
+        let outage = Outage::default();
+        let failed = |kind| outage.failed("Mail", &Error::new(kind, ""));
+        failed(ErrorKind::Deadlock);
+        assert!(!outage.is_on.load(Ordering::Relaxed), "a passing error of a call is none");
+        failed(ErrorKind::Unreachable);
+        let begun = *outage.since.lock();
+        failed(ErrorKind::Unavailable);
+        assert!(begun.is_some() && *outage.since.lock() == begun, "it is the same one");
+        outage.is_over("Mail");
+        assert!(outage.since.lock().is_none() && !outage.is_on.load(Ordering::Relaxed));
+    }
+}

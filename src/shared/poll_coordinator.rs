@@ -1,0 +1,353 @@
+//! Waiting: the knowledge that the threads of a process share about a queue.
+//!
+//! While a queue is believed empty, one thread per process and queue looks at it when the time comes; the others wait for what it
+//! finds. A thread that finds something wakes one more, so that as many look as there is work for: one item that comes to forty
+//! waiting threads costs three looks, not forty. While the queue is busy, every thread goes to the server freely. Handles that
+//! claim some kinds of items only have nothing to learn from those that claim others: a queue is known to be empty of their kinds.
+
+use crate::sync::{Condvar, Mutex, MutexGuard};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Weak},
+    time::{Duration, Instant},
+};
+
+/// The turns of a process to look at one queue, shared by all its handles.
+#[derive(Default)]
+pub(crate) struct PollCoordinator {
+    state: Mutex<State>,
+    watchers: Mutex<Vec<Weak<dyn Watcher>>>,
+}
+
+/// Whoever waits for a queue in a way of its own.
+pub(crate) trait Watcher: Send + Sync {
+    /// Something may be due, or somebody was called off: time to look again.
+    fn woken(&self);
+}
+
+#[derive(Default)]
+struct State {
+    /// By the kinds that are claimed: what is known of them.
+    of_kinds: HashMap<String, OfKinds>,
+    /// How often somebody said that something may be due, of whatever kind.
+    wakes: u64,
+    /// When this process last asked whether the items of dead workers are to be given back.
+    recovered: Option<Instant>,
+}
+
+/// Turns to look at the queue for what a handle claims.
+#[derive(Default)]
+struct OfKinds {
+    /// Looks that may be made at once: something came, or a look found something.
+    turns: u32,
+    /// The last look that found nothing, or has not answered yet.
+    looked: Option<Instant>,
+    /// When something is due, as far as that look or anybody since has reported.
+    due: Option<Instant>,
+    /// How often one look was followed by another.
+    passed_on: u64,
+    /// Those who wait for a turn.
+    changed: Arc<Condvar>,
+}
+
+/// More turns than this are not saved up: no process has more threads that claim at once from one queue.
+const MOST_TURNS: u32 = 256;
+
+impl OfKinds {
+    fn give(&mut self, turns: u32) {
+        self.turns = (self.turns + turns).min(MOST_TURNS);
+        self.passed_on += 1;
+        (0..turns).for_each(|_| self.changed.notify_one());
+    }
+
+    /// When the next turn comes to a handle that looks every `interval`; `None`: now.
+    fn next(&self, interval: Duration, now: Instant) -> Option<Instant> {
+        let at = self.looked? + interval;
+        let at = self.due.map_or(at, |due| due.min(at));
+        (self.turns == 0 && at > now).then_some(at)
+    }
+
+    /// Takes a turn, if there is one. Without others nobody looks before this look has answered, or the interval is over.
+    fn take(&mut self, interval: Duration, now: Instant) -> bool {
+        if self.turns > 0 {
+            self.turns -= 1;
+        } else if self.next(interval, now).is_some() {
+            return false;
+        } else {
+            (self.looked, self.due) = (Some(now), None);
+        }
+        true
+    }
+}
+
+impl State {
+    #[expect(clippy::expect_used, reason = "it has just been put in, where it was not there")]
+    fn of(&mut self, kinds: &str) -> &mut OfKinds {
+        if !self.of_kinds.contains_key(kinds) {
+            self.of_kinds.insert(kinds.to_owned(), OfKinds::default());
+        }
+        self.of_kinds.get_mut(kinds).expect("there by now")
+    }
+}
+
+/// Below it, what the server is told of a recovery has meanings of its own.
+const LEAST_PAUSE: i32 = 3;
+
+impl PollCoordinator {
+    /// Something may be due now.
+    pub(crate) fn wake(&self) {
+        let mut state = self.state.lock();
+        state.of_kinds.values_mut().for_each(|of| of.give(1));
+        state.wakes += 1;
+        self.tell(state);
+    }
+
+    /// A look found something of these kinds: the thread may look again, and one more may look beside it.
+    pub(crate) fn found_something(&self, kinds: &str) {
+        self.give(kinds, 2);
+    }
+
+    /// A turn was not used, or what the look found is not known: somebody else is to look.
+    pub(crate) fn pass_on(&self, kinds: &str) {
+        self.give(kinds, 1);
+    }
+
+    fn give(&self, kinds: &str, turns: u32) {
+        let mut state = self.state.lock();
+        state.of(kinds).give(turns);
+        self.tell(state);
+    }
+
+    /// Tells `watcher` from now on, for as long as it is there.
+    pub(crate) fn watch(&self, watcher: Weak<dyn Watcher>) {
+        let mut watchers = self.watchers.lock();
+        watchers.retain(|watcher| watcher.strong_count() > 0);
+        watchers.push(watcher);
+    }
+
+    fn tell(&self, state: MutexGuard<'_, State>) {
+        drop(state);
+        // Without the lock: a watcher may ask whose turn it is.
+        let watchers: Vec<_> = self.watchers.lock().iter().filter_map(Weak::upgrade).collect();
+        watchers.iter().for_each(|watcher| watcher.woken());
+    }
+
+    /// Somebody was called off: those who wait find out whether they are meant, and nobody looks at the queue for it.
+    pub(crate) fn nudge(&self) {
+        let state = self.state.lock();
+        state.of_kinds.values().for_each(|of| of.changed.notify_all());
+        self.tell(state);
+    }
+
+    /// How often it was woken for these kinds; to be asked before a look.
+    pub(crate) fn wakes(&self, kinds: &str) -> u64 {
+        let mut state = self.state.lock();
+        state.wakes + state.of(kinds).passed_on
+    }
+
+    /// Something will be due in `delay`.
+    pub(crate) fn wake_in(&self, delay: Duration) {
+        let mut state = self.state.lock();
+        state.wakes += 1;
+        let due = Instant::now() + delay;
+        let mut is_news = false;
+        for of in state.of_kinds.values_mut().filter(|of| of.due.is_none_or(|other| other > due)) {
+            of.due = Some(due);
+            of.changed.notify_all();
+            is_news = true;
+        }
+        if is_news {
+            self.tell(state);
+        }
+    }
+
+    /// A look found nothing of these kinds, and that something is due in `due`, if it did; unless it was reported since the look
+    /// began, when there had been `wakes`, that something may be there.
+    pub(crate) fn found_nothing(&self, kinds: &str, wakes: u64, due: Option<Duration>) {
+        let mut state = self.state.lock();
+        let global = state.wakes;
+        let of = state.of(kinds);
+        if global + of.passed_on == wakes {
+            let now = Instant::now();
+            of.turns = 0;
+            (of.looked, of.due) = (Some(now), due.map(|due| now + due));
+        }
+    }
+
+    /// Waits for a turn to look at the queue, as [`PollCoordinator::take_turn`] takes. `false` when `deadline` comes first, or when
+    /// `called_off` answers so; both are looked at again whenever the waiters are woken.
+    pub(crate) fn wait_turn(
+        &self,
+        kinds: &str,
+        deadline: Instant,
+        interval: Duration,
+        called_off: impl Fn() -> bool,
+    ) -> bool {
+        let mut state = self.state.lock();
+        loop {
+            let now = Instant::now();
+            let of = state.of(kinds);
+            let is_called_off = called_off();
+            if !is_called_off && of.take(interval, now) {
+                return true;
+            }
+            if is_called_off || now >= deadline {
+                // It may have been woken for a turn that another can use.
+                of.changed.notify_one();
+                return false;
+            }
+            let until = of.next(interval, now).map_or(now, |next| next.min(deadline));
+            let changed = Arc::clone(&of.changed);
+            changed.wait_until(&mut state, until);
+        }
+    }
+
+    /// Takes a turn to look at the queue for a handle that does every `interval`, if the queue is quiet. `false`: not before
+    /// [`PollCoordinator::quiet_until`].
+    pub(crate) fn take_turn(&self, kinds: &str, interval: Duration) -> bool {
+        self.state.lock().of(kinds).take(interval, Instant::now())
+    }
+
+    /// When the next turn of such a handle comes. `None`: now.
+    pub(crate) fn quiet_until(&self, kinds: &str, interval: Duration) -> Option<Instant> {
+        self.state.lock().of(kinds).next(interval, Instant::now())
+    }
+
+    /// A claim's parameter for the items of dead workers: 0 leaves them, a number gives them back unless somebody did within so many
+    /// milliseconds.
+    ///
+    /// All processes together are to do it once in `interval`, and never later. So each asks several times in it, which costs a
+    /// look at one row, and a part of it before it is over the answer is yes.
+    pub(crate) fn recovery(&self, interval: Duration) -> i32 {
+        const ASKED: u32 = 8;
+
+        let pause = interval / ASKED;
+        let mut state = self.state.lock();
+        let now = Instant::now();
+        if state.recovered.is_some_and(|last| now.duration_since(last) < pause) {
+            return 0;
+        }
+        state.recovered = Some(now);
+        i32::try_from((interval - pause).as_millis()).unwrap_or(i32::MAX).max(LEAST_PAUSE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shared::interrupt::Interrupt;
+
+    #[test]
+    fn one_thread_looks_at_a_quiet_queue_and_all_at_a_busy_one() {
+        let polls = PollCoordinator::default();
+        let soon = Instant::now() + Duration::from_millis(5);
+        let hour = Duration::from_secs(3600);
+        assert!(polls.wait_turn("", soon, hour, || false), "the first look");
+        assert!(!polls.wait_turn("", soon, hour, || false), "the others wait for what it finds");
+        polls.found_something("");
+        let mut looks = 1;
+        while polls.take_turn("", hour) {
+            looks += 1;
+            polls.found_something("");
+            if looks == 100 {
+                break;
+            }
+        }
+        assert_eq!(looks, 100, "each look that finds something is followed by others");
+
+        polls.found_nothing("", polls.wakes(""), Some(Duration::ZERO));
+        assert!(polls.wait_turn("", soon, hour, || false), "something is due: one looks");
+        assert!(!polls.wait_turn("", soon, hour, || false), "and the others wait for what it finds");
+
+        let before = polls.wakes("");
+        polls.wake();
+        polls.found_nothing("", before, None);
+        assert!(polls.wait_turn("", soon, hour, || false), "what was enqueued during a look is not overlooked");
+    }
+
+    #[test]
+    fn an_item_that_comes_to_many_who_wait_costs_three_looks() {
+        let (polls, looks, items) = (PollCoordinator::default(), Mutex::new(0), Mutex::new(0));
+        let hour = Duration::from_secs(3600);
+        polls.found_nothing("", polls.wakes(""), None);
+        let (waiting, interrupt) = (Mutex::new(0), Interrupt::default());
+        std::thread::scope(|scope| {
+            for _ in 0..40 {
+                scope.spawn(|| {
+                    *waiting.lock() += 1;
+                    let late = Instant::now() + hour;
+                    while polls.wait_turn("", late, hour, || interrupt.is_set()) {
+                        *looks.lock() += 1;
+                        let wakes = polls.wakes("");
+                        let mut left = items.lock();
+                        if *left > 0 {
+                            *left -= 1;
+                            polls.found_something("");
+                        } else {
+                            polls.found_nothing("", wakes, None);
+                        }
+                    }
+                });
+            }
+            while *waiting.lock() < 40 {
+                std::thread::yield_now();
+            }
+            *items.lock() = 1;
+            polls.wake();
+            while *items.lock() > 0 || polls.quiet_until("", hour).is_none() {
+                std::thread::yield_now();
+            }
+            interrupt.set(true);
+            polls.nudge();
+        });
+        assert!(*looks.lock() <= 3, "{} looks", *looks.lock());
+    }
+
+    #[test]
+    fn what_is_known_of_some_kinds_says_nothing_of_others() {
+        let polls = PollCoordinator::default();
+        let hour = Duration::from_secs(3600);
+        polls.found_nothing("a", polls.wakes("a"), None);
+        assert!(!polls.take_turn("a", hour));
+        assert!(polls.take_turn("b", hour));
+        polls.found_nothing("b", polls.wakes("b"), None);
+        let before = polls.wakes("a");
+        polls.pass_on("b");
+        assert!(!polls.take_turn("a", hour), "it is still empty");
+        assert_eq!(polls.wakes("a"), before);
+        assert!(polls.take_turn("b", hour));
+        polls.wake();
+        assert!(polls.take_turn("a", hour), "what comes may be of any kind");
+    }
+
+    #[test]
+    fn a_nearer_due_time_shortens_the_quiet_and_a_farther_one_does_not() {
+        let polls = PollCoordinator::default();
+        polls.found_nothing("", polls.wakes(""), None);
+        polls.wake_in(Duration::from_secs(7200));
+        let (soon, hour) = (Instant::now() + Duration::from_millis(5), Duration::from_secs(3600));
+        assert!(!polls.wait_turn("", soon, hour, || false));
+        polls.wake_in(Duration::ZERO);
+        assert!(polls.wait_turn("", soon, hour, || false));
+        polls.found_nothing("", polls.wakes(""), None);
+        assert!(!polls.take_turn("", hour));
+        assert!(polls.take_turn("", Duration::ZERO), "each handle looks as often as its own interval says");
+    }
+
+    #[test]
+    fn waiters_can_be_called_off() {
+        let polls = Arc::new(PollCoordinator::default());
+        polls.found_nothing("", polls.wakes(""), None);
+        let interrupt = Arc::new(Interrupt::default());
+        let waiter = std::thread::spawn({
+            let (polls, interrupt) = (Arc::clone(&polls), Arc::clone(&interrupt));
+            move || {
+                let late = Instant::now() + Duration::from_secs(3600);
+                polls.wait_turn("", late, Duration::from_secs(3600), || interrupt.is_set())
+            }
+        });
+        interrupt.set(true);
+        polls.nudge();
+        assert!(!waiter.join().unwrap());
+    }
+}

@@ -1,0 +1,130 @@
+//! Items worked on by a procedure in the database: claim, call and settle are one transaction, so what the procedure writes and
+//! the end of its item are there together, once, or not at all.
+
+mod call;
+mod outcome;
+mod record;
+mod transaction;
+
+pub use self::outcome::Worked;
+
+use self::call::Handler;
+use self::outcome::Ended;
+use self::record::record;
+use self::transaction::{Work, calls};
+use crate::backend::unsupported;
+use crate::calls::{Ask, GIVEN_BACK, RECOVER_NOW, Sessions, YieldsTo};
+use crate::error::{ErrorKind, Result};
+use crate::metrics::Call;
+use crate::queue::Queue;
+use crate::session::Session;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A procedure that handles the items of a queue. Any number of threads may use it at once.
+///
+/// It is called with what its parameters are called after, whatever the case, underscores and an `@` or `p_` before the name:
+/// the item's columns as the worker view shows them, and `Key`, `Token`, `Attempt` and `Worker`. What it does:
+///
+/// - It ends: the item is Completed. If it returns a row with a column `Status`, that is the item's; of columns `Step`, `Response`,
+///   `Error` and `DelayMs` in it the item gets their values, and of a column `Set`, a JSON object, values for its own columns.
+/// - It raises an error, or in T-SQL returns another number than 0: all that it did is undone, and the item is an Error with the
+///   error's text, tried again until its attempts are spent.
+/// - It is a deadlock's victim: tried again at once, which costs no attempt, for as long as `retry.budget_ms` says.
+/// - It neither commits nor rolls back; what it enqueues by `Add_Q_utx` is a part of the same transaction. It may take as long as
+///   `query.timeout_ms`. The item stays locked meanwhile, and nobody sees it claimed.
+#[derive(Clone)]
+pub struct Procedure {
+    queue: Queue,
+    handler: Arc<Handler>,
+}
+
+impl Procedure {
+    /// The procedure (in PostgreSQL a function or procedure) called `name`, as a handler of the items of `queue`: `Handle`,
+    /// `dbo.Handle`, `[my schema].[Handle]`. Without a schema it is in `dbo` (in PostgreSQL `public`).
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidArgument`] when there is none, or none that this login may see.
+    pub fn find(queue: &Queue, name: &str) -> Result<Self> {
+        let inner = queue.inner();
+        calls(inner)?;
+        if inner.backend.claims_apart() {
+            let why = "the procedure that claims them commits by itself";
+            return Err(unsupported("claim what a procedure works on in one transaction", why));
+        }
+        let find = |session: &mut Session| Handler::find(session, name);
+        let handler = inner.ask(Call::Procedure, YieldsTo::Closing, find)?;
+        Ok(Self { queue: queue.clone(), handler: Arc::new(handler) })
+    }
+
+    /// Works on one item, waiting up to `wait` until one is due; `None` when none was. Between two looks at the queue it deletes
+    /// some of what is over, if the description of the queue says `retention`, as workers do.
+    ///
+    /// # Errors
+    /// What a claim fails with; and what is no item's fault: the procedure is gone, cannot be executed, or takes what the items do
+    /// not have. The item is as it was then.
+    pub fn work(&self, wait: Duration) -> Result<Option<Worked>> {
+        let queue = self.queue.inner();
+        let sure = wait.is_zero();
+        queue.waiting(wait, || {
+            let worked = self.look(queue.process.polls.recovery(queue.recover_interval))?;
+            let is_sure = worked.is_some() || !sure || !queue.must_make_sure();
+            if is_sure || queue.recover_some(GIVEN_BACK, RECOVER_NOW)? == 0 { Ok(worked) } else { self.look(0) }
+        })
+    }
+
+    fn look(&self, recover: i32) -> Result<Option<Worked>> {
+        let queue = self.queue.inner();
+        self.clean(true);
+        if recover > 0 {
+            queue.recover_some(GIVEN_BACK, recover)?;
+        }
+        let work = Work { queue, handler: &self.handler };
+        let mut victim = None;
+        let ended = loop {
+            let ended = queue.ask(Call::Work, YieldsTo::Interrupts, |session| {
+                let ended = work.transaction(session)?;
+                match ended {
+                    // Nobody's fault; as a transient error it is tried again after a moment.
+                    Ended::Undone(undone) if undone.error.kind() == ErrorKind::Deadlock => {
+                        let error = undone.error.clone();
+                        victim = Some(undone);
+                        Err(error)
+                    }
+                    ended => Ok(ended),
+                }
+            });
+            if !matches!(ended, Ok(Ended::Others)) || queue.called_off().is_some() {
+                break ended;
+            }
+        };
+        let worked = match (ended, victim) {
+            (Ok(Ended::Empty | Ended::Others), _) => {
+                queue.ledger.claims(0);
+                self.clean(false);
+                return Ok(None);
+            }
+            (Ok(Ended::Done(worked)), _) => worked,
+            (Ok(Ended::Undone(undone)), _) => record(&work, undone)?,
+            (Err(error), Some(last)) if error.kind() == ErrorKind::Deadlock => record(&work, last)?,
+            (Err(error), _) => {
+                // It may have been this thread's turn for all the others.
+                queue.process.polls.wake();
+                return Err(error);
+            }
+        };
+        queue.ledger.works(worked.state);
+        Ok(Some(worked))
+    }
+
+    /// Deletes some of what is over, in this process's turn, as the engine does: with `must` although there is other work. A failure
+    /// is logged: it is tried again.
+    fn clean(&self, must: bool) {
+        let queue = self.queue.inner();
+        if queue.turn_to_clean(must)
+            && let Err(error) = queue.clean()
+        {
+            log::warn!("queue {}: what is over could not be deleted: {error}", self.queue.name());
+        }
+    }
+}

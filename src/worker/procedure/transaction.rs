@@ -1,0 +1,103 @@
+//! Claim, call and settle in one transaction.
+
+use super::call::{Handler, Said};
+use super::outcome::{Ended, Taken, Undone, Worked};
+use crate::calls::{Found, claim_within, settle_one_within, settlements_to_json};
+use crate::dialect::Calls;
+use crate::error::{Error, ErrorKind, Result};
+use crate::item::{Answer, Batch, Outcome};
+use crate::queue::{Inner, end_of_withheld, reason_of_withheld};
+use crate::session::Session;
+
+/// A handler at work on the items of a queue.
+pub(super) struct Work<'a> {
+    pub(super) queue: &'a Inner,
+    pub(super) handler: &'a Handler,
+}
+
+impl Work<'_> {
+    /// One claim, call and settle. An error is that of the claim, or of the commit.
+    pub(super) fn transaction(&self, session: &mut Session) -> Result<Ended> {
+        let terms = &self.queue.terms;
+        let (mut taken, mut may_be_done) = (None, false);
+        let result = session.transaction(|session| {
+            let batch = self.claim(session)?;
+            let Some(item) = batch.get(0) else { return Ok(Err(batch.calls_for_another())) };
+            let claim =
+                Taken { key: item.key().to_owned(), token: item.token().to_owned(), attempt: item.attempt() };
+            taken = Some(claim.clone());
+            let said = self.handler.call(session, &item, &terms.worker)?.checked(&terms.spec).map_err(|why| {
+                Error::new(ErrorKind::Database, format!("what {} gave: {why}", self.handler.name()))
+            })?;
+            let outcome = self.settle(session, &claim, &said)?;
+            may_be_done = true;
+            if outcome.answer != Answer::Ok {
+                let message = format!(
+                    "{} left the item unsettled: it asked for {}, and the answer is {:?}; it must neither commit, roll back nor \
+                     settle its item itself",
+                    self.handler.name(),
+                    said.status,
+                    outcome.answer
+                );
+                return Err(Error::new(ErrorKind::Database, message));
+            }
+            Ok(Ok(Worked { key: claim.key, attempt: claim.attempt, state: outcome.state, error: said.error }))
+        });
+        match (result, taken) {
+            (Ok(Err(did_others)), _) => Ok(if did_others { Ended::Others } else { Ended::Empty }),
+            (Ok(Ok(worked)), _) => Ok(Ended::Done(worked)),
+            (Err(error), Some(_)) if is_nobodys(error.kind()) => Err(error),
+            (Err(error), Some(taken)) => Ok(Ended::Undone(Undone { taken, error, may_be_done })),
+            (Err(error), None) => Err(error),
+        }
+    }
+
+    /// Claims one item in the transaction that is open, and ends there what it cannot be given.
+    fn claim(&self, session: &mut Session) -> Result<Batch> {
+        let queue = self.queue;
+        let (polls, kinds) = (&queue.process.polls, &queue.terms.kinds.key);
+        let wakes = polls.wakes(kinds);
+        let claimed = claim_within(session, &queue.terms, calls(queue)?)?;
+        for item in &claimed.withheld {
+            let reason = reason_of_withheld(queue, item);
+            let json = settlements_to_json(&queue.terms.spec, &[end_of_withheld(item, &reason)], 0)?;
+            settle_one_within(session, &queue.terms, calls(queue)?, &json)?;
+        }
+        Ok(match claimed.found {
+            Found::Items(batch) => {
+                queue.took();
+                batch
+            }
+            Found::Others => Batch::behind_others(),
+            Found::Nothing(due) => {
+                polls.found_nothing(kinds, wakes, due);
+                Batch::default()
+            }
+            Found::Unknown => Batch::default(),
+        })
+    }
+
+    /// Settles the item in the transaction that is open.
+    pub(super) fn settle(&self, session: &mut Session, taken: &Taken, said: &Said) -> Result<Outcome> {
+        let queue = self.queue;
+        let items = said.to_json(&taken.key, &taken.token, taken.attempt, queue.terms.spec.has_composite_key())?;
+        settle_one_within(session, &queue.terms, calls(queue)?, &items)
+    }
+}
+
+pub(super) fn calls(queue: &Inner) -> Result<&Calls> {
+    queue.backend.calls("be worked on by a procedure", "they commit by themselves")
+}
+
+/// What would cost every item an attempt, and is the fault of none: who set this up has to look.
+fn is_nobodys(kind: ErrorKind) -> bool {
+    matches!(
+        kind,
+        ErrorKind::PermissionDenied
+            | ErrorKind::SchemaMismatch
+            | ErrorKind::InvalidConfig
+            | ErrorKind::Storage
+            | ErrorKind::Closed
+            | ErrorKind::Forked
+    )
+}
