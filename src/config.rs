@@ -1,5 +1,6 @@
 //! Settings by key and value, from one table. The README's table of settings is made from it.
 
+mod attributes;
 mod connection;
 mod secrets;
 mod settings;

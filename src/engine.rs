@@ -32,7 +32,7 @@ pub(crate) use said::Said;
 use crate::calls::{MAX_ITEMS, check_settlement};
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Action, Answer, Batch, Settlement, Verdict};
-use crate::metrics::Source;
+use crate::metrics::{Listed, Source};
 use crate::queue::Queue;
 use crate::shared::{LeaseHolder, Watcher};
 use crate::sync::{Condvar, Mutex, MutexGuard};
@@ -114,7 +114,7 @@ impl Engine {
             Err(error) => return Err(self.fail(error)),
         }
         // With the last lane the worker ends for those who look at its figures.
-        let listed = Arc::new(shared.queue.inner().ledger.list(Arc::clone(shared) as Arc<dyn Source>));
+        let listed = Arc::new(Listed::new(&shared.queue.inner().ledger, Arc::clone(shared) as Arc<dyn Source>));
         for number in 1..=shared.queue.inner().pacing.lanes {
             shared.state.lock().lanes.running += 1;
             let (lane, listed) = (Arc::clone(shared), Arc::clone(&listed));

@@ -9,6 +9,7 @@ mod json;
 mod lease;
 mod made;
 mod new_item;
+mod rates;
 mod rows;
 mod settlement;
 mod span;
@@ -32,13 +33,14 @@ pub use self::{
     filter::{Filter, ItemRef},
     lease::Lease,
     new_item::{NewItem, Receipt},
+    rates::OfType,
     rows::{Cell, Column, ColumnType, Rows, Value},
     settlement::{Action, Settlement},
     span::span_text,
     state::ItemState,
     stats::{QueueStats, StepCounts},
     time::{normalize_utc, utc_text},
-    trend::{OfType, Trend},
+    trend::Trend,
     verdict::Verdict,
     watched::{Holding, Refused, Trouble, Watched},
     why::{Standing, Why},

@@ -4,12 +4,14 @@
 
 mod family;
 mod ledger;
+mod listed;
 mod process;
 mod source;
 
 pub use self::family::{Family, Kind, Sample};
 pub(crate) use self::ledger::{Call, Ledger};
-pub(crate) use self::source::{Listed, Reading, Source};
+pub(crate) use self::listed::Listed;
+pub(crate) use self::source::{Reading, Source};
 
 use std::fmt;
 

@@ -13,6 +13,7 @@ mod login;
 mod own_thread;
 mod pieces;
 mod time;
+mod unread;
 
 pub(crate) use self::{attached::Attached, diagnose::MISSING_RIGHT, given_up::GivenUp};
 pub use self::{bind::Param, fetch::Shape};

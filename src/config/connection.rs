@@ -1,7 +1,7 @@
 //! Connection strings: checked before they reach a driver, whose messages about them are poor, and completed with what
 //! readpast needs of the driver. Values are never put into messages, since any of them may be the password.
 
-use super::{refuse, secrets::may_be_named};
+use super::{attributes::may_be_named, refuse};
 use crate::error::{Error, Result};
 
 /// What psqlODBC must be told: booleans as booleans (its default is text), plans kept on the server, text as it is.

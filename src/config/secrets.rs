@@ -2,66 +2,11 @@
 //! to be none: passwords stand in options within options, and those without the quotes they need fall into pieces that look
 //! like attributes.
 
+use super::attributes::{HARMLESS, may_be_named};
 use super::connection::{Attribute, parse};
 
 /// What stands in a message in place of a secret.
 const HIDDEN: &str = "(hidden)";
-
-/// Attributes whose values messages may show, since drivers name them in errors that need them.
-const HARMLESS: [&str; 48] = [
-    "addr",
-    "address",
-    "app",
-    "applicationintent",
-    "authentication",
-    "boolsaschar",
-    "byteaaslongvarbinary",
-    "clientcertificate",
-    "columnencryption",
-    "connectretrycount",
-    "connectretryinterval",
-    "database",
-    "description",
-    "driver",
-    "dsn",
-    "encrypt",
-    "failover_partner",
-    "failoverpartnerspn",
-    "fetch",
-    "filedsn",
-    "hostnameincertificate",
-    "ipaddresspreference",
-    "keepalive",
-    "keepaliveinterval",
-    "language",
-    "lfconversion",
-    "longasmax",
-    "mars_connection",
-    "maxlongvarcharsize",
-    "maxvarcharsize",
-    "multisubnetfailover",
-    "network",
-    "port",
-    "protocol",
-    "readonly",
-    "server",
-    "servercertificate",
-    "servername",
-    "serverspn",
-    "sslmode",
-    "trusted_connection",
-    "trustservercertificate",
-    "uid",
-    "unknownsizes",
-    "user",
-    "username",
-    "useserversideprepare",
-    "wsid",
-];
-
-/// Attributes that are known, and whose values are secrets or may hold some.
-const SECRET: [&str; 9] =
-    ["accesstoken", "clientkey", "connsettings", "keystoresecret", "password", "pqopt", "pwd", "secret", "sslpassword"];
 
 /// The options of libpq that stand in `pqopt`, so that a message may name them.
 const LIBPQ: [&str; 30] = [
@@ -96,11 +41,6 @@ const LIBPQ: [&str; 30] = [
     "tty",
     "user",
 ];
-
-/// Whether a message may name this attribute, whose name is in lower case. Any other may be a part of a password.
-pub(super) fn may_be_named(key: &str) -> bool {
-    HARMLESS.contains(&key) || SECRET.contains(&key)
-}
 
 /// `message` without whatever `connection_string` holds that may be a secret, whole or in pieces.
 pub(crate) fn redact(connection_string: &str, message: &str) -> String {

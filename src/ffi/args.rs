@@ -1,7 +1,6 @@
 //! Arguments from C: text, and numbers in their ranges. Whatever is wrong with one is said with its name.
 
 use super::failure::Failure;
-use super::sized::{self, Versioned};
 use std::ffi::{CStr, c_char};
 use std::fmt::{self, Display};
 use std::ops::RangeInclusive;
@@ -71,15 +70,6 @@ pub(super) unsafe fn optional_bytes<'a>(text: *const c_char, length: usize) -> O
 pub(super) fn utf8(name: impl Display, bytes: &[u8]) -> Result<&str, Failure> {
     std::str::from_utf8(bytes)
         .map_err(|error| Failure::argument(format!("{name} is not UTF-8: see its byte {}", error.valid_up_to())))
-}
-
-/// A struct that may be NULL.
-///
-/// # Safety
-/// `place` is NULL, or a struct lies there that is as long as it says.
-pub(super) unsafe fn optional_struct<T: Versioned>(name: &str, place: *const T) -> Result<Option<T>, Failure> {
-    // SAFETY: as the caller promises.
-    (!place.is_null()).then(|| unsafe { sized::read_array(name, place, 1) }.map(|read| read[0])).transpose()
 }
 
 /// A number of items: 1 to 1000.

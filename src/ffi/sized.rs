@@ -43,6 +43,15 @@ pub(super) unsafe fn read_array<T: Versioned>(name: &str, first: *const T, count
     Ok(structs)
 }
 
+/// A struct that may be NULL.
+///
+/// # Safety
+/// `place` is NULL, or a struct lies there that is as long as it says.
+pub(super) unsafe fn optional_struct<T: Versioned>(name: &str, place: *const T) -> Result<Option<T>, Failure> {
+    // SAFETY: as the caller promises.
+    (!place.is_null()).then(|| unsafe { read_array(name, place, 1) }.map(|read| read[0])).transpose()
+}
+
 /// # Safety
 /// At `place` lies a struct as long as it says.
 unsafe fn read_one<T: Versioned>(name: impl Display, place: *const T, stride: usize) -> Result<T, Failure> {

@@ -12,7 +12,7 @@ use super::handle::Handle;
 use super::out::Place;
 use super::queue::readpast_queue;
 use super::settle::{read_ends, readpast_settlement};
-use super::sized::{Places, Versioned};
+use super::sized::{self, Places, Versioned};
 use super::status::{
     READPAST_EMPTY, READPAST_INTERRUPTED, READPAST_NOT_FOUND, READPAST_OK, of_answer, readpast_status,
 };
@@ -144,7 +144,7 @@ pub unsafe extern "C" fn readpast_worker_start(
     unsafe {
         answer(queue, err, || {
             let place = Place::new("worker", worker)?;
-            let given = args::optional_struct("options", options)?;
+            let given = sized::optional_struct("options", options)?;
             let until_empty =
                 given.map_or(Ok(0), |given| args::in_range("options.until_empty", given.until_empty.into(), 0..=1))?;
             let events =

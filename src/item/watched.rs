@@ -1,6 +1,6 @@
 //! What who watches a queue sees, from bounded looks.
 
-use super::trend::{self, OfType};
+use super::rates::{self, Observed, OfType};
 use super::{ItemState, QueueStats};
 
 /// Figures about a queue from looks of a bounded number of rows each, so that they cost the same in a queue of ten million
@@ -58,16 +58,6 @@ pub struct Refused {
     pub again_ms: Option<i64>,
 }
 
-/// Events of the last hour, as far as a look reaches.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Observed {
-    pub items: i64,
-    /// Whether there were as many or more.
-    pub capped: bool,
-    /// For how long there have been any, in milliseconds.
-    pub ms: Option<i64>,
-}
-
 /// A worker, and what it holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Holding {
@@ -122,7 +112,7 @@ impl Watched {
         // Items that are scheduled for later need no worker until then.
         let busy = stats.due + stats.count(ItemState::Processing) > 0;
         let later = stats.arrivals_last_hour.zip(self.came_last_hour).map_or(0, |(all, came)| all - came.items);
-        Some(trend::needed(arrivals - later.max(0), stats.claimed_mean_ms.unwrap_or(0), busy))
+        Some(rates::needed(arrivals - later.max(0), stats.claimed_mean_ms.unwrap_or(0), busy))
     }
 
     /// Takes in one row; names that are not known are left for a later version of the library.
@@ -161,7 +151,7 @@ impl Watched {
             Some(("came", "last_hour")) => self.came_last_hour = Some(figure.observed()),
             Some(("ended", "last_hour")) => {
                 self.ended_last_hour = Some(figure.observed());
-                self.ended_per_hour = Some(trend::per_hour(figure.value.unwrap_or(0), figure.ms, figure.capped));
+                self.ended_per_hour = Some(rates::per_hour(figure.value.unwrap_or(0), figure.ms, figure.capped));
             }
             Some(("ended", "last_minute")) => {
                 let items = figure.value.unwrap_or(0);

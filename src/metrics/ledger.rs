@@ -1,6 +1,6 @@
 //! What a process has done with a queue: counters that any number of threads raise at once.
 
-use super::source::{Listed, Reading, Source, Sources};
+use super::source::{Reading, Sources};
 use crate::error::{ErrorKind, Result};
 use crate::item::{Answer, ItemState, Outcome};
 use crate::sync::{Mutex, MutexGuard, PerProcess};
@@ -159,11 +159,6 @@ impl Ledger {
         ledger
     }
 
-    /// Has `source` asked for its figures until the answer of this is dropped.
-    pub(crate) fn list(self: &Arc<Self>, source: Arc<dyn Source>) -> Listed {
-        Listed::new(self, source)
-    }
-
     /// One try at a call, which has its connection: how long it takes, and whether it fails.
     pub(crate) fn time<T>(&self, call: Call, attempt: impl FnOnce() -> Result<T>) -> Result<T> {
         let begun = Instant::now();
@@ -257,6 +252,8 @@ impl Ledger {
 
 #[cfg(test)]
 mod tests {
+    use super::super::listed::Listed;
+    use super::super::source::Source;
     use super::*;
     use crate::error::Error;
     use crate::metrics::source::{Now, SoFar};
@@ -324,7 +321,8 @@ mod tests {
         let ledger = Arc::new(Ledger::default());
         let reading =
             Reading { now: Now { idle: 2, ..Now::default() }, so_far: SoFar { waits: 3, ..SoFar::default() } };
-        let (one, other) = (ledger.list(Arc::new(Fixed(reading))), ledger.list(Arc::new(Fixed(reading))));
+        let list = || Listed::new(&ledger, Arc::new(Fixed(reading)));
+        let (one, other) = (list(), list());
         assert_eq!((ledger.read().now.idle, ledger.read().so_far.waits), (4, 6));
         drop(one);
         assert_eq!((ledger.read().now.idle, ledger.read().so_far.waits), (2, 6));

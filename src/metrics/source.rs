@@ -1,9 +1,7 @@
 //! What is there for a while and keeps figures of its own, as pools and workers do: it is asked when somebody wants to know,
 //! and when it ends, what it has counted stays.
 
-use super::ledger::Ledger;
 use std::ops::AddAssign;
-use std::process;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -95,7 +93,7 @@ impl Sources {
     }
 
     /// What it has counted goes to what is gone, in one step for whoever reads: a counter never goes back.
-    fn remove(&mut self, number: u64) -> Option<Arc<dyn Source>> {
+    pub(super) fn remove(&mut self, number: u64) -> Option<Arc<dyn Source>> {
         let place = self.here.iter().position(|(other, _)| *other == number)?;
         let (_, source) = self.here.swap_remove(place);
         self.gone += source.read().so_far;
@@ -106,30 +104,5 @@ impl Sources {
         let mut all = Reading { so_far: self.gone, ..Reading::default() };
         self.here.iter().for_each(|(_, source)| all += source.read());
         all
-    }
-}
-
-/// Keeps a source among those of its queue until it is dropped. Not to be dropped under a lock that the source takes.
-pub(crate) struct Listed {
-    ledger: Arc<Ledger>,
-    number: u64,
-    process: u32,
-}
-
-impl Listed {
-    pub(super) fn new(ledger: &Arc<Ledger>, source: Arc<dyn Source>) -> Self {
-        let number = ledger.sources().add(source);
-        Self { ledger: Arc::clone(ledger), number, process: process::id() }
-    }
-}
-
-impl Drop for Listed {
-    fn drop(&mut self) {
-        // In the child of a fork another thread of the parent may hold the lock for ever; and nobody reads this there.
-        if process::id() != self.process {
-            return;
-        }
-        let source = self.ledger.sources().remove(self.number);
-        drop(source);
     }
 }

@@ -82,7 +82,7 @@ impl Inner {
         let (ledger, pool) = (Ledger::of(schema.as_str(), spec.queue.as_str()), Arc::new(pool));
         let process = OfQueue::of(&config.connection_string()?, schema.as_str(), name);
         let shared = Shared {
-            _listed: ledger.list(Arc::clone(&pool) as Arc<dyn Source>),
+            _listed: Listed::new(&ledger, Arc::clone(&pool) as Arc<dyn Source>),
             ledger,
             pool,
             outage,

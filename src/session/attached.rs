@@ -3,7 +3,8 @@
 #![allow(unsafe_code, reason = "only its owner knows that a connection which is handed over is one")]
 
 use super::bind::{self, Param};
-use super::fetch::{self, Known, Shape, Unread};
+use super::fetch::{self, Known, Shape};
+use super::unread::Unread;
 use super::{Link, diagnose};
 use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Result};

@@ -2,28 +2,14 @@
 
 use super::pieces::{Buffers, Room, read_bytes, read_text, reserve, write_utf16};
 use super::time::{TIME_BYTES, write_sent_time, write_time};
-use crate::item::{CLAIMED_ALONE, Cell, Column, ColumnType, Rows, Unfit, answer_column};
+use super::unread::Unread;
+use crate::item::{CLAIMED_ALONE, Cell, Column, ColumnType, Rows, answer_column};
 use odbc_api::{
     Bit, Cursor, CursorImpl, CursorRow, DataType, Error, Nullable, ResultSetMetadata,
     handles::{ColumnDescription, Statement},
     sys::{SqlDataType, Timestamp},
 };
 use std::sync::Arc;
-
-/// Why rows were not read.
-#[derive(Debug)]
-pub(super) enum Unread {
-    /// The driver says so.
-    Odbc(Error),
-    /// Something about a value.
-    Unfit(Unfit),
-}
-
-impl From<Error> for Unread {
-    fn from(error: Error) -> Self {
-        Self::Odbc(error)
-    }
-}
 
 /// What is known of a statement's results.
 #[derive(Debug, Default)]

@@ -1,6 +1,7 @@
 //! The connection itself, and the statements kept on it: what a session's thread works with.
 
-use super::fetch::{self, Known, Shape, Unread};
+use super::fetch::{self, Known, Shape};
+use super::unread::Unread;
 use super::{bind, diagnose, login, query_timeout};
 use crate::config::Config;
 use crate::dialect::Dialect;

@@ -1,7 +1,7 @@
 //! Long values, read piece by piece into the rows' arenas: what an item's size decides is never allocated without a look at
 //! whether it may be.
 
-use super::fetch::Unread;
+use super::unread::Unread;
 use crate::item::{Cell, Rows, Unfit};
 use odbc_api::{
     CursorRow,

@@ -8,6 +8,7 @@ mod environment;
 mod events;
 mod figures;
 mod judge;
+mod mark;
 mod object;
 mod pipes;
 mod printed;

@@ -4,7 +4,7 @@ use super::App;
 use super::answer::Answer;
 use super::desk::Desk;
 use super::encoding::encode;
-use super::item::{fields, filter, line, name, named, query, told};
+use super::item::{explained, fields, filter, line, name, named, query, told};
 use super::request::Request;
 use super::show::count;
 use crate::failure::Failure;
@@ -20,17 +20,6 @@ const BATCH: u32 = 500;
 const COUNTED: u32 = 1_000;
 const MOST: usize = 5_000;
 const SHOWN: usize = 50;
-
-/// What it does to items, in a sentence or two.
-pub fn explained(verb: Verb) -> &'static str {
-    match verb {
-        Verb::Retry => "Items that wait for their next attempt become due at once. Their attempt counts stay.",
-        Verb::Redrive => "Ended items become Pending and due at once. Their attempt counts are reset.",
-        Verb::Cancel => "They are cancelled for good. A worker that holds one loses its lease.",
-        Verb::Pause => "They are not worked on until somebody resumes them.",
-        Verb::Resume => "Paused items become Pending again.",
-    }
-}
 
 /// What is to be done, or the page that says what is wrong with it.
 fn asked(app: &App, request: &Request) -> Result<Verb, Answer> {

@@ -1,11 +1,11 @@
 //! Items: those that fit a filter, and one in full.
 
+use super::App;
 use super::answer::Answer;
 use super::desk::Desk;
 use super::encoding::encode;
 use super::request::Request;
 use super::show::plain;
-use super::{App, act};
 use crate::duration;
 use crate::filter::ago;
 use crate::steer::Verb;
@@ -225,7 +225,18 @@ fn shown_columns(queue: &Queue) -> impl Iterator<Item = &str> {
 fn verbs(states: &[ItemState]) -> serde_json::Value {
     let is_possible = |verb: &&Verb| states.is_empty() || states.iter().any(|state| verb.takes(*state));
     let verbs = Verb::ALL.iter().filter(is_possible);
-    verbs.map(|verb| json!({"word": verb.word(), "what": act::explained(*verb)})).collect()
+    verbs.map(|verb| json!({"word": verb.word(), "what": explained(*verb)})).collect()
+}
+
+/// The effect of a verb on items, in a sentence or two.
+pub fn explained(verb: Verb) -> &'static str {
+    match verb {
+        Verb::Retry => "Items that wait for their next attempt become due at once. Their attempt counts stay.",
+        Verb::Redrive => "Ended items become Pending and due at once. Their attempt counts are reset.",
+        Verb::Cancel => "They are cancelled for good. A worker that holds one loses its lease.",
+        Verb::Pause => "They are not worked on until somebody resumes them.",
+        Verb::Resume => "Paused items become Pending again.",
+    }
 }
 
 /// The states that were asked for; what is none is told elsewhere.

@@ -1,7 +1,7 @@
 //! What a command writes, kept in bounded memory: the beginning, the end, and how much there was.
 
+use super::mark::{self, BEGINNING};
 use super::object::Object;
-use super::printed::{self, BEGINNING};
 use std::collections::VecDeque;
 
 /// What was written.
@@ -52,12 +52,12 @@ impl Written {
     fn follow(&mut self, bytes: &[u8]) {
         self.object.follow(bytes, self.total);
         let mut total = self.total;
-        for part in bytes.split_inclusive(printed::ends_line) {
+        for part in bytes.split_inclusive(mark::ends_line) {
             self.begin_line(part);
             total += part.len() as u64;
-            if part.last().is_some_and(printed::ends_line) {
+            if part.last().is_some_and(mark::ends_line) {
                 let ended = std::mem::replace(&mut self.line, (total, Vec::new()));
-                if !printed::is_blank(&ended.1) {
+                if !mark::is_blank(&ended.1) {
                     self.before = ended;
                 }
             }
@@ -69,7 +69,7 @@ impl Written {
         let begun = &mut self.line.1;
         while !part.is_empty() {
             if begun.len() == BEGINNING {
-                let blanks = BEGINNING - printed::bare_start(begun).len();
+                let blanks = BEGINNING - mark::bare_start(begun).len();
                 if blanks == 0 {
                     return;
                 }
@@ -98,7 +98,7 @@ impl Written {
 
     /// The first bytes of the last line that is not blank, when the line began before what is kept of the end.
     pub fn cut_line(&self) -> Option<&[u8]> {
-        let (start, line) = if printed::is_blank(&self.line.1) { &self.before } else { &self.line };
+        let (start, line) = if mark::is_blank(&self.line.1) { &self.before } else { &self.line };
         (*start < self.tail_start()).then_some(line)
     }
 }

@@ -1,6 +1,6 @@
 //! The object at the end of output, followed byte by byte, once: of one that is too long to be kept nothing else is known.
 
-use super::printed::{self, BEGINNING};
+use super::mark::{self, BEGINNING};
 
 /// An object as far as it has been written. What is no JSON is followed as far as it goes.
 #[derive(Debug, Default)]
@@ -52,11 +52,11 @@ impl Object {
     /// its own members is one, wherever it stands among them.
     pub fn directive_at(&self) -> Option<u64> {
         let (at, beginning) = self.begun.as_ref()?;
-        (self.has_directive || printed::looks_like_one(beginning)).then_some(*at)
+        (self.has_directive || mark::looks_like_one(beginning)).then_some(*at)
     }
 
     fn next(&mut self, byte: u8, at: u64) {
-        if printed::ends_line(&byte) {
+        if mark::ends_line(&byte) {
             self.line = Line::Nothing;
             // Text of JSON ends with its line.
             if matches!(self.text, Text::Inside | Text::Escaped) {

@@ -8,6 +8,7 @@
 
 use super::capture::Written;
 use super::directive::{self, Directive};
+use super::mark::{bare, bare_start, ends_line, is_blank, looks_like_one};
 use super::object::Object;
 use readpast::item::without_half_pairs;
 use serde_json::Value;
@@ -67,86 +68,6 @@ fn object_of(bytes: &[u8]) -> Object {
 fn is_followed(text: &[u8]) -> bool {
     let mut values = serde_json::Deserializer::from_slice(text).into_iter::<Value>();
     values.next().is_some_and(|value| value.is_ok()) && !is_blank(&text[values.byte_offset()..])
-}
-
-/// Whether bytes begin as a directive does, or as somebody who meant one would begin: whatever stands around and between the
-/// signs (a byte order mark, NULs, colours, the second bytes of UTF-16), whichever quotes (Python's, none, escaped ones).
-pub fn looks_like_one(bytes: &[u8]) -> bool {
-    let is_sign = |byte: &u8| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\'' | b'`' | b'\\');
-    let signs: Vec<_> = bare_start(bytes).iter().copied().filter(is_sign).take(MARK.len() + 1).collect();
-    let Some((mark, next)) = signs.split_at_checked(MARK.len()) else { return false };
-    // "readpast_id" is something else.
-    let goes_on = next.first().is_some_and(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'));
-    mark.eq_ignore_ascii_case(MARK) && !goes_on
-}
-
-/// Whether a line ends here. Programs that show how far they are write over a line, after a carriage return.
-pub fn ends_line(byte: &u8) -> bool {
-    matches!(byte, b'\n' | b'\r')
-}
-
-/// The mark of a directive stands within so many bytes of its line, or object.
-pub const BEGINNING: usize = 256;
-
-/// The beginning of a directive, without the quotes.
-const MARK: &[u8] = b"{readpast";
-
-/// Whether there is nothing to read in a line.
-pub fn is_blank(line: &[u8]) -> bool {
-    bare(line).is_empty()
-}
-
-/// Bytes without what cannot be seen around them.
-fn bare(bytes: &[u8]) -> &[u8] {
-    let mut rest = bare_start(bytes);
-    loop {
-        let before = rest.len();
-        while let [head @ .., last] = rest
-            && (last.is_ascii_whitespace() || last.is_ascii_control())
-        {
-            rest = head;
-        }
-        rest = rest.strip_suffix(BYTE_ORDER_MARK).unwrap_or(rest);
-        rest = without_colour_at_end(rest);
-        if rest.len() == before {
-            return rest;
-        }
-    }
-}
-
-/// The same at the beginning only.
-pub fn bare_start(bytes: &[u8]) -> &[u8] {
-    let mut rest = bytes;
-    loop {
-        let before = rest.len();
-        rest = without_colour(rest);
-        while let [first, tail @ ..] = rest
-            && (first.is_ascii_whitespace() || first.is_ascii_control())
-            && !rest.starts_with(ESCAPE)
-        {
-            rest = tail;
-        }
-        rest = rest.strip_prefix(BYTE_ORDER_MARK).unwrap_or(rest);
-        if rest.len() == before {
-            return rest;
-        }
-    }
-}
-
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-
-/// Commands to a terminal begin with this, and end with a letter.
-const ESCAPE: &[u8] = b"\x1b[";
-
-fn without_colour(bytes: &[u8]) -> &[u8] {
-    let Some(rest) = bytes.strip_prefix(ESCAPE) else { return bytes };
-    let end = rest.iter().position(|byte| !matches!(byte, b'0'..=b'?'));
-    end.map_or(&[], |end| &rest[end + 1..])
-}
-
-fn without_colour_at_end(bytes: &[u8]) -> &[u8] {
-    let Some(at) = bytes.windows(2).rposition(|pair| pair == ESCAPE) else { return bytes };
-    if without_colour(&bytes[at..]).is_empty() { &bytes[..at] } else { bytes }
 }
 
 fn read(text: &[u8]) -> Result<Directive, String> {

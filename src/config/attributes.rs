@@ -1,0 +1,62 @@
+//! The attributes of connection strings that are known.
+
+/// Attributes whose values messages may show, since drivers name them in errors that need them.
+pub(super) const HARMLESS: [&str; 48] = [
+    "addr",
+    "address",
+    "app",
+    "applicationintent",
+    "authentication",
+    "boolsaschar",
+    "byteaaslongvarbinary",
+    "clientcertificate",
+    "columnencryption",
+    "connectretrycount",
+    "connectretryinterval",
+    "database",
+    "description",
+    "driver",
+    "dsn",
+    "encrypt",
+    "failover_partner",
+    "failoverpartnerspn",
+    "fetch",
+    "filedsn",
+    "hostnameincertificate",
+    "ipaddresspreference",
+    "keepalive",
+    "keepaliveinterval",
+    "language",
+    "lfconversion",
+    "longasmax",
+    "mars_connection",
+    "maxlongvarcharsize",
+    "maxvarcharsize",
+    "multisubnetfailover",
+    "network",
+    "port",
+    "protocol",
+    "readonly",
+    "server",
+    "servercertificate",
+    "servername",
+    "serverspn",
+    "sslmode",
+    "trusted_connection",
+    "trustservercertificate",
+    "uid",
+    "unknownsizes",
+    "user",
+    "username",
+    "useserversideprepare",
+    "wsid",
+];
+
+/// Attributes that are known, and whose values are secrets or may hold some.
+const SECRET: [&str; 9] =
+    ["accesstoken", "clientkey", "connsettings", "keystoresecret", "password", "pqopt", "pwd", "secret", "sslpassword"];
+
+/// Whether a message may name this attribute, whose name is in lower case. Any other may be a part of a password.
+pub(super) fn may_be_named(key: &str) -> bool {
+    HARMLESS.contains(&key) || SECRET.contains(&key)
+}

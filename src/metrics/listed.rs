@@ -1,0 +1,32 @@
+//! Keeping a source's figures among those of its queue.
+
+use super::ledger::Ledger;
+use super::source::Source;
+use std::process;
+use std::sync::Arc;
+
+/// Keeps a source among those of its queue until it is dropped. Not to be dropped under a lock that the source takes.
+pub(crate) struct Listed {
+    ledger: Arc<Ledger>,
+    number: u64,
+    process: u32,
+}
+
+impl Listed {
+    /// Has `source` asked for its figures until the answer is dropped.
+    pub(crate) fn new(ledger: &Arc<Ledger>, source: Arc<dyn Source>) -> Self {
+        let number = ledger.sources().add(source);
+        Self { ledger: Arc::clone(ledger), number, process: process::id() }
+    }
+}
+
+impl Drop for Listed {
+    fn drop(&mut self) {
+        // In the child of a fork another thread of the parent may hold the lock for ever; and nobody reads this there.
+        if process::id() != self.process {
+            return;
+        }
+        let source = self.ledger.sources().remove(self.number);
+        drop(source);
+    }
+}
