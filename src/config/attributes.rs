@@ -60,3 +60,8 @@ const SECRET: [&str; 9] =
 pub(super) fn may_be_named(key: &str) -> bool {
     HARMLESS.contains(&key) || SECRET.contains(&key)
 }
+
+/// The options of libpq for psqlODBC, which ask the system to end a connection that has fallen silent: after two minutes without an
+/// answer where nothing is sent, after one where something is. The Microsoft driver does so by itself (`KeepAlive`).
+pub(super) const SILENCE_ENDS: &str =
+    "keepalives_idle=60 keepalives_interval=20 keepalives_count=3 tcp_user_timeout=60000";

@@ -1,7 +1,8 @@
 //! Connection strings: checked before they reach a driver, whose messages about them are poor, and completed with what
 //! readpast needs of the driver. Values are never put into messages, since any of them may be the password.
 
-use super::{attributes::may_be_named, refuse};
+use super::attributes::{SILENCE_ENDS, may_be_named};
+use super::refuse;
 use crate::error::{Error, Result};
 
 /// What psqlODBC must be told: booleans as booleans (its default is text), plans kept on the server, text as it is.
@@ -58,6 +59,8 @@ pub(super) fn assemble(text: &str, application: &str) -> Result<String> {
     };
     if driver.contains("postgres") || driver.contains("psqlodbc") {
         POSTGRES_NEEDS.iter().for_each(|(key, value)| add(key, value));
+        // Options of the user's own stay whole: libpq does not say which of two it takes.
+        add("pqopt", &format!("{{{SILENCE_ENDS}}}"));
     } else if driver.contains("sql server") || driver.contains("msodbcsql") {
         SQL_SERVER_NEEDS.iter().for_each(|(key, value)| add(key, value));
         if !application.is_empty() {
@@ -182,9 +185,12 @@ mod tests {
     }
 
     #[test]
-    fn psqlodbc_is_told_what_readpast_needs_unless_the_user_said_otherwise() {
+    fn psqlodbc_gets_the_options_that_the_user_leaves_out() {
         let text = assemble("Driver={PostgreSQL Unicode};Server=x;BoolsAsChar=1", "a").unwrap();
-        assert!(text.ends_with("BoolsAsChar=1;UseServerSidePrepare=1;LFConversion=0;"), "{text}");
+        let needs = format!("BoolsAsChar=1;UseServerSidePrepare=1;LFConversion=0;pqopt={{{SILENCE_ENDS}}};");
+        assert!(text.ends_with(&needs), "{text}");
+        let text = assemble("Driver={PostgreSQL Unicode};Server=x;pqopt={keepalives=0}", "a").unwrap();
+        assert!(text.contains("pqopt={keepalives=0};") && !text.contains("tcp_user_timeout"), "{text}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! to be none: passwords stand in options within options, and those without the quotes they need fall into pieces that look
 //! like attributes.
 
-use super::attributes::{HARMLESS, may_be_named};
+use super::attributes::{HARMLESS, SILENCE_ENDS, may_be_named};
 use super::connection::{Attribute, parse};
 
 /// What stands in a message in place of a secret.
@@ -46,7 +46,7 @@ const LIBPQ: [&str; 30] = [
 pub(crate) fn redact(connection_string: &str, message: &str) -> String {
     let attributes = parse(connection_string).unwrap_or_else(|_| vec![Attribute::unread(connection_string)]);
     let mut secrets = Vec::new();
-    for attribute in &attributes {
+    for attribute in attributes.iter().filter(|attribute| attribute.value != SILENCE_ENDS) {
         if !may_be_named(&attribute.key) {
             secrets.extend(pieces(&attribute.written));
         }

@@ -22,7 +22,7 @@ impl Target<'_> {
     pub(crate) fn upgrade(self, old: &QueueSpec, new: &QueueSpec) -> Result<Upgrade> {
         let dialect = self.dialect;
         let columns = old.changes_to(new)?;
-        let made_by = |spec| Ok::<_, crate::Error>(self.queue(spec)?.into_iter().map(|object| object.makes));
+        let made_by = |spec| Ok::<_, crate::error::Error>(self.queue(spec)?.into_iter().map(|object| object.makes));
         let was: Vec<_> = made_by(old)?.collect();
         let is: Vec<_> = made_by(new)?.collect();
         let (shard, shards_change) = (Identifier::known(SHARD), old.shards != new.shards);

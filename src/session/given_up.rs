@@ -48,8 +48,7 @@ impl GivenUp {
         let in_process = change(|count| count + 1);
         log::error!(
             "a connection fell silent and was given up with the thread that waits for it ({count} of this queue so far; {hanging} of it \
-             still hang, {MOST} may; {in_process} in this process, {MOST_IN_PROCESS} may): look for a firewall or proxy that drops connections without closing them, \
-             and set keepalives in the connection string"
+             still hang, {MOST} may; {in_process} in this process, {MOST_IN_PROCESS} may): look for a firewall or proxy that drops connections without closing them"
         );
         Hanging(Arc::clone(self))
     }
