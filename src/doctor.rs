@@ -12,6 +12,7 @@ mod server;
 mod table;
 mod transactions;
 
+pub use self::plans::deviations;
 use crate::adopt;
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};

@@ -83,6 +83,7 @@ pub mod ffi;
 /// What the library's own tests need of its inside, to look at a database as it does. No part of the interface.
 #[doc(hidden)]
 pub mod for_tests {
+    pub use crate::doctor::deviations;
     pub use crate::session::{Param, Session};
 }
 

@@ -56,11 +56,20 @@ pub fn text(dialect: Dialect, objects: &[Object]) -> String {
 }
 
 /// The same, with nothing done after an error: most of SQL Server's tools go on with the next statement, when the error has
-/// ended the transaction.
+/// ended the transaction. An error of compilation ends the batch and leaves the transaction open. Behind the commit stands nothing
+/// but the end of NOEXEC, or the window of whoever runs it would do nothing from then on.
 pub(super) fn guarded(dialect: Dialect, objects: &[Object]) -> String {
-    let guard = "\nGO\nIF @@TRANCOUNT = 0 SET NOEXEC ON;\nGO\n";
-    joined(objects, if dialect == Dialect::SqlServer { guard } else { "\n\n" })
+    if dialect == Dialect::Postgres {
+        return text(dialect, objects);
+    }
+    let guard =
+        "\nGO\nIF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;\nIF @@TRANCOUNT = 0 SET NOEXEC ON;\nGO\n";
+    let (body, end) = objects.split_at(objects.len().saturating_sub(END));
+    body.iter().flat_map(|object| [object.definition.as_str(), guard]).collect::<String>() + &text(dialect, end)
 }
+
+/// The commit and the end of NOEXEC.
+const END: usize = 2;
 
 fn joined(objects: &[Object], separator: &str) -> String {
     let mut text: String = objects.iter().flat_map(|object| [object.definition.as_str(), separator]).collect();

@@ -7,6 +7,7 @@ mod hints;
 mod names;
 mod objects;
 mod planted;
+mod script;
 mod statements;
 pub mod text;
 mod types;
@@ -39,7 +40,7 @@ impl Finding {
     }
 }
 
-const RULES: [fn(&Batch, &mut Vec<Finding>); 14] = [
+const RULES: [fn(&Batch, &mut Vec<Finding>); 17] = [
     names::variables_are_declared_once,
     names::columns_are_declared_once,
     hints::readpast_needs_rowlock,
@@ -49,11 +50,14 @@ const RULES: [fn(&Batch, &mut Vec<Finding>); 14] = [
     objects::nothing_is_looked_for_by_open_like,
     objects::schemas_have_an_owner,
     objects::checks_call_no_function,
+    objects::tables_are_altered_where_they_differ,
+    objects::names_are_compared_as_the_catalog_does,
     statements::numbers_of_many_rows_are_ordered,
     statements::inserts_name_their_columns,
     statements::messages_double_their_percent_signs,
     statements::only_views_are_taken_whole,
     statements::statements_on_tables_call_no_function,
+    statements::table_variables_are_counted_once,
 ];
 
 fn check(script: &str, ddl: &str, queue: &str, found: &mut Vec<Finding>) -> usize {

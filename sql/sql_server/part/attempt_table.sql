@@ -22,7 +22,10 @@ IF OBJECT_ID({{ literal(queue ~ "_Attempt") }}, N'U') IS NULL
 {% endfilter %}
 {% filter statement %}
 /* Many rows locked by one statement must never become the whole table: each belongs to who holds its item. */
-ALTER TABLE {{ t.attempt }} SET (LOCK_ESCALATION = DISABLE);
+IF EXISTS (
+    SELECT 1 FROM sys.tables AS t WHERE t.[object_id] = OBJECT_ID({{ literal(queue ~ "_Attempt") }}) AND t.[lock_escalation] <> 1
+)
+    ALTER TABLE {{ t.attempt }} SET (LOCK_ESCALATION = DISABLE);
 {% endfilter %}
 {%- if attempt_retention %}
 {% call index_of.create("IX_" ~ queue ~ "_Attempt_Ended", queue ~ "_Attempt", [column("EndedAt")]) %}

@@ -26,7 +26,10 @@ IF OBJECT_ID({{ literal(queue ~ "_Lease") }}, N'U') IS NULL
 {% endfilter %}
 {% filter statement %}
 /* Many rows locked by one statement must never become the whole table, which nobody could read past. */
-ALTER TABLE {{ t.lease }} SET (LOCK_ESCALATION = DISABLE);
+IF EXISTS (
+    SELECT 1 FROM sys.tables AS t WHERE t.[object_id] = OBJECT_ID({{ literal(queue ~ "_Lease") }}) AND t.[lock_escalation] <> 1
+)
+    ALTER TABLE {{ t.lease }} SET (LOCK_ESCALATION = DISABLE);
 {% endfilter %}
 {% call index_of.create("IX_" ~ queue ~ "_Lease_InFlight", queue ~ "_Lease", [column("StartedAt")], include=[column("Status")], where="[Status] = 'Processing'") %}
 /* Recovery walks the items in flight, oldest claim first. LeaseUntil is in no index: a renewal moves no index row. */

@@ -51,7 +51,10 @@ IF OBJECT_ID({{ literal(queue) }}, N'U') IS NULL
 {% endfilter %}
 {% filter statement %}
 /* Many rows locked by one statement must never become the whole table, which nobody could read past. */
-ALTER TABLE {{ table }} SET (LOCK_ESCALATION = DISABLE);
+IF EXISTS (
+    SELECT 1 FROM sys.tables AS t WHERE t.[object_id] = OBJECT_ID({{ literal(queue) }}) AND t.[lock_escalation] <> 1
+)
+    ALTER TABLE {{ table }} SET (LOCK_ESCALATION = DISABLE);
 {% endfilter %}
 {%- for search in ([{"stem": "", "columns": []}] if searches_all else []) + kind_searches %}
 {% call index_of.create(

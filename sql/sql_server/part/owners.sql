@@ -14,7 +14,7 @@ so who may change the schema counts as an owner, and a trigger, or an object fro
     FROM sys.schemas AS s
     INNER JOIN sys.objects AS o
         ON o.[schema_id] = s.[schema_id]
-    WHERE s.[name] = {{ text(schema_name) }} AND o.[name] IN (SELECT n.[value] FROM OPENJSON(@Names) AS n)
+    WHERE s.[name] = {{ text(schema_name) }} AND o.[name] IN (SELECT n.[value] COLLATE CATALOG_DEFAULT FROM OPENJSON(@Names) AS n)
 )
 
 SELECT TOP (1)
@@ -45,7 +45,7 @@ FROM (
     FROM sys.schemas AS s
     INNER JOIN sys.types AS t
         ON t.[schema_id] = s.[schema_id]
-    WHERE s.[name] = {{ text(schema_name) }} AND t.[name] IN (SELECT n.[value] FROM OPENJSON(@Names) AS n)
+    WHERE s.[name] = {{ text(schema_name) }} AND t.[name] IN (SELECT n.[value] COLLATE CATALOG_DEFAULT FROM OPENJSON(@Names) AS n)
     UNION ALL
     SELECT
         CASE WHEN d.[class] = 3 THEN N'schema' ELSE N'object' END,

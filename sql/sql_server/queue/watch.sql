@@ -90,7 +90,7 @@ BEGIN
     DECLARE @_Measured TABLE (
         [WaitMs] bigint NULL, [ClaimedMs] bigint NOT NULL, [EndedAt] datetime2(7) NOT NULL{{ ", [Type] nvarchar(60) NULL" if by_type }}
     );
-    DECLARE @_Sample TABLE ([Metric] varchar(10) NOT NULL, [Ms] bigint NOT NULL, [Rank] bigint NOT NULL);
+    DECLARE @_Sample TABLE ([Metric] varchar(10) NOT NULL, [Ms] bigint NOT NULL, [Rank] bigint NOT NULL, [Of] bigint NOT NULL);
 {%- if own_types_only %}
     DECLARE @_Mine TABLE ([Type] nvarchar(60) NOT NULL);
 {%- endif %}
@@ -220,11 +220,14 @@ BEGIN
 
     SET @_Count = (SELECT COUNT_BIG(*) FROM @_Measured);
 
-    INSERT INTO @_Sample ([Metric], [Ms], [Rank])
-    SELECT 'wait', m.[WaitMs], ROW_NUMBER() OVER (ORDER BY m.[WaitMs]) FROM @_Measured AS m WHERE m.[WaitMs] IS NOT NULL;
+    INSERT INTO @_Sample ([Metric], [Ms], [Rank], [Of])
+    SELECT 'wait', m.[WaitMs], ROW_NUMBER() OVER (ORDER BY m.[WaitMs]), COUNT_BIG(*) OVER ()
+    FROM @_Measured AS m
+    WHERE m.[WaitMs] IS NOT NULL;
 
-    INSERT INTO @_Sample ([Metric], [Ms], [Rank])
-    SELECT 'claimed', m.[ClaimedMs], ROW_NUMBER() OVER (ORDER BY m.[ClaimedMs]) FROM @_Measured AS m;
+    INSERT INTO @_Sample ([Metric], [Ms], [Rank], [Of])
+    SELECT 'claimed', m.[ClaimedMs], ROW_NUMBER() OVER (ORDER BY m.[ClaimedMs]), COUNT_BIG(*) OVER ()
+    FROM @_Measured AS m;
 
     SELECT
         f.[Name],
@@ -373,9 +376,7 @@ BEGIN
         SELECT CONCAT(s.[Metric], '.', p.[Name], '_ms'), s.[Ms], '', NULL, NULL, NULL
         FROM (VALUES ('p50', 50), ('p90', 90), ('p99', 99)) AS p ([Name], [Percent])
         INNER JOIN @_Sample AS s
-            ON s.[Rank] = (
-                (SELECT COUNT_BIG(*) FROM @_Sample AS o WHERE o.[Metric] = s.[Metric]) * p.[Percent] + 99
-            ) / 100
+            ON s.[Rank] = (s.[Of] * p.[Percent] + 99) / 100
         UNION ALL
         SELECT 'worker', w.[Items], '', DATEDIFF_BIG(MILLISECOND, w.[Began], @_Now), w.[Owner], NULL
         FROM (

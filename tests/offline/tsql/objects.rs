@@ -62,3 +62,31 @@ pub fn checks_call_no_function(batch: &Batch, found: &mut Vec<Finding>) {
         }
     }
 }
+
+/// An ALTER TABLE takes a lock that waits for every reader, and all that come later wait behind it: not where nothing is to be changed.
+pub fn tables_are_altered_where_they_differ(batch: &Batch, found: &mut Vec<Finding>) {
+    let is_set = |at: &usize| {
+        follow(&batch.tokens, *at, &["ALTER", "TABLE"])
+            && batch.tokens[*at..].iter().take(9).any(|token| token.is("LOCK_ESCALATION"))
+    };
+    for at in (0..batch.tokens.len()).filter(is_set) {
+        if !batch.tokens[..at].iter().any(|token| token.is("IF")) {
+            found.push(Finding::new("table-altered-each-time", batch, batch.tokens[at].line));
+        }
+    }
+}
+
+/// A name in the catalog has the catalog's collation, and a text from OPENJSON the database's: where they differ (Azure SQL), a
+/// comparison without COLLATE is an error.
+pub fn names_are_compared_as_the_catalog_does(batch: &Batch, found: &mut Vec<Finding>) {
+    for statement in batch.statements().filter(|statement| statement.iter().any(|token| token.is("SYS"))) {
+        for at in 0..statement.len() {
+            let is_list = follow(statement, at, &["IN", "(", "SELECT"]);
+            let list = if is_list { &statement[at..closing(statement, at + 1)] } else { &[] };
+            let has = |word| list.iter().any(|token| token.is(word));
+            if has("OPENJSON") && !has("COLLATE") {
+                found.push(Finding::new("name-in-another-collation", batch, statement[at].line));
+            }
+        }
+    }
+}

@@ -72,6 +72,21 @@ fn rules_about_procedures_find_what_they_are_for() {
             "INSERT INTO @T ([N]) SELECT NEXT VALUE FOR [s].[Seq] FROM @U AS u;",
             "INSERT INTO @T ([N]) SELECT NEXT VALUE FOR [s].[Seq] OVER (ORDER BY u.[I]) FROM @U AS u; SET @N = NEXT VALUE FOR [s].[Seq];",
         ),
+        (
+            "table-variable-counted-for-each-row",
+            "SELECT 1 FROM @T AS t WHERE t.[N] = (SELECT COUNT_BIG(*) FROM @T AS o WHERE o.[M] = t.[M]);",
+            "SELECT 1 FROM @T AS t WHERE t.[N] = (SELECT COUNT_BIG(*) FROM @T AS o WHERE o.[M] = 1);",
+        ),
+        (
+            "table-altered-each-time",
+            "ALTER TABLE [s].[Q] SET (LOCK_ESCALATION = DISABLE);",
+            "IF @Max = 1 ALTER TABLE [s].[Q] SET (LOCK_ESCALATION = DISABLE);",
+        ),
+        (
+            "name-in-another-collation",
+            "SELECT 1 FROM sys.objects AS o WHERE o.[name] IN (SELECT n.[value] FROM OPENJSON(@J) AS n);",
+            "SELECT 1 FROM sys.objects AS o WHERE o.[name] IN (SELECT n.[value] COLLATE CATALOG_DEFAULT FROM OPENJSON(@J) AS n);",
+        ),
         ("insert-without-columns", "INSERT INTO @T SELECT 1;", "INSERT INTO @T ([A]) SELECT 1;"),
         (
             "all-columns-of-a-table",

@@ -110,3 +110,28 @@ pub fn statements_on_tables_call_no_function(batch: &Batch, found: &mut Vec<Find
         }
     }
 }
+
+/// A table variable has no index to count by: an aggregate of one that depends on an outer row is computed anew for each of them.
+pub fn table_variables_are_counted_once(batch: &Batch, found: &mut Vec<Finding>) {
+    const AGGREGATES: [&str; 6] = ["COUNT", "COUNT_BIG", "SUM", "MIN", "MAX", "AVG"];
+    let tokens = &batch.tokens;
+    for at in 0..tokens.len() {
+        let is_aggregate = follow(tokens, at, &["(", "SELECT"])
+            && tokens.get(at + 2).is_some_and(|token| AGGREGATES.iter().any(|name| token.is(name)));
+        if !is_aggregate {
+            continue;
+        }
+        let select = &tokens[at..closing(tokens, at)];
+        let Some(from) = select.iter().position(|token| token.is("FROM")) else { continue };
+        let reads_variable = select.get(from + 1).is_some_and(|token| token.kind == Kind::Variable);
+        let own: Vec<_> =
+            select.windows(2).filter(|two| two[0].is("AS")).map(|two| two[1].text.to_lowercase()).collect();
+        let Some(filter) = select.iter().position(|token| token.is("WHERE")) else { continue };
+        let depends = select[filter..]
+            .windows(2)
+            .any(|two| two[1].is(".") && two[0].kind == Kind::Word && !own.contains(&two[0].text.to_lowercase()));
+        if reads_variable && depends {
+            found.push(Finding::new("table-variable-counted-for-each-row", batch, tokens[at].line));
+        }
+    }
+}

@@ -14,8 +14,11 @@ SET ANSI_NULLS, ANSI_PADDING, ANSI_WARNINGS, ARITHABORT, CONCAT_NULL_YIELDS_NULL
 SET NUMERIC_ROUNDABORT, IMPLICIT_TRANSACTIONS OFF;
 SET NOCOUNT, XACT_ABORT ON;
 SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+/* All that come later wait behind a change of a table that waits. */
+SET LOCK_TIMEOUT 10000;
 BEGIN TRANSACTION;
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DECLARE @Granted int = 0;
@@ -25,6 +28,7 @@ IF OBJECT_ID(N'[readpast].[QueueSchemaVersion]', N'U') IS NULL
 IF @Granted < 0
     THROW 50013, N'Another install holds the lock of this schema; try again.', 1;
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DECLARE @Names nvarchar(max) = N'["AppSettings", "AttemptNum", "Duration",
@@ -69,7 +73,7 @@ WITH [Mine] ([Id]) AS (
     FROM sys.schemas AS s
     INNER JOIN sys.objects AS o
         ON o.[schema_id] = s.[schema_id]
-    WHERE s.[name] = N'readpast' AND o.[name] IN (SELECT n.[value] FROM OPENJSON(@Names) AS n)
+    WHERE s.[name] = N'readpast' AND o.[name] IN (SELECT n.[value] COLLATE CATALOG_DEFAULT FROM OPENJSON(@Names) AS n)
 )
 
 SELECT TOP (1)
@@ -100,7 +104,7 @@ FROM (
     FROM sys.schemas AS s
     INNER JOIN sys.types AS t
         ON t.[schema_id] = s.[schema_id]
-    WHERE s.[name] = N'readpast' AND t.[name] IN (SELECT n.[value] FROM OPENJSON(@Names) AS n)
+    WHERE s.[name] = N'readpast' AND t.[name] IN (SELECT n.[value] COLLATE CATALOG_DEFAULT FROM OPENJSON(@Names) AS n)
     UNION ALL
     SELECT
         CASE WHEN d.[class] = 3 THEN N'schema' ELSE N'object' END,
@@ -161,6 +165,7 @@ BEGIN
     THROW 50015, @Message, 1;
 END;
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
@@ -173,11 +178,13 @@ DECLARE @Version int = (
     SELECT v.[Version] FROM [readpast].[QueueSchemaVersion] AS v WITH (UPDLOCK, ROWLOCK) WHERE v.[Version] = 1
 );');
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /* Stored with what is created below: no filtered index works without the two. */
 SET ANSI_NULLS, QUOTED_IDENTIFIER ON;
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
@@ -196,47 +203,56 @@ BEGIN
         EXECUTE (N'CREATE SCHEMA [readpast]');
 END;
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /* Types of values. The place of use says whether one may be missing. */
 IF TYPE_ID(N'[readpast].[_Timestamp]') IS NULL
     CREATE TYPE [readpast].[_Timestamp] FROM datetime2(7) NULL;
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 IF TYPE_ID(N'[readpast].[_Int]') IS NULL
     CREATE TYPE [readpast].[_Int] FROM int NULL;
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 IF TYPE_ID(N'[readpast].[_Type]') IS NULL
     CREATE TYPE [readpast].[_Type] FROM nvarchar(60) NULL;
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 IF TYPE_ID(N'[readpast].[QueueState]') IS NULL
     CREATE TYPE [readpast].[QueueState] FROM varchar(20) NULL;
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 IF TYPE_ID(N'[readpast].[QueueStep]') IS NULL
     CREATE TYPE [readpast].[QueueStep] FROM nvarchar(60) NULL;
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 IF TYPE_ID(N'[readpast].[AttemptNum]') IS NULL
     CREATE TYPE [readpast].[AttemptNum] FROM int NULL;
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 IF TYPE_ID(N'[readpast].[WebResponse]') IS NULL
     CREATE TYPE [readpast].[WebResponse] FROM nvarchar(max) NULL;
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 IF TYPE_ID(N'[readpast].[Duration]') IS NULL
     CREATE TYPE [readpast].[Duration] FROM bigint NULL;
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /* One row per version that was applied here: an audit trail, never updated. */
@@ -248,6 +264,7 @@ IF OBJECT_ID(N'[readpast].[QueueSchemaVersion]', N'U') IS NULL
         CONSTRAINT [PK_QueueSchemaVersion] PRIMARY KEY CLUSTERED ([Version])
     );
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /* The queues of this schema, each with the specification it was rendered from. */
@@ -261,6 +278,7 @@ IF OBJECT_ID(N'[readpast].[QueueSpec]', N'U') IS NULL
         CONSTRAINT [PK_QueueSpec] PRIMARY KEY CLUSTERED ([Queue])
     );
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /* Settings that procedures read, such as notification.maxAttempts. */
@@ -272,6 +290,7 @@ IF OBJECT_ID(N'[readpast].[AppSettings]', N'U') IS NULL
         CONSTRAINT [PK_AppSettings] PRIMARY KEY CLUSTERED ([Param])
     );
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 IF OBJECT_ID(N'[readpast].[QueueStatus]', N'U') IS NULL
@@ -280,6 +299,7 @@ IF OBJECT_ID(N'[readpast].[QueueStatus]', N'U') IS NULL
         CONSTRAINT [PK_QueueStatus] PRIMARY KEY CLUSTERED ([Status])
     );
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 INSERT INTO [readpast].[QueueStatus] ([Status])
@@ -297,6 +317,7 @@ FROM (VALUES
 ) AS v ([Status])
 WHERE NOT EXISTS (SELECT 1 FROM [readpast].[QueueStatus] AS s WHERE s.[Status] = v.[Status]);
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /* The legal transitions. What is not a row here is refused as ILLEGAL_TRANSITION. */
@@ -307,6 +328,7 @@ IF OBJECT_ID(N'[readpast].[QueueTransition]', N'U') IS NULL
         CONSTRAINT [PK_QueueTransition] PRIMARY KEY CLUSTERED ([FromStatus], [ToStatus])
     );
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 INSERT INTO [readpast].[QueueTransition] ([FromStatus], [ToStatus])
@@ -343,6 +365,7 @@ WHERE NOT EXISTS (
     WHERE t.[FromStatus] = v.[FromStatus] AND t.[ToStatus] = v.[ToStatus]
 );
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
@@ -359,6 +382,7 @@ IF OBJECT_ID(N'[readpast].[QueueOperation]', N'U') IS NULL
         CONSTRAINT [PK_QueueOperation] PRIMARY KEY CLUSTERED ([OperationId])
     );
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
@@ -373,6 +397,7 @@ IF OBJECT_ID(N'[readpast].[QueueTypeAccess]', N'U') IS NULL
         CONSTRAINT [PK_QueueTypeAccess] PRIMARY KEY CLUSTERED ([Queue], [UserName], [Type])
     );
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
@@ -390,6 +415,7 @@ WHERE
     a.[UserName] = USER_NAME()
     OR IS_ROLEMEMBER(a.[UserName]) = 1;');
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
@@ -403,6 +429,7 @@ IF OBJECT_ID(N'[readpast].[QueueRetention]', N'U') IS NULL
         CONSTRAINT [PK_QueueRetention] PRIMARY KEY CLUSTERED ([Queue])
     );
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
@@ -416,6 +443,7 @@ IF OBJECT_ID(N'[readpast].[QueueTurn]', N'U') IS NULL
         CONSTRAINT [PK_QueueTurn] PRIMARY KEY CLUSTERED ([Queue])
     );
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
@@ -429,6 +457,7 @@ IF OBJECT_ID(N'[readpast].[QueueRecovery]', N'U') IS NULL
         CONSTRAINT [PK_QueueRecovery] PRIMARY KEY CLUSTERED ([Queue])
     );
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
@@ -450,11 +479,13 @@ IF OBJECT_ID(N'[readpast].[QueueRefused]', N'U') IS NULL
         CONSTRAINT [PK_QueueRefused] PRIMARY KEY CLUSTERED ([Queue], [Key])
     );
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /* Stored with what is created below: no filtered index works without the two. */
 SET ANSI_NULLS, QUOTED_IDENTIFIER ON;
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /* The meaning of each status, in one place. Re-created by every install. */
@@ -467,6 +498,7 @@ BEGIN
     RETURN CASE WHEN @Status IN ('Pending', 'Paused', 'Error') THEN 1 ELSE 0 END;
 END;
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 CREATE OR ALTER FUNCTION [readpast].[QueueIsFinished_fn] (@Status [readpast].[QueueState])
@@ -478,6 +510,7 @@ BEGIN
     RETURN CASE WHEN @Status IN ('Pending', 'Processing', 'Error', 'Paused') THEN 0 ELSE 1 END;
 END;
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 CREATE OR ALTER FUNCTION [readpast].[QueueIsEditable_fn] (@Status [readpast].[QueueState])
@@ -492,6 +525,7 @@ BEGIN
     END;
 END;
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
@@ -514,6 +548,7 @@ BEGIN
     END;
 END;
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
@@ -581,6 +616,7 @@ BEGIN
     COMMIT TRANSACTION;
 END;
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
@@ -767,6 +803,7 @@ BEGIN
     RETURN @Why;
 END;
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
@@ -825,6 +862,7 @@ BEGIN
     RETURN CASE WHEN @IsArray = 1 THEN CONCAT(N'[', @Named, N']') ELSE CONCAT(N'{', @Named, N'}') END;
 END;
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
@@ -863,6 +901,7 @@ BEGIN
     END;
 END;
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
@@ -891,6 +930,7 @@ BEGIN
     ORDER BY q.[Queue];
 END;
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
@@ -915,6 +955,7 @@ BEGIN
         @_At AS [At];
 END;
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /* The versions and the queue that are installed now. */
@@ -925,6 +966,7 @@ FROM (VALUES
 ) AS v ([Version])
 WHERE NOT EXISTS (SELECT 1 FROM [readpast].[QueueSchemaVersion] AS s WHERE s.[Version] = v.[Version]);
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DECLARE @Spec nvarchar(max) = N'{
@@ -950,13 +992,10 @@ IF @@ROWCOUNT = 0
     INSERT INTO [readpast].[QueueSpec] ([Queue], [Preset], [Spec], [RenderedBy], [InstalledAt])
     VALUES (N'Notification', N'procedures', @Spec, 1, SYSUTCDATETIME());
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 COMMIT TRANSACTION;
 GO
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
-GO
 SET NOEXEC OFF;
-GO
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO

@@ -13,8 +13,11 @@ SET ANSI_NULLS, ANSI_PADDING, ANSI_WARNINGS, ARITHABORT, CONCAT_NULL_YIELDS_NULL
 SET NUMERIC_ROUNDABORT, IMPLICIT_TRANSACTIONS OFF;
 SET NOCOUNT, XACT_ABORT ON;
 SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+/* All that come later wait behind a change of a table that waits. */
+SET LOCK_TIMEOUT 10000;
 BEGIN TRANSACTION;
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DECLARE @Granted int = 0;
@@ -24,6 +27,7 @@ IF OBJECT_ID(N'[readpast].[QueueSchemaVersion]', N'U') IS NULL
 IF @Granted < 0
     THROW 50013, N'Another install holds the lock of this schema; try again.', 1;
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DECLARE @Names nvarchar(max) = N'["Add_FourQueueScheduler_Set_trx", "Add_FourQueueScheduler_Set_utx", "Add_FourQueueScheduler_trx",
@@ -75,7 +79,7 @@ WITH [Mine] ([Id]) AS (
     FROM sys.schemas AS s
     INNER JOIN sys.objects AS o
         ON o.[schema_id] = s.[schema_id]
-    WHERE s.[name] = N'readpast' AND o.[name] IN (SELECT n.[value] FROM OPENJSON(@Names) AS n)
+    WHERE s.[name] = N'readpast' AND o.[name] IN (SELECT n.[value] COLLATE CATALOG_DEFAULT FROM OPENJSON(@Names) AS n)
 )
 
 SELECT TOP (1)
@@ -106,7 +110,7 @@ FROM (
     FROM sys.schemas AS s
     INNER JOIN sys.types AS t
         ON t.[schema_id] = s.[schema_id]
-    WHERE s.[name] = N'readpast' AND t.[name] IN (SELECT n.[value] FROM OPENJSON(@Names) AS n)
+    WHERE s.[name] = N'readpast' AND t.[name] IN (SELECT n.[value] COLLATE CATALOG_DEFAULT FROM OPENJSON(@Names) AS n)
     UNION ALL
     SELECT
         CASE WHEN d.[class] = 3 THEN N'schema' ELSE N'object' END,
@@ -167,6 +171,7 @@ BEGIN
     THROW 50015, @Message, 1;
 END;
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
@@ -179,124 +184,154 @@ DECLARE @Version int = (
     SELECT v.[Version] FROM [readpast].[QueueSchemaVersion] AS v WITH (UPDLOCK, ROWLOCK) WHERE v.[Version] = 1
 );');
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP TABLE IF EXISTS [readpast].[FourQueueScheduler_Attempt];
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Purge_FourQueueScheduler_trx];
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Redrive_FourQueueScheduler_Set_trx];
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Find_FourQueueScheduler];
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Watch_FourQueueScheduler];
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Stats_FourQueueScheduler];
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Renew_FourQueueScheduler_Set_trx];
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Modify_FourQueueScheduler_trx];
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Modify_FourQueueScheduler_utx];
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Modify_FourQueueScheduler_Set_trx];
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Modify_FourQueueScheduler_Set_utx];
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Next_FourQueueScheduler_trx];
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Next_FourQueueScheduler_utx];
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Next_FourQueueScheduler_Set_trx];
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Next_FourQueueScheduler_Apart_trx];
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Recover_FourQueueScheduler_trx];
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Add_FourQueueScheduler_trx];
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Add_FourQueueScheduler_utx];
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Add_FourQueueScheduler_Set_trx];
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Add_FourQueueScheduler_Set_utx];
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP VIEW IF EXISTS [readpast].[Worker_FourQueueScheduler_V];
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP TABLE IF EXISTS [readpast].[FourQueueScheduler_Lease];
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 IF OBJECT_ID(N'[dbo].[four_queue]') IS NOT NULL
     DROP INDEX IF EXISTS [IX_FourQueueScheduler_Work] ON [dbo].[four_queue];
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 IF OBJECT_ID(N'[dbo].[four_queue]') IS NOT NULL
     DROP INDEX IF EXISTS [IX_FourQueueScheduler_InFlight] ON [dbo].[four_queue];
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DELETE FROM [readpast].[QueueTurn] WHERE [Queue] = N'FourQueueScheduler';
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DELETE FROM [readpast].[QueueRecovery] WHERE [Queue] = N'FourQueueScheduler';
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DELETE FROM [readpast].[QueueRetention] WHERE [Queue] = N'FourQueueScheduler';
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DELETE FROM [readpast].[QueueTypeAccess] WHERE [Queue] = N'FourQueueScheduler';
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DELETE FROM [readpast].[QueueRefused] WHERE [Queue] = N'FourQueueScheduler';
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DELETE FROM [readpast].[AppSettings]
@@ -304,23 +339,22 @@ WHERE
     LEFT([Param], 19) = N'fourqueuescheduler.'
     AND CHARINDEX('.', [Param], 20) = 0;
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DELETE FROM [readpast].[QueueSpec] WHERE [Queue] = N'FourQueueScheduler';
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /* A queue of this name that is made anew has done none of these calls. */
 DELETE FROM [readpast].[QueueOperation]
 WHERE [Call] IN ('Add_FourQueueScheduler_Set', 'Modify_FourQueueScheduler_Set', 'Redrive_FourQueueScheduler_Set');
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 COMMIT TRANSACTION;
 GO
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
-GO
 SET NOEXEC OFF;
-GO
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO

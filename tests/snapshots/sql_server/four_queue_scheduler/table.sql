@@ -69,7 +69,10 @@ IF OBJECT_ID(N'[readpast].[FourQueueScheduler_Lease]', N'U') IS NULL
     );
 GO
 /* Many rows locked by one statement must never become the whole table, which nobody could read past. */
-ALTER TABLE [readpast].[FourQueueScheduler_Lease] SET (LOCK_ESCALATION = DISABLE);
+IF EXISTS (
+    SELECT 1 FROM sys.tables AS t WHERE t.[object_id] = OBJECT_ID(N'[readpast].[FourQueueScheduler_Lease]') AND t.[lock_escalation] <> 1
+)
+    ALTER TABLE [readpast].[FourQueueScheduler_Lease] SET (LOCK_ESCALATION = DISABLE);
 GO
 /* Recovery walks the items in flight, oldest claim first. LeaseUntil is in no index: a renewal moves no index row. */
 IF NOT EXISTS (

@@ -12,6 +12,8 @@ CREATE OR ALTER PROCEDURE [readpast].[Next_Invoice_utx]
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
+    /* A session that limits its rows would have a call work on the first ones only. */
+    SET ROWCOUNT 0;
     /* The caller's level comes back at the end. Under SNAPSHOT, items would be judged as they were at its beginning. */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     DECLARE @Max int = 1;
@@ -461,6 +463,8 @@ CREATE OR ALTER PROCEDURE [readpast].[Next_Invoice_trx]
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
+    /* A session that limits its rows would have a call work on the first ones only. */
+    SET ROWCOUNT 0;
     /* Some drivers turn it on; the transaction below would then stay open after its commit. */
     SET IMPLICIT_TRANSACTIONS OFF;
     /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */

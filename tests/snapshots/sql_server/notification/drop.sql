@@ -13,8 +13,11 @@ SET ANSI_NULLS, ANSI_PADDING, ANSI_WARNINGS, ARITHABORT, CONCAT_NULL_YIELDS_NULL
 SET NUMERIC_ROUNDABORT, IMPLICIT_TRANSACTIONS OFF;
 SET NOCOUNT, XACT_ABORT ON;
 SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+/* All that come later wait behind a change of a table that waits. */
+SET LOCK_TIMEOUT 10000;
 BEGIN TRANSACTION;
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DECLARE @Granted int = 0;
@@ -24,6 +27,7 @@ IF OBJECT_ID(N'[readpast].[QueueSchemaVersion]', N'U') IS NULL
 IF @Granted < 0
     THROW 50013, N'Another install holds the lock of this schema; try again.', 1;
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DECLARE @Names nvarchar(max) = N'["Add_Notification_Set_trx", "Add_Notification_Set_utx", "Add_Notification_trx",
@@ -78,7 +82,7 @@ WITH [Mine] ([Id]) AS (
     FROM sys.schemas AS s
     INNER JOIN sys.objects AS o
         ON o.[schema_id] = s.[schema_id]
-    WHERE s.[name] = N'readpast' AND o.[name] IN (SELECT n.[value] FROM OPENJSON(@Names) AS n)
+    WHERE s.[name] = N'readpast' AND o.[name] IN (SELECT n.[value] COLLATE CATALOG_DEFAULT FROM OPENJSON(@Names) AS n)
 )
 
 SELECT TOP (1)
@@ -109,7 +113,7 @@ FROM (
     FROM sys.schemas AS s
     INNER JOIN sys.types AS t
         ON t.[schema_id] = s.[schema_id]
-    WHERE s.[name] = N'readpast' AND t.[name] IN (SELECT n.[value] FROM OPENJSON(@Names) AS n)
+    WHERE s.[name] = N'readpast' AND t.[name] IN (SELECT n.[value] COLLATE CATALOG_DEFAULT FROM OPENJSON(@Names) AS n)
     UNION ALL
     SELECT
         CASE WHEN d.[class] = 3 THEN N'schema' ELSE N'object' END,
@@ -170,6 +174,7 @@ BEGIN
     THROW 50015, @Message, 1;
 END;
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
@@ -182,176 +187,218 @@ DECLARE @Version int = (
     SELECT v.[Version] FROM [readpast].[QueueSchemaVersion] AS v WITH (UPDLOCK, ROWLOCK) WHERE v.[Version] = 1
 );');
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /* The table stays; what it refers to does not. */
 ALTER TABLE [app].[Note] DROP CONSTRAINT IF EXISTS [Note_Item];
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP SEQUENCE IF EXISTS [readpast].[Notification_ShardTurn];
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP TABLE IF EXISTS [readpast].[Notification_Attempt];
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Retain_Notification_trx];
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Purge_Notification_trx];
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Redrive_Notification_Set_trx];
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Find_Notification];
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Watch_Notification];
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Stats_Notification];
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Renew_Notification_Set_trx];
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Modify_Notification_trx];
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Modify_Notification_utx];
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Modify_Notification_Set_trx];
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Modify_Notification_Set_utx];
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Next_Notification_trx];
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Next_Notification_utx];
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Next_Notification_Set_trx];
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Next_Notification_Apart_trx];
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Recover_Notification_trx];
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Add_Notification_trx];
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Add_Notification_utx];
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Add_Notification_Set_trx];
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Add_Notification_Set_utx];
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP VIEW IF EXISTS [readpast].[Producer_Notification_V];
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP VIEW IF EXISTS [readpast].[Worker_Notification_V];
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP TABLE IF EXISTS [readpast].[Notification_Sms];
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP TABLE IF EXISTS [readpast].[Notification_Email];
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP TABLE IF EXISTS [readpast].[Notification_ResetPassword];
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP FUNCTION IF EXISTS [readpast].[Notification_IsType_fn];
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP TABLE IF EXISTS [readpast].[Notification];
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP SEQUENCE IF EXISTS [readpast].[Notification_Seq];
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP TABLE IF EXISTS [readpast].[NotificationType];
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /* No other queue has given these rights. The roles stay: who is in them is not known here. */
 IF DATABASE_PRINCIPAL_ID(N'notification_operator') IS NOT NULL
     REVOKE EXECUTE ON [readpast].[QueueIsDone] FROM [notification_operator];
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 IF DATABASE_PRINCIPAL_ID(N'notification_operator') IS NOT NULL
     REVOKE EXECUTE ON [readpast].[QueueCatalog] FROM [notification_operator];
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 IF DATABASE_PRINCIPAL_ID(N'notification_producer') IS NOT NULL
     REVOKE EXECUTE ON [readpast].[QueueIsDone] FROM [notification_producer];
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 IF DATABASE_PRINCIPAL_ID(N'notification_producer') IS NOT NULL
     REVOKE EXECUTE ON [readpast].[QueueCatalog] FROM [notification_producer];
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DELETE FROM [readpast].[QueueTurn] WHERE [Queue] = N'Notification';
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DELETE FROM [readpast].[QueueRecovery] WHERE [Queue] = N'Notification';
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DELETE FROM [readpast].[QueueRetention] WHERE [Queue] = N'Notification';
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DELETE FROM [readpast].[QueueTypeAccess] WHERE [Queue] = N'Notification';
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DELETE FROM [readpast].[QueueRefused] WHERE [Queue] = N'Notification';
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DELETE FROM [readpast].[AppSettings]
@@ -359,23 +406,22 @@ WHERE
     LEFT([Param], 13) = N'notification.'
     AND CHARINDEX('.', [Param], 14) = 0;
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DELETE FROM [readpast].[QueueSpec] WHERE [Queue] = N'Notification';
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /* A queue of this name that is made anew has done none of these calls. */
 DELETE FROM [readpast].[QueueOperation]
 WHERE [Call] IN ('Add_Notification_Set', 'Modify_Notification_Set', 'Redrive_Notification_Set');
 GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 COMMIT TRANSACTION;
 GO
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
-GO
 SET NOEXEC OFF;
-GO
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO

@@ -11,6 +11,8 @@ CREATE OR ALTER PROCEDURE [readpast].[Stats_Notification]
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
+    /* A session that limits its rows would have a call work on the first ones only. */
+    SET ROWCOUNT 0;
     /* Some drivers turn it on; the transaction below would then stay open after its commit. */
     SET IMPLICIT_TRANSACTIONS OFF;
     /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
@@ -32,7 +34,7 @@ BEGIN
         [Arrived] bigint NULL /* within the last hour */
     );
     DECLARE @_Recent TABLE ([WaitMs] bigint NULL, [ClaimedMs] bigint NOT NULL);
-    DECLARE @_Sample TABLE ([Metric] varchar(10) NOT NULL, [Ms] bigint NOT NULL, [Rank] bigint NOT NULL);
+    DECLARE @_Sample TABLE ([Metric] varchar(10) NOT NULL, [Ms] bigint NOT NULL, [Rank] bigint NOT NULL, [Of] bigint NOT NULL);
 
     SET @_Now = SYSUTCDATETIME();
     SET @_At = @_Now;
@@ -85,11 +87,14 @@ BEGIN
         @_WaitMean = AVG(CAST(r.[WaitMs] AS float))
     FROM @_Recent AS r;
 
-    INSERT INTO @_Sample ([Metric], [Ms], [Rank])
-    SELECT 'wait', r.[WaitMs], ROW_NUMBER() OVER (ORDER BY r.[WaitMs]) FROM @_Recent AS r WHERE r.[WaitMs] IS NOT NULL;
+    INSERT INTO @_Sample ([Metric], [Ms], [Rank], [Of])
+    SELECT 'wait', r.[WaitMs], ROW_NUMBER() OVER (ORDER BY r.[WaitMs]), COUNT_BIG(*) OVER ()
+    FROM @_Recent AS r
+    WHERE r.[WaitMs] IS NOT NULL;
 
-    INSERT INTO @_Sample ([Metric], [Ms], [Rank])
-    SELECT 'claimed', r.[ClaimedMs], ROW_NUMBER() OVER (ORDER BY r.[ClaimedMs]) FROM @_Recent AS r;
+    INSERT INTO @_Sample ([Metric], [Ms], [Rank], [Of])
+    SELECT 'claimed', r.[ClaimedMs], ROW_NUMBER() OVER (ORDER BY r.[ClaimedMs]), COUNT_BIG(*) OVER ()
+    FROM @_Recent AS r;
 
     SELECT
         CONCAT('count.', s.[Status]) AS [Name],
@@ -127,9 +132,7 @@ BEGIN
     SELECT CONCAT(s.[Metric], '.', p.[Name], '_ms'), s.[Ms]
     FROM (VALUES ('p50', 50), ('p90', 90), ('p99', 99)) AS p ([Name], [Percent])
     INNER JOIN @_Sample AS s
-        ON s.[Rank] = (
-            (SELECT COUNT_BIG(*) FROM @_Sample AS o WHERE o.[Metric] = s.[Metric]) * p.[Percent] + 99
-        ) / 100;
+        ON s.[Rank] = (s.[Of] * p.[Percent] + 99) / 100;
 
     RETURN 0;
 END;

@@ -49,7 +49,10 @@ IF OBJECT_ID(N'[readpast].[Notification]', N'U') IS NULL
     );
 GO
 /* Many rows locked by one statement must never become the whole table, which nobody could read past. */
-ALTER TABLE [readpast].[Notification] SET (LOCK_ESCALATION = DISABLE);
+IF EXISTS (
+    SELECT 1 FROM sys.tables AS t WHERE t.[object_id] = OBJECT_ID(N'[readpast].[Notification]') AND t.[lock_escalation] <> 1
+)
+    ALTER TABLE [readpast].[Notification] SET (LOCK_ESCALATION = DISABLE);
 GO
 /*
 The claim seeks here in the order it takes. Finished and in-flight rows are not in it, so it stays as small as the

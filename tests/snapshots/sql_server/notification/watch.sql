@@ -19,6 +19,8 @@ CREATE OR ALTER PROCEDURE [readpast].[Watch_Notification]
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
+    /* A session that limits its rows would have a call work on the first ones only. */
+    SET ROWCOUNT 0;
     /* Some drivers turn it on; the transaction below would then stay open after its commit. */
     SET IMPLICIT_TRANSACTIONS OFF;
     /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
@@ -46,7 +48,7 @@ BEGIN
     DECLARE @_Measured TABLE (
         [WaitMs] bigint NULL, [ClaimedMs] bigint NOT NULL, [EndedAt] datetime2(7) NOT NULL, [Type] nvarchar(60) NULL
     );
-    DECLARE @_Sample TABLE ([Metric] varchar(10) NOT NULL, [Ms] bigint NOT NULL, [Rank] bigint NOT NULL);
+    DECLARE @_Sample TABLE ([Metric] varchar(10) NOT NULL, [Ms] bigint NOT NULL, [Rank] bigint NOT NULL, [Of] bigint NOT NULL);
     DECLARE @_Look TABLE ([Look] char(1) NOT NULL PRIMARY KEY, [Capped] bit NOT NULL);
 
     IF @Most IS NULL OR @Most < 1 OR @Most > 1000000
@@ -169,11 +171,14 @@ BEGIN
 
     SET @_Count = (SELECT COUNT_BIG(*) FROM @_Measured);
 
-    INSERT INTO @_Sample ([Metric], [Ms], [Rank])
-    SELECT 'wait', m.[WaitMs], ROW_NUMBER() OVER (ORDER BY m.[WaitMs]) FROM @_Measured AS m WHERE m.[WaitMs] IS NOT NULL;
+    INSERT INTO @_Sample ([Metric], [Ms], [Rank], [Of])
+    SELECT 'wait', m.[WaitMs], ROW_NUMBER() OVER (ORDER BY m.[WaitMs]), COUNT_BIG(*) OVER ()
+    FROM @_Measured AS m
+    WHERE m.[WaitMs] IS NOT NULL;
 
-    INSERT INTO @_Sample ([Metric], [Ms], [Rank])
-    SELECT 'claimed', m.[ClaimedMs], ROW_NUMBER() OVER (ORDER BY m.[ClaimedMs]) FROM @_Measured AS m;
+    INSERT INTO @_Sample ([Metric], [Ms], [Rank], [Of])
+    SELECT 'claimed', m.[ClaimedMs], ROW_NUMBER() OVER (ORDER BY m.[ClaimedMs]), COUNT_BIG(*) OVER ()
+    FROM @_Measured AS m;
 
     SELECT
         f.[Name],
@@ -312,9 +317,7 @@ BEGIN
         SELECT CONCAT(s.[Metric], '.', p.[Name], '_ms'), s.[Ms], '', NULL, NULL, NULL
         FROM (VALUES ('p50', 50), ('p90', 90), ('p99', 99)) AS p ([Name], [Percent])
         INNER JOIN @_Sample AS s
-            ON s.[Rank] = (
-                (SELECT COUNT_BIG(*) FROM @_Sample AS o WHERE o.[Metric] = s.[Metric]) * p.[Percent] + 99
-            ) / 100
+            ON s.[Rank] = (s.[Of] * p.[Percent] + 99) / 100
         UNION ALL
         SELECT 'worker', w.[Items], '', DATEDIFF_BIG(MILLISECOND, w.[Began], @_Now), w.[Owner], NULL
         FROM (
