@@ -154,3 +154,28 @@ fn what_add_tells_of_an_item_holds() {
         }
     }
 }
+
+/// The row beside keeps the time of an item that failed: without it the item waits for somebody's turn to recover.
+#[test]
+fn a_failed_item_without_a_backoff_is_due_at_once() {
+    for database in Database::each() {
+        let spec = json!({
+            "queue": "Retried", "backoff": "none", "columns": [{"name": "N", "type": "integer"}],
+            "table": {
+                "name": "Retrieds", "create": true, "key": ["Id"], "lifecycle": {"due": "DueAt"},
+                "status": {"column": "State", "values": {
+                    "Pending": 1, "Processing": 2, "Completed": 3, "Failed": 4, "Error": 5}}
+            }
+        });
+        install(&database.config(&[]), Some(&QueueSpec::from_json(&spec.to_string()).unwrap())).unwrap();
+        let queue = Queue::open(&database.config(&[("recover.interval_ms", "3600000")]), "Retried").unwrap();
+        assert!(queue.claim(1, Duration::ZERO).unwrap().is_empty(), "has looked after dead workers, for an hour");
+        let item = |n: i32| NewItem { columns: [("N", n)].into_iter().collect(), ..NewItem::default() };
+        queue.enqueue(&[item(1), item(2), item(3)], None).unwrap();
+        let batch = queue.claim(10, Duration::ZERO).unwrap();
+        let failed: Vec<_> = batch.iter().map(|item| Settlement::new(&item, Action::Retry)).collect();
+        let (_, again) = queue.settle_and_claim(&failed, None, 10).unwrap();
+        let found = if again.is_empty() { queue.claim(10, Duration::from_secs(60)).unwrap() } else { again };
+        assert_eq!((batch.len(), found.len()), (3, 3));
+    }
+}

@@ -29,7 +29,8 @@
 {%- if backoff %}
 {% filter indent(20, true) %}{% include "part/backoff.sql" %}{% endfilter %},
 {%- endif %}
-                    {{ "CASE WHEN k.[Status] = 'Error' THEN @_Now END" if not role.due else "NULL" }}
+                    /* An item that failed is due again: its row beside says when, or nobody finds it. */
+                    CASE WHEN k.[Status] = 'Error' THEN {{ item.due_at(t) if role.due else "@_Now" }} END
                 ) AS [DueAt],
                 CASE
                     WHEN k.[Status] = 'Processing' AND k.[Was] <> 'Processing' THEN @Worker

@@ -315,7 +315,8 @@ k.[Was],
                         @_Now
                     )
             END,
-            NULL
+            /* An item that failed is due again: its row beside says when, or nobody finds it. */
+            CASE WHEN k.[Status] = 'Error' THEN DATEADD(MINUTE, -@_Offset, CAST(q.[scheduled_start_date] AS datetime2(7))) END
         ) AS [DueAt],
         CASE
             WHEN k.[Status] = 'Processing' AND k.[Was] <> 'Processing' THEN @Worker
@@ -762,7 +763,8 @@ k.[Was],
                             @_Now
                         )
                 END,
-                NULL
+                /* An item that failed is due again: its row beside says when, or nobody finds it. */
+                CASE WHEN k.[Status] = 'Error' THEN DATEADD(MINUTE, -@_Offset, CAST(q.[scheduled_start_date] AS datetime2(7))) END
             ) AS [DueAt],
             CASE
                 WHEN k.[Status] = 'Processing' AND k.[Was] <> 'Processing' THEN @Worker

@@ -255,7 +255,8 @@ k.[Was],
                             @_Now
                         )
                 END,
-                NULL
+                /* An item that failed is due again: its row beside says when, or nobody finds it. */
+                CASE WHEN k.[Status] = 'Error' THEN CAST(q.[ScheduledFor] AS datetime2(7)) END
             ) AS [DueAt],
             CASE
                 WHEN k.[Status] = 'Processing' AND k.[Was] <> 'Processing' THEN @Worker
@@ -486,7 +487,8 @@ k.[Was],
                             @_Now
                         )
                 END,
-                NULL
+                /* An item that failed is due again: its row beside says when, or nobody finds it. */
+                CASE WHEN k.[Status] = 'Error' THEN CAST(q.[ScheduledFor] AS datetime2(7)) END
             ) AS [DueAt],
             CASE
                 WHEN k.[Status] = 'Processing' AND k.[Was] <> 'Processing' THEN @Worker
@@ -831,7 +833,8 @@ k.[Was],
                                 @_Now
                             )
                     END,
-                    NULL
+                    /* An item that failed is due again: its row beside says when, or nobody finds it. */
+                    CASE WHEN k.[Status] = 'Error' THEN CAST(q.[ScheduledFor] AS datetime2(7)) END
                 ) AS [DueAt],
                 CASE
                     WHEN k.[Status] = 'Processing' AND k.[Was] <> 'Processing' THEN @Worker
@@ -1062,7 +1065,8 @@ k.[Was],
                                 @_Now
                             )
                     END,
-                    NULL
+                    /* An item that failed is due again: its row beside says when, or nobody finds it. */
+                    CASE WHEN k.[Status] = 'Error' THEN CAST(q.[ScheduledFor] AS datetime2(7)) END
                 ) AS [DueAt],
                 CASE
                     WHEN k.[Status] = 'Processing' AND k.[Was] <> 'Processing' THEN @Worker

@@ -390,7 +390,8 @@ k.[Was],
                                 @_Now
                             )
                     END,
-                    NULL
+                    /* An item that failed is due again: its row beside says when, or nobody finds it. */
+                    CASE WHEN k.[Status] = 'Error' THEN CAST(q.[ScheduledFor] AS datetime2(7)) END
                 ) AS [DueAt],
                 CASE
                     WHEN k.[Status] = 'Processing' AND k.[Was] <> 'Processing' THEN @Worker
@@ -621,7 +622,8 @@ k.[Was],
                                 @_Now
                             )
                     END,
-                    NULL
+                    /* An item that failed is due again: its row beside says when, or nobody finds it. */
+                    CASE WHEN k.[Status] = 'Error' THEN CAST(q.[ScheduledFor] AS datetime2(7)) END
                 ) AS [DueAt],
                 CASE
                     WHEN k.[Status] = 'Processing' AND k.[Was] <> 'Processing' THEN @Worker
@@ -1555,7 +1557,8 @@ k.[Was],
                                 @_Now
                             )
                     END,
-                    NULL
+                    /* An item that failed is due again: its row beside says when, or nobody finds it. */
+                    CASE WHEN k.[Status] = 'Error' THEN CAST(q.[ScheduledFor] AS datetime2(7)) END
                 ) AS [DueAt],
                 CASE
                     WHEN k.[Status] = 'Processing' AND k.[Was] <> 'Processing' THEN @Worker
@@ -1786,7 +1789,8 @@ k.[Was],
                                 @_Now
                             )
                     END,
-                    NULL
+                    /* An item that failed is due again: its row beside says when, or nobody finds it. */
+                    CASE WHEN k.[Status] = 'Error' THEN CAST(q.[ScheduledFor] AS datetime2(7)) END
                 ) AS [DueAt],
                 CASE
                     WHEN k.[Status] = 'Processing' AND k.[Was] <> 'Processing' THEN @Worker

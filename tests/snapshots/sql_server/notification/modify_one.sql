@@ -306,7 +306,8 @@ k.[Was],
                             @_Now
                         )
                 END,
-                NULL
+                /* An item that failed is due again: its row beside says when, or nobody finds it. */
+                CASE WHEN k.[Status] = 'Error' THEN CAST(q.[ScheduledFor] AS datetime2(7)) END
             ) AS [DueAt],
             CASE
                 WHEN k.[Status] = 'Processing' AND k.[Was] <> 'Processing' THEN @Worker
@@ -504,7 +505,8 @@ k.[Was],
                             @_Now
                         )
                 END,
-                NULL
+                /* An item that failed is due again: its row beside says when, or nobody finds it. */
+                CASE WHEN k.[Status] = 'Error' THEN CAST(q.[ScheduledFor] AS datetime2(7)) END
             ) AS [DueAt],
             CASE
                 WHEN k.[Status] = 'Processing' AND k.[Was] <> 'Processing' THEN @Worker
@@ -960,7 +962,8 @@ k.[Was],
                                 @_Now
                             )
                     END,
-                    NULL
+                    /* An item that failed is due again: its row beside says when, or nobody finds it. */
+                    CASE WHEN k.[Status] = 'Error' THEN CAST(q.[ScheduledFor] AS datetime2(7)) END
                 ) AS [DueAt],
                 CASE
                     WHEN k.[Status] = 'Processing' AND k.[Was] <> 'Processing' THEN @Worker
@@ -1158,7 +1161,8 @@ k.[Was],
                                 @_Now
                             )
                     END,
-                    NULL
+                    /* An item that failed is due again: its row beside says when, or nobody finds it. */
+                    CASE WHEN k.[Status] = 'Error' THEN CAST(q.[ScheduledFor] AS datetime2(7)) END
                 ) AS [DueAt],
                 CASE
                     WHEN k.[Status] = 'Processing' AND k.[Was] <> 'Processing' THEN @Worker

@@ -440,7 +440,8 @@ k.[Was],
                                 @_Now
                             )
                     END,
-                    NULL
+                    /* An item that failed is due again: its row beside says when, or nobody finds it. */
+                    CASE WHEN k.[Status] = 'Error' THEN CAST(q.[ScheduledFor] AS datetime2(7)) END
                 ) AS [DueAt],
                 CASE
                     WHEN k.[Status] = 'Processing' AND k.[Was] <> 'Processing' THEN @Worker
@@ -638,7 +639,8 @@ k.[Was],
                                 @_Now
                             )
                     END,
-                    NULL
+                    /* An item that failed is due again: its row beside says when, or nobody finds it. */
+                    CASE WHEN k.[Status] = 'Error' THEN CAST(q.[ScheduledFor] AS datetime2(7)) END
                 ) AS [DueAt],
                 CASE
                     WHEN k.[Status] = 'Processing' AND k.[Was] <> 'Processing' THEN @Worker
@@ -1693,7 +1695,8 @@ k.[Was],
                                 @_Now
                             )
                     END,
-                    NULL
+                    /* An item that failed is due again: its row beside says when, or nobody finds it. */
+                    CASE WHEN k.[Status] = 'Error' THEN CAST(q.[ScheduledFor] AS datetime2(7)) END
                 ) AS [DueAt],
                 CASE
                     WHEN k.[Status] = 'Processing' AND k.[Was] <> 'Processing' THEN @Worker
@@ -1891,7 +1894,8 @@ k.[Was],
                                 @_Now
                             )
                     END,
-                    NULL
+                    /* An item that failed is due again: its row beside says when, or nobody finds it. */
+                    CASE WHEN k.[Status] = 'Error' THEN CAST(q.[ScheduledFor] AS datetime2(7)) END
                 ) AS [DueAt],
                 CASE
                     WHEN k.[Status] = 'Processing' AND k.[Was] <> 'Processing' THEN @Worker
