@@ -287,24 +287,23 @@ SELECT
     answer_attempt integer, answer_status text
 {%- endmacro -%}
 {%- macro item_columns() %}{{ answer_columns() }}
-{%- for column in shown %},
-    {{ column.name }} {{ column.type }}
+{%- for column in shown %},{{ "\n    " if loop.index0 % 5 == 0 else " " }}{{ column.name }} {{ column.type }}
 {%- endfor %}
 {%- endmacro -%}
 {%- macro no_item() %}
-{%- for column in shown %}
-            NULL::{{ column.type }}{{ "," if not loop.last }}
-{%- endfor %}
+{%- for column in shown %}{{ gap(loop.index0) }}NULL::{{ column.type }}{% endfor %}
 {%- endmacro -%}
 {#- An item as it is shown: from a row of the table (q), or of the view of both tables (v). -#}
+{#- Some columns to a line. -#}
+{%- macro gap(number) %}{{ "," if number }}{{ "\n            " if number % (6 if own else 2) == 0 else " " }}{% endmacro -%}
 {%- macro item_of_row(for_workers=true) %}
-{%- for column in shown %}
-            {% if column.secret and not for_workers %}NULL::{{ column.type }}{% elif column.alias %}{{ column.alias }}.{{ column.quoted }}{{ "::" ~ column.type if column.cast }}{% elif column.what %}{{ of(column.what) }}{% else %}q.{{ column.quoted }}{{ "::" ~ column.type if column.cast }}{% endif %}{{ "," if not loop.last }}
+{%- for column in shown %}{{ gap(loop.index0) }}
+    {%- if column.secret and not for_workers %}NULL::{{ column.type }}{% elif column.alias %}{{ column.alias }}.{{ column.quoted }}{{ "::" ~ column.type if column.cast }}{% elif column.what %}{{ of(column.what) }}{% else %}q.{{ column.quoted }}{{ "::" ~ column.type if column.cast }}{% endif %}
 {%- endfor %}
 {%- endmacro -%}
 {%- macro item_of_view(cast=true, for_workers=true) %}
-{%- for column in shown %}
-            {% if column.secret and not for_workers %}NULL::{{ column.type }}{% else %}v.{{ "item_" ~ column.what if column.what else column.name }}{{ "::" ~ column.type if column.cast and cast }}{% endif %}{{ "," if not loop.last }}
+{%- for column in shown %}{{ gap(loop.index0) }}
+    {%- if column.secret and not for_workers %}NULL::{{ column.type }}{% else %}v.{{ "item_" ~ column.what if column.what else column.name }}{{ "::" ~ column.type if column.cast and cast }}{% endif %}
 {%- endfor %}
 {%- endmacro -%}
 {#- Columns that the subtypes have of an item, beside its row (q); the view of both tables has it. -#}

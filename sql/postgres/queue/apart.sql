@@ -27,7 +27,7 @@ AS $$
 DECLARE
     now_ timestamptz;
     max_attempts_ integer;
-{%- include "part/claim_set_variables.sql" %}
+{%- include "part/claim_variables.sql" %}
 {%- if not beside %}
     alone_ boolean;
     ended_ bigint;

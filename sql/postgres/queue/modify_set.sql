@@ -4,6 +4,9 @@
 {%- import "part/write.sql" as write -%}
 {%- set procedure = "modify_" ~ queue ~ "_set_trx" -%}
 {%- set function = object(procedure) -%}
+{%- set can_set = settable or subtypes %}
+{#- Most calls set nothing: in somebody's own table they name no column that could be set, or its triggers on that would fire. -#}
+{%- set apart = can_set and not own %}
 {%- set leaves = completion == "delete" or (own and completion == "history") -%}
 {% filter made("FUNCTION", procedure) %}
 /*
@@ -41,17 +44,17 @@ DECLARE
     now_ timestamptz := clock_timestamp();
     replayed_ boolean := FALSE;
     max_attempts_ integer;
+{%- if apart %}
     sets_ boolean := FALSE;
+{%- endif %}
     no_set_ text;
 {%- if not own %}
     answers_ json;
 {%- endif %}
-{%- include "part/claim_set_variables.sql" %}
 BEGIN
 {%- include "part/local_time.sql" %}
 {% include "part/settings.sql" %}
 {{- check.checks(procedure, ["worker", "most", "lease"] + (["started"] if run_time else []), least=0) }}
-{%- include "part/kind_checks.sql" %}
 {{- check.takes_names(procedure, takes.modify) }}
 
 {% include "part/set_checks.sql" %}
@@ -103,10 +106,8 @@ BEGIN
 {% include "part/lock_items.sql" %}
 {%- endif %}
 {%- endif %}
-{#- Most calls set nothing: they name no column that could be set, as if there were none. -#}
-{%- set can_set = settable or subtypes %}
-{%- for sets_values in [true, false] if can_set or not sets_values %}
-{%- if can_set %}
+{%- for sets_values in [true, false] if apart or sets_values == (true if can_set else false) %}
+{%- if apart %}
     {{ "IF sets_ THEN" if sets_values else "ELSE" }}
 {%- endif %}
 {%- if own %}
@@ -161,7 +162,7 @@ BEGIN
 {%- include "part/told.sql" %}
 {%- endif %}
 {%- endfor %}
-{%- if can_set %}
+{%- if apart %}
     END IF;
 {%- endif %}
 {%- if own %}
@@ -183,7 +184,11 @@ BEGIN
 
     IF max_ > 0 AND NOT replayed_ THEN
 {%- endif %}
-{%- filter indent(4) %}{% include "part/claim_set.sql" %}{% endfilter %}
+        RETURN QUERY
+        SELECT n.*
+        FROM {{ object("next_" ~ queue ~ "_set_trx") }}(
+            worker_, max_, lease_ms_, recover_{{ ", started_at_" if run_time }}{{ ", types_ => types_" if asks_types }}{{ ", steps_ => steps_" if asks_steps }}
+        ) AS n;
     END IF;
 END;
 $$;

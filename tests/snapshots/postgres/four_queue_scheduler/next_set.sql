@@ -15,36 +15,19 @@ CREATE OR REPLACE FUNCTION "readpast"."next_four_queue_scheduler_set_trx"(
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key text, answer_token timestamptz,
     answer_attempt integer, answer_status text,
-    "reputation" integer,
-    "id" bigint,
-    item_status text,
-    item_step text,
-    item_attempt integer,
-    item_response text,
-    item_error text,
-    item_started_at timestamptz,
-    item_duration bigint,
-    item_due_at timestamptz,
-    item_token timestamptz,
-    item_owner text,
-    item_lease_until timestamptz
+    "reputation" integer, "id" bigint, item_status text, item_step text, item_attempt integer,
+    item_response text, item_error text, item_started_at timestamptz, item_duration bigint, item_due_at timestamptz,
+    item_token timestamptz, item_owner text, item_lease_until timestamptz
 )
 LANGUAGE plpgsql VOLATILE
 /* With its owner's rights: a role that may execute this needs none on the tables. */
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET timezone = 'UTC'
 /*
-One access path is right, however many rows the table has today: the index, in its order. Tables are joined by BETWEEN
-two equal keys for the same reason: by =, a plan that is made while a table is empty would read all of it, and be kept
-when it is full.
+One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
+keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
 */
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET enable_hashjoin = off
-SET enable_mergejoin = off
-SET jit = off
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
+SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -76,18 +59,12 @@ BEGIN
     IF recover_ = 2 THEN
         RETURN QUERY
         SELECT r.*,
-            NULL::integer,
-            NULL::bigint,
-            NULL::text,
-            NULL::text,
-            NULL::integer,
-            NULL::text,
-            NULL::text,
-            NULL::timestamptz,
-            NULL::bigint,
-            NULL::timestamptz,
-            NULL::timestamptz,
-            NULL::text,
+            NULL::integer, NULL::bigint,
+            NULL::text, NULL::text,
+            NULL::integer, NULL::text,
+            NULL::text, NULL::timestamptz,
+            NULL::bigint, NULL::timestamptz,
+            NULL::timestamptz, NULL::text,
             NULL::timestamptz
         FROM "readpast"."recover_four_queue_scheduler_trx"(1000, worker_) AS r
         WHERE r.answer = 'REFUSED';
@@ -95,18 +72,12 @@ BEGIN
     IF recover_ > 0 THEN
         RETURN QUERY
         SELECT r.*,
-            NULL::integer,
-            NULL::bigint,
-            NULL::text,
-            NULL::text,
-            NULL::integer,
-            NULL::text,
-            NULL::text,
-            NULL::timestamptz,
-            NULL::bigint,
-            NULL::timestamptz,
-            NULL::timestamptz,
-            NULL::text,
+            NULL::integer, NULL::bigint,
+            NULL::text, NULL::text,
+            NULL::integer, NULL::text,
+            NULL::text, NULL::timestamptz,
+            NULL::bigint, NULL::timestamptz,
+            NULL::timestamptz, NULL::text,
             NULL::timestamptz
         FROM "readpast"."recover_four_queue_scheduler_trx"(100, recover_ => recover_) AS r
         WHERE r.answer = 'REFUSED';
@@ -318,18 +289,12 @@ BEGIN
             v.item_token,
             v.item_attempt,
             v.item_status,
-            v."reputation"::integer,
-            v."id"::bigint,
-            v.item_status,
-            v.item_step,
-            v.item_attempt,
-            v.item_response,
-            v.item_error,
-            v.item_started_at,
-            v.item_duration,
-            v.item_due_at,
-            v.item_token,
-            v.item_owner,
+            v."reputation"::integer, v."id"::bigint,
+            v.item_status, v.item_step,
+            v.item_attempt, v.item_response,
+            v.item_error, v.item_started_at,
+            v.item_duration, v.item_due_at,
+            v.item_token, v.item_owner,
             v.item_lease_until
         FROM UNNEST(key_1_) WITH ORDINALITY AS k (key_1, position)
         INNER JOIN LATERAL (

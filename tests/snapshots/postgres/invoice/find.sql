@@ -14,41 +14,20 @@ CREATE OR REPLACE FUNCTION "readpast"."find_invoice"(
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
     answer_attempt integer, answer_status text,
-    enqueued_at timestamptz,
-    type text,
-    status text,
-    step text,
-    attempt_num integer,
-    response text,
-    error text,
-    started_at timestamptz,
-    duration bigint,
-    scheduled_for timestamptz,
-    updated_at timestamptz,
-    lease_owner text,
-    lease_until timestamptz,
-    "Number" varchar(20),
-    "CustomerID" bigint,
-    "Amount" numeric(12, 2),
-    "Code" varchar(6),
-    "Lines" json
+    enqueued_at timestamptz, type text, status text, step text, attempt_num integer,
+    response text, error text, started_at timestamptz, duration bigint, scheduled_for timestamptz,
+    updated_at timestamptz, lease_owner text, lease_until timestamptz, "Number" varchar(20), "CustomerID" bigint,
+    "Amount" numeric(12, 2), "Code" varchar(6), "Lines" json
 )
 LANGUAGE plpgsql VOLATILE
 /* With its owner's rights: a role that may execute this needs none on the tables. */
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET timezone = 'UTC'
 /*
-One access path is right, however many rows the table has today: the index, in its order. Tables are joined by BETWEEN
-two equal keys for the same reason: by =, a plan that is made while a table is empty would read all of it, and be kept
-when it is full.
+One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
+keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
 */
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET enable_hashjoin = off
-SET enable_mergejoin = off
-SET jit = off
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
+SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -132,24 +111,9 @@ BEGIN
         SELECT
             'FOUND', NULL::integer, NULL::bigint, q.enqueued_at,
             q.updated_at, q.attempt_num, q.status::text,
-            q.enqueued_at,
-            q.type::text,
-            q.status::text,
-            q.step,
-            q.attempt_num,
-            q.response,
-            q.error,
-            q.started_at,
-            q.duration,
-            q.scheduled_for,
-            q.updated_at,
-            q.lease_owner,
-            q.lease_until,
-            q."Number",
-            q."CustomerID",
-            q."Amount",
-            q."Code"::varchar(6),
-            NULL::json
+            q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
+            q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
+            q.lease_until, q."Number", q."CustomerID", q."Amount", q."Code"::varchar(6), NULL::json
         FROM (
             SELECT DISTINCT
             i.key AS key_1
@@ -201,24 +165,9 @@ BEGIN
         SELECT
             'FOUND', NULL::integer, NULL::bigint, q.enqueued_at,
             q.updated_at, q.attempt_num, q.status::text,
-            q.enqueued_at,
-            q.type::text,
-            q.status::text,
-            q.step,
-            q.attempt_num,
-            q.response,
-            q.error,
-            q.started_at,
-            q.duration,
-            q.scheduled_for,
-            q.updated_at,
-            q.lease_owner,
-            q.lease_until,
-            q."Number",
-            q."CustomerID",
-            q."Amount",
-            q."Code"::varchar(6),
-            NULL::json
+            q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
+            q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
+            q.lease_until, q."Number", q."CustomerID", q."Amount", q."Code"::varchar(6), NULL::json
         FROM "readpast"."invoice" AS q
         WHERE
             q.status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
@@ -253,24 +202,9 @@ BEGIN
         SELECT
             'FOUND', NULL::integer, NULL::bigint, q.enqueued_at,
             q.updated_at, q.attempt_num, q.status::text,
-            q.enqueued_at,
-            q.type::text,
-            q.status::text,
-            q.step,
-            q.attempt_num,
-            q.response,
-            q.error,
-            q.started_at,
-            q.duration,
-            q.scheduled_for,
-            q.updated_at,
-            q.lease_owner,
-            q.lease_until,
-            q."Number",
-            q."CustomerID",
-            q."Amount",
-            q."Code"::varchar(6),
-            NULL::json
+            q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
+            q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
+            q.lease_until, q."Number", q."CustomerID", q."Amount", q."Code"::varchar(6), NULL::json
         FROM "readpast"."invoice" AS q
         WHERE
             q.status IN ('Processing')
@@ -304,24 +238,9 @@ BEGIN
         SELECT
             'FOUND', NULL::integer, NULL::bigint, q.enqueued_at,
             q.updated_at, q.attempt_num, q.status::text,
-            q.enqueued_at,
-            q.type::text,
-            q.status::text,
-            q.step,
-            q.attempt_num,
-            q.response,
-            q.error,
-            q.started_at,
-            q.duration,
-            q.scheduled_for,
-            q.updated_at,
-            q.lease_owner,
-            q.lease_until,
-            q."Number",
-            q."CustomerID",
-            q."Amount",
-            q."Code"::varchar(6),
-            NULL::json
+            q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
+            q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
+            q.lease_until, q."Number", q."CustomerID", q."Amount", q."Code"::varchar(6), NULL::json
         FROM "readpast"."invoice" AS q
         WHERE
             q.status IN ('Pending', 'Error')
@@ -364,24 +283,9 @@ BEGIN
         SELECT
             'FOUND', NULL::integer, NULL::bigint, q.enqueued_at,
             q.updated_at, q.attempt_num, q.status::text,
-            q.enqueued_at,
-            q.type::text,
-            q.status::text,
-            q.step,
-            q.attempt_num,
-            q.response,
-            q.error,
-            q.started_at,
-            q.duration,
-            q.scheduled_for,
-            q.updated_at,
-            q.lease_owner,
-            q.lease_until,
-            q."Number",
-            q."CustomerID",
-            q."Amount",
-            q."Code"::varchar(6),
-            NULL::json
+            q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
+            q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
+            q.lease_until, q."Number", q."CustomerID", q."Amount", q."Code"::varchar(6), NULL::json
         FROM "readpast"."invoice" AS q
         WHERE
             (q.enqueued_at) <= (until_.key_1)
@@ -423,24 +327,9 @@ BEGIN
         SELECT
             'FOUND', NULL::integer, NULL::bigint, q.enqueued_at,
             q.updated_at, q.attempt_num, q.status::text,
-            q.enqueued_at,
-            q.type::text,
-            q.status::text,
-            q.step,
-            q.attempt_num,
-            q.response,
-            q.error,
-            q.started_at,
-            q.duration,
-            q.scheduled_for,
-            q.updated_at,
-            q.lease_owner,
-            q.lease_until,
-            q."Number",
-            q."CustomerID",
-            q."Amount",
-            q."Code"::varchar(6),
-            NULL::json
+            q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
+            q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
+            q.lease_until, q."Number", q."CustomerID", q."Amount", q."Code"::varchar(6), NULL::json
         FROM "readpast"."invoice" AS q
         WHERE
             (q.enqueued_at) > (from_.key_1)

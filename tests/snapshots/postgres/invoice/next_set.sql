@@ -13,41 +13,20 @@ CREATE OR REPLACE FUNCTION "readpast"."next_invoice_set_trx"(
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
     answer_attempt integer, answer_status text,
-    enqueued_at timestamptz,
-    type text,
-    status text,
-    step text,
-    attempt_num integer,
-    response text,
-    error text,
-    started_at timestamptz,
-    duration bigint,
-    scheduled_for timestamptz,
-    updated_at timestamptz,
-    lease_owner text,
-    lease_until timestamptz,
-    "Number" varchar(20),
-    "CustomerID" bigint,
-    "Amount" numeric(12, 2),
-    "Code" varchar(6),
-    "Lines" json
+    enqueued_at timestamptz, type text, status text, step text, attempt_num integer,
+    response text, error text, started_at timestamptz, duration bigint, scheduled_for timestamptz,
+    updated_at timestamptz, lease_owner text, lease_until timestamptz, "Number" varchar(20), "CustomerID" bigint,
+    "Amount" numeric(12, 2), "Code" varchar(6), "Lines" json
 )
 LANGUAGE plpgsql VOLATILE
 /* With its owner's rights: a role that may execute this needs none on the tables. */
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET timezone = 'UTC'
 /*
-One access path is right, however many rows the table has today: the index, in its order. Tables are joined by BETWEEN
-two equal keys for the same reason: by =, a plan that is made while a table is empty would read all of it, and be kept
-when it is full.
+One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
+keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
 */
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET enable_hashjoin = off
-SET enable_mergejoin = off
-SET jit = off
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
+SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -74,24 +53,9 @@ BEGIN
     IF recover_ > 0 THEN
         RETURN QUERY
         SELECT r.*,
-            NULL::timestamptz,
-            NULL::text,
-            NULL::text,
-            NULL::text,
-            NULL::integer,
-            NULL::text,
-            NULL::text,
-            NULL::timestamptz,
-            NULL::bigint,
-            NULL::timestamptz,
-            NULL::timestamptz,
-            NULL::text,
-            NULL::timestamptz,
-            NULL::varchar(20),
-            NULL::bigint,
-            NULL::numeric(12, 2),
-            NULL::varchar(6),
-            NULL::json
+            NULL::timestamptz, NULL::text, NULL::text, NULL::text, NULL::integer, NULL::text,
+            NULL::text, NULL::timestamptz, NULL::bigint, NULL::timestamptz, NULL::timestamptz, NULL::text,
+            NULL::timestamptz, NULL::varchar(20), NULL::bigint, NULL::numeric(12, 2), NULL::varchar(6), NULL::json
         FROM "readpast"."recover_invoice_trx"(100, recover_ => recover_) AS r
         WHERE r.answer = 'REFUSED';
     END IF;
@@ -194,24 +158,9 @@ BEGIN
         q.updated_at,
         q.attempt_num,
         q.status_,
-            q.enqueued_at,
-            q.type::text,
-            q.status::text,
-            q.step,
-            q.attempt_num,
-            q.response,
-            q.error,
-            q.started_at,
-            q.duration,
-            q.scheduled_for,
-            q.updated_at,
-            q.lease_owner,
-            q.lease_until,
-            q."Number",
-            q."CustomerID",
-            q."Amount",
-            q."Code"::varchar(6),
-            q."Lines"
+            q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
+            q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
+            q.lease_until, q."Number", q."CustomerID", q."Amount", q."Code"::varchar(6), q."Lines"
     FROM changed AS q
     WHERE q.status_ = 'Processing'
     ORDER BY q.position_
@@ -220,24 +169,9 @@ BEGIN
     /* All that it took had spent their attempts, and ended: what comes behind them is due now. */
     SELECT
         'EMPTY', NULL::integer, 0::bigint, NULL::timestamptz, NULL::timestamptz, NULL::integer, NULL::text,
-            NULL::timestamptz,
-            NULL::text,
-            NULL::text,
-            NULL::text,
-            NULL::integer,
-            NULL::text,
-            NULL::text,
-            NULL::timestamptz,
-            NULL::bigint,
-            NULL::timestamptz,
-            NULL::timestamptz,
-            NULL::text,
-            NULL::timestamptz,
-            NULL::varchar(20),
-            NULL::bigint,
-            NULL::numeric(12, 2),
-            NULL::varchar(6),
-            NULL::json
+            NULL::timestamptz, NULL::text, NULL::text, NULL::text, NULL::integer, NULL::text,
+            NULL::text, NULL::timestamptz, NULL::bigint, NULL::timestamptz, NULL::timestamptz, NULL::text,
+            NULL::timestamptz, NULL::varchar(20), NULL::bigint, NULL::numeric(12, 2), NULL::varchar(6), NULL::json
     FROM (SELECT BOOL_OR(c.status_ = 'Processing') AS any_ FROM changed AS c) AS e
     WHERE NOT e.any_;
     IF FOUND THEN

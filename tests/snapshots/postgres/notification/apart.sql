@@ -11,46 +11,21 @@ CREATE OR REPLACE FUNCTION "readpast"."next_notification_apart_trx"(
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
     answer_attempt integer, answer_status text,
-    enqueued_at timestamptz,
-    type text,
-    status text,
-    step text,
-    attempt_num integer,
-    response text,
-    error text,
-    started_at timestamptz,
-    duration bigint,
-    scheduled_for timestamptz,
-    updated_at timestamptz,
-    lease_owner text,
-    lease_until timestamptz,
-    "ResetPassword_OTP" varchar(16),
-    "ResetPassword_UserID" integer,
-    "ResetPassword_Username" varchar(128),
-    "Email_EmailTo" varchar(254),
-    "Email_PreferredLanguage" varchar(60),
-    "Email_Response" text,
-    "Email_Error" text,
-    "Sms_PhoneNumber" varchar(20),
-    "Sms_Response" text,
-    "Sms_Error" text
+    enqueued_at timestamptz, type text, status text, step text, attempt_num integer,
+    response text, error text, started_at timestamptz, duration bigint, scheduled_for timestamptz,
+    updated_at timestamptz, lease_owner text, lease_until timestamptz, "ResetPassword_OTP" varchar(16), "ResetPassword_UserID" integer,
+    "ResetPassword_Username" varchar(128), "Email_EmailTo" varchar(254), "Email_PreferredLanguage" varchar(60), "Email_Response" text, "Email_Error" text,
+    "Sms_PhoneNumber" varchar(20), "Sms_Response" text, "Sms_Error" text
 )
 LANGUAGE plpgsql VOLATILE
 /* With its owner's rights: a role that may execute this needs none on the tables. */
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET timezone = 'UTC'
 /*
-One access path is right, however many rows the table has today: the index, in its order. Tables are joined by BETWEEN
-two equal keys for the same reason: by =, a plan that is made while a table is empty would read all of it, and be kept
-when it is full.
+One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
+keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
 */
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET enable_hashjoin = off
-SET enable_mergejoin = off
-SET jit = off
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
+SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -277,29 +252,10 @@ BEGIN
                 q.updated_at,
                 q.attempt_num,
                 'Processing',
-            q.enqueued_at,
-            q.type::text,
-            q.status::text,
-            q.step,
-            q.attempt_num,
-            q.response,
-            q.error,
-            q.started_at,
-            q.duration,
-            q.scheduled_for,
-            q.updated_at,
-            q.lease_owner,
-            q.lease_until,
-            s1."OTP",
-            s1."UserID",
-            s1."Username",
-            s2."EmailTo",
-            s2."PreferredLanguage",
-            s2."Response",
-            s2."Error",
-            s3."PhoneNumber",
-            s3."Response",
-            s3."Error"
+            q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
+            q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
+            q.lease_until, s1."OTP", s1."UserID", s1."Username", s2."EmailTo", s2."PreferredLanguage",
+            s2."Response", s2."Error", s3."PhoneNumber", s3."Response", s3."Error"
             FROM UNNEST(key_1_) WITH ORDINALITY AS k (key_1, position)
             INNER JOIN "readpast"."notification" AS q
                 ON q.enqueued_at BETWEEN k.key_1 AND k.key_1

@@ -20,53 +20,27 @@ CREATE OR REPLACE FUNCTION "readpast"."modify_notification_set_trx"(
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
     answer_attempt integer, answer_status text,
-    enqueued_at timestamptz,
-    type text,
-    status text,
-    step text,
-    attempt_num integer,
-    response text,
-    error text,
-    started_at timestamptz,
-    duration bigint,
-    scheduled_for timestamptz,
-    updated_at timestamptz,
-    lease_owner text,
-    lease_until timestamptz,
-    "ResetPassword_OTP" varchar(16),
-    "ResetPassword_UserID" integer,
-    "ResetPassword_Username" varchar(128),
-    "Email_EmailTo" varchar(254),
-    "Email_PreferredLanguage" varchar(60),
-    "Email_Response" text,
-    "Email_Error" text,
-    "Sms_PhoneNumber" varchar(20),
-    "Sms_Response" text,
-    "Sms_Error" text
+    enqueued_at timestamptz, type text, status text, step text, attempt_num integer,
+    response text, error text, started_at timestamptz, duration bigint, scheduled_for timestamptz,
+    updated_at timestamptz, lease_owner text, lease_until timestamptz, "ResetPassword_OTP" varchar(16), "ResetPassword_UserID" integer,
+    "ResetPassword_Username" varchar(128), "Email_EmailTo" varchar(254), "Email_PreferredLanguage" varchar(60), "Email_Response" text, "Email_Error" text,
+    "Sms_PhoneNumber" varchar(20), "Sms_Response" text, "Sms_Error" text
 )
 LANGUAGE plpgsql VOLATILE
 /* With its owner's rights: a role that may execute this needs none on the tables. */
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET timezone = 'UTC'
 /*
-One access path is right, however many rows the table has today: the index, in its order. Tables are joined by BETWEEN
-two equal keys for the same reason: by =, a plan that is made while a table is empty would read all of it, and be kept
-when it is full.
+One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
+keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
 */
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET enable_hashjoin = off
-SET enable_mergejoin = off
-SET jit = off
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
+SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
 AS $$
 #variable_conflict use_column
 DECLARE
     now_ timestamptz := clock_timestamp();
     replayed_ boolean := FALSE;
     max_attempts_ integer;
-    sets_ boolean := FALSE;
     no_set_ text;
 BEGIN
     max_attempts_ := COALESCE((
@@ -102,7 +76,6 @@ BEGIN
 
     /* Most calls set nothing, and are not read twice for it. A name can be written with escapes. */
     IF position('"set"' IN items_::text) > 0 OR position('\u00' IN items_::text) > 0 THEN
-        sets_ := EXISTS (SELECT 1 FROM json_to_recordset(items_) AS g (set json) WHERE g.set IS NOT NULL);
         no_set_ := (
             SELECT w.why
             FROM (
@@ -183,29 +156,10 @@ BEGIN
         SELECT
             COALESCE(p.result ->> (i.position - 1)::text, 'OK'), (i.position - 1)::integer, NULL::bigint,
             i.key, q.updated_at, q.attempt_num, q.status::text,
-            NULL::timestamptz,
-            NULL::text,
-            NULL::text,
-            NULL::text,
-            NULL::integer,
-            NULL::text,
-            NULL::text,
-            NULL::timestamptz,
-            NULL::bigint,
-            NULL::timestamptz,
-            NULL::timestamptz,
-            NULL::text,
-            NULL::timestamptz,
-            NULL::varchar(16),
-            NULL::integer,
-            NULL::varchar(128),
-            NULL::varchar(254),
-            NULL::varchar(60),
-            NULL::text,
-            NULL::text,
-            NULL::varchar(20),
-            NULL::text,
-            NULL::text
+            NULL::timestamptz, NULL::text, NULL::text, NULL::text, NULL::integer, NULL::text,
+            NULL::text, NULL::timestamptz, NULL::bigint, NULL::timestamptz, NULL::timestamptz, NULL::text,
+            NULL::timestamptz, NULL::varchar(16), NULL::integer, NULL::varchar(128), NULL::varchar(254), NULL::varchar(60),
+            NULL::text, NULL::text, NULL::varchar(20), NULL::text, NULL::text
         FROM ROWS FROM (json_to_recordset(items_) AS (key timestamptz)) WITH ORDINALITY AS i (key, position)
         CROSS JOIN "readpast"."queue_operation" AS p
         LEFT JOIN "readpast"."notification" AS q
@@ -230,7 +184,6 @@ BEGIN
         USING old AS o
         WHERE p.operation_id BETWEEN o.operation_id AND o.operation_id;
     END IF;
-    IF sets_ THEN
     RETURN QUERY
 
     WITH given AS (
@@ -530,479 +483,19 @@ BEGIN
 
     SELECT
         d.answer, d.ordinal, NULL::bigint, d.key_1, d.token, d.attempt_num, d.status,
-            NULL::timestamptz,
-            NULL::text,
-            NULL::text,
-            NULL::text,
-            NULL::integer,
-            NULL::text,
-            NULL::text,
-            NULL::timestamptz,
-            NULL::bigint,
-            NULL::timestamptz,
-            NULL::timestamptz,
-            NULL::text,
-            NULL::timestamptz,
-            NULL::varchar(16),
-            NULL::integer,
-            NULL::varchar(128),
-            NULL::varchar(254),
-            NULL::varchar(60),
-            NULL::text,
-            NULL::text,
-            NULL::varchar(20),
-            NULL::text,
-            NULL::text
+            NULL::timestamptz, NULL::text, NULL::text, NULL::text, NULL::integer, NULL::text,
+            NULL::text, NULL::timestamptz, NULL::bigint, NULL::timestamptz, NULL::timestamptz, NULL::text,
+            NULL::timestamptz, NULL::varchar(16), NULL::integer, NULL::varchar(128), NULL::varchar(254), NULL::varchar(60),
+            NULL::text, NULL::text, NULL::varchar(20), NULL::text, NULL::text
     FROM decided AS d
     ORDER BY d.ordinal;
-    ELSE
-    RETURN QUERY
-
-    WITH given AS (
-        SELECT
-            (i.position - 1)::integer AS ordinal,
-            i.key AS key_1,
-            i.token AS token,
-            COALESCE(i.attempt, 0) AS attempt,
-            i.status,
-            i.step,
-            i.response,
-            i.error,
-            COALESCE("readpast"."queue_finite_fn"(i.due), now_ + i.delay_ms * interval '1 millisecond') AS due_at,
-            COALESCE(i.release, FALSE) AS release,
-            i.set AS new_values,
-            i.position
-        FROM
-            ROWS FROM (
-                json_to_recordset(items_) AS (
-                    key timestamptz, token timestamptz, attempt integer, status text, step text, response text,
-                    error text, due timestamptz, delay_ms bigint, release boolean, set json
-                )
-            ) WITH ORDINALITY AS i (
-                key, token, attempt, status, step, response, error, due, delay_ms, release, set, position
-            )
-    ),
-
-    /* In the order of their keys, so that two calls never wait for each other. */
-    item AS MATERIALIZED (
-        SELECT
-            g.*,
-            ROW_NUMBER() OVER (PARTITION BY g.key_1 ORDER BY g.position) AS occurrence
-        FROM given AS g
-        ORDER BY
-            g.key_1,
-            g.position
-    ),
-
-    /*
-    Decide each one's answer. The fence of a worker is its name and its attempt (LEASE_LOST); the fence of everybody is
-    the token (CONFLICT); the state machine is queue_transition (ILLEGAL_TRANSITION). A lease past its deadline still
-    counts while nobody has taken the item: finished work is not done twice.
-    */
-    judged AS MATERIALIZED (
-        SELECT
-            i.*,
-            v.*,
-            (v.item_status = 'Processing' AND i.status = 'Pending' AND i.release) AS released,
-            CASE
-                WHEN v.item_status IS NULL THEN 'NOT_FOUND'
-                WHEN i.attempt > 0 AND (v.item_status = 'Processing' AND v.item_owner = worker_ AND v.item_attempt = i.attempt) IS NOT TRUE THEN 'LEASE_LOST'
-                WHEN i.token <> v.item_token THEN 'CONFLICT'
-                WHEN i.token IS NULL AND i.attempt > 0 THEN 'CONFLICT'
-                /* The same item twice in one call: the first of them counts. */
-                WHEN i.occurrence > 1 THEN 'CONFLICT'
-                /* The legal changes are read once for all items. */
-                WHEN
-                    (v.item_status || ' ' || i.status = ANY (ARRAY(
-                        SELECT t.from_status || ' ' || t.to_status FROM "readpast"."queue_transition" AS t
-                    ))) IS NOT TRUE
-                    THEN 'ILLEGAL_TRANSITION'
-                /* Response, error and values do not go to an item that its status closes to workers. */
-                WHEN
-                    (i.response IS NOT NULL OR i.error IS NOT NULL OR i.new_values IS NOT NULL)
-                    AND NOT "readpast"."queue_is_editable_fn"(v.item_status)
-                    THEN 'ILLEGAL_TRANSITION'
-                ELSE 'OK'
-            END AS answer
-        FROM item AS i
-        LEFT JOIN LATERAL (
-            SELECT
-                q.status::text AS item_status,
-                q.updated_at AS item_token,
-                q.attempt_num AS item_attempt,
-                q.lease_owner AS item_owner,
-                q.lease_until AS item_lease_until,
-                q.scheduled_for AS item_due_at
-            FROM "readpast"."notification" AS q
-            WHERE
-                q.enqueued_at = i.key_1
-            FOR NO KEY UPDATE
-        ) AS v
-            ON TRUE
-    ),
-
-    ruled AS (
-        SELECT
-            j.*,
-            CASE
-                WHEN j.answer <> 'OK' THEN j.item_status
-                /* A step keeps the claim, and the attempt is not over. */
-                WHEN j.item_status = 'Processing' AND j.status = 'Processing' THEN 'Processing'
-                /* An item given back unworked gets its attempt back too, so none is spent. */
-                WHEN NOT j.released AND j.item_attempt >= max_attempts_ AND j.status <> 'Completed' THEN 'Failed'
-                ELSE j.status
-            END AS becomes
-        FROM judged AS j
-        /* So that each gets one answer. */
-        OFFSET 0
-    ),
-
-    decided AS MATERIALIZED (
-        SELECT
-            r.ordinal,
-            r.key_1,
-            r.answer,
-            r.becomes AS status,
-            r.step IS NOT NULL AS steps,
-            r.new_values,
-            CASE WHEN r.answer <> 'OK' THEN r.item_token ELSE GREATEST(now_, NULLIF(r.item_token, 'infinity') + interval '1 microsecond') END AS token,
-            CASE
-                WHEN r.answer <> 'OK' THEN r.item_attempt
-                WHEN r.released THEN r.item_attempt - 1
-                /* Processing from another state is a claim of this one item. */
-                WHEN r.item_status <> 'Processing' AND r.becomes = 'Processing' THEN r.item_attempt + 1
-                ELSE r.item_attempt
-            END AS attempt_num,
-            n.step,
-            n.response,
-            n.error,
-            COALESCE(
-                r.due_at,
-                CASE
-                    WHEN r.becomes = 'Error'
-                        THEN now_ + interval '1 millisecond' * ROUND(
-                            /*
-                            1000 ms after the first attempt, 200 per cent of the delay before after each further one,
-                            at most 300000 ms; up to 50 per cent less by chance, for each item anew.
-                            */
-                            /* The logarithm keeps the power from overflowing before the cap counts. */
-                            EXP(LEAST(
-                                LN(1000::float8)
-                                + (r.item_attempt - 1) * LN(200 / 100.0::float8),
-                                LN(300000::float8)
-                            ))
-                            * (1 - random() * 50 / 100)
-                        )
-                END,
-                r.item_due_at
-            ) AS due_at,
-            CASE
-                WHEN r.becomes = 'Processing'
-                    THEN now_ + lease_ms_ * interval '1 millisecond'
-            END AS lease_until,
-            n.enters,
-            n.finishes
-        FROM ruled AS r
-        CROSS JOIN LATERAL (
-            SELECT
-                (r.answer = 'OK' AND r.item_status <> 'Processing' AND r.becomes = 'Processing') AS enters,
-                (r.answer = 'OK' AND "readpast"."queue_is_finished_fn"(r.becomes)) AS finishes,
-                r.step AS step,
-                r.response AS response,
-                CASE
-                    WHEN r.error IS NOT NULL THEN r.error
-                    WHEN r.becomes = 'Failed' AND r.status <> 'Failed'
-                        THEN format(
-                            'Attempts are spent: %s of %s; asked for %s.', r.item_attempt, max_attempts_, r.status
-                        )
-                    /* Earlier errors are over. */
-                    WHEN r.becomes = 'Completed' THEN ''
-                END AS error
-        ) AS n
-    ),
-
-    /* An item that a trigger of the table keeps from changing counts as not changed. */
-    changed AS (
-        UPDATE "readpast"."notification" AS q
-        SET
-            status = d.status,
-            updated_at = d.token,
-            scheduled_for = COALESCE(d.due_at, q.scheduled_for),
-            started_at = CASE WHEN d.enters THEN now_ ELSE q.started_at END,
-            duration = CASE WHEN d.finishes THEN "readpast"."queue_ms_fn"(q.started_at, now_) ELSE q.duration END,
-            attempt_num = d.attempt_num,
-            lease_owner = CASE WHEN d.enters THEN worker_ ELSE q.lease_owner END,
-            lease_until = d.lease_until,
-            step = COALESCE(d.step, q.step),
-            response = COALESCE(d.response, q.response),
-            error = COALESCE(d.error, q.error)
-        FROM decided AS d
-        /* They are locked, and decided upon: the key is enough. */
-        WHERE
-            q.enqueued_at BETWEEN d.key_1 AND d.key_1
-            AND d.answer = 'OK'
-    ),
-
-    /* Remembered for whoever asks again: what cannot be told from the items later. */
-    remembered AS (
-        UPDATE "readpast"."queue_operation" AS p
-        SET result = (
-            SELECT json_object_agg(d.ordinal::text, d.answer)
-            FROM decided AS d
-            WHERE d.answer <> 'OK'
-        )
-        WHERE
-            p.operation_id = operation_
-            AND EXISTS (SELECT 1 FROM decided AS d WHERE d.answer <> 'OK')
-    )
-
-    SELECT
-        d.answer, d.ordinal, NULL::bigint, d.key_1, d.token, d.attempt_num, d.status,
-            NULL::timestamptz,
-            NULL::text,
-            NULL::text,
-            NULL::text,
-            NULL::integer,
-            NULL::text,
-            NULL::text,
-            NULL::timestamptz,
-            NULL::bigint,
-            NULL::timestamptz,
-            NULL::timestamptz,
-            NULL::text,
-            NULL::timestamptz,
-            NULL::varchar(16),
-            NULL::integer,
-            NULL::varchar(128),
-            NULL::varchar(254),
-            NULL::varchar(60),
-            NULL::text,
-            NULL::text,
-            NULL::varchar(20),
-            NULL::text,
-            NULL::text
-    FROM decided AS d
-    ORDER BY d.ordinal;
-    END IF;
 
     IF max_ > 0 THEN
-        IF recover_ > 0 THEN
-            RETURN QUERY
-            SELECT r.*,
-                NULL::timestamptz,
-                NULL::text,
-                NULL::text,
-                NULL::text,
-                NULL::integer,
-                NULL::text,
-                NULL::text,
-                NULL::timestamptz,
-                NULL::bigint,
-                NULL::timestamptz,
-                NULL::timestamptz,
-                NULL::text,
-                NULL::timestamptz,
-                NULL::varchar(16),
-                NULL::integer,
-                NULL::varchar(128),
-                NULL::varchar(254),
-                NULL::varchar(60),
-                NULL::text,
-                NULL::text,
-                NULL::varchar(20),
-                NULL::text,
-                NULL::text
-            FROM "readpast"."recover_notification_trx"(100, recover_ => recover_) AS r
-            WHERE r.answer = 'REFUSED';
-        END IF;
-        IF EXISTS (SELECT 1 FROM "readpast"."queue_refused" AS x WHERE x.queue = 'notification') THEN
-            /* The table refuses some: around those. */
-            RETURN QUERY
-            SELECT n.*
-            FROM "readpast"."next_notification_apart_trx"(
-                worker_, max_, lease_ms_
-            ) AS n;
-            RETURN;
-        END IF;
-
-        now_ := clock_timestamp();
         RETURN QUERY
-
-        /* Materialized, so that the rows are chosen once: a planner that folds the sub-select in may repeat it per row. */
-        WITH found AS MATERIALIZED (
-            SELECT
-                q.enqueued_at AS key_1,
-                q.updated_at AS item_token,
-                q.attempt_num AS item_attempt,
-                q.lease_until AS item_died_at
-            FROM "readpast"."notification" AS q
-            WHERE
-                q.status IN ('Pending', 'Error')
-                AND q.scheduled_for <= now_
-            ORDER BY
-                q.scheduled_for,
-                q.enqueued_at
-            LIMIT max_
-            FOR NO KEY UPDATE SKIP LOCKED
-        ),
-
-
-        /*
-        In their order up to the first that goes alone, or that one; the others are let go with the transaction. It came
-        back from a dead worker, which it may have killed.
-        */
-        decided AS MATERIALIZED (
-            SELECT
-                v.key_1,
-                
-                v.position,
-                v.alone,
-                /* Spent attempts (the limit was lowered, say) end here instead of staying at the head of the queue. */
-                CASE WHEN v.is_spent THEN 'Failed' ELSE 'Processing' END AS status,
-                GREATEST(now_, NULLIF(v.item_token, 'infinity') + interval '1 microsecond') AS token,
-                v.item_attempt + (NOT v.is_spent)::integer AS attempt_num,
-                CASE
-                    WHEN v.is_spent THEN format('Attempts are spent: %s of %s.', v.item_attempt, max_attempts_)
-                END AS error,
-                CASE WHEN NOT v.is_spent THEN now_ + lease_ms_ * interval '1 millisecond' END AS lease_until,
-                NOT v.is_spent AS enters
-            FROM (
-                SELECT
-                    r.*,
-                    ROW_NUMBER() OVER w AS position,
-                    COUNT(*) FILTER (WHERE NOT r.is_spent) OVER w AS place,
-                    COUNT(*) FILTER (WHERE r.alone) OVER w AS alone_so_far
-                FROM (
-                    SELECT
-                        f.*,
-                        f.item_attempt >= max_attempts_ AS is_spent,
-                        f.item_attempt < max_attempts_ AND f.item_died_at IS NOT NULL AS alone
-                    FROM found AS f
-                ) AS r
-                WINDOW w AS (ROWS UNBOUNDED PRECEDING)
-            ) AS v
-            WHERE
-                v.is_spent
-                OR v.alone_so_far = 0
-                OR (v.alone AND v.place = 1)
-        ),
-
-        /* An item that a trigger of the table keeps from changing counts as not changed. */
-        changed AS (
-            UPDATE "readpast"."notification" AS q
-            SET
-                status = d.status,
-                updated_at = d.token,
-                started_at = CASE WHEN d.enters THEN now_ ELSE q.started_at END,
-                attempt_num = d.attempt_num,
-                lease_owner = CASE WHEN d.enters THEN worker_ ELSE q.lease_owner END,
-                lease_until = d.lease_until,
-                error = COALESCE(d.error, q.error)
-            FROM decided AS d
-            /* They are locked, and decided upon: the key is enough. */
-            WHERE
-                q.enqueued_at BETWEEN d.key_1 AND d.key_1
-            RETURNING q.*, d.position AS position_, d.alone AS alone_, d.status AS status_
-        )
-
-        (
-        SELECT
-            CASE WHEN q.alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
-            NULL::integer,
-            lease_ms_::bigint,
-            q.enqueued_at,
-            q.updated_at,
-            q.attempt_num,
-            q.status_,
-                q.enqueued_at,
-                q.type::text,
-                q.status::text,
-                q.step,
-                q.attempt_num,
-                q.response,
-                q.error,
-                q.started_at,
-                q.duration,
-                q.scheduled_for,
-                q.updated_at,
-                q.lease_owner,
-                q.lease_until,
-                s1."OTP",
-                s1."UserID",
-                s1."Username",
-                s2."EmailTo",
-                s2."PreferredLanguage",
-                s2."Response",
-                s2."Error",
-                s3."PhoneNumber",
-                s3."Response",
-                s3."Error"
-        FROM changed AS q
-        LEFT JOIN "readpast"."notification_reset_password" AS s1
-            ON s1.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
-        LEFT JOIN "readpast"."notification_email" AS s2
-            ON s2.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
-        LEFT JOIN "readpast"."notification_sms" AS s3
-            ON s3.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
-        WHERE q.status_ = 'Processing'
-        ORDER BY q.position_
-        )
-        UNION ALL
-        /* All that it took had spent their attempts, and ended: what comes behind them is due now. */
-        SELECT
-            'EMPTY', NULL::integer, 0::bigint, NULL::timestamptz, NULL::timestamptz, NULL::integer, NULL::text,
-                NULL::timestamptz,
-                NULL::text,
-                NULL::text,
-                NULL::text,
-                NULL::integer,
-                NULL::text,
-                NULL::text,
-                NULL::timestamptz,
-                NULL::bigint,
-                NULL::timestamptz,
-                NULL::timestamptz,
-                NULL::text,
-                NULL::timestamptz,
-                NULL::varchar(16),
-                NULL::integer,
-                NULL::varchar(128),
-                NULL::varchar(254),
-                NULL::varchar(60),
-                NULL::text,
-                NULL::text,
-                NULL::varchar(20),
-                NULL::text,
-                NULL::text
-        FROM (SELECT BOOL_OR(c.status_ = 'Processing') AS any_ FROM changed AS c) AS e
-        WHERE NOT e.any_;
-        IF FOUND THEN
-            RETURN;
-        END IF;
-
-        /*
-        Nothing to hand out: say when the next item is due, so that the worker can sleep that long. What was due already is
-        in the hands of others.
-        */
-        answer := 'EMPTY';
-        answer_due_ms := (
-            SELECT CEIL(EXTRACT(EPOCH FROM MIN(n.due_at) - now_) * 1000)::bigint
-            FROM (
-                (
-                    SELECT q.scheduled_for AS due_at
-                    FROM "readpast"."notification" AS q
-                    WHERE
-                        q.status IN ('Pending', 'Error')
-                        AND q.scheduled_for > now_
-                    ORDER BY q.scheduled_for
-                    LIMIT 1
-                )
-
-            ) AS n
-            /* An item that is never due is nothing to wait for. */
-            WHERE n.due_at < 'infinity'
-        );
-        RETURN NEXT;
+        SELECT n.*
+        FROM "readpast"."next_notification_set_trx"(
+            worker_, max_, lease_ms_, recover_
+        ) AS n;
     END IF;
 END;
 $$;
@@ -1026,34 +519,14 @@ CREATE OR REPLACE FUNCTION "readpast"."modify_notification_set_utx"(
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
     answer_attempt integer, answer_status text,
-    enqueued_at timestamptz,
-    type text,
-    status text,
-    step text,
-    attempt_num integer,
-    response text,
-    error text,
-    started_at timestamptz,
-    duration bigint,
-    scheduled_for timestamptz,
-    updated_at timestamptz,
-    lease_owner text,
-    lease_until timestamptz,
-    "ResetPassword_OTP" varchar(16),
-    "ResetPassword_UserID" integer,
-    "ResetPassword_Username" varchar(128),
-    "Email_EmailTo" varchar(254),
-    "Email_PreferredLanguage" varchar(60),
-    "Email_Response" text,
-    "Email_Error" text,
-    "Sms_PhoneNumber" varchar(20),
-    "Sms_Response" text,
-    "Sms_Error" text
+    enqueued_at timestamptz, type text, status text, step text, attempt_num integer,
+    response text, error text, started_at timestamptz, duration bigint, scheduled_for timestamptz,
+    updated_at timestamptz, lease_owner text, lease_until timestamptz, "ResetPassword_OTP" varchar(16), "ResetPassword_UserID" integer,
+    "ResetPassword_Username" varchar(128), "Email_EmailTo" varchar(254), "Email_PreferredLanguage" varchar(60), "Email_Response" text, "Email_Error" text,
+    "Sms_PhoneNumber" varchar(20), "Sms_Response" text, "Sms_Error" text
 )
 LANGUAGE sql VOLATILE
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET timezone = 'UTC'
 AS $$
     SELECT m.*
     FROM "readpast"."modify_notification_set_trx"(

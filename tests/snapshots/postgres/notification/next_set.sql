@@ -13,46 +13,21 @@ CREATE OR REPLACE FUNCTION "readpast"."next_notification_set_trx"(
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
     answer_attempt integer, answer_status text,
-    enqueued_at timestamptz,
-    type text,
-    status text,
-    step text,
-    attempt_num integer,
-    response text,
-    error text,
-    started_at timestamptz,
-    duration bigint,
-    scheduled_for timestamptz,
-    updated_at timestamptz,
-    lease_owner text,
-    lease_until timestamptz,
-    "ResetPassword_OTP" varchar(16),
-    "ResetPassword_UserID" integer,
-    "ResetPassword_Username" varchar(128),
-    "Email_EmailTo" varchar(254),
-    "Email_PreferredLanguage" varchar(60),
-    "Email_Response" text,
-    "Email_Error" text,
-    "Sms_PhoneNumber" varchar(20),
-    "Sms_Response" text,
-    "Sms_Error" text
+    enqueued_at timestamptz, type text, status text, step text, attempt_num integer,
+    response text, error text, started_at timestamptz, duration bigint, scheduled_for timestamptz,
+    updated_at timestamptz, lease_owner text, lease_until timestamptz, "ResetPassword_OTP" varchar(16), "ResetPassword_UserID" integer,
+    "ResetPassword_Username" varchar(128), "Email_EmailTo" varchar(254), "Email_PreferredLanguage" varchar(60), "Email_Response" text, "Email_Error" text,
+    "Sms_PhoneNumber" varchar(20), "Sms_Response" text, "Sms_Error" text
 )
 LANGUAGE plpgsql VOLATILE
 /* With its owner's rights: a role that may execute this needs none on the tables. */
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET timezone = 'UTC'
 /*
-One access path is right, however many rows the table has today: the index, in its order. Tables are joined by BETWEEN
-two equal keys for the same reason: by =, a plan that is made while a table is empty would read all of it, and be kept
-when it is full.
+One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
+keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
 */
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET enable_hashjoin = off
-SET enable_mergejoin = off
-SET jit = off
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
+SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -79,29 +54,10 @@ BEGIN
     IF recover_ > 0 THEN
         RETURN QUERY
         SELECT r.*,
-            NULL::timestamptz,
-            NULL::text,
-            NULL::text,
-            NULL::text,
-            NULL::integer,
-            NULL::text,
-            NULL::text,
-            NULL::timestamptz,
-            NULL::bigint,
-            NULL::timestamptz,
-            NULL::timestamptz,
-            NULL::text,
-            NULL::timestamptz,
-            NULL::varchar(16),
-            NULL::integer,
-            NULL::varchar(128),
-            NULL::varchar(254),
-            NULL::varchar(60),
-            NULL::text,
-            NULL::text,
-            NULL::varchar(20),
-            NULL::text,
-            NULL::text
+            NULL::timestamptz, NULL::text, NULL::text, NULL::text, NULL::integer, NULL::text,
+            NULL::text, NULL::timestamptz, NULL::bigint, NULL::timestamptz, NULL::timestamptz, NULL::text,
+            NULL::timestamptz, NULL::varchar(16), NULL::integer, NULL::varchar(128), NULL::varchar(254), NULL::varchar(60),
+            NULL::text, NULL::text, NULL::varchar(20), NULL::text, NULL::text
         FROM "readpast"."recover_notification_trx"(100, recover_ => recover_) AS r
         WHERE r.answer = 'REFUSED';
     END IF;
@@ -204,29 +160,10 @@ BEGIN
         q.updated_at,
         q.attempt_num,
         q.status_,
-            q.enqueued_at,
-            q.type::text,
-            q.status::text,
-            q.step,
-            q.attempt_num,
-            q.response,
-            q.error,
-            q.started_at,
-            q.duration,
-            q.scheduled_for,
-            q.updated_at,
-            q.lease_owner,
-            q.lease_until,
-            s1."OTP",
-            s1."UserID",
-            s1."Username",
-            s2."EmailTo",
-            s2."PreferredLanguage",
-            s2."Response",
-            s2."Error",
-            s3."PhoneNumber",
-            s3."Response",
-            s3."Error"
+            q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
+            q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
+            q.lease_until, s1."OTP", s1."UserID", s1."Username", s2."EmailTo", s2."PreferredLanguage",
+            s2."Response", s2."Error", s3."PhoneNumber", s3."Response", s3."Error"
     FROM changed AS q
     LEFT JOIN "readpast"."notification_reset_password" AS s1
         ON s1.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
@@ -241,29 +178,10 @@ BEGIN
     /* All that it took had spent their attempts, and ended: what comes behind them is due now. */
     SELECT
         'EMPTY', NULL::integer, 0::bigint, NULL::timestamptz, NULL::timestamptz, NULL::integer, NULL::text,
-            NULL::timestamptz,
-            NULL::text,
-            NULL::text,
-            NULL::text,
-            NULL::integer,
-            NULL::text,
-            NULL::text,
-            NULL::timestamptz,
-            NULL::bigint,
-            NULL::timestamptz,
-            NULL::timestamptz,
-            NULL::text,
-            NULL::timestamptz,
-            NULL::varchar(16),
-            NULL::integer,
-            NULL::varchar(128),
-            NULL::varchar(254),
-            NULL::varchar(60),
-            NULL::text,
-            NULL::text,
-            NULL::varchar(20),
-            NULL::text,
-            NULL::text
+            NULL::timestamptz, NULL::text, NULL::text, NULL::text, NULL::integer, NULL::text,
+            NULL::text, NULL::timestamptz, NULL::bigint, NULL::timestamptz, NULL::timestamptz, NULL::text,
+            NULL::timestamptz, NULL::varchar(16), NULL::integer, NULL::varchar(128), NULL::varchar(254), NULL::varchar(60),
+            NULL::text, NULL::text, NULL::varchar(20), NULL::text, NULL::text
     FROM (SELECT BOOL_OR(c.status_ = 'Processing') AS any_ FROM changed AS c) AS e
     WHERE NOT e.any_;
     IF FOUND THEN

@@ -1,4 +1,4 @@
-{#- Variables of `part/claim_set`, besides now_ and max_attempts_. -#}
+{#- Variables of a claim, besides now_ and max_attempts_. -#}
 {%- if shards %}
     shard_turn_ bigint;
 {%- endif %}
