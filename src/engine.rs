@@ -1,6 +1,6 @@
 //! The engine under every worker, in whatever language: claims ahead, groups settlements, keeps leases, gives back what
-//! cannot be begun in time, and knows what to do when a call fails. Whoever works *takes* items and *ends* them; neither
-//! waits for the database.
+//! cannot be begun in time, and knows what to do when a call fails. A caller *takes* items, *begins* each, and *ends* it; none
+//! of these waits for the database.
 //!
 //! What the engine does when something goes wrong stands in one table, `docs/worker.md`; each of its lines is a scenario
 //! of the conformance suite.
@@ -50,6 +50,18 @@ pub enum Taken {
     /// None came in time.
     Nothing,
     /// The worker is stopping: there will be no more.
+    Stopping,
+}
+
+/// Whether a handler may begin an item that was taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use = "an item that does not begin is not to be worked on, nor ended"]
+pub enum Begin {
+    /// It begins: work on it, and end it.
+    Ok,
+    /// It does not: it was found lost, or it began before, has ended, or was given back.
+    Lost,
+    /// It does not: the worker is stopping, and has given it back, without spending an attempt.
     Stopping,
 }
 
@@ -131,7 +143,7 @@ impl Engine {
     }
 
     /// Takes up to `max` items that are due, waiting up to `wait` for the first. They are leased, and stay so until they are
-    /// ended, however long that takes.
+    /// ended, however long that takes. [`Engine::begin`] each before its work, and [`Engine::end`] it after.
     ///
     /// # Errors
     /// [`ErrorKind::InvalidArgument`] when `max` is out of range; what made the worker stop, if it was a failure.
@@ -165,6 +177,22 @@ impl Engine {
             }
             state.takers.end_wait(max);
         }
+    }
+
+    /// Begins an item that was taken, when its turn has come: it may have been lost while those before it were worked on, or
+    /// the worker may have been told to stop. An item that does not begin has left the hand: do not end it.
+    ///
+    /// Once an item of a batch has begun, a stop gives back at once those that have not. A caller that does not call this begins
+    /// each item when it takes it; do either for all items of a batch.
+    pub fn begin(&self, key: &str, attempt: i32) -> Begin {
+        self.0.0.change().begin_item(&(key.to_owned(), attempt), Instant::now())
+    }
+
+    /// Gives back the items of a batch that was taken which have not begun, without spending an attempt: for a thread that goes
+    /// on with none of them. Those that have begun, ended, or were given back before are left alone. If the worker goes on, they
+    /// are due after `poll.interval_ms`, like items that handlers release.
+    pub fn give_back(&self, batch: &Batch) {
+        self.0.0.change().give_back(batch, self.queue().poll_interval());
     }
 
     /// Ends items that were taken, each on the terms of its settlement. Returns at once: lanes settle them. The answer of
@@ -224,7 +252,7 @@ impl Engine {
         match outcome.answer {
             Answer::Ok => self.0.0.change().hand.stepped(&claim, outcome.token),
             _ => {
-                let lost = self.0.0.change().hand.lose_begun(&claim, asked);
+                let lost = self.0.0.change().hand.lose_taken(&claim, asked);
                 self.0.0.lost(lost.as_slice());
             }
         }
@@ -264,8 +292,8 @@ impl Engine {
         self.0.0.is_stopping()
     }
 
-    /// Tells the worker to stop: nothing is handed out any more, what nobody has begun is given back without costing an
-    /// attempt, and what ends is settled. Returns at once. Takes a lock for a moment, so it is not for the inside of a
+    /// Tells the worker to stop: nothing is handed out any more, what nobody works on is given back without costing an
+    /// attempt ([`Engine::begin`]), and what ends is settled. Returns at once. Takes a lock for a moment, so it is not for the inside of a
     /// signal handler.
     pub fn stop(&self) {
         self.0.0.stop();
@@ -317,7 +345,7 @@ impl fmt::Debug for Engine {
 
 impl Drop for Owner {
     fn drop(&mut self) {
-        self.0.change().hand.forget_begun();
         self.0.stop();
+        self.0.change().hand.forget_taken();
     }
 }

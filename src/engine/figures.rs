@@ -8,9 +8,9 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Figures {
-    /// Items in hand that no handler has begun.
+    /// Items in hand that were not taken yet.
     pub ready: u64,
-    /// Items that handlers have.
+    /// Items that were taken and have not ended.
     pub begun: u64,
     /// Items that have ended and are not settled yet.
     pub ended: u64,
