@@ -1205,9 +1205,9 @@ typedef struct {
 typedef struct {
     /// The size of this struct.
     size_t struct_size;
-    /// Items in hand that were not taken yet.
+    /// Items in hand that have not begun.
     int64_t ready;
-    /// Items that were taken and have not ended.
+    /// Items that have begun and not ended. Without `readpast_worker_begin` an item begins when it is taken.
     int64_t begun;
     /// Items that have ended and are not settled yet.
     int64_t ended;
@@ -1307,8 +1307,8 @@ readpast_status readpast_worker_take(readpast_worker worker,
 /// spending an attempt, this item and those of its batch that have not begun. Once an item of a batch has begun,
 /// `readpast_worker_stop` gives back at once those that have not.
 ///
-/// A program that does not call it begins each item when it takes it; `readpast_worker_end` settles what it says of each. Do
-/// either for all items of a batch. The process's metrics measure how long an item waited, and was worked on, by its begin.
+/// A program may leave this out: an item then begins when it is taken. Do either for all items of a batch. The process's
+/// metrics measure from the begin how long an item waited and how long it was worked on.
 ///
 /// *Threads*: of several calls for one item one returns `READPAST_OK`.
 ///

@@ -65,7 +65,7 @@ pub enum Begin {
     Stopping,
 }
 
-/// A worker in hand of its queue: any number of threads take items from it and end them. Clones are the same worker.
+/// A worker in hand of its queue: any number of threads take items from it, begin each, and end it. Clones are the same worker.
 ///
 /// Its threads ("lanes", as many as the setting `worker.lanes` says, with a connection each) make all calls: while one is
 /// under way, what ends gathers, and the next call settles all of that and claims as many items as there is room for, in
@@ -303,7 +303,7 @@ impl Engine {
     #[must_use]
     pub fn figures(&self) -> Figures {
         let state = self.0.0.state.lock();
-        let counts = state.hand.counts();
+        let counts = state.hand.counts_by_work();
         Figures {
             ready: counts.ready as u64,
             begun: counts.begun as u64,

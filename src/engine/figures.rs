@@ -8,9 +8,9 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Figures {
-    /// Items in hand that were not taken yet.
+    /// Items in hand that no handler has begun.
     pub ready: u64,
-    /// Items that were taken and have not ended.
+    /// Items that handlers have. Without [`Engine::begin`](super::Engine::begin) those that were taken.
     pub begun: u64,
     /// Items that have ended and are not settled yet.
     pub ended: u64,
@@ -75,7 +75,7 @@ impl Durations {
 impl Source for Shared {
     fn read(&self) -> Reading {
         let state = self.state.lock();
-        let counts = state.hand.counts();
+        let counts = state.hand.counts_by_work();
         let mut reading = Reading::default();
         (reading.now.workers, reading.now.lanes) = (1, state.lanes.running as u64);
         (reading.now.ready, reading.now.begun) = (counts.ready as u64, counts.begun as u64);

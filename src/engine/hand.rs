@@ -53,6 +53,13 @@ struct TakenItem {
     lost: bool,
 }
 
+impl TakenItem {
+    /// Whether nobody works on it.
+    fn is_idle(&self) -> bool {
+        !self.has_begun && self.is_reported.load(Ordering::Relaxed)
+    }
+}
+
 /// An item that is to be settled.
 #[derive(Debug, Clone)]
 pub(super) struct Ended {
@@ -267,9 +274,8 @@ impl Hand {
 
     /// Has given back what was taken, and nobody works on. A caller that reports no begin may work on all that it has.
     fn give_back_taken(&mut self) {
-        let is_idle = |taken: &TakenItem| !taken.has_begun && taken.is_reported.load(Ordering::Relaxed);
-        let idle: Vec<_> =
-            self.taken.iter().filter(|(_, taken)| is_idle(taken)).map(|(claim, _)| claim.clone()).collect();
+        let idle = self.taken.iter().filter(|(_, taken)| taken.is_idle());
+        let idle: Vec<_> = idle.map(|(claim, _)| claim.clone()).collect();
         idle.iter().for_each(|claim| self.release(claim, Verdict::release()));
     }
 
@@ -413,6 +419,13 @@ impl Hand {
         let settling: usize = self.settling.iter().map(|taken| taken.len()).sum();
         let ended = self.ended.len() + self.put_off.len() + settling;
         Counts { ready: self.waiting, begun: self.taken.len(), ended }
+    }
+
+    /// The same with taken items on which nobody works among those that wait for a handler.
+    pub(super) fn counts_by_work(&self) -> Counts {
+        let idle = self.taken.values().filter(|taken| taken.is_idle()).count();
+        let Counts { ready, begun, ended } = self.counts();
+        Counts { ready: ready + idle, begun: begun - idle, ended }
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -20,9 +20,9 @@ use std::iter;
 pub struct readpast_worker_figures {
     /// The size of this struct.
     pub struct_size: usize,
-    /// Items in hand that were not taken yet.
+    /// Items in hand that have not begun.
     pub ready: i64,
-    /// Items that were taken and have not ended.
+    /// Items that have begun and not ended. Without `readpast_worker_begin` an item begins when it is taken.
     pub begun: i64,
     /// Items that have ended and are not settled yet.
     pub ended: i64,

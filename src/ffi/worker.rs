@@ -161,8 +161,8 @@ pub unsafe extern "C" fn readpast_worker_take(
 /// spending an attempt, this item and those of its batch that have not begun. Once an item of a batch has begun,
 /// `readpast_worker_stop` gives back at once those that have not.
 ///
-/// A program that does not call it begins each item when it takes it; `readpast_worker_end` settles what it says of each. Do
-/// either for all items of a batch. The process's metrics measure how long an item waited, and was worked on, by its begin.
+/// A program may leave this out: an item then begins when it is taken. Do either for all items of a batch. The process's
+/// metrics measure from the begin how long an item waited and how long it was worked on.
 ///
 /// *Threads*: of several calls for one item one returns `READPAST_OK`.
 ///

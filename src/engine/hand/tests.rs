@@ -323,6 +323,7 @@ fn a_stop_gives_back_the_rest_of_a_batch_that_has_begun() {
         hand.take(3, now);
     }
     assert!(hand.begin(&name(0), now));
+    assert_eq!(hand.counts_by_work(), Counts { ready: 2, begun: 7, ended: 0 });
     assert_eq!(each(&hand.lose(&name(2), now)), ["2"]);
     hand.give_back_all();
     assert_eq!(given_back(&mut hand, now), ["1"], "not what is lost");

@@ -1,4 +1,4 @@
-"""`readpast_worker`: items taken and ended, with the library's own threads between us and the database."""
+"""`readpast_worker`: items taken, begun and ended, with the library's own threads between us and the database."""
 
 from __future__ import annotations
 
