@@ -1,11 +1,13 @@
-//! What a worker has in hand: items that wait for a handler, items that were taken, and those that have ended and are to
-//! be settled. Plain data; the engine locks it.
+//! Items in the hand of a worker: those that wait for a handler, those that were taken ([`taken`]), and those that have ended
+//! and are to be settled. Plain data; the engine locks it.
+
+mod taken;
 
 use crate::item::{Action, Batch, Item, Verdict};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use taken::TakenItem;
 
 /// An item by what names its claim. The next claim of the same item can have the same name: a release gives the attempt
 /// back; so does a lease that runs out, and an operator who has the item done anew takes all attempts from it. After a release
@@ -36,28 +38,6 @@ pub(super) struct Hand {
 struct Ready {
     batch: Batch,
     claimed: Instant,
-}
-
-/// An item that was taken, and has not ended.
-struct TakenItem {
-    item: Batch,
-    claimed: Instant,
-    /// When its handler began: with the take, unless the caller reports it.
-    began: Instant,
-    /// Whether the caller has reported that.
-    has_begun: bool,
-    /// The same of any item of its batch. Such a caller begins each item, so nobody works on one that has not begun.
-    is_reported: Arc<AtomicBool>,
-    /// What a step has made of its token.
-    token: Option<String>,
-    lost: bool,
-}
-
-impl TakenItem {
-    /// Whether nobody works on it.
-    fn is_idle(&self) -> bool {
-        !self.has_begun && self.is_reported.load(Ordering::Relaxed)
-    }
 }
 
 /// An item that is to be settled.
@@ -193,14 +173,7 @@ impl Hand {
         let is_free = |item: &Item<'_>| !self.taken.contains_key(&claim(item));
         let count = batch.part(from, max).iter().take_while(is_free).count();
         let taken = batch.part(from, count).apart();
-        let is_reported = Arc::new(AtomicBool::new(false));
-        for item in (0..count).map(|index| taken.part(index, 1)) {
-            let is_reported = Arc::clone(&is_reported);
-            let claim = claim_of(&item);
-            let taken =
-                TakenItem { item, claimed, began: now, has_begun: false, is_reported, token: None, lost: false };
-            self.taken.insert(claim, taken);
-        }
+        self.add_taken(&taken, claimed, now);
         self.waiting -= count;
         let rest = [batch.part(from + count, usize::MAX), batch.part(0, from)].map(|batch| Ready { batch, claimed });
         (taken, rest)
@@ -240,57 +213,6 @@ impl Hand {
         self.ended.extend((0..batch.len()).map(|index| Ended::new(batch.part(index, 1), Verdict::release())));
     }
 
-    /// The handler of an item begins. `false`: the item is lost, and leaves the hand, or there is none that has not begun.
-    pub(super) fn begin(&mut self, claim: &Claim, now: Instant) -> bool {
-        let Some(taken) = self.taken.get_mut(claim).filter(|taken| !taken.has_begun) else { return false };
-        taken.is_reported.store(true, Ordering::Relaxed);
-        if taken.lost {
-            self.leave(claim);
-            return false;
-        }
-        (taken.has_begun, taken.began) = (true, now);
-        true
-    }
-
-    /// Has an item given back whose handler may not begin, with all others on which nobody works.
-    pub(super) fn begin_none(&mut self, claim: &Claim) {
-        if let Some(taken) = self.taken.get(claim) {
-            taken.is_reported.store(true, Ordering::Relaxed);
-        }
-        self.give_back_taken();
-    }
-
-    /// Has given back, as `release` says, the items of `batch` that have not begun. A later claim of the same name has another
-    /// token.
-    pub(super) fn give_back(&mut self, batch: &Batch, release: &Verdict) {
-        for item in batch.iter() {
-            let claim = claim(&item);
-            let is_meant = |taken: &&TakenItem| !taken.has_begun && token_of(&taken.item) == item.token();
-            if self.taken.get(&claim).filter(is_meant).is_some() {
-                self.release(&claim, release.clone());
-            }
-        }
-    }
-
-    /// Has given back what was taken, and nobody works on. A caller that reports no begin may work on all that it has.
-    fn give_back_taken(&mut self) {
-        let idle = self.taken.iter().filter(|(_, taken)| taken.is_idle());
-        let idle: Vec<_> = idle.map(|(claim, _)| claim.clone()).collect();
-        idle.iter().for_each(|claim| self.release(claim, Verdict::release()));
-    }
-
-    fn release(&mut self, claim: &Claim, release: Verdict) {
-        if let Some(TakenItem { item, lost: false, .. }) = self.leave(claim) {
-            self.ended.push_back(Ended::new(item, release));
-        }
-    }
-
-    /// A taken item leaves the hand, or goes on to those that have ended.
-    fn leave(&mut self, claim: &Claim) -> Option<TakenItem> {
-        self.proving.retain(|(proving, _)| proving != claim);
-        self.taken.remove(claim)
-    }
-
     /// Ends an item that was taken, and gives how long it waited and was worked on. `None` when there is none: it ended
     /// before, or was never taken. What is known to be lost is not settled: its new holder decides what becomes of it.
     pub(super) fn end(&mut self, claim: &Claim, verdict: Verdict, now: Instant) -> Option<Spans> {
@@ -299,24 +221,6 @@ impl Hand {
             self.ended.push_back(Ended { token, ..Ended::new(item, verdict) });
         }
         Some(Spans { waited: began.duration_since(claimed), worked: now.duration_since(began) })
-    }
-
-    /// The token of an item that was taken.
-    pub(super) fn token(&self, claim: &Claim) -> Option<String> {
-        let taken = self.taken.get(claim)?;
-        Some(taken.token.clone().unwrap_or_else(|| token_of(&taken.item).to_owned()))
-    }
-
-    /// Takes note of what a step has made of an item's token. Somebody works on that item, begun or not.
-    pub(super) fn stepped(&mut self, claim: &Claim, token: String) {
-        if let Some(taken) = self.taken.get_mut(claim) {
-            (taken.has_begun, taken.token) = (true, Some(token));
-        }
-    }
-
-    /// Whether a taken item was found lost; an item that is not in hand is.
-    pub(super) fn is_lost(&self, claim: &Claim) -> bool {
-        self.taken.get(claim).is_none_or(|taken| taken.lost)
     }
 
     /// Takes note that no claim of this name is ours any more, as was told to who `asked` for it at that time. Gives what is lost
@@ -328,13 +232,6 @@ impl Hand {
         let waiting: Vec<_> = queues.into_iter().flat_map(|queue| take_out(queue, name, asked)).collect();
         self.waiting -= waiting.len();
         taken.into_iter().chain(waiting).collect()
-    }
-
-    /// The same of what was taken, if it was not known.
-    pub(super) fn lose_taken(&mut self, name: &Claim, asked: Instant) -> Option<Batch> {
-        let taken = self.taken.get_mut(name).filter(|taken| !taken.lost && taken.claimed <= asked)?;
-        taken.lost = true;
-        Some(taken.item.clone())
     }
 
     /// Has all given back that nobody works on.
@@ -364,12 +261,6 @@ impl Hand {
     pub(super) fn overdue_at(&self, hold: Duration, suspects_hold: Duration) -> Option<Instant> {
         let at = |queue: &VecDeque<Ready>, hold| Some(queue.front()?.claimed + hold);
         at(&self.ready, hold).into_iter().chain(at(&self.suspects, suspects_hold)).min()
-    }
-
-    /// Nobody is there any more who could end what was taken: the leases run out.
-    pub(super) fn forget_taken(&mut self) {
-        self.taken.clear();
-        self.proving.clear();
     }
 
     /// Whether something can be settled now.

@@ -283,7 +283,7 @@ impl State {
         batch
     }
 
-    /// A handler is about to begin an item that was taken.
+    /// Begins an item that was taken, if it may.
     pub(super) fn begin_item(&mut self, claim: &Claim, now: Instant) -> Begin {
         if self.phase >= Phase::Stopping {
             self.hand.begin_none(claim);
@@ -296,8 +296,8 @@ impl State {
         Begin::Lost
     }
 
-    /// Has given back the items of `batch` that have not begun, due after `floor` like those that handlers release: what keeps
-    /// them from being begun may last. A stop gives them to others at once.
+    /// Gives back the items of `batch` that have not begun. While the worker goes on they are due after `floor`, like those that
+    /// handlers release: the reason may last. A stop gives them to others at once.
     pub(super) fn give_back(&mut self, batch: &Batch, floor: Duration) {
         let floor = (self.phase < Phase::Stopping).then_some(floor);
         self.hand.give_back(batch, &Verdict::release().released_for(floor));
