@@ -1453,8 +1453,8 @@ readpast_status readpast_worker_events(readpast_worker worker,
                                        readpast_events *events,
                                        readpast_error *err);
 
-/// Stops a worker and frees it. Returns at once: items that have ended are settled in the background, items that were not
-/// taken are given back, and the leases of the others run out. To wait, close it first. The null handle, and
+/// Stops a worker and frees it. Returns at once: items that have ended are settled in the background, items that nobody
+/// works on are given back, and the leases of the others run out. To wait, close it first. The null handle, and
 /// one that was freed already, are ignored.
 void readpast_worker_free(readpast_worker worker);
 

@@ -219,8 +219,8 @@ pub unsafe extern "C" fn readpast_worker_events(
     }
 }
 
-/// Stops a worker and frees it. Returns at once: items that have ended are settled in the background, items that were not
-/// taken are given back, and the leases of the others run out. To wait, close it first. The null handle, and
+/// Stops a worker and frees it. Returns at once: items that have ended are settled in the background, items that nobody
+/// works on are given back, and the leases of the others run out. To wait, close it first. The null handle, and
 /// one that was freed already, are ignored.
 #[unsafe(no_mangle)]
 pub extern "C" fn readpast_worker_free(worker: readpast_worker) {
