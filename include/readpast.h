@@ -1188,8 +1188,8 @@ typedef struct {
 } readpast_worker_options;
 #define READPAST_WORKER_OPTIONS_INIT {sizeof(readpast_worker_options), 0, 0}
 
-/// A worker: threads of the library claim ahead, settle in groups and renew leases, while the caller takes items and ends
-/// them. Any number of the caller's threads may do so at once; there are no callbacks.
+/// A worker: threads of the library claim ahead, settle in groups and renew leases, while the caller takes items, begins
+/// each, and ends it. Any number of the caller's threads may do so at once; there are no callbacks.
 ///
 /// One worker serves as many handlers as the program has; the settings `worker.lanes`, `worker.ahead` and `worker.hold_ms`
 /// say how. `docs/worker.md` says what it does when something goes wrong. Items that had ended but were not settled when the
@@ -1205,9 +1205,9 @@ typedef struct {
 typedef struct {
     /// The size of this struct.
     size_t struct_size;
-    /// Items in hand that were not taken yet.
+    /// Items in hand that have not begun.
     int64_t ready;
-    /// Items that were taken and have not ended.
+    /// Items that have begun and not ended. Without `readpast_worker_begin` an item begins when it is taken.
     int64_t begun;
     /// Items that have ended and are not settled yet.
     int64_t ended;
@@ -1290,7 +1290,7 @@ readpast_status readpast_worker_start(readpast_queue queue,
 /// *Ownership*: the caller frees `*batch` with `readpast_batch_free`, before or after the items are ended.
 ///
 /// *Returns*:
-/// - `READPAST_OK`: `*batch` holds at least one item. End each of them.
+/// - `READPAST_OK`: `*batch` holds at least one item. Begin each of them, and end it.
 /// - `READPAST_EMPTY`: none came in time; `*batch` is null.
 /// - `READPAST_INTERRUPTED`: the worker was told to stop; there will be no more. `*batch` is null.
 /// - any failure that made the worker stop: it cannot pass by itself.
@@ -1299,6 +1299,40 @@ readpast_status readpast_worker_take(readpast_worker worker,
                                      int64_t wait_ms,
                                      readpast_batch *batch,
                                      readpast_error *err);
+
+/// Begins an item that was taken: call it when the item's turn has come, before any work on it. An item that does not begin is
+/// in hand no more: do not work on it, and do not end it.
+///
+/// It may have been lost while the items before it were worked on. Or the worker is stopping: then it gives back, without
+/// spending an attempt, this item and those of its batch that have not begun. Once an item of a batch has begun,
+/// `readpast_worker_stop` gives back at once those that have not.
+///
+/// A program may leave this out: an item then begins when it is taken. Do either for all items of a batch. The process's
+/// metrics measure from the begin how long an item waited and how long it was worked on.
+///
+/// *Threads*: of several calls for one item one returns `READPAST_OK`.
+///
+/// *Returns*:
+/// - `READPAST_OK`: work on the item, and end it.
+/// - `READPAST_LEASE_LOST`: the item was lost, or is not there to begin: it began before, has ended, or was given back.
+/// - `READPAST_INTERRUPTED`: the worker is stopping; the item was given back.
+/// - `READPAST_INVALID_ARGUMENT`: the key or the attempt cannot be taken; the message names it.
+readpast_status readpast_worker_begin(readpast_worker worker,
+                                      const char *key,
+                                      int32_t attempt,
+                                      readpast_error *err);
+
+/// Gives back the items of a batch that was taken which have not begun, without spending an attempt: for a thread that will
+/// work on none of them, because it fails or ends. Items that have begun or ended, and those that were given back or lost, are
+/// left as they are; so calling it again, or for each batch that is done, does no harm. While the worker goes on, the items are
+/// due again after `poll.interval_ms`; when it is stopping, at once.
+///
+/// *Returns*:
+/// - `READPAST_OK`.
+/// - `READPAST_INVALID_HANDLE`: there is no such worker or batch.
+readpast_status readpast_worker_give_back(readpast_worker worker,
+                                          readpast_batch batch,
+                                          readpast_error *err);
 
 /// Ends `count` (1 to 1000) items that were taken, each with its settlement, whose token may be NULL. Returns at once: the
 /// worker settles them, together with others that have ended, in its next call. `readpast_worker_events` tells the outcome.
@@ -1363,8 +1397,8 @@ readpast_status readpast_worker_news(readpast_worker worker,
 /// - `READPAST_OK`.
 readpast_status readpast_worker_renew(readpast_worker worker, readpast_error *err);
 
-/// Tells a worker to stop: it hands out no more items, gives back those that were not taken, without spending an attempt, and
-/// settles those that end. Returns at once; `readpast_worker_close` waits.
+/// Tells a worker to stop: it hands out no more items, gives back those that nobody works on, without spending an attempt
+/// (see `readpast_worker_begin`), and settles those that end. Returns at once; `readpast_worker_close` waits.
 ///
 /// *Threads*: not from a signal handler.
 ///
@@ -1419,8 +1453,8 @@ readpast_status readpast_worker_events(readpast_worker worker,
                                        readpast_events *events,
                                        readpast_error *err);
 
-/// Stops a worker and frees it. Returns at once: items that have ended are settled in the background, items that were not
-/// taken are given back, and the leases of the others run out. To wait, close it first. The null handle, and
+/// Stops a worker and frees it. Returns at once: items that have ended are settled in the background, items that nobody
+/// works on are given back, and the leases of the others run out. To wait, close it first. The null handle, and
 /// one that was freed already, are ignored.
 void readpast_worker_free(readpast_worker worker);
 

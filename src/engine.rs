@@ -1,11 +1,12 @@
 //! The engine under every worker, in whatever language: claims ahead, groups settlements, keeps leases, gives back what
-//! cannot be begun in time, and knows what to do when a call fails. Whoever works *takes* items and *ends* them; neither
-//! waits for the database.
+//! cannot be begun in time, and knows what to do when a call fails. A caller *takes* items, *begins* each, and *ends* it; none
+//! of these waits for the database.
 //!
 //! What the engine does when something goes wrong stands in one table, `docs/worker.md`; each of its lines is a scenario
 //! of the conformance suite.
 
 mod action;
+mod begin;
 mod closing;
 mod decide;
 mod event;
@@ -23,6 +24,7 @@ mod state;
 mod terms;
 
 pub use self::{
+    begin::Begin,
     event::Event,
     figures::Figures,
     terms::{Observer, Terms},
@@ -59,7 +61,7 @@ pub enum Taken {
     Stopping,
 }
 
-/// A worker in hand of its queue: any number of threads take items from it and end them. Clones are the same worker.
+/// A worker in hand of its queue: any number of threads take items from it, begin each, and end it. Clones are the same worker.
 ///
 /// Its threads ("lanes", as many as the setting `worker.lanes` says, with a connection each) make all calls: while one is
 /// under way, what ends gathers, and the next call settles all of that and claims as many items as there is room for, in
@@ -128,7 +130,7 @@ impl Engine {
     }
 
     /// Takes up to `max` items that are due, waiting up to `wait` for the first. They are leased, and stay so until they are
-    /// ended, however long that takes.
+    /// ended, however long that takes. [`Engine::begin`] each before its work, and [`Engine::end`] it after.
     ///
     /// # Errors
     /// [`ErrorKind::InvalidArgument`] when `max` is out of range; what made the worker stop, if it was a failure.
@@ -162,6 +164,22 @@ impl Engine {
             }
             state.takers.end_wait(max);
         }
+    }
+
+    /// Begins an item that was taken, when its turn has come: it may have been lost while those before it were worked on, or
+    /// the worker may have been told to stop. An item that does not begin has left the hand: do not end it.
+    ///
+    /// Once an item of a batch has begun, a stop gives back at once those that have not. A caller that does not call this begins
+    /// each item when it takes it; do either for all items of a batch.
+    pub fn begin(&self, key: &str, attempt: i32) -> Begin {
+        self.0.0.change().begin_item(&(key.to_owned(), attempt), Instant::now())
+    }
+
+    /// Gives back the items of a batch that was taken which have not begun, without spending an attempt: for a thread that goes
+    /// on with none of them. Those that have begun, ended, or were given back before are left alone. If the worker goes on, they
+    /// are due after `poll.interval_ms`, like items that handlers release.
+    pub fn give_back(&self, batch: &Batch) {
+        self.0.0.change().give_back(batch, self.queue().inner().poll_interval);
     }
 
     /// Ends items that were taken, each on the terms of its settlement. Returns at once: lanes settle them. The answer of
@@ -221,7 +239,7 @@ impl Engine {
         match outcome.answer {
             Answer::Ok => self.0.0.change().hand.stepped(&claim, outcome.token),
             _ => {
-                let lost = self.0.0.change().hand.lose_begun(&claim, asked);
+                let lost = self.0.0.change().hand.lose_taken(&claim, asked);
                 self.0.0.lost(lost.as_slice());
             }
         }
@@ -261,8 +279,8 @@ impl Engine {
         self.0.0.is_stopping()
     }
 
-    /// Tells the worker to stop: nothing is handed out any more, what nobody has begun is given back without costing an
-    /// attempt, and what ends is settled. Returns at once. Takes a lock for a moment, so it is not for the inside of a
+    /// Tells the worker to stop: nothing is handed out any more, what nobody works on is given back without costing an
+    /// attempt ([`Engine::begin`]), and what ends is settled. Returns at once. Takes a lock for a moment, so it is not for the inside of a
     /// signal handler.
     pub fn stop(&self) {
         self.0.0.stop();
@@ -286,7 +304,7 @@ impl Engine {
     #[must_use]
     pub fn figures(&self) -> Figures {
         let state = self.0.0.state.lock();
-        let counts = state.hand.counts();
+        let counts = state.hand.counts_by_work();
         Figures {
             ready: counts.ready as u64,
             begun: counts.begun as u64,
@@ -328,7 +346,7 @@ impl fmt::Debug for Engine {
 
 impl Drop for Owner {
     fn drop(&mut self) {
-        self.0.change().hand.forget_begun();
         self.0.stop();
+        self.0.change().hand.forget_taken();
     }
 }

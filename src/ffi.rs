@@ -59,6 +59,7 @@ mod renewal;
 // What works.
 mod events;
 mod log;
+mod watch;
 mod worker;
 
 // What was done.
@@ -70,5 +71,5 @@ mod tests;
 pub use self::{
     action::*, batch::*, claim::*, column::*, config::*, enqueue::*, error::*, events::*, figures::*, install::*,
     list::*, log::*, made::*, metrics::*, operate::*, outcome::*, queue::*, receipts::*, renew::*, renewal::*,
-    settle::*, stats::*, status::*, trace::*, value::*, version::*, worker::*,
+    settle::*, stats::*, status::*, trace::*, value::*, version::*, watch::*, worker::*,
 };

@@ -147,6 +147,8 @@ fn call_everything(id: u64, expected: &[readpast_status]) {
             tell(|err| readpast_renewal_release(renewal, text, err)),
             tell(|err| readpast_worker_start(queue, ptr::null(), &mut new_worker, err)),
             tell(|err| readpast_worker_take(worker, 1, 0, &mut new_batch, err)),
+            tell(|err| readpast_worker_begin(worker, text, 1, err)),
+            tell(|err| readpast_worker_give_back(worker, batch, err)),
             tell(|err| readpast_worker_end(worker, &settlement, 1, err)),
             tell(|err| readpast_worker_step(worker, text, 1, text, err)),
             tell(|err| readpast_worker_news(worker, 0, 0, &mut news, err)),

@@ -9,37 +9,40 @@ import (
 // goexit is what becomes of a goroutine that its handler ends.
 const goexit = "the handler ended its goroutine by runtime.Goexit"
 
-// handleAll handles the items of a batch, one after the other, and gives back what it does not come to: because the
-// worker is to stop, or because a handler ended the goroutine.
+// handleAll handles the items of a batch, one after the other. If the goroutine ends meanwhile, the rest is given back.
 func (r *run) handleAll(batch *Batch) {
 	defer batch.Close()
-	next := 0
+	isDone := false
 	defer func() {
-		if next < batch.Len() && r.isStopping() {
-			r.stop() // the engine is to know first: it keeps a release back from a worker that goes on
-		}
-		for ; next < batch.Len(); next++ {
-			r.end(batch.Item(next).Release())
+		if !isDone {
+			r.stop() // first, so that others have the rest at once
+			r.fail(failed(batch.lent.giveBack(r.engine)))
 		}
 	}()
 	if r.Claimed != nil {
 		r.Claimed(batch)
 	}
-	for next < batch.Len() && !r.isStopping() {
-		item := batch.Item(next)
-		next++
-		r.handle(item)
+	for i := range batch.Len() {
+		if item := batch.Item(i); r.begin(item) {
+			r.handle(item)
+		}
 	}
+	isDone = true
+}
+
+// begin tells whether an item begins; one that does not is not the worker's any more.
+func (r *run) begin(item *Item) bool {
+	if r.ctx.Err() != nil {
+		r.stop() // the engine does not know yet
+	}
+	begins, failure := r.engine.Begin(item.Key, count(item.Attempt))
+	r.fail(failed(failure))
+	return begins
 }
 
 // handle calls the handler for an item, and ends it as that says.
 func (r *run) handle(item *Item) {
 	ctx, done := r.watch.begin(r.given, item.Lease())
-	if item.Lost() {
-		done()
-		r.end(item.Release()) // the engine forgets it, and sends nothing
-		return
-	}
 	settlement, isMistake := item.Retry(goexit), false
 	defer func() {
 		if reason := recover(); reason != nil {

@@ -120,6 +120,13 @@ func (l *lent) startRenewal(queue capi.Queue, intervalMs int64) (capi.Renewal, *
 	return queue.StartRenewal(l.handle, intervalMs)
 }
 
+// giveBack keeps the batch from being freed meanwhile.
+func (l *lent) giveBack(worker capi.Worker) *capi.Failure {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return worker.GiveBack(l.handle)
+}
+
 // known are the columns. The mutex is held.
 func (l *lent) known() []Column {
 	if l.all == nil && l.handle != 0 {

@@ -8,7 +8,7 @@ use std::time::Duration;
 pub struct Figures {
     /// Items in hand that no handler has begun.
     pub ready: u64,
-    /// Items that handlers have.
+    /// Items that handlers have. Without [`Engine::begin`](super::Engine::begin) those that were taken.
     pub begun: u64,
     /// Items that have ended and are not settled yet.
     pub ended: u64,

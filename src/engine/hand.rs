@@ -1,10 +1,13 @@
-//! What a worker has in hand: items that wait for a handler, items that handlers have, and those that have ended and are to
-//! be settled. Plain data; the engine locks it.
+//! Items in the hand of a worker: those that wait for a handler, those that were taken ([`taken`]), and those that have ended
+//! and are to be settled. Plain data; the engine locks it.
+
+mod taken;
 
 use crate::item::{Action, Batch, Item, Verdict};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use taken::TakenItem;
 
 /// An item by what names its claim. The next claim of the same item can have the same name: a release gives the attempt
 /// back; so does a lease that runs out, and an operator who has the item done anew takes all attempts from it. After a release
@@ -20,7 +23,7 @@ pub(super) struct Hand {
     suspects: VecDeque<Ready>,
     /// Items of both.
     waiting: usize,
-    begun: HashMap<Claim, Begun>,
+    taken: HashMap<Claim, TakenItem>,
     /// Suspects that handlers have, and since when.
     proving: Vec<(Claim, Instant)>,
     /// To be settled now.
@@ -35,17 +38,6 @@ pub(super) struct Hand {
 struct Ready {
     batch: Batch,
     claimed: Instant,
-}
-
-/// An item that a handler has.
-struct Begun {
-    item: Batch,
-    claimed: Instant,
-    /// When a handler took it.
-    taken: Instant,
-    /// What a step has made of its token.
-    token: Option<String>,
-    lost: bool,
 }
 
 /// An item that is to be settled.
@@ -63,8 +55,8 @@ pub(super) struct Ended {
 }
 
 impl Ended {
-    fn unworked(item: Batch) -> Self {
-        Self { item, token: None, verdict: Verdict::release(), is_reworded: false, tries: 0, not_before: None }
+    fn new(item: Batch, verdict: Verdict) -> Self {
+        Self { item, token: None, verdict, is_reworded: false, tries: 0, not_before: None }
     }
 
     pub(super) fn settlement(&self) -> crate::item::Settlement<'_> {
@@ -104,7 +96,7 @@ impl Ended {
 /// The two parts of an item's time in hand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Spans {
-    /// From its claim until a handler took it.
+    /// From its claim until its handler began.
     pub(super) waited: Duration,
     /// From then until its end.
     pub(super) worked: Duration,
@@ -122,8 +114,8 @@ impl Hand {
     /// Takes in what was claimed at `now`. Gives what turns out to be lost by that: items that handlers have by an earlier claim
     /// of the same name.
     pub(super) fn put(&mut self, batch: Batch, now: Instant) -> Vec<Batch> {
-        let is_idle = self.begun.is_empty();
-        let lost = batch.iter().filter(|_| !is_idle).filter_map(|item| self.lose_begun(&claim(&item), now)).collect();
+        let is_idle = self.taken.is_empty();
+        let lost = batch.iter().filter(|_| !is_idle).filter_map(|item| self.lose_taken(&claim(&item), now)).collect();
         self.waiting += batch.len();
         let queue = if batch.is_alone() { &mut self.suspects } else { &mut self.ready };
         put_at(queue, queue.len(), Ready { batch, claimed: now });
@@ -135,7 +127,7 @@ impl Hand {
     pub(super) fn take(&mut self, max: usize, now: Instant) -> Option<Batch> {
         let (place, from) = self.next_ready()?;
         let ready = self.ready.remove(place)?;
-        let (taken, rest) = self.begin(ready, from, max, now);
+        let (taken, rest) = self.hand_out(ready, from, max, now);
         rest.into_iter().for_each(|rest| put_at(&mut self.ready, place, rest));
         Some(taken)
     }
@@ -147,7 +139,7 @@ impl Hand {
         }
         let (place, from) = self.next_suspect()?;
         let suspect = self.suspects.remove(place)?;
-        let (taken, rest) = self.begin(suspect, from, 1, now);
+        let (taken, rest) = self.hand_out(suspect, from, 1, now);
         rest.into_iter().for_each(|rest| put_at(&mut self.suspects, place, rest));
         self.proving.push((claim_of(&taken), now));
         Some(taken)
@@ -170,14 +162,18 @@ impl Hand {
             && !self.is_ready()
     }
 
-    /// Begins up to `max` items of what waits, from place `from` on; gives them, and what is left, the later part first.
-    fn begin(&mut self, Ready { batch, claimed }: Ready, from: usize, max: usize, now: Instant) -> (Batch, [Ready; 2]) {
-        let is_free = |item: &Item<'_>| !self.begun.contains_key(&claim(item));
+    /// Takes up to `max` items of what waits, from place `from` on; gives them, and what is left, the later part first.
+    fn hand_out(
+        &mut self,
+        Ready { batch, claimed }: Ready,
+        from: usize,
+        max: usize,
+        now: Instant,
+    ) -> (Batch, [Ready; 2]) {
+        let is_free = |item: &Item<'_>| !self.taken.contains_key(&claim(item));
         let count = batch.part(from, max).iter().take_while(is_free).count();
         let taken = batch.part(from, count).apart();
-        for item in (0..count).map(|index| taken.part(index, 1)) {
-            self.begun.insert(claim_of(&item), Begun { item, claimed, taken: now, token: None, lost: false });
-        }
+        self.add_taken(&taken, claimed, now);
         self.waiting -= count;
         let rest = [batch.part(from + count, usize::MAX), batch.part(0, from)].map(|batch| Ready { batch, claimed });
         (taken, rest)
@@ -198,7 +194,7 @@ impl Hand {
 
     /// The place of the first item that no handler has by an earlier claim.
     fn first_free(&self, batch: &Batch) -> Option<usize> {
-        batch.iter().position(|item| self.begun.is_empty() || !self.begun.contains_key(&claim(&item)))
+        batch.iter().position(|item| self.taken.is_empty() || !self.taken.contains_key(&claim(&item)))
     }
 
     /// Whether something waits that came back from a dead worker, perhaps for another such to end. Not what waits for a handler
@@ -214,60 +210,33 @@ impl Hand {
 
     /// Has given back what was claimed and is not to be in hand.
     pub(super) fn decline(&mut self, batch: &Batch) {
-        self.ended.extend((0..batch.len()).map(|index| Ended::unworked(batch.part(index, 1))));
+        self.ended.extend((0..batch.len()).map(|index| Ended::new(batch.part(index, 1), Verdict::release())));
     }
 
-    /// Ends an item that a handler has, and gives how long it waited and was worked on. `None` when no handler has it: it ended
+    /// Ends an item that was taken, and gives how long it waited and was worked on. `None` when there is none: it ended
     /// before, or was never taken. What is known to be lost is not settled: its new holder decides what becomes of it.
     pub(super) fn end(&mut self, claim: &Claim, verdict: Verdict, now: Instant) -> Option<Spans> {
-        let Begun { item, claimed, taken, token, lost } = self.begun.remove(claim)?;
-        let spans = Spans { waited: taken.duration_since(claimed), worked: now.duration_since(taken) };
-        self.proving.retain(|(proving, _)| proving != claim);
-        if lost {
-            return Some(spans);
+        let TakenItem { item, claimed, began, token, lost, .. } = self.leave(claim)?;
+        if !lost {
+            self.ended.push_back(Ended { token, ..Ended::new(item, verdict) });
         }
-        self.ended.push_back(Ended { item, token, verdict, is_reworded: false, tries: 0, not_before: None });
-        Some(spans)
-    }
-
-    /// An item that a handler has, with its token.
-    pub(super) fn token(&self, claim: &Claim) -> Option<String> {
-        let begun = self.begun.get(claim)?;
-        Some(begun.token.clone().unwrap_or_else(|| token_of(&begun.item).to_owned()))
-    }
-
-    /// Takes note of what a step has made of an item's token.
-    pub(super) fn stepped(&mut self, claim: &Claim, token: String) {
-        if let Some(begun) = self.begun.get_mut(claim) {
-            begun.token = Some(token);
-        }
-    }
-
-    /// Whether a handler's item was found lost; an item that is not in hand is.
-    pub(super) fn is_lost(&self, claim: &Claim) -> bool {
-        self.begun.get(claim).is_none_or(|begun| begun.lost)
+        Some(Spans { waited: began.duration_since(claimed), worked: now.duration_since(began) })
     }
 
     /// Takes note that no claim of this name is ours any more, as was told to who `asked` for it at that time. Gives what is lost
     /// by that. What had ended meanwhile is not, since that is why; nor what was claimed again since, after a release, under the
     /// same name.
     pub(super) fn lose(&mut self, name: &Claim, asked: Instant) -> Vec<Batch> {
-        let begun = self.lose_begun(name, asked);
+        let taken = self.lose_taken(name, asked);
         let queues = [&mut self.ready, &mut self.suspects];
         let waiting: Vec<_> = queues.into_iter().flat_map(|queue| take_out(queue, name, asked)).collect();
         self.waiting -= waiting.len();
-        begun.into_iter().chain(waiting).collect()
+        taken.into_iter().chain(waiting).collect()
     }
 
-    /// The same of what a handler has, if it was not known.
-    pub(super) fn lose_begun(&mut self, name: &Claim, asked: Instant) -> Option<Batch> {
-        let begun = self.begun.get_mut(name).filter(|begun| !begun.lost && begun.claimed <= asked)?;
-        begun.lost = true;
-        Some(begun.item.clone())
-    }
-
-    /// Has all given back that nobody has begun.
+    /// Has all given back that nobody works on.
     pub(super) fn give_back_all(&mut self) {
+        self.give_back_taken();
         let all: Vec<_> = self.ready.drain(..).chain(self.suspects.drain(..)).collect();
         all.iter().for_each(|ready| self.decline(&ready.batch));
         self.waiting = 0;
@@ -292,12 +261,6 @@ impl Hand {
     pub(super) fn overdue_at(&self, hold: Duration, suspects_hold: Duration) -> Option<Instant> {
         let at = |queue: &VecDeque<Ready>, hold| Some(queue.front()?.claimed + hold);
         at(&self.ready, hold).into_iter().chain(at(&self.suspects, suspects_hold)).min()
-    }
-
-    /// Nobody is there any more who could end what handlers have: the leases run out.
-    pub(super) fn forget_begun(&mut self) {
-        self.begun.clear();
-        self.proving.clear();
     }
 
     /// Whether something can be settled now.
@@ -346,7 +309,14 @@ impl Hand {
     pub(super) fn counts(&self) -> Counts {
         let settling: usize = self.settling.iter().map(|taken| taken.len()).sum();
         let ended = self.ended.len() + self.put_off.len() + settling;
-        Counts { ready: self.waiting, begun: self.begun.len(), ended }
+        Counts { ready: self.waiting, begun: self.taken.len(), ended }
+    }
+
+    /// The same with taken items on which nobody works among those that wait for a handler.
+    pub(super) fn counts_by_work(&self) -> Counts {
+        let idle = self.taken.values().filter(|taken| taken.is_idle()).count();
+        let Counts { ready, begun, ended } = self.counts();
+        Counts { ready: ready + idle, begun: begun - idle, ended }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -358,10 +328,10 @@ impl Hand {
         let waiting = self.ready.iter().chain(&self.suspects);
         let ready = waiting.flat_map(|ready| ready.batch.iter().map(|item| claim(&item)));
         let settling = self.settling.iter().flat_map(|taken| taken.iter().map(Ended::claim));
-        let begun = self.begun.iter().filter(|(_, begun)| !begun.lost).map(|(claim, _)| claim.clone());
+        let taken = self.taken.iter().filter(|(_, taken)| !taken.lost).map(|(claim, _)| claim.clone());
         let ended = self.ended.iter().chain(&self.put_off);
         let ended = ended.filter(|ended| ended.verdict.action() != Action::Release).map(Ended::claim);
-        ready.chain(begun).chain(ended).chain(settling).collect()
+        ready.chain(taken).chain(ended).chain(settling).collect()
     }
 }
 

@@ -7,7 +7,7 @@ use crate::metrics::{Reading, Source};
 impl Source for Shared {
     fn read(&self) -> Reading {
         let state = self.state.lock();
-        let counts = state.hand.counts();
+        let counts = state.hand.counts_by_work();
         let mut reading = Reading::default();
         (reading.now.workers, reading.now.lanes) = (1, state.lanes.running as u64);
         (reading.now.ready, reading.now.begun) = (counts.ready as u64, counts.begun as u64);

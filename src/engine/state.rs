@@ -1,6 +1,7 @@
 //! The state of a worker, and what each event makes of it. Plain data: it locks nothing, calls nothing, and asks no clock.
 
 use super::action::Action;
+use super::begin::Begin;
 use super::figures::{Durations, Figures};
 use super::hand::{Claim, Ended, Hand, Spans};
 use super::pace::Pace;
@@ -43,7 +44,7 @@ pub(super) enum Phase {
     New,
     /// Claims and settles.
     Working,
-    /// Hands out nothing more: gives back what nobody has begun, and settles what ends.
+    /// Hands out nothing more: gives back what nobody works on, and settles what ends.
     Stopping,
     /// Nobody waits any more for what is still in hand.
     Abandoned,
@@ -283,7 +284,28 @@ impl State {
         batch
     }
 
-    /// Ends an item that a handler has, and gives how long it was in hand. `None`: no handler has it.
+    /// Begins an item that was taken, if it may.
+    pub(super) fn begin_item(&mut self, claim: &Claim, now: Instant) -> Begin {
+        if self.phase >= Phase::Stopping {
+            self.hand.begin_none(claim);
+            return Begin::Stopping;
+        }
+        if self.hand.begin(claim, now) {
+            return Begin::Ok;
+        }
+        self.rest();
+        Begin::Lost
+    }
+
+    /// Gives back the items of `batch` that have not begun. While the worker goes on they are due after `floor`, like those that
+    /// handlers release: the reason may last. A stop gives them to others at once.
+    pub(super) fn give_back(&mut self, batch: &Batch, floor: Duration) {
+        let floor = (self.phase < Phase::Stopping).then_some(floor);
+        self.hand.give_back(batch, &Verdict::release().released_for(floor));
+        self.rest();
+    }
+
+    /// Ends an item that was taken, and gives how long it was in hand. `None`: it is not there.
     pub(super) fn end(&mut self, claim: &Claim, verdict: Verdict, now: Instant) -> Option<Spans> {
         let spans = self.hand.end(claim, verdict, now);
         if spans.is_some() {

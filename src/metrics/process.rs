@@ -176,12 +176,12 @@ fn handlers(all: &[Seen]) -> [Family; 2] {
     let mut waited = Family::new(
         "readpast_worker_wait_seconds",
         Kind::Histogram,
-        "How long items that workers claimed ahead waited for a handler: from the claim until a handler took them.",
+        "How long items that workers claimed ahead waited for a handler: from the claim until a handler began.",
     );
     let mut worked = Family::new(
         "readpast_worker_handler_seconds",
         Kind::Histogram,
-        "How long handlers of workers had their items: from the moment they took them until they ended them.",
+        "How long handlers of workers had their items: from the moment they began until they ended them.",
     );
     let bounds = BOUNDS_US.map(|us| Duration::from_micros(us).as_secs_f64());
     for seen in all {

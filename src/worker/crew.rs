@@ -5,7 +5,7 @@ use super::job::Job;
 use super::stop::Stop;
 use super::verdict::IntoVerdict;
 use crate::engine::note::Fields;
-use crate::engine::{Engine, Taken, Terms};
+use crate::engine::{Begin, Engine, Taken, Terms};
 use crate::error::{Error, ErrorKind, Result, log_text};
 use crate::item::{Action, Item, Settlement, Verdict};
 use crate::queue::Queue;
@@ -93,19 +93,19 @@ impl<R: IntoVerdict, F: Fn(&Job<'_>) -> R + Sync> Member<'_, F> {
         let _stop_others = StopOthers(stop);
         loop {
             match self.engine.take(self.batch_size, Duration::MAX)? {
-                Taken::Items(batch) => batch.iter().enumerate().for_each(|(place, item)| self.work(place, item)),
+                Taken::Items(batch) => batch.iter().for_each(|item| self.work(item)),
                 Taken::Nothing => {}
                 Taken::Stopping => return Ok(()),
             }
         }
     }
 
-    /// Has an item handled, and ends it; `place` is that in the batch.
-    fn work(&self, place: usize, item: Item<'_>) {
-        // One that was lost while those before it were handled has been told of. The first was taken just now.
-        let is_idle = place > 0 && (self.engine.is_stopping() || self.engine.is_lost(item.key(), item.attempt()));
-        let verdict = if is_idle { Verdict::release() } else { self.handle(item) };
-        self.engine.end(&[verdict.settlement(item.key(), item.token(), item.attempt())]);
+    /// Has an item handled, and ends it, if it may begin.
+    fn work(&self, item: Item<'_>) {
+        if self.engine.begin(item.key(), item.attempt()) == Begin::Ok {
+            let verdict = self.handle(item);
+            self.engine.end(&[verdict.settlement(item.key(), item.token(), item.attempt())]);
+        }
     }
 
     fn handle(&self, item: Item<'_>) -> Verdict {

@@ -20,7 +20,8 @@ fn a_first_signal_drains() {
         shell.wait_for_file("begun");
         worker.signal(signal);
         next_line(&mut said, |line| line.contains("claiming no more items"));
-        assert_eq!(shell.count("Processing"), "2");
+        // The other of the batch goes back while the command still works.
+        shell.db.wait_for("SELECT COUNT(*) FROM readpast.mail WHERE status = 'Processing'", "1");
         shell.write("go", "");
         next_line(&mut said, |line| line.contains("1 completed, 1 released"));
         assert_eq!(worker.end().status, Some(0));

@@ -97,7 +97,7 @@ impl World {
         let (key, text, attempt, wait) = (input.key(), input.text(), input.attempt(), input.wait());
         // SAFETY: texts are NULL or text, places are NULL or there, structs are as large as they say.
         unsafe {
-            match input.below(9) {
+            match input.below(11) {
                 0 => {
                     let (until_empty, events) = (input.below(3) as i32, input.count(100));
                     let options = Memory::filled(input, 1, |_, struct_size| readpast_worker_options {
@@ -158,7 +158,12 @@ impl World {
                     let told = readpast_worker_is_lost(worker, key.as_ptr(), attempt);
                     assert!((0..=1).contains(&told) && (0..=1).contains(&readpast_worker_is_stopping(worker)));
                 }
-                7 if input.below(4) == 0 => self.tell(input, |err| readpast_worker_stop(worker, err)),
+                7 => self.tell(input, |err| readpast_worker_begin(worker, key.as_ptr(), attempt, err)),
+                8 => {
+                    let batch = readpast_batch { id: self.handle(input, BATCH) };
+                    self.tell(input, |err| readpast_worker_give_back(worker, batch, err));
+                }
+                9 if input.below(4) == 0 => self.tell(input, |err| readpast_worker_stop(worker, err)),
                 _ if input.below(4) == 0 => self.tell(input, |err| readpast_worker_close(worker, wait, err)),
                 _ => {}
             }

@@ -11,7 +11,8 @@ use support::limit::in_time;
 
 const DAY_MS: i64 = 86_400_000;
 
-fn worker_on(database: &Database) -> readpast_worker {
+/// A worker that claims only what is asked for.
+pub fn worker_on(database: &Database) -> readpast_worker {
     install(&database.config(&[]), Some(&QueueSpec::from_json(r#"{"queue": "Job"}"#).unwrap())).unwrap();
     let connection = CString::new(database.connection()).unwrap();
     let (config, mut queue, mut worker) = (readpast_config_new(), readpast_queue { id: 0 }, readpast_worker { id: 0 });
@@ -22,11 +23,12 @@ fn worker_on(database: &Database) -> readpast_worker {
     let statuses = unsafe {
         [
             readpast_config_set(config, c"connection".as_ptr(), connection.as_ptr(), none),
+            readpast_config_set(config, c"worker.ahead".as_ptr(), c"0".as_ptr(), none),
             readpast_queue_open(config, c"Job".as_ptr(), &mut queue, none),
             readpast_worker_start(queue, &options, &mut worker, none),
         ]
     };
-    assert_eq!(statuses, [READPAST_OK; 3]);
+    assert_eq!(statuses, [READPAST_OK; 4]);
     readpast_config_free(config);
     readpast_queue_free(queue);
     worker

@@ -5,6 +5,7 @@ mod adopt;
 mod adopted_postgres;
 mod attach;
 mod bad_input;
+mod begun;
 mod beside;
 mod callers;
 mod doctor;

@@ -94,13 +94,10 @@ static void work_on(struct play *play, readpast_batch batch, int32_t index) {
     readpast_value payload = READPAST_VALUE_INIT;
     readpast_settlement end = READPAST_SETTLEMENT_INIT;
     readpast_batch_item(batch, index, &item, NULL);
+    if (readpast_worker_begin(play->worker, item.key, item.attempt, NULL) != READPAST_OK)
+        return;
     end.key = item.key;
     end.attempt = item.attempt;
-    if (readpast_worker_is_stopping(play->worker) || readpast_worker_is_lost(play->worker, item.key, item.attempt)) {
-        end.action = READPAST_ACTION_RELEASE;
-        readpast_worker_end(play->worker, &end, 1, NULL);
-        return;
-    }
     readpast_batch_value_by_name(batch, index, "Payload", &payload, NULL);
     end.action = READPAST_ACTION_COMPLETE;
     count(play, 1);

@@ -76,6 +76,8 @@ static void *work(void *unused) {
             readpast_item item = READPAST_ITEM_INIT;
             readpast_settlement end = READPAST_SETTLEMENT_INIT;
             readpast_batch_item(batch, i, &item, NULL);
+            if (readpast_worker_begin(worker, item.key, item.attempt, NULL) != READPAST_OK)
+                continue; /* it was lost meanwhile, or the worker stops and has given it back */
             end.key = item.key;
             end.attempt = item.attempt;
             handle(batch, i, &end);

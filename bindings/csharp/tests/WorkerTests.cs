@@ -112,24 +112,6 @@ namespace Readpast.Tests
         }
 
         [Test]
-        public void StoppingGivesBackWhatWasNotBegun()
-        {
-            TestQueue.Enqueue(queue, "a", "b", "c");
-            Worker worker = null;
-            worker = new Worker(queue, item => worker.Stop()) { BatchSize = 3 };
-            worker.Run();
-            worker.Stop();
-            QueueStats stats = queue.Stats();
-            Assert.AreEqual(1, stats.Completed);
-            Assert.AreEqual(2, stats.Pending);
-            using (Batch again = queue.Claim(3))
-            {
-                Assert.AreEqual(2, again.Count, "the queue's own handle is not interrupted");
-                Assert.AreEqual(1, again[0].Attempt, "what was given back does not count");
-            }
-        }
-
-        [Test]
         public void ATokenStopsItToo()
         {
             using (var source = new CancellationTokenSource())

@@ -59,6 +59,9 @@ func (p play) run(ctx context.Context, item *readpast.Item) (settlement readpast
 		time.Sleep(time.Duration(p.Ms) * time.Millisecond)
 	case "wait_lost":
 		<-ctx.Done()
+		for !item.Lost() { // the worker stops
+			time.Sleep(10 * time.Millisecond)
+		}
 	case "raise":
 		panic(p.Message)
 	default:

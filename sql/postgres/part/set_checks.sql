@@ -5,7 +5,7 @@ Values to set: only columns that may be, and nothing that is deleted with its it
 {%- set names = settable | map(attribute="name") | list + subtypes | map(attribute="name") | list %}
     /* Most calls set nothing, and are not read twice for it. A name can be written with escapes. */
     IF position('"set"' IN items_::text) > 0 OR position('\u00' IN items_::text) > 0 THEN
-{% filter indent(4, true) %}{% if apart %}    sets_ := EXISTS (SELECT 1 FROM json_to_recordset(items_) AS g (set json) WHERE g.set IS NOT NULL);
+{% filter indent(4, true) %}{% if can_set %}    sets_ := EXISTS (SELECT 1 FROM json_to_recordset(items_) AS g (set json) WHERE g.set IS NOT NULL);
 {% endif %}    no_set_ := (
         SELECT w.why
         FROM (

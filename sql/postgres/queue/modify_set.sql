@@ -5,8 +5,6 @@
 {%- set procedure = "modify_" ~ queue ~ "_set_trx" -%}
 {%- set function = object(procedure) -%}
 {%- set can_set = settable or subtypes %}
-{#- Most calls set nothing: in somebody's own table they name no column that could be set, or its triggers on that would fire. -#}
-{%- set apart = can_set and not own %}
 {%- set leaves = completion == "delete" or (own and completion == "history") -%}
 {% filter made("FUNCTION", procedure) %}
 /*
@@ -44,7 +42,7 @@ DECLARE
     now_ timestamptz := clock_timestamp();
     replayed_ boolean := FALSE;
     max_attempts_ integer;
-{%- if apart %}
+{%- if can_set %}
     sets_ boolean := FALSE;
 {%- endif %}
     no_set_ text;
@@ -106,8 +104,9 @@ BEGIN
 {% include "part/lock_items.sql" %}
 {%- endif %}
 {%- endif %}
-{%- for sets_values in [true, false] if apart or sets_values == (true if can_set else false) %}
-{%- if apart %}
+{#- Most calls set nothing, and name no column that could be set: one that is gone does not keep finished work from being reported. -#}
+{%- for sets_values in [true, false] if can_set or not sets_values %}
+{%- if can_set %}
     {{ "IF sets_ THEN" if sets_values else "ELSE" }}
 {%- endif %}
 {%- if own %}
@@ -162,7 +161,7 @@ BEGIN
 {%- include "part/told.sql" %}
 {%- endif %}
 {%- endfor %}
-{%- if apart %}
+{%- if can_set %}
     END IF;
 {%- endif %}
 {%- if own %}

@@ -2,6 +2,7 @@
 //! step the rules of `docs/worker.md` hold.
 
 use super::*;
+use crate::engine::Begin;
 use crate::engine::hand::{Claim, Ended, tests::batch_of};
 use crate::engine::pace::Pace;
 use crate::engine::state::Work;
@@ -9,6 +10,7 @@ use crate::item::{Batch, CLAIMED_ALONE, Outcome, Verdict};
 use crate::shared::CleaningDue;
 use proptest::prelude::*;
 use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,12 +27,17 @@ enum Step {
         count: i64,
         suspect: bool,
     },
-    /// A thread asks for up to `max` items.
+    /// A thread asks for up to `max` items; whether it reports when it begins each.
     Ask {
         max: usize,
+        begins: bool,
     },
     /// A thread that waits for items gives up.
     GiveUp(usize),
+    /// A thread begins an item.
+    Begin(usize),
+    /// A thread goes on with nothing that it has not begun of a batch.
+    GiveBack(usize),
     /// A handler ends its item.
     End(usize),
     /// An item in hand turns out to be lost.
@@ -65,8 +72,29 @@ enum Lane {
     Ended,
 }
 
+#[derive(Clone, Copy)]
 struct Taker {
     max: usize,
+    begins: bool,
+}
+
+/// An item that a thread has.
+struct Taken {
+    claim: Claim,
+    batch: Batch,
+    begins: bool,
+    has_begun: bool,
+}
+
+impl Taken {
+    fn is_worked_on(&self) -> bool {
+        self.has_begun || !self.begins
+    }
+
+    fn has_begun_beside(&self, other: &Self) -> bool {
+        let first = |taken: &Self| taken.batch.get(0).map(|item| item.key().to_owned());
+        self.has_begun && first(self) == first(other)
+    }
 }
 
 struct Model {
@@ -74,7 +102,8 @@ struct Model {
     outside: Shared,
     lanes: Vec<Lane>,
     takers: Vec<Taker>,
-    begun: Vec<Claim>,
+    taken: Vec<Taken>,
+    lost: HashSet<Claim>,
     queue: Vec<(i64, bool)>,
     next_key: i64,
     now: Instant,
@@ -112,7 +141,8 @@ impl Model {
             outside,
             lanes: (0..lanes).map(|_| Lane::Awake).collect(),
             takers: Vec::new(),
-            begun: Vec::new(),
+            taken: Vec::new(),
+            lost: HashSet::new(),
             queue: Vec::new(),
             next_key: 0,
             now,
@@ -211,7 +241,12 @@ impl Model {
             if batch.is_alone() {
                 assert!(self.suspects_begun_lately() == 0, "two suspects are proving at once");
             }
-            self.begun.extend(batch.iter().map(|item| (item.key().to_owned(), item.attempt())));
+            self.taken.extend(batch.iter().map(|item| Taken {
+                claim: (item.key().to_owned(), item.attempt()),
+                batch: batch.clone(),
+                begins: taker.begins,
+                has_begun: false,
+            }));
         } else if self.state.phase == Phase::Working {
             self.state.takers.begin_to_wait(taker.max);
             self.takers.push(taker);
@@ -292,21 +327,22 @@ impl Model {
                 self.outside.quiet_until.set(None);
                 self.changed();
             }
-            Step::Ask { max } => self.take(Taker { max }),
+            Step::Ask { max, begins } => self.take(Taker { max, begins }),
             Step::GiveUp(which) if !self.takers.is_empty() => {
                 let taker = self.takers.remove(which % self.takers.len());
                 self.state.takers.end_wait(taker.max);
                 self.changed();
             }
-            Step::End(which) if !self.begun.is_empty() => {
-                let claim = self.begun.remove(which % self.begun.len());
-                assert!(self.state.end(&claim, Verdict::complete(), self.now).is_some());
-                self.changed();
-            }
+            Step::Begin(which) => self.choose(which, |taken| !taken.is_worked_on(), Self::begin),
+            Step::GiveBack(which) => self.choose(which, |_| true, Self::give_back),
+            Step::End(which) => self.choose(which, Taken::is_worked_on, Self::end),
             Step::Lose(which) => {
                 let claims = self.state.hand.claims();
                 if !claims.is_empty() {
-                    self.state.hand.lose(&claims[which % claims.len()], self.now);
+                    let claim = &claims[which % claims.len()];
+                    if !self.state.hand.lose(claim, self.now).is_empty() {
+                        self.lost.insert(claim.clone());
+                    }
                     self.changed();
                 }
             }
@@ -317,9 +353,48 @@ impl Model {
                 self.state.stop();
                 self.changed();
             }
-            Step::GiveUp(_) | Step::End(_) => {}
+            Step::GiveUp(_) => {}
         }
         self.check();
+    }
+
+    /// Does something with one of those that threads have.
+    fn choose(&mut self, which: usize, of: impl Fn(&Taken) -> bool, then: impl Fn(&mut Self, usize)) {
+        let places: Vec<_> = (0..self.taken.len()).filter(|place| of(&self.taken[*place])).collect();
+        if !places.is_empty() {
+            then(self, places[which % places.len()]);
+            self.changed();
+        }
+    }
+
+    fn begin(&mut self, place: usize) {
+        let claim = self.taken[place].claim.clone();
+        let begin = self.state.begin_item(&claim, self.now);
+        let expected = match self.state.phase {
+            Phase::Working if self.lost.contains(&claim) => Begin::Lost,
+            Phase::Working => Begin::Ok,
+            _ => Begin::Stopping,
+        };
+        assert_eq!(begin, expected);
+        if begin == Begin::Ok {
+            self.taken[place].has_begun = true;
+            assert_eq!(self.state.begin_item(&claim, self.now), Begin::Lost, "it begins once");
+        } else {
+            assert!(self.state.hand.token(&claim).is_none(), "it is in hand, and nobody will end it");
+            self.taken.remove(place);
+        }
+    }
+
+    fn give_back(&mut self, place: usize) {
+        let batch = self.taken[place].batch.clone();
+        self.state.give_back(&batch, POLL);
+        let is_of_it = |taken: &Taken| batch.iter().any(|item| taken.claim.0 == item.key());
+        self.taken.retain(|taken| taken.has_begun || !is_of_it(taken));
+    }
+
+    fn end(&mut self, place: usize) {
+        let claim = self.taken.remove(place).claim;
+        assert!(self.state.end(&claim, Verdict::complete(), self.now).is_some());
     }
 
     /// Time passes, from one alarm of a sleeping lane to the next.
@@ -351,6 +426,12 @@ impl Model {
             self.takers.is_empty() || self.state.phase == Phase::Working && !self.state.has_something_to_take(self.now),
             "a taker waits for what is there"
         );
+        let is_in_hand = |taken: &&Taken| self.state.hand.token(&taken.claim).is_some();
+        let in_hand = self.taken.iter().filter(is_in_hand).count();
+        assert_eq!(self.state.hand.counts().begun, in_hand, "an item is in hand that no thread has");
+        let is_idle = |taken: &&Taken| !taken.has_begun && self.taken.iter().any(|other| other.has_begun_beside(taken));
+        let idle = self.taken.iter().filter(is_idle).filter(is_in_hand).count();
+        assert!(idle == 0 || self.state.phase == Phase::Working, "it stops, and keeps items on which nobody works");
         let suspects = self.state.hand.suspects_waiting();
         assert!(suspects <= 1, "{suspects} suspects wait");
     }
@@ -359,9 +440,9 @@ impl Model {
     fn finish(&mut self) {
         for _ in 0..1000 {
             (0..self.lanes.len()).for_each(|lane| self.returns(lane, true, false));
-            while let Some(claim) = self.begun.pop() {
-                self.state.end(&claim, Verdict::complete(), self.now);
-                self.changed();
+            while !self.taken.is_empty() {
+                self.step(&Step::Begin(0));
+                self.step(&Step::End(0));
             }
             self.check();
             if self.lanes.iter().all(|lane| matches!(lane, Lane::Ended)) {
@@ -376,8 +457,10 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     let passes = [1, 300, 600, 1500, 11_000, 61_000];
     let step = prop_oneof![
         3 => (1..4_i64, prop::bool::weighted(0.2)).prop_map(|(count, suspect)| Step::Enqueue { count, suspect }),
-        4 => (1..4_usize).prop_map(|max| Step::Ask { max }),
+        4 => (1..4_usize, any::<bool>()).prop_map(|(max, begins)| Step::Ask { max, begins }),
         1 => any::<usize>().prop_map(Step::GiveUp),
+        3 => any::<usize>().prop_map(Step::Begin),
+        1 => any::<usize>().prop_map(Step::GiveBack),
         4 => any::<usize>().prop_map(Step::End),
         1 => any::<usize>().prop_map(Step::Lose),
         8 => (any::<usize>(), prop::bool::weighted(0.8)).prop_map(|(lane, succeeds)| Step::Return { lane, succeeds }),
@@ -423,8 +506,9 @@ proptest! {
             if model.queue.is_empty() && model.state.hand.counts().ready == 0 {
                 return Ok(());
             }
-            model.step(&Step::Ask { max: 2 });
+            model.step(&Step::Ask { max: 2, begins: true });
             (0..lanes).for_each(|lane| model.step(&Step::Return { lane, succeeds: true }));
+            model.step(&Step::Begin(0));
             model.step(&Step::End(0));
             model.step(&Step::Pass(Duration::from_secs(12)));
         }
@@ -436,15 +520,15 @@ proptest! {
 #[test]
 fn a_call_that_hangs_leaves_its_timers_to_the_other_lane() {
     let mut model = Model::new(2, false, false);
-    model.step(&Step::Ask { max: 1 });
+    model.step(&Step::Ask { max: 1, begins: false });
     let of_queue: Vec<_> = (0..2).filter(|lane| matches!(model.lanes[*lane], Lane::Claims { .. })).collect();
     assert_eq!(of_queue.len(), 1, "one claims at a time at first");
     model.step(&Step::Enqueue { count: 1, suspect: false });
     model.step(&Step::GiveUp(0));
     model.step(&Step::Return { lane: of_queue[0], succeeds: true });
     assert_eq!(model.state.hand.counts().ready, 1, "nobody asks for it any more");
-    model.step(&Step::Ask { max: 9 });
-    model.step(&Step::Ask { max: 9 });
+    model.step(&Step::Ask { max: 9, begins: false });
+    model.step(&Step::Ask { max: 9, begins: false });
     let calls = model.lanes.iter().filter(|lane| matches!(lane, Lane::Claims { .. })).count();
     assert!(calls >= 1, "a call hangs");
     model.step(&Step::Enqueue { count: 1, suspect: false });
@@ -456,7 +540,7 @@ fn a_call_that_hangs_leaves_its_timers_to_the_other_lane() {
 fn when_stopping_everything_is_due() {
     let mut model = Model::new(1, false, false);
     model.step(&Step::Enqueue { count: 1, suspect: false });
-    model.step(&Step::Ask { max: 1 });
+    model.step(&Step::Ask { max: 1, begins: false });
     model.step(&Step::Return { lane: 0, succeeds: true });
     model.step(&Step::End(0));
     model.step(&Step::PutOff { lane: 0 });
@@ -468,7 +552,7 @@ fn when_stopping_everything_is_due() {
 #[test]
 fn a_suspect_that_no_handler_takes_goes_back() {
     let mut model = Model::new(1, false, false);
-    model.step(&Step::Ask { max: 1 });
+    model.step(&Step::Ask { max: 1, begins: false });
     model.step(&Step::Enqueue { count: 1, suspect: true });
     model.step(&Step::GiveUp(0));
     model.step(&Step::Return { lane: 0, succeeds: true });

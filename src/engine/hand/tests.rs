@@ -11,6 +11,14 @@ fn batch(from: i64, to: i64) -> Batch {
 }
 
 pub(in crate::engine) fn batch_of(word: &str, from: i64, to: i64) -> Batch {
+    rows(word, "t", from, to)
+}
+
+fn batch_of_token(token: &str, from: i64, to: i64) -> Batch {
+    rows("CLAIMED", token, from, to)
+}
+
+fn rows(word: &str, token: &str, from: i64, to: i64) -> Batch {
     let column = Column { name: "c".to_owned(), kind: ColumnType::Text };
     let mut rows = Rows::new(vec![column; answer_column::COUNT].into());
     for number in from..to {
@@ -18,7 +26,7 @@ pub(in crate::engine) fn batch_of(word: &str, from: i64, to: i64) -> Batch {
             match place {
                 answer_column::ANSWER => rows.push_text(|text| text.push_str(word)),
                 answer_column::KEY => rows.push_text(|text| text.push_str(&number.to_string())),
-                answer_column::TOKEN => rows.push_text(|text| text.push('t')),
+                answer_column::TOKEN => rows.push_text(|text| text.push_str(token)),
                 answer_column::ATTEMPT => rows.push(Cell::Integer(1)),
                 _ => rows.push(Cell::Null),
             }
@@ -75,6 +83,7 @@ fn the_token_of_the_last_step_ends_the_item() {
     hand.take(1, now);
     assert_eq!(hand.token(&name(0)).as_deref(), Some("t"));
     hand.stepped(&name(0), "u".to_owned());
+    hand.begin_none(&name(0));
     hand.end(&name(0), Verdict::complete(), now);
     assert_eq!(hand.take_ended(1, Instant::now())[0].settlement().token, Some("u"));
 }
@@ -107,7 +116,7 @@ fn what_is_claimed_again_while_a_handler_has_it_waits_for_that_handler() {
     assert!(hand.is_lost(&name(0)), "by its handler");
     assert_eq!(hand.counts(), Counts { ready: 3, begun: 1, ended: 0 });
     assert!(hand.put(batch(0, 1), now).is_empty(), "told once");
-    assert!(hand.lose_begun(&name(0), now).is_none(), "its handler's step says nothing of those that wait");
+    assert!(hand.lose_taken(&name(0), now).is_none(), "its handler's step says nothing of those that wait");
     assert_eq!(keys(&hand.take(9, now).unwrap()), ["1", "2"], "the others are not held up");
     assert!(hand.take(1, now).is_none());
     assert_eq!(hand.claims().iter().filter(|claim| **claim == name(0)).count(), 2, "its lease is kept");
@@ -262,4 +271,92 @@ fn what_is_declined_goes_back() {
     assert_eq!(hand.counts(), Counts { ready: 0, begun: 0, ended: 2 });
     let actions: Vec<_> = hand.take_ended(9, Instant::now()).iter().map(|ended| ended.verdict.action()).collect();
     assert_eq!(actions, [Action::Release; 2]);
+}
+
+#[test]
+fn an_item_begins_once_and_its_time_at_work_counts_from_then() {
+    let second = Duration::from_secs(1);
+    let claimed = Instant::now();
+    let [taken, begun, ended] = [1, 2, 4].map(|seconds| claimed + second * seconds);
+    let mut hand = Hand::default();
+    hand.put(batch(0, 3), claimed);
+    hand.take(3, taken);
+    assert!(hand.begin(&name(0), begun) && !hand.begin(&name(0), ended), "once");
+    assert!(!hand.begin(&name(9), begun), "nobody has taken it");
+    let spans = hand.end(&name(0), Verdict::complete(), ended).unwrap();
+    assert_eq!(spans, Spans { waited: second * 2, worked: second * 2 });
+    assert!(!hand.begin(&name(0), ended), "it has ended");
+    let spans = hand.end(&name(1), Verdict::complete(), ended).unwrap();
+    assert_eq!(spans, Spans { waited: second, worked: second * 3 }, "without a begin it begins with the take");
+}
+
+#[test]
+fn an_item_that_was_lost_before_it_begins_leaves_the_hand() {
+    let now = Instant::now();
+    let mut hand = Hand::default();
+    hand.put(batch(0, 2), now);
+    hand.take(2, now);
+    assert_eq!(each(&hand.lose(&name(1), now)), ["1"]);
+    assert!(hand.begin(&name(0), now) && !hand.begin(&name(1), now));
+    assert!(hand.end(&name(1), Verdict::complete(), now).is_none() && hand.take_ended(9, now).is_empty());
+    assert_eq!(hand.counts(), Counts { ready: 0, begun: 1, ended: 0 });
+    hand.put(batch(1, 2), now);
+    assert_eq!(keys(&hand.take(9, now).unwrap()), ["1"], "the next claim of it waits for nobody");
+}
+
+/// The keys of those that are to be given back.
+fn given_back(hand: &mut Hand, now: Instant) -> Vec<String> {
+    let taken = hand.take_ended(9, now);
+    assert!(taken.iter().all(|ended| ended.verdict.action() == Action::Release));
+    let mut keys: Vec<_> = taken.iter().map(|ended| ended.settlement().key.to_owned()).collect();
+    keys.sort();
+    hand.settled(&taken, Vec::new());
+    keys
+}
+
+#[test]
+fn a_stop_gives_back_the_rest_of_a_batch_that_has_begun() {
+    let now = Instant::now();
+    let mut hand = Hand::default();
+    for from in [0, 3, 6] {
+        hand.put(batch(from, from + 3), now);
+        hand.take(3, now);
+    }
+    assert!(hand.begin(&name(0), now));
+    assert_eq!(hand.counts_by_work(), Counts { ready: 2, begun: 7, ended: 0 });
+    assert_eq!(each(&hand.lose(&name(2), now)), ["2"]);
+    hand.give_back_all();
+    assert_eq!(given_back(&mut hand, now), ["1"], "not what is lost");
+    assert_eq!(hand.counts().begun, 7, "callers that report no begin may work on all that they have");
+    hand.begin_none(&name(4));
+    assert_eq!(given_back(&mut hand, now), ["3", "4", "5"]);
+    hand.begin_none(&name(4));
+    assert!(given_back(&mut hand, now).is_empty() && hand.begin(&name(6), now), "a batch by itself");
+}
+
+#[test]
+fn what_has_not_begun_of_a_batch_goes_back_once() {
+    let now = Instant::now();
+    let mut hand = Hand::default();
+    hand.put(batch(0, 4), now);
+    let taken = hand.take(4, now).unwrap();
+    assert!(hand.begin(&name(0), now) && hand.end(&name(1), Verdict::complete(), now).is_some());
+    assert_eq!(hand.take_ended(1, now)[0].verdict, Verdict::complete());
+    assert_eq!(each(&hand.lose(&name(2), now)), ["2"]);
+    let release = Verdict::release().after(PROOF);
+    hand.give_back(&taken, &release);
+    let ended = hand.take_ended(9, now);
+    assert_eq!(
+        ended.iter().map(|ended| (ended.settlement().key, &ended.verdict)).collect::<Vec<_>>(),
+        [("3", &release)]
+    );
+    assert_eq!(hand.counts().begun, 1, "the one that has begun");
+
+    // The next claim of an item that was given back has its name, and another token.
+    hand.put(batch_of_token("u", 3, 4), now);
+    let again = hand.take(1, now).unwrap();
+    hand.give_back(&taken, &release);
+    assert_eq!(hand.counts().begun, 2, "a later claim is left alone");
+    hand.give_back(&again, &release);
+    assert_eq!(hand.counts().begun, 1);
 }

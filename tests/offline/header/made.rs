@@ -13,7 +13,7 @@ const SECTIONS: [(&str, &[&str]); 10] = [
     ("Claiming, and what a claim gives", &["claim", "batch", "column", "value", "made", "trace"]),
     ("Settling", &["action", "outcome", "settle"]),
     ("Leases of items that were claimed by hand", &["renew", "renewal"]),
-    ("A worker: claims, leases, settles and stops by itself", &["worker", "events", "log"]),
+    ("A worker: claims, leases, settles and stops by itself", &["worker", "watch", "events", "log"]),
     ("Operating a queue", &["operate", "stats", "figures"]),
     ("What this process has done", &["metrics"]),
 ];

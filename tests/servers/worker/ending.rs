@@ -11,9 +11,9 @@ use support::limit::until;
 use support::scratch::item;
 
 #[test]
-fn a_stop_lets_the_handler_end_and_gives_the_rest_back() {
-    for given in Given::each(&["a", "b", "c"], &[]) {
-        let worker = Worker::new(&given.queue).batch_size(3);
+fn a_stop_waits_for_the_handler() {
+    for given in Given::each(&["a"], &[]) {
+        let worker = Worker::new(&given.queue);
         let stop = worker.stop_handle();
         let (begun, begins) = mpsc::sync_channel(0);
         let go_on = AtomicBool::new(false);
@@ -33,12 +33,7 @@ fn a_stop_lets_the_handler_end_and_gives_the_rest_back() {
             go_on.store(true, Ordering::SeqCst);
             run.join().unwrap().unwrap();
         });
-        let mut found = ["a", "b", "c"].map(|payload| given.find(payload));
-        found.sort_by_key(|item| item.state == ItemState::Pending);
-        assert_eq!(found[0].state, ItemState::Completed, "{found:?}");
-        for given_back in &found[1..] {
-            assert_eq!((given_back.state, given_back.attempt), (ItemState::Pending, 0), "no attempt is counted");
-        }
+        assert_eq!(given.find("a").state, ItemState::Completed);
     }
 }
 

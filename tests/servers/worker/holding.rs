@@ -3,15 +3,13 @@
 use super::given::{Given, payload};
 use readpast::engine::{Engine, Taken, Terms};
 use readpast::item::{ItemRef, Value};
-use readpast::worker::Event;
 use readpast::{Action, Answer, ItemState, Settlement, Verdict, Worker};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Barrier, Mutex};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Barrier, Mutex};
 use std::thread;
 use std::time::Duration;
 use support::limit::until;
-use support::scratch::item;
 
 #[test]
 fn threads_work_at_once_and_share_the_items() {
@@ -91,35 +89,6 @@ fn what_is_done_anew_is_begun_when_its_handler_knows_and_has_ended() {
         let a = given.find("a");
         assert_eq!((a.state, a.attempt, a.response.as_deref()), (ItemState::Completed, 1, Some("of the second")));
         assert_eq!(runs.into_inner(), 2);
-    }
-}
-
-#[test]
-fn an_item_lost_before_its_turn_is_not_begun() {
-    for given in Given::each(&["first", "second"], &[("lease.ms", "1500"), ("recover.interval_ms", "3600000")]) {
-        let (begun, found_out) = (Mutex::new(Vec::new()), Arc::new(AtomicBool::new(false)));
-        let tell = Arc::clone(&found_out);
-        let worker =
-            Worker::new(&given.queue).batch_size(2).settle_timeout(Duration::from_secs(600)).observe(move |event| {
-                if matches!(event, Event::Lost { .. }) {
-                    tell.store(true, Ordering::SeqCst);
-                }
-            });
-        let stop = worker.stop_handle();
-        let run = worker.run(|job| {
-            begun.lock().unwrap().push(payload(job).to_owned());
-            if payload(job) == "third" {
-                return stop.stop();
-            }
-            let other = given.queue.find(&readpast::Filter::default(), None, 10).unwrap();
-            let other = other.iter().find(|item| item.key() != job.key()).unwrap().key().to_owned();
-            terminate(&given, &other);
-            until("a renewal has found out", || found_out.load(Ordering::SeqCst));
-            given.queue.enqueue(&[item("third")], None).unwrap();
-        });
-        run.unwrap();
-        let begun = begun.into_inner().unwrap();
-        assert!(begun.len() == 2 && begun[1] == "third", "{begun:?}");
     }
 }
 

@@ -81,6 +81,30 @@ namespace Readpast
             }
         }
 
+        /// <summary>Whether an item begins; one that does not is not the worker's any more.</summary>
+        internal bool Begin(Item item)
+        {
+            using (var use = handle.Borrow())
+            using (var texts = new Arena())
+            {
+                return QueueException.Check(
+                    WorkerMethods.readpast_worker_begin(
+                        use.Handle, texts.Text(item.Key, nameof(item.Key)), item.Attempt, out Handle error),
+                    error) == Status.Ok;
+            }
+        }
+
+        /// <summary>Gives back the items of a batch that have not begun.</summary>
+        internal void GiveBack(Batch batch)
+        {
+            using (var use = handle.Borrow())
+            using (var items = batch.Borrow())
+            {
+                QueueException.Check(
+                    WorkerMethods.readpast_worker_give_back(use.Handle, items.Handle, out Handle error), error);
+            }
+        }
+
         /// <summary>Ends an item as a settlement says. One that ended before is left as it is.</summary>
         internal void End(Item item, Settlement settlement)
         {

@@ -5,35 +5,26 @@ namespace Readpast
     /// <content>Items are handled one after the other, and ended.</content>
     public sealed partial class Worker
     {
-        /// <summary>However it ends, the items are nobody's any more.</summary>
+        /// <summary>Works on those that may begin. However it ends, the items are nobody's any more.</summary>
         private void WorkOn(Batch batch, Engine running)
         {
-            int begun = 0;
             try
             {
                 Claimed?.Invoke(batch);
-                while (begun < batch.Count)
+                foreach (Item item in batch)
                 {
-                    Item item = batch[begun];
-                    if (running.IsStopping || running.IsLost(item.Key, item.Attempt))
+                    if (running.Begin(item))
                     {
-                        // One that was lost meanwhile has been told of.
-                        running.End(item, item.Release());
-                        begun++;
-                    }
-                    else
-                    {
-                        begun++;
                         WorkOn(item, running);
                     }
                 }
             }
-            finally
+            catch
             {
-                for (; begun < batch.Count; begun++)
-                {
-                    running.End(batch[begun], batch[begun].Release());
-                }
+                // First, so that others have the rest at once.
+                Stop();
+                running.GiveBack(batch);
+                throw;
             }
         }
 

@@ -17,6 +17,22 @@ func (w Worker) Take(maxItems int32, waitMs int64) (Claimed, *Failure) {
 	return claimed(C.worker_take(C.uint64_t(w), C.int32_t(maxItems), C.int64_t(waitMs)))
 }
 
+// Begin is readpast_worker_begin: whether the item begins.
+func (w Worker) Begin(key string, attempt int32) (bool, *Failure) {
+	var texts Texts
+	place := texts.Add("the key", key)
+	if failure := texts.failure(); failure != nil {
+		return false, failure
+	}
+	result := C.worker_begin(C.uint64_t(w), texts.pointer(place), C.int32_t(attempt))
+	return result.status == C.READPAST_OK, failed(result)
+}
+
+// GiveBack is readpast_worker_give_back.
+func (w Worker) GiveBack(batch Batch) *Failure {
+	return failed(C.worker_give_back(C.uint64_t(w), C.uint64_t(batch)))
+}
+
 // End is readpast_worker_end of one item.
 func (w Worker) End(settlement *Settlement) *Failure {
 	packed := MakeSettlements(1)

@@ -22,6 +22,18 @@ static inline struct result worker_take(uint64_t worker, int32_t max_items, int6
     return result_of_batch(status, batch, error);
 }
 
+static inline struct result worker_begin(uint64_t worker, const char *key, int32_t attempt) {
+    struct result result = {0};
+    result.status = readpast_worker_begin((readpast_worker){worker}, key, attempt, &result.error);
+    return result;
+}
+
+static inline struct result worker_give_back(uint64_t worker, uint64_t batch) {
+    struct result result = {0};
+    result.status = readpast_worker_give_back((readpast_worker){worker}, (readpast_batch){batch}, &result.error);
+    return result;
+}
+
 static inline struct result worker_end(uint64_t worker, const char *texts, const struct packed_settlement *packed) {
     struct result result = {0};
     readpast_settlement settlement = settlement_of(texts, packed);

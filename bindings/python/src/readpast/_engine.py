@@ -1,4 +1,4 @@
-"""`readpast_worker`: items taken and ended, with the library's own threads between us and the database."""
+"""`readpast_worker`: items taken, begun and ended, with the library's own threads between us and the database."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from .answers import Outcome
 from .batch import Batch
 from .errors import ClosedError
 from .figures import Figures
+from .item import Item
 from .settlement import Settlement, settlements_for
 from .status import State, Status
 
@@ -70,6 +71,16 @@ class Engine:
             status = self._open().call(lib.readpast_worker_take, max_items, _DAY_MS, batch)
             if status is not Status.EMPTY:
                 return Batch(status, batch[0], self._settle, self.is_lost)
+
+    def begin(self, item: Item) -> bool:
+        """Whether an item that was taken begins. One that does not is not the worker's any more."""
+        key = encoded(item.key, "key")
+        return self._open().call(lib.readpast_worker_begin, key, item.attempt) is Status.OK
+
+    def give_back(self, batch: Batch) -> None:
+        """Gives back the items of a batch that have not begun."""
+        items = batch._rows.handle()
+        self._open().call(lib.readpast_worker_give_back, items.c)
 
     def end(self, settlement: Settlement) -> None:
         """Ends an item that was taken; the library knows its token. One that is not in hand any more is let pass."""

@@ -18,7 +18,6 @@ from .errors import ClosedError, QueueError
 from .figures import Figures
 from .item import Item
 from .queue import Queue
-from .settlement import Settlement
 from .status import State, Status
 
 _log = logging.getLogger(__name__)
@@ -222,24 +221,20 @@ class Worker:
             self._fail(failure)
 
     def _work_on(self, engine: Engine, batch: Batch) -> None:
-        begun = 0
+        begun: Item | None = None
         try:
             self.claimed(batch)
             for item in batch:
-                begun += 1
-                engine.end(self._handled(engine, item))
+                if engine.begin(item):
+                    begun = item
+                    engine.end(self._handling.handle(item))
         except BaseException as failure:
-            # Before they are given back, or they might be claimed again.
+            # First, so that others have the rest at once.
             self._fail(failure)
-            if begun:
-                engine.end(self._handling.raised(batch[begun - 1], failure))
-            for item in batch[begun:]:
-                engine.end(item.release())
+            if begun is not None:
+                engine.end(self._handling.raised(begun, failure))
+            engine.give_back(batch)
             raise
-
-    def _handled(self, engine: Engine, item: Item) -> Settlement:
-        # Of what was lost before it was begun, the release is refused, and that is all there is to report.
-        return item.release() if engine.is_stopping or item.is_lost else self._handling.handle(item)
 
     def _read_events(self, engine: Engine) -> None:
         """Logs what happens and tells subclasses, until the worker has closed and nothing is left to read."""

@@ -4,7 +4,7 @@ use super::slip::Slips;
 use super::{Args, Control, Events, child, judge};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, usage};
-use readpast::engine::{Engine, Taken};
+use readpast::engine::{Begin, Engine, Taken};
 use readpast::{Action, Batch, Item, Queue, Settlement};
 use std::io;
 use std::time::Duration;
@@ -40,18 +40,11 @@ impl Slot<'_> {
     }
 
     fn work_on(&self, batch: &Batch) -> Result<()> {
-        let mut items = batch.iter();
-        let result = items.try_for_each(|item| self.work(&item));
-        // Those behind one that could not be begun.
-        items.for_each(|item| self.release(&item));
-        result
+        let mut begun = batch.iter().filter(|item| self.engine.begin(item.key(), item.attempt()) == Begin::Ok);
+        begun.try_for_each(|item| self.work(&item))
     }
 
     fn work(&self, item: &Item<'_>) -> Result<()> {
-        if self.engine.is_stopping() {
-            self.release(item);
-            return Ok(());
-        }
         let is_lost = || self.engine.is_lost(item.key(), item.attempt());
         let shows = self.events.shows();
         let run = self

@@ -71,21 +71,6 @@ private:
         ~stop_at_end() { of.stop(); }
     };
 
-    /// Gives back what was taken and not begun, whatever a thread ends by.
-    struct unbegun {
-        const crew &of;
-        const batch &items;
-        std::size_t next = 0;
-
-        unbegun(const crew &taker, const batch &taken) noexcept : of(taker), items(taken) {}
-        unbegun(const unbegun &) = delete;
-        unbegun &operator=(const unbegun &) = delete;
-        ~unbegun() {
-            for (; next < items.size(); next++)
-                of.release(*(items.begin() + static_cast<std::ptrdiff_t>(next)));
-        }
-    };
-
     /// Until all threads have ended, and what they have done is settled. Throws what the first of them ended by.
     void work(std::size_t threads) {
         std::exception_ptr failure;
@@ -123,30 +108,22 @@ private:
             if (answer == status::interrupted)
                 return;
             const batch taken(answer, raw);
-            unbegun rest(*this, taken);
-            engine_.tell(engine_.told.claimed, taken);
-            for (const item &each : taken) {
-                rest.next++;
-                work_on(each);
+            try {
+                engine_.tell(engine_.told.claimed, taken);
+                for (const item &each : taken)
+                    work_on(each);
+            } catch (...) {
+                engine_.stop(); // first, so that others have the rest at once
+                readpast_worker_give_back(engine_.get(), taken.native_handle(), nullptr);
+                throw;
             }
         }
     }
 
     void work_on(const item &item) {
         job job(item, engine_.get());
-        // Of what was lost before it was begun has been told.
-        if (engine_.stopping() || job.lost())
-            release(item);
-        else
+        if (call(readpast_worker_begin, engine_.get(), job.key().data(), job.attempt()) == status::ok)
             end(job, handle(job));
-    }
-
-    void release(const item &item) const noexcept {
-        readpast_settlement made = READPAST_SETTLEMENT_INIT;
-        made.key = item.key().data();
-        made.attempt = item.attempt();
-        made.action = READPAST_ACTION_RELEASE;
-        readpast_worker_end(engine_.get(), &made, 1, nullptr);
     }
 
     /// What the handler says, or that it failed.

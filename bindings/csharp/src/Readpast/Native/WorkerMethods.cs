@@ -15,6 +15,13 @@ namespace Readpast.Native
             Handle worker, int maxItems, long waitMs, out Handle batch, out Handle error);
 
         [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int readpast_worker_begin(
+            Handle worker, IntPtr key, int attempt, out Handle error);
+
+        [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int readpast_worker_give_back(Handle worker, Handle batch, out Handle error);
+
+        [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int readpast_worker_end(
             Handle worker, SettlementStruct* settlements, int count, out Handle error);
 

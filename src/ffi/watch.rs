@@ -1,0 +1,254 @@
+//! A `readpast_worker` watched and ended: news, figures, events, stop, close, free.
+
+use super::answer::answer;
+use super::args;
+use super::boundary::{contained, read};
+use super::error::readpast_error;
+use super::events::readpast_events;
+use super::failure::Failure;
+use super::handle::Handle;
+use super::out::Place;
+use super::sized::{Places, Versioned};
+use super::status::{READPAST_EMPTY, READPAST_INTERRUPTED, READPAST_OK, readpast_status};
+use super::worker::readpast_worker;
+use crate::engine::Figures;
+use std::iter;
+
+/// What a worker has done so far. Initialise it with `READPAST_WORKER_FIGURES_INIT`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct readpast_worker_figures {
+    /// The size of this struct.
+    pub struct_size: usize,
+    /// Items in hand that have not begun.
+    pub ready: i64,
+    /// Items that have begun and not ended. Without `readpast_worker_begin` an item begins when it is taken.
+    pub begun: i64,
+    /// Items that have ended and are not settled yet.
+    pub ended: i64,
+    /// Items claimed so far.
+    pub claimed: i64,
+    /// Items settled so far, with the action that was asked for.
+    pub settled: i64,
+    /// Items given back unworked so far, without spending an attempt.
+    pub released: i64,
+    /// Items lost so far.
+    pub lost: i64,
+    /// Items for which the library or the database refused a part of what was given.
+    pub refused: i64,
+    /// Calls answered so far that settled or claimed.
+    pub calls: i64,
+    /// Calls that failed with an error that may pass.
+    pub troubles: i64,
+    /// The median of how long the answered calls took, in microseconds, to within a factor of 1.5.
+    pub call_us_p50: i64,
+    /// The same of the 99th percentile.
+    pub call_us_p99: i64,
+}
+
+// SAFETY: numbers only, the size first.
+unsafe impl Versioned for readpast_worker_figures {
+    const INIT: &'static str = "READPAST_WORKER_FIGURES_INIT";
+    const FIRST_SIZE: usize = size_of::<Self>();
+}
+
+/// Waits up to `wait_ms` (0 to 86400000) for news that running handlers must know of: an item in hand was found lost, or the
+/// worker was told to stop, or has failed. News are counted: `seen` is how many the caller knows of, 0 at first, and `*news`
+/// how many there are. Then ask `readpast_worker_is_lost` for each item that is worked on, and `readpast_worker_is_stopping`.
+/// One waiting thread is enough for all handlers; the count makes sure that no news is missed.
+///
+/// *Threads*: any number may wait, each with its own count.
+///
+/// *Returns*:
+/// - `READPAST_OK`: there are more than `seen`; `*news` is how many.
+/// - `READPAST_EMPTY`: there were no more in time; `*news` is not written.
+/// - `READPAST_INTERRUPTED`: there will be no more: the worker was closed or freed. `*news` is not written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn readpast_worker_news(
+    worker: readpast_worker,
+    seen: i64,
+    wait_ms: i64,
+    news: *mut i64,
+    err: *mut readpast_error,
+) -> readpast_status {
+    // SAFETY: the header's rules for pointers.
+    unsafe {
+        answer(worker, err, || {
+            if news.is_null() {
+                return Err(Failure::argument("news is NULL; it must say where to put how many there are"));
+            }
+            let seen = args::in_range("seen", seen, 0..=i64::MAX)?.unsigned_abs();
+            let wait = args::wait("wait_ms", wait_ms)?;
+            match worker.get()?.engine.news(seen, wait) {
+                None => Ok(READPAST_INTERRUPTED),
+                Some(count) if count <= seen => Ok(READPAST_EMPTY),
+                Some(count) => {
+                    news.write(i64::try_from(count).unwrap_or(i64::MAX));
+                    Ok(READPAST_OK)
+                }
+            }
+        })
+    }
+}
+
+/// Renews the leases of all items in hand now, without waiting for a third of their time. Returns at once.
+///
+/// *Returns*:
+/// - `READPAST_OK`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn readpast_worker_renew(worker: readpast_worker, err: *mut readpast_error) -> readpast_status {
+    // SAFETY: the header's rules for pointers.
+    unsafe {
+        answer(worker, err, || {
+            worker.get()?.engine.renew_now();
+            Ok(READPAST_OK)
+        })
+    }
+}
+
+/// Tells a worker to stop: it hands out no more items, gives back those that nobody works on, without spending an attempt
+/// (see `readpast_worker_begin`), and settles those that end. Returns at once; `readpast_worker_close` waits.
+///
+/// *Threads*: not from a signal handler.
+///
+/// *Returns*:
+/// - `READPAST_OK`, also when it was told before.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn readpast_worker_stop(worker: readpast_worker, err: *mut readpast_error) -> readpast_status {
+    // SAFETY: the header's rules for pointers.
+    unsafe {
+        answer(worker, err, || {
+            worker.get()?.engine.stop();
+            Ok(READPAST_OK)
+        })
+    }
+}
+
+/// Whether a worker was told to stop, or has failed.
+///
+/// *Returns*: 1 if so; 0 if not; 1 for a worker that is null or freed.
+#[unsafe(no_mangle)]
+pub extern "C" fn readpast_worker_is_stopping(worker: readpast_worker) -> i32 {
+    read(worker, 1, |worker| i32::from(worker.engine.is_stopping()))
+}
+
+/// Stops a worker, and waits up to `wait_ms` (0 to 86400000; -1: as long as a lease of the queue) until all items that were
+/// taken have ended and are settled. Then the worker is given up: leases run out, and other workers take over what was in
+/// hand. Whatever it returns, no more events and no more news come.
+///
+/// *Returns*:
+/// - `READPAST_OK`: nothing is in hand.
+/// - `READPAST_TIMED_OUT`: items were still in hand; the message says how many.
+/// - `READPAST_INVALID_ARGUMENT`: `wait_ms` is out of range; the worker was closed as with -1.
+/// - any failure that made the worker stop.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn readpast_worker_close(
+    worker: readpast_worker,
+    wait_ms: i64,
+    err: *mut readpast_error,
+) -> readpast_status {
+    // SAFETY: the header's rules for pointers.
+    unsafe {
+        answer(worker, err, || {
+            let worker = worker.get()?;
+            let patience = args::patience("wait_ms", wait_ms);
+            // Also where the caller's time is none: who waits for news would wait for ever.
+            let closed = worker.engine.close(patience.as_ref().ok().copied().flatten());
+            worker.end_news();
+            patience?;
+            closed?;
+            Ok(READPAST_OK)
+        })
+    }
+}
+
+/// What a worker has done so far.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*figures` is written.
+/// - `READPAST_INVALID_ARGUMENT`: `figures` is NULL or not initialised.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn readpast_worker_get_figures(
+    worker: readpast_worker,
+    figures: *mut readpast_worker_figures,
+    err: *mut readpast_error,
+) -> readpast_status {
+    // SAFETY: the header's rules for pointers.
+    unsafe {
+        answer(worker, err, || {
+            let place = Places::one("figures", figures)?;
+            place.fill(iter::once(c_figures(&worker.get()?.engine.figures())));
+            Ok(READPAST_OK)
+        })
+    }
+}
+
+/// Takes up to `max_events` (1 to 1000) unread events, oldest first, waiting up to `wait_ms` (0 to 86400000) for the first. A
+/// worker keeps as many as its options say; when more come, the oldest are dropped, first those of items that were settled in
+/// order.
+///
+/// *Ownership*: the caller frees `*events` with `readpast_events_free`.
+///
+/// *Threads*: each event is returned once.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*events` holds at least one.
+/// - `READPAST_EMPTY`: there was none in time; `*events` is null.
+/// - `READPAST_INTERRUPTED`: all are read and no more will come: the worker was closed or freed, or keeps none.
+///   `*events` is null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn readpast_worker_events(
+    worker: readpast_worker,
+    max_events: i32,
+    wait_ms: i64,
+    events: *mut readpast_events,
+    err: *mut readpast_error,
+) -> readpast_status {
+    // SAFETY: the header's rules for pointers.
+    unsafe {
+        answer(worker, err, || {
+            let place = Place::new("events", events)?;
+            let (max, wait) = (args::item_count("max_events", max_events)?, args::wait("wait_ms", wait_ms)?);
+            let worker = worker.get()?;
+            match worker.log.as_ref().and_then(|log| log.read(max as usize, wait)) {
+                None => Ok(READPAST_INTERRUPTED),
+                Some(events) if events.is_empty() => Ok(READPAST_EMPTY),
+                Some(events) => place.put(events).map(|()| READPAST_OK),
+            }
+        })
+    }
+}
+
+/// Stops a worker and frees it. Returns at once: items that have ended are settled in the background, items that nobody
+/// works on are given back, and the leases of the others run out. To wait, close it first. The null handle, and
+/// one that was freed already, are ignored.
+#[unsafe(no_mangle)]
+pub extern "C" fn readpast_worker_free(worker: readpast_worker) {
+    contained((), || {
+        if let Ok(worker) = worker.get() {
+            // Whoever waits for items holds it as well, and would wait on.
+            worker.engine.stop();
+            worker.end_news();
+        }
+        worker.free();
+    });
+}
+
+fn c_figures(figures: &Figures) -> readpast_worker_figures {
+    let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+    readpast_worker_figures {
+        struct_size: 0,
+        ready: number(figures.ready),
+        begun: number(figures.begun),
+        ended: number(figures.ended),
+        claimed: number(figures.claimed),
+        settled: number(figures.settled),
+        released: number(figures.released),
+        lost: number(figures.lost),
+        refused: number(figures.refused),
+        calls: number(figures.calls),
+        troubles: number(figures.troubles),
+        call_us_p50: number(figures.call_us_p50),
+        call_us_p99: number(figures.call_us_p99),
+    }
+}
