@@ -12,6 +12,7 @@ mod inner;
 mod interrupt;
 mod keeper;
 mod kinds;
+mod lost;
 mod number;
 mod operate;
 mod operation;

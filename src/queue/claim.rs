@@ -2,6 +2,7 @@
 
 use super::backend::Backend;
 use super::interrupt::YieldsTo;
+use super::lost::Tries;
 use super::{Inner, MAX_WAIT, answered, answers, check_count, claimer, claiming, procedures, refused, unfit};
 use crate::dialect::Calls;
 use crate::error::{Error, ErrorKind, Result};
@@ -123,30 +124,40 @@ fn once(queue: &Inner, max: i32) -> Result<Batch> {
 const RECOVER_OWN: i32 = 2;
 
 /// The parameters of a claim after the worker; one around what is refused recovers nothing.
-pub(super) fn terms(queue: &Inner, max: i32, recover: Option<i32>) -> impl Iterator<Item = Param<'_>> {
+pub(super) fn terms(
+    queue: &Inner,
+    max: i32,
+    recover: Option<i32>,
+    number: Option<i64>,
+) -> impl Iterator<Item = Param<'_>> {
     let run_at = queue.run_at.as_deref().map(Param::Text);
     [Param::Integer(max), Param::OptionalInteger(queue.lease_ms)]
         .into_iter()
         .chain(recover.map(Param::Integer))
         .chain(run_at)
         .chain(queue.kinds.params())
+        .chain(queue.marks_claims.then_some(Param::OptionalLong(number)))
 }
 
 fn ask(queue: &Inner, calls: &Calls, max: i32, recover: i32) -> Result<Batch> {
     let wakes = queue.signal.wakes(&queue.kinds.key);
-    let send = |statement, terms| {
-        let params: Vec<_> = [Param::Text(&queue.worker)].into_iter().chain(terms).collect();
+    let mut tries = Tries::default();
+    let mut send = |statement, recover| {
         queue.with_session_yielding(Call::Claim, YieldsTo::Interrupts, |session| {
-            claiming(queue, session, statement, &params)
+            tries.make(queue, calls, session, |session, number| {
+                let terms = terms(queue, max, recover, number);
+                let params: Vec<_> = [Param::Text(&queue.worker)].into_iter().chain(terms).collect();
+                claiming(queue, session, statement, &params)
+            })
         })
     };
-    let rows = match send(&calls.claim, terms(queue, max, Some(recover))) {
+    let rows = match send(&calls.claim, Some(recover)) {
         Err(error) if queue.dialect.may_be_refusal(&error) => {
             // The refusal may be of what a dead worker left.
             if recover > 0 {
                 self::recover(queue, GIVEN_BACK, RECOVER_NOW)?;
             }
-            send(&calls.claim_apart, terms(queue, max, None))
+            send(&calls.claim_apart, None)
         }
         rows => rows,
     };

@@ -51,6 +51,8 @@ pub(super) struct Shared {
     pub(super) run_at: Option<String>,
     /// Whether this worker takes up what it left in flight when it was last alive.
     pub(super) resumes: bool,
+    /// Whether its claims leave their numbers with the items.
+    pub(super) marks_claims: bool,
     /// What its claims take.
     pub(super) kinds: kinds::Kinds,
     pub(super) poll_interval: Duration,
@@ -106,6 +108,7 @@ impl Inner {
             lease_ms: config.lease_ms(),
             run_at: run_at.filter(|_| spec.run_time()),
             json_columns: spec.json_columns(),
+            marks_claims: spec.marks_claims(),
             resumes: spec.lease.resume_own && config.has_worker(),
             kinds: kinds::Kinds::new(config, &spec)?,
             spec,

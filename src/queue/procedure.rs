@@ -204,7 +204,7 @@ impl Procedure {
     fn modify(&self, session: &mut Session, items: &str, max: i32) -> Result<crate::item::Rows> {
         let queue = &*self.queue.0;
         let mut params = vec![Param::OptionalText(None), Param::Text(&queue.worker), Param::Text(items)];
-        params.extend(claim::terms(queue, max, Some(0)));
+        params.extend(claim::terms(queue, max, Some(0), None));
         claiming(queue, session, &calls(queue)?.settle_within, &params)
     }
 }

@@ -3,7 +3,7 @@
 use super::backend::Backend;
 use super::enqueue::check_size;
 use super::operation::{Attempts, Operation, in_parts};
-use super::{Inner, MAX_ITEMS, answered, answers, attached, claim, claiming, procedures};
+use super::{Inner, MAX_ITEMS, answered, answers, attached, claim, claiming, lost, procedures};
 use crate::dialect::Calls;
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Action, Answer, Batch, ItemState, Lease, Outcome, Rows, Settlement};
@@ -121,7 +121,8 @@ fn in_one_call(
     let claims = max > 0;
     let recover = if claims { queue.signal.recovery(queue.recover_interval) } else { 0 };
     let mut params = vec![Param::Text(&operation.id), Param::Text(&queue.worker), Param::Text(items)];
-    params.extend(claim::terms(queue, max, Some(recover)));
+    let number = claims.then(|| lost::number_of(&operation.id));
+    params.extend(claim::terms(queue, max, Some(recover), number));
 
     let wakes = queue.signal.wakes(&queue.kinds.key);
     let call = if claims { Call::SettleAndClaim } else { Call::Settle };
@@ -133,13 +134,12 @@ fn in_one_call(
         Telling::OfAll => (answers::outcomes_of(&rows, settlements)?, settlements.len()),
         Telling::OfOthers => answers::outcomes_of_others(&rows, settlements)?,
     };
-    // A repeated call answers for the settled items only: what its first attempt claimed is left to the lease.
-    let batch = if rows.len() > told || rows.has_withheld() {
-        claim::claimed(queue, rows, told, wakes)?
-    } else {
-        Batch::default()
-    };
-    Ok((outcomes, batch))
+    if rows.len() > told || rows.has_withheld() {
+        return Ok((outcomes, claim::claimed(queue, rows, told, wakes)?));
+    }
+    // A repeated call answers for the settled items only.
+    let batch = number.and_then(|number| lost::claimed_with_a_settle(queue, calls, number, wakes));
+    Ok((outcomes, batch.unwrap_or_default()))
 }
 
 /// Up to [`MAX_ITEMS`] settlements inside the transaction of the connection's owner. Nobody is woken for what is not committed.
@@ -152,7 +152,7 @@ fn within(
     identity: Option<&str>,
 ) -> Result<Vec<Outcome>> {
     let mut params = vec![Param::OptionalText(identity), Param::Text(&queue.worker), Param::Text(items)];
-    params.extend(claim::terms(queue, 0, Some(0)));
+    params.extend(claim::terms(queue, 0, Some(0), None));
     let rows =
         queue.ledger.time(Call::Settle, || attached::call(queue, calls, connection, &calls.settle_within, &params))?;
     answers::outcomes_of(&rows, settlements)

@@ -23,7 +23,7 @@ one that called the other would hand each row on twice.
         RETURN QUERY
         SELECT n.*
         FROM {{ object("next_" ~ queue ~ "_apart_trx") }}(
-            worker_, max_, lease_ms_{{ ", started_at_" if run_time }}{{ ", types_ => types_" if asks_types }}{{ ", steps_ => steps_" if asks_steps }}
+            worker_, max_, lease_ms_{{ ", started_at_" if run_time }}{{ ", types_ => types_" if asks_types }}{{ ", steps_ => steps_" if asks_steps }}{{ ", claim_ => claim_" if marks_claims }}
         ) AS n;
         RETURN;
     END IF;

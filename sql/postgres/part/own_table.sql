@@ -45,6 +45,10 @@ CREATE TABLE IF NOT EXISTS {{ table if here else history_table }} (
     updated_at timestamptz NOT NULL,
     lease_owner text NULL,
     lease_until timestamptz NULL,
+{%- if here %}
+    /* By which claim it was taken, for whoever lost the answer to that. Below zero: it goes alone. */
+    claim_num bigint NULL,
+{%- endif %}
 {%- for column in columns %}
     {{ of.declared(column) if here else of.history(column) }},
 {%- endfor %}{% if here %}{{ of.constraints(columns) }}{% endif %}

@@ -6,7 +6,7 @@ set (an object of columns: written where the answer is OK; what is left out stay
 One row per element with its position and its answer: OK, LEASE_LOST, CONFLICT, ILLEGAL_TRANSITION or NOT_FOUND; an item
 that is not OK is untouched. Then the claimed items, as next_four_queue_scheduler_set_trx returns them.
 operation_ makes the call repeatable: asked again with the same value, the answers come again and nothing is changed;
-items claimed by the first call are left to their lease.
+what the first call claimed, claimed_four_queue_scheduler returns by its claim_.
 Table access order: queue_operation, four_queue, four_queue_scheduler_lease, queue_transition.
 */
 CREATE OR REPLACE FUNCTION "readpast"."modify_four_queue_scheduler_set_trx"(
@@ -15,7 +15,8 @@ CREATE OR REPLACE FUNCTION "readpast"."modify_four_queue_scheduler_set_trx"(
     items_ json,
     max_ integer DEFAULT 0,
     lease_ms_ integer DEFAULT NULL,
-    recover_ integer DEFAULT 0
+    recover_ integer DEFAULT 0,
+    claim_ bigint DEFAULT NULL
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key text, answer_token timestamptz,
@@ -542,7 +543,7 @@ BEGIN
             RETURN QUERY
             SELECT n.*
             FROM "readpast"."next_four_queue_scheduler_apart_trx"(
-                worker_, max_, lease_ms_
+                worker_, max_, lease_ms_, claim_ => claim_
             ) AS n;
             RETURN;
         END IF;
@@ -614,6 +615,7 @@ BEGIN
                 v.item_seek_1 AS seek_1, 'OK' AS answer,
                 v.position,
                 v.alone,
+                CASE WHEN v.alone THEN -claim_ ELSE claim_ END AS claim_num,
                 /* Spent attempts (the limit was lowered, say) end here instead of staying at the head of the queue. */
                 CASE WHEN v.is_spent THEN 'Failed' ELSE 'Processing' END AS status,
                 GREATEST(now_, NULLIF(v.item_token, 'infinity') + interval '1 microsecond') AS token,
@@ -703,12 +705,12 @@ BEGIN
         leased AS (
             INSERT INTO "readpast"."four_queue_scheduler_lease" AS s (
                 key_1, status, step, attempt_num, response, error, started_at,
-                finished_at, duration, due_at, updated_at, lease_owner, lease_until
+                finished_at, duration, due_at, updated_at, lease_owner, lease_until, claim_num
             )
             SELECT
                 c.key_1, c.status, c.step, c.attempt_num, c.response, c.error, c.started_at,
                 CASE WHEN c.finishes THEN now_ END, c.duration, c.due_at, c.token, c.owner,
-                COALESCE(c.lease_until, c.died_at)
+                COALESCE(c.lease_until, c.died_at), c.claim_num
             FROM changed AS c
             WHERE c.stays
             ORDER BY c.key_1
@@ -725,7 +727,8 @@ BEGIN
                 due_at = excluded.due_at,
                 updated_at = excluded.updated_at,
                 lease_owner = excluded.lease_owner,
-                lease_until = excluded.lease_until
+                lease_until = excluded.lease_until,
+                claim_num = excluded.claim_num
         )
 
             SELECT
@@ -808,7 +811,7 @@ BEGIN
 END;
 $$;
 
-REVOKE ALL ON FUNCTION "readpast"."modify_four_queue_scheduler_set_trx"(uuid, text, json, integer, integer, integer) FROM public;
+REVOKE ALL ON FUNCTION "readpast"."modify_four_queue_scheduler_set_trx"(uuid, text, json, integer, integer, integer, bigint) FROM public;
 
 /*
 modify_four_queue_scheduler_set_trx by the name that says that the call is a part of the caller's transaction, as every call here is: it has the
@@ -822,7 +825,8 @@ CREATE OR REPLACE FUNCTION "readpast"."modify_four_queue_scheduler_set_utx"(
     items_ json,
     max_ integer DEFAULT 0,
     lease_ms_ integer DEFAULT NULL,
-    recover_ integer DEFAULT 0
+    recover_ integer DEFAULT 0,
+    claim_ bigint DEFAULT NULL
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key text, answer_token timestamptz,
@@ -848,8 +852,8 @@ SET timezone = 'UTC'
 AS $$
     SELECT m.*
     FROM "readpast"."modify_four_queue_scheduler_set_trx"(
-        operation_, worker_, items_, max_, lease_ms_, CASE WHEN recover_ > 2 THEN 1 ELSE recover_ END
+        operation_, worker_, items_, max_, lease_ms_, CASE WHEN recover_ > 2 THEN 1 ELSE recover_ END, claim_ => claim_
     ) AS m;
 $$;
 
-REVOKE ALL ON FUNCTION "readpast"."modify_four_queue_scheduler_set_utx"(uuid, text, json, integer, integer, integer) FROM public;
+REVOKE ALL ON FUNCTION "readpast"."modify_four_queue_scheduler_set_utx"(uuid, text, json, integer, integer, integer, bigint) FROM public;

@@ -6,7 +6,7 @@ set (an object of columns: written where the answer is OK; what is left out stay
 One row per element with its position and its answer: OK, LEASE_LOST, CONFLICT, ILLEGAL_TRANSITION or NOT_FOUND; an item
 that is not OK is untouched. Then the claimed items, as next_invoice_set_trx returns them.
 operation_ makes the call repeatable: asked again with the same value, the answers come again and nothing is changed;
-items claimed by the first call are left to their lease.
+what the first call claimed, claimed_invoice returns by its claim_.
 Table access order: queue_operation, invoice, queue_transition.
 */
 CREATE OR REPLACE FUNCTION "readpast"."modify_invoice_set_trx"(
@@ -15,7 +15,8 @@ CREATE OR REPLACE FUNCTION "readpast"."modify_invoice_set_trx"(
     items_ json,
     max_ integer DEFAULT 0,
     lease_ms_ integer DEFAULT NULL,
-    recover_ integer DEFAULT 0
+    recover_ integer DEFAULT 0,
+    claim_ bigint DEFAULT NULL
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
@@ -785,7 +786,7 @@ BEGIN
             RETURN QUERY
             SELECT n.*
             FROM "readpast"."next_invoice_apart_trx"(
-                worker_, max_, lease_ms_
+                worker_, max_, lease_ms_, claim_ => claim_
             ) AS n;
             RETURN;
         END IF;
@@ -822,6 +823,7 @@ BEGIN
                 
                 v.position,
                 v.alone,
+                CASE WHEN v.alone THEN -claim_ ELSE claim_ END AS claim_num,
                 /* Spent attempts (the limit was lowered, say) end here instead of staying at the head of the queue. */
                 CASE WHEN v.is_spent THEN 'Failed' ELSE 'Processing' END AS status,
                 GREATEST(now_, NULLIF(v.item_token, 'infinity') + interval '1 microsecond') AS token,
@@ -858,6 +860,7 @@ BEGIN
             SET
                 status = d.status,
                 updated_at = d.token,
+                claim_num = d.claim_num,
                 started_at = CASE WHEN d.enters THEN now_ ELSE q.started_at END,
                 attempt_num = d.attempt_num,
                 lease_owner = CASE WHEN d.enters THEN worker_ ELSE q.lease_owner END,
@@ -956,7 +959,7 @@ BEGIN
 END;
 $$;
 
-REVOKE ALL ON FUNCTION "readpast"."modify_invoice_set_trx"(uuid, text, json, integer, integer, integer) FROM public;
+REVOKE ALL ON FUNCTION "readpast"."modify_invoice_set_trx"(uuid, text, json, integer, integer, integer, bigint) FROM public;
 
 /*
 modify_invoice_set_trx by the name that says that the call is a part of the caller's transaction, as every call here is: it has the
@@ -970,7 +973,8 @@ CREATE OR REPLACE FUNCTION "readpast"."modify_invoice_set_utx"(
     items_ json,
     max_ integer DEFAULT 0,
     lease_ms_ integer DEFAULT NULL,
-    recover_ integer DEFAULT 0
+    recover_ integer DEFAULT 0,
+    claim_ bigint DEFAULT NULL
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
@@ -1001,8 +1005,8 @@ SET timezone = 'UTC'
 AS $$
     SELECT m.*
     FROM "readpast"."modify_invoice_set_trx"(
-        operation_, worker_, items_, max_, lease_ms_, CASE WHEN recover_ > 2 THEN 1 ELSE recover_ END
+        operation_, worker_, items_, max_, lease_ms_, CASE WHEN recover_ > 2 THEN 1 ELSE recover_ END, claim_ => claim_
     ) AS m;
 $$;
 
-REVOKE ALL ON FUNCTION "readpast"."modify_invoice_set_utx"(uuid, text, json, integer, integer, integer) FROM public;
+REVOKE ALL ON FUNCTION "readpast"."modify_invoice_set_utx"(uuid, text, json, integer, integer, integer, bigint) FROM public;

@@ -33,6 +33,8 @@ CREATE TABLE IF NOT EXISTS "readpast"."invoice" (
     updated_at timestamptz NOT NULL,
     lease_owner text NULL,
     lease_until timestamptz NULL,
+    /* By which claim it was taken, for whoever lost the answer to that. Below zero: it goes alone. */
+    claim_num bigint NULL,
     "Number" varchar(20) NOT NULL,
     "CustomerID" bigint NULL,
     "Amount" numeric(12, 2) NULL DEFAULT '0',

@@ -6,7 +6,7 @@ set (an object of columns, of a subtype's by its name: written where the answer 
 One row per element with its position and its answer: OK, LEASE_LOST, CONFLICT, ILLEGAL_TRANSITION or NOT_FOUND; an item
 that is not OK is untouched. Then the claimed items, as next_notification_set_trx returns them.
 operation_ makes the call repeatable: asked again with the same value, the answers come again and nothing is changed;
-items claimed by the first call are left to their lease.
+what the first call claimed, claimed_notification returns by its claim_.
 Table access order: queue_operation, notification, queue_transition, notification_reset_password, notification_email, notification_sms.
 */
 CREATE OR REPLACE FUNCTION "readpast"."modify_notification_set_trx"(
@@ -15,7 +15,8 @@ CREATE OR REPLACE FUNCTION "readpast"."modify_notification_set_trx"(
     items_ json,
     max_ integer DEFAULT 0,
     lease_ms_ integer DEFAULT NULL,
-    recover_ integer DEFAULT 0
+    recover_ integer DEFAULT 0,
+    claim_ bigint DEFAULT NULL
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
@@ -820,7 +821,7 @@ BEGIN
             RETURN QUERY
             SELECT n.*
             FROM "readpast"."next_notification_apart_trx"(
-                worker_, max_, lease_ms_
+                worker_, max_, lease_ms_, claim_ => claim_
             ) AS n;
             RETURN;
         END IF;
@@ -857,6 +858,7 @@ BEGIN
                 
                 v.position,
                 v.alone,
+                CASE WHEN v.alone THEN -claim_ ELSE claim_ END AS claim_num,
                 /* Spent attempts (the limit was lowered, say) end here instead of staying at the head of the queue. */
                 CASE WHEN v.is_spent THEN 'Failed' ELSE 'Processing' END AS status,
                 GREATEST(now_, NULLIF(v.item_token, 'infinity') + interval '1 microsecond') AS token,
@@ -893,6 +895,7 @@ BEGIN
             SET
                 status = d.status,
                 updated_at = d.token,
+                claim_num = d.claim_num,
                 started_at = CASE WHEN d.enters THEN now_ ELSE q.started_at END,
                 attempt_num = d.attempt_num,
                 lease_owner = CASE WHEN d.enters THEN worker_ ELSE q.lease_owner END,
@@ -1007,7 +1010,7 @@ BEGIN
 END;
 $$;
 
-REVOKE ALL ON FUNCTION "readpast"."modify_notification_set_trx"(uuid, text, json, integer, integer, integer) FROM public;
+REVOKE ALL ON FUNCTION "readpast"."modify_notification_set_trx"(uuid, text, json, integer, integer, integer, bigint) FROM public;
 
 /*
 modify_notification_set_trx by the name that says that the call is a part of the caller's transaction, as every call here is: it has the
@@ -1021,7 +1024,8 @@ CREATE OR REPLACE FUNCTION "readpast"."modify_notification_set_utx"(
     items_ json,
     max_ integer DEFAULT 0,
     lease_ms_ integer DEFAULT NULL,
-    recover_ integer DEFAULT 0
+    recover_ integer DEFAULT 0,
+    claim_ bigint DEFAULT NULL
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
@@ -1057,8 +1061,8 @@ SET timezone = 'UTC'
 AS $$
     SELECT m.*
     FROM "readpast"."modify_notification_set_trx"(
-        operation_, worker_, items_, max_, lease_ms_, CASE WHEN recover_ > 2 THEN 1 ELSE recover_ END
+        operation_, worker_, items_, max_, lease_ms_, CASE WHEN recover_ > 2 THEN 1 ELSE recover_ END, claim_ => claim_
     ) AS m;
 $$;
 
-REVOKE ALL ON FUNCTION "readpast"."modify_notification_set_utx"(uuid, text, json, integer, integer, integer) FROM public;
+REVOKE ALL ON FUNCTION "readpast"."modify_notification_set_utx"(uuid, text, json, integer, integer, integer, bigint) FROM public;

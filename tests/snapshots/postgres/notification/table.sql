@@ -35,6 +35,8 @@ CREATE TABLE IF NOT EXISTS "readpast"."notification" (
     updated_at timestamptz NOT NULL,
     lease_owner text NULL,
     lease_until timestamptz NULL,
+    /* By which claim it was taken, for whoever lost the answer to that. Below zero: it goes alone. */
+    claim_num bigint NULL,
     CONSTRAINT notification_pk PRIMARY KEY (enqueued_at)
 )
 /* Room on each page keeps renewals on it; finished versions are cleared before they slow the claim down. */

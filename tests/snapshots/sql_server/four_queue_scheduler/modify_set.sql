@@ -8,7 +8,7 @@ set (an object of columns: written where the answer is OK; what is left out stay
 One row per element with its position and its answer: OK, LEASE_LOST, CONFLICT, ILLEGAL_TRANSITION or NOT_FOUND; an item
 that is not OK is untouched. Then the claimed items, as Next_FourQueueScheduler_Set_trx returns them.
 @Operation makes the call repeatable: asked again with the same value, the answers come again and nothing is changed;
-items claimed by the first call are left to their lease.
+what the first call claimed, Claimed_FourQueueScheduler returns by its @Claim.
 Table access order: QueueOperation, four_queue, FourQueueScheduler_Lease, QueueTransition.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Modify_FourQueueScheduler_Set_utx]
@@ -17,7 +17,8 @@ CREATE OR ALTER PROCEDURE [readpast].[Modify_FourQueueScheduler_Set_utx]
     @Items nvarchar(max),
     @Max int = 0,
     @LeaseMs int = NULL,
-    @Recover int = 0
+    @Recover int = 0,
+    @Claim bigint = NULL /* a number of its own, above zero: see Claimed_FourQueueScheduler */
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -101,6 +102,7 @@ BEGIN
         [DueAt] datetime2(7) NULL,
         [LeaseOwner] nvarchar(128) NULL,
         [LeaseUntil] datetime2(7) NULL,
+        [ClaimNum] bigint NULL,
         [Before] datetime2(7) NULL, /* the token that stood beside the table: it must stand there still */
         PRIMARY KEY CLUSTERED ([Key1])
     );
@@ -534,7 +536,8 @@ k.[Was],
             [DueAt] = w.[DueAt],
             [UpdatedAt] = w.[Token],
             [LeaseOwner] = w.[LeaseOwner],
-            [LeaseUntil] = w.[LeaseUntil]
+            [LeaseUntil] = w.[LeaseUntil],
+            [ClaimNum] = w.[ClaimNum]
         FROM @_Change AS w
         INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK)
             ON s.[id] = w.[Key1]
@@ -548,11 +551,11 @@ k.[Was],
         IF @_Kept < @_Written
             INSERT INTO [readpast].[FourQueueScheduler_Lease] (
                 [id], [Status], [Step], [AttemptNum], [Response], [Error], [StartedAt], [FinishedAt],
-                [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil]
+                [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil], [ClaimNum]
             )
             SELECT
                 w.[Key1], w.[Status], w.[Step], w.[AttemptNum], w.[Response], w.[Error], w.[StartedAt],
-                w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil]
+                w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil], w.[ClaimNum]
             FROM @_Change AS w
             WHERE
                 w.[Before] IS NULL
@@ -937,7 +940,8 @@ k.[Was],
                     [DueAt] = w.[DueAt],
                     [UpdatedAt] = w.[Token],
                     [LeaseOwner] = w.[LeaseOwner],
-                    [LeaseUntil] = w.[LeaseUntil]
+                    [LeaseUntil] = w.[LeaseUntil],
+                    [ClaimNum] = w.[ClaimNum]
                 FROM @_Change AS w
                 INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK)
                     ON s.[id] = w.[Key1]
@@ -951,11 +955,11 @@ k.[Was],
                 IF @_Kept < @_Written
                     INSERT INTO [readpast].[FourQueueScheduler_Lease] (
                         [id], [Status], [Step], [AttemptNum], [Response], [Error], [StartedAt], [FinishedAt],
-                        [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil]
+                        [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil], [ClaimNum]
                     )
                     SELECT
                         w.[Key1], w.[Status], w.[Step], w.[AttemptNum], w.[Response], w.[Error], w.[StartedAt],
-                        w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil]
+                        w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil], w.[ClaimNum]
                     FROM @_Change AS w
                     WHERE
                         w.[Before] IS NULL
@@ -1022,7 +1026,7 @@ k.[Was],
                 /* An item with spent attempts (the limit was lowered, say) ends here instead of staying at the head. */
                 INSERT INTO @_Change (
                     [Key1], [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [StartedAt],
-                    [FinishedAt], [LeaseOwner], [LeaseUntil], [Before]
+                    [FinishedAt], [LeaseOwner], [LeaseUntil], [Before], [ClaimNum]
                 )
                 SELECT
                     d.[Key1],
@@ -1041,7 +1045,8 @@ k.[Was],
                     CASE WHEN x.[AttemptNum] >= @_MaxAttempts THEN @_Now END,
                     CASE WHEN x.[AttemptNum] < @_MaxAttempts THEN @Worker END,
                     CASE WHEN x.[AttemptNum] < @_MaxAttempts THEN DATEADD(MILLISECOND, @LeaseMs, @_Now) END,
-                    s.[UpdatedAt]
+                    s.[UpdatedAt],
+                    CASE WHEN d.[Alone] = 1 THEN -@Claim ELSE @Claim END
                 FROM @_Due AS d
                 LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
                     ON s.[id] = d.[Key1]
@@ -1100,7 +1105,8 @@ k.[Was],
                     [DueAt] = w.[DueAt],
                     [UpdatedAt] = w.[Token],
                     [LeaseOwner] = w.[LeaseOwner],
-                    [LeaseUntil] = w.[LeaseUntil]
+                    [LeaseUntil] = w.[LeaseUntil],
+                    [ClaimNum] = w.[ClaimNum]
                 FROM @_Change AS w
                 INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK)
                     ON s.[id] = w.[Key1]
@@ -1114,11 +1120,11 @@ k.[Was],
                 IF @_Kept < @_Written
                     INSERT INTO [readpast].[FourQueueScheduler_Lease] (
                         [id], [Status], [Step], [AttemptNum], [Response], [Error], [StartedAt], [FinishedAt],
-                        [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil]
+                        [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil], [ClaimNum]
                     )
                     SELECT
                         w.[Key1], w.[Status], w.[Step], w.[AttemptNum], w.[Response], w.[Error], w.[StartedAt],
-                        w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil]
+                        w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil], w.[ClaimNum]
                     FROM @_Change AS w
                     WHERE
                         w.[Before] IS NULL
@@ -1330,7 +1336,7 @@ set (an object of columns: written where the answer is OK; what is left out stay
 One row per element with its position and its answer: OK, LEASE_LOST, CONFLICT, ILLEGAL_TRANSITION or NOT_FOUND; an item
 that is not OK is untouched. Then the claimed items, as Next_FourQueueScheduler_Set_trx returns them.
 @Operation makes the call repeatable: asked again with the same value, the answers come again and nothing is changed;
-items claimed by the first call are left to their lease.
+what the first call claimed, Claimed_FourQueueScheduler returns by its @Claim.
 Table access order: QueueOperation, four_queue, FourQueueScheduler_Lease, QueueTransition.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Modify_FourQueueScheduler_Set_trx]
@@ -1339,7 +1345,8 @@ CREATE OR ALTER PROCEDURE [readpast].[Modify_FourQueueScheduler_Set_trx]
     @Items nvarchar(max),
     @Max int = 0,
     @LeaseMs int = NULL,
-    @Recover int = 0
+    @Recover int = 0,
+    @Claim bigint = NULL /* a number of its own, above zero: see Claimed_FourQueueScheduler */
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -1426,6 +1433,7 @@ BEGIN
         [DueAt] datetime2(7) NULL,
         [LeaseOwner] nvarchar(128) NULL,
         [LeaseUntil] datetime2(7) NULL,
+        [ClaimNum] bigint NULL,
         [Before] datetime2(7) NULL, /* the token that stood beside the table: it must stand there still */
         PRIMARY KEY CLUSTERED ([Key1])
     );
@@ -1847,7 +1855,8 @@ k.[Was],
             [DueAt] = w.[DueAt],
             [UpdatedAt] = w.[Token],
             [LeaseOwner] = w.[LeaseOwner],
-            [LeaseUntil] = w.[LeaseUntil]
+            [LeaseUntil] = w.[LeaseUntil],
+            [ClaimNum] = w.[ClaimNum]
         FROM @_Change AS w
         INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK)
             ON s.[id] = w.[Key1]
@@ -1861,11 +1870,11 @@ k.[Was],
         IF @_Kept < @_Written
             INSERT INTO [readpast].[FourQueueScheduler_Lease] (
                 [id], [Status], [Step], [AttemptNum], [Response], [Error], [StartedAt], [FinishedAt],
-                [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil]
+                [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil], [ClaimNum]
             )
             SELECT
                 w.[Key1], w.[Status], w.[Step], w.[AttemptNum], w.[Response], w.[Error], w.[StartedAt],
-                w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil]
+                w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil], w.[ClaimNum]
             FROM @_Change AS w
             WHERE
                 w.[Before] IS NULL
@@ -2283,7 +2292,8 @@ k.[Was],
                     [DueAt] = w.[DueAt],
                     [UpdatedAt] = w.[Token],
                     [LeaseOwner] = w.[LeaseOwner],
-                    [LeaseUntil] = w.[LeaseUntil]
+                    [LeaseUntil] = w.[LeaseUntil],
+                    [ClaimNum] = w.[ClaimNum]
                 FROM @_Change AS w
                 INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK)
                     ON s.[id] = w.[Key1]
@@ -2297,11 +2307,11 @@ k.[Was],
                 IF @_Kept < @_Written
                     INSERT INTO [readpast].[FourQueueScheduler_Lease] (
                         [id], [Status], [Step], [AttemptNum], [Response], [Error], [StartedAt], [FinishedAt],
-                        [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil]
+                        [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil], [ClaimNum]
                     )
                     SELECT
                         w.[Key1], w.[Status], w.[Step], w.[AttemptNum], w.[Response], w.[Error], w.[StartedAt],
-                        w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil]
+                        w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil], w.[ClaimNum]
                     FROM @_Change AS w
                     WHERE
                         w.[Before] IS NULL
@@ -2368,7 +2378,7 @@ k.[Was],
                 /* An item with spent attempts (the limit was lowered, say) ends here instead of staying at the head. */
                 INSERT INTO @_Change (
                     [Key1], [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [StartedAt],
-                    [FinishedAt], [LeaseOwner], [LeaseUntil], [Before]
+                    [FinishedAt], [LeaseOwner], [LeaseUntil], [Before], [ClaimNum]
                 )
                 SELECT
                     d.[Key1],
@@ -2387,7 +2397,8 @@ k.[Was],
                     CASE WHEN x.[AttemptNum] >= @_MaxAttempts THEN @_Now END,
                     CASE WHEN x.[AttemptNum] < @_MaxAttempts THEN @Worker END,
                     CASE WHEN x.[AttemptNum] < @_MaxAttempts THEN DATEADD(MILLISECOND, @LeaseMs, @_Now) END,
-                    s.[UpdatedAt]
+                    s.[UpdatedAt],
+                    CASE WHEN d.[Alone] = 1 THEN -@Claim ELSE @Claim END
                 FROM @_Due AS d
                 LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
                     ON s.[id] = d.[Key1]
@@ -2446,7 +2457,8 @@ k.[Was],
                     [DueAt] = w.[DueAt],
                     [UpdatedAt] = w.[Token],
                     [LeaseOwner] = w.[LeaseOwner],
-                    [LeaseUntil] = w.[LeaseUntil]
+                    [LeaseUntil] = w.[LeaseUntil],
+                    [ClaimNum] = w.[ClaimNum]
                 FROM @_Change AS w
                 INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK)
                     ON s.[id] = w.[Key1]
@@ -2460,11 +2472,11 @@ k.[Was],
                 IF @_Kept < @_Written
                     INSERT INTO [readpast].[FourQueueScheduler_Lease] (
                         [id], [Status], [Step], [AttemptNum], [Response], [Error], [StartedAt], [FinishedAt],
-                        [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil]
+                        [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil], [ClaimNum]
                     )
                     SELECT
                         w.[Key1], w.[Status], w.[Step], w.[AttemptNum], w.[Response], w.[Error], w.[StartedAt],
-                        w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil]
+                        w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil], w.[ClaimNum]
                     FROM @_Change AS w
                     WHERE
                         w.[Before] IS NULL

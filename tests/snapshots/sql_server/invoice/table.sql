@@ -32,6 +32,8 @@ IF OBJECT_ID(N'[readpast].[Invoice]', N'U') IS NULL
         /* Compared by code point: two workers whose names differ only in case are two workers. */
         [LeaseOwner] nvarchar(128) COLLATE Latin1_General_BIN2 NULL,
         [LeaseUntil] datetime2(7) NULL,
+        /* By which claim it was taken, for whoever lost the answer to that. Below zero: it goes alone. */
+        [ClaimNum] bigint NULL,
         [Number] nvarchar(20) NOT NULL,
         [CustomerID] bigint NULL,
         [Amount] decimal(12, 2) NULL CONSTRAINT [DF_Invoice.Amount] DEFAULT (0),
