@@ -71,6 +71,10 @@ impl Ledger {
                 if max > 0 { self.claim(settled, &worker, max, params[6].value.as_int()) } else { settled }
             }
             "[readpast].[Renew_Job_Set_trx]" => self.renew(&text(1)),
+            "[readpast].[QueueIsDone]" => {
+                let answer = if self.operations.contains_key(&text(0)) { "OK" } else { "NOT_FOUND" };
+                Answer::new().columns([("Answer", Type::VarChar(20))]).row([answer.into()])
+            }
             "[readpast].[Recover_Job_trx]" => answer_columns(),
             "[readpast].[Stats_Job]" => self.stats(),
             other => panic!("the core called {other}"),
