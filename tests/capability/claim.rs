@@ -217,12 +217,12 @@ fn a_claim_is_found_by_its_number(given: &Given) {
     for (number, more) in [
         r#""trace": true"#,
         r#""order": {"group": "Payload"}"#,
-        r#""shards": 4"#,
         r#""types": ["A", "B"], "claim_by": ["type", "step"]"#,
         r#""completion": "delete", "lease": {"durable": false, "resume_own": true}"#,
         r#""subtypes": [{"name": "Mail", "columns": [{"name": "MailTo", "type": "text"}]}]"#,
         described,
         whole,
+        r#""shards": 4"#,
     ]
     .into_iter()
     .enumerate()

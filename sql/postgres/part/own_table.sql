@@ -61,3 +61,18 @@ WITH (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_
 ;
 {% endfilter %}
 {%- endfor %}
+{% filter statement %}
+/* A table of an earlier state has no place yet for the number of a claim. */
+DO $$
+BEGIN
+    IF NOT EXISTS (
+        SELECT 1
+        FROM pg_catalog.pg_attribute AS a
+        WHERE a.attrelid = {{ literal(queue) }}::regclass AND a.attname = 'claim_num' AND NOT a.attisdropped
+    )
+    THEN
+        ALTER TABLE {{ table }} ADD COLUMN claim_num bigint NULL;
+    END IF;
+END;
+$$;
+{% endfilter %}

@@ -43,6 +43,9 @@ BEGIN
         AND v.item_status = 'Processing'
         AND v.item_owner = worker_
         AND v.item_lease_until > now_
+{%- if own_types_only %}
+        AND {{ m.type_seen("v.item_type") }}
+{%- endif %}
 {%- else %}
         GREATEST(1, {{ m.ms("now_", "q." ~ role.lease_until) }}),
         {{ m.columns() }},
@@ -57,6 +60,9 @@ BEGIN
         AND q.{{ role.owner }} = worker_
         AND q.claim_num IN (claim_, -claim_)
         AND q.{{ role.lease_until }} > now_
+{%- if own_types_only %}
+        AND {{ m.type_seen("q." ~ role.kind) }}
+{%- endif %}
 {%- endif %}
     ORDER BY {{ m.by_due() }};
 END;

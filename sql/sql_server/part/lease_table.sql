@@ -27,6 +27,11 @@ IF OBJECT_ID({{ literal(queue ~ "_Lease") }}, N'U') IS NULL
     );
 {% endfilter %}
 {% filter statement %}
+/* A table of an earlier state has no place yet for the number of a claim. */
+IF COL_LENGTH({{ literal(queue ~ "_Lease") }}, N'ClaimNum') IS NULL
+    ALTER TABLE {{ t.lease }} ADD [ClaimNum] bigint NULL;
+{% endfilter %}
+{% filter statement %}
 /* Many rows locked by one statement must never become the whole table, which nobody could read past. */
 ALTER TABLE {{ t.lease }} SET (LOCK_ESCALATION = DISABLE);
 {% endfilter %}

@@ -52,6 +52,11 @@ IF OBJECT_ID({{ literal(queue) }}, N'U') IS NULL
     );
 {% endfilter %}
 {% filter statement %}
+/* A table of an earlier state has no place yet for the number of a claim. */
+IF COL_LENGTH({{ literal(queue) }}, N'ClaimNum') IS NULL
+    ALTER TABLE {{ table }} ADD [ClaimNum] bigint NULL;
+{% endfilter %}
+{% filter statement %}
 /* Many rows locked by one statement must never become the whole table, which nobody could read past. */
 ALTER TABLE {{ table }} SET (LOCK_ESCALATION = DISABLE);
 {% endfilter %}

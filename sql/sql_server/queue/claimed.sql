@@ -48,6 +48,9 @@ BEGIN
         AND {{ item.owner(t) }} = @Worker
 {%- endif %}
         AND {{ item.until(t, "@_SilentMs") }} > @_Now
+{%- if own_types_only %}
+        AND {% filter indent(8) %}{% include "part/type_access.sql" %}{% endfilter %}
+{%- endif %}
     OPTION (LOOP JOIN, FORCE ORDER);
 
 {% include "part/items_select.sql" %}

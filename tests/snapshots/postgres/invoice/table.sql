@@ -72,6 +72,20 @@ CREATE TABLE IF NOT EXISTS "readpast"."Invoice_History" (
     PRIMARY KEY (enqueued_at)
 );
 
+/* A table of an earlier state has no place yet for the number of a claim. */
+DO $$
+BEGIN
+    IF NOT EXISTS (
+        SELECT 1
+        FROM pg_catalog.pg_attribute AS a
+        WHERE a.attrelid = '"readpast"."invoice"'::regclass AND a.attname = 'claim_num' AND NOT a.attisdropped
+    )
+    THEN
+        ALTER TABLE "readpast"."invoice" ADD COLUMN claim_num bigint NULL;
+    END IF;
+END;
+$$;
+
 /*
 The claim seeks here in the order it takes. What is finished or in flight is not in it, so it stays as small as the
 backlog.

@@ -42,6 +42,20 @@ CREATE TABLE IF NOT EXISTS "readpast"."notification" (
 /* Room on each page keeps renewals on it; finished versions are cleared before they slow the claim down. */
 WITH (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 
+/* A table of an earlier state has no place yet for the number of a claim. */
+DO $$
+BEGIN
+    IF NOT EXISTS (
+        SELECT 1
+        FROM pg_catalog.pg_attribute AS a
+        WHERE a.attrelid = '"readpast"."notification"'::regclass AND a.attname = 'claim_num' AND NOT a.attisdropped
+    )
+    THEN
+        ALTER TABLE "readpast"."notification" ADD COLUMN claim_num bigint NULL;
+    END IF;
+END;
+$$;
+
 /*
 The claim seeks here in the order it takes. What is finished or in flight is not in it, so it stays as small as the
 backlog.

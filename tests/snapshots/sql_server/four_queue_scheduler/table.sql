@@ -70,6 +70,10 @@ IF OBJECT_ID(N'[readpast].[FourQueueScheduler_Lease]', N'U') IS NULL
         CONSTRAINT [PK_FourQueueScheduler_Lease] PRIMARY KEY CLUSTERED ([id])
     );
 GO
+/* A table of an earlier state has no place yet for the number of a claim. */
+IF COL_LENGTH(N'[readpast].[FourQueueScheduler_Lease]', N'ClaimNum') IS NULL
+    ALTER TABLE [readpast].[FourQueueScheduler_Lease] ADD [ClaimNum] bigint NULL;
+GO
 /* Many rows locked by one statement must never become the whole table, which nobody could read past. */
 ALTER TABLE [readpast].[FourQueueScheduler_Lease] SET (LOCK_ESCALATION = DISABLE);
 GO

@@ -50,6 +50,10 @@ IF OBJECT_ID(N'[readpast].[Notification]', N'U') IS NULL
         ))
     );
 GO
+/* A table of an earlier state has no place yet for the number of a claim. */
+IF COL_LENGTH(N'[readpast].[Notification]', N'ClaimNum') IS NULL
+    ALTER TABLE [readpast].[Notification] ADD [ClaimNum] bigint NULL;
+GO
 /* Many rows locked by one statement must never become the whole table, which nobody could read past. */
 ALTER TABLE [readpast].[Notification] SET (LOCK_ESCALATION = DISABLE);
 GO
