@@ -144,7 +144,8 @@ impl Inner {
     }
 
     /// Runs `work` on a session, again and again while its errors are transient and the budget lasts. Everything that
-    /// is run this way can be repeated: it reads, or carries an operation identity, or is recovered by the lease.
+    /// is run this way can be repeated: it reads, or carries an operation identity, or asks first what its last try did,
+    /// or is recovered by the lease.
     pub(super) fn with_session<T>(&self, call: Call, work: impl FnMut(&mut Session) -> Result<T>) -> Result<T> {
         self.with_session_yielding(call, YieldsTo::Closing, work)
     }
