@@ -38,13 +38,13 @@ fn at_once_takes_turns(given: &Given) {
 
 /// Its items stay, in work or not.
 fn an_earlier_table_gets_a_place_for_claims(given: &Given) {
-    let queue = given.queue(&[]);
+    let queue = given.queue(&[("lease.ms", "3600000")]);
     queue.put("x");
     let _held = queue.take();
     queue.put("y");
     let drop = given.spell(&format!("ALTER TABLE {} DROP COLUMN ClaimNum", given.table()));
     given.session().execute(&drop, &[]).unwrap();
-    let queue = given.queue(&[]);
+    let queue = given.queue(&[("lease.ms", "3600000")]);
     assert_eq!(queue.take().column("Payload"), "y");
     assert_eq!(given.look("Status", "Payload = 'x'"), "Processing");
     assert_eq!(given.look("COUNT(*)", "ClaimNum > 0"), "1");
