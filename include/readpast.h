@@ -1055,7 +1055,8 @@ readpast_status readpast_queue_settle(readpast_queue queue,
                                       readpast_error *err);
 
 /// Settles as `readpast_queue_settle` does and, in the same round trip and commit (of more than 1000, that of the
-/// last), claims up to `max_items` (1 to 1000) items as `readpast_queue_claim` does without waiting.
+/// last), claims up to `max_items` (1 to 1000) items as `readpast_queue_claim` does without waiting. A repetition with the same
+/// `operation` claims nothing more: its batch is what the first call claimed, as far as this worker still holds it.
 ///
 /// *Ownership*: the caller frees `*batch` with `readpast_batch_free`. What `settlements` points to is copied.
 ///

@@ -9,6 +9,7 @@ mod enqueue;
 mod find;
 mod group;
 mod kinds;
+mod lost;
 mod operation;
 mod purge;
 mod recover;
@@ -30,6 +31,7 @@ pub(crate) use self::{
     enqueue::{check_size, enqueue, enqueue_within},
     find::{Page, find, look},
     group::{clock, head as head_of_group},
+    lost::Tries,
     operation::{Attempts, Operation, in_parts, is_done},
     purge::{purge, retain},
     recover::{GIVEN_BACK, RECOVER_NOW, RECOVER_OWN, Recovered, recover},

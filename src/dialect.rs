@@ -31,7 +31,8 @@ pub struct Calls {
     /// Operation, items.
     pub enqueue: Arc<str>,
     /// Worker, most items, lease in ms, what to recover (0, 1: what has run out, 2: the worker's own too; more: as 1, unless
-    /// somebody did within so many ms) and, in queues that have them, the time of the run, the types and the steps.
+    /// somebody did within so many ms) and, in queues that have them, the time of the run, the types, the steps and the claim's
+    /// number.
     pub claim: Arc<str>,
     /// As `claim`, but for what to recover: around the items that their table refuses.
     pub claim_apart: Arc<str>,
@@ -47,6 +48,8 @@ pub struct Calls {
     pub in_transaction: Option<Arc<str>>,
     /// Operation.
     pub is_done: Arc<str>,
+    /// Worker, the number of a claim: what that took. Only of queues whose claims leave one.
+    pub claimed: Option<Arc<str>>,
     /// Worker, key: what a claim of somebody else's has taken; only of queues that are claimed so.
     pub taken: Option<Arc<str>>,
     /// Worker, items, lease in ms.
@@ -123,6 +126,7 @@ impl Dialect {
             settings_of => self.settings_of(schema, spec),
             asks_types => spec.asks_types(),
             asks_steps => spec.asks_steps(),
+            marks_claims => spec.marks_claims(),
             durable => spec.lease.durable,
             tersely => false,
         };
@@ -140,6 +144,7 @@ impl Dialect {
             settle_within: call("settle_within")?,
             in_transaction: Some(call("in_transaction")?).filter(|text| !text.is_empty()),
             is_done: call("is_done")?,
+            claimed: spec.marks_claims().then(|| call("claimed")).transpose()?,
             taken: spec.claimed_by().map(|_| call("taken")).transpose()?,
             renew: call("renew")?,
             recover: call("recover")?,

@@ -144,7 +144,9 @@ impl Queue {
         self.0.settle(settlements, operation, 0, Telling::OfAll).map(|(outcomes, _)| outcomes)
     }
 
-    /// [`Queue::settle`], and in the round trip and the commit of the last of them a claim of up to `max` items, without waiting.
+    /// [`Queue::settle`], and in the round trip and the commit of the last of them a claim of up to `max` items, without waiting. A
+    /// repetition with the same `operation` claims nothing more: it returns what the first call claimed, as far as this worker still
+    /// holds it.
     pub fn settle_and_claim(
         &self,
         settlements: &[Settlement<'_>],

@@ -38,7 +38,7 @@ const SCHEMA_FILES: [&str; 1] = ["schema/0001_base.sql"];
 pub const SCHEMA_VERSION: i32 = SCHEMA_FILES.len() as i32;
 
 /// What makes up a queue, in the order it is run.
-const QUEUE_FILES: [&str; 20] = [
+const QUEUE_FILES: [&str; 21] = [
     "queue/table.sql",
     "queue/view.sql",
     "queue/add_set.sql",
@@ -48,6 +48,7 @@ const QUEUE_FILES: [&str; 20] = [
     "queue/next_set.sql",
     "queue/next_one.sql",
     "queue/taken.sql",
+    "queue/claimed.sql",
     "queue/modify_set.sql",
     "queue/modify_one.sql",
     "queue/renew_set.sql",

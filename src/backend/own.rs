@@ -1,7 +1,7 @@
 //! The procedures that an install has made.
 
 use super::procedures::Procedures;
-use crate::calls::{self, Ask, Claimed, GIVEN_BACK, RECOVER_NOW, Sessions, Settled, Settling, Terms, YieldsTo};
+use crate::calls::{self, Ask, Claimed, GIVEN_BACK, RECOVER_NOW, Sessions, Settled, Settling, Terms, Tries, YieldsTo};
 use crate::dialect::Calls;
 use crate::error::Result;
 use crate::metrics::Call;
@@ -24,8 +24,12 @@ impl Procedures for Own {
     }
 
     fn claim(&self, on: &dyn Sessions, terms: &Terms, max: i32, recover: i32) -> Result<Claimed> {
-        let claimed =
-            on.ask(Call::Claim, YieldsTo::Interrupts, |session| calls::claim(session, terms, &self.0, max, recover));
+        let mut tries = Tries::default();
+        let claimed = on.ask(Call::Claim, YieldsTo::Interrupts, |session| {
+            tries.make(session, terms, &self.0, |session, number| {
+                calls::claim(session, terms, &self.0, max, recover, number)
+            })
+        });
         match claimed {
             Err(error) if terms.dialect.may_be_refusal(&error) => {}
             claimed => return claimed,
@@ -33,8 +37,11 @@ impl Procedures for Own {
         // The refusal may be of what a dead worker left.
         let recovered =
             if recover > 0 { calls::recover(on, &self.0, GIVEN_BACK, RECOVER_NOW)? } else { Default::default() };
-        let mut claimed =
-            on.ask(Call::Claim, YieldsTo::Interrupts, |session| calls::claim_apart(session, terms, &self.0, max))?;
+        let mut claimed = on.ask(Call::Claim, YieldsTo::Interrupts, |session| {
+            tries.make(session, terms, &self.0, |session, number| {
+                calls::claim_apart(session, terms, &self.0, max, number)
+            })
+        })?;
         claimed.refused.splice(..0, recovered.refused);
         claimed.recovered = recovered.count;
         Ok(claimed)

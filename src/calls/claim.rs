@@ -40,15 +40,29 @@ impl Claimed {
     }
 }
 
-/// Claims up to `max` items, and recovers as `recover` says.
-pub(crate) fn claim(session: &mut Session, terms: &Terms, calls: &Calls, max: i32, recover: i32) -> Result<Claimed> {
-    let params: Vec<_> = [Param::Text(&terms.worker)].into_iter().chain(terms.of_claim(max, Some(recover))).collect();
+/// Claims up to `max` items under this number, and recovers as `recover` says.
+pub(crate) fn claim(
+    session: &mut Session,
+    terms: &Terms,
+    calls: &Calls,
+    max: i32,
+    recover: i32,
+    number: Option<i64>,
+) -> Result<Claimed> {
+    let params: Vec<_> =
+        [Param::Text(&terms.worker)].into_iter().chain(terms.of_claim(max, Some(recover), number)).collect();
     read(terms, terms.claiming(session, &calls.claim, &params)?, 0)
 }
 
 /// The same around the items that their table refuses to have claimed.
-pub(crate) fn claim_apart(session: &mut Session, terms: &Terms, calls: &Calls, max: i32) -> Result<Claimed> {
-    let params: Vec<_> = [Param::Text(&terms.worker)].into_iter().chain(terms.of_claim(max, None)).collect();
+pub(crate) fn claim_apart(
+    session: &mut Session,
+    terms: &Terms,
+    calls: &Calls,
+    max: i32,
+    number: Option<i64>,
+) -> Result<Claimed> {
+    let params: Vec<_> = [Param::Text(&terms.worker)].into_iter().chain(terms.of_claim(max, None, number)).collect();
     read(terms, terms.claiming(session, &calls.claim_apart, &params)?, 0)
 }
 

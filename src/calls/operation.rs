@@ -128,6 +128,21 @@ pub(crate) fn is_done(on: &dyn Sessions, terms: &Terms, calls: &Calls, operation
     Ok(false)
 }
 
+/// Whether nobody knows after this failure of an attempt, which had reached the server, if that has carried it out.
+pub(super) fn leaves_open(error: &Error) -> bool {
+    match error.kind() {
+        // Of a lost connection nobody knows what the server did last.
+        ErrorKind::ConnectionLost | ErrorKind::Unavailable | ErrorKind::Protocol => true,
+        // There was an answer, and not the memory to read it.
+        ErrorKind::Exhausted => true,
+        // The driver has given up (HYT00), perhaps while the server committed. When the server itself says that
+        // a lock or the statement took too long (1222, 55P03, 57014), it has rolled back.
+        ErrorKind::TimedOut => error.sqlstate().is_none_or(|state| state.starts_with("HY")),
+        // Refused or, as a deadlock victim, rolled back.
+        _ => false,
+    }
+}
+
 /// Watches the attempts of one call: after a failure that leaves the outcome open, no later failure closes it.
 #[derive(Default)]
 pub(crate) struct Attempts {
@@ -138,17 +153,7 @@ impl Attempts {
     /// Takes note of how an attempt went that had reached the server.
     pub(crate) fn note<T>(&mut self, result: Result<T>) -> Result<T> {
         if let Err(error) = &result {
-            self.open |= match error.kind() {
-                // Of a lost connection nobody knows what the server did last.
-                ErrorKind::ConnectionLost | ErrorKind::Unavailable | ErrorKind::Protocol => true,
-                // There was an answer, and not the memory to read it.
-                ErrorKind::Exhausted => true,
-                // The driver has given up (HYT00), perhaps while the server committed. When the server itself says that
-                // a lock or the statement took too long (1222, 55P03, 57014), it has rolled back.
-                ErrorKind::TimedOut => error.sqlstate().is_none_or(|state| state.starts_with("HY")),
-                // Refused or, as a deadlock victim, rolled back.
-                _ => false,
-            };
+            self.open |= leaves_open(error);
         }
         result
     }

@@ -16,7 +16,7 @@ pub(crate) enum YieldsTo {
 /// The connections of a queue, for a deed that takes several calls.
 pub(crate) trait Sessions {
     /// Runs `work` on a session, again and again while its errors may pass and the budget lasts. Work that is run this way can
-    /// be repeated: it reads, or carries an operation identity, or is recovered by the lease.
+    /// be repeated: it reads, or carries an operation identity, or asks first what its last try did, or is recovered by the lease.
     fn run(&self, call: Call, yields_to: YieldsTo, work: &mut dyn FnMut(&mut Session) -> Result<()>) -> Result<()>;
 
     /// [`ErrorKind::Interrupted`](crate::ErrorKind::Interrupted) or [`ErrorKind::Closed`](crate::ErrorKind::Closed), once the

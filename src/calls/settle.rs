@@ -2,6 +2,7 @@
 
 use super::answers;
 use super::claim::{self, Claimed};
+use super::lost;
 use super::operation::{Attempts, Operation};
 use super::sessions::{Ask, Sessions, YieldsTo};
 use super::terms::Terms;
@@ -50,8 +51,9 @@ impl Settling<'_> {
 
 /// In a transaction of its own.
 pub(crate) fn settle(on: &dyn Sessions, terms: &Terms, calls: &Calls, what: &Settling<'_>) -> Result<Settled> {
+    let number = (what.max > 0).then(|| lost::number_of(&what.operation.id));
     let mut params = vec![Param::Text(&what.operation.id), Param::Text(&terms.worker), Param::Text(what.json)];
-    params.extend(terms.of_claim(what.max, Some(what.recover)));
+    params.extend(terms.of_claim(what.max, Some(what.recover), number));
     let (call, statement) = match (what.max > 0, what.telling) {
         (true, Telling::OfAll) => (Call::SettleAndClaim, &calls.settle),
         (true, Telling::OfOthers) => (Call::SettleAndClaim, &calls.settle_tersely),
@@ -65,12 +67,17 @@ pub(crate) fn settle(on: &dyn Sessions, terms: &Terms, calls: &Calls, what: &Set
         Telling::OfAll => (answers::outcomes_of(&rows, what.settlements)?, what.settlements.len()),
         Telling::OfOthers => answers::outcomes_of_others(&rows, what.settlements)?,
     };
-    // A repeated call answers for the settled items only: what its first attempt claimed is left to the lease.
     let has_more = rows.len() > told || rows.has_withheld();
-    let claimed = match what.max {
-        0 => None,
-        _ if has_more => Some(claim::read(terms, rows, told)?),
-        _ => Some(Claimed::default()),
+    let claimed = match number {
+        None => None,
+        Some(_) if has_more => Some(claim::read(terms, rows, told)?),
+        // A repeated call answers for the settled items only, which is known, whatever comes of this.
+        Some(number) => {
+            let before = on
+                .ask(Call::Claim, YieldsTo::Interrupts, |session| lost::claimed_before(session, terms, calls, number));
+            let before = before.inspect_err(|error| lost::left_to_its_lease(terms, error));
+            Some(before.ok().flatten().unwrap_or_default())
+        }
     };
     Ok(Settled { outcomes, claimed })
 }
@@ -101,6 +108,6 @@ pub(crate) fn settle_one_within(session: &mut Session, terms: &Terms, calls: &Ca
 
 fn within<'a>(terms: &'a Terms, identity: Option<&'a str>, json: &'a str, max: i32) -> Vec<Param<'a>> {
     let mut params = vec![Param::OptionalText(identity), Param::Text(&terms.worker), Param::Text(json)];
-    params.extend(terms.of_claim(max, Some(0)));
+    params.extend(terms.of_claim(max, Some(0), None));
     params
 }

@@ -25,6 +25,8 @@ pub(crate) struct Terms {
     run_at: Option<String>,
     /// The columns that hold JSON, which only the description tells from text.
     json_columns: Vec<String>,
+    /// Whether claims leave their numbers with the items.
+    marks_claims: bool,
 }
 
 impl Terms {
@@ -44,6 +46,7 @@ impl Terms {
             kinds: Kinds::new(config, &spec)?,
             run_at: spec.run_time().then_some(run_at),
             json_columns: spec.json_columns(),
+            marks_claims: spec.marks_claims(),
             spec,
         })
     }
@@ -69,13 +72,19 @@ impl Terms {
     }
 
     /// The last parameters of a claim; one around what is refused recovers nothing.
-    pub(super) fn of_claim(&self, max: i32, recover: Option<i32>) -> impl Iterator<Item = Param<'_>> {
+    pub(super) fn of_claim(
+        &self,
+        max: i32,
+        recover: Option<i32>,
+        number: Option<i64>,
+    ) -> impl Iterator<Item = Param<'_>> {
         let run_at = self.run_at.as_deref().map(Param::Text);
         [Param::Integer(max), Param::OptionalInteger(self.lease_ms)]
             .into_iter()
             .chain(recover.map(Param::Integer))
             .chain(run_at)
             .chain(self.kinds.params())
+            .chain(self.marks_claims.then_some(Param::OptionalLong(number)))
     }
 
     /// The items in `rows`, which begin at row `first`.

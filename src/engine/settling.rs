@@ -143,7 +143,7 @@ pub(super) fn until_known(shared: &Shared, settlements: &[Settlement<'_>], room:
             }
             Err(error) => error,
         };
-        if !may_pass(&error) || is_of_items(&error) {
+        if !may_pass(&error) || (is_of_items(&error) && !may_be_done(shared, operation.as_deref())) {
             return Err(error);
         }
         operation = error.operation().map(str::to_owned).or(operation);
@@ -151,6 +151,16 @@ pub(super) fn until_known(shared: &Shared, settlements: &[Settlement<'_>], room:
         if abandoned_within(shared, PAUSE) {
             return Err(error);
         }
+    }
+}
+
+/// Whether the call may have been done by a try before, whose answer was lost: another identity would then find items that are
+/// settled already, and take them for lost. The database has the last word.
+fn may_be_done(shared: &Shared, operation: Option<&str>) -> bool {
+    let Some(operation) = operation else { return false };
+    match shared.queue.is_done(operation) {
+        Ok(is_done) => is_done,
+        Err(error) => may_pass(&error),
     }
 }
 

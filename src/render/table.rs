@@ -113,6 +113,7 @@ pub(super) fn context(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, t
         table_name,
         own => spec.is_own(),
         beside => table.beside(),
+        marks_claims => spec.marks_claims(),
         create => table.create,
         key,
         composite => table.key.len() > 1,

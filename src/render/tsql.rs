@@ -12,7 +12,7 @@ use crate::spec::{ColumnKind, ColumnSpec, Completion, KeyColumn, KeySource, OWN_
 use minijinja::{Value, context};
 
 /// The columns of `<queue>_Lease` besides the key's.
-const LEASE_COLUMNS: [&str; 12] = [
+const LEASE_COLUMNS: [&str; 13] = [
     "Status",
     "Step",
     "AttemptNum",
@@ -25,6 +25,7 @@ const LEASE_COLUMNS: [&str; 12] = [
     "UpdatedAt",
     "LeaseOwner",
     "LeaseUntil",
+    "ClaimNum",
 ];
 
 /// The parameters of `Add_` that are no columns.

@@ -16,6 +16,8 @@ pub enum Param<'a> {
     Integer(i32),
     /// A whole number, or NULL.
     OptionalInteger(Option<i32>),
+    /// One of 64 bits, or NULL.
+    OptionalLong(Option<i64>),
 }
 
 pub(super) fn all(params: &[Param<'_>]) -> Vec<Box<dyn InputParameter>> {
@@ -41,6 +43,7 @@ fn one(param: Param<'_>) -> Box<dyn InputParameter> {
         // With an indicator: a plain integer has none, which ODBC allows and Wine 10 dereferences all the same.
         Param::Integer(number) => Box::new(Some(number).into_parameter()),
         Param::OptionalInteger(number) => Box::new(number.into_parameter()),
+        Param::OptionalLong(number) => Box::new(number.into_parameter()),
     }
 }
 

@@ -106,6 +106,16 @@ impl QueueSpec {
         }
     }
 
+    /// Whether a claim of its items leaves its number with them, so that what it took is found when its answer is lost: in a column
+    /// of readpast's own table, or beside a described one. A table that has it all, and needs none beside it, has no place for it.
+    pub(crate) fn marks_claims(&self) -> bool {
+        match &self.storage {
+            Storage::Own => true,
+            Storage::Table(table) => table.claimed_by.is_none() && table.beside(),
+            Storage::Procedures(_) => false,
+        }
+    }
+
     /// Whether the table is readpast's own.
     pub(crate) fn is_own(&self) -> bool {
         matches!(self.storage, Storage::Own)

@@ -14,6 +14,28 @@ pub fn claim(given: &Given, worker: &str, max: i32, recover: i32) -> Rows {
     given.session().execute(&call, &[]).unwrap()
 }
 
+/// Claims as `worker` under a number of the claim's own, for an hour.
+pub fn claim_numbered(given: &Given, worker: &str, max: i32, number: i64) -> Rows {
+    let procedure = procedure(given, "Next_", "_Set_trx");
+    let call = if given.server.is_sql_server() {
+        format!("EXECUTE {procedure} @Worker = N'{worker}', @Max = {max}, @LeaseMs = 3600000, @Claim = {number}")
+    } else {
+        format!("SELECT * FROM {procedure}('{worker}', {max}, 3600000, claim_ => {number})")
+    };
+    given.session().execute(&call, &[]).unwrap()
+}
+
+/// What `worker` holds by the claim of that number.
+pub fn claimed(given: &Given, worker: &str, number: i64) -> Rows {
+    let procedure = procedure(given, "Claimed_", "");
+    let call = if given.server.is_sql_server() {
+        format!("EXECUTE {procedure} @Worker = N'{worker}', @Claim = {number}")
+    } else {
+        format!("SELECT * FROM {procedure}('{worker}', {number})")
+    };
+    given.session().execute(&call, &[]).unwrap()
+}
+
 /// Claims one item by the procedure for that: its row, or none.
 pub fn next(given: &Given) -> Rows {
     let procedure = procedure(given, "Next_", "_trx");

@@ -1,6 +1,7 @@
 //! Taking items.
 
-use readpast::item::{Action, Answer, ColumnType, ItemState, NewItem};
+use crate::by_hand;
+use readpast::item::{Action, Answer, ColumnType, ItemState, NewItem, Rows, Settlement};
 use std::{collections::HashSet, time::Duration};
 use support::api::{Taken, item};
 use support::fixture::{Body, Given};
@@ -9,6 +10,8 @@ pub const BODIES: &[(&str, Body)] = &[
     ("claim::takes_in_the_order_they_are_due", takes_in_the_order_they_are_due),
     ("claim::hands_out_columns_by_name_and_type", hands_out_columns_by_name_and_type),
     ("claim::a_claimed_item_is_as_it_is_found", a_claimed_item_is_as_it_is_found),
+    ("claim::a_claim_is_found_by_its_number", a_claim_is_found_by_its_number),
+    ("claim::a_suspect_is_found_as_one", a_suspect_is_found_as_one),
     ("claim::counts_attempts", counts_attempts),
     ("claim::an_item_in_flight_is_not_taken_again", an_item_in_flight_is_not_taken_again),
     ("claim::what_is_not_due_waits", what_is_not_due_waits),
@@ -181,4 +184,108 @@ fn counts_out_of_range_are_refused(given: &Given) {
     }
     let problem = queue.claim(1, Duration::from_secs(86_401)).unwrap_err();
     assert_eq!(problem.kind, "InvalidArgument");
+}
+
+/// The column of an answer with the milliseconds that a lease lasts.
+const DUE_MS: usize = 2;
+
+/// The leases of all items in flight are over, in the table of a queue described so, and beside it.
+fn age_leases(given: &Given, described: &str) {
+    if !described.contains("\"table\"") {
+        return given.meddle("LeaseUntil = StartedAt", "Status = 'Processing'");
+    }
+    let lease = if given.server.is_sql_server() {
+        format!("[readpast].[{}_Lease]", given.queue)
+    } else {
+        format!("readpast.\"{}_lease\"", given.stem())
+    };
+    given.session().execute(&given.spell(&format!("UPDATE {lease} SET LeaseUntil = StartedAt")), &[]).unwrap();
+    if described.contains("\"Until\"") {
+        let table = format!("readpast.{}_items", given.queue);
+        given.session().execute(&format!("UPDATE {table} SET Until = Began WHERE State = 1"), &[]).unwrap();
+    }
+}
+
+/// As for whoever lost the answer: in every kind of table that has a place for the number, what the claim said is said again, and
+/// nobody gets what another claim took, or what is not held any more.
+fn a_claim_is_found_by_its_number(given: &Given) {
+    let described = r#""table": {"schema": "readpast", "name": "TABLE", "create": true, "key": ["Id"],
+        "status": {"column": "State", "values": {"Pending": 0, "Processing": 1, "Completed": 2, "Failed": 3}}}"#;
+    let whole = r#""table": {"schema": "readpast", "name": "TABLE", "create": true, "time": "local", "key": ["Id"],
+        "status": {"column": "State", "values": {"Pending": 0, "Processing": 1, "Error": 4, "Completed": 2, "Failed": 3}},
+        "lifecycle": {"owner": "By", "lease_until": "Until", "attempts": "Tries", "started": "Began", "due": "Due"}}"#;
+    for (number, more) in [
+        r#""trace": true"#,
+        r#""order": {"group": "Payload"}"#,
+        r#""types": ["A", "B"], "claim_by": ["type", "step"]"#,
+        r#""completion": "delete", "lease": {"durable": false, "resume_own": true}"#,
+        r#""subtypes": [{"name": "Mail", "columns": [{"name": "MailTo", "type": "text"}]}]"#,
+        described,
+        whole,
+        r#""shards": 4"#,
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let given = given.sibling(number);
+        let more = more.replace("TABLE", &format!("{}_items", given.queue));
+        let columns = r#""columns": [{"name": "Payload", "type": "text(20)"}]"#;
+        given.install(&format!(r#"{{"queue": "{}", {columns}, {more}}}"#, given.queue));
+        let queue = given.open(&[("worker", "w")]);
+        let items: Vec<_> = (0..5).map(|i| item(&i.to_string())).collect();
+        queue.enqueue(&items, None).unwrap();
+
+        let told = by_hand::claim_numbered(&given, "w", 2, 7);
+        by_hand::claim_numbered(&given, "w", 1, 8);
+        by_hand::claim_numbered(&given, "x", 1, 7);
+        let cells = |rows: &Rows| -> Vec<Vec<String>> {
+            let columns = (0..rows.columns().len()).filter(|column| *column != DUE_MS);
+            let row = |row| columns.clone().map(|column| by_hand::cell(rows, row, column)).collect();
+            let mut items: Vec<Vec<String>> = (0..rows.len()).map(row).collect();
+            // A claim goes through the shards in turn.
+            if more.contains("shards") {
+                items.sort();
+            }
+            items
+        };
+        let found = |worker, number| cells(&by_hand::claimed(&given, worker, number));
+        assert_eq!(told.len(), 2, "{more}");
+        assert_eq!(found("w", 7), cells(&told), "{more}");
+        assert_eq!(found("w", 7), cells(&told), "as often as it is asked");
+        assert_eq!((found("w", 8).len(), found("x", 7).len(), found("w", 9).len()), (1, 1, 0), "{more}");
+        let left = by_hand::cell(&by_hand::claimed(&given, "w", 7), 0, DUE_MS).parse::<i64>().unwrap();
+        assert!((1..=3_600_000).contains(&left), "{left}");
+
+        // Behind answer and ordinal.
+        let [_, _, key, token, ..] = &cells(&told)[0][..] else { panic!("an answer has more columns") };
+        let ended = Settlement { attempt: 1, ..Settlement::control(key, Some(token), Action::Complete) };
+        assert_eq!(queue.settle(&[ended], None).unwrap()[0].answer, Answer::Ok, "{more}");
+        assert_eq!(found("w", 7), cells(&told)[1..], "what is settled is not held: {more}");
+
+        // It may be another's any moment.
+        let aged = by_hand::claimed(&given, "w", 8);
+        assert_eq!(aged.len(), 1);
+        age_leases(&given, &more);
+        assert_eq!((found("w", 7).len(), found("w", 8).len()), (0, 0), "{more}");
+        // Claimed again: by the number of that.
+        assert_eq!(queue.recover(10).unwrap(), 3, "{more}");
+        let again = by_hand::claim_numbered(&given, "w", 5, 10);
+        assert_eq!((found("w", 7).len(), found("w", 8).len()), (0, 0), "{more}");
+        assert_eq!(found("w", 10), cells(&again), "{more}");
+    }
+}
+
+/// What came back from a dead worker goes by itself when it is found, as it did when it was claimed; what is claimed next does not.
+fn a_suspect_is_found_as_one(given: &Given) {
+    let queue = given.queue(&[("worker", "w")]);
+    queue.put("a");
+    by_hand::claim_numbered(given, "w", 1, 1);
+    age_leases(given, "");
+    assert_eq!(queue.recover(1).unwrap(), 1);
+    by_hand::claim_numbered(given, "w", 1, 2);
+    let found = by_hand::claimed(given, "w", 2);
+    assert_eq!((found.len(), by_hand::cell(&found, 0, 0).as_str()), (1, "CLAIMED_ALONE"));
+    queue.put("b");
+    by_hand::claim_numbered(given, "w", 1, 3);
+    assert_eq!(by_hand::cell(&by_hand::claimed(given, "w", 3), 0, 0), "CLAIMED");
 }

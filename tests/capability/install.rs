@@ -8,6 +8,7 @@ pub const BODIES: &[(&str, Body)] = &[
     ("install::at_once_takes_turns", at_once_takes_turns),
     ("install::refuses_a_downgrade", refuses_a_downgrade),
     ("install::an_older_schema_is_upgraded_in_place", an_older_schema_is_upgraded_in_place),
+    ("install::an_earlier_table_gets_a_place_for_claims", an_earlier_table_gets_a_place_for_claims),
     ("install::without_it_opening_says_so", without_it_opening_says_so),
     ("install::other_columns_are_refused", other_columns_are_refused),
     ("install::new_types_are_taken_in", new_types_are_taken_in),
@@ -33,6 +34,20 @@ fn at_once_takes_turns(given: &Given) {
         }
     });
     given.layer.open(&settings, "Q").unwrap().put("x");
+}
+
+/// Its items stay, in work or not.
+fn an_earlier_table_gets_a_place_for_claims(given: &Given) {
+    let queue = given.queue(&[("lease.ms", "3600000")]);
+    queue.put("x");
+    let _held = queue.take();
+    queue.put("y");
+    let drop = given.spell(&format!("ALTER TABLE {} DROP COLUMN ClaimNum", given.table()));
+    given.session().execute(&drop, &[]).unwrap();
+    let queue = given.queue(&[("lease.ms", "3600000")]);
+    assert_eq!(queue.take().column("Payload"), "y");
+    assert_eq!(given.look("Status", "Payload = 'x'"), "Processing");
+    assert_eq!(given.look("COUNT(*)", "ClaimNum > 0"), "1");
 }
 
 fn versions_table(given: &Given, schema: &str) -> String {

@@ -26,9 +26,10 @@ fn assert_call(request: &Request, name: &str, values: &[Value]) {
     assert_eq!(called, name);
     assert_eq!(request.values(), values);
     for param in params {
-        // The only value that may be NULL is the time of a lease.
-        let expected = if matches!(param.value, Value::Int(_) | Value::Null) { Type::Int } else { Type::NVarCharMax };
-        assert_eq!(param.sql_type, expected, "{param:?}");
+        // The only values that may be NULL are the time of a lease and the number of a claim.
+        let is_number = matches!(param.value, Value::Int(_) | Value::Null);
+        let expected: &[Type] = if is_number { &[Type::Int, Type::BigInt] } else { &[Type::NVarCharMax] };
+        assert!(expected.contains(&param.sql_type), "{param:?}");
         assert!(!param.output && param.name.is_empty(), "{param:?}");
     }
     assert!(!request.reset && request.transaction == 0, "{request:?}");
@@ -83,13 +84,18 @@ fn claiming_is_one_call() {
     let server = Server::start();
     let queue = server.open(&[("lease.ms", "7000")]);
     // Unless somebody did in seven eighths of the hour that is set; this process asks again after an eighth.
+    let mut numbers = Vec::new();
     for recover in [3_150_000, 0] {
         put(&queue, &["a"]);
         let before = server.peer.requests().len();
         take(&queue, 5);
-        let values = ["w\u{1f642}".into(), 5.into(), 7000.into(), recover.into()];
-        assert_call(&only_request(&server, before), "[readpast].[Next_Job_Set_trx]", &values);
+        let request = only_request(&server, before);
+        let number = request.values()[4].clone();
+        numbers.push(number.as_int().unwrap());
+        let values = ["w\u{1f642}".into(), 5.into(), 7000.into(), recover.into(), number];
+        assert_call(&request, "[readpast].[Next_Job_Set_trx]", &values);
     }
+    assert!(numbers[0] > 0 && numbers[1] > 0 && numbers[0] != numbers[1], "each its own");
 }
 
 #[test]
@@ -105,7 +111,8 @@ fn settling_is_one_call_that_carries_the_fence() {
 
     let request = only_request(&server, before);
     let values = request.values();
-    let expected = [values[0].clone(), "w\u{1f642}".into(), values[2].clone(), 0.into(), Value::Null, 0.into()];
+    let expected =
+        [values[0].clone(), "w\u{1f642}".into(), values[2].clone(), 0.into(), Value::Null, 0.into(), Value::Null];
     assert_call(&request, "[readpast].[Modify_Job_Set_trx]", &expected);
     assert_eq!(values[0].as_str().unwrap().len(), 36, "a GUID of the library's own making");
     let expected = serde_json::json!([{
@@ -126,7 +133,9 @@ fn settling_and_claiming_are_one_call_together() {
 
     let request = only_request(&server, before);
     let values = request.values();
-    let expected = [values[0].clone(), "w\u{1f642}".into(), values[2].clone(), 3.into(), Value::Null, 0.into()];
+    assert!(values[6].as_int().is_some_and(|number| number > 0));
+    let (operation, items, number) = (values[0].clone(), values[2].clone(), values[6].clone());
+    let expected = [operation, "w\u{1f642}".into(), items, 3.into(), Value::Null, 0.into(), number];
     assert_call(&request, "[readpast].[Modify_Job_Set_trx]", &expected);
     assert_eq!((outcomes.len(), next.len()), (1, 1));
     assert_eq!(next.get(0).unwrap().value_of("Payload"), Some(readpast::item::Value::Text("b")));
@@ -180,8 +189,11 @@ fn no_time_of_the_client_is_sent() {
     queue.recover(1).unwrap();
 
     for request in server.peer.requests() {
-        for value in request.values() {
+        let is_claim = request.kind() == "procedure" && procedure(&request).0.contains("[Next_Job");
+        for (place, value) in request.values().into_iter().enumerate() {
             match value {
+                // The number of a claim is drawn.
+                Value::Int(_) if is_claim && place == 4 => {}
                 // Keys and tokens are the server's own; its scripted clock stands within this second.
                 Value::Text(text) => assert!(!holds_a_date(&text.replace("2026-11-21T08:30:00.", "")), "{text}"),
                 Value::Int(number) => assert!(number < 1_000_000_000, "a time since 1970? {number}"),

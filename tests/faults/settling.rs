@@ -5,6 +5,7 @@ use readpast::error::{Error, ErrorKind};
 use readpast::item::{Action, Answer, ItemState, Outcome, Verdict};
 use readpast::queue::Queue;
 use readpast::worker::{self, Job, Worker};
+use std::sync::{Arc, Mutex};
 use support::scripted::server::{Fault, Server};
 use support::tds_peer::{Event, Reply, ServerMessage};
 
@@ -181,18 +182,17 @@ fn a_victim_at_the_end_of_the_budget_is_known_not_to_be_settled() {
     }
 }
 
-/// The items that the first call claimed are left to the lease: the answer that would have told of them is lost.
 #[test]
-fn the_claim_of_a_repeated_settle_is_left_to_the_lease() {
+fn a_repeated_settle_gets_what_its_first_try_claimed() {
     let server = Server::start();
     let queue = server.open(&[]);
     put(&queue, &["a", "b"]);
     let batch = take(&queue, 1);
     server.fault("[Modify_Job", Fault::Spoilt(|_| Reply::cut_before()));
     let (outcomes, next) = queue.settle_and_claim(&all(&batch, Action::Complete), None, 1).unwrap();
-    assert_eq!((outcomes[0].answer, next.len()), (Answer::Ok, 0));
     let ledger = server.ledger();
-    assert_eq!((ledger.settled.len(), ledger.items[1].status.as_str()), (1, "Processing"));
+    assert_eq!((outcomes[0].answer, next.len(), ledger.settled.len()), (Answer::Ok, 1, 1));
+    assert_eq!((next.get(0).unwrap().key(), next.get(0).unwrap().attempt()), (ledger.items[1].key.as_str(), 1));
 }
 
 /// The answer of a handler is not to blame for what the server lacks, however often it says so.
@@ -216,4 +216,46 @@ fn what_a_handler_gave_outlives_every_error_of_the_server() {
         let sent = server.requests("[Modify_Job").pop().unwrap().values();
         assert!(format!("{sent:?}").contains("worth keeping"), "{number}: {sent:?}");
     }
+}
+
+/// A worker whose settle goes wrong without a word, and which is refused for a reason of the server's own when it is made again: the
+/// identities that it was sent with, each once.
+fn identities_after(first: Fault) -> Vec<String> {
+    let server = Server::start();
+    let queue = server.open(&[("retry.budget_ms", "0")]);
+    put(&queue, &["a"]);
+    server.fault("[Modify_Job", first);
+    // Once with a claim, and once without.
+    let refusal = ServerMessage::error(777_777, "It is not to be had.").class(16);
+    (0..2).for_each(|_| server.fail("[Modify_Job", &refusal));
+    let worker = Worker::new(&queue);
+    let stop = worker.stop_handle();
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let answers = Arc::clone(&told);
+    let done = worker.observe(move |event| {
+        if let worker::Event::Settled { outcomes, .. } = event {
+            answers.lock().unwrap().extend(outcomes.iter().map(|outcome| outcome.answer));
+            stop.stop();
+        }
+    });
+    done.run(|_: &Job<'_>| Verdict::complete()).unwrap();
+    assert_eq!(*told.lock().unwrap(), [Answer::Ok]);
+    assert_eq!(server.ledger().settled.len(), 1, "it took effect once");
+    let mut identities: Vec<_> =
+        server.requests("[Modify_Job").iter().map(|r| format!("{:?}", r.values()[0])).collect();
+    identities.dedup();
+    identities
+}
+
+/// What may be done is made again under the identity by which the server knows it: another would find the item settled, and take it
+/// for lost.
+#[test]
+fn an_open_settle_keeps_its_identity_whatever_is_refused_meanwhile() {
+    assert_eq!(identities_after(Fault::Spoilt(|_| Reply::cut_before())).len(), 1);
+}
+
+/// Once the server says that nothing was done, each item is settled by itself.
+#[test]
+fn a_settle_that_is_not_done_is_another_call_then() {
+    assert_eq!(identities_after(Fault::Instead(Reply::cut_before())).len(), 2);
 }

@@ -144,7 +144,7 @@ fn under_a_worker() {
     // What a machine that stalls claims too late is left to the lease: then there is another item, and another worker.
     while server.ledger().settled.is_empty() {
         assert!(server.ledger().items.len() < 5, "a claim after the silent one gets its item");
-        // One, since what a settle claims whose answer is lost is left to the lease, too.
+        // One, since what a settle claims that is given up for good is left to the lease, too.
         put(&patient, &["a"]);
         let engine = Engine::new(&queue, Terms { until_empty: true, ..Terms::default() });
         in_time(|| {

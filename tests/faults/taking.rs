@@ -62,15 +62,51 @@ fn a_key_that_is_taken_is_tried_again_only_if_it_was_drawn() {
 }
 
 #[test]
-fn a_claim_whose_answer_is_lost_is_made_again_and_the_lost_items_are_left_to_the_lease() {
+fn a_claim_whose_answer_is_lost_gets_what_it_took() {
+    let server = Server::start();
+    let queue = server.open(&[]);
+    put(&queue, &["a", "b", "c"]);
+    let lost: [fn(_) -> Reply; 2] = [|_| Reply::cut_before(), |answer| Reply::cut_inside(answer, 100)];
+    for (place, spoil) in lost.into_iter().enumerate() {
+        server.fault("[Next_Job", Fault::Spoilt(spoil));
+        let batch = take(&queue, 1);
+        let item = batch.get(0).unwrap();
+        assert_eq!((item.key(), item.attempt()), (server.ledger().items[place].key.as_str(), 1));
+    }
+    assert_eq!(server.ledger().items[2].status, "Pending");
+    assert_eq!((server.requests("[Next_Job").len(), server.requests("[Claimed_Job").len()), (2, 2));
+}
+
+/// The look for them may be lost as well, or come when the server has not carried out the first try, and never does.
+#[test]
+fn a_claim_is_looked_for_until_it_is_known() {
     let server = Server::start();
     let queue = server.open(&[]);
     put(&queue, &["a", "b"]);
     server.fault("[Next_Job", Fault::Spoilt(|_| Reply::cut_before()));
-    let batch = take(&queue, 1);
-    let ledger = server.ledger();
-    assert_eq!(batch.get(0).unwrap().key(), ledger.items[1].key);
-    assert_eq!(ledger.items[0].status, "Processing", "the lease of the first runs out one day");
+    server.fault("[Claimed_Job", Fault::Instead(Reply::cut_before()));
+    assert_eq!(take(&queue, 1).get(0).unwrap().key(), server.ledger().items[0].key);
+    server.fault("[Next_Job", Fault::Instead(Reply::cut_before()));
+    assert_eq!(take(&queue, 1).get(0).unwrap().key(), server.ledger().items[1].key);
+    assert_eq!((server.requests("[Next_Job").len(), server.requests("[Claimed_Job").len()), (3, 3));
+}
+
+/// An error that says that nothing was done costs no look, and a look that is refused costs what was claimed its lease, not the
+/// worker its life.
+#[test]
+fn a_claim_is_looked_for_only_when_it_may_be_there_and_may_be_seen() {
+    let server = Server::start();
+    let queue = server.open(&[]);
+    put(&queue, &["a", "b"]);
+    server.fail("[Next_Job", &ServerMessage::error(1205, "Deadlock victim.").class(13));
+    assert_eq!(take(&queue, 1).get(0).unwrap().key(), server.ledger().items[0].key);
+    assert!(server.requests("[Claimed_Job").is_empty());
+    server.ledger().items[0].status = "Completed".to_owned();
+    put(&queue, &["c"]);
+    server.fault("[Next_Job", Fault::Spoilt(|_| Reply::cut_before()));
+    server.fail("[Claimed_Job", &ServerMessage::error(229, "The EXECUTE permission was denied.").class(14));
+    assert_eq!(take(&queue, 1).get(0).unwrap().key(), server.ledger().items[2].key);
+    assert_eq!(server.ledger().items[1].status, "Processing", "the lease of the second runs out one day");
 }
 
 #[test]

@@ -98,8 +98,12 @@ impl Rendered {
             ] {
                 files.push((format!("call_{call}_{queue}"), vec![text.to_string()]));
             }
-            for (call, text) in [("blocked", &calls.blocked), ("attempts", &calls.attempts), ("retain", &calls.retain)]
-            {
+            for (call, text) in [
+                ("blocked", &calls.blocked),
+                ("attempts", &calls.attempts),
+                ("retain", &calls.retain),
+                ("claimed", &calls.claimed),
+            ] {
                 files.extend(text.iter().map(|text| (format!("call_{call}_{queue}"), vec![text.to_string()])));
             }
         }

@@ -144,29 +144,6 @@ fn an_enqueue_whose_answer_is_lost_adds_nothing_twice() {
 }
 
 #[test]
-fn a_claim_whose_answer_is_lost_is_made_again_and_its_items_come_back_with_the_lease() {
-    let scratch = Scratch::new();
-    let (proxy, queue) = open_through(&scratch, &[("lease.ms", "10"), ("recover.interval_ms", "3600000")]);
-    queue.enqueue(&[item("a"), item("b")], None).unwrap();
-    queue.claim(1, Duration::ZERO).unwrap();
-    queue.recover(10).unwrap();
-    scratch.run("UPDATE readpast.job SET status = 'Pending', attempt_num = 0, lease_until = NULL");
-    proxy.lose_next_answer();
-    let second = queue.claim(1, Duration::ZERO).unwrap();
-    assert!(proxy.has_lost_it());
-    assert_eq!(second.len(), 1);
-    assert_eq!(scratch.look("SELECT COUNT(*) FROM readpast.job WHERE status = 'Processing'"), "2");
-    // Both leases run out; then both items are there again.
-    scratch.wait_for("SELECT COUNT(*) FROM readpast.job WHERE lease_until < clock_timestamp()", "2");
-    assert_eq!(queue.recover(10).unwrap(), 2);
-    // Each by itself: a worker that vanished may have died of it.
-    for _ in 0..2 {
-        let batch = queue.claim(10, Duration::ZERO).unwrap();
-        assert!(batch.is_alone() && batch.len() == 1);
-    }
-}
-
-#[test]
 fn connections_to_a_server_that_failed_are_not_used_again() {
     let scratch = Scratch::new();
     let queue = scratch.open(&[]);

@@ -4,6 +4,7 @@
 mod connections;
 mod ending;
 mod errors;
+mod lost_claims;
 mod renewing;
 mod silence;
 mod suspects;

@@ -3,7 +3,7 @@
 
 {% include "part/taken.sql" %}
 {%- import "part/write.sql" as write %}
-{{- write.changed(["attempts", "started", "error", "owner", "lease_until"], taken=true, returns_row=true, gives=["position", "alone"]) }}
+{{- write.changed(["attempts", "started", "error", "owner", "lease_until"], taken=true, claims=true, returns_row=true, gives=["position", "alone"]) }}
 
     (
     SELECT

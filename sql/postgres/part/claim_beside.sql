@@ -17,7 +17,7 @@
 
 {% include "part/taken.sql" %}
 {%- import "part/write.sql" as write %}
-{{- write.changed() }}
+{{- write.changed(claims=true) }}
 
         SELECT
 {%- for column in key %}

@@ -45,6 +45,10 @@ CREATE TABLE IF NOT EXISTS {{ table if here else history_table }} (
     updated_at timestamptz NOT NULL,
     lease_owner text NULL,
     lease_until timestamptz NULL,
+{%- if here %}
+    /* By which claim it was taken, for whoever lost the answer to that. Below zero: it goes alone. */
+    claim_num bigint NULL,
+{%- endif %}
 {%- for column in columns %}
     {{ of.declared(column) if here else of.history(column) }},
 {%- endfor %}{% if here %}{{ of.constraints(columns) }}{% endif %}
@@ -57,3 +61,18 @@ WITH (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_
 ;
 {% endfilter %}
 {%- endfor %}
+{% filter statement %}
+/* A table of an earlier state has no place yet for the number of a claim. */
+DO $$
+BEGIN
+    IF NOT EXISTS (
+        SELECT 1
+        FROM pg_catalog.pg_attribute AS a
+        WHERE a.attrelid = {{ literal(queue) }}::regclass AND a.attname = 'claim_num' AND NOT a.attisdropped
+    )
+    THEN
+        ALTER TABLE {{ table }} ADD COLUMN claim_num bigint NULL;
+    END IF;
+END;
+$$;
+{% endfilter %}

@@ -5,19 +5,19 @@ is. Its parameters:
 may stand in any of its columns. `clears`: the columns of ours that it makes NULL.
 `leaves`: what is completed goes elsewhere, and is not written.
 `values`: what a settlement sets goes into its columns as well.
-`taken`: the statement has chosen the rows itself, so that there is no answer to ask for. `returns_row`, `gives`: what the next
+`taken`: the statement has chosen the rows itself, so that there is no answer to ask for. `claims`: it is a claim. `returns_row`, `gives`: what the next
 expression sees of a row and of what was decided.
 -#}
 {%- import "part/macros.sql" as m -%}
 {%- import "part/set_value.sql" as value -%}
-{%- macro changed(sets=[], clears=[], leaves=false, values=false, taken=false, returns_row=false, gives=[]) %}
+{%- macro changed(sets=[], clears=[], leaves=false, values=false, taken=false, claims=false, returns_row=false, gives=[]) %}
     /* An item that a trigger of the table keeps from changing counts as not changed. */
     changed AS (
         UPDATE {{ table }} AS q
         SET
 {%- if own %}
             {{ state_column }} = d.status,
-            {{ role.token }} = d.token
+            {{ role.token }} = d.token{{ ",\n            claim_num = d.claim_num" if claims }}
 {%- for column in written if column.role in sets %},
             {{ column.quoted }} = {% if column.role == "attempts" %}d.attempt_num
             {%- elif column.role in ["step", "response", "error"] %}COALESCE(d.{{ column.role }}, q.{{ column.quoted }})
@@ -110,12 +110,12 @@ expression sees of a row and of what was decided.
     leased AS (
         INSERT INTO {{ object(queue ~ "_lease") }} AS s (
             {{ m.list("key_") }}, status, step, attempt_num, response, error, started_at,
-            finished_at, duration, due_at, updated_at, lease_owner, lease_until
+            finished_at, duration, due_at, updated_at, lease_owner, lease_until{{ ", claim_num" if claims }}
         )
         SELECT
             {{ m.list("c.key_") }}, c.status, c.step, c.attempt_num, c.response, c.error, c.started_at,
             CASE WHEN c.finishes THEN now_ END, c.duration, c.due_at, c.{{ "written_token" if role.token else "token" }}, c.owner,
-            COALESCE(c.lease_until, c.died_at)
+            COALESCE(c.lease_until, c.died_at){{ ", c.claim_num" if claims }}
         FROM changed AS c
         WHERE c.stays
         ORDER BY {{ m.list("c.key_") }}
@@ -132,7 +132,7 @@ expression sees of a row and of what was decided.
             due_at = excluded.due_at,
             updated_at = excluded.updated_at,
             lease_owner = excluded.lease_owner,
-            lease_until = excluded.lease_until
+            lease_until = excluded.lease_until{{ ",\n            claim_num = excluded.claim_num" if claims }}
     )
 {%- endif %}
 {%- endmacro -%}

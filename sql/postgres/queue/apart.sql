@@ -17,7 +17,7 @@ Table access order: {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}, que
 CREATE OR REPLACE FUNCTION {{ function }}(
     worker_ text, max_ integer, lease_ms_ integer DEFAULT NULL
     {{- ",\n    started_at_ timestamptz DEFAULT NULL" if run_time }}
-    {{- ",\n    types_ json DEFAULT NULL" if asks_types }}{{ ",\n    steps_ json DEFAULT NULL" if asks_steps }}
+    {{- ",\n    types_ json DEFAULT NULL" if asks_types }}{{ ",\n    steps_ json DEFAULT NULL" if asks_steps }}{{ ",\n    claim_ bigint DEFAULT NULL" if marks_claims }}
 )
 RETURNS TABLE ({{ m.item_columns() }}
 )
@@ -107,9 +107,9 @@ BEGIN
 
 {% include "part/taken.sql" %}
 {%- if own %}
-{{- write.changed(["attempts", "started", "error", "owner", "lease_until"], taken=true, gives=["key_1", "position", "alone"]) }}
+{{- write.changed(["attempts", "started", "error", "owner", "lease_until"], taken=true, claims=true, gives=["key_1", "position", "alone"]) }}
 {%- else %}
-{{- write.changed() }}
+{{- write.changed(claims=true) }}
 {%- endif %}
 
         SELECT
@@ -173,5 +173,5 @@ END;
 $$;
 {% endfilter %}
 {% filter statement %}
-REVOKE ALL ON FUNCTION {{ function }}(text, integer, integer{{ ", timestamptz" if run_time }}{{ ", json" if asks_types }}{{ ", json" if asks_steps }}) FROM public;
+REVOKE ALL ON FUNCTION {{ function }}(text, integer, integer{{ ", timestamptz" if run_time }}{{ ", json" if asks_types }}{{ ", json" if asks_steps }}{{ ", bigint" if marks_claims }}) FROM public;
 {% endfilter %}

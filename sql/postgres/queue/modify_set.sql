@@ -18,7 +18,7 @@ A key is an array of its columns' values.
 One row per element with its position and its answer: OK, LEASE_LOST, CONFLICT, ILLEGAL_TRANSITION or NOT_FOUND; an item
 that is not OK is untouched. Then the claimed items, as next_{{ queue }}_set_trx returns them.
 operation_ makes the call repeatable: asked again with the same value, the answers come again and nothing is changed;
-items claimed by the first call are left to their lease.
+{{ "what the first call claimed, claimed_" ~ queue ~ " returns by its claim_." if marks_claims else "items claimed by the first call are left to their lease." }}
 {%- if not role.due %}
 The table has no due time: what is given back for later is an Error that waits in {{ queue }}_lease until then.
 {%- endif %}
@@ -31,7 +31,7 @@ CREATE OR REPLACE FUNCTION {{ function }}(
     max_ integer DEFAULT 0,
     lease_ms_ integer DEFAULT NULL,
     recover_ integer DEFAULT 0{{ ",\n    started_at_ timestamptz DEFAULT NULL" if run_time }}
-    {{- ",\n    types_ json DEFAULT NULL" if asks_types }}{{ ",\n    steps_ json DEFAULT NULL" if asks_steps }}
+    {{- ",\n    types_ json DEFAULT NULL" if asks_types }}{{ ",\n    steps_ json DEFAULT NULL" if asks_steps }}{{ ",\n    claim_ bigint DEFAULT NULL" if marks_claims }}
 )
 RETURNS TABLE ({{ m.item_columns() }}
 )
@@ -186,14 +186,14 @@ BEGIN
         RETURN QUERY
         SELECT n.*
         FROM {{ object("next_" ~ queue ~ "_set_trx") }}(
-            worker_, max_, lease_ms_, recover_{{ ", started_at_" if run_time }}{{ ", types_ => types_" if asks_types }}{{ ", steps_ => steps_" if asks_steps }}
+            worker_, max_, lease_ms_, recover_{{ ", started_at_" if run_time }}{{ ", types_ => types_" if asks_types }}{{ ", steps_ => steps_" if asks_steps }}{{ ", claim_ => claim_" if marks_claims }}
         ) AS n;
     END IF;
 END;
 $$;
 {% endfilter %}
 {% filter statement %}
-REVOKE ALL ON FUNCTION {{ function }}(uuid, text, json, integer, integer, integer{{ ", timestamptz" if run_time }}{{ ", json" if asks_types }}{{ ", json" if asks_steps }}) FROM public;
+REVOKE ALL ON FUNCTION {{ function }}(uuid, text, json, integer, integer, integer{{ ", timestamptz" if run_time }}{{ ", json" if asks_types }}{{ ", json" if asks_steps }}{{ ", bigint" if marks_claims }}) FROM public;
 {% endfilter %}
 {%- set called_as = object("modify_" ~ queue ~ "_set_utx") %}
 {% filter made("FUNCTION", "modify_" ~ queue ~ "_set_utx") %}
@@ -210,7 +210,7 @@ CREATE OR REPLACE FUNCTION {{ called_as }}(
     max_ integer DEFAULT 0,
     lease_ms_ integer DEFAULT NULL,
     recover_ integer DEFAULT 0{{ ",\n    started_at_ timestamptz DEFAULT NULL" if run_time }}
-    {{- ",\n    types_ json DEFAULT NULL" if asks_types }}{{ ",\n    steps_ json DEFAULT NULL" if asks_steps }}
+    {{- ",\n    types_ json DEFAULT NULL" if asks_types }}{{ ",\n    steps_ json DEFAULT NULL" if asks_steps }}{{ ",\n    claim_ bigint DEFAULT NULL" if marks_claims }}
 )
 RETURNS TABLE ({{ m.item_columns() }}
 )
@@ -220,10 +220,10 @@ AS $$
     FROM {{ function }}(
         operation_, worker_, items_, max_, lease_ms_, CASE WHEN recover_ > 2 THEN 1 ELSE recover_ END
         {{- ", started_at_" if run_time }}
-        {{- ", types_ => types_" if asks_types }}{{ ", steps_ => steps_" if asks_steps }}
+        {{- ", types_ => types_" if asks_types }}{{ ", steps_ => steps_" if asks_steps }}{{ ", claim_ => claim_" if marks_claims }}
     ) AS m;
 $$;
 {% endfilter %}
 {% filter statement %}
-REVOKE ALL ON FUNCTION {{ called_as }}(uuid, text, json, integer, integer, integer{{ ", timestamptz" if run_time }}{{ ", json" if asks_types }}{{ ", json" if asks_steps }}) FROM public;
+REVOKE ALL ON FUNCTION {{ called_as }}(uuid, text, json, integer, integer, integer{{ ", timestamptz" if run_time }}{{ ", json" if asks_types }}{{ ", json" if asks_steps }}{{ ", bigint" if marks_claims }}) FROM public;
 {% endfilter %}

@@ -1,1 +1,1 @@
-{CALL {{ object("Next_" ~ queue ~ "_Set_trx") }} (?, ?, ?, ?{{ ", ?" if run_time }}{{ ", ?" if asks_types }}{{ ", ?" if asks_steps }})}
+{CALL {{ object("Next_" ~ queue ~ "_Set_trx") }} (?, ?, ?, ?{{ ", ?" if run_time }}{{ ", ?" if asks_types }}{{ ", ?" if asks_steps }}{{ ", ?" if marks_claims }})}

@@ -70,7 +70,7 @@ still be so of a row, for whoever has not read it under its lock.
             [DueAt] = w.[DueAt],
             [UpdatedAt] = w.[Token],
             [LeaseOwner] = w.[LeaseOwner],
-            [LeaseUntil] = w.[LeaseUntil]
+            [LeaseUntil] = w.[LeaseUntil]{{ ",\n            [ClaimNum] = w.[ClaimNum]" if marks_claims }}
         FROM @_Change AS w
         INNER JOIN {{ t.lease }} AS s WITH (ROWLOCK)
             ON {{ item.kept_for(t, "w") }}
@@ -84,11 +84,11 @@ still be so of a row, for whoever has not read it under its lock.
         IF @_Kept < @_Written
             INSERT INTO {{ t.lease }} (
                 {{ item.kept_names(t) }}, [Status], [Step], [AttemptNum], [Response], [Error], [StartedAt], [FinishedAt],
-                [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil]
+                [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil]{{ ", [ClaimNum]" if marks_claims }}
             )
             SELECT
                 {{ item.list(t, "w") }}, w.[Status], w.[Step], w.[AttemptNum], w.[Response], w.[Error], w.[StartedAt],
-                w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil]
+                w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil]{{ ", w.[ClaimNum]" if marks_claims }}
             FROM @_Change AS w
             WHERE
                 w.[Before] IS NULL

@@ -14,6 +14,9 @@
         [DueAt] datetime2(7) NULL,
         [LeaseOwner] nvarchar(128) NULL,
         [LeaseUntil] datetime2(7) NULL,
+{%- if beside and marks_claims %}
+        [ClaimNum] bigint NULL,
+{%- endif %}
         [Before] datetime2(7) NULL, /* the token that stood beside the table: it must stand there still */
         PRIMARY KEY CLUSTERED ({{ item.names(t) }})
     );

@@ -74,7 +74,7 @@
             /* An item with spent attempts (the limit was lowered, say) ends here instead of staying at the head. */
             INSERT INTO @_Change (
                 {{ item.names(t) }}, [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [StartedAt],
-                [FinishedAt], [LeaseOwner], [LeaseUntil], [Before]
+                [FinishedAt], [LeaseOwner], [LeaseUntil], [Before]{{ ", [ClaimNum]" if marks_claims }}
             )
             SELECT
                 {{ item.list(t, "d") }},
@@ -93,7 +93,8 @@
                 CASE WHEN x.[AttemptNum] >= @_MaxAttempts THEN @_Now END,
                 CASE WHEN x.[AttemptNum] < @_MaxAttempts THEN @Worker END,
                 CASE WHEN x.[AttemptNum] < @_MaxAttempts THEN DATEADD(MILLISECOND, @LeaseMs, @_Now) END,
-                s.[UpdatedAt]
+                s.[UpdatedAt]{% if marks_claims %},
+                CASE WHEN d.[Alone] = 1 THEN -@Claim ELSE @Claim END{% endif %}
             FROM @_Due AS d
             LEFT JOIN {{ t.lease }} AS s
                 ON {{ item.kept_for(t, "d") }}
@@ -112,6 +113,9 @@
             UPDATE q
             SET
 {{- write.assignments(t, ["due", "duration", "finished", "step", "response", "error"]) }}
+{%- if marks_claims %},
+                [ClaimNum] = CASE WHEN d.[Alone] = 1 THEN -@Claim ELSE @Claim END
+{%- endif %}
             FROM @_Due AS d
             INNER JOIN {{ table }} AS q WITH (ROWLOCK)
                 ON {{ item.found(t, "d") }}

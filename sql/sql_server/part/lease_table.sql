@@ -21,8 +21,15 @@ IF OBJECT_ID({{ literal(queue ~ "_Lease") }}, N'U') IS NULL
         /* Compared by code point: two workers whose names differ only in case are two workers. */
         [LeaseOwner] nvarchar(128) COLLATE Latin1_General_BIN2 NULL,
         [LeaseUntil] datetime2(7) NULL,
+        /* By which claim it was taken, for whoever lost the answer to that. Below zero: it goes alone. */
+        [ClaimNum] bigint NULL,
         CONSTRAINT [PK_{{ queue }}_Lease] PRIMARY KEY CLUSTERED ({{ item.kept_names(t) }})
     );
+{% endfilter %}
+{% filter statement %}
+/* A table of an earlier state has no place yet for the number of a claim. */
+IF COL_LENGTH({{ literal(queue ~ "_Lease") }}, N'ClaimNum') IS NULL
+    ALTER TABLE {{ t.lease }} ADD [ClaimNum] bigint NULL;
 {% endfilter %}
 {% filter statement %}
 /* Many rows locked by one statement must never become the whole table, which nobody could read past. */

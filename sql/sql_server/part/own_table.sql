@@ -35,6 +35,8 @@ IF OBJECT_ID({{ literal(queue) }}, N'U') IS NULL
         /* Compared by code point: two workers whose names differ only in case are two workers. */
         [LeaseOwner] nvarchar(128) COLLATE Latin1_General_BIN2 NULL,
         [LeaseUntil] datetime2(7) NULL,
+        /* By which claim it was taken, for whoever lost the answer to that. Below zero: it goes alone. */
+        [ClaimNum] bigint NULL,
 {%- if shards %}
         {{ shard.column(shards) }},
 {%- endif %}
@@ -48,6 +50,11 @@ IF OBJECT_ID({{ literal(queue) }}, N'U') IS NULL
             'Pending', 'Processing', 'Error', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted'
         ))
     );
+{% endfilter %}
+{% filter statement %}
+/* A table of an earlier state has no place yet for the number of a claim. */
+IF COL_LENGTH({{ literal(queue) }}, N'ClaimNum') IS NULL
+    ALTER TABLE {{ table }} ADD [ClaimNum] bigint NULL;
 {% endfilter %}
 {% filter statement %}
 /* Many rows locked by one statement must never become the whole table, which nobody could read past. */

@@ -22,7 +22,8 @@ Table access order: {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}{{ 
     @Max int,
     @LeaseMs int = NULL{% if run_time %},
     @StartedAt datetime2(7) = NULL{% endif %}
-{%- include "part/kind_parameters.sql" %},
+{%- include "part/kind_parameters.sql" %}{% if marks_claims %},
+    @Claim bigint = NULL /* a number of its own, above zero: see Claimed_{{ queue }} */{% endif %},
     @Recover int = 0 /* as there */
 AS
 BEGIN

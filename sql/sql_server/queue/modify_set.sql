@@ -34,7 +34,7 @@ Completed items are deleted.
 Completed items move to {{ called.history }}.
 {%- endif %}
 @Operation makes the call repeatable: asked again with the same value, the answers come again and nothing is changed;
-items claimed by the first call are left to their lease.
+{{ "what the first call claimed, Claimed_" ~ queue ~ " returns by its @Claim." if marks_claims else "items claimed by the first call are left to their lease." }}
 Table access order: QueueOperation, {{ called.table }}, {{ queue ~ "_Lease, " if beside }}QueueTransition{% for u in t.subtypes %}, {{ queue ~ "_" ~ u.stem }}{% endfor %}{{ ", " ~ queue ~ "_Attempt" if attempt_history }}.
 */
 {{ create_or_alter }} PROCEDURE {{ object(procedure) }}
@@ -45,7 +45,8 @@ Table access order: QueueOperation, {{ called.table }}, {{ queue ~ "_Lease, " if
     @LeaseMs int = NULL,
     @Recover int = 0{% if run_time %},
     @StartedAt datetime2(7) = NULL /* UTC: the time of the worker's whole run; NULL is now */{% endif %}
-{%- include "part/kind_parameters.sql" %}
+{%- include "part/kind_parameters.sql" %}{% if marks_claims %},
+    @Claim bigint = NULL /* a number of its own, above zero: see Claimed_{{ queue }} */{% endif %}
 AS
 BEGIN
 {% if transaction == "trx" %}{% include "part/head.sql" %}{% else %}{% include "part/head_utx.sql" %}{% endif %}

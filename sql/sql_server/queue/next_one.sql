@@ -41,6 +41,9 @@ AS
 BEGIN
 {% if transaction == "trx" %}{% include "part/head.sql" %}{% else %}{% include "part/head_utx.sql" %}{% endif %}
     DECLARE @Max int = 1;
+{%- if marks_claims %}
+    DECLARE @Claim bigint; /* none: the answer is not looked for */
+{%- endif %}
 {% include "part/settings_variables.sql" %}
 {% include "part/clock_variables.sql" %}
 {%- if run_time %}

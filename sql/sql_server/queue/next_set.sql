@@ -31,7 +31,8 @@ Table access order: {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}{{ 
     */
     @Recover int = 1{% if run_time %},
     @StartedAt datetime2(7) = NULL /* UTC: the time of the worker's whole run; NULL is now */{% endif %}
-{%- include "part/kind_parameters.sql" %}
+{%- include "part/kind_parameters.sql" %}{% if marks_claims %},
+    @Claim bigint = NULL /* a number of its own, above zero: see Claimed_{{ queue }} */{% endif %}
 AS
 BEGIN
 {% include "part/head.sql" %}
@@ -59,7 +60,7 @@ BEGIN
         /* The table refuses some: around those. */
         EXECUTE {{ object("Next_" ~ queue ~ "_Apart_trx") }}
             @Worker = @Worker, @Max = @Max, @LeaseMs = @LeaseMs, @Recover = @Recover{{ ", @StartedAt = @StartedAt" if run_time }}
-            {{- ", @Types = @Types" if asks_types }}{{ ", @Steps = @Steps" if asks_steps }};
+            {{- ", @Types = @Types" if asks_types }}{{ ", @Steps = @Steps" if asks_steps }}{{ ", @Claim = @Claim" if marks_claims }};
         RETURN 0;
     END;
 

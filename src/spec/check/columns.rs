@@ -6,7 +6,7 @@ use crate::spec::{CheckSpec, ColumnKind, ColumnSpec, KeySource, QueueSpec, Stora
 use serde_json::Value;
 
 /// The columns of the life cycle and of the answers, without underscores: no column of the queue's own may be called so.
-const RESERVED: [&str; 20] = [
+const RESERVED: [&str; 21] = [
     "enqueuedat",
     "type",
     "status",
@@ -20,6 +20,7 @@ const RESERVED: [&str; 20] = [
     "updatedat",
     "leaseowner",
     "leaseuntil",
+    "claimnum",
     "answer",
     "answerordinal",
     "answerduems",

@@ -278,6 +278,7 @@ impl Given {
             ("UpdatedAt", "updated_at"),
             ("LeaseOwner", "lease_owner"),
             ("LeaseUntil", "lease_until"),
+            ("ClaimNum", "claim_num"),
             ("RecoveredAt", "recovered_at"),
             ("Payload", "\"Payload\""),
             ("SYSUTCDATETIME()", "clock_timestamp()"),

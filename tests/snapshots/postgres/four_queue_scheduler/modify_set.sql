@@ -6,7 +6,7 @@ set (an object of columns: written where the answer is OK; what is left out stay
 One row per element with its position and its answer: OK, LEASE_LOST, CONFLICT, ILLEGAL_TRANSITION or NOT_FOUND; an item
 that is not OK is untouched. Then the claimed items, as next_four_queue_scheduler_set_trx returns them.
 operation_ makes the call repeatable: asked again with the same value, the answers come again and nothing is changed;
-items claimed by the first call are left to their lease.
+what the first call claimed, claimed_four_queue_scheduler returns by its claim_.
 Table access order: queue_operation, four_queue, four_queue_scheduler_lease, queue_transition.
 */
 CREATE OR REPLACE FUNCTION "readpast"."modify_four_queue_scheduler_set_trx"(
@@ -15,7 +15,8 @@ CREATE OR REPLACE FUNCTION "readpast"."modify_four_queue_scheduler_set_trx"(
     items_ json,
     max_ integer DEFAULT 0,
     lease_ms_ integer DEFAULT NULL,
-    recover_ integer DEFAULT 0
+    recover_ integer DEFAULT 0,
+    claim_ bigint DEFAULT NULL
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key text, answer_token timestamptz,
@@ -26,7 +27,9 @@ RETURNS TABLE (
 )
 LANGUAGE plpgsql VOLATILE
 /* With its owner's rights: a role that may execute this needs none on the tables. */
-SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET timezone = 'UTC'
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET timezone = 'UTC'
 /*
 One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
 keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
@@ -474,13 +477,13 @@ BEGIN
         RETURN QUERY
         SELECT n.*
         FROM "readpast"."next_four_queue_scheduler_set_trx"(
-            worker_, max_, lease_ms_, recover_
+            worker_, max_, lease_ms_, recover_, claim_ => claim_
         ) AS n;
     END IF;
 END;
 $$;
 
-REVOKE ALL ON FUNCTION "readpast"."modify_four_queue_scheduler_set_trx"(uuid, text, json, integer, integer, integer) FROM public;
+REVOKE ALL ON FUNCTION "readpast"."modify_four_queue_scheduler_set_trx"(uuid, text, json, integer, integer, integer, bigint) FROM public;
 
 /*
 modify_four_queue_scheduler_set_trx by the name that says that the call is a part of the caller's transaction, as every call here is: it has the
@@ -494,7 +497,8 @@ CREATE OR REPLACE FUNCTION "readpast"."modify_four_queue_scheduler_set_utx"(
     items_ json,
     max_ integer DEFAULT 0,
     lease_ms_ integer DEFAULT NULL,
-    recover_ integer DEFAULT 0
+    recover_ integer DEFAULT 0,
+    claim_ bigint DEFAULT NULL
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key text, answer_token timestamptz,
@@ -504,12 +508,14 @@ RETURNS TABLE (
     item_token timestamptz, item_owner text, item_lease_until timestamptz
 )
 LANGUAGE sql VOLATILE
-SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET timezone = 'UTC'
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET timezone = 'UTC'
 AS $$
     SELECT m.*
     FROM "readpast"."modify_four_queue_scheduler_set_trx"(
-        operation_, worker_, items_, max_, lease_ms_, CASE WHEN recover_ > 2 THEN 1 ELSE recover_ END
+        operation_, worker_, items_, max_, lease_ms_, CASE WHEN recover_ > 2 THEN 1 ELSE recover_ END, claim_ => claim_
     ) AS m;
 $$;
 
-REVOKE ALL ON FUNCTION "readpast"."modify_four_queue_scheduler_set_utx"(uuid, text, json, integer, integer, integer) FROM public;
+REVOKE ALL ON FUNCTION "readpast"."modify_four_queue_scheduler_set_utx"(uuid, text, json, integer, integer, integer, bigint) FROM public;

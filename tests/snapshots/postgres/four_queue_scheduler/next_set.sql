@@ -7,10 +7,12 @@ An item that came back from a dead worker may have been its death. It is handed 
 CLAIMED_ALONE; so a claim ends before such an item, unless it is the first.
 With recover_ 2 it first takes up again what is in flight under this worker's own name as well: for a worker that has
 just started, whose predecessor of that name left work behind.
+claim_ is a number of the claim's own, above zero: with it claimed_four_queue_scheduler returns what was claimed, when the answer was lost.
 Table access order: four_queue, four_queue_scheduler_lease.
 */
 CREATE OR REPLACE FUNCTION "readpast"."next_four_queue_scheduler_set_trx"(
-    worker_ text, max_ integer, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 1
+    worker_ text, max_ integer, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 1,
+    claim_ bigint DEFAULT NULL
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key text, answer_token timestamptz,
@@ -21,7 +23,9 @@ RETURNS TABLE (
 )
 LANGUAGE plpgsql VOLATILE
 /* With its owner's rights: a role that may execute this needs none on the tables. */
-SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET timezone = 'UTC'
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET timezone = 'UTC'
 /*
 One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
 keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
@@ -87,7 +91,7 @@ BEGIN
         RETURN QUERY
         SELECT n.*
         FROM "readpast"."next_four_queue_scheduler_apart_trx"(
-            worker_, max_, lease_ms_
+            worker_, max_, lease_ms_, claim_ => claim_
         ) AS n;
         RETURN;
     END IF;
@@ -159,6 +163,7 @@ BEGIN
             v.item_seek_1 AS seek_1, 'OK' AS answer,
             v.position,
             v.alone,
+            CASE WHEN v.alone THEN -claim_ ELSE claim_ END AS claim_num,
             /* Spent attempts (the limit was lowered, say) end here instead of staying at the head of the queue. */
             CASE WHEN v.is_spent THEN 'Failed' ELSE 'Processing' END AS status,
             GREATEST(now_, NULLIF(v.item_token, 'infinity') + interval '1 microsecond') AS token,
@@ -248,12 +253,12 @@ BEGIN
     leased AS (
         INSERT INTO "readpast"."four_queue_scheduler_lease" AS s (
             key_1, status, step, attempt_num, response, error, started_at,
-            finished_at, duration, due_at, updated_at, lease_owner, lease_until
+            finished_at, duration, due_at, updated_at, lease_owner, lease_until, claim_num
         )
         SELECT
             c.key_1, c.status, c.step, c.attempt_num, c.response, c.error, c.started_at,
             CASE WHEN c.finishes THEN now_ END, c.duration, c.due_at, c.token, c.owner,
-            COALESCE(c.lease_until, c.died_at)
+            COALESCE(c.lease_until, c.died_at), c.claim_num
         FROM changed AS c
         WHERE c.stays
         ORDER BY c.key_1
@@ -270,7 +275,8 @@ BEGIN
             due_at = excluded.due_at,
             updated_at = excluded.updated_at,
             lease_owner = excluded.lease_owner,
-            lease_until = excluded.lease_until
+            lease_until = excluded.lease_until,
+            claim_num = excluded.claim_num
     )
 
         SELECT
@@ -346,4 +352,4 @@ BEGIN
 END;
 $$;
 
-REVOKE ALL ON FUNCTION "readpast"."next_four_queue_scheduler_set_trx"(text, integer, integer, integer) FROM public;
+REVOKE ALL ON FUNCTION "readpast"."next_four_queue_scheduler_set_trx"(text, integer, integer, integer, bigint) FROM public;

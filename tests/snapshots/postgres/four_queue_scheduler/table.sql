@@ -22,7 +22,9 @@ ALTER TABLE "readpast"."four_queue_scheduler_lease"
     ADD COLUMN IF NOT EXISTS due_at timestamptz NULL,
     ADD COLUMN IF NOT EXISTS updated_at timestamptz NOT NULL,
     ADD COLUMN IF NOT EXISTS lease_owner text NULL,
-    ADD COLUMN IF NOT EXISTS lease_until timestamptz NULL;
+    ADD COLUMN IF NOT EXISTS lease_until timestamptz NULL,
+    /* By which claim it was taken, for whoever lost the answer to that. Below zero: it goes alone. */
+    ADD COLUMN IF NOT EXISTS claim_num bigint NULL;
 
 /* Room on each page keeps renewals on it. */
 ALTER TABLE "readpast"."four_queue_scheduler_lease" SET (

@@ -6,7 +6,8 @@ while the queue has such items; the first of them is found by calling this after
 Table access order: invoice, queue_refused.
 */
 CREATE OR REPLACE FUNCTION "readpast"."next_invoice_apart_trx"(
-    worker_ text, max_ integer, lease_ms_ integer DEFAULT NULL
+    worker_ text, max_ integer, lease_ms_ integer DEFAULT NULL,
+    claim_ bigint DEFAULT NULL
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
@@ -18,7 +19,9 @@ RETURNS TABLE (
 )
 LANGUAGE plpgsql VOLATILE
 /* With its owner's rights: a role that may execute this needs none on the tables. */
-SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET timezone = 'UTC'
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET timezone = 'UTC'
 /*
 One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
 keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
@@ -136,6 +139,7 @@ BEGIN
                         
                         v.position,
                         v.alone,
+                        CASE WHEN v.alone THEN -claim_ ELSE claim_ END AS claim_num,
                         /* Spent attempts (the limit was lowered, say) end here instead of staying at the head of the queue. */
                         CASE WHEN v.is_spent THEN 'Failed' ELSE 'Processing' END AS status,
                         GREATEST(now_, NULLIF(v.item_token, 'infinity') + interval '1 microsecond') AS token,
@@ -174,6 +178,7 @@ BEGIN
                     SET
                         status = d.status,
                         updated_at = d.token,
+                        claim_num = d.claim_num,
                         started_at = CASE WHEN d.enters THEN now_ ELSE q.started_at END,
                         attempt_num = d.attempt_num,
                         lease_owner = CASE WHEN d.enters THEN worker_ ELSE q.lease_owner END,
@@ -294,4 +299,4 @@ BEGIN
 END;
 $$;
 
-REVOKE ALL ON FUNCTION "readpast"."next_invoice_apart_trx"(text, integer, integer) FROM public;
+REVOKE ALL ON FUNCTION "readpast"."next_invoice_apart_trx"(text, integer, integer, bigint) FROM public;

@@ -5,10 +5,12 @@ spent: ask again). With recover_ 1, first give back the items of dead workers; w
 within so many milliseconds.
 An item that came back from a dead worker may have been its death. It is handed out alone, with the answer
 CLAIMED_ALONE; so a claim ends before such an item, unless it is the first.
+claim_ is a number of the claim's own, above zero: with it claimed_invoice returns what was claimed, when the answer was lost.
 Table access order: invoice.
 */
 CREATE OR REPLACE FUNCTION "readpast"."next_invoice_set_trx"(
-    worker_ text, max_ integer, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 1
+    worker_ text, max_ integer, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 1,
+    claim_ bigint DEFAULT NULL
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
@@ -20,7 +22,9 @@ RETURNS TABLE (
 )
 LANGUAGE plpgsql VOLATILE
 /* With its owner's rights: a role that may execute this needs none on the tables. */
-SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET timezone = 'UTC'
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET timezone = 'UTC'
 /*
 One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
 keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
@@ -64,7 +68,7 @@ BEGIN
         RETURN QUERY
         SELECT n.*
         FROM "readpast"."next_invoice_apart_trx"(
-            worker_, max_, lease_ms_
+            worker_, max_, lease_ms_, claim_ => claim_
         ) AS n;
         RETURN;
     END IF;
@@ -101,6 +105,7 @@ BEGIN
             
             v.position,
             v.alone,
+            CASE WHEN v.alone THEN -claim_ ELSE claim_ END AS claim_num,
             /* Spent attempts (the limit was lowered, say) end here instead of staying at the head of the queue. */
             CASE WHEN v.is_spent THEN 'Failed' ELSE 'Processing' END AS status,
             GREATEST(now_, NULLIF(v.item_token, 'infinity') + interval '1 microsecond') AS token,
@@ -137,6 +142,7 @@ BEGIN
         SET
             status = d.status,
             updated_at = d.token,
+            claim_num = d.claim_num,
             started_at = CASE WHEN d.enters THEN now_ ELSE q.started_at END,
             attempt_num = d.attempt_num,
             lease_owner = CASE WHEN d.enters THEN worker_ ELSE q.lease_owner END,
@@ -204,4 +210,4 @@ BEGIN
 END;
 $$;
 
-REVOKE ALL ON FUNCTION "readpast"."next_invoice_set_trx"(text, integer, integer, integer) FROM public;
+REVOKE ALL ON FUNCTION "readpast"."next_invoice_set_trx"(text, integer, integer, integer, bigint) FROM public;

@@ -33,6 +33,8 @@ CREATE TABLE IF NOT EXISTS "readpast"."invoice" (
     updated_at timestamptz NOT NULL,
     lease_owner text NULL,
     lease_until timestamptz NULL,
+    /* By which claim it was taken, for whoever lost the answer to that. Below zero: it goes alone. */
+    claim_num bigint NULL,
     "Number" varchar(20) NOT NULL,
     "CustomerID" bigint NULL,
     "Amount" numeric(12, 2) NULL DEFAULT '0',
@@ -69,6 +71,20 @@ CREATE TABLE IF NOT EXISTS "readpast"."Invoice_History" (
     "Lines" json NULL,
     PRIMARY KEY (enqueued_at)
 );
+
+/* A table of an earlier state has no place yet for the number of a claim. */
+DO $$
+BEGIN
+    IF NOT EXISTS (
+        SELECT 1
+        FROM pg_catalog.pg_attribute AS a
+        WHERE a.attrelid = '"readpast"."invoice"'::regclass AND a.attname = 'claim_num' AND NOT a.attisdropped
+    )
+    THEN
+        ALTER TABLE "readpast"."invoice" ADD COLUMN claim_num bigint NULL;
+    END IF;
+END;
+$$;
 
 /*
 The claim seeks here in the order it takes. What is finished or in flight is not in it, so it stays as small as the

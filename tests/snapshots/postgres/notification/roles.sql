@@ -181,6 +181,15 @@ $$;
 DO $$
 BEGIN
     /* By name: the function of the queue, whatever columns it takes. */
+    IF TO_REGPROC('"readpast"."claimed_notification"') IS NOT NULL THEN
+        GRANT EXECUTE ON FUNCTION "readpast"."claimed_notification" TO "notification_worker";
+    END IF;
+END;
+$$;
+
+DO $$
+BEGIN
+    /* By name: the function of the queue, whatever columns it takes. */
     IF TO_REGPROC('"readpast"."queue_is_done"') IS NOT NULL THEN
         GRANT EXECUTE ON FUNCTION "readpast"."queue_is_done" TO "notification_worker";
     END IF;
@@ -335,6 +344,15 @@ BEGIN
     /* By name: the function of the queue, whatever columns it takes. */
     IF TO_REGPROC('"readpast"."retain_notification_trx"') IS NOT NULL THEN
         GRANT EXECUTE ON FUNCTION "readpast"."retain_notification_trx" TO "notification_operator";
+    END IF;
+END;
+$$;
+
+DO $$
+BEGIN
+    /* By name: the function of the queue, whatever columns it takes. */
+    IF TO_REGPROC('"readpast"."claimed_notification"') IS NOT NULL THEN
+        GRANT EXECUTE ON FUNCTION "readpast"."claimed_notification" TO "notification_operator";
     END IF;
 END;
 $$;

@@ -35,10 +35,26 @@ CREATE TABLE IF NOT EXISTS "readpast"."notification" (
     updated_at timestamptz NOT NULL,
     lease_owner text NULL,
     lease_until timestamptz NULL,
+    /* By which claim it was taken, for whoever lost the answer to that. Below zero: it goes alone. */
+    claim_num bigint NULL,
     CONSTRAINT notification_pk PRIMARY KEY (enqueued_at)
 )
 /* Room on each page keeps renewals on it; finished versions are cleared before they slow the claim down. */
 WITH (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
+
+/* A table of an earlier state has no place yet for the number of a claim. */
+DO $$
+BEGIN
+    IF NOT EXISTS (
+        SELECT 1
+        FROM pg_catalog.pg_attribute AS a
+        WHERE a.attrelid = '"readpast"."notification"'::regclass AND a.attname = 'claim_num' AND NOT a.attisdropped
+    )
+    THEN
+        ALTER TABLE "readpast"."notification" ADD COLUMN claim_num bigint NULL;
+    END IF;
+END;
+$$;
 
 /*
 The claim seeks here in the order it takes. What is finished or in flight is not in it, so it stays as small as the

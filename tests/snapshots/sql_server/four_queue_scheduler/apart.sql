@@ -10,6 +10,7 @@ CREATE OR ALTER PROCEDURE [readpast].[Next_FourQueueScheduler_Apart_trx]
     @Worker nvarchar(128),
     @Max int,
     @LeaseMs int = NULL,
+    @Claim bigint = NULL /* a number of its own, above zero: see Claimed_FourQueueScheduler */,
     @Recover int = 0 /* as there */
 AS
 BEGIN
@@ -68,6 +69,7 @@ BEGIN
         [DueAt] datetime2(7) NULL,
         [LeaseOwner] nvarchar(128) NULL,
         [LeaseUntil] datetime2(7) NULL,
+        [ClaimNum] bigint NULL,
         [Before] datetime2(7) NULL, /* the token that stood beside the table: it must stand there still */
         PRIMARY KEY CLUSTERED ([Key1])
     );
@@ -526,7 +528,8 @@ DECLARE @_Number int;
                     [DueAt] = w.[DueAt],
                     [UpdatedAt] = w.[Token],
                     [LeaseOwner] = w.[LeaseOwner],
-                    [LeaseUntil] = w.[LeaseUntil]
+                    [LeaseUntil] = w.[LeaseUntil],
+                    [ClaimNum] = w.[ClaimNum]
                 FROM @_Change AS w
                 INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK)
                     ON s.[id] = w.[Key1]
@@ -540,11 +543,11 @@ DECLARE @_Number int;
                 IF @_Kept < @_Written
                     INSERT INTO [readpast].[FourQueueScheduler_Lease] (
                         [id], [Status], [Step], [AttemptNum], [Response], [Error], [StartedAt], [FinishedAt],
-                        [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil]
+                        [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil], [ClaimNum]
                     )
                     SELECT
                         w.[Key1], w.[Status], w.[Step], w.[AttemptNum], w.[Response], w.[Error], w.[StartedAt],
-                        w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil]
+                        w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil], w.[ClaimNum]
                     FROM @_Change AS w
                     WHERE
                         w.[Before] IS NULL
@@ -638,7 +641,7 @@ DECLARE @_Number int;
                 /* An item with spent attempts (the limit was lowered, say) ends here instead of staying at the head. */
                 INSERT INTO @_Change (
                     [Key1], [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [StartedAt],
-                    [FinishedAt], [LeaseOwner], [LeaseUntil], [Before]
+                    [FinishedAt], [LeaseOwner], [LeaseUntil], [Before], [ClaimNum]
                 )
                 SELECT
                     d.[Key1],
@@ -657,7 +660,8 @@ DECLARE @_Number int;
                     CASE WHEN x.[AttemptNum] >= @_MaxAttempts THEN @_Now END,
                     CASE WHEN x.[AttemptNum] < @_MaxAttempts THEN @Worker END,
                     CASE WHEN x.[AttemptNum] < @_MaxAttempts THEN DATEADD(MILLISECOND, @LeaseMs, @_Now) END,
-                    s.[UpdatedAt]
+                    s.[UpdatedAt],
+                    CASE WHEN d.[Alone] = 1 THEN -@Claim ELSE @Claim END
                 FROM @_Due AS d
                 LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
                     ON s.[id] = d.[Key1]
@@ -716,7 +720,8 @@ DECLARE @_Number int;
                     [DueAt] = w.[DueAt],
                     [UpdatedAt] = w.[Token],
                     [LeaseOwner] = w.[LeaseOwner],
-                    [LeaseUntil] = w.[LeaseUntil]
+                    [LeaseUntil] = w.[LeaseUntil],
+                    [ClaimNum] = w.[ClaimNum]
                 FROM @_Change AS w
                 INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK)
                     ON s.[id] = w.[Key1]
@@ -730,11 +735,11 @@ DECLARE @_Number int;
                 IF @_Kept < @_Written
                     INSERT INTO [readpast].[FourQueueScheduler_Lease] (
                         [id], [Status], [Step], [AttemptNum], [Response], [Error], [StartedAt], [FinishedAt],
-                        [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil]
+                        [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil], [ClaimNum]
                     )
                     SELECT
                         w.[Key1], w.[Status], w.[Step], w.[AttemptNum], w.[Response], w.[Error], w.[StartedAt],
-                        w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil]
+                        w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil], w.[ClaimNum]
                     FROM @_Change AS w
                     WHERE
                         w.[Before] IS NULL

@@ -32,21 +32,22 @@ IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DECLARE @Names nvarchar(max) = N'["Add_FourQueueScheduler_Set_trx", "Add_FourQueueScheduler_Set_utx", "Add_FourQueueScheduler_trx",
 "Add_FourQueueScheduler_utx", "AppSettings", "AttemptNum",
-"Duration", "Find_FourQueueScheduler", "FourQueueScheduler_Lease",
-"Modify_FourQueueScheduler_Set_trx", "Modify_FourQueueScheduler_Set_utx", "Modify_FourQueueScheduler_trx",
-"Modify_FourQueueScheduler_utx", "Next_FourQueueScheduler_Apart_trx", "Next_FourQueueScheduler_Set_trx",
-"Next_FourQueueScheduler_trx", "Next_FourQueueScheduler_utx", "Purge_FourQueueScheduler_trx",
-"QueueCatalog", "QueueIsDone", "QueueIsEditable_fn",
-"QueueIsFinished_fn", "QueueIsProcessable_fn", "QueueIsRefusal_fn",
-"QueueNamed_fn", "QueueNoteRefusal", "QueueOperation",
-"QueueOwnType_V", "QueueRecovery", "QueueRefused",
-"QueueRetention", "QueueSchemaVersion", "QueueSpec",
-"QueueState", "QueueStatus", "QueueStep",
-"QueueTake", "QueueTransition", "QueueTurn",
-"QueueTypeAccess", "QueueUnfit_fn", "Recover_FourQueueScheduler_trx",
-"Redrive_FourQueueScheduler_Set_trx", "Renew_FourQueueScheduler_Set_trx", "Stats_FourQueueScheduler",
-"Watch_FourQueueScheduler", "WebResponse", "Worker_FourQueueScheduler_V",
-"_Int", "_Timestamp", "_Type"]';
+"Claimed_FourQueueScheduler", "Duration", "Find_FourQueueScheduler",
+"FourQueueScheduler_Lease", "Modify_FourQueueScheduler_Set_trx", "Modify_FourQueueScheduler_Set_utx",
+"Modify_FourQueueScheduler_trx", "Modify_FourQueueScheduler_utx", "Next_FourQueueScheduler_Apart_trx",
+"Next_FourQueueScheduler_Set_trx", "Next_FourQueueScheduler_trx", "Next_FourQueueScheduler_utx",
+"Purge_FourQueueScheduler_trx", "QueueCatalog", "QueueIsDone",
+"QueueIsEditable_fn", "QueueIsFinished_fn", "QueueIsProcessable_fn",
+"QueueIsRefusal_fn", "QueueNamed_fn", "QueueNoteRefusal",
+"QueueOperation", "QueueOwnType_V", "QueueRecovery",
+"QueueRefused", "QueueRetention", "QueueSchemaVersion",
+"QueueSpec", "QueueState", "QueueStatus",
+"QueueStep", "QueueTake", "QueueTransition",
+"QueueTurn", "QueueTypeAccess", "QueueUnfit_fn",
+"Recover_FourQueueScheduler_trx", "Redrive_FourQueueScheduler_Set_trx", "Renew_FourQueueScheduler_Set_trx",
+"Stats_FourQueueScheduler", "Watch_FourQueueScheduler", "WebResponse",
+"Worker_FourQueueScheduler_V", "_Int", "_Timestamp",
+"_Type"]';
 DECLARE @Kind nvarchar(60);
 DECLARE @Name nvarchar(128);
 DECLARE @Verb nvarchar(128);
@@ -238,6 +239,11 @@ IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Modify_FourQueueScheduler_Set_utx];
+GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+DROP PROCEDURE IF EXISTS [readpast].[Claimed_FourQueueScheduler];
 GO
 IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;

@@ -74,6 +74,7 @@ BEGIN
         [DueAt] datetime2(7) NULL,
         [LeaseOwner] nvarchar(128) NULL,
         [LeaseUntil] datetime2(7) NULL,
+        [ClaimNum] bigint NULL,
         [Before] datetime2(7) NULL, /* the token that stood beside the table: it must stand there still */
         PRIMARY KEY CLUSTERED ([Key1])
     );
@@ -398,7 +399,8 @@ k.[Was],
         [DueAt] = w.[DueAt],
         [UpdatedAt] = w.[Token],
         [LeaseOwner] = w.[LeaseOwner],
-        [LeaseUntil] = w.[LeaseUntil]
+        [LeaseUntil] = w.[LeaseUntil],
+        [ClaimNum] = w.[ClaimNum]
     FROM @_Change AS w
     INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK)
         ON s.[id] = w.[Key1]
@@ -412,11 +414,11 @@ k.[Was],
     IF @_Kept < @_Written
         INSERT INTO [readpast].[FourQueueScheduler_Lease] (
             [id], [Status], [Step], [AttemptNum], [Response], [Error], [StartedAt], [FinishedAt],
-            [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil]
+            [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil], [ClaimNum]
         )
         SELECT
             w.[Key1], w.[Status], w.[Step], w.[AttemptNum], w.[Response], w.[Error], w.[StartedAt],
-            w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil]
+            w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil], w.[ClaimNum]
         FROM @_Change AS w
         WHERE
             w.[Before] IS NULL
@@ -521,6 +523,7 @@ BEGIN
         [DueAt] datetime2(7) NULL,
         [LeaseOwner] nvarchar(128) NULL,
         [LeaseUntil] datetime2(7) NULL,
+        [ClaimNum] bigint NULL,
         [Before] datetime2(7) NULL, /* the token that stood beside the table: it must stand there still */
         PRIMARY KEY CLUSTERED ([Key1])
     );
@@ -846,7 +849,8 @@ k.[Was],
             [DueAt] = w.[DueAt],
             [UpdatedAt] = w.[Token],
             [LeaseOwner] = w.[LeaseOwner],
-            [LeaseUntil] = w.[LeaseUntil]
+            [LeaseUntil] = w.[LeaseUntil],
+            [ClaimNum] = w.[ClaimNum]
         FROM @_Change AS w
         INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK)
             ON s.[id] = w.[Key1]
@@ -860,11 +864,11 @@ k.[Was],
         IF @_Kept < @_Written
             INSERT INTO [readpast].[FourQueueScheduler_Lease] (
                 [id], [Status], [Step], [AttemptNum], [Response], [Error], [StartedAt], [FinishedAt],
-                [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil]
+                [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil], [ClaimNum]
             )
             SELECT
                 w.[Key1], w.[Status], w.[Step], w.[AttemptNum], w.[Response], w.[Error], w.[StartedAt],
-                w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil]
+                w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil], w.[ClaimNum]
             FROM @_Change AS w
             WHERE
                 w.[Before] IS NULL

@@ -8,7 +8,7 @@ set (an object of columns: written where the answer is OK; what is left out stay
 One row per element with its position and its answer: OK, LEASE_LOST, CONFLICT, ILLEGAL_TRANSITION or NOT_FOUND; an item
 that is not OK is untouched. Then the claimed items, as Next_FourQueueScheduler_Set_trx returns them.
 @Operation makes the call repeatable: asked again with the same value, the answers come again and nothing is changed;
-items claimed by the first call are left to their lease.
+what the first call claimed, Claimed_FourQueueScheduler returns by its @Claim.
 Table access order: QueueOperation, four_queue, FourQueueScheduler_Lease, QueueTransition.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Modify_FourQueueScheduler_Set_utx]
@@ -17,7 +17,8 @@ CREATE OR ALTER PROCEDURE [readpast].[Modify_FourQueueScheduler_Set_utx]
     @Items nvarchar(max),
     @Max int = 0,
     @LeaseMs int = NULL,
-    @Recover int = 0
+    @Recover int = 0,
+    @Claim bigint = NULL /* a number of its own, above zero: see Claimed_FourQueueScheduler */
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -103,6 +104,7 @@ BEGIN
         [DueAt] datetime2(7) NULL,
         [LeaseOwner] nvarchar(128) NULL,
         [LeaseUntil] datetime2(7) NULL,
+        [ClaimNum] bigint NULL,
         [Before] datetime2(7) NULL, /* the token that stood beside the table: it must stand there still */
         PRIMARY KEY CLUSTERED ([Key1])
     );
@@ -537,7 +539,8 @@ k.[Was],
             [DueAt] = w.[DueAt],
             [UpdatedAt] = w.[Token],
             [LeaseOwner] = w.[LeaseOwner],
-            [LeaseUntil] = w.[LeaseUntil]
+            [LeaseUntil] = w.[LeaseUntil],
+            [ClaimNum] = w.[ClaimNum]
         FROM @_Change AS w
         INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK)
             ON s.[id] = w.[Key1]
@@ -551,11 +554,11 @@ k.[Was],
         IF @_Kept < @_Written
             INSERT INTO [readpast].[FourQueueScheduler_Lease] (
                 [id], [Status], [Step], [AttemptNum], [Response], [Error], [StartedAt], [FinishedAt],
-                [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil]
+                [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil], [ClaimNum]
             )
             SELECT
                 w.[Key1], w.[Status], w.[Step], w.[AttemptNum], w.[Response], w.[Error], w.[StartedAt],
-                w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil]
+                w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil], w.[ClaimNum]
             FROM @_Change AS w
             WHERE
                 w.[Before] IS NULL
@@ -940,7 +943,8 @@ k.[Was],
                     [DueAt] = w.[DueAt],
                     [UpdatedAt] = w.[Token],
                     [LeaseOwner] = w.[LeaseOwner],
-                    [LeaseUntil] = w.[LeaseUntil]
+                    [LeaseUntil] = w.[LeaseUntil],
+                    [ClaimNum] = w.[ClaimNum]
                 FROM @_Change AS w
                 INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK)
                     ON s.[id] = w.[Key1]
@@ -954,11 +958,11 @@ k.[Was],
                 IF @_Kept < @_Written
                     INSERT INTO [readpast].[FourQueueScheduler_Lease] (
                         [id], [Status], [Step], [AttemptNum], [Response], [Error], [StartedAt], [FinishedAt],
-                        [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil]
+                        [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil], [ClaimNum]
                     )
                     SELECT
                         w.[Key1], w.[Status], w.[Step], w.[AttemptNum], w.[Response], w.[Error], w.[StartedAt],
-                        w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil]
+                        w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil], w.[ClaimNum]
                     FROM @_Change AS w
                     WHERE
                         w.[Before] IS NULL
@@ -1025,7 +1029,7 @@ k.[Was],
                 /* An item with spent attempts (the limit was lowered, say) ends here instead of staying at the head. */
                 INSERT INTO @_Change (
                     [Key1], [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [StartedAt],
-                    [FinishedAt], [LeaseOwner], [LeaseUntil], [Before]
+                    [FinishedAt], [LeaseOwner], [LeaseUntil], [Before], [ClaimNum]
                 )
                 SELECT
                     d.[Key1],
@@ -1044,7 +1048,8 @@ k.[Was],
                     CASE WHEN x.[AttemptNum] >= @_MaxAttempts THEN @_Now END,
                     CASE WHEN x.[AttemptNum] < @_MaxAttempts THEN @Worker END,
                     CASE WHEN x.[AttemptNum] < @_MaxAttempts THEN DATEADD(MILLISECOND, @LeaseMs, @_Now) END,
-                    s.[UpdatedAt]
+                    s.[UpdatedAt],
+                    CASE WHEN d.[Alone] = 1 THEN -@Claim ELSE @Claim END
                 FROM @_Due AS d
                 LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
                     ON s.[id] = d.[Key1]
@@ -1103,7 +1108,8 @@ k.[Was],
                     [DueAt] = w.[DueAt],
                     [UpdatedAt] = w.[Token],
                     [LeaseOwner] = w.[LeaseOwner],
-                    [LeaseUntil] = w.[LeaseUntil]
+                    [LeaseUntil] = w.[LeaseUntil],
+                    [ClaimNum] = w.[ClaimNum]
                 FROM @_Change AS w
                 INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK)
                     ON s.[id] = w.[Key1]
@@ -1117,11 +1123,11 @@ k.[Was],
                 IF @_Kept < @_Written
                     INSERT INTO [readpast].[FourQueueScheduler_Lease] (
                         [id], [Status], [Step], [AttemptNum], [Response], [Error], [StartedAt], [FinishedAt],
-                        [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil]
+                        [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil], [ClaimNum]
                     )
                     SELECT
                         w.[Key1], w.[Status], w.[Step], w.[AttemptNum], w.[Response], w.[Error], w.[StartedAt],
-                        w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil]
+                        w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil], w.[ClaimNum]
                     FROM @_Change AS w
                     WHERE
                         w.[Before] IS NULL
@@ -1333,7 +1339,7 @@ set (an object of columns: written where the answer is OK; what is left out stay
 One row per element with its position and its answer: OK, LEASE_LOST, CONFLICT, ILLEGAL_TRANSITION or NOT_FOUND; an item
 that is not OK is untouched. Then the claimed items, as Next_FourQueueScheduler_Set_trx returns them.
 @Operation makes the call repeatable: asked again with the same value, the answers come again and nothing is changed;
-items claimed by the first call are left to their lease.
+what the first call claimed, Claimed_FourQueueScheduler returns by its @Claim.
 Table access order: QueueOperation, four_queue, FourQueueScheduler_Lease, QueueTransition.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Modify_FourQueueScheduler_Set_trx]
@@ -1342,7 +1348,8 @@ CREATE OR ALTER PROCEDURE [readpast].[Modify_FourQueueScheduler_Set_trx]
     @Items nvarchar(max),
     @Max int = 0,
     @LeaseMs int = NULL,
-    @Recover int = 0
+    @Recover int = 0,
+    @Claim bigint = NULL /* a number of its own, above zero: see Claimed_FourQueueScheduler */
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -1431,6 +1438,7 @@ BEGIN
         [DueAt] datetime2(7) NULL,
         [LeaseOwner] nvarchar(128) NULL,
         [LeaseUntil] datetime2(7) NULL,
+        [ClaimNum] bigint NULL,
         [Before] datetime2(7) NULL, /* the token that stood beside the table: it must stand there still */
         PRIMARY KEY CLUSTERED ([Key1])
     );
@@ -1853,7 +1861,8 @@ k.[Was],
             [DueAt] = w.[DueAt],
             [UpdatedAt] = w.[Token],
             [LeaseOwner] = w.[LeaseOwner],
-            [LeaseUntil] = w.[LeaseUntil]
+            [LeaseUntil] = w.[LeaseUntil],
+            [ClaimNum] = w.[ClaimNum]
         FROM @_Change AS w
         INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK)
             ON s.[id] = w.[Key1]
@@ -1867,11 +1876,11 @@ k.[Was],
         IF @_Kept < @_Written
             INSERT INTO [readpast].[FourQueueScheduler_Lease] (
                 [id], [Status], [Step], [AttemptNum], [Response], [Error], [StartedAt], [FinishedAt],
-                [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil]
+                [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil], [ClaimNum]
             )
             SELECT
                 w.[Key1], w.[Status], w.[Step], w.[AttemptNum], w.[Response], w.[Error], w.[StartedAt],
-                w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil]
+                w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil], w.[ClaimNum]
             FROM @_Change AS w
             WHERE
                 w.[Before] IS NULL
@@ -2289,7 +2298,8 @@ k.[Was],
                     [DueAt] = w.[DueAt],
                     [UpdatedAt] = w.[Token],
                     [LeaseOwner] = w.[LeaseOwner],
-                    [LeaseUntil] = w.[LeaseUntil]
+                    [LeaseUntil] = w.[LeaseUntil],
+                    [ClaimNum] = w.[ClaimNum]
                 FROM @_Change AS w
                 INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK)
                     ON s.[id] = w.[Key1]
@@ -2303,11 +2313,11 @@ k.[Was],
                 IF @_Kept < @_Written
                     INSERT INTO [readpast].[FourQueueScheduler_Lease] (
                         [id], [Status], [Step], [AttemptNum], [Response], [Error], [StartedAt], [FinishedAt],
-                        [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil]
+                        [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil], [ClaimNum]
                     )
                     SELECT
                         w.[Key1], w.[Status], w.[Step], w.[AttemptNum], w.[Response], w.[Error], w.[StartedAt],
-                        w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil]
+                        w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil], w.[ClaimNum]
                     FROM @_Change AS w
                     WHERE
                         w.[Before] IS NULL
@@ -2374,7 +2384,7 @@ k.[Was],
                 /* An item with spent attempts (the limit was lowered, say) ends here instead of staying at the head. */
                 INSERT INTO @_Change (
                     [Key1], [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [StartedAt],
-                    [FinishedAt], [LeaseOwner], [LeaseUntil], [Before]
+                    [FinishedAt], [LeaseOwner], [LeaseUntil], [Before], [ClaimNum]
                 )
                 SELECT
                     d.[Key1],
@@ -2393,7 +2403,8 @@ k.[Was],
                     CASE WHEN x.[AttemptNum] >= @_MaxAttempts THEN @_Now END,
                     CASE WHEN x.[AttemptNum] < @_MaxAttempts THEN @Worker END,
                     CASE WHEN x.[AttemptNum] < @_MaxAttempts THEN DATEADD(MILLISECOND, @LeaseMs, @_Now) END,
-                    s.[UpdatedAt]
+                    s.[UpdatedAt],
+                    CASE WHEN d.[Alone] = 1 THEN -@Claim ELSE @Claim END
                 FROM @_Due AS d
                 LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
                     ON s.[id] = d.[Key1]
@@ -2452,7 +2463,8 @@ k.[Was],
                     [DueAt] = w.[DueAt],
                     [UpdatedAt] = w.[Token],
                     [LeaseOwner] = w.[LeaseOwner],
-                    [LeaseUntil] = w.[LeaseUntil]
+                    [LeaseUntil] = w.[LeaseUntil],
+                    [ClaimNum] = w.[ClaimNum]
                 FROM @_Change AS w
                 INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK)
                     ON s.[id] = w.[Key1]
@@ -2466,11 +2478,11 @@ k.[Was],
                 IF @_Kept < @_Written
                     INSERT INTO [readpast].[FourQueueScheduler_Lease] (
                         [id], [Status], [Step], [AttemptNum], [Response], [Error], [StartedAt], [FinishedAt],
-                        [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil]
+                        [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil], [ClaimNum]
                     )
                     SELECT
                         w.[Key1], w.[Status], w.[Step], w.[AttemptNum], w.[Response], w.[Error], w.[StartedAt],
-                        w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil]
+                        w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil], w.[ClaimNum]
                     FROM @_Change AS w
                     WHERE
                         w.[Before] IS NULL

@@ -19,6 +19,7 @@ BEGIN
     /* The caller's level comes back at the end. Under SNAPSHOT, items would be judged as they were at its beginning. */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     DECLARE @Max int = 1;
+    DECLARE @Claim bigint; /* none: the answer is not looked for */
     DECLARE @_MaxAttempts int;
     DECLARE @_SilentMs int; /* how long a lease is when nobody says */
     DECLARE @_Now datetime2(7); /* UTC */
@@ -66,6 +67,7 @@ BEGIN
         [DueAt] datetime2(7) NULL,
         [LeaseOwner] nvarchar(128) NULL,
         [LeaseUntil] datetime2(7) NULL,
+        [ClaimNum] bigint NULL,
         [Before] datetime2(7) NULL, /* the token that stood beside the table: it must stand there still */
         PRIMARY KEY CLUSTERED ([Key1])
     );
@@ -457,7 +459,8 @@ BEGIN
             [DueAt] = w.[DueAt],
             [UpdatedAt] = w.[Token],
             [LeaseOwner] = w.[LeaseOwner],
-            [LeaseUntil] = w.[LeaseUntil]
+            [LeaseUntil] = w.[LeaseUntil],
+            [ClaimNum] = w.[ClaimNum]
         FROM @_Change AS w
         INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK)
             ON s.[id] = w.[Key1]
@@ -471,11 +474,11 @@ BEGIN
         IF @_Kept < @_Written
             INSERT INTO [readpast].[FourQueueScheduler_Lease] (
                 [id], [Status], [Step], [AttemptNum], [Response], [Error], [StartedAt], [FinishedAt],
-                [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil]
+                [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil], [ClaimNum]
             )
             SELECT
                 w.[Key1], w.[Status], w.[Step], w.[AttemptNum], w.[Response], w.[Error], w.[StartedAt],
-                w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil]
+                w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil], w.[ClaimNum]
             FROM @_Change AS w
             WHERE
                 w.[Before] IS NULL
@@ -569,7 +572,7 @@ BEGIN
         /* An item with spent attempts (the limit was lowered, say) ends here instead of staying at the head. */
         INSERT INTO @_Change (
             [Key1], [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [StartedAt],
-            [FinishedAt], [LeaseOwner], [LeaseUntil], [Before]
+            [FinishedAt], [LeaseOwner], [LeaseUntil], [Before], [ClaimNum]
         )
         SELECT
             d.[Key1],
@@ -588,7 +591,8 @@ BEGIN
             CASE WHEN x.[AttemptNum] >= @_MaxAttempts THEN @_Now END,
             CASE WHEN x.[AttemptNum] < @_MaxAttempts THEN @Worker END,
             CASE WHEN x.[AttemptNum] < @_MaxAttempts THEN DATEADD(MILLISECOND, @LeaseMs, @_Now) END,
-            s.[UpdatedAt]
+            s.[UpdatedAt],
+            CASE WHEN d.[Alone] = 1 THEN -@Claim ELSE @Claim END
         FROM @_Due AS d
         LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
             ON s.[id] = d.[Key1]
@@ -647,7 +651,8 @@ BEGIN
             [DueAt] = w.[DueAt],
             [UpdatedAt] = w.[Token],
             [LeaseOwner] = w.[LeaseOwner],
-            [LeaseUntil] = w.[LeaseUntil]
+            [LeaseUntil] = w.[LeaseUntil],
+            [ClaimNum] = w.[ClaimNum]
         FROM @_Change AS w
         INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK)
             ON s.[id] = w.[Key1]
@@ -661,11 +666,11 @@ BEGIN
         IF @_Kept < @_Written
             INSERT INTO [readpast].[FourQueueScheduler_Lease] (
                 [id], [Status], [Step], [AttemptNum], [Response], [Error], [StartedAt], [FinishedAt],
-                [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil]
+                [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil], [ClaimNum]
             )
             SELECT
                 w.[Key1], w.[Status], w.[Step], w.[AttemptNum], w.[Response], w.[Error], w.[StartedAt],
-                w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil]
+                w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil], w.[ClaimNum]
             FROM @_Change AS w
             WHERE
                 w.[Before] IS NULL
@@ -717,6 +722,7 @@ BEGIN
     /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     DECLARE @Max int = 1;
+    DECLARE @Claim bigint; /* none: the answer is not looked for */
     DECLARE @_MaxAttempts int;
     DECLARE @_SilentMs int; /* how long a lease is when nobody says */
     DECLARE @_Now datetime2(7); /* UTC */
@@ -765,6 +771,7 @@ BEGIN
         [DueAt] datetime2(7) NULL,
         [LeaseOwner] nvarchar(128) NULL,
         [LeaseUntil] datetime2(7) NULL,
+        [ClaimNum] bigint NULL,
         [Before] datetime2(7) NULL, /* the token that stood beside the table: it must stand there still */
         PRIMARY KEY CLUSTERED ([Key1])
     );
@@ -1211,7 +1218,8 @@ DECLARE @_Number int;
                     [DueAt] = w.[DueAt],
                     [UpdatedAt] = w.[Token],
                     [LeaseOwner] = w.[LeaseOwner],
-                    [LeaseUntil] = w.[LeaseUntil]
+                    [LeaseUntil] = w.[LeaseUntil],
+                    [ClaimNum] = w.[ClaimNum]
                 FROM @_Change AS w
                 INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK)
                     ON s.[id] = w.[Key1]
@@ -1225,11 +1233,11 @@ DECLARE @_Number int;
                 IF @_Kept < @_Written
                     INSERT INTO [readpast].[FourQueueScheduler_Lease] (
                         [id], [Status], [Step], [AttemptNum], [Response], [Error], [StartedAt], [FinishedAt],
-                        [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil]
+                        [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil], [ClaimNum]
                     )
                     SELECT
                         w.[Key1], w.[Status], w.[Step], w.[AttemptNum], w.[Response], w.[Error], w.[StartedAt],
-                        w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil]
+                        w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil], w.[ClaimNum]
                     FROM @_Change AS w
                     WHERE
                         w.[Before] IS NULL
@@ -1323,7 +1331,7 @@ DECLARE @_Number int;
                 /* An item with spent attempts (the limit was lowered, say) ends here instead of staying at the head. */
                 INSERT INTO @_Change (
                     [Key1], [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [StartedAt],
-                    [FinishedAt], [LeaseOwner], [LeaseUntil], [Before]
+                    [FinishedAt], [LeaseOwner], [LeaseUntil], [Before], [ClaimNum]
                 )
                 SELECT
                     d.[Key1],
@@ -1342,7 +1350,8 @@ DECLARE @_Number int;
                     CASE WHEN x.[AttemptNum] >= @_MaxAttempts THEN @_Now END,
                     CASE WHEN x.[AttemptNum] < @_MaxAttempts THEN @Worker END,
                     CASE WHEN x.[AttemptNum] < @_MaxAttempts THEN DATEADD(MILLISECOND, @LeaseMs, @_Now) END,
-                    s.[UpdatedAt]
+                    s.[UpdatedAt],
+                    CASE WHEN d.[Alone] = 1 THEN -@Claim ELSE @Claim END
                 FROM @_Due AS d
                 LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
                     ON s.[id] = d.[Key1]
@@ -1401,7 +1410,8 @@ DECLARE @_Number int;
                     [DueAt] = w.[DueAt],
                     [UpdatedAt] = w.[Token],
                     [LeaseOwner] = w.[LeaseOwner],
-                    [LeaseUntil] = w.[LeaseUntil]
+                    [LeaseUntil] = w.[LeaseUntil],
+                    [ClaimNum] = w.[ClaimNum]
                 FROM @_Change AS w
                 INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK)
                     ON s.[id] = w.[Key1]
@@ -1415,11 +1425,11 @@ DECLARE @_Number int;
                 IF @_Kept < @_Written
                     INSERT INTO [readpast].[FourQueueScheduler_Lease] (
                         [id], [Status], [Step], [AttemptNum], [Response], [Error], [StartedAt], [FinishedAt],
-                        [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil]
+                        [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil], [ClaimNum]
                     )
                     SELECT
                         w.[Key1], w.[Status], w.[Step], w.[AttemptNum], w.[Response], w.[Error], w.[StartedAt],
-                        w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil]
+                        w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil], w.[ClaimNum]
                     FROM @_Change AS w
                     WHERE
                         w.[Before] IS NULL

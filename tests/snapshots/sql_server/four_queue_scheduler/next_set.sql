@@ -16,7 +16,8 @@ CREATE OR ALTER PROCEDURE [readpast].[Next_FourQueueScheduler_Set_trx]
     1: first give back the items of dead workers. 2: and what this worker left, who begins anew under its name. More:
     as 1, unless somebody did within so many milliseconds.
     */
-    @Recover int = 1
+    @Recover int = 1,
+    @Claim bigint = NULL /* a number of its own, above zero: see Claimed_FourQueueScheduler */
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -73,6 +74,7 @@ BEGIN
         [DueAt] datetime2(7) NULL,
         [LeaseOwner] nvarchar(128) NULL,
         [LeaseUntil] datetime2(7) NULL,
+        [ClaimNum] bigint NULL,
         [Before] datetime2(7) NULL, /* the token that stood beside the table: it must stand there still */
         PRIMARY KEY CLUSTERED ([Key1])
     );
@@ -116,7 +118,7 @@ BEGIN
     BEGIN
         /* The table refuses some: around those. */
         EXECUTE [readpast].[Next_FourQueueScheduler_Apart_trx]
-            @Worker = @Worker, @Max = @Max, @LeaseMs = @LeaseMs, @Recover = @Recover;
+            @Worker = @Worker, @Max = @Max, @LeaseMs = @LeaseMs, @Recover = @Recover, @Claim = @Claim;
         RETURN 0;
     END;
 
@@ -513,7 +515,8 @@ BEGIN
                 [DueAt] = w.[DueAt],
                 [UpdatedAt] = w.[Token],
                 [LeaseOwner] = w.[LeaseOwner],
-                [LeaseUntil] = w.[LeaseUntil]
+                [LeaseUntil] = w.[LeaseUntil],
+                [ClaimNum] = w.[ClaimNum]
             FROM @_Change AS w
             INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK)
                 ON s.[id] = w.[Key1]
@@ -527,11 +530,11 @@ BEGIN
             IF @_Kept < @_Written
                 INSERT INTO [readpast].[FourQueueScheduler_Lease] (
                     [id], [Status], [Step], [AttemptNum], [Response], [Error], [StartedAt], [FinishedAt],
-                    [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil]
+                    [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil], [ClaimNum]
                 )
                 SELECT
                     w.[Key1], w.[Status], w.[Step], w.[AttemptNum], w.[Response], w.[Error], w.[StartedAt],
-                    w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil]
+                    w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil], w.[ClaimNum]
                 FROM @_Change AS w
                 WHERE
                     w.[Before] IS NULL
@@ -598,7 +601,7 @@ BEGIN
             /* An item with spent attempts (the limit was lowered, say) ends here instead of staying at the head. */
             INSERT INTO @_Change (
                 [Key1], [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [StartedAt],
-                [FinishedAt], [LeaseOwner], [LeaseUntil], [Before]
+                [FinishedAt], [LeaseOwner], [LeaseUntil], [Before], [ClaimNum]
             )
             SELECT
                 d.[Key1],
@@ -617,7 +620,8 @@ BEGIN
                 CASE WHEN x.[AttemptNum] >= @_MaxAttempts THEN @_Now END,
                 CASE WHEN x.[AttemptNum] < @_MaxAttempts THEN @Worker END,
                 CASE WHEN x.[AttemptNum] < @_MaxAttempts THEN DATEADD(MILLISECOND, @LeaseMs, @_Now) END,
-                s.[UpdatedAt]
+                s.[UpdatedAt],
+                CASE WHEN d.[Alone] = 1 THEN -@Claim ELSE @Claim END
             FROM @_Due AS d
             LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
                 ON s.[id] = d.[Key1]
@@ -676,7 +680,8 @@ BEGIN
                 [DueAt] = w.[DueAt],
                 [UpdatedAt] = w.[Token],
                 [LeaseOwner] = w.[LeaseOwner],
-                [LeaseUntil] = w.[LeaseUntil]
+                [LeaseUntil] = w.[LeaseUntil],
+                [ClaimNum] = w.[ClaimNum]
             FROM @_Change AS w
             INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK)
                 ON s.[id] = w.[Key1]
@@ -690,11 +695,11 @@ BEGIN
             IF @_Kept < @_Written
                 INSERT INTO [readpast].[FourQueueScheduler_Lease] (
                     [id], [Status], [Step], [AttemptNum], [Response], [Error], [StartedAt], [FinishedAt],
-                    [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil]
+                    [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil], [ClaimNum]
                 )
                 SELECT
                     w.[Key1], w.[Status], w.[Step], w.[AttemptNum], w.[Response], w.[Error], w.[StartedAt],
-                    w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil]
+                    w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil], w.[ClaimNum]
                 FROM @_Change AS w
                 WHERE
                     w.[Before] IS NULL

@@ -65,8 +65,14 @@ IF OBJECT_ID(N'[readpast].[FourQueueScheduler_Lease]', N'U') IS NULL
         /* Compared by code point: two workers whose names differ only in case are two workers. */
         [LeaseOwner] nvarchar(128) COLLATE Latin1_General_BIN2 NULL,
         [LeaseUntil] datetime2(7) NULL,
+        /* By which claim it was taken, for whoever lost the answer to that. Below zero: it goes alone. */
+        [ClaimNum] bigint NULL,
         CONSTRAINT [PK_FourQueueScheduler_Lease] PRIMARY KEY CLUSTERED ([id])
     );
+GO
+/* A table of an earlier state has no place yet for the number of a claim. */
+IF COL_LENGTH(N'[readpast].[FourQueueScheduler_Lease]', N'ClaimNum') IS NULL
+    ALTER TABLE [readpast].[FourQueueScheduler_Lease] ADD [ClaimNum] bigint NULL;
 GO
 /* Many rows locked by one statement must never become the whole table, which nobody could read past. */
 IF EXISTS (

@@ -9,7 +9,7 @@ One row per element with its position and its answer: OK, LEASE_LOST, CONFLICT, 
 that is not OK is untouched. Then the claimed items, as Next_Invoice_Set_trx returns them.
 Completed items move to Invoice_History.
 @Operation makes the call repeatable: asked again with the same value, the answers come again and nothing is changed;
-items claimed by the first call are left to their lease.
+what the first call claimed, Claimed_Invoice returns by its @Claim.
 Table access order: QueueOperation, Invoice, QueueTransition.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Modify_Invoice_Set_utx]
@@ -18,7 +18,8 @@ CREATE OR ALTER PROCEDURE [readpast].[Modify_Invoice_Set_utx]
     @Items nvarchar(max),
     @Max int = 0,
     @LeaseMs int = NULL,
-    @Recover int = 0
+    @Recover int = 0,
+    @Claim bigint = NULL /* a number of its own, above zero: see Claimed_Invoice */
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -954,7 +955,8 @@ k.[Was],
                 END,
                 [LeaseUntil] = w.[LeaseUntil],
                 [UpdatedAt] = w.[Token],
-                [Status] = w.[Status]
+                [Status] = w.[Status],
+                    [ClaimNum] = CASE WHEN d.[Alone] = 1 THEN -@Claim ELSE @Claim END
                 FROM @_Due AS d
                 INNER JOIN [readpast].[Invoice] AS q WITH (ROWLOCK)
                     ON q.[EnqueuedAt] = d.[Key1]
@@ -1185,7 +1187,7 @@ One row per element with its position and its answer: OK, LEASE_LOST, CONFLICT, 
 that is not OK is untouched. Then the claimed items, as Next_Invoice_Set_trx returns them.
 Completed items move to Invoice_History.
 @Operation makes the call repeatable: asked again with the same value, the answers come again and nothing is changed;
-items claimed by the first call are left to their lease.
+what the first call claimed, Claimed_Invoice returns by its @Claim.
 Table access order: QueueOperation, Invoice, QueueTransition.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Modify_Invoice_Set_trx]
@@ -1194,7 +1196,8 @@ CREATE OR ALTER PROCEDURE [readpast].[Modify_Invoice_Set_trx]
     @Items nvarchar(max),
     @Max int = 0,
     @LeaseMs int = NULL,
-    @Recover int = 0
+    @Recover int = 0,
+    @Claim bigint = NULL /* a number of its own, above zero: see Claimed_Invoice */
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -2154,7 +2157,8 @@ k.[Was],
                 END,
                 [LeaseUntil] = w.[LeaseUntil],
                 [UpdatedAt] = w.[Token],
-                [Status] = w.[Status]
+                [Status] = w.[Status],
+                    [ClaimNum] = CASE WHEN d.[Alone] = 1 THEN -@Claim ELSE @Claim END
                 FROM @_Due AS d
                 INNER JOIN [readpast].[Invoice] AS q WITH (ROWLOCK)
                     ON q.[EnqueuedAt] = d.[Key1]

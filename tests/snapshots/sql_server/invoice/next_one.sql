@@ -17,6 +17,7 @@ BEGIN
     /* The caller's level comes back at the end. Under SNAPSHOT, items would be judged as they were at its beginning. */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     DECLARE @Max int = 1;
+    DECLARE @Claim bigint; /* none: the answer is not looked for */
     DECLARE @_MaxAttempts int;
     DECLARE @_SilentMs int; /* how long a lease is when nobody says */
     DECLARE @_Now datetime2(7); /* UTC */
@@ -359,7 +360,8 @@ BEGIN
         END,
         [LeaseUntil] = w.[LeaseUntil],
         [UpdatedAt] = w.[Token],
-        [Status] = w.[Status]
+        [Status] = w.[Status],
+            [ClaimNum] = CASE WHEN d.[Alone] = 1 THEN -@Claim ELSE @Claim END
         FROM @_Due AS d
         INNER JOIN [readpast].[Invoice] AS q WITH (ROWLOCK)
             ON q.[EnqueuedAt] = d.[Key1]
@@ -470,6 +472,7 @@ BEGIN
     /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     DECLARE @Max int = 1;
+    DECLARE @Claim bigint; /* none: the answer is not looked for */
     DECLARE @_MaxAttempts int;
     DECLARE @_SilentMs int; /* how long a lease is when nobody says */
     DECLARE @_Now datetime2(7); /* UTC */
@@ -868,7 +871,8 @@ DECLARE @_Number int;
                 END,
                 [LeaseUntil] = w.[LeaseUntil],
                 [UpdatedAt] = w.[Token],
-                [Status] = w.[Status]
+                [Status] = w.[Status],
+                    [ClaimNum] = CASE WHEN d.[Alone] = 1 THEN -@Claim ELSE @Claim END
                 FROM @_Due AS d
                 INNER JOIN [readpast].[Invoice] AS q WITH (ROWLOCK)
                     ON q.[EnqueuedAt] = d.[Key1]

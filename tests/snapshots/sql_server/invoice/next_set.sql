@@ -14,7 +14,8 @@ CREATE OR ALTER PROCEDURE [readpast].[Next_Invoice_Set_trx]
     1: first give back the items of dead workers. 2: and what this worker left, who begins anew under its name. More:
     as 1, unless somebody did within so many milliseconds.
     */
-    @Recover int = 1
+    @Recover int = 1,
+    @Claim bigint = NULL /* a number of its own, above zero: see Claimed_Invoice */
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -106,7 +107,7 @@ BEGIN
     BEGIN
         /* The table refuses some: around those. */
         EXECUTE [readpast].[Next_Invoice_Apart_trx]
-            @Worker = @Worker, @Max = @Max, @LeaseMs = @LeaseMs, @Recover = @Recover;
+            @Worker = @Worker, @Max = @Max, @LeaseMs = @LeaseMs, @Recover = @Recover, @Claim = @Claim;
         RETURN 0;
     END;
 
@@ -388,7 +389,8 @@ BEGIN
             END,
             [LeaseUntil] = w.[LeaseUntil],
             [UpdatedAt] = w.[Token],
-            [Status] = w.[Status]
+            [Status] = w.[Status],
+                [ClaimNum] = CASE WHEN d.[Alone] = 1 THEN -@Claim ELSE @Claim END
             FROM @_Due AS d
             INNER JOIN [readpast].[Invoice] AS q WITH (ROWLOCK)
                 ON q.[EnqueuedAt] = d.[Key1]

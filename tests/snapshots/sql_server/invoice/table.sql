@@ -32,6 +32,8 @@ IF OBJECT_ID(N'[readpast].[Invoice]', N'U') IS NULL
         /* Compared by code point: two workers whose names differ only in case are two workers. */
         [LeaseOwner] nvarchar(128) COLLATE Latin1_General_BIN2 NULL,
         [LeaseUntil] datetime2(7) NULL,
+        /* By which claim it was taken, for whoever lost the answer to that. Below zero: it goes alone. */
+        [ClaimNum] bigint NULL,
         [Number] nvarchar(20) NOT NULL,
         [CustomerID] bigint NULL,
         [Amount] decimal(12, 2) NULL CONSTRAINT [DF_Invoice.Amount] DEFAULT (0),
@@ -48,6 +50,10 @@ IF OBJECT_ID(N'[readpast].[Invoice]', N'U') IS NULL
             'Pending', 'Processing', 'Error', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted'
         ))
     );
+GO
+/* A table of an earlier state has no place yet for the number of a claim. */
+IF COL_LENGTH(N'[readpast].[Invoice]', N'ClaimNum') IS NULL
+    ALTER TABLE [readpast].[Invoice] ADD [ClaimNum] bigint NULL;
 GO
 /* Many rows locked by one statement must never become the whole table, which nobody could read past. */
 IF EXISTS (

@@ -10,6 +10,7 @@ CREATE OR ALTER PROCEDURE [readpast].[Next_Notification_Apart_trx]
     @Worker nvarchar(128),
     @Max int,
     @LeaseMs int = NULL,
+    @Claim bigint = NULL /* a number of its own, above zero: see Claimed_Notification */,
     @Recover int = 0 /* as there */
 AS
 BEGIN
@@ -430,7 +431,8 @@ DECLARE @_Number int;
                 END,
                 [LeaseUntil] = w.[LeaseUntil],
                 [UpdatedAt] = w.[Token],
-                [Status] = w.[Status]
+                [Status] = w.[Status],
+                    [ClaimNum] = CASE WHEN d.[Alone] = 1 THEN -@Claim ELSE @Claim END
                 FROM @_Due AS d
                 INNER JOIN [readpast].[Notification] AS q WITH (ROWLOCK)
                     ON q.[EnqueuedAt] = d.[Key1]

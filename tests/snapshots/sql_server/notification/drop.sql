@@ -32,24 +32,24 @@ IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DECLARE @Names nvarchar(max) = N'["Add_Notification_Set_trx", "Add_Notification_Set_utx", "Add_Notification_trx",
 "Add_Notification_utx", "AppSettings", "AttemptNum",
-"Duration", "Find_Notification", "Modify_Notification_Set_trx",
-"Modify_Notification_Set_utx", "Modify_Notification_trx", "Modify_Notification_utx",
-"Next_Notification_Apart_trx", "Next_Notification_Set_trx", "Next_Notification_trx",
-"Next_Notification_utx", "Notification", "NotificationType",
-"Notification_Email", "Notification_IsType_fn", "Notification_ResetPassword",
-"Notification_Seq", "Notification_Sms", "Producer_Notification_V",
-"Purge_Notification_trx", "QueueCatalog", "QueueIsDone",
-"QueueIsEditable_fn", "QueueIsFinished_fn", "QueueIsProcessable_fn",
-"QueueIsRefusal_fn", "QueueNamed_fn", "QueueNoteRefusal",
-"QueueOperation", "QueueOwnType_V", "QueueRecovery",
-"QueueRefused", "QueueRetention", "QueueSchemaVersion",
-"QueueSpec", "QueueState", "QueueStatus",
-"QueueStep", "QueueTake", "QueueTransition",
-"QueueTurn", "QueueTypeAccess", "QueueUnfit_fn",
-"Recover_Notification_trx", "Redrive_Notification_Set_trx", "Renew_Notification_Set_trx",
-"Retain_Notification_trx", "Stats_Notification", "Watch_Notification",
-"WebResponse", "Worker_Notification_V", "_Int",
-"_Timestamp", "_Type"]';
+"Claimed_Notification", "Duration", "Find_Notification",
+"Modify_Notification_Set_trx", "Modify_Notification_Set_utx", "Modify_Notification_trx",
+"Modify_Notification_utx", "Next_Notification_Apart_trx", "Next_Notification_Set_trx",
+"Next_Notification_trx", "Next_Notification_utx", "Notification",
+"NotificationType", "Notification_Email", "Notification_IsType_fn",
+"Notification_ResetPassword", "Notification_Seq", "Notification_Sms",
+"Producer_Notification_V", "Purge_Notification_trx", "QueueCatalog",
+"QueueIsDone", "QueueIsEditable_fn", "QueueIsFinished_fn",
+"QueueIsProcessable_fn", "QueueIsRefusal_fn", "QueueNamed_fn",
+"QueueNoteRefusal", "QueueOperation", "QueueOwnType_V",
+"QueueRecovery", "QueueRefused", "QueueRetention",
+"QueueSchemaVersion", "QueueSpec", "QueueState",
+"QueueStatus", "QueueStep", "QueueTake",
+"QueueTransition", "QueueTurn", "QueueTypeAccess",
+"QueueUnfit_fn", "Recover_Notification_trx", "Redrive_Notification_Set_trx",
+"Renew_Notification_Set_trx", "Retain_Notification_trx", "Stats_Notification",
+"Watch_Notification", "WebResponse", "Worker_Notification_V",
+"_Int", "_Timestamp", "_Type"]';
 DECLARE @Kind nvarchar(60);
 DECLARE @Name nvarchar(128);
 DECLARE @Verb nvarchar(128);
@@ -257,6 +257,11 @@ IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Modify_Notification_Set_utx];
+GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+DROP PROCEDURE IF EXISTS [readpast].[Claimed_Notification];
 GO
 IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;

@@ -8,7 +8,7 @@ set (an object of columns, of a subtype's by its name: written where the answer 
 One row per element with its position and its answer: OK, LEASE_LOST, CONFLICT, ILLEGAL_TRANSITION or NOT_FOUND; an item
 that is not OK is untouched. Then the claimed items, as Next_Notification_Set_trx returns them.
 @Operation makes the call repeatable: asked again with the same value, the answers come again and nothing is changed;
-items claimed by the first call are left to their lease.
+what the first call claimed, Claimed_Notification returns by its @Claim.
 Table access order: QueueOperation, Notification, QueueTransition, Notification_ResetPassword, Notification_Email, Notification_Sms.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Modify_Notification_Set_utx]
@@ -17,7 +17,8 @@ CREATE OR ALTER PROCEDURE [readpast].[Modify_Notification_Set_utx]
     @Items nvarchar(max),
     @Max int = 0,
     @LeaseMs int = NULL,
-    @Recover int = 0
+    @Recover int = 0,
+    @Claim bigint = NULL /* a number of its own, above zero: see Claimed_Notification */
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -1031,7 +1032,8 @@ k.[Was],
                 END,
                 [LeaseUntil] = w.[LeaseUntil],
                 [UpdatedAt] = w.[Token],
-                [Status] = w.[Status]
+                [Status] = w.[Status],
+                    [ClaimNum] = CASE WHEN d.[Alone] = 1 THEN -@Claim ELSE @Claim END
                 FROM @_Due AS d
                 INNER JOIN [readpast].[Notification] AS q WITH (ROWLOCK)
                     ON q.[EnqueuedAt] = d.[Key1]
@@ -1272,7 +1274,7 @@ set (an object of columns, of a subtype's by its name: written where the answer 
 One row per element with its position and its answer: OK, LEASE_LOST, CONFLICT, ILLEGAL_TRANSITION or NOT_FOUND; an item
 that is not OK is untouched. Then the claimed items, as Next_Notification_Set_trx returns them.
 @Operation makes the call repeatable: asked again with the same value, the answers come again and nothing is changed;
-items claimed by the first call are left to their lease.
+what the first call claimed, Claimed_Notification returns by its @Claim.
 Table access order: QueueOperation, Notification, QueueTransition, Notification_ResetPassword, Notification_Email, Notification_Sms.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Modify_Notification_Set_trx]
@@ -1281,7 +1283,8 @@ CREATE OR ALTER PROCEDURE [readpast].[Modify_Notification_Set_trx]
     @Items nvarchar(max),
     @Max int = 0,
     @LeaseMs int = NULL,
-    @Recover int = 0
+    @Recover int = 0,
+    @Claim bigint = NULL /* a number of its own, above zero: see Claimed_Notification */
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -2319,7 +2322,8 @@ k.[Was],
                 END,
                 [LeaseUntil] = w.[LeaseUntil],
                 [UpdatedAt] = w.[Token],
-                [Status] = w.[Status]
+                [Status] = w.[Status],
+                    [ClaimNum] = CASE WHEN d.[Alone] = 1 THEN -@Claim ELSE @Claim END
                 FROM @_Due AS d
                 INNER JOIN [readpast].[Notification] AS q WITH (ROWLOCK)
                     ON q.[EnqueuedAt] = d.[Key1]

@@ -62,6 +62,9 @@ GO
 IF OBJECT_ID(N'[readpast].[Retain_Notification_trx]', N'P') IS NOT NULL
     GRANT EXECUTE ON [readpast].[Retain_Notification_trx] TO [notification_worker];
 GO
+IF OBJECT_ID(N'[readpast].[Claimed_Notification]', N'P') IS NOT NULL
+    GRANT EXECUTE ON [readpast].[Claimed_Notification] TO [notification_worker];
+GO
 IF OBJECT_ID(N'[readpast].[QueueIsDone]', N'P') IS NOT NULL
     GRANT EXECUTE ON [readpast].[QueueIsDone] TO [notification_worker];
 GO
@@ -116,6 +119,9 @@ IF OBJECT_ID(N'[readpast].[Recover_Notification_trx]', N'P') IS NOT NULL
 GO
 IF OBJECT_ID(N'[readpast].[Retain_Notification_trx]', N'P') IS NOT NULL
     GRANT EXECUTE ON [readpast].[Retain_Notification_trx] TO [notification_operator];
+GO
+IF OBJECT_ID(N'[readpast].[Claimed_Notification]', N'P') IS NOT NULL
+    GRANT EXECUTE ON [readpast].[Claimed_Notification] TO [notification_operator];
 GO
 IF OBJECT_ID(N'[readpast].[QueueIsDone]', N'P') IS NOT NULL
     GRANT EXECUTE ON [readpast].[QueueIsDone] TO [notification_operator];

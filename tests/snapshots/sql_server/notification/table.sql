@@ -40,6 +40,8 @@ IF OBJECT_ID(N'[readpast].[Notification]', N'U') IS NULL
         /* Compared by code point: two workers whose names differ only in case are two workers. */
         [LeaseOwner] nvarchar(128) COLLATE Latin1_General_BIN2 NULL,
         [LeaseUntil] datetime2(7) NULL,
+        /* By which claim it was taken, for whoever lost the answer to that. Below zero: it goes alone. */
+        [ClaimNum] bigint NULL,
         CONSTRAINT [PK_Notification] PRIMARY KEY CLUSTERED ([EnqueuedAt]),
         CONSTRAINT [Notification_IsDiscriminatedBy_NotificationType]
             FOREIGN KEY ([Type]) REFERENCES [readpast].[NotificationType] ([Type]),
@@ -47,6 +49,10 @@ IF OBJECT_ID(N'[readpast].[Notification]', N'U') IS NULL
             'Pending', 'Processing', 'Error', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted'
         ))
     );
+GO
+/* A table of an earlier state has no place yet for the number of a claim. */
+IF COL_LENGTH(N'[readpast].[Notification]', N'ClaimNum') IS NULL
+    ALTER TABLE [readpast].[Notification] ADD [ClaimNum] bigint NULL;
 GO
 /* Many rows locked by one statement must never become the whole table, which nobody could read past. */
 IF EXISTS (

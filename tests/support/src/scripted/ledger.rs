@@ -32,6 +32,8 @@ pub struct Item {
     pub status: String,
     pub owner: String,
     pub payload: String,
+    /// The number of the claim that took it.
+    claim: Option<i64>,
 }
 
 /// The database.
@@ -52,9 +54,13 @@ impl Ledger {
         let number = |i: usize| params[i].value.as_int().expect("a number parameter");
         match procedure {
             "[readpast].[Add_Job_Set_trx]" => self.once(&text(0), |ledger| ledger.add(&text(1))),
-            "[readpast].[Next_Job_Set_trx]" | "[readpast].[Next_Job_Apart_trx]" => {
-                self.claim(with_item_columns(), &text(0), number(1))
+            "[readpast].[Next_Job_Set_trx]" => {
+                self.claim(with_item_columns(), &text(0), number(1), params[4].value.as_int())
             }
+            "[readpast].[Next_Job_Apart_trx]" => {
+                self.claim(with_item_columns(), &text(0), number(1), params[3].value.as_int())
+            }
+            "[readpast].[Claimed_Job]" => self.claimed(&text(0), number(1)),
             "[readpast].[Modify_Job_Set_trx]" => {
                 let (worker, items, max) = (text(1), text(2), number(3));
                 let columns = if max > 0 { with_item_columns() } else { answer_columns() };
@@ -62,9 +68,13 @@ impl Ledger {
                     return self.once(&text(0), |_| unreachable!("it was applied"));
                 }
                 let settled = self.once(&text(0), |ledger| ledger.settle(columns, &worker, &items, max > 0));
-                if max > 0 { self.claim(settled, &worker, max) } else { settled }
+                if max > 0 { self.claim(settled, &worker, max, params[6].value.as_int()) } else { settled }
             }
             "[readpast].[Renew_Job_Set_trx]" => self.renew(&text(1)),
+            "[readpast].[QueueIsDone]" => {
+                let answer = if self.operations.contains_key(&text(0)) { "OK" } else { "NOT_FOUND" };
+                Answer::new().columns([("Answer", Type::VarChar(20))]).row([answer.into()])
+            }
             "[readpast].[Recover_Job_trx]" => answer_columns(),
             "[readpast].[Stats_Job]" => self.stats(),
             other => panic!("the core called {other}"),
@@ -93,12 +103,12 @@ impl Ledger {
             let payload = element["columns"]["Payload"].as_str().unwrap_or_default().to_owned();
             answer = answer.row(cells("OK", Some(ordinal), &key, &token, 0, "Pending"));
             let (status, owner) = ("Pending".to_owned(), String::new());
-            self.items.push(Item { key, token, attempt: 0, status, owner, payload });
+            self.items.push(Item { key, token, attempt: 0, status, owner, payload, claim: None });
         }
         answer
     }
 
-    fn claim(&mut self, mut answer: Answer, worker: &str, max: i64) -> Answer {
+    fn claim(&mut self, mut answer: Answer, worker: &str, max: i64, claim: Option<i64>) -> Answer {
         let mut claimed = 0;
         for index in 0..self.items.len() {
             if claimed == max || !matches!(self.items[index].status.as_str(), "Pending" | "Error") {
@@ -109,16 +119,15 @@ impl Ledger {
             let item = &mut self.items[index];
             (item.token, item.owner, item.status) = (token, worker.to_owned(), "Processing".to_owned());
             item.attempt += 1;
-            let columns = [
-                Value::datetime2(&item.key),
-                item.status.as_str().into(),
-                item.owner.as_str().into(),
-                item.payload.as_str().into(),
-            ];
-            let cells = cells("CLAIMED", None, &item.key, &item.token, item.attempt, &item.status);
-            answer = answer.row(cells.into_iter().chain(columns));
+            item.claim = claim;
+            answer = answer.row(claimed_row(item));
         }
         if claimed > 0 { answer } else { answer.row(wide(vec!["EMPTY".into()])) }
+    }
+
+    fn claimed(&self, worker: &str, claim: i64) -> Answer {
+        let is_of_it = |item: &&Item| item.status == "Processing" && item.owner == worker && item.claim == Some(claim);
+        self.items.iter().filter(is_of_it).map(claimed_row).fold(with_item_columns(), Answer::row)
     }
 
     fn settle(&mut self, mut answer: Answer, worker: &str, json: &str, is_wide: bool) -> Answer {
@@ -185,6 +194,18 @@ pub fn cells(answer: &str, ordinal: Option<usize>, key: &str, token: &str, attem
         attempt.into(),
         status.into(),
     ]
+}
+
+/// An item that a claim hands out.
+fn claimed_row(item: &Item) -> Vec<Value> {
+    let columns = [
+        Value::datetime2(&item.key),
+        item.status.as_str().into(),
+        item.owner.as_str().into(),
+        item.payload.as_str().into(),
+    ];
+    let cells = cells("CLAIMED", None, &item.key, &item.token, item.attempt, &item.status);
+    cells.into_iter().chain(columns).collect()
 }
 
 /// The cells followed by NULLs, up to a row with the columns of items.

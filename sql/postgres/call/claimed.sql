@@ -1,0 +1,1 @@
+SELECT n.* FROM {{ object("claimed_" ~ queue) }}(?::text, ?::bigint) AS n

@@ -1,0 +1,112 @@
+/*
+The items that the worker took by the claim of that number and still holds: for a claim whose answer was lost. They come as the
+claim returned them, with what is left of their lease; no row: it took none. It changes nothing and waits for no lock.
+Table access order: Notification.
+*/
+CREATE OR ALTER PROCEDURE [readpast].[Claimed_Notification]
+    @Worker nvarchar(128),
+    @Claim bigint
+AS
+BEGIN
+    SET NOCOUNT, XACT_ABORT ON;
+    /* A session that limits its rows would have a call work on the first ones only. */
+    SET ROWCOUNT 0;
+    /* Some drivers turn it on; the transaction below would then stay open after its commit. */
+    SET IMPLICIT_TRANSACTIONS OFF;
+    /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    DECLARE @_MaxAttempts int;
+    DECLARE @_SilentMs int; /* how long a lease is when nobody says */
+    DECLARE @_Now datetime2(7); /* UTC */
+    DECLARE @_At datetime2(7); /* the same moment as the table tells it */
+    DECLARE @_Out TABLE (
+        [Seq] int NOT NULL PRIMARY KEY,
+        [Answer] varchar(20) NOT NULL,
+        [Ordinal] int NULL,
+        [DueMs] bigint NULL,
+        [Key] datetime2(7) NULL,
+        [Key1] datetime2(7) NULL,
+        [Token] datetime2(7) NULL,
+        [AttemptNum] int NULL,
+        [Status] varchar(20) NULL
+    );
+
+    SELECT
+        @_MaxAttempts = MAX(CASE WHEN a.[Param] = 'notification.maxAttempts' THEN a.[ValInt] END),
+        @_SilentMs = MAX(CASE WHEN a.[Param] = 'notification.leaseMs' THEN a.[ValInt] END)
+    FROM [readpast].[AppSettings] AS a
+    WHERE
+        a.[Param] IN ('notification.maxAttempts', 'notification.leaseMs')
+        /* With none or fewer, all that waits would be Failed at once: such a value does not count. */
+        AND a.[ValInt] > 0;
+    SET @_MaxAttempts = COALESCE(@_MaxAttempts, 3);
+    SET @_SilentMs = COALESCE(@_SilentMs, 60000);
+    SET @_Now = SYSUTCDATETIME();
+    SET @_At = @_Now;
+
+    INSERT INTO @_Out ([Seq], [Answer], [DueMs], [Key], [Key1], [Token], [AttemptNum], [Status])
+    SELECT
+        ROW_NUMBER() OVER (ORDER BY q.[ScheduledFor], q.[EnqueuedAt]),
+        CASE WHEN q.[ClaimNum] < 0 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
+        DATEDIFF_BIG(MILLISECOND, @_Now, q.[LeaseUntil]) + 1,
+        q.[EnqueuedAt],
+        q.[EnqueuedAt],
+        CAST(q.[UpdatedAt] AS datetime2(7)),
+        q.[AttemptNum],
+        'Processing'
+    FROM [readpast].[Notification] AS q
+        WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Notification_InFlight]))
+    WHERE
+        q.[Status] = 'Processing'
+        AND q.[ClaimNum] IN (@Claim, -@Claim)
+        AND q.[LeaseOwner] = @Worker
+        AND q.[LeaseUntil] > @_Now
+    OPTION (LOOP JOIN, FORCE ORDER);
+
+    /* After the commit, and in an order that no OUTPUT clause promises. */
+    SELECT
+        o.[Answer],
+        o.[Ordinal],
+        o.[DueMs],
+        o.[Key],
+        o.[Token],
+        o.[AttemptNum],
+        o.[Status],
+        q.[EnqueuedAt],
+        q.[Type],
+        q.[Status],
+        q.[Step],
+        q.[AttemptNum],
+        q.[Response],
+        q.[Error],
+        q.[StartedAt],
+        q.[Duration],
+        q.[ScheduledFor],
+        q.[UpdatedAt],
+        q.[LeaseOwner],
+        q.[LeaseUntil],
+        s1.[OTP] AS [ResetPassword_OTP],
+        s1.[UserID] AS [ResetPassword_UserID],
+        s1.[Username] AS [ResetPassword_Username],
+        s2.[EmailTo] AS [Email_EmailTo],
+        s2.[PreferredLanguage] AS [Email_PreferredLanguage],
+        s2.[Response] AS [Email_Response],
+        s2.[Error] AS [Email_Error],
+        s3.[PhoneNumber] AS [Sms_PhoneNumber],
+        s3.[Response] AS [Sms_Response],
+        s3.[Error] AS [Sms_Error]
+    FROM @_Out AS o
+    LEFT JOIN [readpast].[Notification] AS q
+        ON q.[EnqueuedAt] = o.[Key1] AND o.[Answer] IN ('CLAIMED', 'CLAIMED_ALONE')
+    LEFT JOIN [readpast].[Notification_ResetPassword] AS s1
+        ON s1.[EnqueuedAt] = q.[EnqueuedAt]
+    LEFT JOIN [readpast].[Notification_Email] AS s2
+        ON s2.[EnqueuedAt] = q.[EnqueuedAt]
+    LEFT JOIN [readpast].[Notification_Sms] AS s3
+        ON s3.[EnqueuedAt] = q.[EnqueuedAt]
+    ORDER BY o.[Seq]
+    OPTION (LOOP JOIN, FORCE ORDER);
+
+    RETURN 0;
+END;
+GO
