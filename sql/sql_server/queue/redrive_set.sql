@@ -21,7 +21,8 @@ Table access order: QueueOperation, {{ called.table }}{{ ", " ~ queue ~ "_Lease"
 AS
 BEGIN
 {% include "part/head.sql" %}
-{% include "part/remember_variables.sql" %}
+    DECLARE @_IsNew bit;
+    DECLARE @_Result nvarchar(max);
 {%- if run_time %}
     DECLARE @_RunAt datetime2(7);
 {%- endif %}
@@ -33,7 +34,6 @@ BEGIN
 {% include "part/clock_variables.sql" %}
 {% include "part/item_table.sql" %}
 {% include "part/change_table.sql" %}
-{% include "part/out_table.sql" %}
 
 {% include "part/no_transaction.sql" %}
 {{- take.names(procedure, takes.redrive) }}
@@ -49,13 +49,20 @@ BEGIN
         THROW 50021, N'{{ procedure }}: one of the keys is not a key of {{ queue }}.', 1;
 
 {% include "part/read_items.sql" %}
+    SET @_Count = @@ROWCOUNT;
 
     BEGIN TRY
         BEGIN TRANSACTION;
 {%- include "part/clock.sql" %}
 
-{% include "part/remember.sql" %}
-
+        EXECUTE {{ object("QueueOperationTake") }} @Operation, '{{ procedure[:-4] }}', @_Now, @_IsNew OUTPUT;
+        IF @_IsNew = 0
+        BEGIN
+{% filter indent(4, true) %}{% include "part/replay.sql" %}{% endfilter %}
+        END
+        ELSE
+        BEGIN
+{%- filter indent(4) %}
 {% include "part/judge_items.sql" %}
 
         INSERT INTO @_Change (
@@ -92,17 +99,14 @@ BEGIN
         OPTION (LOOP JOIN, FORCE ORDER);
 {%- endif %}
 
-{% include "part/remember_answers.sql" %}
+{% include "part/remember_answers.sql" %}{% endfilter %}
+        END;
 
         COMMIT TRANSACTION;
     END TRY
-    BEGIN CATCH
-{% include "part/replayed.sql" %}
-    END CATCH;
+{% include "part/rollback.sql" %}
 
-{% include "part/answers.sql" %}
-
-{% include "part/answers_select.sql" %}
+{% include "part/work_select.sql" %}
 
     RETURN 0;
 END;

@@ -30,22 +30,25 @@ DECLARE @Names nvarchar(max) = N'["Add_Notification_Set_trx", "Add_Notification_
 "Add_Notification_utx", "AppSettings", "AttemptNum",
 "Duration", "Find_Notification", "Modify_Notification_Set_trx",
 "Modify_Notification_Set_utx", "Modify_Notification_trx", "Modify_Notification_utx",
-"Next_Notification_Apart_trx", "Next_Notification_Set_trx", "Next_Notification_trx",
-"Next_Notification_utx", "Notification", "NotificationType",
-"Notification_Email", "Notification_IsType_fn", "Notification_ResetPassword",
-"Notification_Seq", "Notification_Sms", "Producer_Notification_V",
-"Purge_Notification_trx", "QueueCatalog", "QueueIsDone",
-"QueueIsEditable_fn", "QueueIsFinished_fn", "QueueIsProcessable_fn",
-"QueueIsRefusal_fn", "QueueNamed_fn", "QueueNoteRefusal",
-"QueueOperation", "QueueOwnType_V", "QueueRecovery",
+"Next_Notification_Apart_trx", "Next_Notification_Set_trx", "Next_Notification_Set_utx",
+"Next_Notification_trx", "Next_Notification_utx", "Notification",
+"NotificationType", "Notification_Claim", "Notification_Email",
+"Notification_IsType_fn", "Notification_Recover", "Notification_ResetPassword",
+"Notification_Seq", "Notification_Setting_V", "Notification_Settle",
+"Notification_Sms", "Producer_Notification_V", "Purge_Notification_trx",
+"QueueCatalog", "QueueIsDone", "QueueIsEditable_fn",
+"QueueIsFinished_fn", "QueueIsProcessable_fn", "QueueIsRefusal_fn",
+"QueueNamed_fn", "QueueNoteRefusal", "QueueOperation",
+"QueueOperationKeep", "QueueOperationTake", "QueueOwnType_V",
+"QueueRecovery", "QueueRecoveryTurn", "QueueRefuse",
 "QueueRefused", "QueueRetention", "QueueSchemaVersion",
 "QueueSpec", "QueueState", "QueueStatus",
 "QueueStep", "QueueTake", "QueueTransition",
-"QueueTurn", "QueueTypeAccess", "QueueUnfit_fn",
-"Recover_Notification_trx", "Redrive_Notification_Set_trx", "Renew_Notification_Set_trx",
-"Retain_Notification_trx", "Stats_Notification", "Watch_Notification",
-"WebResponse", "Worker_Notification_V", "_Int",
-"_Timestamp", "_Type"]';
+"QueueTurn", "QueueTurnTake", "QueueTypeAccess",
+"QueueUnfit_fn", "Recover_Notification_trx", "Redrive_Notification_Set_trx",
+"Renew_Notification_Set_trx", "Retain_Notification_trx", "Stats_Notification",
+"Watch_Notification", "WebResponse", "Worker_Notification_V",
+"_Int", "_Timestamp", "_Type"]';
 DECLARE @Kind nvarchar(60);
 DECLARE @Name nvarchar(128);
 DECLARE @Verb nvarchar(128);
@@ -241,6 +244,10 @@ DROP PROCEDURE IF EXISTS [readpast].[Modify_Notification_Set_utx];
 GO
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
+DROP PROCEDURE IF EXISTS [readpast].[Notification_Settle];
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
 DROP PROCEDURE IF EXISTS [readpast].[Next_Notification_trx];
 GO
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
@@ -253,11 +260,23 @@ DROP PROCEDURE IF EXISTS [readpast].[Next_Notification_Set_trx];
 GO
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
+DROP PROCEDURE IF EXISTS [readpast].[Next_Notification_Set_utx];
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+DROP PROCEDURE IF EXISTS [readpast].[Notification_Claim];
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
 DROP PROCEDURE IF EXISTS [readpast].[Next_Notification_Apart_trx];
 GO
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Recover_Notification_trx];
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+DROP PROCEDURE IF EXISTS [readpast].[Notification_Recover];
 GO
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
@@ -274,6 +293,10 @@ GO
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Add_Notification_Set_utx];
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+DROP VIEW IF EXISTS [readpast].[Notification_Setting_V];
 GO
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO

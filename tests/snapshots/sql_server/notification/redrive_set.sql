@@ -18,9 +18,8 @@ BEGIN
     SET IMPLICIT_TRANSACTIONS OFF;
     /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    DECLARE @_Replayed bit = 0;
+    DECLARE @_IsNew bit;
     DECLARE @_Result nvarchar(max);
-    DECLARE @_Place uniqueidentifier = NEWID();
     DECLARE @_Now datetime2(7); /* UTC */
     DECLARE @_At datetime2(7); /* the same moment as the table tells it */
     /* In the order of the keys, so that rows are locked in it and two calls never wait for each other. */
@@ -67,17 +66,6 @@ BEGIN
         PRIMARY KEY CLUSTERED ([Key1])
     );
     DECLARE @_Written int = 0;
-    DECLARE @_Out TABLE (
-        [Seq] int NOT NULL PRIMARY KEY,
-        [Answer] varchar(20) NOT NULL,
-        [Ordinal] int NULL,
-        [DueMs] bigint NULL,
-        [Key] datetime2(7) NULL,
-        [Key1] datetime2(7) NULL,
-        [Token] datetime2(7) NULL,
-        [AttemptNum] int NULL,
-        [Status] varchar(20) NULL
-    );
 
     IF @@TRANCOUNT > 0
         THROW 50012, N'Redrive_Notification_Set_trx commits its own work: not to be called in a transaction.', 1;
@@ -143,168 +131,160 @@ BEGIN
         SET @_Now = SYSUTCDATETIME();
         SET @_At = @_Now;
 
-        /*
-        First of all: if another attempt of this very call is under way, this waits for it, and then fails (2627).
-        */
-        IF @Operation IS NOT NULL
+        EXECUTE [readpast].[QueueOperationTake] @Operation, 'Redrive_Notification_Set', @_Now, @_IsNew OUTPUT;
+        IF @_IsNew = 0
         BEGIN
-            INSERT INTO [readpast].[QueueOperation] ([OperationId], [Call], [At])
-            VALUES (@Operation, 'Redrive_Notification_Set', @_Now);
+            /* Those that were not OK are told as they were kept, the others are read back from the items. */
+            SELECT
+                @_Result = p.[Result],
+                @_Now = p.[At]
+            FROM [readpast].[QueueOperation] AS p
+            WHERE p.[OperationId] = @Operation;
 
-            /*
-            Answers are asked for again within minutes. One call in 64 clears what is older than an hour: where the
-            library's own identities begin, which are in the order of time, and at some place among all others.
-            */
-            IF ABS(CHECKSUM(@Operation) % 64) = 0
-            BEGIN
-                DELETE p
-                FROM (
-                    SELECT TOP (512) o.[OperationId]
-                    FROM [readpast].[QueueOperation] AS o WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-                    ORDER BY o.[OperationId]
-                ) AS f
-                INNER JOIN [readpast].[QueueOperation] AS p WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-                    ON p.[OperationId] = f.[OperationId]
-                WHERE p.[At] < DATEADD(HOUR, -1, @_Now)
-                OPTION (LOOP JOIN, FORCE ORDER);
-
-                DELETE p
-                FROM (
-                    SELECT TOP (512) o.[OperationId]
-                    FROM [readpast].[QueueOperation] AS o WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-                    WHERE o.[OperationId] > @_Place
-                    ORDER BY o.[OperationId]
-                ) AS f
-                INNER JOIN [readpast].[QueueOperation] AS p WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-                    ON p.[OperationId] = f.[OperationId]
-                WHERE p.[At] < DATEADD(HOUR, -1, @_Now)
-                OPTION (LOOP JOIN, FORCE ORDER);
-            END;
-        END;
-
-        /*
-        Lock the items and decide each one's answer. The fence of a worker is its name and its attempt (LEASE_LOST);
-        the fence of everybody is the token (CONFLICT); the state machine is QueueTransition (ILLEGAL_TRANSITION).
-        A lease past its deadline still counts while nobody has taken the item: finished work is not done twice.
-        */
-
-        INSERT INTO @_Work ([Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum])
-        SELECT
-            x.[Ordinal],
-            a.[Answer],
-            x.[Is],
-            /* A refusal shows the item as it is. */
-            CASE a.[Answer]
-                WHEN 'NOT_FOUND' THEN NULL
-                WHEN 'OK' THEN 'Pending'
-                ELSE x.[Is]
-            END,
-            CASE WHEN a.[Answer] = 'OK' THEN CASE WHEN x.[Token] >= @_At THEN DATEADD(MICROSECOND, 1, x.[Token]) ELSE @_At END ELSE x.[Token] END,
-            CASE a.[Answer]
-                WHEN 'NOT_FOUND' THEN NULL
-                WHEN 'OK' THEN 0
-                ELSE x.[AttemptNum]
-            END
-        FROM (
+            INSERT INTO @_Work ([Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum])
             SELECT
                 i.[Ordinal],
-                i.[Token] AS [Given],
-                CASE WHEN q.[EnqueuedAt] IS NULL THEN 0 ELSE 1 END AS [Found],
-                q.[Status] AS [Is],
-                q.[AttemptNum] AS [AttemptNum],
-                CAST(q.[UpdatedAt] AS datetime2(7)) AS [Token],
-                ROW_NUMBER() OVER (PARTITION BY i.[Key1] ORDER BY i.[Ordinal]) AS [Place]
-            FROM (SELECT TOP (@_Count) o.* FROM @_Item AS o ORDER BY o.[Key1], o.[Ordinal]) AS i
-            LEFT JOIN [readpast].[Notification] AS q WITH (UPDLOCK, ROWLOCK)
+                'OK',
+                CASE WHEN q.[EnqueuedAt] IS NOT NULL THEN 'Pending' END,
+                CASE WHEN q.[EnqueuedAt] IS NOT NULL THEN q.[Status] END,
+                CAST(q.[UpdatedAt] AS datetime2(7)),
+                CASE WHEN q.[EnqueuedAt] IS NOT NULL THEN q.[AttemptNum] END
+            FROM @_Item AS i
+            LEFT JOIN [readpast].[Notification] AS q
                 ON q.[EnqueuedAt] = i.[Key1]
-        ) AS x
-        CROSS APPLY (
-            SELECT
-                CASE
-                    WHEN x.[Found] = 0 THEN 'NOT_FOUND'
-                    /* Where nothing of an item is kept yet, it is as it was put in: the answer of Add holds. */
-                    WHEN x.[Given] <> x.[Token] THEN 'CONFLICT'
-                    /* The same item twice in one call: the first of them counts. */
-                    WHEN x.[Place] > 1 THEN 'CONFLICT'
-                    WHEN x.[Is] IN ('Pending', 'Processing', 'Completed') THEN 'ILLEGAL_TRANSITION'
-                    ELSE 'OK'
-                END AS [Answer]
-        ) AS a
-        /* One row at a time, so that locks are taken in the order of the keys and none ahead of it. */
-        OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));
+            OPTION (LOOP JOIN, FORCE ORDER);
 
-        INSERT INTO @_Change (
-            [Key1], [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [DueAt], [Before]
-        )
-        SELECT
-            i.[Key1], w.[Was], w.[Status], w.[AttemptNum], w.[Token],
-            q.[Step],
-            q.[Response],
-            q.[Error],
-            @_Now,
-            NULL
-        FROM @_Item AS i
-        INNER JOIN @_Work AS w
-            ON w.[Ordinal] = i.[Ordinal]
-        INNER JOIN [readpast].[Notification] AS q
-            ON q.[EnqueuedAt] = i.[Key1]
-        WHERE w.[Answer] = 'OK'
-        OPTION (LOOP JOIN, FORCE ORDER);
-
-        /* The rows are locked and in @_Change: first the table, then what is kept beside it. */
-        UPDATE q
-        SET
-            [ScheduledFor] = COALESCE(w.[DueAt], q.[ScheduledFor]),
-            [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[StartedAt] END,
-            [Duration] = COALESCE(w.[Duration], q.[Duration]),
-            [AttemptNum] = w.[AttemptNum],
-            [LeaseOwner] = CASE
-                WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
-                ELSE q.[LeaseOwner]
-            END,
-            [LeaseUntil] = w.[LeaseUntil],
-            [Step] = COALESCE(w.[Step], q.[Step]),
-            [Response] = COALESCE(w.[Response], q.[Response]),
-            [Error] = COALESCE(w.[Error], CASE
-                WHEN w.[Status] = 'Completed' THEN LEFT(q.[Error], 0)
-                ELSE q.[Error]
-            END),
-            [UpdatedAt] = w.[Token],
-            [Status] = w.[Status]
-        FROM @_Change AS w
-        INNER JOIN [readpast].[Notification] AS q WITH (ROWLOCK)
-            ON q.[EnqueuedAt] = w.[Key1]
-        OPTION (LOOP JOIN, FORCE ORDER);
-        SET @_Written = @@ROWCOUNT;
-
-        IF @_Written <> (SELECT COUNT(*) FROM @_Change)
-            THROW 50005, N'Notification: a row that was locked for the change changed all the same.', 1;
-
-        /* As if it were new. */
-        UPDATE q
-        SET
-            [StartedAt] = NULL,
-            [Duration] = NULL,
-            [LeaseOwner] = NULL
-        FROM @_Change AS w
-        INNER JOIN [readpast].[Notification] AS q WITH (ROWLOCK)
-            ON q.[EnqueuedAt] = w.[Key1]
-        OPTION (LOOP JOIN, FORCE ORDER);
-
-        /* An item that was OK is read back from the items. */
-        IF @Operation IS NOT NULL AND EXISTS (SELECT 1 FROM @_Work AS w WHERE w.[Answer] <> 'OK')
+            UPDATE k
+            SET [Answer] = r.[answer]
+            FROM OPENJSON(@_Result) WITH ([ordinal] int '$.ordinal', [answer] varchar(20) '$.answer') AS r
+            INNER JOIN @_Work AS k
+                ON k.[Ordinal] = r.[ordinal]
+            OPTION (LOOP JOIN, FORCE ORDER);
+        END
+        ELSE
         BEGIN
-            SET @_Result = (
+            /*
+            Lock the items and decide each one's answer. The fence of a worker is its name and its attempt (LEASE_LOST);
+            the fence of everybody is the token (CONFLICT); the state machine is QueueTransition (ILLEGAL_TRANSITION).
+            A lease past its deadline still counts while nobody has taken the item: finished work is not done twice.
+            */
+
+            INSERT INTO @_Work ([Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum])
+            SELECT
+                x.[Ordinal],
+                a.[Answer],
+                x.[Is],
+                /* A refusal shows the item as it is. */
+                CASE a.[Answer]
+                    WHEN 'NOT_FOUND' THEN NULL
+                    WHEN 'OK' THEN 'Pending'
+                    ELSE x.[Is]
+                END,
+                CASE WHEN a.[Answer] = 'OK' THEN CASE WHEN x.[Token] >= @_At THEN DATEADD(MICROSECOND, 1, x.[Token]) ELSE @_At END ELSE x.[Token] END,
+                CASE a.[Answer]
+                    WHEN 'NOT_FOUND' THEN NULL
+                    WHEN 'OK' THEN 0
+                    ELSE x.[AttemptNum]
+                END
+            FROM (
                 SELECT
-                    w.[Ordinal] AS [ordinal],
-                    w.[Answer] AS [answer]
-                FROM @_Work AS w
-                WHERE w.[Answer] <> 'OK'
-                FOR JSON PATH
-            );
-            UPDATE [readpast].[QueueOperation] WITH (ROWLOCK)
-            SET [Result] = @_Result
-            WHERE [OperationId] = @Operation;
+                    i.[Ordinal],
+                    i.[Token] AS [Given],
+                    CASE WHEN q.[EnqueuedAt] IS NULL THEN 0 ELSE 1 END AS [Found],
+                    q.[Status] AS [Is],
+                    q.[AttemptNum] AS [AttemptNum],
+                    CAST(q.[UpdatedAt] AS datetime2(7)) AS [Token],
+                    ROW_NUMBER() OVER (PARTITION BY i.[Key1] ORDER BY i.[Ordinal]) AS [Place]
+                FROM (SELECT TOP (@_Count) o.* FROM @_Item AS o ORDER BY o.[Key1], o.[Ordinal]) AS i
+                LEFT JOIN [readpast].[Notification] AS q WITH (UPDLOCK, ROWLOCK)
+                    ON q.[EnqueuedAt] = i.[Key1]
+            ) AS x
+            CROSS APPLY (
+                SELECT
+                    CASE
+                        WHEN x.[Found] = 0 THEN 'NOT_FOUND'
+                        /* Where nothing of an item is kept yet, it is as it was put in: the answer of Add holds. */
+                        WHEN x.[Given] <> x.[Token] THEN 'CONFLICT'
+                        /* The same item twice in one call: the first of them counts. */
+                        WHEN x.[Place] > 1 THEN 'CONFLICT'
+                        WHEN x.[Is] IN ('Pending', 'Processing', 'Completed') THEN 'ILLEGAL_TRANSITION'
+                        ELSE 'OK'
+                    END AS [Answer]
+            ) AS a
+            /* One row at a time, so that locks are taken in the order of the keys and none ahead of it. */
+            OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));
+
+            INSERT INTO @_Change (
+                [Key1], [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [DueAt], [Before]
+            )
+            SELECT
+                i.[Key1], w.[Was], w.[Status], w.[AttemptNum], w.[Token],
+                q.[Step],
+                q.[Response],
+                q.[Error],
+                @_Now,
+                NULL
+            FROM @_Item AS i
+            INNER JOIN @_Work AS w
+                ON w.[Ordinal] = i.[Ordinal]
+            INNER JOIN [readpast].[Notification] AS q
+                ON q.[EnqueuedAt] = i.[Key1]
+            WHERE w.[Answer] = 'OK'
+            OPTION (LOOP JOIN, FORCE ORDER);
+
+            /* The rows are locked and in @_Change: first the table, then what is kept beside it. */
+            UPDATE q
+            SET
+                [ScheduledFor] = COALESCE(w.[DueAt], q.[ScheduledFor]),
+                [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[StartedAt] END,
+                [Duration] = COALESCE(w.[Duration], q.[Duration]),
+                [AttemptNum] = w.[AttemptNum],
+                [LeaseOwner] = CASE
+                    WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
+                    ELSE q.[LeaseOwner]
+                END,
+                [LeaseUntil] = w.[LeaseUntil],
+                [Step] = COALESCE(w.[Step], q.[Step]),
+                [Response] = COALESCE(w.[Response], q.[Response]),
+                [Error] = COALESCE(w.[Error], CASE
+                    WHEN w.[Status] = 'Completed' THEN LEFT(q.[Error], 0)
+                    ELSE q.[Error]
+                END),
+                [UpdatedAt] = w.[Token],
+                [Status] = w.[Status]
+            FROM @_Change AS w
+            INNER JOIN [readpast].[Notification] AS q WITH (ROWLOCK)
+                ON q.[EnqueuedAt] = w.[Key1]
+            OPTION (LOOP JOIN, FORCE ORDER);
+            SET @_Written = @@ROWCOUNT;
+
+            IF @_Written <> (SELECT COUNT(*) FROM @_Change)
+                THROW 50005, N'Notification: a row that was locked for the change changed all the same.', 1;
+
+            /* As if it were new. */
+            UPDATE q
+            SET
+                [StartedAt] = NULL,
+                [Duration] = NULL,
+                [LeaseOwner] = NULL
+            FROM @_Change AS w
+            INNER JOIN [readpast].[Notification] AS q WITH (ROWLOCK)
+                ON q.[EnqueuedAt] = w.[Key1]
+            OPTION (LOOP JOIN, FORCE ORDER);
+
+            /* An item that was OK is read back from the items. */
+            IF @Operation IS NOT NULL AND EXISTS (SELECT 1 FROM @_Work AS w WHERE w.[Answer] <> 'OK')
+            BEGIN
+                SET @_Result = (
+                    SELECT
+                        w.[Ordinal] AS [ordinal],
+                        w.[Answer] AS [answer]
+                    FROM @_Work AS w
+                    WHERE w.[Answer] <> 'OK'
+                    FOR JSON PATH
+                );
+                EXECUTE [readpast].[QueueOperationKeep] @Operation, @_Result;
+            END;
         END;
 
         COMMIT TRANSACTION;
@@ -312,68 +292,21 @@ BEGIN
     BEGIN CATCH
         IF @@TRANCOUNT > 0
             ROLLBACK TRANSACTION;
-        IF
-            ERROR_NUMBER() <> 2627
-            OR NOT EXISTS (
-                SELECT 1 FROM [readpast].[QueueOperation] AS p WHERE p.[OperationId] = @Operation
-            )
-            THROW;
-        SET @_Replayed = 1;
+        THROW;
     END CATCH;
 
-    IF @_Replayed = 1
-    BEGIN
-        IF NOT EXISTS (
-            SELECT 1
-            FROM [readpast].[QueueOperation] AS p
-            WHERE p.[OperationId] = @Operation AND p.[Call] = 'Redrive_Notification_Set'
-        )
-            THROW 50021, N'Redrive_Notification_Set_trx: the operation was another call.', 1;
-
-        SELECT
-            @_Result = p.[Result],
-            @_Now = p.[At]
-        FROM [readpast].[QueueOperation] AS p
-        WHERE p.[OperationId] = @Operation;
-        DELETE FROM @_Work;
-
-        INSERT INTO @_Work ([Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum])
-        SELECT
-            i.[Ordinal],
-            'OK',
-            CASE WHEN q.[EnqueuedAt] IS NOT NULL THEN 'Pending' END,
-            CASE WHEN q.[EnqueuedAt] IS NOT NULL THEN q.[Status] END,
-            CAST(q.[UpdatedAt] AS datetime2(7)),
-            CASE WHEN q.[EnqueuedAt] IS NOT NULL THEN q.[AttemptNum] END
-        FROM @_Item AS i
-        LEFT JOIN [readpast].[Notification] AS q
-            ON q.[EnqueuedAt] = i.[Key1]
-        OPTION (LOOP JOIN, FORCE ORDER);
-
-        UPDATE k
-        SET [Answer] = r.[answer]
-        FROM OPENJSON(@_Result) WITH ([ordinal] int '$.ordinal', [answer] varchar(20) '$.answer') AS r
-        INNER JOIN @_Work AS k
-            ON k.[Ordinal] = r.[ordinal]
-        OPTION (LOOP JOIN, FORCE ORDER);
-    END;
-
-    INSERT INTO @_Out ([Seq], [Answer], [Ordinal], [Key], [Token], [AttemptNum], [Status])
-    SELECT w.[Ordinal], w.[Answer], w.[Ordinal], i.[Key], w.[Token], w.[AttemptNum], w.[Status]
+    SELECT
+        w.[Answer],
+        w.[Ordinal],
+        CAST(NULL AS bigint) AS [DueMs],
+        i.[Key],
+        w.[Token],
+        w.[AttemptNum],
+        w.[Status]
     FROM @_Work AS w
     INNER JOIN @_Item AS i
-        ON i.[Ordinal] = w.[Ordinal];
-
-    SELECT
-        o.[Answer],
-        o.[Ordinal],
-        o.[DueMs],
-        o.[Key],
-        o.[Token],
-        o.[AttemptNum],
-        o.[Status]
-    FROM @_Out AS o
-    ORDER BY o.[Seq];
+        ON i.[Ordinal] = w.[Ordinal]
+    ORDER BY w.[Ordinal];
 
     RETURN 0;
 END;

@@ -57,12 +57,12 @@ impl Ledger {
             }
             "[readpast].[Modify_Job_Set_trx]" => {
                 let (worker, items, max) = (text(1), text(2), number(3));
-                let columns = if max > 0 { with_item_columns() } else { answer_columns() };
                 if self.operations.contains_key(&text(0)) {
                     return self.once(&text(0), |_| unreachable!("it was applied"));
                 }
-                let settled = self.once(&text(0), |ledger| ledger.settle(columns, &worker, &items, max > 0));
-                if max > 0 { self.claim(settled, &worker, max) } else { settled }
+                let settled = self.once(&text(0), |ledger| ledger.settle(&worker, &items));
+                // The claim's rows are a result of their own.
+                if max > 0 { self.claim(then_item_columns(settled), &worker, max) } else { settled }
             }
             "[readpast].[Renew_Job_Set_trx]" => self.renew(&text(1)),
             "[readpast].[Recover_Job_trx]" => answer_columns(),
@@ -121,7 +121,8 @@ impl Ledger {
         if claimed > 0 { answer } else { answer.row(wide(vec!["EMPTY".into()])) }
     }
 
-    fn settle(&mut self, mut answer: Answer, worker: &str, json: &str, is_wide: bool) -> Answer {
+    fn settle(&mut self, worker: &str, json: &str) -> Answer {
+        let mut answer = answer_columns();
         for (ordinal, element) in elements(json).into_iter().enumerate() {
             let word = |name: &str| element[name].as_str().unwrap_or_default();
             let token = self.tick();
@@ -135,8 +136,7 @@ impl Ledger {
                 self.settled.push(item.key.clone());
             }
             let said = if holds { "OK" } else { "LEASE_LOST" };
-            let cells = cells(said, Some(ordinal), &item.key, &item.token, item.attempt, &item.status);
-            answer = answer.row(if is_wide { wide(cells) } else { cells });
+            answer = answer.row(cells(said, Some(ordinal), &item.key, &item.token, item.attempt, &item.status));
         }
         answer
     }
@@ -167,6 +167,11 @@ pub fn answer_columns() -> Answer {
 /// The same with the columns of claimed items.
 pub fn with_item_columns() -> Answer {
     Answer::new().columns(ANSWER_COLUMNS.into_iter().chain(ITEM_COLUMNS))
+}
+
+/// A result of claimed items behind another one.
+pub fn then_item_columns(answer: Answer) -> Answer {
+    answer.end().columns(ANSWER_COLUMNS.into_iter().chain(ITEM_COLUMNS))
 }
 
 /// The names and types of the answer columns, for result sets with other item columns.

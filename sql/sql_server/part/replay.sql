@@ -1,12 +1,9 @@
-    IF @_Replayed = 1
-    BEGIN
-{% include "part/same_call.sql" %}
+        /* Those that were not OK are told as they were kept, the others are read back from the items. */
         SELECT
             @_Result = p.[Result],
             @_Now = p.[At]
         FROM {{ object("QueueOperation") }} AS p
         WHERE p.[OperationId] = @Operation;
-        DELETE FROM @_Work;
 
         INSERT INTO @_Work ([Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum])
         SELECT
@@ -45,10 +42,3 @@
         WHERE k.[Answer] = 'OK' AND k.[Was] IS NULL AND i.[Status] = 'Completed'
         OPTION (LOOP JOIN, FORCE ORDER);
 {%- endif %}
-    END;
-
-    INSERT INTO @_Out ([Seq], [Answer], [Ordinal], [Key], [Token], [AttemptNum], [Status])
-    SELECT w.[Ordinal], w.[Answer], w.[Ordinal], i.[Key], w.[Token], w.[AttemptNum], w.[Status]
-    FROM @_Work AS w
-    INNER JOIN @_Item AS i
-        ON i.[Ordinal] = w.[Ordinal];

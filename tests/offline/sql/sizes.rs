@@ -1,0 +1,59 @@
+//! How long the T-SQL is that a DBA reads: a table of all descriptions in `sql/specs`, and no procedure of more lines than one reads.
+//! `cargo test --test offline sizes -- --nocapture` prints it.
+
+use readpast::{
+    Dialect, QueueSpec,
+    ident::Identifier,
+    render::{self, CodeKind, Made},
+    spec::EXAMPLES,
+};
+use std::collections::BTreeMap;
+
+const MOST_LINES: usize = 200;
+
+/// Those that still have more, the queue's name in them as Q, each with the most that it has of all. The list only shrinks: one that
+/// is shorter now is given its new length, or taken out.
+const LONGER: [(&str, usize); 10] = [
+    ("Add_Q_Set_trx", 338),
+    ("Add_Q_Set_utx", 326),
+    ("Find_Q", 528),
+    ("Purge_Q_trx", 416),
+    ("Q_Claim", 534),
+    ("Q_Recover", 585),
+    ("Q_Settle", 700),
+    ("Redrive_Q_Set_trx", 400),
+    ("Taken_Q_trx", 327),
+    ("Watch_Q", 446),
+];
+
+/// The simplest queue: one column, and nothing asked for.
+const SIMPLEST: &str = r#"{"queue": "Simplest", "columns": [{"name": "N", "type": "integer"}]}"#;
+
+#[test]
+fn no_procedure_is_longer_than_one_reads() {
+    let schema = Identifier::new("the schema", "readpast").unwrap();
+    let mut longest: BTreeMap<String, usize> = BTreeMap::new();
+    println!("{:<24} {:>6} {:>8}  longest procedures", "description", "lines", "bytes");
+    for (name, text) in [("(the simplest)", SIMPLEST)].iter().chain(EXAMPLES) {
+        let spec = QueueSpec::from_text(text).unwrap();
+        let script = render::script(Dialect::SqlServer, &schema, Some(&spec)).unwrap();
+        let mut objects = render::shared(Dialect::SqlServer, &schema).unwrap();
+        objects.extend(render::queue(Dialect::SqlServer, &schema, &spec).unwrap());
+        let mut lengths: Vec<(usize, String)> = Vec::new();
+        for object in &objects {
+            let Made::Code { kind: CodeKind::Procedure, name } = &object.makes else { continue };
+            let name = name.name.replace(spec.queue.as_str(), "Q");
+            let lines = object.definition.trim().lines().count();
+            let most = longest.entry(name.clone()).or_default();
+            *most = lines.max(*most);
+            lengths.push((lines, name));
+        }
+        lengths.sort_by(|one, other| other.cmp(one));
+        let lengths: Vec<_> = lengths.iter().take(6).map(|(lines, name)| format!("{name} {lines}")).collect();
+        println!("{name:<24} {:>6} {:>8}  {}", script.lines().count(), script.len(), lengths.join(", "));
+    }
+    let longer: Vec<_> = longest.iter().filter(|(_, lines)| **lines > MOST_LINES).collect();
+    let listed: Vec<_> = LONGER.iter().map(|(name, lines)| ((*name).to_owned(), *lines)).collect();
+    let found: Vec<_> = longer.into_iter().map(|(name, lines)| (name.clone(), *lines)).collect();
+    assert_eq!(found, listed, "the procedures of more than {MOST_LINES} lines; none may become longer");
+}
