@@ -63,10 +63,10 @@ pub(super) fn check(examined: &mut Examined, queue: &str, schema: &str, table: &
 
 fn is_waited_for(procedure: &str, queue: &str) -> bool {
     let inner = procedure.strip_prefix(queue);
-    inner.is_some_and(|rest| ["_Settle", "_Claim", "_Recover"].contains(&rest))
+    inner.is_some_and(|rest| ["_Add", "_Settle", "_Claim", "_Recover"].contains(&rest))
         || ["Add_", "Renew_"].iter().any(|verb| {
             let rest = procedure.strip_prefix(verb).and_then(|rest| rest.strip_prefix(queue));
-            rest.is_some_and(|rest| ["_trx", "_utx", "_Set_trx", "_Set_utx"].contains(&rest))
+            rest.is_some_and(|rest| ["_trx", "_utx", "_Set_trx"].contains(&rest))
         })
 }
 
@@ -142,7 +142,7 @@ mod tests {
             ("Job_Recover", true),
             ("Renew_Job_Set_trx", true),
             ("Next_Job_trx", false),
-            ("Add_Job_Set_utx", true),
+            ("Job_Add", true),
             ("Stats_Job", false),
             ("Jobs_Claim", false),
             ("Purge_Job_trx", false),

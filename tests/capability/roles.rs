@@ -183,8 +183,13 @@ const PROCEDURES: [(&str, &str, &[usize]); 19] = [
 ];
 
 /// The same of those that only SQL Server has. The inner ones are nobody's: what is granted calls them with its owner's rights.
-const ON_SQL_SERVER: [(&str, &str, &[usize]); 4] =
-    [("Next_", "_Set_utx", &[1, 2]), ("", "_Settle", &[]), ("", "_Claim", &[]), ("", "_Recover", &[])];
+const ON_SQL_SERVER: [(&str, &str, &[usize]); 5] = [
+    ("Next_", "_Set_utx", &[1, 2]),
+    ("", "_Add", &[]),
+    ("", "_Settle", &[]),
+    ("", "_Claim", &[]),
+    ("", "_Recover", &[]),
+];
 
 fn producer_view(given: &Given) -> String {
     given.view().replace("Worker_", "Producer_").replace("worker_", "producer_")
