@@ -4,7 +4,9 @@
 {% filter made("PROCEDURE", inner) %}
 /*
 Puts items into {{ called.table }}.
-Called by the Add_{{ queue }}_Set_ procedures: in the caller's transaction (@Within = 1), or in one of its own{{ ", and again when a key was taken" if own }}. Nobody is granted it.
+Called by the Add_{{ queue }}_Set_ procedures: in the caller's transaction (@Within = 1), or in one of its own
+{{- ", and again when a key was taken" if own }}.
+Nobody is granted it.
 Returns an answer per element, as they do.
 Table access order: QueueOperation, {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}.
 */

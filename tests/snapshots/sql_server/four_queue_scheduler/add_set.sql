@@ -1,6 +1,7 @@
 /*
 Puts items into four_queue.
-Called by the Add_FourQueueScheduler_Set_ procedures: in the caller's transaction (@Within = 1), or in one of its own. Nobody is granted it.
+Called by the Add_FourQueueScheduler_Set_ procedures: in the caller's transaction (@Within = 1), or in one of its own.
+Nobody is granted it.
 Returns an answer per element, as they do.
 Table access order: QueueOperation, four_queue, FourQueueScheduler_Lease.
 */

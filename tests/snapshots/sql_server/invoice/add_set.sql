@@ -1,6 +1,7 @@
 /*
 Puts items into Invoice.
-Called by the Add_Invoice_Set_ procedures: in the caller's transaction (@Within = 1), or in one of its own, and again when a key was taken. Nobody is granted it.
+Called by the Add_Invoice_Set_ procedures: in the caller's transaction (@Within = 1), or in one of its own, and again when a key was taken.
+Nobody is granted it.
 Returns an answer per element, as they do.
 Table access order: QueueOperation, Invoice.
 */
