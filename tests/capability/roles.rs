@@ -183,10 +183,11 @@ const PROCEDURES: [(&str, &str, &[usize]); 19] = [
 ];
 
 /// The same of those that only SQL Server has. The inner ones are nobody's: what is granted calls them with its owner's rights.
-const ON_SQL_SERVER: [(&str, &str, &[usize]); 5] = [
+const ON_SQL_SERVER: [(&str, &str, &[usize]); 6] = [
     ("Next_", "_Set_utx", &[1, 2]),
     ("", "_Add", &[]),
     ("", "_Settle", &[]),
+    ("", "_Answered", &[]),
     ("", "_Claim", &[]),
     ("", "_Recover", &[]),
 ];

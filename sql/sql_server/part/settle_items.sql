@@ -75,14 +75,13 @@ BEGIN
     EXECUTE {{ object("QueueOperationTake") }} @Operation, '{{ procedure }}_Set', @_Now, @IsNew OUTPUT;
     IF @IsNew = 0
     BEGIN
-{% include "part/replay.sql" %}
-    END
-    ELSE
-    BEGIN
+        EXECUTE {{ object(queue ~ "_Answered") }} @Operation = @Operation, @Items = @Items;
+        RETURN 0;
+    END;
+{%- filter replace("\n        ", "\n    ") %}
 {% include "part/modify.sql" %}
 
-{% include "part/remember_answers.sql" %}
-    END;
+{% include "part/remember_answers.sql" %}{% endfilter %}
 
     IF @Tells = 0
         SELECT

@@ -4,6 +4,7 @@
 {%- import "part/write.sql" as write -%}
 {%- import "part/column.sql" as of -%}
 {%- import "part/set_value.sql" as value -%}
+{%- include "part/answered.sql" %}
 {%- set redrive = false -%}
 {%- include "part/settle_items.sql" %}
 {%- for transaction in ["utx", "trx"] -%}

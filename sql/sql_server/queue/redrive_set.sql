@@ -58,11 +58,11 @@ BEGIN
         EXECUTE {{ object("QueueOperationTake") }} @Operation, '{{ procedure[:-4] }}', @_Now, @_IsNew OUTPUT;
         IF @_IsNew = 0
         BEGIN
-{% filter indent(4, true) %}{% include "part/replay.sql" %}{% endfilter %}
-        END
-        ELSE
-        BEGIN
-{%- filter indent(4) %}
+            COMMIT TRANSACTION;
+            EXECUTE {{ object(queue ~ "_Answered") }} @Operation = @Operation, @Items = @Items;
+            RETURN 0;
+        END;
+
 {% include "part/judge_items.sql" %}
 
         INSERT INTO @_Change (
@@ -99,8 +99,7 @@ BEGIN
         OPTION (LOOP JOIN, FORCE ORDER);
 {%- endif %}
 
-{% include "part/remember_answers.sql" %}{% endfilter %}
-        END;
+{% include "part/remember_answers.sql" %}
 
         COMMIT TRANSACTION;
     END TRY

@@ -92,8 +92,8 @@ fn transact_sql_keeps_its_rules() {
     // Three of the queues remember their attempts, one deletes what is over, one is claimed by somebody else.
     assert_eq!(
         procedures,
-        9 + (6 + tables) * 24 + 3 + 1 + 1,
-        "nine for the schema, twenty-four a queue, whoever made its table"
+        9 + (6 + tables) * 25 + 3 + 1 + 1,
+        "nine for the schema, twenty-five a queue, whoever made its table"
     );
 }
 
@@ -223,7 +223,9 @@ fn what_takes_items_looks_at_their_names_first() {
                 Dialect::Postgres => code.contains("LANGUAGE sql"),
                 _ => code.contains("@Items = @Items") && !code.contains("OPENJSON"),
             };
-            if !code.contains(given) || code.contains("[QueueTake]\n") || hands_on {
+            // A call that was made before was looked at by whoever takes its identity.
+            let was_looked_at = code.contains("[QueueTake]\n") || code.contains("_Answered]\n    @Operation");
+            if !code.contains(given) || was_looked_at || hands_on {
                 continue;
             }
             let (before, _) = code.split_once(look).unwrap_or_else(|| panic!("{statement} takes what it is given"));

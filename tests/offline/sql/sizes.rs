@@ -19,8 +19,8 @@ const LONGER: [(&str, usize); 9] = [
     ("Q_Add", 280),
     ("Q_Claim", 534),
     ("Q_Recover", 585),
-    ("Q_Settle", 700),
-    ("Redrive_Q_Set_trx", 400),
+    ("Q_Settle", 648),
+    ("Redrive_Q_Set_trx", 362),
     ("Taken_Q_trx", 327),
     ("Watch_Q", 446),
 ];

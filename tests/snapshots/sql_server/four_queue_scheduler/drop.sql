@@ -29,24 +29,24 @@ GO
 DECLARE @Names nvarchar(max) = N'["Add_FourQueueScheduler_Set_trx", "Add_FourQueueScheduler_Set_utx", "Add_FourQueueScheduler_trx",
 "Add_FourQueueScheduler_utx", "AppSettings", "AttemptNum",
 "Duration", "Find_FourQueueScheduler", "FourQueueScheduler_Add",
-"FourQueueScheduler_Claim", "FourQueueScheduler_Lease", "FourQueueScheduler_Recover",
-"FourQueueScheduler_Setting_V", "FourQueueScheduler_Settle", "Modify_FourQueueScheduler_Set_trx",
-"Modify_FourQueueScheduler_Set_utx", "Modify_FourQueueScheduler_trx", "Modify_FourQueueScheduler_utx",
-"Next_FourQueueScheduler_Apart_trx", "Next_FourQueueScheduler_Set_trx", "Next_FourQueueScheduler_Set_utx",
-"Next_FourQueueScheduler_trx", "Next_FourQueueScheduler_utx", "Purge_FourQueueScheduler_trx",
-"QueueCatalog", "QueueIsDone", "QueueIsEditable_fn",
-"QueueIsFinished_fn", "QueueIsProcessable_fn", "QueueIsRefusal_fn",
-"QueueNamed_fn", "QueueNoteRefusal", "QueueOperation",
-"QueueOperationKeep", "QueueOperationTake", "QueueOwnType_V",
-"QueueRecovery", "QueueRecoveryTurn", "QueueRefuse",
-"QueueRefused", "QueueRetention", "QueueSchemaVersion",
-"QueueSpec", "QueueState", "QueueStatus",
-"QueueStep", "QueueTake", "QueueTransition",
-"QueueTurn", "QueueTurnTake", "QueueTypeAccess",
-"QueueUnfit_fn", "Recover_FourQueueScheduler_trx", "Redrive_FourQueueScheduler_Set_trx",
-"Renew_FourQueueScheduler_Set_trx", "Stats_FourQueueScheduler", "Watch_FourQueueScheduler",
-"WebResponse", "Worker_FourQueueScheduler_V", "_Int",
-"_Timestamp", "_Type"]';
+"FourQueueScheduler_Answered", "FourQueueScheduler_Claim", "FourQueueScheduler_Lease",
+"FourQueueScheduler_Recover", "FourQueueScheduler_Setting_V", "FourQueueScheduler_Settle",
+"Modify_FourQueueScheduler_Set_trx", "Modify_FourQueueScheduler_Set_utx", "Modify_FourQueueScheduler_trx",
+"Modify_FourQueueScheduler_utx", "Next_FourQueueScheduler_Apart_trx", "Next_FourQueueScheduler_Set_trx",
+"Next_FourQueueScheduler_Set_utx", "Next_FourQueueScheduler_trx", "Next_FourQueueScheduler_utx",
+"Purge_FourQueueScheduler_trx", "QueueCatalog", "QueueIsDone",
+"QueueIsEditable_fn", "QueueIsFinished_fn", "QueueIsProcessable_fn",
+"QueueIsRefusal_fn", "QueueNamed_fn", "QueueNoteRefusal",
+"QueueOperation", "QueueOperationKeep", "QueueOperationTake",
+"QueueOwnType_V", "QueueRecovery", "QueueRecoveryTurn",
+"QueueRefuse", "QueueRefused", "QueueRetention",
+"QueueSchemaVersion", "QueueSpec", "QueueState",
+"QueueStatus", "QueueStep", "QueueTake",
+"QueueTransition", "QueueTurn", "QueueTurnTake",
+"QueueTypeAccess", "QueueUnfit_fn", "Recover_FourQueueScheduler_trx",
+"Redrive_FourQueueScheduler_Set_trx", "Renew_FourQueueScheduler_Set_trx", "Stats_FourQueueScheduler",
+"Watch_FourQueueScheduler", "WebResponse", "Worker_FourQueueScheduler_V",
+"_Int", "_Timestamp", "_Type"]';
 DECLARE @Kind nvarchar(60);
 DECLARE @Name nvarchar(128);
 DECLARE @Verb nvarchar(128);
@@ -230,6 +230,10 @@ GO
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[FourQueueScheduler_Settle];
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+DROP PROCEDURE IF EXISTS [readpast].[FourQueueScheduler_Answered];
 GO
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO

@@ -1,4 +1,121 @@
 /*
+The answers of a settlement or a redrive that was made before. Nothing is changed.
+Called by FourQueueScheduler_Settle and Redrive_FourQueueScheduler_Set_trx, where QueueOperationTake says so. Nobody is granted it.
+Table access order: QueueOperation, four_queue, FourQueueScheduler_Lease.
+*/
+CREATE OR ALTER PROCEDURE [readpast].[FourQueueScheduler_Answered]
+    @Operation uniqueidentifier,
+    @Items nvarchar(max)
+AS
+BEGIN
+    SET NOCOUNT, XACT_ABORT ON;
+    DECLARE @_Result nvarchar(max);
+    DECLARE @_Now datetime2(7); /* UTC: when the call was made */
+    DECLARE @_Item TABLE (
+        [Ordinal] int NOT NULL PRIMARY KEY,
+        [Key] nvarchar(max) NULL,
+        [Key1] bigint NULL,
+        [Token] datetime2(7) NULL,
+        [Attempt] int NULL,
+        [Status] varchar(20) NULL
+    );
+    DECLARE @_Work TABLE (
+        [Ordinal] int NOT NULL PRIMARY KEY,
+        [Answer] varchar(20) NOT NULL,
+        [Was] varchar(20) NULL,
+        [Status] varchar(20) NULL,
+        [Token] datetime2(7) NULL,
+        [AttemptNum] int NULL
+    );
+
+    INSERT INTO @_Item ([Ordinal], [Key], [Key1], [Token], [Attempt], [Status])
+    SELECT
+        CAST(j.[key] AS int),
+        r.[Key1],
+        TRY_CAST(NULLIF(r.[Key1], N'') AS bigint),
+        r.[Token],
+        r.[Attempt],
+        r.[Status]
+    FROM OPENJSON(@Items) AS j
+    CROSS APPLY OPENJSON(j.[value]) WITH (
+        [Key1] nvarchar(max) '$.key',
+        [Token] datetime2(7) '$.token',
+        [Attempt] int '$.attempt',
+        [Status] varchar(20) '$.status'
+    ) AS r;
+
+    /* Those that were not OK are told as they were kept, the others are read back from the items. */
+    SELECT
+        @_Result = p.[Result],
+        @_Now = p.[At]
+    FROM [readpast].[QueueOperation] AS p
+    WHERE p.[OperationId] = @Operation;
+
+    INSERT INTO @_Work ([Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum])
+    SELECT
+        i.[Ordinal],
+        'OK',
+        CASE WHEN q.[id] IS NOT NULL THEN 'Pending' END,
+        CASE WHEN q.[id] IS NOT NULL THEN CASE
+            WHEN q.[in_process] = 0
+                THEN CASE
+                    WHEN s.[Status] IN ('Pending', 'Error')
+                        THEN s.[Status]
+                    ELSE 'Pending'
+                END
+            WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
+                THEN CASE
+                    WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+                        THEN s.[Status]
+                    ELSE 'Processing'
+                END
+            WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
+            ELSE 'Processing'
+        END END,
+        s.[UpdatedAt],
+        CASE WHEN q.[id] IS NOT NULL THEN COALESCE(CAST(q.[attempts] AS int), 0) END
+    FROM @_Item AS i
+    LEFT JOIN [dbo].[four_queue] AS q
+        ON q.[in_process] IN (0, 1) AND q.[id] = i.[Key1]
+        LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
+            ON s.[id] = q.[id]
+    OPTION (LOOP JOIN, FORCE ORDER);
+
+    UPDATE k
+    SET [Answer] = r.[answer]
+    FROM OPENJSON(@_Result) WITH ([ordinal] int '$.ordinal', [answer] varchar(20) '$.answer') AS r
+    INNER JOIN @_Work AS k
+        ON k.[Ordinal] = r.[ordinal]
+    OPTION (LOOP JOIN, FORCE ORDER);
+
+    /* A completed item may have left the table: it was answered for like this. */
+    UPDATE k
+    SET
+        [Token] = CASE WHEN i.[Token] >= @_Now THEN DATEADD(MICROSECOND, 1, i.[Token]) ELSE @_Now END,
+        [AttemptNum] = i.[Attempt],
+        [Status] = 'Completed'
+    FROM @_Item AS i
+    INNER JOIN @_Work AS k
+        ON k.[Ordinal] = i.[Ordinal]
+    WHERE k.[Answer] = 'OK' AND k.[Was] IS NULL AND i.[Status] = 'Completed'
+    OPTION (LOOP JOIN, FORCE ORDER);
+
+    SELECT
+        w.[Answer],
+        w.[Ordinal],
+        CAST(NULL AS bigint) AS [DueMs],
+        i.[Key],
+        w.[Token],
+        w.[AttemptNum],
+        w.[Status]
+    FROM @_Work AS w
+    INNER JOIN @_Item AS i
+        ON i.[Ordinal] = w.[Ordinal]
+    ORDER BY w.[Ordinal];
+    RETURN 0;
+END;
+GO
+/*
 Judges settlements, whoever asks (a worker, an operator, a program), and writes those that are OK.
 Called by all Modify_FourQueueScheduler_ procedures, in a transaction. Nobody is granted it.
 Items come as a JSON array, or one of them (@IsOne = 1) in the parameters behind.
@@ -192,19 +309,68 @@ BEGIN
     EXECUTE [readpast].[QueueOperationTake] @Operation, 'Modify_FourQueueScheduler_Set', @_Now, @IsNew OUTPUT;
     IF @IsNew = 0
     BEGIN
-        /* Those that were not OK are told as they were kept, the others are read back from the items. */
-        SELECT
-            @_Result = p.[Result],
-            @_Now = p.[At]
-        FROM [readpast].[QueueOperation] AS p
-        WHERE p.[OperationId] = @Operation;
+        EXECUTE [readpast].[FourQueueScheduler_Answered] @Operation = @Operation, @Items = @Items;
+        RETURN 0;
+    END;
+
+    /*
+    Lock the items and decide each one's answer. The fence of a worker is its name and its attempt (LEASE_LOST);
+    the fence of everybody is the token (CONFLICT); the state machine is QueueTransition (ILLEGAL_TRANSITION).
+    A lease past its deadline still counts while nobody has taken the item: finished work is not done twice.
+    */
+    /* An item that moves to another place of the index while it is looked for can be missed, once. */
+    WHILE @_Looks = 0 OR (@_Looks = 1 AND EXISTS (SELECT 1 FROM @_Work AS w WHERE w.[Answer] = 'NOT_FOUND'))
+    BEGIN
+        SET @_Looks = @_Looks + 1;
+        DELETE FROM @_Work WHERE [Answer] = 'NOT_FOUND';
 
         INSERT INTO @_Work ([Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum])
         SELECT
-            i.[Ordinal],
-            'OK',
-            CASE WHEN q.[id] IS NOT NULL THEN 'Pending' END,
-            CASE WHEN q.[id] IS NOT NULL THEN CASE
+            x.[Ordinal],
+            a.[Answer],
+            x.[Is],
+            /* A refusal shows the item as it is. */
+            CASE a.[Answer]
+                WHEN 'NOT_FOUND' THEN NULL
+                WHEN 'OK' THEN CASE
+                    /* A step keeps the claim, and the attempt is not over. */
+                    WHEN x.[Is] = 'Processing' AND x.[To] = 'Processing' THEN 'Processing'
+                    /* An item given back unworked gets its attempt back too, so none is spent. */
+                    WHEN x.[Is] = 'Processing' AND x.[To] = 'Pending' AND x.[Release] = 1
+                        THEN 'Pending'
+                    WHEN x.[AttemptNum] >= @_MaxAttempts AND x.[To] <> 'Completed' THEN 'Failed'
+                    /* In the words of readpast, however the caller wrote it. */
+                    ELSE t.[ToStatus]
+                END
+                ELSE x.[Is]
+            END,
+            CASE WHEN a.[Answer] = 'OK' THEN CASE WHEN x.[Token] >= @_Now THEN DATEADD(MICROSECOND, 1, x.[Token]) ELSE @_Now END ELSE x.[Token] END,
+            CASE a.[Answer]
+                WHEN 'NOT_FOUND' THEN NULL
+                WHEN 'OK' THEN CASE
+                    WHEN x.[Is] = 'Processing' AND x.[To] = 'Pending' AND x.[Release] = 1 THEN x.[AttemptNum] - 1
+                    /* Processing from another state is a claim of this one item. */
+                    WHEN x.[Is] <> 'Processing' AND x.[To] = 'Processing' AND x.[AttemptNum] < @_MaxAttempts
+                        THEN x.[AttemptNum] + 1
+                    ELSE x.[AttemptNum]
+                END
+                ELSE x.[AttemptNum]
+            END
+        FROM (
+            SELECT
+                i.[Ordinal],
+                i.[Token] AS [Given],
+                i.[Status] AS [To],
+                i.[Attempt],
+                i.[Release],
+                i.[DueAt],
+                CASE
+                    WHEN i.[Response] IS NOT NULL OR i.[Error] IS NOT NULL OR i.[Set] IS NOT NULL THEN 1
+                    ELSE 0
+                END AS [HasData],
+                CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [LeaseOwner],
+                CASE WHEN q.[id] IS NULL THEN 0 ELSE 1 END AS [Found],
+                CASE
             WHEN q.[in_process] = 0
                 THEN CASE
                     WHEN s.[Status] IN ('Pending', 'Error')
@@ -219,335 +385,230 @@ BEGIN
                 END
             WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
             ELSE 'Processing'
-        END END,
-            s.[UpdatedAt],
-            CASE WHEN q.[id] IS NOT NULL THEN COALESCE(CAST(q.[attempts] AS int), 0) END
-        FROM @_Item AS i
-        LEFT JOIN [dbo].[four_queue] AS q
-            ON q.[in_process] IN (0, 1) AND q.[id] = i.[Key1]
-        LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
-            ON s.[id] = q.[id]
-        OPTION (LOOP JOIN, FORCE ORDER);
-
-        UPDATE k
-        SET [Answer] = r.[answer]
-        FROM OPENJSON(@_Result) WITH ([ordinal] int '$.ordinal', [answer] varchar(20) '$.answer') AS r
-        INNER JOIN @_Work AS k
-            ON k.[Ordinal] = r.[ordinal]
-        OPTION (LOOP JOIN, FORCE ORDER);
-
-        /* A completed item may have left the table: it was answered for like this. */
-        UPDATE k
-        SET
-            [Token] = CASE WHEN i.[Token] >= @_Now THEN DATEADD(MICROSECOND, 1, i.[Token]) ELSE @_Now END,
-            [AttemptNum] = i.[Attempt],
-            [Status] = 'Completed'
-        FROM @_Item AS i
-        INNER JOIN @_Work AS k
-            ON k.[Ordinal] = i.[Ordinal]
-        WHERE k.[Answer] = 'OK' AND k.[Was] IS NULL AND i.[Status] = 'Completed'
-        OPTION (LOOP JOIN, FORCE ORDER);
-    END
-    ELSE
-    BEGIN
-
-        /*
-        Lock the items and decide each one's answer. The fence of a worker is its name and its attempt (LEASE_LOST);
-        the fence of everybody is the token (CONFLICT); the state machine is QueueTransition (ILLEGAL_TRANSITION).
-        A lease past its deadline still counts while nobody has taken the item: finished work is not done twice.
-        */
-        /* An item that moves to another place of the index while it is looked for can be missed, once. */
-        WHILE @_Looks = 0 OR (@_Looks = 1 AND EXISTS (SELECT 1 FROM @_Work AS w WHERE w.[Answer] = 'NOT_FOUND'))
-        BEGIN
-            SET @_Looks = @_Looks + 1;
-            DELETE FROM @_Work WHERE [Answer] = 'NOT_FOUND';
-
-            INSERT INTO @_Work ([Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum])
+        END AS [Is],
+                COALESCE(CAST(q.[attempts] AS int), 0) AS [AttemptNum],
+                s.[UpdatedAt] AS [Token],
+                ROW_NUMBER() OVER (PARTITION BY i.[Key1] ORDER BY i.[Ordinal]) AS [Place]
+            FROM (SELECT TOP (@_Count) o.* FROM @_Item AS o ORDER BY o.[Key1], o.[Ordinal]) AS i
+            LEFT JOIN [dbo].[four_queue] AS q WITH (UPDLOCK, ROWLOCK)
+                ON q.[in_process] IN (0, 1) AND q.[id] = i.[Key1]
+            /* Locked too: with row versions it would be read as it was before the wait for the row of the table. */
+            LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (UPDLOCK, ROWLOCK)
+                ON s.[id] = q.[id]
+        ) AS x
+        LEFT JOIN [readpast].[QueueTransition] AS t
+            ON t.[FromStatus] = x.[Is] AND t.[ToStatus] = x.[To]
+        CROSS APPLY (
             SELECT
-                x.[Ordinal],
-                a.[Answer],
-                x.[Is],
-                /* A refusal shows the item as it is. */
-                CASE a.[Answer]
-                    WHEN 'NOT_FOUND' THEN NULL
-                    WHEN 'OK' THEN CASE
-                        /* A step keeps the claim, and the attempt is not over. */
-                        WHEN x.[Is] = 'Processing' AND x.[To] = 'Processing' THEN 'Processing'
-                        /* An item given back unworked gets its attempt back too, so none is spent. */
-                        WHEN x.[Is] = 'Processing' AND x.[To] = 'Pending' AND x.[Release] = 1
-                            THEN 'Pending'
-                        WHEN x.[AttemptNum] >= @_MaxAttempts AND x.[To] <> 'Completed' THEN 'Failed'
-                        /* In the words of readpast, however the caller wrote it. */
-                        ELSE t.[ToStatus]
-                    END
-                    ELSE x.[Is]
-                END,
-                CASE WHEN a.[Answer] = 'OK' THEN CASE WHEN x.[Token] >= @_Now THEN DATEADD(MICROSECOND, 1, x.[Token]) ELSE @_Now END ELSE x.[Token] END,
-                CASE a.[Answer]
-                    WHEN 'NOT_FOUND' THEN NULL
-                    WHEN 'OK' THEN CASE
-                        WHEN x.[Is] = 'Processing' AND x.[To] = 'Pending' AND x.[Release] = 1 THEN x.[AttemptNum] - 1
-                        /* Processing from another state is a claim of this one item. */
-                        WHEN x.[Is] <> 'Processing' AND x.[To] = 'Processing' AND x.[AttemptNum] < @_MaxAttempts
-                            THEN x.[AttemptNum] + 1
-                        ELSE x.[AttemptNum]
-                    END
-                    ELSE x.[AttemptNum]
-                END
-            FROM (
-                SELECT
-                    i.[Ordinal],
-                    i.[Token] AS [Given],
-                    i.[Status] AS [To],
-                    i.[Attempt],
-                    i.[Release],
-                    i.[DueAt],
-                    CASE
-                        WHEN i.[Response] IS NOT NULL OR i.[Error] IS NOT NULL OR i.[Set] IS NOT NULL THEN 1
-                        ELSE 0
-                    END AS [HasData],
-                    CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [LeaseOwner],
-                    CASE WHEN q.[id] IS NULL THEN 0 ELSE 1 END AS [Found],
-                    CASE
-                WHEN q.[in_process] = 0
-                    THEN CASE
-                        WHEN s.[Status] IN ('Pending', 'Error')
-                            THEN s.[Status]
-                        ELSE 'Pending'
-                    END
-                WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
-                    THEN CASE
-                        WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
-                            THEN s.[Status]
-                        ELSE 'Processing'
-                    END
-                WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
-                ELSE 'Processing'
-            END AS [Is],
-                    COALESCE(CAST(q.[attempts] AS int), 0) AS [AttemptNum],
-                    s.[UpdatedAt] AS [Token],
-                    ROW_NUMBER() OVER (PARTITION BY i.[Key1] ORDER BY i.[Ordinal]) AS [Place]
-                FROM (SELECT TOP (@_Count) o.* FROM @_Item AS o ORDER BY o.[Key1], o.[Ordinal]) AS i
-                LEFT JOIN [dbo].[four_queue] AS q WITH (UPDLOCK, ROWLOCK)
-                    ON q.[in_process] IN (0, 1) AND q.[id] = i.[Key1]
-                /* Locked too: with row versions it would be read as it was before the wait for the row of the table. */
-                LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (UPDLOCK, ROWLOCK)
-                    ON s.[id] = q.[id]
-            ) AS x
-            LEFT JOIN [readpast].[QueueTransition] AS t
-                ON t.[FromStatus] = x.[Is] AND t.[ToStatus] = x.[To]
-            CROSS APPLY (
-                SELECT
-                    CASE
-                        WHEN x.[Found] = 0 THEN 'NOT_FOUND'
-                        WHEN
-                            x.[Attempt] > 0
-                            AND (
-                                x.[Is] <> 'Processing'
-                                OR x.[LeaseOwner] IS NULL
-                                OR x.[LeaseOwner] <> @Worker
-                                OR x.[AttemptNum] <> x.[Attempt]
-                            )
-                            THEN 'LEASE_LOST'
-                        WHEN x.[Given] IS NULL AND x.[Attempt] > 0 THEN 'CONFLICT'
-                        /* Where nothing of an item is kept yet, it is as it was put in: the answer of Add holds. */
-                        WHEN x.[Given] <> x.[Token] THEN 'CONFLICT'
-                        /* The same item twice in one call: the first of them counts. */
-                        WHEN x.[Place] > 1 THEN 'CONFLICT'
-                        WHEN t.[ToStatus] IS NULL THEN 'ILLEGAL_TRANSITION'
-                        /* Response, error and values do not go to an item that its status closes to workers. */
-                        WHEN
-                            x.[HasData] = 1
-                            AND x.[Is] IN ('Cancelled', 'Paused', 'Terminated', 'Completed', 'PartiallyCompleted')
-                            THEN 'ILLEGAL_TRANSITION'
-                        ELSE 'OK'
-                    END AS [Answer]
-            ) AS a
-            WHERE NOT EXISTS (SELECT 1 FROM @_Work AS w WHERE w.[Ordinal] = x.[Ordinal])
-            /* One row at a time, so that locks are taken in the order of the keys and none ahead of it. */
-            OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));
-        END;
+                CASE
+                    WHEN x.[Found] = 0 THEN 'NOT_FOUND'
+                    WHEN
+                        x.[Attempt] > 0
+                        AND (
+                            x.[Is] <> 'Processing'
+                            OR x.[LeaseOwner] IS NULL
+                            OR x.[LeaseOwner] <> @Worker
+                            OR x.[AttemptNum] <> x.[Attempt]
+                        )
+                        THEN 'LEASE_LOST'
+                    WHEN x.[Given] IS NULL AND x.[Attempt] > 0 THEN 'CONFLICT'
+                    /* Where nothing of an item is kept yet, it is as it was put in: the answer of Add holds. */
+                    WHEN x.[Given] <> x.[Token] THEN 'CONFLICT'
+                    /* The same item twice in one call: the first of them counts. */
+                    WHEN x.[Place] > 1 THEN 'CONFLICT'
+                    WHEN t.[ToStatus] IS NULL THEN 'ILLEGAL_TRANSITION'
+                    /* Response, error and values do not go to an item that its status closes to workers. */
+                    WHEN
+                        x.[HasData] = 1
+                        AND x.[Is] IN ('Cancelled', 'Paused', 'Terminated', 'Completed', 'PartiallyCompleted')
+                        THEN 'ILLEGAL_TRANSITION'
+                    ELSE 'OK'
+                END AS [Answer]
+        ) AS a
+        WHERE NOT EXISTS (SELECT 1 FROM @_Work AS w WHERE w.[Ordinal] = x.[Ordinal])
+        /* One row at a time, so that locks are taken in the order of the keys and none ahead of it. */
+        OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));
+    END;
 
-        INSERT INTO @_Change (
-            [Key1], [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [StartedAt],
-            [FinishedAt], [Duration], [DueAt], [LeaseOwner], [LeaseUntil], [Before]
+    INSERT INTO @_Change (
+        [Key1], [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [StartedAt],
+        [FinishedAt], [Duration], [DueAt], [LeaseOwner], [LeaseUntil], [Before]
+    )
+    SELECT
+        i.[Key1],
+            k.[Was],
+        k.[Status],
+        k.[AttemptNum],
+        k.[Token],
+        COALESCE(i.[Step], s.[Step]) AS [Step],
+        COALESCE(i.[Response], s.[Response]) AS [Response],
+        CASE
+            WHEN i.[Error] IS NOT NULL THEN i.[Error]
+            WHEN k.[Status] = 'Failed' AND i.[Status] <> 'Failed'
+                THEN CONCAT(
+                    N'Attempts are spent: ', k.[AttemptNum], N' of ', @_MaxAttempts, N'; asked for ', i.[Status], N'.'
+                )
+            /* Earlier errors are over. */
+            WHEN k.[Status] = 'Completed' THEN NULL
+            ELSE s.[Error]
+        END AS [Error],
+        CASE
+            WHEN k.[Status] = 'Processing' AND k.[Was] <> 'Processing' THEN @_Now
+            ELSE COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7))))
+        END AS [StartedAt],
+        CASE WHEN k.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused') THEN @_Now END AS [FinishedAt],
+        CASE
+            WHEN k.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused')
+                THEN DATEDIFF_BIG(MILLISECOND, COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))), @_Now)
+        END AS [Duration],
+        COALESCE(
+            i.[DueAt],
+            /*
+            5000 ms after the first attempt, 200 per cent of the delay before after each further one,
+            at most 3600000 ms; up to 50 per cent less by chance, for each item anew.
+            The exponent is bounded, so that the power never overflows: the longest delay is reached before.
+            */
+            CASE
+                WHEN k.[Status] = 'Error' AND k.[Was] = 'Processing'
+                    THEN DATEADD(
+                        MILLISECOND,
+                        CAST(ROUND(
+                            CASE
+                                WHEN
+                                    (k.[AttemptNum] - 1) * LOG(200 / 100.0)
+                                    >= LOG(3600000.0 / 5000)
+                                    THEN 3600000.0
+                                ELSE 5000 * POWER(200 / CAST(100 AS float), k.[AttemptNum] - 1)
+                            END
+                            * (1 - 50 / 100.0 * ABS(CHECKSUM(NEWID()) % 10001) / 10000.0), 0
+                        ) AS int),
+                        @_Now
+                    )
+            END,
+            NULL
+        ) AS [DueAt],
+        CASE
+            WHEN k.[Status] = 'Processing' AND k.[Was] <> 'Processing' THEN @Worker
+            ELSE CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2
+        END AS [LeaseOwner],
+        CASE WHEN k.[Status] = 'Processing' THEN DATEADD(MILLISECOND, @LeaseMs, @_Now) END AS [LeaseUntil],
+        s.[UpdatedAt]
+    FROM @_Item AS i
+    INNER JOIN @_Work AS k
+        ON k.[Ordinal] = i.[Ordinal]
+    INNER JOIN [dbo].[four_queue] AS q
+        ON q.[in_process] IN (0, 1) AND q.[id] = i.[Key1]
+    LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
+        ON s.[id] = i.[Key1]
+    WHERE k.[Answer] = 'OK'
+    OPTION (LOOP JOIN, FORCE ORDER);
+
+    IF @@ROWCOUNT <> (SELECT COUNT(*) FROM @_Work AS w WHERE w.[Answer] = 'OK')
+        THROW 50005, N'FourQueueScheduler: a row that was locked for the change changed all the same.', 1;
+
+    /* The rows are locked and in @_Change: first the table, then what is kept beside it. */
+    UPDATE q
+    SET
+        [scheduled_start_date] = COALESCE(DATEADD(MINUTE, @_Offset, w.[DueAt]), q.[scheduled_start_date]),
+        [start_date] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[start_date] END,
+        [end_date] = CASE
+            WHEN w.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted', 'Pending', 'Error')
+                THEN NULL
+            WHEN w.[Status] IN ('Completed')
+                THEN COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), @_At)
+            ELSE COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), q.[end_date])
+        END,
+        [attempts] = w.[AttemptNum],
+        [app_server] = CASE
+            WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
+            ELSE CAST(q.[app_server] AS nvarchar(max)) COLLATE DATABASE_DEFAULT
+        END,
+        [in_process] = CASE
+            WHEN w.[Status] IN ('Pending', 'Error')
+                THEN 0
+            WHEN w.[Status] IN ('Processing', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+                THEN 1
+            ELSE q.[in_process]
+        END
+    FROM @_Change AS w
+    INNER JOIN [dbo].[four_queue] AS q WITH (ROWLOCK)
+        ON q.[in_process] IN (0, 1) AND q.[id] = w.[Key1]
+    OPTION (LOOP JOIN, FORCE ORDER);
+    SET @_Written = @@ROWCOUNT;
+
+    IF @_Written <> (SELECT COUNT(*) FROM @_Change)
+        THROW 50005, N'FourQueueScheduler: a row that was locked for the change changed all the same.', 1;
+    SET @_Kept = 0;
+
+    DELETE s
+    FROM @_Change AS w
+    INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK)
+        ON s.[id] = w.[Key1]
+    WHERE
+        w.[Status] = 'Completed'
+        AND s.[UpdatedAt] = w.[Before]
+        /* A value that the table has a column for, or nobody gave, is not kept twice. */
+        AND w.[Step] IS NULL
+        AND w.[Response] IS NULL
+        AND w.[Error] IS NULL
+    OPTION (LOOP JOIN, FORCE ORDER);
+    SET @_Kept = @@ROWCOUNT;
+
+    UPDATE s
+    SET
+        [Status] = w.[Status],
+        [Step] = w.[Step],
+        [AttemptNum] = w.[AttemptNum],
+        [Response] = w.[Response],
+        [Error] = w.[Error],
+        [StartedAt] = w.[StartedAt],
+        [FinishedAt] = w.[FinishedAt],
+        [Duration] = w.[Duration],
+        [DueAt] = w.[DueAt],
+        [UpdatedAt] = w.[Token],
+        [LeaseOwner] = w.[LeaseOwner],
+        [LeaseUntil] = w.[LeaseUntil]
+    FROM @_Change AS w
+    INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK)
+        ON s.[id] = w.[Key1]
+    WHERE s.[UpdatedAt] = w.[Before]
+    OPTION (LOOP JOIN, FORCE ORDER);
+    SET @_Kept = @_Kept + @@ROWCOUNT;
+
+    IF @_Kept <> (SELECT COUNT(*) FROM @_Change AS w WHERE w.[Before] IS NOT NULL)
+        THROW 50005, N'FourQueueScheduler: a row that was locked for the change changed all the same.', 1;
+
+    IF @_Kept < @_Written
+        INSERT INTO [readpast].[FourQueueScheduler_Lease] (
+            [id], [Status], [Step], [AttemptNum], [Response], [Error], [StartedAt], [FinishedAt],
+            [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil]
         )
         SELECT
-            i.[Key1],
-                k.[Was],
-            k.[Status],
-            k.[AttemptNum],
-            k.[Token],
-            COALESCE(i.[Step], s.[Step]) AS [Step],
-            COALESCE(i.[Response], s.[Response]) AS [Response],
-            CASE
-                WHEN i.[Error] IS NOT NULL THEN i.[Error]
-                WHEN k.[Status] = 'Failed' AND i.[Status] <> 'Failed'
-                    THEN CONCAT(
-                        N'Attempts are spent: ', k.[AttemptNum], N' of ', @_MaxAttempts, N'; asked for ', i.[Status], N'.'
-                    )
-                /* Earlier errors are over. */
-                WHEN k.[Status] = 'Completed' THEN NULL
-                ELSE s.[Error]
-            END AS [Error],
-            CASE
-                WHEN k.[Status] = 'Processing' AND k.[Was] <> 'Processing' THEN @_Now
-                ELSE COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7))))
-            END AS [StartedAt],
-            CASE WHEN k.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused') THEN @_Now END AS [FinishedAt],
-            CASE
-                WHEN k.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused')
-                    THEN DATEDIFF_BIG(MILLISECOND, COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))), @_Now)
-            END AS [Duration],
-            COALESCE(
-                i.[DueAt],
-                /*
-                5000 ms after the first attempt, 200 per cent of the delay before after each further one,
-                at most 3600000 ms; up to 50 per cent less by chance, for each item anew.
-                The exponent is bounded, so that the power never overflows: the longest delay is reached before.
-                */
-                CASE
-                    WHEN k.[Status] = 'Error' AND k.[Was] = 'Processing'
-                        THEN DATEADD(
-                            MILLISECOND,
-                            CAST(ROUND(
-                                CASE
-                                    WHEN
-                                        (k.[AttemptNum] - 1) * LOG(200 / 100.0)
-                                        >= LOG(3600000.0 / 5000)
-                                        THEN 3600000.0
-                                    ELSE 5000 * POWER(200 / CAST(100 AS float), k.[AttemptNum] - 1)
-                                END
-                                * (1 - 50 / 100.0 * ABS(CHECKSUM(NEWID()) % 10001) / 10000.0), 0
-                            ) AS int),
-                            @_Now
-                        )
-                END,
-                NULL
-            ) AS [DueAt],
-            CASE
-                WHEN k.[Status] = 'Processing' AND k.[Was] <> 'Processing' THEN @Worker
-                ELSE CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2
-            END AS [LeaseOwner],
-            CASE WHEN k.[Status] = 'Processing' THEN DATEADD(MILLISECOND, @LeaseMs, @_Now) END AS [LeaseUntil],
-            s.[UpdatedAt]
-        FROM @_Item AS i
-        INNER JOIN @_Work AS k
-            ON k.[Ordinal] = i.[Ordinal]
-        INNER JOIN [dbo].[four_queue] AS q
-            ON q.[in_process] IN (0, 1) AND q.[id] = i.[Key1]
-        LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
-            ON s.[id] = i.[Key1]
-        WHERE k.[Answer] = 'OK'
-        OPTION (LOOP JOIN, FORCE ORDER);
-
-        IF @@ROWCOUNT <> (SELECT COUNT(*) FROM @_Work AS w WHERE w.[Answer] = 'OK')
-            THROW 50005, N'FourQueueScheduler: a row that was locked for the change changed all the same.', 1;
-
-        /* The rows are locked and in @_Change: first the table, then what is kept beside it. */
-        UPDATE q
-        SET
-            [scheduled_start_date] = COALESCE(DATEADD(MINUTE, @_Offset, w.[DueAt]), q.[scheduled_start_date]),
-            [start_date] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[start_date] END,
-            [end_date] = CASE
-                WHEN w.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted', 'Pending', 'Error')
-                    THEN NULL
-                WHEN w.[Status] IN ('Completed')
-                    THEN COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), @_At)
-                ELSE COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), q.[end_date])
-            END,
-            [attempts] = w.[AttemptNum],
-            [app_server] = CASE
-                WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
-                ELSE CAST(q.[app_server] AS nvarchar(max)) COLLATE DATABASE_DEFAULT
-            END,
-            [in_process] = CASE
-                WHEN w.[Status] IN ('Pending', 'Error')
-                    THEN 0
-                WHEN w.[Status] IN ('Processing', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
-                    THEN 1
-                ELSE q.[in_process]
-            END
+            w.[Key1], w.[Status], w.[Step], w.[AttemptNum], w.[Response], w.[Error], w.[StartedAt],
+            w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil]
         FROM @_Change AS w
-        INNER JOIN [dbo].[four_queue] AS q WITH (ROWLOCK)
-            ON q.[in_process] IN (0, 1) AND q.[id] = w.[Key1]
-        OPTION (LOOP JOIN, FORCE ORDER);
-        SET @_Written = @@ROWCOUNT;
-
-        IF @_Written <> (SELECT COUNT(*) FROM @_Change)
-            THROW 50005, N'FourQueueScheduler: a row that was locked for the change changed all the same.', 1;
-        SET @_Kept = 0;
-
-        DELETE s
-        FROM @_Change AS w
-        INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK)
-            ON s.[id] = w.[Key1]
         WHERE
-            w.[Status] = 'Completed'
-            AND s.[UpdatedAt] = w.[Before]
-            /* A value that the table has a column for, or nobody gave, is not kept twice. */
-            AND w.[Step] IS NULL
-            AND w.[Response] IS NULL
-            AND w.[Error] IS NULL
-        OPTION (LOOP JOIN, FORCE ORDER);
-        SET @_Kept = @@ROWCOUNT;
-
-        UPDATE s
-        SET
-            [Status] = w.[Status],
-            [Step] = w.[Step],
-            [AttemptNum] = w.[AttemptNum],
-            [Response] = w.[Response],
-            [Error] = w.[Error],
-            [StartedAt] = w.[StartedAt],
-            [FinishedAt] = w.[FinishedAt],
-            [Duration] = w.[Duration],
-            [DueAt] = w.[DueAt],
-            [UpdatedAt] = w.[Token],
-            [LeaseOwner] = w.[LeaseOwner],
-            [LeaseUntil] = w.[LeaseUntil]
-        FROM @_Change AS w
-        INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK)
-            ON s.[id] = w.[Key1]
-        WHERE s.[UpdatedAt] = w.[Before]
-        OPTION (LOOP JOIN, FORCE ORDER);
-        SET @_Kept = @_Kept + @@ROWCOUNT;
-
-        IF @_Kept <> (SELECT COUNT(*) FROM @_Change AS w WHERE w.[Before] IS NOT NULL)
-            THROW 50005, N'FourQueueScheduler: a row that was locked for the change changed all the same.', 1;
-
-        IF @_Kept < @_Written
-            INSERT INTO [readpast].[FourQueueScheduler_Lease] (
-                [id], [Status], [Step], [AttemptNum], [Response], [Error], [StartedAt], [FinishedAt],
-                [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil]
+            w.[Before] IS NULL
+            AND (
+                w.[Status] <> 'Completed'
+                OR w.[Step] IS NOT NULL
+                OR w.[Response] IS NOT NULL
+                OR w.[Error] IS NOT NULL
             )
-            SELECT
-                w.[Key1], w.[Status], w.[Step], w.[AttemptNum], w.[Response], w.[Error], w.[StartedAt],
-                w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil]
-            FROM @_Change AS w
-            WHERE
-                w.[Before] IS NULL
-                AND (
-                    w.[Status] <> 'Completed'
-                    OR w.[Step] IS NOT NULL
-                    OR w.[Response] IS NOT NULL
-                    OR w.[Error] IS NOT NULL
-                )
-            OPTION (LOOP JOIN, FORCE ORDER);
+        OPTION (LOOP JOIN, FORCE ORDER);
 
-        /* An item that was OK is read back from the items. */
-        IF @Operation IS NOT NULL AND EXISTS (SELECT 1 FROM @_Work AS w WHERE w.[Answer] <> 'OK')
-        BEGIN
-            SET @_Result = (
-                SELECT
-                    w.[Ordinal] AS [ordinal],
-                    w.[Answer] AS [answer]
-                FROM @_Work AS w
-                WHERE w.[Answer] <> 'OK'
-                FOR JSON PATH
-            );
-            EXECUTE [readpast].[QueueOperationKeep] @Operation, @_Result;
-        END;
+    /* An item that was OK is read back from the items. */
+    IF @Operation IS NOT NULL AND EXISTS (SELECT 1 FROM @_Work AS w WHERE w.[Answer] <> 'OK')
+    BEGIN
+        SET @_Result = (
+            SELECT
+                w.[Ordinal] AS [ordinal],
+                w.[Answer] AS [answer]
+            FROM @_Work AS w
+            WHERE w.[Answer] <> 'OK'
+            FOR JSON PATH
+        );
+        EXECUTE [readpast].[QueueOperationKeep] @Operation, @_Result;
     END;
 
     IF @Tells = 0

@@ -141,19 +141,45 @@ BEGIN
         EXECUTE [readpast].[QueueOperationTake] @Operation, 'Redrive_FourQueueScheduler_Set', @_Now, @_IsNew OUTPUT;
         IF @_IsNew = 0
         BEGIN
-            /* Those that were not OK are told as they were kept, the others are read back from the items. */
-            SELECT
-                @_Result = p.[Result],
-                @_Now = p.[At]
-            FROM [readpast].[QueueOperation] AS p
-            WHERE p.[OperationId] = @Operation;
+            COMMIT TRANSACTION;
+            EXECUTE [readpast].[FourQueueScheduler_Answered] @Operation = @Operation, @Items = @Items;
+            RETURN 0;
+        END;
+
+        /*
+        Lock the items and decide each one's answer. The fence of a worker is its name and its attempt (LEASE_LOST);
+        the fence of everybody is the token (CONFLICT); the state machine is QueueTransition (ILLEGAL_TRANSITION).
+        A lease past its deadline still counts while nobody has taken the item: finished work is not done twice.
+        */
+        /* An item that moves to another place of the index while it is looked for can be missed, once. */
+        WHILE @_Looks = 0 OR (@_Looks = 1 AND EXISTS (SELECT 1 FROM @_Work AS w WHERE w.[Answer] = 'NOT_FOUND'))
+        BEGIN
+            SET @_Looks = @_Looks + 1;
+            DELETE FROM @_Work WHERE [Answer] = 'NOT_FOUND';
 
             INSERT INTO @_Work ([Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum])
             SELECT
-                i.[Ordinal],
-                'OK',
-                CASE WHEN q.[id] IS NOT NULL THEN 'Pending' END,
-                CASE WHEN q.[id] IS NOT NULL THEN CASE
+                x.[Ordinal],
+                a.[Answer],
+                x.[Is],
+                /* A refusal shows the item as it is. */
+                CASE a.[Answer]
+                    WHEN 'NOT_FOUND' THEN NULL
+                    WHEN 'OK' THEN 'Pending'
+                    ELSE x.[Is]
+                END,
+                CASE WHEN a.[Answer] = 'OK' THEN CASE WHEN x.[Token] >= @_Now THEN DATEADD(MICROSECOND, 1, x.[Token]) ELSE @_Now END ELSE x.[Token] END,
+                CASE a.[Answer]
+                    WHEN 'NOT_FOUND' THEN NULL
+                    WHEN 'OK' THEN 0
+                    ELSE x.[AttemptNum]
+                END
+            FROM (
+                SELECT
+                    i.[Ordinal],
+                    i.[Token] AS [Given],
+                    CASE WHEN q.[id] IS NULL THEN 0 ELSE 1 END AS [Found],
+                    CASE
                 WHEN q.[in_process] = 0
                     THEN CASE
                         WHEN s.[Status] IN ('Pending', 'Error')
@@ -168,205 +194,137 @@ BEGIN
                     END
                 WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
                 ELSE 'Processing'
-            END END,
-                s.[UpdatedAt],
-                CASE WHEN q.[id] IS NOT NULL THEN COALESCE(CAST(q.[attempts] AS int), 0) END
-            FROM @_Item AS i
-            LEFT JOIN [dbo].[four_queue] AS q
-                ON q.[in_process] IN (0, 1) AND q.[id] = i.[Key1]
-            LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
-                ON s.[id] = q.[id]
-            OPTION (LOOP JOIN, FORCE ORDER);
-
-            UPDATE k
-            SET [Answer] = r.[answer]
-            FROM OPENJSON(@_Result) WITH ([ordinal] int '$.ordinal', [answer] varchar(20) '$.answer') AS r
-            INNER JOIN @_Work AS k
-                ON k.[Ordinal] = r.[ordinal]
-            OPTION (LOOP JOIN, FORCE ORDER);
-        END
-        ELSE
-        BEGIN
-            /*
-            Lock the items and decide each one's answer. The fence of a worker is its name and its attempt (LEASE_LOST);
-            the fence of everybody is the token (CONFLICT); the state machine is QueueTransition (ILLEGAL_TRANSITION).
-            A lease past its deadline still counts while nobody has taken the item: finished work is not done twice.
-            */
-            /* An item that moves to another place of the index while it is looked for can be missed, once. */
-            WHILE @_Looks = 0 OR (@_Looks = 1 AND EXISTS (SELECT 1 FROM @_Work AS w WHERE w.[Answer] = 'NOT_FOUND'))
-            BEGIN
-                SET @_Looks = @_Looks + 1;
-                DELETE FROM @_Work WHERE [Answer] = 'NOT_FOUND';
-
-                INSERT INTO @_Work ([Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum])
+            END AS [Is],
+                    COALESCE(CAST(q.[attempts] AS int), 0) AS [AttemptNum],
+                    s.[UpdatedAt] AS [Token],
+                    ROW_NUMBER() OVER (PARTITION BY i.[Key1] ORDER BY i.[Ordinal]) AS [Place]
+                FROM (SELECT TOP (@_Count) o.* FROM @_Item AS o ORDER BY o.[Key1], o.[Ordinal]) AS i
+                LEFT JOIN [dbo].[four_queue] AS q WITH (UPDLOCK, ROWLOCK)
+                    ON q.[in_process] IN (0, 1) AND q.[id] = i.[Key1]
+                /* Locked too: with row versions it would be read as it was before the wait for the row of the table. */
+                LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (UPDLOCK, ROWLOCK)
+                    ON s.[id] = q.[id]
+            ) AS x
+            CROSS APPLY (
                 SELECT
-                    x.[Ordinal],
-                    a.[Answer],
-                    x.[Is],
-                    /* A refusal shows the item as it is. */
-                    CASE a.[Answer]
-                        WHEN 'NOT_FOUND' THEN NULL
-                        WHEN 'OK' THEN 'Pending'
-                        ELSE x.[Is]
-                    END,
-                    CASE WHEN a.[Answer] = 'OK' THEN CASE WHEN x.[Token] >= @_Now THEN DATEADD(MICROSECOND, 1, x.[Token]) ELSE @_Now END ELSE x.[Token] END,
-                    CASE a.[Answer]
-                        WHEN 'NOT_FOUND' THEN NULL
-                        WHEN 'OK' THEN 0
-                        ELSE x.[AttemptNum]
-                    END
-                FROM (
-                    SELECT
-                        i.[Ordinal],
-                        i.[Token] AS [Given],
-                        CASE WHEN q.[id] IS NULL THEN 0 ELSE 1 END AS [Found],
-                        CASE
-                    WHEN q.[in_process] = 0
-                        THEN CASE
-                            WHEN s.[Status] IN ('Pending', 'Error')
-                                THEN s.[Status]
-                            ELSE 'Pending'
-                        END
-                    WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
-                        THEN CASE
-                            WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
-                                THEN s.[Status]
-                            ELSE 'Processing'
-                        END
-                    WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
-                    ELSE 'Processing'
-                END AS [Is],
-                        COALESCE(CAST(q.[attempts] AS int), 0) AS [AttemptNum],
-                        s.[UpdatedAt] AS [Token],
-                        ROW_NUMBER() OVER (PARTITION BY i.[Key1] ORDER BY i.[Ordinal]) AS [Place]
-                    FROM (SELECT TOP (@_Count) o.* FROM @_Item AS o ORDER BY o.[Key1], o.[Ordinal]) AS i
-                    LEFT JOIN [dbo].[four_queue] AS q WITH (UPDLOCK, ROWLOCK)
-                        ON q.[in_process] IN (0, 1) AND q.[id] = i.[Key1]
-                    /* Locked too: with row versions it would be read as it was before the wait for the row of the table. */
-                    LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (UPDLOCK, ROWLOCK)
-                        ON s.[id] = q.[id]
-                ) AS x
-                CROSS APPLY (
-                    SELECT
-                        CASE
-                            WHEN x.[Found] = 0 THEN 'NOT_FOUND'
-                            /* Where nothing of an item is kept yet, it is as it was put in: the answer of Add holds. */
-                            WHEN x.[Given] <> x.[Token] THEN 'CONFLICT'
-                            /* The same item twice in one call: the first of them counts. */
-                            WHEN x.[Place] > 1 THEN 'CONFLICT'
-                            WHEN x.[Is] IN ('Pending', 'Processing', 'Completed') THEN 'ILLEGAL_TRANSITION'
-                            ELSE 'OK'
-                        END AS [Answer]
-                ) AS a
-                WHERE NOT EXISTS (SELECT 1 FROM @_Work AS w WHERE w.[Ordinal] = x.[Ordinal])
-                /* One row at a time, so that locks are taken in the order of the keys and none ahead of it. */
-                OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));
-            END;
+                    CASE
+                        WHEN x.[Found] = 0 THEN 'NOT_FOUND'
+                        /* Where nothing of an item is kept yet, it is as it was put in: the answer of Add holds. */
+                        WHEN x.[Given] <> x.[Token] THEN 'CONFLICT'
+                        /* The same item twice in one call: the first of them counts. */
+                        WHEN x.[Place] > 1 THEN 'CONFLICT'
+                        WHEN x.[Is] IN ('Pending', 'Processing', 'Completed') THEN 'ILLEGAL_TRANSITION'
+                        ELSE 'OK'
+                    END AS [Answer]
+            ) AS a
+            WHERE NOT EXISTS (SELECT 1 FROM @_Work AS w WHERE w.[Ordinal] = x.[Ordinal])
+            /* One row at a time, so that locks are taken in the order of the keys and none ahead of it. */
+            OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));
+        END;
 
-            INSERT INTO @_Change (
-                [Key1], [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [DueAt], [Before]
+        INSERT INTO @_Change (
+            [Key1], [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [DueAt], [Before]
+        )
+        SELECT
+            i.[Key1], w.[Was], w.[Status], w.[AttemptNum], w.[Token],
+            s.[Step],
+            s.[Response],
+            s.[Error],
+            @_Now,
+            s.[UpdatedAt]
+        FROM @_Item AS i
+        INNER JOIN @_Work AS w
+            ON w.[Ordinal] = i.[Ordinal]
+        INNER JOIN [dbo].[four_queue] AS q
+            ON q.[in_process] IN (0, 1) AND q.[id] = i.[Key1]
+        LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
+            ON s.[id] = i.[Key1]
+        WHERE w.[Answer] = 'OK'
+        OPTION (LOOP JOIN, FORCE ORDER);
+
+        /* The rows are locked and in @_Change: first the table, then what is kept beside it. */
+        UPDATE q
+        SET
+            [scheduled_start_date] = COALESCE(DATEADD(MINUTE, @_Offset, w.[DueAt]), q.[scheduled_start_date]),
+            [start_date] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[start_date] END,
+            [end_date] = CASE
+                WHEN w.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted', 'Pending', 'Error')
+                    THEN NULL
+                WHEN w.[Status] IN ('Completed')
+                    THEN COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), @_At)
+                ELSE COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), q.[end_date])
+            END,
+            [attempts] = w.[AttemptNum],
+            [app_server] = CASE
+                WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
+                ELSE CAST(q.[app_server] AS nvarchar(max)) COLLATE DATABASE_DEFAULT
+            END,
+            [in_process] = CASE
+                WHEN w.[Status] IN ('Pending', 'Error')
+                    THEN 0
+                WHEN w.[Status] IN ('Processing', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+                    THEN 1
+                ELSE q.[in_process]
+            END
+        FROM @_Change AS w
+        INNER JOIN [dbo].[four_queue] AS q WITH (ROWLOCK)
+            ON q.[in_process] IN (0, 1) AND q.[id] = w.[Key1]
+        OPTION (LOOP JOIN, FORCE ORDER);
+        SET @_Written = @@ROWCOUNT;
+
+        IF @_Written <> (SELECT COUNT(*) FROM @_Change)
+            THROW 50005, N'FourQueueScheduler: a row that was locked for the change changed all the same.', 1;
+        SET @_Kept = 0;
+
+        UPDATE s
+        SET
+            [Status] = w.[Status],
+            [Step] = w.[Step],
+            [AttemptNum] = w.[AttemptNum],
+            [Response] = w.[Response],
+            [Error] = w.[Error],
+            [StartedAt] = w.[StartedAt],
+            [FinishedAt] = w.[FinishedAt],
+            [Duration] = w.[Duration],
+            [DueAt] = w.[DueAt],
+            [UpdatedAt] = w.[Token],
+            [LeaseOwner] = w.[LeaseOwner],
+            [LeaseUntil] = w.[LeaseUntil]
+        FROM @_Change AS w
+        INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK)
+            ON s.[id] = w.[Key1]
+        WHERE s.[UpdatedAt] = w.[Before]
+        OPTION (LOOP JOIN, FORCE ORDER);
+        SET @_Kept = @_Kept + @@ROWCOUNT;
+
+        IF @_Kept <> (SELECT COUNT(*) FROM @_Change AS w WHERE w.[Before] IS NOT NULL)
+            THROW 50005, N'FourQueueScheduler: a row that was locked for the change changed all the same.', 1;
+
+        IF @_Kept < @_Written
+            INSERT INTO [readpast].[FourQueueScheduler_Lease] (
+                [id], [Status], [Step], [AttemptNum], [Response], [Error], [StartedAt], [FinishedAt],
+                [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil]
             )
             SELECT
-                i.[Key1], w.[Was], w.[Status], w.[AttemptNum], w.[Token],
-                s.[Step],
-                s.[Response],
-                s.[Error],
-                @_Now,
-                s.[UpdatedAt]
-            FROM @_Item AS i
-            INNER JOIN @_Work AS w
-                ON w.[Ordinal] = i.[Ordinal]
-            INNER JOIN [dbo].[four_queue] AS q
-                ON q.[in_process] IN (0, 1) AND q.[id] = i.[Key1]
-            LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
-                ON s.[id] = i.[Key1]
-            WHERE w.[Answer] = 'OK'
-            OPTION (LOOP JOIN, FORCE ORDER);
-
-            /* The rows are locked and in @_Change: first the table, then what is kept beside it. */
-            UPDATE q
-            SET
-                [scheduled_start_date] = COALESCE(DATEADD(MINUTE, @_Offset, w.[DueAt]), q.[scheduled_start_date]),
-                [start_date] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[start_date] END,
-                [end_date] = CASE
-                    WHEN w.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted', 'Pending', 'Error')
-                        THEN NULL
-                    WHEN w.[Status] IN ('Completed')
-                        THEN COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), @_At)
-                    ELSE COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), q.[end_date])
-                END,
-                [attempts] = w.[AttemptNum],
-                [app_server] = CASE
-                    WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
-                    ELSE CAST(q.[app_server] AS nvarchar(max)) COLLATE DATABASE_DEFAULT
-                END,
-                [in_process] = CASE
-                    WHEN w.[Status] IN ('Pending', 'Error')
-                        THEN 0
-                    WHEN w.[Status] IN ('Processing', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
-                        THEN 1
-                    ELSE q.[in_process]
-                END
+                w.[Key1], w.[Status], w.[Step], w.[AttemptNum], w.[Response], w.[Error], w.[StartedAt],
+                w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil]
             FROM @_Change AS w
-            INNER JOIN [dbo].[four_queue] AS q WITH (ROWLOCK)
-                ON q.[in_process] IN (0, 1) AND q.[id] = w.[Key1]
+            WHERE
+                w.[Before] IS NULL
             OPTION (LOOP JOIN, FORCE ORDER);
-            SET @_Written = @@ROWCOUNT;
 
-            IF @_Written <> (SELECT COUNT(*) FROM @_Change)
-                THROW 50005, N'FourQueueScheduler: a row that was locked for the change changed all the same.', 1;
-            SET @_Kept = 0;
-
-            UPDATE s
-            SET
-                [Status] = w.[Status],
-                [Step] = w.[Step],
-                [AttemptNum] = w.[AttemptNum],
-                [Response] = w.[Response],
-                [Error] = w.[Error],
-                [StartedAt] = w.[StartedAt],
-                [FinishedAt] = w.[FinishedAt],
-                [Duration] = w.[Duration],
-                [DueAt] = w.[DueAt],
-                [UpdatedAt] = w.[Token],
-                [LeaseOwner] = w.[LeaseOwner],
-                [LeaseUntil] = w.[LeaseUntil]
-            FROM @_Change AS w
-            INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK)
-                ON s.[id] = w.[Key1]
-            WHERE s.[UpdatedAt] = w.[Before]
-            OPTION (LOOP JOIN, FORCE ORDER);
-            SET @_Kept = @_Kept + @@ROWCOUNT;
-
-            IF @_Kept <> (SELECT COUNT(*) FROM @_Change AS w WHERE w.[Before] IS NOT NULL)
-                THROW 50005, N'FourQueueScheduler: a row that was locked for the change changed all the same.', 1;
-
-            IF @_Kept < @_Written
-                INSERT INTO [readpast].[FourQueueScheduler_Lease] (
-                    [id], [Status], [Step], [AttemptNum], [Response], [Error], [StartedAt], [FinishedAt],
-                    [Duration], [DueAt], [UpdatedAt], [LeaseOwner], [LeaseUntil]
-                )
+        /* An item that was OK is read back from the items. */
+        IF @Operation IS NOT NULL AND EXISTS (SELECT 1 FROM @_Work AS w WHERE w.[Answer] <> 'OK')
+        BEGIN
+            SET @_Result = (
                 SELECT
-                    w.[Key1], w.[Status], w.[Step], w.[AttemptNum], w.[Response], w.[Error], w.[StartedAt],
-                    w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil]
-                FROM @_Change AS w
-                WHERE
-                    w.[Before] IS NULL
-                OPTION (LOOP JOIN, FORCE ORDER);
-
-            /* An item that was OK is read back from the items. */
-            IF @Operation IS NOT NULL AND EXISTS (SELECT 1 FROM @_Work AS w WHERE w.[Answer] <> 'OK')
-            BEGIN
-                SET @_Result = (
-                    SELECT
-                        w.[Ordinal] AS [ordinal],
-                        w.[Answer] AS [answer]
-                    FROM @_Work AS w
-                    WHERE w.[Answer] <> 'OK'
-                    FOR JSON PATH
-                );
-                EXECUTE [readpast].[QueueOperationKeep] @Operation, @_Result;
-            END;
+                    w.[Ordinal] AS [ordinal],
+                    w.[Answer] AS [answer]
+                FROM @_Work AS w
+                WHERE w.[Answer] <> 'OK'
+                FOR JSON PATH
+            );
+            EXECUTE [readpast].[QueueOperationKeep] @Operation, @_Result;
         END;
 
         COMMIT TRANSACTION;

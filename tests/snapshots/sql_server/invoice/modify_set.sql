@@ -1,4 +1,104 @@
 /*
+The answers of a settlement or a redrive that was made before. Nothing is changed.
+Called by Invoice_Settle and Redrive_Invoice_Set_trx, where QueueOperationTake says so. Nobody is granted it.
+Table access order: QueueOperation, Invoice.
+*/
+CREATE OR ALTER PROCEDURE [readpast].[Invoice_Answered]
+    @Operation uniqueidentifier,
+    @Items nvarchar(max)
+AS
+BEGIN
+    SET NOCOUNT, XACT_ABORT ON;
+    DECLARE @_Result nvarchar(max);
+    DECLARE @_Now datetime2(7); /* UTC: when the call was made */
+    DECLARE @_Item TABLE (
+        [Ordinal] int NOT NULL PRIMARY KEY,
+        [Key] datetime2(7) NULL,
+        [Key1] datetime2(7) NULL,
+        [Token] datetime2(7) NULL,
+        [Attempt] int NULL,
+        [Status] varchar(20) NULL
+    );
+    DECLARE @_Work TABLE (
+        [Ordinal] int NOT NULL PRIMARY KEY,
+        [Answer] varchar(20) NOT NULL,
+        [Was] varchar(20) NULL,
+        [Status] varchar(20) NULL,
+        [Token] datetime2(7) NULL,
+        [AttemptNum] int NULL
+    );
+
+    INSERT INTO @_Item ([Ordinal], [Key], [Key1], [Token], [Attempt], [Status])
+    SELECT
+        CAST(j.[key] AS int),
+        r.[Key1],
+        r.[Key1],
+        r.[Token],
+        r.[Attempt],
+        r.[Status]
+    FROM OPENJSON(@Items) AS j
+    CROSS APPLY OPENJSON(j.[value]) WITH (
+        [Key1] datetime2(7) '$.key',
+        [Token] datetime2(7) '$.token',
+        [Attempt] int '$.attempt',
+        [Status] varchar(20) '$.status'
+    ) AS r;
+
+    /* Those that were not OK are told as they were kept, the others are read back from the items. */
+    SELECT
+        @_Result = p.[Result],
+        @_Now = p.[At]
+    FROM [readpast].[QueueOperation] AS p
+    WHERE p.[OperationId] = @Operation;
+
+    INSERT INTO @_Work ([Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum])
+    SELECT
+        i.[Ordinal],
+        'OK',
+        CASE WHEN q.[EnqueuedAt] IS NOT NULL THEN 'Pending' END,
+        CASE WHEN q.[EnqueuedAt] IS NOT NULL THEN q.[Status] END,
+        CAST(q.[UpdatedAt] AS datetime2(7)),
+        CASE WHEN q.[EnqueuedAt] IS NOT NULL THEN q.[AttemptNum] END
+    FROM @_Item AS i
+    LEFT JOIN [readpast].[Invoice] AS q
+        ON q.[EnqueuedAt] = i.[Key1]
+    OPTION (LOOP JOIN, FORCE ORDER);
+
+    UPDATE k
+    SET [Answer] = r.[answer]
+    FROM OPENJSON(@_Result) WITH ([ordinal] int '$.ordinal', [answer] varchar(20) '$.answer') AS r
+    INNER JOIN @_Work AS k
+        ON k.[Ordinal] = r.[ordinal]
+    OPTION (LOOP JOIN, FORCE ORDER);
+
+    /* A completed item may have left the table: it was answered for like this. */
+    UPDATE k
+    SET
+        [Token] = CASE WHEN i.[Token] >= @_Now THEN DATEADD(MICROSECOND, 1, i.[Token]) ELSE @_Now END,
+        [AttemptNum] = i.[Attempt],
+        [Status] = 'Completed'
+    FROM @_Item AS i
+    INNER JOIN @_Work AS k
+        ON k.[Ordinal] = i.[Ordinal]
+    WHERE k.[Answer] = 'OK' AND k.[Was] IS NULL AND i.[Status] = 'Completed'
+    OPTION (LOOP JOIN, FORCE ORDER);
+
+    SELECT
+        w.[Answer],
+        w.[Ordinal],
+        CAST(NULL AS bigint) AS [DueMs],
+        i.[Key],
+        w.[Token],
+        w.[AttemptNum],
+        w.[Status]
+    FROM @_Work AS w
+    INNER JOIN @_Item AS i
+        ON i.[Ordinal] = w.[Ordinal]
+    ORDER BY w.[Ordinal];
+    RETURN 0;
+END;
+GO
+/*
 Judges settlements, whoever asks (a worker, an operator, a program), and writes those that are OK.
 Called by all Modify_Invoice_ procedures, in a transaction. Nobody is granted it.
 Items come as a JSON array, or one of them (@IsOne = 1) in the parameters behind.
@@ -173,330 +273,291 @@ BEGIN
     EXECUTE [readpast].[QueueOperationTake] @Operation, 'Modify_Invoice_Set', @_Now, @IsNew OUTPUT;
     IF @IsNew = 0
     BEGIN
-        /* Those that were not OK are told as they were kept, the others are read back from the items. */
-        SELECT
-            @_Result = p.[Result],
-            @_Now = p.[At]
-        FROM [readpast].[QueueOperation] AS p
-        WHERE p.[OperationId] = @Operation;
+        EXECUTE [readpast].[Invoice_Answered] @Operation = @Operation, @Items = @Items;
+        RETURN 0;
+    END;
 
-        INSERT INTO @_Work ([Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum])
-        SELECT
-            i.[Ordinal],
-            'OK',
-            CASE WHEN q.[EnqueuedAt] IS NOT NULL THEN 'Pending' END,
-            CASE WHEN q.[EnqueuedAt] IS NOT NULL THEN q.[Status] END,
-            CAST(q.[UpdatedAt] AS datetime2(7)),
-            CASE WHEN q.[EnqueuedAt] IS NOT NULL THEN q.[AttemptNum] END
-        FROM @_Item AS i
-        LEFT JOIN [readpast].[Invoice] AS q
-            ON q.[EnqueuedAt] = i.[Key1]
-        OPTION (LOOP JOIN, FORCE ORDER);
+    /*
+    Lock the items and decide each one's answer. The fence of a worker is its name and its attempt (LEASE_LOST);
+    the fence of everybody is the token (CONFLICT); the state machine is QueueTransition (ILLEGAL_TRANSITION).
+    A lease past its deadline still counts while nobody has taken the item: finished work is not done twice.
+    */
 
-        UPDATE k
-        SET [Answer] = r.[answer]
-        FROM OPENJSON(@_Result) WITH ([ordinal] int '$.ordinal', [answer] varchar(20) '$.answer') AS r
-        INNER JOIN @_Work AS k
-            ON k.[Ordinal] = r.[ordinal]
-        OPTION (LOOP JOIN, FORCE ORDER);
-
-        /* A completed item may have left the table: it was answered for like this. */
-        UPDATE k
-        SET
-            [Token] = CASE WHEN i.[Token] >= @_Now THEN DATEADD(MICROSECOND, 1, i.[Token]) ELSE @_Now END,
-            [AttemptNum] = i.[Attempt],
-            [Status] = 'Completed'
-        FROM @_Item AS i
-        INNER JOIN @_Work AS k
-            ON k.[Ordinal] = i.[Ordinal]
-        WHERE k.[Answer] = 'OK' AND k.[Was] IS NULL AND i.[Status] = 'Completed'
-        OPTION (LOOP JOIN, FORCE ORDER);
-    END
-    ELSE
-    BEGIN
-
-        /*
-        Lock the items and decide each one's answer. The fence of a worker is its name and its attempt (LEASE_LOST);
-        the fence of everybody is the token (CONFLICT); the state machine is QueueTransition (ILLEGAL_TRANSITION).
-        A lease past its deadline still counts while nobody has taken the item: finished work is not done twice.
-        */
-
-        INSERT INTO @_Work ([Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum])
-        SELECT
-            x.[Ordinal],
-            a.[Answer],
-            x.[Is],
-            /* A refusal shows the item as it is. */
-            CASE a.[Answer]
-                WHEN 'NOT_FOUND' THEN NULL
-                WHEN 'OK' THEN CASE
-                    /* A step keeps the claim, and the attempt is not over. */
-                    WHEN x.[Is] = 'Processing' AND x.[To] = 'Processing' THEN 'Processing'
-                    /* An item given back unworked gets its attempt back too, so none is spent. */
-                    WHEN x.[Is] = 'Processing' AND x.[To] = 'Pending' AND x.[Release] = 1
-                        THEN 'Pending'
-                    WHEN x.[AttemptNum] >= @_MaxAttempts AND x.[To] <> 'Completed' THEN 'Failed'
-                    /* In the words of readpast, however the caller wrote it. */
-                    ELSE t.[ToStatus]
-                END
-                ELSE x.[Is]
-            END,
-            CASE WHEN a.[Answer] = 'OK' THEN CASE WHEN x.[Token] >= @_At THEN DATEADD(MICROSECOND, 1, x.[Token]) ELSE @_At END ELSE x.[Token] END,
-            CASE a.[Answer]
-                WHEN 'NOT_FOUND' THEN NULL
-                WHEN 'OK' THEN CASE
-                    WHEN x.[Is] = 'Processing' AND x.[To] = 'Pending' AND x.[Release] = 1 THEN x.[AttemptNum] - 1
-                    /* Processing from another state is a claim of this one item. */
-                    WHEN x.[Is] <> 'Processing' AND x.[To] = 'Processing' AND x.[AttemptNum] < @_MaxAttempts
-                        THEN x.[AttemptNum] + 1
-                    ELSE x.[AttemptNum]
-                END
+    INSERT INTO @_Work ([Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum])
+    SELECT
+        x.[Ordinal],
+        a.[Answer],
+        x.[Is],
+        /* A refusal shows the item as it is. */
+        CASE a.[Answer]
+            WHEN 'NOT_FOUND' THEN NULL
+            WHEN 'OK' THEN CASE
+                /* A step keeps the claim, and the attempt is not over. */
+                WHEN x.[Is] = 'Processing' AND x.[To] = 'Processing' THEN 'Processing'
+                /* An item given back unworked gets its attempt back too, so none is spent. */
+                WHEN x.[Is] = 'Processing' AND x.[To] = 'Pending' AND x.[Release] = 1
+                    THEN 'Pending'
+                WHEN x.[AttemptNum] >= @_MaxAttempts AND x.[To] <> 'Completed' THEN 'Failed'
+                /* In the words of readpast, however the caller wrote it. */
+                ELSE t.[ToStatus]
+            END
+            ELSE x.[Is]
+        END,
+        CASE WHEN a.[Answer] = 'OK' THEN CASE WHEN x.[Token] >= @_At THEN DATEADD(MICROSECOND, 1, x.[Token]) ELSE @_At END ELSE x.[Token] END,
+        CASE a.[Answer]
+            WHEN 'NOT_FOUND' THEN NULL
+            WHEN 'OK' THEN CASE
+                WHEN x.[Is] = 'Processing' AND x.[To] = 'Pending' AND x.[Release] = 1 THEN x.[AttemptNum] - 1
+                /* Processing from another state is a claim of this one item. */
+                WHEN x.[Is] <> 'Processing' AND x.[To] = 'Processing' AND x.[AttemptNum] < @_MaxAttempts
+                    THEN x.[AttemptNum] + 1
                 ELSE x.[AttemptNum]
             END
-        FROM (
-            SELECT
-                i.[Ordinal],
-                i.[Token] AS [Given],
-                i.[Status] AS [To],
-                i.[Attempt],
-                i.[Release],
-                i.[DueAt],
-                CASE
-                    WHEN i.[Response] IS NOT NULL OR i.[Error] IS NOT NULL OR i.[Set] IS NOT NULL THEN 1
-                    ELSE 0
-                END AS [HasData],
-                q.[LeaseOwner] AS [LeaseOwner],
-                CASE WHEN q.[EnqueuedAt] IS NULL THEN 0 ELSE 1 END AS [Found],
-                q.[Status] AS [Is],
-                q.[AttemptNum] AS [AttemptNum],
-                CAST(q.[UpdatedAt] AS datetime2(7)) AS [Token],
-                ROW_NUMBER() OVER (PARTITION BY i.[Key1] ORDER BY i.[Ordinal]) AS [Place]
-            FROM (SELECT TOP (@_Count) o.* FROM @_Item AS o ORDER BY o.[Key1], o.[Ordinal]) AS i
-            LEFT JOIN [readpast].[Invoice] AS q WITH (UPDLOCK, ROWLOCK)
-                ON q.[EnqueuedAt] = i.[Key1]
-        ) AS x
-        LEFT JOIN [readpast].[QueueTransition] AS t
-            ON t.[FromStatus] = x.[Is] AND t.[ToStatus] = x.[To]
-        CROSS APPLY (
-            SELECT
-                CASE
-                    WHEN x.[Found] = 0 THEN 'NOT_FOUND'
-                    WHEN
-                        x.[Attempt] > 0
-                        AND (
-                            x.[Is] <> 'Processing'
-                            OR x.[LeaseOwner] IS NULL
-                            OR x.[LeaseOwner] <> @Worker
-                            OR x.[AttemptNum] <> x.[Attempt]
-                        )
-                        THEN 'LEASE_LOST'
-                    WHEN x.[Given] IS NULL AND x.[Attempt] > 0 THEN 'CONFLICT'
-                    /* Where nothing of an item is kept yet, it is as it was put in: the answer of Add holds. */
-                    WHEN x.[Given] <> x.[Token] THEN 'CONFLICT'
-                    /* The same item twice in one call: the first of them counts. */
-                    WHEN x.[Place] > 1 THEN 'CONFLICT'
-                    WHEN t.[ToStatus] IS NULL THEN 'ILLEGAL_TRANSITION'
-                    /* Response, error and values do not go to an item that its status closes to workers. */
-                    WHEN
-                        x.[HasData] = 1
-                        AND x.[Is] IN ('Cancelled', 'Paused', 'Terminated', 'Completed', 'PartiallyCompleted')
-                        THEN 'ILLEGAL_TRANSITION'
-                    ELSE 'OK'
-                END AS [Answer]
-        ) AS a
-        /* One row at a time, so that locks are taken in the order of the keys and none ahead of it. */
-        OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));
+            ELSE x.[AttemptNum]
+        END
+    FROM (
+        SELECT
+            i.[Ordinal],
+            i.[Token] AS [Given],
+            i.[Status] AS [To],
+            i.[Attempt],
+            i.[Release],
+            i.[DueAt],
+            CASE
+                WHEN i.[Response] IS NOT NULL OR i.[Error] IS NOT NULL OR i.[Set] IS NOT NULL THEN 1
+                ELSE 0
+            END AS [HasData],
+            q.[LeaseOwner] AS [LeaseOwner],
+            CASE WHEN q.[EnqueuedAt] IS NULL THEN 0 ELSE 1 END AS [Found],
+            q.[Status] AS [Is],
+            q.[AttemptNum] AS [AttemptNum],
+            CAST(q.[UpdatedAt] AS datetime2(7)) AS [Token],
+            ROW_NUMBER() OVER (PARTITION BY i.[Key1] ORDER BY i.[Ordinal]) AS [Place]
+        FROM (SELECT TOP (@_Count) o.* FROM @_Item AS o ORDER BY o.[Key1], o.[Ordinal]) AS i
+        LEFT JOIN [readpast].[Invoice] AS q WITH (UPDLOCK, ROWLOCK)
+            ON q.[EnqueuedAt] = i.[Key1]
+    ) AS x
+    LEFT JOIN [readpast].[QueueTransition] AS t
+        ON t.[FromStatus] = x.[Is] AND t.[ToStatus] = x.[To]
+    CROSS APPLY (
+        SELECT
+            CASE
+                WHEN x.[Found] = 0 THEN 'NOT_FOUND'
+                WHEN
+                    x.[Attempt] > 0
+                    AND (
+                        x.[Is] <> 'Processing'
+                        OR x.[LeaseOwner] IS NULL
+                        OR x.[LeaseOwner] <> @Worker
+                        OR x.[AttemptNum] <> x.[Attempt]
+                    )
+                    THEN 'LEASE_LOST'
+                WHEN x.[Given] IS NULL AND x.[Attempt] > 0 THEN 'CONFLICT'
+                /* Where nothing of an item is kept yet, it is as it was put in: the answer of Add holds. */
+                WHEN x.[Given] <> x.[Token] THEN 'CONFLICT'
+                /* The same item twice in one call: the first of them counts. */
+                WHEN x.[Place] > 1 THEN 'CONFLICT'
+                WHEN t.[ToStatus] IS NULL THEN 'ILLEGAL_TRANSITION'
+                /* Response, error and values do not go to an item that its status closes to workers. */
+                WHEN
+                    x.[HasData] = 1
+                    AND x.[Is] IN ('Cancelled', 'Paused', 'Terminated', 'Completed', 'PartiallyCompleted')
+                    THEN 'ILLEGAL_TRANSITION'
+                ELSE 'OK'
+            END AS [Answer]
+    ) AS a
+    /* One row at a time, so that locks are taken in the order of the keys and none ahead of it. */
+    OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));
 
-        /* Values to set in the items whose settlement counts: their rows are locked, and written to below as well. */
-        IF @_Sets = 1
-            UPDATE q
-            SET
-                [Number] = CASE WHEN h.[Value1] = 1 THEN v.[Value1] ELSE q.[Number] END,
-                [CustomerID] = CASE WHEN h.[Value2] = 1 THEN v.[Value2] ELSE q.[CustomerID] END,
-                [Amount] = CASE WHEN h.[Value3] = 1 THEN v.[Value3] ELSE q.[Amount] END,
-                [Code] = CASE WHEN h.[Value4] = 1 THEN v.[Value4] ELSE q.[Code] END,
-                [Lines] = CASE WHEN h.[Value5] = 1 THEN v.[Value5] ELSE q.[Lines] END
-            FROM @_Item AS i
-            INNER JOIN @_Work AS k
-                ON k.[Ordinal] = i.[Ordinal]
-            INNER JOIN [readpast].[Invoice] AS q WITH (ROWLOCK)
-                ON q.[EnqueuedAt] = i.[Key1]
-            CROSS APPLY OPENJSON(i.[Set]) WITH (
-                [Value1] nvarchar(max) '$."Number"',
-                [Value2] bigint '$."CustomerID"',
-                [Value3] decimal(12, 2) '$."Amount"',
-                [Value4] nvarchar(max) '$."Code"',
-                [Value5] nvarchar(max) '$."Lines"' AS JSON
-            ) AS v
-            CROSS APPLY (
-                SELECT
-                    MAX(CASE WHEN n.[key] = N'Number' THEN 1 ELSE 0 END) AS [Value1],
-                    MAX(CASE WHEN n.[key] = N'CustomerID' THEN 1 ELSE 0 END) AS [Value2],
-                    MAX(CASE WHEN n.[key] = N'Amount' THEN 1 ELSE 0 END) AS [Value3],
-                    MAX(CASE WHEN n.[key] = N'Code' THEN 1 ELSE 0 END) AS [Value4],
-                    MAX(CASE WHEN n.[key] = N'Lines' THEN 1 ELSE 0 END) AS [Value5]
-                FROM OPENJSON(i.[Set]) AS n
-            ) AS h
-            WHERE k.[Answer] = 'OK' AND i.[Set] IS NOT NULL
-            OPTION (LOOP JOIN, FORCE ORDER);
-
+    /* Values to set in the items whose settlement counts: their rows are locked, and written to below as well. */
+    IF @_Sets = 1
         UPDATE q
         SET
-            [ScheduledFor] = COALESCE(w.[DueAt], q.[ScheduledFor]),
-            [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[StartedAt] END,
-            [Duration] = COALESCE(w.[Duration], q.[Duration]),
-            [AttemptNum] = w.[AttemptNum],
-            [LeaseOwner] = CASE
-                WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
-                ELSE q.[LeaseOwner]
-            END,
-            [LeaseUntil] = w.[LeaseUntil],
-            [Step] = COALESCE(w.[Step], q.[Step]),
-            [Response] = COALESCE(w.[Response], q.[Response]),
-            [Error] = COALESCE(w.[Error], CASE
-                WHEN w.[Status] = 'Completed' THEN LEFT(q.[Error], 0)
-                ELSE q.[Error]
-            END),
-            [UpdatedAt] = w.[Token],
-            [Status] = w.[Status]
+            [Number] = CASE WHEN h.[Value1] = 1 THEN v.[Value1] ELSE q.[Number] END,
+            [CustomerID] = CASE WHEN h.[Value2] = 1 THEN v.[Value2] ELSE q.[CustomerID] END,
+            [Amount] = CASE WHEN h.[Value3] = 1 THEN v.[Value3] ELSE q.[Amount] END,
+            [Code] = CASE WHEN h.[Value4] = 1 THEN v.[Value4] ELSE q.[Code] END,
+            [Lines] = CASE WHEN h.[Value5] = 1 THEN v.[Value5] ELSE q.[Lines] END
         FROM @_Item AS i
         INNER JOIN @_Work AS k
             ON k.[Ordinal] = i.[Ordinal]
         INNER JOIN [readpast].[Invoice] AS q WITH (ROWLOCK)
             ON q.[EnqueuedAt] = i.[Key1]
+        CROSS APPLY OPENJSON(i.[Set]) WITH (
+            [Value1] nvarchar(max) '$."Number"',
+            [Value2] bigint '$."CustomerID"',
+            [Value3] decimal(12, 2) '$."Amount"',
+            [Value4] nvarchar(max) '$."Code"',
+            [Value5] nvarchar(max) '$."Lines"' AS JSON
+        ) AS v
         CROSS APPLY (
             SELECT
-                k.[Was],
-                k.[Status],
-                k.[AttemptNum],
-                k.[Token],
-                COALESCE(i.[Step], q.[Step]) AS [Step],
-                COALESCE(i.[Response], q.[Response]) AS [Response],
-                CASE
-                    WHEN i.[Error] IS NOT NULL THEN i.[Error]
-                    WHEN k.[Status] = 'Failed' AND i.[Status] <> 'Failed'
-                        THEN CONCAT(
-                            N'Attempts are spent: ', k.[AttemptNum], N' of ', @_MaxAttempts, N'; asked for ', i.[Status], N'.'
-                        )
-                    /* Earlier errors are over. */
-                    WHEN k.[Status] = 'Completed' THEN NULL
-                    ELSE q.[Error]
-                END AS [Error],
-                CASE
-                    WHEN k.[Status] = 'Processing' AND k.[Was] <> 'Processing' THEN @_Now
-                    ELSE CAST(q.[StartedAt] AS datetime2(7))
-                END AS [StartedAt],
-                CASE WHEN k.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused') THEN @_Now END AS [FinishedAt],
-                CASE
-                    WHEN k.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused')
-                        THEN DATEDIFF_BIG(MILLISECOND, CAST(q.[StartedAt] AS datetime2(7)), @_Now)
-                END AS [Duration],
-                COALESCE(
-                    i.[DueAt],
-                    /*
-                    5000 ms after the first attempt, 200 per cent of the delay before after each further one,
-                    at most 3600000 ms; up to 50 per cent less by chance, for each item anew.
-                    The exponent is bounded, so that the power never overflows: the longest delay is reached before.
-                    */
-                    CASE
-                        WHEN k.[Status] = 'Error' AND k.[Was] = 'Processing'
-                            THEN DATEADD(
-                                MILLISECOND,
-                                CAST(ROUND(
-                                    CASE
-                                        WHEN
-                                            (k.[AttemptNum] - 1) * LOG(200 / 100.0)
-                                            >= LOG(3600000.0 / 5000)
-                                            THEN 3600000.0
-                                        ELSE 5000 * POWER(200 / CAST(100 AS float), k.[AttemptNum] - 1)
-                                    END
-                                    * (1 - 50 / 100.0 * ABS(CHECKSUM(NEWID()) % 10001) / 10000.0), 0
-                                ) AS int),
-                                @_Now
-                            )
-                    END,
-                    NULL
-                ) AS [DueAt],
-                CASE
-                    WHEN k.[Status] = 'Processing' AND k.[Was] <> 'Processing' THEN @Worker
-                    ELSE q.[LeaseOwner]
-                END AS [LeaseOwner],
-                CASE WHEN k.[Status] = 'Processing' THEN DATEADD(MILLISECOND, @LeaseMs, @_Now) END AS [LeaseUntil]
-        ) AS w
-        WHERE k.[Answer] = 'OK'
+                MAX(CASE WHEN n.[key] = N'Number' THEN 1 ELSE 0 END) AS [Value1],
+                MAX(CASE WHEN n.[key] = N'CustomerID' THEN 1 ELSE 0 END) AS [Value2],
+                MAX(CASE WHEN n.[key] = N'Amount' THEN 1 ELSE 0 END) AS [Value3],
+                MAX(CASE WHEN n.[key] = N'Code' THEN 1 ELSE 0 END) AS [Value4],
+                MAX(CASE WHEN n.[key] = N'Lines' THEN 1 ELSE 0 END) AS [Value5]
+            FROM OPENJSON(i.[Set]) AS n
+        ) AS h
+        WHERE k.[Answer] = 'OK' AND i.[Set] IS NOT NULL
         OPTION (LOOP JOIN, FORCE ORDER);
-        SET @_Written = @@ROWCOUNT;
 
-
-        /* Completed items move to the history. */
-        INSERT INTO [readpast].[Invoice_History] (
-            [EnqueuedAt],
-            [Type],
-            [Status],
-            [Step],
-            [AttemptNum],
-            [Response],
-            [Error],
-            [StartedAt],
-            [Duration],
-            [ScheduledFor],
-            [UpdatedAt],
-            [LeaseOwner],
-            [LeaseUntil],
-            [Number],
-            [CustomerID],
-            [Amount],
-            [Code],
-            [Lines]
-        )
+    UPDATE q
+    SET
+        [ScheduledFor] = COALESCE(w.[DueAt], q.[ScheduledFor]),
+        [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[StartedAt] END,
+        [Duration] = COALESCE(w.[Duration], q.[Duration]),
+        [AttemptNum] = w.[AttemptNum],
+        [LeaseOwner] = CASE
+            WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
+            ELSE q.[LeaseOwner]
+        END,
+        [LeaseUntil] = w.[LeaseUntil],
+        [Step] = COALESCE(w.[Step], q.[Step]),
+        [Response] = COALESCE(w.[Response], q.[Response]),
+        [Error] = COALESCE(w.[Error], CASE
+            WHEN w.[Status] = 'Completed' THEN LEFT(q.[Error], 0)
+            ELSE q.[Error]
+        END),
+        [UpdatedAt] = w.[Token],
+        [Status] = w.[Status]
+    FROM @_Item AS i
+    INNER JOIN @_Work AS k
+        ON k.[Ordinal] = i.[Ordinal]
+    INNER JOIN [readpast].[Invoice] AS q WITH (ROWLOCK)
+        ON q.[EnqueuedAt] = i.[Key1]
+    CROSS APPLY (
         SELECT
-            q.[EnqueuedAt],
-            q.[Type],
-            q.[Status],
-            q.[Step],
-            q.[AttemptNum],
-            q.[Response],
-            q.[Error],
-            q.[StartedAt],
-            q.[Duration],
-            q.[ScheduledFor],
-            q.[UpdatedAt],
-            q.[LeaseOwner],
-            q.[LeaseUntil],
-            q.[Number],
-            q.[CustomerID],
-            q.[Amount],
-            q.[Code],
-            q.[Lines]
-        FROM (SELECT i.[Key1], k.[Status] FROM @_Work AS k INNER JOIN @_Item AS i ON i.[Ordinal] = k.[Ordinal] WHERE k.[Answer] = 'OK') AS w
-        INNER JOIN [readpast].[Invoice] AS q
-            ON q.[EnqueuedAt] = w.[Key1]
-        WHERE w.[Status] = 'Completed'
-        OPTION (LOOP JOIN, FORCE ORDER);
+            k.[Was],
+            k.[Status],
+            k.[AttemptNum],
+            k.[Token],
+            COALESCE(i.[Step], q.[Step]) AS [Step],
+            COALESCE(i.[Response], q.[Response]) AS [Response],
+            CASE
+                WHEN i.[Error] IS NOT NULL THEN i.[Error]
+                WHEN k.[Status] = 'Failed' AND i.[Status] <> 'Failed'
+                    THEN CONCAT(
+                        N'Attempts are spent: ', k.[AttemptNum], N' of ', @_MaxAttempts, N'; asked for ', i.[Status], N'.'
+                    )
+                /* Earlier errors are over. */
+                WHEN k.[Status] = 'Completed' THEN NULL
+                ELSE q.[Error]
+            END AS [Error],
+            CASE
+                WHEN k.[Status] = 'Processing' AND k.[Was] <> 'Processing' THEN @_Now
+                ELSE CAST(q.[StartedAt] AS datetime2(7))
+            END AS [StartedAt],
+            CASE WHEN k.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused') THEN @_Now END AS [FinishedAt],
+            CASE
+                WHEN k.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused')
+                    THEN DATEDIFF_BIG(MILLISECOND, CAST(q.[StartedAt] AS datetime2(7)), @_Now)
+            END AS [Duration],
+            COALESCE(
+                i.[DueAt],
+                /*
+                5000 ms after the first attempt, 200 per cent of the delay before after each further one,
+                at most 3600000 ms; up to 50 per cent less by chance, for each item anew.
+                The exponent is bounded, so that the power never overflows: the longest delay is reached before.
+                */
+                CASE
+                    WHEN k.[Status] = 'Error' AND k.[Was] = 'Processing'
+                        THEN DATEADD(
+                            MILLISECOND,
+                            CAST(ROUND(
+                                CASE
+                                    WHEN
+                                        (k.[AttemptNum] - 1) * LOG(200 / 100.0)
+                                        >= LOG(3600000.0 / 5000)
+                                        THEN 3600000.0
+                                    ELSE 5000 * POWER(200 / CAST(100 AS float), k.[AttemptNum] - 1)
+                                END
+                                * (1 - 50 / 100.0 * ABS(CHECKSUM(NEWID()) % 10001) / 10000.0), 0
+                            ) AS int),
+                            @_Now
+                        )
+                END,
+                NULL
+            ) AS [DueAt],
+            CASE
+                WHEN k.[Status] = 'Processing' AND k.[Was] <> 'Processing' THEN @Worker
+                ELSE q.[LeaseOwner]
+            END AS [LeaseOwner],
+            CASE WHEN k.[Status] = 'Processing' THEN DATEADD(MILLISECOND, @LeaseMs, @_Now) END AS [LeaseUntil]
+    ) AS w
+    WHERE k.[Answer] = 'OK'
+    OPTION (LOOP JOIN, FORCE ORDER);
+    SET @_Written = @@ROWCOUNT;
 
-        DELETE q
-        FROM (SELECT i.[Key1], k.[Status] FROM @_Work AS k INNER JOIN @_Item AS i ON i.[Ordinal] = k.[Ordinal] WHERE k.[Answer] = 'OK') AS w
-        INNER JOIN [readpast].[Invoice] AS q WITH (ROWLOCK)
-            ON q.[EnqueuedAt] = w.[Key1]
-        WHERE w.[Status] = 'Completed'
-        OPTION (LOOP JOIN, FORCE ORDER);
 
-        IF @_Written <> (SELECT COUNT(*) FROM @_Work AS w WHERE w.[Answer] = 'OK')
-            THROW 50005, N'Invoice: a row that was locked for the change changed all the same.', 1;
+    /* Completed items move to the history. */
+    INSERT INTO [readpast].[Invoice_History] (
+        [EnqueuedAt],
+        [Type],
+        [Status],
+        [Step],
+        [AttemptNum],
+        [Response],
+        [Error],
+        [StartedAt],
+        [Duration],
+        [ScheduledFor],
+        [UpdatedAt],
+        [LeaseOwner],
+        [LeaseUntil],
+        [Number],
+        [CustomerID],
+        [Amount],
+        [Code],
+        [Lines]
+    )
+    SELECT
+        q.[EnqueuedAt],
+        q.[Type],
+        q.[Status],
+        q.[Step],
+        q.[AttemptNum],
+        q.[Response],
+        q.[Error],
+        q.[StartedAt],
+        q.[Duration],
+        q.[ScheduledFor],
+        q.[UpdatedAt],
+        q.[LeaseOwner],
+        q.[LeaseUntil],
+        q.[Number],
+        q.[CustomerID],
+        q.[Amount],
+        q.[Code],
+        q.[Lines]
+    FROM (SELECT i.[Key1], k.[Status] FROM @_Work AS k INNER JOIN @_Item AS i ON i.[Ordinal] = k.[Ordinal] WHERE k.[Answer] = 'OK') AS w
+    INNER JOIN [readpast].[Invoice] AS q
+        ON q.[EnqueuedAt] = w.[Key1]
+    WHERE w.[Status] = 'Completed'
+    OPTION (LOOP JOIN, FORCE ORDER);
 
-        /* An item that was OK is read back from the items. */
-        IF @Operation IS NOT NULL AND EXISTS (SELECT 1 FROM @_Work AS w WHERE w.[Answer] <> 'OK')
-        BEGIN
-            SET @_Result = (
-                SELECT
-                    w.[Ordinal] AS [ordinal],
-                    w.[Answer] AS [answer]
-                FROM @_Work AS w
-                WHERE w.[Answer] <> 'OK'
-                FOR JSON PATH
-            );
-            EXECUTE [readpast].[QueueOperationKeep] @Operation, @_Result;
-        END;
+    DELETE q
+    FROM (SELECT i.[Key1], k.[Status] FROM @_Work AS k INNER JOIN @_Item AS i ON i.[Ordinal] = k.[Ordinal] WHERE k.[Answer] = 'OK') AS w
+    INNER JOIN [readpast].[Invoice] AS q WITH (ROWLOCK)
+        ON q.[EnqueuedAt] = w.[Key1]
+    WHERE w.[Status] = 'Completed'
+    OPTION (LOOP JOIN, FORCE ORDER);
+
+    IF @_Written <> (SELECT COUNT(*) FROM @_Work AS w WHERE w.[Answer] = 'OK')
+        THROW 50005, N'Invoice: a row that was locked for the change changed all the same.', 1;
+
+    /* An item that was OK is read back from the items. */
+    IF @Operation IS NOT NULL AND EXISTS (SELECT 1 FROM @_Work AS w WHERE w.[Answer] <> 'OK')
+    BEGIN
+        SET @_Result = (
+            SELECT
+                w.[Ordinal] AS [ordinal],
+                w.[Answer] AS [answer]
+            FROM @_Work AS w
+            WHERE w.[Answer] <> 'OK'
+            FOR JSON PATH
+        );
+        EXECUTE [readpast].[QueueOperationKeep] @Operation, @_Result;
     END;
 
     IF @Tells = 0

@@ -134,157 +134,132 @@ BEGIN
         EXECUTE [readpast].[QueueOperationTake] @Operation, 'Redrive_Invoice_Set', @_Now, @_IsNew OUTPUT;
         IF @_IsNew = 0
         BEGIN
-            /* Those that were not OK are told as they were kept, the others are read back from the items. */
-            SELECT
-                @_Result = p.[Result],
-                @_Now = p.[At]
-            FROM [readpast].[QueueOperation] AS p
-            WHERE p.[OperationId] = @Operation;
+            COMMIT TRANSACTION;
+            EXECUTE [readpast].[Invoice_Answered] @Operation = @Operation, @Items = @Items;
+            RETURN 0;
+        END;
 
-            INSERT INTO @_Work ([Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum])
+        /*
+        Lock the items and decide each one's answer. The fence of a worker is its name and its attempt (LEASE_LOST);
+        the fence of everybody is the token (CONFLICT); the state machine is QueueTransition (ILLEGAL_TRANSITION).
+        A lease past its deadline still counts while nobody has taken the item: finished work is not done twice.
+        */
+
+        INSERT INTO @_Work ([Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum])
+        SELECT
+            x.[Ordinal],
+            a.[Answer],
+            x.[Is],
+            /* A refusal shows the item as it is. */
+            CASE a.[Answer]
+                WHEN 'NOT_FOUND' THEN NULL
+                WHEN 'OK' THEN 'Pending'
+                ELSE x.[Is]
+            END,
+            CASE WHEN a.[Answer] = 'OK' THEN CASE WHEN x.[Token] >= @_At THEN DATEADD(MICROSECOND, 1, x.[Token]) ELSE @_At END ELSE x.[Token] END,
+            CASE a.[Answer]
+                WHEN 'NOT_FOUND' THEN NULL
+                WHEN 'OK' THEN 0
+                ELSE x.[AttemptNum]
+            END
+        FROM (
             SELECT
                 i.[Ordinal],
-                'OK',
-                CASE WHEN q.[EnqueuedAt] IS NOT NULL THEN 'Pending' END,
-                CASE WHEN q.[EnqueuedAt] IS NOT NULL THEN q.[Status] END,
-                CAST(q.[UpdatedAt] AS datetime2(7)),
-                CASE WHEN q.[EnqueuedAt] IS NOT NULL THEN q.[AttemptNum] END
-            FROM @_Item AS i
-            LEFT JOIN [readpast].[Invoice] AS q
+                i.[Token] AS [Given],
+                CASE WHEN q.[EnqueuedAt] IS NULL THEN 0 ELSE 1 END AS [Found],
+                q.[Status] AS [Is],
+                q.[AttemptNum] AS [AttemptNum],
+                CAST(q.[UpdatedAt] AS datetime2(7)) AS [Token],
+                ROW_NUMBER() OVER (PARTITION BY i.[Key1] ORDER BY i.[Ordinal]) AS [Place]
+            FROM (SELECT TOP (@_Count) o.* FROM @_Item AS o ORDER BY o.[Key1], o.[Ordinal]) AS i
+            LEFT JOIN [readpast].[Invoice] AS q WITH (UPDLOCK, ROWLOCK)
                 ON q.[EnqueuedAt] = i.[Key1]
-            OPTION (LOOP JOIN, FORCE ORDER);
+        ) AS x
+        CROSS APPLY (
+            SELECT
+                CASE
+                    WHEN x.[Found] = 0 THEN 'NOT_FOUND'
+                    /* Where nothing of an item is kept yet, it is as it was put in: the answer of Add holds. */
+                    WHEN x.[Given] <> x.[Token] THEN 'CONFLICT'
+                    /* The same item twice in one call: the first of them counts. */
+                    WHEN x.[Place] > 1 THEN 'CONFLICT'
+                    WHEN x.[Is] IN ('Pending', 'Processing', 'Completed') THEN 'ILLEGAL_TRANSITION'
+                    ELSE 'OK'
+                END AS [Answer]
+        ) AS a
+        /* One row at a time, so that locks are taken in the order of the keys and none ahead of it. */
+        OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));
 
-            UPDATE k
-            SET [Answer] = r.[answer]
-            FROM OPENJSON(@_Result) WITH ([ordinal] int '$.ordinal', [answer] varchar(20) '$.answer') AS r
-            INNER JOIN @_Work AS k
-                ON k.[Ordinal] = r.[ordinal]
-            OPTION (LOOP JOIN, FORCE ORDER);
-        END
-        ELSE
+        INSERT INTO @_Change (
+            [Key1], [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [DueAt], [Before]
+        )
+        SELECT
+            i.[Key1], w.[Was], w.[Status], w.[AttemptNum], w.[Token],
+            q.[Step],
+            q.[Response],
+            q.[Error],
+            @_Now,
+            NULL
+        FROM @_Item AS i
+        INNER JOIN @_Work AS w
+            ON w.[Ordinal] = i.[Ordinal]
+        INNER JOIN [readpast].[Invoice] AS q
+            ON q.[EnqueuedAt] = i.[Key1]
+        WHERE w.[Answer] = 'OK'
+        OPTION (LOOP JOIN, FORCE ORDER);
+
+        /* The rows are locked and in @_Change: first the table, then what is kept beside it. */
+        UPDATE q
+        SET
+            [ScheduledFor] = COALESCE(w.[DueAt], q.[ScheduledFor]),
+            [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[StartedAt] END,
+            [Duration] = COALESCE(w.[Duration], q.[Duration]),
+            [AttemptNum] = w.[AttemptNum],
+            [LeaseOwner] = CASE
+                WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
+                ELSE q.[LeaseOwner]
+            END,
+            [LeaseUntil] = w.[LeaseUntil],
+            [Step] = COALESCE(w.[Step], q.[Step]),
+            [Response] = COALESCE(w.[Response], q.[Response]),
+            [Error] = COALESCE(w.[Error], CASE
+                WHEN w.[Status] = 'Completed' THEN LEFT(q.[Error], 0)
+                ELSE q.[Error]
+            END),
+            [UpdatedAt] = w.[Token],
+            [Status] = w.[Status]
+        FROM @_Change AS w
+        INNER JOIN [readpast].[Invoice] AS q WITH (ROWLOCK)
+            ON q.[EnqueuedAt] = w.[Key1]
+        OPTION (LOOP JOIN, FORCE ORDER);
+        SET @_Written = @@ROWCOUNT;
+
+        IF @_Written <> (SELECT COUNT(*) FROM @_Change)
+            THROW 50005, N'Invoice: a row that was locked for the change changed all the same.', 1;
+
+        /* As if it were new. */
+        UPDATE q
+        SET
+            [StartedAt] = NULL,
+            [Duration] = NULL,
+            [LeaseOwner] = NULL
+        FROM @_Change AS w
+        INNER JOIN [readpast].[Invoice] AS q WITH (ROWLOCK)
+            ON q.[EnqueuedAt] = w.[Key1]
+        OPTION (LOOP JOIN, FORCE ORDER);
+
+        /* An item that was OK is read back from the items. */
+        IF @Operation IS NOT NULL AND EXISTS (SELECT 1 FROM @_Work AS w WHERE w.[Answer] <> 'OK')
         BEGIN
-            /*
-            Lock the items and decide each one's answer. The fence of a worker is its name and its attempt (LEASE_LOST);
-            the fence of everybody is the token (CONFLICT); the state machine is QueueTransition (ILLEGAL_TRANSITION).
-            A lease past its deadline still counts while nobody has taken the item: finished work is not done twice.
-            */
-
-            INSERT INTO @_Work ([Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum])
-            SELECT
-                x.[Ordinal],
-                a.[Answer],
-                x.[Is],
-                /* A refusal shows the item as it is. */
-                CASE a.[Answer]
-                    WHEN 'NOT_FOUND' THEN NULL
-                    WHEN 'OK' THEN 'Pending'
-                    ELSE x.[Is]
-                END,
-                CASE WHEN a.[Answer] = 'OK' THEN CASE WHEN x.[Token] >= @_At THEN DATEADD(MICROSECOND, 1, x.[Token]) ELSE @_At END ELSE x.[Token] END,
-                CASE a.[Answer]
-                    WHEN 'NOT_FOUND' THEN NULL
-                    WHEN 'OK' THEN 0
-                    ELSE x.[AttemptNum]
-                END
-            FROM (
+            SET @_Result = (
                 SELECT
-                    i.[Ordinal],
-                    i.[Token] AS [Given],
-                    CASE WHEN q.[EnqueuedAt] IS NULL THEN 0 ELSE 1 END AS [Found],
-                    q.[Status] AS [Is],
-                    q.[AttemptNum] AS [AttemptNum],
-                    CAST(q.[UpdatedAt] AS datetime2(7)) AS [Token],
-                    ROW_NUMBER() OVER (PARTITION BY i.[Key1] ORDER BY i.[Ordinal]) AS [Place]
-                FROM (SELECT TOP (@_Count) o.* FROM @_Item AS o ORDER BY o.[Key1], o.[Ordinal]) AS i
-                LEFT JOIN [readpast].[Invoice] AS q WITH (UPDLOCK, ROWLOCK)
-                    ON q.[EnqueuedAt] = i.[Key1]
-            ) AS x
-            CROSS APPLY (
-                SELECT
-                    CASE
-                        WHEN x.[Found] = 0 THEN 'NOT_FOUND'
-                        /* Where nothing of an item is kept yet, it is as it was put in: the answer of Add holds. */
-                        WHEN x.[Given] <> x.[Token] THEN 'CONFLICT'
-                        /* The same item twice in one call: the first of them counts. */
-                        WHEN x.[Place] > 1 THEN 'CONFLICT'
-                        WHEN x.[Is] IN ('Pending', 'Processing', 'Completed') THEN 'ILLEGAL_TRANSITION'
-                        ELSE 'OK'
-                    END AS [Answer]
-            ) AS a
-            /* One row at a time, so that locks are taken in the order of the keys and none ahead of it. */
-            OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));
-
-            INSERT INTO @_Change (
-                [Key1], [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [DueAt], [Before]
-            )
-            SELECT
-                i.[Key1], w.[Was], w.[Status], w.[AttemptNum], w.[Token],
-                q.[Step],
-                q.[Response],
-                q.[Error],
-                @_Now,
-                NULL
-            FROM @_Item AS i
-            INNER JOIN @_Work AS w
-                ON w.[Ordinal] = i.[Ordinal]
-            INNER JOIN [readpast].[Invoice] AS q
-                ON q.[EnqueuedAt] = i.[Key1]
-            WHERE w.[Answer] = 'OK'
-            OPTION (LOOP JOIN, FORCE ORDER);
-
-            /* The rows are locked and in @_Change: first the table, then what is kept beside it. */
-            UPDATE q
-            SET
-                [ScheduledFor] = COALESCE(w.[DueAt], q.[ScheduledFor]),
-                [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[StartedAt] END,
-                [Duration] = COALESCE(w.[Duration], q.[Duration]),
-                [AttemptNum] = w.[AttemptNum],
-                [LeaseOwner] = CASE
-                    WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
-                    ELSE q.[LeaseOwner]
-                END,
-                [LeaseUntil] = w.[LeaseUntil],
-                [Step] = COALESCE(w.[Step], q.[Step]),
-                [Response] = COALESCE(w.[Response], q.[Response]),
-                [Error] = COALESCE(w.[Error], CASE
-                    WHEN w.[Status] = 'Completed' THEN LEFT(q.[Error], 0)
-                    ELSE q.[Error]
-                END),
-                [UpdatedAt] = w.[Token],
-                [Status] = w.[Status]
-            FROM @_Change AS w
-            INNER JOIN [readpast].[Invoice] AS q WITH (ROWLOCK)
-                ON q.[EnqueuedAt] = w.[Key1]
-            OPTION (LOOP JOIN, FORCE ORDER);
-            SET @_Written = @@ROWCOUNT;
-
-            IF @_Written <> (SELECT COUNT(*) FROM @_Change)
-                THROW 50005, N'Invoice: a row that was locked for the change changed all the same.', 1;
-
-            /* As if it were new. */
-            UPDATE q
-            SET
-                [StartedAt] = NULL,
-                [Duration] = NULL,
-                [LeaseOwner] = NULL
-            FROM @_Change AS w
-            INNER JOIN [readpast].[Invoice] AS q WITH (ROWLOCK)
-                ON q.[EnqueuedAt] = w.[Key1]
-            OPTION (LOOP JOIN, FORCE ORDER);
-
-            /* An item that was OK is read back from the items. */
-            IF @Operation IS NOT NULL AND EXISTS (SELECT 1 FROM @_Work AS w WHERE w.[Answer] <> 'OK')
-            BEGIN
-                SET @_Result = (
-                    SELECT
-                        w.[Ordinal] AS [ordinal],
-                        w.[Answer] AS [answer]
-                    FROM @_Work AS w
-                    WHERE w.[Answer] <> 'OK'
-                    FOR JSON PATH
-                );
-                EXECUTE [readpast].[QueueOperationKeep] @Operation, @_Result;
-            END;
+                    w.[Ordinal] AS [ordinal],
+                    w.[Answer] AS [answer]
+                FROM @_Work AS w
+                WHERE w.[Answer] <> 'OK'
+                FOR JSON PATH
+            );
+            EXECUTE [readpast].[QueueOperationKeep] @Operation, @_Result;
         END;
 
         COMMIT TRANSACTION;

@@ -32,24 +32,24 @@ DECLARE @Names nvarchar(max) = N'["Add_Notification_Set_trx", "Add_Notification_
 "Modify_Notification_Set_utx", "Modify_Notification_trx", "Modify_Notification_utx",
 "Next_Notification_Apart_trx", "Next_Notification_Set_trx", "Next_Notification_Set_utx",
 "Next_Notification_trx", "Next_Notification_utx", "Notification",
-"NotificationType", "Notification_Add", "Notification_Claim",
-"Notification_Email", "Notification_IsType_fn", "Notification_Recover",
-"Notification_ResetPassword", "Notification_Seq", "Notification_Setting_V",
-"Notification_Settle", "Notification_Sms", "Producer_Notification_V",
-"Purge_Notification_trx", "QueueCatalog", "QueueIsDone",
-"QueueIsEditable_fn", "QueueIsFinished_fn", "QueueIsProcessable_fn",
-"QueueIsRefusal_fn", "QueueNamed_fn", "QueueNoteRefusal",
-"QueueOperation", "QueueOperationKeep", "QueueOperationTake",
-"QueueOwnType_V", "QueueRecovery", "QueueRecoveryTurn",
-"QueueRefuse", "QueueRefused", "QueueRetention",
-"QueueSchemaVersion", "QueueSpec", "QueueState",
-"QueueStatus", "QueueStep", "QueueTake",
-"QueueTransition", "QueueTurn", "QueueTurnTake",
-"QueueTypeAccess", "QueueUnfit_fn", "Recover_Notification_trx",
-"Redrive_Notification_Set_trx", "Renew_Notification_Set_trx", "Retain_Notification_trx",
-"Stats_Notification", "Watch_Notification", "WebResponse",
-"Worker_Notification_V", "_Int", "_Timestamp",
-"_Type"]';
+"NotificationType", "Notification_Add", "Notification_Answered",
+"Notification_Claim", "Notification_Email", "Notification_IsType_fn",
+"Notification_Recover", "Notification_ResetPassword", "Notification_Seq",
+"Notification_Setting_V", "Notification_Settle", "Notification_Sms",
+"Producer_Notification_V", "Purge_Notification_trx", "QueueCatalog",
+"QueueIsDone", "QueueIsEditable_fn", "QueueIsFinished_fn",
+"QueueIsProcessable_fn", "QueueIsRefusal_fn", "QueueNamed_fn",
+"QueueNoteRefusal", "QueueOperation", "QueueOperationKeep",
+"QueueOperationTake", "QueueOwnType_V", "QueueRecovery",
+"QueueRecoveryTurn", "QueueRefuse", "QueueRefused",
+"QueueRetention", "QueueSchemaVersion", "QueueSpec",
+"QueueState", "QueueStatus", "QueueStep",
+"QueueTake", "QueueTransition", "QueueTurn",
+"QueueTurnTake", "QueueTypeAccess", "QueueUnfit_fn",
+"Recover_Notification_trx", "Redrive_Notification_Set_trx", "Renew_Notification_Set_trx",
+"Retain_Notification_trx", "Stats_Notification", "Watch_Notification",
+"WebResponse", "Worker_Notification_V", "_Int",
+"_Timestamp", "_Type"]';
 DECLARE @Kind nvarchar(60);
 DECLARE @Name nvarchar(128);
 DECLARE @Verb nvarchar(128);
@@ -246,6 +246,10 @@ GO
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Notification_Settle];
+GO
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+DROP PROCEDURE IF EXISTS [readpast].[Notification_Answered];
 GO
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO

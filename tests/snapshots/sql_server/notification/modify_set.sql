@@ -1,4 +1,104 @@
 /*
+The answers of a settlement or a redrive that was made before. Nothing is changed.
+Called by Notification_Settle and Redrive_Notification_Set_trx, where QueueOperationTake says so. Nobody is granted it.
+Table access order: QueueOperation, Notification.
+*/
+CREATE OR ALTER PROCEDURE [readpast].[Notification_Answered]
+    @Operation uniqueidentifier,
+    @Items nvarchar(max)
+AS
+BEGIN
+    SET NOCOUNT, XACT_ABORT ON;
+    DECLARE @_Result nvarchar(max);
+    DECLARE @_Now datetime2(7); /* UTC: when the call was made */
+    DECLARE @_Item TABLE (
+        [Ordinal] int NOT NULL PRIMARY KEY,
+        [Key] datetime2(7) NULL,
+        [Key1] datetime2(7) NULL,
+        [Token] datetime2(7) NULL,
+        [Attempt] int NULL,
+        [Status] varchar(20) NULL
+    );
+    DECLARE @_Work TABLE (
+        [Ordinal] int NOT NULL PRIMARY KEY,
+        [Answer] varchar(20) NOT NULL,
+        [Was] varchar(20) NULL,
+        [Status] varchar(20) NULL,
+        [Token] datetime2(7) NULL,
+        [AttemptNum] int NULL
+    );
+
+    INSERT INTO @_Item ([Ordinal], [Key], [Key1], [Token], [Attempt], [Status])
+    SELECT
+        CAST(j.[key] AS int),
+        r.[Key1],
+        r.[Key1],
+        r.[Token],
+        r.[Attempt],
+        r.[Status]
+    FROM OPENJSON(@Items) AS j
+    CROSS APPLY OPENJSON(j.[value]) WITH (
+        [Key1] datetime2(7) '$.key',
+        [Token] datetime2(7) '$.token',
+        [Attempt] int '$.attempt',
+        [Status] varchar(20) '$.status'
+    ) AS r;
+
+    /* Those that were not OK are told as they were kept, the others are read back from the items. */
+    SELECT
+        @_Result = p.[Result],
+        @_Now = p.[At]
+    FROM [readpast].[QueueOperation] AS p
+    WHERE p.[OperationId] = @Operation;
+
+    INSERT INTO @_Work ([Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum])
+    SELECT
+        i.[Ordinal],
+        'OK',
+        CASE WHEN q.[EnqueuedAt] IS NOT NULL THEN 'Pending' END,
+        CASE WHEN q.[EnqueuedAt] IS NOT NULL THEN q.[Status] END,
+        CAST(q.[UpdatedAt] AS datetime2(7)),
+        CASE WHEN q.[EnqueuedAt] IS NOT NULL THEN q.[AttemptNum] END
+    FROM @_Item AS i
+    LEFT JOIN [readpast].[Notification] AS q
+        ON q.[EnqueuedAt] = i.[Key1]
+    OPTION (LOOP JOIN, FORCE ORDER);
+
+    UPDATE k
+    SET [Answer] = r.[answer]
+    FROM OPENJSON(@_Result) WITH ([ordinal] int '$.ordinal', [answer] varchar(20) '$.answer') AS r
+    INNER JOIN @_Work AS k
+        ON k.[Ordinal] = r.[ordinal]
+    OPTION (LOOP JOIN, FORCE ORDER);
+
+    /* A completed item may have left the table: it was answered for like this. */
+    UPDATE k
+    SET
+        [Token] = CASE WHEN i.[Token] >= @_Now THEN DATEADD(MICROSECOND, 1, i.[Token]) ELSE @_Now END,
+        [AttemptNum] = i.[Attempt],
+        [Status] = 'Completed'
+    FROM @_Item AS i
+    INNER JOIN @_Work AS k
+        ON k.[Ordinal] = i.[Ordinal]
+    WHERE k.[Answer] = 'OK' AND k.[Was] IS NULL AND i.[Status] = 'Completed'
+    OPTION (LOOP JOIN, FORCE ORDER);
+
+    SELECT
+        w.[Answer],
+        w.[Ordinal],
+        CAST(NULL AS bigint) AS [DueMs],
+        i.[Key],
+        w.[Token],
+        w.[AttemptNum],
+        w.[Status]
+    FROM @_Work AS w
+    INNER JOIN @_Item AS i
+        ON i.[Ordinal] = w.[Ordinal]
+    ORDER BY w.[Ordinal];
+    RETURN 0;
+END;
+GO
+/*
 Judges settlements, whoever asks (a worker, an operator, a program), and writes those that are OK.
 Called by all Modify_Notification_ procedures, in a transaction. Nobody is granted it.
 Items come as a JSON array, or one of them (@IsOne = 1) in the parameters behind.
@@ -224,357 +324,318 @@ BEGIN
     EXECUTE [readpast].[QueueOperationTake] @Operation, 'Modify_Notification_Set', @_Now, @IsNew OUTPUT;
     IF @IsNew = 0
     BEGIN
-        /* Those that were not OK are told as they were kept, the others are read back from the items. */
-        SELECT
-            @_Result = p.[Result],
-            @_Now = p.[At]
-        FROM [readpast].[QueueOperation] AS p
-        WHERE p.[OperationId] = @Operation;
+        EXECUTE [readpast].[Notification_Answered] @Operation = @Operation, @Items = @Items;
+        RETURN 0;
+    END;
 
-        INSERT INTO @_Work ([Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum])
-        SELECT
-            i.[Ordinal],
-            'OK',
-            CASE WHEN q.[EnqueuedAt] IS NOT NULL THEN 'Pending' END,
-            CASE WHEN q.[EnqueuedAt] IS NOT NULL THEN q.[Status] END,
-            CAST(q.[UpdatedAt] AS datetime2(7)),
-            CASE WHEN q.[EnqueuedAt] IS NOT NULL THEN q.[AttemptNum] END
-        FROM @_Item AS i
-        LEFT JOIN [readpast].[Notification] AS q
-            ON q.[EnqueuedAt] = i.[Key1]
-        OPTION (LOOP JOIN, FORCE ORDER);
+    /*
+    Lock the items and decide each one's answer. The fence of a worker is its name and its attempt (LEASE_LOST);
+    the fence of everybody is the token (CONFLICT); the state machine is QueueTransition (ILLEGAL_TRANSITION).
+    A lease past its deadline still counts while nobody has taken the item: finished work is not done twice.
+    */
 
-        UPDATE k
-        SET [Answer] = r.[answer]
-        FROM OPENJSON(@_Result) WITH ([ordinal] int '$.ordinal', [answer] varchar(20) '$.answer') AS r
-        INNER JOIN @_Work AS k
-            ON k.[Ordinal] = r.[ordinal]
-        OPTION (LOOP JOIN, FORCE ORDER);
-
-        /* A completed item may have left the table: it was answered for like this. */
-        UPDATE k
-        SET
-            [Token] = CASE WHEN i.[Token] >= @_Now THEN DATEADD(MICROSECOND, 1, i.[Token]) ELSE @_Now END,
-            [AttemptNum] = i.[Attempt],
-            [Status] = 'Completed'
-        FROM @_Item AS i
-        INNER JOIN @_Work AS k
-            ON k.[Ordinal] = i.[Ordinal]
-        WHERE k.[Answer] = 'OK' AND k.[Was] IS NULL AND i.[Status] = 'Completed'
-        OPTION (LOOP JOIN, FORCE ORDER);
-    END
-    ELSE
-    BEGIN
-
-        /*
-        Lock the items and decide each one's answer. The fence of a worker is its name and its attempt (LEASE_LOST);
-        the fence of everybody is the token (CONFLICT); the state machine is QueueTransition (ILLEGAL_TRANSITION).
-        A lease past its deadline still counts while nobody has taken the item: finished work is not done twice.
-        */
-
-        INSERT INTO @_Work ([Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum])
-        SELECT
-            x.[Ordinal],
-            a.[Answer],
-            x.[Is],
-            /* A refusal shows the item as it is. */
-            CASE a.[Answer]
-                WHEN 'NOT_FOUND' THEN NULL
-                WHEN 'OK' THEN CASE
-                    /* A step keeps the claim, and the attempt is not over. */
-                    WHEN x.[Is] = 'Processing' AND x.[To] = 'Processing' THEN 'Processing'
-                    /* An item given back unworked gets its attempt back too, so none is spent. */
-                    WHEN x.[Is] = 'Processing' AND x.[To] = 'Pending' AND x.[Release] = 1
-                        THEN 'Pending'
-                    WHEN x.[AttemptNum] >= @_MaxAttempts AND x.[To] <> 'Completed' THEN 'Failed'
-                    /* In the words of readpast, however the caller wrote it. */
-                    ELSE t.[ToStatus]
-                END
-                ELSE x.[Is]
-            END,
-            CASE WHEN a.[Answer] = 'OK' THEN CASE WHEN x.[Token] >= @_At THEN DATEADD(MICROSECOND, 1, x.[Token]) ELSE @_At END ELSE x.[Token] END,
-            CASE a.[Answer]
-                WHEN 'NOT_FOUND' THEN NULL
-                WHEN 'OK' THEN CASE
-                    WHEN x.[Is] = 'Processing' AND x.[To] = 'Pending' AND x.[Release] = 1 THEN x.[AttemptNum] - 1
-                    /* Processing from another state is a claim of this one item. */
-                    WHEN x.[Is] <> 'Processing' AND x.[To] = 'Processing' AND x.[AttemptNum] < @_MaxAttempts
-                        THEN x.[AttemptNum] + 1
-                    ELSE x.[AttemptNum]
-                END
+    INSERT INTO @_Work ([Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum])
+    SELECT
+        x.[Ordinal],
+        a.[Answer],
+        x.[Is],
+        /* A refusal shows the item as it is. */
+        CASE a.[Answer]
+            WHEN 'NOT_FOUND' THEN NULL
+            WHEN 'OK' THEN CASE
+                /* A step keeps the claim, and the attempt is not over. */
+                WHEN x.[Is] = 'Processing' AND x.[To] = 'Processing' THEN 'Processing'
+                /* An item given back unworked gets its attempt back too, so none is spent. */
+                WHEN x.[Is] = 'Processing' AND x.[To] = 'Pending' AND x.[Release] = 1
+                    THEN 'Pending'
+                WHEN x.[AttemptNum] >= @_MaxAttempts AND x.[To] <> 'Completed' THEN 'Failed'
+                /* In the words of readpast, however the caller wrote it. */
+                ELSE t.[ToStatus]
+            END
+            ELSE x.[Is]
+        END,
+        CASE WHEN a.[Answer] = 'OK' THEN CASE WHEN x.[Token] >= @_At THEN DATEADD(MICROSECOND, 1, x.[Token]) ELSE @_At END ELSE x.[Token] END,
+        CASE a.[Answer]
+            WHEN 'NOT_FOUND' THEN NULL
+            WHEN 'OK' THEN CASE
+                WHEN x.[Is] = 'Processing' AND x.[To] = 'Pending' AND x.[Release] = 1 THEN x.[AttemptNum] - 1
+                /* Processing from another state is a claim of this one item. */
+                WHEN x.[Is] <> 'Processing' AND x.[To] = 'Processing' AND x.[AttemptNum] < @_MaxAttempts
+                    THEN x.[AttemptNum] + 1
                 ELSE x.[AttemptNum]
             END
-        FROM (
-            SELECT
-                i.[Ordinal],
-                i.[Token] AS [Given],
-                i.[Status] AS [To],
-                i.[Attempt],
-                i.[Release],
-                i.[DueAt],
-                CASE
-                    WHEN i.[Response] IS NOT NULL OR i.[Error] IS NOT NULL OR i.[Set] IS NOT NULL THEN 1
-                    ELSE 0
-                END AS [HasData],
-                q.[LeaseOwner] AS [LeaseOwner],
-                CASE WHEN q.[EnqueuedAt] IS NULL THEN 0 ELSE 1 END AS [Found],
-                q.[Status] AS [Is],
-                q.[AttemptNum] AS [AttemptNum],
-                CAST(q.[UpdatedAt] AS datetime2(7)) AS [Token],
-                ROW_NUMBER() OVER (PARTITION BY i.[Key1] ORDER BY i.[Ordinal]) AS [Place]
-            FROM (SELECT TOP (@_Count) o.* FROM @_Item AS o ORDER BY o.[Key1], o.[Ordinal]) AS i
-            LEFT JOIN [readpast].[Notification] AS q WITH (UPDLOCK, ROWLOCK)
-                ON q.[EnqueuedAt] = i.[Key1]
-        ) AS x
-        LEFT JOIN [readpast].[QueueTransition] AS t
-            ON t.[FromStatus] = x.[Is] AND t.[ToStatus] = x.[To]
-        CROSS APPLY (
-            SELECT
-                CASE
-                    WHEN x.[Found] = 0 THEN 'NOT_FOUND'
-                    WHEN
-                        x.[Attempt] > 0
-                        AND (
-                            x.[Is] <> 'Processing'
-                            OR x.[LeaseOwner] IS NULL
-                            OR x.[LeaseOwner] <> @Worker
-                            OR x.[AttemptNum] <> x.[Attempt]
-                        )
-                        THEN 'LEASE_LOST'
-                    WHEN x.[Given] IS NULL AND x.[Attempt] > 0 THEN 'CONFLICT'
-                    /* Where nothing of an item is kept yet, it is as it was put in: the answer of Add holds. */
-                    WHEN x.[Given] <> x.[Token] THEN 'CONFLICT'
-                    /* The same item twice in one call: the first of them counts. */
-                    WHEN x.[Place] > 1 THEN 'CONFLICT'
-                    WHEN t.[ToStatus] IS NULL THEN 'ILLEGAL_TRANSITION'
-                    /* Response, error and values do not go to an item that its status closes to workers. */
-                    WHEN
-                        x.[HasData] = 1
-                        AND x.[Is] IN ('Cancelled', 'Paused', 'Terminated', 'Completed', 'PartiallyCompleted')
-                        THEN 'ILLEGAL_TRANSITION'
-                    ELSE 'OK'
-                END AS [Answer]
-        ) AS a
-        /* One row at a time, so that locks are taken in the order of the keys and none ahead of it. */
-        OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));
+            ELSE x.[AttemptNum]
+        END
+    FROM (
+        SELECT
+            i.[Ordinal],
+            i.[Token] AS [Given],
+            i.[Status] AS [To],
+            i.[Attempt],
+            i.[Release],
+            i.[DueAt],
+            CASE
+                WHEN i.[Response] IS NOT NULL OR i.[Error] IS NOT NULL OR i.[Set] IS NOT NULL THEN 1
+                ELSE 0
+            END AS [HasData],
+            q.[LeaseOwner] AS [LeaseOwner],
+            CASE WHEN q.[EnqueuedAt] IS NULL THEN 0 ELSE 1 END AS [Found],
+            q.[Status] AS [Is],
+            q.[AttemptNum] AS [AttemptNum],
+            CAST(q.[UpdatedAt] AS datetime2(7)) AS [Token],
+            ROW_NUMBER() OVER (PARTITION BY i.[Key1] ORDER BY i.[Ordinal]) AS [Place]
+        FROM (SELECT TOP (@_Count) o.* FROM @_Item AS o ORDER BY o.[Key1], o.[Ordinal]) AS i
+        LEFT JOIN [readpast].[Notification] AS q WITH (UPDLOCK, ROWLOCK)
+            ON q.[EnqueuedAt] = i.[Key1]
+    ) AS x
+    LEFT JOIN [readpast].[QueueTransition] AS t
+        ON t.[FromStatus] = x.[Is] AND t.[ToStatus] = x.[To]
+    CROSS APPLY (
+        SELECT
+            CASE
+                WHEN x.[Found] = 0 THEN 'NOT_FOUND'
+                WHEN
+                    x.[Attempt] > 0
+                    AND (
+                        x.[Is] <> 'Processing'
+                        OR x.[LeaseOwner] IS NULL
+                        OR x.[LeaseOwner] <> @Worker
+                        OR x.[AttemptNum] <> x.[Attempt]
+                    )
+                    THEN 'LEASE_LOST'
+                WHEN x.[Given] IS NULL AND x.[Attempt] > 0 THEN 'CONFLICT'
+                /* Where nothing of an item is kept yet, it is as it was put in: the answer of Add holds. */
+                WHEN x.[Given] <> x.[Token] THEN 'CONFLICT'
+                /* The same item twice in one call: the first of them counts. */
+                WHEN x.[Place] > 1 THEN 'CONFLICT'
+                WHEN t.[ToStatus] IS NULL THEN 'ILLEGAL_TRANSITION'
+                /* Response, error and values do not go to an item that its status closes to workers. */
+                WHEN
+                    x.[HasData] = 1
+                    AND x.[Is] IN ('Cancelled', 'Paused', 'Terminated', 'Completed', 'PartiallyCompleted')
+                    THEN 'ILLEGAL_TRANSITION'
+                ELSE 'OK'
+            END AS [Answer]
+    ) AS a
+    /* One row at a time, so that locks are taken in the order of the keys and none ahead of it. */
+    OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));
 
-        UPDATE q
-        SET
-            [ScheduledFor] = COALESCE(w.[DueAt], q.[ScheduledFor]),
-            [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[StartedAt] END,
-            [Duration] = COALESCE(w.[Duration], q.[Duration]),
-            [AttemptNum] = w.[AttemptNum],
-            [LeaseOwner] = CASE
-                WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
-                ELSE q.[LeaseOwner]
-            END,
-            [LeaseUntil] = w.[LeaseUntil],
-            [Step] = COALESCE(w.[Step], q.[Step]),
-            [Response] = COALESCE(w.[Response], q.[Response]),
-            [Error] = COALESCE(w.[Error], CASE
-                WHEN w.[Status] = 'Completed' THEN LEFT(q.[Error], 0)
+    UPDATE q
+    SET
+        [ScheduledFor] = COALESCE(w.[DueAt], q.[ScheduledFor]),
+        [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[StartedAt] END,
+        [Duration] = COALESCE(w.[Duration], q.[Duration]),
+        [AttemptNum] = w.[AttemptNum],
+        [LeaseOwner] = CASE
+            WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
+            ELSE q.[LeaseOwner]
+        END,
+        [LeaseUntil] = w.[LeaseUntil],
+        [Step] = COALESCE(w.[Step], q.[Step]),
+        [Response] = COALESCE(w.[Response], q.[Response]),
+        [Error] = COALESCE(w.[Error], CASE
+            WHEN w.[Status] = 'Completed' THEN LEFT(q.[Error], 0)
+            ELSE q.[Error]
+        END),
+        [UpdatedAt] = w.[Token],
+        [Status] = w.[Status]
+    FROM @_Item AS i
+    INNER JOIN @_Work AS k
+        ON k.[Ordinal] = i.[Ordinal]
+    INNER JOIN [readpast].[Notification] AS q WITH (ROWLOCK)
+        ON q.[EnqueuedAt] = i.[Key1]
+    CROSS APPLY (
+        SELECT
+            k.[Was],
+            k.[Status],
+            k.[AttemptNum],
+            k.[Token],
+            COALESCE(i.[Step], q.[Step]) AS [Step],
+            COALESCE(i.[Response], q.[Response]) AS [Response],
+            CASE
+                WHEN i.[Error] IS NOT NULL THEN i.[Error]
+                WHEN k.[Status] = 'Failed' AND i.[Status] <> 'Failed'
+                    THEN CONCAT(
+                        N'Attempts are spent: ', k.[AttemptNum], N' of ', @_MaxAttempts, N'; asked for ', i.[Status], N'.'
+                    )
+                /* Earlier errors are over. */
+                WHEN k.[Status] = 'Completed' THEN NULL
                 ELSE q.[Error]
-            END),
-            [UpdatedAt] = w.[Token],
-            [Status] = w.[Status]
+            END AS [Error],
+            CASE
+                WHEN k.[Status] = 'Processing' AND k.[Was] <> 'Processing' THEN @_Now
+                ELSE CAST(q.[StartedAt] AS datetime2(7))
+            END AS [StartedAt],
+            CASE WHEN k.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused') THEN @_Now END AS [FinishedAt],
+            CASE
+                WHEN k.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused')
+                    THEN DATEDIFF_BIG(MILLISECOND, CAST(q.[StartedAt] AS datetime2(7)), @_Now)
+            END AS [Duration],
+            COALESCE(
+                i.[DueAt],
+                /*
+                1000 ms after the first attempt, 200 per cent of the delay before after each further one,
+                at most 300000 ms; up to 50 per cent less by chance, for each item anew.
+                The exponent is bounded, so that the power never overflows: the longest delay is reached before.
+                */
+                CASE
+                    WHEN k.[Status] = 'Error' AND k.[Was] = 'Processing'
+                        THEN DATEADD(
+                            MILLISECOND,
+                            CAST(ROUND(
+                                CASE
+                                    WHEN
+                                        (k.[AttemptNum] - 1) * LOG(200 / 100.0)
+                                        >= LOG(300000.0 / 1000)
+                                        THEN 300000.0
+                                    ELSE 1000 * POWER(200 / CAST(100 AS float), k.[AttemptNum] - 1)
+                                END
+                                * (1 - 50 / 100.0 * ABS(CHECKSUM(NEWID()) % 10001) / 10000.0), 0
+                            ) AS int),
+                            @_Now
+                        )
+                END,
+                NULL
+            ) AS [DueAt],
+            CASE
+                WHEN k.[Status] = 'Processing' AND k.[Was] <> 'Processing' THEN @Worker
+                ELSE q.[LeaseOwner]
+            END AS [LeaseOwner],
+            CASE WHEN k.[Status] = 'Processing' THEN DATEADD(MILLISECOND, @LeaseMs, @_Now) END AS [LeaseUntil]
+    ) AS w
+    WHERE k.[Answer] = 'OK'
+    OPTION (LOOP JOIN, FORCE ORDER);
+    SET @_Written = @@ROWCOUNT;
+
+    IF @_Written <> (SELECT COUNT(*) FROM @_Work AS w WHERE w.[Answer] = 'OK')
+        THROW 50005, N'Notification: a row that was locked for the change changed all the same.', 1;
+
+    IF @_Sets = 1
+    BEGIN
+        UPDATE s1
+        SET
+            [OTP] = CASE WHEN h.[Value1] = 1 THEN v.[Value1] ELSE s1.[OTP] END,
+            [UserID] = CASE WHEN h.[Value2] = 1 THEN v.[Value2] ELSE s1.[UserID] END,
+            [Username] = CASE WHEN h.[Value3] = 1 THEN v.[Value3] ELSE s1.[Username] END
         FROM @_Item AS i
         INNER JOIN @_Work AS k
             ON k.[Ordinal] = i.[Ordinal]
-        INNER JOIN [readpast].[Notification] AS q WITH (ROWLOCK)
-            ON q.[EnqueuedAt] = i.[Key1]
+        INNER JOIN [readpast].[Notification_ResetPassword] AS s1 WITH (ROWLOCK)
+            ON s1.[EnqueuedAt] = i.[Key1]
+        CROSS APPLY OPENJSON(i.[Set], '$."ResetPassword"') WITH (
+            [Value1] nvarchar(max) '$."OTP"',
+            [Value2] int '$."UserID"',
+            [Value3] nvarchar(max) '$."Username"'
+        ) AS v
         CROSS APPLY (
             SELECT
-                k.[Was],
-                k.[Status],
-                k.[AttemptNum],
-                k.[Token],
-                COALESCE(i.[Step], q.[Step]) AS [Step],
-                COALESCE(i.[Response], q.[Response]) AS [Response],
-                CASE
-                    WHEN i.[Error] IS NOT NULL THEN i.[Error]
-                    WHEN k.[Status] = 'Failed' AND i.[Status] <> 'Failed'
-                        THEN CONCAT(
-                            N'Attempts are spent: ', k.[AttemptNum], N' of ', @_MaxAttempts, N'; asked for ', i.[Status], N'.'
-                        )
-                    /* Earlier errors are over. */
-                    WHEN k.[Status] = 'Completed' THEN NULL
-                    ELSE q.[Error]
-                END AS [Error],
-                CASE
-                    WHEN k.[Status] = 'Processing' AND k.[Was] <> 'Processing' THEN @_Now
-                    ELSE CAST(q.[StartedAt] AS datetime2(7))
-                END AS [StartedAt],
-                CASE WHEN k.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused') THEN @_Now END AS [FinishedAt],
-                CASE
-                    WHEN k.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused')
-                        THEN DATEDIFF_BIG(MILLISECOND, CAST(q.[StartedAt] AS datetime2(7)), @_Now)
-                END AS [Duration],
-                COALESCE(
-                    i.[DueAt],
-                    /*
-                    1000 ms after the first attempt, 200 per cent of the delay before after each further one,
-                    at most 300000 ms; up to 50 per cent less by chance, for each item anew.
-                    The exponent is bounded, so that the power never overflows: the longest delay is reached before.
-                    */
-                    CASE
-                        WHEN k.[Status] = 'Error' AND k.[Was] = 'Processing'
-                            THEN DATEADD(
-                                MILLISECOND,
-                                CAST(ROUND(
-                                    CASE
-                                        WHEN
-                                            (k.[AttemptNum] - 1) * LOG(200 / 100.0)
-                                            >= LOG(300000.0 / 1000)
-                                            THEN 300000.0
-                                        ELSE 1000 * POWER(200 / CAST(100 AS float), k.[AttemptNum] - 1)
-                                    END
-                                    * (1 - 50 / 100.0 * ABS(CHECKSUM(NEWID()) % 10001) / 10000.0), 0
-                                ) AS int),
-                                @_Now
-                            )
-                    END,
-                    NULL
-                ) AS [DueAt],
-                CASE
-                    WHEN k.[Status] = 'Processing' AND k.[Was] <> 'Processing' THEN @Worker
-                    ELSE q.[LeaseOwner]
-                END AS [LeaseOwner],
-                CASE WHEN k.[Status] = 'Processing' THEN DATEADD(MILLISECOND, @LeaseMs, @_Now) END AS [LeaseUntil]
-        ) AS w
-        WHERE k.[Answer] = 'OK'
+                MAX(CASE WHEN n.[key] = N'OTP' THEN 1 ELSE 0 END) AS [Value1],
+                MAX(CASE WHEN n.[key] = N'UserID' THEN 1 ELSE 0 END) AS [Value2],
+                MAX(CASE WHEN n.[key] = N'Username' THEN 1 ELSE 0 END) AS [Value3]
+            FROM OPENJSON(i.[Set], '$."ResetPassword"') AS n
+        ) AS h
+        WHERE k.[Answer] = 'OK' AND JSON_QUERY(i.[Set], '$."ResetPassword"') IS NOT NULL
         OPTION (LOOP JOIN, FORCE ORDER);
-        SET @_Written = @@ROWCOUNT;
 
-        IF @_Written <> (SELECT COUNT(*) FROM @_Work AS w WHERE w.[Answer] = 'OK')
-            THROW 50005, N'Notification: a row that was locked for the change changed all the same.', 1;
-
-        IF @_Sets = 1
-        BEGIN
-            UPDATE s1
-            SET
-                [OTP] = CASE WHEN h.[Value1] = 1 THEN v.[Value1] ELSE s1.[OTP] END,
-                [UserID] = CASE WHEN h.[Value2] = 1 THEN v.[Value2] ELSE s1.[UserID] END,
-                [Username] = CASE WHEN h.[Value3] = 1 THEN v.[Value3] ELSE s1.[Username] END
+        IF @@ROWCOUNT <> (
+            SELECT COUNT(*)
             FROM @_Item AS i
             INNER JOIN @_Work AS k
                 ON k.[Ordinal] = i.[Ordinal]
-            INNER JOIN [readpast].[Notification_ResetPassword] AS s1 WITH (ROWLOCK)
-                ON s1.[EnqueuedAt] = i.[Key1]
-            CROSS APPLY OPENJSON(i.[Set], '$."ResetPassword"') WITH (
-                [Value1] nvarchar(max) '$."OTP"',
-                [Value2] int '$."UserID"',
-                [Value3] nvarchar(max) '$."Username"'
-            ) AS v
-            CROSS APPLY (
-                SELECT
-                    MAX(CASE WHEN n.[key] = N'OTP' THEN 1 ELSE 0 END) AS [Value1],
-                    MAX(CASE WHEN n.[key] = N'UserID' THEN 1 ELSE 0 END) AS [Value2],
-                    MAX(CASE WHEN n.[key] = N'Username' THEN 1 ELSE 0 END) AS [Value3]
-                FROM OPENJSON(i.[Set], '$."ResetPassword"') AS n
-            ) AS h
             WHERE k.[Answer] = 'OK' AND JSON_QUERY(i.[Set], '$."ResetPassword"') IS NOT NULL
-            OPTION (LOOP JOIN, FORCE ORDER);
+        )
+            THROW 50021, N'Modify_Notification: an item that is to get values of ResetPassword was enqueued without it.', 1;
+    END;
 
-            IF @@ROWCOUNT <> (
-                SELECT COUNT(*)
-                FROM @_Item AS i
-                INNER JOIN @_Work AS k
-                    ON k.[Ordinal] = i.[Ordinal]
-                WHERE k.[Answer] = 'OK' AND JSON_QUERY(i.[Set], '$."ResetPassword"') IS NOT NULL
-            )
-                THROW 50021, N'Modify_Notification: an item that is to get values of ResetPassword was enqueued without it.', 1;
-        END;
+    IF @_Sets = 1
+    BEGIN
+        UPDATE s2
+        SET
+            [EmailTo] = CASE WHEN h.[Value1] = 1 THEN v.[Value1] ELSE s2.[EmailTo] END,
+            [PreferredLanguage] = CASE WHEN h.[Value2] = 1 THEN v.[Value2] ELSE s2.[PreferredLanguage] END,
+            [Response] = CASE WHEN h.[Value3] = 1 THEN v.[Value3] ELSE s2.[Response] END,
+            [Error] = CASE WHEN h.[Value4] = 1 THEN v.[Value4] ELSE s2.[Error] END
+        FROM @_Item AS i
+        INNER JOIN @_Work AS k
+            ON k.[Ordinal] = i.[Ordinal]
+        INNER JOIN [readpast].[Notification_Email] AS s2 WITH (ROWLOCK)
+            ON s2.[EnqueuedAt] = i.[Key1]
+        CROSS APPLY OPENJSON(i.[Set], '$."Email"') WITH (
+            [Value1] nvarchar(max) '$."EmailTo"',
+            [Value2] nvarchar(max) '$."PreferredLanguage"',
+            [Value3] nvarchar(max) '$."Response"',
+            [Value4] nvarchar(max) '$."Error"'
+        ) AS v
+        CROSS APPLY (
+            SELECT
+                MAX(CASE WHEN n.[key] = N'EmailTo' THEN 1 ELSE 0 END) AS [Value1],
+                MAX(CASE WHEN n.[key] = N'PreferredLanguage' THEN 1 ELSE 0 END) AS [Value2],
+                MAX(CASE WHEN n.[key] = N'Response' THEN 1 ELSE 0 END) AS [Value3],
+                MAX(CASE WHEN n.[key] = N'Error' THEN 1 ELSE 0 END) AS [Value4]
+            FROM OPENJSON(i.[Set], '$."Email"') AS n
+        ) AS h
+        WHERE k.[Answer] = 'OK' AND JSON_QUERY(i.[Set], '$."Email"') IS NOT NULL
+        OPTION (LOOP JOIN, FORCE ORDER);
 
-        IF @_Sets = 1
-        BEGIN
-            UPDATE s2
-            SET
-                [EmailTo] = CASE WHEN h.[Value1] = 1 THEN v.[Value1] ELSE s2.[EmailTo] END,
-                [PreferredLanguage] = CASE WHEN h.[Value2] = 1 THEN v.[Value2] ELSE s2.[PreferredLanguage] END,
-                [Response] = CASE WHEN h.[Value3] = 1 THEN v.[Value3] ELSE s2.[Response] END,
-                [Error] = CASE WHEN h.[Value4] = 1 THEN v.[Value4] ELSE s2.[Error] END
+        IF @@ROWCOUNT <> (
+            SELECT COUNT(*)
             FROM @_Item AS i
             INNER JOIN @_Work AS k
                 ON k.[Ordinal] = i.[Ordinal]
-            INNER JOIN [readpast].[Notification_Email] AS s2 WITH (ROWLOCK)
-                ON s2.[EnqueuedAt] = i.[Key1]
-            CROSS APPLY OPENJSON(i.[Set], '$."Email"') WITH (
-                [Value1] nvarchar(max) '$."EmailTo"',
-                [Value2] nvarchar(max) '$."PreferredLanguage"',
-                [Value3] nvarchar(max) '$."Response"',
-                [Value4] nvarchar(max) '$."Error"'
-            ) AS v
-            CROSS APPLY (
-                SELECT
-                    MAX(CASE WHEN n.[key] = N'EmailTo' THEN 1 ELSE 0 END) AS [Value1],
-                    MAX(CASE WHEN n.[key] = N'PreferredLanguage' THEN 1 ELSE 0 END) AS [Value2],
-                    MAX(CASE WHEN n.[key] = N'Response' THEN 1 ELSE 0 END) AS [Value3],
-                    MAX(CASE WHEN n.[key] = N'Error' THEN 1 ELSE 0 END) AS [Value4]
-                FROM OPENJSON(i.[Set], '$."Email"') AS n
-            ) AS h
             WHERE k.[Answer] = 'OK' AND JSON_QUERY(i.[Set], '$."Email"') IS NOT NULL
-            OPTION (LOOP JOIN, FORCE ORDER);
+        )
+            THROW 50021, N'Modify_Notification: an item that is to get values of Email was enqueued without it.', 1;
+    END;
 
-            IF @@ROWCOUNT <> (
-                SELECT COUNT(*)
-                FROM @_Item AS i
-                INNER JOIN @_Work AS k
-                    ON k.[Ordinal] = i.[Ordinal]
-                WHERE k.[Answer] = 'OK' AND JSON_QUERY(i.[Set], '$."Email"') IS NOT NULL
-            )
-                THROW 50021, N'Modify_Notification: an item that is to get values of Email was enqueued without it.', 1;
-        END;
+    IF @_Sets = 1
+    BEGIN
+        UPDATE s3
+        SET
+            [PhoneNumber] = CASE WHEN h.[Value1] = 1 THEN v.[Value1] ELSE s3.[PhoneNumber] END,
+            [Response] = CASE WHEN h.[Value2] = 1 THEN v.[Value2] ELSE s3.[Response] END,
+            [Error] = CASE WHEN h.[Value3] = 1 THEN v.[Value3] ELSE s3.[Error] END
+        FROM @_Item AS i
+        INNER JOIN @_Work AS k
+            ON k.[Ordinal] = i.[Ordinal]
+        INNER JOIN [readpast].[Notification_Sms] AS s3 WITH (ROWLOCK)
+            ON s3.[EnqueuedAt] = i.[Key1]
+        CROSS APPLY OPENJSON(i.[Set], '$."Sms"') WITH (
+            [Value1] nvarchar(max) '$."PhoneNumber"',
+            [Value2] nvarchar(max) '$."Response"',
+            [Value3] nvarchar(max) '$."Error"'
+        ) AS v
+        CROSS APPLY (
+            SELECT
+                MAX(CASE WHEN n.[key] = N'PhoneNumber' THEN 1 ELSE 0 END) AS [Value1],
+                MAX(CASE WHEN n.[key] = N'Response' THEN 1 ELSE 0 END) AS [Value2],
+                MAX(CASE WHEN n.[key] = N'Error' THEN 1 ELSE 0 END) AS [Value3]
+            FROM OPENJSON(i.[Set], '$."Sms"') AS n
+        ) AS h
+        WHERE k.[Answer] = 'OK' AND JSON_QUERY(i.[Set], '$."Sms"') IS NOT NULL
+        OPTION (LOOP JOIN, FORCE ORDER);
 
-        IF @_Sets = 1
-        BEGIN
-            UPDATE s3
-            SET
-                [PhoneNumber] = CASE WHEN h.[Value1] = 1 THEN v.[Value1] ELSE s3.[PhoneNumber] END,
-                [Response] = CASE WHEN h.[Value2] = 1 THEN v.[Value2] ELSE s3.[Response] END,
-                [Error] = CASE WHEN h.[Value3] = 1 THEN v.[Value3] ELSE s3.[Error] END
+        IF @@ROWCOUNT <> (
+            SELECT COUNT(*)
             FROM @_Item AS i
             INNER JOIN @_Work AS k
                 ON k.[Ordinal] = i.[Ordinal]
-            INNER JOIN [readpast].[Notification_Sms] AS s3 WITH (ROWLOCK)
-                ON s3.[EnqueuedAt] = i.[Key1]
-            CROSS APPLY OPENJSON(i.[Set], '$."Sms"') WITH (
-                [Value1] nvarchar(max) '$."PhoneNumber"',
-                [Value2] nvarchar(max) '$."Response"',
-                [Value3] nvarchar(max) '$."Error"'
-            ) AS v
-            CROSS APPLY (
-                SELECT
-                    MAX(CASE WHEN n.[key] = N'PhoneNumber' THEN 1 ELSE 0 END) AS [Value1],
-                    MAX(CASE WHEN n.[key] = N'Response' THEN 1 ELSE 0 END) AS [Value2],
-                    MAX(CASE WHEN n.[key] = N'Error' THEN 1 ELSE 0 END) AS [Value3]
-                FROM OPENJSON(i.[Set], '$."Sms"') AS n
-            ) AS h
             WHERE k.[Answer] = 'OK' AND JSON_QUERY(i.[Set], '$."Sms"') IS NOT NULL
-            OPTION (LOOP JOIN, FORCE ORDER);
+        )
+            THROW 50021, N'Modify_Notification: an item that is to get values of Sms was enqueued without it.', 1;
+    END;
 
-            IF @@ROWCOUNT <> (
-                SELECT COUNT(*)
-                FROM @_Item AS i
-                INNER JOIN @_Work AS k
-                    ON k.[Ordinal] = i.[Ordinal]
-                WHERE k.[Answer] = 'OK' AND JSON_QUERY(i.[Set], '$."Sms"') IS NOT NULL
-            )
-                THROW 50021, N'Modify_Notification: an item that is to get values of Sms was enqueued without it.', 1;
-        END;
-
-        /* An item that was OK is read back from the items. */
-        IF @Operation IS NOT NULL AND EXISTS (SELECT 1 FROM @_Work AS w WHERE w.[Answer] <> 'OK')
-        BEGIN
-            SET @_Result = (
-                SELECT
-                    w.[Ordinal] AS [ordinal],
-                    w.[Answer] AS [answer]
-                FROM @_Work AS w
-                WHERE w.[Answer] <> 'OK'
-                FOR JSON PATH
-            );
-            EXECUTE [readpast].[QueueOperationKeep] @Operation, @_Result;
-        END;
+    /* An item that was OK is read back from the items. */
+    IF @Operation IS NOT NULL AND EXISTS (SELECT 1 FROM @_Work AS w WHERE w.[Answer] <> 'OK')
+    BEGIN
+        SET @_Result = (
+            SELECT
+                w.[Ordinal] AS [ordinal],
+                w.[Answer] AS [answer]
+            FROM @_Work AS w
+            WHERE w.[Answer] <> 'OK'
+            FOR JSON PATH
+        );
+        EXECUTE [readpast].[QueueOperationKeep] @Operation, @_Result;
     END;
 
     IF @Tells = 0
