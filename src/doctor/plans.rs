@@ -62,10 +62,12 @@ pub(super) fn check(examined: &mut Examined, queue: &str, schema: &str, table: &
 }
 
 fn is_waited_for(procedure: &str, queue: &str) -> bool {
-    ["Add_", "Next_", "Modify_", "Renew_"].iter().any(|verb| {
-        let rest = procedure.strip_prefix(verb).and_then(|rest| rest.strip_prefix(queue));
-        rest.is_some_and(|rest| ["_trx", "_utx", "_Set_trx", "_Set_utx"].contains(&rest))
-    })
+    let inner = procedure.strip_prefix(queue);
+    inner.is_some_and(|rest| ["_Add", "_Settle", "_Claim", "_Recover"].contains(&rest))
+        || ["Add_", "Renew_"].iter().any(|verb| {
+            let rest = procedure.strip_prefix(verb).and_then(|rest| rest.strip_prefix(queue));
+            rest.is_some_and(|rest| ["_trx", "_utx", "_Set_trx"].contains(&rest))
+        })
 }
 
 /// What is wrong in a plan (showplan XML), of the statements that touch the table. A scan counts where it is one of the table
@@ -142,11 +144,14 @@ mod tests {
     #[test]
     fn only_what_somebody_waits_for_is_looked_at() {
         for (name, is_one) in [
-            ("Next_Job_trx", true),
-            ("Modify_Job_Set_trx", true),
-            ("Add_Job_Set_utx", true),
+            ("Job_Claim", true),
+            ("Job_Settle", true),
+            ("Job_Recover", true),
+            ("Renew_Job_Set_trx", true),
+            ("Next_Job_trx", false),
+            ("Job_Add", true),
             ("Stats_Job", false),
-            ("Next_Jobs_trx", false),
+            ("Jobs_Claim", false),
             ("Purge_Job_trx", false),
         ] {
             assert_eq!(is_waited_for(name, "Job"), is_one, "{name}");

@@ -139,6 +139,20 @@ impl Rows {
         &self.columns
     }
 
+    /// Gives the rows these columns, of which they have the first already; in the others there is nothing.
+    pub(crate) fn widen(&mut self, columns: Arc<[Column]>) {
+        let (had, has) = (self.columns.len(), columns.len());
+        if had > 0 && had < has {
+            let mut cells = Vec::with_capacity(self.len() * has);
+            for row in self.cells.chunks(had) {
+                cells.extend_from_slice(row);
+                cells.resize(cells.len() + has - had, Cell::Null);
+            }
+            self.cells = cells;
+        }
+        self.columns = columns;
+    }
+
     /// Says of the text columns for whose name `is_json` holds that they hold JSON: that is for the queue's description to
     /// know, since SQL Server has no such type and PostgreSQL's driver calls it text.
     pub(crate) fn say_json(&mut self, is_json: impl Fn(&str) -> bool) {

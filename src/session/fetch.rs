@@ -52,6 +52,9 @@ impl Shape {
 /// Reads the first result set that has columns, then goes on to the end of all results: an error that the server reports
 /// after the rows comes only then, and leaving results unread leaves the connection busy.
 ///
+/// Answers may come in two results, those of a settlement and those of the claim in the same call, which has the items' columns
+/// behind: they become one, with nothing in these columns of the rows that have none.
+///
 /// Columns that are not `known` are filled in. A claimed item of more than `most` bytes is not read to its end; see
 /// [`Rows::withhold`].
 pub(super) fn drain<S: Statement>(
@@ -60,16 +63,19 @@ pub(super) fn drain<S: Statement>(
     known: &mut Known,
     most: usize,
 ) -> Result<Rows, Unread> {
-    let read = read(&mut cursor, shape, known, most);
-    let rows = match read {
-        Ok(rows) => rows,
-        Err(error) => {
-            close(cursor);
+    let mut rows = Rows::default();
+    if let Err(error) = read(&mut cursor, shape, known, most, &mut rows) {
+        close(cursor);
+        return Err(error);
+    }
+    let mut rest = cursor.more_results()?;
+    while let Some(mut next) = rest {
+        let goes_on =
+            shape.has_answers() && rows.columns().len() == answer_column::COUNT && next.num_result_cols()? > 0;
+        if goes_on && let Err(error) = read(&mut next, shape, &mut Known::default(), most, &mut rows) {
+            close(next);
             return Err(error);
         }
-    };
-    let mut rest = cursor.more_results()?;
-    while let Some(next) = rest {
         rest = next.more_results()?;
     }
     Ok(rows)
@@ -82,7 +88,10 @@ pub(super) fn all<S: Statement>(cursor: CursorImpl<S>) -> Result<Vec<Rows>, Unre
     while let Some(mut cursor) = next {
         let read = match cursor.num_result_cols() {
             Ok(0) => Ok(None),
-            Ok(_) => read(&mut cursor, Shape::Table, &mut Known::default(), usize::MAX).map(Some),
+            Ok(_) => {
+                let mut rows = Rows::default();
+                read(&mut cursor, Shape::Table, &mut Known::default(), usize::MAX, &mut rows).map(|()| Some(rows))
+            }
             Err(error) => Err(error.into()),
         };
         match read {
@@ -111,12 +120,14 @@ fn close<S: Statement>(cursor: CursorImpl<S>) {
     let _ = statement.close_cursor();
 }
 
+/// Reads a result behind the `rows` that are there.
 fn read<S: Statement>(
     cursor: &mut CursorImpl<S>,
     shape: Shape,
     known: &mut Known,
     most: usize,
-) -> Result<Rows, Unread> {
+    rows: &mut Rows,
+) -> Result<(), Unread> {
     let columns = match &mut known.columns {
         Some(columns) => columns,
         unknown => {
@@ -126,7 +137,7 @@ fn read<S: Statement>(
         }
     };
     let count = columns.len();
-    let mut rows = Rows::new(Arc::clone(columns));
+    rows.widen(Arc::clone(columns));
     let mut reader = Reader { buffers: Buffers::default(), times_are_text: known.times_are_text };
     let mut lease = None;
     while let Some(mut row) = cursor.next_row()? {
@@ -141,7 +152,7 @@ fn read<S: Statement>(
                 rows.push(cell);
                 continue;
             }
-            reader.read(&mut row, i, column.kind, &mut rows, &mut any)?;
+            reader.read(&mut row, i, column.kind, rows, &mut any)?;
         }
         // The row's answer is not visible through `value` until the row is complete: look at the cell itself.
         let answer = rows.text_at(number * count + answer_column::ANSWER);
@@ -160,7 +171,7 @@ fn read<S: Statement>(
                 rows.repeat(number * count + answer);
                 continue;
             }
-            match reader.read(&mut row, i, column.kind, &mut rows, &mut room) {
+            match reader.read(&mut row, i, column.kind, rows, &mut room) {
                 Ok(()) => {}
                 // The others of the claim are not to suffer for it.
                 Err(Unread::Unfit(why)) if is_claimed => {
@@ -171,7 +182,7 @@ fn read<S: Statement>(
             }
         }
     }
-    Ok(rows)
+    Ok(())
 }
 
 /// The milliseconds of an answer, where they need not be read: only a claim has some, and all that it hands out have one lease.

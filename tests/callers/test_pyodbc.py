@@ -53,7 +53,12 @@ class Given:
         self.connection.autocommit = True
         item = self.connection.execute(claim, WORKER).fetchone()
         self.connection.autocommit = False
-        return {"key": item.Key, "token": item.Token, "attempt": item.AttemptNum, "status": "Completed"}
+        return {
+            "key": item.AnswerKey,
+            "token": item.AnswerToken,
+            "attempt": item.AnswerAttempt,
+            "status": "Completed",
+        }
 
     def next(self) -> dict[str, Any] | None:
         """One item, claimed within the transaction."""

@@ -4,7 +4,7 @@ use super::{all, put, take};
 use readpast::error::{Error, ErrorKind};
 use readpast::item::Action;
 use std::time::Duration;
-use support::scripted::ledger::{answer_columns, cells, with_item_columns};
+use support::scripted::ledger::{answer_columns, cells, then_item_columns, with_item_columns};
 use support::scripted::server::{Fault, Server};
 use support::tds_peer::{Answer, Reply, ServerMessage};
 
@@ -59,6 +59,39 @@ fn an_error_within_the_rows_is_not_overlooked() {
     let row = cells("OK", Some(0), KEY, KEY, 1, "Processing");
     let error = claim_answered(answer_columns().row(row).message(&ServerMessage::error(8134, "Divide by zero")));
     assert_eq!(error.native_code(), 8134);
+}
+
+/// The rows of a settlement and of the claim in the same transaction come before its COMMIT: two results, then its end.
+#[test]
+fn what_is_settled_and_claimed_counts_when_the_transaction_has_ended() {
+    let settled = || answer_columns().row(cells("OK", Some(0), KEY, KEY, 1, "Completed"));
+    let item = || {
+        let more = ["Processing", "w", "payload"].map(support::tds_peer::Value::from);
+        let item = [support::tds_peer::Value::datetime2(KEY)].into_iter().chain(more);
+        cells("CLAIMED", None, KEY, KEY, 1, "Processing").into_iter().chain(item)
+    };
+    let both = || then_item_columns(settled()).row(item()).end();
+    for answer in [
+        settled().end().message(&late_error()),
+        settled().end().abort(&late_error()),
+        both().message(&late_error()),
+        both().abort(&late_error()),
+    ] {
+        let server = Server::start();
+        let queue = server.open(&[]);
+        put(&queue, &["a", "b"]);
+        let batch = take(&queue, 1);
+        // Nothing was done; the second is that of the settlement alone, since the claim may be what was refused.
+        server.fault("[Modify_Job", Fault::Instead(answer.clone().into()));
+        server.fault("[Modify_Job", Fault::Instead(answer.into()));
+        let error = queue.settle_and_claim(&all(&batch, Action::Complete), None, 1).unwrap_err();
+        assert_eq!(error.native_code(), 50099, "{error}");
+        assert_eq!(server.ledger().settled.len(), 0);
+        assert_eq!(server.peer.logins().len(), 1, "the connection is fit for use");
+        let (outcomes, next) = queue.settle_and_claim(&all(&batch, Action::Complete), None, 1).unwrap();
+        assert_eq!((outcomes[0].answer, next.len()), (readpast::item::Answer::Ok, 1));
+        assert_eq!(next.get(0).unwrap().attempt(), 1);
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@
 mod linted;
 mod queues;
 mod rules;
+mod sizes;
 
 use queues::{ADOPTED, DELIVERY, NOTICE, NOTIFICATION, SHARED, SYNC};
 use readpast::{

@@ -76,8 +76,9 @@ impl Given {
         let operation = operation.map_or("NULL".to_owned(), |operation| format!("'{operation}'"));
         let call = self.name("Modify_Transfer_Set_utx", "modify_transfer_set_utx");
         let arguments = format!("{operation}, 'me', '{items}', {max}");
-        let rows = session.execute(&self.called(&call, &arguments), &[])?;
-        Ok((0..rows.len()).map(|row| cell(&rows, row, 0)).collect())
+        // On SQL Server what is claimed is a result of its own.
+        let results = session.results(&self.called(&call, &arguments), &[])?;
+        Ok(results.iter().flat_map(|rows| (0..rows.len()).map(|row| cell(rows, row, 0))).collect())
     }
 
     /// `Add_Q_Set_utx`.
@@ -310,6 +311,30 @@ fn a_savepoint_undoes_what_came_after_it() {
             (given.balance().as_str(), given.count(ItemState::Completed), given.count(ItemState::Error)),
             ("90", 0, 1)
         );
+    }
+}
+
+/// `Next_Q_Set_utx`, which SQL Server has: many at once, with their columns, each of a name of its own.
+#[test]
+fn many_are_claimed_as_a_part_of_it() {
+    for given in Given::each().into_iter().filter(|given| given.database.is_sql_server()) {
+        let mut session = given.database.session();
+        ["a", "b"].iter().for_each(|work| given.put(work));
+        let _ = session
+            .transaction(|session| -> Result<()> {
+                let rows = session.execute("EXECUTE [readpast].[Next_Transfer_Set_utx] 'me', 9", &[]).unwrap();
+                assert_eq!((0..rows.len()).map(|row| cell(&rows, row, 0)).collect::<Vec<_>>(), ["CLAIMED"; 2]);
+                let names: std::collections::BTreeSet<_> =
+                    rows.columns().iter().map(|column| column.name.to_lowercase()).collect();
+                assert_eq!(names.len(), rows.columns().len(), "{names:?}");
+                assert!(names.contains("amount") && names.contains("answerstatus"), "{names:?}");
+                let none =
+                    session.execute("EXECUTE [readpast].[Next_Transfer_Set_utx] 'me', 9, NULL, 3000", &[]).unwrap();
+                assert_eq!(cell(&none, 0, 0), "EMPTY");
+                Err(changed_my_mind())
+            })
+            .unwrap_err();
+        assert_eq!(given.take().attempt, 1, "the attempts were undone as well");
     }
 }
 

@@ -4,7 +4,7 @@
         CROSS APPLY (
             SELECT
 {%- for k in t.key %}
-                {% if t.key | length == 1 %}{{ item.read(k, "r.[Key]") }}{% else %}{{ item.read(k, "JSON_VALUE(CASE WHEN ISJSON(r.[Key]) = 1 THEN r.[Key] END, '$[" ~ loop.index0 ~ "]')") }}{% endif %} AS {{ k.var }}{{ "," if not loop.last }}
+                {{ item.read_part(t, k, loop.index0, "r.[Key]") }} AS {{ k.var }}{{ "," if not loop.last }}
 {%- endfor %}
         ) AS k
         WHERE

@@ -4,11 +4,10 @@
         */
         DELETE FROM @_Change;
         DELETE FROM @_Candidate;
-{%- if takes_turns %}
-{% include "part/recovery_turn.sql" %}
-{%- endif %}
+        IF @Recover > 2
+            EXECUTE {{ object("QueueRecoveryTurn") }} '{{ queue }}', @_Now, @Recover OUTPUT, @_MyTurn OUTPUT;
         /* Those that are left aside are no candidates, and take the place of none. */
-        SET @_RecoverMax = {{ recover_max }} + (
+        SET @_RecoverMax = @Max + (
             SELECT COUNT(*) FROM {{ object("QueueRefused") }} AS r WHERE r.[Queue] = '{{ queue }}' AND r.[Until] > @_Now
         );
         IF @Recover > 0
@@ -68,7 +67,6 @@
                 AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE {{ item.found(t, "c") }})
             OPTION (LOOP JOIN, FORCE ORDER);
 {%- endif %}
-{%- if takes_turns %}
 
             /* There may be more of them: the next who comes goes on at once. */
             IF @_MyTurn = 1 AND (SELECT COUNT(*) FROM @_Candidate) >= @_RecoverMax
@@ -76,7 +74,6 @@
                 SET [RecoveredAt] = '0001-01-01'
                 FROM {{ object("QueueRecovery") }} AS r WITH (ROWLOCK)
                 WHERE r.[Queue] = '{{ queue }}';
-{%- endif %}
         END;
 {%- if resume_own %}
 

@@ -7,7 +7,9 @@
         {{ called.witness }} is in no index: reading it visits the row itself and so locks it, not just a key of the index.
 {%- endif %}
         */
-        DELETE FROM @_Change;{% set place = "COALESCE(d.[Place], d.[Seq])" if kind_searches else "d.[Seq]" %}
+{%- if beside %}
+        DELETE FROM @_Change;
+{%- endif %}{% set place = "COALESCE(d.[Place], d.[Seq])" if kind_searches else "d.[Seq]" %}
         SET @_Take = @Max;
 {%- for search in kind_searches %}
 {%- set guarded = not loop.last or searches_all %}
@@ -33,10 +35,6 @@
 
         IF @_Locked > 0
         BEGIN
-            /*
-            An item that came back from a dead worker may have been its death: it goes alone, so the claim ends before the first
-            such item, or with it where it is the first of all. The others are let go with the transaction.
-            */
 {%- if beside %}
             UPDATE d
             SET
@@ -47,20 +45,24 @@
                 ON {{ item.kept_for(t, "d") }}
             OPTION (LOOP JOIN, FORCE ORDER);
 {% endif %}
-{%- if apart %}
             /* Refusals have spent the attempts of these: they end, unless the table refuses that, too. */
-            UPDATE d
-            SET
-                [AttemptNum] = CASE WHEN d.[AttemptNum] < @_MaxAttempts THEN @_MaxAttempts ELSE d.[AttemptNum] END,
-                [Refused] = CONCAT(N'The table refused it ', r.[Attempts], N' times: ', r.[Reason])
-            FROM @_Due AS d
-            INNER JOIN {{ object("QueueRefused") }} AS r WITH (ROWLOCK)
-                ON
-                    r.[Queue] = '{{ queue }}'
-                    AND r.[Key] = {{ item.kept_key(t, "d") }}
-            WHERE r.[Attempts] > 0 AND d.[AttemptNum] + r.[Attempts] >= @_MaxAttempts
-            OPTION (LOOP JOIN, FORCE ORDER);
-{% endif %}
+            IF @_Refuses = 1
+                UPDATE d
+                SET
+                    [AttemptNum] = CASE WHEN d.[AttemptNum] < @_MaxAttempts THEN @_MaxAttempts ELSE d.[AttemptNum] END,
+                    [Refused] = CONCAT(N'The table refused it ', r.[Attempts], N' times: ', r.[Reason])
+                FROM @_Due AS d
+                INNER JOIN {{ object("QueueRefused") }} AS r WITH (ROWLOCK)
+                    ON
+                        r.[Queue] = '{{ queue }}'
+                        AND r.[Key] = {{ item.kept_key(t, "d") }}
+                WHERE r.[Attempts] > 0 AND d.[AttemptNum] + r.[Attempts] >= @_MaxAttempts
+                OPTION (LOOP JOIN, FORCE ORDER);
+
+            /*
+            An item that came back from a dead worker may have been its death: it goes alone, so the claim ends before the first
+            such item, or with it where it is the first of all. The others are let go with the transaction.
+            */
             SET @_Alone = (SELECT MIN({{ place }}) FROM @_Due AS d WHERE d.[Alone] = 1 AND d.[AttemptNum] < @_MaxAttempts);
             IF @_Alone IS NOT NULL
             BEGIN
@@ -86,7 +88,7 @@
                 s.[Response],
                 CASE
                     WHEN x.[AttemptNum] >= @_MaxAttempts
-                        THEN CONCAT(N'Attempts are spent: ', x.[AttemptNum], N' of ', @_MaxAttempts, N'.'{{ ", N' ' + d.[Refused]" if apart }})
+                        THEN CONCAT(N'Attempts are spent: ', x.[AttemptNum], N' of ', @_MaxAttempts, N'.', N' ' + d.[Refused])
                     ELSE s.[Error]
                 END,
                 CASE WHEN x.[AttemptNum] < @_MaxAttempts THEN @_Now END,
@@ -100,7 +102,7 @@
                 ON {{ item.kept_for(t, "d") }}
             CROSS APPLY (
                 SELECT
-                    {{ "d.[AttemptNum]" if role.attempts or apart else "COALESCE(s.[AttemptNum], 0)" }} AS [AttemptNum],
+                    d.[AttemptNum],
                     {{ "d.[Token]" if role.token else "s.[UpdatedAt]" }} AS [Token]
             ) AS x
             OPTION (LOOP JOIN, FORCE ORDER);
@@ -112,9 +114,9 @@
 
             UPDATE q
             SET
-{{- write.assignments(t, ["due", "duration", "finished", "step", "response", "error"]) }}
+{{- write.assignments(t, ["due", "duration", "finished", "step", "response", "error"]) | indent(4) }}
 {%- if marks_claims %},
-                [ClaimNum] = CASE WHEN d.[Alone] = 1 THEN -@Claim ELSE @Claim END
+                    [ClaimNum] = CASE WHEN d.[Alone] = 1 THEN -@Claim ELSE @Claim END
 {%- endif %}
             FROM @_Due AS d
             INNER JOIN {{ table }} AS q WITH (ROWLOCK)
@@ -134,13 +136,13 @@
                 /* An item with spent attempts (the limit was lowered, say) ends here instead of staying at the head. */
                 UPDATE q
                 SET
-{{- write.assignments(t, ["due", "duration", "started", "step", "response", "attempts"]) }}
+{{- write.assignments(t, ["due", "duration", "started", "step", "response", "attempts"]) | indent(8) }}
                 FROM @_Due AS d
                 INNER JOIN {{ table }} AS q WITH (ROWLOCK)
                     ON {{ item.found(t, "d") }}
                 CROSS APPLY (
                     SELECT
-{{- write.change("Pending", "Failed", "d.[AttemptNum]", "d.[Token]", error="CONCAT(N'Attempts are spent: ', d.[AttemptNum], N' of ', @_MaxAttempts, N'.'" ~ (", N' ' + d.[Refused])" if apart else ")"), finished="@_Now") }}
+{{- write.change("Pending", "Failed", "d.[AttemptNum]", "d.[Token]", error="CONCAT(N'Attempts are spent: ', d.[AttemptNum], N' of ', @_MaxAttempts, N'.', N' ' + d.[Refused])", finished="@_Now") }}
                 ) AS w
                 WHERE
                     d.[AttemptNum] >= @_MaxAttempts

@@ -78,9 +78,7 @@ Due items of the kinds that are asked for, by the index of `search`.
 {%- if when_due %}
                             AND {{ kind.due(role, own, when_due) }}
 {%- endif %}
-{%- if apart %}
                             AND NOT EXISTS (SELECT 1 FROM @_Aside AS a WHERE {{ item.found(t, "a") }})
-{%- endif %}
 {%- if own_types_only and not search.type %}
                             AND {% filter indent(28) %}{% include "part/type_access.sql" %}{% endfilter %}
 {%- endif %}

@@ -1,7 +1,5 @@
     DECLARE @_Locked int = 0;
-{%- if around %}
     DECLARE @_Around int = 0; /* 1: nothing is claimed here */
-{%- endif %}
     DECLARE @_Take int;
     DECLARE @_Alone int;
 {%- if shards %}
@@ -31,9 +29,7 @@
         [AttemptNum] int NOT NULL,
         [Alone] int NOT NULL DEFAULT 0, /* 1: came back from a dead worker */
         [Token] datetime2(7) NULL,
-{%- if apart %}
         [Refused] nvarchar(500) NULL, /* why the table refused it until its attempts were spent */
-{%- endif %}
 {%- if kind_searches %}
         [Place] int NULL, /* in the order of all, where they came kind by kind */
 {%- endif %}

@@ -39,13 +39,11 @@
             MIN(x.[DueMs])
         FROM (
             /* The items here had spent their attempts, and ended: those behind them are due now. */
-            SELECT {% if around %}CASE WHEN @_Around = 1 THEN CAST(0 AS bigint) ELSE (SELECT TOP (1) CAST(0 AS bigint) FROM @_Due) END{% else %}(SELECT TOP (1) CAST(0 AS bigint) FROM @_Due){% endif %} AS [DueMs]
-{%- if apart %}
+            SELECT CASE WHEN @_Around = 1 THEN CAST(0 AS bigint) ELSE (SELECT TOP (1) CAST(0 AS bigint) FROM @_Due) END AS [DueMs]
             UNION ALL
             SELECT DATEDIFF_BIG(MILLISECOND, @_Now, MIN(r.[Until])) + 1
             FROM {{ object("QueueRefused") }} AS r WITH (ROWLOCK)
             WHERE r.[Queue] = '{{ queue }}' AND r.[Until] > @_Now
-{%- endif %}
 {%- for search in kind_searches if role.due %}
             UNION ALL
             SELECT DATEDIFF_BIG(MILLISECOND, @_At, MIN(u.[DueAt])) + 1

@@ -1,4 +1,3 @@
-{%- if each %}
         IF @_Each = 1
         BEGIN
             /* Those that the table refused together, one by one. */
@@ -14,9 +13,6 @@
         BEGIN
 {% filter indent(4, true) %}{% include "part/candidates.sql" %}{% endfilter %}
         END;
-{%- else %}
-{% include "part/candidates.sql" %}
-{%- endif %}
 
         IF @_Searched > 0
         BEGIN
@@ -30,7 +26,7 @@
                 x.[Is],
                 CASE
                     WHEN x.[Is] = 'Processing' AND x.[GivenUp] = 1 AND x.[Ends] = 1 THEN 'Failed'
-                    WHEN x.[Is] = 'Processing' AND x.[GivenUp] = 1 THEN '{{ "Pending" if t.parks_errors and claims else "Error" }}'
+                    WHEN x.[Is] = 'Processing' AND x.[GivenUp] = 1 THEN {{ "CASE WHEN @Within = 1 THEN 'Pending' ELSE 'Error' END" if t.parks_errors else "'Error'" }}
 {%- if t.parks_errors %}
                     WHEN x.[Is] = 'Error' AND x.[DueAt] <= @_Now AND x.[Ends] = 1 AND x.[Refusals] > 0 THEN 'Failed'
                     WHEN x.[Is] = 'Error' AND x.[DueAt] <= @_Now THEN 'Pending'
@@ -186,7 +182,7 @@
                 w.[LeaseOwner],
                 w.[StartedAt],
                 @_Now,
-                {{ "CASE WHEN w.[Status] = 'Pending' THEN 'Error' ELSE w.[Status] END" if t.parks_errors and claims else "w.[Status]" }},
+                {{ "CASE WHEN w.[Status] = 'Pending' THEN 'Error' ELSE w.[Status] END" if t.parks_errors else "w.[Status]" }},
                 w.[Step],
                 w.[Error]
             FROM @_Change AS w

@@ -72,9 +72,12 @@ LEFT({% if t.own %}{{ one_text(t.key[0], v ~ "." ~ t.key[0][of]) }}{% else %}{{ 
 {%- endfor %}
 {%- endmacro -%}
 {#- Keys as a filter and a page give them: text, or an array's text. -#}
+{%- macro read_part(t, k, place, given) %}
+{%- if t.key | length == 1 %}{{ read(k, given) }}{% else %}{{ read(k, "JSON_VALUE(CASE WHEN ISJSON(" ~ given ~ ") = 1 THEN " ~ given ~ " END, '$[" ~ place ~ "]')") }}{% endif %}
+{%- endmacro -%}
 {%- macro reads_text(t, given) %}
 {%- for k in t.key %}
-        {% if t.key | length == 1 %}{{ read(k, given) }}{% else %}{{ read(k, "JSON_VALUE(CASE WHEN ISJSON(" ~ given ~ ") = 1 THEN " ~ given ~ " END, '$[" ~ loop.index0 ~ "]')") }}{% endif %},
+        {{ read_part(t, k, loop.index0, given) }},
 {%- endfor %}
 {%- endmacro -%}
 

@@ -1,12 +1,12 @@
-    /* After the commit, and in an order that no OUTPUT clause promises. */
+    /* In an order that no OUTPUT clause promises. */
     SELECT
         o.[Answer],
-        o.[Ordinal],
-        o.[DueMs],
-        o.[Key],
-        o.[Token],
-        o.[AttemptNum],
-        o.[Status],
+        o.[Ordinal] AS [AnswerOrdinal],
+        o.[DueMs] AS [AnswerDueMs],
+        o.[Key] AS [AnswerKey],
+        o.[Token] AS [AnswerToken],
+        o.[AttemptNum] AS [AnswerAttempt],
+        o.[Status] AS [AnswerStatus],
 {%- filter indent(4) %}{{ item.columns(t) | trim(",") }}{% endfilter %}
     FROM @_Out AS o
     LEFT JOIN {{ table }} AS q

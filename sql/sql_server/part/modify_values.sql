@@ -1,5 +1,4 @@
-{#- An item as a settlement makes it: k is its verdict, i what was given, q and s the item as it is. -#}
-                k.[Was],
+                k.[Was],{# An item as a settlement makes it: k is its verdict, i what was given, q and s the item as it is. #}
                 k.[Status],
                 k.[AttemptNum],
                 k.[Token],

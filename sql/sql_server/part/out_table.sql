@@ -7,5 +7,5 @@
 {{- item.declared(t, "NULL") }}
         [Token] datetime2(7) NULL,
         [AttemptNum] int NULL,
-        [Status] {{ "nvarchar(500)" if apart else "varchar(20)" }} NULL
+        [Status] {{ "nvarchar(500)" if refusals is defined else "varchar(20)" }} NULL
     );

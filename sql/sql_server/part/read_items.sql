@@ -30,8 +30,3 @@
         [DelayMs] bigint '$.delay_ms',
         [Release] bit '$.release'{{ ",\n        [Set] nvarchar(max) '$.set' AS JSON" if not redrive }}
     ) AS r;
-    SET @_Count = @@ROWCOUNT;
-{%- if not redrive %}
-
-{% include "part/check_set.sql" %}
-{%- endif %}

@@ -1,8 +1,6 @@
     DECLARE @_RecoverMax int;
     DECLARE @_Searched int = 0;
-{%- if takes_turns %}
     DECLARE @_MyTurn int = 0;
-{%- endif %}
     DECLARE @_Candidate TABLE (
 {{- item.declared(t) }}
         [StartedAt] datetime2(7) NULL,

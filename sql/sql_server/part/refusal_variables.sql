@@ -1,4 +1,3 @@
-{#- What a procedure works with that goes around what the table refuses. -#}
     DECLARE @_Number int;
     DECLARE @_Severity int;
     DECLARE @_Reason nvarchar(4000);

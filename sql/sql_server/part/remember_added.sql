@@ -12,7 +12,5 @@
                 FROM @_Added AS a
                 FOR JSON PATH
             );
-            UPDATE {{ object("QueueOperation") }} WITH (ROWLOCK)
-            SET [Result] = @_Result
-            WHERE [OperationId] = @Operation;
+            EXECUTE {{ object("QueueOperationKeep") }} @Operation, @_Result;
         END;

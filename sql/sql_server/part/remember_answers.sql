@@ -9,7 +9,5 @@
                 WHERE w.[Answer] <> 'OK'
                 FOR JSON PATH
             );
-            UPDATE {{ object("QueueOperation") }} WITH (ROWLOCK)
-            SET [Result] = @_Result
-            WHERE [OperationId] = @Operation;
+            EXECUTE {{ object("QueueOperationKeep") }} @Operation, @_Result;
         END;

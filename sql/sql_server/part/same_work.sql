@@ -1,12 +1,75 @@
-{%- set waits = transaction == "utx" or not own %}
         /*
         Work of it that is there already.
-{%- if waits %} The locks are on the index, in its order, and on the gaps where new rows belong: whoever enqueues
+        {{ "In the caller's transaction the locks" if own else "The locks" }} are on the index, in its order, and on the gaps where new rows belong: whoever enqueues
         the same work at the same time waits, and then finds it.
-{%- else %} No lock waits for it: of two who enqueue the same work at once, the index refuses the second, who looks
-        again.
+{%- if own %} In one of its own no lock waits for it: of two who enqueue
+        the same work at once, the index refuses the second, who looks again.
 {%- endif %}
         */
+{%- if own %}
+        IF @Within = 1
+{% filter indent(4, true) %}        INSERT INTO @_Added ([Ordinal], [Answer], [Key])
+        SELECT
+            w.[Ordinal],
+            'DUPLICATE',
+            MIN({{ item.as_text(t, "q", "quoted") }})
+        FROM (
+            SELECT TOP (@_Count) m.*
+            FROM @_New AS m
+            ORDER BY {% for c in t.work %}m.{{ c.var }}, {% endfor %}m.[Ordinal]
+        ) AS w
+        INNER JOIN {{ table }} AS q WITH (UPDLOCK, HOLDLOCK, ROWLOCK, {{ "INDEX ([IX_" ~ queue ~ "_Work])" if own else "FORCESEEK" }})
+            ON
+{%- for c in t.work %}
+                {{ "AND " if not loop.first }}q.{{ c.quoted }} = w.{{ c.var }}
+{%- if own and c.nullable %}
+                AND q.{{ c.quoted }} IS NOT NULL
+{%- endif %}
+{%- endfor %}
+{%- if own and dedup.unfinished_only %}
+                AND q.[Status] IN ('Pending', 'Processing', 'Error', 'Paused')
+{%- elif dedup.unfinished_only %}
+
+{#- As it is now: with row versions it would be read as it was before the row of the table was waited for. #}
+{{- item.beside(t, " WITH (ROWLOCK, READCOMMITTEDLOCK)") }}
+        WHERE
+            {{ item.status(t) }}
+            IN ('Pending', 'Processing', 'Error', 'Paused')
+{%- endif %}
+        GROUP BY w.[Ordinal]
+        OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));{% endfilter %}
+        ELSE
+{% filter indent(4, true) %}        INSERT INTO @_Added ([Ordinal], [Answer], [Key])
+        SELECT
+            w.[Ordinal],
+            'DUPLICATE',
+            MIN({{ item.as_text(t, "q", "quoted") }})
+        FROM (
+            SELECT TOP (@_Count) m.*
+            FROM @_New AS m
+            ORDER BY {% for c in t.work %}m.{{ c.var }}, {% endfor %}m.[Ordinal]
+        ) AS w
+        INNER JOIN {{ table }} AS q WITH (ROWLOCK, READCOMMITTEDLOCK, {{ "INDEX ([IX_" ~ queue ~ "_Work])" if own else "FORCESEEK" }})
+            ON
+{%- for c in t.work %}
+                {{ "AND " if not loop.first }}q.{{ c.quoted }} = w.{{ c.var }}
+{%- if own and c.nullable %}
+                AND q.{{ c.quoted }} IS NOT NULL
+{%- endif %}
+{%- endfor %}
+{%- if own and dedup.unfinished_only %}
+                AND q.[Status] IN ('Pending', 'Processing', 'Error', 'Paused')
+{%- elif dedup.unfinished_only %}
+
+{#- As it is now: with row versions it would be read as it was before the row of the table was waited for. #}
+{{- item.beside(t, " WITH (ROWLOCK, READCOMMITTEDLOCK)") }}
+        WHERE
+            {{ item.status(t) }}
+            IN ('Pending', 'Processing', 'Error', 'Paused')
+{%- endif %}
+        GROUP BY w.[Ordinal]
+        OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));{% endfilter %}
+{%- else %}
         INSERT INTO @_Added ([Ordinal], [Answer], [Key])
         SELECT
             w.[Ordinal],
@@ -17,7 +80,7 @@
             FROM @_New AS m
             ORDER BY {% for c in t.work %}m.{{ c.var }}, {% endfor %}m.[Ordinal]
         ) AS w
-        INNER JOIN {{ table }} AS q WITH ({{ "UPDLOCK, HOLDLOCK, ROWLOCK" if waits else "ROWLOCK, READCOMMITTEDLOCK" }}, {{ "INDEX ([IX_" ~ queue ~ "_Work])" if own else "FORCESEEK" }})
+        INNER JOIN {{ table }} AS q WITH (UPDLOCK, HOLDLOCK, ROWLOCK, {{ "INDEX ([IX_" ~ queue ~ "_Work])" if own else "FORCESEEK" }})
             ON
 {%- for c in t.work %}
                 {{ "AND " if not loop.first }}q.{{ c.quoted }} = w.{{ c.var }}
@@ -37,6 +100,7 @@
 {%- endif %}
         GROUP BY w.[Ordinal]
         OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));
+{%- endif %}
 
         /* The same work twice in one call: the first counts. */
         UPDATE n

@@ -1,22 +1,11 @@
 {%- if group %}
-
+        /* The turn of the groups comes before the locks of items. */
         IF @Max > 0
-        BEGIN
-{% filter indent(4, true) %}{% include "part/group_lock.sql" %}{% endfilter %}
-{%- filter indent(4) %}{% include "part/clock.sql" %}{% endfilter %}
-        END;
+            EXECUTE {{ object("QueueTurnTake") }} '{{ queue }}';
 {%- endif %}
-
-{% include "part/modify.sql" %}
-
-{% include "part/remember_answers.sql" %}
-
-        /* The table refuses some items: who claims next goes around them, in transactions of its own. */
-        IF @Max > 0 AND EXISTS (SELECT 1 FROM {{ object("QueueRefused") }} AS r WHERE r.[Queue] = '{{ queue }}')
-            SET @_Around = 1;
-        IF @Max > 0 AND @_Around = 0
-        BEGIN
-{% filter indent(4, true) %}{% include "part/give_back.sql" %}{% endfilter %}
-
-{% filter indent(4, true) %}{% include "part/claim.sql" %}{% endfilter %}
-        END;
+        EXECUTE {{ object(queue ~ "_Settle") }}
+            @Operation = @Operation, @Worker = @Worker, @LeaseMs = @LeaseMs, @Items = @Items{{ ", @StartedAt = @StartedAt" if run_time }}, @IsNew = @_IsNew OUTPUT;
+        IF @Max > 0 AND @_IsNew = 1
+            EXECUTE {{ object(queue ~ "_Claim") }}
+                @Worker = @Worker, @Max = @Max, @LeaseMs = @LeaseMs, @Recover = @Recover, @Within = 2
+                {%- include "part/claim_more.sql" %};

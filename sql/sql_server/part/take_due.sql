@@ -39,9 +39,7 @@ wait there for whoever changes an earlier item of the group, and he may want the
         WHERE
             {{ wanted(when_due, search, without_step) }}
 {%- endif %}
-{%- if apart %}
             AND NOT EXISTS (SELECT 1 FROM @_Aside AS a WHERE {{ item.found(t, "a") }})
-{%- endif %}
 {%- if search %}
             /* Locks of one's own are no reason to read past. */
             AND NOT EXISTS (SELECT 1 FROM @_Due AS d WHERE {{ item.found(t, "d") }})
@@ -56,5 +54,5 @@ wait there for whoever changes an earlier item of the group, and he may want the
 {%- if by %}
         ORDER BY {{ kind.ordered(by, "n." if many_ways else "q.") }}
 {%- endif %}
-        OPTION ({{ "LOOP JOIN, FORCE ORDER, " if group or own_types_only or search or many_ways or apart }}OPTIMIZE FOR (@_Take = 1));
+        OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Take = 1));
 {%- endmacro -%}

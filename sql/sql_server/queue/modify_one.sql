@@ -1,8 +1,4 @@
 {% import "part/item.sql" as item -%}
-{%- import "part/judge.sql" as judge -%}
-{%- import "part/write.sql" as write -%}
-{%- import "part/column.sql" as of -%}
-{%- set redrive = false -%}
 {%- set of_key = "@EnqueuedAt" if own else "@Key" -%}
 {%- set of_token = "@UpdatedAt" if own else "@Token" -%}
 {%- set of_due = "@ScheduledFor" if own else "@Due" -%}
@@ -41,96 +37,47 @@ Table access order: {{ called.table }}, {{ queue ~ "_Lease, " if beside }}QueueT
 AS
 BEGIN
 {% if transaction == "trx" %}{% include "part/head.sql" %}{% else %}{% include "part/head_utx.sql" %}{% endif %}
-    DECLARE @LeaseMs int;
 {%- if transaction == "trx" %}
     DECLARE @_Answer varchar(20);
-    DECLARE @_Message nvarchar(2048);
+    DECLARE @_Is varchar(20);
+    DECLARE @_Asked nvarchar(100) = {{ "CONCAT(@Status, N' at step ' + @Step)" if steps else "@Status" }};
 {%- endif %}
-{% include "part/settings_variables.sql" %}
-{% include "part/clock_variables.sql" %}
-{%- if run_time %}
-    DECLARE @_RunAt datetime2(7);
-{%- endif %}
-{% include "part/item_table.sql" %}
-{% include "part/change_table.sql" %}
 
 {% if transaction == "trx" %}{% include "part/no_transaction.sql" %}{% else %}{% include "part/in_transaction.sql" %}{% endif %}
 
-{% include "part/settings.sql" %}
-    SET @LeaseMs = @_SilentMs;
-    SET @Worker = COALESCE(@Worker, CONCAT(SUSER_SNAME(), N'/', @@SPID));
-
-    INSERT INTO @_Item (
-        [Ordinal], [Key], {{ item.names(t) }}, [Token], [Attempt], [Status], [Step], [Response], [Error], [DueAt], [Set]
-    )
-    SELECT
-        0,
-        NULL,
-{%- if own %}
-        @EnqueuedAt,
-{%- else %}
-{{- item.reads_text(t, "@Key") }}
-{%- endif %}
-        {{ of_token }}, @AttemptNum, @Status, @Step, @Response, @Error, {{ of_due }}, @Set;
-    SET @_Count = 1;
-
-{% include "part/check_set.sql" %}
-{% if transaction == "trx" %}
+    SET @Worker = COALESCE(NULLIF(@Worker, N''), CONCAT(SUSER_SNAME(), N'/', @@SPID));
+{%- if transaction == "trx" %}
     BEGIN TRY
         BEGIN TRANSACTION;
-{%- include "part/clock.sql" %}
-{%- if run_time %}
-        SET @_RunAt = @_At;
 {%- endif %}
-
-{% include "part/modify.sql" %}
-
+{%- set settled %}
+        EXECUTE {{ object(queue ~ "_Settle") }}
+            @Operation = NULL, @Worker = @Worker, @LeaseMs = NULL, @IsOne = 1, @Key = {{ of_key }}, @Token = {{ of_token }},
+            @Attempt = @AttemptNum, @Status = @Status, @Step = @Step, @Response = @Response, @Error = @Error,
+            @DueAt = {{ of_due }}, @Set = @Set{{ ",\n            @Tells = 0, @Answer = @_Answer OUTPUT, @Is = @_Is OUTPUT\n        WITH RESULT SETS NONE" if transaction == "trx" }};
+{%- endset %}
+{{- settled if transaction == "trx" else settled | replace("\n        ", "\n    ") }}
+{%- if transaction == "trx" %}
         COMMIT TRANSACTION;
     END TRY
 {% include "part/rollback.sql" %}
 
-    SELECT
-        @_Answer = w.[Answer],
-        /* THROW reads a % as the start of something else; doubled, it stands for itself. */
-        @_Message = REPLACE(CONCAT(
-            N'{{ procedure }}: ', w.[Answer], N'; the item is ', COALESCE(w.[Status], N'not there'),
-            N', asked for was ', @Status, {{ "N' at step ' + @Step, " if steps }}N'.'
-        ), N'%', N'%%')
-    FROM @_Work AS w;
-
-    IF @_Answer = 'CONFLICT'
-        THROW 50023, @_Message, 1;
-    IF @_Answer = 'ILLEGAL_TRANSITION'
-        THROW 50024, @_Message, 1;
-    IF @_Answer = 'NOT_FOUND'
-        THROW 50025, @_Message, 1;
-    IF @_Answer = 'LEASE_LOST'
-        THROW 50026, @_Message, 1;
-
+    EXECUTE {{ object("QueueRefuse") }} N'{{ procedure }}', @_Answer, @_Is, @_Asked;
     SELECT v.*
-    FROM @_Item AS i
+{%- if own %}
+    FROM {{ object("Worker_" ~ queue ~ "_V") }} AS v
+    WHERE v.[EnqueuedAt] = @EnqueuedAt;
+{%- else %}
+    FROM (
+        SELECT
+{%- for k in t.key %}
+            {{ item.read_part(t, k, loop.index0, "@Key") }} AS {{ k.var }}{{ "," if not loop.last }}
+{%- endfor %}
+    ) AS i
     INNER JOIN {{ object("Worker_" ~ queue ~ "_V") }} AS v
         ON {% for k in t.key %}v.{{ k.shown }} = i.{{ k.var }}{{ " AND " if not loop.last }}{% endfor %};
-
-{%- else %}
-{%- filter replace("\n        ", "\n    ") %}{% include "part/clock.sql" %}
-{%- if run_time %}
-        SET @_RunAt = @_At;
 {%- endif %}
-
-{% include "part/modify.sql" %}{% endfilter %}
-
-    SELECT
-        w.[Answer],
-        w.[Ordinal],
-        CAST(NULL AS bigint) AS [DueMs],
-        {{ of_key }} AS [Key],
-        w.[Token],
-        w.[AttemptNum],
-        w.[Status]
-    FROM @_Work AS w;
 {%- endif %}
-
     RETURN 0;
 END;
 {% endfilter %}

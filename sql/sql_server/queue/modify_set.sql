@@ -1,19 +1,14 @@
 {% import "part/item.sql" as item -%}
-{%- import "part/in_flight.sql" as flight -%}
 {%- import "part/judge.sql" as judge -%}
-{%- import "part/kind.sql" as kind -%}
+{%- import "part/take.sql" as take -%}
 {%- import "part/write.sql" as write -%}
 {%- import "part/column.sql" as of -%}
-{%- import "part/take.sql" as take -%}
-{%- set claims = true -%}
-{%- set each = false -%}
-{%- set around = true -%}
+{%- import "part/set_value.sql" as value -%}
+{%- include "part/answered.sql" %}
 {%- set redrive = false -%}
-{%- set recover_max = "100" -%}
+{%- include "part/settle_items.sql" %}
 {%- for transaction in ["utx", "trx"] -%}
 {%- set procedure = "Modify_" ~ queue ~ "_Set_" ~ transaction %}
-{#- A row that is locked to the end of somebody's transaction is no measure for others. #}
-{%- set takes_turns = transaction == "trx" %}
 {% filter made("PROCEDURE", procedure) %}
 /*
 {%- if transaction == "utx" %}
@@ -27,7 +22,8 @@ Settle many items in one commit and, with @Max above 0, claim the next ones in t
 step, response, error, due (UTC) or delay_ms, release (with status Pending: give the attempt back),
 set (an object of columns{{ ", of a subtype's by its name" if t.subtypes }}: written where the answer is OK; what is left out stays).
 One row per element with its position and its answer: OK, LEASE_LOST, CONFLICT, ILLEGAL_TRANSITION or NOT_FOUND; an item
-that is not OK is untouched. Then the claimed items, as Next_{{ queue }}_Set_trx returns them.
+that is not OK is untouched. Then, in a second
+result, the claimed items, as Next_{{ queue }}_Set_trx returns them. An error may follow the rows: read to the end.
 {%- if completion == "delete" %}
 Completed items are deleted.
 {%- elif completion == "history" %}
@@ -50,74 +46,24 @@ Table access order: QueueOperation, {{ called.table }}, {{ queue ~ "_Lease, " if
 AS
 BEGIN
 {% if transaction == "trx" %}{% include "part/head.sql" %}{% else %}{% include "part/head_utx.sql" %}{% endif %}
-{% include "part/remember_variables.sql" %}
-{% include "part/settings_variables.sql" %}
-{% include "part/clock_variables.sql" %}
-{%- if run_time %}
-    DECLARE @_RunAt datetime2(7);
-{%- endif %}
-{% include "part/item_table.sql" %}
-{% include "part/claim_tables.sql" %}
-{% include "part/recover_tables.sql" %}
-{% include "part/change_table.sql" %}
-{% include "part/out_table.sql" %}
+    DECLARE @_IsNew bit;
 
-{% if transaction == "trx" %}{% include "part/no_transaction.sql" %}{% else %}{% include "part/in_transaction.sql" %}{% endif %}
-{{- take.names(procedure, takes.modify) }}
-
-{% include "part/settings.sql" %}
-{% include "part/check_lease.sql" %}
-{%- include "part/check_kinds.sql" %}
-
+{% if transaction == "trx" %}{% include "part/no_transaction.sql" %}{% else %}{% include "part/in_transaction.sql" %}
+    /* A row that is locked to the end of somebody's transaction is no measure for others: no turn is taken. */
+    SET @Recover = CASE WHEN @Recover > 2 THEN 1 ELSE @Recover END;{% endif %}
     IF @Max IS NULL OR @Max < 0 OR @Max > 1000
         THROW 50021, N'{{ procedure }}: @Max must be from 0 to 1000.', 1;
-
-{% include "part/read_items.sql" %}
 {% if transaction == "trx" %}
     BEGIN TRY
         BEGIN TRANSACTION;
-{%- include "part/clock.sql" %}
-{%- if run_time %}
-        SET @_RunAt = COALESCE({{ item.theirs(t, "@StartedAt") }}, @_At);
-{%- endif %}
-
-{% include "part/remember.sql" %}
 {% include "part/settle_and_claim.sql" %}
-
         COMMIT TRANSACTION;
     END TRY
-    BEGIN CATCH
-{% include "part/replayed.sql" %}
-    END CATCH;
+{% include "part/rollback.sql" %}
 {%- else %}
-{%- filter replace("\n        ", "\n    ") %}{% include "part/clock.sql" %}
-{%- if run_time %}
-        SET @_RunAt = COALESCE({{ item.theirs(t, "@StartedAt") }}, @_At);
+{%- filter replace("\n        ", "\n    ") %}
+{% include "part/settle_and_claim.sql" %}{% endfilter %}
 {%- endif %}
-
-{% include "part/remember.sql" %}{% endfilter %}
-
-    IF @_Replayed = 0
-    BEGIN{% include "part/settle_and_claim.sql" %}
-    END;
-{%- endif %}
-
-{% include "part/answers.sql" %}
-
-    IF @Max > 0 AND @_Replayed = 0
-    BEGIN
-{% filter indent(4, true) %}{% include "part/claimed_out.sql" %}{% endfilter %}
-    END;
-
-    IF @Max = 0
-    BEGIN
-{% filter indent(4, true) %}{% include "part/answers_select.sql" %}{% endfilter %}
-
-        RETURN 0;
-    END;
-
-{% include "part/items_select.sql" %}
-
     RETURN 0;
 END;
 {% endfilter %}

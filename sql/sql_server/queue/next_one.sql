@@ -1,15 +1,6 @@
-{% import "part/item.sql" as item -%}
-{%- import "part/in_flight.sql" as flight -%}
-{%- import "part/kind.sql" as kind -%}
-{%- import "part/write.sql" as write -%}
-{%- set claims = true -%}
-{%- set each = false -%}
-{%- set around = false -%}
-{%- set recover_max = "100" -%}
+{%- set unmarked = true -%}
 {%- for transaction in ["utx", "trx"] -%}
 {%- set procedure = "Next_" ~ queue ~ "_" ~ transaction %}
-{#- A row that is locked to the end of somebody's transaction is no measure for others. #}
-{%- set takes_turns = transaction == "trx" %}
 {% filter made("PROCEDURE", procedure) %}
 /*
 {%- if transaction == "utx" %}
@@ -40,81 +31,29 @@ Table access order: {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}{{ 
 AS
 BEGIN
 {% if transaction == "trx" %}{% include "part/head.sql" %}{% else %}{% include "part/head_utx.sql" %}{% endif %}
-    DECLARE @Max int = 1;
-{%- if marks_claims %}
-    DECLARE @Claim bigint; /* none: the answer is not looked for */
-{%- endif %}
-{% include "part/settings_variables.sql" %}
-{% include "part/clock_variables.sql" %}
-{%- if run_time %}
-    DECLARE @_RunAt datetime2(7);
-{%- endif %}
-{% include "part/claim_tables.sql" %}
-{% include "part/recover_tables.sql" %}
-{% include "part/change_table.sql" %}
-{% if transaction == "trx" %}{% include "part/refusal_variables.sql" %}
-{% include "part/around_variables.sql" %}{% else %}{% include "part/aside_table.sql" %}{% endif %}
+    DECLARE @_Key {{ t.key[0].type if own else "nvarchar(4000)" }};
+    DECLARE @_Token datetime2(7);
+    DECLARE @_DueMs bigint = 0;
 
-{% if transaction == "trx" %}{% include "part/no_transaction.sql" %}{% else %}{% include "part/in_transaction.sql" %}{% endif %}
+{% if transaction == "trx" %}{% include "part/no_transaction.sql" %}{% else %}{% include "part/in_transaction.sql" %}
+    /* A row that is locked to the end of somebody's transaction is no measure for others: no turn is taken. */
+    SET @Recover = CASE WHEN @Recover > 2 THEN 1 ELSE @Recover END;{% endif %}
 
-{% include "part/settings.sql" %}
     SET @Worker = COALESCE(@Worker, CONCAT(SUSER_SNAME(), N'/', @@SPID));
-{% include "part/check_lease.sql" %}
-{%- include "part/check_kinds.sql" %}
-
-{% if transaction == "trx" %}
-{% include "part/around.sql" %}
-{%- else %}
-{%- filter replace("\n        ", "\n    ") %}
-{%- if group %}
-{% include "part/group_lock.sql" %}
-{%- endif %}
-{%- include "part/clock.sql" %}
-{%- if run_time %}
-        SET @_RunAt = COALESCE({{ item.theirs(t, "@StartedAt") }}, @_At);
-{%- endif %}
-
-{% include "part/give_back.sql" %}
-
-{% include "part/aside.sql" %}
-
-{% include "part/claim.sql" %}{% endfilter %}
-{%- endif %}
-
-    IF @@NESTLEVEL < 32
-        AND EXISTS (SELECT 1 FROM @_Due)
-        AND NOT EXISTS (
-            SELECT 1 FROM @_Due AS d{% if beside %} INNER JOIN @_Change AS w ON {{ item.same(t, "w", "d") }} WHERE w.[Status] = 'Processing'{% else %} WHERE d.[AttemptNum] < @_MaxAttempts{% endif %}
-        )
+    /* Again where it only ended items whose attempts are spent: what comes behind them is due now. */
+    WHILE @_DueMs = 0
     BEGIN
-        /* It only ended items whose attempts are spent: what comes behind them is due now. */
-        EXECUTE {{ object(procedure) }}
-            @Worker = @Worker, @LeaseMs = @LeaseMs, @Recover = 0{{ ", @StartedAt = @StartedAt" if run_time }}
-            {{- ", @Types = @Types" if asks_types }}{{ ", @Steps = @Steps" if asks_steps }};
-        RETURN 0;
+        EXECUTE {{ object(queue ~ "_Claim") }}
+            @Worker = @Worker, @Max = 1, @LeaseMs = @LeaseMs, @Recover = @Recover, @Within = {{ 1 if transaction == "utx" else 0 }}
+            {%- include "part/claim_more.sql" %},
+            @Tells = 0, @Key = @_Key OUTPUT, @Token = @_Token OUTPUT, @DueMs = @_DueMs OUTPUT{{ "\n        WITH RESULT SETS NONE" if transaction == "trx" }};
+        SET @Recover = 0;
     END;
-{% if own %}
-    SELECT
-        d.[Key1] AS [EnqueuedAt],
-        d.[Token] AS [UpdatedAt]
-    FROM @_Due AS d
-    WHERE d.[AttemptNum] < @_MaxAttempts;
-{%- elif beside %}
-    SELECT
-        {{ item.as_text(t, "w") }} AS [ItemKey],
-        w.[Token] AS [ItemToken]
-    FROM @_Due AS d
-    INNER JOIN @_Change AS w
-        ON {{ item.same(t, "w", "d") }}
-    WHERE w.[Status] = 'Processing';
-{%- else %}
-    SELECT
-        {{ item.as_text(t, "d") }} AS [ItemKey],
-        d.[Token] AS [ItemToken]
-    FROM @_Due AS d
-    WHERE d.[AttemptNum] < @_MaxAttempts;
-{%- endif %}
 
+    SELECT
+        @_Key AS [{{ "EnqueuedAt" if own else "ItemKey" }}],
+        @_Token AS [{{ "UpdatedAt" if own else "ItemToken" }}]
+    WHERE @_Key IS NOT NULL;
     RETURN 0;
 END;
 {% endfilter %}

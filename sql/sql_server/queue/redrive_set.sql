@@ -21,7 +21,8 @@ Table access order: QueueOperation, {{ called.table }}{{ ", " ~ queue ~ "_Lease"
 AS
 BEGIN
 {% include "part/head.sql" %}
-{% include "part/remember_variables.sql" %}
+    DECLARE @_IsNew bit;
+    DECLARE @_Result nvarchar(max);
 {%- if run_time %}
     DECLARE @_RunAt datetime2(7);
 {%- endif %}
@@ -33,7 +34,6 @@ BEGIN
 {% include "part/clock_variables.sql" %}
 {% include "part/item_table.sql" %}
 {% include "part/change_table.sql" %}
-{% include "part/out_table.sql" %}
 
 {% include "part/no_transaction.sql" %}
 {{- take.names(procedure, takes.redrive) }}
@@ -49,12 +49,19 @@ BEGIN
         THROW 50021, N'{{ procedure }}: one of the keys is not a key of {{ queue }}.', 1;
 
 {% include "part/read_items.sql" %}
+    SET @_Count = @@ROWCOUNT;
 
     BEGIN TRY
         BEGIN TRANSACTION;
 {%- include "part/clock.sql" %}
 
-{% include "part/remember.sql" %}
+        EXECUTE {{ object("QueueOperationTake") }} @Operation, '{{ procedure[:-4] }}', @_Now, @_IsNew OUTPUT;
+        IF @_IsNew = 0
+        BEGIN
+            COMMIT TRANSACTION;
+            EXECUTE {{ object(queue ~ "_Answered") }} @Operation = @Operation, @Items = @Items;
+            RETURN 0;
+        END;
 
 {% include "part/judge_items.sql" %}
 
@@ -96,13 +103,9 @@ BEGIN
 
         COMMIT TRANSACTION;
     END TRY
-    BEGIN CATCH
-{% include "part/replayed.sql" %}
-    END CATCH;
+{% include "part/rollback.sql" %}
 
-{% include "part/answers.sql" %}
-
-{% include "part/answers_select.sql" %}
+{% include "part/work_select.sql" %}
 
     RETURN 0;
 END;

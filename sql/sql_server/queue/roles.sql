@@ -1,6 +1,7 @@
 {%- set add = ["Add_" ~ queue ~ "_utx", "Add_" ~ queue ~ "_trx", "Add_" ~ queue ~ "_Set_utx", "Add_" ~ queue ~ "_Set_trx"] -%}
 {%- set work = [
-    "Next_" ~ queue ~ "_utx", "Next_" ~ queue ~ "_trx", "Next_" ~ queue ~ "_Set_trx", "Next_" ~ queue ~ "_Apart_trx",
+    "Next_" ~ queue ~ "_utx", "Next_" ~ queue ~ "_trx", "Next_" ~ queue ~ "_Set_utx",
+    "Next_" ~ queue ~ "_Set_trx", "Next_" ~ queue ~ "_Apart_trx",
     "Modify_" ~ queue ~ "_utx", "Modify_" ~ queue ~ "_trx",
     "Modify_" ~ queue ~ "_Set_utx", "Modify_" ~ queue ~ "_Set_trx",
     "Renew_" ~ queue ~ "_Set_trx", "Recover_" ~ queue ~ "_trx"

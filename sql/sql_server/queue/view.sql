@@ -109,3 +109,21 @@ WHERE
 {% endfilter %}
 {%- endif %}
 {%- endif %}
+{% filter made("VIEW", queue ~ "_Setting_V") %}
+/* The limits in force, in one row. With none or fewer, all that waits would be Failed at once: such a value does not count. */
+{{ create_or_alter }} VIEW {{ object(queue ~ "_Setting_V") }}
+AS
+SELECT
+    COALESCE(MAX(CASE WHEN a.{{ settings_of.param }} = '{{ setting }}.maxAttempts' THEN a.{{ settings_of.value }} END), {{ max_attempts }}) AS [MaxAttempts],
+    COALESCE(MAX(CASE WHEN a.{{ settings_of.param }} = '{{ setting }}.leaseMs' THEN a.{{ settings_of.value }} END), {{ lease_ms }}) AS [LeaseMs]
+{%- if role.error and not own %},
+    COALESCE(
+        (SELECT MAX(c.[ValInt]) FROM {{ object("AppSettings") }} AS c WHERE c.[Param] = '{{ setting }}.errorChars' AND c.[ValInt] > 0),
+        2147483647
+    ) AS [ErrorChars]
+{%- endif %}
+FROM {{ settings_of.table }} AS a
+WHERE
+    a.{{ settings_of.param }} IN ('{{ setting }}.maxAttempts', '{{ setting }}.leaseMs')
+    AND a.{{ settings_of.value }} > 0;
+{% endfilter %}

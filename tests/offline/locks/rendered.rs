@@ -4,7 +4,7 @@ use super::programs;
 use super::reading::{ASKED_AGAIN, OF_GROUP, OR_NOTHING, ROW_OF_ENTRY, rendered};
 use super::statement::{IfHeld, Program, Search, Statement, To};
 use super::world::{Index, Mode};
-use crate::tsql::text::{self, Batch, follow};
+use crate::tsql::text::{self, Batch, Token, follow};
 use readpast::Dialect;
 use readpast::ident::Identifier;
 use readpast::spec::QueueSpec;
@@ -77,6 +77,29 @@ pub fn script(spec: &str) -> Vec<Batch> {
     text::batches(&readpast::render::script(Dialect::SqlServer, &schema, Some(&spec)).unwrap(), "Job")
 }
 
+/// The procedure of this name, the queue's name in it as Q.
+pub fn procedure<'a>(batches: &'a [Batch], name: &str) -> &'a Batch {
+    let wanted = format!("PROCEDURE {name}");
+    batches.iter().find(|batch| batch.object == wanted).unwrap_or_else(|| panic!("there is no {wanted}"))
+}
+
+/// The same with the procedures that it executes in the place of each EXECUTE.
+pub fn whole(batches: &[Batch], name: &str) -> Batch {
+    let batch = procedure(batches, name);
+    let mut tokens = Vec::new();
+    let end = Token { kind: text::Kind::Symbol, text: ";".to_owned(), line: 0 };
+    for statement in batch.statements() {
+        tokens.extend_from_slice(statement);
+        tokens.push(end.clone());
+        let called = statement.iter().position(|token| token.is("EXECUTE")).and_then(|at| statement.get(at + 3));
+        let called = called.filter(|called| called.is_name()).map(|called| called.text.replace("Job", "Q"));
+        if let Some(called) = called.filter(|called| *called != name) {
+            tokens.extend(whole(batches, &called).tokens);
+        }
+    }
+    Batch { tokens, object: batch.object.clone() }
+}
+
 /// Where these procedures are others than the programs; `free`: statements that lock nothing that others wait for.
 pub fn differences(batches: &[Batch], free: &[&str], programs: &[(&str, Program)]) -> Vec<String> {
     differences_of("Job", batches, free, programs)
@@ -85,8 +108,23 @@ pub fn differences(batches: &[Batch], free: &[&str], programs: &[(&str, Program)
 pub fn differences_of(table: &str, batches: &[Batch], free: &[&str], programs: &[(&str, Program)]) -> Vec<String> {
     let mut differences = Vec::new();
     for (name, program) in programs {
-        let batch = batches.iter().find(|batch| batch.object == format!("PROCEDURE {name}")).expect(name);
-        let mut lines = rendered(batch, table);
+        let batch = whole(batches, name);
+        let mut lines = rendered(&batch, table);
+        if name.ends_with("_utx") && lines.iter().any(|line| line.starts_with("QueueRecovery")) {
+            let tokens = &procedure(batches, name).tokens;
+            let takes_none = ["@Recover", ">", "2", "THEN", "1"];
+            let is_capped = |five: &[Token]| five.iter().map(|token| token.text.as_str()).eq(takes_none);
+            assert!(tokens.windows(takes_none.len()).any(is_capped), "{name} takes a turn to recover");
+            lines.retain(|line| !line.starts_with("QueueRecovery"));
+        }
+        // Who adds within the caller's transaction waits for the same work, and who has one of his own looks again.
+        let other = if name.ends_with("_utx") { "search Work" } else { "search Work UPDLOCK HOLDLOCK" };
+        if table == "Job" && lines.iter().filter(|line| line.starts_with("search Work")).count() > 1 {
+            lines.retain(|line| line != other);
+        }
+        // Whoever settles and claims has the turn of the groups before the claim asks for it.
+        let mut has_turn = false;
+        lines.retain(|line| !line.starts_with("QueueTurn") || !std::mem::replace(&mut has_turn, true));
         for line in &mut lines {
             // Whether its row is there already is known when its item is locked.
             let written =
@@ -102,13 +140,6 @@ pub fn differences_of(table: &str, batches: &[Batch], free: &[&str], programs: &
         }
         lines.retain(|line| !free.contains(&line.as_str()));
         lines.dedup();
-        let is_fast = |line: &String| table == "Job" && name.starts_with("Modify") && line == "update";
-        if let Some(turn) = lines.iter().position(is_fast) {
-            // One item is settled by one update with the fence in its WHERE. It locks what the model's two statements lock
-            // for one key, in the same order: the row, then its place in the indexes.
-            assert!(turn <= 1, "{name}: {lines:?}");
-            lines.remove(turn);
-        }
         if lines != of_model(program) {
             differences.push(format!("{name}: {}", lines.join(", ")));
         }
@@ -138,6 +169,7 @@ fn the_model_is_of_the_rendered_sql() {
             ("Modify_Q_trx", programs::settle(&[])),
             // Within a longer transaction: the same statements, but for the turn to recover.
             ("Next_Q_utx", joined(&[programs::recover_within(), programs::claim()])),
+            ("Next_Q_Set_utx", joined(&[programs::recover_within(), programs::claim()])),
             ("Modify_Q_Set_utx", programs::settle_and_claim_within(&[])),
             ("Modify_Q_utx", programs::settle(&[])),
             ("Renew_Q_Set_trx", programs::renew(&[])),
@@ -210,7 +242,7 @@ pub fn due_index_and_claim(batches: &[Batch]) -> (Vec<String>, Vec<String>) {
     let columns: Vec<_> =
         tokens[open..filter].iter().filter(|token| token.is_name()).map(|token| token.text.as_str()).collect();
 
-    let claim = batches.iter().find(|batch| batch.object == "PROCEDURE Next_Q_Set_trx").expect("the claim");
+    let claim = batches.iter().find(|batch| batch.object == "PROCEDURE Q_Claim").expect("the claim");
     let search = claim
         .statements()
         .find(|tokens| {

@@ -35,12 +35,14 @@ DECLARE @Names nvarchar(max) = N'["AppSettings", "AttemptNum", "Duration",
 "QueueCatalog", "QueueIsDone", "QueueIsEditable_fn",
 "QueueIsFinished_fn", "QueueIsProcessable_fn", "QueueIsRefusal_fn",
 "QueueNamed_fn", "QueueNoteRefusal", "QueueOperation",
-"QueueOwnType_V", "QueueRecovery", "QueueRefused",
-"QueueRetention", "QueueSchemaVersion", "QueueSpec",
-"QueueState", "QueueStatus", "QueueStep",
-"QueueTake", "QueueTransition", "QueueTurn",
-"QueueTypeAccess", "QueueUnfit_fn", "WebResponse",
-"_Int", "_Timestamp", "_Type"]';
+"QueueOperationKeep", "QueueOperationTake", "QueueOwnType_V",
+"QueueRecovery", "QueueRecoveryTurn", "QueueRefuse",
+"QueueRefused", "QueueRetention", "QueueSchemaVersion",
+"QueueSpec", "QueueState", "QueueStatus",
+"QueueStep", "QueueTake", "QueueTransition",
+"QueueTurn", "QueueTurnTake", "QueueTypeAccess",
+"QueueUnfit_fn", "WebResponse", "_Int",
+"_Timestamp", "_Type"]';
 DECLARE @Kind nvarchar(60);
 DECLARE @Name nvarchar(128);
 DECLARE @Verb nvarchar(128);
@@ -953,6 +955,204 @@ BEGIN
     SELECT
         CASE WHEN @_At IS NULL THEN 'NOT_FOUND' ELSE 'OK' END AS [Answer],
         @_At AS [At];
+END;
+GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+/*
+Makes a call repeatable: asked again with the same identity, the answers come again and nothing is changed. @IsNew is 0 where the
+call was made before; with no @Operation nothing is kept. A call that was made is no error to end the caller's transaction with.
+Called first of all in their transaction by the procedures that take an @Operation.
+Locks: the call's row; another attempt of this very call that is under way is waited for.
+Table access order: QueueOperation.
+*/
+CREATE OR ALTER PROCEDURE [readpast].[QueueOperationTake]
+    @Operation uniqueidentifier,
+    @Call varchar(100),
+    @Now datetime2(7),
+    @IsNew bit OUTPUT
+AS
+BEGIN
+    SET NOCOUNT, XACT_ABORT ON;
+    DECLARE @_Made varchar(100);
+    DECLARE @_Message nvarchar(2048);
+    DECLARE @_Place uniqueidentifier = '00000000-0000-0000-0000-000000000000';
+    DECLARE @_Turn int = 0;
+
+    SET @IsNew = 1;
+    IF @Operation IS NULL
+        RETURN 0;
+
+    /* Waited for here: a client that gives up meanwhile leaves no transaction open. */
+    SELECT @_Made = p.[Call]
+    FROM [readpast].[QueueOperation] AS p WITH (READCOMMITTEDLOCK)
+    WHERE p.[OperationId] = @Operation;
+    IF @_Made IS NULL
+    BEGIN
+        /* Of two that come at once, the key that is taken undoes the INSERT alone. */
+        SET XACT_ABORT OFF;
+        BEGIN TRY
+            INSERT INTO [readpast].[QueueOperation] ([OperationId], [Call], [At])
+            VALUES (@Operation, @Call, @Now);
+        END TRY
+        BEGIN CATCH
+            SET XACT_ABORT ON;
+            IF ERROR_NUMBER() <> 2627
+                THROW;
+            SET @_Made = (SELECT p.[Call] FROM [readpast].[QueueOperation] AS p WHERE p.[OperationId] = @Operation);
+        END CATCH;
+        SET XACT_ABORT ON;
+    END;
+    IF @_Made IS NOT NULL
+    BEGIN
+        SET @IsNew = 0;
+        IF @_Made <> @Call
+        BEGIN
+            SET @_Message = REPLACE(CONCAT(@Call, N': the operation was another call.'), N'%', N'%%');
+            THROW 50021, @_Message, 1;
+        END;
+        RETURN 0;
+    END;
+
+    /*
+    Answers are asked for again within minutes. One call in 64 clears what is older than an hour: where the library's own
+    identities begin, which are in the order of time, and at some place among all others.
+    */
+    WHILE ABS(CHECKSUM(@Operation) % 64) = 0 AND @_Turn < 2
+    BEGIN
+        DELETE p
+        FROM (
+            SELECT TOP (512) o.[OperationId]
+            FROM [readpast].[QueueOperation] AS o WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+            WHERE o.[OperationId] > @_Place
+            ORDER BY o.[OperationId]
+        ) AS f
+        INNER JOIN [readpast].[QueueOperation] AS p WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+            ON p.[OperationId] = f.[OperationId]
+        WHERE p.[At] < DATEADD(HOUR, -1, @Now)
+        OPTION (LOOP JOIN, FORCE ORDER);
+        SET @_Place = NEWID();
+        SET @_Turn = @_Turn + 1;
+    END;
+    RETURN 0;
+END;
+GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+/*
+Keeps of a call what a repetition of it cannot read back from the items. Called last of all in their transaction by the
+procedures that take an @Operation.
+Table access order: QueueOperation.
+*/
+CREATE OR ALTER PROCEDURE [readpast].[QueueOperationKeep]
+    @Operation uniqueidentifier,
+    @Result nvarchar(max)
+AS
+BEGIN
+    SET NOCOUNT, XACT_ABORT ON;
+    UPDATE [readpast].[QueueOperation] WITH (ROWLOCK)
+    SET [Result] = @Result
+    WHERE [OperationId] = @Operation;
+    RETURN 0;
+END;
+GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+/*
+One of all who claim looks for the items of dead workers, once in @Recover milliseconds; who comes meanwhile neither waits for it
+nor looks: @Recover becomes 0. @MyTurn is 1 where the queue's row is the caller's now, to the end of its transaction.
+Table access order: QueueRecovery.
+*/
+CREATE OR ALTER PROCEDURE [readpast].[QueueRecoveryTurn]
+    @Queue varchar(40),
+    @Now datetime2(7),
+    @Recover int OUTPUT,
+    @MyTurn int OUTPUT
+AS
+BEGIN
+    SET NOCOUNT, XACT_ABORT ON;
+    UPDATE r
+    SET [RecoveredAt] = @Now
+    FROM [readpast].[QueueRecovery] AS r WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+    WHERE
+        r.[Queue] = @Queue
+        AND ABS(DATEDIFF_BIG(MILLISECOND, r.[RecoveredAt], @Now)) >= @Recover;
+    SET @MyTurn = @@ROWCOUNT;
+
+    /* Also as it is not committed yet. Whoever keeps its transaction open for longer holds nobody up. */
+    IF @MyTurn = 0
+        AND EXISTS (
+            SELECT 1
+            FROM [readpast].[QueueRecovery] AS r WITH (READUNCOMMITTED)
+            WHERE
+                r.[Queue] = @Queue
+                AND ABS(DATEDIFF_BIG(MILLISECOND, r.[RecoveredAt], @Now)) < @Recover
+        )
+        SET @Recover = 0;
+    RETURN 0;
+END;
+GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+/*
+The turn of a queue with groups: one claim at a time, to the end of its transaction, since which items are the first of their
+groups is not decided by two at once. It comes before the locks of items, so that nobody waits for it who holds one. It is a row,
+since only who may claim can lock it through here.
+Table access order: QueueTurn.
+*/
+CREATE OR ALTER PROCEDURE [readpast].[QueueTurnTake]
+    @Queue varchar(40)
+AS
+BEGIN
+    SET NOCOUNT, XACT_ABORT ON;
+    DECLARE @_Locked int;
+    DECLARE @_Message nvarchar(2048);
+
+    SELECT @_Locked = COUNT(*)
+    FROM [readpast].[QueueTurn] AS t WITH (UPDLOCK, ROWLOCK)
+    WHERE t.[Queue] = @Queue;
+    IF @_Locked = 0
+    BEGIN
+        SET @_Message = REPLACE(CONCAT(@Queue, N': its row in QueueTurn is gone; install the queue again.'), N'%', N'%%');
+        THROW 50014, @_Message, 1;
+    END;
+    RETURN 0;
+END;
+GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+/*
+An answer other than OK as an error: CONFLICT 50023, ILLEGAL_TRANSITION 50024, NOT_FOUND 50025, LEASE_LOST 50026.
+Table access order: none.
+*/
+CREATE OR ALTER PROCEDURE [readpast].[QueueRefuse]
+    @Called nvarchar(128),
+    @Answer varchar(20),
+    @Status varchar(20),
+    @Asked nvarchar(100)
+AS
+BEGIN
+    SET NOCOUNT, XACT_ABORT ON;
+    DECLARE @_Message nvarchar(2048);
+    /* THROW reads a % as the start of something else; doubled, it stands for itself. */
+    SET @_Message = REPLACE(CONCAT(
+        @Called, N': ', @Answer, N'; the item is ', COALESCE(@Status, N'not there'), N', asked for was ', @Asked, N'.'
+    ), N'%', N'%%');
+
+    IF @Answer = 'CONFLICT'
+        THROW 50023, @_Message, 1;
+    IF @Answer = 'ILLEGAL_TRANSITION'
+        THROW 50024, @_Message, 1;
+    IF @Answer = 'NOT_FOUND'
+        THROW 50025, @_Message, 1;
+    IF @Answer = 'LEASE_LOST'
+        THROW 50026, @_Message, 1;
+    RETURN 0;
 END;
 GO
 IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;

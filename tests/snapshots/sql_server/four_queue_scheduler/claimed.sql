@@ -34,15 +34,9 @@ BEGIN
     );
 
     SELECT
-        @_MaxAttempts = MAX(CASE WHEN a.[Param] = 'fourqueuescheduler.maxAttempts' THEN a.[ValInt] END),
-        @_SilentMs = MAX(CASE WHEN a.[Param] = 'fourqueuescheduler.leaseMs' THEN a.[ValInt] END)
-    FROM [readpast].[AppSettings] AS a
-    WHERE
-        a.[Param] IN ('fourqueuescheduler.maxAttempts', 'fourqueuescheduler.leaseMs')
-        /* With none or fewer, all that waits would be Failed at once: such a value does not count. */
-        AND a.[ValInt] > 0;
-    SET @_MaxAttempts = COALESCE(@_MaxAttempts, 3);
-    SET @_SilentMs = COALESCE(@_SilentMs, 600000);
+        @_MaxAttempts = s.[MaxAttempts],
+        @_SilentMs = s.[LeaseMs]
+    FROM [readpast].[FourQueueScheduler_Setting_V] AS s;
     /* One look at the clock: the table's times are the server's, ours are UTC. */
     SET @_Stamp = SYSDATETIMEOFFSET();
     SET @_Offset = DATEPART(TZOFFSET, @_Stamp);
@@ -86,15 +80,15 @@ BEGIN
         END > @_Now
     OPTION (LOOP JOIN, FORCE ORDER);
 
-    /* After the commit, and in an order that no OUTPUT clause promises. */
+    /* In an order that no OUTPUT clause promises. */
     SELECT
         o.[Answer],
-        o.[Ordinal],
-        o.[DueMs],
-        o.[Key],
-        o.[Token],
-        o.[AttemptNum],
-        o.[Status],
+        o.[Ordinal] AS [AnswerOrdinal],
+        o.[DueMs] AS [AnswerDueMs],
+        o.[Key] AS [AnswerKey],
+        o.[Token] AS [AnswerToken],
+        o.[AttemptNum] AS [AnswerAttempt],
+        o.[Status] AS [AnswerStatus],
         q.[reputation] AS [reputation],
         q.[id],
         CASE

@@ -33,17 +33,21 @@ GO
 DECLARE @Names nvarchar(max) = N'["Add_FourQueueScheduler_Set_trx", "Add_FourQueueScheduler_Set_utx", "Add_FourQueueScheduler_trx",
 "Add_FourQueueScheduler_utx", "AppSettings", "AttemptNum",
 "Claimed_FourQueueScheduler", "Duration", "Find_FourQueueScheduler",
-"FourQueueScheduler_Lease", "Modify_FourQueueScheduler_Set_trx", "Modify_FourQueueScheduler_Set_utx",
+"FourQueueScheduler_Add", "FourQueueScheduler_Answered", "FourQueueScheduler_Claim",
+"FourQueueScheduler_Lease", "FourQueueScheduler_Recover", "FourQueueScheduler_Setting_V",
+"FourQueueScheduler_Settle", "Modify_FourQueueScheduler_Set_trx", "Modify_FourQueueScheduler_Set_utx",
 "Modify_FourQueueScheduler_trx", "Modify_FourQueueScheduler_utx", "Next_FourQueueScheduler_Apart_trx",
-"Next_FourQueueScheduler_Set_trx", "Next_FourQueueScheduler_trx", "Next_FourQueueScheduler_utx",
-"Purge_FourQueueScheduler_trx", "QueueCatalog", "QueueIsDone",
-"QueueIsEditable_fn", "QueueIsFinished_fn", "QueueIsProcessable_fn",
-"QueueIsRefusal_fn", "QueueNamed_fn", "QueueNoteRefusal",
-"QueueOperation", "QueueOwnType_V", "QueueRecovery",
-"QueueRefused", "QueueRetention", "QueueSchemaVersion",
-"QueueSpec", "QueueState", "QueueStatus",
-"QueueStep", "QueueTake", "QueueTransition",
-"QueueTurn", "QueueTypeAccess", "QueueUnfit_fn",
+"Next_FourQueueScheduler_Set_trx", "Next_FourQueueScheduler_Set_utx", "Next_FourQueueScheduler_trx",
+"Next_FourQueueScheduler_utx", "Purge_FourQueueScheduler_trx", "QueueCatalog",
+"QueueIsDone", "QueueIsEditable_fn", "QueueIsFinished_fn",
+"QueueIsProcessable_fn", "QueueIsRefusal_fn", "QueueNamed_fn",
+"QueueNoteRefusal", "QueueOperation", "QueueOperationKeep",
+"QueueOperationTake", "QueueOwnType_V", "QueueRecovery",
+"QueueRecoveryTurn", "QueueRefuse", "QueueRefused",
+"QueueRetention", "QueueSchemaVersion", "QueueSpec",
+"QueueState", "QueueStatus", "QueueStep",
+"QueueTake", "QueueTransition", "QueueTurn",
+"QueueTurnTake", "QueueTypeAccess", "QueueUnfit_fn",
 "Recover_FourQueueScheduler_trx", "Redrive_FourQueueScheduler_Set_trx", "Renew_FourQueueScheduler_Set_trx",
 "Stats_FourQueueScheduler", "Watch_FourQueueScheduler", "WebResponse",
 "Worker_FourQueueScheduler_V", "_Int", "_Timestamp",
@@ -243,6 +247,16 @@ GO
 IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
+DROP PROCEDURE IF EXISTS [readpast].[FourQueueScheduler_Settle];
+GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+DROP PROCEDURE IF EXISTS [readpast].[FourQueueScheduler_Answered];
+GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
 DROP PROCEDURE IF EXISTS [readpast].[Claimed_FourQueueScheduler];
 GO
 IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
@@ -263,12 +277,27 @@ GO
 IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
+DROP PROCEDURE IF EXISTS [readpast].[Next_FourQueueScheduler_Set_utx];
+GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+DROP PROCEDURE IF EXISTS [readpast].[FourQueueScheduler_Claim];
+GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
 DROP PROCEDURE IF EXISTS [readpast].[Next_FourQueueScheduler_Apart_trx];
 GO
 IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Recover_FourQueueScheduler_trx];
+GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+DROP PROCEDURE IF EXISTS [readpast].[FourQueueScheduler_Recover];
 GO
 IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
@@ -289,6 +318,16 @@ IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Add_FourQueueScheduler_Set_utx];
+GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+DROP PROCEDURE IF EXISTS [readpast].[FourQueueScheduler_Add];
+GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+DROP VIEW IF EXISTS [readpast].[FourQueueScheduler_Setting_V];
 GO
 IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;

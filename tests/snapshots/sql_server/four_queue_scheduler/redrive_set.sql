@@ -20,9 +20,8 @@ BEGIN
     SET IMPLICIT_TRANSACTIONS OFF;
     /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    DECLARE @_Replayed bit = 0;
+    DECLARE @_IsNew bit;
     DECLARE @_Result nvarchar(max);
-    DECLARE @_Place uniqueidentifier = NEWID();
     DECLARE @_Now datetime2(7); /* UTC */
     DECLARE @_At datetime2(7); /* the same moment as the table tells it */
     DECLARE @_Stamp datetimeoffset(7);
@@ -74,17 +73,6 @@ BEGIN
     );
     DECLARE @_Written int = 0;
     DECLARE @_Kept int;
-    DECLARE @_Out TABLE (
-        [Seq] int NOT NULL PRIMARY KEY,
-        [Answer] varchar(20) NOT NULL,
-        [Ordinal] int NULL,
-        [DueMs] bigint NULL,
-        [Key] nvarchar(max) NULL,
-        [Key1] bigint NULL,
-        [Token] datetime2(7) NULL,
-        [AttemptNum] int NULL,
-        [Status] varchar(20) NULL
-    );
 
     IF @@TRANCOUNT > 0
         THROW 50012, N'Redrive_FourQueueScheduler_Set_trx commits its own work: not to be called in a transaction.', 1;
@@ -153,43 +141,12 @@ BEGIN
         SET @_At = CAST(@_Stamp AS datetime2(7));
         SET @_Now = DATEADD(MINUTE, -@_Offset, @_At);
 
-        /*
-        First of all: if another attempt of this very call is under way, this waits for it, and then fails (2627).
-        */
-        IF @Operation IS NOT NULL
+        EXECUTE [readpast].[QueueOperationTake] @Operation, 'Redrive_FourQueueScheduler_Set', @_Now, @_IsNew OUTPUT;
+        IF @_IsNew = 0
         BEGIN
-            INSERT INTO [readpast].[QueueOperation] ([OperationId], [Call], [At])
-            VALUES (@Operation, 'Redrive_FourQueueScheduler_Set', @_Now);
-
-            /*
-            Answers are asked for again within minutes. One call in 64 clears what is older than an hour: where the
-            library's own identities begin, which are in the order of time, and at some place among all others.
-            */
-            IF ABS(CHECKSUM(@Operation) % 64) = 0
-            BEGIN
-                DELETE p
-                FROM (
-                    SELECT TOP (512) o.[OperationId]
-                    FROM [readpast].[QueueOperation] AS o WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-                    ORDER BY o.[OperationId]
-                ) AS f
-                INNER JOIN [readpast].[QueueOperation] AS p WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-                    ON p.[OperationId] = f.[OperationId]
-                WHERE p.[At] < DATEADD(HOUR, -1, @_Now)
-                OPTION (LOOP JOIN, FORCE ORDER);
-
-                DELETE p
-                FROM (
-                    SELECT TOP (512) o.[OperationId]
-                    FROM [readpast].[QueueOperation] AS o WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-                    WHERE o.[OperationId] > @_Place
-                    ORDER BY o.[OperationId]
-                ) AS f
-                INNER JOIN [readpast].[QueueOperation] AS p WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-                    ON p.[OperationId] = f.[OperationId]
-                WHERE p.[At] < DATEADD(HOUR, -1, @_Now)
-                OPTION (LOOP JOIN, FORCE ORDER);
-            END;
+            COMMIT TRANSACTION;
+            EXECUTE [readpast].[FourQueueScheduler_Answered] @Operation = @Operation, @Items = @Items;
+            RETURN 0;
         END;
 
         /*
@@ -371,9 +328,7 @@ BEGIN
                 WHERE w.[Answer] <> 'OK'
                 FOR JSON PATH
             );
-            UPDATE [readpast].[QueueOperation] WITH (ROWLOCK)
-            SET [Result] = @_Result
-            WHERE [OperationId] = @Operation;
+            EXECUTE [readpast].[QueueOperationKeep] @Operation, @_Result;
         END;
 
         COMMIT TRANSACTION;
@@ -381,85 +336,21 @@ BEGIN
     BEGIN CATCH
         IF @@TRANCOUNT > 0
             ROLLBACK TRANSACTION;
-        IF
-            ERROR_NUMBER() <> 2627
-            OR NOT EXISTS (
-                SELECT 1 FROM [readpast].[QueueOperation] AS p WHERE p.[OperationId] = @Operation
-            )
-            THROW;
-        SET @_Replayed = 1;
+        THROW;
     END CATCH;
 
-    IF @_Replayed = 1
-    BEGIN
-        IF NOT EXISTS (
-            SELECT 1
-            FROM [readpast].[QueueOperation] AS p
-            WHERE p.[OperationId] = @Operation AND p.[Call] = 'Redrive_FourQueueScheduler_Set'
-        )
-            THROW 50021, N'Redrive_FourQueueScheduler_Set_trx: the operation was another call.', 1;
-
-        SELECT
-            @_Result = p.[Result],
-            @_Now = p.[At]
-        FROM [readpast].[QueueOperation] AS p
-        WHERE p.[OperationId] = @Operation;
-        DELETE FROM @_Work;
-
-        INSERT INTO @_Work ([Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum])
-        SELECT
-            i.[Ordinal],
-            'OK',
-            CASE WHEN q.[id] IS NOT NULL THEN 'Pending' END,
-            CASE WHEN q.[id] IS NOT NULL THEN CASE
-            WHEN q.[in_process] = 0
-                THEN CASE
-                    WHEN s.[Status] IN ('Pending', 'Error')
-                        THEN s.[Status]
-                    ELSE 'Pending'
-                END
-            WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
-                THEN CASE
-                    WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
-                        THEN s.[Status]
-                    ELSE 'Processing'
-                END
-            WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
-            ELSE 'Processing'
-        END END,
-            s.[UpdatedAt],
-            CASE WHEN q.[id] IS NOT NULL THEN COALESCE(CAST(q.[attempts] AS int), 0) END
-        FROM @_Item AS i
-        LEFT JOIN [dbo].[four_queue] AS q
-            ON q.[in_process] IN (0, 1) AND q.[id] = i.[Key1]
-        LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
-            ON s.[id] = q.[id]
-        OPTION (LOOP JOIN, FORCE ORDER);
-
-        UPDATE k
-        SET [Answer] = r.[answer]
-        FROM OPENJSON(@_Result) WITH ([ordinal] int '$.ordinal', [answer] varchar(20) '$.answer') AS r
-        INNER JOIN @_Work AS k
-            ON k.[Ordinal] = r.[ordinal]
-        OPTION (LOOP JOIN, FORCE ORDER);
-    END;
-
-    INSERT INTO @_Out ([Seq], [Answer], [Ordinal], [Key], [Token], [AttemptNum], [Status])
-    SELECT w.[Ordinal], w.[Answer], w.[Ordinal], i.[Key], w.[Token], w.[AttemptNum], w.[Status]
+    SELECT
+        w.[Answer],
+        w.[Ordinal],
+        CAST(NULL AS bigint) AS [DueMs],
+        i.[Key],
+        w.[Token],
+        w.[AttemptNum],
+        w.[Status]
     FROM @_Work AS w
     INNER JOIN @_Item AS i
-        ON i.[Ordinal] = w.[Ordinal];
-
-    SELECT
-        o.[Answer],
-        o.[Ordinal],
-        o.[DueMs],
-        o.[Key],
-        o.[Token],
-        o.[AttemptNum],
-        o.[Status]
-    FROM @_Out AS o
-    ORDER BY o.[Seq];
+        ON i.[Ordinal] = w.[Ordinal]
+    ORDER BY w.[Ordinal];
 
     RETURN 0;
 END;

@@ -48,3 +48,14 @@ FROM [dbo].[four_queue] AS q
         LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
             ON s.[id] = q.[id];
 GO
+/* The limits in force, in one row. With none or fewer, all that waits would be Failed at once: such a value does not count. */
+CREATE OR ALTER VIEW [readpast].[FourQueueScheduler_Setting_V]
+AS
+SELECT
+    COALESCE(MAX(CASE WHEN a.[Param] = 'fourqueuescheduler.maxAttempts' THEN a.[ValInt] END), 3) AS [MaxAttempts],
+    COALESCE(MAX(CASE WHEN a.[Param] = 'fourqueuescheduler.leaseMs' THEN a.[ValInt] END), 600000) AS [LeaseMs]
+FROM [readpast].[AppSettings] AS a
+WHERE
+    a.[Param] IN ('fourqueuescheduler.maxAttempts', 'fourqueuescheduler.leaseMs')
+    AND a.[ValInt] > 0;
+GO

@@ -1,25 +1,20 @@
 /*
-Enqueue many items inside the caller's transaction: they are there when it commits, together with its other work.
-Any error ends that transaction (XACT_ABORT), a key that is taken too.
-@Items is a JSON array of objects: columns (an object of the queue's own columns) and, where wanted, type, step,
-due (UTC) or delay_ms.
-@Operation makes the call repeatable: asked again with the same value, the same keys come again and nothing is added.
-One row per element: OK, its position, key and token.
+Puts items into Invoice.
+Called by the Add_Invoice_Set_ procedures: in the caller's transaction (@Within = 1), or in one of its own, and again when a key was taken.
+Nobody is granted it.
+Returns an answer per element, as they do.
 Table access order: QueueOperation, Invoice.
 */
-CREATE OR ALTER PROCEDURE [readpast].[Add_Invoice_Set_utx]
+CREATE OR ALTER PROCEDURE [readpast].[Invoice_Add]
+    @Operation uniqueidentifier,
     @Items nvarchar(max),
-    @Operation uniqueidentifier = NULL
+    @Within bit
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* The caller's level comes back at the end. Under SNAPSHOT, items would be judged as they were at its beginning. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    DECLARE @_Replayed bit = 0;
+    DECLARE @_IsNew bit = 0;
     DECLARE @_Result nvarchar(max);
-    DECLARE @_Place uniqueidentifier = NEWID();
+    DECLARE @_Tries int = 0;
     DECLARE @_Now datetime2(7); /* UTC */
     DECLARE @_At datetime2(7); /* the same moment as the table tells it */
     DECLARE @_Count int;
@@ -45,10 +40,6 @@ BEGIN
     );
     DECLARE @_First bigint;
     DECLARE @_Number TABLE ([Number] bigint NOT NULL PRIMARY KEY);
-
-    /* With IMPLICIT_TRANSACTIONS, as drivers set it, the first statement that touches a table begins one. */
-    IF @@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0
-        THROW 50012, N'Add_Invoice_Set_utx works inside the transaction of its caller; begin one first.', 1;
     IF
         SESSION_CONTEXT(N'readpast.checks_items') IS NULL
         OR EXISTS (
@@ -57,191 +48,157 @@ BEGIN
             CROSS APPLY OPENJSON(CASE WHEN j.[type] = 5 THEN j.[value] END, N'$.columns') AS m
             WHERE m.[key] NOT IN (N'Number', N'CustomerID', N'Amount', N'Code', N'Lines')
         )
-        EXECUTE [readpast].[QueueTake] N'Add_Invoice_Set_utx', @Items OUTPUT, N'{
+        EXECUTE [readpast].[QueueTake] N'Add_Invoice', @Items OUTPUT, N'{
             "type": ["Default"], "step": "text(60)", "due": "timestamp", "delay_ms": "bigint",
             "columns": {
                 "Number": "text(20) not null", "CustomerID": "bigint", "Amount": "decimal(12, 2)",
                 "Code": "text(6)", "Lines": "json"
             }
         }';
-    SET @_Now = SYSUTCDATETIME();
-    SET @_At = @_Now;
 
-    /*
-    First of all: if another attempt of this very call is under way, this waits for it.
-    */
-    IF @Operation IS NOT NULL
+    WHILE @_Tries < 5
     BEGIN
-        /* A call that was done is no error to end the caller's transaction with. */
-        SET XACT_ABORT OFF;
+        SET @_Tries = @_Tries + 1;
+        DELETE FROM @_New;
+        DELETE FROM @_Added;
+        DELETE FROM @_Number;
         BEGIN TRY
-            INSERT INTO [readpast].[QueueOperation] ([OperationId], [Call], [At])
-            VALUES (@Operation, 'Add_Invoice_Set', @_Now);
+            IF @Within = 0
+                BEGIN TRANSACTION;
+            SET @_Now = SYSUTCDATETIME();
+            SET @_At = @_Now;
+
+            EXECUTE [readpast].[QueueOperationTake] @Operation, 'Add_Invoice_Set', @_Now, @_IsNew OUTPUT;
+            IF @_IsNew = 1
+            BEGIN
+                INSERT INTO @_New (
+                    [Ordinal], [Type], [Step], [DueAt],
+                    [Column1], [Column2], [Column3], [Column4], [Column5]
+                )
+                SELECT
+                    CAST(j.[key] AS int),
+                    r.[Type],
+                    r.[Step],
+                    COALESCE(
+                        r.[DueAt], DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, @_Now))
+                    ),
+                    r.[Column1],
+                    r.[Column2],
+                    CASE WHEN h.[Column3] = 1 THEN r.[Column3] ELSE 0 END,
+                    CASE WHEN h.[Column4] = 1 THEN r.[Column4] ELSE N'none' END,
+                    CASE WHEN h.[Column5] = 1 THEN r.[Column5] ELSE N'[]' END
+                FROM OPENJSON(@Items) AS j
+                CROSS APPLY OPENJSON(j.[value]) WITH (
+                    [Type] nvarchar(max) '$.type',
+                    [Step] nvarchar(max) '$.step',
+                    [DueAt] datetime2(7) '$.due',
+                    [DelayMs] bigint '$.delay_ms',
+                    [Column1] nvarchar(max) '$.columns."Number"',
+                    [Column2] bigint '$.columns."CustomerID"',
+                    [Column3] decimal(12, 2) '$.columns."Amount"',
+                    [Column4] nvarchar(max) '$.columns."Code"',
+                    [Column5] nvarchar(max) '$.columns."Lines"' AS JSON
+                ) AS r
+                CROSS APPLY (
+                    SELECT
+                        MAX(CASE WHEN n.[key] = N'Amount' THEN 1 ELSE 0 END) AS [Column3],
+                        MAX(CASE WHEN n.[key] = N'Code' THEN 1 ELSE 0 END) AS [Column4],
+                        MAX(CASE WHEN n.[key] = N'Lines' THEN 1 ELSE 0 END) AS [Column5]
+                    FROM OPENJSON(j.[value], '$.columns') AS n
+                ) AS h;
+                SET @_Count = @@ROWCOUNT;
+
+                /*
+                The key is a time, and a clock ticks seldom: one tick may see thousands of items. So the key is the time on
+                a grid of 10 ms plus the item's number in microseconds, modulo 10,000 for the first item of the call: 10,000
+                items in succession have different keys. In which order numbers are drawn nobody promises: they are sorted.
+                */
+                INSERT INTO @_Number ([Number])
+                SELECT NEXT VALUE FOR [readpast].[Invoice_Seq] FROM @_New;
+                SET @_First = (SELECT MIN(d.[Number]) FROM @_Number AS d);
+                UPDATE n
+                SET [Key1] = DATEADD(
+                    MICROSECOND, d.[Number] - @_First + @_First % 10000, CAST(CAST(@_Now AS datetime2(2)) AS datetime2(7))
+                )
+                FROM @_New AS n
+                INNER JOIN (
+                    SELECT a.[Number], ROW_NUMBER() OVER (ORDER BY a.[Number]) AS [Place] FROM @_Number AS a
+                ) AS d
+                    ON d.[Place] = n.[Ordinal] + 1;
+
+                INSERT INTO [readpast].[Invoice] (
+                    [EnqueuedAt],
+                    [Type],
+                    [ScheduledFor],
+                    [Status],
+                    [AttemptNum],
+                    [Step],
+                    [UpdatedAt],
+                    [Number],
+                    [CustomerID],
+                    [Amount],
+                    [Code],
+                    [Lines]
+                )
+                SELECT
+                    n.[Key1],
+                    COALESCE(n.[Type], N'Default'),
+                    COALESCE(n.[DueAt], @_At),
+                    'Pending',
+                    0,
+                    n.[Step],
+                    @_At,
+                    n.[Column1],
+                    n.[Column2],
+                    n.[Column3],
+                    n.[Column4],
+                    n.[Column5]
+                FROM @_New AS n
+                WHERE n.[IsNew] = 1
+                ORDER BY n.[Ordinal];
+
+                IF @@ROWCOUNT <> (SELECT COUNT(*) FROM @_New AS n WHERE n.[IsNew] = 1)
+                    THROW 50021, N'Add_Invoice: an index of the table passed over items; they are duplicates to it.', 1;
+
+                INSERT INTO @_Added ([Ordinal], [Answer], [Key])
+                SELECT
+                    n.[Ordinal],
+                    'OK',
+                    n.[Key1]
+                FROM @_New AS n
+                WHERE n.[IsNew] = 1;
+
+                IF @Operation IS NOT NULL
+                BEGIN
+                    SET @_Result = (
+                        SELECT
+                            a.[Ordinal] AS [ordinal],
+                            a.[Answer] AS [answer],
+                            a.[Key] AS [key]
+                        FROM @_Added AS a
+                        FOR JSON PATH
+                    );
+                    EXECUTE [readpast].[QueueOperationKeep] @Operation, @_Result;
+                END;
+            END;
+
+            IF @Within = 0
+                COMMIT TRANSACTION;
+            BREAK;
         END TRY
         BEGIN CATCH
-            SET XACT_ABORT ON;
-            IF ERROR_NUMBER() <> 2627
+            IF @Within = 1
                 THROW;
-            SET @_Replayed = 1;
+            IF @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+            /* A key was taken (the clock was set back): another try sees it. */
+            IF ERROR_NUMBER() <> 2627 OR @_Tries = 5
+                THROW;
         END CATCH;
-        SET XACT_ABORT ON;
-
-        /*
-        Answers are asked for again within minutes. One call in 64 clears what is older than an hour: where the
-        library's own identities begin, which are in the order of time, and at some place among all others.
-        */
-        IF ABS(CHECKSUM(@Operation) % 64) = 0
-        BEGIN
-            DELETE p
-            FROM (
-                SELECT TOP (512) o.[OperationId]
-                FROM [readpast].[QueueOperation] AS o WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-                ORDER BY o.[OperationId]
-            ) AS f
-            INNER JOIN [readpast].[QueueOperation] AS p WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-                ON p.[OperationId] = f.[OperationId]
-            WHERE p.[At] < DATEADD(HOUR, -1, @_Now)
-            OPTION (LOOP JOIN, FORCE ORDER);
-
-            DELETE p
-            FROM (
-                SELECT TOP (512) o.[OperationId]
-                FROM [readpast].[QueueOperation] AS o WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-                WHERE o.[OperationId] > @_Place
-                ORDER BY o.[OperationId]
-            ) AS f
-            INNER JOIN [readpast].[QueueOperation] AS p WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-                ON p.[OperationId] = f.[OperationId]
-            WHERE p.[At] < DATEADD(HOUR, -1, @_Now)
-            OPTION (LOOP JOIN, FORCE ORDER);
-        END;
     END;
 
-    IF @_Replayed = 0
+    IF @_IsNew = 0
     BEGIN
-        INSERT INTO @_New (
-            [Ordinal], [Type], [Step], [DueAt],
-            [Column1], [Column2], [Column3], [Column4], [Column5]
-        )
-        SELECT
-            CAST(j.[key] AS int),
-            r.[Type],
-            r.[Step],
-            COALESCE(
-                r.[DueAt], DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, @_Now))
-            ),
-            r.[Column1],
-            r.[Column2],
-            CASE WHEN h.[Column3] = 1 THEN r.[Column3] ELSE 0 END,
-            CASE WHEN h.[Column4] = 1 THEN r.[Column4] ELSE N'none' END,
-            CASE WHEN h.[Column5] = 1 THEN r.[Column5] ELSE N'[]' END
-        FROM OPENJSON(@Items) AS j
-        CROSS APPLY OPENJSON(j.[value]) WITH (
-            [Type] nvarchar(max) '$.type',
-            [Step] nvarchar(max) '$.step',
-            [DueAt] datetime2(7) '$.due',
-            [DelayMs] bigint '$.delay_ms',
-            [Column1] nvarchar(max) '$.columns."Number"',
-            [Column2] bigint '$.columns."CustomerID"',
-            [Column3] decimal(12, 2) '$.columns."Amount"',
-            [Column4] nvarchar(max) '$.columns."Code"',
-            [Column5] nvarchar(max) '$.columns."Lines"' AS JSON
-        ) AS r
-        CROSS APPLY (
-            SELECT
-                MAX(CASE WHEN n.[key] = N'Amount' THEN 1 ELSE 0 END) AS [Column3],
-                MAX(CASE WHEN n.[key] = N'Code' THEN 1 ELSE 0 END) AS [Column4],
-                MAX(CASE WHEN n.[key] = N'Lines' THEN 1 ELSE 0 END) AS [Column5]
-            FROM OPENJSON(j.[value], '$.columns') AS n
-        ) AS h;
-        SET @_Count = @@ROWCOUNT;
-
-        /*
-        The key is a time, and a clock ticks seldom: one tick may see thousands of items. So the key is the time on
-        a grid of 10 ms plus the item's number in microseconds, modulo 10,000 for the first item of the call: 10,000
-        items in succession have different keys. In which order numbers are drawn nobody promises: they are sorted.
-        */
-        INSERT INTO @_Number ([Number])
-        SELECT NEXT VALUE FOR [readpast].[Invoice_Seq] FROM @_New;
-        SET @_First = (SELECT MIN(d.[Number]) FROM @_Number AS d);
-        UPDATE n
-        SET [Key1] = DATEADD(
-            MICROSECOND, d.[Number] - @_First + @_First % 10000, CAST(CAST(@_Now AS datetime2(2)) AS datetime2(7))
-        )
-        FROM @_New AS n
-        INNER JOIN (
-            SELECT a.[Number], ROW_NUMBER() OVER (ORDER BY a.[Number]) AS [Place] FROM @_Number AS a
-        ) AS d
-            ON d.[Place] = n.[Ordinal] + 1;
-
-        INSERT INTO [readpast].[Invoice] (
-            [EnqueuedAt],
-            [Type],
-            [ScheduledFor],
-            [Status],
-            [AttemptNum],
-            [Step],
-            [UpdatedAt],
-            [Number],
-            [CustomerID],
-            [Amount],
-            [Code],
-            [Lines]
-        )
-        SELECT
-            n.[Key1],
-            COALESCE(n.[Type], N'Default'),
-            COALESCE(n.[DueAt], @_At),
-            'Pending',
-            0,
-            n.[Step],
-            @_At,
-            n.[Column1],
-            n.[Column2],
-            n.[Column3],
-            n.[Column4],
-            n.[Column5]
-        FROM @_New AS n
-        WHERE n.[IsNew] = 1
-        ORDER BY n.[Ordinal];
-
-        IF @@ROWCOUNT <> (SELECT COUNT(*) FROM @_New AS n WHERE n.[IsNew] = 1)
-            THROW 50021, N'Add_Invoice_Set_utx: an index of the table passed over items; they are duplicates to it.', 1;
-
-        INSERT INTO @_Added ([Ordinal], [Answer], [Key])
-        SELECT
-            n.[Ordinal],
-            'OK',
-            n.[Key1]
-        FROM @_New AS n
-        WHERE n.[IsNew] = 1;
-
-        IF @Operation IS NOT NULL
-        BEGIN
-            SET @_Result = (
-                SELECT
-                    a.[Ordinal] AS [ordinal],
-                    a.[Answer] AS [answer],
-                    a.[Key] AS [key]
-                FROM @_Added AS a
-                FOR JSON PATH
-            );
-            UPDATE [readpast].[QueueOperation] WITH (ROWLOCK)
-            SET [Result] = @_Result
-            WHERE [OperationId] = @Operation;
-        END;
-    END;
-
-    IF @_Replayed = 1
-    BEGIN
-        IF NOT EXISTS (
-            SELECT 1
-            FROM [readpast].[QueueOperation] AS p
-            WHERE p.[OperationId] = @Operation AND p.[Call] = 'Add_Invoice_Set'
-        )
-            THROW 50021, N'Add_Invoice_Set_utx: the operation was another call.', 1;
-
-        DELETE FROM @_Added;
         SELECT
             @_Result = p.[Result],
             @_Now = p.[At]
@@ -270,6 +227,34 @@ BEGIN
 END;
 GO
 /*
+Enqueue many items inside the caller's transaction: they are there when it commits, together with its other work.
+Any error ends that transaction (XACT_ABORT), a key that is taken too.
+@Items is a JSON array of objects: columns (an object of the queue's own columns) and, where wanted, type, step,
+due (UTC) or delay_ms.
+@Operation makes the call repeatable: asked again with the same value, the same keys come again and nothing is added.
+One row per element: OK, its position, key and token.
+Table access order: QueueOperation, Invoice.
+*/
+CREATE OR ALTER PROCEDURE [readpast].[Add_Invoice_Set_utx]
+    @Items nvarchar(max),
+    @Operation uniqueidentifier = NULL
+AS
+BEGIN
+    SET NOCOUNT, XACT_ABORT ON;
+    /* A session that limits its rows would have a call work on the first ones only. */
+    SET ROWCOUNT 0;
+    /* The caller's level comes back at the end. Under SNAPSHOT, items would be judged as they were at its beginning. */
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+
+    /* With IMPLICIT_TRANSACTIONS, as drivers set it, the first statement that touches a table begins one. */
+    IF @@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0
+        THROW 50012, N'Add_Invoice_Set_utx works inside the transaction of its caller; begin one first.', 1;
+
+    EXECUTE [readpast].[Invoice_Add] @Operation = @Operation, @Items = @Items, @Within = 1;
+    RETURN 0;
+END;
+GO
+/*
 Enqueue many items in one commit of their own.
 @Items is a JSON array of objects: columns (an object of the queue's own columns) and, where wanted, type, step,
 due (UTC) or delay_ms.
@@ -289,271 +274,11 @@ BEGIN
     SET IMPLICIT_TRANSACTIONS OFF;
     /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    DECLARE @_Replayed bit = 0;
-    DECLARE @_Result nvarchar(max);
-    DECLARE @_Place uniqueidentifier = NEWID();
-    DECLARE @_Tries int = 0;
-    DECLARE @_Now datetime2(7); /* UTC */
-    DECLARE @_At datetime2(7); /* the same moment as the table tells it */
-    DECLARE @_Count int;
-    /* Each element read once: what is put into the table, and by what it is recognized. */
-    DECLARE @_New TABLE (
-        [Ordinal] int NOT NULL PRIMARY KEY,
-        [Type] nvarchar(60) NULL,
-        [Step] nvarchar(60) NULL,
-        [DueAt] datetime2(7) NULL,
-        [Column1] nvarchar(max) NULL,
-        [Column2] bigint NULL,
-        [Column3] decimal(12, 2) NULL,
-        [Column4] nvarchar(max) NULL,
-        [Column5] nvarchar(max) NULL,
-        [Key1] datetime2(7) NULL,
-        [First] int NULL,
-        [IsNew] bit NOT NULL DEFAULT 1
-    );
-    DECLARE @_Added TABLE (
-        [Ordinal] int NOT NULL PRIMARY KEY,
-        [Answer] varchar(20) NOT NULL,
-        [Key] datetime2(7) NULL
-    );
-    DECLARE @_First bigint;
-    DECLARE @_Number TABLE ([Number] bigint NOT NULL PRIMARY KEY);
 
     IF @@TRANCOUNT > 0
         THROW 50012, N'Add_Invoice_Set_trx commits its own work: not to be called in a transaction.', 1;
-    IF
-        SESSION_CONTEXT(N'readpast.checks_items') IS NULL
-        OR EXISTS (
-            SELECT 1
-            FROM OPENJSON(@Items) AS j
-            CROSS APPLY OPENJSON(CASE WHEN j.[type] = 5 THEN j.[value] END, N'$.columns') AS m
-            WHERE m.[key] NOT IN (N'Number', N'CustomerID', N'Amount', N'Code', N'Lines')
-        )
-        EXECUTE [readpast].[QueueTake] N'Add_Invoice_Set_trx', @Items OUTPUT, N'{
-            "type": ["Default"], "step": "text(60)", "due": "timestamp", "delay_ms": "bigint",
-            "columns": {
-                "Number": "text(20) not null", "CustomerID": "bigint", "Amount": "decimal(12, 2)",
-                "Code": "text(6)", "Lines": "json"
-            }
-        }';
 
-    WHILE @_Tries < 5
-    BEGIN
-        BEGIN TRY
-            BEGIN TRANSACTION;
-            SET @_Now = SYSUTCDATETIME();
-            SET @_At = @_Now;
-            DELETE FROM @_New;
-            DELETE FROM @_Added;
-            DELETE FROM @_Number;
-
-            /*
-            First of all: if another attempt of this very call is under way, this waits for it, and then fails (2627).
-            */
-            IF @Operation IS NOT NULL
-            BEGIN
-                INSERT INTO [readpast].[QueueOperation] ([OperationId], [Call], [At])
-                VALUES (@Operation, 'Add_Invoice_Set', @_Now);
-
-                /*
-                Answers are asked for again within minutes. One call in 64 clears what is older than an hour: where the
-                library's own identities begin, which are in the order of time, and at some place among all others.
-                */
-                IF ABS(CHECKSUM(@Operation) % 64) = 0
-                BEGIN
-                    DELETE p
-                    FROM (
-                        SELECT TOP (512) o.[OperationId]
-                        FROM [readpast].[QueueOperation] AS o WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-                        ORDER BY o.[OperationId]
-                    ) AS f
-                    INNER JOIN [readpast].[QueueOperation] AS p WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-                        ON p.[OperationId] = f.[OperationId]
-                    WHERE p.[At] < DATEADD(HOUR, -1, @_Now)
-                    OPTION (LOOP JOIN, FORCE ORDER);
-
-                    DELETE p
-                    FROM (
-                        SELECT TOP (512) o.[OperationId]
-                        FROM [readpast].[QueueOperation] AS o WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-                        WHERE o.[OperationId] > @_Place
-                        ORDER BY o.[OperationId]
-                    ) AS f
-                    INNER JOIN [readpast].[QueueOperation] AS p WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-                        ON p.[OperationId] = f.[OperationId]
-                    WHERE p.[At] < DATEADD(HOUR, -1, @_Now)
-                    OPTION (LOOP JOIN, FORCE ORDER);
-                END;
-            END;
-
-            INSERT INTO @_New (
-                [Ordinal], [Type], [Step], [DueAt],
-                [Column1], [Column2], [Column3], [Column4], [Column5]
-            )
-            SELECT
-                CAST(j.[key] AS int),
-                r.[Type],
-                r.[Step],
-                COALESCE(
-                    r.[DueAt], DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, @_Now))
-                ),
-                r.[Column1],
-                r.[Column2],
-                CASE WHEN h.[Column3] = 1 THEN r.[Column3] ELSE 0 END,
-                CASE WHEN h.[Column4] = 1 THEN r.[Column4] ELSE N'none' END,
-                CASE WHEN h.[Column5] = 1 THEN r.[Column5] ELSE N'[]' END
-            FROM OPENJSON(@Items) AS j
-            CROSS APPLY OPENJSON(j.[value]) WITH (
-                [Type] nvarchar(max) '$.type',
-                [Step] nvarchar(max) '$.step',
-                [DueAt] datetime2(7) '$.due',
-                [DelayMs] bigint '$.delay_ms',
-                [Column1] nvarchar(max) '$.columns."Number"',
-                [Column2] bigint '$.columns."CustomerID"',
-                [Column3] decimal(12, 2) '$.columns."Amount"',
-                [Column4] nvarchar(max) '$.columns."Code"',
-                [Column5] nvarchar(max) '$.columns."Lines"' AS JSON
-            ) AS r
-            CROSS APPLY (
-                SELECT
-                    MAX(CASE WHEN n.[key] = N'Amount' THEN 1 ELSE 0 END) AS [Column3],
-                    MAX(CASE WHEN n.[key] = N'Code' THEN 1 ELSE 0 END) AS [Column4],
-                    MAX(CASE WHEN n.[key] = N'Lines' THEN 1 ELSE 0 END) AS [Column5]
-                FROM OPENJSON(j.[value], '$.columns') AS n
-            ) AS h;
-            SET @_Count = @@ROWCOUNT;
-
-            /*
-            The key is a time, and a clock ticks seldom: one tick may see thousands of items. So the key is the time on
-            a grid of 10 ms plus the item's number in microseconds, modulo 10,000 for the first item of the call: 10,000
-            items in succession have different keys. In which order numbers are drawn nobody promises: they are sorted.
-            */
-            INSERT INTO @_Number ([Number])
-            SELECT NEXT VALUE FOR [readpast].[Invoice_Seq] FROM @_New;
-            SET @_First = (SELECT MIN(d.[Number]) FROM @_Number AS d);
-            UPDATE n
-            SET [Key1] = DATEADD(
-                MICROSECOND, d.[Number] - @_First + @_First % 10000, CAST(CAST(@_Now AS datetime2(2)) AS datetime2(7))
-            )
-            FROM @_New AS n
-            INNER JOIN (
-                SELECT a.[Number], ROW_NUMBER() OVER (ORDER BY a.[Number]) AS [Place] FROM @_Number AS a
-            ) AS d
-                ON d.[Place] = n.[Ordinal] + 1;
-
-            INSERT INTO [readpast].[Invoice] (
-                [EnqueuedAt],
-                [Type],
-                [ScheduledFor],
-                [Status],
-                [AttemptNum],
-                [Step],
-                [UpdatedAt],
-                [Number],
-                [CustomerID],
-                [Amount],
-                [Code],
-                [Lines]
-            )
-            SELECT
-                n.[Key1],
-                COALESCE(n.[Type], N'Default'),
-                COALESCE(n.[DueAt], @_At),
-                'Pending',
-                0,
-                n.[Step],
-                @_At,
-                n.[Column1],
-                n.[Column2],
-                n.[Column3],
-                n.[Column4],
-                n.[Column5]
-            FROM @_New AS n
-            WHERE n.[IsNew] = 1
-            ORDER BY n.[Ordinal];
-
-            IF @@ROWCOUNT <> (SELECT COUNT(*) FROM @_New AS n WHERE n.[IsNew] = 1)
-                THROW 50021, N'Add_Invoice_Set_trx: an index of the table passed over items; they are duplicates to it.', 1;
-
-            INSERT INTO @_Added ([Ordinal], [Answer], [Key])
-            SELECT
-                n.[Ordinal],
-                'OK',
-                n.[Key1]
-            FROM @_New AS n
-            WHERE n.[IsNew] = 1;
-
-            IF @Operation IS NOT NULL
-            BEGIN
-                SET @_Result = (
-                    SELECT
-                        a.[Ordinal] AS [ordinal],
-                        a.[Answer] AS [answer],
-                        a.[Key] AS [key]
-                    FROM @_Added AS a
-                    FOR JSON PATH
-                );
-                UPDATE [readpast].[QueueOperation] WITH (ROWLOCK)
-                SET [Result] = @_Result
-                WHERE [OperationId] = @Operation;
-            END;
-
-            COMMIT TRANSACTION;
-            BREAK;
-        END TRY
-        BEGIN CATCH
-            IF @@TRANCOUNT > 0
-                ROLLBACK TRANSACTION;
-            IF ERROR_NUMBER() <> 2627
-                THROW;
-
-            IF EXISTS (SELECT 1 FROM [readpast].[QueueOperation] AS p WHERE p.[OperationId] = @Operation)
-            BEGIN
-                SET @_Replayed = 1;
-                BREAK;
-            END;
-
-            /* A key was taken (the clock was set back): another try sees it. */
-            SET @_Tries = @_Tries + 1;
-            IF @_Tries = 5
-                THROW;
-        END CATCH;
-    END;
-
-    IF @_Replayed = 1
-    BEGIN
-        IF NOT EXISTS (
-            SELECT 1
-            FROM [readpast].[QueueOperation] AS p
-            WHERE p.[OperationId] = @Operation AND p.[Call] = 'Add_Invoice_Set'
-        )
-            THROW 50021, N'Add_Invoice_Set_trx: the operation was another call.', 1;
-
-        DELETE FROM @_Added;
-        SELECT
-            @_Result = p.[Result],
-            @_Now = p.[At]
-        FROM [readpast].[QueueOperation] AS p
-        WHERE p.[OperationId] = @Operation;
-
-        INSERT INTO @_Added ([Ordinal], [Answer], [Key])
-        SELECT r.[ordinal], r.[answer], r.[key]
-        FROM OPENJSON(@_Result) WITH (
-            [ordinal] int '$.ordinal', [answer] varchar(20) '$.answer', [key] datetime2(7) '$.key'
-        ) AS r;
-    END;
-
-    SELECT
-        a.[Answer],
-        a.[Ordinal],
-        CAST(NULL AS bigint) AS [DueMs],
-        a.[Key],
-        CASE WHEN a.[Answer] = 'OK' THEN @_Now END AS [Token],
-        CASE WHEN a.[Answer] = 'OK' THEN 0 END AS [AttemptNum],
-        CASE WHEN a.[Answer] = 'OK' THEN 'Pending' END AS [Status]
-    FROM @_Added AS a
-    ORDER BY a.[Ordinal];
-
+    EXECUTE [readpast].[Invoice_Add] @Operation = @Operation, @Items = @Items, @Within = 0;
     RETURN 0;
 END;
 GO

@@ -32,15 +32,9 @@ BEGIN
     );
 
     SELECT
-        @_MaxAttempts = MAX(CASE WHEN a.[Param] = 'invoice.maxAttempts' THEN a.[ValInt] END),
-        @_SilentMs = MAX(CASE WHEN a.[Param] = 'invoice.leaseMs' THEN a.[ValInt] END)
-    FROM [readpast].[AppSettings] AS a
-    WHERE
-        a.[Param] IN ('invoice.maxAttempts', 'invoice.leaseMs')
-        /* With none or fewer, all that waits would be Failed at once: such a value does not count. */
-        AND a.[ValInt] > 0;
-    SET @_MaxAttempts = COALESCE(@_MaxAttempts, 3);
-    SET @_SilentMs = COALESCE(@_SilentMs, 60000);
+        @_MaxAttempts = s.[MaxAttempts],
+        @_SilentMs = s.[LeaseMs]
+    FROM [readpast].[Invoice_Setting_V] AS s;
     SET @_Now = SYSUTCDATETIME();
     SET @_At = @_Now;
 
@@ -63,15 +57,15 @@ BEGIN
         AND q.[LeaseUntil] > @_Now
     OPTION (LOOP JOIN, FORCE ORDER);
 
-    /* After the commit, and in an order that no OUTPUT clause promises. */
+    /* In an order that no OUTPUT clause promises. */
     SELECT
         o.[Answer],
-        o.[Ordinal],
-        o.[DueMs],
-        o.[Key],
-        o.[Token],
-        o.[AttemptNum],
-        o.[Status],
+        o.[Ordinal] AS [AnswerOrdinal],
+        o.[DueMs] AS [AnswerDueMs],
+        o.[Key] AS [AnswerKey],
+        o.[Token] AS [AnswerToken],
+        o.[AttemptNum] AS [AnswerAttempt],
+        o.[Status] AS [AnswerStatus],
         q.[EnqueuedAt],
         q.[Type],
         q.[Status],

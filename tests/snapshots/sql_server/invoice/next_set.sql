@@ -1,35 +1,35 @@
 /*
-Claim up to @Max due items in one commit. One row per item, in order, with the answer CLAIMED; or one row EMPTY with the
-milliseconds until the next item is due (NULL when there is none; 0 when it only
-ended items whose attempts are spent: ask again).
-An item that came back from a dead worker may have been its death. It is handed out alone, with the answer
-CLAIMED_ALONE; so a claim ends before such an item, unless it is the first.
-Table access order: Invoice.
+Claims up to @Max due items: their Status becomes Processing, AttemptNum + 1, a lease of @Worker begins.
+Called by all Next_Invoice_ procedures, and by Modify_Invoice_Set_ after a settlement (@Within = 2). Nobody is granted it.
+In transactions of its own (@Within = 0) it goes around what the table refuses: again with half as many items, at last with one,
+which is left aside for longer each time, and named in QueueRefused; one that is refused until its attempts are spent ends Failed,
+where the table lets it. In the caller's transaction a refusal is an error, and after a settlement nothing is claimed while
+there are such items.
+Locks: of the items in their order, passing over those that others hold.
+Returns the items as Next_Invoice_Set_trx does, after the commit where it is its own; or (@Tells = 0) one item's key and token in
+@Key and @Token, and 0 in @DueMs if it only ended items whose attempts are spent.
+Table access order: Invoice, QueueRefused.
 */
-CREATE OR ALTER PROCEDURE [readpast].[Next_Invoice_Set_trx]
+CREATE OR ALTER PROCEDURE [readpast].[Invoice_Claim]
     @Worker nvarchar(128),
     @Max int,
-    @LeaseMs int = NULL,
-    /*
-    1: first give back the items of dead workers. 2: and what this worker left, who begins anew under its name. More:
-    as 1, unless somebody did within so many milliseconds.
-    */
-    @Recover int = 1,
-    @Claim bigint = NULL /* a number of its own, above zero: see Claimed_Invoice */
+    @LeaseMs int,
+    @Recover int,
+    @Within int,
+    @Claim bigint = NULL,
+    @Tells bit = 1,
+    @Key datetime2(7) = NULL OUTPUT,
+    @Token datetime2(7) = NULL OUTPUT,
+    @DueMs bigint = NULL OUTPUT
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* Some drivers turn it on; the transaction below would then stay open after its commit. */
-    SET IMPLICIT_TRANSACTIONS OFF;
-    /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     DECLARE @_MaxAttempts int;
     DECLARE @_SilentMs int; /* how long a lease is when nobody says */
     DECLARE @_Now datetime2(7); /* UTC */
     DECLARE @_At datetime2(7); /* the same moment as the table tells it */
     DECLARE @_Locked int = 0;
+    DECLARE @_Around int = 0; /* 1: nothing is claimed here */
     DECLARE @_Take int;
     DECLARE @_Alone int;
     DECLARE @_Due TABLE (
@@ -38,34 +38,7 @@ BEGIN
         [AttemptNum] int NOT NULL,
         [Alone] int NOT NULL DEFAULT 0, /* 1: came back from a dead worker */
         [Token] datetime2(7) NULL,
-        PRIMARY KEY CLUSTERED ([Key1])
-    );
-    DECLARE @_RecoverMax int;
-    DECLARE @_Searched int = 0;
-    DECLARE @_MyTurn int = 0;
-    DECLARE @_Candidate TABLE (
-        [Key1] datetime2(7) NOT NULL,
-        [StartedAt] datetime2(7) NULL,
-        [Together] int NOT NULL DEFAULT 0, /* 1: claimed with others */
-        PRIMARY KEY CLUSTERED ([Key1])
-    );
-    /* Items as they become, whatever the reason. */
-    DECLARE @_Change TABLE (
-        [Key1] datetime2(7) NOT NULL,
-        [Was] varchar(20) NOT NULL,
-        [Status] varchar(20) NOT NULL,
-        [AttemptNum] int NOT NULL,
-        [Token] datetime2(7) NOT NULL,
-        [Step] nvarchar(60) NULL,
-        [Response] nvarchar(max) NULL,
-        [Error] nvarchar(max) NULL,
-        [StartedAt] datetime2(7) NULL,
-        [FinishedAt] datetime2(7) NULL,
-        [Duration] bigint NULL,
-        [DueAt] datetime2(7) NULL,
-        [LeaseOwner] nvarchar(128) NULL,
-        [LeaseUntil] datetime2(7) NULL,
-        [Before] datetime2(7) NULL, /* the token that stood beside the table: it must stand there still */
+        [Refused] nvarchar(500) NULL, /* why the table refused it until its attempts were spent */
         PRIMARY KEY CLUSTERED ([Key1])
     );
     DECLARE @_Written int = 0;
@@ -78,395 +51,269 @@ BEGIN
         [Key1] datetime2(7) NULL,
         [Token] datetime2(7) NULL,
         [AttemptNum] int NULL,
-        [Status] varchar(20) NULL
+        [Status] nvarchar(500) NULL
+    );
+    DECLARE @_Number int;
+    DECLARE @_Severity int;
+    DECLARE @_Reason nvarchar(4000);
+    DECLARE @_RefusedKey nvarchar(400);
+    DECLARE @_Times int;
+    /* Items that it refused in this call. */
+    DECLARE @_Told TABLE (
+        [Seq] int IDENTITY(1, 1) NOT NULL PRIMARY KEY,
+        [Key1] datetime2(7) NULL,
+        [Times] int NOT NULL,
+        [Reason] nvarchar(500) NOT NULL
+    );
+    DECLARE @_Most int = @Max;
+    DECLARE @_Tries int = 0;
+    DECLARE @_Refuses int; /* 1: the table refuses some, in this try */
+    /* Items that are left aside now. */
+    DECLARE @_Aside TABLE (
+        [Key1] datetime2(7) NOT NULL,
+        PRIMARY KEY CLUSTERED ([Key1])
     );
 
-    IF @@TRANCOUNT > 0
-        THROW 50012, N'Next_Invoice_Set_trx commits its own work: not to be called in a transaction.', 1;
-
     SELECT
-        @_MaxAttempts = MAX(CASE WHEN a.[Param] = 'invoice.maxAttempts' THEN a.[ValInt] END),
-        @_SilentMs = MAX(CASE WHEN a.[Param] = 'invoice.leaseMs' THEN a.[ValInt] END)
-    FROM [readpast].[AppSettings] AS a
-    WHERE
-        a.[Param] IN ('invoice.maxAttempts', 'invoice.leaseMs')
-        /* With none or fewer, all that waits would be Failed at once: such a value does not count. */
-        AND a.[ValInt] > 0;
-    SET @_MaxAttempts = COALESCE(@_MaxAttempts, 3);
-    SET @_SilentMs = COALESCE(@_SilentMs, 60000);
+        @_MaxAttempts = s.[MaxAttempts],
+        @_SilentMs = s.[LeaseMs]
+    FROM [readpast].[Invoice_Setting_V] AS s;
     SET @LeaseMs = COALESCE(@LeaseMs, @_SilentMs);
     IF @Worker IS NULL OR @Worker = N''
-        THROW 50021, N'Next_Invoice_Set_trx: @Worker is empty; a lease needs an owner.', 1;
+        THROW 50021, N'Next_Invoice: @Worker is empty; a lease needs an owner.', 1;
     IF @LeaseMs < 1
-        THROW 50021, N'Next_Invoice_Set_trx: @LeaseMs must be at least 1.', 1;
-
+        THROW 50021, N'Next_Invoice: @LeaseMs must be at least 1.', 1;
     IF @Max IS NULL OR @Max < 1 OR @Max > 1000
-        THROW 50021, N'Next_Invoice_Set_trx: @Max must be from 1 to 1000.', 1;
+        THROW 50021, N'Next_Invoice: @Max must be from 1 to 1000.', 1;
+    IF @Within = 2 AND EXISTS (SELECT 1 FROM [readpast].[QueueRefused] AS r WHERE r.[Queue] = 'Invoice')
+        SET @_Around = 1;
 
-    IF EXISTS (SELECT 1 FROM [readpast].[QueueRefused] AS r WHERE r.[Queue] = 'Invoice')
+    WHILE @_Around = 0 AND @_Tries < 1000
     BEGIN
-        /* The table refuses some: around those. */
-        EXECUTE [readpast].[Next_Invoice_Apart_trx]
-            @Worker = @Worker, @Max = @Max, @LeaseMs = @LeaseMs, @Recover = @Recover, @Claim = @Claim;
-        RETURN 0;
-    END;
+        SET @_Tries = @_Tries + 1;
+        DELETE FROM @_Due;
+        DELETE FROM @_Aside;
+        SET @_Refuses = CASE WHEN EXISTS (SELECT 1 FROM [readpast].[QueueRefused] AS r WHERE r.[Queue] = 'Invoice') THEN 1 ELSE 0 END;
+        SET @_Locked = 0;
+        BEGIN TRY
+            IF @Within = 0
+                BEGIN TRANSACTION;
+            /* Recovery first: what it gives back is due at once. */
+            IF @Recover > 0
+                EXECUTE [readpast].[Invoice_Recover] @Max = 100, @Recover = @Recover, @Within = 1;
+            SET @_Now = SYSUTCDATETIME();
+            SET @_At = @_Now;
 
-    BEGIN TRY
-        BEGIN TRANSACTION;
-        SET @_Now = SYSUTCDATETIME();
-        SET @_At = @_Now;
-
-
-        /*
-        Which items are to be looked at. The searches take no update locks: they may pass many items in flight whose
-        leases are good, and no worker shall wait for them.
-        */
-        DELETE FROM @_Change;
-        DELETE FROM @_Candidate;
-
-        IF @Recover > 2
-        BEGIN
-            /*
-            One of all who claim looks for the items of dead workers, once in @Recover milliseconds; who comes meanwhile
-            neither waits for it nor looks.
-            */
-            UPDATE r
-            SET [RecoveredAt] = @_Now
-            FROM [readpast].[QueueRecovery] AS r WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-            WHERE
-                r.[Queue] = 'Invoice'
-                AND ABS(DATEDIFF_BIG(MILLISECOND, r.[RecoveredAt], @_Now)) >= @Recover;
-            SET @_MyTurn = @@ROWCOUNT;
-
-            /* Also as it is not committed yet. Whoever keeps its transaction open for longer holds nobody up. */
-            IF @_MyTurn = 0
-                AND EXISTS (
-                    SELECT 1
-                    FROM [readpast].[QueueRecovery] AS r WITH (READUNCOMMITTED)
-                    WHERE
-                        r.[Queue] = 'Invoice'
-                        AND ABS(DATEDIFF_BIG(MILLISECOND, r.[RecoveredAt], @_Now)) < @Recover
-                )
-                SET @Recover = 0;
-        END;
-        /* Those that are left aside are no candidates, and take the place of none. */
-        SET @_RecoverMax = 100 + (
-            SELECT COUNT(*) FROM [readpast].[QueueRefused] AS r WHERE r.[Queue] = 'Invoice' AND r.[Until] > @_Now
-        );
-        IF @Recover > 0
-        BEGIN
-            INSERT INTO @_Candidate ([Key1], [StartedAt])
-            SELECT TOP (@_RecoverMax) q.[EnqueuedAt], q.[StartedAt]
-            FROM [readpast].[Invoice] AS q
-                WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Invoice_InFlight]))
-            WHERE
-                q.[Status] = 'Processing'
-                AND q.[LeaseUntil] <= @_Now
-            ORDER BY q.[StartedAt];
-
-            IF @@ROWCOUNT = @_RecoverMax
-                /* All that is left of the last claim: a chunk must not split one. */
-                INSERT INTO @_Candidate ([Key1], [StartedAt])
-                SELECT q.[EnqueuedAt], q.[StartedAt]
-                FROM [readpast].[Invoice] AS q
-                WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Invoice_InFlight]))
-            WHERE
-                q.[Status] = 'Processing'
-                    AND q.[StartedAt] = (SELECT MAX(c.[StartedAt]) FROM @_Candidate AS c)
-                    AND q.[LeaseUntil] <= @_Now
-                    AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE q.[EnqueuedAt] = c.[Key1])
-                OPTION (LOOP JOIN, FORCE ORDER);
-
-            /* There may be more of them: the next who comes goes on at once. */
-            IF @_MyTurn = 1 AND (SELECT COUNT(*) FROM @_Candidate) >= @_RecoverMax
-                UPDATE r
-                SET [RecoveredAt] = '0001-01-01'
-                FROM [readpast].[QueueRecovery] AS r WITH (ROWLOCK)
-                WHERE r.[Queue] = 'Invoice';
-        END;
-        DELETE c
-        FROM @_Candidate AS c
-        INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
-            ON
-                r.[Queue] = 'Invoice'
-                AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(c.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
-                AND r.[Until] > @_Now
-        OPTION (LOOP JOIN, FORCE ORDER);
-        SET @_Searched = (SELECT COUNT(*) FROM @_Candidate);
-        IF @_Searched > 0 AND @Recover > 0
-            /*
-            Items that were claimed together: nobody knows which was begun. Read without locks: another recovery may have
-            the rest of them in hands.
-            */
-            UPDATE c
-            SET [Together] = 1
-            FROM @_Candidate AS c
-            INNER JOIN [readpast].[Invoice] AS q WITH (READUNCOMMITTED)
-                ON q.[EnqueuedAt] = c.[Key1]
-            WHERE
-                q.[Status] = 'Processing'
-                AND EXISTS (
-                    SELECT 1
-                    FROM [readpast].[Invoice] AS o WITH (READUNCOMMITTED, INDEX ([IX_Invoice_InFlight]))
-                    WHERE
-                        o.[Status] = 'Processing'
-                        AND o.[StartedAt] = q.[StartedAt]
-                        AND o.[LeaseOwner] = q.[LeaseOwner]
-                        AND NOT (o.[EnqueuedAt] = q.[EnqueuedAt])
-                )
-            OPTION (LOOP JOIN, FORCE ORDER);
-
-        IF @_Searched > 0
-        BEGIN
-            /* Lock them, the table first, and judge each as it is now; rows that others hold are passed over. */
-            INSERT INTO @_Change (
-                [Key1], [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [StartedAt],
-                [FinishedAt], [Duration], [DueAt], [LeaseOwner], [LeaseUntil], [Before]
-            )
-            SELECT
-                x.[Key1],
-                x.[Is],
-                CASE
-                    WHEN x.[Is] = 'Processing' AND x.[GivenUp] = 1 AND x.[Ends] = 1 THEN 'Failed'
-                    WHEN x.[Is] = 'Processing' AND x.[GivenUp] = 1 THEN 'Error'
-                    ELSE x.[Is]
-                END,
-                x.[AttemptNum] - CASE WHEN x.[Is] = 'Processing' THEN x.[Together] ELSE 0 END,
-                CASE WHEN x.[Token] >= @_At THEN DATEADD(MICROSECOND, 1, x.[Token]) ELSE @_At END,
-                x.[Step],
-                x.[Response],
-                CASE
-                    WHEN x.[Ends] = 1 AND x.[Refusals] > 0
-                        THEN CONCAT(N'The table refused ', x.[Refusals], N' times to have it given back: ', x.[Refused])
-                    WHEN x.[Is] = 'Processing'
-                        THEN CONCAT(
-                            N'The lease of worker ', x.[LeaseOwner], N' ran out on attempt ', x.[AttemptNum], N' of ',
-                            @_MaxAttempts, N'; the worker is taken for dead.',
-                            CASE
-                                WHEN x.[Together] = 1
-                                    THEN N' It was claimed together with others: this attempt does not count, and the next claim of it is of it alone.'
-                            END
-                        )
-                    ELSE x.[Error]
-                END,
-                x.[StartedAt],
-                CASE WHEN x.[Ends] = 1 AND (x.[Is] = 'Processing' OR x.[Refusals] > 0) THEN @_Now END,
-                CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN DATEDIFF_BIG(MILLISECOND, x.[StartedAt], @_Now) END,
-                CASE WHEN x.[Is] = 'Processing' THEN CAST(NULL AS datetime2(7)) END,
-                x.[LeaseOwner],
-                /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
-                CASE
-                    WHEN x.[Ends] = 1 AND (x.[Is] = 'Processing' OR x.[Refusals] > 0) THEN NULL
-                    WHEN x.[Is] = 'Processing' AND x.[LeaseUntil] < @_Now THEN x.[LeaseUntil]
-                    WHEN x.[Is] = 'Processing' THEN @_Now
-                    WHEN x.[Died] = 1 THEN x.[LeaseUntil]
-                END,
-                x.[Before]
-            FROM (
-                SELECT
-                    q.[EnqueuedAt] AS [Key1],
-                    c.[Together],
-                    CASE
-                        WHEN c.[Together] = 0 AND q.[AttemptNum] + COALESCE(r.[Attempts], 0) >= @_MaxAttempts THEN 1
-                        ELSE 0
-                    END AS [Ends],
-                    r.[Attempts] AS [Refusals],
-                    r.[Reason] AS [Refused],
-                    CASE WHEN q.[LeaseUntil] IS NOT NULL THEN 1 ELSE 0 END AS [Died],
-                    q.[LeaseUntil] AS [LeaseUntil],
-                    q.[Status] AS [Is],
-                    CASE
-                        WHEN q.[LeaseUntil] <= @_Now THEN 1
-                        ELSE 0
-                    END AS [GivenUp],
-                    q.[AttemptNum] AS [AttemptNum],
-                    CAST(q.[UpdatedAt] AS datetime2(7)) AS [Token],
-                    CAST(NULL AS nvarchar(60)) AS [Step],
-                    CAST(NULL AS nvarchar(max)) AS [Response],
-                    CAST(NULL AS nvarchar(max)) AS [Error],
-                    CAST(q.[StartedAt] AS datetime2(7)) AS [StartedAt],
-                    CAST(NULL AS datetime2(7)) AS [DueAt],
-                    q.[LeaseOwner] AS [LeaseOwner],
-                    CAST(NULL AS datetime2(7)) AS [Before]
-                FROM @_Candidate AS c
-                INNER JOIN [readpast].[Invoice] AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
-                    ON q.[EnqueuedAt] = c.[Key1]
-                LEFT JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
-                    ON
-                        r.[Queue] = 'Invoice'
-                        AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(c.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
-            ) AS x
-            WHERE x.[Is] = 'Processing' AND x.[GivenUp] = 1
-            OPTION (LOOP JOIN, FORCE ORDER);
-
-            /* The rows are locked and in @_Change: first the table, then what is kept beside it. */
-            UPDATE q
-            SET
-                [ScheduledFor] = COALESCE(w.[DueAt], q.[ScheduledFor]),
-                [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[StartedAt] END,
-                [Duration] = COALESCE(w.[Duration], q.[Duration]),
-                [AttemptNum] = w.[AttemptNum],
-                [LeaseOwner] = CASE
-                    WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
-                    ELSE q.[LeaseOwner]
-                END,
-                [LeaseUntil] = w.[LeaseUntil],
-                [Step] = COALESCE(w.[Step], q.[Step]),
-                [Response] = COALESCE(w.[Response], q.[Response]),
-                [Error] = COALESCE(w.[Error], CASE
-                    WHEN w.[Status] = 'Completed' THEN LEFT(q.[Error], 0)
-                    ELSE q.[Error]
-                END),
-                [UpdatedAt] = w.[Token],
-                [Status] = w.[Status]
-            FROM @_Change AS w
-            INNER JOIN [readpast].[Invoice] AS q WITH (ROWLOCK)
-                ON q.[EnqueuedAt] = w.[Key1]
-            WHERE q.[Status] = 'Processing'
-            OPTION (LOOP JOIN, FORCE ORDER);
-            SET @_Written = @@ROWCOUNT;
-
-            IF @_Written <> (SELECT COUNT(*) FROM @_Change)
-                THROW 50005, N'Invoice: a row that was locked for the change changed all the same.', 1;
-
-            /* The table has let them through. */
-            DELETE r
-            FROM @_Change AS w
-            INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
-                ON
+            IF @_Refuses = 1
+                INSERT INTO @_Aside ([Key1])
+                SELECT k.[Key1]
+                FROM [readpast].[QueueRefused] AS r
+                CROSS APPLY (
+                    SELECT
+                        TRY_CAST(NULLIF(r.[Key], N'') AS datetime2(7)) AS [Key1]
+                ) AS k
+                WHERE
                     r.[Queue] = 'Invoice'
-                    AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(w.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
-            OPTION (LOOP JOIN, FORCE ORDER);
-        END;
+                    AND r.[Until] > @_Now
+                    AND NOT (k.[Key1] IS NULL)
+                GROUP BY k.[Key1];
 
-        /*
-        Choose and lock the due items, in order: one seek in one index, as many rows as are asked for. The locks are
-        update locks on rows nobody else holds, kept to the end of the transaction, so the updates below never wait for
-        another worker. It is planned as for one row: a plan for many reads ahead in the index, and locks what it does not
-        take.
-        */
-        DELETE FROM @_Change;
-        SET @_Take = @Max;
-        INSERT INTO @_Due ([Key1], [AttemptNum], [Alone], [Token])
-        SELECT TOP (@_Take)
-            q.[EnqueuedAt],
-            q.[AttemptNum],
-            CASE WHEN q.[LeaseUntil] IS NOT NULL THEN 1 ELSE 0 END,
-            CAST(q.[UpdatedAt] AS datetime2(7))
-        FROM [readpast].[Invoice] AS q
-            WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Invoice_Due]))
-        WHERE
-            q.[Status] IN ('Pending', 'Error')
-            AND q.[ScheduledFor] <= @_At
-        ORDER BY q.[ScheduledFor], q.[EnqueuedAt]
-        OPTION (OPTIMIZE FOR (@_Take = 1));
-        SET @_Locked = @@ROWCOUNT;
-
-        IF @_Locked > 0
-        BEGIN
             /*
-            An item that came back from a dead worker may have been its death: it goes alone, so the claim ends before the first
-            such item, or with it where it is the first of all. The others are let go with the transaction.
+            Choose and lock the due items, in order: one seek in one index, as many rows as are asked for. The locks are
+            update locks on rows nobody else holds, kept to the end of the transaction, so the updates below never wait for
+            another worker. It is planned as for one row: a plan for many reads ahead in the index, and locks what it does not
+            take.
             */
-            SET @_Alone = (SELECT MIN(d.[Seq]) FROM @_Due AS d WHERE d.[Alone] = 1 AND d.[AttemptNum] < @_MaxAttempts);
-            IF @_Alone IS NOT NULL
-            BEGIN
-                IF EXISTS (SELECT 1 FROM @_Due AS d WHERE d.[Seq] < @_Alone AND d.[AttemptNum] < @_MaxAttempts)
-                    SET @_Alone = @_Alone - 1;
-
-                DELETE FROM @_Due WHERE [Seq] > @_Alone AND [AttemptNum] < @_MaxAttempts;
-            END;
-
-            UPDATE @_Due SET [Token] = CASE WHEN [Token] >= @_At THEN DATEADD(MICROSECOND, 1, [Token]) ELSE @_At END;
-
-            UPDATE q
-            SET
-            [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[StartedAt] END,
-            [AttemptNum] = w.[AttemptNum],
-            [LeaseOwner] = CASE
-                WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
-                ELSE q.[LeaseOwner]
-            END,
-            [LeaseUntil] = w.[LeaseUntil],
-            [UpdatedAt] = w.[Token],
-            [Status] = w.[Status],
-                [ClaimNum] = CASE WHEN d.[Alone] = 1 THEN -@Claim ELSE @Claim END
-            FROM @_Due AS d
-            INNER JOIN [readpast].[Invoice] AS q WITH (ROWLOCK)
-                ON q.[EnqueuedAt] = d.[Key1]
-            CROSS APPLY (
-                SELECT
-                    'Pending' AS [Was],
-                    'Processing' AS [Status],
-                    d.[AttemptNum] + 1 AS [AttemptNum],
-                    d.[Token] AS [Token],
-                    CAST(NULL AS nvarchar(60)) AS [Step],
-                    CAST(NULL AS nvarchar(max)) AS [Response],
-                    CAST(NULL AS nvarchar(max)) AS [Error],
-                    CAST(NULL AS datetime2(7)) AS [FinishedAt],
-                    CAST(NULL AS bigint) AS [Duration],
-                    CAST(NULL AS datetime2(7)) AS [DueAt],
-                    @Worker AS [LeaseOwner],
-                    DATEADD(MILLISECOND, @LeaseMs, @_Now) AS [LeaseUntil]
-            ) AS w
+            SET @_Take = @Max;
+            INSERT INTO @_Due ([Key1], [AttemptNum], [Alone], [Token])
+            SELECT TOP (@_Take)
+                q.[EnqueuedAt],
+                q.[AttemptNum],
+                CASE WHEN q.[LeaseUntil] IS NOT NULL THEN 1 ELSE 0 END,
+                CAST(q.[UpdatedAt] AS datetime2(7))
+            FROM [readpast].[Invoice] AS q
+                WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Invoice_Due]))
             WHERE
-                d.[AttemptNum] < @_MaxAttempts
-                AND q.[Status] IN ('Pending', 'Error')
-            OPTION (LOOP JOIN, FORCE ORDER);
-            SET @_Written = @@ROWCOUNT;
+                q.[Status] IN ('Pending', 'Error')
+                AND q.[ScheduledFor] <= @_At
+                AND NOT EXISTS (SELECT 1 FROM @_Aside AS a WHERE q.[EnqueuedAt] = a.[Key1])
+            ORDER BY q.[ScheduledFor], q.[EnqueuedAt]
+            OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Take = 1));
+            SET @_Locked = @@ROWCOUNT;
 
-            IF EXISTS (SELECT 1 FROM @_Due AS d WHERE d.[AttemptNum] >= @_MaxAttempts)
+            IF @_Locked > 0
             BEGIN
-                /* An item with spent attempts (the limit was lowered, say) ends here instead of staying at the head. */
+                /* Refusals have spent the attempts of these: they end, unless the table refuses that, too. */
+                IF @_Refuses = 1
+                    UPDATE d
+                    SET
+                        [AttemptNum] = CASE WHEN d.[AttemptNum] < @_MaxAttempts THEN @_MaxAttempts ELSE d.[AttemptNum] END,
+                        [Refused] = CONCAT(N'The table refused it ', r.[Attempts], N' times: ', r.[Reason])
+                    FROM @_Due AS d
+                    INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
+                        ON
+                            r.[Queue] = 'Invoice'
+                            AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(d.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
+                    WHERE r.[Attempts] > 0 AND d.[AttemptNum] + r.[Attempts] >= @_MaxAttempts
+                    OPTION (LOOP JOIN, FORCE ORDER);
+
+                /*
+                An item that came back from a dead worker may have been its death: it goes alone, so the claim ends before the first
+                such item, or with it where it is the first of all. The others are let go with the transaction.
+                */
+                SET @_Alone = (SELECT MIN(d.[Seq]) FROM @_Due AS d WHERE d.[Alone] = 1 AND d.[AttemptNum] < @_MaxAttempts);
+                IF @_Alone IS NOT NULL
+                BEGIN
+                    IF EXISTS (SELECT 1 FROM @_Due AS d WHERE d.[Seq] < @_Alone AND d.[AttemptNum] < @_MaxAttempts)
+                        SET @_Alone = @_Alone - 1;
+
+                    DELETE FROM @_Due WHERE [Seq] > @_Alone AND [AttemptNum] < @_MaxAttempts;
+                END;
+
+                UPDATE @_Due SET [Token] = CASE WHEN [Token] >= @_At THEN DATEADD(MICROSECOND, 1, [Token]) ELSE @_At END;
+
                 UPDATE q
                 SET
-            [LeaseOwner] = CASE
-                WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
-                ELSE q.[LeaseOwner]
-            END,
-            [LeaseUntil] = w.[LeaseUntil],
-            [Error] = COALESCE(w.[Error], CASE
-                WHEN w.[Status] = 'Completed' THEN LEFT(q.[Error], 0)
-                ELSE q.[Error]
-            END),
-            [UpdatedAt] = w.[Token],
-            [Status] = w.[Status]
+                    [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[StartedAt] END,
+                    [AttemptNum] = w.[AttemptNum],
+                    [LeaseOwner] = CASE
+                        WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
+                        ELSE q.[LeaseOwner]
+                    END,
+                    [LeaseUntil] = w.[LeaseUntil],
+                    [UpdatedAt] = w.[Token],
+                    [Status] = w.[Status],
+                        [ClaimNum] = CASE WHEN d.[Alone] = 1 THEN -@Claim ELSE @Claim END
                 FROM @_Due AS d
                 INNER JOIN [readpast].[Invoice] AS q WITH (ROWLOCK)
                     ON q.[EnqueuedAt] = d.[Key1]
                 CROSS APPLY (
                     SELECT
-                    'Pending' AS [Was],
-                    'Failed' AS [Status],
-                    d.[AttemptNum] AS [AttemptNum],
-                    d.[Token] AS [Token],
-                    CAST(NULL AS nvarchar(60)) AS [Step],
-                    CAST(NULL AS nvarchar(max)) AS [Response],
-                    CONCAT(N'Attempts are spent: ', d.[AttemptNum], N' of ', @_MaxAttempts, N'.') AS [Error],
-                    @_Now AS [FinishedAt],
-                    CAST(NULL AS bigint) AS [Duration],
-                    CAST(NULL AS datetime2(7)) AS [DueAt],
-                    CAST(NULL AS nvarchar(128)) AS [LeaseOwner],
-                    CAST(NULL AS datetime2(7)) AS [LeaseUntil]
+                        'Pending' AS [Was],
+                        'Processing' AS [Status],
+                        d.[AttemptNum] + 1 AS [AttemptNum],
+                        d.[Token] AS [Token],
+                        CAST(NULL AS nvarchar(60)) AS [Step],
+                        CAST(NULL AS nvarchar(max)) AS [Response],
+                        CAST(NULL AS nvarchar(max)) AS [Error],
+                        CAST(NULL AS datetime2(7)) AS [FinishedAt],
+                        CAST(NULL AS bigint) AS [Duration],
+                        CAST(NULL AS datetime2(7)) AS [DueAt],
+                        @Worker AS [LeaseOwner],
+                        DATEADD(MILLISECOND, @LeaseMs, @_Now) AS [LeaseUntil]
                 ) AS w
                 WHERE
-                    d.[AttemptNum] >= @_MaxAttempts
+                    d.[AttemptNum] < @_MaxAttempts
                     AND q.[Status] IN ('Pending', 'Error')
                 OPTION (LOOP JOIN, FORCE ORDER);
-                SET @_Written = @_Written + @@ROWCOUNT;
+                SET @_Written = @@ROWCOUNT;
+
+                IF EXISTS (SELECT 1 FROM @_Due AS d WHERE d.[AttemptNum] >= @_MaxAttempts)
+                BEGIN
+                    /* An item with spent attempts (the limit was lowered, say) ends here instead of staying at the head. */
+                    UPDATE q
+                    SET
+                        [LeaseOwner] = CASE
+                            WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
+                            ELSE q.[LeaseOwner]
+                        END,
+                        [LeaseUntil] = w.[LeaseUntil],
+                        [Error] = COALESCE(w.[Error], CASE
+                            WHEN w.[Status] = 'Completed' THEN LEFT(q.[Error], 0)
+                            ELSE q.[Error]
+                        END),
+                        [UpdatedAt] = w.[Token],
+                        [Status] = w.[Status]
+                    FROM @_Due AS d
+                    INNER JOIN [readpast].[Invoice] AS q WITH (ROWLOCK)
+                        ON q.[EnqueuedAt] = d.[Key1]
+                    CROSS APPLY (
+                        SELECT
+                        'Pending' AS [Was],
+                        'Failed' AS [Status],
+                        d.[AttemptNum] AS [AttemptNum],
+                        d.[Token] AS [Token],
+                        CAST(NULL AS nvarchar(60)) AS [Step],
+                        CAST(NULL AS nvarchar(max)) AS [Response],
+                        CONCAT(N'Attempts are spent: ', d.[AttemptNum], N' of ', @_MaxAttempts, N'.', N' ' + d.[Refused]) AS [Error],
+                        @_Now AS [FinishedAt],
+                        CAST(NULL AS bigint) AS [Duration],
+                        CAST(NULL AS datetime2(7)) AS [DueAt],
+                        CAST(NULL AS nvarchar(128)) AS [LeaseOwner],
+                        CAST(NULL AS datetime2(7)) AS [LeaseUntil]
+                    ) AS w
+                    WHERE
+                        d.[AttemptNum] >= @_MaxAttempts
+                        AND q.[Status] IN ('Pending', 'Error')
+                    OPTION (LOOP JOIN, FORCE ORDER);
+                    SET @_Written = @_Written + @@ROWCOUNT;
+                END;
+
+                IF @_Written <> (SELECT COUNT(*) FROM @_Due)
+                    THROW 50005, N'Invoice: a row that was locked for the claim changed all the same.', 1;
             END;
 
-            IF @_Written <> (SELECT COUNT(*) FROM @_Due)
-                THROW 50005, N'Invoice: a row that was locked for the claim changed all the same.', 1;
-        END;
+            /* The table has let them through. */
+            IF @_Refuses = 1 AND @Within = 0
+                DELETE r
+                FROM @_Due AS d
+                INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
+                    ON
+                        r.[Queue] = 'Invoice'
+                        AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(d.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
+                OPTION (LOOP JOIN, FORCE ORDER);
 
-        COMMIT TRANSACTION;
-    END TRY
-    BEGIN CATCH
-        IF @@TRANCOUNT > 0
-            ROLLBACK TRANSACTION;
-        THROW;
-    END CATCH;
+            IF @Within = 0
+                COMMIT TRANSACTION;
+            BREAK;
+        END TRY
+        BEGIN CATCH
+            IF @Within > 0
+                THROW;
+            SELECT @_Number = ERROR_NUMBER(), @_Severity = ERROR_SEVERITY(), @_Reason = ERROR_MESSAGE();
+            IF @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+            IF [readpast].[QueueIsRefusal_fn](@_Number, @_Severity) = 0 OR NOT EXISTS (SELECT 1 FROM @_Due)
+                THROW;
+
+            SET @_Locked = (SELECT COUNT(*) FROM @_Due);
+            IF @_Locked > 1
+                SET @Max = @_Locked / 2;
+            ELSE
+            BEGIN
+                SET @Max = @_Most;
+                SELECT @_RefusedKey = LEFT(CONVERT(nvarchar(30), CAST(d.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
+                FROM @_Due AS d;
+                EXECUTE [readpast].[QueueNoteRefusal]
+                    @Queue = 'Invoice', @Key = @_RefusedKey, @Doing = 'claim', @Number = @_Number, @Reason = @_Reason,
+                    @Times = @_Times OUTPUT;
+                INSERT INTO @_Told ([Key1], [Times], [Reason])
+                SELECT d.[Key1], @_Times, LEFT(CONCAT(N'claim: ', @_Reason), 500)
+                FROM @_Due AS d;
+            END;
+            DELETE FROM @_Due;
+        END CATCH;
+    END;
+
+    IF @Tells = 0
+    BEGIN
+        SELECT
+            @Key = d.[Key1],
+            @Token = d.[Token]
+        FROM @_Due AS d
+        WHERE d.[AttemptNum] < @_MaxAttempts;
+        SET @DueMs = (SELECT MIN(0) FROM @_Due WHERE @Key IS NULL);
+        RETURN 0;
+    END;
+
+    INSERT INTO @_Out ([Seq], [Answer], [Key], [AttemptNum], [Status])
+    SELECT
+        r.[Seq],
+        'REFUSED',
+        r.[Key1],
+        r.[Times],
+        r.[Reason]
+    FROM @_Told AS r;
 
     INSERT INTO @_Out ([Seq], [Answer], [DueMs], [Key], [Key1], [Token], [AttemptNum], [Status])
     SELECT
@@ -493,7 +340,11 @@ BEGIN
             MIN(x.[DueMs])
         FROM (
             /* The items here had spent their attempts, and ended: those behind them are due now. */
-            SELECT (SELECT TOP (1) CAST(0 AS bigint) FROM @_Due) AS [DueMs]
+            SELECT CASE WHEN @_Around = 1 THEN CAST(0 AS bigint) ELSE (SELECT TOP (1) CAST(0 AS bigint) FROM @_Due) END AS [DueMs]
+            UNION ALL
+            SELECT DATEDIFF_BIG(MILLISECOND, @_Now, MIN(r.[Until])) + 1
+            FROM [readpast].[QueueRefused] AS r WITH (ROWLOCK)
+            WHERE r.[Queue] = 'Invoice' AND r.[Until] > @_Now
             UNION ALL
             SELECT DATEDIFF_BIG(MILLISECOND, @_At, MIN(u.[DueAt])) + 1
             FROM (
@@ -508,15 +359,15 @@ BEGIN
             ) AS u
         ) AS x;
 
-    /* After the commit, and in an order that no OUTPUT clause promises. */
+    /* In an order that no OUTPUT clause promises. */
     SELECT
         o.[Answer],
-        o.[Ordinal],
-        o.[DueMs],
-        o.[Key],
-        o.[Token],
-        o.[AttemptNum],
-        o.[Status],
+        o.[Ordinal] AS [AnswerOrdinal],
+        o.[DueMs] AS [AnswerDueMs],
+        o.[Key] AS [AnswerKey],
+        o.[Token] AS [AnswerToken],
+        o.[AttemptNum] AS [AnswerAttempt],
+        o.[Status] AS [AnswerStatus],
         q.[EnqueuedAt],
         q.[Type],
         q.[Status],
@@ -541,6 +392,77 @@ BEGIN
     ORDER BY o.[Seq]
     OPTION (LOOP JOIN, FORCE ORDER);
 
+    RETURN 0;
+END;
+GO
+/*
+Claim up to @Max due items inside the caller's transaction, to be worked on and settled there by Modify_Invoice_Set_utx. Others
+pass over them until he commits. Rolled back, they are as they were, and no attempt is spent.
+One row per item, in order, with the answer CLAIMED; or one row EMPTY with the milliseconds until the next item is due (NULL
+when there is none; 0 when it only ended items whose attempts are spent: ask again).
+An item that came back from a dead worker may have been its death. It is handed out alone, with the answer
+CLAIMED_ALONE; so a claim ends before such an item, unless it is the first.
+Table access order: Invoice.
+*/
+CREATE OR ALTER PROCEDURE [readpast].[Next_Invoice_Set_utx]
+    @Worker nvarchar(128),
+    @Max int,
+    @LeaseMs int = NULL,
+    /* 1: first give back the items of dead workers, whose rows are locked to the end of the transaction too. */
+    @Recover int = 0,
+    @Claim bigint = NULL /* a number of its own, above zero: see Claimed_Invoice */
+AS
+BEGIN
+    SET NOCOUNT, XACT_ABORT ON;
+    /* A session that limits its rows would have a call work on the first ones only. */
+    SET ROWCOUNT 0;
+    /* The caller's level comes back at the end. Under SNAPSHOT, items would be judged as they were at its beginning. */
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+
+    /* With IMPLICIT_TRANSACTIONS, as drivers set it, the first statement that touches a table begins one. */
+    IF @@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0
+        THROW 50012, N'Next_Invoice_Set_utx works inside the transaction of its caller; begin one first.', 1;
+    /* A row that is locked to the end of somebody's transaction is no measure for others: no turn is taken. */
+    SET @Recover = CASE WHEN @Recover > 2 THEN 1 ELSE @Recover END;
+
+    EXECUTE [readpast].[Invoice_Claim]
+        @Worker = @Worker, @Max = @Max, @LeaseMs = @LeaseMs, @Recover = @Recover, @Within = 1, @Claim = @Claim;
+    RETURN 0;
+END;
+GO
+/*
+Claim up to @Max due items in one commit. What the table refuses is left aside: a row REFUSED, how often, and why.
+One row per item, in order, with the answer CLAIMED; or one row EMPTY with the milliseconds until the next item is due (NULL
+when there is none; 0 when it only ended items whose attempts are spent: ask again).
+An item that came back from a dead worker may have been its death. It is handed out alone, with the answer
+CLAIMED_ALONE; so a claim ends before such an item, unless it is the first.
+Table access order: Invoice.
+*/
+CREATE OR ALTER PROCEDURE [readpast].[Next_Invoice_Set_trx]
+    @Worker nvarchar(128),
+    @Max int,
+    @LeaseMs int = NULL,
+    /*
+    1: first give back the items of dead workers. 2: and what this worker left, who begins anew under its name. More:
+    as 1, unless somebody did within so many milliseconds.
+    */
+    @Recover int = 1,
+    @Claim bigint = NULL /* a number of its own, above zero: see Claimed_Invoice */
+AS
+BEGIN
+    SET NOCOUNT, XACT_ABORT ON;
+    /* A session that limits its rows would have a call work on the first ones only. */
+    SET ROWCOUNT 0;
+    /* Some drivers turn it on; the transaction below would then stay open after its commit. */
+    SET IMPLICIT_TRANSACTIONS OFF;
+    /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+
+    IF @@TRANCOUNT > 0
+        THROW 50012, N'Next_Invoice_Set_trx commits its own work: not to be called in a transaction.', 1;
+
+    EXECUTE [readpast].[Invoice_Claim]
+        @Worker = @Worker, @Max = @Max, @LeaseMs = @LeaseMs, @Recover = @Recover, @Within = 0, @Claim = @Claim;
     RETURN 0;
 END;
 GO

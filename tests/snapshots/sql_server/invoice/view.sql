@@ -22,3 +22,14 @@ SELECT
     q.[Lines]
 FROM [readpast].[Invoice] AS q;
 GO
+/* The limits in force, in one row. With none or fewer, all that waits would be Failed at once: such a value does not count. */
+CREATE OR ALTER VIEW [readpast].[Invoice_Setting_V]
+AS
+SELECT
+    COALESCE(MAX(CASE WHEN a.[Param] = 'invoice.maxAttempts' THEN a.[ValInt] END), 3) AS [MaxAttempts],
+    COALESCE(MAX(CASE WHEN a.[Param] = 'invoice.leaseMs' THEN a.[ValInt] END), 60000) AS [LeaseMs]
+FROM [readpast].[AppSettings] AS a
+WHERE
+    a.[Param] IN ('invoice.maxAttempts', 'invoice.leaseMs')
+    AND a.[ValInt] > 0;
+GO

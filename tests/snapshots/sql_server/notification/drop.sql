@@ -35,17 +35,21 @@ DECLARE @Names nvarchar(max) = N'["Add_Notification_Set_trx", "Add_Notification_
 "Claimed_Notification", "Duration", "Find_Notification",
 "Modify_Notification_Set_trx", "Modify_Notification_Set_utx", "Modify_Notification_trx",
 "Modify_Notification_utx", "Next_Notification_Apart_trx", "Next_Notification_Set_trx",
-"Next_Notification_trx", "Next_Notification_utx", "Notification",
-"NotificationType", "Notification_Email", "Notification_IsType_fn",
-"Notification_ResetPassword", "Notification_Seq", "Notification_Sms",
-"Producer_Notification_V", "Purge_Notification_trx", "QueueCatalog",
-"QueueIsDone", "QueueIsEditable_fn", "QueueIsFinished_fn",
-"QueueIsProcessable_fn", "QueueIsRefusal_fn", "QueueNamed_fn",
-"QueueNoteRefusal", "QueueOperation", "QueueOwnType_V",
-"QueueRecovery", "QueueRefused", "QueueRetention",
-"QueueSchemaVersion", "QueueSpec", "QueueState",
-"QueueStatus", "QueueStep", "QueueTake",
-"QueueTransition", "QueueTurn", "QueueTypeAccess",
+"Next_Notification_Set_utx", "Next_Notification_trx", "Next_Notification_utx",
+"Notification", "NotificationType", "Notification_Add",
+"Notification_Answered", "Notification_Claim", "Notification_Email",
+"Notification_IsType_fn", "Notification_Recover", "Notification_ResetPassword",
+"Notification_Seq", "Notification_Setting_V", "Notification_Settle",
+"Notification_Sms", "Producer_Notification_V", "Purge_Notification_trx",
+"QueueCatalog", "QueueIsDone", "QueueIsEditable_fn",
+"QueueIsFinished_fn", "QueueIsProcessable_fn", "QueueIsRefusal_fn",
+"QueueNamed_fn", "QueueNoteRefusal", "QueueOperation",
+"QueueOperationKeep", "QueueOperationTake", "QueueOwnType_V",
+"QueueRecovery", "QueueRecoveryTurn", "QueueRefuse",
+"QueueRefused", "QueueRetention", "QueueSchemaVersion",
+"QueueSpec", "QueueState", "QueueStatus",
+"QueueStep", "QueueTake", "QueueTransition",
+"QueueTurn", "QueueTurnTake", "QueueTypeAccess",
 "QueueUnfit_fn", "Recover_Notification_trx", "Redrive_Notification_Set_trx",
 "Renew_Notification_Set_trx", "Retain_Notification_trx", "Stats_Notification",
 "Watch_Notification", "WebResponse", "Worker_Notification_V",
@@ -261,6 +265,16 @@ GO
 IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
+DROP PROCEDURE IF EXISTS [readpast].[Notification_Settle];
+GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+DROP PROCEDURE IF EXISTS [readpast].[Notification_Answered];
+GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
 DROP PROCEDURE IF EXISTS [readpast].[Claimed_Notification];
 GO
 IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
@@ -281,12 +295,27 @@ GO
 IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
+DROP PROCEDURE IF EXISTS [readpast].[Next_Notification_Set_utx];
+GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+DROP PROCEDURE IF EXISTS [readpast].[Notification_Claim];
+GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
 DROP PROCEDURE IF EXISTS [readpast].[Next_Notification_Apart_trx];
 GO
 IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Recover_Notification_trx];
+GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+DROP PROCEDURE IF EXISTS [readpast].[Notification_Recover];
 GO
 IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
@@ -307,6 +336,16 @@ IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Add_Notification_Set_utx];
+GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+DROP PROCEDURE IF EXISTS [readpast].[Notification_Add];
+GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
+IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+DROP VIEW IF EXISTS [readpast].[Notification_Setting_V];
 GO
 IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 IF @@TRANCOUNT = 0 SET NOEXEC ON;

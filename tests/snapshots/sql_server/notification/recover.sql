@@ -1,27 +1,17 @@
 /*
-Give the items of dead workers back (Error, due at once), or to Failed when their attempts are spent. One row per item,
-with the answer RECOVERED and the status it has now. Claims do this too, so a queue with workers needs no other reaper.
-An item that its worker had claimed together with others gets its attempt back, since nobody knows which of them was
-begun; whatever comes back is claimed alone next. The items of one claim come back together: more than @Max of them, if
-need be.
-Where the table refuses, they come back one by one, and what it refuses is left aside: a row with the answer REFUSED, how often
-it was refused, and why.
-Table access order: Notification.
+Gives the items of dead workers back, or ends them as Failed when their attempts are spent.
+Called by Recover_Notification_trx, and by Notification_Claim, first of all (@Within = 1). Nobody is granted it.
+Locks: rows that others hold are passed over, so nobody is waited for.
+Returns a row per item, as Recover_Notification_trx does; within a claim nothing.
+Table access order: QueueRecovery, Notification, QueueRefused.
 */
-CREATE OR ALTER PROCEDURE [readpast].[Recover_Notification_trx]
-    @Max int = 100,
-    @Recover int = 1 /* 3 or more: unless somebody did within so many milliseconds */
+CREATE OR ALTER PROCEDURE [readpast].[Notification_Recover]
+    @Max int,
+    @Recover int,
+    @Within bit /* 1: in the caller's transaction; 0: in transactions of its own, around what the table refuses */
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* Some drivers turn it on; the transaction below would then stay open after its commit. */
-    SET IMPLICIT_TRANSACTIONS OFF;
-    /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    /* A call that tidies up gives way. */
-    SET DEADLOCK_PRIORITY LOW;
     DECLARE @_MaxAttempts int;
     DECLARE @_SilentMs int; /* how long a lease is when nobody says */
     DECLARE @_Now datetime2(7); /* UTC */
@@ -55,7 +45,7 @@ BEGIN
         PRIMARY KEY CLUSTERED ([Key1])
     );
     DECLARE @_Written int = 0;
-DECLARE @_Number int;
+    DECLARE @_Number int;
     DECLARE @_Severity int;
     DECLARE @_Reason nvarchar(4000);
     DECLARE @_RefusedKey nvarchar(400);
@@ -81,30 +71,18 @@ DECLARE @_Number int;
         [Status] varchar(20) NOT NULL
     );
 
-    IF @@TRANCOUNT > 0
-        THROW 50012, N'Recover_Notification_trx commits its own work: not to be called in a transaction.', 1;
-
     SELECT
-        @_MaxAttempts = MAX(CASE WHEN a.[Param] = 'notification.maxAttempts' THEN a.[ValInt] END),
-        @_SilentMs = MAX(CASE WHEN a.[Param] = 'notification.leaseMs' THEN a.[ValInt] END)
-    FROM [readpast].[AppSettings] AS a
-    WHERE
-        a.[Param] IN ('notification.maxAttempts', 'notification.leaseMs')
-        /* With none or fewer, all that waits would be Failed at once: such a value does not count. */
-        AND a.[ValInt] > 0;
-    SET @_MaxAttempts = COALESCE(@_MaxAttempts, 3);
-    SET @_SilentMs = COALESCE(@_SilentMs, 60000);
-
-    IF @Max IS NULL OR @Max < 1 OR @Max > 1000
-        THROW 50021, N'Recover_Notification_trx: @Max must be from 1 to 1000.', 1;
+        @_MaxAttempts = s.[MaxAttempts],
+        @_SilentMs = s.[LeaseMs]
+    FROM [readpast].[Notification_Setting_V] AS s;
 
     WHILE 1 = 1
     BEGIN
         BEGIN TRY
-            BEGIN TRANSACTION;
+            IF @Within = 0
+                BEGIN TRANSACTION;
             SET @_Now = SYSUTCDATETIME();
             SET @_At = @_Now;
-
 
             IF @_Each = 1
             BEGIN
@@ -125,32 +103,8 @@ DECLARE @_Number int;
                 */
                 DELETE FROM @_Change;
                 DELETE FROM @_Candidate;
-
                 IF @Recover > 2
-                BEGIN
-                    /*
-                    One of all who claim looks for the items of dead workers, once in @Recover milliseconds; who comes meanwhile
-                    neither waits for it nor looks.
-                    */
-                    UPDATE r
-                    SET [RecoveredAt] = @_Now
-                    FROM [readpast].[QueueRecovery] AS r WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-                    WHERE
-                        r.[Queue] = 'Notification'
-                        AND ABS(DATEDIFF_BIG(MILLISECOND, r.[RecoveredAt], @_Now)) >= @Recover;
-                    SET @_MyTurn = @@ROWCOUNT;
-
-                    /* Also as it is not committed yet. Whoever keeps its transaction open for longer holds nobody up. */
-                    IF @_MyTurn = 0
-                        AND EXISTS (
-                            SELECT 1
-                            FROM [readpast].[QueueRecovery] AS r WITH (READUNCOMMITTED)
-                            WHERE
-                                r.[Queue] = 'Notification'
-                                AND ABS(DATEDIFF_BIG(MILLISECOND, r.[RecoveredAt], @_Now)) < @Recover
-                        )
-                        SET @Recover = 0;
-                END;
+                    EXECUTE [readpast].[QueueRecoveryTurn] 'Notification', @_Now, @Recover OUTPUT, @_MyTurn OUTPUT;
                 /* Those that are left aside are no candidates, and take the place of none. */
                 SET @_RecoverMax = @Max + (
                     SELECT COUNT(*) FROM [readpast].[QueueRefused] AS r WHERE r.[Queue] = 'Notification' AND r.[Until] > @_Now
@@ -342,9 +296,12 @@ DECLARE @_Number int;
                 OPTION (LOOP JOIN, FORCE ORDER);
             END;
 
-            COMMIT TRANSACTION;
+            IF @Within = 0
+                COMMIT TRANSACTION;
         END TRY
         BEGIN CATCH
+            IF @Within = 1
+                THROW;
             SELECT @_Number = ERROR_NUMBER(), @_Severity = ERROR_SEVERITY(), @_Reason = ERROR_MESSAGE();
             IF @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
@@ -371,6 +328,8 @@ DECLARE @_Number int;
             SELECT c.[Key1], @_Times, LEFT(CONCAT(N'recover: ', @_Reason), 500)
             FROM @_Candidate AS c;
         END CATCH;
+        IF @Within = 1
+            RETURN 0;
 
         INSERT INTO @_Back ([Key1], [Token], [AttemptNum], [Status])
         SELECT w.[Key1], w.[Token], w.[AttemptNum], w.[Status]
@@ -406,6 +365,41 @@ DECLARE @_Number int;
     FROM @_Told AS r
     ORDER BY [Answer], [Key];
 
+    RETURN 0;
+END;
+GO
+/*
+Give the items of dead workers back (Error, due at once), or to Failed when their attempts are spent. One row per item,
+with the answer RECOVERED and the status it has now. Claims do this too, so a queue with workers needs no other reaper.
+An item that its worker had claimed together with others gets its attempt back, since nobody knows which of them was
+begun; whatever comes back is claimed alone next. The items of one claim come back together: more than @Max of them, if
+need be.
+Where the table refuses, they come back one by one, and what it refuses is left aside: a row with the answer REFUSED, how often
+it was refused, and why.
+Table access order: Notification.
+*/
+CREATE OR ALTER PROCEDURE [readpast].[Recover_Notification_trx]
+    @Max int = 100,
+    @Recover int = 1 /* 3 or more: unless somebody did within so many milliseconds */
+AS
+BEGIN
+    SET NOCOUNT, XACT_ABORT ON;
+    /* A session that limits its rows would have a call work on the first ones only. */
+    SET ROWCOUNT 0;
+    /* Some drivers turn it on; the transaction below would then stay open after its commit. */
+    SET IMPLICIT_TRANSACTIONS OFF;
+    /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    /* A call that tidies up gives way. */
+    SET DEADLOCK_PRIORITY LOW;
+
+    IF @@TRANCOUNT > 0
+        THROW 50012, N'Recover_Notification_trx commits its own work: not to be called in a transaction.', 1;
+
+    IF @Max IS NULL OR @Max < 1 OR @Max > 1000
+        THROW 50021, N'Recover_Notification_trx: @Max must be from 1 to 1000.', 1;
+
+    EXECUTE [readpast].[Notification_Recover] @Max = @Max, @Recover = @Recover, @Within = 0;
     RETURN 0;
 END;
 GO

@@ -35,6 +35,9 @@ GO
 IF OBJECT_ID(N'[readpast].[Next_Notification_trx]', N'P') IS NOT NULL
     GRANT EXECUTE ON [readpast].[Next_Notification_trx] TO [notification_worker];
 GO
+IF OBJECT_ID(N'[readpast].[Next_Notification_Set_utx]', N'P') IS NOT NULL
+    GRANT EXECUTE ON [readpast].[Next_Notification_Set_utx] TO [notification_worker];
+GO
 IF OBJECT_ID(N'[readpast].[Next_Notification_Set_trx]', N'P') IS NOT NULL
     GRANT EXECUTE ON [readpast].[Next_Notification_Set_trx] TO [notification_worker];
 GO
@@ -92,6 +95,9 @@ IF OBJECT_ID(N'[readpast].[Next_Notification_utx]', N'P') IS NOT NULL
 GO
 IF OBJECT_ID(N'[readpast].[Next_Notification_trx]', N'P') IS NOT NULL
     GRANT EXECUTE ON [readpast].[Next_Notification_trx] TO [notification_operator];
+GO
+IF OBJECT_ID(N'[readpast].[Next_Notification_Set_utx]', N'P') IS NOT NULL
+    GRANT EXECUTE ON [readpast].[Next_Notification_Set_utx] TO [notification_operator];
 GO
 IF OBJECT_ID(N'[readpast].[Next_Notification_Set_trx]', N'P') IS NOT NULL
     GRANT EXECUTE ON [readpast].[Next_Notification_Set_trx] TO [notification_operator];

@@ -68,3 +68,14 @@ FROM [readpast].[Notification] AS q
     LEFT JOIN [readpast].[Notification_Sms] AS s3
         ON s3.[EnqueuedAt] = q.[EnqueuedAt];
 GO
+/* The limits in force, in one row. With none or fewer, all that waits would be Failed at once: such a value does not count. */
+CREATE OR ALTER VIEW [readpast].[Notification_Setting_V]
+AS
+SELECT
+    COALESCE(MAX(CASE WHEN a.[Param] = 'notification.maxAttempts' THEN a.[ValInt] END), 3) AS [MaxAttempts],
+    COALESCE(MAX(CASE WHEN a.[Param] = 'notification.leaseMs' THEN a.[ValInt] END), 60000) AS [LeaseMs]
+FROM [readpast].[AppSettings] AS a
+WHERE
+    a.[Param] IN ('notification.maxAttempts', 'notification.leaseMs')
+    AND a.[ValInt] > 0;
+GO

@@ -63,12 +63,16 @@ impl Ledger {
             "[readpast].[Claimed_Job]" => self.claimed(&text(0), number(1)),
             "[readpast].[Modify_Job_Set_trx]" => {
                 let (worker, items, max) = (text(1), text(2), number(3));
-                let columns = if max > 0 { with_item_columns() } else { answer_columns() };
                 if self.operations.contains_key(&text(0)) {
                     return self.once(&text(0), |_| unreachable!("it was applied"));
                 }
-                let settled = self.once(&text(0), |ledger| ledger.settle(columns, &worker, &items, max > 0));
-                if max > 0 { self.claim(settled, &worker, max, params[6].value.as_int()) } else { settled }
+                let settled = self.once(&text(0), |ledger| ledger.settle(&worker, &items));
+                // The claim's rows are a result of their own.
+                if max > 0 {
+                    self.claim(then_item_columns(settled), &worker, max, params[6].value.as_int())
+                } else {
+                    settled
+                }
             }
             "[readpast].[Renew_Job_Set_trx]" => self.renew(&text(1)),
             "[readpast].[QueueIsDone]" => {
@@ -130,7 +134,8 @@ impl Ledger {
         self.items.iter().filter(is_of_it).map(claimed_row).fold(with_item_columns(), Answer::row)
     }
 
-    fn settle(&mut self, mut answer: Answer, worker: &str, json: &str, is_wide: bool) -> Answer {
+    fn settle(&mut self, worker: &str, json: &str) -> Answer {
+        let mut answer = answer_columns();
         for (ordinal, element) in elements(json).into_iter().enumerate() {
             let word = |name: &str| element[name].as_str().unwrap_or_default();
             let token = self.tick();
@@ -144,8 +149,7 @@ impl Ledger {
                 self.settled.push(item.key.clone());
             }
             let said = if holds { "OK" } else { "LEASE_LOST" };
-            let cells = cells(said, Some(ordinal), &item.key, &item.token, item.attempt, &item.status);
-            answer = answer.row(if is_wide { wide(cells) } else { cells });
+            answer = answer.row(cells(said, Some(ordinal), &item.key, &item.token, item.attempt, &item.status));
         }
         answer
     }
@@ -176,6 +180,11 @@ pub fn answer_columns() -> Answer {
 /// The same with the columns of claimed items.
 pub fn with_item_columns() -> Answer {
     Answer::new().columns(ANSWER_COLUMNS.into_iter().chain(ITEM_COLUMNS))
+}
+
+/// A result of claimed items behind another one.
+pub fn then_item_columns(answer: Answer) -> Answer {
+    answer.end().columns(ANSWER_COLUMNS.into_iter().chain(ITEM_COLUMNS))
 }
 
 /// The names and types of the answer columns, for result sets with other item columns.

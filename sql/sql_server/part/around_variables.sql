@@ -1,3 +1,0 @@
-    DECLARE @_Most int = @Max;
-    DECLARE @_Tries int = 0;
-{% include "part/aside_table.sql" %}

@@ -1,0 +1,170 @@
+{#- The one place where items are claimed. -#}
+{%- set inner = queue ~ "_Claim" -%}
+{%- set procedure = "Next_" ~ queue -%}
+{%- set refusals = true -%}
+{%- set key_out = t.key[0].type if own else "nvarchar(4000)" %}
+{% filter made("PROCEDURE", inner) %}
+/*
+Claims up to @Max due items: their Status becomes Processing, AttemptNum + 1, a lease of @Worker begins.
+Called by all Next_{{ queue }}_ procedures, and by Modify_{{ queue }}_Set_ after a settlement (@Within = 2). Nobody is granted it.
+In transactions of its own (@Within = 0) it goes around what the table refuses: again with half as many items, at last with one,
+which is left aside for longer each time, and named in QueueRefused; one that is refused until its attempts are spent ends Failed,
+where the table lets it. In the caller's transaction a refusal is an error, and after a settlement nothing is claimed while
+there are such items.
+Locks: of the items in their order, passing over those that others hold{{ "; before all others the turn of the groups, which it waits for" if group }}.
+Returns the items as Next_{{ queue }}_Set_trx does, after the commit where it is its own; or (@Tells = 0) one item's key and token in
+@Key and @Token, and 0 in @DueMs if it only ended items whose attempts are spent.
+Table access order: {{ "QueueTurn, " if group }}{{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}{{ ", " ~ queue ~ "_Attempt" if attempt_history }}, QueueRefused.
+*/
+{{ create_or_alter }} PROCEDURE {{ object(inner) }}
+    @Worker nvarchar(128),
+    @Max int,
+    @LeaseMs int,
+    @Recover int,
+    @Within int{{ ",\n    @StartedAt datetime2(7) = NULL" if run_time }}
+{%- include "part/kind_parameters.sql" %},{{ "\n    @Claim bigint = NULL," if marks_claims }}
+    @Tells bit = 1,
+    @Key {{ key_out }} = NULL OUTPUT,
+    @Token datetime2(7) = NULL OUTPUT,
+    @DueMs bigint = NULL OUTPUT
+AS
+BEGIN
+    SET NOCOUNT, XACT_ABORT ON;
+{% include "part/settings_variables.sql" %}
+{% include "part/clock_variables.sql" %}
+{%- if run_time %}
+    DECLARE @_RunAt datetime2(7);
+{%- endif %}
+{% include "part/claim_tables.sql" %}
+{%- if beside %}
+{% include "part/change_table.sql" %}
+{%- else %}
+    DECLARE @_Written int = 0;
+{%- endif %}
+{% include "part/out_table.sql" %}
+{% include "part/refusal_variables.sql" %}
+    DECLARE @_Most int = @Max;
+    DECLARE @_Tries int = 0;
+    DECLARE @_Refuses int; /* 1: the table refuses some, in this try */
+{% include "part/aside_table.sql" %}
+
+{% include "part/settings.sql" %}
+{% include "part/check_lease.sql" %}
+{%- include "part/check_kinds.sql" %}
+    IF @Max IS NULL OR @Max < 1 OR @Max > 1000
+        THROW 50021, N'{{ procedure }}: @Max must be from 1 to 1000.', 1;
+    IF @Within = 2 AND EXISTS (SELECT 1 FROM {{ object("QueueRefused") }} AS r WHERE r.[Queue] = '{{ queue }}')
+        SET @_Around = 1;
+
+    WHILE @_Around = 0 AND @_Tries < 1000
+    BEGIN
+        SET @_Tries = @_Tries + 1;
+        DELETE FROM @_Due;
+        DELETE FROM @_Aside;
+        SET @_Refuses = CASE WHEN EXISTS (SELECT 1 FROM {{ object("QueueRefused") }} AS r WHERE r.[Queue] = '{{ queue }}') THEN 1 ELSE 0 END;
+{%- if kind_searches %}
+        SET @_Turn = COALESCE((SELECT MAX(n.[Turn]) + 1 FROM @_Turns AS n), @_Turn);
+        DELETE FROM @_Wanted;
+        DELETE FROM @_Turns;
+        DELETE FROM @_Placed;
+{%- endif %}
+        SET @_Locked = 0;
+{%- if shards %}
+        SET @_Asked = 0;
+{%- endif %}
+        BEGIN TRY
+            IF @Within = 0
+                BEGIN TRANSACTION;
+{%- if group %}
+            EXECUTE {{ object("QueueTurnTake") }} '{{ queue }}';
+{%- endif %}
+            /* Recovery first: what it gives back is due at once. */
+            {{ "IF @Recover > 0\n                " if not t.parks_errors }}EXECUTE {{ object(queue ~ "_Recover") }} @Max = 100, @Recover = @Recover, {{ "@Worker = @Worker, " if resume_own }}@Within = 1;
+{%- filter indent(4) %}{% include "part/clock.sql" %}{% endfilter %}
+{%- if run_time %}
+            SET @_RunAt = COALESCE({{ item.theirs(t, "@StartedAt") }}, @_At);
+{%- endif %}
+
+            IF @_Refuses = 1
+{% filter indent(8, true) %}{% include "part/aside.sql" %}{% endfilter %}
+
+{% filter indent(4, true) %}{% include "part/claim.sql" %}{% endfilter %}
+
+            /* The table has let them through. */
+            IF @_Refuses = 1 AND @Within = 0
+                DELETE r
+                FROM @_Due AS d
+                INNER JOIN {{ object("QueueRefused") }} AS r WITH (ROWLOCK)
+                    ON
+                        r.[Queue] = '{{ queue }}'
+                        AND r.[Key] = {{ item.kept_key(t, "d") }}
+                OPTION (LOOP JOIN, FORCE ORDER);
+
+            IF @Within = 0
+                COMMIT TRANSACTION{{ " WITH (DELAYED_DURABILITY = ON)" if not durable }};
+            BREAK;
+        END TRY
+        BEGIN CATCH
+            IF @Within > 0
+                THROW;
+            SELECT @_Number = ERROR_NUMBER(), @_Severity = ERROR_SEVERITY(), @_Reason = ERROR_MESSAGE();
+            IF @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+            IF {{ object("QueueIsRefusal_fn") }}(@_Number, @_Severity) = 0 OR NOT EXISTS (SELECT 1 FROM @_Due)
+                THROW;
+
+            SET @_Locked = (SELECT COUNT(*) FROM @_Due);
+            IF @_Locked > 1
+                SET @Max = @_Locked / 2;
+            ELSE
+            BEGIN
+                SET @Max = @_Most;
+                SELECT @_RefusedKey = {{ item.kept_key(t, "d") }}
+                FROM @_Due AS d;
+                EXECUTE {{ object("QueueNoteRefusal") }}
+                    @Queue = '{{ queue }}', @Key = @_RefusedKey, @Doing = 'claim', @Number = @_Number, @Reason = @_Reason,
+                    @Times = @_Times OUTPUT;
+                INSERT INTO @_Told ({{ item.names(t) }}, [Times], [Reason])
+                SELECT {{ item.list(t, "d") }}, @_Times, LEFT(CONCAT(N'claim: ', @_Reason), 500)
+                FROM @_Due AS d;
+            END;
+            DELETE FROM @_Due;{{ "\n            DELETE FROM @_Change;" if beside }}
+        END CATCH;
+    END;
+
+    IF @Tells = 0
+    BEGIN
+        SELECT
+{%- if beside %}
+            @Key = {{ item.as_text(t, "w") }},
+            @Token = w.[Token]
+        FROM @_Due AS d
+        INNER JOIN @_Change AS w
+            ON {{ item.same(t, "w", "d") }}
+        WHERE w.[Status] = 'Processing';
+{%- else %}
+            @Key = {{ item.as_text(t, "d") }},
+            @Token = d.[Token]
+        FROM @_Due AS d
+        WHERE d.[AttemptNum] < @_MaxAttempts;
+{%- endif %}
+        SET @DueMs = (SELECT MIN(0) FROM @_Due WHERE @Key IS NULL);
+        RETURN 0;
+    END;
+
+    INSERT INTO @_Out ([Seq], [Answer], [Key], [AttemptNum], [Status])
+    SELECT
+        r.[Seq],
+        'REFUSED',
+        {{ "NULL" if own_types_only else item.as_text(t, "r") }},
+        r.[Times],
+        r.[Reason]
+    FROM @_Told AS r;
+
+{% include "part/claimed_out.sql" %}
+
+{% include "part/items_select.sql" %}
+
+    RETURN 0;
+END;
+{% endfilter %}
