@@ -1,7 +1,7 @@
                 CASE
                     WHEN EXISTS (
                         SELECT 1
-                        FROM {{ table }} AS e WITH ({{ "ROWLOCK, READCOMMITTEDLOCK, INDEX ([IX_" ~ queue ~ "_Work])" if own else "ROWLOCK, READCOMMITTEDLOCK, FORCESEEK" }})
+                        FROM {{ table }} AS e WITH ({{ "ROWLOCK, READCOMMITTEDLOCK, INDEX ([IX_" ~ queue ~ "_Work])" if own else "UPDLOCK, ROWLOCK, FORCESEEK" }})
 {%- if beside %}
                         LEFT JOIN {{ t.lease }} AS z WITH (ROWLOCK, READCOMMITTEDLOCK)
                             ON {{ item.kept_of(t, "z", "e") }}

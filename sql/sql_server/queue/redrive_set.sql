@@ -103,7 +103,18 @@ BEGIN
 
         COMMIT TRANSACTION;
     END TRY
+{%- if own and dedup and dedup.unfinished_only %}
+    BEGIN CATCH
+        IF @@TRANCOUNT > 0
+            ROLLBACK TRANSACTION;
+        /* The same work has come between the look for it and the change: another try finds it. */
+        IF ERROR_NUMBER() = 2601
+            THROW 50005, N'{{ procedure }}: the same work was put in at once; try again.', 1;
+        THROW;
+    END CATCH;
+{%- else %}
 {% include "part/rollback.sql" %}
+{%- endif %}
 
 {% include "part/work_select.sql" %}
 

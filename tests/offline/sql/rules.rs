@@ -236,3 +236,24 @@ fn what_takes_items_looks_at_their_names_first() {
         assert!(looked > 60, "{looked}");
     }
 }
+
+/// Two calls that let finished items of one work in again: in somebody's table each locks what it finds for change, or both would
+/// find nothing; in an own one the index refuses the second, which is to be tried again.
+#[test]
+fn a_redrive_and_the_same_work_meet() {
+    let schema = Identifier::new("the schema", "readpast").unwrap();
+    let table = r#", "table": {"name": "Qs", "create": true, "key": ["Id"],
+        "status": {"column": "State", "values": {"Pending": 1, "Processing": 2, "Completed": 3, "Failed": 4}}}"#;
+    for (more, expected) in
+        [(table, "AS e WITH (UPDLOCK, ROWLOCK"), ("", "IF ERROR_NUMBER() = 2601\n            THROW 50005,")]
+    {
+        let spec = format!(
+            r#"{{"queue": "Q", "columns": [{{"name": "W", "type": "integer"}}], "dedup": {{"columns": ["W"], "among": "unfinished"}}{more}}}"#
+        );
+        let spec = QueueSpec::from_json(&spec).unwrap();
+        let script = render::script(Dialect::SqlServer, &schema, Some(&spec)).unwrap();
+        let (_, redrive) = script.split_once("PROCEDURE [readpast].[Redrive_Q_Set_trx]").unwrap();
+        let (redrive, _) = redrive.split_once("\nGO\n").unwrap();
+        assert!(redrive.contains(expected), "{redrive}");
+    }
+}
