@@ -28,12 +28,12 @@ def transfer(connection: pyodbc.Connection, worker: str) -> bool:
     connection.autocommit = True  # a claim commits its own work, and refuses a transaction
     item = connection.execute(CLAIM, worker).fetchone()
     connection.autocommit = False
-    if item is None or item.AnswerKey is None:
+    if item is None or item.Key is None:
         return False
     with connection:  # commits at its end; an error rolls back
         connection.execute("UPDATE account SET balance = balance - ? WHERE id = 1", item.amount)
         connection.execute("EXECUTE [readpast].Add_Notice_utx @amount = ?", item.amount)
-        claimed = item.AnswerKey, item.AnswerToken, worker, item.AnswerAttempt
+        claimed = item.Key, item.Token, worker, item.AttemptNum
         answer = connection.execute(SETTLE, *claimed).fetchone()
         if answer.Answer != "OK":
             raise LostError(answer.Answer)

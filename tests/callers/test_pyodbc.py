@@ -54,9 +54,9 @@ class Given:
         item = self.connection.execute(claim, WORKER).fetchone()
         self.connection.autocommit = False
         return {
-            "key": item.AnswerKey,
-            "token": item.AnswerToken,
-            "attempt": item.AnswerAttempt,
+            "key": item.Key,
+            "token": item.Token,
+            "attempt": item.AttemptNum,
             "status": "Completed",
         }
 

@@ -1,12 +1,10 @@
-    /* In an order that no OUTPUT clause promises. */
+{#- A column of the answer that has the name of one of the item's is called otherwise: no name is there twice. -#}
+{%- set of_item = item.columns(t) | lower ~ "\n" -%}
+{{ "    " }}/* In an order that no OUTPUT clause promises. */
     SELECT
-        o.[Answer],
-        o.[Ordinal] AS [AnswerOrdinal],
-        o.[DueMs] AS [AnswerDueMs],
-        o.[Key] AS [AnswerKey],
-        o.[Token] AS [AnswerToken],
-        o.[AttemptNum] AS [AnswerAttempt],
-        o.[Status] AS [AnswerStatus],
+{%- for name in ["Answer", "Ordinal", "DueMs", "Key", "Token", "AttemptNum", "Status"] %}
+        o.[{{ name }}]{{ " AS [Answer" ~ name ~ "]" if ("[" ~ name ~ "],\n") | lower in of_item }},
+{%- endfor %}
 {%- filter indent(4) %}{{ item.columns(t) | trim(",") }}{% endfilter %}
     FROM @_Out AS o
     LEFT JOIN {{ table }} AS q

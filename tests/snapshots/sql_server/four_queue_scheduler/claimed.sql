@@ -83,12 +83,12 @@ BEGIN
     /* In an order that no OUTPUT clause promises. */
     SELECT
         o.[Answer],
-        o.[Ordinal] AS [AnswerOrdinal],
-        o.[DueMs] AS [AnswerDueMs],
-        o.[Key] AS [AnswerKey],
-        o.[Token] AS [AnswerToken],
-        o.[AttemptNum] AS [AnswerAttempt],
-        o.[Status] AS [AnswerStatus],
+        o.[Ordinal],
+        o.[DueMs],
+        o.[Key],
+        o.[Token],
+        o.[AttemptNum],
+        o.[Status],
         q.[reputation] AS [reputation],
         q.[id],
         CASE

@@ -362,11 +362,11 @@ BEGIN
     /* In an order that no OUTPUT clause promises. */
     SELECT
         o.[Answer],
-        o.[Ordinal] AS [AnswerOrdinal],
-        o.[DueMs] AS [AnswerDueMs],
-        o.[Key] AS [AnswerKey],
-        o.[Token] AS [AnswerToken],
-        o.[AttemptNum] AS [AnswerAttempt],
+        o.[Ordinal],
+        o.[DueMs],
+        o.[Key],
+        o.[Token],
+        o.[AttemptNum] AS [AnswerAttemptNum],
         o.[Status] AS [AnswerStatus],
         q.[EnqueuedAt],
         q.[Type],
