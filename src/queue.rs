@@ -22,6 +22,8 @@ pub use crate::pool::Connections;
 use crate::calls::{self, Ask, Telling, YieldsTo, check_count};
 use crate::config::Config;
 use crate::dialect::Dialect;
+#[cfg(doc)]
+use crate::error::ErrorKind;
 use crate::error::Result;
 use crate::install::{self, Installed};
 use crate::item::{
@@ -260,7 +262,7 @@ impl Queue {
     }
 
     /// Deletes up to `max` items that ended longer ago than the queue's description lets them stay (`retention`), and what is
-    /// remembered of attempts (`retention.history`), and says how many there were of both. Workers, and [`Procedure::work`], do this by themselves every `retention.interval_ms`; here it is for who
+    /// remembered of attempts (`retention.history`), and says how many there were of both. Workers, and `Procedure::work`, do this by themselves every `retention.interval_ms`; here it is for who
     /// claims without one. Not repeated when it fails: it has time. 0 when nothing is over, when somebody else does it or has done
     /// it within the interval (less an eighth), and for a queue that keeps all.
     pub fn retain(&self, max: u32) -> Result<u64> {
