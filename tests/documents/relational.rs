@@ -217,8 +217,8 @@ fn the_tables_are_those_of_the_document(server: Server) {
         let mut made = columns(&place, "readpast", ours);
         assert!(printed.len() >= 4, "{printed:?}");
         if number == 0 {
-            // Whose claim it is stands at the end; and in PostgreSQL the types of the life cycle are readpast's own.
-            assert_eq!(made.len(), printed.len() + 2, "{made:?}");
+            // The claim's owner, end and number stand at the end; and in PostgreSQL the types of the life cycle are readpast's own.
+            assert_eq!(made.len(), printed.len() + 3, "{made:?}");
             made.truncate(printed.len());
             if !place.is_sql_server() {
                 for column in made.iter_mut().chain(&mut printed) {
