@@ -1,4 +1,4 @@
-//! Whose procedures do a queue's work in the database.
+//! The procedures that do a queue's work in the database: installed, hand-written, or with a claim of somebody else's.
 
 mod custom_claim;
 mod hand_written;

@@ -76,7 +76,7 @@ impl Queue {
         Self(Arc::new(self.0.share(self.0.attached.clone())))
     }
 
-    /// What workers ask of a queue besides what every caller may.
+    /// The inside of the queue, for its workers.
     pub(crate) fn inner(&self) -> &Inner {
         &self.0
     }

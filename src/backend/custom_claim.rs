@@ -1,11 +1,11 @@
 //! A queue on a described table whose items a procedure claims that somebody wrote, and nothing else: it is called as it is.
-//! What it took is made a worker's by `Taken_`, so that a claim has its attempt, its token and its lease; from there on the queue
+//! Its item is made a worker's by `Taken_`, so that a claim has its attempt, its token and its lease; from there on the queue
 //! is like any other.
 
 use super::hand_written;
 use super::own::Own;
 use super::procedures::Procedures;
-use crate::calls::{self, Ask, Claimed, GIVEN_BACK, Sessions, Settled, Settling, Taken, Terms, YieldsTo};
+use crate::calls::{self, Ask, Claimed, GIVEN_BACK, Recovered, Sessions, Settled, Settling, Taken, Terms, YieldsTo};
 use crate::catalog::{self, Meaning};
 use crate::dialect::Calls;
 use crate::error::{Error, ErrorKind, Result};
@@ -51,8 +51,9 @@ impl Procedures for CustomClaim {
 
     /// One item, whatever the caller asked for: the procedure takes one a call, and each is a worker's before the next is taken.
     fn claim(&self, on: &dyn Sessions, terms: &Terms, _max: i32, recover: i32) -> Result<Claimed> {
+        let mut recovered = Recovered::default();
         if recover > 0 {
-            calls::recover(on, self.own.calls(), GIVEN_BACK, recover)?;
+            recovered.add(calls::recover(on, self.own.calls(), GIVEN_BACK, recover)?);
         }
         let mut given_back = false;
         while on.called_off().is_none() {
@@ -63,13 +64,13 @@ impl Procedures for CustomClaim {
                 // A retry that has become due stands in the table as taken, until somebody gives it back: somebody else may
                 // have had the turn to recover, and before it was due.
                 given_back = true;
-                calls::recover(on, self.own.calls(), GIVEN_BACK, 0)?;
+                recovered.add(calls::recover(on, self.own.calls(), GIVEN_BACK, 0)?);
                 continue;
             };
             let taken =
                 on.ask(Call::Claim, YieldsTo::Closing, |session| calls::taken(session, terms, &self.taken, &key))?;
             match taken {
-                Taken::It(claimed) => return Ok(claimed),
+                Taken::It(claimed) => return Ok(claimed.after(recovered)),
                 Taken::NotThis => {}
                 Taken::Lost => {
                     let message = format!(
@@ -82,7 +83,7 @@ impl Procedures for CustomClaim {
                 }
             }
         }
-        Ok(Claimed::nothing())
+        Ok(Claimed::nothing().after(recovered))
     }
 
     fn settle(&self, on: &dyn Sessions, terms: &Terms, what: &Settling<'_>) -> Result<Settled> {

@@ -37,14 +37,12 @@ impl Procedures for Own {
         // The refusal may be of what a dead worker left.
         let recovered =
             if recover > 0 { calls::recover(on, &self.0, GIVEN_BACK, RECOVER_NOW)? } else { Default::default() };
-        let mut claimed = on.ask(Call::Claim, YieldsTo::Interrupts, |session| {
+        let claimed = on.ask(Call::Claim, YieldsTo::Interrupts, |session| {
             tries.make(session, terms, &self.0, |session, number| {
                 calls::claim_apart(session, terms, &self.0, max, number)
             })
         })?;
-        claimed.refused.splice(..0, recovered.refused);
-        claimed.recovered = recovered.count;
-        Ok(claimed)
+        Ok(claimed.after(recovered))
     }
 
     fn settle(&self, on: &dyn Sessions, terms: &Terms, what: &Settling<'_>) -> Result<Settled> {

@@ -1,6 +1,7 @@
 //! Taking items out.
 
 use super::answers;
+use super::recover::Recovered;
 use super::refused::{self, Refused};
 use super::terms::Terms;
 use crate::dialect::Calls;
@@ -17,7 +18,7 @@ pub(crate) struct Claimed {
     pub(crate) withheld: Vec<Withheld>,
     /// Items that their table did not let it claim, or recover.
     pub(crate) refused: Vec<Refused>,
-    /// How many items of dead workers it gave back by a call of its own.
+    /// Items of dead workers that a call of its own gave back before it.
     pub(crate) recovered: u32,
 }
 
@@ -37,6 +38,13 @@ impl Claimed {
     /// Nothing is due that anybody knows of.
     pub(crate) fn nothing() -> Self {
         Self { found: Found::Nothing(None), ..Self::default() }
+    }
+
+    /// The same, with the recovery that came before it in a call of its own.
+    pub(crate) fn after(mut self, recovered: Recovered) -> Self {
+        self.recovered += recovered.count;
+        self.refused.splice(..0, recovered.refused);
+        self
     }
 }
 

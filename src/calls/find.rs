@@ -23,7 +23,7 @@ pub(crate) fn find(on: &dyn Sessions, terms: &Terms, calls: &Calls, page: &Page<
     Ok(found(terms, rows))
 }
 
-/// Of at most `most` items; the key to go on behind, where there may be more.
+/// The same of at most `most` items; and the key to go on behind, where there may be more.
 pub(crate) fn look(
     on: &dyn Sessions,
     terms: &Terms,

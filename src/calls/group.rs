@@ -1,4 +1,4 @@
-//! What keeps an item waiting: the head of its group, and the server's clock.
+//! The head of an item's group, which keeps it waiting, and the server's clock.
 
 use super::sessions::{Ask, Sessions, YieldsTo};
 use super::terms::Terms;

@@ -41,7 +41,7 @@ impl Tries {
             }
             self.lost = None;
         }
-        let number = number_of(&Uuid::now_v7().to_string());
+        let number = number_of(Uuid::now_v7());
         claim(session, Some(number)).inspect_err(|error| self.lost = leaves_open(error).then_some(number))
     }
 }
@@ -64,11 +64,16 @@ pub(super) fn left_to_its_lease(terms: &Terms, error: &Error) {
     log::warn!("queue {}: a claim whose answer was lost is left to its lease: {error}", terms.queue());
 }
 
-/// The number of a claim, made of the identity of its call: above zero, and no other's.
-pub(super) fn number_of(identity: &str) -> i64 {
-    let drawn = Uuid::new_v5(&Uuid::NAMESPACE_OID, identity.as_bytes());
+/// The number of the claim in the call of this identity, which a repetition has too. The identity may be the caller's, and any part of
+/// it the same in many.
+pub(super) fn number_within(operation: &str) -> i64 {
+    number_of(Uuid::new_v5(&Uuid::NAMESPACE_OID, operation.as_bytes()))
+}
+
+/// The number of a claim, from what was drawn for it: above zero, and no other's. The random part of it is the lower half.
+fn number_of(drawn: Uuid) -> i64 {
     let (_, low) = drawn.as_u64_pair();
-    low.cast_signed().saturating_abs().max(1)
+    (low.cast_signed() & i64::MAX).max(1)
 }
 
 #[cfg(test)]
@@ -78,10 +83,13 @@ mod tests {
 
     #[test]
     fn each_claim_has_a_number_of_its_own_and_keeps_it() {
-        let identities: Vec<_> = (0..10_000).map(|_| Uuid::now_v7().to_string()).collect();
-        let numbers: BTreeSet<_> = identities.iter().map(|identity| number_of(identity)).collect();
-        assert_eq!(numbers.len(), identities.len());
+        let drawn: Vec<_> = (0..10_000).map(|_| Uuid::now_v7()).collect();
+        let alone = drawn.iter().map(|drawn| number_of(*drawn));
+        let within = drawn.iter().map(|drawn| number_within(&drawn.to_string()));
+        let numbers: BTreeSet<_> = alone.chain(within).collect();
+        assert_eq!(numbers.len(), 2 * drawn.len());
         assert!(numbers.iter().all(|number| *number > 0));
-        assert_eq!(number_of(&identities[0]), number_of(&identities[0]));
+        let operation = drawn[0].to_string();
+        assert_eq!(number_within(&operation), number_within(&operation));
     }
 }

@@ -131,7 +131,7 @@ pub(crate) fn is_done(on: &dyn Sessions, terms: &Terms, calls: &Calls, operation
 /// Whether nobody knows after this failure of an attempt, which had reached the server, if that has carried it out.
 pub(super) fn leaves_open(error: &Error) -> bool {
     match error.kind() {
-        // Of a lost connection nobody knows what the server did last.
+        // Nobody knows what the server did last on a lost connection.
         ErrorKind::ConnectionLost | ErrorKind::Unavailable | ErrorKind::Protocol => true,
         // There was an answer, and not the memory to read it.
         ErrorKind::Exhausted => true,

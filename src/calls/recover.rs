@@ -13,14 +13,21 @@ pub(crate) const RECOVER_NOW: i32 = 1;
 /// A claim recovers what has run out, and what its worker held when it was last alive.
 pub(crate) const RECOVER_OWN: i32 = 2;
 
-/// How many items are given back before a claim.
+/// Items that are given back before a claim, at most.
 pub(crate) const GIVEN_BACK: i32 = 100;
 
-/// What a recovery came to.
+/// The answer to a recovery.
 #[derive(Default)]
 pub(crate) struct Recovered {
     pub(crate) count: u32,
     pub(crate) refused: Vec<Refused>,
+}
+
+impl Recovered {
+    pub(crate) fn add(&mut self, more: Self) {
+        self.count += more.count;
+        self.refused.extend(more.refused);
+    }
 }
 
 /// Recovers up to `max` items. `recover`: [`RECOVER_NOW`], or unless somebody did within so many milliseconds.

@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::metrics::Call;
 use crate::session::Session;
 
-/// What a pause between two tries yields to.
+/// The calls that a pause between two tries yields to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum YieldsTo {
     /// Only to the end of the handle: the call must be brought to its end.

@@ -12,13 +12,13 @@ use crate::item::{Outcome, Rows, Settlement};
 use crate::metrics::Call;
 use crate::session::{Param, Session};
 
-/// Of which items the server is to say what became of them.
+/// The items whose outcome the server is to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Telling {
-    /// Of each.
+    /// All of them.
     OfAll,
-    /// Where the server can leave them out, not of those that are Completed now, which are nearly all. Their tokens are not known
-    /// then; what a row costs to send and to read is saved.
+    /// Those that are not Completed now, where the server can leave these out: they are nearly all. Their tokens are not known then;
+    /// the rows cost nothing to send and to read.
     OfOthers,
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct Settling<'a> {
     pub(crate) json: &'a str,
     pub(crate) operation: &'a Operation,
     pub(crate) telling: Telling,
-    /// How many items to claim.
+    /// Items to claim, at most.
     pub(crate) max: i32,
     /// As of a recovery, with a claim.
     pub(crate) recover: i32,
@@ -51,7 +51,7 @@ impl Settling<'_> {
 
 /// In a transaction of its own.
 pub(crate) fn settle(on: &dyn Sessions, terms: &Terms, calls: &Calls, what: &Settling<'_>) -> Result<Settled> {
-    let number = (what.max > 0).then(|| lost::number_of(&what.operation.id));
+    let number = (what.max > 0).then(|| lost::number_within(&what.operation.id));
     let mut params = vec![Param::Text(&what.operation.id), Param::Text(&terms.worker), Param::Text(what.json)];
     params.extend(terms.of_claim(what.max, Some(what.recover), number));
     let (call, statement) = match (what.max > 0, what.telling) {
@@ -71,6 +71,7 @@ pub(crate) fn settle(on: &dyn Sessions, terms: &Terms, calls: &Calls, what: &Set
     let claimed = match number {
         None => None,
         Some(_) if has_more => Some(claim::read(terms, rows, told)?),
+        Some(_) if calls.claimed.is_none() => Some(Claimed::default()),
         // A repeated call answers for the settled items only, which is known, whatever comes of this.
         Some(number) => {
             let before = on
@@ -100,7 +101,7 @@ pub(crate) fn claim_within(session: &mut Session, terms: &Terms, calls: &Calls) 
     claim::read(terms, terms.claiming(session, &calls.settle_within, &within(terms, None, "[]", 1))?, 0)
 }
 
-/// What became of the one item that `json` settles there.
+/// The outcome of the one item that `json` settles there.
 pub(crate) fn settle_one_within(session: &mut Session, terms: &Terms, calls: &Calls, json: &str) -> Result<Outcome> {
     let rows = terms.claiming(session, &calls.settle_within, &within(terms, None, json, 0))?;
     answers::outcomes(&rows, 1).map(|mut outcomes| outcomes.remove(0))

@@ -66,7 +66,7 @@ impl Terms {
         self.spec.queue.as_str()
     }
 
-    /// How long a lease lasts that the queue's settings say nothing of.
+    /// The length of a lease that the queue's settings say nothing of.
     pub(crate) fn described_lease_ms(&self) -> i32 {
         self.lease_ms.unwrap_or(self.spec.lease.ms)
     }

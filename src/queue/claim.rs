@@ -38,7 +38,7 @@ impl Inner {
         self.backend.own().is_some() && self.unsure.swap(false, Ordering::Relaxed)
     }
 
-    /// What `look` finds in the queue, waiting up to `wait` for it.
+    /// The find of `look` in the queue, waiting up to `wait` for it.
     pub(crate) fn waiting<T>(&self, wait: Duration, mut look: impl FnMut() -> Result<Option<T>>) -> Result<Option<T>> {
         if wait > MAX_WAIT {
             let message = format!("a wait of {} ms is too long; a day is the most", wait.as_millis());

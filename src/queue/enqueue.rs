@@ -7,7 +7,6 @@ use crate::error::Result;
 use crate::item::{NewItem, Receipt};
 use crate::metrics::Call;
 use crate::spec::check_items;
-use std::time::Duration;
 
 pub(crate) fn enqueue(queue: &Inner, items: &[NewItem], operation: Option<&str>) -> Result<Vec<Receipt>> {
     // All of them, before the first is sent.
@@ -24,12 +23,9 @@ pub(crate) fn enqueue(queue: &Inner, items: &[NewItem], operation: Option<&str>)
             })?
         } else {
             let enqueued = queue.backend.enqueue(queue, &queue.terms, part.items, &part.operation)?;
-            // What is not committed yet is nothing to look for.
-            match part.items.iter().map(|(item, _)| item.delay_ms.unwrap_or(0)).min() {
-                Some(0) => queue.process.polls.wake(),
-                Some(soonest) => queue.process.polls.wake_in(Duration::from_millis(soonest.unsigned_abs())),
-                None => {}
-            }
+            // In the caller's transaction there is nothing to look for yet.
+            let soonest = part.items.iter().map(|(item, _)| item.delay_ms.unwrap_or(0)).min();
+            soonest.into_iter().for_each(|delay_ms| queue.process.polls.due_in(delay_ms));
             enqueued
         };
         let duplicates = enqueued.iter().filter(|enqueued| enqueued.duplicate).count();

@@ -4,7 +4,6 @@ use super::inner::Inner;
 use crate::calls::{Operation, Settled, Settling, Telling};
 use crate::error::Result;
 use crate::item::{Answer, ItemState, Outcome, Settlement};
-use std::time::Duration;
 
 /// Settles, and claims up to `max` items with it if the backend can. The claim's answer is left to the caller.
 pub(super) fn settle_part(
@@ -28,16 +27,15 @@ pub(super) fn count(queue: &Inner, settlements: &[Settlement<'_>], outcomes: &[O
     queue.ledger.settles(outcomes, |i| settlements.get(i).is_some_and(|settlement| settlement.attempt > 0));
 }
 
-/// What was made due again wakes those who wait for it.
+/// Wakes those who wait for items that were made due again.
 fn wake_for(queue: &Inner, settlements: &[Settlement<'_>], outcomes: &[Outcome]) {
     let polls = &queue.process.polls;
     let due_again = settlements.iter().zip(outcomes).filter(|(_, outcome)| {
         outcome.answer == Answer::Ok && matches!(outcome.state, Some(ItemState::Pending | ItemState::Error))
     });
     match due_again.map(|(settlement, _)| settlement.delay_ms.unwrap_or(0)).min() {
-        Some(0) => polls.wake(),
-        Some(soonest) => polls.wake_in(Duration::from_millis(soonest.unsigned_abs())),
-        // What is finished lets the next one of its group go.
+        Some(soonest) => polls.due_in(soonest),
+        // A finished item lets the next one of its group go.
         None if queue.terms.spec.order.group.is_some() => polls.wake(),
         None => {}
     }

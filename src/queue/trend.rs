@@ -16,7 +16,7 @@ pub(super) fn trend(queue: &Inner, most: u32, apart: Duration) -> Result<(Watche
     if alone.counted || apart.is_zero() {
         return Ok((first, alone));
     }
-    // What is completed leaves the table: how many they were shows in what is left.
+    // Completed items leave the table: their number shows in what is left.
     if queue.interrupt.wait(apart, YieldsTo::Interrupts)
         && let Some(called_off) = queue.called_off()
     {

@@ -60,6 +60,7 @@ pub(crate) fn settlement<'a>(item: &'a Withheld, reason: &'a str) -> Settlement<
 
 fn settle(queue: &Inner, settlements: &[Settlement<'_>]) -> Result<Vec<Outcome>> {
     let json = settlements_to_json(&queue.terms.spec, settlements, 0)?;
+    // One part: a claim takes no more items than a call does.
     in_parts(queue.terms.dialect, settlements, None, true, |part| {
         Ok(settle_part(queue, part.items, &json, &part.operation, 0, Telling::OfAll)?.outcomes)
     })

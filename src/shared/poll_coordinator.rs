@@ -102,6 +102,14 @@ impl PollCoordinator {
         self.tell(state);
     }
 
+    /// An item will be due in so many milliseconds.
+    pub(crate) fn due_in(&self, delay_ms: i64) {
+        match delay_ms {
+            0 => self.wake(),
+            later => self.wake_in(Duration::from_millis(later.unsigned_abs())),
+        }
+    }
+
     /// A look found something of these kinds: the thread may look again, and one more may look beside it.
     pub(crate) fn found_something(&self, kinds: &str) {
         self.give(kinds, 2);
@@ -146,7 +154,7 @@ impl PollCoordinator {
     }
 
     /// Something will be due in `delay`.
-    pub(crate) fn wake_in(&self, delay: Duration) {
+    fn wake_in(&self, delay: Duration) {
         let mut state = self.state.lock();
         state.wakes += 1;
         let due = Instant::now() + delay;

@@ -10,7 +10,7 @@ use crate::spec::{ProceduresSpec, QueueSpec};
 use crate::sync::Mutex;
 use std::collections::VecDeque;
 
-/// What a handle knows of the queue's procedures.
+/// The queue's procedures, as a handle knows them.
 pub(in crate::backend) struct HandWritten {
     pub(super) dialect: Dialect,
     pub(super) shape: Shape,
@@ -21,14 +21,14 @@ pub(in crate::backend) struct HandWritten {
     done: Mutex<VecDeque<(String, Done)>>,
 }
 
-/// What of a call was done.
+/// The part of a call that was done.
 #[derive(Clone)]
 pub(super) enum Done {
     Settled(Vec<Outcome>),
     Enqueued(Vec<Receipt>),
 }
 
-/// How many calls are remembered that did not come to their end.
+/// The most calls that are remembered as not come to their end.
 const REMEMBERED: usize = 64;
 
 impl HandWritten {

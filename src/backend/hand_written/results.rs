@@ -24,7 +24,7 @@ pub(in crate::backend) fn place(rows: &Rows, name: &str) -> Option<usize> {
     rows.columns().iter().position(|column| catalog::bare(&column.name) == wanted)
 }
 
-/// What a row shows of an item.
+/// An item as a row shows it.
 pub(super) struct Seen {
     pub(super) state: Option<ItemState>,
     pub(super) token: String,
@@ -93,7 +93,7 @@ pub(crate) fn own_results(dialect: Dialect, results: &[Rows]) -> &[Rows] {
     }
 }
 
-/// What the last row of the last result says, of a T-SQL batch: the procedure's RETURN.
+/// The procedure's RETURN, which the last row of a T-SQL batch holds.
 pub(in crate::backend) fn returned(dialect: Dialect, results: &[Rows]) -> i64 {
     match results.last().map(|rows| rows.value(0, 0)) {
         Some(Value::Integer(returned)) if dialect == Dialect::SqlServer => returned,

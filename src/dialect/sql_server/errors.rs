@@ -9,7 +9,8 @@ use crate::error::ErrorKind;
 /// itself reports, with native code 0.
 pub(in crate::dialect) fn classify(sqlstate: &str, native_code: i32, message: &str) -> ErrorKind {
     match native_code {
-        // 50005: a row changed under a claim or settle, which was rolled back. It takes a server that ignores the hints.
+        // 50005: the call was rolled back. The same work was put in while it was redriven; or a row changed under a claim or
+        // settle, which takes a server that ignores the hints.
         50005 | 1205 | 3960 | 41301 | 41302 | 41305 | 41325 | 41839 => ErrorKind::Deadlock,
         // 50013: a rendered script waited for another install for too long.
         1222 | 50013 => ErrorKind::TimedOut,

@@ -1,9 +1,9 @@
-//! How the work on an item ended.
+//! The end of the work on an item.
 
 use crate::error::Error;
 use crate::item::ItemState;
 
-/// What became of an item.
+/// An item that was worked on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Worked {
@@ -25,7 +25,7 @@ pub(super) struct Taken {
     pub(super) attempt: i32,
 }
 
-/// How a transaction ended.
+/// The end of a transaction.
 pub(super) enum Ended {
     /// Nothing was due.
     Empty,

@@ -89,7 +89,7 @@ pub(super) fn calls(queue: &Inner) -> Result<&Calls> {
     queue.backend.calls("be worked on by a procedure", "they commit by themselves")
 }
 
-/// What would cost every item an attempt, and is the fault of none: who set this up has to look.
+/// Errors that would cost every item an attempt and are the fault of none: the set-up is wrong.
 fn is_nobodys(kind: ErrorKind) -> bool {
     matches!(
         kind,

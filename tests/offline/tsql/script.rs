@@ -76,6 +76,10 @@ fn a_script_leaves_its_window_as_it_was_and_does_all_or_nothing() {
         let upgrade = render::upgrade_script(Dialect::SqlServer, &schema, &spec, &spec).unwrap();
         let drop = render::drop_script(Dialect::SqlServer, &schema, &spec, &[], &[]).unwrap();
         for script in [install, upgrade, drop] {
+            assert!(
+                script.contains("SET LOCK_TIMEOUT "),
+                "{name}: all that come later wait behind a change that waits"
+            );
             let batches: Vec<_> = script.split("\nGO\n").filter(|batch| !batch.trim().is_empty()).collect();
             let whole = run(&batches, None);
             assert!(whole.committed && !whole.in_transaction && !whole.no_exec && whole.done > 3, "{name} {whole:?}");

@@ -1,0 +1,452 @@
+//! The model: lanes, takers, handlers and a queue, and the steps that they take.
+
+use super::super::*;
+use crate::engine::Begin;
+use crate::engine::hand::{Claim, Ended, tests::batch_of};
+use crate::engine::pace::Pace;
+use crate::engine::state::Work;
+use crate::item::{Batch, CLAIMED_ALONE, Outcome, Verdict};
+use crate::shared::CleaningDue;
+use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub(super) const HOLD: Duration = Duration::from_millis(500);
+pub(super) const PROOF: Duration = Duration::from_secs(10);
+pub(super) const POLL: Duration = Duration::from_secs(1);
+pub(super) const PAUSE: Duration = Duration::from_secs(1);
+
+/// Something that happens. Numbers choose among those that it can happen to.
+#[derive(Debug, Clone)]
+pub(super) enum Step {
+    /// Items become due; a suspect is one that came back from a dead worker.
+    Enqueue {
+        count: i64,
+        suspect: bool,
+    },
+    /// A thread asks for up to `max` items; whether it reports when it begins each.
+    Ask {
+        max: usize,
+        begins: bool,
+    },
+    /// A thread that waits for items gives up.
+    GiveUp(usize),
+    /// A thread begins an item.
+    Begin(usize),
+    /// A thread goes on with nothing that it has not begun of a batch.
+    GiveBack(usize),
+    /// A handler ends its item.
+    End(usize),
+    /// An item in hand turns out to be lost.
+    Lose(usize),
+    /// The call of a lane returns, with what it was made for or with a failure.
+    Return {
+        lane: usize,
+        succeeds: bool,
+    },
+    /// A call that settles returns, and the server refuses one of the items for now.
+    PutOff {
+        lane: usize,
+    },
+    /// So much time passes.
+    Pass(Duration),
+    Stop,
+}
+
+/// The doings of one lane.
+pub(super) enum Lane {
+    /// It decides.
+    Awake,
+    Asleep(Option<Instant>),
+    Settles {
+        ended: Arc<Vec<Ended>>,
+        room: usize,
+    },
+    Claims {
+        room: usize,
+    },
+    Cleans,
+    Ended,
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Taker {
+    pub(super) max: usize,
+    pub(super) begins: bool,
+}
+
+/// An item that a thread has.
+pub(super) struct Taken {
+    pub(super) claim: Claim,
+    pub(super) batch: Batch,
+    pub(super) begins: bool,
+    pub(super) has_begun: bool,
+}
+
+impl Taken {
+    pub(super) fn is_worked_on(&self) -> bool {
+        self.has_begun || !self.begins
+    }
+
+    pub(super) fn has_begun_beside(&self, other: &Self) -> bool {
+        let first = |taken: &Self| taken.batch.get(0).map(|item| item.key().to_owned());
+        self.has_begun && first(self) == first(other)
+    }
+}
+
+pub(super) struct Model {
+    pub(super) state: State,
+    pub(super) outside: Shared,
+    pub(super) lanes: Vec<Lane>,
+    pub(super) takers: Vec<Taker>,
+    pub(super) taken: Vec<Taken>,
+    pub(super) lost: HashSet<Claim>,
+    pub(super) queue: Vec<(i64, bool)>,
+    pub(super) next_key: i64,
+    pub(super) now: Instant,
+    /// Chooses which sleeping lane a wake-up reaches.
+    pub(super) luck: usize,
+}
+
+#[derive(Default)]
+pub(super) struct Shared {
+    pub(super) quiet_until: Cell<Option<Instant>>,
+    pub(super) retention: RefCell<Option<CleaningDue>>,
+}
+
+impl Outside for Shared {
+    fn quiet_until(&self) -> Option<Instant> {
+        self.quiet_until.get()
+    }
+
+    fn retention(&self) -> Option<CleaningDue> {
+        *self.retention.borrow()
+    }
+}
+
+impl Model {
+    pub(super) fn new(lanes: usize, until_empty: bool, retains: bool) -> Self {
+        let now = Instant::now();
+        let mut state = State::new(Pace::new(HOLD, 1000), usize::MAX, PROOF * 3, until_empty);
+        state.phase = Phase::Working;
+        state.lanes.running = lanes;
+        let outside = Shared::default();
+        let due = CleaningDue { at: now, at_latest: now + POLL * 60, is_more: false };
+        *outside.retention.borrow_mut() = retains.then_some(due);
+        let mut model = Self {
+            state,
+            outside,
+            lanes: (0..lanes).map(|_| Lane::Awake).collect(),
+            takers: Vec::new(),
+            taken: Vec::new(),
+            lost: HashSet::new(),
+            queue: Vec::new(),
+            next_key: 0,
+            now,
+            luck: 0,
+        };
+        (0..lanes).for_each(|lane| model.next(lane));
+        model
+    }
+
+    /// The loop of a lane, until it sleeps, calls or ends.
+    pub(super) fn next(&mut self, lane: usize) {
+        self.lanes[lane] = Lane::Awake;
+        for _ in 0..100 {
+            match decide(&self.state, &self.outside, self.now) {
+                Decision::End => {
+                    self.lanes[lane] = Lane::Ended;
+                    self.state.lanes.running -= 1;
+                    self.changed();
+                    return;
+                }
+                Decision::Do(action) => {
+                    match action {
+                        Action::Claim { .. } => self.outside.quiet_until.set(Some(self.now + POLL)),
+                        Action::Clean { .. } => self.take_turn_to_clean(),
+                        _ => {}
+                    }
+                    let Some(work) = self.state.begin(action, self.now) else { continue };
+                    self.lanes[lane] = match work {
+                        Work::Settle { ended, room } => Lane::Settles { ended, room },
+                        Work::Claim { room, .. } => Lane::Claims { room },
+                        Work::Clean => Lane::Cleans,
+                    };
+                    self.wake_lanes();
+                    return;
+                }
+                Decision::Sleep(until) => {
+                    assert!(until.is_none_or(|until| until > self.now), "it sleeps until a time that is over");
+                    self.state.lanes.fall_asleep(until);
+                    self.lanes[lane] = Lane::Asleep(until);
+                    // It has woken the takers that it could before it let go of the lock.
+                    self.wake_takers();
+                    return;
+                }
+            }
+        }
+        panic!("a lane decides for ever");
+    }
+
+    pub(super) fn take_turn_to_clean(&self) {
+        let mut retention = self.outside.retention.borrow_mut();
+        let at = self.now + POLL * 60;
+        *retention = retention.map(|_| CleaningDue { at, at_latest: at + POLL * 60, is_more: false });
+    }
+
+    pub(super) fn changed(&mut self) {
+        self.wake_lanes();
+        self.wake_takers();
+    }
+
+    pub(super) fn wake_lanes(&mut self) {
+        let asleep: Vec<_> =
+            (0..self.lanes.len()).filter(|lane| matches!(self.lanes[*lane], Lane::Asleep(_))).collect();
+        match self.state.lanes_to_wake(&self.outside, self.now) {
+            Wake::None => {}
+            Wake::One => self.wake_up(asleep[self.luck % asleep.len()]),
+            Wake::All => asleep.into_iter().for_each(|lane| self.wake_up(lane)),
+        }
+    }
+
+    pub(super) fn wake_up(&mut self, lane: usize) {
+        // A wake-up before it may have woken it already.
+        if let Lane::Asleep(until) = self.lanes[lane] {
+            self.state.lanes.wake_up(until);
+            self.next(lane);
+        }
+    }
+
+    pub(super) fn wake_takers(&mut self) {
+        match self.state.takers_to_wake(self.now) {
+            Wake::None => {}
+            Wake::One => {
+                let taker = self.takers.remove(self.luck % self.takers.len());
+                self.state.takers.end_wait(taker.max);
+                self.take(taker);
+            }
+            Wake::All => {
+                for taker in std::mem::take(&mut self.takers) {
+                    self.state.takers.end_wait(taker.max);
+                }
+            }
+        }
+    }
+
+    pub(super) fn take(&mut self, taker: Taker) {
+        if let Some(batch) = self.state.take(taker.max, self.now) {
+            if batch.is_alone() {
+                assert!(self.suspects_begun_lately() == 0, "two suspects are proving at once");
+            }
+            self.taken.extend(batch.iter().map(|item| Taken {
+                claim: (item.key().to_owned(), item.attempt()),
+                batch: batch.clone(),
+                begins: taker.begins,
+                has_begun: false,
+            }));
+        } else if self.state.phase == Phase::Working {
+            self.state.takers.begin_to_wait(taker.max);
+            self.takers.push(taker);
+        }
+        self.changed();
+    }
+
+    pub(super) fn suspects_begun_lately(&self) -> usize {
+        // The one that is taken now counts itself.
+        self.state.hand.proving_since(self.now, PROOF) - 1
+    }
+
+    pub(super) fn claim(&mut self, room: usize) -> Batch {
+        let suspect = self.queue.first().is_some_and(|(_, suspect)| *suspect);
+        let count = if suspect {
+            1.min(room)
+        } else {
+            self.queue.iter().take(room).take_while(|(_, suspect)| !suspect).count()
+        };
+        let claimed: Vec<_> = self.queue.drain(..count).collect();
+        let Some((from, _)) = claimed.first().copied() else {
+            self.outside.quiet_until.set(Some(self.now + POLL));
+            return Batch::default();
+        };
+        self.outside.quiet_until.set(None);
+        batch_of(if suspect { CLAIMED_ALONE } else { "CLAIMED" }, from, from + count as i64)
+    }
+
+    pub(super) fn returns(&mut self, lane: usize, succeeds: bool, puts_off: bool) {
+        match std::mem::replace(&mut self.lanes[lane], Lane::Awake) {
+            Lane::Claims { room } => {
+                let batch = if succeeds { self.claim(room) } else { Batch::default() };
+                let found = batch.len();
+                self.state.claimed(batch, room, self.now);
+                self.changed();
+                if succeeds {
+                    let retention = self.outside.retention();
+                    if self.state.looked(found, Duration::ZERO, retention.as_ref(), self.now) {
+                        assert!(self.queue.is_empty(), "it stops by itself, and items wait");
+                        self.state.stop();
+                    }
+                } else {
+                    self.state.look_again_at(self.now + PAUSE);
+                }
+            }
+            Lane::Settles { ended, room } => {
+                let batch = if succeeds { self.claim(room) } else { Batch::default() };
+                self.state.claimed(batch, room, self.now);
+                self.changed();
+                let again: Vec<_> = match ended.first() {
+                    Some(first) if puts_off && self.state.phase == Phase::Working => {
+                        vec![first.put_off(self.now + PAUSE * 30)]
+                    }
+                    _ => Vec::new(),
+                };
+                let outcome =
+                    Outcome { answer: crate::item::Answer::Ok, state: None, token: String::new(), attempt: 1 };
+                let outcomes: Vec<_> = ended.iter().map(|_| Some(outcome.clone())).collect();
+                self.state.settled(&ended, &outcomes, again);
+            }
+            Lane::Cleans => self.state.cleaned(),
+            other => {
+                self.lanes[lane] = other;
+                return;
+            }
+        }
+        self.changed();
+        self.next(lane);
+    }
+
+    pub(super) fn step(&mut self, step: &Step) {
+        match *step {
+            Step::Enqueue { count, suspect } => {
+                for _ in 0..count {
+                    self.queue.push((self.next_key, suspect));
+                    self.next_key += 1;
+                }
+                self.outside.quiet_until.set(None);
+                self.changed();
+            }
+            Step::Ask { max, begins } => self.take(Taker { max, begins }),
+            Step::GiveUp(which) if !self.takers.is_empty() => {
+                let taker = self.takers.remove(which % self.takers.len());
+                self.state.takers.end_wait(taker.max);
+                self.changed();
+            }
+            Step::Begin(which) => self.choose(which, |taken| !taken.is_worked_on(), Self::begin),
+            Step::GiveBack(which) => self.choose(which, |_| true, Self::give_back),
+            Step::End(which) => self.choose(which, Taken::is_worked_on, Self::end),
+            Step::Lose(which) => {
+                let claims = self.state.hand.claims();
+                if !claims.is_empty() {
+                    let claim = &claims[which % claims.len()];
+                    if !self.state.hand.lose(claim, self.now).is_empty() {
+                        self.lost.insert(claim.clone());
+                    }
+                    self.changed();
+                }
+            }
+            Step::Return { lane, succeeds } => self.returns(lane % self.lanes.len(), succeeds, false),
+            Step::PutOff { lane } => self.returns(lane % self.lanes.len(), true, true),
+            Step::Pass(time) => self.pass(time),
+            Step::Stop => {
+                self.state.stop();
+                self.changed();
+            }
+            Step::GiveUp(_) => {}
+        }
+        self.check();
+    }
+
+    /// Does something with one of those that threads have.
+    pub(super) fn choose(&mut self, which: usize, of: impl Fn(&Taken) -> bool, then: impl Fn(&mut Self, usize)) {
+        let places: Vec<_> = (0..self.taken.len()).filter(|place| of(&self.taken[*place])).collect();
+        if !places.is_empty() {
+            then(self, places[which % places.len()]);
+            self.changed();
+        }
+    }
+
+    pub(super) fn begin(&mut self, place: usize) {
+        let claim = self.taken[place].claim.clone();
+        let begin = self.state.begin_item(&claim, self.now);
+        let expected = match self.state.phase {
+            Phase::Working if self.lost.contains(&claim) => Begin::Lost,
+            Phase::Working => Begin::Ok,
+            _ => Begin::Stopping,
+        };
+        assert_eq!(begin, expected);
+        if begin == Begin::Ok {
+            self.taken[place].has_begun = true;
+            assert_eq!(self.state.begin_item(&claim, self.now), Begin::Lost, "it begins once");
+        } else {
+            assert!(self.state.hand.token(&claim).is_none(), "it is in hand, and nobody will end it");
+            self.taken.remove(place);
+        }
+    }
+
+    pub(super) fn give_back(&mut self, place: usize) {
+        let batch = self.taken[place].batch.clone();
+        self.state.give_back(&batch, POLL);
+        let is_of_it = |taken: &Taken| batch.iter().any(|item| taken.claim.0 == item.key());
+        self.taken.retain(|taken| taken.has_begun || !is_of_it(taken));
+    }
+
+    pub(super) fn end(&mut self, place: usize) {
+        let claim = self.taken.remove(place).claim;
+        assert!(self.state.end(&claim, Verdict::complete(), self.now).is_some());
+    }
+
+    /// Time passes, from one alarm of a sleeping lane to the next.
+    pub(super) fn pass(&mut self, time: Duration) {
+        let end = self.now + time;
+        loop {
+            let alarm = |lane: &Lane| if let Lane::Asleep(until) = lane { *until } else { None };
+            let first = self.lanes.iter().filter_map(alarm).filter(|at| *at <= end).min();
+            self.now = first.unwrap_or(end).max(self.now);
+            let Some(at) = first else { break };
+            let due = |lane: &Lane| matches!(lane, Lane::Asleep(Some(until)) if *until <= at);
+            let lanes: Vec<_> = (0..self.lanes.len()).filter(|lane| due(&self.lanes[*lane])).collect();
+            lanes.into_iter().for_each(|lane| self.wake_up(lane));
+        }
+    }
+
+    /// The rules.
+    pub(super) fn check(&self) {
+        let sleeps = |lane: &&Lane| matches!(lane, Lane::Asleep(_));
+        let asleep = self.lanes.iter().filter(sleeps).count();
+        assert_eq!(asleep, self.state.lanes.sleep());
+        match decide(&self.state, &self.outside, self.now) {
+            Decision::Sleep(until) => {
+                assert!(asleep == 0 || self.state.lanes.wake_by_themselves(until), "nobody wakes in time");
+            }
+            decision => assert_eq!(asleep, 0, "lanes sleep while there is something to do: {decision:?}"),
+        }
+        assert!(
+            self.takers.is_empty() || self.state.phase == Phase::Working && !self.state.has_something_to_take(self.now),
+            "a taker waits for what is there"
+        );
+        let is_in_hand = |taken: &&Taken| self.state.hand.token(&taken.claim).is_some();
+        let in_hand = self.taken.iter().filter(is_in_hand).count();
+        assert_eq!(self.state.hand.counts().begun, in_hand, "an item is in hand that no thread has");
+        let is_idle = |taken: &&Taken| !taken.has_begun && self.taken.iter().any(|other| other.has_begun_beside(taken));
+        let idle = self.taken.iter().filter(is_idle).filter(is_in_hand).count();
+        assert!(idle == 0 || self.state.phase == Phase::Working, "it stops, and keeps items on which nobody works");
+        let suspects = self.state.hand.suspects_waiting();
+        assert!(suspects <= 1, "{suspects} suspects wait");
+    }
+
+    /// Everything that is under way comes to its end: calls return, handlers end.
+    pub(super) fn finish(&mut self) {
+        for _ in 0..1000 {
+            (0..self.lanes.len()).for_each(|lane| self.returns(lane, true, false));
+            while !self.taken.is_empty() {
+                self.step(&Step::Begin(0));
+                self.step(&Step::End(0));
+            }
+            self.check();
+            if self.lanes.iter().all(|lane| matches!(lane, Lane::Ended)) {
+                return;
+            }
+        }
+        panic!("a stop does not end");
+    }
+}
