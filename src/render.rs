@@ -6,6 +6,7 @@ mod dropping;
 mod kinds;
 mod names;
 mod object;
+mod pack;
 mod script;
 mod shape;
 mod shown;

@@ -1,5 +1,6 @@
 //! What scripts make, as data: it is known by what the files in `sql/<server>` say of each statement, never by its text.
 
+use super::pack::pack;
 use crate::dialect::{Dialect, Statement};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::Identifier;
@@ -210,7 +211,7 @@ impl Object {
             }),
             Some(_) => return Err(wrong("an unknown kind")),
         };
-        Ok(Self { file, makes, definition: statement.text })
+        Ok(Self { file, makes, definition: pack(&statement.text) })
     }
 }
 

@@ -63,7 +63,7 @@ pub(super) fn guarded(dialect: Dialect, objects: &[Object]) -> String {
         return text(dialect, objects);
     }
     let guard =
-        "\nGO\nIF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;\nIF @@TRANCOUNT = 0 SET NOEXEC ON;\nGO\n";
+        "\nGO\nIF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;\nGO\n";
     let (body, end) = objects.split_at(objects.len().saturating_sub(END));
     body.iter().flat_map(|object| [object.definition.as_str(), guard]).collect::<String>() + &text(dialect, end)
 }

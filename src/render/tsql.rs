@@ -36,7 +36,9 @@ const DIALECT: Dialect = Dialect::SqlServer;
 /// What T-SQL's templates are filled with: `kind` is what those of both servers are. The table as the macros take it, in one
 /// piece, is `t`.
 pub(super) fn context(schema: &Identifier, spec: &QueueSpec, table: &TableSpec, kind: Value) -> Value {
-    let kind = context! { ..access::context(spec, table), ..access::enqueue(spec, table), ..kind };
+    // The moment of a call as the table's columns have times.
+    let at = if table.local_time { "@_At" } else { "@_Now" };
+    let kind = context! { ..context! { at }, ..access::context(spec, table), ..access::enqueue(spec, table), ..kind };
     context! { t => of_table(schema, spec, table, &kind), ..kind }
 }
 
@@ -108,6 +110,7 @@ fn of_table(schema: &Identifier, spec: &QueueSpec, table: &TableSpec, kind: &Val
         completed_is_told => of_kind("completed_is_told"),
         due_leads => of_kind("due_leads"),
         local_time => table.local_time,
+        at => of_kind("at"),
         run_time => table.run_time,
         lease_ms => spec.lease.ms,
     }

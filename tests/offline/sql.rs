@@ -20,7 +20,7 @@ const DIALECTS: [(Dialect, &str); 2] = [(Dialect::SqlServer, "sql_server"), (Dia
 /// The schema scripts and the hash of each. They may change only until the first release; from then on a change is a new
 /// script with the next number, since databases out there have run these.
 const SCHEMA_SCRIPTS: [(Dialect, &str, u64); 2] = [
-    (Dialect::SqlServer, "schema/0001_base.sql", 0x9b49_9fc6_01d7_d2e0),
+    (Dialect::SqlServer, "schema/0001_base.sql", 0xc76a_3b30_239d_1b41),
     (Dialect::Postgres, "schema/0001_base.sql", 0x0197_5c58_b984_59c3),
 ];
 
@@ -162,6 +162,11 @@ fn code(statement: &str) -> String {
         rest = comment.split_once("*/").unwrap().1;
     }
     out + rest
+}
+
+/// The same in one line: how a statement is broken into lines says nothing.
+fn words(statement: &str) -> String {
+    code(statement).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// A line as the linter reads it, whose grammar lacks one option of a table.

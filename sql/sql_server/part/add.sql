@@ -88,9 +88,9 @@
             {%- elif a.from == "literal" %}{{ a.literal }}
             {%- elif a.from == "kind" %}COALESCE(n.[Type], {{ text(types[0]) }})
             {%- elif a.from == "step" %}n.[Step]
-            {%- elif a.from == "due" %}COALESCE({{ item.theirs(t, "n.[DueAt]") }}, {{ item.theirs(t, "n." ~ a.var) ~ ", " if a.var }}@_At)
-            {%- elif a.var %}COALESCE({{ item.theirs(t, "n." ~ a.var) }}, @_At)
-            {%- else %}@_At{% endif %}{{ "," if not loop.last }}
+            {%- elif a.from == "due" %}COALESCE({{ item.theirs(t, "n.[DueAt]") }}, {{ item.theirs(t, "n." ~ a.var) ~ ", " if a.var }}{{ at }})
+            {%- elif a.var %}COALESCE({{ item.theirs(t, "n." ~ a.var) }}, {{ at }})
+            {%- else %}{{ at }}{% endif %}{{ "," if not loop.last }}
 {%- endfor %}
         FROM @_New AS n
         WHERE n.[IsNew] = 1

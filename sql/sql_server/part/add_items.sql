@@ -100,7 +100,5 @@ BEGIN
         {{ "CASE WHEN a.[Answer] = 'OK' THEN 'Pending' END AS [Status]" if own else "a.[Status]" }}
     FROM @_Added AS a
     ORDER BY a.[Ordinal];
-
-    RETURN 0;
 END;
 {% endfilter %}

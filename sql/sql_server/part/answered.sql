@@ -91,6 +91,5 @@ BEGIN
     OPTION (LOOP JOIN, FORCE ORDER);
 
 {% include "part/work_select.sql" %}
-    RETURN 0;
 END;
 {% endfilter %}

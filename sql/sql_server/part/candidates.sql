@@ -36,7 +36,7 @@
                 WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_{{ queue }}_{{ "Due" if in_flight_is_due else "InFlight" }}]))
             WHERE
                 {{ item.stands(processing) }}
-                AND q.{{ role.started }} <= CAST(DATEADD(MILLISECOND, -@_SilentMs, @_At) AS datetime)
+                AND q.{{ role.started }} <= CAST(DATEADD(MILLISECOND, -@_SilentMs, {{ at }}) AS datetime)
                 AND NOT EXISTS (
                     SELECT 1 FROM {{ t.lease }} AS s WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
                     WHERE {{ item.kept_of(t) }} AND s.[Status] <> 'Pending'
@@ -55,7 +55,7 @@
             WHERE
                 {{ item.stands(errors) }}
 {%- if role.due %}
-                AND (q.{{ role.due }} IS NULL OR q.{{ role.due }} <= @_At)
+                AND (q.{{ role.due }} IS NULL OR q.{{ role.due }} <= {{ at }})
 {%- endif %}
                 AND NOT EXISTS (
                     SELECT 1 FROM {{ t.lease }} AS s WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)

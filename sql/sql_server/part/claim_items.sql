@@ -82,7 +82,7 @@ BEGIN
             {{ "IF @Recover > 0\n                " if not t.parks_errors }}EXECUTE {{ object(queue ~ "_Recover") }} @Max = 100, @Recover = @Recover, {{ "@Worker = @Worker, " if resume_own }}@Within = 1;
 {%- filter indent(4) %}{% include "part/clock.sql" %}{% endfilter %}
 {%- if run_time %}
-            SET @_RunAt = COALESCE({{ item.theirs(t, "@StartedAt") }}, @_At);
+            SET @_RunAt = COALESCE({{ item.theirs(t, "@StartedAt") }}, {{ at }});
 {%- endif %}
 
             IF @_Refuses = 1
@@ -164,7 +164,5 @@ BEGIN
 {% include "part/claimed_out.sql" %}
 
 {% include "part/items_select.sql" %}
-
-    RETURN 0;
 END;
 {% endfilter %}

@@ -76,7 +76,7 @@ Due items of the kinds that are asked for, by the index of `search`.
 {%- endif %}
                             AND {{ item.waits(t) }}
 {%- if when_due %}
-                            AND {{ kind.due(role, own, when_due) }}
+                            AND {{ kind.due(t, when_due) }}
 {%- endif %}
                             AND NOT EXISTS (SELECT 1 FROM @_Aside AS a WHERE {{ item.found(t, "a") }})
 {%- if own_types_only and not search.type %}

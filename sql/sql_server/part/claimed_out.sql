@@ -46,7 +46,7 @@
             WHERE r.[Queue] = '{{ queue }}' AND r.[Until] > @_Now
 {%- for search in kind_searches if role.due %}
             UNION ALL
-            SELECT DATEDIFF_BIG(MILLISECOND, @_At, MIN(u.[DueAt])) + 1
+            SELECT DATEDIFF_BIG(MILLISECOND, {{ at }}, MIN(u.[DueAt])) + 1
             FROM @_Wanted AS w
             CROSS APPLY (
 {%- for without_step in [false, true] if search.step or not without_step %}
@@ -64,7 +64,7 @@
                         AND w.[Step] IS NULL
 {%- endif %}
                         AND {{ item.waits(t) }}
-                        AND q.{{ role.due }} > @_At
+                        AND q.{{ role.due }} > {{ at }}
                     ORDER BY {{ "q." ~ role.due if t.due_leads or own else kind.ordered(due_columns) }}
                 ) AS n
 {%- endfor %}
@@ -76,7 +76,7 @@
 {%- if shards %}
 {%- import "part/shard.sql" as shard %}
             UNION ALL
-            SELECT DATEDIFF_BIG(MILLISECOND, @_At, MIN(u.[DueAt])) + 1
+            SELECT DATEDIFF_BIG(MILLISECOND, {{ at }}, MIN(u.[DueAt])) + 1
             FROM {{ shard.all(shards) }}
             CROSS APPLY (
                 SELECT TOP (1) q.{{ role.due }} AS [DueAt]
@@ -85,12 +85,12 @@
                 WHERE
                     q.[Shard] = h.[Shard]
                     AND {{ item.waits(t) }}
-                    AND q.{{ role.due }} > @_At
+                    AND q.{{ role.due }} > {{ at }}
                 ORDER BY q.{{ role.due }}
             ) AS u
 {%- elif searches_all and role.due %}
             UNION ALL
-            SELECT DATEDIFF_BIG(MILLISECOND, @_At, MIN(u.[DueAt])) + 1
+            SELECT DATEDIFF_BIG(MILLISECOND, {{ at }}, MIN(u.[DueAt])) + 1
             FROM (
                 /* {{ "The first of them." if t.due_leads or own else "Of the thousand that come next." }} */
                 SELECT TOP ({{ 1 if t.due_leads or own else 1000 }}) q.{{ role.due }} AS [DueAt]
@@ -98,7 +98,7 @@
                     WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ({{ t.due_index }}))
                 WHERE
                     {{ item.waits(t) }}
-                    AND q.{{ role.due }} > @_At
+                    AND q.{{ role.due }} > {{ at }}
 {%- for search in kind_searches %}
                     AND {{ "@Steps" if search.step else "@Types" }} IS NULL
 {%- endfor %}

@@ -6,5 +6,4 @@
         SET @_Now = DATEADD(MINUTE, -@_Offset, @_At);
 {%- else %}
         SET @_Now = SYSUTCDATETIME();
-        SET @_At = @_Now;
 {%- endif %}

@@ -37,7 +37,8 @@ a variable table holds of a key is called Key1, Key2 ..., so that no name of the
 {%- endfor %}
 {%- endmacro -%}
 {%- macro one_text(k, value) %}
-{%- if k.is_time %}CONVERT(nvarchar(30), CAST({{ value }} AS datetime2(7)), 126)
+{%- if k.type == "datetime2(7)" %}CONVERT(nvarchar(30), {{ value }}, 126)
+{%- elif k.is_time %}CONVERT(nvarchar(30), CAST({{ value }} AS datetime2(7)), 126)
 {%- elif k.type is startingwith("nvarchar") %}{{ value }}
 {%- else %}CAST({{ value }} AS nvarchar(36)){% endif %}
 {%- endmacro -%}
@@ -112,7 +113,7 @@ LEFT({% if t.own %}{{ one_text(t.key[0], v ~ "." ~ t.key[0][of]) }}{% else %}{{ 
 
 {#- Times: ours are UTC, the table's may be the server's. -#}
 {%- macro utc(t, value, offset="@_Offset") %}
-{%- if t.local_time %}DATEADD(MINUTE, -{{ offset }}, CAST({{ value }} AS datetime2(7))){% else %}CAST({{ value }} AS datetime2(7)){% endif %}
+{%- if t.local_time %}DATEADD(MINUTE, -{{ offset }}, CAST({{ value }} AS datetime2(7))){% elif t.own %}{{ value }}{% else %}CAST({{ value }} AS datetime2(7)){% endif %}
 {%- endmacro -%}
 {%- macro theirs(t, value) %}{% if t.local_time %}DATEADD(MINUTE, @_Offset, {{ value }}){% else %}{{ value }}{% endif %}{% endmacro -%}
 
@@ -136,9 +137,9 @@ database's has not would become question marks.
 {%- elif t.role.owner %}CAST({{ q }}.{{ t.role.owner }} AS nvarchar(128)) COLLATE Latin1_General_BIN2
 {%- else %}{{ s }}.[LeaseOwner]{% endif %}
 {%- endmacro -%}
-{%- macro token(t, q="q", s="s") %}{% if t.role.token %}CAST({{ q }}.{{ t.role.token }} AS datetime2(7)){% else %}{{ s }}.[UpdatedAt]{% endif %}{% endmacro -%}
+{%- macro token(t, q="q", s="s") %}{% if t.own %}{{ q }}.{{ t.role.token }}{% elif t.role.token %}CAST({{ q }}.{{ t.role.token }} AS datetime2(7)){% else %}{{ s }}.[UpdatedAt]{% endif %}{% endmacro -%}
 {%- macro later(t, token) %}
-{%- set now = "@_At" if t.role.token else "@_Now" %}CASE WHEN {{ token }} >= {{ now }} THEN DATEADD(MICROSECOND, 1, {{ token }}) ELSE {{ now }} END
+{%- set now = t.at if t.role.token else "@_Now" %}CASE WHEN {{ token }} >= {{ now }} THEN DATEADD(MICROSECOND, 1, {{ token }}) ELSE {{ now }} END
 {%- endmacro -%}
 {%- macro kept_text(t, column, side) %}
 {%- if column and t.beside %}COALESCE({{ plain(t, "q." ~ column) }}, s.{{ side }}){% elif column %}{{ plain(t, "q." ~ column) }}{% else %}s.{{ side }}{% endif %}

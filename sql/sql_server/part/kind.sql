@@ -9,12 +9,12 @@ The condition on the due time. `when` is "past", "unset" (it is due at once), or
 them. A described column may be a datetime: beside a datetime2 it would be converted row by row, and come out of its index in
 no order to rely on.
 -#}
-{%- macro due(role, own, when, q="q") -%}
-{%- if when == "unset" %}{{ q }}.{{ role.due }} IS NULL
-{%- elif when == "either" %}({{ q }}.{{ role.due }} IS NULL OR {{ q }}.{{ role.due }} <= @_At)
-{%- elif own %}{{ q }}.{{ role.due }} <= @_At
-{%- else %}{{ q }}.{{ role.due }} <= CAST(DATEADD(MICROSECOND, 1700, @_At) AS datetime) /* no less than @_At */
-            AND DATEDIFF_BIG(MICROSECOND, {{ q }}.{{ role.due }}, @_At) >= 0
+{%- macro due(t, when, q="q") -%}
+{%- if when == "unset" %}{{ q }}.{{ t.role.due }} IS NULL
+{%- elif when == "either" %}({{ q }}.{{ t.role.due }} IS NULL OR {{ q }}.{{ t.role.due }} <= {{ t.at }})
+{%- elif t.own %}{{ q }}.{{ t.role.due }} <= {{ t.at }}
+{%- else %}{{ q }}.{{ t.role.due }} <= CAST(DATEADD(MICROSECOND, 1700, {{ t.at }}) AS datetime) /* no less than {{ t.at }} */
+            AND DATEDIFF_BIG(MICROSECOND, {{ q }}.{{ t.role.due }}, {{ t.at }}) >= 0
 {%- endif %}
 {%- endmacro -%}
 {#- The searches by due time that find all that is due: where the due time leads the index, it is sought twice. -#}

@@ -2,7 +2,7 @@
 /* {{ queue }}: the items. A row is both a domain record and a work item. */
 IF OBJECT_ID({{ literal(queue ~ "Type") }}, N'U') IS NULL
     CREATE TABLE {{ object(queue ~ "Type") }} (
-        [Type] {{ object("_Type") }} NOT NULL,
+        [Type] nvarchar(60) NOT NULL,
         CONSTRAINT [PK_{{ queue }}Type] PRIMARY KEY CLUSTERED ([Type])
     );
 {% endfilter %}
@@ -21,17 +21,17 @@ IF OBJECT_ID({{ literal(queue ~ "_Seq") }}, N'SO') IS NULL
 {% filter made("TABLE", place) %}
 IF OBJECT_ID({{ literal(queue) }}, N'U') IS NULL
     CREATE TABLE {{ table }} (
-        [EnqueuedAt] {{ object("_Timestamp") }} NOT NULL,
-        [Type] {{ object("_Type") }} NOT NULL,
-        [Status] {{ object("QueueState") }} NOT NULL,
-        [Step] {{ object("QueueStep") }} NULL,
-        [AttemptNum] {{ object("AttemptNum") }} NOT NULL,
-        [Response] {{ object("WebResponse") }} NULL CONSTRAINT [DF_{{ queue }}_Response] DEFAULT (''),
-        [Error] {{ object("WebResponse") }} NULL CONSTRAINT [DF_{{ queue }}_Error] DEFAULT (''),
-        [StartedAt] {{ object("_Timestamp") }} NULL,
-        [Duration] {{ object("Duration") }} NULL,
-        [ScheduledFor] {{ object("_Timestamp") }} NOT NULL,
-        [UpdatedAt] {{ object("_Timestamp") }} NOT NULL,
+        [EnqueuedAt] datetime2(7) NOT NULL,
+        [Type] nvarchar(60) NOT NULL,
+        [Status] varchar(20) NOT NULL,
+        [Step] nvarchar(60) NULL,
+        [AttemptNum] int NOT NULL,
+        [Response] nvarchar(max) NULL CONSTRAINT [DF_{{ queue }}_Response] DEFAULT (''),
+        [Error] nvarchar(max) NULL CONSTRAINT [DF_{{ queue }}_Error] DEFAULT (''),
+        [StartedAt] datetime2(7) NULL,
+        [Duration] bigint NULL,
+        [ScheduledFor] datetime2(7) NOT NULL,
+        [UpdatedAt] datetime2(7) NOT NULL,
         /* Compared by code point: two workers whose names differ only in case are two workers. */
         [LeaseOwner] nvarchar(128) COLLATE Latin1_General_BIN2 NULL,
         [LeaseUntil] datetime2(7) NULL,
@@ -113,17 +113,17 @@ It begins with the shard, so that what waits has {{ shards }} heads, each on pag
 /* Completed items are moved here. */
 IF OBJECT_ID({{ text(t.history) }}, N'U') IS NULL
     CREATE TABLE {{ t.history }} (
-        [EnqueuedAt] {{ object("_Timestamp") }} NOT NULL,
-        [Type] {{ object("_Type") }} NOT NULL,
-        [Status] {{ object("QueueState") }} NOT NULL,
-        [Step] {{ object("QueueStep") }} NULL,
-        [AttemptNum] {{ object("AttemptNum") }} NOT NULL,
-        [Response] {{ object("WebResponse") }} NULL,
-        [Error] {{ object("WebResponse") }} NULL,
-        [StartedAt] {{ object("_Timestamp") }} NULL,
-        [Duration] {{ object("Duration") }} NULL,
-        [ScheduledFor] {{ object("_Timestamp") }} NOT NULL,
-        [UpdatedAt] {{ object("_Timestamp") }} NOT NULL,
+        [EnqueuedAt] datetime2(7) NOT NULL,
+        [Type] nvarchar(60) NOT NULL,
+        [Status] varchar(20) NOT NULL,
+        [Step] nvarchar(60) NULL,
+        [AttemptNum] int NOT NULL,
+        [Response] nvarchar(max) NULL,
+        [Error] nvarchar(max) NULL,
+        [StartedAt] datetime2(7) NULL,
+        [Duration] bigint NULL,
+        [ScheduledFor] datetime2(7) NOT NULL,
+        [UpdatedAt] datetime2(7) NOT NULL,
         [LeaseOwner] nvarchar(128) COLLATE Latin1_General_BIN2 NULL,
         [LeaseUntil] datetime2(7) NULL,
 {%- for c in t.columns %}

@@ -1,4 +1,4 @@
-{#- Rows that were found are locked, looked at again (`fits`), and deleted, with what stands beside it. #}
+{#- Rows that were found are locked, looked at again (`fits`, `may_go`), and deleted, with what stands beside it. #}
 
         INSERT INTO @_Locked ({{ item.names(t) }})
         SELECT {{ item.of_item(t) }}
@@ -8,8 +8,8 @@
 
 {#- With row versions it would be read as it was when the statement began, before the row of the table was locked. #}
 {{- item.beside(t, " WITH (UPDLOCK, ROWLOCK)") }}
-        WHERE
 {%- filter indent(4) %}{{ fits }}{% endfilter %}
+        WHERE {{ may_go }}
         OPTION (LOOP JOIN, FORCE ORDER);
 
 {%- for u in t.subtypes if not own %}

@@ -137,7 +137,5 @@ BEGIN
         r.[Reason]
     FROM @_Told AS r
     ORDER BY [Answer], [Key];
-
-    RETURN 0;
 END;
 {% endfilter %}

@@ -69,7 +69,7 @@ BEGIN
 {% include "part/check_set.sql" %}
 {%- filter replace("\n        ", "\n    ") %}{% include "part/clock.sql" %}{% endfilter %}
 {%- if run_time %}
-    SET @_RunAt = COALESCE({{ item.theirs(t, "@StartedAt") }}, @_At);
+    SET @_RunAt = COALESCE({{ item.theirs(t, "@StartedAt") }}, {{ at }});
 {%- endif %}
 
     EXECUTE {{ object("QueueOperationTake") }} @Operation, '{{ procedure }}_Set', @_Now, @IsNew OUTPUT;
@@ -90,6 +90,5 @@ BEGIN
         FROM @_Work AS w;
     ELSE
 {% filter indent(4, true) %}{% include "part/work_select.sql" %}{% endfilter %}
-    RETURN 0;
 END;
 {% endfilter %}

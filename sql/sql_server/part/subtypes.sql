@@ -26,7 +26,7 @@ END;');
 IF OBJECT_ID({{ text(subtype.table) }}, N'U') IS NULL
     CREATE TABLE {{ subtype.table }} (
 {%- for k in t.key %}
-        {{ k.quoted }} {{ object("_Timestamp") if own else k.type }} NOT NULL,
+        {{ k.quoted }} {{ k.type }} NOT NULL,
 {%- endfor %}
 {%- for column in subtype.columns %}
         {{ of.declared(column) }},

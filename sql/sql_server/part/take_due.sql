@@ -12,7 +12,7 @@ wait there for whoever changes an earlier item of the group, and he may want the
 {%- macro wanted(when_due, search, without_step, q="q") -%}
 {{ kind.is(search, role, "@_KindType", "@_KindStep", without_step, q) ~ "\n            AND " if search }}{{ q ~ ".[Shard] = @_Shard\n            AND " if shards }}{{ item.waits(t, q) }}
 {%- if when_due %}
-            AND {{ kind.due(role, own, when_due, q) }}
+            AND {{ kind.due(t, when_due, q) }}
 {%- endif %}
 {%- endmacro -%}
 {%- macro due(when_due, search=none, without_step=false) %}

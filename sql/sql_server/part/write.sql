@@ -7,7 +7,7 @@ item becomes, with the columns that `_change.sql` declares.
 {#- The new value of a column that plays a role. -#}
 {%- macro value(t, w) %}
 {%- if w.role == "due" %}COALESCE({{ item.theirs(t, "w.[DueAt]") }}, q.{{ w.quoted }})
-{%- elif w.role == "started" %}CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN {{ "@_RunAt" if t.run_time else "@_At" }} ELSE q.{{ w.quoted }} END
+{%- elif w.role == "started" %}CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN {{ "@_RunAt" if t.run_time else t.at }} ELSE q.{{ w.quoted }} END
 {%- elif w.role == "finished" %}COALESCE({{ item.theirs(t, "w.[FinishedAt]") }}, q.{{ w.quoted }})
 {%- elif w.role == "duration" %}COALESCE(w.[Duration], q.{{ w.quoted }})
 {%- elif w.role == "attempts" %}w.[AttemptNum]
@@ -30,12 +30,12 @@ item becomes, with the columns that `_change.sql` declares.
 
 {#- The new value of a column of which the state says only that it holds something. -#}
 {%- macro something(t, w) %}
-{%- if w.role == "started" %}CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN {{ "@_RunAt" if t.run_time else "@_At" }} ELSE COALESCE(q.{{ w.quoted }}, @_At) END
-{%- elif w.role == "finished" %}COALESCE({{ item.theirs(t, "w.[FinishedAt]") }}, @_At)
+{%- if w.role == "started" %}CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN {{ "@_RunAt" if t.run_time else t.at }} ELSE COALESCE(q.{{ w.quoted }}, {{ t.at }}) END
+{%- elif w.role == "finished" %}COALESCE({{ item.theirs(t, "w.[FinishedAt]") }}, {{ t.at }})
 {%- elif w.role == "owner" %}COALESCE(w.[LeaseOwner], {{ item.kept(t, "q." ~ w.quoted) }})
 {%- elif w.role == "error" %}COALESCE({{ message(t) }}, {{ item.kept(t, "q." ~ w.quoted) }}, w.[Status])
 {%- elif w.role in ["step", "response"] %}COALESCE(w.[{{ w.role | title }}], {{ item.kept(t, "q." ~ w.quoted) }}, w.[Status])
-{%- else %}COALESCE(q.{{ w.quoted }}, @_At)
+{%- else %}COALESCE(q.{{ w.quoted }}, {{ t.at }})
 {%- endif %}
 {%- endmacro -%}
 
@@ -63,7 +63,7 @@ item becomes, with the columns that `_change.sql` declares.
 {%- for w in t.written if w.cases %}
             {{ w.quoted }} = {% set becomes = namespace(value="q." ~ w.quoted) %}
 {%- for case in w.cases if "Error" in case.states %}
-{%- set becomes.value = ("COALESCE(q." ~ w.quoted ~ ", " ~ ("'Error'" if w.role in ["owner", "error", "step", "response"] else "@_At") ~ ")") if case.holds == "something" else case.literal %}
+{%- set becomes.value = ("COALESCE(q." ~ w.quoted ~ ", " ~ ("'Error'" if w.role in ["owner", "error", "step", "response"] else t.at) ~ ")") if case.holds == "something" else case.literal %}
 {%- endfor %}
 {{- becomes.value }}{{ "," if not loop.last }}
 {%- endfor %}

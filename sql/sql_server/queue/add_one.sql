@@ -13,7 +13,7 @@ Returns the answer of Add_{{ queue }}_Set_{{ transaction }}, with its key and it
 Table access order: {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}.
 */
 {{ create_or_alter }} PROCEDURE {{ object(procedure) }}
-    @Type {{ object("_Type") }} = {{ text(types[0]) }},
+    @Type nvarchar(60) = {{ text(types[0]) }},
 {%- for c in t.parameters %}
     {{ c.parameter }} {{ c.type }}{% if c.default %} = {{ c.default }}{% elif c.nullable %} = NULL{% endif %},
 {%- endfor %}
@@ -21,7 +21,7 @@ Table access order: {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}.
     {{ u.parameter }} nvarchar(max) = NULL, /* a JSON object of its columns */
 {%- endfor %}
     @ScheduledFor datetime2(7) = NULL, /* UTC; NULL is now */
-    @Step {{ object("QueueStep") }} = NULL
+    @Step nvarchar(60) = NULL
 AS
 BEGIN
 {% if transaction == "trx" %}{% include "part/head.sql" %}{% else %}{% include "part/head_utx.sql" %}{% endif %}
@@ -90,8 +90,6 @@ BEGIN
 {%- endfor %}
     EXECUTE {{ object("Add_" ~ queue ~ "_Set_" ~ transaction) }} {{ "@Operation = NULL, " if transaction == "trx" }}@Items = @_Items;
 {%- endif %}
-
-    RETURN 0;
 END;
 {% endfilter %}
 {%- endfor %}

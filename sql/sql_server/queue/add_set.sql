@@ -33,7 +33,6 @@ BEGIN
 {% if transaction == "trx" %}{% include "part/no_transaction.sql" %}{% else %}{% include "part/in_transaction.sql" %}{% endif %}
 
     EXECUTE {{ object(queue ~ "_Add") }} @Operation = @Operation, @Items = @Items, @Within = {{ 1 if transaction == "utx" else 0 }};
-    RETURN 0;
 END;
 {% endfilter %}
 {%- endfor %}

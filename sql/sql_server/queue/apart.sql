@@ -21,6 +21,5 @@ BEGIN
     EXECUTE {{ object("Next_" ~ queue ~ "_Set_trx") }}
         @Worker = @Worker, @Max = @Max, @LeaseMs = @LeaseMs, @Recover = @Recover
         {%- include "part/claim_more.sql" %};
-    RETURN 0;
 END;
 {% endfilter %}

@@ -40,8 +40,6 @@ BEGIN
         ORDER BY a.[Number] DESC
     ) AS n
     ORDER BY n.[Number];
-
-    RETURN 0;
 END;
 {% endfilter %}
 {%- endif %}

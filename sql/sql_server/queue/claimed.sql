@@ -54,8 +54,6 @@ BEGIN
     OPTION (LOOP JOIN, FORCE ORDER);
 
 {% include "part/items_select.sql" %}
-
-    RETURN 0;
 END;
 {% endfilter %}
 {%- endif %}

@@ -19,61 +19,60 @@ Table access order: {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}.
 AS
 BEGIN
 {% include "part/head.sql" %}
-    /* A call that only looks gives way. */
-    SET DEADLOCK_PRIORITY LOW;
+    SET DEADLOCK_PRIORITY LOW; /* A call that only looks gives way. */
 {% include "part/clock_variables.sql" %}
+    DECLARE @_Look varchar(10);
+{%- for k in t.key %}
+    DECLARE @_Begin{{ loop.index }} {{ k.type }};
+    DECLARE @_End{{ loop.index }} {{ k.type }};
+{%- endfor %}
+    DECLARE @_Page TABLE (
+{{- item.declared(t) }}
+        PRIMARY KEY CLUSTERED ({{ item.names(t) }})
+    );
 {% include "part/filter.sql" %}
-    DECLARE @_Further bit = 0;
-
-    IF @Max IS NULL OR @Max < 1 OR @Max > 1000
-        THROW 50021, N'{{ procedure }}: @Max must be from 1 to 1000.', 1;
     IF @Most < 1
         THROW 50021, N'{{ procedure }}: @Most must be 1 or more, or NULL.', 1;
-
     SET @After = NULLIF(@After, N'');
-    INSERT INTO @_Given ([Ordinal], {{ item.names(t) }})
-    SELECT -1,{{ item.reads_text(t, "a.[After]") | trim | trim(",") }}
-    FROM (SELECT @After AS [After]) AS a
-    WHERE a.[After] IS NOT NULL;
-    IF EXISTS (SELECT 1 FROM @_Given AS g WHERE {{ item.missing(t, "g") }})
+{%- for k in t.key %}
+    SET @_Begin{{ loop.index }} = {{ item.read_part(t, k, loop.index0, "@After") }};
+{%- endfor %}
+    IF @After IS NOT NULL AND {{ "(" if t.key | length > 1 }}{% for k in t.key %}@_Begin{{ loop.index }} IS NULL{{ " OR " if not loop.last }}{% endfor %}{{ ")" if t.key | length > 1 }}
         THROW 50021, N'{{ procedure }}: @After is not a key of {{ queue }}.', 1;
 {% filter replace("\n        ", "\n    ") %}{% include "part/clock.sql" %}{% endfilter %}
 
-{%- macro beyond(ordinal, op) %}
-{%- if t.key | length > 1 %}q.{{ t.key[0].quoted }} {{ op }}= (SELECT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] = {{ ordinal }})
-            AND EXISTS (
-                SELECT 1 FROM @_Given AS g
-                WHERE
-                    g.[Ordinal] = {{ ordinal }}
-                    AND (
+{#- The items that come after a key, or up to it; without one all. -#}
+{%- macro beyond(op, name) -%}
+(@{{ name }}1 IS NULL OR {{ "(" if t.key | length > 1 }}
 {%- for k in t.key %}
-                        {{ "OR (" if not loop.first }}{% for before in t.key[:loop.index0] %}q.{{ before.quoted }} = g.{{ before.var }} AND {% endfor %}q.{{ k.quoted }} {{ op }}{{ "=" if loop.last and op == "<" }} g.{{ k.var }}{{ ")" if not loop.first }}
-{%- endfor %}
-                    )
-            )
-{%- else %}q.{{ t.key[0].quoted }} {{ "<=" if op == "<" else op }} (SELECT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] = {{ ordinal }})
-{%- endif %}
+{%- set last = loop.last %}
+{{- " OR (" if not loop.first }}{% for before in t.key[:loop.index0] %}q.{{ before.quoted }} = @{{ name }}{{ loop.index }} AND {% endfor -%}
+q.{{ k.quoted }} {{ op }}{{ "=" if last and op == "<" }} @{{ name }}{{ loop.index }}{{ ")" if not loop.first }}
+{%- endfor %}{{ ")" if t.key | length > 1 }})
 {%- endmacro %}
-{% set of_states = {
+{%- set of_states = {
     "ended": ["Failed", "Cancelled", "Paused", "Terminated", "PartiallyCompleted"],
     "flying": ["Processing"],
     "waiting": ["Pending", "Error"],
-} -%}
-{%- set index = {"ended": "[IX_" ~ queue ~ "_Ended]", "flying": "[IX_" ~ queue ~ "_InFlight]", "waiting": t.due_index} -%}
-{% for by in ["keys", "ended", "flying", "waiting", "all"] if own or by not in of_states %}
-{%- if by == "keys" %}
-    IF @_Keys IS NOT NULL
-    BEGIN
-{%- elif by == "ended" %}
-    IF NOT EXISTS (SELECT 1 FROM @_Wanted AS w WHERE w.[Status] NOT IN ({{ item.states(of_states[by]) }}))
-    BEGIN
-        /* They have an index of their own. */
-{%- elif by != "all" %}
-    IF
-        NOT EXISTS (SELECT 1 FROM @_Wanted AS w WHERE w.[Status] NOT IN ({{ item.states(of_states[by]) }}))
-        AND (
-            @Most IS NULL
-            OR @Most > (
+} if own else {} -%}
+{%- set index = {"ended": "[IX_" ~ queue ~ "_Ended]", "flying": "[IX_" ~ queue ~ "_InFlight]", "waiting": t.due_index} if own else {} -%}
+{%- set into = "@_Page" %}
+{%- set hints = "" %}
+{%- set after = beyond(">", "_Begin") %}
+
+{%- if own %}
+    /* Those that wait or are in flight have an index in another order: good for as many as may be read. */
+    SET @_Look = CASE
+        WHEN JSON_QUERY(@Filter, '$.keys') IS NOT NULL THEN 'keys'
+        WHEN @_Statuses IS NULL THEN 'all'
+{%- for by in ["ended", "flying", "waiting"] %}
+        WHEN
+            NOT EXISTS (
+                SELECT 1 FROM OPENJSON(@_Statuses) WITH ([s] varchar(20) '$.s') AS w
+                WHERE w.[s] NOT IN ({{ item.states(of_states[by]) }})
+            )
+{%- if by != "ended" %}
+            AND COALESCE(@Most, 2147483647) > (
                 SELECT COUNT(*)
                 FROM (
                     SELECT TOP (COALESCE(@Most, 1)) q.[Status]
@@ -81,38 +80,50 @@ BEGIN
                     WHERE q.[Status] IN ({{ item.states(of_states[by]) }})
                 ) AS n
             )
-        )
-    BEGIN
-        /* They have an index of their own, in another order: good for as many as may be read. */
 {%- endif %}
-{%- filter indent(4 if by != "all" else 0) %}
-{%- set range %}
-        (@After IS NULL OR ({{ beyond(-1, ">") }}))
-{%- if by in of_states %}
-        AND q.[Status] IN ({{ item.states(of_states[by]) }})
+            THEN '{{ by }}'
+{%- endfor %}
+        ELSE 'all'
+    END;
+{%- else %}
+    SET @_Look = CASE WHEN JSON_QUERY(@Filter, '$.keys') IS NOT NULL THEN 'keys' ELSE 'all' END;
+{%- endif %}
+
+    /* How far: as many items on as are to be read, else to the end. */
+{%- for by in ["ended", "all"] if own or by == "all" %}
+    IF @_Look = '{{ by }}' AND @Most IS NOT NULL
+        SELECT {% for k in t.key %}@_End{{ loop.index }} = q.{{ k.quoted }}{{ ", " if not loop.last }}{% endfor %}
+        FROM {{ table }} AS q{{ " WITH (INDEX (" ~ index[by] ~ "))" if by == "ended" }}
+        WHERE
+            {{ after }}
+{%- if by == "ended" %}
+            AND q.[Status] IN ({{ item.states(of_states[by]) }})
+{%- endif %}
+        ORDER BY {{ item.of_item(t) }}
+        OFFSET @Most - 1 ROWS FETCH NEXT 1 ROWS ONLY
+        OPTION (RECOMPILE);
+{%- endfor %}
+    /* Planned for this filter: which of its members are there decides how the items are reached. */
+{%- for by in ["keys", "ended", "flying", "waiting", "all"] if own or by not in ["ended", "flying", "waiting"] %}
+{%- set further %}
+        AND {{ after }}
+{%- if by in ["ended", "all"] %}
+        AND {{ beyond("<", "_End") }}
+{%- endif %}
+{%- if own_types_only %}
+        AND {% filter indent(8) %}{% include "part/type_access.sql" %}{% endfilter %}
 {%- endif %}
 {%- endset %}
-{%- if by in ["ended", "all"] %}
-    /* How far: as many items on as are to be read, else to the end. */
-    IF @Most IS NOT NULL
-    BEGIN
-        INSERT INTO @_Given ([Ordinal], {{ item.names(t) }})
-        SELECT -2, {{ item.of_item(t, "l") }}
-        FROM (
-            SELECT {{ item.of_item(t) }}
-            FROM {{ table }} AS q{{ " WITH (INDEX (" ~ index[by] ~ "))" if by == "ended" }}
-            WHERE
-{%- filter indent(8) %}{{ range }}{% endfilter %}
-            ORDER BY {{ item.of_item(t) }}
-            OFFSET @Most - 1 ROWS FETCH NEXT 1 ROWS ONLY
-        ) AS l
-        OPTION (RECOMPILE);
+    {{ "ELSE" if not loop.first }}{{ " " if not loop.first and not loop.last }}{{ "IF @_Look = '" ~ by ~ "'" if not loop.last }}
+{%- filter indent(4) %}{{ "\n" }}{% include "part/search.sql" %}{% endfilter %}
+{%- endfor %}
 
-        SET @_Further = @@ROWCOUNT;
-    END;
-
-{%- endif %}
-    SELECT TOP (@Max)
+    /* A full page, but an item of it may be another by now. */
+    IF (SELECT COUNT(*) FROM @_Page) = @Max
+        SELECT TOP (1) {% for k in t.key %}@_End{{ loop.index }} = p.{{ k.var }}{{ ", " if not loop.last }}{% endfor %}
+        FROM @_Page AS p
+        ORDER BY {% for k in t.key %}p.{{ k.var }} DESC{{ ", " if not loop.last }}{% endfor %};
+    SELECT
         'FOUND' AS [Answer],
         CAST(NULL AS int) AS [Ordinal],
         CAST(NULL AS bigint) AS [DueMs],
@@ -121,48 +132,22 @@ BEGIN
         {{ item.attempts(t) }} AS [AttemptNum],
         {{ item.status(t) }} AS [Status],
 {%- filter indent(4) %}{{ item.columns(t, for_workers=false) | trim(",") }}{% endfilter %}
-{%- if by == "keys" %}
-    FROM @_Key AS k
+    FROM @_Page AS p
     INNER JOIN {{ table }} AS q
-        ON {{ item.found(t, "k") }}
-{%- elif by in of_states %}
-    FROM {{ table }} AS q WITH (INDEX ({{ index[by] }}))
-{%- else %}
-    FROM {{ table }} AS q
-{%- endif %}
+        ON {{ item.found(t, "p") }}
 {{- item.beside(t) }}
 {{- item.subtypes(t) }}
-    WHERE
-{%- include "part/fits.sql" -%}
-{{ "\n        AND " ~ range | trim }}
-{%- if by in ["ended", "all"] %}
-        AND (@_Further = 0 OR ({{ beyond(-2, "<") }}))
-{%- endif %}
-{%- if own_types_only %}
-        AND {% filter indent(8) %}{% include "part/type_access.sql" %}{% endfilter %}
-{%- endif %}
+{%- include "part/fits.sql" %}
+    WHERE fit.[Fits] = 1
     ORDER BY {{ item.of_item(t) }}
-    /* For this filter: which of its members are there decides how the items are reached. */
-    OPTION ({{ "LOOP JOIN, FORCE ORDER, " if by == "keys" }}RECOMPILE);
-{%- if by in ["ended", "all"] %}
+    OPTION (LOOP JOIN, FORCE ORDER);
 
-    IF @@ROWCOUNT < @Max AND @_Further = 1
+    IF @@ROWCOUNT < @Max AND @_End1 IS NOT NULL
         SELECT
             'MORE' AS [Answer],
             CAST(NULL AS int) AS [Ordinal],
             CAST(NULL AS bigint) AS [DueMs],
             {{ item.as_text(t, "g") }} AS [Key]
-        FROM @_Given AS g
-        WHERE g.[Ordinal] = -2;
-{%- endif %}
-{% endfilter %}
-{%- if by != "all" %}
-
-        RETURN 0;
-    END;
-{% endif %}
-{%- endfor %}
-
-    RETURN 0;
+        FROM (SELECT {% for k in t.key %}@_End{{ loop.index }} AS {{ k.var }}{{ ", " if not loop.last }}{% endfor %}) AS g;
 END;
 {% endfilter %}

@@ -20,16 +20,16 @@ Table access order: {{ called.table }}, {{ queue ~ "_Lease, " if beside }}QueueT
 */
 {{ create_or_alter }} PROCEDURE {{ object(procedure) }}
 {%- if own %}
-    @EnqueuedAt {{ object("_Timestamp") }},
-    @UpdatedAt {{ object("_Timestamp") }}, /* the concurrency token */
+    @EnqueuedAt datetime2(7),
+    @UpdatedAt datetime2(7), /* the concurrency token */
 {%- else %}
     @Key nvarchar(4000),{{ " /* a JSON array, with a value for each column of the key */" if composite }}
     @Token datetime2(7), /* the concurrency token */
 {%- endif %}
-    @Status {{ object("QueueState") }},
-    @Step {{ object("QueueStep") }} = NULL, /* the current step of a multi-step job; NULL keeps it */
-    @Response {{ object("WebResponse") }} = NULL, /* NULL keeps it */
-    @Error {{ object("WebResponse") }} = NULL, /* NULL keeps it */
+    @Status varchar(20),
+    @Step nvarchar(60) = NULL, /* the current step of a multi-step job; NULL keeps it */
+    @Response nvarchar(max) = NULL, /* NULL keeps it */
+    @Error nvarchar(max) = NULL, /* NULL keeps it */
     {{ of_due }} datetime2(7) = NULL, /* UTC; NULL keeps it */
     @Worker nvarchar(128) = NULL, /* with @AttemptNum: only while this worker holds the lease */
     @AttemptNum int = NULL,
@@ -78,7 +78,6 @@ BEGIN
         ON {% for k in t.key %}v.{{ k.shown }} = i.{{ k.var }}{{ " AND " if not loop.last }}{% endfor %};
 {%- endif %}
 {%- endif %}
-    RETURN 0;
 END;
 {% endfilter %}
 {%- endfor %}

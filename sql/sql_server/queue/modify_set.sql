@@ -64,7 +64,6 @@ BEGIN
 {%- filter replace("\n        ", "\n    ") %}
 {% include "part/settle_and_claim.sql" %}{% endfilter %}
 {%- endif %}
-    RETURN 0;
 END;
 {% endfilter %}
 {%- endfor %}

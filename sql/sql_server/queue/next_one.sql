@@ -54,7 +54,6 @@ BEGIN
         @_Key AS [{{ "EnqueuedAt" if own else "ItemKey" }}],
         @_Token AS [{{ "UpdatedAt" if own else "ItemToken" }}]
     WHERE @_Key IS NOT NULL;
-    RETURN 0;
 END;
 {% endfilter %}
 {%- endfor %}

@@ -49,7 +49,6 @@ BEGIN
     EXECUTE {{ object(queue ~ "_Claim") }}
         @Worker = @Worker, @Max = @Max, @LeaseMs = @LeaseMs, @Recover = @Recover, @Within = {{ 1 if transaction == "utx" else 0 }}
         {%- include "part/claim_more.sql" %};
-    RETURN 0;
 END;
 {% endfilter %}
 {%- endfor %}

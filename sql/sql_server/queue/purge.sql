@@ -1,6 +1,7 @@
 {% import "part/item.sql" as item -%}
 {%- set procedure = "Purge_" ~ queue ~ "_trx" -%}
-{%- set fits %}{% include "part/fits.sql" %}{% endset %}
+{%- set fits %}{% include "part/fits.sql" %}{% endset -%}
+{%- set may_go = "fit.[Fits] = 1" -%}
 {% filter made("PROCEDURE", procedure) %}
 /*
 Delete up to @Max finished items that fit @Filter, in the order of their keys{{ ", and as many rows of " ~ queue ~ "_Lease\nwhose items are gone" if beside }}. @Filter is that of Find_{{ queue }}; without a status it means Completed,
@@ -14,8 +15,7 @@ Table access order: {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}{{ 
 AS
 BEGIN
 {% include "part/head.sql" %}
-    /* A call that tidies up gives way. */
-    SET DEADLOCK_PRIORITY LOW;
+    SET DEADLOCK_PRIORITY LOW; /* A call that tidies up gives way. */
 {% include "part/clock_variables.sql" %}
     DECLARE @_Purged int = 0;
 {% include "part/purge_tables.sql" %}
@@ -23,12 +23,8 @@ BEGIN
 
 {% include "part/no_transaction.sql" %}
 
-    IF @Max IS NULL OR @Max < 1 OR @Max > 1000
-        THROW 50021, N'{{ procedure }}: @Max must be from 1 to 1000.', 1;
-
-    IF @_Statuses IS NULL
-        DELETE FROM @_Wanted WHERE [Status] = 'Failed' OR NOT ({{ item.finished("[Status]") }});
-    IF EXISTS (SELECT 1 FROM @_Wanted AS w WHERE NOT ({{ item.finished("w.[Status]") }}))
+    SET @_Statuses = COALESCE(@_Statuses, N'[{"s":"Completed"}, {"s":"PartiallyCompleted"}, {"s":"Cancelled"}, {"s":"Terminated"}]');
+    IF EXISTS (SELECT 1 FROM OPENJSON(@_Statuses) WITH ([s] varchar(20) '$.s') AS w WHERE NOT ({{ item.finished("w.[s]") }}))
         THROW 50021, N'{{ procedure }}: only finished items can be purged; cancel or terminate the others.', 1;
 
     BEGIN TRY
@@ -36,34 +32,25 @@ BEGIN
 {%- include "part/clock.sql" %}
 
         /* The search takes no update locks: it passes rows that are not meant, and no worker shall wait for it. */
-        IF @_Keys IS NOT NULL
-            INSERT INTO @_Found ({{ item.names(t) }})
-            SELECT TOP (@Max) {{ item.of_item(t) }}
-            FROM @_Key AS k
-            INNER JOIN {{ table }} AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-                ON {{ item.found(t, "k") }}
-{{- item.beside(t, " WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)") }}
-            WHERE
-{%- filter indent(8) %}{{ fits }}{% endfilter %}
-            ORDER BY {{ item.list(t, "k") }}
-            OPTION (LOOP JOIN, FORCE ORDER);
-{%- for by in ["ended", "all"] if own or by == "all" %}
-        ELSE{{ " IF NOT EXISTS (SELECT 1 FROM @_Wanted AS w WHERE w.[Status] = 'Completed')" if by == "ended" }}
-            INSERT INTO @_Found ({{ item.names(t) }})
-            SELECT TOP (@Max) {{ item.of_item(t) }}
-            FROM {{ table }} AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK{{ ", INDEX ([IX_" ~ queue ~ "_Ended])" if by == "ended" }})
-{{- item.beside(t, " WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)") }}
-            WHERE
-{%- filter indent(8) %}{{ fits }}{% endfilter %}
-{%- if by == "ended" %}
-                /* They have an index of their own: what is completed is not read. */
-                AND q.[Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
-{%- elif own %}
-                /* An item that was enqueued later cannot have changed before. */
-                AND (@_Before IS NULL OR q.[EnqueuedAt] < @_Before)
+{%- set of_states = {"ended": ["Failed", "Cancelled", "Paused", "Terminated", "PartiallyCompleted"]} %}
+{%- set index = {"ended": "[IX_" ~ queue ~ "_Ended]"} %}
+{%- set hints = "ROWLOCK, READPAST, READCOMMITTEDLOCK" %}
+{%- set into = "@_Found" %}
+{%- for by in ["keys", "ended", "all"] if own or by != "ended" %}
+{%- set further %}
+{%- if own and by == "all" %}
+        /* An item that was enqueued later cannot have changed before. */
+        AND (@_Before IS NULL OR q.[EnqueuedAt] < @_Before)
 {%- endif %}
-            ORDER BY {{ item.of_item(t) }}
-            OPTION (RECOMPILE);
+{%- endset %}
+{%- if by == "keys" %}
+        IF JSON_QUERY(@Filter, '$.keys') IS NOT NULL
+{%- else %}
+        ELSE{{ " IF CHARINDEX(N'\"Completed\"', @_Statuses) = 0" if by == "ended" }}
+{%- endif %}
+{%- filter indent(8) %}
+{% include "part/search.sql" %}
+{%- endfilter %}
 {%- endfor %}
 
 {%- include "part/purge_found.sql" %}
@@ -102,7 +89,5 @@ BEGIN
     SELECT
         'purged' AS [Name],
         CAST(@_Purged AS bigint) AS [Value];
-
-    RETURN 0;
 END;
 {% endfilter %}

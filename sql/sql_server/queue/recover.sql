@@ -29,6 +29,5 @@ BEGIN
         THROW 50021, N'{{ procedure }}: @Max must be from 1 to 1000.', 1;
 
     EXECUTE {{ object(queue ~ "_Recover") }} @Max = @Max, @Recover = @Recover, {{ "@Worker = NULL, " if resume_own }}@Within = 0;
-    RETURN 0;
 END;
 {% endfilter %}

@@ -117,7 +117,5 @@ BEGIN
 {%- endif %}
 
 {% include "part/work_select.sql" %}
-
-    RETURN 0;
 END;
 {% endfilter %}

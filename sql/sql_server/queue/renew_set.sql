@@ -159,7 +159,7 @@ BEGIN
 {%- if role.lease_until %}
 
         UPDATE q
-        SET {{ role.lease_until }} = DATEADD(MILLISECOND, @LeaseMs, @_At)
+        SET {{ role.lease_until }} = DATEADD(MILLISECOND, @LeaseMs, {{ at }})
         FROM @_Out AS o
         INNER JOIN {{ table }} AS q WITH (ROWLOCK)
             ON {{ item.found(t, "o") }}
@@ -183,7 +183,5 @@ BEGIN
 {% include "part/rollback.sql" %}
 
 {% include "part/answers_select.sql" %}
-
-    RETURN 0;
 END;
 {% endfilter %}

@@ -9,8 +9,8 @@ WHERE NOT EXISTS (SELECT 1 FROM {{ object("QueueRetention") }} AS r WHERE r.[Que
 {% endfilter %}
 {%- if retention %}
 {%- set changed %}{% include "part/changed.sql" %}{% endset %}
-{%- set fits %}
-        (
+{%- set fits = "" %}
+{%- set may_go %}(
 {%- for rule in retention %}
             {{ "OR " if not loop.first }}({{ item.status(t) | indent(12) }} = '{{ rule.state }}' AND {{ changed }} < DATEADD(SECOND, -{{ rule.seconds }}, @_Now))
 {%- endfor %}
@@ -35,8 +35,7 @@ Table access order: QueueRetention, passed over when somebody holds the row, {{ 
 AS
 BEGIN
 {% include "part/head.sql" %}
-    /* A call that tidies up gives way. */
-    SET DEADLOCK_PRIORITY LOW;
+    SET DEADLOCK_PRIORITY LOW; /* A call that tidies up gives way. */
 {% include "part/clock_variables.sql" %}
     DECLARE @_Purged int = 0;
     DECLARE @_Turn int;
@@ -123,8 +122,6 @@ BEGIN
     SELECT
         'purged' AS [Name],
         CAST(@_Purged AS bigint) AS [Value];
-
-    RETURN 0;
 END;
 {% endfilter %}
 {%- endif %}

@@ -75,9 +75,9 @@ BEGIN
             END AS [Step],
 {%- endif %}
             {{ item.until(t, lease_ms) }} AS [Until],
-            CASE WHEN {{ item.waits(t) }}{% if role.due %} AND (q.{{ role.due }} IS NULL OR q.{{ role.due }} <= @_At){% endif %} THEN 1 ELSE 0 END AS [IsDue],
+            CASE WHEN {{ item.waits(t) }}{% if role.due %} AND (q.{{ role.due }} IS NULL OR q.{{ role.due }} <= {{ at }}){% endif %} THEN 1 ELSE 0 END AS [IsDue],
             {{ "CAST(q." ~ began ~ " AS datetime2(7))" if began else "CAST(NULL AS datetime2(7))" }} AS [Began],
-            {% if arrivals %}CASE WHEN {{ item.lately("q." ~ role.enqueued, "@_At") }} THEN 1 ELSE 0 END{% else %}NULL{% endif %} AS [IsNew]
+            {% if arrivals %}CASE WHEN {{ item.lately("q." ~ role.enqueued, at) }} THEN 1 ELSE 0 END{% else %}NULL{% endif %} AS [IsNew]
         FROM {{ table }} AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
 {{- item.beside(t, " WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)") }}
     ) AS x
@@ -88,7 +88,7 @@ BEGIN
     SET @_Arrivals = @_Arrivals + (
         SELECT COUNT_BIG(*)
         FROM {{ t.history }} AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-        WHERE {{ item.lately("q." ~ role.enqueued, "@_At") }}
+        WHERE {{ item.lately("q." ~ role.enqueued, at) }}
     );
 {%- endif %}
 {%- endif %}
@@ -163,7 +163,7 @@ BEGIN
     UNION ALL
     SELECT 'due.count', COALESCE(SUM(i.[Due]), 0) FROM @_State AS i
     UNION ALL
-    SELECT 'due.oldest_ms', DATEDIFF_BIG(MILLISECOND, MIN(i.[Oldest]), @_At) FROM @_State AS i
+    SELECT 'due.oldest_ms', DATEDIFF_BIG(MILLISECOND, MIN(i.[Oldest]), {{ at }}) FROM @_State AS i
     UNION ALL
     SELECT 'lease.expired', COALESCE(SUM(i.[Late]), 0) FROM @_State AS i
     UNION ALL
@@ -191,7 +191,5 @@ BEGIN
     FROM (VALUES ('p50', 50), ('p90', 90), ('p99', 99)) AS p ([Name], [Percent])
     INNER JOIN @_Sample AS s
         ON s.[Rank] = (s.[Of] * p.[Percent] + 99) / 100;
-
-    RETURN 0;
 END;
 {% endfilter %}

@@ -174,8 +174,6 @@ BEGIN
             @_Is;
 
 {% include "part/items_select.sql" %}
-
-    RETURN 0;
 END;
 {% endfilter %}
 {%- endif %}

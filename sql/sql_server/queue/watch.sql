@@ -418,7 +418,5 @@ BEGIN
     WHERE f.[Name] NOT LIKE 'type.%' OR {{ may_see("f.[Detail]") }}
 {%- endif -%}
     ;
-
-    RETURN 0;
 END;
 {% endfilter %}

@@ -20,40 +20,10 @@ BEGIN
         EXECUTE (N'CREATE SCHEMA {{ schema | replace("'", "''") }}');
 END;
 {% endfilter %}
-{% filter made("TYPE", "_Timestamp") %}
-/* Types of values. The place of use says whether one may be missing. */
-IF TYPE_ID({{ literal("_Timestamp") }}) IS NULL
-    CREATE TYPE {{ object("_Timestamp") }} FROM datetime2(7) NULL;
-{% endfilter %}
-{% filter made("TYPE", "_Int") %}
-IF TYPE_ID({{ literal("_Int") }}) IS NULL
-    CREATE TYPE {{ object("_Int") }} FROM int NULL;
-{% endfilter %}
-{% filter made("TYPE", "_Type") %}
-IF TYPE_ID({{ literal("_Type") }}) IS NULL
-    CREATE TYPE {{ object("_Type") }} FROM nvarchar(60) NULL;
-{% endfilter %}
-{% filter made("TYPE", "QueueState") %}
-IF TYPE_ID({{ literal("QueueState") }}) IS NULL
-    CREATE TYPE {{ object("QueueState") }} FROM varchar(20) NULL;
-{% endfilter %}
-{% filter made("TYPE", "QueueStep") %}
-IF TYPE_ID({{ literal("QueueStep") }}) IS NULL
-    CREATE TYPE {{ object("QueueStep") }} FROM nvarchar(60) NULL;
-{% endfilter %}
-{% filter made("TYPE", "AttemptNum") %}
-IF TYPE_ID({{ literal("AttemptNum") }}) IS NULL
-    CREATE TYPE {{ object("AttemptNum") }} FROM int NULL;
-{% endfilter %}
-{% filter made("TYPE", "WebResponse") %}
-IF TYPE_ID({{ literal("WebResponse") }}) IS NULL
-    CREATE TYPE {{ object("WebResponse") }} FROM nvarchar(max) NULL;
-{% endfilter %}
-{% filter made("TYPE", "Duration") %}
-IF TYPE_ID({{ literal("Duration") }}) IS NULL
-    CREATE TYPE {{ object("Duration") }} FROM bigint NULL;
-{% endfilter %}
-{% filter made("TABLE", "QueueSchemaVersion") %}
+{% filter made("TABLE", [
+    "QueueSchemaVersion", "QueueSpec", "AppSettings", "QueueStatus", "QueueTransition",
+    "QueueOperation", "QueueTypeAccess", "QueueRetention", "QueueTurn", "QueueRecovery", "QueueRefused",
+]) %}
 /* One row per version that was applied here: an audit trail, never updated. */
 IF OBJECT_ID({{ literal("QueueSchemaVersion") }}, N'U') IS NULL
     CREATE TABLE {{ object("QueueSchemaVersion") }} (
@@ -62,8 +32,6 @@ IF OBJECT_ID({{ literal("QueueSchemaVersion") }}, N'U') IS NULL
         [Library] varchar(20) NOT NULL,
         CONSTRAINT [PK_QueueSchemaVersion] PRIMARY KEY CLUSTERED ([Version])
     );
-{% endfilter %}
-{% filter made("TABLE", "QueueSpec") %}
 /* The queues of this schema, each with the specification it was rendered from. */
 IF OBJECT_ID({{ literal("QueueSpec") }}, N'U') IS NULL
     CREATE TABLE {{ object("QueueSpec") }} (
@@ -74,85 +42,48 @@ IF OBJECT_ID({{ literal("QueueSpec") }}, N'U') IS NULL
         [InstalledAt] datetime2(7) NOT NULL,
         CONSTRAINT [PK_QueueSpec] PRIMARY KEY CLUSTERED ([Queue])
     );
-{% endfilter %}
-{% filter made("TABLE", "AppSettings") %}
 /* Settings that procedures read, such as notification.maxAttempts. */
 IF OBJECT_ID({{ literal("AppSettings") }}, N'U') IS NULL
     CREATE TABLE {{ object("AppSettings") }} (
         [Param] varchar(100) NOT NULL,
-        [ValInt] {{ object("_Int") }} NULL,
+        [ValInt] int NULL,
         [ValText] nvarchar(400) NULL,
         CONSTRAINT [PK_AppSettings] PRIMARY KEY CLUSTERED ([Param])
     );
-{% endfilter %}
-{% filter made("TABLE", "QueueStatus") %}
 IF OBJECT_ID({{ literal("QueueStatus") }}, N'U') IS NULL
     CREATE TABLE {{ object("QueueStatus") }} (
-        [Status] {{ object("QueueState") }} NOT NULL,
+        [Status] varchar(20) NOT NULL,
         CONSTRAINT [PK_QueueStatus] PRIMARY KEY CLUSTERED ([Status])
     );
-{% endfilter %}
-{% filter statement %}
 INSERT INTO {{ object("QueueStatus") }} ([Status])
 SELECT v.[Status]
 FROM (VALUES
-    ('Pending'),
-    ('Processing'),
-    ('Error'), /* retryable */
-    ('Failed'), /* attempts spent, or the worker gave up */
-    ('Completed'),
-    ('Cancelled'),
-    ('Paused'),
-    ('Terminated'),
-    ('PartiallyCompleted')
+    ('Pending'), ('Processing'), ('Error'), ('Paused'), /* unfinished; Error is tried again */
+    ('Completed'), ('PartiallyCompleted'), ('Failed'), ('Cancelled'), ('Terminated') /* finished; Failed: attempts spent, or given up */
 ) AS v ([Status])
 WHERE NOT EXISTS (SELECT 1 FROM {{ object("QueueStatus") }} AS s WHERE s.[Status] = v.[Status]);
-{% endfilter %}
-{% filter made("TABLE", "QueueTransition") %}
 /* The legal transitions. What is not a row here is refused as ILLEGAL_TRANSITION. */
 IF OBJECT_ID({{ literal("QueueTransition") }}, N'U') IS NULL
     CREATE TABLE {{ object("QueueTransition") }} (
-        [FromStatus] {{ object("QueueState") }} NOT NULL,
-        [ToStatus] {{ object("QueueState") }} NOT NULL,
+        [FromStatus] varchar(20) NOT NULL,
+        [ToStatus] varchar(20) NOT NULL,
         CONSTRAINT [PK_QueueTransition] PRIMARY KEY CLUSTERED ([FromStatus], [ToStatus])
     );
-{% endfilter %}
-{% filter statement %}
 INSERT INTO {{ object("QueueTransition") }} ([FromStatus], [ToStatus])
-SELECT v.[FromStatus], v.[ToStatus]
+SELECT f.[FromStatus], t.[value]
 FROM (VALUES
-    ('Pending', 'Processing'),
-    ('Pending', 'Failed'),
-    ('Pending', 'Cancelled'),
-    ('Pending', 'Paused'),
-    ('Pending', 'Terminated'),
-    ('Processing', 'Processing'),
-    ('Processing', 'Pending'),
-    ('Processing', 'Error'),
-    ('Processing', 'Failed'),
-    ('Processing', 'Completed'),
-    ('Processing', 'PartiallyCompleted'),
-    ('Processing', 'Cancelled'),
-    ('Processing', 'Paused'),
-    ('Processing', 'Terminated'),
-    ('Error', 'Processing'),
-    ('Error', 'Pending'),
-    ('Error', 'Failed'),
-    ('Error', 'Cancelled'),
-    ('Error', 'Paused'),
-    ('Error', 'Terminated'),
-    ('Paused', 'Processing'),
-    ('Paused', 'Pending'),
-    ('Paused', 'Failed'),
-    ('Paused', 'Cancelled'),
-    ('Paused', 'Terminated')
-) AS v ([FromStatus], [ToStatus])
+    ('Pending', N'["Processing", "Failed", "Cancelled", "Paused", "Terminated"]'),
+    (
+        'Processing',
+        N'["Processing", "Pending", "Error", "Failed", "Completed", "PartiallyCompleted", "Cancelled", "Paused", "Terminated"]'
+    ),
+    ('Error', N'["Processing", "Pending", "Failed", "Cancelled", "Paused", "Terminated"]'),
+    ('Paused', N'["Processing", "Pending", "Failed", "Cancelled", "Terminated"]')
+) AS f ([FromStatus], [To])
+CROSS APPLY OPENJSON(f.[To]) AS t
 WHERE NOT EXISTS (
-    SELECT 1 FROM {{ object("QueueTransition") }} AS t
-    WHERE t.[FromStatus] = v.[FromStatus] AND t.[ToStatus] = v.[ToStatus]
+    SELECT 1 FROM {{ object("QueueTransition") }} AS q WHERE q.[FromStatus] = f.[FromStatus] AND q.[ToStatus] = t.[value]
 );
-{% endfilter %}
-{% filter made("TABLE", "QueueOperation") %}
 /*
 One row per call that changed items, written in the same transaction: whoever lost the answer asks again with the same
 identity and gets the same answer instead of a second effect; in another queue, or for another kind of call, it is refused.
@@ -166,8 +97,6 @@ IF OBJECT_ID({{ literal("QueueOperation") }}, N'U') IS NULL
         [Result] nvarchar(max) NULL,
         CONSTRAINT [PK_QueueOperation] PRIMARY KEY CLUSTERED ([OperationId])
     );
-{% endfilter %}
-{% filter made("TABLE", "QueueTypeAccess") %}
 /*
 Which logins see which types, of queues whose description says own_types_only. UserName is a user or a role of the
 database; the type * is every type.
@@ -175,28 +104,10 @@ database; the type * is every type.
 IF OBJECT_ID({{ literal("QueueTypeAccess") }}, N'U') IS NULL
     CREATE TABLE {{ object("QueueTypeAccess") }} (
         [Queue] varchar(40) NOT NULL,
-        [Type] {{ object("_Type") }} NOT NULL,
+        [Type] nvarchar(60) NOT NULL,
         [UserName] sysname NOT NULL,
         CONSTRAINT [PK_QueueTypeAccess] PRIMARY KEY CLUSTERED ([Queue], [UserName], [Type])
     );
-{% endfilter %}
-{% filter made("VIEW", "QueueOwnType_V", once=true) %}
-/*
-The types that the caller may see, by queue: the user it is in this database, and the roles that user is in. Procedures
-and views read this with the rights of their owner, and USER_NAME() is the caller all the same.
-*/
-IF OBJECT_ID({{ literal("QueueOwnType_V") }}, N'V') IS NULL
-    EXECUTE (N'CREATE VIEW {{ object("QueueOwnType_V") | replace("'", "''") }}
-AS
-SELECT
-    a.[Queue],
-    a.[Type]
-FROM {{ object("QueueTypeAccess") | replace("'", "''") }} AS a
-WHERE
-    a.[UserName] = USER_NAME()
-    OR IS_ROLEMEMBER(a.[UserName]) = 1;');
-{% endfilter %}
-{% filter made("TABLE", "QueueRetention") %}
 /*
 A row for each queue whose description says how long items stay that have ended, and when what was over was last deleted, to
 the end. Who deletes locks the row meanwhile, and others pass over it: one at a time.
@@ -207,8 +118,6 @@ IF OBJECT_ID({{ literal("QueueRetention") }}, N'U') IS NULL
         [DoneAt] datetime2(7) NOT NULL,
         CONSTRAINT [PK_QueueRetention] PRIMARY KEY CLUSTERED ([Queue])
     );
-{% endfilter %}
-{% filter made("TABLE", "QueueTurn") %}
 /*
 A row for each queue with groups. Claims of such a queue take turns: each locks the row to the end of its transaction.
 Nothing is ever written to it, and only the procedures can lock it, hence nobody who may not claim: an application lock
@@ -219,8 +128,6 @@ IF OBJECT_ID({{ literal("QueueTurn") }}, N'U') IS NULL
         [Queue] varchar(40) NOT NULL,
         CONSTRAINT [PK_QueueTurn] PRIMARY KEY CLUSTERED ([Queue])
     );
-{% endfilter %}
-{% filter made("TABLE", "QueueRecovery") %}
 /*
 A row for each queue: when the items of its dead workers were last looked for, UTC. Of all who claim, one does it when
 it is time; nobody waits for a row here.
@@ -231,8 +138,6 @@ IF OBJECT_ID({{ literal("QueueRecovery") }}, N'U') IS NULL
         [RecoveredAt] datetime2(7) NOT NULL,
         CONSTRAINT [PK_QueueRecovery] PRIMARY KEY CLUSTERED ([Queue])
     );
-{% endfilter %}
-{% filter made("TABLE", "QueueRefused") %}
 /*
 Items that their table does not let a queue change: a claim or a recovery of one met a unique index, a CHECK, a trigger. Each
 is left aside until a time (UTC) that goes farther at each refusal; all processes see it, so that none tries in vain. Key is the
@@ -251,4 +156,20 @@ IF OBJECT_ID({{ literal("QueueRefused") }}, N'U') IS NULL
         [Until] datetime2(7) NOT NULL,
         CONSTRAINT [PK_QueueRefused] PRIMARY KEY CLUSTERED ([Queue], [Key])
     );
+{% endfilter %}
+{% filter made("VIEW", "QueueOwnType_V", once=true) %}
+/*
+The types that the caller may see, by queue: the user it is in this database, and the roles that user is in. Procedures
+and views read this with the rights of their owner, and USER_NAME() is the caller all the same.
+*/
+IF OBJECT_ID({{ literal("QueueOwnType_V") }}, N'V') IS NULL
+    EXECUTE (N'CREATE VIEW {{ object("QueueOwnType_V") | replace("'", "''") }}
+AS
+SELECT
+    a.[Queue],
+    a.[Type]
+FROM {{ object("QueueTypeAccess") | replace("'", "''") }} AS a
+WHERE
+    a.[UserName] = USER_NAME()
+    OR IS_ROLEMEMBER(a.[UserName]) = 1;');
 {% endfilter %}

@@ -4,7 +4,7 @@ SET ANSI_NULLS, QUOTED_IDENTIFIER ON;
 {% endfilter %}
 {% filter made("FUNCTION", "QueueIsProcessable_fn") %}
 /* The meaning of each status, in one place. Re-created by every install. */
-{{ create_or_alter }} FUNCTION {{ object("QueueIsProcessable_fn") }} (@Status {{ object("QueueState") }})
+{{ create_or_alter }} FUNCTION {{ object("QueueIsProcessable_fn") }} (@Status varchar(20))
 RETURNS bit
 WITH SCHEMABINDING
 AS
@@ -14,7 +14,7 @@ BEGIN
 END;
 {% endfilter %}
 {% filter made("FUNCTION", "QueueIsFinished_fn") %}
-{{ create_or_alter }} FUNCTION {{ object("QueueIsFinished_fn") }} (@Status {{ object("QueueState") }})
+{{ create_or_alter }} FUNCTION {{ object("QueueIsFinished_fn") }} (@Status varchar(20))
 RETURNS bit
 WITH SCHEMABINDING
 AS
@@ -24,7 +24,7 @@ BEGIN
 END;
 {% endfilter %}
 {% filter made("FUNCTION", "QueueIsEditable_fn") %}
-{{ create_or_alter }} FUNCTION {{ object("QueueIsEditable_fn") }} (@Status {{ object("QueueState") }})
+{{ create_or_alter }} FUNCTION {{ object("QueueIsEditable_fn") }} (@Status varchar(20))
 RETURNS bit
 WITH SCHEMABINDING
 AS
@@ -402,6 +402,111 @@ BEGIN
     END;
 END;
 {% endfilter %}
+{% filter made("PROCEDURE", "QueueFilterTake") %}
+/*
+Reads the members of a filter, and throws what is wrong in the words of @Called. A condition with a slip in it must not be passed
+over: what it was to keep out would be met too. OPENJSON counts types so: 0 is null, 1 text, 2 a number, 4 an array.
+Called by Find_ and Purge_. Returns each member, NULL where it is left out; the states under the names that there are.
+Table access order: QueueStatus.
+*/
+{{ create_or_alter }} PROCEDURE {{ object("QueueFilterTake") }}
+    @Called nvarchar(200),
+    @Filter nvarchar(max),
+    @Statuses nvarchar(max) OUTPUT,
+    @Types nvarchar(max) OUTPUT,
+    @Before datetime2(7) OUTPUT,
+    @Since datetime2(7) OUTPUT,
+    @Longer bigint OUTPUT,
+    @Error nvarchar(4000) OUTPUT
+AS
+BEGIN
+    SET NOCOUNT, XACT_ABORT ON;
+    DECLARE @_Wrong nvarchar(2048);
+
+    IF ISJSON(@Filter) = 0 OR CHARINDEX(N'{', @Filter) = 0
+        SET @_Wrong = N'@Filter takes keys, status, types (arrays), before, after, error (text), longer_ms (a number), once';
+    /* A step of its own, since the parts of one condition are evaluated in any order. */
+    ELSE IF
+        EXISTS (
+            SELECT 1 FROM OPENJSON(@Filter) AS j
+            WHERE
+                j.[key] NOT IN (N'keys', N'status', N'types', N'before', N'after', N'error', N'longer_ms')
+                OR j.[type] NOT IN (
+                    0, CASE WHEN j.[key] IN (N'keys', N'status', N'types') THEN 4 WHEN j.[key] = N'longer_ms' THEN 2 ELSE 1 END
+                )
+                /* A member that JSON_VALUE would not take out: NULL. */
+                OR (j.[type] = 1 AND DATALENGTH(j.[value]) > 8000)
+        )
+        OR EXISTS (SELECT 1 FROM OPENJSON(@Filter) AS j GROUP BY j.[key] HAVING COUNT(*) > 1)
+        SET @_Wrong = N'@Filter takes keys, status, types (arrays), before, after, error (text), longer_ms (a number), once';
+    ELSE
+    BEGIN
+        SET @Statuses = JSON_QUERY(@Filter, '$.status');
+        SET @Types = JSON_QUERY(@Filter, '$.types');
+        SET @Error = JSON_VALUE(@Filter, '$.error');
+        SET @Before = TRY_CONVERT(datetime2(7), JSON_VALUE(@Filter, '$.before'));
+        SET @Since = TRY_CONVERT(datetime2(7), JSON_VALUE(@Filter, '$.after'));
+        SET @Longer = TRY_CONVERT(bigint, JSON_VALUE(@Filter, '$.longer_ms'));
+        IF @Longer < 0 OR (@Longer IS NULL AND JSON_VALUE(@Filter, '$.longer_ms') IS NOT NULL)
+            SET @_Wrong = N'longer_ms is a whole number of milliseconds';
+        IF
+            (@Before IS NULL AND JSON_VALUE(@Filter, '$.before') IS NOT NULL)
+            OR (@Since IS NULL AND JSON_VALUE(@Filter, '$.after') IS NOT NULL)
+            SET @_Wrong = N'before and after are UTC times like 2026-11-21T10:00:00';
+        IF EXISTS (
+            SELECT 1 FROM OPENJSON(@Statuses) AS s
+            WHERE NOT EXISTS (SELECT 1 FROM {{ object("QueueStatus") }} AS k WHERE k.[Status] = s.[value])
+        )
+            SET @_Wrong = N'status names one that there is not';
+    END;
+    IF @_Wrong IS NOT NULL
+    BEGIN
+        /* THROW reads a % as the start of something else; doubled, it stands for itself. */
+        SET @_Wrong = REPLACE(CONCAT(@Called, N': ', @_Wrong, N'.'), N'%', N'%%');
+        THROW 50021, @_Wrong, 1;
+    END;
+    IF @Statuses IS NOT NULL
+        SET @Statuses = COALESCE((
+            SELECT k.[Status] AS [s]
+            FROM {{ object("QueueStatus") }} AS k
+            WHERE k.[Status] IN (SELECT s.[value] FROM OPENJSON(@Statuses) AS s)
+            FOR JSON PATH
+        ), N'[]');
+END;
+{% endfilter %}
+{% filter made("FUNCTION", "QueueFits_fn") %}
+/* A row where an item fits a filter: the members as QueueFilterTake returns them, and then the item's values. */
+{{ create_or_alter }} FUNCTION {{ object("QueueFits_fn") }} (
+    @Statuses nvarchar(max),
+    @Types nvarchar(max),
+    @Before datetime2(7),
+    @Since datetime2(7),
+    @Longer bigint,
+    @Error nvarchar(4000),
+    @Now datetime2(7),
+    @Status varchar(20),
+    @Type nvarchar(4000),
+    @ChangedAt datetime2(7),
+    @StartedAt datetime2(7),
+    @RunMs bigint,
+    @Text nvarchar(max)
+)
+RETURNS TABLE
+AS
+RETURN
+SELECT 1 AS [Fits]
+WHERE
+    (@Statuses IS NULL OR CHARINDEX(CONCAT(N'"', @Status, N'"'), @Statuses) > 0)
+    AND (@Types IS NULL OR EXISTS (SELECT 1 FROM OPENJSON(@Types) AS t WHERE t.[value] COLLATE DATABASE_DEFAULT = @Type))
+    AND (@Before IS NULL OR @ChangedAt < @Before)
+    AND (@Since IS NULL OR @ChangedAt >= @Since)
+    AND (
+        @Longer IS NULL
+        OR CASE WHEN @Status = 'Processing' THEN DATEDIFF_BIG(MILLISECOND, @StartedAt, @Now) ELSE @RunMs END > @Longer
+    )
+    /* Compared by code point, so that nothing in the text is a wildcard and both servers find the same. */
+    AND (@Error IS NULL OR CHARINDEX(@Error, @Text COLLATE Latin1_General_BIN2) > 0);
+{% endfilter %}
 {% filter made("PROCEDURE", "QueueCatalog") %}
 /*
 The installation here: the version of the objects, and a row per queue, or one without a queue. A handle reads this
@@ -528,7 +633,6 @@ BEGIN
         SET @_Place = NEWID();
         SET @_Turn = @_Turn + 1;
     END;
-    RETURN 0;
 END;
 {% endfilter %}
 {% filter made("PROCEDURE", "QueueOperationKeep") %}
@@ -546,7 +650,6 @@ BEGIN
     UPDATE {{ object("QueueOperation") }} WITH (ROWLOCK)
     SET [Result] = @Result
     WHERE [OperationId] = @Operation;
-    RETURN 0;
 END;
 {% endfilter %}
 {% filter made("PROCEDURE", "QueueRecoveryTurn") %}
@@ -581,7 +684,6 @@ BEGIN
                 AND ABS(DATEDIFF_BIG(MILLISECOND, r.[RecoveredAt], @Now)) < @Recover
         )
         SET @Recover = 0;
-    RETURN 0;
 END;
 {% endfilter %}
 {% filter made("PROCEDURE", "QueueTurnTake") %}
@@ -607,7 +709,6 @@ BEGIN
         SET @_Message = REPLACE(CONCAT(@Queue, N': its row in QueueTurn is gone; install the queue again.'), N'%', N'%%');
         THROW 50014, @_Message, 1;
     END;
-    RETURN 0;
 END;
 {% endfilter %}
 {% filter made("PROCEDURE", "QueueRefuse") %}
@@ -637,6 +738,5 @@ BEGIN
         THROW 50025, @_Message, 1;
     IF @Answer = 'LEASE_LOST'
         THROW 50026, @_Message, 1;
-    RETURN 0;
 END;
 {% endfilter %}

@@ -14,15 +14,15 @@ const MOST_LINES: usize = 200;
 /// Those that still have more, the queue's name in them as Q, each with about the most that it has of all. The list only shrinks:
 /// one that is shorter now is given its new length, or taken out.
 const LONGER: [(&str, usize); 9] = [
-    ("Find_Q", 530),
-    ("Purge_Q_trx", 418),
-    ("Q_Add", 280),
-    ("Q_Claim", 538),
-    ("Q_Recover", 587),
-    ("Q_Settle", 651),
-    ("Redrive_Q_Set_trx", 366),
-    ("Taken_Q_trx", 329),
-    ("Watch_Q", 449),
+    ("Find_Q", 256),
+    ("Purge_Q_trx", 229),
+    ("Q_Add", 206),
+    ("Q_Claim", 417),
+    ("Q_Recover", 497),
+    ("Q_Settle", 524),
+    ("Redrive_Q_Set_trx", 282),
+    ("Taken_Q_trx", 248),
+    ("Watch_Q", 398),
 ];
 
 /// The simplest queue: one column, and nothing asked for.

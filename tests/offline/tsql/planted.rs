@@ -96,7 +96,7 @@ fn rules_about_procedures_find_what_they_are_for() {
         (
             "function-on-a-table",
             "SELECT q.[Id] FROM [s].[Q] AS q WHERE [s].[Is_fn](q.[Id]) = 1;",
-            "IF [s].[Is_fn](@Max) = 1 RETURN 0;",
+            "IF [s].[Is_fn](@Max) = 1 RETURN 0; SELECT f.[A] FROM [s].[Q] AS q CROSS APPLY [s].[Of_fn](q.[Id]) AS f;",
         ),
         (
             "sides-of-different-types",

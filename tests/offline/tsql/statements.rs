@@ -87,7 +87,8 @@ pub fn only_views_are_taken_whole(batch: &Batch, found: &mut Vec<Finding>) {
     }
 }
 
-/// A scalar function is called for each row, outside the plan, and its statement never runs in parallel.
+/// A scalar function is called for each row, outside the plan, and its statement never runs in parallel. One behind APPLY is a part
+/// of the plan.
 pub fn statements_on_tables_call_no_function(batch: &Batch, found: &mut Vec<Finding>) {
     if !batch.is_procedure() {
         return;
@@ -98,14 +99,15 @@ pub fn statements_on_tables_call_no_function(batch: &Batch, found: &mut Vec<Find
                 && four[1].is_name()
                 && four[2].is(".")
         });
-        let call = statement.windows(4).find(|four| {
+        let call = (0..statement.len().saturating_sub(3)).map(|at| (at, &statement[at..at + 4])).find(|(at, four)| {
             four[0].is_name()
                 && four[1].is(".")
                 && four[2].is_name()
                 && four[2].text.ends_with("_fn")
                 && four[3].is("(")
+                && !at.checked_sub(1).is_some_and(|before| statement[before].is("APPLY"))
         });
-        if let (true, Some(call)) = (on_table, call) {
+        if let (true, Some((_, call))) = (on_table, call) {
             found.push(Finding::new("function-on-a-table", batch, call[0].line));
         }
     }

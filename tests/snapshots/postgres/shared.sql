@@ -38,8 +38,7 @@ BEGIN
             UNION
             SELECT m.roleid
             FROM mine AS i
-            INNER JOIN pg_catalog.pg_auth_members AS m
-                ON m.member = i.oid
+            INNER JOIN pg_catalog.pg_auth_members AS m ON m.member = i.oid
         ),
 
         names (name) AS MATERIALIZED (
@@ -55,9 +54,7 @@ BEGIN
     "queue_type_access", "queue_unfit_fn", "queue_utc_fn"]'::json) AS n (name)
         ),
 
-        place (oid) AS MATERIALIZED (
-            SELECT n.oid FROM pg_catalog.pg_namespace AS n WHERE n.nspname::text = 'readpast'
-        ),
+        place (oid) AS MATERIALIZED (SELECT n.oid FROM pg_catalog.pg_namespace AS n WHERE n.nspname::text = 'readpast'),
 
         found (kind, name, owner) AS (
             SELECT 'schema', n.nspname::text, n.nspowner
@@ -67,54 +64,40 @@ BEGIN
             SELECT 'relation', c.relname::text, c.relowner
             FROM pg_catalog.pg_class AS c
             WHERE
-                c.relnamespace IN (SELECT p.oid FROM place AS p)
-                AND c.relname::text IN (SELECT s.name FROM names AS s)
+                c.relnamespace IN (SELECT p.oid FROM place AS p) AND c.relname::text IN (SELECT s.name FROM names AS s)
             UNION ALL
             SELECT 'function', f.proname::text, f.proowner
             FROM pg_catalog.pg_proc AS f
             WHERE
-                f.pronamespace IN (SELECT p.oid FROM place AS p)
-                AND f.proname::text IN (SELECT s.name FROM names AS s)
+                f.pronamespace IN (SELECT p.oid FROM place AS p) AND f.proname::text IN (SELECT s.name FROM names AS s)
             UNION ALL
             SELECT 'type', t.typname::text, t.typowner
             FROM pg_catalog.pg_type AS t
             WHERE
-                t.typnamespace IN (SELECT p.oid FROM place AS p)
-                AND t.typname::text IN (SELECT s.name FROM names AS s)
+                t.typnamespace IN (SELECT p.oid FROM place AS p) AND t.typname::text IN (SELECT s.name FROM names AS s)
             UNION ALL
             /* A maker of triggers on a table need not own it; the function that they run is somebody's. */
             SELECT 'function of the trigger ' || g.tgname || ' on ' || c.relname || ':', f.proname::text, f.proowner
             FROM pg_catalog.pg_class AS c
-            INNER JOIN pg_catalog.pg_trigger AS g
-                ON g.tgrelid = c.oid
-            INNER JOIN pg_catalog.pg_proc AS f
-                ON f.oid = g.tgfoid
+            INNER JOIN pg_catalog.pg_trigger AS g ON g.tgrelid = c.oid
+            INNER JOIN pg_catalog.pg_proc AS f ON f.oid = g.tgfoid
             WHERE
-                c.relnamespace IN (SELECT p.oid FROM place AS p)
-                AND c.relname::text IN (SELECT s.name FROM names AS s)
+                c.relnamespace IN (SELECT p.oid FROM place AS p) AND c.relname::text IN (SELECT s.name FROM names AS s)
         )
 
         SELECT
-            f.kind,
-            f.name,
-            'belongs to' AS verb,
-            r.rolname::text AS owner,
+            f.kind, f.name, 'belongs to' AS verb, r.rolname::text AS owner,
             'Its owner''s triggers and functions would run with the rights of who installs. Drop it, change its owner, '
             || 'install as that role or as a member of it, or choose another schema.' AS remedy
         FROM found AS f
-        INNER JOIN pg_catalog.pg_roles AS r
-            ON r.oid = f.owner
+        INNER JOIN pg_catalog.pg_roles AS r ON r.oid = f.owner
         WHERE
-            NOT r.rolsuper
-            AND r.rolname::text <> 'pg_database_owner'
-            AND r.oid NOT IN (SELECT i.oid FROM mine AS i)
+            NOT r.rolsuper AND r.rolname::text <> 'pg_database_owner' AND r.oid NOT IN (SELECT i.oid FROM mine AS i)
             AND r.oid NOT IN (
                 SELECT d.datdba FROM pg_catalog.pg_database AS d WHERE d.datname::text = pg_catalog.current_database()::text
             )
         ORDER BY
-            f.kind = 'schema' DESC,
-            f.kind,
-            f.name
+            f.kind = 'schema' DESC, f.kind, f.name
         LIMIT 1
     LOOP
         RAISE EXCEPTION '% % % %', other_.kind, other_.name, other_.verb, other_.owner
@@ -165,77 +148,42 @@ $$;
 
 /* One row per version that was applied here: an audit trail, never updated. */
 CREATE TABLE IF NOT EXISTS "readpast"."queue_schema_version" (
-    version integer PRIMARY KEY,
-    applied_at timestamptz NOT NULL,
-    library text NOT NULL
+    version integer PRIMARY KEY, applied_at timestamptz NOT NULL, library text NOT NULL
 );
 
 /* The queues of this schema, each with the specification it was rendered from. */
 CREATE TABLE IF NOT EXISTS "readpast"."queue_spec" (
-    queue text PRIMARY KEY,
-    preset text NOT NULL,
-    spec text NOT NULL,
-    rendered_by integer NOT NULL,
+    queue text PRIMARY KEY, preset text NOT NULL, spec text NOT NULL, rendered_by integer NOT NULL,
     installed_at timestamptz NOT NULL
 );
 
 /* Settings that functions read, such as notification.maxAttempts. */
-CREATE TABLE IF NOT EXISTS "readpast"."app_settings" (
-    param text PRIMARY KEY,
-    val_int integer NULL,
-    val_text text NULL
-);
+CREATE TABLE IF NOT EXISTS "readpast"."app_settings" (param text PRIMARY KEY, val_int integer NULL, val_text text NULL);
 
-CREATE TABLE IF NOT EXISTS "readpast"."queue_status" (
-    status "readpast"."queue_state" PRIMARY KEY
-);
+CREATE TABLE IF NOT EXISTS "readpast"."queue_status" (status "readpast"."queue_state" PRIMARY KEY);
 
 INSERT INTO "readpast"."queue_status" (status)
 VALUES
-    ('Pending'),
-    ('Processing'),
+    ('Pending'), ('Processing'),
     ('Error'), /* retryable */
     ('Failed'), /* attempts spent, or the worker gave up */
-    ('Completed'),
-    ('Cancelled'),
-    ('Paused'),
-    ('Terminated'),
-    ('PartiallyCompleted')
+    ('Completed'), ('Cancelled'), ('Paused'), ('Terminated'), ('PartiallyCompleted')
 ON CONFLICT DO NOTHING;
 
 /* The legal transitions. What is not a row here is refused as ILLEGAL_TRANSITION. */
 CREATE TABLE IF NOT EXISTS "readpast"."queue_transition" (
-    from_status "readpast"."queue_state" NOT NULL,
-    to_status "readpast"."queue_state" NOT NULL,
+    from_status "readpast"."queue_state" NOT NULL, to_status "readpast"."queue_state" NOT NULL,
     PRIMARY KEY (from_status, to_status)
 );
 
 INSERT INTO "readpast"."queue_transition" (from_status, to_status)
 VALUES
-    ('Pending', 'Processing'),
-    ('Pending', 'Failed'),
-    ('Pending', 'Cancelled'),
-    ('Pending', 'Paused'),
-    ('Pending', 'Terminated'),
-    ('Processing', 'Processing'),
-    ('Processing', 'Pending'),
-    ('Processing', 'Error'),
-    ('Processing', 'Failed'),
-    ('Processing', 'Completed'),
-    ('Processing', 'PartiallyCompleted'),
-    ('Processing', 'Cancelled'),
-    ('Processing', 'Paused'),
-    ('Processing', 'Terminated'),
-    ('Error', 'Processing'),
-    ('Error', 'Pending'),
-    ('Error', 'Failed'),
-    ('Error', 'Cancelled'),
-    ('Error', 'Paused'),
-    ('Error', 'Terminated'),
-    ('Paused', 'Processing'),
-    ('Paused', 'Pending'),
-    ('Paused', 'Failed'),
-    ('Paused', 'Cancelled'),
+    ('Pending', 'Processing'), ('Pending', 'Failed'), ('Pending', 'Cancelled'), ('Pending', 'Paused'),
+    ('Pending', 'Terminated'), ('Processing', 'Processing'), ('Processing', 'Pending'), ('Processing', 'Error'),
+    ('Processing', 'Failed'), ('Processing', 'Completed'), ('Processing', 'PartiallyCompleted'),
+    ('Processing', 'Cancelled'), ('Processing', 'Paused'), ('Processing', 'Terminated'), ('Error', 'Processing'),
+    ('Error', 'Pending'), ('Error', 'Failed'), ('Error', 'Cancelled'), ('Error', 'Paused'), ('Error', 'Terminated'),
+    ('Paused', 'Processing'), ('Paused', 'Pending'), ('Paused', 'Failed'), ('Paused', 'Cancelled'),
     ('Paused', 'Terminated')
 ON CONFLICT DO NOTHING;
 
@@ -247,8 +195,7 @@ Result holds what cannot be read back from the items.
 CREATE TABLE IF NOT EXISTS "readpast"."queue_operation" (
     operation_id uuid PRIMARY KEY,
     call text NOT NULL, /* the function */
-    at timestamptz NOT NULL,
-    result json NULL
+    at timestamptz NOT NULL, result json NULL
 );
 
 CREATE INDEX IF NOT EXISTS queue_operation_at ON "readpast"."queue_operation" (at);
@@ -258,10 +205,7 @@ Which logins see which types, of queues whose description says own_types_only. u
 one it is a member of; the type * is every type.
 */
 CREATE TABLE IF NOT EXISTS "readpast"."queue_type_access" (
-    queue text NOT NULL,
-    type text NOT NULL,
-    user_name text NOT NULL,
-    PRIMARY KEY (queue, user_name, type)
+    queue text NOT NULL, type text NOT NULL, user_name text NOT NULL, PRIMARY KEY (queue, user_name, type)
 );
 
 /*
@@ -269,12 +213,9 @@ The types that the caller may see, by queue: of the role that logged in, and of 
 since functions that run with their owner's rights ask here too.
 */
 CREATE OR REPLACE VIEW "readpast"."queue_own_type_v" AS
-SELECT
-    a.queue,
-    a.type
+SELECT a.queue, a.type
 FROM "readpast"."queue_type_access" AS a
-LEFT JOIN pg_catalog.pg_roles AS r
-    ON r.rolname = a.user_name
+LEFT JOIN pg_catalog.pg_roles AS r ON r.rolname = a.user_name
 WHERE
     a.user_name = session_user
     OR PG_HAS_ROLE(session_user, r.oid, 'MEMBER');
@@ -283,10 +224,7 @@ WHERE
 A row for each queue whose description says how long items stay that have ended, and when what was over was last deleted, to
 the end. Who deletes locks the row meanwhile, and others pass over it: one at a time.
 */
-CREATE TABLE IF NOT EXISTS "readpast"."queue_retention" (
-    queue text NOT NULL PRIMARY KEY,
-    done_at timestamptz NOT NULL
-);
+CREATE TABLE IF NOT EXISTS "readpast"."queue_retention" (queue text NOT NULL PRIMARY KEY, done_at timestamptz NOT NULL);
 
 /*
 A row for each queue with groups, whose claims take turns, and one ("<queue> add") for each that adds no work twice to a table of
@@ -294,17 +232,14 @@ others, where adding takes turns: each locks the row to the end of its transacti
 Nothing is ever written to it, and only the functions can lock it, hence nobody who may not claim: an advisory lock could
 be taken, and kept, by any login.
 */
-CREATE TABLE IF NOT EXISTS "readpast"."queue_turn" (
-    queue text NOT NULL PRIMARY KEY
-);
+CREATE TABLE IF NOT EXISTS "readpast"."queue_turn" (queue text NOT NULL PRIMARY KEY);
 
 /*
 A row for each queue: when the items of its dead workers were last looked for. Of all who claim, one does it when it is
 time; nobody waits for a row here.
 */
 CREATE TABLE IF NOT EXISTS "readpast"."queue_recovery" (
-    queue text NOT NULL PRIMARY KEY,
-    recovered_at timestamptz NOT NULL
+    queue text NOT NULL PRIMARY KEY, recovered_at timestamptz NOT NULL
 );
 
 /*
@@ -314,16 +249,10 @@ item's as text. Attempts counts the refusals that spend an attempt: not those of
 when another row does. The row goes when its item is let through.
 */
 CREATE TABLE IF NOT EXISTS "readpast"."queue_refused" (
-    queue text NOT NULL,
-    key text NOT NULL,
+    queue text NOT NULL, key text NOT NULL,
     doing text NOT NULL, /* claim or recover */
-    reason text NOT NULL,
-    constraint_name text NULL,
-    times integer NOT NULL,
-    attempts integer NOT NULL,
-    since timestamptz NOT NULL,
-    until timestamptz NOT NULL,
-    PRIMARY KEY (queue, key)
+    reason text NOT NULL, constraint_name text NULL, times integer NOT NULL, attempts integer NOT NULL,
+    since timestamptz NOT NULL, until timestamptz NOT NULL, PRIMARY KEY (queue, key)
 );
 
 /* The meaning of each status, in one place. Re-created by every install. */
@@ -406,11 +335,8 @@ BEGIN
     )
     ON CONFLICT (queue, key) DO UPDATE
     SET
-        doing = excluded.doing,
-        reason = excluded.reason,
-        constraint_name = excluded.constraint_name,
-        times = x.times + 1,
-        attempts = x.attempts + excluded.attempts,
+        doing = excluded.doing, reason = excluded.reason, constraint_name = excluded.constraint_name,
+        times = x.times + 1, attempts = x.attempts + excluded.attempts,
         until = now_ + LEAST(60, POWER(2, LEAST(x.times, 6))) * interval '1 second'
     RETURNING x.times INTO times_;
     RETURN times_;
@@ -456,8 +382,7 @@ AS $$
         SELECT MAX(a.version) AS version
         FROM "readpast"."queue_schema_version" AS a
     ) AS v
-    LEFT JOIN "readpast"."queue_spec" AS q
-        ON TRUE
+    LEFT JOIN "readpast"."queue_spec" AS q ON TRUE
     ORDER BY q.queue;
 $$;
 
@@ -522,9 +447,7 @@ BEGIN
     RETURN (
     WITH shape AS MATERIALIZED (
         SELECT
-            x.place,
-            x.name,
-            x.takes,
+            x.place, x.name, x.takes,
             CASE json_typeof(x.takes) WHEN 'string' THEN substring(x.takes #>> '{}' FROM '^[a-z]+') ELSE json_typeof(x.takes) END AS kind,
             substring(x.takes #>> '{}' FROM '[(]([0-9]+)')::integer AS most,
             substring(x.takes #>> '{}' FROM ', ([0-9]+)[)]')::integer AS scale
@@ -552,8 +475,7 @@ BEGIN
     within AS MATERIALIZED (
         SELECT g.ordinal, g.name || '.' AS place, m.key AS name, m.value
         FROM outermost AS g
-        INNER JOIN shape AS s
-            ON s.place = '' AND s.name = g.name AND s.kind = 'object'
+        INNER JOIN shape AS s ON s.place = '' AND s.name = g.name AND s.kind = 'object'
         CROSS JOIN LATERAL json_each(CASE json_typeof(g.value) WHEN 'object' THEN g.value ELSE '{}' END) AS m
     ),
 
@@ -566,8 +488,7 @@ BEGIN
             UNION ALL
             SELECT g.ordinal, g.place || g.name || '.', m.key, m.value
             FROM within AS g
-            INNER JOIN shape AS s
-                ON s.place = g.place AND s.name = g.name AND s.kind = 'object'
+            INNER JOIN shape AS s ON s.place = g.place AND s.name = g.name AND s.kind = 'object'
             CROSS JOIN LATERAL json_each(CASE json_typeof(g.value) WHEN 'object' THEN g.value ELSE '{}' END) AS m
         ) AS y
     )
@@ -585,8 +506,7 @@ BEGIN
                 ELSE format('"%s%s" takes %s', g.place, g.name, CASE s.kind WHEN 'object' THEN 'an object' ELSE s.takes #>> '{}' END)
             END AS why
         FROM given AS g
-        LEFT JOIN shape AS s
-            ON s.place = g.place AND s.name = g.name
+        LEFT JOIN shape AS s ON s.place = g.place AND s.name = g.name
         WHERE
             CASE
                 WHEN s.name IS NULL THEN FALSE
@@ -625,17 +545,13 @@ BEGIN
                     END
             END IS NOT TRUE
         UNION ALL
-        SELECT
-            g.ordinal,
-            format('"%s%s" is given twice', g.place, g.name)
+        SELECT g.ordinal, format('"%s%s" is given twice', g.place, g.name)
         FROM given AS g
         GROUP BY g.ordinal, g.place, g.name
         HAVING COUNT(*) > 1
         UNION ALL
         /* Members that must have a value, in each object that is there; columns are even where they are left out. */
-        SELECT
-            e.ordinal,
-            format('"%s%s" must have a value', s.place, s.name)
+        SELECT e.ordinal, format('"%s%s" must have a value', s.place, s.name)
         FROM shape AS s
         INNER JOIN (
             SELECT g.ordinal, g.place || g.name || '.' AS place
@@ -644,13 +560,9 @@ BEGIN
             UNION
             SELECT n.number - 1, 'columns.'
             FROM generate_series(1, json_array_length(items)) AS n (number)
-        ) AS e
-            ON e.place = s.place
-        LEFT JOIN given AS g
-            ON g.ordinal = e.ordinal AND g.place = s.place AND g.name = s.name AND g.is <> 'null'
-        WHERE
-            s.takes #>> '{}' LIKE '% not null'
-            AND g.ordinal IS NULL
+        ) AS e ON e.place = s.place
+        LEFT JOIN given AS g ON g.ordinal = e.ordinal AND g.place = s.place AND g.name = s.name AND g.is <> 'null'
+        WHERE s.takes #>> '{}' LIKE '% not null' AND g.ordinal IS NULL
     ) AS w
     ORDER BY w.ordinal
     LIMIT 1
@@ -663,8 +575,7 @@ CREATE OR REPLACE FUNCTION "readpast"."queue_named_fn"(given json, takes json) R
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 AS $$
 BEGIN
-    IF json_typeof(given) <> 'object' OR json_typeof(takes) <> 'object' THEN
-        RETURN given;
+    IF json_typeof(given) <> 'object' OR json_typeof(takes) <> 'object' THEN RETURN given;
     END IF;
     RETURN (
         SELECT COALESCE(json_object_agg(
@@ -692,8 +603,7 @@ DECLARE
     named_ json;
     why_ text;
 BEGIN
-    IF items IS NULL THEN
-        RETURN NULL;
+    IF items IS NULL THEN RETURN NULL;
     END IF;
     IF json_typeof(items) <> 'array' THEN
         RAISE EXCEPTION '%: the items are no JSON array', called USING ERRCODE = 'RP021';
@@ -701,8 +611,7 @@ BEGIN
     IF json_array_length(items) > 1000 THEN
         RAISE EXCEPTION '%: at most 1000 items a call', called USING ERRCODE = 'RP021';
     END IF;
-    IF "readpast"."queue_unfit_fn"(items, takes) IS NULL THEN
-        RETURN items;
+    IF "readpast"."queue_unfit_fn"(items, takes) IS NULL THEN RETURN items;
     END IF;
     named_ := (
         SELECT json_agg("readpast"."queue_named_fn"(e.value, takes) ORDER BY e.position)
@@ -755,8 +664,7 @@ ON CONFLICT DO NOTHING;
 
 INSERT INTO "readpast"."queue_spec" (queue, preset, spec, rendered_by, installed_at)
 VALUES (
-    'Notification',
-    'procedures',
+    'Notification', 'procedures',
     '{
   "queue": "Notification",
   "types": [
@@ -773,8 +681,7 @@ VALUES (
   },
   "columns": []
 }',
-    1,
-    clock_timestamp()
+    1, clock_timestamp()
 )
 ON CONFLICT (queue) DO UPDATE
 SET preset = excluded.preset, spec = excluded.spec, rendered_by = excluded.rendered_by;

@@ -18,36 +18,27 @@ SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 SET LOCK_TIMEOUT 10000;
 BEGIN TRANSACTION;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DECLARE @Granted int = 0;
 IF OBJECT_ID(N'[readpast].[QueueSchemaVersion]', N'U') IS NULL
     EXECUTE @Granted = sp_getapplock
         @Resource = N'readpast/install/readpast', @LockMode = 'Exclusive', @LockOwner = 'Transaction', @LockTimeout = 60000;
-IF @Granted < 0
-    THROW 50013, N'Another install holds the lock of this schema; try again.', 1;
+IF @Granted < 0 THROW 50013, N'Another install holds the lock of this schema; try again.', 1;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
-DECLARE @Names nvarchar(max) = N'["AppSettings", "AttemptNum", "Duration",
-"QueueCatalog", "QueueIsDone", "QueueIsEditable_fn",
+DECLARE @Names nvarchar(max) = N'["AppSettings", "QueueCatalog", "QueueFilterTake",
+"QueueFits_fn", "QueueIsDone", "QueueIsEditable_fn",
 "QueueIsFinished_fn", "QueueIsProcessable_fn", "QueueIsRefusal_fn",
 "QueueNamed_fn", "QueueNoteRefusal", "QueueOperation",
 "QueueOperationKeep", "QueueOperationTake", "QueueOwnType_V",
 "QueueRecovery", "QueueRecoveryTurn", "QueueRefuse",
 "QueueRefused", "QueueRetention", "QueueSchemaVersion",
-"QueueSpec", "QueueState", "QueueStatus",
-"QueueStep", "QueueTake", "QueueTransition",
-"QueueTurn", "QueueTurnTake", "QueueTypeAccess",
-"QueueUnfit_fn", "WebResponse", "_Int",
-"_Timestamp", "_Type"]';
-DECLARE @Kind nvarchar(60);
-DECLARE @Name nvarchar(128);
-DECLARE @Verb nvarchar(128);
-DECLARE @Whom nvarchar(128);
-DECLARE @Remedy nvarchar(400);
+"QueueSpec", "QueueStatus", "QueueTake",
+"QueueTransition", "QueueTurn", "QueueTurnTake",
+"QueueTypeAccess", "QueueUnfit_fn"]';
+DECLARE @Kind nvarchar(60), @Name nvarchar(128), @Verb nvarchar(128), @Whom nvarchar(128), @Remedy nvarchar(400);
 DECLARE @Message nvarchar(2048);
 /*
 Preparations of somebody who is not trusted: not the user that installs, nor a role or group that it is a member of, nor dbo,
@@ -63,25 +54,18 @@ WITH [Mine] ([Id]) AS (
     UNION ALL
     SELECT m.[role_principal_id]
     FROM [Mine] AS i
-    INNER JOIN sys.database_role_members AS m
-        ON m.[member_principal_id] = i.[Id]
+    INNER JOIN sys.database_role_members AS m ON m.[member_principal_id] = i.[Id]
 ),
 
 [Named] ([Id], [Name], [Owner]) AS (
-    SELECT
-        o.[object_id],
-        o.[name],
-        COALESCE(o.[principal_id], s.[principal_id])
+    SELECT o.[object_id], o.[name], COALESCE(o.[principal_id], s.[principal_id])
     FROM sys.schemas AS s
-    INNER JOIN sys.objects AS o
-        ON o.[schema_id] = s.[schema_id]
+    INNER JOIN sys.objects AS o ON o.[schema_id] = s.[schema_id]
     WHERE s.[name] = N'readpast' AND o.[name] IN (SELECT n.[value] COLLATE CATALOG_DEFAULT FROM OPENJSON(@Names) AS n)
 )
 
 SELECT TOP (1)
-    @Kind = f.[Kind],
-    @Name = f.[Name],
-    @Verb = f.[Verb],
+    @Kind = f.[Kind], @Name = f.[Name], @Verb = f.[Verb],
     @Whom = COALESCE(f.[Whom], USER_NAME(f.[Holder]), N'somebody that this login cannot see'),
     @Remedy = COALESCE(
         f.[Remedy],
@@ -90,12 +74,8 @@ SELECT TOP (1)
     )
 FROM (
     SELECT
-        N'schema' AS [Kind],
-        s.[name] AS [Name],
-        N'belongs to' AS [Verb],
-        s.[principal_id] AS [Holder],
-        CAST(NULL AS nvarchar(128)) AS [Whom],
-        CAST(NULL AS nvarchar(400)) AS [Remedy]
+        N'schema' AS [Kind], s.[name] AS [Name], N'belongs to' AS [Verb], s.[principal_id] AS [Holder],
+        CAST(NULL AS nvarchar(128)) AS [Whom], CAST(NULL AS nvarchar(400)) AS [Remedy]
     FROM sys.schemas AS s
     WHERE s.[name] = N'readpast'
     UNION ALL
@@ -104,45 +84,32 @@ FROM (
     UNION ALL
     SELECT N'type', t.[name], N'belongs to', COALESCE(t.[principal_id], s.[principal_id]), NULL, NULL
     FROM sys.schemas AS s
-    INNER JOIN sys.types AS t
-        ON t.[schema_id] = s.[schema_id]
+    INNER JOIN sys.types AS t ON t.[schema_id] = s.[schema_id]
     WHERE s.[name] = N'readpast' AND t.[name] IN (SELECT n.[value] COLLATE CATALOG_DEFAULT FROM OPENJSON(@Names) AS n)
     UNION ALL
     SELECT
         CASE WHEN d.[class] = 3 THEN N'schema' ELSE N'object' END,
         CASE WHEN d.[class] = 3 THEN SCHEMA_NAME(d.[major_id]) ELSE OBJECT_NAME(d.[major_id]) END,
-        CONCAT(N'gives ', d.[permission_name], N' to'),
-        d.[grantee_principal_id],
-        NULL,
+        CONCAT(N'gives ', d.[permission_name], N' to'), d.[grantee_principal_id], NULL,
         N'Its holder''s triggers and changes would run with the rights of who installs. Revoke it, install as that user or '
         + N'as a member of that role, or choose another schema.'
     FROM sys.database_permissions AS d
     WHERE
-        d.[permission_name] IN (N'ALTER', N'CONTROL', N'TAKE OWNERSHIP')
-        AND d.[state] IN ('G', 'W')
+        d.[permission_name] IN (N'ALTER', N'CONTROL', N'TAKE OWNERSHIP') AND d.[state] IN ('G', 'W')
         AND (
             (d.[class] = 3 AND d.[major_id] = SCHEMA_ID(N'readpast'))
             OR (d.[class] = 1 AND d.[major_id] IN (SELECT n.[Id] FROM [Named] AS n))
         )
     UNION ALL
     SELECT
-        N'trigger',
-        g.[name],
-        N'fires on',
-        NULL,
-        n.[Name],
+        N'trigger', g.[name], N'fires on', NULL, n.[Name],
         N'Its maker is not known, and it runs with the rights of who installs. Drop it, or disable it while you install.'
     FROM sys.triggers AS g
-    INNER JOIN [Named] AS n
-        ON n.[Id] = g.[parent_id]
+    INNER JOIN [Named] AS n ON n.[Id] = g.[parent_id]
     WHERE g.[is_disabled] = 0 AND g.[is_ms_shipped] = 0
     UNION ALL
     SELECT
-        N'object',
-        n.[Name],
-        N'is there without',
-        NULL,
-        N'QueueSchemaVersion',
+        N'object', n.[Name], N'is there without', NULL, N'QueueSchemaVersion',
         N'An install makes it, and its maker is not known. Drop it or rename it, or choose another schema.'
     FROM [Named] AS n
     WHERE OBJECT_ID(N'[readpast].[QueueSchemaVersion]', N'U') IS NULL
@@ -155,10 +122,7 @@ WHERE
         AND COALESCE(IS_ROLEMEMBER(N'db_owner', USER_NAME(f.[Holder])), 0) = 0
     )
 ORDER BY
-    CASE WHEN f.[Kind] = N'schema' THEN 0 ELSE 1 END,
-    f.[Kind],
-    f.[Name],
-    f.[Verb];
+    CASE WHEN f.[Kind] = N'schema' THEN 0 ELSE 1 END, f.[Kind], f.[Name], f.[Verb];
 
 IF @Kind IS NOT NULL
 BEGIN
@@ -167,8 +131,7 @@ BEGIN
     THROW 50015, @Message, 1;
 END;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 Two installs at once take turns, at a row that nobody else can lock: for a minute. Where it is not there yet, they do at the
@@ -180,14 +143,12 @@ DECLARE @Version int = (
     SELECT v.[Version] FROM [readpast].[QueueSchemaVersion] AS v WITH (UPDLOCK, ROWLOCK) WHERE v.[Version] = 1
 );');
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /* Stored with what is created below: no filtered index works without the two. */
 SET ANSI_NULLS, QUOTED_IDENTIFIER ON;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 The vocabulary and the book-keeping that every queue of this schema shares.
@@ -205,171 +166,59 @@ BEGIN
         EXECUTE (N'CREATE SCHEMA [readpast]');
 END;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
-GO
-/* Types of values. The place of use says whether one may be missing. */
-IF TYPE_ID(N'[readpast].[_Timestamp]') IS NULL
-    CREATE TYPE [readpast].[_Timestamp] FROM datetime2(7) NULL;
-GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
-GO
-IF TYPE_ID(N'[readpast].[_Int]') IS NULL
-    CREATE TYPE [readpast].[_Int] FROM int NULL;
-GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
-GO
-IF TYPE_ID(N'[readpast].[_Type]') IS NULL
-    CREATE TYPE [readpast].[_Type] FROM nvarchar(60) NULL;
-GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
-GO
-IF TYPE_ID(N'[readpast].[QueueState]') IS NULL
-    CREATE TYPE [readpast].[QueueState] FROM varchar(20) NULL;
-GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
-GO
-IF TYPE_ID(N'[readpast].[QueueStep]') IS NULL
-    CREATE TYPE [readpast].[QueueStep] FROM nvarchar(60) NULL;
-GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
-GO
-IF TYPE_ID(N'[readpast].[AttemptNum]') IS NULL
-    CREATE TYPE [readpast].[AttemptNum] FROM int NULL;
-GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
-GO
-IF TYPE_ID(N'[readpast].[WebResponse]') IS NULL
-    CREATE TYPE [readpast].[WebResponse] FROM nvarchar(max) NULL;
-GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
-GO
-IF TYPE_ID(N'[readpast].[Duration]') IS NULL
-    CREATE TYPE [readpast].[Duration] FROM bigint NULL;
-GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /* One row per version that was applied here: an audit trail, never updated. */
 IF OBJECT_ID(N'[readpast].[QueueSchemaVersion]', N'U') IS NULL
     CREATE TABLE [readpast].[QueueSchemaVersion] (
-        [Version] int NOT NULL,
-        [AppliedAt] datetime2(7) NOT NULL,
-        [Library] varchar(20) NOT NULL,
+        [Version] int NOT NULL, [AppliedAt] datetime2(7) NOT NULL, [Library] varchar(20) NOT NULL,
         CONSTRAINT [PK_QueueSchemaVersion] PRIMARY KEY CLUSTERED ([Version])
     );
-GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
-GO
 /* The queues of this schema, each with the specification it was rendered from. */
 IF OBJECT_ID(N'[readpast].[QueueSpec]', N'U') IS NULL
     CREATE TABLE [readpast].[QueueSpec] (
-        [Queue] varchar(40) NOT NULL,
-        [Preset] varchar(20) NOT NULL,
-        [Spec] nvarchar(max) NOT NULL,
-        [RenderedBy] int NOT NULL,
-        [InstalledAt] datetime2(7) NOT NULL,
+        [Queue] varchar(40) NOT NULL, [Preset] varchar(20) NOT NULL, [Spec] nvarchar(max) NOT NULL,
+        [RenderedBy] int NOT NULL, [InstalledAt] datetime2(7) NOT NULL,
         CONSTRAINT [PK_QueueSpec] PRIMARY KEY CLUSTERED ([Queue])
     );
-GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
-GO
 /* Settings that procedures read, such as notification.maxAttempts. */
 IF OBJECT_ID(N'[readpast].[AppSettings]', N'U') IS NULL
     CREATE TABLE [readpast].[AppSettings] (
-        [Param] varchar(100) NOT NULL,
-        [ValInt] [readpast].[_Int] NULL,
-        [ValText] nvarchar(400) NULL,
+        [Param] varchar(100) NOT NULL, [ValInt] int NULL, [ValText] nvarchar(400) NULL,
         CONSTRAINT [PK_AppSettings] PRIMARY KEY CLUSTERED ([Param])
     );
-GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
-GO
 IF OBJECT_ID(N'[readpast].[QueueStatus]', N'U') IS NULL
     CREATE TABLE [readpast].[QueueStatus] (
-        [Status] [readpast].[QueueState] NOT NULL,
-        CONSTRAINT [PK_QueueStatus] PRIMARY KEY CLUSTERED ([Status])
+        [Status] varchar(20) NOT NULL, CONSTRAINT [PK_QueueStatus] PRIMARY KEY CLUSTERED ([Status])
     );
-GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
-GO
 INSERT INTO [readpast].[QueueStatus] ([Status])
 SELECT v.[Status]
 FROM (VALUES
-    ('Pending'),
-    ('Processing'),
-    ('Error'), /* retryable */
-    ('Failed'), /* attempts spent, or the worker gave up */
-    ('Completed'),
-    ('Cancelled'),
-    ('Paused'),
-    ('Terminated'),
-    ('PartiallyCompleted')
+    ('Pending'), ('Processing'), ('Error'), ('Paused'), /* unfinished; Error is tried again */
+    ('Completed'), ('PartiallyCompleted'), ('Failed'), ('Cancelled'), ('Terminated') /* finished; Failed: attempts spent, or given up */
 ) AS v ([Status])
 WHERE NOT EXISTS (SELECT 1 FROM [readpast].[QueueStatus] AS s WHERE s.[Status] = v.[Status]);
-GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
-GO
 /* The legal transitions. What is not a row here is refused as ILLEGAL_TRANSITION. */
 IF OBJECT_ID(N'[readpast].[QueueTransition]', N'U') IS NULL
     CREATE TABLE [readpast].[QueueTransition] (
-        [FromStatus] [readpast].[QueueState] NOT NULL,
-        [ToStatus] [readpast].[QueueState] NOT NULL,
+        [FromStatus] varchar(20) NOT NULL, [ToStatus] varchar(20) NOT NULL,
         CONSTRAINT [PK_QueueTransition] PRIMARY KEY CLUSTERED ([FromStatus], [ToStatus])
     );
-GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
-GO
 INSERT INTO [readpast].[QueueTransition] ([FromStatus], [ToStatus])
-SELECT v.[FromStatus], v.[ToStatus]
+SELECT f.[FromStatus], t.[value]
 FROM (VALUES
-    ('Pending', 'Processing'),
-    ('Pending', 'Failed'),
-    ('Pending', 'Cancelled'),
-    ('Pending', 'Paused'),
-    ('Pending', 'Terminated'),
-    ('Processing', 'Processing'),
-    ('Processing', 'Pending'),
-    ('Processing', 'Error'),
-    ('Processing', 'Failed'),
-    ('Processing', 'Completed'),
-    ('Processing', 'PartiallyCompleted'),
-    ('Processing', 'Cancelled'),
-    ('Processing', 'Paused'),
-    ('Processing', 'Terminated'),
-    ('Error', 'Processing'),
-    ('Error', 'Pending'),
-    ('Error', 'Failed'),
-    ('Error', 'Cancelled'),
-    ('Error', 'Paused'),
-    ('Error', 'Terminated'),
-    ('Paused', 'Processing'),
-    ('Paused', 'Pending'),
-    ('Paused', 'Failed'),
-    ('Paused', 'Cancelled'),
-    ('Paused', 'Terminated')
-) AS v ([FromStatus], [ToStatus])
+    ('Pending', N'["Processing", "Failed", "Cancelled", "Paused", "Terminated"]'),
+    (
+        'Processing',
+        N'["Processing", "Pending", "Error", "Failed", "Completed", "PartiallyCompleted", "Cancelled", "Paused", "Terminated"]'
+    ),
+    ('Error', N'["Processing", "Pending", "Failed", "Cancelled", "Paused", "Terminated"]'),
+    ('Paused', N'["Processing", "Pending", "Failed", "Cancelled", "Terminated"]')
+) AS f ([FromStatus], [To])
+CROSS APPLY OPENJSON(f.[To]) AS t
 WHERE NOT EXISTS (
-    SELECT 1 FROM [readpast].[QueueTransition] AS t
-    WHERE t.[FromStatus] = v.[FromStatus] AND t.[ToStatus] = v.[ToStatus]
+    SELECT 1 FROM [readpast].[QueueTransition] AS q WHERE q.[FromStatus] = f.[FromStatus] AND q.[ToStatus] = t.[value]
 );
-GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
-GO
 /*
 One row per call that changed items, written in the same transaction: whoever lost the answer asks again with the same
 identity and gets the same answer instead of a second effect; in another queue, or for another kind of call, it is refused.
@@ -379,28 +228,60 @@ IF OBJECT_ID(N'[readpast].[QueueOperation]', N'U') IS NULL
     CREATE TABLE [readpast].[QueueOperation] (
         [OperationId] uniqueidentifier NOT NULL,
         [Call] varchar(60) NOT NULL, /* the procedure, by what its two forms have in common */
-        [At] datetime2(7) NOT NULL,
-        [Result] nvarchar(max) NULL,
+        [At] datetime2(7) NOT NULL, [Result] nvarchar(max) NULL,
         CONSTRAINT [PK_QueueOperation] PRIMARY KEY CLUSTERED ([OperationId])
     );
-GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
-GO
 /*
 Which logins see which types, of queues whose description says own_types_only. UserName is a user or a role of the
 database; the type * is every type.
 */
 IF OBJECT_ID(N'[readpast].[QueueTypeAccess]', N'U') IS NULL
     CREATE TABLE [readpast].[QueueTypeAccess] (
-        [Queue] varchar(40) NOT NULL,
-        [Type] [readpast].[_Type] NOT NULL,
-        [UserName] sysname NOT NULL,
+        [Queue] varchar(40) NOT NULL, [Type] nvarchar(60) NOT NULL, [UserName] sysname NOT NULL,
         CONSTRAINT [PK_QueueTypeAccess] PRIMARY KEY CLUSTERED ([Queue], [UserName], [Type])
     );
+/*
+A row for each queue whose description says how long items stay that have ended, and when what was over was last deleted, to
+the end. Who deletes locks the row meanwhile, and others pass over it: one at a time.
+*/
+IF OBJECT_ID(N'[readpast].[QueueRetention]', N'U') IS NULL
+    CREATE TABLE [readpast].[QueueRetention] (
+        [Queue] varchar(40) NOT NULL, [DoneAt] datetime2(7) NOT NULL,
+        CONSTRAINT [PK_QueueRetention] PRIMARY KEY CLUSTERED ([Queue])
+    );
+/*
+A row for each queue with groups. Claims of such a queue take turns: each locks the row to the end of its transaction.
+Nothing is ever written to it, and only the procedures can lock it, hence nobody who may not claim: an application lock
+of the role public could be taken, and kept, by any login.
+*/
+IF OBJECT_ID(N'[readpast].[QueueTurn]', N'U') IS NULL
+    CREATE TABLE [readpast].[QueueTurn] (
+        [Queue] varchar(40) NOT NULL, CONSTRAINT [PK_QueueTurn] PRIMARY KEY CLUSTERED ([Queue])
+    );
+/*
+A row for each queue: when the items of its dead workers were last looked for, UTC. Of all who claim, one does it when
+it is time; nobody waits for a row here.
+*/
+IF OBJECT_ID(N'[readpast].[QueueRecovery]', N'U') IS NULL
+    CREATE TABLE [readpast].[QueueRecovery] (
+        [Queue] varchar(40) NOT NULL, [RecoveredAt] datetime2(7) NOT NULL,
+        CONSTRAINT [PK_QueueRecovery] PRIMARY KEY CLUSTERED ([Queue])
+    );
+/*
+Items that their table does not let a queue change: a claim or a recovery of one met a unique index, a CHECK, a trigger. Each
+is left aside until a time (UTC) that goes farther at each refusal; all processes see it, so that none tries in vain. Key is the
+item's as text. Attempts counts the refusals that spend an attempt: not those of a unique index, which pass when another row
+does. The row goes when its item is let through.
+*/
+IF OBJECT_ID(N'[readpast].[QueueRefused]', N'U') IS NULL
+    CREATE TABLE [readpast].[QueueRefused] (
+        [Queue] varchar(40) NOT NULL, [Key] nvarchar(400) COLLATE Latin1_General_BIN2 NOT NULL,
+        [Doing] varchar(10) NOT NULL, /* claim or recover */
+        [Reason] nvarchar(400) NOT NULL, [Times] int NOT NULL, [Attempts] int NOT NULL, [Since] datetime2(7) NOT NULL,
+        [Until] datetime2(7) NOT NULL, CONSTRAINT [PK_QueueRefused] PRIMARY KEY CLUSTERED ([Queue], [Key])
+    );
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 The types that the caller may see, by queue: the user it is in this database, and the roles that user is in. Procedures
@@ -417,81 +298,15 @@ WHERE
     a.[UserName] = USER_NAME()
     OR IS_ROLEMEMBER(a.[UserName]) = 1;');
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
-GO
-/*
-A row for each queue whose description says how long items stay that have ended, and when what was over was last deleted, to
-the end. Who deletes locks the row meanwhile, and others pass over it: one at a time.
-*/
-IF OBJECT_ID(N'[readpast].[QueueRetention]', N'U') IS NULL
-    CREATE TABLE [readpast].[QueueRetention] (
-        [Queue] varchar(40) NOT NULL,
-        [DoneAt] datetime2(7) NOT NULL,
-        CONSTRAINT [PK_QueueRetention] PRIMARY KEY CLUSTERED ([Queue])
-    );
-GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
-GO
-/*
-A row for each queue with groups. Claims of such a queue take turns: each locks the row to the end of its transaction.
-Nothing is ever written to it, and only the procedures can lock it, hence nobody who may not claim: an application lock
-of the role public could be taken, and kept, by any login.
-*/
-IF OBJECT_ID(N'[readpast].[QueueTurn]', N'U') IS NULL
-    CREATE TABLE [readpast].[QueueTurn] (
-        [Queue] varchar(40) NOT NULL,
-        CONSTRAINT [PK_QueueTurn] PRIMARY KEY CLUSTERED ([Queue])
-    );
-GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
-GO
-/*
-A row for each queue: when the items of its dead workers were last looked for, UTC. Of all who claim, one does it when
-it is time; nobody waits for a row here.
-*/
-IF OBJECT_ID(N'[readpast].[QueueRecovery]', N'U') IS NULL
-    CREATE TABLE [readpast].[QueueRecovery] (
-        [Queue] varchar(40) NOT NULL,
-        [RecoveredAt] datetime2(7) NOT NULL,
-        CONSTRAINT [PK_QueueRecovery] PRIMARY KEY CLUSTERED ([Queue])
-    );
-GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
-GO
-/*
-Items that their table does not let a queue change: a claim or a recovery of one met a unique index, a CHECK, a trigger. Each
-is left aside until a time (UTC) that goes farther at each refusal; all processes see it, so that none tries in vain. Key is the
-item's as text. Attempts counts the refusals that spend an attempt: not those of a unique index, which pass when another row
-does. The row goes when its item is let through.
-*/
-IF OBJECT_ID(N'[readpast].[QueueRefused]', N'U') IS NULL
-    CREATE TABLE [readpast].[QueueRefused] (
-        [Queue] varchar(40) NOT NULL,
-        [Key] nvarchar(400) COLLATE Latin1_General_BIN2 NOT NULL,
-        [Doing] varchar(10) NOT NULL, /* claim or recover */
-        [Reason] nvarchar(400) NOT NULL,
-        [Times] int NOT NULL,
-        [Attempts] int NOT NULL,
-        [Since] datetime2(7) NOT NULL,
-        [Until] datetime2(7) NOT NULL,
-        CONSTRAINT [PK_QueueRefused] PRIMARY KEY CLUSTERED ([Queue], [Key])
-    );
-GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /* Stored with what is created below: no filtered index works without the two. */
 SET ANSI_NULLS, QUOTED_IDENTIFIER ON;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /* The meaning of each status, in one place. Re-created by every install. */
-CREATE OR ALTER FUNCTION [readpast].[QueueIsProcessable_fn] (@Status [readpast].[QueueState])
+CREATE OR ALTER FUNCTION [readpast].[QueueIsProcessable_fn] (@Status varchar(20))
 RETURNS bit
 WITH SCHEMABINDING
 AS
@@ -500,10 +315,9 @@ BEGIN
     RETURN CASE WHEN @Status IN ('Pending', 'Paused', 'Error') THEN 1 ELSE 0 END;
 END;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
-CREATE OR ALTER FUNCTION [readpast].[QueueIsFinished_fn] (@Status [readpast].[QueueState])
+CREATE OR ALTER FUNCTION [readpast].[QueueIsFinished_fn] (@Status varchar(20))
 RETURNS bit
 WITH SCHEMABINDING
 AS
@@ -512,10 +326,9 @@ BEGIN
     RETURN CASE WHEN @Status IN ('Pending', 'Processing', 'Error', 'Paused') THEN 0 ELSE 1 END;
 END;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
-CREATE OR ALTER FUNCTION [readpast].[QueueIsEditable_fn] (@Status [readpast].[QueueState])
+CREATE OR ALTER FUNCTION [readpast].[QueueIsEditable_fn] (@Status varchar(20))
 RETURNS bit
 WITH SCHEMABINDING
 AS
@@ -527,8 +340,7 @@ BEGIN
     END;
 END;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 Whether an error of this number and severity is a table's word about a row: a constraint, a value, a trigger. Not what passes,
@@ -550,8 +362,7 @@ BEGIN
     END;
 END;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 Leaves an item aside that its table has refused to have changed: for a second, then for twice as long each time, at most for a
@@ -560,12 +371,7 @@ Of so many at once it is no matter of one row: then the refusal is an error, and
 Table access order: QueueRefused.
 */
 CREATE OR ALTER PROCEDURE [readpast].[QueueNoteRefusal]
-    @Queue varchar(40),
-    @Key nvarchar(400),
-    @Doing varchar(10),
-    @Number int,
-    @Reason nvarchar(4000),
-    @Times int OUTPUT
+    @Queue varchar(40), @Key nvarchar(400), @Doing varchar(10), @Number int, @Reason nvarchar(4000), @Times int OUTPUT
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -608,18 +414,14 @@ BEGIN
     ELSE
         UPDATE r
         SET
-            [Doing] = @Doing,
-            [Reason] = @Reason,
-            [Times] = @Times,
-            [Attempts] = r.[Attempts] + @_Counts,
+            [Doing] = @Doing, [Reason] = @Reason, [Times] = @Times, [Attempts] = r.[Attempts] + @_Counts,
             [Until] = DATEADD(SECOND, CASE WHEN @Times > 6 THEN 60 ELSE POWER(2, @Times - 1) END, @_Now)
         FROM [readpast].[QueueRefused] AS r WITH (ROWLOCK)
         WHERE r.[Queue] = @Queue AND r.[Key] = @Key;
     COMMIT TRANSACTION;
 END;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 The first thing wrong with a JSON array of objects, by what their members take; NULL when nothing is. It names no values. OPENJSON
@@ -634,29 +436,20 @@ BEGIN
     DECLARE @Name nvarchar(128) = N'';
     DECLARE @Shape TABLE (
         [Place] nvarchar(150) COLLATE Latin1_General_BIN2 NOT NULL,
-        [Name] nvarchar(128) COLLATE Latin1_General_BIN2 NOT NULL,
-        [Is] int NOT NULL,
+        [Name] nvarchar(128) COLLATE Latin1_General_BIN2 NOT NULL, [Is] int NOT NULL,
         [Takes] nvarchar(max) COLLATE Latin1_General_BIN2 NOT NULL,
-        [Kind] nvarchar(20) COLLATE Latin1_General_BIN2 NULL,
-        [Most] int NULL,
-        [Scale] int NULL,
+        [Kind] nvarchar(20) COLLATE Latin1_General_BIN2 NULL, [Most] int NULL, [Scale] int NULL,
         PRIMARY KEY CLUSTERED ([Place], [Name])
     );
     DECLARE @Given TABLE (
-        [Ordinal] int NOT NULL,
-        [Place] nvarchar(150) COLLATE Latin1_General_BIN2 NOT NULL,
-        [Name] nvarchar(4000) COLLATE Latin1_General_BIN2 NOT NULL,
-        [Is] int NOT NULL,
+        [Ordinal] int NOT NULL, [Place] nvarchar(150) COLLATE Latin1_General_BIN2 NOT NULL,
+        [Name] nvarchar(4000) COLLATE Latin1_General_BIN2 NOT NULL, [Is] int NOT NULL,
         [Value] nvarchar(max) COLLATE Latin1_General_BIN2 NULL
     );
 
     INSERT INTO @Shape ([Place], [Name], [Is], [Takes], [Kind], [Most], [Scale])
     SELECT
-        x.[Place],
-        x.[Name],
-        x.[Is],
-        x.[Takes],
-        LEFT(k.[Kind], CHARINDEX(N'(', CONCAT(k.[Kind], N'(')) - 1),
+        x.[Place], x.[Name], x.[Is], x.[Takes], LEFT(k.[Kind], CHARINDEX(N'(', CONCAT(k.[Kind], N'(')) - 1),
         TRY_CAST(LEFT(a.[Most], CHARINDEX(N',', CONCAT(a.[Most], N',')) - 1) AS int),
         TRY_CAST(SUBSTRING(a.[Most], CHARINDEX(N',', CONCAT(a.[Most], N',')) + 1, 10) AS int)
     FROM (
@@ -672,9 +465,7 @@ BEGIN
         CROSS APPLY OPENJSON(CASE WHEN t.[type] = 5 THEN t.[value] END) AS u
         CROSS APPLY OPENJSON(CASE WHEN u.[type] = 5 THEN u.[value] END) AS v
     ) AS x
-    CROSS APPLY (
-        SELECT CASE WHEN x.[Is] = 1 THEN REPLACE(x.[Takes], N' not null', N'') END AS [Kind]
-    ) AS k
+    CROSS APPLY (SELECT CASE WHEN x.[Is] = 1 THEN REPLACE(x.[Takes], N' not null', N'') END AS [Kind]) AS k
     CROSS APPLY (
         SELECT CASE
             WHEN CHARINDEX(N'(', k.[Kind]) > 0
@@ -690,21 +481,17 @@ BEGIN
     INSERT INTO @Given ([Ordinal], [Place], [Name], [Is], [Value])
     SELECT g.[Ordinal], CONCAT(g.[Name], N'.'), m.[key], m.[type], m.[value]
     FROM @Given AS g
-    INNER JOIN @Shape AS s
-        ON s.[Place] = g.[Place] AND s.[Name] = g.[Name] AND s.[Is] = 5
+    INNER JOIN @Shape AS s ON s.[Place] = g.[Place] AND s.[Name] = g.[Name] AND s.[Is] = 5
     CROSS APPLY OPENJSON(CASE WHEN g.[Is] = 5 THEN g.[Value] END) AS m;
 
     INSERT INTO @Given ([Ordinal], [Place], [Name], [Is], [Value])
     SELECT g.[Ordinal], CONCAT(g.[Place], g.[Name], N'.'), m.[key], m.[type], m.[value]
     FROM @Given AS g
-    INNER JOIN @Shape AS s
-        ON s.[Place] = g.[Place] AND s.[Name] = g.[Name] AND s.[Is] = 5
+    INNER JOIN @Shape AS s ON s.[Place] = g.[Place] AND s.[Name] = g.[Name] AND s.[Is] = 5
     CROSS APPLY OPENJSON(CASE WHEN g.[Is] = 5 THEN g.[Value] END) AS m
     WHERE g.[Place] <> N'';
 
-    SELECT TOP (1)
-        @Why = CONCAT(N'item ', w.[Ordinal], N': ', w.[Why]),
-        @Unknown = w.[Unknown]
+    SELECT TOP (1) @Why = CONCAT(N'item ', w.[Ordinal], N': ', w.[Why]), @Unknown = w.[Unknown]
     FROM (
         SELECT
             g.[Ordinal],
@@ -716,8 +503,7 @@ BEGIN
                 ELSE CONCAT(N'"', s.[Place], s.[Name], N'" takes ', CASE s.[Is] WHEN 5 THEN N'an object' ELSE s.[Takes] END)
             END AS [Why]
         FROM @Given AS g
-        LEFT JOIN @Shape AS s
-            ON s.[Place] = g.[Place] AND s.[Name] = g.[Name]
+        LEFT JOIN @Shape AS s ON s.[Place] = g.[Place] AND s.[Name] = g.[Name]
         CROSS APPLY (
             SELECT
                 LEFT(d.[Digits], CHARINDEX(N'.', CONCAT(d.[Digits], N'.')) - 1) AS [Whole],
@@ -783,8 +569,7 @@ BEGIN
             WHERE g.[Is] = 5
             UNION
             SELECT CAST(j.[key] AS int), N'columns.' FROM OPENJSON(@Items) AS j
-        ) AS e
-            ON e.[Place] = s.[Place]
+        ) AS e ON e.[Place] = s.[Place]
         WHERE
             s.[Takes] LIKE N'% not null'
             AND NOT EXISTS (
@@ -805,8 +590,7 @@ BEGIN
     RETURN @Why;
 END;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 A JSON array of objects, or such an object, with its members under the names that are known of them, where but one differs in
@@ -824,8 +608,7 @@ BEGIN
     BEGIN
         SET @Named = (
             SELECT CONCAT(
-                @Named,
-                CASE WHEN @At > 1 THEN N',' END,
+                @Named, CASE WHEN @At > 1 THEN N',' END,
                 CASE WHEN @IsArray = 0 THEN CONCAT(N'"', STRING_ESCAPE(COALESCE(t.[key], m.[key]), 'json'), N'":') END,
                 CASE
                     WHEN m.[type] = 0 THEN N'null'
@@ -837,9 +620,7 @@ BEGIN
             )
             FROM (
                 SELECT
-                    j.[key],
-                    j.[type],
-                    j.[value] COLLATE Latin1_General_BIN2 AS [value],
+                    j.[key], j.[type], j.[value] COLLATE Latin1_General_BIN2 AS [value],
                     ROW_NUMBER() OVER (ORDER BY CASE WHEN @IsArray = 1 THEN CAST(j.[key] AS int) END, j.[key]) AS [Place]
                 FROM OPENJSON(@Given) AS j
             ) AS m
@@ -864,8 +645,7 @@ BEGIN
     RETURN CASE WHEN @IsArray = 1 THEN CONCAT(N'[', @Named, N']') ELSE CONCAT(N'{', @Named, N'}') END;
 END;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 Looks whether the items that a procedure is given are an array of objects with the members that it takes, each with a value that
@@ -874,9 +654,7 @@ The case of a name matters only where several differ in nothing else.
 Table access order: none.
 */
 CREATE OR ALTER PROCEDURE [readpast].[QueueTake]
-    @Called nvarchar(200),
-    @Items nvarchar(max) OUTPUT,
-    @Takes nvarchar(max)
+    @Called nvarchar(200), @Items nvarchar(max) OUTPUT, @Takes nvarchar(max)
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -903,8 +681,97 @@ BEGIN
     END;
 END;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+/*
+Reads the members of a filter, and throws what is wrong in the words of @Called. A condition with a slip in it must not be passed
+over: what it was to keep out would be met too. OPENJSON counts types so: 0 is null, 1 text, 2 a number, 4 an array.
+Called by Find_ and Purge_. Returns each member, NULL where it is left out; the states under the names that there are.
+Table access order: QueueStatus.
+*/
+CREATE OR ALTER PROCEDURE [readpast].[QueueFilterTake]
+    @Called nvarchar(200), @Filter nvarchar(max), @Statuses nvarchar(max) OUTPUT, @Types nvarchar(max) OUTPUT,
+    @Before datetime2(7) OUTPUT, @Since datetime2(7) OUTPUT, @Longer bigint OUTPUT, @Error nvarchar(4000) OUTPUT
+AS
+BEGIN
+    SET NOCOUNT, XACT_ABORT ON;
+    DECLARE @_Wrong nvarchar(2048);
+
+    IF ISJSON(@Filter) = 0 OR CHARINDEX(N'{', @Filter) = 0
+        SET @_Wrong = N'@Filter takes keys, status, types (arrays), before, after, error (text), longer_ms (a number), once';
+    /* A step of its own, since the parts of one condition are evaluated in any order. */
+    ELSE IF
+        EXISTS (
+            SELECT 1 FROM OPENJSON(@Filter) AS j
+            WHERE
+                j.[key] NOT IN (N'keys', N'status', N'types', N'before', N'after', N'error', N'longer_ms')
+                OR j.[type] NOT IN (
+                    0, CASE WHEN j.[key] IN (N'keys', N'status', N'types') THEN 4 WHEN j.[key] = N'longer_ms' THEN 2 ELSE 1 END
+                )
+                /* A member that JSON_VALUE would not take out: NULL. */
+                OR (j.[type] = 1 AND DATALENGTH(j.[value]) > 8000)
+        )
+        OR EXISTS (SELECT 1 FROM OPENJSON(@Filter) AS j GROUP BY j.[key] HAVING COUNT(*) > 1)
+        SET @_Wrong = N'@Filter takes keys, status, types (arrays), before, after, error (text), longer_ms (a number), once';
+    ELSE
+    BEGIN
+        SET @Statuses = JSON_QUERY(@Filter, '$.status');
+        SET @Types = JSON_QUERY(@Filter, '$.types');
+        SET @Error = JSON_VALUE(@Filter, '$.error');
+        SET @Before = TRY_CONVERT(datetime2(7), JSON_VALUE(@Filter, '$.before'));
+        SET @Since = TRY_CONVERT(datetime2(7), JSON_VALUE(@Filter, '$.after'));
+        SET @Longer = TRY_CONVERT(bigint, JSON_VALUE(@Filter, '$.longer_ms'));
+        IF @Longer < 0 OR (@Longer IS NULL AND JSON_VALUE(@Filter, '$.longer_ms') IS NOT NULL)
+            SET @_Wrong = N'longer_ms is a whole number of milliseconds';
+        IF
+            (@Before IS NULL AND JSON_VALUE(@Filter, '$.before') IS NOT NULL)
+            OR (@Since IS NULL AND JSON_VALUE(@Filter, '$.after') IS NOT NULL)
+            SET @_Wrong = N'before and after are UTC times like 2026-11-21T10:00:00';
+        IF EXISTS (
+            SELECT 1 FROM OPENJSON(@Statuses) AS s
+            WHERE NOT EXISTS (SELECT 1 FROM [readpast].[QueueStatus] AS k WHERE k.[Status] = s.[value])
+        )
+            SET @_Wrong = N'status names one that there is not';
+    END;
+    IF @_Wrong IS NOT NULL
+    BEGIN
+        /* THROW reads a % as the start of something else; doubled, it stands for itself. */
+        SET @_Wrong = REPLACE(CONCAT(@Called, N': ', @_Wrong, N'.'), N'%', N'%%');
+        THROW 50021, @_Wrong, 1;
+    END;
+    IF @Statuses IS NOT NULL
+        SET @Statuses = COALESCE((
+            SELECT k.[Status] AS [s]
+            FROM [readpast].[QueueStatus] AS k
+            WHERE k.[Status] IN (SELECT s.[value] FROM OPENJSON(@Statuses) AS s)
+            FOR JSON PATH
+        ), N'[]');
+END;
+GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+/* A row where an item fits a filter: the members as QueueFilterTake returns them, and then the item's values. */
+CREATE OR ALTER FUNCTION [readpast].[QueueFits_fn] (
+    @Statuses nvarchar(max), @Types nvarchar(max), @Before datetime2(7), @Since datetime2(7), @Longer bigint,
+    @Error nvarchar(4000), @Now datetime2(7), @Status varchar(20), @Type nvarchar(4000), @ChangedAt datetime2(7),
+    @StartedAt datetime2(7), @RunMs bigint, @Text nvarchar(max)
+)
+RETURNS TABLE
+AS
+RETURN
+SELECT 1 AS [Fits]
+WHERE
+    (@Statuses IS NULL OR CHARINDEX(CONCAT(N'"', @Status, N'"'), @Statuses) > 0)
+    AND (@Types IS NULL OR EXISTS (SELECT 1 FROM OPENJSON(@Types) AS t WHERE t.[value] COLLATE DATABASE_DEFAULT = @Type))
+    AND (@Before IS NULL OR @ChangedAt < @Before) AND (@Since IS NULL OR @ChangedAt >= @Since)
+    AND (
+        @Longer IS NULL
+        OR CASE WHEN @Status = 'Processing' THEN DATEDIFF_BIG(MILLISECOND, @StartedAt, @Now) ELSE @RunMs END > @Longer
+    )
+    /* Compared by code point, so that nothing in the text is a wildcard and both servers find the same. */
+    AND (@Error IS NULL OR CHARINDEX(@Error, @Text COLLATE Latin1_General_BIN2) > 0);
+GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 The installation here: the version of the objects, and a row per queue, or one without a queue. A handle reads this
@@ -917,23 +784,16 @@ BEGIN
     SET NOCOUNT, XACT_ABORT ON;
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
-    SELECT
-        v.[Version],
-        q.[Queue],
-        q.[Preset],
-        q.[Spec],
-        q.[RenderedBy]
+    SELECT v.[Version], q.[Queue], q.[Preset], q.[Spec], q.[RenderedBy]
     FROM (
         SELECT MAX(a.[Version]) AS [Version]
         FROM [readpast].[QueueSchemaVersion] AS a
     ) AS v
-    LEFT JOIN [readpast].[QueueSpec] AS q
-        ON 1 = 1
+    LEFT JOIN [readpast].[QueueSpec] AS q ON 1 = 1
     ORDER BY q.[Queue];
 END;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 Whether the call with this identity has committed: OK and when, or NOT_FOUND. One that is under way is waited for, also
@@ -952,13 +812,10 @@ BEGIN
     FROM [readpast].[QueueOperation] AS p WITH (READCOMMITTEDLOCK)
     WHERE p.[OperationId] = @Operation;
 
-    SELECT
-        CASE WHEN @_At IS NULL THEN 'NOT_FOUND' ELSE 'OK' END AS [Answer],
-        @_At AS [At];
+    SELECT CASE WHEN @_At IS NULL THEN 'NOT_FOUND' ELSE 'OK' END AS [Answer], @_At AS [At];
 END;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 Makes a call repeatable: asked again with the same identity, the answers come again and nothing is changed. @IsNew is 0 where the
@@ -968,21 +825,16 @@ Locks: the call's row; another attempt of this very call that is under way is wa
 Table access order: QueueOperation.
 */
 CREATE OR ALTER PROCEDURE [readpast].[QueueOperationTake]
-    @Operation uniqueidentifier,
-    @Call varchar(100),
-    @Now datetime2(7),
-    @IsNew bit OUTPUT
+    @Operation uniqueidentifier, @Call varchar(100), @Now datetime2(7), @IsNew bit OUTPUT
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
-    DECLARE @_Made varchar(100);
-    DECLARE @_Message nvarchar(2048);
+    DECLARE @_Made varchar(100), @_Message nvarchar(2048);
     DECLARE @_Place uniqueidentifier = '00000000-0000-0000-0000-000000000000';
     DECLARE @_Turn int = 0;
 
     SET @IsNew = 1;
-    IF @Operation IS NULL
-        RETURN 0;
+    IF @Operation IS NULL RETURN 0;
 
     /* Waited for here: a client that gives up meanwhile leaves no transaction open. */
     SELECT @_Made = p.[Call]
@@ -998,8 +850,7 @@ BEGIN
         END TRY
         BEGIN CATCH
             SET XACT_ABORT ON;
-            IF ERROR_NUMBER() <> 2627
-                THROW;
+            IF ERROR_NUMBER() <> 2627 THROW;
             SET @_Made = (SELECT p.[Call] FROM [readpast].[QueueOperation] AS p WHERE p.[OperationId] = @Operation);
         END CATCH;
         SET XACT_ABORT ON;
@@ -1035,11 +886,9 @@ BEGIN
         SET @_Place = NEWID();
         SET @_Turn = @_Turn + 1;
     END;
-    RETURN 0;
 END;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 Keeps of a call what a repetition of it cannot read back from the items. Called last of all in their transaction by the
@@ -1047,19 +896,16 @@ procedures that take an @Operation.
 Table access order: QueueOperation.
 */
 CREATE OR ALTER PROCEDURE [readpast].[QueueOperationKeep]
-    @Operation uniqueidentifier,
-    @Result nvarchar(max)
+    @Operation uniqueidentifier, @Result nvarchar(max)
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
     UPDATE [readpast].[QueueOperation] WITH (ROWLOCK)
     SET [Result] = @Result
     WHERE [OperationId] = @Operation;
-    RETURN 0;
 END;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 One of all who claim looks for the items of dead workers, once in @Recover milliseconds; who comes meanwhile neither waits for it
@@ -1067,19 +913,14 @@ nor looks: @Recover becomes 0. @MyTurn is 1 where the queue's row is the caller'
 Table access order: QueueRecovery.
 */
 CREATE OR ALTER PROCEDURE [readpast].[QueueRecoveryTurn]
-    @Queue varchar(40),
-    @Now datetime2(7),
-    @Recover int OUTPUT,
-    @MyTurn int OUTPUT
+    @Queue varchar(40), @Now datetime2(7), @Recover int OUTPUT, @MyTurn int OUTPUT
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
     UPDATE r
     SET [RecoveredAt] = @Now
     FROM [readpast].[QueueRecovery] AS r WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-    WHERE
-        r.[Queue] = @Queue
-        AND ABS(DATEDIFF_BIG(MILLISECOND, r.[RecoveredAt], @Now)) >= @Recover;
+    WHERE r.[Queue] = @Queue AND ABS(DATEDIFF_BIG(MILLISECOND, r.[RecoveredAt], @Now)) >= @Recover;
     SET @MyTurn = @@ROWCOUNT;
 
     /* Also as it is not committed yet. Whoever keeps its transaction open for longer holds nobody up. */
@@ -1087,16 +928,12 @@ BEGIN
         AND EXISTS (
             SELECT 1
             FROM [readpast].[QueueRecovery] AS r WITH (READUNCOMMITTED)
-            WHERE
-                r.[Queue] = @Queue
-                AND ABS(DATEDIFF_BIG(MILLISECOND, r.[RecoveredAt], @Now)) < @Recover
+            WHERE r.[Queue] = @Queue AND ABS(DATEDIFF_BIG(MILLISECOND, r.[RecoveredAt], @Now)) < @Recover
         )
         SET @Recover = 0;
-    RETURN 0;
 END;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 The turn of a queue with groups: one claim at a time, to the end of its transaction, since which items are the first of their
@@ -1109,8 +946,7 @@ CREATE OR ALTER PROCEDURE [readpast].[QueueTurnTake]
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
-    DECLARE @_Locked int;
-    DECLARE @_Message nvarchar(2048);
+    DECLARE @_Locked int, @_Message nvarchar(2048);
 
     SELECT @_Locked = COUNT(*)
     FROM [readpast].[QueueTurn] AS t WITH (UPDLOCK, ROWLOCK)
@@ -1120,21 +956,16 @@ BEGIN
         SET @_Message = REPLACE(CONCAT(@Queue, N': its row in QueueTurn is gone; install the queue again.'), N'%', N'%%');
         THROW 50014, @_Message, 1;
     END;
-    RETURN 0;
 END;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 An answer other than OK as an error: CONFLICT 50023, ILLEGAL_TRANSITION 50024, NOT_FOUND 50025, LEASE_LOST 50026.
 Table access order: none.
 */
 CREATE OR ALTER PROCEDURE [readpast].[QueueRefuse]
-    @Called nvarchar(128),
-    @Answer varchar(20),
-    @Status varchar(20),
-    @Asked nvarchar(100)
+    @Called nvarchar(128), @Answer varchar(20), @Status varchar(20), @Asked nvarchar(100)
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -1144,19 +975,13 @@ BEGIN
         @Called, N': ', @Answer, N'; the item is ', COALESCE(@Status, N'not there'), N', asked for was ', @Asked, N'.'
     ), N'%', N'%%');
 
-    IF @Answer = 'CONFLICT'
-        THROW 50023, @_Message, 1;
-    IF @Answer = 'ILLEGAL_TRANSITION'
-        THROW 50024, @_Message, 1;
-    IF @Answer = 'NOT_FOUND'
-        THROW 50025, @_Message, 1;
-    IF @Answer = 'LEASE_LOST'
-        THROW 50026, @_Message, 1;
-    RETURN 0;
+    IF @Answer = 'CONFLICT' THROW 50023, @_Message, 1;
+    IF @Answer = 'ILLEGAL_TRANSITION' THROW 50024, @_Message, 1;
+    IF @Answer = 'NOT_FOUND' THROW 50025, @_Message, 1;
+    IF @Answer = 'LEASE_LOST' THROW 50026, @_Message, 1;
 END;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /* The versions and the queue that are installed now. */
 INSERT INTO [readpast].[QueueSchemaVersion] ([Version], [AppliedAt], [Library])
@@ -1166,8 +991,7 @@ FROM (VALUES
 ) AS v ([Version])
 WHERE NOT EXISTS (SELECT 1 FROM [readpast].[QueueSchemaVersion] AS s WHERE s.[Version] = v.[Version]);
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DECLARE @Spec nvarchar(max) = N'{
   "queue": "Notification",
@@ -1192,8 +1016,7 @@ IF @@ROWCOUNT = 0
     INSERT INTO [readpast].[QueueSpec] ([Queue], [Preset], [Spec], [RenderedBy], [InstalledAt])
     VALUES (N'Notification', N'procedures', @Spec, 1, SYSUTCDATETIME());
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 COMMIT TRANSACTION;
 GO

@@ -4,9 +4,7 @@ For work that is there already it returns no key, and no token.
 Table access order: four_queue, four_queue_scheduler_lease.
 */
 CREATE OR REPLACE FUNCTION "readpast"."add_four_queue_scheduler_utx"(
-    type_ text DEFAULT 'Default',
-    "reputation_" integer DEFAULT NULL,
-    due_ timestamptz DEFAULT NULL,
+    type_ text DEFAULT 'Default', "reputation_" integer DEFAULT NULL, due_ timestamptz DEFAULT NULL,
     step_ text DEFAULT NULL
 )
 RETURNS TABLE (item_key text, item_token timestamptz)
@@ -27,21 +25,13 @@ BEGIN
     SELECT a.answer_key, a.answer_token
     FROM "readpast"."add_four_queue_scheduler_set_utx"(
         json_build_array(json_build_object(
-            'type', type_, 'due', due_, 'step', step_,
-            'columns', json_build_object(
-                'reputation', "reputation_"
-            )
+            'type', type_, 'due', due_, 'step', step_, 'columns', json_build_object('reputation', "reputation_")
         ))
     ) AS a;
 END;
 $$;
 
-REVOKE ALL ON FUNCTION "readpast"."add_four_queue_scheduler_utx"(
-    text,
-    integer,
-    timestamptz,
-    text
-) FROM public;
+REVOKE ALL ON FUNCTION "readpast"."add_four_queue_scheduler_utx"(text, integer, timestamptz, text) FROM public;
 
 /*
 Enqueue one item. Returns its key and its concurrency token.
@@ -49,9 +39,7 @@ For work that is there already it returns no key, and no token.
 Table access order: four_queue, four_queue_scheduler_lease.
 */
 CREATE OR REPLACE FUNCTION "readpast"."add_four_queue_scheduler_trx"(
-    type_ text DEFAULT 'Default',
-    "reputation_" integer DEFAULT NULL,
-    due_ timestamptz DEFAULT NULL,
+    type_ text DEFAULT 'Default', "reputation_" integer DEFAULT NULL, due_ timestamptz DEFAULT NULL,
     step_ text DEFAULT NULL
 )
 RETURNS TABLE (item_key text, item_token timestamptz)
@@ -72,18 +60,10 @@ BEGIN
     SELECT a.answer_key, a.answer_token
     FROM "readpast"."add_four_queue_scheduler_set_trx"(
         NULL, json_build_array(json_build_object(
-            'type', type_, 'due', due_, 'step', step_,
-            'columns', json_build_object(
-                'reputation', "reputation_"
-            )
+            'type', type_, 'due', due_, 'step', step_, 'columns', json_build_object('reputation', "reputation_")
         ))
     ) AS a;
 END;
 $$;
 
-REVOKE ALL ON FUNCTION "readpast"."add_four_queue_scheduler_trx"(
-    text,
-    integer,
-    timestamptz,
-    text
-) FROM public;
+REVOKE ALL ON FUNCTION "readpast"."add_four_queue_scheduler_trx"(text, integer, timestamptz, text) FROM public;

@@ -97,12 +97,8 @@ BEGIN
     END IF;
     FOR item_ IN
         SELECT
-            (i.position - 1)::integer AS ordinal,
-            d.due_at,
-            'Pending' AS status,
-            COALESCE(i.type, 'Default') AS kind,
-            i.step,
-            COALESCE(i.columns, '{}') AS columns
+            (i.position - 1)::integer AS ordinal, d.due_at, 'Pending' AS status, COALESCE(i.type, 'Default') AS kind,
+            i.step, COALESCE(i.columns, '{}') AS columns
         FROM
             ROWS FROM (
                 json_to_recordset(items_) AS (type text, step text, due text, delay_ms bigint, columns json)
@@ -116,28 +112,15 @@ BEGIN
         SELECT v.item_key_1::text
         INTO key_
         FROM json_to_record(item_.columns) AS c ("reputation" integer)
-        INNER JOIN "readpast"."four_queue_scheduler_item_v" AS v
-            ON
-                v."reputation" = c."reputation"
+        INNER JOIN "readpast"."four_queue_scheduler_item_v" AS v ON v."reputation" = c."reputation"
         ORDER BY v.item_key_1
         LIMIT 1;
         IF key_ IS NULL THEN
         INSERT INTO "public"."four_queue" AS q (
-            "reputation",
-            "scheduled_start_date",
-            "attempts",
-            "in_process",
-            "end_date"
+            "reputation", "scheduled_start_date", "attempts", "in_process", "end_date"
         )
-        SELECT
-            c."reputation",
-            COALESCE(item_.due_at, now_),
-            0,
-            FALSE,
-            NULL
-        FROM json_to_record(item_.columns) AS c (
-            "reputation" integer
-        )
+        SELECT c."reputation", COALESCE(item_.due_at, now_), 0, FALSE, NULL
+        FROM json_to_record(item_.columns) AS c ("reputation" integer)
         ON CONFLICT DO NOTHING
         RETURNING q."id"
         INTO new_1_;
@@ -146,9 +129,7 @@ BEGIN
         SELECT v.item_key_1::text
         INTO key_
         FROM json_to_record(item_.columns) AS c ("reputation" integer)
-        INNER JOIN "readpast"."four_queue_scheduler_item_v" AS v
-            ON
-                v."reputation" = c."reputation"
+        INNER JOIN "readpast"."four_queue_scheduler_item_v" AS v ON v."reputation" = c."reputation"
         ORDER BY v.item_key_1
         LIMIT 1;
                 IF key_ IS NULL THEN
@@ -161,12 +142,8 @@ BEGIN
         DELETE FROM "readpast"."four_queue_scheduler_lease" AS s
         WHERE s.key_1 = new_1_ ;
         IF item_.step IS NOT NULL THEN
-            INSERT INTO "readpast"."four_queue_scheduler_lease" (
-                key_1, status, step, attempt_num, due_at, updated_at
-            )
-            VALUES (
-                new_1_, item_.status, item_.step, 0, item_.due_at, now_
-            );
+            INSERT INTO "readpast"."four_queue_scheduler_lease" (key_1, status, step, attempt_num, due_at, updated_at)
+            VALUES (new_1_, item_.status, item_.step, 0, item_.due_at, now_);
         END IF;
         list_ := list_ || json_build_object(
             'ordinal', item_.ordinal, 'answer', 'OK', 'key', new_1_::text,
@@ -175,9 +152,7 @@ BEGIN
             END IF;
         END IF;
         IF key_ IS NOT NULL THEN
-            list_ := list_ || json_build_object(
-                'ordinal', item_.ordinal, 'answer', 'DUPLICATE', 'attempt_num', 0
-            );
+            list_ := list_ || json_build_object('ordinal', item_.ordinal, 'answer', 'DUPLICATE', 'attempt_num', 0);
         END IF;
     END LOOP;
     answers_ := array_to_json(list_);

@@ -6,8 +6,7 @@ while the queue has such items; the first of them is found by calling this after
 Table access order: four_queue, four_queue_scheduler_lease, queue_refused.
 */
 CREATE OR REPLACE FUNCTION "readpast"."next_four_queue_scheduler_apart_trx"(
-    worker_ text, max_ integer, lease_ms_ integer DEFAULT NULL,
-    claim_ bigint DEFAULT NULL
+    worker_ text, max_ integer, lease_ms_ integer DEFAULT NULL, claim_ bigint DEFAULT NULL
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key text, answer_token timestamptz,
@@ -75,15 +74,11 @@ BEGIN
         SELECT q."id" AS key_1
         FROM "public"."four_queue" AS q
         WHERE
-            q."in_process" = FALSE
-            AND (q."scheduled_start_date" IS NULL OR q."scheduled_start_date" <= now_)
+            q."in_process" = FALSE AND (q."scheduled_start_date" IS NULL OR q."scheduled_start_date" <= now_)
             AND NOT EXISTS (
                 SELECT 1
                 FROM "readpast"."queue_refused" AS x
-                WHERE
-                    x.queue = 'four_queue_scheduler'
-                    AND x.key = q."id"::text
-                    AND x.until > now_
+                WHERE x.queue = 'four_queue_scheduler' AND x.key = q."id"::text AND x.until > now_
             )
         ORDER BY
             q."id"
@@ -104,37 +99,18 @@ BEGIN
             BEGIN
 
                     WITH found AS MATERIALIZED (
-                        SELECT
-                            k.key_1,
-                            v.*,
-                            COALESCE(x.attempts, 0) AS refusals,
-                            x.reason AS refused
+                        SELECT k.key_1, v.*, COALESCE(x.attempts, 0) AS refusals, x.reason AS refused
                         FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position)
                         INNER JOIN LATERAL (
                             SELECT
-                            w.item_seek_1,
-                            w.item_type,
-                            w.item_status,
-                            w.item_step,
-                            w.item_attempt,
-                            w.item_response,
-                            w.item_error,
-                            w.item_started_at,
-                            w.item_duration,
-                            w.item_due_at,
-                            w.item_token,
-                            w.item_owner,
-                            w.item_lease_until,
-                            w.item_died_at,
-                            w.item_has_lease
+                            w.item_seek_1, w.item_type, w.item_status, w.item_step, w.item_attempt, w.item_response,
+                            w.item_error, w.item_started_at, w.item_duration, w.item_due_at, w.item_token, w.item_owner,
+                            w.item_lease_until, w.item_died_at, w.item_has_lease
                         FROM "readpast"."four_queue_scheduler_item_v" AS w
-                        WHERE
-                            w.item_key_1 = k.key_1
-                            AND w.item_seek_1 IN (FALSE, TRUE)
+                        WHERE w.item_key_1 = k.key_1 AND w.item_seek_1 IN (FALSE, TRUE)
                         /* So that it is one search per key, whatever the size of the table when this is planned. */
                         OFFSET 0
-                        ) AS v
-                            ON TRUE
+                        ) AS v ON TRUE
                         LEFT JOIN "readpast"."queue_refused" AS x
                             ON x.queue = 'four_queue_scheduler' AND x.key = k.key_1::text
                         ORDER BY k.position
@@ -147,10 +123,7 @@ BEGIN
                 */
                 decided AS MATERIALIZED (
                     SELECT
-                        v.key_1,
-                        v.item_seek_1 AS seek_1, 'OK' AS answer,
-                        v.position,
-                        v.alone,
+                        v.key_1, v.item_seek_1 AS seek_1, 'OK' AS answer, v.position, v.alone,
                         CASE WHEN v.alone THEN -claim_ ELSE claim_ END AS claim_num,
                         /* Spent attempts (the limit was lowered, say) end here instead of staying at the head of the queue. */
                         CASE WHEN v.is_spent THEN 'Failed' ELSE 'Processing' END AS status,
@@ -163,28 +136,19 @@ BEGIN
                             ELSE v.item_error
                         END AS error,
                         CASE WHEN NOT v.is_spent THEN now_ + lease_ms_ * interval '1 millisecond' END AS lease_until,
-                        v.item_step AS step,
-                        v.item_response AS response,
-                        CASE WHEN v.is_spent THEN v.item_started_at ELSE now_ END AS started_at,
-                        now_ AS run_started_at,
-                        CASE WHEN v.is_spent THEN v.item_duration END AS duration,
-                        v.item_due_at AS due_at,
-                        CASE WHEN v.is_spent THEN v.item_owner ELSE worker_ END AS owner,
-                        NULL::timestamptz AS died_at,
-                        v.is_spent AS finishes,
-                        FALSE AS reopens,
-                        TRUE AS stays,
-                        NOT v.is_spent AS enters
+                        v.item_step AS step, v.item_response AS response,
+                        CASE WHEN v.is_spent THEN v.item_started_at ELSE now_ END AS started_at, now_ AS run_started_at,
+                        CASE WHEN v.is_spent THEN v.item_duration END AS duration, v.item_due_at AS due_at,
+                        CASE WHEN v.is_spent THEN v.item_owner ELSE worker_ END AS owner, NULL::timestamptz AS died_at,
+                        v.is_spent AS finishes, FALSE AS reopens, TRUE AS stays, NOT v.is_spent AS enters
                     FROM (
                         SELECT
-                            r.*,
-                            ROW_NUMBER() OVER w AS position,
+                            r.*, ROW_NUMBER() OVER w AS position,
                             COUNT(*) FILTER (WHERE NOT r.is_spent) OVER w AS place,
                             COUNT(*) FILTER (WHERE r.alone) OVER w AS alone_so_far
                         FROM (
                             SELECT
-                                f.*,
-                                f.item_attempt + f.refusals >= max_attempts_ AS is_spent,
+                                f.*, f.item_attempt + f.refusals >= max_attempts_ AS is_spent,
                                 f.item_attempt + f.refusals < max_attempts_ AND f.item_died_at IS NOT NULL AS alone
                             FROM found AS f
                         ) AS r
@@ -210,9 +174,7 @@ BEGIN
                                 )
                                 THEN NULL
                             WHEN
-                                d.status IN (
-                                    'Completed'
-                                )
+                                d.status IN ('Completed')
                                 THEN CASE WHEN d.finishes THEN now_ ELSE COALESCE(q."end_date", now_) END
                             ELSE CASE WHEN d.finishes THEN now_ WHEN d.reopens THEN NULL ELSE q."end_date" END
                         END,
@@ -220,9 +182,7 @@ BEGIN
                         "app_server" = CASE WHEN d.enters THEN d.owner ELSE q."app_server" END,
                         "in_process" = CASE
                             WHEN
-                                d.status IN (
-                                    'Pending', 'Error'
-                                )
+                                d.status IN ('Pending', 'Error')
                                 THEN FALSE
                             WHEN
                                 d.status IN (
@@ -235,8 +195,7 @@ BEGIN
                     FROM decided AS d
                     /* They are locked, and decided upon: the key is enough. */
                     WHERE
-                        q."id" BETWEEN d.key_1 AND d.key_1 AND q."in_process" = ANY(ARRAY[d.seek_1])
-                        AND d.answer = 'OK'
+                        q."id" BETWEEN d.key_1 AND d.key_1 AND q."in_process" = ANY(ARRAY[d.seek_1]) AND d.answer = 'OK'
                     RETURNING d.*
                 ),
 
@@ -254,27 +213,16 @@ BEGIN
                     ORDER BY c.key_1
                     ON CONFLICT (key_1) DO UPDATE
                     SET
-                        status = excluded.status,
-                        step = excluded.step,
-                        attempt_num = excluded.attempt_num,
-                        response = excluded.response,
-                        error = excluded.error,
-                        started_at = excluded.started_at,
-                        finished_at = excluded.finished_at,
-                        duration = excluded.duration,
-                        due_at = excluded.due_at,
-                        updated_at = excluded.updated_at,
-                        lease_owner = excluded.lease_owner,
-                        lease_until = excluded.lease_until,
-                        claim_num = excluded.claim_num
+                        status = excluded.status, step = excluded.step, attempt_num = excluded.attempt_num,
+                        response = excluded.response, error = excluded.error, started_at = excluded.started_at,
+                        finished_at = excluded.finished_at, duration = excluded.duration, due_at = excluded.due_at,
+                        updated_at = excluded.updated_at, lease_owner = excluded.lease_owner,
+                        lease_until = excluded.lease_until, claim_num = excluded.claim_num
                 )
 
                     SELECT
-                        ARRAY_AGG(c.key_1 ORDER BY c.position) FILTER (WHERE c.status = 'Processing'),
-                        BOOL_OR(c.alone),
-                        COALESCE(ARRAY_AGG(c.key_1::text), '{}'),
-                        COUNT(*),
-                        (SELECT COUNT(*) FROM decided)
+                        ARRAY_AGG(c.key_1 ORDER BY c.position) FILTER (WHERE c.status = 'Processing'), BOOL_OR(c.alone),
+                        COALESCE(ARRAY_AGG(c.key_1::text), '{}'), COUNT(*), (SELECT COUNT(*) FROM decided)
                     INTO taken_1_, alone_, done_, ended_, decided_
                     FROM changed AS c;
                     IF ended_ < decided_ THEN
@@ -282,9 +230,7 @@ BEGIN
                     END IF;
             EXCEPTION WHEN OTHERS THEN
                 GET STACKED DIAGNOSTICS
-                    state_ = RETURNED_SQLSTATE,
-                    reason_ = MESSAGE_TEXT,
-                    constraint_ = CONSTRAINT_NAME;
+                    state_ = RETURNED_SQLSTATE, reason_ = MESSAGE_TEXT, constraint_ = CONSTRAINT_NAME;
                 IF NOT "readpast"."queue_is_refusal_fn"(state_) THEN
                     RAISE;
                 END IF;
@@ -306,10 +252,7 @@ BEGIN
                         SELECT k.key_1::text
                         FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position)
                     ),
-                    'claim',
-                    state_,
-                    reason_,
-                    constraint_
+                    'claim', state_, reason_, constraint_
                 );
                 RETURN NEXT;
                 answer_key := NULL;
@@ -327,31 +270,19 @@ BEGIN
             key_1_ := taken_1_;
             RETURN QUERY
             SELECT
-                CASE WHEN alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
-                NULL::integer,
-                NULL::bigint,
-                k.key_1::text,
-                v.item_token,
-                v.item_attempt,
-                v.item_status,
-            v."reputation"::integer, v."id"::bigint,
-            v.item_status, v.item_step,
-            v.item_attempt, v.item_response,
-            v.item_error, v.item_started_at,
-            v.item_duration, v.item_due_at,
-            v.item_token, v.item_owner,
+                CASE WHEN alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, NULL::integer, NULL::bigint, k.key_1::text,
+                v.item_token, v.item_attempt, v.item_status,
+            v."reputation"::integer, v."id"::bigint, v.item_status, v.item_step, v.item_attempt, v.item_response,
+            v.item_error, v.item_started_at, v.item_duration, v.item_due_at, v.item_token, v.item_owner,
             v.item_lease_until
             FROM UNNEST(key_1_) WITH ORDINALITY AS k (key_1, position)
             INNER JOIN LATERAL (
                 SELECT w.*
             FROM "readpast"."four_queue_scheduler_item_v" AS w
-            WHERE
-                w.item_key_1 = k.key_1
-                AND w.item_seek_1 IN (FALSE, TRUE)
+            WHERE w.item_key_1 = k.key_1 AND w.item_seek_1 IN (FALSE, TRUE)
             /* So that it is one search per key, whatever the size of the table when this is planned. */
             OFFSET 0
-            ) AS v
-                ON TRUE
+            ) AS v ON TRUE
             ORDER BY k.position;
         ELSE
             /* All that it found was refused, or ended: what comes behind them is due now. */
@@ -374,9 +305,7 @@ BEGIN
             (
                 SELECT (q."scheduled_start_date")::timestamptz AS due_at
                 FROM "public"."four_queue" AS q
-                WHERE
-                    q."in_process" = FALSE
-                    AND q."scheduled_start_date" > now_
+                WHERE q."in_process" = FALSE AND q."scheduled_start_date" > now_
                 ORDER BY q."scheduled_start_date"
                 LIMIT 1
             )

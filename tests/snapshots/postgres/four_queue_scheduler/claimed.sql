@@ -31,40 +31,24 @@ BEGIN
     SET LOCAL timezone TO DEFAULT;
     RETURN QUERY
     SELECT
-        CASE WHEN s.claim_num < 0 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
-        NULL::integer,
-        GREATEST(1, "readpast"."queue_ms_fn"(now_, v.item_lease_until)),
-        s.key_1::text,
-        v.item_token,
-        v.item_attempt,
+        CASE WHEN s.claim_num < 0 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, NULL::integer,
+        GREATEST(1, "readpast"."queue_ms_fn"(now_, v.item_lease_until)), s.key_1::text, v.item_token, v.item_attempt,
         v.item_status,
-            v."reputation"::integer, v."id"::bigint,
-            v.item_status, v.item_step,
-            v.item_attempt, v.item_response,
-            v.item_error, v.item_started_at,
-            v.item_duration, v.item_due_at,
-            v.item_token, v.item_owner,
+            v."reputation"::integer, v."id"::bigint, v.item_status, v.item_step, v.item_attempt, v.item_response,
+            v.item_error, v.item_started_at, v.item_duration, v.item_due_at, v.item_token, v.item_owner,
             v.item_lease_until
     FROM "readpast"."four_queue_scheduler_lease" AS s
     INNER JOIN LATERAL (
         SELECT w.*
             FROM "readpast"."four_queue_scheduler_item_v" AS w
-            WHERE
-                w.item_key_1 = s.key_1
-                AND w.item_seek_1 IN (FALSE, TRUE)
+            WHERE w.item_key_1 = s.key_1 AND w.item_seek_1 IN (FALSE, TRUE)
             /* So that it is one search per key, whatever the size of the table when this is planned. */
             OFFSET 0
-    ) AS v
-        ON TRUE
-    INNER JOIN "public"."four_queue" AS q
-        ON q."id" BETWEEN s.key_1 AND s.key_1 AND q."in_process" IN (FALSE, TRUE)
+    ) AS v ON TRUE
+    INNER JOIN "public"."four_queue" AS q ON q."id" BETWEEN s.key_1 AND s.key_1 AND q."in_process" IN (FALSE, TRUE)
     WHERE
-        s.status = 'Processing'
-        AND s.lease_owner = worker_
-        AND s.claim_num IN (claim_, -claim_)
-        AND v.item_status = 'Processing'
-        AND v.item_owner = worker_
-        AND v.item_lease_until > now_
+        s.status = 'Processing' AND s.lease_owner = worker_ AND s.claim_num IN (claim_, -claim_)
+        AND v.item_status = 'Processing' AND v.item_owner = worker_ AND v.item_lease_until > now_
     ORDER BY q."id";
 END;
 $$;

@@ -102,8 +102,7 @@ BEGIN
     END IF;
     /* The times in the table are the server's local ones: from here to the end of the function. */
     SET LOCAL timezone TO DEFAULT;
-    SELECT
-            NULLIF(after_, '')::bigint AS key_1
+    SELECT NULLIF(after_, '')::bigint AS key_1
     INTO from_;
     IF most_ < 1 THEN
         RAISE EXCEPTION 'find_four_queue_scheduler: most_ must be 1 or more, or NULL' USING ERRCODE = 'RP021';
@@ -112,14 +111,9 @@ BEGIN
     IF keys_ IS NOT NULL THEN
         RETURN QUERY
         SELECT
-            'FOUND', NULL::integer, NULL::bigint, v.item_key_1::text,
-            v.item_token, v.item_attempt, v.item_status,
-            v."reputation"::integer, v."id"::bigint,
-            v.item_status, v.item_step,
-            v.item_attempt, v.item_response,
-            v.item_error, v.item_started_at,
-            v.item_duration, v.item_due_at,
-            v.item_token, v.item_owner,
+            'FOUND', NULL::integer, NULL::bigint, v.item_key_1::text, v.item_token, v.item_attempt, v.item_status,
+            v."reputation"::integer, v."id"::bigint, v.item_status, v.item_step, v.item_attempt, v.item_response,
+            v.item_error, v.item_started_at, v.item_duration, v.item_due_at, v.item_token, v.item_owner,
             v.item_lease_until
         FROM (
             SELECT DISTINCT
@@ -130,8 +124,7 @@ BEGIN
             ON v.item_key_1 BETWEEN k.key_1 AND k.key_1 AND v.item_seek_1 IN (FALSE, TRUE)
         WHERE
             (from_.key_1 IS NULL OR (v.item_key_1) > (from_.key_1))
-            AND (statuses_ IS NULL OR v.item_status = ANY(statuses_))
-            AND (types_ IS NULL OR v.item_type = ANY(types_))
+            AND (statuses_ IS NULL OR v.item_status = ANY(statuses_)) AND (types_ IS NULL OR v.item_type = ANY(types_))
             AND (before_ IS NULL OR COALESCE(GREATEST(v.item_token, v.item_finished_at), v.item_enqueued_at) < before_)
             AND (since_ IS NULL OR COALESCE(GREATEST(v.item_token, v.item_finished_at), v.item_enqueued_at) >= since_)
             AND (
@@ -151,9 +144,7 @@ BEGIN
         SELECT q."id" AS key_1
         INTO until_
         FROM "public"."four_queue" AS q
-        WHERE
-            most_ IS NOT NULL
-            AND TRUE
+        WHERE most_ IS NOT NULL AND TRUE
         ORDER BY q."id"
         LIMIT 1 OFFSET most_ - 1;
         further_ := FOUND;
@@ -167,19 +158,13 @@ BEGIN
         END IF;
         RETURN QUERY
         SELECT
-            'FOUND', NULL::integer, NULL::bigint, v.item_key_1::text,
-            v.item_token, v.item_attempt, v.item_status,
-            v."reputation"::integer, v."id"::bigint,
-            v.item_status, v.item_step,
-            v.item_attempt, v.item_response,
-            v.item_error, v.item_started_at,
-            v.item_duration, v.item_due_at,
-            v.item_token, v.item_owner,
+            'FOUND', NULL::integer, NULL::bigint, v.item_key_1::text, v.item_token, v.item_attempt, v.item_status,
+            v."reputation"::integer, v."id"::bigint, v.item_status, v.item_step, v.item_attempt, v.item_response,
+            v.item_error, v.item_started_at, v.item_duration, v.item_due_at, v.item_token, v.item_owner,
             v.item_lease_until
         FROM "readpast"."four_queue_scheduler_item_v" AS v
         WHERE
-            (v.item_key_1) <= (until_.key_1)
-            AND (statuses_ IS NULL OR v.item_status = ANY(statuses_))
+            (v.item_key_1) <= (until_.key_1) AND (statuses_ IS NULL OR v.item_status = ANY(statuses_))
             AND (types_ IS NULL OR v.item_type = ANY(types_))
             AND (before_ IS NULL OR COALESCE(GREATEST(v.item_token, v.item_finished_at), v.item_enqueued_at) < before_)
             AND (since_ IS NULL OR COALESCE(GREATEST(v.item_token, v.item_finished_at), v.item_enqueued_at) >= since_)
@@ -199,9 +184,7 @@ BEGIN
         SELECT q."id" AS key_1
         INTO until_
         FROM "public"."four_queue" AS q
-        WHERE
-            most_ IS NOT NULL
-            AND (q."id") > (from_.key_1)
+        WHERE most_ IS NOT NULL AND (q."id") > (from_.key_1)
         ORDER BY q."id"
         LIMIT 1 OFFSET most_ - 1;
         further_ := FOUND;
@@ -215,21 +198,14 @@ BEGIN
         END IF;
         RETURN QUERY
         SELECT
-            'FOUND', NULL::integer, NULL::bigint, v.item_key_1::text,
-            v.item_token, v.item_attempt, v.item_status,
-            v."reputation"::integer, v."id"::bigint,
-            v.item_status, v.item_step,
-            v.item_attempt, v.item_response,
-            v.item_error, v.item_started_at,
-            v.item_duration, v.item_due_at,
-            v.item_token, v.item_owner,
+            'FOUND', NULL::integer, NULL::bigint, v.item_key_1::text, v.item_token, v.item_attempt, v.item_status,
+            v."reputation"::integer, v."id"::bigint, v.item_status, v.item_step, v.item_attempt, v.item_response,
+            v.item_error, v.item_started_at, v.item_duration, v.item_due_at, v.item_token, v.item_owner,
             v.item_lease_until
         FROM "readpast"."four_queue_scheduler_item_v" AS v
         WHERE
-            (v.item_key_1) > (from_.key_1)
-            AND (v.item_key_1) <= (until_.key_1)
-            AND (statuses_ IS NULL OR v.item_status = ANY(statuses_))
-            AND (types_ IS NULL OR v.item_type = ANY(types_))
+            (v.item_key_1) > (from_.key_1) AND (v.item_key_1) <= (until_.key_1)
+            AND (statuses_ IS NULL OR v.item_status = ANY(statuses_)) AND (types_ IS NULL OR v.item_type = ANY(types_))
             AND (before_ IS NULL OR COALESCE(GREATEST(v.item_token, v.item_finished_at), v.item_enqueued_at) < before_)
             AND (since_ IS NULL OR COALESCE(GREATEST(v.item_token, v.item_finished_at), v.item_enqueued_at) >= since_)
             AND (

@@ -6,16 +6,9 @@ When its attempts are spent, an item becomes Failed whatever was asked for, unle
 Table access order: four_queue, four_queue_scheduler_lease, queue_transition.
 */
 CREATE OR REPLACE FUNCTION "readpast"."modify_four_queue_scheduler_utx"(
-    key_ text,
-    token_ timestamptz,
-    status_ text,
-    step_ text DEFAULT NULL,
-    response_ text DEFAULT NULL,
-    error_ text DEFAULT NULL,
-    due_ timestamptz DEFAULT NULL,
-    worker_ text DEFAULT NULL,
-    attempt_num_ integer DEFAULT NULL,
-    set_ json DEFAULT NULL
+    key_ text, token_ timestamptz, status_ text, step_ text DEFAULT NULL, response_ text DEFAULT NULL,
+    error_ text DEFAULT NULL, due_ timestamptz DEFAULT NULL, worker_ text DEFAULT NULL,
+    attempt_num_ integer DEFAULT NULL, set_ json DEFAULT NULL
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key text, answer_token timestamptz,
@@ -26,15 +19,12 @@ SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 SET timezone = 'UTC'
 AS $$
-    SELECT
-        m.answer, m.answer_ordinal, m.answer_due_ms, m.answer_key, m.answer_token, m.answer_attempt, m.answer_status
+    SELECT m.answer, m.answer_ordinal, m.answer_due_ms, m.answer_key, m.answer_token, m.answer_attempt, m.answer_status
     FROM "readpast"."modify_four_queue_scheduler_set_utx"(
-        NULL,
-        COALESCE(worker_, session_user || '/' || pg_backend_pid()),
+        NULL, COALESCE(worker_, session_user || '/' || pg_backend_pid()),
         json_build_array(json_build_object(
             'key', key_, 'token', token_, 'attempt', attempt_num_,
-            'status', status_, 'step', step_, 'response', response_, 'error', error_,
-            'due', due_, 'set', set_
+            'status', status_, 'step', step_, 'response', response_, 'error', error_, 'due', due_, 'set', set_
         ))
     ) AS m;
 $$;
@@ -51,16 +41,9 @@ When its attempts are spent, an item becomes Failed whatever was asked for, unle
 Table access order: four_queue, four_queue_scheduler_lease, queue_transition.
 */
 CREATE OR REPLACE FUNCTION "readpast"."modify_four_queue_scheduler_trx"(
-    key_ text,
-    token_ timestamptz,
-    status_ text,
-    step_ text DEFAULT NULL,
-    response_ text DEFAULT NULL,
-    error_ text DEFAULT NULL,
-    due_ timestamptz DEFAULT NULL,
-    worker_ text DEFAULT NULL,
-    attempt_num_ integer DEFAULT NULL,
-    set_ json DEFAULT NULL
+    key_ text, token_ timestamptz, status_ text, step_ text DEFAULT NULL, response_ text DEFAULT NULL,
+    error_ text DEFAULT NULL, due_ timestamptz DEFAULT NULL, worker_ text DEFAULT NULL,
+    attempt_num_ integer DEFAULT NULL, set_ json DEFAULT NULL
 )
 RETURNS SETOF "readpast"."worker_four_queue_scheduler_v"
 LANGUAGE plpgsql VOLATILE
@@ -97,27 +80,17 @@ BEGIN
 
     RETURN QUERY
     SELECT
-            v."reputation", v."id",
-            v.item_status, v.item_step,
-            v.item_attempt, v.item_response,
-            v.item_error, v.item_started_at,
-            v.item_duration, v.item_due_at,
-            v.item_token, v.item_owner,
+            v."reputation", v."id", v.item_status, v.item_step, v.item_attempt, v.item_response,
+            v.item_error, v.item_started_at, v.item_duration, v.item_due_at, v.item_token, v.item_owner,
             v.item_lease_until
-    FROM (
-        SELECT
-            key_::bigint AS key_1
-    ) AS k
+    FROM (SELECT key_::bigint AS key_1) AS k
     INNER JOIN LATERAL (
         SELECT w.*
             FROM "readpast"."four_queue_scheduler_item_v" AS w
-            WHERE
-                w.item_key_1 = k.key_1
-                AND w.item_seek_1 IN (FALSE, TRUE)
+            WHERE w.item_key_1 = k.key_1 AND w.item_seek_1 IN (FALSE, TRUE)
             /* So that it is one search per key, whatever the size of the table when this is planned. */
             OFFSET 0
-    ) AS v
-        ON TRUE;
+    ) AS v ON TRUE;
 END;
 $$;
 

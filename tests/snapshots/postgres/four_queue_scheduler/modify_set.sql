@@ -10,13 +10,8 @@ what the first call claimed, claimed_four_queue_scheduler returns by its claim_.
 Table access order: queue_operation, four_queue, four_queue_scheduler_lease, queue_transition.
 */
 CREATE OR REPLACE FUNCTION "readpast"."modify_four_queue_scheduler_set_trx"(
-    operation_ uuid,
-    worker_ text,
-    items_ json,
-    max_ integer DEFAULT 0,
-    lease_ms_ integer DEFAULT NULL,
-    recover_ integer DEFAULT 0,
-    claim_ bigint DEFAULT NULL
+    operation_ uuid, worker_ text, items_ json, max_ integer DEFAULT 0, lease_ms_ integer DEFAULT NULL,
+    recover_ integer DEFAULT 0, claim_ bigint DEFAULT NULL
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key text, answer_token timestamptz,
@@ -83,10 +78,7 @@ BEGIN
         no_set_ := (
             SELECT w.why
             FROM (
-                SELECT
-                    g.status,
-                    g.set AS new_values,
-                    g.position
+                SELECT g.status, g.set AS new_values, g.position
                 FROM
                     ROWS FROM (json_to_recordset(items_) AS (status text, set json))
                     WITH ORDINALITY AS g (status, set, position)
@@ -148,8 +140,7 @@ BEGIN
     */
     PERFORM
     FROM (
-        SELECT
-            i.key AS key_1
+        SELECT i.key AS key_1
         FROM json_to_recordset(items_) AS i (key bigint)
         ORDER BY key_1
     ) AS i
@@ -163,18 +154,10 @@ BEGIN
 
     WITH given AS (
         SELECT
-            (i.position - 1)::integer AS ordinal,
-            i.key AS key_1,
-            "readpast"."queue_time_fn"(i.token) AS token,
-            COALESCE(i.attempt, 0) AS attempt,
-            i.status,
-            i.step,
-            i.response,
-            i.error,
+            (i.position - 1)::integer AS ordinal, i.key AS key_1, "readpast"."queue_time_fn"(i.token) AS token,
+            COALESCE(i.attempt, 0) AS attempt, i.status, i.step, i.response, i.error,
             COALESCE("readpast"."queue_finite_fn"("readpast"."queue_time_fn"(i.due)), now_ + i.delay_ms * interval '1 millisecond') AS due_at,
-            COALESCE(i.release, FALSE) AS release,
-            i.set AS new_values,
-            i.position
+            COALESCE(i.release, FALSE) AS release, i.set AS new_values, i.position
         FROM
             ROWS FROM (
                 json_to_recordset(items_) AS (
@@ -188,13 +171,10 @@ BEGIN
 
     /* In the order of their keys, so that two calls never wait for each other. */
     item AS MATERIALIZED (
-        SELECT
-            g.*,
-            ROW_NUMBER() OVER (PARTITION BY g.key_1 ORDER BY g.position) AS occurrence
+        SELECT g.*, ROW_NUMBER() OVER (PARTITION BY g.key_1 ORDER BY g.position) AS occurrence
         FROM given AS g
         ORDER BY
-            g.key_1,
-            g.position
+            g.key_1, g.position
     ),
 
     /*
@@ -204,9 +184,7 @@ BEGIN
     */
     judged AS MATERIALIZED (
         SELECT
-            i.*,
-            v.*,
-            (v.item_status = 'Processing' AND i.status = 'Pending' AND i.release) AS released,
+            i.*, v.*, (v.item_status = 'Processing' AND i.status = 'Pending' AND i.release) AS released,
             CASE
                 WHEN v.item_status IS NULL THEN 'NOT_FOUND'
                 WHEN i.attempt > 0 AND (v.item_status = 'Processing' AND v.item_owner = worker_ AND v.item_attempt = i.attempt) IS NOT TRUE THEN 'LEASE_LOST'
@@ -230,29 +208,14 @@ BEGIN
         FROM item AS i
         LEFT JOIN LATERAL (
             SELECT
-                w.item_seek_1,
-                w.item_type,
-                w.item_status,
-                w.item_step,
-                w.item_attempt,
-                w.item_response,
-                w.item_error,
-                w.item_started_at,
-                w.item_duration,
-                w.item_due_at,
-                w.item_token,
-                w.item_owner,
-                w.item_lease_until,
-                w.item_died_at,
-                w.item_has_lease
+                w.item_seek_1, w.item_type, w.item_status, w.item_step, w.item_attempt, w.item_response, w.item_error,
+                w.item_started_at, w.item_duration, w.item_due_at, w.item_token, w.item_owner, w.item_lease_until,
+                w.item_died_at, w.item_has_lease
             FROM "readpast"."four_queue_scheduler_item_v" AS w
-            WHERE
-                w.item_key_1 = i.key_1
-                AND w.item_seek_1 IN (FALSE, TRUE)
+            WHERE w.item_key_1 = i.key_1 AND w.item_seek_1 IN (FALSE, TRUE)
             /* So that it is one search per key, whatever the size of the table when this is planned. */
             OFFSET 0
-        ) AS v
-            ON TRUE
+        ) AS v ON TRUE
     ),
 
     ruled AS (
@@ -273,11 +236,7 @@ BEGIN
 
     decided AS MATERIALIZED (
         SELECT
-            r.ordinal,
-            r.key_1,
-            r.item_seek_1 AS seek_1, r.answer,
-            r.becomes AS status,
-            r.step IS NOT NULL AS steps,
+            r.ordinal, r.key_1, r.item_seek_1 AS seek_1, r.answer, r.becomes AS status, r.step IS NOT NULL AS steps,
             r.new_values,
             CASE WHEN r.answer <> 'OK' THEN r.item_token ELSE GREATEST(now_, NULLIF(r.item_token, 'infinity') + interval '1 microsecond') END AS token,
             CASE
@@ -287,9 +246,7 @@ BEGIN
                 WHEN r.item_status <> 'Processing' AND r.becomes = 'Processing' THEN r.item_attempt + 1
                 ELSE r.item_attempt
             END AS attempt_num,
-            n.step,
-            n.response,
-            n.error,
+            n.step, n.response, n.error,
             COALESCE(
                 r.due_at,
                 CASE
@@ -302,8 +259,7 @@ BEGIN
                             /* The logarithm keeps the power from overflowing before the cap counts. */
                             EXP(LEAST(
                                 LN(5000::float8)
-                                + (r.item_attempt - 1) * LN(200 / 100.0::float8),
-                                LN(3600000::float8)
+                                + (r.item_attempt - 1) * LN(200 / 100.0::float8), LN(3600000::float8)
                             ))
                             * (1 - random() * 50 / 100)
                         )
@@ -317,20 +273,17 @@ BEGIN
             CASE WHEN n.enters THEN now_ ELSE r.item_started_at END AS started_at,
             CASE WHEN n.enters THEN now_ ELSE r.item_started_at END AS run_started_at,
             CASE WHEN n.finishes THEN "readpast"."queue_ms_fn"(r.item_started_at, now_) ELSE r.item_duration END AS duration,
-            CASE WHEN n.enters THEN worker_ ELSE r.item_owner END AS owner,
-            NULL::timestamptz AS died_at,
+            CASE WHEN n.enters THEN worker_ ELSE r.item_owner END AS owner, NULL::timestamptz AS died_at,
             FALSE AS reopens,
             /* Completed work leaves a row beside only for what the table has no column for. */
             r.becomes <> 'Completed' OR n.step IS NOT NULL OR n.response IS NOT NULL OR n.error IS NOT NULL AS stays,
-            n.enters,
-            n.finishes
+            n.enters, n.finishes
         FROM ruled AS r
         CROSS JOIN LATERAL (
             SELECT
                 (r.answer = 'OK' AND r.item_status <> 'Processing' AND r.becomes = 'Processing') AS enters,
                 (r.answer = 'OK' AND "readpast"."queue_is_finished_fn"(r.becomes)) AS finishes,
-                COALESCE(r.step, r.item_step) AS step,
-                COALESCE(r.response, r.item_response) AS response,
+                COALESCE(r.step, r.item_step) AS step, COALESCE(r.response, r.item_response) AS response,
                 CASE
                     WHEN r.error IS NOT NULL THEN r.error
                     WHEN r.becomes = 'Failed' AND r.status <> 'Failed'
@@ -358,33 +311,25 @@ BEGIN
                     )
                     THEN NULL
                 WHEN
-                    d.status IN (
-                        'Completed'
-                    )
+                    d.status IN ('Completed')
                     THEN CASE WHEN d.finishes THEN now_ ELSE COALESCE(q."end_date", now_) END
                 ELSE CASE WHEN d.finishes THEN now_ WHEN d.reopens THEN NULL ELSE q."end_date" END
             END,
-            "attempts" = d.attempt_num,
-            "app_server" = CASE WHEN d.enters THEN d.owner ELSE q."app_server" END,
+            "attempts" = d.attempt_num, "app_server" = CASE WHEN d.enters THEN d.owner ELSE q."app_server" END,
             "in_process" = CASE
                 WHEN
-                    d.status IN (
-                        'Pending', 'Error'
-                    )
+                    d.status IN ('Pending', 'Error')
                     THEN FALSE
                 WHEN
                     d.status IN (
-                        'Processing', 'Failed', 'Completed', 'Cancelled', 'Paused',
-                        'Terminated', 'PartiallyCompleted'
+                        'Processing', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted'
                     )
                     THEN TRUE
                 ELSE q."in_process"
             END
         FROM decided AS d
         /* They are locked, and decided upon: the key is enough. */
-        WHERE
-            q."id" BETWEEN d.key_1 AND d.key_1 AND q."in_process" = ANY(ARRAY[d.seek_1])
-            AND d.answer = 'OK'
+        WHERE q."id" BETWEEN d.key_1 AND d.key_1 AND q."in_process" = ANY(ARRAY[d.seek_1]) AND d.answer = 'OK'
         RETURNING d.*
     ),
 
@@ -402,27 +347,16 @@ BEGIN
         ORDER BY c.key_1
         ON CONFLICT (key_1) DO UPDATE
         SET
-            status = excluded.status,
-            step = excluded.step,
-            attempt_num = excluded.attempt_num,
-            response = excluded.response,
-            error = excluded.error,
-            started_at = excluded.started_at,
-            finished_at = excluded.finished_at,
-            duration = excluded.duration,
-            due_at = excluded.due_at,
-            updated_at = excluded.updated_at,
-            lease_owner = excluded.lease_owner,
-            lease_until = excluded.lease_until
+            status = excluded.status, step = excluded.step, attempt_num = excluded.attempt_num,
+            response = excluded.response, error = excluded.error, started_at = excluded.started_at,
+            finished_at = excluded.finished_at, duration = excluded.duration, due_at = excluded.due_at,
+            updated_at = excluded.updated_at, lease_owner = excluded.lease_owner, lease_until = excluded.lease_until
     ),
 
     dropped AS (
         DELETE FROM "readpast"."four_queue_scheduler_lease" AS s
         USING decided AS d
-        WHERE
-            s.key_1 BETWEEN d.key_1 AND d.key_1
-            AND d.answer = 'OK'
-            AND NOT d.stays
+        WHERE s.key_1 BETWEEN d.key_1 AND d.key_1 AND d.answer = 'OK' AND NOT d.stays
     ),
 
     /* A row that was to change and did not is held back by a trigger of the table. */
@@ -434,19 +368,11 @@ BEGIN
                 d.key_1::text AS key, d.token, d.attempt_num, d.status, 2 AS rank
             FROM decided AS d
             UNION ALL
-            SELECT
-                c.ordinal,
-                c.answer,
-                c.key_1::text,
-                c.token,
-                c.attempt_num,
-                c.status,
-                1
+            SELECT c.ordinal, c.answer, c.key_1::text, c.token, c.attempt_num, c.status, 1
             FROM changed AS c
         ) AS a
         ORDER BY
-            a.ordinal,
-            a.rank
+            a.ordinal, a.rank
     )
 
     SELECT json_agg(t ORDER BY t.ordinal)
@@ -461,12 +387,8 @@ BEGIN
     RETURN QUERY
     SELECT
         a.answer, a.ordinal, NULL::bigint, a.key, a.token, a.attempt_num, a.status,
-            NULL::integer, NULL::bigint,
-            NULL::text, NULL::text,
-            NULL::integer, NULL::text,
-            NULL::text, NULL::timestamptz,
-            NULL::bigint, NULL::timestamptz,
-            NULL::timestamptz, NULL::text,
+            NULL::integer, NULL::bigint, NULL::text, NULL::text, NULL::integer, NULL::text,
+            NULL::text, NULL::timestamptz, NULL::bigint, NULL::timestamptz, NULL::timestamptz, NULL::text,
             NULL::timestamptz
     FROM json_to_recordset(COALESCE(answers_, '[]')) AS a (
         ordinal integer, answer text, key text, token timestamptz, attempt_num integer, status text
@@ -476,9 +398,7 @@ BEGIN
     IF max_ > 0 AND NOT replayed_ THEN
         RETURN QUERY
         SELECT n.*
-        FROM "readpast"."next_four_queue_scheduler_set_trx"(
-            worker_, max_, lease_ms_, recover_, claim_ => claim_
-        ) AS n;
+        FROM "readpast"."next_four_queue_scheduler_set_trx"(worker_, max_, lease_ms_, recover_, claim_ => claim_) AS n;
     END IF;
 END;
 $$;
@@ -492,13 +412,8 @@ others recovered lately does not count.
 Table access order: as there.
 */
 CREATE OR REPLACE FUNCTION "readpast"."modify_four_queue_scheduler_set_utx"(
-    operation_ uuid,
-    worker_ text,
-    items_ json,
-    max_ integer DEFAULT 0,
-    lease_ms_ integer DEFAULT NULL,
-    recover_ integer DEFAULT 0,
-    claim_ bigint DEFAULT NULL
+    operation_ uuid, worker_ text, items_ json, max_ integer DEFAULT 0, lease_ms_ integer DEFAULT NULL,
+    recover_ integer DEFAULT 0, claim_ bigint DEFAULT NULL
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key text, answer_token timestamptz,

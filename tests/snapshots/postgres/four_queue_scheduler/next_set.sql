@@ -11,8 +11,7 @@ claim_ is a number of the claim's own, above zero: with it claimed_four_queue_sc
 Table access order: four_queue, four_queue_scheduler_lease.
 */
 CREATE OR REPLACE FUNCTION "readpast"."next_four_queue_scheduler_set_trx"(
-    worker_ text, max_ integer, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 1,
-    claim_ bigint DEFAULT NULL
+    worker_ text, max_ integer, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 1, claim_ bigint DEFAULT NULL
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key text, answer_token timestamptz,
@@ -63,12 +62,8 @@ BEGIN
     IF recover_ = 2 THEN
         RETURN QUERY
         SELECT r.*,
-            NULL::integer, NULL::bigint,
-            NULL::text, NULL::text,
-            NULL::integer, NULL::text,
-            NULL::text, NULL::timestamptz,
-            NULL::bigint, NULL::timestamptz,
-            NULL::timestamptz, NULL::text,
+            NULL::integer, NULL::bigint, NULL::text, NULL::text, NULL::integer, NULL::text,
+            NULL::text, NULL::timestamptz, NULL::bigint, NULL::timestamptz, NULL::timestamptz, NULL::text,
             NULL::timestamptz
         FROM "readpast"."recover_four_queue_scheduler_trx"(1000, worker_) AS r
         WHERE r.answer = 'REFUSED';
@@ -76,12 +71,8 @@ BEGIN
     IF recover_ > 0 THEN
         RETURN QUERY
         SELECT r.*,
-            NULL::integer, NULL::bigint,
-            NULL::text, NULL::text,
-            NULL::integer, NULL::text,
-            NULL::text, NULL::timestamptz,
-            NULL::bigint, NULL::timestamptz,
-            NULL::timestamptz, NULL::text,
+            NULL::integer, NULL::bigint, NULL::text, NULL::text, NULL::integer, NULL::text,
+            NULL::text, NULL::timestamptz, NULL::bigint, NULL::timestamptz, NULL::timestamptz, NULL::text,
             NULL::timestamptz
         FROM "readpast"."recover_four_queue_scheduler_trx"(100, recover_ => recover_) AS r
         WHERE r.answer = 'REFUSED';
@@ -90,9 +81,7 @@ BEGIN
         /* The table refuses some: around those. */
         RETURN QUERY
         SELECT n.*
-        FROM "readpast"."next_four_queue_scheduler_apart_trx"(
-            worker_, max_, lease_ms_, claim_ => claim_
-        ) AS n;
+        FROM "readpast"."next_four_queue_scheduler_apart_trx"(worker_, max_, lease_ms_, claim_ => claim_) AS n;
         RETURN;
     END IF;
 
@@ -107,9 +96,7 @@ BEGIN
     WITH due AS MATERIALIZED (
         SELECT q."id" AS key_1
         FROM "public"."four_queue" AS q
-        WHERE
-            q."in_process" = FALSE
-            AND (q."scheduled_start_date" IS NULL OR q."scheduled_start_date" <= now_)
+        WHERE q."in_process" = FALSE AND (q."scheduled_start_date" IS NULL OR q."scheduled_start_date" <= now_)
         ORDER BY
             q."id"
         LIMIT max_
@@ -126,29 +113,14 @@ BEGIN
             FROM UNNEST(key_1_) WITH ORDINALITY AS k (key_1, position)
             INNER JOIN LATERAL (
                 SELECT
-                w.item_seek_1,
-                w.item_type,
-                w.item_status,
-                w.item_step,
-                w.item_attempt,
-                w.item_response,
-                w.item_error,
-                w.item_started_at,
-                w.item_duration,
-                w.item_due_at,
-                w.item_token,
-                w.item_owner,
-                w.item_lease_until,
-                w.item_died_at,
-                w.item_has_lease
+                w.item_seek_1, w.item_type, w.item_status, w.item_step, w.item_attempt, w.item_response, w.item_error,
+                w.item_started_at, w.item_duration, w.item_due_at, w.item_token, w.item_owner, w.item_lease_until,
+                w.item_died_at, w.item_has_lease
             FROM "readpast"."four_queue_scheduler_item_v" AS w
-            WHERE
-                w.item_key_1 = k.key_1
-                AND w.item_seek_1 IN (FALSE, TRUE)
+            WHERE w.item_key_1 = k.key_1 AND w.item_seek_1 IN (FALSE, TRUE)
             /* So that it is one search per key, whatever the size of the table when this is planned. */
             OFFSET 0
-            ) AS v
-                ON TRUE
+            ) AS v ON TRUE
             ORDER BY k.position
         ),
 
@@ -159,10 +131,7 @@ BEGIN
     */
     decided AS MATERIALIZED (
         SELECT
-            v.key_1,
-            v.item_seek_1 AS seek_1, 'OK' AS answer,
-            v.position,
-            v.alone,
+            v.key_1, v.item_seek_1 AS seek_1, 'OK' AS answer, v.position, v.alone,
             CASE WHEN v.alone THEN -claim_ ELSE claim_ END AS claim_num,
             /* Spent attempts (the limit was lowered, say) end here instead of staying at the head of the queue. */
             CASE WHEN v.is_spent THEN 'Failed' ELSE 'Processing' END AS status,
@@ -173,28 +142,18 @@ BEGIN
                 ELSE v.item_error
             END AS error,
             CASE WHEN NOT v.is_spent THEN now_ + lease_ms_ * interval '1 millisecond' END AS lease_until,
-            v.item_step AS step,
-            v.item_response AS response,
-            CASE WHEN v.is_spent THEN v.item_started_at ELSE now_ END AS started_at,
-            now_ AS run_started_at,
-            CASE WHEN v.is_spent THEN v.item_duration END AS duration,
-            v.item_due_at AS due_at,
-            CASE WHEN v.is_spent THEN v.item_owner ELSE worker_ END AS owner,
-            NULL::timestamptz AS died_at,
-            v.is_spent AS finishes,
-            FALSE AS reopens,
-            TRUE AS stays,
-            NOT v.is_spent AS enters
+            v.item_step AS step, v.item_response AS response,
+            CASE WHEN v.is_spent THEN v.item_started_at ELSE now_ END AS started_at, now_ AS run_started_at,
+            CASE WHEN v.is_spent THEN v.item_duration END AS duration, v.item_due_at AS due_at,
+            CASE WHEN v.is_spent THEN v.item_owner ELSE worker_ END AS owner, NULL::timestamptz AS died_at,
+            v.is_spent AS finishes, FALSE AS reopens, TRUE AS stays, NOT v.is_spent AS enters
         FROM (
             SELECT
-                r.*,
-                ROW_NUMBER() OVER w AS position,
-                COUNT(*) FILTER (WHERE NOT r.is_spent) OVER w AS place,
+                r.*, ROW_NUMBER() OVER w AS position, COUNT(*) FILTER (WHERE NOT r.is_spent) OVER w AS place,
                 COUNT(*) FILTER (WHERE r.alone) OVER w AS alone_so_far
             FROM (
                 SELECT
-                    f.*,
-                    f.item_attempt >= max_attempts_ AS is_spent,
+                    f.*, f.item_attempt >= max_attempts_ AS is_spent,
                     f.item_attempt < max_attempts_ AND f.item_died_at IS NOT NULL AS alone
                 FROM found AS f
             ) AS r
@@ -220,33 +179,25 @@ BEGIN
                     )
                     THEN NULL
                 WHEN
-                    d.status IN (
-                        'Completed'
-                    )
+                    d.status IN ('Completed')
                     THEN CASE WHEN d.finishes THEN now_ ELSE COALESCE(q."end_date", now_) END
                 ELSE CASE WHEN d.finishes THEN now_ WHEN d.reopens THEN NULL ELSE q."end_date" END
             END,
-            "attempts" = d.attempt_num,
-            "app_server" = CASE WHEN d.enters THEN d.owner ELSE q."app_server" END,
+            "attempts" = d.attempt_num, "app_server" = CASE WHEN d.enters THEN d.owner ELSE q."app_server" END,
             "in_process" = CASE
                 WHEN
-                    d.status IN (
-                        'Pending', 'Error'
-                    )
+                    d.status IN ('Pending', 'Error')
                     THEN FALSE
                 WHEN
                     d.status IN (
-                        'Processing', 'Failed', 'Completed', 'Cancelled', 'Paused',
-                        'Terminated', 'PartiallyCompleted'
+                        'Processing', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted'
                     )
                     THEN TRUE
                 ELSE q."in_process"
             END
         FROM decided AS d
         /* They are locked, and decided upon: the key is enough. */
-        WHERE
-            q."id" BETWEEN d.key_1 AND d.key_1 AND q."in_process" = ANY(ARRAY[d.seek_1])
-            AND d.answer = 'OK'
+        WHERE q."id" BETWEEN d.key_1 AND d.key_1 AND q."in_process" = ANY(ARRAY[d.seek_1]) AND d.answer = 'OK'
         RETURNING d.*
     ),
 
@@ -264,58 +215,33 @@ BEGIN
         ORDER BY c.key_1
         ON CONFLICT (key_1) DO UPDATE
         SET
-            status = excluded.status,
-            step = excluded.step,
-            attempt_num = excluded.attempt_num,
-            response = excluded.response,
-            error = excluded.error,
-            started_at = excluded.started_at,
-            finished_at = excluded.finished_at,
-            duration = excluded.duration,
-            due_at = excluded.due_at,
-            updated_at = excluded.updated_at,
-            lease_owner = excluded.lease_owner,
-            lease_until = excluded.lease_until,
+            status = excluded.status, step = excluded.step, attempt_num = excluded.attempt_num,
+            response = excluded.response, error = excluded.error, started_at = excluded.started_at,
+            finished_at = excluded.finished_at, duration = excluded.duration, due_at = excluded.due_at,
+            updated_at = excluded.updated_at, lease_owner = excluded.lease_owner, lease_until = excluded.lease_until,
             claim_num = excluded.claim_num
     )
 
-        SELECT
-            ARRAY_AGG(c.key_1 ORDER BY c.position) FILTER (WHERE c.status = 'Processing'),
-            BOOL_OR(c.alone),
-            COUNT(*)
+        SELECT ARRAY_AGG(c.key_1 ORDER BY c.position) FILTER (WHERE c.status = 'Processing'), BOOL_OR(c.alone), COUNT(*)
         INTO key_1_, alone_, ended_
         FROM changed AS c;
 
         RETURN QUERY
         SELECT
-            CASE WHEN alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
-            NULL::integer,
-            lease_ms_::bigint,
-            k.key_1::text,
-            v.item_token,
-            v.item_attempt,
-            v.item_status,
-            v."reputation"::integer, v."id"::bigint,
-            v.item_status, v.item_step,
-            v.item_attempt, v.item_response,
-            v.item_error, v.item_started_at,
-            v.item_duration, v.item_due_at,
-            v.item_token, v.item_owner,
-            v.item_lease_until
+            CASE WHEN alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, NULL::integer, lease_ms_::bigint, k.key_1::text,
+            v.item_token, v.item_attempt, v.item_status, v."reputation"::integer, v."id"::bigint,
+            v.item_status, v.item_step, v.item_attempt, v.item_response, v.item_error, v.item_started_at,
+            v.item_duration, v.item_due_at, v.item_token, v.item_owner, v.item_lease_until
         FROM UNNEST(key_1_) WITH ORDINALITY AS k (key_1, position)
         INNER JOIN LATERAL (
             SELECT w.*
             FROM "readpast"."four_queue_scheduler_item_v" AS w
-            WHERE
-                w.item_key_1 = k.key_1
-                AND w.item_seek_1 IN (FALSE, TRUE)
+            WHERE w.item_key_1 = k.key_1 AND w.item_seek_1 IN (FALSE, TRUE)
             /* So that it is one search per key, whatever the size of the table when this is planned. */
             OFFSET 0
-        ) AS v
-            ON TRUE
+        ) AS v ON TRUE
         ORDER BY k.position;
-        IF FOUND THEN
-            RETURN;
+        IF FOUND THEN RETURN;
         END IF;
         IF ended_ > 0 THEN
             /* All that it took had spent their attempts, and ended: what comes behind them is due now. */
@@ -337,9 +263,7 @@ BEGIN
             (
                 SELECT (q."scheduled_start_date")::timestamptz AS due_at
                 FROM "public"."four_queue" AS q
-                WHERE
-                    q."in_process" = FALSE
-                    AND q."scheduled_start_date" > now_
+                WHERE q."in_process" = FALSE AND q."scheduled_start_date" > now_
                 ORDER BY q."scheduled_start_date"
                 LIMIT 1
             )

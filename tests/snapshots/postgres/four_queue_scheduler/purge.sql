@@ -111,18 +111,13 @@ BEGIN
             INNER JOIN LATERAL (
                 SELECT w.*
             FROM "readpast"."four_queue_scheduler_item_v" AS w
-            WHERE
-                w.item_key_1 = k.key_1
-                AND w.item_seek_1 IN (FALSE, TRUE)
+            WHERE w.item_key_1 = k.key_1 AND w.item_seek_1 IN (FALSE, TRUE)
             /* So that it is one search per key, whatever the size of the table when this is planned. */
             OFFSET 0
-            ) AS v
-                ON TRUE
-            WHERE
-                TRUE
+            ) AS v ON TRUE
+            WHERE TRUE
 
-            AND (statuses_ IS NULL OR v.item_status = ANY(statuses_))
-            AND (types_ IS NULL OR v.item_type = ANY(types_))
+            AND (statuses_ IS NULL OR v.item_status = ANY(statuses_)) AND (types_ IS NULL OR v.item_type = ANY(types_))
             AND (before_ IS NULL OR COALESCE(GREATEST(v.item_token, v.item_finished_at), v.item_enqueued_at) < before_)
             AND (since_ IS NULL OR COALESCE(GREATEST(v.item_token, v.item_finished_at), v.item_enqueued_at) >= since_)
             AND (
@@ -149,11 +144,9 @@ BEGIN
         FROM (
             SELECT v.item_key_1 AS key_1
             FROM "readpast"."four_queue_scheduler_item_v" AS v
-            WHERE
-                TRUE
+            WHERE TRUE
 
-            AND (statuses_ IS NULL OR v.item_status = ANY(statuses_))
-            AND (types_ IS NULL OR v.item_type = ANY(types_))
+            AND (statuses_ IS NULL OR v.item_status = ANY(statuses_)) AND (types_ IS NULL OR v.item_type = ANY(types_))
             AND (before_ IS NULL OR COALESCE(GREATEST(v.item_token, v.item_finished_at), v.item_enqueued_at) < before_)
             AND (since_ IS NULL OR COALESCE(GREATEST(v.item_token, v.item_finished_at), v.item_enqueued_at) >= since_)
             AND (
@@ -199,18 +192,13 @@ BEGIN
         INNER JOIN LATERAL (
             SELECT w.*
             FROM "readpast"."four_queue_scheduler_item_v" AS w
-            WHERE
-                w.item_key_1 = k.key_1
-                AND w.item_seek_1 IN (FALSE, TRUE)
+            WHERE w.item_key_1 = k.key_1 AND w.item_seek_1 IN (FALSE, TRUE)
             /* So that it is one search per key, whatever the size of the table when this is planned. */
             OFFSET 0
-        ) AS v
-            ON TRUE
-        WHERE
-            TRUE
+        ) AS v ON TRUE
+        WHERE TRUE
 
-            AND (statuses_ IS NULL OR v.item_status = ANY(statuses_))
-            AND (types_ IS NULL OR v.item_type = ANY(types_))
+            AND (statuses_ IS NULL OR v.item_status = ANY(statuses_)) AND (types_ IS NULL OR v.item_type = ANY(types_))
             AND (before_ IS NULL OR COALESCE(GREATEST(v.item_token, v.item_finished_at), v.item_enqueued_at) < before_)
             AND (since_ IS NULL OR COALESCE(GREATEST(v.item_token, v.item_finished_at), v.item_enqueued_at) >= since_)
             AND (

@@ -70,8 +70,7 @@ BEGIN
             WHERE
                 d.queue = 'four_queue_scheduler'
                 AND d.recovered_at NOT BETWEEN
-                    now_ - recover_ * interval '1 millisecond'
-                    AND now_ + recover_ * interval '1 millisecond'
+                    now_ - recover_ * interval '1 millisecond' AND now_ + recover_ * interval '1 millisecond'
             FOR NO KEY UPDATE SKIP LOCKED
         ) AS d
         WHERE r.queue = d.queue;
@@ -85,8 +84,7 @@ BEGIN
                 WHERE
                     r.queue = 'four_queue_scheduler'
                     AND r.recovered_at BETWEEN
-                        now_ - recover_ * interval '1 millisecond' * 2
-                        AND now_ + recover_ * interval '1 millisecond'
+                        now_ - recover_ * interval '1 millisecond' * 2 AND now_ + recover_ * interval '1 millisecond'
             )
         THEN
             RETURN;
@@ -102,12 +100,9 @@ BEGIN
             SELECT s.key_1
             FROM (
                 SELECT DISTINCT
-                    c.started_at,
-                    c.lease_owner
+                    c.started_at, c.lease_owner
                 FROM (
-                    SELECT
-                        s.started_at,
-                        s.lease_owner
+                    SELECT s.started_at, s.lease_owner
                     FROM "readpast"."four_queue_scheduler_lease" AS s
                     /* Not those that others hold: they may be many, and the rest is behind them. */
                     CROSS JOIN LATERAL (
@@ -117,15 +112,11 @@ BEGIN
                         FOR NO KEY UPDATE SKIP LOCKED
                     ) AS q
                     WHERE
-                        s.status = 'Processing'
-                        AND (s.lease_until <= now_ OR s.lease_owner = worker_)
+                        s.status = 'Processing' AND (s.lease_until <= now_ OR s.lease_owner = worker_)
                         AND NOT EXISTS (
                 SELECT 1
                 FROM "readpast"."queue_refused" AS x
-                WHERE
-                    x.queue = 'four_queue_scheduler'
-                    AND x.key = s.key_1::text
-                    AND x.until > now_
+                WHERE x.queue = 'four_queue_scheduler' AND x.key = s.key_1::text AND x.until > now_
             )
                     ORDER BY s.started_at
                     LIMIT max_
@@ -134,17 +125,12 @@ BEGIN
             /* The oldest claims first, each with all that is left of it: a chunk must not split one. */
             INNER JOIN "readpast"."four_queue_scheduler_lease" AS s
                 ON
-                    s.status = 'Processing'
-                    AND s.started_at BETWEEN d.started_at AND d.started_at
-                    AND s.lease_owner = d.lease_owner
-                    AND (s.lease_until <= now_ OR s.lease_owner = worker_)
+                    s.status = 'Processing' AND s.started_at BETWEEN d.started_at AND d.started_at
+                    AND s.lease_owner = d.lease_owner AND (s.lease_until <= now_ OR s.lease_owner = worker_)
                     AND NOT EXISTS (
                 SELECT 1
                 FROM "readpast"."queue_refused" AS x
-                WHERE
-                    x.queue = 'four_queue_scheduler'
-                    AND x.key = s.key_1::text
-                    AND x.until > now_
+                WHERE x.queue = 'four_queue_scheduler' AND x.key = s.key_1::text AND x.until > now_
             )
         )
         UNION ALL
@@ -159,16 +145,12 @@ BEGIN
                     AND NOT EXISTS (
                 SELECT 1
                 FROM "readpast"."queue_refused" AS x
-                WHERE
-                    x.queue = 'four_queue_scheduler'
-                    AND x.key = q."id"::text
-                    AND x.until > now_
+                WHERE x.queue = 'four_queue_scheduler' AND x.key = q."id"::text AND x.until > now_
             )
                     AND NOT EXISTS (
                         SELECT 1
                         FROM "readpast"."four_queue_scheduler_lease" AS s
-                        WHERE
-                            s.key_1 = q."id" AND s.status <> 'Pending'
+                        WHERE s.key_1 = q."id" AND s.status <> 'Pending'
                     )
                 ORDER BY q."start_date"
                 LIMIT max_
@@ -189,8 +171,7 @@ BEGIN
         SELECT g.key_1
         FROM "readpast"."four_queue_scheduler_lease" AS g
         WHERE
-            g.status = 'Processing'
-            AND g.lease_until <= now_
+            g.status = 'Processing' AND g.lease_until <= now_
             AND NOT EXISTS (
                 SELECT 1
                 FROM "public"."four_queue" AS q
@@ -201,8 +182,7 @@ BEGIN
     ) AS g
     WHERE s.key_1 BETWEEN g.key_1 AND g.key_1;
 
-    IF key_1_ IS NULL THEN
-        RETURN;
+    IF key_1_ IS NULL THEN RETURN;
     END IF;
     found_ := CARDINALITY(key_1_);
     IF turn_ AND found_ >= max_ THEN
@@ -218,33 +198,15 @@ BEGIN
     FROM UNNEST(key_1_) WITH ORDINALITY AS k (key_1, position)
     INNER JOIN LATERAL (
         SELECT
-                w.item_seek_1,
-                w.item_type,
-                w.item_status,
-                w.item_step,
-                w.item_attempt,
-                w.item_response,
-                w.item_error,
-                w.item_started_at,
-                w.item_duration,
-                w.item_due_at,
-                w.item_token,
-                w.item_owner,
-                w.item_lease_until,
-                w.item_died_at,
-                w.item_has_lease
+                w.item_seek_1, w.item_type, w.item_status, w.item_step, w.item_attempt, w.item_response, w.item_error,
+                w.item_started_at, w.item_duration, w.item_due_at, w.item_token, w.item_owner, w.item_lease_until,
+                w.item_died_at, w.item_has_lease
             FROM "readpast"."four_queue_scheduler_item_v" AS w
-            WHERE
-                w.item_key_1 = k.key_1
-                AND w.item_seek_1 IN (FALSE, TRUE)
+            WHERE w.item_key_1 = k.key_1 AND w.item_seek_1 IN (FALSE, TRUE)
             /* So that it is one search per key, whatever the size of the table when this is planned. */
             OFFSET 0
-    ) AS v
-        ON TRUE
-    WHERE
-        s.key_1 BETWEEN k.key_1 AND k.key_1
-        AND s.status = 'Processing'
-        AND v.item_status <> 'Processing';
+    ) AS v ON TRUE
+    WHERE s.key_1 BETWEEN k.key_1 AND k.key_1 AND s.status = 'Processing' AND v.item_status <> 'Processing';
 
     /*
     Items that were claimed together: nobody knows which was begun. Asked of all and not of what is locked here: another
@@ -260,15 +222,11 @@ BEGIN
                     SELECT 1
                     FROM "readpast"."four_queue_scheduler_lease" AS o
                     WHERE
-                        o.status = 'Processing'
-                        AND o.started_at BETWEEN s.started_at AND s.started_at
-                        AND o.lease_owner = s.lease_owner
-                        AND (o.key_1) <> (s.key_1)
+                        o.status = 'Processing' AND o.started_at BETWEEN s.started_at AND s.started_at
+                        AND o.lease_owner = s.lease_owner AND (o.key_1) <> (s.key_1)
                     LIMIT 1
                 ) AS o
-                WHERE
-                    s.status = 'Processing'
-                    AND s.key_1 BETWEEN k.key_1 AND k.key_1
+                WHERE s.status = 'Processing' AND s.key_1 BETWEEN k.key_1 AND k.key_1
             )
             ORDER BY k.position
         )
@@ -306,48 +264,27 @@ BEGIN
 
                 expired AS MATERIALIZED (
                     SELECT
-                        k.key_1,
-                        v.*,
-                        together_[from_ - 1 + k.position::integer] AS together,
-                        COALESCE(x.attempts, 0) AS refusals,
-                        x.reason AS refused
+                        k.key_1, v.*, together_[from_ - 1 + k.position::integer] AS together,
+                        COALESCE(x.attempts, 0) AS refusals, x.reason AS refused
                     FROM held AS k
                     INNER JOIN LATERAL (
                         SELECT
-                        w.item_seek_1,
-                        w.item_type,
-                        w.item_status,
-                        w.item_step,
-                        w.item_attempt,
-                        w.item_response,
-                        w.item_error,
-                        w.item_started_at,
-                        w.item_duration,
-                        w.item_due_at,
-                        w.item_token,
-                        w.item_owner,
-                        w.item_lease_until,
-                        w.item_died_at,
-                        w.item_has_lease
+                        w.item_seek_1, w.item_type, w.item_status, w.item_step, w.item_attempt, w.item_response,
+                        w.item_error, w.item_started_at, w.item_duration, w.item_due_at, w.item_token, w.item_owner,
+                        w.item_lease_until, w.item_died_at, w.item_has_lease
                     FROM "readpast"."four_queue_scheduler_item_v" AS w
-                    WHERE
-                        w.item_key_1 = k.key_1
-                        AND w.item_seek_1 IN (FALSE, TRUE)
+                    WHERE w.item_key_1 = k.key_1 AND w.item_seek_1 IN (FALSE, TRUE)
                     /* So that it is one search per key, whatever the size of the table when this is planned. */
                     OFFSET 0
-                    ) AS v
-                        ON TRUE
+                    ) AS v ON TRUE
                     LEFT JOIN "readpast"."queue_refused" AS x
                         ON x.queue = 'four_queue_scheduler' AND x.key = k.key_1::text
-                    WHERE
-                        v.item_status = 'Processing'
-                        AND (v.item_lease_until <= now_ OR v.item_owner = worker_)
+                    WHERE v.item_status = 'Processing' AND (v.item_lease_until <= now_ OR v.item_owner = worker_)
                 ),
 
                 decided AS MATERIALIZED (
                     SELECT
-                        v.key_1,
-                        v.item_seek_1 AS seek_1, 'OK' AS answer,
+                        v.key_1, v.item_seek_1 AS seek_1, 'OK' AS answer,
                         CASE WHEN e.ends THEN 'Failed' ELSE 'Error' END AS status,
                         GREATEST(now_, NULLIF(v.item_token, 'infinity') + interval '1 microsecond') AS token,
                         v.item_attempt - v.together::integer AS attempt_num,
@@ -368,20 +305,13 @@ BEGIN
                                 THEN ' It was claimed together with others: this attempt does not count, and the next claim of it is of it alone.'
                             ELSE ''
                         END AS error,
-                        e.ends AS finishes,
-                        FALSE AS enters,
+                        e.ends AS finishes, FALSE AS enters,
                         /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
                         CASE WHEN NOT e.ends THEN LEAST(v.item_lease_until, now_) END AS died_at,
-                        NULL::timestamptz AS lease_until,
-                        v.item_step AS step,
-                        v.item_response AS response,
-                        v.item_started_at AS started_at,
-                        v.item_started_at AS run_started_at,
+                        NULL::timestamptz AS lease_until, v.item_step AS step, v.item_response AS response,
+                        v.item_started_at AS started_at, v.item_started_at AS run_started_at,
                         CASE WHEN e.ends THEN "readpast"."queue_ms_fn"(v.item_started_at, now_) END AS duration,
-                        LEAST(v.item_due_at, now_) AS due_at,
-                        v.item_owner AS owner,
-                        FALSE AS reopens,
-                        TRUE AS stays
+                        LEAST(v.item_due_at, now_) AS due_at, v.item_owner AS owner, FALSE AS reopens, TRUE AS stays
                     FROM expired AS v
                     CROSS JOIN LATERAL (SELECT NOT v.together AND v.item_attempt + v.refusals >= max_attempts_ AS ends) AS e
                 ),
@@ -399,19 +329,14 @@ BEGIN
                             )
                             THEN NULL
                         WHEN
-                            d.status IN (
-                                'Completed'
-                            )
+                            d.status IN ('Completed')
                             THEN CASE WHEN d.finishes THEN now_ ELSE COALESCE(q."end_date", now_) END
                         ELSE CASE WHEN d.finishes THEN now_ WHEN d.reopens THEN NULL ELSE q."end_date" END
                     END,
-                    "attempts" = d.attempt_num,
-                    "app_server" = CASE WHEN d.enters THEN d.owner ELSE q."app_server" END,
+                    "attempts" = d.attempt_num, "app_server" = CASE WHEN d.enters THEN d.owner ELSE q."app_server" END,
                     "in_process" = CASE
                         WHEN
-                            d.status IN (
-                                'Pending', 'Error'
-                            )
+                            d.status IN ('Pending', 'Error')
                             THEN FALSE
                         WHEN
                             d.status IN (
@@ -423,9 +348,7 @@ BEGIN
                     END
                 FROM decided AS d
                 /* They are locked, and decided upon: the key is enough. */
-                WHERE
-                    q."id" BETWEEN d.key_1 AND d.key_1 AND q."in_process" = ANY(ARRAY[d.seek_1])
-                    AND d.answer = 'OK'
+                WHERE q."id" BETWEEN d.key_1 AND d.key_1 AND q."in_process" = ANY(ARRAY[d.seek_1]) AND d.answer = 'OK'
                 RETURNING d.*
             ),
 
@@ -443,27 +366,17 @@ BEGIN
                 ORDER BY c.key_1
                 ON CONFLICT (key_1) DO UPDATE
                 SET
-                    status = excluded.status,
-                    step = excluded.step,
-                    attempt_num = excluded.attempt_num,
-                    response = excluded.response,
-                    error = excluded.error,
-                    started_at = excluded.started_at,
-                    finished_at = excluded.finished_at,
-                    duration = excluded.duration,
-                    due_at = excluded.due_at,
-                    updated_at = excluded.updated_at,
-                    lease_owner = excluded.lease_owner,
+                    status = excluded.status, step = excluded.step, attempt_num = excluded.attempt_num,
+                    response = excluded.response, error = excluded.error, started_at = excluded.started_at,
+                    finished_at = excluded.finished_at, duration = excluded.duration, due_at = excluded.due_at,
+                    updated_at = excluded.updated_at, lease_owner = excluded.lease_owner,
                     lease_until = excluded.lease_until
             )
 
                 SELECT
                     ARRAY_AGG(
                         json_build_object(
-                            'key', c.key_1::text,
-                            'token', c.token,
-                            'attempt', c.attempt_num,
-                            'status', c.status
+                            'key', c.key_1::text, 'token', c.token, 'attempt', c.attempt_num, 'status', c.status
                         )
                         ORDER BY c.key_1
                     ),
@@ -473,9 +386,7 @@ BEGIN
                 answers_ := answers_ || more_;
         EXCEPTION WHEN OTHERS THEN
             GET STACKED DIAGNOSTICS
-                state_ = RETURNED_SQLSTATE,
-                reason_ = MESSAGE_TEXT,
-                constraint_ = CONSTRAINT_NAME;
+                state_ = RETURNED_SQLSTATE, reason_ = MESSAGE_TEXT, constraint_ = CONSTRAINT_NAME;
             IF NOT "readpast"."queue_is_refusal_fn"(state_) THEN
                 RAISE;
             END IF;
@@ -497,10 +408,7 @@ BEGIN
                     SELECT k.key_1::text
                     FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position)
                 ),
-                'recover',
-                state_,
-                reason_,
-                constraint_
+                'recover', state_, reason_, constraint_
             );
             RETURN NEXT;
             answer_key := NULL;

@@ -83,8 +83,7 @@ BEGIN
     */
     PERFORM
     FROM (
-        SELECT
-            i.key AS key_1
+        SELECT i.key AS key_1
         FROM json_to_recordset(items_) AS i (key bigint)
         ORDER BY key_1
     ) AS i
@@ -97,9 +96,7 @@ BEGIN
     now_ := clock_timestamp();
     WITH given AS (
         SELECT
-            (i.position - 1)::integer AS ordinal,
-            i.key AS key_1,
-            "readpast"."queue_time_fn"(i.token) AS token,
+            (i.position - 1)::integer AS ordinal, i.key AS key_1, "readpast"."queue_time_fn"(i.token) AS token,
             i.position
         FROM
             ROWS FROM (json_to_recordset(items_) AS (key bigint, token text))
@@ -108,45 +105,25 @@ BEGIN
 
     /* In the order of their keys, so that two calls never wait for each other. */
     item AS MATERIALIZED (
-        SELECT
-            g.*,
-            ROW_NUMBER() OVER (PARTITION BY g.key_1 ORDER BY g.position) AS occurrence
+        SELECT g.*, ROW_NUMBER() OVER (PARTITION BY g.key_1 ORDER BY g.position) AS occurrence
         FROM given AS g
         ORDER BY
-            g.key_1,
-            g.position
+            g.key_1, g.position
     ),
 
     found AS MATERIALIZED (
-        SELECT
-            i.*,
-            v.*
+        SELECT i.*, v.*
         FROM item AS i
         LEFT JOIN LATERAL (
             SELECT
-                w.item_seek_1,
-                w.item_type,
-                w.item_status,
-                w.item_step,
-                w.item_attempt,
-                w.item_response,
-                w.item_error,
-                w.item_started_at,
-                w.item_duration,
-                w.item_due_at,
-                w.item_token,
-                w.item_owner,
-                w.item_lease_until,
-                w.item_died_at,
-                w.item_has_lease
+                w.item_seek_1, w.item_type, w.item_status, w.item_step, w.item_attempt, w.item_response, w.item_error,
+                w.item_started_at, w.item_duration, w.item_due_at, w.item_token, w.item_owner, w.item_lease_until,
+                w.item_died_at, w.item_has_lease
             FROM "readpast"."four_queue_scheduler_item_v" AS w
-            WHERE
-                w.item_key_1 = i.key_1
-                AND w.item_seek_1 IN (FALSE, TRUE)
+            WHERE w.item_key_1 = i.key_1 AND w.item_seek_1 IN (FALSE, TRUE)
             /* So that it is one search per key, whatever the size of the table when this is planned. */
             OFFSET 0
-        ) AS v
-            ON TRUE
+        ) AS v ON TRUE
     ),
 
     judged AS MATERIALIZED (
@@ -165,26 +142,14 @@ BEGIN
 
     decided AS MATERIALIZED (
         SELECT
-            v.ordinal,
-            v.key_1,
-            v.item_seek_1 AS seek_1, v.answer,
+            v.ordinal, v.key_1, v.item_seek_1 AS seek_1, v.answer,
             CASE WHEN v.answer = 'OK' THEN 'Pending' ELSE v.item_status END AS status,
             CASE WHEN v.answer = 'OK' THEN GREATEST(now_, NULLIF(v.item_token, 'infinity') + interval '1 microsecond') ELSE v.item_token END AS token,
-            CASE WHEN v.answer = 'OK' THEN 0 ELSE v.item_attempt END AS attempt_num,
-            v.item_step AS step,
-            v.item_response AS response,
-            v.item_error AS error,
-            NULL::timestamptz AS started_at,
-            NULL::timestamptz AS run_started_at,
-            NULL::bigint AS duration,
-            NULL::text AS owner,
-            NULL::timestamptz AS lease_until,
-            NULL::timestamptz AS died_at,
-            FALSE AS enters,
-            FALSE AS finishes,
-            TRUE AS reopens,
-            TRUE AS stays,
-            now_ AS due_at
+            CASE WHEN v.answer = 'OK' THEN 0 ELSE v.item_attempt END AS attempt_num, v.item_step AS step,
+            v.item_response AS response, v.item_error AS error, NULL::timestamptz AS started_at,
+            NULL::timestamptz AS run_started_at, NULL::bigint AS duration, NULL::text AS owner,
+            NULL::timestamptz AS lease_until, NULL::timestamptz AS died_at, FALSE AS enters, FALSE AS finishes,
+            TRUE AS reopens, TRUE AS stays, now_ AS due_at
         FROM judged AS v
     ),
 
@@ -203,33 +168,25 @@ BEGIN
                     )
                     THEN NULL
                 WHEN
-                    d.status IN (
-                        'Completed'
-                    )
+                    d.status IN ('Completed')
                     THEN CASE WHEN d.finishes THEN now_ ELSE COALESCE(q."end_date", now_) END
                 ELSE CASE WHEN d.finishes THEN now_ WHEN d.reopens THEN NULL ELSE q."end_date" END
             END,
-            "attempts" = d.attempt_num,
-            "app_server" = CASE WHEN d.enters THEN d.owner ELSE q."app_server" END,
+            "attempts" = d.attempt_num, "app_server" = CASE WHEN d.enters THEN d.owner ELSE q."app_server" END,
             "in_process" = CASE
                 WHEN
-                    d.status IN (
-                        'Pending', 'Error'
-                    )
+                    d.status IN ('Pending', 'Error')
                     THEN FALSE
                 WHEN
                     d.status IN (
-                        'Processing', 'Failed', 'Completed', 'Cancelled', 'Paused',
-                        'Terminated', 'PartiallyCompleted'
+                        'Processing', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted'
                     )
                     THEN TRUE
                 ELSE q."in_process"
             END
         FROM decided AS d
         /* They are locked, and decided upon: the key is enough. */
-        WHERE
-            q."id" BETWEEN d.key_1 AND d.key_1 AND q."in_process" = ANY(ARRAY[d.seek_1])
-            AND d.answer = 'OK'
+        WHERE q."id" BETWEEN d.key_1 AND d.key_1 AND q."in_process" = ANY(ARRAY[d.seek_1]) AND d.answer = 'OK'
         RETURNING d.*
     ),
 
@@ -247,18 +204,10 @@ BEGIN
         ORDER BY c.key_1
         ON CONFLICT (key_1) DO UPDATE
         SET
-            status = excluded.status,
-            step = excluded.step,
-            attempt_num = excluded.attempt_num,
-            response = excluded.response,
-            error = excluded.error,
-            started_at = excluded.started_at,
-            finished_at = excluded.finished_at,
-            duration = excluded.duration,
-            due_at = excluded.due_at,
-            updated_at = excluded.updated_at,
-            lease_owner = excluded.lease_owner,
-            lease_until = excluded.lease_until
+            status = excluded.status, step = excluded.step, attempt_num = excluded.attempt_num,
+            response = excluded.response, error = excluded.error, started_at = excluded.started_at,
+            finished_at = excluded.finished_at, duration = excluded.duration, due_at = excluded.due_at,
+            updated_at = excluded.updated_at, lease_owner = excluded.lease_owner, lease_until = excluded.lease_until
     ),
 
     /* A row that was to change and did not is held back by a trigger of the table. */
@@ -270,19 +219,11 @@ BEGIN
                 d.key_1::text AS key, d.token, d.attempt_num, d.status, 2 AS rank
             FROM decided AS d
             UNION ALL
-            SELECT
-                c.ordinal,
-                c.answer,
-                c.key_1::text,
-                c.token,
-                c.attempt_num,
-                c.status,
-                1
+            SELECT c.ordinal, c.answer, c.key_1::text, c.token, c.attempt_num, c.status, 1
             FROM changed AS c
         ) AS a
         ORDER BY
-            a.ordinal,
-            a.rank
+            a.ordinal, a.rank
     )
 
     SELECT json_agg(t ORDER BY t.ordinal)

@@ -22,11 +22,8 @@ BEGIN
     RETURN QUERY
     WITH item AS MATERIALIZED (
         SELECT
-            v.item_status AS status,
-            v.item_started_at AS started_at,
-            v.item_duration AS claimed_ms,
-            COALESCE(v.item_due_at, v.item_enqueued_at) AS due_at,
-            v.item_enqueued_at AS enqueued_at,
+            v.item_status AS status, v.item_started_at AS started_at, v.item_duration AS claimed_ms,
+            COALESCE(v.item_due_at, v.item_enqueued_at) AS due_at, v.item_enqueued_at AS enqueued_at,
             v.item_lease_until AS lease_until
         FROM "readpast"."four_queue_scheduler_item_v" AS v
     ),
@@ -36,10 +33,7 @@ BEGIN
             GREATEST(0, "readpast"."queue_ms_fn"(COALESCE(i.due_at, i.enqueued_at), i.started_at)) AS wait_ms,
             i.claimed_ms
         FROM item AS i
-        WHERE
-            i.started_at IS NOT NULL
-            AND i.claimed_ms IS NOT NULL
-            AND "readpast"."queue_is_finished_fn"(i.status)
+        WHERE i.started_at IS NOT NULL AND i.claimed_ms IS NOT NULL AND "readpast"."queue_is_finished_fn"(i.status)
         ORDER BY i.started_at DESC
         LIMIT 10000
     ),
@@ -49,20 +43,15 @@ BEGIN
         FROM recent AS r
     ),
 
-    arrived AS MATERIALIZED (
-        SELECT NULL::bigint AS items
-    )
+    arrived AS MATERIALIZED (SELECT NULL::bigint AS items)
 
-    SELECT
-        'count.' || s.status,
-        COALESCE(c.items, 0)
+    SELECT 'count.' || s.status, COALESCE(c.items, 0)
     FROM "readpast"."queue_status" AS s
     LEFT JOIN (
         SELECT i.status, COUNT(*) AS items
         FROM item AS i
         GROUP BY i.status
-    ) AS c
-        ON c.status = s.status
+    ) AS c ON c.status = s.status
     UNION ALL
     SELECT 'due.count', COUNT(*)
     FROM item AS i

@@ -4,24 +4,17 @@ row here never makes an item: four_queue says what there is to do. The key has t
 there.
 */
 CREATE TABLE IF NOT EXISTS "readpast"."four_queue_scheduler_lease" AS
-SELECT
-    q."id" AS key_1
+SELECT q."id" AS key_1
 FROM "public"."four_queue" AS q
 WITH NO DATA;
 
 ALTER TABLE "readpast"."four_queue_scheduler_lease"
-    ALTER COLUMN key_1 SET NOT NULL,
-    ADD COLUMN IF NOT EXISTS status "readpast"."queue_state" NOT NULL,
-    ADD COLUMN IF NOT EXISTS step text NULL,
-    ADD COLUMN IF NOT EXISTS attempt_num integer NOT NULL,
-    ADD COLUMN IF NOT EXISTS response text NULL,
-    ADD COLUMN IF NOT EXISTS error text NULL,
-    ADD COLUMN IF NOT EXISTS started_at timestamptz NULL,
-    ADD COLUMN IF NOT EXISTS finished_at timestamptz NULL,
-    ADD COLUMN IF NOT EXISTS duration bigint NULL,
-    ADD COLUMN IF NOT EXISTS due_at timestamptz NULL,
-    ADD COLUMN IF NOT EXISTS updated_at timestamptz NOT NULL,
-    ADD COLUMN IF NOT EXISTS lease_owner text NULL,
+    ALTER COLUMN key_1 SET NOT NULL, ADD COLUMN IF NOT EXISTS status "readpast"."queue_state" NOT NULL,
+    ADD COLUMN IF NOT EXISTS step text NULL, ADD COLUMN IF NOT EXISTS attempt_num integer NOT NULL,
+    ADD COLUMN IF NOT EXISTS response text NULL, ADD COLUMN IF NOT EXISTS error text NULL,
+    ADD COLUMN IF NOT EXISTS started_at timestamptz NULL, ADD COLUMN IF NOT EXISTS finished_at timestamptz NULL,
+    ADD COLUMN IF NOT EXISTS duration bigint NULL, ADD COLUMN IF NOT EXISTS due_at timestamptz NULL,
+    ADD COLUMN IF NOT EXISTS updated_at timestamptz NOT NULL, ADD COLUMN IF NOT EXISTS lease_owner text NULL,
     ADD COLUMN IF NOT EXISTS lease_until timestamptz NULL,
     /* By which claim it was taken, for whoever lost the answer to that. Below zero: it goes alone. */
     ADD COLUMN IF NOT EXISTS claim_num bigint NULL;
@@ -51,9 +44,7 @@ BEGIN
         SELECT 1
         FROM pg_catalog.pg_index AS i
         WHERE
-            i.indrelid = '"public"."four_queue"'::regclass
-            AND i.indpred IS NULL
-            AND i.indnkeyatts >= 1
+            i.indrelid = '"public"."four_queue"'::regclass AND i.indpred IS NULL AND i.indnkeyatts >= 1
             AND ARRAY(
                 SELECT a.attname::text
                 FROM pg_catalog.pg_attribute AS a

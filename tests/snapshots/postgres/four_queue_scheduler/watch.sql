@@ -36,16 +36,9 @@ BEGIN
     RETURN QUERY
     WITH waiting AS MATERIALIZED (
             SELECT
-                v.item_key_1::text AS key,
-                v.item_type AS type,
-                v.item_status AS status,
-                v.item_error AS error,
-                v.item_enqueued_at AS enqueued_at,
-                v.item_started_at AS started_at,
-                v.item_duration AS claimed_ms,
-                v.item_due_at AS due_at,
-                v.item_owner AS owner,
-                v.item_lease_until AS lease_until
+                v.item_key_1::text AS key, v.item_type AS type, v.item_status AS status, v.item_error AS error,
+                v.item_enqueued_at AS enqueued_at, v.item_started_at AS started_at, v.item_duration AS claimed_ms,
+                v.item_due_at AS due_at, v.item_owner AS owner, v.item_lease_until AS lease_until
             FROM (
                 (
                     SELECT q."id"
@@ -62,16 +55,9 @@ BEGIN
 
     flying AS MATERIALIZED (
             SELECT
-                v.item_key_1::text AS key,
-                v.item_type AS type,
-                v.item_status AS status,
-                v.item_error AS error,
-                v.item_enqueued_at AS enqueued_at,
-                v.item_started_at AS started_at,
-                v.item_duration AS claimed_ms,
-                v.item_due_at AS due_at,
-                v.item_owner AS owner,
-                v.item_lease_until AS lease_until
+                v.item_key_1::text AS key, v.item_type AS type, v.item_status AS status, v.item_error AS error,
+                v.item_enqueued_at AS enqueued_at, v.item_started_at AS started_at, v.item_duration AS claimed_ms,
+                v.item_due_at AS due_at, v.item_owner AS owner, v.item_lease_until AS lease_until
             FROM (
                 (
                     SELECT s.key_1
@@ -94,16 +80,9 @@ BEGIN
 
     present AS MATERIALIZED (
             SELECT
-                v.item_key_1::text AS key,
-                v.item_type AS type,
-                v.item_status AS status,
-                v.item_error AS error,
-                v.item_enqueued_at AS enqueued_at,
-                v.item_started_at AS started_at,
-                v.item_duration AS claimed_ms,
-                v.item_due_at AS due_at,
-                v.item_owner AS owner,
-                v.item_lease_until AS lease_until
+                v.item_key_1::text AS key, v.item_type AS type, v.item_status AS status, v.item_error AS error,
+                v.item_enqueued_at AS enqueued_at, v.item_started_at AS started_at, v.item_duration AS claimed_ms,
+                v.item_due_at AS due_at, v.item_owner AS owner, v.item_lease_until AS lease_until
             FROM (
                 (
                     SELECT q."id"
@@ -117,16 +96,12 @@ BEGIN
                 ON v.item_key_1 BETWEEN k.key_1 AND k.key_1 AND v.item_seek_1 IN (FALSE, TRUE)
     ),
 
-    recent AS NOT MATERIALIZED (
-        SELECT p.* FROM present AS p
-    ),
+    recent AS NOT MATERIALIZED (SELECT p.* FROM present AS p),
 
     measured AS MATERIALIZED (
         SELECT
             GREATEST(0, "readpast"."queue_ms_fn"(COALESCE(r.due_at, r.enqueued_at), r.started_at)) AS wait_ms,
-            r.claimed_ms,
-            r.type,
-            r.started_at + r.claimed_ms * interval '1 millisecond' AS ended_at
+            r.claimed_ms, r.type, r.started_at + r.claimed_ms * interval '1 millisecond' AS ended_at
         FROM recent AS r
         WHERE r.started_at IS NOT NULL AND r.claimed_ms IS NOT NULL AND "readpast"."queue_is_finished_fn"(r.status)
     ),
@@ -143,10 +118,7 @@ BEGIN
 
     figure (name, value, capped, ms, detail, key) AS (
         SELECT
-            'count.' || s.status,
-            COALESCE(c.items, 0),
-            COALESCE(c.capped, FALSE),
-            NULL::bigint, NULL::text, NULL::text
+            'count.' || s.status, COALESCE(c.items, 0), COALESCE(c.capped, FALSE), NULL::bigint, NULL::text, NULL::text
         FROM "readpast"."queue_status" AS s
         LEFT JOIN (
             SELECT w.status, COUNT(*) AS items, (SELECT COUNT(*) FROM waiting) > most_ AS capped
@@ -162,8 +134,7 @@ BEGIN
             FROM present AS r
             WHERE r.status NOT IN ('Pending', 'Error', 'Processing')
             GROUP BY r.status
-        ) AS c
-            ON c.status = s.status
+        ) AS c ON c.status = s.status
         UNION ALL
         SELECT 'due.count', COUNT(*), (SELECT COUNT(*) FROM waiting) > most_, NULL, NULL, NULL
         FROM waiting AS w
@@ -250,10 +221,7 @@ BEGIN
     SELECT
         f.name,
         CASE WHEN f.capped AND f.name NOT IN ('due.oldest_ms', 'ended.last_minute', 'ended.last_hour') THEN LEAST(f.value, most_) ELSE f.value END,
-        f.capped,
-        f.ms,
-        f.detail,
-        f.key
+        f.capped, f.ms, f.detail, f.key
     FROM figure AS f;
 END;
 $$;

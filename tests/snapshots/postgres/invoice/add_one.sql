@@ -3,14 +3,9 @@ Enqueue one item, with the caller's other work. Returns its key and its concurre
 Table access order: invoice.
 */
 CREATE OR REPLACE FUNCTION "readpast"."add_invoice_utx"(
-    type_ text DEFAULT 'Default',
-    "Number_" varchar(20) DEFAULT NULL,
-    "CustomerID_" bigint DEFAULT NULL,
-    "Amount_" numeric(12, 2) DEFAULT '0',
-    "Code_" varchar(6) DEFAULT 'none',
-    "Lines_" json DEFAULT '[]',
-    scheduled_for_ timestamptz DEFAULT NULL,
-    step_ text DEFAULT NULL
+    type_ text DEFAULT 'Default', "Number_" varchar(20) DEFAULT NULL, "CustomerID_" bigint DEFAULT NULL,
+    "Amount_" numeric(12, 2) DEFAULT '0', "Code_" varchar(6) DEFAULT 'none', "Lines_" json DEFAULT '[]',
+    scheduled_for_ timestamptz DEFAULT NULL, step_ text DEFAULT NULL
 )
 RETURNS TABLE (enqueued_at timestamptz, updated_at timestamptz)
 LANGUAGE plpgsql VOLATILE
@@ -32,10 +27,7 @@ BEGIN
         json_build_array(json_build_object(
             'type', type_, 'due', scheduled_for_, 'step', step_,
             'columns', json_build_object(
-                'Number', "Number_",
-                'CustomerID', "CustomerID_",
-                'Amount', "Amount_",
-                'Code', "Code_",
+                'Number', "Number_", 'CustomerID', "CustomerID_", 'Amount', "Amount_", 'Code', "Code_",
                 'Lines', "Lines_"
             )
         ))
@@ -44,14 +36,7 @@ END;
 $$;
 
 REVOKE ALL ON FUNCTION "readpast"."add_invoice_utx"(
-    text,
-    varchar(20),
-    bigint,
-    numeric(12, 2),
-    varchar(6),
-    json,
-    timestamptz,
-    text
+    text, varchar(20), bigint, numeric(12, 2), varchar(6), json, timestamptz, text
 ) FROM public;
 
 /*
@@ -59,14 +44,9 @@ Enqueue one item. Returns its key and its concurrency token.
 Table access order: invoice.
 */
 CREATE OR REPLACE FUNCTION "readpast"."add_invoice_trx"(
-    type_ text DEFAULT 'Default',
-    "Number_" varchar(20) DEFAULT NULL,
-    "CustomerID_" bigint DEFAULT NULL,
-    "Amount_" numeric(12, 2) DEFAULT '0',
-    "Code_" varchar(6) DEFAULT 'none',
-    "Lines_" json DEFAULT '[]',
-    scheduled_for_ timestamptz DEFAULT NULL,
-    step_ text DEFAULT NULL
+    type_ text DEFAULT 'Default', "Number_" varchar(20) DEFAULT NULL, "CustomerID_" bigint DEFAULT NULL,
+    "Amount_" numeric(12, 2) DEFAULT '0', "Code_" varchar(6) DEFAULT 'none', "Lines_" json DEFAULT '[]',
+    scheduled_for_ timestamptz DEFAULT NULL, step_ text DEFAULT NULL
 )
 RETURNS TABLE (enqueued_at timestamptz, updated_at timestamptz)
 LANGUAGE plpgsql VOLATILE
@@ -88,10 +68,7 @@ BEGIN
         NULL, json_build_array(json_build_object(
             'type', type_, 'due', scheduled_for_, 'step', step_,
             'columns', json_build_object(
-                'Number', "Number_",
-                'CustomerID', "CustomerID_",
-                'Amount', "Amount_",
-                'Code', "Code_",
+                'Number', "Number_", 'CustomerID', "CustomerID_", 'Amount', "Amount_", 'Code', "Code_",
                 'Lines', "Lines_"
             )
         ))
@@ -100,12 +77,5 @@ END;
 $$;
 
 REVOKE ALL ON FUNCTION "readpast"."add_invoice_trx"(
-    text,
-    varchar(20),
-    bigint,
-    numeric(12, 2),
-    varchar(6),
-    json,
-    timestamptz,
-    text
+    text, varchar(20), bigint, numeric(12, 2), varchar(6), json, timestamptz, text
 ) FROM public;

@@ -101,12 +101,9 @@ BEGIN
     */
     WITH numbered AS MATERIALIZED (
         SELECT
-            (i.position - 1)::integer AS ordinal,
-            nextval('"readpast"."invoice_seq"') AS number,
+            (i.position - 1)::integer AS ordinal, nextval('"readpast"."invoice_seq"') AS number,
             COALESCE("readpast"."queue_finite_fn"(i.due), now_ + i.delay_ms * interval '1 millisecond', now_) AS scheduled_for,
-            COALESCE(i.type, 'Default') AS type,
-            i.step,
-            i.columns
+            COALESCE(i.type, 'Default') AS type, i.step, i.columns
         FROM
             ROWS FROM (
                 json_to_recordset(items_) AS (type text, step text, due timestamptz, delay_ms bigint, columns json)
@@ -115,40 +112,26 @@ BEGIN
 
     item AS MATERIALIZED (
         SELECT
-            n.ordinal,
-            date_bin('10 milliseconds', now_, timestamptz 'epoch')
-            + (n.number - f.number + f.number % 10000) * interval '1 microsecond' AS key,
-            n.scheduled_for,
-            n.type,
-            n.step,
-            n.columns
+            n.ordinal, date_bin('10 milliseconds', now_, timestamptz 'epoch')
+            + (n.number - f.number + f.number % 10000) * interval '1 microsecond' AS key, n.scheduled_for, n.type,
+            n.step, n.columns
         FROM numbered AS n
         CROSS JOIN (SELECT MIN(m.number) AS number FROM numbered AS m) AS f
     ),
 
     added AS (
         INSERT INTO "readpast"."invoice" (
-            enqueued_at, type, status, step, attempt_num, scheduled_for, updated_at,
-            "Number",
-            "CustomerID",
-            "Amount",
-            "Code",
-            "Lines"
+            enqueued_at, type, status, step, attempt_num, scheduled_for, updated_at, "Number", "CustomerID", "Amount",
+            "Code", "Lines"
         )
         SELECT
-            i.key, i.type, 'Pending', i.step, 0, i.scheduled_for, now_,
-            c."Number",
-            c."CustomerID",
+            i.key, i.type, 'Pending', i.step, 0, i.scheduled_for, now_, c."Number", c."CustomerID",
             CASE WHEN (i.columns -> 'Amount') IS NULL THEN '0' ELSE c."Amount" END,
             CASE WHEN (i.columns -> 'Code') IS NULL THEN 'none' ELSE c."Code" END,
             CASE WHEN (i.columns -> 'Lines') IS NULL THEN '[]' ELSE c."Lines" END
         FROM item AS i
         CROSS JOIN LATERAL json_to_record(COALESCE(i.columns, '{}')) AS c (
-            "Number" varchar(20),
-            "CustomerID" bigint,
-            "Amount" numeric(12, 2),
-            "Code" varchar(6),
-            "Lines" json
+            "Number" varchar(20), "CustomerID" bigint, "Amount" numeric(12, 2), "Code" varchar(6), "Lines" json
         )
         RETURNING 1 AS one
     ),

@@ -30,21 +30,15 @@ DECLARE
 BEGIN
     RETURN QUERY
     SELECT
-        CASE WHEN q.claim_num < 0 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
-        NULL::integer,
-        GREATEST(1, "readpast"."queue_ms_fn"(now_, q.lease_until)),
-        q.enqueued_at,
-        q.updated_at,
-        q.attempt_num,
+        CASE WHEN q.claim_num < 0 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, NULL::integer,
+        GREATEST(1, "readpast"."queue_ms_fn"(now_, q.lease_until)), q.enqueued_at, q.updated_at, q.attempt_num,
         'Processing',
             q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
             q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
             q.lease_until, q."Number", q."CustomerID", q."Amount", q."Code"::varchar(6), q."Lines"
     FROM "readpast"."invoice" AS q
     WHERE
-        q.status = 'Processing'
-        AND q.lease_owner = worker_
-        AND q.claim_num IN (claim_, -claim_)
+        q.status = 'Processing' AND q.lease_owner = worker_ AND q.claim_num IN (claim_, -claim_)
         AND q.lease_until > now_
     ORDER BY q.scheduled_for, q.enqueued_at;
 END;

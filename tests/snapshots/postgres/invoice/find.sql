@@ -101,8 +101,7 @@ BEGIN
     IF max_ IS NULL OR max_ < 1 OR max_ > 1000 THEN
         RAISE EXCEPTION 'find_invoice: max_ must be from 1 to 1000' USING ERRCODE = 'RP021';
     END IF;
-    SELECT
-            NULLIF(after_, '')::timestamptz AS key_1
+    SELECT NULLIF(after_, '')::timestamptz AS key_1
     INTO from_;
     IF most_ < 1 THEN
         RAISE EXCEPTION 'find_invoice: most_ must be 1 or more, or NULL' USING ERRCODE = 'RP021';
@@ -111,8 +110,7 @@ BEGIN
     IF keys_ IS NOT NULL THEN
         RETURN QUERY
         SELECT
-            'FOUND', NULL::integer, NULL::bigint, q.enqueued_at,
-            q.updated_at, q.attempt_num, q.status::text,
+            'FOUND', NULL::integer, NULL::bigint, q.enqueued_at, q.updated_at, q.attempt_num, q.status::text,
             q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
             q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
             q.lease_until, q."Number", q."CustomerID", q."Amount", q."Code"::varchar(6), NULL::json
@@ -121,13 +119,11 @@ BEGIN
             i.key AS key_1
             FROM UNNEST(keys_) AS i (key)
         ) AS k
-        INNER JOIN "readpast"."invoice" AS q
-            ON q.enqueued_at BETWEEN k.key_1 AND k.key_1
+        INNER JOIN "readpast"."invoice" AS q ON q.enqueued_at BETWEEN k.key_1 AND k.key_1
         WHERE
             (from_.key_1 IS NULL OR (q.enqueued_at) > (from_.key_1))
             AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
-            AND (types_ IS NULL OR q.type::text = ANY(types_))
-            AND (before_ IS NULL OR q.updated_at < before_)
+            AND (types_ IS NULL OR q.type::text = ANY(types_)) AND (before_ IS NULL OR q.updated_at < before_)
             AND (since_ IS NULL OR q.updated_at >= since_)
             AND (
                 longer_ IS NULL
@@ -148,8 +144,7 @@ BEGIN
         INTO until_
         FROM "readpast"."invoice" AS q
         WHERE
-            most_ IS NOT NULL
-            AND q.status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+            most_ IS NOT NULL AND q.status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
             AND q.enqueued_at > COALESCE(from_.key_1, '-infinity')
         ORDER BY q.enqueued_at
         LIMIT 1 OFFSET most_ - 1;
@@ -165,19 +160,16 @@ BEGIN
         END IF;
         RETURN QUERY
         SELECT
-            'FOUND', NULL::integer, NULL::bigint, q.enqueued_at,
-            q.updated_at, q.attempt_num, q.status::text,
+            'FOUND', NULL::integer, NULL::bigint, q.enqueued_at, q.updated_at, q.attempt_num, q.status::text,
             q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
             q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
             q.lease_until, q."Number", q."CustomerID", q."Amount", q."Code"::varchar(6), NULL::json
         FROM "readpast"."invoice" AS q
         WHERE
             q.status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
-            AND q.enqueued_at > COALESCE(from_.key_1, '-infinity')
-            AND q.enqueued_at <= until_.key_1
+            AND q.enqueued_at > COALESCE(from_.key_1, '-infinity') AND q.enqueued_at <= until_.key_1
             AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
-            AND (types_ IS NULL OR q.type::text = ANY(types_))
-            AND (before_ IS NULL OR q.updated_at < before_)
+            AND (types_ IS NULL OR q.type::text = ANY(types_)) AND (before_ IS NULL OR q.updated_at < before_)
             AND (since_ IS NULL OR q.updated_at >= since_)
             AND (
                 longer_ IS NULL
@@ -202,18 +194,15 @@ BEGIN
         /* They have an index of their own, in another order: good for as many as may be read. */
         RETURN QUERY
         SELECT
-            'FOUND', NULL::integer, NULL::bigint, q.enqueued_at,
-            q.updated_at, q.attempt_num, q.status::text,
+            'FOUND', NULL::integer, NULL::bigint, q.enqueued_at, q.updated_at, q.attempt_num, q.status::text,
             q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
             q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
             q.lease_until, q."Number", q."CustomerID", q."Amount", q."Code"::varchar(6), NULL::json
         FROM "readpast"."invoice" AS q
         WHERE
-            q.status IN ('Processing')
-            AND q.enqueued_at > COALESCE(from_.key_1, '-infinity')
+            q.status IN ('Processing') AND q.enqueued_at > COALESCE(from_.key_1, '-infinity')
             AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
-            AND (types_ IS NULL OR q.type::text = ANY(types_))
-            AND (before_ IS NULL OR q.updated_at < before_)
+            AND (types_ IS NULL OR q.type::text = ANY(types_)) AND (before_ IS NULL OR q.updated_at < before_)
             AND (since_ IS NULL OR q.updated_at >= since_)
             AND (
                 longer_ IS NULL
@@ -238,18 +227,15 @@ BEGIN
         /* They have an index of their own, in another order: good for as many as may be read. */
         RETURN QUERY
         SELECT
-            'FOUND', NULL::integer, NULL::bigint, q.enqueued_at,
-            q.updated_at, q.attempt_num, q.status::text,
+            'FOUND', NULL::integer, NULL::bigint, q.enqueued_at, q.updated_at, q.attempt_num, q.status::text,
             q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
             q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
             q.lease_until, q."Number", q."CustomerID", q."Amount", q."Code"::varchar(6), NULL::json
         FROM "readpast"."invoice" AS q
         WHERE
-            q.status IN ('Pending', 'Error')
-            AND q.enqueued_at > COALESCE(from_.key_1, '-infinity')
+            q.status IN ('Pending', 'Error') AND q.enqueued_at > COALESCE(from_.key_1, '-infinity')
             AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
-            AND (types_ IS NULL OR q.type::text = ANY(types_))
-            AND (before_ IS NULL OR q.updated_at < before_)
+            AND (types_ IS NULL OR q.type::text = ANY(types_)) AND (before_ IS NULL OR q.updated_at < before_)
             AND (since_ IS NULL OR q.updated_at >= since_)
             AND (
                 longer_ IS NULL
@@ -267,9 +253,7 @@ BEGIN
         SELECT q.enqueued_at AS key_1
         INTO until_
         FROM "readpast"."invoice" AS q
-        WHERE
-            most_ IS NOT NULL
-            AND TRUE
+        WHERE most_ IS NOT NULL AND TRUE
         ORDER BY q.enqueued_at
         LIMIT 1 OFFSET most_ - 1;
         further_ := FOUND;
@@ -283,17 +267,14 @@ BEGIN
         END IF;
         RETURN QUERY
         SELECT
-            'FOUND', NULL::integer, NULL::bigint, q.enqueued_at,
-            q.updated_at, q.attempt_num, q.status::text,
+            'FOUND', NULL::integer, NULL::bigint, q.enqueued_at, q.updated_at, q.attempt_num, q.status::text,
             q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
             q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
             q.lease_until, q."Number", q."CustomerID", q."Amount", q."Code"::varchar(6), NULL::json
         FROM "readpast"."invoice" AS q
         WHERE
-            (q.enqueued_at) <= (until_.key_1)
-            AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
-            AND (types_ IS NULL OR q.type::text = ANY(types_))
-            AND (before_ IS NULL OR q.updated_at < before_)
+            (q.enqueued_at) <= (until_.key_1) AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
+            AND (types_ IS NULL OR q.type::text = ANY(types_)) AND (before_ IS NULL OR q.updated_at < before_)
             AND (since_ IS NULL OR q.updated_at >= since_)
             AND (
                 longer_ IS NULL
@@ -311,9 +292,7 @@ BEGIN
         SELECT q.enqueued_at AS key_1
         INTO until_
         FROM "readpast"."invoice" AS q
-        WHERE
-            most_ IS NOT NULL
-            AND (q.enqueued_at) > (from_.key_1)
+        WHERE most_ IS NOT NULL AND (q.enqueued_at) > (from_.key_1)
         ORDER BY q.enqueued_at
         LIMIT 1 OFFSET most_ - 1;
         further_ := FOUND;
@@ -327,18 +306,15 @@ BEGIN
         END IF;
         RETURN QUERY
         SELECT
-            'FOUND', NULL::integer, NULL::bigint, q.enqueued_at,
-            q.updated_at, q.attempt_num, q.status::text,
+            'FOUND', NULL::integer, NULL::bigint, q.enqueued_at, q.updated_at, q.attempt_num, q.status::text,
             q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
             q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
             q.lease_until, q."Number", q."CustomerID", q."Amount", q."Code"::varchar(6), NULL::json
         FROM "readpast"."invoice" AS q
         WHERE
-            (q.enqueued_at) > (from_.key_1)
-            AND (q.enqueued_at) <= (until_.key_1)
+            (q.enqueued_at) > (from_.key_1) AND (q.enqueued_at) <= (until_.key_1)
             AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
-            AND (types_ IS NULL OR q.type::text = ANY(types_))
-            AND (before_ IS NULL OR q.updated_at < before_)
+            AND (types_ IS NULL OR q.type::text = ANY(types_)) AND (before_ IS NULL OR q.updated_at < before_)
             AND (since_ IS NULL OR q.updated_at >= since_)
             AND (
                 longer_ IS NULL

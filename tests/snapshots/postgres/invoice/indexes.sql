@@ -7,19 +7,15 @@ BEGIN
         SELECT w.name
         FROM (
             VALUES
-            ('invoice_due', '"readpast"."invoice"'),
-            ('invoice_in_flight', '"readpast"."invoice"'),
+            ('invoice_due', '"readpast"."invoice"'), ('invoice_in_flight', '"readpast"."invoice"'),
             ('invoice_ended', '"readpast"."invoice"')
         ) AS w (name, place)
         WHERE
             NOT EXISTS (
                 SELECT 1
                 FROM pg_catalog.pg_index AS x
-                INNER JOIN pg_catalog.pg_class AS i
-                    ON i.oid = x.indexrelid
-                WHERE
-                    x.indrelid = w.place::regclass
-                    AND i.relname = w.name::name
+                INNER JOIN pg_catalog.pg_class AS i ON i.oid = x.indexrelid
+                WHERE x.indrelid = w.place::regclass AND i.relname = w.name::name
             )
         LIMIT 1
     );

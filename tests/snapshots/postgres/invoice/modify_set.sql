@@ -10,13 +10,8 @@ what the first call claimed, claimed_invoice returns by its claim_.
 Table access order: queue_operation, invoice, queue_transition.
 */
 CREATE OR REPLACE FUNCTION "readpast"."modify_invoice_set_trx"(
-    operation_ uuid,
-    worker_ text,
-    items_ json,
-    max_ integer DEFAULT 0,
-    lease_ms_ integer DEFAULT NULL,
-    recover_ integer DEFAULT 0,
-    claim_ bigint DEFAULT NULL
+    operation_ uuid, worker_ text, items_ json, max_ integer DEFAULT 0, lease_ms_ integer DEFAULT NULL,
+    recover_ integer DEFAULT 0, claim_ bigint DEFAULT NULL
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
@@ -83,10 +78,7 @@ BEGIN
         no_set_ := (
             SELECT w.why
             FROM (
-                SELECT
-                    g.status,
-                    g.set AS new_values,
-                    g.position
+                SELECT g.status, g.set AS new_values, g.position
                 FROM
                     ROWS FROM (json_to_recordset(items_) AS (status text, set json))
                     WITH ORDINALITY AS g (status, set, position)
@@ -100,10 +92,7 @@ BEGIN
                 FROM json_object_keys(
                     CASE json_typeof(i.new_values) WHEN 'object' THEN i.new_values ELSE '{}' END
                 ) AS k (name)
-                WHERE
-                    k.name NOT IN (
-                        'Number', 'CustomerID', 'Amount', 'Code', 'Lines'
-                    )
+                WHERE k.name NOT IN ('Number', 'CustomerID', 'Amount', 'Code', 'Lines')
             ) AS w
             ORDER BY i.position
             LIMIT 1
@@ -132,8 +121,7 @@ BEGIN
         RETURN QUERY
         /* A completed item has left the table: it was answered for like this. */
         SELECT
-            COALESCE(p.result ->> (i.position - 1)::text, 'OK'), (i.position - 1)::integer, NULL::bigint,
-            i.key,
+            COALESCE(p.result ->> (i.position - 1)::text, 'OK'), (i.position - 1)::integer, NULL::bigint, i.key,
             CASE WHEN g.gone THEN GREATEST(p.at, i.token + interval '1 microsecond') ELSE q.updated_at END,
             CASE WHEN g.gone THEN COALESCE(i.attempt, 0) ELSE q.attempt_num END,
             CASE WHEN g.gone THEN 'Completed' ELSE q.status END,
@@ -145,8 +133,7 @@ BEGIN
                 json_to_recordset(items_) AS (key timestamptz, token timestamptz, attempt integer, status text)
             ) WITH ORDINALITY AS i (key, token, attempt, status, position)
         CROSS JOIN "readpast"."queue_operation" AS p
-        LEFT JOIN "readpast"."invoice" AS q
-            ON q.enqueued_at = i.key
+        LEFT JOIN "readpast"."invoice" AS q ON q.enqueued_at = i.key
         CROSS JOIN LATERAL (
             SELECT
                 q.enqueued_at IS NULL AND i.status = 'Completed' AND p.result ->> (i.position - 1)::text IS NULL AS gone
@@ -176,18 +163,10 @@ BEGIN
 
     WITH given AS (
         SELECT
-            (i.position - 1)::integer AS ordinal,
-            i.key AS key_1,
-            i.token AS token,
-            COALESCE(i.attempt, 0) AS attempt,
-            i.status,
-            i.step,
-            i.response,
-            i.error,
+            (i.position - 1)::integer AS ordinal, i.key AS key_1, i.token AS token, COALESCE(i.attempt, 0) AS attempt,
+            i.status, i.step, i.response, i.error,
             COALESCE("readpast"."queue_finite_fn"(i.due), now_ + i.delay_ms * interval '1 millisecond') AS due_at,
-            COALESCE(i.release, FALSE) AS release,
-            i.set AS new_values,
-            i.position
+            COALESCE(i.release, FALSE) AS release, i.set AS new_values, i.position
         FROM
             ROWS FROM (
                 json_to_recordset(items_) AS (
@@ -201,13 +180,10 @@ BEGIN
 
     /* In the order of their keys, so that two calls never wait for each other. */
     item AS MATERIALIZED (
-        SELECT
-            g.*,
-            ROW_NUMBER() OVER (PARTITION BY g.key_1 ORDER BY g.position) AS occurrence
+        SELECT g.*, ROW_NUMBER() OVER (PARTITION BY g.key_1 ORDER BY g.position) AS occurrence
         FROM given AS g
         ORDER BY
-            g.key_1,
-            g.position
+            g.key_1, g.position
     ),
 
     /*
@@ -217,9 +193,7 @@ BEGIN
     */
     judged AS MATERIALIZED (
         SELECT
-            i.*,
-            v.*,
-            (v.item_status = 'Processing' AND i.status = 'Pending' AND i.release) AS released,
+            i.*, v.*, (v.item_status = 'Processing' AND i.status = 'Pending' AND i.release) AS released,
             CASE
                 WHEN v.item_status IS NULL THEN 'NOT_FOUND'
                 WHEN i.attempt > 0 AND (v.item_status = 'Processing' AND v.item_owner = worker_ AND v.item_attempt = i.attempt) IS NOT TRUE THEN 'LEASE_LOST'
@@ -243,18 +217,12 @@ BEGIN
         FROM item AS i
         LEFT JOIN LATERAL (
             SELECT
-                q.status::text AS item_status,
-                q.updated_at AS item_token,
-                q.attempt_num AS item_attempt,
-                q.lease_owner AS item_owner,
-                q.lease_until AS item_lease_until,
-                q.scheduled_for AS item_due_at
+                q.status::text AS item_status, q.updated_at AS item_token, q.attempt_num AS item_attempt,
+                q.lease_owner AS item_owner, q.lease_until AS item_lease_until, q.scheduled_for AS item_due_at
             FROM "readpast"."invoice" AS q
-            WHERE
-                q.enqueued_at = i.key_1
+            WHERE q.enqueued_at = i.key_1
             FOR NO KEY UPDATE
-        ) AS v
-            ON TRUE
+        ) AS v ON TRUE
     ),
 
     ruled AS (
@@ -275,12 +243,7 @@ BEGIN
 
     decided AS MATERIALIZED (
         SELECT
-            r.ordinal,
-            r.key_1,
-            r.answer,
-            r.becomes AS status,
-            r.step IS NOT NULL AS steps,
-            r.new_values,
+            r.ordinal, r.key_1, r.answer, r.becomes AS status, r.step IS NOT NULL AS steps, r.new_values,
             CASE WHEN r.answer <> 'OK' THEN r.item_token ELSE GREATEST(now_, NULLIF(r.item_token, 'infinity') + interval '1 microsecond') END AS token,
             CASE
                 WHEN r.answer <> 'OK' THEN r.item_attempt
@@ -289,9 +252,7 @@ BEGIN
                 WHEN r.item_status <> 'Processing' AND r.becomes = 'Processing' THEN r.item_attempt + 1
                 ELSE r.item_attempt
             END AS attempt_num,
-            n.step,
-            n.response,
-            n.error,
+            n.step, n.response, n.error,
             COALESCE(
                 r.due_at,
                 CASE
@@ -304,8 +265,7 @@ BEGIN
                             /* The logarithm keeps the power from overflowing before the cap counts. */
                             EXP(LEAST(
                                 LN(5000::float8)
-                                + (r.item_attempt - 1) * LN(200 / 100.0::float8),
-                                LN(3600000::float8)
+                                + (r.item_attempt - 1) * LN(200 / 100.0::float8), LN(3600000::float8)
                             ))
                             * (1 - random() * 50 / 100)
                         )
@@ -316,14 +276,12 @@ BEGIN
                 WHEN r.becomes = 'Processing'
                     THEN now_ + lease_ms_ * interval '1 millisecond'
             END AS lease_until,
-            n.enters,
-            n.finishes
+            n.enters, n.finishes
         FROM ruled AS r
         CROSS JOIN LATERAL (
             SELECT
                 (r.answer = 'OK' AND r.item_status <> 'Processing' AND r.becomes = 'Processing') AS enters,
-                (r.answer = 'OK' AND "readpast"."queue_is_finished_fn"(r.becomes)) AS finishes,
-                r.step AS step,
+                (r.answer = 'OK' AND "readpast"."queue_is_finished_fn"(r.becomes)) AS finishes, r.step AS step,
                 r.response AS response,
                 CASE
                     WHEN r.error IS NOT NULL THEN r.error
@@ -341,16 +299,11 @@ BEGIN
     changed AS (
         UPDATE "readpast"."invoice" AS q
         SET
-            status = d.status,
-            updated_at = d.token,
-            scheduled_for = COALESCE(d.due_at, q.scheduled_for),
+            status = d.status, updated_at = d.token, scheduled_for = COALESCE(d.due_at, q.scheduled_for),
             started_at = CASE WHEN d.enters THEN now_ ELSE q.started_at END,
             duration = CASE WHEN d.finishes THEN "readpast"."queue_ms_fn"(q.started_at, now_) ELSE q.duration END,
-            attempt_num = d.attempt_num,
-            lease_owner = CASE WHEN d.enters THEN worker_ ELSE q.lease_owner END,
-            lease_until = d.lease_until,
-            step = COALESCE(d.step, q.step),
-            response = COALESCE(d.response, q.response),
+            attempt_num = d.attempt_num, lease_owner = CASE WHEN d.enters THEN worker_ ELSE q.lease_owner END,
+            lease_until = d.lease_until, step = COALESCE(d.step, q.step), response = COALESCE(d.response, q.response),
             error = COALESCE(d.error, q.error),
             "Number" = CASE
                 WHEN (d.new_values -> 'Number') IS NULL THEN q."Number"
@@ -374,20 +327,14 @@ BEGIN
             END
         FROM decided AS d
         /* They are locked, and decided upon: the key is enough. */
-        WHERE
-            q.enqueued_at BETWEEN d.key_1 AND d.key_1
-            AND d.answer = 'OK'
-            AND d.status <> 'Completed'
+        WHERE q.enqueued_at BETWEEN d.key_1 AND d.key_1 AND d.answer = 'OK' AND d.status <> 'Completed'
     ),
 
     /* Completed items move to the history. */
     removed AS (
         DELETE FROM "readpast"."invoice" AS q
         USING decided AS d
-        WHERE
-            q.enqueued_at BETWEEN d.key_1 AND d.key_1
-            AND d.answer = 'OK'
-            AND d.status = 'Completed'
+        WHERE q.enqueued_at BETWEEN d.key_1 AND d.key_1 AND d.answer = 'OK' AND d.status = 'Completed'
         RETURNING
             q.enqueued_at, q.type, d.status, COALESCE(d.step, q.step), d.attempt_num, COALESCE(d.response, q.response),
             COALESCE(d.error, ''), q.started_at, "readpast"."queue_ms_fn"(q.started_at, now_),
@@ -417,12 +364,7 @@ BEGIN
     kept AS (
         INSERT INTO "readpast"."Invoice_History" (
             enqueued_at, type, status, step, attempt_num, response, error, started_at, duration, scheduled_for,
-            updated_at, lease_owner,
-            "Number",
-            "CustomerID",
-            "Amount",
-            "Code",
-            "Lines"
+            updated_at, lease_owner, "Number", "CustomerID", "Amount", "Code", "Lines"
         )
         SELECT g.*
         FROM removed AS g
@@ -436,9 +378,7 @@ BEGIN
             FROM decided AS d
             WHERE d.answer <> 'OK'
         )
-        WHERE
-            p.operation_id = operation_
-            AND EXISTS (SELECT 1 FROM decided AS d WHERE d.answer <> 'OK')
+        WHERE p.operation_id = operation_ AND EXISTS (SELECT 1 FROM decided AS d WHERE d.answer <> 'OK')
     )
 
     SELECT
@@ -453,18 +393,10 @@ BEGIN
 
     WITH given AS (
         SELECT
-            (i.position - 1)::integer AS ordinal,
-            i.key AS key_1,
-            i.token AS token,
-            COALESCE(i.attempt, 0) AS attempt,
-            i.status,
-            i.step,
-            i.response,
-            i.error,
+            (i.position - 1)::integer AS ordinal, i.key AS key_1, i.token AS token, COALESCE(i.attempt, 0) AS attempt,
+            i.status, i.step, i.response, i.error,
             COALESCE("readpast"."queue_finite_fn"(i.due), now_ + i.delay_ms * interval '1 millisecond') AS due_at,
-            COALESCE(i.release, FALSE) AS release,
-            i.set AS new_values,
-            i.position
+            COALESCE(i.release, FALSE) AS release, i.set AS new_values, i.position
         FROM
             ROWS FROM (
                 json_to_recordset(items_) AS (
@@ -478,13 +410,10 @@ BEGIN
 
     /* In the order of their keys, so that two calls never wait for each other. */
     item AS MATERIALIZED (
-        SELECT
-            g.*,
-            ROW_NUMBER() OVER (PARTITION BY g.key_1 ORDER BY g.position) AS occurrence
+        SELECT g.*, ROW_NUMBER() OVER (PARTITION BY g.key_1 ORDER BY g.position) AS occurrence
         FROM given AS g
         ORDER BY
-            g.key_1,
-            g.position
+            g.key_1, g.position
     ),
 
     /*
@@ -494,9 +423,7 @@ BEGIN
     */
     judged AS MATERIALIZED (
         SELECT
-            i.*,
-            v.*,
-            (v.item_status = 'Processing' AND i.status = 'Pending' AND i.release) AS released,
+            i.*, v.*, (v.item_status = 'Processing' AND i.status = 'Pending' AND i.release) AS released,
             CASE
                 WHEN v.item_status IS NULL THEN 'NOT_FOUND'
                 WHEN i.attempt > 0 AND (v.item_status = 'Processing' AND v.item_owner = worker_ AND v.item_attempt = i.attempt) IS NOT TRUE THEN 'LEASE_LOST'
@@ -520,18 +447,12 @@ BEGIN
         FROM item AS i
         LEFT JOIN LATERAL (
             SELECT
-                q.status::text AS item_status,
-                q.updated_at AS item_token,
-                q.attempt_num AS item_attempt,
-                q.lease_owner AS item_owner,
-                q.lease_until AS item_lease_until,
-                q.scheduled_for AS item_due_at
+                q.status::text AS item_status, q.updated_at AS item_token, q.attempt_num AS item_attempt,
+                q.lease_owner AS item_owner, q.lease_until AS item_lease_until, q.scheduled_for AS item_due_at
             FROM "readpast"."invoice" AS q
-            WHERE
-                q.enqueued_at = i.key_1
+            WHERE q.enqueued_at = i.key_1
             FOR NO KEY UPDATE
-        ) AS v
-            ON TRUE
+        ) AS v ON TRUE
     ),
 
     ruled AS (
@@ -552,12 +473,7 @@ BEGIN
 
     decided AS MATERIALIZED (
         SELECT
-            r.ordinal,
-            r.key_1,
-            r.answer,
-            r.becomes AS status,
-            r.step IS NOT NULL AS steps,
-            r.new_values,
+            r.ordinal, r.key_1, r.answer, r.becomes AS status, r.step IS NOT NULL AS steps, r.new_values,
             CASE WHEN r.answer <> 'OK' THEN r.item_token ELSE GREATEST(now_, NULLIF(r.item_token, 'infinity') + interval '1 microsecond') END AS token,
             CASE
                 WHEN r.answer <> 'OK' THEN r.item_attempt
@@ -566,9 +482,7 @@ BEGIN
                 WHEN r.item_status <> 'Processing' AND r.becomes = 'Processing' THEN r.item_attempt + 1
                 ELSE r.item_attempt
             END AS attempt_num,
-            n.step,
-            n.response,
-            n.error,
+            n.step, n.response, n.error,
             COALESCE(
                 r.due_at,
                 CASE
@@ -581,8 +495,7 @@ BEGIN
                             /* The logarithm keeps the power from overflowing before the cap counts. */
                             EXP(LEAST(
                                 LN(5000::float8)
-                                + (r.item_attempt - 1) * LN(200 / 100.0::float8),
-                                LN(3600000::float8)
+                                + (r.item_attempt - 1) * LN(200 / 100.0::float8), LN(3600000::float8)
                             ))
                             * (1 - random() * 50 / 100)
                         )
@@ -593,14 +506,12 @@ BEGIN
                 WHEN r.becomes = 'Processing'
                     THEN now_ + lease_ms_ * interval '1 millisecond'
             END AS lease_until,
-            n.enters,
-            n.finishes
+            n.enters, n.finishes
         FROM ruled AS r
         CROSS JOIN LATERAL (
             SELECT
                 (r.answer = 'OK' AND r.item_status <> 'Processing' AND r.becomes = 'Processing') AS enters,
-                (r.answer = 'OK' AND "readpast"."queue_is_finished_fn"(r.becomes)) AS finishes,
-                r.step AS step,
+                (r.answer = 'OK' AND "readpast"."queue_is_finished_fn"(r.becomes)) AS finishes, r.step AS step,
                 r.response AS response,
                 CASE
                     WHEN r.error IS NOT NULL THEN r.error
@@ -618,53 +529,32 @@ BEGIN
     changed AS (
         UPDATE "readpast"."invoice" AS q
         SET
-            status = d.status,
-            updated_at = d.token,
-            scheduled_for = COALESCE(d.due_at, q.scheduled_for),
+            status = d.status, updated_at = d.token, scheduled_for = COALESCE(d.due_at, q.scheduled_for),
             started_at = CASE WHEN d.enters THEN now_ ELSE q.started_at END,
             duration = CASE WHEN d.finishes THEN "readpast"."queue_ms_fn"(q.started_at, now_) ELSE q.duration END,
-            attempt_num = d.attempt_num,
-            lease_owner = CASE WHEN d.enters THEN worker_ ELSE q.lease_owner END,
-            lease_until = d.lease_until,
-            step = COALESCE(d.step, q.step),
-            response = COALESCE(d.response, q.response),
+            attempt_num = d.attempt_num, lease_owner = CASE WHEN d.enters THEN worker_ ELSE q.lease_owner END,
+            lease_until = d.lease_until, step = COALESCE(d.step, q.step), response = COALESCE(d.response, q.response),
             error = COALESCE(d.error, q.error)
         FROM decided AS d
         /* They are locked, and decided upon: the key is enough. */
-        WHERE
-            q.enqueued_at BETWEEN d.key_1 AND d.key_1
-            AND d.answer = 'OK'
-            AND d.status <> 'Completed'
+        WHERE q.enqueued_at BETWEEN d.key_1 AND d.key_1 AND d.answer = 'OK' AND d.status <> 'Completed'
     ),
 
     /* Completed items move to the history. */
     removed AS (
         DELETE FROM "readpast"."invoice" AS q
         USING decided AS d
-        WHERE
-            q.enqueued_at BETWEEN d.key_1 AND d.key_1
-            AND d.answer = 'OK'
-            AND d.status = 'Completed'
+        WHERE q.enqueued_at BETWEEN d.key_1 AND d.key_1 AND d.answer = 'OK' AND d.status = 'Completed'
         RETURNING
             q.enqueued_at, q.type, d.status, COALESCE(d.step, q.step), d.attempt_num, COALESCE(d.response, q.response),
             COALESCE(d.error, ''), q.started_at, "readpast"."queue_ms_fn"(q.started_at, now_),
-            d.due_at, d.token, q.lease_owner,
-            q."Number",
-            q."CustomerID",
-            q."Amount",
-            q."Code",
-            q."Lines"
+            d.due_at, d.token, q.lease_owner, q."Number", q."CustomerID", q."Amount", q."Code", q."Lines"
     ),
 
     kept AS (
         INSERT INTO "readpast"."Invoice_History" (
             enqueued_at, type, status, step, attempt_num, response, error, started_at, duration, scheduled_for,
-            updated_at, lease_owner,
-            "Number",
-            "CustomerID",
-            "Amount",
-            "Code",
-            "Lines"
+            updated_at, lease_owner, "Number", "CustomerID", "Amount", "Code", "Lines"
         )
         SELECT g.*
         FROM removed AS g
@@ -678,9 +568,7 @@ BEGIN
             FROM decided AS d
             WHERE d.answer <> 'OK'
         )
-        WHERE
-            p.operation_id = operation_
-            AND EXISTS (SELECT 1 FROM decided AS d WHERE d.answer <> 'OK')
+        WHERE p.operation_id = operation_ AND EXISTS (SELECT 1 FROM decided AS d WHERE d.answer <> 'OK')
     )
 
     SELECT
@@ -695,9 +583,7 @@ BEGIN
     IF max_ > 0 THEN
         RETURN QUERY
         SELECT n.*
-        FROM "readpast"."next_invoice_set_trx"(
-            worker_, max_, lease_ms_, recover_, claim_ => claim_
-        ) AS n;
+        FROM "readpast"."next_invoice_set_trx"(worker_, max_, lease_ms_, recover_, claim_ => claim_) AS n;
     END IF;
 END;
 $$;
@@ -711,13 +597,8 @@ others recovered lately does not count.
 Table access order: as there.
 */
 CREATE OR REPLACE FUNCTION "readpast"."modify_invoice_set_utx"(
-    operation_ uuid,
-    worker_ text,
-    items_ json,
-    max_ integer DEFAULT 0,
-    lease_ms_ integer DEFAULT NULL,
-    recover_ integer DEFAULT 0,
-    claim_ bigint DEFAULT NULL
+    operation_ uuid, worker_ text, items_ json, max_ integer DEFAULT 0, lease_ms_ integer DEFAULT NULL,
+    recover_ integer DEFAULT 0, claim_ bigint DEFAULT NULL
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,

@@ -37,8 +37,7 @@ BEGIN
         /* Items were ended whose attempts are spent, or left aside; what comes behind them is due now. */
         EXIT WHEN answer_ <> 'EMPTY' OR due_ms_ > 0 OR due_ms_ IS NULL;
     END LOOP;
-    IF answer_ <> 'EMPTY' THEN
-        RETURN QUERY SELECT key_, token_;
+    IF answer_ <> 'EMPTY' THEN RETURN QUERY SELECT key_, token_;
     END IF;
 END;
 $$;
@@ -83,8 +82,7 @@ BEGIN
         /* Items were ended whose attempts are spent, or left aside; what comes behind them is due now. */
         EXIT WHEN answer_ <> 'EMPTY' OR due_ms_ > 0 OR due_ms_ IS NULL;
     END LOOP;
-    IF answer_ <> 'EMPTY' THEN
-        RETURN QUERY SELECT key_, token_;
+    IF answer_ <> 'EMPTY' THEN RETURN QUERY SELECT key_, token_;
     END IF;
 END;
 $$;

@@ -67,8 +67,7 @@ BEGIN
             WHERE
                 d.queue = 'invoice'
                 AND d.recovered_at NOT BETWEEN
-                    now_ - recover_ * interval '1 millisecond'
-                    AND now_ + recover_ * interval '1 millisecond'
+                    now_ - recover_ * interval '1 millisecond' AND now_ + recover_ * interval '1 millisecond'
             FOR NO KEY UPDATE SKIP LOCKED
         ) AS d
         WHERE r.queue = d.queue;
@@ -82,8 +81,7 @@ BEGIN
                 WHERE
                     r.queue = 'invoice'
                     AND r.recovered_at BETWEEN
-                        now_ - recover_ * interval '1 millisecond' * 2
-                        AND now_ + recover_ * interval '1 millisecond'
+                        now_ - recover_ * interval '1 millisecond' * 2 AND now_ + recover_ * interval '1 millisecond'
             )
         THEN
             RETURN;
@@ -95,16 +93,12 @@ BEGIN
     */
     WITH dead AS MATERIALIZED (
         SELECT DISTINCT
-            c.started_at,
-            c.owner
+            c.started_at, c.owner
         FROM (
-            SELECT
-                q.started_at AS started_at,
-                q.lease_owner AS owner
+            SELECT q.started_at AS started_at, q.lease_owner AS owner
             FROM "readpast"."invoice" AS q
             WHERE
-                q.status = 'Processing'
-                AND (q.lease_until <= now_ OR q.lease_owner = worker_)
+                q.status = 'Processing' AND (q.lease_until <= now_ OR q.lease_owner = worker_)
                 AND NOT EXISTS (
                 SELECT 1
                 FROM "readpast"."queue_refused" AS x
@@ -126,10 +120,8 @@ BEGIN
             SELECT q.enqueued_at AS key_1
             FROM "readpast"."invoice" AS q
             WHERE
-                q.status = 'Processing'
-                AND q.started_at BETWEEN d.started_at AND d.started_at
-                AND q.lease_owner = d.owner
-                AND (q.lease_until <= now_ OR q.lease_owner = worker_)
+                q.status = 'Processing' AND q.started_at BETWEEN d.started_at AND d.started_at
+                AND q.lease_owner = d.owner AND (q.lease_until <= now_ OR q.lease_owner = worker_)
                 AND NOT EXISTS (
                 SELECT 1
                 FROM "readpast"."queue_refused" AS x
@@ -145,8 +137,7 @@ BEGIN
     SELECT ARRAY_AGG(v.key_1)
     INTO key_1_
     FROM remains AS v;
-    IF key_1_ IS NULL THEN
-        RETURN;
+    IF key_1_ IS NULL THEN RETURN;
     END IF;
     found_ := CARDINALITY(key_1_);
     IF turn_ AND found_ >= max_ THEN
@@ -170,10 +161,8 @@ BEGIN
                     SELECT 1
                     FROM "readpast"."invoice" AS o
                     WHERE
-                        o.status = 'Processing'
-                        AND o.started_at BETWEEN q.started_at AND q.started_at
-                        AND o.lease_owner = q.lease_owner
-                        AND (o.enqueued_at) <> (q.enqueued_at)
+                        o.status = 'Processing' AND o.started_at BETWEEN q.started_at AND q.started_at
+                        AND o.lease_owner = q.lease_owner AND (o.enqueued_at) <> (q.enqueued_at)
                     LIMIT 1
                 ) AS o
                 WHERE q.enqueued_at BETWEEN k.key_1 AND k.key_1
@@ -191,33 +180,24 @@ BEGIN
 
                 WITH expired AS MATERIALIZED (
                     SELECT
-                        k.key_1,
-                        v.*,
-                        together_[from_ - 1 + k.position::integer] AS together,
-                        COALESCE(x.attempts, 0) AS refusals,
-                        x.reason AS refused
+                        k.key_1, v.*, together_[from_ - 1 + k.position::integer] AS together,
+                        COALESCE(x.attempts, 0) AS refusals, x.reason AS refused
                     FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position)
                     INNER JOIN LATERAL (
                         SELECT
-                        q.updated_at AS item_token,
-                        q.attempt_num AS item_attempt,
-                        q.lease_owner AS item_owner,
+                        q.updated_at AS item_token, q.attempt_num AS item_attempt, q.lease_owner AS item_owner,
                         q.lease_until AS item_lease_until
                     FROM "readpast"."invoice" AS q
-                    WHERE
-                        q.enqueued_at = k.key_1
+                    WHERE q.enqueued_at = k.key_1
                     FOR NO KEY UPDATE
-                    ) AS v
-                        ON TRUE
+                    ) AS v ON TRUE
                     LEFT JOIN "readpast"."queue_refused" AS x
                         ON x.queue = 'invoice' AND x.key = to_char(k.key_1::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')
                 ),
 
                 decided AS MATERIALIZED (
                     SELECT
-                        v.key_1,
-                        'OK' AS answer,
-                        CASE WHEN e.ends THEN 'Failed' ELSE 'Error' END AS status,
+                        v.key_1, 'OK' AS answer, CASE WHEN e.ends THEN 'Failed' ELSE 'Error' END AS status,
                         GREATEST(now_, NULLIF(v.item_token, 'infinity') + interval '1 microsecond') AS token,
                         v.item_attempt - v.together::integer AS attempt_num,
                         CASE
@@ -237,8 +217,7 @@ BEGIN
                                 THEN ' It was claimed together with others: this attempt does not count, and the next claim of it is of it alone.'
                             ELSE ''
                         END AS error,
-                        e.ends AS finishes,
-                        FALSE AS enters,
+                        e.ends AS finishes, FALSE AS enters,
                         /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
                         CASE WHEN NOT e.ends THEN LEAST(v.item_lease_until, now_) END AS lease_until
                     FROM expired AS v
@@ -248,27 +227,19 @@ BEGIN
             changed AS (
                 UPDATE "readpast"."invoice" AS q
                 SET
-                    status = d.status,
-                    updated_at = d.token,
+                    status = d.status, updated_at = d.token,
                     duration = CASE WHEN d.finishes THEN "readpast"."queue_ms_fn"(q.started_at, now_) ELSE q.duration END,
-                    attempt_num = d.attempt_num,
-                    lease_until = d.lease_until,
-                    error = COALESCE(d.error, q.error)
+                    attempt_num = d.attempt_num, lease_until = d.lease_until, error = COALESCE(d.error, q.error)
                 FROM decided AS d
                 /* They are locked, and decided upon: the key is enough. */
-                WHERE
-                    q.enqueued_at BETWEEN d.key_1 AND d.key_1
-                    AND d.answer = 'OK'
+                WHERE q.enqueued_at BETWEEN d.key_1 AND d.key_1 AND d.answer = 'OK'
                 RETURNING d.key_1 AS key_1_, d.token AS token_, d.attempt_num AS attempt_num_, d.answer AS answer_, d.status AS status_
             )
 
                 SELECT
                     ARRAY_AGG(
                         json_build_object(
-                            'key', c.key_1_,
-                            'token', c.token_,
-                            'attempt', c.attempt_num_,
-                            'status', c.status_
+                            'key', c.key_1_, 'token', c.token_, 'attempt', c.attempt_num_, 'status', c.status_
                         )
                         ORDER BY c.key_1_
                     ),
@@ -278,9 +249,7 @@ BEGIN
                 answers_ := answers_ || more_;
         EXCEPTION WHEN OTHERS THEN
             GET STACKED DIAGNOSTICS
-                state_ = RETURNED_SQLSTATE,
-                reason_ = MESSAGE_TEXT,
-                constraint_ = CONSTRAINT_NAME;
+                state_ = RETURNED_SQLSTATE, reason_ = MESSAGE_TEXT, constraint_ = CONSTRAINT_NAME;
             IF NOT "readpast"."queue_is_refusal_fn"(state_) THEN
                 RAISE;
             END IF;
@@ -302,10 +271,7 @@ BEGIN
                     SELECT to_char(k.key_1::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')
                     FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position)
                 ),
-                'recover',
-                state_,
-                reason_,
-                constraint_
+                'recover', state_, reason_, constraint_
             );
             RETURN NEXT;
             answer_key := NULL;

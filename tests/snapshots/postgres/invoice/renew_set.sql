@@ -4,9 +4,7 @@ key and attempt. Answers OK, LEASE_LOST or NOT_FOUND, one row each. Neither the 
 a renewal never makes the worker's own settle fail.
 Table access order: invoice.
 */
-CREATE OR REPLACE FUNCTION "readpast"."renew_invoice_set_trx"(
-    worker_ text, items_ json, lease_ms_ integer DEFAULT NULL
-)
+CREATE OR REPLACE FUNCTION "readpast"."renew_invoice_set_trx"(worker_ text, items_ json, lease_ms_ integer DEFAULT NULL)
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
     answer_attempt integer, answer_status text
@@ -52,10 +50,7 @@ BEGIN
 
     RETURN QUERY
     WITH item AS MATERIALIZED (
-        SELECT
-            (i.position - 1)::integer AS ordinal,
-            i.key AS key_1,
-            i.attempt
+        SELECT (i.position - 1)::integer AS ordinal, i.key AS key_1, i.attempt
         FROM
             ROWS FROM (json_to_recordset(items_) AS (key timestamptz, attempt integer))
             WITH ORDINALITY AS i (key, attempt, position)
@@ -65,10 +60,7 @@ BEGIN
     /* In the order of the keys, so that two calls never wait for each other. */
     judged AS MATERIALIZED (
         SELECT
-            i.*,
-            v.item_token,
-            v.item_attempt,
-            v.item_status,
+            i.*, v.item_token, v.item_attempt, v.item_status,
             CASE
                 WHEN v.item_status IS NULL THEN 'NOT_FOUND'
                 WHEN (v.item_status = 'Processing' AND v.item_owner = worker_ AND v.item_attempt = i.attempt) THEN 'OK'
@@ -77,16 +69,12 @@ BEGIN
         FROM item AS i
         LEFT JOIN LATERAL (
             SELECT
-                q.status::text AS item_status,
-                q.updated_at AS item_token,
-                q.attempt_num AS item_attempt,
+                q.status::text AS item_status, q.updated_at AS item_token, q.attempt_num AS item_attempt,
                 q.lease_owner AS item_owner
             FROM "readpast"."invoice" AS q
-            WHERE
-                q.enqueued_at = i.key_1
+            WHERE q.enqueued_at = i.key_1
             FOR NO KEY UPDATE
-        ) AS v
-            ON TRUE
+        ) AS v ON TRUE
     ),
 
     shown AS (
@@ -95,19 +83,10 @@ BEGIN
         FROM judged AS j
         /* Once they are locked, and one time for all of them: what was claimed together runs out together. */
         CROSS JOIN (SELECT clock_timestamp() AS now FROM (SELECT COUNT(*) FROM judged) AS c) AS n
-        WHERE
-            q.enqueued_at BETWEEN j.key_1 AND j.key_1
-            AND j.answer = 'OK'
+        WHERE q.enqueued_at BETWEEN j.key_1 AND j.key_1 AND j.answer = 'OK'
     )
 
-    SELECT
-        j.answer,
-        j.ordinal,
-        NULL::bigint,
-        j.key_1,
-        j.item_token,
-        j.item_attempt,
-        j.item_status
+    SELECT j.answer, j.ordinal, NULL::bigint, j.key_1, j.item_token, j.item_attempt, j.item_status
     FROM judged AS j
     ORDER BY j.ordinal;
 END;

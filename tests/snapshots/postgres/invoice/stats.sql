@@ -21,20 +21,14 @@ BEGIN
     RETURN QUERY
     WITH item AS NOT MATERIALIZED (
         SELECT
-            q.status::text AS status,
-            q.started_at AS started_at,
-            q.duration AS claimed_ms,
-            q.scheduled_for AS due_at,
-            q.enqueued_at AS enqueued_at,
-            q.lease_until AS lease_until
+            q.status::text AS status, q.started_at AS started_at, q.duration AS claimed_ms, q.scheduled_for AS due_at,
+            q.enqueued_at AS enqueued_at, q.lease_until AS lease_until
         FROM "readpast"."invoice" AS q
     ),
 
     ended AS NOT MATERIALIZED (
         SELECT
-            q.started_at AS started_at,
-            q.duration AS claimed_ms,
-            q.scheduled_for AS due_at,
+            q.started_at AS started_at, q.duration AS claimed_ms, q.scheduled_for AS due_at,
             q.enqueued_at AS enqueued_at
         FROM "readpast"."Invoice_History" AS q
     ),
@@ -48,9 +42,7 @@ BEGIN
             UNION ALL
             SELECT b.started_at, b.claimed_ms, b.due_at, b.enqueued_at FROM ended AS b
         ) AS i
-        WHERE
-            i.started_at IS NOT NULL
-            AND i.claimed_ms IS NOT NULL
+        WHERE i.started_at IS NOT NULL AND i.claimed_ms IS NOT NULL
         ORDER BY i.enqueued_at DESC
         LIMIT 10000
     ),
@@ -66,16 +58,13 @@ BEGIN
             + (SELECT COUNT(*) FROM ended AS i WHERE i.enqueued_at > now_ - interval '1 hour' AND i.enqueued_at <= now_ + interval '1 minute') AS items
     )
 
-    SELECT
-        'count.' || s.status,
-        COALESCE(c.items, 0)
+    SELECT 'count.' || s.status, COALESCE(c.items, 0)
     FROM "readpast"."queue_status" AS s
     LEFT JOIN (
         SELECT i.status, COUNT(*) AS items
         FROM item AS i
         GROUP BY i.status
-    ) AS c
-        ON c.status = s.status
+    ) AS c ON c.status = s.status
     UNION ALL
     SELECT 'due.count', COUNT(*)
     FROM item AS i

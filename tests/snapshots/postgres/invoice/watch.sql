@@ -37,34 +37,21 @@ BEGIN
     WITH waiting AS MATERIALIZED (
             SELECT
                 to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') || '0' AS key,
-                q.type::text AS type,
-                q.status::text AS status,
-                q.error AS error,
-                q.enqueued_at AS enqueued_at,
-                q.started_at AS started_at,
-                q.duration AS claimed_ms,
-                q.scheduled_for AS due_at,
-                q.lease_owner AS owner,
+                q.type::text AS type, q.status::text AS status, q.error AS error, q.enqueued_at AS enqueued_at,
+                q.started_at AS started_at, q.duration AS claimed_ms, q.scheduled_for AS due_at, q.lease_owner AS owner,
                 q.lease_until AS lease_until
             FROM "readpast"."invoice" AS q
             WHERE q.status IN ('Pending', 'Error')
             ORDER BY
-            q.scheduled_for,
-            q.enqueued_at
+            q.scheduled_for, q.enqueued_at
             LIMIT most_ + 1
     ),
 
     flying AS MATERIALIZED (
             SELECT
                 to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') || '0' AS key,
-                q.type::text AS type,
-                q.status::text AS status,
-                q.error AS error,
-                q.enqueued_at AS enqueued_at,
-                q.started_at AS started_at,
-                q.duration AS claimed_ms,
-                q.scheduled_for AS due_at,
-                q.lease_owner AS owner,
+                q.type::text AS type, q.status::text AS status, q.error AS error, q.enqueued_at AS enqueued_at,
+                q.started_at AS started_at, q.duration AS claimed_ms, q.scheduled_for AS due_at, q.lease_owner AS owner,
                 q.lease_until AS lease_until
             FROM "readpast"."invoice" AS q
             WHERE q.status = 'Processing'
@@ -75,14 +62,8 @@ BEGIN
     stopped AS MATERIALIZED (
             SELECT
                 to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') || '0' AS key,
-                q.type::text AS type,
-                q.status::text AS status,
-                q.error AS error,
-                q.enqueued_at AS enqueued_at,
-                q.started_at AS started_at,
-                q.duration AS claimed_ms,
-                q.scheduled_for AS due_at,
-                q.lease_owner AS owner,
+                q.type::text AS type, q.status::text AS status, q.error AS error, q.enqueued_at AS enqueued_at,
+                q.started_at AS started_at, q.duration AS claimed_ms, q.scheduled_for AS due_at, q.lease_owner AS owner,
                 q.lease_until AS lease_until
             FROM "readpast"."invoice" AS q
             WHERE q.status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
@@ -93,14 +74,8 @@ BEGIN
     present AS MATERIALIZED (
             SELECT
                 to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') || '0' AS key,
-                q.type::text AS type,
-                q.status::text AS status,
-                q.error AS error,
-                q.enqueued_at AS enqueued_at,
-                q.started_at AS started_at,
-                q.duration AS claimed_ms,
-                q.scheduled_for AS due_at,
-                q.lease_owner AS owner,
+                q.type::text AS type, q.status::text AS status, q.error AS error, q.enqueued_at AS enqueued_at,
+                q.started_at AS started_at, q.duration AS claimed_ms, q.scheduled_for AS due_at, q.lease_owner AS owner,
                 q.lease_until AS lease_until
             FROM "readpast"."invoice" AS q
             WHERE TRUE
@@ -111,14 +86,8 @@ BEGIN
     gone AS MATERIALIZED (
             SELECT
                 to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') || '0' AS key,
-                q.type::text AS type,
-                q.status::text AS status,
-                q.error AS error,
-                q.enqueued_at AS enqueued_at,
-                q.started_at AS started_at,
-                q.duration AS claimed_ms,
-                q.scheduled_for AS due_at,
-                q.lease_owner AS owner,
+                q.type::text AS type, q.status::text AS status, q.error AS error, q.enqueued_at AS enqueued_at,
+                q.started_at AS started_at, q.duration AS claimed_ms, q.scheduled_for AS due_at, q.lease_owner AS owner,
                 q.lease_until AS lease_until
             FROM "readpast"."Invoice_History" AS q
             WHERE TRUE
@@ -130,14 +99,8 @@ BEGIN
     done AS MATERIALIZED (
             SELECT
                 to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') || '0' AS key,
-                q.type::text AS type,
-                q.status::text AS status,
-                q.error AS error,
-                q.enqueued_at AS enqueued_at,
-                q.started_at AS started_at,
-                q.duration AS claimed_ms,
-                q.scheduled_for AS due_at,
-                q.lease_owner AS owner,
+                q.type::text AS type, q.status::text AS status, q.error AS error, q.enqueued_at AS enqueued_at,
+                q.started_at AS started_at, q.duration AS claimed_ms, q.scheduled_for AS due_at, q.lease_owner AS owner,
                 q.lease_until AS lease_until
             FROM "readpast"."invoice" AS q
             WHERE q.enqueued_at <= (
@@ -160,9 +123,7 @@ BEGIN
     measured AS MATERIALIZED (
         SELECT
             GREATEST(0, "readpast"."queue_ms_fn"(COALESCE(r.due_at, r.enqueued_at), r.started_at)) AS wait_ms,
-            r.claimed_ms,
-            r.type,
-            r.started_at + r.claimed_ms * interval '1 millisecond' AS ended_at
+            r.claimed_ms, r.type, r.started_at + r.claimed_ms * interval '1 millisecond' AS ended_at
         FROM recent AS r
         WHERE r.started_at IS NOT NULL AND r.claimed_ms IS NOT NULL AND "readpast"."queue_is_finished_fn"(r.status)
     ),
@@ -179,10 +140,7 @@ BEGIN
 
     figure (name, value, capped, ms, detail, key) AS (
         SELECT
-            'count.' || s.status,
-            COALESCE(c.items, 0),
-            COALESCE(c.capped, FALSE),
-            NULL::bigint, NULL::text, NULL::text
+            'count.' || s.status, COALESCE(c.items, 0), COALESCE(c.capped, FALSE), NULL::bigint, NULL::text, NULL::text
         FROM "readpast"."queue_status" AS s
         LEFT JOIN (
             SELECT w.status, COUNT(*) AS items, (SELECT COUNT(*) FROM waiting) > most_ AS capped
@@ -202,8 +160,7 @@ BEGIN
             FROM present AS r
             WHERE r.status = 'Completed'
             GROUP BY r.status
-        ) AS c
-            ON c.status = s.status
+        ) AS c ON c.status = s.status
         UNION ALL
         SELECT 'due.count', COUNT(*), (SELECT COUNT(*) FROM waiting) > most_, NULL, NULL, NULL
         FROM waiting AS w
@@ -304,10 +261,7 @@ BEGIN
     SELECT
         f.name,
         CASE WHEN f.capped AND f.name NOT IN ('due.oldest_ms', 'ended.last_minute', 'ended.last_hour') THEN LEAST(f.value, most_) ELSE f.value END,
-        f.capped,
-        f.ms,
-        f.detail,
-        f.key
+        f.capped, f.ms, f.detail, f.key
     FROM figure AS f;
 END;
 $$;

@@ -7,8 +7,7 @@ CREATE OR REPLACE FUNCTION "readpast"."add_notification_utx"(
     "ResetPassword_" json DEFAULT NULL, /* its columns */
     "Email_" json DEFAULT NULL, /* its columns */
     "Sms_" json DEFAULT NULL, /* its columns */
-    scheduled_for_ timestamptz DEFAULT NULL,
-    step_ text DEFAULT NULL
+    scheduled_for_ timestamptz DEFAULT NULL, step_ text DEFAULT NULL
 )
 RETURNS TABLE (enqueued_at timestamptz, updated_at timestamptz)
 LANGUAGE plpgsql VOLATILE
@@ -29,24 +28,13 @@ BEGIN
     FROM "readpast"."add_notification_set_utx"(
         json_build_array(json_build_object(
             'type', type_, 'due', scheduled_for_, 'step', step_,
-            'columns', json_build_object(
-                'ResetPassword', "ResetPassword_",
-                'Email', "Email_",
-                'Sms', "Sms_"
-            )
+            'columns', json_build_object('ResetPassword', "ResetPassword_", 'Email', "Email_", 'Sms', "Sms_")
         ))
     ) AS a;
 END;
 $$;
 
-REVOKE ALL ON FUNCTION "readpast"."add_notification_utx"(
-    text,
-    json,
-    json,
-    json,
-    timestamptz,
-    text
-) FROM public;
+REVOKE ALL ON FUNCTION "readpast"."add_notification_utx"(text, json, json, json, timestamptz, text) FROM public;
 
 /*
 Enqueue one item. Returns its key and its concurrency token.
@@ -57,8 +45,7 @@ CREATE OR REPLACE FUNCTION "readpast"."add_notification_trx"(
     "ResetPassword_" json DEFAULT NULL, /* its columns */
     "Email_" json DEFAULT NULL, /* its columns */
     "Sms_" json DEFAULT NULL, /* its columns */
-    scheduled_for_ timestamptz DEFAULT NULL,
-    step_ text DEFAULT NULL
+    scheduled_for_ timestamptz DEFAULT NULL, step_ text DEFAULT NULL
 )
 RETURNS TABLE (enqueued_at timestamptz, updated_at timestamptz)
 LANGUAGE plpgsql VOLATILE
@@ -79,21 +66,10 @@ BEGIN
     FROM "readpast"."add_notification_set_trx"(
         NULL, json_build_array(json_build_object(
             'type', type_, 'due', scheduled_for_, 'step', step_,
-            'columns', json_build_object(
-                'ResetPassword', "ResetPassword_",
-                'Email', "Email_",
-                'Sms', "Sms_"
-            )
+            'columns', json_build_object('ResetPassword', "ResetPassword_", 'Email', "Email_", 'Sms', "Sms_")
         ))
     ) AS a;
 END;
 $$;
 
-REVOKE ALL ON FUNCTION "readpast"."add_notification_trx"(
-    text,
-    json,
-    json,
-    json,
-    timestamptz,
-    text
-) FROM public;
+REVOKE ALL ON FUNCTION "readpast"."add_notification_trx"(text, json, json, json, timestamptz, text) FROM public;

@@ -110,12 +110,9 @@ BEGIN
     */
     WITH numbered AS MATERIALIZED (
         SELECT
-            (i.position - 1)::integer AS ordinal,
-            nextval('"readpast"."notification_seq"') AS number,
+            (i.position - 1)::integer AS ordinal, nextval('"readpast"."notification_seq"') AS number,
             COALESCE("readpast"."queue_finite_fn"(i.due), now_ + i.delay_ms * interval '1 millisecond', now_) AS scheduled_for,
-            COALESCE(i.type, 'ResetPassword') AS type,
-            i.step,
-            i.columns
+            COALESCE(i.type, 'ResetPassword') AS type, i.step, i.columns
         FROM
             ROWS FROM (
                 json_to_recordset(items_) AS (type text, step text, due timestamptz, delay_ms bigint, columns json)
@@ -124,34 +121,23 @@ BEGIN
 
     item AS MATERIALIZED (
         SELECT
-            n.ordinal,
-            date_bin('10 milliseconds', now_, timestamptz 'epoch')
-            + (n.number - f.number + f.number % 10000) * interval '1 microsecond' AS key,
-            n.scheduled_for,
-            n.type,
-            n.step,
-            n.columns
+            n.ordinal, date_bin('10 milliseconds', now_, timestamptz 'epoch')
+            + (n.number - f.number + f.number % 10000) * interval '1 microsecond' AS key, n.scheduled_for, n.type,
+            n.step, n.columns
         FROM numbered AS n
         CROSS JOIN (SELECT MIN(m.number) AS number FROM numbered AS m) AS f
     ),
 
     added AS (
-        INSERT INTO "readpast"."notification" (
-            enqueued_at, type, status, step, attempt_num, scheduled_for, updated_at
-        )
-        SELECT
-            i.key, i.type, 'Pending', i.step, 0, i.scheduled_for, now_
+        INSERT INTO "readpast"."notification" (enqueued_at, type, status, step, attempt_num, scheduled_for, updated_at)
+        SELECT i.key, i.type, 'Pending', i.step, 0, i.scheduled_for, now_
         FROM item AS i
         RETURNING 1 AS one
     ),
 
     added_1 AS (
         INSERT INTO "readpast"."notification_reset_password" (enqueued_at, "OTP", "UserID", "Username")
-        SELECT
-            i.key,
-            c."OTP",
-            c."UserID",
-            c."Username"
+        SELECT i.key, c."OTP", c."UserID", c."Username"
         FROM item AS i
         /* Counted, so that the items are in before what belongs to them. */
         CROSS JOIN (SELECT COUNT(*) FROM added) AS a
@@ -161,9 +147,7 @@ BEGIN
                 ELSE '{}'
             END
         ) AS c (
-            "OTP" varchar(16),
-            "UserID" integer,
-            "Username" varchar(128)
+            "OTP" varchar(16), "UserID" integer, "Username" varchar(128)
         )
         WHERE
             /* Every item of the type has a row; that no other has one is checked by the table. */
@@ -173,8 +157,7 @@ BEGIN
     added_2 AS (
         INSERT INTO "readpast"."notification_email" (enqueued_at, "EmailTo", "PreferredLanguage", "Response", "Error")
         SELECT
-            i.key,
-            c."EmailTo",
+            i.key, c."EmailTo",
             CASE WHEN (i.columns -> 'Email' -> 'PreferredLanguage') IS NULL THEN 'en' ELSE c."PreferredLanguage" END,
             CASE WHEN (i.columns -> 'Email' -> 'Response') IS NULL THEN '' ELSE c."Response" END,
             CASE WHEN (i.columns -> 'Email' -> 'Error') IS NULL THEN '' ELSE c."Error" END
@@ -187,21 +170,15 @@ BEGIN
                 ELSE '{}'
             END
         ) AS c (
-            "EmailTo" varchar(254),
-            "PreferredLanguage" varchar(60),
-            "Response" text,
-            "Error" text
+            "EmailTo" varchar(254), "PreferredLanguage" varchar(60), "Response" text, "Error" text
         )
-        WHERE
-            json_typeof(i.columns -> 'Email') = 'object'
+        WHERE json_typeof(i.columns -> 'Email') = 'object'
     ),
 
     added_3 AS (
         INSERT INTO "readpast"."notification_sms" (enqueued_at, "PhoneNumber", "Response", "Error")
         SELECT
-            i.key,
-            c."PhoneNumber",
-            CASE WHEN (i.columns -> 'Sms' -> 'Response') IS NULL THEN '' ELSE c."Response" END,
+            i.key, c."PhoneNumber", CASE WHEN (i.columns -> 'Sms' -> 'Response') IS NULL THEN '' ELSE c."Response" END,
             CASE WHEN (i.columns -> 'Sms' -> 'Error') IS NULL THEN '' ELSE c."Error" END
         FROM item AS i
         /* Counted, so that the items are in before what belongs to them. */
@@ -212,12 +189,9 @@ BEGIN
                 ELSE '{}'
             END
         ) AS c (
-            "PhoneNumber" varchar(20),
-            "Response" text,
-            "Error" text
+            "PhoneNumber" varchar(20), "Response" text, "Error" text
         )
-        WHERE
-            json_typeof(i.columns -> 'Sms') = 'object'
+        WHERE json_typeof(i.columns -> 'Sms') = 'object'
     ),
 
             remembered AS (

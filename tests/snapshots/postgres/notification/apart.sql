@@ -6,8 +6,7 @@ while the queue has such items; the first of them is found by calling this after
 Table access order: notification, queue_refused.
 */
 CREATE OR REPLACE FUNCTION "readpast"."next_notification_apart_trx"(
-    worker_ text, max_ integer, lease_ms_ integer DEFAULT NULL,
-    claim_ bigint DEFAULT NULL
+    worker_ text, max_ integer, lease_ms_ integer DEFAULT NULL, claim_ bigint DEFAULT NULL
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
@@ -70,14 +69,11 @@ BEGIN
     /* Materialized, so that the rows are chosen once: a planner that folds the sub-select in may repeat it per row. */
     WITH found AS MATERIALIZED (
         SELECT
-            q.enqueued_at AS key_1,
-            q.updated_at AS item_token,
-            q.attempt_num AS item_attempt,
+            q.enqueued_at AS key_1, q.updated_at AS item_token, q.attempt_num AS item_attempt,
             q.lease_until AS item_died_at
         FROM "readpast"."notification" AS q
         WHERE
-            q.status IN ('Pending', 'Error')
-            AND q.scheduled_for <= now_
+            q.status IN ('Pending', 'Error') AND q.scheduled_for <= now_
             AND NOT EXISTS (
                 SELECT 1
                 FROM "readpast"."queue_refused" AS x
@@ -87,8 +83,7 @@ BEGIN
                     AND x.until > now_
             )
         ORDER BY
-            q.scheduled_for,
-            q.enqueued_at
+            q.scheduled_for, q.enqueued_at
         LIMIT max_
         FOR NO KEY UPDATE SKIP LOCKED
     )
@@ -107,23 +102,16 @@ BEGIN
             BEGIN
 
                     WITH found AS MATERIALIZED (
-                        SELECT
-                            k.key_1,
-                            v.*,
-                            COALESCE(x.attempts, 0) AS refusals,
-                            x.reason AS refused
+                        SELECT k.key_1, v.*, COALESCE(x.attempts, 0) AS refusals, x.reason AS refused
                         FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position)
                         INNER JOIN LATERAL (
                             SELECT
-                            q.updated_at AS item_token,
-                            q.attempt_num AS item_attempt,
+                            q.updated_at AS item_token, q.attempt_num AS item_attempt,
                             CASE WHEN q.status IN ('Pending', 'Error') THEN q.lease_until END AS item_died_at
                         FROM "readpast"."notification" AS q
-                        WHERE
-                            q.enqueued_at = k.key_1
+                        WHERE q.enqueued_at = k.key_1
                         FOR NO KEY UPDATE
-                        ) AS v
-                            ON TRUE
+                        ) AS v ON TRUE
                         LEFT JOIN "readpast"."queue_refused" AS x
                             ON x.queue = 'notification' AND x.key = to_char(k.key_1::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')
                         ORDER BY k.position
@@ -136,11 +124,8 @@ BEGIN
                 */
                 decided AS MATERIALIZED (
                     SELECT
-                        v.key_1,
-                        
-                        v.position,
-                        v.alone,
-                        CASE WHEN v.alone THEN -claim_ ELSE claim_ END AS claim_num,
+                        v.key_1, 
+                        v.position, v.alone, CASE WHEN v.alone THEN -claim_ ELSE claim_ END AS claim_num,
                         /* Spent attempts (the limit was lowered, say) end here instead of staying at the head of the queue. */
                         CASE WHEN v.is_spent THEN 'Failed' ELSE 'Processing' END AS status,
                         GREATEST(now_, NULLIF(v.item_token, 'infinity') + interval '1 microsecond') AS token,
@@ -154,14 +139,12 @@ BEGIN
                         NOT v.is_spent AS enters
                     FROM (
                         SELECT
-                            r.*,
-                            ROW_NUMBER() OVER w AS position,
+                            r.*, ROW_NUMBER() OVER w AS position,
                             COUNT(*) FILTER (WHERE NOT r.is_spent) OVER w AS place,
                             COUNT(*) FILTER (WHERE r.alone) OVER w AS alone_so_far
                         FROM (
                             SELECT
-                                f.*,
-                                f.item_attempt + f.refusals >= max_attempts_ AS is_spent,
+                                f.*, f.item_attempt + f.refusals >= max_attempts_ AS is_spent,
                                 f.item_attempt + f.refusals < max_attempts_ AND f.item_died_at IS NOT NULL AS alone
                             FROM found AS f
                         ) AS r
@@ -177,18 +160,13 @@ BEGIN
                 changed AS (
                     UPDATE "readpast"."notification" AS q
                     SET
-                        status = d.status,
-                        updated_at = d.token,
-                        claim_num = d.claim_num,
-                        started_at = CASE WHEN d.enters THEN now_ ELSE q.started_at END,
-                        attempt_num = d.attempt_num,
+                        status = d.status, updated_at = d.token, claim_num = d.claim_num,
+                        started_at = CASE WHEN d.enters THEN now_ ELSE q.started_at END, attempt_num = d.attempt_num,
                         lease_owner = CASE WHEN d.enters THEN worker_ ELSE q.lease_owner END,
-                        lease_until = d.lease_until,
-                        error = COALESCE(d.error, q.error)
+                        lease_until = d.lease_until, error = COALESCE(d.error, q.error)
                     FROM decided AS d
                     /* They are locked, and decided upon: the key is enough. */
-                    WHERE
-                        q.enqueued_at BETWEEN d.key_1 AND d.key_1
+                    WHERE q.enqueued_at BETWEEN d.key_1 AND d.key_1
                     RETURNING d.key_1 AS key_1_, d.position AS position_, d.alone AS alone_, d.status AS status_
                 )
 
@@ -196,8 +174,7 @@ BEGIN
                         ARRAY_AGG(c.key_1_ ORDER BY c.position_) FILTER (WHERE c.status_ = 'Processing'),
                         BOOL_OR(c.alone_),
                         COALESCE(ARRAY_AGG(to_char(c.key_1_::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')), '{}'),
-                        COUNT(*),
-                        (SELECT COUNT(*) FROM decided)
+                        COUNT(*), (SELECT COUNT(*) FROM decided)
                     INTO taken_1_, alone_, done_, ended_, decided_
                     FROM changed AS c;
                     IF ended_ < decided_ THEN
@@ -205,9 +182,7 @@ BEGIN
                     END IF;
             EXCEPTION WHEN OTHERS THEN
                 GET STACKED DIAGNOSTICS
-                    state_ = RETURNED_SQLSTATE,
-                    reason_ = MESSAGE_TEXT,
-                    constraint_ = CONSTRAINT_NAME;
+                    state_ = RETURNED_SQLSTATE, reason_ = MESSAGE_TEXT, constraint_ = CONSTRAINT_NAME;
                 IF NOT "readpast"."queue_is_refusal_fn"(state_) THEN
                     RAISE;
                 END IF;
@@ -229,10 +204,7 @@ BEGIN
                         SELECT to_char(k.key_1::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')
                         FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position)
                     ),
-                    'claim',
-                    state_,
-                    reason_,
-                    constraint_
+                    'claim', state_, reason_, constraint_
                 );
                 RETURN NEXT;
                 answer_key := NULL;
@@ -250,24 +222,16 @@ BEGIN
             key_1_ := taken_1_;
             RETURN QUERY
             SELECT
-                CASE WHEN alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
-                NULL::integer,
-                NULL::bigint,
-                q.enqueued_at,
-                q.updated_at,
-                q.attempt_num,
-                'Processing',
+                CASE WHEN alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, NULL::integer, NULL::bigint, q.enqueued_at,
+                q.updated_at, q.attempt_num, 'Processing',
             q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
             q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
             q.lease_until, s1."OTP", s1."UserID", s1."Username", s2."EmailTo", s2."PreferredLanguage",
             s2."Response", s2."Error", s3."PhoneNumber", s3."Response", s3."Error"
             FROM UNNEST(key_1_) WITH ORDINALITY AS k (key_1, position)
-            INNER JOIN "readpast"."notification" AS q
-                ON q.enqueued_at BETWEEN k.key_1 AND k.key_1
-    LEFT JOIN "readpast"."notification_reset_password" AS s1
-        ON s1.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
-    LEFT JOIN "readpast"."notification_email" AS s2
-        ON s2.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
+            INNER JOIN "readpast"."notification" AS q ON q.enqueued_at BETWEEN k.key_1 AND k.key_1
+    LEFT JOIN "readpast"."notification_reset_password" AS s1 ON s1.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
+    LEFT JOIN "readpast"."notification_email" AS s2 ON s2.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
     LEFT JOIN "readpast"."notification_sms" AS s3
         ON s3.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
             ORDER BY k.position;
@@ -292,9 +256,7 @@ BEGIN
             (
                 SELECT q.scheduled_for AS due_at
                 FROM "readpast"."notification" AS q
-                WHERE
-                    q.status IN ('Pending', 'Error')
-                    AND q.scheduled_for > now_
+                WHERE q.status IN ('Pending', 'Error') AND q.scheduled_for > now_
                 ORDER BY q.scheduled_for
                 LIMIT 1
             )

@@ -31,28 +31,19 @@ DECLARE
 BEGIN
     RETURN QUERY
     SELECT
-        CASE WHEN q.claim_num < 0 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
-        NULL::integer,
-        GREATEST(1, "readpast"."queue_ms_fn"(now_, q.lease_until)),
-        q.enqueued_at,
-        q.updated_at,
-        q.attempt_num,
+        CASE WHEN q.claim_num < 0 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, NULL::integer,
+        GREATEST(1, "readpast"."queue_ms_fn"(now_, q.lease_until)), q.enqueued_at, q.updated_at, q.attempt_num,
         'Processing',
             q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
             q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
             q.lease_until, s1."OTP", s1."UserID", s1."Username", s2."EmailTo", s2."PreferredLanguage",
             s2."Response", s2."Error", s3."PhoneNumber", s3."Response", s3."Error"
     FROM "readpast"."notification" AS q
-    LEFT JOIN "readpast"."notification_reset_password" AS s1
-        ON s1.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
-    LEFT JOIN "readpast"."notification_email" AS s2
-        ON s2.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
-    LEFT JOIN "readpast"."notification_sms" AS s3
-        ON s3.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
+    LEFT JOIN "readpast"."notification_reset_password" AS s1 ON s1.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
+    LEFT JOIN "readpast"."notification_email" AS s2 ON s2.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
+    LEFT JOIN "readpast"."notification_sms" AS s3 ON s3.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
     WHERE
-        q.status = 'Processing'
-        AND q.lease_owner = worker_
-        AND q.claim_num IN (claim_, -claim_)
+        q.status = 'Processing' AND q.lease_owner = worker_ AND q.claim_num IN (claim_, -claim_)
         AND q.lease_until > now_
     ORDER BY q.scheduled_for, q.enqueued_at;
 END;

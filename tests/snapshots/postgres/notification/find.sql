@@ -102,8 +102,7 @@ BEGIN
     IF max_ IS NULL OR max_ < 1 OR max_ > 1000 THEN
         RAISE EXCEPTION 'find_notification: max_ must be from 1 to 1000' USING ERRCODE = 'RP021';
     END IF;
-    SELECT
-            NULLIF(after_, '')::timestamptz AS key_1
+    SELECT NULLIF(after_, '')::timestamptz AS key_1
     INTO from_;
     IF most_ < 1 THEN
         RAISE EXCEPTION 'find_notification: most_ must be 1 or more, or NULL' USING ERRCODE = 'RP021';
@@ -112,8 +111,7 @@ BEGIN
     IF keys_ IS NOT NULL THEN
         RETURN QUERY
         SELECT
-            'FOUND', NULL::integer, NULL::bigint, q.enqueued_at,
-            q.updated_at, q.attempt_num, q.status::text,
+            'FOUND', NULL::integer, NULL::bigint, q.enqueued_at, q.updated_at, q.attempt_num, q.status::text,
             q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
             q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
             q.lease_until, s1."OTP", s1."UserID", s1."Username", s2."EmailTo", s2."PreferredLanguage",
@@ -123,19 +121,15 @@ BEGIN
             i.key AS key_1
             FROM UNNEST(keys_) AS i (key)
         ) AS k
-        INNER JOIN "readpast"."notification" AS q
-            ON q.enqueued_at BETWEEN k.key_1 AND k.key_1
-    LEFT JOIN "readpast"."notification_reset_password" AS s1
-        ON s1.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
-    LEFT JOIN "readpast"."notification_email" AS s2
-        ON s2.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
+        INNER JOIN "readpast"."notification" AS q ON q.enqueued_at BETWEEN k.key_1 AND k.key_1
+    LEFT JOIN "readpast"."notification_reset_password" AS s1 ON s1.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
+    LEFT JOIN "readpast"."notification_email" AS s2 ON s2.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
     LEFT JOIN "readpast"."notification_sms" AS s3
         ON s3.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
         WHERE
             (from_.key_1 IS NULL OR (q.enqueued_at) > (from_.key_1))
             AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
-            AND (types_ IS NULL OR q.type::text = ANY(types_))
-            AND (before_ IS NULL OR q.updated_at < before_)
+            AND (types_ IS NULL OR q.type::text = ANY(types_)) AND (before_ IS NULL OR q.updated_at < before_)
             AND (since_ IS NULL OR q.updated_at >= since_)
             AND (
                 longer_ IS NULL
@@ -156,8 +150,7 @@ BEGIN
         INTO until_
         FROM "readpast"."notification" AS q
         WHERE
-            most_ IS NOT NULL
-            AND q.status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+            most_ IS NOT NULL AND q.status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
             AND q.enqueued_at > COALESCE(from_.key_1, '-infinity')
         ORDER BY q.enqueued_at
         LIMIT 1 OFFSET most_ - 1;
@@ -173,26 +166,21 @@ BEGIN
         END IF;
         RETURN QUERY
         SELECT
-            'FOUND', NULL::integer, NULL::bigint, q.enqueued_at,
-            q.updated_at, q.attempt_num, q.status::text,
+            'FOUND', NULL::integer, NULL::bigint, q.enqueued_at, q.updated_at, q.attempt_num, q.status::text,
             q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
             q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
             q.lease_until, s1."OTP", s1."UserID", s1."Username", s2."EmailTo", s2."PreferredLanguage",
             s2."Response", s2."Error", s3."PhoneNumber", s3."Response", s3."Error"
         FROM "readpast"."notification" AS q
-    LEFT JOIN "readpast"."notification_reset_password" AS s1
-        ON s1.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
-    LEFT JOIN "readpast"."notification_email" AS s2
-        ON s2.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
+    LEFT JOIN "readpast"."notification_reset_password" AS s1 ON s1.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
+    LEFT JOIN "readpast"."notification_email" AS s2 ON s2.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
     LEFT JOIN "readpast"."notification_sms" AS s3
         ON s3.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
         WHERE
             q.status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
-            AND q.enqueued_at > COALESCE(from_.key_1, '-infinity')
-            AND q.enqueued_at <= until_.key_1
+            AND q.enqueued_at > COALESCE(from_.key_1, '-infinity') AND q.enqueued_at <= until_.key_1
             AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
-            AND (types_ IS NULL OR q.type::text = ANY(types_))
-            AND (before_ IS NULL OR q.updated_at < before_)
+            AND (types_ IS NULL OR q.type::text = ANY(types_)) AND (before_ IS NULL OR q.updated_at < before_)
             AND (since_ IS NULL OR q.updated_at >= since_)
             AND (
                 longer_ IS NULL
@@ -217,25 +205,20 @@ BEGIN
         /* They have an index of their own, in another order: good for as many as may be read. */
         RETURN QUERY
         SELECT
-            'FOUND', NULL::integer, NULL::bigint, q.enqueued_at,
-            q.updated_at, q.attempt_num, q.status::text,
+            'FOUND', NULL::integer, NULL::bigint, q.enqueued_at, q.updated_at, q.attempt_num, q.status::text,
             q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
             q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
             q.lease_until, s1."OTP", s1."UserID", s1."Username", s2."EmailTo", s2."PreferredLanguage",
             s2."Response", s2."Error", s3."PhoneNumber", s3."Response", s3."Error"
         FROM "readpast"."notification" AS q
-    LEFT JOIN "readpast"."notification_reset_password" AS s1
-        ON s1.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
-    LEFT JOIN "readpast"."notification_email" AS s2
-        ON s2.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
+    LEFT JOIN "readpast"."notification_reset_password" AS s1 ON s1.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
+    LEFT JOIN "readpast"."notification_email" AS s2 ON s2.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
     LEFT JOIN "readpast"."notification_sms" AS s3
         ON s3.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
         WHERE
-            q.status IN ('Processing')
-            AND q.enqueued_at > COALESCE(from_.key_1, '-infinity')
+            q.status IN ('Processing') AND q.enqueued_at > COALESCE(from_.key_1, '-infinity')
             AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
-            AND (types_ IS NULL OR q.type::text = ANY(types_))
-            AND (before_ IS NULL OR q.updated_at < before_)
+            AND (types_ IS NULL OR q.type::text = ANY(types_)) AND (before_ IS NULL OR q.updated_at < before_)
             AND (since_ IS NULL OR q.updated_at >= since_)
             AND (
                 longer_ IS NULL
@@ -260,25 +243,20 @@ BEGIN
         /* They have an index of their own, in another order: good for as many as may be read. */
         RETURN QUERY
         SELECT
-            'FOUND', NULL::integer, NULL::bigint, q.enqueued_at,
-            q.updated_at, q.attempt_num, q.status::text,
+            'FOUND', NULL::integer, NULL::bigint, q.enqueued_at, q.updated_at, q.attempt_num, q.status::text,
             q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
             q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
             q.lease_until, s1."OTP", s1."UserID", s1."Username", s2."EmailTo", s2."PreferredLanguage",
             s2."Response", s2."Error", s3."PhoneNumber", s3."Response", s3."Error"
         FROM "readpast"."notification" AS q
-    LEFT JOIN "readpast"."notification_reset_password" AS s1
-        ON s1.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
-    LEFT JOIN "readpast"."notification_email" AS s2
-        ON s2.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
+    LEFT JOIN "readpast"."notification_reset_password" AS s1 ON s1.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
+    LEFT JOIN "readpast"."notification_email" AS s2 ON s2.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
     LEFT JOIN "readpast"."notification_sms" AS s3
         ON s3.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
         WHERE
-            q.status IN ('Pending', 'Error')
-            AND q.enqueued_at > COALESCE(from_.key_1, '-infinity')
+            q.status IN ('Pending', 'Error') AND q.enqueued_at > COALESCE(from_.key_1, '-infinity')
             AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
-            AND (types_ IS NULL OR q.type::text = ANY(types_))
-            AND (before_ IS NULL OR q.updated_at < before_)
+            AND (types_ IS NULL OR q.type::text = ANY(types_)) AND (before_ IS NULL OR q.updated_at < before_)
             AND (since_ IS NULL OR q.updated_at >= since_)
             AND (
                 longer_ IS NULL
@@ -296,9 +274,7 @@ BEGIN
         SELECT q.enqueued_at AS key_1
         INTO until_
         FROM "readpast"."notification" AS q
-        WHERE
-            most_ IS NOT NULL
-            AND TRUE
+        WHERE most_ IS NOT NULL AND TRUE
         ORDER BY q.enqueued_at
         LIMIT 1 OFFSET most_ - 1;
         further_ := FOUND;
@@ -312,24 +288,19 @@ BEGIN
         END IF;
         RETURN QUERY
         SELECT
-            'FOUND', NULL::integer, NULL::bigint, q.enqueued_at,
-            q.updated_at, q.attempt_num, q.status::text,
+            'FOUND', NULL::integer, NULL::bigint, q.enqueued_at, q.updated_at, q.attempt_num, q.status::text,
             q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
             q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
             q.lease_until, s1."OTP", s1."UserID", s1."Username", s2."EmailTo", s2."PreferredLanguage",
             s2."Response", s2."Error", s3."PhoneNumber", s3."Response", s3."Error"
         FROM "readpast"."notification" AS q
-    LEFT JOIN "readpast"."notification_reset_password" AS s1
-        ON s1.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
-    LEFT JOIN "readpast"."notification_email" AS s2
-        ON s2.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
+    LEFT JOIN "readpast"."notification_reset_password" AS s1 ON s1.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
+    LEFT JOIN "readpast"."notification_email" AS s2 ON s2.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
     LEFT JOIN "readpast"."notification_sms" AS s3
         ON s3.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
         WHERE
-            (q.enqueued_at) <= (until_.key_1)
-            AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
-            AND (types_ IS NULL OR q.type::text = ANY(types_))
-            AND (before_ IS NULL OR q.updated_at < before_)
+            (q.enqueued_at) <= (until_.key_1) AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
+            AND (types_ IS NULL OR q.type::text = ANY(types_)) AND (before_ IS NULL OR q.updated_at < before_)
             AND (since_ IS NULL OR q.updated_at >= since_)
             AND (
                 longer_ IS NULL
@@ -347,9 +318,7 @@ BEGIN
         SELECT q.enqueued_at AS key_1
         INTO until_
         FROM "readpast"."notification" AS q
-        WHERE
-            most_ IS NOT NULL
-            AND (q.enqueued_at) > (from_.key_1)
+        WHERE most_ IS NOT NULL AND (q.enqueued_at) > (from_.key_1)
         ORDER BY q.enqueued_at
         LIMIT 1 OFFSET most_ - 1;
         further_ := FOUND;
@@ -363,25 +332,20 @@ BEGIN
         END IF;
         RETURN QUERY
         SELECT
-            'FOUND', NULL::integer, NULL::bigint, q.enqueued_at,
-            q.updated_at, q.attempt_num, q.status::text,
+            'FOUND', NULL::integer, NULL::bigint, q.enqueued_at, q.updated_at, q.attempt_num, q.status::text,
             q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
             q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
             q.lease_until, s1."OTP", s1."UserID", s1."Username", s2."EmailTo", s2."PreferredLanguage",
             s2."Response", s2."Error", s3."PhoneNumber", s3."Response", s3."Error"
         FROM "readpast"."notification" AS q
-    LEFT JOIN "readpast"."notification_reset_password" AS s1
-        ON s1.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
-    LEFT JOIN "readpast"."notification_email" AS s2
-        ON s2.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
+    LEFT JOIN "readpast"."notification_reset_password" AS s1 ON s1.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
+    LEFT JOIN "readpast"."notification_email" AS s2 ON s2.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
     LEFT JOIN "readpast"."notification_sms" AS s3
         ON s3.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
         WHERE
-            (q.enqueued_at) > (from_.key_1)
-            AND (q.enqueued_at) <= (until_.key_1)
+            (q.enqueued_at) > (from_.key_1) AND (q.enqueued_at) <= (until_.key_1)
             AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
-            AND (types_ IS NULL OR q.type::text = ANY(types_))
-            AND (before_ IS NULL OR q.updated_at < before_)
+            AND (types_ IS NULL OR q.type::text = ANY(types_)) AND (before_ IS NULL OR q.updated_at < before_)
             AND (since_ IS NULL OR q.updated_at >= since_)
             AND (
                 longer_ IS NULL

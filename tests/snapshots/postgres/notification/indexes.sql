@@ -7,19 +7,15 @@ BEGIN
         SELECT w.name
         FROM (
             VALUES
-            ('notification_due', '"readpast"."notification"'),
-            ('notification_in_flight', '"readpast"."notification"'),
+            ('notification_due', '"readpast"."notification"'), ('notification_in_flight', '"readpast"."notification"'),
             ('notification_ended', '"readpast"."notification"')
         ) AS w (name, place)
         WHERE
             NOT EXISTS (
                 SELECT 1
                 FROM pg_catalog.pg_index AS x
-                INNER JOIN pg_catalog.pg_class AS i
-                    ON i.oid = x.indexrelid
-                WHERE
-                    x.indrelid = w.place::regclass
-                    AND i.relname = w.name::name
+                INNER JOIN pg_catalog.pg_class AS i ON i.oid = x.indexrelid
+                WHERE x.indrelid = w.place::regclass AND i.relname = w.name::name
             )
         LIMIT 1
     );

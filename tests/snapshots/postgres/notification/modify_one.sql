@@ -6,16 +6,9 @@ When its attempts are spent, an item becomes Failed whatever was asked for, unle
 Table access order: notification, queue_transition, notification_reset_password, notification_email, notification_sms.
 */
 CREATE OR REPLACE FUNCTION "readpast"."modify_notification_utx"(
-    enqueued_at_ timestamptz,
-    updated_at_ timestamptz,
-    status_ text,
-    step_ text DEFAULT NULL,
-    response_ text DEFAULT NULL,
-    error_ text DEFAULT NULL,
-    scheduled_for_ timestamptz DEFAULT NULL,
-    worker_ text DEFAULT NULL,
-    attempt_num_ integer DEFAULT NULL,
-    set_ json DEFAULT NULL
+    enqueued_at_ timestamptz, updated_at_ timestamptz, status_ text, step_ text DEFAULT NULL,
+    response_ text DEFAULT NULL, error_ text DEFAULT NULL, scheduled_for_ timestamptz DEFAULT NULL,
+    worker_ text DEFAULT NULL, attempt_num_ integer DEFAULT NULL, set_ json DEFAULT NULL
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
@@ -26,15 +19,12 @@ SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 SET timezone = 'UTC'
 AS $$
-    SELECT
-        m.answer, m.answer_ordinal, m.answer_due_ms, m.answer_key, m.answer_token, m.answer_attempt, m.answer_status
+    SELECT m.answer, m.answer_ordinal, m.answer_due_ms, m.answer_key, m.answer_token, m.answer_attempt, m.answer_status
     FROM "readpast"."modify_notification_set_utx"(
-        NULL,
-        COALESCE(worker_, session_user || '/' || pg_backend_pid()),
+        NULL, COALESCE(worker_, session_user || '/' || pg_backend_pid()),
         json_build_array(json_build_object(
             'key', enqueued_at_, 'token', updated_at_, 'attempt', attempt_num_,
-            'status', status_, 'step', step_, 'response', response_, 'error', error_,
-            'due', scheduled_for_, 'set', set_
+            'status', status_, 'step', step_, 'response', response_, 'error', error_, 'due', scheduled_for_, 'set', set_
         ))
     ) AS m;
 $$;
@@ -51,16 +41,9 @@ When its attempts are spent, an item becomes Failed whatever was asked for, unle
 Table access order: notification, queue_transition, notification_reset_password, notification_email, notification_sms.
 */
 CREATE OR REPLACE FUNCTION "readpast"."modify_notification_trx"(
-    enqueued_at_ timestamptz,
-    updated_at_ timestamptz,
-    status_ text,
-    step_ text DEFAULT NULL,
-    response_ text DEFAULT NULL,
-    error_ text DEFAULT NULL,
-    scheduled_for_ timestamptz DEFAULT NULL,
-    worker_ text DEFAULT NULL,
-    attempt_num_ integer DEFAULT NULL,
-    set_ json DEFAULT NULL
+    enqueued_at_ timestamptz, updated_at_ timestamptz, status_ text, step_ text DEFAULT NULL,
+    response_ text DEFAULT NULL, error_ text DEFAULT NULL, scheduled_for_ timestamptz DEFAULT NULL,
+    worker_ text DEFAULT NULL, attempt_num_ integer DEFAULT NULL, set_ json DEFAULT NULL
 )
 RETURNS SETOF "readpast"."worker_notification_v"
 LANGUAGE plpgsql VOLATILE
@@ -97,12 +80,8 @@ BEGIN
 
     RETURN QUERY
     SELECT v.*
-    FROM (
-        SELECT
-            enqueued_at_::timestamptz AS key_1
-    ) AS k
-    INNER JOIN "readpast"."worker_notification_v" AS v
-        ON v.enqueued_at BETWEEN k.key_1 AND k.key_1;
+    FROM (SELECT enqueued_at_::timestamptz AS key_1) AS k
+    INNER JOIN "readpast"."worker_notification_v" AS v ON v.enqueued_at BETWEEN k.key_1 AND k.key_1;
 END;
 $$;
 

@@ -10,13 +10,8 @@ what the first call claimed, claimed_notification returns by its claim_.
 Table access order: queue_operation, notification, queue_transition, notification_reset_password, notification_email, notification_sms.
 */
 CREATE OR REPLACE FUNCTION "readpast"."modify_notification_set_trx"(
-    operation_ uuid,
-    worker_ text,
-    items_ json,
-    max_ integer DEFAULT 0,
-    lease_ms_ integer DEFAULT NULL,
-    recover_ integer DEFAULT 0,
-    claim_ bigint DEFAULT NULL
+    operation_ uuid, worker_ text, items_ json, max_ integer DEFAULT 0, lease_ms_ integer DEFAULT NULL,
+    recover_ integer DEFAULT 0, claim_ bigint DEFAULT NULL
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
@@ -84,10 +79,7 @@ BEGIN
         no_set_ := (
             SELECT w.why
             FROM (
-                SELECT
-                    g.status,
-                    g.set AS new_values,
-                    g.position
+                SELECT g.status, g.set AS new_values, g.position
                 FROM
                     ROWS FROM (json_to_recordset(items_) AS (status text, set json))
                     WITH ORDINALITY AS g (status, set, position)
@@ -101,37 +93,25 @@ BEGIN
                 FROM json_object_keys(
                     CASE json_typeof(i.new_values) WHEN 'object' THEN i.new_values ELSE '{}' END
                 ) AS k (name)
-                WHERE
-                    k.name NOT IN (
-                        'ResetPassword', 'Email', 'Sms'
-                    )
+                WHERE k.name NOT IN ('ResetPassword', 'Email', 'Sms')
                 UNION ALL
                 SELECT format('there is no column ResetPassword.%s to set', k.name)
                 FROM json_object_keys(
                     CASE json_typeof(i.new_values -> 'ResetPassword') WHEN 'object' THEN i.new_values -> 'ResetPassword' ELSE '{}' END
                 ) AS k (name)
-                WHERE
-                    k.name NOT IN (
-                        'OTP', 'UserID', 'Username'
-                    )
+                WHERE k.name NOT IN ('OTP', 'UserID', 'Username')
                 UNION ALL
                 SELECT format('there is no column Email.%s to set', k.name)
                 FROM json_object_keys(
                     CASE json_typeof(i.new_values -> 'Email') WHEN 'object' THEN i.new_values -> 'Email' ELSE '{}' END
                 ) AS k (name)
-                WHERE
-                    k.name NOT IN (
-                        'EmailTo', 'PreferredLanguage', 'Response', 'Error'
-                    )
+                WHERE k.name NOT IN ('EmailTo', 'PreferredLanguage', 'Response', 'Error')
                 UNION ALL
                 SELECT format('there is no column Sms.%s to set', k.name)
                 FROM json_object_keys(
                     CASE json_typeof(i.new_values -> 'Sms') WHEN 'object' THEN i.new_values -> 'Sms' ELSE '{}' END
                 ) AS k (name)
-                WHERE
-                    k.name NOT IN (
-                        'PhoneNumber', 'Response', 'Error'
-                    )
+                WHERE k.name NOT IN ('PhoneNumber', 'Response', 'Error')
             ) AS w
             ORDER BY i.position
             LIMIT 1
@@ -167,8 +147,7 @@ BEGIN
             NULL::text, NULL::text, NULL::varchar(20), NULL::text, NULL::text
         FROM ROWS FROM (json_to_recordset(items_) AS (key timestamptz)) WITH ORDINALITY AS i (key, position)
         CROSS JOIN "readpast"."queue_operation" AS p
-        LEFT JOIN "readpast"."notification" AS q
-            ON q.enqueued_at = i.key
+        LEFT JOIN "readpast"."notification" AS q ON q.enqueued_at = i.key
         WHERE p.operation_id = operation_
         ORDER BY i.position;
         RETURN;
@@ -194,18 +173,10 @@ BEGIN
 
     WITH given AS (
         SELECT
-            (i.position - 1)::integer AS ordinal,
-            i.key AS key_1,
-            i.token AS token,
-            COALESCE(i.attempt, 0) AS attempt,
-            i.status,
-            i.step,
-            i.response,
-            i.error,
+            (i.position - 1)::integer AS ordinal, i.key AS key_1, i.token AS token, COALESCE(i.attempt, 0) AS attempt,
+            i.status, i.step, i.response, i.error,
             COALESCE("readpast"."queue_finite_fn"(i.due), now_ + i.delay_ms * interval '1 millisecond') AS due_at,
-            COALESCE(i.release, FALSE) AS release,
-            i.set AS new_values,
-            i.position
+            COALESCE(i.release, FALSE) AS release, i.set AS new_values, i.position
         FROM
             ROWS FROM (
                 json_to_recordset(items_) AS (
@@ -219,13 +190,10 @@ BEGIN
 
     /* In the order of their keys, so that two calls never wait for each other. */
     item AS MATERIALIZED (
-        SELECT
-            g.*,
-            ROW_NUMBER() OVER (PARTITION BY g.key_1 ORDER BY g.position) AS occurrence
+        SELECT g.*, ROW_NUMBER() OVER (PARTITION BY g.key_1 ORDER BY g.position) AS occurrence
         FROM given AS g
         ORDER BY
-            g.key_1,
-            g.position
+            g.key_1, g.position
     ),
 
     /*
@@ -235,9 +203,7 @@ BEGIN
     */
     judged AS MATERIALIZED (
         SELECT
-            i.*,
-            v.*,
-            (v.item_status = 'Processing' AND i.status = 'Pending' AND i.release) AS released,
+            i.*, v.*, (v.item_status = 'Processing' AND i.status = 'Pending' AND i.release) AS released,
             CASE
                 WHEN v.item_status IS NULL THEN 'NOT_FOUND'
                 WHEN i.attempt > 0 AND (v.item_status = 'Processing' AND v.item_owner = worker_ AND v.item_attempt = i.attempt) IS NOT TRUE THEN 'LEASE_LOST'
@@ -288,18 +254,12 @@ BEGIN
         FROM item AS i
         LEFT JOIN LATERAL (
             SELECT
-                q.status::text AS item_status,
-                q.updated_at AS item_token,
-                q.attempt_num AS item_attempt,
-                q.lease_owner AS item_owner,
-                q.lease_until AS item_lease_until,
-                q.scheduled_for AS item_due_at
+                q.status::text AS item_status, q.updated_at AS item_token, q.attempt_num AS item_attempt,
+                q.lease_owner AS item_owner, q.lease_until AS item_lease_until, q.scheduled_for AS item_due_at
             FROM "readpast"."notification" AS q
-            WHERE
-                q.enqueued_at = i.key_1
+            WHERE q.enqueued_at = i.key_1
             FOR NO KEY UPDATE
-        ) AS v
-            ON TRUE
+        ) AS v ON TRUE
     ),
 
     ruled AS (
@@ -320,12 +280,7 @@ BEGIN
 
     decided AS MATERIALIZED (
         SELECT
-            r.ordinal,
-            r.key_1,
-            r.answer,
-            r.becomes AS status,
-            r.step IS NOT NULL AS steps,
-            r.new_values,
+            r.ordinal, r.key_1, r.answer, r.becomes AS status, r.step IS NOT NULL AS steps, r.new_values,
             CASE WHEN r.answer <> 'OK' THEN r.item_token ELSE GREATEST(now_, NULLIF(r.item_token, 'infinity') + interval '1 microsecond') END AS token,
             CASE
                 WHEN r.answer <> 'OK' THEN r.item_attempt
@@ -334,9 +289,7 @@ BEGIN
                 WHEN r.item_status <> 'Processing' AND r.becomes = 'Processing' THEN r.item_attempt + 1
                 ELSE r.item_attempt
             END AS attempt_num,
-            n.step,
-            n.response,
-            n.error,
+            n.step, n.response, n.error,
             COALESCE(
                 r.due_at,
                 CASE
@@ -349,8 +302,7 @@ BEGIN
                             /* The logarithm keeps the power from overflowing before the cap counts. */
                             EXP(LEAST(
                                 LN(1000::float8)
-                                + (r.item_attempt - 1) * LN(200 / 100.0::float8),
-                                LN(300000::float8)
+                                + (r.item_attempt - 1) * LN(200 / 100.0::float8), LN(300000::float8)
                             ))
                             * (1 - random() * 50 / 100)
                         )
@@ -361,14 +313,12 @@ BEGIN
                 WHEN r.becomes = 'Processing'
                     THEN now_ + lease_ms_ * interval '1 millisecond'
             END AS lease_until,
-            n.enters,
-            n.finishes
+            n.enters, n.finishes
         FROM ruled AS r
         CROSS JOIN LATERAL (
             SELECT
                 (r.answer = 'OK' AND r.item_status <> 'Processing' AND r.becomes = 'Processing') AS enters,
-                (r.answer = 'OK' AND "readpast"."queue_is_finished_fn"(r.becomes)) AS finishes,
-                r.step AS step,
+                (r.answer = 'OK' AND "readpast"."queue_is_finished_fn"(r.becomes)) AS finishes, r.step AS step,
                 r.response AS response,
                 CASE
                     WHEN r.error IS NOT NULL THEN r.error
@@ -386,22 +336,15 @@ BEGIN
     changed AS (
         UPDATE "readpast"."notification" AS q
         SET
-            status = d.status,
-            updated_at = d.token,
-            scheduled_for = COALESCE(d.due_at, q.scheduled_for),
+            status = d.status, updated_at = d.token, scheduled_for = COALESCE(d.due_at, q.scheduled_for),
             started_at = CASE WHEN d.enters THEN now_ ELSE q.started_at END,
             duration = CASE WHEN d.finishes THEN "readpast"."queue_ms_fn"(q.started_at, now_) ELSE q.duration END,
-            attempt_num = d.attempt_num,
-            lease_owner = CASE WHEN d.enters THEN worker_ ELSE q.lease_owner END,
-            lease_until = d.lease_until,
-            step = COALESCE(d.step, q.step),
-            response = COALESCE(d.response, q.response),
+            attempt_num = d.attempt_num, lease_owner = CASE WHEN d.enters THEN worker_ ELSE q.lease_owner END,
+            lease_until = d.lease_until, step = COALESCE(d.step, q.step), response = COALESCE(d.response, q.response),
             error = COALESCE(d.error, q.error)
         FROM decided AS d
         /* They are locked, and decided upon: the key is enough. */
-        WHERE
-            q.enqueued_at BETWEEN d.key_1 AND d.key_1
-            AND d.answer = 'OK'
+        WHERE q.enqueued_at BETWEEN d.key_1 AND d.key_1 AND d.answer = 'OK'
     ),
 
     set_1 AS (
@@ -421,8 +364,7 @@ BEGIN
             END
         FROM decided AS d
         WHERE
-            u.enqueued_at BETWEEN d.key_1 AND d.key_1
-            AND d.answer = 'OK'
+            u.enqueued_at BETWEEN d.key_1 AND d.key_1 AND d.answer = 'OK'
             AND json_typeof(d.new_values -> 'ResetPassword') = 'object'
     ),
 
@@ -447,8 +389,7 @@ BEGIN
             END
         FROM decided AS d
         WHERE
-            u.enqueued_at BETWEEN d.key_1 AND d.key_1
-            AND d.answer = 'OK'
+            u.enqueued_at BETWEEN d.key_1 AND d.key_1 AND d.answer = 'OK'
             AND json_typeof(d.new_values -> 'Email') = 'object'
     ),
 
@@ -469,8 +410,7 @@ BEGIN
             END
         FROM decided AS d
         WHERE
-            u.enqueued_at BETWEEN d.key_1 AND d.key_1
-            AND d.answer = 'OK'
+            u.enqueued_at BETWEEN d.key_1 AND d.key_1 AND d.answer = 'OK'
             AND json_typeof(d.new_values -> 'Sms') = 'object'
     ),
 
@@ -482,9 +422,7 @@ BEGIN
             FROM decided AS d
             WHERE d.answer <> 'OK'
         )
-        WHERE
-            p.operation_id = operation_
-            AND EXISTS (SELECT 1 FROM decided AS d WHERE d.answer <> 'OK')
+        WHERE p.operation_id = operation_ AND EXISTS (SELECT 1 FROM decided AS d WHERE d.answer <> 'OK')
     )
 
     SELECT
@@ -500,18 +438,10 @@ BEGIN
 
     WITH given AS (
         SELECT
-            (i.position - 1)::integer AS ordinal,
-            i.key AS key_1,
-            i.token AS token,
-            COALESCE(i.attempt, 0) AS attempt,
-            i.status,
-            i.step,
-            i.response,
-            i.error,
+            (i.position - 1)::integer AS ordinal, i.key AS key_1, i.token AS token, COALESCE(i.attempt, 0) AS attempt,
+            i.status, i.step, i.response, i.error,
             COALESCE("readpast"."queue_finite_fn"(i.due), now_ + i.delay_ms * interval '1 millisecond') AS due_at,
-            COALESCE(i.release, FALSE) AS release,
-            i.set AS new_values,
-            i.position
+            COALESCE(i.release, FALSE) AS release, i.set AS new_values, i.position
         FROM
             ROWS FROM (
                 json_to_recordset(items_) AS (
@@ -525,13 +455,10 @@ BEGIN
 
     /* In the order of their keys, so that two calls never wait for each other. */
     item AS MATERIALIZED (
-        SELECT
-            g.*,
-            ROW_NUMBER() OVER (PARTITION BY g.key_1 ORDER BY g.position) AS occurrence
+        SELECT g.*, ROW_NUMBER() OVER (PARTITION BY g.key_1 ORDER BY g.position) AS occurrence
         FROM given AS g
         ORDER BY
-            g.key_1,
-            g.position
+            g.key_1, g.position
     ),
 
     /*
@@ -541,9 +468,7 @@ BEGIN
     */
     judged AS MATERIALIZED (
         SELECT
-            i.*,
-            v.*,
-            (v.item_status = 'Processing' AND i.status = 'Pending' AND i.release) AS released,
+            i.*, v.*, (v.item_status = 'Processing' AND i.status = 'Pending' AND i.release) AS released,
             CASE
                 WHEN v.item_status IS NULL THEN 'NOT_FOUND'
                 WHEN i.attempt > 0 AND (v.item_status = 'Processing' AND v.item_owner = worker_ AND v.item_attempt = i.attempt) IS NOT TRUE THEN 'LEASE_LOST'
@@ -567,18 +492,12 @@ BEGIN
         FROM item AS i
         LEFT JOIN LATERAL (
             SELECT
-                q.status::text AS item_status,
-                q.updated_at AS item_token,
-                q.attempt_num AS item_attempt,
-                q.lease_owner AS item_owner,
-                q.lease_until AS item_lease_until,
-                q.scheduled_for AS item_due_at
+                q.status::text AS item_status, q.updated_at AS item_token, q.attempt_num AS item_attempt,
+                q.lease_owner AS item_owner, q.lease_until AS item_lease_until, q.scheduled_for AS item_due_at
             FROM "readpast"."notification" AS q
-            WHERE
-                q.enqueued_at = i.key_1
+            WHERE q.enqueued_at = i.key_1
             FOR NO KEY UPDATE
-        ) AS v
-            ON TRUE
+        ) AS v ON TRUE
     ),
 
     ruled AS (
@@ -599,12 +518,7 @@ BEGIN
 
     decided AS MATERIALIZED (
         SELECT
-            r.ordinal,
-            r.key_1,
-            r.answer,
-            r.becomes AS status,
-            r.step IS NOT NULL AS steps,
-            r.new_values,
+            r.ordinal, r.key_1, r.answer, r.becomes AS status, r.step IS NOT NULL AS steps, r.new_values,
             CASE WHEN r.answer <> 'OK' THEN r.item_token ELSE GREATEST(now_, NULLIF(r.item_token, 'infinity') + interval '1 microsecond') END AS token,
             CASE
                 WHEN r.answer <> 'OK' THEN r.item_attempt
@@ -613,9 +527,7 @@ BEGIN
                 WHEN r.item_status <> 'Processing' AND r.becomes = 'Processing' THEN r.item_attempt + 1
                 ELSE r.item_attempt
             END AS attempt_num,
-            n.step,
-            n.response,
-            n.error,
+            n.step, n.response, n.error,
             COALESCE(
                 r.due_at,
                 CASE
@@ -628,8 +540,7 @@ BEGIN
                             /* The logarithm keeps the power from overflowing before the cap counts. */
                             EXP(LEAST(
                                 LN(1000::float8)
-                                + (r.item_attempt - 1) * LN(200 / 100.0::float8),
-                                LN(300000::float8)
+                                + (r.item_attempt - 1) * LN(200 / 100.0::float8), LN(300000::float8)
                             ))
                             * (1 - random() * 50 / 100)
                         )
@@ -640,14 +551,12 @@ BEGIN
                 WHEN r.becomes = 'Processing'
                     THEN now_ + lease_ms_ * interval '1 millisecond'
             END AS lease_until,
-            n.enters,
-            n.finishes
+            n.enters, n.finishes
         FROM ruled AS r
         CROSS JOIN LATERAL (
             SELECT
                 (r.answer = 'OK' AND r.item_status <> 'Processing' AND r.becomes = 'Processing') AS enters,
-                (r.answer = 'OK' AND "readpast"."queue_is_finished_fn"(r.becomes)) AS finishes,
-                r.step AS step,
+                (r.answer = 'OK' AND "readpast"."queue_is_finished_fn"(r.becomes)) AS finishes, r.step AS step,
                 r.response AS response,
                 CASE
                     WHEN r.error IS NOT NULL THEN r.error
@@ -665,22 +574,15 @@ BEGIN
     changed AS (
         UPDATE "readpast"."notification" AS q
         SET
-            status = d.status,
-            updated_at = d.token,
-            scheduled_for = COALESCE(d.due_at, q.scheduled_for),
+            status = d.status, updated_at = d.token, scheduled_for = COALESCE(d.due_at, q.scheduled_for),
             started_at = CASE WHEN d.enters THEN now_ ELSE q.started_at END,
             duration = CASE WHEN d.finishes THEN "readpast"."queue_ms_fn"(q.started_at, now_) ELSE q.duration END,
-            attempt_num = d.attempt_num,
-            lease_owner = CASE WHEN d.enters THEN worker_ ELSE q.lease_owner END,
-            lease_until = d.lease_until,
-            step = COALESCE(d.step, q.step),
-            response = COALESCE(d.response, q.response),
+            attempt_num = d.attempt_num, lease_owner = CASE WHEN d.enters THEN worker_ ELSE q.lease_owner END,
+            lease_until = d.lease_until, step = COALESCE(d.step, q.step), response = COALESCE(d.response, q.response),
             error = COALESCE(d.error, q.error)
         FROM decided AS d
         /* They are locked, and decided upon: the key is enough. */
-        WHERE
-            q.enqueued_at BETWEEN d.key_1 AND d.key_1
-            AND d.answer = 'OK'
+        WHERE q.enqueued_at BETWEEN d.key_1 AND d.key_1 AND d.answer = 'OK'
     ),
 
     /* Remembered for whoever asks again: what cannot be told from the items later. */
@@ -691,9 +593,7 @@ BEGIN
             FROM decided AS d
             WHERE d.answer <> 'OK'
         )
-        WHERE
-            p.operation_id = operation_
-            AND EXISTS (SELECT 1 FROM decided AS d WHERE d.answer <> 'OK')
+        WHERE p.operation_id = operation_ AND EXISTS (SELECT 1 FROM decided AS d WHERE d.answer <> 'OK')
     )
 
     SELECT
@@ -709,9 +609,7 @@ BEGIN
     IF max_ > 0 THEN
         RETURN QUERY
         SELECT n.*
-        FROM "readpast"."next_notification_set_trx"(
-            worker_, max_, lease_ms_, recover_, claim_ => claim_
-        ) AS n;
+        FROM "readpast"."next_notification_set_trx"(worker_, max_, lease_ms_, recover_, claim_ => claim_) AS n;
     END IF;
 END;
 $$;
@@ -725,13 +623,8 @@ others recovered lately does not count.
 Table access order: as there.
 */
 CREATE OR REPLACE FUNCTION "readpast"."modify_notification_set_utx"(
-    operation_ uuid,
-    worker_ text,
-    items_ json,
-    max_ integer DEFAULT 0,
-    lease_ms_ integer DEFAULT NULL,
-    recover_ integer DEFAULT 0,
-    claim_ bigint DEFAULT NULL
+    operation_ uuid, worker_ text, items_ json, max_ integer DEFAULT 0, lease_ms_ integer DEFAULT NULL,
+    recover_ integer DEFAULT 0, claim_ bigint DEFAULT NULL
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,

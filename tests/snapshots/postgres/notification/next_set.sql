@@ -9,8 +9,7 @@ claim_ is a number of the claim's own, above zero: with it claimed_notification 
 Table access order: notification.
 */
 CREATE OR REPLACE FUNCTION "readpast"."next_notification_set_trx"(
-    worker_ text, max_ integer, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 1,
-    claim_ bigint DEFAULT NULL
+    worker_ text, max_ integer, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 1, claim_ bigint DEFAULT NULL
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
@@ -69,9 +68,7 @@ BEGIN
         /* The table refuses some: around those. */
         RETURN QUERY
         SELECT n.*
-        FROM "readpast"."next_notification_apart_trx"(
-            worker_, max_, lease_ms_, claim_ => claim_
-        ) AS n;
+        FROM "readpast"."next_notification_apart_trx"(worker_, max_, lease_ms_, claim_ => claim_) AS n;
         RETURN;
     END IF;
 
@@ -81,17 +78,12 @@ BEGIN
     /* Materialized, so that the rows are chosen once: a planner that folds the sub-select in may repeat it per row. */
     WITH found AS MATERIALIZED (
         SELECT
-            q.enqueued_at AS key_1,
-            q.updated_at AS item_token,
-            q.attempt_num AS item_attempt,
+            q.enqueued_at AS key_1, q.updated_at AS item_token, q.attempt_num AS item_attempt,
             q.lease_until AS item_died_at
         FROM "readpast"."notification" AS q
-        WHERE
-            q.status IN ('Pending', 'Error')
-            AND q.scheduled_for <= now_
+        WHERE q.status IN ('Pending', 'Error') AND q.scheduled_for <= now_
         ORDER BY
-            q.scheduled_for,
-            q.enqueued_at
+            q.scheduled_for, q.enqueued_at
         LIMIT max_
         FOR NO KEY UPDATE SKIP LOCKED
     ),
@@ -103,11 +95,8 @@ BEGIN
     */
     decided AS MATERIALIZED (
         SELECT
-            v.key_1,
-            
-            v.position,
-            v.alone,
-            CASE WHEN v.alone THEN -claim_ ELSE claim_ END AS claim_num,
+            v.key_1, 
+            v.position, v.alone, CASE WHEN v.alone THEN -claim_ ELSE claim_ END AS claim_num,
             /* Spent attempts (the limit was lowered, say) end here instead of staying at the head of the queue. */
             CASE WHEN v.is_spent THEN 'Failed' ELSE 'Processing' END AS status,
             GREATEST(now_, NULLIF(v.item_token, 'infinity') + interval '1 microsecond') AS token,
@@ -119,14 +108,11 @@ BEGIN
             NOT v.is_spent AS enters
         FROM (
             SELECT
-                r.*,
-                ROW_NUMBER() OVER w AS position,
-                COUNT(*) FILTER (WHERE NOT r.is_spent) OVER w AS place,
+                r.*, ROW_NUMBER() OVER w AS position, COUNT(*) FILTER (WHERE NOT r.is_spent) OVER w AS place,
                 COUNT(*) FILTER (WHERE r.alone) OVER w AS alone_so_far
             FROM (
                 SELECT
-                    f.*,
-                    f.item_attempt >= max_attempts_ AS is_spent,
+                    f.*, f.item_attempt >= max_attempts_ AS is_spent,
                     f.item_attempt < max_attempts_ AND f.item_died_at IS NOT NULL AS alone
                 FROM found AS f
             ) AS r
@@ -142,41 +128,28 @@ BEGIN
     changed AS (
         UPDATE "readpast"."notification" AS q
         SET
-            status = d.status,
-            updated_at = d.token,
-            claim_num = d.claim_num,
-            started_at = CASE WHEN d.enters THEN now_ ELSE q.started_at END,
-            attempt_num = d.attempt_num,
-            lease_owner = CASE WHEN d.enters THEN worker_ ELSE q.lease_owner END,
-            lease_until = d.lease_until,
+            status = d.status, updated_at = d.token, claim_num = d.claim_num,
+            started_at = CASE WHEN d.enters THEN now_ ELSE q.started_at END, attempt_num = d.attempt_num,
+            lease_owner = CASE WHEN d.enters THEN worker_ ELSE q.lease_owner END, lease_until = d.lease_until,
             error = COALESCE(d.error, q.error)
         FROM decided AS d
         /* They are locked, and decided upon: the key is enough. */
-        WHERE
-            q.enqueued_at BETWEEN d.key_1 AND d.key_1
+        WHERE q.enqueued_at BETWEEN d.key_1 AND d.key_1
         RETURNING q.*, d.position AS position_, d.alone AS alone_, d.status AS status_
     )
 
     (
     SELECT
-        CASE WHEN q.alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
-        NULL::integer,
-        lease_ms_::bigint,
-        q.enqueued_at,
-        q.updated_at,
-        q.attempt_num,
-        q.status_,
+        CASE WHEN q.alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, NULL::integer, lease_ms_::bigint, q.enqueued_at,
+        q.updated_at, q.attempt_num, q.status_,
             q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
             q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
             q.lease_until, s1."OTP", s1."UserID", s1."Username", s2."EmailTo", s2."PreferredLanguage",
             s2."Response", s2."Error", s3."PhoneNumber", s3."Response", s3."Error"
     FROM changed AS q
-    LEFT JOIN "readpast"."notification_reset_password" AS s1
-        ON s1.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
-    LEFT JOIN "readpast"."notification_email" AS s2
-        ON s2.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
-    LEFT JOIN "readpast"."notification_sms" AS s3
-        ON s3.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
+    LEFT JOIN "readpast"."notification_reset_password" AS s1 ON s1.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
+    LEFT JOIN "readpast"."notification_email" AS s2 ON s2.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
+    LEFT JOIN "readpast"."notification_sms" AS s3 ON s3.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
     WHERE q.status_ = 'Processing'
     ORDER BY q.position_
     )
@@ -190,8 +163,7 @@ BEGIN
             NULL::text, NULL::text, NULL::varchar(20), NULL::text, NULL::text
     FROM (SELECT BOOL_OR(c.status_ = 'Processing') AS any_ FROM changed AS c) AS e
     WHERE NOT e.any_;
-    IF FOUND THEN
-        RETURN;
+    IF FOUND THEN RETURN;
     END IF;
 
     /*
@@ -205,9 +177,7 @@ BEGIN
             (
                 SELECT q.scheduled_for AS due_at
                 FROM "readpast"."notification" AS q
-                WHERE
-                    q.status IN ('Pending', 'Error')
-                    AND q.scheduled_for > now_
+                WHERE q.status IN ('Pending', 'Error') AND q.scheduled_for > now_
                 ORDER BY q.scheduled_for
                 LIMIT 1
             )

@@ -100,8 +100,7 @@ BEGIN
 
     RETURN QUERY
     WITH found AS MATERIALIZED (
-        SELECT
-            q.enqueued_at AS key_1
+        SELECT q.enqueued_at AS key_1
         FROM "readpast"."notification" AS q
         WHERE
             (
@@ -118,8 +117,7 @@ BEGIN
             AND q.status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
 
             AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
-            AND (types_ IS NULL OR q.type::text = ANY(types_))
-            AND (before_ IS NULL OR q.updated_at < before_)
+            AND (types_ IS NULL OR q.type::text = ANY(types_)) AND (before_ IS NULL OR q.updated_at < before_)
             AND (since_ IS NULL OR q.updated_at >= since_)
             AND (
                 longer_ IS NULL
@@ -149,8 +147,7 @@ BEGIN
 
     RETURN QUERY
     WITH found AS MATERIALIZED (
-        SELECT
-            q.enqueued_at AS key_1
+        SELECT q.enqueued_at AS key_1
         FROM "readpast"."notification" AS q
         WHERE
             (
@@ -168,8 +165,7 @@ BEGIN
             AND q.enqueued_at < COALESCE(before_, 'infinity')
 
             AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
-            AND (types_ IS NULL OR q.type::text = ANY(types_))
-            AND (before_ IS NULL OR q.updated_at < before_)
+            AND (types_ IS NULL OR q.type::text = ANY(types_)) AND (before_ IS NULL OR q.updated_at < before_)
             AND (since_ IS NULL OR q.updated_at >= since_)
             AND (
                 longer_ IS NULL

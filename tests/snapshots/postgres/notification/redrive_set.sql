@@ -63,8 +63,7 @@ BEGIN
             i.key, q.updated_at, q.attempt_num, q.status::text
         FROM ROWS FROM (json_to_recordset(items_) AS (key timestamptz)) WITH ORDINALITY AS i (key, position)
         CROSS JOIN "readpast"."queue_operation" AS p
-        LEFT JOIN "readpast"."notification" AS q
-            ON q.enqueued_at = i.key
+        LEFT JOIN "readpast"."notification" AS q ON q.enqueued_at = i.key
         WHERE p.operation_id = operation_
         ORDER BY i.position;
         RETURN;
@@ -87,11 +86,7 @@ BEGIN
     END IF;
     RETURN QUERY
     WITH given AS (
-        SELECT
-            (i.position - 1)::integer AS ordinal,
-            i.key AS key_1,
-            i.token AS token,
-            i.position
+        SELECT (i.position - 1)::integer AS ordinal, i.key AS key_1, i.token AS token, i.position
         FROM
             ROWS FROM (json_to_recordset(items_) AS (key timestamptz, token timestamptz))
             WITH ORDINALITY AS i (key, token, position)
@@ -99,31 +94,21 @@ BEGIN
 
     /* In the order of their keys, so that two calls never wait for each other. */
     item AS MATERIALIZED (
-        SELECT
-            g.*,
-            ROW_NUMBER() OVER (PARTITION BY g.key_1 ORDER BY g.position) AS occurrence
+        SELECT g.*, ROW_NUMBER() OVER (PARTITION BY g.key_1 ORDER BY g.position) AS occurrence
         FROM given AS g
         ORDER BY
-            g.key_1,
-            g.position
+            g.key_1, g.position
     ),
 
     found AS MATERIALIZED (
-        SELECT
-            i.*,
-            v.*
+        SELECT i.*, v.*
         FROM item AS i
         LEFT JOIN LATERAL (
-            SELECT
-                q.status::text AS item_status,
-                q.updated_at AS item_token,
-                q.attempt_num AS item_attempt
+            SELECT q.status::text AS item_status, q.updated_at AS item_token, q.attempt_num AS item_attempt
             FROM "readpast"."notification" AS q
-            WHERE
-                q.enqueued_at = i.key_1
+            WHERE q.enqueued_at = i.key_1
             FOR NO KEY UPDATE
-        ) AS v
-            ON TRUE
+        ) AS v ON TRUE
     ),
 
     judged AS MATERIALIZED (
@@ -142,13 +127,9 @@ BEGIN
 
     decided AS MATERIALIZED (
         SELECT
-            v.ordinal,
-            v.key_1,
-            v.answer,
-            CASE WHEN v.answer = 'OK' THEN 'Pending' ELSE v.item_status END AS status,
+            v.ordinal, v.key_1, v.answer, CASE WHEN v.answer = 'OK' THEN 'Pending' ELSE v.item_status END AS status,
             CASE WHEN v.answer = 'OK' THEN GREATEST(now_, NULLIF(v.item_token, 'infinity') + interval '1 microsecond') ELSE v.item_token END AS token,
-            CASE WHEN v.answer = 'OK' THEN 0 ELSE v.item_attempt END AS attempt_num,
-            now_ AS due_at
+            CASE WHEN v.answer = 'OK' THEN 0 ELSE v.item_attempt END AS attempt_num, now_ AS due_at
         FROM judged AS v
     ),
 
@@ -157,19 +138,11 @@ BEGIN
     changed AS (
         UPDATE "readpast"."notification" AS q
         SET
-            status = d.status,
-            updated_at = d.token,
-            scheduled_for = COALESCE(d.due_at, q.scheduled_for),
-            attempt_num = d.attempt_num,
-            started_at = NULL,
-            duration = NULL,
-            lease_owner = NULL,
-            lease_until = NULL
+            status = d.status, updated_at = d.token, scheduled_for = COALESCE(d.due_at, q.scheduled_for),
+            attempt_num = d.attempt_num, started_at = NULL, duration = NULL, lease_owner = NULL, lease_until = NULL
         FROM decided AS d
         /* They are locked, and decided upon: the key is enough. */
-        WHERE
-            q.enqueued_at BETWEEN d.key_1 AND d.key_1
-            AND d.answer = 'OK'
+        WHERE q.enqueued_at BETWEEN d.key_1 AND d.key_1 AND d.answer = 'OK'
     ),
 
     /* Remembered for whoever asks again: what cannot be told from the items later. */
@@ -180,9 +153,7 @@ BEGIN
             FROM decided AS d
             WHERE d.answer <> 'OK'
         )
-        WHERE
-            p.operation_id = operation_
-            AND EXISTS (SELECT 1 FROM decided AS d WHERE d.answer <> 'OK')
+        WHERE p.operation_id = operation_ AND EXISTS (SELECT 1 FROM decided AS d WHERE d.answer <> 'OK')
     )
 
     SELECT d.answer, d.ordinal, NULL::bigint, d.key_1, d.token, d.attempt_num, d.status

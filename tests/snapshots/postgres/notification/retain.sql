@@ -47,8 +47,7 @@ BEGIN
             SELECT p.value
             FROM "readpast"."purge_notification_trx"(
                 JSON_BUILD_OBJECT(
-                    'status', JSON_BUILD_ARRAY('Completed'),
-                    'before', (now_ - 2592000 * interval '1 s')::text
+                    'status', JSON_BUILD_ARRAY('Completed'), 'before', (now_ - 2592000 * interval '1 s')::text
                 ),
                 max_ - purged_
             ) AS p
@@ -60,8 +59,7 @@ BEGIN
             SELECT p.value
             FROM "readpast"."purge_notification_trx"(
                 JSON_BUILD_OBJECT(
-                    'status', JSON_BUILD_ARRAY('Failed'),
-                    'before', (now_ - 31536000 * interval '1 s')::text
+                    'status', JSON_BUILD_ARRAY('Failed'), 'before', (now_ - 31536000 * interval '1 s')::text
                 ),
                 max_ - purged_
             ) AS p

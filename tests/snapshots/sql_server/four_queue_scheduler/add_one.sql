@@ -4,17 +4,12 @@ Returns the answer of Add_FourQueueScheduler_Set_utx, with its key and its concu
 Table access order: four_queue, FourQueueScheduler_Lease.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Add_FourQueueScheduler_utx]
-    @Type [readpast].[_Type] = N'Default',
-    @reputation int = NULL,
+    @Type nvarchar(60) = N'Default', @reputation int = NULL,
     @ScheduledFor datetime2(7) = NULL, /* UTC; NULL is now */
-    @Step [readpast].[QueueStep] = NULL
+    @Step nvarchar(60) = NULL
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* The caller's level comes back at the end. Under SNAPSHOT, items would be judged as they were at its beginning. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     DECLARE @_Items nvarchar(max);
 
     /* With IMPLICIT_TRANSACTIONS, as drivers set it, the first statement that touches a table begins one. */
@@ -22,18 +17,13 @@ BEGIN
         THROW 50012, N'Add_FourQueueScheduler_utx works inside the transaction of its caller; begin one first.', 1;
 
     SET @_Items = (
-        SELECT
-            @Type AS [type],
-            @Step AS [step],
-            @ScheduledFor AS [due]
+        SELECT @Type AS [type], @Step AS [step], @ScheduledFor AS [due]
         FOR JSON PATH
     );
     /* Name by name, since a name may hold what separates names in a path. */
     SET @_Items = JSON_MODIFY(@_Items, '$[0].columns', JSON_QUERY(N'{}'));
     SET @_Items = JSON_MODIFY(@_Items, '$[0].columns."reputation"', CAST(@reputation AS nvarchar(50)));
     EXECUTE [readpast].[Add_FourQueueScheduler_Set_utx] @Items = @_Items;
-
-    RETURN 0;
 END;
 GO
 /*
@@ -42,36 +32,24 @@ Returns the answer of Add_FourQueueScheduler_Set_trx, with its key and its concu
 Table access order: four_queue, FourQueueScheduler_Lease.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Add_FourQueueScheduler_trx]
-    @Type [readpast].[_Type] = N'Default',
-    @reputation int = NULL,
+    @Type nvarchar(60) = N'Default', @reputation int = NULL,
     @ScheduledFor datetime2(7) = NULL, /* UTC; NULL is now */
-    @Step [readpast].[QueueStep] = NULL
+    @Step nvarchar(60) = NULL
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* Some drivers turn it on; the transaction below would then stay open after its commit. */
-    SET IMPLICIT_TRANSACTIONS OFF;
-    /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     DECLARE @_Items nvarchar(max);
 
     IF @@TRANCOUNT > 0
         THROW 50012, N'Add_FourQueueScheduler_trx commits its own work: not to be called in a transaction.', 1;
 
     SET @_Items = (
-        SELECT
-            @Type AS [type],
-            @Step AS [step],
-            @ScheduledFor AS [due]
+        SELECT @Type AS [type], @Step AS [step], @ScheduledFor AS [due]
         FOR JSON PATH
     );
     /* Name by name, since a name may hold what separates names in a path. */
     SET @_Items = JSON_MODIFY(@_Items, '$[0].columns', JSON_QUERY(N'{}'));
     SET @_Items = JSON_MODIFY(@_Items, '$[0].columns."reputation"', CAST(@reputation AS nvarchar(50)));
     EXECUTE [readpast].[Add_FourQueueScheduler_Set_trx] @Operation = NULL, @Items = @_Items;
-
-    RETURN 0;
 END;
 GO

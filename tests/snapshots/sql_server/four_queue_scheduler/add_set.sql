@@ -6,9 +6,7 @@ Returns an answer per element, as they do.
 Table access order: QueueOperation, four_queue, FourQueueScheduler_Lease.
 */
 CREATE OR ALTER PROCEDURE [readpast].[FourQueueScheduler_Add]
-    @Operation uniqueidentifier,
-    @Items nvarchar(max),
-    @Within bit
+    @Operation uniqueidentifier, @Items nvarchar(max), @Within bit
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -16,31 +14,18 @@ BEGIN
     DECLARE @_Result nvarchar(max);
     DECLARE @_Now datetime2(7); /* UTC */
     DECLARE @_At datetime2(7); /* the same moment as the table tells it */
-    DECLARE @_Stamp datetimeoffset(7);
-    DECLARE @_Offset int;
-    DECLARE @_Count int;
+    DECLARE @_Stamp datetimeoffset(7), @_Offset int, @_Count int;
     /* Each element read once: what is put into the table, and by what it is recognized. */
     DECLARE @_New TABLE (
-        [Ordinal] int NOT NULL PRIMARY KEY,
-        [Type] nvarchar(60) NULL,
-        [Step] nvarchar(60) NULL,
-        [DueAt] datetime2(7) NULL,
-        [Column1] int NULL,
-        [Key1] bigint NULL,
-        [First] int NULL,
+        [Ordinal] int NOT NULL PRIMARY KEY, [Type] nvarchar(60) NULL, [Step] nvarchar(60) NULL,
+        [DueAt] datetime2(7) NULL, [Column1] int NULL, [Key1] bigint NULL, [First] int NULL,
         [IsNew] bit NOT NULL DEFAULT 1
     );
     DECLARE @_Added TABLE (
-        [Ordinal] int NOT NULL PRIMARY KEY,
-        [Answer] varchar(20) NOT NULL,
-        [Key] nvarchar(max) NULL,
-        [Token] datetime2(7) NULL,
-        [Status] varchar(20) NULL
+        [Ordinal] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL, [Key] nvarchar(max) NULL,
+        [Token] datetime2(7) NULL, [Status] varchar(20) NULL
     );
-    DECLARE @_Made TABLE (
-        [Key1] bigint NOT NULL,
-        PRIMARY KEY ([Key1])
-    );
+    DECLARE @_Made TABLE ([Key1] bigint NOT NULL, PRIMARY KEY ([Key1]));
     IF
         SESSION_CONTEXT(N'readpast.checks_items') IS NULL
         OR EXISTS (
@@ -68,25 +53,17 @@ BEGIN
         EXECUTE [readpast].[QueueOperationTake] @Operation, 'Add_FourQueueScheduler_Set', @_Now, @_IsNew OUTPUT;
         IF @_IsNew = 1
         BEGIN
-            INSERT INTO @_New (
-                [Ordinal], [Type], [Step], [DueAt],
-                [Column1]
-            )
+            INSERT INTO @_New ([Ordinal], [Type], [Step], [DueAt], [Column1])
             SELECT
-                CAST(j.[key] AS int),
-                r.[Type],
-                r.[Step],
+                CAST(j.[key] AS int), r.[Type], r.[Step],
                 COALESCE(
                     r.[DueAt], DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, @_Now))
                 ),
                 r.[Column1]
             FROM OPENJSON(@Items) AS j
             CROSS APPLY OPENJSON(j.[value]) WITH (
-                [Type] nvarchar(max) '$.type',
-                [Step] nvarchar(max) '$.step',
-                [DueAt] datetime2(7) '$.due',
-                [DelayMs] bigint '$.delay_ms',
-                [Column1] int '$.columns."reputation"'
+                [Type] nvarchar(max) '$.type', [Step] nvarchar(max) '$.step', [DueAt] datetime2(7) '$.due',
+                [DelayMs] bigint '$.delay_ms', [Column1] int '$.columns."reputation"'
             ) AS r;
             SET @_Count = @@ROWCOUNT;
 
@@ -96,18 +73,14 @@ BEGIN
             the same work at the same time waits, and then finds it.
             */
             INSERT INTO @_Added ([Ordinal], [Answer], [Key])
-            SELECT
-                w.[Ordinal],
-                'DUPLICATE',
-                MIN(CAST(q.[id] AS nvarchar(36)))
+            SELECT w.[Ordinal], 'DUPLICATE', MIN(CAST(q.[id] AS nvarchar(36)))
             FROM (
                 SELECT TOP (@_Count) m.*
                 FROM @_New AS m
                 ORDER BY m.[Column1], m.[Ordinal]
             ) AS w
             INNER JOIN [dbo].[four_queue] AS q WITH (UPDLOCK, HOLDLOCK, ROWLOCK, FORCESEEK)
-                ON
-                    q.[reputation] = w.[Column1]
+                ON q.[reputation] = w.[Column1]
             GROUP BY w.[Ordinal]
             OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));
 
@@ -126,23 +99,12 @@ BEGIN
                         ELSE m.[Ordinal]
                     END AS [First]
                 FROM @_New AS m
-            ) AS f
-                ON f.[Ordinal] = n.[Ordinal]
-            LEFT JOIN @_Added AS a
-                ON a.[Ordinal] = n.[Ordinal];
+            ) AS f ON f.[Ordinal] = n.[Ordinal]
+            LEFT JOIN @_Added AS a ON a.[Ordinal] = n.[Ordinal];
 
-            INSERT INTO [dbo].[four_queue] (
-                [scheduled_start_date],
-                [in_process],
-                [attempts],
-                [reputation]
-            )
+            INSERT INTO [dbo].[four_queue] ([scheduled_start_date], [in_process], [attempts], [reputation])
             OUTPUT inserted.[id] INTO @_Made ([Key1])
-            SELECT
-                COALESCE(DATEADD(MINUTE, @_Offset, n.[DueAt]), @_At),
-                0,
-                0,
-                n.[Column1]
+            SELECT COALESCE(DATEADD(MINUTE, @_Offset, n.[DueAt]), @_At), 0, 0, n.[Column1]
             FROM @_New AS n
             WHERE n.[IsNew] = 1
             ORDER BY n.[Ordinal];
@@ -152,69 +114,46 @@ BEGIN
 
             /* The table numbers them in the order in which they were put in. */
             UPDATE n
-            SET
-                [Key1] = m.[Key1]
+            SET [Key1] = m.[Key1]
             FROM @_New AS n
             INNER JOIN (
                 SELECT i.[Ordinal], ROW_NUMBER() OVER (ORDER BY i.[Ordinal]) AS [Place]
                 FROM @_New AS i
                 WHERE i.[IsNew] = 1
-            ) AS o
-                ON o.[Ordinal] = n.[Ordinal]
+            ) AS o ON o.[Ordinal] = n.[Ordinal]
             INNER JOIN (
                 SELECT a.[Key1], ROW_NUMBER() OVER (ORDER BY a.[Key1]) AS [Place]
                 FROM @_Made AS a
-            ) AS m
-                ON m.[Place] = o.[Place];
+            ) AS m ON m.[Place] = o.[Place];
 
             INSERT INTO @_Added ([Ordinal], [Answer], [Key], [Token], [Status])
-            SELECT
-                n.[Ordinal],
-                'OK',
-                CAST(n.[Key1] AS nvarchar(36)),
-                @_Now,
-                'Pending'
+            SELECT n.[Ordinal], 'OK', CAST(n.[Key1] AS nvarchar(36)), @_Now, 'Pending'
             FROM @_New AS n
             WHERE n.[IsNew] = 1;
 
             INSERT INTO @_Added ([Ordinal], [Answer], [Key])
             SELECT n.[Ordinal], 'DUPLICATE', a.[Key]
             FROM @_New AS n
-            INNER JOIN @_Added AS a
-                ON a.[Ordinal] = n.[First]
-            WHERE
-                n.[First] < n.[Ordinal]
-                AND NOT EXISTS (SELECT 1 FROM @_Added AS o WHERE o.[Ordinal] = n.[Ordinal]);
+            INNER JOIN @_Added AS a ON a.[Ordinal] = n.[First]
+            WHERE n.[First] < n.[Ordinal] AND NOT EXISTS (SELECT 1 FROM @_Added AS o WHERE o.[Ordinal] = n.[Ordinal]);
 
             /* A row of an item that once had this key is of no concern any more. */
             DELETE s
             FROM @_New AS n
-            INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK)
-                ON s.[id] = n.[Key1]
+            INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK) ON s.[id] = n.[Key1]
             WHERE n.[IsNew] = 1
             OPTION (LOOP JOIN, FORCE ORDER);
 
             INSERT INTO [readpast].[FourQueueScheduler_Lease] ([id], [Status], [Step], [AttemptNum], [DueAt], [UpdatedAt])
-            SELECT
-                n.[Key1],
-                'Pending',
-                n.[Step],
-                0,
-                n.[DueAt],
-                @_Now
+            SELECT n.[Key1], 'Pending', n.[Step], 0, n.[DueAt], @_Now
             FROM @_New AS n
-            WHERE
-                n.[IsNew] = 1
-                AND n.[Step] IS NOT NULL;
+            WHERE n.[IsNew] = 1 AND n.[Step] IS NOT NULL;
 
             IF @Operation IS NOT NULL
             BEGIN
                 SET @_Result = (
                     SELECT
-                        a.[Ordinal] AS [ordinal],
-                        a.[Answer] AS [answer],
-                        a.[Key] AS [key],
-                        a.[Token] AS [token],
+                        a.[Ordinal] AS [ordinal], a.[Answer] AS [answer], a.[Key] AS [key], a.[Token] AS [token],
                         a.[Status] AS [status]
                     FROM @_Added AS a
                     FOR JSON PATH
@@ -227,18 +166,14 @@ BEGIN
             COMMIT TRANSACTION;
     END TRY
     BEGIN CATCH
-        IF @Within = 1
-            THROW;
-        IF @@TRANCOUNT > 0
-            ROLLBACK TRANSACTION;
+        IF @Within = 1 THROW;
+        IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
         THROW;
     END CATCH;
 
     IF @_IsNew = 0
     BEGIN
-        SELECT
-            @_Result = p.[Result],
-            @_Now = p.[At]
+        SELECT @_Result = p.[Result], @_Now = p.[At]
         FROM [readpast].[QueueOperation] AS p
         WHERE p.[OperationId] = @Operation;
 
@@ -251,17 +186,10 @@ BEGIN
     END;
 
     SELECT
-        a.[Answer],
-        a.[Ordinal],
-        CAST(NULL AS bigint) AS [DueMs],
-        CASE WHEN a.[Answer] = 'OK' THEN a.[Key] END AS [Key],
-        a.[Token],
-        0 AS [AttemptNum],
-        a.[Status]
+        a.[Answer], a.[Ordinal], CAST(NULL AS bigint) AS [DueMs], CASE WHEN a.[Answer] = 'OK' THEN a.[Key] END AS [Key],
+        a.[Token], 0 AS [AttemptNum], a.[Status]
     FROM @_Added AS a
     ORDER BY a.[Ordinal];
-
-    RETURN 0;
 END;
 GO
 /*
@@ -274,22 +202,16 @@ One row per element: OK, its position, key and token; or DUPLICATE, when the sam
 Table access order: QueueOperation, four_queue, FourQueueScheduler_Lease.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Add_FourQueueScheduler_Set_utx]
-    @Items nvarchar(max),
-    @Operation uniqueidentifier = NULL
+    @Items nvarchar(max), @Operation uniqueidentifier = NULL
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* The caller's level comes back at the end. Under SNAPSHOT, items would be judged as they were at its beginning. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
     /* With IMPLICIT_TRANSACTIONS, as drivers set it, the first statement that touches a table begins one. */
     IF @@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0
         THROW 50012, N'Add_FourQueueScheduler_Set_utx works inside the transaction of its caller; begin one first.', 1;
 
     EXECUTE [readpast].[FourQueueScheduler_Add] @Operation = @Operation, @Items = @Items, @Within = 1;
-    RETURN 0;
 END;
 GO
 /*
@@ -301,22 +223,14 @@ One row per element: OK, its position, key and token; or DUPLICATE, when the sam
 Table access order: QueueOperation, four_queue, FourQueueScheduler_Lease.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Add_FourQueueScheduler_Set_trx]
-    @Operation uniqueidentifier,
-    @Items nvarchar(max)
+    @Operation uniqueidentifier, @Items nvarchar(max)
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* Some drivers turn it on; the transaction below would then stay open after its commit. */
-    SET IMPLICIT_TRANSACTIONS OFF;
-    /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
     IF @@TRANCOUNT > 0
         THROW 50012, N'Add_FourQueueScheduler_Set_trx commits its own work: not to be called in a transaction.', 1;
 
     EXECUTE [readpast].[FourQueueScheduler_Add] @Operation = @Operation, @Items = @Items, @Within = 0;
-    RETURN 0;
 END;
 GO

@@ -3,26 +3,17 @@ Claim up to @Max due items, as Next_FourQueueScheduler_Set_trx does, and recover
 Table access order: four_queue, FourQueueScheduler_Lease.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Next_FourQueueScheduler_Apart_trx]
-    @Worker nvarchar(128),
-    @Max int,
-    @LeaseMs int = NULL,
+    @Worker nvarchar(128), @Max int, @LeaseMs int = NULL,
     @Claim bigint = NULL /* a number of its own, above zero: see Claimed_FourQueueScheduler */,
     @Recover int = 0 /* as there */
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* Some drivers turn it on; the transaction below would then stay open after its commit. */
-    SET IMPLICIT_TRANSACTIONS OFF;
-    /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
     IF @@TRANCOUNT > 0
         THROW 50012, N'Next_FourQueueScheduler_Apart_trx commits its own work: not to be called in a transaction.', 1;
 
     EXECUTE [readpast].[Next_FourQueueScheduler_Set_trx]
         @Worker = @Worker, @Max = @Max, @LeaseMs = @LeaseMs, @Recover = @Recover, @Claim = @Claim;
-    RETURN 0;
 END;
 GO

@@ -4,38 +4,22 @@ claim returned them, with what is left of their lease; no row: it took none. It 
 Table access order: FourQueueScheduler_Lease, four_queue.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Claimed_FourQueueScheduler]
-    @Worker nvarchar(128),
-    @Claim bigint
+    @Worker nvarchar(128), @Claim bigint
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* Some drivers turn it on; the transaction below would then stay open after its commit. */
-    SET IMPLICIT_TRANSACTIONS OFF;
-    /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     DECLARE @_MaxAttempts int;
     DECLARE @_SilentMs int; /* how long a lease is when nobody says */
     DECLARE @_Now datetime2(7); /* UTC */
     DECLARE @_At datetime2(7); /* the same moment as the table tells it */
-    DECLARE @_Stamp datetimeoffset(7);
-    DECLARE @_Offset int;
+    DECLARE @_Stamp datetimeoffset(7), @_Offset int;
     DECLARE @_Out TABLE (
-        [Seq] int NOT NULL PRIMARY KEY,
-        [Answer] varchar(20) NOT NULL,
-        [Ordinal] int NULL,
-        [DueMs] bigint NULL,
-        [Key] nvarchar(max) NULL,
-        [Key1] bigint NULL,
-        [Token] datetime2(7) NULL,
-        [AttemptNum] int NULL,
+        [Seq] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL, [Ordinal] int NULL, [DueMs] bigint NULL,
+        [Key] nvarchar(max) NULL, [Key1] bigint NULL, [Token] datetime2(7) NULL, [AttemptNum] int NULL,
         [Status] varchar(20) NULL
     );
 
-    SELECT
-        @_MaxAttempts = s.[MaxAttempts],
-        @_SilentMs = s.[LeaseMs]
+    SELECT @_MaxAttempts = s.[MaxAttempts], @_SilentMs = s.[LeaseMs]
     FROM [readpast].[FourQueueScheduler_Setting_V] AS s;
     /* One look at the clock: the table's times are the server's, ours are UTC. */
     SET @_Stamp = SYSDATETIMEOFFSET();
@@ -45,8 +29,7 @@ BEGIN
 
     INSERT INTO @_Out ([Seq], [Answer], [DueMs], [Key], [Key1], [Token], [AttemptNum], [Status])
     SELECT
-        ROW_NUMBER() OVER (ORDER BY q.[id]),
-        CASE WHEN s.[ClaimNum] < 0 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
+        ROW_NUMBER() OVER (ORDER BY q.[id]), CASE WHEN s.[ClaimNum] < 0 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
         DATEDIFF_BIG(MILLISECOND, @_Now, CASE
             WHEN
                 s.[UpdatedAt] IS NULL
@@ -55,21 +38,14 @@ BEGIN
                 THEN DATEADD(MILLISECOND, @_SilentMs, DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7))))
             ELSE s.[LeaseUntil]
         END) + 1,
-        CAST(q.[id] AS nvarchar(36)),
-        q.[id],
-        s.[UpdatedAt],
-        COALESCE(CAST(q.[attempts] AS int), 0),
-        'Processing'
+        CAST(q.[id] AS nvarchar(36)), q.[id], s.[UpdatedAt], COALESCE(CAST(q.[attempts] AS int), 0), 'Processing'
     FROM [readpast].[FourQueueScheduler_Lease] AS s
         WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_FourQueueScheduler_Lease_InFlight]))
     INNER JOIN [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
         ON q.[in_process] IN (0, 1) AND s.[id] = q.[id]
     WHERE
-        s.[Status] = 'Processing'
-        AND q.[in_process] = 1 AND q.[end_date] IS NULL
-        AND s.[ClaimNum] IN (@Claim, -@Claim)
-        AND s.[LeaseOwner] = @Worker
-        AND CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 = @Worker
+        s.[Status] = 'Processing' AND q.[in_process] = 1 AND q.[end_date] IS NULL AND s.[ClaimNum] IN (@Claim, -@Claim)
+        AND s.[LeaseOwner] = @Worker AND CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 = @Worker
         AND CASE
             WHEN
                 s.[UpdatedAt] IS NULL
@@ -82,15 +58,8 @@ BEGIN
 
     /* In an order that no OUTPUT clause promises. */
     SELECT
-        o.[Answer],
-        o.[Ordinal],
-        o.[DueMs],
-        o.[Key],
-        o.[Token],
-        o.[AttemptNum],
-        o.[Status],
-        q.[reputation] AS [reputation],
-        q.[id],
+        o.[Answer], o.[Ordinal], o.[DueMs], o.[Key], o.[Token], o.[AttemptNum], o.[Status],
+        q.[reputation] AS [reputation], q.[id],
         CASE
                 WHEN q.[in_process] = 0
                     THEN CASE
@@ -107,9 +76,7 @@ BEGIN
                 WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
                 ELSE 'Processing'
             END AS [ItemStatus],
-        s.[Step] AS [ItemStep],
-        COALESCE(CAST(q.[attempts] AS int), 0) AS [ItemAttempt],
-        s.[Response] AS [ItemResponse],
+        s.[Step] AS [ItemStep], COALESCE(CAST(q.[attempts] AS int), 0) AS [ItemAttempt], s.[Response] AS [ItemResponse],
         s.[Error] AS [ItemError],
         COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))) AS [ItemStartedAt],
         COALESCE(
@@ -121,8 +88,7 @@ BEGIN
             END
         ) AS [ItemDuration],
         DATEADD(MINUTE, -@_Offset, CAST(q.[scheduled_start_date] AS datetime2(7))) AS [ItemDueAt],
-        s.[UpdatedAt] AS [ItemToken],
-        CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [ItemOwner],
+        s.[UpdatedAt] AS [ItemToken], CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [ItemOwner],
         CASE WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE
                 WHEN
                     s.[UpdatedAt] IS NULL
@@ -134,11 +100,8 @@ BEGIN
     FROM @_Out AS o
     LEFT JOIN [dbo].[four_queue] AS q
         ON q.[in_process] IN (0, 1) AND q.[id] = o.[Key1] AND o.[Answer] IN ('CLAIMED', 'CLAIMED_ALONE')
-        LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
-            ON s.[id] = q.[id]
+        LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s ON s.[id] = q.[id]
     ORDER BY o.[Seq]
     OPTION (LOOP JOIN, FORCE ORDER);
-
-    RETURN 0;
 END;
 GO

@@ -8,21 +8,17 @@ Table access order: four_queue, FourQueueScheduler_Lease, QueueTransition.
 CREATE OR ALTER PROCEDURE [readpast].[Modify_FourQueueScheduler_utx]
     @Key nvarchar(4000),
     @Token datetime2(7), /* the concurrency token */
-    @Status [readpast].[QueueState],
-    @Step [readpast].[QueueStep] = NULL, /* the current step of a multi-step job; NULL keeps it */
-    @Response [readpast].[WebResponse] = NULL, /* NULL keeps it */
-    @Error [readpast].[WebResponse] = NULL, /* NULL keeps it */
+    @Status varchar(20),
+    @Step nvarchar(60) = NULL, /* the current step of a multi-step job; NULL keeps it */
+    @Response nvarchar(max) = NULL, /* NULL keeps it */
+    @Error nvarchar(max) = NULL, /* NULL keeps it */
     @Due datetime2(7) = NULL, /* UTC; NULL keeps it */
     @Worker nvarchar(128) = NULL, /* with @AttemptNum: only while this worker holds the lease */
     @AttemptNum int = NULL,
     @Set nvarchar(max) = NULL /* a JSON object: values for columns of the item, and of its subtypes */
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* The caller's level comes back at the end. Under SNAPSHOT, items would be judged as they were at its beginning. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
     /* With IMPLICIT_TRANSACTIONS, as drivers set it, the first statement that touches a table begins one. */
     IF @@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0
@@ -33,7 +29,6 @@ BEGIN
         @Operation = NULL, @Worker = @Worker, @LeaseMs = NULL, @IsOne = 1, @Key = @Key, @Token = @Token,
         @Attempt = @AttemptNum, @Status = @Status, @Step = @Step, @Response = @Response, @Error = @Error,
         @DueAt = @Due, @Set = @Set;
-    RETURN 0;
 END;
 GO
 /*
@@ -46,25 +41,18 @@ Table access order: four_queue, FourQueueScheduler_Lease, QueueTransition.
 CREATE OR ALTER PROCEDURE [readpast].[Modify_FourQueueScheduler_trx]
     @Key nvarchar(4000),
     @Token datetime2(7), /* the concurrency token */
-    @Status [readpast].[QueueState],
-    @Step [readpast].[QueueStep] = NULL, /* the current step of a multi-step job; NULL keeps it */
-    @Response [readpast].[WebResponse] = NULL, /* NULL keeps it */
-    @Error [readpast].[WebResponse] = NULL, /* NULL keeps it */
+    @Status varchar(20),
+    @Step nvarchar(60) = NULL, /* the current step of a multi-step job; NULL keeps it */
+    @Response nvarchar(max) = NULL, /* NULL keeps it */
+    @Error nvarchar(max) = NULL, /* NULL keeps it */
     @Due datetime2(7) = NULL, /* UTC; NULL keeps it */
     @Worker nvarchar(128) = NULL, /* with @AttemptNum: only while this worker holds the lease */
     @AttemptNum int = NULL,
     @Set nvarchar(max) = NULL /* a JSON object: values for columns of the item, and of its subtypes */
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* Some drivers turn it on; the transaction below would then stay open after its commit. */
-    SET IMPLICIT_TRANSACTIONS OFF;
-    /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    DECLARE @_Answer varchar(20);
-    DECLARE @_Is varchar(20);
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    DECLARE @_Answer varchar(20), @_Is varchar(20);
     DECLARE @_Asked nvarchar(100) = @Status;
 
     IF @@TRANCOUNT > 0
@@ -76,25 +64,18 @@ BEGIN
         EXECUTE [readpast].[FourQueueScheduler_Settle]
             @Operation = NULL, @Worker = @Worker, @LeaseMs = NULL, @IsOne = 1, @Key = @Key, @Token = @Token,
             @Attempt = @AttemptNum, @Status = @Status, @Step = @Step, @Response = @Response, @Error = @Error,
-            @DueAt = @Due, @Set = @Set,
-            @Tells = 0, @Answer = @_Answer OUTPUT, @Is = @_Is OUTPUT
+            @DueAt = @Due, @Set = @Set, @Tells = 0, @Answer = @_Answer OUTPUT, @Is = @_Is OUTPUT
         WITH RESULT SETS NONE;
         COMMIT TRANSACTION;
     END TRY
     BEGIN CATCH
-        IF @@TRANCOUNT > 0
-            ROLLBACK TRANSACTION;
+        IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
         THROW;
     END CATCH;
 
     EXECUTE [readpast].[QueueRefuse] N'Modify_FourQueueScheduler_trx', @_Answer, @_Is, @_Asked;
     SELECT v.*
-    FROM (
-        SELECT
-            TRY_CAST(NULLIF(@Key, N'') AS bigint) AS [Key1]
-    ) AS i
-    INNER JOIN [readpast].[Worker_FourQueueScheduler_V] AS v
-        ON v.[id] = i.[Key1];
-    RETURN 0;
+    FROM (SELECT TRY_CAST(NULLIF(@Key, N'') AS bigint) AS [Key1]) AS i
+    INNER JOIN [readpast].[Worker_FourQueueScheduler_V] AS v ON v.[id] = i.[Key1];
 END;
 GO

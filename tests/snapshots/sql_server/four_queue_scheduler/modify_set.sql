@@ -4,58 +4,37 @@ Called by FourQueueScheduler_Settle and Redrive_FourQueueScheduler_Set_trx, wher
 Table access order: QueueOperation, four_queue, FourQueueScheduler_Lease.
 */
 CREATE OR ALTER PROCEDURE [readpast].[FourQueueScheduler_Answered]
-    @Operation uniqueidentifier,
-    @Items nvarchar(max)
+    @Operation uniqueidentifier, @Items nvarchar(max)
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
     DECLARE @_Result nvarchar(max);
     DECLARE @_Now datetime2(7); /* UTC: when the call was made */
     DECLARE @_Item TABLE (
-        [Ordinal] int NOT NULL PRIMARY KEY,
-        [Key] nvarchar(max) NULL,
-        [Key1] bigint NULL,
-        [Token] datetime2(7) NULL,
-        [Attempt] int NULL,
-        [Status] varchar(20) NULL
+        [Ordinal] int NOT NULL PRIMARY KEY, [Key] nvarchar(max) NULL, [Key1] bigint NULL, [Token] datetime2(7) NULL,
+        [Attempt] int NULL, [Status] varchar(20) NULL
     );
     DECLARE @_Work TABLE (
-        [Ordinal] int NOT NULL PRIMARY KEY,
-        [Answer] varchar(20) NOT NULL,
-        [Was] varchar(20) NULL,
-        [Status] varchar(20) NULL,
-        [Token] datetime2(7) NULL,
-        [AttemptNum] int NULL
+        [Ordinal] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL, [Was] varchar(20) NULL,
+        [Status] varchar(20) NULL, [Token] datetime2(7) NULL, [AttemptNum] int NULL
     );
 
     INSERT INTO @_Item ([Ordinal], [Key], [Key1], [Token], [Attempt], [Status])
-    SELECT
-        CAST(j.[key] AS int),
-        r.[Key1],
-        TRY_CAST(NULLIF(r.[Key1], N'') AS bigint),
-        r.[Token],
-        r.[Attempt],
-        r.[Status]
+    SELECT CAST(j.[key] AS int), r.[Key1], TRY_CAST(NULLIF(r.[Key1], N'') AS bigint), r.[Token], r.[Attempt], r.[Status]
     FROM OPENJSON(@Items) AS j
     CROSS APPLY OPENJSON(j.[value]) WITH (
-        [Key1] nvarchar(max) '$.key',
-        [Token] datetime2(7) '$.token',
-        [Attempt] int '$.attempt',
+        [Key1] nvarchar(max) '$.key', [Token] datetime2(7) '$.token', [Attempt] int '$.attempt',
         [Status] varchar(20) '$.status'
     ) AS r;
 
     /* Those that were not OK are told as they were kept, the others are read back from the items. */
-    SELECT
-        @_Result = p.[Result],
-        @_Now = p.[At]
+    SELECT @_Result = p.[Result], @_Now = p.[At]
     FROM [readpast].[QueueOperation] AS p
     WHERE p.[OperationId] = @Operation;
 
     INSERT INTO @_Work ([Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum])
     SELECT
-        i.[Ordinal],
-        'OK',
-        CASE WHEN q.[id] IS NOT NULL THEN 'Pending' END,
+        i.[Ordinal], 'OK', CASE WHEN q.[id] IS NOT NULL THEN 'Pending' END,
         CASE WHEN q.[id] IS NOT NULL THEN CASE
             WHEN q.[in_process] = 0
                 THEN CASE
@@ -72,47 +51,33 @@ BEGIN
             WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
             ELSE 'Processing'
         END END,
-        s.[UpdatedAt],
-        CASE WHEN q.[id] IS NOT NULL THEN COALESCE(CAST(q.[attempts] AS int), 0) END
+        s.[UpdatedAt], CASE WHEN q.[id] IS NOT NULL THEN COALESCE(CAST(q.[attempts] AS int), 0) END
     FROM @_Item AS i
     LEFT JOIN [dbo].[four_queue] AS q
         ON q.[in_process] IN (0, 1) AND q.[id] = i.[Key1]
-        LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
-            ON s.[id] = q.[id]
+        LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s ON s.[id] = q.[id]
     OPTION (LOOP JOIN, FORCE ORDER);
 
     UPDATE k
     SET [Answer] = r.[answer]
     FROM OPENJSON(@_Result) WITH ([ordinal] int '$.ordinal', [answer] varchar(20) '$.answer') AS r
-    INNER JOIN @_Work AS k
-        ON k.[Ordinal] = r.[ordinal]
+    INNER JOIN @_Work AS k ON k.[Ordinal] = r.[ordinal]
     OPTION (LOOP JOIN, FORCE ORDER);
 
     /* A completed item may have left the table: it was answered for like this. */
     UPDATE k
     SET
         [Token] = CASE WHEN i.[Token] >= @_Now THEN DATEADD(MICROSECOND, 1, i.[Token]) ELSE @_Now END,
-        [AttemptNum] = i.[Attempt],
-        [Status] = 'Completed'
+        [AttemptNum] = i.[Attempt], [Status] = 'Completed'
     FROM @_Item AS i
-    INNER JOIN @_Work AS k
-        ON k.[Ordinal] = i.[Ordinal]
+    INNER JOIN @_Work AS k ON k.[Ordinal] = i.[Ordinal]
     WHERE k.[Answer] = 'OK' AND k.[Was] IS NULL AND i.[Status] = 'Completed'
     OPTION (LOOP JOIN, FORCE ORDER);
 
-    SELECT
-        w.[Answer],
-        w.[Ordinal],
-        CAST(NULL AS bigint) AS [DueMs],
-        i.[Key],
-        w.[Token],
-        w.[AttemptNum],
-        w.[Status]
+    SELECT w.[Answer], w.[Ordinal], CAST(NULL AS bigint) AS [DueMs], i.[Key], w.[Token], w.[AttemptNum], w.[Status]
     FROM @_Work AS w
-    INNER JOIN @_Item AS i
-        ON i.[Ordinal] = w.[Ordinal]
+    INNER JOIN @_Item AS i ON i.[Ordinal] = w.[Ordinal]
     ORDER BY w.[Ordinal];
-    RETURN 0;
 END;
 GO
 /*
@@ -125,57 +90,31 @@ An item whose answer is not OK is untouched.
 Table access order: QueueOperation, four_queue, FourQueueScheduler_Lease, QueueTransition.
 */
 CREATE OR ALTER PROCEDURE [readpast].[FourQueueScheduler_Settle]
-    @Operation uniqueidentifier,
-    @Worker nvarchar(128),
-    @LeaseMs int,
-    @Items nvarchar(max) = NULL,
+    @Operation uniqueidentifier, @Worker nvarchar(128), @LeaseMs int, @Items nvarchar(max) = NULL,
     @IsNew bit = NULL OUTPUT, /* 0: the call was made before, and nothing is changed */
-    @IsOne bit = 0,
-    @Key nvarchar(4000) = NULL,
-    @Token datetime2(7) = NULL,
-    @Attempt int = NULL,
-    @Status varchar(20) = NULL,
-    @Step nvarchar(60) = NULL,
-    @Response nvarchar(max) = NULL,
-    @Error nvarchar(max) = NULL,
-    @DueAt datetime2(7) = NULL,
-    @Set nvarchar(max) = NULL,
-    @Tells bit = 1,
-    @Answer varchar(20) = NULL OUTPUT,
+    @IsOne bit = 0, @Key nvarchar(4000) = NULL, @Token datetime2(7) = NULL, @Attempt int = NULL,
+    @Status varchar(20) = NULL, @Step nvarchar(60) = NULL, @Response nvarchar(max) = NULL, @Error nvarchar(max) = NULL,
+    @DueAt datetime2(7) = NULL, @Set nvarchar(max) = NULL, @Tells bit = 1, @Answer varchar(20) = NULL OUTPUT,
     @Is varchar(20) = NULL OUTPUT
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
-    DECLARE @_Result nvarchar(max);
-    DECLARE @_MaxAttempts int;
+    DECLARE @_Result nvarchar(max), @_MaxAttempts int;
     DECLARE @_SilentMs int; /* how long a lease is when nobody says */
     DECLARE @_Now datetime2(7); /* UTC */
     DECLARE @_At datetime2(7); /* the same moment as the table tells it */
-    DECLARE @_Stamp datetimeoffset(7);
-    DECLARE @_Offset int;
+    DECLARE @_Stamp datetimeoffset(7), @_Offset int;
     /* In the order of the keys, so that rows are locked in it and two calls never wait for each other. */
     DECLARE @_Item TABLE (
-        [Ordinal] int NOT NULL,
-        [Key] nvarchar(max) NULL,
-        [Key1] bigint NULL,
-        [Token] datetime2(7) NULL,
-        [Attempt] int NULL,
-        [Status] varchar(20) NULL,
-        [Step] nvarchar(60) NULL,
-        [Response] nvarchar(max) NULL,
-        [Error] nvarchar(max) NULL,
-        [DueAt] datetime2(7) NULL,
-        [Release] bit NULL,
+        [Ordinal] int NOT NULL, [Key] nvarchar(max) NULL, [Key1] bigint NULL, [Token] datetime2(7) NULL,
+        [Attempt] int NULL, [Status] varchar(20) NULL, [Step] nvarchar(60) NULL, [Response] nvarchar(max) NULL,
+        [Error] nvarchar(max) NULL, [DueAt] datetime2(7) NULL, [Release] bit NULL,
         [Set] nvarchar(max) NULL, /* a JSON object of columns */
         UNIQUE CLUSTERED ([Key1], [Ordinal])
     );
     DECLARE @_Work TABLE (
-        [Ordinal] int NOT NULL PRIMARY KEY,
-        [Answer] varchar(20) NOT NULL,
-        [Was] varchar(20) NULL,
-        [Status] varchar(20) NULL,
-        [Token] datetime2(7) NULL,
-        [AttemptNum] int NULL
+        [Ordinal] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL, [Was] varchar(20) NULL,
+        [Status] varchar(20) NULL, [Token] datetime2(7) NULL, [AttemptNum] int NULL
     );
     DECLARE @_Count int;
     DECLARE @_Sets bit = 0;
@@ -183,21 +122,11 @@ BEGIN
     DECLARE @_Looks int = 0;
     /* Items as they become, whatever the reason. */
     DECLARE @_Change TABLE (
-        [Key1] bigint NOT NULL,
-        [Was] varchar(20) NOT NULL,
-        [Status] varchar(20) NOT NULL,
-        [AttemptNum] int NOT NULL,
-        [Token] datetime2(7) NOT NULL,
-        [Step] nvarchar(60) NULL,
-        [Response] nvarchar(max) NULL,
-        [Error] nvarchar(max) NULL,
-        [StartedAt] datetime2(7) NULL,
-        [FinishedAt] datetime2(7) NULL,
-        [Duration] bigint NULL,
-        [DueAt] datetime2(7) NULL,
-        [LeaseOwner] nvarchar(128) NULL,
-        [LeaseUntil] datetime2(7) NULL,
-        [ClaimNum] bigint NULL,
+        [Key1] bigint NOT NULL, [Was] varchar(20) NOT NULL, [Status] varchar(20) NOT NULL, [AttemptNum] int NOT NULL,
+        [Token] datetime2(7) NOT NULL, [Step] nvarchar(60) NULL, [Response] nvarchar(max) NULL,
+        [Error] nvarchar(max) NULL, [StartedAt] datetime2(7) NULL, [FinishedAt] datetime2(7) NULL,
+        [Duration] bigint NULL, [DueAt] datetime2(7) NULL, [LeaseOwner] nvarchar(128) NULL,
+        [LeaseUntil] datetime2(7) NULL, [ClaimNum] bigint NULL,
         [Before] datetime2(7) NULL, /* the token that stood beside the table: it must stand there still */
         PRIMARY KEY CLUSTERED ([Key1])
     );
@@ -219,58 +148,38 @@ BEGIN
             "delay_ms": "bigint"
         }';
 
-    SELECT
-        @_MaxAttempts = s.[MaxAttempts],
-        @_SilentMs = s.[LeaseMs]
+    SELECT @_MaxAttempts = s.[MaxAttempts], @_SilentMs = s.[LeaseMs]
     FROM [readpast].[FourQueueScheduler_Setting_V] AS s;
     SET @LeaseMs = COALESCE(@LeaseMs, @_SilentMs);
     IF @Worker IS NULL OR @Worker = N''
         THROW 50021, N'Modify_FourQueueScheduler: @Worker is empty; a lease needs an owner.', 1;
-    IF @LeaseMs < 1
-        THROW 50021, N'Modify_FourQueueScheduler: @LeaseMs must be at least 1.', 1;
+    IF @LeaseMs < 1 THROW 50021, N'Modify_FourQueueScheduler: @LeaseMs must be at least 1.', 1;
 
     IF @IsOne = 1
         INSERT INTO @_Item (
             [Ordinal], [Key], [Key1], [Token], [Attempt], [Status], [Step], [Response], [Error], [DueAt], [Set]
         )
         SELECT
-            0,
-            @Key,
-            TRY_CAST(NULLIF(@Key, N'') AS bigint),
+            0, @Key, TRY_CAST(NULLIF(@Key, N'') AS bigint),
             @Token, @Attempt, @Status, @Step, @Response, @Error, @DueAt, @Set;
     ELSE
         INSERT INTO @_Item (
             [Ordinal], [Key], [Key1], [Token], [Attempt], [Status], [Step], [Response], [Error], [DueAt], [Release], [Set]
         )
         SELECT
-            CAST(j.[key] AS int),
-            r.[Key1],
-            TRY_CAST(NULLIF(r.[Key1], N'') AS bigint),
-            r.[Token],
-            r.[Attempt],
-            r.[Status],
-            r.[Step],
-            r.[Response],
-            r.[Error],
+            CAST(j.[key] AS int), r.[Key1], TRY_CAST(NULLIF(r.[Key1], N'') AS bigint), r.[Token], r.[Attempt],
+            r.[Status], r.[Step], r.[Response], r.[Error],
             COALESCE(
                 r.[DueAt],
                 DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, SYSUTCDATETIME()))
             ),
-            r.[Release],
-            r.[Set]
+            r.[Release], r.[Set]
         FROM OPENJSON(@Items) AS j
         CROSS APPLY OPENJSON(j.[value]) WITH (
-            [Key1] nvarchar(max) '$.key',
-            [Token] datetime2(7) '$.token',
-            [Attempt] int '$.attempt',
-            [Status] varchar(20) '$.status',
-            [Step] nvarchar(max) '$.step',
-            [Response] nvarchar(max) '$.response',
-            [Error] nvarchar(max) '$.error',
-            [DueAt] datetime2(7) '$.due',
-            [DelayMs] bigint '$.delay_ms',
-            [Release] bit '$.release',
-            [Set] nvarchar(max) '$.set' AS JSON
+            [Key1] nvarchar(max) '$.key', [Token] datetime2(7) '$.token', [Attempt] int '$.attempt',
+            [Status] varchar(20) '$.status', [Step] nvarchar(max) '$.step', [Response] nvarchar(max) '$.response',
+            [Error] nvarchar(max) '$.error', [DueAt] datetime2(7) '$.due', [DelayMs] bigint '$.delay_ms',
+            [Release] bit '$.release', [Set] nvarchar(max) '$.set' AS JSON
         ) AS r;
     SET @_Count = (SELECT COUNT(*) FROM @_Item);
 
@@ -327,9 +236,7 @@ BEGIN
 
         INSERT INTO @_Work ([Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum])
         SELECT
-            x.[Ordinal],
-            a.[Answer],
-            x.[Is],
+            x.[Ordinal], a.[Answer], x.[Is],
             /* A refusal shows the item as it is. */
             CASE a.[Answer]
                 WHEN 'NOT_FOUND' THEN NULL
@@ -359,12 +266,7 @@ BEGIN
             END
         FROM (
             SELECT
-                i.[Ordinal],
-                i.[Token] AS [Given],
-                i.[Status] AS [To],
-                i.[Attempt],
-                i.[Release],
-                i.[DueAt],
+                i.[Ordinal], i.[Token] AS [Given], i.[Status] AS [To], i.[Attempt], i.[Release], i.[DueAt],
                 CASE
                     WHEN i.[Response] IS NOT NULL OR i.[Error] IS NOT NULL OR i.[Set] IS NOT NULL THEN 1
                     ELSE 0
@@ -387,18 +289,14 @@ BEGIN
             WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
             ELSE 'Processing'
         END AS [Is],
-                COALESCE(CAST(q.[attempts] AS int), 0) AS [AttemptNum],
-                s.[UpdatedAt] AS [Token],
+                COALESCE(CAST(q.[attempts] AS int), 0) AS [AttemptNum], s.[UpdatedAt] AS [Token],
                 ROW_NUMBER() OVER (PARTITION BY i.[Key1] ORDER BY i.[Ordinal]) AS [Place]
             FROM (SELECT TOP (@_Count) o.* FROM @_Item AS o ORDER BY o.[Key1], o.[Ordinal]) AS i
-            LEFT JOIN [dbo].[four_queue] AS q WITH (UPDLOCK, ROWLOCK)
-                ON q.[in_process] IN (0, 1) AND q.[id] = i.[Key1]
+            LEFT JOIN [dbo].[four_queue] AS q WITH (UPDLOCK, ROWLOCK) ON q.[in_process] IN (0, 1) AND q.[id] = i.[Key1]
             /* Locked too: with row versions it would be read as it was before the wait for the row of the table. */
-            LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (UPDLOCK, ROWLOCK)
-                ON s.[id] = q.[id]
+            LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (UPDLOCK, ROWLOCK) ON s.[id] = q.[id]
         ) AS x
-        LEFT JOIN [readpast].[QueueTransition] AS t
-            ON t.[FromStatus] = x.[Is] AND t.[ToStatus] = x.[To]
+        LEFT JOIN [readpast].[QueueTransition] AS t ON t.[FromStatus] = x.[Is] AND t.[ToStatus] = x.[To]
         CROSS APPLY (
             SELECT
                 CASE
@@ -438,10 +336,7 @@ BEGIN
     SELECT
         i.[Key1],
             k.[Was],
-        k.[Status],
-        k.[AttemptNum],
-        k.[Token],
-        COALESCE(i.[Step], s.[Step]) AS [Step],
+        k.[Status], k.[AttemptNum], k.[Token], COALESCE(i.[Step], s.[Step]) AS [Step],
         COALESCE(i.[Response], s.[Response]) AS [Response],
         CASE
             WHEN i.[Error] IS NOT NULL THEN i.[Error]
@@ -496,12 +391,9 @@ BEGIN
         CASE WHEN k.[Status] = 'Processing' THEN DATEADD(MILLISECOND, @LeaseMs, @_Now) END AS [LeaseUntil],
         s.[UpdatedAt]
     FROM @_Item AS i
-    INNER JOIN @_Work AS k
-        ON k.[Ordinal] = i.[Ordinal]
-    INNER JOIN [dbo].[four_queue] AS q
-        ON q.[in_process] IN (0, 1) AND q.[id] = i.[Key1]
-    LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
-        ON s.[id] = i.[Key1]
+    INNER JOIN @_Work AS k ON k.[Ordinal] = i.[Ordinal]
+    INNER JOIN [dbo].[four_queue] AS q ON q.[in_process] IN (0, 1) AND q.[id] = i.[Key1]
+    LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s ON s.[id] = i.[Key1]
     WHERE k.[Answer] = 'OK'
     OPTION (LOOP JOIN, FORCE ORDER);
 
@@ -533,8 +425,7 @@ BEGIN
             ELSE q.[in_process]
         END
     FROM @_Change AS w
-    INNER JOIN [dbo].[four_queue] AS q WITH (ROWLOCK)
-        ON q.[in_process] IN (0, 1) AND q.[id] = w.[Key1]
+    INNER JOIN [dbo].[four_queue] AS q WITH (ROWLOCK) ON q.[in_process] IN (0, 1) AND q.[id] = w.[Key1]
     OPTION (LOOP JOIN, FORCE ORDER);
     SET @_Written = @@ROWCOUNT;
 
@@ -544,36 +435,22 @@ BEGIN
 
     DELETE s
     FROM @_Change AS w
-    INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK)
-        ON s.[id] = w.[Key1]
+    INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK) ON s.[id] = w.[Key1]
     WHERE
-        w.[Status] = 'Completed'
-        AND s.[UpdatedAt] = w.[Before]
+        w.[Status] = 'Completed' AND s.[UpdatedAt] = w.[Before]
         /* A value that the table has a column for, or nobody gave, is not kept twice. */
-        AND w.[Step] IS NULL
-        AND w.[Response] IS NULL
-        AND w.[Error] IS NULL
+        AND w.[Step] IS NULL AND w.[Response] IS NULL AND w.[Error] IS NULL
     OPTION (LOOP JOIN, FORCE ORDER);
     SET @_Kept = @@ROWCOUNT;
 
     UPDATE s
     SET
-        [Status] = w.[Status],
-        [Step] = w.[Step],
-        [AttemptNum] = w.[AttemptNum],
-        [Response] = w.[Response],
-        [Error] = w.[Error],
-        [StartedAt] = w.[StartedAt],
-        [FinishedAt] = w.[FinishedAt],
-        [Duration] = w.[Duration],
-        [DueAt] = w.[DueAt],
-        [UpdatedAt] = w.[Token],
-        [LeaseOwner] = w.[LeaseOwner],
-        [LeaseUntil] = w.[LeaseUntil],
+        [Status] = w.[Status], [Step] = w.[Step], [AttemptNum] = w.[AttemptNum], [Response] = w.[Response],
+        [Error] = w.[Error], [StartedAt] = w.[StartedAt], [FinishedAt] = w.[FinishedAt], [Duration] = w.[Duration],
+        [DueAt] = w.[DueAt], [UpdatedAt] = w.[Token], [LeaseOwner] = w.[LeaseOwner], [LeaseUntil] = w.[LeaseUntil],
         [ClaimNum] = w.[ClaimNum]
     FROM @_Change AS w
-    INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK)
-        ON s.[id] = w.[Key1]
+    INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK) ON s.[id] = w.[Key1]
     WHERE s.[UpdatedAt] = w.[Before]
     OPTION (LOOP JOIN, FORCE ORDER);
     SET @_Kept = @_Kept + @@ROWCOUNT;
@@ -604,9 +481,7 @@ BEGIN
     IF @Operation IS NOT NULL AND EXISTS (SELECT 1 FROM @_Work AS w WHERE w.[Answer] <> 'OK')
     BEGIN
         SET @_Result = (
-            SELECT
-                w.[Ordinal] AS [ordinal],
-                w.[Answer] AS [answer]
+            SELECT w.[Ordinal] AS [ordinal], w.[Answer] AS [answer]
             FROM @_Work AS w
             WHERE w.[Answer] <> 'OK'
             FOR JSON PATH
@@ -615,24 +490,13 @@ BEGIN
     END;
 
     IF @Tells = 0
-        SELECT
-            @Answer = w.[Answer],
-            @Is = w.[Status]
+        SELECT @Answer = w.[Answer], @Is = w.[Status]
         FROM @_Work AS w;
     ELSE
-        SELECT
-            w.[Answer],
-            w.[Ordinal],
-            CAST(NULL AS bigint) AS [DueMs],
-            i.[Key],
-            w.[Token],
-            w.[AttemptNum],
-            w.[Status]
+        SELECT w.[Answer], w.[Ordinal], CAST(NULL AS bigint) AS [DueMs], i.[Key], w.[Token], w.[AttemptNum], w.[Status]
         FROM @_Work AS w
-        INNER JOIN @_Item AS i
-            ON i.[Ordinal] = w.[Ordinal]
+        INNER JOIN @_Item AS i ON i.[Ordinal] = w.[Ordinal]
         ORDER BY w.[Ordinal];
-    RETURN 0;
 END;
 GO
 /*
@@ -650,20 +514,12 @@ what the first call claimed, Claimed_FourQueueScheduler returns by its @Claim.
 Table access order: QueueOperation, four_queue, FourQueueScheduler_Lease, QueueTransition.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Modify_FourQueueScheduler_Set_utx]
-    @Operation uniqueidentifier,
-    @Worker nvarchar(128),
-    @Items nvarchar(max),
-    @Max int = 0,
-    @LeaseMs int = NULL,
+    @Operation uniqueidentifier, @Worker nvarchar(128), @Items nvarchar(max), @Max int = 0, @LeaseMs int = NULL,
     @Recover int = 0,
     @Claim bigint = NULL /* a number of its own, above zero: see Claimed_FourQueueScheduler */
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* The caller's level comes back at the end. Under SNAPSHOT, items would be judged as they were at its beginning. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     DECLARE @_IsNew bit;
 
     /* With IMPLICIT_TRANSACTIONS, as drivers set it, the first statement that touches a table begins one. */
@@ -680,7 +536,6 @@ BEGIN
     IF @Max > 0 AND @_IsNew = 1
         EXECUTE [readpast].[FourQueueScheduler_Claim]
             @Worker = @Worker, @Max = @Max, @LeaseMs = @LeaseMs, @Recover = @Recover, @Within = 2, @Claim = @Claim;
-    RETURN 0;
 END;
 GO
 /*
@@ -696,22 +551,12 @@ what the first call claimed, Claimed_FourQueueScheduler returns by its @Claim.
 Table access order: QueueOperation, four_queue, FourQueueScheduler_Lease, QueueTransition.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Modify_FourQueueScheduler_Set_trx]
-    @Operation uniqueidentifier,
-    @Worker nvarchar(128),
-    @Items nvarchar(max),
-    @Max int = 0,
-    @LeaseMs int = NULL,
+    @Operation uniqueidentifier, @Worker nvarchar(128), @Items nvarchar(max), @Max int = 0, @LeaseMs int = NULL,
     @Recover int = 0,
     @Claim bigint = NULL /* a number of its own, above zero: see Claimed_FourQueueScheduler */
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* Some drivers turn it on; the transaction below would then stay open after its commit. */
-    SET IMPLICIT_TRANSACTIONS OFF;
-    /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     DECLARE @_IsNew bit;
 
     IF @@TRANCOUNT > 0
@@ -730,10 +575,8 @@ BEGIN
         COMMIT TRANSACTION;
     END TRY
     BEGIN CATCH
-        IF @@TRANCOUNT > 0
-            ROLLBACK TRANSACTION;
+        IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
         THROW;
     END CATCH;
-    RETURN 0;
 END;
 GO

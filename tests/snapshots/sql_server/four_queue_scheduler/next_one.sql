@@ -13,13 +13,8 @@ CREATE OR ALTER PROCEDURE [readpast].[Next_FourQueueScheduler_utx]
     @Recover int = 0
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* The caller's level comes back at the end. Under SNAPSHOT, items would be judged as they were at its beginning. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    DECLARE @_Key nvarchar(4000);
-    DECLARE @_Token datetime2(7);
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    DECLARE @_Key nvarchar(4000), @_Token datetime2(7);
     DECLARE @_DueMs bigint = 0;
 
     /* With IMPLICIT_TRANSACTIONS, as drivers set it, the first statement that touches a table begins one. */
@@ -38,11 +33,8 @@ BEGIN
         SET @Recover = 0;
     END;
 
-    SELECT
-        @_Key AS [ItemKey],
-        @_Token AS [ItemToken]
+    SELECT @_Key AS [ItemKey], @_Token AS [ItemToken]
     WHERE @_Key IS NOT NULL;
-    RETURN 0;
 END;
 GO
 /*
@@ -59,15 +51,8 @@ CREATE OR ALTER PROCEDURE [readpast].[Next_FourQueueScheduler_trx]
     @Recover int = 1
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* Some drivers turn it on; the transaction below would then stay open after its commit. */
-    SET IMPLICIT_TRANSACTIONS OFF;
-    /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    DECLARE @_Key nvarchar(4000);
-    DECLARE @_Token datetime2(7);
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    DECLARE @_Key nvarchar(4000), @_Token datetime2(7);
     DECLARE @_DueMs bigint = 0;
 
     IF @@TRANCOUNT > 0
@@ -84,10 +69,7 @@ BEGIN
         SET @Recover = 0;
     END;
 
-    SELECT
-        @_Key AS [ItemKey],
-        @_Token AS [ItemToken]
+    SELECT @_Key AS [ItemKey], @_Token AS [ItemToken]
     WHERE @_Key IS NOT NULL;
-    RETURN 0;
 END;
 GO

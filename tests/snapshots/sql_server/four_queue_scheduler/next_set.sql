@@ -11,16 +11,8 @@ Returns the items as Next_FourQueueScheduler_Set_trx does, after the commit wher
 Table access order: four_queue, FourQueueScheduler_Lease, QueueRefused.
 */
 CREATE OR ALTER PROCEDURE [readpast].[FourQueueScheduler_Claim]
-    @Worker nvarchar(128),
-    @Max int,
-    @LeaseMs int,
-    @Recover int,
-    @Within int,
-    @Claim bigint = NULL,
-    @Tells bit = 1,
-    @Key nvarchar(4000) = NULL OUTPUT,
-    @Token datetime2(7) = NULL OUTPUT,
-    @DueMs bigint = NULL OUTPUT
+    @Worker nvarchar(128), @Max int, @LeaseMs int, @Recover int, @Within int, @Claim bigint = NULL, @Tells bit = 1,
+    @Key nvarchar(4000) = NULL OUTPUT, @Token datetime2(7) = NULL OUTPUT, @DueMs bigint = NULL OUTPUT
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -28,87 +20,53 @@ BEGIN
     DECLARE @_SilentMs int; /* how long a lease is when nobody says */
     DECLARE @_Now datetime2(7); /* UTC */
     DECLARE @_At datetime2(7); /* the same moment as the table tells it */
-    DECLARE @_Stamp datetimeoffset(7);
-    DECLARE @_Offset int;
+    DECLARE @_Stamp datetimeoffset(7), @_Offset int;
     DECLARE @_Locked int = 0;
     DECLARE @_Around int = 0; /* 1: nothing is claimed here */
-    DECLARE @_Take int;
-    DECLARE @_Alone int;
+    DECLARE @_Take int, @_Alone int;
     DECLARE @_Due TABLE (
-        [Seq] int IDENTITY(1, 1) NOT NULL,
-        [Key1] bigint NOT NULL,
-        [AttemptNum] int NOT NULL,
+        [Seq] int IDENTITY(1, 1) NOT NULL, [Key1] bigint NOT NULL, [AttemptNum] int NOT NULL,
         [Alone] int NOT NULL DEFAULT 0, /* 1: came back from a dead worker */
         [Token] datetime2(7) NULL,
         [Refused] nvarchar(500) NULL, /* why the table refused it until its attempts were spent */
-        [Row] bigint NULL,
-        PRIMARY KEY CLUSTERED ([Key1])
+        [Row] bigint NULL, PRIMARY KEY CLUSTERED ([Key1])
     );
     /* Items as they become, whatever the reason. */
     DECLARE @_Change TABLE (
-        [Key1] bigint NOT NULL,
-        [Was] varchar(20) NOT NULL,
-        [Status] varchar(20) NOT NULL,
-        [AttemptNum] int NOT NULL,
-        [Token] datetime2(7) NOT NULL,
-        [Step] nvarchar(60) NULL,
-        [Response] nvarchar(max) NULL,
-        [Error] nvarchar(max) NULL,
-        [StartedAt] datetime2(7) NULL,
-        [FinishedAt] datetime2(7) NULL,
-        [Duration] bigint NULL,
-        [DueAt] datetime2(7) NULL,
-        [LeaseOwner] nvarchar(128) NULL,
-        [LeaseUntil] datetime2(7) NULL,
-        [ClaimNum] bigint NULL,
+        [Key1] bigint NOT NULL, [Was] varchar(20) NOT NULL, [Status] varchar(20) NOT NULL, [AttemptNum] int NOT NULL,
+        [Token] datetime2(7) NOT NULL, [Step] nvarchar(60) NULL, [Response] nvarchar(max) NULL,
+        [Error] nvarchar(max) NULL, [StartedAt] datetime2(7) NULL, [FinishedAt] datetime2(7) NULL,
+        [Duration] bigint NULL, [DueAt] datetime2(7) NULL, [LeaseOwner] nvarchar(128) NULL,
+        [LeaseUntil] datetime2(7) NULL, [ClaimNum] bigint NULL,
         [Before] datetime2(7) NULL, /* the token that stood beside the table: it must stand there still */
         PRIMARY KEY CLUSTERED ([Key1])
     );
     DECLARE @_Written int = 0;
     DECLARE @_Kept int;
     DECLARE @_Out TABLE (
-        [Seq] int NOT NULL PRIMARY KEY,
-        [Answer] varchar(20) NOT NULL,
-        [Ordinal] int NULL,
-        [DueMs] bigint NULL,
-        [Key] nvarchar(max) NULL,
-        [Key1] bigint NULL,
-        [Token] datetime2(7) NULL,
-        [AttemptNum] int NULL,
+        [Seq] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL, [Ordinal] int NULL, [DueMs] bigint NULL,
+        [Key] nvarchar(max) NULL, [Key1] bigint NULL, [Token] datetime2(7) NULL, [AttemptNum] int NULL,
         [Status] nvarchar(500) NULL
     );
-    DECLARE @_Number int;
-    DECLARE @_Severity int;
-    DECLARE @_Reason nvarchar(4000);
-    DECLARE @_RefusedKey nvarchar(400);
-    DECLARE @_Times int;
+    DECLARE @_Number int, @_Severity int, @_Reason nvarchar(4000), @_RefusedKey nvarchar(400), @_Times int;
     /* Items that it refused in this call. */
     DECLARE @_Told TABLE (
-        [Seq] int IDENTITY(1, 1) NOT NULL PRIMARY KEY,
-        [Key1] bigint NULL,
-        [Times] int NOT NULL,
+        [Seq] int IDENTITY(1, 1) NOT NULL PRIMARY KEY, [Key1] bigint NULL, [Times] int NOT NULL,
         [Reason] nvarchar(500) NOT NULL
     );
     DECLARE @_Most int = @Max;
     DECLARE @_Tries int = 0;
     DECLARE @_Refuses int; /* 1: the table refuses some, in this try */
     /* Items that are left aside now. */
-    DECLARE @_Aside TABLE (
-        [Key1] bigint NOT NULL,
-        PRIMARY KEY CLUSTERED ([Key1])
-    );
+    DECLARE @_Aside TABLE ([Key1] bigint NOT NULL, PRIMARY KEY CLUSTERED ([Key1]));
 
-    SELECT
-        @_MaxAttempts = s.[MaxAttempts],
-        @_SilentMs = s.[LeaseMs]
+    SELECT @_MaxAttempts = s.[MaxAttempts], @_SilentMs = s.[LeaseMs]
     FROM [readpast].[FourQueueScheduler_Setting_V] AS s;
     SET @LeaseMs = COALESCE(@LeaseMs, @_SilentMs);
     IF @Worker IS NULL OR @Worker = N''
         THROW 50021, N'Next_FourQueueScheduler: @Worker is empty; a lease needs an owner.', 1;
-    IF @LeaseMs < 1
-        THROW 50021, N'Next_FourQueueScheduler: @LeaseMs must be at least 1.', 1;
-    IF @Max IS NULL OR @Max < 1 OR @Max > 1000
-        THROW 50021, N'Next_FourQueueScheduler: @Max must be from 1 to 1000.', 1;
+    IF @LeaseMs < 1 THROW 50021, N'Next_FourQueueScheduler: @LeaseMs must be at least 1.', 1;
+    IF @Max IS NULL OR @Max < 1 OR @Max > 1000 THROW 50021, N'Next_FourQueueScheduler: @Max must be from 1 to 1000.', 1;
     IF @Within = 2 AND EXISTS (SELECT 1 FROM [readpast].[QueueRefused] AS r WHERE r.[Queue] = 'FourQueueScheduler')
         SET @_Around = 1;
 
@@ -135,14 +93,8 @@ BEGIN
                 INSERT INTO @_Aside ([Key1])
                 SELECT k.[Key1]
                 FROM [readpast].[QueueRefused] AS r
-                CROSS APPLY (
-                    SELECT
-                        TRY_CAST(NULLIF(r.[Key], N'') AS bigint) AS [Key1]
-                ) AS k
-                WHERE
-                    r.[Queue] = 'FourQueueScheduler'
-                    AND r.[Until] > @_Now
-                    AND NOT (k.[Key1] IS NULL)
+                CROSS APPLY (SELECT TRY_CAST(NULLIF(r.[Key], N'') AS bigint) AS [Key1]) AS k
+                WHERE r.[Queue] = 'FourQueueScheduler' AND r.[Until] > @_Now AND NOT (k.[Key1] IS NULL)
                 GROUP BY k.[Key1];
 
             /*
@@ -155,17 +107,11 @@ BEGIN
             DELETE FROM @_Change;
             SET @_Take = @Max;
             INSERT INTO @_Due ([Key1], [AttemptNum], [Alone], [Token], [Row])
-            SELECT TOP (@_Take)
-                q.[id],
-                COALESCE(CAST(q.[attempts] AS int), 0),
-                0,
-                NULL,
-                DATALENGTH(q.[app_server])
+            SELECT TOP (@_Take) q.[id], COALESCE(CAST(q.[attempts] AS int), 0), 0, NULL, DATALENGTH(q.[app_server])
             FROM [dbo].[four_queue] AS q
                 WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([big_idea]))
             WHERE
-                q.[in_process] = 0
-                AND (q.[scheduled_start_date] IS NULL OR q.[scheduled_start_date] <= @_At)
+                q.[in_process] = 0 AND (q.[scheduled_start_date] IS NULL OR q.[scheduled_start_date] <= @_At)
                 AND NOT EXISTS (SELECT 1 FROM @_Aside AS a WHERE q.[in_process] IN (0, 1) AND q.[id] = a.[Key1])
             ORDER BY q.[id]
             OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Take = 1));
@@ -177,8 +123,7 @@ BEGIN
                 SET
                     [Alone] = CASE WHEN s.[Status] IN ('Pending', 'Error') AND s.[LeaseUntil] IS NOT NULL THEN 1 ELSE 0 END
                 FROM @_Due AS d
-                INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s
-                    ON s.[id] = d.[Key1]
+                INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s ON s.[id] = d.[Key1]
                 OPTION (LOOP JOIN, FORCE ORDER);
 
                 /* Refusals have spent the attempts of these: they end, unless the table refuses that, too. */
@@ -214,12 +159,9 @@ BEGIN
                     [FinishedAt], [LeaseOwner], [LeaseUntil], [Before], [ClaimNum]
                 )
                 SELECT
-                    d.[Key1],
-                    'Pending',
-                    CASE WHEN x.[AttemptNum] >= @_MaxAttempts THEN 'Failed' ELSE 'Processing' END,
+                    d.[Key1], 'Pending', CASE WHEN x.[AttemptNum] >= @_MaxAttempts THEN 'Failed' ELSE 'Processing' END,
                     CASE WHEN x.[AttemptNum] >= @_MaxAttempts THEN x.[AttemptNum] ELSE x.[AttemptNum] + 1 END,
-                    CASE WHEN x.[Token] >= @_Now THEN DATEADD(MICROSECOND, 1, x.[Token]) ELSE @_Now END,
-                    s.[Step],
+                    CASE WHEN x.[Token] >= @_Now THEN DATEADD(MICROSECOND, 1, x.[Token]) ELSE @_Now END, s.[Step],
                     s.[Response],
                     CASE
                         WHEN x.[AttemptNum] >= @_MaxAttempts
@@ -230,16 +172,10 @@ BEGIN
                     CASE WHEN x.[AttemptNum] >= @_MaxAttempts THEN @_Now END,
                     CASE WHEN x.[AttemptNum] < @_MaxAttempts THEN @Worker END,
                     CASE WHEN x.[AttemptNum] < @_MaxAttempts THEN DATEADD(MILLISECOND, @LeaseMs, @_Now) END,
-                    s.[UpdatedAt],
-                    CASE WHEN d.[Alone] = 1 THEN -@Claim ELSE @Claim END
+                    s.[UpdatedAt], CASE WHEN d.[Alone] = 1 THEN -@Claim ELSE @Claim END
                 FROM @_Due AS d
-                LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
-                    ON s.[id] = d.[Key1]
-                CROSS APPLY (
-                    SELECT
-                        d.[AttemptNum],
-                        s.[UpdatedAt] AS [Token]
-                ) AS x
+                LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s ON s.[id] = d.[Key1]
+                CROSS APPLY (SELECT d.[AttemptNum], s.[UpdatedAt] AS [Token]) AS x
                 OPTION (LOOP JOIN, FORCE ORDER);
 
                 /* The rows are locked and in @_Change: first the table, then what is kept beside it. */
@@ -267,8 +203,7 @@ BEGIN
                         ELSE q.[in_process]
                     END
                 FROM @_Change AS w
-                INNER JOIN [dbo].[four_queue] AS q WITH (ROWLOCK)
-                    ON q.[in_process] IN (0, 1) AND q.[id] = w.[Key1]
+                INNER JOIN [dbo].[four_queue] AS q WITH (ROWLOCK) ON q.[in_process] IN (0, 1) AND q.[id] = w.[Key1]
                 WHERE q.[in_process] = 0
                 OPTION (LOOP JOIN, FORCE ORDER);
                 SET @_Written = @@ROWCOUNT;
@@ -279,22 +214,12 @@ BEGIN
 
                 UPDATE s
                 SET
-                    [Status] = w.[Status],
-                    [Step] = w.[Step],
-                    [AttemptNum] = w.[AttemptNum],
-                    [Response] = w.[Response],
-                    [Error] = w.[Error],
-                    [StartedAt] = w.[StartedAt],
-                    [FinishedAt] = w.[FinishedAt],
-                    [Duration] = w.[Duration],
-                    [DueAt] = w.[DueAt],
-                    [UpdatedAt] = w.[Token],
-                    [LeaseOwner] = w.[LeaseOwner],
-                    [LeaseUntil] = w.[LeaseUntil],
-                    [ClaimNum] = w.[ClaimNum]
+                    [Status] = w.[Status], [Step] = w.[Step], [AttemptNum] = w.[AttemptNum], [Response] = w.[Response],
+                    [Error] = w.[Error], [StartedAt] = w.[StartedAt], [FinishedAt] = w.[FinishedAt],
+                    [Duration] = w.[Duration], [DueAt] = w.[DueAt], [UpdatedAt] = w.[Token],
+                    [LeaseOwner] = w.[LeaseOwner], [LeaseUntil] = w.[LeaseUntil], [ClaimNum] = w.[ClaimNum]
                 FROM @_Change AS w
-                INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK)
-                    ON s.[id] = w.[Key1]
+                INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK) ON s.[id] = w.[Key1]
                 WHERE s.[UpdatedAt] = w.[Before]
                 OPTION (LOOP JOIN, FORCE ORDER);
                 SET @_Kept = @_Kept + @@ROWCOUNT;
@@ -311,8 +236,7 @@ BEGIN
                         w.[Key1], w.[Status], w.[Step], w.[AttemptNum], w.[Response], w.[Error], w.[StartedAt],
                         w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil], w.[ClaimNum]
                     FROM @_Change AS w
-                    WHERE
-                        w.[Before] IS NULL
+                    WHERE w.[Before] IS NULL
                     OPTION (LOOP JOIN, FORCE ORDER);
             END;
 
@@ -331,13 +255,10 @@ BEGIN
             BREAK;
         END TRY
         BEGIN CATCH
-            IF @Within > 0
-                THROW;
+            IF @Within > 0 THROW;
             SELECT @_Number = ERROR_NUMBER(), @_Severity = ERROR_SEVERITY(), @_Reason = ERROR_MESSAGE();
-            IF @@TRANCOUNT > 0
-                ROLLBACK TRANSACTION;
-            IF [readpast].[QueueIsRefusal_fn](@_Number, @_Severity) = 0 OR NOT EXISTS (SELECT 1 FROM @_Due)
-                THROW;
+            IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
+            IF [readpast].[QueueIsRefusal_fn](@_Number, @_Severity) = 0 OR NOT EXISTS (SELECT 1 FROM @_Due) THROW;
 
             SET @_Locked = (SELECT COUNT(*) FROM @_Due);
             IF @_Locked > 1
@@ -361,39 +282,24 @@ BEGIN
 
     IF @Tells = 0
     BEGIN
-        SELECT
-            @Key = CAST(w.[Key1] AS nvarchar(36)),
-            @Token = w.[Token]
+        SELECT @Key = CAST(w.[Key1] AS nvarchar(36)), @Token = w.[Token]
         FROM @_Due AS d
-        INNER JOIN @_Change AS w
-            ON w.[Key1] = d.[Key1]
+        INNER JOIN @_Change AS w ON w.[Key1] = d.[Key1]
         WHERE w.[Status] = 'Processing';
         SET @DueMs = (SELECT MIN(0) FROM @_Due WHERE @Key IS NULL);
         RETURN 0;
     END;
 
     INSERT INTO @_Out ([Seq], [Answer], [Key], [AttemptNum], [Status])
-    SELECT
-        r.[Seq],
-        'REFUSED',
-        CAST(r.[Key1] AS nvarchar(36)),
-        r.[Times],
-        r.[Reason]
+    SELECT r.[Seq], 'REFUSED', CAST(r.[Key1] AS nvarchar(36)), r.[Times], r.[Reason]
     FROM @_Told AS r;
 
     INSERT INTO @_Out ([Seq], [Answer], [DueMs], [Key], [Key1], [Token], [AttemptNum], [Status])
     SELECT
-        1000000 + d.[Seq],
-        CASE WHEN d.[Alone] = 1 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
-        @LeaseMs,
-        CAST(w.[Key1] AS nvarchar(36)),
-        w.[Key1],
-        w.[Token],
-        w.[AttemptNum],
-        w.[Status]
+        1000000 + d.[Seq], CASE WHEN d.[Alone] = 1 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, @LeaseMs,
+        CAST(w.[Key1] AS nvarchar(36)), w.[Key1], w.[Token], w.[AttemptNum], w.[Status]
     FROM @_Due AS d
-    INNER JOIN @_Change AS w
-        ON w.[Key1] = d.[Key1]
+    INNER JOIN @_Change AS w ON w.[Key1] = d.[Key1]
     WHERE w.[Status] = 'Processing';
 
     /*
@@ -402,10 +308,7 @@ BEGIN
     */
     IF @@ROWCOUNT = 0
         INSERT INTO @_Out ([Seq], [Answer], [DueMs])
-        SELECT
-            1000000,
-            'EMPTY',
-            MIN(x.[DueMs])
+        SELECT 1000000, 'EMPTY', MIN(x.[DueMs])
         FROM (
             /* The items here had spent their attempts, and ended: those behind them are due now. */
             SELECT CASE WHEN @_Around = 1 THEN CAST(0 AS bigint) ELSE (SELECT TOP (1) CAST(0 AS bigint) FROM @_Due) END AS [DueMs]
@@ -420,24 +323,15 @@ BEGIN
                 SELECT TOP (1000) q.[scheduled_start_date] AS [DueAt]
                 FROM [dbo].[four_queue] AS q
                     WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([big_idea]))
-                WHERE
-                    q.[in_process] = 0
-                    AND q.[scheduled_start_date] > @_At
+                WHERE q.[in_process] = 0 AND q.[scheduled_start_date] > @_At
                 ORDER BY q.[id]
             ) AS u
         ) AS x;
 
     /* In an order that no OUTPUT clause promises. */
     SELECT
-        o.[Answer],
-        o.[Ordinal],
-        o.[DueMs],
-        o.[Key],
-        o.[Token],
-        o.[AttemptNum],
-        o.[Status],
-        q.[reputation] AS [reputation],
-        q.[id],
+        o.[Answer], o.[Ordinal], o.[DueMs], o.[Key], o.[Token], o.[AttemptNum], o.[Status],
+        q.[reputation] AS [reputation], q.[id],
         CASE
                 WHEN q.[in_process] = 0
                     THEN CASE
@@ -454,9 +348,7 @@ BEGIN
                 WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
                 ELSE 'Processing'
             END AS [ItemStatus],
-        s.[Step] AS [ItemStep],
-        COALESCE(CAST(q.[attempts] AS int), 0) AS [ItemAttempt],
-        s.[Response] AS [ItemResponse],
+        s.[Step] AS [ItemStep], COALESCE(CAST(q.[attempts] AS int), 0) AS [ItemAttempt], s.[Response] AS [ItemResponse],
         s.[Error] AS [ItemError],
         COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))) AS [ItemStartedAt],
         COALESCE(
@@ -468,8 +360,7 @@ BEGIN
             END
         ) AS [ItemDuration],
         DATEADD(MINUTE, -@_Offset, CAST(q.[scheduled_start_date] AS datetime2(7))) AS [ItemDueAt],
-        s.[UpdatedAt] AS [ItemToken],
-        CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [ItemOwner],
+        s.[UpdatedAt] AS [ItemToken], CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [ItemOwner],
         CASE WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE
                 WHEN
                     s.[UpdatedAt] IS NULL
@@ -481,12 +372,9 @@ BEGIN
     FROM @_Out AS o
     LEFT JOIN [dbo].[four_queue] AS q
         ON q.[in_process] IN (0, 1) AND q.[id] = o.[Key1] AND o.[Answer] IN ('CLAIMED', 'CLAIMED_ALONE')
-        LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
-            ON s.[id] = q.[id]
+        LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s ON s.[id] = q.[id]
     ORDER BY o.[Seq]
     OPTION (LOOP JOIN, FORCE ORDER);
-
-    RETURN 0;
 END;
 GO
 /*
@@ -501,19 +389,13 @@ started, whose predecessor of that name left work behind.
 Table access order: four_queue, FourQueueScheduler_Lease.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Next_FourQueueScheduler_Set_utx]
-    @Worker nvarchar(128),
-    @Max int,
-    @LeaseMs int = NULL,
+    @Worker nvarchar(128), @Max int, @LeaseMs int = NULL,
     /* 1: first give back the items of dead workers, whose rows are locked to the end of the transaction too. */
     @Recover int = 0,
     @Claim bigint = NULL /* a number of its own, above zero: see Claimed_FourQueueScheduler */
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* The caller's level comes back at the end. Under SNAPSHOT, items would be judged as they were at its beginning. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
     /* With IMPLICIT_TRANSACTIONS, as drivers set it, the first statement that touches a table begins one. */
     IF @@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0
@@ -523,7 +405,6 @@ BEGIN
 
     EXECUTE [readpast].[FourQueueScheduler_Claim]
         @Worker = @Worker, @Max = @Max, @LeaseMs = @LeaseMs, @Recover = @Recover, @Within = 1, @Claim = @Claim;
-    RETURN 0;
 END;
 GO
 /*
@@ -537,9 +418,7 @@ started, whose predecessor of that name left work behind.
 Table access order: four_queue, FourQueueScheduler_Lease.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Next_FourQueueScheduler_Set_trx]
-    @Worker nvarchar(128),
-    @Max int,
-    @LeaseMs int = NULL,
+    @Worker nvarchar(128), @Max int, @LeaseMs int = NULL,
     /*
     1: first give back the items of dead workers. 2: and what this worker left, who begins anew under its name. More:
     as 1, unless somebody did within so many milliseconds.
@@ -548,19 +427,12 @@ CREATE OR ALTER PROCEDURE [readpast].[Next_FourQueueScheduler_Set_trx]
     @Claim bigint = NULL /* a number of its own, above zero: see Claimed_FourQueueScheduler */
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* Some drivers turn it on; the transaction below would then stay open after its commit. */
-    SET IMPLICIT_TRANSACTIONS OFF;
-    /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
     IF @@TRANCOUNT > 0
         THROW 50012, N'Next_FourQueueScheduler_Set_trx commits its own work: not to be called in a transaction.', 1;
 
     EXECUTE [readpast].[FourQueueScheduler_Claim]
         @Worker = @Worker, @Max = @Max, @LeaseMs = @LeaseMs, @Recover = @Recover, @Within = 0, @Claim = @Claim;
-    RETURN 0;
 END;
 GO

@@ -6,8 +6,7 @@ Returns a row per item, as Recover_FourQueueScheduler_trx does; within a claim n
 Table access order: QueueRecovery, four_queue, FourQueueScheduler_Lease, QueueRefused.
 */
 CREATE OR ALTER PROCEDURE [readpast].[FourQueueScheduler_Recover]
-    @Max int,
-    @Recover int,
+    @Max int, @Recover int,
     @Worker nvarchar(128), /* with @Recover = 2: whose items come back, too */
     @Within bit /* 1: in the caller's transaction; 0: in transactions of its own, around what the table refuses */
 AS
@@ -17,72 +16,43 @@ BEGIN
     DECLARE @_SilentMs int; /* how long a lease is when nobody says */
     DECLARE @_Now datetime2(7); /* UTC */
     DECLARE @_At datetime2(7); /* the same moment as the table tells it */
-    DECLARE @_Stamp datetimeoffset(7);
-    DECLARE @_Offset int;
-    DECLARE @_RecoverMax int;
+    DECLARE @_Stamp datetimeoffset(7), @_Offset int, @_RecoverMax int;
     DECLARE @_Searched int = 0;
     DECLARE @_MyTurn int = 0;
     DECLARE @_Candidate TABLE (
-        [Key1] bigint NOT NULL,
-        [StartedAt] datetime2(7) NULL,
+        [Key1] bigint NOT NULL, [StartedAt] datetime2(7) NULL,
         [Together] int NOT NULL DEFAULT 0, /* 1: claimed with others */
         PRIMARY KEY CLUSTERED ([Key1])
     );
-    DECLARE @_Gone TABLE (
-        [Key1] bigint NOT NULL,
-        PRIMARY KEY CLUSTERED ([Key1])
-    );
+    DECLARE @_Gone TABLE ([Key1] bigint NOT NULL, PRIMARY KEY CLUSTERED ([Key1]));
     /* Items as they become, whatever the reason. */
     DECLARE @_Change TABLE (
-        [Key1] bigint NOT NULL,
-        [Was] varchar(20) NOT NULL,
-        [Status] varchar(20) NOT NULL,
-        [AttemptNum] int NOT NULL,
-        [Token] datetime2(7) NOT NULL,
-        [Step] nvarchar(60) NULL,
-        [Response] nvarchar(max) NULL,
-        [Error] nvarchar(max) NULL,
-        [StartedAt] datetime2(7) NULL,
-        [FinishedAt] datetime2(7) NULL,
-        [Duration] bigint NULL,
-        [DueAt] datetime2(7) NULL,
-        [LeaseOwner] nvarchar(128) NULL,
-        [LeaseUntil] datetime2(7) NULL,
-        [ClaimNum] bigint NULL,
+        [Key1] bigint NOT NULL, [Was] varchar(20) NOT NULL, [Status] varchar(20) NOT NULL, [AttemptNum] int NOT NULL,
+        [Token] datetime2(7) NOT NULL, [Step] nvarchar(60) NULL, [Response] nvarchar(max) NULL,
+        [Error] nvarchar(max) NULL, [StartedAt] datetime2(7) NULL, [FinishedAt] datetime2(7) NULL,
+        [Duration] bigint NULL, [DueAt] datetime2(7) NULL, [LeaseOwner] nvarchar(128) NULL,
+        [LeaseUntil] datetime2(7) NULL, [ClaimNum] bigint NULL,
         [Before] datetime2(7) NULL, /* the token that stood beside the table: it must stand there still */
         PRIMARY KEY CLUSTERED ([Key1])
     );
     DECLARE @_Written int = 0;
-    DECLARE @_Kept int;
-    DECLARE @_Number int;
-    DECLARE @_Severity int;
-    DECLARE @_Reason nvarchar(4000);
-    DECLARE @_RefusedKey nvarchar(400);
+    DECLARE @_Kept int, @_Number int, @_Severity int, @_Reason nvarchar(4000), @_RefusedKey nvarchar(400);
     DECLARE @_Times int;
     /* Items that it refused in this call. */
     DECLARE @_Told TABLE (
-        [Seq] int IDENTITY(1, 1) NOT NULL PRIMARY KEY,
-        [Key1] bigint NULL,
-        [Times] int NOT NULL,
+        [Seq] int IDENTITY(1, 1) NOT NULL PRIMARY KEY, [Key1] bigint NULL, [Times] int NOT NULL,
         [Reason] nvarchar(500) NOT NULL
     );
     DECLARE @_Each int = 0; /* 1: one by one */
     DECLARE @_Left TABLE (
-        [Seq] int IDENTITY(1, 1) NOT NULL PRIMARY KEY,
-        [Key1] bigint NOT NULL,
-        [Together] int NOT NULL
+        [Seq] int IDENTITY(1, 1) NOT NULL PRIMARY KEY, [Key1] bigint NOT NULL, [Together] int NOT NULL
     );
     DECLARE @_Back TABLE (
-        [Seq] int IDENTITY(1, 1) NOT NULL PRIMARY KEY,
-        [Key1] bigint NOT NULL,
-        [Token] datetime2(7) NOT NULL,
-        [AttemptNum] int NOT NULL,
-        [Status] varchar(20) NOT NULL
+        [Seq] int IDENTITY(1, 1) NOT NULL PRIMARY KEY, [Key1] bigint NOT NULL, [Token] datetime2(7) NOT NULL,
+        [AttemptNum] int NOT NULL, [Status] varchar(20) NOT NULL
     );
 
-    SELECT
-        @_MaxAttempts = s.[MaxAttempts],
-        @_SilentMs = s.[LeaseMs]
+    SELECT @_MaxAttempts = s.[MaxAttempts], @_SilentMs = s.[LeaseMs]
     FROM [readpast].[FourQueueScheduler_Setting_V] AS s;
 
     WHILE 1 = 1
@@ -128,22 +98,17 @@ BEGIN
                     FROM [readpast].[FourQueueScheduler_Lease] AS s
                         WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_FourQueueScheduler_Lease_InFlight]))
                     WHERE
-                        s.[Status] = 'Processing'
-                        AND s.[LeaseUntil] <= @_Now
+                        s.[Status] = 'Processing' AND s.[LeaseUntil] <= @_Now
                         AND (
                             EXISTS (
                                 SELECT 1
                                 FROM [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-                                WHERE
-                                    q.[in_process] IN (0, 1)
-                                    AND s.[id] = q.[id]
+                                WHERE q.[in_process] IN (0, 1) AND s.[id] = q.[id]
                             )
                             OR NOT EXISTS (
                                 SELECT 1
                                 FROM [dbo].[four_queue] AS q WITH (READUNCOMMITTED)
-                                WHERE
-                                    q.[in_process] IN (0, 1)
-                                    AND s.[id] = q.[id]
+                                WHERE q.[in_process] IN (0, 1) AND s.[id] = q.[id]
                             )
                         )
                     ORDER BY s.[StartedAt];
@@ -162,16 +127,12 @@ BEGIN
                             EXISTS (
                                 SELECT 1
                                 FROM [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-                                WHERE
-                                    q.[in_process] IN (0, 1)
-                                    AND s.[id] = q.[id]
+                                WHERE q.[in_process] IN (0, 1) AND s.[id] = q.[id]
                             )
                             OR NOT EXISTS (
                                 SELECT 1
                                 FROM [dbo].[four_queue] AS q WITH (READUNCOMMITTED)
-                                WHERE
-                                    q.[in_process] IN (0, 1)
-                                    AND s.[id] = q.[id]
+                                WHERE q.[in_process] IN (0, 1) AND s.[id] = q.[id]
                             )
                         )
                             AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE s.[id] = c.[Key1])
@@ -209,8 +170,7 @@ BEGIN
                     FROM [readpast].[FourQueueScheduler_Lease] AS s
                         WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_FourQueueScheduler_Lease_InFlight]))
                     WHERE
-                        s.[Status] = 'Processing'
-                        AND s.[LeaseOwner] = @Worker
+                        s.[Status] = 'Processing' AND s.[LeaseOwner] = @Worker
                         AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE s.[id] = c.[Key1])
                     ORDER BY s.[StartedAt]
                     OPTION (LOOP JOIN, FORCE ORDER);
@@ -220,8 +180,7 @@ BEGIN
                     FROM [dbo].[four_queue] AS q
                         WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_FourQueueScheduler_InFlight]))
                     WHERE
-                        q.[in_process] = 1 AND q.[end_date] IS NULL
-                        AND q.[app_server] = @Worker
+                        q.[in_process] = 1 AND q.[end_date] IS NULL AND q.[app_server] = @Worker
                         AND NOT EXISTS (
                             SELECT 1 FROM [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
                             WHERE s.[id] = q.[id] AND s.[Status] <> 'Pending'
@@ -246,18 +205,15 @@ BEGIN
                     UPDATE c
                     SET [Together] = 1
                     FROM @_Candidate AS c
-                    INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (READUNCOMMITTED)
-                        ON s.[id] = c.[Key1]
+                    INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (READUNCOMMITTED) ON s.[id] = c.[Key1]
                     WHERE
                         s.[Status] = 'Processing'
                         AND EXISTS (
                             SELECT 1
                             FROM [readpast].[FourQueueScheduler_Lease] AS o WITH (READUNCOMMITTED, INDEX ([IX_FourQueueScheduler_Lease_InFlight]))
                             WHERE
-                                o.[Status] = 'Processing'
-                                AND o.[StartedAt] = s.[StartedAt]
-                                AND o.[LeaseOwner] = s.[LeaseOwner]
-                                AND NOT (o.[id] = s.[id])
+                                o.[Status] = 'Processing' AND o.[StartedAt] = s.[StartedAt]
+                                AND o.[LeaseOwner] = s.[LeaseOwner] AND NOT (o.[id] = s.[id])
                         )
                     OPTION (LOOP JOIN, FORCE ORDER);
             END;
@@ -270,16 +226,14 @@ BEGIN
                     [FinishedAt], [Duration], [DueAt], [LeaseOwner], [LeaseUntil], [Before]
                 )
                 SELECT
-                    x.[Key1],
-                    x.[Is],
+                    x.[Key1], x.[Is],
                     CASE
                         WHEN x.[Is] = 'Processing' AND x.[GivenUp] = 1 AND x.[Ends] = 1 THEN 'Failed'
                         WHEN x.[Is] = 'Processing' AND x.[GivenUp] = 1 THEN 'Error'
                         ELSE x.[Is]
                     END,
                     x.[AttemptNum] - CASE WHEN x.[Is] = 'Processing' THEN x.[Together] ELSE 0 END,
-                    CASE WHEN x.[Token] >= @_Now THEN DATEADD(MICROSECOND, 1, x.[Token]) ELSE @_Now END,
-                    x.[Step],
+                    CASE WHEN x.[Token] >= @_Now THEN DATEADD(MICROSECOND, 1, x.[Token]) ELSE @_Now END, x.[Step],
                     x.[Response],
                     CASE
                         WHEN x.[Ends] = 1 AND x.[Refusals] > 0
@@ -290,8 +244,7 @@ BEGIN
                                     WHEN x.[LeaseUntil] > @_Now THEN N'Worker ' + x.[LeaseOwner] + N' began anew on attempt '
                                     ELSE N'The lease of worker ' + x.[LeaseOwner] + N' ran out on attempt '
                                 END,
-                                x.[AttemptNum], N' of ',
-                                @_MaxAttempts, N'; the worker is taken for dead.',
+                                x.[AttemptNum], N' of ', @_MaxAttempts, N'; the worker is taken for dead.',
                                 CASE
                                     WHEN x.[Together] = 1
                                         THEN N' It was claimed together with others: this attempt does not count, and the next claim of it is of it alone.'
@@ -302,8 +255,7 @@ BEGIN
                     x.[StartedAt],
                     CASE WHEN x.[Ends] = 1 AND (x.[Is] = 'Processing' OR x.[Refusals] > 0) THEN @_Now END,
                     CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN DATEDIFF_BIG(MILLISECOND, x.[StartedAt], @_Now) END,
-                    CASE WHEN x.[Is] = 'Processing' THEN CAST(NULL AS datetime2(7)) END,
-                    x.[LeaseOwner],
+                    CASE WHEN x.[Is] = 'Processing' THEN CAST(NULL AS datetime2(7)) END, x.[LeaseOwner],
                     /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
                     CASE
                         WHEN x.[Ends] = 1 AND (x.[Is] = 'Processing' OR x.[Refusals] > 0) THEN NULL
@@ -314,14 +266,12 @@ BEGIN
                     x.[Before]
                 FROM (
                     SELECT
-                        q.[id] AS [Key1],
-                        c.[Together],
+                        q.[id] AS [Key1], c.[Together],
                         CASE
                             WHEN c.[Together] = 0 AND COALESCE(CAST(q.[attempts] AS int), 0) + COALESCE(r.[Attempts], 0) >= @_MaxAttempts THEN 1
                             ELSE 0
                         END AS [Ends],
-                        r.[Attempts] AS [Refusals],
-                        r.[Reason] AS [Refused],
+                        r.[Attempts] AS [Refusals], r.[Reason] AS [Refused],
                         CASE WHEN s.[Status] IN ('Pending', 'Error') AND s.[LeaseUntil] IS NOT NULL THEN 1 ELSE 0 END AS [Died],
                         s.[LeaseUntil],
                         CASE
@@ -352,20 +302,15 @@ BEGIN
                             WHEN @Recover = 2 AND CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 = @Worker THEN 1
                             ELSE 0
                         END AS [GivenUp],
-                        COALESCE(CAST(q.[attempts] AS int), 0) AS [AttemptNum],
-                        s.[UpdatedAt] AS [Token],
-                        s.[Step] AS [Step],
-                        s.[Response] AS [Response],
-                        s.[Error] AS [Error],
+                        COALESCE(CAST(q.[attempts] AS int), 0) AS [AttemptNum], s.[UpdatedAt] AS [Token],
+                        s.[Step] AS [Step], s.[Response] AS [Response], s.[Error] AS [Error],
                         COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))) AS [StartedAt],
-                        s.[DueAt],
-                        CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [LeaseOwner],
+                        s.[DueAt], CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [LeaseOwner],
                         s.[UpdatedAt] AS [Before]
                     FROM @_Candidate AS c
                     INNER JOIN [dbo].[four_queue] AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
                         ON q.[in_process] IN (0, 1) AND q.[id] = c.[Key1]
-                    LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (UPDLOCK, ROWLOCK)
-                        ON s.[id] = c.[Key1]
+                    LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (UPDLOCK, ROWLOCK) ON s.[id] = c.[Key1]
                     LEFT JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
                         ON
                             r.[Queue] = 'FourQueueScheduler'
@@ -395,8 +340,7 @@ BEGIN
 
                     DELETE s
                     FROM @_Gone AS g
-                    INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK)
-                        ON s.[id] = g.[Key1]
+                    INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK) ON s.[id] = g.[Key1]
                     WHERE
                         /* A new item of this key may have come meanwhile: its row is of a later time. */
                         (s.[Status] = 'Processing' AND (s.[LeaseUntil] IS NULL OR s.[LeaseUntil] <= @_Now))
@@ -408,16 +352,10 @@ BEGIN
                 BEGIN
                     /* Somebody has set the table by hand: it is right, and what stands beside it follows. */
                     UPDATE s
-                    SET
-                        [Status] = w.[Status],
-                        [DueAt] = NULL,
-                        [LeaseUntil] = NULL
+                    SET [Status] = w.[Status], [DueAt] = NULL, [LeaseUntil] = NULL
                     FROM @_Change AS w
-                    INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK)
-                        ON s.[id] = w.[Key1]
-                    WHERE
-                        w.[Status] = w.[Was]
-                        AND s.[Status] <> w.[Status]
+                    INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK) ON s.[id] = w.[Key1]
+                    WHERE w.[Status] = w.[Was] AND s.[Status] <> w.[Status]
                     OPTION (LOOP JOIN, FORCE ORDER);
 
                     DELETE FROM @_Change WHERE [Status] = [Was];
@@ -448,8 +386,7 @@ BEGIN
                         ELSE q.[in_process]
                     END
                 FROM @_Change AS w
-                INNER JOIN [dbo].[four_queue] AS q WITH (ROWLOCK)
-                    ON q.[in_process] IN (0, 1) AND q.[id] = w.[Key1]
+                INNER JOIN [dbo].[four_queue] AS q WITH (ROWLOCK) ON q.[in_process] IN (0, 1) AND q.[id] = w.[Key1]
                 OPTION (LOOP JOIN, FORCE ORDER);
                 SET @_Written = @@ROWCOUNT;
 
@@ -459,22 +396,12 @@ BEGIN
 
                 UPDATE s
                 SET
-                    [Status] = w.[Status],
-                    [Step] = w.[Step],
-                    [AttemptNum] = w.[AttemptNum],
-                    [Response] = w.[Response],
-                    [Error] = w.[Error],
-                    [StartedAt] = w.[StartedAt],
-                    [FinishedAt] = w.[FinishedAt],
-                    [Duration] = w.[Duration],
-                    [DueAt] = w.[DueAt],
-                    [UpdatedAt] = w.[Token],
-                    [LeaseOwner] = w.[LeaseOwner],
-                    [LeaseUntil] = w.[LeaseUntil],
-                    [ClaimNum] = w.[ClaimNum]
+                    [Status] = w.[Status], [Step] = w.[Step], [AttemptNum] = w.[AttemptNum], [Response] = w.[Response],
+                    [Error] = w.[Error], [StartedAt] = w.[StartedAt], [FinishedAt] = w.[FinishedAt],
+                    [Duration] = w.[Duration], [DueAt] = w.[DueAt], [UpdatedAt] = w.[Token],
+                    [LeaseOwner] = w.[LeaseOwner], [LeaseUntil] = w.[LeaseUntil], [ClaimNum] = w.[ClaimNum]
                 FROM @_Change AS w
-                INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK)
-                    ON s.[id] = w.[Key1]
+                INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK) ON s.[id] = w.[Key1]
                 WHERE s.[UpdatedAt] = w.[Before]
                 OPTION (LOOP JOIN, FORCE ORDER);
                 SET @_Kept = @_Kept + @@ROWCOUNT;
@@ -491,8 +418,7 @@ BEGIN
                         w.[Key1], w.[Status], w.[Step], w.[AttemptNum], w.[Response], w.[Error], w.[StartedAt],
                         w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil], w.[ClaimNum]
                     FROM @_Change AS w
-                    WHERE
-                        w.[Before] IS NULL
+                    WHERE w.[Before] IS NULL
                     OPTION (LOOP JOIN, FORCE ORDER);
 
                 /* The table has let them through. */
@@ -509,13 +435,10 @@ BEGIN
                 COMMIT TRANSACTION;
         END TRY
         BEGIN CATCH
-            IF @Within = 1
-                THROW;
+            IF @Within = 1 THROW;
             SELECT @_Number = ERROR_NUMBER(), @_Severity = ERROR_SEVERITY(), @_Reason = ERROR_MESSAGE();
-            IF @@TRANCOUNT > 0
-                ROLLBACK TRANSACTION;
-            IF [readpast].[QueueIsRefusal_fn](@_Number, @_Severity) = 0 OR NOT EXISTS (SELECT 1 FROM @_Candidate)
-                THROW;
+            IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
+            IF [readpast].[QueueIsRefusal_fn](@_Number, @_Severity) = 0 OR NOT EXISTS (SELECT 1 FROM @_Candidate) THROW;
 
             DELETE FROM @_Change;
             IF @_Each = 0 AND (SELECT COUNT(*) FROM @_Candidate) > 1
@@ -537,8 +460,7 @@ BEGIN
             SELECT c.[Key1], @_Times, LEFT(CONCAT(N'recover: ', @_Reason), 500)
             FROM @_Candidate AS c;
         END CATCH;
-        IF @Within = 1
-            RETURN 0;
+        IF @Within = 1 RETURN 0;
 
         INSERT INTO @_Back ([Key1], [Token], [AttemptNum], [Status])
         SELECT w.[Key1], w.[Token], w.[AttemptNum], w.[Status]
@@ -549,32 +471,18 @@ BEGIN
         DELETE l
         FROM @_Left AS l
         WHERE l.[Seq] = (SELECT MIN(m.[Seq]) FROM @_Left AS m);
-        IF NOT EXISTS (SELECT 1 FROM @_Left)
-            BREAK;
+        IF NOT EXISTS (SELECT 1 FROM @_Left) BREAK;
     END;
 
     SELECT
-        'RECOVERED' AS [Answer],
-        CAST(NULL AS int) AS [Ordinal],
-        CAST(NULL AS bigint) AS [DueMs],
-        CAST(w.[Key1] AS nvarchar(36)) AS [Key],
-        w.[Token],
-        w.[AttemptNum],
+        'RECOVERED' AS [Answer], CAST(NULL AS int) AS [Ordinal], CAST(NULL AS bigint) AS [DueMs],
+        CAST(w.[Key1] AS nvarchar(36)) AS [Key], w.[Token], w.[AttemptNum],
         CAST(w.[Status] AS nvarchar(500)) AS [Status]
     FROM @_Back AS w
     UNION ALL
-    SELECT
-        'REFUSED',
-        NULL,
-        NULL,
-        CAST(r.[Key1] AS nvarchar(36)),
-        NULL,
-        r.[Times],
-        r.[Reason]
+    SELECT 'REFUSED', NULL, NULL, CAST(r.[Key1] AS nvarchar(36)), NULL, r.[Times], r.[Reason]
     FROM @_Told AS r
     ORDER BY [Answer], [Key];
-
-    RETURN 0;
 END;
 GO
 /*
@@ -592,13 +500,7 @@ CREATE OR ALTER PROCEDURE [readpast].[Recover_FourQueueScheduler_trx]
     @Recover int = 1 /* 3 or more: unless somebody did within so many milliseconds */
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* Some drivers turn it on; the transaction below would then stay open after its commit. */
-    SET IMPLICIT_TRANSACTIONS OFF;
-    /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     /* A call that tidies up gives way. */
     SET DEADLOCK_PRIORITY LOW;
 
@@ -609,6 +511,5 @@ BEGIN
         THROW 50021, N'Recover_FourQueueScheduler_trx: @Max must be from 1 to 1000.', 1;
 
     EXECUTE [readpast].[FourQueueScheduler_Recover] @Max = @Max, @Recover = @Recover, @Worker = NULL, @Within = 0;
-    RETURN 0;
 END;
 GO

@@ -9,65 +9,33 @@ OK is untouched.
 Table access order: QueueOperation, four_queue, FourQueueScheduler_Lease.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Redrive_FourQueueScheduler_Set_trx]
-    @Operation uniqueidentifier,
-    @Items nvarchar(max)
+    @Operation uniqueidentifier, @Items nvarchar(max)
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* Some drivers turn it on; the transaction below would then stay open after its commit. */
-    SET IMPLICIT_TRANSACTIONS OFF;
-    /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    DECLARE @_IsNew bit;
-    DECLARE @_Result nvarchar(max);
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    DECLARE @_IsNew bit, @_Result nvarchar(max);
     DECLARE @_Now datetime2(7); /* UTC */
     DECLARE @_At datetime2(7); /* the same moment as the table tells it */
-    DECLARE @_Stamp datetimeoffset(7);
-    DECLARE @_Offset int;
+    DECLARE @_Stamp datetimeoffset(7), @_Offset int;
     /* In the order of the keys, so that rows are locked in it and two calls never wait for each other. */
     DECLARE @_Item TABLE (
-        [Ordinal] int NOT NULL,
-        [Key] nvarchar(max) NULL,
-        [Key1] bigint NULL,
-        [Token] datetime2(7) NULL,
-        [Attempt] int NULL,
-        [Status] varchar(20) NULL,
-        [Step] nvarchar(60) NULL,
-        [Response] nvarchar(max) NULL,
-        [Error] nvarchar(max) NULL,
-        [DueAt] datetime2(7) NULL,
-        [Release] bit NULL,
-        UNIQUE CLUSTERED ([Key1], [Ordinal])
+        [Ordinal] int NOT NULL, [Key] nvarchar(max) NULL, [Key1] bigint NULL, [Token] datetime2(7) NULL,
+        [Attempt] int NULL, [Status] varchar(20) NULL, [Step] nvarchar(60) NULL, [Response] nvarchar(max) NULL,
+        [Error] nvarchar(max) NULL, [DueAt] datetime2(7) NULL, [Release] bit NULL, UNIQUE CLUSTERED ([Key1], [Ordinal])
     );
     DECLARE @_Work TABLE (
-        [Ordinal] int NOT NULL PRIMARY KEY,
-        [Answer] varchar(20) NOT NULL,
-        [Was] varchar(20) NULL,
-        [Status] varchar(20) NULL,
-        [Token] datetime2(7) NULL,
-        [AttemptNum] int NULL
+        [Ordinal] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL, [Was] varchar(20) NULL,
+        [Status] varchar(20) NULL, [Token] datetime2(7) NULL, [AttemptNum] int NULL
     );
     DECLARE @_Count int;
     DECLARE @_Looks int = 0;
     /* Items as they become, whatever the reason. */
     DECLARE @_Change TABLE (
-        [Key1] bigint NOT NULL,
-        [Was] varchar(20) NOT NULL,
-        [Status] varchar(20) NOT NULL,
-        [AttemptNum] int NOT NULL,
-        [Token] datetime2(7) NOT NULL,
-        [Step] nvarchar(60) NULL,
-        [Response] nvarchar(max) NULL,
-        [Error] nvarchar(max) NULL,
-        [StartedAt] datetime2(7) NULL,
-        [FinishedAt] datetime2(7) NULL,
-        [Duration] bigint NULL,
-        [DueAt] datetime2(7) NULL,
-        [LeaseOwner] nvarchar(128) NULL,
-        [LeaseUntil] datetime2(7) NULL,
-        [ClaimNum] bigint NULL,
+        [Key1] bigint NOT NULL, [Was] varchar(20) NOT NULL, [Status] varchar(20) NOT NULL, [AttemptNum] int NOT NULL,
+        [Token] datetime2(7) NOT NULL, [Step] nvarchar(60) NULL, [Response] nvarchar(max) NULL,
+        [Error] nvarchar(max) NULL, [StartedAt] datetime2(7) NULL, [FinishedAt] datetime2(7) NULL,
+        [Duration] bigint NULL, [DueAt] datetime2(7) NULL, [LeaseOwner] nvarchar(128) NULL,
+        [LeaseUntil] datetime2(7) NULL, [ClaimNum] bigint NULL,
         [Before] datetime2(7) NULL, /* the token that stood beside the table: it must stand there still */
         PRIMARY KEY CLUSTERED ([Key1])
     );
@@ -104,31 +72,17 @@ BEGIN
         [Ordinal], [Key], [Key1], [Token], [Attempt], [Status], [Step], [Response], [Error], [DueAt], [Release]
     )
     SELECT
-        CAST(j.[key] AS int),
-        r.[Key1],
-        TRY_CAST(NULLIF(r.[Key1], N'') AS bigint),
-        r.[Token],
-        r.[Attempt],
-        r.[Status],
-        r.[Step],
-        r.[Response],
-        r.[Error],
+        CAST(j.[key] AS int), r.[Key1], TRY_CAST(NULLIF(r.[Key1], N'') AS bigint), r.[Token], r.[Attempt], r.[Status],
+        r.[Step], r.[Response], r.[Error],
         COALESCE(
-            r.[DueAt],
-            DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, SYSUTCDATETIME()))
+            r.[DueAt], DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, SYSUTCDATETIME()))
         ),
         r.[Release]
     FROM OPENJSON(@Items) AS j
     CROSS APPLY OPENJSON(j.[value]) WITH (
-        [Key1] nvarchar(max) '$.key',
-        [Token] datetime2(7) '$.token',
-        [Attempt] int '$.attempt',
-        [Status] varchar(20) '$.status',
-        [Step] nvarchar(max) '$.step',
-        [Response] nvarchar(max) '$.response',
-        [Error] nvarchar(max) '$.error',
-        [DueAt] datetime2(7) '$.due',
-        [DelayMs] bigint '$.delay_ms',
+        [Key1] nvarchar(max) '$.key', [Token] datetime2(7) '$.token', [Attempt] int '$.attempt',
+        [Status] varchar(20) '$.status', [Step] nvarchar(max) '$.step', [Response] nvarchar(max) '$.response',
+        [Error] nvarchar(max) '$.error', [DueAt] datetime2(7) '$.due', [DelayMs] bigint '$.delay_ms',
         [Release] bit '$.release'
     ) AS r;
     SET @_Count = @@ROWCOUNT;
@@ -162,9 +116,7 @@ BEGIN
 
             INSERT INTO @_Work ([Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum])
             SELECT
-                x.[Ordinal],
-                a.[Answer],
-                x.[Is],
+                x.[Ordinal], a.[Answer], x.[Is],
                 /* A refusal shows the item as it is. */
                 CASE a.[Answer]
                     WHEN 'NOT_FOUND' THEN NULL
@@ -179,9 +131,7 @@ BEGIN
                 END
             FROM (
                 SELECT
-                    i.[Ordinal],
-                    i.[Token] AS [Given],
-                    CASE WHEN q.[id] IS NULL THEN 0 ELSE 1 END AS [Found],
+                    i.[Ordinal], i.[Token] AS [Given], CASE WHEN q.[id] IS NULL THEN 0 ELSE 1 END AS [Found],
                     CASE
                 WHEN q.[in_process] = 0
                     THEN CASE
@@ -198,15 +148,13 @@ BEGIN
                 WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
                 ELSE 'Processing'
             END AS [Is],
-                    COALESCE(CAST(q.[attempts] AS int), 0) AS [AttemptNum],
-                    s.[UpdatedAt] AS [Token],
+                    COALESCE(CAST(q.[attempts] AS int), 0) AS [AttemptNum], s.[UpdatedAt] AS [Token],
                     ROW_NUMBER() OVER (PARTITION BY i.[Key1] ORDER BY i.[Ordinal]) AS [Place]
                 FROM (SELECT TOP (@_Count) o.* FROM @_Item AS o ORDER BY o.[Key1], o.[Ordinal]) AS i
                 LEFT JOIN [dbo].[four_queue] AS q WITH (UPDLOCK, ROWLOCK)
                     ON q.[in_process] IN (0, 1) AND q.[id] = i.[Key1]
                 /* Locked too: with row versions it would be read as it was before the wait for the row of the table. */
-                LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (UPDLOCK, ROWLOCK)
-                    ON s.[id] = q.[id]
+                LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (UPDLOCK, ROWLOCK) ON s.[id] = q.[id]
             ) AS x
             CROSS APPLY (
                 SELECT
@@ -229,19 +177,12 @@ BEGIN
             [Key1], [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [DueAt], [Before]
         )
         SELECT
-            i.[Key1], w.[Was], w.[Status], w.[AttemptNum], w.[Token],
-            s.[Step],
-            s.[Response],
-            s.[Error],
-            @_Now,
+            i.[Key1], w.[Was], w.[Status], w.[AttemptNum], w.[Token], s.[Step], s.[Response], s.[Error], @_Now,
             s.[UpdatedAt]
         FROM @_Item AS i
-        INNER JOIN @_Work AS w
-            ON w.[Ordinal] = i.[Ordinal]
-        INNER JOIN [dbo].[four_queue] AS q
-            ON q.[in_process] IN (0, 1) AND q.[id] = i.[Key1]
-        LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s
-            ON s.[id] = i.[Key1]
+        INNER JOIN @_Work AS w ON w.[Ordinal] = i.[Ordinal]
+        INNER JOIN [dbo].[four_queue] AS q ON q.[in_process] IN (0, 1) AND q.[id] = i.[Key1]
+        LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s ON s.[id] = i.[Key1]
         WHERE w.[Answer] = 'OK'
         OPTION (LOOP JOIN, FORCE ORDER);
 
@@ -270,8 +211,7 @@ BEGIN
                 ELSE q.[in_process]
             END
         FROM @_Change AS w
-        INNER JOIN [dbo].[four_queue] AS q WITH (ROWLOCK)
-            ON q.[in_process] IN (0, 1) AND q.[id] = w.[Key1]
+        INNER JOIN [dbo].[four_queue] AS q WITH (ROWLOCK) ON q.[in_process] IN (0, 1) AND q.[id] = w.[Key1]
         OPTION (LOOP JOIN, FORCE ORDER);
         SET @_Written = @@ROWCOUNT;
 
@@ -281,22 +221,12 @@ BEGIN
 
         UPDATE s
         SET
-            [Status] = w.[Status],
-            [Step] = w.[Step],
-            [AttemptNum] = w.[AttemptNum],
-            [Response] = w.[Response],
-            [Error] = w.[Error],
-            [StartedAt] = w.[StartedAt],
-            [FinishedAt] = w.[FinishedAt],
-            [Duration] = w.[Duration],
-            [DueAt] = w.[DueAt],
-            [UpdatedAt] = w.[Token],
-            [LeaseOwner] = w.[LeaseOwner],
-            [LeaseUntil] = w.[LeaseUntil],
+            [Status] = w.[Status], [Step] = w.[Step], [AttemptNum] = w.[AttemptNum], [Response] = w.[Response],
+            [Error] = w.[Error], [StartedAt] = w.[StartedAt], [FinishedAt] = w.[FinishedAt], [Duration] = w.[Duration],
+            [DueAt] = w.[DueAt], [UpdatedAt] = w.[Token], [LeaseOwner] = w.[LeaseOwner], [LeaseUntil] = w.[LeaseUntil],
             [ClaimNum] = w.[ClaimNum]
         FROM @_Change AS w
-        INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK)
-            ON s.[id] = w.[Key1]
+        INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK) ON s.[id] = w.[Key1]
         WHERE s.[UpdatedAt] = w.[Before]
         OPTION (LOOP JOIN, FORCE ORDER);
         SET @_Kept = @_Kept + @@ROWCOUNT;
@@ -313,17 +243,14 @@ BEGIN
                 w.[Key1], w.[Status], w.[Step], w.[AttemptNum], w.[Response], w.[Error], w.[StartedAt],
                 w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil], w.[ClaimNum]
             FROM @_Change AS w
-            WHERE
-                w.[Before] IS NULL
+            WHERE w.[Before] IS NULL
             OPTION (LOOP JOIN, FORCE ORDER);
 
         /* An item that was OK is read back from the items. */
         IF @Operation IS NOT NULL AND EXISTS (SELECT 1 FROM @_Work AS w WHERE w.[Answer] <> 'OK')
         BEGIN
             SET @_Result = (
-                SELECT
-                    w.[Ordinal] AS [ordinal],
-                    w.[Answer] AS [answer]
+                SELECT w.[Ordinal] AS [ordinal], w.[Answer] AS [answer]
                 FROM @_Work AS w
                 WHERE w.[Answer] <> 'OK'
                 FOR JSON PATH
@@ -334,24 +261,13 @@ BEGIN
         COMMIT TRANSACTION;
     END TRY
     BEGIN CATCH
-        IF @@TRANCOUNT > 0
-            ROLLBACK TRANSACTION;
+        IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
         THROW;
     END CATCH;
 
-    SELECT
-        w.[Answer],
-        w.[Ordinal],
-        CAST(NULL AS bigint) AS [DueMs],
-        i.[Key],
-        w.[Token],
-        w.[AttemptNum],
-        w.[Status]
+    SELECT w.[Answer], w.[Ordinal], CAST(NULL AS bigint) AS [DueMs], i.[Key], w.[Token], w.[AttemptNum], w.[Status]
     FROM @_Work AS w
-    INNER JOIN @_Item AS i
-        ON i.[Ordinal] = w.[Ordinal]
+    INNER JOIN @_Item AS i ON i.[Ordinal] = w.[Ordinal]
     ORDER BY w.[Ordinal];
-
-    RETURN 0;
 END;
 GO

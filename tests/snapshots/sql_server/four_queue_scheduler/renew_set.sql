@@ -5,49 +5,27 @@ Rows of the table "four_queue" are read and not locked: it has no part in a rene
 Table access order: four_queue, FourQueueScheduler_Lease.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Renew_FourQueueScheduler_Set_trx]
-    @Worker nvarchar(128),
-    @Items nvarchar(max),
-    @LeaseMs int = NULL
+    @Worker nvarchar(128), @Items nvarchar(max), @LeaseMs int = NULL
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* Some drivers turn it on; the transaction below would then stay open after its commit. */
-    SET IMPLICIT_TRANSACTIONS OFF;
-    /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     DECLARE @_Now datetime2(7); /* UTC */
     DECLARE @_At datetime2(7); /* the same moment as the table tells it */
-    DECLARE @_Stamp datetimeoffset(7);
-    DECLARE @_Offset int;
-    DECLARE @_Count int;
+    DECLARE @_Stamp datetimeoffset(7), @_Offset int, @_Count int;
     /* In the order of the keys, so that rows are locked in it and two calls never wait for each other. */
     DECLARE @_Item TABLE (
-        [Ordinal] int NOT NULL,
-        [Key] nvarchar(max) NULL,
-        [Key1] bigint NULL,
-        [Attempt] int NULL,
+        [Ordinal] int NOT NULL, [Key] nvarchar(max) NULL, [Key1] bigint NULL, [Attempt] int NULL,
         UNIQUE CLUSTERED ([Key1], [Ordinal])
     );
     /* The items as the table has them. */
     DECLARE @_Seen TABLE (
-        [Key1] bigint NOT NULL,
-        [InFlight] bit NOT NULL,
-        [AttemptNum] int NULL,
-        [LeaseOwner] nvarchar(128) COLLATE Latin1_General_BIN2 NULL,
-        [Token] datetime2(7) NULL,
+        [Key1] bigint NOT NULL, [InFlight] bit NOT NULL, [AttemptNum] int NULL,
+        [LeaseOwner] nvarchar(128) COLLATE Latin1_General_BIN2 NULL, [Token] datetime2(7) NULL,
         PRIMARY KEY CLUSTERED ([Key1])
     );
     DECLARE @_Out TABLE (
-        [Seq] int NOT NULL PRIMARY KEY,
-        [Answer] varchar(20) NOT NULL,
-        [Ordinal] int NULL,
-        [DueMs] bigint NULL,
-        [Key] nvarchar(max) NULL,
-        [Key1] bigint NULL,
-        [Token] datetime2(7) NULL,
-        [AttemptNum] int NULL,
+        [Seq] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL, [Ordinal] int NULL, [DueMs] bigint NULL,
+        [Key] nvarchar(max) NULL, [Key1] bigint NULL, [Token] datetime2(7) NULL, [AttemptNum] int NULL,
         [Status] varchar(20) NULL
     );
 
@@ -72,43 +50,28 @@ BEGIN
         (SELECT a.[ValInt] FROM [readpast].[AppSettings] AS a WHERE a.[Param] = 'fourqueuescheduler.leaseMs' AND a.[ValInt] > 0),
         600000
     );
-    IF @LeaseMs < 1
-        THROW 50021, N'Renew_FourQueueScheduler_Set_trx: @LeaseMs must be at least 1.', 1;
+    IF @LeaseMs < 1 THROW 50021, N'Renew_FourQueueScheduler_Set_trx: @LeaseMs must be at least 1.', 1;
 
     INSERT INTO @_Item ([Ordinal], [Key], [Key1], [Attempt])
-    SELECT
-        CAST(j.[key] AS int),
-        r.[Key1],
-        TRY_CAST(NULLIF(r.[Key1], N'') AS bigint),
-        r.[Attempt]
+    SELECT CAST(j.[key] AS int), r.[Key1], TRY_CAST(NULLIF(r.[Key1], N'') AS bigint), r.[Attempt]
     FROM OPENJSON(@Items) AS j
-    CROSS APPLY OPENJSON(j.[value]) WITH (
-        [Key1] nvarchar(max) '$.key',
-        [Attempt] int '$.attempt'
-    ) AS r;
+    CROSS APPLY OPENJSON(j.[value]) WITH ([Key1] nvarchar(max) '$.key', [Attempt] int '$.attempt') AS r;
     SET @_Count = @@ROWCOUNT;
 
     BEGIN TRY
         BEGIN TRANSACTION;
 
         INSERT INTO @_Seen ([Key1], [InFlight], [AttemptNum], [LeaseOwner], [Token])
-        SELECT
-            i.[Key1],
-            r.[InFlight],
-            r.[AttemptNum],
-            r.[LeaseOwner],
-            r.[Token]
+        SELECT i.[Key1], r.[InFlight], r.[AttemptNum], r.[LeaseOwner], r.[Token]
         FROM (SELECT DISTINCT TOP (@_Count) d.[Key1] FROM @_Item AS d ORDER BY d.[Key1]) AS i
         /* The first only: what moves to another place of the index while it is looked for could be found twice. */
         CROSS APPLY (
             SELECT TOP (1)
                 CASE WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN 1 ELSE 0 END AS [InFlight],
-                COALESCE(CAST(q.[attempts] AS int), 0) AS [AttemptNum],
-                q.[app_server] AS [LeaseOwner],
+                COALESCE(CAST(q.[attempts] AS int), 0) AS [AttemptNum], q.[app_server] AS [LeaseOwner],
                 CAST(NULL AS datetime2(7)) AS [Token]
             FROM [dbo].[four_queue] AS q
-            WHERE
-                q.[in_process] IN (0, 1) AND q.[id] = i.[Key1]
+            WHERE q.[in_process] IN (0, 1) AND q.[id] = i.[Key1]
         ) AS r
         OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));
 
@@ -118,24 +81,15 @@ BEGIN
             CASE
                 WHEN e.[InFlight] IS NULL THEN 'NOT_FOUND'
                 WHEN
-                    e.[InFlight] = 1
-                    AND s.[Status] = 'Processing'
-                    AND e.[LeaseOwner] = @Worker
+                    e.[InFlight] = 1 AND s.[Status] = 'Processing' AND e.[LeaseOwner] = @Worker
                     AND e.[AttemptNum] = i.[Attempt]
                     THEN 'OK'
                 ELSE 'LEASE_LOST'
             END,
-            i.[Ordinal],
-            i.[Key],
-            i.[Key1],
-            s.[UpdatedAt],
-            e.[AttemptNum],
-            s.[Status]
+            i.[Ordinal], i.[Key], i.[Key1], s.[UpdatedAt], e.[AttemptNum], s.[Status]
         FROM (SELECT TOP (@_Count) o.* FROM @_Item AS o ORDER BY o.[Key1], o.[Ordinal]) AS i
-        LEFT JOIN @_Seen AS e
-            ON e.[Key1] = i.[Key1]
-        LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (UPDLOCK, ROWLOCK)
-            ON s.[id] = e.[Key1]
+        LEFT JOIN @_Seen AS e ON e.[Key1] = i.[Key1]
+        LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (UPDLOCK, ROWLOCK) ON s.[id] = e.[Key1]
         OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));
         /* One look at the clock: the table's times are the server's, ours are UTC. */
         SET @_Stamp = SYSDATETIMEOFFSET();
@@ -146,30 +100,19 @@ BEGIN
         UPDATE s
         SET [LeaseUntil] = DATEADD(MILLISECOND, @LeaseMs, @_Now)
         FROM @_Out AS o
-        INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK)
-            ON s.[id] = o.[Key1]
+        INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK) ON s.[id] = o.[Key1]
         WHERE o.[Answer] = 'OK'
         OPTION (LOOP JOIN, FORCE ORDER);
 
         COMMIT TRANSACTION;
     END TRY
     BEGIN CATCH
-        IF @@TRANCOUNT > 0
-            ROLLBACK TRANSACTION;
+        IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
         THROW;
     END CATCH;
 
-    SELECT
-        o.[Answer],
-        o.[Ordinal],
-        o.[DueMs],
-        o.[Key],
-        o.[Token],
-        o.[AttemptNum],
-        o.[Status]
+    SELECT o.[Answer], o.[Ordinal], o.[DueMs], o.[Key], o.[Token], o.[AttemptNum], o.[Status]
     FROM @_Out AS o
     ORDER BY o.[Seq];
-
-    RETURN 0;
 END;
 GO

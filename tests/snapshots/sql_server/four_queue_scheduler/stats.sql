@@ -10,26 +10,15 @@ Table access order: four_queue, FourQueueScheduler_Lease.
 CREATE OR ALTER PROCEDURE [readpast].[Stats_FourQueueScheduler]
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* Some drivers turn it on; the transaction below would then stay open after its commit. */
-    SET IMPLICIT_TRANSACTIONS OFF;
-    /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     /* A call that only looks gives way. */
     SET DEADLOCK_PRIORITY LOW;
     DECLARE @_Now datetime2(7); /* UTC */
     DECLARE @_At datetime2(7); /* the same moment as the table tells it */
-    DECLARE @_Stamp datetimeoffset(7);
-    DECLARE @_Offset int;
-    DECLARE @_Count bigint;
-    DECLARE @_Arrivals bigint;
-    DECLARE @_ClaimedMean float;
+    DECLARE @_Stamp datetimeoffset(7), @_Offset int, @_Count bigint, @_Arrivals bigint, @_ClaimedMean float;
     DECLARE @_WaitMean float;
     DECLARE @_State TABLE (
-        [Status] varchar(20) NOT NULL PRIMARY KEY,
-        [Items] bigint NOT NULL,
+        [Status] varchar(20) NOT NULL PRIMARY KEY, [Items] bigint NOT NULL,
         [Late] bigint NULL, /* in work, the lease over */
         [Due] bigint NULL,
         [Oldest] datetime2(7) NULL, /* of those that are due, as the table tells times */
@@ -46,12 +35,8 @@ BEGIN
 
     INSERT INTO @_State ([Status], [Items], [Late], [Due], [Oldest], [Arrived])
     SELECT
-        x.[Status],
-        COUNT_BIG(*),
-        SUM(CASE WHEN x.[Status] = 'Processing' AND x.[Until] <= @_Now THEN 1 ELSE 0 END),
-        SUM(x.[IsDue]),
-        MIN(CASE WHEN x.[IsDue] = 1 THEN x.[Began] END),
-        SUM(x.[IsNew])
+        x.[Status], COUNT_BIG(*), SUM(CASE WHEN x.[Status] = 'Processing' AND x.[Until] <= @_Now THEN 1 ELSE 0 END),
+        SUM(x.[IsDue]), MIN(CASE WHEN x.[IsDue] = 1 THEN x.[Began] END), SUM(x.[IsNew])
     FROM (
         SELECT
             CASE
@@ -79,8 +64,7 @@ BEGIN
             ELSE s.[LeaseUntil]
         END AS [Until],
             CASE WHEN q.[in_process] = 0 AND (q.[scheduled_start_date] IS NULL OR q.[scheduled_start_date] <= @_At) THEN 1 ELSE 0 END AS [IsDue],
-            CAST(q.[scheduled_start_date] AS datetime2(7)) AS [Began],
-            NULL AS [IsNew]
+            CAST(q.[scheduled_start_date] AS datetime2(7)) AS [Began], NULL AS [IsNew]
         FROM [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
         LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
             ON s.[id] = q.[id]
@@ -128,14 +112,12 @@ BEGIN
             ON s.[id] = q.[id]
     ) AS x
     WHERE
-        x.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused')
-        AND x.[StartedAt] IS NOT NULL
+        x.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused') AND x.[StartedAt] IS NOT NULL
         AND x.[Duration] >= 0
     ORDER BY x.[Newest] DESC;
 
     SELECT
-        @_Count = COUNT_BIG(*),
-        @_ClaimedMean = AVG(CAST(r.[ClaimedMs] AS float)),
+        @_Count = COUNT_BIG(*), @_ClaimedMean = AVG(CAST(r.[ClaimedMs] AS float)),
         @_WaitMean = AVG(CAST(r.[WaitMs] AS float))
     FROM @_Recent AS r;
 
@@ -148,12 +130,9 @@ BEGIN
     SELECT 'claimed', r.[ClaimedMs], ROW_NUMBER() OVER (ORDER BY r.[ClaimedMs]), COUNT_BIG(*) OVER ()
     FROM @_Recent AS r;
 
-    SELECT
-        CONCAT('count.', s.[Status]) AS [Name],
-        CAST(COALESCE(i.[Items], 0) AS bigint) AS [Value]
+    SELECT CONCAT('count.', s.[Status]) AS [Name], CAST(COALESCE(i.[Items], 0) AS bigint) AS [Value]
     FROM [readpast].[QueueStatus] AS s
-    LEFT JOIN @_State AS i
-        ON i.[Status] = s.[Status]
+    LEFT JOIN @_State AS i ON i.[Status] = s.[Status]
     UNION ALL
     SELECT 'due.count', COALESCE(SUM(i.[Due]), 0) FROM @_State AS i
     UNION ALL
@@ -183,9 +162,6 @@ BEGIN
     UNION ALL
     SELECT CONCAT(s.[Metric], '.', p.[Name], '_ms'), s.[Ms]
     FROM (VALUES ('p50', 50), ('p90', 90), ('p99', 99)) AS p ([Name], [Percent])
-    INNER JOIN @_Sample AS s
-        ON s.[Rank] = (s.[Of] * p.[Percent] + 99) / 100;
-
-    RETURN 0;
+    INNER JOIN @_Sample AS s ON s.[Rank] = (s.[Of] * p.[Percent] + 99) / 100;
 END;
 GO

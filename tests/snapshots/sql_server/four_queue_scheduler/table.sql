@@ -9,8 +9,7 @@ IF NOT EXISTS (
         AND (
             i.[name] = N'IX_FourQueueScheduler_InFlight'
             OR (
-                LEFT(i.[name], 30) = N'IX_FourQueueScheduler_InFlight'
-                AND LEN(i.[name]) >= 62
+                LEFT(i.[name], 30) = N'IX_FourQueueScheduler_InFlight' AND LEN(i.[name]) >= 62
                 AND PATINDEX(N'%[^0-9a-f]%', RIGHT(i.[name], 32)) = 0
             )
         )
@@ -26,14 +25,10 @@ GO
 IF NOT EXISTS (
     SELECT i.[index_id]
     FROM sys.indexes AS i
-    INNER JOIN sys.index_columns AS x
-        ON x.[object_id] = i.[object_id] AND x.[index_id] = i.[index_id]
-    INNER JOIN sys.columns AS c
-        ON c.[object_id] = x.[object_id] AND c.[column_id] = x.[column_id]
+    INNER JOIN sys.index_columns AS x ON x.[object_id] = i.[object_id] AND x.[index_id] = i.[index_id]
+    INNER JOIN sys.columns AS c ON c.[object_id] = x.[object_id] AND c.[column_id] = x.[column_id]
     WHERE
-        i.[object_id] = OBJECT_ID(N'[dbo].[four_queue]')
-        AND i.[has_filter] = 0
-        AND x.[key_ordinal] BETWEEN 1 AND 1
+        i.[object_id] = OBJECT_ID(N'[dbo].[four_queue]') AND i.[has_filter] = 0 AND x.[key_ordinal] BETWEEN 1 AND 1
         AND QUOTENAME(c.[name]) IN (N'[reputation]')
     GROUP BY i.[index_id]
     HAVING COUNT(*) = 1
@@ -51,23 +46,14 @@ Times are UTC. Where the table has a column, that column counts, and this is a c
 */
 IF OBJECT_ID(N'[readpast].[FourQueueScheduler_Lease]', N'U') IS NULL
     CREATE TABLE [readpast].[FourQueueScheduler_Lease] (
-        [id] bigint NOT NULL,
-        [Status] varchar(20) NOT NULL,
-        [Step] nvarchar(60) NULL,
-        [AttemptNum] int NOT NULL,
-        [Response] nvarchar(max) NULL,
-        [Error] nvarchar(max) NULL,
-        [StartedAt] datetime2(7) NULL,
-        [FinishedAt] datetime2(7) NULL,
-        [Duration] bigint NULL,
-        [DueAt] datetime2(7) NULL,
+        [id] bigint NOT NULL, [Status] varchar(20) NOT NULL, [Step] nvarchar(60) NULL, [AttemptNum] int NOT NULL,
+        [Response] nvarchar(max) NULL, [Error] nvarchar(max) NULL, [StartedAt] datetime2(7) NULL,
+        [FinishedAt] datetime2(7) NULL, [Duration] bigint NULL, [DueAt] datetime2(7) NULL,
         [UpdatedAt] datetime2(7) NOT NULL,
         /* Compared by code point: two workers whose names differ only in case are two workers. */
-        [LeaseOwner] nvarchar(128) COLLATE Latin1_General_BIN2 NULL,
-        [LeaseUntil] datetime2(7) NULL,
+        [LeaseOwner] nvarchar(128) COLLATE Latin1_General_BIN2 NULL, [LeaseUntil] datetime2(7) NULL,
         /* By which claim it was taken, for whoever lost the answer to that. Below zero: it goes alone. */
-        [ClaimNum] bigint NULL,
-        CONSTRAINT [PK_FourQueueScheduler_Lease] PRIMARY KEY CLUSTERED ([id])
+        [ClaimNum] bigint NULL, CONSTRAINT [PK_FourQueueScheduler_Lease] PRIMARY KEY CLUSTERED ([id])
     );
 GO
 /* A table of an earlier state has no place yet for the number of a claim. */
@@ -88,8 +74,7 @@ IF NOT EXISTS (
         AND (
             i.[name] = N'IX_FourQueueScheduler_Lease_InFlight'
             OR (
-                LEFT(i.[name], 36) = N'IX_FourQueueScheduler_Lease_InFlight'
-                AND LEN(i.[name]) >= 68
+                LEFT(i.[name], 36) = N'IX_FourQueueScheduler_Lease_InFlight' AND LEN(i.[name]) >= 68
                 AND PATINDEX(N'%[^0-9a-f]%', RIGHT(i.[name], 32)) = 0
             )
         )

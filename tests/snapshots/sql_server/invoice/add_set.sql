@@ -6,9 +6,7 @@ Returns an answer per element, as they do.
 Table access order: QueueOperation, Invoice.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Invoice_Add]
-    @Operation uniqueidentifier,
-    @Items nvarchar(max),
-    @Within bit
+    @Operation uniqueidentifier, @Items nvarchar(max), @Within bit
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -16,28 +14,15 @@ BEGIN
     DECLARE @_Result nvarchar(max);
     DECLARE @_Tries int = 0;
     DECLARE @_Now datetime2(7); /* UTC */
-    DECLARE @_At datetime2(7); /* the same moment as the table tells it */
     DECLARE @_Count int;
     /* Each element read once: what is put into the table, and by what it is recognized. */
     DECLARE @_New TABLE (
-        [Ordinal] int NOT NULL PRIMARY KEY,
-        [Type] nvarchar(60) NULL,
-        [Step] nvarchar(60) NULL,
-        [DueAt] datetime2(7) NULL,
-        [Column1] nvarchar(max) NULL,
-        [Column2] bigint NULL,
-        [Column3] decimal(12, 2) NULL,
-        [Column4] nvarchar(max) NULL,
-        [Column5] nvarchar(max) NULL,
-        [Key1] datetime2(7) NULL,
-        [First] int NULL,
+        [Ordinal] int NOT NULL PRIMARY KEY, [Type] nvarchar(60) NULL, [Step] nvarchar(60) NULL,
+        [DueAt] datetime2(7) NULL, [Column1] nvarchar(max) NULL, [Column2] bigint NULL, [Column3] decimal(12, 2) NULL,
+        [Column4] nvarchar(max) NULL, [Column5] nvarchar(max) NULL, [Key1] datetime2(7) NULL, [First] int NULL,
         [IsNew] bit NOT NULL DEFAULT 1
     );
-    DECLARE @_Added TABLE (
-        [Ordinal] int NOT NULL PRIMARY KEY,
-        [Answer] varchar(20) NOT NULL,
-        [Key] datetime2(7) NULL
-    );
+    DECLARE @_Added TABLE ([Ordinal] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL, [Key] datetime2(7) NULL);
     DECLARE @_First bigint;
     DECLARE @_Number TABLE ([Number] bigint NOT NULL PRIMARY KEY);
     IF
@@ -66,38 +51,27 @@ BEGIN
             IF @Within = 0
                 BEGIN TRANSACTION;
             SET @_Now = SYSUTCDATETIME();
-            SET @_At = @_Now;
 
             EXECUTE [readpast].[QueueOperationTake] @Operation, 'Add_Invoice_Set', @_Now, @_IsNew OUTPUT;
             IF @_IsNew = 1
             BEGIN
                 INSERT INTO @_New (
-                    [Ordinal], [Type], [Step], [DueAt],
-                    [Column1], [Column2], [Column3], [Column4], [Column5]
+                    [Ordinal], [Type], [Step], [DueAt], [Column1], [Column2], [Column3], [Column4], [Column5]
                 )
                 SELECT
-                    CAST(j.[key] AS int),
-                    r.[Type],
-                    r.[Step],
+                    CAST(j.[key] AS int), r.[Type], r.[Step],
                     COALESCE(
                         r.[DueAt], DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, @_Now))
                     ),
-                    r.[Column1],
-                    r.[Column2],
-                    CASE WHEN h.[Column3] = 1 THEN r.[Column3] ELSE 0 END,
+                    r.[Column1], r.[Column2], CASE WHEN h.[Column3] = 1 THEN r.[Column3] ELSE 0 END,
                     CASE WHEN h.[Column4] = 1 THEN r.[Column4] ELSE N'none' END,
                     CASE WHEN h.[Column5] = 1 THEN r.[Column5] ELSE N'[]' END
                 FROM OPENJSON(@Items) AS j
                 CROSS APPLY OPENJSON(j.[value]) WITH (
-                    [Type] nvarchar(max) '$.type',
-                    [Step] nvarchar(max) '$.step',
-                    [DueAt] datetime2(7) '$.due',
-                    [DelayMs] bigint '$.delay_ms',
-                    [Column1] nvarchar(max) '$.columns."Number"',
-                    [Column2] bigint '$.columns."CustomerID"',
-                    [Column3] decimal(12, 2) '$.columns."Amount"',
-                    [Column4] nvarchar(max) '$.columns."Code"',
-                    [Column5] nvarchar(max) '$.columns."Lines"' AS JSON
+                    [Type] nvarchar(max) '$.type', [Step] nvarchar(max) '$.step', [DueAt] datetime2(7) '$.due',
+                    [DelayMs] bigint '$.delay_ms', [Column1] nvarchar(max) '$.columns."Number"',
+                    [Column2] bigint '$.columns."CustomerID"', [Column3] decimal(12, 2) '$.columns."Amount"',
+                    [Column4] nvarchar(max) '$.columns."Code"', [Column5] nvarchar(max) '$.columns."Lines"' AS JSON
                 ) AS r
                 CROSS APPLY (
                     SELECT
@@ -123,36 +97,15 @@ BEGIN
                 FROM @_New AS n
                 INNER JOIN (
                     SELECT a.[Number], ROW_NUMBER() OVER (ORDER BY a.[Number]) AS [Place] FROM @_Number AS a
-                ) AS d
-                    ON d.[Place] = n.[Ordinal] + 1;
+                ) AS d ON d.[Place] = n.[Ordinal] + 1;
 
                 INSERT INTO [readpast].[Invoice] (
-                    [EnqueuedAt],
-                    [Type],
-                    [ScheduledFor],
-                    [Status],
-                    [AttemptNum],
-                    [Step],
-                    [UpdatedAt],
-                    [Number],
-                    [CustomerID],
-                    [Amount],
-                    [Code],
-                    [Lines]
+                    [EnqueuedAt], [Type], [ScheduledFor], [Status], [AttemptNum], [Step], [UpdatedAt], [Number],
+                    [CustomerID], [Amount], [Code], [Lines]
                 )
                 SELECT
-                    n.[Key1],
-                    COALESCE(n.[Type], N'Default'),
-                    COALESCE(n.[DueAt], @_At),
-                    'Pending',
-                    0,
-                    n.[Step],
-                    @_At,
-                    n.[Column1],
-                    n.[Column2],
-                    n.[Column3],
-                    n.[Column4],
-                    n.[Column5]
+                    n.[Key1], COALESCE(n.[Type], N'Default'), COALESCE(n.[DueAt], @_Now), 'Pending', 0, n.[Step], @_Now,
+                    n.[Column1], n.[Column2], n.[Column3], n.[Column4], n.[Column5]
                 FROM @_New AS n
                 WHERE n.[IsNew] = 1
                 ORDER BY n.[Ordinal];
@@ -161,20 +114,14 @@ BEGIN
                     THROW 50021, N'Add_Invoice: an index of the table passed over items; they are duplicates to it.', 1;
 
                 INSERT INTO @_Added ([Ordinal], [Answer], [Key])
-                SELECT
-                    n.[Ordinal],
-                    'OK',
-                    n.[Key1]
+                SELECT n.[Ordinal], 'OK', n.[Key1]
                 FROM @_New AS n
                 WHERE n.[IsNew] = 1;
 
                 IF @Operation IS NOT NULL
                 BEGIN
                     SET @_Result = (
-                        SELECT
-                            a.[Ordinal] AS [ordinal],
-                            a.[Answer] AS [answer],
-                            a.[Key] AS [key]
+                        SELECT a.[Ordinal] AS [ordinal], a.[Answer] AS [answer], a.[Key] AS [key]
                         FROM @_Added AS a
                         FOR JSON PATH
                     );
@@ -187,21 +134,16 @@ BEGIN
             BREAK;
         END TRY
         BEGIN CATCH
-            IF @Within = 1
-                THROW;
-            IF @@TRANCOUNT > 0
-                ROLLBACK TRANSACTION;
+            IF @Within = 1 THROW;
+            IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
             /* A key was taken (the clock was set back): another try sees it. */
-            IF ERROR_NUMBER() <> 2627 OR @_Tries = 5
-                THROW;
+            IF ERROR_NUMBER() <> 2627 OR @_Tries = 5 THROW;
         END CATCH;
     END;
 
     IF @_IsNew = 0
     BEGIN
-        SELECT
-            @_Result = p.[Result],
-            @_Now = p.[At]
+        SELECT @_Result = p.[Result], @_Now = p.[At]
         FROM [readpast].[QueueOperation] AS p
         WHERE p.[OperationId] = @Operation;
 
@@ -213,17 +155,11 @@ BEGIN
     END;
 
     SELECT
-        a.[Answer],
-        a.[Ordinal],
-        CAST(NULL AS bigint) AS [DueMs],
-        a.[Key],
-        CASE WHEN a.[Answer] = 'OK' THEN @_Now END AS [Token],
-        CASE WHEN a.[Answer] = 'OK' THEN 0 END AS [AttemptNum],
+        a.[Answer], a.[Ordinal], CAST(NULL AS bigint) AS [DueMs], a.[Key],
+        CASE WHEN a.[Answer] = 'OK' THEN @_Now END AS [Token], CASE WHEN a.[Answer] = 'OK' THEN 0 END AS [AttemptNum],
         CASE WHEN a.[Answer] = 'OK' THEN 'Pending' END AS [Status]
     FROM @_Added AS a
     ORDER BY a.[Ordinal];
-
-    RETURN 0;
 END;
 GO
 /*
@@ -236,22 +172,16 @@ One row per element: OK, its position, key and token.
 Table access order: QueueOperation, Invoice.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Add_Invoice_Set_utx]
-    @Items nvarchar(max),
-    @Operation uniqueidentifier = NULL
+    @Items nvarchar(max), @Operation uniqueidentifier = NULL
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* The caller's level comes back at the end. Under SNAPSHOT, items would be judged as they were at its beginning. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
     /* With IMPLICIT_TRANSACTIONS, as drivers set it, the first statement that touches a table begins one. */
     IF @@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0
         THROW 50012, N'Add_Invoice_Set_utx works inside the transaction of its caller; begin one first.', 1;
 
     EXECUTE [readpast].[Invoice_Add] @Operation = @Operation, @Items = @Items, @Within = 1;
-    RETURN 0;
 END;
 GO
 /*
@@ -263,22 +193,13 @@ One row per element: OK, its position, key and token.
 Table access order: QueueOperation, Invoice.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Add_Invoice_Set_trx]
-    @Operation uniqueidentifier,
-    @Items nvarchar(max)
+    @Operation uniqueidentifier, @Items nvarchar(max)
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* Some drivers turn it on; the transaction below would then stay open after its commit. */
-    SET IMPLICIT_TRANSACTIONS OFF;
-    /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
-    IF @@TRANCOUNT > 0
-        THROW 50012, N'Add_Invoice_Set_trx commits its own work: not to be called in a transaction.', 1;
+    IF @@TRANCOUNT > 0 THROW 50012, N'Add_Invoice_Set_trx commits its own work: not to be called in a transaction.', 1;
 
     EXECUTE [readpast].[Invoice_Add] @Operation = @Operation, @Items = @Items, @Within = 0;
-    RETURN 0;
 END;
 GO

@@ -9,267 +9,49 @@ answer MORE then has the key up to which it has looked, if there may be others a
 Table access order: Invoice.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Find_Invoice]
-    @Filter nvarchar(max) = NULL,
-    @After nvarchar(4000) = NULL,
-    @Max int = 100,
-    @Most int = NULL
+    @Filter nvarchar(max) = NULL, @After nvarchar(4000) = NULL, @Max int = 100, @Most int = NULL
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* Some drivers turn it on; the transaction below would then stay open after its commit. */
-    SET IMPLICIT_TRANSACTIONS OFF;
-    /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    /* A call that only looks gives way. */
-    SET DEADLOCK_PRIORITY LOW;
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET DEADLOCK_PRIORITY LOW; /* A call that only looks gives way. */
     DECLARE @_Now datetime2(7); /* UTC */
-    DECLARE @_At datetime2(7); /* the same moment as the table tells it */
-    DECLARE @_Keys nvarchar(max);
-    DECLARE @_Statuses nvarchar(max);
-    DECLARE @_Types nvarchar(max);
-    DECLARE @_Before datetime2(7);
-    DECLARE @_Since datetime2(7);
-    DECLARE @_Error nvarchar(4000);
-    DECLARE @_Longer bigint;
-    DECLARE @_Key TABLE (
-        [Key1] datetime2(7) NOT NULL,
-        PRIMARY KEY CLUSTERED ([Key1])
-    );
-    DECLARE @_Given TABLE (
-        [Ordinal] int NOT NULL PRIMARY KEY,
-        [Key1] datetime2(7) NULL
-    );
-    DECLARE @_Wanted TABLE ([Status] varchar(20) NOT NULL PRIMARY KEY);
-    DECLARE @_WantedType TABLE ([Ordinal] int NOT NULL PRIMARY KEY, [Type] nvarchar(4000) NOT NULL);
+    DECLARE @_Look varchar(10), @_Begin1 datetime2(7), @_End1 datetime2(7);
+    DECLARE @_Page TABLE ([Key1] datetime2(7) NOT NULL, PRIMARY KEY CLUSTERED ([Key1]));
+    DECLARE @_Statuses nvarchar(max), @_Types nvarchar(max), @_Before datetime2(7), @_Since datetime2(7);
+    DECLARE @_Longer bigint, @_Error nvarchar(4000);
+    DECLARE @_Given TABLE ([Ordinal] int NOT NULL PRIMARY KEY, [Key1] datetime2(7) NULL);
 
-    /*
-    A condition with a slip in it must not be passed over: what it was to keep out would be met too. OPENJSON counts types
-    so: 0 is null, 1 text, 2 a number, 4 an array. Two steps, since the parts of one condition are evaluated in any order.
-    */
-    IF ISJSON(@Filter) = 0 OR CHARINDEX(N'{', @Filter) = 0
-        THROW 50021, N'Find_Invoice: @Filter takes keys, status, types (arrays), before, after, error (text), longer_ms (a number), once.', 1;
-    IF
-        EXISTS (
-            SELECT 1 FROM OPENJSON(@Filter) AS j
-            WHERE
-                j.[key] NOT IN (N'keys', N'status', N'types', N'before', N'after', N'error', N'longer_ms')
-                OR j.[type] NOT IN (
-                    0,
-                    CASE
-                        WHEN j.[key] IN (N'keys', N'status', N'types') THEN 4
-                        WHEN j.[key] = N'longer_ms' THEN 2
-                        ELSE 1
-                    END
-                )
-                /* A member that JSON_VALUE would not take out: NULL. */
-                OR (j.[type] = 1 AND DATALENGTH(j.[value]) > 8000)
-        )
-        OR EXISTS (SELECT 1 FROM OPENJSON(@Filter) AS j GROUP BY j.[key] HAVING COUNT(*) > 1)
-        THROW 50021, N'Find_Invoice: @Filter takes keys, status, types (arrays), before, after, error (text), longer_ms (a number), once.', 1;
-
-    SET @_Keys = JSON_QUERY(@Filter, '$.keys');
-    SET @_Statuses = JSON_QUERY(@Filter, '$.status');
-    SET @_Types = JSON_QUERY(@Filter, '$.types');
-    SET @_Error = JSON_VALUE(@Filter, '$.error');
-    SET @_Before = TRY_CONVERT(datetime2(7), JSON_VALUE(@Filter, '$.before'));
-    SET @_Since = TRY_CONVERT(datetime2(7), JSON_VALUE(@Filter, '$.after'));
-    SET @_Longer = TRY_CONVERT(bigint, JSON_VALUE(@Filter, '$.longer_ms'));
-
-    IF @_Longer < 0 OR (@_Longer IS NULL AND JSON_VALUE(@Filter, '$.longer_ms') IS NOT NULL)
-        THROW 50021, N'Find_Invoice: longer_ms is a whole number of milliseconds.', 1;
-    IF
-        (@_Before IS NULL AND JSON_VALUE(@Filter, '$.before') IS NOT NULL)
-        OR (@_Since IS NULL AND JSON_VALUE(@Filter, '$.after') IS NOT NULL)
-        THROW 50021, N'Find_Invoice: before and after are UTC times like 2026-11-21T10:00:00.', 1;
-    IF
-        EXISTS (
-            SELECT 1 FROM OPENJSON(@_Statuses) AS s
-            WHERE NOT EXISTS (SELECT 1 FROM [readpast].[QueueStatus] AS k WHERE k.[Status] = s.[value])
-        )
-        THROW 50021, N'Find_Invoice: status names one that there is not.', 1;
-
+    EXECUTE [readpast].[QueueFilterTake]
+        N'Find_Invoice', @Filter, @_Statuses OUTPUT, @_Types OUTPUT, @_Before OUTPUT, @_Since OUTPUT, @_Longer OUTPUT, @_Error OUTPUT;
     INSERT INTO @_Given ([Ordinal], [Key1])
-    SELECT
-        CAST(r.[key] AS int),
-        TRY_CAST(NULLIF(r.[value], N'') AS datetime2(7))
-    FROM OPENJSON(@_Keys) AS r;
-
-    IF @@ROWCOUNT > 1000
-        THROW 50021, N'Find_Invoice: at most 1000 keys a call.', 1;
+    SELECT CAST(r.[key] AS int), TRY_CAST(NULLIF(r.[value], N'') AS datetime2(7))
+    FROM OPENJSON(@Filter, '$.keys') AS r;
+    IF @@ROWCOUNT > 1000 THROW 50021, N'Find_Invoice: at most 1000 keys a call.', 1;
     IF EXISTS (SELECT 1 FROM @_Given AS g WHERE g.[Key1] IS NULL)
         THROW 50021, N'Find_Invoice: one of the keys is not a key of Invoice.', 1;
-
-    INSERT INTO @_Key ([Key1])
-    SELECT DISTINCT g.[Key1] FROM @_Given AS g;
-
-    INSERT INTO @_Wanted ([Status])
-    SELECT s.[Status]
-    FROM [readpast].[QueueStatus] AS s
-    WHERE @_Statuses IS NULL OR s.[Status] IN (SELECT j.[value] FROM OPENJSON(@_Statuses) AS j);
-
-    INSERT INTO @_WantedType ([Ordinal], [Type])
-    SELECT CAST(j.[key] AS int), j.[value] FROM OPENJSON(@_Types) AS j WHERE j.[value] IS NOT NULL;
-    DECLARE @_Further bit = 0;
-
-    IF @Max IS NULL OR @Max < 1 OR @Max > 1000
-        THROW 50021, N'Find_Invoice: @Max must be from 1 to 1000.', 1;
-    IF @Most < 1
-        THROW 50021, N'Find_Invoice: @Most must be 1 or more, or NULL.', 1;
-
+    IF @Max IS NULL OR @Max < 1 OR @Max > 1000 THROW 50021, N'Find_Invoice: @Max must be from 1 to 1000.', 1;
+    IF @Most < 1 THROW 50021, N'Find_Invoice: @Most must be 1 or more, or NULL.', 1;
     SET @After = NULLIF(@After, N'');
-    INSERT INTO @_Given ([Ordinal], [Key1])
-    SELECT -1,TRY_CAST(NULLIF(a.[After], N'') AS datetime2(7))
-    FROM (SELECT @After AS [After]) AS a
-    WHERE a.[After] IS NOT NULL;
-    IF EXISTS (SELECT 1 FROM @_Given AS g WHERE g.[Key1] IS NULL)
-        THROW 50021, N'Find_Invoice: @After is not a key of Invoice.', 1;
+    SET @_Begin1 = TRY_CAST(NULLIF(@After, N'') AS datetime2(7));
+    IF @After IS NOT NULL AND @_Begin1 IS NULL THROW 50021, N'Find_Invoice: @After is not a key of Invoice.', 1;
 
     SET @_Now = SYSUTCDATETIME();
-    SET @_At = @_Now;
-
-    IF @_Keys IS NOT NULL
-    BEGIN
-        SELECT TOP (@Max)
-            'FOUND' AS [Answer],
-            CAST(NULL AS int) AS [Ordinal],
-            CAST(NULL AS bigint) AS [DueMs],
-            q.[EnqueuedAt] AS [Key],
-            CAST(q.[UpdatedAt] AS datetime2(7)) AS [Token],
-            q.[AttemptNum] AS [AttemptNum],
-            q.[Status] AS [Status],
-            q.[EnqueuedAt],
-            q.[Type],
-            q.[Status],
-            q.[Step],
-            q.[AttemptNum],
-            q.[Response],
-            q.[Error],
-            q.[StartedAt],
-            q.[Duration],
-            q.[ScheduledFor],
-            q.[UpdatedAt],
-            q.[LeaseOwner],
-            q.[LeaseUntil],
-            q.[Number],
-            q.[CustomerID],
-            q.[Amount],
-            q.[Code],
-            CAST(NULL AS nvarchar(max)) AS [Lines]
-        FROM @_Key AS k
-        INNER JOIN [readpast].[Invoice] AS q
-            ON q.[EnqueuedAt] = k.[Key1]
-        WHERE
-            q.[Status] IN (SELECT w.[Status] FROM @_Wanted AS w)
-            AND (@_Types IS NULL OR q.[Type] IN (SELECT y.[Type] FROM @_WantedType AS y))
-            AND (@_Before IS NULL OR CAST(q.[UpdatedAt] AS datetime2(7)) < @_Before)
-            AND (@_Since IS NULL OR CAST(q.[UpdatedAt] AS datetime2(7)) >= @_Since)
-            AND (
-                @_Longer IS NULL
-                OR CASE
-                    WHEN q.[Status] = 'Processing'
-                        THEN DATEDIFF_BIG(MILLISECOND, CAST(q.[StartedAt] AS datetime2(7)), @_Now)
-                    ELSE q.[Duration]
-                END > @_Longer
+    /* Those that wait or are in flight have an index in another order: good for as many as may be read. */
+    SET @_Look = CASE
+        WHEN JSON_QUERY(@Filter, '$.keys') IS NOT NULL THEN 'keys'
+        WHEN @_Statuses IS NULL THEN 'all'
+        WHEN
+            NOT EXISTS (
+                SELECT 1 FROM OPENJSON(@_Statuses) WITH ([s] varchar(20) '$.s') AS w
+                WHERE w.[s] NOT IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
             )
-            /* Compared by code point, so that nothing in the text is a wildcard and both servers find the same. */
-            AND (@_Error IS NULL OR CHARINDEX(@_Error, q.[Error] COLLATE Latin1_General_BIN2) > 0)
-            AND (@After IS NULL OR (q.[EnqueuedAt] > (SELECT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] = -1)))
-        ORDER BY q.[EnqueuedAt]
-        /* For this filter: which of its members are there decides how the items are reached. */
-        OPTION (LOOP JOIN, FORCE ORDER, RECOMPILE);
-
-        RETURN 0;
-    END;
-
-    IF NOT EXISTS (SELECT 1 FROM @_Wanted AS w WHERE w.[Status] NOT IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted'))
-    BEGIN
-        /* They have an index of their own. */
-        /* How far: as many items on as are to be read, else to the end. */
-        IF @Most IS NOT NULL
-        BEGIN
-            INSERT INTO @_Given ([Ordinal], [Key1])
-            SELECT -2, l.[EnqueuedAt]
-            FROM (
-                SELECT q.[EnqueuedAt]
-                FROM [readpast].[Invoice] AS q WITH (INDEX ([IX_Invoice_Ended]))
-                WHERE
-                    (@After IS NULL OR (q.[EnqueuedAt] > (SELECT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] = -1)))
-                    AND q.[Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
-                ORDER BY q.[EnqueuedAt]
-                OFFSET @Most - 1 ROWS FETCH NEXT 1 ROWS ONLY
-            ) AS l
-            OPTION (RECOMPILE);
-
-            SET @_Further = @@ROWCOUNT;
-        END;
-        SELECT TOP (@Max)
-            'FOUND' AS [Answer],
-            CAST(NULL AS int) AS [Ordinal],
-            CAST(NULL AS bigint) AS [DueMs],
-            q.[EnqueuedAt] AS [Key],
-            CAST(q.[UpdatedAt] AS datetime2(7)) AS [Token],
-            q.[AttemptNum] AS [AttemptNum],
-            q.[Status] AS [Status],
-            q.[EnqueuedAt],
-            q.[Type],
-            q.[Status],
-            q.[Step],
-            q.[AttemptNum],
-            q.[Response],
-            q.[Error],
-            q.[StartedAt],
-            q.[Duration],
-            q.[ScheduledFor],
-            q.[UpdatedAt],
-            q.[LeaseOwner],
-            q.[LeaseUntil],
-            q.[Number],
-            q.[CustomerID],
-            q.[Amount],
-            q.[Code],
-            CAST(NULL AS nvarchar(max)) AS [Lines]
-        FROM [readpast].[Invoice] AS q WITH (INDEX ([IX_Invoice_Ended]))
-        WHERE
-            q.[Status] IN (SELECT w.[Status] FROM @_Wanted AS w)
-            AND (@_Types IS NULL OR q.[Type] IN (SELECT y.[Type] FROM @_WantedType AS y))
-            AND (@_Before IS NULL OR CAST(q.[UpdatedAt] AS datetime2(7)) < @_Before)
-            AND (@_Since IS NULL OR CAST(q.[UpdatedAt] AS datetime2(7)) >= @_Since)
-            AND (
-                @_Longer IS NULL
-                OR CASE
-                    WHEN q.[Status] = 'Processing'
-                        THEN DATEDIFF_BIG(MILLISECOND, CAST(q.[StartedAt] AS datetime2(7)), @_Now)
-                    ELSE q.[Duration]
-                END > @_Longer
+            THEN 'ended'
+        WHEN
+            NOT EXISTS (
+                SELECT 1 FROM OPENJSON(@_Statuses) WITH ([s] varchar(20) '$.s') AS w
+                WHERE w.[s] NOT IN ('Processing')
             )
-            /* Compared by code point, so that nothing in the text is a wildcard and both servers find the same. */
-            AND (@_Error IS NULL OR CHARINDEX(@_Error, q.[Error] COLLATE Latin1_General_BIN2) > 0)
-            AND (@After IS NULL OR (q.[EnqueuedAt] > (SELECT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] = -1)))
-            AND q.[Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
-            AND (@_Further = 0 OR (q.[EnqueuedAt] <= (SELECT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] = -2)))
-        ORDER BY q.[EnqueuedAt]
-        /* For this filter: which of its members are there decides how the items are reached. */
-        OPTION (RECOMPILE);
-
-        IF @@ROWCOUNT < @Max AND @_Further = 1
-            SELECT
-                'MORE' AS [Answer],
-                CAST(NULL AS int) AS [Ordinal],
-                CAST(NULL AS bigint) AS [DueMs],
-                g.[Key1] AS [Key]
-            FROM @_Given AS g
-            WHERE g.[Ordinal] = -2;
-
-        RETURN 0;
-    END;
-
-    IF
-        NOT EXISTS (SELECT 1 FROM @_Wanted AS w WHERE w.[Status] NOT IN ('Processing'))
-        AND (
-            @Most IS NULL
-            OR @Most > (
+            AND COALESCE(@Most, 2147483647) > (
                 SELECT COUNT(*)
                 FROM (
                     SELECT TOP (COALESCE(@Most, 1)) q.[Status]
@@ -277,65 +59,13 @@ BEGIN
                     WHERE q.[Status] IN ('Processing')
                 ) AS n
             )
-        )
-    BEGIN
-        /* They have an index of their own, in another order: good for as many as may be read. */
-        SELECT TOP (@Max)
-            'FOUND' AS [Answer],
-            CAST(NULL AS int) AS [Ordinal],
-            CAST(NULL AS bigint) AS [DueMs],
-            q.[EnqueuedAt] AS [Key],
-            CAST(q.[UpdatedAt] AS datetime2(7)) AS [Token],
-            q.[AttemptNum] AS [AttemptNum],
-            q.[Status] AS [Status],
-            q.[EnqueuedAt],
-            q.[Type],
-            q.[Status],
-            q.[Step],
-            q.[AttemptNum],
-            q.[Response],
-            q.[Error],
-            q.[StartedAt],
-            q.[Duration],
-            q.[ScheduledFor],
-            q.[UpdatedAt],
-            q.[LeaseOwner],
-            q.[LeaseUntil],
-            q.[Number],
-            q.[CustomerID],
-            q.[Amount],
-            q.[Code],
-            CAST(NULL AS nvarchar(max)) AS [Lines]
-        FROM [readpast].[Invoice] AS q WITH (INDEX ([IX_Invoice_InFlight]))
-        WHERE
-            q.[Status] IN (SELECT w.[Status] FROM @_Wanted AS w)
-            AND (@_Types IS NULL OR q.[Type] IN (SELECT y.[Type] FROM @_WantedType AS y))
-            AND (@_Before IS NULL OR CAST(q.[UpdatedAt] AS datetime2(7)) < @_Before)
-            AND (@_Since IS NULL OR CAST(q.[UpdatedAt] AS datetime2(7)) >= @_Since)
-            AND (
-                @_Longer IS NULL
-                OR CASE
-                    WHEN q.[Status] = 'Processing'
-                        THEN DATEDIFF_BIG(MILLISECOND, CAST(q.[StartedAt] AS datetime2(7)), @_Now)
-                    ELSE q.[Duration]
-                END > @_Longer
+            THEN 'flying'
+        WHEN
+            NOT EXISTS (
+                SELECT 1 FROM OPENJSON(@_Statuses) WITH ([s] varchar(20) '$.s') AS w
+                WHERE w.[s] NOT IN ('Pending', 'Error')
             )
-            /* Compared by code point, so that nothing in the text is a wildcard and both servers find the same. */
-            AND (@_Error IS NULL OR CHARINDEX(@_Error, q.[Error] COLLATE Latin1_General_BIN2) > 0)
-            AND (@After IS NULL OR (q.[EnqueuedAt] > (SELECT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] = -1)))
-            AND q.[Status] IN ('Processing')
-        ORDER BY q.[EnqueuedAt]
-        /* For this filter: which of its members are there decides how the items are reached. */
-        OPTION (RECOMPILE);
-
-        RETURN 0;
-    END;
-
-    IF
-        NOT EXISTS (SELECT 1 FROM @_Wanted AS w WHERE w.[Status] NOT IN ('Pending', 'Error'))
-        AND (
-            @Most IS NULL
-            OR @Most > (
+            AND COALESCE(@Most, 2147483647) > (
                 SELECT COUNT(*)
                 FROM (
                     SELECT TOP (COALESCE(@Most, 1)) q.[Status]
@@ -343,134 +73,112 @@ BEGIN
                     WHERE q.[Status] IN ('Pending', 'Error')
                 ) AS n
             )
-        )
-    BEGIN
-        /* They have an index of their own, in another order: good for as many as may be read. */
-        SELECT TOP (@Max)
-            'FOUND' AS [Answer],
-            CAST(NULL AS int) AS [Ordinal],
-            CAST(NULL AS bigint) AS [DueMs],
-            q.[EnqueuedAt] AS [Key],
-            CAST(q.[UpdatedAt] AS datetime2(7)) AS [Token],
-            q.[AttemptNum] AS [AttemptNum],
-            q.[Status] AS [Status],
-            q.[EnqueuedAt],
-            q.[Type],
-            q.[Status],
-            q.[Step],
-            q.[AttemptNum],
-            q.[Response],
-            q.[Error],
-            q.[StartedAt],
-            q.[Duration],
-            q.[ScheduledFor],
-            q.[UpdatedAt],
-            q.[LeaseOwner],
-            q.[LeaseUntil],
-            q.[Number],
-            q.[CustomerID],
-            q.[Amount],
-            q.[Code],
-            CAST(NULL AS nvarchar(max)) AS [Lines]
-        FROM [readpast].[Invoice] AS q WITH (INDEX ([IX_Invoice_Due]))
-        WHERE
-            q.[Status] IN (SELECT w.[Status] FROM @_Wanted AS w)
-            AND (@_Types IS NULL OR q.[Type] IN (SELECT y.[Type] FROM @_WantedType AS y))
-            AND (@_Before IS NULL OR CAST(q.[UpdatedAt] AS datetime2(7)) < @_Before)
-            AND (@_Since IS NULL OR CAST(q.[UpdatedAt] AS datetime2(7)) >= @_Since)
-            AND (
-                @_Longer IS NULL
-                OR CASE
-                    WHEN q.[Status] = 'Processing'
-                        THEN DATEDIFF_BIG(MILLISECOND, CAST(q.[StartedAt] AS datetime2(7)), @_Now)
-                    ELSE q.[Duration]
-                END > @_Longer
-            )
-            /* Compared by code point, so that nothing in the text is a wildcard and both servers find the same. */
-            AND (@_Error IS NULL OR CHARINDEX(@_Error, q.[Error] COLLATE Latin1_General_BIN2) > 0)
-            AND (@After IS NULL OR (q.[EnqueuedAt] > (SELECT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] = -1)))
-            AND q.[Status] IN ('Pending', 'Error')
-        ORDER BY q.[EnqueuedAt]
-        /* For this filter: which of its members are there decides how the items are reached. */
-        OPTION (RECOMPILE);
-
-        RETURN 0;
+            THEN 'waiting'
+        ELSE 'all'
     END;
 
     /* How far: as many items on as are to be read, else to the end. */
-    IF @Most IS NOT NULL
-    BEGIN
-        INSERT INTO @_Given ([Ordinal], [Key1])
-        SELECT -2, l.[EnqueuedAt]
-        FROM (
-            SELECT q.[EnqueuedAt]
-            FROM [readpast].[Invoice] AS q
-            WHERE
-                (@After IS NULL OR (q.[EnqueuedAt] > (SELECT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] = -1)))
-            ORDER BY q.[EnqueuedAt]
-            OFFSET @Most - 1 ROWS FETCH NEXT 1 ROWS ONLY
-        ) AS l
+    IF @_Look = 'ended' AND @Most IS NOT NULL
+        SELECT @_End1 = q.[EnqueuedAt]
+        FROM [readpast].[Invoice] AS q WITH (INDEX ([IX_Invoice_Ended]))
+        WHERE
+            (@_Begin1 IS NULL OR q.[EnqueuedAt] > @_Begin1)
+            AND q.[Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+        ORDER BY q.[EnqueuedAt]
+        OFFSET @Most - 1 ROWS FETCH NEXT 1 ROWS ONLY
+        OPTION (RECOMPILE);
+    IF @_Look = 'all' AND @Most IS NOT NULL
+        SELECT @_End1 = q.[EnqueuedAt]
+        FROM [readpast].[Invoice] AS q
+        WHERE (@_Begin1 IS NULL OR q.[EnqueuedAt] > @_Begin1)
+        ORDER BY q.[EnqueuedAt]
+        OFFSET @Most - 1 ROWS FETCH NEXT 1 ROWS ONLY
+        OPTION (RECOMPILE);
+    /* Planned for this filter: which of its members are there decides how the items are reached. */
+    IF @_Look = 'keys'
+        INSERT INTO @_Page ([Key1])
+        SELECT TOP (@Max) q.[EnqueuedAt]
+        FROM (SELECT DISTINCT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] >= 0) AS k
+        INNER JOIN [readpast].[Invoice] AS q ON q.[EnqueuedAt] = k.[Key1]
+        CROSS APPLY [readpast].[QueueFits_fn](
+            @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt],
+            q.[StartedAt], q.[Duration], q.[Error]
+        ) AS fit
+        WHERE fit.[Fits] = 1 AND (@_Begin1 IS NULL OR q.[EnqueuedAt] > @_Begin1)
+        ORDER BY q.[EnqueuedAt]
+        OPTION (LOOP JOIN, FORCE ORDER, RECOMPILE);
+    ELSE IF @_Look = 'ended'
+        INSERT INTO @_Page ([Key1])
+        SELECT TOP (@Max) q.[EnqueuedAt]
+        FROM [readpast].[Invoice] AS q WITH (INDEX ([IX_Invoice_Ended]))
+        CROSS APPLY [readpast].[QueueFits_fn](
+            @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt],
+            q.[StartedAt], q.[Duration], q.[Error]
+        ) AS fit
+        WHERE
+            fit.[Fits] = 1 AND q.[Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+            AND (@_Begin1 IS NULL OR q.[EnqueuedAt] > @_Begin1) AND (@_End1 IS NULL OR q.[EnqueuedAt] <= @_End1)
+        ORDER BY q.[EnqueuedAt]
+        OPTION (RECOMPILE);
+    ELSE IF @_Look = 'flying'
+        INSERT INTO @_Page ([Key1])
+        SELECT TOP (@Max) q.[EnqueuedAt]
+        FROM [readpast].[Invoice] AS q WITH (INDEX ([IX_Invoice_InFlight]))
+        CROSS APPLY [readpast].[QueueFits_fn](
+            @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt],
+            q.[StartedAt], q.[Duration], q.[Error]
+        ) AS fit
+        WHERE fit.[Fits] = 1 AND q.[Status] IN ('Processing') AND (@_Begin1 IS NULL OR q.[EnqueuedAt] > @_Begin1)
+        ORDER BY q.[EnqueuedAt]
+        OPTION (RECOMPILE);
+    ELSE IF @_Look = 'waiting'
+        INSERT INTO @_Page ([Key1])
+        SELECT TOP (@Max) q.[EnqueuedAt]
+        FROM [readpast].[Invoice] AS q WITH (INDEX ([IX_Invoice_Due]))
+        CROSS APPLY [readpast].[QueueFits_fn](
+            @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt],
+            q.[StartedAt], q.[Duration], q.[Error]
+        ) AS fit
+        WHERE fit.[Fits] = 1 AND q.[Status] IN ('Pending', 'Error') AND (@_Begin1 IS NULL OR q.[EnqueuedAt] > @_Begin1)
+        ORDER BY q.[EnqueuedAt]
+        OPTION (RECOMPILE);
+    ELSE
+        INSERT INTO @_Page ([Key1])
+        SELECT TOP (@Max) q.[EnqueuedAt]
+        FROM [readpast].[Invoice] AS q
+        CROSS APPLY [readpast].[QueueFits_fn](
+            @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt],
+            q.[StartedAt], q.[Duration], q.[Error]
+        ) AS fit
+        WHERE
+            fit.[Fits] = 1 AND (@_Begin1 IS NULL OR q.[EnqueuedAt] > @_Begin1)
+            AND (@_End1 IS NULL OR q.[EnqueuedAt] <= @_End1)
+        ORDER BY q.[EnqueuedAt]
         OPTION (RECOMPILE);
 
-        SET @_Further = @@ROWCOUNT;
-    END;
-    SELECT TOP (@Max)
-        'FOUND' AS [Answer],
-        CAST(NULL AS int) AS [Ordinal],
-        CAST(NULL AS bigint) AS [DueMs],
-        q.[EnqueuedAt] AS [Key],
-        CAST(q.[UpdatedAt] AS datetime2(7)) AS [Token],
-        q.[AttemptNum] AS [AttemptNum],
-        q.[Status] AS [Status],
-        q.[EnqueuedAt],
-        q.[Type],
-        q.[Status],
-        q.[Step],
-        q.[AttemptNum],
-        q.[Response],
-        q.[Error],
-        q.[StartedAt],
-        q.[Duration],
-        q.[ScheduledFor],
-        q.[UpdatedAt],
-        q.[LeaseOwner],
-        q.[LeaseUntil],
-        q.[Number],
-        q.[CustomerID],
-        q.[Amount],
-        q.[Code],
+    /* A full page, but an item of it may be another by now. */
+    IF (SELECT COUNT(*) FROM @_Page) = @Max
+        SELECT TOP (1) @_End1 = p.[Key1]
+        FROM @_Page AS p
+        ORDER BY p.[Key1] DESC;
+    SELECT
+        'FOUND' AS [Answer], CAST(NULL AS int) AS [Ordinal], CAST(NULL AS bigint) AS [DueMs], q.[EnqueuedAt] AS [Key],
+        q.[UpdatedAt] AS [Token], q.[AttemptNum] AS [AttemptNum], q.[Status] AS [Status], q.[EnqueuedAt], q.[Type],
+        q.[Status], q.[Step], q.[AttemptNum], q.[Response], q.[Error], q.[StartedAt], q.[Duration], q.[ScheduledFor],
+        q.[UpdatedAt], q.[LeaseOwner], q.[LeaseUntil], q.[Number], q.[CustomerID], q.[Amount], q.[Code],
         CAST(NULL AS nvarchar(max)) AS [Lines]
-    FROM [readpast].[Invoice] AS q
-    WHERE
-        q.[Status] IN (SELECT w.[Status] FROM @_Wanted AS w)
-        AND (@_Types IS NULL OR q.[Type] IN (SELECT y.[Type] FROM @_WantedType AS y))
-        AND (@_Before IS NULL OR CAST(q.[UpdatedAt] AS datetime2(7)) < @_Before)
-        AND (@_Since IS NULL OR CAST(q.[UpdatedAt] AS datetime2(7)) >= @_Since)
-        AND (
-            @_Longer IS NULL
-            OR CASE
-                WHEN q.[Status] = 'Processing'
-                    THEN DATEDIFF_BIG(MILLISECOND, CAST(q.[StartedAt] AS datetime2(7)), @_Now)
-                ELSE q.[Duration]
-            END > @_Longer
-        )
-        /* Compared by code point, so that nothing in the text is a wildcard and both servers find the same. */
-        AND (@_Error IS NULL OR CHARINDEX(@_Error, q.[Error] COLLATE Latin1_General_BIN2) > 0)
-        AND (@After IS NULL OR (q.[EnqueuedAt] > (SELECT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] = -1)))
-        AND (@_Further = 0 OR (q.[EnqueuedAt] <= (SELECT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] = -2)))
+    FROM @_Page AS p
+    INNER JOIN [readpast].[Invoice] AS q ON q.[EnqueuedAt] = p.[Key1]
+    CROSS APPLY [readpast].[QueueFits_fn](
+        @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt],
+        q.[StartedAt], q.[Duration], q.[Error]
+    ) AS fit
+    WHERE fit.[Fits] = 1
     ORDER BY q.[EnqueuedAt]
-    /* For this filter: which of its members are there decides how the items are reached. */
-    OPTION (RECOMPILE);
+    OPTION (LOOP JOIN, FORCE ORDER);
 
-    IF @@ROWCOUNT < @Max AND @_Further = 1
-        SELECT
-            'MORE' AS [Answer],
-            CAST(NULL AS int) AS [Ordinal],
-            CAST(NULL AS bigint) AS [DueMs],
-            g.[Key1] AS [Key]
-        FROM @_Given AS g
-        WHERE g.[Ordinal] = -2;
-
-    RETURN 0;
+    IF @@ROWCOUNT < @Max AND @_End1 IS NOT NULL
+        SELECT 'MORE' AS [Answer], CAST(NULL AS int) AS [Ordinal], CAST(NULL AS bigint) AS [DueMs], g.[Key1] AS [Key]
+        FROM (SELECT @_End1 AS [Key1]) AS g;
 END;
 GO

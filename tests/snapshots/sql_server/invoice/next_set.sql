@@ -11,31 +11,19 @@ Returns the items as Next_Invoice_Set_trx does, after the commit where it is its
 Table access order: Invoice, QueueRefused.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Invoice_Claim]
-    @Worker nvarchar(128),
-    @Max int,
-    @LeaseMs int,
-    @Recover int,
-    @Within int,
-    @Claim bigint = NULL,
-    @Tells bit = 1,
-    @Key datetime2(7) = NULL OUTPUT,
-    @Token datetime2(7) = NULL OUTPUT,
-    @DueMs bigint = NULL OUTPUT
+    @Worker nvarchar(128), @Max int, @LeaseMs int, @Recover int, @Within int, @Claim bigint = NULL, @Tells bit = 1,
+    @Key datetime2(7) = NULL OUTPUT, @Token datetime2(7) = NULL OUTPUT, @DueMs bigint = NULL OUTPUT
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
     DECLARE @_MaxAttempts int;
     DECLARE @_SilentMs int; /* how long a lease is when nobody says */
     DECLARE @_Now datetime2(7); /* UTC */
-    DECLARE @_At datetime2(7); /* the same moment as the table tells it */
     DECLARE @_Locked int = 0;
     DECLARE @_Around int = 0; /* 1: nothing is claimed here */
-    DECLARE @_Take int;
-    DECLARE @_Alone int;
+    DECLARE @_Take int, @_Alone int;
     DECLARE @_Due TABLE (
-        [Seq] int IDENTITY(1, 1) NOT NULL,
-        [Key1] datetime2(7) NOT NULL,
-        [AttemptNum] int NOT NULL,
+        [Seq] int IDENTITY(1, 1) NOT NULL, [Key1] datetime2(7) NOT NULL, [AttemptNum] int NOT NULL,
         [Alone] int NOT NULL DEFAULT 0, /* 1: came back from a dead worker */
         [Token] datetime2(7) NULL,
         [Refused] nvarchar(500) NULL, /* why the table refused it until its attempts were spent */
@@ -43,48 +31,28 @@ BEGIN
     );
     DECLARE @_Written int = 0;
     DECLARE @_Out TABLE (
-        [Seq] int NOT NULL PRIMARY KEY,
-        [Answer] varchar(20) NOT NULL,
-        [Ordinal] int NULL,
-        [DueMs] bigint NULL,
-        [Key] datetime2(7) NULL,
-        [Key1] datetime2(7) NULL,
-        [Token] datetime2(7) NULL,
-        [AttemptNum] int NULL,
+        [Seq] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL, [Ordinal] int NULL, [DueMs] bigint NULL,
+        [Key] datetime2(7) NULL, [Key1] datetime2(7) NULL, [Token] datetime2(7) NULL, [AttemptNum] int NULL,
         [Status] nvarchar(500) NULL
     );
-    DECLARE @_Number int;
-    DECLARE @_Severity int;
-    DECLARE @_Reason nvarchar(4000);
-    DECLARE @_RefusedKey nvarchar(400);
-    DECLARE @_Times int;
+    DECLARE @_Number int, @_Severity int, @_Reason nvarchar(4000), @_RefusedKey nvarchar(400), @_Times int;
     /* Items that it refused in this call. */
     DECLARE @_Told TABLE (
-        [Seq] int IDENTITY(1, 1) NOT NULL PRIMARY KEY,
-        [Key1] datetime2(7) NULL,
-        [Times] int NOT NULL,
+        [Seq] int IDENTITY(1, 1) NOT NULL PRIMARY KEY, [Key1] datetime2(7) NULL, [Times] int NOT NULL,
         [Reason] nvarchar(500) NOT NULL
     );
     DECLARE @_Most int = @Max;
     DECLARE @_Tries int = 0;
     DECLARE @_Refuses int; /* 1: the table refuses some, in this try */
     /* Items that are left aside now. */
-    DECLARE @_Aside TABLE (
-        [Key1] datetime2(7) NOT NULL,
-        PRIMARY KEY CLUSTERED ([Key1])
-    );
+    DECLARE @_Aside TABLE ([Key1] datetime2(7) NOT NULL, PRIMARY KEY CLUSTERED ([Key1]));
 
-    SELECT
-        @_MaxAttempts = s.[MaxAttempts],
-        @_SilentMs = s.[LeaseMs]
+    SELECT @_MaxAttempts = s.[MaxAttempts], @_SilentMs = s.[LeaseMs]
     FROM [readpast].[Invoice_Setting_V] AS s;
     SET @LeaseMs = COALESCE(@LeaseMs, @_SilentMs);
-    IF @Worker IS NULL OR @Worker = N''
-        THROW 50021, N'Next_Invoice: @Worker is empty; a lease needs an owner.', 1;
-    IF @LeaseMs < 1
-        THROW 50021, N'Next_Invoice: @LeaseMs must be at least 1.', 1;
-    IF @Max IS NULL OR @Max < 1 OR @Max > 1000
-        THROW 50021, N'Next_Invoice: @Max must be from 1 to 1000.', 1;
+    IF @Worker IS NULL OR @Worker = N'' THROW 50021, N'Next_Invoice: @Worker is empty; a lease needs an owner.', 1;
+    IF @LeaseMs < 1 THROW 50021, N'Next_Invoice: @LeaseMs must be at least 1.', 1;
+    IF @Max IS NULL OR @Max < 1 OR @Max > 1000 THROW 50021, N'Next_Invoice: @Max must be from 1 to 1000.', 1;
     IF @Within = 2 AND EXISTS (SELECT 1 FROM [readpast].[QueueRefused] AS r WHERE r.[Queue] = 'Invoice')
         SET @_Around = 1;
 
@@ -102,20 +70,13 @@ BEGIN
             IF @Recover > 0
                 EXECUTE [readpast].[Invoice_Recover] @Max = 100, @Recover = @Recover, @Within = 1;
             SET @_Now = SYSUTCDATETIME();
-            SET @_At = @_Now;
 
             IF @_Refuses = 1
                 INSERT INTO @_Aside ([Key1])
                 SELECT k.[Key1]
                 FROM [readpast].[QueueRefused] AS r
-                CROSS APPLY (
-                    SELECT
-                        TRY_CAST(NULLIF(r.[Key], N'') AS datetime2(7)) AS [Key1]
-                ) AS k
-                WHERE
-                    r.[Queue] = 'Invoice'
-                    AND r.[Until] > @_Now
-                    AND NOT (k.[Key1] IS NULL)
+                CROSS APPLY (SELECT TRY_CAST(NULLIF(r.[Key], N'') AS datetime2(7)) AS [Key1]) AS k
+                WHERE r.[Queue] = 'Invoice' AND r.[Until] > @_Now AND NOT (k.[Key1] IS NULL)
                 GROUP BY k.[Key1];
 
             /*
@@ -127,15 +88,11 @@ BEGIN
             SET @_Take = @Max;
             INSERT INTO @_Due ([Key1], [AttemptNum], [Alone], [Token])
             SELECT TOP (@_Take)
-                q.[EnqueuedAt],
-                q.[AttemptNum],
-                CASE WHEN q.[LeaseUntil] IS NOT NULL THEN 1 ELSE 0 END,
-                CAST(q.[UpdatedAt] AS datetime2(7))
+                q.[EnqueuedAt], q.[AttemptNum], CASE WHEN q.[LeaseUntil] IS NOT NULL THEN 1 ELSE 0 END, q.[UpdatedAt]
             FROM [readpast].[Invoice] AS q
                 WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Invoice_Due]))
             WHERE
-                q.[Status] IN ('Pending', 'Error')
-                AND q.[ScheduledFor] <= @_At
+                q.[Status] IN ('Pending', 'Error') AND q.[ScheduledFor] <= @_Now
                 AND NOT EXISTS (SELECT 1 FROM @_Aside AS a WHERE q.[EnqueuedAt] = a.[Key1])
             ORDER BY q.[ScheduledFor], q.[EnqueuedAt]
             OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Take = 1));
@@ -153,7 +110,7 @@ BEGIN
                     INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
                         ON
                             r.[Queue] = 'Invoice'
-                            AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(d.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
+                            AND r.[Key] = LEFT(CONVERT(nvarchar(30), d.[Key1], 126), 400) COLLATE Latin1_General_BIN2
                     WHERE r.[Attempts] > 0 AND d.[AttemptNum] + r.[Attempts] >= @_MaxAttempts
                     OPTION (LOOP JOIN, FORCE ORDER);
 
@@ -170,41 +127,30 @@ BEGIN
                     DELETE FROM @_Due WHERE [Seq] > @_Alone AND [AttemptNum] < @_MaxAttempts;
                 END;
 
-                UPDATE @_Due SET [Token] = CASE WHEN [Token] >= @_At THEN DATEADD(MICROSECOND, 1, [Token]) ELSE @_At END;
+                UPDATE @_Due SET [Token] = CASE WHEN [Token] >= @_Now THEN DATEADD(MICROSECOND, 1, [Token]) ELSE @_Now END;
 
                 UPDATE q
                 SET
-                    [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[StartedAt] END,
+                    [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_Now ELSE q.[StartedAt] END,
                     [AttemptNum] = w.[AttemptNum],
                     [LeaseOwner] = CASE
                         WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
                         ELSE q.[LeaseOwner]
                     END,
-                    [LeaseUntil] = w.[LeaseUntil],
-                    [UpdatedAt] = w.[Token],
-                    [Status] = w.[Status],
+                    [LeaseUntil] = w.[LeaseUntil], [UpdatedAt] = w.[Token], [Status] = w.[Status],
                         [ClaimNum] = CASE WHEN d.[Alone] = 1 THEN -@Claim ELSE @Claim END
                 FROM @_Due AS d
-                INNER JOIN [readpast].[Invoice] AS q WITH (ROWLOCK)
-                    ON q.[EnqueuedAt] = d.[Key1]
+                INNER JOIN [readpast].[Invoice] AS q WITH (ROWLOCK) ON q.[EnqueuedAt] = d.[Key1]
                 CROSS APPLY (
                     SELECT
-                        'Pending' AS [Was],
-                        'Processing' AS [Status],
-                        d.[AttemptNum] + 1 AS [AttemptNum],
-                        d.[Token] AS [Token],
-                        CAST(NULL AS nvarchar(60)) AS [Step],
-                        CAST(NULL AS nvarchar(max)) AS [Response],
-                        CAST(NULL AS nvarchar(max)) AS [Error],
-                        CAST(NULL AS datetime2(7)) AS [FinishedAt],
-                        CAST(NULL AS bigint) AS [Duration],
-                        CAST(NULL AS datetime2(7)) AS [DueAt],
-                        @Worker AS [LeaseOwner],
+                        'Pending' AS [Was], 'Processing' AS [Status], d.[AttemptNum] + 1 AS [AttemptNum],
+                        d.[Token] AS [Token], CAST(NULL AS nvarchar(60)) AS [Step],
+                        CAST(NULL AS nvarchar(max)) AS [Response], CAST(NULL AS nvarchar(max)) AS [Error],
+                        CAST(NULL AS datetime2(7)) AS [FinishedAt], CAST(NULL AS bigint) AS [Duration],
+                        CAST(NULL AS datetime2(7)) AS [DueAt], @Worker AS [LeaseOwner],
                         DATEADD(MILLISECOND, @LeaseMs, @_Now) AS [LeaseUntil]
                 ) AS w
-                WHERE
-                    d.[AttemptNum] < @_MaxAttempts
-                    AND q.[Status] IN ('Pending', 'Error')
+                WHERE d.[AttemptNum] < @_MaxAttempts AND q.[Status] IN ('Pending', 'Error')
                 OPTION (LOOP JOIN, FORCE ORDER);
                 SET @_Written = @@ROWCOUNT;
 
@@ -222,29 +168,19 @@ BEGIN
                             WHEN w.[Status] = 'Completed' THEN LEFT(q.[Error], 0)
                             ELSE q.[Error]
                         END),
-                        [UpdatedAt] = w.[Token],
-                        [Status] = w.[Status]
+                        [UpdatedAt] = w.[Token], [Status] = w.[Status]
                     FROM @_Due AS d
-                    INNER JOIN [readpast].[Invoice] AS q WITH (ROWLOCK)
-                        ON q.[EnqueuedAt] = d.[Key1]
+                    INNER JOIN [readpast].[Invoice] AS q WITH (ROWLOCK) ON q.[EnqueuedAt] = d.[Key1]
                     CROSS APPLY (
                         SELECT
-                        'Pending' AS [Was],
-                        'Failed' AS [Status],
-                        d.[AttemptNum] AS [AttemptNum],
-                        d.[Token] AS [Token],
-                        CAST(NULL AS nvarchar(60)) AS [Step],
-                        CAST(NULL AS nvarchar(max)) AS [Response],
+                        'Pending' AS [Was], 'Failed' AS [Status], d.[AttemptNum] AS [AttemptNum], d.[Token] AS [Token],
+                        CAST(NULL AS nvarchar(60)) AS [Step], CAST(NULL AS nvarchar(max)) AS [Response],
                         CONCAT(N'Attempts are spent: ', d.[AttemptNum], N' of ', @_MaxAttempts, N'.', N' ' + d.[Refused]) AS [Error],
-                        @_Now AS [FinishedAt],
-                        CAST(NULL AS bigint) AS [Duration],
-                        CAST(NULL AS datetime2(7)) AS [DueAt],
-                        CAST(NULL AS nvarchar(128)) AS [LeaseOwner],
+                        @_Now AS [FinishedAt], CAST(NULL AS bigint) AS [Duration],
+                        CAST(NULL AS datetime2(7)) AS [DueAt], CAST(NULL AS nvarchar(128)) AS [LeaseOwner],
                         CAST(NULL AS datetime2(7)) AS [LeaseUntil]
                     ) AS w
-                    WHERE
-                        d.[AttemptNum] >= @_MaxAttempts
-                        AND q.[Status] IN ('Pending', 'Error')
+                    WHERE d.[AttemptNum] >= @_MaxAttempts AND q.[Status] IN ('Pending', 'Error')
                     OPTION (LOOP JOIN, FORCE ORDER);
                     SET @_Written = @_Written + @@ROWCOUNT;
                 END;
@@ -260,7 +196,7 @@ BEGIN
                 INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
                     ON
                         r.[Queue] = 'Invoice'
-                        AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(d.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
+                        AND r.[Key] = LEFT(CONVERT(nvarchar(30), d.[Key1], 126), 400) COLLATE Latin1_General_BIN2
                 OPTION (LOOP JOIN, FORCE ORDER);
 
             IF @Within = 0
@@ -268,13 +204,10 @@ BEGIN
             BREAK;
         END TRY
         BEGIN CATCH
-            IF @Within > 0
-                THROW;
+            IF @Within > 0 THROW;
             SELECT @_Number = ERROR_NUMBER(), @_Severity = ERROR_SEVERITY(), @_Reason = ERROR_MESSAGE();
-            IF @@TRANCOUNT > 0
-                ROLLBACK TRANSACTION;
-            IF [readpast].[QueueIsRefusal_fn](@_Number, @_Severity) = 0 OR NOT EXISTS (SELECT 1 FROM @_Due)
-                THROW;
+            IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
+            IF [readpast].[QueueIsRefusal_fn](@_Number, @_Severity) = 0 OR NOT EXISTS (SELECT 1 FROM @_Due) THROW;
 
             SET @_Locked = (SELECT COUNT(*) FROM @_Due);
             IF @_Locked > 1
@@ -282,7 +215,7 @@ BEGIN
             ELSE
             BEGIN
                 SET @Max = @_Most;
-                SELECT @_RefusedKey = LEFT(CONVERT(nvarchar(30), CAST(d.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
+                SELECT @_RefusedKey = LEFT(CONVERT(nvarchar(30), d.[Key1], 126), 400) COLLATE Latin1_General_BIN2
                 FROM @_Due AS d;
                 EXECUTE [readpast].[QueueNoteRefusal]
                     @Queue = 'Invoice', @Key = @_RefusedKey, @Doing = 'claim', @Number = @_Number, @Reason = @_Reason,
@@ -297,9 +230,7 @@ BEGIN
 
     IF @Tells = 0
     BEGIN
-        SELECT
-            @Key = d.[Key1],
-            @Token = d.[Token]
+        SELECT @Key = d.[Key1], @Token = d.[Token]
         FROM @_Due AS d
         WHERE d.[AttemptNum] < @_MaxAttempts;
         SET @DueMs = (SELECT MIN(0) FROM @_Due WHERE @Key IS NULL);
@@ -307,24 +238,13 @@ BEGIN
     END;
 
     INSERT INTO @_Out ([Seq], [Answer], [Key], [AttemptNum], [Status])
-    SELECT
-        r.[Seq],
-        'REFUSED',
-        r.[Key1],
-        r.[Times],
-        r.[Reason]
+    SELECT r.[Seq], 'REFUSED', r.[Key1], r.[Times], r.[Reason]
     FROM @_Told AS r;
 
     INSERT INTO @_Out ([Seq], [Answer], [DueMs], [Key], [Key1], [Token], [AttemptNum], [Status])
     SELECT
-        1000000 + d.[Seq],
-        CASE WHEN d.[Alone] = 1 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
-        @LeaseMs,
-        d.[Key1],
-        d.[Key1],
-        d.[Token],
-        d.[AttemptNum] + 1,
-        'Processing'
+        1000000 + d.[Seq], CASE WHEN d.[Alone] = 1 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, @LeaseMs, d.[Key1],
+        d.[Key1], d.[Token], d.[AttemptNum] + 1, 'Processing'
     FROM @_Due AS d
     WHERE d.[AttemptNum] < @_MaxAttempts;
 
@@ -334,10 +254,7 @@ BEGIN
     */
     IF @@ROWCOUNT = 0
         INSERT INTO @_Out ([Seq], [Answer], [DueMs])
-        SELECT
-            1000000,
-            'EMPTY',
-            MIN(x.[DueMs])
+        SELECT 1000000, 'EMPTY', MIN(x.[DueMs])
         FROM (
             /* The items here had spent their attempts, and ended: those behind them are due now. */
             SELECT CASE WHEN @_Around = 1 THEN CAST(0 AS bigint) ELSE (SELECT TOP (1) CAST(0 AS bigint) FROM @_Due) END AS [DueMs]
@@ -346,53 +263,27 @@ BEGIN
             FROM [readpast].[QueueRefused] AS r WITH (ROWLOCK)
             WHERE r.[Queue] = 'Invoice' AND r.[Until] > @_Now
             UNION ALL
-            SELECT DATEDIFF_BIG(MILLISECOND, @_At, MIN(u.[DueAt])) + 1
+            SELECT DATEDIFF_BIG(MILLISECOND, @_Now, MIN(u.[DueAt])) + 1
             FROM (
                 /* The first of them. */
                 SELECT TOP (1) q.[ScheduledFor] AS [DueAt]
                 FROM [readpast].[Invoice] AS q
                     WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Invoice_Due]))
-                WHERE
-                    q.[Status] IN ('Pending', 'Error')
-                    AND q.[ScheduledFor] > @_At
+                WHERE q.[Status] IN ('Pending', 'Error') AND q.[ScheduledFor] > @_Now
                 ORDER BY q.[ScheduledFor]
             ) AS u
         ) AS x;
 
     /* In an order that no OUTPUT clause promises. */
     SELECT
-        o.[Answer],
-        o.[Ordinal],
-        o.[DueMs],
-        o.[Key],
-        o.[Token],
-        o.[AttemptNum] AS [AnswerAttemptNum],
-        o.[Status] AS [AnswerStatus],
-        q.[EnqueuedAt],
-        q.[Type],
-        q.[Status],
-        q.[Step],
-        q.[AttemptNum],
-        q.[Response],
-        q.[Error],
-        q.[StartedAt],
-        q.[Duration],
-        q.[ScheduledFor],
-        q.[UpdatedAt],
-        q.[LeaseOwner],
-        q.[LeaseUntil],
-        q.[Number],
-        q.[CustomerID],
-        q.[Amount],
-        q.[Code],
-        q.[Lines]
+        o.[Answer], o.[Ordinal], o.[DueMs], o.[Key], o.[Token], o.[AttemptNum] AS [AnswerAttemptNum],
+        o.[Status] AS [AnswerStatus], q.[EnqueuedAt], q.[Type], q.[Status], q.[Step], q.[AttemptNum], q.[Response],
+        q.[Error], q.[StartedAt], q.[Duration], q.[ScheduledFor], q.[UpdatedAt], q.[LeaseOwner], q.[LeaseUntil],
+        q.[Number], q.[CustomerID], q.[Amount], q.[Code], q.[Lines]
     FROM @_Out AS o
-    LEFT JOIN [readpast].[Invoice] AS q
-        ON q.[EnqueuedAt] = o.[Key1] AND o.[Answer] IN ('CLAIMED', 'CLAIMED_ALONE')
+    LEFT JOIN [readpast].[Invoice] AS q ON q.[EnqueuedAt] = o.[Key1] AND o.[Answer] IN ('CLAIMED', 'CLAIMED_ALONE')
     ORDER BY o.[Seq]
     OPTION (LOOP JOIN, FORCE ORDER);
-
-    RETURN 0;
 END;
 GO
 /*
@@ -405,19 +296,13 @@ CLAIMED_ALONE; so a claim ends before such an item, unless it is the first.
 Table access order: Invoice.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Next_Invoice_Set_utx]
-    @Worker nvarchar(128),
-    @Max int,
-    @LeaseMs int = NULL,
+    @Worker nvarchar(128), @Max int, @LeaseMs int = NULL,
     /* 1: first give back the items of dead workers, whose rows are locked to the end of the transaction too. */
     @Recover int = 0,
     @Claim bigint = NULL /* a number of its own, above zero: see Claimed_Invoice */
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* The caller's level comes back at the end. Under SNAPSHOT, items would be judged as they were at its beginning. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
     /* With IMPLICIT_TRANSACTIONS, as drivers set it, the first statement that touches a table begins one. */
     IF @@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0
@@ -427,7 +312,6 @@ BEGIN
 
     EXECUTE [readpast].[Invoice_Claim]
         @Worker = @Worker, @Max = @Max, @LeaseMs = @LeaseMs, @Recover = @Recover, @Within = 1, @Claim = @Claim;
-    RETURN 0;
 END;
 GO
 /*
@@ -439,9 +323,7 @@ CLAIMED_ALONE; so a claim ends before such an item, unless it is the first.
 Table access order: Invoice.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Next_Invoice_Set_trx]
-    @Worker nvarchar(128),
-    @Max int,
-    @LeaseMs int = NULL,
+    @Worker nvarchar(128), @Max int, @LeaseMs int = NULL,
     /*
     1: first give back the items of dead workers. 2: and what this worker left, who begins anew under its name. More:
     as 1, unless somebody did within so many milliseconds.
@@ -450,19 +332,11 @@ CREATE OR ALTER PROCEDURE [readpast].[Next_Invoice_Set_trx]
     @Claim bigint = NULL /* a number of its own, above zero: see Claimed_Invoice */
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* Some drivers turn it on; the transaction below would then stay open after its commit. */
-    SET IMPLICIT_TRANSACTIONS OFF;
-    /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
-    IF @@TRANCOUNT > 0
-        THROW 50012, N'Next_Invoice_Set_trx commits its own work: not to be called in a transaction.', 1;
+    IF @@TRANCOUNT > 0 THROW 50012, N'Next_Invoice_Set_trx commits its own work: not to be called in a transaction.', 1;
 
     EXECUTE [readpast].[Invoice_Claim]
         @Worker = @Worker, @Max = @Max, @LeaseMs = @LeaseMs, @Recover = @Recover, @Within = 0, @Claim = @Claim;
-    RETURN 0;
 END;
 GO

@@ -9,61 +9,30 @@ OK is untouched.
 Table access order: QueueOperation, Invoice.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Redrive_Invoice_Set_trx]
-    @Operation uniqueidentifier,
-    @Items nvarchar(max)
+    @Operation uniqueidentifier, @Items nvarchar(max)
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* Some drivers turn it on; the transaction below would then stay open after its commit. */
-    SET IMPLICIT_TRANSACTIONS OFF;
-    /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    DECLARE @_IsNew bit;
-    DECLARE @_Result nvarchar(max);
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    DECLARE @_IsNew bit, @_Result nvarchar(max);
     DECLARE @_Now datetime2(7); /* UTC */
-    DECLARE @_At datetime2(7); /* the same moment as the table tells it */
     /* In the order of the keys, so that rows are locked in it and two calls never wait for each other. */
     DECLARE @_Item TABLE (
-        [Ordinal] int NOT NULL,
-        [Key] datetime2(7) NULL,
-        [Key1] datetime2(7) NULL,
-        [Token] datetime2(7) NULL,
-        [Attempt] int NULL,
-        [Status] varchar(20) NULL,
-        [Step] nvarchar(60) NULL,
-        [Response] nvarchar(max) NULL,
-        [Error] nvarchar(max) NULL,
-        [DueAt] datetime2(7) NULL,
-        [Release] bit NULL,
-        UNIQUE CLUSTERED ([Key1], [Ordinal])
+        [Ordinal] int NOT NULL, [Key] datetime2(7) NULL, [Key1] datetime2(7) NULL, [Token] datetime2(7) NULL,
+        [Attempt] int NULL, [Status] varchar(20) NULL, [Step] nvarchar(60) NULL, [Response] nvarchar(max) NULL,
+        [Error] nvarchar(max) NULL, [DueAt] datetime2(7) NULL, [Release] bit NULL, UNIQUE CLUSTERED ([Key1], [Ordinal])
     );
     DECLARE @_Work TABLE (
-        [Ordinal] int NOT NULL PRIMARY KEY,
-        [Answer] varchar(20) NOT NULL,
-        [Was] varchar(20) NULL,
-        [Status] varchar(20) NULL,
-        [Token] datetime2(7) NULL,
-        [AttemptNum] int NULL
+        [Ordinal] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL, [Was] varchar(20) NULL,
+        [Status] varchar(20) NULL, [Token] datetime2(7) NULL, [AttemptNum] int NULL
     );
     DECLARE @_Count int;
     /* Items as they become, whatever the reason. */
     DECLARE @_Change TABLE (
-        [Key1] datetime2(7) NOT NULL,
-        [Was] varchar(20) NOT NULL,
-        [Status] varchar(20) NOT NULL,
-        [AttemptNum] int NOT NULL,
-        [Token] datetime2(7) NOT NULL,
-        [Step] nvarchar(60) NULL,
-        [Response] nvarchar(max) NULL,
-        [Error] nvarchar(max) NULL,
-        [StartedAt] datetime2(7) NULL,
-        [FinishedAt] datetime2(7) NULL,
-        [Duration] bigint NULL,
-        [DueAt] datetime2(7) NULL,
-        [LeaseOwner] nvarchar(128) NULL,
-        [LeaseUntil] datetime2(7) NULL,
+        [Key1] datetime2(7) NOT NULL, [Was] varchar(20) NOT NULL, [Status] varchar(20) NOT NULL,
+        [AttemptNum] int NOT NULL, [Token] datetime2(7) NOT NULL, [Step] nvarchar(60) NULL,
+        [Response] nvarchar(max) NULL, [Error] nvarchar(max) NULL, [StartedAt] datetime2(7) NULL,
+        [FinishedAt] datetime2(7) NULL, [Duration] bigint NULL, [DueAt] datetime2(7) NULL,
+        [LeaseOwner] nvarchar(128) NULL, [LeaseUntil] datetime2(7) NULL,
         [Before] datetime2(7) NULL, /* the token that stood beside the table: it must stand there still */
         PRIMARY KEY CLUSTERED ([Key1])
     );
@@ -99,31 +68,16 @@ BEGIN
         [Ordinal], [Key], [Key1], [Token], [Attempt], [Status], [Step], [Response], [Error], [DueAt], [Release]
     )
     SELECT
-        CAST(j.[key] AS int),
-        r.[Key1],
-        r.[Key1],
-        r.[Token],
-        r.[Attempt],
-        r.[Status],
-        r.[Step],
-        r.[Response],
-        r.[Error],
+        CAST(j.[key] AS int), r.[Key1], r.[Key1], r.[Token], r.[Attempt], r.[Status], r.[Step], r.[Response], r.[Error],
         COALESCE(
-            r.[DueAt],
-            DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, SYSUTCDATETIME()))
+            r.[DueAt], DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, SYSUTCDATETIME()))
         ),
         r.[Release]
     FROM OPENJSON(@Items) AS j
     CROSS APPLY OPENJSON(j.[value]) WITH (
-        [Key1] datetime2(7) '$.key',
-        [Token] datetime2(7) '$.token',
-        [Attempt] int '$.attempt',
-        [Status] varchar(20) '$.status',
-        [Step] nvarchar(max) '$.step',
-        [Response] nvarchar(max) '$.response',
-        [Error] nvarchar(max) '$.error',
-        [DueAt] datetime2(7) '$.due',
-        [DelayMs] bigint '$.delay_ms',
+        [Key1] datetime2(7) '$.key', [Token] datetime2(7) '$.token', [Attempt] int '$.attempt',
+        [Status] varchar(20) '$.status', [Step] nvarchar(max) '$.step', [Response] nvarchar(max) '$.response',
+        [Error] nvarchar(max) '$.error', [DueAt] datetime2(7) '$.due', [DelayMs] bigint '$.delay_ms',
         [Release] bit '$.release'
     ) AS r;
     SET @_Count = @@ROWCOUNT;
@@ -131,7 +85,6 @@ BEGIN
     BEGIN TRY
         BEGIN TRANSACTION;
         SET @_Now = SYSUTCDATETIME();
-        SET @_At = @_Now;
 
         EXECUTE [readpast].[QueueOperationTake] @Operation, 'Redrive_Invoice_Set', @_Now, @_IsNew OUTPUT;
         IF @_IsNew = 0
@@ -149,16 +102,14 @@ BEGIN
 
         INSERT INTO @_Work ([Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum])
         SELECT
-            x.[Ordinal],
-            a.[Answer],
-            x.[Is],
+            x.[Ordinal], a.[Answer], x.[Is],
             /* A refusal shows the item as it is. */
             CASE a.[Answer]
                 WHEN 'NOT_FOUND' THEN NULL
                 WHEN 'OK' THEN 'Pending'
                 ELSE x.[Is]
             END,
-            CASE WHEN a.[Answer] = 'OK' THEN CASE WHEN x.[Token] >= @_At THEN DATEADD(MICROSECOND, 1, x.[Token]) ELSE @_At END ELSE x.[Token] END,
+            CASE WHEN a.[Answer] = 'OK' THEN CASE WHEN x.[Token] >= @_Now THEN DATEADD(MICROSECOND, 1, x.[Token]) ELSE @_Now END ELSE x.[Token] END,
             CASE a.[Answer]
                 WHEN 'NOT_FOUND' THEN NULL
                 WHEN 'OK' THEN 0
@@ -166,16 +117,11 @@ BEGIN
             END
         FROM (
             SELECT
-                i.[Ordinal],
-                i.[Token] AS [Given],
-                CASE WHEN q.[EnqueuedAt] IS NULL THEN 0 ELSE 1 END AS [Found],
-                q.[Status] AS [Is],
-                q.[AttemptNum] AS [AttemptNum],
-                CAST(q.[UpdatedAt] AS datetime2(7)) AS [Token],
+                i.[Ordinal], i.[Token] AS [Given], CASE WHEN q.[EnqueuedAt] IS NULL THEN 0 ELSE 1 END AS [Found],
+                q.[Status] AS [Is], q.[AttemptNum] AS [AttemptNum], q.[UpdatedAt] AS [Token],
                 ROW_NUMBER() OVER (PARTITION BY i.[Key1] ORDER BY i.[Ordinal]) AS [Place]
             FROM (SELECT TOP (@_Count) o.* FROM @_Item AS o ORDER BY o.[Key1], o.[Ordinal]) AS i
-            LEFT JOIN [readpast].[Invoice] AS q WITH (UPDLOCK, ROWLOCK)
-                ON q.[EnqueuedAt] = i.[Key1]
+            LEFT JOIN [readpast].[Invoice] AS q WITH (UPDLOCK, ROWLOCK) ON q.[EnqueuedAt] = i.[Key1]
         ) AS x
         CROSS APPLY (
             SELECT
@@ -195,18 +141,10 @@ BEGIN
         INSERT INTO @_Change (
             [Key1], [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [DueAt], [Before]
         )
-        SELECT
-            i.[Key1], w.[Was], w.[Status], w.[AttemptNum], w.[Token],
-            q.[Step],
-            q.[Response],
-            q.[Error],
-            @_Now,
-            NULL
+        SELECT i.[Key1], w.[Was], w.[Status], w.[AttemptNum], w.[Token], q.[Step], q.[Response], q.[Error], @_Now, NULL
         FROM @_Item AS i
-        INNER JOIN @_Work AS w
-            ON w.[Ordinal] = i.[Ordinal]
-        INNER JOIN [readpast].[Invoice] AS q
-            ON q.[EnqueuedAt] = i.[Key1]
+        INNER JOIN @_Work AS w ON w.[Ordinal] = i.[Ordinal]
+        INNER JOIN [readpast].[Invoice] AS q ON q.[EnqueuedAt] = i.[Key1]
         WHERE w.[Answer] = 'OK'
         OPTION (LOOP JOIN, FORCE ORDER);
 
@@ -214,25 +152,21 @@ BEGIN
         UPDATE q
         SET
             [ScheduledFor] = COALESCE(w.[DueAt], q.[ScheduledFor]),
-            [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[StartedAt] END,
-            [Duration] = COALESCE(w.[Duration], q.[Duration]),
-            [AttemptNum] = w.[AttemptNum],
+            [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_Now ELSE q.[StartedAt] END,
+            [Duration] = COALESCE(w.[Duration], q.[Duration]), [AttemptNum] = w.[AttemptNum],
             [LeaseOwner] = CASE
                 WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
                 ELSE q.[LeaseOwner]
             END,
-            [LeaseUntil] = w.[LeaseUntil],
-            [Step] = COALESCE(w.[Step], q.[Step]),
+            [LeaseUntil] = w.[LeaseUntil], [Step] = COALESCE(w.[Step], q.[Step]),
             [Response] = COALESCE(w.[Response], q.[Response]),
             [Error] = COALESCE(w.[Error], CASE
                 WHEN w.[Status] = 'Completed' THEN LEFT(q.[Error], 0)
                 ELSE q.[Error]
             END),
-            [UpdatedAt] = w.[Token],
-            [Status] = w.[Status]
+            [UpdatedAt] = w.[Token], [Status] = w.[Status]
         FROM @_Change AS w
-        INNER JOIN [readpast].[Invoice] AS q WITH (ROWLOCK)
-            ON q.[EnqueuedAt] = w.[Key1]
+        INNER JOIN [readpast].[Invoice] AS q WITH (ROWLOCK) ON q.[EnqueuedAt] = w.[Key1]
         OPTION (LOOP JOIN, FORCE ORDER);
         SET @_Written = @@ROWCOUNT;
 
@@ -241,22 +175,16 @@ BEGIN
 
         /* As if it were new. */
         UPDATE q
-        SET
-            [StartedAt] = NULL,
-            [Duration] = NULL,
-            [LeaseOwner] = NULL
+        SET [StartedAt] = NULL, [Duration] = NULL, [LeaseOwner] = NULL
         FROM @_Change AS w
-        INNER JOIN [readpast].[Invoice] AS q WITH (ROWLOCK)
-            ON q.[EnqueuedAt] = w.[Key1]
+        INNER JOIN [readpast].[Invoice] AS q WITH (ROWLOCK) ON q.[EnqueuedAt] = w.[Key1]
         OPTION (LOOP JOIN, FORCE ORDER);
 
         /* An item that was OK is read back from the items. */
         IF @Operation IS NOT NULL AND EXISTS (SELECT 1 FROM @_Work AS w WHERE w.[Answer] <> 'OK')
         BEGIN
             SET @_Result = (
-                SELECT
-                    w.[Ordinal] AS [ordinal],
-                    w.[Answer] AS [answer]
+                SELECT w.[Ordinal] AS [ordinal], w.[Answer] AS [answer]
                 FROM @_Work AS w
                 WHERE w.[Answer] <> 'OK'
                 FOR JSON PATH
@@ -267,24 +195,13 @@ BEGIN
         COMMIT TRANSACTION;
     END TRY
     BEGIN CATCH
-        IF @@TRANCOUNT > 0
-            ROLLBACK TRANSACTION;
+        IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
         THROW;
     END CATCH;
 
-    SELECT
-        w.[Answer],
-        w.[Ordinal],
-        CAST(NULL AS bigint) AS [DueMs],
-        i.[Key],
-        w.[Token],
-        w.[AttemptNum],
-        w.[Status]
+    SELECT w.[Answer], w.[Ordinal], CAST(NULL AS bigint) AS [DueMs], i.[Key], w.[Token], w.[AttemptNum], w.[Status]
     FROM @_Work AS w
-    INNER JOIN @_Item AS i
-        ON i.[Ordinal] = w.[Ordinal]
+    INNER JOIN @_Item AS i ON i.[Ordinal] = w.[Ordinal]
     ORDER BY w.[Ordinal];
-
-    RETURN 0;
 END;
 GO

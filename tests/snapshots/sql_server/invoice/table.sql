@@ -4,8 +4,7 @@ GO
 /* Invoice: the items. A row is both a domain record and a work item. */
 IF OBJECT_ID(N'[readpast].[InvoiceType]', N'U') IS NULL
     CREATE TABLE [readpast].[InvoiceType] (
-        [Type] [readpast].[_Type] NOT NULL,
-        CONSTRAINT [PK_InvoiceType] PRIMARY KEY CLUSTERED ([Type])
+        [Type] nvarchar(60) NOT NULL, CONSTRAINT [PK_InvoiceType] PRIMARY KEY CLUSTERED ([Type])
     );
 GO
 INSERT INTO [readpast].[InvoiceType] ([Type])
@@ -18,24 +17,15 @@ IF OBJECT_ID(N'[readpast].[Invoice_Seq]', N'SO') IS NULL
 GO
 IF OBJECT_ID(N'[readpast].[Invoice]', N'U') IS NULL
     CREATE TABLE [readpast].[Invoice] (
-        [EnqueuedAt] [readpast].[_Timestamp] NOT NULL,
-        [Type] [readpast].[_Type] NOT NULL,
-        [Status] [readpast].[QueueState] NOT NULL,
-        [Step] [readpast].[QueueStep] NULL,
-        [AttemptNum] [readpast].[AttemptNum] NOT NULL,
-        [Response] [readpast].[WebResponse] NULL CONSTRAINT [DF_Invoice_Response] DEFAULT (''),
-        [Error] [readpast].[WebResponse] NULL CONSTRAINT [DF_Invoice_Error] DEFAULT (''),
-        [StartedAt] [readpast].[_Timestamp] NULL,
-        [Duration] [readpast].[Duration] NULL,
-        [ScheduledFor] [readpast].[_Timestamp] NOT NULL,
-        [UpdatedAt] [readpast].[_Timestamp] NOT NULL,
+        [EnqueuedAt] datetime2(7) NOT NULL, [Type] nvarchar(60) NOT NULL, [Status] varchar(20) NOT NULL,
+        [Step] nvarchar(60) NULL, [AttemptNum] int NOT NULL,
+        [Response] nvarchar(max) NULL CONSTRAINT [DF_Invoice_Response] DEFAULT (''),
+        [Error] nvarchar(max) NULL CONSTRAINT [DF_Invoice_Error] DEFAULT (''), [StartedAt] datetime2(7) NULL,
+        [Duration] bigint NULL, [ScheduledFor] datetime2(7) NOT NULL, [UpdatedAt] datetime2(7) NOT NULL,
         /* Compared by code point: two workers whose names differ only in case are two workers. */
-        [LeaseOwner] nvarchar(128) COLLATE Latin1_General_BIN2 NULL,
-        [LeaseUntil] datetime2(7) NULL,
+        [LeaseOwner] nvarchar(128) COLLATE Latin1_General_BIN2 NULL, [LeaseUntil] datetime2(7) NULL,
         /* By which claim it was taken, for whoever lost the answer to that. Below zero: it goes alone. */
-        [ClaimNum] bigint NULL,
-        [Number] nvarchar(20) NOT NULL,
-        [CustomerID] bigint NULL,
+        [ClaimNum] bigint NULL, [Number] nvarchar(20) NOT NULL, [CustomerID] bigint NULL,
         [Amount] decimal(12, 2) NULL CONSTRAINT [DF_Invoice.Amount] DEFAULT (0),
         [Code] [dbo].[OtpCode] NULL CONSTRAINT [DF_Invoice.Code] DEFAULT (N'none'),
         [Lines] nvarchar(max) NULL CONSTRAINT [DF_Invoice.Lines] DEFAULT (N'[]'),
@@ -75,8 +65,7 @@ IF NOT EXISTS (
         AND (
             i.[name] = N'IX_Invoice_Due'
             OR (
-                LEFT(i.[name], 14) = N'IX_Invoice_Due'
-                AND LEN(i.[name]) >= 46
+                LEFT(i.[name], 14) = N'IX_Invoice_Due' AND LEN(i.[name]) >= 46
                 AND PATINDEX(N'%[^0-9a-f]%', RIGHT(i.[name], 32)) = 0
             )
         )
@@ -92,8 +81,7 @@ IF NOT EXISTS (
         AND (
             i.[name] = N'IX_Invoice_InFlight'
             OR (
-                LEFT(i.[name], 19) = N'IX_Invoice_InFlight'
-                AND LEN(i.[name]) >= 51
+                LEFT(i.[name], 19) = N'IX_Invoice_InFlight' AND LEN(i.[name]) >= 51
                 AND PATINDEX(N'%[^0-9a-f]%', RIGHT(i.[name], 32)) = 0
             )
         )
@@ -109,8 +97,7 @@ IF NOT EXISTS (
         AND (
             i.[name] = N'IX_Invoice_Ended'
             OR (
-                LEFT(i.[name], 16) = N'IX_Invoice_Ended'
-                AND LEN(i.[name]) >= 48
+                LEFT(i.[name], 16) = N'IX_Invoice_Ended' AND LEN(i.[name]) >= 48
                 AND PATINDEX(N'%[^0-9a-f]%', RIGHT(i.[name], 32)) = 0
             )
         )
@@ -121,24 +108,12 @@ GO
 /* Completed items are moved here. */
 IF OBJECT_ID(N'[readpast].[Invoice_History]', N'U') IS NULL
     CREATE TABLE [readpast].[Invoice_History] (
-        [EnqueuedAt] [readpast].[_Timestamp] NOT NULL,
-        [Type] [readpast].[_Type] NOT NULL,
-        [Status] [readpast].[QueueState] NOT NULL,
-        [Step] [readpast].[QueueStep] NULL,
-        [AttemptNum] [readpast].[AttemptNum] NOT NULL,
-        [Response] [readpast].[WebResponse] NULL,
-        [Error] [readpast].[WebResponse] NULL,
-        [StartedAt] [readpast].[_Timestamp] NULL,
-        [Duration] [readpast].[Duration] NULL,
-        [ScheduledFor] [readpast].[_Timestamp] NOT NULL,
-        [UpdatedAt] [readpast].[_Timestamp] NOT NULL,
-        [LeaseOwner] nvarchar(128) COLLATE Latin1_General_BIN2 NULL,
-        [LeaseUntil] datetime2(7) NULL,
-        [Number] nvarchar(20) NOT NULL,
-        [CustomerID] bigint NULL,
-        [Amount] decimal(12, 2) NULL,
-        [Code] [dbo].[OtpCode] NULL,
-        [Lines] nvarchar(max) NULL,
+        [EnqueuedAt] datetime2(7) NOT NULL, [Type] nvarchar(60) NOT NULL, [Status] varchar(20) NOT NULL,
+        [Step] nvarchar(60) NULL, [AttemptNum] int NOT NULL, [Response] nvarchar(max) NULL, [Error] nvarchar(max) NULL,
+        [StartedAt] datetime2(7) NULL, [Duration] bigint NULL, [ScheduledFor] datetime2(7) NOT NULL,
+        [UpdatedAt] datetime2(7) NOT NULL, [LeaseOwner] nvarchar(128) COLLATE Latin1_General_BIN2 NULL,
+        [LeaseUntil] datetime2(7) NULL, [Number] nvarchar(20) NOT NULL, [CustomerID] bigint NULL,
+        [Amount] decimal(12, 2) NULL, [Code] [dbo].[OtpCode] NULL, [Lines] nvarchar(max) NULL,
         CONSTRAINT [PK_Invoice_History] PRIMARY KEY CLUSTERED ([EnqueuedAt])
     );
 GO

@@ -4,19 +4,15 @@ Returns the answer of Add_Notification_Set_utx, with its key and its concurrency
 Table access order: Notification.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Add_Notification_utx]
-    @Type [readpast].[_Type] = N'ResetPassword',
+    @Type nvarchar(60) = N'ResetPassword',
     @ResetPassword nvarchar(max) = NULL, /* a JSON object of its columns */
     @Email nvarchar(max) = NULL, /* a JSON object of its columns */
     @Sms nvarchar(max) = NULL, /* a JSON object of its columns */
     @ScheduledFor datetime2(7) = NULL, /* UTC; NULL is now */
-    @Step [readpast].[QueueStep] = NULL
+    @Step nvarchar(60) = NULL
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* The caller's level comes back at the end. Under SNAPSHOT, items would be judged as they were at its beginning. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     DECLARE @_Items nvarchar(max);
 
     /* With IMPLICIT_TRANSACTIONS, as drivers set it, the first statement that touches a table begins one. */
@@ -24,10 +20,7 @@ BEGIN
         THROW 50012, N'Add_Notification_utx works inside the transaction of its caller; begin one first.', 1;
 
     SET @_Items = (
-        SELECT
-            @Type AS [type],
-            @Step AS [step],
-            @ScheduledFor AS [due]
+        SELECT @Type AS [type], @Step AS [step], @ScheduledFor AS [due]
         FOR JSON PATH
     );
     /* Name by name, since a name may hold what separates names in a path. */
@@ -36,8 +29,6 @@ BEGIN
     SET @_Items = JSON_MODIFY(@_Items, '$[0].columns."Email"', JSON_QUERY(@Email));
     SET @_Items = JSON_MODIFY(@_Items, '$[0].columns."Sms"', JSON_QUERY(@Sms));
     EXECUTE [readpast].[Add_Notification_Set_utx] @Items = @_Items;
-
-    RETURN 0;
 END;
 GO
 /*
@@ -46,31 +37,21 @@ Returns the answer of Add_Notification_Set_trx, with its key and its concurrency
 Table access order: Notification.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Add_Notification_trx]
-    @Type [readpast].[_Type] = N'ResetPassword',
+    @Type nvarchar(60) = N'ResetPassword',
     @ResetPassword nvarchar(max) = NULL, /* a JSON object of its columns */
     @Email nvarchar(max) = NULL, /* a JSON object of its columns */
     @Sms nvarchar(max) = NULL, /* a JSON object of its columns */
     @ScheduledFor datetime2(7) = NULL, /* UTC; NULL is now */
-    @Step [readpast].[QueueStep] = NULL
+    @Step nvarchar(60) = NULL
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* Some drivers turn it on; the transaction below would then stay open after its commit. */
-    SET IMPLICIT_TRANSACTIONS OFF;
-    /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     DECLARE @_Items nvarchar(max);
 
-    IF @@TRANCOUNT > 0
-        THROW 50012, N'Add_Notification_trx commits its own work: not to be called in a transaction.', 1;
+    IF @@TRANCOUNT > 0 THROW 50012, N'Add_Notification_trx commits its own work: not to be called in a transaction.', 1;
 
     SET @_Items = (
-        SELECT
-            @Type AS [type],
-            @Step AS [step],
-            @ScheduledFor AS [due]
+        SELECT @Type AS [type], @Step AS [step], @ScheduledFor AS [due]
         FOR JSON PATH
     );
     /* Name by name, since a name may hold what separates names in a path. */
@@ -79,7 +60,5 @@ BEGIN
     SET @_Items = JSON_MODIFY(@_Items, '$[0].columns."Email"', JSON_QUERY(@Email));
     SET @_Items = JSON_MODIFY(@_Items, '$[0].columns."Sms"', JSON_QUERY(@Sms));
     EXECUTE [readpast].[Add_Notification_Set_trx] @Operation = NULL, @Items = @_Items;
-
-    RETURN 0;
 END;
 GO

@@ -6,9 +6,7 @@ Returns an answer per element, as they do.
 Table access order: QueueOperation, Notification.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Notification_Add]
-    @Operation uniqueidentifier,
-    @Items nvarchar(max),
-    @Within bit
+    @Operation uniqueidentifier, @Items nvarchar(max), @Within bit
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -16,36 +14,17 @@ BEGIN
     DECLARE @_Result nvarchar(max);
     DECLARE @_Tries int = 0;
     DECLARE @_Now datetime2(7); /* UTC */
-    DECLARE @_At datetime2(7); /* the same moment as the table tells it */
     DECLARE @_Count int;
     /* Each element read once: what is put into the table, and by what it is recognized. */
     DECLARE @_New TABLE (
-        [Ordinal] int NOT NULL PRIMARY KEY,
-        [Type] nvarchar(60) NULL,
-        [Step] nvarchar(60) NULL,
-        [DueAt] datetime2(7) NULL,
-        [s1] nvarchar(max) NULL,
-        [s1_1] nvarchar(max) NULL,
-        [s1_2] int NULL,
-        [s1_3] nvarchar(max) NULL,
-        [s2] nvarchar(max) NULL,
-        [s2_1] nvarchar(max) NULL,
-        [s2_2] nvarchar(max) NULL,
-        [s2_3] nvarchar(max) NULL,
-        [s2_4] nvarchar(max) NULL,
-        [s3] nvarchar(max) NULL,
-        [s3_1] nvarchar(max) NULL,
-        [s3_2] nvarchar(max) NULL,
-        [s3_3] nvarchar(max) NULL,
-        [Key1] datetime2(7) NULL,
-        [First] int NULL,
+        [Ordinal] int NOT NULL PRIMARY KEY, [Type] nvarchar(60) NULL, [Step] nvarchar(60) NULL,
+        [DueAt] datetime2(7) NULL, [s1] nvarchar(max) NULL, [s1_1] nvarchar(max) NULL, [s1_2] int NULL,
+        [s1_3] nvarchar(max) NULL, [s2] nvarchar(max) NULL, [s2_1] nvarchar(max) NULL, [s2_2] nvarchar(max) NULL,
+        [s2_3] nvarchar(max) NULL, [s2_4] nvarchar(max) NULL, [s3] nvarchar(max) NULL, [s3_1] nvarchar(max) NULL,
+        [s3_2] nvarchar(max) NULL, [s3_3] nvarchar(max) NULL, [Key1] datetime2(7) NULL, [First] int NULL,
         [IsNew] bit NOT NULL DEFAULT 1
     );
-    DECLARE @_Added TABLE (
-        [Ordinal] int NOT NULL PRIMARY KEY,
-        [Answer] varchar(20) NOT NULL,
-        [Key] datetime2(7) NULL
-    );
+    DECLARE @_Added TABLE ([Ordinal] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL, [Key] datetime2(7) NULL);
     DECLARE @_First bigint;
     DECLARE @_Number TABLE ([Number] bigint NOT NULL PRIMARY KEY);
     IF
@@ -82,7 +61,6 @@ BEGIN
             IF @Within = 0
                 BEGIN TRANSACTION;
             SET @_Now = SYSUTCDATETIME();
-            SET @_At = @_Now;
 
             EXECUTE [readpast].[QueueOperationTake] @Operation, 'Add_Notification_Set', @_Now, @_IsNew OUTPUT;
             IF @_IsNew = 1
@@ -91,44 +69,29 @@ BEGIN
                     [Ordinal], [Type], [Step], [DueAt], [s1], [s1_1], [s1_2], [s1_3], [s2], [s2_1], [s2_2], [s2_3], [s2_4], [s3], [s3_1], [s3_2], [s3_3]
                 )
                 SELECT
-                    CAST(j.[key] AS int),
-                    r.[Type],
-                    r.[Step],
+                    CAST(j.[key] AS int), r.[Type], r.[Step],
                     COALESCE(
                         r.[DueAt], DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, @_Now))
                     ),
-                    r.[s1],
-                    r.[s1_1],
-                    r.[s1_2],
-                    r.[s1_3],
-                    r.[s2],
-                    r.[s2_1],
+                    r.[s1], r.[s1_1], r.[s1_2], r.[s1_3], r.[s2], r.[s2_1],
                     CASE WHEN h_s2.[s2_2] = 1 THEN r.[s2_2] ELSE N'en' END,
                     CASE WHEN h_s2.[s2_3] = 1 THEN r.[s2_3] ELSE N'' END,
-                    CASE WHEN h_s2.[s2_4] = 1 THEN r.[s2_4] ELSE N'' END,
-                    r.[s3],
-                    r.[s3_1],
+                    CASE WHEN h_s2.[s2_4] = 1 THEN r.[s2_4] ELSE N'' END, r.[s3], r.[s3_1],
                     CASE WHEN h_s3.[s3_2] = 1 THEN r.[s3_2] ELSE N'' END,
                     CASE WHEN h_s3.[s3_3] = 1 THEN r.[s3_3] ELSE N'' END
                 FROM OPENJSON(@Items) AS j
                 CROSS APPLY OPENJSON(j.[value]) WITH (
-                    [Type] nvarchar(max) '$.type',
-                    [Step] nvarchar(max) '$.step',
-                    [DueAt] datetime2(7) '$.due',
-                    [DelayMs] bigint '$.delay_ms',
-                    [s1] nvarchar(max) '$.columns."ResetPassword"' AS JSON,
+                    [Type] nvarchar(max) '$.type', [Step] nvarchar(max) '$.step', [DueAt] datetime2(7) '$.due',
+                    [DelayMs] bigint '$.delay_ms', [s1] nvarchar(max) '$.columns."ResetPassword"' AS JSON,
                     [s1_1] nvarchar(max) '$.columns."ResetPassword"."OTP"',
                     [s1_2] int '$.columns."ResetPassword"."UserID"',
                     [s1_3] nvarchar(max) '$.columns."ResetPassword"."Username"',
-                    [s2] nvarchar(max) '$.columns."Email"' AS JSON,
-                    [s2_1] nvarchar(max) '$.columns."Email"."EmailTo"',
+                    [s2] nvarchar(max) '$.columns."Email"' AS JSON, [s2_1] nvarchar(max) '$.columns."Email"."EmailTo"',
                     [s2_2] nvarchar(max) '$.columns."Email"."PreferredLanguage"',
                     [s2_3] nvarchar(max) '$.columns."Email"."Response"',
-                    [s2_4] nvarchar(max) '$.columns."Email"."Error"',
-                    [s3] nvarchar(max) '$.columns."Sms"' AS JSON,
+                    [s2_4] nvarchar(max) '$.columns."Email"."Error"', [s3] nvarchar(max) '$.columns."Sms"' AS JSON,
                     [s3_1] nvarchar(max) '$.columns."Sms"."PhoneNumber"',
-                    [s3_2] nvarchar(max) '$.columns."Sms"."Response"',
-                    [s3_3] nvarchar(max) '$.columns."Sms"."Error"'
+                    [s3_2] nvarchar(max) '$.columns."Sms"."Response"', [s3_3] nvarchar(max) '$.columns."Sms"."Error"'
                 ) AS r
                 CROSS APPLY (
                     SELECT
@@ -160,26 +123,14 @@ BEGIN
                 FROM @_New AS n
                 INNER JOIN (
                     SELECT a.[Number], ROW_NUMBER() OVER (ORDER BY a.[Number]) AS [Place] FROM @_Number AS a
-                ) AS d
-                    ON d.[Place] = n.[Ordinal] + 1;
+                ) AS d ON d.[Place] = n.[Ordinal] + 1;
 
                 INSERT INTO [readpast].[Notification] (
-                    [EnqueuedAt],
-                    [Type],
-                    [ScheduledFor],
-                    [Status],
-                    [AttemptNum],
-                    [Step],
-                    [UpdatedAt]
+                    [EnqueuedAt], [Type], [ScheduledFor], [Status], [AttemptNum], [Step], [UpdatedAt]
                 )
                 SELECT
-                    n.[Key1],
-                    COALESCE(n.[Type], N'ResetPassword'),
-                    COALESCE(n.[DueAt], @_At),
-                    'Pending',
-                    0,
-                    n.[Step],
-                    @_At
+                    n.[Key1], COALESCE(n.[Type], N'ResetPassword'), COALESCE(n.[DueAt], @_Now), 'Pending', 0, n.[Step],
+                    @_Now
                 FROM @_New AS n
                 WHERE n.[IsNew] = 1
                 ORDER BY n.[Ordinal];
@@ -198,32 +149,22 @@ BEGIN
                 INSERT INTO [readpast].[Notification_Email] ([EnqueuedAt], [EmailTo], [PreferredLanguage], [Response], [Error])
                 SELECT n.[Key1], n.[s2_1], n.[s2_2], n.[s2_3], n.[s2_4]
                 FROM @_New AS n
-                WHERE
-                    n.[IsNew] = 1
-                    AND n.[s2] IS NOT NULL;
+                WHERE n.[IsNew] = 1 AND n.[s2] IS NOT NULL;
 
                 INSERT INTO [readpast].[Notification_Sms] ([EnqueuedAt], [PhoneNumber], [Response], [Error])
                 SELECT n.[Key1], n.[s3_1], n.[s3_2], n.[s3_3]
                 FROM @_New AS n
-                WHERE
-                    n.[IsNew] = 1
-                    AND n.[s3] IS NOT NULL;
+                WHERE n.[IsNew] = 1 AND n.[s3] IS NOT NULL;
 
                 INSERT INTO @_Added ([Ordinal], [Answer], [Key])
-                SELECT
-                    n.[Ordinal],
-                    'OK',
-                    n.[Key1]
+                SELECT n.[Ordinal], 'OK', n.[Key1]
                 FROM @_New AS n
                 WHERE n.[IsNew] = 1;
 
                 IF @Operation IS NOT NULL
                 BEGIN
                     SET @_Result = (
-                        SELECT
-                            a.[Ordinal] AS [ordinal],
-                            a.[Answer] AS [answer],
-                            a.[Key] AS [key]
+                        SELECT a.[Ordinal] AS [ordinal], a.[Answer] AS [answer], a.[Key] AS [key]
                         FROM @_Added AS a
                         FOR JSON PATH
                     );
@@ -236,21 +177,16 @@ BEGIN
             BREAK;
         END TRY
         BEGIN CATCH
-            IF @Within = 1
-                THROW;
-            IF @@TRANCOUNT > 0
-                ROLLBACK TRANSACTION;
+            IF @Within = 1 THROW;
+            IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
             /* A key was taken (the clock was set back): another try sees it. */
-            IF ERROR_NUMBER() <> 2627 OR @_Tries = 5
-                THROW;
+            IF ERROR_NUMBER() <> 2627 OR @_Tries = 5 THROW;
         END CATCH;
     END;
 
     IF @_IsNew = 0
     BEGIN
-        SELECT
-            @_Result = p.[Result],
-            @_Now = p.[At]
+        SELECT @_Result = p.[Result], @_Now = p.[At]
         FROM [readpast].[QueueOperation] AS p
         WHERE p.[OperationId] = @Operation;
 
@@ -262,17 +198,11 @@ BEGIN
     END;
 
     SELECT
-        a.[Answer],
-        a.[Ordinal],
-        CAST(NULL AS bigint) AS [DueMs],
-        a.[Key],
-        CASE WHEN a.[Answer] = 'OK' THEN @_Now END AS [Token],
-        CASE WHEN a.[Answer] = 'OK' THEN 0 END AS [AttemptNum],
+        a.[Answer], a.[Ordinal], CAST(NULL AS bigint) AS [DueMs], a.[Key],
+        CASE WHEN a.[Answer] = 'OK' THEN @_Now END AS [Token], CASE WHEN a.[Answer] = 'OK' THEN 0 END AS [AttemptNum],
         CASE WHEN a.[Answer] = 'OK' THEN 'Pending' END AS [Status]
     FROM @_Added AS a
     ORDER BY a.[Ordinal];
-
-    RETURN 0;
 END;
 GO
 /*
@@ -285,22 +215,16 @@ One row per element: OK, its position, key and token.
 Table access order: QueueOperation, Notification.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Add_Notification_Set_utx]
-    @Items nvarchar(max),
-    @Operation uniqueidentifier = NULL
+    @Items nvarchar(max), @Operation uniqueidentifier = NULL
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* The caller's level comes back at the end. Under SNAPSHOT, items would be judged as they were at its beginning. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
     /* With IMPLICIT_TRANSACTIONS, as drivers set it, the first statement that touches a table begins one. */
     IF @@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0
         THROW 50012, N'Add_Notification_Set_utx works inside the transaction of its caller; begin one first.', 1;
 
     EXECUTE [readpast].[Notification_Add] @Operation = @Operation, @Items = @Items, @Within = 1;
-    RETURN 0;
 END;
 GO
 /*
@@ -312,22 +236,14 @@ One row per element: OK, its position, key and token.
 Table access order: QueueOperation, Notification.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Add_Notification_Set_trx]
-    @Operation uniqueidentifier,
-    @Items nvarchar(max)
+    @Operation uniqueidentifier, @Items nvarchar(max)
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* Some drivers turn it on; the transaction below would then stay open after its commit. */
-    SET IMPLICIT_TRANSACTIONS OFF;
-    /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
     IF @@TRANCOUNT > 0
         THROW 50012, N'Add_Notification_Set_trx commits its own work: not to be called in a transaction.', 1;
 
     EXECUTE [readpast].[Notification_Add] @Operation = @Operation, @Items = @Items, @Within = 0;
-    RETURN 0;
 END;
 GO

@@ -17,48 +17,39 @@ SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 SET LOCK_TIMEOUT 10000;
 BEGIN TRANSACTION;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DECLARE @Granted int = 0;
 IF OBJECT_ID(N'[readpast].[QueueSchemaVersion]', N'U') IS NULL
     EXECUTE @Granted = sp_getapplock
         @Resource = N'readpast/install/readpast', @LockMode = 'Exclusive', @LockOwner = 'Transaction', @LockTimeout = 60000;
-IF @Granted < 0
-    THROW 50013, N'Another install holds the lock of this schema; try again.', 1;
+IF @Granted < 0 THROW 50013, N'Another install holds the lock of this schema; try again.', 1;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DECLARE @Names nvarchar(max) = N'["Add_Notification_Set_trx", "Add_Notification_Set_utx", "Add_Notification_trx",
-"Add_Notification_utx", "AppSettings", "AttemptNum",
-"Claimed_Notification", "Duration", "Find_Notification",
-"Modify_Notification_Set_trx", "Modify_Notification_Set_utx", "Modify_Notification_trx",
-"Modify_Notification_utx", "Next_Notification_Apart_trx", "Next_Notification_Set_trx",
-"Next_Notification_Set_utx", "Next_Notification_trx", "Next_Notification_utx",
-"Notification", "NotificationType", "Notification_Add",
-"Notification_Answered", "Notification_Claim", "Notification_Email",
-"Notification_IsType_fn", "Notification_Recover", "Notification_ResetPassword",
-"Notification_Seq", "Notification_Setting_V", "Notification_Settle",
-"Notification_Sms", "Producer_Notification_V", "Purge_Notification_trx",
-"QueueCatalog", "QueueIsDone", "QueueIsEditable_fn",
+"Add_Notification_utx", "AppSettings", "Claimed_Notification",
+"Find_Notification", "Modify_Notification_Set_trx", "Modify_Notification_Set_utx",
+"Modify_Notification_trx", "Modify_Notification_utx", "Next_Notification_Apart_trx",
+"Next_Notification_Set_trx", "Next_Notification_Set_utx", "Next_Notification_trx",
+"Next_Notification_utx", "Notification", "NotificationType",
+"Notification_Add", "Notification_Answered", "Notification_Claim",
+"Notification_Email", "Notification_IsType_fn", "Notification_Recover",
+"Notification_ResetPassword", "Notification_Seq", "Notification_Setting_V",
+"Notification_Settle", "Notification_Sms", "Producer_Notification_V",
+"Purge_Notification_trx", "QueueCatalog", "QueueFilterTake",
+"QueueFits_fn", "QueueIsDone", "QueueIsEditable_fn",
 "QueueIsFinished_fn", "QueueIsProcessable_fn", "QueueIsRefusal_fn",
 "QueueNamed_fn", "QueueNoteRefusal", "QueueOperation",
 "QueueOperationKeep", "QueueOperationTake", "QueueOwnType_V",
 "QueueRecovery", "QueueRecoveryTurn", "QueueRefuse",
 "QueueRefused", "QueueRetention", "QueueSchemaVersion",
-"QueueSpec", "QueueState", "QueueStatus",
-"QueueStep", "QueueTake", "QueueTransition",
-"QueueTurn", "QueueTurnTake", "QueueTypeAccess",
-"QueueUnfit_fn", "Recover_Notification_trx", "Redrive_Notification_Set_trx",
-"Renew_Notification_Set_trx", "Retain_Notification_trx", "Stats_Notification",
-"Watch_Notification", "WebResponse", "Worker_Notification_V",
-"_Int", "_Timestamp", "_Type"]';
-DECLARE @Kind nvarchar(60);
-DECLARE @Name nvarchar(128);
-DECLARE @Verb nvarchar(128);
-DECLARE @Whom nvarchar(128);
-DECLARE @Remedy nvarchar(400);
+"QueueSpec", "QueueStatus", "QueueTake",
+"QueueTransition", "QueueTurn", "QueueTurnTake",
+"QueueTypeAccess", "QueueUnfit_fn", "Recover_Notification_trx",
+"Redrive_Notification_Set_trx", "Renew_Notification_Set_trx", "Retain_Notification_trx",
+"Stats_Notification", "Watch_Notification", "Worker_Notification_V"]';
+DECLARE @Kind nvarchar(60), @Name nvarchar(128), @Verb nvarchar(128), @Whom nvarchar(128), @Remedy nvarchar(400);
 DECLARE @Message nvarchar(2048);
 /*
 Preparations of somebody who is not trusted: not the user that installs, nor a role or group that it is a member of, nor dbo,
@@ -74,25 +65,18 @@ WITH [Mine] ([Id]) AS (
     UNION ALL
     SELECT m.[role_principal_id]
     FROM [Mine] AS i
-    INNER JOIN sys.database_role_members AS m
-        ON m.[member_principal_id] = i.[Id]
+    INNER JOIN sys.database_role_members AS m ON m.[member_principal_id] = i.[Id]
 ),
 
 [Named] ([Id], [Name], [Owner]) AS (
-    SELECT
-        o.[object_id],
-        o.[name],
-        COALESCE(o.[principal_id], s.[principal_id])
+    SELECT o.[object_id], o.[name], COALESCE(o.[principal_id], s.[principal_id])
     FROM sys.schemas AS s
-    INNER JOIN sys.objects AS o
-        ON o.[schema_id] = s.[schema_id]
+    INNER JOIN sys.objects AS o ON o.[schema_id] = s.[schema_id]
     WHERE s.[name] = N'readpast' AND o.[name] IN (SELECT n.[value] COLLATE CATALOG_DEFAULT FROM OPENJSON(@Names) AS n)
 )
 
 SELECT TOP (1)
-    @Kind = f.[Kind],
-    @Name = f.[Name],
-    @Verb = f.[Verb],
+    @Kind = f.[Kind], @Name = f.[Name], @Verb = f.[Verb],
     @Whom = COALESCE(f.[Whom], USER_NAME(f.[Holder]), N'somebody that this login cannot see'),
     @Remedy = COALESCE(
         f.[Remedy],
@@ -101,12 +85,8 @@ SELECT TOP (1)
     )
 FROM (
     SELECT
-        N'schema' AS [Kind],
-        s.[name] AS [Name],
-        N'belongs to' AS [Verb],
-        s.[principal_id] AS [Holder],
-        CAST(NULL AS nvarchar(128)) AS [Whom],
-        CAST(NULL AS nvarchar(400)) AS [Remedy]
+        N'schema' AS [Kind], s.[name] AS [Name], N'belongs to' AS [Verb], s.[principal_id] AS [Holder],
+        CAST(NULL AS nvarchar(128)) AS [Whom], CAST(NULL AS nvarchar(400)) AS [Remedy]
     FROM sys.schemas AS s
     WHERE s.[name] = N'readpast'
     UNION ALL
@@ -115,45 +95,32 @@ FROM (
     UNION ALL
     SELECT N'type', t.[name], N'belongs to', COALESCE(t.[principal_id], s.[principal_id]), NULL, NULL
     FROM sys.schemas AS s
-    INNER JOIN sys.types AS t
-        ON t.[schema_id] = s.[schema_id]
+    INNER JOIN sys.types AS t ON t.[schema_id] = s.[schema_id]
     WHERE s.[name] = N'readpast' AND t.[name] IN (SELECT n.[value] COLLATE CATALOG_DEFAULT FROM OPENJSON(@Names) AS n)
     UNION ALL
     SELECT
         CASE WHEN d.[class] = 3 THEN N'schema' ELSE N'object' END,
         CASE WHEN d.[class] = 3 THEN SCHEMA_NAME(d.[major_id]) ELSE OBJECT_NAME(d.[major_id]) END,
-        CONCAT(N'gives ', d.[permission_name], N' to'),
-        d.[grantee_principal_id],
-        NULL,
+        CONCAT(N'gives ', d.[permission_name], N' to'), d.[grantee_principal_id], NULL,
         N'Its holder''s triggers and changes would run with the rights of who installs. Revoke it, install as that user or '
         + N'as a member of that role, or choose another schema.'
     FROM sys.database_permissions AS d
     WHERE
-        d.[permission_name] IN (N'ALTER', N'CONTROL', N'TAKE OWNERSHIP')
-        AND d.[state] IN ('G', 'W')
+        d.[permission_name] IN (N'ALTER', N'CONTROL', N'TAKE OWNERSHIP') AND d.[state] IN ('G', 'W')
         AND (
             (d.[class] = 3 AND d.[major_id] = SCHEMA_ID(N'readpast'))
             OR (d.[class] = 1 AND d.[major_id] IN (SELECT n.[Id] FROM [Named] AS n))
         )
     UNION ALL
     SELECT
-        N'trigger',
-        g.[name],
-        N'fires on',
-        NULL,
-        n.[Name],
+        N'trigger', g.[name], N'fires on', NULL, n.[Name],
         N'Its maker is not known, and it runs with the rights of who installs. Drop it, or disable it while you install.'
     FROM sys.triggers AS g
-    INNER JOIN [Named] AS n
-        ON n.[Id] = g.[parent_id]
+    INNER JOIN [Named] AS n ON n.[Id] = g.[parent_id]
     WHERE g.[is_disabled] = 0 AND g.[is_ms_shipped] = 0
     UNION ALL
     SELECT
-        N'object',
-        n.[Name],
-        N'is there without',
-        NULL,
-        N'QueueSchemaVersion',
+        N'object', n.[Name], N'is there without', NULL, N'QueueSchemaVersion',
         N'An install makes it, and its maker is not known. Drop it or rename it, or choose another schema.'
     FROM [Named] AS n
     WHERE OBJECT_ID(N'[readpast].[QueueSchemaVersion]', N'U') IS NULL
@@ -166,10 +133,7 @@ WHERE
         AND COALESCE(IS_ROLEMEMBER(N'db_owner', USER_NAME(f.[Holder])), 0) = 0
     )
 ORDER BY
-    CASE WHEN f.[Kind] = N'schema' THEN 0 ELSE 1 END,
-    f.[Kind],
-    f.[Name],
-    f.[Verb];
+    CASE WHEN f.[Kind] = N'schema' THEN 0 ELSE 1 END, f.[Kind], f.[Name], f.[Verb];
 
 IF @Kind IS NOT NULL
 BEGIN
@@ -178,8 +142,7 @@ BEGIN
     THROW 50015, @Message, 1;
 END;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 Two installs at once take turns, at a row that nobody else can lock: for a minute. Where it is not there yet, they do at the
@@ -191,279 +154,224 @@ DECLARE @Version int = (
     SELECT v.[Version] FROM [readpast].[QueueSchemaVersion] AS v WITH (UPDLOCK, ROWLOCK) WHERE v.[Version] = 1
 );');
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /* The table stays; what it refers to does not. */
 ALTER TABLE [app].[Note] DROP CONSTRAINT IF EXISTS [Note_Item];
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP SEQUENCE IF EXISTS [readpast].[Notification_ShardTurn];
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP TABLE IF EXISTS [readpast].[Notification_Attempt];
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Retain_Notification_trx];
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Purge_Notification_trx];
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Redrive_Notification_Set_trx];
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Find_Notification];
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Watch_Notification];
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Stats_Notification];
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Renew_Notification_Set_trx];
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Modify_Notification_trx];
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Modify_Notification_utx];
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Modify_Notification_Set_trx];
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Modify_Notification_Set_utx];
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Notification_Settle];
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Notification_Answered];
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Claimed_Notification];
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Next_Notification_trx];
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Next_Notification_utx];
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Next_Notification_Set_trx];
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Next_Notification_Set_utx];
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Notification_Claim];
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Next_Notification_Apart_trx];
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Recover_Notification_trx];
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Notification_Recover];
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Add_Notification_trx];
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Add_Notification_utx];
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Add_Notification_Set_trx];
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Add_Notification_Set_utx];
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP PROCEDURE IF EXISTS [readpast].[Notification_Add];
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP VIEW IF EXISTS [readpast].[Notification_Setting_V];
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP VIEW IF EXISTS [readpast].[Producer_Notification_V];
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP VIEW IF EXISTS [readpast].[Worker_Notification_V];
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP TABLE IF EXISTS [readpast].[Notification_Sms];
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP TABLE IF EXISTS [readpast].[Notification_Email];
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP TABLE IF EXISTS [readpast].[Notification_ResetPassword];
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP FUNCTION IF EXISTS [readpast].[Notification_IsType_fn];
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP TABLE IF EXISTS [readpast].[Notification];
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP SEQUENCE IF EXISTS [readpast].[Notification_Seq];
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DROP TABLE IF EXISTS [readpast].[NotificationType];
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /* No other queue has given these rights. The roles stay: who is in them is not known here. */
 IF DATABASE_PRINCIPAL_ID(N'notification_operator') IS NOT NULL
     REVOKE EXECUTE ON [readpast].[QueueIsDone] FROM [notification_operator];
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 IF DATABASE_PRINCIPAL_ID(N'notification_operator') IS NOT NULL
     REVOKE EXECUTE ON [readpast].[QueueCatalog] FROM [notification_operator];
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 IF DATABASE_PRINCIPAL_ID(N'notification_producer') IS NOT NULL
     REVOKE EXECUTE ON [readpast].[QueueIsDone] FROM [notification_producer];
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 IF DATABASE_PRINCIPAL_ID(N'notification_producer') IS NOT NULL
     REVOKE EXECUTE ON [readpast].[QueueCatalog] FROM [notification_producer];
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DELETE FROM [readpast].[QueueTurn] WHERE [Queue] = N'Notification';
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DELETE FROM [readpast].[QueueRecovery] WHERE [Queue] = N'Notification';
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DELETE FROM [readpast].[QueueRetention] WHERE [Queue] = N'Notification';
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DELETE FROM [readpast].[QueueTypeAccess] WHERE [Queue] = N'Notification';
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DELETE FROM [readpast].[QueueRefused] WHERE [Queue] = N'Notification';
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DELETE FROM [readpast].[AppSettings]
-WHERE
-    LEFT([Param], 13) = N'notification.'
-    AND CHARINDEX('.', [Param], 14) = 0;
+WHERE LEFT([Param], 13) = N'notification.' AND CHARINDEX('.', [Param], 14) = 0;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DELETE FROM [readpast].[QueueSpec] WHERE [Queue] = N'Notification';
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /* A queue of this name that is made anew has done none of these calls. */
 DELETE FROM [readpast].[QueueOperation]
 WHERE [Call] IN ('Add_Notification_Set', 'Modify_Notification_Set', 'Redrive_Notification_Set');
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 COMMIT TRANSACTION;
 GO

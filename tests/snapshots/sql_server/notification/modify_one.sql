@@ -6,23 +6,19 @@ When its attempts are spent, an item becomes Failed whatever was asked for, unle
 Table access order: Notification, QueueTransition, Notification_ResetPassword, Notification_Email, Notification_Sms.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Modify_Notification_utx]
-    @EnqueuedAt [readpast].[_Timestamp],
-    @UpdatedAt [readpast].[_Timestamp], /* the concurrency token */
-    @Status [readpast].[QueueState],
-    @Step [readpast].[QueueStep] = NULL, /* the current step of a multi-step job; NULL keeps it */
-    @Response [readpast].[WebResponse] = NULL, /* NULL keeps it */
-    @Error [readpast].[WebResponse] = NULL, /* NULL keeps it */
+    @EnqueuedAt datetime2(7),
+    @UpdatedAt datetime2(7), /* the concurrency token */
+    @Status varchar(20),
+    @Step nvarchar(60) = NULL, /* the current step of a multi-step job; NULL keeps it */
+    @Response nvarchar(max) = NULL, /* NULL keeps it */
+    @Error nvarchar(max) = NULL, /* NULL keeps it */
     @ScheduledFor datetime2(7) = NULL, /* UTC; NULL keeps it */
     @Worker nvarchar(128) = NULL, /* with @AttemptNum: only while this worker holds the lease */
     @AttemptNum int = NULL,
     @Set nvarchar(max) = NULL /* a JSON object: values for columns of the item, and of its subtypes */
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* The caller's level comes back at the end. Under SNAPSHOT, items would be judged as they were at its beginning. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
     /* With IMPLICIT_TRANSACTIONS, as drivers set it, the first statement that touches a table begins one. */
     IF @@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0
@@ -33,7 +29,6 @@ BEGIN
         @Operation = NULL, @Worker = @Worker, @LeaseMs = NULL, @IsOne = 1, @Key = @EnqueuedAt, @Token = @UpdatedAt,
         @Attempt = @AttemptNum, @Status = @Status, @Step = @Step, @Response = @Response, @Error = @Error,
         @DueAt = @ScheduledFor, @Set = @Set;
-    RETURN 0;
 END;
 GO
 /*
@@ -44,27 +39,20 @@ When its attempts are spent, an item becomes Failed whatever was asked for, unle
 Table access order: Notification, QueueTransition, Notification_ResetPassword, Notification_Email, Notification_Sms.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Modify_Notification_trx]
-    @EnqueuedAt [readpast].[_Timestamp],
-    @UpdatedAt [readpast].[_Timestamp], /* the concurrency token */
-    @Status [readpast].[QueueState],
-    @Step [readpast].[QueueStep] = NULL, /* the current step of a multi-step job; NULL keeps it */
-    @Response [readpast].[WebResponse] = NULL, /* NULL keeps it */
-    @Error [readpast].[WebResponse] = NULL, /* NULL keeps it */
+    @EnqueuedAt datetime2(7),
+    @UpdatedAt datetime2(7), /* the concurrency token */
+    @Status varchar(20),
+    @Step nvarchar(60) = NULL, /* the current step of a multi-step job; NULL keeps it */
+    @Response nvarchar(max) = NULL, /* NULL keeps it */
+    @Error nvarchar(max) = NULL, /* NULL keeps it */
     @ScheduledFor datetime2(7) = NULL, /* UTC; NULL keeps it */
     @Worker nvarchar(128) = NULL, /* with @AttemptNum: only while this worker holds the lease */
     @AttemptNum int = NULL,
     @Set nvarchar(max) = NULL /* a JSON object: values for columns of the item, and of its subtypes */
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* Some drivers turn it on; the transaction below would then stay open after its commit. */
-    SET IMPLICIT_TRANSACTIONS OFF;
-    /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    DECLARE @_Answer varchar(20);
-    DECLARE @_Is varchar(20);
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    DECLARE @_Answer varchar(20), @_Is varchar(20);
     DECLARE @_Asked nvarchar(100) = @Status;
 
     IF @@TRANCOUNT > 0
@@ -76,14 +64,12 @@ BEGIN
         EXECUTE [readpast].[Notification_Settle]
             @Operation = NULL, @Worker = @Worker, @LeaseMs = NULL, @IsOne = 1, @Key = @EnqueuedAt, @Token = @UpdatedAt,
             @Attempt = @AttemptNum, @Status = @Status, @Step = @Step, @Response = @Response, @Error = @Error,
-            @DueAt = @ScheduledFor, @Set = @Set,
-            @Tells = 0, @Answer = @_Answer OUTPUT, @Is = @_Is OUTPUT
+            @DueAt = @ScheduledFor, @Set = @Set, @Tells = 0, @Answer = @_Answer OUTPUT, @Is = @_Is OUTPUT
         WITH RESULT SETS NONE;
         COMMIT TRANSACTION;
     END TRY
     BEGIN CATCH
-        IF @@TRANCOUNT > 0
-            ROLLBACK TRANSACTION;
+        IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
         THROW;
     END CATCH;
 
@@ -91,6 +77,5 @@ BEGIN
     SELECT v.*
     FROM [readpast].[Worker_Notification_V] AS v
     WHERE v.[EnqueuedAt] = @EnqueuedAt;
-    RETURN 0;
 END;
 GO

@@ -4,98 +4,63 @@ Called by Notification_Settle and Redrive_Notification_Set_trx, where QueueOpera
 Table access order: QueueOperation, Notification.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Notification_Answered]
-    @Operation uniqueidentifier,
-    @Items nvarchar(max)
+    @Operation uniqueidentifier, @Items nvarchar(max)
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
     DECLARE @_Result nvarchar(max);
     DECLARE @_Now datetime2(7); /* UTC: when the call was made */
     DECLARE @_Item TABLE (
-        [Ordinal] int NOT NULL PRIMARY KEY,
-        [Key] datetime2(7) NULL,
-        [Key1] datetime2(7) NULL,
-        [Token] datetime2(7) NULL,
-        [Attempt] int NULL,
-        [Status] varchar(20) NULL
+        [Ordinal] int NOT NULL PRIMARY KEY, [Key] datetime2(7) NULL, [Key1] datetime2(7) NULL,
+        [Token] datetime2(7) NULL, [Attempt] int NULL, [Status] varchar(20) NULL
     );
     DECLARE @_Work TABLE (
-        [Ordinal] int NOT NULL PRIMARY KEY,
-        [Answer] varchar(20) NOT NULL,
-        [Was] varchar(20) NULL,
-        [Status] varchar(20) NULL,
-        [Token] datetime2(7) NULL,
-        [AttemptNum] int NULL
+        [Ordinal] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL, [Was] varchar(20) NULL,
+        [Status] varchar(20) NULL, [Token] datetime2(7) NULL, [AttemptNum] int NULL
     );
 
     INSERT INTO @_Item ([Ordinal], [Key], [Key1], [Token], [Attempt], [Status])
-    SELECT
-        CAST(j.[key] AS int),
-        r.[Key1],
-        r.[Key1],
-        r.[Token],
-        r.[Attempt],
-        r.[Status]
+    SELECT CAST(j.[key] AS int), r.[Key1], r.[Key1], r.[Token], r.[Attempt], r.[Status]
     FROM OPENJSON(@Items) AS j
     CROSS APPLY OPENJSON(j.[value]) WITH (
-        [Key1] datetime2(7) '$.key',
-        [Token] datetime2(7) '$.token',
-        [Attempt] int '$.attempt',
+        [Key1] datetime2(7) '$.key', [Token] datetime2(7) '$.token', [Attempt] int '$.attempt',
         [Status] varchar(20) '$.status'
     ) AS r;
 
     /* Those that were not OK are told as they were kept, the others are read back from the items. */
-    SELECT
-        @_Result = p.[Result],
-        @_Now = p.[At]
+    SELECT @_Result = p.[Result], @_Now = p.[At]
     FROM [readpast].[QueueOperation] AS p
     WHERE p.[OperationId] = @Operation;
 
     INSERT INTO @_Work ([Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum])
     SELECT
-        i.[Ordinal],
-        'OK',
-        CASE WHEN q.[EnqueuedAt] IS NOT NULL THEN 'Pending' END,
-        CASE WHEN q.[EnqueuedAt] IS NOT NULL THEN q.[Status] END,
-        CAST(q.[UpdatedAt] AS datetime2(7)),
+        i.[Ordinal], 'OK', CASE WHEN q.[EnqueuedAt] IS NOT NULL THEN 'Pending' END,
+        CASE WHEN q.[EnqueuedAt] IS NOT NULL THEN q.[Status] END, q.[UpdatedAt],
         CASE WHEN q.[EnqueuedAt] IS NOT NULL THEN q.[AttemptNum] END
     FROM @_Item AS i
-    LEFT JOIN [readpast].[Notification] AS q
-        ON q.[EnqueuedAt] = i.[Key1]
+    LEFT JOIN [readpast].[Notification] AS q ON q.[EnqueuedAt] = i.[Key1]
     OPTION (LOOP JOIN, FORCE ORDER);
 
     UPDATE k
     SET [Answer] = r.[answer]
     FROM OPENJSON(@_Result) WITH ([ordinal] int '$.ordinal', [answer] varchar(20) '$.answer') AS r
-    INNER JOIN @_Work AS k
-        ON k.[Ordinal] = r.[ordinal]
+    INNER JOIN @_Work AS k ON k.[Ordinal] = r.[ordinal]
     OPTION (LOOP JOIN, FORCE ORDER);
 
     /* A completed item may have left the table: it was answered for like this. */
     UPDATE k
     SET
         [Token] = CASE WHEN i.[Token] >= @_Now THEN DATEADD(MICROSECOND, 1, i.[Token]) ELSE @_Now END,
-        [AttemptNum] = i.[Attempt],
-        [Status] = 'Completed'
+        [AttemptNum] = i.[Attempt], [Status] = 'Completed'
     FROM @_Item AS i
-    INNER JOIN @_Work AS k
-        ON k.[Ordinal] = i.[Ordinal]
+    INNER JOIN @_Work AS k ON k.[Ordinal] = i.[Ordinal]
     WHERE k.[Answer] = 'OK' AND k.[Was] IS NULL AND i.[Status] = 'Completed'
     OPTION (LOOP JOIN, FORCE ORDER);
 
-    SELECT
-        w.[Answer],
-        w.[Ordinal],
-        CAST(NULL AS bigint) AS [DueMs],
-        i.[Key],
-        w.[Token],
-        w.[AttemptNum],
-        w.[Status]
+    SELECT w.[Answer], w.[Ordinal], CAST(NULL AS bigint) AS [DueMs], i.[Key], w.[Token], w.[AttemptNum], w.[Status]
     FROM @_Work AS w
-    INNER JOIN @_Item AS i
-        ON i.[Ordinal] = w.[Ordinal]
+    INNER JOIN @_Item AS i ON i.[Ordinal] = w.[Ordinal]
     ORDER BY w.[Ordinal];
-    RETURN 0;
 END;
 GO
 /*
@@ -108,55 +73,29 @@ An item whose answer is not OK is untouched.
 Table access order: QueueOperation, Notification, QueueTransition, Notification_ResetPassword, Notification_Email, Notification_Sms.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Notification_Settle]
-    @Operation uniqueidentifier,
-    @Worker nvarchar(128),
-    @LeaseMs int,
-    @Items nvarchar(max) = NULL,
+    @Operation uniqueidentifier, @Worker nvarchar(128), @LeaseMs int, @Items nvarchar(max) = NULL,
     @IsNew bit = NULL OUTPUT, /* 0: the call was made before, and nothing is changed */
-    @IsOne bit = 0,
-    @Key datetime2(7) = NULL,
-    @Token datetime2(7) = NULL,
-    @Attempt int = NULL,
-    @Status varchar(20) = NULL,
-    @Step nvarchar(60) = NULL,
-    @Response nvarchar(max) = NULL,
-    @Error nvarchar(max) = NULL,
-    @DueAt datetime2(7) = NULL,
-    @Set nvarchar(max) = NULL,
-    @Tells bit = 1,
-    @Answer varchar(20) = NULL OUTPUT,
+    @IsOne bit = 0, @Key datetime2(7) = NULL, @Token datetime2(7) = NULL, @Attempt int = NULL,
+    @Status varchar(20) = NULL, @Step nvarchar(60) = NULL, @Response nvarchar(max) = NULL, @Error nvarchar(max) = NULL,
+    @DueAt datetime2(7) = NULL, @Set nvarchar(max) = NULL, @Tells bit = 1, @Answer varchar(20) = NULL OUTPUT,
     @Is varchar(20) = NULL OUTPUT
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
-    DECLARE @_Result nvarchar(max);
-    DECLARE @_MaxAttempts int;
+    DECLARE @_Result nvarchar(max), @_MaxAttempts int;
     DECLARE @_SilentMs int; /* how long a lease is when nobody says */
     DECLARE @_Now datetime2(7); /* UTC */
-    DECLARE @_At datetime2(7); /* the same moment as the table tells it */
     /* In the order of the keys, so that rows are locked in it and two calls never wait for each other. */
     DECLARE @_Item TABLE (
-        [Ordinal] int NOT NULL,
-        [Key] datetime2(7) NULL,
-        [Key1] datetime2(7) NULL,
-        [Token] datetime2(7) NULL,
-        [Attempt] int NULL,
-        [Status] varchar(20) NULL,
-        [Step] nvarchar(60) NULL,
-        [Response] nvarchar(max) NULL,
-        [Error] nvarchar(max) NULL,
-        [DueAt] datetime2(7) NULL,
-        [Release] bit NULL,
+        [Ordinal] int NOT NULL, [Key] datetime2(7) NULL, [Key1] datetime2(7) NULL, [Token] datetime2(7) NULL,
+        [Attempt] int NULL, [Status] varchar(20) NULL, [Step] nvarchar(60) NULL, [Response] nvarchar(max) NULL,
+        [Error] nvarchar(max) NULL, [DueAt] datetime2(7) NULL, [Release] bit NULL,
         [Set] nvarchar(max) NULL, /* a JSON object of columns */
         UNIQUE CLUSTERED ([Key1], [Ordinal])
     );
     DECLARE @_Work TABLE (
-        [Ordinal] int NOT NULL PRIMARY KEY,
-        [Answer] varchar(20) NOT NULL,
-        [Was] varchar(20) NULL,
-        [Status] varchar(20) NULL,
-        [Token] datetime2(7) NULL,
-        [AttemptNum] int NULL
+        [Ordinal] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL, [Was] varchar(20) NULL,
+        [Status] varchar(20) NULL, [Token] datetime2(7) NULL, [AttemptNum] int NULL
     );
     DECLARE @_Count int;
     DECLARE @_Sets bit = 0;
@@ -178,58 +117,37 @@ BEGIN
             "delay_ms": "bigint"
         }';
 
-    SELECT
-        @_MaxAttempts = s.[MaxAttempts],
-        @_SilentMs = s.[LeaseMs]
+    SELECT @_MaxAttempts = s.[MaxAttempts], @_SilentMs = s.[LeaseMs]
     FROM [readpast].[Notification_Setting_V] AS s;
     SET @LeaseMs = COALESCE(@LeaseMs, @_SilentMs);
     IF @Worker IS NULL OR @Worker = N''
         THROW 50021, N'Modify_Notification: @Worker is empty; a lease needs an owner.', 1;
-    IF @LeaseMs < 1
-        THROW 50021, N'Modify_Notification: @LeaseMs must be at least 1.', 1;
+    IF @LeaseMs < 1 THROW 50021, N'Modify_Notification: @LeaseMs must be at least 1.', 1;
 
     IF @IsOne = 1
         INSERT INTO @_Item (
             [Ordinal], [Key], [Key1], [Token], [Attempt], [Status], [Step], [Response], [Error], [DueAt], [Set]
         )
         SELECT
-            0,
-            @Key,
-            @Key,
-            @Token, @Attempt, @Status, @Step, @Response, @Error, @DueAt, @Set;
+            0, @Key, @Key, @Token, @Attempt, @Status, @Step, @Response, @Error, @DueAt, @Set;
     ELSE
         INSERT INTO @_Item (
             [Ordinal], [Key], [Key1], [Token], [Attempt], [Status], [Step], [Response], [Error], [DueAt], [Release], [Set]
         )
         SELECT
-            CAST(j.[key] AS int),
-            r.[Key1],
-            r.[Key1],
-            r.[Token],
-            r.[Attempt],
-            r.[Status],
-            r.[Step],
-            r.[Response],
+            CAST(j.[key] AS int), r.[Key1], r.[Key1], r.[Token], r.[Attempt], r.[Status], r.[Step], r.[Response],
             r.[Error],
             COALESCE(
                 r.[DueAt],
                 DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, SYSUTCDATETIME()))
             ),
-            r.[Release],
-            r.[Set]
+            r.[Release], r.[Set]
         FROM OPENJSON(@Items) AS j
         CROSS APPLY OPENJSON(j.[value]) WITH (
-            [Key1] datetime2(7) '$.key',
-            [Token] datetime2(7) '$.token',
-            [Attempt] int '$.attempt',
-            [Status] varchar(20) '$.status',
-            [Step] nvarchar(max) '$.step',
-            [Response] nvarchar(max) '$.response',
-            [Error] nvarchar(max) '$.error',
-            [DueAt] datetime2(7) '$.due',
-            [DelayMs] bigint '$.delay_ms',
-            [Release] bit '$.release',
-            [Set] nvarchar(max) '$.set' AS JSON
+            [Key1] datetime2(7) '$.key', [Token] datetime2(7) '$.token', [Attempt] int '$.attempt',
+            [Status] varchar(20) '$.status', [Step] nvarchar(max) '$.step', [Response] nvarchar(max) '$.response',
+            [Error] nvarchar(max) '$.error', [DueAt] datetime2(7) '$.due', [DelayMs] bigint '$.delay_ms',
+            [Release] bit '$.release', [Set] nvarchar(max) '$.set' AS JSON
         ) AS r;
     SET @_Count = (SELECT COUNT(*) FROM @_Item);
 
@@ -243,10 +161,7 @@ BEGIN
                 FROM @_Item AS i
                 CROSS APPLY OPENJSON(i.[Set]) AS n
                 /* With an end: a comparison takes no notice of blanks there. */
-                WHERE
-                    CONCAT(n.[key], N'.') NOT IN (
-                        N'ResetPassword.', N'Email.', N'Sms.'
-                    )
+                WHERE CONCAT(n.[key], N'.') NOT IN (N'ResetPassword.', N'Email.', N'Sms.')
                 UNION ALL
                 SELECT CONCAT(N'', n.[key], N' is set to what is no value for it')
                 FROM @_Item AS i
@@ -262,10 +177,7 @@ BEGIN
                 SELECT CONCAT(N'there is no column ResetPassword.', n.[key], N' to set')
                 FROM @_Item AS i
                 CROSS APPLY OPENJSON(i.[Set], '$."ResetPassword"') AS n
-                WHERE
-                    CONCAT(n.[key], N'.') NOT IN (
-                        N'OTP.', N'UserID.', N'Username.'
-                    )
+                WHERE CONCAT(n.[key], N'.') NOT IN (N'OTP.', N'UserID.', N'Username.')
                 UNION ALL
                 SELECT CONCAT(N'ResetPassword.', n.[key], N' is set to what is no value for it')
                 FROM @_Item AS i
@@ -279,10 +191,7 @@ BEGIN
                 SELECT CONCAT(N'there is no column Email.', n.[key], N' to set')
                 FROM @_Item AS i
                 CROSS APPLY OPENJSON(i.[Set], '$."Email"') AS n
-                WHERE
-                    CONCAT(n.[key], N'.') NOT IN (
-                        N'EmailTo.', N'PreferredLanguage.', N'Response.', N'Error.'
-                    )
+                WHERE CONCAT(n.[key], N'.') NOT IN (N'EmailTo.', N'PreferredLanguage.', N'Response.', N'Error.')
                 UNION ALL
                 SELECT CONCAT(N'Email.', n.[key], N' is set to what is no value for it')
                 FROM @_Item AS i
@@ -296,10 +205,7 @@ BEGIN
                 SELECT CONCAT(N'there is no column Sms.', n.[key], N' to set')
                 FROM @_Item AS i
                 CROSS APPLY OPENJSON(i.[Set], '$."Sms"') AS n
-                WHERE
-                    CONCAT(n.[key], N'.') NOT IN (
-                        N'PhoneNumber.', N'Response.', N'Error.'
-                    )
+                WHERE CONCAT(n.[key], N'.') NOT IN (N'PhoneNumber.', N'Response.', N'Error.')
                 UNION ALL
                 SELECT CONCAT(N'Sms.', n.[key], N' is set to what is no value for it')
                 FROM @_Item AS i
@@ -319,7 +225,6 @@ BEGIN
         END;
     END;
     SET @_Now = SYSUTCDATETIME();
-    SET @_At = @_Now;
 
     EXECUTE [readpast].[QueueOperationTake] @Operation, 'Modify_Notification_Set', @_Now, @IsNew OUTPUT;
     IF @IsNew = 0
@@ -336,9 +241,7 @@ BEGIN
 
     INSERT INTO @_Work ([Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum])
     SELECT
-        x.[Ordinal],
-        a.[Answer],
-        x.[Is],
+        x.[Ordinal], a.[Answer], x.[Is],
         /* A refusal shows the item as it is. */
         CASE a.[Answer]
             WHEN 'NOT_FOUND' THEN NULL
@@ -354,7 +257,7 @@ BEGIN
             END
             ELSE x.[Is]
         END,
-        CASE WHEN a.[Answer] = 'OK' THEN CASE WHEN x.[Token] >= @_At THEN DATEADD(MICROSECOND, 1, x.[Token]) ELSE @_At END ELSE x.[Token] END,
+        CASE WHEN a.[Answer] = 'OK' THEN CASE WHEN x.[Token] >= @_Now THEN DATEADD(MICROSECOND, 1, x.[Token]) ELSE @_Now END ELSE x.[Token] END,
         CASE a.[Answer]
             WHEN 'NOT_FOUND' THEN NULL
             WHEN 'OK' THEN CASE
@@ -368,28 +271,18 @@ BEGIN
         END
     FROM (
         SELECT
-            i.[Ordinal],
-            i.[Token] AS [Given],
-            i.[Status] AS [To],
-            i.[Attempt],
-            i.[Release],
-            i.[DueAt],
+            i.[Ordinal], i.[Token] AS [Given], i.[Status] AS [To], i.[Attempt], i.[Release], i.[DueAt],
             CASE
                 WHEN i.[Response] IS NOT NULL OR i.[Error] IS NOT NULL OR i.[Set] IS NOT NULL THEN 1
                 ELSE 0
             END AS [HasData],
-            q.[LeaseOwner] AS [LeaseOwner],
-            CASE WHEN q.[EnqueuedAt] IS NULL THEN 0 ELSE 1 END AS [Found],
-            q.[Status] AS [Is],
-            q.[AttemptNum] AS [AttemptNum],
-            CAST(q.[UpdatedAt] AS datetime2(7)) AS [Token],
+            q.[LeaseOwner] AS [LeaseOwner], CASE WHEN q.[EnqueuedAt] IS NULL THEN 0 ELSE 1 END AS [Found],
+            q.[Status] AS [Is], q.[AttemptNum] AS [AttemptNum], q.[UpdatedAt] AS [Token],
             ROW_NUMBER() OVER (PARTITION BY i.[Key1] ORDER BY i.[Ordinal]) AS [Place]
         FROM (SELECT TOP (@_Count) o.* FROM @_Item AS o ORDER BY o.[Key1], o.[Ordinal]) AS i
-        LEFT JOIN [readpast].[Notification] AS q WITH (UPDLOCK, ROWLOCK)
-            ON q.[EnqueuedAt] = i.[Key1]
+        LEFT JOIN [readpast].[Notification] AS q WITH (UPDLOCK, ROWLOCK) ON q.[EnqueuedAt] = i.[Key1]
     ) AS x
-    LEFT JOIN [readpast].[QueueTransition] AS t
-        ON t.[FromStatus] = x.[Is] AND t.[ToStatus] = x.[To]
+    LEFT JOIN [readpast].[QueueTransition] AS t ON t.[FromStatus] = x.[Is] AND t.[ToStatus] = x.[To]
     CROSS APPLY (
         SELECT
             CASE
@@ -423,34 +316,25 @@ BEGIN
     UPDATE q
     SET
         [ScheduledFor] = COALESCE(w.[DueAt], q.[ScheduledFor]),
-        [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[StartedAt] END,
-        [Duration] = COALESCE(w.[Duration], q.[Duration]),
-        [AttemptNum] = w.[AttemptNum],
+        [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_Now ELSE q.[StartedAt] END,
+        [Duration] = COALESCE(w.[Duration], q.[Duration]), [AttemptNum] = w.[AttemptNum],
         [LeaseOwner] = CASE
             WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
             ELSE q.[LeaseOwner]
         END,
-        [LeaseUntil] = w.[LeaseUntil],
-        [Step] = COALESCE(w.[Step], q.[Step]),
+        [LeaseUntil] = w.[LeaseUntil], [Step] = COALESCE(w.[Step], q.[Step]),
         [Response] = COALESCE(w.[Response], q.[Response]),
         [Error] = COALESCE(w.[Error], CASE
             WHEN w.[Status] = 'Completed' THEN LEFT(q.[Error], 0)
             ELSE q.[Error]
         END),
-        [UpdatedAt] = w.[Token],
-        [Status] = w.[Status]
+        [UpdatedAt] = w.[Token], [Status] = w.[Status]
     FROM @_Item AS i
-    INNER JOIN @_Work AS k
-        ON k.[Ordinal] = i.[Ordinal]
-    INNER JOIN [readpast].[Notification] AS q WITH (ROWLOCK)
-        ON q.[EnqueuedAt] = i.[Key1]
+    INNER JOIN @_Work AS k ON k.[Ordinal] = i.[Ordinal]
+    INNER JOIN [readpast].[Notification] AS q WITH (ROWLOCK) ON q.[EnqueuedAt] = i.[Key1]
     CROSS APPLY (
         SELECT
-            k.[Was],
-            k.[Status],
-            k.[AttemptNum],
-            k.[Token],
-            COALESCE(i.[Step], q.[Step]) AS [Step],
+            k.[Was], k.[Status], k.[AttemptNum], k.[Token], COALESCE(i.[Step], q.[Step]) AS [Step],
             COALESCE(i.[Response], q.[Response]) AS [Response],
             CASE
                 WHEN i.[Error] IS NOT NULL THEN i.[Error]
@@ -464,12 +348,12 @@ BEGIN
             END AS [Error],
             CASE
                 WHEN k.[Status] = 'Processing' AND k.[Was] <> 'Processing' THEN @_Now
-                ELSE CAST(q.[StartedAt] AS datetime2(7))
+                ELSE q.[StartedAt]
             END AS [StartedAt],
             CASE WHEN k.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused') THEN @_Now END AS [FinishedAt],
             CASE
                 WHEN k.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused')
-                    THEN DATEDIFF_BIG(MILLISECOND, CAST(q.[StartedAt] AS datetime2(7)), @_Now)
+                    THEN DATEDIFF_BIG(MILLISECOND, q.[StartedAt], @_Now)
             END AS [Duration],
             COALESCE(
                 i.[DueAt],
@@ -496,7 +380,7 @@ BEGIN
                         )
                 END,
                 /* An item that failed is due again: its row beside says when, or nobody finds it. */
-                CASE WHEN k.[Status] = 'Error' THEN CAST(q.[ScheduledFor] AS datetime2(7)) END
+                CASE WHEN k.[Status] = 'Error' THEN q.[ScheduledFor] END
             ) AS [DueAt],
             CASE
                 WHEN k.[Status] = 'Processing' AND k.[Was] <> 'Processing' THEN @Worker
@@ -519,14 +403,10 @@ BEGIN
             [UserID] = CASE WHEN h.[Value2] = 1 THEN v.[Value2] ELSE s1.[UserID] END,
             [Username] = CASE WHEN h.[Value3] = 1 THEN v.[Value3] ELSE s1.[Username] END
         FROM @_Item AS i
-        INNER JOIN @_Work AS k
-            ON k.[Ordinal] = i.[Ordinal]
-        INNER JOIN [readpast].[Notification_ResetPassword] AS s1 WITH (ROWLOCK)
-            ON s1.[EnqueuedAt] = i.[Key1]
+        INNER JOIN @_Work AS k ON k.[Ordinal] = i.[Ordinal]
+        INNER JOIN [readpast].[Notification_ResetPassword] AS s1 WITH (ROWLOCK) ON s1.[EnqueuedAt] = i.[Key1]
         CROSS APPLY OPENJSON(i.[Set], '$."ResetPassword"') WITH (
-            [Value1] nvarchar(max) '$."OTP"',
-            [Value2] int '$."UserID"',
-            [Value3] nvarchar(max) '$."Username"'
+            [Value1] nvarchar(max) '$."OTP"', [Value2] int '$."UserID"', [Value3] nvarchar(max) '$."Username"'
         ) AS v
         CROSS APPLY (
             SELECT
@@ -541,8 +421,7 @@ BEGIN
         IF @@ROWCOUNT <> (
             SELECT COUNT(*)
             FROM @_Item AS i
-            INNER JOIN @_Work AS k
-                ON k.[Ordinal] = i.[Ordinal]
+            INNER JOIN @_Work AS k ON k.[Ordinal] = i.[Ordinal]
             WHERE k.[Answer] = 'OK' AND JSON_QUERY(i.[Set], '$."ResetPassword"') IS NOT NULL
         )
             THROW 50021, N'Modify_Notification: an item that is to get values of ResetPassword was enqueued without it.', 1;
@@ -557,15 +436,11 @@ BEGIN
             [Response] = CASE WHEN h.[Value3] = 1 THEN v.[Value3] ELSE s2.[Response] END,
             [Error] = CASE WHEN h.[Value4] = 1 THEN v.[Value4] ELSE s2.[Error] END
         FROM @_Item AS i
-        INNER JOIN @_Work AS k
-            ON k.[Ordinal] = i.[Ordinal]
-        INNER JOIN [readpast].[Notification_Email] AS s2 WITH (ROWLOCK)
-            ON s2.[EnqueuedAt] = i.[Key1]
+        INNER JOIN @_Work AS k ON k.[Ordinal] = i.[Ordinal]
+        INNER JOIN [readpast].[Notification_Email] AS s2 WITH (ROWLOCK) ON s2.[EnqueuedAt] = i.[Key1]
         CROSS APPLY OPENJSON(i.[Set], '$."Email"') WITH (
-            [Value1] nvarchar(max) '$."EmailTo"',
-            [Value2] nvarchar(max) '$."PreferredLanguage"',
-            [Value3] nvarchar(max) '$."Response"',
-            [Value4] nvarchar(max) '$."Error"'
+            [Value1] nvarchar(max) '$."EmailTo"', [Value2] nvarchar(max) '$."PreferredLanguage"',
+            [Value3] nvarchar(max) '$."Response"', [Value4] nvarchar(max) '$."Error"'
         ) AS v
         CROSS APPLY (
             SELECT
@@ -581,8 +456,7 @@ BEGIN
         IF @@ROWCOUNT <> (
             SELECT COUNT(*)
             FROM @_Item AS i
-            INNER JOIN @_Work AS k
-                ON k.[Ordinal] = i.[Ordinal]
+            INNER JOIN @_Work AS k ON k.[Ordinal] = i.[Ordinal]
             WHERE k.[Answer] = 'OK' AND JSON_QUERY(i.[Set], '$."Email"') IS NOT NULL
         )
             THROW 50021, N'Modify_Notification: an item that is to get values of Email was enqueued without it.', 1;
@@ -596,13 +470,10 @@ BEGIN
             [Response] = CASE WHEN h.[Value2] = 1 THEN v.[Value2] ELSE s3.[Response] END,
             [Error] = CASE WHEN h.[Value3] = 1 THEN v.[Value3] ELSE s3.[Error] END
         FROM @_Item AS i
-        INNER JOIN @_Work AS k
-            ON k.[Ordinal] = i.[Ordinal]
-        INNER JOIN [readpast].[Notification_Sms] AS s3 WITH (ROWLOCK)
-            ON s3.[EnqueuedAt] = i.[Key1]
+        INNER JOIN @_Work AS k ON k.[Ordinal] = i.[Ordinal]
+        INNER JOIN [readpast].[Notification_Sms] AS s3 WITH (ROWLOCK) ON s3.[EnqueuedAt] = i.[Key1]
         CROSS APPLY OPENJSON(i.[Set], '$."Sms"') WITH (
-            [Value1] nvarchar(max) '$."PhoneNumber"',
-            [Value2] nvarchar(max) '$."Response"',
+            [Value1] nvarchar(max) '$."PhoneNumber"', [Value2] nvarchar(max) '$."Response"',
             [Value3] nvarchar(max) '$."Error"'
         ) AS v
         CROSS APPLY (
@@ -618,8 +489,7 @@ BEGIN
         IF @@ROWCOUNT <> (
             SELECT COUNT(*)
             FROM @_Item AS i
-            INNER JOIN @_Work AS k
-                ON k.[Ordinal] = i.[Ordinal]
+            INNER JOIN @_Work AS k ON k.[Ordinal] = i.[Ordinal]
             WHERE k.[Answer] = 'OK' AND JSON_QUERY(i.[Set], '$."Sms"') IS NOT NULL
         )
             THROW 50021, N'Modify_Notification: an item that is to get values of Sms was enqueued without it.', 1;
@@ -629,9 +499,7 @@ BEGIN
     IF @Operation IS NOT NULL AND EXISTS (SELECT 1 FROM @_Work AS w WHERE w.[Answer] <> 'OK')
     BEGIN
         SET @_Result = (
-            SELECT
-                w.[Ordinal] AS [ordinal],
-                w.[Answer] AS [answer]
+            SELECT w.[Ordinal] AS [ordinal], w.[Answer] AS [answer]
             FROM @_Work AS w
             WHERE w.[Answer] <> 'OK'
             FOR JSON PATH
@@ -640,24 +508,13 @@ BEGIN
     END;
 
     IF @Tells = 0
-        SELECT
-            @Answer = w.[Answer],
-            @Is = w.[Status]
+        SELECT @Answer = w.[Answer], @Is = w.[Status]
         FROM @_Work AS w;
     ELSE
-        SELECT
-            w.[Answer],
-            w.[Ordinal],
-            CAST(NULL AS bigint) AS [DueMs],
-            i.[Key],
-            w.[Token],
-            w.[AttemptNum],
-            w.[Status]
+        SELECT w.[Answer], w.[Ordinal], CAST(NULL AS bigint) AS [DueMs], i.[Key], w.[Token], w.[AttemptNum], w.[Status]
         FROM @_Work AS w
-        INNER JOIN @_Item AS i
-            ON i.[Ordinal] = w.[Ordinal]
+        INNER JOIN @_Item AS i ON i.[Ordinal] = w.[Ordinal]
         ORDER BY w.[Ordinal];
-    RETURN 0;
 END;
 GO
 /*
@@ -675,20 +532,12 @@ what the first call claimed, Claimed_Notification returns by its @Claim.
 Table access order: QueueOperation, Notification, QueueTransition, Notification_ResetPassword, Notification_Email, Notification_Sms.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Modify_Notification_Set_utx]
-    @Operation uniqueidentifier,
-    @Worker nvarchar(128),
-    @Items nvarchar(max),
-    @Max int = 0,
-    @LeaseMs int = NULL,
+    @Operation uniqueidentifier, @Worker nvarchar(128), @Items nvarchar(max), @Max int = 0, @LeaseMs int = NULL,
     @Recover int = 0,
     @Claim bigint = NULL /* a number of its own, above zero: see Claimed_Notification */
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* The caller's level comes back at the end. Under SNAPSHOT, items would be judged as they were at its beginning. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     DECLARE @_IsNew bit;
 
     /* With IMPLICIT_TRANSACTIONS, as drivers set it, the first statement that touches a table begins one. */
@@ -705,7 +554,6 @@ BEGIN
     IF @Max > 0 AND @_IsNew = 1
         EXECUTE [readpast].[Notification_Claim]
             @Worker = @Worker, @Max = @Max, @LeaseMs = @LeaseMs, @Recover = @Recover, @Within = 2, @Claim = @Claim;
-    RETURN 0;
 END;
 GO
 /*
@@ -721,22 +569,12 @@ what the first call claimed, Claimed_Notification returns by its @Claim.
 Table access order: QueueOperation, Notification, QueueTransition, Notification_ResetPassword, Notification_Email, Notification_Sms.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Modify_Notification_Set_trx]
-    @Operation uniqueidentifier,
-    @Worker nvarchar(128),
-    @Items nvarchar(max),
-    @Max int = 0,
-    @LeaseMs int = NULL,
+    @Operation uniqueidentifier, @Worker nvarchar(128), @Items nvarchar(max), @Max int = 0, @LeaseMs int = NULL,
     @Recover int = 0,
     @Claim bigint = NULL /* a number of its own, above zero: see Claimed_Notification */
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* Some drivers turn it on; the transaction below would then stay open after its commit. */
-    SET IMPLICIT_TRANSACTIONS OFF;
-    /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     DECLARE @_IsNew bit;
 
     IF @@TRANCOUNT > 0
@@ -755,10 +593,8 @@ BEGIN
         COMMIT TRANSACTION;
     END TRY
     BEGIN CATCH
-        IF @@TRANCOUNT > 0
-            ROLLBACK TRANSACTION;
+        IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
         THROW;
     END CATCH;
-    RETURN 0;
 END;
 GO

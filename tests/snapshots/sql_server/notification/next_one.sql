@@ -11,13 +11,8 @@ CREATE OR ALTER PROCEDURE [readpast].[Next_Notification_utx]
     @Recover int = 0
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* The caller's level comes back at the end. Under SNAPSHOT, items would be judged as they were at its beginning. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    DECLARE @_Key datetime2(7);
-    DECLARE @_Token datetime2(7);
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    DECLARE @_Key datetime2(7), @_Token datetime2(7);
     DECLARE @_DueMs bigint = 0;
 
     /* With IMPLICIT_TRANSACTIONS, as drivers set it, the first statement that touches a table begins one. */
@@ -36,11 +31,8 @@ BEGIN
         SET @Recover = 0;
     END;
 
-    SELECT
-        @_Key AS [EnqueuedAt],
-        @_Token AS [UpdatedAt]
+    SELECT @_Key AS [EnqueuedAt], @_Token AS [UpdatedAt]
     WHERE @_Key IS NOT NULL;
-    RETURN 0;
 END;
 GO
 /*
@@ -55,15 +47,8 @@ CREATE OR ALTER PROCEDURE [readpast].[Next_Notification_trx]
     @Recover int = 1
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* Some drivers turn it on; the transaction below would then stay open after its commit. */
-    SET IMPLICIT_TRANSACTIONS OFF;
-    /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    DECLARE @_Key datetime2(7);
-    DECLARE @_Token datetime2(7);
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    DECLARE @_Key datetime2(7), @_Token datetime2(7);
     DECLARE @_DueMs bigint = 0;
 
     IF @@TRANCOUNT > 0
@@ -80,10 +65,7 @@ BEGIN
         SET @Recover = 0;
     END;
 
-    SELECT
-        @_Key AS [EnqueuedAt],
-        @_Token AS [UpdatedAt]
+    SELECT @_Key AS [EnqueuedAt], @_Token AS [UpdatedAt]
     WHERE @_Key IS NOT NULL;
-    RETURN 0;
 END;
 GO

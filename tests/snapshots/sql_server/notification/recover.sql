@@ -6,8 +6,7 @@ Returns a row per item, as Recover_Notification_trx does; within a claim nothing
 Table access order: QueueRecovery, Notification, QueueRefused.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Notification_Recover]
-    @Max int,
-    @Recover int,
+    @Max int, @Recover int,
     @Within bit /* 1: in the caller's transaction; 0: in transactions of its own, around what the table refuses */
 AS
 BEGIN
@@ -15,65 +14,41 @@ BEGIN
     DECLARE @_MaxAttempts int;
     DECLARE @_SilentMs int; /* how long a lease is when nobody says */
     DECLARE @_Now datetime2(7); /* UTC */
-    DECLARE @_At datetime2(7); /* the same moment as the table tells it */
     DECLARE @_RecoverMax int;
     DECLARE @_Searched int = 0;
     DECLARE @_MyTurn int = 0;
     DECLARE @_Candidate TABLE (
-        [Key1] datetime2(7) NOT NULL,
-        [StartedAt] datetime2(7) NULL,
+        [Key1] datetime2(7) NOT NULL, [StartedAt] datetime2(7) NULL,
         [Together] int NOT NULL DEFAULT 0, /* 1: claimed with others */
         PRIMARY KEY CLUSTERED ([Key1])
     );
     /* Items as they become, whatever the reason. */
     DECLARE @_Change TABLE (
-        [Key1] datetime2(7) NOT NULL,
-        [Was] varchar(20) NOT NULL,
-        [Status] varchar(20) NOT NULL,
-        [AttemptNum] int NOT NULL,
-        [Token] datetime2(7) NOT NULL,
-        [Step] nvarchar(60) NULL,
-        [Response] nvarchar(max) NULL,
-        [Error] nvarchar(max) NULL,
-        [StartedAt] datetime2(7) NULL,
-        [FinishedAt] datetime2(7) NULL,
-        [Duration] bigint NULL,
-        [DueAt] datetime2(7) NULL,
-        [LeaseOwner] nvarchar(128) NULL,
-        [LeaseUntil] datetime2(7) NULL,
+        [Key1] datetime2(7) NOT NULL, [Was] varchar(20) NOT NULL, [Status] varchar(20) NOT NULL,
+        [AttemptNum] int NOT NULL, [Token] datetime2(7) NOT NULL, [Step] nvarchar(60) NULL,
+        [Response] nvarchar(max) NULL, [Error] nvarchar(max) NULL, [StartedAt] datetime2(7) NULL,
+        [FinishedAt] datetime2(7) NULL, [Duration] bigint NULL, [DueAt] datetime2(7) NULL,
+        [LeaseOwner] nvarchar(128) NULL, [LeaseUntil] datetime2(7) NULL,
         [Before] datetime2(7) NULL, /* the token that stood beside the table: it must stand there still */
         PRIMARY KEY CLUSTERED ([Key1])
     );
     DECLARE @_Written int = 0;
-    DECLARE @_Number int;
-    DECLARE @_Severity int;
-    DECLARE @_Reason nvarchar(4000);
-    DECLARE @_RefusedKey nvarchar(400);
-    DECLARE @_Times int;
+    DECLARE @_Number int, @_Severity int, @_Reason nvarchar(4000), @_RefusedKey nvarchar(400), @_Times int;
     /* Items that it refused in this call. */
     DECLARE @_Told TABLE (
-        [Seq] int IDENTITY(1, 1) NOT NULL PRIMARY KEY,
-        [Key1] datetime2(7) NULL,
-        [Times] int NOT NULL,
+        [Seq] int IDENTITY(1, 1) NOT NULL PRIMARY KEY, [Key1] datetime2(7) NULL, [Times] int NOT NULL,
         [Reason] nvarchar(500) NOT NULL
     );
     DECLARE @_Each int = 0; /* 1: one by one */
     DECLARE @_Left TABLE (
-        [Seq] int IDENTITY(1, 1) NOT NULL PRIMARY KEY,
-        [Key1] datetime2(7) NOT NULL,
-        [Together] int NOT NULL
+        [Seq] int IDENTITY(1, 1) NOT NULL PRIMARY KEY, [Key1] datetime2(7) NOT NULL, [Together] int NOT NULL
     );
     DECLARE @_Back TABLE (
-        [Seq] int IDENTITY(1, 1) NOT NULL PRIMARY KEY,
-        [Key1] datetime2(7) NOT NULL,
-        [Token] datetime2(7) NOT NULL,
-        [AttemptNum] int NOT NULL,
-        [Status] varchar(20) NOT NULL
+        [Seq] int IDENTITY(1, 1) NOT NULL PRIMARY KEY, [Key1] datetime2(7) NOT NULL, [Token] datetime2(7) NOT NULL,
+        [AttemptNum] int NOT NULL, [Status] varchar(20) NOT NULL
     );
 
-    SELECT
-        @_MaxAttempts = s.[MaxAttempts],
-        @_SilentMs = s.[LeaseMs]
+    SELECT @_MaxAttempts = s.[MaxAttempts], @_SilentMs = s.[LeaseMs]
     FROM [readpast].[Notification_Setting_V] AS s;
 
     WHILE 1 = 1
@@ -82,7 +57,6 @@ BEGIN
             IF @Within = 0
                 BEGIN TRANSACTION;
             SET @_Now = SYSUTCDATETIME();
-            SET @_At = @_Now;
 
             IF @_Each = 1
             BEGIN
@@ -115,9 +89,7 @@ BEGIN
                     SELECT TOP (@_RecoverMax) q.[EnqueuedAt], q.[StartedAt]
                     FROM [readpast].[Notification] AS q
                         WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Notification_InFlight]))
-                    WHERE
-                        q.[Status] = 'Processing'
-                        AND q.[LeaseUntil] <= @_Now
+                    WHERE q.[Status] = 'Processing' AND q.[LeaseUntil] <= @_Now
                     ORDER BY q.[StartedAt];
 
                     IF @@ROWCOUNT = @_RecoverMax
@@ -145,7 +117,7 @@ BEGIN
                 INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
                     ON
                         r.[Queue] = 'Notification'
-                        AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(c.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
+                        AND r.[Key] = LEFT(CONVERT(nvarchar(30), c.[Key1], 126), 400) COLLATE Latin1_General_BIN2
                         AND r.[Until] > @_Now
                 OPTION (LOOP JOIN, FORCE ORDER);
                 SET @_Searched = (SELECT COUNT(*) FROM @_Candidate);
@@ -157,18 +129,15 @@ BEGIN
                     UPDATE c
                     SET [Together] = 1
                     FROM @_Candidate AS c
-                    INNER JOIN [readpast].[Notification] AS q WITH (READUNCOMMITTED)
-                        ON q.[EnqueuedAt] = c.[Key1]
+                    INNER JOIN [readpast].[Notification] AS q WITH (READUNCOMMITTED) ON q.[EnqueuedAt] = c.[Key1]
                     WHERE
                         q.[Status] = 'Processing'
                         AND EXISTS (
                             SELECT 1
                             FROM [readpast].[Notification] AS o WITH (READUNCOMMITTED, INDEX ([IX_Notification_InFlight]))
                             WHERE
-                                o.[Status] = 'Processing'
-                                AND o.[StartedAt] = q.[StartedAt]
-                                AND o.[LeaseOwner] = q.[LeaseOwner]
-                                AND NOT (o.[EnqueuedAt] = q.[EnqueuedAt])
+                                o.[Status] = 'Processing' AND o.[StartedAt] = q.[StartedAt]
+                                AND o.[LeaseOwner] = q.[LeaseOwner] AND NOT (o.[EnqueuedAt] = q.[EnqueuedAt])
                         )
                     OPTION (LOOP JOIN, FORCE ORDER);
             END;
@@ -181,16 +150,14 @@ BEGIN
                     [FinishedAt], [Duration], [DueAt], [LeaseOwner], [LeaseUntil], [Before]
                 )
                 SELECT
-                    x.[Key1],
-                    x.[Is],
+                    x.[Key1], x.[Is],
                     CASE
                         WHEN x.[Is] = 'Processing' AND x.[GivenUp] = 1 AND x.[Ends] = 1 THEN 'Failed'
                         WHEN x.[Is] = 'Processing' AND x.[GivenUp] = 1 THEN 'Error'
                         ELSE x.[Is]
                     END,
                     x.[AttemptNum] - CASE WHEN x.[Is] = 'Processing' THEN x.[Together] ELSE 0 END,
-                    CASE WHEN x.[Token] >= @_At THEN DATEADD(MICROSECOND, 1, x.[Token]) ELSE @_At END,
-                    x.[Step],
+                    CASE WHEN x.[Token] >= @_Now THEN DATEADD(MICROSECOND, 1, x.[Token]) ELSE @_Now END, x.[Step],
                     x.[Response],
                     CASE
                         WHEN x.[Ends] = 1 AND x.[Refusals] > 0
@@ -209,8 +176,7 @@ BEGIN
                     x.[StartedAt],
                     CASE WHEN x.[Ends] = 1 AND (x.[Is] = 'Processing' OR x.[Refusals] > 0) THEN @_Now END,
                     CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN DATEDIFF_BIG(MILLISECOND, x.[StartedAt], @_Now) END,
-                    CASE WHEN x.[Is] = 'Processing' THEN CAST(NULL AS datetime2(7)) END,
-                    x.[LeaseOwner],
+                    CASE WHEN x.[Is] = 'Processing' THEN CAST(NULL AS datetime2(7)) END, x.[LeaseOwner],
                     /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
                     CASE
                         WHEN x.[Ends] = 1 AND (x.[Is] = 'Processing' OR x.[Refusals] > 0) THEN NULL
@@ -221,37 +187,29 @@ BEGIN
                     x.[Before]
                 FROM (
                     SELECT
-                        q.[EnqueuedAt] AS [Key1],
-                        c.[Together],
+                        q.[EnqueuedAt] AS [Key1], c.[Together],
                         CASE
                             WHEN c.[Together] = 0 AND q.[AttemptNum] + COALESCE(r.[Attempts], 0) >= @_MaxAttempts THEN 1
                             ELSE 0
                         END AS [Ends],
-                        r.[Attempts] AS [Refusals],
-                        r.[Reason] AS [Refused],
+                        r.[Attempts] AS [Refusals], r.[Reason] AS [Refused],
                         CASE WHEN q.[LeaseUntil] IS NOT NULL THEN 1 ELSE 0 END AS [Died],
-                        q.[LeaseUntil] AS [LeaseUntil],
-                        q.[Status] AS [Is],
+                        q.[LeaseUntil] AS [LeaseUntil], q.[Status] AS [Is],
                         CASE
                             WHEN q.[LeaseUntil] <= @_Now THEN 1
                             ELSE 0
                         END AS [GivenUp],
-                        q.[AttemptNum] AS [AttemptNum],
-                        CAST(q.[UpdatedAt] AS datetime2(7)) AS [Token],
-                        CAST(NULL AS nvarchar(60)) AS [Step],
-                        CAST(NULL AS nvarchar(max)) AS [Response],
-                        CAST(NULL AS nvarchar(max)) AS [Error],
-                        CAST(q.[StartedAt] AS datetime2(7)) AS [StartedAt],
-                        CAST(NULL AS datetime2(7)) AS [DueAt],
-                        q.[LeaseOwner] AS [LeaseOwner],
-                        CAST(NULL AS datetime2(7)) AS [Before]
+                        q.[AttemptNum] AS [AttemptNum], q.[UpdatedAt] AS [Token], CAST(NULL AS nvarchar(60)) AS [Step],
+                        CAST(NULL AS nvarchar(max)) AS [Response], CAST(NULL AS nvarchar(max)) AS [Error],
+                        q.[StartedAt] AS [StartedAt], CAST(NULL AS datetime2(7)) AS [DueAt],
+                        q.[LeaseOwner] AS [LeaseOwner], CAST(NULL AS datetime2(7)) AS [Before]
                     FROM @_Candidate AS c
                     INNER JOIN [readpast].[Notification] AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
                         ON q.[EnqueuedAt] = c.[Key1]
                     LEFT JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
                         ON
                             r.[Queue] = 'Notification'
-                            AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(c.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
+                            AND r.[Key] = LEFT(CONVERT(nvarchar(30), c.[Key1], 126), 400) COLLATE Latin1_General_BIN2
                 ) AS x
                 WHERE x.[Is] = 'Processing' AND x.[GivenUp] = 1
                 OPTION (LOOP JOIN, FORCE ORDER);
@@ -260,25 +218,21 @@ BEGIN
                 UPDATE q
                 SET
                     [ScheduledFor] = COALESCE(w.[DueAt], q.[ScheduledFor]),
-                    [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[StartedAt] END,
-                    [Duration] = COALESCE(w.[Duration], q.[Duration]),
-                    [AttemptNum] = w.[AttemptNum],
+                    [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_Now ELSE q.[StartedAt] END,
+                    [Duration] = COALESCE(w.[Duration], q.[Duration]), [AttemptNum] = w.[AttemptNum],
                     [LeaseOwner] = CASE
                         WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
                         ELSE q.[LeaseOwner]
                     END,
-                    [LeaseUntil] = w.[LeaseUntil],
-                    [Step] = COALESCE(w.[Step], q.[Step]),
+                    [LeaseUntil] = w.[LeaseUntil], [Step] = COALESCE(w.[Step], q.[Step]),
                     [Response] = COALESCE(w.[Response], q.[Response]),
                     [Error] = COALESCE(w.[Error], CASE
                         WHEN w.[Status] = 'Completed' THEN LEFT(q.[Error], 0)
                         ELSE q.[Error]
                     END),
-                    [UpdatedAt] = w.[Token],
-                    [Status] = w.[Status]
+                    [UpdatedAt] = w.[Token], [Status] = w.[Status]
                 FROM @_Change AS w
-                INNER JOIN [readpast].[Notification] AS q WITH (ROWLOCK)
-                    ON q.[EnqueuedAt] = w.[Key1]
+                INNER JOIN [readpast].[Notification] AS q WITH (ROWLOCK) ON q.[EnqueuedAt] = w.[Key1]
                 WHERE q.[Status] = 'Processing'
                 OPTION (LOOP JOIN, FORCE ORDER);
                 SET @_Written = @@ROWCOUNT;
@@ -292,7 +246,7 @@ BEGIN
                 INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
                     ON
                         r.[Queue] = 'Notification'
-                        AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(w.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
+                        AND r.[Key] = LEFT(CONVERT(nvarchar(30), w.[Key1], 126), 400) COLLATE Latin1_General_BIN2
                 OPTION (LOOP JOIN, FORCE ORDER);
             END;
 
@@ -300,13 +254,10 @@ BEGIN
                 COMMIT TRANSACTION;
         END TRY
         BEGIN CATCH
-            IF @Within = 1
-                THROW;
+            IF @Within = 1 THROW;
             SELECT @_Number = ERROR_NUMBER(), @_Severity = ERROR_SEVERITY(), @_Reason = ERROR_MESSAGE();
-            IF @@TRANCOUNT > 0
-                ROLLBACK TRANSACTION;
-            IF [readpast].[QueueIsRefusal_fn](@_Number, @_Severity) = 0 OR NOT EXISTS (SELECT 1 FROM @_Candidate)
-                THROW;
+            IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
+            IF [readpast].[QueueIsRefusal_fn](@_Number, @_Severity) = 0 OR NOT EXISTS (SELECT 1 FROM @_Candidate) THROW;
 
             DELETE FROM @_Change;
             IF @_Each = 0 AND (SELECT COUNT(*) FROM @_Candidate) > 1
@@ -319,7 +270,7 @@ BEGIN
                 CONTINUE;
             END;
 
-            SELECT @_RefusedKey = LEFT(CONVERT(nvarchar(30), CAST(c.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
+            SELECT @_RefusedKey = LEFT(CONVERT(nvarchar(30), c.[Key1], 126), 400) COLLATE Latin1_General_BIN2
             FROM @_Candidate AS c;
             EXECUTE [readpast].[QueueNoteRefusal]
                 @Queue = 'Notification', @Key = @_RefusedKey, @Doing = 'recover', @Number = @_Number, @Reason = @_Reason,
@@ -328,8 +279,7 @@ BEGIN
             SELECT c.[Key1], @_Times, LEFT(CONCAT(N'recover: ', @_Reason), 500)
             FROM @_Candidate AS c;
         END CATCH;
-        IF @Within = 1
-            RETURN 0;
+        IF @Within = 1 RETURN 0;
 
         INSERT INTO @_Back ([Key1], [Token], [AttemptNum], [Status])
         SELECT w.[Key1], w.[Token], w.[AttemptNum], w.[Status]
@@ -340,32 +290,17 @@ BEGIN
         DELETE l
         FROM @_Left AS l
         WHERE l.[Seq] = (SELECT MIN(m.[Seq]) FROM @_Left AS m);
-        IF NOT EXISTS (SELECT 1 FROM @_Left)
-            BREAK;
+        IF NOT EXISTS (SELECT 1 FROM @_Left) BREAK;
     END;
 
     SELECT
-        'RECOVERED' AS [Answer],
-        CAST(NULL AS int) AS [Ordinal],
-        CAST(NULL AS bigint) AS [DueMs],
-        w.[Key1] AS [Key],
-        w.[Token],
-        w.[AttemptNum],
-        CAST(w.[Status] AS nvarchar(500)) AS [Status]
+        'RECOVERED' AS [Answer], CAST(NULL AS int) AS [Ordinal], CAST(NULL AS bigint) AS [DueMs], w.[Key1] AS [Key],
+        w.[Token], w.[AttemptNum], CAST(w.[Status] AS nvarchar(500)) AS [Status]
     FROM @_Back AS w
     UNION ALL
-    SELECT
-        'REFUSED',
-        NULL,
-        NULL,
-        r.[Key1],
-        NULL,
-        r.[Times],
-        r.[Reason]
+    SELECT 'REFUSED', NULL, NULL, r.[Key1], NULL, r.[Times], r.[Reason]
     FROM @_Told AS r
     ORDER BY [Answer], [Key];
-
-    RETURN 0;
 END;
 GO
 /*
@@ -383,13 +318,7 @@ CREATE OR ALTER PROCEDURE [readpast].[Recover_Notification_trx]
     @Recover int = 1 /* 3 or more: unless somebody did within so many milliseconds */
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* Some drivers turn it on; the transaction below would then stay open after its commit. */
-    SET IMPLICIT_TRANSACTIONS OFF;
-    /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     /* A call that tidies up gives way. */
     SET DEADLOCK_PRIORITY LOW;
 
@@ -400,6 +329,5 @@ BEGIN
         THROW 50021, N'Recover_Notification_trx: @Max must be from 1 to 1000.', 1;
 
     EXECUTE [readpast].[Notification_Recover] @Max = @Max, @Recover = @Recover, @Within = 0;
-    RETURN 0;
 END;
 GO

@@ -5,38 +5,20 @@ Neither the token nor an indexed column changes, so a renewal never makes the wo
 Table access order: Notification.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Renew_Notification_Set_trx]
-    @Worker nvarchar(128),
-    @Items nvarchar(max),
-    @LeaseMs int = NULL
+    @Worker nvarchar(128), @Items nvarchar(max), @LeaseMs int = NULL
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* Some drivers turn it on; the transaction below would then stay open after its commit. */
-    SET IMPLICIT_TRANSACTIONS OFF;
-    /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     DECLARE @_Now datetime2(7); /* UTC */
-    DECLARE @_At datetime2(7); /* the same moment as the table tells it */
     DECLARE @_Count int;
     /* In the order of the keys, so that rows are locked in it and two calls never wait for each other. */
     DECLARE @_Item TABLE (
-        [Ordinal] int NOT NULL,
-        [Key] datetime2(7) NULL,
-        [Key1] datetime2(7) NULL,
-        [Attempt] int NULL,
+        [Ordinal] int NOT NULL, [Key] datetime2(7) NULL, [Key1] datetime2(7) NULL, [Attempt] int NULL,
         UNIQUE CLUSTERED ([Key1], [Ordinal])
     );
     DECLARE @_Out TABLE (
-        [Seq] int NOT NULL PRIMARY KEY,
-        [Answer] varchar(20) NOT NULL,
-        [Ordinal] int NULL,
-        [DueMs] bigint NULL,
-        [Key] datetime2(7) NULL,
-        [Key1] datetime2(7) NULL,
-        [Token] datetime2(7) NULL,
-        [AttemptNum] int NULL,
+        [Seq] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL, [Ordinal] int NULL, [DueMs] bigint NULL,
+        [Key] datetime2(7) NULL, [Key1] datetime2(7) NULL, [Token] datetime2(7) NULL, [AttemptNum] int NULL,
         [Status] varchar(20) NULL
     );
 
@@ -61,20 +43,12 @@ BEGIN
         (SELECT a.[ValInt] FROM [readpast].[AppSettings] AS a WHERE a.[Param] = 'notification.leaseMs' AND a.[ValInt] > 0),
         60000
     );
-    IF @LeaseMs < 1
-        THROW 50021, N'Renew_Notification_Set_trx: @LeaseMs must be at least 1.', 1;
+    IF @LeaseMs < 1 THROW 50021, N'Renew_Notification_Set_trx: @LeaseMs must be at least 1.', 1;
 
     INSERT INTO @_Item ([Ordinal], [Key], [Key1], [Attempt])
-    SELECT
-        CAST(j.[key] AS int),
-        r.[Key1],
-        r.[Key1],
-        r.[Attempt]
+    SELECT CAST(j.[key] AS int), r.[Key1], r.[Key1], r.[Attempt]
     FROM OPENJSON(@Items) AS j
-    CROSS APPLY OPENJSON(j.[value]) WITH (
-        [Key1] datetime2(7) '$.key',
-        [Attempt] int '$.attempt'
-    ) AS r;
+    CROSS APPLY OPENJSON(j.[value]) WITH ([Key1] datetime2(7) '$.key', [Attempt] int '$.attempt') AS r;
     SET @_Count = @@ROWCOUNT;
 
     BEGIN TRY
@@ -86,52 +60,32 @@ BEGIN
             CASE
                 WHEN q.[EnqueuedAt] IS NULL THEN 'NOT_FOUND'
                 WHEN
-                    q.[Status] = 'Processing'
-                    AND q.[LeaseOwner] = @Worker
-                    AND q.[AttemptNum] = i.[Attempt]
+                    q.[Status] = 'Processing' AND q.[LeaseOwner] = @Worker AND q.[AttemptNum] = i.[Attempt]
                     THEN 'OK'
                 ELSE 'LEASE_LOST'
             END,
-            i.[Ordinal],
-            i.[Key],
-            i.[Key1],
-            CAST(q.[UpdatedAt] AS datetime2(7)),
-            q.[AttemptNum],
-            q.[Status]
+            i.[Ordinal], i.[Key], i.[Key1], q.[UpdatedAt], q.[AttemptNum], q.[Status]
         FROM (SELECT TOP (@_Count) o.* FROM @_Item AS o ORDER BY o.[Key1], o.[Ordinal]) AS i
-        LEFT JOIN [readpast].[Notification] AS q WITH (UPDLOCK, ROWLOCK)
-            ON q.[EnqueuedAt] = i.[Key1]
+        LEFT JOIN [readpast].[Notification] AS q WITH (UPDLOCK, ROWLOCK) ON q.[EnqueuedAt] = i.[Key1]
         OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));
         SET @_Now = SYSUTCDATETIME();
-        SET @_At = @_Now;
 
         UPDATE q
-        SET [LeaseUntil] = DATEADD(MILLISECOND, @LeaseMs, @_At)
+        SET [LeaseUntil] = DATEADD(MILLISECOND, @LeaseMs, @_Now)
         FROM @_Out AS o
-        INNER JOIN [readpast].[Notification] AS q WITH (ROWLOCK)
-            ON q.[EnqueuedAt] = o.[Key1]
+        INNER JOIN [readpast].[Notification] AS q WITH (ROWLOCK) ON q.[EnqueuedAt] = o.[Key1]
         WHERE o.[Answer] = 'OK'
         OPTION (LOOP JOIN, FORCE ORDER);
 
         COMMIT TRANSACTION;
     END TRY
     BEGIN CATCH
-        IF @@TRANCOUNT > 0
-            ROLLBACK TRANSACTION;
+        IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
         THROW;
     END CATCH;
 
-    SELECT
-        o.[Answer],
-        o.[Ordinal],
-        o.[DueMs],
-        o.[Key],
-        o.[Token],
-        o.[AttemptNum],
-        o.[Status]
+    SELECT o.[Answer], o.[Ordinal], o.[DueMs], o.[Key], o.[Token], o.[AttemptNum], o.[Status]
     FROM @_Out AS o
     ORDER BY o.[Seq];
-
-    RETURN 0;
 END;
 GO

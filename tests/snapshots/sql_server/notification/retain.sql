@@ -11,32 +11,17 @@ over. One row: purged, and how many it were; 0 when it was not the caller's turn
 Table access order: QueueRetention, passed over when somebody holds the row, Notification.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Retain_Notification_trx]
-    @IntervalMs int = 60000,
-    @Max int = 250
+    @IntervalMs int = 60000, @Max int = 250
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* Some drivers turn it on; the transaction below would then stay open after its commit. */
-    SET IMPLICIT_TRANSACTIONS OFF;
-    /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    /* A call that tidies up gives way. */
-    SET DEADLOCK_PRIORITY LOW;
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET DEADLOCK_PRIORITY LOW; /* A call that tidies up gives way. */
     DECLARE @_Now datetime2(7); /* UTC */
-    DECLARE @_At datetime2(7); /* the same moment as the table tells it */
     DECLARE @_Purged int = 0;
     DECLARE @_Turn int;
     DECLARE @_Count int = 0;
-    DECLARE @_Found TABLE (
-        [Key1] datetime2(7) NOT NULL,
-        PRIMARY KEY CLUSTERED ([Key1])
-    );
-    DECLARE @_Locked TABLE (
-        [Key1] datetime2(7) NOT NULL,
-        PRIMARY KEY CLUSTERED ([Key1])
-    );
+    DECLARE @_Found TABLE ([Key1] datetime2(7) NOT NULL, PRIMARY KEY CLUSTERED ([Key1]));
+    DECLARE @_Locked TABLE ([Key1] datetime2(7) NOT NULL, PRIMARY KEY CLUSTERED ([Key1]));
 
     IF @@TRANCOUNT > 0
         THROW 50012, N'Retain_Notification_trx commits its own work: not to be called in a transaction.', 1;
@@ -47,7 +32,6 @@ BEGIN
     BEGIN TRY
         BEGIN TRANSACTION;
         SET @_Now = SYSUTCDATETIME();
-        SET @_At = @_Now;
 
         SELECT @_Turn = COUNT(*)
         FROM [readpast].[QueueRetention] AS r WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
@@ -59,8 +43,7 @@ BEGIN
             SELECT TOP (@Max - @_Count) q.[EnqueuedAt]
             FROM [readpast].[Notification] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
             WHERE
-                q.[Status] = 'Completed'
-                AND CAST(q.[UpdatedAt] AS datetime2(7)) < DATEADD(SECOND, -2592000, @_Now)
+                q.[Status] = 'Completed' AND q.[UpdatedAt] < DATEADD(SECOND, -2592000, @_Now)
                 /* An item that was enqueued later cannot have ended before: younger items are not read. */
                 AND q.[EnqueuedAt] < DATEADD(SECOND, -2592000, @_Now)
             ORDER BY q.[EnqueuedAt];
@@ -71,7 +54,7 @@ BEGIN
             WHERE
                 q.[Status] = 'Failed'
                 AND q.[Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
-                AND CAST(q.[UpdatedAt] AS datetime2(7)) < DATEADD(SECOND, -31536000, @_Now)
+                AND q.[UpdatedAt] < DATEADD(SECOND, -31536000, @_Now)
                 /* An item that was enqueued later cannot have ended before: younger items are not read. */
                 AND q.[EnqueuedAt] < DATEADD(SECOND, -31536000, @_Now)
             ORDER BY q.[EnqueuedAt];
@@ -88,17 +71,15 @@ BEGIN
             FROM @_Found AS f
             INNER JOIN [readpast].[Notification] AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
                 ON q.[EnqueuedAt] = f.[Key1]
-            WHERE
-                (
-                    (q.[Status] = 'Completed' AND CAST(q.[UpdatedAt] AS datetime2(7)) < DATEADD(SECOND, -2592000, @_Now))
-                    OR (q.[Status] = 'Failed' AND CAST(q.[UpdatedAt] AS datetime2(7)) < DATEADD(SECOND, -31536000, @_Now))
-                )
+            WHERE (
+                (q.[Status] = 'Completed' AND q.[UpdatedAt] < DATEADD(SECOND, -2592000, @_Now))
+                OR (q.[Status] = 'Failed' AND q.[UpdatedAt] < DATEADD(SECOND, -31536000, @_Now))
+            )
             OPTION (LOOP JOIN, FORCE ORDER);
 
             DELETE q
             FROM @_Locked AS l
-            INNER JOIN [readpast].[Notification] AS q WITH (ROWLOCK)
-                ON q.[EnqueuedAt] = l.[Key1]
+            INNER JOIN [readpast].[Notification] AS q WITH (ROWLOCK) ON q.[EnqueuedAt] = l.[Key1]
             OPTION (LOOP JOIN, FORCE ORDER);
             SET @_Purged = @@ROWCOUNT;
         END;
@@ -106,15 +87,10 @@ BEGIN
         COMMIT TRANSACTION;
     END TRY
     BEGIN CATCH
-        IF @@TRANCOUNT > 0
-            ROLLBACK TRANSACTION;
+        IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
         THROW;
     END CATCH;
 
-    SELECT
-        'purged' AS [Name],
-        CAST(@_Purged AS bigint) AS [Value];
-
-    RETURN 0;
+    SELECT 'purged' AS [Name], CAST(@_Purged AS bigint) AS [Value];
 END;
 GO

@@ -10,24 +10,13 @@ Table access order: Notification.
 CREATE OR ALTER PROCEDURE [readpast].[Stats_Notification]
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* Some drivers turn it on; the transaction below would then stay open after its commit. */
-    SET IMPLICIT_TRANSACTIONS OFF;
-    /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     /* A call that only looks gives way. */
     SET DEADLOCK_PRIORITY LOW;
     DECLARE @_Now datetime2(7); /* UTC */
-    DECLARE @_At datetime2(7); /* the same moment as the table tells it */
-    DECLARE @_Count bigint;
-    DECLARE @_Arrivals bigint;
-    DECLARE @_ClaimedMean float;
-    DECLARE @_WaitMean float;
+    DECLARE @_Count bigint, @_Arrivals bigint, @_ClaimedMean float, @_WaitMean float;
     DECLARE @_State TABLE (
-        [Status] varchar(20) NOT NULL PRIMARY KEY,
-        [Items] bigint NOT NULL,
+        [Status] varchar(20) NOT NULL PRIMARY KEY, [Items] bigint NOT NULL,
         [Late] bigint NULL, /* in work, the lease over */
         [Due] bigint NULL,
         [Oldest] datetime2(7) NULL, /* of those that are due, as the table tells times */
@@ -37,23 +26,17 @@ BEGIN
     DECLARE @_Sample TABLE ([Metric] varchar(10) NOT NULL, [Ms] bigint NOT NULL, [Rank] bigint NOT NULL, [Of] bigint NOT NULL);
 
     SET @_Now = SYSUTCDATETIME();
-    SET @_At = @_Now;
 
     INSERT INTO @_State ([Status], [Items], [Late], [Due], [Oldest], [Arrived])
     SELECT
-        x.[Status],
-        COUNT_BIG(*),
-        SUM(CASE WHEN x.[Status] = 'Processing' AND x.[Until] <= @_Now THEN 1 ELSE 0 END),
-        SUM(x.[IsDue]),
-        MIN(CASE WHEN x.[IsDue] = 1 THEN x.[Began] END),
-        SUM(x.[IsNew])
+        x.[Status], COUNT_BIG(*), SUM(CASE WHEN x.[Status] = 'Processing' AND x.[Until] <= @_Now THEN 1 ELSE 0 END),
+        SUM(x.[IsDue]), MIN(CASE WHEN x.[IsDue] = 1 THEN x.[Began] END), SUM(x.[IsNew])
     FROM (
         SELECT
-            q.[Status] AS [Status],
-            q.[LeaseUntil] AS [Until],
-            CASE WHEN q.[Status] IN ('Pending', 'Error') AND (q.[ScheduledFor] IS NULL OR q.[ScheduledFor] <= @_At) THEN 1 ELSE 0 END AS [IsDue],
+            q.[Status] AS [Status], q.[LeaseUntil] AS [Until],
+            CASE WHEN q.[Status] IN ('Pending', 'Error') AND (q.[ScheduledFor] IS NULL OR q.[ScheduledFor] <= @_Now) THEN 1 ELSE 0 END AS [IsDue],
             CAST(q.[ScheduledFor] AS datetime2(7)) AS [Began],
-            CASE WHEN q.[EnqueuedAt] > DATEADD(HOUR, -1, @_At) AND q.[EnqueuedAt] <= DATEADD(MINUTE, 1, @_At) THEN 1 ELSE 0 END AS [IsNew]
+            CASE WHEN q.[EnqueuedAt] > DATEADD(HOUR, -1, @_Now) AND q.[EnqueuedAt] <= DATEADD(MINUTE, 1, @_Now) THEN 1 ELSE 0 END AS [IsNew]
         FROM [readpast].[Notification] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
     ) AS x
     GROUP BY x.[Status];
@@ -68,22 +51,15 @@ BEGIN
         x.[Duration]
     FROM (
         SELECT
-            q.[Status] AS [Status],
-            q.[EnqueuedAt],
-            CAST(q.[StartedAt] AS datetime2(7)) AS [StartedAt],
-            CAST(q.[Duration] AS bigint) AS [Duration],
-            CAST(q.[ScheduledFor] AS datetime2(7)) AS [Began]
+            q.[Status] AS [Status], q.[EnqueuedAt], q.[StartedAt] AS [StartedAt],
+            CAST(q.[Duration] AS bigint) AS [Duration], q.[ScheduledFor] AS [Began]
         FROM [readpast].[Notification] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
     ) AS x
-    WHERE
-        x.[Duration] IS NOT NULL
-        AND x.[StartedAt] IS NOT NULL
-        AND x.[Duration] >= 0
+    WHERE x.[Duration] IS NOT NULL AND x.[StartedAt] IS NOT NULL AND x.[Duration] >= 0
     ORDER BY x.[EnqueuedAt] DESC;
 
     SELECT
-        @_Count = COUNT_BIG(*),
-        @_ClaimedMean = AVG(CAST(r.[ClaimedMs] AS float)),
+        @_Count = COUNT_BIG(*), @_ClaimedMean = AVG(CAST(r.[ClaimedMs] AS float)),
         @_WaitMean = AVG(CAST(r.[WaitMs] AS float))
     FROM @_Recent AS r;
 
@@ -96,16 +72,13 @@ BEGIN
     SELECT 'claimed', r.[ClaimedMs], ROW_NUMBER() OVER (ORDER BY r.[ClaimedMs]), COUNT_BIG(*) OVER ()
     FROM @_Recent AS r;
 
-    SELECT
-        CONCAT('count.', s.[Status]) AS [Name],
-        CAST(COALESCE(i.[Items], 0) AS bigint) AS [Value]
+    SELECT CONCAT('count.', s.[Status]) AS [Name], CAST(COALESCE(i.[Items], 0) AS bigint) AS [Value]
     FROM [readpast].[QueueStatus] AS s
-    LEFT JOIN @_State AS i
-        ON i.[Status] = s.[Status]
+    LEFT JOIN @_State AS i ON i.[Status] = s.[Status]
     UNION ALL
     SELECT 'due.count', COALESCE(SUM(i.[Due]), 0) FROM @_State AS i
     UNION ALL
-    SELECT 'due.oldest_ms', DATEDIFF_BIG(MILLISECOND, MIN(i.[Oldest]), @_At) FROM @_State AS i
+    SELECT 'due.oldest_ms', DATEDIFF_BIG(MILLISECOND, MIN(i.[Oldest]), @_Now) FROM @_State AS i
     UNION ALL
     SELECT 'lease.expired', COALESCE(SUM(i.[Late]), 0) FROM @_State AS i
     UNION ALL
@@ -131,9 +104,6 @@ BEGIN
     UNION ALL
     SELECT CONCAT(s.[Metric], '.', p.[Name], '_ms'), s.[Ms]
     FROM (VALUES ('p50', 50), ('p90', 90), ('p99', 99)) AS p ([Name], [Percent])
-    INNER JOIN @_Sample AS s
-        ON s.[Rank] = (s.[Of] * p.[Percent] + 99) / 100;
-
-    RETURN 0;
+    INNER JOIN @_Sample AS s ON s.[Rank] = (s.[Of] * p.[Percent] + 99) / 100;
 END;
 GO

@@ -4,8 +4,7 @@ GO
 /* Notification: the items. A row is both a domain record and a work item. */
 IF OBJECT_ID(N'[readpast].[NotificationType]', N'U') IS NULL
     CREATE TABLE [readpast].[NotificationType] (
-        [Type] [readpast].[_Type] NOT NULL,
-        CONSTRAINT [PK_NotificationType] PRIMARY KEY CLUSTERED ([Type])
+        [Type] nvarchar(60) NOT NULL, CONSTRAINT [PK_NotificationType] PRIMARY KEY CLUSTERED ([Type])
     );
 GO
 INSERT INTO [readpast].[NotificationType] ([Type])
@@ -26,23 +25,15 @@ IF OBJECT_ID(N'[readpast].[Notification_Seq]', N'SO') IS NULL
 GO
 IF OBJECT_ID(N'[readpast].[Notification]', N'U') IS NULL
     CREATE TABLE [readpast].[Notification] (
-        [EnqueuedAt] [readpast].[_Timestamp] NOT NULL,
-        [Type] [readpast].[_Type] NOT NULL,
-        [Status] [readpast].[QueueState] NOT NULL,
-        [Step] [readpast].[QueueStep] NULL,
-        [AttemptNum] [readpast].[AttemptNum] NOT NULL,
-        [Response] [readpast].[WebResponse] NULL CONSTRAINT [DF_Notification_Response] DEFAULT (''),
-        [Error] [readpast].[WebResponse] NULL CONSTRAINT [DF_Notification_Error] DEFAULT (''),
-        [StartedAt] [readpast].[_Timestamp] NULL,
-        [Duration] [readpast].[Duration] NULL,
-        [ScheduledFor] [readpast].[_Timestamp] NOT NULL,
-        [UpdatedAt] [readpast].[_Timestamp] NOT NULL,
+        [EnqueuedAt] datetime2(7) NOT NULL, [Type] nvarchar(60) NOT NULL, [Status] varchar(20) NOT NULL,
+        [Step] nvarchar(60) NULL, [AttemptNum] int NOT NULL,
+        [Response] nvarchar(max) NULL CONSTRAINT [DF_Notification_Response] DEFAULT (''),
+        [Error] nvarchar(max) NULL CONSTRAINT [DF_Notification_Error] DEFAULT (''), [StartedAt] datetime2(7) NULL,
+        [Duration] bigint NULL, [ScheduledFor] datetime2(7) NOT NULL, [UpdatedAt] datetime2(7) NOT NULL,
         /* Compared by code point: two workers whose names differ only in case are two workers. */
-        [LeaseOwner] nvarchar(128) COLLATE Latin1_General_BIN2 NULL,
-        [LeaseUntil] datetime2(7) NULL,
+        [LeaseOwner] nvarchar(128) COLLATE Latin1_General_BIN2 NULL, [LeaseUntil] datetime2(7) NULL,
         /* By which claim it was taken, for whoever lost the answer to that. Below zero: it goes alone. */
-        [ClaimNum] bigint NULL,
-        CONSTRAINT [PK_Notification] PRIMARY KEY CLUSTERED ([EnqueuedAt]),
+        [ClaimNum] bigint NULL, CONSTRAINT [PK_Notification] PRIMARY KEY CLUSTERED ([EnqueuedAt]),
         CONSTRAINT [Notification_IsDiscriminatedBy_NotificationType]
             FOREIGN KEY ([Type]) REFERENCES [readpast].[NotificationType] ([Type]),
         CONSTRAINT [CK_Notification_Status] CHECK ([Status] IN (
@@ -74,8 +65,7 @@ IF NOT EXISTS (
         AND (
             i.[name] = N'IX_Notification_Due'
             OR (
-                LEFT(i.[name], 19) = N'IX_Notification_Due'
-                AND LEN(i.[name]) >= 51
+                LEFT(i.[name], 19) = N'IX_Notification_Due' AND LEN(i.[name]) >= 51
                 AND PATINDEX(N'%[^0-9a-f]%', RIGHT(i.[name], 32)) = 0
             )
         )
@@ -91,8 +81,7 @@ IF NOT EXISTS (
         AND (
             i.[name] = N'IX_Notification_InFlight'
             OR (
-                LEFT(i.[name], 24) = N'IX_Notification_InFlight'
-                AND LEN(i.[name]) >= 56
+                LEFT(i.[name], 24) = N'IX_Notification_InFlight' AND LEN(i.[name]) >= 56
                 AND PATINDEX(N'%[^0-9a-f]%', RIGHT(i.[name], 32)) = 0
             )
         )
@@ -108,8 +97,7 @@ IF NOT EXISTS (
         AND (
             i.[name] = N'IX_Notification_Ended'
             OR (
-                LEFT(i.[name], 21) = N'IX_Notification_Ended'
-                AND LEN(i.[name]) >= 53
+                LEFT(i.[name], 21) = N'IX_Notification_Ended' AND LEN(i.[name]) >= 53
                 AND PATINDEX(N'%[^0-9a-f]%', RIGHT(i.[name], 32)) = 0
             )
         )
@@ -138,9 +126,7 @@ GO
 /* What items of the type ResetPassword have besides, and no others. A row is a part of its item, and goes with it. */
 IF OBJECT_ID(N'[readpast].[Notification_ResetPassword]', N'U') IS NULL
     CREATE TABLE [readpast].[Notification_ResetPassword] (
-        [EnqueuedAt] [readpast].[_Timestamp] NOT NULL,
-        [OTP] nvarchar(16) NOT NULL,
-        [UserID] int NOT NULL,
+        [EnqueuedAt] datetime2(7) NOT NULL, [OTP] nvarchar(16) NOT NULL, [UserID] int NOT NULL,
         [Username] nvarchar(128) NOT NULL,
         CONSTRAINT [PK_Notification_ResetPassword] PRIMARY KEY CLUSTERED ([EnqueuedAt]),
         CONSTRAINT [ResetPassword_Is_Notification]
@@ -160,8 +146,7 @@ GO
 /* What some items have besides: any may. A row is a part of its item, and goes with it. */
 IF OBJECT_ID(N'[readpast].[Notification_Email]', N'U') IS NULL
     CREATE TABLE [readpast].[Notification_Email] (
-        [EnqueuedAt] [readpast].[_Timestamp] NOT NULL,
-        [EmailTo] nvarchar(254) NOT NULL,
+        [EnqueuedAt] datetime2(7) NOT NULL, [EmailTo] nvarchar(254) NOT NULL,
         [PreferredLanguage] nvarchar(60) NULL CONSTRAINT [DF_Notification_Email.PreferredLanguage] DEFAULT (N'en'),
         [Response] nvarchar(max) NULL CONSTRAINT [DF_Notification_Email.Response] DEFAULT (N''),
         [Error] nvarchar(max) NULL CONSTRAINT [DF_Notification_Email.Error] DEFAULT (N''),
@@ -173,8 +158,7 @@ GO
 /* What some items have besides: any may. A row is a part of its item, and goes with it. */
 IF OBJECT_ID(N'[readpast].[Notification_Sms]', N'U') IS NULL
     CREATE TABLE [readpast].[Notification_Sms] (
-        [EnqueuedAt] [readpast].[_Timestamp] NOT NULL,
-        [PhoneNumber] nvarchar(20) NOT NULL,
+        [EnqueuedAt] datetime2(7) NOT NULL, [PhoneNumber] nvarchar(20) NOT NULL,
         [Response] nvarchar(max) NULL CONSTRAINT [DF_Notification_Sms.Response] DEFAULT (N''),
         [Error] nvarchar(max) NULL CONSTRAINT [DF_Notification_Sms.Error] DEFAULT (N''),
         CONSTRAINT [PK_Notification_Sms] PRIMARY KEY CLUSTERED ([EnqueuedAt]),

@@ -18,32 +18,16 @@ CREATE OR ALTER PROCEDURE [readpast].[Watch_Notification]
     @Most int = 10000
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* Some drivers turn it on; the transaction below would then stay open after its commit. */
-    SET IMPLICIT_TRANSACTIONS OFF;
-    /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     /* A call that only looks gives way. */
     SET DEADLOCK_PRIORITY LOW;
     DECLARE @_Now datetime2(7); /* UTC */
-    DECLARE @_At datetime2(7); /* the same moment as the table tells it */
-    DECLARE @_Count bigint;
-    DECLARE @_Edge datetime2(7);
-    DECLARE @_Newest datetime2(7);
+    DECLARE @_Count bigint, @_Edge datetime2(7), @_Newest datetime2(7);
     DECLARE @_Seen TABLE (
         [Look] char(1) NOT NULL, /* Waiting, Flying, Stopped, Newest of all, Before what was taken, of the History */
-        [Key] nvarchar(4000) NULL,
-        [Status] varchar(20) NOT NULL,
-        [Detail] nvarchar(200) NULL,
-        [EnqueuedAt] datetime2(7) NULL,
-        [StartedAt] datetime2(7) NULL,
-        [ClaimedMs] bigint NULL,
-        [DueAt] datetime2(7) NULL,
-        [Owner] nvarchar(128) NULL,
-        [Until] datetime2(7) NULL,
-        [Type] nvarchar(60) NULL
+        [Key] nvarchar(4000) NULL, [Status] varchar(20) NOT NULL, [Detail] nvarchar(200) NULL,
+        [EnqueuedAt] datetime2(7) NULL, [StartedAt] datetime2(7) NULL, [ClaimedMs] bigint NULL,
+        [DueAt] datetime2(7) NULL, [Owner] nvarchar(128) NULL, [Until] datetime2(7) NULL, [Type] nvarchar(60) NULL
     );
     DECLARE @_Measured TABLE (
         [WaitMs] bigint NULL, [ClaimedMs] bigint NOT NULL, [EndedAt] datetime2(7) NOT NULL, [Type] nvarchar(60) NULL
@@ -55,20 +39,11 @@ BEGIN
         THROW 50021, N'Watch_Notification: @Most must be from 1 to 1000000.', 1;
 
     SET @_Now = SYSUTCDATETIME();
-    SET @_At = @_Now;
 
     INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [ClaimedMs], [DueAt], [Owner], [Until], [Type])
     SELECT TOP (@Most + 1)
-        'W',
-        CONVERT(nvarchar(30), CAST(q.[EnqueuedAt] AS datetime2(7)), 126),
-        q.[Status],
-        LEFT(q.[Error], 200),
-        CAST(q.[EnqueuedAt] AS datetime2(7)),
-        CAST(q.[StartedAt] AS datetime2(7)),
-        CAST(q.[Duration] AS bigint),
-        CAST(q.[ScheduledFor] AS datetime2(7)),
-        q.[LeaseOwner],
-        q.[LeaseUntil],
+        'W', CONVERT(nvarchar(30), q.[EnqueuedAt], 126), q.[Status], LEFT(q.[Error], 200), q.[EnqueuedAt],
+        q.[StartedAt], CAST(q.[Duration] AS bigint), q.[ScheduledFor], q.[LeaseOwner], q.[LeaseUntil],
         CAST(q.[Type] AS nvarchar(60))
     FROM [readpast].[Notification] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Notification_Due]))
     WHERE q.[Status] IN ('Pending', 'Error')
@@ -76,32 +51,16 @@ BEGIN
 
     INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [ClaimedMs], [DueAt], [Owner], [Until], [Type])
     SELECT TOP (@Most + 1)
-        'F',
-        CONVERT(nvarchar(30), CAST(q.[EnqueuedAt] AS datetime2(7)), 126),
-        q.[Status],
-        LEFT(q.[Error], 200),
-        CAST(q.[EnqueuedAt] AS datetime2(7)),
-        CAST(q.[StartedAt] AS datetime2(7)),
-        CAST(q.[Duration] AS bigint),
-        CAST(q.[ScheduledFor] AS datetime2(7)),
-        q.[LeaseOwner],
-        q.[LeaseUntil],
+        'F', CONVERT(nvarchar(30), q.[EnqueuedAt], 126), q.[Status], LEFT(q.[Error], 200), q.[EnqueuedAt],
+        q.[StartedAt], CAST(q.[Duration] AS bigint), q.[ScheduledFor], q.[LeaseOwner], q.[LeaseUntil],
         CAST(q.[Type] AS nvarchar(60))
     FROM [readpast].[Notification] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Notification_InFlight]))
     WHERE q.[Status] = 'Processing';
 
     INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [ClaimedMs], [DueAt], [Owner], [Until], [Type])
     SELECT TOP (@Most + 1)
-        'S',
-        CONVERT(nvarchar(30), CAST(q.[EnqueuedAt] AS datetime2(7)), 126),
-        q.[Status],
-        LEFT(q.[Error], 200),
-        CAST(q.[EnqueuedAt] AS datetime2(7)),
-        CAST(q.[StartedAt] AS datetime2(7)),
-        CAST(q.[Duration] AS bigint),
-        CAST(q.[ScheduledFor] AS datetime2(7)),
-        q.[LeaseOwner],
-        q.[LeaseUntil],
+        'S', CONVERT(nvarchar(30), q.[EnqueuedAt], 126), q.[Status], LEFT(q.[Error], 200), q.[EnqueuedAt],
+        q.[StartedAt], CAST(q.[Duration] AS bigint), q.[ScheduledFor], q.[LeaseOwner], q.[LeaseUntil],
         CAST(q.[Type] AS nvarchar(60))
     FROM [readpast].[Notification] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Notification_Ended]))
     WHERE q.[Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
@@ -109,46 +68,27 @@ BEGIN
 
     INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [ClaimedMs], [DueAt], [Owner], [Until], [Type])
     SELECT TOP (@Most + 1)
-        'N',
-        CONVERT(nvarchar(30), CAST(q.[EnqueuedAt] AS datetime2(7)), 126),
-        q.[Status],
-        LEFT(q.[Error], 200),
-        CAST(q.[EnqueuedAt] AS datetime2(7)),
-        CAST(q.[StartedAt] AS datetime2(7)),
-        CAST(q.[Duration] AS bigint),
-        CAST(q.[ScheduledFor] AS datetime2(7)),
-        q.[LeaseOwner],
-        q.[LeaseUntil],
+        'N', CONVERT(nvarchar(30), q.[EnqueuedAt], 126), q.[Status], LEFT(q.[Error], 200), q.[EnqueuedAt],
+        q.[StartedAt], CAST(q.[Duration] AS bigint), q.[ScheduledFor], q.[LeaseOwner], q.[LeaseUntil],
         CAST(q.[Type] AS nvarchar(60))
     FROM [readpast].[Notification] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
     ORDER BY q.[EnqueuedAt] DESC;
 
     /* With a long backlog the newest are all pending: what was taken last, or is next, has what has just ended before it. */
     SET @_Edge = (SELECT MAX(s.[EnqueuedAt]) FROM @_Seen AS s WHERE s.[Look] = 'F');
-    IF @_Edge IS NULL
-        SET @_Edge = (SELECT MIN(s.[EnqueuedAt]) FROM @_Seen AS s WHERE s.[Look] = 'W');
+    IF @_Edge IS NULL SET @_Edge = (SELECT MIN(s.[EnqueuedAt]) FROM @_Seen AS s WHERE s.[Look] = 'W');
     SET @_Newest = (SELECT MIN(s.[EnqueuedAt]) FROM @_Seen AS s WHERE s.[Look] = 'N');
     INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [ClaimedMs], [DueAt], [Owner], [Until], [Type])
     SELECT TOP (@Most + 1)
-        'B',
-        CONVERT(nvarchar(30), CAST(q.[EnqueuedAt] AS datetime2(7)), 126),
-        q.[Status],
-        LEFT(q.[Error], 200),
-        CAST(q.[EnqueuedAt] AS datetime2(7)),
-        CAST(q.[StartedAt] AS datetime2(7)),
-        CAST(q.[Duration] AS bigint),
-        CAST(q.[ScheduledFor] AS datetime2(7)),
-        q.[LeaseOwner],
-        q.[LeaseUntil],
+        'B', CONVERT(nvarchar(30), q.[EnqueuedAt], 126), q.[Status], LEFT(q.[Error], 200), q.[EnqueuedAt],
+        q.[StartedAt], CAST(q.[Duration] AS bigint), q.[ScheduledFor], q.[LeaseOwner], q.[LeaseUntil],
         CAST(q.[Type] AS nvarchar(60))
     FROM [readpast].[Notification] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
     WHERE q.[EnqueuedAt] <= @_Edge AND q.[EnqueuedAt] < @_Newest
     ORDER BY q.[EnqueuedAt] DESC;
 
     INSERT INTO @_Look ([Look], [Capped])
-    SELECT
-        s.[Look],
-        CASE WHEN COUNT(*) > @Most THEN 1 ELSE 0 END
+    SELECT s.[Look], CASE WHEN COUNT(*) > @Most THEN 1 ELSE 0 END
     FROM @_Seen AS s
     GROUP BY s.[Look];
 
@@ -159,15 +99,12 @@ BEGIN
                 THEN DATEDIFF_BIG(MILLISECOND, COALESCE(s.[DueAt], s.[EnqueuedAt]), s.[StartedAt])
             WHEN COALESCE(s.[DueAt], s.[EnqueuedAt]) IS NOT NULL THEN 0
         END,
-        s.[ClaimedMs],
-        DATEADD(MILLISECOND, s.[ClaimedMs] % 1000, DATEADD(SECOND, s.[ClaimedMs] / 1000, s.[StartedAt])),
+        s.[ClaimedMs], DATEADD(MILLISECOND, s.[ClaimedMs] % 1000, DATEADD(SECOND, s.[ClaimedMs] / 1000, s.[StartedAt])),
         s.[Type]
     FROM @_Seen AS s
     WHERE
-        s.[Look] IN ('N', 'B', 'H')
-        AND s.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused')
-        AND s.[StartedAt] IS NOT NULL
-        AND s.[ClaimedMs] BETWEEN 0 AND 1000000000000;
+        s.[Look] IN ('N', 'B', 'H') AND s.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused')
+        AND s.[StartedAt] IS NOT NULL AND s.[ClaimedMs] BETWEEN 0 AND 1000000000000;
 
     SET @_Count = (SELECT COUNT_BIG(*) FROM @_Measured);
 
@@ -183,10 +120,8 @@ BEGIN
     SELECT
         f.[Name],
         CASE WHEN l.[Capped] = 1 AND f.[Name] <> 'due.oldest_ms' AND f.[Value] > @Most THEN @Most ELSE f.[Value] END AS [Value],
-        CASE WHEN l.[Capped] = 1 OR f.[Look] = '+' THEN CAST(1 AS bit) ELSE CAST(0 AS bit) END AS [Capped],
-        f.[Ms],
-        f.[Detail],
-        f.[Key]
+        CASE WHEN l.[Capped] = 1 OR f.[Look] = '+' THEN CAST(1 AS bit) ELSE CAST(0 AS bit) END AS [Capped], f.[Ms],
+        f.[Detail], f.[Key]
     FROM (
         SELECT
             CAST(CONCAT('count.', q.[Status]) AS varchar(40)) AS [Name],
@@ -196,9 +131,7 @@ BEGIN
                 WHEN q.[Status] = 'Processing' THEN 'F'
                 WHEN q.[Status] <> 'Completed' THEN 'S' ELSE 'N'
             END AS [Look],
-            CAST(NULL AS bigint) AS [Ms],
-            CAST(NULL AS nvarchar(200)) AS [Detail],
-            CAST(NULL AS nvarchar(4000)) AS [Key]
+            CAST(NULL AS bigint) AS [Ms], CAST(NULL AS nvarchar(200)) AS [Detail], CAST(NULL AS nvarchar(4000)) AS [Key]
         FROM [readpast].[QueueStatus] AS q
         LEFT JOIN (
             SELECT s.[Look], s.[Status], COUNT_BIG(*) AS [Items]
@@ -220,17 +153,12 @@ BEGIN
         SELECT 'due.within_hour', COUNT_BIG(*), 'W', NULL, NULL, NULL
         FROM @_Seen AS s
         WHERE
-            s.[Look] = 'W'
-            AND s.[Status] IN ('Pending', 'Error')
-            AND s.[DueAt] > @_Now
+            s.[Look] = 'W' AND s.[Status] IN ('Pending', 'Error') AND s.[DueAt] > @_Now
             AND s.[DueAt] <= DATEADD(HOUR, 1, @_Now)
         UNION ALL
         SELECT 'due.oldest_ms', DATEDIFF_BIG(MILLISECOND, MIN(COALESCE(s.[DueAt], s.[EnqueuedAt])), @_Now), 'W', NULL, NULL, NULL
         FROM @_Seen AS s
-        WHERE
-            s.[Look] = 'W'
-            AND s.[Status] IN ('Pending', 'Error')
-            AND COALESCE(s.[DueAt], s.[EnqueuedAt]) <= @_Now
+        WHERE s.[Look] = 'W' AND s.[Status] IN ('Pending', 'Error') AND COALESCE(s.[DueAt], s.[EnqueuedAt]) <= @_Now
         UNION ALL
         SELECT 'lease.expired', COUNT_BIG(*), 'F', NULL, NULL, NULL
         FROM @_Seen AS s
@@ -266,19 +194,15 @@ BEGIN
         WHERE s.[Look] = 'W' AND s.[EnqueuedAt] <= @_Now
         UNION ALL
         SELECT
-            y.[Name],
-            COUNT_BIG(*),
-            y.[Look],
+            y.[Name], COUNT_BIG(*), y.[Look],
             CASE
                 WHEN y.[Name] = 'type.due' THEN DATEDIFF_BIG(MILLISECOND, MIN(COALESCE(s.[DueAt], s.[EnqueuedAt])), @_Now)
             END,
-            s.[Type],
-            NULL
+            s.[Type], NULL
         FROM @_Seen AS s
         INNER JOIN (
             VALUES ('type.waiting', 'W'), ('type.due', 'W'), ('type.flying', 'F'), ('type.arrivals', 'N'), ('type.arrivals', 'H')
-        ) AS y ([Name], [Look])
-            ON y.[Look] = s.[Look]
+        ) AS y ([Name], [Look]) ON y.[Look] = s.[Look]
         WHERE
             (y.[Name] = 'type.waiting' AND s.[Status] IN ('Pending', 'Error'))
             OR (
@@ -316,8 +240,7 @@ BEGIN
         UNION ALL
         SELECT CONCAT(s.[Metric], '.', p.[Name], '_ms'), s.[Ms], '', NULL, NULL, NULL
         FROM (VALUES ('p50', 50), ('p90', 90), ('p99', 99)) AS p ([Name], [Percent])
-        INNER JOIN @_Sample AS s
-            ON s.[Rank] = (s.[Of] * p.[Percent] + 99) / 100
+        INNER JOIN @_Sample AS s ON s.[Rank] = (s.[Of] * p.[Percent] + 99) / 100
         UNION ALL
         SELECT 'worker', w.[Items], '', DATEDIFF_BIG(MILLISECOND, w.[Began], @_Now), w.[Owner], NULL
         FROM (
@@ -350,9 +273,6 @@ BEGIN
             ORDER BY COUNT_BIG(*) DESC, p.[Detail]
         ) AS e
     ) AS f
-    LEFT JOIN @_Look AS l
-        ON l.[Look] = f.[Look];
-
-    RETURN 0;
+    LEFT JOIN @_Look AS l ON l.[Look] = f.[Look];
 END;
 GO

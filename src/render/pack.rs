@@ -1,0 +1,254 @@
+//! Rendered SQL as a person would write it: short elements of a list side by side, and what fits into one line in one line.
+//! The templates keep one element a line, since most of these stand there under a condition.
+
+/// Lines get no longer than this by packing.
+const WIDTH: usize = 120;
+
+/// What one line is, as far as packing asks.
+struct Line {
+    indent: usize,
+    text: String,
+    /// Parentheses that it leaves open, and a CASE counts as one.
+    depth: i32,
+    /// Whether it is code alone, from its first character to its last, and closes no parenthesis that it has not opened.
+    whole: bool,
+    code: bool,
+}
+
+impl Line {
+    fn is_element(&self) -> bool {
+        self.whole && self.depth == 0
+    }
+
+    fn fits(&self, more: usize) -> bool {
+        self.indent + self.text.chars().count() + more <= WIDTH
+    }
+
+    fn join(&mut self, separator: &str, next: &str) {
+        self.text.push_str(separator);
+        self.text.push_str(next);
+    }
+}
+
+/// Where a reader of SQL is at the end of a line.
+#[derive(Clone, Copy, PartialEq)]
+enum Within {
+    Code,
+    Comment,
+    /// A literal or a quoted name, up to this character.
+    Quoted(char),
+}
+
+/// `text` with its lists packed; nothing but white space between its words changes.
+pub(super) fn pack(text: &str) -> String {
+    let mut within = Within::Code;
+    let mut lines: Vec<Line> = text.lines().map(|line| read(line, &mut within)).collect();
+    loop {
+        let before = lines.len();
+        lines = beside(lines);
+        lines = lifted(lines);
+        if lines.len() == before {
+            break;
+        }
+    }
+    let lines: Vec<_> = lines.iter().map(|line| format!("{:indent$}{}", "", line.text, indent = line.indent)).collect();
+    lines.join("\n") + if text.ends_with('\n') { "\n" } else { "" }
+}
+
+fn read(line: &str, within: &mut Within) -> Line {
+    let begins_in_code = *within == Within::Code;
+    // White space within a literal or a comment stays as it is.
+    let text = if begins_in_code { line.trim_start() } else { line };
+    let mut code = begins_in_code;
+    let mut depth = 0;
+    let mut least = 0;
+    let mut word = String::new();
+    let mut characters = text.chars().chain(std::iter::once(' ')).peekable();
+    while let Some(character) = characters.next() {
+        match *within {
+            Within::Comment => {
+                if character == '*' && characters.next_if_eq(&'/').is_some() {
+                    *within = Within::Code;
+                }
+                continue;
+            }
+            Within::Quoted(end) => {
+                if character == end {
+                    *within = Within::Code;
+                }
+                continue;
+            }
+            Within::Code => {}
+        }
+        if character.is_alphanumeric() || "_@#$".contains(character) {
+            word.push(character);
+            continue;
+        }
+        depth += match word.as_str() {
+            "CASE" => 1,
+            "END" => -1,
+            _ => 0,
+        };
+        word.clear();
+        match character {
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            '\'' | '"' => *within = Within::Quoted(character),
+            '[' => *within = Within::Quoted(']'),
+            '/' if characters.next_if_eq(&'*').is_some() => {
+                *within = Within::Comment;
+                code = false;
+            }
+            '-' if characters.peek() == Some(&'-') => {
+                code = false;
+                break;
+            }
+            _ => {}
+        }
+        least = least.min(depth);
+    }
+    code &= *within == Within::Code;
+    Line { indent: line.len() - text.len(), text: text.to_owned(), depth, whole: code && least == 0, code }
+}
+
+/// Elements of a list that stand below one another, side by side.
+fn beside(lines: Vec<Line>) -> Vec<Line> {
+    let mut packed: Vec<Line> = Vec::with_capacity(lines.len());
+    let mut rest = lines.into_iter().peekable();
+    while let Some(line) = rest.next() {
+        let ends = line.text.ends_with(',') || rest.peek().is_none_or(|next| next.indent <= line.indent);
+        match packed.last_mut() {
+            Some(last)
+                if (last.text.ends_with(',') || line.text.starts_with("AND "))
+                    && last.indent == line.indent
+                    && last.is_element()
+                    && line.is_element()
+                    && ends
+                    && last.fits(1 + line.text.chars().count()) =>
+            {
+                last.join(" ", &line.text);
+            }
+            Some(last)
+                if last.indent == line.indent && declares(last) && declares(&line) && last.fits(line.text.len()) =>
+            {
+                last.text.truncate(last.text.len() - 1);
+                last.join(",", line.text.trim_start_matches("DECLARE"));
+            }
+            _ => packed.push(line),
+        }
+    }
+    packed
+}
+
+/// Whether it declares variables without a value: one with a value may take that of another, which a server has to know before.
+fn declares(line: &Line) -> bool {
+    let text = &line.text;
+    line.is_element()
+        && text.starts_with("DECLARE @")
+        && text.ends_with(';')
+        && !text.contains('=')
+        && !text.contains(" TABLE ")
+}
+
+/// What stands alone between its head and its end, or below its head, is lifted to it.
+fn lifted(lines: Vec<Line>) -> Vec<Line> {
+    let mut packed: Vec<Line> = Vec::with_capacity(lines.len());
+    let mut rest = lines.into_iter().peekable();
+    while let Some(line) = rest.next() {
+        let alone = rest.peek().is_none_or(|next| next.indent < line.indent);
+        let Some(head) = packed.last_mut() else {
+            packed.push(line);
+            continue;
+        };
+        let below = head.code && head.indent < line.indent && line.is_element() && alone;
+        if below && head.depth == 1 && head.text.ends_with('(') {
+            let end = rest.next_if(|end| {
+                end.code
+                    && end.indent == head.indent
+                    && end.depth == -1
+                    && end.text.starts_with(')')
+                    && head.fits(line.text.chars().count() + end.text.chars().count())
+            });
+            if let Some(end) = end {
+                head.join("", &line.text);
+                head.join("", &end.text);
+                head.depth = 0;
+                continue;
+            }
+        }
+        let takes = takes_its_list(&head.text)
+            || (line.text.starts_with("ON ") && is_join(&head.text))
+            || (head.text.starts_with("IF ") && head.is_element() && is_short_step(&line.text));
+        let ends = rest.peek().is_none_or(|next| next.indent <= head.indent && next.text != "ELSE");
+        if below && takes && ends && head.fits(1 + line.text.chars().count()) {
+            head.join(" ", &line.text);
+            continue;
+        }
+        packed.push(line);
+    }
+    packed
+}
+
+/// A line that is the beginning of a clause and has nothing of it yet.
+fn takes_its_list(text: &str) -> bool {
+    let top = |rest: &str| rest.is_empty() || (rest.starts_with(" TOP (") && rest.ends_with(')'));
+    matches!(text, "SET" | "WHERE" | "ON" | "RETURNING") || text.strip_prefix("SELECT").is_some_and(top)
+}
+
+/// A statement that may stand behind its condition.
+fn is_short_step(text: &str) -> bool {
+    text.ends_with(';') && ["SET ", "RETURN", "BREAK", "THROW", "ROLLBACK "].iter().any(|step| text.starts_with(step))
+}
+
+fn is_join(text: &str) -> bool {
+    text.starts_with("INNER JOIN ") || text.starts_with("LEFT JOIN ") || text.starts_with(") AS ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::pack;
+
+    #[test]
+    fn short_elements_stand_side_by_side() {
+        assert_eq!(pack("SELECT\n    a,\n    b\nFROM t\n"), "SELECT a, b\nFROM t\n");
+        assert_eq!(pack("f (\n    a,\n    b\n) x"), "f (a, b) x");
+        assert_eq!(pack("INNER JOIN t AS q\n    ON q.a = b\nWHERE\n    x"), "INNER JOIN t AS q ON q.a = b\nWHERE x");
+        assert_eq!(
+            pack("DECLARE @a int;\nDECLARE @b int;\nDECLARE @c int = 1;"),
+            "DECLARE @a int, @b int;\nDECLARE @c int = 1;"
+        );
+        assert_eq!(pack("IF @a = 1\n    THROW 1, 'a', 1;\nSET @b = 1;"), "IF @a = 1 THROW 1, 'a', 1;\nSET @b = 1;");
+        assert_eq!(
+            pack("IF @a = 1\n    SET @b = 1;\nELSE\n    SET @b = 2;"),
+            "IF @a = 1\n    SET @b = 1;\nELSE\n    SET @b = 2;"
+        );
+        assert_eq!(pack("WHERE\n    a = 1\n    AND b = 2\nORDER BY a"), "WHERE a = 1 AND b = 2\nORDER BY a");
+        let wide = format!("SELECT\n    {},\n    b\n", "a".repeat(120));
+        assert_eq!(pack(&wide), wide);
+    }
+
+    #[test]
+    fn an_element_of_several_lines_stays_as_it_is() {
+        for text in [
+            "SELECT\n    a,\n    CASE\n        WHEN b THEN 1\n    END AS c,\n    d\nFROM t",
+            "SELECT\n    a,\n    f(\n        x\n        + y\n    )",
+            "SELECT\n    a,\n    b\n        AS c",
+            "SELECT\n    a, /* why */\n    b",
+            "SELECT\n    a,\n    -- why\n    b",
+        ] {
+            assert_eq!(pack(text), text);
+        }
+    }
+
+    #[test]
+    fn text_and_comments_keep_every_blank() {
+        for text in [
+            "SET @a = N'{\n    1,\n    2\n}';",
+            "/*\n    a,\n    b\n*/",
+            "x = [a\n    (b,\n    c],",
+            "N'it''s (',\n  b",
+        ] {
+            assert_eq!(pack(text), text);
+        }
+    }
+}
