@@ -2,7 +2,7 @@
 //! The templates keep one element a line, since most of these stand there under a condition.
 
 /// Lines get no longer than this by packing.
-const WIDTH: usize = 120;
+const WIDTH: usize = 140;
 
 /// What one line is, as far as packing asks.
 struct Line {
@@ -43,6 +43,8 @@ enum Within {
 pub(super) fn pack(text: &str) -> String {
     let mut within = Within::Code;
     let mut lines: Vec<Line> = text.lines().map(|line| read(line, &mut within)).collect();
+    // One blank line says as much as two.
+    lines.dedup_by(|line, before| line.code && before.code && line.text.is_empty() && before.text.is_empty());
     loop {
         let before = lines.len();
         lines = beside(lines);
@@ -178,6 +180,7 @@ fn lifted(lines: Vec<Line>) -> Vec<Line> {
         }
         let takes = takes_its_list(&head.text)
             || (line.text.starts_with("ON ") && is_join(&head.text))
+            || (line.text.starts_with("WITH (") && (head.text.starts_with("FROM ") || is_join(&head.text)))
             || (head.text.starts_with("IF ") && head.is_element() && is_short_step(&line.text));
         let ends = rest.peek().is_none_or(|next| next.indent <= head.indent && next.text != "ELSE");
         if below && takes && ends && head.fits(1 + line.text.chars().count()) {

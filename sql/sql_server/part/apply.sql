@@ -5,11 +5,11 @@ still be so of a row, for whoever has not read it under its lock.
 {%- import "part/item.sql" as item -%}
 {%- import "part/write.sql" as write -%}
 {%- import "part/complete.sql" as complete -%}
-{%- macro apply(completes=false, guard=false) %}
+{%- macro apply(completes=false, guard=false, x=write.row) %}
         /* The rows are locked and in @_Change: first the table, then what is kept beside it. */
         UPDATE q
         SET
-{{- write.assignments(t) }}
+{{- write.assignments(t, x) }}
         FROM @_Change AS w
         INNER JOIN {{ table }} AS q WITH (ROWLOCK)
             ON {{ item.found(t, "w") }}

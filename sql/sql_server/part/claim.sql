@@ -114,17 +114,17 @@
 
             UPDATE q
             SET
-{{- write.assignments(t, ["due", "duration", "finished", "step", "response", "error"]) | indent(4) }}
+{%- set claims = {
+    "to": "Processing", "started": "always", "attempts": "d.[AttemptNum] + 1", "token": "d.[Token]", "is": {"owner": "@Worker"},
+    "lease_until": "DATEADD(MILLISECOND, @LeaseMs, @_Now)",
+} %}
+{{- write.assignments(t, claims) | indent(4) }}
 {%- if marks_claims %},
-                    [ClaimNum] = CASE WHEN d.[Alone] = 1 THEN -@Claim ELSE @Claim END
+                [ClaimNum] = CASE WHEN d.[Alone] = 1 THEN -@Claim ELSE @Claim END
 {%- endif %}
             FROM @_Due AS d
             INNER JOIN {{ table }} AS q WITH (ROWLOCK)
                 ON {{ item.found(t, "d") }}
-            CROSS APPLY (
-                SELECT
-{{- write.change("Pending", "Processing", "d.[AttemptNum] + 1", "d.[Token]", owner="@Worker", until="DATEADD(MILLISECOND, @LeaseMs, @_Now)") }}
-            ) AS w
             WHERE
                 d.[AttemptNum] < @_MaxAttempts
                 AND {{ item.waits(t) }}
@@ -136,14 +136,15 @@
                 /* An item with spent attempts (the limit was lowered, say) ends here instead of staying at the head. */
                 UPDATE q
                 SET
-{{- write.assignments(t, ["due", "duration", "started", "step", "response", "attempts"]) | indent(8) }}
+{%- set ends = {
+    "to": "Failed", "token": "d.[Token]", "finished": "@_Now",
+    "error": "CONCAT(N'Attempts are spent: ', d.[AttemptNum], N' of ', @_MaxAttempts, N'.', N' ' + d.[Refused])",
+    "is": {"lease_until": "NULL"},
+} %}
+{{- write.assignments(t, ends) | indent(8) }}
                 FROM @_Due AS d
                 INNER JOIN {{ table }} AS q WITH (ROWLOCK)
                     ON {{ item.found(t, "d") }}
-                CROSS APPLY (
-                    SELECT
-{{- write.change("Pending", "Failed", "d.[AttemptNum]", "d.[Token]", error="CONCAT(N'Attempts are spent: ', d.[AttemptNum], N' of ', @_MaxAttempts, N'.', N' ' + d.[Refused])", finished="@_Now") }}
-                ) AS w
                 WHERE
                     d.[AttemptNum] >= @_MaxAttempts
                     AND {{ item.waits(t) }}

@@ -18,12 +18,35 @@
         BEGIN
             /* Lock them, the table first, and judge each as it is now; rows that others hold are passed over. */
             INSERT INTO @_Change (
-                {{ item.names(t) }}, [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [StartedAt],
-                [FinishedAt], [Duration], [DueAt], [LeaseOwner], [LeaseUntil], [Before]
+                {{ item.names(t) }},
+{%- if beside %}
+                [Was],
+                [Response],
+                [DueAt],
+                [Before],
+{%- endif %}
+                [Status],
+                [AttemptNum],
+                [Token],
+                [Error],
+{%- if beside or attempt_history %}
+                [Step],
+                [StartedAt],
+                [LeaseOwner],
+{%- endif %}
+{%- if beside or role.finished %}
+                [FinishedAt],
+{%- endif %}
+                [Duration],
+                [LeaseUntil]
             )
             SELECT
                 {{ item.list(t, "x") }},
+{%- if beside %}
                 x.[Is],
+                x.[Response],
+                CASE WHEN x.[Is] = 'Processing' THEN {{ "@_Now" if not role.due else "CAST(NULL AS datetime2(7))" }} END,
+                x.[Before],
                 CASE
                     WHEN x.[Is] = 'Processing' AND x.[GivenUp] = 1 AND x.[Ends] = 1 THEN 'Failed'
                     WHEN x.[Is] = 'Processing' AND x.[GivenUp] = 1 THEN {{ "CASE WHEN @Within = 1 THEN 'Pending' ELSE 'Error' END" if t.parks_errors else "'Error'" }}
@@ -34,14 +57,15 @@
                     ELSE x.[Is]
                 END,
                 x.[AttemptNum] - CASE WHEN x.[Is] = 'Processing' THEN x.[Together] ELSE 0 END,
+{%- else %}
+                CASE WHEN x.[Ends] = 1 THEN 'Failed' ELSE 'Error' END,
+                x.[AttemptNum] - x.[Together],
+{%- endif %}
                 {{ item.later(t, "x.[Token]") }},
-                x.[Step],
-                x.[Response],
                 CASE
                     WHEN x.[Ends] = 1 AND x.[Refusals] > 0
                         THEN CONCAT(N'The table refused ', x.[Refusals], N' times to have it given back: ', x.[Refused])
-                    WHEN x.[Is] = 'Processing'
-                        THEN CONCAT(
+                    {{ "WHEN x.[Is] = 'Processing'\n                        THEN" if beside else "ELSE" }} CONCAT(
 {%- if resume_own %}
                             CASE
                                 WHEN x.[LeaseUntil] > @_Now THEN N'Worker ' + x.[LeaseOwner] + N' began anew on attempt '
@@ -54,24 +78,35 @@
                             @_MaxAttempts, N'; the worker is taken for dead.',
                             CASE
                                 WHEN x.[Together] = 1
-                                    THEN N' It was claimed together with others: this attempt does not count, and the next claim of it is of it alone.'
+                                    THEN N' It was claimed together with others: this attempt does not count, '
+                                        + N'and the next claim of it is of it alone.'
                             END
                         )
+{%- if beside %}
                     ELSE x.[Error]
+{%- endif %}
                 END,
+{%- if beside or attempt_history %}
+                x.[Step],
                 x.[StartedAt],
-                CASE WHEN x.[Ends] = 1 AND (x.[Is] = 'Processing' OR x.[Refusals] > 0) THEN @_Now END,
-                CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN DATEDIFF_BIG(MILLISECOND, x.[StartedAt], @_Now) END,
-                CASE WHEN x.[Is] = 'Processing' THEN {{ "@_Now" if not role.due else "CAST(NULL AS datetime2(7))" }} END,
                 x.[LeaseOwner],
+{%- endif %}
+{%- set ends = "x.[Ends] = 1 AND (x.[Is] = 'Processing' OR x.[Refusals] > 0)" if beside else "x.[Ends] = 1" %}
+{%- if beside or role.finished %}
+                CASE WHEN {{ ends }} THEN @_Now END,
+{%- endif %}
+                CASE WHEN {{ "x.[Is] = 'Processing' AND " if beside }}x.[Ends] = 1 THEN DATEDIFF_BIG(MILLISECOND, x.[StartedAt], @_Now) END,
                 /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
                 CASE
-                    WHEN x.[Ends] = 1 AND (x.[Is] = 'Processing' OR x.[Refusals] > 0) THEN NULL
-                    WHEN x.[Is] = 'Processing' AND x.[LeaseUntil] < @_Now THEN x.[LeaseUntil]
+                    WHEN {{ ends }} THEN NULL
+                    WHEN {{ "x.[Is] = 'Processing' AND " if beside }}x.[LeaseUntil] < @_Now THEN x.[LeaseUntil]
+{%- if beside %}
                     WHEN x.[Is] = 'Processing' THEN @_Now
                     WHEN x.[Died] = 1 THEN x.[LeaseUntil]
-                END,
-                x.[Before]
+{%- else %}
+                    ELSE @_Now
+{%- endif %}
+                END
             FROM (
                 SELECT
                     {% for k in t.key %}q.{{ k.quoted }} AS {{ k.var }},{{ " " if not loop.last }}{% endfor %}
@@ -82,28 +117,27 @@
                     END AS [Ends],
                     r.[Attempts] AS [Refusals],
                     r.[Reason] AS [Refused],
-                    {{ item.died(t) }} AS [Died],
                     {{ "s.[LeaseUntil]" if beside else item.until(t, "@_SilentMs") ~ " AS [LeaseUntil]" }},
+{%- set given_up %}{{ item.until(t, "@_SilentMs") }} <= @_Now{% if resume_own %} OR (@Recover = 2 AND {{ item.owner(t) }} = @Worker{% if own_types_only %} AND {% filter indent(24) %}{% include "part/type_access.sql" %}{% endfilter %}{% endif %}){% endif %}{% endset %}
+{%- if beside %}
+                    {{ item.died(t) }} AS [Died],
                     {{ item.status(t) }} AS [Is],
-                    CASE
-                        WHEN {{ item.until(t, "@_SilentMs") }} <= @_Now THEN 1
-{%- if resume_own %}
-                        WHEN @Recover = 2 AND {{ item.owner(t) }} = @Worker{% if own_types_only %} AND {% filter indent(24) %}{% include "part/type_access.sql" %}{% endfilter %}{% endif %} THEN 1
-{%- endif %}
-                        ELSE 0
-                    END AS [GivenUp],
-                    {{ item.attempts(t) }} AS [AttemptNum],
-                    {{ item.token(t) }} AS [Token],
-                    {{ "CAST(NULL AS nvarchar(60))" if own and not attempt_history else item.step(t) }} AS [Step],
-                    {{ "CAST(NULL AS nvarchar(max))" if own else item.response(t) }} AS [Response],
-                    {{ "CAST(NULL AS nvarchar(max))" if own else item.error(t) }} AS [Error],
-                    {{ item.started(t) }} AS [StartedAt],
-                    {% if not beside or not t.shows_errors %}{{ "CAST(NULL AS datetime2(7)) AS [DueAt]" if not beside else "s.[DueAt]" }}
+                    {{ item.response(t) }} AS [Response],
+                    {{ item.error(t) }} AS [Error],
+                    s.[UpdatedAt] AS [Before],
+                    {% if not t.shows_errors %}s.[DueAt]
 {%- elif role.due %}COALESCE({{ item.utc(t, "q." ~ role.due) }}, @_Now) AS [DueAt]
 {%- else %}CASE WHEN s.[Status] = 'Error' AND s.[DueAt] IS NOT NULL THEN s.[DueAt] ELSE @_Now END AS [DueAt]
 {%- endif %},
-                    {{ item.owner(t) }} AS [LeaseOwner],
-                    {{ "s.[UpdatedAt]" if beside else "CAST(NULL AS datetime2(7))" }} AS [Before]
+                    CASE WHEN {{ given_up }} THEN 1 ELSE 0 END AS [GivenUp],
+{%- endif %}
+{%- if beside or attempt_history %}
+                    {{ item.step(t) }} AS [Step],
+{%- endif %}
+                    {{ item.attempts(t) }} AS [AttemptNum],
+                    {{ item.token(t) }} AS [Token],
+                    {{ item.started(t) }} AS [StartedAt],
+                    {{ item.owner(t) }} AS [LeaseOwner]
                 FROM @_Candidate AS c
                 INNER JOIN {{ table }} AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
                     ON {{ item.found(t, "c") }}
@@ -115,8 +149,15 @@
                     ON
                         r.[Queue] = '{{ queue }}'
                         AND r.[Key] = {{ item.kept_key(t, "c") }}
+{%- if not beside %}
+                WHERE
+                    {{ item.stands(processing) }}
+                    AND {{ "(" ~ given_up ~ ")" if resume_own else given_up }}
             ) AS x
-            WHERE {{ "NOT (x.[Is] = 'Processing' AND x.[GivenUp] = 0)" if beside else "x.[Is] = 'Processing' AND x.[GivenUp] = 1" }}
+{%- else %}
+            ) AS x
+            WHERE NOT (x.[Is] = 'Processing' AND x.[GivenUp] = 0)
+{%- endif %}
             OPTION (LOOP JOIN, FORCE ORDER);
 {%- if beside %}
 
@@ -170,7 +211,11 @@
             END;
 {%- endif %}
 {%- import "part/apply.sql" as change %}
-{{ change.apply(guard=false if beside else processing) | indent(4, true) }}
+{%- set returns = {
+    "status": "w.[Status]", "attempts": "w.[AttemptNum]", "token": "w.[Token]", "error": "w.[Error]", "finished": "w.[FinishedAt]",
+    "duration": "w.[Duration]", "lease_until": "w.[LeaseUntil]", "is": {"error": write.message(t, "w.[Error]")} if role.error else {},
+} %}
+{{ change.apply(guard=false if beside else processing, x=write.row if beside else returns) | indent(4, true) }}
 {%- if attempt_history %}
 
             INSERT INTO {{ t.attempt }} (
@@ -188,7 +233,9 @@
             FROM @_Change AS w
             INNER JOIN @_Candidate AS c
                 ON {{ item.same(t, "c", "w") }}
+{%- if beside %}
             WHERE w.[Was] = 'Processing'
+{%- endif %}
             OPTION (LOOP JOIN, FORCE ORDER);
 {%- endif %}
 

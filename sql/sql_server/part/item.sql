@@ -51,7 +51,7 @@ a variable table holds of a key is called Key1, Key2 ..., so that no name of the
 {%- endmacro -%}
 {#- As QueueRefused has it. -#}
 {%- macro kept_key(t, v, of="var") -%}
-LEFT({% if t.own %}{{ one_text(t.key[0], v ~ "." ~ t.key[0][of]) }}{% else %}{{ as_text(t, v, of) | replace("'\",\"', ", "'\",\"',\n                                ") }}{% endif %}, 400) COLLATE Latin1_General_BIN2
+{% if t.own %}{{ one_text(t.key[0], v ~ "." ~ t.key[0][of]) }}{% else %}LEFT({{ as_text(t, v, of) | replace("'\",\"', ", "'\",\"',\n                                ") }}, 400){% endif %} COLLATE Latin1_General_BIN2
 {%- endmacro -%}
 {#- The key in a request: a value, or an array with one for each column. Read as text, so that none is cut to fit. -#}
 {%- macro asked(t, path="$.key", as_text=false) %}

@@ -4,6 +4,7 @@
         [Key] {{ item.key_type(t) }} NULL,
 {{- item.declared(t, "NULL") }}
         [Token] datetime2(7) NULL,
+{%- if not redrive %}
         [Attempt] int NULL,
         [Status] varchar(20) NULL,
         [Step] nvarchar(60) NULL,
@@ -11,7 +12,6 @@
         [Error] nvarchar(max) NULL,
         [DueAt] datetime2(7) NULL,
         [Release] bit NULL,
-{%- if not redrive %}
         [Set] nvarchar(max) NULL, /* a JSON object of columns */
 {%- endif %}
         UNIQUE CLUSTERED ({{ item.names(t) }}, [Ordinal])
@@ -23,7 +23,7 @@
         [Status] varchar(20) NULL,
         [Token] datetime2(7) NULL,
         [AttemptNum] int NULL
-{%- if attempt_history %},
+{%- if attempt_history and not redrive %},
         /* Times of the attempt that ends. */
         [Owner] nvarchar(128) NULL,
         [StartedAt] datetime2(7) NULL,

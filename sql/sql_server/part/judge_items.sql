@@ -1,8 +1,10 @@
-        /*
-        Lock the items and decide each one's answer. The fence of a worker is its name and its attempt (LEASE_LOST);
-        the fence of everybody is the token (CONFLICT); the state machine is QueueTransition (ILLEGAL_TRANSITION).
-        A lease past its deadline still counts while nobody has taken the item: finished work is not done twice.
-        */
+{#- Locks the items and judges each: by what it is, what is asked for, and what may follow. -#}
+{%- set meets_same = redrive and dedup and dedup.unfinished_only %}
+{%- set is = "q.[Status]" if own else "x.[Is]" %}
+{%- set legal %}{% if redrive %}CASE WHEN {{ is }} NOT IN ('Pending', 'Processing', 'Completed') THEN 'Pending' END
+{%- elif steps %}CASE WHEN i.[Step] IS NULL OR i.[Step] IN ({% for step in steps %}{{ text(step) }}{{ ", " if not loop.last }}{% endfor %}) THEN t.[ToStatus] END
+{%- else %}t.[ToStatus]{% endif %}{% endset %}
+        /* Lock the items, in the order of their keys, and judge each as it is now. */
 {%- if seek %}
         /* An item that moves to another place of the index while it is looked for can be missed, once. */
         WHILE @_Looks = 0 OR (@_Looks = 1 AND EXISTS (SELECT 1 FROM @_Work AS w WHERE w.[Answer] = 'NOT_FOUND'))
@@ -13,119 +15,109 @@
 {% filter indent(4 if seek else 0, true) %}
         INSERT INTO @_Work ([Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum]{{ ", [Owner], [StartedAt], [Step]" if attempt_history and not redrive }})
         SELECT
-            x.[Ordinal],
-            a.[Answer],
-            x.[Is],
-            /* A refusal shows the item as it is. */
-            CASE a.[Answer]
-                WHEN 'NOT_FOUND' THEN NULL
-                WHEN 'OK' THEN {{ "'Pending'" if redrive else judge.status(t.parks_errors) }}
-                ELSE x.[Is]
-            END,
-            CASE WHEN a.[Answer] = 'OK' THEN {{ item.later(t, "x.[Token]") }} ELSE x.[Token] END,
-            CASE a.[Answer]
-                WHEN 'NOT_FOUND' THEN NULL
-                WHEN 'OK' THEN {{ "0" if redrive else judge.attempts() }}
-                ELSE x.[AttemptNum]
-            END
+            i.[Ordinal],
+            j.[Answer],
+            {{ is }},
+{%- if t.parks_errors and not redrive %}
+            /* The table has no due time: what waits for its time stands as Error until then. */
+            CASE WHEN j.[Answer] = 'OK' AND j.[Status] = 'Pending' AND i.[DueAt] > @_Now THEN 'Error' ELSE j.[Status] END,
+{%- else %}
+            j.[Status],
+{%- endif %}
+            j.[Token],
+            {{ "CASE WHEN j.[Answer] = 'OK' THEN 0 ELSE j.[AttemptNum] END" if redrive else "j.[AttemptNum]" }}
 {%- if attempt_history and not redrive %},
-            x.[LeaseOwner],
-            x.[StartedAt],
-            x.[IsAt]
+            {{ item.owner(t) }},
+            {{ item.started(t) }},
+            {{ item.step(t) }}
 {%- endif %}
         FROM (
-            SELECT
-                i.[Ordinal],
-                i.[Token] AS [Given],
-{%- if not redrive %}
-                i.[Status] AS [To],
-                i.[Attempt],
-                i.[Release],
-                i.[DueAt],
-{%- if steps %}
-                i.[Step],
-{%- endif %}
-                CASE
-                    WHEN i.[Response] IS NOT NULL OR i.[Error] IS NOT NULL OR i.[Set] IS NOT NULL THEN 1
-                    ELSE 0
-                END AS [HasData],
-                {{ item.owner(t) }} AS [LeaseOwner],
-{%- endif %}
-{%- if attempt_history and not redrive %}
-                {{ item.started(t) }} AS [StartedAt],
-                {{ item.step(t) }} AS [IsAt],
-{%- endif %}
-                CASE WHEN q.{{ key[0].quoted }} IS NULL THEN 0 ELSE 1 END AS [Found],
-                {{ item.status(t) }} AS [Is],
-                {{ item.attempts(t) }} AS [AttemptNum],
-                {{ item.token(t) }} AS [Token],
-{%- if redrive and dedup and dedup.unfinished_only %}
-{% include "part/redrive_same.sql" %}
-{%- endif %}
-                ROW_NUMBER() OVER (PARTITION BY {{ item.list(t, "i") }} ORDER BY i.[Ordinal]) AS [Place]
-            FROM (SELECT TOP (@_Count) o.* FROM @_Item AS o ORDER BY {{ item.list(t, "o") }}, o.[Ordinal]) AS i
-            LEFT JOIN {{ table }} AS q WITH (UPDLOCK, ROWLOCK)
-                ON {{ item.found(t, "i") }}
+            SELECT TOP (@_Count)
+                o.*,
+                ROW_NUMBER() OVER (PARTITION BY {{ item.list(t, "o") }} ORDER BY o.[Ordinal]) AS [Place]
+            FROM @_Item AS o
+            ORDER BY {{ item.list(t, "o") }}, o.[Ordinal]
+        ) AS i
+        LEFT JOIN {{ table }} AS q WITH (UPDLOCK, ROWLOCK)
+            ON {{ item.found(t, "i") }}
 {%- if own_types_only and not redrive %}
-                AND {% filter indent(16) %}{% include "part/type_access.sql" %}{% endfilter %}
+            AND {% filter indent(12) %}{% include "part/type_access.sql" %}{% endfilter %}
 {%- endif %}
 {%- if beside %}
-            /* Locked too: with row versions it would be read as it was before the wait for the row of the table. */
-            LEFT JOIN {{ t.lease }} AS s WITH (UPDLOCK, ROWLOCK)
-                ON {{ item.kept_of(t) }}
+        /* Locked too: with row versions it would be read as it was before the wait for the row of the table. */
+        LEFT JOIN {{ t.lease }} AS s WITH (UPDLOCK, ROWLOCK)
+            ON {{ item.kept_of(t) }}
 {%- endif %}
+{%- if not own %}
+        CROSS APPLY (
+            SELECT CASE
+                WHEN q.{{ key[0].quoted }} IS NOT NULL
+                    THEN {{ item.status(t) | indent(8) }}
+            END AS [Is]
         ) AS x
+{%- endif %}
 {%- if not redrive %}
         LEFT JOIN {{ object("QueueTransition") }} AS t
-            ON t.[FromStatus] = x.[Is] AND t.[ToStatus] = x.[To]
+            ON t.[FromStatus] = {{ is }} AND t.[ToStatus] = i.[Status]
 {%- endif %}
-        CROSS APPLY (
-            SELECT
-                CASE
-                    WHEN x.[Found] = 0 THEN 'NOT_FOUND'
-{%- if not redrive %}
-                    WHEN
-                        x.[Attempt] > 0
-                        AND (
-                            x.[Is] <> 'Processing'
-                            OR x.[LeaseOwner] IS NULL
-                            OR x.[LeaseOwner] <> @Worker
-                            OR x.[AttemptNum] <> x.[Attempt]
-                        )
-                        THEN 'LEASE_LOST'
-                    WHEN x.[Given] IS NULL AND x.[Attempt] > 0 THEN 'CONFLICT'
+{%- if meets_same %}
+{% include "part/redrive_same.sql" %}
 {%- endif %}
-                    /* Where nothing of an item is kept yet, it is as it was put in: the answer of Add holds. */
-                    WHEN x.[Given] <> x.[Token] THEN 'CONFLICT'
-                    /* The same item twice in one call: the first of them counts. */
-                    WHEN x.[Place] > 1 THEN 'CONFLICT'
-{%- if redrive %}
-                    WHEN x.[Is] IN ('Pending', 'Processing', 'Completed') THEN 'ILLEGAL_TRANSITION'
-{%- if dedup and dedup.unfinished_only %}
-                    /* The same work came again meanwhile, or comes back twice in this call. */
-                    WHEN x.[Same] = 1 OR (x.[Turn] > 1 AND {{ item.finished("x.[Is]") }}) THEN 'DUPLICATE'
-{%- endif %}
-{%- else %}
-                    WHEN t.[ToStatus] IS NULL THEN 'ILLEGAL_TRANSITION'
-{%- if steps %}
-                    /* A step that the queue has not. */
-                    WHEN x.[Step] NOT IN ({% for step in steps %}{{ text(step) }}{{ ", " if not loop.last }}{% endfor %}) THEN 'ILLEGAL_TRANSITION'
-{%- endif %}
-                    /* Response, error and values do not go to an item that its status closes to workers. */
-                    WHEN
-                        x.[HasData] = 1
-                        AND x.[Is] IN ('Cancelled', 'Paused', 'Terminated', 'Completed', 'PartiallyCompleted')
-                        THEN 'ILLEGAL_TRANSITION'
-{%- endif %}
-                    ELSE 'OK'
-                END AS [Answer]
-        ) AS a
+        CROSS APPLY {{ object("QueueJudge_fn") }}(
+            {{ t.at if t.role.token else "@_Now" }},
+            {{ "NULL" if redrive else "@Worker" }},
+            {{ "2147483647" if redrive else "@_MaxAttempts" }},
+            {{ is }},
+            {{ item.attempts(t) }},
+            {{ item.token(t) }},
+            {{ "NULL" if redrive else item.owner(t) }},
+            i.[Token],
+            {{ "0" if redrive else "i.[Attempt]" }},
+            i.[Place],
+            {{ legal | trim }},
+            {{ "0" if redrive else "CASE WHEN i.[Response] IS NOT NULL OR i.[Error] IS NOT NULL OR i.[Set] IS NOT NULL THEN 1 ELSE 0 END" }},
+            {{ "0" if redrive else "i.[Release]" }},
+            {{ "m.[Same]" if meets_same else "0" }}
+        ) AS j
 {%- if seek %}
-        WHERE NOT EXISTS (SELECT 1 FROM @_Work AS w WHERE w.[Ordinal] = x.[Ordinal])
+        WHERE NOT EXISTS (SELECT 1 FROM @_Work AS w WHERE w.[Ordinal] = i.[Ordinal])
 {%- endif %}
         /* One row at a time, so that locks are taken in the order of the keys and none ahead of it. */
         OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));
 {%- endfilter %}
 {%- if seek %}
         END;
+{%- endif %}
+{%- if meets_same %}
+
+        /* The same work, let in twice by this call: the first counts. */
+        UPDATE k
+        SET
+            [Answer] = 'DUPLICATE',
+            [Status] = k.[Was],
+            [Token] = x.[Token],
+            [AttemptNum] = x.[AttemptNum]
+        FROM (
+            SELECT
+                w.[Ordinal],
+                {{ item.token(t) }} AS [Token],
+                {{ item.attempts(t) }} AS [AttemptNum],
+                ROW_NUMBER() OVER (PARTITION BY {% for column in t.work %}q.{{ column.quoted }}{{ ", " if not loop.last }}{% endfor %} ORDER BY w.[Ordinal]) AS [Turn]
+            FROM @_Work AS w
+            INNER JOIN @_Item AS i
+                ON i.[Ordinal] = w.[Ordinal]
+            INNER JOIN {{ table }} AS q
+                ON {{ item.found(t, "i") }}
+{{- item.beside_of(t, "i") }}
+            WHERE
+                w.[Answer] = 'OK'
+                AND {{ item.finished("w.[Was]") }}
+{%- for column in t.work %}
+                AND q.{{ column.quoted }} IS NOT NULL
+{%- endfor %}
+        ) AS x
+        INNER JOIN @_Work AS k
+            ON k.[Ordinal] = x.[Ordinal]
+        WHERE x.[Turn] > 1
+        OPTION (LOOP JOIN, FORCE ORDER);
 {%- endif %}

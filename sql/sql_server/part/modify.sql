@@ -37,18 +37,34 @@
 {%- else %}
 {% include "part/judge_items.sql" %}{% include "part/set.sql" %}
 
+{%- set begins = "k.[Was] <> 'Processing' AND k.[Status] = 'Processing'" %}
+{%- set due %}{% if backoff %}COALESCE(
+                i.[DueAt],
+{% filter indent(16, true) %}{% include "part/backoff.sql" %}{% endfilter %}
+            ){% else %}i.[DueAt]{% endif %}{% endset %}
+{%- set until %}{% if lease_sliding %}CASE WHEN k.[Status] = 'Processing' THEN DATEADD(MILLISECOND, @LeaseMs, @_Now) END
+{%- else %}CASE /* The lease is fixed: a step goes on with what is left of it. */
+                WHEN k.[Status] = 'Processing' AND k.[Was] = 'Processing' THEN {{ item.until(t, "@_SilentMs") }}
+                WHEN k.[Status] = 'Processing' THEN DATEADD(MILLISECOND, @LeaseMs, @_Now)
+            END{% endif %}{% endset %}
+{%- set settles = {
+    "status": "k.[Status]", "started": begins, "attempts": "k.[AttemptNum]", "token": "k.[Token]",
+    "step": "i.[Step]", "response": "i.[Response]", "error": "i.[Error]", "due": due, "lease_until": until,
+    "finished": "CASE WHEN " ~ item.finished("k.[Status]") ~ " THEN @_Now END",
+    "duration": "CASE\n                WHEN " ~ item.finished("k.[Status]")
+        ~ "\n                    THEN DATEDIFF_BIG(MILLISECOND, " ~ item.started(t) ~ ", @_Now)\n            END",
+    "spent": "k.[Status] = 'Failed' AND i.[Status] <> 'Failed'",
+    "spent_error": "CONCAT(N'Attempts are spent: ', k.[AttemptNum], N' of ', @_MaxAttempts, N'; asked for ', i.[Status], N'.')",
+    "is": {"owner": "CASE WHEN " ~ begins ~ " THEN @Worker ELSE " ~ item.kept(t, "q." ~ role.owner) ~ " END"} if role.owner else {},
+} %}
         UPDATE q
         SET
-{{- write.assignments(t) }}
+{{- write.assignments(t, settles) }}
         FROM @_Item AS i
         INNER JOIN @_Work AS k
             ON k.[Ordinal] = i.[Ordinal]
         INNER JOIN {{ table }} AS q WITH (ROWLOCK)
             ON {{ item.found(t, "i") }}
-        CROSS APPLY (
-            SELECT
-{% include "part/modify_values.sql" %}
-        ) AS w
         WHERE k.[Answer] = 'OK'{{ " AND k.[Status] <> 'Completed'" if completion == "delete" }}
         OPTION (LOOP JOIN, FORCE ORDER);
         SET @_Written = @@ROWCOUNT;

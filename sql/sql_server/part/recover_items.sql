@@ -89,7 +89,9 @@ BEGIN
         INSERT INTO @_Back ({{ item.names(t) }}, [Token], [AttemptNum], [Status])
         SELECT {{ item.list(t, "w") }}, w.[Token], w.[AttemptNum], w.[Status]
         FROM @_Change AS w
+{%- if beside %}
         WHERE w.[Was] = 'Processing'
+{%- endif %}
         ORDER BY {{ item.list(t, "w") }};
 
         DELETE l

@@ -1,5 +1,4 @@
 {% import "part/item.sql" as item -%}
-{%- import "part/judge.sql" as judge -%}
 {%- import "part/take.sql" as take -%}
 {%- import "part/write.sql" as write -%}
 {%- import "part/column.sql" as of -%}

@@ -24,7 +24,10 @@ BEGIN
 {% include "part/no_transaction.sql" %}
 
     SET @_Statuses = COALESCE(@_Statuses, N'[{"s":"Completed"}, {"s":"PartiallyCompleted"}, {"s":"Cancelled"}, {"s":"Terminated"}]');
-    IF EXISTS (SELECT 1 FROM OPENJSON(@_Statuses) WITH ([s] varchar(20) '$.s') AS w WHERE NOT ({{ item.finished("w.[s]") }}))
+    IF EXISTS (
+        SELECT 1 FROM OPENJSON(@_Statuses) WITH ([s] varchar(20) '$.s') AS w
+        WHERE w.[s] IN ('Pending', 'Processing', 'Error', 'Paused')
+    )
         THROW 50021, N'{{ procedure }}: only finished items can be purged; cancel or terminate the others.', 1;
 
     BEGIN TRY

@@ -1,6 +1,5 @@
 {% import "part/item.sql" as item -%}
 {%- import "part/take.sql" as take -%}
-{%- import "part/judge.sql" as judge -%}
 {%- import "part/write.sql" as write -%}
 {%- set procedure = "Redrive_" ~ queue ~ "_Set_trx" -%}
 {%- set redrive = true -%}
@@ -33,7 +32,9 @@ BEGIN
 {%- endif %}
 {% include "part/clock_variables.sql" %}
 {% include "part/item_table.sql" %}
+{%- if beside %}
 {% include "part/change_table.sql" %}
+{%- endif %}
 
 {% include "part/no_transaction.sql" %}
 {{- take.names(procedure, takes.redrive) }}
@@ -65,38 +66,47 @@ BEGIN
 
 {% include "part/judge_items.sql" %}
 
+{%- if beside %}
         INSERT INTO @_Change (
             {{ item.names(t) }}, [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [DueAt], [Before]
         )
         SELECT
-            {{ item.list(t, "i") }}, w.[Was], w.[Status], w.[AttemptNum], w.[Token],
+            {{ item.list(t, "i") }}, k.[Was], k.[Status], k.[AttemptNum], k.[Token],
             {{ item.step(t) }},
             {{ item.response(t) }},
             {{ item.error(t) }},
             {{ "@_Now" if role.due else "NULL" }},
-            {{ "s.[UpdatedAt]" if beside else "NULL" }}
+            s.[UpdatedAt]
         FROM @_Item AS i
-        INNER JOIN @_Work AS w
-            ON w.[Ordinal] = i.[Ordinal]
+        INNER JOIN @_Work AS k
+            ON k.[Ordinal] = i.[Ordinal]
         INNER JOIN {{ table }} AS q
             ON {{ item.found(t, "i") }}
 {{- item.beside_of(t, "i") }}
-        WHERE w.[Answer] = 'OK'
+        WHERE k.[Answer] = 'OK'
         OPTION (LOOP JOIN, FORCE ORDER);
 {%- import "part/apply.sql" as change %}
 {{ change.apply() }}
-{%- if own %}
-
+{%- else %}
         /* As if it were new. */
         UPDATE q
         SET
-            [StartedAt] = NULL,
-            [Duration] = NULL,
-            [LeaseOwner] = NULL
-        FROM @_Change AS w
+{%- set anew = {"owner": "NULL", "started": "NULL", "duration": "NULL"} if own else {} %}
+{%- set renews = {
+    "to": "Pending", "attempts": "0", "token": "k.[Token]",
+    "is": dict(anew, lease_until="NULL", due=item.theirs(t, "@_Now")),
+} %}
+{{- write.assignments(t, renews) }}
+        FROM @_Item AS i
+        INNER JOIN @_Work AS k
+            ON k.[Ordinal] = i.[Ordinal]
         INNER JOIN {{ table }} AS q WITH (ROWLOCK)
-            ON {{ item.found(t, "w") }}
+            ON {{ item.found(t, "i") }}
+        WHERE k.[Answer] = 'OK'
         OPTION (LOOP JOIN, FORCE ORDER);
+
+        IF @@ROWCOUNT <> (SELECT COUNT(*) FROM @_Work AS w WHERE w.[Answer] = 'OK')
+            THROW 50005, N'{{ queue }}: a row that was locked for the change changed all the same.', 1;
 {%- endif %}
 
 {% include "part/remember_answers.sql" %}

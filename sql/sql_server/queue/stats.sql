@@ -27,8 +27,7 @@ Table access order: {{ called.table }}{{ ", its history" if t.history and not be
 AS
 BEGIN
 {% include "part/head.sql" %}
-    /* A call that only looks gives way. */
-    SET DEADLOCK_PRIORITY LOW;
+    SET DEADLOCK_PRIORITY LOW; /* A call that only looks gives way. */
 {% include "part/clock_variables.sql" %}
     DECLARE @_Count bigint;
     DECLARE @_Arrivals bigint;
@@ -49,7 +48,6 @@ BEGIN
 {%- endif %}
     );
     DECLARE @_Recent TABLE ([WaitMs] bigint NULL, [ClaimedMs] bigint NOT NULL);
-    DECLARE @_Sample TABLE ([Metric] varchar(10) NOT NULL, [Ms] bigint NOT NULL, [Rank] bigint NOT NULL, [Of] bigint NOT NULL);
 {% filter replace("\n        ", "\n    ") %}{% include "part/clock.sql" %}{% endfilter %}
 
     INSERT INTO @_State ([Status], {{ "[Step], " if steps }}[Items], [Late], [Due], [Oldest], [Arrived])
@@ -134,15 +132,6 @@ BEGIN
         @_WaitMean = AVG(CAST(r.[WaitMs] AS float))
     FROM @_Recent AS r;
 
-    INSERT INTO @_Sample ([Metric], [Ms], [Rank], [Of])
-    SELECT 'wait', r.[WaitMs], ROW_NUMBER() OVER (ORDER BY r.[WaitMs]), COUNT_BIG(*) OVER ()
-    FROM @_Recent AS r
-    WHERE r.[WaitMs] IS NOT NULL;
-
-    INSERT INTO @_Sample ([Metric], [Ms], [Rank], [Of])
-    SELECT 'claimed', r.[ClaimedMs], ROW_NUMBER() OVER (ORDER BY r.[ClaimedMs]), COUNT_BIG(*) OVER ()
-    FROM @_Recent AS r;
-
     SELECT
         CONCAT('count.', s.[Status]) AS [Name],
         CAST(COALESCE(i.[Items], 0) AS bigint) AS [Value]
@@ -161,35 +150,38 @@ BEGIN
         ON i.[Step] = n.[Step]
 {%- endif %}
     UNION ALL
-    SELECT 'due.count', COALESCE(SUM(i.[Due]), 0) FROM @_State AS i
+    SELECT v.[Name], v.[Value]
+    FROM (
+        SELECT
+            COALESCE(SUM(i.[Due]), 0) AS [Due],
+            MIN(i.[Oldest]) AS [Oldest],
+            COALESCE(SUM(i.[Late]), 0) AS [Late],
+            COALESCE(SUM(CASE WHEN i.[Status] = 'Processing' THEN i.[Items] - i.[Late] END), 0) AS [Held],
+            MAX(CASE WHEN i.[Status] = 'Processing' OR i.[Due] > 0 THEN 1 ELSE 0 END) AS [IsWork]
+        FROM @_State AS i
+    ) AS a
+    CROSS APPLY (VALUES
+        ('due.count', a.[Due]),
+        ('due.oldest_ms', DATEDIFF_BIG(MILLISECOND, a.[Oldest], {{ at }})),
+        ('lease.expired', a.[Late]),
+        ('sample.items', @_Count),
+        ('claimed.mean_ms', CAST(@_ClaimedMean AS bigint)),
+        ('wait.mean_ms', CAST(@_WaitMean AS bigint)),
+        ('arrivals.last_hour', @_Arrivals),
+        ('claimed.count', a.[Held]),
+        (
+            'workers.needed',
+            CASE
+                WHEN @_Arrivals IS NULL THEN NULL
+                WHEN CEILING(@_Arrivals / 3600000.0 * COALESCE(@_ClaimedMean, 0) / 0.8) >= 1
+                    THEN CAST(CEILING(@_Arrivals / 3600000.0 * COALESCE(@_ClaimedMean, 0) / 0.8) AS bigint)
+                ELSE COALESCE(a.[IsWork], 0)
+            END
+        )
+    ) AS v ([Name], [Value])
     UNION ALL
-    SELECT 'due.oldest_ms', DATEDIFF_BIG(MILLISECOND, MIN(i.[Oldest]), {{ at }}) FROM @_State AS i
-    UNION ALL
-    SELECT 'lease.expired', COALESCE(SUM(i.[Late]), 0) FROM @_State AS i
-    UNION ALL
-    SELECT 'sample.items', @_Count
-    UNION ALL
-    SELECT 'claimed.mean_ms', CAST(@_ClaimedMean AS bigint)
-    UNION ALL
-    SELECT 'wait.mean_ms', CAST(@_WaitMean AS bigint)
-    UNION ALL
-    SELECT 'arrivals.last_hour', @_Arrivals
-    UNION ALL
-    SELECT 'claimed.count', COALESCE(SUM(i.[Items] - i.[Late]), 0) FROM @_State AS i WHERE i.[Status] = 'Processing'
-    UNION ALL
-    SELECT
-        'workers.needed',
-        CASE
-            WHEN @_Arrivals IS NULL THEN NULL
-            WHEN CEILING(@_Arrivals / 3600000.0 * COALESCE(@_ClaimedMean, 0) / 0.8) >= 1
-                THEN CAST(CEILING(@_Arrivals / 3600000.0 * COALESCE(@_ClaimedMean, 0) / 0.8) AS bigint)
-            WHEN EXISTS (SELECT 1 FROM @_State AS i WHERE i.[Status] = 'Processing' OR i.[Due] > 0) THEN 1
-            ELSE 0
-        END
-    UNION ALL
-    SELECT CONCAT(s.[Metric], '.', p.[Name], '_ms'), s.[Ms]
-    FROM (VALUES ('p50', 50), ('p90', 90), ('p99', 99)) AS p ([Name], [Percent])
-    INNER JOIN @_Sample AS s
-        ON s.[Rank] = (s.[Of] * p.[Percent] + 99) / 100;
+{%- set sample = "@_Recent" %}
+{%- set more = "" %}
+{% include "part/percentiles.sql" %};
 END;
 {% endfilter %}

@@ -67,10 +67,8 @@ Table access order: {{ called.table }}{{ ", its history" if t.history and not be
 AS
 BEGIN
 {% include "part/head.sql" %}
-    /* A call that only looks gives way. */
-    SET DEADLOCK_PRIORITY LOW;
+    SET DEADLOCK_PRIORITY LOW; /* A call that only looks gives way. */
 {% include "part/clock_variables.sql" %}
-    DECLARE @_Count bigint;
 {%- if own %}
     DECLARE @_Edge datetime2(7);
     DECLARE @_Newest datetime2(7);
@@ -90,7 +88,6 @@ BEGIN
     DECLARE @_Measured TABLE (
         [WaitMs] bigint NULL, [ClaimedMs] bigint NOT NULL, [EndedAt] datetime2(7) NOT NULL{{ ", [Type] nvarchar(60) NULL" if by_type }}
     );
-    DECLARE @_Sample TABLE ([Metric] varchar(10) NOT NULL, [Ms] bigint NOT NULL, [Rank] bigint NOT NULL, [Of] bigint NOT NULL);
 {%- if own_types_only %}
     DECLARE @_Mine TABLE ([Type] nvarchar(60) NOT NULL);
 {%- endif %}
@@ -218,17 +215,6 @@ BEGIN
         AND s.[StartedAt] IS NOT NULL
         AND s.[ClaimedMs] BETWEEN 0 AND 1000000000000;
 
-    SET @_Count = (SELECT COUNT_BIG(*) FROM @_Measured);
-
-    INSERT INTO @_Sample ([Metric], [Ms], [Rank], [Of])
-    SELECT 'wait', m.[WaitMs], ROW_NUMBER() OVER (ORDER BY m.[WaitMs]), COUNT_BIG(*) OVER ()
-    FROM @_Measured AS m
-    WHERE m.[WaitMs] IS NOT NULL;
-
-    INSERT INTO @_Sample ([Metric], [Ms], [Rank], [Of])
-    SELECT 'claimed', m.[ClaimedMs], ROW_NUMBER() OVER (ORDER BY m.[ClaimedMs]), COUNT_BIG(*) OVER ()
-    FROM @_Measured AS m;
-
     SELECT
         f.[Name],
         CASE WHEN l.[Capped] = 1 AND f.[Name] <> 'due.oldest_ms' AND f.[Value] > @Most THEN @Most ELSE f.[Value] END AS [Value],
@@ -240,81 +226,105 @@ BEGIN
         SELECT
             CAST(CONCAT('count.', q.[Status]) AS varchar(40)) AS [Name],
             CAST(COALESCE(c.[Items], 0) AS bigint) AS [Value],
-            CASE
-                WHEN q.[Status] IN ('Pending', 'Error') THEN 'W'
-                WHEN q.[Status] = 'Processing' THEN 'F'
-                {{ "WHEN q.[Status] <> 'Completed' THEN 'S' " if own }}ELSE 'N'
-            END AS [Look],
+            g.[Look],
             CAST(NULL AS bigint) AS [Ms],
             CAST(NULL AS nvarchar(200)) AS [Detail],
             CAST(NULL AS nvarchar(4000)) AS [Key]
         FROM {{ object("QueueStatus") }} AS q
+        CROSS APPLY (
+            SELECT CASE
+                WHEN q.[Status] IN ('Pending', 'Error') THEN 'W'
+                WHEN q.[Status] = 'Processing' THEN 'F'
+                {{ "WHEN q.[Status] <> 'Completed' THEN 'S' " if own }}ELSE 'N'
+            END AS [Look]
+        ) AS g
         LEFT JOIN (
             SELECT s.[Look], s.[Status], COUNT_BIG(*) AS [Items]
             FROM @_Seen AS s
             GROUP BY s.[Look], s.[Status]
         ) AS c
-            ON
-                c.[Status] = q.[Status]
-                AND c.[Look] = CASE
-                    WHEN q.[Status] IN ('Pending', 'Error') THEN 'W'
-                    WHEN q.[Status] = 'Processing' THEN 'F'
-                    {{ "WHEN q.[Status] <> 'Completed' THEN 'S' " if own }}ELSE 'N'
-                END
+            ON c.[Status] = q.[Status] AND c.[Look] = g.[Look]
         UNION ALL
-        SELECT 'due.count', COUNT_BIG(*), 'W', NULL, NULL, NULL
-        FROM @_Seen AS s
-        WHERE s.[Look] = 'W' AND s.[Status] IN ('Pending', 'Error') AND (s.[DueAt] IS NULL OR s.[DueAt] <= @_Now)
-        UNION ALL
-        SELECT 'due.within_hour', COUNT_BIG(*), 'W', NULL, NULL, NULL
-        FROM @_Seen AS s
-        WHERE
-            s.[Look] = 'W'
-            AND s.[Status] IN ('Pending', 'Error')
-            AND s.[DueAt] > @_Now
-            AND s.[DueAt] <= DATEADD(HOUR, 1, @_Now)
-        UNION ALL
-        SELECT 'due.oldest_ms', DATEDIFF_BIG(MILLISECOND, MIN(COALESCE(s.[DueAt], s.[EnqueuedAt])), @_Now), 'W', NULL, NULL, NULL
-        FROM @_Seen AS s
-        WHERE
-            s.[Look] = 'W'
-            AND s.[Status] IN ('Pending', 'Error')
-            AND COALESCE(s.[DueAt], s.[EnqueuedAt]) <= @_Now
-        UNION ALL
-        SELECT 'lease.expired', COUNT_BIG(*), 'F', NULL, NULL, NULL
-        FROM @_Seen AS s
-        WHERE s.[Look] = 'F' AND s.[Status] = 'Processing' AND s.[Until] <= @_Now
-        UNION ALL
-        SELECT 'claimed.count', COUNT_BIG(*), 'F', NULL, NULL, NULL
-        FROM @_Seen AS s
-        WHERE s.[Look] = 'F' AND s.[Status] = 'Processing' AND (s.[Until] IS NULL OR s.[Until] > @_Now)
-        UNION ALL
-        SELECT 'window.items', COUNT_BIG(*), 'N', NULL, NULL, NULL FROM @_Seen AS s WHERE s.[Look] = 'N'
-        UNION ALL
-        SELECT 'sample.items', @_Count, '', NULL, NULL, NULL
-        UNION ALL
-        SELECT
-            'ended.last_minute', COUNT_BIG(*), CASE WHEN COUNT_BIG(*) >= @Most THEN '+' ELSE '' END,
-            DATEDIFF_BIG(MILLISECOND, MIN(m.[EndedAt]), @_Now), NULL, NULL
-        FROM @_Measured AS m
-        WHERE m.[EndedAt] > DATEADD(MINUTE, -1, @_Now)
-        UNION ALL
-{%- if ends %}
-        SELECT
-            'ended.last_hour', COUNT_BIG(*), CASE WHEN COUNT_BIG(*) >= @Most THEN '+' ELSE '' END,
-            DATEDIFF_BIG(MILLISECOND, MIN(m.[EndedAt]), @_Now), NULL, NULL
-        FROM @_Measured AS m
-        WHERE m.[EndedAt] > DATEADD(HOUR, -1, @_Now)
-        UNION ALL
+        SELECT v.[Name], v.[Value], v.[Look], v.[Ms], NULL, NULL
+        FROM (
+            SELECT
+                COUNT_BIG(CASE WHEN w.[Waits] = 1 AND (s.[DueAt] IS NULL OR s.[DueAt] <= @_Now) THEN 1 END) AS [Due],
+                COUNT_BIG(CASE WHEN w.[Waits] = 1 AND s.[DueAt] > @_Now AND s.[DueAt] <= DATEADD(HOUR, 1, @_Now) THEN 1 END) AS [Soon],
+                MIN(CASE WHEN w.[Waits] = 1 AND w.[Began] <= @_Now THEN w.[Began] END) AS [Oldest],
+                COUNT_BIG(CASE WHEN w.[Flies] = 1 AND s.[Until] <= @_Now THEN 1 END) AS [Late],
+                COUNT_BIG(CASE WHEN w.[Flies] = 1 AND (s.[Until] IS NULL OR s.[Until] > @_Now) THEN 1 END) AS [Held],
+                COUNT_BIG(CASE WHEN s.[Look] = 'N' THEN 1 END) AS [Newest],
+                COUNT_BIG(CASE WHEN s.[Look] = 'W' AND s.[EnqueuedAt] <= @_Now THEN 1 END) AS [Came],
+                MIN(CASE WHEN s.[Look] = 'W' AND s.[EnqueuedAt] <= @_Now THEN s.[EnqueuedAt] END) AS [CameFirst],
+                MAX(CASE WHEN s.[Look] = 'W' AND s.[EnqueuedAt] <= @_Now THEN s.[EnqueuedAt] END) AS [CameLast]
+{%- if arrivals %},
+                COUNT_BIG(w.[Arrived]) AS [Arrived],
+                COUNT_BIG(CASE WHEN w.[IsReady] = 1 THEN w.[Arrived] END) AS [Ready],
+                MIN(CASE WHEN w.[IsReady] = 1 THEN w.[Arrived] END) AS [ReadyFirst]
 {%- endif %}
-        SELECT
-            'came.waiting', COUNT_BIG(*), 'W',
-            DATEDIFF_BIG(
-                MILLISECOND, MIN(s.[EnqueuedAt]), CASE WHEN {{ "EXISTS (SELECT 1 FROM @_Look AS l WHERE l.[Look] = 'W' AND l.[Capped] = 1)" if shards else "COUNT_BIG(*) > @Most" }} THEN MAX(s.[EnqueuedAt]) ELSE @_Now END
+            FROM @_Seen AS s
+            CROSS APPLY (
+                SELECT
+                    CASE WHEN s.[Look] = 'W' AND s.[Status] IN ('Pending', 'Error') THEN 1 ELSE 0 END AS [Waits],
+                    CASE WHEN s.[Look] = 'F' AND s.[Status] = 'Processing' THEN 1 ELSE 0 END AS [Flies],
+{%- if arrivals %}
+                    CASE
+                        WHEN s.[Look] IN ('N', 'H') AND {{ item.lately("s.[EnqueuedAt]", "@_Now") }}
+                            THEN s.[EnqueuedAt]
+                    END AS [Arrived],
+                    CASE WHEN s.[Status] <> 'Pending' OR s.[DueAt] IS NULL OR s.[DueAt] <= @_Now THEN 1 ELSE 0 END AS [IsReady],
+{%- endif %}
+                    COALESCE(s.[DueAt], s.[EnqueuedAt]) AS [Began]
+            ) AS w
+        ) AS a
+        CROSS JOIN (
+            SELECT
+                COUNT_BIG(*) AS [Items],
+                CAST(AVG(CAST(m.[WaitMs] AS float)) AS bigint) AS [WaitMs],
+                CAST(AVG(CAST(m.[ClaimedMs] AS float)) AS bigint) AS [ClaimedMs],
+                COUNT_BIG(CASE WHEN m.[EndedAt] > DATEADD(MINUTE, -1, @_Now) THEN 1 END) AS [Minute],
+                MIN(CASE WHEN m.[EndedAt] > DATEADD(MINUTE, -1, @_Now) THEN m.[EndedAt] END) AS [MinuteFirst]
+{%- if ends %},
+                COUNT_BIG(CASE WHEN m.[EndedAt] > DATEADD(HOUR, -1, @_Now) THEN 1 END) AS [Hour],
+                MIN(CASE WHEN m.[EndedAt] > DATEADD(HOUR, -1, @_Now) THEN m.[EndedAt] END) AS [HourFirst]
+{%- endif %}
+            FROM @_Measured AS m
+        ) AS m
+        CROSS APPLY (VALUES
+            ('due.count', a.[Due], 'W', CAST(NULL AS bigint)),
+            ('due.within_hour', a.[Soon], 'W', NULL),
+            ('due.oldest_ms', DATEDIFF_BIG(MILLISECOND, a.[Oldest], @_Now), 'W', NULL),
+            ('lease.expired', a.[Late], 'F', NULL),
+            ('claimed.count', a.[Held], 'F', NULL),
+            ('window.items', a.[Newest], 'N', NULL),
+            (
+                'came.waiting',
+                a.[Came],
+                'W',
+                DATEDIFF_BIG(MILLISECOND, a.[CameFirst], CASE WHEN {{ "EXISTS (SELECT 1 FROM @_Look AS l WHERE l.[Look] = 'W' AND l.[Capped] = 1)" if shards else "a.[Came] > @Most" }} THEN a.[CameLast] ELSE @_Now END)
             ),
-            NULL, NULL
-        FROM @_Seen AS s
-        WHERE s.[Look] = 'W' AND s.[EnqueuedAt] <= @_Now
+{%- if arrivals %}
+            ('arrivals.last_hour', a.[Arrived], 'N', NULL),
+            ('came.last_hour', a.[Ready], 'N', DATEDIFF_BIG(MILLISECOND, a.[ReadyFirst], @_Now)),
+{%- endif %}
+            ('sample.items', m.[Items], '', NULL),
+            ('wait.mean_ms', m.[WaitMs], '', NULL),
+            ('claimed.mean_ms', m.[ClaimedMs], '', NULL),
+{%- if ends %}
+            (
+                'ended.last_hour',
+                m.[Hour],
+                CASE WHEN m.[Hour] >= @Most THEN '+' ELSE '' END,
+                DATEDIFF_BIG(MILLISECOND, m.[HourFirst], @_Now)
+            ),
+{%- endif %}
+            (
+                'ended.last_minute',
+                m.[Minute],
+                CASE WHEN m.[Minute] >= @Most THEN '+' ELSE '' END,
+                DATEDIFF_BIG(MILLISECOND, m.[MinuteFirst], @_Now)
+            )
+        ) AS v ([Name], [Value], [Look], [Ms])
 {%- if by_type %}
         UNION ALL
         SELECT
@@ -344,7 +354,7 @@ BEGIN
         UNION ALL
 {%- if ends %}
         SELECT
-            'type.ended', COUNT_BIG(*), CASE WHEN @_Count >= @Most THEN '+' ELSE '' END,
+            'type.ended', COUNT_BIG(*), CASE WHEN (SELECT COUNT(*) FROM @_Measured) >= @Most THEN '+' ELSE '' END,
             DATEDIFF_BIG(MILLISECOND, MIN(m.[EndedAt]), @_Now), m.[Type], NULL
         FROM @_Measured AS m
         WHERE m.[EndedAt] > DATEADD(HOUR, -1, @_Now)
@@ -355,28 +365,11 @@ BEGIN
         FROM @_Measured AS m
         GROUP BY m.[Type]
 {%- endif %}
-{%- if arrivals %}
+
         UNION ALL
-        SELECT 'arrivals.last_hour', COUNT_BIG(*), 'N', NULL, NULL, NULL
-        FROM @_Seen AS s
-        WHERE s.[Look] IN ('N', 'H') AND {{ item.lately("s.[EnqueuedAt]", "@_Now") }}
-        UNION ALL
-        SELECT 'came.last_hour', COUNT_BIG(*), 'N', DATEDIFF_BIG(MILLISECOND, MIN(s.[EnqueuedAt]), @_Now), NULL, NULL
-        FROM @_Seen AS s
-        WHERE
-            s.[Look] IN ('N', 'H')
-            AND {{ item.lately("s.[EnqueuedAt]", "@_Now") }}
-            AND (s.[Status] <> 'Pending' OR s.[DueAt] IS NULL OR s.[DueAt] <= @_Now)
-{%- endif %}
-        UNION ALL
-        SELECT 'wait.mean_ms', CAST(AVG(CAST(m.[WaitMs] AS float)) AS bigint), '', NULL, NULL, NULL FROM @_Measured AS m
-        UNION ALL
-        SELECT 'claimed.mean_ms', CAST(AVG(CAST(m.[ClaimedMs] AS float)) AS bigint), '', NULL, NULL, NULL FROM @_Measured AS m
-        UNION ALL
-        SELECT CONCAT(s.[Metric], '.', p.[Name], '_ms'), s.[Ms], '', NULL, NULL, NULL
-        FROM (VALUES ('p50', 50), ('p90', 90), ('p99', 99)) AS p ([Name], [Percent])
-        INNER JOIN @_Sample AS s
-            ON s.[Rank] = (s.[Of] * p.[Percent] + 99) / 100
+{%- set sample = "@_Measured" %}
+{%- set more = ", '', NULL, NULL, NULL" %}
+{% filter indent(4, true) %}{% include "part/percentiles.sql" %}{% endfilter %}
         UNION ALL
         SELECT 'worker', w.[Items], '', DATEDIFF_BIG(MILLISECOND, w.[Began], @_Now), w.[Owner], NULL
         FROM (

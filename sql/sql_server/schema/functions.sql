@@ -402,6 +402,96 @@ BEGIN
     END;
 END;
 {% endfilter %}
+{% filter made("FUNCTION", "QueueBackoff_fn") %}
+/*
+The time of the next attempt: @FirstMs after the first, @Factor times as long after each further one, at most @CapMs; less by up to
+@Jitter of it. @Chance is from 0 to 1, for each item anew, since no function may call NEWID. Where the power would pass the cap, the
+cap is taken before it is raised, so that it never overflows.
+*/
+{{ create_or_alter }} FUNCTION {{ object("QueueBackoff_fn") }} (
+    @Now datetime2(7),
+    @AttemptNum int,
+    @FirstMs int,
+    @Factor float,
+    @CapMs int,
+    @Jitter float,
+    @Chance float
+)
+RETURNS TABLE
+AS
+RETURN
+SELECT DATEADD(MILLISECOND, CAST(ROUND((1 - @Jitter * @Chance) * CASE
+    WHEN (@AttemptNum - 1) * LOG(@Factor) >= LOG(CAST(@CapMs AS float) / @FirstMs) THEN @CapMs
+    ELSE @FirstMs * POWER(@Factor, @AttemptNum - 1)
+END, 0) AS int), @Now) AS [RetryAt];
+{% endfilter %}
+{% filter made("FUNCTION", "QueueJudge_fn") %}
+/*
+Judges one item, for whoever has locked it: which answer it gets, and what it becomes. The fence of a worker is its name and its
+attempt (LEASE_LOST); the fence of everybody is the token (CONFLICT); the state machine is QueueTransition (ILLEGAL_TRANSITION). A
+lease past its deadline still counts while nobody has taken the item: finished work is not done twice.
+@Is to @Owner are of the row, @Is NULL where there is none; @Now is the time as its token tells it. @Given to @Release are of the
+call; @Legal is the state that is asked for, in the words of readpast, or NULL where it may not follow; @Place is above 1 where the
+item comes again in the call. What is refused is shown as it is.
+*/
+{{ create_or_alter }} FUNCTION {{ object("QueueJudge_fn") }} (
+    @Now datetime2(7),
+    @Worker nvarchar(128),
+    @MaxAttempts int,
+    @Is varchar(20),
+    @AttemptNum int,
+    @Token datetime2(7),
+    @Owner nvarchar(128),
+    @Given datetime2(7),
+    @Attempt int,
+    @Place bigint,
+    @Legal varchar(20),
+    @HasData bit,
+    @Release bit,
+    @IsDuplicate bit
+)
+RETURNS TABLE
+AS
+RETURN
+SELECT
+    a.[Answer],
+    CASE
+        WHEN a.[Answer] <> 'OK' THEN @Is
+        WHEN @AttemptNum < @MaxAttempts OR @Legal = 'Completed' OR k.[IsStep] = 1 OR k.[IsRelease] = 1 THEN @Legal
+        ELSE 'Failed' /* its attempts are spent */
+    END AS [Status],
+    CASE WHEN @Is IS NULL THEN NULL WHEN a.[Answer] = 'OK' THEN @AttemptNum + k.[IsClaim] - k.[IsRelease] ELSE @AttemptNum END AS [AttemptNum],
+    CASE WHEN a.[Answer] <> 'OK' THEN @Token WHEN @Token >= @Now THEN DATEADD(MICROSECOND, 1, @Token) ELSE @Now END AS [Token]
+FROM (
+    SELECT CASE
+        WHEN @Is IS NULL THEN 'NOT_FOUND'
+        /* By code point: two workers whose names differ only in case are two workers. */
+        WHEN
+            @Attempt > 0
+            AND (@Is <> 'Processing' OR COALESCE(@Owner, N'') <> @Worker COLLATE Latin1_General_BIN2 OR @AttemptNum <> @Attempt)
+            THEN 'LEASE_LOST'
+        WHEN @Attempt > 0 AND @Given IS NULL THEN 'CONFLICT'
+        /* Where nothing of an item is kept yet, it is as it was put in: the answer of Add holds. */
+        WHEN @Given <> @Token THEN 'CONFLICT'
+        /* The same item twice in one call: the first of them counts. */
+        WHEN @Place > 1 THEN 'CONFLICT'
+        WHEN @Legal IS NULL THEN 'ILLEGAL_TRANSITION'
+        /* Response, error and values do not go to an item that its status closes to workers. */
+        WHEN @HasData = 1 AND @Is IN ('Cancelled', 'Paused', 'Terminated', 'Completed', 'PartiallyCompleted') THEN 'ILLEGAL_TRANSITION'
+        WHEN @IsDuplicate = 1 THEN 'DUPLICATE'
+        ELSE 'OK'
+    END AS [Answer]
+) AS a
+CROSS APPLY (
+    SELECT
+        /* A step keeps the claim, and the attempt is not over. */
+        CASE WHEN @Is = 'Processing' AND @Legal = 'Processing' THEN 1 ELSE 0 END AS [IsStep],
+        /* An item given back unworked gets its attempt back too, so none is spent. */
+        CASE WHEN @Is = 'Processing' AND @Legal = 'Pending' AND @Release = 1 THEN 1 ELSE 0 END AS [IsRelease],
+        /* Processing from another state is a claim of this one item. */
+        CASE WHEN @Is <> 'Processing' AND @Legal = 'Processing' AND @AttemptNum < @MaxAttempts THEN 1 ELSE 0 END AS [IsClaim]
+) AS k;
+{% endfilter %}
 {% filter made("PROCEDURE", "QueueFilterTake") %}
 /*
 Reads the members of a filter, and throws what is wrong in the words of @Called. A condition with a slip in it must not be passed

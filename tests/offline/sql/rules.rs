@@ -164,7 +164,10 @@ fn a_settlement_writes_the_states_in_our_words() {
     let statements: Vec<_> = rendered.statements().filter(|text| text.contains("_Settle]\n    @Operation")).collect();
     assert!(statements.len() > 10, "{}", statements.len());
     for statement in statements {
-        assert!(statement.contains("ELSE t.[ToStatus]") && !statement.contains("ELSE x.[To]"), "{statement}");
+        let code = words(statement);
+        let (_, judge) = code.split_once("[QueueJudge_fn](").unwrap_or_else(|| panic!("{statement} judges"));
+        let (arguments, _) = judge.split_once(") AS j").unwrap();
+        assert!(arguments.contains("t.[ToStatus]") && !arguments.contains("i.[Status]"), "{statement}");
     }
 }
 

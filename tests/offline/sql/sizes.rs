@@ -18,11 +18,11 @@ const LONGER: [(&str, usize); 9] = [
     ("Purge_Q_trx", 229),
     ("Q_Add", 206),
     ("Q_Claim", 417),
-    ("Q_Recover", 497),
-    ("Q_Settle", 524),
-    ("Redrive_Q_Set_trx", 282),
+    ("Q_Recover", 475),
+    ("Q_Settle", 440),
+    ("Redrive_Q_Set_trx", 238),
     ("Taken_Q_trx", 248),
-    ("Watch_Q", 398),
+    ("Watch_Q", 375),
 ];
 
 /// The simplest queue: one column, and nothing asked for.

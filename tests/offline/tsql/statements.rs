@@ -87,8 +87,8 @@ pub fn only_views_are_taken_whole(batch: &Batch, found: &mut Vec<Finding>) {
     }
 }
 
-/// A scalar function is called for each row, outside the plan, and its statement never runs in parallel. One behind APPLY is a part
-/// of the plan.
+/// A scalar function is called for each row, outside the plan, and its statement never runs in parallel. One behind APPLY or
+/// FROM is a part of the plan.
 pub fn statements_on_tables_call_no_function(batch: &Batch, found: &mut Vec<Finding>) {
     if !batch.is_procedure() {
         return;
@@ -105,7 +105,7 @@ pub fn statements_on_tables_call_no_function(batch: &Batch, found: &mut Vec<Find
                 && four[2].is_name()
                 && four[2].text.ends_with("_fn")
                 && four[3].is("(")
-                && !at.checked_sub(1).is_some_and(|before| statement[before].is("APPLY"))
+                && !at.checked_sub(1).is_some_and(|before| ["APPLY", "FROM"].iter().any(|word| statement[before].is(word)))
         });
         if let (true, Some((_, call))) = (on_table, call) {
             found.push(Finding::new("function-on-a-table", batch, call[0].line));

@@ -63,26 +63,22 @@ BEGIN
             UNION ALL
             SELECT 'relation', c.relname::text, c.relowner
             FROM pg_catalog.pg_class AS c
-            WHERE
-                c.relnamespace IN (SELECT p.oid FROM place AS p) AND c.relname::text IN (SELECT s.name FROM names AS s)
+            WHERE c.relnamespace IN (SELECT p.oid FROM place AS p) AND c.relname::text IN (SELECT s.name FROM names AS s)
             UNION ALL
             SELECT 'function', f.proname::text, f.proowner
             FROM pg_catalog.pg_proc AS f
-            WHERE
-                f.pronamespace IN (SELECT p.oid FROM place AS p) AND f.proname::text IN (SELECT s.name FROM names AS s)
+            WHERE f.pronamespace IN (SELECT p.oid FROM place AS p) AND f.proname::text IN (SELECT s.name FROM names AS s)
             UNION ALL
             SELECT 'type', t.typname::text, t.typowner
             FROM pg_catalog.pg_type AS t
-            WHERE
-                t.typnamespace IN (SELECT p.oid FROM place AS p) AND t.typname::text IN (SELECT s.name FROM names AS s)
+            WHERE t.typnamespace IN (SELECT p.oid FROM place AS p) AND t.typname::text IN (SELECT s.name FROM names AS s)
             UNION ALL
             /* A maker of triggers on a table need not own it; the function that they run is somebody's. */
             SELECT 'function of the trigger ' || g.tgname || ' on ' || c.relname || ':', f.proname::text, f.proowner
             FROM pg_catalog.pg_class AS c
             INNER JOIN pg_catalog.pg_trigger AS g ON g.tgrelid = c.oid
             INNER JOIN pg_catalog.pg_proc AS f ON f.oid = g.tgfoid
-            WHERE
-                c.relnamespace IN (SELECT p.oid FROM place AS p) AND c.relname::text IN (SELECT s.name FROM names AS s)
+            WHERE c.relnamespace IN (SELECT p.oid FROM place AS p) AND c.relname::text IN (SELECT s.name FROM names AS s)
         )
 
         SELECT
@@ -93,9 +89,7 @@ BEGIN
         INNER JOIN pg_catalog.pg_roles AS r ON r.oid = f.owner
         WHERE
             NOT r.rolsuper AND r.rolname::text <> 'pg_database_owner' AND r.oid NOT IN (SELECT i.oid FROM mine AS i)
-            AND r.oid NOT IN (
-                SELECT d.datdba FROM pg_catalog.pg_database AS d WHERE d.datname::text = pg_catalog.current_database()::text
-            )
+            AND r.oid NOT IN (SELECT d.datdba FROM pg_catalog.pg_database AS d WHERE d.datname::text = pg_catalog.current_database()::text)
         ORDER BY
             f.kind = 'schema' DESC, f.kind, f.name
         LIMIT 1
@@ -137,10 +131,7 @@ DO $$
 BEGIN
     IF TO_REGTYPE('"readpast"."queue_state"') IS NULL THEN
         CREATE DOMAIN "readpast"."queue_state" AS text CHECK (
-            VALUE IN (
-                'Pending', 'Processing', 'Error', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated',
-                'PartiallyCompleted'
-            )
+            VALUE IN ('Pending', 'Processing', 'Error', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
         );
     END IF;
 END;
@@ -153,8 +144,7 @@ CREATE TABLE IF NOT EXISTS "readpast"."queue_schema_version" (
 
 /* The queues of this schema, each with the specification it was rendered from. */
 CREATE TABLE IF NOT EXISTS "readpast"."queue_spec" (
-    queue text PRIMARY KEY, preset text NOT NULL, spec text NOT NULL, rendered_by integer NOT NULL,
-    installed_at timestamptz NOT NULL
+    queue text PRIMARY KEY, preset text NOT NULL, spec text NOT NULL, rendered_by integer NOT NULL, installed_at timestamptz NOT NULL
 );
 
 /* Settings that functions read, such as notification.maxAttempts. */
@@ -172,18 +162,16 @@ ON CONFLICT DO NOTHING;
 
 /* The legal transitions. What is not a row here is refused as ILLEGAL_TRANSITION. */
 CREATE TABLE IF NOT EXISTS "readpast"."queue_transition" (
-    from_status "readpast"."queue_state" NOT NULL, to_status "readpast"."queue_state" NOT NULL,
-    PRIMARY KEY (from_status, to_status)
+    from_status "readpast"."queue_state" NOT NULL, to_status "readpast"."queue_state" NOT NULL, PRIMARY KEY (from_status, to_status)
 );
 
 INSERT INTO "readpast"."queue_transition" (from_status, to_status)
 VALUES
-    ('Pending', 'Processing'), ('Pending', 'Failed'), ('Pending', 'Cancelled'), ('Pending', 'Paused'),
-    ('Pending', 'Terminated'), ('Processing', 'Processing'), ('Processing', 'Pending'), ('Processing', 'Error'),
-    ('Processing', 'Failed'), ('Processing', 'Completed'), ('Processing', 'PartiallyCompleted'),
-    ('Processing', 'Cancelled'), ('Processing', 'Paused'), ('Processing', 'Terminated'), ('Error', 'Processing'),
-    ('Error', 'Pending'), ('Error', 'Failed'), ('Error', 'Cancelled'), ('Error', 'Paused'), ('Error', 'Terminated'),
-    ('Paused', 'Processing'), ('Paused', 'Pending'), ('Paused', 'Failed'), ('Paused', 'Cancelled'),
+    ('Pending', 'Processing'), ('Pending', 'Failed'), ('Pending', 'Cancelled'), ('Pending', 'Paused'), ('Pending', 'Terminated'),
+    ('Processing', 'Processing'), ('Processing', 'Pending'), ('Processing', 'Error'), ('Processing', 'Failed'), ('Processing', 'Completed'),
+    ('Processing', 'PartiallyCompleted'), ('Processing', 'Cancelled'), ('Processing', 'Paused'), ('Processing', 'Terminated'),
+    ('Error', 'Processing'), ('Error', 'Pending'), ('Error', 'Failed'), ('Error', 'Cancelled'), ('Error', 'Paused'),
+    ('Error', 'Terminated'), ('Paused', 'Processing'), ('Paused', 'Pending'), ('Paused', 'Failed'), ('Paused', 'Cancelled'),
     ('Paused', 'Terminated')
 ON CONFLICT DO NOTHING;
 
@@ -238,9 +226,7 @@ CREATE TABLE IF NOT EXISTS "readpast"."queue_turn" (queue text NOT NULL PRIMARY 
 A row for each queue: when the items of its dead workers were last looked for. Of all who claim, one does it when it is
 time; nobody waits for a row here.
 */
-CREATE TABLE IF NOT EXISTS "readpast"."queue_recovery" (
-    queue text NOT NULL PRIMARY KEY, recovered_at timestamptz NOT NULL
-);
+CREATE TABLE IF NOT EXISTS "readpast"."queue_recovery" (queue text NOT NULL PRIMARY KEY, recovered_at timestamptz NOT NULL);
 
 /*
 Items that their table does not let a queue change: a claim or a recovery of one met a unique index, a CHECK, a trigger. Each
@@ -251,8 +237,8 @@ when another row does. The row goes when its item is let through.
 CREATE TABLE IF NOT EXISTS "readpast"."queue_refused" (
     queue text NOT NULL, key text NOT NULL,
     doing text NOT NULL, /* claim or recover */
-    reason text NOT NULL, constraint_name text NULL, times integer NOT NULL, attempts integer NOT NULL,
-    since timestamptz NOT NULL, until timestamptz NOT NULL, PRIMARY KEY (queue, key)
+    reason text NOT NULL, constraint_name text NULL, times integer NOT NULL, attempts integer NOT NULL, since timestamptz NOT NULL,
+    until timestamptz NOT NULL, PRIMARY KEY (queue, key)
 );
 
 /* The meaning of each status, in one place. Re-created by every install. */
@@ -302,9 +288,7 @@ minute. Says how often it was refused. What nobody has tried for long is forgott
 Of so many at once it is no matter of one row: then the refusal is an error, and nothing is done.
 Table access order: queue_refused.
 */
-CREATE OR REPLACE FUNCTION "readpast"."queue_note_refusal"(
-    queue_ text, key_ text, doing_ text, state_ text, reason_ text, constraint_ text
-)
+CREATE OR REPLACE FUNCTION "readpast"."queue_note_refusal"(queue_ text, key_ text, doing_ text, state_ text, reason_ text, constraint_ text)
 RETURNS integer
 LANGUAGE plpgsql VOLATILE
 SECURITY DEFINER
@@ -327,17 +311,12 @@ BEGIN
         RAISE EXCEPTION '%, and so of many other items, which are left aside', reason_ USING ERRCODE = state_;
     END IF;
 
-    INSERT INTO "readpast"."queue_refused" AS x (
-        queue, key, doing, reason, constraint_name, times, attempts, since, until
-    )
-    VALUES (
-        queue_, key_, doing_, LEFT(reason_, 400), NULLIF(constraint_, ''), 1, counts_, now_, now_ + interval '1 second'
-    )
+    INSERT INTO "readpast"."queue_refused" AS x (queue, key, doing, reason, constraint_name, times, attempts, since, until)
+    VALUES (queue_, key_, doing_, LEFT(reason_, 400), NULLIF(constraint_, ''), 1, counts_, now_, now_ + interval '1 second')
     ON CONFLICT (queue, key) DO UPDATE
     SET
-        doing = excluded.doing, reason = excluded.reason, constraint_name = excluded.constraint_name,
-        times = x.times + 1, attempts = x.attempts + excluded.attempts,
-        until = now_ + LEAST(60, POWER(2, LEAST(x.times, 6))) * interval '1 second'
+        doing = excluded.doing, reason = excluded.reason, constraint_name = excluded.constraint_name, times = x.times + 1,
+        attempts = x.attempts + excluded.attempts, until = now_ + LEAST(60, POWER(2, LEAST(x.times, 6))) * interval '1 second'
     RETURNING x.times INTO times_;
     RETURN times_;
 END;

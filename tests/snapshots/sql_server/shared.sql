@@ -28,16 +28,17 @@ IF @Granted < 0 THROW 50013, N'Another install holds the lock of this schema; tr
 GO
 IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
-DECLARE @Names nvarchar(max) = N'["AppSettings", "QueueCatalog", "QueueFilterTake",
-"QueueFits_fn", "QueueIsDone", "QueueIsEditable_fn",
-"QueueIsFinished_fn", "QueueIsProcessable_fn", "QueueIsRefusal_fn",
-"QueueNamed_fn", "QueueNoteRefusal", "QueueOperation",
-"QueueOperationKeep", "QueueOperationTake", "QueueOwnType_V",
-"QueueRecovery", "QueueRecoveryTurn", "QueueRefuse",
-"QueueRefused", "QueueRetention", "QueueSchemaVersion",
-"QueueSpec", "QueueStatus", "QueueTake",
-"QueueTransition", "QueueTurn", "QueueTurnTake",
-"QueueTypeAccess", "QueueUnfit_fn"]';
+DECLARE @Names nvarchar(max) = N'["AppSettings", "QueueBackoff_fn", "QueueCatalog",
+"QueueFilterTake", "QueueFits_fn", "QueueIsDone",
+"QueueIsEditable_fn", "QueueIsFinished_fn", "QueueIsProcessable_fn",
+"QueueIsRefusal_fn", "QueueJudge_fn", "QueueNamed_fn",
+"QueueNoteRefusal", "QueueOperation", "QueueOperationKeep",
+"QueueOperationTake", "QueueOwnType_V", "QueueRecovery",
+"QueueRecoveryTurn", "QueueRefuse", "QueueRefused",
+"QueueRetention", "QueueSchemaVersion", "QueueSpec",
+"QueueStatus", "QueueTake", "QueueTransition",
+"QueueTurn", "QueueTurnTake", "QueueTypeAccess",
+"QueueUnfit_fn"]';
 DECLARE @Kind nvarchar(60), @Name nvarchar(128), @Verb nvarchar(128), @Whom nvarchar(128), @Remedy nvarchar(400);
 DECLARE @Message nvarchar(2048);
 /*
@@ -68,8 +69,7 @@ SELECT TOP (1)
     @Kind = f.[Kind], @Name = f.[Name], @Verb = f.[Verb],
     @Whom = COALESCE(f.[Whom], USER_NAME(f.[Holder]), N'somebody that this login cannot see'),
     @Remedy = COALESCE(
-        f.[Remedy],
-        N'Its owner''s triggers and functions would run with the rights of who installs. Drop it, change its owner, '
+        f.[Remedy], N'Its owner''s triggers and functions would run with the rights of who installs. Drop it, change its owner, '
         + N'install as that user or as a member of that role, or choose another schema.'
     )
 FROM (
@@ -117,8 +117,7 @@ FROM (
 WHERE
     f.[Holder] IS NULL
     OR (
-        f.[Holder] NOT IN (SELECT i.[Id] FROM [Mine] AS i)
-        AND COALESCE(USER_NAME(f.[Holder]), N'') NOT IN (N'dbo', N'db_owner')
+        f.[Holder] NOT IN (SELECT i.[Id] FROM [Mine] AS i) AND COALESCE(USER_NAME(f.[Holder]), N'') NOT IN (N'dbo', N'db_owner')
         AND COALESCE(IS_ROLEMEMBER(N'db_owner', USER_NAME(f.[Holder])), 0) = 0
     )
 ORDER BY
@@ -177,9 +176,8 @@ IF OBJECT_ID(N'[readpast].[QueueSchemaVersion]', N'U') IS NULL
 /* The queues of this schema, each with the specification it was rendered from. */
 IF OBJECT_ID(N'[readpast].[QueueSpec]', N'U') IS NULL
     CREATE TABLE [readpast].[QueueSpec] (
-        [Queue] varchar(40) NOT NULL, [Preset] varchar(20) NOT NULL, [Spec] nvarchar(max) NOT NULL,
-        [RenderedBy] int NOT NULL, [InstalledAt] datetime2(7) NOT NULL,
-        CONSTRAINT [PK_QueueSpec] PRIMARY KEY CLUSTERED ([Queue])
+        [Queue] varchar(40) NOT NULL, [Preset] varchar(20) NOT NULL, [Spec] nvarchar(max) NOT NULL, [RenderedBy] int NOT NULL,
+        [InstalledAt] datetime2(7) NOT NULL, CONSTRAINT [PK_QueueSpec] PRIMARY KEY CLUSTERED ([Queue])
     );
 /* Settings that procedures read, such as notification.maxAttempts. */
 IF OBJECT_ID(N'[readpast].[AppSettings]', N'U') IS NULL
@@ -188,9 +186,7 @@ IF OBJECT_ID(N'[readpast].[AppSettings]', N'U') IS NULL
         CONSTRAINT [PK_AppSettings] PRIMARY KEY CLUSTERED ([Param])
     );
 IF OBJECT_ID(N'[readpast].[QueueStatus]', N'U') IS NULL
-    CREATE TABLE [readpast].[QueueStatus] (
-        [Status] varchar(20) NOT NULL, CONSTRAINT [PK_QueueStatus] PRIMARY KEY CLUSTERED ([Status])
-    );
+    CREATE TABLE [readpast].[QueueStatus] ([Status] varchar(20) NOT NULL, CONSTRAINT [PK_QueueStatus] PRIMARY KEY CLUSTERED ([Status]));
 INSERT INTO [readpast].[QueueStatus] ([Status])
 SELECT v.[Status]
 FROM (VALUES
@@ -216,9 +212,7 @@ FROM (VALUES
     ('Paused', N'["Processing", "Pending", "Failed", "Cancelled", "Terminated"]')
 ) AS f ([FromStatus], [To])
 CROSS APPLY OPENJSON(f.[To]) AS t
-WHERE NOT EXISTS (
-    SELECT 1 FROM [readpast].[QueueTransition] AS q WHERE q.[FromStatus] = f.[FromStatus] AND q.[ToStatus] = t.[value]
-);
+WHERE NOT EXISTS (SELECT 1 FROM [readpast].[QueueTransition] AS q WHERE q.[FromStatus] = f.[FromStatus] AND q.[ToStatus] = t.[value]);
 /*
 One row per call that changed items, written in the same transaction: whoever lost the answer asks again with the same
 identity and gets the same answer instead of a second effect; in another queue, or for another kind of call, it is refused.
@@ -228,8 +222,7 @@ IF OBJECT_ID(N'[readpast].[QueueOperation]', N'U') IS NULL
     CREATE TABLE [readpast].[QueueOperation] (
         [OperationId] uniqueidentifier NOT NULL,
         [Call] varchar(60) NOT NULL, /* the procedure, by what its two forms have in common */
-        [At] datetime2(7) NOT NULL, [Result] nvarchar(max) NULL,
-        CONSTRAINT [PK_QueueOperation] PRIMARY KEY CLUSTERED ([OperationId])
+        [At] datetime2(7) NOT NULL, [Result] nvarchar(max) NULL, CONSTRAINT [PK_QueueOperation] PRIMARY KEY CLUSTERED ([OperationId])
     );
 /*
 Which logins see which types, of queues whose description says own_types_only. UserName is a user or a role of the
@@ -246,8 +239,7 @@ the end. Who deletes locks the row meanwhile, and others pass over it: one at a 
 */
 IF OBJECT_ID(N'[readpast].[QueueRetention]', N'U') IS NULL
     CREATE TABLE [readpast].[QueueRetention] (
-        [Queue] varchar(40) NOT NULL, [DoneAt] datetime2(7) NOT NULL,
-        CONSTRAINT [PK_QueueRetention] PRIMARY KEY CLUSTERED ([Queue])
+        [Queue] varchar(40) NOT NULL, [DoneAt] datetime2(7) NOT NULL, CONSTRAINT [PK_QueueRetention] PRIMARY KEY CLUSTERED ([Queue])
     );
 /*
 A row for each queue with groups. Claims of such a queue take turns: each locks the row to the end of its transaction.
@@ -255,17 +247,14 @@ Nothing is ever written to it, and only the procedures can lock it, hence nobody
 of the role public could be taken, and kept, by any login.
 */
 IF OBJECT_ID(N'[readpast].[QueueTurn]', N'U') IS NULL
-    CREATE TABLE [readpast].[QueueTurn] (
-        [Queue] varchar(40) NOT NULL, CONSTRAINT [PK_QueueTurn] PRIMARY KEY CLUSTERED ([Queue])
-    );
+    CREATE TABLE [readpast].[QueueTurn] ([Queue] varchar(40) NOT NULL, CONSTRAINT [PK_QueueTurn] PRIMARY KEY CLUSTERED ([Queue]));
 /*
 A row for each queue: when the items of its dead workers were last looked for, UTC. Of all who claim, one does it when
 it is time; nobody waits for a row here.
 */
 IF OBJECT_ID(N'[readpast].[QueueRecovery]', N'U') IS NULL
     CREATE TABLE [readpast].[QueueRecovery] (
-        [Queue] varchar(40) NOT NULL, [RecoveredAt] datetime2(7) NOT NULL,
-        CONSTRAINT [PK_QueueRecovery] PRIMARY KEY CLUSTERED ([Queue])
+        [Queue] varchar(40) NOT NULL, [RecoveredAt] datetime2(7) NOT NULL, CONSTRAINT [PK_QueueRecovery] PRIMARY KEY CLUSTERED ([Queue])
     );
 /*
 Items that their table does not let a queue change: a claim or a recovery of one met a unique index, a CHECK, a trigger. Each
@@ -380,8 +369,7 @@ BEGIN
     DECLARE @_Counts int = CASE WHEN @Number IN (2601, 2627) THEN 0 ELSE 1 END;
 
     /* The values of a key are nobody's business who reads a log. */
-    IF @_Counts = 0
-        SET @Reason = LEFT(@Reason, CHARINDEX(N' The duplicate key value', @Reason + N' The duplicate key value'));
+    IF @_Counts = 0 SET @Reason = LEFT(@Reason, CHARINDEX(N' The duplicate key value', @Reason + N' The duplicate key value'));
     SET @Reason = LEFT(@Reason, 400);
 
     BEGIN TRANSACTION;
@@ -435,11 +423,9 @@ BEGIN
     DECLARE @Unknown nvarchar(150); /* where a name is not known */
     DECLARE @Name nvarchar(128) = N'';
     DECLARE @Shape TABLE (
-        [Place] nvarchar(150) COLLATE Latin1_General_BIN2 NOT NULL,
-        [Name] nvarchar(128) COLLATE Latin1_General_BIN2 NOT NULL, [Is] int NOT NULL,
-        [Takes] nvarchar(max) COLLATE Latin1_General_BIN2 NOT NULL,
-        [Kind] nvarchar(20) COLLATE Latin1_General_BIN2 NULL, [Most] int NULL, [Scale] int NULL,
-        PRIMARY KEY CLUSTERED ([Place], [Name])
+        [Place] nvarchar(150) COLLATE Latin1_General_BIN2 NOT NULL, [Name] nvarchar(128) COLLATE Latin1_General_BIN2 NOT NULL,
+        [Is] int NOT NULL, [Takes] nvarchar(max) COLLATE Latin1_General_BIN2 NOT NULL, [Kind] nvarchar(20) COLLATE Latin1_General_BIN2 NULL,
+        [Most] int NULL, [Scale] int NULL, PRIMARY KEY CLUSTERED ([Place], [Name])
     );
     DECLARE @Given TABLE (
         [Ordinal] int NOT NULL, [Place] nvarchar(150) COLLATE Latin1_General_BIN2 NOT NULL,
@@ -494,8 +480,7 @@ BEGIN
     SELECT TOP (1) @Why = CONCAT(N'item ', w.[Ordinal], N': ', w.[Why]), @Unknown = w.[Unknown]
     FROM (
         SELECT
-            g.[Ordinal],
-            CASE WHEN s.[Name] IS NULL AND CONCAT(g.[Place], g.[Name]) <> N'' THEN g.[Place] END AS [Unknown],
+            g.[Ordinal], CASE WHEN s.[Name] IS NULL AND CONCAT(g.[Place], g.[Name]) <> N'' THEN g.[Place] END AS [Unknown],
             CASE
                 WHEN g.[Place] = N'' AND g.[Name] = N'' THEN N'it is no object'
                 WHEN s.[Name] IS NULL
@@ -684,14 +669,88 @@ GO
 IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
+The time of the next attempt: @FirstMs after the first, @Factor times as long after each further one, at most @CapMs; less by up to
+@Jitter of it. @Chance is from 0 to 1, for each item anew, since no function may call NEWID. Where the power would pass the cap, the
+cap is taken before it is raised, so that it never overflows.
+*/
+CREATE OR ALTER FUNCTION [readpast].[QueueBackoff_fn] (
+    @Now datetime2(7), @AttemptNum int, @FirstMs int, @Factor float, @CapMs int, @Jitter float, @Chance float
+)
+RETURNS TABLE
+AS
+RETURN
+SELECT DATEADD(MILLISECOND, CAST(ROUND((1 - @Jitter * @Chance) * CASE
+    WHEN (@AttemptNum - 1) * LOG(@Factor) >= LOG(CAST(@CapMs AS float) / @FirstMs) THEN @CapMs
+    ELSE @FirstMs * POWER(@Factor, @AttemptNum - 1)
+END, 0) AS int), @Now) AS [RetryAt];
+GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+/*
+Judges one item, for whoever has locked it: which answer it gets, and what it becomes. The fence of a worker is its name and its
+attempt (LEASE_LOST); the fence of everybody is the token (CONFLICT); the state machine is QueueTransition (ILLEGAL_TRANSITION). A
+lease past its deadline still counts while nobody has taken the item: finished work is not done twice.
+@Is to @Owner are of the row, @Is NULL where there is none; @Now is the time as its token tells it. @Given to @Release are of the
+call; @Legal is the state that is asked for, in the words of readpast, or NULL where it may not follow; @Place is above 1 where the
+item comes again in the call. What is refused is shown as it is.
+*/
+CREATE OR ALTER FUNCTION [readpast].[QueueJudge_fn] (
+    @Now datetime2(7), @Worker nvarchar(128), @MaxAttempts int, @Is varchar(20), @AttemptNum int, @Token datetime2(7), @Owner nvarchar(128),
+    @Given datetime2(7), @Attempt int, @Place bigint, @Legal varchar(20), @HasData bit, @Release bit, @IsDuplicate bit
+)
+RETURNS TABLE
+AS
+RETURN
+SELECT
+    a.[Answer],
+    CASE
+        WHEN a.[Answer] <> 'OK' THEN @Is
+        WHEN @AttemptNum < @MaxAttempts OR @Legal = 'Completed' OR k.[IsStep] = 1 OR k.[IsRelease] = 1 THEN @Legal
+        ELSE 'Failed' /* its attempts are spent */
+    END AS [Status],
+    CASE WHEN @Is IS NULL THEN NULL WHEN a.[Answer] = 'OK' THEN @AttemptNum + k.[IsClaim] - k.[IsRelease] ELSE @AttemptNum END AS [AttemptNum],
+    CASE WHEN a.[Answer] <> 'OK' THEN @Token WHEN @Token >= @Now THEN DATEADD(MICROSECOND, 1, @Token) ELSE @Now END AS [Token]
+FROM (
+    SELECT CASE
+        WHEN @Is IS NULL THEN 'NOT_FOUND'
+        /* By code point: two workers whose names differ only in case are two workers. */
+        WHEN
+            @Attempt > 0
+            AND (@Is <> 'Processing' OR COALESCE(@Owner, N'') <> @Worker COLLATE Latin1_General_BIN2 OR @AttemptNum <> @Attempt)
+            THEN 'LEASE_LOST'
+        WHEN @Attempt > 0 AND @Given IS NULL THEN 'CONFLICT'
+        /* Where nothing of an item is kept yet, it is as it was put in: the answer of Add holds. */
+        WHEN @Given <> @Token THEN 'CONFLICT'
+        /* The same item twice in one call: the first of them counts. */
+        WHEN @Place > 1 THEN 'CONFLICT'
+        WHEN @Legal IS NULL THEN 'ILLEGAL_TRANSITION'
+        /* Response, error and values do not go to an item that its status closes to workers. */
+        WHEN @HasData = 1 AND @Is IN ('Cancelled', 'Paused', 'Terminated', 'Completed', 'PartiallyCompleted') THEN 'ILLEGAL_TRANSITION'
+        WHEN @IsDuplicate = 1 THEN 'DUPLICATE'
+        ELSE 'OK'
+    END AS [Answer]
+) AS a
+CROSS APPLY (
+    SELECT
+        /* A step keeps the claim, and the attempt is not over. */
+        CASE WHEN @Is = 'Processing' AND @Legal = 'Processing' THEN 1 ELSE 0 END AS [IsStep],
+        /* An item given back unworked gets its attempt back too, so none is spent. */
+        CASE WHEN @Is = 'Processing' AND @Legal = 'Pending' AND @Release = 1 THEN 1 ELSE 0 END AS [IsRelease],
+        /* Processing from another state is a claim of this one item. */
+        CASE WHEN @Is <> 'Processing' AND @Legal = 'Processing' AND @AttemptNum < @MaxAttempts THEN 1 ELSE 0 END AS [IsClaim]
+) AS k;
+GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+/*
 Reads the members of a filter, and throws what is wrong in the words of @Called. A condition with a slip in it must not be passed
 over: what it was to keep out would be met too. OPENJSON counts types so: 0 is null, 1 text, 2 a number, 4 an array.
 Called by Find_ and Purge_. Returns each member, NULL where it is left out; the states under the names that there are.
 Table access order: QueueStatus.
 */
 CREATE OR ALTER PROCEDURE [readpast].[QueueFilterTake]
-    @Called nvarchar(200), @Filter nvarchar(max), @Statuses nvarchar(max) OUTPUT, @Types nvarchar(max) OUTPUT,
-    @Before datetime2(7) OUTPUT, @Since datetime2(7) OUTPUT, @Longer bigint OUTPUT, @Error nvarchar(4000) OUTPUT
+    @Called nvarchar(200), @Filter nvarchar(max), @Statuses nvarchar(max) OUTPUT, @Types nvarchar(max) OUTPUT, @Before datetime2(7) OUTPUT,
+    @Since datetime2(7) OUTPUT, @Longer bigint OUTPUT, @Error nvarchar(4000) OUTPUT
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -752,9 +811,9 @@ IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET
 GO
 /* A row where an item fits a filter: the members as QueueFilterTake returns them, and then the item's values. */
 CREATE OR ALTER FUNCTION [readpast].[QueueFits_fn] (
-    @Statuses nvarchar(max), @Types nvarchar(max), @Before datetime2(7), @Since datetime2(7), @Longer bigint,
-    @Error nvarchar(4000), @Now datetime2(7), @Status varchar(20), @Type nvarchar(4000), @ChangedAt datetime2(7),
-    @StartedAt datetime2(7), @RunMs bigint, @Text nvarchar(max)
+    @Statuses nvarchar(max), @Types nvarchar(max), @Before datetime2(7), @Since datetime2(7), @Longer bigint, @Error nvarchar(4000),
+    @Now datetime2(7), @Status varchar(20), @Type nvarchar(4000), @ChangedAt datetime2(7), @StartedAt datetime2(7), @RunMs bigint,
+    @Text nvarchar(max)
 )
 RETURNS TABLE
 AS
@@ -879,8 +938,7 @@ BEGIN
             WHERE o.[OperationId] > @_Place
             ORDER BY o.[OperationId]
         ) AS f
-        INNER JOIN [readpast].[QueueOperation] AS p WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-            ON p.[OperationId] = f.[OperationId]
+        INNER JOIN [readpast].[QueueOperation] AS p WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK) ON p.[OperationId] = f.[OperationId]
         WHERE p.[At] < DATEADD(HOUR, -1, @Now)
         OPTION (LOOP JOIN, FORCE ORDER);
         SET @_Place = NEWID();

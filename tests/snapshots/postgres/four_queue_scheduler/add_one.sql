@@ -4,8 +4,7 @@ For work that is there already it returns no key, and no token.
 Table access order: four_queue, four_queue_scheduler_lease.
 */
 CREATE OR REPLACE FUNCTION "readpast"."add_four_queue_scheduler_utx"(
-    type_ text DEFAULT 'Default', "reputation_" integer DEFAULT NULL, due_ timestamptz DEFAULT NULL,
-    step_ text DEFAULT NULL
+    type_ text DEFAULT 'Default', "reputation_" integer DEFAULT NULL, due_ timestamptz DEFAULT NULL, step_ text DEFAULT NULL
 )
 RETURNS TABLE (item_key text, item_token timestamptz)
 LANGUAGE plpgsql VOLATILE
@@ -39,8 +38,7 @@ For work that is there already it returns no key, and no token.
 Table access order: four_queue, four_queue_scheduler_lease.
 */
 CREATE OR REPLACE FUNCTION "readpast"."add_four_queue_scheduler_trx"(
-    type_ text DEFAULT 'Default', "reputation_" integer DEFAULT NULL, due_ timestamptz DEFAULT NULL,
-    step_ text DEFAULT NULL
+    type_ text DEFAULT 'Default', "reputation_" integer DEFAULT NULL, due_ timestamptz DEFAULT NULL, step_ text DEFAULT NULL
 )
 RETURNS TABLE (item_key text, item_token timestamptz)
 LANGUAGE plpgsql VOLATILE

@@ -97,8 +97,8 @@ BEGIN
     END IF;
     FOR item_ IN
         SELECT
-            (i.position - 1)::integer AS ordinal, d.due_at, 'Pending' AS status, COALESCE(i.type, 'Default') AS kind,
-            i.step, COALESCE(i.columns, '{}') AS columns
+            (i.position - 1)::integer AS ordinal, d.due_at, 'Pending' AS status, COALESCE(i.type, 'Default') AS kind, i.step,
+            COALESCE(i.columns, '{}') AS columns
         FROM
             ROWS FROM (
                 json_to_recordset(items_) AS (type text, step text, due text, delay_ms bigint, columns json)
@@ -116,9 +116,7 @@ BEGIN
         ORDER BY v.item_key_1
         LIMIT 1;
         IF key_ IS NULL THEN
-        INSERT INTO "public"."four_queue" AS q (
-            "reputation", "scheduled_start_date", "attempts", "in_process", "end_date"
-        )
+        INSERT INTO "public"."four_queue" AS q ("reputation", "scheduled_start_date", "attempts", "in_process", "end_date")
         SELECT c."reputation", COALESCE(item_.due_at, now_), 0, FALSE, NULL
         FROM json_to_record(item_.columns) AS c ("reputation" integer)
         ON CONFLICT DO NOTHING
@@ -146,8 +144,7 @@ BEGIN
             VALUES (new_1_, item_.status, item_.step, 0, item_.due_at, now_);
         END IF;
         list_ := list_ || json_build_object(
-            'ordinal', item_.ordinal, 'answer', 'OK', 'key', new_1_::text,
-            'token', now_, 'attempt_num', 0, 'status', item_.status
+            'ordinal', item_.ordinal, 'answer', 'OK', 'key', new_1_::text, 'token', now_, 'attempt_num', 0, 'status', item_.status
         );
             END IF;
         END IF;

@@ -10,8 +10,7 @@ CREATE OR REPLACE FUNCTION "readpast"."next_four_queue_scheduler_apart_trx"(
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key text, answer_token timestamptz,
-    answer_attempt integer, answer_status text,
-    "reputation" integer, "id" bigint, item_status text, item_step text, item_attempt integer,
+    answer_attempt integer, answer_status text, "reputation" integer, "id" bigint, item_status text, item_step text, item_attempt integer,
     item_response text, item_error text, item_started_at timestamptz, item_duration bigint, item_due_at timestamptz,
     item_token timestamptz, item_owner text, item_lease_until timestamptz
 )
@@ -103,19 +102,17 @@ BEGIN
                         FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position)
                         INNER JOIN LATERAL (
                             SELECT
-                            w.item_seek_1, w.item_type, w.item_status, w.item_step, w.item_attempt, w.item_response,
-                            w.item_error, w.item_started_at, w.item_duration, w.item_due_at, w.item_token, w.item_owner,
-                            w.item_lease_until, w.item_died_at, w.item_has_lease
+                            w.item_seek_1, w.item_type, w.item_status, w.item_step, w.item_attempt, w.item_response, w.item_error,
+                            w.item_started_at, w.item_duration, w.item_due_at, w.item_token, w.item_owner, w.item_lease_until,
+                            w.item_died_at, w.item_has_lease
                         FROM "readpast"."four_queue_scheduler_item_v" AS w
                         WHERE w.item_key_1 = k.key_1 AND w.item_seek_1 IN (FALSE, TRUE)
                         /* So that it is one search per key, whatever the size of the table when this is planned. */
                         OFFSET 0
                         ) AS v ON TRUE
-                        LEFT JOIN "readpast"."queue_refused" AS x
-                            ON x.queue = 'four_queue_scheduler' AND x.key = k.key_1::text
+                        LEFT JOIN "readpast"."queue_refused" AS x ON x.queue = 'four_queue_scheduler' AND x.key = k.key_1::text
                         ORDER BY k.position
                     ),
-
 
                 /*
                 In their order up to the first that goes alone, or that one; the others are let go with the transaction. It came
@@ -135,16 +132,14 @@ BEGIN
                             WHEN v.is_spent THEN format('Attempts are spent: %s of %s.', v.item_attempt, max_attempts_)
                             ELSE v.item_error
                         END AS error,
-                        CASE WHEN NOT v.is_spent THEN now_ + lease_ms_ * interval '1 millisecond' END AS lease_until,
-                        v.item_step AS step, v.item_response AS response,
-                        CASE WHEN v.is_spent THEN v.item_started_at ELSE now_ END AS started_at, now_ AS run_started_at,
-                        CASE WHEN v.is_spent THEN v.item_duration END AS duration, v.item_due_at AS due_at,
+                        CASE WHEN NOT v.is_spent THEN now_ + lease_ms_ * interval '1 millisecond' END AS lease_until, v.item_step AS step,
+                        v.item_response AS response, CASE WHEN v.is_spent THEN v.item_started_at ELSE now_ END AS started_at,
+                        now_ AS run_started_at, CASE WHEN v.is_spent THEN v.item_duration END AS duration, v.item_due_at AS due_at,
                         CASE WHEN v.is_spent THEN v.item_owner ELSE worker_ END AS owner, NULL::timestamptz AS died_at,
                         v.is_spent AS finishes, FALSE AS reopens, TRUE AS stays, NOT v.is_spent AS enters
                     FROM (
                         SELECT
-                            r.*, ROW_NUMBER() OVER w AS position,
-                            COUNT(*) FILTER (WHERE NOT r.is_spent) OVER w AS place,
+                            r.*, ROW_NUMBER() OVER w AS position, COUNT(*) FILTER (WHERE NOT r.is_spent) OVER w AS place,
                             COUNT(*) FILTER (WHERE r.alone) OVER w AS alone_so_far
                         FROM (
                             SELECT
@@ -169,8 +164,7 @@ BEGIN
                         "end_date" = CASE
                             WHEN
                                 d.status IN (
-                                    'Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
-                                    'PartiallyCompleted', 'Pending', 'Error'
+                                    'Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted', 'Pending', 'Error'
                                 )
                                 THEN NULL
                             WHEN
@@ -178,24 +172,19 @@ BEGIN
                                 THEN CASE WHEN d.finishes THEN now_ ELSE COALESCE(q."end_date", now_) END
                             ELSE CASE WHEN d.finishes THEN now_ WHEN d.reopens THEN NULL ELSE q."end_date" END
                         END,
-                        "attempts" = d.attempt_num,
-                        "app_server" = CASE WHEN d.enters THEN d.owner ELSE q."app_server" END,
+                        "attempts" = d.attempt_num, "app_server" = CASE WHEN d.enters THEN d.owner ELSE q."app_server" END,
                         "in_process" = CASE
                             WHEN
                                 d.status IN ('Pending', 'Error')
                                 THEN FALSE
                             WHEN
-                                d.status IN (
-                                    'Processing', 'Failed', 'Completed', 'Cancelled', 'Paused',
-                                    'Terminated', 'PartiallyCompleted'
-                                )
+                                d.status IN ('Processing', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
                                 THEN TRUE
                             ELSE q."in_process"
                         END
                     FROM decided AS d
                     /* They are locked, and decided upon: the key is enough. */
-                    WHERE
-                        q."id" BETWEEN d.key_1 AND d.key_1 AND q."in_process" = ANY(ARRAY[d.seek_1]) AND d.answer = 'OK'
+                    WHERE q."id" BETWEEN d.key_1 AND d.key_1 AND q."in_process" = ANY(ARRAY[d.seek_1]) AND d.answer = 'OK'
                     RETURNING d.*
                 ),
 
@@ -213,11 +202,10 @@ BEGIN
                     ORDER BY c.key_1
                     ON CONFLICT (key_1) DO UPDATE
                     SET
-                        status = excluded.status, step = excluded.step, attempt_num = excluded.attempt_num,
-                        response = excluded.response, error = excluded.error, started_at = excluded.started_at,
-                        finished_at = excluded.finished_at, duration = excluded.duration, due_at = excluded.due_at,
-                        updated_at = excluded.updated_at, lease_owner = excluded.lease_owner,
-                        lease_until = excluded.lease_until, claim_num = excluded.claim_num
+                        status = excluded.status, step = excluded.step, attempt_num = excluded.attempt_num, response = excluded.response,
+                        error = excluded.error, started_at = excluded.started_at, finished_at = excluded.finished_at,
+                        duration = excluded.duration, due_at = excluded.due_at, updated_at = excluded.updated_at,
+                        lease_owner = excluded.lease_owner, lease_until = excluded.lease_until, claim_num = excluded.claim_num
                 )
 
                     SELECT
@@ -270,11 +258,10 @@ BEGIN
             key_1_ := taken_1_;
             RETURN QUERY
             SELECT
-                CASE WHEN alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, NULL::integer, NULL::bigint, k.key_1::text,
-                v.item_token, v.item_attempt, v.item_status,
+                CASE WHEN alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, NULL::integer, NULL::bigint, k.key_1::text, v.item_token,
+                v.item_attempt, v.item_status,
             v."reputation"::integer, v."id"::bigint, v.item_status, v.item_step, v.item_attempt, v.item_response,
-            v.item_error, v.item_started_at, v.item_duration, v.item_due_at, v.item_token, v.item_owner,
-            v.item_lease_until
+            v.item_error, v.item_started_at, v.item_duration, v.item_due_at, v.item_token, v.item_owner, v.item_lease_until
             FROM UNNEST(key_1_) WITH ORDINALITY AS k (key_1, position)
             INNER JOIN LATERAL (
                 SELECT w.*

@@ -6,8 +6,7 @@ Table access order: four_queue_scheduler_lease, four_queue.
 CREATE OR REPLACE FUNCTION "readpast"."claimed_four_queue_scheduler"(worker_ text, claim_ bigint)
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key text, answer_token timestamptz,
-    answer_attempt integer, answer_status text,
-    "reputation" integer, "id" bigint, item_status text, item_step text, item_attempt integer,
+    answer_attempt integer, answer_status text, "reputation" integer, "id" bigint, item_status text, item_step text, item_attempt integer,
     item_response text, item_error text, item_started_at timestamptz, item_duration bigint, item_due_at timestamptz,
     item_token timestamptz, item_owner text, item_lease_until timestamptz
 )
@@ -32,11 +31,9 @@ BEGIN
     RETURN QUERY
     SELECT
         CASE WHEN s.claim_num < 0 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, NULL::integer,
-        GREATEST(1, "readpast"."queue_ms_fn"(now_, v.item_lease_until)), s.key_1::text, v.item_token, v.item_attempt,
-        v.item_status,
+        GREATEST(1, "readpast"."queue_ms_fn"(now_, v.item_lease_until)), s.key_1::text, v.item_token, v.item_attempt, v.item_status,
             v."reputation"::integer, v."id"::bigint, v.item_status, v.item_step, v.item_attempt, v.item_response,
-            v.item_error, v.item_started_at, v.item_duration, v.item_due_at, v.item_token, v.item_owner,
-            v.item_lease_until
+            v.item_error, v.item_started_at, v.item_duration, v.item_due_at, v.item_token, v.item_owner, v.item_lease_until
     FROM "readpast"."four_queue_scheduler_lease" AS s
     INNER JOIN LATERAL (
         SELECT w.*
@@ -47,8 +44,8 @@ BEGIN
     ) AS v ON TRUE
     INNER JOIN "public"."four_queue" AS q ON q."id" BETWEEN s.key_1 AND s.key_1 AND q."in_process" IN (FALSE, TRUE)
     WHERE
-        s.status = 'Processing' AND s.lease_owner = worker_ AND s.claim_num IN (claim_, -claim_)
-        AND v.item_status = 'Processing' AND v.item_owner = worker_ AND v.item_lease_until > now_
+        s.status = 'Processing' AND s.lease_owner = worker_ AND s.claim_num IN (claim_, -claim_) AND v.item_status = 'Processing'
+        AND v.item_owner = worker_ AND v.item_lease_until > now_
     ORDER BY q."id";
 END;
 $$;

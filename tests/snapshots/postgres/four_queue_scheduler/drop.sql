@@ -71,26 +71,22 @@ BEGIN
             UNION ALL
             SELECT 'relation', c.relname::text, c.relowner
             FROM pg_catalog.pg_class AS c
-            WHERE
-                c.relnamespace IN (SELECT p.oid FROM place AS p) AND c.relname::text IN (SELECT s.name FROM names AS s)
+            WHERE c.relnamespace IN (SELECT p.oid FROM place AS p) AND c.relname::text IN (SELECT s.name FROM names AS s)
             UNION ALL
             SELECT 'function', f.proname::text, f.proowner
             FROM pg_catalog.pg_proc AS f
-            WHERE
-                f.pronamespace IN (SELECT p.oid FROM place AS p) AND f.proname::text IN (SELECT s.name FROM names AS s)
+            WHERE f.pronamespace IN (SELECT p.oid FROM place AS p) AND f.proname::text IN (SELECT s.name FROM names AS s)
             UNION ALL
             SELECT 'type', t.typname::text, t.typowner
             FROM pg_catalog.pg_type AS t
-            WHERE
-                t.typnamespace IN (SELECT p.oid FROM place AS p) AND t.typname::text IN (SELECT s.name FROM names AS s)
+            WHERE t.typnamespace IN (SELECT p.oid FROM place AS p) AND t.typname::text IN (SELECT s.name FROM names AS s)
             UNION ALL
             /* A maker of triggers on a table need not own it; the function that they run is somebody's. */
             SELECT 'function of the trigger ' || g.tgname || ' on ' || c.relname || ':', f.proname::text, f.proowner
             FROM pg_catalog.pg_class AS c
             INNER JOIN pg_catalog.pg_trigger AS g ON g.tgrelid = c.oid
             INNER JOIN pg_catalog.pg_proc AS f ON f.oid = g.tgfoid
-            WHERE
-                c.relnamespace IN (SELECT p.oid FROM place AS p) AND c.relname::text IN (SELECT s.name FROM names AS s)
+            WHERE c.relnamespace IN (SELECT p.oid FROM place AS p) AND c.relname::text IN (SELECT s.name FROM names AS s)
         )
 
         SELECT
@@ -101,9 +97,7 @@ BEGIN
         INNER JOIN pg_catalog.pg_roles AS r ON r.oid = f.owner
         WHERE
             NOT r.rolsuper AND r.rolname::text <> 'pg_database_owner' AND r.oid NOT IN (SELECT i.oid FROM mine AS i)
-            AND r.oid NOT IN (
-                SELECT d.datdba FROM pg_catalog.pg_database AS d WHERE d.datname::text = pg_catalog.current_database()::text
-            )
+            AND r.oid NOT IN (SELECT d.datdba FROM pg_catalog.pg_database AS d WHERE d.datname::text = pg_catalog.current_database()::text)
         ORDER BY
             f.kind = 'schema' DESC, f.kind, f.name
         LIMIT 1

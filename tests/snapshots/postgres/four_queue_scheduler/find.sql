@@ -13,8 +13,7 @@ CREATE OR REPLACE FUNCTION "readpast"."find_four_queue_scheduler"(
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key text, answer_token timestamptz,
-    answer_attempt integer, answer_status text,
-    "reputation" integer, "id" bigint, item_status text, item_step text, item_attempt integer,
+    answer_attempt integer, answer_status text, "reputation" integer, "id" bigint, item_status text, item_step text, item_attempt integer,
     item_response text, item_error text, item_started_at timestamptz, item_duration bigint, item_due_at timestamptz,
     item_token timestamptz, item_owner text, item_lease_until timestamptz
 )
@@ -113,8 +112,7 @@ BEGIN
         SELECT
             'FOUND', NULL::integer, NULL::bigint, v.item_key_1::text, v.item_token, v.item_attempt, v.item_status,
             v."reputation"::integer, v."id"::bigint, v.item_status, v.item_step, v.item_attempt, v.item_response,
-            v.item_error, v.item_started_at, v.item_duration, v.item_due_at, v.item_token, v.item_owner,
-            v.item_lease_until
+            v.item_error, v.item_started_at, v.item_duration, v.item_due_at, v.item_token, v.item_owner, v.item_lease_until
         FROM (
             SELECT DISTINCT
             i.key AS key_1
@@ -123,8 +121,8 @@ BEGIN
         INNER JOIN "readpast"."four_queue_scheduler_item_v" AS v
             ON v.item_key_1 BETWEEN k.key_1 AND k.key_1 AND v.item_seek_1 IN (FALSE, TRUE)
         WHERE
-            (from_.key_1 IS NULL OR (v.item_key_1) > (from_.key_1))
-            AND (statuses_ IS NULL OR v.item_status = ANY(statuses_)) AND (types_ IS NULL OR v.item_type = ANY(types_))
+            (from_.key_1 IS NULL OR (v.item_key_1) > (from_.key_1)) AND (statuses_ IS NULL OR v.item_status = ANY(statuses_))
+            AND (types_ IS NULL OR v.item_type = ANY(types_))
             AND (before_ IS NULL OR COALESCE(GREATEST(v.item_token, v.item_finished_at), v.item_enqueued_at) < before_)
             AND (since_ IS NULL OR COALESCE(GREATEST(v.item_token, v.item_finished_at), v.item_enqueued_at) >= since_)
             AND (
@@ -160,8 +158,7 @@ BEGIN
         SELECT
             'FOUND', NULL::integer, NULL::bigint, v.item_key_1::text, v.item_token, v.item_attempt, v.item_status,
             v."reputation"::integer, v."id"::bigint, v.item_status, v.item_step, v.item_attempt, v.item_response,
-            v.item_error, v.item_started_at, v.item_duration, v.item_due_at, v.item_token, v.item_owner,
-            v.item_lease_until
+            v.item_error, v.item_started_at, v.item_duration, v.item_due_at, v.item_token, v.item_owner, v.item_lease_until
         FROM "readpast"."four_queue_scheduler_item_v" AS v
         WHERE
             (v.item_key_1) <= (until_.key_1) AND (statuses_ IS NULL OR v.item_status = ANY(statuses_))
@@ -200,12 +197,11 @@ BEGIN
         SELECT
             'FOUND', NULL::integer, NULL::bigint, v.item_key_1::text, v.item_token, v.item_attempt, v.item_status,
             v."reputation"::integer, v."id"::bigint, v.item_status, v.item_step, v.item_attempt, v.item_response,
-            v.item_error, v.item_started_at, v.item_duration, v.item_due_at, v.item_token, v.item_owner,
-            v.item_lease_until
+            v.item_error, v.item_started_at, v.item_duration, v.item_due_at, v.item_token, v.item_owner, v.item_lease_until
         FROM "readpast"."four_queue_scheduler_item_v" AS v
         WHERE
-            (v.item_key_1) > (from_.key_1) AND (v.item_key_1) <= (until_.key_1)
-            AND (statuses_ IS NULL OR v.item_status = ANY(statuses_)) AND (types_ IS NULL OR v.item_type = ANY(types_))
+            (v.item_key_1) > (from_.key_1) AND (v.item_key_1) <= (until_.key_1) AND (statuses_ IS NULL OR v.item_status = ANY(statuses_))
+            AND (types_ IS NULL OR v.item_type = ANY(types_))
             AND (before_ IS NULL OR COALESCE(GREATEST(v.item_token, v.item_finished_at), v.item_enqueued_at) < before_)
             AND (since_ IS NULL OR COALESCE(GREATEST(v.item_token, v.item_finished_at), v.item_enqueued_at) >= since_)
             AND (

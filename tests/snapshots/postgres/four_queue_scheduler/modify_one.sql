@@ -6,9 +6,8 @@ When its attempts are spent, an item becomes Failed whatever was asked for, unle
 Table access order: four_queue, four_queue_scheduler_lease, queue_transition.
 */
 CREATE OR REPLACE FUNCTION "readpast"."modify_four_queue_scheduler_utx"(
-    key_ text, token_ timestamptz, status_ text, step_ text DEFAULT NULL, response_ text DEFAULT NULL,
-    error_ text DEFAULT NULL, due_ timestamptz DEFAULT NULL, worker_ text DEFAULT NULL,
-    attempt_num_ integer DEFAULT NULL, set_ json DEFAULT NULL
+    key_ text, token_ timestamptz, status_ text, step_ text DEFAULT NULL, response_ text DEFAULT NULL, error_ text DEFAULT NULL,
+    due_ timestamptz DEFAULT NULL, worker_ text DEFAULT NULL, attempt_num_ integer DEFAULT NULL, set_ json DEFAULT NULL
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key text, answer_token timestamptz,
@@ -23,8 +22,8 @@ AS $$
     FROM "readpast"."modify_four_queue_scheduler_set_utx"(
         NULL, COALESCE(worker_, session_user || '/' || pg_backend_pid()),
         json_build_array(json_build_object(
-            'key', key_, 'token', token_, 'attempt', attempt_num_,
-            'status', status_, 'step', step_, 'response', response_, 'error', error_, 'due', due_, 'set', set_
+            'key', key_, 'token', token_, 'attempt', attempt_num_, 'status', status_, 'step', step_, 'response', response_, 'error', error_,
+            'due', due_, 'set', set_
         ))
     ) AS m;
 $$;
@@ -41,9 +40,8 @@ When its attempts are spent, an item becomes Failed whatever was asked for, unle
 Table access order: four_queue, four_queue_scheduler_lease, queue_transition.
 */
 CREATE OR REPLACE FUNCTION "readpast"."modify_four_queue_scheduler_trx"(
-    key_ text, token_ timestamptz, status_ text, step_ text DEFAULT NULL, response_ text DEFAULT NULL,
-    error_ text DEFAULT NULL, due_ timestamptz DEFAULT NULL, worker_ text DEFAULT NULL,
-    attempt_num_ integer DEFAULT NULL, set_ json DEFAULT NULL
+    key_ text, token_ timestamptz, status_ text, step_ text DEFAULT NULL, response_ text DEFAULT NULL, error_ text DEFAULT NULL,
+    due_ timestamptz DEFAULT NULL, worker_ text DEFAULT NULL, attempt_num_ integer DEFAULT NULL, set_ json DEFAULT NULL
 )
 RETURNS SETOF "readpast"."worker_four_queue_scheduler_v"
 LANGUAGE plpgsql VOLATILE
@@ -80,9 +78,8 @@ BEGIN
 
     RETURN QUERY
     SELECT
-            v."reputation", v."id", v.item_status, v.item_step, v.item_attempt, v.item_response,
-            v.item_error, v.item_started_at, v.item_duration, v.item_due_at, v.item_token, v.item_owner,
-            v.item_lease_until
+            v."reputation", v."id", v.item_status, v.item_step, v.item_attempt, v.item_response, v.item_error, v.item_started_at,
+            v.item_duration, v.item_due_at, v.item_token, v.item_owner, v.item_lease_until
     FROM (SELECT key_::bigint AS key_1) AS k
     INNER JOIN LATERAL (
         SELECT w.*

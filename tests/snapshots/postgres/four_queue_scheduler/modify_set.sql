@@ -10,13 +10,12 @@ what the first call claimed, claimed_four_queue_scheduler returns by its claim_.
 Table access order: queue_operation, four_queue, four_queue_scheduler_lease, queue_transition.
 */
 CREATE OR REPLACE FUNCTION "readpast"."modify_four_queue_scheduler_set_trx"(
-    operation_ uuid, worker_ text, items_ json, max_ integer DEFAULT 0, lease_ms_ integer DEFAULT NULL,
-    recover_ integer DEFAULT 0, claim_ bigint DEFAULT NULL
+    operation_ uuid, worker_ text, items_ json, max_ integer DEFAULT 0, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 0,
+    claim_ bigint DEFAULT NULL
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key text, answer_token timestamptz,
-    answer_attempt integer, answer_status text,
-    "reputation" integer, "id" bigint, item_status text, item_step text, item_attempt integer,
+    answer_attempt integer, answer_status text, "reputation" integer, "id" bigint, item_status text, item_step text, item_attempt integer,
     item_response text, item_error text, item_started_at timestamptz, item_duration bigint, item_due_at timestamptz,
     item_token timestamptz, item_owner text, item_lease_until timestamptz
 )
@@ -72,7 +71,6 @@ BEGIN
         }');
     END IF;
 
-
     /* Most calls set nothing, and are not read twice for it. A name can be written with escapes. */
     IF position('"set"' IN items_::text) > 0 OR position('\u00' IN items_::text) > 0 THEN
         no_set_ := (
@@ -89,9 +87,7 @@ BEGIN
                 WHERE json_typeof(i.new_values) <> 'object'
                 UNION ALL
                 SELECT format('there is no column %s to set', k.name)
-                FROM json_object_keys(
-                    CASE json_typeof(i.new_values) WHEN 'object' THEN i.new_values ELSE '{}' END
-                ) AS k (name)
+                FROM json_object_keys(CASE json_typeof(i.new_values) WHEN 'object' THEN i.new_values ELSE '{}' END) AS k (name)
             ) AS w
             ORDER BY i.position
             LIMIT 1
@@ -208,9 +204,8 @@ BEGIN
         FROM item AS i
         LEFT JOIN LATERAL (
             SELECT
-                w.item_seek_1, w.item_type, w.item_status, w.item_step, w.item_attempt, w.item_response, w.item_error,
-                w.item_started_at, w.item_duration, w.item_due_at, w.item_token, w.item_owner, w.item_lease_until,
-                w.item_died_at, w.item_has_lease
+                w.item_seek_1, w.item_type, w.item_status, w.item_step, w.item_attempt, w.item_response, w.item_error, w.item_started_at,
+                w.item_duration, w.item_due_at, w.item_token, w.item_owner, w.item_lease_until, w.item_died_at, w.item_has_lease
             FROM "readpast"."four_queue_scheduler_item_v" AS w
             WHERE w.item_key_1 = i.key_1 AND w.item_seek_1 IN (FALSE, TRUE)
             /* So that it is one search per key, whatever the size of the table when this is planned. */
@@ -236,8 +231,7 @@ BEGIN
 
     decided AS MATERIALIZED (
         SELECT
-            r.ordinal, r.key_1, r.item_seek_1 AS seek_1, r.answer, r.becomes AS status, r.step IS NOT NULL AS steps,
-            r.new_values,
+            r.ordinal, r.key_1, r.item_seek_1 AS seek_1, r.answer, r.becomes AS status, r.step IS NOT NULL AS steps, r.new_values,
             CASE WHEN r.answer <> 'OK' THEN r.item_token ELSE GREATEST(now_, NULLIF(r.item_token, 'infinity') + interval '1 microsecond') END AS token,
             CASE
                 WHEN r.answer <> 'OK' THEN r.item_attempt
@@ -273,23 +267,19 @@ BEGIN
             CASE WHEN n.enters THEN now_ ELSE r.item_started_at END AS started_at,
             CASE WHEN n.enters THEN now_ ELSE r.item_started_at END AS run_started_at,
             CASE WHEN n.finishes THEN "readpast"."queue_ms_fn"(r.item_started_at, now_) ELSE r.item_duration END AS duration,
-            CASE WHEN n.enters THEN worker_ ELSE r.item_owner END AS owner, NULL::timestamptz AS died_at,
-            FALSE AS reopens,
+            CASE WHEN n.enters THEN worker_ ELSE r.item_owner END AS owner, NULL::timestamptz AS died_at, FALSE AS reopens,
             /* Completed work leaves a row beside only for what the table has no column for. */
-            r.becomes <> 'Completed' OR n.step IS NOT NULL OR n.response IS NOT NULL OR n.error IS NOT NULL AS stays,
-            n.enters, n.finishes
+            r.becomes <> 'Completed' OR n.step IS NOT NULL OR n.response IS NOT NULL OR n.error IS NOT NULL AS stays, n.enters, n.finishes
         FROM ruled AS r
         CROSS JOIN LATERAL (
             SELECT
                 (r.answer = 'OK' AND r.item_status <> 'Processing' AND r.becomes = 'Processing') AS enters,
-                (r.answer = 'OK' AND "readpast"."queue_is_finished_fn"(r.becomes)) AS finishes,
-                COALESCE(r.step, r.item_step) AS step, COALESCE(r.response, r.item_response) AS response,
+                (r.answer = 'OK' AND "readpast"."queue_is_finished_fn"(r.becomes)) AS finishes, COALESCE(r.step, r.item_step) AS step,
+                COALESCE(r.response, r.item_response) AS response,
                 CASE
                     WHEN r.error IS NOT NULL THEN r.error
                     WHEN r.becomes = 'Failed' AND r.status <> 'Failed'
-                        THEN format(
-                            'Attempts are spent: %s of %s; asked for %s.', r.item_attempt, max_attempts_, r.status
-                        )
+                        THEN format('Attempts are spent: %s of %s; asked for %s.', r.item_attempt, max_attempts_, r.status)
                     /* Earlier errors are over. */
                     WHEN r.becomes = 'Completed' THEN NULL
                     ELSE r.item_error
@@ -305,10 +295,7 @@ BEGIN
             "start_date" = CASE WHEN d.enters THEN d.run_started_at ELSE q."start_date" END,
             "end_date" = CASE
                 WHEN
-                    d.status IN (
-                        'Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
-                        'PartiallyCompleted', 'Pending', 'Error'
-                    )
+                    d.status IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted', 'Pending', 'Error')
                     THEN NULL
                 WHEN
                     d.status IN ('Completed')
@@ -321,9 +308,7 @@ BEGIN
                     d.status IN ('Pending', 'Error')
                     THEN FALSE
                 WHEN
-                    d.status IN (
-                        'Processing', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted'
-                    )
+                    d.status IN ('Processing', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
                     THEN TRUE
                 ELSE q."in_process"
             END
@@ -340,17 +325,16 @@ BEGIN
         )
         SELECT
             c.key_1, c.status, c.step, c.attempt_num, c.response, c.error, c.started_at,
-            CASE WHEN c.finishes THEN now_ END, c.duration, c.due_at, c.token, c.owner,
-            COALESCE(c.lease_until, c.died_at)
+            CASE WHEN c.finishes THEN now_ END, c.duration, c.due_at, c.token, c.owner, COALESCE(c.lease_until, c.died_at)
         FROM changed AS c
         WHERE c.stays
         ORDER BY c.key_1
         ON CONFLICT (key_1) DO UPDATE
         SET
-            status = excluded.status, step = excluded.step, attempt_num = excluded.attempt_num,
-            response = excluded.response, error = excluded.error, started_at = excluded.started_at,
-            finished_at = excluded.finished_at, duration = excluded.duration, due_at = excluded.due_at,
-            updated_at = excluded.updated_at, lease_owner = excluded.lease_owner, lease_until = excluded.lease_until
+            status = excluded.status, step = excluded.step, attempt_num = excluded.attempt_num, response = excluded.response,
+            error = excluded.error, started_at = excluded.started_at, finished_at = excluded.finished_at, duration = excluded.duration,
+            due_at = excluded.due_at, updated_at = excluded.updated_at, lease_owner = excluded.lease_owner,
+            lease_until = excluded.lease_until
     ),
 
     dropped AS (
@@ -387,9 +371,8 @@ BEGIN
     RETURN QUERY
     SELECT
         a.answer, a.ordinal, NULL::bigint, a.key, a.token, a.attempt_num, a.status,
-            NULL::integer, NULL::bigint, NULL::text, NULL::text, NULL::integer, NULL::text,
-            NULL::text, NULL::timestamptz, NULL::bigint, NULL::timestamptz, NULL::timestamptz, NULL::text,
-            NULL::timestamptz
+            NULL::integer, NULL::bigint, NULL::text, NULL::text, NULL::integer, NULL::text, NULL::text, NULL::timestamptz,
+            NULL::bigint, NULL::timestamptz, NULL::timestamptz, NULL::text, NULL::timestamptz
     FROM json_to_recordset(COALESCE(answers_, '[]')) AS a (
         ordinal integer, answer text, key text, token timestamptz, attempt_num integer, status text
     )
@@ -412,13 +395,12 @@ others recovered lately does not count.
 Table access order: as there.
 */
 CREATE OR REPLACE FUNCTION "readpast"."modify_four_queue_scheduler_set_utx"(
-    operation_ uuid, worker_ text, items_ json, max_ integer DEFAULT 0, lease_ms_ integer DEFAULT NULL,
-    recover_ integer DEFAULT 0, claim_ bigint DEFAULT NULL
+    operation_ uuid, worker_ text, items_ json, max_ integer DEFAULT 0, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 0,
+    claim_ bigint DEFAULT NULL
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key text, answer_token timestamptz,
-    answer_attempt integer, answer_status text,
-    "reputation" integer, "id" bigint, item_status text, item_step text, item_attempt integer,
+    answer_attempt integer, answer_status text, "reputation" integer, "id" bigint, item_status text, item_step text, item_attempt integer,
     item_response text, item_error text, item_started_at timestamptz, item_duration bigint, item_due_at timestamptz,
     item_token timestamptz, item_owner text, item_lease_until timestamptz
 )

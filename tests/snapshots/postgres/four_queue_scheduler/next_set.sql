@@ -15,8 +15,7 @@ CREATE OR REPLACE FUNCTION "readpast"."next_four_queue_scheduler_set_trx"(
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key text, answer_token timestamptz,
-    answer_attempt integer, answer_status text,
-    "reputation" integer, "id" bigint, item_status text, item_step text, item_attempt integer,
+    answer_attempt integer, answer_status text, "reputation" integer, "id" bigint, item_status text, item_step text, item_attempt integer,
     item_response text, item_error text, item_started_at timestamptz, item_duration bigint, item_due_at timestamptz,
     item_token timestamptz, item_owner text, item_lease_until timestamptz
 )
@@ -62,18 +61,16 @@ BEGIN
     IF recover_ = 2 THEN
         RETURN QUERY
         SELECT r.*,
-            NULL::integer, NULL::bigint, NULL::text, NULL::text, NULL::integer, NULL::text,
-            NULL::text, NULL::timestamptz, NULL::bigint, NULL::timestamptz, NULL::timestamptz, NULL::text,
-            NULL::timestamptz
+            NULL::integer, NULL::bigint, NULL::text, NULL::text, NULL::integer, NULL::text, NULL::text, NULL::timestamptz,
+            NULL::bigint, NULL::timestamptz, NULL::timestamptz, NULL::text, NULL::timestamptz
         FROM "readpast"."recover_four_queue_scheduler_trx"(1000, worker_) AS r
         WHERE r.answer = 'REFUSED';
     END IF;
     IF recover_ > 0 THEN
         RETURN QUERY
         SELECT r.*,
-            NULL::integer, NULL::bigint, NULL::text, NULL::text, NULL::integer, NULL::text,
-            NULL::text, NULL::timestamptz, NULL::bigint, NULL::timestamptz, NULL::timestamptz, NULL::text,
-            NULL::timestamptz
+            NULL::integer, NULL::bigint, NULL::text, NULL::text, NULL::integer, NULL::text, NULL::text, NULL::timestamptz,
+            NULL::bigint, NULL::timestamptz, NULL::timestamptz, NULL::text, NULL::timestamptz
         FROM "readpast"."recover_four_queue_scheduler_trx"(100, recover_ => recover_) AS r
         WHERE r.answer = 'REFUSED';
     END IF;
@@ -86,7 +83,6 @@ BEGIN
     END IF;
 
     now_ := clock_timestamp();
-
 
 /*
     Lock due items of the table; those that others hold are passed over. What
@@ -113,9 +109,8 @@ BEGIN
             FROM UNNEST(key_1_) WITH ORDINALITY AS k (key_1, position)
             INNER JOIN LATERAL (
                 SELECT
-                w.item_seek_1, w.item_type, w.item_status, w.item_step, w.item_attempt, w.item_response, w.item_error,
-                w.item_started_at, w.item_duration, w.item_due_at, w.item_token, w.item_owner, w.item_lease_until,
-                w.item_died_at, w.item_has_lease
+                w.item_seek_1, w.item_type, w.item_status, w.item_step, w.item_attempt, w.item_response, w.item_error, w.item_started_at,
+                w.item_duration, w.item_due_at, w.item_token, w.item_owner, w.item_lease_until, w.item_died_at, w.item_has_lease
             FROM "readpast"."four_queue_scheduler_item_v" AS w
             WHERE w.item_key_1 = k.key_1 AND w.item_seek_1 IN (FALSE, TRUE)
             /* So that it is one search per key, whatever the size of the table when this is planned. */
@@ -123,7 +118,6 @@ BEGIN
             ) AS v ON TRUE
             ORDER BY k.position
         ),
-
 
     /*
     In their order up to the first that goes alone, or that one; the others are let go with the transaction. It came
@@ -141,20 +135,18 @@ BEGIN
                 WHEN v.is_spent THEN format('Attempts are spent: %s of %s.', v.item_attempt, max_attempts_)
                 ELSE v.item_error
             END AS error,
-            CASE WHEN NOT v.is_spent THEN now_ + lease_ms_ * interval '1 millisecond' END AS lease_until,
-            v.item_step AS step, v.item_response AS response,
-            CASE WHEN v.is_spent THEN v.item_started_at ELSE now_ END AS started_at, now_ AS run_started_at,
+            CASE WHEN NOT v.is_spent THEN now_ + lease_ms_ * interval '1 millisecond' END AS lease_until, v.item_step AS step,
+            v.item_response AS response, CASE WHEN v.is_spent THEN v.item_started_at ELSE now_ END AS started_at, now_ AS run_started_at,
             CASE WHEN v.is_spent THEN v.item_duration END AS duration, v.item_due_at AS due_at,
-            CASE WHEN v.is_spent THEN v.item_owner ELSE worker_ END AS owner, NULL::timestamptz AS died_at,
-            v.is_spent AS finishes, FALSE AS reopens, TRUE AS stays, NOT v.is_spent AS enters
+            CASE WHEN v.is_spent THEN v.item_owner ELSE worker_ END AS owner, NULL::timestamptz AS died_at, v.is_spent AS finishes,
+            FALSE AS reopens, TRUE AS stays, NOT v.is_spent AS enters
         FROM (
             SELECT
                 r.*, ROW_NUMBER() OVER w AS position, COUNT(*) FILTER (WHERE NOT r.is_spent) OVER w AS place,
                 COUNT(*) FILTER (WHERE r.alone) OVER w AS alone_so_far
             FROM (
                 SELECT
-                    f.*, f.item_attempt >= max_attempts_ AS is_spent,
-                    f.item_attempt < max_attempts_ AND f.item_died_at IS NOT NULL AS alone
+                    f.*, f.item_attempt >= max_attempts_ AS is_spent, f.item_attempt < max_attempts_ AND f.item_died_at IS NOT NULL AS alone
                 FROM found AS f
             ) AS r
             WINDOW w AS (ROWS UNBOUNDED PRECEDING)
@@ -173,10 +165,7 @@ BEGIN
             "start_date" = CASE WHEN d.enters THEN d.run_started_at ELSE q."start_date" END,
             "end_date" = CASE
                 WHEN
-                    d.status IN (
-                        'Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
-                        'PartiallyCompleted', 'Pending', 'Error'
-                    )
+                    d.status IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted', 'Pending', 'Error')
                     THEN NULL
                 WHEN
                     d.status IN ('Completed')
@@ -189,9 +178,7 @@ BEGIN
                     d.status IN ('Pending', 'Error')
                     THEN FALSE
                 WHEN
-                    d.status IN (
-                        'Processing', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted'
-                    )
+                    d.status IN ('Processing', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
                     THEN TRUE
                 ELSE q."in_process"
             END
@@ -208,18 +195,16 @@ BEGIN
         )
         SELECT
             c.key_1, c.status, c.step, c.attempt_num, c.response, c.error, c.started_at,
-            CASE WHEN c.finishes THEN now_ END, c.duration, c.due_at, c.token, c.owner,
-            COALESCE(c.lease_until, c.died_at), c.claim_num
+            CASE WHEN c.finishes THEN now_ END, c.duration, c.due_at, c.token, c.owner, COALESCE(c.lease_until, c.died_at), c.claim_num
         FROM changed AS c
         WHERE c.stays
         ORDER BY c.key_1
         ON CONFLICT (key_1) DO UPDATE
         SET
-            status = excluded.status, step = excluded.step, attempt_num = excluded.attempt_num,
-            response = excluded.response, error = excluded.error, started_at = excluded.started_at,
-            finished_at = excluded.finished_at, duration = excluded.duration, due_at = excluded.due_at,
-            updated_at = excluded.updated_at, lease_owner = excluded.lease_owner, lease_until = excluded.lease_until,
-            claim_num = excluded.claim_num
+            status = excluded.status, step = excluded.step, attempt_num = excluded.attempt_num, response = excluded.response,
+            error = excluded.error, started_at = excluded.started_at, finished_at = excluded.finished_at, duration = excluded.duration,
+            due_at = excluded.due_at, updated_at = excluded.updated_at, lease_owner = excluded.lease_owner,
+            lease_until = excluded.lease_until, claim_num = excluded.claim_num
     )
 
         SELECT ARRAY_AGG(c.key_1 ORDER BY c.position) FILTER (WHERE c.status = 'Processing'), BOOL_OR(c.alone), COUNT(*)
@@ -228,10 +213,10 @@ BEGIN
 
         RETURN QUERY
         SELECT
-            CASE WHEN alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, NULL::integer, lease_ms_::bigint, k.key_1::text,
-            v.item_token, v.item_attempt, v.item_status, v."reputation"::integer, v."id"::bigint,
-            v.item_status, v.item_step, v.item_attempt, v.item_response, v.item_error, v.item_started_at,
-            v.item_duration, v.item_due_at, v.item_token, v.item_owner, v.item_lease_until
+            CASE WHEN alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, NULL::integer, lease_ms_::bigint, k.key_1::text, v.item_token,
+            v.item_attempt, v.item_status, v."reputation"::integer, v."id"::bigint, v.item_status, v.item_step,
+            v.item_attempt, v.item_response, v.item_error, v.item_started_at, v.item_duration, v.item_due_at, v.item_token, v.item_owner,
+            v.item_lease_until
         FROM UNNEST(key_1_) WITH ORDINALITY AS k (key_1, position)
         INNER JOIN LATERAL (
             SELECT w.*

@@ -91,7 +91,6 @@ BEGIN
         END IF;
     END IF;
 
-
     /* Workers that may be dead; rows that others hold are passed over, theirs are not. */
     SELECT ARRAY_AGG(q."id")
     INTO key_1_
@@ -125,8 +124,8 @@ BEGIN
             /* The oldest claims first, each with all that is left of it: a chunk must not split one. */
             INNER JOIN "readpast"."four_queue_scheduler_lease" AS s
                 ON
-                    s.status = 'Processing' AND s.started_at BETWEEN d.started_at AND d.started_at
-                    AND s.lease_owner = d.lease_owner AND (s.lease_until <= now_ OR s.lease_owner = worker_)
+                    s.status = 'Processing' AND s.started_at BETWEEN d.started_at AND d.started_at AND s.lease_owner = d.lease_owner
+                    AND (s.lease_until <= now_ OR s.lease_owner = worker_)
                     AND NOT EXISTS (
                 SELECT 1
                 FROM "readpast"."queue_refused" AS x
@@ -198,9 +197,8 @@ BEGIN
     FROM UNNEST(key_1_) WITH ORDINALITY AS k (key_1, position)
     INNER JOIN LATERAL (
         SELECT
-                w.item_seek_1, w.item_type, w.item_status, w.item_step, w.item_attempt, w.item_response, w.item_error,
-                w.item_started_at, w.item_duration, w.item_due_at, w.item_token, w.item_owner, w.item_lease_until,
-                w.item_died_at, w.item_has_lease
+                w.item_seek_1, w.item_type, w.item_status, w.item_step, w.item_attempt, w.item_response, w.item_error, w.item_started_at,
+                w.item_duration, w.item_due_at, w.item_token, w.item_owner, w.item_lease_until, w.item_died_at, w.item_has_lease
             FROM "readpast"."four_queue_scheduler_item_v" AS w
             WHERE w.item_key_1 = k.key_1 AND w.item_seek_1 IN (FALSE, TRUE)
             /* So that it is one search per key, whatever the size of the table when this is planned. */
@@ -222,8 +220,8 @@ BEGIN
                     SELECT 1
                     FROM "readpast"."four_queue_scheduler_lease" AS o
                     WHERE
-                        o.status = 'Processing' AND o.started_at BETWEEN s.started_at AND s.started_at
-                        AND o.lease_owner = s.lease_owner AND (o.key_1) <> (s.key_1)
+                        o.status = 'Processing' AND o.started_at BETWEEN s.started_at AND s.started_at AND o.lease_owner = s.lease_owner
+                        AND (o.key_1) <> (s.key_1)
                     LIMIT 1
                 ) AS o
                 WHERE s.status = 'Processing' AND s.key_1 BETWEEN k.key_1 AND k.key_1
@@ -264,28 +262,26 @@ BEGIN
 
                 expired AS MATERIALIZED (
                     SELECT
-                        k.key_1, v.*, together_[from_ - 1 + k.position::integer] AS together,
-                        COALESCE(x.attempts, 0) AS refusals, x.reason AS refused
+                        k.key_1, v.*, together_[from_ - 1 + k.position::integer] AS together, COALESCE(x.attempts, 0) AS refusals,
+                        x.reason AS refused
                     FROM held AS k
                     INNER JOIN LATERAL (
                         SELECT
-                        w.item_seek_1, w.item_type, w.item_status, w.item_step, w.item_attempt, w.item_response,
-                        w.item_error, w.item_started_at, w.item_duration, w.item_due_at, w.item_token, w.item_owner,
-                        w.item_lease_until, w.item_died_at, w.item_has_lease
+                        w.item_seek_1, w.item_type, w.item_status, w.item_step, w.item_attempt, w.item_response, w.item_error,
+                        w.item_started_at, w.item_duration, w.item_due_at, w.item_token, w.item_owner, w.item_lease_until, w.item_died_at,
+                        w.item_has_lease
                     FROM "readpast"."four_queue_scheduler_item_v" AS w
                     WHERE w.item_key_1 = k.key_1 AND w.item_seek_1 IN (FALSE, TRUE)
                     /* So that it is one search per key, whatever the size of the table when this is planned. */
                     OFFSET 0
                     ) AS v ON TRUE
-                    LEFT JOIN "readpast"."queue_refused" AS x
-                        ON x.queue = 'four_queue_scheduler' AND x.key = k.key_1::text
+                    LEFT JOIN "readpast"."queue_refused" AS x ON x.queue = 'four_queue_scheduler' AND x.key = k.key_1::text
                     WHERE v.item_status = 'Processing' AND (v.item_lease_until <= now_ OR v.item_owner = worker_)
                 ),
 
                 decided AS MATERIALIZED (
                     SELECT
-                        v.key_1, v.item_seek_1 AS seek_1, 'OK' AS answer,
-                        CASE WHEN e.ends THEN 'Failed' ELSE 'Error' END AS status,
+                        v.key_1, v.item_seek_1 AS seek_1, 'OK' AS answer, CASE WHEN e.ends THEN 'Failed' ELSE 'Error' END AS status,
                         GREATEST(now_, NULLIF(v.item_token, 'infinity') + interval '1 microsecond') AS token,
                         v.item_attempt - v.together::integer AS attempt_num,
                         CASE
@@ -307,9 +303,9 @@ BEGIN
                         END AS error,
                         e.ends AS finishes, FALSE AS enters,
                         /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
-                        CASE WHEN NOT e.ends THEN LEAST(v.item_lease_until, now_) END AS died_at,
-                        NULL::timestamptz AS lease_until, v.item_step AS step, v.item_response AS response,
-                        v.item_started_at AS started_at, v.item_started_at AS run_started_at,
+                        CASE WHEN NOT e.ends THEN LEAST(v.item_lease_until, now_) END AS died_at, NULL::timestamptz AS lease_until,
+                        v.item_step AS step, v.item_response AS response, v.item_started_at AS started_at,
+                        v.item_started_at AS run_started_at,
                         CASE WHEN e.ends THEN "readpast"."queue_ms_fn"(v.item_started_at, now_) END AS duration,
                         LEAST(v.item_due_at, now_) AS due_at, v.item_owner AS owner, FALSE AS reopens, TRUE AS stays
                     FROM expired AS v
@@ -324,8 +320,7 @@ BEGIN
                     "end_date" = CASE
                         WHEN
                             d.status IN (
-                                'Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
-                                'PartiallyCompleted', 'Pending', 'Error'
+                                'Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted', 'Pending', 'Error'
                             )
                             THEN NULL
                         WHEN
@@ -339,10 +334,7 @@ BEGIN
                             d.status IN ('Pending', 'Error')
                             THEN FALSE
                         WHEN
-                            d.status IN (
-                                'Processing', 'Failed', 'Completed', 'Cancelled', 'Paused',
-                                'Terminated', 'PartiallyCompleted'
-                            )
+                            d.status IN ('Processing', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
                             THEN TRUE
                         ELSE q."in_process"
                     END
@@ -359,25 +351,21 @@ BEGIN
                 )
                 SELECT
                     c.key_1, c.status, c.step, c.attempt_num, c.response, c.error, c.started_at,
-                    CASE WHEN c.finishes THEN now_ END, c.duration, c.due_at, c.token, c.owner,
-                    COALESCE(c.lease_until, c.died_at)
+                    CASE WHEN c.finishes THEN now_ END, c.duration, c.due_at, c.token, c.owner, COALESCE(c.lease_until, c.died_at)
                 FROM changed AS c
                 WHERE c.stays
                 ORDER BY c.key_1
                 ON CONFLICT (key_1) DO UPDATE
                 SET
-                    status = excluded.status, step = excluded.step, attempt_num = excluded.attempt_num,
-                    response = excluded.response, error = excluded.error, started_at = excluded.started_at,
-                    finished_at = excluded.finished_at, duration = excluded.duration, due_at = excluded.due_at,
-                    updated_at = excluded.updated_at, lease_owner = excluded.lease_owner,
-                    lease_until = excluded.lease_until
+                    status = excluded.status, step = excluded.step, attempt_num = excluded.attempt_num, response = excluded.response,
+                    error = excluded.error, started_at = excluded.started_at, finished_at = excluded.finished_at,
+                    duration = excluded.duration, due_at = excluded.due_at, updated_at = excluded.updated_at,
+                    lease_owner = excluded.lease_owner, lease_until = excluded.lease_until
             )
 
                 SELECT
                     ARRAY_AGG(
-                        json_build_object(
-                            'key', c.key_1::text, 'token', c.token, 'attempt', c.attempt_num, 'status', c.status
-                        )
+                        json_build_object('key', c.key_1::text, 'token', c.token, 'attempt', c.attempt_num, 'status', c.status)
                         ORDER BY c.key_1
                     ),
                     COALESCE(ARRAY_AGG(c.key_1::text), '{}')

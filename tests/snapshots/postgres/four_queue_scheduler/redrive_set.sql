@@ -95,9 +95,7 @@ BEGIN
     ) AS q;
     now_ := clock_timestamp();
     WITH given AS (
-        SELECT
-            (i.position - 1)::integer AS ordinal, i.key AS key_1, "readpast"."queue_time_fn"(i.token) AS token,
-            i.position
+        SELECT (i.position - 1)::integer AS ordinal, i.key AS key_1, "readpast"."queue_time_fn"(i.token) AS token, i.position
         FROM
             ROWS FROM (json_to_recordset(items_) AS (key bigint, token text))
             WITH ORDINALITY AS i (key, token, position)
@@ -116,9 +114,8 @@ BEGIN
         FROM item AS i
         LEFT JOIN LATERAL (
             SELECT
-                w.item_seek_1, w.item_type, w.item_status, w.item_step, w.item_attempt, w.item_response, w.item_error,
-                w.item_started_at, w.item_duration, w.item_due_at, w.item_token, w.item_owner, w.item_lease_until,
-                w.item_died_at, w.item_has_lease
+                w.item_seek_1, w.item_type, w.item_status, w.item_step, w.item_attempt, w.item_response, w.item_error, w.item_started_at,
+                w.item_duration, w.item_due_at, w.item_token, w.item_owner, w.item_lease_until, w.item_died_at, w.item_has_lease
             FROM "readpast"."four_queue_scheduler_item_v" AS w
             WHERE w.item_key_1 = i.key_1 AND w.item_seek_1 IN (FALSE, TRUE)
             /* So that it is one search per key, whatever the size of the table when this is planned. */
@@ -145,14 +142,12 @@ BEGIN
             v.ordinal, v.key_1, v.item_seek_1 AS seek_1, v.answer,
             CASE WHEN v.answer = 'OK' THEN 'Pending' ELSE v.item_status END AS status,
             CASE WHEN v.answer = 'OK' THEN GREATEST(now_, NULLIF(v.item_token, 'infinity') + interval '1 microsecond') ELSE v.item_token END AS token,
-            CASE WHEN v.answer = 'OK' THEN 0 ELSE v.item_attempt END AS attempt_num, v.item_step AS step,
-            v.item_response AS response, v.item_error AS error, NULL::timestamptz AS started_at,
-            NULL::timestamptz AS run_started_at, NULL::bigint AS duration, NULL::text AS owner,
-            NULL::timestamptz AS lease_until, NULL::timestamptz AS died_at, FALSE AS enters, FALSE AS finishes,
+            CASE WHEN v.answer = 'OK' THEN 0 ELSE v.item_attempt END AS attempt_num, v.item_step AS step, v.item_response AS response,
+            v.item_error AS error, NULL::timestamptz AS started_at, NULL::timestamptz AS run_started_at, NULL::bigint AS duration,
+            NULL::text AS owner, NULL::timestamptz AS lease_until, NULL::timestamptz AS died_at, FALSE AS enters, FALSE AS finishes,
             TRUE AS reopens, TRUE AS stays, now_ AS due_at
         FROM judged AS v
     ),
-
 
     /* An item that a trigger of the table keeps from changing counts as not changed. */
     changed AS (
@@ -162,10 +157,7 @@ BEGIN
             "start_date" = CASE WHEN d.enters THEN d.run_started_at ELSE q."start_date" END,
             "end_date" = CASE
                 WHEN
-                    d.status IN (
-                        'Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
-                        'PartiallyCompleted', 'Pending', 'Error'
-                    )
+                    d.status IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted', 'Pending', 'Error')
                     THEN NULL
                 WHEN
                     d.status IN ('Completed')
@@ -178,9 +170,7 @@ BEGIN
                     d.status IN ('Pending', 'Error')
                     THEN FALSE
                 WHEN
-                    d.status IN (
-                        'Processing', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted'
-                    )
+                    d.status IN ('Processing', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
                     THEN TRUE
                 ELSE q."in_process"
             END
@@ -197,17 +187,16 @@ BEGIN
         )
         SELECT
             c.key_1, c.status, c.step, c.attempt_num, c.response, c.error, c.started_at,
-            CASE WHEN c.finishes THEN now_ END, c.duration, c.due_at, c.token, c.owner,
-            COALESCE(c.lease_until, c.died_at)
+            CASE WHEN c.finishes THEN now_ END, c.duration, c.due_at, c.token, c.owner, COALESCE(c.lease_until, c.died_at)
         FROM changed AS c
         WHERE c.stays
         ORDER BY c.key_1
         ON CONFLICT (key_1) DO UPDATE
         SET
-            status = excluded.status, step = excluded.step, attempt_num = excluded.attempt_num,
-            response = excluded.response, error = excluded.error, started_at = excluded.started_at,
-            finished_at = excluded.finished_at, duration = excluded.duration, due_at = excluded.due_at,
-            updated_at = excluded.updated_at, lease_owner = excluded.lease_owner, lease_until = excluded.lease_until
+            status = excluded.status, step = excluded.step, attempt_num = excluded.attempt_num, response = excluded.response,
+            error = excluded.error, started_at = excluded.started_at, finished_at = excluded.finished_at, duration = excluded.duration,
+            due_at = excluded.due_at, updated_at = excluded.updated_at, lease_owner = excluded.lease_owner,
+            lease_until = excluded.lease_until
     ),
 
     /* A row that was to change and did not is held back by a trigger of the table. */

@@ -4,9 +4,7 @@ key and attempt. Answers OK, LEASE_LOST or NOT_FOUND, one row each. Neither the 
 a renewal never makes the worker's own settle fail.
 Table access order: four_queue_scheduler_lease.
 */
-CREATE OR REPLACE FUNCTION "readpast"."renew_four_queue_scheduler_set_trx"(
-    worker_ text, items_ json, lease_ms_ integer DEFAULT NULL
-)
+CREATE OR REPLACE FUNCTION "readpast"."renew_four_queue_scheduler_set_trx"(worker_ text, items_ json, lease_ms_ integer DEFAULT NULL)
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key text, answer_token timestamptz,
     answer_attempt integer, answer_status text
@@ -88,9 +86,8 @@ BEGIN
         FROM item AS i
         LEFT JOIN LATERAL (
             SELECT
-                w.item_seek_1, w.item_type, w.item_status, w.item_step, w.item_attempt, w.item_response, w.item_error,
-                w.item_started_at, w.item_duration, w.item_due_at, w.item_token, w.item_owner, w.item_lease_until,
-                w.item_died_at, w.item_has_lease
+                w.item_seek_1, w.item_type, w.item_status, w.item_step, w.item_attempt, w.item_response, w.item_error, w.item_started_at,
+                w.item_duration, w.item_due_at, w.item_token, w.item_owner, w.item_lease_until, w.item_died_at, w.item_has_lease
             FROM "readpast"."four_queue_scheduler_item_v" AS w
             WHERE w.item_key_1 = i.key_1 AND w.item_seek_1 IN (FALSE, TRUE)
             /* So that it is one search per key, whatever the size of the table when this is planned. */

@@ -23,15 +23,12 @@ BEGIN
     WITH item AS MATERIALIZED (
         SELECT
             v.item_status AS status, v.item_started_at AS started_at, v.item_duration AS claimed_ms,
-            COALESCE(v.item_due_at, v.item_enqueued_at) AS due_at, v.item_enqueued_at AS enqueued_at,
-            v.item_lease_until AS lease_until
+            COALESCE(v.item_due_at, v.item_enqueued_at) AS due_at, v.item_enqueued_at AS enqueued_at, v.item_lease_until AS lease_until
         FROM "readpast"."four_queue_scheduler_item_v" AS v
     ),
 
     recent AS MATERIALIZED (
-        SELECT
-            GREATEST(0, "readpast"."queue_ms_fn"(COALESCE(i.due_at, i.enqueued_at), i.started_at)) AS wait_ms,
-            i.claimed_ms
+        SELECT GREATEST(0, "readpast"."queue_ms_fn"(COALESCE(i.due_at, i.enqueued_at), i.started_at)) AS wait_ms, i.claimed_ms
         FROM item AS i
         WHERE i.started_at IS NOT NULL AND i.claimed_ms IS NOT NULL AND "readpast"."queue_is_finished_fn"(i.status)
         ORDER BY i.started_at DESC
@@ -71,9 +68,7 @@ BEGIN
     SELECT
         f.figure || '.' || p.label || '_ms',
         (
-            SELECT percentile_disc(p.fraction) WITHIN GROUP (
-                ORDER BY CASE f.figure WHEN 'wait' THEN r.wait_ms ELSE r.claimed_ms END
-            )
+            SELECT percentile_disc(p.fraction) WITHIN GROUP (ORDER BY CASE f.figure WHEN 'wait' THEN r.wait_ms ELSE r.claimed_ms END)
             FROM recent AS r
         )
     FROM (VALUES ('wait'), ('claimed')) AS f (figure)

@@ -5,17 +5,15 @@ the table is right.
 */
 CREATE OR REPLACE VIEW "readpast"."four_queue_scheduler_item_v" AS
 SELECT
-    q."id" AS item_key_1, q."in_process" AS item_seek_1, s.key_1 IS NOT NULL AS item_has_lease,
-    'Default'::text AS item_type, NULL::timestamptz AS item_enqueued_at, c.status AS item_status, s.step AS item_step,
-    COALESCE(q."attempts", 0)::integer AS item_attempt, s.response AS item_response, s.error AS item_error,
-    (q."start_date")::timestamptz AS item_started_at,
+    q."id" AS item_key_1, q."in_process" AS item_seek_1, s.key_1 IS NOT NULL AS item_has_lease, 'Default'::text AS item_type,
+    NULL::timestamptz AS item_enqueued_at, c.status AS item_status, s.step AS item_step, COALESCE(q."attempts", 0)::integer AS item_attempt,
+    s.response AS item_response, s.error AS item_error, (q."start_date")::timestamptz AS item_started_at,
     CASE WHEN "readpast"."queue_is_finished_fn"(c.status) THEN (q."end_date")::timestamptz END AS item_finished_at, 
     CASE
         WHEN "readpast"."queue_is_finished_fn"(c.status)
             THEN "readpast"."queue_ms_fn"((q."start_date")::timestamptz, (q."end_date")::timestamptz)
     END AS item_duration,
-    (q."scheduled_start_date")::timestamptz AS item_due_at, s.updated_at AS item_token,
-    q."app_server"::text AS item_owner, 
+    (q."scheduled_start_date")::timestamptz AS item_due_at, s.updated_at AS item_token, q."app_server"::text AS item_owner, 
     CASE
         WHEN c.status = 'Processing'
             THEN COALESCE(
@@ -61,8 +59,7 @@ CROSS JOIN LATERAL (
 /* All that a worker may see of four_queue_scheduler. */
 CREATE OR REPLACE VIEW "readpast"."worker_four_queue_scheduler_v" AS
 SELECT
-    v."reputation" AS "reputation", v."id" AS "id", v.item_status AS item_status, v.item_step AS item_step,
-    v.item_attempt AS item_attempt, v.item_response AS item_response, v.item_error AS item_error,
-    v.item_started_at AS item_started_at, v.item_duration AS item_duration, v.item_due_at AS item_due_at,
-    v.item_token AS item_token, v.item_owner AS item_owner, v.item_lease_until AS item_lease_until
+    v."reputation" AS "reputation", v."id" AS "id", v.item_status AS item_status, v.item_step AS item_step, v.item_attempt AS item_attempt,
+    v.item_response AS item_response, v.item_error AS item_error, v.item_started_at AS item_started_at, v.item_duration AS item_duration,
+    v.item_due_at AS item_due_at, v.item_token AS item_token, v.item_owner AS item_owner, v.item_lease_until AS item_lease_until
 FROM "readpast"."four_queue_scheduler_item_v" AS v;

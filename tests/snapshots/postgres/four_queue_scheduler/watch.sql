@@ -37,8 +37,8 @@ BEGIN
     WITH waiting AS MATERIALIZED (
             SELECT
                 v.item_key_1::text AS key, v.item_type AS type, v.item_status AS status, v.item_error AS error,
-                v.item_enqueued_at AS enqueued_at, v.item_started_at AS started_at, v.item_duration AS claimed_ms,
-                v.item_due_at AS due_at, v.item_owner AS owner, v.item_lease_until AS lease_until
+                v.item_enqueued_at AS enqueued_at, v.item_started_at AS started_at, v.item_duration AS claimed_ms, v.item_due_at AS due_at,
+                v.item_owner AS owner, v.item_lease_until AS lease_until
             FROM (
                 (
                     SELECT q."id"
@@ -56,8 +56,8 @@ BEGIN
     flying AS MATERIALIZED (
             SELECT
                 v.item_key_1::text AS key, v.item_type AS type, v.item_status AS status, v.item_error AS error,
-                v.item_enqueued_at AS enqueued_at, v.item_started_at AS started_at, v.item_duration AS claimed_ms,
-                v.item_due_at AS due_at, v.item_owner AS owner, v.item_lease_until AS lease_until
+                v.item_enqueued_at AS enqueued_at, v.item_started_at AS started_at, v.item_duration AS claimed_ms, v.item_due_at AS due_at,
+                v.item_owner AS owner, v.item_lease_until AS lease_until
             FROM (
                 (
                     SELECT s.key_1
@@ -81,8 +81,8 @@ BEGIN
     present AS MATERIALIZED (
             SELECT
                 v.item_key_1::text AS key, v.item_type AS type, v.item_status AS status, v.item_error AS error,
-                v.item_enqueued_at AS enqueued_at, v.item_started_at AS started_at, v.item_duration AS claimed_ms,
-                v.item_due_at AS due_at, v.item_owner AS owner, v.item_lease_until AS lease_until
+                v.item_enqueued_at AS enqueued_at, v.item_started_at AS started_at, v.item_duration AS claimed_ms, v.item_due_at AS due_at,
+                v.item_owner AS owner, v.item_lease_until AS lease_until
             FROM (
                 (
                     SELECT q."id"
@@ -100,8 +100,8 @@ BEGIN
 
     measured AS MATERIALIZED (
         SELECT
-            GREATEST(0, "readpast"."queue_ms_fn"(COALESCE(r.due_at, r.enqueued_at), r.started_at)) AS wait_ms,
-            r.claimed_ms, r.type, r.started_at + r.claimed_ms * interval '1 millisecond' AS ended_at
+            GREATEST(0, "readpast"."queue_ms_fn"(COALESCE(r.due_at, r.enqueued_at), r.started_at)) AS wait_ms, r.claimed_ms, r.type,
+            r.started_at + r.claimed_ms * interval '1 millisecond' AS ended_at
         FROM recent AS r
         WHERE r.started_at IS NOT NULL AND r.claimed_ms IS NOT NULL AND "readpast"."queue_is_finished_fn"(r.status)
     ),
@@ -117,8 +117,7 @@ BEGIN
     ),
 
     figure (name, value, capped, ms, detail, key) AS (
-        SELECT
-            'count.' || s.status, COALESCE(c.items, 0), COALESCE(c.capped, FALSE), NULL::bigint, NULL::text, NULL::text
+        SELECT 'count.' || s.status, COALESCE(c.items, 0), COALESCE(c.capped, FALSE), NULL::bigint, NULL::text, NULL::text
         FROM "readpast"."queue_status" AS s
         LEFT JOIN (
             SELECT w.status, COUNT(*) AS items, (SELECT COUNT(*) FROM waiting) > most_ AS capped
@@ -183,9 +182,7 @@ BEGIN
         SELECT
             f.figure || '.' || p.label || '_ms',
             (
-                SELECT percentile_disc(p.fraction) WITHIN GROUP (
-                    ORDER BY CASE f.figure WHEN 'wait' THEN d.wait_ms ELSE d.claimed_ms END
-                )
+                SELECT percentile_disc(p.fraction) WITHIN GROUP (ORDER BY CASE f.figure WHEN 'wait' THEN d.wait_ms ELSE d.claimed_ms END)
                 FROM measured AS d
             ),
             FALSE, NULL, NULL, NULL

@@ -27,8 +27,7 @@ BEGIN
         json_build_array(json_build_object(
             'type', type_, 'due', scheduled_for_, 'step', step_,
             'columns', json_build_object(
-                'Number', "Number_", 'CustomerID', "CustomerID_", 'Amount', "Amount_", 'Code', "Code_",
-                'Lines', "Lines_"
+                'Number', "Number_", 'CustomerID', "CustomerID_", 'Amount', "Amount_", 'Code', "Code_", 'Lines', "Lines_"
             )
         ))
     ) AS a;
@@ -68,8 +67,7 @@ BEGIN
         NULL, json_build_array(json_build_object(
             'type', type_, 'due', scheduled_for_, 'step', step_,
             'columns', json_build_object(
-                'Number', "Number_", 'CustomerID', "CustomerID_", 'Amount', "Amount_", 'Code', "Code_",
-                'Lines', "Lines_"
+                'Number', "Number_", 'CustomerID', "CustomerID_", 'Amount', "Amount_", 'Code', "Code_", 'Lines', "Lines_"
             )
         ))
     ) AS a;

@@ -113,16 +113,14 @@ BEGIN
     item AS MATERIALIZED (
         SELECT
             n.ordinal, date_bin('10 milliseconds', now_, timestamptz 'epoch')
-            + (n.number - f.number + f.number % 10000) * interval '1 microsecond' AS key, n.scheduled_for, n.type,
-            n.step, n.columns
+            + (n.number - f.number + f.number % 10000) * interval '1 microsecond' AS key, n.scheduled_for, n.type, n.step, n.columns
         FROM numbered AS n
         CROSS JOIN (SELECT MIN(m.number) AS number FROM numbered AS m) AS f
     ),
 
     added AS (
         INSERT INTO "readpast"."invoice" (
-            enqueued_at, type, status, step, attempt_num, scheduled_for, updated_at, "Number", "CustomerID", "Amount",
-            "Code", "Lines"
+            enqueued_at, type, status, step, attempt_num, scheduled_for, updated_at, "Number", "CustomerID", "Amount", "Code", "Lines"
         )
         SELECT
             i.key, i.type, 'Pending', i.step, 0, i.scheduled_for, now_, c."Number", c."CustomerID",

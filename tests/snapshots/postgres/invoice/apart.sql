@@ -10,8 +10,7 @@ CREATE OR REPLACE FUNCTION "readpast"."next_invoice_apart_trx"(
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
-    answer_attempt integer, answer_status text,
-    enqueued_at timestamptz, type text, status text, step text, attempt_num integer,
+    answer_attempt integer, answer_status text, enqueued_at timestamptz, type text, status text, step text, attempt_num integer,
     response text, error text, started_at timestamptz, duration bigint, scheduled_for timestamptz,
     updated_at timestamptz, lease_owner text, lease_until timestamptz, "Number" varchar(20), "CustomerID" bigint,
     "Amount" numeric(12, 2), "Code" varchar(6), "Lines" json
@@ -67,9 +66,7 @@ BEGIN
 
     /* Materialized, so that the rows are chosen once: a planner that folds the sub-select in may repeat it per row. */
     WITH found AS MATERIALIZED (
-        SELECT
-            q.enqueued_at AS key_1, q.updated_at AS item_token, q.attempt_num AS item_attempt,
-            q.lease_until AS item_died_at
+        SELECT q.enqueued_at AS key_1, q.updated_at AS item_token, q.attempt_num AS item_attempt, q.lease_until AS item_died_at
         FROM "readpast"."invoice" AS q
         WHERE
             q.status IN ('Pending', 'Error') AND q.scheduled_for <= now_
@@ -77,8 +74,7 @@ BEGIN
                 SELECT 1
                 FROM "readpast"."queue_refused" AS x
                 WHERE
-                    x.queue = 'invoice'
-                    AND x.key = to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')
+                    x.queue = 'invoice' AND x.key = to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')
                     AND x.until > now_
             )
         ORDER BY
@@ -86,7 +82,6 @@ BEGIN
         LIMIT max_
         FOR NO KEY UPDATE SKIP LOCKED
     )
-
 
     SELECT ARRAY_AGG(f.key_1)
     INTO key_1_
@@ -116,7 +111,6 @@ BEGIN
                         ORDER BY k.position
                     ),
 
-
                 /*
                 In their order up to the first that goes alone, or that one; the others are let go with the transaction. It came
                 back from a dead worker, which it may have killed.
@@ -138,8 +132,7 @@ BEGIN
                         NOT v.is_spent AS enters
                     FROM (
                         SELECT
-                            r.*, ROW_NUMBER() OVER w AS position,
-                            COUNT(*) FILTER (WHERE NOT r.is_spent) OVER w AS place,
+                            r.*, ROW_NUMBER() OVER w AS position, COUNT(*) FILTER (WHERE NOT r.is_spent) OVER w AS place,
                             COUNT(*) FILTER (WHERE r.alone) OVER w AS alone_so_far
                         FROM (
                             SELECT
@@ -161,8 +154,8 @@ BEGIN
                     SET
                         status = d.status, updated_at = d.token, claim_num = d.claim_num,
                         started_at = CASE WHEN d.enters THEN now_ ELSE q.started_at END, attempt_num = d.attempt_num,
-                        lease_owner = CASE WHEN d.enters THEN worker_ ELSE q.lease_owner END,
-                        lease_until = d.lease_until, error = COALESCE(d.error, q.error)
+                        lease_owner = CASE WHEN d.enters THEN worker_ ELSE q.lease_owner END, lease_until = d.lease_until,
+                        error = COALESCE(d.error, q.error)
                     FROM decided AS d
                     /* They are locked, and decided upon: the key is enough. */
                     WHERE q.enqueued_at BETWEEN d.key_1 AND d.key_1
@@ -170,8 +163,7 @@ BEGIN
                 )
 
                     SELECT
-                        ARRAY_AGG(c.key_1_ ORDER BY c.position_) FILTER (WHERE c.status_ = 'Processing'),
-                        BOOL_OR(c.alone_),
+                        ARRAY_AGG(c.key_1_ ORDER BY c.position_) FILTER (WHERE c.status_ = 'Processing'), BOOL_OR(c.alone_),
                         COALESCE(ARRAY_AGG(to_char(c.key_1_::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')), '{}'),
                         COUNT(*), (SELECT COUNT(*) FROM decided)
                     INTO taken_1_, alone_, done_, ended_, decided_
@@ -221,8 +213,8 @@ BEGIN
             key_1_ := taken_1_;
             RETURN QUERY
             SELECT
-                CASE WHEN alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, NULL::integer, NULL::bigint, q.enqueued_at,
-                q.updated_at, q.attempt_num, 'Processing',
+                CASE WHEN alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, NULL::integer, NULL::bigint, q.enqueued_at, q.updated_at,
+                q.attempt_num, 'Processing',
             q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
             q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
             q.lease_until, q."Number", q."CustomerID", q."Amount", q."Code"::varchar(6), q."Lines"

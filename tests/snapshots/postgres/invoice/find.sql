@@ -13,8 +13,7 @@ CREATE OR REPLACE FUNCTION "readpast"."find_invoice"(
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
-    answer_attempt integer, answer_status text,
-    enqueued_at timestamptz, type text, status text, step text, attempt_num integer,
+    answer_attempt integer, answer_status text, enqueued_at timestamptz, type text, status text, step text, attempt_num integer,
     response text, error text, started_at timestamptz, duration bigint, scheduled_for timestamptz,
     updated_at timestamptz, lease_owner text, lease_until timestamptz, "Number" varchar(20), "CustomerID" bigint,
     "Amount" numeric(12, 2), "Code" varchar(6), "Lines" json
@@ -121,8 +120,7 @@ BEGIN
         ) AS k
         INNER JOIN "readpast"."invoice" AS q ON q.enqueued_at BETWEEN k.key_1 AND k.key_1
         WHERE
-            (from_.key_1 IS NULL OR (q.enqueued_at) > (from_.key_1))
-            AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
+            (from_.key_1 IS NULL OR (q.enqueued_at) > (from_.key_1)) AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
             AND (types_ IS NULL OR q.type::text = ANY(types_)) AND (before_ IS NULL OR q.updated_at < before_)
             AND (since_ IS NULL OR q.updated_at >= since_)
             AND (
@@ -168,9 +166,8 @@ BEGIN
         WHERE
             q.status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
             AND q.enqueued_at > COALESCE(from_.key_1, '-infinity') AND q.enqueued_at <= until_.key_1
-            AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
-            AND (types_ IS NULL OR q.type::text = ANY(types_)) AND (before_ IS NULL OR q.updated_at < before_)
-            AND (since_ IS NULL OR q.updated_at >= since_)
+            AND (statuses_ IS NULL OR q.status::text = ANY(statuses_)) AND (types_ IS NULL OR q.type::text = ANY(types_))
+            AND (before_ IS NULL OR q.updated_at < before_) AND (since_ IS NULL OR q.updated_at >= since_)
             AND (
                 longer_ IS NULL
                 OR CASE
@@ -186,9 +183,7 @@ BEGIN
         statuses_ <@ ARRAY['Processing']
         AND (
             most_ IS NULL
-            OR NOT EXISTS (
-                SELECT 1 FROM "readpast"."invoice" AS q WHERE q.status IN ('Processing') LIMIT 1 OFFSET most_ - 1
-            )
+            OR NOT EXISTS (SELECT 1 FROM "readpast"."invoice" AS q WHERE q.status IN ('Processing') LIMIT 1 OFFSET most_ - 1)
         )
     THEN
         /* They have an index of their own, in another order: good for as many as may be read. */
@@ -201,9 +196,8 @@ BEGIN
         FROM "readpast"."invoice" AS q
         WHERE
             q.status IN ('Processing') AND q.enqueued_at > COALESCE(from_.key_1, '-infinity')
-            AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
-            AND (types_ IS NULL OR q.type::text = ANY(types_)) AND (before_ IS NULL OR q.updated_at < before_)
-            AND (since_ IS NULL OR q.updated_at >= since_)
+            AND (statuses_ IS NULL OR q.status::text = ANY(statuses_)) AND (types_ IS NULL OR q.type::text = ANY(types_))
+            AND (before_ IS NULL OR q.updated_at < before_) AND (since_ IS NULL OR q.updated_at >= since_)
             AND (
                 longer_ IS NULL
                 OR CASE
@@ -219,9 +213,7 @@ BEGIN
         statuses_ <@ ARRAY['Pending', 'Error']
         AND (
             most_ IS NULL
-            OR NOT EXISTS (
-                SELECT 1 FROM "readpast"."invoice" AS q WHERE q.status IN ('Pending', 'Error') LIMIT 1 OFFSET most_ - 1
-            )
+            OR NOT EXISTS (SELECT 1 FROM "readpast"."invoice" AS q WHERE q.status IN ('Pending', 'Error') LIMIT 1 OFFSET most_ - 1)
         )
     THEN
         /* They have an index of their own, in another order: good for as many as may be read. */
@@ -234,9 +226,8 @@ BEGIN
         FROM "readpast"."invoice" AS q
         WHERE
             q.status IN ('Pending', 'Error') AND q.enqueued_at > COALESCE(from_.key_1, '-infinity')
-            AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
-            AND (types_ IS NULL OR q.type::text = ANY(types_)) AND (before_ IS NULL OR q.updated_at < before_)
-            AND (since_ IS NULL OR q.updated_at >= since_)
+            AND (statuses_ IS NULL OR q.status::text = ANY(statuses_)) AND (types_ IS NULL OR q.type::text = ANY(types_))
+            AND (before_ IS NULL OR q.updated_at < before_) AND (since_ IS NULL OR q.updated_at >= since_)
             AND (
                 longer_ IS NULL
                 OR CASE
@@ -312,8 +303,7 @@ BEGIN
             q.lease_until, q."Number", q."CustomerID", q."Amount", q."Code"::varchar(6), NULL::json
         FROM "readpast"."invoice" AS q
         WHERE
-            (q.enqueued_at) > (from_.key_1) AND (q.enqueued_at) <= (until_.key_1)
-            AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
+            (q.enqueued_at) > (from_.key_1) AND (q.enqueued_at) <= (until_.key_1) AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
             AND (types_ IS NULL OR q.type::text = ANY(types_)) AND (before_ IS NULL OR q.updated_at < before_)
             AND (since_ IS NULL OR q.updated_at >= since_)
             AND (

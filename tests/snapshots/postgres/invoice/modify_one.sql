@@ -6,9 +6,9 @@ When its attempts are spent, an item becomes Failed whatever was asked for, unle
 Table access order: invoice, queue_transition.
 */
 CREATE OR REPLACE FUNCTION "readpast"."modify_invoice_utx"(
-    enqueued_at_ timestamptz, updated_at_ timestamptz, status_ text, step_ text DEFAULT NULL,
-    response_ text DEFAULT NULL, error_ text DEFAULT NULL, scheduled_for_ timestamptz DEFAULT NULL,
-    worker_ text DEFAULT NULL, attempt_num_ integer DEFAULT NULL, set_ json DEFAULT NULL
+    enqueued_at_ timestamptz, updated_at_ timestamptz, status_ text, step_ text DEFAULT NULL, response_ text DEFAULT NULL,
+    error_ text DEFAULT NULL, scheduled_for_ timestamptz DEFAULT NULL, worker_ text DEFAULT NULL, attempt_num_ integer DEFAULT NULL,
+    set_ json DEFAULT NULL
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
@@ -41,9 +41,9 @@ When its attempts are spent, an item becomes Failed whatever was asked for, unle
 Table access order: invoice, queue_transition.
 */
 CREATE OR REPLACE FUNCTION "readpast"."modify_invoice_trx"(
-    enqueued_at_ timestamptz, updated_at_ timestamptz, status_ text, step_ text DEFAULT NULL,
-    response_ text DEFAULT NULL, error_ text DEFAULT NULL, scheduled_for_ timestamptz DEFAULT NULL,
-    worker_ text DEFAULT NULL, attempt_num_ integer DEFAULT NULL, set_ json DEFAULT NULL
+    enqueued_at_ timestamptz, updated_at_ timestamptz, status_ text, step_ text DEFAULT NULL, response_ text DEFAULT NULL,
+    error_ text DEFAULT NULL, scheduled_for_ timestamptz DEFAULT NULL, worker_ text DEFAULT NULL, attempt_num_ integer DEFAULT NULL,
+    set_ json DEFAULT NULL
 )
 RETURNS SETOF "readpast"."worker_invoice_v"
 LANGUAGE plpgsql VOLATILE

@@ -10,13 +10,12 @@ what the first call claimed, claimed_invoice returns by its claim_.
 Table access order: queue_operation, invoice, queue_transition.
 */
 CREATE OR REPLACE FUNCTION "readpast"."modify_invoice_set_trx"(
-    operation_ uuid, worker_ text, items_ json, max_ integer DEFAULT 0, lease_ms_ integer DEFAULT NULL,
-    recover_ integer DEFAULT 0, claim_ bigint DEFAULT NULL
+    operation_ uuid, worker_ text, items_ json, max_ integer DEFAULT 0, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 0,
+    claim_ bigint DEFAULT NULL
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
-    answer_attempt integer, answer_status text,
-    enqueued_at timestamptz, type text, status text, step text, attempt_num integer,
+    answer_attempt integer, answer_status text, enqueued_at timestamptz, type text, status text, step text, attempt_num integer,
     response text, error text, started_at timestamptz, duration bigint, scheduled_for timestamptz,
     updated_at timestamptz, lease_owner text, lease_until timestamptz, "Number" varchar(20), "CustomerID" bigint,
     "Amount" numeric(12, 2), "Code" varchar(6), "Lines" json
@@ -71,7 +70,6 @@ BEGIN
         }');
     END IF;
 
-
     /* Most calls set nothing, and are not read twice for it. A name can be written with escapes. */
     IF position('"set"' IN items_::text) > 0 OR position('\u00' IN items_::text) > 0 THEN
         sets_ := EXISTS (SELECT 1 FROM json_to_recordset(items_) AS g (set json) WHERE g.set IS NOT NULL);
@@ -89,9 +87,7 @@ BEGIN
                 WHERE json_typeof(i.new_values) <> 'object'
                 UNION ALL
                 SELECT format('there is no column %s to set', k.name)
-                FROM json_object_keys(
-                    CASE json_typeof(i.new_values) WHEN 'object' THEN i.new_values ELSE '{}' END
-                ) AS k (name)
+                FROM json_object_keys(CASE json_typeof(i.new_values) WHEN 'object' THEN i.new_values ELSE '{}' END) AS k (name)
                 WHERE k.name NOT IN ('Number', 'CustomerID', 'Amount', 'Code', 'Lines')
             ) AS w
             ORDER BY i.position
@@ -123,8 +119,7 @@ BEGIN
         SELECT
             COALESCE(p.result ->> (i.position - 1)::text, 'OK'), (i.position - 1)::integer, NULL::bigint, i.key,
             CASE WHEN g.gone THEN GREATEST(p.at, i.token + interval '1 microsecond') ELSE q.updated_at END,
-            CASE WHEN g.gone THEN COALESCE(i.attempt, 0) ELSE q.attempt_num END,
-            CASE WHEN g.gone THEN 'Completed' ELSE q.status END,
+            CASE WHEN g.gone THEN COALESCE(i.attempt, 0) ELSE q.attempt_num END, CASE WHEN g.gone THEN 'Completed' ELSE q.status END,
             NULL::timestamptz, NULL::text, NULL::text, NULL::text, NULL::integer, NULL::text,
             NULL::text, NULL::timestamptz, NULL::bigint, NULL::timestamptz, NULL::timestamptz, NULL::text,
             NULL::timestamptz, NULL::varchar(20), NULL::bigint, NULL::numeric(12, 2), NULL::varchar(6), NULL::json
@@ -135,8 +130,7 @@ BEGIN
         CROSS JOIN "readpast"."queue_operation" AS p
         LEFT JOIN "readpast"."invoice" AS q ON q.enqueued_at = i.key
         CROSS JOIN LATERAL (
-            SELECT
-                q.enqueued_at IS NULL AND i.status = 'Completed' AND p.result ->> (i.position - 1)::text IS NULL AS gone
+            SELECT q.enqueued_at IS NULL AND i.status = 'Completed' AND p.result ->> (i.position - 1)::text IS NULL AS gone
         ) AS g
         WHERE p.operation_id = operation_
         ORDER BY i.position;
@@ -163,9 +157,8 @@ BEGIN
 
     WITH given AS (
         SELECT
-            (i.position - 1)::integer AS ordinal, i.key AS key_1, i.token AS token, COALESCE(i.attempt, 0) AS attempt,
-            i.status, i.step, i.response, i.error,
-            COALESCE("readpast"."queue_finite_fn"(i.due), now_ + i.delay_ms * interval '1 millisecond') AS due_at,
+            (i.position - 1)::integer AS ordinal, i.key AS key_1, i.token AS token, COALESCE(i.attempt, 0) AS attempt, i.status, i.step,
+            i.response, i.error, COALESCE("readpast"."queue_finite_fn"(i.due), now_ + i.delay_ms * interval '1 millisecond') AS due_at,
             COALESCE(i.release, FALSE) AS release, i.set AS new_values, i.position
         FROM
             ROWS FROM (
@@ -217,8 +210,8 @@ BEGIN
         FROM item AS i
         LEFT JOIN LATERAL (
             SELECT
-                q.status::text AS item_status, q.updated_at AS item_token, q.attempt_num AS item_attempt,
-                q.lease_owner AS item_owner, q.lease_until AS item_lease_until, q.scheduled_for AS item_due_at
+                q.status::text AS item_status, q.updated_at AS item_token, q.attempt_num AS item_attempt, q.lease_owner AS item_owner,
+                q.lease_until AS item_lease_until, q.scheduled_for AS item_due_at
             FROM "readpast"."invoice" AS q
             WHERE q.enqueued_at = i.key_1
             FOR NO KEY UPDATE
@@ -281,14 +274,11 @@ BEGIN
         CROSS JOIN LATERAL (
             SELECT
                 (r.answer = 'OK' AND r.item_status <> 'Processing' AND r.becomes = 'Processing') AS enters,
-                (r.answer = 'OK' AND "readpast"."queue_is_finished_fn"(r.becomes)) AS finishes, r.step AS step,
-                r.response AS response,
+                (r.answer = 'OK' AND "readpast"."queue_is_finished_fn"(r.becomes)) AS finishes, r.step AS step, r.response AS response,
                 CASE
                     WHEN r.error IS NOT NULL THEN r.error
                     WHEN r.becomes = 'Failed' AND r.status <> 'Failed'
-                        THEN format(
-                            'Attempts are spent: %s of %s; asked for %s.', r.item_attempt, max_attempts_, r.status
-                        )
+                        THEN format('Attempts are spent: %s of %s; asked for %s.', r.item_attempt, max_attempts_, r.status)
                     /* Earlier errors are over. */
                     WHEN r.becomes = 'Completed' THEN ''
                 END AS error
@@ -302,9 +292,8 @@ BEGIN
             status = d.status, updated_at = d.token, scheduled_for = COALESCE(d.due_at, q.scheduled_for),
             started_at = CASE WHEN d.enters THEN now_ ELSE q.started_at END,
             duration = CASE WHEN d.finishes THEN "readpast"."queue_ms_fn"(q.started_at, now_) ELSE q.duration END,
-            attempt_num = d.attempt_num, lease_owner = CASE WHEN d.enters THEN worker_ ELSE q.lease_owner END,
-            lease_until = d.lease_until, step = COALESCE(d.step, q.step), response = COALESCE(d.response, q.response),
-            error = COALESCE(d.error, q.error),
+            attempt_num = d.attempt_num, lease_owner = CASE WHEN d.enters THEN worker_ ELSE q.lease_owner END, lease_until = d.lease_until,
+            step = COALESCE(d.step, q.step), response = COALESCE(d.response, q.response), error = COALESCE(d.error, q.error),
             "Number" = CASE
                 WHEN (d.new_values -> 'Number') IS NULL THEN q."Number"
                 ELSE (SELECT n."Number" FROM json_to_record(d.new_values) AS n ("Number" varchar(20)))
@@ -337,8 +326,7 @@ BEGIN
         WHERE q.enqueued_at BETWEEN d.key_1 AND d.key_1 AND d.answer = 'OK' AND d.status = 'Completed'
         RETURNING
             q.enqueued_at, q.type, d.status, COALESCE(d.step, q.step), d.attempt_num, COALESCE(d.response, q.response),
-            COALESCE(d.error, ''), q.started_at, "readpast"."queue_ms_fn"(q.started_at, now_),
-            d.due_at, d.token, q.lease_owner,
+            COALESCE(d.error, ''), q.started_at, "readpast"."queue_ms_fn"(q.started_at, now_), d.due_at, d.token, q.lease_owner,
             CASE
                 WHEN (d.new_values -> 'Number') IS NULL THEN q."Number"
                 ELSE (SELECT n."Number" FROM json_to_record(d.new_values) AS n ("Number" varchar(20)))
@@ -363,8 +351,8 @@ BEGIN
 
     kept AS (
         INSERT INTO "readpast"."Invoice_History" (
-            enqueued_at, type, status, step, attempt_num, response, error, started_at, duration, scheduled_for,
-            updated_at, lease_owner, "Number", "CustomerID", "Amount", "Code", "Lines"
+            enqueued_at, type, status, step, attempt_num, response, error, started_at, duration, scheduled_for, updated_at, lease_owner,
+            "Number", "CustomerID", "Amount", "Code", "Lines"
         )
         SELECT g.*
         FROM removed AS g
@@ -393,9 +381,8 @@ BEGIN
 
     WITH given AS (
         SELECT
-            (i.position - 1)::integer AS ordinal, i.key AS key_1, i.token AS token, COALESCE(i.attempt, 0) AS attempt,
-            i.status, i.step, i.response, i.error,
-            COALESCE("readpast"."queue_finite_fn"(i.due), now_ + i.delay_ms * interval '1 millisecond') AS due_at,
+            (i.position - 1)::integer AS ordinal, i.key AS key_1, i.token AS token, COALESCE(i.attempt, 0) AS attempt, i.status, i.step,
+            i.response, i.error, COALESCE("readpast"."queue_finite_fn"(i.due), now_ + i.delay_ms * interval '1 millisecond') AS due_at,
             COALESCE(i.release, FALSE) AS release, i.set AS new_values, i.position
         FROM
             ROWS FROM (
@@ -447,8 +434,8 @@ BEGIN
         FROM item AS i
         LEFT JOIN LATERAL (
             SELECT
-                q.status::text AS item_status, q.updated_at AS item_token, q.attempt_num AS item_attempt,
-                q.lease_owner AS item_owner, q.lease_until AS item_lease_until, q.scheduled_for AS item_due_at
+                q.status::text AS item_status, q.updated_at AS item_token, q.attempt_num AS item_attempt, q.lease_owner AS item_owner,
+                q.lease_until AS item_lease_until, q.scheduled_for AS item_due_at
             FROM "readpast"."invoice" AS q
             WHERE q.enqueued_at = i.key_1
             FOR NO KEY UPDATE
@@ -511,14 +498,11 @@ BEGIN
         CROSS JOIN LATERAL (
             SELECT
                 (r.answer = 'OK' AND r.item_status <> 'Processing' AND r.becomes = 'Processing') AS enters,
-                (r.answer = 'OK' AND "readpast"."queue_is_finished_fn"(r.becomes)) AS finishes, r.step AS step,
-                r.response AS response,
+                (r.answer = 'OK' AND "readpast"."queue_is_finished_fn"(r.becomes)) AS finishes, r.step AS step, r.response AS response,
                 CASE
                     WHEN r.error IS NOT NULL THEN r.error
                     WHEN r.becomes = 'Failed' AND r.status <> 'Failed'
-                        THEN format(
-                            'Attempts are spent: %s of %s; asked for %s.', r.item_attempt, max_attempts_, r.status
-                        )
+                        THEN format('Attempts are spent: %s of %s; asked for %s.', r.item_attempt, max_attempts_, r.status)
                     /* Earlier errors are over. */
                     WHEN r.becomes = 'Completed' THEN ''
                 END AS error
@@ -532,9 +516,8 @@ BEGIN
             status = d.status, updated_at = d.token, scheduled_for = COALESCE(d.due_at, q.scheduled_for),
             started_at = CASE WHEN d.enters THEN now_ ELSE q.started_at END,
             duration = CASE WHEN d.finishes THEN "readpast"."queue_ms_fn"(q.started_at, now_) ELSE q.duration END,
-            attempt_num = d.attempt_num, lease_owner = CASE WHEN d.enters THEN worker_ ELSE q.lease_owner END,
-            lease_until = d.lease_until, step = COALESCE(d.step, q.step), response = COALESCE(d.response, q.response),
-            error = COALESCE(d.error, q.error)
+            attempt_num = d.attempt_num, lease_owner = CASE WHEN d.enters THEN worker_ ELSE q.lease_owner END, lease_until = d.lease_until,
+            step = COALESCE(d.step, q.step), response = COALESCE(d.response, q.response), error = COALESCE(d.error, q.error)
         FROM decided AS d
         /* They are locked, and decided upon: the key is enough. */
         WHERE q.enqueued_at BETWEEN d.key_1 AND d.key_1 AND d.answer = 'OK' AND d.status <> 'Completed'
@@ -547,14 +530,14 @@ BEGIN
         WHERE q.enqueued_at BETWEEN d.key_1 AND d.key_1 AND d.answer = 'OK' AND d.status = 'Completed'
         RETURNING
             q.enqueued_at, q.type, d.status, COALESCE(d.step, q.step), d.attempt_num, COALESCE(d.response, q.response),
-            COALESCE(d.error, ''), q.started_at, "readpast"."queue_ms_fn"(q.started_at, now_),
-            d.due_at, d.token, q.lease_owner, q."Number", q."CustomerID", q."Amount", q."Code", q."Lines"
+            COALESCE(d.error, ''), q.started_at, "readpast"."queue_ms_fn"(q.started_at, now_), d.due_at, d.token, q.lease_owner, q."Number",
+            q."CustomerID", q."Amount", q."Code", q."Lines"
     ),
 
     kept AS (
         INSERT INTO "readpast"."Invoice_History" (
-            enqueued_at, type, status, step, attempt_num, response, error, started_at, duration, scheduled_for,
-            updated_at, lease_owner, "Number", "CustomerID", "Amount", "Code", "Lines"
+            enqueued_at, type, status, step, attempt_num, response, error, started_at, duration, scheduled_for, updated_at, lease_owner,
+            "Number", "CustomerID", "Amount", "Code", "Lines"
         )
         SELECT g.*
         FROM removed AS g
@@ -597,13 +580,12 @@ others recovered lately does not count.
 Table access order: as there.
 */
 CREATE OR REPLACE FUNCTION "readpast"."modify_invoice_set_utx"(
-    operation_ uuid, worker_ text, items_ json, max_ integer DEFAULT 0, lease_ms_ integer DEFAULT NULL,
-    recover_ integer DEFAULT 0, claim_ bigint DEFAULT NULL
+    operation_ uuid, worker_ text, items_ json, max_ integer DEFAULT 0, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 0,
+    claim_ bigint DEFAULT NULL
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
-    answer_attempt integer, answer_status text,
-    enqueued_at timestamptz, type text, status text, step text, attempt_num integer,
+    answer_attempt integer, answer_status text, enqueued_at timestamptz, type text, status text, step text, attempt_num integer,
     response text, error text, started_at timestamptz, duration bigint, scheduled_for timestamptz,
     updated_at timestamptz, lease_owner text, lease_until timestamptz, "Number" varchar(20), "CustomerID" bigint,
     "Amount" numeric(12, 2), "Code" varchar(6), "Lines" json

@@ -75,9 +75,7 @@ BEGIN
     LOOP
         SELECT n.answer, n.answer_due_ms, n.answer_key, n.answer_token
         INTO answer_, due_ms_, key_, token_
-        FROM "readpast"."next_invoice_set_trx"(
-            COALESCE(worker_, session_user || '/' || pg_backend_pid()), 1, lease_ms_, recover_
-        ) AS n
+        FROM "readpast"."next_invoice_set_trx"(COALESCE(worker_, session_user || '/' || pg_backend_pid()), 1, lease_ms_, recover_) AS n
         WHERE n.answer <> 'REFUSED';
         /* Items were ended whose attempts are spent, or left aside; what comes behind them is due now. */
         EXIT WHEN answer_ <> 'EMPTY' OR due_ms_ > 0 OR due_ms_ IS NULL;

@@ -7,9 +7,7 @@ counts, whatever its lease. With recover_ above 2, nothing is done when somebody
 Claims do this too, so a queue with workers needs no other reaper.
 Table access order: invoice.
 */
-CREATE OR REPLACE FUNCTION "readpast"."recover_invoice_trx"(
-    max_ integer DEFAULT 100, worker_ text DEFAULT NULL, recover_ integer DEFAULT 1
-)
+CREATE OR REPLACE FUNCTION "readpast"."recover_invoice_trx"(max_ integer DEFAULT 100, worker_ text DEFAULT NULL, recover_ integer DEFAULT 1)
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
     answer_attempt integer, answer_status text
@@ -103,8 +101,7 @@ BEGIN
                 SELECT 1
                 FROM "readpast"."queue_refused" AS x
                 WHERE
-                    x.queue = 'invoice'
-                    AND x.key = to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')
+                    x.queue = 'invoice' AND x.key = to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')
                     AND x.until > now_
             )
             ORDER BY q.started_at
@@ -120,14 +117,13 @@ BEGIN
             SELECT q.enqueued_at AS key_1
             FROM "readpast"."invoice" AS q
             WHERE
-                q.status = 'Processing' AND q.started_at BETWEEN d.started_at AND d.started_at
-                AND q.lease_owner = d.owner AND (q.lease_until <= now_ OR q.lease_owner = worker_)
+                q.status = 'Processing' AND q.started_at BETWEEN d.started_at AND d.started_at AND q.lease_owner = d.owner
+                AND (q.lease_until <= now_ OR q.lease_owner = worker_)
                 AND NOT EXISTS (
                 SELECT 1
                 FROM "readpast"."queue_refused" AS x
                 WHERE
-                    x.queue = 'invoice'
-                    AND x.key = to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')
+                    x.queue = 'invoice' AND x.key = to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')
                     AND x.until > now_
             )
             FOR NO KEY UPDATE SKIP LOCKED
@@ -161,8 +157,8 @@ BEGIN
                     SELECT 1
                     FROM "readpast"."invoice" AS o
                     WHERE
-                        o.status = 'Processing' AND o.started_at BETWEEN q.started_at AND q.started_at
-                        AND o.lease_owner = q.lease_owner AND (o.enqueued_at) <> (q.enqueued_at)
+                        o.status = 'Processing' AND o.started_at BETWEEN q.started_at AND q.started_at AND o.lease_owner = q.lease_owner
+                        AND (o.enqueued_at) <> (q.enqueued_at)
                     LIMIT 1
                 ) AS o
                 WHERE q.enqueued_at BETWEEN k.key_1 AND k.key_1
@@ -180,8 +176,8 @@ BEGIN
 
                 WITH expired AS MATERIALIZED (
                     SELECT
-                        k.key_1, v.*, together_[from_ - 1 + k.position::integer] AS together,
-                        COALESCE(x.attempts, 0) AS refusals, x.reason AS refused
+                        k.key_1, v.*, together_[from_ - 1 + k.position::integer] AS together, COALESCE(x.attempts, 0) AS refusals,
+                        x.reason AS refused
                     FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position)
                     INNER JOIN LATERAL (
                         SELECT
@@ -238,9 +234,7 @@ BEGIN
 
                 SELECT
                     ARRAY_AGG(
-                        json_build_object(
-                            'key', c.key_1_, 'token', c.token_, 'attempt', c.attempt_num_, 'status', c.status_
-                        )
+                        json_build_object('key', c.key_1_, 'token', c.token_, 'attempt', c.attempt_num_, 'status', c.status_)
                         ORDER BY c.key_1_
                     ),
                     COALESCE(ARRAY_AGG(to_char(c.key_1_::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')), '{}')

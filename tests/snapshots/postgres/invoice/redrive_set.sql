@@ -133,13 +133,12 @@ BEGIN
         FROM judged AS v
     ),
 
-
     /* An item that a trigger of the table keeps from changing counts as not changed. */
     changed AS (
         UPDATE "readpast"."invoice" AS q
         SET
-            status = d.status, updated_at = d.token, scheduled_for = COALESCE(d.due_at, q.scheduled_for),
-            attempt_num = d.attempt_num, started_at = NULL, duration = NULL, lease_owner = NULL, lease_until = NULL
+            status = d.status, updated_at = d.token, scheduled_for = COALESCE(d.due_at, q.scheduled_for), attempt_num = d.attempt_num,
+            started_at = NULL, duration = NULL, lease_owner = NULL, lease_until = NULL
         FROM decided AS d
         /* They are locked, and decided upon: the key is enough. */
         WHERE q.enqueued_at BETWEEN d.key_1 AND d.key_1 AND d.answer = 'OK'

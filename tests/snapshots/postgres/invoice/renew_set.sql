@@ -68,9 +68,7 @@ BEGIN
             END AS answer
         FROM item AS i
         LEFT JOIN LATERAL (
-            SELECT
-                q.status::text AS item_status, q.updated_at AS item_token, q.attempt_num AS item_attempt,
-                q.lease_owner AS item_owner
+            SELECT q.status::text AS item_status, q.updated_at AS item_token, q.attempt_num AS item_attempt, q.lease_owner AS item_owner
             FROM "readpast"."invoice" AS q
             WHERE q.enqueued_at = i.key_1
             FOR NO KEY UPDATE

@@ -27,16 +27,12 @@ BEGIN
     ),
 
     ended AS NOT MATERIALIZED (
-        SELECT
-            q.started_at AS started_at, q.duration AS claimed_ms, q.scheduled_for AS due_at,
-            q.enqueued_at AS enqueued_at
+        SELECT q.started_at AS started_at, q.duration AS claimed_ms, q.scheduled_for AS due_at, q.enqueued_at AS enqueued_at
         FROM "readpast"."Invoice_History" AS q
     ),
 
     recent AS MATERIALIZED (
-        SELECT
-            GREATEST(0, "readpast"."queue_ms_fn"(COALESCE(i.due_at, i.enqueued_at), i.started_at)) AS wait_ms,
-            i.claimed_ms
+        SELECT GREATEST(0, "readpast"."queue_ms_fn"(COALESCE(i.due_at, i.enqueued_at), i.started_at)) AS wait_ms, i.claimed_ms
         FROM (
             SELECT a.started_at, a.claimed_ms, a.due_at, a.enqueued_at FROM item AS a
             UNION ALL
@@ -84,9 +80,7 @@ BEGIN
     SELECT
         f.figure || '.' || p.label || '_ms',
         (
-            SELECT percentile_disc(p.fraction) WITHIN GROUP (
-                ORDER BY CASE f.figure WHEN 'wait' THEN r.wait_ms ELSE r.claimed_ms END
-            )
+            SELECT percentile_disc(p.fraction) WITHIN GROUP (ORDER BY CASE f.figure WHEN 'wait' THEN r.wait_ms ELSE r.claimed_ms END)
             FROM recent AS r
         )
     FROM (VALUES ('wait'), ('claimed')) AS f (figure)

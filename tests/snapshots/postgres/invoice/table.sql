@@ -16,14 +16,13 @@ ALTER DOMAIN "readpast"."invoice_type" ADD CONSTRAINT invoice_is_discriminated C
 CREATE SEQUENCE IF NOT EXISTS "readpast"."invoice_seq" AS bigint CACHE 1;
 
 CREATE TABLE IF NOT EXISTS "readpast"."invoice" (
-    enqueued_at timestamptz NOT NULL, type "readpast"."invoice_type" NOT NULL, status "readpast"."queue_state" NOT NULL,
-    step text NULL, attempt_num integer NOT NULL, response text NULL DEFAULT '', error text NULL DEFAULT '',
-    started_at timestamptz NULL, duration bigint NULL, scheduled_for timestamptz NOT NULL,
-    updated_at timestamptz NOT NULL, lease_owner text NULL, lease_until timestamptz NULL,
+    enqueued_at timestamptz NOT NULL, type "readpast"."invoice_type" NOT NULL, status "readpast"."queue_state" NOT NULL, step text NULL,
+    attempt_num integer NOT NULL, response text NULL DEFAULT '', error text NULL DEFAULT '', started_at timestamptz NULL,
+    duration bigint NULL, scheduled_for timestamptz NOT NULL, updated_at timestamptz NOT NULL, lease_owner text NULL,
+    lease_until timestamptz NULL,
     /* By which claim it was taken, for whoever lost the answer to that. Below zero: it goes alone. */
-    claim_num bigint NULL, "Number" varchar(20) NOT NULL, "CustomerID" bigint NULL,
-    "Amount" numeric(12, 2) NULL DEFAULT '0', "Code" "dbo"."otpcode" NULL DEFAULT 'none',
-    "Lines" json NULL DEFAULT '[]',
+    claim_num bigint NULL, "Number" varchar(20) NOT NULL, "CustomerID" bigint NULL, "Amount" numeric(12, 2) NULL DEFAULT '0',
+    "Code" "dbo"."otpcode" NULL DEFAULT 'none', "Lines" json NULL DEFAULT '[]',
     CONSTRAINT "invoice_CustomerID_fkey"
         FOREIGN KEY ("CustomerID") REFERENCES "dbo"."customers" ("id"),
     CONSTRAINT "invoice_Amount_check"
@@ -35,11 +34,10 @@ WITH (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_
 
 /* Completed items are moved here. */
 CREATE TABLE IF NOT EXISTS "readpast"."Invoice_History" (
-    enqueued_at timestamptz NOT NULL, type text NOT NULL, status text NOT NULL, step text NULL,
-    attempt_num integer NOT NULL, response text NULL, error text NULL, started_at timestamptz NULL,
-    duration bigint NULL, scheduled_for timestamptz NOT NULL, updated_at timestamptz NOT NULL, lease_owner text NULL,
-    lease_until timestamptz NULL, "Number" varchar(20) NOT NULL, "CustomerID" bigint NULL, "Amount" numeric(12, 2) NULL,
-    "Code" "dbo"."otpcode" NULL, "Lines" json NULL, PRIMARY KEY (enqueued_at)
+    enqueued_at timestamptz NOT NULL, type text NOT NULL, status text NOT NULL, step text NULL, attempt_num integer NOT NULL,
+    response text NULL, error text NULL, started_at timestamptz NULL, duration bigint NULL, scheduled_for timestamptz NOT NULL,
+    updated_at timestamptz NOT NULL, lease_owner text NULL, lease_until timestamptz NULL, "Number" varchar(20) NOT NULL,
+    "CustomerID" bigint NULL, "Amount" numeric(12, 2) NULL, "Code" "dbo"."otpcode" NULL, "Lines" json NULL, PRIMARY KEY (enqueued_at)
 );
 
 /* A table of an earlier state has no place yet for the number of a claim. */

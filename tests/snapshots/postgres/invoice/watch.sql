@@ -36,10 +36,9 @@ BEGIN
     RETURN QUERY
     WITH waiting AS MATERIALIZED (
             SELECT
-                to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') || '0' AS key,
-                q.type::text AS type, q.status::text AS status, q.error AS error, q.enqueued_at AS enqueued_at,
-                q.started_at AS started_at, q.duration AS claimed_ms, q.scheduled_for AS due_at, q.lease_owner AS owner,
-                q.lease_until AS lease_until
+                to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') || '0' AS key, q.type::text AS type,
+                q.status::text AS status, q.error AS error, q.enqueued_at AS enqueued_at, q.started_at AS started_at,
+                q.duration AS claimed_ms, q.scheduled_for AS due_at, q.lease_owner AS owner, q.lease_until AS lease_until
             FROM "readpast"."invoice" AS q
             WHERE q.status IN ('Pending', 'Error')
             ORDER BY
@@ -49,10 +48,9 @@ BEGIN
 
     flying AS MATERIALIZED (
             SELECT
-                to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') || '0' AS key,
-                q.type::text AS type, q.status::text AS status, q.error AS error, q.enqueued_at AS enqueued_at,
-                q.started_at AS started_at, q.duration AS claimed_ms, q.scheduled_for AS due_at, q.lease_owner AS owner,
-                q.lease_until AS lease_until
+                to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') || '0' AS key, q.type::text AS type,
+                q.status::text AS status, q.error AS error, q.enqueued_at AS enqueued_at, q.started_at AS started_at,
+                q.duration AS claimed_ms, q.scheduled_for AS due_at, q.lease_owner AS owner, q.lease_until AS lease_until
             FROM "readpast"."invoice" AS q
             WHERE q.status = 'Processing'
             ORDER BY q.started_at
@@ -61,10 +59,9 @@ BEGIN
 
     stopped AS MATERIALIZED (
             SELECT
-                to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') || '0' AS key,
-                q.type::text AS type, q.status::text AS status, q.error AS error, q.enqueued_at AS enqueued_at,
-                q.started_at AS started_at, q.duration AS claimed_ms, q.scheduled_for AS due_at, q.lease_owner AS owner,
-                q.lease_until AS lease_until
+                to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') || '0' AS key, q.type::text AS type,
+                q.status::text AS status, q.error AS error, q.enqueued_at AS enqueued_at, q.started_at AS started_at,
+                q.duration AS claimed_ms, q.scheduled_for AS due_at, q.lease_owner AS owner, q.lease_until AS lease_until
             FROM "readpast"."invoice" AS q
             WHERE q.status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
             ORDER BY q.enqueued_at DESC
@@ -73,10 +70,9 @@ BEGIN
 
     present AS MATERIALIZED (
             SELECT
-                to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') || '0' AS key,
-                q.type::text AS type, q.status::text AS status, q.error AS error, q.enqueued_at AS enqueued_at,
-                q.started_at AS started_at, q.duration AS claimed_ms, q.scheduled_for AS due_at, q.lease_owner AS owner,
-                q.lease_until AS lease_until
+                to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') || '0' AS key, q.type::text AS type,
+                q.status::text AS status, q.error AS error, q.enqueued_at AS enqueued_at, q.started_at AS started_at,
+                q.duration AS claimed_ms, q.scheduled_for AS due_at, q.lease_owner AS owner, q.lease_until AS lease_until
             FROM "readpast"."invoice" AS q
             WHERE TRUE
             ORDER BY q.enqueued_at DESC
@@ -85,10 +81,9 @@ BEGIN
 
     gone AS MATERIALIZED (
             SELECT
-                to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') || '0' AS key,
-                q.type::text AS type, q.status::text AS status, q.error AS error, q.enqueued_at AS enqueued_at,
-                q.started_at AS started_at, q.duration AS claimed_ms, q.scheduled_for AS due_at, q.lease_owner AS owner,
-                q.lease_until AS lease_until
+                to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') || '0' AS key, q.type::text AS type,
+                q.status::text AS status, q.error AS error, q.enqueued_at AS enqueued_at, q.started_at AS started_at,
+                q.duration AS claimed_ms, q.scheduled_for AS due_at, q.lease_owner AS owner, q.lease_until AS lease_until
             FROM "readpast"."Invoice_History" AS q
             WHERE TRUE
             ORDER BY q.enqueued_at DESC
@@ -98,10 +93,9 @@ BEGIN
     /* With a long backlog the newest are all pending: what was taken last, or is next, has what has just ended before it. */
     done AS MATERIALIZED (
             SELECT
-                to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') || '0' AS key,
-                q.type::text AS type, q.status::text AS status, q.error AS error, q.enqueued_at AS enqueued_at,
-                q.started_at AS started_at, q.duration AS claimed_ms, q.scheduled_for AS due_at, q.lease_owner AS owner,
-                q.lease_until AS lease_until
+                to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') || '0' AS key, q.type::text AS type,
+                q.status::text AS status, q.error AS error, q.enqueued_at AS enqueued_at, q.started_at AS started_at,
+                q.duration AS claimed_ms, q.scheduled_for AS due_at, q.lease_owner AS owner, q.lease_until AS lease_until
             FROM "readpast"."invoice" AS q
             WHERE q.enqueued_at <= (
                 SELECT COALESCE(MAX(f.enqueued_at), (SELECT MIN(w.enqueued_at) FROM waiting AS w))
@@ -122,8 +116,8 @@ BEGIN
 
     measured AS MATERIALIZED (
         SELECT
-            GREATEST(0, "readpast"."queue_ms_fn"(COALESCE(r.due_at, r.enqueued_at), r.started_at)) AS wait_ms,
-            r.claimed_ms, r.type, r.started_at + r.claimed_ms * interval '1 millisecond' AS ended_at
+            GREATEST(0, "readpast"."queue_ms_fn"(COALESCE(r.due_at, r.enqueued_at), r.started_at)) AS wait_ms, r.claimed_ms, r.type,
+            r.started_at + r.claimed_ms * interval '1 millisecond' AS ended_at
         FROM recent AS r
         WHERE r.started_at IS NOT NULL AND r.claimed_ms IS NOT NULL AND "readpast"."queue_is_finished_fn"(r.status)
     ),
@@ -139,8 +133,7 @@ BEGIN
     ),
 
     figure (name, value, capped, ms, detail, key) AS (
-        SELECT
-            'count.' || s.status, COALESCE(c.items, 0), COALESCE(c.capped, FALSE), NULL::bigint, NULL::text, NULL::text
+        SELECT 'count.' || s.status, COALESCE(c.items, 0), COALESCE(c.capped, FALSE), NULL::bigint, NULL::text, NULL::text
         FROM "readpast"."queue_status" AS s
         LEFT JOIN (
             SELECT w.status, COUNT(*) AS items, (SELECT COUNT(*) FROM waiting) > most_ AS capped
@@ -223,9 +216,7 @@ BEGIN
         SELECT
             f.figure || '.' || p.label || '_ms',
             (
-                SELECT percentile_disc(p.fraction) WITHIN GROUP (
-                    ORDER BY CASE f.figure WHEN 'wait' THEN d.wait_ms ELSE d.claimed_ms END
-                )
+                SELECT percentile_disc(p.fraction) WITHIN GROUP (ORDER BY CASE f.figure WHEN 'wait' THEN d.wait_ms ELSE d.claimed_ms END)
                 FROM measured AS d
             ),
             FALSE, NULL, NULL, NULL

@@ -122,8 +122,7 @@ BEGIN
     item AS MATERIALIZED (
         SELECT
             n.ordinal, date_bin('10 milliseconds', now_, timestamptz 'epoch')
-            + (n.number - f.number + f.number % 10000) * interval '1 microsecond' AS key, n.scheduled_for, n.type,
-            n.step, n.columns
+            + (n.number - f.number + f.number % 10000) * interval '1 microsecond' AS key, n.scheduled_for, n.type, n.step, n.columns
         FROM numbered AS n
         CROSS JOIN (SELECT MIN(m.number) AS number FROM numbered AS m) AS f
     ),
@@ -157,8 +156,7 @@ BEGIN
     added_2 AS (
         INSERT INTO "readpast"."notification_email" (enqueued_at, "EmailTo", "PreferredLanguage", "Response", "Error")
         SELECT
-            i.key, c."EmailTo",
-            CASE WHEN (i.columns -> 'Email' -> 'PreferredLanguage') IS NULL THEN 'en' ELSE c."PreferredLanguage" END,
+            i.key, c."EmailTo", CASE WHEN (i.columns -> 'Email' -> 'PreferredLanguage') IS NULL THEN 'en' ELSE c."PreferredLanguage" END,
             CASE WHEN (i.columns -> 'Email' -> 'Response') IS NULL THEN '' ELSE c."Response" END,
             CASE WHEN (i.columns -> 'Email' -> 'Error') IS NULL THEN '' ELSE c."Error" END
         FROM item AS i

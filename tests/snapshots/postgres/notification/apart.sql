@@ -10,8 +10,7 @@ CREATE OR REPLACE FUNCTION "readpast"."next_notification_apart_trx"(
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
-    answer_attempt integer, answer_status text,
-    enqueued_at timestamptz, type text, status text, step text, attempt_num integer,
+    answer_attempt integer, answer_status text, enqueued_at timestamptz, type text, status text, step text, attempt_num integer,
     response text, error text, started_at timestamptz, duration bigint, scheduled_for timestamptz,
     updated_at timestamptz, lease_owner text, lease_until timestamptz, "ResetPassword_OTP" varchar(16), "ResetPassword_UserID" integer,
     "ResetPassword_Username" varchar(128), "Email_EmailTo" varchar(254), "Email_PreferredLanguage" varchar(60), "Email_Response" text, "Email_Error" text,
@@ -68,9 +67,7 @@ BEGIN
 
     /* Materialized, so that the rows are chosen once: a planner that folds the sub-select in may repeat it per row. */
     WITH found AS MATERIALIZED (
-        SELECT
-            q.enqueued_at AS key_1, q.updated_at AS item_token, q.attempt_num AS item_attempt,
-            q.lease_until AS item_died_at
+        SELECT q.enqueued_at AS key_1, q.updated_at AS item_token, q.attempt_num AS item_attempt, q.lease_until AS item_died_at
         FROM "readpast"."notification" AS q
         WHERE
             q.status IN ('Pending', 'Error') AND q.scheduled_for <= now_
@@ -79,15 +76,13 @@ BEGIN
                 FROM "readpast"."queue_refused" AS x
                 WHERE
                     x.queue = 'notification'
-                    AND x.key = to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')
-                    AND x.until > now_
+                    AND x.key = to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') AND x.until > now_
             )
         ORDER BY
             q.scheduled_for, q.enqueued_at
         LIMIT max_
         FOR NO KEY UPDATE SKIP LOCKED
     )
-
 
     SELECT ARRAY_AGG(f.key_1)
     INTO key_1_
@@ -117,7 +112,6 @@ BEGIN
                         ORDER BY k.position
                     ),
 
-
                 /*
                 In their order up to the first that goes alone, or that one; the others are let go with the transaction. It came
                 back from a dead worker, which it may have killed.
@@ -139,8 +133,7 @@ BEGIN
                         NOT v.is_spent AS enters
                     FROM (
                         SELECT
-                            r.*, ROW_NUMBER() OVER w AS position,
-                            COUNT(*) FILTER (WHERE NOT r.is_spent) OVER w AS place,
+                            r.*, ROW_NUMBER() OVER w AS position, COUNT(*) FILTER (WHERE NOT r.is_spent) OVER w AS place,
                             COUNT(*) FILTER (WHERE r.alone) OVER w AS alone_so_far
                         FROM (
                             SELECT
@@ -162,8 +155,8 @@ BEGIN
                     SET
                         status = d.status, updated_at = d.token, claim_num = d.claim_num,
                         started_at = CASE WHEN d.enters THEN now_ ELSE q.started_at END, attempt_num = d.attempt_num,
-                        lease_owner = CASE WHEN d.enters THEN worker_ ELSE q.lease_owner END,
-                        lease_until = d.lease_until, error = COALESCE(d.error, q.error)
+                        lease_owner = CASE WHEN d.enters THEN worker_ ELSE q.lease_owner END, lease_until = d.lease_until,
+                        error = COALESCE(d.error, q.error)
                     FROM decided AS d
                     /* They are locked, and decided upon: the key is enough. */
                     WHERE q.enqueued_at BETWEEN d.key_1 AND d.key_1
@@ -171,8 +164,7 @@ BEGIN
                 )
 
                     SELECT
-                        ARRAY_AGG(c.key_1_ ORDER BY c.position_) FILTER (WHERE c.status_ = 'Processing'),
-                        BOOL_OR(c.alone_),
+                        ARRAY_AGG(c.key_1_ ORDER BY c.position_) FILTER (WHERE c.status_ = 'Processing'), BOOL_OR(c.alone_),
                         COALESCE(ARRAY_AGG(to_char(c.key_1_::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')), '{}'),
                         COUNT(*), (SELECT COUNT(*) FROM decided)
                     INTO taken_1_, alone_, done_, ended_, decided_
@@ -222,8 +214,8 @@ BEGIN
             key_1_ := taken_1_;
             RETURN QUERY
             SELECT
-                CASE WHEN alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, NULL::integer, NULL::bigint, q.enqueued_at,
-                q.updated_at, q.attempt_num, 'Processing',
+                CASE WHEN alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, NULL::integer, NULL::bigint, q.enqueued_at, q.updated_at,
+                q.attempt_num, 'Processing',
             q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
             q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
             q.lease_until, s1."OTP", s1."UserID", s1."Username", s2."EmailTo", s2."PreferredLanguage",

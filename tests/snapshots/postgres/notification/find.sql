@@ -13,8 +13,7 @@ CREATE OR REPLACE FUNCTION "readpast"."find_notification"(
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
-    answer_attempt integer, answer_status text,
-    enqueued_at timestamptz, type text, status text, step text, attempt_num integer,
+    answer_attempt integer, answer_status text, enqueued_at timestamptz, type text, status text, step text, attempt_num integer,
     response text, error text, started_at timestamptz, duration bigint, scheduled_for timestamptz,
     updated_at timestamptz, lease_owner text, lease_until timestamptz, "ResetPassword_OTP" varchar(16), "ResetPassword_UserID" integer,
     "ResetPassword_Username" varchar(128), "Email_EmailTo" varchar(254), "Email_PreferredLanguage" varchar(60), "Email_Response" text, "Email_Error" text,
@@ -127,8 +126,7 @@ BEGIN
     LEFT JOIN "readpast"."notification_sms" AS s3
         ON s3.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
         WHERE
-            (from_.key_1 IS NULL OR (q.enqueued_at) > (from_.key_1))
-            AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
+            (from_.key_1 IS NULL OR (q.enqueued_at) > (from_.key_1)) AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
             AND (types_ IS NULL OR q.type::text = ANY(types_)) AND (before_ IS NULL OR q.updated_at < before_)
             AND (since_ IS NULL OR q.updated_at >= since_)
             AND (
@@ -179,9 +177,8 @@ BEGIN
         WHERE
             q.status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
             AND q.enqueued_at > COALESCE(from_.key_1, '-infinity') AND q.enqueued_at <= until_.key_1
-            AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
-            AND (types_ IS NULL OR q.type::text = ANY(types_)) AND (before_ IS NULL OR q.updated_at < before_)
-            AND (since_ IS NULL OR q.updated_at >= since_)
+            AND (statuses_ IS NULL OR q.status::text = ANY(statuses_)) AND (types_ IS NULL OR q.type::text = ANY(types_))
+            AND (before_ IS NULL OR q.updated_at < before_) AND (since_ IS NULL OR q.updated_at >= since_)
             AND (
                 longer_ IS NULL
                 OR CASE
@@ -197,9 +194,7 @@ BEGIN
         statuses_ <@ ARRAY['Processing']
         AND (
             most_ IS NULL
-            OR NOT EXISTS (
-                SELECT 1 FROM "readpast"."notification" AS q WHERE q.status IN ('Processing') LIMIT 1 OFFSET most_ - 1
-            )
+            OR NOT EXISTS (SELECT 1 FROM "readpast"."notification" AS q WHERE q.status IN ('Processing') LIMIT 1 OFFSET most_ - 1)
         )
     THEN
         /* They have an index of their own, in another order: good for as many as may be read. */
@@ -217,9 +212,8 @@ BEGIN
         ON s3.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
         WHERE
             q.status IN ('Processing') AND q.enqueued_at > COALESCE(from_.key_1, '-infinity')
-            AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
-            AND (types_ IS NULL OR q.type::text = ANY(types_)) AND (before_ IS NULL OR q.updated_at < before_)
-            AND (since_ IS NULL OR q.updated_at >= since_)
+            AND (statuses_ IS NULL OR q.status::text = ANY(statuses_)) AND (types_ IS NULL OR q.type::text = ANY(types_))
+            AND (before_ IS NULL OR q.updated_at < before_) AND (since_ IS NULL OR q.updated_at >= since_)
             AND (
                 longer_ IS NULL
                 OR CASE
@@ -235,9 +229,7 @@ BEGIN
         statuses_ <@ ARRAY['Pending', 'Error']
         AND (
             most_ IS NULL
-            OR NOT EXISTS (
-                SELECT 1 FROM "readpast"."notification" AS q WHERE q.status IN ('Pending', 'Error') LIMIT 1 OFFSET most_ - 1
-            )
+            OR NOT EXISTS (SELECT 1 FROM "readpast"."notification" AS q WHERE q.status IN ('Pending', 'Error') LIMIT 1 OFFSET most_ - 1)
         )
     THEN
         /* They have an index of their own, in another order: good for as many as may be read. */
@@ -255,9 +247,8 @@ BEGIN
         ON s3.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
         WHERE
             q.status IN ('Pending', 'Error') AND q.enqueued_at > COALESCE(from_.key_1, '-infinity')
-            AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
-            AND (types_ IS NULL OR q.type::text = ANY(types_)) AND (before_ IS NULL OR q.updated_at < before_)
-            AND (since_ IS NULL OR q.updated_at >= since_)
+            AND (statuses_ IS NULL OR q.status::text = ANY(statuses_)) AND (types_ IS NULL OR q.type::text = ANY(types_))
+            AND (before_ IS NULL OR q.updated_at < before_) AND (since_ IS NULL OR q.updated_at >= since_)
             AND (
                 longer_ IS NULL
                 OR CASE
@@ -343,8 +334,7 @@ BEGIN
     LEFT JOIN "readpast"."notification_sms" AS s3
         ON s3.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
         WHERE
-            (q.enqueued_at) > (from_.key_1) AND (q.enqueued_at) <= (until_.key_1)
-            AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
+            (q.enqueued_at) > (from_.key_1) AND (q.enqueued_at) <= (until_.key_1) AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
             AND (types_ IS NULL OR q.type::text = ANY(types_)) AND (before_ IS NULL OR q.updated_at < before_)
             AND (since_ IS NULL OR q.updated_at >= since_)
             AND (

@@ -10,13 +10,12 @@ what the first call claimed, claimed_notification returns by its claim_.
 Table access order: queue_operation, notification, queue_transition, notification_reset_password, notification_email, notification_sms.
 */
 CREATE OR REPLACE FUNCTION "readpast"."modify_notification_set_trx"(
-    operation_ uuid, worker_ text, items_ json, max_ integer DEFAULT 0, lease_ms_ integer DEFAULT NULL,
-    recover_ integer DEFAULT 0, claim_ bigint DEFAULT NULL
+    operation_ uuid, worker_ text, items_ json, max_ integer DEFAULT 0, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 0,
+    claim_ bigint DEFAULT NULL
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
-    answer_attempt integer, answer_status text,
-    enqueued_at timestamptz, type text, status text, step text, attempt_num integer,
+    answer_attempt integer, answer_status text, enqueued_at timestamptz, type text, status text, step text, attempt_num integer,
     response text, error text, started_at timestamptz, duration bigint, scheduled_for timestamptz,
     updated_at timestamptz, lease_owner text, lease_until timestamptz, "ResetPassword_OTP" varchar(16), "ResetPassword_UserID" integer,
     "ResetPassword_Username" varchar(128), "Email_EmailTo" varchar(254), "Email_PreferredLanguage" varchar(60), "Email_Response" text, "Email_Error" text,
@@ -72,7 +71,6 @@ BEGIN
         }');
     END IF;
 
-
     /* Most calls set nothing, and are not read twice for it. A name can be written with escapes. */
     IF position('"set"' IN items_::text) > 0 OR position('\u00' IN items_::text) > 0 THEN
         sets_ := EXISTS (SELECT 1 FROM json_to_recordset(items_) AS g (set json) WHERE g.set IS NOT NULL);
@@ -90,9 +88,7 @@ BEGIN
                 WHERE json_typeof(i.new_values) <> 'object'
                 UNION ALL
                 SELECT format('there is no column %s to set', k.name)
-                FROM json_object_keys(
-                    CASE json_typeof(i.new_values) WHEN 'object' THEN i.new_values ELSE '{}' END
-                ) AS k (name)
+                FROM json_object_keys(CASE json_typeof(i.new_values) WHEN 'object' THEN i.new_values ELSE '{}' END) AS k (name)
                 WHERE k.name NOT IN ('ResetPassword', 'Email', 'Sms')
                 UNION ALL
                 SELECT format('there is no column ResetPassword.%s to set', k.name)
@@ -173,9 +169,8 @@ BEGIN
 
     WITH given AS (
         SELECT
-            (i.position - 1)::integer AS ordinal, i.key AS key_1, i.token AS token, COALESCE(i.attempt, 0) AS attempt,
-            i.status, i.step, i.response, i.error,
-            COALESCE("readpast"."queue_finite_fn"(i.due), now_ + i.delay_ms * interval '1 millisecond') AS due_at,
+            (i.position - 1)::integer AS ordinal, i.key AS key_1, i.token AS token, COALESCE(i.attempt, 0) AS attempt, i.status, i.step,
+            i.response, i.error, COALESCE("readpast"."queue_finite_fn"(i.due), now_ + i.delay_ms * interval '1 millisecond') AS due_at,
             COALESCE(i.release, FALSE) AS release, i.set AS new_values, i.position
         FROM
             ROWS FROM (
@@ -254,8 +249,8 @@ BEGIN
         FROM item AS i
         LEFT JOIN LATERAL (
             SELECT
-                q.status::text AS item_status, q.updated_at AS item_token, q.attempt_num AS item_attempt,
-                q.lease_owner AS item_owner, q.lease_until AS item_lease_until, q.scheduled_for AS item_due_at
+                q.status::text AS item_status, q.updated_at AS item_token, q.attempt_num AS item_attempt, q.lease_owner AS item_owner,
+                q.lease_until AS item_lease_until, q.scheduled_for AS item_due_at
             FROM "readpast"."notification" AS q
             WHERE q.enqueued_at = i.key_1
             FOR NO KEY UPDATE
@@ -318,14 +313,11 @@ BEGIN
         CROSS JOIN LATERAL (
             SELECT
                 (r.answer = 'OK' AND r.item_status <> 'Processing' AND r.becomes = 'Processing') AS enters,
-                (r.answer = 'OK' AND "readpast"."queue_is_finished_fn"(r.becomes)) AS finishes, r.step AS step,
-                r.response AS response,
+                (r.answer = 'OK' AND "readpast"."queue_is_finished_fn"(r.becomes)) AS finishes, r.step AS step, r.response AS response,
                 CASE
                     WHEN r.error IS NOT NULL THEN r.error
                     WHEN r.becomes = 'Failed' AND r.status <> 'Failed'
-                        THEN format(
-                            'Attempts are spent: %s of %s; asked for %s.', r.item_attempt, max_attempts_, r.status
-                        )
+                        THEN format('Attempts are spent: %s of %s; asked for %s.', r.item_attempt, max_attempts_, r.status)
                     /* Earlier errors are over. */
                     WHEN r.becomes = 'Completed' THEN ''
                 END AS error
@@ -339,9 +331,8 @@ BEGIN
             status = d.status, updated_at = d.token, scheduled_for = COALESCE(d.due_at, q.scheduled_for),
             started_at = CASE WHEN d.enters THEN now_ ELSE q.started_at END,
             duration = CASE WHEN d.finishes THEN "readpast"."queue_ms_fn"(q.started_at, now_) ELSE q.duration END,
-            attempt_num = d.attempt_num, lease_owner = CASE WHEN d.enters THEN worker_ ELSE q.lease_owner END,
-            lease_until = d.lease_until, step = COALESCE(d.step, q.step), response = COALESCE(d.response, q.response),
-            error = COALESCE(d.error, q.error)
+            attempt_num = d.attempt_num, lease_owner = CASE WHEN d.enters THEN worker_ ELSE q.lease_owner END, lease_until = d.lease_until,
+            step = COALESCE(d.step, q.step), response = COALESCE(d.response, q.response), error = COALESCE(d.error, q.error)
         FROM decided AS d
         /* They are locked, and decided upon: the key is enough. */
         WHERE q.enqueued_at BETWEEN d.key_1 AND d.key_1 AND d.answer = 'OK'
@@ -363,9 +354,7 @@ BEGIN
                 ELSE (SELECT n."Username" FROM json_to_record(d.new_values -> 'ResetPassword') AS n ("Username" varchar(128)))
             END
         FROM decided AS d
-        WHERE
-            u.enqueued_at BETWEEN d.key_1 AND d.key_1 AND d.answer = 'OK'
-            AND json_typeof(d.new_values -> 'ResetPassword') = 'object'
+        WHERE u.enqueued_at BETWEEN d.key_1 AND d.key_1 AND d.answer = 'OK' AND json_typeof(d.new_values -> 'ResetPassword') = 'object'
     ),
 
     set_2 AS (
@@ -388,9 +377,7 @@ BEGIN
                 ELSE (SELECT n."Error" FROM json_to_record(d.new_values -> 'Email') AS n ("Error" text))
             END
         FROM decided AS d
-        WHERE
-            u.enqueued_at BETWEEN d.key_1 AND d.key_1 AND d.answer = 'OK'
-            AND json_typeof(d.new_values -> 'Email') = 'object'
+        WHERE u.enqueued_at BETWEEN d.key_1 AND d.key_1 AND d.answer = 'OK' AND json_typeof(d.new_values -> 'Email') = 'object'
     ),
 
     set_3 AS (
@@ -409,9 +396,7 @@ BEGIN
                 ELSE (SELECT n."Error" FROM json_to_record(d.new_values -> 'Sms') AS n ("Error" text))
             END
         FROM decided AS d
-        WHERE
-            u.enqueued_at BETWEEN d.key_1 AND d.key_1 AND d.answer = 'OK'
-            AND json_typeof(d.new_values -> 'Sms') = 'object'
+        WHERE u.enqueued_at BETWEEN d.key_1 AND d.key_1 AND d.answer = 'OK' AND json_typeof(d.new_values -> 'Sms') = 'object'
     ),
 
     /* Remembered for whoever asks again: what cannot be told from the items later. */
@@ -438,9 +423,8 @@ BEGIN
 
     WITH given AS (
         SELECT
-            (i.position - 1)::integer AS ordinal, i.key AS key_1, i.token AS token, COALESCE(i.attempt, 0) AS attempt,
-            i.status, i.step, i.response, i.error,
-            COALESCE("readpast"."queue_finite_fn"(i.due), now_ + i.delay_ms * interval '1 millisecond') AS due_at,
+            (i.position - 1)::integer AS ordinal, i.key AS key_1, i.token AS token, COALESCE(i.attempt, 0) AS attempt, i.status, i.step,
+            i.response, i.error, COALESCE("readpast"."queue_finite_fn"(i.due), now_ + i.delay_ms * interval '1 millisecond') AS due_at,
             COALESCE(i.release, FALSE) AS release, i.set AS new_values, i.position
         FROM
             ROWS FROM (
@@ -492,8 +476,8 @@ BEGIN
         FROM item AS i
         LEFT JOIN LATERAL (
             SELECT
-                q.status::text AS item_status, q.updated_at AS item_token, q.attempt_num AS item_attempt,
-                q.lease_owner AS item_owner, q.lease_until AS item_lease_until, q.scheduled_for AS item_due_at
+                q.status::text AS item_status, q.updated_at AS item_token, q.attempt_num AS item_attempt, q.lease_owner AS item_owner,
+                q.lease_until AS item_lease_until, q.scheduled_for AS item_due_at
             FROM "readpast"."notification" AS q
             WHERE q.enqueued_at = i.key_1
             FOR NO KEY UPDATE
@@ -556,14 +540,11 @@ BEGIN
         CROSS JOIN LATERAL (
             SELECT
                 (r.answer = 'OK' AND r.item_status <> 'Processing' AND r.becomes = 'Processing') AS enters,
-                (r.answer = 'OK' AND "readpast"."queue_is_finished_fn"(r.becomes)) AS finishes, r.step AS step,
-                r.response AS response,
+                (r.answer = 'OK' AND "readpast"."queue_is_finished_fn"(r.becomes)) AS finishes, r.step AS step, r.response AS response,
                 CASE
                     WHEN r.error IS NOT NULL THEN r.error
                     WHEN r.becomes = 'Failed' AND r.status <> 'Failed'
-                        THEN format(
-                            'Attempts are spent: %s of %s; asked for %s.', r.item_attempt, max_attempts_, r.status
-                        )
+                        THEN format('Attempts are spent: %s of %s; asked for %s.', r.item_attempt, max_attempts_, r.status)
                     /* Earlier errors are over. */
                     WHEN r.becomes = 'Completed' THEN ''
                 END AS error
@@ -577,9 +558,8 @@ BEGIN
             status = d.status, updated_at = d.token, scheduled_for = COALESCE(d.due_at, q.scheduled_for),
             started_at = CASE WHEN d.enters THEN now_ ELSE q.started_at END,
             duration = CASE WHEN d.finishes THEN "readpast"."queue_ms_fn"(q.started_at, now_) ELSE q.duration END,
-            attempt_num = d.attempt_num, lease_owner = CASE WHEN d.enters THEN worker_ ELSE q.lease_owner END,
-            lease_until = d.lease_until, step = COALESCE(d.step, q.step), response = COALESCE(d.response, q.response),
-            error = COALESCE(d.error, q.error)
+            attempt_num = d.attempt_num, lease_owner = CASE WHEN d.enters THEN worker_ ELSE q.lease_owner END, lease_until = d.lease_until,
+            step = COALESCE(d.step, q.step), response = COALESCE(d.response, q.response), error = COALESCE(d.error, q.error)
         FROM decided AS d
         /* They are locked, and decided upon: the key is enough. */
         WHERE q.enqueued_at BETWEEN d.key_1 AND d.key_1 AND d.answer = 'OK'
@@ -623,13 +603,12 @@ others recovered lately does not count.
 Table access order: as there.
 */
 CREATE OR REPLACE FUNCTION "readpast"."modify_notification_set_utx"(
-    operation_ uuid, worker_ text, items_ json, max_ integer DEFAULT 0, lease_ms_ integer DEFAULT NULL,
-    recover_ integer DEFAULT 0, claim_ bigint DEFAULT NULL
+    operation_ uuid, worker_ text, items_ json, max_ integer DEFAULT 0, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 0,
+    claim_ bigint DEFAULT NULL
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
-    answer_attempt integer, answer_status text,
-    enqueued_at timestamptz, type text, status text, step text, attempt_num integer,
+    answer_attempt integer, answer_status text, enqueued_at timestamptz, type text, status text, step text, attempt_num integer,
     response text, error text, started_at timestamptz, duration bigint, scheduled_for timestamptz,
     updated_at timestamptz, lease_owner text, lease_until timestamptz, "ResetPassword_OTP" varchar(16), "ResetPassword_UserID" integer,
     "ResetPassword_Username" varchar(128), "Email_EmailTo" varchar(254), "Email_PreferredLanguage" varchar(60), "Email_Response" text, "Email_Error" text,

@@ -13,8 +13,7 @@ CREATE OR REPLACE FUNCTION "readpast"."next_notification_set_trx"(
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
-    answer_attempt integer, answer_status text,
-    enqueued_at timestamptz, type text, status text, step text, attempt_num integer,
+    answer_attempt integer, answer_status text, enqueued_at timestamptz, type text, status text, step text, attempt_num integer,
     response text, error text, started_at timestamptz, duration bigint, scheduled_for timestamptz,
     updated_at timestamptz, lease_owner text, lease_until timestamptz, "ResetPassword_OTP" varchar(16), "ResetPassword_UserID" integer,
     "ResetPassword_Username" varchar(128), "Email_EmailTo" varchar(254), "Email_PreferredLanguage" varchar(60), "Email_Response" text, "Email_Error" text,
@@ -77,9 +76,7 @@ BEGIN
 
     /* Materialized, so that the rows are chosen once: a planner that folds the sub-select in may repeat it per row. */
     WITH found AS MATERIALIZED (
-        SELECT
-            q.enqueued_at AS key_1, q.updated_at AS item_token, q.attempt_num AS item_attempt,
-            q.lease_until AS item_died_at
+        SELECT q.enqueued_at AS key_1, q.updated_at AS item_token, q.attempt_num AS item_attempt, q.lease_until AS item_died_at
         FROM "readpast"."notification" AS q
         WHERE q.status IN ('Pending', 'Error') AND q.scheduled_for <= now_
         ORDER BY
@@ -87,7 +84,6 @@ BEGIN
         LIMIT max_
         FOR NO KEY UPDATE SKIP LOCKED
     ),
-
 
     /*
     In their order up to the first that goes alone, or that one; the others are let go with the transaction. It came
@@ -104,16 +100,14 @@ BEGIN
             CASE
                 WHEN v.is_spent THEN format('Attempts are spent: %s of %s.', v.item_attempt, max_attempts_)
             END AS error,
-            CASE WHEN NOT v.is_spent THEN now_ + lease_ms_ * interval '1 millisecond' END AS lease_until,
-            NOT v.is_spent AS enters
+            CASE WHEN NOT v.is_spent THEN now_ + lease_ms_ * interval '1 millisecond' END AS lease_until, NOT v.is_spent AS enters
         FROM (
             SELECT
                 r.*, ROW_NUMBER() OVER w AS position, COUNT(*) FILTER (WHERE NOT r.is_spent) OVER w AS place,
                 COUNT(*) FILTER (WHERE r.alone) OVER w AS alone_so_far
             FROM (
                 SELECT
-                    f.*, f.item_attempt >= max_attempts_ AS is_spent,
-                    f.item_attempt < max_attempts_ AND f.item_died_at IS NOT NULL AS alone
+                    f.*, f.item_attempt >= max_attempts_ AS is_spent, f.item_attempt < max_attempts_ AND f.item_died_at IS NOT NULL AS alone
                 FROM found AS f
             ) AS r
             WINDOW w AS (ROWS UNBOUNDED PRECEDING)
@@ -140,8 +134,8 @@ BEGIN
 
     (
     SELECT
-        CASE WHEN q.alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, NULL::integer, lease_ms_::bigint, q.enqueued_at,
-        q.updated_at, q.attempt_num, q.status_,
+        CASE WHEN q.alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, NULL::integer, lease_ms_::bigint, q.enqueued_at, q.updated_at,
+        q.attempt_num, q.status_,
             q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
             q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
             q.lease_until, s1."OTP", s1."UserID", s1."Username", s2."EmailTo", s2."PreferredLanguage",

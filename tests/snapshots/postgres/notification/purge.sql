@@ -116,9 +116,8 @@ BEGIN
             )
             AND q.status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
 
-            AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
-            AND (types_ IS NULL OR q.type::text = ANY(types_)) AND (before_ IS NULL OR q.updated_at < before_)
-            AND (since_ IS NULL OR q.updated_at >= since_)
+            AND (statuses_ IS NULL OR q.status::text = ANY(statuses_)) AND (types_ IS NULL OR q.type::text = ANY(types_))
+            AND (before_ IS NULL OR q.updated_at < before_) AND (since_ IS NULL OR q.updated_at >= since_)
             AND (
                 longer_ IS NULL
                 OR CASE
@@ -164,9 +163,8 @@ BEGIN
             /* An item that was enqueued later cannot have changed before. */
             AND q.enqueued_at < COALESCE(before_, 'infinity')
 
-            AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
-            AND (types_ IS NULL OR q.type::text = ANY(types_)) AND (before_ IS NULL OR q.updated_at < before_)
-            AND (since_ IS NULL OR q.updated_at >= since_)
+            AND (statuses_ IS NULL OR q.status::text = ANY(statuses_)) AND (types_ IS NULL OR q.type::text = ANY(types_))
+            AND (before_ IS NULL OR q.updated_at < before_) AND (since_ IS NULL OR q.updated_at >= since_)
             AND (
                 longer_ IS NULL
                 OR CASE

@@ -104,8 +104,7 @@ BEGIN
                 FROM "readpast"."queue_refused" AS x
                 WHERE
                     x.queue = 'notification'
-                    AND x.key = to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')
-                    AND x.until > now_
+                    AND x.key = to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') AND x.until > now_
             )
             ORDER BY q.started_at
             LIMIT max_
@@ -120,15 +119,14 @@ BEGIN
             SELECT q.enqueued_at AS key_1
             FROM "readpast"."notification" AS q
             WHERE
-                q.status = 'Processing' AND q.started_at BETWEEN d.started_at AND d.started_at
-                AND q.lease_owner = d.owner AND (q.lease_until <= now_ OR q.lease_owner = worker_)
+                q.status = 'Processing' AND q.started_at BETWEEN d.started_at AND d.started_at AND q.lease_owner = d.owner
+                AND (q.lease_until <= now_ OR q.lease_owner = worker_)
                 AND NOT EXISTS (
                 SELECT 1
                 FROM "readpast"."queue_refused" AS x
                 WHERE
                     x.queue = 'notification'
-                    AND x.key = to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')
-                    AND x.until > now_
+                    AND x.key = to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') AND x.until > now_
             )
             FOR NO KEY UPDATE SKIP LOCKED
         ) AS v
@@ -161,8 +159,8 @@ BEGIN
                     SELECT 1
                     FROM "readpast"."notification" AS o
                     WHERE
-                        o.status = 'Processing' AND o.started_at BETWEEN q.started_at AND q.started_at
-                        AND o.lease_owner = q.lease_owner AND (o.enqueued_at) <> (q.enqueued_at)
+                        o.status = 'Processing' AND o.started_at BETWEEN q.started_at AND q.started_at AND o.lease_owner = q.lease_owner
+                        AND (o.enqueued_at) <> (q.enqueued_at)
                     LIMIT 1
                 ) AS o
                 WHERE q.enqueued_at BETWEEN k.key_1 AND k.key_1
@@ -180,8 +178,8 @@ BEGIN
 
                 WITH expired AS MATERIALIZED (
                     SELECT
-                        k.key_1, v.*, together_[from_ - 1 + k.position::integer] AS together,
-                        COALESCE(x.attempts, 0) AS refusals, x.reason AS refused
+                        k.key_1, v.*, together_[from_ - 1 + k.position::integer] AS together, COALESCE(x.attempts, 0) AS refusals,
+                        x.reason AS refused
                     FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position)
                     INNER JOIN LATERAL (
                         SELECT
@@ -238,9 +236,7 @@ BEGIN
 
                 SELECT
                     ARRAY_AGG(
-                        json_build_object(
-                            'key', c.key_1_, 'token', c.token_, 'attempt', c.attempt_num_, 'status', c.status_
-                        )
+                        json_build_object('key', c.key_1_, 'token', c.token_, 'attempt', c.attempt_num_, 'status', c.status_)
                         ORDER BY c.key_1_
                     ),
                     COALESCE(ARRAY_AGG(to_char(c.key_1_::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')), '{}')

@@ -4,9 +4,7 @@ key and attempt. Answers OK, LEASE_LOST or NOT_FOUND, one row each. Neither the 
 a renewal never makes the worker's own settle fail.
 Table access order: notification.
 */
-CREATE OR REPLACE FUNCTION "readpast"."renew_notification_set_trx"(
-    worker_ text, items_ json, lease_ms_ integer DEFAULT NULL
-)
+CREATE OR REPLACE FUNCTION "readpast"."renew_notification_set_trx"(worker_ text, items_ json, lease_ms_ integer DEFAULT NULL)
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
     answer_attempt integer, answer_status text
@@ -70,9 +68,7 @@ BEGIN
             END AS answer
         FROM item AS i
         LEFT JOIN LATERAL (
-            SELECT
-                q.status::text AS item_status, q.updated_at AS item_token, q.attempt_num AS item_attempt,
-                q.lease_owner AS item_owner
+            SELECT q.status::text AS item_status, q.updated_at AS item_token, q.attempt_num AS item_attempt, q.lease_owner AS item_owner
             FROM "readpast"."notification" AS q
             WHERE q.enqueued_at = i.key_1
             FOR NO KEY UPDATE

@@ -46,9 +46,7 @@ BEGIN
         purged_ := purged_ + (
             SELECT p.value
             FROM "readpast"."purge_notification_trx"(
-                JSON_BUILD_OBJECT(
-                    'status', JSON_BUILD_ARRAY('Completed'), 'before', (now_ - 2592000 * interval '1 s')::text
-                ),
+                JSON_BUILD_OBJECT('status', JSON_BUILD_ARRAY('Completed'), 'before', (now_ - 2592000 * interval '1 s')::text),
                 max_ - purged_
             ) AS p
         );
@@ -58,10 +56,7 @@ BEGIN
         purged_ := purged_ + (
             SELECT p.value
             FROM "readpast"."purge_notification_trx"(
-                JSON_BUILD_OBJECT(
-                    'status', JSON_BUILD_ARRAY('Failed'), 'before', (now_ - 31536000 * interval '1 s')::text
-                ),
-                max_ - purged_
+                JSON_BUILD_OBJECT('status', JSON_BUILD_ARRAY('Failed'), 'before', (now_ - 31536000 * interval '1 s')::text), max_ - purged_
             ) AS p
         );
     END IF;

@@ -27,9 +27,7 @@ BEGIN
     ),
 
     recent AS MATERIALIZED (
-        SELECT
-            GREATEST(0, "readpast"."queue_ms_fn"(COALESCE(i.due_at, i.enqueued_at), i.started_at)) AS wait_ms,
-            i.claimed_ms
+        SELECT GREATEST(0, "readpast"."queue_ms_fn"(COALESCE(i.due_at, i.enqueued_at), i.started_at)) AS wait_ms, i.claimed_ms
         FROM item AS i
         WHERE i.started_at IS NOT NULL AND i.claimed_ms IS NOT NULL
         ORDER BY i.enqueued_at DESC
@@ -72,9 +70,7 @@ BEGIN
     SELECT
         f.figure || '.' || p.label || '_ms',
         (
-            SELECT percentile_disc(p.fraction) WITHIN GROUP (
-                ORDER BY CASE f.figure WHEN 'wait' THEN r.wait_ms ELSE r.claimed_ms END
-            )
+            SELECT percentile_disc(p.fraction) WITHIN GROUP (ORDER BY CASE f.figure WHEN 'wait' THEN r.wait_ms ELSE r.claimed_ms END)
             FROM recent AS r
         )
     FROM (VALUES ('wait'), ('claimed')) AS f (figure)

@@ -18,10 +18,9 @@ ALTER DOMAIN "readpast"."notification_type" ADD CONSTRAINT notification_is_discr
 CREATE SEQUENCE IF NOT EXISTS "readpast"."notification_seq" AS bigint CACHE 1;
 
 CREATE TABLE IF NOT EXISTS "readpast"."notification" (
-    enqueued_at timestamptz NOT NULL, type "readpast"."notification_type" NOT NULL,
-    status "readpast"."queue_state" NOT NULL, step text NULL, attempt_num integer NOT NULL,
-    response text NULL DEFAULT '', error text NULL DEFAULT '', started_at timestamptz NULL, duration bigint NULL,
-    scheduled_for timestamptz NOT NULL, updated_at timestamptz NOT NULL, lease_owner text NULL,
+    enqueued_at timestamptz NOT NULL, type "readpast"."notification_type" NOT NULL, status "readpast"."queue_state" NOT NULL,
+    step text NULL, attempt_num integer NOT NULL, response text NULL DEFAULT '', error text NULL DEFAULT '', started_at timestamptz NULL,
+    duration bigint NULL, scheduled_for timestamptz NOT NULL, updated_at timestamptz NOT NULL, lease_owner text NULL,
     lease_until timestamptz NULL,
     /* By which claim it was taken, for whoever lost the answer to that. Below zero: it goes alone. */
     claim_num bigint NULL, CONSTRAINT notification_pk PRIMARY KEY (enqueued_at)
@@ -76,8 +75,8 @@ REVOKE ALL ON FUNCTION "readpast"."notification_is_type_fn"(timestamptz, text) F
 
 /* What items of the type ResetPassword have besides, and no others. A row is a part of its item, and goes with it. */
 CREATE TABLE IF NOT EXISTS "readpast"."notification_reset_password" (
-    enqueued_at timestamptz NOT NULL, "OTP" varchar(16) NOT NULL, "UserID" integer NOT NULL,
-    "Username" varchar(128) NOT NULL, CONSTRAINT notification_reset_password_pk PRIMARY KEY (enqueued_at),
+    enqueued_at timestamptz NOT NULL, "OTP" varchar(16) NOT NULL, "UserID" integer NOT NULL, "Username" varchar(128) NOT NULL,
+    CONSTRAINT notification_reset_password_pk PRIMARY KEY (enqueued_at),
     CONSTRAINT reset_password_is_notification
         FOREIGN KEY (enqueued_at) REFERENCES "readpast"."notification" (enqueued_at) ON DELETE CASCADE,
     CONSTRAINT reset_password_is_type_notification
@@ -86,17 +85,16 @@ CREATE TABLE IF NOT EXISTS "readpast"."notification_reset_password" (
 
 /* What some items have besides: any may. A row is a part of its item, and goes with it. */
 CREATE TABLE IF NOT EXISTS "readpast"."notification_email" (
-    enqueued_at timestamptz NOT NULL, "EmailTo" varchar(254) NOT NULL,
-    "PreferredLanguage" varchar(60) NULL DEFAULT 'en', "Response" text NULL DEFAULT '', "Error" text NULL DEFAULT '',
-    CONSTRAINT notification_email_pk PRIMARY KEY (enqueued_at),
+    enqueued_at timestamptz NOT NULL, "EmailTo" varchar(254) NOT NULL, "PreferredLanguage" varchar(60) NULL DEFAULT 'en',
+    "Response" text NULL DEFAULT '', "Error" text NULL DEFAULT '', CONSTRAINT notification_email_pk PRIMARY KEY (enqueued_at),
     CONSTRAINT email_is_notification
         FOREIGN KEY (enqueued_at) REFERENCES "readpast"."notification" (enqueued_at) ON DELETE CASCADE
 );
 
 /* What some items have besides: any may. A row is a part of its item, and goes with it. */
 CREATE TABLE IF NOT EXISTS "readpast"."notification_sms" (
-    enqueued_at timestamptz NOT NULL, "PhoneNumber" varchar(20) NOT NULL, "Response" text NULL DEFAULT '',
-    "Error" text NULL DEFAULT '', CONSTRAINT notification_sms_pk PRIMARY KEY (enqueued_at),
+    enqueued_at timestamptz NOT NULL, "PhoneNumber" varchar(20) NOT NULL, "Response" text NULL DEFAULT '', "Error" text NULL DEFAULT '',
+    CONSTRAINT notification_sms_pk PRIMARY KEY (enqueued_at),
     CONSTRAINT sms_is_notification
         FOREIGN KEY (enqueued_at) REFERENCES "readpast"."notification" (enqueued_at) ON DELETE CASCADE
 );

@@ -40,8 +40,7 @@ BEGIN
     SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     DECLARE @_Items nvarchar(max);
 
-    IF @@TRANCOUNT > 0
-        THROW 50012, N'Add_FourQueueScheduler_trx commits its own work: not to be called in a transaction.', 1;
+    IF @@TRANCOUNT > 0 THROW 50012, N'Add_FourQueueScheduler_trx commits its own work: not to be called in a transaction.', 1;
 
     SET @_Items = (
         SELECT @Type AS [type], @Step AS [step], @ScheduledFor AS [due]

@@ -17,13 +17,12 @@ BEGIN
     DECLARE @_Stamp datetimeoffset(7), @_Offset int, @_Count int;
     /* Each element read once: what is put into the table, and by what it is recognized. */
     DECLARE @_New TABLE (
-        [Ordinal] int NOT NULL PRIMARY KEY, [Type] nvarchar(60) NULL, [Step] nvarchar(60) NULL,
-        [DueAt] datetime2(7) NULL, [Column1] int NULL, [Key1] bigint NULL, [First] int NULL,
-        [IsNew] bit NOT NULL DEFAULT 1
+        [Ordinal] int NOT NULL PRIMARY KEY, [Type] nvarchar(60) NULL, [Step] nvarchar(60) NULL, [DueAt] datetime2(7) NULL,
+        [Column1] int NULL, [Key1] bigint NULL, [First] int NULL, [IsNew] bit NOT NULL DEFAULT 1
     );
     DECLARE @_Added TABLE (
-        [Ordinal] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL, [Key] nvarchar(max) NULL,
-        [Token] datetime2(7) NULL, [Status] varchar(20) NULL
+        [Ordinal] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL, [Key] nvarchar(max) NULL, [Token] datetime2(7) NULL,
+        [Status] varchar(20) NULL
     );
     DECLARE @_Made TABLE ([Key1] bigint NOT NULL, PRIMARY KEY ([Key1]));
     IF
@@ -56,14 +55,11 @@ BEGIN
             INSERT INTO @_New ([Ordinal], [Type], [Step], [DueAt], [Column1])
             SELECT
                 CAST(j.[key] AS int), r.[Type], r.[Step],
-                COALESCE(
-                    r.[DueAt], DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, @_Now))
-                ),
-                r.[Column1]
+                COALESCE(r.[DueAt], DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, @_Now))), r.[Column1]
             FROM OPENJSON(@Items) AS j
             CROSS APPLY OPENJSON(j.[value]) WITH (
-                [Type] nvarchar(max) '$.type', [Step] nvarchar(max) '$.step', [DueAt] datetime2(7) '$.due',
-                [DelayMs] bigint '$.delay_ms', [Column1] int '$.columns."reputation"'
+                [Type] nvarchar(max) '$.type', [Step] nvarchar(max) '$.step', [DueAt] datetime2(7) '$.due', [DelayMs] bigint '$.delay_ms',
+                [Column1] int '$.columns."reputation"'
             ) AS r;
             SET @_Count = @@ROWCOUNT;
 
@@ -79,16 +75,13 @@ BEGIN
                 FROM @_New AS m
                 ORDER BY m.[Column1], m.[Ordinal]
             ) AS w
-            INNER JOIN [dbo].[four_queue] AS q WITH (UPDLOCK, HOLDLOCK, ROWLOCK, FORCESEEK)
-                ON q.[reputation] = w.[Column1]
+            INNER JOIN [dbo].[four_queue] AS q WITH (UPDLOCK, HOLDLOCK, ROWLOCK, FORCESEEK) ON q.[reputation] = w.[Column1]
             GROUP BY w.[Ordinal]
             OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));
 
             /* The same work twice in one call: the first counts. */
             UPDATE n
-            SET
-                [IsNew] = CASE WHEN a.[Ordinal] IS NOT NULL OR f.[First] < n.[Ordinal] THEN 0 ELSE 1 END,
-                [First] = f.[First]
+            SET [IsNew] = CASE WHEN a.[Ordinal] IS NOT NULL OR f.[First] < n.[Ordinal] THEN 0 ELSE 1 END, [First] = f.[First]
             FROM @_New AS n
             INNER JOIN (
                 SELECT
@@ -152,9 +145,7 @@ BEGIN
             IF @Operation IS NOT NULL
             BEGIN
                 SET @_Result = (
-                    SELECT
-                        a.[Ordinal] AS [ordinal], a.[Answer] AS [answer], a.[Key] AS [key], a.[Token] AS [token],
-                        a.[Status] AS [status]
+                    SELECT a.[Ordinal] AS [ordinal], a.[Answer] AS [answer], a.[Key] AS [key], a.[Token] AS [token], a.[Status] AS [status]
                     FROM @_Added AS a
                     FOR JSON PATH
                 );
@@ -186,8 +177,8 @@ BEGIN
     END;
 
     SELECT
-        a.[Answer], a.[Ordinal], CAST(NULL AS bigint) AS [DueMs], CASE WHEN a.[Answer] = 'OK' THEN a.[Key] END AS [Key],
-        a.[Token], 0 AS [AttemptNum], a.[Status]
+        a.[Answer], a.[Ordinal], CAST(NULL AS bigint) AS [DueMs], CASE WHEN a.[Answer] = 'OK' THEN a.[Key] END AS [Key], a.[Token],
+        0 AS [AttemptNum], a.[Status]
     FROM @_Added AS a
     ORDER BY a.[Ordinal];
 END;
@@ -228,8 +219,7 @@ AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
-    IF @@TRANCOUNT > 0
-        THROW 50012, N'Add_FourQueueScheduler_Set_trx commits its own work: not to be called in a transaction.', 1;
+    IF @@TRANCOUNT > 0 THROW 50012, N'Add_FourQueueScheduler_Set_trx commits its own work: not to be called in a transaction.', 1;
 
     EXECUTE [readpast].[FourQueueScheduler_Add] @Operation = @Operation, @Items = @Items, @Within = 0;
 END;

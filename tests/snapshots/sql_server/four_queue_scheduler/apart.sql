@@ -10,8 +10,7 @@ AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
-    IF @@TRANCOUNT > 0
-        THROW 50012, N'Next_FourQueueScheduler_Apart_trx commits its own work: not to be called in a transaction.', 1;
+    IF @@TRANCOUNT > 0 THROW 50012, N'Next_FourQueueScheduler_Apart_trx commits its own work: not to be called in a transaction.', 1;
 
     EXECUTE [readpast].[Next_FourQueueScheduler_Set_trx]
         @Worker = @Worker, @Max = @Max, @LeaseMs = @LeaseMs, @Recover = @Recover, @Claim = @Claim;

@@ -14,9 +14,8 @@ BEGIN
     DECLARE @_At datetime2(7); /* the same moment as the table tells it */
     DECLARE @_Stamp datetimeoffset(7), @_Offset int;
     DECLARE @_Out TABLE (
-        [Seq] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL, [Ordinal] int NULL, [DueMs] bigint NULL,
-        [Key] nvarchar(max) NULL, [Key1] bigint NULL, [Token] datetime2(7) NULL, [AttemptNum] int NULL,
-        [Status] varchar(20) NULL
+        [Seq] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL, [Ordinal] int NULL, [DueMs] bigint NULL, [Key] nvarchar(max) NULL,
+        [Key1] bigint NULL, [Token] datetime2(7) NULL, [AttemptNum] int NULL, [Status] varchar(20) NULL
     );
 
     SELECT @_MaxAttempts = s.[MaxAttempts], @_SilentMs = s.[LeaseMs]
@@ -41,8 +40,7 @@ BEGIN
         CAST(q.[id] AS nvarchar(36)), q.[id], s.[UpdatedAt], COALESCE(CAST(q.[attempts] AS int), 0), 'Processing'
     FROM [readpast].[FourQueueScheduler_Lease] AS s
         WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_FourQueueScheduler_Lease_InFlight]))
-    INNER JOIN [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-        ON q.[in_process] IN (0, 1) AND s.[id] = q.[id]
+    INNER JOIN [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK) ON q.[in_process] IN (0, 1) AND s.[id] = q.[id]
     WHERE
         s.[Status] = 'Processing' AND q.[in_process] = 1 AND q.[end_date] IS NULL AND s.[ClaimNum] IN (@Claim, -@Claim)
         AND s.[LeaseOwner] = @Worker AND CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 = @Worker
@@ -58,8 +56,7 @@ BEGIN
 
     /* In an order that no OUTPUT clause promises. */
     SELECT
-        o.[Answer], o.[Ordinal], o.[DueMs], o.[Key], o.[Token], o.[AttemptNum], o.[Status],
-        q.[reputation] AS [reputation], q.[id],
+        o.[Answer], o.[Ordinal], o.[DueMs], o.[Key], o.[Token], o.[AttemptNum], o.[Status], q.[reputation] AS [reputation], q.[id],
         CASE
                 WHEN q.[in_process] = 0
                     THEN CASE
@@ -87,8 +84,8 @@ BEGIN
                     THEN DATEDIFF_BIG(MILLISECOND, q.[start_date], q.[end_date])
             END
         ) AS [ItemDuration],
-        DATEADD(MINUTE, -@_Offset, CAST(q.[scheduled_start_date] AS datetime2(7))) AS [ItemDueAt],
-        s.[UpdatedAt] AS [ItemToken], CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [ItemOwner],
+        DATEADD(MINUTE, -@_Offset, CAST(q.[scheduled_start_date] AS datetime2(7))) AS [ItemDueAt], s.[UpdatedAt] AS [ItemToken],
+        CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [ItemOwner],
         CASE WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE
                 WHEN
                     s.[UpdatedAt] IS NULL

@@ -35,18 +35,18 @@ DECLARE @Names nvarchar(max) = N'["Add_FourQueueScheduler_Set_trx", "Add_FourQue
 "Modify_FourQueueScheduler_Set_utx", "Modify_FourQueueScheduler_trx", "Modify_FourQueueScheduler_utx",
 "Next_FourQueueScheduler_Apart_trx", "Next_FourQueueScheduler_Set_trx", "Next_FourQueueScheduler_Set_utx",
 "Next_FourQueueScheduler_trx", "Next_FourQueueScheduler_utx", "Purge_FourQueueScheduler_trx",
-"QueueCatalog", "QueueFilterTake", "QueueFits_fn",
-"QueueIsDone", "QueueIsEditable_fn", "QueueIsFinished_fn",
-"QueueIsProcessable_fn", "QueueIsRefusal_fn", "QueueNamed_fn",
-"QueueNoteRefusal", "QueueOperation", "QueueOperationKeep",
-"QueueOperationTake", "QueueOwnType_V", "QueueRecovery",
-"QueueRecoveryTurn", "QueueRefuse", "QueueRefused",
-"QueueRetention", "QueueSchemaVersion", "QueueSpec",
-"QueueStatus", "QueueTake", "QueueTransition",
-"QueueTurn", "QueueTurnTake", "QueueTypeAccess",
-"QueueUnfit_fn", "Recover_FourQueueScheduler_trx", "Redrive_FourQueueScheduler_Set_trx",
-"Renew_FourQueueScheduler_Set_trx", "Stats_FourQueueScheduler", "Watch_FourQueueScheduler",
-"Worker_FourQueueScheduler_V"]';
+"QueueBackoff_fn", "QueueCatalog", "QueueFilterTake",
+"QueueFits_fn", "QueueIsDone", "QueueIsEditable_fn",
+"QueueIsFinished_fn", "QueueIsProcessable_fn", "QueueIsRefusal_fn",
+"QueueJudge_fn", "QueueNamed_fn", "QueueNoteRefusal",
+"QueueOperation", "QueueOperationKeep", "QueueOperationTake",
+"QueueOwnType_V", "QueueRecovery", "QueueRecoveryTurn",
+"QueueRefuse", "QueueRefused", "QueueRetention",
+"QueueSchemaVersion", "QueueSpec", "QueueStatus",
+"QueueTake", "QueueTransition", "QueueTurn",
+"QueueTurnTake", "QueueTypeAccess", "QueueUnfit_fn",
+"Recover_FourQueueScheduler_trx", "Redrive_FourQueueScheduler_Set_trx", "Renew_FourQueueScheduler_Set_trx",
+"Stats_FourQueueScheduler", "Watch_FourQueueScheduler", "Worker_FourQueueScheduler_V"]';
 DECLARE @Kind nvarchar(60), @Name nvarchar(128), @Verb nvarchar(128), @Whom nvarchar(128), @Remedy nvarchar(400);
 DECLARE @Message nvarchar(2048);
 /*
@@ -77,8 +77,7 @@ SELECT TOP (1)
     @Kind = f.[Kind], @Name = f.[Name], @Verb = f.[Verb],
     @Whom = COALESCE(f.[Whom], USER_NAME(f.[Holder]), N'somebody that this login cannot see'),
     @Remedy = COALESCE(
-        f.[Remedy],
-        N'Its owner''s triggers and functions would run with the rights of who installs. Drop it, change its owner, '
+        f.[Remedy], N'Its owner''s triggers and functions would run with the rights of who installs. Drop it, change its owner, '
         + N'install as that user or as a member of that role, or choose another schema.'
     )
 FROM (
@@ -126,8 +125,7 @@ FROM (
 WHERE
     f.[Holder] IS NULL
     OR (
-        f.[Holder] NOT IN (SELECT i.[Id] FROM [Mine] AS i)
-        AND COALESCE(USER_NAME(f.[Holder]), N'') NOT IN (N'dbo', N'db_owner')
+        f.[Holder] NOT IN (SELECT i.[Id] FROM [Mine] AS i) AND COALESCE(USER_NAME(f.[Holder]), N'') NOT IN (N'dbo', N'db_owner')
         AND COALESCE(IS_ROLEMEMBER(N'db_owner', USER_NAME(f.[Holder])), 0) = 0
     )
 ORDER BY

@@ -3,9 +3,9 @@ The items that fit @Filter, in the order of their keys, after the key @After, at
 last key of it begins the next one. @Filter is a JSON object, of which every member narrows the choice: keys, status and
 types (arrays), before and after (UTC, of the last change), error (a part of its text), longer_ms (its last attempt took
 more milliseconds; the one that it is in has done so till now). NULL is all items.
-One row per item, with the answer FOUND. Columns that are secret are NULL. It changes nothing, and its locks on rows are let go one by one. Without keys
-it reads the table in order until the page is full; with @Most, no more than that many items. A second result with the
-answer MORE then has the key up to which it has looked, if there may be others and the page is not full: go on after it.
+One row per item, with the answer FOUND. Columns that are secret are NULL. It changes nothing, and its locks on rows are let go one
+by one. Without keys it reads the table in order until the page is full; with @Most, no more than that many items. A second result
+with the answer MORE then has the key up to which it has looked, if there may be others and the page is not full: go on after it.
 Table access order: four_queue, FourQueueScheduler_Lease.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Find_FourQueueScheduler]
@@ -18,8 +18,8 @@ BEGIN
     DECLARE @_At datetime2(7); /* the same moment as the table tells it */
     DECLARE @_Stamp datetimeoffset(7), @_Offset int, @_Look varchar(10), @_Begin1 bigint, @_End1 bigint;
     DECLARE @_Page TABLE ([Key1] bigint NOT NULL, PRIMARY KEY CLUSTERED ([Key1]));
-    DECLARE @_Statuses nvarchar(max), @_Types nvarchar(max), @_Before datetime2(7), @_Since datetime2(7);
-    DECLARE @_Longer bigint, @_Error nvarchar(4000);
+    DECLARE @_Statuses nvarchar(max), @_Types nvarchar(max), @_Before datetime2(7), @_Since datetime2(7), @_Longer bigint;
+    DECLARE @_Error nvarchar(4000);
     DECLARE @_Given TABLE ([Ordinal] int NOT NULL PRIMARY KEY, [Key1] bigint NULL);
 
     EXECUTE [readpast].[QueueFilterTake]
@@ -34,8 +34,7 @@ BEGIN
     IF @Most < 1 THROW 50021, N'Find_FourQueueScheduler: @Most must be 1 or more, or NULL.', 1;
     SET @After = NULLIF(@After, N'');
     SET @_Begin1 = TRY_CAST(NULLIF(@After, N'') AS bigint);
-    IF @After IS NOT NULL AND @_Begin1 IS NULL
-        THROW 50021, N'Find_FourQueueScheduler: @After is not a key of FourQueueScheduler.', 1;
+    IF @After IS NOT NULL AND @_Begin1 IS NULL THROW 50021, N'Find_FourQueueScheduler: @After is not a key of FourQueueScheduler.', 1;
 
     /* One look at the clock: the table's times are the server's, ours are UTC. */
     SET @_Stamp = SYSDATETIMEOFFSET();
@@ -148,9 +147,8 @@ BEGIN
         FROM @_Page AS p
         ORDER BY p.[Key1] DESC;
     SELECT
-        'FOUND' AS [Answer], CAST(NULL AS int) AS [Ordinal], CAST(NULL AS bigint) AS [DueMs],
-        CAST(q.[id] AS nvarchar(36)) AS [Key], s.[UpdatedAt] AS [Token],
-        COALESCE(CAST(q.[attempts] AS int), 0) AS [AttemptNum],
+        'FOUND' AS [Answer], CAST(NULL AS int) AS [Ordinal], CAST(NULL AS bigint) AS [DueMs], CAST(q.[id] AS nvarchar(36)) AS [Key],
+        s.[UpdatedAt] AS [Token], COALESCE(CAST(q.[attempts] AS int), 0) AS [AttemptNum],
         CASE
             WHEN q.[in_process] = 0
                 THEN CASE
@@ -195,8 +193,8 @@ BEGIN
                     THEN DATEDIFF_BIG(MILLISECOND, q.[start_date], q.[end_date])
             END
         ) AS [ItemDuration],
-        DATEADD(MINUTE, -@_Offset, CAST(q.[scheduled_start_date] AS datetime2(7))) AS [ItemDueAt],
-        s.[UpdatedAt] AS [ItemToken], CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [ItemOwner],
+        DATEADD(MINUTE, -@_Offset, CAST(q.[scheduled_start_date] AS datetime2(7))) AS [ItemDueAt], s.[UpdatedAt] AS [ItemToken],
+        CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [ItemOwner],
         CASE WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE
                 WHEN
                     s.[UpdatedAt] IS NULL
@@ -249,9 +247,7 @@ BEGIN
     OPTION (LOOP JOIN, FORCE ORDER);
 
     IF @@ROWCOUNT < @Max AND @_End1 IS NOT NULL
-        SELECT
-            'MORE' AS [Answer], CAST(NULL AS int) AS [Ordinal], CAST(NULL AS bigint) AS [DueMs],
-            CAST(g.[Key1] AS nvarchar(36)) AS [Key]
+        SELECT 'MORE' AS [Answer], CAST(NULL AS int) AS [Ordinal], CAST(NULL AS bigint) AS [DueMs], CAST(g.[Key1] AS nvarchar(36)) AS [Key]
         FROM (SELECT @_End1 AS [Key1]) AS g;
 END;
 GO

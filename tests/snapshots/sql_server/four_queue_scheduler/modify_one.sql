@@ -27,8 +27,7 @@ BEGIN
     SET @Worker = COALESCE(NULLIF(@Worker, N''), CONCAT(SUSER_SNAME(), N'/', @@SPID));
     EXECUTE [readpast].[FourQueueScheduler_Settle]
         @Operation = NULL, @Worker = @Worker, @LeaseMs = NULL, @IsOne = 1, @Key = @Key, @Token = @Token,
-        @Attempt = @AttemptNum, @Status = @Status, @Step = @Step, @Response = @Response, @Error = @Error,
-        @DueAt = @Due, @Set = @Set;
+        @Attempt = @AttemptNum, @Status = @Status, @Step = @Step, @Response = @Response, @Error = @Error, @DueAt = @Due, @Set = @Set;
 END;
 GO
 /*
@@ -55,16 +54,15 @@ BEGIN
     DECLARE @_Answer varchar(20), @_Is varchar(20);
     DECLARE @_Asked nvarchar(100) = @Status;
 
-    IF @@TRANCOUNT > 0
-        THROW 50012, N'Modify_FourQueueScheduler_trx commits its own work: not to be called in a transaction.', 1;
+    IF @@TRANCOUNT > 0 THROW 50012, N'Modify_FourQueueScheduler_trx commits its own work: not to be called in a transaction.', 1;
 
     SET @Worker = COALESCE(NULLIF(@Worker, N''), CONCAT(SUSER_SNAME(), N'/', @@SPID));
     BEGIN TRY
         BEGIN TRANSACTION;
         EXECUTE [readpast].[FourQueueScheduler_Settle]
             @Operation = NULL, @Worker = @Worker, @LeaseMs = NULL, @IsOne = 1, @Key = @Key, @Token = @Token,
-            @Attempt = @AttemptNum, @Status = @Status, @Step = @Step, @Response = @Response, @Error = @Error,
-            @DueAt = @Due, @Set = @Set, @Tells = 0, @Answer = @_Answer OUTPUT, @Is = @_Is OUTPUT
+            @Attempt = @AttemptNum, @Status = @Status, @Step = @Step, @Response = @Response, @Error = @Error, @DueAt = @Due, @Set = @Set,
+            @Tells = 0, @Answer = @_Answer OUTPUT, @Is = @_Is OUTPUT
         WITH RESULT SETS NONE;
         COMMIT TRANSACTION;
     END TRY

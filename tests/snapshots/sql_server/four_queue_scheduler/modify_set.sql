@@ -11,20 +11,19 @@ BEGIN
     DECLARE @_Result nvarchar(max);
     DECLARE @_Now datetime2(7); /* UTC: when the call was made */
     DECLARE @_Item TABLE (
-        [Ordinal] int NOT NULL PRIMARY KEY, [Key] nvarchar(max) NULL, [Key1] bigint NULL, [Token] datetime2(7) NULL,
-        [Attempt] int NULL, [Status] varchar(20) NULL
+        [Ordinal] int NOT NULL PRIMARY KEY, [Key] nvarchar(max) NULL, [Key1] bigint NULL, [Token] datetime2(7) NULL, [Attempt] int NULL,
+        [Status] varchar(20) NULL
     );
     DECLARE @_Work TABLE (
-        [Ordinal] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL, [Was] varchar(20) NULL,
-        [Status] varchar(20) NULL, [Token] datetime2(7) NULL, [AttemptNum] int NULL
+        [Ordinal] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL, [Was] varchar(20) NULL, [Status] varchar(20) NULL,
+        [Token] datetime2(7) NULL, [AttemptNum] int NULL
     );
 
     INSERT INTO @_Item ([Ordinal], [Key], [Key1], [Token], [Attempt], [Status])
     SELECT CAST(j.[key] AS int), r.[Key1], TRY_CAST(NULLIF(r.[Key1], N'') AS bigint), r.[Token], r.[Attempt], r.[Status]
     FROM OPENJSON(@Items) AS j
     CROSS APPLY OPENJSON(j.[value]) WITH (
-        [Key1] nvarchar(max) '$.key', [Token] datetime2(7) '$.token', [Attempt] int '$.attempt',
-        [Status] varchar(20) '$.status'
+        [Key1] nvarchar(max) '$.key', [Token] datetime2(7) '$.token', [Attempt] int '$.attempt', [Status] varchar(20) '$.status'
     ) AS r;
 
     /* Those that were not OK are told as they were kept, the others are read back from the items. */
@@ -67,8 +66,8 @@ BEGIN
     /* A completed item may have left the table: it was answered for like this. */
     UPDATE k
     SET
-        [Token] = CASE WHEN i.[Token] >= @_Now THEN DATEADD(MICROSECOND, 1, i.[Token]) ELSE @_Now END,
-        [AttemptNum] = i.[Attempt], [Status] = 'Completed'
+        [Token] = CASE WHEN i.[Token] >= @_Now THEN DATEADD(MICROSECOND, 1, i.[Token]) ELSE @_Now END, [AttemptNum] = i.[Attempt],
+        [Status] = 'Completed'
     FROM @_Item AS i
     INNER JOIN @_Work AS k ON k.[Ordinal] = i.[Ordinal]
     WHERE k.[Answer] = 'OK' AND k.[Was] IS NULL AND i.[Status] = 'Completed'
@@ -92,10 +91,9 @@ Table access order: QueueOperation, four_queue, FourQueueScheduler_Lease, QueueT
 CREATE OR ALTER PROCEDURE [readpast].[FourQueueScheduler_Settle]
     @Operation uniqueidentifier, @Worker nvarchar(128), @LeaseMs int, @Items nvarchar(max) = NULL,
     @IsNew bit = NULL OUTPUT, /* 0: the call was made before, and nothing is changed */
-    @IsOne bit = 0, @Key nvarchar(4000) = NULL, @Token datetime2(7) = NULL, @Attempt int = NULL,
-    @Status varchar(20) = NULL, @Step nvarchar(60) = NULL, @Response nvarchar(max) = NULL, @Error nvarchar(max) = NULL,
-    @DueAt datetime2(7) = NULL, @Set nvarchar(max) = NULL, @Tells bit = 1, @Answer varchar(20) = NULL OUTPUT,
-    @Is varchar(20) = NULL OUTPUT
+    @IsOne bit = 0, @Key nvarchar(4000) = NULL, @Token datetime2(7) = NULL, @Attempt int = NULL, @Status varchar(20) = NULL,
+    @Step nvarchar(60) = NULL, @Response nvarchar(max) = NULL, @Error nvarchar(max) = NULL, @DueAt datetime2(7) = NULL,
+    @Set nvarchar(max) = NULL, @Tells bit = 1, @Answer varchar(20) = NULL OUTPUT, @Is varchar(20) = NULL OUTPUT
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -106,29 +104,28 @@ BEGIN
     DECLARE @_Stamp datetimeoffset(7), @_Offset int;
     /* In the order of the keys, so that rows are locked in it and two calls never wait for each other. */
     DECLARE @_Item TABLE (
-        [Ordinal] int NOT NULL, [Key] nvarchar(max) NULL, [Key1] bigint NULL, [Token] datetime2(7) NULL,
-        [Attempt] int NULL, [Status] varchar(20) NULL, [Step] nvarchar(60) NULL, [Response] nvarchar(max) NULL,
-        [Error] nvarchar(max) NULL, [DueAt] datetime2(7) NULL, [Release] bit NULL,
+        [Ordinal] int NOT NULL, [Key] nvarchar(max) NULL, [Key1] bigint NULL, [Token] datetime2(7) NULL, [Attempt] int NULL,
+        [Status] varchar(20) NULL, [Step] nvarchar(60) NULL, [Response] nvarchar(max) NULL, [Error] nvarchar(max) NULL,
+        [DueAt] datetime2(7) NULL, [Release] bit NULL,
         [Set] nvarchar(max) NULL, /* a JSON object of columns */
         UNIQUE CLUSTERED ([Key1], [Ordinal])
     );
     DECLARE @_Work TABLE (
-        [Ordinal] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL, [Was] varchar(20) NULL,
-        [Status] varchar(20) NULL, [Token] datetime2(7) NULL, [AttemptNum] int NULL
+        [Ordinal] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL, [Was] varchar(20) NULL, [Status] varchar(20) NULL,
+        [Token] datetime2(7) NULL, [AttemptNum] int NULL
     );
     DECLARE @_Count int;
     DECLARE @_Sets bit = 0;
     DECLARE @_NoSet nvarchar(2048);
     DECLARE @_Looks int = 0;
-    /* Items as they become, whatever the reason. */
+    /* Items as they become. */
     DECLARE @_Change TABLE (
         [Key1] bigint NOT NULL, [Was] varchar(20) NOT NULL, [Status] varchar(20) NOT NULL, [AttemptNum] int NOT NULL,
-        [Token] datetime2(7) NOT NULL, [Step] nvarchar(60) NULL, [Response] nvarchar(max) NULL,
-        [Error] nvarchar(max) NULL, [StartedAt] datetime2(7) NULL, [FinishedAt] datetime2(7) NULL,
-        [Duration] bigint NULL, [DueAt] datetime2(7) NULL, [LeaseOwner] nvarchar(128) NULL,
-        [LeaseUntil] datetime2(7) NULL, [ClaimNum] bigint NULL,
+        [Token] datetime2(7) NOT NULL, [Error] nvarchar(max) NULL, [Step] nvarchar(60) NULL, [StartedAt] datetime2(7) NULL,
+        [LeaseOwner] nvarchar(128) NULL, [FinishedAt] datetime2(7) NULL, [Duration] bigint NULL, [Response] nvarchar(max) NULL,
+        [DueAt] datetime2(7) NULL, [ClaimNum] bigint NULL,
         [Before] datetime2(7) NULL, /* the token that stood beside the table: it must stand there still */
-        PRIMARY KEY CLUSTERED ([Key1])
+        [LeaseUntil] datetime2(7) NULL, PRIMARY KEY CLUSTERED ([Key1])
     );
     DECLARE @_Written int = 0;
     DECLARE @_Kept int;
@@ -151,35 +148,24 @@ BEGIN
     SELECT @_MaxAttempts = s.[MaxAttempts], @_SilentMs = s.[LeaseMs]
     FROM [readpast].[FourQueueScheduler_Setting_V] AS s;
     SET @LeaseMs = COALESCE(@LeaseMs, @_SilentMs);
-    IF @Worker IS NULL OR @Worker = N''
-        THROW 50021, N'Modify_FourQueueScheduler: @Worker is empty; a lease needs an owner.', 1;
+    IF @Worker IS NULL OR @Worker = N'' THROW 50021, N'Modify_FourQueueScheduler: @Worker is empty; a lease needs an owner.', 1;
     IF @LeaseMs < 1 THROW 50021, N'Modify_FourQueueScheduler: @LeaseMs must be at least 1.', 1;
 
     IF @IsOne = 1
-        INSERT INTO @_Item (
-            [Ordinal], [Key], [Key1], [Token], [Attempt], [Status], [Step], [Response], [Error], [DueAt], [Set]
-        )
+        INSERT INTO @_Item ([Ordinal], [Key], [Key1], [Token], [Attempt], [Status], [Step], [Response], [Error], [DueAt], [Set])
         SELECT
-            0, @Key, TRY_CAST(NULLIF(@Key, N'') AS bigint),
-            @Token, @Attempt, @Status, @Step, @Response, @Error, @DueAt, @Set;
+            0, @Key, TRY_CAST(NULLIF(@Key, N'') AS bigint), @Token, @Attempt, @Status, @Step, @Response, @Error, @DueAt, @Set;
     ELSE
-        INSERT INTO @_Item (
-            [Ordinal], [Key], [Key1], [Token], [Attempt], [Status], [Step], [Response], [Error], [DueAt], [Release], [Set]
-        )
+        INSERT INTO @_Item ([Ordinal], [Key], [Key1], [Attempt], [Status], [Step], [Response], [Error], [DueAt], [Release], [Set], [Token])
         SELECT
-            CAST(j.[key] AS int), r.[Key1], TRY_CAST(NULLIF(r.[Key1], N'') AS bigint), r.[Token], r.[Attempt],
-            r.[Status], r.[Step], r.[Response], r.[Error],
-            COALESCE(
-                r.[DueAt],
-                DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, SYSUTCDATETIME()))
-            ),
-            r.[Release], r.[Set]
+            CAST(j.[key] AS int), r.[Key1], TRY_CAST(NULLIF(r.[Key1], N'') AS bigint), r.[Attempt], r.[Status], r.[Step], r.[Response],
+            r.[Error], COALESCE(r.[DueAt], DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, SYSUTCDATETIME()))),
+            r.[Release], r.[Set], r.[Token]
         FROM OPENJSON(@Items) AS j
         CROSS APPLY OPENJSON(j.[value]) WITH (
-            [Key1] nvarchar(max) '$.key', [Token] datetime2(7) '$.token', [Attempt] int '$.attempt',
-            [Status] varchar(20) '$.status', [Step] nvarchar(max) '$.step', [Response] nvarchar(max) '$.response',
-            [Error] nvarchar(max) '$.error', [DueAt] datetime2(7) '$.due', [DelayMs] bigint '$.delay_ms',
-            [Release] bit '$.release', [Set] nvarchar(max) '$.set' AS JSON
+            [Key1] nvarchar(max) '$.key', [Attempt] int '$.attempt', [Status] varchar(20) '$.status', [Step] nvarchar(max) '$.step',
+            [Response] nvarchar(max) '$.response', [Error] nvarchar(max) '$.error', [DueAt] datetime2(7) '$.due',
+            [DelayMs] bigint '$.delay_ms', [Release] bit '$.release', [Set] nvarchar(max) '$.set' AS JSON, [Token] datetime2(7) '$.token'
         ) AS r;
     SET @_Count = (SELECT COUNT(*) FROM @_Item);
 
@@ -223,11 +209,7 @@ BEGIN
         RETURN 0;
     END;
 
-    /*
-    Lock the items and decide each one's answer. The fence of a worker is its name and its attempt (LEASE_LOST);
-    the fence of everybody is the token (CONFLICT); the state machine is QueueTransition (ILLEGAL_TRANSITION).
-    A lease past its deadline still counts while nobody has taken the item: finished work is not done twice.
-    */
+    /* Lock the items, in the order of their keys, and judge each as it is now. */
     /* An item that moves to another place of the index while it is looked for can be missed, once. */
     WHILE @_Looks = 0 OR (@_Looks = 1 AND EXISTS (SELECT 1 FROM @_Work AS w WHERE w.[Answer] = 'NOT_FOUND'))
     BEGIN
@@ -235,96 +217,43 @@ BEGIN
         DELETE FROM @_Work WHERE [Answer] = 'NOT_FOUND';
 
         INSERT INTO @_Work ([Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum])
-        SELECT
-            x.[Ordinal], a.[Answer], x.[Is],
-            /* A refusal shows the item as it is. */
-            CASE a.[Answer]
-                WHEN 'NOT_FOUND' THEN NULL
-                WHEN 'OK' THEN CASE
-                    /* A step keeps the claim, and the attempt is not over. */
-                    WHEN x.[Is] = 'Processing' AND x.[To] = 'Processing' THEN 'Processing'
-                    /* An item given back unworked gets its attempt back too, so none is spent. */
-                    WHEN x.[Is] = 'Processing' AND x.[To] = 'Pending' AND x.[Release] = 1
-                        THEN 'Pending'
-                    WHEN x.[AttemptNum] >= @_MaxAttempts AND x.[To] <> 'Completed' THEN 'Failed'
-                    /* In the words of readpast, however the caller wrote it. */
-                    ELSE t.[ToStatus]
-                END
-                ELSE x.[Is]
-            END,
-            CASE WHEN a.[Answer] = 'OK' THEN CASE WHEN x.[Token] >= @_Now THEN DATEADD(MICROSECOND, 1, x.[Token]) ELSE @_Now END ELSE x.[Token] END,
-            CASE a.[Answer]
-                WHEN 'NOT_FOUND' THEN NULL
-                WHEN 'OK' THEN CASE
-                    WHEN x.[Is] = 'Processing' AND x.[To] = 'Pending' AND x.[Release] = 1 THEN x.[AttemptNum] - 1
-                    /* Processing from another state is a claim of this one item. */
-                    WHEN x.[Is] <> 'Processing' AND x.[To] = 'Processing' AND x.[AttemptNum] < @_MaxAttempts
-                        THEN x.[AttemptNum] + 1
-                    ELSE x.[AttemptNum]
-                END
-                ELSE x.[AttemptNum]
-            END
+        SELECT i.[Ordinal], j.[Answer], x.[Is], j.[Status], j.[Token], j.[AttemptNum]
         FROM (
-            SELECT
-                i.[Ordinal], i.[Token] AS [Given], i.[Status] AS [To], i.[Attempt], i.[Release], i.[DueAt],
-                CASE
-                    WHEN i.[Response] IS NOT NULL OR i.[Error] IS NOT NULL OR i.[Set] IS NOT NULL THEN 1
-                    ELSE 0
-                END AS [HasData],
-                CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [LeaseOwner],
-                CASE WHEN q.[id] IS NULL THEN 0 ELSE 1 END AS [Found],
-                CASE
-            WHEN q.[in_process] = 0
-                THEN CASE
-                    WHEN s.[Status] IN ('Pending', 'Error')
-                        THEN s.[Status]
-                    ELSE 'Pending'
-                END
-            WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
-                THEN CASE
-                    WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
-                        THEN s.[Status]
+            SELECT TOP (@_Count) o.*, ROW_NUMBER() OVER (PARTITION BY o.[Key1] ORDER BY o.[Ordinal]) AS [Place]
+            FROM @_Item AS o
+            ORDER BY o.[Key1], o.[Ordinal]
+        ) AS i
+        LEFT JOIN [dbo].[four_queue] AS q WITH (UPDLOCK, ROWLOCK) ON q.[in_process] IN (0, 1) AND q.[id] = i.[Key1]
+        /* Locked too: with row versions it would be read as it was before the wait for the row of the table. */
+        LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (UPDLOCK, ROWLOCK) ON s.[id] = q.[id]
+        CROSS APPLY (
+            SELECT CASE
+                WHEN q.[id] IS NOT NULL
+                    THEN CASE
+                    WHEN q.[in_process] = 0
+                        THEN CASE
+                            WHEN s.[Status] IN ('Pending', 'Error')
+                                THEN s.[Status]
+                            ELSE 'Pending'
+                        END
+                    WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
+                        THEN CASE
+                            WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+                                THEN s.[Status]
+                            ELSE 'Processing'
+                        END
+                    WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
                     ELSE 'Processing'
                 END
-            WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
-            ELSE 'Processing'
-        END AS [Is],
-                COALESCE(CAST(q.[attempts] AS int), 0) AS [AttemptNum], s.[UpdatedAt] AS [Token],
-                ROW_NUMBER() OVER (PARTITION BY i.[Key1] ORDER BY i.[Ordinal]) AS [Place]
-            FROM (SELECT TOP (@_Count) o.* FROM @_Item AS o ORDER BY o.[Key1], o.[Ordinal]) AS i
-            LEFT JOIN [dbo].[four_queue] AS q WITH (UPDLOCK, ROWLOCK) ON q.[in_process] IN (0, 1) AND q.[id] = i.[Key1]
-            /* Locked too: with row versions it would be read as it was before the wait for the row of the table. */
-            LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (UPDLOCK, ROWLOCK) ON s.[id] = q.[id]
+            END AS [Is]
         ) AS x
-        LEFT JOIN [readpast].[QueueTransition] AS t ON t.[FromStatus] = x.[Is] AND t.[ToStatus] = x.[To]
-        CROSS APPLY (
-            SELECT
-                CASE
-                    WHEN x.[Found] = 0 THEN 'NOT_FOUND'
-                    WHEN
-                        x.[Attempt] > 0
-                        AND (
-                            x.[Is] <> 'Processing'
-                            OR x.[LeaseOwner] IS NULL
-                            OR x.[LeaseOwner] <> @Worker
-                            OR x.[AttemptNum] <> x.[Attempt]
-                        )
-                        THEN 'LEASE_LOST'
-                    WHEN x.[Given] IS NULL AND x.[Attempt] > 0 THEN 'CONFLICT'
-                    /* Where nothing of an item is kept yet, it is as it was put in: the answer of Add holds. */
-                    WHEN x.[Given] <> x.[Token] THEN 'CONFLICT'
-                    /* The same item twice in one call: the first of them counts. */
-                    WHEN x.[Place] > 1 THEN 'CONFLICT'
-                    WHEN t.[ToStatus] IS NULL THEN 'ILLEGAL_TRANSITION'
-                    /* Response, error and values do not go to an item that its status closes to workers. */
-                    WHEN
-                        x.[HasData] = 1
-                        AND x.[Is] IN ('Cancelled', 'Paused', 'Terminated', 'Completed', 'PartiallyCompleted')
-                        THEN 'ILLEGAL_TRANSITION'
-                    ELSE 'OK'
-                END AS [Answer]
-        ) AS a
-        WHERE NOT EXISTS (SELECT 1 FROM @_Work AS w WHERE w.[Ordinal] = x.[Ordinal])
+        LEFT JOIN [readpast].[QueueTransition] AS t ON t.[FromStatus] = x.[Is] AND t.[ToStatus] = i.[Status]
+        CROSS APPLY [readpast].[QueueJudge_fn](
+            @_Now, @Worker, @_MaxAttempts, x.[Is], COALESCE(CAST(q.[attempts] AS int), 0), s.[UpdatedAt],
+            CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2, i.[Token], i.[Attempt], i.[Place], t.[ToStatus],
+            CASE WHEN i.[Response] IS NOT NULL OR i.[Error] IS NOT NULL OR i.[Set] IS NOT NULL THEN 1 ELSE 0 END, i.[Release], 0
+        ) AS j
+        WHERE NOT EXISTS (SELECT 1 FROM @_Work AS w WHERE w.[Ordinal] = i.[Ordinal])
         /* One row at a time, so that locks are taken in the order of the keys and none ahead of it. */
         OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));
     END;
@@ -336,14 +265,11 @@ BEGIN
     SELECT
         i.[Key1],
             k.[Was],
-        k.[Status], k.[AttemptNum], k.[Token], COALESCE(i.[Step], s.[Step]) AS [Step],
-        COALESCE(i.[Response], s.[Response]) AS [Response],
+        k.[Status], k.[AttemptNum], k.[Token], COALESCE(i.[Step], s.[Step]) AS [Step], COALESCE(i.[Response], s.[Response]) AS [Response],
         CASE
             WHEN i.[Error] IS NOT NULL THEN i.[Error]
             WHEN k.[Status] = 'Failed' AND i.[Status] <> 'Failed'
-                THEN CONCAT(
-                    N'Attempts are spent: ', k.[AttemptNum], N' of ', @_MaxAttempts, N'; asked for ', i.[Status], N'.'
-                )
+                THEN CONCAT(N'Attempts are spent: ', k.[AttemptNum], N' of ', @_MaxAttempts, N'; asked for ', i.[Status], N'.')
             /* Earlier errors are over. */
             WHEN k.[Status] = 'Completed' THEN NULL
             ELSE s.[Error]
@@ -359,26 +285,13 @@ BEGIN
         END AS [Duration],
         COALESCE(
             i.[DueAt],
-            /*
-            5000 ms after the first attempt, 200 per cent of the delay before after each further one,
-            at most 3600000 ms; up to 50 per cent less by chance, for each item anew.
-            The exponent is bounded, so that the power never overflows: the longest delay is reached before.
-            */
             CASE
                 WHEN k.[Status] = 'Error' AND k.[Was] = 'Processing'
-                    THEN DATEADD(
-                        MILLISECOND,
-                        CAST(ROUND(
-                            CASE
-                                WHEN
-                                    (k.[AttemptNum] - 1) * LOG(200 / 100.0)
-                                    >= LOG(3600000.0 / 5000)
-                                    THEN 3600000.0
-                                ELSE 5000 * POWER(200 / CAST(100 AS float), k.[AttemptNum] - 1)
-                            END
-                            * (1 - 50 / 100.0 * ABS(CHECKSUM(NEWID()) % 10001) / 10000.0), 0
-                        ) AS int),
-                        @_Now
+                    THEN (
+                        SELECT b.[RetryAt]
+                        FROM [readpast].[QueueBackoff_fn](
+                            @_Now, k.[AttemptNum], 5000, 2.0, 3600000, 0.5, ABS(CHECKSUM(NEWID()) % 10001) / 10000.0
+                        ) AS b
                     )
             END,
             /* An item that failed is due again: its row beside says when, or nobody finds it. */
@@ -388,8 +301,7 @@ BEGIN
             WHEN k.[Status] = 'Processing' AND k.[Was] <> 'Processing' THEN @Worker
             ELSE CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2
         END AS [LeaseOwner],
-        CASE WHEN k.[Status] = 'Processing' THEN DATEADD(MILLISECOND, @LeaseMs, @_Now) END AS [LeaseUntil],
-        s.[UpdatedAt]
+        CASE WHEN k.[Status] = 'Processing' THEN DATEADD(MILLISECOND, @LeaseMs, @_Now) END AS [LeaseUntil], s.[UpdatedAt]
     FROM @_Item AS i
     INNER JOIN @_Work AS k ON k.[Ordinal] = i.[Ordinal]
     INNER JOIN [dbo].[four_queue] AS q ON q.[in_process] IN (0, 1) AND q.[id] = i.[Key1]
@@ -413,10 +325,7 @@ BEGIN
             ELSE COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), q.[end_date])
         END,
         [attempts] = w.[AttemptNum],
-        [app_server] = CASE
-            WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
-            ELSE CAST(q.[app_server] AS nvarchar(max)) COLLATE DATABASE_DEFAULT
-        END,
+        [app_server] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE CAST(q.[app_server] AS nvarchar(max)) COLLATE DATABASE_DEFAULT END,
         [in_process] = CASE
             WHEN w.[Status] IN ('Pending', 'Error')
                 THEN 0
@@ -445,10 +354,9 @@ BEGIN
 
     UPDATE s
     SET
-        [Status] = w.[Status], [Step] = w.[Step], [AttemptNum] = w.[AttemptNum], [Response] = w.[Response],
-        [Error] = w.[Error], [StartedAt] = w.[StartedAt], [FinishedAt] = w.[FinishedAt], [Duration] = w.[Duration],
-        [DueAt] = w.[DueAt], [UpdatedAt] = w.[Token], [LeaseOwner] = w.[LeaseOwner], [LeaseUntil] = w.[LeaseUntil],
-        [ClaimNum] = w.[ClaimNum]
+        [Status] = w.[Status], [Step] = w.[Step], [AttemptNum] = w.[AttemptNum], [Response] = w.[Response], [Error] = w.[Error],
+        [StartedAt] = w.[StartedAt], [FinishedAt] = w.[FinishedAt], [Duration] = w.[Duration], [DueAt] = w.[DueAt], [UpdatedAt] = w.[Token],
+        [LeaseOwner] = w.[LeaseOwner], [LeaseUntil] = w.[LeaseUntil], [ClaimNum] = w.[ClaimNum]
     FROM @_Change AS w
     INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK) ON s.[id] = w.[Key1]
     WHERE s.[UpdatedAt] = w.[Before]
@@ -514,8 +422,7 @@ what the first call claimed, Claimed_FourQueueScheduler returns by its @Claim.
 Table access order: QueueOperation, four_queue, FourQueueScheduler_Lease, QueueTransition.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Modify_FourQueueScheduler_Set_utx]
-    @Operation uniqueidentifier, @Worker nvarchar(128), @Items nvarchar(max), @Max int = 0, @LeaseMs int = NULL,
-    @Recover int = 0,
+    @Operation uniqueidentifier, @Worker nvarchar(128), @Items nvarchar(max), @Max int = 0, @LeaseMs int = NULL, @Recover int = 0,
     @Claim bigint = NULL /* a number of its own, above zero: see Claimed_FourQueueScheduler */
 AS
 BEGIN
@@ -527,9 +434,7 @@ BEGIN
         THROW 50012, N'Modify_FourQueueScheduler_Set_utx works inside the transaction of its caller; begin one first.', 1;
     /* A row that is locked to the end of somebody's transaction is no measure for others: no turn is taken. */
     SET @Recover = CASE WHEN @Recover > 2 THEN 1 ELSE @Recover END;
-    IF @Max IS NULL OR @Max < 0 OR @Max > 1000
-        THROW 50021, N'Modify_FourQueueScheduler_Set_utx: @Max must be from 0 to 1000.', 1;
-
+    IF @Max IS NULL OR @Max < 0 OR @Max > 1000 THROW 50021, N'Modify_FourQueueScheduler_Set_utx: @Max must be from 0 to 1000.', 1;
 
     EXECUTE [readpast].[FourQueueScheduler_Settle]
         @Operation = @Operation, @Worker = @Worker, @LeaseMs = @LeaseMs, @Items = @Items, @IsNew = @_IsNew OUTPUT;
@@ -551,18 +456,15 @@ what the first call claimed, Claimed_FourQueueScheduler returns by its @Claim.
 Table access order: QueueOperation, four_queue, FourQueueScheduler_Lease, QueueTransition.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Modify_FourQueueScheduler_Set_trx]
-    @Operation uniqueidentifier, @Worker nvarchar(128), @Items nvarchar(max), @Max int = 0, @LeaseMs int = NULL,
-    @Recover int = 0,
+    @Operation uniqueidentifier, @Worker nvarchar(128), @Items nvarchar(max), @Max int = 0, @LeaseMs int = NULL, @Recover int = 0,
     @Claim bigint = NULL /* a number of its own, above zero: see Claimed_FourQueueScheduler */
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     DECLARE @_IsNew bit;
 
-    IF @@TRANCOUNT > 0
-        THROW 50012, N'Modify_FourQueueScheduler_Set_trx commits its own work: not to be called in a transaction.', 1;
-    IF @Max IS NULL OR @Max < 0 OR @Max > 1000
-        THROW 50021, N'Modify_FourQueueScheduler_Set_trx: @Max must be from 0 to 1000.', 1;
+    IF @@TRANCOUNT > 0 THROW 50012, N'Modify_FourQueueScheduler_Set_trx commits its own work: not to be called in a transaction.', 1;
+    IF @Max IS NULL OR @Max < 0 OR @Max > 1000 THROW 50021, N'Modify_FourQueueScheduler_Set_trx: @Max must be from 0 to 1000.', 1;
 
     BEGIN TRY
         BEGIN TRANSACTION;

@@ -55,8 +55,7 @@ BEGIN
     DECLARE @_Key nvarchar(4000), @_Token datetime2(7);
     DECLARE @_DueMs bigint = 0;
 
-    IF @@TRANCOUNT > 0
-        THROW 50012, N'Next_FourQueueScheduler_trx commits its own work: not to be called in a transaction.', 1;
+    IF @@TRANCOUNT > 0 THROW 50012, N'Next_FourQueueScheduler_trx commits its own work: not to be called in a transaction.', 1;
 
     SET @Worker = COALESCE(@Worker, CONCAT(SUSER_SNAME(), N'/', @@SPID));
     /* Again where it only ended items whose attempts are spent: what comes behind them is due now. */

@@ -31,28 +31,25 @@ BEGIN
         [Refused] nvarchar(500) NULL, /* why the table refused it until its attempts were spent */
         [Row] bigint NULL, PRIMARY KEY CLUSTERED ([Key1])
     );
-    /* Items as they become, whatever the reason. */
+    /* Items as they become. */
     DECLARE @_Change TABLE (
         [Key1] bigint NOT NULL, [Was] varchar(20) NOT NULL, [Status] varchar(20) NOT NULL, [AttemptNum] int NOT NULL,
-        [Token] datetime2(7) NOT NULL, [Step] nvarchar(60) NULL, [Response] nvarchar(max) NULL,
-        [Error] nvarchar(max) NULL, [StartedAt] datetime2(7) NULL, [FinishedAt] datetime2(7) NULL,
-        [Duration] bigint NULL, [DueAt] datetime2(7) NULL, [LeaseOwner] nvarchar(128) NULL,
-        [LeaseUntil] datetime2(7) NULL, [ClaimNum] bigint NULL,
+        [Token] datetime2(7) NOT NULL, [Error] nvarchar(max) NULL, [Step] nvarchar(60) NULL, [StartedAt] datetime2(7) NULL,
+        [LeaseOwner] nvarchar(128) NULL, [FinishedAt] datetime2(7) NULL, [Duration] bigint NULL, [Response] nvarchar(max) NULL,
+        [DueAt] datetime2(7) NULL, [ClaimNum] bigint NULL,
         [Before] datetime2(7) NULL, /* the token that stood beside the table: it must stand there still */
-        PRIMARY KEY CLUSTERED ([Key1])
+        [LeaseUntil] datetime2(7) NULL, PRIMARY KEY CLUSTERED ([Key1])
     );
     DECLARE @_Written int = 0;
     DECLARE @_Kept int;
     DECLARE @_Out TABLE (
-        [Seq] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL, [Ordinal] int NULL, [DueMs] bigint NULL,
-        [Key] nvarchar(max) NULL, [Key1] bigint NULL, [Token] datetime2(7) NULL, [AttemptNum] int NULL,
-        [Status] nvarchar(500) NULL
+        [Seq] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL, [Ordinal] int NULL, [DueMs] bigint NULL, [Key] nvarchar(max) NULL,
+        [Key1] bigint NULL, [Token] datetime2(7) NULL, [AttemptNum] int NULL, [Status] nvarchar(500) NULL
     );
     DECLARE @_Number int, @_Severity int, @_Reason nvarchar(4000), @_RefusedKey nvarchar(400), @_Times int;
     /* Items that it refused in this call. */
     DECLARE @_Told TABLE (
-        [Seq] int IDENTITY(1, 1) NOT NULL PRIMARY KEY, [Key1] bigint NULL, [Times] int NOT NULL,
-        [Reason] nvarchar(500) NOT NULL
+        [Seq] int IDENTITY(1, 1) NOT NULL PRIMARY KEY, [Key1] bigint NULL, [Times] int NOT NULL, [Reason] nvarchar(500) NOT NULL
     );
     DECLARE @_Most int = @Max;
     DECLARE @_Tries int = 0;
@@ -63,12 +60,10 @@ BEGIN
     SELECT @_MaxAttempts = s.[MaxAttempts], @_SilentMs = s.[LeaseMs]
     FROM [readpast].[FourQueueScheduler_Setting_V] AS s;
     SET @LeaseMs = COALESCE(@LeaseMs, @_SilentMs);
-    IF @Worker IS NULL OR @Worker = N''
-        THROW 50021, N'Next_FourQueueScheduler: @Worker is empty; a lease needs an owner.', 1;
+    IF @Worker IS NULL OR @Worker = N'' THROW 50021, N'Next_FourQueueScheduler: @Worker is empty; a lease needs an owner.', 1;
     IF @LeaseMs < 1 THROW 50021, N'Next_FourQueueScheduler: @LeaseMs must be at least 1.', 1;
     IF @Max IS NULL OR @Max < 1 OR @Max > 1000 THROW 50021, N'Next_FourQueueScheduler: @Max must be from 1 to 1000.', 1;
-    IF @Within = 2 AND EXISTS (SELECT 1 FROM [readpast].[QueueRefused] AS r WHERE r.[Queue] = 'FourQueueScheduler')
-        SET @_Around = 1;
+    IF @Within = 2 AND EXISTS (SELECT 1 FROM [readpast].[QueueRefused] AS r WHERE r.[Queue] = 'FourQueueScheduler') SET @_Around = 1;
 
     WHILE @_Around = 0 AND @_Tries < 1000
     BEGIN
@@ -108,8 +103,7 @@ BEGIN
             SET @_Take = @Max;
             INSERT INTO @_Due ([Key1], [AttemptNum], [Alone], [Token], [Row])
             SELECT TOP (@_Take) q.[id], COALESCE(CAST(q.[attempts] AS int), 0), 0, NULL, DATALENGTH(q.[app_server])
-            FROM [dbo].[four_queue] AS q
-                WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([big_idea]))
+            FROM [dbo].[four_queue] AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([big_idea]))
             WHERE
                 q.[in_process] = 0 AND (q.[scheduled_start_date] IS NULL OR q.[scheduled_start_date] <= @_At)
                 AND NOT EXISTS (SELECT 1 FROM @_Aside AS a WHERE q.[in_process] IN (0, 1) AND q.[id] = a.[Key1])
@@ -120,8 +114,7 @@ BEGIN
             IF @_Locked > 0
             BEGIN
                 UPDATE d
-                SET
-                    [Alone] = CASE WHEN s.[Status] IN ('Pending', 'Error') AND s.[LeaseUntil] IS NOT NULL THEN 1 ELSE 0 END
+                SET [Alone] = CASE WHEN s.[Status] IN ('Pending', 'Error') AND s.[LeaseUntil] IS NOT NULL THEN 1 ELSE 0 END
                 FROM @_Due AS d
                 INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s ON s.[id] = d.[Key1]
                 OPTION (LOOP JOIN, FORCE ORDER);
@@ -161,18 +154,16 @@ BEGIN
                 SELECT
                     d.[Key1], 'Pending', CASE WHEN x.[AttemptNum] >= @_MaxAttempts THEN 'Failed' ELSE 'Processing' END,
                     CASE WHEN x.[AttemptNum] >= @_MaxAttempts THEN x.[AttemptNum] ELSE x.[AttemptNum] + 1 END,
-                    CASE WHEN x.[Token] >= @_Now THEN DATEADD(MICROSECOND, 1, x.[Token]) ELSE @_Now END, s.[Step],
-                    s.[Response],
+                    CASE WHEN x.[Token] >= @_Now THEN DATEADD(MICROSECOND, 1, x.[Token]) ELSE @_Now END, s.[Step], s.[Response],
                     CASE
                         WHEN x.[AttemptNum] >= @_MaxAttempts
                             THEN CONCAT(N'Attempts are spent: ', x.[AttemptNum], N' of ', @_MaxAttempts, N'.', N' ' + d.[Refused])
                         ELSE s.[Error]
                     END,
-                    CASE WHEN x.[AttemptNum] < @_MaxAttempts THEN @_Now END,
-                    CASE WHEN x.[AttemptNum] >= @_MaxAttempts THEN @_Now END,
+                    CASE WHEN x.[AttemptNum] < @_MaxAttempts THEN @_Now END, CASE WHEN x.[AttemptNum] >= @_MaxAttempts THEN @_Now END,
                     CASE WHEN x.[AttemptNum] < @_MaxAttempts THEN @Worker END,
-                    CASE WHEN x.[AttemptNum] < @_MaxAttempts THEN DATEADD(MILLISECOND, @LeaseMs, @_Now) END,
-                    s.[UpdatedAt], CASE WHEN d.[Alone] = 1 THEN -@Claim ELSE @Claim END
+                    CASE WHEN x.[AttemptNum] < @_MaxAttempts THEN DATEADD(MILLISECOND, @LeaseMs, @_Now) END, s.[UpdatedAt],
+                    CASE WHEN d.[Alone] = 1 THEN -@Claim ELSE @Claim END
                 FROM @_Due AS d
                 LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s ON s.[id] = d.[Key1]
                 CROSS APPLY (SELECT d.[AttemptNum], s.[UpdatedAt] AS [Token]) AS x
@@ -191,10 +182,7 @@ BEGIN
                         ELSE COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), q.[end_date])
                     END,
                     [attempts] = w.[AttemptNum],
-                    [app_server] = CASE
-                        WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
-                        ELSE CAST(q.[app_server] AS nvarchar(max)) COLLATE DATABASE_DEFAULT
-                    END,
+                    [app_server] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE CAST(q.[app_server] AS nvarchar(max)) COLLATE DATABASE_DEFAULT END,
                     [in_process] = CASE
                         WHEN w.[Status] IN ('Pending', 'Error')
                             THEN 0
@@ -214,10 +202,9 @@ BEGIN
 
                 UPDATE s
                 SET
-                    [Status] = w.[Status], [Step] = w.[Step], [AttemptNum] = w.[AttemptNum], [Response] = w.[Response],
-                    [Error] = w.[Error], [StartedAt] = w.[StartedAt], [FinishedAt] = w.[FinishedAt],
-                    [Duration] = w.[Duration], [DueAt] = w.[DueAt], [UpdatedAt] = w.[Token],
-                    [LeaseOwner] = w.[LeaseOwner], [LeaseUntil] = w.[LeaseUntil], [ClaimNum] = w.[ClaimNum]
+                    [Status] = w.[Status], [Step] = w.[Step], [AttemptNum] = w.[AttemptNum], [Response] = w.[Response], [Error] = w.[Error],
+                    [StartedAt] = w.[StartedAt], [FinishedAt] = w.[FinishedAt], [Duration] = w.[Duration], [DueAt] = w.[DueAt],
+                    [UpdatedAt] = w.[Token], [LeaseOwner] = w.[LeaseOwner], [LeaseUntil] = w.[LeaseUntil], [ClaimNum] = w.[ClaimNum]
                 FROM @_Change AS w
                 INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK) ON s.[id] = w.[Key1]
                 WHERE s.[UpdatedAt] = w.[Before]
@@ -245,9 +232,7 @@ BEGIN
                 DELETE r
                 FROM @_Due AS d
                 INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
-                    ON
-                        r.[Queue] = 'FourQueueScheduler'
-                        AND r.[Key] = LEFT(CAST(d.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2
+                    ON r.[Queue] = 'FourQueueScheduler' AND r.[Key] = LEFT(CAST(d.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2
                 OPTION (LOOP JOIN, FORCE ORDER);
 
             IF @Within = 0
@@ -296,8 +281,8 @@ BEGIN
 
     INSERT INTO @_Out ([Seq], [Answer], [DueMs], [Key], [Key1], [Token], [AttemptNum], [Status])
     SELECT
-        1000000 + d.[Seq], CASE WHEN d.[Alone] = 1 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, @LeaseMs,
-        CAST(w.[Key1] AS nvarchar(36)), w.[Key1], w.[Token], w.[AttemptNum], w.[Status]
+        1000000 + d.[Seq], CASE WHEN d.[Alone] = 1 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, @LeaseMs, CAST(w.[Key1] AS nvarchar(36)),
+        w.[Key1], w.[Token], w.[AttemptNum], w.[Status]
     FROM @_Due AS d
     INNER JOIN @_Change AS w ON w.[Key1] = d.[Key1]
     WHERE w.[Status] = 'Processing';
@@ -321,8 +306,7 @@ BEGIN
             FROM (
                 /* Of the thousand that come next. */
                 SELECT TOP (1000) q.[scheduled_start_date] AS [DueAt]
-                FROM [dbo].[four_queue] AS q
-                    WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([big_idea]))
+                FROM [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([big_idea]))
                 WHERE q.[in_process] = 0 AND q.[scheduled_start_date] > @_At
                 ORDER BY q.[id]
             ) AS u
@@ -330,8 +314,7 @@ BEGIN
 
     /* In an order that no OUTPUT clause promises. */
     SELECT
-        o.[Answer], o.[Ordinal], o.[DueMs], o.[Key], o.[Token], o.[AttemptNum], o.[Status],
-        q.[reputation] AS [reputation], q.[id],
+        o.[Answer], o.[Ordinal], o.[DueMs], o.[Key], o.[Token], o.[AttemptNum], o.[Status], q.[reputation] AS [reputation], q.[id],
         CASE
                 WHEN q.[in_process] = 0
                     THEN CASE
@@ -359,8 +342,8 @@ BEGIN
                     THEN DATEDIFF_BIG(MILLISECOND, q.[start_date], q.[end_date])
             END
         ) AS [ItemDuration],
-        DATEADD(MINUTE, -@_Offset, CAST(q.[scheduled_start_date] AS datetime2(7))) AS [ItemDueAt],
-        s.[UpdatedAt] AS [ItemToken], CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [ItemOwner],
+        DATEADD(MINUTE, -@_Offset, CAST(q.[scheduled_start_date] AS datetime2(7))) AS [ItemDueAt], s.[UpdatedAt] AS [ItemToken],
+        CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [ItemOwner],
         CASE WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE
                 WHEN
                     s.[UpdatedAt] IS NULL
@@ -429,8 +412,7 @@ AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
-    IF @@TRANCOUNT > 0
-        THROW 50012, N'Next_FourQueueScheduler_Set_trx commits its own work: not to be called in a transaction.', 1;
+    IF @@TRANCOUNT > 0 THROW 50012, N'Next_FourQueueScheduler_Set_trx commits its own work: not to be called in a transaction.', 1;
 
     EXECUTE [readpast].[FourQueueScheduler_Claim]
         @Worker = @Worker, @Max = @Max, @LeaseMs = @LeaseMs, @Recover = @Recover, @Within = 0, @Claim = @Claim;

@@ -17,8 +17,8 @@ BEGIN
     DECLARE @_Purged int = 0;
     DECLARE @_Found TABLE ([Key1] bigint NOT NULL, PRIMARY KEY CLUSTERED ([Key1]));
     DECLARE @_Locked TABLE ([Key1] bigint NOT NULL, PRIMARY KEY CLUSTERED ([Key1]));
-    DECLARE @_Statuses nvarchar(max), @_Types nvarchar(max), @_Before datetime2(7), @_Since datetime2(7);
-    DECLARE @_Longer bigint, @_Error nvarchar(4000);
+    DECLARE @_Statuses nvarchar(max), @_Types nvarchar(max), @_Before datetime2(7), @_Since datetime2(7), @_Longer bigint;
+    DECLARE @_Error nvarchar(4000);
     DECLARE @_Given TABLE ([Ordinal] int NOT NULL PRIMARY KEY, [Key1] bigint NULL);
 
     EXECUTE [readpast].[QueueFilterTake]
@@ -29,14 +29,15 @@ BEGIN
     IF @@ROWCOUNT > 1000 THROW 50021, N'Purge_FourQueueScheduler_trx: at most 1000 keys a call.', 1;
     IF EXISTS (SELECT 1 FROM @_Given AS g WHERE g.[Key1] IS NULL)
         THROW 50021, N'Purge_FourQueueScheduler_trx: one of the keys is not a key of FourQueueScheduler.', 1;
-    IF @Max IS NULL OR @Max < 1 OR @Max > 1000
-        THROW 50021, N'Purge_FourQueueScheduler_trx: @Max must be from 1 to 1000.', 1;
+    IF @Max IS NULL OR @Max < 1 OR @Max > 1000 THROW 50021, N'Purge_FourQueueScheduler_trx: @Max must be from 1 to 1000.', 1;
 
-    IF @@TRANCOUNT > 0
-        THROW 50012, N'Purge_FourQueueScheduler_trx commits its own work: not to be called in a transaction.', 1;
+    IF @@TRANCOUNT > 0 THROW 50012, N'Purge_FourQueueScheduler_trx commits its own work: not to be called in a transaction.', 1;
 
     SET @_Statuses = COALESCE(@_Statuses, N'[{"s":"Completed"}, {"s":"PartiallyCompleted"}, {"s":"Cancelled"}, {"s":"Terminated"}]');
-    IF EXISTS (SELECT 1 FROM OPENJSON(@_Statuses) WITH ([s] varchar(20) '$.s') AS w WHERE NOT (w.[s] NOT IN ('Pending', 'Processing', 'Error', 'Paused')))
+    IF EXISTS (
+        SELECT 1 FROM OPENJSON(@_Statuses) WITH ([s] varchar(20) '$.s') AS w
+        WHERE w.[s] IN ('Pending', 'Processing', 'Error', 'Paused')
+    )
         THROW 50021, N'Purge_FourQueueScheduler_trx: only finished items can be purged; cancel or terminate the others.', 1;
 
     BEGIN TRY
@@ -54,8 +55,7 @@ BEGIN
             FROM (SELECT DISTINCT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] >= 0) AS k
             INNER JOIN [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
                 ON q.[in_process] IN (0, 1) AND q.[id] = k.[Key1]
-                LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-                    ON s.[id] = q.[id]
+                LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK) ON s.[id] = q.[id]
             CROSS APPLY [readpast].[QueueFits_fn](
                 @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now,
                 CASE
@@ -98,8 +98,7 @@ BEGIN
             INSERT INTO @_Found ([Key1])
             SELECT TOP (@Max) q.[id]
             FROM [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-                LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-                    ON s.[id] = q.[id]
+                LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK) ON s.[id] = q.[id]
             CROSS APPLY [readpast].[QueueFits_fn](
                 @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now,
                 CASE

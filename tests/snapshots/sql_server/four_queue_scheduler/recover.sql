@@ -25,31 +25,26 @@ BEGIN
         PRIMARY KEY CLUSTERED ([Key1])
     );
     DECLARE @_Gone TABLE ([Key1] bigint NOT NULL, PRIMARY KEY CLUSTERED ([Key1]));
-    /* Items as they become, whatever the reason. */
+    /* Items as they become. */
     DECLARE @_Change TABLE (
         [Key1] bigint NOT NULL, [Was] varchar(20) NOT NULL, [Status] varchar(20) NOT NULL, [AttemptNum] int NOT NULL,
-        [Token] datetime2(7) NOT NULL, [Step] nvarchar(60) NULL, [Response] nvarchar(max) NULL,
-        [Error] nvarchar(max) NULL, [StartedAt] datetime2(7) NULL, [FinishedAt] datetime2(7) NULL,
-        [Duration] bigint NULL, [DueAt] datetime2(7) NULL, [LeaseOwner] nvarchar(128) NULL,
-        [LeaseUntil] datetime2(7) NULL, [ClaimNum] bigint NULL,
+        [Token] datetime2(7) NOT NULL, [Error] nvarchar(max) NULL, [Step] nvarchar(60) NULL, [StartedAt] datetime2(7) NULL,
+        [LeaseOwner] nvarchar(128) NULL, [FinishedAt] datetime2(7) NULL, [Duration] bigint NULL, [Response] nvarchar(max) NULL,
+        [DueAt] datetime2(7) NULL, [ClaimNum] bigint NULL,
         [Before] datetime2(7) NULL, /* the token that stood beside the table: it must stand there still */
-        PRIMARY KEY CLUSTERED ([Key1])
+        [LeaseUntil] datetime2(7) NULL, PRIMARY KEY CLUSTERED ([Key1])
     );
     DECLARE @_Written int = 0;
-    DECLARE @_Kept int, @_Number int, @_Severity int, @_Reason nvarchar(4000), @_RefusedKey nvarchar(400);
-    DECLARE @_Times int;
+    DECLARE @_Kept int, @_Number int, @_Severity int, @_Reason nvarchar(4000), @_RefusedKey nvarchar(400), @_Times int;
     /* Items that it refused in this call. */
     DECLARE @_Told TABLE (
-        [Seq] int IDENTITY(1, 1) NOT NULL PRIMARY KEY, [Key1] bigint NULL, [Times] int NOT NULL,
-        [Reason] nvarchar(500) NOT NULL
+        [Seq] int IDENTITY(1, 1) NOT NULL PRIMARY KEY, [Key1] bigint NULL, [Times] int NOT NULL, [Reason] nvarchar(500) NOT NULL
     );
     DECLARE @_Each int = 0; /* 1: one by one */
-    DECLARE @_Left TABLE (
-        [Seq] int IDENTITY(1, 1) NOT NULL PRIMARY KEY, [Key1] bigint NOT NULL, [Together] int NOT NULL
-    );
+    DECLARE @_Left TABLE ([Seq] int IDENTITY(1, 1) NOT NULL PRIMARY KEY, [Key1] bigint NOT NULL, [Together] int NOT NULL);
     DECLARE @_Back TABLE (
-        [Seq] int IDENTITY(1, 1) NOT NULL PRIMARY KEY, [Key1] bigint NOT NULL, [Token] datetime2(7) NOT NULL,
-        [AttemptNum] int NOT NULL, [Status] varchar(20) NOT NULL
+        [Seq] int IDENTITY(1, 1) NOT NULL PRIMARY KEY, [Key1] bigint NOT NULL, [Token] datetime2(7) NOT NULL, [AttemptNum] int NOT NULL,
+        [Status] varchar(20) NOT NULL
     );
 
     SELECT @_MaxAttempts = s.[MaxAttempts], @_SilentMs = s.[LeaseMs]
@@ -121,8 +116,7 @@ BEGIN
                         WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_FourQueueScheduler_Lease_InFlight]))
                     WHERE
                         s.[Status] = 'Processing'
-                            AND s.[StartedAt] = (SELECT MAX(c.[StartedAt]) FROM @_Candidate AS c)
-                            AND s.[LeaseUntil] <= @_Now
+                            AND s.[StartedAt] = (SELECT MAX(c.[StartedAt]) FROM @_Candidate AS c) AND s.[LeaseUntil] <= @_Now
                         AND (
                             EXISTS (
                                 SELECT 1
@@ -141,8 +135,7 @@ BEGIN
                     /* Items that somebody else took, so that no row beside the table has it in work, and left for a lease's time. */
                     INSERT INTO @_Candidate ([Key1])
                     SELECT TOP (@_RecoverMax) q.[id]
-                    FROM [dbo].[four_queue] AS q
-                        WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_FourQueueScheduler_InFlight]))
+                    FROM [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_FourQueueScheduler_InFlight]))
                     WHERE
                         q.[in_process] = 1 AND q.[end_date] IS NULL
                         AND q.[start_date] <= CAST(DATEADD(MILLISECOND, -@_SilentMs, @_At) AS datetime)
@@ -177,8 +170,7 @@ BEGIN
 
                     INSERT INTO @_Candidate ([Key1])
                     SELECT TOP (1000) q.[id]
-                    FROM [dbo].[four_queue] AS q
-                        WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_FourQueueScheduler_InFlight]))
+                    FROM [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_FourQueueScheduler_InFlight]))
                     WHERE
                         q.[in_process] = 1 AND q.[end_date] IS NULL AND q.[app_server] = @Worker
                         AND NOT EXISTS (
@@ -192,8 +184,7 @@ BEGIN
                 FROM @_Candidate AS c
                 INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
                     ON
-                        r.[Queue] = 'FourQueueScheduler'
-                        AND r.[Key] = LEFT(CAST(c.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2
+                        r.[Queue] = 'FourQueueScheduler' AND r.[Key] = LEFT(CAST(c.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2
                         AND r.[Until] > @_Now
                 OPTION (LOOP JOIN, FORCE ORDER);
                 SET @_Searched = (SELECT COUNT(*) FROM @_Candidate);
@@ -212,8 +203,8 @@ BEGIN
                             SELECT 1
                             FROM [readpast].[FourQueueScheduler_Lease] AS o WITH (READUNCOMMITTED, INDEX ([IX_FourQueueScheduler_Lease_InFlight]))
                             WHERE
-                                o.[Status] = 'Processing' AND o.[StartedAt] = s.[StartedAt]
-                                AND o.[LeaseOwner] = s.[LeaseOwner] AND NOT (o.[id] = s.[id])
+                                o.[Status] = 'Processing' AND o.[StartedAt] = s.[StartedAt] AND o.[LeaseOwner] = s.[LeaseOwner]
+                                AND NOT (o.[id] = s.[id])
                         )
                     OPTION (LOOP JOIN, FORCE ORDER);
             END;
@@ -222,19 +213,18 @@ BEGIN
             BEGIN
                 /* Lock them, the table first, and judge each as it is now; rows that others hold are passed over. */
                 INSERT INTO @_Change (
-                    [Key1], [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [StartedAt],
-                    [FinishedAt], [Duration], [DueAt], [LeaseOwner], [LeaseUntil], [Before]
+                    [Key1], [Was], [Response], [DueAt], [Before], [Status], [AttemptNum], [Token], [Error], [Step], [StartedAt],
+                    [LeaseOwner], [FinishedAt], [Duration], [LeaseUntil]
                 )
                 SELECT
-                    x.[Key1], x.[Is],
+                    x.[Key1], x.[Is], x.[Response], CASE WHEN x.[Is] = 'Processing' THEN CAST(NULL AS datetime2(7)) END, x.[Before],
                     CASE
                         WHEN x.[Is] = 'Processing' AND x.[GivenUp] = 1 AND x.[Ends] = 1 THEN 'Failed'
                         WHEN x.[Is] = 'Processing' AND x.[GivenUp] = 1 THEN 'Error'
                         ELSE x.[Is]
                     END,
                     x.[AttemptNum] - CASE WHEN x.[Is] = 'Processing' THEN x.[Together] ELSE 0 END,
-                    CASE WHEN x.[Token] >= @_Now THEN DATEADD(MICROSECOND, 1, x.[Token]) ELSE @_Now END, x.[Step],
-                    x.[Response],
+                    CASE WHEN x.[Token] >= @_Now THEN DATEADD(MICROSECOND, 1, x.[Token]) ELSE @_Now END,
                     CASE
                         WHEN x.[Ends] = 1 AND x.[Refusals] > 0
                             THEN CONCAT(N'The table refused ', x.[Refusals], N' times to have it given back: ', x.[Refused])
@@ -247,23 +237,22 @@ BEGIN
                                 x.[AttemptNum], N' of ', @_MaxAttempts, N'; the worker is taken for dead.',
                                 CASE
                                     WHEN x.[Together] = 1
-                                        THEN N' It was claimed together with others: this attempt does not count, and the next claim of it is of it alone.'
+                                        THEN N' It was claimed together with others: this attempt does not count, '
+                                            + N'and the next claim of it is of it alone.'
                                 END
                             )
                         ELSE x.[Error]
                     END,
-                    x.[StartedAt],
+                    x.[Step], x.[StartedAt], x.[LeaseOwner],
                     CASE WHEN x.[Ends] = 1 AND (x.[Is] = 'Processing' OR x.[Refusals] > 0) THEN @_Now END,
                     CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN DATEDIFF_BIG(MILLISECOND, x.[StartedAt], @_Now) END,
-                    CASE WHEN x.[Is] = 'Processing' THEN CAST(NULL AS datetime2(7)) END, x.[LeaseOwner],
                     /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
                     CASE
                         WHEN x.[Ends] = 1 AND (x.[Is] = 'Processing' OR x.[Refusals] > 0) THEN NULL
                         WHEN x.[Is] = 'Processing' AND x.[LeaseUntil] < @_Now THEN x.[LeaseUntil]
                         WHEN x.[Is] = 'Processing' THEN @_Now
                         WHEN x.[Died] = 1 THEN x.[LeaseUntil]
-                    END,
-                    x.[Before]
+                    END
                 FROM (
                     SELECT
                         q.[id] AS [Key1], c.[Together],
@@ -271,9 +260,8 @@ BEGIN
                             WHEN c.[Together] = 0 AND COALESCE(CAST(q.[attempts] AS int), 0) + COALESCE(r.[Attempts], 0) >= @_MaxAttempts THEN 1
                             ELSE 0
                         END AS [Ends],
-                        r.[Attempts] AS [Refusals], r.[Reason] AS [Refused],
+                        r.[Attempts] AS [Refusals], r.[Reason] AS [Refused], s.[LeaseUntil],
                         CASE WHEN s.[Status] IN ('Pending', 'Error') AND s.[LeaseUntil] IS NOT NULL THEN 1 ELSE 0 END AS [Died],
-                        s.[LeaseUntil],
                         CASE
                 WHEN q.[in_process] = 0
                     THEN CASE
@@ -290,23 +278,18 @@ BEGIN
                 WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
                 ELSE 'Processing'
             END AS [Is],
-                        CASE
-                            WHEN CASE
+                        s.[Response] AS [Response], s.[Error] AS [Error], s.[UpdatedAt] AS [Before], s.[DueAt],
+                        CASE WHEN CASE
                 WHEN
                     s.[UpdatedAt] IS NULL
                     OR s.[Status] = 'Pending'
                     OR s.[LeaseOwner] <> CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2
                     THEN DATEADD(MILLISECOND, @_SilentMs, DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7))))
                 ELSE s.[LeaseUntil]
-            END <= @_Now THEN 1
-                            WHEN @Recover = 2 AND CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 = @Worker THEN 1
-                            ELSE 0
-                        END AS [GivenUp],
-                        COALESCE(CAST(q.[attempts] AS int), 0) AS [AttemptNum], s.[UpdatedAt] AS [Token],
-                        s.[Step] AS [Step], s.[Response] AS [Response], s.[Error] AS [Error],
+            END <= @_Now OR (@Recover = 2 AND CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 = @Worker) THEN 1 ELSE 0 END AS [GivenUp],
+                        s.[Step] AS [Step], COALESCE(CAST(q.[attempts] AS int), 0) AS [AttemptNum], s.[UpdatedAt] AS [Token],
                         COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))) AS [StartedAt],
-                        s.[DueAt], CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [LeaseOwner],
-                        s.[UpdatedAt] AS [Before]
+                        CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [LeaseOwner]
                     FROM @_Candidate AS c
                     INNER JOIN [dbo].[four_queue] AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
                         ON q.[in_process] IN (0, 1) AND q.[id] = c.[Key1]
@@ -374,10 +357,7 @@ BEGIN
                         ELSE COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), q.[end_date])
                     END,
                     [attempts] = w.[AttemptNum],
-                    [app_server] = CASE
-                        WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
-                        ELSE CAST(q.[app_server] AS nvarchar(max)) COLLATE DATABASE_DEFAULT
-                    END,
+                    [app_server] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE CAST(q.[app_server] AS nvarchar(max)) COLLATE DATABASE_DEFAULT END,
                     [in_process] = CASE
                         WHEN w.[Status] IN ('Pending', 'Error')
                             THEN 0
@@ -396,10 +376,9 @@ BEGIN
 
                 UPDATE s
                 SET
-                    [Status] = w.[Status], [Step] = w.[Step], [AttemptNum] = w.[AttemptNum], [Response] = w.[Response],
-                    [Error] = w.[Error], [StartedAt] = w.[StartedAt], [FinishedAt] = w.[FinishedAt],
-                    [Duration] = w.[Duration], [DueAt] = w.[DueAt], [UpdatedAt] = w.[Token],
-                    [LeaseOwner] = w.[LeaseOwner], [LeaseUntil] = w.[LeaseUntil], [ClaimNum] = w.[ClaimNum]
+                    [Status] = w.[Status], [Step] = w.[Step], [AttemptNum] = w.[AttemptNum], [Response] = w.[Response], [Error] = w.[Error],
+                    [StartedAt] = w.[StartedAt], [FinishedAt] = w.[FinishedAt], [Duration] = w.[Duration], [DueAt] = w.[DueAt],
+                    [UpdatedAt] = w.[Token], [LeaseOwner] = w.[LeaseOwner], [LeaseUntil] = w.[LeaseUntil], [ClaimNum] = w.[ClaimNum]
                 FROM @_Change AS w
                 INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK) ON s.[id] = w.[Key1]
                 WHERE s.[UpdatedAt] = w.[Before]
@@ -425,9 +404,7 @@ BEGIN
                 DELETE r
                 FROM @_Change AS w
                 INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
-                    ON
-                        r.[Queue] = 'FourQueueScheduler'
-                        AND r.[Key] = LEFT(CAST(w.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2
+                    ON r.[Queue] = 'FourQueueScheduler' AND r.[Key] = LEFT(CAST(w.[Key1] AS nvarchar(36)), 400) COLLATE Latin1_General_BIN2
                 OPTION (LOOP JOIN, FORCE ORDER);
             END;
 
@@ -475,9 +452,8 @@ BEGIN
     END;
 
     SELECT
-        'RECOVERED' AS [Answer], CAST(NULL AS int) AS [Ordinal], CAST(NULL AS bigint) AS [DueMs],
-        CAST(w.[Key1] AS nvarchar(36)) AS [Key], w.[Token], w.[AttemptNum],
-        CAST(w.[Status] AS nvarchar(500)) AS [Status]
+        'RECOVERED' AS [Answer], CAST(NULL AS int) AS [Ordinal], CAST(NULL AS bigint) AS [DueMs], CAST(w.[Key1] AS nvarchar(36)) AS [Key],
+        w.[Token], w.[AttemptNum], CAST(w.[Status] AS nvarchar(500)) AS [Status]
     FROM @_Back AS w
     UNION ALL
     SELECT 'REFUSED', NULL, NULL, CAST(r.[Key1] AS nvarchar(36)), NULL, r.[Times], r.[Reason]
@@ -504,11 +480,9 @@ BEGIN
     /* A call that tidies up gives way. */
     SET DEADLOCK_PRIORITY LOW;
 
-    IF @@TRANCOUNT > 0
-        THROW 50012, N'Recover_FourQueueScheduler_trx commits its own work: not to be called in a transaction.', 1;
+    IF @@TRANCOUNT > 0 THROW 50012, N'Recover_FourQueueScheduler_trx commits its own work: not to be called in a transaction.', 1;
 
-    IF @Max IS NULL OR @Max < 1 OR @Max > 1000
-        THROW 50021, N'Recover_FourQueueScheduler_trx: @Max must be from 1 to 1000.', 1;
+    IF @Max IS NULL OR @Max < 1 OR @Max > 1000 THROW 50021, N'Recover_FourQueueScheduler_trx: @Max must be from 1 to 1000.', 1;
 
     EXECUTE [readpast].[FourQueueScheduler_Recover] @Max = @Max, @Recover = @Recover, @Worker = NULL, @Within = 0;
 END;

@@ -20,30 +20,27 @@ BEGIN
     /* In the order of the keys, so that rows are locked in it and two calls never wait for each other. */
     DECLARE @_Item TABLE (
         [Ordinal] int NOT NULL, [Key] nvarchar(max) NULL, [Key1] bigint NULL, [Token] datetime2(7) NULL,
-        [Attempt] int NULL, [Status] varchar(20) NULL, [Step] nvarchar(60) NULL, [Response] nvarchar(max) NULL,
-        [Error] nvarchar(max) NULL, [DueAt] datetime2(7) NULL, [Release] bit NULL, UNIQUE CLUSTERED ([Key1], [Ordinal])
+        UNIQUE CLUSTERED ([Key1], [Ordinal])
     );
     DECLARE @_Work TABLE (
-        [Ordinal] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL, [Was] varchar(20) NULL,
-        [Status] varchar(20) NULL, [Token] datetime2(7) NULL, [AttemptNum] int NULL
+        [Ordinal] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL, [Was] varchar(20) NULL, [Status] varchar(20) NULL,
+        [Token] datetime2(7) NULL, [AttemptNum] int NULL
     );
     DECLARE @_Count int;
     DECLARE @_Looks int = 0;
-    /* Items as they become, whatever the reason. */
+    /* Items as they become. */
     DECLARE @_Change TABLE (
         [Key1] bigint NOT NULL, [Was] varchar(20) NOT NULL, [Status] varchar(20) NOT NULL, [AttemptNum] int NOT NULL,
-        [Token] datetime2(7) NOT NULL, [Step] nvarchar(60) NULL, [Response] nvarchar(max) NULL,
-        [Error] nvarchar(max) NULL, [StartedAt] datetime2(7) NULL, [FinishedAt] datetime2(7) NULL,
-        [Duration] bigint NULL, [DueAt] datetime2(7) NULL, [LeaseOwner] nvarchar(128) NULL,
-        [LeaseUntil] datetime2(7) NULL, [ClaimNum] bigint NULL,
+        [Token] datetime2(7) NOT NULL, [Error] nvarchar(max) NULL, [Step] nvarchar(60) NULL, [StartedAt] datetime2(7) NULL,
+        [LeaseOwner] nvarchar(128) NULL, [FinishedAt] datetime2(7) NULL, [Duration] bigint NULL, [Response] nvarchar(max) NULL,
+        [DueAt] datetime2(7) NULL, [ClaimNum] bigint NULL,
         [Before] datetime2(7) NULL, /* the token that stood beside the table: it must stand there still */
-        PRIMARY KEY CLUSTERED ([Key1])
+        [LeaseUntil] datetime2(7) NULL, PRIMARY KEY CLUSTERED ([Key1])
     );
     DECLARE @_Written int = 0;
     DECLARE @_Kept int;
 
-    IF @@TRANCOUNT > 0
-        THROW 50012, N'Redrive_FourQueueScheduler_Set_trx commits its own work: not to be called in a transaction.', 1;
+    IF @@TRANCOUNT > 0 THROW 50012, N'Redrive_FourQueueScheduler_Set_trx commits its own work: not to be called in a transaction.', 1;
     IF
         EXISTS (
             SELECT 1
@@ -68,23 +65,10 @@ BEGIN
     )
         THROW 50021, N'Redrive_FourQueueScheduler_Set_trx: one of the keys is not a key of FourQueueScheduler.', 1;
 
-    INSERT INTO @_Item (
-        [Ordinal], [Key], [Key1], [Token], [Attempt], [Status], [Step], [Response], [Error], [DueAt], [Release]
-    )
-    SELECT
-        CAST(j.[key] AS int), r.[Key1], TRY_CAST(NULLIF(r.[Key1], N'') AS bigint), r.[Token], r.[Attempt], r.[Status],
-        r.[Step], r.[Response], r.[Error],
-        COALESCE(
-            r.[DueAt], DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, SYSUTCDATETIME()))
-        ),
-        r.[Release]
+    INSERT INTO @_Item ([Ordinal], [Key], [Key1], [Token])
+    SELECT CAST(j.[key] AS int), r.[Key1], TRY_CAST(NULLIF(r.[Key1], N'') AS bigint), r.[Token]
     FROM OPENJSON(@Items) AS j
-    CROSS APPLY OPENJSON(j.[value]) WITH (
-        [Key1] nvarchar(max) '$.key', [Token] datetime2(7) '$.token', [Attempt] int '$.attempt',
-        [Status] varchar(20) '$.status', [Step] nvarchar(max) '$.step', [Response] nvarchar(max) '$.response',
-        [Error] nvarchar(max) '$.error', [DueAt] datetime2(7) '$.due', [DelayMs] bigint '$.delay_ms',
-        [Release] bit '$.release'
-    ) AS r;
+    CROSS APPLY OPENJSON(j.[value]) WITH ([Key1] nvarchar(max) '$.key', [Token] datetime2(7) '$.token') AS r;
     SET @_Count = @@ROWCOUNT;
 
     BEGIN TRY
@@ -103,11 +87,7 @@ BEGIN
             RETURN 0;
         END;
 
-        /*
-        Lock the items and decide each one's answer. The fence of a worker is its name and its attempt (LEASE_LOST);
-        the fence of everybody is the token (CONFLICT); the state machine is QueueTransition (ILLEGAL_TRANSITION).
-        A lease past its deadline still counts while nobody has taken the item: finished work is not done twice.
-        */
+        /* Lock the items, in the order of their keys, and judge each as it is now. */
         /* An item that moves to another place of the index while it is looked for can be missed, once. */
         WHILE @_Looks = 0 OR (@_Looks = 1 AND EXISTS (SELECT 1 FROM @_Work AS w WHERE w.[Answer] = 'NOT_FOUND'))
         BEGIN
@@ -115,75 +95,51 @@ BEGIN
             DELETE FROM @_Work WHERE [Answer] = 'NOT_FOUND';
 
             INSERT INTO @_Work ([Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum])
-            SELECT
-                x.[Ordinal], a.[Answer], x.[Is],
-                /* A refusal shows the item as it is. */
-                CASE a.[Answer]
-                    WHEN 'NOT_FOUND' THEN NULL
-                    WHEN 'OK' THEN 'Pending'
-                    ELSE x.[Is]
-                END,
-                CASE WHEN a.[Answer] = 'OK' THEN CASE WHEN x.[Token] >= @_Now THEN DATEADD(MICROSECOND, 1, x.[Token]) ELSE @_Now END ELSE x.[Token] END,
-                CASE a.[Answer]
-                    WHEN 'NOT_FOUND' THEN NULL
-                    WHEN 'OK' THEN 0
-                    ELSE x.[AttemptNum]
-                END
+            SELECT i.[Ordinal], j.[Answer], x.[Is], j.[Status], j.[Token], CASE WHEN j.[Answer] = 'OK' THEN 0 ELSE j.[AttemptNum] END
             FROM (
-                SELECT
-                    i.[Ordinal], i.[Token] AS [Given], CASE WHEN q.[id] IS NULL THEN 0 ELSE 1 END AS [Found],
-                    CASE
-                WHEN q.[in_process] = 0
-                    THEN CASE
-                        WHEN s.[Status] IN ('Pending', 'Error')
-                            THEN s.[Status]
-                        ELSE 'Pending'
-                    END
-                WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
-                    THEN CASE
-                        WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
-                            THEN s.[Status]
+                SELECT TOP (@_Count) o.*, ROW_NUMBER() OVER (PARTITION BY o.[Key1] ORDER BY o.[Ordinal]) AS [Place]
+                FROM @_Item AS o
+                ORDER BY o.[Key1], o.[Ordinal]
+            ) AS i
+            LEFT JOIN [dbo].[four_queue] AS q WITH (UPDLOCK, ROWLOCK) ON q.[in_process] IN (0, 1) AND q.[id] = i.[Key1]
+            /* Locked too: with row versions it would be read as it was before the wait for the row of the table. */
+            LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (UPDLOCK, ROWLOCK) ON s.[id] = q.[id]
+            CROSS APPLY (
+                SELECT CASE
+                    WHEN q.[id] IS NOT NULL
+                        THEN CASE
+                        WHEN q.[in_process] = 0
+                            THEN CASE
+                                WHEN s.[Status] IN ('Pending', 'Error')
+                                    THEN s.[Status]
+                                ELSE 'Pending'
+                            END
+                        WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
+                            THEN CASE
+                                WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+                                    THEN s.[Status]
+                                ELSE 'Processing'
+                            END
+                        WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
                         ELSE 'Processing'
                     END
-                WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
-                ELSE 'Processing'
-            END AS [Is],
-                    COALESCE(CAST(q.[attempts] AS int), 0) AS [AttemptNum], s.[UpdatedAt] AS [Token],
-                    ROW_NUMBER() OVER (PARTITION BY i.[Key1] ORDER BY i.[Ordinal]) AS [Place]
-                FROM (SELECT TOP (@_Count) o.* FROM @_Item AS o ORDER BY o.[Key1], o.[Ordinal]) AS i
-                LEFT JOIN [dbo].[four_queue] AS q WITH (UPDLOCK, ROWLOCK)
-                    ON q.[in_process] IN (0, 1) AND q.[id] = i.[Key1]
-                /* Locked too: with row versions it would be read as it was before the wait for the row of the table. */
-                LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (UPDLOCK, ROWLOCK) ON s.[id] = q.[id]
+                END AS [Is]
             ) AS x
-            CROSS APPLY (
-                SELECT
-                    CASE
-                        WHEN x.[Found] = 0 THEN 'NOT_FOUND'
-                        /* Where nothing of an item is kept yet, it is as it was put in: the answer of Add holds. */
-                        WHEN x.[Given] <> x.[Token] THEN 'CONFLICT'
-                        /* The same item twice in one call: the first of them counts. */
-                        WHEN x.[Place] > 1 THEN 'CONFLICT'
-                        WHEN x.[Is] IN ('Pending', 'Processing', 'Completed') THEN 'ILLEGAL_TRANSITION'
-                        ELSE 'OK'
-                    END AS [Answer]
-            ) AS a
-            WHERE NOT EXISTS (SELECT 1 FROM @_Work AS w WHERE w.[Ordinal] = x.[Ordinal])
+            CROSS APPLY [readpast].[QueueJudge_fn](
+                @_Now, NULL, 2147483647, x.[Is], COALESCE(CAST(q.[attempts] AS int), 0), s.[UpdatedAt], NULL, i.[Token], 0, i.[Place],
+                CASE WHEN x.[Is] NOT IN ('Pending', 'Processing', 'Completed') THEN 'Pending' END, 0, 0, 0
+            ) AS j
+            WHERE NOT EXISTS (SELECT 1 FROM @_Work AS w WHERE w.[Ordinal] = i.[Ordinal])
             /* One row at a time, so that locks are taken in the order of the keys and none ahead of it. */
             OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));
         END;
-
-        INSERT INTO @_Change (
-            [Key1], [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [DueAt], [Before]
-        )
-        SELECT
-            i.[Key1], w.[Was], w.[Status], w.[AttemptNum], w.[Token], s.[Step], s.[Response], s.[Error], @_Now,
-            s.[UpdatedAt]
+        INSERT INTO @_Change ([Key1], [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [DueAt], [Before])
+        SELECT i.[Key1], k.[Was], k.[Status], k.[AttemptNum], k.[Token], s.[Step], s.[Response], s.[Error], @_Now, s.[UpdatedAt]
         FROM @_Item AS i
-        INNER JOIN @_Work AS w ON w.[Ordinal] = i.[Ordinal]
+        INNER JOIN @_Work AS k ON k.[Ordinal] = i.[Ordinal]
         INNER JOIN [dbo].[four_queue] AS q ON q.[in_process] IN (0, 1) AND q.[id] = i.[Key1]
         LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s ON s.[id] = i.[Key1]
-        WHERE w.[Answer] = 'OK'
+        WHERE k.[Answer] = 'OK'
         OPTION (LOOP JOIN, FORCE ORDER);
 
         /* The rows are locked and in @_Change: first the table, then what is kept beside it. */
@@ -199,10 +155,7 @@ BEGIN
                 ELSE COALESCE(DATEADD(MINUTE, @_Offset, w.[FinishedAt]), q.[end_date])
             END,
             [attempts] = w.[AttemptNum],
-            [app_server] = CASE
-                WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
-                ELSE CAST(q.[app_server] AS nvarchar(max)) COLLATE DATABASE_DEFAULT
-            END,
+            [app_server] = CASE WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner] ELSE CAST(q.[app_server] AS nvarchar(max)) COLLATE DATABASE_DEFAULT END,
             [in_process] = CASE
                 WHEN w.[Status] IN ('Pending', 'Error')
                     THEN 0
@@ -221,10 +174,9 @@ BEGIN
 
         UPDATE s
         SET
-            [Status] = w.[Status], [Step] = w.[Step], [AttemptNum] = w.[AttemptNum], [Response] = w.[Response],
-            [Error] = w.[Error], [StartedAt] = w.[StartedAt], [FinishedAt] = w.[FinishedAt], [Duration] = w.[Duration],
-            [DueAt] = w.[DueAt], [UpdatedAt] = w.[Token], [LeaseOwner] = w.[LeaseOwner], [LeaseUntil] = w.[LeaseUntil],
-            [ClaimNum] = w.[ClaimNum]
+            [Status] = w.[Status], [Step] = w.[Step], [AttemptNum] = w.[AttemptNum], [Response] = w.[Response], [Error] = w.[Error],
+            [StartedAt] = w.[StartedAt], [FinishedAt] = w.[FinishedAt], [Duration] = w.[Duration], [DueAt] = w.[DueAt],
+            [UpdatedAt] = w.[Token], [LeaseOwner] = w.[LeaseOwner], [LeaseUntil] = w.[LeaseUntil], [ClaimNum] = w.[ClaimNum]
         FROM @_Change AS w
         INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK) ON s.[id] = w.[Key1]
         WHERE s.[UpdatedAt] = w.[Before]

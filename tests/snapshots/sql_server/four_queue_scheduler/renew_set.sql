@@ -14,23 +14,19 @@ BEGIN
     DECLARE @_Stamp datetimeoffset(7), @_Offset int, @_Count int;
     /* In the order of the keys, so that rows are locked in it and two calls never wait for each other. */
     DECLARE @_Item TABLE (
-        [Ordinal] int NOT NULL, [Key] nvarchar(max) NULL, [Key1] bigint NULL, [Attempt] int NULL,
-        UNIQUE CLUSTERED ([Key1], [Ordinal])
+        [Ordinal] int NOT NULL, [Key] nvarchar(max) NULL, [Key1] bigint NULL, [Attempt] int NULL, UNIQUE CLUSTERED ([Key1], [Ordinal])
     );
     /* The items as the table has them. */
     DECLARE @_Seen TABLE (
-        [Key1] bigint NOT NULL, [InFlight] bit NOT NULL, [AttemptNum] int NULL,
-        [LeaseOwner] nvarchar(128) COLLATE Latin1_General_BIN2 NULL, [Token] datetime2(7) NULL,
-        PRIMARY KEY CLUSTERED ([Key1])
+        [Key1] bigint NOT NULL, [InFlight] bit NOT NULL, [AttemptNum] int NULL, [LeaseOwner] nvarchar(128) COLLATE Latin1_General_BIN2 NULL,
+        [Token] datetime2(7) NULL, PRIMARY KEY CLUSTERED ([Key1])
     );
     DECLARE @_Out TABLE (
-        [Seq] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL, [Ordinal] int NULL, [DueMs] bigint NULL,
-        [Key] nvarchar(max) NULL, [Key1] bigint NULL, [Token] datetime2(7) NULL, [AttemptNum] int NULL,
-        [Status] varchar(20) NULL
+        [Seq] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL, [Ordinal] int NULL, [DueMs] bigint NULL, [Key] nvarchar(max) NULL,
+        [Key1] bigint NULL, [Token] datetime2(7) NULL, [AttemptNum] int NULL, [Status] varchar(20) NULL
     );
 
-    IF @@TRANCOUNT > 0
-        THROW 50012, N'Renew_FourQueueScheduler_Set_trx commits its own work: not to be called in a transaction.', 1;
+    IF @@TRANCOUNT > 0 THROW 50012, N'Renew_FourQueueScheduler_Set_trx commits its own work: not to be called in a transaction.', 1;
     IF
         EXISTS (
             SELECT 1
@@ -46,8 +42,7 @@ BEGIN
         }';
 
     SET @LeaseMs = COALESCE(
-        @LeaseMs,
-        (SELECT a.[ValInt] FROM [readpast].[AppSettings] AS a WHERE a.[Param] = 'fourqueuescheduler.leaseMs' AND a.[ValInt] > 0),
+        @LeaseMs, (SELECT a.[ValInt] FROM [readpast].[AppSettings] AS a WHERE a.[Param] = 'fourqueuescheduler.leaseMs' AND a.[ValInt] > 0),
         600000
     );
     IF @LeaseMs < 1 THROW 50021, N'Renew_FourQueueScheduler_Set_trx: @LeaseMs must be at least 1.', 1;
@@ -81,8 +76,7 @@ BEGIN
             CASE
                 WHEN e.[InFlight] IS NULL THEN 'NOT_FOUND'
                 WHEN
-                    e.[InFlight] = 1 AND s.[Status] = 'Processing' AND e.[LeaseOwner] = @Worker
-                    AND e.[AttemptNum] = i.[Attempt]
+                    e.[InFlight] = 1 AND s.[Status] = 'Processing' AND e.[LeaseOwner] = @Worker AND e.[AttemptNum] = i.[Attempt]
                     THEN 'OK'
                 ELSE 'LEASE_LOST'
             END,

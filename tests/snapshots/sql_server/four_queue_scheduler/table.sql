@@ -47,9 +47,8 @@ Times are UTC. Where the table has a column, that column counts, and this is a c
 IF OBJECT_ID(N'[readpast].[FourQueueScheduler_Lease]', N'U') IS NULL
     CREATE TABLE [readpast].[FourQueueScheduler_Lease] (
         [id] bigint NOT NULL, [Status] varchar(20) NOT NULL, [Step] nvarchar(60) NULL, [AttemptNum] int NOT NULL,
-        [Response] nvarchar(max) NULL, [Error] nvarchar(max) NULL, [StartedAt] datetime2(7) NULL,
-        [FinishedAt] datetime2(7) NULL, [Duration] bigint NULL, [DueAt] datetime2(7) NULL,
-        [UpdatedAt] datetime2(7) NOT NULL,
+        [Response] nvarchar(max) NULL, [Error] nvarchar(max) NULL, [StartedAt] datetime2(7) NULL, [FinishedAt] datetime2(7) NULL,
+        [Duration] bigint NULL, [DueAt] datetime2(7) NULL, [UpdatedAt] datetime2(7) NOT NULL,
         /* Compared by code point: two workers whose names differ only in case are two workers. */
         [LeaseOwner] nvarchar(128) COLLATE Latin1_General_BIN2 NULL, [LeaseUntil] datetime2(7) NULL,
         /* By which claim it was taken, for whoever lost the answer to that. Below zero: it goes alone. */

@@ -23,13 +23,9 @@ BEGIN
     SET @_EnqueuedAt = DATEADD(MICROSECOND, @_Number % 10000, CAST(CAST(@_Now AS datetime2(2)) AS datetime2(7)));
 
     INSERT INTO [readpast].[Invoice] (
-        [EnqueuedAt], [Type], [Status], [Step], [AttemptNum], [ScheduledFor], [UpdatedAt], [Number], [CustomerID],
-        [Amount], [Code], [Lines]
+        [EnqueuedAt], [Type], [Status], [Step], [AttemptNum], [ScheduledFor], [UpdatedAt], [Number], [CustomerID], [Amount], [Code], [Lines]
     )
-    VALUES (
-        @_EnqueuedAt, @Type, 'Pending', @Step, 0, COALESCE(@ScheduledFor, @_Now), @_Now, @Number, @CustomerID, @Amount,
-        @Code, @Lines
-    );
+    VALUES (@_EnqueuedAt, @Type, 'Pending', @Step, 0, COALESCE(@ScheduledFor, @_Now), @_Now, @Number, @CustomerID, @Amount, @Code, @Lines);
 
     SELECT @_EnqueuedAt AS [EnqueuedAt], @_Now AS [UpdatedAt];
 END;
@@ -61,12 +57,12 @@ BEGIN
             SET @_EnqueuedAt = DATEADD(MICROSECOND, @_Number % 10000, CAST(CAST(@_Now AS datetime2(2)) AS datetime2(7)));
 
             INSERT INTO [readpast].[Invoice] (
-                [EnqueuedAt], [Type], [Status], [Step], [AttemptNum], [ScheduledFor], [UpdatedAt], [Number],
-                [CustomerID], [Amount], [Code], [Lines]
+                [EnqueuedAt], [Type], [Status], [Step], [AttemptNum], [ScheduledFor], [UpdatedAt], [Number], [CustomerID], [Amount], [Code],
+                [Lines]
             )
             VALUES (
-                @_EnqueuedAt, @Type, 'Pending', @Step, 0, COALESCE(@ScheduledFor, @_Now), @_Now, @Number, @CustomerID,
-                @Amount, @Code, @Lines
+                @_EnqueuedAt, @Type, 'Pending', @Step, 0, COALESCE(@ScheduledFor, @_Now), @_Now, @Number, @CustomerID, @Amount, @Code,
+                @Lines
             );
         END TRY
         BEGIN CATCH

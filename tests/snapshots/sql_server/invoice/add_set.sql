@@ -17,10 +17,9 @@ BEGIN
     DECLARE @_Count int;
     /* Each element read once: what is put into the table, and by what it is recognized. */
     DECLARE @_New TABLE (
-        [Ordinal] int NOT NULL PRIMARY KEY, [Type] nvarchar(60) NULL, [Step] nvarchar(60) NULL,
-        [DueAt] datetime2(7) NULL, [Column1] nvarchar(max) NULL, [Column2] bigint NULL, [Column3] decimal(12, 2) NULL,
-        [Column4] nvarchar(max) NULL, [Column5] nvarchar(max) NULL, [Key1] datetime2(7) NULL, [First] int NULL,
-        [IsNew] bit NOT NULL DEFAULT 1
+        [Ordinal] int NOT NULL PRIMARY KEY, [Type] nvarchar(60) NULL, [Step] nvarchar(60) NULL, [DueAt] datetime2(7) NULL,
+        [Column1] nvarchar(max) NULL, [Column2] bigint NULL, [Column3] decimal(12, 2) NULL, [Column4] nvarchar(max) NULL,
+        [Column5] nvarchar(max) NULL, [Key1] datetime2(7) NULL, [First] int NULL, [IsNew] bit NOT NULL DEFAULT 1
     );
     DECLARE @_Added TABLE ([Ordinal] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL, [Key] datetime2(7) NULL);
     DECLARE @_First bigint;
@@ -55,23 +54,18 @@ BEGIN
             EXECUTE [readpast].[QueueOperationTake] @Operation, 'Add_Invoice_Set', @_Now, @_IsNew OUTPUT;
             IF @_IsNew = 1
             BEGIN
-                INSERT INTO @_New (
-                    [Ordinal], [Type], [Step], [DueAt], [Column1], [Column2], [Column3], [Column4], [Column5]
-                )
+                INSERT INTO @_New ([Ordinal], [Type], [Step], [DueAt], [Column1], [Column2], [Column3], [Column4], [Column5])
                 SELECT
                     CAST(j.[key] AS int), r.[Type], r.[Step],
-                    COALESCE(
-                        r.[DueAt], DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, @_Now))
-                    ),
+                    COALESCE(r.[DueAt], DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, @_Now))),
                     r.[Column1], r.[Column2], CASE WHEN h.[Column3] = 1 THEN r.[Column3] ELSE 0 END,
-                    CASE WHEN h.[Column4] = 1 THEN r.[Column4] ELSE N'none' END,
-                    CASE WHEN h.[Column5] = 1 THEN r.[Column5] ELSE N'[]' END
+                    CASE WHEN h.[Column4] = 1 THEN r.[Column4] ELSE N'none' END, CASE WHEN h.[Column5] = 1 THEN r.[Column5] ELSE N'[]' END
                 FROM OPENJSON(@Items) AS j
                 CROSS APPLY OPENJSON(j.[value]) WITH (
                     [Type] nvarchar(max) '$.type', [Step] nvarchar(max) '$.step', [DueAt] datetime2(7) '$.due',
-                    [DelayMs] bigint '$.delay_ms', [Column1] nvarchar(max) '$.columns."Number"',
-                    [Column2] bigint '$.columns."CustomerID"', [Column3] decimal(12, 2) '$.columns."Amount"',
-                    [Column4] nvarchar(max) '$.columns."Code"', [Column5] nvarchar(max) '$.columns."Lines"' AS JSON
+                    [DelayMs] bigint '$.delay_ms', [Column1] nvarchar(max) '$.columns."Number"', [Column2] bigint '$.columns."CustomerID"',
+                    [Column3] decimal(12, 2) '$.columns."Amount"', [Column4] nvarchar(max) '$.columns."Code"',
+                    [Column5] nvarchar(max) '$.columns."Lines"' AS JSON
                 ) AS r
                 CROSS APPLY (
                     SELECT
@@ -91,21 +85,18 @@ BEGIN
                 SELECT NEXT VALUE FOR [readpast].[Invoice_Seq] FROM @_New;
                 SET @_First = (SELECT MIN(d.[Number]) FROM @_Number AS d);
                 UPDATE n
-                SET [Key1] = DATEADD(
-                    MICROSECOND, d.[Number] - @_First + @_First % 10000, CAST(CAST(@_Now AS datetime2(2)) AS datetime2(7))
-                )
+                SET [Key1] = DATEADD(MICROSECOND, d.[Number] - @_First + @_First % 10000, CAST(CAST(@_Now AS datetime2(2)) AS datetime2(7)))
                 FROM @_New AS n
-                INNER JOIN (
-                    SELECT a.[Number], ROW_NUMBER() OVER (ORDER BY a.[Number]) AS [Place] FROM @_Number AS a
-                ) AS d ON d.[Place] = n.[Ordinal] + 1;
+                INNER JOIN (SELECT a.[Number], ROW_NUMBER() OVER (ORDER BY a.[Number]) AS [Place] FROM @_Number AS a) AS d
+                    ON d.[Place] = n.[Ordinal] + 1;
 
                 INSERT INTO [readpast].[Invoice] (
-                    [EnqueuedAt], [Type], [ScheduledFor], [Status], [AttemptNum], [Step], [UpdatedAt], [Number],
-                    [CustomerID], [Amount], [Code], [Lines]
+                    [EnqueuedAt], [Type], [ScheduledFor], [Status], [AttemptNum], [Step], [UpdatedAt], [Number], [CustomerID], [Amount],
+                    [Code], [Lines]
                 )
                 SELECT
-                    n.[Key1], COALESCE(n.[Type], N'Default'), COALESCE(n.[DueAt], @_Now), 'Pending', 0, n.[Step], @_Now,
-                    n.[Column1], n.[Column2], n.[Column3], n.[Column4], n.[Column5]
+                    n.[Key1], COALESCE(n.[Type], N'Default'), COALESCE(n.[DueAt], @_Now), 'Pending', 0, n.[Step], @_Now, n.[Column1],
+                    n.[Column2], n.[Column3], n.[Column4], n.[Column5]
                 FROM @_New AS n
                 WHERE n.[IsNew] = 1
                 ORDER BY n.[Ordinal];
@@ -149,15 +140,12 @@ BEGIN
 
         INSERT INTO @_Added ([Ordinal], [Answer], [Key])
         SELECT r.[ordinal], r.[answer], r.[key]
-        FROM OPENJSON(@_Result) WITH (
-            [ordinal] int '$.ordinal', [answer] varchar(20) '$.answer', [key] datetime2(7) '$.key'
-        ) AS r;
+        FROM OPENJSON(@_Result) WITH ([ordinal] int '$.ordinal', [answer] varchar(20) '$.answer', [key] datetime2(7) '$.key') AS r;
     END;
 
     SELECT
-        a.[Answer], a.[Ordinal], CAST(NULL AS bigint) AS [DueMs], a.[Key],
-        CASE WHEN a.[Answer] = 'OK' THEN @_Now END AS [Token], CASE WHEN a.[Answer] = 'OK' THEN 0 END AS [AttemptNum],
-        CASE WHEN a.[Answer] = 'OK' THEN 'Pending' END AS [Status]
+        a.[Answer], a.[Ordinal], CAST(NULL AS bigint) AS [DueMs], a.[Key], CASE WHEN a.[Answer] = 'OK' THEN @_Now END AS [Token],
+        CASE WHEN a.[Answer] = 'OK' THEN 0 END AS [AttemptNum], CASE WHEN a.[Answer] = 'OK' THEN 'Pending' END AS [Status]
     FROM @_Added AS a
     ORDER BY a.[Ordinal];
 END;

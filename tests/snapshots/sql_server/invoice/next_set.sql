@@ -31,15 +31,13 @@ BEGIN
     );
     DECLARE @_Written int = 0;
     DECLARE @_Out TABLE (
-        [Seq] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL, [Ordinal] int NULL, [DueMs] bigint NULL,
-        [Key] datetime2(7) NULL, [Key1] datetime2(7) NULL, [Token] datetime2(7) NULL, [AttemptNum] int NULL,
-        [Status] nvarchar(500) NULL
+        [Seq] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL, [Ordinal] int NULL, [DueMs] bigint NULL, [Key] datetime2(7) NULL,
+        [Key1] datetime2(7) NULL, [Token] datetime2(7) NULL, [AttemptNum] int NULL, [Status] nvarchar(500) NULL
     );
     DECLARE @_Number int, @_Severity int, @_Reason nvarchar(4000), @_RefusedKey nvarchar(400), @_Times int;
     /* Items that it refused in this call. */
     DECLARE @_Told TABLE (
-        [Seq] int IDENTITY(1, 1) NOT NULL PRIMARY KEY, [Key1] datetime2(7) NULL, [Times] int NOT NULL,
-        [Reason] nvarchar(500) NOT NULL
+        [Seq] int IDENTITY(1, 1) NOT NULL PRIMARY KEY, [Key1] datetime2(7) NULL, [Times] int NOT NULL, [Reason] nvarchar(500) NOT NULL
     );
     DECLARE @_Most int = @Max;
     DECLARE @_Tries int = 0;
@@ -53,8 +51,7 @@ BEGIN
     IF @Worker IS NULL OR @Worker = N'' THROW 50021, N'Next_Invoice: @Worker is empty; a lease needs an owner.', 1;
     IF @LeaseMs < 1 THROW 50021, N'Next_Invoice: @LeaseMs must be at least 1.', 1;
     IF @Max IS NULL OR @Max < 1 OR @Max > 1000 THROW 50021, N'Next_Invoice: @Max must be from 1 to 1000.', 1;
-    IF @Within = 2 AND EXISTS (SELECT 1 FROM [readpast].[QueueRefused] AS r WHERE r.[Queue] = 'Invoice')
-        SET @_Around = 1;
+    IF @Within = 2 AND EXISTS (SELECT 1 FROM [readpast].[QueueRefused] AS r WHERE r.[Queue] = 'Invoice') SET @_Around = 1;
 
     WHILE @_Around = 0 AND @_Tries < 1000
     BEGIN
@@ -87,10 +84,8 @@ BEGIN
             */
             SET @_Take = @Max;
             INSERT INTO @_Due ([Key1], [AttemptNum], [Alone], [Token])
-            SELECT TOP (@_Take)
-                q.[EnqueuedAt], q.[AttemptNum], CASE WHEN q.[LeaseUntil] IS NOT NULL THEN 1 ELSE 0 END, q.[UpdatedAt]
-            FROM [readpast].[Invoice] AS q
-                WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Invoice_Due]))
+            SELECT TOP (@_Take) q.[EnqueuedAt], q.[AttemptNum], CASE WHEN q.[LeaseUntil] IS NOT NULL THEN 1 ELSE 0 END, q.[UpdatedAt]
+            FROM [readpast].[Invoice] AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Invoice_Due]))
             WHERE
                 q.[Status] IN ('Pending', 'Error') AND q.[ScheduledFor] <= @_Now
                 AND NOT EXISTS (SELECT 1 FROM @_Aside AS a WHERE q.[EnqueuedAt] = a.[Key1])
@@ -108,9 +103,7 @@ BEGIN
                         [Refused] = CONCAT(N'The table refused it ', r.[Attempts], N' times: ', r.[Reason])
                     FROM @_Due AS d
                     INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
-                        ON
-                            r.[Queue] = 'Invoice'
-                            AND r.[Key] = LEFT(CONVERT(nvarchar(30), d.[Key1], 126), 400) COLLATE Latin1_General_BIN2
+                        ON r.[Queue] = 'Invoice' AND r.[Key] = CONVERT(nvarchar(30), d.[Key1], 126) COLLATE Latin1_General_BIN2
                     WHERE r.[Attempts] > 0 AND d.[AttemptNum] + r.[Attempts] >= @_MaxAttempts
                     OPTION (LOOP JOIN, FORCE ORDER);
 
@@ -131,25 +124,11 @@ BEGIN
 
                 UPDATE q
                 SET
-                    [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_Now ELSE q.[StartedAt] END,
-                    [AttemptNum] = w.[AttemptNum],
-                    [LeaseOwner] = CASE
-                        WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
-                        ELSE q.[LeaseOwner]
-                    END,
-                    [LeaseUntil] = w.[LeaseUntil], [UpdatedAt] = w.[Token], [Status] = w.[Status],
-                        [ClaimNum] = CASE WHEN d.[Alone] = 1 THEN -@Claim ELSE @Claim END
+                    [StartedAt] = @_Now, [AttemptNum] = d.[AttemptNum] + 1, [LeaseOwner] = @Worker,
+                    [LeaseUntil] = DATEADD(MILLISECOND, @LeaseMs, @_Now), [UpdatedAt] = d.[Token], [Status] = 'Processing',
+                    [ClaimNum] = CASE WHEN d.[Alone] = 1 THEN -@Claim ELSE @Claim END
                 FROM @_Due AS d
                 INNER JOIN [readpast].[Invoice] AS q WITH (ROWLOCK) ON q.[EnqueuedAt] = d.[Key1]
-                CROSS APPLY (
-                    SELECT
-                        'Pending' AS [Was], 'Processing' AS [Status], d.[AttemptNum] + 1 AS [AttemptNum],
-                        d.[Token] AS [Token], CAST(NULL AS nvarchar(60)) AS [Step],
-                        CAST(NULL AS nvarchar(max)) AS [Response], CAST(NULL AS nvarchar(max)) AS [Error],
-                        CAST(NULL AS datetime2(7)) AS [FinishedAt], CAST(NULL AS bigint) AS [Duration],
-                        CAST(NULL AS datetime2(7)) AS [DueAt], @Worker AS [LeaseOwner],
-                        DATEADD(MILLISECOND, @LeaseMs, @_Now) AS [LeaseUntil]
-                ) AS w
                 WHERE d.[AttemptNum] < @_MaxAttempts AND q.[Status] IN ('Pending', 'Error')
                 OPTION (LOOP JOIN, FORCE ORDER);
                 SET @_Written = @@ROWCOUNT;
@@ -159,27 +138,11 @@ BEGIN
                     /* An item with spent attempts (the limit was lowered, say) ends here instead of staying at the head. */
                     UPDATE q
                     SET
-                        [LeaseOwner] = CASE
-                            WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
-                            ELSE q.[LeaseOwner]
-                        END,
-                        [LeaseUntil] = w.[LeaseUntil],
-                        [Error] = COALESCE(w.[Error], CASE
-                            WHEN w.[Status] = 'Completed' THEN LEFT(q.[Error], 0)
-                            ELSE q.[Error]
-                        END),
-                        [UpdatedAt] = w.[Token], [Status] = w.[Status]
+                        [LeaseUntil] = NULL,
+                        [Error] = CONCAT(N'Attempts are spent: ', d.[AttemptNum], N' of ', @_MaxAttempts, N'.', N' ' + d.[Refused]),
+                        [UpdatedAt] = d.[Token], [Status] = 'Failed'
                     FROM @_Due AS d
                     INNER JOIN [readpast].[Invoice] AS q WITH (ROWLOCK) ON q.[EnqueuedAt] = d.[Key1]
-                    CROSS APPLY (
-                        SELECT
-                        'Pending' AS [Was], 'Failed' AS [Status], d.[AttemptNum] AS [AttemptNum], d.[Token] AS [Token],
-                        CAST(NULL AS nvarchar(60)) AS [Step], CAST(NULL AS nvarchar(max)) AS [Response],
-                        CONCAT(N'Attempts are spent: ', d.[AttemptNum], N' of ', @_MaxAttempts, N'.', N' ' + d.[Refused]) AS [Error],
-                        @_Now AS [FinishedAt], CAST(NULL AS bigint) AS [Duration],
-                        CAST(NULL AS datetime2(7)) AS [DueAt], CAST(NULL AS nvarchar(128)) AS [LeaseOwner],
-                        CAST(NULL AS datetime2(7)) AS [LeaseUntil]
-                    ) AS w
                     WHERE d.[AttemptNum] >= @_MaxAttempts AND q.[Status] IN ('Pending', 'Error')
                     OPTION (LOOP JOIN, FORCE ORDER);
                     SET @_Written = @_Written + @@ROWCOUNT;
@@ -194,9 +157,7 @@ BEGIN
                 DELETE r
                 FROM @_Due AS d
                 INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
-                    ON
-                        r.[Queue] = 'Invoice'
-                        AND r.[Key] = LEFT(CONVERT(nvarchar(30), d.[Key1], 126), 400) COLLATE Latin1_General_BIN2
+                    ON r.[Queue] = 'Invoice' AND r.[Key] = CONVERT(nvarchar(30), d.[Key1], 126) COLLATE Latin1_General_BIN2
                 OPTION (LOOP JOIN, FORCE ORDER);
 
             IF @Within = 0
@@ -215,7 +176,7 @@ BEGIN
             ELSE
             BEGIN
                 SET @Max = @_Most;
-                SELECT @_RefusedKey = LEFT(CONVERT(nvarchar(30), d.[Key1], 126), 400) COLLATE Latin1_General_BIN2
+                SELECT @_RefusedKey = CONVERT(nvarchar(30), d.[Key1], 126) COLLATE Latin1_General_BIN2
                 FROM @_Due AS d;
                 EXECUTE [readpast].[QueueNoteRefusal]
                     @Queue = 'Invoice', @Key = @_RefusedKey, @Doing = 'claim', @Number = @_Number, @Reason = @_Reason,
@@ -243,8 +204,8 @@ BEGIN
 
     INSERT INTO @_Out ([Seq], [Answer], [DueMs], [Key], [Key1], [Token], [AttemptNum], [Status])
     SELECT
-        1000000 + d.[Seq], CASE WHEN d.[Alone] = 1 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, @LeaseMs, d.[Key1],
-        d.[Key1], d.[Token], d.[AttemptNum] + 1, 'Processing'
+        1000000 + d.[Seq], CASE WHEN d.[Alone] = 1 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, @LeaseMs, d.[Key1], d.[Key1], d.[Token],
+        d.[AttemptNum] + 1, 'Processing'
     FROM @_Due AS d
     WHERE d.[AttemptNum] < @_MaxAttempts;
 
@@ -267,8 +228,7 @@ BEGIN
             FROM (
                 /* The first of them. */
                 SELECT TOP (1) q.[ScheduledFor] AS [DueAt]
-                FROM [readpast].[Invoice] AS q
-                    WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Invoice_Due]))
+                FROM [readpast].[Invoice] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Invoice_Due]))
                 WHERE q.[Status] IN ('Pending', 'Error') AND q.[ScheduledFor] > @_Now
                 ORDER BY q.[ScheduledFor]
             ) AS u
@@ -276,10 +236,9 @@ BEGIN
 
     /* In an order that no OUTPUT clause promises. */
     SELECT
-        o.[Answer], o.[Ordinal], o.[DueMs], o.[Key], o.[Token], o.[AttemptNum] AS [AnswerAttemptNum],
-        o.[Status] AS [AnswerStatus], q.[EnqueuedAt], q.[Type], q.[Status], q.[Step], q.[AttemptNum], q.[Response],
-        q.[Error], q.[StartedAt], q.[Duration], q.[ScheduledFor], q.[UpdatedAt], q.[LeaseOwner], q.[LeaseUntil],
-        q.[Number], q.[CustomerID], q.[Amount], q.[Code], q.[Lines]
+        o.[Answer], o.[Ordinal], o.[DueMs], o.[Key], o.[Token], o.[AttemptNum] AS [AnswerAttemptNum], o.[Status] AS [AnswerStatus],
+        q.[EnqueuedAt], q.[Type], q.[Status], q.[Step], q.[AttemptNum], q.[Response], q.[Error], q.[StartedAt], q.[Duration],
+        q.[ScheduledFor], q.[UpdatedAt], q.[LeaseOwner], q.[LeaseUntil], q.[Number], q.[CustomerID], q.[Amount], q.[Code], q.[Lines]
     FROM @_Out AS o
     LEFT JOIN [readpast].[Invoice] AS q ON q.[EnqueuedAt] = o.[Key1] AND o.[Answer] IN ('CLAIMED', 'CLAIMED_ALONE')
     ORDER BY o.[Seq]

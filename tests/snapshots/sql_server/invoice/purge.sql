@@ -14,8 +14,8 @@ BEGIN
     DECLARE @_Purged int = 0;
     DECLARE @_Found TABLE ([Key1] datetime2(7) NOT NULL, PRIMARY KEY CLUSTERED ([Key1]));
     DECLARE @_Locked TABLE ([Key1] datetime2(7) NOT NULL, PRIMARY KEY CLUSTERED ([Key1]));
-    DECLARE @_Statuses nvarchar(max), @_Types nvarchar(max), @_Before datetime2(7), @_Since datetime2(7);
-    DECLARE @_Longer bigint, @_Error nvarchar(4000);
+    DECLARE @_Statuses nvarchar(max), @_Types nvarchar(max), @_Before datetime2(7), @_Since datetime2(7), @_Longer bigint;
+    DECLARE @_Error nvarchar(4000);
     DECLARE @_Given TABLE ([Ordinal] int NOT NULL PRIMARY KEY, [Key1] datetime2(7) NULL);
 
     EXECUTE [readpast].[QueueFilterTake]
@@ -31,7 +31,10 @@ BEGIN
     IF @@TRANCOUNT > 0 THROW 50012, N'Purge_Invoice_trx commits its own work: not to be called in a transaction.', 1;
 
     SET @_Statuses = COALESCE(@_Statuses, N'[{"s":"Completed"}, {"s":"PartiallyCompleted"}, {"s":"Cancelled"}, {"s":"Terminated"}]');
-    IF EXISTS (SELECT 1 FROM OPENJSON(@_Statuses) WITH ([s] varchar(20) '$.s') AS w WHERE NOT (w.[s] NOT IN ('Pending', 'Processing', 'Error', 'Paused')))
+    IF EXISTS (
+        SELECT 1 FROM OPENJSON(@_Statuses) WITH ([s] varchar(20) '$.s') AS w
+        WHERE w.[s] IN ('Pending', 'Processing', 'Error', 'Paused')
+    )
         THROW 50021, N'Purge_Invoice_trx: only finished items can be purged; cancel or terminate the others.', 1;
 
     BEGIN TRY
@@ -43,11 +46,10 @@ BEGIN
             INSERT INTO @_Found ([Key1])
             SELECT TOP (@Max) q.[EnqueuedAt]
             FROM (SELECT DISTINCT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] >= 0) AS k
-            INNER JOIN [readpast].[Invoice] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-                ON q.[EnqueuedAt] = k.[Key1]
+            INNER JOIN [readpast].[Invoice] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK) ON q.[EnqueuedAt] = k.[Key1]
             CROSS APPLY [readpast].[QueueFits_fn](
-                @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt],
-                q.[StartedAt], q.[Duration], q.[Error]
+                @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt],
+                q.[Duration], q.[Error]
             ) AS fit
             WHERE fit.[Fits] = 1
             ORDER BY q.[EnqueuedAt]
@@ -57,8 +59,8 @@ BEGIN
             SELECT TOP (@Max) q.[EnqueuedAt]
             FROM [readpast].[Invoice] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Invoice_Ended]))
             CROSS APPLY [readpast].[QueueFits_fn](
-                @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt],
-                q.[StartedAt], q.[Duration], q.[Error]
+                @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt],
+                q.[Duration], q.[Error]
             ) AS fit
             WHERE fit.[Fits] = 1 AND q.[Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
             ORDER BY q.[EnqueuedAt]
@@ -68,8 +70,8 @@ BEGIN
             SELECT TOP (@Max) q.[EnqueuedAt]
             FROM [readpast].[Invoice] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
             CROSS APPLY [readpast].[QueueFits_fn](
-                @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt],
-                q.[StartedAt], q.[Duration], q.[Error]
+                @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt],
+                q.[Duration], q.[Error]
             ) AS fit
             WHERE
                 fit.[Fits] = 1
@@ -81,11 +83,10 @@ BEGIN
         INSERT INTO @_Locked ([Key1])
         SELECT q.[EnqueuedAt]
         FROM @_Found AS f
-        INNER JOIN [readpast].[Invoice] AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
-            ON q.[EnqueuedAt] = f.[Key1]
+        INNER JOIN [readpast].[Invoice] AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK) ON q.[EnqueuedAt] = f.[Key1]
         CROSS APPLY [readpast].[QueueFits_fn](
-            @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt],
-            q.[StartedAt], q.[Duration], q.[Error]
+            @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt],
+            q.[Duration], q.[Error]
         ) AS fit
         WHERE fit.[Fits] = 1
         OPTION (LOOP JOIN, FORCE ORDER);

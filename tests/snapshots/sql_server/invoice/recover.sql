@@ -22,27 +22,19 @@ BEGIN
         [Together] int NOT NULL DEFAULT 0, /* 1: claimed with others */
         PRIMARY KEY CLUSTERED ([Key1])
     );
-    /* Items as they become, whatever the reason. */
+    /* Items as they become. */
     DECLARE @_Change TABLE (
-        [Key1] datetime2(7) NOT NULL, [Was] varchar(20) NOT NULL, [Status] varchar(20) NOT NULL,
-        [AttemptNum] int NOT NULL, [Token] datetime2(7) NOT NULL, [Step] nvarchar(60) NULL,
-        [Response] nvarchar(max) NULL, [Error] nvarchar(max) NULL, [StartedAt] datetime2(7) NULL,
-        [FinishedAt] datetime2(7) NULL, [Duration] bigint NULL, [DueAt] datetime2(7) NULL,
-        [LeaseOwner] nvarchar(128) NULL, [LeaseUntil] datetime2(7) NULL,
-        [Before] datetime2(7) NULL, /* the token that stood beside the table: it must stand there still */
-        PRIMARY KEY CLUSTERED ([Key1])
+        [Key1] datetime2(7) NOT NULL, [Status] varchar(20) NOT NULL, [AttemptNum] int NOT NULL, [Token] datetime2(7) NOT NULL,
+        [Error] nvarchar(max) NULL, [Duration] bigint NULL, [LeaseUntil] datetime2(7) NULL, PRIMARY KEY CLUSTERED ([Key1])
     );
     DECLARE @_Written int = 0;
     DECLARE @_Number int, @_Severity int, @_Reason nvarchar(4000), @_RefusedKey nvarchar(400), @_Times int;
     /* Items that it refused in this call. */
     DECLARE @_Told TABLE (
-        [Seq] int IDENTITY(1, 1) NOT NULL PRIMARY KEY, [Key1] datetime2(7) NULL, [Times] int NOT NULL,
-        [Reason] nvarchar(500) NOT NULL
+        [Seq] int IDENTITY(1, 1) NOT NULL PRIMARY KEY, [Key1] datetime2(7) NULL, [Times] int NOT NULL, [Reason] nvarchar(500) NOT NULL
     );
     DECLARE @_Each int = 0; /* 1: one by one */
-    DECLARE @_Left TABLE (
-        [Seq] int IDENTITY(1, 1) NOT NULL PRIMARY KEY, [Key1] datetime2(7) NOT NULL, [Together] int NOT NULL
-    );
+    DECLARE @_Left TABLE ([Seq] int IDENTITY(1, 1) NOT NULL PRIMARY KEY, [Key1] datetime2(7) NOT NULL, [Together] int NOT NULL);
     DECLARE @_Back TABLE (
         [Seq] int IDENTITY(1, 1) NOT NULL PRIMARY KEY, [Key1] datetime2(7) NOT NULL, [Token] datetime2(7) NOT NULL,
         [AttemptNum] int NOT NULL, [Status] varchar(20) NOT NULL
@@ -87,8 +79,7 @@ BEGIN
                 BEGIN
                     INSERT INTO @_Candidate ([Key1], [StartedAt])
                     SELECT TOP (@_RecoverMax) q.[EnqueuedAt], q.[StartedAt]
-                    FROM [readpast].[Invoice] AS q
-                        WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Invoice_InFlight]))
+                    FROM [readpast].[Invoice] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Invoice_InFlight]))
                     WHERE q.[Status] = 'Processing' AND q.[LeaseUntil] <= @_Now
                     ORDER BY q.[StartedAt];
 
@@ -100,8 +91,7 @@ BEGIN
                         WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Invoice_InFlight]))
                     WHERE
                         q.[Status] = 'Processing'
-                            AND q.[StartedAt] = (SELECT MAX(c.[StartedAt]) FROM @_Candidate AS c)
-                            AND q.[LeaseUntil] <= @_Now
+                            AND q.[StartedAt] = (SELECT MAX(c.[StartedAt]) FROM @_Candidate AS c) AND q.[LeaseUntil] <= @_Now
                             AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE q.[EnqueuedAt] = c.[Key1])
                         OPTION (LOOP JOIN, FORCE ORDER);
 
@@ -116,8 +106,7 @@ BEGIN
                 FROM @_Candidate AS c
                 INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
                     ON
-                        r.[Queue] = 'Invoice'
-                        AND r.[Key] = LEFT(CONVERT(nvarchar(30), c.[Key1], 126), 400) COLLATE Latin1_General_BIN2
+                        r.[Queue] = 'Invoice' AND r.[Key] = CONVERT(nvarchar(30), c.[Key1], 126) COLLATE Latin1_General_BIN2
                         AND r.[Until] > @_Now
                 OPTION (LOOP JOIN, FORCE ORDER);
                 SET @_Searched = (SELECT COUNT(*) FROM @_Candidate);
@@ -136,8 +125,8 @@ BEGIN
                             SELECT 1
                             FROM [readpast].[Invoice] AS o WITH (READUNCOMMITTED, INDEX ([IX_Invoice_InFlight]))
                             WHERE
-                                o.[Status] = 'Processing' AND o.[StartedAt] = q.[StartedAt]
-                                AND o.[LeaseOwner] = q.[LeaseOwner] AND NOT (o.[EnqueuedAt] = q.[EnqueuedAt])
+                                o.[Status] = 'Processing' AND o.[StartedAt] = q.[StartedAt] AND o.[LeaseOwner] = q.[LeaseOwner]
+                                AND NOT (o.[EnqueuedAt] = q.[EnqueuedAt])
                         )
                     OPTION (LOOP JOIN, FORCE ORDER);
             END;
@@ -145,46 +134,30 @@ BEGIN
             IF @_Searched > 0
             BEGIN
                 /* Lock them, the table first, and judge each as it is now; rows that others hold are passed over. */
-                INSERT INTO @_Change (
-                    [Key1], [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [StartedAt],
-                    [FinishedAt], [Duration], [DueAt], [LeaseOwner], [LeaseUntil], [Before]
-                )
+                INSERT INTO @_Change ([Key1], [Status], [AttemptNum], [Token], [Error], [Duration], [LeaseUntil])
                 SELECT
-                    x.[Key1], x.[Is],
-                    CASE
-                        WHEN x.[Is] = 'Processing' AND x.[GivenUp] = 1 AND x.[Ends] = 1 THEN 'Failed'
-                        WHEN x.[Is] = 'Processing' AND x.[GivenUp] = 1 THEN 'Error'
-                        ELSE x.[Is]
-                    END,
-                    x.[AttemptNum] - CASE WHEN x.[Is] = 'Processing' THEN x.[Together] ELSE 0 END,
-                    CASE WHEN x.[Token] >= @_Now THEN DATEADD(MICROSECOND, 1, x.[Token]) ELSE @_Now END, x.[Step],
-                    x.[Response],
+                    x.[Key1], CASE WHEN x.[Ends] = 1 THEN 'Failed' ELSE 'Error' END, x.[AttemptNum] - x.[Together],
+                    CASE WHEN x.[Token] >= @_Now THEN DATEADD(MICROSECOND, 1, x.[Token]) ELSE @_Now END,
                     CASE
                         WHEN x.[Ends] = 1 AND x.[Refusals] > 0
                             THEN CONCAT(N'The table refused ', x.[Refusals], N' times to have it given back: ', x.[Refused])
-                        WHEN x.[Is] = 'Processing'
-                            THEN CONCAT(
+                        ELSE CONCAT(
                                 N'The lease of worker ', x.[LeaseOwner], N' ran out on attempt ', x.[AttemptNum], N' of ',
                                 @_MaxAttempts, N'; the worker is taken for dead.',
                                 CASE
                                     WHEN x.[Together] = 1
-                                        THEN N' It was claimed together with others: this attempt does not count, and the next claim of it is of it alone.'
+                                        THEN N' It was claimed together with others: this attempt does not count, '
+                                            + N'and the next claim of it is of it alone.'
                                 END
                             )
-                        ELSE x.[Error]
                     END,
-                    x.[StartedAt],
-                    CASE WHEN x.[Ends] = 1 AND (x.[Is] = 'Processing' OR x.[Refusals] > 0) THEN @_Now END,
-                    CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN DATEDIFF_BIG(MILLISECOND, x.[StartedAt], @_Now) END,
-                    CASE WHEN x.[Is] = 'Processing' THEN CAST(NULL AS datetime2(7)) END, x.[LeaseOwner],
+                    CASE WHEN x.[Ends] = 1 THEN DATEDIFF_BIG(MILLISECOND, x.[StartedAt], @_Now) END,
                     /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
                     CASE
-                        WHEN x.[Ends] = 1 AND (x.[Is] = 'Processing' OR x.[Refusals] > 0) THEN NULL
-                        WHEN x.[Is] = 'Processing' AND x.[LeaseUntil] < @_Now THEN x.[LeaseUntil]
-                        WHEN x.[Is] = 'Processing' THEN @_Now
-                        WHEN x.[Died] = 1 THEN x.[LeaseUntil]
-                    END,
-                    x.[Before]
+                        WHEN x.[Ends] = 1 THEN NULL
+                        WHEN x.[LeaseUntil] < @_Now THEN x.[LeaseUntil]
+                        ELSE @_Now
+                    END
                 FROM (
                     SELECT
                         q.[EnqueuedAt] AS [Key1], c.[Together],
@@ -192,45 +165,21 @@ BEGIN
                             WHEN c.[Together] = 0 AND q.[AttemptNum] + COALESCE(r.[Attempts], 0) >= @_MaxAttempts THEN 1
                             ELSE 0
                         END AS [Ends],
-                        r.[Attempts] AS [Refusals], r.[Reason] AS [Refused],
-                        CASE WHEN q.[LeaseUntil] IS NOT NULL THEN 1 ELSE 0 END AS [Died],
-                        q.[LeaseUntil] AS [LeaseUntil], q.[Status] AS [Is],
-                        CASE
-                            WHEN q.[LeaseUntil] <= @_Now THEN 1
-                            ELSE 0
-                        END AS [GivenUp],
-                        q.[AttemptNum] AS [AttemptNum], q.[UpdatedAt] AS [Token], CAST(NULL AS nvarchar(60)) AS [Step],
-                        CAST(NULL AS nvarchar(max)) AS [Response], CAST(NULL AS nvarchar(max)) AS [Error],
-                        q.[StartedAt] AS [StartedAt], CAST(NULL AS datetime2(7)) AS [DueAt],
-                        q.[LeaseOwner] AS [LeaseOwner], CAST(NULL AS datetime2(7)) AS [Before]
+                        r.[Attempts] AS [Refusals], r.[Reason] AS [Refused], q.[LeaseUntil] AS [LeaseUntil], q.[AttemptNum] AS [AttemptNum],
+                        q.[UpdatedAt] AS [Token], q.[StartedAt] AS [StartedAt], q.[LeaseOwner] AS [LeaseOwner]
                     FROM @_Candidate AS c
-                    INNER JOIN [readpast].[Invoice] AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
-                        ON q.[EnqueuedAt] = c.[Key1]
+                    INNER JOIN [readpast].[Invoice] AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK) ON q.[EnqueuedAt] = c.[Key1]
                     LEFT JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
-                        ON
-                            r.[Queue] = 'Invoice'
-                            AND r.[Key] = LEFT(CONVERT(nvarchar(30), c.[Key1], 126), 400) COLLATE Latin1_General_BIN2
+                        ON r.[Queue] = 'Invoice' AND r.[Key] = CONVERT(nvarchar(30), c.[Key1], 126) COLLATE Latin1_General_BIN2
+                    WHERE q.[Status] = 'Processing' AND q.[LeaseUntil] <= @_Now
                 ) AS x
-                WHERE x.[Is] = 'Processing' AND x.[GivenUp] = 1
                 OPTION (LOOP JOIN, FORCE ORDER);
 
                 /* The rows are locked and in @_Change: first the table, then what is kept beside it. */
                 UPDATE q
                 SET
-                    [ScheduledFor] = COALESCE(w.[DueAt], q.[ScheduledFor]),
-                    [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_Now ELSE q.[StartedAt] END,
-                    [Duration] = COALESCE(w.[Duration], q.[Duration]), [AttemptNum] = w.[AttemptNum],
-                    [LeaseOwner] = CASE
-                        WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
-                        ELSE q.[LeaseOwner]
-                    END,
-                    [LeaseUntil] = w.[LeaseUntil], [Step] = COALESCE(w.[Step], q.[Step]),
-                    [Response] = COALESCE(w.[Response], q.[Response]),
-                    [Error] = COALESCE(w.[Error], CASE
-                        WHEN w.[Status] = 'Completed' THEN LEFT(q.[Error], 0)
-                        ELSE q.[Error]
-                    END),
-                    [UpdatedAt] = w.[Token], [Status] = w.[Status]
+                    [Duration] = COALESCE(w.[Duration], q.[Duration]), [AttemptNum] = w.[AttemptNum], [LeaseUntil] = w.[LeaseUntil],
+                    [Error] = w.[Error], [UpdatedAt] = w.[Token], [Status] = w.[Status]
                 FROM @_Change AS w
                 INNER JOIN [readpast].[Invoice] AS q WITH (ROWLOCK) ON q.[EnqueuedAt] = w.[Key1]
                 WHERE q.[Status] = 'Processing'
@@ -244,9 +193,7 @@ BEGIN
                 DELETE r
                 FROM @_Change AS w
                 INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
-                    ON
-                        r.[Queue] = 'Invoice'
-                        AND r.[Key] = LEFT(CONVERT(nvarchar(30), w.[Key1], 126), 400) COLLATE Latin1_General_BIN2
+                    ON r.[Queue] = 'Invoice' AND r.[Key] = CONVERT(nvarchar(30), w.[Key1], 126) COLLATE Latin1_General_BIN2
                 OPTION (LOOP JOIN, FORCE ORDER);
             END;
 
@@ -270,7 +217,7 @@ BEGIN
                 CONTINUE;
             END;
 
-            SELECT @_RefusedKey = LEFT(CONVERT(nvarchar(30), c.[Key1], 126), 400) COLLATE Latin1_General_BIN2
+            SELECT @_RefusedKey = CONVERT(nvarchar(30), c.[Key1], 126) COLLATE Latin1_General_BIN2
             FROM @_Candidate AS c;
             EXECUTE [readpast].[QueueNoteRefusal]
                 @Queue = 'Invoice', @Key = @_RefusedKey, @Doing = 'recover', @Number = @_Number, @Reason = @_Reason,
@@ -284,7 +231,6 @@ BEGIN
         INSERT INTO @_Back ([Key1], [Token], [AttemptNum], [Status])
         SELECT w.[Key1], w.[Token], w.[AttemptNum], w.[Status]
         FROM @_Change AS w
-        WHERE w.[Was] = 'Processing'
         ORDER BY w.[Key1];
 
         DELETE l
@@ -294,8 +240,8 @@ BEGIN
     END;
 
     SELECT
-        'RECOVERED' AS [Answer], CAST(NULL AS int) AS [Ordinal], CAST(NULL AS bigint) AS [DueMs], w.[Key1] AS [Key],
-        w.[Token], w.[AttemptNum], CAST(w.[Status] AS nvarchar(500)) AS [Status]
+        'RECOVERED' AS [Answer], CAST(NULL AS int) AS [Ordinal], CAST(NULL AS bigint) AS [DueMs], w.[Key1] AS [Key], w.[Token],
+        w.[AttemptNum], CAST(w.[Status] AS nvarchar(500)) AS [Status]
     FROM @_Back AS w
     UNION ALL
     SELECT 'REFUSED', NULL, NULL, r.[Key1], NULL, r.[Times], r.[Reason]

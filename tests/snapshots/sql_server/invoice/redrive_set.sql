@@ -18,28 +18,15 @@ BEGIN
     /* In the order of the keys, so that rows are locked in it and two calls never wait for each other. */
     DECLARE @_Item TABLE (
         [Ordinal] int NOT NULL, [Key] datetime2(7) NULL, [Key1] datetime2(7) NULL, [Token] datetime2(7) NULL,
-        [Attempt] int NULL, [Status] varchar(20) NULL, [Step] nvarchar(60) NULL, [Response] nvarchar(max) NULL,
-        [Error] nvarchar(max) NULL, [DueAt] datetime2(7) NULL, [Release] bit NULL, UNIQUE CLUSTERED ([Key1], [Ordinal])
+        UNIQUE CLUSTERED ([Key1], [Ordinal])
     );
     DECLARE @_Work TABLE (
-        [Ordinal] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL, [Was] varchar(20) NULL,
-        [Status] varchar(20) NULL, [Token] datetime2(7) NULL, [AttemptNum] int NULL
+        [Ordinal] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL, [Was] varchar(20) NULL, [Status] varchar(20) NULL,
+        [Token] datetime2(7) NULL, [AttemptNum] int NULL
     );
     DECLARE @_Count int;
-    /* Items as they become, whatever the reason. */
-    DECLARE @_Change TABLE (
-        [Key1] datetime2(7) NOT NULL, [Was] varchar(20) NOT NULL, [Status] varchar(20) NOT NULL,
-        [AttemptNum] int NOT NULL, [Token] datetime2(7) NOT NULL, [Step] nvarchar(60) NULL,
-        [Response] nvarchar(max) NULL, [Error] nvarchar(max) NULL, [StartedAt] datetime2(7) NULL,
-        [FinishedAt] datetime2(7) NULL, [Duration] bigint NULL, [DueAt] datetime2(7) NULL,
-        [LeaseOwner] nvarchar(128) NULL, [LeaseUntil] datetime2(7) NULL,
-        [Before] datetime2(7) NULL, /* the token that stood beside the table: it must stand there still */
-        PRIMARY KEY CLUSTERED ([Key1])
-    );
-    DECLARE @_Written int = 0;
 
-    IF @@TRANCOUNT > 0
-        THROW 50012, N'Redrive_Invoice_Set_trx commits its own work: not to be called in a transaction.', 1;
+    IF @@TRANCOUNT > 0 THROW 50012, N'Redrive_Invoice_Set_trx commits its own work: not to be called in a transaction.', 1;
     IF
         EXISTS (
             SELECT 1
@@ -64,22 +51,10 @@ BEGIN
     )
         THROW 50021, N'Redrive_Invoice_Set_trx: one of the keys is not a key of Invoice.', 1;
 
-    INSERT INTO @_Item (
-        [Ordinal], [Key], [Key1], [Token], [Attempt], [Status], [Step], [Response], [Error], [DueAt], [Release]
-    )
-    SELECT
-        CAST(j.[key] AS int), r.[Key1], r.[Key1], r.[Token], r.[Attempt], r.[Status], r.[Step], r.[Response], r.[Error],
-        COALESCE(
-            r.[DueAt], DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, SYSUTCDATETIME()))
-        ),
-        r.[Release]
+    INSERT INTO @_Item ([Ordinal], [Key], [Key1], [Token])
+    SELECT CAST(j.[key] AS int), r.[Key1], r.[Key1], r.[Token]
     FROM OPENJSON(@Items) AS j
-    CROSS APPLY OPENJSON(j.[value]) WITH (
-        [Key1] datetime2(7) '$.key', [Token] datetime2(7) '$.token', [Attempt] int '$.attempt',
-        [Status] varchar(20) '$.status', [Step] nvarchar(max) '$.step', [Response] nvarchar(max) '$.response',
-        [Error] nvarchar(max) '$.error', [DueAt] datetime2(7) '$.due', [DelayMs] bigint '$.delay_ms',
-        [Release] bit '$.release'
-    ) AS r;
+    CROSS APPLY OPENJSON(j.[value]) WITH ([Key1] datetime2(7) '$.key', [Token] datetime2(7) '$.token') AS r;
     SET @_Count = @@ROWCOUNT;
 
     BEGIN TRY
@@ -94,91 +69,35 @@ BEGIN
             RETURN 0;
         END;
 
-        /*
-        Lock the items and decide each one's answer. The fence of a worker is its name and its attempt (LEASE_LOST);
-        the fence of everybody is the token (CONFLICT); the state machine is QueueTransition (ILLEGAL_TRANSITION).
-        A lease past its deadline still counts while nobody has taken the item: finished work is not done twice.
-        */
+        /* Lock the items, in the order of their keys, and judge each as it is now. */
 
         INSERT INTO @_Work ([Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum])
-        SELECT
-            x.[Ordinal], a.[Answer], x.[Is],
-            /* A refusal shows the item as it is. */
-            CASE a.[Answer]
-                WHEN 'NOT_FOUND' THEN NULL
-                WHEN 'OK' THEN 'Pending'
-                ELSE x.[Is]
-            END,
-            CASE WHEN a.[Answer] = 'OK' THEN CASE WHEN x.[Token] >= @_Now THEN DATEADD(MICROSECOND, 1, x.[Token]) ELSE @_Now END ELSE x.[Token] END,
-            CASE a.[Answer]
-                WHEN 'NOT_FOUND' THEN NULL
-                WHEN 'OK' THEN 0
-                ELSE x.[AttemptNum]
-            END
+        SELECT i.[Ordinal], j.[Answer], q.[Status], j.[Status], j.[Token], CASE WHEN j.[Answer] = 'OK' THEN 0 ELSE j.[AttemptNum] END
         FROM (
-            SELECT
-                i.[Ordinal], i.[Token] AS [Given], CASE WHEN q.[EnqueuedAt] IS NULL THEN 0 ELSE 1 END AS [Found],
-                q.[Status] AS [Is], q.[AttemptNum] AS [AttemptNum], q.[UpdatedAt] AS [Token],
-                ROW_NUMBER() OVER (PARTITION BY i.[Key1] ORDER BY i.[Ordinal]) AS [Place]
-            FROM (SELECT TOP (@_Count) o.* FROM @_Item AS o ORDER BY o.[Key1], o.[Ordinal]) AS i
-            LEFT JOIN [readpast].[Invoice] AS q WITH (UPDLOCK, ROWLOCK) ON q.[EnqueuedAt] = i.[Key1]
-        ) AS x
-        CROSS APPLY (
-            SELECT
-                CASE
-                    WHEN x.[Found] = 0 THEN 'NOT_FOUND'
-                    /* Where nothing of an item is kept yet, it is as it was put in: the answer of Add holds. */
-                    WHEN x.[Given] <> x.[Token] THEN 'CONFLICT'
-                    /* The same item twice in one call: the first of them counts. */
-                    WHEN x.[Place] > 1 THEN 'CONFLICT'
-                    WHEN x.[Is] IN ('Pending', 'Processing', 'Completed') THEN 'ILLEGAL_TRANSITION'
-                    ELSE 'OK'
-                END AS [Answer]
-        ) AS a
+            SELECT TOP (@_Count) o.*, ROW_NUMBER() OVER (PARTITION BY o.[Key1] ORDER BY o.[Ordinal]) AS [Place]
+            FROM @_Item AS o
+            ORDER BY o.[Key1], o.[Ordinal]
+        ) AS i
+        LEFT JOIN [readpast].[Invoice] AS q WITH (UPDLOCK, ROWLOCK) ON q.[EnqueuedAt] = i.[Key1]
+        CROSS APPLY [readpast].[QueueJudge_fn](
+            @_Now, NULL, 2147483647, q.[Status], q.[AttemptNum], q.[UpdatedAt], NULL, i.[Token], 0, i.[Place],
+            CASE WHEN q.[Status] NOT IN ('Pending', 'Processing', 'Completed') THEN 'Pending' END, 0, 0, 0
+        ) AS j
         /* One row at a time, so that locks are taken in the order of the keys and none ahead of it. */
         OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));
-
-        INSERT INTO @_Change (
-            [Key1], [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [DueAt], [Before]
-        )
-        SELECT i.[Key1], w.[Was], w.[Status], w.[AttemptNum], w.[Token], q.[Step], q.[Response], q.[Error], @_Now, NULL
-        FROM @_Item AS i
-        INNER JOIN @_Work AS w ON w.[Ordinal] = i.[Ordinal]
-        INNER JOIN [readpast].[Invoice] AS q ON q.[EnqueuedAt] = i.[Key1]
-        WHERE w.[Answer] = 'OK'
-        OPTION (LOOP JOIN, FORCE ORDER);
-
-        /* The rows are locked and in @_Change: first the table, then what is kept beside it. */
-        UPDATE q
-        SET
-            [ScheduledFor] = COALESCE(w.[DueAt], q.[ScheduledFor]),
-            [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_Now ELSE q.[StartedAt] END,
-            [Duration] = COALESCE(w.[Duration], q.[Duration]), [AttemptNum] = w.[AttemptNum],
-            [LeaseOwner] = CASE
-                WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
-                ELSE q.[LeaseOwner]
-            END,
-            [LeaseUntil] = w.[LeaseUntil], [Step] = COALESCE(w.[Step], q.[Step]),
-            [Response] = COALESCE(w.[Response], q.[Response]),
-            [Error] = COALESCE(w.[Error], CASE
-                WHEN w.[Status] = 'Completed' THEN LEFT(q.[Error], 0)
-                ELSE q.[Error]
-            END),
-            [UpdatedAt] = w.[Token], [Status] = w.[Status]
-        FROM @_Change AS w
-        INNER JOIN [readpast].[Invoice] AS q WITH (ROWLOCK) ON q.[EnqueuedAt] = w.[Key1]
-        OPTION (LOOP JOIN, FORCE ORDER);
-        SET @_Written = @@ROWCOUNT;
-
-        IF @_Written <> (SELECT COUNT(*) FROM @_Change)
-            THROW 50005, N'Invoice: a row that was locked for the change changed all the same.', 1;
-
         /* As if it were new. */
         UPDATE q
-        SET [StartedAt] = NULL, [Duration] = NULL, [LeaseOwner] = NULL
-        FROM @_Change AS w
-        INNER JOIN [readpast].[Invoice] AS q WITH (ROWLOCK) ON q.[EnqueuedAt] = w.[Key1]
+        SET
+            [ScheduledFor] = @_Now, [StartedAt] = NULL, [Duration] = NULL, [AttemptNum] = 0, [LeaseOwner] = NULL, [LeaseUntil] = NULL,
+            [UpdatedAt] = k.[Token], [Status] = 'Pending'
+        FROM @_Item AS i
+        INNER JOIN @_Work AS k ON k.[Ordinal] = i.[Ordinal]
+        INNER JOIN [readpast].[Invoice] AS q WITH (ROWLOCK) ON q.[EnqueuedAt] = i.[Key1]
+        WHERE k.[Answer] = 'OK'
         OPTION (LOOP JOIN, FORCE ORDER);
+
+        IF @@ROWCOUNT <> (SELECT COUNT(*) FROM @_Work AS w WHERE w.[Answer] = 'OK')
+            THROW 50005, N'Invoice: a row that was locked for the change changed all the same.', 1;
 
         /* An item that was OK is read back from the items. */
         IF @Operation IS NOT NULL AND EXISTS (SELECT 1 FROM @_Work AS w WHERE w.[Answer] <> 'OK')

@@ -3,9 +3,7 @@ SET ANSI_NULLS, QUOTED_IDENTIFIER ON;
 GO
 /* Invoice: the items. A row is both a domain record and a work item. */
 IF OBJECT_ID(N'[readpast].[InvoiceType]', N'U') IS NULL
-    CREATE TABLE [readpast].[InvoiceType] (
-        [Type] nvarchar(60) NOT NULL, CONSTRAINT [PK_InvoiceType] PRIMARY KEY CLUSTERED ([Type])
-    );
+    CREATE TABLE [readpast].[InvoiceType] ([Type] nvarchar(60) NOT NULL, CONSTRAINT [PK_InvoiceType] PRIMARY KEY CLUSTERED ([Type]));
 GO
 INSERT INTO [readpast].[InvoiceType] ([Type])
 SELECT N'Default'
@@ -17,11 +15,10 @@ IF OBJECT_ID(N'[readpast].[Invoice_Seq]', N'SO') IS NULL
 GO
 IF OBJECT_ID(N'[readpast].[Invoice]', N'U') IS NULL
     CREATE TABLE [readpast].[Invoice] (
-        [EnqueuedAt] datetime2(7) NOT NULL, [Type] nvarchar(60) NOT NULL, [Status] varchar(20) NOT NULL,
-        [Step] nvarchar(60) NULL, [AttemptNum] int NOT NULL,
-        [Response] nvarchar(max) NULL CONSTRAINT [DF_Invoice_Response] DEFAULT (''),
-        [Error] nvarchar(max) NULL CONSTRAINT [DF_Invoice_Error] DEFAULT (''), [StartedAt] datetime2(7) NULL,
-        [Duration] bigint NULL, [ScheduledFor] datetime2(7) NOT NULL, [UpdatedAt] datetime2(7) NOT NULL,
+        [EnqueuedAt] datetime2(7) NOT NULL, [Type] nvarchar(60) NOT NULL, [Status] varchar(20) NOT NULL, [Step] nvarchar(60) NULL,
+        [AttemptNum] int NOT NULL, [Response] nvarchar(max) NULL CONSTRAINT [DF_Invoice_Response] DEFAULT (''),
+        [Error] nvarchar(max) NULL CONSTRAINT [DF_Invoice_Error] DEFAULT (''), [StartedAt] datetime2(7) NULL, [Duration] bigint NULL,
+        [ScheduledFor] datetime2(7) NOT NULL, [UpdatedAt] datetime2(7) NOT NULL,
         /* Compared by code point: two workers whose names differ only in case are two workers. */
         [LeaseOwner] nvarchar(128) COLLATE Latin1_General_BIN2 NULL, [LeaseUntil] datetime2(7) NULL,
         /* By which claim it was taken, for whoever lost the answer to that. Below zero: it goes alone. */
@@ -46,9 +43,7 @@ IF COL_LENGTH(N'[readpast].[Invoice]', N'ClaimNum') IS NULL
     ALTER TABLE [readpast].[Invoice] ADD [ClaimNum] bigint NULL;
 GO
 /* Many rows locked by one statement must never become the whole table, which nobody could read past. */
-IF EXISTS (
-    SELECT 1 FROM sys.tables AS t WHERE t.[object_id] = OBJECT_ID(N'[readpast].[Invoice]') AND t.[lock_escalation] <> 1
-)
+IF EXISTS (SELECT 1 FROM sys.tables AS t WHERE t.[object_id] = OBJECT_ID(N'[readpast].[Invoice]') AND t.[lock_escalation] <> 1)
     ALTER TABLE [readpast].[Invoice] SET (LOCK_ESCALATION = DISABLE);
 GO
 /*
@@ -64,10 +59,7 @@ IF NOT EXISTS (
         i.[object_id] = OBJECT_ID(N'[readpast].[Invoice]')
         AND (
             i.[name] = N'IX_Invoice_Due'
-            OR (
-                LEFT(i.[name], 14) = N'IX_Invoice_Due' AND LEN(i.[name]) >= 46
-                AND PATINDEX(N'%[^0-9a-f]%', RIGHT(i.[name], 32)) = 0
-            )
+            OR (LEFT(i.[name], 14) = N'IX_Invoice_Due' AND LEN(i.[name]) >= 46 AND PATINDEX(N'%[^0-9a-f]%', RIGHT(i.[name], 32)) = 0)
         )
 )
     CREATE NONCLUSTERED INDEX [IX_Invoice_Due] ON [readpast].[Invoice] ([ScheduledFor], [EnqueuedAt]) INCLUDE ([Status])
@@ -80,10 +72,7 @@ IF NOT EXISTS (
         i.[object_id] = OBJECT_ID(N'[readpast].[Invoice]')
         AND (
             i.[name] = N'IX_Invoice_InFlight'
-            OR (
-                LEFT(i.[name], 19) = N'IX_Invoice_InFlight' AND LEN(i.[name]) >= 51
-                AND PATINDEX(N'%[^0-9a-f]%', RIGHT(i.[name], 32)) = 0
-            )
+            OR (LEFT(i.[name], 19) = N'IX_Invoice_InFlight' AND LEN(i.[name]) >= 51 AND PATINDEX(N'%[^0-9a-f]%', RIGHT(i.[name], 32)) = 0)
         )
 )
     CREATE NONCLUSTERED INDEX [IX_Invoice_InFlight] ON [readpast].[Invoice] ([StartedAt]) INCLUDE ([Status])
@@ -96,10 +85,7 @@ IF NOT EXISTS (
         i.[object_id] = OBJECT_ID(N'[readpast].[Invoice]')
         AND (
             i.[name] = N'IX_Invoice_Ended'
-            OR (
-                LEFT(i.[name], 16) = N'IX_Invoice_Ended' AND LEN(i.[name]) >= 48
-                AND PATINDEX(N'%[^0-9a-f]%', RIGHT(i.[name], 32)) = 0
-            )
+            OR (LEFT(i.[name], 16) = N'IX_Invoice_Ended' AND LEN(i.[name]) >= 48 AND PATINDEX(N'%[^0-9a-f]%', RIGHT(i.[name], 32)) = 0)
         )
 )
     CREATE NONCLUSTERED INDEX [IX_Invoice_Ended] ON [readpast].[Invoice] ([EnqueuedAt]) INCLUDE ([Status])
@@ -108,12 +94,11 @@ GO
 /* Completed items are moved here. */
 IF OBJECT_ID(N'[readpast].[Invoice_History]', N'U') IS NULL
     CREATE TABLE [readpast].[Invoice_History] (
-        [EnqueuedAt] datetime2(7) NOT NULL, [Type] nvarchar(60) NOT NULL, [Status] varchar(20) NOT NULL,
-        [Step] nvarchar(60) NULL, [AttemptNum] int NOT NULL, [Response] nvarchar(max) NULL, [Error] nvarchar(max) NULL,
-        [StartedAt] datetime2(7) NULL, [Duration] bigint NULL, [ScheduledFor] datetime2(7) NOT NULL,
-        [UpdatedAt] datetime2(7) NOT NULL, [LeaseOwner] nvarchar(128) COLLATE Latin1_General_BIN2 NULL,
-        [LeaseUntil] datetime2(7) NULL, [Number] nvarchar(20) NOT NULL, [CustomerID] bigint NULL,
-        [Amount] decimal(12, 2) NULL, [Code] [dbo].[OtpCode] NULL, [Lines] nvarchar(max) NULL,
+        [EnqueuedAt] datetime2(7) NOT NULL, [Type] nvarchar(60) NOT NULL, [Status] varchar(20) NOT NULL, [Step] nvarchar(60) NULL,
+        [AttemptNum] int NOT NULL, [Response] nvarchar(max) NULL, [Error] nvarchar(max) NULL, [StartedAt] datetime2(7) NULL,
+        [Duration] bigint NULL, [ScheduledFor] datetime2(7) NOT NULL, [UpdatedAt] datetime2(7) NOT NULL,
+        [LeaseOwner] nvarchar(128) COLLATE Latin1_General_BIN2 NULL, [LeaseUntil] datetime2(7) NULL, [Number] nvarchar(20) NOT NULL,
+        [CustomerID] bigint NULL, [Amount] decimal(12, 2) NULL, [Code] [dbo].[OtpCode] NULL, [Lines] nvarchar(max) NULL,
         CONSTRAINT [PK_Invoice_History] PRIMARY KEY CLUSTERED ([EnqueuedAt])
     );
 GO

@@ -2,9 +2,8 @@
 CREATE OR ALTER VIEW [readpast].[Worker_Invoice_V]
 AS
 SELECT
-    q.[EnqueuedAt], q.[Type], q.[Status], q.[Step], q.[AttemptNum], q.[Response], q.[Error], q.[StartedAt],
-    q.[Duration], q.[ScheduledFor], q.[UpdatedAt], q.[LeaseOwner], q.[LeaseUntil], q.[Number], q.[CustomerID],
-    q.[Amount], q.[Code], q.[Lines]
+    q.[EnqueuedAt], q.[Type], q.[Status], q.[Step], q.[AttemptNum], q.[Response], q.[Error], q.[StartedAt], q.[Duration], q.[ScheduledFor],
+    q.[UpdatedAt], q.[LeaseOwner], q.[LeaseUntil], q.[Number], q.[CustomerID], q.[Amount], q.[Code], q.[Lines]
 FROM [readpast].[Invoice] AS q;
 GO
 /* The limits in force, in one row. With none or fewer, all that waits would be Failed at once: such a value does not count. */

@@ -17,18 +17,16 @@ CREATE OR ALTER PROCEDURE [readpast].[Watch_Invoice]
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    /* A call that only looks gives way. */
-    SET DEADLOCK_PRIORITY LOW;
+    SET DEADLOCK_PRIORITY LOW; /* A call that only looks gives way. */
     DECLARE @_Now datetime2(7); /* UTC */
-    DECLARE @_Count bigint, @_Edge datetime2(7), @_Newest datetime2(7);
+    DECLARE @_Edge datetime2(7), @_Newest datetime2(7);
     DECLARE @_Seen TABLE (
         [Look] char(1) NOT NULL, /* Waiting, Flying, Stopped, Newest of all, Before what was taken, of the History */
-        [Key] nvarchar(4000) NULL, [Status] varchar(20) NOT NULL, [Detail] nvarchar(200) NULL,
-        [EnqueuedAt] datetime2(7) NULL, [StartedAt] datetime2(7) NULL, [ClaimedMs] bigint NULL,
-        [DueAt] datetime2(7) NULL, [Owner] nvarchar(128) NULL, [Until] datetime2(7) NULL
+        [Key] nvarchar(4000) NULL, [Status] varchar(20) NOT NULL, [Detail] nvarchar(200) NULL, [EnqueuedAt] datetime2(7) NULL,
+        [StartedAt] datetime2(7) NULL, [ClaimedMs] bigint NULL, [DueAt] datetime2(7) NULL, [Owner] nvarchar(128) NULL,
+        [Until] datetime2(7) NULL
     );
     DECLARE @_Measured TABLE ([WaitMs] bigint NULL, [ClaimedMs] bigint NOT NULL, [EndedAt] datetime2(7) NOT NULL);
-    DECLARE @_Sample TABLE ([Metric] varchar(10) NOT NULL, [Ms] bigint NOT NULL, [Rank] bigint NOT NULL, [Of] bigint NOT NULL);
     DECLARE @_Look TABLE ([Look] char(1) NOT NULL PRIMARY KEY, [Capped] bit NOT NULL);
 
     IF @Most IS NULL OR @Most < 1 OR @Most > 1000000 THROW 50021, N'Watch_Invoice: @Most must be from 1 to 1000000.', 1;
@@ -37,31 +35,31 @@ BEGIN
 
     INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [ClaimedMs], [DueAt], [Owner], [Until])
     SELECT TOP (@Most + 1)
-        'W', CONVERT(nvarchar(30), q.[EnqueuedAt], 126), q.[Status], LEFT(q.[Error], 200), q.[EnqueuedAt],
-        q.[StartedAt], CAST(q.[Duration] AS bigint), q.[ScheduledFor], q.[LeaseOwner], q.[LeaseUntil]
+        'W', CONVERT(nvarchar(30), q.[EnqueuedAt], 126), q.[Status], LEFT(q.[Error], 200), q.[EnqueuedAt], q.[StartedAt],
+        CAST(q.[Duration] AS bigint), q.[ScheduledFor], q.[LeaseOwner], q.[LeaseUntil]
     FROM [readpast].[Invoice] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Invoice_Due]))
     WHERE q.[Status] IN ('Pending', 'Error')
     OPTION (LOOP JOIN, FORCE ORDER);
 
     INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [ClaimedMs], [DueAt], [Owner], [Until])
     SELECT TOP (@Most + 1)
-        'F', CONVERT(nvarchar(30), q.[EnqueuedAt], 126), q.[Status], LEFT(q.[Error], 200), q.[EnqueuedAt],
-        q.[StartedAt], CAST(q.[Duration] AS bigint), q.[ScheduledFor], q.[LeaseOwner], q.[LeaseUntil]
+        'F', CONVERT(nvarchar(30), q.[EnqueuedAt], 126), q.[Status], LEFT(q.[Error], 200), q.[EnqueuedAt], q.[StartedAt],
+        CAST(q.[Duration] AS bigint), q.[ScheduledFor], q.[LeaseOwner], q.[LeaseUntil]
     FROM [readpast].[Invoice] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Invoice_InFlight]))
     WHERE q.[Status] = 'Processing';
 
     INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [ClaimedMs], [DueAt], [Owner], [Until])
     SELECT TOP (@Most + 1)
-        'S', CONVERT(nvarchar(30), q.[EnqueuedAt], 126), q.[Status], LEFT(q.[Error], 200), q.[EnqueuedAt],
-        q.[StartedAt], CAST(q.[Duration] AS bigint), q.[ScheduledFor], q.[LeaseOwner], q.[LeaseUntil]
+        'S', CONVERT(nvarchar(30), q.[EnqueuedAt], 126), q.[Status], LEFT(q.[Error], 200), q.[EnqueuedAt], q.[StartedAt],
+        CAST(q.[Duration] AS bigint), q.[ScheduledFor], q.[LeaseOwner], q.[LeaseUntil]
     FROM [readpast].[Invoice] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Invoice_Ended]))
     WHERE q.[Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
     ORDER BY q.[EnqueuedAt] DESC;
 
     INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [ClaimedMs], [DueAt], [Owner], [Until])
     SELECT TOP (@Most + 1)
-        'N', CONVERT(nvarchar(30), q.[EnqueuedAt], 126), q.[Status], LEFT(q.[Error], 200), q.[EnqueuedAt],
-        q.[StartedAt], CAST(q.[Duration] AS bigint), q.[ScheduledFor], q.[LeaseOwner], q.[LeaseUntil]
+        'N', CONVERT(nvarchar(30), q.[EnqueuedAt], 126), q.[Status], LEFT(q.[Error], 200), q.[EnqueuedAt], q.[StartedAt],
+        CAST(q.[Duration] AS bigint), q.[ScheduledFor], q.[LeaseOwner], q.[LeaseUntil]
     FROM [readpast].[Invoice] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
     ORDER BY q.[EnqueuedAt] DESC;
 
@@ -71,16 +69,16 @@ BEGIN
     SET @_Newest = (SELECT MIN(s.[EnqueuedAt]) FROM @_Seen AS s WHERE s.[Look] = 'N');
     INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [ClaimedMs], [DueAt], [Owner], [Until])
     SELECT TOP (@Most + 1)
-        'B', CONVERT(nvarchar(30), q.[EnqueuedAt], 126), q.[Status], LEFT(q.[Error], 200), q.[EnqueuedAt],
-        q.[StartedAt], CAST(q.[Duration] AS bigint), q.[ScheduledFor], q.[LeaseOwner], q.[LeaseUntil]
+        'B', CONVERT(nvarchar(30), q.[EnqueuedAt], 126), q.[Status], LEFT(q.[Error], 200), q.[EnqueuedAt], q.[StartedAt],
+        CAST(q.[Duration] AS bigint), q.[ScheduledFor], q.[LeaseOwner], q.[LeaseUntil]
     FROM [readpast].[Invoice] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
     WHERE q.[EnqueuedAt] <= @_Edge AND q.[EnqueuedAt] < @_Newest
     ORDER BY q.[EnqueuedAt] DESC;
 
     INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [ClaimedMs], [DueAt], [Owner], [Until])
     SELECT TOP (@Most + 1)
-        'H', CONVERT(nvarchar(30), q.[EnqueuedAt], 126), q.[Status], LEFT(q.[Error], 200), q.[EnqueuedAt],
-        q.[StartedAt], CAST(q.[Duration] AS bigint), q.[ScheduledFor], q.[LeaseOwner], q.[LeaseUntil]
+        'H', CONVERT(nvarchar(30), q.[EnqueuedAt], 126), q.[Status], LEFT(q.[Error], 200), q.[EnqueuedAt], q.[StartedAt],
+        CAST(q.[Duration] AS bigint), q.[ScheduledFor], q.[LeaseOwner], q.[LeaseUntil]
     FROM [readpast].[Invoice_History] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
     ORDER BY q.[EnqueuedAt] DESC;
 
@@ -99,114 +97,99 @@ BEGIN
         s.[ClaimedMs], DATEADD(MILLISECOND, s.[ClaimedMs] % 1000, DATEADD(SECOND, s.[ClaimedMs] / 1000, s.[StartedAt]))
     FROM @_Seen AS s
     WHERE
-        s.[Look] IN ('N', 'B', 'H') AND s.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused')
-        AND s.[StartedAt] IS NOT NULL AND s.[ClaimedMs] BETWEEN 0 AND 1000000000000;
-
-    SET @_Count = (SELECT COUNT_BIG(*) FROM @_Measured);
-
-    INSERT INTO @_Sample ([Metric], [Ms], [Rank], [Of])
-    SELECT 'wait', m.[WaitMs], ROW_NUMBER() OVER (ORDER BY m.[WaitMs]), COUNT_BIG(*) OVER ()
-    FROM @_Measured AS m
-    WHERE m.[WaitMs] IS NOT NULL;
-
-    INSERT INTO @_Sample ([Metric], [Ms], [Rank], [Of])
-    SELECT 'claimed', m.[ClaimedMs], ROW_NUMBER() OVER (ORDER BY m.[ClaimedMs]), COUNT_BIG(*) OVER ()
-    FROM @_Measured AS m;
+        s.[Look] IN ('N', 'B', 'H') AND s.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused') AND s.[StartedAt] IS NOT NULL
+        AND s.[ClaimedMs] BETWEEN 0 AND 1000000000000;
 
     SELECT
-        f.[Name],
-        CASE WHEN l.[Capped] = 1 AND f.[Name] <> 'due.oldest_ms' AND f.[Value] > @Most THEN @Most ELSE f.[Value] END AS [Value],
-        CASE WHEN l.[Capped] = 1 OR f.[Look] = '+' THEN CAST(1 AS bit) ELSE CAST(0 AS bit) END AS [Capped], f.[Ms],
-        f.[Detail], f.[Key]
+        f.[Name], CASE WHEN l.[Capped] = 1 AND f.[Name] <> 'due.oldest_ms' AND f.[Value] > @Most THEN @Most ELSE f.[Value] END AS [Value],
+        CASE WHEN l.[Capped] = 1 OR f.[Look] = '+' THEN CAST(1 AS bit) ELSE CAST(0 AS bit) END AS [Capped], f.[Ms], f.[Detail], f.[Key]
     FROM (
         SELECT
-            CAST(CONCAT('count.', q.[Status]) AS varchar(40)) AS [Name],
-            CAST(COALESCE(c.[Items], 0) AS bigint) AS [Value],
-            CASE
+            CAST(CONCAT('count.', q.[Status]) AS varchar(40)) AS [Name], CAST(COALESCE(c.[Items], 0) AS bigint) AS [Value], g.[Look],
+            CAST(NULL AS bigint) AS [Ms], CAST(NULL AS nvarchar(200)) AS [Detail], CAST(NULL AS nvarchar(4000)) AS [Key]
+        FROM [readpast].[QueueStatus] AS q
+        CROSS APPLY (
+            SELECT CASE
                 WHEN q.[Status] IN ('Pending', 'Error') THEN 'W'
                 WHEN q.[Status] = 'Processing' THEN 'F'
                 WHEN q.[Status] <> 'Completed' THEN 'S' ELSE 'N'
-            END AS [Look],
-            CAST(NULL AS bigint) AS [Ms], CAST(NULL AS nvarchar(200)) AS [Detail], CAST(NULL AS nvarchar(4000)) AS [Key]
-        FROM [readpast].[QueueStatus] AS q
+            END AS [Look]
+        ) AS g
         LEFT JOIN (
             SELECT s.[Look], s.[Status], COUNT_BIG(*) AS [Items]
             FROM @_Seen AS s
             GROUP BY s.[Look], s.[Status]
-        ) AS c
-            ON
-                c.[Status] = q.[Status]
-                AND c.[Look] = CASE
-                    WHEN q.[Status] IN ('Pending', 'Error') THEN 'W'
-                    WHEN q.[Status] = 'Processing' THEN 'F'
-                    WHEN q.[Status] <> 'Completed' THEN 'S' ELSE 'N'
-                END
+        ) AS c ON c.[Status] = q.[Status] AND c.[Look] = g.[Look]
         UNION ALL
-        SELECT 'due.count', COUNT_BIG(*), 'W', NULL, NULL, NULL
-        FROM @_Seen AS s
-        WHERE s.[Look] = 'W' AND s.[Status] IN ('Pending', 'Error') AND (s.[DueAt] IS NULL OR s.[DueAt] <= @_Now)
-        UNION ALL
-        SELECT 'due.within_hour', COUNT_BIG(*), 'W', NULL, NULL, NULL
-        FROM @_Seen AS s
-        WHERE
-            s.[Look] = 'W' AND s.[Status] IN ('Pending', 'Error') AND s.[DueAt] > @_Now
-            AND s.[DueAt] <= DATEADD(HOUR, 1, @_Now)
-        UNION ALL
-        SELECT 'due.oldest_ms', DATEDIFF_BIG(MILLISECOND, MIN(COALESCE(s.[DueAt], s.[EnqueuedAt])), @_Now), 'W', NULL, NULL, NULL
-        FROM @_Seen AS s
-        WHERE s.[Look] = 'W' AND s.[Status] IN ('Pending', 'Error') AND COALESCE(s.[DueAt], s.[EnqueuedAt]) <= @_Now
-        UNION ALL
-        SELECT 'lease.expired', COUNT_BIG(*), 'F', NULL, NULL, NULL
-        FROM @_Seen AS s
-        WHERE s.[Look] = 'F' AND s.[Status] = 'Processing' AND s.[Until] <= @_Now
-        UNION ALL
-        SELECT 'claimed.count', COUNT_BIG(*), 'F', NULL, NULL, NULL
-        FROM @_Seen AS s
-        WHERE s.[Look] = 'F' AND s.[Status] = 'Processing' AND (s.[Until] IS NULL OR s.[Until] > @_Now)
-        UNION ALL
-        SELECT 'window.items', COUNT_BIG(*), 'N', NULL, NULL, NULL FROM @_Seen AS s WHERE s.[Look] = 'N'
-        UNION ALL
-        SELECT 'sample.items', @_Count, '', NULL, NULL, NULL
-        UNION ALL
-        SELECT
-            'ended.last_minute', COUNT_BIG(*), CASE WHEN COUNT_BIG(*) >= @Most THEN '+' ELSE '' END,
-            DATEDIFF_BIG(MILLISECOND, MIN(m.[EndedAt]), @_Now), NULL, NULL
-        FROM @_Measured AS m
-        WHERE m.[EndedAt] > DATEADD(MINUTE, -1, @_Now)
-        UNION ALL
-        SELECT
-            'ended.last_hour', COUNT_BIG(*), CASE WHEN COUNT_BIG(*) >= @Most THEN '+' ELSE '' END,
-            DATEDIFF_BIG(MILLISECOND, MIN(m.[EndedAt]), @_Now), NULL, NULL
-        FROM @_Measured AS m
-        WHERE m.[EndedAt] > DATEADD(HOUR, -1, @_Now)
-        UNION ALL
-        SELECT
-            'came.waiting', COUNT_BIG(*), 'W',
-            DATEDIFF_BIG(
-                MILLISECOND, MIN(s.[EnqueuedAt]), CASE WHEN COUNT_BIG(*) > @Most THEN MAX(s.[EnqueuedAt]) ELSE @_Now END
+        SELECT v.[Name], v.[Value], v.[Look], v.[Ms], NULL, NULL
+        FROM (
+            SELECT
+                COUNT_BIG(CASE WHEN w.[Waits] = 1 AND (s.[DueAt] IS NULL OR s.[DueAt] <= @_Now) THEN 1 END) AS [Due],
+                COUNT_BIG(CASE WHEN w.[Waits] = 1 AND s.[DueAt] > @_Now AND s.[DueAt] <= DATEADD(HOUR, 1, @_Now) THEN 1 END) AS [Soon],
+                MIN(CASE WHEN w.[Waits] = 1 AND w.[Began] <= @_Now THEN w.[Began] END) AS [Oldest],
+                COUNT_BIG(CASE WHEN w.[Flies] = 1 AND s.[Until] <= @_Now THEN 1 END) AS [Late],
+                COUNT_BIG(CASE WHEN w.[Flies] = 1 AND (s.[Until] IS NULL OR s.[Until] > @_Now) THEN 1 END) AS [Held],
+                COUNT_BIG(CASE WHEN s.[Look] = 'N' THEN 1 END) AS [Newest],
+                COUNT_BIG(CASE WHEN s.[Look] = 'W' AND s.[EnqueuedAt] <= @_Now THEN 1 END) AS [Came],
+                MIN(CASE WHEN s.[Look] = 'W' AND s.[EnqueuedAt] <= @_Now THEN s.[EnqueuedAt] END) AS [CameFirst],
+                MAX(CASE WHEN s.[Look] = 'W' AND s.[EnqueuedAt] <= @_Now THEN s.[EnqueuedAt] END) AS [CameLast],
+                COUNT_BIG(w.[Arrived]) AS [Arrived], COUNT_BIG(CASE WHEN w.[IsReady] = 1 THEN w.[Arrived] END) AS [Ready],
+                MIN(CASE WHEN w.[IsReady] = 1 THEN w.[Arrived] END) AS [ReadyFirst]
+            FROM @_Seen AS s
+            CROSS APPLY (
+                SELECT
+                    CASE WHEN s.[Look] = 'W' AND s.[Status] IN ('Pending', 'Error') THEN 1 ELSE 0 END AS [Waits],
+                    CASE WHEN s.[Look] = 'F' AND s.[Status] = 'Processing' THEN 1 ELSE 0 END AS [Flies],
+                    CASE
+                        WHEN s.[Look] IN ('N', 'H') AND s.[EnqueuedAt] > DATEADD(HOUR, -1, @_Now) AND s.[EnqueuedAt] <= DATEADD(MINUTE, 1, @_Now)
+                            THEN s.[EnqueuedAt]
+                    END AS [Arrived],
+                    CASE WHEN s.[Status] <> 'Pending' OR s.[DueAt] IS NULL OR s.[DueAt] <= @_Now THEN 1 ELSE 0 END AS [IsReady],
+                    COALESCE(s.[DueAt], s.[EnqueuedAt]) AS [Began]
+            ) AS w
+        ) AS a
+        CROSS JOIN (
+            SELECT
+                COUNT_BIG(*) AS [Items], CAST(AVG(CAST(m.[WaitMs] AS float)) AS bigint) AS [WaitMs],
+                CAST(AVG(CAST(m.[ClaimedMs] AS float)) AS bigint) AS [ClaimedMs],
+                COUNT_BIG(CASE WHEN m.[EndedAt] > DATEADD(MINUTE, -1, @_Now) THEN 1 END) AS [Minute],
+                MIN(CASE WHEN m.[EndedAt] > DATEADD(MINUTE, -1, @_Now) THEN m.[EndedAt] END) AS [MinuteFirst],
+                COUNT_BIG(CASE WHEN m.[EndedAt] > DATEADD(HOUR, -1, @_Now) THEN 1 END) AS [Hour],
+                MIN(CASE WHEN m.[EndedAt] > DATEADD(HOUR, -1, @_Now) THEN m.[EndedAt] END) AS [HourFirst]
+            FROM @_Measured AS m
+        ) AS m
+        CROSS APPLY (VALUES
+            ('due.count', a.[Due], 'W', CAST(NULL AS bigint)), ('due.within_hour', a.[Soon], 'W', NULL),
+            ('due.oldest_ms', DATEDIFF_BIG(MILLISECOND, a.[Oldest], @_Now), 'W', NULL), ('lease.expired', a.[Late], 'F', NULL),
+            ('claimed.count', a.[Held], 'F', NULL), ('window.items', a.[Newest], 'N', NULL),
+            (
+                'came.waiting', a.[Came], 'W',
+                DATEDIFF_BIG(MILLISECOND, a.[CameFirst], CASE WHEN a.[Came] > @Most THEN a.[CameLast] ELSE @_Now END)
             ),
-            NULL, NULL
-        FROM @_Seen AS s
-        WHERE s.[Look] = 'W' AND s.[EnqueuedAt] <= @_Now
+            ('arrivals.last_hour', a.[Arrived], 'N', NULL),
+            ('came.last_hour', a.[Ready], 'N', DATEDIFF_BIG(MILLISECOND, a.[ReadyFirst], @_Now)), ('sample.items', m.[Items], '', NULL),
+            ('wait.mean_ms', m.[WaitMs], '', NULL), ('claimed.mean_ms', m.[ClaimedMs], '', NULL),
+            (
+                'ended.last_hour', m.[Hour], CASE WHEN m.[Hour] >= @Most THEN '+' ELSE '' END,
+                DATEDIFF_BIG(MILLISECOND, m.[HourFirst], @_Now)
+            ),
+            (
+                'ended.last_minute', m.[Minute], CASE WHEN m.[Minute] >= @Most THEN '+' ELSE '' END,
+                DATEDIFF_BIG(MILLISECOND, m.[MinuteFirst], @_Now)
+            )
+        ) AS v ([Name], [Value], [Look], [Ms])
+
         UNION ALL
-        SELECT 'arrivals.last_hour', COUNT_BIG(*), 'N', NULL, NULL, NULL
-        FROM @_Seen AS s
-        WHERE s.[Look] IN ('N', 'H') AND s.[EnqueuedAt] > DATEADD(HOUR, -1, @_Now) AND s.[EnqueuedAt] <= DATEADD(MINUTE, 1, @_Now)
-        UNION ALL
-        SELECT 'came.last_hour', COUNT_BIG(*), 'N', DATEDIFF_BIG(MILLISECOND, MIN(s.[EnqueuedAt]), @_Now), NULL, NULL
-        FROM @_Seen AS s
-        WHERE
-            s.[Look] IN ('N', 'H')
-            AND s.[EnqueuedAt] > DATEADD(HOUR, -1, @_Now) AND s.[EnqueuedAt] <= DATEADD(MINUTE, 1, @_Now)
-            AND (s.[Status] <> 'Pending' OR s.[DueAt] IS NULL OR s.[DueAt] <= @_Now)
-        UNION ALL
-        SELECT 'wait.mean_ms', CAST(AVG(CAST(m.[WaitMs] AS float)) AS bigint), '', NULL, NULL, NULL FROM @_Measured AS m
-        UNION ALL
-        SELECT 'claimed.mean_ms', CAST(AVG(CAST(m.[ClaimedMs] AS float)) AS bigint), '', NULL, NULL, NULL FROM @_Measured AS m
-        UNION ALL
-        SELECT CONCAT(s.[Metric], '.', p.[Name], '_ms'), s.[Ms], '', NULL, NULL, NULL
-        FROM (VALUES ('p50', 50), ('p90', 90), ('p99', 99)) AS p ([Name], [Percent])
-        INNER JOIN @_Sample AS s ON s.[Rank] = (s.[Of] * p.[Percent] + 99) / 100
+        SELECT CONCAT(r.[Metric], '.', p.[Name], '_ms'), r.[Ms], '', NULL, NULL, NULL
+        FROM (
+            SELECT
+                x.[Metric], x.[Ms], ROW_NUMBER() OVER (PARTITION BY x.[Metric] ORDER BY x.[Ms]) AS [Rank],
+                COUNT_BIG(*) OVER (PARTITION BY x.[Metric]) AS [Of]
+            FROM @_Measured AS m
+            CROSS APPLY (VALUES ('wait', m.[WaitMs]), ('claimed', m.[ClaimedMs])) AS x ([Metric], [Ms])
+            WHERE x.[Ms] IS NOT NULL
+        ) AS r
+        INNER JOIN (VALUES ('p50', 50), ('p90', 90), ('p99', 99)) AS p ([Name], [Percent]) ON r.[Rank] = (r.[Of] * p.[Percent] + 99) / 100
         UNION ALL
         SELECT 'worker', w.[Items], '', DATEDIFF_BIG(MILLISECOND, w.[Began], @_Now), w.[Owner], NULL
         FROM (
@@ -231,9 +214,7 @@ BEGIN
             FROM (
                 SELECT s.[Status], s.[Key], LEFT(s.[Detail], CHARINDEX(NCHAR(10), CONCAT(s.[Detail], NCHAR(10))) - 1) AS [Detail]
                 FROM @_Seen AS s
-                WHERE
-                    s.[Detail] <> N''
-                    AND ((s.[Look] = 'W' AND s.[Status] = 'Error') OR (s.[Look] = 'S' AND s.[Status] = 'Failed'))
+                WHERE s.[Detail] <> N'' AND ((s.[Look] = 'W' AND s.[Status] = 'Error') OR (s.[Look] = 'S' AND s.[Status] = 'Failed'))
             ) AS p
             GROUP BY p.[Status], p.[Detail]
             ORDER BY COUNT_BIG(*) DESC, p.[Detail]

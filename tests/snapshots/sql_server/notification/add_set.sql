@@ -17,11 +17,10 @@ BEGIN
     DECLARE @_Count int;
     /* Each element read once: what is put into the table, and by what it is recognized. */
     DECLARE @_New TABLE (
-        [Ordinal] int NOT NULL PRIMARY KEY, [Type] nvarchar(60) NULL, [Step] nvarchar(60) NULL,
-        [DueAt] datetime2(7) NULL, [s1] nvarchar(max) NULL, [s1_1] nvarchar(max) NULL, [s1_2] int NULL,
-        [s1_3] nvarchar(max) NULL, [s2] nvarchar(max) NULL, [s2_1] nvarchar(max) NULL, [s2_2] nvarchar(max) NULL,
-        [s2_3] nvarchar(max) NULL, [s2_4] nvarchar(max) NULL, [s3] nvarchar(max) NULL, [s3_1] nvarchar(max) NULL,
-        [s3_2] nvarchar(max) NULL, [s3_3] nvarchar(max) NULL, [Key1] datetime2(7) NULL, [First] int NULL,
+        [Ordinal] int NOT NULL PRIMARY KEY, [Type] nvarchar(60) NULL, [Step] nvarchar(60) NULL, [DueAt] datetime2(7) NULL,
+        [s1] nvarchar(max) NULL, [s1_1] nvarchar(max) NULL, [s1_2] int NULL, [s1_3] nvarchar(max) NULL, [s2] nvarchar(max) NULL,
+        [s2_1] nvarchar(max) NULL, [s2_2] nvarchar(max) NULL, [s2_3] nvarchar(max) NULL, [s2_4] nvarchar(max) NULL, [s3] nvarchar(max) NULL,
+        [s3_1] nvarchar(max) NULL, [s3_2] nvarchar(max) NULL, [s3_3] nvarchar(max) NULL, [Key1] datetime2(7) NULL, [First] int NULL,
         [IsNew] bit NOT NULL DEFAULT 1
     );
     DECLARE @_Added TABLE ([Ordinal] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL, [Key] datetime2(7) NULL);
@@ -70,27 +69,19 @@ BEGIN
                 )
                 SELECT
                     CAST(j.[key] AS int), r.[Type], r.[Step],
-                    COALESCE(
-                        r.[DueAt], DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, @_Now))
-                    ),
-                    r.[s1], r.[s1_1], r.[s1_2], r.[s1_3], r.[s2], r.[s2_1],
-                    CASE WHEN h_s2.[s2_2] = 1 THEN r.[s2_2] ELSE N'en' END,
-                    CASE WHEN h_s2.[s2_3] = 1 THEN r.[s2_3] ELSE N'' END,
-                    CASE WHEN h_s2.[s2_4] = 1 THEN r.[s2_4] ELSE N'' END, r.[s3], r.[s3_1],
-                    CASE WHEN h_s3.[s3_2] = 1 THEN r.[s3_2] ELSE N'' END,
-                    CASE WHEN h_s3.[s3_3] = 1 THEN r.[s3_3] ELSE N'' END
+                    COALESCE(r.[DueAt], DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, @_Now))),
+                    r.[s1], r.[s1_1], r.[s1_2], r.[s1_3], r.[s2], r.[s2_1], CASE WHEN h_s2.[s2_2] = 1 THEN r.[s2_2] ELSE N'en' END,
+                    CASE WHEN h_s2.[s2_3] = 1 THEN r.[s2_3] ELSE N'' END, CASE WHEN h_s2.[s2_4] = 1 THEN r.[s2_4] ELSE N'' END, r.[s3],
+                    r.[s3_1], CASE WHEN h_s3.[s3_2] = 1 THEN r.[s3_2] ELSE N'' END, CASE WHEN h_s3.[s3_3] = 1 THEN r.[s3_3] ELSE N'' END
                 FROM OPENJSON(@Items) AS j
                 CROSS APPLY OPENJSON(j.[value]) WITH (
                     [Type] nvarchar(max) '$.type', [Step] nvarchar(max) '$.step', [DueAt] datetime2(7) '$.due',
                     [DelayMs] bigint '$.delay_ms', [s1] nvarchar(max) '$.columns."ResetPassword"' AS JSON,
-                    [s1_1] nvarchar(max) '$.columns."ResetPassword"."OTP"',
-                    [s1_2] int '$.columns."ResetPassword"."UserID"',
-                    [s1_3] nvarchar(max) '$.columns."ResetPassword"."Username"',
-                    [s2] nvarchar(max) '$.columns."Email"' AS JSON, [s2_1] nvarchar(max) '$.columns."Email"."EmailTo"',
-                    [s2_2] nvarchar(max) '$.columns."Email"."PreferredLanguage"',
-                    [s2_3] nvarchar(max) '$.columns."Email"."Response"',
-                    [s2_4] nvarchar(max) '$.columns."Email"."Error"', [s3] nvarchar(max) '$.columns."Sms"' AS JSON,
-                    [s3_1] nvarchar(max) '$.columns."Sms"."PhoneNumber"',
+                    [s1_1] nvarchar(max) '$.columns."ResetPassword"."OTP"', [s1_2] int '$.columns."ResetPassword"."UserID"',
+                    [s1_3] nvarchar(max) '$.columns."ResetPassword"."Username"', [s2] nvarchar(max) '$.columns."Email"' AS JSON,
+                    [s2_1] nvarchar(max) '$.columns."Email"."EmailTo"', [s2_2] nvarchar(max) '$.columns."Email"."PreferredLanguage"',
+                    [s2_3] nvarchar(max) '$.columns."Email"."Response"', [s2_4] nvarchar(max) '$.columns."Email"."Error"',
+                    [s3] nvarchar(max) '$.columns."Sms"' AS JSON, [s3_1] nvarchar(max) '$.columns."Sms"."PhoneNumber"',
                     [s3_2] nvarchar(max) '$.columns."Sms"."Response"', [s3_3] nvarchar(max) '$.columns."Sms"."Error"'
                 ) AS r
                 CROSS APPLY (
@@ -117,20 +108,13 @@ BEGIN
                 SELECT NEXT VALUE FOR [readpast].[Notification_Seq] FROM @_New;
                 SET @_First = (SELECT MIN(d.[Number]) FROM @_Number AS d);
                 UPDATE n
-                SET [Key1] = DATEADD(
-                    MICROSECOND, d.[Number] - @_First + @_First % 10000, CAST(CAST(@_Now AS datetime2(2)) AS datetime2(7))
-                )
+                SET [Key1] = DATEADD(MICROSECOND, d.[Number] - @_First + @_First % 10000, CAST(CAST(@_Now AS datetime2(2)) AS datetime2(7)))
                 FROM @_New AS n
-                INNER JOIN (
-                    SELECT a.[Number], ROW_NUMBER() OVER (ORDER BY a.[Number]) AS [Place] FROM @_Number AS a
-                ) AS d ON d.[Place] = n.[Ordinal] + 1;
+                INNER JOIN (SELECT a.[Number], ROW_NUMBER() OVER (ORDER BY a.[Number]) AS [Place] FROM @_Number AS a) AS d
+                    ON d.[Place] = n.[Ordinal] + 1;
 
-                INSERT INTO [readpast].[Notification] (
-                    [EnqueuedAt], [Type], [ScheduledFor], [Status], [AttemptNum], [Step], [UpdatedAt]
-                )
-                SELECT
-                    n.[Key1], COALESCE(n.[Type], N'ResetPassword'), COALESCE(n.[DueAt], @_Now), 'Pending', 0, n.[Step],
-                    @_Now
+                INSERT INTO [readpast].[Notification] ([EnqueuedAt], [Type], [ScheduledFor], [Status], [AttemptNum], [Step], [UpdatedAt])
+                SELECT n.[Key1], COALESCE(n.[Type], N'ResetPassword'), COALESCE(n.[DueAt], @_Now), 'Pending', 0, n.[Step], @_Now
                 FROM @_New AS n
                 WHERE n.[IsNew] = 1
                 ORDER BY n.[Ordinal];
@@ -192,15 +176,12 @@ BEGIN
 
         INSERT INTO @_Added ([Ordinal], [Answer], [Key])
         SELECT r.[ordinal], r.[answer], r.[key]
-        FROM OPENJSON(@_Result) WITH (
-            [ordinal] int '$.ordinal', [answer] varchar(20) '$.answer', [key] datetime2(7) '$.key'
-        ) AS r;
+        FROM OPENJSON(@_Result) WITH ([ordinal] int '$.ordinal', [answer] varchar(20) '$.answer', [key] datetime2(7) '$.key') AS r;
     END;
 
     SELECT
-        a.[Answer], a.[Ordinal], CAST(NULL AS bigint) AS [DueMs], a.[Key],
-        CASE WHEN a.[Answer] = 'OK' THEN @_Now END AS [Token], CASE WHEN a.[Answer] = 'OK' THEN 0 END AS [AttemptNum],
-        CASE WHEN a.[Answer] = 'OK' THEN 'Pending' END AS [Status]
+        a.[Answer], a.[Ordinal], CAST(NULL AS bigint) AS [DueMs], a.[Key], CASE WHEN a.[Answer] = 'OK' THEN @_Now END AS [Token],
+        CASE WHEN a.[Answer] = 'OK' THEN 0 END AS [AttemptNum], CASE WHEN a.[Answer] = 'OK' THEN 'Pending' END AS [Status]
     FROM @_Added AS a
     ORDER BY a.[Ordinal];
 END;
@@ -241,8 +222,7 @@ AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
-    IF @@TRANCOUNT > 0
-        THROW 50012, N'Add_Notification_Set_trx commits its own work: not to be called in a transaction.', 1;
+    IF @@TRANCOUNT > 0 THROW 50012, N'Add_Notification_Set_trx commits its own work: not to be called in a transaction.', 1;
 
     EXECUTE [readpast].[Notification_Add] @Operation = @Operation, @Items = @Items, @Within = 0;
 END;

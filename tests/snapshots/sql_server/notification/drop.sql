@@ -37,18 +37,19 @@ DECLARE @Names nvarchar(max) = N'["Add_Notification_Set_trx", "Add_Notification_
 "Notification_Email", "Notification_IsType_fn", "Notification_Recover",
 "Notification_ResetPassword", "Notification_Seq", "Notification_Setting_V",
 "Notification_Settle", "Notification_Sms", "Producer_Notification_V",
-"Purge_Notification_trx", "QueueCatalog", "QueueFilterTake",
-"QueueFits_fn", "QueueIsDone", "QueueIsEditable_fn",
-"QueueIsFinished_fn", "QueueIsProcessable_fn", "QueueIsRefusal_fn",
-"QueueNamed_fn", "QueueNoteRefusal", "QueueOperation",
-"QueueOperationKeep", "QueueOperationTake", "QueueOwnType_V",
-"QueueRecovery", "QueueRecoveryTurn", "QueueRefuse",
-"QueueRefused", "QueueRetention", "QueueSchemaVersion",
-"QueueSpec", "QueueStatus", "QueueTake",
-"QueueTransition", "QueueTurn", "QueueTurnTake",
-"QueueTypeAccess", "QueueUnfit_fn", "Recover_Notification_trx",
-"Redrive_Notification_Set_trx", "Renew_Notification_Set_trx", "Retain_Notification_trx",
-"Stats_Notification", "Watch_Notification", "Worker_Notification_V"]';
+"Purge_Notification_trx", "QueueBackoff_fn", "QueueCatalog",
+"QueueFilterTake", "QueueFits_fn", "QueueIsDone",
+"QueueIsEditable_fn", "QueueIsFinished_fn", "QueueIsProcessable_fn",
+"QueueIsRefusal_fn", "QueueJudge_fn", "QueueNamed_fn",
+"QueueNoteRefusal", "QueueOperation", "QueueOperationKeep",
+"QueueOperationTake", "QueueOwnType_V", "QueueRecovery",
+"QueueRecoveryTurn", "QueueRefuse", "QueueRefused",
+"QueueRetention", "QueueSchemaVersion", "QueueSpec",
+"QueueStatus", "QueueTake", "QueueTransition",
+"QueueTurn", "QueueTurnTake", "QueueTypeAccess",
+"QueueUnfit_fn", "Recover_Notification_trx", "Redrive_Notification_Set_trx",
+"Renew_Notification_Set_trx", "Retain_Notification_trx", "Stats_Notification",
+"Watch_Notification", "Worker_Notification_V"]';
 DECLARE @Kind nvarchar(60), @Name nvarchar(128), @Verb nvarchar(128), @Whom nvarchar(128), @Remedy nvarchar(400);
 DECLARE @Message nvarchar(2048);
 /*
@@ -79,8 +80,7 @@ SELECT TOP (1)
     @Kind = f.[Kind], @Name = f.[Name], @Verb = f.[Verb],
     @Whom = COALESCE(f.[Whom], USER_NAME(f.[Holder]), N'somebody that this login cannot see'),
     @Remedy = COALESCE(
-        f.[Remedy],
-        N'Its owner''s triggers and functions would run with the rights of who installs. Drop it, change its owner, '
+        f.[Remedy], N'Its owner''s triggers and functions would run with the rights of who installs. Drop it, change its owner, '
         + N'install as that user or as a member of that role, or choose another schema.'
     )
 FROM (
@@ -128,8 +128,7 @@ FROM (
 WHERE
     f.[Holder] IS NULL
     OR (
-        f.[Holder] NOT IN (SELECT i.[Id] FROM [Mine] AS i)
-        AND COALESCE(USER_NAME(f.[Holder]), N'') NOT IN (N'dbo', N'db_owner')
+        f.[Holder] NOT IN (SELECT i.[Id] FROM [Mine] AS i) AND COALESCE(USER_NAME(f.[Holder]), N'') NOT IN (N'dbo', N'db_owner')
         AND COALESCE(IS_ROLEMEMBER(N'db_owner', USER_NAME(f.[Holder])), 0) = 0
     )
 ORDER BY

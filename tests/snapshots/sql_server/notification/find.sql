@@ -3,9 +3,9 @@ The items that fit @Filter, in the order of their keys, after the key @After, at
 last key of it begins the next one. @Filter is a JSON object, of which every member narrows the choice: keys, status and
 types (arrays), before and after (UTC, of the last change), error (a part of its text), longer_ms (its last attempt took
 more milliseconds; the one that it is in has done so till now). NULL is all items.
-One row per item, with the answer FOUND. Columns that are secret are NULL. It changes nothing, and its locks on rows are let go one by one. Without keys
-it reads the table in order until the page is full; with @Most, no more than that many items. A second result with the
-answer MORE then has the key up to which it has looked, if there may be others and the page is not full: go on after it.
+One row per item, with the answer FOUND. Columns that are secret are NULL. It changes nothing, and its locks on rows are let go one
+by one. Without keys it reads the table in order until the page is full; with @Most, no more than that many items. A second result
+with the answer MORE then has the key up to which it has looked, if there may be others and the page is not full: go on after it.
 Table access order: Notification.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Find_Notification]
@@ -17,8 +17,8 @@ BEGIN
     DECLARE @_Now datetime2(7); /* UTC */
     DECLARE @_Look varchar(10), @_Begin1 datetime2(7), @_End1 datetime2(7);
     DECLARE @_Page TABLE ([Key1] datetime2(7) NOT NULL, PRIMARY KEY CLUSTERED ([Key1]));
-    DECLARE @_Statuses nvarchar(max), @_Types nvarchar(max), @_Before datetime2(7), @_Since datetime2(7);
-    DECLARE @_Longer bigint, @_Error nvarchar(4000);
+    DECLARE @_Statuses nvarchar(max), @_Types nvarchar(max), @_Before datetime2(7), @_Since datetime2(7), @_Longer bigint;
+    DECLARE @_Error nvarchar(4000);
     DECLARE @_Given TABLE ([Ordinal] int NOT NULL PRIMARY KEY, [Key1] datetime2(7) NULL);
 
     EXECUTE [readpast].[QueueFilterTake]
@@ -33,8 +33,7 @@ BEGIN
     IF @Most < 1 THROW 50021, N'Find_Notification: @Most must be 1 or more, or NULL.', 1;
     SET @After = NULLIF(@After, N'');
     SET @_Begin1 = TRY_CAST(NULLIF(@After, N'') AS datetime2(7));
-    IF @After IS NOT NULL AND @_Begin1 IS NULL
-        THROW 50021, N'Find_Notification: @After is not a key of Notification.', 1;
+    IF @After IS NOT NULL AND @_Begin1 IS NULL THROW 50021, N'Find_Notification: @After is not a key of Notification.', 1;
 
     SET @_Now = SYSUTCDATETIME();
     /* Those that wait or are in flight have an index in another order: good for as many as may be read. */
@@ -102,8 +101,8 @@ BEGIN
         FROM (SELECT DISTINCT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] >= 0) AS k
         INNER JOIN [readpast].[Notification] AS q ON q.[EnqueuedAt] = k.[Key1]
         CROSS APPLY [readpast].[QueueFits_fn](
-            @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt],
-            q.[StartedAt], q.[Duration], q.[Error]
+            @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt],
+            q.[Duration], q.[Error]
         ) AS fit
         WHERE fit.[Fits] = 1 AND (@_Begin1 IS NULL OR q.[EnqueuedAt] > @_Begin1)
         ORDER BY q.[EnqueuedAt]
@@ -113,8 +112,8 @@ BEGIN
         SELECT TOP (@Max) q.[EnqueuedAt]
         FROM [readpast].[Notification] AS q WITH (INDEX ([IX_Notification_Ended]))
         CROSS APPLY [readpast].[QueueFits_fn](
-            @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt],
-            q.[StartedAt], q.[Duration], q.[Error]
+            @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt],
+            q.[Duration], q.[Error]
         ) AS fit
         WHERE
             fit.[Fits] = 1 AND q.[Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
@@ -126,8 +125,8 @@ BEGIN
         SELECT TOP (@Max) q.[EnqueuedAt]
         FROM [readpast].[Notification] AS q WITH (INDEX ([IX_Notification_InFlight]))
         CROSS APPLY [readpast].[QueueFits_fn](
-            @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt],
-            q.[StartedAt], q.[Duration], q.[Error]
+            @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt],
+            q.[Duration], q.[Error]
         ) AS fit
         WHERE fit.[Fits] = 1 AND q.[Status] IN ('Processing') AND (@_Begin1 IS NULL OR q.[EnqueuedAt] > @_Begin1)
         ORDER BY q.[EnqueuedAt]
@@ -137,8 +136,8 @@ BEGIN
         SELECT TOP (@Max) q.[EnqueuedAt]
         FROM [readpast].[Notification] AS q WITH (INDEX ([IX_Notification_Due]))
         CROSS APPLY [readpast].[QueueFits_fn](
-            @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt],
-            q.[StartedAt], q.[Duration], q.[Error]
+            @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt],
+            q.[Duration], q.[Error]
         ) AS fit
         WHERE fit.[Fits] = 1 AND q.[Status] IN ('Pending', 'Error') AND (@_Begin1 IS NULL OR q.[EnqueuedAt] > @_Begin1)
         ORDER BY q.[EnqueuedAt]
@@ -148,12 +147,10 @@ BEGIN
         SELECT TOP (@Max) q.[EnqueuedAt]
         FROM [readpast].[Notification] AS q
         CROSS APPLY [readpast].[QueueFits_fn](
-            @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt],
-            q.[StartedAt], q.[Duration], q.[Error]
+            @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt],
+            q.[Duration], q.[Error]
         ) AS fit
-        WHERE
-            fit.[Fits] = 1 AND (@_Begin1 IS NULL OR q.[EnqueuedAt] > @_Begin1)
-            AND (@_End1 IS NULL OR q.[EnqueuedAt] <= @_End1)
+        WHERE fit.[Fits] = 1 AND (@_Begin1 IS NULL OR q.[EnqueuedAt] > @_Begin1) AND (@_End1 IS NULL OR q.[EnqueuedAt] <= @_End1)
         ORDER BY q.[EnqueuedAt]
         OPTION (RECOMPILE);
 
@@ -164,21 +161,19 @@ BEGIN
         ORDER BY p.[Key1] DESC;
     SELECT
         'FOUND' AS [Answer], CAST(NULL AS int) AS [Ordinal], CAST(NULL AS bigint) AS [DueMs], q.[EnqueuedAt] AS [Key],
-        q.[UpdatedAt] AS [Token], q.[AttemptNum] AS [AttemptNum], q.[Status] AS [Status], q.[EnqueuedAt], q.[Type],
-        q.[Status], q.[Step], q.[AttemptNum], q.[Response], q.[Error], q.[StartedAt], q.[Duration], q.[ScheduledFor],
-        q.[UpdatedAt], q.[LeaseOwner], q.[LeaseUntil], s1.[OTP] AS [ResetPassword_OTP],
-        s1.[UserID] AS [ResetPassword_UserID], s1.[Username] AS [ResetPassword_Username],
-        s2.[EmailTo] AS [Email_EmailTo], s2.[PreferredLanguage] AS [Email_PreferredLanguage],
-        s2.[Response] AS [Email_Response], s2.[Error] AS [Email_Error], s3.[PhoneNumber] AS [Sms_PhoneNumber],
-        s3.[Response] AS [Sms_Response], s3.[Error] AS [Sms_Error]
+        q.[UpdatedAt] AS [Token], q.[AttemptNum] AS [AttemptNum], q.[Status] AS [Status], q.[EnqueuedAt], q.[Type], q.[Status], q.[Step],
+        q.[AttemptNum], q.[Response], q.[Error], q.[StartedAt], q.[Duration], q.[ScheduledFor], q.[UpdatedAt], q.[LeaseOwner],
+        q.[LeaseUntil], s1.[OTP] AS [ResetPassword_OTP], s1.[UserID] AS [ResetPassword_UserID], s1.[Username] AS [ResetPassword_Username],
+        s2.[EmailTo] AS [Email_EmailTo], s2.[PreferredLanguage] AS [Email_PreferredLanguage], s2.[Response] AS [Email_Response],
+        s2.[Error] AS [Email_Error], s3.[PhoneNumber] AS [Sms_PhoneNumber], s3.[Response] AS [Sms_Response], s3.[Error] AS [Sms_Error]
     FROM @_Page AS p
     INNER JOIN [readpast].[Notification] AS q ON q.[EnqueuedAt] = p.[Key1]
     LEFT JOIN [readpast].[Notification_ResetPassword] AS s1 ON s1.[EnqueuedAt] = q.[EnqueuedAt]
     LEFT JOIN [readpast].[Notification_Email] AS s2 ON s2.[EnqueuedAt] = q.[EnqueuedAt]
     LEFT JOIN [readpast].[Notification_Sms] AS s3 ON s3.[EnqueuedAt] = q.[EnqueuedAt]
     CROSS APPLY [readpast].[QueueFits_fn](
-        @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt],
-        q.[StartedAt], q.[Duration], q.[Error]
+        @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt], q.[Duration],
+        q.[Error]
     ) AS fit
     WHERE fit.[Fits] = 1
     ORDER BY q.[EnqueuedAt]

@@ -55,8 +55,7 @@ BEGIN
     DECLARE @_Answer varchar(20), @_Is varchar(20);
     DECLARE @_Asked nvarchar(100) = @Status;
 
-    IF @@TRANCOUNT > 0
-        THROW 50012, N'Modify_Notification_trx commits its own work: not to be called in a transaction.', 1;
+    IF @@TRANCOUNT > 0 THROW 50012, N'Modify_Notification_trx commits its own work: not to be called in a transaction.', 1;
 
     SET @Worker = COALESCE(NULLIF(@Worker, N''), CONCAT(SUSER_SNAME(), N'/', @@SPID));
     BEGIN TRY

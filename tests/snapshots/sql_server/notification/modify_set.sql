@@ -11,20 +11,19 @@ BEGIN
     DECLARE @_Result nvarchar(max);
     DECLARE @_Now datetime2(7); /* UTC: when the call was made */
     DECLARE @_Item TABLE (
-        [Ordinal] int NOT NULL PRIMARY KEY, [Key] datetime2(7) NULL, [Key1] datetime2(7) NULL,
-        [Token] datetime2(7) NULL, [Attempt] int NULL, [Status] varchar(20) NULL
+        [Ordinal] int NOT NULL PRIMARY KEY, [Key] datetime2(7) NULL, [Key1] datetime2(7) NULL, [Token] datetime2(7) NULL,
+        [Attempt] int NULL, [Status] varchar(20) NULL
     );
     DECLARE @_Work TABLE (
-        [Ordinal] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL, [Was] varchar(20) NULL,
-        [Status] varchar(20) NULL, [Token] datetime2(7) NULL, [AttemptNum] int NULL
+        [Ordinal] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL, [Was] varchar(20) NULL, [Status] varchar(20) NULL,
+        [Token] datetime2(7) NULL, [AttemptNum] int NULL
     );
 
     INSERT INTO @_Item ([Ordinal], [Key], [Key1], [Token], [Attempt], [Status])
     SELECT CAST(j.[key] AS int), r.[Key1], r.[Key1], r.[Token], r.[Attempt], r.[Status]
     FROM OPENJSON(@Items) AS j
     CROSS APPLY OPENJSON(j.[value]) WITH (
-        [Key1] datetime2(7) '$.key', [Token] datetime2(7) '$.token', [Attempt] int '$.attempt',
-        [Status] varchar(20) '$.status'
+        [Key1] datetime2(7) '$.key', [Token] datetime2(7) '$.token', [Attempt] int '$.attempt', [Status] varchar(20) '$.status'
     ) AS r;
 
     /* Those that were not OK are told as they were kept, the others are read back from the items. */
@@ -50,8 +49,8 @@ BEGIN
     /* A completed item may have left the table: it was answered for like this. */
     UPDATE k
     SET
-        [Token] = CASE WHEN i.[Token] >= @_Now THEN DATEADD(MICROSECOND, 1, i.[Token]) ELSE @_Now END,
-        [AttemptNum] = i.[Attempt], [Status] = 'Completed'
+        [Token] = CASE WHEN i.[Token] >= @_Now THEN DATEADD(MICROSECOND, 1, i.[Token]) ELSE @_Now END, [AttemptNum] = i.[Attempt],
+        [Status] = 'Completed'
     FROM @_Item AS i
     INNER JOIN @_Work AS k ON k.[Ordinal] = i.[Ordinal]
     WHERE k.[Answer] = 'OK' AND k.[Was] IS NULL AND i.[Status] = 'Completed'
@@ -75,10 +74,9 @@ Table access order: QueueOperation, Notification, QueueTransition, Notification_
 CREATE OR ALTER PROCEDURE [readpast].[Notification_Settle]
     @Operation uniqueidentifier, @Worker nvarchar(128), @LeaseMs int, @Items nvarchar(max) = NULL,
     @IsNew bit = NULL OUTPUT, /* 0: the call was made before, and nothing is changed */
-    @IsOne bit = 0, @Key datetime2(7) = NULL, @Token datetime2(7) = NULL, @Attempt int = NULL,
-    @Status varchar(20) = NULL, @Step nvarchar(60) = NULL, @Response nvarchar(max) = NULL, @Error nvarchar(max) = NULL,
-    @DueAt datetime2(7) = NULL, @Set nvarchar(max) = NULL, @Tells bit = 1, @Answer varchar(20) = NULL OUTPUT,
-    @Is varchar(20) = NULL OUTPUT
+    @IsOne bit = 0, @Key datetime2(7) = NULL, @Token datetime2(7) = NULL, @Attempt int = NULL, @Status varchar(20) = NULL,
+    @Step nvarchar(60) = NULL, @Response nvarchar(max) = NULL, @Error nvarchar(max) = NULL, @DueAt datetime2(7) = NULL,
+    @Set nvarchar(max) = NULL, @Tells bit = 1, @Answer varchar(20) = NULL OUTPUT, @Is varchar(20) = NULL OUTPUT
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -87,15 +85,15 @@ BEGIN
     DECLARE @_Now datetime2(7); /* UTC */
     /* In the order of the keys, so that rows are locked in it and two calls never wait for each other. */
     DECLARE @_Item TABLE (
-        [Ordinal] int NOT NULL, [Key] datetime2(7) NULL, [Key1] datetime2(7) NULL, [Token] datetime2(7) NULL,
-        [Attempt] int NULL, [Status] varchar(20) NULL, [Step] nvarchar(60) NULL, [Response] nvarchar(max) NULL,
-        [Error] nvarchar(max) NULL, [DueAt] datetime2(7) NULL, [Release] bit NULL,
+        [Ordinal] int NOT NULL, [Key] datetime2(7) NULL, [Key1] datetime2(7) NULL, [Token] datetime2(7) NULL, [Attempt] int NULL,
+        [Status] varchar(20) NULL, [Step] nvarchar(60) NULL, [Response] nvarchar(max) NULL, [Error] nvarchar(max) NULL,
+        [DueAt] datetime2(7) NULL, [Release] bit NULL,
         [Set] nvarchar(max) NULL, /* a JSON object of columns */
         UNIQUE CLUSTERED ([Key1], [Ordinal])
     );
     DECLARE @_Work TABLE (
-        [Ordinal] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL, [Was] varchar(20) NULL,
-        [Status] varchar(20) NULL, [Token] datetime2(7) NULL, [AttemptNum] int NULL
+        [Ordinal] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL, [Was] varchar(20) NULL, [Status] varchar(20) NULL,
+        [Token] datetime2(7) NULL, [AttemptNum] int NULL
     );
     DECLARE @_Count int;
     DECLARE @_Sets bit = 0;
@@ -120,34 +118,24 @@ BEGIN
     SELECT @_MaxAttempts = s.[MaxAttempts], @_SilentMs = s.[LeaseMs]
     FROM [readpast].[Notification_Setting_V] AS s;
     SET @LeaseMs = COALESCE(@LeaseMs, @_SilentMs);
-    IF @Worker IS NULL OR @Worker = N''
-        THROW 50021, N'Modify_Notification: @Worker is empty; a lease needs an owner.', 1;
+    IF @Worker IS NULL OR @Worker = N'' THROW 50021, N'Modify_Notification: @Worker is empty; a lease needs an owner.', 1;
     IF @LeaseMs < 1 THROW 50021, N'Modify_Notification: @LeaseMs must be at least 1.', 1;
 
     IF @IsOne = 1
-        INSERT INTO @_Item (
-            [Ordinal], [Key], [Key1], [Token], [Attempt], [Status], [Step], [Response], [Error], [DueAt], [Set]
-        )
+        INSERT INTO @_Item ([Ordinal], [Key], [Key1], [Token], [Attempt], [Status], [Step], [Response], [Error], [DueAt], [Set])
         SELECT
             0, @Key, @Key, @Token, @Attempt, @Status, @Step, @Response, @Error, @DueAt, @Set;
     ELSE
-        INSERT INTO @_Item (
-            [Ordinal], [Key], [Key1], [Token], [Attempt], [Status], [Step], [Response], [Error], [DueAt], [Release], [Set]
-        )
+        INSERT INTO @_Item ([Ordinal], [Key], [Key1], [Attempt], [Status], [Step], [Response], [Error], [DueAt], [Release], [Set], [Token])
         SELECT
-            CAST(j.[key] AS int), r.[Key1], r.[Key1], r.[Token], r.[Attempt], r.[Status], r.[Step], r.[Response],
-            r.[Error],
-            COALESCE(
-                r.[DueAt],
-                DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, SYSUTCDATETIME()))
-            ),
-            r.[Release], r.[Set]
+            CAST(j.[key] AS int), r.[Key1], r.[Key1], r.[Attempt], r.[Status], r.[Step], r.[Response], r.[Error],
+            COALESCE(r.[DueAt], DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, SYSUTCDATETIME()))),
+            r.[Release], r.[Set], r.[Token]
         FROM OPENJSON(@Items) AS j
         CROSS APPLY OPENJSON(j.[value]) WITH (
-            [Key1] datetime2(7) '$.key', [Token] datetime2(7) '$.token', [Attempt] int '$.attempt',
-            [Status] varchar(20) '$.status', [Step] nvarchar(max) '$.step', [Response] nvarchar(max) '$.response',
-            [Error] nvarchar(max) '$.error', [DueAt] datetime2(7) '$.due', [DelayMs] bigint '$.delay_ms',
-            [Release] bit '$.release', [Set] nvarchar(max) '$.set' AS JSON
+            [Key1] datetime2(7) '$.key', [Attempt] int '$.attempt', [Status] varchar(20) '$.status', [Step] nvarchar(max) '$.step',
+            [Response] nvarchar(max) '$.response', [Error] nvarchar(max) '$.error', [DueAt] datetime2(7) '$.due',
+            [DelayMs] bigint '$.delay_ms', [Release] bit '$.release', [Set] nvarchar(max) '$.set' AS JSON, [Token] datetime2(7) '$.token'
         ) AS r;
     SET @_Count = (SELECT COUNT(*) FROM @_Item);
 
@@ -233,161 +221,56 @@ BEGIN
         RETURN 0;
     END;
 
-    /*
-    Lock the items and decide each one's answer. The fence of a worker is its name and its attempt (LEASE_LOST);
-    the fence of everybody is the token (CONFLICT); the state machine is QueueTransition (ILLEGAL_TRANSITION).
-    A lease past its deadline still counts while nobody has taken the item: finished work is not done twice.
-    */
+    /* Lock the items, in the order of their keys, and judge each as it is now. */
 
     INSERT INTO @_Work ([Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum])
-    SELECT
-        x.[Ordinal], a.[Answer], x.[Is],
-        /* A refusal shows the item as it is. */
-        CASE a.[Answer]
-            WHEN 'NOT_FOUND' THEN NULL
-            WHEN 'OK' THEN CASE
-                /* A step keeps the claim, and the attempt is not over. */
-                WHEN x.[Is] = 'Processing' AND x.[To] = 'Processing' THEN 'Processing'
-                /* An item given back unworked gets its attempt back too, so none is spent. */
-                WHEN x.[Is] = 'Processing' AND x.[To] = 'Pending' AND x.[Release] = 1
-                    THEN 'Pending'
-                WHEN x.[AttemptNum] >= @_MaxAttempts AND x.[To] <> 'Completed' THEN 'Failed'
-                /* In the words of readpast, however the caller wrote it. */
-                ELSE t.[ToStatus]
-            END
-            ELSE x.[Is]
-        END,
-        CASE WHEN a.[Answer] = 'OK' THEN CASE WHEN x.[Token] >= @_Now THEN DATEADD(MICROSECOND, 1, x.[Token]) ELSE @_Now END ELSE x.[Token] END,
-        CASE a.[Answer]
-            WHEN 'NOT_FOUND' THEN NULL
-            WHEN 'OK' THEN CASE
-                WHEN x.[Is] = 'Processing' AND x.[To] = 'Pending' AND x.[Release] = 1 THEN x.[AttemptNum] - 1
-                /* Processing from another state is a claim of this one item. */
-                WHEN x.[Is] <> 'Processing' AND x.[To] = 'Processing' AND x.[AttemptNum] < @_MaxAttempts
-                    THEN x.[AttemptNum] + 1
-                ELSE x.[AttemptNum]
-            END
-            ELSE x.[AttemptNum]
-        END
+    SELECT i.[Ordinal], j.[Answer], q.[Status], j.[Status], j.[Token], j.[AttemptNum]
     FROM (
-        SELECT
-            i.[Ordinal], i.[Token] AS [Given], i.[Status] AS [To], i.[Attempt], i.[Release], i.[DueAt],
-            CASE
-                WHEN i.[Response] IS NOT NULL OR i.[Error] IS NOT NULL OR i.[Set] IS NOT NULL THEN 1
-                ELSE 0
-            END AS [HasData],
-            q.[LeaseOwner] AS [LeaseOwner], CASE WHEN q.[EnqueuedAt] IS NULL THEN 0 ELSE 1 END AS [Found],
-            q.[Status] AS [Is], q.[AttemptNum] AS [AttemptNum], q.[UpdatedAt] AS [Token],
-            ROW_NUMBER() OVER (PARTITION BY i.[Key1] ORDER BY i.[Ordinal]) AS [Place]
-        FROM (SELECT TOP (@_Count) o.* FROM @_Item AS o ORDER BY o.[Key1], o.[Ordinal]) AS i
-        LEFT JOIN [readpast].[Notification] AS q WITH (UPDLOCK, ROWLOCK) ON q.[EnqueuedAt] = i.[Key1]
-    ) AS x
-    LEFT JOIN [readpast].[QueueTransition] AS t ON t.[FromStatus] = x.[Is] AND t.[ToStatus] = x.[To]
-    CROSS APPLY (
-        SELECT
-            CASE
-                WHEN x.[Found] = 0 THEN 'NOT_FOUND'
-                WHEN
-                    x.[Attempt] > 0
-                    AND (
-                        x.[Is] <> 'Processing'
-                        OR x.[LeaseOwner] IS NULL
-                        OR x.[LeaseOwner] <> @Worker
-                        OR x.[AttemptNum] <> x.[Attempt]
-                    )
-                    THEN 'LEASE_LOST'
-                WHEN x.[Given] IS NULL AND x.[Attempt] > 0 THEN 'CONFLICT'
-                /* Where nothing of an item is kept yet, it is as it was put in: the answer of Add holds. */
-                WHEN x.[Given] <> x.[Token] THEN 'CONFLICT'
-                /* The same item twice in one call: the first of them counts. */
-                WHEN x.[Place] > 1 THEN 'CONFLICT'
-                WHEN t.[ToStatus] IS NULL THEN 'ILLEGAL_TRANSITION'
-                /* Response, error and values do not go to an item that its status closes to workers. */
-                WHEN
-                    x.[HasData] = 1
-                    AND x.[Is] IN ('Cancelled', 'Paused', 'Terminated', 'Completed', 'PartiallyCompleted')
-                    THEN 'ILLEGAL_TRANSITION'
-                ELSE 'OK'
-            END AS [Answer]
-    ) AS a
+        SELECT TOP (@_Count) o.*, ROW_NUMBER() OVER (PARTITION BY o.[Key1] ORDER BY o.[Ordinal]) AS [Place]
+        FROM @_Item AS o
+        ORDER BY o.[Key1], o.[Ordinal]
+    ) AS i
+    LEFT JOIN [readpast].[Notification] AS q WITH (UPDLOCK, ROWLOCK) ON q.[EnqueuedAt] = i.[Key1]
+    LEFT JOIN [readpast].[QueueTransition] AS t ON t.[FromStatus] = q.[Status] AND t.[ToStatus] = i.[Status]
+    CROSS APPLY [readpast].[QueueJudge_fn](
+        @_Now, @Worker, @_MaxAttempts, q.[Status], q.[AttemptNum], q.[UpdatedAt], q.[LeaseOwner], i.[Token], i.[Attempt], i.[Place],
+        t.[ToStatus], CASE WHEN i.[Response] IS NOT NULL OR i.[Error] IS NOT NULL OR i.[Set] IS NOT NULL THEN 1 ELSE 0 END, i.[Release], 0
+    ) AS j
     /* One row at a time, so that locks are taken in the order of the keys and none ahead of it. */
     OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));
-
     UPDATE q
     SET
-        [ScheduledFor] = COALESCE(w.[DueAt], q.[ScheduledFor]),
-        [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_Now ELSE q.[StartedAt] END,
-        [Duration] = COALESCE(w.[Duration], q.[Duration]), [AttemptNum] = w.[AttemptNum],
-        [LeaseOwner] = CASE
-            WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
-            ELSE q.[LeaseOwner]
-        END,
-        [LeaseUntil] = w.[LeaseUntil], [Step] = COALESCE(w.[Step], q.[Step]),
-        [Response] = COALESCE(w.[Response], q.[Response]),
-        [Error] = COALESCE(w.[Error], CASE
-            WHEN w.[Status] = 'Completed' THEN LEFT(q.[Error], 0)
+        [ScheduledFor] = COALESCE(COALESCE(
+            i.[DueAt],
+            CASE
+                WHEN k.[Status] = 'Error' AND k.[Was] = 'Processing'
+                    THEN (
+                        SELECT b.[RetryAt]
+                        FROM [readpast].[QueueBackoff_fn](
+                            @_Now, k.[AttemptNum], 1000, 2.0, 300000, 0.5, ABS(CHECKSUM(NEWID()) % 10001) / 10000.0
+                        ) AS b
+                    )
+            END
+        ), q.[ScheduledFor]),
+        [StartedAt] = CASE WHEN k.[Was] <> 'Processing' AND k.[Status] = 'Processing' THEN @_Now ELSE q.[StartedAt] END,
+        [Duration] = COALESCE(CASE
+            WHEN k.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused')
+                THEN DATEDIFF_BIG(MILLISECOND, q.[StartedAt], @_Now)
+        END, q.[Duration]),
+        [AttemptNum] = k.[AttemptNum],
+        [LeaseOwner] = CASE WHEN k.[Was] <> 'Processing' AND k.[Status] = 'Processing' THEN @Worker ELSE q.[LeaseOwner] END,
+        [LeaseUntil] = CASE WHEN k.[Status] = 'Processing' THEN DATEADD(MILLISECOND, @LeaseMs, @_Now) END,
+        [Step] = COALESCE(i.[Step], q.[Step]), [Response] = COALESCE(i.[Response], q.[Response]),
+        [Error] = COALESCE(i.[Error], CASE
+            WHEN k.[Status] = 'Failed' AND i.[Status] <> 'Failed'
+                THEN CONCAT(N'Attempts are spent: ', k.[AttemptNum], N' of ', @_MaxAttempts, N'; asked for ', i.[Status], N'.')
+            WHEN k.[Status] = 'Completed' THEN LEFT(q.[Error], 0)
             ELSE q.[Error]
         END),
-        [UpdatedAt] = w.[Token], [Status] = w.[Status]
+        [UpdatedAt] = k.[Token], [Status] = k.[Status]
     FROM @_Item AS i
     INNER JOIN @_Work AS k ON k.[Ordinal] = i.[Ordinal]
     INNER JOIN [readpast].[Notification] AS q WITH (ROWLOCK) ON q.[EnqueuedAt] = i.[Key1]
-    CROSS APPLY (
-        SELECT
-            k.[Was], k.[Status], k.[AttemptNum], k.[Token], COALESCE(i.[Step], q.[Step]) AS [Step],
-            COALESCE(i.[Response], q.[Response]) AS [Response],
-            CASE
-                WHEN i.[Error] IS NOT NULL THEN i.[Error]
-                WHEN k.[Status] = 'Failed' AND i.[Status] <> 'Failed'
-                    THEN CONCAT(
-                        N'Attempts are spent: ', k.[AttemptNum], N' of ', @_MaxAttempts, N'; asked for ', i.[Status], N'.'
-                    )
-                /* Earlier errors are over. */
-                WHEN k.[Status] = 'Completed' THEN NULL
-                ELSE q.[Error]
-            END AS [Error],
-            CASE
-                WHEN k.[Status] = 'Processing' AND k.[Was] <> 'Processing' THEN @_Now
-                ELSE q.[StartedAt]
-            END AS [StartedAt],
-            CASE WHEN k.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused') THEN @_Now END AS [FinishedAt],
-            CASE
-                WHEN k.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused')
-                    THEN DATEDIFF_BIG(MILLISECOND, q.[StartedAt], @_Now)
-            END AS [Duration],
-            COALESCE(
-                i.[DueAt],
-                /*
-                1000 ms after the first attempt, 200 per cent of the delay before after each further one,
-                at most 300000 ms; up to 50 per cent less by chance, for each item anew.
-                The exponent is bounded, so that the power never overflows: the longest delay is reached before.
-                */
-                CASE
-                    WHEN k.[Status] = 'Error' AND k.[Was] = 'Processing'
-                        THEN DATEADD(
-                            MILLISECOND,
-                            CAST(ROUND(
-                                CASE
-                                    WHEN
-                                        (k.[AttemptNum] - 1) * LOG(200 / 100.0)
-                                        >= LOG(300000.0 / 1000)
-                                        THEN 300000.0
-                                    ELSE 1000 * POWER(200 / CAST(100 AS float), k.[AttemptNum] - 1)
-                                END
-                                * (1 - 50 / 100.0 * ABS(CHECKSUM(NEWID()) % 10001) / 10000.0), 0
-                            ) AS int),
-                            @_Now
-                        )
-                END,
-                /* An item that failed is due again: its row beside says when, or nobody finds it. */
-                CASE WHEN k.[Status] = 'Error' THEN q.[ScheduledFor] END
-            ) AS [DueAt],
-            CASE
-                WHEN k.[Status] = 'Processing' AND k.[Was] <> 'Processing' THEN @Worker
-                ELSE q.[LeaseOwner]
-            END AS [LeaseOwner],
-            CASE WHEN k.[Status] = 'Processing' THEN DATEADD(MILLISECOND, @LeaseMs, @_Now) END AS [LeaseUntil]
-    ) AS w
     WHERE k.[Answer] = 'OK'
     OPTION (LOOP JOIN, FORCE ORDER);
     SET @_Written = @@ROWCOUNT;
@@ -439,8 +322,8 @@ BEGIN
         INNER JOIN @_Work AS k ON k.[Ordinal] = i.[Ordinal]
         INNER JOIN [readpast].[Notification_Email] AS s2 WITH (ROWLOCK) ON s2.[EnqueuedAt] = i.[Key1]
         CROSS APPLY OPENJSON(i.[Set], '$."Email"') WITH (
-            [Value1] nvarchar(max) '$."EmailTo"', [Value2] nvarchar(max) '$."PreferredLanguage"',
-            [Value3] nvarchar(max) '$."Response"', [Value4] nvarchar(max) '$."Error"'
+            [Value1] nvarchar(max) '$."EmailTo"', [Value2] nvarchar(max) '$."PreferredLanguage"', [Value3] nvarchar(max) '$."Response"',
+            [Value4] nvarchar(max) '$."Error"'
         ) AS v
         CROSS APPLY (
             SELECT
@@ -473,8 +356,7 @@ BEGIN
         INNER JOIN @_Work AS k ON k.[Ordinal] = i.[Ordinal]
         INNER JOIN [readpast].[Notification_Sms] AS s3 WITH (ROWLOCK) ON s3.[EnqueuedAt] = i.[Key1]
         CROSS APPLY OPENJSON(i.[Set], '$."Sms"') WITH (
-            [Value1] nvarchar(max) '$."PhoneNumber"', [Value2] nvarchar(max) '$."Response"',
-            [Value3] nvarchar(max) '$."Error"'
+            [Value1] nvarchar(max) '$."PhoneNumber"', [Value2] nvarchar(max) '$."Response"', [Value3] nvarchar(max) '$."Error"'
         ) AS v
         CROSS APPLY (
             SELECT
@@ -532,8 +414,7 @@ what the first call claimed, Claimed_Notification returns by its @Claim.
 Table access order: QueueOperation, Notification, QueueTransition, Notification_ResetPassword, Notification_Email, Notification_Sms.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Modify_Notification_Set_utx]
-    @Operation uniqueidentifier, @Worker nvarchar(128), @Items nvarchar(max), @Max int = 0, @LeaseMs int = NULL,
-    @Recover int = 0,
+    @Operation uniqueidentifier, @Worker nvarchar(128), @Items nvarchar(max), @Max int = 0, @LeaseMs int = NULL, @Recover int = 0,
     @Claim bigint = NULL /* a number of its own, above zero: see Claimed_Notification */
 AS
 BEGIN
@@ -545,9 +426,7 @@ BEGIN
         THROW 50012, N'Modify_Notification_Set_utx works inside the transaction of its caller; begin one first.', 1;
     /* A row that is locked to the end of somebody's transaction is no measure for others: no turn is taken. */
     SET @Recover = CASE WHEN @Recover > 2 THEN 1 ELSE @Recover END;
-    IF @Max IS NULL OR @Max < 0 OR @Max > 1000
-        THROW 50021, N'Modify_Notification_Set_utx: @Max must be from 0 to 1000.', 1;
-
+    IF @Max IS NULL OR @Max < 0 OR @Max > 1000 THROW 50021, N'Modify_Notification_Set_utx: @Max must be from 0 to 1000.', 1;
 
     EXECUTE [readpast].[Notification_Settle]
         @Operation = @Operation, @Worker = @Worker, @LeaseMs = @LeaseMs, @Items = @Items, @IsNew = @_IsNew OUTPUT;
@@ -569,18 +448,15 @@ what the first call claimed, Claimed_Notification returns by its @Claim.
 Table access order: QueueOperation, Notification, QueueTransition, Notification_ResetPassword, Notification_Email, Notification_Sms.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Modify_Notification_Set_trx]
-    @Operation uniqueidentifier, @Worker nvarchar(128), @Items nvarchar(max), @Max int = 0, @LeaseMs int = NULL,
-    @Recover int = 0,
+    @Operation uniqueidentifier, @Worker nvarchar(128), @Items nvarchar(max), @Max int = 0, @LeaseMs int = NULL, @Recover int = 0,
     @Claim bigint = NULL /* a number of its own, above zero: see Claimed_Notification */
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     DECLARE @_IsNew bit;
 
-    IF @@TRANCOUNT > 0
-        THROW 50012, N'Modify_Notification_Set_trx commits its own work: not to be called in a transaction.', 1;
-    IF @Max IS NULL OR @Max < 0 OR @Max > 1000
-        THROW 50021, N'Modify_Notification_Set_trx: @Max must be from 0 to 1000.', 1;
+    IF @@TRANCOUNT > 0 THROW 50012, N'Modify_Notification_Set_trx commits its own work: not to be called in a transaction.', 1;
+    IF @Max IS NULL OR @Max < 0 OR @Max > 1000 THROW 50021, N'Modify_Notification_Set_trx: @Max must be from 0 to 1000.', 1;
 
     BEGIN TRY
         BEGIN TRANSACTION;

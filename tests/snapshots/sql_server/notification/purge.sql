@@ -14,8 +14,8 @@ BEGIN
     DECLARE @_Purged int = 0;
     DECLARE @_Found TABLE ([Key1] datetime2(7) NOT NULL, PRIMARY KEY CLUSTERED ([Key1]));
     DECLARE @_Locked TABLE ([Key1] datetime2(7) NOT NULL, PRIMARY KEY CLUSTERED ([Key1]));
-    DECLARE @_Statuses nvarchar(max), @_Types nvarchar(max), @_Before datetime2(7), @_Since datetime2(7);
-    DECLARE @_Longer bigint, @_Error nvarchar(4000);
+    DECLARE @_Statuses nvarchar(max), @_Types nvarchar(max), @_Before datetime2(7), @_Since datetime2(7), @_Longer bigint;
+    DECLARE @_Error nvarchar(4000);
     DECLARE @_Given TABLE ([Ordinal] int NOT NULL PRIMARY KEY, [Key1] datetime2(7) NULL);
 
     EXECUTE [readpast].[QueueFilterTake]
@@ -28,11 +28,13 @@ BEGIN
         THROW 50021, N'Purge_Notification_trx: one of the keys is not a key of Notification.', 1;
     IF @Max IS NULL OR @Max < 1 OR @Max > 1000 THROW 50021, N'Purge_Notification_trx: @Max must be from 1 to 1000.', 1;
 
-    IF @@TRANCOUNT > 0
-        THROW 50012, N'Purge_Notification_trx commits its own work: not to be called in a transaction.', 1;
+    IF @@TRANCOUNT > 0 THROW 50012, N'Purge_Notification_trx commits its own work: not to be called in a transaction.', 1;
 
     SET @_Statuses = COALESCE(@_Statuses, N'[{"s":"Completed"}, {"s":"PartiallyCompleted"}, {"s":"Cancelled"}, {"s":"Terminated"}]');
-    IF EXISTS (SELECT 1 FROM OPENJSON(@_Statuses) WITH ([s] varchar(20) '$.s') AS w WHERE NOT (w.[s] NOT IN ('Pending', 'Processing', 'Error', 'Paused')))
+    IF EXISTS (
+        SELECT 1 FROM OPENJSON(@_Statuses) WITH ([s] varchar(20) '$.s') AS w
+        WHERE w.[s] IN ('Pending', 'Processing', 'Error', 'Paused')
+    )
         THROW 50021, N'Purge_Notification_trx: only finished items can be purged; cancel or terminate the others.', 1;
 
     BEGIN TRY
@@ -44,11 +46,10 @@ BEGIN
             INSERT INTO @_Found ([Key1])
             SELECT TOP (@Max) q.[EnqueuedAt]
             FROM (SELECT DISTINCT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] >= 0) AS k
-            INNER JOIN [readpast].[Notification] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-                ON q.[EnqueuedAt] = k.[Key1]
+            INNER JOIN [readpast].[Notification] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK) ON q.[EnqueuedAt] = k.[Key1]
             CROSS APPLY [readpast].[QueueFits_fn](
-                @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt],
-                q.[StartedAt], q.[Duration], q.[Error]
+                @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt],
+                q.[Duration], q.[Error]
             ) AS fit
             WHERE fit.[Fits] = 1
             ORDER BY q.[EnqueuedAt]
@@ -58,8 +59,8 @@ BEGIN
             SELECT TOP (@Max) q.[EnqueuedAt]
             FROM [readpast].[Notification] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Notification_Ended]))
             CROSS APPLY [readpast].[QueueFits_fn](
-                @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt],
-                q.[StartedAt], q.[Duration], q.[Error]
+                @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt],
+                q.[Duration], q.[Error]
             ) AS fit
             WHERE fit.[Fits] = 1 AND q.[Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
             ORDER BY q.[EnqueuedAt]
@@ -69,8 +70,8 @@ BEGIN
             SELECT TOP (@Max) q.[EnqueuedAt]
             FROM [readpast].[Notification] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
             CROSS APPLY [readpast].[QueueFits_fn](
-                @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt],
-                q.[StartedAt], q.[Duration], q.[Error]
+                @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt],
+                q.[Duration], q.[Error]
             ) AS fit
             WHERE
                 fit.[Fits] = 1
@@ -82,11 +83,10 @@ BEGIN
         INSERT INTO @_Locked ([Key1])
         SELECT q.[EnqueuedAt]
         FROM @_Found AS f
-        INNER JOIN [readpast].[Notification] AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
-            ON q.[EnqueuedAt] = f.[Key1]
+        INNER JOIN [readpast].[Notification] AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK) ON q.[EnqueuedAt] = f.[Key1]
         CROSS APPLY [readpast].[QueueFits_fn](
-            @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt],
-            q.[StartedAt], q.[Duration], q.[Error]
+            @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt],
+            q.[Duration], q.[Error]
         ) AS fit
         WHERE fit.[Fits] = 1
         OPTION (LOOP JOIN, FORCE ORDER);

@@ -13,17 +13,14 @@ BEGIN
     DECLARE @_Count int;
     /* In the order of the keys, so that rows are locked in it and two calls never wait for each other. */
     DECLARE @_Item TABLE (
-        [Ordinal] int NOT NULL, [Key] datetime2(7) NULL, [Key1] datetime2(7) NULL, [Attempt] int NULL,
-        UNIQUE CLUSTERED ([Key1], [Ordinal])
+        [Ordinal] int NOT NULL, [Key] datetime2(7) NULL, [Key1] datetime2(7) NULL, [Attempt] int NULL, UNIQUE CLUSTERED ([Key1], [Ordinal])
     );
     DECLARE @_Out TABLE (
-        [Seq] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL, [Ordinal] int NULL, [DueMs] bigint NULL,
-        [Key] datetime2(7) NULL, [Key1] datetime2(7) NULL, [Token] datetime2(7) NULL, [AttemptNum] int NULL,
-        [Status] varchar(20) NULL
+        [Seq] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL, [Ordinal] int NULL, [DueMs] bigint NULL, [Key] datetime2(7) NULL,
+        [Key1] datetime2(7) NULL, [Token] datetime2(7) NULL, [AttemptNum] int NULL, [Status] varchar(20) NULL
     );
 
-    IF @@TRANCOUNT > 0
-        THROW 50012, N'Renew_Notification_Set_trx commits its own work: not to be called in a transaction.', 1;
+    IF @@TRANCOUNT > 0 THROW 50012, N'Renew_Notification_Set_trx commits its own work: not to be called in a transaction.', 1;
     IF
         EXISTS (
             SELECT 1
@@ -39,9 +36,7 @@ BEGIN
         }';
 
     SET @LeaseMs = COALESCE(
-        @LeaseMs,
-        (SELECT a.[ValInt] FROM [readpast].[AppSettings] AS a WHERE a.[Param] = 'notification.leaseMs' AND a.[ValInt] > 0),
-        60000
+        @LeaseMs, (SELECT a.[ValInt] FROM [readpast].[AppSettings] AS a WHERE a.[Param] = 'notification.leaseMs' AND a.[ValInt] > 0), 60000
     );
     IF @LeaseMs < 1 THROW 50021, N'Renew_Notification_Set_trx: @LeaseMs must be at least 1.', 1;
 

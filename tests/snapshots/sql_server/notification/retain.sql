@@ -23,8 +23,7 @@ BEGIN
     DECLARE @_Found TABLE ([Key1] datetime2(7) NOT NULL, PRIMARY KEY CLUSTERED ([Key1]));
     DECLARE @_Locked TABLE ([Key1] datetime2(7) NOT NULL, PRIMARY KEY CLUSTERED ([Key1]));
 
-    IF @@TRANCOUNT > 0
-        THROW 50012, N'Retain_Notification_trx commits its own work: not to be called in a transaction.', 1;
+    IF @@TRANCOUNT > 0 THROW 50012, N'Retain_Notification_trx commits its own work: not to be called in a transaction.', 1;
 
     IF @Max IS NULL OR @Max < 1 OR @Max > 1000 OR @IntervalMs IS NULL OR @IntervalMs < 0
         THROW 50021, N'Retain_Notification_trx: @Max must be from 1 to 1000, and @IntervalMs not negative.', 1;
@@ -52,8 +51,7 @@ BEGIN
             SELECT TOP (@Max - @_Count) q.[EnqueuedAt]
             FROM [readpast].[Notification] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Notification_Ended]))
             WHERE
-                q.[Status] = 'Failed'
-                AND q.[Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+                q.[Status] = 'Failed' AND q.[Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
                 AND q.[UpdatedAt] < DATEADD(SECOND, -31536000, @_Now)
                 /* An item that was enqueued later cannot have ended before: younger items are not read. */
                 AND q.[EnqueuedAt] < DATEADD(SECOND, -31536000, @_Now)
@@ -69,8 +67,7 @@ BEGIN
             INSERT INTO @_Locked ([Key1])
             SELECT q.[EnqueuedAt]
             FROM @_Found AS f
-            INNER JOIN [readpast].[Notification] AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
-                ON q.[EnqueuedAt] = f.[Key1]
+            INNER JOIN [readpast].[Notification] AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK) ON q.[EnqueuedAt] = f.[Key1]
             WHERE (
                 (q.[Status] = 'Completed' AND q.[UpdatedAt] < DATEADD(SECOND, -2592000, @_Now))
                 OR (q.[Status] = 'Failed' AND q.[UpdatedAt] < DATEADD(SECOND, -31536000, @_Now))

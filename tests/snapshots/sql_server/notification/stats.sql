@@ -11,8 +11,7 @@ CREATE OR ALTER PROCEDURE [readpast].[Stats_Notification]
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    /* A call that only looks gives way. */
-    SET DEADLOCK_PRIORITY LOW;
+    SET DEADLOCK_PRIORITY LOW; /* A call that only looks gives way. */
     DECLARE @_Now datetime2(7); /* UTC */
     DECLARE @_Count bigint, @_Arrivals bigint, @_ClaimedMean float, @_WaitMean float;
     DECLARE @_State TABLE (
@@ -23,14 +22,13 @@ BEGIN
         [Arrived] bigint NULL /* within the last hour */
     );
     DECLARE @_Recent TABLE ([WaitMs] bigint NULL, [ClaimedMs] bigint NOT NULL);
-    DECLARE @_Sample TABLE ([Metric] varchar(10) NOT NULL, [Ms] bigint NOT NULL, [Rank] bigint NOT NULL, [Of] bigint NOT NULL);
 
     SET @_Now = SYSUTCDATETIME();
 
     INSERT INTO @_State ([Status], [Items], [Late], [Due], [Oldest], [Arrived])
     SELECT
-        x.[Status], COUNT_BIG(*), SUM(CASE WHEN x.[Status] = 'Processing' AND x.[Until] <= @_Now THEN 1 ELSE 0 END),
-        SUM(x.[IsDue]), MIN(CASE WHEN x.[IsDue] = 1 THEN x.[Began] END), SUM(x.[IsNew])
+        x.[Status], COUNT_BIG(*), SUM(CASE WHEN x.[Status] = 'Processing' AND x.[Until] <= @_Now THEN 1 ELSE 0 END), SUM(x.[IsDue]),
+        MIN(CASE WHEN x.[IsDue] = 1 THEN x.[Began] END), SUM(x.[IsNew])
     FROM (
         SELECT
             q.[Status] AS [Status], q.[LeaseUntil] AS [Until],
@@ -51,59 +49,52 @@ BEGIN
         x.[Duration]
     FROM (
         SELECT
-            q.[Status] AS [Status], q.[EnqueuedAt], q.[StartedAt] AS [StartedAt],
-            CAST(q.[Duration] AS bigint) AS [Duration], q.[ScheduledFor] AS [Began]
+            q.[Status] AS [Status], q.[EnqueuedAt], q.[StartedAt] AS [StartedAt], CAST(q.[Duration] AS bigint) AS [Duration],
+            q.[ScheduledFor] AS [Began]
         FROM [readpast].[Notification] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
     ) AS x
     WHERE x.[Duration] IS NOT NULL AND x.[StartedAt] IS NOT NULL AND x.[Duration] >= 0
     ORDER BY x.[EnqueuedAt] DESC;
 
-    SELECT
-        @_Count = COUNT_BIG(*), @_ClaimedMean = AVG(CAST(r.[ClaimedMs] AS float)),
-        @_WaitMean = AVG(CAST(r.[WaitMs] AS float))
-    FROM @_Recent AS r;
-
-    INSERT INTO @_Sample ([Metric], [Ms], [Rank], [Of])
-    SELECT 'wait', r.[WaitMs], ROW_NUMBER() OVER (ORDER BY r.[WaitMs]), COUNT_BIG(*) OVER ()
-    FROM @_Recent AS r
-    WHERE r.[WaitMs] IS NOT NULL;
-
-    INSERT INTO @_Sample ([Metric], [Ms], [Rank], [Of])
-    SELECT 'claimed', r.[ClaimedMs], ROW_NUMBER() OVER (ORDER BY r.[ClaimedMs]), COUNT_BIG(*) OVER ()
+    SELECT @_Count = COUNT_BIG(*), @_ClaimedMean = AVG(CAST(r.[ClaimedMs] AS float)), @_WaitMean = AVG(CAST(r.[WaitMs] AS float))
     FROM @_Recent AS r;
 
     SELECT CONCAT('count.', s.[Status]) AS [Name], CAST(COALESCE(i.[Items], 0) AS bigint) AS [Value]
     FROM [readpast].[QueueStatus] AS s
     LEFT JOIN @_State AS i ON i.[Status] = s.[Status]
     UNION ALL
-    SELECT 'due.count', COALESCE(SUM(i.[Due]), 0) FROM @_State AS i
+    SELECT v.[Name], v.[Value]
+    FROM (
+        SELECT
+            COALESCE(SUM(i.[Due]), 0) AS [Due], MIN(i.[Oldest]) AS [Oldest], COALESCE(SUM(i.[Late]), 0) AS [Late],
+            COALESCE(SUM(CASE WHEN i.[Status] = 'Processing' THEN i.[Items] - i.[Late] END), 0) AS [Held],
+            MAX(CASE WHEN i.[Status] = 'Processing' OR i.[Due] > 0 THEN 1 ELSE 0 END) AS [IsWork]
+        FROM @_State AS i
+    ) AS a
+    CROSS APPLY (VALUES
+        ('due.count', a.[Due]), ('due.oldest_ms', DATEDIFF_BIG(MILLISECOND, a.[Oldest], @_Now)), ('lease.expired', a.[Late]),
+        ('sample.items', @_Count), ('claimed.mean_ms', CAST(@_ClaimedMean AS bigint)), ('wait.mean_ms', CAST(@_WaitMean AS bigint)),
+        ('arrivals.last_hour', @_Arrivals), ('claimed.count', a.[Held]),
+        (
+            'workers.needed',
+            CASE
+                WHEN @_Arrivals IS NULL THEN NULL
+                WHEN CEILING(@_Arrivals / 3600000.0 * COALESCE(@_ClaimedMean, 0) / 0.8) >= 1
+                    THEN CAST(CEILING(@_Arrivals / 3600000.0 * COALESCE(@_ClaimedMean, 0) / 0.8) AS bigint)
+                ELSE COALESCE(a.[IsWork], 0)
+            END
+        )
+    ) AS v ([Name], [Value])
     UNION ALL
-    SELECT 'due.oldest_ms', DATEDIFF_BIG(MILLISECOND, MIN(i.[Oldest]), @_Now) FROM @_State AS i
-    UNION ALL
-    SELECT 'lease.expired', COALESCE(SUM(i.[Late]), 0) FROM @_State AS i
-    UNION ALL
-    SELECT 'sample.items', @_Count
-    UNION ALL
-    SELECT 'claimed.mean_ms', CAST(@_ClaimedMean AS bigint)
-    UNION ALL
-    SELECT 'wait.mean_ms', CAST(@_WaitMean AS bigint)
-    UNION ALL
-    SELECT 'arrivals.last_hour', @_Arrivals
-    UNION ALL
-    SELECT 'claimed.count', COALESCE(SUM(i.[Items] - i.[Late]), 0) FROM @_State AS i WHERE i.[Status] = 'Processing'
-    UNION ALL
-    SELECT
-        'workers.needed',
-        CASE
-            WHEN @_Arrivals IS NULL THEN NULL
-            WHEN CEILING(@_Arrivals / 3600000.0 * COALESCE(@_ClaimedMean, 0) / 0.8) >= 1
-                THEN CAST(CEILING(@_Arrivals / 3600000.0 * COALESCE(@_ClaimedMean, 0) / 0.8) AS bigint)
-            WHEN EXISTS (SELECT 1 FROM @_State AS i WHERE i.[Status] = 'Processing' OR i.[Due] > 0) THEN 1
-            ELSE 0
-        END
-    UNION ALL
-    SELECT CONCAT(s.[Metric], '.', p.[Name], '_ms'), s.[Ms]
-    FROM (VALUES ('p50', 50), ('p90', 90), ('p99', 99)) AS p ([Name], [Percent])
-    INNER JOIN @_Sample AS s ON s.[Rank] = (s.[Of] * p.[Percent] + 99) / 100;
+    SELECT CONCAT(r.[Metric], '.', p.[Name], '_ms'), r.[Ms]
+    FROM (
+        SELECT
+            x.[Metric], x.[Ms], ROW_NUMBER() OVER (PARTITION BY x.[Metric] ORDER BY x.[Ms]) AS [Rank],
+            COUNT_BIG(*) OVER (PARTITION BY x.[Metric]) AS [Of]
+        FROM @_Recent AS m
+        CROSS APPLY (VALUES ('wait', m.[WaitMs]), ('claimed', m.[ClaimedMs])) AS x ([Metric], [Ms])
+        WHERE x.[Ms] IS NOT NULL
+    ) AS r
+    INNER JOIN (VALUES ('p50', 50), ('p90', 90), ('p99', 99)) AS p ([Name], [Percent]) ON r.[Rank] = (r.[Of] * p.[Percent] + 99) / 100;
 END;
 GO

@@ -25,11 +25,10 @@ IF OBJECT_ID(N'[readpast].[Notification_Seq]', N'SO') IS NULL
 GO
 IF OBJECT_ID(N'[readpast].[Notification]', N'U') IS NULL
     CREATE TABLE [readpast].[Notification] (
-        [EnqueuedAt] datetime2(7) NOT NULL, [Type] nvarchar(60) NOT NULL, [Status] varchar(20) NOT NULL,
-        [Step] nvarchar(60) NULL, [AttemptNum] int NOT NULL,
-        [Response] nvarchar(max) NULL CONSTRAINT [DF_Notification_Response] DEFAULT (''),
-        [Error] nvarchar(max) NULL CONSTRAINT [DF_Notification_Error] DEFAULT (''), [StartedAt] datetime2(7) NULL,
-        [Duration] bigint NULL, [ScheduledFor] datetime2(7) NOT NULL, [UpdatedAt] datetime2(7) NOT NULL,
+        [EnqueuedAt] datetime2(7) NOT NULL, [Type] nvarchar(60) NOT NULL, [Status] varchar(20) NOT NULL, [Step] nvarchar(60) NULL,
+        [AttemptNum] int NOT NULL, [Response] nvarchar(max) NULL CONSTRAINT [DF_Notification_Response] DEFAULT (''),
+        [Error] nvarchar(max) NULL CONSTRAINT [DF_Notification_Error] DEFAULT (''), [StartedAt] datetime2(7) NULL, [Duration] bigint NULL,
+        [ScheduledFor] datetime2(7) NOT NULL, [UpdatedAt] datetime2(7) NOT NULL,
         /* Compared by code point: two workers whose names differ only in case are two workers. */
         [LeaseOwner] nvarchar(128) COLLATE Latin1_General_BIN2 NULL, [LeaseUntil] datetime2(7) NULL,
         /* By which claim it was taken, for whoever lost the answer to that. Below zero: it goes alone. */
@@ -46,9 +45,7 @@ IF COL_LENGTH(N'[readpast].[Notification]', N'ClaimNum') IS NULL
     ALTER TABLE [readpast].[Notification] ADD [ClaimNum] bigint NULL;
 GO
 /* Many rows locked by one statement must never become the whole table, which nobody could read past. */
-IF EXISTS (
-    SELECT 1 FROM sys.tables AS t WHERE t.[object_id] = OBJECT_ID(N'[readpast].[Notification]') AND t.[lock_escalation] <> 1
-)
+IF EXISTS (SELECT 1 FROM sys.tables AS t WHERE t.[object_id] = OBJECT_ID(N'[readpast].[Notification]') AND t.[lock_escalation] <> 1)
     ALTER TABLE [readpast].[Notification] SET (LOCK_ESCALATION = DISABLE);
 GO
 /*
@@ -64,10 +61,7 @@ IF NOT EXISTS (
         i.[object_id] = OBJECT_ID(N'[readpast].[Notification]')
         AND (
             i.[name] = N'IX_Notification_Due'
-            OR (
-                LEFT(i.[name], 19) = N'IX_Notification_Due' AND LEN(i.[name]) >= 51
-                AND PATINDEX(N'%[^0-9a-f]%', RIGHT(i.[name], 32)) = 0
-            )
+            OR (LEFT(i.[name], 19) = N'IX_Notification_Due' AND LEN(i.[name]) >= 51 AND PATINDEX(N'%[^0-9a-f]%', RIGHT(i.[name], 32)) = 0)
         )
 )
     CREATE NONCLUSTERED INDEX [IX_Notification_Due] ON [readpast].[Notification] ([ScheduledFor], [EnqueuedAt]) INCLUDE ([Status])
@@ -96,10 +90,7 @@ IF NOT EXISTS (
         i.[object_id] = OBJECT_ID(N'[readpast].[Notification]')
         AND (
             i.[name] = N'IX_Notification_Ended'
-            OR (
-                LEFT(i.[name], 21) = N'IX_Notification_Ended' AND LEN(i.[name]) >= 53
-                AND PATINDEX(N'%[^0-9a-f]%', RIGHT(i.[name], 32)) = 0
-            )
+            OR (LEFT(i.[name], 21) = N'IX_Notification_Ended' AND LEN(i.[name]) >= 53 AND PATINDEX(N'%[^0-9a-f]%', RIGHT(i.[name], 32)) = 0)
         )
 )
     CREATE NONCLUSTERED INDEX [IX_Notification_Ended] ON [readpast].[Notification] ([EnqueuedAt]) INCLUDE ([Status])
@@ -126,8 +117,7 @@ GO
 /* What items of the type ResetPassword have besides, and no others. A row is a part of its item, and goes with it. */
 IF OBJECT_ID(N'[readpast].[Notification_ResetPassword]', N'U') IS NULL
     CREATE TABLE [readpast].[Notification_ResetPassword] (
-        [EnqueuedAt] datetime2(7) NOT NULL, [OTP] nvarchar(16) NOT NULL, [UserID] int NOT NULL,
-        [Username] nvarchar(128) NOT NULL,
+        [EnqueuedAt] datetime2(7) NOT NULL, [OTP] nvarchar(16) NOT NULL, [UserID] int NOT NULL, [Username] nvarchar(128) NOT NULL,
         CONSTRAINT [PK_Notification_ResetPassword] PRIMARY KEY CLUSTERED ([EnqueuedAt]),
         CONSTRAINT [ResetPassword_Is_Notification]
             FOREIGN KEY ([EnqueuedAt]) REFERENCES [readpast].[Notification] ([EnqueuedAt]) ON DELETE CASCADE
@@ -135,9 +125,7 @@ IF OBJECT_ID(N'[readpast].[Notification_ResetPassword]', N'U') IS NULL
 GO
 IF NOT EXISTS (
     SELECT 1 FROM sys.check_constraints AS k
-    WHERE
-        k.[parent_object_id] = OBJECT_ID(N'[readpast].[Notification_ResetPassword]')
-        AND k.[name] = N'ResetPassword_IsType_Notification'
+    WHERE k.[parent_object_id] = OBJECT_ID(N'[readpast].[Notification_ResetPassword]') AND k.[name] = N'ResetPassword_IsType_Notification'
 )
     ALTER TABLE [readpast].[Notification_ResetPassword]
     ADD CONSTRAINT [ResetPassword_IsType_Notification]

@@ -2,11 +2,11 @@
 CREATE OR ALTER VIEW [readpast].[Worker_Notification_V]
 AS
 SELECT
-    q.[EnqueuedAt], q.[Type], q.[Status], q.[Step], q.[AttemptNum], q.[Response], q.[Error], q.[StartedAt],
-    q.[Duration], q.[ScheduledFor], q.[UpdatedAt], q.[LeaseOwner], q.[LeaseUntil], s1.[OTP] AS [ResetPassword_OTP],
-    s1.[UserID] AS [ResetPassword_UserID], s1.[Username] AS [ResetPassword_Username], s2.[EmailTo] AS [Email_EmailTo],
-    s2.[PreferredLanguage] AS [Email_PreferredLanguage], s2.[Response] AS [Email_Response], s2.[Error] AS [Email_Error],
-    s3.[PhoneNumber] AS [Sms_PhoneNumber], s3.[Response] AS [Sms_Response], s3.[Error] AS [Sms_Error]
+    q.[EnqueuedAt], q.[Type], q.[Status], q.[Step], q.[AttemptNum], q.[Response], q.[Error], q.[StartedAt], q.[Duration], q.[ScheduledFor],
+    q.[UpdatedAt], q.[LeaseOwner], q.[LeaseUntil], s1.[OTP] AS [ResetPassword_OTP], s1.[UserID] AS [ResetPassword_UserID],
+    s1.[Username] AS [ResetPassword_Username], s2.[EmailTo] AS [Email_EmailTo], s2.[PreferredLanguage] AS [Email_PreferredLanguage],
+    s2.[Response] AS [Email_Response], s2.[Error] AS [Email_Error], s3.[PhoneNumber] AS [Sms_PhoneNumber], s3.[Response] AS [Sms_Response],
+    s3.[Error] AS [Sms_Error]
 FROM [readpast].[Notification] AS q
     LEFT JOIN [readpast].[Notification_ResetPassword] AS s1 ON s1.[EnqueuedAt] = q.[EnqueuedAt]
     LEFT JOIN [readpast].[Notification_Email] AS s2 ON s2.[EnqueuedAt] = q.[EnqueuedAt]
@@ -16,11 +16,11 @@ GO
 CREATE OR ALTER VIEW [readpast].[Producer_Notification_V]
 AS
 SELECT
-    q.[EnqueuedAt], q.[Type], q.[Status], q.[Step], q.[AttemptNum], q.[Response], q.[Error], q.[StartedAt],
-    q.[Duration], q.[ScheduledFor], q.[UpdatedAt], q.[LeaseOwner], q.[LeaseUntil], s1.[OTP] AS [ResetPassword_OTP],
-    s1.[UserID] AS [ResetPassword_UserID], s1.[Username] AS [ResetPassword_Username], s2.[EmailTo] AS [Email_EmailTo],
-    s2.[PreferredLanguage] AS [Email_PreferredLanguage], s2.[Response] AS [Email_Response], s2.[Error] AS [Email_Error],
-    s3.[PhoneNumber] AS [Sms_PhoneNumber], s3.[Response] AS [Sms_Response], s3.[Error] AS [Sms_Error]
+    q.[EnqueuedAt], q.[Type], q.[Status], q.[Step], q.[AttemptNum], q.[Response], q.[Error], q.[StartedAt], q.[Duration], q.[ScheduledFor],
+    q.[UpdatedAt], q.[LeaseOwner], q.[LeaseUntil], s1.[OTP] AS [ResetPassword_OTP], s1.[UserID] AS [ResetPassword_UserID],
+    s1.[Username] AS [ResetPassword_Username], s2.[EmailTo] AS [Email_EmailTo], s2.[PreferredLanguage] AS [Email_PreferredLanguage],
+    s2.[Response] AS [Email_Response], s2.[Error] AS [Email_Error], s3.[PhoneNumber] AS [Sms_PhoneNumber], s3.[Response] AS [Sms_Response],
+    s3.[Error] AS [Sms_Error]
 FROM [readpast].[Notification] AS q
     LEFT JOIN [readpast].[Notification_ResetPassword] AS s1 ON s1.[EnqueuedAt] = q.[EnqueuedAt]
     LEFT JOIN [readpast].[Notification_Email] AS s2 ON s2.[EnqueuedAt] = q.[EnqueuedAt]
