@@ -187,7 +187,7 @@ impl Leaving<'_> {
             [] => format!("Drops the queue {}, with its items.", spec.queue),
             stays => format!("Drops the queue {}. Untouched with their rows: {}.", spec.queue, stays.join(", ")),
         };
-        let mut objects = target.begin(&title, true, &names(target.dialect, target.schema, &[spec])?)?;
+        let mut objects = target.begin(&title, None, true, &names(target.dialect, target.schema, &[spec])?)?;
         objects.extend(self.objects(referrers)?);
         objects.extend(target.end(None, &[])?);
         Ok(guarded(target.dialect, &objects))

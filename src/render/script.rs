@@ -1,6 +1,7 @@
 //! Whole scripts, as a DBA reads, keeps and runs them: a new installation, and the way from one description to the next.
 
 use super::object::Object;
+use super::table::in_comment;
 use super::{SCHEMA_VERSION, Target, Upgrade, install_lock, names};
 use crate::dialect::Dialect;
 use crate::error::Result;
@@ -21,7 +22,7 @@ pub fn script(dialect: Dialect, schema: &Identifier, spec: Option<&QueueSpec>) -
         None => "What all queues of a schema share.".to_owned(),
     };
     let target = Target::new(dialect, schema);
-    let mut objects = target.begin(&title, false, &names(dialect, schema, spec.as_slice())?)?;
+    let mut objects = target.begin(&title, spec, false, &names(dialect, schema, spec.as_slice())?)?;
     objects.extend(target.shared()?);
     if let Some(spec) = spec {
         objects.extend(target.queue(spec)?);
@@ -39,7 +40,7 @@ pub fn upgrade_script(dialect: Dialect, schema: &Identifier, old: &QueueSpec, ne
     let title = format!("The queue {} as its description is now; its items stay.", new.queue);
     let target = Target::new(dialect, schema);
     let Upgrade { before, after } = target.upgrade(old, new)?;
-    let mut objects = target.begin(&title, false, &names(dialect, schema, &[old, new])?)?;
+    let mut objects = target.begin(&title, Some(new), false, &names(dialect, schema, &[old, new])?)?;
     objects.extend(target.shared()?);
     objects.extend(before);
     objects.extend(target.queue(new)?);
@@ -78,9 +79,21 @@ fn joined(objects: &[Object], separator: &str) -> String {
 }
 
 impl Target<'_> {
-    /// The beginning of a script. `drops`: nothing is made by the rest.
-    pub(super) fn begin(self, title: &str, drops: bool, names: &BTreeSet<String>) -> Result<Vec<Object>> {
+    /// The beginning of a script, with its contents where it makes a queue. `drops`: nothing is made by the rest.
+    pub(super) fn begin(
+        self,
+        title: &str,
+        made: Option<&QueueSpec>,
+        drops: bool,
+        names: &BTreeSet<String>,
+    ) -> Result<Vec<Object>> {
+        let queue = made.and_then(|spec| Some((spec, spec.table()?)));
         let context = context! {
+            queue => queue.as_ref().map(|(spec, _)| self.dialect.queue_stem(&spec.queue)),
+            called => queue.as_ref().map(|(_, table)| in_comment(&table.name)),
+            own => queue.as_ref().is_some_and(|(spec, _)| spec.is_own()),
+            beside => queue.as_ref().is_some_and(|(_, table)| table.beside()),
+            groups => queue.as_ref().is_some_and(|(spec, _)| spec.order.group.is_some()),
             title,
             drops,
             library => env!("CARGO_PKG_VERSION"),
@@ -110,15 +123,16 @@ fn versions() -> Vec<i32> {
     (1..=SCHEMA_VERSION).collect()
 }
 
-/// A description as people read it, so that a change of it is seen line by line.
+/// A description as people read it, a member a line, so that a change of it is seen.
 fn laid_out(json: &str) -> String {
-    let value = serde_json::from_str::<serde_json::Value>(json);
-    value.and_then(|value| serde_json::to_string_pretty(&value)).unwrap_or_else(|_| json.to_owned())
+    let Ok(serde_json::Value::Object(members)) = serde_json::from_str(json) else { return json.to_owned() };
+    let lines: Vec<_> = members.iter().map(|(name, value)| format!("  {}: {value}", json!(name))).collect();
+    format!("{{\n{}\n}}", lines.join(",\n"))
 }
 
 /// The names as a JSON list, some to a line.
 fn in_lines(names: &BTreeSet<String>) -> String {
     let names: Vec<_> = names.iter().map(|name| json!(name).to_string()).collect();
-    let lines: Vec<_> = names.chunks(3).map(|line| line.join(", ")).collect();
+    let lines: Vec<_> = names.chunks(6).map(|line| line.join(", ")).collect();
     format!("[{}]", lines.join(",\n"))
 }

@@ -22,7 +22,7 @@
 {%- for k in t.key if k.given %},
             {% if k.is_guid %}COALESCE(r.{{ k.var }}, NEWID()){% else %}r.{{ k.var }}{% endif %}
 {%- endfor %}
-        FROM OPENJSON(@Items) AS j
+        FROM (SELECT TOP (@_Limit) k.[key], k.[value] FROM OPENJSON(@Items) AS k) AS j
         CROSS APPLY OPENJSON(j.[value]) WITH (
             [Type] nvarchar(max) '$.type',
             [Step] nvarchar(max) '$.step',
@@ -41,7 +41,8 @@
 {%- endfor %}
         ) AS r
 {{- of.has(t.given, "$.columns", "h") }}
-{%- for u in t.subtypes %}{{ of.has(u.columns, u.path, "h_" ~ u.alias) }}{% endfor %};
+{%- for u in t.subtypes %}{{ of.has(u.columns, u.path, "h_" ~ u.alias) }}{% endfor %}
+        OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Limit = 1));
         SET @_Count = @@ROWCOUNT;
 {{- of.no_base64(procedure, t.given, "$.columns") }}
 {%- for u in t.subtypes %}{{ of.no_base64(procedure, u.columns, u.path, u.name ~ ".") }}{% endfor %}

@@ -24,6 +24,7 @@ BEGIN
 {%- endif %}
 {% include "part/clock_variables.sql" %}
 {% include "part/new_table.sql" %}
+{% include "part/limit.sql" %}
 {{- take.unchecked(procedure, takes.add) }}
 {% if own %}
     WHILE @_Tries < 5

@@ -13,6 +13,7 @@ AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
     DECLARE @_Result nvarchar(max);
+{% include "part/limit.sql" %}
     DECLARE @_Now datetime2(7); /* UTC: when the call was made */
     DECLARE @_Item TABLE (
         [Ordinal] int NOT NULL PRIMARY KEY,
@@ -39,13 +40,14 @@ BEGIN
         r.[Token],
         r.[Attempt],
         r.[Status]
-    FROM OPENJSON(@Items) AS j
+    FROM (SELECT TOP (@_Limit) k.[key], k.[value] FROM OPENJSON(@Items) AS k) AS j
     CROSS APPLY OPENJSON(j.[value]) WITH (
 {{- item.asked(t) }}
         [Token] datetime2(7) '$.token',
         [Attempt] int '$.attempt',
         [Status] varchar(20) '$.status'
-    ) AS r;
+    ) AS r
+    OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Limit = 1));
 
     /* Those that were not OK are told as they were kept, the others are read back from the items. */
     SELECT

@@ -1,7 +1,6 @@
 {#-
 An index, made where the table lacks it. `on` is the name of a table of ours, or the place of somebody else's; the call's
-body is the comment. There are servers that add to the name of an index what makes it unique in the database: it ends in
-32 hexadecimal digits then. `online` makes it without stopping the table's writers where the edition can (Enterprise and
+body is the comment. `online` makes it without stopping the table's writers where the edition can (Enterprise and
 Developer, Azure).
 -#}
 {%- macro create(name, on, columns, include=[], where="", unique=false, online=false) -%}
@@ -12,19 +11,7 @@ CREATE {{ "UNIQUE " if unique }}NONCLUSTERED INDEX [{{ name }}] ON {{ place }} (
 {%- endset -%}
 {%- filter made("INDEX", name, on=on, columns=columns, include=include, where=where, unique=unique) -%}
 {{ caller() }}
-IF NOT EXISTS (
-    SELECT 1 FROM sys.indexes AS i
-    WHERE
-        i.[object_id] = OBJECT_ID({{ text(place) }})
-        AND (
-            i.[name] = N'{{ name }}'
-            OR (
-                LEFT(i.[name], {{ name | length }}) = N'{{ name }}'
-                AND LEN(i.[name]) >= {{ name | length + 32 }}
-                AND PATINDEX(N'%[^0-9a-f]%', RIGHT(i.[name], 32)) = 0
-            )
-        )
-)
+IF NOT EXISTS (SELECT 1 FROM sys.indexes AS i WHERE i.[object_id] = OBJECT_ID({{ text(place) }}) AND i.[name] = N'{{ name }}')
 {%- if online %}
 {{ edition(definition) }}
 {%- else %}

@@ -31,6 +31,7 @@
 {%- endif %}
     );
     DECLARE @_Count int;
+{% include "part/limit.sql" %}
 {%- if not redrive %}
     DECLARE @_Sets bit = 0;
     DECLARE @_NoSet nvarchar(2048);

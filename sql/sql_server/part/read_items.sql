@@ -31,7 +31,7 @@
         r.[Set],
 {%- endif %}
         r.[Token]
-    FROM OPENJSON(@Items) AS j
+    FROM (SELECT TOP (@_Limit) k.[key], k.[value] FROM OPENJSON(@Items) AS k) AS j
     CROSS APPLY OPENJSON(j.[value]) WITH (
 {{- item.asked(t) }}
 {%- if not redrive %}
@@ -46,4 +46,5 @@
         [Set] nvarchar(max) '$.set' AS JSON,
 {%- endif %}
         [Token] datetime2(7) '$.token'
-    ) AS r;
+    ) AS r
+    OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Limit = 1));

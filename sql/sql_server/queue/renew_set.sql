@@ -8,7 +8,8 @@ Extend the leases of a worker's items, counted from now on the server's clock.
 {%- else %}
 Say which items are still a worker's. Leases are fixed: none is extended.
 {%- endif %}
-@Items is a JSON array of objects with key and attempt. Answers OK, LEASE_LOST or NOT_FOUND, one row each.
+@Items is a JSON array of objects with key and attempt. Answers OK, LEASE_LOST or NOT_FOUND, one row each. OK without a status is
+an item whose row somebody holds: its lease is as it was.
 {%- if not beside %}
 Neither the token nor an indexed column changes, so a renewal never makes the worker's own settle fail.
 {%- elif not role.lease_until %}
@@ -25,6 +26,7 @@ BEGIN
 {% include "part/head.sql" %}
 {% include "part/clock_variables.sql" %}
     DECLARE @_Count int;
+{% include "part/limit.sql" %}
     /* In the order of the keys, so that rows are locked in it and two calls never wait for each other. */
     DECLARE @_Item TABLE (
         [Ordinal] int NOT NULL,
@@ -63,11 +65,12 @@ BEGIN
         {{ "JSON_QUERY(j.[value], '$.key')" if composite else "r." ~ t.key[0].var }},
 {{- item.reads(t, "r") }}
         r.[Attempt]
-    FROM OPENJSON(@Items) AS j
+    FROM (SELECT TOP (@_Limit) k.[key], k.[value] FROM OPENJSON(@Items) AS k) AS j
     CROSS APPLY OPENJSON(j.[value]) WITH (
 {{- item.asked(t) }}
         [Attempt] int '$.attempt'
-    ) AS r;
+    ) AS r
+    OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Limit = 1));
     SET @_Count = @@ROWCOUNT;
 
     BEGIN TRY
@@ -91,7 +94,7 @@ BEGIN
                 {{ item.attempts(t) if role.attempts else "CAST(NULL AS int)" }} AS [AttemptNum],
                 {{ "q." ~ role.owner if role.owner else "CAST(NULL AS nvarchar(128))" }} AS [LeaseOwner],
                 {{ "q." ~ role.token if role.token else "CAST(NULL AS datetime2(7))" }} AS [Token]
-            FROM {{ table }} AS q{{ " WITH (UPDLOCK, ROWLOCK)" if role.lease_until }}
+            FROM {{ table }} AS q WITH ({{ "UPDLOCK, " if role.lease_until }}ROWLOCK, READPAST, READCOMMITTEDLOCK)
             WHERE
                 {{ item.found(t, "i") }}
 {%- if own_types_only %}
@@ -122,7 +125,7 @@ BEGIN
         FROM (SELECT TOP (@_Count) o.* FROM @_Item AS o ORDER BY {{ item.list(t, "o") }}, o.[Ordinal]) AS i
         LEFT JOIN @_Seen AS e
             ON {{ item.same(t, "e", "i") }}
-        LEFT JOIN {{ t.lease }} AS s WITH (UPDLOCK, ROWLOCK)
+        LEFT JOIN {{ t.lease }} AS s WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
             ON {{ item.kept_for(t, "e") }}
         OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));
 {%- else %}
@@ -146,13 +149,26 @@ BEGIN
             {{ item.attempts(t) }},
             {{ item.status(t) }}
         FROM (SELECT TOP (@_Count) o.* FROM @_Item AS o ORDER BY {{ item.list(t, "o") }}, o.[Ordinal]) AS i
-        LEFT JOIN {{ table }} AS q WITH (UPDLOCK, ROWLOCK)
+        LEFT JOIN {{ table }} AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
             ON {{ item.found(t, "i") }}
 {%- if own_types_only %}
             AND {% filter indent(12) %}{% include "part/type_access.sql" %}{% endfilter %}
 {%- endif %}
         OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));
 {%- endif %}
+{%- macro is_there(hints) %}
+        UPDATE o
+        SET [Answer] = 'OK'
+        FROM @_Out AS o
+        INNER JOIN {{ table }} AS q{{ " WITH (" ~ hints ~ ")" if hints }}
+            ON {{ item.found(t, "o") }}
+{%- if beside %}
+        INNER JOIN {{ t.lease }} AS s{{ " WITH (" ~ hints ~ ")" if hints }}
+            ON {{ item.kept_for(t, "o") }}
+{%- endif %}
+        WHERE o.[Status] IS NULL
+        OPTION (LOOP JOIN, FORCE ORDER);
+{%- endmacro %}
 {%- if lease_sliding %}
 
 {%- include "part/clock.sql" %}
@@ -179,6 +195,17 @@ BEGIN
 {%- endif %}
 
         COMMIT TRANSACTION{{ " WITH (DELAYED_DURABILITY = ON)" if not durable }};
+
+        /*
+        A row that somebody holds was passed over, or one long transaction would have the leases of all others run out. A look
+        without locks finds it: who holds it settles it or takes it away, and its lease stays as it is. One that it does not
+        find is deleted; until that is committed, the last look waits, with all that could be renewed behind it.
+        */
+{{- is_there("READUNCOMMITTED") }}
+        IF EXISTS (SELECT 1 FROM @_Out AS o WHERE o.[Answer] <> 'OK' AND o.[Status] IS NULL)
+{%- filter indent(4) %}
+{{- is_there("") }}
+{%- endfilter %}
     END TRY
 {% include "part/rollback.sql" %}
 

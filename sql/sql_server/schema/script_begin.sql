@@ -12,6 +12,51 @@ To run it, as {{ "the login that installed the queue, or an owner of the databas
 An error takes everything back; -b stops there, and where a tool goes on (SSMS), nothing more is done. -x leaves $(...) in
 names alone, -f 65001 reads the file as the UTF-8 that it is. What is there already as it should be is left alone, so it
 may be run again.
+{%- if queue %}
+
+CONTENTS                                     each rule stands once, in the object named here
+  Schema   QueueStatus, QueueTransition      the states, and which may follow which
+           QueueOperation                    calls that were made: a second one of the same identity changes nothing
+           QueueRecovery, QueueTurn, QueueRetention     whose turn it is to look for dead workers, to claim in groups, to delete
+           QueueRefused                      items that their table does not let a queue change
+           AppSettings, QueueSpec, QueueSchemaVersion, QueueTypeAccess
+           QueueJudge_fn                     which answer an item gets, and what it becomes
+           QueueBackoff_fn, QueueFits_fn     when a retry is due; whether an item fits a filter
+           QueueTake, QueueFilterTake        how @Items and @Filter are looked at, and refused (50021)
+           QueueOperationTake, -Keep         the identity of a call, and its clearing
+           QueueRefuse, QueueNoteRefusal     an answer as an error (50023 to 50026); what a table has refused
+           QueueCatalog, QueueIsDone         the two that clients ask: what is installed, whether a call has committed
+  Queue    {{ called }}{{ ", " ~ queue ~ "Type, " ~ queue ~ "_Seq" if own }}{{ ", " ~ queue ~ "_Lease (what the table has no column for)" if beside }}; Worker_{{ queue }}_V; {{ queue }}_Setting_V (the limits in force)
+  Inner    {{ queue }}_Add, {{ queue }}_Claim, {{ queue }}_Recover, {{ queue }}_Settle, {{ queue }}_Answered; nobody is granted these
+  Public   _utx works in the caller's transaction, _trx in one of its own; _Set_ takes many items
+
+WHO CALLS WHOM
+  Add_{{ queue }}_Set_utx, _Set_trx            > {{ queue }}_Add
+  Next_{{ queue }}_utx, _trx, _Set_utx, _Set_trx   > {{ queue }}_Claim > {{ queue }}_Recover
+  Modify_{{ queue }}_utx, _trx, _Set_utx, _Set_trx > {{ queue }}_Settle, which asks {{ queue }}_Answered; then, to claim as well, {{ queue }}_Claim
+  Recover_{{ queue }}_trx                      > {{ queue }}_Recover
+  Redrive_{{ queue }}_Set_trx                  > {{ queue }}_Answered
+  Renew_, Find_, Purge_, Stats_, Watch_{{ queue }} and what else there is stand alone
+
+LOCKS, IN THIS ORDER
+  1. QueueOperation    the call's row; a second call of its identity waits for it
+{%- if groups %}
+  2. QueueTurn         the queue's row: one claim at a time, to the end of its transaction
+{%- endif %}
+  {{ 3 if groups else 2 }}. {{ called }}: rows in the order of their keys (settle, redrive), waited for; else passing over those that others hold
+{%- if beside %}
+  {{ 4 if groups else 3 }}. {{ queue }}_Lease: the row beside an item, after the item's own
+{%- endif %}
+  QueueTransition is only read. QueueRecovery and QueueRetention are passed over where another holds them. QueueRefused comes last.
+
+WHAT EACH PROCEDURE BEGINS WITH, and what is the caller's again at its end
+  XACT_ABORT ON                an error ends the transaction, and no half of a change stays
+  ROWCOUNT 0                   a session that limits its rows would have a call work on the first ones only
+  IMPLICIT_TRANSACTIONS OFF    or the transaction of a _trx would stay open after its commit; some drivers turn it on. A _utx takes such
+                               a session's word, since its first statement that touches a table begins the transaction
+  READ COMMITTED               READPAST fails under other levels (650), and pooled connections carry them along; under SNAPSHOT items
+                               would be judged as they were at the transaction's beginning
+{%- endif %}
 */
 SET NOEXEC OFF;
 SET ANSI_NULLS, ANSI_PADDING, ANSI_WARNINGS, ARITHABORT, CONCAT_NULL_YIELDS_NULL, QUOTED_IDENTIFIER ON;

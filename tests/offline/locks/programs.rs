@@ -50,7 +50,7 @@ pub const SETTLE: [Statement; 2] = [LOCK_ITEMS, Update(To::Finished)];
 pub const GIVE_BACK: [Statement; 2] = [LOCK_ITEMS, Update(To::Waits)];
 /// An operator's change of items that wait.
 pub const CANCEL: [Statement; 2] = [LOCK_ITEMS, Update(To::Cancelled)];
-pub const RENEW: [Statement; 2] = [LOCK_ITEMS, Update(To::Same)];
+pub const RENEW: [Statement; 2] = [LOCK_FREE, Update(To::Same)];
 /// Gives back what dead workers held.
 pub const RECOVER: [Statement; 5] = [
     TakeRow { index: Index::Recovery, mode: Mode::X, if_held: IfHeld::GoesOn },
@@ -171,7 +171,7 @@ pub fn deleting(program: Program) -> Program {
 
 /// Of a table that has no column for the deadline: its rows are not locked.
 pub fn renew_beside(keys: &[Key]) -> Program {
-    Program::new("renew", &[Beside(Mode::U), Beside(Mode::X)], keys)
+    Program::new("renew", &[Statement::BesideFree, Beside(Mode::X)], keys)
 }
 
 pub fn settle(keys: &[Key]) -> Program {

@@ -47,6 +47,7 @@ fn line(statement: &Statement) -> String {
         }
         Statement::LeaveTurn => "QueueRecovery update".to_owned(),
         Statement::Beside(Mode::X) => "Job_Lease written".to_owned(),
+        Statement::BesideFree => "Job_Lease by key UPDLOCK READPAST in order".to_owned(),
         Statement::Beside(mode) => format!("Job_Lease by key{} in order", update_lock(*mode)),
         Statement::Remember => "Job_Attempt insert".to_owned(),
         Statement::Forget => "Job_Attempt delete in order".to_owned(),

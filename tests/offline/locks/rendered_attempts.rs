@@ -71,7 +71,7 @@ fn the_model_is_of_claims_by_others() {
             "states": {"Pending": {"Done": 0, "Began": {"is": "null"}}, "Processing": {"Done": 0, "Began": {"is": "set"}},
                 "Completed": {"Done": 1}},
             "lifecycle": {"started": "Began", "owner": "By"}}}"#;
-    let free = [&FREE[..], &["Job_Lease by key in order"]].concat();
+    let free = [&FREE[..], &["Job_Lease by key in order", "Job_Lease by key READPAST in order"]].concat();
     let taken = remembering(programs::beside(programs::settle(&[])));
     let found = differences_of("Work", &script(spec), &free, &[("Taken_Q_trx", taken)]);
     assert!(found.is_empty(), "this is what the rendered SQL has: {found:#?}");

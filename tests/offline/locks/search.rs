@@ -18,6 +18,8 @@ pub enum Finding {
     AdderWaits,
     /// Who deletes what ended long ago waits for somebody who changes something.
     RetentionWaits,
+    /// A renewal waits for somebody who changes one of its items, while the leases of the others run out.
+    RenewalWaits,
     /// An item is lost, or has two owners.
     Wrong(String),
 }
@@ -134,6 +136,9 @@ fn wait_that_must_not_be(
     let lasts = |other: &&usize| world.held[**other].values().any(|mode| *mode != Mode::S);
     if program.name == "retain" {
         return others.iter().find(lasts).map(|_| Finding::RetentionWaits);
+    }
+    if program.name == "renew" {
+        return others.iter().find(lasts).map(|_| Finding::RenewalWaits);
     }
     match program.statements[world.sessions[number].at.0] {
         Statement::Search(Search { row: Some(Mode::U), .. } | Search { mode: Mode::U, .. })

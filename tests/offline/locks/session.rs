@@ -69,7 +69,8 @@ impl World {
             },
             // Of the row that is locked for it already, or not at all.
             Some(Statement::LeaveTurn) => self.next_statement(number),
-            Some(Statement::Beside(mode)) => self.beside(number, *mode),
+            Some(Statement::Beside(mode)) => self.beside(number, *mode, false),
+            Some(Statement::BesideFree) => self.beside(number, Mode::U, true),
             Some(Statement::FreeOfGroup) => self.free_of_group(number),
             Some(Statement::Update(to)) => self.change(number, Some(*to)),
             Some(Statement::Delete) => self.change(number, None),
@@ -96,6 +97,7 @@ impl World {
             Some(
                 ByKey { .. }
                 | Beside(_)
+                | Statement::BesideFree
                 | FreeOfGroup
                 | Update(_)
                 | Delete
@@ -252,15 +254,16 @@ impl World {
         Step::Done
     }
 
-    fn beside(&mut self, number: usize, mode: Mode) -> Step {
-        let session = &self.sessions[number];
-        let Some(key) = session.found.get(usize::from(session.at.1)).copied() else {
-            return self.next_statement(number);
-        };
-        if let Err(others) = self.lock(number, (Index::Lease, key), mode) {
-            return Step::Waits(others);
+    fn beside(&mut self, number: usize, mode: Mode, readpast: bool) -> Step {
+        let place = usize::from(self.sessions[number].at.1);
+        let Some(key) = self.sessions[number].found.get(place).copied() else { return self.next_statement(number) };
+        match self.lock(number, (Index::Lease, key), mode) {
+            Err(others) if !readpast => return Step::Waits(others),
+            Err(_) => {
+                self.sessions[number].found.remove(place);
+            }
+            Ok(()) => self.sessions[number].at.1 += 1,
         }
-        self.sessions[number].at.1 += 1;
         Step::Done
     }
 

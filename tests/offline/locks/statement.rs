@@ -78,6 +78,8 @@ pub enum Statement {
     FreeOfGroup,
     /// The rows of `<queue>_Lease` of what was found, one by one by their key: locked, or written.
     Beside(Mode),
+    /// The same, locked to be changed and passed over where others hold them.
+    BesideFree,
     /// What has come of the attempts at what was found is written into `<queue>_Attempt`.
     Remember,
     /// What is there of the items that were found is deleted.

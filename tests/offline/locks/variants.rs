@@ -1,8 +1,8 @@
 //! What is known to go wrong is found: else the search proves nothing.
 
 use super::programs::{
-    CLAIM_READS, DUE_INDEX, RECOVER, TURN, add, beside, by_index, cancel, claim, due, in_groups, of_kinds, recover,
-    settle, settle_and_claim, stats, to_other_kind,
+    CLAIM_READS, DUE_INDEX, LOCK_ITEMS, RECOVER, TURN, add, beside, by_index, cancel, claim, due, in_groups, of_kinds,
+    recover, renew, renew_beside, settle, settle_and_claim, stats, to_other_kind,
 };
 use super::search::{Finding, explore, explore_past, group, table, with_kinds};
 use super::statement::{IfHeld, Program, Statement};
@@ -111,6 +111,17 @@ fn a_turn_to_recover_that_is_waited_for() {
     assert_eq!(bad.statements[0], RECOVER[0]);
     bad.statements[0] = Statement::TakeRow { index: Index::Recovery, mode: Mode::X, if_held: IfHeld::Waits };
     assert_eq!(found(&[(InFlight(0), true)], &[bad.clone(), bad]), Some(Finding::ClaimWaits));
+}
+
+/// A handler that settles in a long transaction would stop the renewal of all its worker holds, beside a table too.
+#[test]
+fn a_renewal_that_waits_for_an_item() {
+    let mut bad = renew(&[1]);
+    bad.statements[0] = LOCK_ITEMS;
+    assert_eq!(found(&[(InFlight(0), false)], &[bad, cancel(&[1])]), Some(Finding::RenewalWaits));
+    let mut bad = renew_beside(&[1]);
+    bad.statements[0] = Statement::Beside(Mode::U);
+    assert_eq!(found(&[(InFlight(0), false)], &[bad, beside(cancel(&[1]))]), Some(Finding::RenewalWaits));
 }
 
 /// Who names kinds and who names none search by two indexes. Each would keep the entry of an item that the other has, and wait for

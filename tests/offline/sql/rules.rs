@@ -219,7 +219,7 @@ fn what_takes_items_looks_at_their_names_first() {
             Dialect::SqlServer,
             " @Items nvarchar(max)",
             "EXECUTE [queue].[QueueTake]",
-            "FROM OPENJSON(@Items) AS j CROSS APPLY OPENJSON(j.[value]) WITH",
+            "FROM OPENJSON(@Items) AS k) AS j CROSS APPLY OPENJSON(j.[value]) WITH",
         ),
         (Dialect::Postgres, "items_ json", "items_ := \"queue\".\"queue_taken_fn\"(", "json_to_recordset(items_)"),
     ] {

@@ -105,7 +105,9 @@ pub fn statements_on_tables_call_no_function(batch: &Batch, found: &mut Vec<Find
                 && four[2].is_name()
                 && four[2].text.ends_with("_fn")
                 && four[3].is("(")
-                && !at.checked_sub(1).is_some_and(|before| ["APPLY", "FROM"].iter().any(|word| statement[before].is(word)))
+                && !at
+                    .checked_sub(1)
+                    .is_some_and(|before| ["APPLY", "FROM"].iter().any(|word| statement[before].is(word)))
         });
         if let (true, Some((_, call))) = (on_table, call) {
             found.push(Finding::new("function-on-a-table", batch, call[0].line));

@@ -42,16 +42,11 @@ BEGIN
         ),
 
         names (name) AS MATERIALIZED (
-            SELECT n.name FROM pg_catalog.json_array_elements_text('["app_settings", "queue_catalog", "queue_finite_fn",
-    "queue_is_done", "queue_is_editable_fn", "queue_is_finished_fn",
-    "queue_is_processable_fn", "queue_is_refusal_fn", "queue_json_fn",
-    "queue_ms_fn", "queue_named_fn", "queue_note_refusal",
-    "queue_operation", "queue_operation_at", "queue_own_type_v",
-    "queue_recovery", "queue_refuse_fn", "queue_refused",
-    "queue_retention", "queue_schema_version", "queue_spec",
-    "queue_state", "queue_status", "queue_taken_fn",
-    "queue_time_fn", "queue_transition", "queue_turn",
-    "queue_type_access", "queue_unfit_fn", "queue_utc_fn"]'::json) AS n (name)
+            SELECT n.name FROM pg_catalog.json_array_elements_text('["app_settings", "queue_catalog", "queue_finite_fn", "queue_is_done", "queue_is_editable_fn", "queue_is_finished_fn",
+    "queue_is_processable_fn", "queue_is_refusal_fn", "queue_json_fn", "queue_ms_fn", "queue_named_fn", "queue_note_refusal",
+    "queue_operation", "queue_operation_at", "queue_own_type_v", "queue_recovery", "queue_refuse_fn", "queue_refused",
+    "queue_retention", "queue_schema_version", "queue_spec", "queue_state", "queue_status", "queue_taken_fn",
+    "queue_time_fn", "queue_transition", "queue_turn", "queue_type_access", "queue_unfit_fn", "queue_utc_fn"]'::json) AS n (name)
         ),
 
         place (oid) AS MATERIALIZED (SELECT n.oid FROM pg_catalog.pg_namespace AS n WHERE n.nspname::text = 'readpast'),
@@ -646,18 +641,8 @@ VALUES (
     'Notification', 'procedures',
     '{
   "queue": "Notification",
-  "types": [
-    "ResetPassword",
-    "Email"
-  ],
-  "procedures": {
-    "next": "Next_Notification_trx",
-    "modify": "Modify_Notification_trx",
-    "view": "Worker_Notification_V",
-    "key": "EnqueuedAt",
-    "token": "UpdatedAt",
-    "time": "local"
-  },
+  "types": ["ResetPassword","Email"],
+  "procedures": {"next":"Next_Notification_trx","modify":"Modify_Notification_trx","view":"Worker_Notification_V","key":"EnqueuedAt","token":"UpdatedAt","time":"local"},
   "columns": []
 }',
     1, clock_timestamp()

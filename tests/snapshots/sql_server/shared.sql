@@ -28,16 +28,11 @@ IF @Granted < 0 THROW 50013, N'Another install holds the lock of this schema; tr
 GO
 IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
-DECLARE @Names nvarchar(max) = N'["AppSettings", "QueueBackoff_fn", "QueueCatalog",
-"QueueFilterTake", "QueueFits_fn", "QueueIsDone",
-"QueueIsEditable_fn", "QueueIsFinished_fn", "QueueIsProcessable_fn",
-"QueueIsRefusal_fn", "QueueJudge_fn", "QueueNamed_fn",
-"QueueNoteRefusal", "QueueOperation", "QueueOperationKeep",
-"QueueOperationTake", "QueueOwnType_V", "QueueRecovery",
-"QueueRecoveryTurn", "QueueRefuse", "QueueRefused",
-"QueueRetention", "QueueSchemaVersion", "QueueSpec",
-"QueueStatus", "QueueTake", "QueueTransition",
-"QueueTurn", "QueueTurnTake", "QueueTypeAccess",
+DECLARE @Names nvarchar(max) = N'["AppSettings", "QueueBackoff_fn", "QueueCatalog", "QueueFilterTake", "QueueFits_fn", "QueueIsDone",
+"QueueIsEditable_fn", "QueueIsFinished_fn", "QueueIsProcessable_fn", "QueueIsRefusal_fn", "QueueJudge_fn", "QueueNamed_fn",
+"QueueNoteRefusal", "QueueOperation", "QueueOperationKeep", "QueueOperationTake", "QueueOwnType_V", "QueueRecovery",
+"QueueRecoveryTurn", "QueueRefuse", "QueueRefused", "QueueRetention", "QueueSchemaVersion", "QueueSpec",
+"QueueStatus", "QueueTake", "QueueTransition", "QueueTurn", "QueueTurnTake", "QueueTypeAccess",
 "QueueUnfit_fn"]';
 DECLARE @Kind nvarchar(60), @Name nvarchar(128), @Verb nvarchar(128), @Whom nvarchar(128), @Remedy nvarchar(400);
 DECLARE @Message nvarchar(2048);
@@ -1053,18 +1048,8 @@ IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET
 GO
 DECLARE @Spec nvarchar(max) = N'{
   "queue": "Notification",
-  "types": [
-    "ResetPassword",
-    "Email"
-  ],
-  "procedures": {
-    "next": "Next_Notification_trx",
-    "modify": "Modify_Notification_trx",
-    "view": "Worker_Notification_V",
-    "key": "EnqueuedAt",
-    "token": "UpdatedAt",
-    "time": "local"
-  },
+  "types": ["ResetPassword","Email"],
+  "procedures": {"next":"Next_Notification_trx","modify":"Modify_Notification_trx","view":"Worker_Notification_V","key":"EnqueuedAt","token":"UpdatedAt","time":"local"},
   "columns": []
 }';
 UPDATE [readpast].[QueueSpec]

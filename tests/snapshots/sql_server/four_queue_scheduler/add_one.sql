@@ -12,7 +12,6 @@ BEGIN
     SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     DECLARE @_Items nvarchar(max);
 
-    /* With IMPLICIT_TRANSACTIONS, as drivers set it, the first statement that touches a table begins one. */
     IF @@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0
         THROW 50012, N'Add_FourQueueScheduler_utx works inside the transaction of its caller; begin one first.', 1;
 

@@ -25,6 +25,7 @@ BEGIN
         [Status] varchar(20) NULL
     );
     DECLARE @_Made TABLE ([Key1] bigint NOT NULL, PRIMARY KEY ([Key1]));
+    DECLARE @_Limit int = 1001; /* planned as for one: OPENJSON over OPENJSON counts as 2,500 rows, which ask for memory */
     IF
         SESSION_CONTEXT(N'readpast.checks_items') IS NULL
         OR EXISTS (
@@ -56,11 +57,12 @@ BEGIN
             SELECT
                 CAST(j.[key] AS int), r.[Type], r.[Step],
                 COALESCE(r.[DueAt], DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, @_Now))), r.[Column1]
-            FROM OPENJSON(@Items) AS j
+            FROM (SELECT TOP (@_Limit) k.[key], k.[value] FROM OPENJSON(@Items) AS k) AS j
             CROSS APPLY OPENJSON(j.[value]) WITH (
                 [Type] nvarchar(max) '$.type', [Step] nvarchar(max) '$.step', [DueAt] datetime2(7) '$.due', [DelayMs] bigint '$.delay_ms',
                 [Column1] int '$.columns."reputation"'
-            ) AS r;
+            ) AS r
+            OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Limit = 1));
             SET @_Count = @@ROWCOUNT;
 
             /*
@@ -198,7 +200,6 @@ AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
-    /* With IMPLICIT_TRANSACTIONS, as drivers set it, the first statement that touches a table begins one. */
     IF @@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0
         THROW 50012, N'Add_FourQueueScheduler_Set_utx works inside the transaction of its caller; begin one first.', 1;
 

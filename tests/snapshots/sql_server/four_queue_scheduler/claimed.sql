@@ -54,7 +54,7 @@ BEGIN
         END > @_Now
     OPTION (LOOP JOIN, FORCE ORDER);
 
-    /* In an order that no OUTPUT clause promises. */
+    /* Passing over an item that somebody has changed since: it comes without values, as one that is gone. */
     SELECT
         o.[Answer], o.[Ordinal], o.[DueMs], o.[Key], o.[Token], o.[AttemptNum], o.[Status], q.[reputation] AS [reputation], q.[id],
         CASE
@@ -95,9 +95,9 @@ BEGIN
                 ELSE s.[LeaseUntil]
             END END AS [ItemLeaseUntil]
     FROM @_Out AS o
-    LEFT JOIN [dbo].[four_queue] AS q
+    LEFT JOIN [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
         ON q.[in_process] IN (0, 1) AND q.[id] = o.[Key1] AND o.[Answer] IN ('CLAIMED', 'CLAIMED_ALONE')
-        LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s ON s.[id] = q.[id]
+        LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK) ON s.[id] = q.[id]
     ORDER BY o.[Seq]
     OPTION (LOOP JOIN, FORCE ORDER);
 END;

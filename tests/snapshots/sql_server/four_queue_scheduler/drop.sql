@@ -27,26 +27,16 @@ IF @Granted < 0 THROW 50013, N'Another install holds the lock of this schema; tr
 GO
 IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
-DECLARE @Names nvarchar(max) = N'["Add_FourQueueScheduler_Set_trx", "Add_FourQueueScheduler_Set_utx", "Add_FourQueueScheduler_trx",
-"Add_FourQueueScheduler_utx", "AppSettings", "Claimed_FourQueueScheduler",
-"Find_FourQueueScheduler", "FourQueueScheduler_Add", "FourQueueScheduler_Answered",
-"FourQueueScheduler_Claim", "FourQueueScheduler_Lease", "FourQueueScheduler_Recover",
-"FourQueueScheduler_Setting_V", "FourQueueScheduler_Settle", "Modify_FourQueueScheduler_Set_trx",
-"Modify_FourQueueScheduler_Set_utx", "Modify_FourQueueScheduler_trx", "Modify_FourQueueScheduler_utx",
-"Next_FourQueueScheduler_Apart_trx", "Next_FourQueueScheduler_Set_trx", "Next_FourQueueScheduler_Set_utx",
-"Next_FourQueueScheduler_trx", "Next_FourQueueScheduler_utx", "Purge_FourQueueScheduler_trx",
-"QueueBackoff_fn", "QueueCatalog", "QueueFilterTake",
-"QueueFits_fn", "QueueIsDone", "QueueIsEditable_fn",
-"QueueIsFinished_fn", "QueueIsProcessable_fn", "QueueIsRefusal_fn",
-"QueueJudge_fn", "QueueNamed_fn", "QueueNoteRefusal",
-"QueueOperation", "QueueOperationKeep", "QueueOperationTake",
-"QueueOwnType_V", "QueueRecovery", "QueueRecoveryTurn",
-"QueueRefuse", "QueueRefused", "QueueRetention",
-"QueueSchemaVersion", "QueueSpec", "QueueStatus",
-"QueueTake", "QueueTransition", "QueueTurn",
-"QueueTurnTake", "QueueTypeAccess", "QueueUnfit_fn",
-"Recover_FourQueueScheduler_trx", "Redrive_FourQueueScheduler_Set_trx", "Renew_FourQueueScheduler_Set_trx",
-"Stats_FourQueueScheduler", "Watch_FourQueueScheduler", "Worker_FourQueueScheduler_V"]';
+DECLARE @Names nvarchar(max) = N'["Add_FourQueueScheduler_Set_trx", "Add_FourQueueScheduler_Set_utx", "Add_FourQueueScheduler_trx", "Add_FourQueueScheduler_utx", "AppSettings", "Claimed_FourQueueScheduler",
+"Find_FourQueueScheduler", "FourQueueScheduler_Add", "FourQueueScheduler_Answered", "FourQueueScheduler_Claim", "FourQueueScheduler_Lease", "FourQueueScheduler_Recover",
+"FourQueueScheduler_Setting_V", "FourQueueScheduler_Settle", "Modify_FourQueueScheduler_Set_trx", "Modify_FourQueueScheduler_Set_utx", "Modify_FourQueueScheduler_trx", "Modify_FourQueueScheduler_utx",
+"Next_FourQueueScheduler_Apart_trx", "Next_FourQueueScheduler_Set_trx", "Next_FourQueueScheduler_Set_utx", "Next_FourQueueScheduler_trx", "Next_FourQueueScheduler_utx", "Purge_FourQueueScheduler_trx",
+"QueueBackoff_fn", "QueueCatalog", "QueueFilterTake", "QueueFits_fn", "QueueIsDone", "QueueIsEditable_fn",
+"QueueIsFinished_fn", "QueueIsProcessable_fn", "QueueIsRefusal_fn", "QueueJudge_fn", "QueueNamed_fn", "QueueNoteRefusal",
+"QueueOperation", "QueueOperationKeep", "QueueOperationTake", "QueueOwnType_V", "QueueRecovery", "QueueRecoveryTurn",
+"QueueRefuse", "QueueRefused", "QueueRetention", "QueueSchemaVersion", "QueueSpec", "QueueStatus",
+"QueueTake", "QueueTransition", "QueueTurn", "QueueTurnTake", "QueueTypeAccess", "QueueUnfit_fn",
+"Recover_FourQueueScheduler_trx", "Redrive_FourQueueScheduler_Set_trx", "Renew_FourQueueScheduler_Set_trx", "Stats_FourQueueScheduler", "Watch_FourQueueScheduler", "Worker_FourQueueScheduler_V"]';
 DECLARE @Kind nvarchar(60), @Name nvarchar(128), @Verb nvarchar(128), @Whom nvarchar(128), @Remedy nvarchar(400);
 DECLARE @Message nvarchar(2048);
 /*

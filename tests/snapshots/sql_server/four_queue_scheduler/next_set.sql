@@ -312,7 +312,7 @@ BEGIN
             ) AS u
         ) AS x;
 
-    /* In an order that no OUTPUT clause promises. */
+    /* Passing over an item that somebody has changed since: it comes without values, as one that is gone. */
     SELECT
         o.[Answer], o.[Ordinal], o.[DueMs], o.[Key], o.[Token], o.[AttemptNum], o.[Status], q.[reputation] AS [reputation], q.[id],
         CASE
@@ -353,9 +353,9 @@ BEGIN
                 ELSE s.[LeaseUntil]
             END END AS [ItemLeaseUntil]
     FROM @_Out AS o
-    LEFT JOIN [dbo].[four_queue] AS q
+    LEFT JOIN [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
         ON q.[in_process] IN (0, 1) AND q.[id] = o.[Key1] AND o.[Answer] IN ('CLAIMED', 'CLAIMED_ALONE')
-        LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s ON s.[id] = q.[id]
+        LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK) ON s.[id] = q.[id]
     ORDER BY o.[Seq]
     OPTION (LOOP JOIN, FORCE ORDER);
 END;
@@ -380,7 +380,6 @@ AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
-    /* With IMPLICIT_TRANSACTIONS, as drivers set it, the first statement that touches a table begins one. */
     IF @@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0
         THROW 50012, N'Next_FourQueueScheduler_Set_utx works inside the transaction of its caller; begin one first.', 1;
     /* A row that is locked to the end of somebody's transaction is no measure for others: no turn is taken. */

@@ -27,6 +27,7 @@ BEGIN
         [Token] datetime2(7) NULL, [AttemptNum] int NULL
     );
     DECLARE @_Count int;
+    DECLARE @_Limit int = 1001; /* planned as for one: OPENJSON over OPENJSON counts as 2,500 rows, which ask for memory */
     DECLARE @_Looks int = 0;
     /* Items as they become. */
     DECLARE @_Change TABLE (
@@ -67,8 +68,9 @@ BEGIN
 
     INSERT INTO @_Item ([Ordinal], [Key], [Key1], [Token])
     SELECT CAST(j.[key] AS int), r.[Key1], TRY_CAST(NULLIF(r.[Key1], N'') AS bigint), r.[Token]
-    FROM OPENJSON(@Items) AS j
-    CROSS APPLY OPENJSON(j.[value]) WITH ([Key1] nvarchar(max) '$.key', [Token] datetime2(7) '$.token') AS r;
+    FROM (SELECT TOP (@_Limit) k.[key], k.[value] FROM OPENJSON(@Items) AS k) AS j
+    CROSS APPLY OPENJSON(j.[value]) WITH ([Key1] nvarchar(max) '$.key', [Token] datetime2(7) '$.token') AS r
+    OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Limit = 1));
     SET @_Count = @@ROWCOUNT;
 
     BEGIN TRY

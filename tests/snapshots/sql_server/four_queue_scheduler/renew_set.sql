@@ -1,6 +1,7 @@
 /*
 Extend the leases of a worker's items, counted from now on the server's clock.
-@Items is a JSON array of objects with key and attempt. Answers OK, LEASE_LOST or NOT_FOUND, one row each.
+@Items is a JSON array of objects with key and attempt. Answers OK, LEASE_LOST or NOT_FOUND, one row each. OK without a status is
+an item whose row somebody holds: its lease is as it was.
 Rows of the table "four_queue" are read and not locked: it has no part in a renewal.
 Table access order: four_queue, FourQueueScheduler_Lease.
 */
@@ -12,6 +13,7 @@ BEGIN
     DECLARE @_Now datetime2(7); /* UTC */
     DECLARE @_At datetime2(7); /* the same moment as the table tells it */
     DECLARE @_Stamp datetimeoffset(7), @_Offset int, @_Count int;
+    DECLARE @_Limit int = 1001; /* planned as for one: OPENJSON over OPENJSON counts as 2,500 rows, which ask for memory */
     /* In the order of the keys, so that rows are locked in it and two calls never wait for each other. */
     DECLARE @_Item TABLE (
         [Ordinal] int NOT NULL, [Key] nvarchar(max) NULL, [Key1] bigint NULL, [Attempt] int NULL, UNIQUE CLUSTERED ([Key1], [Ordinal])
@@ -49,8 +51,9 @@ BEGIN
 
     INSERT INTO @_Item ([Ordinal], [Key], [Key1], [Attempt])
     SELECT CAST(j.[key] AS int), r.[Key1], TRY_CAST(NULLIF(r.[Key1], N'') AS bigint), r.[Attempt]
-    FROM OPENJSON(@Items) AS j
-    CROSS APPLY OPENJSON(j.[value]) WITH ([Key1] nvarchar(max) '$.key', [Attempt] int '$.attempt') AS r;
+    FROM (SELECT TOP (@_Limit) k.[key], k.[value] FROM OPENJSON(@Items) AS k) AS j
+    CROSS APPLY OPENJSON(j.[value]) WITH ([Key1] nvarchar(max) '$.key', [Attempt] int '$.attempt') AS r
+    OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Limit = 1));
     SET @_Count = @@ROWCOUNT;
 
     BEGIN TRY
@@ -65,7 +68,7 @@ BEGIN
                 CASE WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN 1 ELSE 0 END AS [InFlight],
                 COALESCE(CAST(q.[attempts] AS int), 0) AS [AttemptNum], q.[app_server] AS [LeaseOwner],
                 CAST(NULL AS datetime2(7)) AS [Token]
-            FROM [dbo].[four_queue] AS q
+            FROM [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
             WHERE q.[in_process] IN (0, 1) AND q.[id] = i.[Key1]
         ) AS r
         OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));
@@ -83,7 +86,7 @@ BEGIN
             i.[Ordinal], i.[Key], i.[Key1], s.[UpdatedAt], e.[AttemptNum], s.[Status]
         FROM (SELECT TOP (@_Count) o.* FROM @_Item AS o ORDER BY o.[Key1], o.[Ordinal]) AS i
         LEFT JOIN @_Seen AS e ON e.[Key1] = i.[Key1]
-        LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (UPDLOCK, ROWLOCK) ON s.[id] = e.[Key1]
+        LEFT JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK) ON s.[id] = e.[Key1]
         OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));
         /* One look at the clock: the table's times are the server's, ours are UTC. */
         SET @_Stamp = SYSDATETIMEOFFSET();
@@ -99,6 +102,27 @@ BEGIN
         OPTION (LOOP JOIN, FORCE ORDER);
 
         COMMIT TRANSACTION;
+
+        /*
+        A row that somebody holds was passed over, or one long transaction would have the leases of all others run out. A look
+        without locks finds it: who holds it settles it or takes it away, and its lease stays as it is. One that it does not
+        find is deleted; until that is committed, the last look waits, with all that could be renewed behind it.
+        */
+        UPDATE o
+        SET [Answer] = 'OK'
+        FROM @_Out AS o
+        INNER JOIN [dbo].[four_queue] AS q WITH (READUNCOMMITTED) ON q.[in_process] IN (0, 1) AND q.[id] = o.[Key1]
+        INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s WITH (READUNCOMMITTED) ON s.[id] = o.[Key1]
+        WHERE o.[Status] IS NULL
+        OPTION (LOOP JOIN, FORCE ORDER);
+        IF EXISTS (SELECT 1 FROM @_Out AS o WHERE o.[Answer] <> 'OK' AND o.[Status] IS NULL)
+            UPDATE o
+            SET [Answer] = 'OK'
+            FROM @_Out AS o
+            INNER JOIN [dbo].[four_queue] AS q ON q.[in_process] IN (0, 1) AND q.[id] = o.[Key1]
+            INNER JOIN [readpast].[FourQueueScheduler_Lease] AS s ON s.[id] = o.[Key1]
+            WHERE o.[Status] IS NULL
+            OPTION (LOOP JOIN, FORCE ORDER);
     END TRY
     BEGIN CATCH
         IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;

@@ -2,18 +2,7 @@
 SET ANSI_NULLS, QUOTED_IDENTIFIER ON;
 GO
 /* Items that were taken and left are found here, oldest first. */
-IF NOT EXISTS (
-    SELECT 1 FROM sys.indexes AS i
-    WHERE
-        i.[object_id] = OBJECT_ID(N'[dbo].[four_queue]')
-        AND (
-            i.[name] = N'IX_FourQueueScheduler_InFlight'
-            OR (
-                LEFT(i.[name], 30) = N'IX_FourQueueScheduler_InFlight' AND LEN(i.[name]) >= 62
-                AND PATINDEX(N'%[^0-9a-f]%', RIGHT(i.[name], 32)) = 0
-            )
-        )
-)
+IF NOT EXISTS (SELECT 1 FROM sys.indexes AS i WHERE i.[object_id] = OBJECT_ID(N'[dbo].[four_queue]') AND i.[name] = N'IX_FourQueueScheduler_InFlight')
 BEGIN
     IF CAST(SERVERPROPERTY('EngineEdition') AS int) IN (3, 5, 8)
         CREATE NONCLUSTERED INDEX [IX_FourQueueScheduler_InFlight] ON [dbo].[four_queue] ([in_process], [end_date], [start_date]) WITH (ONLINE = ON);
@@ -66,18 +55,7 @@ IF EXISTS (
     ALTER TABLE [readpast].[FourQueueScheduler_Lease] SET (LOCK_ESCALATION = DISABLE);
 GO
 /* Recovery walks the items in flight, oldest claim first. LeaseUntil is in no index: a renewal moves no index row. */
-IF NOT EXISTS (
-    SELECT 1 FROM sys.indexes AS i
-    WHERE
-        i.[object_id] = OBJECT_ID(N'[readpast].[FourQueueScheduler_Lease]')
-        AND (
-            i.[name] = N'IX_FourQueueScheduler_Lease_InFlight'
-            OR (
-                LEFT(i.[name], 36) = N'IX_FourQueueScheduler_Lease_InFlight' AND LEN(i.[name]) >= 68
-                AND PATINDEX(N'%[^0-9a-f]%', RIGHT(i.[name], 32)) = 0
-            )
-        )
-)
+IF NOT EXISTS (SELECT 1 FROM sys.indexes AS i WHERE i.[object_id] = OBJECT_ID(N'[readpast].[FourQueueScheduler_Lease]') AND i.[name] = N'IX_FourQueueScheduler_Lease_InFlight')
     CREATE NONCLUSTERED INDEX [IX_FourQueueScheduler_Lease_InFlight] ON [readpast].[FourQueueScheduler_Lease] ([StartedAt]) INCLUDE ([Status])
     WHERE [Status] = 'Processing';
 GO

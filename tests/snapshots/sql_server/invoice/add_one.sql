@@ -15,7 +15,6 @@ BEGIN
     DECLARE @_Now datetime2(7) = SYSUTCDATETIME();
     DECLARE @_EnqueuedAt datetime2(7);
 
-    /* With IMPLICIT_TRANSACTIONS, as drivers set it, the first statement that touches a table begins one. */
     IF @@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0
         THROW 50012, N'Add_Invoice_utx works inside the transaction of its caller; begin one first.', 1;
 

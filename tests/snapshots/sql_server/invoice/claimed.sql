@@ -28,13 +28,14 @@ BEGIN
     WHERE q.[Status] = 'Processing' AND q.[ClaimNum] IN (@Claim, -@Claim) AND q.[LeaseOwner] = @Worker AND q.[LeaseUntil] > @_Now
     OPTION (LOOP JOIN, FORCE ORDER);
 
-    /* In an order that no OUTPUT clause promises. */
+    /* Passing over an item that somebody has changed since: it comes without values, as one that is gone. */
     SELECT
         o.[Answer], o.[Ordinal], o.[DueMs], o.[Key], o.[Token], o.[AttemptNum] AS [AnswerAttemptNum], o.[Status] AS [AnswerStatus],
         q.[EnqueuedAt], q.[Type], q.[Status], q.[Step], q.[AttemptNum], q.[Response], q.[Error], q.[StartedAt], q.[Duration],
         q.[ScheduledFor], q.[UpdatedAt], q.[LeaseOwner], q.[LeaseUntil], q.[Number], q.[CustomerID], q.[Amount], q.[Code], q.[Lines]
     FROM @_Out AS o
-    LEFT JOIN [readpast].[Invoice] AS q ON q.[EnqueuedAt] = o.[Key1] AND o.[Answer] IN ('CLAIMED', 'CLAIMED_ALONE')
+    LEFT JOIN [readpast].[Invoice] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+        ON q.[EnqueuedAt] = o.[Key1] AND o.[Answer] IN ('CLAIMED', 'CLAIMED_ALONE')
     ORDER BY o.[Seq]
     OPTION (LOOP JOIN, FORCE ORDER);
 END;

@@ -9,6 +9,7 @@ AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
     DECLARE @_Result nvarchar(max);
+    DECLARE @_Limit int = 1001; /* planned as for one: OPENJSON over OPENJSON counts as 2,500 rows, which ask for memory */
     DECLARE @_Now datetime2(7); /* UTC: when the call was made */
     DECLARE @_Item TABLE (
         [Ordinal] int NOT NULL PRIMARY KEY, [Key] datetime2(7) NULL, [Key1] datetime2(7) NULL, [Token] datetime2(7) NULL,
@@ -21,10 +22,11 @@ BEGIN
 
     INSERT INTO @_Item ([Ordinal], [Key], [Key1], [Token], [Attempt], [Status])
     SELECT CAST(j.[key] AS int), r.[Key1], r.[Key1], r.[Token], r.[Attempt], r.[Status]
-    FROM OPENJSON(@Items) AS j
+    FROM (SELECT TOP (@_Limit) k.[key], k.[value] FROM OPENJSON(@Items) AS k) AS j
     CROSS APPLY OPENJSON(j.[value]) WITH (
         [Key1] datetime2(7) '$.key', [Token] datetime2(7) '$.token', [Attempt] int '$.attempt', [Status] varchar(20) '$.status'
-    ) AS r;
+    ) AS r
+    OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Limit = 1));
 
     /* Those that were not OK are told as they were kept, the others are read back from the items. */
     SELECT @_Result = p.[Result], @_Now = p.[At]
@@ -96,6 +98,7 @@ BEGIN
         [Token] datetime2(7) NULL, [AttemptNum] int NULL
     );
     DECLARE @_Count int;
+    DECLARE @_Limit int = 1001; /* planned as for one: OPENJSON over OPENJSON counts as 2,500 rows, which ask for memory */
     DECLARE @_Sets bit = 0;
     DECLARE @_NoSet nvarchar(2048);
     DECLARE @_Written int = 0;
@@ -131,12 +134,13 @@ BEGIN
             CAST(j.[key] AS int), r.[Key1], r.[Key1], r.[Attempt], r.[Status], r.[Step], r.[Response], r.[Error],
             COALESCE(r.[DueAt], DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, SYSUTCDATETIME()))),
             r.[Release], r.[Set], r.[Token]
-        FROM OPENJSON(@Items) AS j
+        FROM (SELECT TOP (@_Limit) k.[key], k.[value] FROM OPENJSON(@Items) AS k) AS j
         CROSS APPLY OPENJSON(j.[value]) WITH (
             [Key1] datetime2(7) '$.key', [Attempt] int '$.attempt', [Status] varchar(20) '$.status', [Step] nvarchar(max) '$.step',
             [Response] nvarchar(max) '$.response', [Error] nvarchar(max) '$.error', [DueAt] datetime2(7) '$.due',
             [DelayMs] bigint '$.delay_ms', [Release] bit '$.release', [Set] nvarchar(max) '$.set' AS JSON, [Token] datetime2(7) '$.token'
-        ) AS r;
+        ) AS r
+        OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Limit = 1));
     SET @_Count = (SELECT COUNT(*) FROM @_Item);
 
     SET @_Sets = CASE WHEN EXISTS (SELECT 1 FROM @_Item AS i WHERE i.[Set] IS NOT NULL) THEN 1 ELSE 0 END;
@@ -328,7 +332,6 @@ BEGIN
     SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     DECLARE @_IsNew bit;
 
-    /* With IMPLICIT_TRANSACTIONS, as drivers set it, the first statement that touches a table begins one. */
     IF @@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0
         THROW 50012, N'Modify_Invoice_Set_utx works inside the transaction of its caller; begin one first.', 1;
     /* A row that is locked to the end of somebody's transaction is no measure for others: no turn is taken. */

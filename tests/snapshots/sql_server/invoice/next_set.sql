@@ -234,13 +234,14 @@ BEGIN
             ) AS u
         ) AS x;
 
-    /* In an order that no OUTPUT clause promises. */
+    /* Passing over an item that somebody has changed since: it comes without values, as one that is gone. */
     SELECT
         o.[Answer], o.[Ordinal], o.[DueMs], o.[Key], o.[Token], o.[AttemptNum] AS [AnswerAttemptNum], o.[Status] AS [AnswerStatus],
         q.[EnqueuedAt], q.[Type], q.[Status], q.[Step], q.[AttemptNum], q.[Response], q.[Error], q.[StartedAt], q.[Duration],
         q.[ScheduledFor], q.[UpdatedAt], q.[LeaseOwner], q.[LeaseUntil], q.[Number], q.[CustomerID], q.[Amount], q.[Code], q.[Lines]
     FROM @_Out AS o
-    LEFT JOIN [readpast].[Invoice] AS q ON q.[EnqueuedAt] = o.[Key1] AND o.[Answer] IN ('CLAIMED', 'CLAIMED_ALONE')
+    LEFT JOIN [readpast].[Invoice] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+        ON q.[EnqueuedAt] = o.[Key1] AND o.[Answer] IN ('CLAIMED', 'CLAIMED_ALONE')
     ORDER BY o.[Seq]
     OPTION (LOOP JOIN, FORCE ORDER);
 END;
@@ -263,7 +264,6 @@ AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
-    /* With IMPLICIT_TRANSACTIONS, as drivers set it, the first statement that touches a table begins one. */
     IF @@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0
         THROW 50012, N'Next_Invoice_Set_utx works inside the transaction of its caller; begin one first.', 1;
     /* A row that is locked to the end of somebody's transaction is no measure for others: no turn is taken. */

@@ -53,41 +53,17 @@ lets it pass over rows that others hold; were the index to cover the claim, the 
 in the opposite order to a procedure that goes by the key. In each index the columns of its filter stand too: without
 them a query may visit, and lock, the row only to look at them once more.
 */
-IF NOT EXISTS (
-    SELECT 1 FROM sys.indexes AS i
-    WHERE
-        i.[object_id] = OBJECT_ID(N'[readpast].[Invoice]')
-        AND (
-            i.[name] = N'IX_Invoice_Due'
-            OR (LEFT(i.[name], 14) = N'IX_Invoice_Due' AND LEN(i.[name]) >= 46 AND PATINDEX(N'%[^0-9a-f]%', RIGHT(i.[name], 32)) = 0)
-        )
-)
+IF NOT EXISTS (SELECT 1 FROM sys.indexes AS i WHERE i.[object_id] = OBJECT_ID(N'[readpast].[Invoice]') AND i.[name] = N'IX_Invoice_Due')
     CREATE NONCLUSTERED INDEX [IX_Invoice_Due] ON [readpast].[Invoice] ([ScheduledFor], [EnqueuedAt]) INCLUDE ([Status])
     WHERE [Status] IN ('Pending', 'Error');
 GO
 /* Recovery walks the items in flight, oldest claim first. LeaseUntil is in no index: a renewal moves no index row. */
-IF NOT EXISTS (
-    SELECT 1 FROM sys.indexes AS i
-    WHERE
-        i.[object_id] = OBJECT_ID(N'[readpast].[Invoice]')
-        AND (
-            i.[name] = N'IX_Invoice_InFlight'
-            OR (LEFT(i.[name], 19) = N'IX_Invoice_InFlight' AND LEN(i.[name]) >= 51 AND PATINDEX(N'%[^0-9a-f]%', RIGHT(i.[name], 32)) = 0)
-        )
-)
+IF NOT EXISTS (SELECT 1 FROM sys.indexes AS i WHERE i.[object_id] = OBJECT_ID(N'[readpast].[Invoice]') AND i.[name] = N'IX_Invoice_InFlight')
     CREATE NONCLUSTERED INDEX [IX_Invoice_InFlight] ON [readpast].[Invoice] ([StartedAt]) INCLUDE ([Status])
     WHERE [Status] = 'Processing';
 GO
 /* Items that somebody may look for, or take up again: without it each look would read all that is completed. */
-IF NOT EXISTS (
-    SELECT 1 FROM sys.indexes AS i
-    WHERE
-        i.[object_id] = OBJECT_ID(N'[readpast].[Invoice]')
-        AND (
-            i.[name] = N'IX_Invoice_Ended'
-            OR (LEFT(i.[name], 16) = N'IX_Invoice_Ended' AND LEN(i.[name]) >= 48 AND PATINDEX(N'%[^0-9a-f]%', RIGHT(i.[name], 32)) = 0)
-        )
-)
+IF NOT EXISTS (SELECT 1 FROM sys.indexes AS i WHERE i.[object_id] = OBJECT_ID(N'[readpast].[Invoice]') AND i.[name] = N'IX_Invoice_Ended')
     CREATE NONCLUSTERED INDEX [IX_Invoice_Ended] ON [readpast].[Invoice] ([EnqueuedAt]) INCLUDE ([Status])
     WHERE [Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted');
 GO

@@ -26,6 +26,7 @@ BEGIN
     DECLARE @_Added TABLE ([Ordinal] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL, [Key] datetime2(7) NULL);
     DECLARE @_First bigint;
     DECLARE @_Number TABLE ([Number] bigint NOT NULL PRIMARY KEY);
+    DECLARE @_Limit int = 1001; /* planned as for one: OPENJSON over OPENJSON counts as 2,500 rows, which ask for memory */
     IF
         SESSION_CONTEXT(N'readpast.checks_items') IS NULL
         OR EXISTS (
@@ -73,7 +74,7 @@ BEGIN
                     r.[s1], r.[s1_1], r.[s1_2], r.[s1_3], r.[s2], r.[s2_1], CASE WHEN h_s2.[s2_2] = 1 THEN r.[s2_2] ELSE N'en' END,
                     CASE WHEN h_s2.[s2_3] = 1 THEN r.[s2_3] ELSE N'' END, CASE WHEN h_s2.[s2_4] = 1 THEN r.[s2_4] ELSE N'' END, r.[s3],
                     r.[s3_1], CASE WHEN h_s3.[s3_2] = 1 THEN r.[s3_2] ELSE N'' END, CASE WHEN h_s3.[s3_3] = 1 THEN r.[s3_3] ELSE N'' END
-                FROM OPENJSON(@Items) AS j
+                FROM (SELECT TOP (@_Limit) k.[key], k.[value] FROM OPENJSON(@Items) AS k) AS j
                 CROSS APPLY OPENJSON(j.[value]) WITH (
                     [Type] nvarchar(max) '$.type', [Step] nvarchar(max) '$.step', [DueAt] datetime2(7) '$.due',
                     [DelayMs] bigint '$.delay_ms', [s1] nvarchar(max) '$.columns."ResetPassword"' AS JSON,
@@ -96,7 +97,8 @@ BEGIN
                         MAX(CASE WHEN n.[key] = N'Response' THEN 1 ELSE 0 END) AS [s3_2],
                         MAX(CASE WHEN n.[key] = N'Error' THEN 1 ELSE 0 END) AS [s3_3]
                     FROM OPENJSON(j.[value], '$.columns."Sms"') AS n
-                ) AS h_s3;
+                ) AS h_s3
+                OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Limit = 1));
                 SET @_Count = @@ROWCOUNT;
 
                 /*
@@ -201,7 +203,6 @@ AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
-    /* With IMPLICIT_TRANSACTIONS, as drivers set it, the first statement that touches a table begins one. */
     IF @@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0
         THROW 50012, N'Add_Notification_Set_utx works inside the transaction of its caller; begin one first.', 1;
 

@@ -15,7 +15,6 @@ BEGIN
     DECLARE @_Key datetime2(7), @_Token datetime2(7);
     DECLARE @_DueMs bigint = 0;
 
-    /* With IMPLICIT_TRANSACTIONS, as drivers set it, the first statement that touches a table begins one. */
     IF @@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0
         THROW 50012, N'Next_Notification_utx works inside the transaction of its caller; begin one first.', 1;
     /* A row that is locked to the end of somebody's transaction is no measure for others: no turn is taken. */

@@ -234,7 +234,7 @@ BEGIN
             ) AS u
         ) AS x;
 
-    /* In an order that no OUTPUT clause promises. */
+    /* Passing over an item that somebody has changed since: it comes without values, as one that is gone. */
     SELECT
         o.[Answer], o.[Ordinal], o.[DueMs], o.[Key], o.[Token], o.[AttemptNum] AS [AnswerAttemptNum], o.[Status] AS [AnswerStatus],
         q.[EnqueuedAt], q.[Type], q.[Status], q.[Step], q.[AttemptNum], q.[Response], q.[Error], q.[StartedAt], q.[Duration],
@@ -243,7 +243,8 @@ BEGIN
         s2.[PreferredLanguage] AS [Email_PreferredLanguage], s2.[Response] AS [Email_Response], s2.[Error] AS [Email_Error],
         s3.[PhoneNumber] AS [Sms_PhoneNumber], s3.[Response] AS [Sms_Response], s3.[Error] AS [Sms_Error]
     FROM @_Out AS o
-    LEFT JOIN [readpast].[Notification] AS q ON q.[EnqueuedAt] = o.[Key1] AND o.[Answer] IN ('CLAIMED', 'CLAIMED_ALONE')
+    LEFT JOIN [readpast].[Notification] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+        ON q.[EnqueuedAt] = o.[Key1] AND o.[Answer] IN ('CLAIMED', 'CLAIMED_ALONE')
     LEFT JOIN [readpast].[Notification_ResetPassword] AS s1 ON s1.[EnqueuedAt] = q.[EnqueuedAt]
     LEFT JOIN [readpast].[Notification_Email] AS s2 ON s2.[EnqueuedAt] = q.[EnqueuedAt]
     LEFT JOIN [readpast].[Notification_Sms] AS s3 ON s3.[EnqueuedAt] = q.[EnqueuedAt]
@@ -269,7 +270,6 @@ AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
-    /* With IMPLICIT_TRANSACTIONS, as drivers set it, the first statement that touches a table begins one. */
     IF @@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0
         THROW 50012, N'Next_Notification_Set_utx works inside the transaction of its caller; begin one first.', 1;
     /* A row that is locked to the end of somebody's transaction is no measure for others: no turn is taken. */

@@ -25,6 +25,7 @@ BEGIN
         [Token] datetime2(7) NULL, [AttemptNum] int NULL
     );
     DECLARE @_Count int;
+    DECLARE @_Limit int = 1001; /* planned as for one: OPENJSON over OPENJSON counts as 2,500 rows, which ask for memory */
 
     IF @@TRANCOUNT > 0 THROW 50012, N'Redrive_Notification_Set_trx commits its own work: not to be called in a transaction.', 1;
     IF
@@ -53,8 +54,9 @@ BEGIN
 
     INSERT INTO @_Item ([Ordinal], [Key], [Key1], [Token])
     SELECT CAST(j.[key] AS int), r.[Key1], r.[Key1], r.[Token]
-    FROM OPENJSON(@Items) AS j
-    CROSS APPLY OPENJSON(j.[value]) WITH ([Key1] datetime2(7) '$.key', [Token] datetime2(7) '$.token') AS r;
+    FROM (SELECT TOP (@_Limit) k.[key], k.[value] FROM OPENJSON(@Items) AS k) AS j
+    CROSS APPLY OPENJSON(j.[value]) WITH ([Key1] datetime2(7) '$.key', [Token] datetime2(7) '$.token') AS r
+    OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Limit = 1));
     SET @_Count = @@ROWCOUNT;
 
     BEGIN TRY

@@ -1,6 +1,7 @@
 /*
 Extend the leases of a worker's items, counted from now on the server's clock.
-@Items is a JSON array of objects with key and attempt. Answers OK, LEASE_LOST or NOT_FOUND, one row each.
+@Items is a JSON array of objects with key and attempt. Answers OK, LEASE_LOST or NOT_FOUND, one row each. OK without a status is
+an item whose row somebody holds: its lease is as it was.
 Neither the token nor an indexed column changes, so a renewal never makes the worker's own settle fail.
 Table access order: Notification.
 */
@@ -11,6 +12,7 @@ BEGIN
     SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     DECLARE @_Now datetime2(7); /* UTC */
     DECLARE @_Count int;
+    DECLARE @_Limit int = 1001; /* planned as for one: OPENJSON over OPENJSON counts as 2,500 rows, which ask for memory */
     /* In the order of the keys, so that rows are locked in it and two calls never wait for each other. */
     DECLARE @_Item TABLE (
         [Ordinal] int NOT NULL, [Key] datetime2(7) NULL, [Key1] datetime2(7) NULL, [Attempt] int NULL, UNIQUE CLUSTERED ([Key1], [Ordinal])
@@ -42,8 +44,9 @@ BEGIN
 
     INSERT INTO @_Item ([Ordinal], [Key], [Key1], [Attempt])
     SELECT CAST(j.[key] AS int), r.[Key1], r.[Key1], r.[Attempt]
-    FROM OPENJSON(@Items) AS j
-    CROSS APPLY OPENJSON(j.[value]) WITH ([Key1] datetime2(7) '$.key', [Attempt] int '$.attempt') AS r;
+    FROM (SELECT TOP (@_Limit) k.[key], k.[value] FROM OPENJSON(@Items) AS k) AS j
+    CROSS APPLY OPENJSON(j.[value]) WITH ([Key1] datetime2(7) '$.key', [Attempt] int '$.attempt') AS r
+    OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Limit = 1));
     SET @_Count = @@ROWCOUNT;
 
     BEGIN TRY
@@ -61,7 +64,7 @@ BEGIN
             END,
             i.[Ordinal], i.[Key], i.[Key1], q.[UpdatedAt], q.[AttemptNum], q.[Status]
         FROM (SELECT TOP (@_Count) o.* FROM @_Item AS o ORDER BY o.[Key1], o.[Ordinal]) AS i
-        LEFT JOIN [readpast].[Notification] AS q WITH (UPDLOCK, ROWLOCK) ON q.[EnqueuedAt] = i.[Key1]
+        LEFT JOIN [readpast].[Notification] AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK) ON q.[EnqueuedAt] = i.[Key1]
         OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));
         SET @_Now = SYSUTCDATETIME();
 
@@ -73,6 +76,25 @@ BEGIN
         OPTION (LOOP JOIN, FORCE ORDER);
 
         COMMIT TRANSACTION;
+
+        /*
+        A row that somebody holds was passed over, or one long transaction would have the leases of all others run out. A look
+        without locks finds it: who holds it settles it or takes it away, and its lease stays as it is. One that it does not
+        find is deleted; until that is committed, the last look waits, with all that could be renewed behind it.
+        */
+        UPDATE o
+        SET [Answer] = 'OK'
+        FROM @_Out AS o
+        INNER JOIN [readpast].[Notification] AS q WITH (READUNCOMMITTED) ON q.[EnqueuedAt] = o.[Key1]
+        WHERE o.[Status] IS NULL
+        OPTION (LOOP JOIN, FORCE ORDER);
+        IF EXISTS (SELECT 1 FROM @_Out AS o WHERE o.[Answer] <> 'OK' AND o.[Status] IS NULL)
+            UPDATE o
+            SET [Answer] = 'OK'
+            FROM @_Out AS o
+            INNER JOIN [readpast].[Notification] AS q ON q.[EnqueuedAt] = o.[Key1]
+            WHERE o.[Status] IS NULL
+            OPTION (LOOP JOIN, FORCE ORDER);
     END TRY
     BEGIN CATCH
         IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;

@@ -55,44 +55,17 @@ lets it pass over rows that others hold; were the index to cover the claim, the 
 in the opposite order to a procedure that goes by the key. In each index the columns of its filter stand too: without
 them a query may visit, and lock, the row only to look at them once more.
 */
-IF NOT EXISTS (
-    SELECT 1 FROM sys.indexes AS i
-    WHERE
-        i.[object_id] = OBJECT_ID(N'[readpast].[Notification]')
-        AND (
-            i.[name] = N'IX_Notification_Due'
-            OR (LEFT(i.[name], 19) = N'IX_Notification_Due' AND LEN(i.[name]) >= 51 AND PATINDEX(N'%[^0-9a-f]%', RIGHT(i.[name], 32)) = 0)
-        )
-)
+IF NOT EXISTS (SELECT 1 FROM sys.indexes AS i WHERE i.[object_id] = OBJECT_ID(N'[readpast].[Notification]') AND i.[name] = N'IX_Notification_Due')
     CREATE NONCLUSTERED INDEX [IX_Notification_Due] ON [readpast].[Notification] ([ScheduledFor], [EnqueuedAt]) INCLUDE ([Status])
     WHERE [Status] IN ('Pending', 'Error');
 GO
 /* Recovery walks the items in flight, oldest claim first. LeaseUntil is in no index: a renewal moves no index row. */
-IF NOT EXISTS (
-    SELECT 1 FROM sys.indexes AS i
-    WHERE
-        i.[object_id] = OBJECT_ID(N'[readpast].[Notification]')
-        AND (
-            i.[name] = N'IX_Notification_InFlight'
-            OR (
-                LEFT(i.[name], 24) = N'IX_Notification_InFlight' AND LEN(i.[name]) >= 56
-                AND PATINDEX(N'%[^0-9a-f]%', RIGHT(i.[name], 32)) = 0
-            )
-        )
-)
+IF NOT EXISTS (SELECT 1 FROM sys.indexes AS i WHERE i.[object_id] = OBJECT_ID(N'[readpast].[Notification]') AND i.[name] = N'IX_Notification_InFlight')
     CREATE NONCLUSTERED INDEX [IX_Notification_InFlight] ON [readpast].[Notification] ([StartedAt]) INCLUDE ([Status])
     WHERE [Status] = 'Processing';
 GO
 /* Items that somebody may look for, or take up again: without it each look would read all that is completed. */
-IF NOT EXISTS (
-    SELECT 1 FROM sys.indexes AS i
-    WHERE
-        i.[object_id] = OBJECT_ID(N'[readpast].[Notification]')
-        AND (
-            i.[name] = N'IX_Notification_Ended'
-            OR (LEFT(i.[name], 21) = N'IX_Notification_Ended' AND LEN(i.[name]) >= 53 AND PATINDEX(N'%[^0-9a-f]%', RIGHT(i.[name], 32)) = 0)
-        )
-)
+IF NOT EXISTS (SELECT 1 FROM sys.indexes AS i WHERE i.[object_id] = OBJECT_ID(N'[readpast].[Notification]') AND i.[name] = N'IX_Notification_Ended')
     CREATE NONCLUSTERED INDEX [IX_Notification_Ended] ON [readpast].[Notification] ([EnqueuedAt]) INCLUDE ([Status])
     WHERE [Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted');
 GO
