@@ -19,7 +19,7 @@ mod upgrade;
 pub use self::{
     dropping::{Referrer, drop_script},
     object::{CodeKind, Grant, Index, IndexColumn, Made, Name, Object},
-    script::{script, text, upgrade_script},
+    script::{Part, part, script, text, upgrade_script},
 };
 
 pub(crate) use self::{dropping::Leaving, upgrade::Upgrade};

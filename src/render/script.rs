@@ -17,17 +17,51 @@ use std::collections::BTreeSet;
 /// # Errors
 /// [`crate::ErrorKind::InvalidArgument`] when a name is longer than this server takes.
 pub fn script(dialect: Dialect, schema: &Identifier, spec: Option<&QueueSpec>) -> Result<String> {
+    part(dialect, schema, spec, Part::All)
+}
+
+/// A part of a script: whoever keeps tables apart from code runs one after the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// All of it.
+    All,
+    /// Tables, their indexes and the rows that they begin with. What is there already as it should be is left alone.
+    Tables,
+    /// Procedures, functions, views and grants, all made anew: also after an upgrade of the library, when the tables stay as they
+    /// are. It records the description and the version.
+    Code,
+}
+
+/// The files of what stays.
+const TABLES: [&str; 3] = ["schema/0001_base.sql", "queue/table.sql", "queue/indexes.sql"];
+
+impl Part {
+    fn has(self, object: &Object) -> bool {
+        self == Self::All || (self == Self::Tables) == TABLES.contains(&object.file)
+    }
+}
+
+/// The same, or a part of it.
+///
+/// # Errors
+/// [`crate::ErrorKind::InvalidArgument`] when a name is longer than this server takes.
+pub fn part(dialect: Dialect, schema: &Identifier, spec: Option<&QueueSpec>, part: Part) -> Result<String> {
+    let of = match part {
+        Part::All => "",
+        Part::Tables => "The tables of: ",
+        Part::Code => "The code of: ",
+    };
     let title = match spec {
-        Some(spec) => format!("The queue {}, and what all queues of its schema share.", spec.queue),
-        None => "What all queues of a schema share.".to_owned(),
+        Some(spec) => format!("{of}The queue {}, and what all queues of its schema share.", spec.queue),
+        None => format!("{of}What all queues of a schema share."),
     };
     let target = Target::new(dialect, schema);
     let mut objects = target.begin(&title, spec, false, &names(dialect, schema, spec.as_slice())?)?;
-    objects.extend(target.shared()?);
+    objects.extend(target.shared()?.into_iter().filter(|object| part.has(object)));
     if let Some(spec) = spec {
-        objects.extend(target.queue(spec)?);
+        objects.extend(target.queue(spec)?.into_iter().filter(|object| part.has(object)));
     }
-    objects.extend(target.end(spec, &versions())?);
+    objects.extend(if part == Part::Tables { target.end(None, &[])? } else { target.end(spec, &versions())? });
     Ok(guarded(dialect, &objects))
 }
 

@@ -6,7 +6,7 @@ use crate::failure::Result;
 use crate::global::Global;
 use crate::output::Output;
 use clap::ValueEnum;
-use readpast::render;
+use readpast::render::{self, Part};
 use readpast::{Dialect, QueueSpec};
 use serde_json::json;
 use std::path::PathBuf;
@@ -31,6 +31,18 @@ pub struct Args {
     /// The installed description: renders the changes from it, and refuses what would lose data
     #[arg(long, value_name = "SPEC")]
     from: Option<PathBuf>,
+    /// A part of it: tables come first, and the code may be run again by itself
+    #[arg(long, value_enum, conflicts_with = "from")]
+    only: Option<Only>,
+}
+
+/// The parts of a script.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Only {
+    /// Tables and indexes, made where they are missing
+    Tables,
+    /// Procedures, functions, views and grants, made anew
+    Code,
 }
 
 /// The servers there are.
@@ -50,9 +62,14 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
         _ => Dialect::SqlServer,
     };
     let schema = config.schema()?;
+    let part = match args.only {
+        None => Part::All,
+        Some(Only::Tables) => Part::Tables,
+        Some(Only::Code) => Part::Code,
+    };
     let script = match &args.from {
         Some(from) => render::upgrade_script(dialect, &schema, &QueueSpec::from_file(from)?, &spec)?,
-        None => render::script(dialect, &schema, Some(&spec))?,
+        None => render::part(dialect, &schema, Some(&spec), part)?,
     };
     if out.is_json() {
         out.answer(String::new, || json!({"queue": spec.queue.as_str(), "schema": schema.as_str(), "sql": script}))?;

@@ -75,7 +75,8 @@ fn a_script_leaves_its_window_as_it_was_and_does_all_or_nothing() {
         let install = render::script(Dialect::SqlServer, &schema, Some(&spec)).unwrap();
         let upgrade = render::upgrade_script(Dialect::SqlServer, &schema, &spec, &spec).unwrap();
         let drop = render::drop_script(Dialect::SqlServer, &schema, &spec, &[], &[]).unwrap();
-        for script in [install, upgrade, drop] {
+        let part = |part| render::part(Dialect::SqlServer, &schema, Some(&spec), part).unwrap();
+        for script in [install, upgrade, drop, part(render::Part::Tables), part(render::Part::Code)] {
             assert!(
                 script.contains("SET LOCK_TIMEOUT "),
                 "{name}: all that come later wait behind a change that waits"
@@ -96,6 +97,35 @@ fn a_script_leaves_its_window_as_it_was_and_does_all_or_nothing() {
                     assert!(is_end || !session.no_exec, "{name}: batch {at} {failure:?} {session:?}");
                 }
             }
+        }
+    }
+}
+
+/// Tables in one script and code in the other: together what the whole one has, and no table in the code.
+#[test]
+fn tables_and_code_are_the_whole_script() {
+    let schema = Identifier::new("the schema", "readpast").unwrap();
+    for (name, text) in EXAMPLES {
+        let spec = QueueSpec::from_toml(text).unwrap();
+        for dialect in [Dialect::SqlServer, Dialect::Postgres] {
+            let part = |part| render::part(dialect, &schema, Some(&spec), part).unwrap();
+            let (whole, tables, code) = (part(render::Part::All), part(render::Part::Tables), part(render::Part::Code));
+            let mut objects = render::shared(dialect, &schema).unwrap();
+            objects.extend(render::queue(dialect, &schema, &spec).unwrap());
+            for object in &objects {
+                let definition = object.definition.trim();
+                let places = [&tables, &code].map(|script| script.contains(definition));
+                assert!(whole.contains(definition) && places.contains(&true), "{name}: {definition}");
+                let is_kept = matches!(object.makes, render::Made::Kept { .. } | render::Made::Index(_));
+                // But for a function that a CHECK of a table calls.
+                let is_code = matches!(object.makes, render::Made::Code { .. } | render::Made::Grant(_))
+                    && object.file != "queue/table.sql";
+                assert!(!(is_kept && places[1]) && !(is_code && places[0]), "{name}: {definition}");
+            }
+            assert!(
+                !tables.contains("INSERT INTO [readpast].[QueueSpec]"),
+                "{name}: the description goes with the code"
+            );
         }
     }
 }
