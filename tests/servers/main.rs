@@ -3,6 +3,7 @@
 
 mod adopt;
 mod adopted_postgres;
+mod alike;
 mod attach;
 mod bad_input;
 mod begun;
