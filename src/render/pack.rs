@@ -8,14 +8,26 @@ const WIDTH: usize = 140;
 struct Line {
     indent: usize,
     text: String,
+    /// What it opens and closes, in its order: `(`, `)`, and C and E for CASE and END.
+    events: Vec<char>,
     /// Parentheses that it leaves open, and a CASE counts as one.
     depth: i32,
     /// Whether it is code alone, from its first character to its last, and closes no parenthesis that it has not opened.
     whole: bool,
     code: bool,
+    begins_in_code: bool,
+    /// Whether it begins within a comment.
+    in_comment: bool,
 }
 
 impl Line {
+    /// The white space before the text of a comment is a part of that.
+    fn move_by(&mut self, by: isize) {
+        let text = self.text.trim_start();
+        let indent = (self.text.len() - text.len()).saturating_add_signed(by);
+        self.text = format!("{:indent$}{text}", "");
+    }
+
     fn is_element(&self) -> bool {
         self.whole && self.depth == 0
     }
@@ -43,6 +55,7 @@ enum Within {
 pub(super) fn pack(text: &str) -> String {
     let mut within = Within::Code;
     let mut lines: Vec<Line> = text.lines().map(|line| read(line, &mut within)).collect();
+    indent(&mut lines);
     // One blank line says as much as two.
     lines.dedup_by(|line, before| line.code && before.code && line.text.is_empty() && before.text.is_empty());
     loop {
@@ -59,11 +72,13 @@ pub(super) fn pack(text: &str) -> String {
 
 fn read(line: &str, within: &mut Within) -> Line {
     let begins_in_code = *within == Within::Code;
+    let in_comment = *within == Within::Comment;
     // White space within a literal or a comment stays as it is.
     let text = if begins_in_code { line.trim_start() } else { line };
     let mut code = begins_in_code;
     let mut depth = 0;
     let mut least = 0;
+    let mut events = Vec::new();
     let mut word = String::new();
     let mut characters = text.chars().chain(std::iter::once(' ')).peekable();
     while let Some(character) = characters.next() {
@@ -86,15 +101,18 @@ fn read(line: &str, within: &mut Within) -> Line {
             word.push(character);
             continue;
         }
-        depth += match word.as_str() {
-            "CASE" => 1,
-            "END" => -1,
-            _ => 0,
+        let event = match (word.as_str(), character) {
+            ("CASE", _) => Some('C'),
+            ("END", _) => Some('E'),
+            _ => None,
         };
         word.clear();
+        for event in event.into_iter().chain(Some(character).filter(|character| "()".contains(*character))) {
+            depth += if event == '(' || event == 'C' { 1 } else { -1 };
+            least = least.min(depth);
+            events.push(event);
+        }
         match character {
-            '(' => depth += 1,
-            ')' => depth -= 1,
             '\'' | '"' => *within = Within::Quoted(character),
             '[' => *within = Within::Quoted(']'),
             '/' if characters.next_if_eq(&'*').is_some() => {
@@ -107,10 +125,68 @@ fn read(line: &str, within: &mut Within) -> Line {
             }
             _ => {}
         }
-        least = least.min(depth);
     }
     code &= *within == Within::Code;
-    Line { indent: line.len() - text.len(), text: text.to_owned(), depth, whole: code && least == 0, code }
+    Line {
+        indent: line.len() - text.len(),
+        text: text.to_owned(),
+        events,
+        depth,
+        whole: code && least == 0,
+        code,
+        begins_in_code,
+        in_comment,
+    }
+}
+
+/// What stands within a parenthesis or a CASE begins four places behind the line that opens it, and its end stands below that line's
+/// beginning: parts of a template bring along the places that they have elsewhere.
+fn indent(lines: &mut [Line]) {
+    /// What is open: what opened it, where its line begins, and by how much what is within it moves.
+    struct Open(char, usize, Option<isize>);
+    let mut open: Vec<Open> = Vec::new();
+    for line in lines {
+        if !line.begins_in_code {
+            // The rest of a comment moves with its first line; that of a literal is text.
+            if line.in_comment
+                && let Some(Open(_, _, Some(by))) = open.last()
+            {
+                line.move_by(*by);
+            }
+            continue;
+        }
+        if line.text.is_empty() {
+            continue;
+        }
+        let closes = match open.last() {
+            Some(Open('(', ..)) => line.text.starts_with(')'),
+            Some(Open(..)) => line.text.starts_with("END"),
+            None => false,
+        };
+        match open.last_mut() {
+            Some(Open(_, at, _)) if closes => line.indent = *at,
+            Some(Open(_, at, by)) => {
+                let by = *by.get_or_insert(*at as isize + 4 - line.indent as isize);
+                line.indent = line.indent.saturating_add_signed(by).max(*at + 4);
+            }
+            None => {}
+        }
+        for event in &line.events {
+            match event {
+                '(' | 'C' => open.push(Open(*event, line.indent, None)),
+                ')' => {
+                    if open.last().is_some_and(|open| open.0 == '(') {
+                        open.pop();
+                    }
+                }
+                _ => {
+                    if open.last().is_some_and(|open| open.0 == 'C') {
+                        open.pop();
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// Elements of a list that stand below one another, side by side.
@@ -226,7 +302,7 @@ mod tests {
             "IF @a = 1\n    SET @b = 1;\nELSE\n    SET @b = 2;"
         );
         assert_eq!(pack("WHERE\n    a = 1\n    AND b = 2\nORDER BY a"), "WHERE a = 1 AND b = 2\nORDER BY a");
-        let wide = format!("SELECT\n    {},\n    b\n", "a".repeat(120));
+        let wide = format!("SELECT\n    {},\n    b\n", "a".repeat(140));
         assert_eq!(pack(&wide), wide);
     }
 
@@ -241,6 +317,19 @@ mod tests {
         ] {
             assert_eq!(pack(text), text);
         }
+    }
+
+    #[test]
+    fn parts_stand_where_what_holds_them_stands() {
+        let loose =
+            "SELECT\n            CASE WHEN CASE\n    WHEN a\n        THEN b\nEND <= c THEN 1\n            END\nFROM t";
+        let mended = "SELECT\n            CASE WHEN CASE\n                WHEN a\n                    THEN b\n            END <= c THEN 1\n            END\nFROM t";
+        assert_eq!(pack(loose), mended);
+        assert_eq!(
+            pack("f (\n        a /* x\n        y */\n      + b\n        )"),
+            "f (\n    a /* x\n    y */\n    + b\n)"
+        );
+        assert_eq!(pack("f (\n        N'x\n  y'\n)"), "f (\n    N'x\n  y'\n)");
     }
 
     #[test]
