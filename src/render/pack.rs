@@ -8,7 +8,7 @@ const WIDTH: usize = 140;
 struct Line {
     indent: usize,
     text: String,
-    /// What it opens and closes, in its order: `(`, `)`, and C and E for CASE and END.
+    /// What it opens and closes, in its order: `(`, `)`, C and E for CASE and END, `$` and N for dollar quotes.
     events: Vec<char>,
     /// Parentheses that it leaves open, and a CASE counts as one.
     depth: i32,
@@ -104,11 +104,18 @@ fn read(line: &str, within: &mut Within) -> Line {
         let event = match (word.as_str(), character) {
             ("CASE", _) => Some('C'),
             ("END", _) => Some('E'),
+            // The quotes of PostgreSQL around the text of a function; one with a name may be around another.
+            ("$$", _) => Some('$'),
+            (word, _) if word.len() > 1 && word.starts_with('$') && word.ends_with('$') => Some('N'),
             _ => None,
         };
         word.clear();
         for event in event.into_iter().chain(Some(character).filter(|character| "()".contains(*character))) {
-            depth += if event == '(' || event == 'C' { 1 } else { -1 };
+            depth += match event {
+                '(' | 'C' => 1,
+                '$' | 'N' => 0,
+                _ => -1,
+            };
             least = least.min(depth);
             events.push(event);
         }
@@ -160,19 +167,24 @@ fn indent(lines: &mut [Line]) {
         }
         let closes = match open.last() {
             Some(Open('(', ..)) => line.text.starts_with(')'),
-            Some(Open(..)) => line.text.starts_with("END"),
-            None => false,
+            Some(Open('C', ..)) => line.text.starts_with("END"),
+            _ => false,
         };
         match open.last_mut() {
             Some(Open(_, at, _)) if closes => line.indent = *at,
-            Some(Open(_, at, by)) => {
+            Some(Open('(' | 'C', at, by)) => {
                 let by = *by.get_or_insert(*at as isize + 4 - line.indent as isize);
                 line.indent = line.indent.saturating_add_signed(by).max(*at + 4);
             }
-            None => {}
+            // What is quoted begins anew.
+            _ => {}
         }
         for event in &line.events {
             match event {
+                '$' | 'N' => match open.iter().rposition(|open| open.0 == *event) {
+                    Some(quoted) => open.truncate(quoted),
+                    None => open.push(Open(*event, line.indent, None)),
+                },
                 '(' | 'C' => open.push(Open(*event, line.indent, None)),
                 ')' => {
                     if open.last().is_some_and(|open| open.0 == '(') {
@@ -330,6 +342,12 @@ mod tests {
             "f (\n    a /* x\n    y */\n    + b\n)"
         );
         assert_eq!(pack("f (\n        N'x\n  y'\n)"), "f (\n    N'x\n  y'\n)");
+    }
+
+    #[test]
+    fn the_text_of_a_function_begins_anew() {
+        let text = "EXECUTE REPLACE($made$\nCREATE FUNCTION f()\nAS $$\nBEGIN\nEND;\n$$;\n$made$, 'a', 'b');";
+        assert_eq!(pack(text), text);
     }
 
     #[test]

@@ -13,10 +13,10 @@ SET LOCAL client_min_messages = warning;
 
 SELECT pg_advisory_xact_lock(hashtextextended('readpast/install/readpast', 0))
 WHERE NOT EXISTS (
-        SELECT 1
-        FROM pg_catalog.pg_tables AS t
-        WHERE t.schemaname::text = 'readpast' AND t.tablename::text = 'queue_schema_version'
-    );
+    SELECT 1
+    FROM pg_catalog.pg_tables AS t
+    WHERE t.schemaname::text = 'readpast' AND t.tablename::text = 'queue_schema_version'
+);
 
 /* Nothing of anybody else's is run on the way. */
 SET LOCAL search_path = pg_catalog, pg_temp;
@@ -47,53 +47,54 @@ BEGIN
     "queue_operation", "queue_operation_at", "queue_own_type_v", "queue_recovery", "queue_refuse_fn", "queue_refused",
     "queue_retention", "queue_schema_version", "queue_spec", "queue_state", "queue_status", "queue_taken_fn",
     "queue_time_fn", "queue_transition", "queue_turn", "queue_type_access", "queue_unfit_fn", "queue_utc_fn"]'::json) AS n (name)
-        ),
+            ),
 
-        place (oid) AS MATERIALIZED (SELECT n.oid FROM pg_catalog.pg_namespace AS n WHERE n.nspname::text = 'readpast'),
+            place (oid) AS MATERIALIZED (SELECT n.oid FROM pg_catalog.pg_namespace AS n WHERE n.nspname::text = 'readpast'),
 
-        found (kind, name, owner) AS (
-            SELECT 'schema', n.nspname::text, n.nspowner
-            FROM pg_catalog.pg_namespace AS n
-            WHERE n.oid IN (SELECT p.oid FROM place AS p)
-            UNION ALL
-            SELECT 'relation', c.relname::text, c.relowner
-            FROM pg_catalog.pg_class AS c
-            WHERE c.relnamespace IN (SELECT p.oid FROM place AS p) AND c.relname::text IN (SELECT s.name FROM names AS s)
-            UNION ALL
-            SELECT 'function', f.proname::text, f.proowner
-            FROM pg_catalog.pg_proc AS f
-            WHERE f.pronamespace IN (SELECT p.oid FROM place AS p) AND f.proname::text IN (SELECT s.name FROM names AS s)
-            UNION ALL
-            SELECT 'type', t.typname::text, t.typowner
-            FROM pg_catalog.pg_type AS t
-            WHERE t.typnamespace IN (SELECT p.oid FROM place AS p) AND t.typname::text IN (SELECT s.name FROM names AS s)
-            UNION ALL
-            /* A maker of triggers on a table need not own it; the function that they run is somebody's. */
-            SELECT 'function of the trigger ' || g.tgname || ' on ' || c.relname || ':', f.proname::text, f.proowner
-            FROM pg_catalog.pg_class AS c
-            INNER JOIN pg_catalog.pg_trigger AS g ON g.tgrelid = c.oid
-            INNER JOIN pg_catalog.pg_proc AS f ON f.oid = g.tgfoid
-            WHERE c.relnamespace IN (SELECT p.oid FROM place AS p) AND c.relname::text IN (SELECT s.name FROM names AS s)
-        )
+            found (kind, name, owner) AS (
+                SELECT 'schema', n.nspname::text, n.nspowner
+                FROM pg_catalog.pg_namespace AS n
+                WHERE n.oid IN (SELECT p.oid FROM place AS p)
+                UNION ALL
+                SELECT 'relation', c.relname::text, c.relowner
+                FROM pg_catalog.pg_class AS c
+                WHERE c.relnamespace IN (SELECT p.oid FROM place AS p) AND c.relname::text IN (SELECT s.name FROM names AS s)
+                UNION ALL
+                SELECT 'function', f.proname::text, f.proowner
+                FROM pg_catalog.pg_proc AS f
+                WHERE f.pronamespace IN (SELECT p.oid FROM place AS p) AND f.proname::text IN (SELECT s.name FROM names AS s)
+                UNION ALL
+                SELECT 'type', t.typname::text, t.typowner
+                FROM pg_catalog.pg_type AS t
+                WHERE t.typnamespace IN (SELECT p.oid FROM place AS p) AND t.typname::text IN (SELECT s.name FROM names AS s)
+                UNION ALL
+                /* A maker of triggers on a table need not own it; the function that they run is somebody's. */
+                SELECT 'function of the trigger ' || g.tgname || ' on ' || c.relname || ':', f.proname::text, f.proowner
+                FROM pg_catalog.pg_class AS c
+                INNER JOIN pg_catalog.pg_trigger AS g ON g.tgrelid = c.oid
+                INNER JOIN pg_catalog.pg_proc AS f ON f.oid = g.tgfoid
+                WHERE c.relnamespace IN (SELECT p.oid FROM place AS p) AND c.relname::text IN (SELECT s.name FROM names AS s)
+            )
 
-        SELECT
+            SELECT
             f.kind, f.name, 'belongs to' AS verb, r.rolname::text AS owner,
             'Its owner''s triggers and functions would run with the rights of who installs. Drop it, change its owner, '
             || 'install as that role or as a member of it, or choose another schema.' AS remedy
-        FROM found AS f
-        INNER JOIN pg_catalog.pg_roles AS r ON r.oid = f.owner
-        WHERE
+            FROM found AS f
+            INNER JOIN pg_catalog.pg_roles AS r
+            ON r.oid = f.owner
+            WHERE
             NOT r.rolsuper AND r.rolname::text <> 'pg_database_owner' AND r.oid NOT IN (SELECT i.oid FROM mine AS i)
             AND r.oid NOT IN (SELECT d.datdba FROM pg_catalog.pg_database AS d WHERE d.datname::text = pg_catalog.current_database()::text)
-        ORDER BY
+            ORDER BY
             f.kind = 'schema' DESC, f.kind, f.name
-        LIMIT 1
-    LOOP
-        RAISE EXCEPTION '% % % %', other_.kind, other_.name, other_.verb, other_.owner
-        USING ERRCODE = '42501', HINT = other_.remedy;
-    END LOOP;
-END;
-$$;
+            LIMIT 1
+            LOOP
+            RAISE EXCEPTION '% % % %', other_.kind, other_.name, other_.verb, other_.owner
+            USING ERRCODE = '42501', HINT = other_.remedy;
+            END LOOP;
+            END;
+            $$;
 
 /*
 Two installs at once take turns, at a table that nobody else can lock: for a minute. Where it is not there yet, they do at the
@@ -419,127 +420,127 @@ SET plan_cache_mode = force_generic_plan
 AS $$
 BEGIN
     RETURN (
-    WITH shape AS MATERIALIZED (
-        SELECT
-            x.place, x.name, x.takes,
-            CASE json_typeof(x.takes) WHEN 'string' THEN substring(x.takes #>> '{}' FROM '^[a-z]+') ELSE json_typeof(x.takes) END AS kind,
-            substring(x.takes #>> '{}' FROM '[(]([0-9]+)')::integer AS most,
-            substring(x.takes #>> '{}' FROM ', ([0-9]+)[)]')::integer AS scale
-        FROM (
-            SELECT '' AS place, a.key AS name, a.value AS takes
-            FROM json_each(takes) AS a
-            UNION ALL
-            SELECT a.key || '.', b.key, b.value
-            FROM json_each(takes) AS a
-            CROSS JOIN LATERAL json_each(CASE json_typeof(a.value) WHEN 'object' THEN a.value ELSE '{}' END) AS b
-            UNION ALL
-            SELECT a.key || '.' || b.key || '.', c.key, c.value
-            FROM json_each(takes) AS a
-            CROSS JOIN LATERAL json_each(CASE json_typeof(a.value) WHEN 'object' THEN a.value ELSE '{}' END) AS b
-            CROSS JOIN LATERAL json_each(CASE json_typeof(b.value) WHEN 'object' THEN b.value ELSE '{}' END) AS c
-        ) AS x
-    ),
+        WITH shape AS MATERIALIZED (
+            SELECT
+                x.place, x.name, x.takes,
+                CASE json_typeof(x.takes) WHEN 'string' THEN substring(x.takes #>> '{}' FROM '^[a-z]+') ELSE json_typeof(x.takes) END AS kind,
+                substring(x.takes #>> '{}' FROM '[(]([0-9]+)')::integer AS most,
+                substring(x.takes #>> '{}' FROM ', ([0-9]+)[)]')::integer AS scale
+            FROM (
+                SELECT '' AS place, a.key AS name, a.value AS takes
+                FROM json_each(takes) AS a
+                UNION ALL
+                SELECT a.key || '.', b.key, b.value
+                FROM json_each(takes) AS a
+                CROSS JOIN LATERAL json_each(CASE json_typeof(a.value) WHEN 'object' THEN a.value ELSE '{}' END) AS b
+                UNION ALL
+                SELECT a.key || '.' || b.key || '.', c.key, c.value
+                FROM json_each(takes) AS a
+                CROSS JOIN LATERAL json_each(CASE json_typeof(a.value) WHEN 'object' THEN a.value ELSE '{}' END) AS b
+                CROSS JOIN LATERAL json_each(CASE json_typeof(b.value) WHEN 'object' THEN b.value ELSE '{}' END) AS c
+            ) AS x
+        ),
 
-    outermost AS MATERIALIZED (
-        SELECT e.position - 1 AS ordinal, m.key AS name, m.value
-        FROM json_array_elements(items) WITH ORDINALITY AS e (value, position)
-        CROSS JOIN LATERAL json_each(CASE json_typeof(e.value) WHEN 'object' THEN e.value ELSE '{"": null}' END) AS m
-    ),
+        outermost AS MATERIALIZED (
+            SELECT e.position - 1 AS ordinal, m.key AS name, m.value
+            FROM json_array_elements(items) WITH ORDINALITY AS e (value, position)
+            CROSS JOIN LATERAL json_each(CASE json_typeof(e.value) WHEN 'object' THEN e.value ELSE '{"": null}' END) AS m
+        ),
 
-    within AS MATERIALIZED (
-        SELECT g.ordinal, g.name || '.' AS place, m.key AS name, m.value
-        FROM outermost AS g
-        INNER JOIN shape AS s ON s.place = '' AND s.name = g.name AND s.kind = 'object'
-        CROSS JOIN LATERAL json_each(CASE json_typeof(g.value) WHEN 'object' THEN g.value ELSE '{}' END) AS m
-    ),
-
-    given AS MATERIALIZED (
-        SELECT y.ordinal, y.place, y.name, y.value, json_typeof(y.value) AS is, y.value #>> '{}' AS text
-        FROM (
-            SELECT g.ordinal, '' AS place, g.name, g.value FROM outermost AS g
-            UNION ALL
-            SELECT g.ordinal, g.place, g.name, g.value FROM within AS g
-            UNION ALL
-            SELECT g.ordinal, g.place || g.name || '.', m.key, m.value
-            FROM within AS g
-            INNER JOIN shape AS s ON s.place = g.place AND s.name = g.name AND s.kind = 'object'
+        within AS MATERIALIZED (
+            SELECT g.ordinal, g.name || '.' AS place, m.key AS name, m.value
+            FROM outermost AS g
+            INNER JOIN shape AS s ON s.place = '' AND s.name = g.name AND s.kind = 'object'
             CROSS JOIN LATERAL json_each(CASE json_typeof(g.value) WHEN 'object' THEN g.value ELSE '{}' END) AS m
-        ) AS y
-    )
+        ),
 
-    SELECT format('item %s: %s', w.ordinal, w.why)
-    FROM (
-        SELECT
-            g.ordinal,
-            CASE
-                WHEN g.place = '' AND g.name = '' THEN 'it is no object'
-                WHEN s.name IS NULL THEN format(
-                    'there is no "%s%s"; there are %s', g.place, g.name,
-                    (SELECT string_agg(o.name, ', ') FROM shape AS o WHERE o.place = g.place)
-                )
-                ELSE format('"%s%s" takes %s', g.place, g.name, CASE s.kind WHEN 'object' THEN 'an object' ELSE s.takes #>> '{}' END)
-            END AS why
-        FROM given AS g
-        LEFT JOIN shape AS s ON s.place = g.place AND s.name = g.name
-        WHERE
-            CASE
-                WHEN s.name IS NULL THEN FALSE
-                WHEN g.is = 'null' OR s.kind = 'any' THEN TRUE
-                WHEN s.kind = 'object' THEN g.is = 'object'
-                WHEN s.kind = 'json' THEN g.is IN ('object', 'array')
-                WHEN g.is IN ('object', 'array') THEN FALSE
-                WHEN s.kind = 'text' THEN g.is = 'string' AND char_length(g.text) <= COALESCE(s.most, 2147483647)
-                WHEN s.kind = 'array' THEN EXISTS (SELECT 1 FROM json_array_elements_text(s.takes) AS o (one) WHERE o.one = g.text)
-                WHEN s.kind = 'boolean' THEN g.text IN ('true', 'false', '0', '1')
-                WHEN s.kind = 'integer' THEN
-                    CASE WHEN g.text ~ '^-?[0-9]{1,10}$' THEN g.text::bigint BETWEEN -2147483648 AND 2147483647 ELSE FALSE END
-                WHEN s.kind = 'bigint' THEN
-                    CASE
-                        WHEN g.text ~ '^-?[0-9]{1,19}$'
-                            THEN g.text::numeric BETWEEN -9223372036854775808 AND 9223372036854775807
-                        ELSE FALSE
-                    END
-                WHEN s.kind = 'decimal' THEN
-                    CASE
-                        WHEN g.text ~ '^-?[0-9]{1,60}([.][0-9]{0,60})?$'
-                            THEN round(g.text::numeric, s.scale) = g.text::numeric
-                            AND abs(g.text::numeric) < power(10::numeric, s.most - s.scale)
-                        ELSE FALSE
-                    END
-                WHEN s.kind = 'float' THEN g.text ~ '^-?[0-9]+([.][0-9]+)?([eE][-+]?[0-9]+)?$|^NaN$|^-?Infinity$'
-                WHEN s.kind = 'timestamp' THEN
-                    g.text ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}([Tt ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,7})?)?)?([Zz]|[-+][0-9]{2}:?[0-9]{2})?$'
-                WHEN s.kind = 'date' THEN g.text ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}$'
-                WHEN s.kind = 'guid' THEN g.text ~ '^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$'
-                WHEN s.kind = 'binary' THEN
-                    CASE
-                        WHEN replace(g.text, E'\n', '') ~ '^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$'
-                            THEN octet_length(decode(g.text, 'base64')) <= COALESCE(s.most, 2147483647)
-                        ELSE FALSE
-                    END
-            END IS NOT TRUE
-        UNION ALL
-        SELECT g.ordinal, format('"%s%s" is given twice', g.place, g.name)
-        FROM given AS g
-        GROUP BY g.ordinal, g.place, g.name
-        HAVING COUNT(*) > 1
-        UNION ALL
-        /* Members that must have a value, in each object that is there; columns are even where they are left out. */
-        SELECT e.ordinal, format('"%s%s" must have a value', s.place, s.name)
-        FROM shape AS s
-        INNER JOIN (
-            SELECT g.ordinal, g.place || g.name || '.' AS place
+        given AS MATERIALIZED (
+            SELECT y.ordinal, y.place, y.name, y.value, json_typeof(y.value) AS is, y.value #>> '{}' AS text
+            FROM (
+                SELECT g.ordinal, '' AS place, g.name, g.value FROM outermost AS g
+                UNION ALL
+                SELECT g.ordinal, g.place, g.name, g.value FROM within AS g
+                UNION ALL
+                SELECT g.ordinal, g.place || g.name || '.', m.key, m.value
+                FROM within AS g
+                INNER JOIN shape AS s ON s.place = g.place AND s.name = g.name AND s.kind = 'object'
+                CROSS JOIN LATERAL json_each(CASE json_typeof(g.value) WHEN 'object' THEN g.value ELSE '{}' END) AS m
+            ) AS y
+        )
+
+        SELECT format('item %s: %s', w.ordinal, w.why)
+        FROM (
+            SELECT
+                g.ordinal,
+                CASE
+                    WHEN g.place = '' AND g.name = '' THEN 'it is no object'
+                    WHEN s.name IS NULL THEN format(
+                        'there is no "%s%s"; there are %s', g.place, g.name,
+                        (SELECT string_agg(o.name, ', ') FROM shape AS o WHERE o.place = g.place)
+                    )
+                    ELSE format('"%s%s" takes %s', g.place, g.name, CASE s.kind WHEN 'object' THEN 'an object' ELSE s.takes #>> '{}' END)
+                END AS why
             FROM given AS g
-            WHERE g.is = 'object'
-            UNION
-            SELECT n.number - 1, 'columns.'
-            FROM generate_series(1, json_array_length(items)) AS n (number)
-        ) AS e ON e.place = s.place
-        LEFT JOIN given AS g ON g.ordinal = e.ordinal AND g.place = s.place AND g.name = s.name AND g.is <> 'null'
-        WHERE s.takes #>> '{}' LIKE '% not null' AND g.ordinal IS NULL
-    ) AS w
-    ORDER BY w.ordinal
-    LIMIT 1
+            LEFT JOIN shape AS s ON s.place = g.place AND s.name = g.name
+            WHERE
+                CASE
+                    WHEN s.name IS NULL THEN FALSE
+                    WHEN g.is = 'null' OR s.kind = 'any' THEN TRUE
+                    WHEN s.kind = 'object' THEN g.is = 'object'
+                    WHEN s.kind = 'json' THEN g.is IN ('object', 'array')
+                    WHEN g.is IN ('object', 'array') THEN FALSE
+                    WHEN s.kind = 'text' THEN g.is = 'string' AND char_length(g.text) <= COALESCE(s.most, 2147483647)
+                    WHEN s.kind = 'array' THEN EXISTS (SELECT 1 FROM json_array_elements_text(s.takes) AS o (one) WHERE o.one = g.text)
+                    WHEN s.kind = 'boolean' THEN g.text IN ('true', 'false', '0', '1')
+                    WHEN s.kind = 'integer' THEN
+                        CASE WHEN g.text ~ '^-?[0-9]{1,10}$' THEN g.text::bigint BETWEEN -2147483648 AND 2147483647 ELSE FALSE END
+                    WHEN s.kind = 'bigint' THEN
+                        CASE
+                            WHEN g.text ~ '^-?[0-9]{1,19}$'
+                                THEN g.text::numeric BETWEEN -9223372036854775808 AND 9223372036854775807
+                            ELSE FALSE
+                        END
+                    WHEN s.kind = 'decimal' THEN
+                        CASE
+                            WHEN g.text ~ '^-?[0-9]{1,60}([.][0-9]{0,60})?$'
+                                THEN round(g.text::numeric, s.scale) = g.text::numeric
+                                AND abs(g.text::numeric) < power(10::numeric, s.most - s.scale)
+                            ELSE FALSE
+                        END
+                    WHEN s.kind = 'float' THEN g.text ~ '^-?[0-9]+([.][0-9]+)?([eE][-+]?[0-9]+)?$|^NaN$|^-?Infinity$'
+                    WHEN s.kind = 'timestamp' THEN
+                        g.text ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}([Tt ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,7})?)?)?([Zz]|[-+][0-9]{2}:?[0-9]{2})?$'
+                    WHEN s.kind = 'date' THEN g.text ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}$'
+                    WHEN s.kind = 'guid' THEN g.text ~ '^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$'
+                    WHEN s.kind = 'binary' THEN
+                        CASE
+                            WHEN replace(g.text, E'\n', '') ~ '^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$'
+                                THEN octet_length(decode(g.text, 'base64')) <= COALESCE(s.most, 2147483647)
+                            ELSE FALSE
+                        END
+                END IS NOT TRUE
+            UNION ALL
+            SELECT g.ordinal, format('"%s%s" is given twice', g.place, g.name)
+            FROM given AS g
+            GROUP BY g.ordinal, g.place, g.name
+            HAVING COUNT(*) > 1
+            UNION ALL
+            /* Members that must have a value, in each object that is there; columns are even where they are left out. */
+            SELECT e.ordinal, format('"%s%s" must have a value', s.place, s.name)
+            FROM shape AS s
+            INNER JOIN (
+                SELECT g.ordinal, g.place || g.name || '.' AS place
+                FROM given AS g
+                WHERE g.is = 'object'
+                UNION
+                SELECT n.number - 1, 'columns.'
+                FROM generate_series(1, json_array_length(items)) AS n (number)
+            ) AS e ON e.place = s.place
+            LEFT JOIN given AS g ON g.ordinal = e.ordinal AND g.place = s.place AND g.name = s.name AND g.is <> 'null'
+            WHERE s.takes #>> '{}' LIKE '% not null' AND g.ordinal IS NULL
+        ) AS w
+        ORDER BY w.ordinal
+        LIMIT 1
     );
 END;
 $$;

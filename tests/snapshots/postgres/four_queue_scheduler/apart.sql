@@ -50,8 +50,8 @@ BEGIN
     ), 3);
     IF lease_ms_ IS NULL THEN
         lease_ms_ := COALESCE((
-        SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'fourqueuescheduler.leaseMs' AND a.val_int > 0
-    ), 600000);
+            SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'fourqueuescheduler.leaseMs' AND a.val_int > 0
+        ), 600000);
     END IF;
     IF COALESCE(worker_, '') = '' THEN
         RAISE EXCEPTION 'next_four_queue_scheduler_apart_trx: worker_ is empty' USING ERRCODE = 'RP021';
@@ -105,10 +105,11 @@ BEGIN
                             w.item_seek_1, w.item_type, w.item_status, w.item_step, w.item_attempt, w.item_response, w.item_error,
                             w.item_started_at, w.item_duration, w.item_due_at, w.item_token, w.item_owner, w.item_lease_until,
                             w.item_died_at, w.item_has_lease
-                        FROM "readpast"."four_queue_scheduler_item_v" AS w
-                        WHERE w.item_key_1 = k.key_1 AND w.item_seek_1 IN (FALSE, TRUE)
-                        /* So that it is one search per key, whatever the size of the table when this is planned. */
-                        OFFSET 0
+                            FROM "readpast"."four_queue_scheduler_item_v" AS w
+                            WHERE
+                            w.item_key_1 = k.key_1 AND w.item_seek_1 IN (FALSE, TRUE)
+                            /* So that it is one search per key, whatever the size of the table when this is planned. */
+                            OFFSET 0
                         ) AS v ON TRUE
                         LEFT JOIN "readpast"."queue_refused" AS x ON x.queue = 'four_queue_scheduler' AND x.key = k.key_1::text
                         ORDER BY k.position
@@ -265,10 +266,11 @@ BEGIN
             FROM UNNEST(key_1_) WITH ORDINALITY AS k (key_1, position)
             INNER JOIN LATERAL (
                 SELECT w.*
-            FROM "readpast"."four_queue_scheduler_item_v" AS w
-            WHERE w.item_key_1 = k.key_1 AND w.item_seek_1 IN (FALSE, TRUE)
-            /* So that it is one search per key, whatever the size of the table when this is planned. */
-            OFFSET 0
+                FROM "readpast"."four_queue_scheduler_item_v" AS w
+                WHERE
+                w.item_key_1 = k.key_1 AND w.item_seek_1 IN (FALSE, TRUE)
+                /* So that it is one search per key, whatever the size of the table when this is planned. */
+                OFFSET 0
             ) AS v ON TRUE
             ORDER BY k.position;
         ELSE

@@ -105,15 +105,16 @@ BEGIN
             SELECT v.item_key_1 AS key_1
             FROM (
                 SELECT DISTINCT
-            i.key AS key_1
+                i.key AS key_1
                 FROM UNNEST(keys_) AS i (key)
             ) AS k
             INNER JOIN LATERAL (
                 SELECT w.*
-            FROM "readpast"."four_queue_scheduler_item_v" AS w
-            WHERE w.item_key_1 = k.key_1 AND w.item_seek_1 IN (FALSE, TRUE)
-            /* So that it is one search per key, whatever the size of the table when this is planned. */
-            OFFSET 0
+                FROM "readpast"."four_queue_scheduler_item_v" AS w
+                WHERE
+                w.item_key_1 = k.key_1 AND w.item_seek_1 IN (FALSE, TRUE)
+                /* So that it is one search per key, whatever the size of the table when this is planned. */
+                OFFSET 0
             ) AS v ON TRUE
             WHERE TRUE
 

@@ -54,8 +54,8 @@ BEGIN
     ), 3);
     IF lease_ms_ IS NULL THEN
         lease_ms_ := COALESCE((
-        SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'fourqueuescheduler.leaseMs' AND a.val_int > 0
-    ), 600000);
+            SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'fourqueuescheduler.leaseMs' AND a.val_int > 0
+        ), 600000);
     END IF;
     IF max_ IS NULL OR max_ < 1 OR max_ > 1000 THEN
         RAISE EXCEPTION 'recover_four_queue_scheduler_trx: max_ must be from 1 to 1000' USING ERRCODE = 'RP021';
@@ -113,10 +113,10 @@ BEGIN
                     WHERE
                         s.status = 'Processing' AND (s.lease_until <= now_ OR s.lease_owner = worker_)
                         AND NOT EXISTS (
-                SELECT 1
-                FROM "readpast"."queue_refused" AS x
-                WHERE x.queue = 'four_queue_scheduler' AND x.key = s.key_1::text AND x.until > now_
-            )
+                            SELECT 1
+                            FROM "readpast"."queue_refused" AS x
+                            WHERE x.queue = 'four_queue_scheduler' AND x.key = s.key_1::text AND x.until > now_
+                        )
                     ORDER BY s.started_at
                     LIMIT max_
                 ) AS c
@@ -127,10 +127,10 @@ BEGIN
                     s.status = 'Processing' AND s.started_at BETWEEN d.started_at AND d.started_at AND s.lease_owner = d.lease_owner
                     AND (s.lease_until <= now_ OR s.lease_owner = worker_)
                     AND NOT EXISTS (
-                SELECT 1
-                FROM "readpast"."queue_refused" AS x
-                WHERE x.queue = 'four_queue_scheduler' AND x.key = s.key_1::text AND x.until > now_
-            )
+                        SELECT 1
+                        FROM "readpast"."queue_refused" AS x
+                        WHERE x.queue = 'four_queue_scheduler' AND x.key = s.key_1::text AND x.until > now_
+                    )
         )
         UNION ALL
         (
@@ -142,10 +142,10 @@ BEGIN
                     q."in_process" = TRUE AND q."end_date" IS NULL
                     AND (q."start_date" <= now_ - lease_ms_ * interval '1 millisecond' OR q."app_server" = worker_)
                     AND NOT EXISTS (
-                SELECT 1
-                FROM "readpast"."queue_refused" AS x
-                WHERE x.queue = 'four_queue_scheduler' AND x.key = q."id"::text AND x.until > now_
-            )
+                        SELECT 1
+                        FROM "readpast"."queue_refused" AS x
+                        WHERE x.queue = 'four_queue_scheduler' AND x.key = q."id"::text AND x.until > now_
+                    )
                     AND NOT EXISTS (
                         SELECT 1
                         FROM "readpast"."four_queue_scheduler_lease" AS s
@@ -270,10 +270,11 @@ BEGIN
                         w.item_seek_1, w.item_type, w.item_status, w.item_step, w.item_attempt, w.item_response, w.item_error,
                         w.item_started_at, w.item_duration, w.item_due_at, w.item_token, w.item_owner, w.item_lease_until, w.item_died_at,
                         w.item_has_lease
-                    FROM "readpast"."four_queue_scheduler_item_v" AS w
-                    WHERE w.item_key_1 = k.key_1 AND w.item_seek_1 IN (FALSE, TRUE)
-                    /* So that it is one search per key, whatever the size of the table when this is planned. */
-                    OFFSET 0
+                        FROM "readpast"."four_queue_scheduler_item_v" AS w
+                        WHERE
+                        w.item_key_1 = k.key_1 AND w.item_seek_1 IN (FALSE, TRUE)
+                        /* So that it is one search per key, whatever the size of the table when this is planned. */
+                        OFFSET 0
                     ) AS v ON TRUE
                     LEFT JOIN "readpast"."queue_refused" AS x ON x.queue = 'four_queue_scheduler' AND x.key = k.key_1::text
                     WHERE v.item_status = 'Processing' AND (v.item_lease_until <= now_ OR v.item_owner = worker_)

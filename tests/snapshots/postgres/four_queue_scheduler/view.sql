@@ -20,8 +20,8 @@ SELECT
                 CASE WHEN s.status = 'Processing' AND s.lease_owner = q."app_server"::text THEN s.lease_until END,
                 /* Taken by somebody else: for as long as one of ours may hold it. */
                 (q."start_date")::timestamptz + interval '1 millisecond' * COALESCE((
-        SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'fourqueuescheduler.leaseMs' AND a.val_int > 0
-    ), 600000)
+                    SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'fourqueuescheduler.leaseMs' AND a.val_int > 0
+                ), 600000)
             )
     END AS item_lease_until,
     CASE
@@ -43,10 +43,7 @@ CROSS JOIN LATERAL (
             WHEN q."in_process" = TRUE AND q."end_date" IS NULL
                 THEN CASE
                     WHEN
-                        s.status IN (
-                            'Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated',
-                        'PartiallyCompleted'
-                        )
+                        s.status IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
                         THEN s.status::text
                     ELSE 'Processing'
                 END

@@ -35,65 +35,65 @@ BEGIN
     SET LOCAL timezone TO DEFAULT;
     RETURN QUERY
     WITH waiting AS MATERIALIZED (
-            SELECT
-                v.item_key_1::text AS key, v.item_type AS type, v.item_status AS status, v.item_error AS error,
-                v.item_enqueued_at AS enqueued_at, v.item_started_at AS started_at, v.item_duration AS claimed_ms, v.item_due_at AS due_at,
-                v.item_owner AS owner, v.item_lease_until AS lease_until
-            FROM (
-                (
-                    SELECT q."id"
-                    FROM "public"."four_queue" AS q
-                    WHERE q."in_process" = FALSE
-                    ORDER BY
-            q."id"
-                    LIMIT most_ + 1
-                )
-            ) AS k (key_1)
-            INNER JOIN "readpast"."four_queue_scheduler_item_v" AS v
-                ON v.item_key_1 BETWEEN k.key_1 AND k.key_1 AND v.item_seek_1 IN (FALSE, TRUE)
+        SELECT
+            v.item_key_1::text AS key, v.item_type AS type, v.item_status AS status, v.item_error AS error,
+            v.item_enqueued_at AS enqueued_at, v.item_started_at AS started_at, v.item_duration AS claimed_ms, v.item_due_at AS due_at,
+            v.item_owner AS owner, v.item_lease_until AS lease_until
+        FROM (
+            (
+                SELECT q."id"
+                FROM "public"."four_queue" AS q
+                WHERE q."in_process" = FALSE
+                ORDER BY
+                q."id"
+                LIMIT most_ + 1
+            )
+        ) AS k (key_1)
+        INNER JOIN "readpast"."four_queue_scheduler_item_v" AS v
+            ON v.item_key_1 BETWEEN k.key_1 AND k.key_1 AND v.item_seek_1 IN (FALSE, TRUE)
     ),
 
     flying AS MATERIALIZED (
-            SELECT
-                v.item_key_1::text AS key, v.item_type AS type, v.item_status AS status, v.item_error AS error,
-                v.item_enqueued_at AS enqueued_at, v.item_started_at AS started_at, v.item_duration AS claimed_ms, v.item_due_at AS due_at,
-                v.item_owner AS owner, v.item_lease_until AS lease_until
-            FROM (
-                (
-                    SELECT s.key_1
-                    FROM "readpast"."four_queue_scheduler_lease" AS s
-                    WHERE s.status = 'Processing'
-                    ORDER BY s.started_at
-                    LIMIT most_ + 1
-                ) UNION 
-                (
-                    SELECT q."id"
-                    FROM "public"."four_queue" AS q
-                    WHERE q."in_process" = TRUE AND q."end_date" IS NULL
+        SELECT
+            v.item_key_1::text AS key, v.item_type AS type, v.item_status AS status, v.item_error AS error,
+            v.item_enqueued_at AS enqueued_at, v.item_started_at AS started_at, v.item_duration AS claimed_ms, v.item_due_at AS due_at,
+            v.item_owner AS owner, v.item_lease_until AS lease_until
+        FROM (
+            (
+                SELECT s.key_1
+                FROM "readpast"."four_queue_scheduler_lease" AS s
+                WHERE s.status = 'Processing'
+                ORDER BY s.started_at
+                LIMIT most_ + 1
+            ) UNION 
+            (
+                SELECT q."id"
+                FROM "public"."four_queue" AS q
+                WHERE q."in_process" = TRUE AND q."end_date" IS NULL
                     
-                    LIMIT most_ + 1
-                )
-            ) AS k (key_1)
-            INNER JOIN "readpast"."four_queue_scheduler_item_v" AS v
-                ON v.item_key_1 BETWEEN k.key_1 AND k.key_1 AND v.item_seek_1 IN (FALSE, TRUE)
+                LIMIT most_ + 1
+            )
+        ) AS k (key_1)
+        INNER JOIN "readpast"."four_queue_scheduler_item_v" AS v
+            ON v.item_key_1 BETWEEN k.key_1 AND k.key_1 AND v.item_seek_1 IN (FALSE, TRUE)
     ),
 
     present AS MATERIALIZED (
-            SELECT
-                v.item_key_1::text AS key, v.item_type AS type, v.item_status AS status, v.item_error AS error,
-                v.item_enqueued_at AS enqueued_at, v.item_started_at AS started_at, v.item_duration AS claimed_ms, v.item_due_at AS due_at,
-                v.item_owner AS owner, v.item_lease_until AS lease_until
-            FROM (
-                (
-                    SELECT q."id"
-                    FROM "public"."four_queue" AS q
-                    WHERE TRUE
-                    ORDER BY q."id" DESC
-                    LIMIT most_ + 1
-                )
-            ) AS k (key_1)
-            INNER JOIN "readpast"."four_queue_scheduler_item_v" AS v
-                ON v.item_key_1 BETWEEN k.key_1 AND k.key_1 AND v.item_seek_1 IN (FALSE, TRUE)
+        SELECT
+            v.item_key_1::text AS key, v.item_type AS type, v.item_status AS status, v.item_error AS error,
+            v.item_enqueued_at AS enqueued_at, v.item_started_at AS started_at, v.item_duration AS claimed_ms, v.item_due_at AS due_at,
+            v.item_owner AS owner, v.item_lease_until AS lease_until
+        FROM (
+            (
+                SELECT q."id"
+                FROM "public"."four_queue" AS q
+                WHERE TRUE
+                ORDER BY q."id" DESC
+                LIMIT most_ + 1
+            )
+        ) AS k (key_1)
+        INNER JOIN "readpast"."four_queue_scheduler_item_v" AS v
+            ON v.item_key_1 BETWEEN k.key_1 AND k.key_1 AND v.item_seek_1 IN (FALSE, TRUE)
     ),
 
     recent AS NOT MATERIALIZED (SELECT p.* FROM present AS p),

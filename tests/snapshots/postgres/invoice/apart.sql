@@ -49,8 +49,8 @@ BEGIN
     ), 3);
     IF lease_ms_ IS NULL THEN
         lease_ms_ := COALESCE((
-        SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'invoice.leaseMs' AND a.val_int > 0
-    ), 60000);
+            SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'invoice.leaseMs' AND a.val_int > 0
+        ), 60000);
     END IF;
     IF COALESCE(worker_, '') = '' THEN
         RAISE EXCEPTION 'next_invoice_apart_trx: worker_ is empty' USING ERRCODE = 'RP021';
@@ -102,9 +102,10 @@ BEGIN
                             SELECT
                             q.updated_at AS item_token, q.attempt_num AS item_attempt,
                             CASE WHEN q.status IN ('Pending', 'Error') THEN q.lease_until END AS item_died_at
-                        FROM "readpast"."invoice" AS q
-                        WHERE q.enqueued_at = k.key_1
-                        FOR NO KEY UPDATE
+                            FROM "readpast"."invoice" AS q
+                            WHERE
+                            q.enqueued_at = k.key_1
+                            FOR NO KEY UPDATE
                         ) AS v ON TRUE
                         LEFT JOIN "readpast"."queue_refused" AS x
                             ON x.queue = 'invoice' AND x.key = to_char(k.key_1::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')

@@ -40,8 +40,8 @@ BEGIN
     ), 3);
     IF lease_ms_ IS NULL THEN
         lease_ms_ := COALESCE((
-        SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'invoice.leaseMs' AND a.val_int > 0
-    ), 60000);
+            SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'invoice.leaseMs' AND a.val_int > 0
+        ), 60000);
     END IF;
     IF COALESCE(worker_, '') = '' THEN
         RAISE EXCEPTION 'next_invoice_set_trx: worker_ is empty' USING ERRCODE = 'RP021';
@@ -131,15 +131,15 @@ BEGIN
     )
 
     (
-    SELECT
-        CASE WHEN q.alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, NULL::integer, lease_ms_::bigint, q.enqueued_at, q.updated_at,
-        q.attempt_num, q.status_,
-            q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
-            q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
-            q.lease_until, q."Number", q."CustomerID", q."Amount", q."Code"::varchar(6), q."Lines"
-    FROM changed AS q
-    WHERE q.status_ = 'Processing'
-    ORDER BY q.position_
+        SELECT
+            CASE WHEN q.alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, NULL::integer, lease_ms_::bigint, q.enqueued_at, q.updated_at,
+            q.attempt_num, q.status_,
+                q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
+                q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
+                q.lease_until, q."Number", q."CustomerID", q."Amount", q."Code"::varchar(6), q."Lines"
+        FROM changed AS q
+        WHERE q.status_ = 'Processing'
+        ORDER BY q.position_
     )
     UNION ALL
     /* All that it took had spent their attempts, and ended: what comes behind them is due now. */

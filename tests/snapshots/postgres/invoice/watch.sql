@@ -35,75 +35,75 @@ BEGIN
     END IF;
     RETURN QUERY
     WITH waiting AS MATERIALIZED (
-            SELECT
-                to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') || '0' AS key, q.type::text AS type,
-                q.status::text AS status, q.error AS error, q.enqueued_at AS enqueued_at, q.started_at AS started_at,
-                q.duration AS claimed_ms, q.scheduled_for AS due_at, q.lease_owner AS owner, q.lease_until AS lease_until
-            FROM "readpast"."invoice" AS q
-            WHERE q.status IN ('Pending', 'Error')
-            ORDER BY
-            q.scheduled_for, q.enqueued_at
-            LIMIT most_ + 1
+        SELECT
+            to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') || '0' AS key, q.type::text AS type,
+            q.status::text AS status, q.error AS error, q.enqueued_at AS enqueued_at, q.started_at AS started_at, q.duration AS claimed_ms,
+            q.scheduled_for AS due_at, q.lease_owner AS owner, q.lease_until AS lease_until
+        FROM "readpast"."invoice" AS q
+        WHERE q.status IN ('Pending', 'Error')
+        ORDER BY
+        q.scheduled_for, q.enqueued_at
+        LIMIT most_ + 1
     ),
 
     flying AS MATERIALIZED (
-            SELECT
-                to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') || '0' AS key, q.type::text AS type,
-                q.status::text AS status, q.error AS error, q.enqueued_at AS enqueued_at, q.started_at AS started_at,
-                q.duration AS claimed_ms, q.scheduled_for AS due_at, q.lease_owner AS owner, q.lease_until AS lease_until
-            FROM "readpast"."invoice" AS q
-            WHERE q.status = 'Processing'
-            ORDER BY q.started_at
-            LIMIT most_ + 1
+        SELECT
+            to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') || '0' AS key, q.type::text AS type,
+            q.status::text AS status, q.error AS error, q.enqueued_at AS enqueued_at, q.started_at AS started_at, q.duration AS claimed_ms,
+            q.scheduled_for AS due_at, q.lease_owner AS owner, q.lease_until AS lease_until
+        FROM "readpast"."invoice" AS q
+        WHERE q.status = 'Processing'
+        ORDER BY q.started_at
+        LIMIT most_ + 1
     ),
 
     stopped AS MATERIALIZED (
-            SELECT
-                to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') || '0' AS key, q.type::text AS type,
-                q.status::text AS status, q.error AS error, q.enqueued_at AS enqueued_at, q.started_at AS started_at,
-                q.duration AS claimed_ms, q.scheduled_for AS due_at, q.lease_owner AS owner, q.lease_until AS lease_until
-            FROM "readpast"."invoice" AS q
-            WHERE q.status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
-            ORDER BY q.enqueued_at DESC
-            LIMIT most_ + 1
+        SELECT
+            to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') || '0' AS key, q.type::text AS type,
+            q.status::text AS status, q.error AS error, q.enqueued_at AS enqueued_at, q.started_at AS started_at, q.duration AS claimed_ms,
+            q.scheduled_for AS due_at, q.lease_owner AS owner, q.lease_until AS lease_until
+        FROM "readpast"."invoice" AS q
+        WHERE q.status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+        ORDER BY q.enqueued_at DESC
+        LIMIT most_ + 1
     ),
 
     present AS MATERIALIZED (
-            SELECT
-                to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') || '0' AS key, q.type::text AS type,
-                q.status::text AS status, q.error AS error, q.enqueued_at AS enqueued_at, q.started_at AS started_at,
-                q.duration AS claimed_ms, q.scheduled_for AS due_at, q.lease_owner AS owner, q.lease_until AS lease_until
-            FROM "readpast"."invoice" AS q
-            WHERE TRUE
-            ORDER BY q.enqueued_at DESC
-            LIMIT most_ + 1
+        SELECT
+            to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') || '0' AS key, q.type::text AS type,
+            q.status::text AS status, q.error AS error, q.enqueued_at AS enqueued_at, q.started_at AS started_at, q.duration AS claimed_ms,
+            q.scheduled_for AS due_at, q.lease_owner AS owner, q.lease_until AS lease_until
+        FROM "readpast"."invoice" AS q
+        WHERE TRUE
+        ORDER BY q.enqueued_at DESC
+        LIMIT most_ + 1
     ),
 
     gone AS MATERIALIZED (
-            SELECT
-                to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') || '0' AS key, q.type::text AS type,
-                q.status::text AS status, q.error AS error, q.enqueued_at AS enqueued_at, q.started_at AS started_at,
-                q.duration AS claimed_ms, q.scheduled_for AS due_at, q.lease_owner AS owner, q.lease_until AS lease_until
-            FROM "readpast"."Invoice_History" AS q
-            WHERE TRUE
-            ORDER BY q.enqueued_at DESC
-            LIMIT most_ + 1
+        SELECT
+            to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') || '0' AS key, q.type::text AS type,
+            q.status::text AS status, q.error AS error, q.enqueued_at AS enqueued_at, q.started_at AS started_at, q.duration AS claimed_ms,
+            q.scheduled_for AS due_at, q.lease_owner AS owner, q.lease_until AS lease_until
+        FROM "readpast"."Invoice_History" AS q
+        WHERE TRUE
+        ORDER BY q.enqueued_at DESC
+        LIMIT most_ + 1
     ),
 
     /* With a long backlog the newest are all pending: what was taken last, or is next, has what has just ended before it. */
     done AS MATERIALIZED (
-            SELECT
-                to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') || '0' AS key, q.type::text AS type,
-                q.status::text AS status, q.error AS error, q.enqueued_at AS enqueued_at, q.started_at AS started_at,
-                q.duration AS claimed_ms, q.scheduled_for AS due_at, q.lease_owner AS owner, q.lease_until AS lease_until
-            FROM "readpast"."invoice" AS q
-            WHERE q.enqueued_at <= (
-                SELECT COALESCE(MAX(f.enqueued_at), (SELECT MIN(w.enqueued_at) FROM waiting AS w))
-                FROM flying AS f
-            )
-            AND q.enqueued_at < (SELECT MIN(p.enqueued_at) FROM present AS p)
-            ORDER BY q.enqueued_at DESC
-            LIMIT most_ + 1
+        SELECT
+            to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') || '0' AS key, q.type::text AS type,
+            q.status::text AS status, q.error AS error, q.enqueued_at AS enqueued_at, q.started_at AS started_at, q.duration AS claimed_ms,
+            q.scheduled_for AS due_at, q.lease_owner AS owner, q.lease_until AS lease_until
+        FROM "readpast"."invoice" AS q
+        WHERE q.enqueued_at <= (
+            SELECT COALESCE(MAX(f.enqueued_at), (SELECT MIN(w.enqueued_at) FROM waiting AS w))
+            FROM flying AS f
+        )
+        AND q.enqueued_at < (SELECT MIN(p.enqueued_at) FROM present AS p)
+        ORDER BY q.enqueued_at DESC
+        LIMIT most_ + 1
     ),
 
     recent AS NOT MATERIALIZED (

@@ -41,8 +41,8 @@ BEGIN
     ), 3);
     IF lease_ms_ IS NULL THEN
         lease_ms_ := COALESCE((
-        SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'notification.leaseMs' AND a.val_int > 0
-    ), 60000);
+            SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'notification.leaseMs' AND a.val_int > 0
+        ), 60000);
     END IF;
     IF COALESCE(worker_, '') = '' THEN
         RAISE EXCEPTION 'next_notification_set_trx: worker_ is empty' USING ERRCODE = 'RP021';
@@ -133,19 +133,19 @@ BEGIN
     )
 
     (
-    SELECT
-        CASE WHEN q.alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, NULL::integer, lease_ms_::bigint, q.enqueued_at, q.updated_at,
-        q.attempt_num, q.status_,
-            q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
-            q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
-            q.lease_until, s1."OTP", s1."UserID", s1."Username", s2."EmailTo", s2."PreferredLanguage",
-            s2."Response", s2."Error", s3."PhoneNumber", s3."Response", s3."Error"
-    FROM changed AS q
-    LEFT JOIN "readpast"."notification_reset_password" AS s1 ON s1.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
-    LEFT JOIN "readpast"."notification_email" AS s2 ON s2.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
-    LEFT JOIN "readpast"."notification_sms" AS s3 ON s3.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
-    WHERE q.status_ = 'Processing'
-    ORDER BY q.position_
+        SELECT
+            CASE WHEN q.alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, NULL::integer, lease_ms_::bigint, q.enqueued_at, q.updated_at,
+            q.attempt_num, q.status_,
+                q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
+                q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
+                q.lease_until, s1."OTP", s1."UserID", s1."Username", s2."EmailTo", s2."PreferredLanguage",
+                s2."Response", s2."Error", s3."PhoneNumber", s3."Response", s3."Error"
+        FROM changed AS q
+        LEFT JOIN "readpast"."notification_reset_password" AS s1 ON s1.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
+        LEFT JOIN "readpast"."notification_email" AS s2 ON s2.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
+        LEFT JOIN "readpast"."notification_sms" AS s3 ON s3.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
+        WHERE q.status_ = 'Processing'
+        ORDER BY q.position_
     )
     UNION ALL
     /* All that it took had spent their attempts, and ended: what comes behind them is due now. */

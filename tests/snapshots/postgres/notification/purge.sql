@@ -109,7 +109,7 @@ BEGIN
                     SELECT k.key_1
                     FROM (
                         SELECT
-            i.key AS key_1
+                        i.key AS key_1
                         FROM UNNEST(keys_) AS i (key)
                     ) AS k
                 )
@@ -155,7 +155,7 @@ BEGIN
                     SELECT k.key_1
                     FROM (
                         SELECT
-            i.key AS key_1
+                        i.key AS key_1
                         FROM UNNEST(keys_) AS i (key)
                     ) AS k
                 )

@@ -51,8 +51,8 @@ BEGIN
     ), 3);
     IF lease_ms_ IS NULL THEN
         lease_ms_ := COALESCE((
-        SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'notification.leaseMs' AND a.val_int > 0
-    ), 60000);
+            SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'notification.leaseMs' AND a.val_int > 0
+        ), 60000);
     END IF;
     IF max_ IS NULL OR max_ < 1 OR max_ > 1000 THEN
         RAISE EXCEPTION 'recover_notification_trx: max_ must be from 1 to 1000' USING ERRCODE = 'RP021';
@@ -100,12 +100,12 @@ BEGIN
             WHERE
                 q.status = 'Processing' AND (q.lease_until <= now_ OR q.lease_owner = worker_)
                 AND NOT EXISTS (
-                SELECT 1
-                FROM "readpast"."queue_refused" AS x
-                WHERE
-                    x.queue = 'notification'
-                    AND x.key = to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') AND x.until > now_
-            )
+                    SELECT 1
+                    FROM "readpast"."queue_refused" AS x
+                    WHERE
+                        x.queue = 'notification'
+                        AND x.key = to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') AND x.until > now_
+                )
             ORDER BY q.started_at
             LIMIT max_
             FOR NO KEY UPDATE SKIP LOCKED
@@ -122,12 +122,12 @@ BEGIN
                 q.status = 'Processing' AND q.started_at BETWEEN d.started_at AND d.started_at AND q.lease_owner = d.owner
                 AND (q.lease_until <= now_ OR q.lease_owner = worker_)
                 AND NOT EXISTS (
-                SELECT 1
-                FROM "readpast"."queue_refused" AS x
-                WHERE
-                    x.queue = 'notification'
-                    AND x.key = to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') AND x.until > now_
-            )
+                    SELECT 1
+                    FROM "readpast"."queue_refused" AS x
+                    WHERE
+                        x.queue = 'notification'
+                        AND x.key = to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') AND x.until > now_
+                )
             FOR NO KEY UPDATE SKIP LOCKED
         ) AS v
     )
@@ -185,9 +185,10 @@ BEGIN
                         SELECT
                         q.updated_at AS item_token, q.attempt_num AS item_attempt, q.lease_owner AS item_owner,
                         q.lease_until AS item_lease_until
-                    FROM "readpast"."notification" AS q
-                    WHERE q.enqueued_at = k.key_1
-                    FOR NO KEY UPDATE
+                        FROM "readpast"."notification" AS q
+                        WHERE
+                        q.enqueued_at = k.key_1
+                        FOR NO KEY UPDATE
                     ) AS v ON TRUE
                     LEFT JOIN "readpast"."queue_refused" AS x
                         ON x.queue = 'notification' AND x.key = to_char(k.key_1::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')

@@ -58,21 +58,21 @@ BEGIN
     SELECT
         o.[Answer], o.[Ordinal], o.[DueMs], o.[Key], o.[Token], o.[AttemptNum], o.[Status], q.[reputation] AS [reputation], q.[id],
         CASE
-                WHEN q.[in_process] = 0
-                    THEN CASE
-                        WHEN s.[Status] IN ('Pending', 'Error')
-                            THEN s.[Status]
-                        ELSE 'Pending'
-                    END
-                WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
-                    THEN CASE
-                        WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
-                            THEN s.[Status]
-                        ELSE 'Processing'
-                    END
-                WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
-                ELSE 'Processing'
-            END AS [ItemStatus],
+            WHEN q.[in_process] = 0
+                THEN CASE
+                    WHEN s.[Status] IN ('Pending', 'Error')
+                        THEN s.[Status]
+                    ELSE 'Pending'
+                END
+            WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
+                THEN CASE
+                    WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+                        THEN s.[Status]
+                    ELSE 'Processing'
+                END
+            WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
+            ELSE 'Processing'
+        END AS [ItemStatus],
         s.[Step] AS [ItemStep], COALESCE(CAST(q.[attempts] AS int), 0) AS [ItemAttempt], s.[Response] AS [ItemResponse],
         s.[Error] AS [ItemError],
         COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))) AS [ItemStartedAt],
@@ -87,13 +87,13 @@ BEGIN
         DATEADD(MINUTE, -@_Offset, CAST(q.[scheduled_start_date] AS datetime2(7))) AS [ItemDueAt], s.[UpdatedAt] AS [ItemToken],
         CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [ItemOwner],
         CASE WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE
-                WHEN
-                    s.[UpdatedAt] IS NULL
-                    OR s.[Status] = 'Pending'
-                    OR s.[LeaseOwner] <> CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2
-                    THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7))))
-                ELSE s.[LeaseUntil]
-            END END AS [ItemLeaseUntil]
+            WHEN
+                s.[UpdatedAt] IS NULL
+                OR s.[Status] = 'Pending'
+                OR s.[LeaseOwner] <> CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2
+                THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7))))
+            ELSE s.[LeaseUntil]
+        END END AS [ItemLeaseUntil]
     FROM @_Out AS o
     LEFT JOIN [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
         ON q.[in_process] IN (0, 1) AND q.[id] = o.[Key1] AND o.[Answer] IN ('CLAIMED', 'CLAIMED_ALONE')

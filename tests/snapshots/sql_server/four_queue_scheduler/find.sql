@@ -79,19 +79,19 @@ BEGIN
             END,
             N'Default',
             CASE
-                        WHEN DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7))) > s.[UpdatedAt]
-                            THEN DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7)))
-                        ELSE COALESCE(s.[UpdatedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7))))
-                    END,
+                WHEN DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7))) > s.[UpdatedAt]
+                    THEN DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7)))
+                ELSE COALESCE(s.[UpdatedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7))))
+            END,
             COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))),
             COALESCE(
-            s.[Duration],
-            /* Nothing of completed items is kept beside the table, which has both times. */
-            CASE
-                WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
-                    THEN DATEDIFF_BIG(MILLISECOND, q.[start_date], q.[end_date])
-            END
-        ),
+                s.[Duration],
+                /* Nothing of completed items is kept beside the table, which has both times. */
+                CASE
+                    WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
+                        THEN DATEDIFF_BIG(MILLISECOND, q.[start_date], q.[end_date])
+                END
+            ),
             s.[Error]
         ) AS fit
         WHERE fit.[Fits] = 1 AND (@_Begin1 IS NULL OR q.[id] > @_Begin1)
@@ -122,19 +122,19 @@ BEGIN
             END,
             N'Default',
             CASE
-                        WHEN DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7))) > s.[UpdatedAt]
-                            THEN DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7)))
-                        ELSE COALESCE(s.[UpdatedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7))))
-                    END,
+                WHEN DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7))) > s.[UpdatedAt]
+                    THEN DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7)))
+                ELSE COALESCE(s.[UpdatedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7))))
+            END,
             COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))),
             COALESCE(
-            s.[Duration],
-            /* Nothing of completed items is kept beside the table, which has both times. */
-            CASE
-                WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
-                    THEN DATEDIFF_BIG(MILLISECOND, q.[start_date], q.[end_date])
-            END
-        ),
+                s.[Duration],
+                /* Nothing of completed items is kept beside the table, which has both times. */
+                CASE
+                    WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
+                        THEN DATEDIFF_BIG(MILLISECOND, q.[start_date], q.[end_date])
+                END
+            ),
             s.[Error]
         ) AS fit
         WHERE fit.[Fits] = 1 AND (@_Begin1 IS NULL OR q.[id] > @_Begin1) AND (@_End1 IS NULL OR q.[id] <= @_End1)
@@ -167,21 +167,21 @@ BEGIN
         END AS [Status],
         q.[reputation] AS [reputation], q.[id],
         CASE
-                WHEN q.[in_process] = 0
-                    THEN CASE
-                        WHEN s.[Status] IN ('Pending', 'Error')
-                            THEN s.[Status]
-                        ELSE 'Pending'
-                    END
-                WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
-                    THEN CASE
-                        WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
-                            THEN s.[Status]
-                        ELSE 'Processing'
-                    END
-                WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
-                ELSE 'Processing'
-            END AS [ItemStatus],
+            WHEN q.[in_process] = 0
+                THEN CASE
+                    WHEN s.[Status] IN ('Pending', 'Error')
+                        THEN s.[Status]
+                    ELSE 'Pending'
+                END
+            WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
+                THEN CASE
+                    WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+                        THEN s.[Status]
+                    ELSE 'Processing'
+                END
+            WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
+            ELSE 'Processing'
+        END AS [ItemStatus],
         s.[Step] AS [ItemStep], COALESCE(CAST(q.[attempts] AS int), 0) AS [ItemAttempt], s.[Response] AS [ItemResponse],
         s.[Error] AS [ItemError],
         COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))) AS [ItemStartedAt],
@@ -196,13 +196,13 @@ BEGIN
         DATEADD(MINUTE, -@_Offset, CAST(q.[scheduled_start_date] AS datetime2(7))) AS [ItemDueAt], s.[UpdatedAt] AS [ItemToken],
         CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [ItemOwner],
         CASE WHEN q.[in_process] = 1 AND q.[end_date] IS NULL THEN CASE
-                WHEN
-                    s.[UpdatedAt] IS NULL
-                    OR s.[Status] = 'Pending'
-                    OR s.[LeaseOwner] <> CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2
-                    THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7))))
-                ELSE s.[LeaseUntil]
-            END END AS [ItemLeaseUntil]
+            WHEN
+                s.[UpdatedAt] IS NULL
+                OR s.[Status] = 'Pending'
+                OR s.[LeaseOwner] <> CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2
+                THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7))))
+            ELSE s.[LeaseUntil]
+        END END AS [ItemLeaseUntil]
     FROM @_Page AS p
     INNER JOIN [dbo].[four_queue] AS q
         ON q.[in_process] IN (0, 1) AND q.[id] = p.[Key1]
@@ -227,19 +227,19 @@ BEGIN
         END,
         N'Default',
         CASE
-                    WHEN DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7))) > s.[UpdatedAt]
-                        THEN DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7)))
-                    ELSE COALESCE(s.[UpdatedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7))))
-                END,
+            WHEN DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7))) > s.[UpdatedAt]
+                THEN DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7)))
+            ELSE COALESCE(s.[UpdatedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7))))
+        END,
         COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))),
         COALESCE(
-        s.[Duration],
-        /* Nothing of completed items is kept beside the table, which has both times. */
-        CASE
-            WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
-                THEN DATEDIFF_BIG(MILLISECOND, q.[start_date], q.[end_date])
-        END
-    ),
+            s.[Duration],
+            /* Nothing of completed items is kept beside the table, which has both times. */
+            CASE
+                WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
+                    THEN DATEDIFF_BIG(MILLISECOND, q.[start_date], q.[end_date])
+            END
+        ),
         s.[Error]
     ) AS fit
     WHERE fit.[Fits] = 1

@@ -234,21 +234,21 @@ BEGIN
             SELECT CASE
                 WHEN q.[id] IS NOT NULL
                     THEN CASE
-                    WHEN q.[in_process] = 0
-                        THEN CASE
-                            WHEN s.[Status] IN ('Pending', 'Error')
-                                THEN s.[Status]
-                            ELSE 'Pending'
-                        END
-                    WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
-                        THEN CASE
-                            WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
-                                THEN s.[Status]
-                            ELSE 'Processing'
-                        END
-                    WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
-                    ELSE 'Processing'
-                END
+                        WHEN q.[in_process] = 0
+                            THEN CASE
+                                WHEN s.[Status] IN ('Pending', 'Error')
+                                    THEN s.[Status]
+                                ELSE 'Pending'
+                            END
+                        WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
+                            THEN CASE
+                                WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+                                    THEN s.[Status]
+                                ELSE 'Processing'
+                            END
+                        WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
+                        ELSE 'Processing'
+                    END
             END AS [Is]
         ) AS x
         LEFT JOIN [readpast].[QueueTransition] AS t ON t.[FromStatus] = x.[Is] AND t.[ToStatus] = i.[Status]

@@ -76,19 +76,19 @@ BEGIN
                 END,
                 N'Default',
                 CASE
-                            WHEN DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7))) > s.[UpdatedAt]
-                                THEN DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7)))
-                            ELSE COALESCE(s.[UpdatedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7))))
-                        END,
+                    WHEN DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7))) > s.[UpdatedAt]
+                        THEN DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7)))
+                    ELSE COALESCE(s.[UpdatedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7))))
+                END,
                 COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))),
                 COALESCE(
-                s.[Duration],
-                /* Nothing of completed items is kept beside the table, which has both times. */
-                CASE
-                    WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
-                        THEN DATEDIFF_BIG(MILLISECOND, q.[start_date], q.[end_date])
-                END
-            ),
+                    s.[Duration],
+                    /* Nothing of completed items is kept beside the table, which has both times. */
+                    CASE
+                        WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
+                            THEN DATEDIFF_BIG(MILLISECOND, q.[start_date], q.[end_date])
+                    END
+                ),
                 s.[Error]
             ) AS fit
             WHERE fit.[Fits] = 1
@@ -119,19 +119,19 @@ BEGIN
                 END,
                 N'Default',
                 CASE
-                            WHEN DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7))) > s.[UpdatedAt]
-                                THEN DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7)))
-                            ELSE COALESCE(s.[UpdatedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7))))
-                        END,
+                    WHEN DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7))) > s.[UpdatedAt]
+                        THEN DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7)))
+                    ELSE COALESCE(s.[UpdatedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7))))
+                END,
                 COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))),
                 COALESCE(
-                s.[Duration],
-                /* Nothing of completed items is kept beside the table, which has both times. */
-                CASE
-                    WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
-                        THEN DATEDIFF_BIG(MILLISECOND, q.[start_date], q.[end_date])
-                END
-            ),
+                    s.[Duration],
+                    /* Nothing of completed items is kept beside the table, which has both times. */
+                    CASE
+                        WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
+                            THEN DATEDIFF_BIG(MILLISECOND, q.[start_date], q.[end_date])
+                    END
+                ),
                 s.[Error]
             ) AS fit
             WHERE fit.[Fits] = 1
@@ -164,19 +164,19 @@ BEGIN
             END,
             N'Default',
             CASE
-                        WHEN DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7))) > s.[UpdatedAt]
-                            THEN DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7)))
-                        ELSE COALESCE(s.[UpdatedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7))))
-                    END,
+                WHEN DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7))) > s.[UpdatedAt]
+                    THEN DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7)))
+                ELSE COALESCE(s.[UpdatedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[end_date] AS datetime2(7))))
+            END,
             COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))),
             COALESCE(
-            s.[Duration],
-            /* Nothing of completed items is kept beside the table, which has both times. */
-            CASE
-                WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
-                    THEN DATEDIFF_BIG(MILLISECOND, q.[start_date], q.[end_date])
-            END
-        ),
+                s.[Duration],
+                /* Nothing of completed items is kept beside the table, which has both times. */
+                CASE
+                    WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
+                        THEN DATEDIFF_BIG(MILLISECOND, q.[start_date], q.[end_date])
+                END
+            ),
             s.[Error]
         ) AS fit
         WHERE fit.[Fits] = 1

@@ -263,30 +263,30 @@ BEGIN
                         r.[Attempts] AS [Refusals], r.[Reason] AS [Refused], s.[LeaseUntil],
                         CASE WHEN s.[Status] IN ('Pending', 'Error') AND s.[LeaseUntil] IS NOT NULL THEN 1 ELSE 0 END AS [Died],
                         CASE
-                WHEN q.[in_process] = 0
-                    THEN CASE
-                        WHEN s.[Status] IN ('Pending', 'Error')
-                            THEN s.[Status]
-                        ELSE 'Pending'
-                    END
-                WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
-                    THEN CASE
-                        WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
-                            THEN s.[Status]
-                        ELSE 'Processing'
-                    END
-                WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
-                ELSE 'Processing'
-            END AS [Is],
+                            WHEN q.[in_process] = 0
+                                THEN CASE
+                                    WHEN s.[Status] IN ('Pending', 'Error')
+                                        THEN s.[Status]
+                                    ELSE 'Pending'
+                                END
+                            WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
+                                THEN CASE
+                                    WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+                                        THEN s.[Status]
+                                    ELSE 'Processing'
+                                END
+                            WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
+                            ELSE 'Processing'
+                        END AS [Is],
                         s.[Response] AS [Response], s.[Error] AS [Error], s.[UpdatedAt] AS [Before], s.[DueAt],
                         CASE WHEN CASE
-                WHEN
-                    s.[UpdatedAt] IS NULL
-                    OR s.[Status] = 'Pending'
-                    OR s.[LeaseOwner] <> CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2
-                    THEN DATEADD(MILLISECOND, @_SilentMs, DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7))))
-                ELSE s.[LeaseUntil]
-            END <= @_Now OR (@Recover = 2 AND CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 = @Worker) THEN 1 ELSE 0 END AS [GivenUp],
+                            WHEN
+                                s.[UpdatedAt] IS NULL
+                                OR s.[Status] = 'Pending'
+                                OR s.[LeaseOwner] <> CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2
+                                THEN DATEADD(MILLISECOND, @_SilentMs, DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7))))
+                            ELSE s.[LeaseUntil]
+                        END <= @_Now OR (@Recover = 2 AND CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 = @Worker) THEN 1 ELSE 0 END AS [GivenUp],
                         s.[Step] AS [Step], COALESCE(CAST(q.[attempts] AS int), 0) AS [AttemptNum], s.[UpdatedAt] AS [Token],
                         COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))) AS [StartedAt],
                         CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2 AS [LeaseOwner]

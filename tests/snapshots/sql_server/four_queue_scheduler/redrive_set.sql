@@ -59,9 +59,7 @@ BEGIN
     IF EXISTS (
         SELECT 1
         FROM OPENJSON(@Items) AS j
-        CROSS APPLY OPENJSON(j.[value]) WITH (
-        [Key1] nvarchar(max) '$.key'
-        ) AS r
+        CROSS APPLY OPENJSON(j.[value]) WITH ([Key1] nvarchar(max) '$.key') AS r
         WHERE (r.[Key1] IS NOT NULL AND TRY_CAST(NULLIF(r.[Key1], N'') AS bigint) IS NULL)
     )
         THROW 50021, N'Redrive_FourQueueScheduler_Set_trx: one of the keys is not a key of FourQueueScheduler.', 1;
@@ -110,21 +108,21 @@ BEGIN
                 SELECT CASE
                     WHEN q.[id] IS NOT NULL
                         THEN CASE
-                        WHEN q.[in_process] = 0
-                            THEN CASE
-                                WHEN s.[Status] IN ('Pending', 'Error')
-                                    THEN s.[Status]
-                                ELSE 'Pending'
-                            END
-                        WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
-                            THEN CASE
-                                WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
-                                    THEN s.[Status]
-                                ELSE 'Processing'
-                            END
-                        WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
-                        ELSE 'Processing'
-                    END
+                            WHEN q.[in_process] = 0
+                                THEN CASE
+                                    WHEN s.[Status] IN ('Pending', 'Error')
+                                        THEN s.[Status]
+                                    ELSE 'Pending'
+                                END
+                            WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
+                                THEN CASE
+                                    WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+                                        THEN s.[Status]
+                                    ELSE 'Processing'
+                                END
+                            WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
+                            ELSE 'Processing'
+                        END
                 END AS [Is]
             ) AS x
             CROSS APPLY [readpast].[QueueJudge_fn](

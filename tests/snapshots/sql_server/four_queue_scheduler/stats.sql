@@ -37,29 +37,29 @@ BEGIN
     FROM (
         SELECT
             CASE
-            WHEN q.[in_process] = 0
-                THEN CASE
-                    WHEN s.[Status] IN ('Pending', 'Error')
-                        THEN s.[Status]
-                    ELSE 'Pending'
-                END
-            WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
-                THEN CASE
-                    WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
-                        THEN s.[Status]
-                    ELSE 'Processing'
-                END
-            WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
-            ELSE 'Processing'
-        END AS [Status],
+                WHEN q.[in_process] = 0
+                    THEN CASE
+                        WHEN s.[Status] IN ('Pending', 'Error')
+                            THEN s.[Status]
+                        ELSE 'Pending'
+                    END
+                WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
+                    THEN CASE
+                        WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+                            THEN s.[Status]
+                        ELSE 'Processing'
+                    END
+                WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
+                ELSE 'Processing'
+            END AS [Status],
             CASE
-            WHEN
-                s.[UpdatedAt] IS NULL
-                OR s.[Status] = 'Pending'
-                OR s.[LeaseOwner] <> CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2
-                THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7))))
-            ELSE s.[LeaseUntil]
-        END AS [Until],
+                WHEN
+                    s.[UpdatedAt] IS NULL
+                    OR s.[Status] = 'Pending'
+                    OR s.[LeaseOwner] <> CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2
+                    THEN DATEADD(MILLISECOND, 600000, DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7))))
+                ELSE s.[LeaseUntil]
+            END AS [Until],
             CASE WHEN q.[in_process] = 0 AND (q.[scheduled_start_date] IS NULL OR q.[scheduled_start_date] <= @_At) THEN 1 ELSE 0 END AS [IsDue],
             CAST(q.[scheduled_start_date] AS datetime2(7)) AS [Began], NULL AS [IsNew]
         FROM [dbo].[four_queue] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
@@ -77,21 +77,21 @@ BEGIN
     FROM (
         SELECT
             CASE
-            WHEN q.[in_process] = 0
-                THEN CASE
-                    WHEN s.[Status] IN ('Pending', 'Error')
-                        THEN s.[Status]
-                    ELSE 'Pending'
-                END
-            WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
-                THEN CASE
-                    WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
-                        THEN s.[Status]
-                    ELSE 'Processing'
-                END
-            WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
-            ELSE 'Processing'
-        END AS [Status],
+                WHEN q.[in_process] = 0
+                    THEN CASE
+                        WHEN s.[Status] IN ('Pending', 'Error')
+                            THEN s.[Status]
+                        ELSE 'Pending'
+                    END
+                WHEN q.[in_process] = 1 AND q.[end_date] IS NULL
+                    THEN CASE
+                        WHEN s.[Status] IN ('Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+                            THEN s.[Status]
+                        ELSE 'Processing'
+                    END
+                WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL THEN 'Completed'
+                ELSE 'Processing'
+            END AS [Status],
             COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))) AS [Newest],
             COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))) AS [StartedAt],
             COALESCE(

@@ -59,13 +59,13 @@ BEGIN
         LEFT(s.[Error], 200), CAST(NULL AS datetime2(7)),
         COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))),
         CAST(COALESCE(
-        s.[Duration],
-        /* Nothing of completed items is kept beside the table, which has both times. */
-        CASE
-            WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
-                THEN DATEDIFF_BIG(MILLISECOND, q.[start_date], q.[end_date])
-        END
-    ) AS bigint),
+            s.[Duration],
+            /* Nothing of completed items is kept beside the table, which has both times. */
+            CASE
+                WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
+                    THEN DATEDIFF_BIG(MILLISECOND, q.[start_date], q.[end_date])
+            END
+        ) AS bigint),
         DATEADD(MINUTE, -@_Offset, CAST(q.[scheduled_start_date] AS datetime2(7))),
         CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2,
         CASE
@@ -103,13 +103,13 @@ BEGIN
         LEFT(s.[Error], 200), CAST(NULL AS datetime2(7)),
         COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))),
         CAST(COALESCE(
-        s.[Duration],
-        /* Nothing of completed items is kept beside the table, which has both times. */
-        CASE
-            WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
-                THEN DATEDIFF_BIG(MILLISECOND, q.[start_date], q.[end_date])
-        END
-    ) AS bigint),
+            s.[Duration],
+            /* Nothing of completed items is kept beside the table, which has both times. */
+            CASE
+                WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
+                    THEN DATEDIFF_BIG(MILLISECOND, q.[start_date], q.[end_date])
+            END
+        ) AS bigint),
         DATEADD(MINUTE, -@_Offset, CAST(q.[scheduled_start_date] AS datetime2(7))),
         CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2,
         CASE
@@ -148,13 +148,13 @@ BEGIN
         LEFT(s.[Error], 200), CAST(NULL AS datetime2(7)),
         COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))),
         CAST(COALESCE(
-        s.[Duration],
-        /* Nothing of completed items is kept beside the table, which has both times. */
-        CASE
-            WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
-                THEN DATEDIFF_BIG(MILLISECOND, q.[start_date], q.[end_date])
-        END
-    ) AS bigint),
+            s.[Duration],
+            /* Nothing of completed items is kept beside the table, which has both times. */
+            CASE
+                WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
+                    THEN DATEDIFF_BIG(MILLISECOND, q.[start_date], q.[end_date])
+            END
+        ) AS bigint),
         DATEADD(MINUTE, -@_Offset, CAST(q.[scheduled_start_date] AS datetime2(7))),
         CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2,
         CASE
@@ -192,13 +192,13 @@ BEGIN
         LEFT(s.[Error], 200), CAST(NULL AS datetime2(7)),
         COALESCE(s.[StartedAt], DATEADD(MINUTE, -@_Offset, CAST(q.[start_date] AS datetime2(7)))),
         CAST(COALESCE(
-        s.[Duration],
-        /* Nothing of completed items is kept beside the table, which has both times. */
-        CASE
-            WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
-                THEN DATEDIFF_BIG(MILLISECOND, q.[start_date], q.[end_date])
-        END
-    ) AS bigint),
+            s.[Duration],
+            /* Nothing of completed items is kept beside the table, which has both times. */
+            CASE
+                WHEN q.[in_process] = 1 AND q.[end_date] IS NOT NULL
+                    THEN DATEDIFF_BIG(MILLISECOND, q.[start_date], q.[end_date])
+            END
+        ) AS bigint),
         DATEADD(MINUTE, -@_Offset, CAST(q.[scheduled_start_date] AS datetime2(7))),
         CAST(q.[app_server] AS nvarchar(128)) COLLATE Latin1_General_BIN2,
         CASE

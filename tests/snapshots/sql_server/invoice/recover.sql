@@ -142,14 +142,14 @@ BEGIN
                         WHEN x.[Ends] = 1 AND x.[Refusals] > 0
                             THEN CONCAT(N'The table refused ', x.[Refusals], N' times to have it given back: ', x.[Refused])
                         ELSE CONCAT(
-                                N'The lease of worker ', x.[LeaseOwner], N' ran out on attempt ', x.[AttemptNum], N' of ',
-                                @_MaxAttempts, N'; the worker is taken for dead.',
-                                CASE
-                                    WHEN x.[Together] = 1
-                                        THEN N' It was claimed together with others: this attempt does not count, '
-                                            + N'and the next claim of it is of it alone.'
-                                END
-                            )
+                            N'The lease of worker ', x.[LeaseOwner], N' ran out on attempt ', x.[AttemptNum], N' of ',
+                            @_MaxAttempts, N'; the worker is taken for dead.',
+                            CASE
+                                WHEN x.[Together] = 1
+                                    THEN N' It was claimed together with others: this attempt does not count, '
+                                        + N'and the next claim of it is of it alone.'
+                            END
+                        )
                     END,
                     CASE WHEN x.[Ends] = 1 THEN DATEDIFF_BIG(MILLISECOND, x.[StartedAt], @_Now) END,
                     /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */

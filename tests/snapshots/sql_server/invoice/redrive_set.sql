@@ -45,9 +45,7 @@ BEGIN
     IF EXISTS (
         SELECT 1
         FROM OPENJSON(@Items) AS j
-        CROSS APPLY OPENJSON(j.[value]) WITH (
-        [Key1] nvarchar(max) '$.key'
-        ) AS r
+        CROSS APPLY OPENJSON(j.[value]) WITH ([Key1] nvarchar(max) '$.key') AS r
         WHERE (r.[Key1] IS NOT NULL AND TRY_CAST(NULLIF(r.[Key1], N'') AS datetime2(7)) IS NULL)
     )
         THROW 50021, N'Redrive_Invoice_Set_trx: one of the keys is not a key of Invoice.', 1;
