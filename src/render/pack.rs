@@ -153,24 +153,15 @@ fn indent(lines: &mut [Line]) {
     struct Open(char, usize, Option<isize>);
     let mut open: Vec<Open> = Vec::new();
     for line in lines {
-        if !line.begins_in_code {
-            // The rest of a comment moves with its first line; that of a literal is text.
-            if line.in_comment
-                && let Some(Open(_, _, Some(by))) = open.last()
-            {
-                line.move_by(*by);
-            }
-            continue;
-        }
-        if line.text.is_empty() {
-            continue;
-        }
         let closes = match open.last() {
             Some(Open('(', ..)) => line.text.starts_with(')'),
             Some(Open('C', ..)) => line.text.starts_with("END"),
             _ => false,
         };
         match open.last_mut() {
+            // The rest of a comment moves with its first line; that of a literal is text.
+            Some(Open(_, _, Some(by))) if line.in_comment => line.move_by(*by),
+            _ if !line.begins_in_code || line.text.is_empty() => {}
             Some(Open(_, at, _)) if closes => line.indent = *at,
             Some(Open('(' | 'C', at, by)) => {
                 let by = *by.get_or_insert(*at as isize + 4 - line.indent as isize);
@@ -342,6 +333,7 @@ mod tests {
             "f (\n    a /* x\n    y */\n    + b\n)"
         );
         assert_eq!(pack("f (\n        N'x\n  y'\n)"), "f (\n    N'x\n  y'\n)");
+        assert_eq!(pack("f(N'{\n  }');\nEND IF;"), "f(N'{\n  }');\nEND IF;");
     }
 
     #[test]

@@ -53,120 +53,120 @@ BEGIN
                 "reputation": "integer not null"
             }
         }');
-            END IF;
+    END IF;
 
-            /* First of all: if another attempt of this very call is under way, this waits for it. */
-            IF operation_ IS NOT NULL THEN
-                INSERT INTO "readpast"."queue_operation" (operation_id, call, at)
-                VALUES (operation_, 'add_four_queue_scheduler_set_trx', now_)
-                ON CONFLICT (operation_id) DO NOTHING;
-                replayed_ := NOT FOUND;
-                IF replayed_ AND NOT EXISTS (
-                    SELECT 1
-                    FROM "readpast"."queue_operation" AS p
-                    WHERE p.operation_id = operation_ AND p.call = 'add_four_queue_scheduler_set_trx'
-                )
-                THEN
-                    RAISE EXCEPTION 'add_four_queue_scheduler_set_trx: the operation % was another call', operation_ USING ERRCODE = 'RP021';
-                END IF;
-            END IF;
-            IF replayed_ THEN
-                answers_ := (SELECT p.result FROM "readpast"."queue_operation" AS p WHERE p.operation_id = operation_);
-            ELSE
-            /* Answers are asked for again within minutes. One call in 64 clears away what is older than an hour. */
-            IF get_byte(uuid_send(operation_), 15) % 64 = 0 THEN
-                WITH old AS MATERIALIZED (
-                    SELECT o.operation_id
-                    FROM "readpast"."queue_operation" AS o
-                    WHERE o.at < now_ - interval '1 hour'
-                    ORDER BY o.at
-                    LIMIT 256
-                    FOR UPDATE SKIP LOCKED
-                )
+    /* First of all: if another attempt of this very call is under way, this waits for it. */
+    IF operation_ IS NOT NULL THEN
+        INSERT INTO "readpast"."queue_operation" (operation_id, call, at)
+        VALUES (operation_, 'add_four_queue_scheduler_set_trx', now_)
+        ON CONFLICT (operation_id) DO NOTHING;
+        replayed_ := NOT FOUND;
+        IF replayed_ AND NOT EXISTS (
+            SELECT 1
+            FROM "readpast"."queue_operation" AS p
+            WHERE p.operation_id = operation_ AND p.call = 'add_four_queue_scheduler_set_trx'
+        )
+        THEN
+            RAISE EXCEPTION 'add_four_queue_scheduler_set_trx: the operation % was another call', operation_ USING ERRCODE = 'RP021';
+        END IF;
+    END IF;
+    IF replayed_ THEN
+        answers_ := (SELECT p.result FROM "readpast"."queue_operation" AS p WHERE p.operation_id = operation_);
+    ELSE
+    /* Answers are asked for again within minutes. One call in 64 clears away what is older than an hour. */
+    IF get_byte(uuid_send(operation_), 15) % 64 = 0 THEN
+        WITH old AS MATERIALIZED (
+            SELECT o.operation_id
+            FROM "readpast"."queue_operation" AS o
+            WHERE o.at < now_ - interval '1 hour'
+            ORDER BY o.at
+            LIMIT 256
+            FOR UPDATE SKIP LOCKED
+        )
 
-                DELETE FROM "readpast"."queue_operation" AS p
-                USING old AS o
-                WHERE p.operation_id BETWEEN o.operation_id AND o.operation_id;
-            END IF;
+        DELETE FROM "readpast"."queue_operation" AS p
+        USING old AS o
+        WHERE p.operation_id BETWEEN o.operation_id AND o.operation_id;
+    END IF;
 
-            /* One call at a time looks whether the same work is there, and adds what is not, or takes it up again. */
-            PERFORM FROM "readpast"."queue_turn" AS t WHERE t.queue = 'four_queue_scheduler add' FOR NO KEY UPDATE;
+    /* One call at a time looks whether the same work is there, and adds what is not, or takes it up again. */
+    PERFORM FROM "readpast"."queue_turn" AS t WHERE t.queue = 'four_queue_scheduler add' FOR NO KEY UPDATE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'add_four_queue_scheduler_set_trx: the row of four_queue_scheduler add in queue_turn is gone; install the queue again'
+        USING ERRCODE = 'RP014';
+    END IF;
+    FOR item_ IN
+        SELECT
+            (i.position - 1)::integer AS ordinal, d.due_at, 'Pending' AS status, COALESCE(i.type, 'Default') AS kind, i.step,
+            COALESCE(i.columns, '{}') AS columns
+        FROM
+            ROWS FROM (
+                json_to_recordset(items_) AS (type text, step text, due text, delay_ms bigint, columns json)
+            ) WITH ORDINALITY AS i (type, step, due, delay_ms, columns, position)
+        CROSS JOIN LATERAL (
+            SELECT COALESCE("readpast"."queue_finite_fn"("readpast"."queue_time_fn"(i.due)), now_ + i.delay_ms * interval '1 millisecond') AS due_at
+        ) AS d
+        ORDER BY i.position
+    LOOP
+        key_ := NULL;
+        SELECT v.item_key_1::text
+        INTO key_
+        FROM json_to_record(item_.columns) AS c ("reputation" integer)
+        INNER JOIN "readpast"."four_queue_scheduler_item_v" AS v ON v."reputation" = c."reputation"
+        ORDER BY v.item_key_1
+        LIMIT 1;
+        IF key_ IS NULL THEN
+        INSERT INTO "public"."four_queue" AS q ("reputation", "scheduled_start_date", "attempts", "in_process", "end_date")
+        SELECT c."reputation", COALESCE(item_.due_at, now_), 0, FALSE, NULL
+        FROM json_to_record(item_.columns) AS c ("reputation" integer)
+        ON CONFLICT DO NOTHING
+        RETURNING q."id"
+        INTO new_1_;
             IF NOT FOUND THEN
-                RAISE EXCEPTION 'add_four_queue_scheduler_set_trx: the row of four_queue_scheduler add in queue_turn is gone; install the queue again'
-                USING ERRCODE = 'RP014';
-            END IF;
-            FOR item_ IN
-                SELECT
-                    (i.position - 1)::integer AS ordinal, d.due_at, 'Pending' AS status, COALESCE(i.type, 'Default') AS kind, i.step,
-                    COALESCE(i.columns, '{}') AS columns
-                FROM
-                    ROWS FROM (
-                        json_to_recordset(items_) AS (type text, step text, due text, delay_ms bigint, columns json)
-                    ) WITH ORDINALITY AS i (type, step, due, delay_ms, columns, position)
-                CROSS JOIN LATERAL (
-                    SELECT COALESCE("readpast"."queue_finite_fn"("readpast"."queue_time_fn"(i.due)), now_ + i.delay_ms * interval '1 millisecond') AS due_at
-                ) AS d
-                ORDER BY i.position
-            LOOP
-                key_ := NULL;
-                SELECT v.item_key_1::text
-                INTO key_
-                FROM json_to_record(item_.columns) AS c ("reputation" integer)
-                INNER JOIN "readpast"."four_queue_scheduler_item_v" AS v ON v."reputation" = c."reputation"
-                ORDER BY v.item_key_1
-                LIMIT 1;
+                /* Somebody who goes other ways than this one was first. */
+        SELECT v.item_key_1::text
+        INTO key_
+        FROM json_to_record(item_.columns) AS c ("reputation" integer)
+        INNER JOIN "readpast"."four_queue_scheduler_item_v" AS v ON v."reputation" = c."reputation"
+        ORDER BY v.item_key_1
+        LIMIT 1;
                 IF key_ IS NULL THEN
-                INSERT INTO "public"."four_queue" AS q ("reputation", "scheduled_start_date", "attempts", "in_process", "end_date")
-                SELECT c."reputation", COALESCE(item_.due_at, now_), 0, FALSE, NULL
-                FROM json_to_record(item_.columns) AS c ("reputation" integer)
-                ON CONFLICT DO NOTHING
-                RETURNING q."id"
-                INTO new_1_;
-                    IF NOT FOUND THEN
-                        /* Somebody who goes other ways than this one was first. */
-                SELECT v.item_key_1::text
-                INTO key_
-                FROM json_to_record(item_.columns) AS c ("reputation" integer)
-                INNER JOIN "readpast"."four_queue_scheduler_item_v" AS v ON v."reputation" = c."reputation"
-                ORDER BY v.item_key_1
-                LIMIT 1;
-                        IF key_ IS NULL THEN
-                            RAISE EXCEPTION 'add_four_queue_scheduler_set_trx: item % repeats a unique value of four_queue',
-                                item_.ordinal
-                            USING ERRCODE = 'RP021';
-                        END IF;
-                    ELSE
-                /* A row of an item that once had this key is of no concern any more. */
-                DELETE FROM "readpast"."four_queue_scheduler_lease" AS s
-                WHERE s.key_1 = new_1_ ;
-                IF item_.step IS NOT NULL THEN
-                    INSERT INTO "readpast"."four_queue_scheduler_lease" (key_1, status, step, attempt_num, due_at, updated_at)
-                    VALUES (new_1_, item_.status, item_.step, 0, item_.due_at, now_);
+                    RAISE EXCEPTION 'add_four_queue_scheduler_set_trx: item % repeats a unique value of four_queue',
+                        item_.ordinal
+                    USING ERRCODE = 'RP021';
                 END IF;
-                list_ := list_ || json_build_object(
-                    'ordinal', item_.ordinal, 'answer', 'OK', 'key', new_1_::text, 'token', now_, 'attempt_num', 0, 'status', item_.status
-                );
-                    END IF;
-                END IF;
-                IF key_ IS NOT NULL THEN
-                    list_ := list_ || json_build_object('ordinal', item_.ordinal, 'answer', 'DUPLICATE', 'attempt_num', 0);
-                END IF;
-            END LOOP;
-            answers_ := array_to_json(list_);
-            /* Remembered for whoever asks again, when the items may be gone. */
-            UPDATE "readpast"."queue_operation" AS p
-            SET result = answers_
-            WHERE p.operation_id = operation_;
+            ELSE
+        /* A row of an item that once had this key is of no concern any more. */
+        DELETE FROM "readpast"."four_queue_scheduler_lease" AS s
+        WHERE s.key_1 = new_1_ ;
+        IF item_.step IS NOT NULL THEN
+            INSERT INTO "readpast"."four_queue_scheduler_lease" (key_1, status, step, attempt_num, due_at, updated_at)
+            VALUES (new_1_, item_.status, item_.step, 0, item_.due_at, now_);
+        END IF;
+        list_ := list_ || json_build_object(
+            'ordinal', item_.ordinal, 'answer', 'OK', 'key', new_1_::text, 'token', now_, 'attempt_num', 0, 'status', item_.status
+        );
             END IF;
+        END IF;
+        IF key_ IS NOT NULL THEN
+            list_ := list_ || json_build_object('ordinal', item_.ordinal, 'answer', 'DUPLICATE', 'attempt_num', 0);
+        END IF;
+    END LOOP;
+    answers_ := array_to_json(list_);
+    /* Remembered for whoever asks again, when the items may be gone. */
+    UPDATE "readpast"."queue_operation" AS p
+    SET result = answers_
+    WHERE p.operation_id = operation_;
+    END IF;
 
-            RETURN QUERY
-            SELECT a.answer, a.ordinal, NULL::bigint, a.key, a.token, a.attempt_num, a.status
-            FROM json_to_recordset(COALESCE(answers_, '[]')) AS a (
-                ordinal integer, answer text, key text, token timestamptz, attempt_num integer, status text
-            )
-            ORDER BY a.ordinal;
-            END;
-            $$;
+    RETURN QUERY
+    SELECT a.answer, a.ordinal, NULL::bigint, a.key, a.token, a.attempt_num, a.status
+    FROM json_to_recordset(COALESCE(answers_, '[]')) AS a (
+        ordinal integer, answer text, key text, token timestamptz, attempt_num integer, status text
+    )
+    ORDER BY a.ordinal;
+END;
+$$;
 
 REVOKE ALL ON FUNCTION "readpast"."add_four_queue_scheduler_set_trx"(uuid, json) FROM public;
 

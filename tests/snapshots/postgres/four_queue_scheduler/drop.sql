@@ -51,54 +51,53 @@ BEGIN
     "queue_taken_fn", "queue_time_fn", "queue_transition", "queue_turn", "queue_type_access", "queue_unfit_fn",
     "queue_utc_fn", "recover_four_queue_scheduler_trx", "redrive_four_queue_scheduler_set_trx", "renew_four_queue_scheduler_set_trx", "stats_four_queue_scheduler", "watch_four_queue_scheduler",
     "worker_four_queue_scheduler_v"]'::json) AS n (name)
-            ),
+        ),
 
-            place (oid) AS MATERIALIZED (SELECT n.oid FROM pg_catalog.pg_namespace AS n WHERE n.nspname::text = 'readpast'),
+        place (oid) AS MATERIALIZED (SELECT n.oid FROM pg_catalog.pg_namespace AS n WHERE n.nspname::text = 'readpast'),
 
-            found (kind, name, owner) AS (
-                SELECT 'schema', n.nspname::text, n.nspowner
-                FROM pg_catalog.pg_namespace AS n
-                WHERE n.oid IN (SELECT p.oid FROM place AS p)
-                UNION ALL
-                SELECT 'relation', c.relname::text, c.relowner
-                FROM pg_catalog.pg_class AS c
-                WHERE c.relnamespace IN (SELECT p.oid FROM place AS p) AND c.relname::text IN (SELECT s.name FROM names AS s)
-                UNION ALL
-                SELECT 'function', f.proname::text, f.proowner
-                FROM pg_catalog.pg_proc AS f
-                WHERE f.pronamespace IN (SELECT p.oid FROM place AS p) AND f.proname::text IN (SELECT s.name FROM names AS s)
-                UNION ALL
-                SELECT 'type', t.typname::text, t.typowner
-                FROM pg_catalog.pg_type AS t
-                WHERE t.typnamespace IN (SELECT p.oid FROM place AS p) AND t.typname::text IN (SELECT s.name FROM names AS s)
-                UNION ALL
-                /* A maker of triggers on a table need not own it; the function that they run is somebody's. */
-                SELECT 'function of the trigger ' || g.tgname || ' on ' || c.relname || ':', f.proname::text, f.proowner
-                FROM pg_catalog.pg_class AS c
-                INNER JOIN pg_catalog.pg_trigger AS g ON g.tgrelid = c.oid
-                INNER JOIN pg_catalog.pg_proc AS f ON f.oid = g.tgfoid
-                WHERE c.relnamespace IN (SELECT p.oid FROM place AS p) AND c.relname::text IN (SELECT s.name FROM names AS s)
-            )
+        found (kind, name, owner) AS (
+            SELECT 'schema', n.nspname::text, n.nspowner
+            FROM pg_catalog.pg_namespace AS n
+            WHERE n.oid IN (SELECT p.oid FROM place AS p)
+            UNION ALL
+            SELECT 'relation', c.relname::text, c.relowner
+            FROM pg_catalog.pg_class AS c
+            WHERE c.relnamespace IN (SELECT p.oid FROM place AS p) AND c.relname::text IN (SELECT s.name FROM names AS s)
+            UNION ALL
+            SELECT 'function', f.proname::text, f.proowner
+            FROM pg_catalog.pg_proc AS f
+            WHERE f.pronamespace IN (SELECT p.oid FROM place AS p) AND f.proname::text IN (SELECT s.name FROM names AS s)
+            UNION ALL
+            SELECT 'type', t.typname::text, t.typowner
+            FROM pg_catalog.pg_type AS t
+            WHERE t.typnamespace IN (SELECT p.oid FROM place AS p) AND t.typname::text IN (SELECT s.name FROM names AS s)
+            UNION ALL
+            /* A maker of triggers on a table need not own it; the function that they run is somebody's. */
+            SELECT 'function of the trigger ' || g.tgname || ' on ' || c.relname || ':', f.proname::text, f.proowner
+            FROM pg_catalog.pg_class AS c
+            INNER JOIN pg_catalog.pg_trigger AS g ON g.tgrelid = c.oid
+            INNER JOIN pg_catalog.pg_proc AS f ON f.oid = g.tgfoid
+            WHERE c.relnamespace IN (SELECT p.oid FROM place AS p) AND c.relname::text IN (SELECT s.name FROM names AS s)
+        )
 
-            SELECT
+        SELECT
             f.kind, f.name, 'belongs to' AS verb, r.rolname::text AS owner,
             'Its owner''s triggers and functions would run with the rights of who installs. Drop it, change its owner, '
             || 'install as that role or as a member of it, or choose another schema.' AS remedy
-            FROM found AS f
-            INNER JOIN pg_catalog.pg_roles AS r
-            ON r.oid = f.owner
-            WHERE
+        FROM found AS f
+        INNER JOIN pg_catalog.pg_roles AS r ON r.oid = f.owner
+        WHERE
             NOT r.rolsuper AND r.rolname::text <> 'pg_database_owner' AND r.oid NOT IN (SELECT i.oid FROM mine AS i)
             AND r.oid NOT IN (SELECT d.datdba FROM pg_catalog.pg_database AS d WHERE d.datname::text = pg_catalog.current_database()::text)
-            ORDER BY
+        ORDER BY
             f.kind = 'schema' DESC, f.kind, f.name
-            LIMIT 1
-            LOOP
-            RAISE EXCEPTION '% % % %', other_.kind, other_.name, other_.verb, other_.owner
-            USING ERRCODE = '42501', HINT = other_.remedy;
-            END LOOP;
-            END;
-            $$;
+        LIMIT 1
+    LOOP
+        RAISE EXCEPTION '% % % %', other_.kind, other_.name, other_.verb, other_.owner
+        USING ERRCODE = '42501', HINT = other_.remedy;
+    END LOOP;
+END;
+$$;
 
 /*
 Two installs at once take turns, at a table that nobody else can lock: for a minute. Where it is not there yet, they do at the

@@ -48,65 +48,64 @@ BEGIN
         items_ := "readpast"."queue_taken_fn"('renew_four_queue_scheduler_set_trx', items_, '{
             "key": "any", "attempt": "integer"
         }');
-            END IF;
+    END IF;
 
-            /* In the order of the keys, so that two calls never wait for each other. */
-            PERFORM
-            FROM (
-                SELECT i.key AS key_1
-                FROM json_to_recordset(items_) AS i (key bigint)
-                ORDER BY key_1
-            ) AS i
-            CROSS JOIN LATERAL (
-                SELECT 1 AS one
-                FROM "readpast"."four_queue_scheduler_lease" AS s
-                WHERE s.key_1 BETWEEN i.key_1 AND i.key_1
-                FOR NO KEY UPDATE
-            ) AS s;
-            now_ := clock_timestamp();
+    /* In the order of the keys, so that two calls never wait for each other. */
+    PERFORM
+    FROM (
+        SELECT i.key AS key_1
+        FROM json_to_recordset(items_) AS i (key bigint)
+        ORDER BY key_1
+    ) AS i
+    CROSS JOIN LATERAL (
+        SELECT 1 AS one
+        FROM "readpast"."four_queue_scheduler_lease" AS s
+        WHERE s.key_1 BETWEEN i.key_1 AND i.key_1
+        FOR NO KEY UPDATE
+    ) AS s;
+    now_ := clock_timestamp();
 
-            RETURN QUERY
-            WITH item AS MATERIALIZED (
-                SELECT (i.position - 1)::integer AS ordinal, i.key AS key_1, i.attempt
-                FROM
-                    ROWS FROM (json_to_recordset(items_) AS (key bigint, attempt integer))
-                    WITH ORDINALITY AS i (key, attempt, position)
-                ORDER BY key_1
-            ),
+    RETURN QUERY
+    WITH item AS MATERIALIZED (
+        SELECT (i.position - 1)::integer AS ordinal, i.key AS key_1, i.attempt
+        FROM
+            ROWS FROM (json_to_recordset(items_) AS (key bigint, attempt integer))
+            WITH ORDINALITY AS i (key, attempt, position)
+        ORDER BY key_1
+    ),
 
-            /* In the order of the keys, so that two calls never wait for each other. */
-            judged AS MATERIALIZED (
-                SELECT
-                    i.*, v.item_seek_1 AS seek_1, v.item_token, v.item_attempt, v.item_status,
-                    CASE
-                        WHEN v.item_status IS NULL THEN 'NOT_FOUND'
-                        WHEN (v.item_status = 'Processing' AND v.item_owner = worker_ AND v.item_attempt = i.attempt) AND v.item_has_lease THEN 'OK'
-                        ELSE 'LEASE_LOST'
-                    END AS answer
-                FROM item AS i
-                LEFT JOIN LATERAL (
-                    SELECT
-                        w.item_seek_1, w.item_type, w.item_status, w.item_step, w.item_attempt, w.item_response, w.item_error,
-                        w.item_started_at, w.item_duration, w.item_due_at, w.item_token, w.item_owner, w.item_lease_until, w.item_died_at,
-                        w.item_has_lease
-                    FROM "readpast"."four_queue_scheduler_item_v" AS w
-                    WHERE w.item_key_1 = i.key_1 AND w.item_seek_1 IN (FALSE, TRUE)
-                    /* So that it is one search per key, whatever the size of the table when this is planned. */
-                    OFFSET 0
-                ) AS v ON TRUE
-            ),
+    /* In the order of the keys, so that two calls never wait for each other. */
+    judged AS MATERIALIZED (
+        SELECT
+            i.*, v.item_seek_1 AS seek_1, v.item_token, v.item_attempt, v.item_status,
+            CASE
+                WHEN v.item_status IS NULL THEN 'NOT_FOUND'
+                WHEN (v.item_status = 'Processing' AND v.item_owner = worker_ AND v.item_attempt = i.attempt) AND v.item_has_lease THEN 'OK'
+                ELSE 'LEASE_LOST'
+            END AS answer
+        FROM item AS i
+        LEFT JOIN LATERAL (
+            SELECT
+                w.item_seek_1, w.item_type, w.item_status, w.item_step, w.item_attempt, w.item_response, w.item_error, w.item_started_at,
+                w.item_duration, w.item_due_at, w.item_token, w.item_owner, w.item_lease_until, w.item_died_at, w.item_has_lease
+            FROM "readpast"."four_queue_scheduler_item_v" AS w
+            WHERE w.item_key_1 = i.key_1 AND w.item_seek_1 IN (FALSE, TRUE)
+            /* So that it is one search per key, whatever the size of the table when this is planned. */
+            OFFSET 0
+        ) AS v ON TRUE
+    ),
 
-            renewed AS (
-                UPDATE "readpast"."four_queue_scheduler_lease" AS s
-                SET lease_until = now_ + lease_ms_ * interval '1 millisecond'
-                FROM judged AS j
-                WHERE s.key_1 BETWEEN j.key_1 AND j.key_1 AND j.answer = 'OK'
-            )
+    renewed AS (
+        UPDATE "readpast"."four_queue_scheduler_lease" AS s
+        SET lease_until = now_ + lease_ms_ * interval '1 millisecond'
+        FROM judged AS j
+        WHERE s.key_1 BETWEEN j.key_1 AND j.key_1 AND j.answer = 'OK'
+    )
 
-            SELECT j.answer, j.ordinal, NULL::bigint, j.key_1::text, j.item_token, j.item_attempt, j.item_status
-            FROM judged AS j
-            ORDER BY j.ordinal;
-            END;
-            $$;
+    SELECT j.answer, j.ordinal, NULL::bigint, j.key_1::text, j.item_token, j.item_attempt, j.item_status
+    FROM judged AS j
+    ORDER BY j.ordinal;
+END;
+$$;
 
 REVOKE ALL ON FUNCTION "readpast"."renew_four_queue_scheduler_set_trx"(text, json, integer) FROM public;

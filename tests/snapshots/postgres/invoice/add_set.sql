@@ -46,116 +46,115 @@ BEGIN
                 "Code": "text(6)", "Lines": "json"
             }
         }');
-            END IF;
+    END IF;
 
-            /* First of all: if another attempt of this very call is under way, this waits for it. */
-            IF operation_ IS NOT NULL THEN
-                INSERT INTO "readpast"."queue_operation" (operation_id, call, at)
-                VALUES (operation_, 'add_invoice_set_trx', now_)
-                ON CONFLICT (operation_id) DO NOTHING;
-                replayed_ := NOT FOUND;
-                IF replayed_ AND NOT EXISTS (
-                    SELECT 1
-                    FROM "readpast"."queue_operation" AS p
-                    WHERE p.operation_id = operation_ AND p.call = 'add_invoice_set_trx'
-                )
-                THEN
-                    RAISE EXCEPTION 'add_invoice_set_trx: the operation % was another call', operation_ USING ERRCODE = 'RP021';
-                END IF;
-            END IF;
-            IF replayed_ THEN
-                RETURN QUERY
-                SELECT 'OK', (r.position - 1)::integer, NULL::bigint, r.key, p.at, 0, 'Pending'
-                FROM "readpast"."queue_operation" AS p
-                CROSS JOIN LATERAL (
-                    SELECT e.value::timestamptz AS key, e.ordinality AS position
-                    FROM json_array_elements_text(p.result) WITH ORDINALITY AS e (value, ordinality)
-                ) AS r
+    /* First of all: if another attempt of this very call is under way, this waits for it. */
+    IF operation_ IS NOT NULL THEN
+        INSERT INTO "readpast"."queue_operation" (operation_id, call, at)
+        VALUES (operation_, 'add_invoice_set_trx', now_)
+        ON CONFLICT (operation_id) DO NOTHING;
+        replayed_ := NOT FOUND;
+        IF replayed_ AND NOT EXISTS (
+            SELECT 1
+            FROM "readpast"."queue_operation" AS p
+            WHERE p.operation_id = operation_ AND p.call = 'add_invoice_set_trx'
+        )
+        THEN
+            RAISE EXCEPTION 'add_invoice_set_trx: the operation % was another call', operation_ USING ERRCODE = 'RP021';
+        END IF;
+    END IF;
+    IF replayed_ THEN
+        RETURN QUERY
+        SELECT 'OK', (r.position - 1)::integer, NULL::bigint, r.key, p.at, 0, 'Pending'
+        FROM "readpast"."queue_operation" AS p
+        CROSS JOIN LATERAL (
+            SELECT e.value::timestamptz AS key, e.ordinality AS position
+            FROM json_array_elements_text(p.result) WITH ORDINALITY AS e (value, ordinality)
+        ) AS r
+        WHERE p.operation_id = operation_
+        ORDER BY r.position;
+        RETURN;
+    END IF;
+
+    /* Answers are asked for again within minutes. One call in 64 clears away what is older than an hour. */
+    IF get_byte(uuid_send(operation_), 15) % 64 = 0 THEN
+        WITH old AS MATERIALIZED (
+            SELECT o.operation_id
+            FROM "readpast"."queue_operation" AS o
+            WHERE o.at < now_ - interval '1 hour'
+            ORDER BY o.at
+            LIMIT 256
+            FOR UPDATE SKIP LOCKED
+        )
+
+        DELETE FROM "readpast"."queue_operation" AS p
+        USING old AS o
+        WHERE p.operation_id BETWEEN o.operation_id AND o.operation_id;
+    END IF;
+    FOR attempt_ IN 1..5 LOOP
+        BEGIN
+            RETURN QUERY
+    /*
+    The key is a time, and two items may be enqueued within one tick of the clock. So the key is the time on a grid of
+    10 ms plus the item's number in microseconds, modulo 10,000 for the first item of the call: 10,000 items in
+    succession have different keys, and the keys of one call ascend with its numbers.
+    */
+    WITH numbered AS MATERIALIZED (
+        SELECT
+            (i.position - 1)::integer AS ordinal, nextval('"readpast"."invoice_seq"') AS number,
+            COALESCE("readpast"."queue_finite_fn"(i.due), now_ + i.delay_ms * interval '1 millisecond', now_) AS scheduled_for,
+            COALESCE(i.type, 'Default') AS type, i.step, i.columns
+        FROM
+            ROWS FROM (
+                json_to_recordset(items_) AS (type text, step text, due timestamptz, delay_ms bigint, columns json)
+            ) WITH ORDINALITY AS i (type, step, due, delay_ms, columns, position)
+    ),
+
+    item AS MATERIALIZED (
+        SELECT
+            n.ordinal, date_bin('10 milliseconds', now_, timestamptz 'epoch')
+            + (n.number - f.number + f.number % 10000) * interval '1 microsecond' AS key, n.scheduled_for, n.type, n.step, n.columns
+        FROM numbered AS n
+        CROSS JOIN (SELECT MIN(m.number) AS number FROM numbered AS m) AS f
+    ),
+
+    added AS (
+        INSERT INTO "readpast"."invoice" (
+            enqueued_at, type, status, step, attempt_num, scheduled_for, updated_at, "Number", "CustomerID", "Amount", "Code", "Lines"
+        )
+        SELECT
+            i.key, i.type, 'Pending', i.step, 0, i.scheduled_for, now_, c."Number", c."CustomerID",
+            CASE WHEN (i.columns -> 'Amount') IS NULL THEN '0' ELSE c."Amount" END,
+            CASE WHEN (i.columns -> 'Code') IS NULL THEN 'none' ELSE c."Code" END,
+            CASE WHEN (i.columns -> 'Lines') IS NULL THEN '[]' ELSE c."Lines" END
+        FROM item AS i
+        CROSS JOIN LATERAL json_to_record(COALESCE(i.columns, '{}')) AS c (
+            "Number" varchar(20), "CustomerID" bigint, "Amount" numeric(12, 2), "Code" varchar(6), "Lines" json
+        )
+        RETURNING 1 AS one
+    ),
+
+            remembered AS (
+                UPDATE "readpast"."queue_operation" AS p
+                SET result = (SELECT json_agg(i.key ORDER BY i.ordinal) FROM item AS i)
                 WHERE p.operation_id = operation_
-                ORDER BY r.position;
-                RETURN;
+            )
+
+            SELECT 'OK', i.ordinal, NULL::bigint, i.key, now_, 0, 'Pending'
+            FROM item AS i
+            /* Counted, so that nothing is returned before all of them are in. */
+            CROSS JOIN (SELECT COUNT(*) FROM added) AS a
+            ORDER BY i.ordinal;
+            RETURN;
+        EXCEPTION WHEN unique_violation THEN
+            /* A key was taken (the clock was set back): the sequence has moved on, so the next keys differ. */
+            IF attempt_ = 5 THEN
+                RAISE;
             END IF;
-
-            /* Answers are asked for again within minutes. One call in 64 clears away what is older than an hour. */
-            IF get_byte(uuid_send(operation_), 15) % 64 = 0 THEN
-                WITH old AS MATERIALIZED (
-                    SELECT o.operation_id
-                    FROM "readpast"."queue_operation" AS o
-                    WHERE o.at < now_ - interval '1 hour'
-                    ORDER BY o.at
-                    LIMIT 256
-                    FOR UPDATE SKIP LOCKED
-                )
-
-                DELETE FROM "readpast"."queue_operation" AS p
-                USING old AS o
-                WHERE p.operation_id BETWEEN o.operation_id AND o.operation_id;
-            END IF;
-            FOR attempt_ IN 1..5 LOOP
-                BEGIN
-                    RETURN QUERY
-            /*
-            The key is a time, and two items may be enqueued within one tick of the clock. So the key is the time on a grid of
-            10 ms plus the item's number in microseconds, modulo 10,000 for the first item of the call: 10,000 items in
-            succession have different keys, and the keys of one call ascend with its numbers.
-            */
-            WITH numbered AS MATERIALIZED (
-                SELECT
-                    (i.position - 1)::integer AS ordinal, nextval('"readpast"."invoice_seq"') AS number,
-                    COALESCE("readpast"."queue_finite_fn"(i.due), now_ + i.delay_ms * interval '1 millisecond', now_) AS scheduled_for,
-                    COALESCE(i.type, 'Default') AS type, i.step, i.columns
-                FROM
-                    ROWS FROM (
-                        json_to_recordset(items_) AS (type text, step text, due timestamptz, delay_ms bigint, columns json)
-                    ) WITH ORDINALITY AS i (type, step, due, delay_ms, columns, position)
-            ),
-
-            item AS MATERIALIZED (
-                SELECT
-                    n.ordinal, date_bin('10 milliseconds', now_, timestamptz 'epoch')
-                    + (n.number - f.number + f.number % 10000) * interval '1 microsecond' AS key, n.scheduled_for, n.type, n.step, n.columns
-                FROM numbered AS n
-                CROSS JOIN (SELECT MIN(m.number) AS number FROM numbered AS m) AS f
-            ),
-
-            added AS (
-                INSERT INTO "readpast"."invoice" (
-                    enqueued_at, type, status, step, attempt_num, scheduled_for, updated_at, "Number", "CustomerID", "Amount", "Code",
-                    "Lines"
-                )
-                SELECT
-                    i.key, i.type, 'Pending', i.step, 0, i.scheduled_for, now_, c."Number", c."CustomerID",
-                    CASE WHEN (i.columns -> 'Amount') IS NULL THEN '0' ELSE c."Amount" END,
-                    CASE WHEN (i.columns -> 'Code') IS NULL THEN 'none' ELSE c."Code" END,
-                    CASE WHEN (i.columns -> 'Lines') IS NULL THEN '[]' ELSE c."Lines" END
-                FROM item AS i
-                CROSS JOIN LATERAL json_to_record(COALESCE(i.columns, '{}')) AS c (
-                    "Number" varchar(20), "CustomerID" bigint, "Amount" numeric(12, 2), "Code" varchar(6), "Lines" json
-                )
-                RETURNING 1 AS one
-            ),
-
-                    remembered AS (
-                        UPDATE "readpast"."queue_operation" AS p
-                        SET result = (SELECT json_agg(i.key ORDER BY i.ordinal) FROM item AS i)
-                        WHERE p.operation_id = operation_
-                    )
-
-                    SELECT 'OK', i.ordinal, NULL::bigint, i.key, now_, 0, 'Pending'
-                    FROM item AS i
-                    /* Counted, so that nothing is returned before all of them are in. */
-                    CROSS JOIN (SELECT COUNT(*) FROM added) AS a
-                    ORDER BY i.ordinal;
-                    RETURN;
-                EXCEPTION WHEN unique_violation THEN
-                    /* A key was taken (the clock was set back): the sequence has moved on, so the next keys differ. */
-                    IF attempt_ = 5 THEN
-                        RAISE;
-                    END IF;
-                END;
-            END LOOP;
-            END;
-            $$;
+        END;
+    END LOOP;
+END;
+$$;
 
 REVOKE ALL ON FUNCTION "readpast"."add_invoice_set_trx"(uuid, json) FROM public;
 

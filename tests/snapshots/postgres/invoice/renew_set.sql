@@ -46,50 +46,48 @@ BEGIN
         items_ := "readpast"."queue_taken_fn"('renew_invoice_set_trx', items_, '{
             "key": "any", "attempt": "integer"
         }');
-            END IF;
+    END IF;
 
-            RETURN QUERY
-            WITH item AS MATERIALIZED (
-                SELECT (i.position - 1)::integer AS ordinal, i.key AS key_1, i.attempt
-                FROM
-                    ROWS FROM (json_to_recordset(items_) AS (key timestamptz, attempt integer))
-                    WITH ORDINALITY AS i (key, attempt, position)
-                ORDER BY key_1
-            ),
+    RETURN QUERY
+    WITH item AS MATERIALIZED (
+        SELECT (i.position - 1)::integer AS ordinal, i.key AS key_1, i.attempt
+        FROM
+            ROWS FROM (json_to_recordset(items_) AS (key timestamptz, attempt integer))
+            WITH ORDINALITY AS i (key, attempt, position)
+        ORDER BY key_1
+    ),
 
-            /* In the order of the keys, so that two calls never wait for each other. */
-            judged AS MATERIALIZED (
-                SELECT
-                    i.*, v.item_token, v.item_attempt, v.item_status,
-                    CASE
-                        WHEN v.item_status IS NULL THEN 'NOT_FOUND'
-                        WHEN (v.item_status = 'Processing' AND v.item_owner = worker_ AND v.item_attempt = i.attempt) THEN 'OK'
-                        ELSE 'LEASE_LOST'
-                    END AS answer
-                FROM item AS i
-                LEFT JOIN LATERAL (
-                    SELECT
-                        q.status::text AS item_status, q.updated_at AS item_token, q.attempt_num AS item_attempt,
-                        q.lease_owner AS item_owner
-                    FROM "readpast"."invoice" AS q
-                    WHERE q.enqueued_at = i.key_1
-                    FOR NO KEY UPDATE
-                ) AS v ON TRUE
-            ),
+    /* In the order of the keys, so that two calls never wait for each other. */
+    judged AS MATERIALIZED (
+        SELECT
+            i.*, v.item_token, v.item_attempt, v.item_status,
+            CASE
+                WHEN v.item_status IS NULL THEN 'NOT_FOUND'
+                WHEN (v.item_status = 'Processing' AND v.item_owner = worker_ AND v.item_attempt = i.attempt) THEN 'OK'
+                ELSE 'LEASE_LOST'
+            END AS answer
+        FROM item AS i
+        LEFT JOIN LATERAL (
+            SELECT q.status::text AS item_status, q.updated_at AS item_token, q.attempt_num AS item_attempt, q.lease_owner AS item_owner
+            FROM "readpast"."invoice" AS q
+            WHERE q.enqueued_at = i.key_1
+            FOR NO KEY UPDATE
+        ) AS v ON TRUE
+    ),
 
-            shown AS (
-                UPDATE "readpast"."invoice" AS q
-                SET lease_until = n.now + lease_ms_ * interval '1 millisecond'
-                FROM judged AS j
-                /* Once they are locked, and one time for all of them: what was claimed together runs out together. */
-                CROSS JOIN (SELECT clock_timestamp() AS now FROM (SELECT COUNT(*) FROM judged) AS c) AS n
-                WHERE q.enqueued_at BETWEEN j.key_1 AND j.key_1 AND j.answer = 'OK'
-            )
+    shown AS (
+        UPDATE "readpast"."invoice" AS q
+        SET lease_until = n.now + lease_ms_ * interval '1 millisecond'
+        FROM judged AS j
+        /* Once they are locked, and one time for all of them: what was claimed together runs out together. */
+        CROSS JOIN (SELECT clock_timestamp() AS now FROM (SELECT COUNT(*) FROM judged) AS c) AS n
+        WHERE q.enqueued_at BETWEEN j.key_1 AND j.key_1 AND j.answer = 'OK'
+    )
 
-            SELECT j.answer, j.ordinal, NULL::bigint, j.key_1, j.item_token, j.item_attempt, j.item_status
-            FROM judged AS j
-            ORDER BY j.ordinal;
-            END;
-            $$;
+    SELECT j.answer, j.ordinal, NULL::bigint, j.key_1, j.item_token, j.item_attempt, j.item_status
+    FROM judged AS j
+    ORDER BY j.ordinal;
+END;
+$$;
 
 REVOKE ALL ON FUNCTION "readpast"."renew_invoice_set_trx"(text, json, integer) FROM public;
