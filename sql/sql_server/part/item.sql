@@ -111,6 +111,13 @@ a variable table holds of a key is called Key1, Key2 ..., so that no name of the
 {%- endif %}
 {%- endmacro -%}
 
+{#- Whether a worker has it: the table may tell other states by the same values. -#}
+{%- macro is_processing(t) %}
+{%- set told = namespace(alone=true) %}
+{%- for e in t.encodings if "Processing" in e.states and e.states | length > 1 %}{% set told.alone = false %}{% endfor %}
+{{- stands(t.processing) if told.alone else status(t) ~ " = 'Processing'" }}
+{%- endmacro -%}
+
 {#- Times: ours are UTC, the table's may be the server's. -#}
 {%- macro utc(t, value, offset="@_Offset") %}
 {%- if t.local_time %}DATEADD(MINUTE, -{{ offset }}, CAST({{ value }} AS datetime2(7))){% elif t.own %}{{ value }}{% else %}CAST({{ value }} AS datetime2(7)){% endif %}
@@ -235,7 +242,7 @@ database's has not would become question marks.
     {{ due_at(t, offset) }} AS [ItemDueAt],
     {{ token(t) }} AS [ItemToken],
     {{ owner(t) }} AS [ItemOwner],
-    CASE WHEN {{ stands(t.processing) }} THEN {{ until(t, t.lease_ms, offset) }} END AS [ItemLeaseUntil],
+    CASE WHEN {{ is_processing(t) }} THEN {{ until(t, t.lease_ms, offset) }} END AS [ItemLeaseUntil],
 {%- endif %}
     {%- for u in t.subtypes %}{% for c in u.columns %}
     {{ "CAST(NULL AS " ~ c.type ~ ")" if c.secret and not for_workers else u.alias ~ "." ~ c.quoted }} AS {{ c.shown }},

@@ -86,12 +86,12 @@ BEGIN
         WHERE k.[Answer] = 'OK'
         OPTION (LOOP JOIN, FORCE ORDER);
 {%- import "part/apply.sql" as change %}
-{{ change.apply() }}
+{{ change.apply(x=dict(write.row, is={"duration": "NULL"})) }}
 {%- else %}
         /* As if it were new. */
         UPDATE q
         SET
-{%- set anew = {"owner": "NULL", "started": "NULL", "duration": "NULL"} if own else {} %}
+{%- set anew = {"owner": "NULL", "started": "NULL", "duration": "NULL"} if own else {"duration": "NULL"} %}
 {%- set renews = {
     "to": "Pending", "attempts": "0", "token": "k.[Token]",
     "is": dict(anew, lease_until="NULL", due=item.theirs(t, "@_Now")),
