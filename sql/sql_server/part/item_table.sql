@@ -33,7 +33,6 @@
     DECLARE @_Count int;
 {%- if not redrive %}
     DECLARE @_Sets bit = 0;
-    DECLARE @_NoSet nvarchar(2048);
 {%- endif %}
 {%- if seek %}
     DECLARE @_Looks int = 0;

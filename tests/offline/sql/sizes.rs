@@ -19,7 +19,7 @@ const LONGER: [(&str, usize); 9] = [
     ("Q_Add", 280),
     ("Q_Claim", 538),
     ("Q_Recover", 587),
-    ("Q_Settle", 651),
+    ("Q_Settle", 620),
     ("Redrive_Q_Set_trx", 366),
     ("Taken_Q_trx", 329),
     ("Watch_Q", 449),

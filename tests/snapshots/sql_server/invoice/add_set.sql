@@ -49,7 +49,8 @@ BEGIN
             WHERE m.[key] NOT IN (N'Number', N'CustomerID', N'Amount', N'Code', N'Lines')
         )
         EXECUTE [readpast].[QueueTake] N'Add_Invoice', @Items OUTPUT, N'{
-            "type": ["Default"], "step": "text(60)", "due": "timestamp", "delay_ms": "bigint",
+            "type": ["Default"], "step": "text(60)", "due": "timestamp",
+            "delay_ms": "milliseconds (from 0 to 2147483647000)",
             "columns": {
                 "Number": "text(20) not null", "CustomerID": "bigint", "Amount": "decimal(12, 2)",
                 "Code": "text(6)", "Lines": "json"

@@ -160,10 +160,15 @@ BEGIN
     );
     DECLARE @_Count int;
     DECLARE @_Sets bit = 0;
-    DECLARE @_NoSet nvarchar(2048);
     DECLARE @_Written int = 0;
+
+
+    /* As of many. */
+    IF @Set IS NOT NULL
+        SET @Items = CONCAT(N'[{"set": ', @Set, N'}]');
     IF
-        EXISTS (
+        (@Items IS NOT NULL AND SESSION_CONTEXT(N'readpast.checks_items') IS NULL)
+        OR EXISTS (
             SELECT 1
             FROM OPENJSON(@Items) AS j
             CROSS APPLY OPENJSON(CASE WHEN j.[type] = 5 THEN j.[value] ELSE N'{"": null}' END) AS m
@@ -172,10 +177,20 @@ BEGIN
                 OR (m.[type] IN (4, 5) AND m.[key] NOT IN (N'key', N'set'))
         )
         OR (SELECT COUNT(*) FROM OPENJSON(@Items)) > 1000
+        OR EXISTS (
+            SELECT 1
+            FROM OPENJSON(@Items) AS j
+            CROSS APPLY OPENJSON(CASE WHEN j.[type] = 5 THEN j.[value] END, N'$.set') AS m
+            WHERE m.[key] NOT IN (N'Number', N'CustomerID', N'Amount', N'Code', N'Lines')
+        )
         EXECUTE [readpast].[QueueTake] N'Modify_Invoice', @Items OUTPUT, N'{
-            "key": "any", "token": "timestamp", "attempt": "integer", "status": "text(20)", "step": "text",
-            "response": "text", "error": "text", "release": "boolean", "set": "any", "due": "timestamp",
-            "delay_ms": "bigint"
+            "key": "timestamp", "token": "timestamp", "attempt": "integer", "status": "text(20)",
+            "step": "text(60)", "response": "text", "error": "text", "release": "boolean",
+            "set": {
+                "Number": "text(20) not null", "CustomerID": "bigint", "Amount": "decimal(12, 2)",
+                "Code": "text(6)", "Lines": "json"
+            },
+            "due": "timestamp", "delay_ms": "milliseconds (from 0 to 2147483647000)"
         }';
 
     SELECT
@@ -196,7 +211,7 @@ BEGIN
             0,
             @Key,
             @Key,
-            @Token, @Attempt, @Status, @Step, @Response, @Error, @DueAt, @Set;
+            @Token, @Attempt, @Status, @Step, @Response, @Error, @DueAt, JSON_QUERY(@Items, '$[0].set');
     ELSE
         INSERT INTO @_Item (
             [Ordinal], [Key], [Key1], [Token], [Attempt], [Status], [Step], [Response], [Error], [DueAt], [Release], [Set]
@@ -232,41 +247,7 @@ BEGIN
             [Set] nvarchar(max) '$.set' AS JSON
         ) AS r;
     SET @_Count = (SELECT COUNT(*) FROM @_Item);
-
-    SET @_Sets = CASE WHEN EXISTS (SELECT 1 FROM @_Item AS i WHERE i.[Set] IS NOT NULL) THEN 1 ELSE 0 END;
-    IF @_Sets = 1
-    BEGIN
-        SET @_NoSet = (
-            SELECT MIN(x.[Why])
-            FROM (
-                SELECT CONCAT(N'there is no column ', n.[key], N' to set') AS [Why]
-                FROM @_Item AS i
-                CROSS APPLY OPENJSON(i.[Set]) AS n
-                /* With an end: a comparison takes no notice of blanks there. */
-                WHERE
-                    CONCAT(n.[key], N'.') NOT IN (
-                        N'Number.', N'CustomerID.', N'Amount.', N'Code.', N'Lines.'
-                    )
-                UNION ALL
-                SELECT CONCAT(N'', n.[key], N' is set to what is no value for it')
-                FROM @_Item AS i
-                CROSS APPLY OPENJSON(i.[Set]) AS n
-                WHERE
-                    CASE
-                        WHEN n.[key] IN (N'Lines')
-                            THEN CASE WHEN n.[type] IN (0, 4, 5) THEN 0 ELSE 1 END
-                        WHEN n.[type] IN (4, 5) THEN 1
-                        ELSE 0
-                    END = 1
-            ) AS x
-        );
-        IF @_NoSet IS NOT NULL
-        BEGIN
-            /* THROW reads a % as the start of something else; doubled, it stands for itself. */
-            SET @_NoSet = CONCAT(N'Modify_Invoice: ', REPLACE(@_NoSet, N'%', N'%%'), N'.');
-            THROW 50021, @_NoSet, 1;
-        END;
-    END;
+SET @_Sets = CASE WHEN EXISTS (SELECT 1 FROM @_Item AS i WHERE i.[Set] IS NOT NULL) THEN 1 ELSE 0 END;
     SET @_Now = SYSUTCDATETIME();
     SET @_At = @_Now;
 
