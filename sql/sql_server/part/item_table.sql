@@ -33,6 +33,9 @@
     DECLARE @_Count int;
 {%- if not redrive %}
     DECLARE @_Sets bit = 0;
+{%- if settable | selectattr("is_coded") | list %}
+    DECLARE @_Lost nvarchar(2048);
+{%- endif %}
 {%- endif %}
 {%- if seek %}
     DECLARE @_Looks int = 0;

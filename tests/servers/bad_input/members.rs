@@ -334,3 +334,34 @@ fn values_of_one_item_are_held_to_its_columns() {
         }
     }
 }
+
+/// SQL Server alone has text in code pages. The stand-in has none either: a trigger does there what a column would do.
+#[test]
+fn letters_that_a_column_has_lost_are_refused() {
+    for database in given(THEIRS).into_iter().filter(Database::is_sql_server) {
+        database.run(
+            "CREATE TRIGGER loses ON Jobs AFTER INSERT, UPDATE AS UPDATE j SET Recipient = REPLACE(j.Recipient, NCHAR(257), N'?') \
+             FROM Jobs AS j INNER JOIN inserted AS i ON i.Id = j.Id",
+        );
+        let lost = r#"item 1: "columns.Recipient" has letters that the code page of its column lacks"#;
+        let items = |last: &str| {
+            let item = |text: &str| format!(r#"{{"columns": {{"Recipient": "{text}"}}}}"#);
+            call(&database, ("Add_By_Set_utx", "add_by_set_utx"), "", &format!("[{}, {}]", item("r?"), item(last)), "")
+        };
+        refused(&database, "lost", items("\u{101}b"), lost);
+        assert_eq!(items("\u{e9}b?").unwrap(), 2);
+
+        let queue = readpast::Queue::open(&database.config(&[]), "By").unwrap();
+        let batch = queue.claim(1, std::time::Duration::ZERO).unwrap();
+        let item = batch.get(0).unwrap();
+        let set = |text: &'static str| readpast::Settlement {
+            set: Some(text),
+            ..readpast::Settlement::new(&item, readpast::Action::Complete)
+        };
+        let error = queue.settle(&[set("{\"Recipient\": \"\u{101}\"}")], None).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidItem, "{error}");
+        assert!(error.message().contains(r#""set.Recipient" has letters"#), "{error}");
+        let outcome = queue.settle(&[set("{\"Recipient\": \"\u{e9}\"}")], None).unwrap();
+        assert_eq!(outcome[0].answer, readpast::Answer::Ok);
+    }
+}

@@ -90,7 +90,6 @@ BEGIN
         EXECUTE [readpast].[QueueTake] N'Redrive_FourQueueScheduler_Set_trx', @Items OUTPUT, N'{
             "key": "bigint", "token": "timestamp"
         }';
-
     IF EXISTS (
         SELECT 1
         FROM OPENJSON(@Items) AS j

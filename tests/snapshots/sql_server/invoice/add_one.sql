@@ -1,6 +1,6 @@
 /*
 Enqueue one item inside the caller's transaction.
-Returns its key and its concurrency token.
+Returns the answer of Add_Invoice_Set_utx, with its key and its concurrency token.
 Table access order: Invoice.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Add_Invoice_utx]
@@ -19,44 +19,34 @@ BEGIN
     SET ROWCOUNT 0;
     /* The caller's level comes back at the end. Under SNAPSHOT, items would be judged as they were at its beginning. */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    DECLARE @_Number bigint;
-    DECLARE @_Now datetime2(7) = SYSUTCDATETIME();
-    DECLARE @_EnqueuedAt datetime2(7);
+    DECLARE @_Items nvarchar(max);
 
     /* With IMPLICIT_TRANSACTIONS, as drivers set it, the first statement that touches a table begins one. */
     IF @@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0
         THROW 50012, N'Add_Invoice_utx works inside the transaction of its caller; begin one first.', 1;
 
-    SET @_Number = NEXT VALUE FOR [readpast].[Invoice_Seq];
-    SET @_EnqueuedAt = DATEADD(MICROSECOND, @_Number % 10000, CAST(CAST(@_Now AS datetime2(2)) AS datetime2(7)));
-
-    INSERT INTO [readpast].[Invoice] (
-        [EnqueuedAt], [Type], [Status], [Step], [AttemptNum], [ScheduledFor], [UpdatedAt],
-        [Number],
-        [CustomerID],
-        [Amount],
-        [Code],
-        [Lines]
-    )
-    VALUES (
-        @_EnqueuedAt, @Type, 'Pending', @Step, 0, COALESCE(@ScheduledFor, @_Now), @_Now,
-        @Number,
-        @CustomerID,
-        @Amount,
-        @Code,
-        @Lines
+    SET @_Items = (
+        SELECT
+            @Type AS [type],
+            @Step AS [step],
+            @ScheduledFor AS [due]
+        FOR JSON PATH
     );
-
-    SELECT
-        @_EnqueuedAt AS [EnqueuedAt],
-        @_Now AS [UpdatedAt];
+    /* Name by name, since a name may hold what separates names in a path. */
+    SET @_Items = JSON_MODIFY(@_Items, '$[0].columns', JSON_QUERY(N'{}'));
+    SET @_Items = JSON_MODIFY(@_Items, '$[0].columns."Number"', @Number);
+    SET @_Items = JSON_MODIFY(@_Items, '$[0].columns."CustomerID"', CAST(@CustomerID AS nvarchar(50)));
+    SET @_Items = JSON_MODIFY(JSON_MODIFY(@_Items, '$[0].columns."Amount"', N''), 'strict $[0].columns."Amount"', CAST(@Amount AS nvarchar(50)));
+    SET @_Items = JSON_MODIFY(JSON_MODIFY(@_Items, '$[0].columns."Code"', N''), 'strict $[0].columns."Code"', @Code);
+    SET @_Items = JSON_MODIFY(JSON_MODIFY(@_Items, '$[0].columns."Lines"', N''), 'strict $[0].columns."Lines"', JSON_QUERY(@Lines));
+    EXECUTE [readpast].[Add_Invoice_Set_utx] @Items = @_Items;
 
     RETURN 0;
 END;
 GO
 /*
 Enqueue one item in a commit of its own.
-Returns its key and its concurrency token.
+Returns the answer of Add_Invoice_Set_trx, with its key and its concurrency token.
 Table access order: Invoice.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Add_Invoice_trx]
@@ -77,51 +67,26 @@ BEGIN
     SET IMPLICIT_TRANSACTIONS OFF;
     /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    DECLARE @_Number bigint;
-    DECLARE @_Now datetime2(7) = SYSUTCDATETIME();
-    DECLARE @_EnqueuedAt datetime2(7);
-    DECLARE @_Tries int = 0;
+    DECLARE @_Items nvarchar(max);
 
     IF @@TRANCOUNT > 0
         THROW 50012, N'Add_Invoice_trx commits its own work: not to be called in a transaction.', 1;
 
-    WHILE @_EnqueuedAt IS NULL
-    BEGIN
-        BEGIN TRY
-            SET @_Number = NEXT VALUE FOR [readpast].[Invoice_Seq];
-            SET @_EnqueuedAt = DATEADD(MICROSECOND, @_Number % 10000, CAST(CAST(@_Now AS datetime2(2)) AS datetime2(7)));
-
-            INSERT INTO [readpast].[Invoice] (
-                [EnqueuedAt], [Type], [Status], [Step], [AttemptNum], [ScheduledFor], [UpdatedAt],
-                [Number],
-                [CustomerID],
-                [Amount],
-                [Code],
-                [Lines]
-            )
-            VALUES (
-                @_EnqueuedAt, @Type, 'Pending', @Step, 0, COALESCE(@ScheduledFor, @_Now), @_Now,
-                @Number,
-                @CustomerID,
-                @Amount,
-                @Code,
-                @Lines
-            );
-        END TRY
-        BEGIN CATCH
-            IF @@TRANCOUNT > 0
-                ROLLBACK TRANSACTION;
-            /* A key was taken (the clock was set back): the sequence has moved on, so the next key differs. */
-            SET @_EnqueuedAt = NULL;
-            SET @_Tries = @_Tries + 1;
-            IF ERROR_NUMBER() <> 2627 OR @_Tries = 5
-                THROW;
-        END CATCH;
-    END;
-
-    SELECT
-        @_EnqueuedAt AS [EnqueuedAt],
-        @_Now AS [UpdatedAt];
+    SET @_Items = (
+        SELECT
+            @Type AS [type],
+            @Step AS [step],
+            @ScheduledFor AS [due]
+        FOR JSON PATH
+    );
+    /* Name by name, since a name may hold what separates names in a path. */
+    SET @_Items = JSON_MODIFY(@_Items, '$[0].columns', JSON_QUERY(N'{}'));
+    SET @_Items = JSON_MODIFY(@_Items, '$[0].columns."Number"', @Number);
+    SET @_Items = JSON_MODIFY(@_Items, '$[0].columns."CustomerID"', CAST(@CustomerID AS nvarchar(50)));
+    SET @_Items = JSON_MODIFY(JSON_MODIFY(@_Items, '$[0].columns."Amount"', N''), 'strict $[0].columns."Amount"', CAST(@Amount AS nvarchar(50)));
+    SET @_Items = JSON_MODIFY(JSON_MODIFY(@_Items, '$[0].columns."Code"', N''), 'strict $[0].columns."Code"', @Code);
+    SET @_Items = JSON_MODIFY(JSON_MODIFY(@_Items, '$[0].columns."Lines"', N''), 'strict $[0].columns."Lines"', JSON_QUERY(@Lines));
+    EXECUTE [readpast].[Add_Invoice_Set_trx] @Operation = NULL, @Items = @_Items;
 
     RETURN 0;
 END;

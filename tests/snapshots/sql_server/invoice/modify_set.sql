@@ -160,6 +160,7 @@ BEGIN
     );
     DECLARE @_Count int;
     DECLARE @_Sets bit = 0;
+    DECLARE @_Lost nvarchar(2048);
     DECLARE @_Written int = 0;
 
 
@@ -382,6 +383,38 @@ SET @_Sets = CASE WHEN EXISTS (SELECT 1 FROM @_Item AS i WHERE i.[Set] IS NOT NU
         ) AS h
         WHERE k.[Answer] = 'OK' AND i.[Set] IS NOT NULL
         OPTION (LOOP JOIN, FORCE ORDER);
+
+    IF @_Sets = 1 AND (@Items COLLATE Latin1_General_BIN2 LIKE N'%[^ -~]%' OR CHARINDEX(N'\u', @Items) > 0)
+    BEGIN
+        SET @_Lost = (
+            SELECT TOP (1) CONCAT(N'item ', i.[Ordinal], N': "set.', x.[Name], N'"')
+            FROM @_Item AS i
+            INNER JOIN @_Work AS k
+                ON k.[Ordinal] = i.[Ordinal]
+            INNER JOIN [readpast].[Invoice] AS q
+                ON q.[EnqueuedAt] = i.[Key1]
+            CROSS APPLY OPENJSON(i.[Set]) AS n
+            CROSS APPLY (
+                SELECT
+                    n.[key] AS [Name],
+                    n.[value] COLLATE Latin1_General_BIN2 AS [Given],
+                    CASE n.[key]
+                        WHEN N'Code' THEN CAST(q.[Code] AS nvarchar(max)) COLLATE Latin1_General_BIN2
+                    END AS [Kept]
+            ) AS x
+            WHERE k.[Answer] = 'OK' AND LEN(x.[Kept]) = LEN(x.[Given]) AND LEN(REPLACE(x.[Kept], N'?', N'')) < LEN(REPLACE(x.[Given], N'?', N''))
+            ORDER BY i.[Ordinal]
+        );
+        IF @_Lost IS NOT NULL
+        BEGIN
+            /* THROW reads a % as the start of something else; doubled, it stands for itself. */
+            SET @_Lost = CONCAT(
+                N'Modify_Invoice: ', REPLACE(@_Lost, N'%', N'%%'),
+                N' has letters that the code page of its column lacks, and which it would keep as ?; leave them out, or make it nvarchar.'
+            );
+            THROW 50021, @_Lost, 1;
+        END;
+    END;
 
     UPDATE q
     SET

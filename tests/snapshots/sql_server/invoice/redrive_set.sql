@@ -85,7 +85,6 @@ BEGIN
         EXECUTE [readpast].[QueueTake] N'Redrive_Invoice_Set_trx', @Items OUTPUT, N'{
             "key": "timestamp", "token": "timestamp"
         }';
-
     IF EXISTS (
         SELECT 1
         FROM OPENJSON(@Items) AS j
