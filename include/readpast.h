@@ -1175,6 +1175,10 @@ void readpast_renewal_free(readpast_renewal renewal);
 /// A call failed with an error that may pass, and will be repeated.
 #define READPAST_EVENT_TROUBLE 4
 
+/// An item's table refused to have it claimed, or given back by a recovery: a constraint or a trigger. It is left aside for a
+/// while, and tried again.
+#define READPAST_EVENT_SET_ASIDE 5
+
 /// The room that `readpast_log_text` asks for, in bytes.
 #define READPAST_LOG_TEXT_ROOM 2200
 
@@ -1248,15 +1252,15 @@ typedef struct {
     /// What happened: a `READPAST_EVENT_`.
     int32_t kind;
     /// For SETTLED and LOST: the database's answer, `READPAST_OK` if all is well, `READPAST_LEASE_LOST` if a renewal found the
-    /// loss. For REFUSED and TROUBLE: the status of the failed call, below 0.
+    /// loss. For REFUSED and TROUBLE: the status of the failed call, below 0. For SET_ASIDE: `READPAST_INVALID_ITEM`.
     readpast_status answer;
-    /// The item's key; NULL for TROUBLE.
+    /// The item's key; NULL for TROUBLE, and for SET_ASIDE of an item of a type that this login may not see.
     const char *key;
-    /// The attempt of the claim; 0 for TROUBLE.
+    /// The attempt of the claim; 0 for TROUBLE and SET_ASIDE.
     int32_t attempt;
     /// For SETTLED: the item's state now, a `READPAST_STATE_`; for LOST, if it is known. Otherwise 0.
     int32_t state;
-    /// The action asked for, a `READPAST_ACTION_`; 0 for TROUBLE, and for LOST before an action was given.
+    /// The action asked for, a `READPAST_ACTION_`; 0 for TROUBLE and SET_ASIDE, and for LOST before an action was given.
     int32_t action;
     /// Why; NULL for SETTLED and LOST.
     const char *message;

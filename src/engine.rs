@@ -81,6 +81,7 @@ impl Engine {
     pub fn new(queue: &Queue, terms: Terms) -> Self {
         let queue = queue.share();
         let pacing = queue.inner().pacing;
+        *queue.inner().set_aside.lock() = Some(Vec::new());
         let pace = Pace::new(pacing.hold, pacing.ahead);
         let shared = Shared {
             state: Mutex::new(State::new(pace, pacing.ahead_bytes, queue.lease(), terms.until_empty)),

@@ -27,7 +27,7 @@ pub(crate) use self::{dropping::Leaving, upgrade::Upgrade};
 use crate::dialect::Dialect;
 use crate::error::Result;
 use crate::ident::Identifier;
-use crate::spec::{QueueSpec, Storage, TableSpec};
+use crate::spec::{MAX_DELAY_MS, QueueSpec, Storage, TableSpec};
 use minijinja::{Value, context};
 use std::collections::BTreeSet;
 
@@ -177,7 +177,7 @@ impl<'a> Target<'a> {
 
     /// What every install makes anew: the functions that classify a status, and the catalog.
     pub(crate) fn functions(self) -> Result<Vec<Object>> {
-        self.objects("schema/functions.sql", context! {})
+        self.objects("schema/functions.sql", context! { longest_ms => MAX_DELAY_MS })
     }
 
     fn shared(self) -> Result<Vec<Object>> {

@@ -43,7 +43,7 @@ pub(crate) use own::{OWN_COLUMNS, SHARD};
 pub(crate) use settable::check_set;
 use sql::why_no_condition;
 pub(crate) use validate::{Checked, check_items, items_to_json};
-pub(crate) use value::{check_step, check_text, column_value, put_due};
+pub(crate) use value::{MAX_DELAY_MS, check_step, check_text, column_value, put_due};
 
 use crate::ident::{Identifier, QueueName};
 use serde_json::Value;

@@ -22,13 +22,17 @@ const (
 	EventRefused EventKind = C.READPAST_EVENT_REFUSED
 	// A call failed in a way that may pass, and is made again in a while.
 	EventTrouble EventKind = C.READPAST_EVENT_TROUBLE
+	// An item's table refused to have it claimed, or given back by a recovery: a constraint or a trigger. It is left aside
+	// for a while, and tried again.
+	EventSetAside EventKind = C.READPAST_EVENT_SET_ASIDE
 )
 
 var eventNames = map[EventKind]string{
-	EventSettled: "Settled",
-	EventLost:    "Lost",
-	EventRefused: "Refused",
-	EventTrouble: "Trouble",
+	EventSettled:  "Settled",
+	EventLost:     "Lost",
+	EventRefused:  "Refused",
+	EventTrouble:  "Trouble",
+	EventSetAside: "SetAside",
 }
 
 // String is the name of the constant, without what they all begin with: "Settled".
@@ -44,17 +48,18 @@ type Event struct {
 	// Kind is what happened.
 	Kind EventKind
 	// Answer is the database's of EventSettled and EventLost: StatusOK, if all is well. Of the others it is what the
-	// call failed with.
+	// call failed with, of EventSetAside StatusInvalidItem.
 	Answer Status
-	// Key is the item's; empty for EventTrouble.
+	// Key is the item's; empty for EventTrouble, and for EventSetAside of an item of a type that this login may not see.
 	Key string
-	// Attempt is that of the claim; 0 for EventTrouble.
+	// Attempt is that of the claim; 0 for EventTrouble and EventSetAside.
 	Attempt int
 	// State is the one that a settled item is in now; StateNone where it is not known.
 	State State
-	// Action is what the item was to be settled as; 0 for EventTrouble, and for EventLost before it was to be.
+	// Action is what the item was to be settled as; 0 for EventTrouble and EventSetAside, and for EventLost before it
+	// was to be.
 	Action Action
-	// Message tells why, of EventRefused and EventTrouble.
+	// Message tells why, of EventRefused, EventTrouble and EventSetAside.
 	Message string
 	// LeftOut is what was left out of what was given with the item, by name and length: of EventRefused, and of
 	// EventLost, which leaves out everything.

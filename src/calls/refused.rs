@@ -2,6 +2,7 @@
 //! reports it to the call that found out.
 
 use super::answers;
+use crate::error::log_text;
 use crate::item::{Rows, Value, answer_column};
 use std::fmt;
 
@@ -11,12 +12,12 @@ const REFUSED: &str = "REFUSED";
 /// An item that is left aside for a while.
 pub(crate) struct Refused {
     /// `None` for an item of a type that is not this login's.
-    key: Option<String>,
-    times: i64,
+    pub(crate) key: Option<String>,
+    pub(crate) times: i64,
     /// It was to be given back by a recovery, and not claimed.
-    by_recovery: bool,
+    pub(crate) by_recovery: bool,
     /// The server's words, with the constraint's name.
-    reason: String,
+    pub(crate) reason: String,
 }
 
 /// The refused items in `rows` from row `first` on, and the row after them.
@@ -34,6 +35,7 @@ fn one(rows: &Rows, row: usize) -> Refused {
     Refused { key: key.map(str::to_owned), times, by_recovery: doing == "recover", reason: reason.to_owned() }
 }
 
+/// A log has it so.
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let key = self.key.as_deref().unwrap_or("of another type");
@@ -42,6 +44,6 @@ impl fmt::Display for Refused {
             write!(f, " {} times", self.times)?;
         }
         let what = if self.by_recovery { "to have it given back by a recovery" } else { "a claim of it" };
-        write!(f, " {what}: {}", self.reason)
+        write!(f, " {what}: {}", log_text(&self.reason))
     }
 }

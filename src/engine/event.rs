@@ -52,6 +52,21 @@ pub enum Event<'a> {
         /// What was wrong with it.
         error: &'a Error,
     },
+    /// The item's table has refused to have it claimed, or given back by a recovery: a constraint or a trigger. It is left aside for
+    /// a while, and tried again.
+    #[non_exhaustive]
+    SetAside {
+        /// Its key; `None` for an item of a type that this login may not see.
+        key: Option<&'a str>,
+        /// How often that was so by now.
+        times: i64,
+        /// Whether a recovery was refused, and not a claim.
+        by_recovery: bool,
+        /// The server's words.
+        reason: &'a str,
+        /// The line that a log has of it.
+        line: &'a str,
+    },
     /// A call failed in a way that may pass. It is made again in a while.
     #[non_exhaustive]
     Trouble {

@@ -80,6 +80,7 @@ fn claim(shared: &Shared, room: usize, makes_sure: bool) {
     let begun = Instant::now();
     let result = shared.queue.inner().claim(u32::try_from(room).unwrap_or(MAX_ITEMS), Duration::ZERO, makes_sure);
     let batch = result.as_ref().ok().cloned().unwrap_or_default();
+    shared.report_set_aside();
     deliver(shared, batch, room);
     let error = match result {
         Ok(batch) => {
@@ -131,6 +132,7 @@ fn deliver(shared: &Shared, batch: Batch, room: usize) {
 /// Settles, and claims with it.
 fn settle(shared: &Shared, all: &Arc<Vec<Ended>>, room: usize) {
     let settled = settling::settle(shared, all, u32::try_from(room).unwrap_or(MAX_ITEMS));
+    shared.report_set_aside();
     deliver(shared, settled.batch, room);
     shared.change().settled(all, &settled.outcomes, settled.again);
 }

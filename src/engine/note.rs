@@ -2,7 +2,7 @@
 //! business: it is told by kind and length. `bindings/README.md` has the list that all languages keep to.
 
 use super::event::Event;
-use crate::error::log_text;
+use crate::error::{ErrorKind, log_text};
 use crate::item::{Action, Answer, Outcome, Settlement};
 use crate::queue::Queue;
 
@@ -50,6 +50,9 @@ impl<'a> From<&Event<'a>> for Fields<'a> {
                 action: Some(action),
                 status: Some(format!("{:?}", error.kind())),
             },
+            Event::SetAside { key, .. } => {
+                Self { key, status: Some(format!("{:?}", ErrorKind::InvalidItem)), ..Self::default() }
+            }
             Event::Trouble { error, .. } => Self { status: Some(format!("{:?}", error.kind())), ..Self::default() },
         }
     }
@@ -70,6 +73,7 @@ impl Event<'_> {
                  {action:?}: {}; shorten or correct it, or widen its column",
                 log_text(&error.to_string())
             )),
+            Self::SetAside { line, .. } => Some((*line).to_owned()),
             Self::Trouble { doing, error } => {
                 Some(format!("cannot {doing}, and will try again: {}", log_text(&error.to_string())))
             }
@@ -113,7 +117,7 @@ pub(super) fn length(name: &str, text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::{Error, ErrorKind};
+    use crate::error::Error;
 
     #[test]
     fn lines_tell_lengths_and_no_text() {

@@ -8,13 +8,14 @@ use super::note;
 use super::said::{LeftOut, Said};
 use super::state::{Phase, State};
 use super::terms::Terms;
-use crate::calls::Sessions;
+use crate::calls::{Refused, Sessions};
 use crate::error::{Error, ErrorKind};
 use crate::item::{Action, Batch, Verdict};
 use crate::queue::Queue;
 use crate::shared::{CleaningDue, LeaseHolder, Renewals, Watcher};
 use crate::sync::{Condvar, Mutex, MutexGuard};
 use std::any::Any;
+use std::mem;
 use std::ops::{Deref, DerefMut};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -127,6 +128,16 @@ impl Shared {
     pub(super) fn refused(&self, key: &str, attempt: i32, action: Action, left_out: &str, error: &Error) {
         self.state.lock().tallies.refused += 1;
         self.tell(&Event::Refused { key, attempt, action, left_out, error });
+    }
+
+    /// Reports what calls of this worker found its table to refuse.
+    pub(super) fn report_set_aside(&self) {
+        let kept = self.queue.inner().set_aside.lock().as_mut().map(mem::take);
+        for item in kept.into_iter().flatten() {
+            let (line, key) = (item.to_string(), item.key.as_deref());
+            let Refused { times, by_recovery, ref reason, .. } = item;
+            self.tell(&Event::SetAside { key, times, by_recovery, reason, line: &line });
+        }
     }
 
     pub(super) fn trouble(&self, doing: &str, error: &Error) {

@@ -10,6 +10,7 @@ use super::sized::{Places, Versioned};
 use super::status::{of_answer, of_kind, readpast_status};
 use super::text;
 use crate::engine::{Event, Observer, note};
+use crate::error::ErrorKind;
 use crate::item::{Answer, Outcome, Settlement};
 use crate::sync::{Condvar, Mutex};
 use std::collections::VecDeque;
@@ -28,6 +29,9 @@ pub const READPAST_EVENT_LOST: i32 = 2;
 pub const READPAST_EVENT_REFUSED: i32 = 3;
 /// A call failed with an error that may pass, and will be repeated.
 pub const READPAST_EVENT_TROUBLE: i32 = 4;
+/// An item's table refused to have it claimed, or given back by a recovery: a constraint or a trigger. It is left aside for a
+/// while, and tried again.
+pub const READPAST_EVENT_SET_ASIDE: i32 = 5;
 
 /// Some events of a worker, oldest first. Immutable; any number of threads may read it.
 ///
@@ -48,15 +52,15 @@ pub struct readpast_event {
     /// What happened: a `READPAST_EVENT_`.
     pub kind: i32,
     /// For SETTLED and LOST: the database's answer, `READPAST_OK` if all is well, `READPAST_LEASE_LOST` if a renewal found the
-    /// loss. For REFUSED and TROUBLE: the status of the failed call, below 0.
+    /// loss. For REFUSED and TROUBLE: the status of the failed call, below 0. For SET_ASIDE: `READPAST_INVALID_ITEM`.
     pub answer: readpast_status,
-    /// The item's key; NULL for TROUBLE.
+    /// The item's key; NULL for TROUBLE, and for SET_ASIDE of an item of a type that this login may not see.
     pub key: *const c_char,
-    /// The attempt of the claim; 0 for TROUBLE.
+    /// The attempt of the claim; 0 for TROUBLE and SET_ASIDE.
     pub attempt: i32,
     /// For SETTLED: the item's state now, a `READPAST_STATE_`; for LOST, if it is known. Otherwise 0.
     pub state: i32,
-    /// The action asked for, a `READPAST_ACTION_`; 0 for TROUBLE, and for LOST before an action was given.
+    /// The action asked for, a `READPAST_ACTION_`; 0 for TROUBLE and SET_ASIDE, and for LOST before an action was given.
     pub action: i32,
     /// Why; NULL for SETTLED and LOST.
     pub message: *const c_char,
@@ -118,6 +122,19 @@ impl Told {
 
     /// What happened, if it is not told item by item.
     fn of(event: &Event<'_>) -> Option<Self> {
+        if let Event::SetAside { key, reason, .. } = *event {
+            return Some(Self {
+                kind: READPAST_EVENT_SET_ASIDE,
+                answer: of_kind(ErrorKind::InvalidItem),
+                key: key.map(text::c_text),
+                attempt: 0,
+                state: 0,
+                action: 0,
+                message: Some(text::c_text(reason)),
+                left_out: None,
+                line: event.line().as_deref().map(text::c_text),
+            });
+        }
         let (kind, answer, item, action, error, left_out) = match *event {
             Event::Lost { key, attempt, .. } => {
                 (READPAST_EVENT_LOST, of_answer(Answer::LeaseLost), Some((key, attempt)), None, None, None)
@@ -129,7 +146,7 @@ impl Told {
             Event::Trouble { error, .. } => {
                 (READPAST_EVENT_TROUBLE, of_kind(error.kind()), None, None, Some(error), None)
             }
-            Event::Claimed { .. } | Event::Settled { .. } => return None,
+            Event::Claimed { .. } | Event::Settled { .. } | Event::SetAside { .. } => return None,
         };
         Some(Self {
             kind,

@@ -97,7 +97,7 @@ impl Inner {
     pub(crate) fn recover_some(&self, max: i32, recover: i32) -> Result<u32> {
         let own = self.backend.calls("recover items", "they keep no lease that would tell which worker is gone")?;
         let Recovered { count, refused } = call_recover(self, own, max, recover)?;
-        report(self, &refused);
+        report(self, refused);
         if count > 0 {
             self.process.polls.wake();
         }
@@ -143,7 +143,7 @@ fn ask(queue: &Inner, max: i32, recover: i32) -> Result<Batch> {
 /// The items that a claim hands out. The queue had been woken `wakes` times when it was made.
 pub(super) fn counted(queue: &Inner, claimed: Claimed, wakes: u64) -> Batch {
     let (polls, kinds) = (&queue.process.polls, &queue.terms.kinds.key);
-    report(queue, &claimed.refused);
+    report(queue, claimed.refused);
     undeliverable::end(queue, &claimed.withheld);
     if claimed.recovered > 0 {
         polls.wake();
@@ -167,10 +167,14 @@ pub(super) fn counted(queue: &Inner, claimed: Claimed, wakes: u64) -> Batch {
     batch
 }
 
-/// Logs and counts the items that their table refused.
-fn report(queue: &Inner, refused: &[Refused]) {
-    for item in refused {
-        queue.ledger.sets_aside();
-        log::warn!("queue {}: {item}", queue.terms.queue());
+/// Counts the items that their table refused, and logs them unless a worker reports them.
+fn report(queue: &Inner, refused: Vec<Refused>) {
+    if refused.is_empty() {
+        return;
+    }
+    refused.iter().for_each(|_| queue.ledger.sets_aside());
+    match &mut *queue.set_aside.lock() {
+        Some(kept) => kept.extend(refused),
+        None => refused.iter().for_each(|item| log::warn!("queue {}: {item}", queue.terms.queue())),
     }
 }

@@ -3,7 +3,7 @@
 use super::dropped;
 use super::pacing::Pacing;
 use crate::backend::{self, Procedures};
-use crate::calls::{self, Sessions, Terms, YieldsTo};
+use crate::calls::{self, Refused, Sessions, Terms, YieldsTo};
 use crate::config::Config;
 use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Result};
@@ -14,6 +14,7 @@ use crate::metrics::{Call, Ledger, Listed, Source};
 use crate::pool::{Pool, Pooled, closed};
 use crate::session::{Attached, Session};
 use crate::shared::{Interrupt, LeaseHolder, LeaseRenewer, OfQueue, Outage, Policy, Renewals, Renews};
+use crate::sync::Mutex;
 use std::ops::Deref;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Weak};
@@ -27,6 +28,8 @@ pub(crate) struct Inner {
     pub(crate) attached: Option<Arc<Attached>>,
     /// Whether it has not made sure, since it last took an item, that no dead worker's are left.
     pub(crate) unsure: AtomicBool,
+    /// Items that their table has refused, for the worker that this handle is of. `None`: nobody asks, and they are logged.
+    pub(crate) set_aside: Mutex<Option<Vec<Refused>>>,
 }
 
 pub(crate) struct Shared {
@@ -98,13 +101,20 @@ impl Inner {
             pacing: Pacing::new(config),
             terms: Terms::new(config, schema, spec, dialect, run_at)?,
         };
-        Ok(Self { interrupt, shared: Arc::new(shared), attached: None, unsure: true.into() })
+        Ok(Self {
+            interrupt,
+            shared: Arc::new(shared),
+            attached: None,
+            unsure: true.into(),
+            set_aside: Mutex::default(),
+        })
     }
 
     /// Another handle, which can be interrupted for itself.
     pub(crate) fn share(&self, attached: Option<Arc<Attached>>) -> Self {
         let shared = Arc::clone(&self.shared);
-        Self { interrupt: self.interrupt.share(), shared, attached, unsure: true.into() }
+        let interrupt = self.interrupt.share();
+        Self { interrupt, shared, attached, unsure: true.into(), set_aside: Mutex::default() }
     }
 
     /// Has the leases of `holder` renewed every `interval`, for as long as it is there. `None` for a queue that keeps no

@@ -2,14 +2,15 @@
 //! checks what it is given by it, in one place (`QueueTaken`, `queue_taken_fn`).
 
 use crate::dialect::Dialect;
-use crate::spec::{ColumnSpec, KeySource, QueueSpec, TableSpec};
+use crate::ident::Identifier;
+use crate::spec::{ColumnSpec, KeySource, MAX_DELAY_MS, QueueSpec, TableSpec};
 use minijinja::{Value, context};
 use serde_json::json;
 
 /// Lines are no longer than this, as far as their members allow.
 const WIDTH: usize = 110;
 
-/// Members that each procedure takes: all of it as a literal, and the names of the outermost members as a list.
+/// Members that each procedure takes: all of it as a literal, the names of the outermost members as a list, and those of what is set.
 pub(super) fn context(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Value {
     let literal = |members: &[(&str, String)]| {
         let names: Vec<_> = members.iter().map(|(name, _)| dialect.text_literal(name)).collect();
@@ -18,29 +19,38 @@ pub(super) fn context(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> 
             all => dialect.text_literal(&object(members, 4)),
             names => names.join(", "),
             columns => columns.join(", "),
+            sets => Vec::<Value>::new(),
         }
     };
-    let any = || quoted("any");
     let step = if spec.steps.is_empty() { quoted("text(60)") } else { json!(spec.steps).to_string() };
-    let when = [("due", quoted("timestamp")), ("delay_ms", quoted("bigint"))];
+    let when =
+        [("due", quoted("timestamp")), ("delay_ms", quoted(&format!("milliseconds (from 0 to {MAX_DELAY_MS})")))];
     let add = [("type", json!(spec.types).to_string()), ("step", step), ("columns", columns(spec, table))];
-    let key = [("key", any()), ("token", quoted("timestamp"))];
+    let the_key = match table.key.as_slice() {
+        [one] => quoted(&one.kind.to_string()),
+        // An array, in which the place is the name.
+        several => {
+            let places: Vec<_> = (0..several.len()).map(|place| place.to_string()).collect();
+            let kinds = several.iter().map(|column| quoted(&column.kind.to_string()));
+            object(&places.iter().map(String::as_str).zip(kinds).collect::<Vec<_>>(), 8)
+        }
+    };
+    let key = [("key", the_key.clone()), ("token", quoted("timestamp"))];
     let modify = [
-        "attempt:integer",
-        "status:text(20)",
-        "step:text",
-        "response:text",
-        "error:text",
-        "release:boolean",
-        "set:any",
+        ("attempt", quoted("integer")),
+        ("status", quoted("text(20)")),
+        ("step", quoted("text(60)")),
+        ("response", quoted("text")),
+        ("error", quoted("text")),
+        ("release", quoted("boolean")),
+        ("set", settable(spec)),
     ];
-    let modify = modify.iter().filter_map(|member| member.split_once(':')).map(|(name, kind)| (name, quoted(kind)));
     let all = |parts: &[&[(&'static str, String)]]| parts.concat();
     context! { takes => context! {
         add => literal(&all(&[&add[..2], &when, &add[2..]])),
-        modify => literal(&all(&[&key, &modify.collect::<Vec<_>>(), &when])),
+        modify => context! { sets => sets(dialect, spec), ..literal(&all(&[&key, &modify, &when])) },
         redrive => literal(&key),
-        renew => literal(&[("key", any()), ("attempt", quoted("integer"))]),
+        renew => literal(&[("key", the_key), ("attempt", quoted("integer"))]),
     } }
 }
 
@@ -65,6 +75,32 @@ fn columns(spec: &QueueSpec, table: &TableSpec) -> String {
         let more: Vec<_> = keys.chain(came).filter(|(name, _)| !is_listed(name)).collect();
         listed.extend(more);
     }
+    with_subtypes(listed, spec)
+}
+
+/// The columns that a settlement may set, which may all be left out.
+fn settable(spec: &QueueSpec) -> String {
+    with_subtypes(spec.settable().map(member).collect(), spec)
+}
+
+/// The places where a settlement sets values, each with the names that are known there.
+fn sets(dialect: Dialect, spec: &QueueSpec) -> Vec<Value> {
+    let place = |path: String, names: Vec<&str>| {
+        let names: Vec<_> = names.into_iter().map(|name| dialect.text_literal(name)).collect();
+        context! { path => path.replace('\'', "''"), list => if names.is_empty() { "N''".to_owned() } else { names.join(", ") } }
+    };
+    let outermost = spec.settable().map(|column| &column.name).chain(spec.subtypes.iter().map(|subtype| &subtype.name));
+    let mut places = vec![place("$.set".to_owned(), outermost.map(Identifier::as_str).collect())];
+    let within = |name: &str| super::columns::path(name).replacen("$.columns", "$.set", 1);
+    places.extend(spec.subtypes.iter().map(|subtype| {
+        let names = subtype.columns.iter().map(|column| column.name.as_str()).collect();
+        place(within(subtype.name.as_str()), names)
+    }));
+    places
+}
+
+/// The columns, and those of the subtypes in objects of their own.
+fn with_subtypes<'a>(mut listed: Vec<(&'a str, String)>, spec: &'a QueueSpec) -> String {
     for subtype in &spec.subtypes {
         let own: Vec<_> = subtype.columns.iter().map(member).collect();
         listed.push((subtype.name.as_str(), object(&own, 12)));

@@ -98,6 +98,7 @@ fn of_table(schema: &Identifier, spec: &QueueSpec, table: &TableSpec, kind: &Val
         added => added(&of_kind("added"), table, &given, names),
         work => work(spec, table, &given, names),
         given => given.iter().map(|given| given.context(spec)).collect::<Vec<_>>(),
+        coded => spec.columns.iter().any(|column| column.sql_type.is_some()) && own,
         numbered => is("numbered"),
         parameters => parameters(spec, table, &given),
         role => of_kind("role"),

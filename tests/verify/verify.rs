@@ -10,6 +10,7 @@ mod place;
 mod plans;
 mod races;
 mod report;
+mod text;
 
 use place::Place;
 use report::Report;
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         ("doctor", doctor as fn(&Place, &mut Report, usize) -> readpast::Result<()>),
         ("plans", |place, report, _| plans::run(place, report)),
         ("locks", |place, report, _| locks::run(place, report)),
+        ("text in a code page", |place, report, _| text::run(place, report)),
         ("callers", |place, report, _| callers::run(place, report)),
         ("races", races::run),
         ("doctor, after it all", doctor),

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { MOST_THREADS = 16, DAY_MS = 86400000 };
+enum { MOST_THREADS = 16, DAY_MS = 86400000, MOST_EVENTS = 1000 };
 
 struct play {
     readpast_worker worker;
@@ -125,6 +125,19 @@ static void *run(void *data) {
     }
 }
 
+/* The key of an item that the worker has reported as set aside; NULL where it has none. The worker has closed: nobody waits. */
+static cJSON *aside_of(readpast_worker worker) {
+    cJSON *key = NULL;
+    readpast_events events = {0};
+    readpast_event event = READPAST_EVENT_INIT;
+    readpast_worker_events(worker, MOST_EVENTS, 0, &events, NULL);
+    for (int32_t i = 0; !key && readpast_events_get(events, i, &event, NULL) == READPAST_OK; i++)
+        if (event.kind == READPAST_EVENT_SET_ASIDE && event.key)
+            key = cJSON_CreateString(event.key);
+    readpast_events_free(events);
+    return key ? key : cJSON_CreateNull();
+}
+
 cJSON *call_work(const cJSON *request) {
     struct play play = {
         .script = cJSON_GetObjectItemCaseSensitive(request, "script"),
@@ -141,6 +154,7 @@ cJSON *call_work(const cJSON *request) {
     readpast_error error;
     readpast_worker_options options = READPAST_WORKER_OPTIONS_INIT;
     options.until_empty = play.until == 0;
+    options.events = MOST_EVENTS;
     readpast_status status = readpast_worker_start(queue, &options, &play.worker, &error);
     if (status < 0)
         return answer_of(status, error);
@@ -150,10 +164,12 @@ cJSON *call_work(const cJSON *request) {
     for (int32_t i = 0; i < threads; i++)
         pthread_join(hands[i], NULL);
     status = readpast_worker_close(play.worker, number_of(request, "settle_timeout_ms", -1), &error);
+    cJSON *aside = aside_of(play.worker);
     readpast_worker_free(play.worker);
 
     cJSON *answer = answer_of(status, error);
     cJSON_AddNumberToObject(answer, "handled", (double)play.handled);
     cJSON_AddNumberToObject(answer, "most_at_once", (double)play.most_at_once);
+    cJSON_AddItemToObject(answer, "aside", aside);
     return answer;
 }

@@ -85,6 +85,11 @@ json work(const readpast::queue &queue, const json &request) {
         worker.settle_timeout(*timeout);
     worker.threads(static_cast<std::size_t>(number_of(request, "threads", 1)));
     worker.batch_size(number_of(request, "batch", 1));
+    json aside = nullptr;
+    worker.on_log([&aside](const readpast::log_entry &entry) {
+        if (entry.text.find(" is left aside ") != std::string_view::npos)
+            aside = entry.key;
+    });
     worker.run([&](readpast::job &job) {
         const counted one(all);
         return follow(request.at("script"), job);
@@ -92,5 +97,6 @@ json work(const readpast::queue &queue, const json &request) {
     json answer = answer_of(readpast::status::ok);
     answer["handled"] = all.handled;
     answer["most_at_once"] = all.most_at_once;
+    answer["aside"] = aside;
     return answer;
 }

@@ -43,8 +43,16 @@ namespace Conformance
                 UntilEmpty = until == 0,
                 SettleTimeout = request.Milliseconds("settle_timeout_ms"),
             };
+            string aside = null;
+            worker.Logged += entry =>
+            {
+                if (entry.Message.Contains(" is left aside "))
+                {
+                    aside = entry.Key;
+                }
+            };
             worker.Run();
-            return Verbs.Ok().With("handled", handled).With("most_at_once", mostAtOnce);
+            return Verbs.Ok().With("handled", handled).With("most_at_once", mostAtOnce).With("aside", aside);
         }
 
         private static Settlement Play(Item item, Request script)

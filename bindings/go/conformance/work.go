@@ -26,10 +26,16 @@ func work(ctx context.Context, r *request) (answer, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var handled, atOnce, mostAtOnce atomic.Int64
+	var aside any
 	worker := readpast.Worker{
 		Queue: r.queue(), Concurrency: r.Threads, BatchSize: r.BatchSize,
 		UntilEmpty:    r.Until == 0,
 		SettleTimeout: time.Duration(r.SettleTimeoutMs) * time.Millisecond,
+		Observe: func(event readpast.Event) {
+			if event.Kind == readpast.EventSetAside {
+				aside = event.Key
+			}
+		},
 		Handler: func(ctx context.Context, item *readpast.Item) (readpast.Settlement, error) {
 			now := atOnce.Add(1)
 			for most := mostAtOnce.Load(); now > most && !mostAtOnce.CompareAndSwap(most, now); {
@@ -46,7 +52,7 @@ func work(ctx context.Context, r *request) (answer, error) {
 		},
 	}
 	err := worker.Run(ctx)
-	return ok().with("handled", handled.Load()).with("most_at_once", mostAtOnce.Load()), err
+	return ok().with("handled", handled.Load()).with("most_at_once", mostAtOnce.Load()).with("aside", aside), err
 }
 
 func (p play) run(ctx context.Context, item *readpast.Item) (settlement readpast.Settlement, err error) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from typing import Any
@@ -11,7 +12,18 @@ from arguments import Request, action, milliseconds
 from readpast import Item, Queue, Settlement, Worker
 
 
-def run(queue: Queue, request: Request) -> dict[str, int]:
+class _Aside(logging.Filter):
+    """Keeps the key of an item that a worker has reported as left aside."""
+
+    key: str | None = None
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if " is left aside " in record.getMessage():
+            self.key = getattr(record, "key", None)
+        return True
+
+
+def run(queue: Queue, request: Request) -> dict[str, int | str | None]:
     until, counting = request.get("until", 1), threading.Lock()
     handled = at_once = most_at_once = 0
 
@@ -37,8 +49,13 @@ def run(queue: Queue, request: Request) -> dict[str, int]:
         settle_timeout=milliseconds(request, "settle_timeout_ms"),
         until_empty=until == 0,
     )
-    worker.run()
-    return {"handled": handled, "most_at_once": most_at_once}
+    aside, logger = _Aside(), logging.getLogger("readpast.worker")
+    logger.addFilter(aside)
+    try:
+        worker.run()
+    finally:
+        logger.removeFilter(aside)
+    return {"handled": handled, "most_at_once": most_at_once, "aside": aside.key}
 
 
 def _play(item: Item, script: dict[str, Any]) -> Settlement | None:

@@ -44,9 +44,9 @@ columns that are gone since.
     {{- takes(procedure, members) | indent(4) }}
     END IF;
 {%- endmacro -%}
-{#- The same where most calls are the library's: it is gone into only when a name is not known. -#}
+{#- The same of items that are there: the library's are gone into only when a name is not known. -#}
 {%- macro takes_names(procedure, members) %}
-    IF EXISTS (
+    IF current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on' OR EXISTS (
         SELECT 1
         FROM json_array_elements(items_) AS e (value)
         CROSS JOIN LATERAL json_object_keys(e.value) AS k (name)

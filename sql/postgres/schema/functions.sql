@@ -245,7 +245,15 @@ BEGIN
         FROM outermost AS g
         INNER JOIN shape AS s
             ON s.place = '' AND s.name = g.name AND s.kind = 'object'
-        CROSS JOIN LATERAL json_each(CASE json_typeof(g.value) WHEN 'object' THEN g.value ELSE '{}' END) AS m
+        CROSS JOIN LATERAL (
+            SELECT o.key, o.value
+            FROM json_each(CASE WHEN g.name <> 'key' AND json_typeof(g.value) = 'object' THEN g.value ELSE '{}' END) AS o
+            UNION ALL
+            /* A key of several columns is an array. */
+            SELECT (a.position - 1)::text, a.value
+            FROM json_array_elements(CASE WHEN g.name = 'key' AND json_typeof(g.value) = 'array' THEN g.value ELSE '[]' END)
+                WITH ORDINALITY AS a (value, position)
+        ) AS m
     ),
 
     given AS MATERIALIZED (
@@ -273,16 +281,17 @@ BEGIN
                     'there is no "%s%s"; there are %s', g.place, g.name,
                     (SELECT string_agg(o.name, ', ') FROM shape AS o WHERE o.place = g.place)
                 )
-                ELSE format('"%s%s" takes %s', g.place, g.name, CASE s.kind WHEN 'object' THEN 'an object' ELSE s.takes #>> '{}' END)
+                ELSE format('"%s%s" takes %s', g.place, g.name, CASE s.kind WHEN 'object' THEN 'an ' || t.is ELSE s.takes #>> '{}' END)
             END AS why
         FROM given AS g
         LEFT JOIN shape AS s
             ON s.place = g.place AND s.name = g.name
+        CROSS JOIN LATERAL (SELECT CASE WHEN g.place || g.name = 'key' THEN 'array' ELSE 'object' END AS is) AS t
         WHERE
             CASE
                 WHEN s.name IS NULL THEN FALSE
                 WHEN g.is = 'null' OR s.kind = 'any' THEN TRUE
-                WHEN s.kind = 'object' THEN g.is = 'object'
+                WHEN s.kind = 'object' THEN g.is = t.is
                 WHEN s.kind = 'json' THEN g.is IN ('object', 'array')
                 WHEN g.is IN ('object', 'array') THEN FALSE
                 WHEN s.kind = 'text' THEN g.is = 'string' AND char_length(g.text) <= COALESCE(s.most, 2147483647)
@@ -296,6 +305,8 @@ BEGIN
                             THEN g.text::numeric BETWEEN -9223372036854775808 AND 9223372036854775807
                         ELSE FALSE
                     END
+                WHEN s.kind = 'milliseconds' THEN
+                    CASE WHEN g.text ~ '^[0-9]{1,13}$' THEN g.text::bigint <= {{ longest_ms }} ELSE FALSE END
                 WHEN s.kind = 'decimal' THEN
                     CASE
                         WHEN g.text ~ '^-?[0-9]{1,60}([.][0-9]{0,60})?$'
@@ -304,9 +315,26 @@ BEGIN
                         ELSE FALSE
                     END
                 WHEN s.kind = 'float' THEN g.text ~ '^-?[0-9]+([.][0-9]+)?([eE][-+]?[0-9]+)?$|^NaN$|^-?Infinity$'
-                WHEN s.kind = 'timestamp' THEN
-                    g.text ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}([Tt ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,7})?)?)?([Zz]|[-+][0-9]{2}:?[0-9]{2})?$'
-                WHEN s.kind = 'date' THEN g.text ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}$'
+                /* A row of others may have changed "never". */
+                WHEN g.place || g.name = 'token' AND g.text IN ('infinity', '-infinity') THEN TRUE
+                WHEN s.kind IN ('timestamp', 'date') THEN
+                    CASE
+                        WHEN
+                            g.text ~ '^[0-9]{4}-(0[1-9]|1[0-2])-[0-3][0-9]$'
+                            OR (
+                                s.kind = 'timestamp'
+                                AND g.text ~ ('^[0-9]{4}-(0[1-9]|1[0-2])-[0-3][0-9]'
+                                    || '([Tt ]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,7})?)?)?'
+                                    || '([Zz]|[-+](0[0-9]|1[0-4]):?[0-5][0-9])?$')
+                            )
+                            THEN left(g.text, 4) > '0000'
+                            AND substring(g.text FROM 9 FOR 2)::integer BETWEEN 1 AND date_part(
+                                'day',
+                                make_date(GREATEST(left(g.text, 4)::integer, 1), substring(g.text FROM 6 FOR 2)::integer, 1)
+                                + interval '1 month - 1 day'
+                            )
+                        ELSE FALSE
+                    END
                 WHEN s.kind = 'guid' THEN g.text ~ '^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$'
                 WHEN s.kind = 'binary' THEN
                     CASE
@@ -323,7 +351,10 @@ BEGIN
         GROUP BY g.ordinal, g.place, g.name
         HAVING COUNT(*) > 1
         UNION ALL
-        /* Members that must have a value, in each object that is there; columns are even where they are left out. */
+        /*
+        Members that must have a value, in each object that is there; columns are even where they are left out, and what is
+        left out of "set" stays.
+        */
         SELECT
             e.ordinal,
             format('"%s%s" must have a value', s.place, s.name)
@@ -338,10 +369,10 @@ BEGIN
         ) AS e
             ON e.place = s.place
         LEFT JOIN given AS g
-            ON g.ordinal = e.ordinal AND g.place = s.place AND g.name = s.name AND g.is <> 'null'
+            ON g.ordinal = e.ordinal AND g.place = s.place AND g.name = s.name
         WHERE
             s.takes #>> '{}' LIKE '% not null'
-            AND g.ordinal IS NULL
+            AND COALESCE(g.is = 'null', s.place NOT LIKE 'set.%')
     ) AS w
     ORDER BY w.ordinal
     LIMIT 1

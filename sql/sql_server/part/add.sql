@@ -125,6 +125,29 @@
         ) AS m
             ON m.[Place] = o.[Place];
 {%- endif %}
+{%- import "part/coded.sql" as coded %}
+{%- set listed = t.given | selectattr("is_coded") | list %}
+{%- if listed %}
+
+        IF {{ coded.may_lose() }}
+        BEGIN
+            SET @_Lost = (
+                SELECT TOP (1) CONCAT(N'item ', n.[Ordinal], N': "columns.', x.[Name], N'"')
+                FROM @_New AS n
+                INNER JOIN {{ table }} AS q
+                    ON {{ item.found(t, "n") }}
+                CROSS APPLY (
+                    VALUES
+{%- for c in listed %}
+                        (N'{{ c.name }}', {{ coded.kept(c) }}, n.{{ c.var }} COLLATE Latin1_General_BIN2){{ "," if not loop.last }}
+{%- endfor %}
+                ) AS x ([Name], [Kept], [Given])
+                WHERE n.[IsNew] = 1 AND {{ coded.has_lost("x") }}
+                ORDER BY n.[Ordinal]
+            );
+{{- coded.refuse(procedure) }}
+        END;
+{%- endif %}
 {%- for u in t.subtypes %}
 
         INSERT INTO {{ u.table }} ({% for k in t.key %}{{ k.quoted }}{{ ", " if not loop.last }}{% endfor %}{% for c in u.columns %}, {{ c.quoted }}{% endfor %})

@@ -34,7 +34,9 @@
 {% include "part/limit.sql" %}
 {%- if not redrive %}
     DECLARE @_Sets bit = 0;
-    DECLARE @_NoSet nvarchar(2048);
+{%- if settable | selectattr("is_coded") | list %}
+    DECLARE @_Lost nvarchar(2048);
+{%- endif %}
 {%- endif %}
 {%- if seek %}
     DECLARE @_Looks int = 0;

@@ -1,4 +1,7 @@
     DECLARE @_Count int;
+{%- if t.given | selectattr("is_coded") | list %}
+    DECLARE @_Lost nvarchar(2048);
+{%- endif %}
     /* Each element read once: what is put into the table, and by what it is recognized. */
     DECLARE @_New TABLE (
         [Ordinal] int NOT NULL PRIMARY KEY,

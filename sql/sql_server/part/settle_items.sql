@@ -45,6 +45,11 @@ BEGIN
 {%- else %}
     DECLARE @_Written int = 0;
 {%- endif %}
+
+
+    /* As of many. */
+    IF @Set IS NOT NULL
+        SET @Items = CONCAT(N'[{"set": ', @Set, N'}]');
 {{- take.names(procedure, takes.modify) }}
 
 {% include "part/settings.sql" %}
@@ -62,7 +67,7 @@ BEGIN
 {%- else %}
 {{- item.reads_text(t, "@Key") | indent(4) }}
 {%- endif %}
-            @Token, @Attempt, @Status, @Step, @Response, @Error, @DueAt, @Set;
+            @Token, @Attempt, @Status, @Step, @Response, @Error, @DueAt, JSON_QUERY(@Items, '$[0].set');
     ELSE
 {% filter indent(4, true) %}{% include "part/read_items.sql" %}{% endfilter %}
     SET @_Count = (SELECT COUNT(*) FROM @_Item);

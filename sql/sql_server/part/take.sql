@@ -17,10 +17,14 @@ columns that are gone since.
         )
     {{- items(procedure, members) | indent(4) }}
 {%- endmacro -%}
-{#- The same where most calls are the library's: it is gone into only when a name is not known, or OPENJSON would make NULL of a value. -#}
+{#-
+The same of items that are there, or of the one in the parameters (@Items has what it sets, or is NULL). The library's are gone into
+only when a name is not known, or OPENJSON would make NULL of a value: it may know columns that are gone since.
+-#}
 {%- macro names(procedure, members) %}
     IF
-        EXISTS (
+        (@Items IS NOT NULL AND SESSION_CONTEXT(N'readpast.checks_items') IS NULL)
+        OR EXISTS (
             SELECT 1
             FROM OPENJSON(@Items) AS j
             CROSS APPLY OPENJSON(CASE WHEN j.[type] = 5 THEN j.[value] ELSE N'{"": null}' END) AS m
@@ -29,5 +33,13 @@ columns that are gone since.
                 OR (m.[type] IN (4, 5) AND m.[key] NOT IN (N'key', N'set'))
         )
         OR (SELECT COUNT(*) FROM OPENJSON(@Items)) > 1000
+{%- for names in members.sets %}
+        OR EXISTS (
+            SELECT 1
+            FROM OPENJSON(@Items) AS j
+            CROSS APPLY OPENJSON(CASE WHEN j.[type] = 5 THEN j.[value] END, N'{{ names.path }}') AS m
+            WHERE m.[key] NOT IN ({{ names.list }})
+        )
+{%- endfor %}
     {{- items(procedure, members) | indent(4) }}
 {%- endmacro -%}

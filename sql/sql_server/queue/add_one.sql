@@ -1,4 +1,4 @@
-{%- set plain = own and not dedup and not t.subtypes -%}
+{%- set plain = own and not dedup and not t.subtypes and not t.coded -%}
 {%- set at = "@ScheduledFor" -%}
 {%- for transaction in ["utx", "trx"] %}
 {%- set procedure = "Add_" ~ queue ~ "_" ~ transaction %}

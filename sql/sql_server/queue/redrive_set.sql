@@ -38,7 +38,6 @@ BEGIN
 
 {% include "part/no_transaction.sql" %}
 {{- take.names(procedure, takes.redrive) }}
-
     IF EXISTS (
         SELECT 1
         FROM OPENJSON(@Items) AS j

@@ -195,7 +195,8 @@ BEGIN
     FROM @Given AS g
     INNER JOIN @Shape AS s
         ON s.[Place] = g.[Place] AND s.[Name] = g.[Name] AND s.[Is] = 5
-    CROSS APPLY OPENJSON(CASE WHEN g.[Is] = 5 THEN g.[Value] END) AS m;
+    /* A key of several columns is an array. */
+    CROSS APPLY OPENJSON(CASE WHEN g.[Is] = CASE WHEN g.[Name] = N'key' THEN 4 ELSE 5 END THEN g.[Value] END) AS m;
 
     INSERT INTO @Given ([Ordinal], [Place], [Name], [Is], [Value])
     SELECT g.[Ordinal], CONCAT(g.[Place], g.[Name], N'.'), m.[key], m.[type], m.[value]
@@ -216,7 +217,7 @@ BEGIN
                 WHEN g.[Place] = N'' AND g.[Name] = N'' THEN N'it is no object'
                 WHEN s.[Name] IS NULL
                     THEN CONCAT(N'there is no "', g.[Place], LEFT(g.[Name], 128), N'"; there are')
-                ELSE CONCAT(N'"', s.[Place], s.[Name], N'" takes ', CASE s.[Is] WHEN 5 THEN N'an object' ELSE s.[Takes] END)
+                ELSE CONCAT(N'"', s.[Place], s.[Name], N'" takes ', CASE WHEN s.[Is] <> 5 THEN s.[Takes] WHEN s.[Place] + s.[Name] = N'key' THEN N'an array' ELSE N'an object' END)
             END AS [Why]
         FROM @Given AS g
         LEFT JOIN @Shape AS s
@@ -231,7 +232,7 @@ BEGIN
             s.[Name] IS NULL
             OR CASE
                 WHEN g.[Is] = 0 THEN 1
-                WHEN s.[Is] = 5 THEN CASE WHEN g.[Is] = 5 THEN 1 ELSE 0 END
+                WHEN s.[Is] = 5 THEN CASE WHEN g.[Is] = CASE WHEN s.[Place] + s.[Name] = N'key' THEN 4 ELSE 5 END THEN 1 ELSE 0 END
                 WHEN s.[Is] = 4
                     THEN CASE
                         WHEN EXISTS (
@@ -253,6 +254,12 @@ BEGIN
                         WHEN TRY_CAST(g.[Value] AS bigint) IS NULL THEN 0
                         ELSE 1
                     END
+                WHEN s.[Kind] = N'milliseconds'
+                    THEN CASE
+                        WHEN g.[Value] LIKE N'%[^0-9]%' OR g.[Value] = N'' THEN 0
+                        WHEN TRY_CAST(g.[Value] AS bigint) <= {{ longest_ms }} THEN 1
+                        ELSE 0
+                    END
                 WHEN s.[Kind] = N'decimal'
                     THEN CASE
                         WHEN g.[Value] LIKE N'%[^-.0-9]%' OR g.[Value] NOT LIKE N'%[0-9]%' OR g.[Value] LIKE N'%.%.%' OR g.[Value] LIKE N'_%-%' THEN 0
@@ -263,7 +270,7 @@ BEGIN
                     END
                 WHEN s.[Kind] = N'float' THEN CASE WHEN g.[Value] = N'' OR TRY_CAST(g.[Value] AS float) IS NULL THEN 0 ELSE 1 END
                 WHEN s.[Kind] = N'timestamp'
-                    THEN CASE WHEN g.[Value] LIKE N'[0-9][0-9][0-9][0-9]-%' AND TRY_CAST(g.[Value] AS datetimeoffset(7)) IS NOT NULL THEN 1 ELSE 0 END
+                    THEN CASE WHEN g.[Value] LIKE N'[0-9][0-9][0-9][0-9]-%' AND TRY_CAST(g.[Value] AS datetime2(7)) IS NOT NULL THEN 1 ELSE 0 END
                 WHEN s.[Kind] = N'date'
                     THEN CASE WHEN g.[Value] LIKE N'[0-9][0-9][0-9][0-9]-__-__' AND TRY_CAST(g.[Value] AS date) IS NOT NULL THEN 1 ELSE 0 END
                 WHEN s.[Kind] = N'guid'
@@ -277,7 +284,10 @@ BEGIN
         GROUP BY g.[Ordinal], g.[Place], g.[Name]
         HAVING COUNT(*) > 1
         UNION ALL
-        /* Members that must have a value, in each object that is there; columns are even where they are left out. */
+        /*
+        Members that must have a value, in each object that is there; columns are even where they are left out, and what is
+        left out of "set" stays.
+        */
         SELECT e.[Ordinal], NULL, CONCAT(N'"', s.[Place], s.[Name], N'" must have a value')
         FROM @Shape AS s
         INNER JOIN (
@@ -293,7 +303,15 @@ BEGIN
             AND NOT EXISTS (
                 SELECT 1
                 FROM @Given AS g
-                WHERE g.[Ordinal] = e.[Ordinal] AND g.[Place] = s.[Place] AND g.[Name] = s.[Name] AND g.[Is] <> 0
+                WHERE
+                    g.[Ordinal] = e.[Ordinal] AND g.[Place] = s.[Place] AND g.[Name] = s.[Name] AND g.[Is] <> 0
+            )
+            AND (
+                s.[Place] NOT LIKE N'set.%'
+                OR EXISTS (
+                    SELECT 1 FROM @Given AS g
+                    WHERE g.[Ordinal] = e.[Ordinal] AND g.[Place] = s.[Place] AND g.[Name] = s.[Name]
+                )
             )
     ) AS w
     ORDER BY w.[Ordinal];

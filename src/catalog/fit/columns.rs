@@ -175,7 +175,8 @@ impl<'a> Check<'a> {
     fn code_page(&mut self, place: &str, column: &Column) {
         let Some(page) = column.code_page else { return };
         let what = format!(
-            "keeps text in code page {page}, and letters that this lacks become '?' there, without an error ({place})"
+            "keeps text in code page {page}, and letters that this lacks become '?' there: an item that gives some is refused, a \
+             response or an error is kept so ({place})"
         );
         let remedy = "make it nvarchar, or give it a collation that ends in _UTF8 (SQL Server 2019), if it is to keep other letters";
         self.warning("code page", column, what, remedy);

@@ -2,10 +2,11 @@
 
 use super::answer::Result;
 use super::given;
-use readpast::worker::{Job, Stop, trace_panics};
+use readpast::worker::{Event, Job, Stop, trace_panics};
 use readpast::{Action, Queue, Settlement, Verdict, Worker};
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
@@ -17,6 +18,13 @@ pub fn work(queue: &Queue, request: &Value) -> Result {
     if let Some(ms) = request["settle_timeout_ms"].as_u64() {
         worker = worker.settle_timeout(Duration::from_millis(ms));
     }
+    let aside = Arc::new(Mutex::new(Value::Null));
+    let kept = Arc::clone(&aside);
+    worker = worker.observe(move |event| {
+        if let Event::SetAside { key, .. } = event {
+            *kept.lock().unwrap() = json!(key);
+        }
+    });
     let play = Play {
         script: &request["script"],
         until: given::number(request, "until").into(),
@@ -27,7 +35,8 @@ pub fn work(queue: &Queue, request: &Value) -> Result {
     };
     worker.run(|job| play.handle(job))?;
     let [handled, most_at_once] = [play.handled, play.most_at_once].map(|count| count.load(Ordering::SeqCst));
-    Ok(json!({"handled": handled, "most_at_once": most_at_once}))
+    let aside = aside.lock().unwrap().clone();
+    Ok(json!({"handled": handled, "most_at_once": most_at_once, "aside": aside}))
 }
 
 struct Play<'a> {

@@ -263,3 +263,22 @@ fn a_redrive_and_the_same_work_meet() {
         assert!(words(redrive).contains(expected), "{redrive}");
     }
 }
+
+/// Only a table that somebody else has declared, or a type of the author's own, can keep text in a code page.
+#[test]
+fn what_was_written_is_read_again_where_a_code_page_may_have_lost_some() {
+    let schema = Identifier::new("the schema", "readpast").unwrap();
+    let rendered = |spec: &str| {
+        let spec = QueueSpec::from_json(spec).unwrap();
+        render::script(Dialect::SqlServer, &schema, Some(&spec)).unwrap().matches("THROW 50021, @_Lost, 1;").count()
+    };
+    let columns = |more: &str| {
+        format!(r#""columns": [{{"name": "Note", "type": "text"{more}}}, {{"name": "N", "type": "bigint"}}]"#)
+    };
+    let own = format!(r#"{{"queue": "Q", {}}}"#, columns(""));
+    let of_a_type = format!(r#"{{"queue": "Q", {}}}"#, columns(r#", "sql_type": "dbo.Note""#));
+    let table = r#""table": {"name": "t", "key": ["id"], "status": {"column": "s", "values": {"Pending": 0, "Processing": 1, "Completed": 2}}}"#;
+    let theirs = format!(r#"{{"queue": "Q", {}, {table}}}"#, columns(""));
+    let numbers = format!(r#"{{"queue": "Q", "columns": [{{"name": "N", "type": "bigint"}}], {table}}}"#);
+    assert_eq!([own, of_a_type, theirs, numbers].map(|spec| rendered(&spec)), [0, 2, 2, 0], "Add_ and Modify_");
+}

@@ -37,6 +37,7 @@ class EventKind(IntEnum):
     LOST = lib.READPAST_EVENT_LOST
     REFUSED = lib.READPAST_EVENT_REFUSED
     TROUBLE = lib.READPAST_EVENT_TROUBLE
+    SET_ASIDE = lib.READPAST_EVENT_SET_ASIDE
 
 
 class Event(NamedTuple):

@@ -48,7 +48,8 @@ BEGIN
         )
     THEN
         items_ := "readpast"."queue_taken_fn"('add_four_queue_scheduler_set_trx', items_, '{
-            "type": ["Default"], "step": "text(60)", "due": "timestamp", "delay_ms": "bigint",
+            "type": ["Default"], "step": "text(60)", "due": "timestamp",
+            "delay_ms": "milliseconds (from 0 to 2147483647000)",
             "columns": {
                 "reputation": "integer not null"
             }

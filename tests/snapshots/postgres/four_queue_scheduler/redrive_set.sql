@@ -33,14 +33,14 @@ DECLARE
 BEGIN
     /* The times in the table are the server's local ones: from here to the end of the function. */
     SET LOCAL timezone TO DEFAULT;
-    IF EXISTS (
+    IF current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on' OR EXISTS (
         SELECT 1
         FROM json_array_elements(items_) AS e (value)
         CROSS JOIN LATERAL json_object_keys(e.value) AS k (name)
         WHERE k.name NOT IN ('key', 'token')
     ) OR json_array_length(items_) > 1000 THEN
         items_ := "readpast"."queue_taken_fn"('redrive_four_queue_scheduler_set_trx', items_, '{
-            "key": "any", "token": "timestamp"
+            "key": "bigint", "token": "timestamp"
         }');
     END IF;
 

@@ -40,7 +40,8 @@ BEGIN
         )
     THEN
         items_ := "readpast"."queue_taken_fn"('add_invoice_set_trx', items_, '{
-            "type": ["Default"], "step": "text(60)", "due": "timestamp", "delay_ms": "bigint",
+            "type": ["Default"], "step": "text(60)", "due": "timestamp",
+            "delay_ms": "milliseconds (from 0 to 2147483647000)",
             "columns": {
                 "Number": "text(20) not null", "CustomerID": "bigint", "Amount": "decimal(12, 2)",
                 "Code": "text(6)", "Lines": "json"

@@ -57,16 +57,20 @@ BEGIN
     IF lease_ms_ < 1 THEN
         RAISE EXCEPTION 'modify_invoice_set_trx: lease_ms_ must be at least 1' USING ERRCODE = 'RP021';
     END IF;
-    IF EXISTS (
+    IF current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on' OR EXISTS (
         SELECT 1
         FROM json_array_elements(items_) AS e (value)
         CROSS JOIN LATERAL json_object_keys(e.value) AS k (name)
         WHERE k.name NOT IN ('key', 'token', 'attempt', 'status', 'step', 'response', 'error', 'release', 'set', 'due', 'delay_ms')
     ) OR json_array_length(items_) > 1000 THEN
         items_ := "readpast"."queue_taken_fn"('modify_invoice_set_trx', items_, '{
-            "key": "any", "token": "timestamp", "attempt": "integer", "status": "text(20)", "step": "text",
-            "response": "text", "error": "text", "release": "boolean", "set": "any", "due": "timestamp",
-            "delay_ms": "bigint"
+            "key": "timestamp", "token": "timestamp", "attempt": "integer", "status": "text(20)",
+            "step": "text(60)", "response": "text", "error": "text", "release": "boolean",
+            "set": {
+                "Number": "text(20) not null", "CustomerID": "bigint", "Amount": "decimal(12, 2)",
+                "Code": "text(6)", "Lines": "json"
+            },
+            "due": "timestamp", "delay_ms": "milliseconds (from 0 to 2147483647000)"
         }');
     END IF;
 

@@ -30,14 +30,14 @@ DECLARE
     now_ timestamptz := clock_timestamp();
     replayed_ boolean := FALSE;
 BEGIN
-    IF EXISTS (
+    IF current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on' OR EXISTS (
         SELECT 1
         FROM json_array_elements(items_) AS e (value)
         CROSS JOIN LATERAL json_object_keys(e.value) AS k (name)
         WHERE k.name NOT IN ('key', 'token')
     ) OR json_array_length(items_) > 1000 THEN
         items_ := "readpast"."queue_taken_fn"('redrive_invoice_set_trx', items_, '{
-            "key": "any", "token": "timestamp"
+            "key": "timestamp", "token": "timestamp"
         }');
     END IF;
 

@@ -37,14 +37,14 @@ BEGIN
     IF lease_ms_ < 1 THEN
         RAISE EXCEPTION 'renew_invoice_set_trx: lease_ms_ must be at least 1' USING ERRCODE = 'RP021';
     END IF;
-    IF EXISTS (
+    IF current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on' OR EXISTS (
         SELECT 1
         FROM json_array_elements(items_) AS e (value)
         CROSS JOIN LATERAL json_object_keys(e.value) AS k (name)
         WHERE k.name NOT IN ('key', 'attempt')
     ) OR json_array_length(items_) > 1000 THEN
         items_ := "readpast"."queue_taken_fn"('renew_invoice_set_trx', items_, '{
-            "key": "any", "attempt": "integer"
+            "key": "timestamp", "attempt": "integer"
         }');
     END IF;
 

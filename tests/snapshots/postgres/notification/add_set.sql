@@ -41,7 +41,8 @@ BEGIN
         )
     THEN
         items_ := "readpast"."queue_taken_fn"('add_notification_set_trx', items_, '{
-            "type": ["ResetPassword","Email","Sms"], "step": "text(60)", "due": "timestamp", "delay_ms": "bigint",
+            "type": ["ResetPassword","Email","Sms"], "step": "text(60)", "due": "timestamp",
+            "delay_ms": "milliseconds (from 0 to 2147483647000)",
             "columns": {
                 "ResetPassword": {
                     "OTP": "text(16) not null", "UserID": "integer not null", "Username": "text(128) not null"

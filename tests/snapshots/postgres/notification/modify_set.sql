@@ -58,16 +58,28 @@ BEGIN
     IF lease_ms_ < 1 THEN
         RAISE EXCEPTION 'modify_notification_set_trx: lease_ms_ must be at least 1' USING ERRCODE = 'RP021';
     END IF;
-    IF EXISTS (
+    IF current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on' OR EXISTS (
         SELECT 1
         FROM json_array_elements(items_) AS e (value)
         CROSS JOIN LATERAL json_object_keys(e.value) AS k (name)
         WHERE k.name NOT IN ('key', 'token', 'attempt', 'status', 'step', 'response', 'error', 'release', 'set', 'due', 'delay_ms')
     ) OR json_array_length(items_) > 1000 THEN
         items_ := "readpast"."queue_taken_fn"('modify_notification_set_trx', items_, '{
-            "key": "any", "token": "timestamp", "attempt": "integer", "status": "text(20)", "step": "text",
-            "response": "text", "error": "text", "release": "boolean", "set": "any", "due": "timestamp",
-            "delay_ms": "bigint"
+            "key": "timestamp", "token": "timestamp", "attempt": "integer", "status": "text(20)",
+            "step": "text(60)", "response": "text", "error": "text", "release": "boolean",
+            "set": {
+                "ResetPassword": {
+                    "OTP": "text(16) not null", "UserID": "integer not null", "Username": "text(128) not null"
+                },
+                "Email": {
+                    "EmailTo": "text(254) not null", "PreferredLanguage": "text(60)", "Response": "text",
+                    "Error": "text"
+                },
+                "Sms": {
+                    "PhoneNumber": "text(20) not null", "Response": "text", "Error": "text"
+                }
+            },
+            "due": "timestamp", "delay_ms": "milliseconds (from 0 to 2147483647000)"
         }');
     END IF;
 

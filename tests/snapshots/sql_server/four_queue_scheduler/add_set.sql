@@ -35,7 +35,8 @@ BEGIN
             WHERE m.[key] NOT IN (N'reputation')
         )
         EXECUTE [readpast].[QueueTake] N'Add_FourQueueScheduler', @Items OUTPUT, N'{
-            "type": ["Default"], "step": "text(60)", "due": "timestamp", "delay_ms": "bigint",
+            "type": ["Default"], "step": "text(60)", "due": "timestamp",
+            "delay_ms": "milliseconds (from 0 to 2147483647000)",
             "columns": {
                 "reputation": "integer not null"
             }

@@ -15,6 +15,7 @@ BEGIN
     DECLARE @_Tries int = 0;
     DECLARE @_Now datetime2(7); /* UTC */
     DECLARE @_Count int;
+    DECLARE @_Lost nvarchar(2048);
     /* Each element read once: what is put into the table, and by what it is recognized. */
     DECLARE @_New TABLE (
         [Ordinal] int NOT NULL PRIMARY KEY, [Type] nvarchar(60) NULL, [Step] nvarchar(60) NULL, [DueAt] datetime2(7) NULL,
@@ -34,7 +35,8 @@ BEGIN
             WHERE m.[key] NOT IN (N'Number', N'CustomerID', N'Amount', N'Code', N'Lines')
         )
         EXECUTE [readpast].[QueueTake] N'Add_Invoice', @Items OUTPUT, N'{
-            "type": ["Default"], "step": "text(60)", "due": "timestamp", "delay_ms": "bigint",
+            "type": ["Default"], "step": "text(60)", "due": "timestamp",
+            "delay_ms": "milliseconds (from 0 to 2147483647000)",
             "columns": {
                 "Number": "text(20) not null", "CustomerID": "bigint", "Amount": "decimal(12, 2)",
                 "Code": "text(6)", "Lines": "json"
@@ -105,6 +107,31 @@ BEGIN
 
                 IF @@ROWCOUNT <> (SELECT COUNT(*) FROM @_New AS n WHERE n.[IsNew] = 1)
                     THROW 50021, N'Add_Invoice: an index of the table passed over items; they are duplicates to it.', 1;
+
+                IF (@Items COLLATE Latin1_General_BIN2 LIKE N'%[^ -~]%' OR CHARINDEX(N'\u', @Items) > 0)
+                BEGIN
+                    SET @_Lost = (
+                        SELECT TOP (1) CONCAT(N'item ', n.[Ordinal], N': "columns.', x.[Name], N'"')
+                        FROM @_New AS n
+                        INNER JOIN [readpast].[Invoice] AS q
+                            ON q.[EnqueuedAt] = n.[Key1]
+                        CROSS APPLY (
+                            VALUES
+                                (N'Code', CAST(q.[Code] AS nvarchar(max)) COLLATE Latin1_General_BIN2, n.[Column4] COLLATE Latin1_General_BIN2)
+                        ) AS x ([Name], [Kept], [Given])
+                        WHERE n.[IsNew] = 1 AND LEN(x.[Kept]) = LEN(x.[Given]) AND LEN(REPLACE(x.[Kept], N'?', N'')) < LEN(REPLACE(x.[Given], N'?', N''))
+                        ORDER BY n.[Ordinal]
+                    );
+                    IF @_Lost IS NOT NULL
+                    BEGIN
+                        /* THROW reads a % as the start of something else; doubled, it stands for itself. */
+                        SET @_Lost = CONCAT(
+                            N'Add_Invoice: ', REPLACE(@_Lost, N'%', N'%%'),
+                            N' has letters that the code page of its column lacks, and which it would keep as ?; leave them out, or make it nvarchar.'
+                        );
+                        THROW 50021, @_Lost, 1;
+                    END;
+                END;
 
                 INSERT INTO @_Added ([Ordinal], [Answer], [Key])
                 SELECT n.[Ordinal], 'OK', n.[Key1]

@@ -36,7 +36,8 @@ BEGIN
             WHERE m.[key] NOT IN (N'ResetPassword', N'Email', N'Sms')
         )
         EXECUTE [readpast].[QueueTake] N'Add_Notification', @Items OUTPUT, N'{
-            "type": ["ResetPassword","Email","Sms"], "step": "text(60)", "due": "timestamp", "delay_ms": "bigint",
+            "type": ["ResetPassword","Email","Sms"], "step": "text(60)", "due": "timestamp",
+            "delay_ms": "milliseconds (from 0 to 2147483647000)",
             "columns": {
                 "ResetPassword": {
                     "OTP": "text(16) not null", "UserID": "integer not null", "Username": "text(128) not null"

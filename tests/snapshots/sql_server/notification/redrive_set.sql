@@ -29,7 +29,8 @@ BEGIN
 
     IF @@TRANCOUNT > 0 THROW 50012, N'Redrive_Notification_Set_trx commits its own work: not to be called in a transaction.', 1;
     IF
-        EXISTS (
+        (@Items IS NOT NULL AND SESSION_CONTEXT(N'readpast.checks_items') IS NULL)
+        OR EXISTS (
             SELECT 1
             FROM OPENJSON(@Items) AS j
             CROSS APPLY OPENJSON(CASE WHEN j.[type] = 5 THEN j.[value] ELSE N'{"": null}' END) AS m
@@ -39,9 +40,8 @@ BEGIN
         )
         OR (SELECT COUNT(*) FROM OPENJSON(@Items)) > 1000
         EXECUTE [readpast].[QueueTake] N'Redrive_Notification_Set_trx', @Items OUTPUT, N'{
-            "key": "any", "token": "timestamp"
+            "key": "timestamp", "token": "timestamp"
         }';
-
     IF EXISTS (
         SELECT 1
         FROM OPENJSON(@Items) AS j

@@ -16,6 +16,9 @@ namespace Readpast.Native
 
         /// <summary>A call failed, and is made again.</summary>
         Trouble = 4,
+
+        /// <summary>An item is left aside for a while: its table refused to have it claimed or given back.</summary>
+        SetAside = 5,
     }
 
     /// <summary>readpast_events.</summary>
