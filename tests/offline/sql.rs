@@ -1,7 +1,7 @@
 //! The SQL as users get it: every file rendered, held to what is said of it, and written to `target/sql` for the linter
 //! (`.ci/lint_sql.sh`). No server is needed.
 
-mod linted;
+pub mod linted;
 mod queues;
 mod rules;
 mod sizes;
