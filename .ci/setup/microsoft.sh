@@ -1,8 +1,8 @@
 # shellcheck shell=bash disable=SC2034,SC2154 # names that setup.sh and common.sh give and read
-# Microsoft's ODBC driver and T-SQL parser, from PyPI, each with its licence; and the list of ODBC drivers. To be sourced by .ci/setup.sh.
+# Microsoft's ODBC driver and T-SQL grammars, from PyPI, each with its licence; and the list of ODBC drivers. To be sourced by .ci/setup.sh.
 
-# The T-SQL parser, for `make lint`: a check that is left out where it cannot be had: without a network, on another
-# architecture, with a Python that the bridge has no wheel for. A run that leaves it out reports so.
+# The T-SQL grammars, for `make lint`: a check that is left out where they cannot be had: without a network, on another
+# architecture. A run that leaves it out reports so.
 install_tsql_parser() {
     doing='tsql_parser'
     if cmp --silent .ci/tsql_parser.txt "$tsql_parser/tsql_parser.txt"; then
@@ -15,19 +15,19 @@ install_tsql_parser() {
     mkdir -p "$unpacked/licences"
     if ! "$venv/bin/python" -m pip download --disable-pip-version-check --no-deps --only-binary :all: --require-hashes \
         --requirement .ci/tsql_parser.txt --dest "$unpacked/wheels" >>"$log" 2>&1; then
-        say tsql_parser 'left out: it could not be downloaded for this machine and Python'
+        say tsql_parser 'left out: it could not be downloaded for this machine'
         rm -rf "$unpacked"
         return
     fi
     for wheel in "$unpacked"/wheels/*.whl; do
         quietly "$venv/bin/python" -m zipfile --extract "$wheel" "$unpacked/lib"
     done
-    # The parser and the licence alone of mssql-scripter; all of .NET, since a wheel does not mark its programs.
-    mv "$unpacked/lib/mssqlscripter/mssqltoolsservice/bin/Microsoft.SqlServer.SqlParser.dll" "$unpacked/"
-    mv "$unpacked"/lib/mssql_scripter-*.dist-info/LICENSE.txt "$unpacked/licences/mssql-scripter.txt"
+    # The grammars and the licence alone of mssql-cli; all of .NET, since a wheel does not mark its programs.
+    mv "$unpacked/lib/mssqlcli/mssqltoolsservice/bin/Microsoft.SqlServer.TransactSql.ScriptDom.dll" "$unpacked/"
+    mv "$unpacked"/lib/mssql_cli-*.dist-info/LICENSE.txt "$unpacked/licences/mssql-cli.txt"
     mv "$unpacked/lib/dotnetcore2/bin" "$unpacked/dotnet"
     cp "$unpacked/dotnet/LICENSE.txt" "$unpacked/licences/dotnet.txt"
-    rm -rf "$unpacked"/wheels "$unpacked"/lib/{mssqlscripter,mssql_scripter-*,dotnetcore2,dotnetcore2-*}
+    rm -rf "${unpacked:?}"/{wheels,lib}
     chmod +x "$unpacked/dotnet/dotnet"
     cp .ci/tsql_parser.txt "$unpacked/"
     rm -rf "$tsql_parser"

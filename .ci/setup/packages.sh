@@ -28,7 +28,8 @@ install_packages() {
     ! needs core || packages+=(odbc-postgresql odbcinst)
     # krb5, gssapi and ltdl are linked by the Microsoft driver; libssl (from openssl) it opens when it connects.
     ! needs drivers || packages+=(libgssapi-krb5-2 libkrb5-3 libltdl7 openssl)
-    ! needs lint || packages+=(shellcheck)
+    # Mono compiles the check of T-SQL where there is no .NET SDK.
+    ! needs lint || packages+=(mono-devel shellcheck)
     ! needs browser || packages+=(chromium chromium-driver)
     # Any JDK will do.
     ! needs callers || command -v javac >/dev/null || packages+=(default-jdk-headless)

@@ -1,13 +1,19 @@
-//! Rendered SQL, compared with what is kept in `tests/snapshots`, so that a change of it is seen in review. To take in what
-//! is rendered now: `READPAST_UPDATE_SNAPSHOTS=1 cargo test --test offline snapshots::`.
+//! Rendered SQL, compared with what is kept in `tests/snapshots`, so that a change of it is seen in review: one queue whole, of each
+//! other description the lines that no other snapshot shows. To take in what is rendered now:
+//! `READPAST_UPDATE_SNAPSHOTS=1 cargo test --test offline -- snapshots:: sizes::`.
 
+mod difference;
+mod effect;
+
+use effect::{Closely, Objects, Shown};
 use readpast::{
     Dialect, QueueSpec,
     ident::Identifier,
-    render::{self, SCHEMA_VERSION},
+    render::{self, Made, Object, SCHEMA_VERSION},
     spec::EXAMPLES,
 };
-use std::{env, fs, path::Path};
+use std::{collections::BTreeMap, env, fs, path::Path};
+use support::matrix;
 
 const DIALECTS: [(Dialect, &str); 2] = [(Dialect::SqlServer, "sql_server"), (Dialect::Postgres, "postgres")];
 
@@ -21,13 +27,17 @@ fn example(name: &str) -> QueueSpec {
 }
 
 /// Without the version of the library, which changes with every release.
-fn compare(dialect: &str, name: &str, text: &str) {
+fn without_version(text: &str) -> String {
     let text = text.replace(concat!("readpast ", env!("CARGO_PKG_VERSION")), "readpast (version)");
-    let text = text.replace(concat!("'", env!("CARGO_PKG_VERSION"), "'"), "'(version)'");
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/snapshots/{dialect}/{name}.sql"));
+    text.replace(concat!("'", env!("CARGO_PKG_VERSION"), "'"), "'(version)'")
+}
+
+/// Holds a text to the file of this name below `tests/snapshots`, or writes it there.
+pub fn compare(name: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots").join(name);
     if env::var_os("READPAST_UPDATE_SNAPSHOTS").is_some() {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, &text).unwrap();
+        fs::write(&path, text).unwrap();
     }
     let kept = fs::read_to_string(&path).unwrap_or_default();
     if let Some((line, (kept, now))) = kept.lines().zip(text.lines()).enumerate().find(|(_, (kept, now))| kept != now) {
@@ -36,39 +46,69 @@ fn compare(dialect: &str, name: &str, text: &str) {
     assert_eq!(kept.lines().count(), text.lines().count(), "{} is longer or shorter", path.display());
 }
 
-/// What a description can say of columns, where the examples do not.
-const COLUMNS: &str = r#"{"queue": "Invoice", "columns": [
-    {"name": "Number", "type": "text(20)", "nullable": false}, {"name": "CustomerID", "type": "bigint", "references": "dbo.Customers(ID)"},
-    {"name": "Amount", "type": "decimal(12, 2)", "default": 0, "check": "\"Amount\" >= 0"},
-    {"name": "Code", "type": "text(6)", "sql_type": "dbo.OtpCode", "default": "none"},
-    {"name": "Lines", "type": "json", "default": [], "secret": true}], "completion": {"history": "Invoice_History"}}"#;
-
-fn queue(name: &str) -> QueueSpec {
-    if name == "invoice" { QueueSpec::from_json(COLUMNS).unwrap() } else { example(name) }
-}
-
-/// One queue of each kind, without what all queues share.
-#[test]
-fn queues_are_rendered_as_they_were() {
-    for (dialect, folder) in DIALECTS {
-        for name in ["notification", "four_queue_scheduler", "invoice"] {
-            let spec = queue(name);
-            let objects = render::queue(dialect, &schema(), &spec).unwrap();
-            for objects in objects.chunk_by(|one, other| one.file == other.file) {
-                let (_, file) = objects[0].file.split_once('/').unwrap();
-                compare(folder, &format!("{name}/{}", file.trim_end_matches(".sql")), &render::text(dialect, objects));
-            }
+/// The objects of a script under names that those of another description have too.
+fn named(objects: Vec<Object>) -> Objects {
+    let mut out: Objects = Vec::new();
+    for object in objects {
+        let name = match &object.makes {
+            Made::Code { kind, name } => format!("{kind} {}", name.name),
+            Made::Kept { kind, names, .. } => format!("{kind} {}", names[0].name),
+            Made::Index(index) => format!("INDEX {}", index.name),
+            _ => object.file.to_owned(),
+        };
+        let text = without_version(object.definition.trim());
+        match out.iter_mut().find(|(other, _)| *other == name) {
+            Some((_, known)) => *known += &format!("\n{text}"),
+            None => out.push((name, text)),
         }
     }
+    out
 }
 
-/// What all queues share, with what stands around every script; procedures of one's own add nothing to it.
+/// What a queue becomes, under the name that the matrix's queues have.
+fn queue(dialect: Dialect, spec: &QueueSpec) -> Objects {
+    let objects = named(render::queue(dialect, &schema(), spec).unwrap()).into_iter();
+    let (own, own_lower) = (spec.queue.as_str(), spec.queue.snake_case());
+    let as_job = |text: String| text.replace(own, "Job").replace(&own_lower, "job");
+    objects.map(|(name, text)| (as_job(name), as_job(text))).collect()
+}
+
+/// Of the descriptions of each kind of table the lines that no other snapshot shows, beside the description that they differ from
+/// least.
+fn effects(dialect: Dialect, specs: &[(String, QueueSpec)]) -> BTreeMap<String, String> {
+    let named_so = |name: &str| queue(dialect, &specs.iter().find(|(other, _)| other == name).unwrap().1);
+    let [own, whole, bare] = ["own_plain", "whole_plain", "bare_plain"].map(named_so);
+    let mut shown = Shown::default();
+    shown.add_all(&named(render::shared(dialect, &schema()).unwrap()));
+    shown.add_all(&own);
+    let mut found: BTreeMap<String, String> = BTreeMap::new();
+    for (name, spec) in specs {
+        let (kind, option) = name.split_once('_').unwrap();
+        let base = match (kind, option) {
+            ("own", _) | (_, "plain") | ("example", "notification" | "sync_queue") => &own,
+            ("whole", _) | ("claimed", "whole") => &whole,
+            _ => &bare,
+        };
+        let closely = if kind == "own" { Closely::Exactly } else { Closely::ByKind };
+        let effect = shown.effect(base, &queue(dialect, spec), closely);
+        let all = found.entry(kind.to_owned()).or_default();
+        *all += &if effect.is_empty() { String::new() } else { format!("== {name}\n{effect}\n") };
+    }
+    found
+}
+
+/// All of the first, with the schema and the frame of every script; of each other one its effect.
 #[test]
-fn the_shared_part_is_rendered_as_it_was() {
+fn queues_are_rendered_as_they_were() {
+    let specs = matrix::specs();
     for (dialect, folder) in DIALECTS {
-        let text = render::script(dialect, &schema(), Some(&example("hand_written"))).unwrap();
-        assert_eq!(text, render::script(dialect, &schema(), Some(&example("hand_written"))).unwrap());
-        compare(folder, "shared", &text);
+        let (_, plain) = specs.iter().find(|(name, _)| name == "own_plain").unwrap();
+        let script = render::script(dialect, &schema(), Some(plain)).unwrap();
+        assert_eq!(script, render::script(dialect, &schema(), Some(plain)).unwrap());
+        compare(&format!("{folder}/own_plain.sql"), &without_version(&script));
+        for (kind, effects) in effects(dialect, &specs) {
+            compare(&format!("{folder}/{kind}.diff"), &effects);
+        }
     }
 }
 
@@ -92,11 +132,12 @@ fn upgrades_are_rendered_as_they_were() {
         let (_, upgrade) = text.rsplit_once(&shared.last().unwrap().definition).unwrap();
         let queue = render::queue(dialect, &schema(), &new).unwrap();
         let (upgrade, _) = upgrade.split_once(&queue[0].definition).unwrap();
-        compare(folder, "upgrade", upgrade);
+        compare(&format!("{folder}/upgrade.sql"), &without_version(upgrade));
     }
 }
 
-/// A queue of readpast's own with a foreign key on it, and one on a table that was there, beside one that names its role too.
+/// A queue of readpast's own with a foreign key on it, and one on a table that was there, beside one that names its role too: the
+/// lines that no install has.
 #[test]
 fn drops_are_rendered_as_they_were() {
     let neighbour =
@@ -104,14 +145,20 @@ fn drops_are_rendered_as_they_were() {
     for (dialect, folder) in DIALECTS {
         let table = render::Name { schema: "app".to_owned(), name: "Note".to_owned() };
         let referrer = render::Referrer { table, key: "Note_Item".to_owned() };
+        let mut shown = Shown::default();
+        let mut all = String::new();
         for (name, referrers) in [("notification", vec![referrer]), ("four_queue_scheduler", Vec::new())] {
             let mut spec = example(name);
             spec.roles.worker = neighbour.roles.worker.clone();
+            let install = render::script(dialect, &schema(), Some(&spec)).unwrap();
+            shown.add_all(&vec![(String::new(), without_version(&install))]);
             let others = [neighbour.clone()];
             let text = render::drop_script(dialect, &schema(), &spec, &others, &referrers).unwrap();
             assert!(!text.contains("Other") && !text.contains("other\""), "{text}");
-            compare(folder, &format!("{name}/drop"), &text);
+            let drop = vec![(format!("drop of {name}"), without_version(&text))];
+            all += &shown.effect(&Objects::new(), &drop, Closely::ByKind);
         }
+        compare(&format!("{folder}/drop.diff"), &all);
     }
 }
 

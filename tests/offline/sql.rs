@@ -1,7 +1,7 @@
 //! The SQL as users get it: every file rendered, held to what is said of it, and written to `target/sql` for the linter
 //! (`.ci/lint_sql.sh`). No server is needed.
 
-mod linted;
+pub mod linted;
 mod queues;
 mod rules;
 mod sizes;
@@ -55,6 +55,48 @@ struct Rendered {
 const WITH_SETTINGS: &str = r#"{"queue": "Kept", "columns": [], "table": {"name": "Kept", "key": [{"name": "Id", "type": "bigint"}],
     "settings": "AppSettings", "status": {"column": "State", "values": {"Pending": 0, "Processing": 1, "Completed": 2}}}}"#;
 
+/// The calls that name no queue.
+pub fn calls_of_schema(dialect: Dialect, schema: &Identifier) -> Vec<(&'static str, String)> {
+    let names = dialect.files().iter().filter_map(|(name, _)| name.strip_prefix("call/")?.strip_suffix(".sql"));
+    // The others are a queue's.
+    names
+        .filter(|name| *name != "session")
+        .filter_map(|name| Some((name, dialect.schema_call(name, schema).ok()?)))
+        .collect()
+}
+
+/// The library's calls of a queue.
+pub fn calls_of(dialect: Dialect, schema: &Identifier, spec: &QueueSpec) -> Vec<(&'static str, String)> {
+    let calls = dialect.calls(schema, spec).unwrap();
+    let each = [
+        ("enqueue", calls.enqueue),
+        ("claim", calls.claim),
+        ("apart", calls.claim_apart),
+        ("settle", calls.settle),
+        ("enqueue_within", calls.enqueue_within),
+        ("settle_within", calls.settle_within),
+        ("renew", calls.renew),
+        ("recover", calls.recover),
+        ("stats", calls.stats),
+        ("watch", calls.watch),
+        ("find", calls.find),
+        ("redrive", calls.redrive),
+        ("purge", calls.purge),
+        ("setting", calls.setting),
+        ("set_setting", calls.set_setting),
+    ];
+    let some = [
+        ("blocked", calls.blocked),
+        ("attempts", calls.attempts),
+        ("retain", calls.retain),
+        ("claimed", calls.claimed),
+        ("taken", calls.taken),
+        ("hold_setting", calls.hold_setting),
+    ];
+    let some = some.into_iter().filter_map(|(name, text)| Some((name, text?)));
+    each.into_iter().chain(some).map(|(name, text)| (name, text.to_string())).collect()
+}
+
 impl Rendered {
     fn new(dialect: Dialect, schema: &str) -> Self {
         let schema = Identifier::new("the schema", schema).unwrap();
@@ -64,49 +106,16 @@ impl Rendered {
         for objects in objects.chunk_by(|one, other| one.file == other.file) {
             files.push((objects[0].file.trim_end_matches(".sql").replace('/', "_"), texts(objects)));
         }
-        for (name, _) in dialect.files() {
-            if let Some(call) = name.strip_prefix("call/").filter(|call| *call != "session.sql") {
-                let call = call.trim_end_matches(".sql");
-                // A call of a queue needs the queue's name; it is rendered with the queues below.
-                if let Ok(text) = dialect.schema_call(call, &schema) {
-                    files.push((format!("call_{call}"), vec![text]));
-                }
-            }
-        }
+        let calls = calls_of_schema(dialect, &schema).into_iter();
+        files.extend(calls.map(|(call, text)| (format!("call_{call}"), vec![text])));
         for spec in [NOTIFICATION, SHARED, r#"{"queue": "PasswordReset"}"#, DELIVERY, NOTICE, SYNC] {
             let spec = QueueSpec::from_json(spec).unwrap();
             let queue = spec.queue.as_str();
             let made = render::queue(dialect, &schema, &spec).unwrap();
             files.push((format!("queue_{queue}"), texts(&made)));
             objects.extend(made);
-            let calls = dialect.calls(&schema, &spec).unwrap();
-            for (call, text) in [
-                ("enqueue", &calls.enqueue),
-                ("claim", &calls.claim),
-                ("apart", &calls.claim_apart),
-                ("settle", &calls.settle),
-                ("enqueue_within", &calls.enqueue_within),
-                ("settle_within", &calls.settle_within),
-                ("renew", &calls.renew),
-                ("recover", &calls.recover),
-                ("stats", &calls.stats),
-                ("watch", &calls.watch),
-                ("find", &calls.find),
-                ("redrive", &calls.redrive),
-                ("purge", &calls.purge),
-                ("setting", &calls.setting),
-                ("set_setting", &calls.set_setting),
-            ] {
-                files.push((format!("call_{call}_{queue}"), vec![text.to_string()]));
-            }
-            for (call, text) in [
-                ("blocked", &calls.blocked),
-                ("attempts", &calls.attempts),
-                ("retain", &calls.retain),
-                ("claimed", &calls.claimed),
-            ] {
-                files.extend(text.iter().map(|text| (format!("call_{call}_{queue}"), vec![text.to_string()])));
-            }
+            let calls = calls_of(dialect, &schema, &spec).into_iter();
+            files.extend(calls.map(|(call, text)| (format!("call_{call}_{queue}"), vec![text])));
         }
         for spec in ADOPTED.iter().copied().chain(EXAMPLES.iter().map(|(_, text)| *text)) {
             let spec = QueueSpec::from_text(spec).unwrap();

@@ -3,6 +3,7 @@
 //!
 //! What breaks a rule today and is known stands in `tests/offline/tsql/exceptions.txt`, and nothing else does.
 
+mod databases;
 mod hints;
 mod names;
 mod objects;
@@ -14,7 +15,7 @@ mod types;
 
 use readpast::Dialect;
 use readpast::ident::Identifier;
-use readpast::spec::{QueueSpec, Storage};
+use readpast::spec::QueueSpec;
 use std::collections::BTreeSet;
 use std::{fs, path::Path};
 use support::matrix;
@@ -65,7 +66,6 @@ fn check(script: &str, ddl: &str, queue: &str, found: &mut Vec<Finding>) -> usiz
     let mut types = types::Types::default();
     let theirs = text::batches(ddl, queue);
     theirs.iter().chain(&batches).for_each(|batch| types.learn(batch));
-    hints::indexes_named_are_made(&batches, &theirs, found);
     hints::tables_beside_locked_ones_have_hints(&batches, found);
     let mut compared = 0;
     for batch in &batches {
@@ -84,43 +84,41 @@ fn queries() -> impl Iterator<Item = (String, String)> {
     let marks = ["{{", "{%", "{#"];
     let files =
         Dialect::SqlServer.files().iter().filter(move |(_, text)| marks.iter().all(|mark| !text.contains(mark)));
-    files.filter(|(name, _)| name.contains('/') && !name.starts_with("part/")).map(|(name, text)| {
-        let mut parts = text.split('?');
-        let first = parts.next().unwrap().to_owned();
-        let text = parts.enumerate().fold(first, |text, (number, part)| format!("{text}@p{number}{part}"));
-        (name.trim_end_matches(".sql").replace('/', "_"), text)
-    })
+    let files = files.filter(|(name, _)| name.contains('/') && !name.starts_with("part/"));
+    files.map(|(name, text)| (name.trim_end_matches(".sql").replace('/', "_"), databases::filled_in(text)))
 }
 
 #[test]
 fn rendered_transact_sql_keeps_the_rules() {
     let schema = Identifier::new("the schema", "readpast").unwrap();
-    let folder = place("target/tsql");
-    fs::create_dir_all(&folder).unwrap();
-    let (mut found, mut compared) = (Vec::new(), 0);
+    let (mut found, mut compared, mut upgrades) = (Vec::new(), 0, 0);
     let specs = matrix::specs();
+    let mut plain = None;
     names::columns_that_collide(&specs, &schema, &mut found);
     for (name, spec) in &specs {
         let script = readpast::render::script(Dialect::SqlServer, &schema, Some(spec)).unwrap();
-        fs::write(folder.join(format!("{name}.sql")), &script).unwrap();
-        let document = name.trim_start_matches("example_");
-        let ddl = fs::read_to_string(place(&format!("tests/documents/{document}.sql_server.sql"))).unwrap_or_default();
-        // An index that the description names is there already.
-        let theirs = if let Storage::Table(table) = &spec.storage { table.index.name.as_ref() } else { None };
-        let ddl = ddl
-            + &theirs.map(|index| format!("\nGO\nCREATE INDEX [{}] ON [T] ([C]);", index.as_str())).unwrap_or_default();
+        databases::write_queue(name, &schema, spec, &script);
+        // The statements of a change are those of the same objects: all of them on a table of ours.
+        let (kind, option) = name.split_once('_').unwrap();
+        if option == "plain" {
+            plain = Some((spec, script.clone()));
+        } else if let Some((old, install)) = plain.as_ref().filter(|_| kind == "own" || option == "everything") {
+            upgrades += usize::from(databases::write_upgrade(name, &schema, (*old, install.as_str()), spec));
+        }
+        let ddl = databases::there(name);
         compared += check(&script, &ddl, &spec.queue.to_string(), &mut found);
         if !(name.ends_with("_everything") || name.starts_with("example_") || name.starts_with("claimed_")) {
             continue;
         }
         let dropped = readpast::render::drop_script(Dialect::SqlServer, &schema, spec, &[], &[]).unwrap();
-        fs::write(folder.join(format!("{name}_drop.sql")), &dropped).unwrap();
+        databases::write_drop(name, &schema, spec, &dropped);
         // A check of the objects that are there when it runs.
         check(&dropped, &format!("{ddl}\nGO\n{script}"), &spec.queue.to_string(), &mut found);
     }
     for (name, text) in queries() {
-        fs::write(folder.join(format!("query_{name}.sql")), text).unwrap();
+        databases::write("queries", &format!("{name}.sql"), &text);
     }
+    assert!(upgrades > 30, "only {upgrades} upgrades");
     assert!(compared > 1000, "only {compared} comparisons were understood");
 
     let exceptions = fs::read_to_string(place("tests/offline/tsql/exceptions.txt")).unwrap();
@@ -142,8 +140,6 @@ fn rendered_transact_sql_keeps_the_rules() {
 /// Tools read a script by lines before the server does: what begins one is never a name of somebody's.
 #[test]
 fn no_line_of_a_script_is_a_tools_command() {
-    let folder = place("target/tsql");
-    fs::create_dir_all(&folder).unwrap();
     for (number, name) in support::hostile::NAMES.iter().enumerate() {
         let spec = QueueSpec::from_text(&support::hostile::described("Job", name, name)).unwrap();
         for dialect in [Dialect::SqlServer, Dialect::Postgres] {
@@ -152,7 +148,7 @@ fn no_line_of_a_script_is_a_tools_command() {
             let objects = readpast::render::shared(dialect, &schema).unwrap().len()
                 + readpast::render::queue(dialect, &schema, &spec).unwrap().len();
             if dialect == Dialect::SqlServer {
-                fs::write(folder.join(format!("hostile_{number}.sql")), &script).unwrap();
+                databases::write_queue(&format!("hostile_{number}"), &schema, &spec, &script);
             }
             let mut separators = 0;
             for line in script.lines().map(str::trim_start) {

@@ -21,7 +21,7 @@
     END IF;
 {%- endif %}
 {%- endmacro -%}
-{#- What the elements of items_ may have, each with its type. -#}
+{#- Members that the elements of items_ may have, each with its type. -#}
 {%- macro takes(procedure, members) %}
     items_ := {{ object("queue_taken_fn") }}('{{ procedure }}', items_, {{ members.all }});
 {%- endmacro -%}

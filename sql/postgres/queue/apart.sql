@@ -4,7 +4,7 @@
 {%- import "part/write.sql" as write -%}
 {%- set procedure = "next_" ~ queue ~ "_apart_trx" -%}
 {%- set function = object(procedure) -%}
-{#- What the writer calls the columns of what it changed. -#}
+{#- The columns of what it changed, by the writer's names. -#}
 {%- set s = "_" if own else "" -%}
 {% filter made("FUNCTION", procedure) %}
 /*

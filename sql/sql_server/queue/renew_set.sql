@@ -24,7 +24,9 @@ Table access order: {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}.
 AS
 BEGIN
 {% include "part/head.sql" %}
+{%- if lease_sliding %}
 {% include "part/clock_variables.sql" %}
+{%- endif %}
     DECLARE @_Count int;
 {% include "part/limit.sql" %}
     /* In the order of the keys, so that rows are locked in it and two calls never wait for each other. */

@@ -696,7 +696,7 @@ BEGIN
     WHERE p.[OperationId] = @Operation;
     IF @_Made IS NULL
     BEGIN
-        /* Of two that come at once, the key that is taken undoes the INSERT alone. */
+        /* Two may come at once: the key that is taken undoes the INSERT alone. */
         SET XACT_ABORT OFF;
         BEGIN TRY
             INSERT INTO {{ object("QueueOperation") }} ([OperationId], [Call], [At])

@@ -23,7 +23,7 @@ pub fn choose(statements: &[String]) -> HashSet<usize> {
 }
 
 /// A line with one name for all names, one text for all texts, one number for all numbers, and lists of names as one.
-fn kind(line: &str) -> String {
+pub fn kind(line: &str) -> String {
     let mut out = String::new();
     let mut rest = line.trim().chars();
     while let Some(first) = rest.next() {

@@ -1,13 +1,14 @@
-//! How long the T-SQL is that a DBA reads: a table of all descriptions in `sql/specs`, and no procedure of more lines than one reads.
-//! `cargo test --test offline sizes -- --nocapture` prints it.
+//! How long the SQL is that a DBA reads: a table of all descriptions in `sql/specs`, compared with the last one, and no procedure of
+//! SQL Server of more lines than one reads. `READPAST_UPDATE_SNAPSHOTS=1 cargo test --test offline sizes` writes the table anew.
 
+use crate::snapshots;
 use readpast::{
     Dialect, QueueSpec,
     ident::Identifier,
     render::{self, CodeKind, Made},
     spec::EXAMPLES,
 };
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt::Write};
 
 const MOST_LINES: usize = 200;
 
@@ -27,28 +28,49 @@ const LONGER: [(&str, usize); 8] = [
 /// The simplest queue: one column, and nothing asked for.
 const SIMPLEST: &str = r#"{"queue": "Simplest", "columns": [{"name": "N", "type": "integer"}]}"#;
 
+/// What a description becomes on a server: a line of the table.
+fn sizes(dialect: Dialect, spec: &QueueSpec) -> String {
+    let schema = Identifier::new("the schema", "readpast").unwrap();
+    let shared = render::shared(dialect, &schema).unwrap();
+    let queue = render::queue(dialect, &schema, spec).unwrap();
+    // The number of the version may become longer.
+    let script = render::script(dialect, &schema, Some(spec)).unwrap();
+    let script = script.replace(env!("CARGO_PKG_VERSION"), "");
+    let longest = shared.iter().chain(&queue).map(|object| object.definition.trim().lines().count()).max();
+    let (lines, own) =
+        (script.lines().count(), queue.iter().map(|object| object.definition.trim().lines().count()).sum::<usize>());
+    let objects = shared.len() + queue.len();
+    format!("{lines:>7} {own:>7} {:>8} {objects:>8} {:>8}", script.len(), longest.unwrap())
+}
+
+#[test]
+fn sizes_are_those_of_the_last_table() {
+    let mut table = "description              server        lines   queue    bytes  objects  longest\n".to_owned();
+    for (name, text) in [("(the simplest)", SIMPLEST)].iter().chain(EXAMPLES) {
+        let spec = QueueSpec::from_text(text).unwrap();
+        for (dialect, server) in [(Dialect::SqlServer, "sql_server"), (Dialect::Postgres, "postgres")] {
+            writeln!(table, "{name:<24} {server:<10} {}", sizes(dialect, &spec)).unwrap();
+        }
+    }
+    println!("{table}");
+    snapshots::compare("sizes.txt", &table);
+}
+
 #[test]
 fn no_procedure_is_longer_than_one_reads() {
     let schema = Identifier::new("the schema", "readpast").unwrap();
     let mut longest: BTreeMap<String, usize> = BTreeMap::new();
-    println!("{:<24} {:>6} {:>8}  longest procedures", "description", "lines", "bytes");
-    for (name, text) in [("(the simplest)", SIMPLEST)].iter().chain(EXAMPLES) {
+    for (_, text) in [("(the simplest)", SIMPLEST)].iter().chain(EXAMPLES) {
         let spec = QueueSpec::from_text(text).unwrap();
-        let script = render::script(Dialect::SqlServer, &schema, Some(&spec)).unwrap();
         let mut objects = render::shared(Dialect::SqlServer, &schema).unwrap();
         objects.extend(render::queue(Dialect::SqlServer, &schema, &spec).unwrap());
-        let mut lengths: Vec<(usize, String)> = Vec::new();
         for object in &objects {
             let Made::Code { kind: CodeKind::Procedure, name } = &object.makes else { continue };
             let name = name.name.replace(spec.queue.as_str(), "Q");
             let lines = object.definition.trim().lines().count();
             let most = longest.entry(name.clone()).or_default();
             *most = lines.max(*most);
-            lengths.push((lines, name));
         }
-        lengths.sort_by(|one, other| other.cmp(one));
-        let lengths: Vec<_> = lengths.iter().take(6).map(|(lines, name)| format!("{name} {lines}")).collect();
-        println!("{name:<24} {:>6} {:>8}  {}", script.lines().count(), script.len(), lengths.join(", "));
     }
     let longer = longest.iter().filter(|(_, lines)| **lines > MOST_LINES);
     let wrong: Vec<_> = longer

@@ -28,28 +28,6 @@ fn has(tokens: &[Token], word: &str) -> bool {
     tokens.iter().any(|token| token.is(word))
 }
 
-/// A hint that names an index which is not there is an error when the statement runs (308), and not before.
-pub fn indexes_named_are_made(batches: &[Batch], ddl: &[Batch], found: &mut Vec<Finding>) {
-    let all =
-        |batch: &Batch| (0..batch.tokens.len()).filter_map(|at| index_made(&batch.tokens, at)).collect::<Vec<_>>();
-    let made: Vec<_> = batches.iter().chain(ddl).flat_map(all).collect();
-    for batch in batches {
-        for (at, token) in batch.tokens.iter().enumerate().filter(|(at, _)| follow(&batch.tokens, *at, &["INDEX", "("]))
-        {
-            let named = batch.tokens.get(at + 2).filter(|named| named.is_name());
-            if named.is_some_and(|named| !made.contains(&named.text.to_lowercase())) {
-                found.push(Finding::new("hint-of-no-index", batch, token.line));
-            }
-        }
-    }
-}
-
-/// The name of the index that is made at `at`.
-fn index_made(tokens: &[Token], at: usize) -> Option<String> {
-    let name = tokens.get(at + 1).filter(|name| name.is_name() || name.kind == Kind::Word)?;
-    tokens[at].is("INDEX").then(|| name.text.to_lowercase())
-}
-
 /// READPAST skips rows that are locked, and waits for pages that are: without ROWLOCK the engine may choose pages.
 pub fn readpast_needs_rowlock(batch: &Batch, found: &mut Vec<Finding>) {
     for at in 0..batch.tokens.len() {

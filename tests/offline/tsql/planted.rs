@@ -31,11 +31,6 @@ fn rules_about_procedures_find_what_they_are_for() {
             "SELECT q.[Id] FROM [s].[Q] AS q WITH (READPAST);",
             "SELECT q.[Id] FROM [s].[Q] AS q WITH (ROWLOCK, READPAST);",
         ),
-        (
-            "hint-of-no-index",
-            "SELECT q.[Id] FROM [s].[Q] AS q WITH (INDEX ([IX_Q]));",
-            "CREATE INDEX [IX_Q] ON [s].[Q] ([Id]); SELECT q.[Id] FROM [s].[Q] AS q WITH (INDEX ([IX_Q]));",
-        ),
         ("target-without-rowlock", "UPDATE [s].[Q] SET [Id] = 1;", "UPDATE [s].[Q] WITH (ROWLOCK) SET [Id] = 1;"),
         (
             "target-without-rowlock",

@@ -1,0 +1,4334 @@
+/*
+The queue Job, and what all queues of its schema share.
+Rendered by readpast (version); the objects have version 1. Made anew whenever it is rendered: change the
+description, not this text.
+
+To run it, as a role that may create schemas, tables and functions:
+    psql --set ON_ERROR_STOP=1 --file <file> <database>
+An error takes everything back. What is there already as it should be is left alone, so it may be run again.
+*/
+BEGIN;
+
+SET LOCAL client_min_messages = warning;
+
+SELECT pg_advisory_xact_lock(hashtextextended('readpast/install/readpast', 0))
+WHERE NOT EXISTS (
+        SELECT 1
+        FROM pg_catalog.pg_tables AS t
+        WHERE t.schemaname::text = 'readpast' AND t.tablename::text = 'queue_schema_version'
+    );
+
+/* Nothing of anybody else's is run on the way. */
+SET LOCAL search_path = pg_catalog, pg_temp;
+
+DO $$
+DECLARE
+    other_ record;
+BEGIN
+    FOR other_ IN
+        /*
+        Objects of somebody who is not trusted: not the role that installs, nor one that it is a member of,
+        nor the database's owner, nor a superuser. His triggers and functions would run with the rights of who installs.
+        Members are looked up here, since a superuser counts as a member of every role.
+        */
+        WITH RECURSIVE mine (oid) AS (
+            SELECT r.oid
+            FROM pg_catalog.pg_roles AS r
+            WHERE r.rolname::text = current_user::text
+            UNION
+            SELECT m.roleid
+            FROM mine AS i
+            INNER JOIN pg_catalog.pg_auth_members AS m
+                ON m.member = i.oid
+        ),
+
+        names (name) AS MATERIALIZED (
+            SELECT n.name FROM pg_catalog.json_array_elements_text('["add_job_set_trx", "add_job_set_utx", "add_job_trx",
+    "add_job_utx", "app_settings", "claimed_job",
+    "find_job", "job", "job_due",
+    "job_ended", "job_in_flight", "job_seq",
+    "job_type", "modify_job_set_trx", "modify_job_set_utx",
+    "modify_job_trx", "modify_job_utx", "next_job_apart_trx",
+    "next_job_set_trx", "next_job_trx", "next_job_utx",
+    "purge_job_trx", "queue_catalog", "queue_finite_fn",
+    "queue_is_done", "queue_is_editable_fn", "queue_is_finished_fn",
+    "queue_is_processable_fn", "queue_is_refusal_fn", "queue_json_fn",
+    "queue_ms_fn", "queue_named_fn", "queue_note_refusal",
+    "queue_operation", "queue_operation_at", "queue_own_type_v",
+    "queue_recovery", "queue_refuse_fn", "queue_refused",
+    "queue_retention", "queue_schema_version", "queue_spec",
+    "queue_state", "queue_status", "queue_taken_fn",
+    "queue_time_fn", "queue_transition", "queue_turn",
+    "queue_type_access", "queue_unfit_fn", "queue_utc_fn",
+    "recover_job_trx", "redrive_job_set_trx", "renew_job_set_trx",
+    "stats_job", "watch_job", "worker_job_v"]'::json) AS n (name)
+        ),
+
+        place (oid) AS MATERIALIZED (
+            SELECT n.oid FROM pg_catalog.pg_namespace AS n WHERE n.nspname::text = 'readpast'
+        ),
+
+        found (kind, name, owner) AS (
+            SELECT 'schema', n.nspname::text, n.nspowner
+            FROM pg_catalog.pg_namespace AS n
+            WHERE n.oid IN (SELECT p.oid FROM place AS p)
+            UNION ALL
+            SELECT 'relation', c.relname::text, c.relowner
+            FROM pg_catalog.pg_class AS c
+            WHERE
+                c.relnamespace IN (SELECT p.oid FROM place AS p)
+                AND c.relname::text IN (SELECT s.name FROM names AS s)
+            UNION ALL
+            SELECT 'function', f.proname::text, f.proowner
+            FROM pg_catalog.pg_proc AS f
+            WHERE
+                f.pronamespace IN (SELECT p.oid FROM place AS p)
+                AND f.proname::text IN (SELECT s.name FROM names AS s)
+            UNION ALL
+            SELECT 'type', t.typname::text, t.typowner
+            FROM pg_catalog.pg_type AS t
+            WHERE
+                t.typnamespace IN (SELECT p.oid FROM place AS p)
+                AND t.typname::text IN (SELECT s.name FROM names AS s)
+            UNION ALL
+            /* A maker of triggers on a table need not own it; the function that they run is somebody's. */
+            SELECT 'function of the trigger ' || g.tgname || ' on ' || c.relname || ':', f.proname::text, f.proowner
+            FROM pg_catalog.pg_class AS c
+            INNER JOIN pg_catalog.pg_trigger AS g
+                ON g.tgrelid = c.oid
+            INNER JOIN pg_catalog.pg_proc AS f
+                ON f.oid = g.tgfoid
+            WHERE
+                c.relnamespace IN (SELECT p.oid FROM place AS p)
+                AND c.relname::text IN (SELECT s.name FROM names AS s)
+        )
+
+        SELECT
+            f.kind,
+            f.name,
+            'belongs to' AS verb,
+            r.rolname::text AS owner,
+            'Its owner''s triggers and functions would run with the rights of who installs. Drop it, change its owner, '
+            || 'install as that role or as a member of it, or choose another schema.' AS remedy
+        FROM found AS f
+        INNER JOIN pg_catalog.pg_roles AS r
+            ON r.oid = f.owner
+        WHERE
+            NOT r.rolsuper
+            AND r.rolname::text <> 'pg_database_owner'
+            AND r.oid NOT IN (SELECT i.oid FROM mine AS i)
+            AND r.oid NOT IN (
+                SELECT d.datdba FROM pg_catalog.pg_database AS d WHERE d.datname::text = pg_catalog.current_database()::text
+            )
+        ORDER BY
+            f.kind = 'schema' DESC,
+            f.kind,
+            f.name
+        LIMIT 1
+    LOOP
+        RAISE EXCEPTION '% % % %', other_.kind, other_.name, other_.verb, other_.owner
+        USING ERRCODE = '42501', HINT = other_.remedy;
+    END LOOP;
+END;
+$$;
+
+/*
+Two installs at once take turns, at a table that nobody else can lock: for a minute. Where it is not there yet, they do at the
+advisory lock before this, which any login could keep.
+*/
+DO $$
+DECLARE
+    before_ CONSTANT text := pg_catalog.current_setting('lock_timeout');
+BEGIN
+    IF EXISTS (
+        SELECT 1
+        FROM pg_catalog.pg_tables AS t
+        WHERE t.schemaname::text = 'readpast' AND t.tablename::text = 'queue_schema_version'
+    ) THEN
+        SET LOCAL lock_timeout = 60000;
+        LOCK TABLE "readpast"."queue_schema_version" IN SHARE ROW EXCLUSIVE MODE;
+        PERFORM pg_catalog.set_config('lock_timeout', before_, TRUE);
+    END IF;
+END;
+$$;
+
+/*
+The vocabulary and the book-keeping that every queue of this schema shares.
+Table access order in all functions: queue_operation, then the queue's table, then queue_transition.
+*/
+CREATE SCHEMA IF NOT EXISTS "readpast";
+
+/* A domain where SQL Server has a foreign key: here each check of one would lock the row that all items share. */
+DO $$
+BEGIN
+    IF TO_REGTYPE('"readpast"."queue_state"') IS NULL THEN
+        CREATE DOMAIN "readpast"."queue_state" AS text CHECK (
+            VALUE IN (
+                'Pending', 'Processing', 'Error', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated',
+                'PartiallyCompleted'
+            )
+        );
+    END IF;
+END;
+$$;
+
+/* One row per version that was applied here: an audit trail, never updated. */
+CREATE TABLE IF NOT EXISTS "readpast"."queue_schema_version" (
+    version integer PRIMARY KEY,
+    applied_at timestamptz NOT NULL,
+    library text NOT NULL
+);
+
+/* The queues of this schema, each with the specification it was rendered from. */
+CREATE TABLE IF NOT EXISTS "readpast"."queue_spec" (
+    queue text PRIMARY KEY,
+    preset text NOT NULL,
+    spec text NOT NULL,
+    rendered_by integer NOT NULL,
+    installed_at timestamptz NOT NULL
+);
+
+/* Settings that functions read, such as notification.maxAttempts. */
+CREATE TABLE IF NOT EXISTS "readpast"."app_settings" (
+    param text PRIMARY KEY,
+    val_int integer NULL,
+    val_text text NULL
+);
+
+CREATE TABLE IF NOT EXISTS "readpast"."queue_status" (
+    status "readpast"."queue_state" PRIMARY KEY
+);
+
+INSERT INTO "readpast"."queue_status" (status)
+VALUES
+    ('Pending'),
+    ('Processing'),
+    ('Error'), /* retryable */
+    ('Failed'), /* attempts spent, or the worker gave up */
+    ('Completed'),
+    ('Cancelled'),
+    ('Paused'),
+    ('Terminated'),
+    ('PartiallyCompleted')
+ON CONFLICT DO NOTHING;
+
+/* The legal transitions. What is not a row here is refused as ILLEGAL_TRANSITION. */
+CREATE TABLE IF NOT EXISTS "readpast"."queue_transition" (
+    from_status "readpast"."queue_state" NOT NULL,
+    to_status "readpast"."queue_state" NOT NULL,
+    PRIMARY KEY (from_status, to_status)
+);
+
+INSERT INTO "readpast"."queue_transition" (from_status, to_status)
+VALUES
+    ('Pending', 'Processing'),
+    ('Pending', 'Failed'),
+    ('Pending', 'Cancelled'),
+    ('Pending', 'Paused'),
+    ('Pending', 'Terminated'),
+    ('Processing', 'Processing'),
+    ('Processing', 'Pending'),
+    ('Processing', 'Error'),
+    ('Processing', 'Failed'),
+    ('Processing', 'Completed'),
+    ('Processing', 'PartiallyCompleted'),
+    ('Processing', 'Cancelled'),
+    ('Processing', 'Paused'),
+    ('Processing', 'Terminated'),
+    ('Error', 'Processing'),
+    ('Error', 'Pending'),
+    ('Error', 'Failed'),
+    ('Error', 'Cancelled'),
+    ('Error', 'Paused'),
+    ('Error', 'Terminated'),
+    ('Paused', 'Processing'),
+    ('Paused', 'Pending'),
+    ('Paused', 'Failed'),
+    ('Paused', 'Cancelled'),
+    ('Paused', 'Terminated')
+ON CONFLICT DO NOTHING;
+
+/*
+One row per call that changed items, written in the same transaction: whoever lost the answer asks again with the same
+identity and gets the same answer instead of a second effect; in another queue, or for another kind of call, it is refused.
+Result holds what cannot be read back from the items.
+*/
+CREATE TABLE IF NOT EXISTS "readpast"."queue_operation" (
+    operation_id uuid PRIMARY KEY,
+    call text NOT NULL, /* the function */
+    at timestamptz NOT NULL,
+    result json NULL
+);
+
+CREATE INDEX IF NOT EXISTS queue_operation_at ON "readpast"."queue_operation" (at);
+
+/*
+Which logins see which types, of queues whose description says own_types_only. user_name is a role, that of the login or
+one it is a member of; the type * is every type.
+*/
+CREATE TABLE IF NOT EXISTS "readpast"."queue_type_access" (
+    queue text NOT NULL,
+    type text NOT NULL,
+    user_name text NOT NULL,
+    PRIMARY KEY (queue, user_name, type)
+);
+
+/*
+The types that the caller may see, by queue: of the role that logged in, and of those it is a member of. session_user,
+since functions that run with their owner's rights ask here too.
+*/
+CREATE OR REPLACE VIEW "readpast"."queue_own_type_v" AS
+SELECT
+    a.queue,
+    a.type
+FROM "readpast"."queue_type_access" AS a
+LEFT JOIN pg_catalog.pg_roles AS r
+    ON r.rolname = a.user_name
+WHERE
+    a.user_name = session_user
+    OR PG_HAS_ROLE(session_user, r.oid, 'MEMBER');
+
+/*
+A row for each queue whose description says how long items stay that have ended, and when what was over was last deleted, to
+the end. Who deletes locks the row meanwhile, and others pass over it: one at a time.
+*/
+CREATE TABLE IF NOT EXISTS "readpast"."queue_retention" (
+    queue text NOT NULL PRIMARY KEY,
+    done_at timestamptz NOT NULL
+);
+
+/*
+A row for each queue with groups, whose claims take turns, and one ("<queue> add") for each that adds no work twice to a table of
+others, where adding takes turns: each locks the row to the end of its transaction.
+Nothing is ever written to it, and only the functions can lock it, hence nobody who may not claim: an advisory lock could
+be taken, and kept, by any login.
+*/
+CREATE TABLE IF NOT EXISTS "readpast"."queue_turn" (
+    queue text NOT NULL PRIMARY KEY
+);
+
+/*
+A row for each queue: when the items of its dead workers were last looked for. Of all who claim, one does it when it is
+time; nobody waits for a row here.
+*/
+CREATE TABLE IF NOT EXISTS "readpast"."queue_recovery" (
+    queue text NOT NULL PRIMARY KEY,
+    recovered_at timestamptz NOT NULL
+);
+
+/*
+Items that their table does not let a queue change: a claim or a recovery of one met a unique index, a CHECK, a trigger. Each
+is left aside until a time that goes farther at each refusal; all processes see it, so that none tries in vain. Key is the
+item's as text. Attempts counts the refusals that spend an attempt: not those of a unique index or an exclusion, which pass
+when another row does. The row goes when its item is let through.
+*/
+CREATE TABLE IF NOT EXISTS "readpast"."queue_refused" (
+    queue text NOT NULL,
+    key text NOT NULL,
+    doing text NOT NULL, /* claim or recover */
+    reason text NOT NULL,
+    constraint_name text NULL,
+    times integer NOT NULL,
+    attempts integer NOT NULL,
+    since timestamptz NOT NULL,
+    until timestamptz NOT NULL,
+    PRIMARY KEY (queue, key)
+);
+
+/* The meaning of each status, in one place. Re-created by every install. */
+CREATE OR REPLACE FUNCTION "readpast"."queue_is_processable_fn"(status text) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    /* Can this item be picked up for processing? */
+    SELECT status IN ('Pending', 'Paused', 'Error');
+$$;
+
+CREATE OR REPLACE FUNCTION "readpast"."queue_is_finished_fn"(status text) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    /* Is this item in a terminal state? */
+    SELECT status NOT IN ('Pending', 'Processing', 'Error', 'Paused');
+$$;
+
+CREATE OR REPLACE FUNCTION "readpast"."queue_is_editable_fn"(status text) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    /* Can a worker write response and error data to this item? */
+    SELECT status NOT IN ('Cancelled', 'Paused', 'Terminated', 'Completed', 'PartiallyCompleted');
+$$;
+
+/* Ends a statement that finds out in its midst that an argument is not allowed. */
+CREATE OR REPLACE FUNCTION "readpast"."queue_refuse_fn"(why text) RETURNS text
+LANGUAGE plpgsql VOLATILE
+AS $$
+BEGIN
+    RAISE EXCEPTION '%', why USING ERRCODE = 'RP021';
+END;
+$$;
+
+/*
+Whether an error of this SQLSTATE is a table's word about a row: a constraint, a value, a trigger. Not what passes, what the
+server lacks, what is missing or forbidden to whoever asks, nor what is this library's own.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."queue_is_refusal_fn"(state text) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    SELECT LEFT(state, 2) NOT IN ('08', '25', '28', '40', '42', '53', '54', '55', '57', '58', 'F0', 'RP', 'XX');
+$$;
+
+/*
+Leaves an item aside that its table has refused to have changed: for a second, then for twice as long each time, at most for a
+minute. Says how often it was refused. What nobody has tried for long is forgotten: it is gone, or somebody has mended it.
+Of so many at once it is no matter of one row: then the refusal is an error, and nothing is done.
+Table access order: queue_refused.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."queue_note_refusal"(
+    queue_ text, key_ text, doing_ text, state_ text, reason_ text, constraint_ text
+)
+RETURNS integer
+LANGUAGE plpgsql VOLATILE
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    now_ CONSTANT timestamptz := clock_timestamp();
+    counts_ CONSTANT integer := (state_ NOT IN ('23505', '23P01'))::integer;
+    times_ integer;
+BEGIN
+    DELETE FROM "readpast"."queue_refused" AS x
+    WHERE x.queue = queue_ AND x.until < now_ - interval '10 minutes';
+
+    IF (
+        SELECT COUNT(*) >= 1000 OR COUNT(*) FILTER (WHERE x.attempts > 0) >= 100
+        FROM "readpast"."queue_refused" AS x
+        WHERE x.queue = queue_ AND x.until > now_ AND x.key <> key_
+    )
+    THEN
+        RAISE EXCEPTION '%, and so of many other items, which are left aside', reason_ USING ERRCODE = state_;
+    END IF;
+
+    INSERT INTO "readpast"."queue_refused" AS x (
+        queue, key, doing, reason, constraint_name, times, attempts, since, until
+    )
+    VALUES (
+        queue_, key_, doing_, LEFT(reason_, 400), NULLIF(constraint_, ''), 1, counts_, now_, now_ + interval '1 second'
+    )
+    ON CONFLICT (queue, key) DO UPDATE
+    SET
+        doing = excluded.doing,
+        reason = excluded.reason,
+        constraint_name = excluded.constraint_name,
+        times = x.times + 1,
+        attempts = x.attempts + excluded.attempts,
+        until = now_ + LEAST(60, POWER(2, LEAST(x.times, 6))) * interval '1 second'
+    RETURNING x.times INTO times_;
+    RETURN times_;
+END;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."queue_note_refusal"(text, text, text, text, text, text) FROM public;
+
+/* A time that somebody gives: infinite ones are refused. Others' rows may have them, as "never". */
+CREATE OR REPLACE FUNCTION "readpast"."queue_finite_fn"(value timestamptz) RETURNS timestamptz
+LANGUAGE sql VOLATILE
+AS $$
+    SELECT CASE
+        WHEN isfinite(value) IS FALSE
+            THEN "readpast"."queue_refuse_fn"('a time must be finite, and not ' || value::text)::timestamptz
+        ELSE value
+    END;
+$$;
+
+/* The milliseconds from a time until another, NULL where one of them is infinite. */
+CREATE OR REPLACE FUNCTION "readpast"."queue_ms_fn"(since timestamptz, until timestamptz) RETURNS bigint
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    SELECT CASE
+        WHEN isfinite(since) AND isfinite(until)
+            THEN ((date_part('epoch', until) - date_part('epoch', since)) * 1000)::bigint
+    END;
+$$;
+
+/*
+The installation here: the version of the objects, and a row per queue, or one without a queue. A handle reads this
+when it opens, so that a worker needs no right but to execute.
+Table access order: queue_schema_version, queue_spec.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."queue_catalog"()
+RETURNS TABLE (version integer, queue text, preset text, spec text, rendered_by integer)
+LANGUAGE sql STABLE
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT v.version, q.queue, q.preset, q.spec, q.rendered_by
+    FROM (
+        SELECT MAX(a.version) AS version
+        FROM "readpast"."queue_schema_version" AS a
+    ) AS v
+    LEFT JOIN "readpast"."queue_spec" AS q
+        ON TRUE
+    ORDER BY q.queue;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."queue_catalog"() FROM public;
+
+/* A time of a table that keeps UTC in columns of either type. */
+CREATE OR REPLACE FUNCTION "readpast"."queue_utc_fn"(value timestamp) RETURNS timestamptz
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    SELECT value AT TIME ZONE 'UTC';
+$$;
+
+CREATE OR REPLACE FUNCTION "readpast"."queue_utc_fn"(value timestamptz) RETURNS timestamptz
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    SELECT value;
+$$;
+
+/* A time as text, UTC unless it says otherwise, whatever the time zone of the session. */
+CREATE OR REPLACE FUNCTION "readpast"."queue_time_fn"(value text) RETURNS timestamptz
+LANGUAGE sql STABLE PARALLEL SAFE
+SET timezone = 'UTC'
+AS $$
+    SELECT value::timestamptz;
+$$;
+
+/* The same for a column that keeps it in the type of `kept`, the local one in the time zone of the session. */
+CREATE OR REPLACE FUNCTION "readpast"."queue_time_fn"(value text, kept timestamptz) RETURNS timestamptz
+LANGUAGE sql STABLE PARALLEL SAFE
+AS $$
+    SELECT "readpast"."queue_time_fn"(value);
+$$;
+
+CREATE OR REPLACE FUNCTION "readpast"."queue_time_fn"(value text, kept timestamp) RETURNS timestamp
+LANGUAGE sql STABLE PARALLEL SAFE
+AS $$
+    SELECT "readpast"."queue_time_fn"(value)::timestamp;
+$$;
+
+/* A document for a column that keeps it in the type of `kept`. */
+CREATE OR REPLACE FUNCTION "readpast"."queue_json_fn"(value json, kept json) RETURNS json
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    SELECT value;
+$$;
+
+CREATE OR REPLACE FUNCTION "readpast"."queue_json_fn"(value json, kept jsonb) RETURNS jsonb
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    SELECT value::jsonb;
+$$;
+
+/* The first thing wrong with an array of objects, by what their members take; NULL when nothing is. It names no values. */
+CREATE OR REPLACE FUNCTION "readpast"."queue_unfit_fn"(items json, takes json) RETURNS text
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+/* There are few rows in JSON, which no planner knows. */
+SET jit = off
+SET enable_hashjoin = on
+SET plan_cache_mode = force_generic_plan
+AS $$
+BEGIN
+    RETURN (
+    WITH shape AS MATERIALIZED (
+        SELECT
+            x.place,
+            x.name,
+            x.takes,
+            CASE json_typeof(x.takes) WHEN 'string' THEN substring(x.takes #>> '{}' FROM '^[a-z]+') ELSE json_typeof(x.takes) END AS kind,
+            substring(x.takes #>> '{}' FROM '[(]([0-9]+)')::integer AS most,
+            substring(x.takes #>> '{}' FROM ', ([0-9]+)[)]')::integer AS scale
+        FROM (
+            SELECT '' AS place, a.key AS name, a.value AS takes
+            FROM json_each(takes) AS a
+            UNION ALL
+            SELECT a.key || '.', b.key, b.value
+            FROM json_each(takes) AS a
+            CROSS JOIN LATERAL json_each(CASE json_typeof(a.value) WHEN 'object' THEN a.value ELSE '{}' END) AS b
+            UNION ALL
+            SELECT a.key || '.' || b.key || '.', c.key, c.value
+            FROM json_each(takes) AS a
+            CROSS JOIN LATERAL json_each(CASE json_typeof(a.value) WHEN 'object' THEN a.value ELSE '{}' END) AS b
+            CROSS JOIN LATERAL json_each(CASE json_typeof(b.value) WHEN 'object' THEN b.value ELSE '{}' END) AS c
+        ) AS x
+    ),
+
+    outermost AS MATERIALIZED (
+        SELECT e.position - 1 AS ordinal, m.key AS name, m.value
+        FROM json_array_elements(items) WITH ORDINALITY AS e (value, position)
+        CROSS JOIN LATERAL json_each(CASE json_typeof(e.value) WHEN 'object' THEN e.value ELSE '{"": null}' END) AS m
+    ),
+
+    within AS MATERIALIZED (
+        SELECT g.ordinal, g.name || '.' AS place, m.key AS name, m.value
+        FROM outermost AS g
+        INNER JOIN shape AS s
+            ON s.place = '' AND s.name = g.name AND s.kind = 'object'
+        CROSS JOIN LATERAL json_each(CASE json_typeof(g.value) WHEN 'object' THEN g.value ELSE '{}' END) AS m
+    ),
+
+    given AS MATERIALIZED (
+        SELECT y.ordinal, y.place, y.name, y.value, json_typeof(y.value) AS is, y.value #>> '{}' AS text
+        FROM (
+            SELECT g.ordinal, '' AS place, g.name, g.value FROM outermost AS g
+            UNION ALL
+            SELECT g.ordinal, g.place, g.name, g.value FROM within AS g
+            UNION ALL
+            SELECT g.ordinal, g.place || g.name || '.', m.key, m.value
+            FROM within AS g
+            INNER JOIN shape AS s
+                ON s.place = g.place AND s.name = g.name AND s.kind = 'object'
+            CROSS JOIN LATERAL json_each(CASE json_typeof(g.value) WHEN 'object' THEN g.value ELSE '{}' END) AS m
+        ) AS y
+    )
+
+    SELECT format('item %s: %s', w.ordinal, w.why)
+    FROM (
+        SELECT
+            g.ordinal,
+            CASE
+                WHEN g.place = '' AND g.name = '' THEN 'it is no object'
+                WHEN s.name IS NULL THEN format(
+                    'there is no "%s%s"; there are %s', g.place, g.name,
+                    (SELECT string_agg(o.name, ', ') FROM shape AS o WHERE o.place = g.place)
+                )
+                ELSE format('"%s%s" takes %s', g.place, g.name, CASE s.kind WHEN 'object' THEN 'an object' ELSE s.takes #>> '{}' END)
+            END AS why
+        FROM given AS g
+        LEFT JOIN shape AS s
+            ON s.place = g.place AND s.name = g.name
+        WHERE
+            CASE
+                WHEN s.name IS NULL THEN FALSE
+                WHEN g.is = 'null' OR s.kind = 'any' THEN TRUE
+                WHEN s.kind = 'object' THEN g.is = 'object'
+                WHEN s.kind = 'json' THEN g.is IN ('object', 'array')
+                WHEN g.is IN ('object', 'array') THEN FALSE
+                WHEN s.kind = 'text' THEN g.is = 'string' AND char_length(g.text) <= COALESCE(s.most, 2147483647)
+                WHEN s.kind = 'array' THEN EXISTS (SELECT 1 FROM json_array_elements_text(s.takes) AS o (one) WHERE o.one = g.text)
+                WHEN s.kind = 'boolean' THEN g.text IN ('true', 'false', '0', '1')
+                WHEN s.kind = 'integer' THEN
+                    CASE WHEN g.text ~ '^-?[0-9]{1,10}$' THEN g.text::bigint BETWEEN -2147483648 AND 2147483647 ELSE FALSE END
+                WHEN s.kind = 'bigint' THEN
+                    CASE
+                        WHEN g.text ~ '^-?[0-9]{1,19}$'
+                            THEN g.text::numeric BETWEEN -9223372036854775808 AND 9223372036854775807
+                        ELSE FALSE
+                    END
+                WHEN s.kind = 'decimal' THEN
+                    CASE
+                        WHEN g.text ~ '^-?[0-9]{1,60}([.][0-9]{0,60})?$'
+                            THEN round(g.text::numeric, s.scale) = g.text::numeric
+                            AND abs(g.text::numeric) < power(10::numeric, s.most - s.scale)
+                        ELSE FALSE
+                    END
+                WHEN s.kind = 'float' THEN g.text ~ '^-?[0-9]+([.][0-9]+)?([eE][-+]?[0-9]+)?$|^NaN$|^-?Infinity$'
+                WHEN s.kind = 'timestamp' THEN
+                    g.text ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}([Tt ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,7})?)?)?([Zz]|[-+][0-9]{2}:?[0-9]{2})?$'
+                WHEN s.kind = 'date' THEN g.text ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}$'
+                WHEN s.kind = 'guid' THEN g.text ~ '^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$'
+                WHEN s.kind = 'binary' THEN
+                    CASE
+                        WHEN replace(g.text, E'\n', '') ~ '^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$'
+                            THEN octet_length(decode(g.text, 'base64')) <= COALESCE(s.most, 2147483647)
+                        ELSE FALSE
+                    END
+            END IS NOT TRUE
+        UNION ALL
+        SELECT
+            g.ordinal,
+            format('"%s%s" is given twice', g.place, g.name)
+        FROM given AS g
+        GROUP BY g.ordinal, g.place, g.name
+        HAVING COUNT(*) > 1
+        UNION ALL
+        /* Members that must have a value, in each object that is there; columns are even where they are left out. */
+        SELECT
+            e.ordinal,
+            format('"%s%s" must have a value', s.place, s.name)
+        FROM shape AS s
+        INNER JOIN (
+            SELECT g.ordinal, g.place || g.name || '.' AS place
+            FROM given AS g
+            WHERE g.is = 'object'
+            UNION
+            SELECT n.number - 1, 'columns.'
+            FROM generate_series(1, json_array_length(items)) AS n (number)
+        ) AS e
+            ON e.place = s.place
+        LEFT JOIN given AS g
+            ON g.ordinal = e.ordinal AND g.place = s.place AND g.name = s.name AND g.is <> 'null'
+        WHERE
+            s.takes #>> '{}' LIKE '% not null'
+            AND g.ordinal IS NULL
+    ) AS w
+    ORDER BY w.ordinal
+    LIMIT 1
+    );
+END;
+$$;
+
+/* An object with its members under the names that are known of them, where but one differs in case alone. */
+CREATE OR REPLACE FUNCTION "readpast"."queue_named_fn"(given json, takes json) RETURNS json
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+AS $$
+BEGIN
+    IF json_typeof(given) <> 'object' OR json_typeof(takes) <> 'object' THEN
+        RETURN given;
+    END IF;
+    RETURN (
+        SELECT COALESCE(json_object_agg(
+            COALESCE(t.name, m.key), "readpast"."queue_named_fn"(m.value, takes -> t.name)
+        ), '{}')
+        FROM json_each(given) AS m
+        CROSS JOIN LATERAL (
+            SELECT CASE WHEN BOOL_OR(n.name = m.key) OR COUNT(*) <> 1 THEN m.key ELSE MIN(n.name) END AS name
+            FROM json_object_keys(takes) AS n (name)
+            WHERE lower(n.name) = lower(m.key)
+        ) AS t
+    );
+END;
+$$;
+
+/*
+The items that a function is given, if they are an array of objects with the members that it takes, each with a value that
+fits: else an error in the words of `called`. takes is an object as a description writes columns and their types. The case of
+a name matters only where several differ in nothing else.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."queue_taken_fn"(called text, items json, takes json) RETURNS json
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+AS $$
+DECLARE
+    named_ json;
+    why_ text;
+BEGIN
+    IF items IS NULL THEN
+        RETURN NULL;
+    END IF;
+    IF json_typeof(items) <> 'array' THEN
+        RAISE EXCEPTION '%: the items are no JSON array', called USING ERRCODE = 'RP021';
+    END IF;
+    IF json_array_length(items) > 1000 THEN
+        RAISE EXCEPTION '%: at most 1000 items a call', called USING ERRCODE = 'RP021';
+    END IF;
+    IF "readpast"."queue_unfit_fn"(items, takes) IS NULL THEN
+        RETURN items;
+    END IF;
+    named_ := (
+        SELECT json_agg("readpast"."queue_named_fn"(e.value, takes) ORDER BY e.position)
+        FROM json_array_elements(items) WITH ORDINALITY AS e (value, position)
+    );
+    why_ := "readpast"."queue_unfit_fn"(named_, takes);
+    IF why_ IS NOT NULL THEN
+        RAISE EXCEPTION '%: %', called, why_ USING ERRCODE = 'RP021';
+    END IF;
+    RETURN named_;
+END;
+$$;
+
+/*
+Whether the call with this identity has committed: OK and when, or NOT_FOUND. One that is under way is waited for, which
+only who writes the same does: what is written for it goes again. What is older than an hour may be forgotten.
+Table access order: queue_operation.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."queue_is_done"(operation_ uuid)
+RETURNS TABLE (answer text, done_at timestamptz)
+LANGUAGE plpgsql VOLATILE
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    INSERT INTO "readpast"."queue_operation" (operation_id, call, at)
+    VALUES (operation_, '', clock_timestamp())
+    ON CONFLICT (operation_id) DO NOTHING;
+    IF FOUND THEN
+        DELETE FROM "readpast"."queue_operation" AS p
+        WHERE p.operation_id = operation_;
+        RETURN QUERY
+        SELECT 'NOT_FOUND', NULL::timestamptz;
+    ELSE
+        RETURN QUERY
+        SELECT 'OK', p.at
+        FROM "readpast"."queue_operation" AS p
+        WHERE p.operation_id = operation_;
+    END IF;
+END;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."queue_is_done"(uuid) FROM public;
+
+/* job: the items. A row is both a domain record and a work item. */
+DO $$
+BEGIN
+    IF TO_REGTYPE('"readpast"."job_type"') IS NULL THEN
+        CREATE DOMAIN "readpast"."job_type" AS text;
+    END IF;
+END;
+$$;
+
+/* A domain where SQL Server has a foreign key: here each check of one would lock the row that all items share. */
+ALTER DOMAIN "readpast"."job_type" DROP CONSTRAINT IF EXISTS job_is_discriminated;
+
+ALTER DOMAIN "readpast"."job_type" ADD CONSTRAINT job_is_discriminated CHECK (
+    VALUE IN (
+        'A',
+        'B'
+    )
+) NOT VALID;
+
+/* Items are numbered so that two of them enqueued within one tick of the clock get different keys. */
+CREATE SEQUENCE IF NOT EXISTS "readpast"."job_seq" AS bigint CACHE 1;
+
+CREATE TABLE IF NOT EXISTS "readpast"."job" (
+    enqueued_at timestamptz NOT NULL,
+    type "readpast"."job_type" NOT NULL,
+    status "readpast"."queue_state" NOT NULL,
+    step text NULL,
+    attempt_num integer NOT NULL,
+    response text NULL DEFAULT '',
+    error text NULL DEFAULT '',
+    started_at timestamptz NULL,
+    duration bigint NULL,
+    scheduled_for timestamptz NOT NULL,
+    updated_at timestamptz NOT NULL,
+    lease_owner text NULL,
+    lease_until timestamptz NULL,
+    /* By which claim it was taken, for whoever lost the answer to that. Below zero: it goes alone. */
+    claim_num bigint NULL,
+    "Customer" varchar(40) NULL,
+    "Rank" integer NOT NULL,
+    "Reference" uuid NULL,
+    CONSTRAINT job_pk PRIMARY KEY (enqueued_at)
+)
+/* Room on each page keeps renewals on it; finished versions are cleared before they slow the claim down. */
+WITH (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
+
+/* A table of an earlier state has no place yet for the number of a claim. */
+DO $$
+BEGIN
+    IF NOT EXISTS (
+        SELECT 1
+        FROM pg_catalog.pg_attribute AS a
+        WHERE a.attrelid = '"readpast"."job"'::regclass AND a.attname = 'claim_num' AND NOT a.attisdropped
+    )
+    THEN
+        ALTER TABLE "readpast"."job" ADD COLUMN claim_num bigint NULL;
+    END IF;
+END;
+$$;
+
+/*
+The claim seeks here in the order it takes. What is finished or in flight is not in it, so it stays as small as the
+backlog.
+*/
+CREATE INDEX IF NOT EXISTS job_due ON "readpast"."job" (scheduled_for, enqueued_at)
+WHERE status IN ('Pending', 'Error');
+
+/* Recovery walks the items in flight, oldest claim first. The lease is in no index: a renewal moves no index row. */
+CREATE INDEX IF NOT EXISTS job_in_flight ON "readpast"."job" (started_at)
+WHERE status = 'Processing';
+
+/* Items that somebody may look for, or take up again: without it each look would read all that is completed. */
+CREATE INDEX IF NOT EXISTS job_ended ON "readpast"."job" (enqueued_at)
+WHERE status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted');
+
+/* When the items of its dead workers were last looked for. */
+INSERT INTO "readpast"."queue_recovery" (queue, recovered_at) VALUES ('job', '-infinity')
+ON CONFLICT DO NOTHING;
+
+/* All that a worker may see of job. */
+CREATE OR REPLACE VIEW "readpast"."worker_job_v" AS
+SELECT
+    q.enqueued_at AS enqueued_at,
+    q.type::text AS type,
+    q.status::text AS status,
+    q.step AS step,
+    q.attempt_num AS attempt_num,
+    q.response AS response,
+    q.error AS error,
+    q.started_at AS started_at,
+    q.duration AS duration,
+    q.scheduled_for AS scheduled_for,
+    q.updated_at AS updated_at,
+    q.lease_owner AS lease_owner,
+    q.lease_until AS lease_until,
+    q."Customer" AS "Customer",
+    q."Rank" AS "Rank",
+    q."Reference" AS "Reference"
+FROM "readpast"."job" AS q;
+
+/*
+Enqueue many items in one call that can be repeated: asked again with the same operation_, the same keys come again and
+nothing is added.
+items_ is a JSON array of objects: columns (an object of the queue's own columns) and, where wanted, type, step,
+due (UTC) or delay_ms.
+One row per element: its position, key and token.
+Table access order: queue_operation, job.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."add_job_set_trx"(operation_ uuid, items_ json)
+RETURNS TABLE (
+    answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
+    answer_attempt integer, answer_status text
+)
+LANGUAGE plpgsql VOLATILE
+/* With its owner's rights: a role that may execute this needs none on the tables. */
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET timezone = 'UTC'
+/*
+One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
+keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
+*/
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
+SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+AS $$
+#variable_conflict use_column
+DECLARE
+    now_ CONSTANT timestamptz := clock_timestamp();
+    replayed_ boolean := FALSE;
+BEGIN
+    IF
+        current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on'
+        OR EXISTS (
+            SELECT 1
+            FROM json_array_elements(items_) AS e (value)
+            CROSS JOIN LATERAL json_object_keys(
+                CASE json_typeof(e.value -> 'columns') WHEN 'object' THEN e.value -> 'columns' END
+            ) AS k (name)
+            WHERE k.name <> ALL (ARRAY['Customer', 'Rank', 'Reference']::text[])
+        )
+    THEN
+        items_ := "readpast"."queue_taken_fn"('add_job_set_trx', items_, '{
+            "type": ["A","B"], "step": "text(60)", "due": "timestamp", "delay_ms": "bigint",
+            "columns": {
+                "Customer": "text(40)", "Rank": "integer not null", "Reference": "guid"
+            }
+        }');
+    END IF;
+
+    /* First of all: if another attempt of this very call is under way, this waits for it. */
+    IF operation_ IS NOT NULL THEN
+        INSERT INTO "readpast"."queue_operation" (operation_id, call, at)
+        VALUES (operation_, 'add_job_set_trx', now_)
+        ON CONFLICT (operation_id) DO NOTHING;
+        replayed_ := NOT FOUND;
+        IF replayed_ AND NOT EXISTS (
+            SELECT 1
+            FROM "readpast"."queue_operation" AS p
+            WHERE p.operation_id = operation_ AND p.call = 'add_job_set_trx'
+        )
+        THEN
+            RAISE EXCEPTION 'add_job_set_trx: the operation % was another call', operation_ USING ERRCODE = 'RP021';
+        END IF;
+    END IF;
+    IF replayed_ THEN
+        RETURN QUERY
+        SELECT 'OK', (r.position - 1)::integer, NULL::bigint, r.key, p.at, 0, 'Pending'
+        FROM "readpast"."queue_operation" AS p
+        CROSS JOIN LATERAL (
+            SELECT e.value::timestamptz AS key, e.ordinality AS position
+            FROM json_array_elements_text(p.result) WITH ORDINALITY AS e (value, ordinality)
+        ) AS r
+        WHERE p.operation_id = operation_
+        ORDER BY r.position;
+        RETURN;
+    END IF;
+
+    /* Answers are asked for again within minutes. One call in 64 clears away what is older than an hour. */
+    IF get_byte(uuid_send(operation_), 15) % 64 = 0 THEN
+        WITH old AS MATERIALIZED (
+            SELECT o.operation_id
+            FROM "readpast"."queue_operation" AS o
+            WHERE o.at < now_ - interval '1 hour'
+            ORDER BY o.at
+            LIMIT 256
+            FOR UPDATE SKIP LOCKED
+        )
+
+        DELETE FROM "readpast"."queue_operation" AS p
+        USING old AS o
+        WHERE p.operation_id BETWEEN o.operation_id AND o.operation_id;
+    END IF;
+    FOR attempt_ IN 1..5 LOOP
+        BEGIN
+            RETURN QUERY
+    /*
+    The key is a time, and two items may be enqueued within one tick of the clock. So the key is the time on a grid of
+    10 ms plus the item's number in microseconds, modulo 10,000 for the first item of the call: 10,000 items in
+    succession have different keys, and the keys of one call ascend with its numbers.
+    */
+    WITH numbered AS MATERIALIZED (
+        SELECT
+            (i.position - 1)::integer AS ordinal,
+            nextval('"readpast"."job_seq"') AS number,
+            COALESCE("readpast"."queue_finite_fn"(i.due), now_ + i.delay_ms * interval '1 millisecond', now_) AS scheduled_for,
+            COALESCE(i.type, 'A') AS type,
+            i.step,
+            i.columns
+        FROM
+            ROWS FROM (
+                json_to_recordset(items_) AS (type text, step text, due timestamptz, delay_ms bigint, columns json)
+            ) WITH ORDINALITY AS i (type, step, due, delay_ms, columns, position)
+    ),
+
+    item AS MATERIALIZED (
+        SELECT
+            n.ordinal,
+            date_bin('10 milliseconds', now_, timestamptz 'epoch')
+            + (n.number - f.number + f.number % 10000) * interval '1 microsecond' AS key,
+            n.scheduled_for,
+            n.type,
+            n.step,
+            n.columns
+        FROM numbered AS n
+        CROSS JOIN (SELECT MIN(m.number) AS number FROM numbered AS m) AS f
+    ),
+
+    added AS (
+        INSERT INTO "readpast"."job" (
+            enqueued_at, type, status, step, attempt_num, scheduled_for, updated_at,
+            "Customer",
+            "Rank",
+            "Reference"
+        )
+        SELECT
+            i.key, i.type, 'Pending', i.step, 0, i.scheduled_for, now_,
+            c."Customer",
+            c."Rank",
+            c."Reference"
+        FROM item AS i
+        CROSS JOIN LATERAL json_to_record(COALESCE(i.columns, '{}')) AS c (
+            "Customer" varchar(40),
+            "Rank" integer,
+            "Reference" uuid
+        )
+        RETURNING 1 AS one
+    ),
+
+            remembered AS (
+                UPDATE "readpast"."queue_operation" AS p
+                SET result = (SELECT json_agg(i.key ORDER BY i.ordinal) FROM item AS i)
+                WHERE p.operation_id = operation_
+            )
+
+            SELECT 'OK', i.ordinal, NULL::bigint, i.key, now_, 0, 'Pending'
+            FROM item AS i
+            /* Counted, so that nothing is returned before all of them are in. */
+            CROSS JOIN (SELECT COUNT(*) FROM added) AS a
+            ORDER BY i.ordinal;
+            RETURN;
+        EXCEPTION WHEN unique_violation THEN
+            /* A key was taken (the clock was set back): the sequence has moved on, so the next keys differ. */
+            IF attempt_ = 5 THEN
+                RAISE;
+            END IF;
+        END;
+    END LOOP;
+END;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."add_job_set_trx"(uuid, json) FROM public;
+
+/*
+add_job_set_trx by the name that says that the call is a part of the caller's transaction, as every call here is: the items
+are there when that commits, together with its other work.
+Table access order: as there.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."add_job_set_utx"(items_ json, operation_ uuid DEFAULT NULL)
+RETURNS TABLE (
+    answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
+    answer_attempt integer, answer_status text
+)
+LANGUAGE sql VOLATILE
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET timezone = 'UTC'
+AS $$
+    SELECT a.*
+    FROM "readpast"."add_job_set_trx"(operation_, items_) AS a;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."add_job_set_utx"(json, uuid) FROM public;
+
+/*
+Enqueue one item, with the caller's other work. Returns its key and its concurrency token.
+Table access order: job.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."add_job_utx"(
+    type_ text DEFAULT 'A',
+    "Customer_" varchar(40) DEFAULT NULL,
+    "Rank_" integer DEFAULT NULL,
+    "Reference_" uuid DEFAULT NULL,
+    scheduled_for_ timestamptz DEFAULT NULL,
+    step_ text DEFAULT NULL
+)
+RETURNS TABLE (enqueued_at timestamptz, updated_at timestamptz)
+LANGUAGE plpgsql VOLATILE
+/* With its owner's rights: a role that may execute this needs none on the tables. */
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET timezone = 'UTC'
+/*
+One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
+keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
+*/
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
+SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+AS $$
+BEGIN
+    RETURN QUERY
+    SELECT a.answer_key, a.answer_token
+    FROM "readpast"."add_job_set_utx"(
+        json_build_array(json_build_object(
+            'type', type_, 'due', scheduled_for_, 'step', step_,
+            'columns', json_build_object(
+                'Customer', "Customer_",
+                'Rank', "Rank_",
+                'Reference', "Reference_"
+            )
+        ))
+    ) AS a;
+END;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."add_job_utx"(
+    text,
+    varchar(40),
+    integer,
+    uuid,
+    timestamptz,
+    text
+) FROM public;
+
+/*
+Enqueue one item. Returns its key and its concurrency token.
+Table access order: job.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."add_job_trx"(
+    type_ text DEFAULT 'A',
+    "Customer_" varchar(40) DEFAULT NULL,
+    "Rank_" integer DEFAULT NULL,
+    "Reference_" uuid DEFAULT NULL,
+    scheduled_for_ timestamptz DEFAULT NULL,
+    step_ text DEFAULT NULL
+)
+RETURNS TABLE (enqueued_at timestamptz, updated_at timestamptz)
+LANGUAGE plpgsql VOLATILE
+/* With its owner's rights: a role that may execute this needs none on the tables. */
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET timezone = 'UTC'
+/*
+One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
+keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
+*/
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
+SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+AS $$
+BEGIN
+    RETURN QUERY
+    SELECT a.answer_key, a.answer_token
+    FROM "readpast"."add_job_set_trx"(
+        NULL, json_build_array(json_build_object(
+            'type', type_, 'due', scheduled_for_, 'step', step_,
+            'columns', json_build_object(
+                'Customer', "Customer_",
+                'Rank', "Rank_",
+                'Reference', "Reference_"
+            )
+        ))
+    ) AS a;
+END;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."add_job_trx"(
+    text,
+    varchar(40),
+    integer,
+    uuid,
+    timestamptz,
+    text
+) FROM public;
+
+/*
+Give the items of dead workers back (Error, due at once), or to Failed when their attempts are spent. One row per item,
+with the answer RECOVERED and the status it has now. An item that its worker had claimed together with others gets its
+attempt back, since nobody knows which of them was begun; whatever comes back is claimed alone next. The items of one
+claim come back together: more than max_ of them, if need be. With worker_, everything that is in flight under this name
+counts, whatever its lease. With recover_ above 2, nothing is done when somebody did it within so many milliseconds.
+Claims do this too, so a queue with workers needs no other reaper.
+Table access order: job.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."recover_job_trx"(
+    max_ integer DEFAULT 100, worker_ text DEFAULT NULL, recover_ integer DEFAULT 1
+)
+RETURNS TABLE (
+    answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
+    answer_attempt integer, answer_status text
+)
+LANGUAGE plpgsql VOLATILE
+/* With its owner's rights: a role that may execute this needs none on the tables. */
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET timezone = 'UTC'
+/*
+One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
+keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
+*/
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
+SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+AS $$
+#variable_conflict use_column
+DECLARE
+    now_ CONSTANT timestamptz := clock_timestamp();
+    lease_ms_ integer;
+    max_attempts_ integer;
+    turn_ boolean := FALSE;
+    found_ integer;
+    key_1_ timestamptz[];
+    together_ boolean[];
+    from_ integer;
+    to_ integer;
+    done_ text[];
+    refused_ boolean;
+    state_ text;
+    reason_ text;
+    constraint_ text;
+    /* The answers. */
+    more_ json[];
+    answers_ json[];
+BEGIN
+    max_attempts_ := COALESCE((
+        SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'job.maxAttempts' AND a.val_int > 0
+    ), 3);
+    IF lease_ms_ IS NULL THEN
+        lease_ms_ := COALESCE((
+        SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'job.leaseMs' AND a.val_int > 0
+    ), 60000);
+    END IF;
+    IF max_ IS NULL OR max_ < 1 OR max_ > 1000 THEN
+        RAISE EXCEPTION 'recover_job_trx: max_ must be from 1 to 1000' USING ERRCODE = 'RP021';
+    END IF;
+    IF recover_ > 2 THEN
+        /* One of all who claim, once in so many milliseconds; who comes meanwhile neither waits for it nor looks. */
+        UPDATE "readpast"."queue_recovery" AS r
+        SET recovered_at = now_
+        FROM (
+            SELECT d.queue
+            FROM "readpast"."queue_recovery" AS d
+            WHERE
+                d.queue = 'job'
+                AND d.recovered_at NOT BETWEEN
+                    now_ - recover_ * interval '1 millisecond'
+                    AND now_ + recover_ * interval '1 millisecond'
+            FOR NO KEY UPDATE SKIP LOCKED
+        ) AS d
+        WHERE r.queue = d.queue;
+        turn_ := FOUND;
+        /* A call that keeps its transaction open for as long again holds nobody up. */
+        IF
+            NOT turn_
+            AND EXISTS (
+                SELECT 1
+                FROM "readpast"."queue_recovery" AS r
+                WHERE
+                    r.queue = 'job'
+                    AND r.recovered_at BETWEEN
+                        now_ - recover_ * interval '1 millisecond' * 2
+                        AND now_ + recover_ * interval '1 millisecond'
+            )
+        THEN
+            RETURN;
+        END IF;
+    END IF;
+    /*
+    The oldest claims first, each with all that is left of it: a chunk must not split one. Rows that others hold are passed
+    over: they may be many, and the rest is behind them.
+    */
+    WITH dead AS MATERIALIZED (
+        SELECT DISTINCT
+            c.started_at,
+            c.owner
+        FROM (
+            SELECT
+                q.started_at AS started_at,
+                q.lease_owner AS owner
+            FROM "readpast"."job" AS q
+            WHERE
+                q.status = 'Processing'
+                AND (q.lease_until <= now_ OR q.lease_owner = worker_)
+                AND NOT EXISTS (
+                SELECT 1
+                FROM "readpast"."queue_refused" AS x
+                WHERE
+                    x.queue = 'job'
+                    AND x.key = to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')
+                    AND x.until > now_
+            )
+            ORDER BY q.started_at
+            LIMIT max_
+            FOR NO KEY UPDATE SKIP LOCKED
+        ) AS c
+    ),
+
+    remains AS MATERIALIZED (
+        SELECT v.key_1
+        FROM dead AS d
+        CROSS JOIN LATERAL (
+            SELECT q.enqueued_at AS key_1
+            FROM "readpast"."job" AS q
+            WHERE
+                q.status = 'Processing'
+                AND q.started_at BETWEEN d.started_at AND d.started_at
+                AND q.lease_owner = d.owner
+                AND (q.lease_until <= now_ OR q.lease_owner = worker_)
+                AND NOT EXISTS (
+                SELECT 1
+                FROM "readpast"."queue_refused" AS x
+                WHERE
+                    x.queue = 'job'
+                    AND x.key = to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')
+                    AND x.until > now_
+            )
+            FOR NO KEY UPDATE SKIP LOCKED
+        ) AS v
+    )
+
+    SELECT ARRAY_AGG(v.key_1)
+    INTO key_1_
+    FROM remains AS v;
+    IF key_1_ IS NULL THEN
+        RETURN;
+    END IF;
+    found_ := CARDINALITY(key_1_);
+    IF turn_ AND found_ >= max_ THEN
+        /* There may be more of them: the next who comes goes on at once. */
+        UPDATE "readpast"."queue_recovery" AS r
+        SET recovered_at = '-infinity'
+        WHERE r.queue = 'job';
+    END IF;
+
+    /*
+    Items that were claimed together: nobody knows which was begun. Asked of all and not of what is locked here: another
+    recovery may have the rest of them in hands.
+    */
+    SELECT
+        ARRAY_AGG(
+            EXISTS (
+                SELECT 1
+                FROM "readpast"."job" AS q
+                CROSS JOIN LATERAL (
+                    /* With a limit, so that no plan reads all that is in flight. */
+                    SELECT 1
+                    FROM "readpast"."job" AS o
+                    WHERE
+                        o.status = 'Processing'
+                        AND o.started_at BETWEEN q.started_at AND q.started_at
+                        AND o.lease_owner = q.lease_owner
+                        AND (o.enqueued_at) <> (q.enqueued_at)
+                    LIMIT 1
+                ) AS o
+                WHERE q.enqueued_at BETWEEN k.key_1 AND k.key_1
+            )
+            ORDER BY k.position
+        )
+    INTO together_
+    FROM UNNEST(key_1_) WITH ORDINALITY AS k (key_1, position);
+
+    from_ := 1;
+    to_ := CARDINALITY(key_1_);
+    WHILE from_ <= to_ LOOP
+        refused_ := FALSE;
+        BEGIN
+
+                WITH expired AS MATERIALIZED (
+                    SELECT
+                        k.key_1,
+                        v.*,
+                        together_[from_ - 1 + k.position::integer] AS together,
+                        COALESCE(x.attempts, 0) AS refusals,
+                        x.reason AS refused
+                    FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position)
+                    INNER JOIN LATERAL (
+                        SELECT
+                        q.updated_at AS item_token,
+                        q.attempt_num AS item_attempt,
+                        q.lease_owner AS item_owner,
+                        q.lease_until AS item_lease_until
+                    FROM "readpast"."job" AS q
+                    WHERE
+                        q.enqueued_at = k.key_1
+                    FOR NO KEY UPDATE
+                    ) AS v
+                        ON TRUE
+                    LEFT JOIN "readpast"."queue_refused" AS x
+                        ON x.queue = 'job' AND x.key = to_char(k.key_1::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')
+                ),
+
+                decided AS MATERIALIZED (
+                    SELECT
+                        v.key_1,
+                        'OK' AS answer,
+                        CASE WHEN e.ends THEN 'Failed' ELSE 'Error' END AS status,
+                        GREATEST(now_, NULLIF(v.item_token, 'infinity') + interval '1 microsecond') AS token,
+                        v.item_attempt - v.together::integer AS attempt_num,
+                        CASE
+                            WHEN v.refusals > 0 AND e.ends
+                                THEN format('The table refused %s times to have it given back: %s', v.refusals, v.refused)
+                            WHEN v.item_owner = worker_
+                                THEN format(
+                                    'Worker %s began anew on attempt %s of %s; the worker is taken for dead.',
+                                    worker_, v.item_attempt, max_attempts_
+                                )
+                            ELSE format(
+                                'The lease of worker %s ran out on attempt %s of %s; the worker is taken for dead.',
+                                COALESCE(v.item_owner, '(unknown)'), v.item_attempt, max_attempts_
+                            )
+                        END || CASE
+                            WHEN v.together
+                                THEN ' It was claimed together with others: this attempt does not count, and the next claim of it is of it alone.'
+                            ELSE ''
+                        END AS error,
+                        e.ends AS finishes,
+                        FALSE AS enters,
+                        /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
+                        CASE WHEN NOT e.ends THEN LEAST(v.item_lease_until, now_) END AS lease_until
+                    FROM expired AS v
+                    CROSS JOIN LATERAL (SELECT NOT v.together AND v.item_attempt + v.refusals >= max_attempts_ AS ends) AS e
+                ),
+            /* An item that a trigger of the table keeps from changing counts as not changed. */
+            changed AS (
+                UPDATE "readpast"."job" AS q
+                SET
+                    status = d.status,
+                    updated_at = d.token,
+                    duration = CASE WHEN d.finishes THEN "readpast"."queue_ms_fn"(q.started_at, now_) ELSE q.duration END,
+                    attempt_num = d.attempt_num,
+                    lease_until = d.lease_until,
+                    error = COALESCE(d.error, q.error)
+                FROM decided AS d
+                /* They are locked, and decided upon: the key is enough. */
+                WHERE
+                    q.enqueued_at BETWEEN d.key_1 AND d.key_1
+                    AND d.answer = 'OK'
+                RETURNING d.key_1 AS key_1_, d.token AS token_, d.attempt_num AS attempt_num_, d.answer AS answer_, d.status AS status_
+            )
+
+                SELECT
+                    ARRAY_AGG(
+                        json_build_object(
+                            'key', c.key_1_,
+                            'token', c.token_,
+                            'attempt', c.attempt_num_,
+                            'status', c.status_
+                        )
+                        ORDER BY c.key_1_
+                    ),
+                    COALESCE(ARRAY_AGG(to_char(c.key_1_::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')), '{}')
+                INTO more_, done_
+                FROM changed AS c;
+                answers_ := answers_ || more_;
+        EXCEPTION WHEN OTHERS THEN
+            GET STACKED DIAGNOSTICS
+                state_ = RETURNED_SQLSTATE,
+                reason_ = MESSAGE_TEXT,
+                constraint_ = CONSTRAINT_NAME;
+            IF NOT "readpast"."queue_is_refusal_fn"(state_) THEN
+                RAISE;
+            END IF;
+            refused_ := TRUE;
+        END;
+        IF refused_ AND to_ > from_ THEN
+            to_ := (from_ + to_) / 2;
+            CONTINUE;
+        ELSIF refused_ THEN
+            answer := 'REFUSED';
+            answer_key := (
+                SELECT k.key_1
+                FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position)
+            );
+            answer_status := 'recover: ' || reason_;
+            answer_attempt := "readpast"."queue_note_refusal"(
+                'job',
+                (
+                    SELECT to_char(k.key_1::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')
+                    FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position)
+                ),
+                'recover',
+                state_,
+                reason_,
+                constraint_
+            );
+            RETURN NEXT;
+            answer_key := NULL;
+            answer_attempt := NULL;
+            answer_status := NULL;
+        ELSE
+            DELETE FROM "readpast"."queue_refused" AS x
+            WHERE x.queue = 'job' AND x.key = ANY(done_);
+            EXIT WHEN FALSE;
+        END IF;
+        from_ := to_ + 1;
+        to_ := CARDINALITY(key_1_);
+    END LOOP;
+
+    RETURN QUERY
+    SELECT 'RECOVERED', NULL::integer, NULL::bigint, r.key, r.token, r.attempt, r.status
+    FROM UNNEST(answers_) AS a
+    CROSS JOIN LATERAL json_to_record(a) AS r (key timestamptz, token timestamptz, attempt integer, status text);
+END;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."recover_job_trx"(integer, text, integer) FROM public;
+
+/*
+Claim up to max_ due items, as next_job_set_trx does, while the table refuses some: a unique index, a CHECK or a trigger
+of it lets no claim of them through. Those are left aside, for longer each time, and named in queue_refused; the others are
+claimed. One that is refused until its attempts are spent ends Failed, where the table lets it. Claims come here by themselves
+while the queue has such items; the first of them is found by calling this after a claim that the table refused.
+Table access order: job, queue_refused.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."next_job_apart_trx"(
+    worker_ text, max_ integer, lease_ms_ integer DEFAULT NULL,
+    claim_ bigint DEFAULT NULL
+)
+RETURNS TABLE (
+    answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
+    answer_attempt integer, answer_status text,
+    enqueued_at timestamptz, type text, status text, step text, attempt_num integer,
+    response text, error text, started_at timestamptz, duration bigint, scheduled_for timestamptz,
+    updated_at timestamptz, lease_owner text, lease_until timestamptz, "Customer" varchar(40), "Rank" integer,
+    "Reference" uuid
+)
+LANGUAGE plpgsql VOLATILE
+/* With its owner's rights: a role that may execute this needs none on the tables. */
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET timezone = 'UTC'
+/*
+One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
+keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
+*/
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
+SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+AS $$
+#variable_conflict use_column
+DECLARE
+    now_ timestamptz;
+    max_attempts_ integer;
+    alone_ boolean;
+    ended_ bigint;
+    key_1_ timestamptz[];
+    from_ integer;
+    to_ integer;
+    done_ text[];
+    refused_ boolean;
+    state_ text;
+    reason_ text;
+    constraint_ text;
+    decided_ bigint;
+    taken_1_ timestamptz[];
+BEGIN
+    max_attempts_ := COALESCE((
+        SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'job.maxAttempts' AND a.val_int > 0
+    ), 3);
+    IF lease_ms_ IS NULL THEN
+        lease_ms_ := COALESCE((
+        SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'job.leaseMs' AND a.val_int > 0
+    ), 60000);
+    END IF;
+    IF COALESCE(worker_, '') = '' THEN
+        RAISE EXCEPTION 'next_job_apart_trx: worker_ is empty' USING ERRCODE = 'RP021';
+    END IF;
+    IF max_ IS NULL OR max_ < 1 OR max_ > 1000 THEN
+        RAISE EXCEPTION 'next_job_apart_trx: max_ must be from 1 to 1000' USING ERRCODE = 'RP021';
+    END IF;
+    IF lease_ms_ < 1 THEN
+        RAISE EXCEPTION 'next_job_apart_trx: lease_ms_ must be at least 1' USING ERRCODE = 'RP021';
+    END IF;
+
+    now_ := clock_timestamp();
+
+    /* Materialized, so that the rows are chosen once: a planner that folds the sub-select in may repeat it per row. */
+    WITH found AS MATERIALIZED (
+        SELECT
+            q.enqueued_at AS key_1,
+            q.updated_at AS item_token,
+            q.attempt_num AS item_attempt,
+            q.lease_until AS item_died_at
+        FROM "readpast"."job" AS q
+        WHERE
+            q.status IN ('Pending', 'Error')
+            AND q.scheduled_for <= now_
+            AND NOT EXISTS (
+                SELECT 1
+                FROM "readpast"."queue_refused" AS x
+                WHERE
+                    x.queue = 'job'
+                    AND x.key = to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')
+                    AND x.until > now_
+            )
+        ORDER BY
+            q.scheduled_for,
+            q.enqueued_at
+        LIMIT max_
+        FOR NO KEY UPDATE SKIP LOCKED
+    )
+
+
+    SELECT ARRAY_AGG(f.key_1)
+    INTO key_1_
+    FROM found AS f;
+
+    IF key_1_ IS NOT NULL THEN
+
+        from_ := 1;
+        to_ := CARDINALITY(key_1_);
+        WHILE from_ <= to_ LOOP
+            refused_ := FALSE;
+            BEGIN
+
+                    WITH found AS MATERIALIZED (
+                        SELECT
+                            k.key_1,
+                            v.*,
+                            COALESCE(x.attempts, 0) AS refusals,
+                            x.reason AS refused
+                        FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position)
+                        INNER JOIN LATERAL (
+                            SELECT
+                            q.updated_at AS item_token,
+                            q.attempt_num AS item_attempt,
+                            CASE WHEN q.status IN ('Pending', 'Error') THEN q.lease_until END AS item_died_at
+                        FROM "readpast"."job" AS q
+                        WHERE
+                            q.enqueued_at = k.key_1
+                        FOR NO KEY UPDATE
+                        ) AS v
+                            ON TRUE
+                        LEFT JOIN "readpast"."queue_refused" AS x
+                            ON x.queue = 'job' AND x.key = to_char(k.key_1::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')
+                        ORDER BY k.position
+                    ),
+
+
+                /*
+                In their order up to the first that goes alone, or that one; the others are let go with the transaction. It came
+                back from a dead worker, which it may have killed.
+                */
+                decided AS MATERIALIZED (
+                    SELECT
+                        v.key_1,
+                        
+                        v.position,
+                        v.alone,
+                        CASE WHEN v.alone THEN -claim_ ELSE claim_ END AS claim_num,
+                        /* Spent attempts (the limit was lowered, say) end here instead of staying at the head of the queue. */
+                        CASE WHEN v.is_spent THEN 'Failed' ELSE 'Processing' END AS status,
+                        GREATEST(now_, NULLIF(v.item_token, 'infinity') + interval '1 microsecond') AS token,
+                        v.item_attempt + (NOT v.is_spent)::integer AS attempt_num,
+                        CASE
+                            WHEN v.is_spent AND v.refusals > 0
+                                THEN format('The table refused it %s times, and attempts are spent: %s', v.refusals, v.refused)
+                            WHEN v.is_spent THEN format('Attempts are spent: %s of %s.', v.item_attempt, max_attempts_)
+                        END AS error,
+                        CASE WHEN NOT v.is_spent THEN now_ + lease_ms_ * interval '1 millisecond' END AS lease_until,
+                        NOT v.is_spent AS enters
+                    FROM (
+                        SELECT
+                            r.*,
+                            ROW_NUMBER() OVER w AS position,
+                            COUNT(*) FILTER (WHERE NOT r.is_spent) OVER w AS place,
+                            COUNT(*) FILTER (WHERE r.alone) OVER w AS alone_so_far
+                        FROM (
+                            SELECT
+                                f.*,
+                                f.item_attempt + f.refusals >= max_attempts_ AS is_spent,
+                                f.item_attempt + f.refusals < max_attempts_ AND f.item_died_at IS NOT NULL AS alone
+                            FROM found AS f
+                        ) AS r
+                        WINDOW w AS (ROWS UNBOUNDED PRECEDING)
+                    ) AS v
+                    WHERE
+                        v.is_spent
+                        OR v.alone_so_far = 0
+                        OR (v.alone AND v.place = 1)
+                ),
+
+                /* An item that a trigger of the table keeps from changing counts as not changed. */
+                changed AS (
+                    UPDATE "readpast"."job" AS q
+                    SET
+                        status = d.status,
+                        updated_at = d.token,
+                        claim_num = d.claim_num,
+                        started_at = CASE WHEN d.enters THEN now_ ELSE q.started_at END,
+                        attempt_num = d.attempt_num,
+                        lease_owner = CASE WHEN d.enters THEN worker_ ELSE q.lease_owner END,
+                        lease_until = d.lease_until,
+                        error = COALESCE(d.error, q.error)
+                    FROM decided AS d
+                    /* They are locked, and decided upon: the key is enough. */
+                    WHERE
+                        q.enqueued_at BETWEEN d.key_1 AND d.key_1
+                    RETURNING d.key_1 AS key_1_, d.position AS position_, d.alone AS alone_, d.status AS status_
+                )
+
+                    SELECT
+                        ARRAY_AGG(c.key_1_ ORDER BY c.position_) FILTER (WHERE c.status_ = 'Processing'),
+                        BOOL_OR(c.alone_),
+                        COALESCE(ARRAY_AGG(to_char(c.key_1_::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')), '{}'),
+                        COUNT(*),
+                        (SELECT COUNT(*) FROM decided)
+                    INTO taken_1_, alone_, done_, ended_, decided_
+                    FROM changed AS c;
+                    IF ended_ < decided_ THEN
+                        RAISE EXCEPTION 'a trigger of the table leaves the row as it is';
+                    END IF;
+            EXCEPTION WHEN OTHERS THEN
+                GET STACKED DIAGNOSTICS
+                    state_ = RETURNED_SQLSTATE,
+                    reason_ = MESSAGE_TEXT,
+                    constraint_ = CONSTRAINT_NAME;
+                IF NOT "readpast"."queue_is_refusal_fn"(state_) THEN
+                    RAISE;
+                END IF;
+                refused_ := TRUE;
+            END;
+            IF refused_ AND to_ > from_ THEN
+                to_ := (from_ + to_) / 2;
+                CONTINUE;
+            ELSIF refused_ THEN
+                answer := 'REFUSED';
+                answer_key := (
+                    SELECT k.key_1
+                    FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position)
+                );
+                answer_status := 'claim: ' || reason_;
+                answer_attempt := "readpast"."queue_note_refusal"(
+                    'job',
+                    (
+                        SELECT to_char(k.key_1::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')
+                        FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position)
+                    ),
+                    'claim',
+                    state_,
+                    reason_,
+                    constraint_
+                );
+                RETURN NEXT;
+                answer_key := NULL;
+                answer_attempt := NULL;
+                answer_status := NULL;
+            ELSE
+                DELETE FROM "readpast"."queue_refused" AS x
+                WHERE x.queue = 'job' AND x.key = ANY(done_);
+                EXIT WHEN taken_1_ IS NOT NULL;
+            END IF;
+            from_ := to_ + 1;
+            to_ := CARDINALITY(key_1_);
+        END LOOP;
+        IF taken_1_ IS NOT NULL THEN
+            key_1_ := taken_1_;
+            RETURN QUERY
+            SELECT
+                CASE WHEN alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
+                NULL::integer,
+                NULL::bigint,
+                q.enqueued_at,
+                q.updated_at,
+                q.attempt_num,
+                'Processing',
+            q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
+            q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
+            q.lease_until, q."Customer", q."Rank", q."Reference"
+            FROM UNNEST(key_1_) WITH ORDINALITY AS k (key_1, position)
+            INNER JOIN "readpast"."job" AS q
+                ON q.enqueued_at BETWEEN k.key_1 AND k.key_1
+            ORDER BY k.position;
+        ELSE
+            /* All that it found was refused, or ended: what comes behind them is due now. */
+            answer := 'EMPTY';
+            answer_due_ms := 0;
+            RETURN NEXT;
+        END IF;
+        RETURN;
+    END IF;
+    answer := 'EMPTY';
+    answer_due_ms := (
+        SELECT CEIL(EXTRACT(EPOCH FROM MIN(n.due_at) - now_) * 1000)::bigint
+        FROM (
+            (
+                SELECT MIN(x.until) AS due_at
+                FROM "readpast"."queue_refused" AS x
+                WHERE x.queue = 'job' AND x.until > now_
+            )
+            UNION ALL
+            (
+                SELECT q.scheduled_for AS due_at
+                FROM "readpast"."job" AS q
+                WHERE
+                    q.status IN ('Pending', 'Error')
+                    AND q.scheduled_for > now_
+                ORDER BY q.scheduled_for
+                LIMIT 1
+            )
+
+        ) AS n
+        /* An item that is never due is nothing to wait for. */
+        WHERE n.due_at < 'infinity'
+    );
+    RETURN NEXT;
+END;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."next_job_apart_trx"(text, integer, integer, bigint) FROM public;
+
+/*
+Claim up to max_ due items. One row per item, in the order they are due, with the answer CLAIMED; or one row EMPTY with
+the milliseconds until the next item is due (NULL when there is none; 0 when it only ended items whose attempts are
+spent: ask again). With recover_ 1, first give back the items of dead workers; with 3 or more, unless somebody did
+within so many milliseconds.
+An item that came back from a dead worker may have been its death. It is handed out alone, with the answer
+CLAIMED_ALONE; so a claim ends before such an item, unless it is the first.
+claim_ is a number of the claim's own, above zero: with it claimed_job returns what was claimed, when the answer was lost.
+Table access order: job.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."next_job_set_trx"(
+    worker_ text, max_ integer, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 1,
+    claim_ bigint DEFAULT NULL
+)
+RETURNS TABLE (
+    answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
+    answer_attempt integer, answer_status text,
+    enqueued_at timestamptz, type text, status text, step text, attempt_num integer,
+    response text, error text, started_at timestamptz, duration bigint, scheduled_for timestamptz,
+    updated_at timestamptz, lease_owner text, lease_until timestamptz, "Customer" varchar(40), "Rank" integer,
+    "Reference" uuid
+)
+LANGUAGE plpgsql VOLATILE
+/* With its owner's rights: a role that may execute this needs none on the tables. */
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET timezone = 'UTC'
+/*
+One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
+keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
+*/
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
+SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+AS $$
+#variable_conflict use_column
+DECLARE
+    now_ timestamptz;
+    max_attempts_ integer;
+BEGIN
+    max_attempts_ := COALESCE((
+        SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'job.maxAttempts' AND a.val_int > 0
+    ), 3);
+    IF lease_ms_ IS NULL THEN
+        lease_ms_ := COALESCE((
+        SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'job.leaseMs' AND a.val_int > 0
+    ), 60000);
+    END IF;
+    IF COALESCE(worker_, '') = '' THEN
+        RAISE EXCEPTION 'next_job_set_trx: worker_ is empty' USING ERRCODE = 'RP021';
+    END IF;
+    IF max_ IS NULL OR max_ < 1 OR max_ > 1000 THEN
+        RAISE EXCEPTION 'next_job_set_trx: max_ must be from 1 to 1000' USING ERRCODE = 'RP021';
+    END IF;
+    IF lease_ms_ < 1 THEN
+        RAISE EXCEPTION 'next_job_set_trx: lease_ms_ must be at least 1' USING ERRCODE = 'RP021';
+    END IF;
+    IF recover_ > 0 THEN
+        RETURN QUERY
+        SELECT r.*,
+            NULL::timestamptz, NULL::text, NULL::text, NULL::text, NULL::integer, NULL::text,
+            NULL::text, NULL::timestamptz, NULL::bigint, NULL::timestamptz, NULL::timestamptz, NULL::text,
+            NULL::timestamptz, NULL::varchar(40), NULL::integer, NULL::uuid
+        FROM "readpast"."recover_job_trx"(100, recover_ => recover_) AS r
+        WHERE r.answer = 'REFUSED';
+    END IF;
+    IF EXISTS (SELECT 1 FROM "readpast"."queue_refused" AS x WHERE x.queue = 'job') THEN
+        /* The table refuses some: around those. */
+        RETURN QUERY
+        SELECT n.*
+        FROM "readpast"."next_job_apart_trx"(
+            worker_, max_, lease_ms_, claim_ => claim_
+        ) AS n;
+        RETURN;
+    END IF;
+
+    now_ := clock_timestamp();
+    RETURN QUERY
+
+    /* Materialized, so that the rows are chosen once: a planner that folds the sub-select in may repeat it per row. */
+    WITH found AS MATERIALIZED (
+        SELECT
+            q.enqueued_at AS key_1,
+            q.updated_at AS item_token,
+            q.attempt_num AS item_attempt,
+            q.lease_until AS item_died_at
+        FROM "readpast"."job" AS q
+        WHERE
+            q.status IN ('Pending', 'Error')
+            AND q.scheduled_for <= now_
+        ORDER BY
+            q.scheduled_for,
+            q.enqueued_at
+        LIMIT max_
+        FOR NO KEY UPDATE SKIP LOCKED
+    ),
+
+
+    /*
+    In their order up to the first that goes alone, or that one; the others are let go with the transaction. It came
+    back from a dead worker, which it may have killed.
+    */
+    decided AS MATERIALIZED (
+        SELECT
+            v.key_1,
+            
+            v.position,
+            v.alone,
+            CASE WHEN v.alone THEN -claim_ ELSE claim_ END AS claim_num,
+            /* Spent attempts (the limit was lowered, say) end here instead of staying at the head of the queue. */
+            CASE WHEN v.is_spent THEN 'Failed' ELSE 'Processing' END AS status,
+            GREATEST(now_, NULLIF(v.item_token, 'infinity') + interval '1 microsecond') AS token,
+            v.item_attempt + (NOT v.is_spent)::integer AS attempt_num,
+            CASE
+                WHEN v.is_spent THEN format('Attempts are spent: %s of %s.', v.item_attempt, max_attempts_)
+            END AS error,
+            CASE WHEN NOT v.is_spent THEN now_ + lease_ms_ * interval '1 millisecond' END AS lease_until,
+            NOT v.is_spent AS enters
+        FROM (
+            SELECT
+                r.*,
+                ROW_NUMBER() OVER w AS position,
+                COUNT(*) FILTER (WHERE NOT r.is_spent) OVER w AS place,
+                COUNT(*) FILTER (WHERE r.alone) OVER w AS alone_so_far
+            FROM (
+                SELECT
+                    f.*,
+                    f.item_attempt >= max_attempts_ AS is_spent,
+                    f.item_attempt < max_attempts_ AND f.item_died_at IS NOT NULL AS alone
+                FROM found AS f
+            ) AS r
+            WINDOW w AS (ROWS UNBOUNDED PRECEDING)
+        ) AS v
+        WHERE
+            v.is_spent
+            OR v.alone_so_far = 0
+            OR (v.alone AND v.place = 1)
+    ),
+
+    /* An item that a trigger of the table keeps from changing counts as not changed. */
+    changed AS (
+        UPDATE "readpast"."job" AS q
+        SET
+            status = d.status,
+            updated_at = d.token,
+            claim_num = d.claim_num,
+            started_at = CASE WHEN d.enters THEN now_ ELSE q.started_at END,
+            attempt_num = d.attempt_num,
+            lease_owner = CASE WHEN d.enters THEN worker_ ELSE q.lease_owner END,
+            lease_until = d.lease_until,
+            error = COALESCE(d.error, q.error)
+        FROM decided AS d
+        /* They are locked, and decided upon: the key is enough. */
+        WHERE
+            q.enqueued_at BETWEEN d.key_1 AND d.key_1
+        RETURNING q.*, d.position AS position_, d.alone AS alone_, d.status AS status_
+    )
+
+    (
+    SELECT
+        CASE WHEN q.alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
+        NULL::integer,
+        lease_ms_::bigint,
+        q.enqueued_at,
+        q.updated_at,
+        q.attempt_num,
+        q.status_,
+            q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
+            q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
+            q.lease_until, q."Customer", q."Rank", q."Reference"
+    FROM changed AS q
+    WHERE q.status_ = 'Processing'
+    ORDER BY q.position_
+    )
+    UNION ALL
+    /* All that it took had spent their attempts, and ended: what comes behind them is due now. */
+    SELECT
+        'EMPTY', NULL::integer, 0::bigint, NULL::timestamptz, NULL::timestamptz, NULL::integer, NULL::text,
+            NULL::timestamptz, NULL::text, NULL::text, NULL::text, NULL::integer, NULL::text,
+            NULL::text, NULL::timestamptz, NULL::bigint, NULL::timestamptz, NULL::timestamptz, NULL::text,
+            NULL::timestamptz, NULL::varchar(40), NULL::integer, NULL::uuid
+    FROM (SELECT BOOL_OR(c.status_ = 'Processing') AS any_ FROM changed AS c) AS e
+    WHERE NOT e.any_;
+    IF FOUND THEN
+        RETURN;
+    END IF;
+
+    /*
+    Nothing to hand out: say when the next item is due, so that the worker can sleep that long. What was due already is
+    in the hands of others.
+    */
+    answer := 'EMPTY';
+    answer_due_ms := (
+        SELECT CEIL(EXTRACT(EPOCH FROM MIN(n.due_at) - now_) * 1000)::bigint
+        FROM (
+            (
+                SELECT q.scheduled_for AS due_at
+                FROM "readpast"."job" AS q
+                WHERE
+                    q.status IN ('Pending', 'Error')
+                    AND q.scheduled_for > now_
+                ORDER BY q.scheduled_for
+                LIMIT 1
+            )
+
+        ) AS n
+        /* An item that is never due is nothing to wait for. */
+        WHERE n.due_at < 'infinity'
+    );
+    RETURN NEXT;
+END;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."next_job_set_trx"(text, integer, integer, integer, bigint) FROM public;
+
+/*
+Claim one item inside the caller's transaction, to be worked on and settled there by modify_job_utx. Others pass over it
+until he commits. Rolled back, it is as it was, and no attempt is spent. Returns its key and its concurrency token, or no
+row when none is due. With recover_ 1, first give back the items of dead workers, whose rows are locked to the end of the
+transaction too.
+Table access order: job.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."next_job_utx"(
+    worker_ text DEFAULT NULL, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 0
+)
+RETURNS TABLE (enqueued_at timestamptz, updated_at timestamptz)
+LANGUAGE plpgsql VOLATILE
+/* With its owner's rights: a role that may execute this needs none on the tables. */
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET timezone = 'UTC'
+/*
+One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
+keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
+*/
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
+SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+AS $$
+DECLARE
+    answer_ text;
+    due_ms_ bigint;
+    token_ timestamptz;
+    key_ timestamptz;
+BEGIN
+    LOOP
+        SELECT n.answer, n.answer_due_ms, n.answer_key, n.answer_token
+        INTO answer_, due_ms_, key_, token_
+        FROM "readpast"."next_job_set_trx"(
+            COALESCE(worker_, session_user || '/' || pg_backend_pid()), 1, lease_ms_, CASE WHEN recover_ > 2 THEN 1 ELSE recover_ END
+        ) AS n
+        WHERE n.answer <> 'REFUSED';
+        /* Items were ended whose attempts are spent, or left aside; what comes behind them is due now. */
+        EXIT WHEN answer_ <> 'EMPTY' OR due_ms_ > 0 OR due_ms_ IS NULL;
+    END LOOP;
+    IF answer_ <> 'EMPTY' THEN
+        RETURN QUERY SELECT key_, token_;
+    END IF;
+END;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."next_job_utx"(text, integer, integer) FROM public;
+
+/*
+Claim one item, as its worker. Returns its key and its concurrency token, or no row when none is due; the details are
+in the worker view, and the token goes into the following modify_job_trx. With recover_ 1, first give back
+the items of dead workers; with 3 or more, unless somebody did within so many milliseconds.
+Table access order: job.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."next_job_trx"(
+    worker_ text DEFAULT NULL, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 1
+)
+RETURNS TABLE (enqueued_at timestamptz, updated_at timestamptz)
+LANGUAGE plpgsql VOLATILE
+/* With its owner's rights: a role that may execute this needs none on the tables. */
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET timezone = 'UTC'
+/*
+One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
+keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
+*/
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
+SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+AS $$
+DECLARE
+    answer_ text;
+    due_ms_ bigint;
+    token_ timestamptz;
+    key_ timestamptz;
+BEGIN
+    LOOP
+        SELECT n.answer, n.answer_due_ms, n.answer_key, n.answer_token
+        INTO answer_, due_ms_, key_, token_
+        FROM "readpast"."next_job_set_trx"(
+            COALESCE(worker_, session_user || '/' || pg_backend_pid()), 1, lease_ms_, recover_
+        ) AS n
+        WHERE n.answer <> 'REFUSED';
+        /* Items were ended whose attempts are spent, or left aside; what comes behind them is due now. */
+        EXIT WHEN answer_ <> 'EMPTY' OR due_ms_ > 0 OR due_ms_ IS NULL;
+    END LOOP;
+    IF answer_ <> 'EMPTY' THEN
+        RETURN QUERY SELECT key_, token_;
+    END IF;
+END;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."next_job_trx"(text, integer, integer) FROM public;
+
+/*
+The items that the worker took by the claim of that number and still holds: for a claim whose answer was lost. They come as the
+claim returned them, with what is left of their lease; no row: it took none. It changes nothing and locks nothing.
+Table access order: job.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."claimed_job"(worker_ text, claim_ bigint)
+RETURNS TABLE (
+    answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
+    answer_attempt integer, answer_status text,
+    enqueued_at timestamptz, type text, status text, step text, attempt_num integer,
+    response text, error text, started_at timestamptz, duration bigint, scheduled_for timestamptz,
+    updated_at timestamptz, lease_owner text, lease_until timestamptz, "Customer" varchar(40), "Rank" integer,
+    "Reference" uuid
+)
+LANGUAGE plpgsql VOLATILE
+/* With its owner's rights: a role that may execute this needs none on the tables. */
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET timezone = 'UTC'
+/*
+One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
+keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
+*/
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
+SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+AS $$
+#variable_conflict use_column
+DECLARE
+    now_ timestamptz := clock_timestamp();
+BEGIN
+    RETURN QUERY
+    SELECT
+        CASE WHEN q.claim_num < 0 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
+        NULL::integer,
+        GREATEST(1, "readpast"."queue_ms_fn"(now_, q.lease_until)),
+        q.enqueued_at,
+        q.updated_at,
+        q.attempt_num,
+        'Processing',
+            q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
+            q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
+            q.lease_until, q."Customer", q."Rank", q."Reference"
+    FROM "readpast"."job" AS q
+    WHERE
+        q.status = 'Processing'
+        AND q.lease_owner = worker_
+        AND q.claim_num IN (claim_, -claim_)
+        AND q.lease_until > now_
+    ORDER BY q.scheduled_for, q.enqueued_at;
+END;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."claimed_job"(text, bigint) FROM public;
+
+/*
+Settle many items in one commit and, with max_ above 0, claim the next ones in the same commit.
+items_ is a JSON array of objects: key, token, attempt (0 for a call that is not a worker's), status, and where wanted
+step, response, error, due (UTC) or delay_ms, release (with status Pending: give the attempt back),
+set (an object of columns: written where the answer is OK; what is left out stays).
+One row per element with its position and its answer: OK, LEASE_LOST, CONFLICT, ILLEGAL_TRANSITION or NOT_FOUND; an item
+that is not OK is untouched. Then the claimed items, as next_job_set_trx returns them.
+operation_ makes the call repeatable: asked again with the same value, the answers come again and nothing is changed;
+what the first call claimed, claimed_job returns by its claim_.
+Table access order: queue_operation, job, queue_transition.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."modify_job_set_trx"(
+    operation_ uuid,
+    worker_ text,
+    items_ json,
+    max_ integer DEFAULT 0,
+    lease_ms_ integer DEFAULT NULL,
+    recover_ integer DEFAULT 0,
+    claim_ bigint DEFAULT NULL
+)
+RETURNS TABLE (
+    answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
+    answer_attempt integer, answer_status text,
+    enqueued_at timestamptz, type text, status text, step text, attempt_num integer,
+    response text, error text, started_at timestamptz, duration bigint, scheduled_for timestamptz,
+    updated_at timestamptz, lease_owner text, lease_until timestamptz, "Customer" varchar(40), "Rank" integer,
+    "Reference" uuid
+)
+LANGUAGE plpgsql VOLATILE
+/* With its owner's rights: a role that may execute this needs none on the tables. */
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET timezone = 'UTC'
+/*
+One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
+keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
+*/
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
+SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+AS $$
+#variable_conflict use_column
+DECLARE
+    now_ timestamptz := clock_timestamp();
+    replayed_ boolean := FALSE;
+    max_attempts_ integer;
+    sets_ boolean := FALSE;
+    no_set_ text;
+BEGIN
+    max_attempts_ := COALESCE((
+        SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'job.maxAttempts' AND a.val_int > 0
+    ), 3);
+    IF lease_ms_ IS NULL THEN
+        lease_ms_ := COALESCE((
+        SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'job.leaseMs' AND a.val_int > 0
+    ), 60000);
+    END IF;
+    IF COALESCE(worker_, '') = '' THEN
+        RAISE EXCEPTION 'modify_job_set_trx: worker_ is empty' USING ERRCODE = 'RP021';
+    END IF;
+    IF max_ IS NULL OR max_ < 0 OR max_ > 1000 THEN
+        RAISE EXCEPTION 'modify_job_set_trx: max_ must be from 0 to 1000' USING ERRCODE = 'RP021';
+    END IF;
+    IF lease_ms_ < 1 THEN
+        RAISE EXCEPTION 'modify_job_set_trx: lease_ms_ must be at least 1' USING ERRCODE = 'RP021';
+    END IF;
+    IF EXISTS (
+        SELECT 1
+        FROM json_array_elements(items_) AS e (value)
+        CROSS JOIN LATERAL json_object_keys(e.value) AS k (name)
+        WHERE k.name NOT IN ('key', 'token', 'attempt', 'status', 'step', 'response', 'error', 'release', 'set', 'due', 'delay_ms')
+    ) OR json_array_length(items_) > 1000 THEN
+        items_ := "readpast"."queue_taken_fn"('modify_job_set_trx', items_, '{
+            "key": "any", "token": "timestamp", "attempt": "integer", "status": "text(20)", "step": "text",
+            "response": "text", "error": "text", "release": "boolean", "set": "any", "due": "timestamp",
+            "delay_ms": "bigint"
+        }');
+    END IF;
+
+
+    /* Most calls set nothing, and are not read twice for it. A name can be written with escapes. */
+    IF position('"set"' IN items_::text) > 0 OR position('\u00' IN items_::text) > 0 THEN
+        sets_ := EXISTS (SELECT 1 FROM json_to_recordset(items_) AS g (set json) WHERE g.set IS NOT NULL);
+        no_set_ := (
+            SELECT w.why
+            FROM (
+                SELECT
+                    g.status,
+                    g.set AS new_values,
+                    g.position
+                FROM
+                    ROWS FROM (json_to_recordset(items_) AS (status text, set json))
+                    WITH ORDINALITY AS g (status, set, position)
+                WHERE g.set IS NOT NULL
+            ) AS i
+            CROSS JOIN LATERAL (
+                SELECT 'set is no object' AS why
+                WHERE json_typeof(i.new_values) <> 'object'
+                UNION ALL
+                SELECT format('there is no column %s to set', k.name)
+                FROM json_object_keys(
+                    CASE json_typeof(i.new_values) WHEN 'object' THEN i.new_values ELSE '{}' END
+                ) AS k (name)
+                WHERE
+                    k.name NOT IN (
+                        'Customer', 'Rank', 'Reference'
+                    )
+            ) AS w
+            ORDER BY i.position
+            LIMIT 1
+        );
+        IF no_set_ IS NOT NULL THEN
+            RAISE EXCEPTION 'modify_job_set_trx: %', no_set_ USING ERRCODE = 'RP021';
+        END IF;
+    END IF;
+
+    /* First of all: if another attempt of this very call is under way, this waits for it. */
+    IF operation_ IS NOT NULL THEN
+        INSERT INTO "readpast"."queue_operation" (operation_id, call, at)
+        VALUES (operation_, 'modify_job_set_trx', now_)
+        ON CONFLICT (operation_id) DO NOTHING;
+        replayed_ := NOT FOUND;
+        IF replayed_ AND NOT EXISTS (
+            SELECT 1
+            FROM "readpast"."queue_operation" AS p
+            WHERE p.operation_id = operation_ AND p.call = 'modify_job_set_trx'
+        )
+        THEN
+            RAISE EXCEPTION 'modify_job_set_trx: the operation % was another call', operation_ USING ERRCODE = 'RP021';
+        END IF;
+    END IF;
+    IF replayed_ THEN
+        RETURN QUERY
+        SELECT
+            COALESCE(p.result ->> (i.position - 1)::text, 'OK'), (i.position - 1)::integer, NULL::bigint,
+            i.key, q.updated_at, q.attempt_num, q.status::text,
+            NULL::timestamptz, NULL::text, NULL::text, NULL::text, NULL::integer, NULL::text,
+            NULL::text, NULL::timestamptz, NULL::bigint, NULL::timestamptz, NULL::timestamptz, NULL::text,
+            NULL::timestamptz, NULL::varchar(40), NULL::integer, NULL::uuid
+        FROM ROWS FROM (json_to_recordset(items_) AS (key timestamptz)) WITH ORDINALITY AS i (key, position)
+        CROSS JOIN "readpast"."queue_operation" AS p
+        LEFT JOIN "readpast"."job" AS q
+            ON q.enqueued_at = i.key
+        WHERE p.operation_id = operation_
+        ORDER BY i.position;
+        RETURN;
+    END IF;
+
+    /* Answers are asked for again within minutes. One call in 64 clears away what is older than an hour. */
+    IF get_byte(uuid_send(operation_), 15) % 64 = 0 THEN
+        WITH old AS MATERIALIZED (
+            SELECT o.operation_id
+            FROM "readpast"."queue_operation" AS o
+            WHERE o.at < now_ - interval '1 hour'
+            ORDER BY o.at
+            LIMIT 256
+            FOR UPDATE SKIP LOCKED
+        )
+
+        DELETE FROM "readpast"."queue_operation" AS p
+        USING old AS o
+        WHERE p.operation_id BETWEEN o.operation_id AND o.operation_id;
+    END IF;
+    IF sets_ THEN
+    RETURN QUERY
+
+    WITH given AS (
+        SELECT
+            (i.position - 1)::integer AS ordinal,
+            i.key AS key_1,
+            i.token AS token,
+            COALESCE(i.attempt, 0) AS attempt,
+            i.status,
+            i.step,
+            i.response,
+            i.error,
+            COALESCE("readpast"."queue_finite_fn"(i.due), now_ + i.delay_ms * interval '1 millisecond') AS due_at,
+            COALESCE(i.release, FALSE) AS release,
+            i.set AS new_values,
+            i.position
+        FROM
+            ROWS FROM (
+                json_to_recordset(items_) AS (
+                    key timestamptz, token timestamptz, attempt integer, status text, step text, response text,
+                    error text, due timestamptz, delay_ms bigint, release boolean, set json
+                )
+            ) WITH ORDINALITY AS i (
+                key, token, attempt, status, step, response, error, due, delay_ms, release, set, position
+            )
+    ),
+
+    /* In the order of their keys, so that two calls never wait for each other. */
+    item AS MATERIALIZED (
+        SELECT
+            g.*,
+            ROW_NUMBER() OVER (PARTITION BY g.key_1 ORDER BY g.position) AS occurrence
+        FROM given AS g
+        ORDER BY
+            g.key_1,
+            g.position
+    ),
+
+    /*
+    Decide each one's answer. The fence of a worker is its name and its attempt (LEASE_LOST); the fence of everybody is
+    the token (CONFLICT); the state machine is queue_transition (ILLEGAL_TRANSITION). A lease past its deadline still
+    counts while nobody has taken the item: finished work is not done twice.
+    */
+    judged AS MATERIALIZED (
+        SELECT
+            i.*,
+            v.*,
+            (v.item_status = 'Processing' AND i.status = 'Pending' AND i.release) AS released,
+            CASE
+                WHEN v.item_status IS NULL THEN 'NOT_FOUND'
+                WHEN i.attempt > 0 AND (v.item_status = 'Processing' AND v.item_owner = worker_ AND v.item_attempt = i.attempt) IS NOT TRUE THEN 'LEASE_LOST'
+                WHEN i.token <> v.item_token THEN 'CONFLICT'
+                WHEN i.token IS NULL AND i.attempt > 0 THEN 'CONFLICT'
+                /* The same item twice in one call: the first of them counts. */
+                WHEN i.occurrence > 1 THEN 'CONFLICT'
+                /* The legal changes are read once for all items. */
+                WHEN
+                    (v.item_status || ' ' || i.status = ANY (ARRAY(
+                        SELECT t.from_status || ' ' || t.to_status FROM "readpast"."queue_transition" AS t
+                    ))) IS NOT TRUE
+                    THEN 'ILLEGAL_TRANSITION'
+                /* Response, error and values do not go to an item that its status closes to workers. */
+                WHEN
+                    (i.response IS NOT NULL OR i.error IS NOT NULL OR i.new_values IS NOT NULL)
+                    AND NOT "readpast"."queue_is_editable_fn"(v.item_status)
+                    THEN 'ILLEGAL_TRANSITION'
+                ELSE 'OK'
+            END AS answer
+        FROM item AS i
+        LEFT JOIN LATERAL (
+            SELECT
+                q.status::text AS item_status,
+                q.updated_at AS item_token,
+                q.attempt_num AS item_attempt,
+                q.lease_owner AS item_owner,
+                q.lease_until AS item_lease_until,
+                q.scheduled_for AS item_due_at
+            FROM "readpast"."job" AS q
+            WHERE
+                q.enqueued_at = i.key_1
+            FOR NO KEY UPDATE
+        ) AS v
+            ON TRUE
+    ),
+
+    ruled AS (
+        SELECT
+            j.*,
+            CASE
+                WHEN j.answer <> 'OK' THEN j.item_status
+                /* A step keeps the claim, and the attempt is not over. */
+                WHEN j.item_status = 'Processing' AND j.status = 'Processing' THEN 'Processing'
+                /* An item given back unworked gets its attempt back too, so none is spent. */
+                WHEN NOT j.released AND j.item_attempt >= max_attempts_ AND j.status <> 'Completed' THEN 'Failed'
+                ELSE j.status
+            END AS becomes
+        FROM judged AS j
+        /* So that each gets one answer. */
+        OFFSET 0
+    ),
+
+    decided AS MATERIALIZED (
+        SELECT
+            r.ordinal,
+            r.key_1,
+            r.answer,
+            r.becomes AS status,
+            r.step IS NOT NULL AS steps,
+            r.new_values,
+            CASE WHEN r.answer <> 'OK' THEN r.item_token ELSE GREATEST(now_, NULLIF(r.item_token, 'infinity') + interval '1 microsecond') END AS token,
+            CASE
+                WHEN r.answer <> 'OK' THEN r.item_attempt
+                WHEN r.released THEN r.item_attempt - 1
+                /* Processing from another state is a claim of this one item. */
+                WHEN r.item_status <> 'Processing' AND r.becomes = 'Processing' THEN r.item_attempt + 1
+                ELSE r.item_attempt
+            END AS attempt_num,
+            n.step,
+            n.response,
+            n.error,
+            COALESCE(
+                r.due_at,
+                CASE
+                    WHEN r.becomes = 'Error'
+                        THEN now_ + interval '1 millisecond' * ROUND(
+                            /*
+                            5000 ms after the first attempt, 200 per cent of the delay before after each further one,
+                            at most 3600000 ms; up to 50 per cent less by chance, for each item anew.
+                            */
+                            /* The logarithm keeps the power from overflowing before the cap counts. */
+                            EXP(LEAST(
+                                LN(5000::float8)
+                                + (r.item_attempt - 1) * LN(200 / 100.0::float8),
+                                LN(3600000::float8)
+                            ))
+                            * (1 - random() * 50 / 100)
+                        )
+                END,
+                r.item_due_at
+            ) AS due_at,
+            CASE
+                WHEN r.becomes = 'Processing'
+                    THEN now_ + lease_ms_ * interval '1 millisecond'
+            END AS lease_until,
+            n.enters,
+            n.finishes
+        FROM ruled AS r
+        CROSS JOIN LATERAL (
+            SELECT
+                (r.answer = 'OK' AND r.item_status <> 'Processing' AND r.becomes = 'Processing') AS enters,
+                (r.answer = 'OK' AND "readpast"."queue_is_finished_fn"(r.becomes)) AS finishes,
+                r.step AS step,
+                r.response AS response,
+                CASE
+                    WHEN r.error IS NOT NULL THEN r.error
+                    WHEN r.becomes = 'Failed' AND r.status <> 'Failed'
+                        THEN format(
+                            'Attempts are spent: %s of %s; asked for %s.', r.item_attempt, max_attempts_, r.status
+                        )
+                    /* Earlier errors are over. */
+                    WHEN r.becomes = 'Completed' THEN ''
+                END AS error
+        ) AS n
+    ),
+
+    /* An item that a trigger of the table keeps from changing counts as not changed. */
+    changed AS (
+        UPDATE "readpast"."job" AS q
+        SET
+            status = d.status,
+            updated_at = d.token,
+            scheduled_for = COALESCE(d.due_at, q.scheduled_for),
+            started_at = CASE WHEN d.enters THEN now_ ELSE q.started_at END,
+            duration = CASE WHEN d.finishes THEN "readpast"."queue_ms_fn"(q.started_at, now_) ELSE q.duration END,
+            attempt_num = d.attempt_num,
+            lease_owner = CASE WHEN d.enters THEN worker_ ELSE q.lease_owner END,
+            lease_until = d.lease_until,
+            step = COALESCE(d.step, q.step),
+            response = COALESCE(d.response, q.response),
+            error = COALESCE(d.error, q.error),
+            "Customer" = CASE
+                WHEN (d.new_values -> 'Customer') IS NULL THEN q."Customer"
+                ELSE (SELECT n."Customer" FROM json_to_record(d.new_values) AS n ("Customer" varchar(40)))
+            END,
+            "Rank" = CASE
+                WHEN (d.new_values -> 'Rank') IS NULL THEN q."Rank"
+                ELSE (SELECT n."Rank" FROM json_to_record(d.new_values) AS n ("Rank" integer))
+            END,
+            "Reference" = CASE
+                WHEN (d.new_values -> 'Reference') IS NULL THEN q."Reference"
+                ELSE (SELECT n."Reference" FROM json_to_record(d.new_values) AS n ("Reference" uuid))
+            END
+        FROM decided AS d
+        /* They are locked, and decided upon: the key is enough. */
+        WHERE
+            q.enqueued_at BETWEEN d.key_1 AND d.key_1
+            AND d.answer = 'OK'
+    ),
+
+    /* Remembered for whoever asks again: what cannot be told from the items later. */
+    remembered AS (
+        UPDATE "readpast"."queue_operation" AS p
+        SET result = (
+            SELECT json_object_agg(d.ordinal::text, d.answer)
+            FROM decided AS d
+            WHERE d.answer <> 'OK'
+        )
+        WHERE
+            p.operation_id = operation_
+            AND EXISTS (SELECT 1 FROM decided AS d WHERE d.answer <> 'OK')
+    )
+
+    SELECT
+        d.answer, d.ordinal, NULL::bigint, d.key_1, d.token, d.attempt_num, d.status,
+            NULL::timestamptz, NULL::text, NULL::text, NULL::text, NULL::integer, NULL::text,
+            NULL::text, NULL::timestamptz, NULL::bigint, NULL::timestamptz, NULL::timestamptz, NULL::text,
+            NULL::timestamptz, NULL::varchar(40), NULL::integer, NULL::uuid
+    FROM decided AS d
+    ORDER BY d.ordinal;
+    ELSE
+    RETURN QUERY
+
+    WITH given AS (
+        SELECT
+            (i.position - 1)::integer AS ordinal,
+            i.key AS key_1,
+            i.token AS token,
+            COALESCE(i.attempt, 0) AS attempt,
+            i.status,
+            i.step,
+            i.response,
+            i.error,
+            COALESCE("readpast"."queue_finite_fn"(i.due), now_ + i.delay_ms * interval '1 millisecond') AS due_at,
+            COALESCE(i.release, FALSE) AS release,
+            i.set AS new_values,
+            i.position
+        FROM
+            ROWS FROM (
+                json_to_recordset(items_) AS (
+                    key timestamptz, token timestamptz, attempt integer, status text, step text, response text,
+                    error text, due timestamptz, delay_ms bigint, release boolean, set json
+                )
+            ) WITH ORDINALITY AS i (
+                key, token, attempt, status, step, response, error, due, delay_ms, release, set, position
+            )
+    ),
+
+    /* In the order of their keys, so that two calls never wait for each other. */
+    item AS MATERIALIZED (
+        SELECT
+            g.*,
+            ROW_NUMBER() OVER (PARTITION BY g.key_1 ORDER BY g.position) AS occurrence
+        FROM given AS g
+        ORDER BY
+            g.key_1,
+            g.position
+    ),
+
+    /*
+    Decide each one's answer. The fence of a worker is its name and its attempt (LEASE_LOST); the fence of everybody is
+    the token (CONFLICT); the state machine is queue_transition (ILLEGAL_TRANSITION). A lease past its deadline still
+    counts while nobody has taken the item: finished work is not done twice.
+    */
+    judged AS MATERIALIZED (
+        SELECT
+            i.*,
+            v.*,
+            (v.item_status = 'Processing' AND i.status = 'Pending' AND i.release) AS released,
+            CASE
+                WHEN v.item_status IS NULL THEN 'NOT_FOUND'
+                WHEN i.attempt > 0 AND (v.item_status = 'Processing' AND v.item_owner = worker_ AND v.item_attempt = i.attempt) IS NOT TRUE THEN 'LEASE_LOST'
+                WHEN i.token <> v.item_token THEN 'CONFLICT'
+                WHEN i.token IS NULL AND i.attempt > 0 THEN 'CONFLICT'
+                /* The same item twice in one call: the first of them counts. */
+                WHEN i.occurrence > 1 THEN 'CONFLICT'
+                /* The legal changes are read once for all items. */
+                WHEN
+                    (v.item_status || ' ' || i.status = ANY (ARRAY(
+                        SELECT t.from_status || ' ' || t.to_status FROM "readpast"."queue_transition" AS t
+                    ))) IS NOT TRUE
+                    THEN 'ILLEGAL_TRANSITION'
+                /* Response, error and values do not go to an item that its status closes to workers. */
+                WHEN
+                    (i.response IS NOT NULL OR i.error IS NOT NULL OR i.new_values IS NOT NULL)
+                    AND NOT "readpast"."queue_is_editable_fn"(v.item_status)
+                    THEN 'ILLEGAL_TRANSITION'
+                ELSE 'OK'
+            END AS answer
+        FROM item AS i
+        LEFT JOIN LATERAL (
+            SELECT
+                q.status::text AS item_status,
+                q.updated_at AS item_token,
+                q.attempt_num AS item_attempt,
+                q.lease_owner AS item_owner,
+                q.lease_until AS item_lease_until,
+                q.scheduled_for AS item_due_at
+            FROM "readpast"."job" AS q
+            WHERE
+                q.enqueued_at = i.key_1
+            FOR NO KEY UPDATE
+        ) AS v
+            ON TRUE
+    ),
+
+    ruled AS (
+        SELECT
+            j.*,
+            CASE
+                WHEN j.answer <> 'OK' THEN j.item_status
+                /* A step keeps the claim, and the attempt is not over. */
+                WHEN j.item_status = 'Processing' AND j.status = 'Processing' THEN 'Processing'
+                /* An item given back unworked gets its attempt back too, so none is spent. */
+                WHEN NOT j.released AND j.item_attempt >= max_attempts_ AND j.status <> 'Completed' THEN 'Failed'
+                ELSE j.status
+            END AS becomes
+        FROM judged AS j
+        /* So that each gets one answer. */
+        OFFSET 0
+    ),
+
+    decided AS MATERIALIZED (
+        SELECT
+            r.ordinal,
+            r.key_1,
+            r.answer,
+            r.becomes AS status,
+            r.step IS NOT NULL AS steps,
+            r.new_values,
+            CASE WHEN r.answer <> 'OK' THEN r.item_token ELSE GREATEST(now_, NULLIF(r.item_token, 'infinity') + interval '1 microsecond') END AS token,
+            CASE
+                WHEN r.answer <> 'OK' THEN r.item_attempt
+                WHEN r.released THEN r.item_attempt - 1
+                /* Processing from another state is a claim of this one item. */
+                WHEN r.item_status <> 'Processing' AND r.becomes = 'Processing' THEN r.item_attempt + 1
+                ELSE r.item_attempt
+            END AS attempt_num,
+            n.step,
+            n.response,
+            n.error,
+            COALESCE(
+                r.due_at,
+                CASE
+                    WHEN r.becomes = 'Error'
+                        THEN now_ + interval '1 millisecond' * ROUND(
+                            /*
+                            5000 ms after the first attempt, 200 per cent of the delay before after each further one,
+                            at most 3600000 ms; up to 50 per cent less by chance, for each item anew.
+                            */
+                            /* The logarithm keeps the power from overflowing before the cap counts. */
+                            EXP(LEAST(
+                                LN(5000::float8)
+                                + (r.item_attempt - 1) * LN(200 / 100.0::float8),
+                                LN(3600000::float8)
+                            ))
+                            * (1 - random() * 50 / 100)
+                        )
+                END,
+                r.item_due_at
+            ) AS due_at,
+            CASE
+                WHEN r.becomes = 'Processing'
+                    THEN now_ + lease_ms_ * interval '1 millisecond'
+            END AS lease_until,
+            n.enters,
+            n.finishes
+        FROM ruled AS r
+        CROSS JOIN LATERAL (
+            SELECT
+                (r.answer = 'OK' AND r.item_status <> 'Processing' AND r.becomes = 'Processing') AS enters,
+                (r.answer = 'OK' AND "readpast"."queue_is_finished_fn"(r.becomes)) AS finishes,
+                r.step AS step,
+                r.response AS response,
+                CASE
+                    WHEN r.error IS NOT NULL THEN r.error
+                    WHEN r.becomes = 'Failed' AND r.status <> 'Failed'
+                        THEN format(
+                            'Attempts are spent: %s of %s; asked for %s.', r.item_attempt, max_attempts_, r.status
+                        )
+                    /* Earlier errors are over. */
+                    WHEN r.becomes = 'Completed' THEN ''
+                END AS error
+        ) AS n
+    ),
+
+    /* An item that a trigger of the table keeps from changing counts as not changed. */
+    changed AS (
+        UPDATE "readpast"."job" AS q
+        SET
+            status = d.status,
+            updated_at = d.token,
+            scheduled_for = COALESCE(d.due_at, q.scheduled_for),
+            started_at = CASE WHEN d.enters THEN now_ ELSE q.started_at END,
+            duration = CASE WHEN d.finishes THEN "readpast"."queue_ms_fn"(q.started_at, now_) ELSE q.duration END,
+            attempt_num = d.attempt_num,
+            lease_owner = CASE WHEN d.enters THEN worker_ ELSE q.lease_owner END,
+            lease_until = d.lease_until,
+            step = COALESCE(d.step, q.step),
+            response = COALESCE(d.response, q.response),
+            error = COALESCE(d.error, q.error)
+        FROM decided AS d
+        /* They are locked, and decided upon: the key is enough. */
+        WHERE
+            q.enqueued_at BETWEEN d.key_1 AND d.key_1
+            AND d.answer = 'OK'
+    ),
+
+    /* Remembered for whoever asks again: what cannot be told from the items later. */
+    remembered AS (
+        UPDATE "readpast"."queue_operation" AS p
+        SET result = (
+            SELECT json_object_agg(d.ordinal::text, d.answer)
+            FROM decided AS d
+            WHERE d.answer <> 'OK'
+        )
+        WHERE
+            p.operation_id = operation_
+            AND EXISTS (SELECT 1 FROM decided AS d WHERE d.answer <> 'OK')
+    )
+
+    SELECT
+        d.answer, d.ordinal, NULL::bigint, d.key_1, d.token, d.attempt_num, d.status,
+            NULL::timestamptz, NULL::text, NULL::text, NULL::text, NULL::integer, NULL::text,
+            NULL::text, NULL::timestamptz, NULL::bigint, NULL::timestamptz, NULL::timestamptz, NULL::text,
+            NULL::timestamptz, NULL::varchar(40), NULL::integer, NULL::uuid
+    FROM decided AS d
+    ORDER BY d.ordinal;
+    END IF;
+
+    IF max_ > 0 THEN
+        RETURN QUERY
+        SELECT n.*
+        FROM "readpast"."next_job_set_trx"(
+            worker_, max_, lease_ms_, recover_, claim_ => claim_
+        ) AS n;
+    END IF;
+END;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."modify_job_set_trx"(uuid, text, json, integer, integer, integer, bigint) FROM public;
+
+/*
+modify_job_set_trx by the name that says that the call is a part of the caller's transaction, as every call here is: it has the
+locks until that ends, and is undone with it. What is refused is an answer, and leaves the transaction as it is. Whether
+others recovered lately does not count.
+Table access order: as there.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."modify_job_set_utx"(
+    operation_ uuid,
+    worker_ text,
+    items_ json,
+    max_ integer DEFAULT 0,
+    lease_ms_ integer DEFAULT NULL,
+    recover_ integer DEFAULT 0,
+    claim_ bigint DEFAULT NULL
+)
+RETURNS TABLE (
+    answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
+    answer_attempt integer, answer_status text,
+    enqueued_at timestamptz, type text, status text, step text, attempt_num integer,
+    response text, error text, started_at timestamptz, duration bigint, scheduled_for timestamptz,
+    updated_at timestamptz, lease_owner text, lease_until timestamptz, "Customer" varchar(40), "Rank" integer,
+    "Reference" uuid
+)
+LANGUAGE sql VOLATILE
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET timezone = 'UTC'
+AS $$
+    SELECT m.*
+    FROM "readpast"."modify_job_set_trx"(
+        operation_, worker_, items_, max_, lease_ms_, CASE WHEN recover_ > 2 THEN 1 ELSE recover_ END, claim_ => claim_
+    ) AS m;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."modify_job_set_utx"(uuid, text, json, integer, integer, integer, bigint) FROM public;
+
+/*
+Settle one item inside the caller's transaction: report the result of its processing, or cancel, pause, resume or
+terminate it. Undone with the caller's other work. Returns an answer as modify_job_set_utx does: OK, LEASE_LOST,
+CONFLICT, ILLEGAL_TRANSITION or NOT_FOUND. What is refused leaves the transaction as it is.
+When its attempts are spent, an item becomes Failed whatever was asked for, unless it is Completed.
+Table access order: job, queue_transition.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."modify_job_utx"(
+    enqueued_at_ timestamptz,
+    updated_at_ timestamptz,
+    status_ text,
+    step_ text DEFAULT NULL,
+    response_ text DEFAULT NULL,
+    error_ text DEFAULT NULL,
+    scheduled_for_ timestamptz DEFAULT NULL,
+    worker_ text DEFAULT NULL,
+    attempt_num_ integer DEFAULT NULL,
+    set_ json DEFAULT NULL
+)
+RETURNS TABLE (
+    answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
+    answer_attempt integer, answer_status text
+)
+LANGUAGE sql VOLATILE
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET timezone = 'UTC'
+AS $$
+    SELECT
+        m.answer, m.answer_ordinal, m.answer_due_ms, m.answer_key, m.answer_token, m.answer_attempt, m.answer_status
+    FROM "readpast"."modify_job_set_utx"(
+        NULL,
+        COALESCE(worker_, session_user || '/' || pg_backend_pid()),
+        json_build_array(json_build_object(
+            'key', enqueued_at_, 'token', updated_at_, 'attempt', attempt_num_,
+            'status', status_, 'step', step_, 'response', response_, 'error', error_,
+            'due', scheduled_for_, 'set', set_
+        ))
+    ) AS m;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."modify_job_utx"(
+    timestamptz, timestamptz, text, text, text, text, timestamptz, text, integer, json
+) FROM public;
+
+/*
+Settle one item: report the result of its processing, or cancel, pause, resume or terminate it. Refused with an error
+when the token is not the item's any more (RP023), the transition is not legal (RP024), the item is not there (RP025),
+or worker_ and attempt_num_ no longer hold its lease (RP026). Returns the item as it is now, where it is still there.
+When its attempts are spent, an item becomes Failed whatever was asked for, unless it is Completed.
+Table access order: job, queue_transition.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."modify_job_trx"(
+    enqueued_at_ timestamptz,
+    updated_at_ timestamptz,
+    status_ text,
+    step_ text DEFAULT NULL,
+    response_ text DEFAULT NULL,
+    error_ text DEFAULT NULL,
+    scheduled_for_ timestamptz DEFAULT NULL,
+    worker_ text DEFAULT NULL,
+    attempt_num_ integer DEFAULT NULL,
+    set_ json DEFAULT NULL
+)
+RETURNS SETOF "readpast"."worker_job_v"
+LANGUAGE plpgsql VOLATILE
+/* With its owner's rights: a role that may execute this needs none on the tables. */
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET timezone = 'UTC'
+/*
+One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
+keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
+*/
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
+SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+AS $$
+DECLARE
+    result_ record;
+BEGIN
+    SELECT m.answer, m.answer_status AS status
+    INTO result_
+    FROM "readpast"."modify_job_utx"(
+        enqueued_at_, updated_at_, status_, step_, response_, error_, scheduled_for_, worker_, attempt_num_, set_
+    ) AS m;
+
+    IF result_.answer <> 'OK' THEN
+        RAISE EXCEPTION 'modify_job_trx: %; the item is %, asked for was %',
+            result_.answer, COALESCE(result_.status, 'not there'), status_
+        USING ERRCODE = CASE result_.answer
+            WHEN 'CONFLICT' THEN 'RP023'
+            WHEN 'ILLEGAL_TRANSITION' THEN 'RP024'
+            WHEN 'NOT_FOUND' THEN 'RP025'
+            ELSE 'RP026'
+        END;
+    END IF;
+
+    RETURN QUERY
+    SELECT v.*
+    FROM (
+        SELECT
+            enqueued_at_::timestamptz AS key_1
+    ) AS k
+    INNER JOIN "readpast"."worker_job_v" AS v
+        ON v.enqueued_at BETWEEN k.key_1 AND k.key_1;
+END;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."modify_job_trx"(
+    timestamptz, timestamptz, text, text, text, text, timestamptz, text, integer, json
+) FROM public;
+
+/*
+Extend the leases of a worker's items, counted from now on the server's clock. items_ is a JSON array of objects with
+key and attempt. Answers OK, LEASE_LOST or NOT_FOUND, one row each. Neither the token nor an indexed column changes, so
+a renewal never makes the worker's own settle fail.
+Table access order: job.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."renew_job_set_trx"(
+    worker_ text, items_ json, lease_ms_ integer DEFAULT NULL
+)
+RETURNS TABLE (
+    answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
+    answer_attempt integer, answer_status text
+)
+LANGUAGE plpgsql VOLATILE
+/* With its owner's rights: a role that may execute this needs none on the tables. */
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET timezone = 'UTC'
+/*
+One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
+keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
+*/
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
+SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+AS $$
+#variable_conflict use_column
+DECLARE
+    now_ timestamptz;
+    max_attempts_ integer;
+BEGIN
+    max_attempts_ := COALESCE((
+        SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'job.maxAttempts' AND a.val_int > 0
+    ), 3);
+    IF lease_ms_ IS NULL THEN
+        lease_ms_ := COALESCE((
+        SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'job.leaseMs' AND a.val_int > 0
+    ), 60000);
+    END IF;
+    IF lease_ms_ < 1 THEN
+        RAISE EXCEPTION 'renew_job_set_trx: lease_ms_ must be at least 1' USING ERRCODE = 'RP021';
+    END IF;
+    IF EXISTS (
+        SELECT 1
+        FROM json_array_elements(items_) AS e (value)
+        CROSS JOIN LATERAL json_object_keys(e.value) AS k (name)
+        WHERE k.name NOT IN ('key', 'attempt')
+    ) OR json_array_length(items_) > 1000 THEN
+        items_ := "readpast"."queue_taken_fn"('renew_job_set_trx', items_, '{
+            "key": "any", "attempt": "integer"
+        }');
+    END IF;
+
+    RETURN QUERY
+    WITH item AS MATERIALIZED (
+        SELECT
+            (i.position - 1)::integer AS ordinal,
+            i.key AS key_1,
+            i.attempt
+        FROM
+            ROWS FROM (json_to_recordset(items_) AS (key timestamptz, attempt integer))
+            WITH ORDINALITY AS i (key, attempt, position)
+        ORDER BY key_1
+    ),
+
+    /* In the order of the keys, so that two calls never wait for each other. */
+    judged AS MATERIALIZED (
+        SELECT
+            i.*,
+            v.item_token,
+            v.item_attempt,
+            v.item_status,
+            CASE
+                WHEN v.item_status IS NULL THEN 'NOT_FOUND'
+                WHEN (v.item_status = 'Processing' AND v.item_owner = worker_ AND v.item_attempt = i.attempt) THEN 'OK'
+                ELSE 'LEASE_LOST'
+            END AS answer
+        FROM item AS i
+        LEFT JOIN LATERAL (
+            SELECT
+                q.status::text AS item_status,
+                q.updated_at AS item_token,
+                q.attempt_num AS item_attempt,
+                q.lease_owner AS item_owner
+            FROM "readpast"."job" AS q
+            WHERE
+                q.enqueued_at = i.key_1
+            FOR NO KEY UPDATE
+        ) AS v
+            ON TRUE
+    ),
+
+    shown AS (
+        UPDATE "readpast"."job" AS q
+        SET lease_until = n.now + lease_ms_ * interval '1 millisecond'
+        FROM judged AS j
+        /* Once they are locked, and one time for all of them: what was claimed together runs out together. */
+        CROSS JOIN (SELECT clock_timestamp() AS now FROM (SELECT COUNT(*) FROM judged) AS c) AS n
+        WHERE
+            q.enqueued_at BETWEEN j.key_1 AND j.key_1
+            AND j.answer = 'OK'
+    )
+
+    SELECT
+        j.answer,
+        j.ordinal,
+        NULL::bigint,
+        j.key_1,
+        j.item_token,
+        j.item_attempt,
+        j.item_status
+    FROM judged AS j
+    ORDER BY j.ordinal;
+END;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."renew_job_set_trx"(text, json, integer) FROM public;
+
+/*
+Figures about the queue, one row each: its name and its value. Counts are exact and cost a scan of the table;
+percentiles and means are of the 10,000 newest items that were started and finished, and are still there. Times in
+milliseconds: wait is from the due time to the claim, claimed from there to the end, the
+wait in the worker's hand included.
+workers.needed is how many must work at once to keep up (Little's law): arrivals per time, times the mean time claimed, at 80 per
+cent of their time, and one at least while items are due or in flight.
+Table access order: job.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."stats_job"()
+RETURNS TABLE (name text, value bigint)
+LANGUAGE plpgsql VOLATILE
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET timezone = 'UTC'
+AS $$
+#variable_conflict use_column
+DECLARE
+    now_ CONSTANT timestamptz := clock_timestamp();
+BEGIN
+    RETURN QUERY
+    WITH item AS NOT MATERIALIZED (
+        SELECT
+            q.status::text AS status,
+            q.started_at AS started_at,
+            q.duration AS claimed_ms,
+            q.scheduled_for AS due_at,
+            q.enqueued_at AS enqueued_at,
+            q.lease_until AS lease_until
+        FROM "readpast"."job" AS q
+    ),
+
+    recent AS MATERIALIZED (
+        SELECT
+            GREATEST(0, "readpast"."queue_ms_fn"(COALESCE(i.due_at, i.enqueued_at), i.started_at)) AS wait_ms,
+            i.claimed_ms
+        FROM item AS i
+        WHERE
+            i.started_at IS NOT NULL
+            AND i.claimed_ms IS NOT NULL
+        ORDER BY i.enqueued_at DESC
+        LIMIT 10000
+    ),
+
+    mean AS MATERIALIZED (
+        SELECT ROUND(AVG(r.wait_ms))::bigint AS wait_ms, ROUND(AVG(r.claimed_ms))::bigint AS claimed_ms
+        FROM recent AS r
+    ),
+
+    arrived AS MATERIALIZED (
+        SELECT
+            (SELECT COUNT(*) FROM item AS i WHERE i.enqueued_at > now_ - interval '1 hour' AND i.enqueued_at <= now_ + interval '1 minute') AS items
+    )
+
+    SELECT
+        'count.' || s.status,
+        COALESCE(c.items, 0)
+    FROM "readpast"."queue_status" AS s
+    LEFT JOIN (
+        SELECT i.status, COUNT(*) AS items
+        FROM item AS i
+        GROUP BY i.status
+    ) AS c
+        ON c.status = s.status
+    UNION ALL
+    SELECT 'due.count', COUNT(*)
+    FROM item AS i
+    WHERE i.status IN ('Pending', 'Error') AND i.due_at <= now_
+    UNION ALL
+    SELECT 'due.oldest_ms', MAX("readpast"."queue_ms_fn"(i.due_at, now_))
+    FROM item AS i
+    WHERE i.status IN ('Pending', 'Error') AND i.due_at <= now_
+    UNION ALL
+    SELECT 'lease.expired', COUNT(*)
+    FROM item AS i
+    WHERE i.status = 'Processing' AND i.lease_until <= now_
+    UNION ALL
+    SELECT 'sample.items', COUNT(*)
+    FROM recent
+    UNION ALL
+    SELECT
+        f.figure || '.' || p.label || '_ms',
+        (
+            SELECT percentile_disc(p.fraction) WITHIN GROUP (
+                ORDER BY CASE f.figure WHEN 'wait' THEN r.wait_ms ELSE r.claimed_ms END
+            )
+            FROM recent AS r
+        )
+    FROM (VALUES ('wait'), ('claimed')) AS f (figure)
+    CROSS JOIN (VALUES ('p50', 0.50), ('p90', 0.90), ('p99', 0.99)) AS p (label, fraction)
+    UNION ALL
+    SELECT 'wait.mean_ms', m.wait_ms
+    FROM mean AS m
+    UNION ALL
+    SELECT 'claimed.mean_ms', m.claimed_ms
+    FROM mean AS m
+    UNION ALL
+    SELECT 'arrivals.last_hour', a.items
+    FROM arrived AS a
+    UNION ALL
+    SELECT 'claimed.count', COUNT(*)
+    FROM item AS i
+    /* An item that other code has taken may have no deadline. */
+    WHERE i.status = 'Processing' AND i.lease_until > now_
+    UNION ALL
+    SELECT
+        'workers.needed',
+        CASE
+            WHEN a.items IS NOT NULL THEN GREATEST(
+                CEIL(a.items * COALESCE(m.claimed_ms, 0) / (3600000 * 0.8))::bigint,
+                CASE
+                    WHEN EXISTS (
+                        SELECT 1
+                        FROM item AS i
+                        WHERE
+                            i.status = 'Processing'
+                            OR (i.status IN ('Pending', 'Error') AND i.due_at <= now_)
+                    ) THEN 1
+                    ELSE 0
+                END
+            )
+        END
+    FROM mean AS m
+    CROSS JOIN arrived AS a;
+END;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."stats_job"() FROM public;
+
+/*
+Figures about the queue for who watches it, at the same cost whatever the size of the table: each look reads at most
+most_ rows and one by an index. Four looks: what waits, in the order of the claim; what is in flight; what has ended other than
+Completed, the newest first; and the newest items of all.
+A row is a figure, with its value and, if that is so, capped: there are as many or more.
+worker: how many items it holds (value), and for how long the oldest of them (ms); its name is detail.
+error.<state>: how many of the items looked at say detail as the first line of their error, and the key of one of them.
+window.items: how many of the newest items the figures count and arrivals are of; capped says that there are more. wait,
+claimed: of those of them, and of those before what was taken last, that were started and finished. ended.last_minute: how many of
+these were finished within that time, the first of them so long ago (ms); ended.last_hour likewise. came.waiting: how many of those
+that wait say when they came, and within what time (ms). due.within_hour: how many are due later, within an hour. came.last_hour:
+the arrivals that are no longer scheduled for later, and how long ago the first of them came (ms).
+type.<figure>: the same of one type, which is detail: waiting, due (ms: for how long the oldest), flying, ended, arrivals (both of the last
+hour), claimed_mean_ms.
+Table access order: job.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."watch_job"(most_ integer DEFAULT 10000)
+RETURNS TABLE (name text, value bigint, capped boolean, ms bigint, detail text, key text)
+LANGUAGE plpgsql VOLATILE
+/* With its owner's rights: a role that may execute this needs none on the tables. */
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET timezone = 'UTC'
+/*
+One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
+keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
+*/
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
+SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+AS $$
+#variable_conflict use_column
+DECLARE
+    now_ CONSTANT timestamptz := clock_timestamp();
+BEGIN
+    IF most_ IS NULL OR most_ NOT BETWEEN 1 AND 1000000 THEN
+        RAISE EXCEPTION 'watch_job: most_ must be from 1 to 1000000' USING ERRCODE = 'RP021';
+    END IF;
+    RETURN QUERY
+    WITH waiting AS MATERIALIZED (
+            SELECT
+                to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') || '0' AS key,
+                q.type::text AS type,
+                q.status::text AS status,
+                q.error AS error,
+                q.enqueued_at AS enqueued_at,
+                q.started_at AS started_at,
+                q.duration AS claimed_ms,
+                q.scheduled_for AS due_at,
+                q.lease_owner AS owner,
+                q.lease_until AS lease_until
+            FROM "readpast"."job" AS q
+            WHERE q.status IN ('Pending', 'Error')
+            ORDER BY
+            q.scheduled_for,
+            q.enqueued_at
+            LIMIT most_ + 1
+    ),
+
+    flying AS MATERIALIZED (
+            SELECT
+                to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') || '0' AS key,
+                q.type::text AS type,
+                q.status::text AS status,
+                q.error AS error,
+                q.enqueued_at AS enqueued_at,
+                q.started_at AS started_at,
+                q.duration AS claimed_ms,
+                q.scheduled_for AS due_at,
+                q.lease_owner AS owner,
+                q.lease_until AS lease_until
+            FROM "readpast"."job" AS q
+            WHERE q.status = 'Processing'
+            ORDER BY q.started_at
+            LIMIT most_ + 1
+    ),
+
+    stopped AS MATERIALIZED (
+            SELECT
+                to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') || '0' AS key,
+                q.type::text AS type,
+                q.status::text AS status,
+                q.error AS error,
+                q.enqueued_at AS enqueued_at,
+                q.started_at AS started_at,
+                q.duration AS claimed_ms,
+                q.scheduled_for AS due_at,
+                q.lease_owner AS owner,
+                q.lease_until AS lease_until
+            FROM "readpast"."job" AS q
+            WHERE q.status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+            ORDER BY q.enqueued_at DESC
+            LIMIT most_ + 1
+    ),
+
+    present AS MATERIALIZED (
+            SELECT
+                to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') || '0' AS key,
+                q.type::text AS type,
+                q.status::text AS status,
+                q.error AS error,
+                q.enqueued_at AS enqueued_at,
+                q.started_at AS started_at,
+                q.duration AS claimed_ms,
+                q.scheduled_for AS due_at,
+                q.lease_owner AS owner,
+                q.lease_until AS lease_until
+            FROM "readpast"."job" AS q
+            WHERE TRUE
+            ORDER BY q.enqueued_at DESC
+            LIMIT most_ + 1
+    ),
+
+    /* With a long backlog the newest are all pending: what was taken last, or is next, has what has just ended before it. */
+    done AS MATERIALIZED (
+            SELECT
+                to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') || '0' AS key,
+                q.type::text AS type,
+                q.status::text AS status,
+                q.error AS error,
+                q.enqueued_at AS enqueued_at,
+                q.started_at AS started_at,
+                q.duration AS claimed_ms,
+                q.scheduled_for AS due_at,
+                q.lease_owner AS owner,
+                q.lease_until AS lease_until
+            FROM "readpast"."job" AS q
+            WHERE q.enqueued_at <= (
+                SELECT COALESCE(MAX(f.enqueued_at), (SELECT MIN(w.enqueued_at) FROM waiting AS w))
+                FROM flying AS f
+            )
+            AND q.enqueued_at < (SELECT MIN(p.enqueued_at) FROM present AS p)
+            ORDER BY q.enqueued_at DESC
+            LIMIT most_ + 1
+    ),
+
+    recent AS NOT MATERIALIZED (
+        SELECT p.* FROM present AS p
+        UNION ALL
+        SELECT d.* FROM done AS d
+    ),
+
+    measured AS MATERIALIZED (
+        SELECT
+            GREATEST(0, "readpast"."queue_ms_fn"(COALESCE(r.due_at, r.enqueued_at), r.started_at)) AS wait_ms,
+            r.claimed_ms,
+            r.type,
+            r.started_at + r.claimed_ms * interval '1 millisecond' AS ended_at
+        FROM recent AS r
+        WHERE r.started_at IS NOT NULL AND r.claimed_ms IS NOT NULL AND "readpast"."queue_is_finished_fn"(r.status)
+    ),
+
+    problem AS MATERIALIZED (
+        SELECT p.status, p.key, LEFT(SPLIT_PART(p.error, E'\n', 1), 200) AS detail
+        FROM (
+            SELECT w.status, w.key, w.type, w.error FROM waiting AS w WHERE w.status = 'Error'
+            UNION ALL
+            SELECT s.status, s.key, s.type, s.error FROM stopped AS s WHERE s.status = 'Failed'
+        ) AS p
+        WHERE p.error <> ''
+    ),
+
+    figure (name, value, capped, ms, detail, key) AS (
+        SELECT
+            'count.' || s.status,
+            COALESCE(c.items, 0),
+            COALESCE(c.capped, FALSE),
+            NULL::bigint, NULL::text, NULL::text
+        FROM "readpast"."queue_status" AS s
+        LEFT JOIN (
+            SELECT w.status, COUNT(*) AS items, (SELECT COUNT(*) FROM waiting) > most_ AS capped
+            FROM waiting AS w
+            WHERE w.status IN ('Pending', 'Error')
+            GROUP BY w.status
+            UNION ALL
+            SELECT 'Processing', COUNT(*), (SELECT COUNT(*) FROM flying) > most_
+            FROM flying AS f
+            WHERE f.status = 'Processing'
+            UNION ALL
+            SELECT s.status, COUNT(*), (SELECT COUNT(*) FROM stopped) > most_
+            FROM stopped AS s
+            GROUP BY s.status
+            UNION ALL
+            SELECT r.status, COUNT(*), (SELECT COUNT(*) FROM present) > most_
+            FROM present AS r
+            WHERE r.status = 'Completed'
+            GROUP BY r.status
+        ) AS c
+            ON c.status = s.status
+        UNION ALL
+        SELECT 'due.count', COUNT(*), (SELECT COUNT(*) FROM waiting) > most_, NULL, NULL, NULL
+        FROM waiting AS w
+        WHERE w.status IN ('Pending', 'Error') AND COALESCE(w.due_at <= now_, TRUE)
+        UNION ALL
+        SELECT 'due.within_hour', COUNT(*), (SELECT COUNT(*) FROM waiting) > most_, NULL, NULL, NULL
+        FROM waiting AS w
+        WHERE w.status IN ('Pending', 'Error') AND w.due_at > now_ AND w.due_at <= now_ + interval '1 hour'
+        UNION ALL
+        SELECT
+            'due.oldest_ms', MAX("readpast"."queue_ms_fn"(COALESCE(w.due_at, w.enqueued_at), now_)),
+            (SELECT COUNT(*) FROM waiting) > most_, NULL, NULL, NULL
+        FROM waiting AS w
+        WHERE w.status IN ('Pending', 'Error') AND COALESCE(w.due_at, w.enqueued_at) <= now_
+        UNION ALL
+        SELECT 'lease.expired', COUNT(*), (SELECT COUNT(*) FROM flying) > most_, NULL, NULL, NULL
+        FROM flying AS f
+        WHERE f.status = 'Processing' AND f.lease_until <= now_
+        UNION ALL
+        SELECT 'claimed.count', COUNT(*), (SELECT COUNT(*) FROM flying) > most_, NULL, NULL, NULL
+        FROM flying AS f
+        WHERE f.status = 'Processing' AND COALESCE(f.lease_until > now_, TRUE)
+        UNION ALL
+        SELECT 'window.items', COUNT(*), COUNT(*) > most_, NULL, NULL, NULL
+        FROM present
+        UNION ALL
+        SELECT 'sample.items', COUNT(*), FALSE, NULL, NULL, NULL
+        FROM measured
+        UNION ALL
+        SELECT 'ended.last_minute', COUNT(*), COUNT(*) >= most_, MAX("readpast"."queue_ms_fn"(d.ended_at, now_)), NULL, NULL
+        FROM measured AS d
+        WHERE d.ended_at > now_ - interval '1 minute'
+        UNION ALL
+        SELECT 'ended.last_hour', COUNT(*), COUNT(*) >= most_, MAX("readpast"."queue_ms_fn"(d.ended_at, now_)), NULL, NULL
+        FROM measured AS d
+        WHERE d.ended_at > now_ - interval '1 hour'
+        UNION ALL
+        SELECT
+            'came.waiting', COUNT(*), COUNT(*) > most_,
+            "readpast"."queue_ms_fn"(MIN(w.enqueued_at), CASE WHEN COUNT(*) > most_ THEN MAX(w.enqueued_at) ELSE now_ END), NULL, NULL
+        FROM waiting AS w
+        WHERE w.enqueued_at > '-infinity' AND w.enqueued_at <= now_
+        UNION ALL
+        SELECT 'type.waiting', COUNT(*), (SELECT COUNT(*) FROM waiting) > most_, NULL, w.type, NULL
+        FROM waiting AS w
+        WHERE w.status IN ('Pending', 'Error')
+        GROUP BY w.type
+        UNION ALL
+        SELECT
+            'type.due', COUNT(*), (SELECT COUNT(*) FROM waiting) > most_,
+            MAX("readpast"."queue_ms_fn"(COALESCE(w.due_at, w.enqueued_at), now_)), w.type, NULL
+        FROM waiting AS w
+        WHERE w.status IN ('Pending', 'Error') AND COALESCE(w.due_at <= now_, TRUE)
+        GROUP BY w.type
+        UNION ALL
+        SELECT 'type.flying', COUNT(*), (SELECT COUNT(*) FROM flying) > most_, NULL, f.type, NULL
+        FROM flying AS f
+        WHERE f.status = 'Processing'
+        GROUP BY f.type
+        UNION ALL
+        SELECT
+            'type.ended', COUNT(*), (SELECT COUNT(*) FROM measured) >= most_, MAX("readpast"."queue_ms_fn"(d.ended_at, now_)), d.type, NULL
+        FROM measured AS d
+        WHERE d.ended_at > now_ - interval '1 hour'
+        GROUP BY d.type
+        UNION ALL
+        SELECT 'type.claimed_mean_ms', ROUND(AVG(d.claimed_ms))::bigint, FALSE, NULL, d.type, NULL
+        FROM measured AS d
+        GROUP BY d.type
+        UNION ALL
+        SELECT 'type.arrivals', COUNT(*), (SELECT COUNT(*) FROM present) > most_, NULL, r.type, NULL
+        FROM present AS r
+        WHERE r.enqueued_at > now_ - interval '1 hour' AND r.enqueued_at <= now_ + interval '1 minute'
+        GROUP BY r.type
+        UNION ALL
+        SELECT 'arrivals.last_hour', COUNT(*), COUNT(*) > most_, NULL, NULL, NULL
+        FROM present AS r
+        WHERE r.enqueued_at > now_ - interval '1 hour' AND r.enqueued_at <= now_ + interval '1 minute'
+        UNION ALL
+        SELECT 'came.last_hour', COUNT(*), COUNT(*) > most_, "readpast"."queue_ms_fn"(MIN(r.enqueued_at), now_), NULL, NULL
+        FROM present AS r
+        WHERE
+            r.enqueued_at > now_ - interval '1 hour' AND r.enqueued_at <= now_ + interval '1 minute'
+            AND (r.status <> 'Pending' OR COALESCE(r.due_at <= now_, TRUE))
+        UNION ALL
+        SELECT 'wait.mean_ms', ROUND(AVG(d.wait_ms))::bigint, FALSE, NULL, NULL, NULL
+        FROM measured AS d
+        UNION ALL
+        SELECT 'claimed.mean_ms', ROUND(AVG(d.claimed_ms))::bigint, FALSE, NULL, NULL, NULL
+        FROM measured AS d
+        UNION ALL
+        SELECT
+            f.figure || '.' || p.label || '_ms',
+            (
+                SELECT percentile_disc(p.fraction) WITHIN GROUP (
+                    ORDER BY CASE f.figure WHEN 'wait' THEN d.wait_ms ELSE d.claimed_ms END
+                )
+                FROM measured AS d
+            ),
+            FALSE, NULL, NULL, NULL
+        FROM (VALUES ('wait'), ('claimed')) AS f (figure)
+        CROSS JOIN (VALUES ('p50', 0.50), ('p90', 0.90), ('p99', 0.99)) AS p (label, fraction)
+        UNION ALL
+        (
+            SELECT 'worker', COUNT(*), FALSE, MAX("readpast"."queue_ms_fn"(f.started_at, now_)), f.owner, NULL
+            FROM flying AS f
+            WHERE f.status = 'Processing'
+            GROUP BY f.owner
+            ORDER BY COUNT(*) DESC, f.owner
+            LIMIT 100
+        )
+        UNION ALL
+        (
+            SELECT 'refused', x.times, FALSE, "readpast"."queue_ms_fn"(now_, x.until), x.doing || ': ' || x.reason, x.key
+            FROM "readpast"."queue_refused" AS x
+            WHERE x.queue = 'job'
+            ORDER BY x.since
+            LIMIT 50
+        )
+        UNION ALL
+        (
+            SELECT 'error.' || p.status, COUNT(*), FALSE, NULL, p.detail, MAX(p.key)
+            FROM problem AS p
+            GROUP BY p.status, p.detail
+            ORDER BY COUNT(*) DESC, p.detail
+            LIMIT 50
+        )
+    )
+
+    SELECT
+        f.name,
+        CASE WHEN f.capped AND f.name NOT IN ('due.oldest_ms', 'ended.last_minute', 'ended.last_hour') THEN LEAST(f.value, most_) ELSE f.value END,
+        f.capped,
+        f.ms,
+        f.detail,
+        f.key
+    FROM figure AS f;
+END;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."watch_job"(integer) FROM public;
+
+/*
+The items that fit filter_, in the order of their keys, after the key after_ on, at most max_ of them: a page, and the
+last key of it begins the next one. filter_ is a JSON object, of which every member narrows the choice: keys, status and
+types (arrays), before and after (UTC, of the last change that is known), error (a part of its text), longer_ms (its last
+attempt took more milliseconds; the one that it is in has done so till now). NULL is all items.
+One row per item, with the answer FOUND. Columns that are secret are NULL. It changes nothing and locks nothing. Without keys
+it reads the table in order until the page is full; with most_, no more than that many items. A last row with the answer
+MORE then has the key up to which it has looked, if there may be others and the page is not full: go on after it.
+Table access order: job.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."find_job"(
+    filter_ json DEFAULT NULL, after_ text DEFAULT NULL, max_ integer DEFAULT 100, most_ integer DEFAULT NULL
+)
+RETURNS TABLE (
+    answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
+    answer_attempt integer, answer_status text,
+    enqueued_at timestamptz, type text, status text, step text, attempt_num integer,
+    response text, error text, started_at timestamptz, duration bigint, scheduled_for timestamptz,
+    updated_at timestamptz, lease_owner text, lease_until timestamptz, "Customer" varchar(40), "Rank" integer,
+    "Reference" uuid
+)
+LANGUAGE plpgsql VOLATILE
+/* With its owner's rights: a role that may execute this needs none on the tables. */
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET timezone = 'UTC'
+/*
+One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
+keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
+*/
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
+SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+AS $$
+#variable_conflict use_column
+DECLARE
+    keys_ timestamptz[];
+    statuses_ text[];
+    types_ text[];
+    before_ timestamptz;
+    since_ timestamptz;
+    part_ text;
+    longer_ bigint;
+    from_ record;
+    until_ record;
+    count_ integer;
+    further_ boolean := FALSE;
+BEGIN
+    /* A condition with a slip in it must not be passed over: what it was to keep out would be met too. */
+    IF json_typeof(filter_) <> 'object' THEN
+        RAISE EXCEPTION 'find_job: filter_ is not a JSON object' USING ERRCODE = 'RP021';
+    END IF;
+    IF
+        EXISTS (
+            SELECT 1 FROM json_each(filter_) AS m (name, value)
+            WHERE
+                m.name NOT IN ('keys', 'status', 'types', 'before', 'after', 'error', 'longer_ms')
+                OR json_typeof(m.value) NOT IN (
+                    'null',
+                    CASE
+                        WHEN m.name IN ('keys', 'status', 'types') THEN 'array'
+                        WHEN m.name = 'longer_ms' THEN 'number'
+                        ELSE 'string'
+                    END
+                )
+        )
+        OR EXISTS (SELECT 1 FROM json_object_keys(filter_) AS m (name) GROUP BY m.name HAVING COUNT(*) > 1)
+    THEN
+        RAISE EXCEPTION
+            'find_job: filter_ takes keys, status, types (arrays), before, after, error (text), longer_ms (a number), once'
+        USING ERRCODE = 'RP021';
+    END IF;
+    IF json_typeof(filter_ -> 'keys') = 'array' THEN
+        keys_ := ARRAY(
+            SELECT k.key::timestamptz
+            FROM json_array_elements_text(filter_ -> 'keys') AS k (key)
+        );
+    END IF;
+    IF json_typeof(filter_ -> 'status') = 'array' THEN
+        statuses_ := ARRAY(SELECT s.status FROM json_array_elements_text(filter_ -> 'status') AS s (status));
+    END IF;
+    IF json_typeof(filter_ -> 'types') = 'array' THEN
+        types_ := ARRAY(SELECT t.type FROM json_array_elements_text(filter_ -> 'types') AS t (type));
+    END IF;
+    before_ := filter_ ->> 'before';
+    since_ := filter_ ->> 'after';
+    part_ := filter_ ->> 'error';
+    IF filter_ ->> 'longer_ms' !~ '^[0-9]{1,18}$' THEN
+        RAISE EXCEPTION 'find_job: longer_ms is a whole number of milliseconds' USING ERRCODE = 'RP021';
+    END IF;
+    longer_ := filter_ ->> 'longer_ms';
+    IF CARDINALITY(keys_) > 1000 THEN
+        RAISE EXCEPTION 'find_job: at most 1000 keys a call' USING ERRCODE = 'RP021';
+    END IF;
+    IF EXISTS (
+        SELECT 1 FROM UNNEST(statuses_) AS s (status)
+        WHERE NOT EXISTS (SELECT 1 FROM "readpast"."queue_status" AS k WHERE k.status = s.status)
+    )
+    THEN
+        RAISE EXCEPTION 'find_job: status names one that there is not' USING ERRCODE = 'RP021';
+    END IF;
+    IF max_ IS NULL OR max_ < 1 OR max_ > 1000 THEN
+        RAISE EXCEPTION 'find_job: max_ must be from 1 to 1000' USING ERRCODE = 'RP021';
+    END IF;
+    SELECT
+            NULLIF(after_, '')::timestamptz AS key_1
+    INTO from_;
+    IF most_ < 1 THEN
+        RAISE EXCEPTION 'find_job: most_ must be 1 or more, or NULL' USING ERRCODE = 'RP021';
+    END IF;
+
+    IF keys_ IS NOT NULL THEN
+        RETURN QUERY
+        SELECT
+            'FOUND', NULL::integer, NULL::bigint, q.enqueued_at,
+            q.updated_at, q.attempt_num, q.status::text,
+            q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
+            q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
+            q.lease_until, q."Customer", q."Rank", q."Reference"
+        FROM (
+            SELECT DISTINCT
+            i.key AS key_1
+            FROM UNNEST(keys_) AS i (key)
+        ) AS k
+        INNER JOIN "readpast"."job" AS q
+            ON q.enqueued_at BETWEEN k.key_1 AND k.key_1
+        WHERE
+            (from_.key_1 IS NULL OR (q.enqueued_at) > (from_.key_1))
+            AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
+            AND (types_ IS NULL OR q.type::text = ANY(types_))
+            AND (before_ IS NULL OR q.updated_at < before_)
+            AND (since_ IS NULL OR q.updated_at >= since_)
+            AND (
+                longer_ IS NULL
+                OR CASE
+                    WHEN q.status::text = 'Processing' THEN "readpast"."queue_ms_fn"(q.started_at, clock_timestamp())
+                    ELSE q.duration
+                END > longer_
+            )
+            /* Found as it stands: nothing in it is a wildcard. */
+            AND (part_ IS NULL OR STRPOS(q.error, part_) > 0)
+        /* By expressions, so that the plan begins with the keys that were given, and not with the table in this order. */
+        ORDER BY COALESCE(q.enqueued_at, q.enqueued_at)
+        LIMIT max_;
+    ELSIF statuses_ <@ ARRAY['Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted'] THEN
+        /* They have an index of their own: what is completed is not read. */
+        /* How far: as many items on as are to be read, else to the last that there is now. */
+        SELECT q.enqueued_at AS key_1
+        INTO until_
+        FROM "readpast"."job" AS q
+        WHERE
+            most_ IS NOT NULL
+            AND q.status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+            AND q.enqueued_at > COALESCE(from_.key_1, '-infinity')
+        ORDER BY q.enqueued_at
+        LIMIT 1 OFFSET most_ - 1;
+        further_ := FOUND;
+        IF NOT further_ THEN
+            SELECT q.enqueued_at AS key_1
+            INTO until_
+            FROM "readpast"."job" AS q
+            WHERE q.status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+                AND q.enqueued_at > COALESCE(from_.key_1, '-infinity')
+            ORDER BY q.enqueued_at DESC
+            LIMIT 1;
+        END IF;
+        RETURN QUERY
+        SELECT
+            'FOUND', NULL::integer, NULL::bigint, q.enqueued_at,
+            q.updated_at, q.attempt_num, q.status::text,
+            q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
+            q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
+            q.lease_until, q."Customer", q."Rank", q."Reference"
+        FROM "readpast"."job" AS q
+        WHERE
+            q.status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+            AND q.enqueued_at > COALESCE(from_.key_1, '-infinity')
+            AND q.enqueued_at <= until_.key_1
+            AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
+            AND (types_ IS NULL OR q.type::text = ANY(types_))
+            AND (before_ IS NULL OR q.updated_at < before_)
+            AND (since_ IS NULL OR q.updated_at >= since_)
+            AND (
+                longer_ IS NULL
+                OR CASE
+                    WHEN q.status::text = 'Processing' THEN "readpast"."queue_ms_fn"(q.started_at, clock_timestamp())
+                    ELSE q.duration
+                END > longer_
+            )
+            /* Found as it stands: nothing in it is a wildcard. */
+            AND (part_ IS NULL OR STRPOS(q.error, part_) > 0)
+        ORDER BY q.enqueued_at
+        LIMIT max_;
+    ELSIF
+        statuses_ <@ ARRAY['Processing']
+        AND (
+            most_ IS NULL
+            OR NOT EXISTS (
+                SELECT 1 FROM "readpast"."job" AS q WHERE q.status IN ('Processing') LIMIT 1 OFFSET most_ - 1
+            )
+        )
+    THEN
+        /* They have an index of their own, in another order: good for as many as may be read. */
+        RETURN QUERY
+        SELECT
+            'FOUND', NULL::integer, NULL::bigint, q.enqueued_at,
+            q.updated_at, q.attempt_num, q.status::text,
+            q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
+            q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
+            q.lease_until, q."Customer", q."Rank", q."Reference"
+        FROM "readpast"."job" AS q
+        WHERE
+            q.status IN ('Processing')
+            AND q.enqueued_at > COALESCE(from_.key_1, '-infinity')
+            AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
+            AND (types_ IS NULL OR q.type::text = ANY(types_))
+            AND (before_ IS NULL OR q.updated_at < before_)
+            AND (since_ IS NULL OR q.updated_at >= since_)
+            AND (
+                longer_ IS NULL
+                OR CASE
+                    WHEN q.status::text = 'Processing' THEN "readpast"."queue_ms_fn"(q.started_at, clock_timestamp())
+                    ELSE q.duration
+                END > longer_
+            )
+            /* Found as it stands: nothing in it is a wildcard. */
+            AND (part_ IS NULL OR STRPOS(q.error, part_) > 0)
+        ORDER BY q.enqueued_at
+        LIMIT max_;
+    ELSIF
+        statuses_ <@ ARRAY['Pending', 'Error']
+        AND (
+            most_ IS NULL
+            OR NOT EXISTS (
+                SELECT 1 FROM "readpast"."job" AS q WHERE q.status IN ('Pending', 'Error') LIMIT 1 OFFSET most_ - 1
+            )
+        )
+    THEN
+        /* They have an index of their own, in another order: good for as many as may be read. */
+        RETURN QUERY
+        SELECT
+            'FOUND', NULL::integer, NULL::bigint, q.enqueued_at,
+            q.updated_at, q.attempt_num, q.status::text,
+            q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
+            q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
+            q.lease_until, q."Customer", q."Rank", q."Reference"
+        FROM "readpast"."job" AS q
+        WHERE
+            q.status IN ('Pending', 'Error')
+            AND q.enqueued_at > COALESCE(from_.key_1, '-infinity')
+            AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
+            AND (types_ IS NULL OR q.type::text = ANY(types_))
+            AND (before_ IS NULL OR q.updated_at < before_)
+            AND (since_ IS NULL OR q.updated_at >= since_)
+            AND (
+                longer_ IS NULL
+                OR CASE
+                    WHEN q.status::text = 'Processing' THEN "readpast"."queue_ms_fn"(q.started_at, clock_timestamp())
+                    ELSE q.duration
+                END > longer_
+            )
+            /* Found as it stands: nothing in it is a wildcard. */
+            AND (part_ IS NULL OR STRPOS(q.error, part_) > 0)
+        ORDER BY q.enqueued_at
+        LIMIT max_;
+    ELSIF from_.key_1 IS NULL THEN
+        /* How far: as many items on as are to be read, else to the last that there is now. */
+        SELECT q.enqueued_at AS key_1
+        INTO until_
+        FROM "readpast"."job" AS q
+        WHERE
+            most_ IS NOT NULL
+            AND TRUE
+        ORDER BY q.enqueued_at
+        LIMIT 1 OFFSET most_ - 1;
+        further_ := FOUND;
+        IF NOT further_ THEN
+            SELECT q.enqueued_at AS key_1
+            INTO until_
+            FROM "readpast"."job" AS q
+            WHERE TRUE
+            ORDER BY q.enqueued_at DESC
+            LIMIT 1;
+        END IF;
+        RETURN QUERY
+        SELECT
+            'FOUND', NULL::integer, NULL::bigint, q.enqueued_at,
+            q.updated_at, q.attempt_num, q.status::text,
+            q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
+            q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
+            q.lease_until, q."Customer", q."Rank", q."Reference"
+        FROM "readpast"."job" AS q
+        WHERE
+            (q.enqueued_at) <= (until_.key_1)
+            AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
+            AND (types_ IS NULL OR q.type::text = ANY(types_))
+            AND (before_ IS NULL OR q.updated_at < before_)
+            AND (since_ IS NULL OR q.updated_at >= since_)
+            AND (
+                longer_ IS NULL
+                OR CASE
+                    WHEN q.status::text = 'Processing' THEN "readpast"."queue_ms_fn"(q.started_at, clock_timestamp())
+                    ELSE q.duration
+                END > longer_
+            )
+            /* Found as it stands: nothing in it is a wildcard. */
+            AND (part_ IS NULL OR STRPOS(q.error, part_) > 0)
+        ORDER BY q.enqueued_at
+        LIMIT max_;
+    ELSE
+        /* How far: as many items on as are to be read, else to the last that there is now. */
+        SELECT q.enqueued_at AS key_1
+        INTO until_
+        FROM "readpast"."job" AS q
+        WHERE
+            most_ IS NOT NULL
+            AND (q.enqueued_at) > (from_.key_1)
+        ORDER BY q.enqueued_at
+        LIMIT 1 OFFSET most_ - 1;
+        further_ := FOUND;
+        IF NOT further_ THEN
+            SELECT q.enqueued_at AS key_1
+            INTO until_
+            FROM "readpast"."job" AS q
+            WHERE (q.enqueued_at) > (from_.key_1)
+            ORDER BY q.enqueued_at DESC
+            LIMIT 1;
+        END IF;
+        RETURN QUERY
+        SELECT
+            'FOUND', NULL::integer, NULL::bigint, q.enqueued_at,
+            q.updated_at, q.attempt_num, q.status::text,
+            q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
+            q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
+            q.lease_until, q."Customer", q."Rank", q."Reference"
+        FROM "readpast"."job" AS q
+        WHERE
+            (q.enqueued_at) > (from_.key_1)
+            AND (q.enqueued_at) <= (until_.key_1)
+            AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
+            AND (types_ IS NULL OR q.type::text = ANY(types_))
+            AND (before_ IS NULL OR q.updated_at < before_)
+            AND (since_ IS NULL OR q.updated_at >= since_)
+            AND (
+                longer_ IS NULL
+                OR CASE
+                    WHEN q.status::text = 'Processing' THEN "readpast"."queue_ms_fn"(q.started_at, clock_timestamp())
+                    ELSE q.duration
+                END > longer_
+            )
+            /* Found as it stands: nothing in it is a wildcard. */
+            AND (part_ IS NULL OR STRPOS(q.error, part_) > 0)
+        ORDER BY q.enqueued_at
+        LIMIT max_;
+    END IF;
+    GET DIAGNOSTICS count_ = ROW_COUNT;
+    IF further_ AND count_ < max_ THEN
+        answer := 'MORE';
+        answer_key := until_.key_1;
+        RETURN NEXT;
+    END IF;
+END;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."find_job"(json, text, integer, integer) FROM public;
+
+/*
+An operator's way back: let items that ended, or wait, be worked on as if they were new. Failed, Cancelled, Terminated,
+PartiallyCompleted, Error and Paused become Pending, due now, with all their attempts; response, error and step stay.
+Completed work is not done twice, and what is Pending or in a worker's hands needs none of this.
+items_ is a JSON array of objects: key and, where only the item as the caller saw it is meant, token.
+One row per element with its position and its answer: OK, CONFLICT, ILLEGAL_TRANSITION or NOT_FOUND; an item that is not
+OK is untouched.
+operation_ makes the call repeatable: asked again with the same value, the answers come again and nothing is changed.
+Table access order: queue_operation, job.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."redrive_job_set_trx"(operation_ uuid, items_ json)
+RETURNS TABLE (
+    answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
+    answer_attempt integer, answer_status text
+)
+LANGUAGE plpgsql VOLATILE
+/* With its owner's rights: a role that may execute this needs none on the tables. */
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET timezone = 'UTC'
+/*
+One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
+keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
+*/
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
+SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+AS $$
+#variable_conflict use_column
+DECLARE
+    now_ timestamptz := clock_timestamp();
+    replayed_ boolean := FALSE;
+BEGIN
+    IF EXISTS (
+        SELECT 1
+        FROM json_array_elements(items_) AS e (value)
+        CROSS JOIN LATERAL json_object_keys(e.value) AS k (name)
+        WHERE k.name NOT IN ('key', 'token')
+    ) OR json_array_length(items_) > 1000 THEN
+        items_ := "readpast"."queue_taken_fn"('redrive_job_set_trx', items_, '{
+            "key": "any", "token": "timestamp"
+        }');
+    END IF;
+
+    /* First of all: if another attempt of this very call is under way, this waits for it. */
+    IF operation_ IS NOT NULL THEN
+        INSERT INTO "readpast"."queue_operation" (operation_id, call, at)
+        VALUES (operation_, 'redrive_job_set_trx', now_)
+        ON CONFLICT (operation_id) DO NOTHING;
+        replayed_ := NOT FOUND;
+        IF replayed_ AND NOT EXISTS (
+            SELECT 1
+            FROM "readpast"."queue_operation" AS p
+            WHERE p.operation_id = operation_ AND p.call = 'redrive_job_set_trx'
+        )
+        THEN
+            RAISE EXCEPTION 'redrive_job_set_trx: the operation % was another call', operation_ USING ERRCODE = 'RP021';
+        END IF;
+    END IF;
+    IF replayed_ THEN
+        RETURN QUERY
+        SELECT
+            COALESCE(p.result ->> (i.position - 1)::text, 'OK'), (i.position - 1)::integer, NULL::bigint,
+            i.key, q.updated_at, q.attempt_num, q.status::text
+        FROM ROWS FROM (json_to_recordset(items_) AS (key timestamptz)) WITH ORDINALITY AS i (key, position)
+        CROSS JOIN "readpast"."queue_operation" AS p
+        LEFT JOIN "readpast"."job" AS q
+            ON q.enqueued_at = i.key
+        WHERE p.operation_id = operation_
+        ORDER BY i.position;
+        RETURN;
+    END IF;
+
+    /* Answers are asked for again within minutes. One call in 64 clears away what is older than an hour. */
+    IF get_byte(uuid_send(operation_), 15) % 64 = 0 THEN
+        WITH old AS MATERIALIZED (
+            SELECT o.operation_id
+            FROM "readpast"."queue_operation" AS o
+            WHERE o.at < now_ - interval '1 hour'
+            ORDER BY o.at
+            LIMIT 256
+            FOR UPDATE SKIP LOCKED
+        )
+
+        DELETE FROM "readpast"."queue_operation" AS p
+        USING old AS o
+        WHERE p.operation_id BETWEEN o.operation_id AND o.operation_id;
+    END IF;
+    RETURN QUERY
+    WITH given AS (
+        SELECT
+            (i.position - 1)::integer AS ordinal,
+            i.key AS key_1,
+            i.token AS token,
+            i.position
+        FROM
+            ROWS FROM (json_to_recordset(items_) AS (key timestamptz, token timestamptz))
+            WITH ORDINALITY AS i (key, token, position)
+    ),
+
+    /* In the order of their keys, so that two calls never wait for each other. */
+    item AS MATERIALIZED (
+        SELECT
+            g.*,
+            ROW_NUMBER() OVER (PARTITION BY g.key_1 ORDER BY g.position) AS occurrence
+        FROM given AS g
+        ORDER BY
+            g.key_1,
+            g.position
+    ),
+
+    found AS MATERIALIZED (
+        SELECT
+            i.*,
+            v.*
+        FROM item AS i
+        LEFT JOIN LATERAL (
+            SELECT
+                q.status::text AS item_status,
+                q.updated_at AS item_token,
+                q.attempt_num AS item_attempt
+            FROM "readpast"."job" AS q
+            WHERE
+                q.enqueued_at = i.key_1
+            FOR NO KEY UPDATE
+        ) AS v
+            ON TRUE
+    ),
+
+    judged AS MATERIALIZED (
+        SELECT
+            v.*,
+            CASE
+                WHEN v.item_status IS NULL THEN 'NOT_FOUND'
+                WHEN v.token <> v.item_token THEN 'CONFLICT'
+                /* The same item twice in one call: the first of them counts. */
+                WHEN v.occurrence > 1 THEN 'CONFLICT'
+                WHEN v.item_status IN ('Pending', 'Processing', 'Completed') THEN 'ILLEGAL_TRANSITION'
+                ELSE 'OK'
+            END AS answer
+        FROM found AS v
+    ),
+
+    decided AS MATERIALIZED (
+        SELECT
+            v.ordinal,
+            v.key_1,
+            v.answer,
+            CASE WHEN v.answer = 'OK' THEN 'Pending' ELSE v.item_status END AS status,
+            CASE WHEN v.answer = 'OK' THEN GREATEST(now_, NULLIF(v.item_token, 'infinity') + interval '1 microsecond') ELSE v.item_token END AS token,
+            CASE WHEN v.answer = 'OK' THEN 0 ELSE v.item_attempt END AS attempt_num,
+            now_ AS due_at
+        FROM judged AS v
+    ),
+
+
+    /* An item that a trigger of the table keeps from changing counts as not changed. */
+    changed AS (
+        UPDATE "readpast"."job" AS q
+        SET
+            status = d.status,
+            updated_at = d.token,
+            scheduled_for = COALESCE(d.due_at, q.scheduled_for),
+            attempt_num = d.attempt_num,
+            started_at = NULL,
+            duration = NULL,
+            lease_owner = NULL,
+            lease_until = NULL
+        FROM decided AS d
+        /* They are locked, and decided upon: the key is enough. */
+        WHERE
+            q.enqueued_at BETWEEN d.key_1 AND d.key_1
+            AND d.answer = 'OK'
+    ),
+
+    /* Remembered for whoever asks again: what cannot be told from the items later. */
+    remembered AS (
+        UPDATE "readpast"."queue_operation" AS p
+        SET result = (
+            SELECT json_object_agg(d.ordinal::text, d.answer)
+            FROM decided AS d
+            WHERE d.answer <> 'OK'
+        )
+        WHERE
+            p.operation_id = operation_
+            AND EXISTS (SELECT 1 FROM decided AS d WHERE d.answer <> 'OK')
+    )
+
+    SELECT d.answer, d.ordinal, NULL::bigint, d.key_1, d.token, d.attempt_num, d.status
+    FROM decided AS d
+    ORDER BY d.ordinal;
+END;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."redrive_job_set_trx"(uuid, json) FROM public;
+
+/*
+Delete up to max_ finished items that fit filter_, lowest key first. filter_ is that of find_job; without a
+status it means Completed, PartiallyCompleted, Cancelled and Terminated. Failed items go only when they are named, since
+somebody may still want to see to them; unfinished ones never do. Rows that others hold are passed over. One row:
+purged, and how many it were.
+Table access order: job.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."purge_job_trx"(filter_ json DEFAULT NULL, max_ integer DEFAULT 1000)
+RETURNS TABLE (name text, value bigint)
+LANGUAGE plpgsql VOLATILE
+/* With its owner's rights: a role that may execute this needs none on the tables. */
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET timezone = 'UTC'
+/*
+One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
+keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
+*/
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
+SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+AS $$
+#variable_conflict use_column
+DECLARE
+    keys_ timestamptz[];
+    statuses_ text[];
+    types_ text[];
+    before_ timestamptz;
+    since_ timestamptz;
+    part_ text;
+    longer_ bigint;
+BEGIN
+    /* A condition with a slip in it must not be passed over: what it was to keep out would be met too. */
+    IF json_typeof(filter_) <> 'object' THEN
+        RAISE EXCEPTION 'purge_job_trx: filter_ is not a JSON object' USING ERRCODE = 'RP021';
+    END IF;
+    IF
+        EXISTS (
+            SELECT 1 FROM json_each(filter_) AS m (name, value)
+            WHERE
+                m.name NOT IN ('keys', 'status', 'types', 'before', 'after', 'error', 'longer_ms')
+                OR json_typeof(m.value) NOT IN (
+                    'null',
+                    CASE
+                        WHEN m.name IN ('keys', 'status', 'types') THEN 'array'
+                        WHEN m.name = 'longer_ms' THEN 'number'
+                        ELSE 'string'
+                    END
+                )
+        )
+        OR EXISTS (SELECT 1 FROM json_object_keys(filter_) AS m (name) GROUP BY m.name HAVING COUNT(*) > 1)
+    THEN
+        RAISE EXCEPTION
+            'purge_job_trx: filter_ takes keys, status, types (arrays), before, after, error (text), longer_ms (a number), once'
+        USING ERRCODE = 'RP021';
+    END IF;
+    IF json_typeof(filter_ -> 'keys') = 'array' THEN
+        keys_ := ARRAY(
+            SELECT k.key::timestamptz
+            FROM json_array_elements_text(filter_ -> 'keys') AS k (key)
+        );
+    END IF;
+    IF json_typeof(filter_ -> 'status') = 'array' THEN
+        statuses_ := ARRAY(SELECT s.status FROM json_array_elements_text(filter_ -> 'status') AS s (status));
+    END IF;
+    IF json_typeof(filter_ -> 'types') = 'array' THEN
+        types_ := ARRAY(SELECT t.type FROM json_array_elements_text(filter_ -> 'types') AS t (type));
+    END IF;
+    before_ := filter_ ->> 'before';
+    since_ := filter_ ->> 'after';
+    part_ := filter_ ->> 'error';
+    IF filter_ ->> 'longer_ms' !~ '^[0-9]{1,18}$' THEN
+        RAISE EXCEPTION 'purge_job_trx: longer_ms is a whole number of milliseconds' USING ERRCODE = 'RP021';
+    END IF;
+    longer_ := filter_ ->> 'longer_ms';
+    IF CARDINALITY(keys_) > 1000 THEN
+        RAISE EXCEPTION 'purge_job_trx: at most 1000 keys a call' USING ERRCODE = 'RP021';
+    END IF;
+    IF EXISTS (
+        SELECT 1 FROM UNNEST(statuses_) AS s (status)
+        WHERE NOT EXISTS (SELECT 1 FROM "readpast"."queue_status" AS k WHERE k.status = s.status)
+    )
+    THEN
+        RAISE EXCEPTION 'purge_job_trx: status names one that there is not' USING ERRCODE = 'RP021';
+    END IF;
+    IF max_ IS NULL OR max_ < 1 OR max_ > 1000 THEN
+        RAISE EXCEPTION 'purge_job_trx: max_ must be from 1 to 1000' USING ERRCODE = 'RP021';
+    END IF;
+    statuses_ := COALESCE(statuses_, ARRAY['Completed', 'PartiallyCompleted', 'Cancelled', 'Terminated']);
+    IF EXISTS (
+        SELECT 1 FROM UNNEST(statuses_) AS s (status)
+        WHERE NOT "readpast"."queue_is_finished_fn"(s.status)
+    )
+    THEN
+        RAISE EXCEPTION 'purge_job_trx: only finished items can be purged; cancel or terminate the others'
+        USING ERRCODE = 'RP021';
+    END IF;
+
+    IF keys_ IS NULL AND statuses_ <@ ARRAY['Failed', 'Cancelled', 'Terminated', 'PartiallyCompleted'] THEN
+    /* They have an index of their own: what is completed is not read. */
+
+    RETURN QUERY
+    WITH found AS MATERIALIZED (
+        SELECT
+            q.enqueued_at AS key_1
+        FROM "readpast"."job" AS q
+        WHERE
+            (
+                keys_ IS NULL
+                OR (q.enqueued_at) IN (
+                    SELECT k.key_1
+                    FROM (
+                        SELECT
+            i.key AS key_1
+                        FROM UNNEST(keys_) AS i (key)
+                    ) AS k
+                )
+            )
+            AND q.status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+
+            AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
+            AND (types_ IS NULL OR q.type::text = ANY(types_))
+            AND (before_ IS NULL OR q.updated_at < before_)
+            AND (since_ IS NULL OR q.updated_at >= since_)
+            AND (
+                longer_ IS NULL
+                OR CASE
+                    WHEN q.status::text = 'Processing' THEN "readpast"."queue_ms_fn"(q.started_at, clock_timestamp())
+                    ELSE q.duration
+                END > longer_
+            )
+            /* Found as it stands: nothing in it is a wildcard. */
+            AND (part_ IS NULL OR STRPOS(q.error, part_) > 0)
+        ORDER BY q.enqueued_at
+        LIMIT max_
+        FOR UPDATE SKIP LOCKED
+    ),
+
+    purged AS (
+        DELETE FROM "readpast"."job" AS q
+        USING found AS f
+        /* They are locked and found to fit: the key is enough. */
+        WHERE q.enqueued_at BETWEEN f.key_1 AND f.key_1
+        RETURNING f.*
+    )
+
+    SELECT 'purged', COUNT(*) FROM purged;
+
+    ELSE
+
+    RETURN QUERY
+    WITH found AS MATERIALIZED (
+        SELECT
+            q.enqueued_at AS key_1
+        FROM "readpast"."job" AS q
+        WHERE
+            (
+                keys_ IS NULL
+                OR (q.enqueued_at) IN (
+                    SELECT k.key_1
+                    FROM (
+                        SELECT
+            i.key AS key_1
+                        FROM UNNEST(keys_) AS i (key)
+                    ) AS k
+                )
+            )
+            /* An item that was enqueued later cannot have changed before. */
+            AND q.enqueued_at < COALESCE(before_, 'infinity')
+
+            AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
+            AND (types_ IS NULL OR q.type::text = ANY(types_))
+            AND (before_ IS NULL OR q.updated_at < before_)
+            AND (since_ IS NULL OR q.updated_at >= since_)
+            AND (
+                longer_ IS NULL
+                OR CASE
+                    WHEN q.status::text = 'Processing' THEN "readpast"."queue_ms_fn"(q.started_at, clock_timestamp())
+                    ELSE q.duration
+                END > longer_
+            )
+            /* Found as it stands: nothing in it is a wildcard. */
+            AND (part_ IS NULL OR STRPOS(q.error, part_) > 0)
+        ORDER BY q.enqueued_at
+        LIMIT max_
+        FOR UPDATE SKIP LOCKED
+    ),
+
+    purged AS (
+        DELETE FROM "readpast"."job" AS q
+        USING found AS f
+        /* They are locked and found to fit: the key is enough. */
+        WHERE q.enqueued_at BETWEEN f.key_1 AND f.key_1
+        RETURNING f.*
+    )
+
+    SELECT 'purged', COUNT(*) FROM purged;
+
+    END IF;
+END;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."purge_job_trx"(json, integer) FROM public;
+
+/* An index IF NOT EXISTS is not made where anything else in the schema has its name. */
+DO $$
+DECLARE
+    missing_ text;
+BEGIN
+    missing_ := (
+        SELECT w.name
+        FROM (
+            VALUES
+            ('job_due', '"readpast"."job"'),
+            ('job_in_flight', '"readpast"."job"'),
+            ('job_ended', '"readpast"."job"')
+        ) AS w (name, place)
+        WHERE
+            NOT EXISTS (
+                SELECT 1
+                FROM pg_catalog.pg_index AS x
+                INNER JOIN pg_catalog.pg_class AS i
+                    ON i.oid = x.indexrelid
+                WHERE
+                    x.indrelid = w.place::regclass
+                    AND i.relname = w.name::name
+            )
+        LIMIT 1
+    );
+    IF missing_ IS NOT NULL THEN
+        RAISE EXCEPTION 'the index % is not made: something else in the schema of its table has the name; rename that, or drop it',
+            missing_
+        USING ERRCODE = 'RP014';
+    END IF;
+END;
+$$;
+
+/* The versions and the queue that are installed now. */
+INSERT INTO "readpast"."queue_schema_version" (version, applied_at, library)
+VALUES
+    (1, clock_timestamp(), '(version)')
+ON CONFLICT DO NOTHING;
+
+INSERT INTO "readpast"."queue_spec" (queue, preset, spec, rendered_by, installed_at)
+VALUES (
+    'Job',
+    'own',
+    '{
+  "queue": "Job",
+  "types": [
+    "A",
+    "B"
+  ],
+  "columns": [
+    {
+      "name": "Customer",
+      "type": "text(40)",
+      "nullable": true
+    },
+    {
+      "name": "Rank",
+      "type": "integer",
+      "nullable": false
+    },
+    {
+      "name": "Reference",
+      "type": "guid",
+      "nullable": true
+    }
+  ],
+  "order": {
+    "direction": "fifo"
+  },
+  "attempts": {
+    "limit": 3
+  },
+  "backoff": {
+    "first_ms": 5000,
+    "factor": 2.0,
+    "cap_ms": 3600000,
+    "jitter": 0.5
+  },
+  "lease": {
+    "ms": 60000,
+    "kind": "sliding",
+    "resume_own": false,
+    "durable": true
+  },
+  "completion": "keep",
+  "roles": {
+    "own_types_only": false
+  },
+  "settings": "job"
+}',
+    1,
+    clock_timestamp()
+)
+ON CONFLICT (queue) DO UPDATE
+SET preset = excluded.preset, spec = excluded.spec, rendered_by = excluded.rendered_by;
+
+COMMIT;
