@@ -217,7 +217,10 @@ BEGIN
                 WHEN g.[Place] = N'' AND g.[Name] = N'' THEN N'it is no object'
                 WHEN s.[Name] IS NULL
                     THEN CONCAT(N'there is no "', g.[Place], LEFT(g.[Name], 128), N'"; there are')
-                ELSE CONCAT(N'"', s.[Place], s.[Name], N'" takes ', CASE WHEN s.[Is] <> 5 THEN s.[Takes] WHEN s.[Place] + s.[Name] = N'key' THEN N'an array' ELSE N'an object' END)
+                ELSE CONCAT(
+                    N'"', s.[Place], s.[Name], N'" takes ',
+                    CASE WHEN s.[Is] <> 5 THEN s.[Takes] WHEN s.[Place] + s.[Name] = N'key' THEN N'an array' ELSE N'an object' END
+                )
             END AS [Why]
         FROM @Given AS g
         LEFT JOIN @Shape AS s
