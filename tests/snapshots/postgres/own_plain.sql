@@ -13,10 +13,10 @@ SET LOCAL client_min_messages = warning;
 
 SELECT pg_advisory_xact_lock(hashtextextended('readpast/install/readpast', 0))
 WHERE NOT EXISTS (
-        SELECT 1
-        FROM pg_catalog.pg_tables AS t
-        WHERE t.schemaname::text = 'readpast' AND t.tablename::text = 'queue_schema_version'
-    );
+    SELECT 1
+    FROM pg_catalog.pg_tables AS t
+    WHERE t.schemaname::text = 'readpast' AND t.tablename::text = 'queue_schema_version'
+);
 
 /* Nothing of anybody else's is run on the way. */
 SET LOCAL search_path = pg_catalog, pg_temp;
@@ -38,35 +38,23 @@ BEGIN
             UNION
             SELECT m.roleid
             FROM mine AS i
-            INNER JOIN pg_catalog.pg_auth_members AS m
-                ON m.member = i.oid
+            INNER JOIN pg_catalog.pg_auth_members AS m ON m.member = i.oid
         ),
 
         names (name) AS MATERIALIZED (
-            SELECT n.name FROM pg_catalog.json_array_elements_text('["add_job_set_trx", "add_job_set_utx", "add_job_trx",
-    "add_job_utx", "app_settings", "claimed_job",
-    "find_job", "job", "job_due",
-    "job_ended", "job_in_flight", "job_seq",
-    "job_type", "modify_job_set_trx", "modify_job_set_utx",
-    "modify_job_trx", "modify_job_utx", "next_job_apart_trx",
-    "next_job_set_trx", "next_job_trx", "next_job_utx",
-    "purge_job_trx", "queue_catalog", "queue_finite_fn",
-    "queue_is_done", "queue_is_editable_fn", "queue_is_finished_fn",
-    "queue_is_processable_fn", "queue_is_refusal_fn", "queue_json_fn",
-    "queue_ms_fn", "queue_named_fn", "queue_note_refusal",
-    "queue_operation", "queue_operation_at", "queue_own_type_v",
-    "queue_recovery", "queue_refuse_fn", "queue_refused",
-    "queue_retention", "queue_schema_version", "queue_spec",
-    "queue_state", "queue_status", "queue_taken_fn",
-    "queue_time_fn", "queue_transition", "queue_turn",
-    "queue_type_access", "queue_unfit_fn", "queue_utc_fn",
-    "recover_job_trx", "redrive_job_set_trx", "renew_job_set_trx",
+            SELECT n.name FROM pg_catalog.json_array_elements_text('["add_job_set_trx", "add_job_set_utx", "add_job_trx", "add_job_utx", "app_settings", "claimed_job",
+    "find_job", "job", "job_due", "job_ended", "job_in_flight", "job_seq",
+    "job_type", "modify_job_set_trx", "modify_job_set_utx", "modify_job_trx", "modify_job_utx", "next_job_apart_trx",
+    "next_job_set_trx", "next_job_trx", "next_job_utx", "purge_job_trx", "queue_catalog", "queue_finite_fn",
+    "queue_is_done", "queue_is_editable_fn", "queue_is_finished_fn", "queue_is_processable_fn", "queue_is_refusal_fn", "queue_json_fn",
+    "queue_ms_fn", "queue_named_fn", "queue_note_refusal", "queue_operation", "queue_operation_at", "queue_own_type_v",
+    "queue_recovery", "queue_refuse_fn", "queue_refused", "queue_retention", "queue_schema_version", "queue_spec",
+    "queue_state", "queue_status", "queue_taken_fn", "queue_time_fn", "queue_transition", "queue_turn",
+    "queue_type_access", "queue_unfit_fn", "queue_utc_fn", "recover_job_trx", "redrive_job_set_trx", "renew_job_set_trx",
     "stats_job", "watch_job", "worker_job_v"]'::json) AS n (name)
         ),
 
-        place (oid) AS MATERIALIZED (
-            SELECT n.oid FROM pg_catalog.pg_namespace AS n WHERE n.nspname::text = 'readpast'
-        ),
+        place (oid) AS MATERIALIZED (SELECT n.oid FROM pg_catalog.pg_namespace AS n WHERE n.nspname::text = 'readpast'),
 
         found (kind, name, owner) AS (
             SELECT 'schema', n.nspname::text, n.nspowner
@@ -75,55 +63,35 @@ BEGIN
             UNION ALL
             SELECT 'relation', c.relname::text, c.relowner
             FROM pg_catalog.pg_class AS c
-            WHERE
-                c.relnamespace IN (SELECT p.oid FROM place AS p)
-                AND c.relname::text IN (SELECT s.name FROM names AS s)
+            WHERE c.relnamespace IN (SELECT p.oid FROM place AS p) AND c.relname::text IN (SELECT s.name FROM names AS s)
             UNION ALL
             SELECT 'function', f.proname::text, f.proowner
             FROM pg_catalog.pg_proc AS f
-            WHERE
-                f.pronamespace IN (SELECT p.oid FROM place AS p)
-                AND f.proname::text IN (SELECT s.name FROM names AS s)
+            WHERE f.pronamespace IN (SELECT p.oid FROM place AS p) AND f.proname::text IN (SELECT s.name FROM names AS s)
             UNION ALL
             SELECT 'type', t.typname::text, t.typowner
             FROM pg_catalog.pg_type AS t
-            WHERE
-                t.typnamespace IN (SELECT p.oid FROM place AS p)
-                AND t.typname::text IN (SELECT s.name FROM names AS s)
+            WHERE t.typnamespace IN (SELECT p.oid FROM place AS p) AND t.typname::text IN (SELECT s.name FROM names AS s)
             UNION ALL
             /* A maker of triggers on a table need not own it; the function that they run is somebody's. */
             SELECT 'function of the trigger ' || g.tgname || ' on ' || c.relname || ':', f.proname::text, f.proowner
             FROM pg_catalog.pg_class AS c
-            INNER JOIN pg_catalog.pg_trigger AS g
-                ON g.tgrelid = c.oid
-            INNER JOIN pg_catalog.pg_proc AS f
-                ON f.oid = g.tgfoid
-            WHERE
-                c.relnamespace IN (SELECT p.oid FROM place AS p)
-                AND c.relname::text IN (SELECT s.name FROM names AS s)
+            INNER JOIN pg_catalog.pg_trigger AS g ON g.tgrelid = c.oid
+            INNER JOIN pg_catalog.pg_proc AS f ON f.oid = g.tgfoid
+            WHERE c.relnamespace IN (SELECT p.oid FROM place AS p) AND c.relname::text IN (SELECT s.name FROM names AS s)
         )
 
         SELECT
-            f.kind,
-            f.name,
-            'belongs to' AS verb,
-            r.rolname::text AS owner,
+            f.kind, f.name, 'belongs to' AS verb, r.rolname::text AS owner,
             'Its owner''s triggers and functions would run with the rights of who installs. Drop it, change its owner, '
             || 'install as that role or as a member of it, or choose another schema.' AS remedy
         FROM found AS f
-        INNER JOIN pg_catalog.pg_roles AS r
-            ON r.oid = f.owner
+        INNER JOIN pg_catalog.pg_roles AS r ON r.oid = f.owner
         WHERE
-            NOT r.rolsuper
-            AND r.rolname::text <> 'pg_database_owner'
-            AND r.oid NOT IN (SELECT i.oid FROM mine AS i)
-            AND r.oid NOT IN (
-                SELECT d.datdba FROM pg_catalog.pg_database AS d WHERE d.datname::text = pg_catalog.current_database()::text
-            )
+            NOT r.rolsuper AND r.rolname::text <> 'pg_database_owner' AND r.oid NOT IN (SELECT i.oid FROM mine AS i)
+            AND r.oid NOT IN (SELECT d.datdba FROM pg_catalog.pg_database AS d WHERE d.datname::text = pg_catalog.current_database()::text)
         ORDER BY
-            f.kind = 'schema' DESC,
-            f.kind,
-            f.name
+            f.kind = 'schema' DESC, f.kind, f.name
         LIMIT 1
     LOOP
         RAISE EXCEPTION '% % % %', other_.kind, other_.name, other_.verb, other_.owner
@@ -163,10 +131,7 @@ DO $$
 BEGIN
     IF TO_REGTYPE('"readpast"."queue_state"') IS NULL THEN
         CREATE DOMAIN "readpast"."queue_state" AS text CHECK (
-            VALUE IN (
-                'Pending', 'Processing', 'Error', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated',
-                'PartiallyCompleted'
-            )
+            VALUE IN ('Pending', 'Processing', 'Error', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
         );
     END IF;
 END;
@@ -174,77 +139,39 @@ $$;
 
 /* One row per version that was applied here: an audit trail, never updated. */
 CREATE TABLE IF NOT EXISTS "readpast"."queue_schema_version" (
-    version integer PRIMARY KEY,
-    applied_at timestamptz NOT NULL,
-    library text NOT NULL
+    version integer PRIMARY KEY, applied_at timestamptz NOT NULL, library text NOT NULL
 );
 
 /* The queues of this schema, each with the specification it was rendered from. */
 CREATE TABLE IF NOT EXISTS "readpast"."queue_spec" (
-    queue text PRIMARY KEY,
-    preset text NOT NULL,
-    spec text NOT NULL,
-    rendered_by integer NOT NULL,
-    installed_at timestamptz NOT NULL
+    queue text PRIMARY KEY, preset text NOT NULL, spec text NOT NULL, rendered_by integer NOT NULL, installed_at timestamptz NOT NULL
 );
 
 /* Settings that functions read, such as notification.maxAttempts. */
-CREATE TABLE IF NOT EXISTS "readpast"."app_settings" (
-    param text PRIMARY KEY,
-    val_int integer NULL,
-    val_text text NULL
-);
+CREATE TABLE IF NOT EXISTS "readpast"."app_settings" (param text PRIMARY KEY, val_int integer NULL, val_text text NULL);
 
-CREATE TABLE IF NOT EXISTS "readpast"."queue_status" (
-    status "readpast"."queue_state" PRIMARY KEY
-);
+CREATE TABLE IF NOT EXISTS "readpast"."queue_status" (status "readpast"."queue_state" PRIMARY KEY);
 
 INSERT INTO "readpast"."queue_status" (status)
 VALUES
-    ('Pending'),
-    ('Processing'),
+    ('Pending'), ('Processing'),
     ('Error'), /* retryable */
     ('Failed'), /* attempts spent, or the worker gave up */
-    ('Completed'),
-    ('Cancelled'),
-    ('Paused'),
-    ('Terminated'),
-    ('PartiallyCompleted')
+    ('Completed'), ('Cancelled'), ('Paused'), ('Terminated'), ('PartiallyCompleted')
 ON CONFLICT DO NOTHING;
 
 /* The legal transitions. What is not a row here is refused as ILLEGAL_TRANSITION. */
 CREATE TABLE IF NOT EXISTS "readpast"."queue_transition" (
-    from_status "readpast"."queue_state" NOT NULL,
-    to_status "readpast"."queue_state" NOT NULL,
-    PRIMARY KEY (from_status, to_status)
+    from_status "readpast"."queue_state" NOT NULL, to_status "readpast"."queue_state" NOT NULL, PRIMARY KEY (from_status, to_status)
 );
 
 INSERT INTO "readpast"."queue_transition" (from_status, to_status)
 VALUES
-    ('Pending', 'Processing'),
-    ('Pending', 'Failed'),
-    ('Pending', 'Cancelled'),
-    ('Pending', 'Paused'),
-    ('Pending', 'Terminated'),
-    ('Processing', 'Processing'),
-    ('Processing', 'Pending'),
-    ('Processing', 'Error'),
-    ('Processing', 'Failed'),
-    ('Processing', 'Completed'),
-    ('Processing', 'PartiallyCompleted'),
-    ('Processing', 'Cancelled'),
-    ('Processing', 'Paused'),
-    ('Processing', 'Terminated'),
-    ('Error', 'Processing'),
-    ('Error', 'Pending'),
-    ('Error', 'Failed'),
-    ('Error', 'Cancelled'),
-    ('Error', 'Paused'),
-    ('Error', 'Terminated'),
-    ('Paused', 'Processing'),
-    ('Paused', 'Pending'),
-    ('Paused', 'Failed'),
-    ('Paused', 'Cancelled'),
+    ('Pending', 'Processing'), ('Pending', 'Failed'), ('Pending', 'Cancelled'), ('Pending', 'Paused'), ('Pending', 'Terminated'),
+    ('Processing', 'Processing'), ('Processing', 'Pending'), ('Processing', 'Error'), ('Processing', 'Failed'), ('Processing', 'Completed'),
+    ('Processing', 'PartiallyCompleted'), ('Processing', 'Cancelled'), ('Processing', 'Paused'), ('Processing', 'Terminated'),
+    ('Error', 'Processing'), ('Error', 'Pending'), ('Error', 'Failed'), ('Error', 'Cancelled'), ('Error', 'Paused'),
+    ('Error', 'Terminated'), ('Paused', 'Processing'), ('Paused', 'Pending'), ('Paused', 'Failed'), ('Paused', 'Cancelled'),
     ('Paused', 'Terminated')
 ON CONFLICT DO NOTHING;
 
@@ -256,8 +183,7 @@ Result holds what cannot be read back from the items.
 CREATE TABLE IF NOT EXISTS "readpast"."queue_operation" (
     operation_id uuid PRIMARY KEY,
     call text NOT NULL, /* the function */
-    at timestamptz NOT NULL,
-    result json NULL
+    at timestamptz NOT NULL, result json NULL
 );
 
 CREATE INDEX IF NOT EXISTS queue_operation_at ON "readpast"."queue_operation" (at);
@@ -267,10 +193,7 @@ Which logins see which types, of queues whose description says own_types_only. u
 one it is a member of; the type * is every type.
 */
 CREATE TABLE IF NOT EXISTS "readpast"."queue_type_access" (
-    queue text NOT NULL,
-    type text NOT NULL,
-    user_name text NOT NULL,
-    PRIMARY KEY (queue, user_name, type)
+    queue text NOT NULL, type text NOT NULL, user_name text NOT NULL, PRIMARY KEY (queue, user_name, type)
 );
 
 /*
@@ -278,12 +201,9 @@ The types that the caller may see, by queue: of the role that logged in, and of 
 since functions that run with their owner's rights ask here too.
 */
 CREATE OR REPLACE VIEW "readpast"."queue_own_type_v" AS
-SELECT
-    a.queue,
-    a.type
+SELECT a.queue, a.type
 FROM "readpast"."queue_type_access" AS a
-LEFT JOIN pg_catalog.pg_roles AS r
-    ON r.rolname = a.user_name
+LEFT JOIN pg_catalog.pg_roles AS r ON r.rolname = a.user_name
 WHERE
     a.user_name = session_user
     OR PG_HAS_ROLE(session_user, r.oid, 'MEMBER');
@@ -292,10 +212,7 @@ WHERE
 A row for each queue whose description says how long items stay that have ended, and when what was over was last deleted, to
 the end. Who deletes locks the row meanwhile, and others pass over it: one at a time.
 */
-CREATE TABLE IF NOT EXISTS "readpast"."queue_retention" (
-    queue text NOT NULL PRIMARY KEY,
-    done_at timestamptz NOT NULL
-);
+CREATE TABLE IF NOT EXISTS "readpast"."queue_retention" (queue text NOT NULL PRIMARY KEY, done_at timestamptz NOT NULL);
 
 /*
 A row for each queue with groups, whose claims take turns, and one ("<queue> add") for each that adds no work twice to a table of
@@ -303,18 +220,13 @@ others, where adding takes turns: each locks the row to the end of its transacti
 Nothing is ever written to it, and only the functions can lock it, hence nobody who may not claim: an advisory lock could
 be taken, and kept, by any login.
 */
-CREATE TABLE IF NOT EXISTS "readpast"."queue_turn" (
-    queue text NOT NULL PRIMARY KEY
-);
+CREATE TABLE IF NOT EXISTS "readpast"."queue_turn" (queue text NOT NULL PRIMARY KEY);
 
 /*
 A row for each queue: when the items of its dead workers were last looked for. Of all who claim, one does it when it is
 time; nobody waits for a row here.
 */
-CREATE TABLE IF NOT EXISTS "readpast"."queue_recovery" (
-    queue text NOT NULL PRIMARY KEY,
-    recovered_at timestamptz NOT NULL
-);
+CREATE TABLE IF NOT EXISTS "readpast"."queue_recovery" (queue text NOT NULL PRIMARY KEY, recovered_at timestamptz NOT NULL);
 
 /*
 Items that their table does not let a queue change: a claim or a recovery of one met a unique index, a CHECK, a trigger. Each
@@ -323,16 +235,10 @@ item's as text. Attempts counts the refusals that spend an attempt: not those of
 when another row does. The row goes when its item is let through.
 */
 CREATE TABLE IF NOT EXISTS "readpast"."queue_refused" (
-    queue text NOT NULL,
-    key text NOT NULL,
+    queue text NOT NULL, key text NOT NULL,
     doing text NOT NULL, /* claim or recover */
-    reason text NOT NULL,
-    constraint_name text NULL,
-    times integer NOT NULL,
-    attempts integer NOT NULL,
-    since timestamptz NOT NULL,
-    until timestamptz NOT NULL,
-    PRIMARY KEY (queue, key)
+    reason text NOT NULL, constraint_name text NULL, times integer NOT NULL, attempts integer NOT NULL, since timestamptz NOT NULL,
+    until timestamptz NOT NULL, PRIMARY KEY (queue, key)
 );
 
 /* The meaning of each status, in one place. Re-created by every install. */
@@ -382,9 +288,7 @@ minute. Says how often it was refused. What nobody has tried for long is forgott
 Of so many at once it is no matter of one row: then the refusal is an error, and nothing is done.
 Table access order: queue_refused.
 */
-CREATE OR REPLACE FUNCTION "readpast"."queue_note_refusal"(
-    queue_ text, key_ text, doing_ text, state_ text, reason_ text, constraint_ text
-)
+CREATE OR REPLACE FUNCTION "readpast"."queue_note_refusal"(queue_ text, key_ text, doing_ text, state_ text, reason_ text, constraint_ text)
 RETURNS integer
 LANGUAGE plpgsql VOLATILE
 SECURITY DEFINER
@@ -407,20 +311,12 @@ BEGIN
         RAISE EXCEPTION '%, and so of many other items, which are left aside', reason_ USING ERRCODE = state_;
     END IF;
 
-    INSERT INTO "readpast"."queue_refused" AS x (
-        queue, key, doing, reason, constraint_name, times, attempts, since, until
-    )
-    VALUES (
-        queue_, key_, doing_, LEFT(reason_, 400), NULLIF(constraint_, ''), 1, counts_, now_, now_ + interval '1 second'
-    )
+    INSERT INTO "readpast"."queue_refused" AS x (queue, key, doing, reason, constraint_name, times, attempts, since, until)
+    VALUES (queue_, key_, doing_, LEFT(reason_, 400), NULLIF(constraint_, ''), 1, counts_, now_, now_ + interval '1 second')
     ON CONFLICT (queue, key) DO UPDATE
     SET
-        doing = excluded.doing,
-        reason = excluded.reason,
-        constraint_name = excluded.constraint_name,
-        times = x.times + 1,
-        attempts = x.attempts + excluded.attempts,
-        until = now_ + LEAST(60, POWER(2, LEAST(x.times, 6))) * interval '1 second'
+        doing = excluded.doing, reason = excluded.reason, constraint_name = excluded.constraint_name, times = x.times + 1,
+        attempts = x.attempts + excluded.attempts, until = now_ + LEAST(60, POWER(2, LEAST(x.times, 6))) * interval '1 second'
     RETURNING x.times INTO times_;
     RETURN times_;
 END;
@@ -465,8 +361,7 @@ AS $$
         SELECT MAX(a.version) AS version
         FROM "readpast"."queue_schema_version" AS a
     ) AS v
-    LEFT JOIN "readpast"."queue_spec" AS q
-        ON TRUE
+    LEFT JOIN "readpast"."queue_spec" AS q ON TRUE
     ORDER BY q.queue;
 $$;
 
@@ -529,140 +424,157 @@ SET plan_cache_mode = force_generic_plan
 AS $$
 BEGIN
     RETURN (
-    WITH shape AS MATERIALIZED (
-        SELECT
-            x.place,
-            x.name,
-            x.takes,
-            CASE json_typeof(x.takes) WHEN 'string' THEN substring(x.takes #>> '{}' FROM '^[a-z]+') ELSE json_typeof(x.takes) END AS kind,
-            substring(x.takes #>> '{}' FROM '[(]([0-9]+)')::integer AS most,
-            substring(x.takes #>> '{}' FROM ', ([0-9]+)[)]')::integer AS scale
+        WITH shape AS MATERIALIZED (
+            SELECT
+                x.place, x.name, x.takes,
+                CASE json_typeof(x.takes) WHEN 'string' THEN substring(x.takes #>> '{}' FROM '^[a-z]+') ELSE json_typeof(x.takes) END AS kind,
+                substring(x.takes #>> '{}' FROM '[(]([0-9]+)')::integer AS most,
+                substring(x.takes #>> '{}' FROM ', ([0-9]+)[)]')::integer AS scale
+            FROM (
+                SELECT '' AS place, a.key AS name, a.value AS takes
+                FROM json_each(takes) AS a
+                UNION ALL
+                SELECT a.key || '.', b.key, b.value
+                FROM json_each(takes) AS a
+                CROSS JOIN LATERAL json_each(CASE json_typeof(a.value) WHEN 'object' THEN a.value ELSE '{}' END) AS b
+                UNION ALL
+                SELECT a.key || '.' || b.key || '.', c.key, c.value
+                FROM json_each(takes) AS a
+                CROSS JOIN LATERAL json_each(CASE json_typeof(a.value) WHEN 'object' THEN a.value ELSE '{}' END) AS b
+                CROSS JOIN LATERAL json_each(CASE json_typeof(b.value) WHEN 'object' THEN b.value ELSE '{}' END) AS c
+            ) AS x
+        ),
+
+        outermost AS MATERIALIZED (
+            SELECT e.position - 1 AS ordinal, m.key AS name, m.value
+            FROM json_array_elements(items) WITH ORDINALITY AS e (value, position)
+            CROSS JOIN LATERAL json_each(CASE json_typeof(e.value) WHEN 'object' THEN e.value ELSE '{"": null}' END) AS m
+        ),
+
+        within AS MATERIALIZED (
+            SELECT g.ordinal, g.name || '.' AS place, m.key AS name, m.value
+            FROM outermost AS g
+            INNER JOIN shape AS s ON s.place = '' AND s.name = g.name AND s.kind = 'object'
+            CROSS JOIN LATERAL (
+                SELECT o.key, o.value
+                FROM json_each(CASE WHEN g.name <> 'key' AND json_typeof(g.value) = 'object' THEN g.value ELSE '{}' END) AS o
+                UNION ALL
+                /* A key of several columns is an array. */
+                SELECT (a.position - 1)::text, a.value
+                FROM json_array_elements(CASE WHEN g.name = 'key' AND json_typeof(g.value) = 'array' THEN g.value ELSE '[]' END)
+                    WITH ORDINALITY AS a (value, position)
+            ) AS m
+        ),
+
+        given AS MATERIALIZED (
+            SELECT y.ordinal, y.place, y.name, y.value, json_typeof(y.value) AS is, y.value #>> '{}' AS text
+            FROM (
+                SELECT g.ordinal, '' AS place, g.name, g.value FROM outermost AS g
+                UNION ALL
+                SELECT g.ordinal, g.place, g.name, g.value FROM within AS g
+                UNION ALL
+                SELECT g.ordinal, g.place || g.name || '.', m.key, m.value
+                FROM within AS g
+                INNER JOIN shape AS s ON s.place = g.place AND s.name = g.name AND s.kind = 'object'
+                CROSS JOIN LATERAL json_each(CASE json_typeof(g.value) WHEN 'object' THEN g.value ELSE '{}' END) AS m
+            ) AS y
+        )
+
+        SELECT format('item %s: %s', w.ordinal, w.why)
         FROM (
-            SELECT '' AS place, a.key AS name, a.value AS takes
-            FROM json_each(takes) AS a
-            UNION ALL
-            SELECT a.key || '.', b.key, b.value
-            FROM json_each(takes) AS a
-            CROSS JOIN LATERAL json_each(CASE json_typeof(a.value) WHEN 'object' THEN a.value ELSE '{}' END) AS b
-            UNION ALL
-            SELECT a.key || '.' || b.key || '.', c.key, c.value
-            FROM json_each(takes) AS a
-            CROSS JOIN LATERAL json_each(CASE json_typeof(a.value) WHEN 'object' THEN a.value ELSE '{}' END) AS b
-            CROSS JOIN LATERAL json_each(CASE json_typeof(b.value) WHEN 'object' THEN b.value ELSE '{}' END) AS c
-        ) AS x
-    ),
-
-    outermost AS MATERIALIZED (
-        SELECT e.position - 1 AS ordinal, m.key AS name, m.value
-        FROM json_array_elements(items) WITH ORDINALITY AS e (value, position)
-        CROSS JOIN LATERAL json_each(CASE json_typeof(e.value) WHEN 'object' THEN e.value ELSE '{"": null}' END) AS m
-    ),
-
-    within AS MATERIALIZED (
-        SELECT g.ordinal, g.name || '.' AS place, m.key AS name, m.value
-        FROM outermost AS g
-        INNER JOIN shape AS s
-            ON s.place = '' AND s.name = g.name AND s.kind = 'object'
-        CROSS JOIN LATERAL json_each(CASE json_typeof(g.value) WHEN 'object' THEN g.value ELSE '{}' END) AS m
-    ),
-
-    given AS MATERIALIZED (
-        SELECT y.ordinal, y.place, y.name, y.value, json_typeof(y.value) AS is, y.value #>> '{}' AS text
-        FROM (
-            SELECT g.ordinal, '' AS place, g.name, g.value FROM outermost AS g
-            UNION ALL
-            SELECT g.ordinal, g.place, g.name, g.value FROM within AS g
-            UNION ALL
-            SELECT g.ordinal, g.place || g.name || '.', m.key, m.value
-            FROM within AS g
-            INNER JOIN shape AS s
-                ON s.place = g.place AND s.name = g.name AND s.kind = 'object'
-            CROSS JOIN LATERAL json_each(CASE json_typeof(g.value) WHEN 'object' THEN g.value ELSE '{}' END) AS m
-        ) AS y
-    )
-
-    SELECT format('item %s: %s', w.ordinal, w.why)
-    FROM (
-        SELECT
-            g.ordinal,
-            CASE
-                WHEN g.place = '' AND g.name = '' THEN 'it is no object'
-                WHEN s.name IS NULL THEN format(
-                    'there is no "%s%s"; there are %s', g.place, g.name,
-                    (SELECT string_agg(o.name, ', ') FROM shape AS o WHERE o.place = g.place)
-                )
-                ELSE format('"%s%s" takes %s', g.place, g.name, CASE s.kind WHEN 'object' THEN 'an object' ELSE s.takes #>> '{}' END)
-            END AS why
-        FROM given AS g
-        LEFT JOIN shape AS s
-            ON s.place = g.place AND s.name = g.name
-        WHERE
-            CASE
-                WHEN s.name IS NULL THEN FALSE
-                WHEN g.is = 'null' OR s.kind = 'any' THEN TRUE
-                WHEN s.kind = 'object' THEN g.is = 'object'
-                WHEN s.kind = 'json' THEN g.is IN ('object', 'array')
-                WHEN g.is IN ('object', 'array') THEN FALSE
-                WHEN s.kind = 'text' THEN g.is = 'string' AND char_length(g.text) <= COALESCE(s.most, 2147483647)
-                WHEN s.kind = 'array' THEN EXISTS (SELECT 1 FROM json_array_elements_text(s.takes) AS o (one) WHERE o.one = g.text)
-                WHEN s.kind = 'boolean' THEN g.text IN ('true', 'false', '0', '1')
-                WHEN s.kind = 'integer' THEN
-                    CASE WHEN g.text ~ '^-?[0-9]{1,10}$' THEN g.text::bigint BETWEEN -2147483648 AND 2147483647 ELSE FALSE END
-                WHEN s.kind = 'bigint' THEN
-                    CASE
-                        WHEN g.text ~ '^-?[0-9]{1,19}$'
-                            THEN g.text::numeric BETWEEN -9223372036854775808 AND 9223372036854775807
-                        ELSE FALSE
-                    END
-                WHEN s.kind = 'decimal' THEN
-                    CASE
-                        WHEN g.text ~ '^-?[0-9]{1,60}([.][0-9]{0,60})?$'
-                            THEN round(g.text::numeric, s.scale) = g.text::numeric
-                            AND abs(g.text::numeric) < power(10::numeric, s.most - s.scale)
-                        ELSE FALSE
-                    END
-                WHEN s.kind = 'float' THEN g.text ~ '^-?[0-9]+([.][0-9]+)?([eE][-+]?[0-9]+)?$|^NaN$|^-?Infinity$'
-                WHEN s.kind = 'timestamp' THEN
-                    g.text ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}([Tt ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,7})?)?)?([Zz]|[-+][0-9]{2}:?[0-9]{2})?$'
-                WHEN s.kind = 'date' THEN g.text ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}$'
-                WHEN s.kind = 'guid' THEN g.text ~ '^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$'
-                WHEN s.kind = 'binary' THEN
-                    CASE
-                        WHEN replace(g.text, E'\n', '') ~ '^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$'
-                            THEN octet_length(decode(g.text, 'base64')) <= COALESCE(s.most, 2147483647)
-                        ELSE FALSE
-                    END
-            END IS NOT TRUE
-        UNION ALL
-        SELECT
-            g.ordinal,
-            format('"%s%s" is given twice', g.place, g.name)
-        FROM given AS g
-        GROUP BY g.ordinal, g.place, g.name
-        HAVING COUNT(*) > 1
-        UNION ALL
-        /* Members that must have a value, in each object that is there; columns are even where they are left out. */
-        SELECT
-            e.ordinal,
-            format('"%s%s" must have a value', s.place, s.name)
-        FROM shape AS s
-        INNER JOIN (
-            SELECT g.ordinal, g.place || g.name || '.' AS place
+            SELECT
+                g.ordinal,
+                CASE
+                    WHEN g.place = '' AND g.name = '' THEN 'it is no object'
+                    WHEN s.name IS NULL THEN format(
+                        'there is no "%s%s"; there are %s', g.place, g.name,
+                        (SELECT string_agg(o.name, ', ') FROM shape AS o WHERE o.place = g.place)
+                    )
+                    ELSE format('"%s%s" takes %s', g.place, g.name, CASE s.kind WHEN 'object' THEN 'an ' || t.is ELSE s.takes #>> '{}' END)
+                END AS why
             FROM given AS g
-            WHERE g.is = 'object'
-            UNION
-            SELECT n.number - 1, 'columns.'
-            FROM generate_series(1, json_array_length(items)) AS n (number)
-        ) AS e
-            ON e.place = s.place
-        LEFT JOIN given AS g
-            ON g.ordinal = e.ordinal AND g.place = s.place AND g.name = s.name AND g.is <> 'null'
-        WHERE
-            s.takes #>> '{}' LIKE '% not null'
-            AND g.ordinal IS NULL
-    ) AS w
-    ORDER BY w.ordinal
-    LIMIT 1
+            LEFT JOIN shape AS s ON s.place = g.place AND s.name = g.name
+            CROSS JOIN LATERAL (SELECT CASE WHEN g.place || g.name = 'key' THEN 'array' ELSE 'object' END AS is) AS t
+            WHERE
+                CASE
+                    WHEN s.name IS NULL THEN FALSE
+                    WHEN g.is = 'null' OR s.kind = 'any' THEN TRUE
+                    WHEN s.kind = 'object' THEN g.is = t.is
+                    WHEN s.kind = 'json' THEN g.is IN ('object', 'array')
+                    WHEN g.is IN ('object', 'array') THEN FALSE
+                    WHEN s.kind = 'text' THEN g.is = 'string' AND char_length(g.text) <= COALESCE(s.most, 2147483647)
+                    WHEN s.kind = 'array' THEN EXISTS (SELECT 1 FROM json_array_elements_text(s.takes) AS o (one) WHERE o.one = g.text)
+                    WHEN s.kind = 'boolean' THEN g.text IN ('true', 'false', '0', '1')
+                    WHEN s.kind = 'integer' THEN
+                        CASE WHEN g.text ~ '^-?[0-9]{1,10}$' THEN g.text::bigint BETWEEN -2147483648 AND 2147483647 ELSE FALSE END
+                    WHEN s.kind = 'bigint' THEN
+                        CASE
+                            WHEN g.text ~ '^-?[0-9]{1,19}$'
+                                THEN g.text::numeric BETWEEN -9223372036854775808 AND 9223372036854775807
+                            ELSE FALSE
+                        END
+                    WHEN s.kind = 'milliseconds' THEN
+                        CASE WHEN g.text ~ '^[0-9]{1,13}$' THEN g.text::bigint <= 2147483647000 ELSE FALSE END
+                    WHEN s.kind = 'decimal' THEN
+                        CASE
+                            WHEN g.text ~ '^-?[0-9]{1,60}([.][0-9]{0,60})?$'
+                                THEN round(g.text::numeric, s.scale) = g.text::numeric
+                                AND abs(g.text::numeric) < power(10::numeric, s.most - s.scale)
+                            ELSE FALSE
+                        END
+                    WHEN s.kind = 'float' THEN g.text ~ '^-?[0-9]+([.][0-9]+)?([eE][-+]?[0-9]+)?$|^NaN$|^-?Infinity$'
+                    /* A row of others may have changed "never". */
+                    WHEN g.place || g.name = 'token' AND g.text IN ('infinity', '-infinity') THEN TRUE
+                    WHEN s.kind IN ('timestamp', 'date') THEN
+                        CASE
+                            WHEN
+                                g.text ~ '^[0-9]{4}-(0[1-9]|1[0-2])-[0-3][0-9]$'
+                                OR (
+                                    s.kind = 'timestamp'
+                                    AND g.text ~ ('^[0-9]{4}-(0[1-9]|1[0-2])-[0-3][0-9]'
+                                        || '([Tt ]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,7})?)?)?'
+                                        || '([Zz]|[-+](0[0-9]|1[0-4]):?[0-5][0-9])?$')
+                                )
+                                THEN left(g.text, 4) > '0000'
+                                AND substring(g.text FROM 9 FOR 2)::integer BETWEEN 1 AND date_part(
+                                    'day', make_date(GREATEST(left(g.text, 4)::integer, 1), substring(g.text FROM 6 FOR 2)::integer, 1)
+                                    + interval '1 month - 1 day'
+                                )
+                            ELSE FALSE
+                        END
+                    WHEN s.kind = 'guid' THEN g.text ~ '^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$'
+                    WHEN s.kind = 'binary' THEN
+                        CASE
+                            WHEN replace(g.text, E'\n', '') ~ '^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$'
+                                THEN octet_length(decode(g.text, 'base64')) <= COALESCE(s.most, 2147483647)
+                            ELSE FALSE
+                        END
+                END IS NOT TRUE
+            UNION ALL
+            SELECT g.ordinal, format('"%s%s" is given twice', g.place, g.name)
+            FROM given AS g
+            GROUP BY g.ordinal, g.place, g.name
+            HAVING COUNT(*) > 1
+            UNION ALL
+            /*
+            Members that must have a value, in each object that is there; columns are even where they are left out, and what is
+            left out of "set" stays.
+            */
+            SELECT e.ordinal, format('"%s%s" must have a value', s.place, s.name)
+            FROM shape AS s
+            INNER JOIN (
+                SELECT g.ordinal, g.place || g.name || '.' AS place
+                FROM given AS g
+                WHERE g.is = 'object'
+                UNION
+                SELECT n.number - 1, 'columns.'
+                FROM generate_series(1, json_array_length(items)) AS n (number)
+            ) AS e ON e.place = s.place
+            LEFT JOIN given AS g ON g.ordinal = e.ordinal AND g.place = s.place AND g.name = s.name
+            WHERE s.takes #>> '{}' LIKE '% not null' AND COALESCE(g.is = 'null', s.place NOT LIKE 'set.%')
+        ) AS w
+        ORDER BY w.ordinal
+        LIMIT 1
     );
 END;
 $$;
@@ -672,8 +584,7 @@ CREATE OR REPLACE FUNCTION "readpast"."queue_named_fn"(given json, takes json) R
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 AS $$
 BEGIN
-    IF json_typeof(given) <> 'object' OR json_typeof(takes) <> 'object' THEN
-        RETURN given;
+    IF json_typeof(given) <> 'object' OR json_typeof(takes) <> 'object' THEN RETURN given;
     END IF;
     RETURN (
         SELECT COALESCE(json_object_agg(
@@ -701,8 +612,7 @@ DECLARE
     named_ json;
     why_ text;
 BEGIN
-    IF items IS NULL THEN
-        RETURN NULL;
+    IF items IS NULL THEN RETURN NULL;
     END IF;
     IF json_typeof(items) <> 'array' THEN
         RAISE EXCEPTION '%: the items are no JSON array', called USING ERRCODE = 'RP021';
@@ -710,8 +620,7 @@ BEGIN
     IF json_array_length(items) > 1000 THEN
         RAISE EXCEPTION '%: at most 1000 items a call', called USING ERRCODE = 'RP021';
     END IF;
-    IF "readpast"."queue_unfit_fn"(items, takes) IS NULL THEN
-        RETURN items;
+    IF "readpast"."queue_unfit_fn"(items, takes) IS NULL THEN RETURN items;
     END IF;
     named_ := (
         SELECT json_agg("readpast"."queue_named_fn"(e.value, takes) ORDER BY e.position)
@@ -768,35 +677,18 @@ $$;
 /* A domain where SQL Server has a foreign key: here each check of one would lock the row that all items share. */
 ALTER DOMAIN "readpast"."job_type" DROP CONSTRAINT IF EXISTS job_is_discriminated;
 
-ALTER DOMAIN "readpast"."job_type" ADD CONSTRAINT job_is_discriminated CHECK (
-    VALUE IN (
-        'A',
-        'B'
-    )
-) NOT VALID;
+ALTER DOMAIN "readpast"."job_type" ADD CONSTRAINT job_is_discriminated CHECK (VALUE IN ('A', 'B')) NOT VALID;
 
 /* Items are numbered so that two of them enqueued within one tick of the clock get different keys. */
 CREATE SEQUENCE IF NOT EXISTS "readpast"."job_seq" AS bigint CACHE 1;
 
 CREATE TABLE IF NOT EXISTS "readpast"."job" (
-    enqueued_at timestamptz NOT NULL,
-    type "readpast"."job_type" NOT NULL,
-    status "readpast"."queue_state" NOT NULL,
-    step text NULL,
-    attempt_num integer NOT NULL,
-    response text NULL DEFAULT '',
-    error text NULL DEFAULT '',
-    started_at timestamptz NULL,
-    duration bigint NULL,
-    scheduled_for timestamptz NOT NULL,
-    updated_at timestamptz NOT NULL,
-    lease_owner text NULL,
+    enqueued_at timestamptz NOT NULL, type "readpast"."job_type" NOT NULL, status "readpast"."queue_state" NOT NULL, step text NULL,
+    attempt_num integer NOT NULL, response text NULL DEFAULT '', error text NULL DEFAULT '', started_at timestamptz NULL,
+    duration bigint NULL, scheduled_for timestamptz NOT NULL, updated_at timestamptz NOT NULL, lease_owner text NULL,
     lease_until timestamptz NULL,
     /* By which claim it was taken, for whoever lost the answer to that. Below zero: it goes alone. */
-    claim_num bigint NULL,
-    "Customer" varchar(40) NULL,
-    "Rank" integer NOT NULL,
-    "Reference" uuid NULL,
+    claim_num bigint NULL, "Customer" varchar(40) NULL, "Rank" integer NOT NULL, "Reference" uuid NULL,
     CONSTRAINT job_pk PRIMARY KEY (enqueued_at)
 )
 /* Room on each page keeps renewals on it; finished versions are cleared before they slow the claim down. */
@@ -838,21 +730,9 @@ ON CONFLICT DO NOTHING;
 /* All that a worker may see of job. */
 CREATE OR REPLACE VIEW "readpast"."worker_job_v" AS
 SELECT
-    q.enqueued_at AS enqueued_at,
-    q.type::text AS type,
-    q.status::text AS status,
-    q.step AS step,
-    q.attempt_num AS attempt_num,
-    q.response AS response,
-    q.error AS error,
-    q.started_at AS started_at,
-    q.duration AS duration,
-    q.scheduled_for AS scheduled_for,
-    q.updated_at AS updated_at,
-    q.lease_owner AS lease_owner,
-    q.lease_until AS lease_until,
-    q."Customer" AS "Customer",
-    q."Rank" AS "Rank",
+    q.enqueued_at AS enqueued_at, q.type::text AS type, q.status::text AS status, q.step AS step, q.attempt_num AS attempt_num,
+    q.response AS response, q.error AS error, q.started_at AS started_at, q.duration AS duration, q.scheduled_for AS scheduled_for,
+    q.updated_at AS updated_at, q.lease_owner AS lease_owner, q.lease_until AS lease_until, q."Customer" AS "Customer", q."Rank" AS "Rank",
     q."Reference" AS "Reference"
 FROM "readpast"."job" AS q;
 
@@ -898,7 +778,8 @@ BEGIN
         )
     THEN
         items_ := "readpast"."queue_taken_fn"('add_job_set_trx', items_, '{
-            "type": ["A","B"], "step": "text(60)", "due": "timestamp", "delay_ms": "bigint",
+            "type": ["A","B"], "step": "text(60)", "due": "timestamp",
+            "delay_ms": "milliseconds (from 0 to 2147483647000)",
             "columns": {
                 "Customer": "text(40)", "Rank": "integer not null", "Reference": "guid"
             }
@@ -958,12 +839,9 @@ BEGIN
     */
     WITH numbered AS MATERIALIZED (
         SELECT
-            (i.position - 1)::integer AS ordinal,
-            nextval('"readpast"."job_seq"') AS number,
+            (i.position - 1)::integer AS ordinal, nextval('"readpast"."job_seq"') AS number,
             COALESCE("readpast"."queue_finite_fn"(i.due), now_ + i.delay_ms * interval '1 millisecond', now_) AS scheduled_for,
-            COALESCE(i.type, 'A') AS type,
-            i.step,
-            i.columns
+            COALESCE(i.type, 'A') AS type, i.step, i.columns
         FROM
             ROWS FROM (
                 json_to_recordset(items_) AS (type text, step text, due timestamptz, delay_ms bigint, columns json)
@@ -972,35 +850,19 @@ BEGIN
 
     item AS MATERIALIZED (
         SELECT
-            n.ordinal,
-            date_bin('10 milliseconds', now_, timestamptz 'epoch')
-            + (n.number - f.number + f.number % 10000) * interval '1 microsecond' AS key,
-            n.scheduled_for,
-            n.type,
-            n.step,
-            n.columns
+            n.ordinal, date_bin('10 milliseconds', now_, timestamptz 'epoch')
+            + (n.number - f.number + f.number % 10000) * interval '1 microsecond' AS key, n.scheduled_for, n.type, n.step, n.columns
         FROM numbered AS n
         CROSS JOIN (SELECT MIN(m.number) AS number FROM numbered AS m) AS f
     ),
 
     added AS (
         INSERT INTO "readpast"."job" (
-            enqueued_at, type, status, step, attempt_num, scheduled_for, updated_at,
-            "Customer",
-            "Rank",
-            "Reference"
+            enqueued_at, type, status, step, attempt_num, scheduled_for, updated_at, "Customer", "Rank", "Reference"
         )
-        SELECT
-            i.key, i.type, 'Pending', i.step, 0, i.scheduled_for, now_,
-            c."Customer",
-            c."Rank",
-            c."Reference"
+        SELECT i.key, i.type, 'Pending', i.step, 0, i.scheduled_for, now_, c."Customer", c."Rank", c."Reference"
         FROM item AS i
-        CROSS JOIN LATERAL json_to_record(COALESCE(i.columns, '{}')) AS c (
-            "Customer" varchar(40),
-            "Rank" integer,
-            "Reference" uuid
-        )
+        CROSS JOIN LATERAL json_to_record(COALESCE(i.columns, '{}')) AS c ("Customer" varchar(40), "Rank" integer, "Reference" uuid)
         RETURNING 1 AS one
     ),
 
@@ -1054,12 +916,8 @@ Enqueue one item, with the caller's other work. Returns its key and its concurre
 Table access order: job.
 */
 CREATE OR REPLACE FUNCTION "readpast"."add_job_utx"(
-    type_ text DEFAULT 'A',
-    "Customer_" varchar(40) DEFAULT NULL,
-    "Rank_" integer DEFAULT NULL,
-    "Reference_" uuid DEFAULT NULL,
-    scheduled_for_ timestamptz DEFAULT NULL,
-    step_ text DEFAULT NULL
+    type_ text DEFAULT 'A', "Customer_" varchar(40) DEFAULT NULL, "Rank_" integer DEFAULT NULL, "Reference_" uuid DEFAULT NULL,
+    scheduled_for_ timestamptz DEFAULT NULL, step_ text DEFAULT NULL
 )
 RETURNS TABLE (enqueued_at timestamptz, updated_at timestamptz)
 LANGUAGE plpgsql VOLATILE
@@ -1080,36 +938,21 @@ BEGIN
     FROM "readpast"."add_job_set_utx"(
         json_build_array(json_build_object(
             'type', type_, 'due', scheduled_for_, 'step', step_,
-            'columns', json_build_object(
-                'Customer', "Customer_",
-                'Rank', "Rank_",
-                'Reference', "Reference_"
-            )
+            'columns', json_build_object('Customer', "Customer_", 'Rank', "Rank_", 'Reference', "Reference_")
         ))
     ) AS a;
 END;
 $$;
 
-REVOKE ALL ON FUNCTION "readpast"."add_job_utx"(
-    text,
-    varchar(40),
-    integer,
-    uuid,
-    timestamptz,
-    text
-) FROM public;
+REVOKE ALL ON FUNCTION "readpast"."add_job_utx"(text, varchar(40), integer, uuid, timestamptz, text) FROM public;
 
 /*
 Enqueue one item. Returns its key and its concurrency token.
 Table access order: job.
 */
 CREATE OR REPLACE FUNCTION "readpast"."add_job_trx"(
-    type_ text DEFAULT 'A',
-    "Customer_" varchar(40) DEFAULT NULL,
-    "Rank_" integer DEFAULT NULL,
-    "Reference_" uuid DEFAULT NULL,
-    scheduled_for_ timestamptz DEFAULT NULL,
-    step_ text DEFAULT NULL
+    type_ text DEFAULT 'A', "Customer_" varchar(40) DEFAULT NULL, "Rank_" integer DEFAULT NULL, "Reference_" uuid DEFAULT NULL,
+    scheduled_for_ timestamptz DEFAULT NULL, step_ text DEFAULT NULL
 )
 RETURNS TABLE (enqueued_at timestamptz, updated_at timestamptz)
 LANGUAGE plpgsql VOLATILE
@@ -1130,24 +973,13 @@ BEGIN
     FROM "readpast"."add_job_set_trx"(
         NULL, json_build_array(json_build_object(
             'type', type_, 'due', scheduled_for_, 'step', step_,
-            'columns', json_build_object(
-                'Customer', "Customer_",
-                'Rank', "Rank_",
-                'Reference', "Reference_"
-            )
+            'columns', json_build_object('Customer', "Customer_", 'Rank', "Rank_", 'Reference', "Reference_")
         ))
     ) AS a;
 END;
 $$;
 
-REVOKE ALL ON FUNCTION "readpast"."add_job_trx"(
-    text,
-    varchar(40),
-    integer,
-    uuid,
-    timestamptz,
-    text
-) FROM public;
+REVOKE ALL ON FUNCTION "readpast"."add_job_trx"(text, varchar(40), integer, uuid, timestamptz, text) FROM public;
 
 /*
 Give the items of dead workers back (Error, due at once), or to Failed when their attempts are spent. One row per item,
@@ -1158,9 +990,7 @@ counts, whatever its lease. With recover_ above 2, nothing is done when somebody
 Claims do this too, so a queue with workers needs no other reaper.
 Table access order: job.
 */
-CREATE OR REPLACE FUNCTION "readpast"."recover_job_trx"(
-    max_ integer DEFAULT 100, worker_ text DEFAULT NULL, recover_ integer DEFAULT 1
-)
+CREATE OR REPLACE FUNCTION "readpast"."recover_job_trx"(max_ integer DEFAULT 100, worker_ text DEFAULT NULL, recover_ integer DEFAULT 1)
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
     answer_attempt integer, answer_status text
@@ -1202,8 +1032,8 @@ BEGIN
     ), 3);
     IF lease_ms_ IS NULL THEN
         lease_ms_ := COALESCE((
-        SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'job.leaseMs' AND a.val_int > 0
-    ), 60000);
+            SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'job.leaseMs' AND a.val_int > 0
+        ), 60000);
     END IF;
     IF max_ IS NULL OR max_ < 1 OR max_ > 1000 THEN
         RAISE EXCEPTION 'recover_job_trx: max_ must be from 1 to 1000' USING ERRCODE = 'RP021';
@@ -1218,8 +1048,7 @@ BEGIN
             WHERE
                 d.queue = 'job'
                 AND d.recovered_at NOT BETWEEN
-                    now_ - recover_ * interval '1 millisecond'
-                    AND now_ + recover_ * interval '1 millisecond'
+                    now_ - recover_ * interval '1 millisecond' AND now_ + recover_ * interval '1 millisecond'
             FOR NO KEY UPDATE SKIP LOCKED
         ) AS d
         WHERE r.queue = d.queue;
@@ -1233,8 +1062,7 @@ BEGIN
                 WHERE
                     r.queue = 'job'
                     AND r.recovered_at BETWEEN
-                        now_ - recover_ * interval '1 millisecond' * 2
-                        AND now_ + recover_ * interval '1 millisecond'
+                        now_ - recover_ * interval '1 millisecond' * 2 AND now_ + recover_ * interval '1 millisecond'
             )
         THEN
             RETURN;
@@ -1246,24 +1074,19 @@ BEGIN
     */
     WITH dead AS MATERIALIZED (
         SELECT DISTINCT
-            c.started_at,
-            c.owner
+            c.started_at, c.owner
         FROM (
-            SELECT
-                q.started_at AS started_at,
-                q.lease_owner AS owner
+            SELECT q.started_at AS started_at, q.lease_owner AS owner
             FROM "readpast"."job" AS q
             WHERE
-                q.status = 'Processing'
-                AND (q.lease_until <= now_ OR q.lease_owner = worker_)
+                q.status = 'Processing' AND (q.lease_until <= now_ OR q.lease_owner = worker_)
                 AND NOT EXISTS (
-                SELECT 1
-                FROM "readpast"."queue_refused" AS x
-                WHERE
-                    x.queue = 'job'
-                    AND x.key = to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')
-                    AND x.until > now_
-            )
+                    SELECT 1
+                    FROM "readpast"."queue_refused" AS x
+                    WHERE
+                        x.queue = 'job' AND x.key = to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')
+                        AND x.until > now_
+                )
             ORDER BY q.started_at
             LIMIT max_
             FOR NO KEY UPDATE SKIP LOCKED
@@ -1277,18 +1100,15 @@ BEGIN
             SELECT q.enqueued_at AS key_1
             FROM "readpast"."job" AS q
             WHERE
-                q.status = 'Processing'
-                AND q.started_at BETWEEN d.started_at AND d.started_at
-                AND q.lease_owner = d.owner
+                q.status = 'Processing' AND q.started_at BETWEEN d.started_at AND d.started_at AND q.lease_owner = d.owner
                 AND (q.lease_until <= now_ OR q.lease_owner = worker_)
                 AND NOT EXISTS (
-                SELECT 1
-                FROM "readpast"."queue_refused" AS x
-                WHERE
-                    x.queue = 'job'
-                    AND x.key = to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')
-                    AND x.until > now_
-            )
+                    SELECT 1
+                    FROM "readpast"."queue_refused" AS x
+                    WHERE
+                        x.queue = 'job' AND x.key = to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')
+                        AND x.until > now_
+                )
             FOR NO KEY UPDATE SKIP LOCKED
         ) AS v
     )
@@ -1296,8 +1116,7 @@ BEGIN
     SELECT ARRAY_AGG(v.key_1)
     INTO key_1_
     FROM remains AS v;
-    IF key_1_ IS NULL THEN
-        RETURN;
+    IF key_1_ IS NULL THEN RETURN;
     END IF;
     found_ := CARDINALITY(key_1_);
     IF turn_ AND found_ >= max_ THEN
@@ -1321,9 +1140,7 @@ BEGIN
                     SELECT 1
                     FROM "readpast"."job" AS o
                     WHERE
-                        o.status = 'Processing'
-                        AND o.started_at BETWEEN q.started_at AND q.started_at
-                        AND o.lease_owner = q.lease_owner
+                        o.status = 'Processing' AND o.started_at BETWEEN q.started_at AND q.started_at AND o.lease_owner = q.lease_owner
                         AND (o.enqueued_at) <> (q.enqueued_at)
                     LIMIT 1
                 ) AS o
@@ -1342,33 +1159,25 @@ BEGIN
 
                 WITH expired AS MATERIALIZED (
                     SELECT
-                        k.key_1,
-                        v.*,
-                        together_[from_ - 1 + k.position::integer] AS together,
-                        COALESCE(x.attempts, 0) AS refusals,
+                        k.key_1, v.*, together_[from_ - 1 + k.position::integer] AS together, COALESCE(x.attempts, 0) AS refusals,
                         x.reason AS refused
                     FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position)
                     INNER JOIN LATERAL (
                         SELECT
-                        q.updated_at AS item_token,
-                        q.attempt_num AS item_attempt,
-                        q.lease_owner AS item_owner,
+                        q.updated_at AS item_token, q.attempt_num AS item_attempt, q.lease_owner AS item_owner,
                         q.lease_until AS item_lease_until
-                    FROM "readpast"."job" AS q
-                    WHERE
+                        FROM "readpast"."job" AS q
+                        WHERE
                         q.enqueued_at = k.key_1
-                    FOR NO KEY UPDATE
-                    ) AS v
-                        ON TRUE
+                        FOR NO KEY UPDATE
+                    ) AS v ON TRUE
                     LEFT JOIN "readpast"."queue_refused" AS x
                         ON x.queue = 'job' AND x.key = to_char(k.key_1::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')
                 ),
 
                 decided AS MATERIALIZED (
                     SELECT
-                        v.key_1,
-                        'OK' AS answer,
-                        CASE WHEN e.ends THEN 'Failed' ELSE 'Error' END AS status,
+                        v.key_1, 'OK' AS answer, CASE WHEN e.ends THEN 'Failed' ELSE 'Error' END AS status,
                         GREATEST(now_, NULLIF(v.item_token, 'infinity') + interval '1 microsecond') AS token,
                         v.item_attempt - v.together::integer AS attempt_num,
                         CASE
@@ -1388,8 +1197,7 @@ BEGIN
                                 THEN ' It was claimed together with others: this attempt does not count, and the next claim of it is of it alone.'
                             ELSE ''
                         END AS error,
-                        e.ends AS finishes,
-                        FALSE AS enters,
+                        e.ends AS finishes, FALSE AS enters,
                         /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
                         CASE WHEN NOT e.ends THEN LEAST(v.item_lease_until, now_) END AS lease_until
                     FROM expired AS v
@@ -1399,28 +1207,18 @@ BEGIN
             changed AS (
                 UPDATE "readpast"."job" AS q
                 SET
-                    status = d.status,
-                    updated_at = d.token,
+                    status = d.status, updated_at = d.token,
                     duration = CASE WHEN d.finishes THEN "readpast"."queue_ms_fn"(q.started_at, now_) ELSE q.duration END,
-                    attempt_num = d.attempt_num,
-                    lease_until = d.lease_until,
-                    error = COALESCE(d.error, q.error)
+                    attempt_num = d.attempt_num, lease_until = d.lease_until, error = COALESCE(d.error, q.error)
                 FROM decided AS d
                 /* They are locked, and decided upon: the key is enough. */
-                WHERE
-                    q.enqueued_at BETWEEN d.key_1 AND d.key_1
-                    AND d.answer = 'OK'
+                WHERE q.enqueued_at BETWEEN d.key_1 AND d.key_1 AND d.answer = 'OK'
                 RETURNING d.key_1 AS key_1_, d.token AS token_, d.attempt_num AS attempt_num_, d.answer AS answer_, d.status AS status_
             )
 
                 SELECT
                     ARRAY_AGG(
-                        json_build_object(
-                            'key', c.key_1_,
-                            'token', c.token_,
-                            'attempt', c.attempt_num_,
-                            'status', c.status_
-                        )
+                        json_build_object('key', c.key_1_, 'token', c.token_, 'attempt', c.attempt_num_, 'status', c.status_)
                         ORDER BY c.key_1_
                     ),
                     COALESCE(ARRAY_AGG(to_char(c.key_1_::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')), '{}')
@@ -1429,9 +1227,7 @@ BEGIN
                 answers_ := answers_ || more_;
         EXCEPTION WHEN OTHERS THEN
             GET STACKED DIAGNOSTICS
-                state_ = RETURNED_SQLSTATE,
-                reason_ = MESSAGE_TEXT,
-                constraint_ = CONSTRAINT_NAME;
+                state_ = RETURNED_SQLSTATE, reason_ = MESSAGE_TEXT, constraint_ = CONSTRAINT_NAME;
             IF NOT "readpast"."queue_is_refusal_fn"(state_) THEN
                 RAISE;
             END IF;
@@ -1453,10 +1249,7 @@ BEGIN
                     SELECT to_char(k.key_1::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')
                     FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position)
                 ),
-                'recover',
-                state_,
-                reason_,
-                constraint_
+                'recover', state_, reason_, constraint_
             );
             RETURN NEXT;
             answer_key := NULL;
@@ -1488,16 +1281,13 @@ while the queue has such items; the first of them is found by calling this after
 Table access order: job, queue_refused.
 */
 CREATE OR REPLACE FUNCTION "readpast"."next_job_apart_trx"(
-    worker_ text, max_ integer, lease_ms_ integer DEFAULT NULL,
-    claim_ bigint DEFAULT NULL
+    worker_ text, max_ integer, lease_ms_ integer DEFAULT NULL, claim_ bigint DEFAULT NULL
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
-    answer_attempt integer, answer_status text,
-    enqueued_at timestamptz, type text, status text, step text, attempt_num integer,
+    answer_attempt integer, answer_status text, enqueued_at timestamptz, type text, status text, step text, attempt_num integer,
     response text, error text, started_at timestamptz, duration bigint, scheduled_for timestamptz,
-    updated_at timestamptz, lease_owner text, lease_until timestamptz, "Customer" varchar(40), "Rank" integer,
-    "Reference" uuid
+    updated_at timestamptz, lease_owner text, lease_until timestamptz, "Customer" varchar(40), "Rank" integer, "Reference" uuid
 )
 LANGUAGE plpgsql VOLATILE
 /* With its owner's rights: a role that may execute this needs none on the tables. */
@@ -1533,8 +1323,8 @@ BEGIN
     ), 3);
     IF lease_ms_ IS NULL THEN
         lease_ms_ := COALESCE((
-        SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'job.leaseMs' AND a.val_int > 0
-    ), 60000);
+            SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'job.leaseMs' AND a.val_int > 0
+        ), 60000);
     END IF;
     IF COALESCE(worker_, '') = '' THEN
         RAISE EXCEPTION 'next_job_apart_trx: worker_ is empty' USING ERRCODE = 'RP021';
@@ -1550,30 +1340,22 @@ BEGIN
 
     /* Materialized, so that the rows are chosen once: a planner that folds the sub-select in may repeat it per row. */
     WITH found AS MATERIALIZED (
-        SELECT
-            q.enqueued_at AS key_1,
-            q.updated_at AS item_token,
-            q.attempt_num AS item_attempt,
-            q.lease_until AS item_died_at
+        SELECT q.enqueued_at AS key_1, q.updated_at AS item_token, q.attempt_num AS item_attempt, q.lease_until AS item_died_at
         FROM "readpast"."job" AS q
         WHERE
-            q.status IN ('Pending', 'Error')
-            AND q.scheduled_for <= now_
+            q.status IN ('Pending', 'Error') AND q.scheduled_for <= now_
             AND NOT EXISTS (
                 SELECT 1
                 FROM "readpast"."queue_refused" AS x
                 WHERE
-                    x.queue = 'job'
-                    AND x.key = to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')
+                    x.queue = 'job' AND x.key = to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')
                     AND x.until > now_
             )
         ORDER BY
-            q.scheduled_for,
-            q.enqueued_at
+            q.scheduled_for, q.enqueued_at
         LIMIT max_
         FOR NO KEY UPDATE SKIP LOCKED
     )
-
 
     SELECT ARRAY_AGG(f.key_1)
     INTO key_1_
@@ -1588,28 +1370,21 @@ BEGIN
             BEGIN
 
                     WITH found AS MATERIALIZED (
-                        SELECT
-                            k.key_1,
-                            v.*,
-                            COALESCE(x.attempts, 0) AS refusals,
-                            x.reason AS refused
+                        SELECT k.key_1, v.*, COALESCE(x.attempts, 0) AS refusals, x.reason AS refused
                         FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position)
                         INNER JOIN LATERAL (
                             SELECT
-                            q.updated_at AS item_token,
-                            q.attempt_num AS item_attempt,
+                            q.updated_at AS item_token, q.attempt_num AS item_attempt,
                             CASE WHEN q.status IN ('Pending', 'Error') THEN q.lease_until END AS item_died_at
-                        FROM "readpast"."job" AS q
-                        WHERE
+                            FROM "readpast"."job" AS q
+                            WHERE
                             q.enqueued_at = k.key_1
-                        FOR NO KEY UPDATE
-                        ) AS v
-                            ON TRUE
+                            FOR NO KEY UPDATE
+                        ) AS v ON TRUE
                         LEFT JOIN "readpast"."queue_refused" AS x
                             ON x.queue = 'job' AND x.key = to_char(k.key_1::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')
                         ORDER BY k.position
                     ),
-
 
                 /*
                 In their order up to the first that goes alone, or that one; the others are let go with the transaction. It came
@@ -1617,11 +1392,8 @@ BEGIN
                 */
                 decided AS MATERIALIZED (
                     SELECT
-                        v.key_1,
-                        
-                        v.position,
-                        v.alone,
-                        CASE WHEN v.alone THEN -claim_ ELSE claim_ END AS claim_num,
+                        v.key_1, 
+                        v.position, v.alone, CASE WHEN v.alone THEN -claim_ ELSE claim_ END AS claim_num,
                         /* Spent attempts (the limit was lowered, say) end here instead of staying at the head of the queue. */
                         CASE WHEN v.is_spent THEN 'Failed' ELSE 'Processing' END AS status,
                         GREATEST(now_, NULLIF(v.item_token, 'infinity') + interval '1 microsecond') AS token,
@@ -1635,14 +1407,11 @@ BEGIN
                         NOT v.is_spent AS enters
                     FROM (
                         SELECT
-                            r.*,
-                            ROW_NUMBER() OVER w AS position,
-                            COUNT(*) FILTER (WHERE NOT r.is_spent) OVER w AS place,
+                            r.*, ROW_NUMBER() OVER w AS position, COUNT(*) FILTER (WHERE NOT r.is_spent) OVER w AS place,
                             COUNT(*) FILTER (WHERE r.alone) OVER w AS alone_so_far
                         FROM (
                             SELECT
-                                f.*,
-                                f.item_attempt + f.refusals >= max_attempts_ AS is_spent,
+                                f.*, f.item_attempt + f.refusals >= max_attempts_ AS is_spent,
                                 f.item_attempt + f.refusals < max_attempts_ AND f.item_died_at IS NOT NULL AS alone
                             FROM found AS f
                         ) AS r
@@ -1658,27 +1427,20 @@ BEGIN
                 changed AS (
                     UPDATE "readpast"."job" AS q
                     SET
-                        status = d.status,
-                        updated_at = d.token,
-                        claim_num = d.claim_num,
-                        started_at = CASE WHEN d.enters THEN now_ ELSE q.started_at END,
-                        attempt_num = d.attempt_num,
-                        lease_owner = CASE WHEN d.enters THEN worker_ ELSE q.lease_owner END,
-                        lease_until = d.lease_until,
+                        status = d.status, updated_at = d.token, claim_num = d.claim_num,
+                        started_at = CASE WHEN d.enters THEN now_ ELSE q.started_at END, attempt_num = d.attempt_num,
+                        lease_owner = CASE WHEN d.enters THEN worker_ ELSE q.lease_owner END, lease_until = d.lease_until,
                         error = COALESCE(d.error, q.error)
                     FROM decided AS d
                     /* They are locked, and decided upon: the key is enough. */
-                    WHERE
-                        q.enqueued_at BETWEEN d.key_1 AND d.key_1
+                    WHERE q.enqueued_at BETWEEN d.key_1 AND d.key_1
                     RETURNING d.key_1 AS key_1_, d.position AS position_, d.alone AS alone_, d.status AS status_
                 )
 
                     SELECT
-                        ARRAY_AGG(c.key_1_ ORDER BY c.position_) FILTER (WHERE c.status_ = 'Processing'),
-                        BOOL_OR(c.alone_),
+                        ARRAY_AGG(c.key_1_ ORDER BY c.position_) FILTER (WHERE c.status_ = 'Processing'), BOOL_OR(c.alone_),
                         COALESCE(ARRAY_AGG(to_char(c.key_1_::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')), '{}'),
-                        COUNT(*),
-                        (SELECT COUNT(*) FROM decided)
+                        COUNT(*), (SELECT COUNT(*) FROM decided)
                     INTO taken_1_, alone_, done_, ended_, decided_
                     FROM changed AS c;
                     IF ended_ < decided_ THEN
@@ -1686,9 +1448,7 @@ BEGIN
                     END IF;
             EXCEPTION WHEN OTHERS THEN
                 GET STACKED DIAGNOSTICS
-                    state_ = RETURNED_SQLSTATE,
-                    reason_ = MESSAGE_TEXT,
-                    constraint_ = CONSTRAINT_NAME;
+                    state_ = RETURNED_SQLSTATE, reason_ = MESSAGE_TEXT, constraint_ = CONSTRAINT_NAME;
                 IF NOT "readpast"."queue_is_refusal_fn"(state_) THEN
                     RAISE;
                 END IF;
@@ -1710,10 +1470,7 @@ BEGIN
                         SELECT to_char(k.key_1::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')
                         FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position)
                     ),
-                    'claim',
-                    state_,
-                    reason_,
-                    constraint_
+                    'claim', state_, reason_, constraint_
                 );
                 RETURN NEXT;
                 answer_key := NULL;
@@ -1731,19 +1488,13 @@ BEGIN
             key_1_ := taken_1_;
             RETURN QUERY
             SELECT
-                CASE WHEN alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
-                NULL::integer,
-                NULL::bigint,
-                q.enqueued_at,
-                q.updated_at,
-                q.attempt_num,
-                'Processing',
+                CASE WHEN alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, NULL::integer, NULL::bigint, q.enqueued_at, q.updated_at,
+                q.attempt_num, 'Processing',
             q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
             q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
             q.lease_until, q."Customer", q."Rank", q."Reference"
             FROM UNNEST(key_1_) WITH ORDINALITY AS k (key_1, position)
-            INNER JOIN "readpast"."job" AS q
-                ON q.enqueued_at BETWEEN k.key_1 AND k.key_1
+            INNER JOIN "readpast"."job" AS q ON q.enqueued_at BETWEEN k.key_1 AND k.key_1
             ORDER BY k.position;
         ELSE
             /* All that it found was refused, or ended: what comes behind them is due now. */
@@ -1766,9 +1517,7 @@ BEGIN
             (
                 SELECT q.scheduled_for AS due_at
                 FROM "readpast"."job" AS q
-                WHERE
-                    q.status IN ('Pending', 'Error')
-                    AND q.scheduled_for > now_
+                WHERE q.status IN ('Pending', 'Error') AND q.scheduled_for > now_
                 ORDER BY q.scheduled_for
                 LIMIT 1
             )
@@ -1794,16 +1543,13 @@ claim_ is a number of the claim's own, above zero: with it claimed_job returns w
 Table access order: job.
 */
 CREATE OR REPLACE FUNCTION "readpast"."next_job_set_trx"(
-    worker_ text, max_ integer, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 1,
-    claim_ bigint DEFAULT NULL
+    worker_ text, max_ integer, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 1, claim_ bigint DEFAULT NULL
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
-    answer_attempt integer, answer_status text,
-    enqueued_at timestamptz, type text, status text, step text, attempt_num integer,
+    answer_attempt integer, answer_status text, enqueued_at timestamptz, type text, status text, step text, attempt_num integer,
     response text, error text, started_at timestamptz, duration bigint, scheduled_for timestamptz,
-    updated_at timestamptz, lease_owner text, lease_until timestamptz, "Customer" varchar(40), "Rank" integer,
-    "Reference" uuid
+    updated_at timestamptz, lease_owner text, lease_until timestamptz, "Customer" varchar(40), "Rank" integer, "Reference" uuid
 )
 LANGUAGE plpgsql VOLATILE
 /* With its owner's rights: a role that may execute this needs none on the tables. */
@@ -1827,8 +1573,8 @@ BEGIN
     ), 3);
     IF lease_ms_ IS NULL THEN
         lease_ms_ := COALESCE((
-        SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'job.leaseMs' AND a.val_int > 0
-    ), 60000);
+            SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'job.leaseMs' AND a.val_int > 0
+        ), 60000);
     END IF;
     IF COALESCE(worker_, '') = '' THEN
         RAISE EXCEPTION 'next_job_set_trx: worker_ is empty' USING ERRCODE = 'RP021';
@@ -1852,9 +1598,7 @@ BEGIN
         /* The table refuses some: around those. */
         RETURN QUERY
         SELECT n.*
-        FROM "readpast"."next_job_apart_trx"(
-            worker_, max_, lease_ms_, claim_ => claim_
-        ) AS n;
+        FROM "readpast"."next_job_apart_trx"(worker_, max_, lease_ms_, claim_ => claim_) AS n;
         RETURN;
     END IF;
 
@@ -1863,22 +1607,14 @@ BEGIN
 
     /* Materialized, so that the rows are chosen once: a planner that folds the sub-select in may repeat it per row. */
     WITH found AS MATERIALIZED (
-        SELECT
-            q.enqueued_at AS key_1,
-            q.updated_at AS item_token,
-            q.attempt_num AS item_attempt,
-            q.lease_until AS item_died_at
+        SELECT q.enqueued_at AS key_1, q.updated_at AS item_token, q.attempt_num AS item_attempt, q.lease_until AS item_died_at
         FROM "readpast"."job" AS q
-        WHERE
-            q.status IN ('Pending', 'Error')
-            AND q.scheduled_for <= now_
+        WHERE q.status IN ('Pending', 'Error') AND q.scheduled_for <= now_
         ORDER BY
-            q.scheduled_for,
-            q.enqueued_at
+            q.scheduled_for, q.enqueued_at
         LIMIT max_
         FOR NO KEY UPDATE SKIP LOCKED
     ),
-
 
     /*
     In their order up to the first that goes alone, or that one; the others are let go with the transaction. It came
@@ -1886,11 +1622,8 @@ BEGIN
     */
     decided AS MATERIALIZED (
         SELECT
-            v.key_1,
-            
-            v.position,
-            v.alone,
-            CASE WHEN v.alone THEN -claim_ ELSE claim_ END AS claim_num,
+            v.key_1, 
+            v.position, v.alone, CASE WHEN v.alone THEN -claim_ ELSE claim_ END AS claim_num,
             /* Spent attempts (the limit was lowered, say) end here instead of staying at the head of the queue. */
             CASE WHEN v.is_spent THEN 'Failed' ELSE 'Processing' END AS status,
             GREATEST(now_, NULLIF(v.item_token, 'infinity') + interval '1 microsecond') AS token,
@@ -1898,19 +1631,14 @@ BEGIN
             CASE
                 WHEN v.is_spent THEN format('Attempts are spent: %s of %s.', v.item_attempt, max_attempts_)
             END AS error,
-            CASE WHEN NOT v.is_spent THEN now_ + lease_ms_ * interval '1 millisecond' END AS lease_until,
-            NOT v.is_spent AS enters
+            CASE WHEN NOT v.is_spent THEN now_ + lease_ms_ * interval '1 millisecond' END AS lease_until, NOT v.is_spent AS enters
         FROM (
             SELECT
-                r.*,
-                ROW_NUMBER() OVER w AS position,
-                COUNT(*) FILTER (WHERE NOT r.is_spent) OVER w AS place,
+                r.*, ROW_NUMBER() OVER w AS position, COUNT(*) FILTER (WHERE NOT r.is_spent) OVER w AS place,
                 COUNT(*) FILTER (WHERE r.alone) OVER w AS alone_so_far
             FROM (
                 SELECT
-                    f.*,
-                    f.item_attempt >= max_attempts_ AS is_spent,
-                    f.item_attempt < max_attempts_ AND f.item_died_at IS NOT NULL AS alone
+                    f.*, f.item_attempt >= max_attempts_ AS is_spent, f.item_attempt < max_attempts_ AND f.item_died_at IS NOT NULL AS alone
                 FROM found AS f
             ) AS r
             WINDOW w AS (ROWS UNBOUNDED PRECEDING)
@@ -1925,36 +1653,26 @@ BEGIN
     changed AS (
         UPDATE "readpast"."job" AS q
         SET
-            status = d.status,
-            updated_at = d.token,
-            claim_num = d.claim_num,
-            started_at = CASE WHEN d.enters THEN now_ ELSE q.started_at END,
-            attempt_num = d.attempt_num,
-            lease_owner = CASE WHEN d.enters THEN worker_ ELSE q.lease_owner END,
-            lease_until = d.lease_until,
+            status = d.status, updated_at = d.token, claim_num = d.claim_num,
+            started_at = CASE WHEN d.enters THEN now_ ELSE q.started_at END, attempt_num = d.attempt_num,
+            lease_owner = CASE WHEN d.enters THEN worker_ ELSE q.lease_owner END, lease_until = d.lease_until,
             error = COALESCE(d.error, q.error)
         FROM decided AS d
         /* They are locked, and decided upon: the key is enough. */
-        WHERE
-            q.enqueued_at BETWEEN d.key_1 AND d.key_1
+        WHERE q.enqueued_at BETWEEN d.key_1 AND d.key_1
         RETURNING q.*, d.position AS position_, d.alone AS alone_, d.status AS status_
     )
 
     (
-    SELECT
-        CASE WHEN q.alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
-        NULL::integer,
-        lease_ms_::bigint,
-        q.enqueued_at,
-        q.updated_at,
-        q.attempt_num,
-        q.status_,
-            q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
-            q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
-            q.lease_until, q."Customer", q."Rank", q."Reference"
-    FROM changed AS q
-    WHERE q.status_ = 'Processing'
-    ORDER BY q.position_
+        SELECT
+            CASE WHEN q.alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, NULL::integer, lease_ms_::bigint, q.enqueued_at, q.updated_at,
+            q.attempt_num, q.status_,
+                q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
+                q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
+                q.lease_until, q."Customer", q."Rank", q."Reference"
+        FROM changed AS q
+        WHERE q.status_ = 'Processing'
+        ORDER BY q.position_
     )
     UNION ALL
     /* All that it took had spent their attempts, and ended: what comes behind them is due now. */
@@ -1965,8 +1683,7 @@ BEGIN
             NULL::timestamptz, NULL::varchar(40), NULL::integer, NULL::uuid
     FROM (SELECT BOOL_OR(c.status_ = 'Processing') AS any_ FROM changed AS c) AS e
     WHERE NOT e.any_;
-    IF FOUND THEN
-        RETURN;
+    IF FOUND THEN RETURN;
     END IF;
 
     /*
@@ -1980,9 +1697,7 @@ BEGIN
             (
                 SELECT q.scheduled_for AS due_at
                 FROM "readpast"."job" AS q
-                WHERE
-                    q.status IN ('Pending', 'Error')
-                    AND q.scheduled_for > now_
+                WHERE q.status IN ('Pending', 'Error') AND q.scheduled_for > now_
                 ORDER BY q.scheduled_for
                 LIMIT 1
             )
@@ -2004,9 +1719,7 @@ row when none is due. With recover_ 1, first give back the items of dead workers
 transaction too.
 Table access order: job.
 */
-CREATE OR REPLACE FUNCTION "readpast"."next_job_utx"(
-    worker_ text DEFAULT NULL, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 0
-)
+CREATE OR REPLACE FUNCTION "readpast"."next_job_utx"(worker_ text DEFAULT NULL, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 0)
 RETURNS TABLE (enqueued_at timestamptz, updated_at timestamptz)
 LANGUAGE plpgsql VOLATILE
 /* With its owner's rights: a role that may execute this needs none on the tables. */
@@ -2036,8 +1749,7 @@ BEGIN
         /* Items were ended whose attempts are spent, or left aside; what comes behind them is due now. */
         EXIT WHEN answer_ <> 'EMPTY' OR due_ms_ > 0 OR due_ms_ IS NULL;
     END LOOP;
-    IF answer_ <> 'EMPTY' THEN
-        RETURN QUERY SELECT key_, token_;
+    IF answer_ <> 'EMPTY' THEN RETURN QUERY SELECT key_, token_;
     END IF;
 END;
 $$;
@@ -2050,9 +1762,7 @@ in the worker view, and the token goes into the following modify_job_trx. With r
 the items of dead workers; with 3 or more, unless somebody did within so many milliseconds.
 Table access order: job.
 */
-CREATE OR REPLACE FUNCTION "readpast"."next_job_trx"(
-    worker_ text DEFAULT NULL, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 1
-)
+CREATE OR REPLACE FUNCTION "readpast"."next_job_trx"(worker_ text DEFAULT NULL, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 1)
 RETURNS TABLE (enqueued_at timestamptz, updated_at timestamptz)
 LANGUAGE plpgsql VOLATILE
 /* With its owner's rights: a role that may execute this needs none on the tables. */
@@ -2075,15 +1785,12 @@ BEGIN
     LOOP
         SELECT n.answer, n.answer_due_ms, n.answer_key, n.answer_token
         INTO answer_, due_ms_, key_, token_
-        FROM "readpast"."next_job_set_trx"(
-            COALESCE(worker_, session_user || '/' || pg_backend_pid()), 1, lease_ms_, recover_
-        ) AS n
+        FROM "readpast"."next_job_set_trx"(COALESCE(worker_, session_user || '/' || pg_backend_pid()), 1, lease_ms_, recover_) AS n
         WHERE n.answer <> 'REFUSED';
         /* Items were ended whose attempts are spent, or left aside; what comes behind them is due now. */
         EXIT WHEN answer_ <> 'EMPTY' OR due_ms_ > 0 OR due_ms_ IS NULL;
     END LOOP;
-    IF answer_ <> 'EMPTY' THEN
-        RETURN QUERY SELECT key_, token_;
+    IF answer_ <> 'EMPTY' THEN RETURN QUERY SELECT key_, token_;
     END IF;
 END;
 $$;
@@ -2098,11 +1805,9 @@ Table access order: job.
 CREATE OR REPLACE FUNCTION "readpast"."claimed_job"(worker_ text, claim_ bigint)
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
-    answer_attempt integer, answer_status text,
-    enqueued_at timestamptz, type text, status text, step text, attempt_num integer,
+    answer_attempt integer, answer_status text, enqueued_at timestamptz, type text, status text, step text, attempt_num integer,
     response text, error text, started_at timestamptz, duration bigint, scheduled_for timestamptz,
-    updated_at timestamptz, lease_owner text, lease_until timestamptz, "Customer" varchar(40), "Rank" integer,
-    "Reference" uuid
+    updated_at timestamptz, lease_owner text, lease_until timestamptz, "Customer" varchar(40), "Rank" integer, "Reference" uuid
 )
 LANGUAGE plpgsql VOLATILE
 /* With its owner's rights: a role that may execute this needs none on the tables. */
@@ -2122,22 +1827,13 @@ DECLARE
 BEGIN
     RETURN QUERY
     SELECT
-        CASE WHEN q.claim_num < 0 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
-        NULL::integer,
-        GREATEST(1, "readpast"."queue_ms_fn"(now_, q.lease_until)),
-        q.enqueued_at,
-        q.updated_at,
-        q.attempt_num,
-        'Processing',
+        CASE WHEN q.claim_num < 0 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, NULL::integer,
+        GREATEST(1, "readpast"."queue_ms_fn"(now_, q.lease_until)), q.enqueued_at, q.updated_at, q.attempt_num, 'Processing',
             q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
             q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
             q.lease_until, q."Customer", q."Rank", q."Reference"
     FROM "readpast"."job" AS q
-    WHERE
-        q.status = 'Processing'
-        AND q.lease_owner = worker_
-        AND q.claim_num IN (claim_, -claim_)
-        AND q.lease_until > now_
+    WHERE q.status = 'Processing' AND q.lease_owner = worker_ AND q.claim_num IN (claim_, -claim_) AND q.lease_until > now_
     ORDER BY q.scheduled_for, q.enqueued_at;
 END;
 $$;
@@ -2156,21 +1852,14 @@ what the first call claimed, claimed_job returns by its claim_.
 Table access order: queue_operation, job, queue_transition.
 */
 CREATE OR REPLACE FUNCTION "readpast"."modify_job_set_trx"(
-    operation_ uuid,
-    worker_ text,
-    items_ json,
-    max_ integer DEFAULT 0,
-    lease_ms_ integer DEFAULT NULL,
-    recover_ integer DEFAULT 0,
+    operation_ uuid, worker_ text, items_ json, max_ integer DEFAULT 0, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 0,
     claim_ bigint DEFAULT NULL
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
-    answer_attempt integer, answer_status text,
-    enqueued_at timestamptz, type text, status text, step text, attempt_num integer,
+    answer_attempt integer, answer_status text, enqueued_at timestamptz, type text, status text, step text, attempt_num integer,
     response text, error text, started_at timestamptz, duration bigint, scheduled_for timestamptz,
-    updated_at timestamptz, lease_owner text, lease_until timestamptz, "Customer" varchar(40), "Rank" integer,
-    "Reference" uuid
+    updated_at timestamptz, lease_owner text, lease_until timestamptz, "Customer" varchar(40), "Rank" integer, "Reference" uuid
 )
 LANGUAGE plpgsql VOLATILE
 /* With its owner's rights: a role that may execute this needs none on the tables. */
@@ -2197,8 +1886,8 @@ BEGIN
     ), 3);
     IF lease_ms_ IS NULL THEN
         lease_ms_ := COALESCE((
-        SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'job.leaseMs' AND a.val_int > 0
-    ), 60000);
+            SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'job.leaseMs' AND a.val_int > 0
+        ), 60000);
     END IF;
     IF COALESCE(worker_, '') = '' THEN
         RAISE EXCEPTION 'modify_job_set_trx: worker_ is empty' USING ERRCODE = 'RP021';
@@ -2209,19 +1898,21 @@ BEGIN
     IF lease_ms_ < 1 THEN
         RAISE EXCEPTION 'modify_job_set_trx: lease_ms_ must be at least 1' USING ERRCODE = 'RP021';
     END IF;
-    IF EXISTS (
+    IF current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on' OR EXISTS (
         SELECT 1
         FROM json_array_elements(items_) AS e (value)
         CROSS JOIN LATERAL json_object_keys(e.value) AS k (name)
         WHERE k.name NOT IN ('key', 'token', 'attempt', 'status', 'step', 'response', 'error', 'release', 'set', 'due', 'delay_ms')
     ) OR json_array_length(items_) > 1000 THEN
         items_ := "readpast"."queue_taken_fn"('modify_job_set_trx', items_, '{
-            "key": "any", "token": "timestamp", "attempt": "integer", "status": "text(20)", "step": "text",
-            "response": "text", "error": "text", "release": "boolean", "set": "any", "due": "timestamp",
-            "delay_ms": "bigint"
+            "key": "timestamp", "token": "timestamp", "attempt": "integer", "status": "text(20)",
+            "step": "text(60)", "response": "text", "error": "text", "release": "boolean",
+            "set": {
+                "Customer": "text(40)", "Rank": "integer not null", "Reference": "guid"
+            },
+            "due": "timestamp", "delay_ms": "milliseconds (from 0 to 2147483647000)"
         }');
     END IF;
-
 
     /* Most calls set nothing, and are not read twice for it. A name can be written with escapes. */
     IF position('"set"' IN items_::text) > 0 OR position('\u00' IN items_::text) > 0 THEN
@@ -2229,10 +1920,7 @@ BEGIN
         no_set_ := (
             SELECT w.why
             FROM (
-                SELECT
-                    g.status,
-                    g.set AS new_values,
-                    g.position
+                SELECT g.status, g.set AS new_values, g.position
                 FROM
                     ROWS FROM (json_to_recordset(items_) AS (status text, set json))
                     WITH ORDINALITY AS g (status, set, position)
@@ -2243,13 +1931,8 @@ BEGIN
                 WHERE json_typeof(i.new_values) <> 'object'
                 UNION ALL
                 SELECT format('there is no column %s to set', k.name)
-                FROM json_object_keys(
-                    CASE json_typeof(i.new_values) WHEN 'object' THEN i.new_values ELSE '{}' END
-                ) AS k (name)
-                WHERE
-                    k.name NOT IN (
-                        'Customer', 'Rank', 'Reference'
-                    )
+                FROM json_object_keys(CASE json_typeof(i.new_values) WHEN 'object' THEN i.new_values ELSE '{}' END) AS k (name)
+                WHERE k.name NOT IN ('Customer', 'Rank', 'Reference')
             ) AS w
             ORDER BY i.position
             LIMIT 1
@@ -2284,8 +1967,7 @@ BEGIN
             NULL::timestamptz, NULL::varchar(40), NULL::integer, NULL::uuid
         FROM ROWS FROM (json_to_recordset(items_) AS (key timestamptz)) WITH ORDINALITY AS i (key, position)
         CROSS JOIN "readpast"."queue_operation" AS p
-        LEFT JOIN "readpast"."job" AS q
-            ON q.enqueued_at = i.key
+        LEFT JOIN "readpast"."job" AS q ON q.enqueued_at = i.key
         WHERE p.operation_id = operation_
         ORDER BY i.position;
         RETURN;
@@ -2311,18 +1993,9 @@ BEGIN
 
     WITH given AS (
         SELECT
-            (i.position - 1)::integer AS ordinal,
-            i.key AS key_1,
-            i.token AS token,
-            COALESCE(i.attempt, 0) AS attempt,
-            i.status,
-            i.step,
-            i.response,
-            i.error,
-            COALESCE("readpast"."queue_finite_fn"(i.due), now_ + i.delay_ms * interval '1 millisecond') AS due_at,
-            COALESCE(i.release, FALSE) AS release,
-            i.set AS new_values,
-            i.position
+            (i.position - 1)::integer AS ordinal, i.key AS key_1, i.token AS token, COALESCE(i.attempt, 0) AS attempt, i.status, i.step,
+            i.response, i.error, COALESCE("readpast"."queue_finite_fn"(i.due), now_ + i.delay_ms * interval '1 millisecond') AS due_at,
+            COALESCE(i.release, FALSE) AS release, i.set AS new_values, i.position
         FROM
             ROWS FROM (
                 json_to_recordset(items_) AS (
@@ -2336,13 +2009,10 @@ BEGIN
 
     /* In the order of their keys, so that two calls never wait for each other. */
     item AS MATERIALIZED (
-        SELECT
-            g.*,
-            ROW_NUMBER() OVER (PARTITION BY g.key_1 ORDER BY g.position) AS occurrence
+        SELECT g.*, ROW_NUMBER() OVER (PARTITION BY g.key_1 ORDER BY g.position) AS occurrence
         FROM given AS g
         ORDER BY
-            g.key_1,
-            g.position
+            g.key_1, g.position
     ),
 
     /*
@@ -2352,9 +2022,7 @@ BEGIN
     */
     judged AS MATERIALIZED (
         SELECT
-            i.*,
-            v.*,
-            (v.item_status = 'Processing' AND i.status = 'Pending' AND i.release) AS released,
+            i.*, v.*, (v.item_status = 'Processing' AND i.status = 'Pending' AND i.release) AS released,
             CASE
                 WHEN v.item_status IS NULL THEN 'NOT_FOUND'
                 WHEN i.attempt > 0 AND (v.item_status = 'Processing' AND v.item_owner = worker_ AND v.item_attempt = i.attempt) IS NOT TRUE THEN 'LEASE_LOST'
@@ -2378,18 +2046,12 @@ BEGIN
         FROM item AS i
         LEFT JOIN LATERAL (
             SELECT
-                q.status::text AS item_status,
-                q.updated_at AS item_token,
-                q.attempt_num AS item_attempt,
-                q.lease_owner AS item_owner,
-                q.lease_until AS item_lease_until,
-                q.scheduled_for AS item_due_at
+                q.status::text AS item_status, q.updated_at AS item_token, q.attempt_num AS item_attempt, q.lease_owner AS item_owner,
+                q.lease_until AS item_lease_until, q.scheduled_for AS item_due_at
             FROM "readpast"."job" AS q
-            WHERE
-                q.enqueued_at = i.key_1
+            WHERE q.enqueued_at = i.key_1
             FOR NO KEY UPDATE
-        ) AS v
-            ON TRUE
+        ) AS v ON TRUE
     ),
 
     ruled AS (
@@ -2410,12 +2072,7 @@ BEGIN
 
     decided AS MATERIALIZED (
         SELECT
-            r.ordinal,
-            r.key_1,
-            r.answer,
-            r.becomes AS status,
-            r.step IS NOT NULL AS steps,
-            r.new_values,
+            r.ordinal, r.key_1, r.answer, r.becomes AS status, r.step IS NOT NULL AS steps, r.new_values,
             CASE WHEN r.answer <> 'OK' THEN r.item_token ELSE GREATEST(now_, NULLIF(r.item_token, 'infinity') + interval '1 microsecond') END AS token,
             CASE
                 WHEN r.answer <> 'OK' THEN r.item_attempt
@@ -2424,9 +2081,7 @@ BEGIN
                 WHEN r.item_status <> 'Processing' AND r.becomes = 'Processing' THEN r.item_attempt + 1
                 ELSE r.item_attempt
             END AS attempt_num,
-            n.step,
-            n.response,
-            n.error,
+            n.step, n.response, n.error,
             COALESCE(
                 r.due_at,
                 CASE
@@ -2439,8 +2094,7 @@ BEGIN
                             /* The logarithm keeps the power from overflowing before the cap counts. */
                             EXP(LEAST(
                                 LN(5000::float8)
-                                + (r.item_attempt - 1) * LN(200 / 100.0::float8),
-                                LN(3600000::float8)
+                                + (r.item_attempt - 1) * LN(200 / 100.0::float8), LN(3600000::float8)
                             ))
                             * (1 - random() * 50 / 100)
                         )
@@ -2451,21 +2105,16 @@ BEGIN
                 WHEN r.becomes = 'Processing'
                     THEN now_ + lease_ms_ * interval '1 millisecond'
             END AS lease_until,
-            n.enters,
-            n.finishes
+            n.enters, n.finishes
         FROM ruled AS r
         CROSS JOIN LATERAL (
             SELECT
                 (r.answer = 'OK' AND r.item_status <> 'Processing' AND r.becomes = 'Processing') AS enters,
-                (r.answer = 'OK' AND "readpast"."queue_is_finished_fn"(r.becomes)) AS finishes,
-                r.step AS step,
-                r.response AS response,
+                (r.answer = 'OK' AND "readpast"."queue_is_finished_fn"(r.becomes)) AS finishes, r.step AS step, r.response AS response,
                 CASE
                     WHEN r.error IS NOT NULL THEN r.error
                     WHEN r.becomes = 'Failed' AND r.status <> 'Failed'
-                        THEN format(
-                            'Attempts are spent: %s of %s; asked for %s.', r.item_attempt, max_attempts_, r.status
-                        )
+                        THEN format('Attempts are spent: %s of %s; asked for %s.', r.item_attempt, max_attempts_, r.status)
                     /* Earlier errors are over. */
                     WHEN r.becomes = 'Completed' THEN ''
                 END AS error
@@ -2476,17 +2125,11 @@ BEGIN
     changed AS (
         UPDATE "readpast"."job" AS q
         SET
-            status = d.status,
-            updated_at = d.token,
-            scheduled_for = COALESCE(d.due_at, q.scheduled_for),
+            status = d.status, updated_at = d.token, scheduled_for = COALESCE(d.due_at, q.scheduled_for),
             started_at = CASE WHEN d.enters THEN now_ ELSE q.started_at END,
             duration = CASE WHEN d.finishes THEN "readpast"."queue_ms_fn"(q.started_at, now_) ELSE q.duration END,
-            attempt_num = d.attempt_num,
-            lease_owner = CASE WHEN d.enters THEN worker_ ELSE q.lease_owner END,
-            lease_until = d.lease_until,
-            step = COALESCE(d.step, q.step),
-            response = COALESCE(d.response, q.response),
-            error = COALESCE(d.error, q.error),
+            attempt_num = d.attempt_num, lease_owner = CASE WHEN d.enters THEN worker_ ELSE q.lease_owner END, lease_until = d.lease_until,
+            step = COALESCE(d.step, q.step), response = COALESCE(d.response, q.response), error = COALESCE(d.error, q.error),
             "Customer" = CASE
                 WHEN (d.new_values -> 'Customer') IS NULL THEN q."Customer"
                 ELSE (SELECT n."Customer" FROM json_to_record(d.new_values) AS n ("Customer" varchar(40)))
@@ -2501,9 +2144,7 @@ BEGIN
             END
         FROM decided AS d
         /* They are locked, and decided upon: the key is enough. */
-        WHERE
-            q.enqueued_at BETWEEN d.key_1 AND d.key_1
-            AND d.answer = 'OK'
+        WHERE q.enqueued_at BETWEEN d.key_1 AND d.key_1 AND d.answer = 'OK'
     ),
 
     /* Remembered for whoever asks again: what cannot be told from the items later. */
@@ -2514,9 +2155,7 @@ BEGIN
             FROM decided AS d
             WHERE d.answer <> 'OK'
         )
-        WHERE
-            p.operation_id = operation_
-            AND EXISTS (SELECT 1 FROM decided AS d WHERE d.answer <> 'OK')
+        WHERE p.operation_id = operation_ AND EXISTS (SELECT 1 FROM decided AS d WHERE d.answer <> 'OK')
     )
 
     SELECT
@@ -2531,18 +2170,9 @@ BEGIN
 
     WITH given AS (
         SELECT
-            (i.position - 1)::integer AS ordinal,
-            i.key AS key_1,
-            i.token AS token,
-            COALESCE(i.attempt, 0) AS attempt,
-            i.status,
-            i.step,
-            i.response,
-            i.error,
-            COALESCE("readpast"."queue_finite_fn"(i.due), now_ + i.delay_ms * interval '1 millisecond') AS due_at,
-            COALESCE(i.release, FALSE) AS release,
-            i.set AS new_values,
-            i.position
+            (i.position - 1)::integer AS ordinal, i.key AS key_1, i.token AS token, COALESCE(i.attempt, 0) AS attempt, i.status, i.step,
+            i.response, i.error, COALESCE("readpast"."queue_finite_fn"(i.due), now_ + i.delay_ms * interval '1 millisecond') AS due_at,
+            COALESCE(i.release, FALSE) AS release, i.set AS new_values, i.position
         FROM
             ROWS FROM (
                 json_to_recordset(items_) AS (
@@ -2556,13 +2186,10 @@ BEGIN
 
     /* In the order of their keys, so that two calls never wait for each other. */
     item AS MATERIALIZED (
-        SELECT
-            g.*,
-            ROW_NUMBER() OVER (PARTITION BY g.key_1 ORDER BY g.position) AS occurrence
+        SELECT g.*, ROW_NUMBER() OVER (PARTITION BY g.key_1 ORDER BY g.position) AS occurrence
         FROM given AS g
         ORDER BY
-            g.key_1,
-            g.position
+            g.key_1, g.position
     ),
 
     /*
@@ -2572,9 +2199,7 @@ BEGIN
     */
     judged AS MATERIALIZED (
         SELECT
-            i.*,
-            v.*,
-            (v.item_status = 'Processing' AND i.status = 'Pending' AND i.release) AS released,
+            i.*, v.*, (v.item_status = 'Processing' AND i.status = 'Pending' AND i.release) AS released,
             CASE
                 WHEN v.item_status IS NULL THEN 'NOT_FOUND'
                 WHEN i.attempt > 0 AND (v.item_status = 'Processing' AND v.item_owner = worker_ AND v.item_attempt = i.attempt) IS NOT TRUE THEN 'LEASE_LOST'
@@ -2598,18 +2223,12 @@ BEGIN
         FROM item AS i
         LEFT JOIN LATERAL (
             SELECT
-                q.status::text AS item_status,
-                q.updated_at AS item_token,
-                q.attempt_num AS item_attempt,
-                q.lease_owner AS item_owner,
-                q.lease_until AS item_lease_until,
-                q.scheduled_for AS item_due_at
+                q.status::text AS item_status, q.updated_at AS item_token, q.attempt_num AS item_attempt, q.lease_owner AS item_owner,
+                q.lease_until AS item_lease_until, q.scheduled_for AS item_due_at
             FROM "readpast"."job" AS q
-            WHERE
-                q.enqueued_at = i.key_1
+            WHERE q.enqueued_at = i.key_1
             FOR NO KEY UPDATE
-        ) AS v
-            ON TRUE
+        ) AS v ON TRUE
     ),
 
     ruled AS (
@@ -2630,12 +2249,7 @@ BEGIN
 
     decided AS MATERIALIZED (
         SELECT
-            r.ordinal,
-            r.key_1,
-            r.answer,
-            r.becomes AS status,
-            r.step IS NOT NULL AS steps,
-            r.new_values,
+            r.ordinal, r.key_1, r.answer, r.becomes AS status, r.step IS NOT NULL AS steps, r.new_values,
             CASE WHEN r.answer <> 'OK' THEN r.item_token ELSE GREATEST(now_, NULLIF(r.item_token, 'infinity') + interval '1 microsecond') END AS token,
             CASE
                 WHEN r.answer <> 'OK' THEN r.item_attempt
@@ -2644,9 +2258,7 @@ BEGIN
                 WHEN r.item_status <> 'Processing' AND r.becomes = 'Processing' THEN r.item_attempt + 1
                 ELSE r.item_attempt
             END AS attempt_num,
-            n.step,
-            n.response,
-            n.error,
+            n.step, n.response, n.error,
             COALESCE(
                 r.due_at,
                 CASE
@@ -2659,8 +2271,7 @@ BEGIN
                             /* The logarithm keeps the power from overflowing before the cap counts. */
                             EXP(LEAST(
                                 LN(5000::float8)
-                                + (r.item_attempt - 1) * LN(200 / 100.0::float8),
-                                LN(3600000::float8)
+                                + (r.item_attempt - 1) * LN(200 / 100.0::float8), LN(3600000::float8)
                             ))
                             * (1 - random() * 50 / 100)
                         )
@@ -2671,21 +2282,16 @@ BEGIN
                 WHEN r.becomes = 'Processing'
                     THEN now_ + lease_ms_ * interval '1 millisecond'
             END AS lease_until,
-            n.enters,
-            n.finishes
+            n.enters, n.finishes
         FROM ruled AS r
         CROSS JOIN LATERAL (
             SELECT
                 (r.answer = 'OK' AND r.item_status <> 'Processing' AND r.becomes = 'Processing') AS enters,
-                (r.answer = 'OK' AND "readpast"."queue_is_finished_fn"(r.becomes)) AS finishes,
-                r.step AS step,
-                r.response AS response,
+                (r.answer = 'OK' AND "readpast"."queue_is_finished_fn"(r.becomes)) AS finishes, r.step AS step, r.response AS response,
                 CASE
                     WHEN r.error IS NOT NULL THEN r.error
                     WHEN r.becomes = 'Failed' AND r.status <> 'Failed'
-                        THEN format(
-                            'Attempts are spent: %s of %s; asked for %s.', r.item_attempt, max_attempts_, r.status
-                        )
+                        THEN format('Attempts are spent: %s of %s; asked for %s.', r.item_attempt, max_attempts_, r.status)
                     /* Earlier errors are over. */
                     WHEN r.becomes = 'Completed' THEN ''
                 END AS error
@@ -2696,22 +2302,14 @@ BEGIN
     changed AS (
         UPDATE "readpast"."job" AS q
         SET
-            status = d.status,
-            updated_at = d.token,
-            scheduled_for = COALESCE(d.due_at, q.scheduled_for),
+            status = d.status, updated_at = d.token, scheduled_for = COALESCE(d.due_at, q.scheduled_for),
             started_at = CASE WHEN d.enters THEN now_ ELSE q.started_at END,
             duration = CASE WHEN d.finishes THEN "readpast"."queue_ms_fn"(q.started_at, now_) ELSE q.duration END,
-            attempt_num = d.attempt_num,
-            lease_owner = CASE WHEN d.enters THEN worker_ ELSE q.lease_owner END,
-            lease_until = d.lease_until,
-            step = COALESCE(d.step, q.step),
-            response = COALESCE(d.response, q.response),
-            error = COALESCE(d.error, q.error)
+            attempt_num = d.attempt_num, lease_owner = CASE WHEN d.enters THEN worker_ ELSE q.lease_owner END, lease_until = d.lease_until,
+            step = COALESCE(d.step, q.step), response = COALESCE(d.response, q.response), error = COALESCE(d.error, q.error)
         FROM decided AS d
         /* They are locked, and decided upon: the key is enough. */
-        WHERE
-            q.enqueued_at BETWEEN d.key_1 AND d.key_1
-            AND d.answer = 'OK'
+        WHERE q.enqueued_at BETWEEN d.key_1 AND d.key_1 AND d.answer = 'OK'
     ),
 
     /* Remembered for whoever asks again: what cannot be told from the items later. */
@@ -2722,9 +2320,7 @@ BEGIN
             FROM decided AS d
             WHERE d.answer <> 'OK'
         )
-        WHERE
-            p.operation_id = operation_
-            AND EXISTS (SELECT 1 FROM decided AS d WHERE d.answer <> 'OK')
+        WHERE p.operation_id = operation_ AND EXISTS (SELECT 1 FROM decided AS d WHERE d.answer <> 'OK')
     )
 
     SELECT
@@ -2739,9 +2335,7 @@ BEGIN
     IF max_ > 0 THEN
         RETURN QUERY
         SELECT n.*
-        FROM "readpast"."next_job_set_trx"(
-            worker_, max_, lease_ms_, recover_, claim_ => claim_
-        ) AS n;
+        FROM "readpast"."next_job_set_trx"(worker_, max_, lease_ms_, recover_, claim_ => claim_) AS n;
     END IF;
 END;
 $$;
@@ -2755,21 +2349,14 @@ others recovered lately does not count.
 Table access order: as there.
 */
 CREATE OR REPLACE FUNCTION "readpast"."modify_job_set_utx"(
-    operation_ uuid,
-    worker_ text,
-    items_ json,
-    max_ integer DEFAULT 0,
-    lease_ms_ integer DEFAULT NULL,
-    recover_ integer DEFAULT 0,
+    operation_ uuid, worker_ text, items_ json, max_ integer DEFAULT 0, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 0,
     claim_ bigint DEFAULT NULL
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
-    answer_attempt integer, answer_status text,
-    enqueued_at timestamptz, type text, status text, step text, attempt_num integer,
+    answer_attempt integer, answer_status text, enqueued_at timestamptz, type text, status text, step text, attempt_num integer,
     response text, error text, started_at timestamptz, duration bigint, scheduled_for timestamptz,
-    updated_at timestamptz, lease_owner text, lease_until timestamptz, "Customer" varchar(40), "Rank" integer,
-    "Reference" uuid
+    updated_at timestamptz, lease_owner text, lease_until timestamptz, "Customer" varchar(40), "Rank" integer, "Reference" uuid
 )
 LANGUAGE sql VOLATILE
 SECURITY DEFINER
@@ -2792,15 +2379,8 @@ When its attempts are spent, an item becomes Failed whatever was asked for, unle
 Table access order: job, queue_transition.
 */
 CREATE OR REPLACE FUNCTION "readpast"."modify_job_utx"(
-    enqueued_at_ timestamptz,
-    updated_at_ timestamptz,
-    status_ text,
-    step_ text DEFAULT NULL,
-    response_ text DEFAULT NULL,
-    error_ text DEFAULT NULL,
-    scheduled_for_ timestamptz DEFAULT NULL,
-    worker_ text DEFAULT NULL,
-    attempt_num_ integer DEFAULT NULL,
+    enqueued_at_ timestamptz, updated_at_ timestamptz, status_ text, step_ text DEFAULT NULL, response_ text DEFAULT NULL,
+    error_ text DEFAULT NULL, scheduled_for_ timestamptz DEFAULT NULL, worker_ text DEFAULT NULL, attempt_num_ integer DEFAULT NULL,
     set_ json DEFAULT NULL
 )
 RETURNS TABLE (
@@ -2812,15 +2392,12 @@ SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 SET timezone = 'UTC'
 AS $$
-    SELECT
-        m.answer, m.answer_ordinal, m.answer_due_ms, m.answer_key, m.answer_token, m.answer_attempt, m.answer_status
+    SELECT m.answer, m.answer_ordinal, m.answer_due_ms, m.answer_key, m.answer_token, m.answer_attempt, m.answer_status
     FROM "readpast"."modify_job_set_utx"(
-        NULL,
-        COALESCE(worker_, session_user || '/' || pg_backend_pid()),
+        NULL, COALESCE(worker_, session_user || '/' || pg_backend_pid()),
         json_build_array(json_build_object(
             'key', enqueued_at_, 'token', updated_at_, 'attempt', attempt_num_,
-            'status', status_, 'step', step_, 'response', response_, 'error', error_,
-            'due', scheduled_for_, 'set', set_
+            'status', status_, 'step', step_, 'response', response_, 'error', error_, 'due', scheduled_for_, 'set', set_
         ))
     ) AS m;
 $$;
@@ -2837,15 +2414,8 @@ When its attempts are spent, an item becomes Failed whatever was asked for, unle
 Table access order: job, queue_transition.
 */
 CREATE OR REPLACE FUNCTION "readpast"."modify_job_trx"(
-    enqueued_at_ timestamptz,
-    updated_at_ timestamptz,
-    status_ text,
-    step_ text DEFAULT NULL,
-    response_ text DEFAULT NULL,
-    error_ text DEFAULT NULL,
-    scheduled_for_ timestamptz DEFAULT NULL,
-    worker_ text DEFAULT NULL,
-    attempt_num_ integer DEFAULT NULL,
+    enqueued_at_ timestamptz, updated_at_ timestamptz, status_ text, step_ text DEFAULT NULL, response_ text DEFAULT NULL,
+    error_ text DEFAULT NULL, scheduled_for_ timestamptz DEFAULT NULL, worker_ text DEFAULT NULL, attempt_num_ integer DEFAULT NULL,
     set_ json DEFAULT NULL
 )
 RETURNS SETOF "readpast"."worker_job_v"
@@ -2883,12 +2453,8 @@ BEGIN
 
     RETURN QUERY
     SELECT v.*
-    FROM (
-        SELECT
-            enqueued_at_::timestamptz AS key_1
-    ) AS k
-    INNER JOIN "readpast"."worker_job_v" AS v
-        ON v.enqueued_at BETWEEN k.key_1 AND k.key_1;
+    FROM (SELECT enqueued_at_::timestamptz AS key_1) AS k
+    INNER JOIN "readpast"."worker_job_v" AS v ON v.enqueued_at BETWEEN k.key_1 AND k.key_1;
 END;
 $$;
 
@@ -2902,9 +2468,7 @@ key and attempt. Answers OK, LEASE_LOST or NOT_FOUND, one row each. Neither the 
 a renewal never makes the worker's own settle fail.
 Table access order: job.
 */
-CREATE OR REPLACE FUNCTION "readpast"."renew_job_set_trx"(
-    worker_ text, items_ json, lease_ms_ integer DEFAULT NULL
-)
+CREATE OR REPLACE FUNCTION "readpast"."renew_job_set_trx"(worker_ text, items_ json, lease_ms_ integer DEFAULT NULL)
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
     answer_attempt integer, answer_status text
@@ -2931,29 +2495,26 @@ BEGIN
     ), 3);
     IF lease_ms_ IS NULL THEN
         lease_ms_ := COALESCE((
-        SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'job.leaseMs' AND a.val_int > 0
-    ), 60000);
+            SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'job.leaseMs' AND a.val_int > 0
+        ), 60000);
     END IF;
     IF lease_ms_ < 1 THEN
         RAISE EXCEPTION 'renew_job_set_trx: lease_ms_ must be at least 1' USING ERRCODE = 'RP021';
     END IF;
-    IF EXISTS (
+    IF current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on' OR EXISTS (
         SELECT 1
         FROM json_array_elements(items_) AS e (value)
         CROSS JOIN LATERAL json_object_keys(e.value) AS k (name)
         WHERE k.name NOT IN ('key', 'attempt')
     ) OR json_array_length(items_) > 1000 THEN
         items_ := "readpast"."queue_taken_fn"('renew_job_set_trx', items_, '{
-            "key": "any", "attempt": "integer"
+            "key": "timestamp", "attempt": "integer"
         }');
     END IF;
 
     RETURN QUERY
     WITH item AS MATERIALIZED (
-        SELECT
-            (i.position - 1)::integer AS ordinal,
-            i.key AS key_1,
-            i.attempt
+        SELECT (i.position - 1)::integer AS ordinal, i.key AS key_1, i.attempt
         FROM
             ROWS FROM (json_to_recordset(items_) AS (key timestamptz, attempt integer))
             WITH ORDINALITY AS i (key, attempt, position)
@@ -2963,10 +2524,7 @@ BEGIN
     /* In the order of the keys, so that two calls never wait for each other. */
     judged AS MATERIALIZED (
         SELECT
-            i.*,
-            v.item_token,
-            v.item_attempt,
-            v.item_status,
+            i.*, v.item_token, v.item_attempt, v.item_status,
             CASE
                 WHEN v.item_status IS NULL THEN 'NOT_FOUND'
                 WHEN (v.item_status = 'Processing' AND v.item_owner = worker_ AND v.item_attempt = i.attempt) THEN 'OK'
@@ -2974,17 +2532,11 @@ BEGIN
             END AS answer
         FROM item AS i
         LEFT JOIN LATERAL (
-            SELECT
-                q.status::text AS item_status,
-                q.updated_at AS item_token,
-                q.attempt_num AS item_attempt,
-                q.lease_owner AS item_owner
+            SELECT q.status::text AS item_status, q.updated_at AS item_token, q.attempt_num AS item_attempt, q.lease_owner AS item_owner
             FROM "readpast"."job" AS q
-            WHERE
-                q.enqueued_at = i.key_1
+            WHERE q.enqueued_at = i.key_1
             FOR NO KEY UPDATE
-        ) AS v
-            ON TRUE
+        ) AS v ON TRUE
     ),
 
     shown AS (
@@ -2993,19 +2545,10 @@ BEGIN
         FROM judged AS j
         /* Once they are locked, and one time for all of them: what was claimed together runs out together. */
         CROSS JOIN (SELECT clock_timestamp() AS now FROM (SELECT COUNT(*) FROM judged) AS c) AS n
-        WHERE
-            q.enqueued_at BETWEEN j.key_1 AND j.key_1
-            AND j.answer = 'OK'
+        WHERE q.enqueued_at BETWEEN j.key_1 AND j.key_1 AND j.answer = 'OK'
     )
 
-    SELECT
-        j.answer,
-        j.ordinal,
-        NULL::bigint,
-        j.key_1,
-        j.item_token,
-        j.item_attempt,
-        j.item_status
+    SELECT j.answer, j.ordinal, NULL::bigint, j.key_1, j.item_token, j.item_attempt, j.item_status
     FROM judged AS j
     ORDER BY j.ordinal;
 END;
@@ -3036,23 +2579,15 @@ BEGIN
     RETURN QUERY
     WITH item AS NOT MATERIALIZED (
         SELECT
-            q.status::text AS status,
-            q.started_at AS started_at,
-            q.duration AS claimed_ms,
-            q.scheduled_for AS due_at,
-            q.enqueued_at AS enqueued_at,
-            q.lease_until AS lease_until
+            q.status::text AS status, q.started_at AS started_at, q.duration AS claimed_ms, q.scheduled_for AS due_at,
+            q.enqueued_at AS enqueued_at, q.lease_until AS lease_until
         FROM "readpast"."job" AS q
     ),
 
     recent AS MATERIALIZED (
-        SELECT
-            GREATEST(0, "readpast"."queue_ms_fn"(COALESCE(i.due_at, i.enqueued_at), i.started_at)) AS wait_ms,
-            i.claimed_ms
+        SELECT GREATEST(0, "readpast"."queue_ms_fn"(COALESCE(i.due_at, i.enqueued_at), i.started_at)) AS wait_ms, i.claimed_ms
         FROM item AS i
-        WHERE
-            i.started_at IS NOT NULL
-            AND i.claimed_ms IS NOT NULL
+        WHERE i.started_at IS NOT NULL AND i.claimed_ms IS NOT NULL
         ORDER BY i.enqueued_at DESC
         LIMIT 10000
     ),
@@ -3067,16 +2602,13 @@ BEGIN
             (SELECT COUNT(*) FROM item AS i WHERE i.enqueued_at > now_ - interval '1 hour' AND i.enqueued_at <= now_ + interval '1 minute') AS items
     )
 
-    SELECT
-        'count.' || s.status,
-        COALESCE(c.items, 0)
+    SELECT 'count.' || s.status, COALESCE(c.items, 0)
     FROM "readpast"."queue_status" AS s
     LEFT JOIN (
         SELECT i.status, COUNT(*) AS items
         FROM item AS i
         GROUP BY i.status
-    ) AS c
-        ON c.status = s.status
+    ) AS c ON c.status = s.status
     UNION ALL
     SELECT 'due.count', COUNT(*)
     FROM item AS i
@@ -3096,9 +2628,7 @@ BEGIN
     SELECT
         f.figure || '.' || p.label || '_ms',
         (
-            SELECT percentile_disc(p.fraction) WITHIN GROUP (
-                ORDER BY CASE f.figure WHEN 'wait' THEN r.wait_ms ELSE r.claimed_ms END
-            )
+            SELECT percentile_disc(p.fraction) WITHIN GROUP (ORDER BY CASE f.figure WHEN 'wait' THEN r.wait_ms ELSE r.claimed_ms END)
             FROM recent AS r
         )
     FROM (VALUES ('wait'), ('claimed')) AS f (figure)
@@ -3181,100 +2711,64 @@ BEGIN
     END IF;
     RETURN QUERY
     WITH waiting AS MATERIALIZED (
-            SELECT
-                to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') || '0' AS key,
-                q.type::text AS type,
-                q.status::text AS status,
-                q.error AS error,
-                q.enqueued_at AS enqueued_at,
-                q.started_at AS started_at,
-                q.duration AS claimed_ms,
-                q.scheduled_for AS due_at,
-                q.lease_owner AS owner,
-                q.lease_until AS lease_until
-            FROM "readpast"."job" AS q
-            WHERE q.status IN ('Pending', 'Error')
-            ORDER BY
-            q.scheduled_for,
-            q.enqueued_at
-            LIMIT most_ + 1
+        SELECT
+            to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') || '0' AS key, q.type::text AS type,
+            q.status::text AS status, q.error AS error, q.enqueued_at AS enqueued_at, q.started_at AS started_at, q.duration AS claimed_ms,
+            q.scheduled_for AS due_at, q.lease_owner AS owner, q.lease_until AS lease_until
+        FROM "readpast"."job" AS q
+        WHERE q.status IN ('Pending', 'Error')
+        ORDER BY
+        q.scheduled_for, q.enqueued_at
+        LIMIT most_ + 1
     ),
 
     flying AS MATERIALIZED (
-            SELECT
-                to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') || '0' AS key,
-                q.type::text AS type,
-                q.status::text AS status,
-                q.error AS error,
-                q.enqueued_at AS enqueued_at,
-                q.started_at AS started_at,
-                q.duration AS claimed_ms,
-                q.scheduled_for AS due_at,
-                q.lease_owner AS owner,
-                q.lease_until AS lease_until
-            FROM "readpast"."job" AS q
-            WHERE q.status = 'Processing'
-            ORDER BY q.started_at
-            LIMIT most_ + 1
+        SELECT
+            to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') || '0' AS key, q.type::text AS type,
+            q.status::text AS status, q.error AS error, q.enqueued_at AS enqueued_at, q.started_at AS started_at, q.duration AS claimed_ms,
+            q.scheduled_for AS due_at, q.lease_owner AS owner, q.lease_until AS lease_until
+        FROM "readpast"."job" AS q
+        WHERE q.status = 'Processing'
+        ORDER BY q.started_at
+        LIMIT most_ + 1
     ),
 
     stopped AS MATERIALIZED (
-            SELECT
-                to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') || '0' AS key,
-                q.type::text AS type,
-                q.status::text AS status,
-                q.error AS error,
-                q.enqueued_at AS enqueued_at,
-                q.started_at AS started_at,
-                q.duration AS claimed_ms,
-                q.scheduled_for AS due_at,
-                q.lease_owner AS owner,
-                q.lease_until AS lease_until
-            FROM "readpast"."job" AS q
-            WHERE q.status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
-            ORDER BY q.enqueued_at DESC
-            LIMIT most_ + 1
+        SELECT
+            to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') || '0' AS key, q.type::text AS type,
+            q.status::text AS status, q.error AS error, q.enqueued_at AS enqueued_at, q.started_at AS started_at, q.duration AS claimed_ms,
+            q.scheduled_for AS due_at, q.lease_owner AS owner, q.lease_until AS lease_until
+        FROM "readpast"."job" AS q
+        WHERE q.status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+        ORDER BY q.enqueued_at DESC
+        LIMIT most_ + 1
     ),
 
     present AS MATERIALIZED (
-            SELECT
-                to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') || '0' AS key,
-                q.type::text AS type,
-                q.status::text AS status,
-                q.error AS error,
-                q.enqueued_at AS enqueued_at,
-                q.started_at AS started_at,
-                q.duration AS claimed_ms,
-                q.scheduled_for AS due_at,
-                q.lease_owner AS owner,
-                q.lease_until AS lease_until
-            FROM "readpast"."job" AS q
-            WHERE TRUE
-            ORDER BY q.enqueued_at DESC
-            LIMIT most_ + 1
+        SELECT
+            to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') || '0' AS key, q.type::text AS type,
+            q.status::text AS status, q.error AS error, q.enqueued_at AS enqueued_at, q.started_at AS started_at, q.duration AS claimed_ms,
+            q.scheduled_for AS due_at, q.lease_owner AS owner, q.lease_until AS lease_until
+        FROM "readpast"."job" AS q
+        WHERE TRUE
+        ORDER BY q.enqueued_at DESC
+        LIMIT most_ + 1
     ),
 
     /* With a long backlog the newest are all pending: what was taken last, or is next, has what has just ended before it. */
     done AS MATERIALIZED (
-            SELECT
-                to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') || '0' AS key,
-                q.type::text AS type,
-                q.status::text AS status,
-                q.error AS error,
-                q.enqueued_at AS enqueued_at,
-                q.started_at AS started_at,
-                q.duration AS claimed_ms,
-                q.scheduled_for AS due_at,
-                q.lease_owner AS owner,
-                q.lease_until AS lease_until
-            FROM "readpast"."job" AS q
-            WHERE q.enqueued_at <= (
-                SELECT COALESCE(MAX(f.enqueued_at), (SELECT MIN(w.enqueued_at) FROM waiting AS w))
-                FROM flying AS f
-            )
-            AND q.enqueued_at < (SELECT MIN(p.enqueued_at) FROM present AS p)
-            ORDER BY q.enqueued_at DESC
-            LIMIT most_ + 1
+        SELECT
+            to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') || '0' AS key, q.type::text AS type,
+            q.status::text AS status, q.error AS error, q.enqueued_at AS enqueued_at, q.started_at AS started_at, q.duration AS claimed_ms,
+            q.scheduled_for AS due_at, q.lease_owner AS owner, q.lease_until AS lease_until
+        FROM "readpast"."job" AS q
+        WHERE q.enqueued_at <= (
+            SELECT COALESCE(MAX(f.enqueued_at), (SELECT MIN(w.enqueued_at) FROM waiting AS w))
+            FROM flying AS f
+        )
+        AND q.enqueued_at < (SELECT MIN(p.enqueued_at) FROM present AS p)
+        ORDER BY q.enqueued_at DESC
+        LIMIT most_ + 1
     ),
 
     recent AS NOT MATERIALIZED (
@@ -3285,9 +2779,7 @@ BEGIN
 
     measured AS MATERIALIZED (
         SELECT
-            GREATEST(0, "readpast"."queue_ms_fn"(COALESCE(r.due_at, r.enqueued_at), r.started_at)) AS wait_ms,
-            r.claimed_ms,
-            r.type,
+            GREATEST(0, "readpast"."queue_ms_fn"(COALESCE(r.due_at, r.enqueued_at), r.started_at)) AS wait_ms, r.claimed_ms, r.type,
             r.started_at + r.claimed_ms * interval '1 millisecond' AS ended_at
         FROM recent AS r
         WHERE r.started_at IS NOT NULL AND r.claimed_ms IS NOT NULL AND "readpast"."queue_is_finished_fn"(r.status)
@@ -3304,11 +2796,7 @@ BEGIN
     ),
 
     figure (name, value, capped, ms, detail, key) AS (
-        SELECT
-            'count.' || s.status,
-            COALESCE(c.items, 0),
-            COALESCE(c.capped, FALSE),
-            NULL::bigint, NULL::text, NULL::text
+        SELECT 'count.' || s.status, COALESCE(c.items, 0), COALESCE(c.capped, FALSE), NULL::bigint, NULL::text, NULL::text
         FROM "readpast"."queue_status" AS s
         LEFT JOIN (
             SELECT w.status, COUNT(*) AS items, (SELECT COUNT(*) FROM waiting) > most_ AS capped
@@ -3328,8 +2816,7 @@ BEGIN
             FROM present AS r
             WHERE r.status = 'Completed'
             GROUP BY r.status
-        ) AS c
-            ON c.status = s.status
+        ) AS c ON c.status = s.status
         UNION ALL
         SELECT 'due.count', COUNT(*), (SELECT COUNT(*) FROM waiting) > most_, NULL, NULL, NULL
         FROM waiting AS w
@@ -3424,9 +2911,7 @@ BEGIN
         SELECT
             f.figure || '.' || p.label || '_ms',
             (
-                SELECT percentile_disc(p.fraction) WITHIN GROUP (
-                    ORDER BY CASE f.figure WHEN 'wait' THEN d.wait_ms ELSE d.claimed_ms END
-                )
+                SELECT percentile_disc(p.fraction) WITHIN GROUP (ORDER BY CASE f.figure WHEN 'wait' THEN d.wait_ms ELSE d.claimed_ms END)
                 FROM measured AS d
             ),
             FALSE, NULL, NULL, NULL
@@ -3462,10 +2947,7 @@ BEGIN
     SELECT
         f.name,
         CASE WHEN f.capped AND f.name NOT IN ('due.oldest_ms', 'ended.last_minute', 'ended.last_hour') THEN LEAST(f.value, most_) ELSE f.value END,
-        f.capped,
-        f.ms,
-        f.detail,
-        f.key
+        f.capped, f.ms, f.detail, f.key
     FROM figure AS f;
 END;
 $$;
@@ -3487,11 +2969,9 @@ CREATE OR REPLACE FUNCTION "readpast"."find_job"(
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
-    answer_attempt integer, answer_status text,
-    enqueued_at timestamptz, type text, status text, step text, attempt_num integer,
+    answer_attempt integer, answer_status text, enqueued_at timestamptz, type text, status text, step text, attempt_num integer,
     response text, error text, started_at timestamptz, duration bigint, scheduled_for timestamptz,
-    updated_at timestamptz, lease_owner text, lease_until timestamptz, "Customer" varchar(40), "Rank" integer,
-    "Reference" uuid
+    updated_at timestamptz, lease_owner text, lease_until timestamptz, "Customer" varchar(40), "Rank" integer, "Reference" uuid
 )
 LANGUAGE plpgsql VOLATILE
 /* With its owner's rights: a role that may execute this needs none on the tables. */
@@ -3575,8 +3055,7 @@ BEGIN
     IF max_ IS NULL OR max_ < 1 OR max_ > 1000 THEN
         RAISE EXCEPTION 'find_job: max_ must be from 1 to 1000' USING ERRCODE = 'RP021';
     END IF;
-    SELECT
-            NULLIF(after_, '')::timestamptz AS key_1
+    SELECT NULLIF(after_, '')::timestamptz AS key_1
     INTO from_;
     IF most_ < 1 THEN
         RAISE EXCEPTION 'find_job: most_ must be 1 or more, or NULL' USING ERRCODE = 'RP021';
@@ -3585,8 +3064,7 @@ BEGIN
     IF keys_ IS NOT NULL THEN
         RETURN QUERY
         SELECT
-            'FOUND', NULL::integer, NULL::bigint, q.enqueued_at,
-            q.updated_at, q.attempt_num, q.status::text,
+            'FOUND', NULL::integer, NULL::bigint, q.enqueued_at, q.updated_at, q.attempt_num, q.status::text,
             q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
             q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
             q.lease_until, q."Customer", q."Rank", q."Reference"
@@ -3595,13 +3073,10 @@ BEGIN
             i.key AS key_1
             FROM UNNEST(keys_) AS i (key)
         ) AS k
-        INNER JOIN "readpast"."job" AS q
-            ON q.enqueued_at BETWEEN k.key_1 AND k.key_1
+        INNER JOIN "readpast"."job" AS q ON q.enqueued_at BETWEEN k.key_1 AND k.key_1
         WHERE
-            (from_.key_1 IS NULL OR (q.enqueued_at) > (from_.key_1))
-            AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
-            AND (types_ IS NULL OR q.type::text = ANY(types_))
-            AND (before_ IS NULL OR q.updated_at < before_)
+            (from_.key_1 IS NULL OR (q.enqueued_at) > (from_.key_1)) AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
+            AND (types_ IS NULL OR q.type::text = ANY(types_)) AND (before_ IS NULL OR q.updated_at < before_)
             AND (since_ IS NULL OR q.updated_at >= since_)
             AND (
                 longer_ IS NULL
@@ -3622,8 +3097,7 @@ BEGIN
         INTO until_
         FROM "readpast"."job" AS q
         WHERE
-            most_ IS NOT NULL
-            AND q.status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+            most_ IS NOT NULL AND q.status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
             AND q.enqueued_at > COALESCE(from_.key_1, '-infinity')
         ORDER BY q.enqueued_at
         LIMIT 1 OFFSET most_ - 1;
@@ -3639,20 +3113,16 @@ BEGIN
         END IF;
         RETURN QUERY
         SELECT
-            'FOUND', NULL::integer, NULL::bigint, q.enqueued_at,
-            q.updated_at, q.attempt_num, q.status::text,
+            'FOUND', NULL::integer, NULL::bigint, q.enqueued_at, q.updated_at, q.attempt_num, q.status::text,
             q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
             q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
             q.lease_until, q."Customer", q."Rank", q."Reference"
         FROM "readpast"."job" AS q
         WHERE
             q.status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
-            AND q.enqueued_at > COALESCE(from_.key_1, '-infinity')
-            AND q.enqueued_at <= until_.key_1
-            AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
-            AND (types_ IS NULL OR q.type::text = ANY(types_))
-            AND (before_ IS NULL OR q.updated_at < before_)
-            AND (since_ IS NULL OR q.updated_at >= since_)
+            AND q.enqueued_at > COALESCE(from_.key_1, '-infinity') AND q.enqueued_at <= until_.key_1
+            AND (statuses_ IS NULL OR q.status::text = ANY(statuses_)) AND (types_ IS NULL OR q.type::text = ANY(types_))
+            AND (before_ IS NULL OR q.updated_at < before_) AND (since_ IS NULL OR q.updated_at >= since_)
             AND (
                 longer_ IS NULL
                 OR CASE
@@ -3668,27 +3138,21 @@ BEGIN
         statuses_ <@ ARRAY['Processing']
         AND (
             most_ IS NULL
-            OR NOT EXISTS (
-                SELECT 1 FROM "readpast"."job" AS q WHERE q.status IN ('Processing') LIMIT 1 OFFSET most_ - 1
-            )
+            OR NOT EXISTS (SELECT 1 FROM "readpast"."job" AS q WHERE q.status IN ('Processing') LIMIT 1 OFFSET most_ - 1)
         )
     THEN
         /* They have an index of their own, in another order: good for as many as may be read. */
         RETURN QUERY
         SELECT
-            'FOUND', NULL::integer, NULL::bigint, q.enqueued_at,
-            q.updated_at, q.attempt_num, q.status::text,
+            'FOUND', NULL::integer, NULL::bigint, q.enqueued_at, q.updated_at, q.attempt_num, q.status::text,
             q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
             q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
             q.lease_until, q."Customer", q."Rank", q."Reference"
         FROM "readpast"."job" AS q
         WHERE
-            q.status IN ('Processing')
-            AND q.enqueued_at > COALESCE(from_.key_1, '-infinity')
-            AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
-            AND (types_ IS NULL OR q.type::text = ANY(types_))
-            AND (before_ IS NULL OR q.updated_at < before_)
-            AND (since_ IS NULL OR q.updated_at >= since_)
+            q.status IN ('Processing') AND q.enqueued_at > COALESCE(from_.key_1, '-infinity')
+            AND (statuses_ IS NULL OR q.status::text = ANY(statuses_)) AND (types_ IS NULL OR q.type::text = ANY(types_))
+            AND (before_ IS NULL OR q.updated_at < before_) AND (since_ IS NULL OR q.updated_at >= since_)
             AND (
                 longer_ IS NULL
                 OR CASE
@@ -3704,27 +3168,21 @@ BEGIN
         statuses_ <@ ARRAY['Pending', 'Error']
         AND (
             most_ IS NULL
-            OR NOT EXISTS (
-                SELECT 1 FROM "readpast"."job" AS q WHERE q.status IN ('Pending', 'Error') LIMIT 1 OFFSET most_ - 1
-            )
+            OR NOT EXISTS (SELECT 1 FROM "readpast"."job" AS q WHERE q.status IN ('Pending', 'Error') LIMIT 1 OFFSET most_ - 1)
         )
     THEN
         /* They have an index of their own, in another order: good for as many as may be read. */
         RETURN QUERY
         SELECT
-            'FOUND', NULL::integer, NULL::bigint, q.enqueued_at,
-            q.updated_at, q.attempt_num, q.status::text,
+            'FOUND', NULL::integer, NULL::bigint, q.enqueued_at, q.updated_at, q.attempt_num, q.status::text,
             q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
             q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
             q.lease_until, q."Customer", q."Rank", q."Reference"
         FROM "readpast"."job" AS q
         WHERE
-            q.status IN ('Pending', 'Error')
-            AND q.enqueued_at > COALESCE(from_.key_1, '-infinity')
-            AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
-            AND (types_ IS NULL OR q.type::text = ANY(types_))
-            AND (before_ IS NULL OR q.updated_at < before_)
-            AND (since_ IS NULL OR q.updated_at >= since_)
+            q.status IN ('Pending', 'Error') AND q.enqueued_at > COALESCE(from_.key_1, '-infinity')
+            AND (statuses_ IS NULL OR q.status::text = ANY(statuses_)) AND (types_ IS NULL OR q.type::text = ANY(types_))
+            AND (before_ IS NULL OR q.updated_at < before_) AND (since_ IS NULL OR q.updated_at >= since_)
             AND (
                 longer_ IS NULL
                 OR CASE
@@ -3741,9 +3199,7 @@ BEGIN
         SELECT q.enqueued_at AS key_1
         INTO until_
         FROM "readpast"."job" AS q
-        WHERE
-            most_ IS NOT NULL
-            AND TRUE
+        WHERE most_ IS NOT NULL AND TRUE
         ORDER BY q.enqueued_at
         LIMIT 1 OFFSET most_ - 1;
         further_ := FOUND;
@@ -3757,17 +3213,14 @@ BEGIN
         END IF;
         RETURN QUERY
         SELECT
-            'FOUND', NULL::integer, NULL::bigint, q.enqueued_at,
-            q.updated_at, q.attempt_num, q.status::text,
+            'FOUND', NULL::integer, NULL::bigint, q.enqueued_at, q.updated_at, q.attempt_num, q.status::text,
             q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
             q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
             q.lease_until, q."Customer", q."Rank", q."Reference"
         FROM "readpast"."job" AS q
         WHERE
-            (q.enqueued_at) <= (until_.key_1)
-            AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
-            AND (types_ IS NULL OR q.type::text = ANY(types_))
-            AND (before_ IS NULL OR q.updated_at < before_)
+            (q.enqueued_at) <= (until_.key_1) AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
+            AND (types_ IS NULL OR q.type::text = ANY(types_)) AND (before_ IS NULL OR q.updated_at < before_)
             AND (since_ IS NULL OR q.updated_at >= since_)
             AND (
                 longer_ IS NULL
@@ -3785,9 +3238,7 @@ BEGIN
         SELECT q.enqueued_at AS key_1
         INTO until_
         FROM "readpast"."job" AS q
-        WHERE
-            most_ IS NOT NULL
-            AND (q.enqueued_at) > (from_.key_1)
+        WHERE most_ IS NOT NULL AND (q.enqueued_at) > (from_.key_1)
         ORDER BY q.enqueued_at
         LIMIT 1 OFFSET most_ - 1;
         further_ := FOUND;
@@ -3801,18 +3252,14 @@ BEGIN
         END IF;
         RETURN QUERY
         SELECT
-            'FOUND', NULL::integer, NULL::bigint, q.enqueued_at,
-            q.updated_at, q.attempt_num, q.status::text,
+            'FOUND', NULL::integer, NULL::bigint, q.enqueued_at, q.updated_at, q.attempt_num, q.status::text,
             q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
             q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
             q.lease_until, q."Customer", q."Rank", q."Reference"
         FROM "readpast"."job" AS q
         WHERE
-            (q.enqueued_at) > (from_.key_1)
-            AND (q.enqueued_at) <= (until_.key_1)
-            AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
-            AND (types_ IS NULL OR q.type::text = ANY(types_))
-            AND (before_ IS NULL OR q.updated_at < before_)
+            (q.enqueued_at) > (from_.key_1) AND (q.enqueued_at) <= (until_.key_1) AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
+            AND (types_ IS NULL OR q.type::text = ANY(types_)) AND (before_ IS NULL OR q.updated_at < before_)
             AND (since_ IS NULL OR q.updated_at >= since_)
             AND (
                 longer_ IS NULL
@@ -3869,14 +3316,14 @@ DECLARE
     now_ timestamptz := clock_timestamp();
     replayed_ boolean := FALSE;
 BEGIN
-    IF EXISTS (
+    IF current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on' OR EXISTS (
         SELECT 1
         FROM json_array_elements(items_) AS e (value)
         CROSS JOIN LATERAL json_object_keys(e.value) AS k (name)
         WHERE k.name NOT IN ('key', 'token')
     ) OR json_array_length(items_) > 1000 THEN
         items_ := "readpast"."queue_taken_fn"('redrive_job_set_trx', items_, '{
-            "key": "any", "token": "timestamp"
+            "key": "timestamp", "token": "timestamp"
         }');
     END IF;
 
@@ -3902,8 +3349,7 @@ BEGIN
             i.key, q.updated_at, q.attempt_num, q.status::text
         FROM ROWS FROM (json_to_recordset(items_) AS (key timestamptz)) WITH ORDINALITY AS i (key, position)
         CROSS JOIN "readpast"."queue_operation" AS p
-        LEFT JOIN "readpast"."job" AS q
-            ON q.enqueued_at = i.key
+        LEFT JOIN "readpast"."job" AS q ON q.enqueued_at = i.key
         WHERE p.operation_id = operation_
         ORDER BY i.position;
         RETURN;
@@ -3926,11 +3372,7 @@ BEGIN
     END IF;
     RETURN QUERY
     WITH given AS (
-        SELECT
-            (i.position - 1)::integer AS ordinal,
-            i.key AS key_1,
-            i.token AS token,
-            i.position
+        SELECT (i.position - 1)::integer AS ordinal, i.key AS key_1, i.token AS token, i.position
         FROM
             ROWS FROM (json_to_recordset(items_) AS (key timestamptz, token timestamptz))
             WITH ORDINALITY AS i (key, token, position)
@@ -3938,31 +3380,21 @@ BEGIN
 
     /* In the order of their keys, so that two calls never wait for each other. */
     item AS MATERIALIZED (
-        SELECT
-            g.*,
-            ROW_NUMBER() OVER (PARTITION BY g.key_1 ORDER BY g.position) AS occurrence
+        SELECT g.*, ROW_NUMBER() OVER (PARTITION BY g.key_1 ORDER BY g.position) AS occurrence
         FROM given AS g
         ORDER BY
-            g.key_1,
-            g.position
+            g.key_1, g.position
     ),
 
     found AS MATERIALIZED (
-        SELECT
-            i.*,
-            v.*
+        SELECT i.*, v.*
         FROM item AS i
         LEFT JOIN LATERAL (
-            SELECT
-                q.status::text AS item_status,
-                q.updated_at AS item_token,
-                q.attempt_num AS item_attempt
+            SELECT q.status::text AS item_status, q.updated_at AS item_token, q.attempt_num AS item_attempt
             FROM "readpast"."job" AS q
-            WHERE
-                q.enqueued_at = i.key_1
+            WHERE q.enqueued_at = i.key_1
             FOR NO KEY UPDATE
-        ) AS v
-            ON TRUE
+        ) AS v ON TRUE
     ),
 
     judged AS MATERIALIZED (
@@ -3981,34 +3413,21 @@ BEGIN
 
     decided AS MATERIALIZED (
         SELECT
-            v.ordinal,
-            v.key_1,
-            v.answer,
-            CASE WHEN v.answer = 'OK' THEN 'Pending' ELSE v.item_status END AS status,
+            v.ordinal, v.key_1, v.answer, CASE WHEN v.answer = 'OK' THEN 'Pending' ELSE v.item_status END AS status,
             CASE WHEN v.answer = 'OK' THEN GREATEST(now_, NULLIF(v.item_token, 'infinity') + interval '1 microsecond') ELSE v.item_token END AS token,
-            CASE WHEN v.answer = 'OK' THEN 0 ELSE v.item_attempt END AS attempt_num,
-            now_ AS due_at
+            CASE WHEN v.answer = 'OK' THEN 0 ELSE v.item_attempt END AS attempt_num, now_ AS due_at
         FROM judged AS v
     ),
-
 
     /* An item that a trigger of the table keeps from changing counts as not changed. */
     changed AS (
         UPDATE "readpast"."job" AS q
         SET
-            status = d.status,
-            updated_at = d.token,
-            scheduled_for = COALESCE(d.due_at, q.scheduled_for),
-            attempt_num = d.attempt_num,
-            started_at = NULL,
-            duration = NULL,
-            lease_owner = NULL,
-            lease_until = NULL
+            status = d.status, updated_at = d.token, scheduled_for = COALESCE(d.due_at, q.scheduled_for), attempt_num = d.attempt_num,
+            started_at = NULL, duration = NULL, lease_owner = NULL, lease_until = NULL
         FROM decided AS d
         /* They are locked, and decided upon: the key is enough. */
-        WHERE
-            q.enqueued_at BETWEEN d.key_1 AND d.key_1
-            AND d.answer = 'OK'
+        WHERE q.enqueued_at BETWEEN d.key_1 AND d.key_1 AND d.answer = 'OK'
     ),
 
     /* Remembered for whoever asks again: what cannot be told from the items later. */
@@ -4019,9 +3438,7 @@ BEGIN
             FROM decided AS d
             WHERE d.answer <> 'OK'
         )
-        WHERE
-            p.operation_id = operation_
-            AND EXISTS (SELECT 1 FROM decided AS d WHERE d.answer <> 'OK')
+        WHERE p.operation_id = operation_ AND EXISTS (SELECT 1 FROM decided AS d WHERE d.answer <> 'OK')
     )
 
     SELECT d.answer, d.ordinal, NULL::bigint, d.key_1, d.token, d.attempt_num, d.status
@@ -4134,8 +3551,7 @@ BEGIN
 
     RETURN QUERY
     WITH found AS MATERIALIZED (
-        SELECT
-            q.enqueued_at AS key_1
+        SELECT q.enqueued_at AS key_1
         FROM "readpast"."job" AS q
         WHERE
             (
@@ -4144,17 +3560,15 @@ BEGIN
                     SELECT k.key_1
                     FROM (
                         SELECT
-            i.key AS key_1
+                        i.key AS key_1
                         FROM UNNEST(keys_) AS i (key)
                     ) AS k
                 )
             )
             AND q.status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
 
-            AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
-            AND (types_ IS NULL OR q.type::text = ANY(types_))
-            AND (before_ IS NULL OR q.updated_at < before_)
-            AND (since_ IS NULL OR q.updated_at >= since_)
+            AND (statuses_ IS NULL OR q.status::text = ANY(statuses_)) AND (types_ IS NULL OR q.type::text = ANY(types_))
+            AND (before_ IS NULL OR q.updated_at < before_) AND (since_ IS NULL OR q.updated_at >= since_)
             AND (
                 longer_ IS NULL
                 OR CASE
@@ -4183,8 +3597,7 @@ BEGIN
 
     RETURN QUERY
     WITH found AS MATERIALIZED (
-        SELECT
-            q.enqueued_at AS key_1
+        SELECT q.enqueued_at AS key_1
         FROM "readpast"."job" AS q
         WHERE
             (
@@ -4193,7 +3606,7 @@ BEGIN
                     SELECT k.key_1
                     FROM (
                         SELECT
-            i.key AS key_1
+                        i.key AS key_1
                         FROM UNNEST(keys_) AS i (key)
                     ) AS k
                 )
@@ -4201,10 +3614,8 @@ BEGIN
             /* An item that was enqueued later cannot have changed before. */
             AND q.enqueued_at < COALESCE(before_, 'infinity')
 
-            AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
-            AND (types_ IS NULL OR q.type::text = ANY(types_))
-            AND (before_ IS NULL OR q.updated_at < before_)
-            AND (since_ IS NULL OR q.updated_at >= since_)
+            AND (statuses_ IS NULL OR q.status::text = ANY(statuses_)) AND (types_ IS NULL OR q.type::text = ANY(types_))
+            AND (before_ IS NULL OR q.updated_at < before_) AND (since_ IS NULL OR q.updated_at >= since_)
             AND (
                 longer_ IS NULL
                 OR CASE
@@ -4244,19 +3655,14 @@ BEGIN
         SELECT w.name
         FROM (
             VALUES
-            ('job_due', '"readpast"."job"'),
-            ('job_in_flight', '"readpast"."job"'),
-            ('job_ended', '"readpast"."job"')
+            ('job_due', '"readpast"."job"'), ('job_in_flight', '"readpast"."job"'), ('job_ended', '"readpast"."job"')
         ) AS w (name, place)
         WHERE
             NOT EXISTS (
                 SELECT 1
                 FROM pg_catalog.pg_index AS x
-                INNER JOIN pg_catalog.pg_class AS i
-                    ON i.oid = x.indexrelid
-                WHERE
-                    x.indrelid = w.place::regclass
-                    AND i.relname = w.name::name
+                INNER JOIN pg_catalog.pg_class AS i ON i.oid = x.indexrelid
+                WHERE x.indrelid = w.place::regclass AND i.relname = w.name::name
             )
         LIMIT 1
     );
@@ -4276,57 +3682,20 @@ ON CONFLICT DO NOTHING;
 
 INSERT INTO "readpast"."queue_spec" (queue, preset, spec, rendered_by, installed_at)
 VALUES (
-    'Job',
-    'own',
+    'Job', 'own',
     '{
   "queue": "Job",
-  "types": [
-    "A",
-    "B"
-  ],
-  "columns": [
-    {
-      "name": "Customer",
-      "type": "text(40)",
-      "nullable": true
-    },
-    {
-      "name": "Rank",
-      "type": "integer",
-      "nullable": false
-    },
-    {
-      "name": "Reference",
-      "type": "guid",
-      "nullable": true
-    }
-  ],
-  "order": {
-    "direction": "fifo"
-  },
-  "attempts": {
-    "limit": 3
-  },
-  "backoff": {
-    "first_ms": 5000,
-    "factor": 2.0,
-    "cap_ms": 3600000,
-    "jitter": 0.5
-  },
-  "lease": {
-    "ms": 60000,
-    "kind": "sliding",
-    "resume_own": false,
-    "durable": true
-  },
+  "types": ["A","B"],
+  "columns": [{"name":"Customer","type":"text(40)","nullable":true},{"name":"Rank","type":"integer","nullable":false},{"name":"Reference","type":"guid","nullable":true}],
+  "order": {"direction":"fifo"},
+  "attempts": {"limit":3},
+  "backoff": {"first_ms":5000,"factor":2.0,"cap_ms":3600000,"jitter":0.5},
+  "lease": {"ms":60000,"kind":"sliding","resume_own":false,"durable":true},
   "completion": "keep",
-  "roles": {
-    "own_types_only": false
-  },
+  "roles": {"own_types_only":false},
   "settings": "job"
 }',
-    1,
-    clock_timestamp()
+    1, clock_timestamp()
 )
 ON CONFLICT (queue) DO UPDATE
 SET preset = excluded.preset, spec = excluded.spec, rendered_by = excluded.rendered_by;

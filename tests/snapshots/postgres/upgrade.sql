@@ -2,26 +2,13 @@
 
 /* A function whose parameters or results change is another function: the old ones go, and who may use them is kept. */
 CREATE TEMPORARY TABLE readpast_kept_grant ON COMMIT DROP AS
-SELECT
-    g.kind,
-    g.name,
-    a.grantee,
-    a.privilege_type,
-    a.is_grantable
+SELECT g.kind, g.name, a.grantee, a.privilege_type, a.is_grantable
 FROM (
-    SELECT
-        'FUNCTION' AS kind,
-        p.proname AS name,
-        p.proowner AS owner,
-        p.proacl AS acl
+    SELECT 'FUNCTION' AS kind, p.proname AS name, p.proowner AS owner, p.proacl AS acl
     FROM pg_proc AS p
     WHERE p.pronamespace = '"readpast"'::regnamespace
     UNION ALL
-    SELECT
-        'VIEW' AS kind,
-        c.relname AS name,
-        c.relowner AS owner,
-        c.relacl AS acl
+    SELECT 'VIEW' AS kind, c.relname AS name, c.relowner AS owner, c.relacl AS acl
     FROM pg_class AS c
     WHERE c.relnamespace = '"readpast"'::regnamespace AND c.relkind = 'v'
 ) AS g
@@ -29,27 +16,12 @@ CROSS JOIN LATERAL aclexplode(g.acl) AS a
 WHERE
     a.grantee NOT IN (0, g.owner)
     AND (g.kind, g.name) IN (
-        ('FUNCTION', 'purge_work_trx'),
-        ('FUNCTION', 'redrive_work_set_trx'),
-        ('FUNCTION', 'find_work'),
-        ('FUNCTION', 'watch_work'),
-        ('FUNCTION', 'stats_work'),
-        ('FUNCTION', 'renew_work_set_trx'),
-        ('FUNCTION', 'modify_work_trx'),
-        ('FUNCTION', 'modify_work_utx'),
-        ('FUNCTION', 'modify_work_set_utx'),
-        ('FUNCTION', 'modify_work_set_trx'),
-        ('FUNCTION', 'claimed_work'),
-        ('FUNCTION', 'next_work_trx'),
-        ('FUNCTION', 'next_work_utx'),
-        ('FUNCTION', 'next_work_set_trx'),
-        ('FUNCTION', 'next_work_apart_trx'),
-        ('FUNCTION', 'recover_work_trx'),
-        ('FUNCTION', 'add_work_trx'),
-        ('FUNCTION', 'add_work_utx'),
-        ('FUNCTION', 'add_work_set_utx'),
-        ('FUNCTION', 'add_work_set_trx'),
-        ('VIEW', 'worker_work_v')
+        ('FUNCTION', 'purge_work_trx'), ('FUNCTION', 'redrive_work_set_trx'), ('FUNCTION', 'find_work'), ('FUNCTION', 'watch_work'),
+        ('FUNCTION', 'stats_work'), ('FUNCTION', 'renew_work_set_trx'), ('FUNCTION', 'modify_work_trx'), ('FUNCTION', 'modify_work_utx'),
+        ('FUNCTION', 'modify_work_set_utx'), ('FUNCTION', 'modify_work_set_trx'), ('FUNCTION', 'claimed_work'),
+        ('FUNCTION', 'next_work_trx'), ('FUNCTION', 'next_work_utx'), ('FUNCTION', 'next_work_set_trx'),
+        ('FUNCTION', 'next_work_apart_trx'), ('FUNCTION', 'recover_work_trx'), ('FUNCTION', 'add_work_trx'), ('FUNCTION', 'add_work_utx'),
+        ('FUNCTION', 'add_work_set_utx'), ('FUNCTION', 'add_work_set_trx'), ('VIEW', 'worker_work_v')
     );
 
 DO $$
@@ -62,25 +34,9 @@ BEGIN
         WHERE
             p.pronamespace = '"readpast"'::regnamespace
             AND p.proname IN (
-                'purge_work_trx',
-                'redrive_work_set_trx',
-                'find_work',
-                'watch_work',
-                'stats_work',
-                'renew_work_set_trx',
-                'modify_work_trx',
-                'modify_work_utx',
-                'modify_work_set_utx',
-                'modify_work_set_trx',
-                'claimed_work',
-                'next_work_trx',
-                'next_work_utx',
-                'next_work_set_trx',
-                'next_work_apart_trx',
-                'recover_work_trx',
-                'add_work_trx',
-                'add_work_utx',
-                'add_work_set_utx',
+                'purge_work_trx', 'redrive_work_set_trx', 'find_work', 'watch_work', 'stats_work', 'renew_work_set_trx', 'modify_work_trx',
+                'modify_work_utx', 'modify_work_set_utx', 'modify_work_set_trx', 'claimed_work', 'next_work_trx', 'next_work_utx',
+                'next_work_set_trx', 'next_work_apart_trx', 'recover_work_trx', 'add_work_trx', 'add_work_utx', 'add_work_set_utx',
                 'add_work_set_trx'
             )
             /* A function that a constraint calls stays as it is. */

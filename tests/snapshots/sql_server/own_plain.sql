@@ -8,6 +8,43 @@ To run it, as a login that may create schemas, types, tables and procedures:
 An error takes everything back; -b stops there, and where a tool goes on (SSMS), nothing more is done. -x leaves $(...) in
 names alone, -f 65001 reads the file as the UTF-8 that it is. What is there already as it should be is left alone, so it
 may be run again.
+
+CONTENTS                                     each rule stands once, in the object named here
+  Schema   QueueStatus, QueueTransition      the states, and which may follow which
+           QueueOperation                    calls that were made: a second one of the same identity changes nothing
+           QueueRecovery, QueueTurn, QueueRetention     whose turn it is to look for dead workers, to claim in groups, to delete
+           QueueRefused                      items that their table does not let a queue change
+           AppSettings, QueueSpec, QueueSchemaVersion, QueueTypeAccess
+           QueueJudge_fn                     which answer an item gets, and what it becomes
+           QueueBackoff_fn, QueueFits_fn     when a retry is due; whether an item fits a filter
+           QueueTake, QueueFilterTake        how @Items and @Filter are looked at, and refused (50021)
+           QueueOperationTake, -Keep         the identity of a call, and its clearing
+           QueueRefuse, QueueNoteRefusal     an answer as an error (50023 to 50026); what a table has refused
+           QueueCatalog, QueueIsDone         the two that clients ask: what is installed, whether a call has committed
+  Queue    Job, JobType, Job_Seq; Worker_Job_V; Job_Setting_V (the limits in force)
+  Inner    Job_Add, Job_Claim, Job_Recover, Job_Settle, Job_Answered; nobody is granted these
+  Public   _utx works in the caller's transaction, _trx in one of its own; _Set_ takes many items
+
+WHO CALLS WHOM
+  Add_Job_Set_utx, _Set_trx            > Job_Add
+  Next_Job_utx, _trx, _Set_utx, _Set_trx   > Job_Claim > Job_Recover
+  Modify_Job_utx, _trx, _Set_utx, _Set_trx > Job_Settle, which asks Job_Answered; then, to claim as well, Job_Claim
+  Recover_Job_trx                      > Job_Recover
+  Redrive_Job_Set_trx                  > Job_Answered
+  Renew_, Find_, Purge_, Stats_, Watch_Job and what else there is stand alone
+
+LOCKS, IN THIS ORDER
+  1. QueueOperation    the call's row; a second call of its identity waits for it
+  2. Job: rows in the order of their keys (settle, redrive), waited for; else passing over those that others hold
+  QueueTransition is only read. QueueRecovery and QueueRetention are passed over where another holds them. QueueRefused comes last.
+
+WHAT EACH PROCEDURE BEGINS WITH, and what is the caller's again at its end
+  XACT_ABORT ON                an error ends the transaction, and no half of a change stays
+  ROWCOUNT 0                   a session that limits its rows would have a call work on the first ones only
+  IMPLICIT_TRANSACTIONS OFF    or the transaction of a _trx would stay open after its commit; some drivers turn it on. A _utx takes such
+                               a session's word, since its first statement that touches a table begins the transaction
+  READ COMMITTED               READPAST fails under other levels (650), and pooled connections carry them along; under SNAPSHOT items
+                               would be judged as they were at the transaction's beginning
 */
 SET NOEXEC OFF;
 SET ANSI_NULLS, ANSI_PADDING, ANSI_WARNINGS, ARITHABORT, CONCAT_NULL_YIELDS_NULL, QUOTED_IDENTIFIER ON;
@@ -18,46 +55,28 @@ SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 SET LOCK_TIMEOUT 10000;
 BEGIN TRANSACTION;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DECLARE @Granted int = 0;
 IF OBJECT_ID(N'[readpast].[QueueSchemaVersion]', N'U') IS NULL
     EXECUTE @Granted = sp_getapplock
         @Resource = N'readpast/install/readpast', @LockMode = 'Exclusive', @LockOwner = 'Transaction', @LockTimeout = 60000;
-IF @Granted < 0
-    THROW 50013, N'Another install holds the lock of this schema; try again.', 1;
+IF @Granted < 0 THROW 50013, N'Another install holds the lock of this schema; try again.', 1;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
-DECLARE @Names nvarchar(max) = N'["Add_Job_Set_trx", "Add_Job_Set_utx", "Add_Job_trx",
-"Add_Job_utx", "AppSettings", "AttemptNum",
-"Claimed_Job", "Duration", "Find_Job",
-"Job", "JobType", "Job_Add",
-"Job_Answered", "Job_Claim", "Job_Recover",
-"Job_Seq", "Job_Setting_V", "Job_Settle",
-"Modify_Job_Set_trx", "Modify_Job_Set_utx", "Modify_Job_trx",
-"Modify_Job_utx", "Next_Job_Apart_trx", "Next_Job_Set_trx",
-"Next_Job_Set_utx", "Next_Job_trx", "Next_Job_utx",
-"Purge_Job_trx", "QueueCatalog", "QueueIsDone",
-"QueueIsEditable_fn", "QueueIsFinished_fn", "QueueIsProcessable_fn",
-"QueueIsRefusal_fn", "QueueNamed_fn", "QueueNoteRefusal",
-"QueueOperation", "QueueOperationKeep", "QueueOperationTake",
-"QueueOwnType_V", "QueueRecovery", "QueueRecoveryTurn",
-"QueueRefuse", "QueueRefused", "QueueRetention",
-"QueueSchemaVersion", "QueueSpec", "QueueState",
-"QueueStatus", "QueueStep", "QueueTake",
-"QueueTransition", "QueueTurn", "QueueTurnTake",
-"QueueTypeAccess", "QueueUnfit_fn", "Recover_Job_trx",
-"Redrive_Job_Set_trx", "Renew_Job_Set_trx", "Stats_Job",
-"Watch_Job", "WebResponse", "Worker_Job_V",
-"_Int", "_Timestamp", "_Type"]';
-DECLARE @Kind nvarchar(60);
-DECLARE @Name nvarchar(128);
-DECLARE @Verb nvarchar(128);
-DECLARE @Whom nvarchar(128);
-DECLARE @Remedy nvarchar(400);
+DECLARE @Names nvarchar(max) = N'["Add_Job_Set_trx", "Add_Job_Set_utx", "Add_Job_trx", "Add_Job_utx", "AppSettings", "Claimed_Job",
+"Find_Job", "Job", "JobType", "Job_Add", "Job_Answered", "Job_Claim",
+"Job_Recover", "Job_Seq", "Job_Setting_V", "Job_Settle", "Modify_Job_Set_trx", "Modify_Job_Set_utx",
+"Modify_Job_trx", "Modify_Job_utx", "Next_Job_Apart_trx", "Next_Job_Set_trx", "Next_Job_Set_utx", "Next_Job_trx",
+"Next_Job_utx", "Purge_Job_trx", "QueueBackoff_fn", "QueueCatalog", "QueueFilterTake", "QueueFits_fn",
+"QueueIsDone", "QueueIsEditable_fn", "QueueIsFinished_fn", "QueueIsProcessable_fn", "QueueIsRefusal_fn", "QueueJudge_fn",
+"QueueNamed_fn", "QueueNoteRefusal", "QueueOperation", "QueueOperationKeep", "QueueOperationTake", "QueueOwnType_V",
+"QueueRecovery", "QueueRecoveryTurn", "QueueRefuse", "QueueRefused", "QueueRetention", "QueueSchemaVersion",
+"QueueSpec", "QueueStatus", "QueueTake", "QueueTransition", "QueueTurn", "QueueTurnTake",
+"QueueTypeAccess", "QueueUnfit_fn", "Recover_Job_trx", "Redrive_Job_Set_trx", "Renew_Job_Set_trx", "Stats_Job",
+"Watch_Job", "Worker_Job_V"]';
+DECLARE @Kind nvarchar(60), @Name nvarchar(128), @Verb nvarchar(128), @Whom nvarchar(128), @Remedy nvarchar(400);
 DECLARE @Message nvarchar(2048);
 /*
 Preparations of somebody who is not trusted: not the user that installs, nor a role or group that it is a member of, nor dbo,
@@ -73,39 +92,27 @@ WITH [Mine] ([Id]) AS (
     UNION ALL
     SELECT m.[role_principal_id]
     FROM [Mine] AS i
-    INNER JOIN sys.database_role_members AS m
-        ON m.[member_principal_id] = i.[Id]
+    INNER JOIN sys.database_role_members AS m ON m.[member_principal_id] = i.[Id]
 ),
 
 [Named] ([Id], [Name], [Owner]) AS (
-    SELECT
-        o.[object_id],
-        o.[name],
-        COALESCE(o.[principal_id], s.[principal_id])
+    SELECT o.[object_id], o.[name], COALESCE(o.[principal_id], s.[principal_id])
     FROM sys.schemas AS s
-    INNER JOIN sys.objects AS o
-        ON o.[schema_id] = s.[schema_id]
+    INNER JOIN sys.objects AS o ON o.[schema_id] = s.[schema_id]
     WHERE s.[name] = N'readpast' AND o.[name] IN (SELECT n.[value] COLLATE CATALOG_DEFAULT FROM OPENJSON(@Names) AS n)
 )
 
 SELECT TOP (1)
-    @Kind = f.[Kind],
-    @Name = f.[Name],
-    @Verb = f.[Verb],
+    @Kind = f.[Kind], @Name = f.[Name], @Verb = f.[Verb],
     @Whom = COALESCE(f.[Whom], USER_NAME(f.[Holder]), N'somebody that this login cannot see'),
     @Remedy = COALESCE(
-        f.[Remedy],
-        N'Its owner''s triggers and functions would run with the rights of who installs. Drop it, change its owner, '
+        f.[Remedy], N'Its owner''s triggers and functions would run with the rights of who installs. Drop it, change its owner, '
         + N'install as that user or as a member of that role, or choose another schema.'
     )
 FROM (
     SELECT
-        N'schema' AS [Kind],
-        s.[name] AS [Name],
-        N'belongs to' AS [Verb],
-        s.[principal_id] AS [Holder],
-        CAST(NULL AS nvarchar(128)) AS [Whom],
-        CAST(NULL AS nvarchar(400)) AS [Remedy]
+        N'schema' AS [Kind], s.[name] AS [Name], N'belongs to' AS [Verb], s.[principal_id] AS [Holder],
+        CAST(NULL AS nvarchar(128)) AS [Whom], CAST(NULL AS nvarchar(400)) AS [Remedy]
     FROM sys.schemas AS s
     WHERE s.[name] = N'readpast'
     UNION ALL
@@ -114,45 +121,32 @@ FROM (
     UNION ALL
     SELECT N'type', t.[name], N'belongs to', COALESCE(t.[principal_id], s.[principal_id]), NULL, NULL
     FROM sys.schemas AS s
-    INNER JOIN sys.types AS t
-        ON t.[schema_id] = s.[schema_id]
+    INNER JOIN sys.types AS t ON t.[schema_id] = s.[schema_id]
     WHERE s.[name] = N'readpast' AND t.[name] IN (SELECT n.[value] COLLATE CATALOG_DEFAULT FROM OPENJSON(@Names) AS n)
     UNION ALL
     SELECT
         CASE WHEN d.[class] = 3 THEN N'schema' ELSE N'object' END,
         CASE WHEN d.[class] = 3 THEN SCHEMA_NAME(d.[major_id]) ELSE OBJECT_NAME(d.[major_id]) END,
-        CONCAT(N'gives ', d.[permission_name], N' to'),
-        d.[grantee_principal_id],
-        NULL,
+        CONCAT(N'gives ', d.[permission_name], N' to'), d.[grantee_principal_id], NULL,
         N'Its holder''s triggers and changes would run with the rights of who installs. Revoke it, install as that user or '
         + N'as a member of that role, or choose another schema.'
     FROM sys.database_permissions AS d
     WHERE
-        d.[permission_name] IN (N'ALTER', N'CONTROL', N'TAKE OWNERSHIP')
-        AND d.[state] IN ('G', 'W')
+        d.[permission_name] IN (N'ALTER', N'CONTROL', N'TAKE OWNERSHIP') AND d.[state] IN ('G', 'W')
         AND (
             (d.[class] = 3 AND d.[major_id] = SCHEMA_ID(N'readpast'))
             OR (d.[class] = 1 AND d.[major_id] IN (SELECT n.[Id] FROM [Named] AS n))
         )
     UNION ALL
     SELECT
-        N'trigger',
-        g.[name],
-        N'fires on',
-        NULL,
-        n.[Name],
+        N'trigger', g.[name], N'fires on', NULL, n.[Name],
         N'Its maker is not known, and it runs with the rights of who installs. Drop it, or disable it while you install.'
     FROM sys.triggers AS g
-    INNER JOIN [Named] AS n
-        ON n.[Id] = g.[parent_id]
+    INNER JOIN [Named] AS n ON n.[Id] = g.[parent_id]
     WHERE g.[is_disabled] = 0 AND g.[is_ms_shipped] = 0
     UNION ALL
     SELECT
-        N'object',
-        n.[Name],
-        N'is there without',
-        NULL,
-        N'QueueSchemaVersion',
+        N'object', n.[Name], N'is there without', NULL, N'QueueSchemaVersion',
         N'An install makes it, and its maker is not known. Drop it or rename it, or choose another schema.'
     FROM [Named] AS n
     WHERE OBJECT_ID(N'[readpast].[QueueSchemaVersion]', N'U') IS NULL
@@ -160,15 +154,11 @@ FROM (
 WHERE
     f.[Holder] IS NULL
     OR (
-        f.[Holder] NOT IN (SELECT i.[Id] FROM [Mine] AS i)
-        AND COALESCE(USER_NAME(f.[Holder]), N'') NOT IN (N'dbo', N'db_owner')
+        f.[Holder] NOT IN (SELECT i.[Id] FROM [Mine] AS i) AND COALESCE(USER_NAME(f.[Holder]), N'') NOT IN (N'dbo', N'db_owner')
         AND COALESCE(IS_ROLEMEMBER(N'db_owner', USER_NAME(f.[Holder])), 0) = 0
     )
 ORDER BY
-    CASE WHEN f.[Kind] = N'schema' THEN 0 ELSE 1 END,
-    f.[Kind],
-    f.[Name],
-    f.[Verb];
+    CASE WHEN f.[Kind] = N'schema' THEN 0 ELSE 1 END, f.[Kind], f.[Name], f.[Verb];
 
 IF @Kind IS NOT NULL
 BEGIN
@@ -177,8 +167,7 @@ BEGIN
     THROW 50015, @Message, 1;
 END;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 Two installs at once take turns, at a row that nobody else can lock: for a minute. Where it is not there yet, they do at the
@@ -190,14 +179,12 @@ DECLARE @Version int = (
     SELECT v.[Version] FROM [readpast].[QueueSchemaVersion] AS v WITH (UPDLOCK, ROWLOCK) WHERE v.[Version] = 1
 );');
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /* Stored with what is created below: no filtered index works without the two. */
 SET ANSI_NULLS, QUOTED_IDENTIFIER ON;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 The vocabulary and the book-keeping that every queue of this schema shares.
@@ -215,171 +202,54 @@ BEGIN
         EXECUTE (N'CREATE SCHEMA [readpast]');
 END;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
-GO
-/* Types of values. The place of use says whether one may be missing. */
-IF TYPE_ID(N'[readpast].[_Timestamp]') IS NULL
-    CREATE TYPE [readpast].[_Timestamp] FROM datetime2(7) NULL;
-GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
-GO
-IF TYPE_ID(N'[readpast].[_Int]') IS NULL
-    CREATE TYPE [readpast].[_Int] FROM int NULL;
-GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
-GO
-IF TYPE_ID(N'[readpast].[_Type]') IS NULL
-    CREATE TYPE [readpast].[_Type] FROM nvarchar(60) NULL;
-GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
-GO
-IF TYPE_ID(N'[readpast].[QueueState]') IS NULL
-    CREATE TYPE [readpast].[QueueState] FROM varchar(20) NULL;
-GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
-GO
-IF TYPE_ID(N'[readpast].[QueueStep]') IS NULL
-    CREATE TYPE [readpast].[QueueStep] FROM nvarchar(60) NULL;
-GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
-GO
-IF TYPE_ID(N'[readpast].[AttemptNum]') IS NULL
-    CREATE TYPE [readpast].[AttemptNum] FROM int NULL;
-GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
-GO
-IF TYPE_ID(N'[readpast].[WebResponse]') IS NULL
-    CREATE TYPE [readpast].[WebResponse] FROM nvarchar(max) NULL;
-GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
-GO
-IF TYPE_ID(N'[readpast].[Duration]') IS NULL
-    CREATE TYPE [readpast].[Duration] FROM bigint NULL;
-GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /* One row per version that was applied here: an audit trail, never updated. */
 IF OBJECT_ID(N'[readpast].[QueueSchemaVersion]', N'U') IS NULL
     CREATE TABLE [readpast].[QueueSchemaVersion] (
-        [Version] int NOT NULL,
-        [AppliedAt] datetime2(7) NOT NULL,
-        [Library] varchar(20) NOT NULL,
+        [Version] int NOT NULL, [AppliedAt] datetime2(7) NOT NULL, [Library] varchar(20) NOT NULL,
         CONSTRAINT [PK_QueueSchemaVersion] PRIMARY KEY CLUSTERED ([Version])
     );
-GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
-GO
 /* The queues of this schema, each with the specification it was rendered from. */
 IF OBJECT_ID(N'[readpast].[QueueSpec]', N'U') IS NULL
     CREATE TABLE [readpast].[QueueSpec] (
-        [Queue] varchar(40) NOT NULL,
-        [Preset] varchar(20) NOT NULL,
-        [Spec] nvarchar(max) NOT NULL,
-        [RenderedBy] int NOT NULL,
-        [InstalledAt] datetime2(7) NOT NULL,
-        CONSTRAINT [PK_QueueSpec] PRIMARY KEY CLUSTERED ([Queue])
+        [Queue] varchar(40) NOT NULL, [Preset] varchar(20) NOT NULL, [Spec] nvarchar(max) NOT NULL, [RenderedBy] int NOT NULL,
+        [InstalledAt] datetime2(7) NOT NULL, CONSTRAINT [PK_QueueSpec] PRIMARY KEY CLUSTERED ([Queue])
     );
-GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
-GO
 /* Settings that procedures read, such as notification.maxAttempts. */
 IF OBJECT_ID(N'[readpast].[AppSettings]', N'U') IS NULL
     CREATE TABLE [readpast].[AppSettings] (
-        [Param] varchar(100) NOT NULL,
-        [ValInt] [readpast].[_Int] NULL,
-        [ValText] nvarchar(400) NULL,
+        [Param] varchar(100) NOT NULL, [ValInt] int NULL, [ValText] nvarchar(400) NULL,
         CONSTRAINT [PK_AppSettings] PRIMARY KEY CLUSTERED ([Param])
     );
-GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
-GO
 IF OBJECT_ID(N'[readpast].[QueueStatus]', N'U') IS NULL
-    CREATE TABLE [readpast].[QueueStatus] (
-        [Status] [readpast].[QueueState] NOT NULL,
-        CONSTRAINT [PK_QueueStatus] PRIMARY KEY CLUSTERED ([Status])
-    );
-GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
-GO
+    CREATE TABLE [readpast].[QueueStatus] ([Status] varchar(20) NOT NULL, CONSTRAINT [PK_QueueStatus] PRIMARY KEY CLUSTERED ([Status]));
 INSERT INTO [readpast].[QueueStatus] ([Status])
 SELECT v.[Status]
 FROM (VALUES
-    ('Pending'),
-    ('Processing'),
-    ('Error'), /* retryable */
-    ('Failed'), /* attempts spent, or the worker gave up */
-    ('Completed'),
-    ('Cancelled'),
-    ('Paused'),
-    ('Terminated'),
-    ('PartiallyCompleted')
+    ('Pending'), ('Processing'), ('Error'), ('Paused'), /* unfinished; Error is tried again */
+    ('Completed'), ('PartiallyCompleted'), ('Failed'), ('Cancelled'), ('Terminated') /* finished; Failed: attempts spent, or given up */
 ) AS v ([Status])
 WHERE NOT EXISTS (SELECT 1 FROM [readpast].[QueueStatus] AS s WHERE s.[Status] = v.[Status]);
-GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
-GO
 /* The legal transitions. What is not a row here is refused as ILLEGAL_TRANSITION. */
 IF OBJECT_ID(N'[readpast].[QueueTransition]', N'U') IS NULL
     CREATE TABLE [readpast].[QueueTransition] (
-        [FromStatus] [readpast].[QueueState] NOT NULL,
-        [ToStatus] [readpast].[QueueState] NOT NULL,
+        [FromStatus] varchar(20) NOT NULL, [ToStatus] varchar(20) NOT NULL,
         CONSTRAINT [PK_QueueTransition] PRIMARY KEY CLUSTERED ([FromStatus], [ToStatus])
     );
-GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
-GO
 INSERT INTO [readpast].[QueueTransition] ([FromStatus], [ToStatus])
-SELECT v.[FromStatus], v.[ToStatus]
+SELECT f.[FromStatus], t.[value]
 FROM (VALUES
-    ('Pending', 'Processing'),
-    ('Pending', 'Failed'),
-    ('Pending', 'Cancelled'),
-    ('Pending', 'Paused'),
-    ('Pending', 'Terminated'),
-    ('Processing', 'Processing'),
-    ('Processing', 'Pending'),
-    ('Processing', 'Error'),
-    ('Processing', 'Failed'),
-    ('Processing', 'Completed'),
-    ('Processing', 'PartiallyCompleted'),
-    ('Processing', 'Cancelled'),
-    ('Processing', 'Paused'),
-    ('Processing', 'Terminated'),
-    ('Error', 'Processing'),
-    ('Error', 'Pending'),
-    ('Error', 'Failed'),
-    ('Error', 'Cancelled'),
-    ('Error', 'Paused'),
-    ('Error', 'Terminated'),
-    ('Paused', 'Processing'),
-    ('Paused', 'Pending'),
-    ('Paused', 'Failed'),
-    ('Paused', 'Cancelled'),
-    ('Paused', 'Terminated')
-) AS v ([FromStatus], [ToStatus])
-WHERE NOT EXISTS (
-    SELECT 1 FROM [readpast].[QueueTransition] AS t
-    WHERE t.[FromStatus] = v.[FromStatus] AND t.[ToStatus] = v.[ToStatus]
-);
-GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
-GO
+    ('Pending', N'["Processing", "Failed", "Cancelled", "Paused", "Terminated"]'),
+    (
+        'Processing',
+        N'["Processing", "Pending", "Error", "Failed", "Completed", "PartiallyCompleted", "Cancelled", "Paused", "Terminated"]'
+    ),
+    ('Error', N'["Processing", "Pending", "Failed", "Cancelled", "Paused", "Terminated"]'),
+    ('Paused', N'["Processing", "Pending", "Failed", "Cancelled", "Terminated"]')
+) AS f ([FromStatus], [To])
+CROSS APPLY OPENJSON(f.[To]) AS t
+WHERE NOT EXISTS (SELECT 1 FROM [readpast].[QueueTransition] AS q WHERE q.[FromStatus] = f.[FromStatus] AND q.[ToStatus] = t.[value]);
 /*
 One row per call that changed items, written in the same transaction: whoever lost the answer asks again with the same
 identity and gets the same answer instead of a second effect; in another queue, or for another kind of call, it is refused.
@@ -389,28 +259,55 @@ IF OBJECT_ID(N'[readpast].[QueueOperation]', N'U') IS NULL
     CREATE TABLE [readpast].[QueueOperation] (
         [OperationId] uniqueidentifier NOT NULL,
         [Call] varchar(60) NOT NULL, /* the procedure, by what its two forms have in common */
-        [At] datetime2(7) NOT NULL,
-        [Result] nvarchar(max) NULL,
-        CONSTRAINT [PK_QueueOperation] PRIMARY KEY CLUSTERED ([OperationId])
+        [At] datetime2(7) NOT NULL, [Result] nvarchar(max) NULL, CONSTRAINT [PK_QueueOperation] PRIMARY KEY CLUSTERED ([OperationId])
     );
-GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
-GO
 /*
 Which logins see which types, of queues whose description says own_types_only. UserName is a user or a role of the
 database; the type * is every type.
 */
 IF OBJECT_ID(N'[readpast].[QueueTypeAccess]', N'U') IS NULL
     CREATE TABLE [readpast].[QueueTypeAccess] (
-        [Queue] varchar(40) NOT NULL,
-        [Type] [readpast].[_Type] NOT NULL,
-        [UserName] sysname NOT NULL,
+        [Queue] varchar(40) NOT NULL, [Type] nvarchar(60) NOT NULL, [UserName] sysname NOT NULL,
         CONSTRAINT [PK_QueueTypeAccess] PRIMARY KEY CLUSTERED ([Queue], [UserName], [Type])
     );
+/*
+A row for each queue whose description says how long items stay that have ended, and when what was over was last deleted, to
+the end. Who deletes locks the row meanwhile, and others pass over it: one at a time.
+*/
+IF OBJECT_ID(N'[readpast].[QueueRetention]', N'U') IS NULL
+    CREATE TABLE [readpast].[QueueRetention] (
+        [Queue] varchar(40) NOT NULL, [DoneAt] datetime2(7) NOT NULL, CONSTRAINT [PK_QueueRetention] PRIMARY KEY CLUSTERED ([Queue])
+    );
+/*
+A row for each queue with groups. Claims of such a queue take turns: each locks the row to the end of its transaction.
+Nothing is ever written to it, and only the procedures can lock it, hence nobody who may not claim: an application lock
+of the role public could be taken, and kept, by any login.
+*/
+IF OBJECT_ID(N'[readpast].[QueueTurn]', N'U') IS NULL
+    CREATE TABLE [readpast].[QueueTurn] ([Queue] varchar(40) NOT NULL, CONSTRAINT [PK_QueueTurn] PRIMARY KEY CLUSTERED ([Queue]));
+/*
+A row for each queue: when the items of its dead workers were last looked for, UTC. Of all who claim, one does it when
+it is time; nobody waits for a row here.
+*/
+IF OBJECT_ID(N'[readpast].[QueueRecovery]', N'U') IS NULL
+    CREATE TABLE [readpast].[QueueRecovery] (
+        [Queue] varchar(40) NOT NULL, [RecoveredAt] datetime2(7) NOT NULL, CONSTRAINT [PK_QueueRecovery] PRIMARY KEY CLUSTERED ([Queue])
+    );
+/*
+Items that their table does not let a queue change: a claim or a recovery of one met a unique index, a CHECK, a trigger. Each
+is left aside until a time (UTC) that goes farther at each refusal; all processes see it, so that none tries in vain. Key is the
+item's as text. Attempts counts the refusals that spend an attempt: not those of a unique index, which pass when another row
+does. The row goes when its item is let through.
+*/
+IF OBJECT_ID(N'[readpast].[QueueRefused]', N'U') IS NULL
+    CREATE TABLE [readpast].[QueueRefused] (
+        [Queue] varchar(40) NOT NULL, [Key] nvarchar(400) COLLATE Latin1_General_BIN2 NOT NULL,
+        [Doing] varchar(10) NOT NULL, /* claim or recover */
+        [Reason] nvarchar(400) NOT NULL, [Times] int NOT NULL, [Attempts] int NOT NULL, [Since] datetime2(7) NOT NULL,
+        [Until] datetime2(7) NOT NULL, CONSTRAINT [PK_QueueRefused] PRIMARY KEY CLUSTERED ([Queue], [Key])
+    );
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 The types that the caller may see, by queue: the user it is in this database, and the roles that user is in. Procedures
@@ -427,81 +324,15 @@ WHERE
     a.[UserName] = USER_NAME()
     OR IS_ROLEMEMBER(a.[UserName]) = 1;');
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
-GO
-/*
-A row for each queue whose description says how long items stay that have ended, and when what was over was last deleted, to
-the end. Who deletes locks the row meanwhile, and others pass over it: one at a time.
-*/
-IF OBJECT_ID(N'[readpast].[QueueRetention]', N'U') IS NULL
-    CREATE TABLE [readpast].[QueueRetention] (
-        [Queue] varchar(40) NOT NULL,
-        [DoneAt] datetime2(7) NOT NULL,
-        CONSTRAINT [PK_QueueRetention] PRIMARY KEY CLUSTERED ([Queue])
-    );
-GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
-GO
-/*
-A row for each queue with groups. Claims of such a queue take turns: each locks the row to the end of its transaction.
-Nothing is ever written to it, and only the procedures can lock it, hence nobody who may not claim: an application lock
-of the role public could be taken, and kept, by any login.
-*/
-IF OBJECT_ID(N'[readpast].[QueueTurn]', N'U') IS NULL
-    CREATE TABLE [readpast].[QueueTurn] (
-        [Queue] varchar(40) NOT NULL,
-        CONSTRAINT [PK_QueueTurn] PRIMARY KEY CLUSTERED ([Queue])
-    );
-GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
-GO
-/*
-A row for each queue: when the items of its dead workers were last looked for, UTC. Of all who claim, one does it when
-it is time; nobody waits for a row here.
-*/
-IF OBJECT_ID(N'[readpast].[QueueRecovery]', N'U') IS NULL
-    CREATE TABLE [readpast].[QueueRecovery] (
-        [Queue] varchar(40) NOT NULL,
-        [RecoveredAt] datetime2(7) NOT NULL,
-        CONSTRAINT [PK_QueueRecovery] PRIMARY KEY CLUSTERED ([Queue])
-    );
-GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
-GO
-/*
-Items that their table does not let a queue change: a claim or a recovery of one met a unique index, a CHECK, a trigger. Each
-is left aside until a time (UTC) that goes farther at each refusal; all processes see it, so that none tries in vain. Key is the
-item's as text. Attempts counts the refusals that spend an attempt: not those of a unique index, which pass when another row
-does. The row goes when its item is let through.
-*/
-IF OBJECT_ID(N'[readpast].[QueueRefused]', N'U') IS NULL
-    CREATE TABLE [readpast].[QueueRefused] (
-        [Queue] varchar(40) NOT NULL,
-        [Key] nvarchar(400) COLLATE Latin1_General_BIN2 NOT NULL,
-        [Doing] varchar(10) NOT NULL, /* claim or recover */
-        [Reason] nvarchar(400) NOT NULL,
-        [Times] int NOT NULL,
-        [Attempts] int NOT NULL,
-        [Since] datetime2(7) NOT NULL,
-        [Until] datetime2(7) NOT NULL,
-        CONSTRAINT [PK_QueueRefused] PRIMARY KEY CLUSTERED ([Queue], [Key])
-    );
-GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /* Stored with what is created below: no filtered index works without the two. */
 SET ANSI_NULLS, QUOTED_IDENTIFIER ON;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /* The meaning of each status, in one place. Re-created by every install. */
-CREATE OR ALTER FUNCTION [readpast].[QueueIsProcessable_fn] (@Status [readpast].[QueueState])
+CREATE OR ALTER FUNCTION [readpast].[QueueIsProcessable_fn] (@Status varchar(20))
 RETURNS bit
 WITH SCHEMABINDING
 AS
@@ -510,10 +341,9 @@ BEGIN
     RETURN CASE WHEN @Status IN ('Pending', 'Paused', 'Error') THEN 1 ELSE 0 END;
 END;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
-CREATE OR ALTER FUNCTION [readpast].[QueueIsFinished_fn] (@Status [readpast].[QueueState])
+CREATE OR ALTER FUNCTION [readpast].[QueueIsFinished_fn] (@Status varchar(20))
 RETURNS bit
 WITH SCHEMABINDING
 AS
@@ -522,10 +352,9 @@ BEGIN
     RETURN CASE WHEN @Status IN ('Pending', 'Processing', 'Error', 'Paused') THEN 0 ELSE 1 END;
 END;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
-CREATE OR ALTER FUNCTION [readpast].[QueueIsEditable_fn] (@Status [readpast].[QueueState])
+CREATE OR ALTER FUNCTION [readpast].[QueueIsEditable_fn] (@Status varchar(20))
 RETURNS bit
 WITH SCHEMABINDING
 AS
@@ -537,8 +366,7 @@ BEGIN
     END;
 END;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 Whether an error of this number and severity is a table's word about a row: a constraint, a value, a trigger. Not what passes,
@@ -560,8 +388,7 @@ BEGIN
     END;
 END;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 Leaves an item aside that its table has refused to have changed: for a second, then for twice as long each time, at most for a
@@ -570,12 +397,7 @@ Of so many at once it is no matter of one row: then the refusal is an error, and
 Table access order: QueueRefused.
 */
 CREATE OR ALTER PROCEDURE [readpast].[QueueNoteRefusal]
-    @Queue varchar(40),
-    @Key nvarchar(400),
-    @Doing varchar(10),
-    @Number int,
-    @Reason nvarchar(4000),
-    @Times int OUTPUT
+    @Queue varchar(40), @Key nvarchar(400), @Doing varchar(10), @Number int, @Reason nvarchar(4000), @Times int OUTPUT
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -584,8 +406,7 @@ BEGIN
     DECLARE @_Counts int = CASE WHEN @Number IN (2601, 2627) THEN 0 ELSE 1 END;
 
     /* The values of a key are nobody's business who reads a log. */
-    IF @_Counts = 0
-        SET @Reason = LEFT(@Reason, CHARINDEX(N' The duplicate key value', @Reason + N' The duplicate key value'));
+    IF @_Counts = 0 SET @Reason = LEFT(@Reason, CHARINDEX(N' The duplicate key value', @Reason + N' The duplicate key value'));
     SET @Reason = LEFT(@Reason, 400);
 
     BEGIN TRANSACTION;
@@ -618,18 +439,14 @@ BEGIN
     ELSE
         UPDATE r
         SET
-            [Doing] = @Doing,
-            [Reason] = @Reason,
-            [Times] = @Times,
-            [Attempts] = r.[Attempts] + @_Counts,
+            [Doing] = @Doing, [Reason] = @Reason, [Times] = @Times, [Attempts] = r.[Attempts] + @_Counts,
             [Until] = DATEADD(SECOND, CASE WHEN @Times > 6 THEN 60 ELSE POWER(2, @Times - 1) END, @_Now)
         FROM [readpast].[QueueRefused] AS r WITH (ROWLOCK)
         WHERE r.[Queue] = @Queue AND r.[Key] = @Key;
     COMMIT TRANSACTION;
 END;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 The first thing wrong with a JSON array of objects, by what their members take; NULL when nothing is. It names no values. OPENJSON
@@ -643,30 +460,19 @@ BEGIN
     DECLARE @Unknown nvarchar(150); /* where a name is not known */
     DECLARE @Name nvarchar(128) = N'';
     DECLARE @Shape TABLE (
-        [Place] nvarchar(150) COLLATE Latin1_General_BIN2 NOT NULL,
-        [Name] nvarchar(128) COLLATE Latin1_General_BIN2 NOT NULL,
-        [Is] int NOT NULL,
-        [Takes] nvarchar(max) COLLATE Latin1_General_BIN2 NOT NULL,
-        [Kind] nvarchar(20) COLLATE Latin1_General_BIN2 NULL,
-        [Most] int NULL,
-        [Scale] int NULL,
-        PRIMARY KEY CLUSTERED ([Place], [Name])
+        [Place] nvarchar(150) COLLATE Latin1_General_BIN2 NOT NULL, [Name] nvarchar(128) COLLATE Latin1_General_BIN2 NOT NULL,
+        [Is] int NOT NULL, [Takes] nvarchar(max) COLLATE Latin1_General_BIN2 NOT NULL, [Kind] nvarchar(20) COLLATE Latin1_General_BIN2 NULL,
+        [Most] int NULL, [Scale] int NULL, PRIMARY KEY CLUSTERED ([Place], [Name])
     );
     DECLARE @Given TABLE (
-        [Ordinal] int NOT NULL,
-        [Place] nvarchar(150) COLLATE Latin1_General_BIN2 NOT NULL,
-        [Name] nvarchar(4000) COLLATE Latin1_General_BIN2 NOT NULL,
-        [Is] int NOT NULL,
+        [Ordinal] int NOT NULL, [Place] nvarchar(150) COLLATE Latin1_General_BIN2 NOT NULL,
+        [Name] nvarchar(4000) COLLATE Latin1_General_BIN2 NOT NULL, [Is] int NOT NULL,
         [Value] nvarchar(max) COLLATE Latin1_General_BIN2 NULL
     );
 
     INSERT INTO @Shape ([Place], [Name], [Is], [Takes], [Kind], [Most], [Scale])
     SELECT
-        x.[Place],
-        x.[Name],
-        x.[Is],
-        x.[Takes],
-        LEFT(k.[Kind], CHARINDEX(N'(', CONCAT(k.[Kind], N'(')) - 1),
+        x.[Place], x.[Name], x.[Is], x.[Takes], LEFT(k.[Kind], CHARINDEX(N'(', CONCAT(k.[Kind], N'(')) - 1),
         TRY_CAST(LEFT(a.[Most], CHARINDEX(N',', CONCAT(a.[Most], N',')) - 1) AS int),
         TRY_CAST(SUBSTRING(a.[Most], CHARINDEX(N',', CONCAT(a.[Most], N',')) + 1, 10) AS int)
     FROM (
@@ -682,9 +488,7 @@ BEGIN
         CROSS APPLY OPENJSON(CASE WHEN t.[type] = 5 THEN t.[value] END) AS u
         CROSS APPLY OPENJSON(CASE WHEN u.[type] = 5 THEN u.[value] END) AS v
     ) AS x
-    CROSS APPLY (
-        SELECT CASE WHEN x.[Is] = 1 THEN REPLACE(x.[Takes], N' not null', N'') END AS [Kind]
-    ) AS k
+    CROSS APPLY (SELECT CASE WHEN x.[Is] = 1 THEN REPLACE(x.[Takes], N' not null', N'') END AS [Kind]) AS k
     CROSS APPLY (
         SELECT CASE
             WHEN CHARINDEX(N'(', k.[Kind]) > 0
@@ -700,34 +504,32 @@ BEGIN
     INSERT INTO @Given ([Ordinal], [Place], [Name], [Is], [Value])
     SELECT g.[Ordinal], CONCAT(g.[Name], N'.'), m.[key], m.[type], m.[value]
     FROM @Given AS g
-    INNER JOIN @Shape AS s
-        ON s.[Place] = g.[Place] AND s.[Name] = g.[Name] AND s.[Is] = 5
-    CROSS APPLY OPENJSON(CASE WHEN g.[Is] = 5 THEN g.[Value] END) AS m;
+    INNER JOIN @Shape AS s ON s.[Place] = g.[Place] AND s.[Name] = g.[Name] AND s.[Is] = 5
+    /* A key of several columns is an array. */
+    CROSS APPLY OPENJSON(CASE WHEN g.[Is] = CASE WHEN g.[Name] = N'key' THEN 4 ELSE 5 END THEN g.[Value] END) AS m;
 
     INSERT INTO @Given ([Ordinal], [Place], [Name], [Is], [Value])
     SELECT g.[Ordinal], CONCAT(g.[Place], g.[Name], N'.'), m.[key], m.[type], m.[value]
     FROM @Given AS g
-    INNER JOIN @Shape AS s
-        ON s.[Place] = g.[Place] AND s.[Name] = g.[Name] AND s.[Is] = 5
+    INNER JOIN @Shape AS s ON s.[Place] = g.[Place] AND s.[Name] = g.[Name] AND s.[Is] = 5
     CROSS APPLY OPENJSON(CASE WHEN g.[Is] = 5 THEN g.[Value] END) AS m
     WHERE g.[Place] <> N'';
 
-    SELECT TOP (1)
-        @Why = CONCAT(N'item ', w.[Ordinal], N': ', w.[Why]),
-        @Unknown = w.[Unknown]
+    SELECT TOP (1) @Why = CONCAT(N'item ', w.[Ordinal], N': ', w.[Why]), @Unknown = w.[Unknown]
     FROM (
         SELECT
-            g.[Ordinal],
-            CASE WHEN s.[Name] IS NULL AND CONCAT(g.[Place], g.[Name]) <> N'' THEN g.[Place] END AS [Unknown],
+            g.[Ordinal], CASE WHEN s.[Name] IS NULL AND CONCAT(g.[Place], g.[Name]) <> N'' THEN g.[Place] END AS [Unknown],
             CASE
                 WHEN g.[Place] = N'' AND g.[Name] = N'' THEN N'it is no object'
                 WHEN s.[Name] IS NULL
                     THEN CONCAT(N'there is no "', g.[Place], LEFT(g.[Name], 128), N'"; there are')
-                ELSE CONCAT(N'"', s.[Place], s.[Name], N'" takes ', CASE s.[Is] WHEN 5 THEN N'an object' ELSE s.[Takes] END)
+                ELSE CONCAT(
+                    N'"', s.[Place], s.[Name], N'" takes ',
+                    CASE WHEN s.[Is] <> 5 THEN s.[Takes] WHEN s.[Place] + s.[Name] = N'key' THEN N'an array' ELSE N'an object' END
+                )
             END AS [Why]
         FROM @Given AS g
-        LEFT JOIN @Shape AS s
-            ON s.[Place] = g.[Place] AND s.[Name] = g.[Name]
+        LEFT JOIN @Shape AS s ON s.[Place] = g.[Place] AND s.[Name] = g.[Name]
         CROSS APPLY (
             SELECT
                 LEFT(d.[Digits], CHARINDEX(N'.', CONCAT(d.[Digits], N'.')) - 1) AS [Whole],
@@ -738,7 +540,7 @@ BEGIN
             s.[Name] IS NULL
             OR CASE
                 WHEN g.[Is] = 0 THEN 1
-                WHEN s.[Is] = 5 THEN CASE WHEN g.[Is] = 5 THEN 1 ELSE 0 END
+                WHEN s.[Is] = 5 THEN CASE WHEN g.[Is] = CASE WHEN s.[Place] + s.[Name] = N'key' THEN 4 ELSE 5 END THEN 1 ELSE 0 END
                 WHEN s.[Is] = 4
                     THEN CASE
                         WHEN EXISTS (
@@ -760,6 +562,12 @@ BEGIN
                         WHEN TRY_CAST(g.[Value] AS bigint) IS NULL THEN 0
                         ELSE 1
                     END
+                WHEN s.[Kind] = N'milliseconds'
+                    THEN CASE
+                        WHEN g.[Value] LIKE N'%[^0-9]%' OR g.[Value] = N'' THEN 0
+                        WHEN TRY_CAST(g.[Value] AS bigint) <= 2147483647000 THEN 1
+                        ELSE 0
+                    END
                 WHEN s.[Kind] = N'decimal'
                     THEN CASE
                         WHEN g.[Value] LIKE N'%[^-.0-9]%' OR g.[Value] NOT LIKE N'%[0-9]%' OR g.[Value] LIKE N'%.%.%' OR g.[Value] LIKE N'_%-%' THEN 0
@@ -770,7 +578,7 @@ BEGIN
                     END
                 WHEN s.[Kind] = N'float' THEN CASE WHEN g.[Value] = N'' OR TRY_CAST(g.[Value] AS float) IS NULL THEN 0 ELSE 1 END
                 WHEN s.[Kind] = N'timestamp'
-                    THEN CASE WHEN g.[Value] LIKE N'[0-9][0-9][0-9][0-9]-%' AND TRY_CAST(g.[Value] AS datetimeoffset(7)) IS NOT NULL THEN 1 ELSE 0 END
+                    THEN CASE WHEN g.[Value] LIKE N'[0-9][0-9][0-9][0-9]-%' AND TRY_CAST(g.[Value] AS datetime2(7)) IS NOT NULL THEN 1 ELSE 0 END
                 WHEN s.[Kind] = N'date'
                     THEN CASE WHEN g.[Value] LIKE N'[0-9][0-9][0-9][0-9]-__-__' AND TRY_CAST(g.[Value] AS date) IS NOT NULL THEN 1 ELSE 0 END
                 WHEN s.[Kind] = N'guid'
@@ -784,7 +592,10 @@ BEGIN
         GROUP BY g.[Ordinal], g.[Place], g.[Name]
         HAVING COUNT(*) > 1
         UNION ALL
-        /* Members that must have a value, in each object that is there; columns are even where they are left out. */
+        /*
+        Members that must have a value, in each object that is there; columns are even where they are left out, and what is
+        left out of "set" stays.
+        */
         SELECT e.[Ordinal], NULL, CONCAT(N'"', s.[Place], s.[Name], N'" must have a value')
         FROM @Shape AS s
         INNER JOIN (
@@ -793,14 +604,20 @@ BEGIN
             WHERE g.[Is] = 5
             UNION
             SELECT CAST(j.[key] AS int), N'columns.' FROM OPENJSON(@Items) AS j
-        ) AS e
-            ON e.[Place] = s.[Place]
+        ) AS e ON e.[Place] = s.[Place]
         WHERE
             s.[Takes] LIKE N'% not null'
             AND NOT EXISTS (
                 SELECT 1
                 FROM @Given AS g
                 WHERE g.[Ordinal] = e.[Ordinal] AND g.[Place] = s.[Place] AND g.[Name] = s.[Name] AND g.[Is] <> 0
+            )
+            AND (
+                s.[Place] NOT LIKE N'set.%'
+                OR EXISTS (
+                    SELECT 1 FROM @Given AS g
+                    WHERE g.[Ordinal] = e.[Ordinal] AND g.[Place] = s.[Place] AND g.[Name] = s.[Name]
+                )
             )
     ) AS w
     ORDER BY w.[Ordinal];
@@ -815,8 +632,7 @@ BEGIN
     RETURN @Why;
 END;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 A JSON array of objects, or such an object, with its members under the names that are known of them, where but one differs in
@@ -834,8 +650,7 @@ BEGIN
     BEGIN
         SET @Named = (
             SELECT CONCAT(
-                @Named,
-                CASE WHEN @At > 1 THEN N',' END,
+                @Named, CASE WHEN @At > 1 THEN N',' END,
                 CASE WHEN @IsArray = 0 THEN CONCAT(N'"', STRING_ESCAPE(COALESCE(t.[key], m.[key]), 'json'), N'":') END,
                 CASE
                     WHEN m.[type] = 0 THEN N'null'
@@ -847,9 +662,7 @@ BEGIN
             )
             FROM (
                 SELECT
-                    j.[key],
-                    j.[type],
-                    j.[value] COLLATE Latin1_General_BIN2 AS [value],
+                    j.[key], j.[type], j.[value] COLLATE Latin1_General_BIN2 AS [value],
                     ROW_NUMBER() OVER (ORDER BY CASE WHEN @IsArray = 1 THEN CAST(j.[key] AS int) END, j.[key]) AS [Place]
                 FROM OPENJSON(@Given) AS j
             ) AS m
@@ -874,8 +687,7 @@ BEGIN
     RETURN CASE WHEN @IsArray = 1 THEN CONCAT(N'[', @Named, N']') ELSE CONCAT(N'{', @Named, N'}') END;
 END;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 Looks whether the items that a procedure is given are an array of objects with the members that it takes, each with a value that
@@ -884,9 +696,7 @@ The case of a name matters only where several differ in nothing else.
 Table access order: none.
 */
 CREATE OR ALTER PROCEDURE [readpast].[QueueTake]
-    @Called nvarchar(200),
-    @Items nvarchar(max) OUTPUT,
-    @Takes nvarchar(max)
+    @Called nvarchar(200), @Items nvarchar(max) OUTPUT, @Takes nvarchar(max)
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -913,8 +723,171 @@ BEGIN
     END;
 END;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+/*
+The time of the next attempt: @FirstMs after the first, @Factor times as long after each further one, at most @CapMs; less by up to
+@Jitter of it. @Chance is from 0 to 1, for each item anew, since no function may call NEWID. Where the power would pass the cap, the
+cap is taken before it is raised, so that it never overflows.
+*/
+CREATE OR ALTER FUNCTION [readpast].[QueueBackoff_fn] (
+    @Now datetime2(7), @AttemptNum int, @FirstMs int, @Factor float, @CapMs int, @Jitter float, @Chance float
+)
+RETURNS TABLE
+AS
+RETURN
+SELECT DATEADD(MILLISECOND, CAST(ROUND((1 - @Jitter * @Chance) * CASE
+    WHEN (@AttemptNum - 1) * LOG(@Factor) >= LOG(CAST(@CapMs AS float) / @FirstMs) THEN @CapMs
+    ELSE @FirstMs * POWER(@Factor, @AttemptNum - 1)
+END, 0) AS int), @Now) AS [RetryAt];
+GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+/*
+Judges one item, for whoever has locked it: which answer it gets, and what it becomes. The fence of a worker is its name and its
+attempt (LEASE_LOST); the fence of everybody is the token (CONFLICT); the state machine is QueueTransition (ILLEGAL_TRANSITION). A
+lease past its deadline still counts while nobody has taken the item: finished work is not done twice.
+@Is to @Owner are of the row, @Is NULL where there is none; @Now is the time as its token tells it. @Given to @Release are of the
+call; @Legal is the state that is asked for, in the words of readpast, or NULL where it may not follow; @Place is above 1 where the
+item comes again in the call. What is refused is shown as it is.
+*/
+CREATE OR ALTER FUNCTION [readpast].[QueueJudge_fn] (
+    @Now datetime2(7), @Worker nvarchar(128), @MaxAttempts int, @Is varchar(20), @AttemptNum int, @Token datetime2(7), @Owner nvarchar(128),
+    @Given datetime2(7), @Attempt int, @Place bigint, @Legal varchar(20), @HasData bit, @Release bit, @IsDuplicate bit
+)
+RETURNS TABLE
+AS
+RETURN
+SELECT
+    a.[Answer],
+    CASE
+        WHEN a.[Answer] <> 'OK' THEN @Is
+        WHEN @AttemptNum < @MaxAttempts OR @Legal = 'Completed' OR k.[IsStep] = 1 OR k.[IsRelease] = 1 THEN @Legal
+        ELSE 'Failed' /* its attempts are spent */
+    END AS [Status],
+    CASE WHEN @Is IS NULL THEN NULL WHEN a.[Answer] = 'OK' THEN @AttemptNum + k.[IsClaim] - k.[IsRelease] ELSE @AttemptNum END AS [AttemptNum],
+    CASE WHEN a.[Answer] <> 'OK' THEN @Token WHEN @Token >= @Now THEN DATEADD(MICROSECOND, 1, @Token) ELSE @Now END AS [Token]
+FROM (
+    SELECT CASE
+        WHEN @Is IS NULL THEN 'NOT_FOUND'
+        /* By code point: two workers whose names differ only in case are two workers. */
+        WHEN
+            @Attempt > 0
+            AND (@Is <> 'Processing' OR COALESCE(@Owner, N'') <> @Worker COLLATE Latin1_General_BIN2 OR @AttemptNum <> @Attempt)
+            THEN 'LEASE_LOST'
+        WHEN @Attempt > 0 AND @Given IS NULL THEN 'CONFLICT'
+        /* Where nothing of an item is kept yet, it is as it was put in: the answer of Add holds. */
+        WHEN @Given <> @Token THEN 'CONFLICT'
+        /* The same item twice in one call: the first of them counts. */
+        WHEN @Place > 1 THEN 'CONFLICT'
+        WHEN @Legal IS NULL THEN 'ILLEGAL_TRANSITION'
+        /* Response, error and values do not go to an item that its status closes to workers. */
+        WHEN @HasData = 1 AND @Is IN ('Cancelled', 'Paused', 'Terminated', 'Completed', 'PartiallyCompleted') THEN 'ILLEGAL_TRANSITION'
+        WHEN @IsDuplicate = 1 THEN 'DUPLICATE'
+        ELSE 'OK'
+    END AS [Answer]
+) AS a
+CROSS APPLY (
+    SELECT
+        /* A step keeps the claim, and the attempt is not over. */
+        CASE WHEN @Is = 'Processing' AND @Legal = 'Processing' THEN 1 ELSE 0 END AS [IsStep],
+        /* An item given back unworked gets its attempt back too, so none is spent. */
+        CASE WHEN @Is = 'Processing' AND @Legal = 'Pending' AND @Release = 1 THEN 1 ELSE 0 END AS [IsRelease],
+        /* Processing from another state is a claim of this one item. */
+        CASE WHEN @Is <> 'Processing' AND @Legal = 'Processing' AND @AttemptNum < @MaxAttempts THEN 1 ELSE 0 END AS [IsClaim]
+) AS k;
+GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+/*
+Reads the members of a filter, and throws what is wrong in the words of @Called. A condition with a slip in it must not be passed
+over: what it was to keep out would be met too. OPENJSON counts types so: 0 is null, 1 text, 2 a number, 4 an array.
+Called by Find_ and Purge_. Returns each member, NULL where it is left out; the states under the names that there are.
+Table access order: QueueStatus.
+*/
+CREATE OR ALTER PROCEDURE [readpast].[QueueFilterTake]
+    @Called nvarchar(200), @Filter nvarchar(max), @Statuses nvarchar(max) OUTPUT, @Types nvarchar(max) OUTPUT, @Before datetime2(7) OUTPUT,
+    @Since datetime2(7) OUTPUT, @Longer bigint OUTPUT, @Error nvarchar(4000) OUTPUT
+AS
+BEGIN
+    SET NOCOUNT, XACT_ABORT ON;
+    DECLARE @_Wrong nvarchar(2048);
+
+    IF ISJSON(@Filter) = 0 OR CHARINDEX(N'{', @Filter) = 0
+        SET @_Wrong = N'@Filter takes keys, status, types (arrays), before, after, error (text), longer_ms (a number), once';
+    /* A step of its own, since the parts of one condition are evaluated in any order. */
+    ELSE IF
+        EXISTS (
+            SELECT 1 FROM OPENJSON(@Filter) AS j
+            WHERE
+                j.[key] NOT IN (N'keys', N'status', N'types', N'before', N'after', N'error', N'longer_ms')
+                OR j.[type] NOT IN (
+                    0, CASE WHEN j.[key] IN (N'keys', N'status', N'types') THEN 4 WHEN j.[key] = N'longer_ms' THEN 2 ELSE 1 END
+                )
+                /* A member that JSON_VALUE would not take out: NULL. */
+                OR (j.[type] = 1 AND DATALENGTH(j.[value]) > 8000)
+        )
+        OR EXISTS (SELECT 1 FROM OPENJSON(@Filter) AS j GROUP BY j.[key] HAVING COUNT(*) > 1)
+        SET @_Wrong = N'@Filter takes keys, status, types (arrays), before, after, error (text), longer_ms (a number), once';
+    ELSE
+    BEGIN
+        SET @Statuses = JSON_QUERY(@Filter, '$.status');
+        SET @Types = JSON_QUERY(@Filter, '$.types');
+        SET @Error = JSON_VALUE(@Filter, '$.error');
+        SET @Before = TRY_CONVERT(datetime2(7), JSON_VALUE(@Filter, '$.before'));
+        SET @Since = TRY_CONVERT(datetime2(7), JSON_VALUE(@Filter, '$.after'));
+        SET @Longer = TRY_CONVERT(bigint, JSON_VALUE(@Filter, '$.longer_ms'));
+        IF @Longer < 0 OR (@Longer IS NULL AND JSON_VALUE(@Filter, '$.longer_ms') IS NOT NULL)
+            SET @_Wrong = N'longer_ms is a whole number of milliseconds';
+        IF
+            (@Before IS NULL AND JSON_VALUE(@Filter, '$.before') IS NOT NULL)
+            OR (@Since IS NULL AND JSON_VALUE(@Filter, '$.after') IS NOT NULL)
+            SET @_Wrong = N'before and after are UTC times like 2026-11-21T10:00:00';
+        IF EXISTS (
+            SELECT 1 FROM OPENJSON(@Statuses) AS s
+            WHERE NOT EXISTS (SELECT 1 FROM [readpast].[QueueStatus] AS k WHERE k.[Status] = s.[value])
+        )
+            SET @_Wrong = N'status names one that there is not';
+    END;
+    IF @_Wrong IS NOT NULL
+    BEGIN
+        /* THROW reads a % as the start of something else; doubled, it stands for itself. */
+        SET @_Wrong = REPLACE(CONCAT(@Called, N': ', @_Wrong, N'.'), N'%', N'%%');
+        THROW 50021, @_Wrong, 1;
+    END;
+    IF @Statuses IS NOT NULL
+        SET @Statuses = COALESCE((
+            SELECT k.[Status] AS [s]
+            FROM [readpast].[QueueStatus] AS k
+            WHERE k.[Status] IN (SELECT s.[value] FROM OPENJSON(@Statuses) AS s)
+            FOR JSON PATH
+        ), N'[]');
+END;
+GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+/* A row where an item fits a filter: the members as QueueFilterTake returns them, and then the item's values. */
+CREATE OR ALTER FUNCTION [readpast].[QueueFits_fn] (
+    @Statuses nvarchar(max), @Types nvarchar(max), @Before datetime2(7), @Since datetime2(7), @Longer bigint, @Error nvarchar(4000),
+    @Now datetime2(7), @Status varchar(20), @Type nvarchar(4000), @ChangedAt datetime2(7), @StartedAt datetime2(7), @RunMs bigint,
+    @Text nvarchar(max)
+)
+RETURNS TABLE
+AS
+RETURN
+SELECT 1 AS [Fits]
+WHERE
+    (@Statuses IS NULL OR CHARINDEX(CONCAT(N'"', @Status, N'"'), @Statuses) > 0)
+    AND (@Types IS NULL OR EXISTS (SELECT 1 FROM OPENJSON(@Types) AS t WHERE t.[value] COLLATE DATABASE_DEFAULT = @Type))
+    AND (@Before IS NULL OR @ChangedAt < @Before) AND (@Since IS NULL OR @ChangedAt >= @Since)
+    AND (
+        @Longer IS NULL
+        OR CASE WHEN @Status = 'Processing' THEN DATEDIFF_BIG(MILLISECOND, @StartedAt, @Now) ELSE @RunMs END > @Longer
+    )
+    /* Compared by code point, so that nothing in the text is a wildcard and both servers find the same. */
+    AND (@Error IS NULL OR CHARINDEX(@Error, @Text COLLATE Latin1_General_BIN2) > 0);
+GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 The installation here: the version of the objects, and a row per queue, or one without a queue. A handle reads this
@@ -927,23 +900,16 @@ BEGIN
     SET NOCOUNT, XACT_ABORT ON;
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
-    SELECT
-        v.[Version],
-        q.[Queue],
-        q.[Preset],
-        q.[Spec],
-        q.[RenderedBy]
+    SELECT v.[Version], q.[Queue], q.[Preset], q.[Spec], q.[RenderedBy]
     FROM (
         SELECT MAX(a.[Version]) AS [Version]
         FROM [readpast].[QueueSchemaVersion] AS a
     ) AS v
-    LEFT JOIN [readpast].[QueueSpec] AS q
-        ON 1 = 1
+    LEFT JOIN [readpast].[QueueSpec] AS q ON 1 = 1
     ORDER BY q.[Queue];
 END;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 Whether the call with this identity has committed: OK and when, or NOT_FOUND. One that is under way is waited for, also
@@ -962,13 +928,10 @@ BEGIN
     FROM [readpast].[QueueOperation] AS p WITH (READCOMMITTEDLOCK)
     WHERE p.[OperationId] = @Operation;
 
-    SELECT
-        CASE WHEN @_At IS NULL THEN 'NOT_FOUND' ELSE 'OK' END AS [Answer],
-        @_At AS [At];
+    SELECT CASE WHEN @_At IS NULL THEN 'NOT_FOUND' ELSE 'OK' END AS [Answer], @_At AS [At];
 END;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 Makes a call repeatable: asked again with the same identity, the answers come again and nothing is changed. @IsNew is 0 where the
@@ -978,21 +941,16 @@ Locks: the call's row; another attempt of this very call that is under way is wa
 Table access order: QueueOperation.
 */
 CREATE OR ALTER PROCEDURE [readpast].[QueueOperationTake]
-    @Operation uniqueidentifier,
-    @Call varchar(100),
-    @Now datetime2(7),
-    @IsNew bit OUTPUT
+    @Operation uniqueidentifier, @Call varchar(100), @Now datetime2(7), @IsNew bit OUTPUT
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
-    DECLARE @_Made varchar(100);
-    DECLARE @_Message nvarchar(2048);
+    DECLARE @_Made varchar(100), @_Message nvarchar(2048);
     DECLARE @_Place uniqueidentifier = '00000000-0000-0000-0000-000000000000';
     DECLARE @_Turn int = 0;
 
     SET @IsNew = 1;
-    IF @Operation IS NULL
-        RETURN 0;
+    IF @Operation IS NULL RETURN 0;
 
     /* Waited for here: a client that gives up meanwhile leaves no transaction open. */
     SELECT @_Made = p.[Call]
@@ -1008,8 +966,7 @@ BEGIN
         END TRY
         BEGIN CATCH
             SET XACT_ABORT ON;
-            IF ERROR_NUMBER() <> 2627
-                THROW;
+            IF ERROR_NUMBER() <> 2627 THROW;
             SET @_Made = (SELECT p.[Call] FROM [readpast].[QueueOperation] AS p WHERE p.[OperationId] = @Operation);
         END CATCH;
         SET XACT_ABORT ON;
@@ -1038,18 +995,15 @@ BEGIN
             WHERE o.[OperationId] > @_Place
             ORDER BY o.[OperationId]
         ) AS f
-        INNER JOIN [readpast].[QueueOperation] AS p WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-            ON p.[OperationId] = f.[OperationId]
+        INNER JOIN [readpast].[QueueOperation] AS p WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK) ON p.[OperationId] = f.[OperationId]
         WHERE p.[At] < DATEADD(HOUR, -1, @Now)
         OPTION (LOOP JOIN, FORCE ORDER);
         SET @_Place = NEWID();
         SET @_Turn = @_Turn + 1;
     END;
-    RETURN 0;
 END;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 Keeps of a call what a repetition of it cannot read back from the items. Called last of all in their transaction by the
@@ -1057,19 +1011,16 @@ procedures that take an @Operation.
 Table access order: QueueOperation.
 */
 CREATE OR ALTER PROCEDURE [readpast].[QueueOperationKeep]
-    @Operation uniqueidentifier,
-    @Result nvarchar(max)
+    @Operation uniqueidentifier, @Result nvarchar(max)
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
     UPDATE [readpast].[QueueOperation] WITH (ROWLOCK)
     SET [Result] = @Result
     WHERE [OperationId] = @Operation;
-    RETURN 0;
 END;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 One of all who claim looks for the items of dead workers, once in @Recover milliseconds; who comes meanwhile neither waits for it
@@ -1077,19 +1028,14 @@ nor looks: @Recover becomes 0. @MyTurn is 1 where the queue's row is the caller'
 Table access order: QueueRecovery.
 */
 CREATE OR ALTER PROCEDURE [readpast].[QueueRecoveryTurn]
-    @Queue varchar(40),
-    @Now datetime2(7),
-    @Recover int OUTPUT,
-    @MyTurn int OUTPUT
+    @Queue varchar(40), @Now datetime2(7), @Recover int OUTPUT, @MyTurn int OUTPUT
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
     UPDATE r
     SET [RecoveredAt] = @Now
     FROM [readpast].[QueueRecovery] AS r WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-    WHERE
-        r.[Queue] = @Queue
-        AND ABS(DATEDIFF_BIG(MILLISECOND, r.[RecoveredAt], @Now)) >= @Recover;
+    WHERE r.[Queue] = @Queue AND ABS(DATEDIFF_BIG(MILLISECOND, r.[RecoveredAt], @Now)) >= @Recover;
     SET @MyTurn = @@ROWCOUNT;
 
     /* Also as it is not committed yet. Whoever keeps its transaction open for longer holds nobody up. */
@@ -1097,16 +1043,12 @@ BEGIN
         AND EXISTS (
             SELECT 1
             FROM [readpast].[QueueRecovery] AS r WITH (READUNCOMMITTED)
-            WHERE
-                r.[Queue] = @Queue
-                AND ABS(DATEDIFF_BIG(MILLISECOND, r.[RecoveredAt], @Now)) < @Recover
+            WHERE r.[Queue] = @Queue AND ABS(DATEDIFF_BIG(MILLISECOND, r.[RecoveredAt], @Now)) < @Recover
         )
         SET @Recover = 0;
-    RETURN 0;
 END;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 The turn of a queue with groups: one claim at a time, to the end of its transaction, since which items are the first of their
@@ -1119,8 +1061,7 @@ CREATE OR ALTER PROCEDURE [readpast].[QueueTurnTake]
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
-    DECLARE @_Locked int;
-    DECLARE @_Message nvarchar(2048);
+    DECLARE @_Locked int, @_Message nvarchar(2048);
 
     SELECT @_Locked = COUNT(*)
     FROM [readpast].[QueueTurn] AS t WITH (UPDLOCK, ROWLOCK)
@@ -1130,21 +1071,16 @@ BEGIN
         SET @_Message = REPLACE(CONCAT(@Queue, N': its row in QueueTurn is gone; install the queue again.'), N'%', N'%%');
         THROW 50014, @_Message, 1;
     END;
-    RETURN 0;
 END;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 An answer other than OK as an error: CONFLICT 50023, ILLEGAL_TRANSITION 50024, NOT_FOUND 50025, LEASE_LOST 50026.
 Table access order: none.
 */
 CREATE OR ALTER PROCEDURE [readpast].[QueueRefuse]
-    @Called nvarchar(128),
-    @Answer varchar(20),
-    @Status varchar(20),
-    @Asked nvarchar(100)
+    @Called nvarchar(128), @Answer varchar(20), @Status varchar(20), @Asked nvarchar(100)
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -1154,78 +1090,53 @@ BEGIN
         @Called, N': ', @Answer, N'; the item is ', COALESCE(@Status, N'not there'), N', asked for was ', @Asked, N'.'
     ), N'%', N'%%');
 
-    IF @Answer = 'CONFLICT'
-        THROW 50023, @_Message, 1;
-    IF @Answer = 'ILLEGAL_TRANSITION'
-        THROW 50024, @_Message, 1;
-    IF @Answer = 'NOT_FOUND'
-        THROW 50025, @_Message, 1;
-    IF @Answer = 'LEASE_LOST'
-        THROW 50026, @_Message, 1;
-    RETURN 0;
+    IF @Answer = 'CONFLICT' THROW 50023, @_Message, 1;
+    IF @Answer = 'ILLEGAL_TRANSITION' THROW 50024, @_Message, 1;
+    IF @Answer = 'NOT_FOUND' THROW 50025, @_Message, 1;
+    IF @Answer = 'LEASE_LOST' THROW 50026, @_Message, 1;
 END;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /* Stored with what is created below: no filtered index works without the two. */
 SET ANSI_NULLS, QUOTED_IDENTIFIER ON;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /* Job: the items. A row is both a domain record and a work item. */
 IF OBJECT_ID(N'[readpast].[JobType]', N'U') IS NULL
-    CREATE TABLE [readpast].[JobType] (
-        [Type] [readpast].[_Type] NOT NULL,
-        CONSTRAINT [PK_JobType] PRIMARY KEY CLUSTERED ([Type])
-    );
+    CREATE TABLE [readpast].[JobType] ([Type] nvarchar(60) NOT NULL, CONSTRAINT [PK_JobType] PRIMARY KEY CLUSTERED ([Type]));
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 INSERT INTO [readpast].[JobType] ([Type])
 SELECT N'A'
 WHERE NOT EXISTS (SELECT 1 FROM [readpast].[JobType] AS t WHERE t.[Type] = N'A');
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 INSERT INTO [readpast].[JobType] ([Type])
 SELECT N'B'
 WHERE NOT EXISTS (SELECT 1 FROM [readpast].[JobType] AS t WHERE t.[Type] = N'B');
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /* Items are numbered so that two of them enqueued within one tick of the clock get different keys. */
 IF OBJECT_ID(N'[readpast].[Job_Seq]', N'SO') IS NULL
     CREATE SEQUENCE [readpast].[Job_Seq] AS bigint START WITH 1 INCREMENT BY 1 CACHE 1000;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 IF OBJECT_ID(N'[readpast].[Job]', N'U') IS NULL
     CREATE TABLE [readpast].[Job] (
-        [EnqueuedAt] [readpast].[_Timestamp] NOT NULL,
-        [Type] [readpast].[_Type] NOT NULL,
-        [Status] [readpast].[QueueState] NOT NULL,
-        [Step] [readpast].[QueueStep] NULL,
-        [AttemptNum] [readpast].[AttemptNum] NOT NULL,
-        [Response] [readpast].[WebResponse] NULL CONSTRAINT [DF_Job_Response] DEFAULT (''),
-        [Error] [readpast].[WebResponse] NULL CONSTRAINT [DF_Job_Error] DEFAULT (''),
-        [StartedAt] [readpast].[_Timestamp] NULL,
-        [Duration] [readpast].[Duration] NULL,
-        [ScheduledFor] [readpast].[_Timestamp] NOT NULL,
-        [UpdatedAt] [readpast].[_Timestamp] NOT NULL,
+        [EnqueuedAt] datetime2(7) NOT NULL, [Type] nvarchar(60) NOT NULL, [Status] varchar(20) NOT NULL, [Step] nvarchar(60) NULL,
+        [AttemptNum] int NOT NULL, [Response] nvarchar(max) NULL CONSTRAINT [DF_Job_Response] DEFAULT (''),
+        [Error] nvarchar(max) NULL CONSTRAINT [DF_Job_Error] DEFAULT (''), [StartedAt] datetime2(7) NULL, [Duration] bigint NULL,
+        [ScheduledFor] datetime2(7) NOT NULL, [UpdatedAt] datetime2(7) NOT NULL,
         /* Compared by code point: two workers whose names differ only in case are two workers. */
-        [LeaseOwner] nvarchar(128) COLLATE Latin1_General_BIN2 NULL,
-        [LeaseUntil] datetime2(7) NULL,
+        [LeaseOwner] nvarchar(128) COLLATE Latin1_General_BIN2 NULL, [LeaseUntil] datetime2(7) NULL,
         /* By which claim it was taken, for whoever lost the answer to that. Below zero: it goes alone. */
-        [ClaimNum] bigint NULL,
-        [Customer] nvarchar(40) NULL,
-        [Rank] int NOT NULL,
-        [Reference] uniqueidentifier NULL,
+        [ClaimNum] bigint NULL, [Customer] nvarchar(40) NULL, [Rank] int NOT NULL, [Reference] uniqueidentifier NULL,
         CONSTRAINT [PK_Job] PRIMARY KEY CLUSTERED ([EnqueuedAt]),
         CONSTRAINT [Job_IsDiscriminatedBy_JobType]
             FOREIGN KEY ([Type]) REFERENCES [readpast].[JobType] ([Type]),
@@ -1234,24 +1145,19 @@ IF OBJECT_ID(N'[readpast].[Job]', N'U') IS NULL
         ))
     );
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /* A table of an earlier state has no place yet for the number of a claim. */
 IF COL_LENGTH(N'[readpast].[Job]', N'ClaimNum') IS NULL
     ALTER TABLE [readpast].[Job] ADD [ClaimNum] bigint NULL;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /* Many rows locked by one statement must never become the whole table, which nobody could read past. */
-IF EXISTS (
-    SELECT 1 FROM sys.tables AS t WHERE t.[object_id] = OBJECT_ID(N'[readpast].[Job]') AND t.[lock_escalation] <> 1
-)
+IF EXISTS (SELECT 1 FROM sys.tables AS t WHERE t.[object_id] = OBJECT_ID(N'[readpast].[Job]') AND t.[lock_escalation] <> 1)
     ALTER TABLE [readpast].[Job] SET (LOCK_ESCALATION = DISABLE);
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 The claim seeks here in the order it takes. Finished and in-flight rows are not in it, so it stays as small as the
@@ -1260,96 +1166,41 @@ lets it pass over rows that others hold; were the index to cover the claim, the 
 in the opposite order to a procedure that goes by the key. In each index the columns of its filter stand too: without
 them a query may visit, and lock, the row only to look at them once more.
 */
-IF NOT EXISTS (
-    SELECT 1 FROM sys.indexes AS i
-    WHERE
-        i.[object_id] = OBJECT_ID(N'[readpast].[Job]')
-        AND (
-            i.[name] = N'IX_Job_Due'
-            OR (
-                LEFT(i.[name], 10) = N'IX_Job_Due'
-                AND LEN(i.[name]) >= 42
-                AND PATINDEX(N'%[^0-9a-f]%', RIGHT(i.[name], 32)) = 0
-            )
-        )
-)
+IF NOT EXISTS (SELECT 1 FROM sys.indexes AS i WHERE i.[object_id] = OBJECT_ID(N'[readpast].[Job]') AND i.[name] = N'IX_Job_Due')
     CREATE NONCLUSTERED INDEX [IX_Job_Due] ON [readpast].[Job] ([ScheduledFor], [EnqueuedAt]) INCLUDE ([Status])
     WHERE [Status] IN ('Pending', 'Error');
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /* Recovery walks the items in flight, oldest claim first. LeaseUntil is in no index: a renewal moves no index row. */
-IF NOT EXISTS (
-    SELECT 1 FROM sys.indexes AS i
-    WHERE
-        i.[object_id] = OBJECT_ID(N'[readpast].[Job]')
-        AND (
-            i.[name] = N'IX_Job_InFlight'
-            OR (
-                LEFT(i.[name], 15) = N'IX_Job_InFlight'
-                AND LEN(i.[name]) >= 47
-                AND PATINDEX(N'%[^0-9a-f]%', RIGHT(i.[name], 32)) = 0
-            )
-        )
-)
+IF NOT EXISTS (SELECT 1 FROM sys.indexes AS i WHERE i.[object_id] = OBJECT_ID(N'[readpast].[Job]') AND i.[name] = N'IX_Job_InFlight')
     CREATE NONCLUSTERED INDEX [IX_Job_InFlight] ON [readpast].[Job] ([StartedAt]) INCLUDE ([Status])
     WHERE [Status] = 'Processing';
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /* Items that somebody may look for, or take up again: without it each look would read all that is completed. */
-IF NOT EXISTS (
-    SELECT 1 FROM sys.indexes AS i
-    WHERE
-        i.[object_id] = OBJECT_ID(N'[readpast].[Job]')
-        AND (
-            i.[name] = N'IX_Job_Ended'
-            OR (
-                LEFT(i.[name], 12) = N'IX_Job_Ended'
-                AND LEN(i.[name]) >= 44
-                AND PATINDEX(N'%[^0-9a-f]%', RIGHT(i.[name], 32)) = 0
-            )
-        )
-)
+IF NOT EXISTS (SELECT 1 FROM sys.indexes AS i WHERE i.[object_id] = OBJECT_ID(N'[readpast].[Job]') AND i.[name] = N'IX_Job_Ended')
     CREATE NONCLUSTERED INDEX [IX_Job_Ended] ON [readpast].[Job] ([EnqueuedAt]) INCLUDE ([Status])
     WHERE [Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted');
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /* When the items of its dead workers were last looked for. */
 IF NOT EXISTS (SELECT 1 FROM [readpast].[QueueRecovery] AS r WHERE r.[Queue] = 'Job')
     INSERT INTO [readpast].[QueueRecovery] ([Queue], [RecoveredAt]) VALUES ('Job', '0001-01-01');
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /* All that a worker may see of Job: its columns, and where each item is. Times of the item are UTC. */
 CREATE OR ALTER VIEW [readpast].[Worker_Job_V]
 AS
 SELECT
-    q.[EnqueuedAt],
-    q.[Type],
-    q.[Status],
-    q.[Step],
-    q.[AttemptNum],
-    q.[Response],
-    q.[Error],
-    q.[StartedAt],
-    q.[Duration],
-    q.[ScheduledFor],
-    q.[UpdatedAt],
-    q.[LeaseOwner],
-    q.[LeaseUntil],
-    q.[Customer],
-    q.[Rank],
-    q.[Reference]
+    q.[EnqueuedAt], q.[Type], q.[Status], q.[Step], q.[AttemptNum], q.[Response], q.[Error], q.[StartedAt], q.[Duration], q.[ScheduledFor],
+    q.[UpdatedAt], q.[LeaseOwner], q.[LeaseUntil], q.[Customer], q.[Rank], q.[Reference]
 FROM [readpast].[Job] AS q;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /* The limits in force, in one row. With none or fewer, all that waits would be Failed at once: such a value does not count. */
 CREATE OR ALTER VIEW [readpast].[Job_Setting_V]
@@ -1358,12 +1209,9 @@ SELECT
     COALESCE(MAX(CASE WHEN a.[Param] = 'job.maxAttempts' THEN a.[ValInt] END), 3) AS [MaxAttempts],
     COALESCE(MAX(CASE WHEN a.[Param] = 'job.leaseMs' THEN a.[ValInt] END), 60000) AS [LeaseMs]
 FROM [readpast].[AppSettings] AS a
-WHERE
-    a.[Param] IN ('job.maxAttempts', 'job.leaseMs')
-    AND a.[ValInt] > 0;
+WHERE a.[Param] IN ('job.maxAttempts', 'job.leaseMs') AND a.[ValInt] > 0;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 Puts items into Job.
@@ -1373,9 +1221,7 @@ Returns an answer per element, as they do.
 Table access order: QueueOperation, Job.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Job_Add]
-    @Operation uniqueidentifier,
-    @Items nvarchar(max),
-    @Within bit
+    @Operation uniqueidentifier, @Items nvarchar(max), @Within bit
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -1383,28 +1229,17 @@ BEGIN
     DECLARE @_Result nvarchar(max);
     DECLARE @_Tries int = 0;
     DECLARE @_Now datetime2(7); /* UTC */
-    DECLARE @_At datetime2(7); /* the same moment as the table tells it */
     DECLARE @_Count int;
     /* Each element read once: what is put into the table, and by what it is recognized. */
     DECLARE @_New TABLE (
-        [Ordinal] int NOT NULL PRIMARY KEY,
-        [Type] nvarchar(60) NULL,
-        [Step] nvarchar(60) NULL,
-        [DueAt] datetime2(7) NULL,
-        [Column1] nvarchar(max) NULL,
-        [Column2] int NULL,
-        [Column3] uniqueidentifier NULL,
-        [Key1] datetime2(7) NULL,
-        [First] int NULL,
+        [Ordinal] int NOT NULL PRIMARY KEY, [Type] nvarchar(60) NULL, [Step] nvarchar(60) NULL, [DueAt] datetime2(7) NULL,
+        [Column1] nvarchar(max) NULL, [Column2] int NULL, [Column3] uniqueidentifier NULL, [Key1] datetime2(7) NULL, [First] int NULL,
         [IsNew] bit NOT NULL DEFAULT 1
     );
-    DECLARE @_Added TABLE (
-        [Ordinal] int NOT NULL PRIMARY KEY,
-        [Answer] varchar(20) NOT NULL,
-        [Key] datetime2(7) NULL
-    );
+    DECLARE @_Added TABLE ([Ordinal] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL, [Key] datetime2(7) NULL);
     DECLARE @_First bigint;
     DECLARE @_Number TABLE ([Number] bigint NOT NULL PRIMARY KEY);
+    DECLARE @_Limit int = 1001; /* planned as for one: OPENJSON over OPENJSON counts as 2,500 rows, which ask for memory */
     IF
         SESSION_CONTEXT(N'readpast.checks_items') IS NULL
         OR EXISTS (
@@ -1414,7 +1249,8 @@ BEGIN
             WHERE m.[key] NOT IN (N'Customer', N'Rank', N'Reference')
         )
         EXECUTE [readpast].[QueueTake] N'Add_Job', @Items OUTPUT, N'{
-            "type": ["A","B"], "step": "text(60)", "due": "timestamp", "delay_ms": "bigint",
+            "type": ["A","B"], "step": "text(60)", "due": "timestamp",
+            "delay_ms": "milliseconds (from 0 to 2147483647000)",
             "columns": {
                 "Customer": "text(40)", "Rank": "integer not null", "Reference": "guid"
             }
@@ -1430,35 +1266,22 @@ BEGIN
             IF @Within = 0
                 BEGIN TRANSACTION;
             SET @_Now = SYSUTCDATETIME();
-            SET @_At = @_Now;
 
             EXECUTE [readpast].[QueueOperationTake] @Operation, 'Add_Job_Set', @_Now, @_IsNew OUTPUT;
             IF @_IsNew = 1
             BEGIN
-                INSERT INTO @_New (
-                    [Ordinal], [Type], [Step], [DueAt],
-                    [Column1], [Column2], [Column3]
-                )
+                INSERT INTO @_New ([Ordinal], [Type], [Step], [DueAt], [Column1], [Column2], [Column3])
                 SELECT
-                    CAST(j.[key] AS int),
-                    r.[Type],
-                    r.[Step],
-                    COALESCE(
-                        r.[DueAt], DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, @_Now))
-                    ),
-                    r.[Column1],
-                    r.[Column2],
-                    r.[Column3]
-                FROM OPENJSON(@Items) AS j
+                    CAST(j.[key] AS int), r.[Type], r.[Step],
+                    COALESCE(r.[DueAt], DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, @_Now))),
+                    r.[Column1], r.[Column2], r.[Column3]
+                FROM (SELECT TOP (@_Limit) k.[key], k.[value] FROM OPENJSON(@Items) AS k) AS j
                 CROSS APPLY OPENJSON(j.[value]) WITH (
-                    [Type] nvarchar(max) '$.type',
-                    [Step] nvarchar(max) '$.step',
-                    [DueAt] datetime2(7) '$.due',
-                    [DelayMs] bigint '$.delay_ms',
-                    [Column1] nvarchar(max) '$.columns."Customer"',
-                    [Column2] int '$.columns."Rank"',
+                    [Type] nvarchar(max) '$.type', [Step] nvarchar(max) '$.step', [DueAt] datetime2(7) '$.due',
+                    [DelayMs] bigint '$.delay_ms', [Column1] nvarchar(max) '$.columns."Customer"', [Column2] int '$.columns."Rank"',
                     [Column3] uniqueidentifier '$.columns."Reference"'
-                ) AS r;
+                ) AS r
+                OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Limit = 1));
                 SET @_Count = @@ROWCOUNT;
 
                 /*
@@ -1470,37 +1293,16 @@ BEGIN
                 SELECT NEXT VALUE FOR [readpast].[Job_Seq] FROM @_New;
                 SET @_First = (SELECT MIN(d.[Number]) FROM @_Number AS d);
                 UPDATE n
-                SET [Key1] = DATEADD(
-                    MICROSECOND, d.[Number] - @_First + @_First % 10000, CAST(CAST(@_Now AS datetime2(2)) AS datetime2(7))
-                )
+                SET [Key1] = DATEADD(MICROSECOND, d.[Number] - @_First + @_First % 10000, CAST(CAST(@_Now AS datetime2(2)) AS datetime2(7)))
                 FROM @_New AS n
-                INNER JOIN (
-                    SELECT a.[Number], ROW_NUMBER() OVER (ORDER BY a.[Number]) AS [Place] FROM @_Number AS a
-                ) AS d
+                INNER JOIN (SELECT a.[Number], ROW_NUMBER() OVER (ORDER BY a.[Number]) AS [Place] FROM @_Number AS a) AS d
                     ON d.[Place] = n.[Ordinal] + 1;
 
                 INSERT INTO [readpast].[Job] (
-                    [EnqueuedAt],
-                    [Type],
-                    [ScheduledFor],
-                    [Status],
-                    [AttemptNum],
-                    [Step],
-                    [UpdatedAt],
-                    [Customer],
-                    [Rank],
-                    [Reference]
+                    [EnqueuedAt], [Type], [ScheduledFor], [Status], [AttemptNum], [Step], [UpdatedAt], [Customer], [Rank], [Reference]
                 )
                 SELECT
-                    n.[Key1],
-                    COALESCE(n.[Type], N'A'),
-                    COALESCE(n.[DueAt], @_At),
-                    'Pending',
-                    0,
-                    n.[Step],
-                    @_At,
-                    n.[Column1],
-                    n.[Column2],
+                    n.[Key1], COALESCE(n.[Type], N'A'), COALESCE(n.[DueAt], @_Now), 'Pending', 0, n.[Step], @_Now, n.[Column1], n.[Column2],
                     n.[Column3]
                 FROM @_New AS n
                 WHERE n.[IsNew] = 1
@@ -1510,20 +1312,14 @@ BEGIN
                     THROW 50021, N'Add_Job: an index of the table passed over items; they are duplicates to it.', 1;
 
                 INSERT INTO @_Added ([Ordinal], [Answer], [Key])
-                SELECT
-                    n.[Ordinal],
-                    'OK',
-                    n.[Key1]
+                SELECT n.[Ordinal], 'OK', n.[Key1]
                 FROM @_New AS n
                 WHERE n.[IsNew] = 1;
 
                 IF @Operation IS NOT NULL
                 BEGIN
                     SET @_Result = (
-                        SELECT
-                            a.[Ordinal] AS [ordinal],
-                            a.[Answer] AS [answer],
-                            a.[Key] AS [key]
+                        SELECT a.[Ordinal] AS [ordinal], a.[Answer] AS [answer], a.[Key] AS [key]
                         FROM @_Added AS a
                         FOR JSON PATH
                     );
@@ -1536,47 +1332,32 @@ BEGIN
             BREAK;
         END TRY
         BEGIN CATCH
-            IF @Within = 1
-                THROW;
-            IF @@TRANCOUNT > 0
-                ROLLBACK TRANSACTION;
+            IF @Within = 1 THROW;
+            IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
             /* A key was taken (the clock was set back): another try sees it. */
-            IF ERROR_NUMBER() <> 2627 OR @_Tries = 5
-                THROW;
+            IF ERROR_NUMBER() <> 2627 OR @_Tries = 5 THROW;
         END CATCH;
     END;
 
     IF @_IsNew = 0
     BEGIN
-        SELECT
-            @_Result = p.[Result],
-            @_Now = p.[At]
+        SELECT @_Result = p.[Result], @_Now = p.[At]
         FROM [readpast].[QueueOperation] AS p
         WHERE p.[OperationId] = @Operation;
 
         INSERT INTO @_Added ([Ordinal], [Answer], [Key])
         SELECT r.[ordinal], r.[answer], r.[key]
-        FROM OPENJSON(@_Result) WITH (
-            [ordinal] int '$.ordinal', [answer] varchar(20) '$.answer', [key] datetime2(7) '$.key'
-        ) AS r;
+        FROM OPENJSON(@_Result) WITH ([ordinal] int '$.ordinal', [answer] varchar(20) '$.answer', [key] datetime2(7) '$.key') AS r;
     END;
 
     SELECT
-        a.[Answer],
-        a.[Ordinal],
-        CAST(NULL AS bigint) AS [DueMs],
-        a.[Key],
-        CASE WHEN a.[Answer] = 'OK' THEN @_Now END AS [Token],
-        CASE WHEN a.[Answer] = 'OK' THEN 0 END AS [AttemptNum],
-        CASE WHEN a.[Answer] = 'OK' THEN 'Pending' END AS [Status]
+        a.[Answer], a.[Ordinal], CAST(NULL AS bigint) AS [DueMs], a.[Key], CASE WHEN a.[Answer] = 'OK' THEN @_Now END AS [Token],
+        CASE WHEN a.[Answer] = 'OK' THEN 0 END AS [AttemptNum], CASE WHEN a.[Answer] = 'OK' THEN 'Pending' END AS [Status]
     FROM @_Added AS a
     ORDER BY a.[Ordinal];
-
-    RETURN 0;
 END;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 Enqueue many items inside the caller's transaction: they are there when it commits, together with its other work.
@@ -1588,26 +1369,18 @@ One row per element: OK, its position, key and token.
 Table access order: QueueOperation, Job.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Add_Job_Set_utx]
-    @Items nvarchar(max),
-    @Operation uniqueidentifier = NULL
+    @Items nvarchar(max), @Operation uniqueidentifier = NULL
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* The caller's level comes back at the end. Under SNAPSHOT, items would be judged as they were at its beginning. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
-    /* With IMPLICIT_TRANSACTIONS, as drivers set it, the first statement that touches a table begins one. */
     IF @@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0
         THROW 50012, N'Add_Job_Set_utx works inside the transaction of its caller; begin one first.', 1;
 
     EXECUTE [readpast].[Job_Add] @Operation = @Operation, @Items = @Items, @Within = 1;
-    RETURN 0;
 END;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 Enqueue many items in one commit of their own.
@@ -1618,27 +1391,17 @@ One row per element: OK, its position, key and token.
 Table access order: QueueOperation, Job.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Add_Job_Set_trx]
-    @Operation uniqueidentifier,
-    @Items nvarchar(max)
+    @Operation uniqueidentifier, @Items nvarchar(max)
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* Some drivers turn it on; the transaction below would then stay open after its commit. */
-    SET IMPLICIT_TRANSACTIONS OFF;
-    /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
-    IF @@TRANCOUNT > 0
-        THROW 50012, N'Add_Job_Set_trx commits its own work: not to be called in a transaction.', 1;
+    IF @@TRANCOUNT > 0 THROW 50012, N'Add_Job_Set_trx commits its own work: not to be called in a transaction.', 1;
 
     EXECUTE [readpast].[Job_Add] @Operation = @Operation, @Items = @Items, @Within = 0;
-    RETURN 0;
 END;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 Enqueue one item inside the caller's transaction.
@@ -1646,52 +1409,30 @@ Returns its key and its concurrency token.
 Table access order: Job.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Add_Job_utx]
-    @Type [readpast].[_Type] = N'A',
-    @Customer nvarchar(40) = NULL,
-    @Rank int,
-    @Reference uniqueidentifier = NULL,
+    @Type nvarchar(60) = N'A', @Customer nvarchar(40) = NULL, @Rank int, @Reference uniqueidentifier = NULL,
     @ScheduledFor datetime2(7) = NULL, /* UTC; NULL is now */
-    @Step [readpast].[QueueStep] = NULL
+    @Step nvarchar(60) = NULL
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* The caller's level comes back at the end. Under SNAPSHOT, items would be judged as they were at its beginning. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     DECLARE @_Number bigint;
     DECLARE @_Now datetime2(7) = SYSUTCDATETIME();
     DECLARE @_EnqueuedAt datetime2(7);
 
-    /* With IMPLICIT_TRANSACTIONS, as drivers set it, the first statement that touches a table begins one. */
-    IF @@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0
-        THROW 50012, N'Add_Job_utx works inside the transaction of its caller; begin one first.', 1;
+    IF @@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0 THROW 50012, N'Add_Job_utx works inside the transaction of its caller; begin one first.', 1;
 
     SET @_Number = NEXT VALUE FOR [readpast].[Job_Seq];
     SET @_EnqueuedAt = DATEADD(MICROSECOND, @_Number % 10000, CAST(CAST(@_Now AS datetime2(2)) AS datetime2(7)));
 
     INSERT INTO [readpast].[Job] (
-        [EnqueuedAt], [Type], [Status], [Step], [AttemptNum], [ScheduledFor], [UpdatedAt],
-        [Customer],
-        [Rank],
-        [Reference]
+        [EnqueuedAt], [Type], [Status], [Step], [AttemptNum], [ScheduledFor], [UpdatedAt], [Customer], [Rank], [Reference]
     )
-    VALUES (
-        @_EnqueuedAt, @Type, 'Pending', @Step, 0, COALESCE(@ScheduledFor, @_Now), @_Now,
-        @Customer,
-        @Rank,
-        @Reference
-    );
+    VALUES (@_EnqueuedAt, @Type, 'Pending', @Step, 0, COALESCE(@ScheduledFor, @_Now), @_Now, @Customer, @Rank, @Reference);
 
-    SELECT
-        @_EnqueuedAt AS [EnqueuedAt],
-        @_Now AS [UpdatedAt];
-
-    RETURN 0;
+    SELECT @_EnqueuedAt AS [EnqueuedAt], @_Now AS [UpdatedAt];
 END;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 Enqueue one item in a commit of its own.
@@ -1699,28 +1440,18 @@ Returns its key and its concurrency token.
 Table access order: Job.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Add_Job_trx]
-    @Type [readpast].[_Type] = N'A',
-    @Customer nvarchar(40) = NULL,
-    @Rank int,
-    @Reference uniqueidentifier = NULL,
+    @Type nvarchar(60) = N'A', @Customer nvarchar(40) = NULL, @Rank int, @Reference uniqueidentifier = NULL,
     @ScheduledFor datetime2(7) = NULL, /* UTC; NULL is now */
-    @Step [readpast].[QueueStep] = NULL
+    @Step nvarchar(60) = NULL
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* Some drivers turn it on; the transaction below would then stay open after its commit. */
-    SET IMPLICIT_TRANSACTIONS OFF;
-    /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     DECLARE @_Number bigint;
     DECLARE @_Now datetime2(7) = SYSUTCDATETIME();
     DECLARE @_EnqueuedAt datetime2(7);
     DECLARE @_Tries int = 0;
 
-    IF @@TRANCOUNT > 0
-        THROW 50012, N'Add_Job_trx commits its own work: not to be called in a transaction.', 1;
+    IF @@TRANCOUNT > 0 THROW 50012, N'Add_Job_trx commits its own work: not to be called in a transaction.', 1;
 
     WHILE @_EnqueuedAt IS NULL
     BEGIN
@@ -1729,38 +1460,23 @@ BEGIN
             SET @_EnqueuedAt = DATEADD(MICROSECOND, @_Number % 10000, CAST(CAST(@_Now AS datetime2(2)) AS datetime2(7)));
 
             INSERT INTO [readpast].[Job] (
-                [EnqueuedAt], [Type], [Status], [Step], [AttemptNum], [ScheduledFor], [UpdatedAt],
-                [Customer],
-                [Rank],
-                [Reference]
+                [EnqueuedAt], [Type], [Status], [Step], [AttemptNum], [ScheduledFor], [UpdatedAt], [Customer], [Rank], [Reference]
             )
-            VALUES (
-                @_EnqueuedAt, @Type, 'Pending', @Step, 0, COALESCE(@ScheduledFor, @_Now), @_Now,
-                @Customer,
-                @Rank,
-                @Reference
-            );
+            VALUES (@_EnqueuedAt, @Type, 'Pending', @Step, 0, COALESCE(@ScheduledFor, @_Now), @_Now, @Customer, @Rank, @Reference);
         END TRY
         BEGIN CATCH
-            IF @@TRANCOUNT > 0
-                ROLLBACK TRANSACTION;
+            IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
             /* A key was taken (the clock was set back): the sequence has moved on, so the next key differs. */
             SET @_EnqueuedAt = NULL;
             SET @_Tries = @_Tries + 1;
-            IF ERROR_NUMBER() <> 2627 OR @_Tries = 5
-                THROW;
+            IF ERROR_NUMBER() <> 2627 OR @_Tries = 5 THROW;
         END CATCH;
     END;
 
-    SELECT
-        @_EnqueuedAt AS [EnqueuedAt],
-        @_Now AS [UpdatedAt];
-
-    RETURN 0;
+    SELECT @_EnqueuedAt AS [EnqueuedAt], @_Now AS [UpdatedAt];
 END;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 Gives the items of dead workers back, or ends them as Failed when their attempts are spent.
@@ -1770,8 +1486,7 @@ Returns a row per item, as Recover_Job_trx does; within a claim nothing.
 Table access order: QueueRecovery, Job, QueueRefused.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Job_Recover]
-    @Max int,
-    @Recover int,
+    @Max int, @Recover int,
     @Within bit /* 1: in the caller's transaction; 0: in transactions of its own, around what the table refuses */
 AS
 BEGIN
@@ -1779,65 +1494,33 @@ BEGIN
     DECLARE @_MaxAttempts int;
     DECLARE @_SilentMs int; /* how long a lease is when nobody says */
     DECLARE @_Now datetime2(7); /* UTC */
-    DECLARE @_At datetime2(7); /* the same moment as the table tells it */
     DECLARE @_RecoverMax int;
     DECLARE @_Searched int = 0;
     DECLARE @_MyTurn int = 0;
     DECLARE @_Candidate TABLE (
-        [Key1] datetime2(7) NOT NULL,
-        [StartedAt] datetime2(7) NULL,
+        [Key1] datetime2(7) NOT NULL, [StartedAt] datetime2(7) NULL,
         [Together] int NOT NULL DEFAULT 0, /* 1: claimed with others */
         PRIMARY KEY CLUSTERED ([Key1])
     );
-    /* Items as they become, whatever the reason. */
+    /* Items as they become. */
     DECLARE @_Change TABLE (
-        [Key1] datetime2(7) NOT NULL,
-        [Was] varchar(20) NOT NULL,
-        [Status] varchar(20) NOT NULL,
-        [AttemptNum] int NOT NULL,
-        [Token] datetime2(7) NOT NULL,
-        [Step] nvarchar(60) NULL,
-        [Response] nvarchar(max) NULL,
-        [Error] nvarchar(max) NULL,
-        [StartedAt] datetime2(7) NULL,
-        [FinishedAt] datetime2(7) NULL,
-        [Duration] bigint NULL,
-        [DueAt] datetime2(7) NULL,
-        [LeaseOwner] nvarchar(128) NULL,
-        [LeaseUntil] datetime2(7) NULL,
-        [Before] datetime2(7) NULL, /* the token that stood beside the table: it must stand there still */
-        PRIMARY KEY CLUSTERED ([Key1])
+        [Key1] datetime2(7) NOT NULL, [Status] varchar(20) NOT NULL, [AttemptNum] int NOT NULL, [Token] datetime2(7) NOT NULL,
+        [Error] nvarchar(max) NULL, [Duration] bigint NULL, [LeaseUntil] datetime2(7) NULL, PRIMARY KEY CLUSTERED ([Key1])
     );
     DECLARE @_Written int = 0;
-    DECLARE @_Number int;
-    DECLARE @_Severity int;
-    DECLARE @_Reason nvarchar(4000);
-    DECLARE @_RefusedKey nvarchar(400);
-    DECLARE @_Times int;
+    DECLARE @_Number int, @_Severity int, @_Reason nvarchar(4000), @_RefusedKey nvarchar(400), @_Times int;
     /* Items that it refused in this call. */
     DECLARE @_Told TABLE (
-        [Seq] int IDENTITY(1, 1) NOT NULL PRIMARY KEY,
-        [Key1] datetime2(7) NULL,
-        [Times] int NOT NULL,
-        [Reason] nvarchar(500) NOT NULL
+        [Seq] int IDENTITY(1, 1) NOT NULL PRIMARY KEY, [Key1] datetime2(7) NULL, [Times] int NOT NULL, [Reason] nvarchar(500) NOT NULL
     );
     DECLARE @_Each int = 0; /* 1: one by one */
-    DECLARE @_Left TABLE (
-        [Seq] int IDENTITY(1, 1) NOT NULL PRIMARY KEY,
-        [Key1] datetime2(7) NOT NULL,
-        [Together] int NOT NULL
-    );
+    DECLARE @_Left TABLE ([Seq] int IDENTITY(1, 1) NOT NULL PRIMARY KEY, [Key1] datetime2(7) NOT NULL, [Together] int NOT NULL);
     DECLARE @_Back TABLE (
-        [Seq] int IDENTITY(1, 1) NOT NULL PRIMARY KEY,
-        [Key1] datetime2(7) NOT NULL,
-        [Token] datetime2(7) NOT NULL,
-        [AttemptNum] int NOT NULL,
-        [Status] varchar(20) NOT NULL
+        [Seq] int IDENTITY(1, 1) NOT NULL PRIMARY KEY, [Key1] datetime2(7) NOT NULL, [Token] datetime2(7) NOT NULL,
+        [AttemptNum] int NOT NULL, [Status] varchar(20) NOT NULL
     );
 
-    SELECT
-        @_MaxAttempts = s.[MaxAttempts],
-        @_SilentMs = s.[LeaseMs]
+    SELECT @_MaxAttempts = s.[MaxAttempts], @_SilentMs = s.[LeaseMs]
     FROM [readpast].[Job_Setting_V] AS s;
 
     WHILE 1 = 1
@@ -1846,7 +1529,6 @@ BEGIN
             IF @Within = 0
                 BEGIN TRANSACTION;
             SET @_Now = SYSUTCDATETIME();
-            SET @_At = @_Now;
 
             IF @_Each = 1
             BEGIN
@@ -1877,11 +1559,8 @@ BEGIN
                 BEGIN
                     INSERT INTO @_Candidate ([Key1], [StartedAt])
                     SELECT TOP (@_RecoverMax) q.[EnqueuedAt], q.[StartedAt]
-                    FROM [readpast].[Job] AS q
-                        WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Job_InFlight]))
-                    WHERE
-                        q.[Status] = 'Processing'
-                        AND q.[LeaseUntil] <= @_Now
+                    FROM [readpast].[Job] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Job_InFlight]))
+                    WHERE q.[Status] = 'Processing' AND q.[LeaseUntil] <= @_Now
                     ORDER BY q.[StartedAt];
 
                     IF @@ROWCOUNT = @_RecoverMax
@@ -1892,8 +1571,7 @@ BEGIN
                         WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Job_InFlight]))
                     WHERE
                         q.[Status] = 'Processing'
-                            AND q.[StartedAt] = (SELECT MAX(c.[StartedAt]) FROM @_Candidate AS c)
-                            AND q.[LeaseUntil] <= @_Now
+                            AND q.[StartedAt] = (SELECT MAX(c.[StartedAt]) FROM @_Candidate AS c) AND q.[LeaseUntil] <= @_Now
                             AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE q.[EnqueuedAt] = c.[Key1])
                         OPTION (LOOP JOIN, FORCE ORDER);
 
@@ -1908,8 +1586,7 @@ BEGIN
                 FROM @_Candidate AS c
                 INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
                     ON
-                        r.[Queue] = 'Job'
-                        AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(c.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
+                        r.[Queue] = 'Job' AND r.[Key] = CONVERT(nvarchar(30), c.[Key1], 126) COLLATE Latin1_General_BIN2
                         AND r.[Until] > @_Now
                 OPTION (LOOP JOIN, FORCE ORDER);
                 SET @_Searched = (SELECT COUNT(*) FROM @_Candidate);
@@ -1921,17 +1598,14 @@ BEGIN
                     UPDATE c
                     SET [Together] = 1
                     FROM @_Candidate AS c
-                    INNER JOIN [readpast].[Job] AS q WITH (READUNCOMMITTED)
-                        ON q.[EnqueuedAt] = c.[Key1]
+                    INNER JOIN [readpast].[Job] AS q WITH (READUNCOMMITTED) ON q.[EnqueuedAt] = c.[Key1]
                     WHERE
                         q.[Status] = 'Processing'
                         AND EXISTS (
                             SELECT 1
                             FROM [readpast].[Job] AS o WITH (READUNCOMMITTED, INDEX ([IX_Job_InFlight]))
                             WHERE
-                                o.[Status] = 'Processing'
-                                AND o.[StartedAt] = q.[StartedAt]
-                                AND o.[LeaseOwner] = q.[LeaseOwner]
+                                o.[Status] = 'Processing' AND o.[StartedAt] = q.[StartedAt] AND o.[LeaseOwner] = q.[LeaseOwner]
                                 AND NOT (o.[EnqueuedAt] = q.[EnqueuedAt])
                         )
                     OPTION (LOOP JOIN, FORCE ORDER);
@@ -1940,109 +1614,54 @@ BEGIN
             IF @_Searched > 0
             BEGIN
                 /* Lock them, the table first, and judge each as it is now; rows that others hold are passed over. */
-                INSERT INTO @_Change (
-                    [Key1], [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [StartedAt],
-                    [FinishedAt], [Duration], [DueAt], [LeaseOwner], [LeaseUntil], [Before]
-                )
+                INSERT INTO @_Change ([Key1], [Status], [AttemptNum], [Token], [Error], [Duration], [LeaseUntil])
                 SELECT
-                    x.[Key1],
-                    x.[Is],
-                    CASE
-                        WHEN x.[Is] = 'Processing' AND x.[GivenUp] = 1 AND x.[Ends] = 1 THEN 'Failed'
-                        WHEN x.[Is] = 'Processing' AND x.[GivenUp] = 1 THEN 'Error'
-                        ELSE x.[Is]
-                    END,
-                    x.[AttemptNum] - CASE WHEN x.[Is] = 'Processing' THEN x.[Together] ELSE 0 END,
-                    CASE WHEN x.[Token] >= @_At THEN DATEADD(MICROSECOND, 1, x.[Token]) ELSE @_At END,
-                    x.[Step],
-                    x.[Response],
+                    x.[Key1], CASE WHEN x.[Ends] = 1 THEN 'Failed' ELSE 'Error' END, x.[AttemptNum] - x.[Together],
+                    CASE WHEN x.[Token] >= @_Now THEN DATEADD(MICROSECOND, 1, x.[Token]) ELSE @_Now END,
                     CASE
                         WHEN x.[Ends] = 1 AND x.[Refusals] > 0
                             THEN CONCAT(N'The table refused ', x.[Refusals], N' times to have it given back: ', x.[Refused])
-                        WHEN x.[Is] = 'Processing'
-                            THEN CONCAT(
-                                N'The lease of worker ', x.[LeaseOwner], N' ran out on attempt ', x.[AttemptNum], N' of ',
-                                @_MaxAttempts, N'; the worker is taken for dead.',
-                                CASE
-                                    WHEN x.[Together] = 1
-                                        THEN N' It was claimed together with others: this attempt does not count, and the next claim of it is of it alone.'
-                                END
-                            )
-                        ELSE x.[Error]
+                        ELSE CONCAT(
+                            N'The lease of worker ', x.[LeaseOwner], N' ran out on attempt ', x.[AttemptNum], N' of ',
+                            @_MaxAttempts, N'; the worker is taken for dead.',
+                            CASE
+                                WHEN x.[Together] = 1
+                                    THEN N' It was claimed together with others: this attempt does not count, '
+                                        + N'and the next claim of it is of it alone.'
+                            END
+                        )
                     END,
-                    x.[StartedAt],
-                    CASE WHEN x.[Ends] = 1 AND (x.[Is] = 'Processing' OR x.[Refusals] > 0) THEN @_Now END,
-                    CASE WHEN x.[Is] = 'Processing' AND x.[Ends] = 1 THEN DATEDIFF_BIG(MILLISECOND, x.[StartedAt], @_Now) END,
-                    CASE WHEN x.[Is] = 'Processing' THEN CAST(NULL AS datetime2(7)) END,
-                    x.[LeaseOwner],
+                    CASE WHEN x.[Ends] = 1 THEN DATEDIFF_BIG(MILLISECOND, x.[StartedAt], @_Now) END,
                     /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
                     CASE
-                        WHEN x.[Ends] = 1 AND (x.[Is] = 'Processing' OR x.[Refusals] > 0) THEN NULL
-                        WHEN x.[Is] = 'Processing' AND x.[LeaseUntil] < @_Now THEN x.[LeaseUntil]
-                        WHEN x.[Is] = 'Processing' THEN @_Now
-                        WHEN x.[Died] = 1 THEN x.[LeaseUntil]
-                    END,
-                    x.[Before]
+                        WHEN x.[Ends] = 1 THEN NULL
+                        WHEN x.[LeaseUntil] < @_Now THEN x.[LeaseUntil]
+                        ELSE @_Now
+                    END
                 FROM (
                     SELECT
-                        q.[EnqueuedAt] AS [Key1],
-                        c.[Together],
+                        q.[EnqueuedAt] AS [Key1], c.[Together],
                         CASE
                             WHEN c.[Together] = 0 AND q.[AttemptNum] + COALESCE(r.[Attempts], 0) >= @_MaxAttempts THEN 1
                             ELSE 0
                         END AS [Ends],
-                        r.[Attempts] AS [Refusals],
-                        r.[Reason] AS [Refused],
-                        CASE WHEN q.[LeaseUntil] IS NOT NULL THEN 1 ELSE 0 END AS [Died],
-                        q.[LeaseUntil] AS [LeaseUntil],
-                        q.[Status] AS [Is],
-                        CASE
-                            WHEN q.[LeaseUntil] <= @_Now THEN 1
-                            ELSE 0
-                        END AS [GivenUp],
-                        q.[AttemptNum] AS [AttemptNum],
-                        CAST(q.[UpdatedAt] AS datetime2(7)) AS [Token],
-                        CAST(NULL AS nvarchar(60)) AS [Step],
-                        CAST(NULL AS nvarchar(max)) AS [Response],
-                        CAST(NULL AS nvarchar(max)) AS [Error],
-                        CAST(q.[StartedAt] AS datetime2(7)) AS [StartedAt],
-                        CAST(NULL AS datetime2(7)) AS [DueAt],
-                        q.[LeaseOwner] AS [LeaseOwner],
-                        CAST(NULL AS datetime2(7)) AS [Before]
+                        r.[Attempts] AS [Refusals], r.[Reason] AS [Refused], q.[LeaseUntil] AS [LeaseUntil], q.[AttemptNum] AS [AttemptNum],
+                        q.[UpdatedAt] AS [Token], q.[StartedAt] AS [StartedAt], q.[LeaseOwner] AS [LeaseOwner]
                     FROM @_Candidate AS c
-                    INNER JOIN [readpast].[Job] AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
-                        ON q.[EnqueuedAt] = c.[Key1]
+                    INNER JOIN [readpast].[Job] AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK) ON q.[EnqueuedAt] = c.[Key1]
                     LEFT JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
-                        ON
-                            r.[Queue] = 'Job'
-                            AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(c.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
+                        ON r.[Queue] = 'Job' AND r.[Key] = CONVERT(nvarchar(30), c.[Key1], 126) COLLATE Latin1_General_BIN2
+                    WHERE q.[Status] = 'Processing' AND q.[LeaseUntil] <= @_Now
                 ) AS x
-                WHERE x.[Is] = 'Processing' AND x.[GivenUp] = 1
                 OPTION (LOOP JOIN, FORCE ORDER);
 
                 /* The rows are locked and in @_Change: first the table, then what is kept beside it. */
                 UPDATE q
                 SET
-                    [ScheduledFor] = COALESCE(w.[DueAt], q.[ScheduledFor]),
-                    [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[StartedAt] END,
-                    [Duration] = COALESCE(w.[Duration], q.[Duration]),
-                    [AttemptNum] = w.[AttemptNum],
-                    [LeaseOwner] = CASE
-                        WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
-                        ELSE q.[LeaseOwner]
-                    END,
-                    [LeaseUntil] = w.[LeaseUntil],
-                    [Step] = COALESCE(w.[Step], q.[Step]),
-                    [Response] = COALESCE(w.[Response], q.[Response]),
-                    [Error] = COALESCE(w.[Error], CASE
-                        WHEN w.[Status] = 'Completed' THEN LEFT(q.[Error], 0)
-                        ELSE q.[Error]
-                    END),
-                    [UpdatedAt] = w.[Token],
-                    [Status] = w.[Status]
+                    [Duration] = COALESCE(w.[Duration], q.[Duration]), [AttemptNum] = w.[AttemptNum], [LeaseUntil] = w.[LeaseUntil],
+                    [Error] = w.[Error], [UpdatedAt] = w.[Token], [Status] = w.[Status]
                 FROM @_Change AS w
-                INNER JOIN [readpast].[Job] AS q WITH (ROWLOCK)
-                    ON q.[EnqueuedAt] = w.[Key1]
+                INNER JOIN [readpast].[Job] AS q WITH (ROWLOCK) ON q.[EnqueuedAt] = w.[Key1]
                 WHERE q.[Status] = 'Processing'
                 OPTION (LOOP JOIN, FORCE ORDER);
                 SET @_Written = @@ROWCOUNT;
@@ -2054,9 +1673,7 @@ BEGIN
                 DELETE r
                 FROM @_Change AS w
                 INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
-                    ON
-                        r.[Queue] = 'Job'
-                        AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(w.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
+                    ON r.[Queue] = 'Job' AND r.[Key] = CONVERT(nvarchar(30), w.[Key1], 126) COLLATE Latin1_General_BIN2
                 OPTION (LOOP JOIN, FORCE ORDER);
             END;
 
@@ -2064,13 +1681,10 @@ BEGIN
                 COMMIT TRANSACTION;
         END TRY
         BEGIN CATCH
-            IF @Within = 1
-                THROW;
+            IF @Within = 1 THROW;
             SELECT @_Number = ERROR_NUMBER(), @_Severity = ERROR_SEVERITY(), @_Reason = ERROR_MESSAGE();
-            IF @@TRANCOUNT > 0
-                ROLLBACK TRANSACTION;
-            IF [readpast].[QueueIsRefusal_fn](@_Number, @_Severity) = 0 OR NOT EXISTS (SELECT 1 FROM @_Candidate)
-                THROW;
+            IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
+            IF [readpast].[QueueIsRefusal_fn](@_Number, @_Severity) = 0 OR NOT EXISTS (SELECT 1 FROM @_Candidate) THROW;
 
             DELETE FROM @_Change;
             IF @_Each = 0 AND (SELECT COUNT(*) FROM @_Candidate) > 1
@@ -2083,57 +1697,38 @@ BEGIN
                 CONTINUE;
             END;
 
-            SELECT @_RefusedKey = LEFT(CONVERT(nvarchar(30), CAST(c.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
+            SELECT @_RefusedKey = CONVERT(nvarchar(30), c.[Key1], 126) COLLATE Latin1_General_BIN2
             FROM @_Candidate AS c;
             EXECUTE [readpast].[QueueNoteRefusal]
-                @Queue = 'Job', @Key = @_RefusedKey, @Doing = 'recover', @Number = @_Number, @Reason = @_Reason,
-                @Times = @_Times OUTPUT;
+                @Queue = 'Job', @Key = @_RefusedKey, @Doing = 'recover', @Number = @_Number, @Reason = @_Reason, @Times = @_Times OUTPUT;
             INSERT INTO @_Told ([Key1], [Times], [Reason])
             SELECT c.[Key1], @_Times, LEFT(CONCAT(N'recover: ', @_Reason), 500)
             FROM @_Candidate AS c;
         END CATCH;
-        IF @Within = 1
-            RETURN 0;
+        IF @Within = 1 RETURN 0;
 
         INSERT INTO @_Back ([Key1], [Token], [AttemptNum], [Status])
         SELECT w.[Key1], w.[Token], w.[AttemptNum], w.[Status]
         FROM @_Change AS w
-        WHERE w.[Was] = 'Processing'
         ORDER BY w.[Key1];
 
         DELETE l
         FROM @_Left AS l
         WHERE l.[Seq] = (SELECT MIN(m.[Seq]) FROM @_Left AS m);
-        IF NOT EXISTS (SELECT 1 FROM @_Left)
-            BREAK;
+        IF NOT EXISTS (SELECT 1 FROM @_Left) BREAK;
     END;
 
     SELECT
-        'RECOVERED' AS [Answer],
-        CAST(NULL AS int) AS [Ordinal],
-        CAST(NULL AS bigint) AS [DueMs],
-        w.[Key1] AS [Key],
-        w.[Token],
-        w.[AttemptNum],
-        CAST(w.[Status] AS nvarchar(500)) AS [Status]
+        'RECOVERED' AS [Answer], CAST(NULL AS int) AS [Ordinal], CAST(NULL AS bigint) AS [DueMs], w.[Key1] AS [Key], w.[Token],
+        w.[AttemptNum], CAST(w.[Status] AS nvarchar(500)) AS [Status]
     FROM @_Back AS w
     UNION ALL
-    SELECT
-        'REFUSED',
-        NULL,
-        NULL,
-        r.[Key1],
-        NULL,
-        r.[Times],
-        r.[Reason]
+    SELECT 'REFUSED', NULL, NULL, r.[Key1], NULL, r.[Times], r.[Reason]
     FROM @_Told AS r
     ORDER BY [Answer], [Key];
-
-    RETURN 0;
 END;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 Give the items of dead workers back (Error, due at once), or to Failed when their attempts are spent. One row per item,
@@ -2150,59 +1745,38 @@ CREATE OR ALTER PROCEDURE [readpast].[Recover_Job_trx]
     @Recover int = 1 /* 3 or more: unless somebody did within so many milliseconds */
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* Some drivers turn it on; the transaction below would then stay open after its commit. */
-    SET IMPLICIT_TRANSACTIONS OFF;
-    /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     /* A call that tidies up gives way. */
     SET DEADLOCK_PRIORITY LOW;
 
-    IF @@TRANCOUNT > 0
-        THROW 50012, N'Recover_Job_trx commits its own work: not to be called in a transaction.', 1;
+    IF @@TRANCOUNT > 0 THROW 50012, N'Recover_Job_trx commits its own work: not to be called in a transaction.', 1;
 
-    IF @Max IS NULL OR @Max < 1 OR @Max > 1000
-        THROW 50021, N'Recover_Job_trx: @Max must be from 1 to 1000.', 1;
+    IF @Max IS NULL OR @Max < 1 OR @Max > 1000 THROW 50021, N'Recover_Job_trx: @Max must be from 1 to 1000.', 1;
 
     EXECUTE [readpast].[Job_Recover] @Max = @Max, @Recover = @Recover, @Within = 0;
-    RETURN 0;
 END;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 Claim up to @Max due items, as Next_Job_Set_trx does, and recover nothing: for a client that has met a refusal of the table.
 Table access order: Job.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Next_Job_Apart_trx]
-    @Worker nvarchar(128),
-    @Max int,
-    @LeaseMs int = NULL,
+    @Worker nvarchar(128), @Max int, @LeaseMs int = NULL,
     @Claim bigint = NULL /* a number of its own, above zero: see Claimed_Job */,
     @Recover int = 0 /* as there */
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* Some drivers turn it on; the transaction below would then stay open after its commit. */
-    SET IMPLICIT_TRANSACTIONS OFF;
-    /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
-    IF @@TRANCOUNT > 0
-        THROW 50012, N'Next_Job_Apart_trx commits its own work: not to be called in a transaction.', 1;
+    IF @@TRANCOUNT > 0 THROW 50012, N'Next_Job_Apart_trx commits its own work: not to be called in a transaction.', 1;
 
     EXECUTE [readpast].[Next_Job_Set_trx]
         @Worker = @Worker, @Max = @Max, @LeaseMs = @LeaseMs, @Recover = @Recover, @Claim = @Claim;
-    RETURN 0;
 END;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 Claims up to @Max due items: their Status becomes Processing, AttemptNum + 1, a lease of @Worker begins.
@@ -2217,31 +1791,19 @@ Returns the items as Next_Job_Set_trx does, after the commit where it is its own
 Table access order: Job, QueueRefused.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Job_Claim]
-    @Worker nvarchar(128),
-    @Max int,
-    @LeaseMs int,
-    @Recover int,
-    @Within int,
-    @Claim bigint = NULL,
-    @Tells bit = 1,
-    @Key datetime2(7) = NULL OUTPUT,
-    @Token datetime2(7) = NULL OUTPUT,
-    @DueMs bigint = NULL OUTPUT
+    @Worker nvarchar(128), @Max int, @LeaseMs int, @Recover int, @Within int, @Claim bigint = NULL, @Tells bit = 1,
+    @Key datetime2(7) = NULL OUTPUT, @Token datetime2(7) = NULL OUTPUT, @DueMs bigint = NULL OUTPUT
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
     DECLARE @_MaxAttempts int;
     DECLARE @_SilentMs int; /* how long a lease is when nobody says */
     DECLARE @_Now datetime2(7); /* UTC */
-    DECLARE @_At datetime2(7); /* the same moment as the table tells it */
     DECLARE @_Locked int = 0;
     DECLARE @_Around int = 0; /* 1: nothing is claimed here */
-    DECLARE @_Take int;
-    DECLARE @_Alone int;
+    DECLARE @_Take int, @_Alone int;
     DECLARE @_Due TABLE (
-        [Seq] int IDENTITY(1, 1) NOT NULL,
-        [Key1] datetime2(7) NOT NULL,
-        [AttemptNum] int NOT NULL,
+        [Seq] int IDENTITY(1, 1) NOT NULL, [Key1] datetime2(7) NOT NULL, [AttemptNum] int NOT NULL,
         [Alone] int NOT NULL DEFAULT 0, /* 1: came back from a dead worker */
         [Token] datetime2(7) NULL,
         [Refused] nvarchar(500) NULL, /* why the table refused it until its attempts were spent */
@@ -2249,50 +1811,27 @@ BEGIN
     );
     DECLARE @_Written int = 0;
     DECLARE @_Out TABLE (
-        [Seq] int NOT NULL PRIMARY KEY,
-        [Answer] varchar(20) NOT NULL,
-        [Ordinal] int NULL,
-        [DueMs] bigint NULL,
-        [Key] datetime2(7) NULL,
-        [Key1] datetime2(7) NULL,
-        [Token] datetime2(7) NULL,
-        [AttemptNum] int NULL,
-        [Status] nvarchar(500) NULL
+        [Seq] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL, [Ordinal] int NULL, [DueMs] bigint NULL, [Key] datetime2(7) NULL,
+        [Key1] datetime2(7) NULL, [Token] datetime2(7) NULL, [AttemptNum] int NULL, [Status] nvarchar(500) NULL
     );
-    DECLARE @_Number int;
-    DECLARE @_Severity int;
-    DECLARE @_Reason nvarchar(4000);
-    DECLARE @_RefusedKey nvarchar(400);
-    DECLARE @_Times int;
+    DECLARE @_Number int, @_Severity int, @_Reason nvarchar(4000), @_RefusedKey nvarchar(400), @_Times int;
     /* Items that it refused in this call. */
     DECLARE @_Told TABLE (
-        [Seq] int IDENTITY(1, 1) NOT NULL PRIMARY KEY,
-        [Key1] datetime2(7) NULL,
-        [Times] int NOT NULL,
-        [Reason] nvarchar(500) NOT NULL
+        [Seq] int IDENTITY(1, 1) NOT NULL PRIMARY KEY, [Key1] datetime2(7) NULL, [Times] int NOT NULL, [Reason] nvarchar(500) NOT NULL
     );
     DECLARE @_Most int = @Max;
     DECLARE @_Tries int = 0;
     DECLARE @_Refuses int; /* 1: the table refuses some, in this try */
     /* Items that are left aside now. */
-    DECLARE @_Aside TABLE (
-        [Key1] datetime2(7) NOT NULL,
-        PRIMARY KEY CLUSTERED ([Key1])
-    );
+    DECLARE @_Aside TABLE ([Key1] datetime2(7) NOT NULL, PRIMARY KEY CLUSTERED ([Key1]));
 
-    SELECT
-        @_MaxAttempts = s.[MaxAttempts],
-        @_SilentMs = s.[LeaseMs]
+    SELECT @_MaxAttempts = s.[MaxAttempts], @_SilentMs = s.[LeaseMs]
     FROM [readpast].[Job_Setting_V] AS s;
     SET @LeaseMs = COALESCE(@LeaseMs, @_SilentMs);
-    IF @Worker IS NULL OR @Worker = N''
-        THROW 50021, N'Next_Job: @Worker is empty; a lease needs an owner.', 1;
-    IF @LeaseMs < 1
-        THROW 50021, N'Next_Job: @LeaseMs must be at least 1.', 1;
-    IF @Max IS NULL OR @Max < 1 OR @Max > 1000
-        THROW 50021, N'Next_Job: @Max must be from 1 to 1000.', 1;
-    IF @Within = 2 AND EXISTS (SELECT 1 FROM [readpast].[QueueRefused] AS r WHERE r.[Queue] = 'Job')
-        SET @_Around = 1;
+    IF @Worker IS NULL OR @Worker = N'' THROW 50021, N'Next_Job: @Worker is empty; a lease needs an owner.', 1;
+    IF @LeaseMs < 1 THROW 50021, N'Next_Job: @LeaseMs must be at least 1.', 1;
+    IF @Max IS NULL OR @Max < 1 OR @Max > 1000 THROW 50021, N'Next_Job: @Max must be from 1 to 1000.', 1;
+    IF @Within = 2 AND EXISTS (SELECT 1 FROM [readpast].[QueueRefused] AS r WHERE r.[Queue] = 'Job') SET @_Around = 1;
 
     WHILE @_Around = 0 AND @_Tries < 1000
     BEGIN
@@ -2308,20 +1847,13 @@ BEGIN
             IF @Recover > 0
                 EXECUTE [readpast].[Job_Recover] @Max = 100, @Recover = @Recover, @Within = 1;
             SET @_Now = SYSUTCDATETIME();
-            SET @_At = @_Now;
 
             IF @_Refuses = 1
                 INSERT INTO @_Aside ([Key1])
                 SELECT k.[Key1]
                 FROM [readpast].[QueueRefused] AS r
-                CROSS APPLY (
-                    SELECT
-                        TRY_CAST(NULLIF(r.[Key], N'') AS datetime2(7)) AS [Key1]
-                ) AS k
-                WHERE
-                    r.[Queue] = 'Job'
-                    AND r.[Until] > @_Now
-                    AND NOT (k.[Key1] IS NULL)
+                CROSS APPLY (SELECT TRY_CAST(NULLIF(r.[Key], N'') AS datetime2(7)) AS [Key1]) AS k
+                WHERE r.[Queue] = 'Job' AND r.[Until] > @_Now AND NOT (k.[Key1] IS NULL)
                 GROUP BY k.[Key1];
 
             /*
@@ -2332,16 +1864,10 @@ BEGIN
             */
             SET @_Take = @Max;
             INSERT INTO @_Due ([Key1], [AttemptNum], [Alone], [Token])
-            SELECT TOP (@_Take)
-                q.[EnqueuedAt],
-                q.[AttemptNum],
-                CASE WHEN q.[LeaseUntil] IS NOT NULL THEN 1 ELSE 0 END,
-                CAST(q.[UpdatedAt] AS datetime2(7))
-            FROM [readpast].[Job] AS q
-                WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Job_Due]))
+            SELECT TOP (@_Take) q.[EnqueuedAt], q.[AttemptNum], CASE WHEN q.[LeaseUntil] IS NOT NULL THEN 1 ELSE 0 END, q.[UpdatedAt]
+            FROM [readpast].[Job] AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Job_Due]))
             WHERE
-                q.[Status] IN ('Pending', 'Error')
-                AND q.[ScheduledFor] <= @_At
+                q.[Status] IN ('Pending', 'Error') AND q.[ScheduledFor] <= @_Now
                 AND NOT EXISTS (SELECT 1 FROM @_Aside AS a WHERE q.[EnqueuedAt] = a.[Key1])
             ORDER BY q.[ScheduledFor], q.[EnqueuedAt]
             OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Take = 1));
@@ -2357,9 +1883,7 @@ BEGIN
                         [Refused] = CONCAT(N'The table refused it ', r.[Attempts], N' times: ', r.[Reason])
                     FROM @_Due AS d
                     INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
-                        ON
-                            r.[Queue] = 'Job'
-                            AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(d.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
+                        ON r.[Queue] = 'Job' AND r.[Key] = CONVERT(nvarchar(30), d.[Key1], 126) COLLATE Latin1_General_BIN2
                     WHERE r.[Attempts] > 0 AND d.[AttemptNum] + r.[Attempts] >= @_MaxAttempts
                     OPTION (LOOP JOIN, FORCE ORDER);
 
@@ -2376,41 +1900,16 @@ BEGIN
                     DELETE FROM @_Due WHERE [Seq] > @_Alone AND [AttemptNum] < @_MaxAttempts;
                 END;
 
-                UPDATE @_Due SET [Token] = CASE WHEN [Token] >= @_At THEN DATEADD(MICROSECOND, 1, [Token]) ELSE @_At END;
+                UPDATE @_Due SET [Token] = CASE WHEN [Token] >= @_Now THEN DATEADD(MICROSECOND, 1, [Token]) ELSE @_Now END;
 
                 UPDATE q
                 SET
-                    [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[StartedAt] END,
-                    [AttemptNum] = w.[AttemptNum],
-                    [LeaseOwner] = CASE
-                        WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
-                        ELSE q.[LeaseOwner]
-                    END,
-                    [LeaseUntil] = w.[LeaseUntil],
-                    [UpdatedAt] = w.[Token],
-                    [Status] = w.[Status],
-                        [ClaimNum] = CASE WHEN d.[Alone] = 1 THEN -@Claim ELSE @Claim END
+                    [StartedAt] = @_Now, [AttemptNum] = d.[AttemptNum] + 1, [LeaseOwner] = @Worker,
+                    [LeaseUntil] = DATEADD(MILLISECOND, @LeaseMs, @_Now), [UpdatedAt] = d.[Token], [Status] = 'Processing',
+                    [ClaimNum] = CASE WHEN d.[Alone] = 1 THEN -@Claim ELSE @Claim END
                 FROM @_Due AS d
-                INNER JOIN [readpast].[Job] AS q WITH (ROWLOCK)
-                    ON q.[EnqueuedAt] = d.[Key1]
-                CROSS APPLY (
-                    SELECT
-                        'Pending' AS [Was],
-                        'Processing' AS [Status],
-                        d.[AttemptNum] + 1 AS [AttemptNum],
-                        d.[Token] AS [Token],
-                        CAST(NULL AS nvarchar(60)) AS [Step],
-                        CAST(NULL AS nvarchar(max)) AS [Response],
-                        CAST(NULL AS nvarchar(max)) AS [Error],
-                        CAST(NULL AS datetime2(7)) AS [FinishedAt],
-                        CAST(NULL AS bigint) AS [Duration],
-                        CAST(NULL AS datetime2(7)) AS [DueAt],
-                        @Worker AS [LeaseOwner],
-                        DATEADD(MILLISECOND, @LeaseMs, @_Now) AS [LeaseUntil]
-                ) AS w
-                WHERE
-                    d.[AttemptNum] < @_MaxAttempts
-                    AND q.[Status] IN ('Pending', 'Error')
+                INNER JOIN [readpast].[Job] AS q WITH (ROWLOCK) ON q.[EnqueuedAt] = d.[Key1]
+                WHERE d.[AttemptNum] < @_MaxAttempts AND q.[Status] IN ('Pending', 'Error')
                 OPTION (LOOP JOIN, FORCE ORDER);
                 SET @_Written = @@ROWCOUNT;
 
@@ -2419,38 +1918,12 @@ BEGIN
                     /* An item with spent attempts (the limit was lowered, say) ends here instead of staying at the head. */
                     UPDATE q
                     SET
-                        [LeaseOwner] = CASE
-                            WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
-                            ELSE q.[LeaseOwner]
-                        END,
-                        [LeaseUntil] = w.[LeaseUntil],
-                        [Error] = COALESCE(w.[Error], CASE
-                            WHEN w.[Status] = 'Completed' THEN LEFT(q.[Error], 0)
-                            ELSE q.[Error]
-                        END),
-                        [UpdatedAt] = w.[Token],
-                        [Status] = w.[Status]
+                        [LeaseUntil] = NULL,
+                        [Error] = CONCAT(N'Attempts are spent: ', d.[AttemptNum], N' of ', @_MaxAttempts, N'.', N' ' + d.[Refused]),
+                        [UpdatedAt] = d.[Token], [Status] = 'Failed'
                     FROM @_Due AS d
-                    INNER JOIN [readpast].[Job] AS q WITH (ROWLOCK)
-                        ON q.[EnqueuedAt] = d.[Key1]
-                    CROSS APPLY (
-                        SELECT
-                        'Pending' AS [Was],
-                        'Failed' AS [Status],
-                        d.[AttemptNum] AS [AttemptNum],
-                        d.[Token] AS [Token],
-                        CAST(NULL AS nvarchar(60)) AS [Step],
-                        CAST(NULL AS nvarchar(max)) AS [Response],
-                        CONCAT(N'Attempts are spent: ', d.[AttemptNum], N' of ', @_MaxAttempts, N'.', N' ' + d.[Refused]) AS [Error],
-                        @_Now AS [FinishedAt],
-                        CAST(NULL AS bigint) AS [Duration],
-                        CAST(NULL AS datetime2(7)) AS [DueAt],
-                        CAST(NULL AS nvarchar(128)) AS [LeaseOwner],
-                        CAST(NULL AS datetime2(7)) AS [LeaseUntil]
-                    ) AS w
-                    WHERE
-                        d.[AttemptNum] >= @_MaxAttempts
-                        AND q.[Status] IN ('Pending', 'Error')
+                    INNER JOIN [readpast].[Job] AS q WITH (ROWLOCK) ON q.[EnqueuedAt] = d.[Key1]
+                    WHERE d.[AttemptNum] >= @_MaxAttempts AND q.[Status] IN ('Pending', 'Error')
                     OPTION (LOOP JOIN, FORCE ORDER);
                     SET @_Written = @_Written + @@ROWCOUNT;
                 END;
@@ -2464,9 +1937,7 @@ BEGIN
                 DELETE r
                 FROM @_Due AS d
                 INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
-                    ON
-                        r.[Queue] = 'Job'
-                        AND r.[Key] = LEFT(CONVERT(nvarchar(30), CAST(d.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
+                    ON r.[Queue] = 'Job' AND r.[Key] = CONVERT(nvarchar(30), d.[Key1], 126) COLLATE Latin1_General_BIN2
                 OPTION (LOOP JOIN, FORCE ORDER);
 
             IF @Within = 0
@@ -2474,13 +1945,10 @@ BEGIN
             BREAK;
         END TRY
         BEGIN CATCH
-            IF @Within > 0
-                THROW;
+            IF @Within > 0 THROW;
             SELECT @_Number = ERROR_NUMBER(), @_Severity = ERROR_SEVERITY(), @_Reason = ERROR_MESSAGE();
-            IF @@TRANCOUNT > 0
-                ROLLBACK TRANSACTION;
-            IF [readpast].[QueueIsRefusal_fn](@_Number, @_Severity) = 0 OR NOT EXISTS (SELECT 1 FROM @_Due)
-                THROW;
+            IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
+            IF [readpast].[QueueIsRefusal_fn](@_Number, @_Severity) = 0 OR NOT EXISTS (SELECT 1 FROM @_Due) THROW;
 
             SET @_Locked = (SELECT COUNT(*) FROM @_Due);
             IF @_Locked > 1
@@ -2488,11 +1956,10 @@ BEGIN
             ELSE
             BEGIN
                 SET @Max = @_Most;
-                SELECT @_RefusedKey = LEFT(CONVERT(nvarchar(30), CAST(d.[Key1] AS datetime2(7)), 126), 400) COLLATE Latin1_General_BIN2
+                SELECT @_RefusedKey = CONVERT(nvarchar(30), d.[Key1], 126) COLLATE Latin1_General_BIN2
                 FROM @_Due AS d;
                 EXECUTE [readpast].[QueueNoteRefusal]
-                    @Queue = 'Job', @Key = @_RefusedKey, @Doing = 'claim', @Number = @_Number, @Reason = @_Reason,
-                    @Times = @_Times OUTPUT;
+                    @Queue = 'Job', @Key = @_RefusedKey, @Doing = 'claim', @Number = @_Number, @Reason = @_Reason, @Times = @_Times OUTPUT;
                 INSERT INTO @_Told ([Key1], [Times], [Reason])
                 SELECT d.[Key1], @_Times, LEFT(CONCAT(N'claim: ', @_Reason), 500)
                 FROM @_Due AS d;
@@ -2503,9 +1970,7 @@ BEGIN
 
     IF @Tells = 0
     BEGIN
-        SELECT
-            @Key = d.[Key1],
-            @Token = d.[Token]
+        SELECT @Key = d.[Key1], @Token = d.[Token]
         FROM @_Due AS d
         WHERE d.[AttemptNum] < @_MaxAttempts;
         SET @DueMs = (SELECT MIN(0) FROM @_Due WHERE @Key IS NULL);
@@ -2513,24 +1978,13 @@ BEGIN
     END;
 
     INSERT INTO @_Out ([Seq], [Answer], [Key], [AttemptNum], [Status])
-    SELECT
-        r.[Seq],
-        'REFUSED',
-        r.[Key1],
-        r.[Times],
-        r.[Reason]
+    SELECT r.[Seq], 'REFUSED', r.[Key1], r.[Times], r.[Reason]
     FROM @_Told AS r;
 
     INSERT INTO @_Out ([Seq], [Answer], [DueMs], [Key], [Key1], [Token], [AttemptNum], [Status])
     SELECT
-        1000000 + d.[Seq],
-        CASE WHEN d.[Alone] = 1 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
-        @LeaseMs,
-        d.[Key1],
-        d.[Key1],
-        d.[Token],
-        d.[AttemptNum] + 1,
-        'Processing'
+        1000000 + d.[Seq], CASE WHEN d.[Alone] = 1 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, @LeaseMs, d.[Key1], d.[Key1], d.[Token],
+        d.[AttemptNum] + 1, 'Processing'
     FROM @_Due AS d
     WHERE d.[AttemptNum] < @_MaxAttempts;
 
@@ -2540,10 +1994,7 @@ BEGIN
     */
     IF @@ROWCOUNT = 0
         INSERT INTO @_Out ([Seq], [Answer], [DueMs])
-        SELECT
-            1000000,
-            'EMPTY',
-            MIN(x.[DueMs])
+        SELECT 1000000, 'EMPTY', MIN(x.[DueMs])
         FROM (
             /* The items here had spent their attempts, and ended: those behind them are due now. */
             SELECT CASE WHEN @_Around = 1 THEN CAST(0 AS bigint) ELSE (SELECT TOP (1) CAST(0 AS bigint) FROM @_Due) END AS [DueMs]
@@ -2552,55 +2003,29 @@ BEGIN
             FROM [readpast].[QueueRefused] AS r WITH (ROWLOCK)
             WHERE r.[Queue] = 'Job' AND r.[Until] > @_Now
             UNION ALL
-            SELECT DATEDIFF_BIG(MILLISECOND, @_At, MIN(u.[DueAt])) + 1
+            SELECT DATEDIFF_BIG(MILLISECOND, @_Now, MIN(u.[DueAt])) + 1
             FROM (
                 /* The first of them. */
                 SELECT TOP (1) q.[ScheduledFor] AS [DueAt]
-                FROM [readpast].[Job] AS q
-                    WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Job_Due]))
-                WHERE
-                    q.[Status] IN ('Pending', 'Error')
-                    AND q.[ScheduledFor] > @_At
+                FROM [readpast].[Job] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Job_Due]))
+                WHERE q.[Status] IN ('Pending', 'Error') AND q.[ScheduledFor] > @_Now
                 ORDER BY q.[ScheduledFor]
             ) AS u
         ) AS x;
 
-    /* In an order that no OUTPUT clause promises. */
+    /* Passing over an item that somebody has changed since: it comes without values, as one that is gone. */
     SELECT
-        o.[Answer],
-        o.[Ordinal],
-        o.[DueMs],
-        o.[Key],
-        o.[Token],
-        o.[AttemptNum] AS [AnswerAttemptNum],
-        o.[Status] AS [AnswerStatus],
-        q.[EnqueuedAt],
-        q.[Type],
-        q.[Status],
-        q.[Step],
-        q.[AttemptNum],
-        q.[Response],
-        q.[Error],
-        q.[StartedAt],
-        q.[Duration],
-        q.[ScheduledFor],
-        q.[UpdatedAt],
-        q.[LeaseOwner],
-        q.[LeaseUntil],
-        q.[Customer],
-        q.[Rank],
-        q.[Reference]
+        o.[Answer], o.[Ordinal], o.[DueMs], o.[Key], o.[Token], o.[AttemptNum] AS [AnswerAttemptNum], o.[Status] AS [AnswerStatus],
+        q.[EnqueuedAt], q.[Type], q.[Status], q.[Step], q.[AttemptNum], q.[Response], q.[Error], q.[StartedAt], q.[Duration],
+        q.[ScheduledFor], q.[UpdatedAt], q.[LeaseOwner], q.[LeaseUntil], q.[Customer], q.[Rank], q.[Reference]
     FROM @_Out AS o
-    LEFT JOIN [readpast].[Job] AS q
+    LEFT JOIN [readpast].[Job] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
         ON q.[EnqueuedAt] = o.[Key1] AND o.[Answer] IN ('CLAIMED', 'CLAIMED_ALONE')
     ORDER BY o.[Seq]
     OPTION (LOOP JOIN, FORCE ORDER);
-
-    RETURN 0;
 END;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 Claim up to @Max due items inside the caller's transaction, to be worked on and settled there by Modify_Job_Set_utx. Others
@@ -2612,21 +2037,14 @@ CLAIMED_ALONE; so a claim ends before such an item, unless it is the first.
 Table access order: Job.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Next_Job_Set_utx]
-    @Worker nvarchar(128),
-    @Max int,
-    @LeaseMs int = NULL,
+    @Worker nvarchar(128), @Max int, @LeaseMs int = NULL,
     /* 1: first give back the items of dead workers, whose rows are locked to the end of the transaction too. */
     @Recover int = 0,
     @Claim bigint = NULL /* a number of its own, above zero: see Claimed_Job */
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* The caller's level comes back at the end. Under SNAPSHOT, items would be judged as they were at its beginning. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
-    /* With IMPLICIT_TRANSACTIONS, as drivers set it, the first statement that touches a table begins one. */
     IF @@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0
         THROW 50012, N'Next_Job_Set_utx works inside the transaction of its caller; begin one first.', 1;
     /* A row that is locked to the end of somebody's transaction is no measure for others: no turn is taken. */
@@ -2634,11 +2052,9 @@ BEGIN
 
     EXECUTE [readpast].[Job_Claim]
         @Worker = @Worker, @Max = @Max, @LeaseMs = @LeaseMs, @Recover = @Recover, @Within = 1, @Claim = @Claim;
-    RETURN 0;
 END;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 Claim up to @Max due items in one commit. What the table refuses is left aside: a row REFUSED, how often, and why.
@@ -2649,9 +2065,7 @@ CLAIMED_ALONE; so a claim ends before such an item, unless it is the first.
 Table access order: Job.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Next_Job_Set_trx]
-    @Worker nvarchar(128),
-    @Max int,
-    @LeaseMs int = NULL,
+    @Worker nvarchar(128), @Max int, @LeaseMs int = NULL,
     /*
     1: first give back the items of dead workers. 2: and what this worker left, who begins anew under its name. More:
     as 1, unless somebody did within so many milliseconds.
@@ -2660,24 +2074,15 @@ CREATE OR ALTER PROCEDURE [readpast].[Next_Job_Set_trx]
     @Claim bigint = NULL /* a number of its own, above zero: see Claimed_Job */
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* Some drivers turn it on; the transaction below would then stay open after its commit. */
-    SET IMPLICIT_TRANSACTIONS OFF;
-    /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
-    IF @@TRANCOUNT > 0
-        THROW 50012, N'Next_Job_Set_trx commits its own work: not to be called in a transaction.', 1;
+    IF @@TRANCOUNT > 0 THROW 50012, N'Next_Job_Set_trx commits its own work: not to be called in a transaction.', 1;
 
     EXECUTE [readpast].[Job_Claim]
         @Worker = @Worker, @Max = @Max, @LeaseMs = @LeaseMs, @Recover = @Recover, @Within = 0, @Claim = @Claim;
-    RETURN 0;
 END;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 Claim one item inside the caller's transaction, to be worked on and settled there by Modify_Job_utx. Others pass over it
@@ -2692,18 +2097,11 @@ CREATE OR ALTER PROCEDURE [readpast].[Next_Job_utx]
     @Recover int = 0
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* The caller's level comes back at the end. Under SNAPSHOT, items would be judged as they were at its beginning. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    DECLARE @_Key datetime2(7);
-    DECLARE @_Token datetime2(7);
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    DECLARE @_Key datetime2(7), @_Token datetime2(7);
     DECLARE @_DueMs bigint = 0;
 
-    /* With IMPLICIT_TRANSACTIONS, as drivers set it, the first statement that touches a table begins one. */
-    IF @@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0
-        THROW 50012, N'Next_Job_utx works inside the transaction of its caller; begin one first.', 1;
+    IF @@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0 THROW 50012, N'Next_Job_utx works inside the transaction of its caller; begin one first.', 1;
     /* A row that is locked to the end of somebody's transaction is no measure for others: no turn is taken. */
     SET @Recover = CASE WHEN @Recover > 2 THEN 1 ELSE @Recover END;
 
@@ -2717,15 +2115,11 @@ BEGIN
         SET @Recover = 0;
     END;
 
-    SELECT
-        @_Key AS [EnqueuedAt],
-        @_Token AS [UpdatedAt]
+    SELECT @_Key AS [EnqueuedAt], @_Token AS [UpdatedAt]
     WHERE @_Key IS NOT NULL;
-    RETURN 0;
 END;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 Claim one item, as its worker. Returns its key and its concurrency token, or no row when none is due; the details are
@@ -2739,19 +2133,11 @@ CREATE OR ALTER PROCEDURE [readpast].[Next_Job_trx]
     @Recover int = 1
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* Some drivers turn it on; the transaction below would then stay open after its commit. */
-    SET IMPLICIT_TRANSACTIONS OFF;
-    /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    DECLARE @_Key datetime2(7);
-    DECLARE @_Token datetime2(7);
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    DECLARE @_Key datetime2(7), @_Token datetime2(7);
     DECLARE @_DueMs bigint = 0;
 
-    IF @@TRANCOUNT > 0
-        THROW 50012, N'Next_Job_trx commits its own work: not to be called in a transaction.', 1;
+    IF @@TRANCOUNT > 0 THROW 50012, N'Next_Job_trx commits its own work: not to be called in a transaction.', 1;
 
     SET @Worker = COALESCE(@Worker, CONCAT(SUSER_SNAME(), N'/', @@SPID));
     /* Again where it only ended items whose attempts are spent: what comes behind them is due now. */
@@ -2764,15 +2150,11 @@ BEGIN
         SET @Recover = 0;
     END;
 
-    SELECT
-        @_Key AS [EnqueuedAt],
-        @_Token AS [UpdatedAt]
+    SELECT @_Key AS [EnqueuedAt], @_Token AS [UpdatedAt]
     WHERE @_Key IS NOT NULL;
-    RETURN 0;
 END;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 The items that the worker took by the claim of that number and still holds: for a claim whose answer was lost. They come as the
@@ -2780,95 +2162,43 @@ claim returned them, with what is left of their lease; no row: it took none. It 
 Table access order: Job.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Claimed_Job]
-    @Worker nvarchar(128),
-    @Claim bigint
+    @Worker nvarchar(128), @Claim bigint
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* Some drivers turn it on; the transaction below would then stay open after its commit. */
-    SET IMPLICIT_TRANSACTIONS OFF;
-    /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     DECLARE @_MaxAttempts int;
     DECLARE @_SilentMs int; /* how long a lease is when nobody says */
     DECLARE @_Now datetime2(7); /* UTC */
-    DECLARE @_At datetime2(7); /* the same moment as the table tells it */
     DECLARE @_Out TABLE (
-        [Seq] int NOT NULL PRIMARY KEY,
-        [Answer] varchar(20) NOT NULL,
-        [Ordinal] int NULL,
-        [DueMs] bigint NULL,
-        [Key] datetime2(7) NULL,
-        [Key1] datetime2(7) NULL,
-        [Token] datetime2(7) NULL,
-        [AttemptNum] int NULL,
-        [Status] varchar(20) NULL
+        [Seq] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL, [Ordinal] int NULL, [DueMs] bigint NULL, [Key] datetime2(7) NULL,
+        [Key1] datetime2(7) NULL, [Token] datetime2(7) NULL, [AttemptNum] int NULL, [Status] varchar(20) NULL
     );
 
-    SELECT
-        @_MaxAttempts = s.[MaxAttempts],
-        @_SilentMs = s.[LeaseMs]
+    SELECT @_MaxAttempts = s.[MaxAttempts], @_SilentMs = s.[LeaseMs]
     FROM [readpast].[Job_Setting_V] AS s;
     SET @_Now = SYSUTCDATETIME();
-    SET @_At = @_Now;
 
     INSERT INTO @_Out ([Seq], [Answer], [DueMs], [Key], [Key1], [Token], [AttemptNum], [Status])
     SELECT
-        ROW_NUMBER() OVER (ORDER BY q.[ScheduledFor], q.[EnqueuedAt]),
-        CASE WHEN q.[ClaimNum] < 0 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
-        DATEDIFF_BIG(MILLISECOND, @_Now, q.[LeaseUntil]) + 1,
-        q.[EnqueuedAt],
-        q.[EnqueuedAt],
-        CAST(q.[UpdatedAt] AS datetime2(7)),
-        q.[AttemptNum],
-        'Processing'
-    FROM [readpast].[Job] AS q
-        WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Job_InFlight]))
-    WHERE
-        q.[Status] = 'Processing'
-        AND q.[ClaimNum] IN (@Claim, -@Claim)
-        AND q.[LeaseOwner] = @Worker
-        AND q.[LeaseUntil] > @_Now
+        ROW_NUMBER() OVER (ORDER BY q.[ScheduledFor], q.[EnqueuedAt]), CASE WHEN q.[ClaimNum] < 0 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
+        DATEDIFF_BIG(MILLISECOND, @_Now, q.[LeaseUntil]) + 1, q.[EnqueuedAt], q.[EnqueuedAt], q.[UpdatedAt], q.[AttemptNum], 'Processing'
+    FROM [readpast].[Job] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Job_InFlight]))
+    WHERE q.[Status] = 'Processing' AND q.[ClaimNum] IN (@Claim, -@Claim) AND q.[LeaseOwner] = @Worker AND q.[LeaseUntil] > @_Now
     OPTION (LOOP JOIN, FORCE ORDER);
 
-    /* In an order that no OUTPUT clause promises. */
+    /* Passing over an item that somebody has changed since: it comes without values, as one that is gone. */
     SELECT
-        o.[Answer],
-        o.[Ordinal],
-        o.[DueMs],
-        o.[Key],
-        o.[Token],
-        o.[AttemptNum] AS [AnswerAttemptNum],
-        o.[Status] AS [AnswerStatus],
-        q.[EnqueuedAt],
-        q.[Type],
-        q.[Status],
-        q.[Step],
-        q.[AttemptNum],
-        q.[Response],
-        q.[Error],
-        q.[StartedAt],
-        q.[Duration],
-        q.[ScheduledFor],
-        q.[UpdatedAt],
-        q.[LeaseOwner],
-        q.[LeaseUntil],
-        q.[Customer],
-        q.[Rank],
-        q.[Reference]
+        o.[Answer], o.[Ordinal], o.[DueMs], o.[Key], o.[Token], o.[AttemptNum] AS [AnswerAttemptNum], o.[Status] AS [AnswerStatus],
+        q.[EnqueuedAt], q.[Type], q.[Status], q.[Step], q.[AttemptNum], q.[Response], q.[Error], q.[StartedAt], q.[Duration],
+        q.[ScheduledFor], q.[UpdatedAt], q.[LeaseOwner], q.[LeaseUntil], q.[Customer], q.[Rank], q.[Reference]
     FROM @_Out AS o
-    LEFT JOIN [readpast].[Job] AS q
+    LEFT JOIN [readpast].[Job] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
         ON q.[EnqueuedAt] = o.[Key1] AND o.[Answer] IN ('CLAIMED', 'CLAIMED_ALONE')
     ORDER BY o.[Seq]
     OPTION (LOOP JOIN, FORCE ORDER);
-
-    RETURN 0;
 END;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 The answers of a settlement or a redrive that was made before. Nothing is changed.
@@ -2876,102 +2206,67 @@ Called by Job_Settle and Redrive_Job_Set_trx, where QueueOperationTake says so. 
 Table access order: QueueOperation, Job.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Job_Answered]
-    @Operation uniqueidentifier,
-    @Items nvarchar(max)
+    @Operation uniqueidentifier, @Items nvarchar(max)
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
     DECLARE @_Result nvarchar(max);
+    DECLARE @_Limit int = 1001; /* planned as for one: OPENJSON over OPENJSON counts as 2,500 rows, which ask for memory */
     DECLARE @_Now datetime2(7); /* UTC: when the call was made */
     DECLARE @_Item TABLE (
-        [Ordinal] int NOT NULL PRIMARY KEY,
-        [Key] datetime2(7) NULL,
-        [Key1] datetime2(7) NULL,
-        [Token] datetime2(7) NULL,
-        [Attempt] int NULL,
-        [Status] varchar(20) NULL
+        [Ordinal] int NOT NULL PRIMARY KEY, [Key] datetime2(7) NULL, [Key1] datetime2(7) NULL, [Token] datetime2(7) NULL,
+        [Attempt] int NULL, [Status] varchar(20) NULL
     );
     DECLARE @_Work TABLE (
-        [Ordinal] int NOT NULL PRIMARY KEY,
-        [Answer] varchar(20) NOT NULL,
-        [Was] varchar(20) NULL,
-        [Status] varchar(20) NULL,
-        [Token] datetime2(7) NULL,
-        [AttemptNum] int NULL
+        [Ordinal] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL, [Was] varchar(20) NULL, [Status] varchar(20) NULL,
+        [Token] datetime2(7) NULL, [AttemptNum] int NULL
     );
 
     INSERT INTO @_Item ([Ordinal], [Key], [Key1], [Token], [Attempt], [Status])
-    SELECT
-        CAST(j.[key] AS int),
-        r.[Key1],
-        r.[Key1],
-        r.[Token],
-        r.[Attempt],
-        r.[Status]
-    FROM OPENJSON(@Items) AS j
+    SELECT CAST(j.[key] AS int), r.[Key1], r.[Key1], r.[Token], r.[Attempt], r.[Status]
+    FROM (SELECT TOP (@_Limit) k.[key], k.[value] FROM OPENJSON(@Items) AS k) AS j
     CROSS APPLY OPENJSON(j.[value]) WITH (
-        [Key1] datetime2(7) '$.key',
-        [Token] datetime2(7) '$.token',
-        [Attempt] int '$.attempt',
-        [Status] varchar(20) '$.status'
-    ) AS r;
+        [Key1] datetime2(7) '$.key', [Token] datetime2(7) '$.token', [Attempt] int '$.attempt', [Status] varchar(20) '$.status'
+    ) AS r
+    OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Limit = 1));
 
     /* Those that were not OK are told as they were kept, the others are read back from the items. */
-    SELECT
-        @_Result = p.[Result],
-        @_Now = p.[At]
+    SELECT @_Result = p.[Result], @_Now = p.[At]
     FROM [readpast].[QueueOperation] AS p
     WHERE p.[OperationId] = @Operation;
 
     INSERT INTO @_Work ([Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum])
     SELECT
-        i.[Ordinal],
-        'OK',
-        CASE WHEN q.[EnqueuedAt] IS NOT NULL THEN 'Pending' END,
-        CASE WHEN q.[EnqueuedAt] IS NOT NULL THEN q.[Status] END,
-        CAST(q.[UpdatedAt] AS datetime2(7)),
+        i.[Ordinal], 'OK', CASE WHEN q.[EnqueuedAt] IS NOT NULL THEN 'Pending' END,
+        CASE WHEN q.[EnqueuedAt] IS NOT NULL THEN q.[Status] END, q.[UpdatedAt],
         CASE WHEN q.[EnqueuedAt] IS NOT NULL THEN q.[AttemptNum] END
     FROM @_Item AS i
-    LEFT JOIN [readpast].[Job] AS q
-        ON q.[EnqueuedAt] = i.[Key1]
+    LEFT JOIN [readpast].[Job] AS q ON q.[EnqueuedAt] = i.[Key1]
     OPTION (LOOP JOIN, FORCE ORDER);
 
     UPDATE k
     SET [Answer] = r.[answer]
     FROM OPENJSON(@_Result) WITH ([ordinal] int '$.ordinal', [answer] varchar(20) '$.answer') AS r
-    INNER JOIN @_Work AS k
-        ON k.[Ordinal] = r.[ordinal]
+    INNER JOIN @_Work AS k ON k.[Ordinal] = r.[ordinal]
     OPTION (LOOP JOIN, FORCE ORDER);
 
     /* A completed item may have left the table: it was answered for like this. */
     UPDATE k
     SET
-        [Token] = CASE WHEN i.[Token] >= @_Now THEN DATEADD(MICROSECOND, 1, i.[Token]) ELSE @_Now END,
-        [AttemptNum] = i.[Attempt],
+        [Token] = CASE WHEN i.[Token] >= @_Now THEN DATEADD(MICROSECOND, 1, i.[Token]) ELSE @_Now END, [AttemptNum] = i.[Attempt],
         [Status] = 'Completed'
     FROM @_Item AS i
-    INNER JOIN @_Work AS k
-        ON k.[Ordinal] = i.[Ordinal]
+    INNER JOIN @_Work AS k ON k.[Ordinal] = i.[Ordinal]
     WHERE k.[Answer] = 'OK' AND k.[Was] IS NULL AND i.[Status] = 'Completed'
     OPTION (LOOP JOIN, FORCE ORDER);
 
-    SELECT
-        w.[Answer],
-        w.[Ordinal],
-        CAST(NULL AS bigint) AS [DueMs],
-        i.[Key],
-        w.[Token],
-        w.[AttemptNum],
-        w.[Status]
+    SELECT w.[Answer], w.[Ordinal], CAST(NULL AS bigint) AS [DueMs], i.[Key], w.[Token], w.[AttemptNum], w.[Status]
     FROM @_Work AS w
-    INNER JOIN @_Item AS i
-        ON i.[Ordinal] = w.[Ordinal]
+    INNER JOIN @_Item AS i ON i.[Ordinal] = w.[Ordinal]
     ORDER BY w.[Ordinal];
-    RETURN 0;
 END;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 Judges settlements, whoever asks (a worker, an operator, a program), and writes those that are OK.
@@ -2983,62 +2278,39 @@ An item whose answer is not OK is untouched.
 Table access order: QueueOperation, Job, QueueTransition.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Job_Settle]
-    @Operation uniqueidentifier,
-    @Worker nvarchar(128),
-    @LeaseMs int,
-    @Items nvarchar(max) = NULL,
+    @Operation uniqueidentifier, @Worker nvarchar(128), @LeaseMs int, @Items nvarchar(max) = NULL,
     @IsNew bit = NULL OUTPUT, /* 0: the call was made before, and nothing is changed */
-    @IsOne bit = 0,
-    @Key datetime2(7) = NULL,
-    @Token datetime2(7) = NULL,
-    @Attempt int = NULL,
-    @Status varchar(20) = NULL,
-    @Step nvarchar(60) = NULL,
-    @Response nvarchar(max) = NULL,
-    @Error nvarchar(max) = NULL,
-    @DueAt datetime2(7) = NULL,
-    @Set nvarchar(max) = NULL,
-    @Tells bit = 1,
-    @Answer varchar(20) = NULL OUTPUT,
-    @Is varchar(20) = NULL OUTPUT
+    @IsOne bit = 0, @Key datetime2(7) = NULL, @Token datetime2(7) = NULL, @Attempt int = NULL, @Status varchar(20) = NULL,
+    @Step nvarchar(60) = NULL, @Response nvarchar(max) = NULL, @Error nvarchar(max) = NULL, @DueAt datetime2(7) = NULL,
+    @Set nvarchar(max) = NULL, @Tells bit = 1, @Answer varchar(20) = NULL OUTPUT, @Is varchar(20) = NULL OUTPUT
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
-    DECLARE @_Result nvarchar(max);
-    DECLARE @_MaxAttempts int;
+    DECLARE @_Result nvarchar(max), @_MaxAttempts int;
     DECLARE @_SilentMs int; /* how long a lease is when nobody says */
     DECLARE @_Now datetime2(7); /* UTC */
-    DECLARE @_At datetime2(7); /* the same moment as the table tells it */
     /* In the order of the keys, so that rows are locked in it and two calls never wait for each other. */
     DECLARE @_Item TABLE (
-        [Ordinal] int NOT NULL,
-        [Key] datetime2(7) NULL,
-        [Key1] datetime2(7) NULL,
-        [Token] datetime2(7) NULL,
-        [Attempt] int NULL,
-        [Status] varchar(20) NULL,
-        [Step] nvarchar(60) NULL,
-        [Response] nvarchar(max) NULL,
-        [Error] nvarchar(max) NULL,
-        [DueAt] datetime2(7) NULL,
-        [Release] bit NULL,
+        [Ordinal] int NOT NULL, [Key] datetime2(7) NULL, [Key1] datetime2(7) NULL, [Token] datetime2(7) NULL, [Attempt] int NULL,
+        [Status] varchar(20) NULL, [Step] nvarchar(60) NULL, [Response] nvarchar(max) NULL, [Error] nvarchar(max) NULL,
+        [DueAt] datetime2(7) NULL, [Release] bit NULL,
         [Set] nvarchar(max) NULL, /* a JSON object of columns */
         UNIQUE CLUSTERED ([Key1], [Ordinal])
     );
     DECLARE @_Work TABLE (
-        [Ordinal] int NOT NULL PRIMARY KEY,
-        [Answer] varchar(20) NOT NULL,
-        [Was] varchar(20) NULL,
-        [Status] varchar(20) NULL,
-        [Token] datetime2(7) NULL,
-        [AttemptNum] int NULL
+        [Ordinal] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL, [Was] varchar(20) NULL, [Status] varchar(20) NULL,
+        [Token] datetime2(7) NULL, [AttemptNum] int NULL
     );
     DECLARE @_Count int;
+    DECLARE @_Limit int = 1001; /* planned as for one: OPENJSON over OPENJSON counts as 2,500 rows, which ask for memory */
     DECLARE @_Sets bit = 0;
-    DECLARE @_NoSet nvarchar(2048);
     DECLARE @_Written int = 0;
+
+    /* As of many. */
+    IF @Set IS NOT NULL SET @Items = CONCAT(N'[{"set": ', @Set, N'}]');
     IF
-        EXISTS (
+        (@Items IS NOT NULL AND SESSION_CONTEXT(N'readpast.checks_items') IS NULL)
+        OR EXISTS (
             SELECT 1
             FROM OPENJSON(@Items) AS j
             CROSS APPLY OPENJSON(CASE WHEN j.[type] = 5 THEN j.[value] ELSE N'{"": null}' END) AS m
@@ -3047,101 +2319,47 @@ BEGIN
                 OR (m.[type] IN (4, 5) AND m.[key] NOT IN (N'key', N'set'))
         )
         OR (SELECT COUNT(*) FROM OPENJSON(@Items)) > 1000
+        OR EXISTS (
+            SELECT 1
+            FROM OPENJSON(@Items) AS j
+            CROSS APPLY OPENJSON(CASE WHEN j.[type] = 5 THEN j.[value] END, N'$.set') AS m
+            WHERE m.[key] NOT IN (N'Customer', N'Rank', N'Reference')
+        )
         EXECUTE [readpast].[QueueTake] N'Modify_Job', @Items OUTPUT, N'{
-            "key": "any", "token": "timestamp", "attempt": "integer", "status": "text(20)", "step": "text",
-            "response": "text", "error": "text", "release": "boolean", "set": "any", "due": "timestamp",
-            "delay_ms": "bigint"
+            "key": "timestamp", "token": "timestamp", "attempt": "integer", "status": "text(20)",
+            "step": "text(60)", "response": "text", "error": "text", "release": "boolean",
+            "set": {
+                "Customer": "text(40)", "Rank": "integer not null", "Reference": "guid"
+            },
+            "due": "timestamp", "delay_ms": "milliseconds (from 0 to 2147483647000)"
         }';
 
-    SELECT
-        @_MaxAttempts = s.[MaxAttempts],
-        @_SilentMs = s.[LeaseMs]
+    SELECT @_MaxAttempts = s.[MaxAttempts], @_SilentMs = s.[LeaseMs]
     FROM [readpast].[Job_Setting_V] AS s;
     SET @LeaseMs = COALESCE(@LeaseMs, @_SilentMs);
-    IF @Worker IS NULL OR @Worker = N''
-        THROW 50021, N'Modify_Job: @Worker is empty; a lease needs an owner.', 1;
-    IF @LeaseMs < 1
-        THROW 50021, N'Modify_Job: @LeaseMs must be at least 1.', 1;
+    IF @Worker IS NULL OR @Worker = N'' THROW 50021, N'Modify_Job: @Worker is empty; a lease needs an owner.', 1;
+    IF @LeaseMs < 1 THROW 50021, N'Modify_Job: @LeaseMs must be at least 1.', 1;
 
     IF @IsOne = 1
-        INSERT INTO @_Item (
-            [Ordinal], [Key], [Key1], [Token], [Attempt], [Status], [Step], [Response], [Error], [DueAt], [Set]
-        )
+        INSERT INTO @_Item ([Ordinal], [Key], [Key1], [Token], [Attempt], [Status], [Step], [Response], [Error], [DueAt], [Set])
         SELECT
-            0,
-            @Key,
-            @Key,
-            @Token, @Attempt, @Status, @Step, @Response, @Error, @DueAt, @Set;
+            0, @Key, @Key, @Token, @Attempt, @Status, @Step, @Response, @Error, @DueAt, JSON_QUERY(@Items, '$[0].set');
     ELSE
-        INSERT INTO @_Item (
-            [Ordinal], [Key], [Key1], [Token], [Attempt], [Status], [Step], [Response], [Error], [DueAt], [Release], [Set]
-        )
+        INSERT INTO @_Item ([Ordinal], [Key], [Key1], [Attempt], [Status], [Step], [Response], [Error], [DueAt], [Release], [Set], [Token])
         SELECT
-            CAST(j.[key] AS int),
-            r.[Key1],
-            r.[Key1],
-            r.[Token],
-            r.[Attempt],
-            r.[Status],
-            r.[Step],
-            r.[Response],
-            r.[Error],
-            COALESCE(
-                r.[DueAt],
-                DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, SYSUTCDATETIME()))
-            ),
-            r.[Release],
-            r.[Set]
-        FROM OPENJSON(@Items) AS j
+            CAST(j.[key] AS int), r.[Key1], r.[Key1], r.[Attempt], r.[Status], r.[Step], r.[Response], r.[Error],
+            COALESCE(r.[DueAt], DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, SYSUTCDATETIME()))),
+            r.[Release], r.[Set], r.[Token]
+        FROM (SELECT TOP (@_Limit) k.[key], k.[value] FROM OPENJSON(@Items) AS k) AS j
         CROSS APPLY OPENJSON(j.[value]) WITH (
-            [Key1] datetime2(7) '$.key',
-            [Token] datetime2(7) '$.token',
-            [Attempt] int '$.attempt',
-            [Status] varchar(20) '$.status',
-            [Step] nvarchar(max) '$.step',
-            [Response] nvarchar(max) '$.response',
-            [Error] nvarchar(max) '$.error',
-            [DueAt] datetime2(7) '$.due',
-            [DelayMs] bigint '$.delay_ms',
-            [Release] bit '$.release',
-            [Set] nvarchar(max) '$.set' AS JSON
-        ) AS r;
+            [Key1] datetime2(7) '$.key', [Attempt] int '$.attempt', [Status] varchar(20) '$.status', [Step] nvarchar(max) '$.step',
+            [Response] nvarchar(max) '$.response', [Error] nvarchar(max) '$.error', [DueAt] datetime2(7) '$.due',
+            [DelayMs] bigint '$.delay_ms', [Release] bit '$.release', [Set] nvarchar(max) '$.set' AS JSON, [Token] datetime2(7) '$.token'
+        ) AS r
+        OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Limit = 1));
     SET @_Count = (SELECT COUNT(*) FROM @_Item);
-
-    SET @_Sets = CASE WHEN EXISTS (SELECT 1 FROM @_Item AS i WHERE i.[Set] IS NOT NULL) THEN 1 ELSE 0 END;
-    IF @_Sets = 1
-    BEGIN
-        SET @_NoSet = (
-            SELECT MIN(x.[Why])
-            FROM (
-                SELECT CONCAT(N'there is no column ', n.[key], N' to set') AS [Why]
-                FROM @_Item AS i
-                CROSS APPLY OPENJSON(i.[Set]) AS n
-                /* With an end: a comparison takes no notice of blanks there. */
-                WHERE
-                    CONCAT(n.[key], N'.') NOT IN (
-                        N'Customer.', N'Rank.', N'Reference.'
-                    )
-                UNION ALL
-                SELECT CONCAT(N'', n.[key], N' is set to what is no value for it')
-                FROM @_Item AS i
-                CROSS APPLY OPENJSON(i.[Set]) AS n
-                WHERE
-                    CASE
-                        WHEN n.[type] IN (4, 5) THEN 1
-                        ELSE 0
-                    END = 1
-            ) AS x
-        );
-        IF @_NoSet IS NOT NULL
-        BEGIN
-            /* THROW reads a % as the start of something else; doubled, it stands for itself. */
-            SET @_NoSet = CONCAT(N'Modify_Job: ', REPLACE(@_NoSet, N'%', N'%%'), N'.');
-            THROW 50021, @_NoSet, 1;
-        END;
-    END;
+SET @_Sets = CASE WHEN EXISTS (SELECT 1 FROM @_Item AS i WHERE i.[Set] IS NOT NULL) THEN 1 ELSE 0 END;
     SET @_Now = SYSUTCDATETIME();
-    SET @_At = @_Now;
 
     EXECUTE [readpast].[QueueOperationTake] @Operation, 'Modify_Job_Set', @_Now, @IsNew OUTPUT;
     IF @IsNew = 0
@@ -3150,95 +2368,21 @@ BEGIN
         RETURN 0;
     END;
 
-    /*
-    Lock the items and decide each one's answer. The fence of a worker is its name and its attempt (LEASE_LOST);
-    the fence of everybody is the token (CONFLICT); the state machine is QueueTransition (ILLEGAL_TRANSITION).
-    A lease past its deadline still counts while nobody has taken the item: finished work is not done twice.
-    */
+    /* Lock the items, in the order of their keys, and judge each as it is now. */
 
     INSERT INTO @_Work ([Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum])
-    SELECT
-        x.[Ordinal],
-        a.[Answer],
-        x.[Is],
-        /* A refusal shows the item as it is. */
-        CASE a.[Answer]
-            WHEN 'NOT_FOUND' THEN NULL
-            WHEN 'OK' THEN CASE
-                /* A step keeps the claim, and the attempt is not over. */
-                WHEN x.[Is] = 'Processing' AND x.[To] = 'Processing' THEN 'Processing'
-                /* An item given back unworked gets its attempt back too, so none is spent. */
-                WHEN x.[Is] = 'Processing' AND x.[To] = 'Pending' AND x.[Release] = 1
-                    THEN 'Pending'
-                WHEN x.[AttemptNum] >= @_MaxAttempts AND x.[To] <> 'Completed' THEN 'Failed'
-                /* In the words of readpast, however the caller wrote it. */
-                ELSE t.[ToStatus]
-            END
-            ELSE x.[Is]
-        END,
-        CASE WHEN a.[Answer] = 'OK' THEN CASE WHEN x.[Token] >= @_At THEN DATEADD(MICROSECOND, 1, x.[Token]) ELSE @_At END ELSE x.[Token] END,
-        CASE a.[Answer]
-            WHEN 'NOT_FOUND' THEN NULL
-            WHEN 'OK' THEN CASE
-                WHEN x.[Is] = 'Processing' AND x.[To] = 'Pending' AND x.[Release] = 1 THEN x.[AttemptNum] - 1
-                /* Processing from another state is a claim of this one item. */
-                WHEN x.[Is] <> 'Processing' AND x.[To] = 'Processing' AND x.[AttemptNum] < @_MaxAttempts
-                    THEN x.[AttemptNum] + 1
-                ELSE x.[AttemptNum]
-            END
-            ELSE x.[AttemptNum]
-        END
+    SELECT i.[Ordinal], j.[Answer], q.[Status], j.[Status], j.[Token], j.[AttemptNum]
     FROM (
-        SELECT
-            i.[Ordinal],
-            i.[Token] AS [Given],
-            i.[Status] AS [To],
-            i.[Attempt],
-            i.[Release],
-            i.[DueAt],
-            CASE
-                WHEN i.[Response] IS NOT NULL OR i.[Error] IS NOT NULL OR i.[Set] IS NOT NULL THEN 1
-                ELSE 0
-            END AS [HasData],
-            q.[LeaseOwner] AS [LeaseOwner],
-            CASE WHEN q.[EnqueuedAt] IS NULL THEN 0 ELSE 1 END AS [Found],
-            q.[Status] AS [Is],
-            q.[AttemptNum] AS [AttemptNum],
-            CAST(q.[UpdatedAt] AS datetime2(7)) AS [Token],
-            ROW_NUMBER() OVER (PARTITION BY i.[Key1] ORDER BY i.[Ordinal]) AS [Place]
-        FROM (SELECT TOP (@_Count) o.* FROM @_Item AS o ORDER BY o.[Key1], o.[Ordinal]) AS i
-        LEFT JOIN [readpast].[Job] AS q WITH (UPDLOCK, ROWLOCK)
-            ON q.[EnqueuedAt] = i.[Key1]
-    ) AS x
-    LEFT JOIN [readpast].[QueueTransition] AS t
-        ON t.[FromStatus] = x.[Is] AND t.[ToStatus] = x.[To]
-    CROSS APPLY (
-        SELECT
-            CASE
-                WHEN x.[Found] = 0 THEN 'NOT_FOUND'
-                WHEN
-                    x.[Attempt] > 0
-                    AND (
-                        x.[Is] <> 'Processing'
-                        OR x.[LeaseOwner] IS NULL
-                        OR x.[LeaseOwner] <> @Worker
-                        OR x.[AttemptNum] <> x.[Attempt]
-                    )
-                    THEN 'LEASE_LOST'
-                WHEN x.[Given] IS NULL AND x.[Attempt] > 0 THEN 'CONFLICT'
-                /* Where nothing of an item is kept yet, it is as it was put in: the answer of Add holds. */
-                WHEN x.[Given] <> x.[Token] THEN 'CONFLICT'
-                /* The same item twice in one call: the first of them counts. */
-                WHEN x.[Place] > 1 THEN 'CONFLICT'
-                WHEN t.[ToStatus] IS NULL THEN 'ILLEGAL_TRANSITION'
-                /* Response, error and values do not go to an item that its status closes to workers. */
-                WHEN
-                    x.[HasData] = 1
-                    AND x.[Is] IN ('Cancelled', 'Paused', 'Terminated', 'Completed', 'PartiallyCompleted')
-                    THEN 'ILLEGAL_TRANSITION'
-                ELSE 'OK'
-            END AS [Answer]
-    ) AS a
+        SELECT TOP (@_Count) o.*, ROW_NUMBER() OVER (PARTITION BY o.[Key1] ORDER BY o.[Ordinal]) AS [Place]
+        FROM @_Item AS o
+        ORDER BY o.[Key1], o.[Ordinal]
+    ) AS i
+    LEFT JOIN [readpast].[Job] AS q WITH (UPDLOCK, ROWLOCK) ON q.[EnqueuedAt] = i.[Key1]
+    LEFT JOIN [readpast].[QueueTransition] AS t ON t.[FromStatus] = q.[Status] AND t.[ToStatus] = i.[Status]
+    CROSS APPLY [readpast].[QueueJudge_fn](
+        @_Now, @Worker, @_MaxAttempts, q.[Status], q.[AttemptNum], q.[UpdatedAt], q.[LeaseOwner], i.[Token], i.[Attempt], i.[Place],
+        t.[ToStatus], CASE WHEN i.[Response] IS NOT NULL OR i.[Error] IS NOT NULL OR i.[Set] IS NOT NULL THEN 1 ELSE 0 END, i.[Release], 0
+    ) AS j
     /* One row at a time, so that locks are taken in the order of the keys and none ahead of it. */
     OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));
 
@@ -3250,14 +2394,10 @@ BEGIN
             [Rank] = CASE WHEN h.[Value2] = 1 THEN v.[Value2] ELSE q.[Rank] END,
             [Reference] = CASE WHEN h.[Value3] = 1 THEN v.[Value3] ELSE q.[Reference] END
         FROM @_Item AS i
-        INNER JOIN @_Work AS k
-            ON k.[Ordinal] = i.[Ordinal]
-        INNER JOIN [readpast].[Job] AS q WITH (ROWLOCK)
-            ON q.[EnqueuedAt] = i.[Key1]
+        INNER JOIN @_Work AS k ON k.[Ordinal] = i.[Ordinal]
+        INNER JOIN [readpast].[Job] AS q WITH (ROWLOCK) ON q.[EnqueuedAt] = i.[Key1]
         CROSS APPLY OPENJSON(i.[Set]) WITH (
-            [Value1] nvarchar(max) '$."Customer"',
-            [Value2] int '$."Rank"',
-            [Value3] uniqueidentifier '$."Reference"'
+            [Value1] nvarchar(max) '$."Customer"', [Value2] int '$."Rank"', [Value3] uniqueidentifier '$."Reference"'
         ) AS v
         CROSS APPLY (
             SELECT
@@ -3268,91 +2408,39 @@ BEGIN
         ) AS h
         WHERE k.[Answer] = 'OK' AND i.[Set] IS NOT NULL
         OPTION (LOOP JOIN, FORCE ORDER);
-
     UPDATE q
     SET
-        [ScheduledFor] = COALESCE(w.[DueAt], q.[ScheduledFor]),
-        [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[StartedAt] END,
-        [Duration] = COALESCE(w.[Duration], q.[Duration]),
-        [AttemptNum] = w.[AttemptNum],
-        [LeaseOwner] = CASE
-            WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
-            ELSE q.[LeaseOwner]
-        END,
-        [LeaseUntil] = w.[LeaseUntil],
-        [Step] = COALESCE(w.[Step], q.[Step]),
-        [Response] = COALESCE(w.[Response], q.[Response]),
-        [Error] = COALESCE(w.[Error], CASE
-            WHEN w.[Status] = 'Completed' THEN LEFT(q.[Error], 0)
+        [ScheduledFor] = COALESCE(COALESCE(
+            i.[DueAt],
+            CASE
+                WHEN k.[Status] = 'Error' AND k.[Was] = 'Processing'
+                    THEN (
+                        SELECT b.[RetryAt]
+                        FROM [readpast].[QueueBackoff_fn](
+                            @_Now, k.[AttemptNum], 5000, 2.0, 3600000, 0.5, ABS(CHECKSUM(NEWID()) % 10001) / 10000.0
+                        ) AS b
+                    )
+            END
+        ), q.[ScheduledFor]),
+        [StartedAt] = CASE WHEN k.[Was] <> 'Processing' AND k.[Status] = 'Processing' THEN @_Now ELSE q.[StartedAt] END,
+        [Duration] = COALESCE(CASE
+            WHEN k.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused')
+                THEN DATEDIFF_BIG(MILLISECOND, q.[StartedAt], @_Now)
+        END, q.[Duration]),
+        [AttemptNum] = k.[AttemptNum],
+        [LeaseOwner] = CASE WHEN k.[Was] <> 'Processing' AND k.[Status] = 'Processing' THEN @Worker ELSE q.[LeaseOwner] END,
+        [LeaseUntil] = CASE WHEN k.[Status] = 'Processing' THEN DATEADD(MILLISECOND, @LeaseMs, @_Now) END,
+        [Step] = COALESCE(i.[Step], q.[Step]), [Response] = COALESCE(i.[Response], q.[Response]),
+        [Error] = COALESCE(i.[Error], CASE
+            WHEN k.[Status] = 'Failed' AND i.[Status] <> 'Failed'
+                THEN CONCAT(N'Attempts are spent: ', k.[AttemptNum], N' of ', @_MaxAttempts, N'; asked for ', i.[Status], N'.')
+            WHEN k.[Status] = 'Completed' THEN LEFT(q.[Error], 0)
             ELSE q.[Error]
         END),
-        [UpdatedAt] = w.[Token],
-        [Status] = w.[Status]
+        [UpdatedAt] = k.[Token], [Status] = k.[Status]
     FROM @_Item AS i
-    INNER JOIN @_Work AS k
-        ON k.[Ordinal] = i.[Ordinal]
-    INNER JOIN [readpast].[Job] AS q WITH (ROWLOCK)
-        ON q.[EnqueuedAt] = i.[Key1]
-    CROSS APPLY (
-        SELECT
-            k.[Was],
-            k.[Status],
-            k.[AttemptNum],
-            k.[Token],
-            COALESCE(i.[Step], q.[Step]) AS [Step],
-            COALESCE(i.[Response], q.[Response]) AS [Response],
-            CASE
-                WHEN i.[Error] IS NOT NULL THEN i.[Error]
-                WHEN k.[Status] = 'Failed' AND i.[Status] <> 'Failed'
-                    THEN CONCAT(
-                        N'Attempts are spent: ', k.[AttemptNum], N' of ', @_MaxAttempts, N'; asked for ', i.[Status], N'.'
-                    )
-                /* Earlier errors are over. */
-                WHEN k.[Status] = 'Completed' THEN NULL
-                ELSE q.[Error]
-            END AS [Error],
-            CASE
-                WHEN k.[Status] = 'Processing' AND k.[Was] <> 'Processing' THEN @_Now
-                ELSE CAST(q.[StartedAt] AS datetime2(7))
-            END AS [StartedAt],
-            CASE WHEN k.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused') THEN @_Now END AS [FinishedAt],
-            CASE
-                WHEN k.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused')
-                    THEN DATEDIFF_BIG(MILLISECOND, CAST(q.[StartedAt] AS datetime2(7)), @_Now)
-            END AS [Duration],
-            COALESCE(
-                i.[DueAt],
-                /*
-                5000 ms after the first attempt, 200 per cent of the delay before after each further one,
-                at most 3600000 ms; up to 50 per cent less by chance, for each item anew.
-                The exponent is bounded, so that the power never overflows: the longest delay is reached before.
-                */
-                CASE
-                    WHEN k.[Status] = 'Error' AND k.[Was] = 'Processing'
-                        THEN DATEADD(
-                            MILLISECOND,
-                            CAST(ROUND(
-                                CASE
-                                    WHEN
-                                        (k.[AttemptNum] - 1) * LOG(200 / 100.0)
-                                        >= LOG(3600000.0 / 5000)
-                                        THEN 3600000.0
-                                    ELSE 5000 * POWER(200 / CAST(100 AS float), k.[AttemptNum] - 1)
-                                END
-                                * (1 - 50 / 100.0 * ABS(CHECKSUM(NEWID()) % 10001) / 10000.0), 0
-                            ) AS int),
-                            @_Now
-                        )
-                END,
-                /* An item that failed is due again: its row beside says when, or nobody finds it. */
-                CASE WHEN k.[Status] = 'Error' THEN CAST(q.[ScheduledFor] AS datetime2(7)) END
-            ) AS [DueAt],
-            CASE
-                WHEN k.[Status] = 'Processing' AND k.[Was] <> 'Processing' THEN @Worker
-                ELSE q.[LeaseOwner]
-            END AS [LeaseOwner],
-            CASE WHEN k.[Status] = 'Processing' THEN DATEADD(MILLISECOND, @LeaseMs, @_Now) END AS [LeaseUntil]
-    ) AS w
+    INNER JOIN @_Work AS k ON k.[Ordinal] = i.[Ordinal]
+    INNER JOIN [readpast].[Job] AS q WITH (ROWLOCK) ON q.[EnqueuedAt] = i.[Key1]
     WHERE k.[Answer] = 'OK'
     OPTION (LOOP JOIN, FORCE ORDER);
     SET @_Written = @@ROWCOUNT;
@@ -3364,9 +2452,7 @@ BEGIN
     IF @Operation IS NOT NULL AND EXISTS (SELECT 1 FROM @_Work AS w WHERE w.[Answer] <> 'OK')
     BEGIN
         SET @_Result = (
-            SELECT
-                w.[Ordinal] AS [ordinal],
-                w.[Answer] AS [answer]
+            SELECT w.[Ordinal] AS [ordinal], w.[Answer] AS [answer]
             FROM @_Work AS w
             WHERE w.[Answer] <> 'OK'
             FOR JSON PATH
@@ -3375,28 +2461,16 @@ BEGIN
     END;
 
     IF @Tells = 0
-        SELECT
-            @Answer = w.[Answer],
-            @Is = w.[Status]
+        SELECT @Answer = w.[Answer], @Is = w.[Status]
         FROM @_Work AS w;
     ELSE
-        SELECT
-            w.[Answer],
-            w.[Ordinal],
-            CAST(NULL AS bigint) AS [DueMs],
-            i.[Key],
-            w.[Token],
-            w.[AttemptNum],
-            w.[Status]
+        SELECT w.[Answer], w.[Ordinal], CAST(NULL AS bigint) AS [DueMs], i.[Key], w.[Token], w.[AttemptNum], w.[Status]
         FROM @_Work AS w
-        INNER JOIN @_Item AS i
-            ON i.[Ordinal] = w.[Ordinal]
+        INNER JOIN @_Item AS i ON i.[Ordinal] = w.[Ordinal]
         ORDER BY w.[Ordinal];
-    RETURN 0;
 END;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 Settle many items inside the caller's transaction and, with @Max above 0, claim the next ones there: done when it
@@ -3413,41 +2487,27 @@ what the first call claimed, Claimed_Job returns by its @Claim.
 Table access order: QueueOperation, Job, QueueTransition.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Modify_Job_Set_utx]
-    @Operation uniqueidentifier,
-    @Worker nvarchar(128),
-    @Items nvarchar(max),
-    @Max int = 0,
-    @LeaseMs int = NULL,
-    @Recover int = 0,
+    @Operation uniqueidentifier, @Worker nvarchar(128), @Items nvarchar(max), @Max int = 0, @LeaseMs int = NULL, @Recover int = 0,
     @Claim bigint = NULL /* a number of its own, above zero: see Claimed_Job */
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* The caller's level comes back at the end. Under SNAPSHOT, items would be judged as they were at its beginning. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     DECLARE @_IsNew bit;
 
-    /* With IMPLICIT_TRANSACTIONS, as drivers set it, the first statement that touches a table begins one. */
     IF @@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0
         THROW 50012, N'Modify_Job_Set_utx works inside the transaction of its caller; begin one first.', 1;
     /* A row that is locked to the end of somebody's transaction is no measure for others: no turn is taken. */
     SET @Recover = CASE WHEN @Recover > 2 THEN 1 ELSE @Recover END;
-    IF @Max IS NULL OR @Max < 0 OR @Max > 1000
-        THROW 50021, N'Modify_Job_Set_utx: @Max must be from 0 to 1000.', 1;
-
+    IF @Max IS NULL OR @Max < 0 OR @Max > 1000 THROW 50021, N'Modify_Job_Set_utx: @Max must be from 0 to 1000.', 1;
 
     EXECUTE [readpast].[Job_Settle]
         @Operation = @Operation, @Worker = @Worker, @LeaseMs = @LeaseMs, @Items = @Items, @IsNew = @_IsNew OUTPUT;
     IF @Max > 0 AND @_IsNew = 1
         EXECUTE [readpast].[Job_Claim]
             @Worker = @Worker, @Max = @Max, @LeaseMs = @LeaseMs, @Recover = @Recover, @Within = 2, @Claim = @Claim;
-    RETURN 0;
 END;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 Settle many items in one commit and, with @Max above 0, claim the next ones in the same commit.
@@ -3462,28 +2522,15 @@ what the first call claimed, Claimed_Job returns by its @Claim.
 Table access order: QueueOperation, Job, QueueTransition.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Modify_Job_Set_trx]
-    @Operation uniqueidentifier,
-    @Worker nvarchar(128),
-    @Items nvarchar(max),
-    @Max int = 0,
-    @LeaseMs int = NULL,
-    @Recover int = 0,
+    @Operation uniqueidentifier, @Worker nvarchar(128), @Items nvarchar(max), @Max int = 0, @LeaseMs int = NULL, @Recover int = 0,
     @Claim bigint = NULL /* a number of its own, above zero: see Claimed_Job */
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* Some drivers turn it on; the transaction below would then stay open after its commit. */
-    SET IMPLICIT_TRANSACTIONS OFF;
-    /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     DECLARE @_IsNew bit;
 
-    IF @@TRANCOUNT > 0
-        THROW 50012, N'Modify_Job_Set_trx commits its own work: not to be called in a transaction.', 1;
-    IF @Max IS NULL OR @Max < 0 OR @Max > 1000
-        THROW 50021, N'Modify_Job_Set_trx: @Max must be from 0 to 1000.', 1;
+    IF @@TRANCOUNT > 0 THROW 50012, N'Modify_Job_Set_trx commits its own work: not to be called in a transaction.', 1;
+    IF @Max IS NULL OR @Max < 0 OR @Max > 1000 THROW 50021, N'Modify_Job_Set_trx: @Max must be from 0 to 1000.', 1;
 
     BEGIN TRY
         BEGIN TRANSACTION;
@@ -3496,15 +2543,12 @@ BEGIN
         COMMIT TRANSACTION;
     END TRY
     BEGIN CATCH
-        IF @@TRANCOUNT > 0
-            ROLLBACK TRANSACTION;
+        IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
         THROW;
     END CATCH;
-    RETURN 0;
 END;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 Settle one item inside the caller's transaction: report the result of its processing, or cancel, pause, resume or
@@ -3514,38 +2558,30 @@ When its attempts are spent, an item becomes Failed whatever was asked for, unle
 Table access order: Job, QueueTransition.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Modify_Job_utx]
-    @EnqueuedAt [readpast].[_Timestamp],
-    @UpdatedAt [readpast].[_Timestamp], /* the concurrency token */
-    @Status [readpast].[QueueState],
-    @Step [readpast].[QueueStep] = NULL, /* the current step of a multi-step job; NULL keeps it */
-    @Response [readpast].[WebResponse] = NULL, /* NULL keeps it */
-    @Error [readpast].[WebResponse] = NULL, /* NULL keeps it */
+    @EnqueuedAt datetime2(7),
+    @UpdatedAt datetime2(7), /* the concurrency token */
+    @Status varchar(20),
+    @Step nvarchar(60) = NULL, /* the current step of a multi-step job; NULL keeps it */
+    @Response nvarchar(max) = NULL, /* NULL keeps it */
+    @Error nvarchar(max) = NULL, /* NULL keeps it */
     @ScheduledFor datetime2(7) = NULL, /* UTC; NULL keeps it */
     @Worker nvarchar(128) = NULL, /* with @AttemptNum: only while this worker holds the lease */
     @AttemptNum int = NULL,
     @Set nvarchar(max) = NULL /* a JSON object: values for columns of the item, and of its subtypes */
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* The caller's level comes back at the end. Under SNAPSHOT, items would be judged as they were at its beginning. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
-    /* With IMPLICIT_TRANSACTIONS, as drivers set it, the first statement that touches a table begins one. */
-    IF @@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0
-        THROW 50012, N'Modify_Job_utx works inside the transaction of its caller; begin one first.', 1;
+    IF @@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0 THROW 50012, N'Modify_Job_utx works inside the transaction of its caller; begin one first.', 1;
 
     SET @Worker = COALESCE(NULLIF(@Worker, N''), CONCAT(SUSER_SNAME(), N'/', @@SPID));
     EXECUTE [readpast].[Job_Settle]
         @Operation = NULL, @Worker = @Worker, @LeaseMs = NULL, @IsOne = 1, @Key = @EnqueuedAt, @Token = @UpdatedAt,
         @Attempt = @AttemptNum, @Status = @Status, @Step = @Step, @Response = @Response, @Error = @Error,
         @DueAt = @ScheduledFor, @Set = @Set;
-    RETURN 0;
 END;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 Settle one item: report the result of its processing, or cancel, pause, resume or terminate it. Refused with an error
@@ -3555,31 +2591,23 @@ When its attempts are spent, an item becomes Failed whatever was asked for, unle
 Table access order: Job, QueueTransition.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Modify_Job_trx]
-    @EnqueuedAt [readpast].[_Timestamp],
-    @UpdatedAt [readpast].[_Timestamp], /* the concurrency token */
-    @Status [readpast].[QueueState],
-    @Step [readpast].[QueueStep] = NULL, /* the current step of a multi-step job; NULL keeps it */
-    @Response [readpast].[WebResponse] = NULL, /* NULL keeps it */
-    @Error [readpast].[WebResponse] = NULL, /* NULL keeps it */
+    @EnqueuedAt datetime2(7),
+    @UpdatedAt datetime2(7), /* the concurrency token */
+    @Status varchar(20),
+    @Step nvarchar(60) = NULL, /* the current step of a multi-step job; NULL keeps it */
+    @Response nvarchar(max) = NULL, /* NULL keeps it */
+    @Error nvarchar(max) = NULL, /* NULL keeps it */
     @ScheduledFor datetime2(7) = NULL, /* UTC; NULL keeps it */
     @Worker nvarchar(128) = NULL, /* with @AttemptNum: only while this worker holds the lease */
     @AttemptNum int = NULL,
     @Set nvarchar(max) = NULL /* a JSON object: values for columns of the item, and of its subtypes */
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* Some drivers turn it on; the transaction below would then stay open after its commit. */
-    SET IMPLICIT_TRANSACTIONS OFF;
-    /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    DECLARE @_Answer varchar(20);
-    DECLARE @_Is varchar(20);
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    DECLARE @_Answer varchar(20), @_Is varchar(20);
     DECLARE @_Asked nvarchar(100) = @Status;
 
-    IF @@TRANCOUNT > 0
-        THROW 50012, N'Modify_Job_trx commits its own work: not to be called in a transaction.', 1;
+    IF @@TRANCOUNT > 0 THROW 50012, N'Modify_Job_trx commits its own work: not to be called in a transaction.', 1;
 
     SET @Worker = COALESCE(NULLIF(@Worker, N''), CONCAT(SUSER_SNAME(), N'/', @@SPID));
     BEGIN TRY
@@ -3587,14 +2615,12 @@ BEGIN
         EXECUTE [readpast].[Job_Settle]
             @Operation = NULL, @Worker = @Worker, @LeaseMs = NULL, @IsOne = 1, @Key = @EnqueuedAt, @Token = @UpdatedAt,
             @Attempt = @AttemptNum, @Status = @Status, @Step = @Step, @Response = @Response, @Error = @Error,
-            @DueAt = @ScheduledFor, @Set = @Set,
-            @Tells = 0, @Answer = @_Answer OUTPUT, @Is = @_Is OUTPUT
+            @DueAt = @ScheduledFor, @Set = @Set, @Tells = 0, @Answer = @_Answer OUTPUT, @Is = @_Is OUTPUT
         WITH RESULT SETS NONE;
         COMMIT TRANSACTION;
     END TRY
     BEGIN CATCH
-        IF @@TRANCOUNT > 0
-            ROLLBACK TRANSACTION;
+        IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
         THROW;
     END CATCH;
 
@@ -3602,58 +2628,38 @@ BEGIN
     SELECT v.*
     FROM [readpast].[Worker_Job_V] AS v
     WHERE v.[EnqueuedAt] = @EnqueuedAt;
-    RETURN 0;
 END;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 Extend the leases of a worker's items, counted from now on the server's clock.
-@Items is a JSON array of objects with key and attempt. Answers OK, LEASE_LOST or NOT_FOUND, one row each.
+@Items is a JSON array of objects with key and attempt. Answers OK, LEASE_LOST or NOT_FOUND, one row each. OK without a status is
+an item whose row somebody holds: its lease is as it was.
 Neither the token nor an indexed column changes, so a renewal never makes the worker's own settle fail.
 Table access order: Job.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Renew_Job_Set_trx]
-    @Worker nvarchar(128),
-    @Items nvarchar(max),
-    @LeaseMs int = NULL
+    @Worker nvarchar(128), @Items nvarchar(max), @LeaseMs int = NULL
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* Some drivers turn it on; the transaction below would then stay open after its commit. */
-    SET IMPLICIT_TRANSACTIONS OFF;
-    /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     DECLARE @_Now datetime2(7); /* UTC */
-    DECLARE @_At datetime2(7); /* the same moment as the table tells it */
     DECLARE @_Count int;
+    DECLARE @_Limit int = 1001; /* planned as for one: OPENJSON over OPENJSON counts as 2,500 rows, which ask for memory */
     /* In the order of the keys, so that rows are locked in it and two calls never wait for each other. */
     DECLARE @_Item TABLE (
-        [Ordinal] int NOT NULL,
-        [Key] datetime2(7) NULL,
-        [Key1] datetime2(7) NULL,
-        [Attempt] int NULL,
-        UNIQUE CLUSTERED ([Key1], [Ordinal])
+        [Ordinal] int NOT NULL, [Key] datetime2(7) NULL, [Key1] datetime2(7) NULL, [Attempt] int NULL, UNIQUE CLUSTERED ([Key1], [Ordinal])
     );
     DECLARE @_Out TABLE (
-        [Seq] int NOT NULL PRIMARY KEY,
-        [Answer] varchar(20) NOT NULL,
-        [Ordinal] int NULL,
-        [DueMs] bigint NULL,
-        [Key] datetime2(7) NULL,
-        [Key1] datetime2(7) NULL,
-        [Token] datetime2(7) NULL,
-        [AttemptNum] int NULL,
-        [Status] varchar(20) NULL
+        [Seq] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL, [Ordinal] int NULL, [DueMs] bigint NULL, [Key] datetime2(7) NULL,
+        [Key1] datetime2(7) NULL, [Token] datetime2(7) NULL, [AttemptNum] int NULL, [Status] varchar(20) NULL
     );
 
-    IF @@TRANCOUNT > 0
-        THROW 50012, N'Renew_Job_Set_trx commits its own work: not to be called in a transaction.', 1;
+    IF @@TRANCOUNT > 0 THROW 50012, N'Renew_Job_Set_trx commits its own work: not to be called in a transaction.', 1;
     IF
-        EXISTS (
+        (@Items IS NOT NULL AND SESSION_CONTEXT(N'readpast.checks_items') IS NULL)
+        OR EXISTS (
             SELECT 1
             FROM OPENJSON(@Items) AS j
             CROSS APPLY OPENJSON(CASE WHEN j.[type] = 5 THEN j.[value] ELSE N'{"": null}' END) AS m
@@ -3663,28 +2669,19 @@ BEGIN
         )
         OR (SELECT COUNT(*) FROM OPENJSON(@Items)) > 1000
         EXECUTE [readpast].[QueueTake] N'Renew_Job_Set_trx', @Items OUTPUT, N'{
-            "key": "any", "attempt": "integer"
+            "key": "timestamp", "attempt": "integer"
         }';
 
     SET @LeaseMs = COALESCE(
-        @LeaseMs,
-        (SELECT a.[ValInt] FROM [readpast].[AppSettings] AS a WHERE a.[Param] = 'job.leaseMs' AND a.[ValInt] > 0),
-        60000
+        @LeaseMs, (SELECT a.[ValInt] FROM [readpast].[AppSettings] AS a WHERE a.[Param] = 'job.leaseMs' AND a.[ValInt] > 0), 60000
     );
-    IF @LeaseMs < 1
-        THROW 50021, N'Renew_Job_Set_trx: @LeaseMs must be at least 1.', 1;
+    IF @LeaseMs < 1 THROW 50021, N'Renew_Job_Set_trx: @LeaseMs must be at least 1.', 1;
 
     INSERT INTO @_Item ([Ordinal], [Key], [Key1], [Attempt])
-    SELECT
-        CAST(j.[key] AS int),
-        r.[Key1],
-        r.[Key1],
-        r.[Attempt]
-    FROM OPENJSON(@Items) AS j
-    CROSS APPLY OPENJSON(j.[value]) WITH (
-        [Key1] datetime2(7) '$.key',
-        [Attempt] int '$.attempt'
-    ) AS r;
+    SELECT CAST(j.[key] AS int), r.[Key1], r.[Key1], r.[Attempt]
+    FROM (SELECT TOP (@_Limit) k.[key], k.[value] FROM OPENJSON(@Items) AS k) AS j
+    CROSS APPLY OPENJSON(j.[value]) WITH ([Key1] datetime2(7) '$.key', [Attempt] int '$.attempt') AS r
+    OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Limit = 1));
     SET @_Count = @@ROWCOUNT;
 
     BEGIN TRY
@@ -3696,57 +2693,55 @@ BEGIN
             CASE
                 WHEN q.[EnqueuedAt] IS NULL THEN 'NOT_FOUND'
                 WHEN
-                    q.[Status] = 'Processing'
-                    AND q.[LeaseOwner] = @Worker
-                    AND q.[AttemptNum] = i.[Attempt]
+                    q.[Status] = 'Processing' AND q.[LeaseOwner] = @Worker AND q.[AttemptNum] = i.[Attempt]
                     THEN 'OK'
                 ELSE 'LEASE_LOST'
             END,
-            i.[Ordinal],
-            i.[Key],
-            i.[Key1],
-            CAST(q.[UpdatedAt] AS datetime2(7)),
-            q.[AttemptNum],
-            q.[Status]
+            i.[Ordinal], i.[Key], i.[Key1], q.[UpdatedAt], q.[AttemptNum], q.[Status]
         FROM (SELECT TOP (@_Count) o.* FROM @_Item AS o ORDER BY o.[Key1], o.[Ordinal]) AS i
-        LEFT JOIN [readpast].[Job] AS q WITH (UPDLOCK, ROWLOCK)
-            ON q.[EnqueuedAt] = i.[Key1]
+        LEFT JOIN [readpast].[Job] AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK) ON q.[EnqueuedAt] = i.[Key1]
         OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));
         SET @_Now = SYSUTCDATETIME();
-        SET @_At = @_Now;
 
         UPDATE q
-        SET [LeaseUntil] = DATEADD(MILLISECOND, @LeaseMs, @_At)
+        SET [LeaseUntil] = DATEADD(MILLISECOND, @LeaseMs, @_Now)
         FROM @_Out AS o
-        INNER JOIN [readpast].[Job] AS q WITH (ROWLOCK)
-            ON q.[EnqueuedAt] = o.[Key1]
+        INNER JOIN [readpast].[Job] AS q WITH (ROWLOCK) ON q.[EnqueuedAt] = o.[Key1]
         WHERE o.[Answer] = 'OK'
         OPTION (LOOP JOIN, FORCE ORDER);
 
         COMMIT TRANSACTION;
+
+        /*
+        A row that somebody holds was passed over, or one long transaction would have the leases of all others run out. A look
+        without locks finds it: who holds it settles it or takes it away, and its lease stays as it is. One that it does not
+        find is deleted; until that is committed, the last look waits, with all that could be renewed behind it.
+        */
+        UPDATE o
+        SET [Answer] = 'OK'
+        FROM @_Out AS o
+        INNER JOIN [readpast].[Job] AS q WITH (READUNCOMMITTED) ON q.[EnqueuedAt] = o.[Key1]
+        WHERE o.[Status] IS NULL
+        OPTION (LOOP JOIN, FORCE ORDER);
+        IF EXISTS (SELECT 1 FROM @_Out AS o WHERE o.[Answer] <> 'OK' AND o.[Status] IS NULL)
+            UPDATE o
+            SET [Answer] = 'OK'
+            FROM @_Out AS o
+            INNER JOIN [readpast].[Job] AS q ON q.[EnqueuedAt] = o.[Key1]
+            WHERE o.[Status] IS NULL
+            OPTION (LOOP JOIN, FORCE ORDER);
     END TRY
     BEGIN CATCH
-        IF @@TRANCOUNT > 0
-            ROLLBACK TRANSACTION;
+        IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
         THROW;
     END CATCH;
 
-    SELECT
-        o.[Answer],
-        o.[Ordinal],
-        o.[DueMs],
-        o.[Key],
-        o.[Token],
-        o.[AttemptNum],
-        o.[Status]
+    SELECT o.[Answer], o.[Ordinal], o.[DueMs], o.[Key], o.[Token], o.[AttemptNum], o.[Status]
     FROM @_Out AS o
     ORDER BY o.[Seq];
-
-    RETURN 0;
 END;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 Figures about the queue, one row each: its name and its value. One pass over the table gives the counts; rows that
@@ -3760,50 +2755,31 @@ Table access order: Job.
 CREATE OR ALTER PROCEDURE [readpast].[Stats_Job]
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* Some drivers turn it on; the transaction below would then stay open after its commit. */
-    SET IMPLICIT_TRANSACTIONS OFF;
-    /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    /* A call that only looks gives way. */
-    SET DEADLOCK_PRIORITY LOW;
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET DEADLOCK_PRIORITY LOW; /* A call that only looks gives way. */
     DECLARE @_Now datetime2(7); /* UTC */
-    DECLARE @_At datetime2(7); /* the same moment as the table tells it */
-    DECLARE @_Count bigint;
-    DECLARE @_Arrivals bigint;
-    DECLARE @_ClaimedMean float;
-    DECLARE @_WaitMean float;
+    DECLARE @_Count bigint, @_Arrivals bigint, @_ClaimedMean float, @_WaitMean float;
     DECLARE @_State TABLE (
-        [Status] varchar(20) NOT NULL PRIMARY KEY,
-        [Items] bigint NOT NULL,
+        [Status] varchar(20) NOT NULL PRIMARY KEY, [Items] bigint NOT NULL,
         [Late] bigint NULL, /* in work, the lease over */
         [Due] bigint NULL,
         [Oldest] datetime2(7) NULL, /* of those that are due, as the table tells times */
         [Arrived] bigint NULL /* within the last hour */
     );
     DECLARE @_Recent TABLE ([WaitMs] bigint NULL, [ClaimedMs] bigint NOT NULL);
-    DECLARE @_Sample TABLE ([Metric] varchar(10) NOT NULL, [Ms] bigint NOT NULL, [Rank] bigint NOT NULL, [Of] bigint NOT NULL);
 
     SET @_Now = SYSUTCDATETIME();
-    SET @_At = @_Now;
 
     INSERT INTO @_State ([Status], [Items], [Late], [Due], [Oldest], [Arrived])
     SELECT
-        x.[Status],
-        COUNT_BIG(*),
-        SUM(CASE WHEN x.[Status] = 'Processing' AND x.[Until] <= @_Now THEN 1 ELSE 0 END),
-        SUM(x.[IsDue]),
-        MIN(CASE WHEN x.[IsDue] = 1 THEN x.[Began] END),
-        SUM(x.[IsNew])
+        x.[Status], COUNT_BIG(*), SUM(CASE WHEN x.[Status] = 'Processing' AND x.[Until] <= @_Now THEN 1 ELSE 0 END), SUM(x.[IsDue]),
+        MIN(CASE WHEN x.[IsDue] = 1 THEN x.[Began] END), SUM(x.[IsNew])
     FROM (
         SELECT
-            q.[Status] AS [Status],
-            q.[LeaseUntil] AS [Until],
-            CASE WHEN q.[Status] IN ('Pending', 'Error') AND (q.[ScheduledFor] IS NULL OR q.[ScheduledFor] <= @_At) THEN 1 ELSE 0 END AS [IsDue],
+            q.[Status] AS [Status], q.[LeaseUntil] AS [Until],
+            CASE WHEN q.[Status] IN ('Pending', 'Error') AND (q.[ScheduledFor] IS NULL OR q.[ScheduledFor] <= @_Now) THEN 1 ELSE 0 END AS [IsDue],
             CAST(q.[ScheduledFor] AS datetime2(7)) AS [Began],
-            CASE WHEN q.[EnqueuedAt] > DATEADD(HOUR, -1, @_At) AND q.[EnqueuedAt] <= DATEADD(MINUTE, 1, @_At) THEN 1 ELSE 0 END AS [IsNew]
+            CASE WHEN q.[EnqueuedAt] > DATEADD(HOUR, -1, @_Now) AND q.[EnqueuedAt] <= DATEADD(MINUTE, 1, @_Now) THEN 1 ELSE 0 END AS [IsNew]
         FROM [readpast].[Job] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
     ) AS x
     GROUP BY x.[Status];
@@ -3818,77 +2794,56 @@ BEGIN
         x.[Duration]
     FROM (
         SELECT
-            q.[Status] AS [Status],
-            q.[EnqueuedAt],
-            CAST(q.[StartedAt] AS datetime2(7)) AS [StartedAt],
-            CAST(q.[Duration] AS bigint) AS [Duration],
-            CAST(q.[ScheduledFor] AS datetime2(7)) AS [Began]
+            q.[Status] AS [Status], q.[EnqueuedAt], q.[StartedAt] AS [StartedAt], CAST(q.[Duration] AS bigint) AS [Duration],
+            q.[ScheduledFor] AS [Began]
         FROM [readpast].[Job] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
     ) AS x
-    WHERE
-        x.[Duration] IS NOT NULL
-        AND x.[StartedAt] IS NOT NULL
-        AND x.[Duration] >= 0
+    WHERE x.[Duration] IS NOT NULL AND x.[StartedAt] IS NOT NULL AND x.[Duration] >= 0
     ORDER BY x.[EnqueuedAt] DESC;
 
-    SELECT
-        @_Count = COUNT_BIG(*),
-        @_ClaimedMean = AVG(CAST(r.[ClaimedMs] AS float)),
-        @_WaitMean = AVG(CAST(r.[WaitMs] AS float))
+    SELECT @_Count = COUNT_BIG(*), @_ClaimedMean = AVG(CAST(r.[ClaimedMs] AS float)), @_WaitMean = AVG(CAST(r.[WaitMs] AS float))
     FROM @_Recent AS r;
 
-    INSERT INTO @_Sample ([Metric], [Ms], [Rank], [Of])
-    SELECT 'wait', r.[WaitMs], ROW_NUMBER() OVER (ORDER BY r.[WaitMs]), COUNT_BIG(*) OVER ()
-    FROM @_Recent AS r
-    WHERE r.[WaitMs] IS NOT NULL;
-
-    INSERT INTO @_Sample ([Metric], [Ms], [Rank], [Of])
-    SELECT 'claimed', r.[ClaimedMs], ROW_NUMBER() OVER (ORDER BY r.[ClaimedMs]), COUNT_BIG(*) OVER ()
-    FROM @_Recent AS r;
-
-    SELECT
-        CONCAT('count.', s.[Status]) AS [Name],
-        CAST(COALESCE(i.[Items], 0) AS bigint) AS [Value]
+    SELECT CONCAT('count.', s.[Status]) AS [Name], CAST(COALESCE(i.[Items], 0) AS bigint) AS [Value]
     FROM [readpast].[QueueStatus] AS s
-    LEFT JOIN @_State AS i
-        ON i.[Status] = s.[Status]
+    LEFT JOIN @_State AS i ON i.[Status] = s.[Status]
     UNION ALL
-    SELECT 'due.count', COALESCE(SUM(i.[Due]), 0) FROM @_State AS i
+    SELECT v.[Name], v.[Value]
+    FROM (
+        SELECT
+            COALESCE(SUM(i.[Due]), 0) AS [Due], MIN(i.[Oldest]) AS [Oldest], COALESCE(SUM(i.[Late]), 0) AS [Late],
+            COALESCE(SUM(CASE WHEN i.[Status] = 'Processing' THEN i.[Items] - i.[Late] END), 0) AS [Held],
+            MAX(CASE WHEN i.[Status] = 'Processing' OR i.[Due] > 0 THEN 1 ELSE 0 END) AS [IsWork]
+        FROM @_State AS i
+    ) AS a
+    CROSS APPLY (VALUES
+        ('due.count', a.[Due]), ('due.oldest_ms', DATEDIFF_BIG(MILLISECOND, a.[Oldest], @_Now)), ('lease.expired', a.[Late]),
+        ('sample.items', @_Count), ('claimed.mean_ms', CAST(@_ClaimedMean AS bigint)), ('wait.mean_ms', CAST(@_WaitMean AS bigint)),
+        ('arrivals.last_hour', @_Arrivals), ('claimed.count', a.[Held]),
+        (
+            'workers.needed',
+            CASE
+                WHEN @_Arrivals IS NULL THEN NULL
+                WHEN CEILING(@_Arrivals / 3600000.0 * COALESCE(@_ClaimedMean, 0) / 0.8) >= 1
+                    THEN CAST(CEILING(@_Arrivals / 3600000.0 * COALESCE(@_ClaimedMean, 0) / 0.8) AS bigint)
+                ELSE COALESCE(a.[IsWork], 0)
+            END
+        )
+    ) AS v ([Name], [Value])
     UNION ALL
-    SELECT 'due.oldest_ms', DATEDIFF_BIG(MILLISECOND, MIN(i.[Oldest]), @_At) FROM @_State AS i
-    UNION ALL
-    SELECT 'lease.expired', COALESCE(SUM(i.[Late]), 0) FROM @_State AS i
-    UNION ALL
-    SELECT 'sample.items', @_Count
-    UNION ALL
-    SELECT 'claimed.mean_ms', CAST(@_ClaimedMean AS bigint)
-    UNION ALL
-    SELECT 'wait.mean_ms', CAST(@_WaitMean AS bigint)
-    UNION ALL
-    SELECT 'arrivals.last_hour', @_Arrivals
-    UNION ALL
-    SELECT 'claimed.count', COALESCE(SUM(i.[Items] - i.[Late]), 0) FROM @_State AS i WHERE i.[Status] = 'Processing'
-    UNION ALL
-    SELECT
-        'workers.needed',
-        CASE
-            WHEN @_Arrivals IS NULL THEN NULL
-            WHEN CEILING(@_Arrivals / 3600000.0 * COALESCE(@_ClaimedMean, 0) / 0.8) >= 1
-                THEN CAST(CEILING(@_Arrivals / 3600000.0 * COALESCE(@_ClaimedMean, 0) / 0.8) AS bigint)
-            WHEN EXISTS (SELECT 1 FROM @_State AS i WHERE i.[Status] = 'Processing' OR i.[Due] > 0) THEN 1
-            ELSE 0
-        END
-    UNION ALL
-    SELECT CONCAT(s.[Metric], '.', p.[Name], '_ms'), s.[Ms]
-    FROM (VALUES ('p50', 50), ('p90', 90), ('p99', 99)) AS p ([Name], [Percent])
-    INNER JOIN @_Sample AS s
-        ON s.[Rank] = (s.[Of] * p.[Percent] + 99) / 100;
-
-    RETURN 0;
+    SELECT CONCAT(r.[Metric], '.', p.[Name], '_ms'), r.[Ms]
+    FROM (
+        SELECT
+            x.[Metric], x.[Ms], ROW_NUMBER() OVER (PARTITION BY x.[Metric] ORDER BY x.[Ms]) AS [Rank],
+            COUNT_BIG(*) OVER (PARTITION BY x.[Metric]) AS [Of]
+        FROM @_Recent AS m
+        CROSS APPLY (VALUES ('wait', m.[WaitMs]), ('claimed', m.[ClaimedMs])) AS x ([Metric], [Ms])
+        WHERE x.[Ms] IS NOT NULL
+    ) AS r
+    INNER JOIN (VALUES ('p50', 50), ('p90', 90), ('p99', 99)) AS p ([Name], [Percent]) ON r.[Rank] = (r.[Of] * p.[Percent] + 99) / 100;
 END;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 Figures about the queue for who watches it, at the same cost whatever the size of the table: each look reads at most
@@ -3910,137 +2865,67 @@ CREATE OR ALTER PROCEDURE [readpast].[Watch_Job]
     @Most int = 10000
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* Some drivers turn it on; the transaction below would then stay open after its commit. */
-    SET IMPLICIT_TRANSACTIONS OFF;
-    /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    /* A call that only looks gives way. */
-    SET DEADLOCK_PRIORITY LOW;
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET DEADLOCK_PRIORITY LOW; /* A call that only looks gives way. */
     DECLARE @_Now datetime2(7); /* UTC */
-    DECLARE @_At datetime2(7); /* the same moment as the table tells it */
-    DECLARE @_Count bigint;
-    DECLARE @_Edge datetime2(7);
-    DECLARE @_Newest datetime2(7);
+    DECLARE @_Edge datetime2(7), @_Newest datetime2(7);
     DECLARE @_Seen TABLE (
         [Look] char(1) NOT NULL, /* Waiting, Flying, Stopped, Newest of all, Before what was taken, of the History */
-        [Key] nvarchar(4000) NULL,
-        [Status] varchar(20) NOT NULL,
-        [Detail] nvarchar(200) NULL,
-        [EnqueuedAt] datetime2(7) NULL,
-        [StartedAt] datetime2(7) NULL,
-        [ClaimedMs] bigint NULL,
-        [DueAt] datetime2(7) NULL,
-        [Owner] nvarchar(128) NULL,
-        [Until] datetime2(7) NULL,
-        [Type] nvarchar(60) NULL
+        [Key] nvarchar(4000) NULL, [Status] varchar(20) NOT NULL, [Detail] nvarchar(200) NULL, [EnqueuedAt] datetime2(7) NULL,
+        [StartedAt] datetime2(7) NULL, [ClaimedMs] bigint NULL, [DueAt] datetime2(7) NULL, [Owner] nvarchar(128) NULL,
+        [Until] datetime2(7) NULL, [Type] nvarchar(60) NULL
     );
-    DECLARE @_Measured TABLE (
-        [WaitMs] bigint NULL, [ClaimedMs] bigint NOT NULL, [EndedAt] datetime2(7) NOT NULL, [Type] nvarchar(60) NULL
-    );
-    DECLARE @_Sample TABLE ([Metric] varchar(10) NOT NULL, [Ms] bigint NOT NULL, [Rank] bigint NOT NULL, [Of] bigint NOT NULL);
+    DECLARE @_Measured TABLE ([WaitMs] bigint NULL, [ClaimedMs] bigint NOT NULL, [EndedAt] datetime2(7) NOT NULL, [Type] nvarchar(60) NULL);
     DECLARE @_Look TABLE ([Look] char(1) NOT NULL PRIMARY KEY, [Capped] bit NOT NULL);
 
-    IF @Most IS NULL OR @Most < 1 OR @Most > 1000000
-        THROW 50021, N'Watch_Job: @Most must be from 1 to 1000000.', 1;
+    IF @Most IS NULL OR @Most < 1 OR @Most > 1000000 THROW 50021, N'Watch_Job: @Most must be from 1 to 1000000.', 1;
 
     SET @_Now = SYSUTCDATETIME();
-    SET @_At = @_Now;
 
     INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [ClaimedMs], [DueAt], [Owner], [Until], [Type])
     SELECT TOP (@Most + 1)
-        'W',
-        CONVERT(nvarchar(30), CAST(q.[EnqueuedAt] AS datetime2(7)), 126),
-        q.[Status],
-        LEFT(q.[Error], 200),
-        CAST(q.[EnqueuedAt] AS datetime2(7)),
-        CAST(q.[StartedAt] AS datetime2(7)),
-        CAST(q.[Duration] AS bigint),
-        CAST(q.[ScheduledFor] AS datetime2(7)),
-        q.[LeaseOwner],
-        q.[LeaseUntil],
-        CAST(q.[Type] AS nvarchar(60))
+        'W', CONVERT(nvarchar(30), q.[EnqueuedAt], 126), q.[Status], LEFT(q.[Error], 200), q.[EnqueuedAt], q.[StartedAt],
+        CAST(q.[Duration] AS bigint), q.[ScheduledFor], q.[LeaseOwner], q.[LeaseUntil], CAST(q.[Type] AS nvarchar(60))
     FROM [readpast].[Job] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Job_Due]))
     WHERE q.[Status] IN ('Pending', 'Error')
     OPTION (LOOP JOIN, FORCE ORDER);
 
     INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [ClaimedMs], [DueAt], [Owner], [Until], [Type])
     SELECT TOP (@Most + 1)
-        'F',
-        CONVERT(nvarchar(30), CAST(q.[EnqueuedAt] AS datetime2(7)), 126),
-        q.[Status],
-        LEFT(q.[Error], 200),
-        CAST(q.[EnqueuedAt] AS datetime2(7)),
-        CAST(q.[StartedAt] AS datetime2(7)),
-        CAST(q.[Duration] AS bigint),
-        CAST(q.[ScheduledFor] AS datetime2(7)),
-        q.[LeaseOwner],
-        q.[LeaseUntil],
-        CAST(q.[Type] AS nvarchar(60))
+        'F', CONVERT(nvarchar(30), q.[EnqueuedAt], 126), q.[Status], LEFT(q.[Error], 200), q.[EnqueuedAt], q.[StartedAt],
+        CAST(q.[Duration] AS bigint), q.[ScheduledFor], q.[LeaseOwner], q.[LeaseUntil], CAST(q.[Type] AS nvarchar(60))
     FROM [readpast].[Job] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Job_InFlight]))
     WHERE q.[Status] = 'Processing';
 
     INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [ClaimedMs], [DueAt], [Owner], [Until], [Type])
     SELECT TOP (@Most + 1)
-        'S',
-        CONVERT(nvarchar(30), CAST(q.[EnqueuedAt] AS datetime2(7)), 126),
-        q.[Status],
-        LEFT(q.[Error], 200),
-        CAST(q.[EnqueuedAt] AS datetime2(7)),
-        CAST(q.[StartedAt] AS datetime2(7)),
-        CAST(q.[Duration] AS bigint),
-        CAST(q.[ScheduledFor] AS datetime2(7)),
-        q.[LeaseOwner],
-        q.[LeaseUntil],
-        CAST(q.[Type] AS nvarchar(60))
+        'S', CONVERT(nvarchar(30), q.[EnqueuedAt], 126), q.[Status], LEFT(q.[Error], 200), q.[EnqueuedAt], q.[StartedAt],
+        CAST(q.[Duration] AS bigint), q.[ScheduledFor], q.[LeaseOwner], q.[LeaseUntil], CAST(q.[Type] AS nvarchar(60))
     FROM [readpast].[Job] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Job_Ended]))
     WHERE q.[Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
     ORDER BY q.[EnqueuedAt] DESC;
 
     INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [ClaimedMs], [DueAt], [Owner], [Until], [Type])
     SELECT TOP (@Most + 1)
-        'N',
-        CONVERT(nvarchar(30), CAST(q.[EnqueuedAt] AS datetime2(7)), 126),
-        q.[Status],
-        LEFT(q.[Error], 200),
-        CAST(q.[EnqueuedAt] AS datetime2(7)),
-        CAST(q.[StartedAt] AS datetime2(7)),
-        CAST(q.[Duration] AS bigint),
-        CAST(q.[ScheduledFor] AS datetime2(7)),
-        q.[LeaseOwner],
-        q.[LeaseUntil],
-        CAST(q.[Type] AS nvarchar(60))
+        'N', CONVERT(nvarchar(30), q.[EnqueuedAt], 126), q.[Status], LEFT(q.[Error], 200), q.[EnqueuedAt], q.[StartedAt],
+        CAST(q.[Duration] AS bigint), q.[ScheduledFor], q.[LeaseOwner], q.[LeaseUntil], CAST(q.[Type] AS nvarchar(60))
     FROM [readpast].[Job] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
     ORDER BY q.[EnqueuedAt] DESC;
 
     /* With a long backlog the newest are all pending: what was taken last, or is next, has what has just ended before it. */
     SET @_Edge = (SELECT MAX(s.[EnqueuedAt]) FROM @_Seen AS s WHERE s.[Look] = 'F');
-    IF @_Edge IS NULL
-        SET @_Edge = (SELECT MIN(s.[EnqueuedAt]) FROM @_Seen AS s WHERE s.[Look] = 'W');
+    IF @_Edge IS NULL SET @_Edge = (SELECT MIN(s.[EnqueuedAt]) FROM @_Seen AS s WHERE s.[Look] = 'W');
     SET @_Newest = (SELECT MIN(s.[EnqueuedAt]) FROM @_Seen AS s WHERE s.[Look] = 'N');
     INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [ClaimedMs], [DueAt], [Owner], [Until], [Type])
     SELECT TOP (@Most + 1)
-        'B',
-        CONVERT(nvarchar(30), CAST(q.[EnqueuedAt] AS datetime2(7)), 126),
-        q.[Status],
-        LEFT(q.[Error], 200),
-        CAST(q.[EnqueuedAt] AS datetime2(7)),
-        CAST(q.[StartedAt] AS datetime2(7)),
-        CAST(q.[Duration] AS bigint),
-        CAST(q.[ScheduledFor] AS datetime2(7)),
-        q.[LeaseOwner],
-        q.[LeaseUntil],
-        CAST(q.[Type] AS nvarchar(60))
+        'B', CONVERT(nvarchar(30), q.[EnqueuedAt], 126), q.[Status], LEFT(q.[Error], 200), q.[EnqueuedAt], q.[StartedAt],
+        CAST(q.[Duration] AS bigint), q.[ScheduledFor], q.[LeaseOwner], q.[LeaseUntil], CAST(q.[Type] AS nvarchar(60))
     FROM [readpast].[Job] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
     WHERE q.[EnqueuedAt] <= @_Edge AND q.[EnqueuedAt] < @_Newest
     ORDER BY q.[EnqueuedAt] DESC;
 
     INSERT INTO @_Look ([Look], [Capped])
-    SELECT
-        s.[Look],
-        CASE WHEN COUNT(*) > @Most THEN 1 ELSE 0 END
+    SELECT s.[Look], CASE WHEN COUNT(*) > @Most THEN 1 ELSE 0 END
     FROM @_Seen AS s
     GROUP BY s.[Look];
 
@@ -4051,137 +2936,110 @@ BEGIN
                 THEN DATEDIFF_BIG(MILLISECOND, COALESCE(s.[DueAt], s.[EnqueuedAt]), s.[StartedAt])
             WHEN COALESCE(s.[DueAt], s.[EnqueuedAt]) IS NOT NULL THEN 0
         END,
-        s.[ClaimedMs],
-        DATEADD(MILLISECOND, s.[ClaimedMs] % 1000, DATEADD(SECOND, s.[ClaimedMs] / 1000, s.[StartedAt])),
-        s.[Type]
+        s.[ClaimedMs], DATEADD(MILLISECOND, s.[ClaimedMs] % 1000, DATEADD(SECOND, s.[ClaimedMs] / 1000, s.[StartedAt])), s.[Type]
     FROM @_Seen AS s
     WHERE
-        s.[Look] IN ('N', 'B', 'H')
-        AND s.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused')
-        AND s.[StartedAt] IS NOT NULL
+        s.[Look] IN ('N', 'B', 'H') AND s.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused') AND s.[StartedAt] IS NOT NULL
         AND s.[ClaimedMs] BETWEEN 0 AND 1000000000000;
 
-    SET @_Count = (SELECT COUNT_BIG(*) FROM @_Measured);
-
-    INSERT INTO @_Sample ([Metric], [Ms], [Rank], [Of])
-    SELECT 'wait', m.[WaitMs], ROW_NUMBER() OVER (ORDER BY m.[WaitMs]), COUNT_BIG(*) OVER ()
-    FROM @_Measured AS m
-    WHERE m.[WaitMs] IS NOT NULL;
-
-    INSERT INTO @_Sample ([Metric], [Ms], [Rank], [Of])
-    SELECT 'claimed', m.[ClaimedMs], ROW_NUMBER() OVER (ORDER BY m.[ClaimedMs]), COUNT_BIG(*) OVER ()
-    FROM @_Measured AS m;
-
     SELECT
-        f.[Name],
-        CASE WHEN l.[Capped] = 1 AND f.[Name] <> 'due.oldest_ms' AND f.[Value] > @Most THEN @Most ELSE f.[Value] END AS [Value],
-        CASE WHEN l.[Capped] = 1 OR f.[Look] = '+' THEN CAST(1 AS bit) ELSE CAST(0 AS bit) END AS [Capped],
-        f.[Ms],
-        f.[Detail],
-        f.[Key]
+        f.[Name], CASE WHEN l.[Capped] = 1 AND f.[Name] <> 'due.oldest_ms' AND f.[Value] > @Most THEN @Most ELSE f.[Value] END AS [Value],
+        CASE WHEN l.[Capped] = 1 OR f.[Look] = '+' THEN CAST(1 AS bit) ELSE CAST(0 AS bit) END AS [Capped], f.[Ms], f.[Detail], f.[Key]
     FROM (
         SELECT
-            CAST(CONCAT('count.', q.[Status]) AS varchar(40)) AS [Name],
-            CAST(COALESCE(c.[Items], 0) AS bigint) AS [Value],
-            CASE
+            CAST(CONCAT('count.', q.[Status]) AS varchar(40)) AS [Name], CAST(COALESCE(c.[Items], 0) AS bigint) AS [Value], g.[Look],
+            CAST(NULL AS bigint) AS [Ms], CAST(NULL AS nvarchar(200)) AS [Detail], CAST(NULL AS nvarchar(4000)) AS [Key]
+        FROM [readpast].[QueueStatus] AS q
+        CROSS APPLY (
+            SELECT CASE
                 WHEN q.[Status] IN ('Pending', 'Error') THEN 'W'
                 WHEN q.[Status] = 'Processing' THEN 'F'
                 WHEN q.[Status] <> 'Completed' THEN 'S' ELSE 'N'
-            END AS [Look],
-            CAST(NULL AS bigint) AS [Ms],
-            CAST(NULL AS nvarchar(200)) AS [Detail],
-            CAST(NULL AS nvarchar(4000)) AS [Key]
-        FROM [readpast].[QueueStatus] AS q
+            END AS [Look]
+        ) AS g
         LEFT JOIN (
             SELECT s.[Look], s.[Status], COUNT_BIG(*) AS [Items]
             FROM @_Seen AS s
             GROUP BY s.[Look], s.[Status]
-        ) AS c
-            ON
-                c.[Status] = q.[Status]
-                AND c.[Look] = CASE
-                    WHEN q.[Status] IN ('Pending', 'Error') THEN 'W'
-                    WHEN q.[Status] = 'Processing' THEN 'F'
-                    WHEN q.[Status] <> 'Completed' THEN 'S' ELSE 'N'
-                END
+        ) AS c ON c.[Status] = q.[Status] AND c.[Look] = g.[Look]
         UNION ALL
-        SELECT 'due.count', COUNT_BIG(*), 'W', NULL, NULL, NULL
-        FROM @_Seen AS s
-        WHERE s.[Look] = 'W' AND s.[Status] IN ('Pending', 'Error') AND (s.[DueAt] IS NULL OR s.[DueAt] <= @_Now)
-        UNION ALL
-        SELECT 'due.within_hour', COUNT_BIG(*), 'W', NULL, NULL, NULL
-        FROM @_Seen AS s
-        WHERE
-            s.[Look] = 'W'
-            AND s.[Status] IN ('Pending', 'Error')
-            AND s.[DueAt] > @_Now
-            AND s.[DueAt] <= DATEADD(HOUR, 1, @_Now)
-        UNION ALL
-        SELECT 'due.oldest_ms', DATEDIFF_BIG(MILLISECOND, MIN(COALESCE(s.[DueAt], s.[EnqueuedAt])), @_Now), 'W', NULL, NULL, NULL
-        FROM @_Seen AS s
-        WHERE
-            s.[Look] = 'W'
-            AND s.[Status] IN ('Pending', 'Error')
-            AND COALESCE(s.[DueAt], s.[EnqueuedAt]) <= @_Now
-        UNION ALL
-        SELECT 'lease.expired', COUNT_BIG(*), 'F', NULL, NULL, NULL
-        FROM @_Seen AS s
-        WHERE s.[Look] = 'F' AND s.[Status] = 'Processing' AND s.[Until] <= @_Now
-        UNION ALL
-        SELECT 'claimed.count', COUNT_BIG(*), 'F', NULL, NULL, NULL
-        FROM @_Seen AS s
-        WHERE s.[Look] = 'F' AND s.[Status] = 'Processing' AND (s.[Until] IS NULL OR s.[Until] > @_Now)
-        UNION ALL
-        SELECT 'window.items', COUNT_BIG(*), 'N', NULL, NULL, NULL FROM @_Seen AS s WHERE s.[Look] = 'N'
-        UNION ALL
-        SELECT 'sample.items', @_Count, '', NULL, NULL, NULL
-        UNION ALL
-        SELECT
-            'ended.last_minute', COUNT_BIG(*), CASE WHEN COUNT_BIG(*) >= @Most THEN '+' ELSE '' END,
-            DATEDIFF_BIG(MILLISECOND, MIN(m.[EndedAt]), @_Now), NULL, NULL
-        FROM @_Measured AS m
-        WHERE m.[EndedAt] > DATEADD(MINUTE, -1, @_Now)
-        UNION ALL
-        SELECT
-            'ended.last_hour', COUNT_BIG(*), CASE WHEN COUNT_BIG(*) >= @Most THEN '+' ELSE '' END,
-            DATEDIFF_BIG(MILLISECOND, MIN(m.[EndedAt]), @_Now), NULL, NULL
-        FROM @_Measured AS m
-        WHERE m.[EndedAt] > DATEADD(HOUR, -1, @_Now)
-        UNION ALL
-        SELECT
-            'came.waiting', COUNT_BIG(*), 'W',
-            DATEDIFF_BIG(
-                MILLISECOND, MIN(s.[EnqueuedAt]), CASE WHEN COUNT_BIG(*) > @Most THEN MAX(s.[EnqueuedAt]) ELSE @_Now END
+        SELECT v.[Name], v.[Value], v.[Look], v.[Ms], NULL, NULL
+        FROM (
+            SELECT
+                COUNT_BIG(CASE WHEN w.[Waits] = 1 AND (s.[DueAt] IS NULL OR s.[DueAt] <= @_Now) THEN 1 END) AS [Due],
+                COUNT_BIG(CASE WHEN w.[Waits] = 1 AND s.[DueAt] > @_Now AND s.[DueAt] <= DATEADD(HOUR, 1, @_Now) THEN 1 END) AS [Soon],
+                MIN(CASE WHEN w.[Waits] = 1 AND w.[Began] <= @_Now THEN w.[Began] END) AS [Oldest],
+                COUNT_BIG(CASE WHEN w.[Flies] = 1 AND s.[Until] <= @_Now THEN 1 END) AS [Late],
+                COUNT_BIG(CASE WHEN w.[Flies] = 1 AND (s.[Until] IS NULL OR s.[Until] > @_Now) THEN 1 END) AS [Held],
+                COUNT_BIG(CASE WHEN s.[Look] = 'N' THEN 1 END) AS [Newest],
+                COUNT_BIG(CASE WHEN s.[Look] = 'W' AND s.[EnqueuedAt] <= @_Now THEN 1 END) AS [Came],
+                MIN(CASE WHEN s.[Look] = 'W' AND s.[EnqueuedAt] <= @_Now THEN s.[EnqueuedAt] END) AS [CameFirst],
+                MAX(CASE WHEN s.[Look] = 'W' AND s.[EnqueuedAt] <= @_Now THEN s.[EnqueuedAt] END) AS [CameLast],
+                COUNT_BIG(w.[Arrived]) AS [Arrived], COUNT_BIG(CASE WHEN w.[IsReady] = 1 THEN w.[Arrived] END) AS [Ready],
+                MIN(CASE WHEN w.[IsReady] = 1 THEN w.[Arrived] END) AS [ReadyFirst]
+            FROM @_Seen AS s
+            CROSS APPLY (
+                SELECT
+                    CASE WHEN s.[Look] = 'W' AND s.[Status] IN ('Pending', 'Error') THEN 1 ELSE 0 END AS [Waits],
+                    CASE WHEN s.[Look] = 'F' AND s.[Status] = 'Processing' THEN 1 ELSE 0 END AS [Flies],
+                    CASE
+                        WHEN s.[Look] IN ('N', 'H') AND s.[EnqueuedAt] > DATEADD(HOUR, -1, @_Now) AND s.[EnqueuedAt] <= DATEADD(MINUTE, 1, @_Now)
+                            THEN s.[EnqueuedAt]
+                    END AS [Arrived],
+                    CASE WHEN s.[Status] <> 'Pending' OR s.[DueAt] IS NULL OR s.[DueAt] <= @_Now THEN 1 ELSE 0 END AS [IsReady],
+                    COALESCE(s.[DueAt], s.[EnqueuedAt]) AS [Began]
+            ) AS w
+        ) AS a
+        CROSS JOIN (
+            SELECT
+                COUNT_BIG(*) AS [Items], CAST(AVG(CAST(m.[WaitMs] AS float)) AS bigint) AS [WaitMs],
+                CAST(AVG(CAST(m.[ClaimedMs] AS float)) AS bigint) AS [ClaimedMs],
+                COUNT_BIG(CASE WHEN m.[EndedAt] > DATEADD(MINUTE, -1, @_Now) THEN 1 END) AS [Minute],
+                MIN(CASE WHEN m.[EndedAt] > DATEADD(MINUTE, -1, @_Now) THEN m.[EndedAt] END) AS [MinuteFirst],
+                COUNT_BIG(CASE WHEN m.[EndedAt] > DATEADD(HOUR, -1, @_Now) THEN 1 END) AS [Hour],
+                MIN(CASE WHEN m.[EndedAt] > DATEADD(HOUR, -1, @_Now) THEN m.[EndedAt] END) AS [HourFirst]
+            FROM @_Measured AS m
+        ) AS m
+        CROSS APPLY (VALUES
+            ('due.count', a.[Due], 'W', CAST(NULL AS bigint)), ('due.within_hour', a.[Soon], 'W', NULL),
+            ('due.oldest_ms', DATEDIFF_BIG(MILLISECOND, a.[Oldest], @_Now), 'W', NULL), ('lease.expired', a.[Late], 'F', NULL),
+            ('claimed.count', a.[Held], 'F', NULL), ('window.items', a.[Newest], 'N', NULL),
+            (
+                'came.waiting', a.[Came], 'W',
+                DATEDIFF_BIG(MILLISECOND, a.[CameFirst], CASE WHEN a.[Came] > @Most THEN a.[CameLast] ELSE @_Now END)
             ),
-            NULL, NULL
-        FROM @_Seen AS s
-        WHERE s.[Look] = 'W' AND s.[EnqueuedAt] <= @_Now
+            ('arrivals.last_hour', a.[Arrived], 'N', NULL),
+            ('came.last_hour', a.[Ready], 'N', DATEDIFF_BIG(MILLISECOND, a.[ReadyFirst], @_Now)), ('sample.items', m.[Items], '', NULL),
+            ('wait.mean_ms', m.[WaitMs], '', NULL), ('claimed.mean_ms', m.[ClaimedMs], '', NULL),
+            (
+                'ended.last_hour', m.[Hour], CASE WHEN m.[Hour] >= @Most THEN '+' ELSE '' END,
+                DATEDIFF_BIG(MILLISECOND, m.[HourFirst], @_Now)
+            ),
+            (
+                'ended.last_minute', m.[Minute], CASE WHEN m.[Minute] >= @Most THEN '+' ELSE '' END,
+                DATEDIFF_BIG(MILLISECOND, m.[MinuteFirst], @_Now)
+            )
+        ) AS v ([Name], [Value], [Look], [Ms])
         UNION ALL
         SELECT
-            y.[Name],
-            COUNT_BIG(*),
-            y.[Look],
+            y.[Name], COUNT_BIG(*), y.[Look],
             CASE
                 WHEN y.[Name] = 'type.due' THEN DATEDIFF_BIG(MILLISECOND, MIN(COALESCE(s.[DueAt], s.[EnqueuedAt])), @_Now)
             END,
-            s.[Type],
-            NULL
+            s.[Type], NULL
         FROM @_Seen AS s
         INNER JOIN (
             VALUES ('type.waiting', 'W'), ('type.due', 'W'), ('type.flying', 'F'), ('type.arrivals', 'N'), ('type.arrivals', 'H')
-        ) AS y ([Name], [Look])
-            ON y.[Look] = s.[Look]
+        ) AS y ([Name], [Look]) ON y.[Look] = s.[Look]
         WHERE
             (y.[Name] = 'type.waiting' AND s.[Status] IN ('Pending', 'Error'))
-            OR (
-                y.[Name] = 'type.due' AND s.[Status] IN ('Pending', 'Error') AND (s.[DueAt] IS NULL OR s.[DueAt] <= @_Now)
-            )
+            OR (y.[Name] = 'type.due' AND s.[Status] IN ('Pending', 'Error') AND (s.[DueAt] IS NULL OR s.[DueAt] <= @_Now))
             OR (y.[Name] = 'type.flying' AND s.[Status] = 'Processing')
             OR (y.[Name] = 'type.arrivals' AND s.[EnqueuedAt] > DATEADD(HOUR, -1, @_Now) AND s.[EnqueuedAt] <= DATEADD(MINUTE, 1, @_Now))
         GROUP BY y.[Name], y.[Look], s.[Type]
         UNION ALL
         SELECT
-            'type.ended', COUNT_BIG(*), CASE WHEN @_Count >= @Most THEN '+' ELSE '' END,
+            'type.ended', COUNT_BIG(*), CASE WHEN (SELECT COUNT(*) FROM @_Measured) >= @Most THEN '+' ELSE '' END,
             DATEDIFF_BIG(MILLISECOND, MIN(m.[EndedAt]), @_Now), m.[Type], NULL
         FROM @_Measured AS m
         WHERE m.[EndedAt] > DATEADD(HOUR, -1, @_Now)
@@ -4190,26 +3048,18 @@ BEGIN
         SELECT 'type.claimed_mean_ms', CAST(AVG(CAST(m.[ClaimedMs] AS float)) AS bigint), '', NULL, m.[Type], NULL
         FROM @_Measured AS m
         GROUP BY m.[Type]
+
         UNION ALL
-        SELECT 'arrivals.last_hour', COUNT_BIG(*), 'N', NULL, NULL, NULL
-        FROM @_Seen AS s
-        WHERE s.[Look] IN ('N', 'H') AND s.[EnqueuedAt] > DATEADD(HOUR, -1, @_Now) AND s.[EnqueuedAt] <= DATEADD(MINUTE, 1, @_Now)
-        UNION ALL
-        SELECT 'came.last_hour', COUNT_BIG(*), 'N', DATEDIFF_BIG(MILLISECOND, MIN(s.[EnqueuedAt]), @_Now), NULL, NULL
-        FROM @_Seen AS s
-        WHERE
-            s.[Look] IN ('N', 'H')
-            AND s.[EnqueuedAt] > DATEADD(HOUR, -1, @_Now) AND s.[EnqueuedAt] <= DATEADD(MINUTE, 1, @_Now)
-            AND (s.[Status] <> 'Pending' OR s.[DueAt] IS NULL OR s.[DueAt] <= @_Now)
-        UNION ALL
-        SELECT 'wait.mean_ms', CAST(AVG(CAST(m.[WaitMs] AS float)) AS bigint), '', NULL, NULL, NULL FROM @_Measured AS m
-        UNION ALL
-        SELECT 'claimed.mean_ms', CAST(AVG(CAST(m.[ClaimedMs] AS float)) AS bigint), '', NULL, NULL, NULL FROM @_Measured AS m
-        UNION ALL
-        SELECT CONCAT(s.[Metric], '.', p.[Name], '_ms'), s.[Ms], '', NULL, NULL, NULL
-        FROM (VALUES ('p50', 50), ('p90', 90), ('p99', 99)) AS p ([Name], [Percent])
-        INNER JOIN @_Sample AS s
-            ON s.[Rank] = (s.[Of] * p.[Percent] + 99) / 100
+        SELECT CONCAT(r.[Metric], '.', p.[Name], '_ms'), r.[Ms], '', NULL, NULL, NULL
+        FROM (
+            SELECT
+                x.[Metric], x.[Ms], ROW_NUMBER() OVER (PARTITION BY x.[Metric] ORDER BY x.[Ms]) AS [Rank],
+                COUNT_BIG(*) OVER (PARTITION BY x.[Metric]) AS [Of]
+            FROM @_Measured AS m
+            CROSS APPLY (VALUES ('wait', m.[WaitMs]), ('claimed', m.[ClaimedMs])) AS x ([Metric], [Ms])
+            WHERE x.[Ms] IS NOT NULL
+        ) AS r
+        INNER JOIN (VALUES ('p50', 50), ('p90', 90), ('p99', 99)) AS p ([Name], [Percent]) ON r.[Rank] = (r.[Of] * p.[Percent] + 99) / 100
         UNION ALL
         SELECT 'worker', w.[Items], '', DATEDIFF_BIG(MILLISECOND, w.[Began], @_Now), w.[Owner], NULL
         FROM (
@@ -4234,291 +3084,70 @@ BEGIN
             FROM (
                 SELECT s.[Status], s.[Key], LEFT(s.[Detail], CHARINDEX(NCHAR(10), CONCAT(s.[Detail], NCHAR(10))) - 1) AS [Detail]
                 FROM @_Seen AS s
-                WHERE
-                    s.[Detail] <> N''
-                    AND ((s.[Look] = 'W' AND s.[Status] = 'Error') OR (s.[Look] = 'S' AND s.[Status] = 'Failed'))
+                WHERE s.[Detail] <> N'' AND ((s.[Look] = 'W' AND s.[Status] = 'Error') OR (s.[Look] = 'S' AND s.[Status] = 'Failed'))
             ) AS p
             GROUP BY p.[Status], p.[Detail]
             ORDER BY COUNT_BIG(*) DESC, p.[Detail]
         ) AS e
     ) AS f
-    LEFT JOIN @_Look AS l
-        ON l.[Look] = f.[Look];
-
-    RETURN 0;
+    LEFT JOIN @_Look AS l ON l.[Look] = f.[Look];
 END;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 The items that fit @Filter, in the order of their keys, after the key @After, at most @Max of them: a page, and the
 last key of it begins the next one. @Filter is a JSON object, of which every member narrows the choice: keys, status and
 types (arrays), before and after (UTC, of the last change), error (a part of its text), longer_ms (its last attempt took
 more milliseconds; the one that it is in has done so till now). NULL is all items.
-One row per item, with the answer FOUND. Columns that are secret are NULL. It changes nothing, and its locks on rows are let go one by one. Without keys
-it reads the table in order until the page is full; with @Most, no more than that many items. A second result with the
-answer MORE then has the key up to which it has looked, if there may be others and the page is not full: go on after it.
+One row per item, with the answer FOUND. Columns that are secret are NULL. It changes nothing, and its locks on rows are let go one
+by one. Without keys it reads the table in order until the page is full; with @Most, no more than that many items. A second result
+with the answer MORE then has the key up to which it has looked, if there may be others and the page is not full: go on after it.
 Table access order: Job.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Find_Job]
-    @Filter nvarchar(max) = NULL,
-    @After nvarchar(4000) = NULL,
-    @Max int = 100,
-    @Most int = NULL
+    @Filter nvarchar(max) = NULL, @After nvarchar(4000) = NULL, @Max int = 100, @Most int = NULL
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* Some drivers turn it on; the transaction below would then stay open after its commit. */
-    SET IMPLICIT_TRANSACTIONS OFF;
-    /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    /* A call that only looks gives way. */
-    SET DEADLOCK_PRIORITY LOW;
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET DEADLOCK_PRIORITY LOW; /* A call that only looks gives way. */
     DECLARE @_Now datetime2(7); /* UTC */
-    DECLARE @_At datetime2(7); /* the same moment as the table tells it */
-    DECLARE @_Keys nvarchar(max);
-    DECLARE @_Statuses nvarchar(max);
-    DECLARE @_Types nvarchar(max);
-    DECLARE @_Before datetime2(7);
-    DECLARE @_Since datetime2(7);
+    DECLARE @_Look varchar(10), @_Begin1 datetime2(7), @_End1 datetime2(7);
+    DECLARE @_Page TABLE ([Key1] datetime2(7) NOT NULL, PRIMARY KEY CLUSTERED ([Key1]));
+    DECLARE @_Statuses nvarchar(max), @_Types nvarchar(max), @_Before datetime2(7), @_Since datetime2(7), @_Longer bigint;
     DECLARE @_Error nvarchar(4000);
-    DECLARE @_Longer bigint;
-    DECLARE @_Key TABLE (
-        [Key1] datetime2(7) NOT NULL,
-        PRIMARY KEY CLUSTERED ([Key1])
-    );
-    DECLARE @_Given TABLE (
-        [Ordinal] int NOT NULL PRIMARY KEY,
-        [Key1] datetime2(7) NULL
-    );
-    DECLARE @_Wanted TABLE ([Status] varchar(20) NOT NULL PRIMARY KEY);
-    DECLARE @_WantedType TABLE ([Ordinal] int NOT NULL PRIMARY KEY, [Type] nvarchar(4000) NOT NULL);
+    DECLARE @_Given TABLE ([Ordinal] int NOT NULL PRIMARY KEY, [Key1] datetime2(7) NULL);
 
-    /*
-    A condition with a slip in it must not be passed over: what it was to keep out would be met too. OPENJSON counts types
-    so: 0 is null, 1 text, 2 a number, 4 an array. Two steps, since the parts of one condition are evaluated in any order.
-    */
-    IF ISJSON(@Filter) = 0 OR CHARINDEX(N'{', @Filter) = 0
-        THROW 50021, N'Find_Job: @Filter takes keys, status, types (arrays), before, after, error (text), longer_ms (a number), once.', 1;
-    IF
-        EXISTS (
-            SELECT 1 FROM OPENJSON(@Filter) AS j
-            WHERE
-                j.[key] NOT IN (N'keys', N'status', N'types', N'before', N'after', N'error', N'longer_ms')
-                OR j.[type] NOT IN (
-                    0,
-                    CASE
-                        WHEN j.[key] IN (N'keys', N'status', N'types') THEN 4
-                        WHEN j.[key] = N'longer_ms' THEN 2
-                        ELSE 1
-                    END
-                )
-                /* A member that JSON_VALUE would not take out: NULL. */
-                OR (j.[type] = 1 AND DATALENGTH(j.[value]) > 8000)
-        )
-        OR EXISTS (SELECT 1 FROM OPENJSON(@Filter) AS j GROUP BY j.[key] HAVING COUNT(*) > 1)
-        THROW 50021, N'Find_Job: @Filter takes keys, status, types (arrays), before, after, error (text), longer_ms (a number), once.', 1;
-
-    SET @_Keys = JSON_QUERY(@Filter, '$.keys');
-    SET @_Statuses = JSON_QUERY(@Filter, '$.status');
-    SET @_Types = JSON_QUERY(@Filter, '$.types');
-    SET @_Error = JSON_VALUE(@Filter, '$.error');
-    SET @_Before = TRY_CONVERT(datetime2(7), JSON_VALUE(@Filter, '$.before'));
-    SET @_Since = TRY_CONVERT(datetime2(7), JSON_VALUE(@Filter, '$.after'));
-    SET @_Longer = TRY_CONVERT(bigint, JSON_VALUE(@Filter, '$.longer_ms'));
-
-    IF @_Longer < 0 OR (@_Longer IS NULL AND JSON_VALUE(@Filter, '$.longer_ms') IS NOT NULL)
-        THROW 50021, N'Find_Job: longer_ms is a whole number of milliseconds.', 1;
-    IF
-        (@_Before IS NULL AND JSON_VALUE(@Filter, '$.before') IS NOT NULL)
-        OR (@_Since IS NULL AND JSON_VALUE(@Filter, '$.after') IS NOT NULL)
-        THROW 50021, N'Find_Job: before and after are UTC times like 2026-11-21T10:00:00.', 1;
-    IF
-        EXISTS (
-            SELECT 1 FROM OPENJSON(@_Statuses) AS s
-            WHERE NOT EXISTS (SELECT 1 FROM [readpast].[QueueStatus] AS k WHERE k.[Status] = s.[value])
-        )
-        THROW 50021, N'Find_Job: status names one that there is not.', 1;
-
+    EXECUTE [readpast].[QueueFilterTake]
+        N'Find_Job', @Filter, @_Statuses OUTPUT, @_Types OUTPUT, @_Before OUTPUT, @_Since OUTPUT, @_Longer OUTPUT, @_Error OUTPUT;
     INSERT INTO @_Given ([Ordinal], [Key1])
-    SELECT
-        CAST(r.[key] AS int),
-        TRY_CAST(NULLIF(r.[value], N'') AS datetime2(7))
-    FROM OPENJSON(@_Keys) AS r;
-
-    IF @@ROWCOUNT > 1000
-        THROW 50021, N'Find_Job: at most 1000 keys a call.', 1;
-    IF EXISTS (SELECT 1 FROM @_Given AS g WHERE g.[Key1] IS NULL)
-        THROW 50021, N'Find_Job: one of the keys is not a key of Job.', 1;
-
-    INSERT INTO @_Key ([Key1])
-    SELECT DISTINCT g.[Key1] FROM @_Given AS g;
-
-    INSERT INTO @_Wanted ([Status])
-    SELECT s.[Status]
-    FROM [readpast].[QueueStatus] AS s
-    WHERE @_Statuses IS NULL OR s.[Status] IN (SELECT j.[value] FROM OPENJSON(@_Statuses) AS j);
-
-    INSERT INTO @_WantedType ([Ordinal], [Type])
-    SELECT CAST(j.[key] AS int), j.[value] FROM OPENJSON(@_Types) AS j WHERE j.[value] IS NOT NULL;
-    DECLARE @_Further bit = 0;
-
-    IF @Max IS NULL OR @Max < 1 OR @Max > 1000
-        THROW 50021, N'Find_Job: @Max must be from 1 to 1000.', 1;
-    IF @Most < 1
-        THROW 50021, N'Find_Job: @Most must be 1 or more, or NULL.', 1;
-
+    SELECT CAST(r.[key] AS int), TRY_CAST(NULLIF(r.[value], N'') AS datetime2(7))
+    FROM OPENJSON(@Filter, '$.keys') AS r;
+    IF @@ROWCOUNT > 1000 THROW 50021, N'Find_Job: at most 1000 keys a call.', 1;
+    IF EXISTS (SELECT 1 FROM @_Given AS g WHERE g.[Key1] IS NULL) THROW 50021, N'Find_Job: one of the keys is not a key of Job.', 1;
+    IF @Max IS NULL OR @Max < 1 OR @Max > 1000 THROW 50021, N'Find_Job: @Max must be from 1 to 1000.', 1;
+    IF @Most < 1 THROW 50021, N'Find_Job: @Most must be 1 or more, or NULL.', 1;
     SET @After = NULLIF(@After, N'');
-    INSERT INTO @_Given ([Ordinal], [Key1])
-    SELECT -1,TRY_CAST(NULLIF(a.[After], N'') AS datetime2(7))
-    FROM (SELECT @After AS [After]) AS a
-    WHERE a.[After] IS NOT NULL;
-    IF EXISTS (SELECT 1 FROM @_Given AS g WHERE g.[Key1] IS NULL)
-        THROW 50021, N'Find_Job: @After is not a key of Job.', 1;
+    SET @_Begin1 = TRY_CAST(NULLIF(@After, N'') AS datetime2(7));
+    IF @After IS NOT NULL AND @_Begin1 IS NULL THROW 50021, N'Find_Job: @After is not a key of Job.', 1;
 
     SET @_Now = SYSUTCDATETIME();
-    SET @_At = @_Now;
-
-    IF @_Keys IS NOT NULL
-    BEGIN
-        SELECT TOP (@Max)
-            'FOUND' AS [Answer],
-            CAST(NULL AS int) AS [Ordinal],
-            CAST(NULL AS bigint) AS [DueMs],
-            q.[EnqueuedAt] AS [Key],
-            CAST(q.[UpdatedAt] AS datetime2(7)) AS [Token],
-            q.[AttemptNum] AS [AttemptNum],
-            q.[Status] AS [Status],
-            q.[EnqueuedAt],
-            q.[Type],
-            q.[Status],
-            q.[Step],
-            q.[AttemptNum],
-            q.[Response],
-            q.[Error],
-            q.[StartedAt],
-            q.[Duration],
-            q.[ScheduledFor],
-            q.[UpdatedAt],
-            q.[LeaseOwner],
-            q.[LeaseUntil],
-            q.[Customer],
-            q.[Rank],
-            q.[Reference]
-        FROM @_Key AS k
-        INNER JOIN [readpast].[Job] AS q
-            ON q.[EnqueuedAt] = k.[Key1]
-        WHERE
-            q.[Status] IN (SELECT w.[Status] FROM @_Wanted AS w)
-            AND (@_Types IS NULL OR q.[Type] IN (SELECT y.[Type] FROM @_WantedType AS y))
-            AND (@_Before IS NULL OR CAST(q.[UpdatedAt] AS datetime2(7)) < @_Before)
-            AND (@_Since IS NULL OR CAST(q.[UpdatedAt] AS datetime2(7)) >= @_Since)
-            AND (
-                @_Longer IS NULL
-                OR CASE
-                    WHEN q.[Status] = 'Processing'
-                        THEN DATEDIFF_BIG(MILLISECOND, CAST(q.[StartedAt] AS datetime2(7)), @_Now)
-                    ELSE q.[Duration]
-                END > @_Longer
+    /* Those that wait or are in flight have an index in another order: good for as many as may be read. */
+    SET @_Look = CASE
+        WHEN JSON_QUERY(@Filter, '$.keys') IS NOT NULL THEN 'keys'
+        WHEN @_Statuses IS NULL THEN 'all'
+        WHEN
+            NOT EXISTS (
+                SELECT 1 FROM OPENJSON(@_Statuses) WITH ([s] varchar(20) '$.s') AS w
+                WHERE w.[s] NOT IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
             )
-            /* Compared by code point, so that nothing in the text is a wildcard and both servers find the same. */
-            AND (@_Error IS NULL OR CHARINDEX(@_Error, q.[Error] COLLATE Latin1_General_BIN2) > 0)
-            AND (@After IS NULL OR (q.[EnqueuedAt] > (SELECT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] = -1)))
-        ORDER BY q.[EnqueuedAt]
-        /* For this filter: which of its members are there decides how the items are reached. */
-        OPTION (LOOP JOIN, FORCE ORDER, RECOMPILE);
-
-        RETURN 0;
-    END;
-
-    IF NOT EXISTS (SELECT 1 FROM @_Wanted AS w WHERE w.[Status] NOT IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted'))
-    BEGIN
-        /* They have an index of their own. */
-        /* How far: as many items on as are to be read, else to the end. */
-        IF @Most IS NOT NULL
-        BEGIN
-            INSERT INTO @_Given ([Ordinal], [Key1])
-            SELECT -2, l.[EnqueuedAt]
-            FROM (
-                SELECT q.[EnqueuedAt]
-                FROM [readpast].[Job] AS q WITH (INDEX ([IX_Job_Ended]))
-                WHERE
-                    (@After IS NULL OR (q.[EnqueuedAt] > (SELECT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] = -1)))
-                    AND q.[Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
-                ORDER BY q.[EnqueuedAt]
-                OFFSET @Most - 1 ROWS FETCH NEXT 1 ROWS ONLY
-            ) AS l
-            OPTION (RECOMPILE);
-
-            SET @_Further = @@ROWCOUNT;
-        END;
-        SELECT TOP (@Max)
-            'FOUND' AS [Answer],
-            CAST(NULL AS int) AS [Ordinal],
-            CAST(NULL AS bigint) AS [DueMs],
-            q.[EnqueuedAt] AS [Key],
-            CAST(q.[UpdatedAt] AS datetime2(7)) AS [Token],
-            q.[AttemptNum] AS [AttemptNum],
-            q.[Status] AS [Status],
-            q.[EnqueuedAt],
-            q.[Type],
-            q.[Status],
-            q.[Step],
-            q.[AttemptNum],
-            q.[Response],
-            q.[Error],
-            q.[StartedAt],
-            q.[Duration],
-            q.[ScheduledFor],
-            q.[UpdatedAt],
-            q.[LeaseOwner],
-            q.[LeaseUntil],
-            q.[Customer],
-            q.[Rank],
-            q.[Reference]
-        FROM [readpast].[Job] AS q WITH (INDEX ([IX_Job_Ended]))
-        WHERE
-            q.[Status] IN (SELECT w.[Status] FROM @_Wanted AS w)
-            AND (@_Types IS NULL OR q.[Type] IN (SELECT y.[Type] FROM @_WantedType AS y))
-            AND (@_Before IS NULL OR CAST(q.[UpdatedAt] AS datetime2(7)) < @_Before)
-            AND (@_Since IS NULL OR CAST(q.[UpdatedAt] AS datetime2(7)) >= @_Since)
-            AND (
-                @_Longer IS NULL
-                OR CASE
-                    WHEN q.[Status] = 'Processing'
-                        THEN DATEDIFF_BIG(MILLISECOND, CAST(q.[StartedAt] AS datetime2(7)), @_Now)
-                    ELSE q.[Duration]
-                END > @_Longer
+            THEN 'ended'
+        WHEN
+            NOT EXISTS (
+                SELECT 1 FROM OPENJSON(@_Statuses) WITH ([s] varchar(20) '$.s') AS w
+                WHERE w.[s] NOT IN ('Processing')
             )
-            /* Compared by code point, so that nothing in the text is a wildcard and both servers find the same. */
-            AND (@_Error IS NULL OR CHARINDEX(@_Error, q.[Error] COLLATE Latin1_General_BIN2) > 0)
-            AND (@After IS NULL OR (q.[EnqueuedAt] > (SELECT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] = -1)))
-            AND q.[Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
-            AND (@_Further = 0 OR (q.[EnqueuedAt] <= (SELECT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] = -2)))
-        ORDER BY q.[EnqueuedAt]
-        /* For this filter: which of its members are there decides how the items are reached. */
-        OPTION (RECOMPILE);
-
-        IF @@ROWCOUNT < @Max AND @_Further = 1
-            SELECT
-                'MORE' AS [Answer],
-                CAST(NULL AS int) AS [Ordinal],
-                CAST(NULL AS bigint) AS [DueMs],
-                g.[Key1] AS [Key]
-            FROM @_Given AS g
-            WHERE g.[Ordinal] = -2;
-
-        RETURN 0;
-    END;
-
-    IF
-        NOT EXISTS (SELECT 1 FROM @_Wanted AS w WHERE w.[Status] NOT IN ('Processing'))
-        AND (
-            @Most IS NULL
-            OR @Most > (
+            AND COALESCE(@Most, 2147483647) > (
                 SELECT COUNT(*)
                 FROM (
                     SELECT TOP (COALESCE(@Most, 1)) q.[Status]
@@ -4526,63 +3155,13 @@ BEGIN
                     WHERE q.[Status] IN ('Processing')
                 ) AS n
             )
-        )
-    BEGIN
-        /* They have an index of their own, in another order: good for as many as may be read. */
-        SELECT TOP (@Max)
-            'FOUND' AS [Answer],
-            CAST(NULL AS int) AS [Ordinal],
-            CAST(NULL AS bigint) AS [DueMs],
-            q.[EnqueuedAt] AS [Key],
-            CAST(q.[UpdatedAt] AS datetime2(7)) AS [Token],
-            q.[AttemptNum] AS [AttemptNum],
-            q.[Status] AS [Status],
-            q.[EnqueuedAt],
-            q.[Type],
-            q.[Status],
-            q.[Step],
-            q.[AttemptNum],
-            q.[Response],
-            q.[Error],
-            q.[StartedAt],
-            q.[Duration],
-            q.[ScheduledFor],
-            q.[UpdatedAt],
-            q.[LeaseOwner],
-            q.[LeaseUntil],
-            q.[Customer],
-            q.[Rank],
-            q.[Reference]
-        FROM [readpast].[Job] AS q WITH (INDEX ([IX_Job_InFlight]))
-        WHERE
-            q.[Status] IN (SELECT w.[Status] FROM @_Wanted AS w)
-            AND (@_Types IS NULL OR q.[Type] IN (SELECT y.[Type] FROM @_WantedType AS y))
-            AND (@_Before IS NULL OR CAST(q.[UpdatedAt] AS datetime2(7)) < @_Before)
-            AND (@_Since IS NULL OR CAST(q.[UpdatedAt] AS datetime2(7)) >= @_Since)
-            AND (
-                @_Longer IS NULL
-                OR CASE
-                    WHEN q.[Status] = 'Processing'
-                        THEN DATEDIFF_BIG(MILLISECOND, CAST(q.[StartedAt] AS datetime2(7)), @_Now)
-                    ELSE q.[Duration]
-                END > @_Longer
+            THEN 'flying'
+        WHEN
+            NOT EXISTS (
+                SELECT 1 FROM OPENJSON(@_Statuses) WITH ([s] varchar(20) '$.s') AS w
+                WHERE w.[s] NOT IN ('Pending', 'Error')
             )
-            /* Compared by code point, so that nothing in the text is a wildcard and both servers find the same. */
-            AND (@_Error IS NULL OR CHARINDEX(@_Error, q.[Error] COLLATE Latin1_General_BIN2) > 0)
-            AND (@After IS NULL OR (q.[EnqueuedAt] > (SELECT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] = -1)))
-            AND q.[Status] IN ('Processing')
-        ORDER BY q.[EnqueuedAt]
-        /* For this filter: which of its members are there decides how the items are reached. */
-        OPTION (RECOMPILE);
-
-        RETURN 0;
-    END;
-
-    IF
-        NOT EXISTS (SELECT 1 FROM @_Wanted AS w WHERE w.[Status] NOT IN ('Pending', 'Error'))
-        AND (
-            @Most IS NULL
-            OR @Most > (
+            AND COALESCE(@Most, 2147483647) > (
                 SELECT COUNT(*)
                 FROM (
                     SELECT TOP (COALESCE(@Most, 1)) q.[Status]
@@ -4590,135 +3169,113 @@ BEGIN
                     WHERE q.[Status] IN ('Pending', 'Error')
                 ) AS n
             )
-        )
-    BEGIN
-        /* They have an index of their own, in another order: good for as many as may be read. */
-        SELECT TOP (@Max)
-            'FOUND' AS [Answer],
-            CAST(NULL AS int) AS [Ordinal],
-            CAST(NULL AS bigint) AS [DueMs],
-            q.[EnqueuedAt] AS [Key],
-            CAST(q.[UpdatedAt] AS datetime2(7)) AS [Token],
-            q.[AttemptNum] AS [AttemptNum],
-            q.[Status] AS [Status],
-            q.[EnqueuedAt],
-            q.[Type],
-            q.[Status],
-            q.[Step],
-            q.[AttemptNum],
-            q.[Response],
-            q.[Error],
-            q.[StartedAt],
-            q.[Duration],
-            q.[ScheduledFor],
-            q.[UpdatedAt],
-            q.[LeaseOwner],
-            q.[LeaseUntil],
-            q.[Customer],
-            q.[Rank],
-            q.[Reference]
-        FROM [readpast].[Job] AS q WITH (INDEX ([IX_Job_Due]))
-        WHERE
-            q.[Status] IN (SELECT w.[Status] FROM @_Wanted AS w)
-            AND (@_Types IS NULL OR q.[Type] IN (SELECT y.[Type] FROM @_WantedType AS y))
-            AND (@_Before IS NULL OR CAST(q.[UpdatedAt] AS datetime2(7)) < @_Before)
-            AND (@_Since IS NULL OR CAST(q.[UpdatedAt] AS datetime2(7)) >= @_Since)
-            AND (
-                @_Longer IS NULL
-                OR CASE
-                    WHEN q.[Status] = 'Processing'
-                        THEN DATEDIFF_BIG(MILLISECOND, CAST(q.[StartedAt] AS datetime2(7)), @_Now)
-                    ELSE q.[Duration]
-                END > @_Longer
-            )
-            /* Compared by code point, so that nothing in the text is a wildcard and both servers find the same. */
-            AND (@_Error IS NULL OR CHARINDEX(@_Error, q.[Error] COLLATE Latin1_General_BIN2) > 0)
-            AND (@After IS NULL OR (q.[EnqueuedAt] > (SELECT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] = -1)))
-            AND q.[Status] IN ('Pending', 'Error')
-        ORDER BY q.[EnqueuedAt]
-        /* For this filter: which of its members are there decides how the items are reached. */
-        OPTION (RECOMPILE);
-
-        RETURN 0;
+            THEN 'waiting'
+        ELSE 'all'
     END;
 
     /* How far: as many items on as are to be read, else to the end. */
-    IF @Most IS NOT NULL
-    BEGIN
-        INSERT INTO @_Given ([Ordinal], [Key1])
-        SELECT -2, l.[EnqueuedAt]
-        FROM (
-            SELECT q.[EnqueuedAt]
-            FROM [readpast].[Job] AS q
-            WHERE
-                (@After IS NULL OR (q.[EnqueuedAt] > (SELECT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] = -1)))
-            ORDER BY q.[EnqueuedAt]
-            OFFSET @Most - 1 ROWS FETCH NEXT 1 ROWS ONLY
-        ) AS l
+    IF @_Look = 'ended' AND @Most IS NOT NULL
+        SELECT @_End1 = q.[EnqueuedAt]
+        FROM [readpast].[Job] AS q WITH (INDEX ([IX_Job_Ended]))
+        WHERE
+            (@_Begin1 IS NULL OR q.[EnqueuedAt] > @_Begin1)
+            AND q.[Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+        ORDER BY q.[EnqueuedAt]
+        OFFSET @Most - 1 ROWS FETCH NEXT 1 ROWS ONLY
+        OPTION (RECOMPILE);
+    IF @_Look = 'all' AND @Most IS NOT NULL
+        SELECT @_End1 = q.[EnqueuedAt]
+        FROM [readpast].[Job] AS q
+        WHERE (@_Begin1 IS NULL OR q.[EnqueuedAt] > @_Begin1)
+        ORDER BY q.[EnqueuedAt]
+        OFFSET @Most - 1 ROWS FETCH NEXT 1 ROWS ONLY
+        OPTION (RECOMPILE);
+    /* Planned for this filter: which of its members are there decides how the items are reached. */
+    IF @_Look = 'keys'
+        INSERT INTO @_Page ([Key1])
+        SELECT TOP (@Max) q.[EnqueuedAt]
+        FROM (SELECT DISTINCT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] >= 0) AS k
+        INNER JOIN [readpast].[Job] AS q ON q.[EnqueuedAt] = k.[Key1]
+        CROSS APPLY [readpast].[QueueFits_fn](
+            @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt],
+            q.[Duration], q.[Error]
+        ) AS fit
+        WHERE fit.[Fits] = 1 AND (@_Begin1 IS NULL OR q.[EnqueuedAt] > @_Begin1)
+        ORDER BY q.[EnqueuedAt]
+        OPTION (LOOP JOIN, FORCE ORDER, RECOMPILE);
+    ELSE IF @_Look = 'ended'
+        INSERT INTO @_Page ([Key1])
+        SELECT TOP (@Max) q.[EnqueuedAt]
+        FROM [readpast].[Job] AS q WITH (INDEX ([IX_Job_Ended]))
+        CROSS APPLY [readpast].[QueueFits_fn](
+            @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt],
+            q.[Duration], q.[Error]
+        ) AS fit
+        WHERE
+            fit.[Fits] = 1 AND q.[Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+            AND (@_Begin1 IS NULL OR q.[EnqueuedAt] > @_Begin1) AND (@_End1 IS NULL OR q.[EnqueuedAt] <= @_End1)
+        ORDER BY q.[EnqueuedAt]
+        OPTION (RECOMPILE);
+    ELSE IF @_Look = 'flying'
+        INSERT INTO @_Page ([Key1])
+        SELECT TOP (@Max) q.[EnqueuedAt]
+        FROM [readpast].[Job] AS q WITH (INDEX ([IX_Job_InFlight]))
+        CROSS APPLY [readpast].[QueueFits_fn](
+            @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt],
+            q.[Duration], q.[Error]
+        ) AS fit
+        WHERE fit.[Fits] = 1 AND q.[Status] IN ('Processing') AND (@_Begin1 IS NULL OR q.[EnqueuedAt] > @_Begin1)
+        ORDER BY q.[EnqueuedAt]
+        OPTION (RECOMPILE);
+    ELSE IF @_Look = 'waiting'
+        INSERT INTO @_Page ([Key1])
+        SELECT TOP (@Max) q.[EnqueuedAt]
+        FROM [readpast].[Job] AS q WITH (INDEX ([IX_Job_Due]))
+        CROSS APPLY [readpast].[QueueFits_fn](
+            @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt],
+            q.[Duration], q.[Error]
+        ) AS fit
+        WHERE fit.[Fits] = 1 AND q.[Status] IN ('Pending', 'Error') AND (@_Begin1 IS NULL OR q.[EnqueuedAt] > @_Begin1)
+        ORDER BY q.[EnqueuedAt]
+        OPTION (RECOMPILE);
+    ELSE
+        INSERT INTO @_Page ([Key1])
+        SELECT TOP (@Max) q.[EnqueuedAt]
+        FROM [readpast].[Job] AS q
+        CROSS APPLY [readpast].[QueueFits_fn](
+            @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt],
+            q.[Duration], q.[Error]
+        ) AS fit
+        WHERE fit.[Fits] = 1 AND (@_Begin1 IS NULL OR q.[EnqueuedAt] > @_Begin1) AND (@_End1 IS NULL OR q.[EnqueuedAt] <= @_End1)
+        ORDER BY q.[EnqueuedAt]
         OPTION (RECOMPILE);
 
-        SET @_Further = @@ROWCOUNT;
-    END;
-    SELECT TOP (@Max)
-        'FOUND' AS [Answer],
-        CAST(NULL AS int) AS [Ordinal],
-        CAST(NULL AS bigint) AS [DueMs],
-        q.[EnqueuedAt] AS [Key],
-        CAST(q.[UpdatedAt] AS datetime2(7)) AS [Token],
-        q.[AttemptNum] AS [AttemptNum],
-        q.[Status] AS [Status],
-        q.[EnqueuedAt],
-        q.[Type],
-        q.[Status],
-        q.[Step],
-        q.[AttemptNum],
-        q.[Response],
-        q.[Error],
-        q.[StartedAt],
-        q.[Duration],
-        q.[ScheduledFor],
-        q.[UpdatedAt],
-        q.[LeaseOwner],
-        q.[LeaseUntil],
-        q.[Customer],
-        q.[Rank],
-        q.[Reference]
-    FROM [readpast].[Job] AS q
-    WHERE
-        q.[Status] IN (SELECT w.[Status] FROM @_Wanted AS w)
-        AND (@_Types IS NULL OR q.[Type] IN (SELECT y.[Type] FROM @_WantedType AS y))
-        AND (@_Before IS NULL OR CAST(q.[UpdatedAt] AS datetime2(7)) < @_Before)
-        AND (@_Since IS NULL OR CAST(q.[UpdatedAt] AS datetime2(7)) >= @_Since)
-        AND (
-            @_Longer IS NULL
-            OR CASE
-                WHEN q.[Status] = 'Processing'
-                    THEN DATEDIFF_BIG(MILLISECOND, CAST(q.[StartedAt] AS datetime2(7)), @_Now)
-                ELSE q.[Duration]
-            END > @_Longer
-        )
-        /* Compared by code point, so that nothing in the text is a wildcard and both servers find the same. */
-        AND (@_Error IS NULL OR CHARINDEX(@_Error, q.[Error] COLLATE Latin1_General_BIN2) > 0)
-        AND (@After IS NULL OR (q.[EnqueuedAt] > (SELECT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] = -1)))
-        AND (@_Further = 0 OR (q.[EnqueuedAt] <= (SELECT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] = -2)))
+    /* A full page, but an item of it may be another by now. */
+    IF (SELECT COUNT(*) FROM @_Page) = @Max
+        SELECT TOP (1) @_End1 = p.[Key1]
+        FROM @_Page AS p
+        ORDER BY p.[Key1] DESC;
+    SELECT
+        'FOUND' AS [Answer], CAST(NULL AS int) AS [Ordinal], CAST(NULL AS bigint) AS [DueMs], q.[EnqueuedAt] AS [Key],
+        q.[UpdatedAt] AS [Token], q.[AttemptNum] AS [AttemptNum], q.[Status] AS [Status], q.[EnqueuedAt], q.[Type], q.[Status], q.[Step],
+        q.[AttemptNum], q.[Response], q.[Error], q.[StartedAt], q.[Duration], q.[ScheduledFor], q.[UpdatedAt], q.[LeaseOwner],
+        q.[LeaseUntil], q.[Customer], q.[Rank], q.[Reference]
+    FROM @_Page AS p
+    INNER JOIN [readpast].[Job] AS q ON q.[EnqueuedAt] = p.[Key1]
+    CROSS APPLY [readpast].[QueueFits_fn](
+        @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt], q.[Duration],
+        q.[Error]
+    ) AS fit
+    WHERE fit.[Fits] = 1
     ORDER BY q.[EnqueuedAt]
-    /* For this filter: which of its members are there decides how the items are reached. */
-    OPTION (RECOMPILE);
+    OPTION (LOOP JOIN, FORCE ORDER);
 
-    IF @@ROWCOUNT < @Max AND @_Further = 1
-        SELECT
-            'MORE' AS [Answer],
-            CAST(NULL AS int) AS [Ordinal],
-            CAST(NULL AS bigint) AS [DueMs],
-            g.[Key1] AS [Key]
-        FROM @_Given AS g
-        WHERE g.[Ordinal] = -2;
-
-    RETURN 0;
+    IF @@ROWCOUNT < @Max AND @_End1 IS NOT NULL
+        SELECT 'MORE' AS [Answer], CAST(NULL AS int) AS [Ordinal], CAST(NULL AS bigint) AS [DueMs], g.[Key1] AS [Key]
+        FROM (SELECT @_End1 AS [Key1]) AS g;
 END;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 An operator's way back: let items that ended, or wait, be worked on as if they were new. Failed, Cancelled, Terminated,
@@ -4731,70 +3288,28 @@ OK is untouched.
 Table access order: QueueOperation, Job.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Redrive_Job_Set_trx]
-    @Operation uniqueidentifier,
-    @Items nvarchar(max)
+    @Operation uniqueidentifier, @Items nvarchar(max)
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* Some drivers turn it on; the transaction below would then stay open after its commit. */
-    SET IMPLICIT_TRANSACTIONS OFF;
-    /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    DECLARE @_IsNew bit;
-    DECLARE @_Result nvarchar(max);
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    DECLARE @_IsNew bit, @_Result nvarchar(max);
     DECLARE @_Now datetime2(7); /* UTC */
-    DECLARE @_At datetime2(7); /* the same moment as the table tells it */
     /* In the order of the keys, so that rows are locked in it and two calls never wait for each other. */
     DECLARE @_Item TABLE (
-        [Ordinal] int NOT NULL,
-        [Key] datetime2(7) NULL,
-        [Key1] datetime2(7) NULL,
-        [Token] datetime2(7) NULL,
-        [Attempt] int NULL,
-        [Status] varchar(20) NULL,
-        [Step] nvarchar(60) NULL,
-        [Response] nvarchar(max) NULL,
-        [Error] nvarchar(max) NULL,
-        [DueAt] datetime2(7) NULL,
-        [Release] bit NULL,
+        [Ordinal] int NOT NULL, [Key] datetime2(7) NULL, [Key1] datetime2(7) NULL, [Token] datetime2(7) NULL,
         UNIQUE CLUSTERED ([Key1], [Ordinal])
     );
     DECLARE @_Work TABLE (
-        [Ordinal] int NOT NULL PRIMARY KEY,
-        [Answer] varchar(20) NOT NULL,
-        [Was] varchar(20) NULL,
-        [Status] varchar(20) NULL,
-        [Token] datetime2(7) NULL,
-        [AttemptNum] int NULL
+        [Ordinal] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL, [Was] varchar(20) NULL, [Status] varchar(20) NULL,
+        [Token] datetime2(7) NULL, [AttemptNum] int NULL
     );
     DECLARE @_Count int;
-    /* Items as they become, whatever the reason. */
-    DECLARE @_Change TABLE (
-        [Key1] datetime2(7) NOT NULL,
-        [Was] varchar(20) NOT NULL,
-        [Status] varchar(20) NOT NULL,
-        [AttemptNum] int NOT NULL,
-        [Token] datetime2(7) NOT NULL,
-        [Step] nvarchar(60) NULL,
-        [Response] nvarchar(max) NULL,
-        [Error] nvarchar(max) NULL,
-        [StartedAt] datetime2(7) NULL,
-        [FinishedAt] datetime2(7) NULL,
-        [Duration] bigint NULL,
-        [DueAt] datetime2(7) NULL,
-        [LeaseOwner] nvarchar(128) NULL,
-        [LeaseUntil] datetime2(7) NULL,
-        [Before] datetime2(7) NULL, /* the token that stood beside the table: it must stand there still */
-        PRIMARY KEY CLUSTERED ([Key1])
-    );
-    DECLARE @_Written int = 0;
+    DECLARE @_Limit int = 1001; /* planned as for one: OPENJSON over OPENJSON counts as 2,500 rows, which ask for memory */
 
-    IF @@TRANCOUNT > 0
-        THROW 50012, N'Redrive_Job_Set_trx commits its own work: not to be called in a transaction.', 1;
+    IF @@TRANCOUNT > 0 THROW 50012, N'Redrive_Job_Set_trx commits its own work: not to be called in a transaction.', 1;
     IF
-        EXISTS (
+        (@Items IS NOT NULL AND SESSION_CONTEXT(N'readpast.checks_items') IS NULL)
+        OR EXISTS (
             SELECT 1
             FROM OPENJSON(@Items) AS j
             CROSS APPLY OPENJSON(CASE WHEN j.[type] = 5 THEN j.[value] ELSE N'{"": null}' END) AS m
@@ -4804,56 +3319,26 @@ BEGIN
         )
         OR (SELECT COUNT(*) FROM OPENJSON(@Items)) > 1000
         EXECUTE [readpast].[QueueTake] N'Redrive_Job_Set_trx', @Items OUTPUT, N'{
-            "key": "any", "token": "timestamp"
+            "key": "timestamp", "token": "timestamp"
         }';
-
     IF EXISTS (
         SELECT 1
         FROM OPENJSON(@Items) AS j
-        CROSS APPLY OPENJSON(j.[value]) WITH (
-        [Key1] nvarchar(max) '$.key'
-        ) AS r
+        CROSS APPLY OPENJSON(j.[value]) WITH ([Key1] nvarchar(max) '$.key') AS r
         WHERE (r.[Key1] IS NOT NULL AND TRY_CAST(NULLIF(r.[Key1], N'') AS datetime2(7)) IS NULL)
     )
         THROW 50021, N'Redrive_Job_Set_trx: one of the keys is not a key of Job.', 1;
 
-    INSERT INTO @_Item (
-        [Ordinal], [Key], [Key1], [Token], [Attempt], [Status], [Step], [Response], [Error], [DueAt], [Release]
-    )
-    SELECT
-        CAST(j.[key] AS int),
-        r.[Key1],
-        r.[Key1],
-        r.[Token],
-        r.[Attempt],
-        r.[Status],
-        r.[Step],
-        r.[Response],
-        r.[Error],
-        COALESCE(
-            r.[DueAt],
-            DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, SYSUTCDATETIME()))
-        ),
-        r.[Release]
-    FROM OPENJSON(@Items) AS j
-    CROSS APPLY OPENJSON(j.[value]) WITH (
-        [Key1] datetime2(7) '$.key',
-        [Token] datetime2(7) '$.token',
-        [Attempt] int '$.attempt',
-        [Status] varchar(20) '$.status',
-        [Step] nvarchar(max) '$.step',
-        [Response] nvarchar(max) '$.response',
-        [Error] nvarchar(max) '$.error',
-        [DueAt] datetime2(7) '$.due',
-        [DelayMs] bigint '$.delay_ms',
-        [Release] bit '$.release'
-    ) AS r;
+    INSERT INTO @_Item ([Ordinal], [Key], [Key1], [Token])
+    SELECT CAST(j.[key] AS int), r.[Key1], r.[Key1], r.[Token]
+    FROM (SELECT TOP (@_Limit) k.[key], k.[value] FROM OPENJSON(@Items) AS k) AS j
+    CROSS APPLY OPENJSON(j.[value]) WITH ([Key1] datetime2(7) '$.key', [Token] datetime2(7) '$.token') AS r
+    OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Limit = 1));
     SET @_Count = @@ROWCOUNT;
 
     BEGIN TRY
         BEGIN TRANSACTION;
         SET @_Now = SYSUTCDATETIME();
-        SET @_At = @_Now;
 
         EXECUTE [readpast].[QueueOperationTake] @Operation, 'Redrive_Job_Set', @_Now, @_IsNew OUTPUT;
         IF @_IsNew = 0
@@ -4863,122 +3348,41 @@ BEGIN
             RETURN 0;
         END;
 
-        /*
-        Lock the items and decide each one's answer. The fence of a worker is its name and its attempt (LEASE_LOST);
-        the fence of everybody is the token (CONFLICT); the state machine is QueueTransition (ILLEGAL_TRANSITION).
-        A lease past its deadline still counts while nobody has taken the item: finished work is not done twice.
-        */
+        /* Lock the items, in the order of their keys, and judge each as it is now. */
 
         INSERT INTO @_Work ([Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum])
-        SELECT
-            x.[Ordinal],
-            a.[Answer],
-            x.[Is],
-            /* A refusal shows the item as it is. */
-            CASE a.[Answer]
-                WHEN 'NOT_FOUND' THEN NULL
-                WHEN 'OK' THEN 'Pending'
-                ELSE x.[Is]
-            END,
-            CASE WHEN a.[Answer] = 'OK' THEN CASE WHEN x.[Token] >= @_At THEN DATEADD(MICROSECOND, 1, x.[Token]) ELSE @_At END ELSE x.[Token] END,
-            CASE a.[Answer]
-                WHEN 'NOT_FOUND' THEN NULL
-                WHEN 'OK' THEN 0
-                ELSE x.[AttemptNum]
-            END
+        SELECT i.[Ordinal], j.[Answer], q.[Status], j.[Status], j.[Token], CASE WHEN j.[Answer] = 'OK' THEN 0 ELSE j.[AttemptNum] END
         FROM (
-            SELECT
-                i.[Ordinal],
-                i.[Token] AS [Given],
-                CASE WHEN q.[EnqueuedAt] IS NULL THEN 0 ELSE 1 END AS [Found],
-                q.[Status] AS [Is],
-                q.[AttemptNum] AS [AttemptNum],
-                CAST(q.[UpdatedAt] AS datetime2(7)) AS [Token],
-                ROW_NUMBER() OVER (PARTITION BY i.[Key1] ORDER BY i.[Ordinal]) AS [Place]
-            FROM (SELECT TOP (@_Count) o.* FROM @_Item AS o ORDER BY o.[Key1], o.[Ordinal]) AS i
-            LEFT JOIN [readpast].[Job] AS q WITH (UPDLOCK, ROWLOCK)
-                ON q.[EnqueuedAt] = i.[Key1]
-        ) AS x
-        CROSS APPLY (
-            SELECT
-                CASE
-                    WHEN x.[Found] = 0 THEN 'NOT_FOUND'
-                    /* Where nothing of an item is kept yet, it is as it was put in: the answer of Add holds. */
-                    WHEN x.[Given] <> x.[Token] THEN 'CONFLICT'
-                    /* The same item twice in one call: the first of them counts. */
-                    WHEN x.[Place] > 1 THEN 'CONFLICT'
-                    WHEN x.[Is] IN ('Pending', 'Processing', 'Completed') THEN 'ILLEGAL_TRANSITION'
-                    ELSE 'OK'
-                END AS [Answer]
-        ) AS a
+            SELECT TOP (@_Count) o.*, ROW_NUMBER() OVER (PARTITION BY o.[Key1] ORDER BY o.[Ordinal]) AS [Place]
+            FROM @_Item AS o
+            ORDER BY o.[Key1], o.[Ordinal]
+        ) AS i
+        LEFT JOIN [readpast].[Job] AS q WITH (UPDLOCK, ROWLOCK) ON q.[EnqueuedAt] = i.[Key1]
+        CROSS APPLY [readpast].[QueueJudge_fn](
+            @_Now, NULL, 2147483647, q.[Status], q.[AttemptNum], q.[UpdatedAt], NULL, i.[Token], 0, i.[Place],
+            CASE WHEN q.[Status] NOT IN ('Pending', 'Processing', 'Completed') THEN 'Pending' END, 0, 0, 0
+        ) AS j
         /* One row at a time, so that locks are taken in the order of the keys and none ahead of it. */
         OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));
-
-        INSERT INTO @_Change (
-            [Key1], [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [DueAt], [Before]
-        )
-        SELECT
-            i.[Key1], w.[Was], w.[Status], w.[AttemptNum], w.[Token],
-            q.[Step],
-            q.[Response],
-            q.[Error],
-            @_Now,
-            NULL
-        FROM @_Item AS i
-        INNER JOIN @_Work AS w
-            ON w.[Ordinal] = i.[Ordinal]
-        INNER JOIN [readpast].[Job] AS q
-            ON q.[EnqueuedAt] = i.[Key1]
-        WHERE w.[Answer] = 'OK'
-        OPTION (LOOP JOIN, FORCE ORDER);
-
-        /* The rows are locked and in @_Change: first the table, then what is kept beside it. */
-        UPDATE q
-        SET
-            [ScheduledFor] = COALESCE(w.[DueAt], q.[ScheduledFor]),
-            [StartedAt] = CASE WHEN w.[Was] <> 'Processing' AND w.[Status] = 'Processing' THEN @_At ELSE q.[StartedAt] END,
-            [Duration] = COALESCE(w.[Duration], q.[Duration]),
-            [AttemptNum] = w.[AttemptNum],
-            [LeaseOwner] = CASE
-                WHEN w.[Status] = 'Processing' THEN w.[LeaseOwner]
-                ELSE q.[LeaseOwner]
-            END,
-            [LeaseUntil] = w.[LeaseUntil],
-            [Step] = COALESCE(w.[Step], q.[Step]),
-            [Response] = COALESCE(w.[Response], q.[Response]),
-            [Error] = COALESCE(w.[Error], CASE
-                WHEN w.[Status] = 'Completed' THEN LEFT(q.[Error], 0)
-                ELSE q.[Error]
-            END),
-            [UpdatedAt] = w.[Token],
-            [Status] = w.[Status]
-        FROM @_Change AS w
-        INNER JOIN [readpast].[Job] AS q WITH (ROWLOCK)
-            ON q.[EnqueuedAt] = w.[Key1]
-        OPTION (LOOP JOIN, FORCE ORDER);
-        SET @_Written = @@ROWCOUNT;
-
-        IF @_Written <> (SELECT COUNT(*) FROM @_Change)
-            THROW 50005, N'Job: a row that was locked for the change changed all the same.', 1;
-
         /* As if it were new. */
         UPDATE q
         SET
-            [StartedAt] = NULL,
-            [Duration] = NULL,
-            [LeaseOwner] = NULL
-        FROM @_Change AS w
-        INNER JOIN [readpast].[Job] AS q WITH (ROWLOCK)
-            ON q.[EnqueuedAt] = w.[Key1]
+            [ScheduledFor] = @_Now, [StartedAt] = NULL, [Duration] = NULL, [AttemptNum] = 0, [LeaseOwner] = NULL, [LeaseUntil] = NULL,
+            [UpdatedAt] = k.[Token], [Status] = 'Pending'
+        FROM @_Item AS i
+        INNER JOIN @_Work AS k ON k.[Ordinal] = i.[Ordinal]
+        INNER JOIN [readpast].[Job] AS q WITH (ROWLOCK) ON q.[EnqueuedAt] = i.[Key1]
+        WHERE k.[Answer] = 'OK'
         OPTION (LOOP JOIN, FORCE ORDER);
+
+        IF @@ROWCOUNT <> (SELECT COUNT(*) FROM @_Work AS w WHERE w.[Answer] = 'OK')
+            THROW 50005, N'Job: a row that was locked for the change changed all the same.', 1;
 
         /* An item that was OK is read back from the items. */
         IF @Operation IS NOT NULL AND EXISTS (SELECT 1 FROM @_Work AS w WHERE w.[Answer] <> 'OK')
         BEGIN
             SET @_Result = (
-                SELECT
-                    w.[Ordinal] AS [ordinal],
-                    w.[Answer] AS [answer]
+                SELECT w.[Ordinal] AS [ordinal], w.[Answer] AS [answer]
                 FROM @_Work AS w
                 WHERE w.[Answer] <> 'OK'
                 FOR JSON PATH
@@ -4989,29 +3393,17 @@ BEGIN
         COMMIT TRANSACTION;
     END TRY
     BEGIN CATCH
-        IF @@TRANCOUNT > 0
-            ROLLBACK TRANSACTION;
+        IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
         THROW;
     END CATCH;
 
-    SELECT
-        w.[Answer],
-        w.[Ordinal],
-        CAST(NULL AS bigint) AS [DueMs],
-        i.[Key],
-        w.[Token],
-        w.[AttemptNum],
-        w.[Status]
+    SELECT w.[Answer], w.[Ordinal], CAST(NULL AS bigint) AS [DueMs], i.[Key], w.[Token], w.[AttemptNum], w.[Status]
     FROM @_Work AS w
-    INNER JOIN @_Item AS i
-        ON i.[Ordinal] = w.[Ordinal]
+    INNER JOIN @_Item AS i ON i.[Ordinal] = w.[Ordinal]
     ORDER BY w.[Ordinal];
-
-    RETURN 0;
 END;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
 Delete up to @Max finished items that fit @Filter, in the order of their keys. @Filter is that of Find_Job; without a status it means Completed,
@@ -5020,198 +3412,75 @@ see to them; unfinished ones never do. Rows that others hold are passed over. On
 Table access order: Job.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Purge_Job_trx]
-    @Filter nvarchar(max) = NULL,
-    @Max int = 1000
+    @Filter nvarchar(max) = NULL, @Max int = 1000
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    /* A session that limits its rows would have a call work on the first ones only. */
-    SET ROWCOUNT 0;
-    /* Some drivers turn it on; the transaction below would then stay open after its commit. */
-    SET IMPLICIT_TRANSACTIONS OFF;
-    /* READPAST fails (error 650) under any other level, and pooled connections carry levels along. */
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    /* A call that tidies up gives way. */
-    SET DEADLOCK_PRIORITY LOW;
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET DEADLOCK_PRIORITY LOW; /* A call that tidies up gives way. */
     DECLARE @_Now datetime2(7); /* UTC */
-    DECLARE @_At datetime2(7); /* the same moment as the table tells it */
     DECLARE @_Purged int = 0;
-    DECLARE @_Found TABLE (
-        [Key1] datetime2(7) NOT NULL,
-        PRIMARY KEY CLUSTERED ([Key1])
-    );
-    DECLARE @_Locked TABLE (
-        [Key1] datetime2(7) NOT NULL,
-        PRIMARY KEY CLUSTERED ([Key1])
-    );
-    DECLARE @_Keys nvarchar(max);
-    DECLARE @_Statuses nvarchar(max);
-    DECLARE @_Types nvarchar(max);
-    DECLARE @_Before datetime2(7);
-    DECLARE @_Since datetime2(7);
+    DECLARE @_Found TABLE ([Key1] datetime2(7) NOT NULL, PRIMARY KEY CLUSTERED ([Key1]));
+    DECLARE @_Locked TABLE ([Key1] datetime2(7) NOT NULL, PRIMARY KEY CLUSTERED ([Key1]));
+    DECLARE @_Statuses nvarchar(max), @_Types nvarchar(max), @_Before datetime2(7), @_Since datetime2(7), @_Longer bigint;
     DECLARE @_Error nvarchar(4000);
-    DECLARE @_Longer bigint;
-    DECLARE @_Key TABLE (
-        [Key1] datetime2(7) NOT NULL,
-        PRIMARY KEY CLUSTERED ([Key1])
-    );
-    DECLARE @_Given TABLE (
-        [Ordinal] int NOT NULL PRIMARY KEY,
-        [Key1] datetime2(7) NULL
-    );
-    DECLARE @_Wanted TABLE ([Status] varchar(20) NOT NULL PRIMARY KEY);
-    DECLARE @_WantedType TABLE ([Ordinal] int NOT NULL PRIMARY KEY, [Type] nvarchar(4000) NOT NULL);
+    DECLARE @_Given TABLE ([Ordinal] int NOT NULL PRIMARY KEY, [Key1] datetime2(7) NULL);
 
-    /*
-    A condition with a slip in it must not be passed over: what it was to keep out would be met too. OPENJSON counts types
-    so: 0 is null, 1 text, 2 a number, 4 an array. Two steps, since the parts of one condition are evaluated in any order.
-    */
-    IF ISJSON(@Filter) = 0 OR CHARINDEX(N'{', @Filter) = 0
-        THROW 50021, N'Purge_Job_trx: @Filter takes keys, status, types (arrays), before, after, error (text), longer_ms (a number), once.', 1;
-    IF
-        EXISTS (
-            SELECT 1 FROM OPENJSON(@Filter) AS j
-            WHERE
-                j.[key] NOT IN (N'keys', N'status', N'types', N'before', N'after', N'error', N'longer_ms')
-                OR j.[type] NOT IN (
-                    0,
-                    CASE
-                        WHEN j.[key] IN (N'keys', N'status', N'types') THEN 4
-                        WHEN j.[key] = N'longer_ms' THEN 2
-                        ELSE 1
-                    END
-                )
-                /* A member that JSON_VALUE would not take out: NULL. */
-                OR (j.[type] = 1 AND DATALENGTH(j.[value]) > 8000)
-        )
-        OR EXISTS (SELECT 1 FROM OPENJSON(@Filter) AS j GROUP BY j.[key] HAVING COUNT(*) > 1)
-        THROW 50021, N'Purge_Job_trx: @Filter takes keys, status, types (arrays), before, after, error (text), longer_ms (a number), once.', 1;
-
-    SET @_Keys = JSON_QUERY(@Filter, '$.keys');
-    SET @_Statuses = JSON_QUERY(@Filter, '$.status');
-    SET @_Types = JSON_QUERY(@Filter, '$.types');
-    SET @_Error = JSON_VALUE(@Filter, '$.error');
-    SET @_Before = TRY_CONVERT(datetime2(7), JSON_VALUE(@Filter, '$.before'));
-    SET @_Since = TRY_CONVERT(datetime2(7), JSON_VALUE(@Filter, '$.after'));
-    SET @_Longer = TRY_CONVERT(bigint, JSON_VALUE(@Filter, '$.longer_ms'));
-
-    IF @_Longer < 0 OR (@_Longer IS NULL AND JSON_VALUE(@Filter, '$.longer_ms') IS NOT NULL)
-        THROW 50021, N'Purge_Job_trx: longer_ms is a whole number of milliseconds.', 1;
-    IF
-        (@_Before IS NULL AND JSON_VALUE(@Filter, '$.before') IS NOT NULL)
-        OR (@_Since IS NULL AND JSON_VALUE(@Filter, '$.after') IS NOT NULL)
-        THROW 50021, N'Purge_Job_trx: before and after are UTC times like 2026-11-21T10:00:00.', 1;
-    IF
-        EXISTS (
-            SELECT 1 FROM OPENJSON(@_Statuses) AS s
-            WHERE NOT EXISTS (SELECT 1 FROM [readpast].[QueueStatus] AS k WHERE k.[Status] = s.[value])
-        )
-        THROW 50021, N'Purge_Job_trx: status names one that there is not.', 1;
-
+    EXECUTE [readpast].[QueueFilterTake]
+        N'Purge_Job_trx', @Filter, @_Statuses OUTPUT, @_Types OUTPUT, @_Before OUTPUT, @_Since OUTPUT, @_Longer OUTPUT, @_Error OUTPUT;
     INSERT INTO @_Given ([Ordinal], [Key1])
-    SELECT
-        CAST(r.[key] AS int),
-        TRY_CAST(NULLIF(r.[value], N'') AS datetime2(7))
-    FROM OPENJSON(@_Keys) AS r;
+    SELECT CAST(r.[key] AS int), TRY_CAST(NULLIF(r.[value], N'') AS datetime2(7))
+    FROM OPENJSON(@Filter, '$.keys') AS r;
+    IF @@ROWCOUNT > 1000 THROW 50021, N'Purge_Job_trx: at most 1000 keys a call.', 1;
+    IF EXISTS (SELECT 1 FROM @_Given AS g WHERE g.[Key1] IS NULL) THROW 50021, N'Purge_Job_trx: one of the keys is not a key of Job.', 1;
+    IF @Max IS NULL OR @Max < 1 OR @Max > 1000 THROW 50021, N'Purge_Job_trx: @Max must be from 1 to 1000.', 1;
 
-    IF @@ROWCOUNT > 1000
-        THROW 50021, N'Purge_Job_trx: at most 1000 keys a call.', 1;
-    IF EXISTS (SELECT 1 FROM @_Given AS g WHERE g.[Key1] IS NULL)
-        THROW 50021, N'Purge_Job_trx: one of the keys is not a key of Job.', 1;
+    IF @@TRANCOUNT > 0 THROW 50012, N'Purge_Job_trx commits its own work: not to be called in a transaction.', 1;
 
-    INSERT INTO @_Key ([Key1])
-    SELECT DISTINCT g.[Key1] FROM @_Given AS g;
-
-    INSERT INTO @_Wanted ([Status])
-    SELECT s.[Status]
-    FROM [readpast].[QueueStatus] AS s
-    WHERE @_Statuses IS NULL OR s.[Status] IN (SELECT j.[value] FROM OPENJSON(@_Statuses) AS j);
-
-    INSERT INTO @_WantedType ([Ordinal], [Type])
-    SELECT CAST(j.[key] AS int), j.[value] FROM OPENJSON(@_Types) AS j WHERE j.[value] IS NOT NULL;
-
-    IF @@TRANCOUNT > 0
-        THROW 50012, N'Purge_Job_trx commits its own work: not to be called in a transaction.', 1;
-
-    IF @Max IS NULL OR @Max < 1 OR @Max > 1000
-        THROW 50021, N'Purge_Job_trx: @Max must be from 1 to 1000.', 1;
-
-    IF @_Statuses IS NULL
-        DELETE FROM @_Wanted WHERE [Status] = 'Failed' OR NOT ([Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused'));
-    IF EXISTS (SELECT 1 FROM @_Wanted AS w WHERE NOT (w.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused')))
+    SET @_Statuses = COALESCE(@_Statuses, N'[{"s":"Completed"}, {"s":"PartiallyCompleted"}, {"s":"Cancelled"}, {"s":"Terminated"}]');
+    IF EXISTS (
+        SELECT 1 FROM OPENJSON(@_Statuses) WITH ([s] varchar(20) '$.s') AS w
+        WHERE w.[s] IN ('Pending', 'Processing', 'Error', 'Paused')
+    )
         THROW 50021, N'Purge_Job_trx: only finished items can be purged; cancel or terminate the others.', 1;
 
     BEGIN TRY
         BEGIN TRANSACTION;
         SET @_Now = SYSUTCDATETIME();
-        SET @_At = @_Now;
 
         /* The search takes no update locks: it passes rows that are not meant, and no worker shall wait for it. */
-        IF @_Keys IS NOT NULL
+        IF JSON_QUERY(@Filter, '$.keys') IS NOT NULL
             INSERT INTO @_Found ([Key1])
             SELECT TOP (@Max) q.[EnqueuedAt]
-            FROM @_Key AS k
-            INNER JOIN [readpast].[Job] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-                ON q.[EnqueuedAt] = k.[Key1]
-            WHERE
-                q.[Status] IN (SELECT w.[Status] FROM @_Wanted AS w)
-                AND (@_Types IS NULL OR q.[Type] IN (SELECT y.[Type] FROM @_WantedType AS y))
-                AND (@_Before IS NULL OR CAST(q.[UpdatedAt] AS datetime2(7)) < @_Before)
-                AND (@_Since IS NULL OR CAST(q.[UpdatedAt] AS datetime2(7)) >= @_Since)
-                AND (
-                    @_Longer IS NULL
-                    OR CASE
-                        WHEN q.[Status] = 'Processing'
-                            THEN DATEDIFF_BIG(MILLISECOND, CAST(q.[StartedAt] AS datetime2(7)), @_Now)
-                        ELSE q.[Duration]
-                    END > @_Longer
-                )
-                /* Compared by code point, so that nothing in the text is a wildcard and both servers find the same. */
-                AND (@_Error IS NULL OR CHARINDEX(@_Error, q.[Error] COLLATE Latin1_General_BIN2) > 0)
-            ORDER BY k.[Key1]
-            OPTION (LOOP JOIN, FORCE ORDER);
-        ELSE IF NOT EXISTS (SELECT 1 FROM @_Wanted AS w WHERE w.[Status] = 'Completed')
+            FROM (SELECT DISTINCT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] >= 0) AS k
+            INNER JOIN [readpast].[Job] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK) ON q.[EnqueuedAt] = k.[Key1]
+            CROSS APPLY [readpast].[QueueFits_fn](
+                @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt],
+                q.[Duration], q.[Error]
+            ) AS fit
+            WHERE fit.[Fits] = 1
+            ORDER BY q.[EnqueuedAt]
+            OPTION (LOOP JOIN, FORCE ORDER, RECOMPILE);
+        ELSE IF CHARINDEX(N'"Completed"', @_Statuses) = 0
             INSERT INTO @_Found ([Key1])
             SELECT TOP (@Max) q.[EnqueuedAt]
             FROM [readpast].[Job] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Job_Ended]))
-            WHERE
-                q.[Status] IN (SELECT w.[Status] FROM @_Wanted AS w)
-                AND (@_Types IS NULL OR q.[Type] IN (SELECT y.[Type] FROM @_WantedType AS y))
-                AND (@_Before IS NULL OR CAST(q.[UpdatedAt] AS datetime2(7)) < @_Before)
-                AND (@_Since IS NULL OR CAST(q.[UpdatedAt] AS datetime2(7)) >= @_Since)
-                AND (
-                    @_Longer IS NULL
-                    OR CASE
-                        WHEN q.[Status] = 'Processing'
-                            THEN DATEDIFF_BIG(MILLISECOND, CAST(q.[StartedAt] AS datetime2(7)), @_Now)
-                        ELSE q.[Duration]
-                    END > @_Longer
-                )
-                /* Compared by code point, so that nothing in the text is a wildcard and both servers find the same. */
-                AND (@_Error IS NULL OR CHARINDEX(@_Error, q.[Error] COLLATE Latin1_General_BIN2) > 0)
-                /* They have an index of their own: what is completed is not read. */
-                AND q.[Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+            CROSS APPLY [readpast].[QueueFits_fn](
+                @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt],
+                q.[Duration], q.[Error]
+            ) AS fit
+            WHERE fit.[Fits] = 1 AND q.[Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
             ORDER BY q.[EnqueuedAt]
             OPTION (RECOMPILE);
         ELSE
             INSERT INTO @_Found ([Key1])
             SELECT TOP (@Max) q.[EnqueuedAt]
             FROM [readpast].[Job] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+            CROSS APPLY [readpast].[QueueFits_fn](
+                @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt],
+                q.[Duration], q.[Error]
+            ) AS fit
             WHERE
-                q.[Status] IN (SELECT w.[Status] FROM @_Wanted AS w)
-                AND (@_Types IS NULL OR q.[Type] IN (SELECT y.[Type] FROM @_WantedType AS y))
-                AND (@_Before IS NULL OR CAST(q.[UpdatedAt] AS datetime2(7)) < @_Before)
-                AND (@_Since IS NULL OR CAST(q.[UpdatedAt] AS datetime2(7)) >= @_Since)
-                AND (
-                    @_Longer IS NULL
-                    OR CASE
-                        WHEN q.[Status] = 'Processing'
-                            THEN DATEDIFF_BIG(MILLISECOND, CAST(q.[StartedAt] AS datetime2(7)), @_Now)
-                        ELSE q.[Duration]
-                    END > @_Longer
-                )
-                /* Compared by code point, so that nothing in the text is a wildcard and both servers find the same. */
-                AND (@_Error IS NULL OR CHARINDEX(@_Error, q.[Error] COLLATE Latin1_General_BIN2) > 0)
+                fit.[Fits] = 1
                 /* An item that was enqueued later cannot have changed before. */
                 AND (@_Before IS NULL OR q.[EnqueuedAt] < @_Before)
             ORDER BY q.[EnqueuedAt]
@@ -5220,49 +3489,31 @@ BEGIN
         INSERT INTO @_Locked ([Key1])
         SELECT q.[EnqueuedAt]
         FROM @_Found AS f
-        INNER JOIN [readpast].[Job] AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
-            ON q.[EnqueuedAt] = f.[Key1]
-        WHERE
-            q.[Status] IN (SELECT w.[Status] FROM @_Wanted AS w)
-            AND (@_Types IS NULL OR q.[Type] IN (SELECT y.[Type] FROM @_WantedType AS y))
-            AND (@_Before IS NULL OR CAST(q.[UpdatedAt] AS datetime2(7)) < @_Before)
-            AND (@_Since IS NULL OR CAST(q.[UpdatedAt] AS datetime2(7)) >= @_Since)
-            AND (
-                @_Longer IS NULL
-                OR CASE
-                    WHEN q.[Status] = 'Processing'
-                        THEN DATEDIFF_BIG(MILLISECOND, CAST(q.[StartedAt] AS datetime2(7)), @_Now)
-                    ELSE q.[Duration]
-                END > @_Longer
-            )
-            /* Compared by code point, so that nothing in the text is a wildcard and both servers find the same. */
-            AND (@_Error IS NULL OR CHARINDEX(@_Error, q.[Error] COLLATE Latin1_General_BIN2) > 0)
+        INNER JOIN [readpast].[Job] AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK) ON q.[EnqueuedAt] = f.[Key1]
+        CROSS APPLY [readpast].[QueueFits_fn](
+            @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt],
+            q.[Duration], q.[Error]
+        ) AS fit
+        WHERE fit.[Fits] = 1
         OPTION (LOOP JOIN, FORCE ORDER);
 
         DELETE q
         FROM @_Locked AS l
-        INNER JOIN [readpast].[Job] AS q WITH (ROWLOCK)
-            ON q.[EnqueuedAt] = l.[Key1]
+        INNER JOIN [readpast].[Job] AS q WITH (ROWLOCK) ON q.[EnqueuedAt] = l.[Key1]
         OPTION (LOOP JOIN, FORCE ORDER);
         SET @_Purged = @@ROWCOUNT;
 
         COMMIT TRANSACTION;
     END TRY
     BEGIN CATCH
-        IF @@TRANCOUNT > 0
-            ROLLBACK TRANSACTION;
+        IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
         THROW;
     END CATCH;
 
-    SELECT
-        'purged' AS [Name],
-        CAST(@_Purged AS bigint) AS [Value];
-
-    RETURN 0;
+    SELECT 'purged' AS [Name], CAST(@_Purged AS bigint) AS [Value];
 END;
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /* The versions and the queue that are installed now. */
 INSERT INTO [readpast].[QueueSchemaVersion] ([Version], [AppliedAt], [Library])
@@ -5272,54 +3523,18 @@ FROM (VALUES
 ) AS v ([Version])
 WHERE NOT EXISTS (SELECT 1 FROM [readpast].[QueueSchemaVersion] AS s WHERE s.[Version] = v.[Version]);
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DECLARE @Spec nvarchar(max) = N'{
   "queue": "Job",
-  "types": [
-    "A",
-    "B"
-  ],
-  "columns": [
-    {
-      "name": "Customer",
-      "type": "text(40)",
-      "nullable": true
-    },
-    {
-      "name": "Rank",
-      "type": "integer",
-      "nullable": false
-    },
-    {
-      "name": "Reference",
-      "type": "guid",
-      "nullable": true
-    }
-  ],
-  "order": {
-    "direction": "fifo"
-  },
-  "attempts": {
-    "limit": 3
-  },
-  "backoff": {
-    "first_ms": 5000,
-    "factor": 2.0,
-    "cap_ms": 3600000,
-    "jitter": 0.5
-  },
-  "lease": {
-    "ms": 60000,
-    "kind": "sliding",
-    "resume_own": false,
-    "durable": true
-  },
+  "types": ["A","B"],
+  "columns": [{"name":"Customer","type":"text(40)","nullable":true},{"name":"Rank","type":"integer","nullable":false},{"name":"Reference","type":"guid","nullable":true}],
+  "order": {"direction":"fifo"},
+  "attempts": {"limit":3},
+  "backoff": {"first_ms":5000,"factor":2.0,"cap_ms":3600000,"jitter":0.5},
+  "lease": {"ms":60000,"kind":"sliding","resume_own":false,"durable":true},
   "completion": "keep",
-  "roles": {
-    "own_types_only": false
-  },
+  "roles": {"own_types_only":false},
   "settings": "job"
 }';
 UPDATE [readpast].[QueueSpec]
@@ -5329,8 +3544,7 @@ IF @@ROWCOUNT = 0
     INSERT INTO [readpast].[QueueSpec] ([Queue], [Preset], [Spec], [RenderedBy], [InstalledAt])
     VALUES (N'Job', N'own', @Spec, 1, SYSUTCDATETIME());
 GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-IF @@TRANCOUNT = 0 SET NOEXEC ON;
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 COMMIT TRANSACTION;
 GO
