@@ -76,7 +76,7 @@
             /* An item with spent attempts (the limit was lowered, say) ends here instead of staying at the head. */
             INSERT INTO @_Change (
                 {{ item.names(t) }}, [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [StartedAt],
-                [FinishedAt], [LeaseOwner], [LeaseUntil], [Before]{{ ", [ClaimNum]" if marks_claims }}
+                [FinishedAt], [DueAt], [LeaseOwner], [LeaseUntil], [Before]{{ ", [ClaimNum]" if marks_claims }}
             )
             SELECT
                 {{ item.list(t, "d") }},
@@ -93,6 +93,7 @@
                 END,
                 CASE WHEN x.[AttemptNum] < @_MaxAttempts THEN @_Now END,
                 CASE WHEN x.[AttemptNum] >= @_MaxAttempts THEN @_Now END,
+                {{ "CAST(NULL AS datetime2(7))" if role.due else "s.[DueAt]" }},
                 CASE WHEN x.[AttemptNum] < @_MaxAttempts THEN @Worker END,
                 CASE WHEN x.[AttemptNum] < @_MaxAttempts THEN DATEADD(MILLISECOND, @LeaseMs, @_Now) END,
                 s.[UpdatedAt]{% if marks_claims %},
