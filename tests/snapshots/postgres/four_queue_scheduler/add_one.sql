@@ -7,23 +7,14 @@ CREATE OR REPLACE FUNCTION "readpast"."add_four_queue_scheduler_utx"(
     type_ text DEFAULT 'Default', "reputation_" integer DEFAULT NULL, due_ timestamptz DEFAULT NULL, step_ text DEFAULT NULL
 )
 RETURNS TABLE (item_key text, item_token timestamptz)
-LANGUAGE plpgsql VOLATILE
-/* With its owner's rights: a role that may execute this needs none on the tables. */
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
-/*
-One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
-keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
-*/
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET timezone = 'UTC'
 AS $$
 BEGIN
     RETURN QUERY
     SELECT a.answer_key, a.answer_token
-    FROM "readpast"."add_four_queue_scheduler_set_utx"(
-        json_build_array(json_build_object(
+    FROM "readpast"."add_four_queue_scheduler_set_trx"(
+        NULL, json_build_array(json_build_object(
             'type', type_, 'due', due_, 'step', step_, 'columns', json_build_object('reputation', "reputation_")
         ))
     ) AS a;
@@ -41,17 +32,8 @@ CREATE OR REPLACE FUNCTION "readpast"."add_four_queue_scheduler_trx"(
     type_ text DEFAULT 'Default', "reputation_" integer DEFAULT NULL, due_ timestamptz DEFAULT NULL, step_ text DEFAULT NULL
 )
 RETURNS TABLE (item_key text, item_token timestamptz)
-LANGUAGE plpgsql VOLATILE
-/* With its owner's rights: a role that may execute this needs none on the tables. */
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
-/*
-One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
-keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
-*/
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET timezone = 'UTC'
 AS $$
 BEGIN
     RETURN QUERY

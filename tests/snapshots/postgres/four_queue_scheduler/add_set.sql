@@ -12,17 +12,9 @@ RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key text, answer_token timestamptz,
     answer_attempt integer, answer_status text
 )
-LANGUAGE plpgsql VOLATILE
-/* With its owner's rights: a role that may execute this needs none on the tables. */
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
-/*
-One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
-keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
-*/
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET plan_cache_mode = force_generic_plan SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -36,65 +28,23 @@ DECLARE
 BEGIN
     /* The times in the table are the server's local ones: from here to the end of the function. */
     SET LOCAL timezone TO DEFAULT;
-    IF
-        current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on'
-        OR EXISTS (
-            SELECT 1
-            FROM json_array_elements(items_) AS e (value)
-            CROSS JOIN LATERAL json_object_keys(
-                CASE json_typeof(e.value -> 'columns') WHEN 'object' THEN e.value -> 'columns' END
-            ) AS k (name)
-            WHERE k.name <> ALL (ARRAY['reputation']::text[])
-        )
-    THEN
-        items_ := "readpast"."queue_taken_fn"('add_four_queue_scheduler_set_trx', items_, '{
+    items_ := "readpast"."queue_taken_fn"(
+        'add_four_queue_scheduler_set_trx', items_, '{
             "type": ["Default"], "step": "text(60)", "due": "timestamp", "delay_ms": "bigint",
             "columns": {
                 "reputation": "integer not null"
             }
-        }');
-    END IF;
+        }',
+        ARRAY['reputation']::text[], 'columns'
+    );
 
-    /* First of all: if another attempt of this very call is under way, this waits for it. */
-    IF operation_ IS NOT NULL THEN
-        INSERT INTO "readpast"."queue_operation" (operation_id, call, at)
-        VALUES (operation_, 'add_four_queue_scheduler_set_trx', now_)
-        ON CONFLICT (operation_id) DO NOTHING;
-        replayed_ := NOT FOUND;
-        IF replayed_ AND NOT EXISTS (
-            SELECT 1
-            FROM "readpast"."queue_operation" AS p
-            WHERE p.operation_id = operation_ AND p.call = 'add_four_queue_scheduler_set_trx'
-        )
-        THEN
-            RAISE EXCEPTION 'add_four_queue_scheduler_set_trx: the operation % was another call', operation_ USING ERRCODE = 'RP021';
-        END IF;
-    END IF;
+    replayed_ := "readpast"."queue_begun"(operation_, 'add_four_queue_scheduler_set_trx', now_);
     IF replayed_ THEN
         answers_ := (SELECT p.result FROM "readpast"."queue_operation" AS p WHERE p.operation_id = operation_);
     ELSE
-    /* Answers are asked for again within minutes. One call in 64 clears away what is older than an hour. */
-    IF get_byte(uuid_send(operation_), 15) % 64 = 0 THEN
-        WITH old AS MATERIALIZED (
-            SELECT o.operation_id
-            FROM "readpast"."queue_operation" AS o
-            WHERE o.at < now_ - interval '1 hour'
-            ORDER BY o.at
-            LIMIT 256
-            FOR UPDATE SKIP LOCKED
-        )
-
-        DELETE FROM "readpast"."queue_operation" AS p
-        USING old AS o
-        WHERE p.operation_id BETWEEN o.operation_id AND o.operation_id;
-    END IF;
 
     /* One call at a time looks whether the same work is there, and adds what is not, or takes it up again. */
-    PERFORM FROM "readpast"."queue_turn" AS t WHERE t.queue = 'four_queue_scheduler add' FOR NO KEY UPDATE;
-    IF NOT FOUND THEN
-        RAISE EXCEPTION 'add_four_queue_scheduler_set_trx: the row of four_queue_scheduler add in queue_turn is gone; install the queue again'
-        USING ERRCODE = 'RP014';
-    END IF;
+    PERFORM "readpast"."queue_take_turn"('add_four_queue_scheduler_set_trx', 'four_queue_scheduler add');
     FOR item_ IN
         SELECT
             (i.position - 1)::integer AS ordinal, d.due_at, 'Pending' AS status, COALESCE(i.type, 'Default') AS kind, i.step,
@@ -180,10 +130,8 @@ RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key text, answer_token timestamptz,
     answer_attempt integer, answer_status text
 )
-LANGUAGE sql VOLATILE
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
+LANGUAGE sql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET timezone = 'UTC'
 AS $$
     SELECT a.*
     FROM "readpast"."add_four_queue_scheduler_set_trx"(operation_, items_) AS a;

@@ -10,28 +10,17 @@ CREATE OR REPLACE FUNCTION "readpast"."next_four_queue_scheduler_apart_trx"(
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key text, answer_token timestamptz,
-    answer_attempt integer, answer_status text, "reputation" integer, "id" bigint, item_status text, item_step text, item_attempt integer,
-    item_response text, item_error text, item_started_at timestamptz, item_duration bigint, item_due_at timestamptz,
-    item_token timestamptz, item_owner text, item_lease_until timestamptz
+    answer_attempt integer, answer_status text, "reputation" integer, "id" bigint, item_status text, item_step text,
+    item_attempt integer, item_response text, item_error text, item_started_at timestamptz, item_duration bigint,
+    item_due_at timestamptz, item_token timestamptz, item_owner text, item_lease_until timestamptz
 )
-LANGUAGE plpgsql VOLATILE
-/* With its owner's rights: a role that may execute this needs none on the tables. */
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
-/*
-One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
-keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
-*/
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET plan_cache_mode = force_generic_plan SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
 #variable_conflict use_column
 DECLARE
     now_ timestamptz;
-    max_attempts_ integer;
-    alone_ boolean;
-    ended_ bigint;
     key_1_ bigint[];
     from_ integer;
     to_ integer;
@@ -40,28 +29,11 @@ DECLARE
     state_ text;
     reason_ text;
     constraint_ text;
-    decided_ bigint;
-    taken_1_ bigint[];
+    taken_ boolean := FALSE;
 BEGIN
     /* The times in the table are the server's local ones: from here to the end of the function. */
     SET LOCAL timezone TO DEFAULT;
-    max_attempts_ := COALESCE((
-        SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'fourqueuescheduler.maxAttempts' AND a.val_int > 0
-    ), 3);
-    IF lease_ms_ IS NULL THEN
-        lease_ms_ := COALESCE((
-            SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'fourqueuescheduler.leaseMs' AND a.val_int > 0
-        ), 600000);
-    END IF;
-    IF COALESCE(worker_, '') = '' THEN
-        RAISE EXCEPTION 'next_four_queue_scheduler_apart_trx: worker_ is empty' USING ERRCODE = 'RP021';
-    END IF;
-    IF max_ IS NULL OR max_ < 1 OR max_ > 1000 THEN
-        RAISE EXCEPTION 'next_four_queue_scheduler_apart_trx: max_ must be from 1 to 1000' USING ERRCODE = 'RP021';
-    END IF;
-    IF lease_ms_ < 1 THEN
-        RAISE EXCEPTION 'next_four_queue_scheduler_apart_trx: lease_ms_ must be at least 1' USING ERRCODE = 'RP021';
-    END IF;
+    PERFORM "readpast"."queue_check_fn"('next_four_queue_scheduler_apart_trx', worker_, max_);
 
     now_ := clock_timestamp();
 /*
@@ -75,235 +47,78 @@ BEGIN
         WHERE
             q."in_process" = FALSE AND (q."scheduled_start_date" IS NULL OR q."scheduled_start_date" <= now_)
             AND NOT EXISTS (
-                SELECT 1
-                FROM "readpast"."queue_refused" AS x
-                WHERE x.queue = 'four_queue_scheduler' AND x.key = q."id"::text AND x.until > now_
+                SELECT 1 FROM "readpast"."queue_refused" AS x WHERE x.queue = 'four_queue_scheduler' AND x.key = q."id"::text AND x.until > now_
             )
         ORDER BY
             q."id"
         LIMIT max_
         FOR NO KEY UPDATE OF q SKIP LOCKED
     )
-
     SELECT ARRAY_AGG(d.key_1)
     INTO key_1_
     FROM due AS d;
 
-    IF key_1_ IS NOT NULL THEN
-
-        from_ := 1;
-        to_ := CARDINALITY(key_1_);
-        WHILE from_ <= to_ LOOP
-            refused_ := FALSE;
-            BEGIN
-
-                    WITH found AS MATERIALIZED (
-                        SELECT k.key_1, v.*, COALESCE(x.attempts, 0) AS refusals, x.reason AS refused
-                        FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position)
-                        INNER JOIN LATERAL (
-                            SELECT
-                            w.item_seek_1, w.item_type, w.item_status, w.item_step, w.item_attempt, w.item_response, w.item_error,
-                            w.item_started_at, w.item_duration, w.item_due_at, w.item_token, w.item_owner, w.item_lease_until,
-                            w.item_died_at, w.item_has_lease
-                            FROM "readpast"."four_queue_scheduler_item_v" AS w
-                            WHERE
-                            w.item_key_1 = k.key_1 AND w.item_seek_1 IN (FALSE, TRUE)
-                            /* So that it is one search per key, whatever the size of the table when this is planned. */
-                            OFFSET 0
-                        ) AS v ON TRUE
-                        LEFT JOIN "readpast"."queue_refused" AS x ON x.queue = 'four_queue_scheduler' AND x.key = k.key_1::text
-                        ORDER BY k.position
-                    ),
-
-                /*
-                In their order up to the first that goes alone, or that one; the others are let go with the transaction. It came
-                back from a dead worker, which it may have killed.
-                */
-                decided AS MATERIALIZED (
-                    SELECT
-                        v.key_1, v.item_seek_1 AS seek_1, 'OK' AS answer, v.position, v.alone,
-                        CASE WHEN v.alone THEN -claim_ ELSE claim_ END AS claim_num,
-                        /* Spent attempts (the limit was lowered, say) end here instead of staying at the head of the queue. */
-                        CASE WHEN v.is_spent THEN 'Failed' ELSE 'Processing' END AS status,
-                        GREATEST(now_, NULLIF(v.item_token, 'infinity') + interval '1 microsecond') AS token,
-                        v.item_attempt + (NOT v.is_spent)::integer AS attempt_num,
-                        CASE
-                            WHEN v.is_spent AND v.refusals > 0
-                                THEN format('The table refused it %s times, and attempts are spent: %s', v.refusals, v.refused)
-                            WHEN v.is_spent THEN format('Attempts are spent: %s of %s.', v.item_attempt, max_attempts_)
-                            ELSE v.item_error
-                        END AS error,
-                        CASE WHEN NOT v.is_spent THEN now_ + lease_ms_ * interval '1 millisecond' END AS lease_until, v.item_step AS step,
-                        v.item_response AS response, CASE WHEN v.is_spent THEN v.item_started_at ELSE now_ END AS started_at,
-                        now_ AS run_started_at, CASE WHEN v.is_spent THEN v.item_duration END AS duration, v.item_due_at AS due_at,
-                        CASE WHEN v.is_spent THEN v.item_owner ELSE worker_ END AS owner, NULL::timestamptz AS died_at,
-                        v.is_spent AS finishes, FALSE AS reopens, TRUE AS stays, NOT v.is_spent AS enters
-                    FROM (
-                        SELECT
-                            r.*, ROW_NUMBER() OVER w AS position, COUNT(*) FILTER (WHERE NOT r.is_spent) OVER w AS place,
-                            COUNT(*) FILTER (WHERE r.alone) OVER w AS alone_so_far
-                        FROM (
-                            SELECT
-                                f.*, f.item_attempt + f.refusals >= max_attempts_ AS is_spent,
-                                f.item_attempt + f.refusals < max_attempts_ AND f.item_died_at IS NOT NULL AS alone
-                            FROM found AS f
-                        ) AS r
-                        WINDOW w AS (ROWS UNBOUNDED PRECEDING)
-                    ) AS v
-                    WHERE
-                        v.is_spent
-                        OR v.alone_so_far = 0
-                        OR (v.alone AND v.place = 1)
-                ),
-
-                /* An item that a trigger of the table keeps from changing counts as not changed. */
-                changed AS (
-                    UPDATE "public"."four_queue" AS q
-                    SET
-                        "scheduled_start_date" = COALESCE(d.due_at, q."scheduled_start_date"),
-                        "start_date" = CASE WHEN d.enters THEN d.run_started_at ELSE q."start_date" END,
-                        "end_date" = CASE
-                            WHEN
-                                d.status IN (
-                                    'Processing', 'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted', 'Pending', 'Error'
-                                )
-                                THEN NULL
-                            WHEN
-                                d.status IN ('Completed')
-                                THEN CASE WHEN d.finishes THEN now_ ELSE COALESCE(q."end_date", now_) END
-                            ELSE CASE WHEN d.finishes THEN now_ WHEN d.reopens THEN NULL ELSE q."end_date" END
-                        END,
-                        "attempts" = d.attempt_num, "app_server" = CASE WHEN d.enters THEN d.owner ELSE q."app_server" END,
-                        "in_process" = CASE
-                            WHEN
-                                d.status IN ('Pending', 'Error')
-                                THEN FALSE
-                            WHEN
-                                d.status IN ('Processing', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
-                                THEN TRUE
-                            ELSE q."in_process"
-                        END
-                    FROM decided AS d
-                    /* They are locked, and decided upon: the key is enough. */
-                    WHERE q."id" BETWEEN d.key_1 AND d.key_1 AND q."in_process" = ANY(ARRAY[d.seek_1]) AND d.answer = 'OK'
-                    RETURNING d.*
-                ),
-
-                leased AS (
-                    INSERT INTO "readpast"."four_queue_scheduler_lease" AS s (
-                        key_1, status, step, attempt_num, response, error, started_at,
-                        finished_at, duration, due_at, updated_at, lease_owner, lease_until, claim_num
-                    )
-                    SELECT
-                        c.key_1, c.status, c.step, c.attempt_num, c.response, c.error, c.started_at,
-                        CASE WHEN c.finishes THEN now_ END, c.duration, c.due_at, c.token, c.owner,
-                        COALESCE(c.lease_until, c.died_at), c.claim_num
-                    FROM changed AS c
-                    WHERE c.stays
-                    ORDER BY c.key_1
-                    ON CONFLICT (key_1) DO UPDATE
-                    SET
-                        status = excluded.status, step = excluded.step, attempt_num = excluded.attempt_num, response = excluded.response,
-                        error = excluded.error, started_at = excluded.started_at, finished_at = excluded.finished_at,
-                        duration = excluded.duration, due_at = excluded.due_at, updated_at = excluded.updated_at,
-                        lease_owner = excluded.lease_owner, lease_until = excluded.lease_until, claim_num = excluded.claim_num
-                )
-
-                    SELECT
-                        ARRAY_AGG(c.key_1 ORDER BY c.position) FILTER (WHERE c.status = 'Processing'), BOOL_OR(c.alone),
-                        COALESCE(ARRAY_AGG(c.key_1::text), '{}'), COUNT(*), (SELECT COUNT(*) FROM decided)
-                    INTO taken_1_, alone_, done_, ended_, decided_
-                    FROM changed AS c;
-                    IF ended_ < decided_ THEN
-                        RAISE EXCEPTION 'a trigger of the table leaves the row as it is';
-                    END IF;
-            EXCEPTION WHEN OTHERS THEN
-                GET STACKED DIAGNOSTICS
-                    state_ = RETURNED_SQLSTATE, reason_ = MESSAGE_TEXT, constraint_ = CONSTRAINT_NAME;
-                IF NOT "readpast"."queue_is_refusal_fn"(state_) THEN
-                    RAISE;
-                END IF;
-                refused_ := TRUE;
-            END;
-            IF refused_ AND to_ > from_ THEN
-                to_ := (from_ + to_) / 2;
-                CONTINUE;
-            ELSIF refused_ THEN
-                answer := 'REFUSED';
-                answer_key := (
-                    SELECT k.key_1::text
-                    FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position)
-                );
-                answer_status := 'claim: ' || reason_;
-                answer_attempt := "readpast"."queue_note_refusal"(
-                    'four_queue_scheduler',
-                    (
-                        SELECT k.key_1::text
-                        FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position)
-                    ),
-                    'claim', state_, reason_, constraint_
-                );
-                RETURN NEXT;
-                answer_key := NULL;
-                answer_attempt := NULL;
-                answer_status := NULL;
-            ELSE
-                DELETE FROM "readpast"."queue_refused" AS x
-                WHERE x.queue = 'four_queue_scheduler' AND x.key = ANY(done_);
-                EXIT WHEN taken_1_ IS NOT NULL;
-            END IF;
-            from_ := to_ + 1;
-            to_ := CARDINALITY(key_1_);
-        END LOOP;
-        IF taken_1_ IS NOT NULL THEN
-            key_1_ := taken_1_;
-            RETURN QUERY
-            SELECT
-                CASE WHEN alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, NULL::integer, NULL::bigint, k.key_1::text, v.item_token,
-                v.item_attempt, v.item_status,
-            v."reputation"::integer, v."id"::bigint, v.item_status, v.item_step, v.item_attempt, v.item_response,
-            v.item_error, v.item_started_at, v.item_duration, v.item_due_at, v.item_token, v.item_owner, v.item_lease_until
-            FROM UNNEST(key_1_) WITH ORDINALITY AS k (key_1, position)
-            INNER JOIN LATERAL (
-                SELECT w.*
-                FROM "readpast"."four_queue_scheduler_item_v" AS w
-                WHERE
-                w.item_key_1 = k.key_1 AND w.item_seek_1 IN (FALSE, TRUE)
-                /* So that it is one search per key, whatever the size of the table when this is planned. */
-                OFFSET 0
-            ) AS v ON TRUE
-            ORDER BY k.position;
-        ELSE
-            /* All that it found was refused, or ended: what comes behind them is due now. */
-            answer := 'EMPTY';
-            answer_due_ms := 0;
-            RETURN NEXT;
-        END IF;
+    IF key_1_ IS NULL THEN
+        /* Nothing is due: the claim of nothing says when. */
+        RETURN QUERY
+        SELECT n.*
+        FROM "readpast"."next_four_queue_scheduler_set_trx"(worker_, max_, lease_ms_, 0, among_1_ => '{}') AS n;
         RETURN;
     END IF;
-    answer := 'EMPTY';
-    answer_due_ms := (
-        SELECT CEIL(EXTRACT(EPOCH FROM MIN(n.due_at) - now_) * 1000)::bigint
-        FROM (
-            (
-                SELECT MIN(x.until) AS due_at
-                FROM "readpast"."queue_refused" AS x
-                WHERE x.queue = 'four_queue_scheduler' AND x.until > now_
-            )
-            UNION ALL
-            (
-                SELECT (q."scheduled_start_date")::timestamptz AS due_at
-                FROM "public"."four_queue" AS q
-                WHERE q."in_process" = FALSE AND q."scheduled_start_date" > now_
-                ORDER BY q."scheduled_start_date"
-                LIMIT 1
-            )
 
-        ) AS n
-        /* An item that is never due is nothing to wait for. */
-        WHERE n.due_at < 'infinity'
-    );
-    RETURN NEXT;
+    from_ := 1;
+    to_ := CARDINALITY(key_1_);
+    WHILE from_ <= to_ LOOP
+        refused_ := FALSE;
+        BEGIN
+
+                RETURN QUERY
+                SELECT n.*
+                FROM "readpast"."next_four_queue_scheduler_set_trx"(
+                    worker_, max_, lease_ms_, 0, claim_ => claim_, among_1_ => key_1_[from_:to_]
+                ) AS n
+                WHERE n.answer <> 'EMPTY';
+                taken_ := FOUND;
+                /* They are let through, and no longer wait. */
+                done_ := ARRAY(
+                    SELECT k.key_1::text
+                    FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position)
+                    INNER JOIN "public"."four_queue" AS q ON q."id" BETWEEN k.key_1 AND k.key_1 AND q."in_process" IN (FALSE, TRUE)
+                    WHERE NOT (q."in_process" = FALSE)
+                );
+            DELETE FROM "readpast"."queue_refused" AS x
+            WHERE x.queue = 'four_queue_scheduler' AND x.key = ANY(done_);
+        EXCEPTION WHEN OTHERS THEN
+            GET STACKED DIAGNOSTICS state_ = RETURNED_SQLSTATE, reason_ = MESSAGE_TEXT, constraint_ = CONSTRAINT_NAME;
+            IF NOT "readpast"."queue_is_refusal_fn"(state_) THEN
+                RAISE;
+            END IF;
+            refused_ := TRUE;
+        END;
+        IF refused_ AND to_ > from_ THEN
+            to_ := (from_ + to_) / 2;
+            CONTINUE;
+        ELSIF refused_ THEN
+            answer := 'REFUSED';
+            answer_key := (SELECT k.key_1::text FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position));
+            answer_status := 'claim: ' || reason_;
+            answer_attempt := "readpast"."queue_note_refusal"(
+                'four_queue_scheduler', (SELECT k.key_1::text FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position)),
+                'claim', state_, reason_, constraint_
+            );
+            RETURN NEXT;
+        ELSE
+            EXIT WHEN taken_;
+        END IF;
+        from_ := to_ + 1;
+        to_ := CARDINALITY(key_1_);
+    END LOOP;
+    IF NOT taken_ THEN
+        /* All that it found was refused, or ended: what comes behind them is due now. */
+        answer := 'EMPTY'; answer_key := NULL; answer_attempt := NULL; answer_status := NULL;
+        answer_due_ms := 0;
+        RETURN NEXT;
+    END IF;
 END;
 $$;
 

@@ -6,21 +6,13 @@ Table access order: four_queue_scheduler_lease, four_queue.
 CREATE OR REPLACE FUNCTION "readpast"."claimed_four_queue_scheduler"(worker_ text, claim_ bigint)
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key text, answer_token timestamptz,
-    answer_attempt integer, answer_status text, "reputation" integer, "id" bigint, item_status text, item_step text, item_attempt integer,
-    item_response text, item_error text, item_started_at timestamptz, item_duration bigint, item_due_at timestamptz,
-    item_token timestamptz, item_owner text, item_lease_until timestamptz
+    answer_attempt integer, answer_status text, "reputation" integer, "id" bigint, item_status text, item_step text,
+    item_attempt integer, item_response text, item_error text, item_started_at timestamptz, item_duration bigint,
+    item_due_at timestamptz, item_token timestamptz, item_owner text, item_lease_until timestamptz
 )
-LANGUAGE plpgsql VOLATILE
-/* With its owner's rights: a role that may execute this needs none on the tables. */
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
-/*
-One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
-keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
-*/
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET plan_cache_mode = force_generic_plan SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
 #variable_conflict use_column
 DECLARE

@@ -39,22 +39,22 @@ BEGIN
             FROM mine AS i
             INNER JOIN pg_catalog.pg_auth_members AS m ON m.member = i.oid
         ),
-
         names (name) AS MATERIALIZED (
             SELECT n.name FROM pg_catalog.json_array_elements_text('["add_four_queue_scheduler_set_trx", "add_four_queue_scheduler_set_utx", "add_four_queue_scheduler_trx", "add_four_queue_scheduler_utx", "app_settings", "claimed_four_queue_scheduler",
     "find_four_queue_scheduler", "four_queue_scheduler_item_v", "four_queue_scheduler_lease", "four_queue_scheduler_lease_in_flight", "four_queue_scheduler_lease_pk", "modify_four_queue_scheduler_set_trx",
     "modify_four_queue_scheduler_set_utx", "modify_four_queue_scheduler_trx", "modify_four_queue_scheduler_utx", "next_four_queue_scheduler_apart_trx", "next_four_queue_scheduler_set_trx", "next_four_queue_scheduler_trx",
-    "next_four_queue_scheduler_utx", "purge_four_queue_scheduler_trx", "queue_catalog", "queue_finite_fn", "queue_is_done", "queue_is_editable_fn",
-    "queue_is_finished_fn", "queue_is_processable_fn", "queue_is_refusal_fn", "queue_json_fn", "queue_ms_fn", "queue_named_fn",
-    "queue_note_refusal", "queue_operation", "queue_operation_at", "queue_own_type_v", "queue_recovery", "queue_refuse_fn",
-    "queue_refused", "queue_retention", "queue_schema_version", "queue_spec", "queue_state", "queue_status",
-    "queue_taken_fn", "queue_time_fn", "queue_transition", "queue_turn", "queue_type_access", "queue_unfit_fn",
-    "queue_utc_fn", "recover_four_queue_scheduler_trx", "redrive_four_queue_scheduler_set_trx", "renew_four_queue_scheduler_set_trx", "stats_four_queue_scheduler", "watch_four_queue_scheduler",
+    "next_four_queue_scheduler_utx", "purge_four_queue_scheduler_trx", "queue_backoff_fn", "queue_begin_at_fn", "queue_begun", "queue_catalog",
+    "queue_check_fn", "queue_died_fn", "queue_figures", "queue_filter", "queue_finite_fn", "queue_fits_fn",
+    "queue_head_fn", "queue_is_done", "queue_is_editable_fn", "queue_is_finished_fn", "queue_is_processable_fn", "queue_is_refusal_fn",
+    "queue_json_fn", "queue_key_fn", "queue_look", "queue_ms_fn", "queue_named_fn", "queue_note_refusal",
+    "queue_operation", "queue_operation_at", "queue_own_type_v", "queue_recovery", "queue_recovery_turn", "queue_refusal",
+    "queue_refuse_fn", "queue_refused", "queue_retention", "queue_schema_version", "queue_sets_fn", "queue_setting",
+    "queue_spec", "queue_state", "queue_status", "queue_take_turn", "queue_taken_fn", "queue_time_fn",
+    "queue_times_fn", "queue_transition", "queue_turn", "queue_type_access", "queue_unfit_fn", "queue_utc_fn",
+    "queue_watched", "recover_four_queue_scheduler_trx", "redrive_four_queue_scheduler_set_trx", "renew_four_queue_scheduler_set_trx", "stats_four_queue_scheduler", "watch_four_queue_scheduler",
     "worker_four_queue_scheduler_v"]'::json) AS n (name)
         ),
-
         place (oid) AS MATERIALIZED (SELECT n.oid FROM pg_catalog.pg_namespace AS n WHERE n.nspname::text = 'readpast'),
-
         found (kind, name, owner) AS (
             SELECT 'schema', n.nspname::text, n.nspowner
             FROM pg_catalog.pg_namespace AS n
@@ -160,9 +160,9 @@ DROP FUNCTION IF EXISTS "readpast"."modify_four_queue_scheduler_set_trx";
 
 DROP FUNCTION IF EXISTS "readpast"."claimed_four_queue_scheduler";
 
-DROP FUNCTION IF EXISTS "readpast"."next_four_queue_scheduler_trx";
-
 DROP FUNCTION IF EXISTS "readpast"."next_four_queue_scheduler_utx";
+
+DROP FUNCTION IF EXISTS "readpast"."next_four_queue_scheduler_trx";
 
 DROP FUNCTION IF EXISTS "readpast"."next_four_queue_scheduler_set_trx";
 

@@ -6,17 +6,16 @@ When its attempts are spent, an item becomes Failed whatever was asked for, unle
 Table access order: four_queue, four_queue_scheduler_lease, queue_transition.
 */
 CREATE OR REPLACE FUNCTION "readpast"."modify_four_queue_scheduler_utx"(
-    key_ text, token_ timestamptz, status_ text, step_ text DEFAULT NULL, response_ text DEFAULT NULL, error_ text DEFAULT NULL,
-    due_ timestamptz DEFAULT NULL, worker_ text DEFAULT NULL, attempt_num_ integer DEFAULT NULL, set_ json DEFAULT NULL
+    key_ text, token_ timestamptz, status_ text, step_ text DEFAULT NULL,
+    response_ text DEFAULT NULL, error_ text DEFAULT NULL, due_ timestamptz DEFAULT NULL,
+    worker_ text DEFAULT NULL, attempt_num_ integer DEFAULT NULL, set_ json DEFAULT NULL
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key text, answer_token timestamptz,
     answer_attempt integer, answer_status text
 )
-LANGUAGE sql VOLATILE
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
+LANGUAGE sql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET timezone = 'UTC'
 AS $$
     SELECT m.answer, m.answer_ordinal, m.answer_due_ms, m.answer_key, m.answer_token, m.answer_attempt, m.answer_status
     FROM "readpast"."modify_four_queue_scheduler_set_utx"(
@@ -40,21 +39,14 @@ When its attempts are spent, an item becomes Failed whatever was asked for, unle
 Table access order: four_queue, four_queue_scheduler_lease, queue_transition.
 */
 CREATE OR REPLACE FUNCTION "readpast"."modify_four_queue_scheduler_trx"(
-    key_ text, token_ timestamptz, status_ text, step_ text DEFAULT NULL, response_ text DEFAULT NULL, error_ text DEFAULT NULL,
-    due_ timestamptz DEFAULT NULL, worker_ text DEFAULT NULL, attempt_num_ integer DEFAULT NULL, set_ json DEFAULT NULL
+    key_ text, token_ timestamptz, status_ text, step_ text DEFAULT NULL,
+    response_ text DEFAULT NULL, error_ text DEFAULT NULL, due_ timestamptz DEFAULT NULL,
+    worker_ text DEFAULT NULL, attempt_num_ integer DEFAULT NULL, set_ json DEFAULT NULL
 )
 RETURNS SETOF "readpast"."worker_four_queue_scheduler_v"
-LANGUAGE plpgsql VOLATILE
-/* With its owner's rights: a role that may execute this needs none on the tables. */
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
-/*
-One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
-keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
-*/
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET plan_cache_mode = force_generic_plan SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
 DECLARE
     result_ record;
@@ -78,8 +70,8 @@ BEGIN
 
     RETURN QUERY
     SELECT
-            v."reputation", v."id", v.item_status, v.item_step, v.item_attempt, v.item_response, v.item_error, v.item_started_at,
-            v.item_duration, v.item_due_at, v.item_token, v.item_owner, v.item_lease_until
+            v."reputation", v."id", v.item_status, v.item_step, v.item_attempt, v.item_response, v.item_error,
+            v.item_started_at, v.item_duration, v.item_due_at, v.item_token, v.item_owner, v.item_lease_until
     FROM (SELECT key_::bigint AS key_1) AS k
     INNER JOIN LATERAL (
         SELECT w.*

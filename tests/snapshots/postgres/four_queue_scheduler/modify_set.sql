@@ -10,126 +10,48 @@ what the first call claimed, claimed_four_queue_scheduler returns by its claim_.
 Table access order: queue_operation, four_queue, four_queue_scheduler_lease, queue_transition.
 */
 CREATE OR REPLACE FUNCTION "readpast"."modify_four_queue_scheduler_set_trx"(
-    operation_ uuid, worker_ text, items_ json, max_ integer DEFAULT 0, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 0,
-    claim_ bigint DEFAULT NULL
+    operation_ uuid, worker_ text, items_ json, max_ integer DEFAULT 0, lease_ms_ integer DEFAULT NULL,
+    recover_ integer DEFAULT 0, claim_ bigint DEFAULT NULL
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key text, answer_token timestamptz,
-    answer_attempt integer, answer_status text, "reputation" integer, "id" bigint, item_status text, item_step text, item_attempt integer,
-    item_response text, item_error text, item_started_at timestamptz, item_duration bigint, item_due_at timestamptz,
-    item_token timestamptz, item_owner text, item_lease_until timestamptz
+    answer_attempt integer, answer_status text, "reputation" integer, "id" bigint, item_status text, item_step text,
+    item_attempt integer, item_response text, item_error text, item_started_at timestamptz, item_duration bigint,
+    item_due_at timestamptz, item_token timestamptz, item_owner text, item_lease_until timestamptz
 )
-LANGUAGE plpgsql VOLATILE
-/* With its owner's rights: a role that may execute this needs none on the tables. */
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
-/*
-One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
-keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
-*/
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET plan_cache_mode = force_generic_plan SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
 #variable_conflict use_column
 DECLARE
     now_ timestamptz := clock_timestamp();
     replayed_ boolean := FALSE;
     max_attempts_ integer;
-    no_set_ text;
     answers_ json;
 BEGIN
     /* The times in the table are the server's local ones: from here to the end of the function. */
     SET LOCAL timezone TO DEFAULT;
-    max_attempts_ := COALESCE((
-        SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'fourqueuescheduler.maxAttempts' AND a.val_int > 0
-    ), 3);
-    IF lease_ms_ IS NULL THEN
-        lease_ms_ := COALESCE((
-            SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'fourqueuescheduler.leaseMs' AND a.val_int > 0
-        ), 600000);
-    END IF;
-    IF COALESCE(worker_, '') = '' THEN
-        RAISE EXCEPTION 'modify_four_queue_scheduler_set_trx: worker_ is empty' USING ERRCODE = 'RP021';
-    END IF;
-    IF max_ IS NULL OR max_ < 0 OR max_ > 1000 THEN
-        RAISE EXCEPTION 'modify_four_queue_scheduler_set_trx: max_ must be from 0 to 1000' USING ERRCODE = 'RP021';
-    END IF;
-    IF lease_ms_ < 1 THEN
-        RAISE EXCEPTION 'modify_four_queue_scheduler_set_trx: lease_ms_ must be at least 1' USING ERRCODE = 'RP021';
-    END IF;
-    IF EXISTS (
-        SELECT 1
-        FROM json_array_elements(items_) AS e (value)
-        CROSS JOIN LATERAL json_object_keys(e.value) AS k (name)
-        WHERE k.name NOT IN ('key', 'token', 'attempt', 'status', 'step', 'response', 'error', 'release', 'set', 'due', 'delay_ms')
-    ) OR json_array_length(items_) > 1000 THEN
-        items_ := "readpast"."queue_taken_fn"('modify_four_queue_scheduler_set_trx', items_, '{
+    max_attempts_ := "readpast"."queue_setting"('fourqueuescheduler.maxAttempts', 3);
+    lease_ms_ := "readpast"."queue_check_fn"('modify_four_queue_scheduler_set_trx', worker_, max_, fewest => 0, lease_ms => COALESCE(lease_ms_, "readpast"."queue_setting"('fourqueuescheduler.leaseMs', 600000)));
+    items_ := "readpast"."queue_taken_fn"(
+        'modify_four_queue_scheduler_set_trx', items_, '{
             "key": "any", "token": "timestamp", "attempt": "integer", "status": "text(20)", "step": "text",
             "response": "text", "error": "text", "release": "boolean", "set": "any", "due": "timestamp",
             "delay_ms": "bigint"
-        }');
-    END IF;
+        }',
+        ARRAY['key', 'token', 'attempt', 'status', 'step', 'response', 'error', 'release', 'set', 'due', 'delay_ms']
+    );
 
-    /* Most calls set nothing, and are not read twice for it. A name can be written with escapes. */
+    /* Most calls set nothing, and are not read for it. A name can be written with escapes. */
     IF position('"set"' IN items_::text) > 0 OR position('\u00' IN items_::text) > 0 THEN
-        no_set_ := (
-            SELECT w.why
-            FROM (
-                SELECT g.status, g.set AS new_values, g.position
-                FROM
-                    ROWS FROM (json_to_recordset(items_) AS (status text, set json))
-                    WITH ORDINALITY AS g (status, set, position)
-                WHERE g.set IS NOT NULL
-            ) AS i
-            CROSS JOIN LATERAL (
-                SELECT 'set is no object' AS why
-                WHERE json_typeof(i.new_values) <> 'object'
-                UNION ALL
-                SELECT format('there is no column %s to set', k.name)
-                FROM json_object_keys(CASE json_typeof(i.new_values) WHEN 'object' THEN i.new_values ELSE '{}' END) AS k (name)
-            ) AS w
-            ORDER BY i.position
-            LIMIT 1
-        );
-        IF no_set_ IS NOT NULL THEN
-            RAISE EXCEPTION 'modify_four_queue_scheduler_set_trx: %', no_set_ USING ERRCODE = 'RP021';
-        END IF;
+        PERFORM "readpast"."queue_sets_fn"('modify_four_queue_scheduler_set_trx', items_, ARRAY[]::text[]);
     END IF;
 
-    /* First of all: if another attempt of this very call is under way, this waits for it. */
-    IF operation_ IS NOT NULL THEN
-        INSERT INTO "readpast"."queue_operation" (operation_id, call, at)
-        VALUES (operation_, 'modify_four_queue_scheduler_set_trx', now_)
-        ON CONFLICT (operation_id) DO NOTHING;
-        replayed_ := NOT FOUND;
-        IF replayed_ AND NOT EXISTS (
-            SELECT 1
-            FROM "readpast"."queue_operation" AS p
-            WHERE p.operation_id = operation_ AND p.call = 'modify_four_queue_scheduler_set_trx'
-        )
-        THEN
-            RAISE EXCEPTION 'modify_four_queue_scheduler_set_trx: the operation % was another call', operation_ USING ERRCODE = 'RP021';
-        END IF;
-    END IF;
+    replayed_ := "readpast"."queue_begun"(operation_, 'modify_four_queue_scheduler_set_trx', now_);
     IF replayed_ THEN
         answers_ := (SELECT p.result FROM "readpast"."queue_operation" AS p WHERE p.operation_id = operation_);
     ELSE
-    /* Answers are asked for again within minutes. One call in 64 clears away what is older than an hour. */
-    IF get_byte(uuid_send(operation_), 15) % 64 = 0 THEN
-        WITH old AS MATERIALIZED (
-            SELECT o.operation_id
-            FROM "readpast"."queue_operation" AS o
-            WHERE o.at < now_ - interval '1 hour'
-            ORDER BY o.at
-            LIMIT 256
-            FOR UPDATE SKIP LOCKED
-        )
-
-        DELETE FROM "readpast"."queue_operation" AS p
-        USING old AS o
-        WHERE p.operation_id BETWEEN o.operation_id AND o.operation_id;
-    END IF;
     /*
     The rows of the table first, in the order of their keys, so that two calls never wait for each other. What they and
     four_queue_scheduler_lease hold is read in the next statement: only then nobody changes it any more.
@@ -154,25 +76,17 @@ BEGIN
             COALESCE(i.attempt, 0) AS attempt, i.status, i.step, i.response, i.error,
             COALESCE("readpast"."queue_finite_fn"("readpast"."queue_time_fn"(i.due)), now_ + i.delay_ms * interval '1 millisecond') AS due_at,
             COALESCE(i.release, FALSE) AS release, i.set AS new_values, i.position
-        FROM
-            ROWS FROM (
-                json_to_recordset(items_) AS (
-                    key bigint, token text, attempt integer, status text, step text, response text,
-                    error text, due text, delay_ms bigint, release boolean, set json
-                )
-            ) WITH ORDINALITY AS i (
-                key, token, attempt, status, step, response, error, due, delay_ms, release, set, position
-            )
+        FROM ROWS FROM (json_to_recordset(items_) AS (
+            key bigint, token text, attempt integer, status text, step text, response text,
+            error text, due text, delay_ms bigint, release boolean, set json
+        )) WITH ORDINALITY AS i (key, token, attempt, status, step, response, error, due, delay_ms, release, set, position)
     ),
-
     /* In the order of their keys, so that two calls never wait for each other. */
     item AS MATERIALIZED (
         SELECT g.*, ROW_NUMBER() OVER (PARTITION BY g.key_1 ORDER BY g.position) AS occurrence
         FROM given AS g
-        ORDER BY
-            g.key_1, g.position
+        ORDER BY g.key_1, g.position
     ),
-
     /*
     Decide each one's answer. The fence of a worker is its name and its attempt (LEASE_LOST); the fence of everybody is
     the token (CONFLICT); the state machine is queue_transition (ILLEGAL_TRANSITION). A lease past its deadline still
@@ -212,7 +126,6 @@ BEGIN
             OFFSET 0
         ) AS v ON TRUE
     ),
-
     ruled AS (
         SELECT
             j.*,
@@ -228,10 +141,9 @@ BEGIN
         /* So that each gets one answer. */
         OFFSET 0
     ),
-
     decided AS MATERIALIZED (
         SELECT
-            r.ordinal, r.key_1, r.item_seek_1 AS seek_1, r.answer, r.becomes AS status, r.step IS NOT NULL AS steps, r.new_values,
+            r.ordinal, r.key_1, r.item_seek_1 AS seek_1, r.answer, r.becomes AS status, r.new_values,
             CASE WHEN r.answer <> 'OK' THEN r.item_token ELSE GREATEST(now_, NULLIF(r.item_token, 'infinity') + interval '1 microsecond') END AS token,
             CASE
                 WHEN r.answer <> 'OK' THEN r.item_attempt
@@ -244,25 +156,12 @@ BEGIN
             COALESCE(
                 r.due_at,
                 CASE
-                    WHEN r.becomes = 'Error'
-                        THEN now_ + interval '1 millisecond' * ROUND(
-                            /*
-                            5000 ms after the first attempt, 200 per cent of the delay before after each further one,
-                            at most 3600000 ms; up to 50 per cent less by chance, for each item anew.
-                            */
-                            /* The logarithm keeps the power from overflowing before the cap counts. */
-                            EXP(LEAST(
-                                LN(5000::float8)
-                                + (r.item_attempt - 1) * LN(200 / 100.0::float8), LN(3600000::float8)
-                            ))
-                            * (1 - random() * 50 / 100)
-                        )
+                    WHEN r.becomes = 'Error' THEN now_ + "readpast"."queue_backoff_fn"(r.item_attempt, 5000, 200, 3600000, 50)
                 END,
                 r.item_due_at
             ) AS due_at,
             CASE
-                WHEN r.becomes = 'Processing'
-                    THEN now_ + lease_ms_ * interval '1 millisecond'
+                WHEN r.becomes = 'Processing' THEN now_ + lease_ms_ * interval '1 millisecond'
             END AS lease_until,
             CASE WHEN n.enters THEN now_ ELSE r.item_started_at END AS started_at,
             CASE WHEN n.enters THEN now_ ELSE r.item_started_at END AS run_started_at,
@@ -358,7 +257,6 @@ BEGIN
         ORDER BY
             a.ordinal, a.rank
     )
-
     SELECT json_agg(t ORDER BY t.ordinal)
     INTO answers_
     FROM told AS t;
@@ -368,15 +266,15 @@ BEGIN
     WHERE p.operation_id = operation_;
     END IF;
 
-    RETURN QUERY
-    SELECT
-        a.answer, a.ordinal, NULL::bigint, a.key, a.token, a.attempt_num, a.status,
-            NULL::integer, NULL::bigint, NULL::text, NULL::text, NULL::integer, NULL::text, NULL::text, NULL::timestamptz,
-            NULL::bigint, NULL::timestamptz, NULL::timestamptz, NULL::text, NULL::timestamptz
-    FROM json_to_recordset(COALESCE(answers_, '[]')) AS a (
-        ordinal integer, answer text, key text, token timestamptz, attempt_num integer, status text
-    )
-    ORDER BY a.ordinal;
+    FOR answer, answer_ordinal, answer_due_ms, answer_key, answer_token, answer_attempt, answer_status IN
+        SELECT a.answer, a.ordinal, NULL::bigint, a.key, a.token, a.attempt_num, a.status
+        FROM json_to_recordset(COALESCE(answers_, '[]')) AS a (
+            ordinal integer, answer text, key text, token timestamptz, attempt_num integer, status text
+        )
+        ORDER BY a.ordinal
+    LOOP
+        RETURN NEXT;
+    END LOOP;
 
     IF max_ > 0 AND NOT replayed_ THEN
         RETURN QUERY
@@ -395,19 +293,17 @@ others recovered lately does not count.
 Table access order: as there.
 */
 CREATE OR REPLACE FUNCTION "readpast"."modify_four_queue_scheduler_set_utx"(
-    operation_ uuid, worker_ text, items_ json, max_ integer DEFAULT 0, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 0,
-    claim_ bigint DEFAULT NULL
+    operation_ uuid, worker_ text, items_ json, max_ integer DEFAULT 0, lease_ms_ integer DEFAULT NULL,
+    recover_ integer DEFAULT 0, claim_ bigint DEFAULT NULL
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key text, answer_token timestamptz,
-    answer_attempt integer, answer_status text, "reputation" integer, "id" bigint, item_status text, item_step text, item_attempt integer,
-    item_response text, item_error text, item_started_at timestamptz, item_duration bigint, item_due_at timestamptz,
-    item_token timestamptz, item_owner text, item_lease_until timestamptz
+    answer_attempt integer, answer_status text, "reputation" integer, "id" bigint, item_status text, item_step text,
+    item_attempt integer, item_response text, item_error text, item_started_at timestamptz, item_duration bigint,
+    item_due_at timestamptz, item_token timestamptz, item_owner text, item_lease_until timestamptz
 )
-LANGUAGE sql VOLATILE
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
+LANGUAGE sql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET timezone = 'UTC'
 AS $$
     SELECT m.*
     FROM "readpast"."modify_four_queue_scheduler_set_trx"(

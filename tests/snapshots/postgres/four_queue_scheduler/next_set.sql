@@ -7,74 +7,59 @@ An item that came back from a dead worker may have been its death. It is handed 
 CLAIMED_ALONE; so a claim ends before such an item, unless it is the first.
 With recover_ 2 it first takes up again what is in flight under this worker's own name as well: for a worker that has
 just started, whose predecessor of that name left work behind.
+among_1_: only of those keys (next_four_queue_scheduler_apart_trx asks for halves of what it found).
 claim_ is a number of the claim's own, above zero: with it claimed_four_queue_scheduler returns what was claimed, when the answer was lost.
 Table access order: four_queue, four_queue_scheduler_lease.
 */
 CREATE OR REPLACE FUNCTION "readpast"."next_four_queue_scheduler_set_trx"(
-    worker_ text, max_ integer, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 1, claim_ bigint DEFAULT NULL
+    worker_ text, max_ integer, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 1, claim_ bigint DEFAULT NULL,
+    among_1_ bigint[] DEFAULT NULL
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key text, answer_token timestamptz,
-    answer_attempt integer, answer_status text, "reputation" integer, "id" bigint, item_status text, item_step text, item_attempt integer,
-    item_response text, item_error text, item_started_at timestamptz, item_duration bigint, item_due_at timestamptz,
-    item_token timestamptz, item_owner text, item_lease_until timestamptz
+    answer_attempt integer, answer_status text, "reputation" integer, "id" bigint, item_status text, item_step text,
+    item_attempt integer, item_response text, item_error text, item_started_at timestamptz, item_duration bigint,
+    item_due_at timestamptz, item_token timestamptz, item_owner text, item_lease_until timestamptz
 )
-LANGUAGE plpgsql VOLATILE
-/* With its owner's rights: a role that may execute this needs none on the tables. */
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
-/*
-One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
-keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
-*/
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET plan_cache_mode = force_generic_plan SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
 #variable_conflict use_column
 DECLARE
     now_ timestamptz;
     max_attempts_ integer;
+    turn_ boolean;
     alone_ boolean;
     ended_ bigint;
+    decided_ bigint;
     key_1_ bigint[];
 BEGIN
     /* The times in the table are the server's local ones: from here to the end of the function. */
     SET LOCAL timezone TO DEFAULT;
-    max_attempts_ := COALESCE((
-        SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'fourqueuescheduler.maxAttempts' AND a.val_int > 0
-    ), 3);
-    IF lease_ms_ IS NULL THEN
-        lease_ms_ := COALESCE((
-            SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'fourqueuescheduler.leaseMs' AND a.val_int > 0
-        ), 600000);
-    END IF;
-    IF COALESCE(worker_, '') = '' THEN
-        RAISE EXCEPTION 'next_four_queue_scheduler_set_trx: worker_ is empty' USING ERRCODE = 'RP021';
-    END IF;
-    IF max_ IS NULL OR max_ < 1 OR max_ > 1000 THEN
-        RAISE EXCEPTION 'next_four_queue_scheduler_set_trx: max_ must be from 1 to 1000' USING ERRCODE = 'RP021';
-    END IF;
-    IF lease_ms_ < 1 THEN
-        RAISE EXCEPTION 'next_four_queue_scheduler_set_trx: lease_ms_ must be at least 1' USING ERRCODE = 'RP021';
-    END IF;
+    max_attempts_ := "readpast"."queue_setting"('fourqueuescheduler.maxAttempts', 3);
+    lease_ms_ := "readpast"."queue_check_fn"('next_four_queue_scheduler_set_trx', worker_, max_, lease_ms => COALESCE(lease_ms_, "readpast"."queue_setting"('fourqueuescheduler.leaseMs', 600000)));
     IF recover_ = 2 THEN
-        RETURN QUERY
-        SELECT r.*,
-            NULL::integer, NULL::bigint, NULL::text, NULL::text, NULL::integer, NULL::text, NULL::text, NULL::timestamptz,
-            NULL::bigint, NULL::timestamptz, NULL::timestamptz, NULL::text, NULL::timestamptz
-        FROM "readpast"."recover_four_queue_scheduler_trx"(1000, worker_) AS r
-        WHERE r.answer = 'REFUSED';
+        FOR answer, answer_ordinal, answer_due_ms, answer_key, answer_token, answer_attempt, answer_status IN
+            SELECT r.* FROM "readpast"."recover_four_queue_scheduler_trx"(1000, worker_) AS r WHERE r.answer = 'REFUSED'
+        LOOP
+            RETURN NEXT;
+        END LOOP;
     END IF;
-    IF recover_ > 0 THEN
-        RETURN QUERY
-        SELECT r.*,
-            NULL::integer, NULL::bigint, NULL::text, NULL::text, NULL::integer, NULL::text, NULL::text, NULL::timestamptz,
-            NULL::bigint, NULL::timestamptz, NULL::timestamptz, NULL::text, NULL::timestamptz
-        FROM "readpast"."recover_four_queue_scheduler_trx"(100, recover_ => recover_) AS r
-        WHERE r.answer = 'REFUSED';
+    /* Asked here, or most claims would call for nothing. */
+    IF recover_ > 2 THEN
+        turn_ := "readpast"."queue_recovery_turn"('four_queue_scheduler', recover_, clock_timestamp());
     END IF;
-    IF EXISTS (SELECT 1 FROM "readpast"."queue_refused" AS x WHERE x.queue = 'four_queue_scheduler') THEN
+    IF recover_ > 0 AND turn_ IS NOT FALSE THEN
+        FOR answer, answer_ordinal, answer_due_ms, answer_key, answer_token, answer_attempt, answer_status IN
+            SELECT r.*
+            FROM "readpast"."recover_four_queue_scheduler_trx"(100, recover_ => CASE WHEN recover_ > 2 AND turn_ THEN 2 ELSE 1 END) AS r
+            WHERE r.answer = 'REFUSED'
+        LOOP
+            RETURN NEXT;
+        END LOOP;
+    END IF;
+    IF among_1_ IS NULL AND EXISTS (SELECT 1 FROM "readpast"."queue_refused" AS x WHERE x.queue = 'four_queue_scheduler') THEN
         /* The table refuses some: around those. */
         RETURN QUERY
         SELECT n.*
@@ -83,7 +68,9 @@ BEGIN
     END IF;
 
     now_ := clock_timestamp();
-
+    IF among_1_ IS NOT NULL THEN
+        key_1_ := among_1_;
+    ELSE
 /*
     Lock due items of the table; those that others hold are passed over. What
     four_queue_scheduler_lease says of them is read in the next statement: only then nobody changes it any more.
@@ -98,10 +85,10 @@ BEGIN
         LIMIT max_
         FOR NO KEY UPDATE OF q SKIP LOCKED
     )
-
     SELECT ARRAY_AGG(d.key_1)
     INTO key_1_
     FROM due AS d;
+    END IF;
 
     IF key_1_ IS NOT NULL THEN
         WITH found AS MATERIALIZED (
@@ -133,6 +120,11 @@ BEGIN
             GREATEST(now_, NULLIF(v.item_token, 'infinity') + interval '1 microsecond') AS token,
             v.item_attempt + (NOT v.is_spent)::integer AS attempt_num,
             CASE
+                WHEN v.is_spent AND v.refusals > 0
+                    THEN format(
+                        'The table refused it %s times, and attempts are spent: %s', v.refusals,
+                        ("readpast"."queue_refusal"('four_queue_scheduler', v.key_1::text)).reason
+                    )
                 WHEN v.is_spent THEN format('Attempts are spent: %s of %s.', v.item_attempt, max_attempts_)
                 ELSE v.item_error
             END AS error,
@@ -147,8 +139,18 @@ BEGIN
                 COUNT(*) FILTER (WHERE r.alone) OVER w AS alone_so_far
             FROM (
                 SELECT
-                    f.*, f.item_attempt >= max_attempts_ AS is_spent, f.item_attempt < max_attempts_ AND f.item_died_at IS NOT NULL AS alone
-                FROM found AS f
+                    f.*, f.item_attempt + f.refusals >= max_attempts_ AS is_spent,
+                    f.item_attempt + f.refusals < max_attempts_ AND f.item_died_at IS NOT NULL AS alone
+                FROM (
+                    SELECT
+                        f.*,
+                        /* Only where the table refuses some. */
+                        CASE
+                            WHEN among_1_ IS NULL THEN 0
+                            ELSE COALESCE(("readpast"."queue_refusal"('four_queue_scheduler', f.key_1::text)).attempts, 0)
+                        END AS refusals
+                    FROM found AS f
+                ) AS f
             ) AS r
             WINDOW w AS (ROWS UNBOUNDED PRECEDING)
         ) AS v
@@ -208,16 +210,21 @@ BEGIN
             lease_until = excluded.lease_until, claim_num = excluded.claim_num
     )
 
-        SELECT ARRAY_AGG(c.key_1 ORDER BY c.position) FILTER (WHERE c.status = 'Processing'), BOOL_OR(c.alone), COUNT(*)
-        INTO key_1_, alone_, ended_
+        SELECT
+            ARRAY_AGG(c.key_1 ORDER BY c.position) FILTER (WHERE c.status = 'Processing'), BOOL_OR(c.alone), COUNT(*),
+            (SELECT COUNT(*) FROM decided)
+        INTO key_1_, alone_, ended_, decided_
         FROM changed AS c;
+        IF among_1_ IS NOT NULL AND ended_ < decided_ THEN
+            RAISE EXCEPTION 'a trigger of the table leaves the row as it is';
+        END IF;
 
         RETURN QUERY
         SELECT
             CASE WHEN alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, NULL::integer, lease_ms_::bigint, k.key_1::text, v.item_token,
-            v.item_attempt, v.item_status, v."reputation"::integer, v."id"::bigint, v.item_status, v.item_step,
-            v.item_attempt, v.item_response, v.item_error, v.item_started_at, v.item_duration, v.item_due_at, v.item_token, v.item_owner,
-            v.item_lease_until
+            v.item_attempt, v.item_status,
+            v."reputation"::integer, v."id"::bigint, v.item_status, v.item_step, v.item_attempt, v.item_response,
+            v.item_error, v.item_started_at, v.item_duration, v.item_due_at, v.item_token, v.item_owner, v.item_lease_until
         FROM UNNEST(key_1_) WITH ORDINALITY AS k (key_1, position)
         INNER JOIN LATERAL (
             SELECT w.*
@@ -242,10 +249,16 @@ BEGIN
     Nothing to hand out: say when the next item is due, so that the worker can sleep that long. What was due already is
     in the hands of others.
     */
-    answer := 'EMPTY';
+    answer := 'EMPTY'; answer_key := NULL; answer_attempt := NULL; answer_status := NULL;
     answer_due_ms := (
         SELECT CEIL(EXTRACT(EPOCH FROM MIN(n.due_at) - now_) * 1000)::bigint
         FROM (
+            (
+                SELECT MIN(x.until) AS due_at
+                FROM "readpast"."queue_refused" AS x
+                WHERE x.queue = 'four_queue_scheduler' AND x.until > now_
+            )
+            UNION ALL
             (
                 SELECT (q."scheduled_start_date")::timestamptz AS due_at
                 FROM "public"."four_queue" AS q
@@ -262,4 +275,4 @@ BEGIN
 END;
 $$;
 
-REVOKE ALL ON FUNCTION "readpast"."next_four_queue_scheduler_set_trx"(text, integer, integer, integer, bigint) FROM public;
+REVOKE ALL ON FUNCTION "readpast"."next_four_queue_scheduler_set_trx"(text, integer, integer, integer, bigint, bigint[]) FROM public;

@@ -7,93 +7,27 @@ Table access order: four_queue, four_queue_scheduler_lease.
 */
 CREATE OR REPLACE FUNCTION "readpast"."purge_four_queue_scheduler_trx"(filter_ json DEFAULT NULL, max_ integer DEFAULT 1000)
 RETURNS TABLE (name text, value bigint)
-LANGUAGE plpgsql VOLATILE
-/* With its owner's rights: a role that may execute this needs none on the tables. */
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
-/*
-One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
-keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
-*/
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET plan_cache_mode = force_generic_plan SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
 #variable_conflict use_column
 DECLARE
+    now_ CONSTANT timestamptz := clock_timestamp();
+    f_ record;
     keys_ bigint[];
-    statuses_ text[];
-    types_ text[];
-    before_ timestamptz;
-    since_ timestamptz;
-    part_ text;
-    longer_ bigint;
     key_1_ bigint[];
 BEGIN
-    /* A condition with a slip in it must not be passed over: what it was to keep out would be met too. */
-    IF json_typeof(filter_) <> 'object' THEN
-        RAISE EXCEPTION 'purge_four_queue_scheduler_trx: filter_ is not a JSON object' USING ERRCODE = 'RP021';
-    END IF;
-    IF
-        EXISTS (
-            SELECT 1 FROM json_each(filter_) AS m (name, value)
-            WHERE
-                m.name NOT IN ('keys', 'status', 'types', 'before', 'after', 'error', 'longer_ms')
-                OR json_typeof(m.value) NOT IN (
-                    'null',
-                    CASE
-                        WHEN m.name IN ('keys', 'status', 'types') THEN 'array'
-                        WHEN m.name = 'longer_ms' THEN 'number'
-                        ELSE 'string'
-                    END
-                )
-        )
-        OR EXISTS (SELECT 1 FROM json_object_keys(filter_) AS m (name) GROUP BY m.name HAVING COUNT(*) > 1)
-    THEN
-        RAISE EXCEPTION
-            'purge_four_queue_scheduler_trx: filter_ takes keys, status, types (arrays), before, after, error (text), longer_ms (a number), once'
-        USING ERRCODE = 'RP021';
-    END IF;
-    IF json_typeof(filter_ -> 'keys') = 'array' THEN
-        keys_ := ARRAY(
-            SELECT k.key::bigint
-            FROM json_array_elements_text(filter_ -> 'keys') AS k (key)
-        );
-    END IF;
-    IF json_typeof(filter_ -> 'status') = 'array' THEN
-        statuses_ := ARRAY(SELECT s.status FROM json_array_elements_text(filter_ -> 'status') AS s (status));
-    END IF;
-    IF json_typeof(filter_ -> 'types') = 'array' THEN
-        types_ := ARRAY(SELECT t.type FROM json_array_elements_text(filter_ -> 'types') AS t (type));
-    END IF;
-    before_ := filter_ ->> 'before';
-    since_ := filter_ ->> 'after';
-    part_ := filter_ ->> 'error';
-    IF filter_ ->> 'longer_ms' !~ '^[0-9]{1,18}$' THEN
-        RAISE EXCEPTION 'purge_four_queue_scheduler_trx: longer_ms is a whole number of milliseconds' USING ERRCODE = 'RP021';
-    END IF;
-    longer_ := filter_ ->> 'longer_ms';
-    IF CARDINALITY(keys_) > 1000 THEN
-        RAISE EXCEPTION 'purge_four_queue_scheduler_trx: at most 1000 keys a call' USING ERRCODE = 'RP021';
-    END IF;
-    IF EXISTS (
-        SELECT 1 FROM UNNEST(statuses_) AS s (status)
-        WHERE NOT EXISTS (SELECT 1 FROM "readpast"."queue_status" AS k WHERE k.status = s.status)
-    )
-    THEN
-        RAISE EXCEPTION 'purge_four_queue_scheduler_trx: status names one that there is not' USING ERRCODE = 'RP021';
-    END IF;
-    IF max_ IS NULL OR max_ < 1 OR max_ > 1000 THEN
-        RAISE EXCEPTION 'purge_four_queue_scheduler_trx: max_ must be from 1 to 1000' USING ERRCODE = 'RP021';
+    SELECT f.*
+    INTO f_
+    FROM "readpast"."queue_filter"('purge_four_queue_scheduler_trx', filter_, max_) AS f;
+    IF f_.keys IS NOT NULL THEN
+        keys_ := ARRAY(SELECT k.key::bigint FROM json_array_elements_text(f_.keys) AS k (key));
     END IF;
     /* The times in the table are the server's local ones: from here to the end of the function. */
     SET LOCAL timezone TO DEFAULT;
-    statuses_ := COALESCE(statuses_, ARRAY['Completed', 'PartiallyCompleted', 'Cancelled', 'Terminated']);
-    IF EXISTS (
-        SELECT 1 FROM UNNEST(statuses_) AS s (status)
-        WHERE NOT "readpast"."queue_is_finished_fn"(s.status)
-    )
-    THEN
+    f_.statuses := COALESCE(f_.statuses, ARRAY['Completed', 'PartiallyCompleted', 'Cancelled', 'Terminated']);
+    IF EXISTS (SELECT 1 FROM UNNEST(f_.statuses) AS s (status) WHERE NOT "readpast"."queue_is_finished_fn"(s.status)) THEN
         RAISE EXCEPTION 'purge_four_queue_scheduler_trx: only finished items can be purged; cancel or terminate the others'
         USING ERRCODE = 'RP021';
     END IF;
@@ -118,18 +52,11 @@ BEGIN
             ) AS v ON TRUE
             WHERE TRUE
 
-            AND (statuses_ IS NULL OR v.item_status = ANY(statuses_)) AND (types_ IS NULL OR v.item_type = ANY(types_))
-            AND (before_ IS NULL OR COALESCE(GREATEST(v.item_token, v.item_finished_at), v.item_enqueued_at) < before_)
-            AND (since_ IS NULL OR COALESCE(GREATEST(v.item_token, v.item_finished_at), v.item_enqueued_at) >= since_)
-            AND (
-                longer_ IS NULL
-                OR CASE
-                    WHEN v.item_status = 'Processing' THEN "readpast"."queue_ms_fn"(v.item_started_at, clock_timestamp())
-                    ELSE v.item_duration
-                END > longer_
+            AND "readpast"."queue_fits_fn"(
+                f_.statuses, f_.types, f_.before, f_.since, f_.longer, f_.part, now_,
+                v.item_status, v.item_type, COALESCE(GREATEST(v.item_token, v.item_finished_at), v.item_enqueued_at),
+                v.item_started_at, v.item_duration, v.item_error
             )
-            /* Found as it stands: nothing in it is a wildcard. */
-            AND (part_ IS NULL OR STRPOS(v.item_error, part_) > 0)
             ORDER BY v.item_key_1
             LIMIT max_
         ) AS w
@@ -147,18 +74,11 @@ BEGIN
             FROM "readpast"."four_queue_scheduler_item_v" AS v
             WHERE TRUE
 
-            AND (statuses_ IS NULL OR v.item_status = ANY(statuses_)) AND (types_ IS NULL OR v.item_type = ANY(types_))
-            AND (before_ IS NULL OR COALESCE(GREATEST(v.item_token, v.item_finished_at), v.item_enqueued_at) < before_)
-            AND (since_ IS NULL OR COALESCE(GREATEST(v.item_token, v.item_finished_at), v.item_enqueued_at) >= since_)
-            AND (
-                longer_ IS NULL
-                OR CASE
-                    WHEN v.item_status = 'Processing' THEN "readpast"."queue_ms_fn"(v.item_started_at, clock_timestamp())
-                    ELSE v.item_duration
-                END > longer_
+            AND "readpast"."queue_fits_fn"(
+                f_.statuses, f_.types, f_.before, f_.since, f_.longer, f_.part, now_,
+                v.item_status, v.item_type, COALESCE(GREATEST(v.item_token, v.item_finished_at), v.item_enqueued_at),
+                v.item_started_at, v.item_duration, v.item_error
             )
-            /* Found as it stands: nothing in it is a wildcard. */
-            AND (part_ IS NULL OR STRPOS(v.item_error, part_) > 0)
             ORDER BY v.item_key_1
             LIMIT max_
         ) AS w
@@ -199,18 +119,11 @@ BEGIN
         ) AS v ON TRUE
         WHERE TRUE
 
-            AND (statuses_ IS NULL OR v.item_status = ANY(statuses_)) AND (types_ IS NULL OR v.item_type = ANY(types_))
-            AND (before_ IS NULL OR COALESCE(GREATEST(v.item_token, v.item_finished_at), v.item_enqueued_at) < before_)
-            AND (since_ IS NULL OR COALESCE(GREATEST(v.item_token, v.item_finished_at), v.item_enqueued_at) >= since_)
-            AND (
-                longer_ IS NULL
-                OR CASE
-                    WHEN v.item_status = 'Processing' THEN "readpast"."queue_ms_fn"(v.item_started_at, clock_timestamp())
-                    ELSE v.item_duration
-                END > longer_
+            AND "readpast"."queue_fits_fn"(
+                f_.statuses, f_.types, f_.before, f_.since, f_.longer, f_.part, now_,
+                v.item_status, v.item_type, COALESCE(GREATEST(v.item_token, v.item_finished_at), v.item_enqueued_at),
+                v.item_started_at, v.item_duration, v.item_error
             )
-            /* Found as it stands: nothing in it is a wildcard. */
-            AND (part_ IS NULL OR STRPOS(v.item_error, part_) > 0)
     ),
 
     purged AS (

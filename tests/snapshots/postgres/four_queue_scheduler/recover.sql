@@ -3,7 +3,8 @@ Give the items of dead workers back (Error, due at once), or to Failed when thei
 with the answer RECOVERED and the status it has now. An item that its worker had claimed together with others gets its
 attempt back, since nobody knows which of them was begun; whatever comes back is claimed alone next. The items of one
 claim come back together: more than max_ of them, if need be. With worker_, everything that is in flight under this name
-counts, whatever its lease. With recover_ above 2, nothing is done when somebody did it within so many milliseconds.
+counts, whatever its lease. With recover_ above 2, nothing is done when somebody did it within
+so many milliseconds; with 2 the caller has asked for its turn, and has it.
 Claims do this too, so a queue with workers needs no other reaper. Items that were taken by
 others than readpast count as well, once they are as old as a lease is long.
 Table access order: four_queue, four_queue_scheduler_lease.
@@ -15,24 +16,16 @@ RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key text, answer_token timestamptz,
     answer_attempt integer, answer_status text
 )
-LANGUAGE plpgsql VOLATILE
-/* With its owner's rights: a role that may execute this needs none on the tables. */
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
-/*
-One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
-keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
-*/
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET plan_cache_mode = force_generic_plan SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
 #variable_conflict use_column
 DECLARE
     now_ CONSTANT timestamptz := clock_timestamp();
     lease_ms_ integer;
     max_attempts_ integer;
-    turn_ boolean := FALSE;
+    turn_ boolean := recover_ = 2;
     found_ integer;
     key_1_ bigint[];
     together_ boolean[];
@@ -49,47 +42,14 @@ DECLARE
 BEGIN
     /* The times in the table are the server's local ones: from here to the end of the function. */
     SET LOCAL timezone TO DEFAULT;
-    max_attempts_ := COALESCE((
-        SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'fourqueuescheduler.maxAttempts' AND a.val_int > 0
-    ), 3);
-    IF lease_ms_ IS NULL THEN
-        lease_ms_ := COALESCE((
-            SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'fourqueuescheduler.leaseMs' AND a.val_int > 0
-        ), 600000);
-    END IF;
-    IF max_ IS NULL OR max_ < 1 OR max_ > 1000 THEN
-        RAISE EXCEPTION 'recover_four_queue_scheduler_trx: max_ must be from 1 to 1000' USING ERRCODE = 'RP021';
-    END IF;
+    PERFORM "readpast"."queue_check_fn"('recover_four_queue_scheduler_trx', most => max_);
     IF recover_ > 2 THEN
-        /* One of all who claim, once in so many milliseconds; who comes meanwhile neither waits for it nor looks. */
-        UPDATE "readpast"."queue_recovery" AS r
-        SET recovered_at = now_
-        FROM (
-            SELECT d.queue
-            FROM "readpast"."queue_recovery" AS d
-            WHERE
-                d.queue = 'four_queue_scheduler'
-                AND d.recovered_at NOT BETWEEN
-                    now_ - recover_ * interval '1 millisecond' AND now_ + recover_ * interval '1 millisecond'
-            FOR NO KEY UPDATE SKIP LOCKED
-        ) AS d
-        WHERE r.queue = d.queue;
-        turn_ := FOUND;
-        /* A call that keeps its transaction open for as long again holds nobody up. */
-        IF
-            NOT turn_
-            AND EXISTS (
-                SELECT 1
-                FROM "readpast"."queue_recovery" AS r
-                WHERE
-                    r.queue = 'four_queue_scheduler'
-                    AND r.recovered_at BETWEEN
-                        now_ - recover_ * interval '1 millisecond' * 2 AND now_ + recover_ * interval '1 millisecond'
-            )
-        THEN
-            RETURN;
+        turn_ := "readpast"."queue_recovery_turn"('four_queue_scheduler', recover_, now_);
+        IF NOT turn_ THEN RETURN;
         END IF;
     END IF;
+    max_attempts_ := "readpast"."queue_setting"('fourqueuescheduler.maxAttempts', 3);
+    lease_ms_ := COALESCE(lease_ms_, "readpast"."queue_setting"('fourqueuescheduler.leaseMs', 600000));
 
     /* Workers that may be dead; rows that others hold are passed over, theirs are not. */
     SELECT ARRAY_AGG(q."id")
@@ -113,9 +73,7 @@ BEGIN
                     WHERE
                         s.status = 'Processing' AND (s.lease_until <= now_ OR s.lease_owner = worker_)
                         AND NOT EXISTS (
-                            SELECT 1
-                            FROM "readpast"."queue_refused" AS x
-                            WHERE x.queue = 'four_queue_scheduler' AND x.key = s.key_1::text AND x.until > now_
+                            SELECT 1 FROM "readpast"."queue_refused" AS x WHERE x.queue = 'four_queue_scheduler' AND x.key = s.key_1::text AND x.until > now_
                         )
                     ORDER BY s.started_at
                     LIMIT max_
@@ -127,9 +85,7 @@ BEGIN
                     s.status = 'Processing' AND s.started_at BETWEEN d.started_at AND d.started_at AND s.lease_owner = d.lease_owner
                     AND (s.lease_until <= now_ OR s.lease_owner = worker_)
                     AND NOT EXISTS (
-                        SELECT 1
-                        FROM "readpast"."queue_refused" AS x
-                        WHERE x.queue = 'four_queue_scheduler' AND x.key = s.key_1::text AND x.until > now_
+                        SELECT 1 FROM "readpast"."queue_refused" AS x WHERE x.queue = 'four_queue_scheduler' AND x.key = s.key_1::text AND x.until > now_
                     )
         )
         UNION ALL
@@ -142,9 +98,7 @@ BEGIN
                     q."in_process" = TRUE AND q."end_date" IS NULL
                     AND (q."start_date" <= now_ - lease_ms_ * interval '1 millisecond' OR q."app_server" = worker_)
                     AND NOT EXISTS (
-                        SELECT 1
-                        FROM "readpast"."queue_refused" AS x
-                        WHERE x.queue = 'four_queue_scheduler' AND x.key = q."id"::text AND x.until > now_
+                        SELECT 1 FROM "readpast"."queue_refused" AS x WHERE x.queue = 'four_queue_scheduler' AND x.key = q."id"::text AND x.until > now_
                     )
                     AND NOT EXISTS (
                         SELECT 1
@@ -279,29 +233,14 @@ BEGIN
                     LEFT JOIN "readpast"."queue_refused" AS x ON x.queue = 'four_queue_scheduler' AND x.key = k.key_1::text
                     WHERE v.item_status = 'Processing' AND (v.item_lease_until <= now_ OR v.item_owner = worker_)
                 ),
-
                 decided AS MATERIALIZED (
                     SELECT
                         v.key_1, v.item_seek_1 AS seek_1, 'OK' AS answer, CASE WHEN e.ends THEN 'Failed' ELSE 'Error' END AS status,
                         GREATEST(now_, NULLIF(v.item_token, 'infinity') + interval '1 microsecond') AS token,
                         v.item_attempt - v.together::integer AS attempt_num,
-                        CASE
-                            WHEN v.refusals > 0 AND e.ends
-                                THEN format('The table refused %s times to have it given back: %s', v.refusals, v.refused)
-                            WHEN v.item_owner = worker_
-                                THEN format(
-                                    'Worker %s began anew on attempt %s of %s; the worker is taken for dead.',
-                                    worker_, v.item_attempt, max_attempts_
-                                )
-                            ELSE format(
-                                'The lease of worker %s ran out on attempt %s of %s; the worker is taken for dead.',
-                                COALESCE(v.item_owner, '(unknown)'), v.item_attempt, max_attempts_
-                            )
-                        END || CASE
-                            WHEN v.together
-                                THEN ' It was claimed together with others: this attempt does not count, and the next claim of it is of it alone.'
-                            ELSE ''
-                        END AS error,
+                        "readpast"."queue_died_fn"(
+                            v.item_owner, worker_, v.item_attempt, max_attempts_, v.together, CASE WHEN e.ends THEN v.refusals END, v.refused
+                        ) AS error,
                         e.ends AS finishes, FALSE AS enters,
                         /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
                         CASE WHEN NOT e.ends THEN LEAST(v.item_lease_until, now_) END AS died_at, NULL::timestamptz AS lease_until,
@@ -373,9 +312,10 @@ BEGIN
                 INTO more_, done_
                 FROM changed AS c;
                 answers_ := answers_ || more_;
+            DELETE FROM "readpast"."queue_refused" AS x
+            WHERE x.queue = 'four_queue_scheduler' AND x.key = ANY(done_);
         EXCEPTION WHEN OTHERS THEN
-            GET STACKED DIAGNOSTICS
-                state_ = RETURNED_SQLSTATE, reason_ = MESSAGE_TEXT, constraint_ = CONSTRAINT_NAME;
+            GET STACKED DIAGNOSTICS state_ = RETURNED_SQLSTATE, reason_ = MESSAGE_TEXT, constraint_ = CONSTRAINT_NAME;
             IF NOT "readpast"."queue_is_refusal_fn"(state_) THEN
                 RAISE;
             END IF;
@@ -386,27 +326,13 @@ BEGIN
             CONTINUE;
         ELSIF refused_ THEN
             answer := 'REFUSED';
-            answer_key := (
-                SELECT k.key_1::text
-                FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position)
-            );
+            answer_key := (SELECT k.key_1::text FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position));
             answer_status := 'recover: ' || reason_;
             answer_attempt := "readpast"."queue_note_refusal"(
-                'four_queue_scheduler',
-                (
-                    SELECT k.key_1::text
-                    FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position)
-                ),
+                'four_queue_scheduler', (SELECT k.key_1::text FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position)),
                 'recover', state_, reason_, constraint_
             );
             RETURN NEXT;
-            answer_key := NULL;
-            answer_attempt := NULL;
-            answer_status := NULL;
-        ELSE
-            DELETE FROM "readpast"."queue_refused" AS x
-            WHERE x.queue = 'four_queue_scheduler' AND x.key = ANY(done_);
-            EXIT WHEN FALSE;
         END IF;
         from_ := to_ + 1;
         to_ := CARDINALITY(key_1_);

@@ -13,17 +13,9 @@ RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key text, answer_token timestamptz,
     answer_attempt integer, answer_status text
 )
-LANGUAGE plpgsql VOLATILE
-/* With its owner's rights: a role that may execute this needs none on the tables. */
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
-/*
-One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
-keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
-*/
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET plan_cache_mode = force_generic_plan SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -33,50 +25,17 @@ DECLARE
 BEGIN
     /* The times in the table are the server's local ones: from here to the end of the function. */
     SET LOCAL timezone TO DEFAULT;
-    IF EXISTS (
-        SELECT 1
-        FROM json_array_elements(items_) AS e (value)
-        CROSS JOIN LATERAL json_object_keys(e.value) AS k (name)
-        WHERE k.name NOT IN ('key', 'token')
-    ) OR json_array_length(items_) > 1000 THEN
-        items_ := "readpast"."queue_taken_fn"('redrive_four_queue_scheduler_set_trx', items_, '{
+    items_ := "readpast"."queue_taken_fn"(
+        'redrive_four_queue_scheduler_set_trx', items_, '{
             "key": "any", "token": "timestamp"
-        }');
-    END IF;
+        }',
+        ARRAY['key', 'token']
+    );
 
-    /* First of all: if another attempt of this very call is under way, this waits for it. */
-    IF operation_ IS NOT NULL THEN
-        INSERT INTO "readpast"."queue_operation" (operation_id, call, at)
-        VALUES (operation_, 'redrive_four_queue_scheduler_set_trx', now_)
-        ON CONFLICT (operation_id) DO NOTHING;
-        replayed_ := NOT FOUND;
-        IF replayed_ AND NOT EXISTS (
-            SELECT 1
-            FROM "readpast"."queue_operation" AS p
-            WHERE p.operation_id = operation_ AND p.call = 'redrive_four_queue_scheduler_set_trx'
-        )
-        THEN
-            RAISE EXCEPTION 'redrive_four_queue_scheduler_set_trx: the operation % was another call', operation_ USING ERRCODE = 'RP021';
-        END IF;
-    END IF;
+    replayed_ := "readpast"."queue_begun"(operation_, 'redrive_four_queue_scheduler_set_trx', now_);
     IF replayed_ THEN
         answers_ := (SELECT p.result FROM "readpast"."queue_operation" AS p WHERE p.operation_id = operation_);
     ELSE
-    /* Answers are asked for again within minutes. One call in 64 clears away what is older than an hour. */
-    IF get_byte(uuid_send(operation_), 15) % 64 = 0 THEN
-        WITH old AS MATERIALIZED (
-            SELECT o.operation_id
-            FROM "readpast"."queue_operation" AS o
-            WHERE o.at < now_ - interval '1 hour'
-            ORDER BY o.at
-            LIMIT 256
-            FOR UPDATE SKIP LOCKED
-        )
-
-        DELETE FROM "readpast"."queue_operation" AS p
-        USING old AS o
-        WHERE p.operation_id BETWEEN o.operation_id AND o.operation_id;
-    END IF;
     /*
     The rows of the table first, in the order of their keys, so that two calls never wait for each other. What they and
     four_queue_scheduler_lease hold is read in the next statement: only then nobody changes it any more.
@@ -100,15 +59,12 @@ BEGIN
             ROWS FROM (json_to_recordset(items_) AS (key bigint, token text))
             WITH ORDINALITY AS i (key, token, position)
     ),
-
     /* In the order of their keys, so that two calls never wait for each other. */
     item AS MATERIALIZED (
         SELECT g.*, ROW_NUMBER() OVER (PARTITION BY g.key_1 ORDER BY g.position) AS occurrence
         FROM given AS g
-        ORDER BY
-            g.key_1, g.position
+        ORDER BY g.key_1, g.position
     ),
-
     found AS MATERIALIZED (
         SELECT i.*, v.*
         FROM item AS i
@@ -122,7 +78,6 @@ BEGIN
             OFFSET 0
         ) AS v ON TRUE
     ),
-
     judged AS MATERIALIZED (
         SELECT
             v.*,
@@ -136,7 +91,6 @@ BEGIN
             END AS answer
         FROM found AS v
     ),
-
     decided AS MATERIALIZED (
         SELECT
             v.ordinal, v.key_1, v.item_seek_1 AS seek_1, v.answer,
@@ -214,7 +168,6 @@ BEGIN
         ORDER BY
             a.ordinal, a.rank
     )
-
     SELECT json_agg(t ORDER BY t.ordinal)
     INTO answers_
     FROM told AS t;

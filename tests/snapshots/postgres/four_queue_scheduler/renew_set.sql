@@ -2,6 +2,9 @@
 Extend the leases of a worker's items, counted from now on the server's clock. items_ is a JSON array of objects with
 key and attempt. Answers OK, LEASE_LOST or NOT_FOUND, one row each. Neither the token nor an indexed column changes, so
 a renewal never makes the worker's own settle fail.
+It waits for nobody: one transaction that keeps a row would cost the worker the leases of all the others. An item that somebody has
+locked is answered by what all see, OK while it is the worker's; its lease stays as it is, and is moved at the next beat. Meanwhile
+nobody can take it, since claims and recoveries pass over locked rows.
 Table access order: four_queue_scheduler_lease.
 */
 CREATE OR REPLACE FUNCTION "readpast"."renew_four_queue_scheduler_set_trx"(worker_ text, items_ json, lease_ms_ integer DEFAULT NULL)
@@ -9,60 +12,37 @@ RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key text, answer_token timestamptz,
     answer_attempt integer, answer_status text
 )
-LANGUAGE plpgsql VOLATILE
-/* With its owner's rights: a role that may execute this needs none on the tables. */
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
-/*
-One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
-keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
-*/
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET plan_cache_mode = force_generic_plan SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
 #variable_conflict use_column
 DECLARE
     now_ timestamptz;
-    max_attempts_ integer;
+    held_ boolean[];
 BEGIN
     /* The times in the table are the server's local ones: from here to the end of the function. */
     SET LOCAL timezone TO DEFAULT;
-    max_attempts_ := COALESCE((
-        SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'fourqueuescheduler.maxAttempts' AND a.val_int > 0
-    ), 3);
-    IF lease_ms_ IS NULL THEN
-        lease_ms_ := COALESCE((
-            SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'fourqueuescheduler.leaseMs' AND a.val_int > 0
-        ), 600000);
-    END IF;
-    IF lease_ms_ < 1 THEN
-        RAISE EXCEPTION 'renew_four_queue_scheduler_set_trx: lease_ms_ must be at least 1' USING ERRCODE = 'RP021';
-    END IF;
-    IF EXISTS (
-        SELECT 1
-        FROM json_array_elements(items_) AS e (value)
-        CROSS JOIN LATERAL json_object_keys(e.value) AS k (name)
-        WHERE k.name NOT IN ('key', 'attempt')
-    ) OR json_array_length(items_) > 1000 THEN
-        items_ := "readpast"."queue_taken_fn"('renew_four_queue_scheduler_set_trx', items_, '{
+    lease_ms_ := "readpast"."queue_check_fn"('renew_four_queue_scheduler_set_trx', lease_ms => COALESCE(lease_ms_, "readpast"."queue_setting"('fourqueuescheduler.leaseMs', 600000)));
+    items_ := "readpast"."queue_taken_fn"(
+        'renew_four_queue_scheduler_set_trx', items_, '{
             "key": "any", "attempt": "integer"
-        }');
-    END IF;
-
-    /* In the order of the keys, so that two calls never wait for each other. */
-    PERFORM
+        }',
+        ARRAY['key', 'attempt']
+    );
+    SELECT ARRAY_AGG(COALESCE(s.held, FALSE) ORDER BY i.position)
+    INTO held_
     FROM (
-        SELECT i.key AS key_1
-        FROM json_to_recordset(items_) AS i (key bigint)
+        SELECT i.key AS key_1, i.position
+        FROM ROWS FROM (json_to_recordset(items_) AS (key bigint)) WITH ORDINALITY AS i (key, position)
         ORDER BY key_1
     ) AS i
-    CROSS JOIN LATERAL (
-        SELECT 1 AS one
+    LEFT JOIN LATERAL (
+        SELECT TRUE AS held
         FROM "readpast"."four_queue_scheduler_lease" AS s
         WHERE s.key_1 BETWEEN i.key_1 AND i.key_1
-        FOR NO KEY UPDATE
-    ) AS s;
+        FOR NO KEY UPDATE SKIP LOCKED
+    ) AS s ON TRUE;
     now_ := clock_timestamp();
 
     RETURN QUERY
@@ -73,11 +53,9 @@ BEGIN
             WITH ORDINALITY AS i (key, attempt, position)
         ORDER BY key_1
     ),
-
-    /* In the order of the keys, so that two calls never wait for each other. */
     judged AS MATERIALIZED (
         SELECT
-            i.*, v.item_seek_1 AS seek_1, v.item_token, v.item_attempt, v.item_status,
+            i.*, v.item_seek_1 AS seek_1, v.item_token, v.item_attempt, v.item_status, 
             CASE
                 WHEN v.item_status IS NULL THEN 'NOT_FOUND'
                 WHEN (v.item_status = 'Processing' AND v.item_owner = worker_ AND v.item_attempt = i.attempt) AND v.item_has_lease THEN 'OK'
@@ -99,7 +77,7 @@ BEGIN
         UPDATE "readpast"."four_queue_scheduler_lease" AS s
         SET lease_until = now_ + lease_ms_ * interval '1 millisecond'
         FROM judged AS j
-        WHERE s.key_1 BETWEEN j.key_1 AND j.key_1 AND j.answer = 'OK'
+        WHERE s.key_1 BETWEEN j.key_1 AND j.key_1 AND j.answer = 'OK' AND held_[j.ordinal + 1]
     )
 
     SELECT j.answer, j.ordinal, NULL::bigint, j.key_1::text, j.item_token, j.item_attempt, j.item_status

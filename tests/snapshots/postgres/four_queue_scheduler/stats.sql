@@ -8,10 +8,8 @@ Table access order: four_queue, four_queue_scheduler_lease.
 */
 CREATE OR REPLACE FUNCTION "readpast"."stats_four_queue_scheduler"()
 RETURNS TABLE (name text, value bigint)
-LANGUAGE plpgsql VOLATILE
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET timezone = 'UTC'
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -26,87 +24,28 @@ BEGIN
             COALESCE(v.item_due_at, v.item_enqueued_at) AS due_at, v.item_enqueued_at AS enqueued_at, v.item_lease_until AS lease_until
         FROM "readpast"."four_queue_scheduler_item_v" AS v
     ),
-
+    counted AS MATERIALIZED (
+        SELECT
+            i.status, COUNT(*) AS items,
+            COUNT(*) FILTER (WHERE i.status IN ('Pending', 'Error') AND COALESCE(i.due_at <= now_, TRUE)) AS due,
+            MAX("readpast"."queue_ms_fn"(i.due_at, now_)) FILTER (WHERE i.status IN ('Pending', 'Error') AND i.due_at <= now_) AS oldest,
+            COUNT(*) FILTER (WHERE i.status = 'Processing' AND i.lease_until <= now_) AS expired,
+            /* An item that other code has taken may have no deadline. */
+            COUNT(*) FILTER (WHERE i.status = 'Processing' AND COALESCE(i.lease_until > now_, TRUE)) AS claimed
+        FROM item AS i
+        GROUP BY i.status
+    ),
     recent AS MATERIALIZED (
         SELECT GREATEST(0, "readpast"."queue_ms_fn"(COALESCE(i.due_at, i.enqueued_at), i.started_at)) AS wait_ms, i.claimed_ms
         FROM item AS i
         WHERE i.started_at IS NOT NULL AND i.claimed_ms IS NOT NULL AND "readpast"."queue_is_finished_fn"(i.status)
         ORDER BY i.started_at DESC
         LIMIT 10000
-    ),
-
-    mean AS MATERIALIZED (
-        SELECT ROUND(AVG(r.wait_ms))::bigint AS wait_ms, ROUND(AVG(r.claimed_ms))::bigint AS claimed_ms
-        FROM recent AS r
-    ),
-
-    arrived AS MATERIALIZED (SELECT NULL::bigint AS items)
-
-    SELECT 'count.' || s.status, COALESCE(c.items, 0)
-    FROM "readpast"."queue_status" AS s
-    LEFT JOIN (
-        SELECT i.status, COUNT(*) AS items
-        FROM item AS i
-        GROUP BY i.status
-    ) AS c ON c.status = s.status
-    UNION ALL
-    SELECT 'due.count', COUNT(*)
-    FROM item AS i
-    WHERE i.status IN ('Pending', 'Error') AND COALESCE(i.due_at <= now_, TRUE)
-    UNION ALL
-    SELECT 'due.oldest_ms', MAX("readpast"."queue_ms_fn"(i.due_at, now_))
-    FROM item AS i
-    WHERE i.status IN ('Pending', 'Error') AND i.due_at <= now_
-    UNION ALL
-    SELECT 'lease.expired', COUNT(*)
-    FROM item AS i
-    WHERE i.status = 'Processing' AND i.lease_until <= now_
-    UNION ALL
-    SELECT 'sample.items', COUNT(*)
-    FROM recent
-    UNION ALL
-    SELECT
-        f.figure || '.' || p.label || '_ms',
-        (
-            SELECT percentile_disc(p.fraction) WITHIN GROUP (ORDER BY CASE f.figure WHEN 'wait' THEN r.wait_ms ELSE r.claimed_ms END)
-            FROM recent AS r
-        )
-    FROM (VALUES ('wait'), ('claimed')) AS f (figure)
-    CROSS JOIN (VALUES ('p50', 0.50), ('p90', 0.90), ('p99', 0.99)) AS p (label, fraction)
-    UNION ALL
-    SELECT 'wait.mean_ms', m.wait_ms
-    FROM mean AS m
-    UNION ALL
-    SELECT 'claimed.mean_ms', m.claimed_ms
-    FROM mean AS m
-    UNION ALL
-    SELECT 'arrivals.last_hour', a.items
-    FROM arrived AS a
-    UNION ALL
-    SELECT 'claimed.count', COUNT(*)
-    FROM item AS i
-    /* An item that other code has taken may have no deadline. */
-    WHERE i.status = 'Processing' AND COALESCE(i.lease_until > now_, TRUE)
-    UNION ALL
-    SELECT
-        'workers.needed',
-        CASE
-            WHEN a.items IS NOT NULL THEN GREATEST(
-                CEIL(a.items * COALESCE(m.claimed_ms, 0) / (3600000 * 0.8))::bigint,
-                CASE
-                    WHEN EXISTS (
-                        SELECT 1
-                        FROM item AS i
-                        WHERE
-                            i.status = 'Processing'
-                            OR (i.status IN ('Pending', 'Error') AND COALESCE(i.due_at <= now_, TRUE))
-                    ) THEN 1
-                    ELSE 0
-                END
-            )
-        END
-    FROM mean AS m
-    CROSS JOIN arrived AS a;
+    )
+    SELECT f.*
+    FROM "readpast"."queue_figures"(
+        (SELECT json_agg(c) FROM counted AS c), ARRAY(SELECT r.wait_ms FROM recent AS r), ARRAY(SELECT r.claimed_ms FROM recent AS r)
+    ) AS f;
 END;
 $$;
 

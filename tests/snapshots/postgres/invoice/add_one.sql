@@ -8,23 +8,14 @@ CREATE OR REPLACE FUNCTION "readpast"."add_invoice_utx"(
     scheduled_for_ timestamptz DEFAULT NULL, step_ text DEFAULT NULL
 )
 RETURNS TABLE (enqueued_at timestamptz, updated_at timestamptz)
-LANGUAGE plpgsql VOLATILE
-/* With its owner's rights: a role that may execute this needs none on the tables. */
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
-/*
-One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
-keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
-*/
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET timezone = 'UTC'
 AS $$
 BEGIN
     RETURN QUERY
     SELECT a.answer_key, a.answer_token
-    FROM "readpast"."add_invoice_set_utx"(
-        json_build_array(json_build_object(
+    FROM "readpast"."add_invoice_set_trx"(
+        NULL, json_build_array(json_build_object(
             'type', type_, 'due', scheduled_for_, 'step', step_,
             'columns', json_build_object(
                 'Number', "Number_", 'CustomerID', "CustomerID_", 'Amount', "Amount_", 'Code', "Code_", 'Lines', "Lines_"
@@ -48,17 +39,8 @@ CREATE OR REPLACE FUNCTION "readpast"."add_invoice_trx"(
     scheduled_for_ timestamptz DEFAULT NULL, step_ text DEFAULT NULL
 )
 RETURNS TABLE (enqueued_at timestamptz, updated_at timestamptz)
-LANGUAGE plpgsql VOLATILE
-/* With its owner's rights: a role that may execute this needs none on the tables. */
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
-/*
-One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
-keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
-*/
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET timezone = 'UTC'
 AS $$
 BEGIN
     RETURN QUERY

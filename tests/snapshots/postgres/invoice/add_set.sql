@@ -11,58 +11,27 @@ RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
     answer_attempt integer, answer_status text
 )
-LANGUAGE plpgsql VOLATILE
-/* With its owner's rights: a role that may execute this needs none on the tables. */
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
-/*
-One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
-keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
-*/
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET plan_cache_mode = force_generic_plan SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
 #variable_conflict use_column
 DECLARE
     now_ CONSTANT timestamptz := clock_timestamp();
     replayed_ boolean := FALSE;
 BEGIN
-    IF
-        current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on'
-        OR EXISTS (
-            SELECT 1
-            FROM json_array_elements(items_) AS e (value)
-            CROSS JOIN LATERAL json_object_keys(
-                CASE json_typeof(e.value -> 'columns') WHEN 'object' THEN e.value -> 'columns' END
-            ) AS k (name)
-            WHERE k.name <> ALL (ARRAY['Number', 'CustomerID', 'Amount', 'Code', 'Lines']::text[])
-        )
-    THEN
-        items_ := "readpast"."queue_taken_fn"('add_invoice_set_trx', items_, '{
+    items_ := "readpast"."queue_taken_fn"(
+        'add_invoice_set_trx', items_, '{
             "type": ["Default"], "step": "text(60)", "due": "timestamp", "delay_ms": "bigint",
             "columns": {
                 "Number": "text(20) not null", "CustomerID": "bigint", "Amount": "decimal(12, 2)",
                 "Code": "text(6)", "Lines": "json"
             }
-        }');
-    END IF;
+        }',
+        ARRAY['Number', 'CustomerID', 'Amount', 'Code', 'Lines']::text[], 'columns'
+    );
 
-    /* First of all: if another attempt of this very call is under way, this waits for it. */
-    IF operation_ IS NOT NULL THEN
-        INSERT INTO "readpast"."queue_operation" (operation_id, call, at)
-        VALUES (operation_, 'add_invoice_set_trx', now_)
-        ON CONFLICT (operation_id) DO NOTHING;
-        replayed_ := NOT FOUND;
-        IF replayed_ AND NOT EXISTS (
-            SELECT 1
-            FROM "readpast"."queue_operation" AS p
-            WHERE p.operation_id = operation_ AND p.call = 'add_invoice_set_trx'
-        )
-        THEN
-            RAISE EXCEPTION 'add_invoice_set_trx: the operation % was another call', operation_ USING ERRCODE = 'RP021';
-        END IF;
-    END IF;
+    replayed_ := "readpast"."queue_begun"(operation_, 'add_invoice_set_trx', now_);
     IF replayed_ THEN
         RETURN QUERY
         SELECT 'OK', (r.position - 1)::integer, NULL::bigint, r.key, p.at, 0, 'Pending'
@@ -74,22 +43,6 @@ BEGIN
         WHERE p.operation_id = operation_
         ORDER BY r.position;
         RETURN;
-    END IF;
-
-    /* Answers are asked for again within minutes. One call in 64 clears away what is older than an hour. */
-    IF get_byte(uuid_send(operation_), 15) % 64 = 0 THEN
-        WITH old AS MATERIALIZED (
-            SELECT o.operation_id
-            FROM "readpast"."queue_operation" AS o
-            WHERE o.at < now_ - interval '1 hour'
-            ORDER BY o.at
-            LIMIT 256
-            FOR UPDATE SKIP LOCKED
-        )
-
-        DELETE FROM "readpast"."queue_operation" AS p
-        USING old AS o
-        WHERE p.operation_id BETWEEN o.operation_id AND o.operation_id;
     END IF;
     FOR attempt_ IN 1..5 LOOP
         BEGIN
@@ -109,7 +62,6 @@ BEGIN
                 json_to_recordset(items_) AS (type text, step text, due timestamptz, delay_ms bigint, columns json)
             ) WITH ORDINALITY AS i (type, step, due, delay_ms, columns, position)
     ),
-
     item AS MATERIALIZED (
         SELECT
             n.ordinal, date_bin('10 milliseconds', now_, timestamptz 'epoch')
@@ -117,7 +69,6 @@ BEGIN
         FROM numbered AS n
         CROSS JOIN (SELECT MIN(m.number) AS number FROM numbered AS m) AS f
     ),
-
     added AS (
         INSERT INTO "readpast"."invoice" (
             enqueued_at, type, status, step, attempt_num, scheduled_for, updated_at, "Number", "CustomerID", "Amount", "Code", "Lines"
@@ -139,7 +90,6 @@ BEGIN
                 SET result = (SELECT json_agg(i.key ORDER BY i.ordinal) FROM item AS i)
                 WHERE p.operation_id = operation_
             )
-
             SELECT 'OK', i.ordinal, NULL::bigint, i.key, now_, 0, 'Pending'
             FROM item AS i
             /* Counted, so that nothing is returned before all of them are in. */
@@ -168,10 +118,8 @@ RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
     answer_attempt integer, answer_status text
 )
-LANGUAGE sql VOLATILE
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
+LANGUAGE sql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET timezone = 'UTC'
 AS $$
     SELECT a.*
     FROM "readpast"."add_invoice_set_trx"(operation_, items_) AS a;

@@ -6,22 +6,14 @@ Table access order: invoice.
 CREATE OR REPLACE FUNCTION "readpast"."claimed_invoice"(worker_ text, claim_ bigint)
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
-    answer_attempt integer, answer_status text, enqueued_at timestamptz, type text, status text, step text, attempt_num integer,
-    response text, error text, started_at timestamptz, duration bigint, scheduled_for timestamptz,
+    answer_attempt integer, answer_status text, enqueued_at timestamptz, type text, status text, step text,
+    attempt_num integer, response text, error text, started_at timestamptz, duration bigint, scheduled_for timestamptz,
     updated_at timestamptz, lease_owner text, lease_until timestamptz, "Number" varchar(20), "CustomerID" bigint,
     "Amount" numeric(12, 2), "Code" varchar(6), "Lines" json
 )
-LANGUAGE plpgsql VOLATILE
-/* With its owner's rights: a role that may execute this needs none on the tables. */
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
-/*
-One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
-keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
-*/
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET plan_cache_mode = force_generic_plan SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -31,9 +23,9 @@ BEGIN
     SELECT
         CASE WHEN q.claim_num < 0 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, NULL::integer,
         GREATEST(1, "readpast"."queue_ms_fn"(now_, q.lease_until)), q.enqueued_at, q.updated_at, q.attempt_num, 'Processing',
-            q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
-            q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
-            q.lease_until, q."Number", q."CustomerID", q."Amount", q."Code"::varchar(6), q."Lines"
+            q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response, q.error, q.started_at,
+            q.duration, q.scheduled_for, q.updated_at, q.lease_owner, q.lease_until, q."Number", q."CustomerID", q."Amount",
+            q."Code"::varchar(6), q."Lines"
     FROM "readpast"."invoice" AS q
     WHERE q.status = 'Processing' AND q.lease_owner = worker_ AND q.claim_num IN (claim_, -claim_) AND q.lease_until > now_
     ORDER BY q.scheduled_for, q.enqueued_at;

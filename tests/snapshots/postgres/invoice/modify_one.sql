@@ -6,18 +6,16 @@ When its attempts are spent, an item becomes Failed whatever was asked for, unle
 Table access order: invoice, queue_transition.
 */
 CREATE OR REPLACE FUNCTION "readpast"."modify_invoice_utx"(
-    enqueued_at_ timestamptz, updated_at_ timestamptz, status_ text, step_ text DEFAULT NULL, response_ text DEFAULT NULL,
-    error_ text DEFAULT NULL, scheduled_for_ timestamptz DEFAULT NULL, worker_ text DEFAULT NULL, attempt_num_ integer DEFAULT NULL,
-    set_ json DEFAULT NULL
+    enqueued_at_ timestamptz, updated_at_ timestamptz, status_ text, step_ text DEFAULT NULL,
+    response_ text DEFAULT NULL, error_ text DEFAULT NULL, scheduled_for_ timestamptz DEFAULT NULL,
+    worker_ text DEFAULT NULL, attempt_num_ integer DEFAULT NULL, set_ json DEFAULT NULL
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
     answer_attempt integer, answer_status text
 )
-LANGUAGE sql VOLATILE
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
+LANGUAGE sql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET timezone = 'UTC'
 AS $$
     SELECT m.answer, m.answer_ordinal, m.answer_due_ms, m.answer_key, m.answer_token, m.answer_attempt, m.answer_status
     FROM "readpast"."modify_invoice_set_utx"(
@@ -41,22 +39,14 @@ When its attempts are spent, an item becomes Failed whatever was asked for, unle
 Table access order: invoice, queue_transition.
 */
 CREATE OR REPLACE FUNCTION "readpast"."modify_invoice_trx"(
-    enqueued_at_ timestamptz, updated_at_ timestamptz, status_ text, step_ text DEFAULT NULL, response_ text DEFAULT NULL,
-    error_ text DEFAULT NULL, scheduled_for_ timestamptz DEFAULT NULL, worker_ text DEFAULT NULL, attempt_num_ integer DEFAULT NULL,
-    set_ json DEFAULT NULL
+    enqueued_at_ timestamptz, updated_at_ timestamptz, status_ text, step_ text DEFAULT NULL,
+    response_ text DEFAULT NULL, error_ text DEFAULT NULL, scheduled_for_ timestamptz DEFAULT NULL,
+    worker_ text DEFAULT NULL, attempt_num_ integer DEFAULT NULL, set_ json DEFAULT NULL
 )
 RETURNS SETOF "readpast"."worker_invoice_v"
-LANGUAGE plpgsql VOLATILE
-/* With its owner's rights: a role that may execute this needs none on the tables. */
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
-/*
-One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
-keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
-*/
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET plan_cache_mode = force_generic_plan SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
 DECLARE
     result_ record;

@@ -5,63 +5,50 @@ spent: ask again). With recover_ 1, first give back the items of dead workers; w
 within so many milliseconds.
 An item that came back from a dead worker may have been its death. It is handed out alone, with the answer
 CLAIMED_ALONE; so a claim ends before such an item, unless it is the first.
+among_1_: only of those keys (next_invoice_apart_trx asks for halves of what it found).
 claim_ is a number of the claim's own, above zero: with it claimed_invoice returns what was claimed, when the answer was lost.
 Table access order: invoice.
 */
 CREATE OR REPLACE FUNCTION "readpast"."next_invoice_set_trx"(
-    worker_ text, max_ integer, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 1, claim_ bigint DEFAULT NULL
+    worker_ text, max_ integer, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 1, claim_ bigint DEFAULT NULL,
+    among_1_ timestamptz[] DEFAULT NULL
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
-    answer_attempt integer, answer_status text, enqueued_at timestamptz, type text, status text, step text, attempt_num integer,
-    response text, error text, started_at timestamptz, duration bigint, scheduled_for timestamptz,
+    answer_attempt integer, answer_status text, enqueued_at timestamptz, type text, status text, step text,
+    attempt_num integer, response text, error text, started_at timestamptz, duration bigint, scheduled_for timestamptz,
     updated_at timestamptz, lease_owner text, lease_until timestamptz, "Number" varchar(20), "CustomerID" bigint,
     "Amount" numeric(12, 2), "Code" varchar(6), "Lines" json
 )
-LANGUAGE plpgsql VOLATILE
-/* With its owner's rights: a role that may execute this needs none on the tables. */
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
-/*
-One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
-keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
-*/
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET plan_cache_mode = force_generic_plan SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
 #variable_conflict use_column
 DECLARE
     now_ timestamptz;
     max_attempts_ integer;
+    turn_ boolean;
+    head_ timestamptz := '-infinity';
+    /* Counted until the server takes the figures over, which may be later than with this transaction. */
+    read_ CONSTANT bigint := pg_stat_get_xact_tuples_returned('"readpast"."invoice_due"'::regclass);
 BEGIN
-    max_attempts_ := COALESCE((
-        SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'invoice.maxAttempts' AND a.val_int > 0
-    ), 3);
-    IF lease_ms_ IS NULL THEN
-        lease_ms_ := COALESCE((
-            SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'invoice.leaseMs' AND a.val_int > 0
-        ), 60000);
+    max_attempts_ := "readpast"."queue_setting"('invoice.maxAttempts', 3);
+    lease_ms_ := "readpast"."queue_check_fn"('next_invoice_set_trx', worker_, max_, lease_ms => COALESCE(lease_ms_, "readpast"."queue_setting"('invoice.leaseMs', 60000)));
+    /* Asked here, or most claims would call for nothing. */
+    IF recover_ > 2 THEN
+        turn_ := "readpast"."queue_recovery_turn"('invoice', recover_, clock_timestamp());
     END IF;
-    IF COALESCE(worker_, '') = '' THEN
-        RAISE EXCEPTION 'next_invoice_set_trx: worker_ is empty' USING ERRCODE = 'RP021';
+    IF recover_ > 0 AND turn_ IS NOT FALSE THEN
+        FOR answer, answer_ordinal, answer_due_ms, answer_key, answer_token, answer_attempt, answer_status IN
+            SELECT r.*
+            FROM "readpast"."recover_invoice_trx"(100, recover_ => CASE WHEN recover_ > 2 AND turn_ THEN 2 ELSE 1 END) AS r
+            WHERE r.answer = 'REFUSED'
+        LOOP
+            RETURN NEXT;
+        END LOOP;
     END IF;
-    IF max_ IS NULL OR max_ < 1 OR max_ > 1000 THEN
-        RAISE EXCEPTION 'next_invoice_set_trx: max_ must be from 1 to 1000' USING ERRCODE = 'RP021';
-    END IF;
-    IF lease_ms_ < 1 THEN
-        RAISE EXCEPTION 'next_invoice_set_trx: lease_ms_ must be at least 1' USING ERRCODE = 'RP021';
-    END IF;
-    IF recover_ > 0 THEN
-        RETURN QUERY
-        SELECT r.*,
-            NULL::timestamptz, NULL::text, NULL::text, NULL::text, NULL::integer, NULL::text,
-            NULL::text, NULL::timestamptz, NULL::bigint, NULL::timestamptz, NULL::timestamptz, NULL::text,
-            NULL::timestamptz, NULL::varchar(20), NULL::bigint, NULL::numeric(12, 2), NULL::varchar(6), NULL::json
-        FROM "readpast"."recover_invoice_trx"(100, recover_ => recover_) AS r
-        WHERE r.answer = 'REFUSED';
-    END IF;
-    IF EXISTS (SELECT 1 FROM "readpast"."queue_refused" AS x WHERE x.queue = 'invoice') THEN
+    IF among_1_ IS NULL AND EXISTS (SELECT 1 FROM "readpast"."queue_refused" AS x WHERE x.queue = 'invoice') THEN
         /* The table refuses some: around those. */
         RETURN QUERY
         SELECT n.*
@@ -70,13 +57,18 @@ BEGIN
     END IF;
 
     now_ := clock_timestamp();
+    IF among_1_ IS NULL AND COALESCE(current_setting('readpast.head_invoice', TRUE), '') <> '' THEN
+        head_ := "readpast"."queue_head_fn"(current_setting('readpast.head_invoice'), '"readpast"."invoice_due"', now_);
+    END IF;
     RETURN QUERY
 
     /* Materialized, so that the rows are chosen once: a planner that folds the sub-select in may repeat it per row. */
     WITH found AS MATERIALIZED (
         SELECT q.enqueued_at AS key_1, q.updated_at AS item_token, q.attempt_num AS item_attempt, q.lease_until AS item_died_at
         FROM "readpast"."invoice" AS q
-        WHERE q.status IN ('Pending', 'Error') AND q.scheduled_for <= now_
+        WHERE
+            q.status IN ('Pending', 'Error') AND q.scheduled_for <= now_ AND q.scheduled_for >= head_
+            AND (among_1_ IS NULL OR q.enqueued_at = ANY(among_1_))
         ORDER BY
             q.scheduled_for, q.enqueued_at
         LIMIT max_
@@ -89,13 +81,17 @@ BEGIN
     */
     decided AS MATERIALIZED (
         SELECT
-            v.key_1, 
-            v.position, v.alone, CASE WHEN v.alone THEN -claim_ ELSE claim_ END AS claim_num,
+            v.key_1, v.position, v.alone, CASE WHEN v.alone THEN -claim_ ELSE claim_ END AS claim_num,
             /* Spent attempts (the limit was lowered, say) end here instead of staying at the head of the queue. */
             CASE WHEN v.is_spent THEN 'Failed' ELSE 'Processing' END AS status,
             GREATEST(now_, NULLIF(v.item_token, 'infinity') + interval '1 microsecond') AS token,
             v.item_attempt + (NOT v.is_spent)::integer AS attempt_num,
             CASE
+                WHEN v.is_spent AND v.refusals > 0
+                    THEN format(
+                        'The table refused it %s times, and attempts are spent: %s', v.refusals,
+                        ("readpast"."queue_refusal"('invoice', "readpast"."queue_key_fn"(v.key_1))).reason
+                    )
                 WHEN v.is_spent THEN format('Attempts are spent: %s of %s.', v.item_attempt, max_attempts_)
             END AS error,
             CASE WHEN NOT v.is_spent THEN now_ + lease_ms_ * interval '1 millisecond' END AS lease_until, NOT v.is_spent AS enters
@@ -105,8 +101,18 @@ BEGIN
                 COUNT(*) FILTER (WHERE r.alone) OVER w AS alone_so_far
             FROM (
                 SELECT
-                    f.*, f.item_attempt >= max_attempts_ AS is_spent, f.item_attempt < max_attempts_ AND f.item_died_at IS NOT NULL AS alone
-                FROM found AS f
+                    f.*, f.item_attempt + f.refusals >= max_attempts_ AS is_spent,
+                    f.item_attempt + f.refusals < max_attempts_ AND f.item_died_at IS NOT NULL AS alone
+                FROM (
+                    SELECT
+                        f.*,
+                        /* Only where the table refuses some. */
+                        CASE
+                            WHEN among_1_ IS NULL THEN 0
+                            ELSE COALESCE(("readpast"."queue_refusal"('invoice', "readpast"."queue_key_fn"(f.key_1))).attempts, 0)
+                        END AS refusals
+                    FROM found AS f
+                ) AS f
             ) AS r
             WINDOW w AS (ROWS UNBOUNDED PRECEDING)
         ) AS v
@@ -130,26 +136,40 @@ BEGIN
         RETURNING q.*, d.position AS position_, d.alone AS alone_, d.status AS status_
     )
 
-    (
-        SELECT
-            CASE WHEN q.alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, NULL::integer, lease_ms_::bigint, q.enqueued_at, q.updated_at,
-            q.attempt_num, q.status_,
-                q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
-                q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
-                q.lease_until, q."Number", q."CustomerID", q."Amount", q."Code"::varchar(6), q."Lines"
-        FROM changed AS q
-        WHERE q.status_ = 'Processing'
-        ORDER BY q.position_
-    )
-    UNION ALL
-    /* All that it took had spent their attempts, and ended: what comes behind them is due now. */
     SELECT
-        'EMPTY', NULL::integer, 0::bigint, NULL::timestamptz, NULL::timestamptz, NULL::integer, NULL::text,
-            NULL::timestamptz, NULL::text, NULL::text, NULL::text, NULL::integer, NULL::text,
-            NULL::text, NULL::timestamptz, NULL::bigint, NULL::timestamptz, NULL::timestamptz, NULL::text,
-            NULL::timestamptz, NULL::varchar(20), NULL::bigint, NULL::numeric(12, 2), NULL::varchar(6), NULL::json
-    FROM (SELECT BOOL_OR(c.status_ = 'Processing') AS any_ FROM changed AS c) AS e
-    WHERE NOT e.any_;
+        /* All that it took had spent their attempts, and ended: what comes behind them is due now. */
+        CASE WHEN q.status_ IS NULL THEN 'EMPTY' WHEN q.alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, NULL::integer,
+        CASE WHEN q.status_ IS NULL THEN 0 ELSE lease_ms_::bigint END, q.enqueued_at, q.updated_at, q.attempt_num, q.status_,
+        q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response, q.error, q.started_at, q.duration,
+        q.scheduled_for, q.updated_at, q.lease_owner, q.lease_until, q."Number", q."CustomerID", q."Amount", q."Code"::varchar(6), q."Lines"
+    FROM (SELECT COUNT(*) AS items FROM changed) AS c
+    LEFT JOIN changed AS q ON q.status_ = 'Processing'
+    WHERE
+        CASE
+            WHEN among_1_ IS NOT NULL AND c.items < (SELECT COUNT(*) FROM decided)
+                THEN "readpast"."queue_refuse_fn"('a trigger of the table leaves the row as it is', 'P0001') IS NULL
+            ELSE c.items > 0
+        END
+    ORDER BY q.position_;
+    IF NOT FOUND AND head_ > '-infinity' THEN
+        /* Nothing from there on: once more, from the first. */
+        PERFORM set_config('readpast.head_invoice', '', FALSE);
+        RETURN QUERY
+        SELECT n.*
+        FROM "readpast"."next_invoice_set_trx"(worker_, max_, lease_ms_, 0, claim_ => claim_) AS n;
+        RETURN;
+    END IF;
+    IF
+        FOUND AND clock_timestamp() - now_ > interval '2 ms'
+        AND pg_stat_get_xact_tuples_returned('"readpast"."invoice_due"'::regclass) - read_ > 1000 + 10 * max_
+    THEN
+        /* It has passed over much that is dead. */
+        PERFORM "readpast"."queue_begin_at_fn"('readpast.head_invoice', '"readpast"."invoice_due"', now_, MIN(q.scheduled_for))
+        FROM "readpast"."invoice" AS q
+        WHERE q.status = 'Processing' AND q.started_at BETWEEN now_ AND now_ AND q.lease_owner = worker_
+        HAVING COUNT(*) > 0;
+        RETURN;
+    END IF;
     IF FOUND THEN RETURN;
     END IF;
 
@@ -157,10 +177,16 @@ BEGIN
     Nothing to hand out: say when the next item is due, so that the worker can sleep that long. What was due already is
     in the hands of others.
     */
-    answer := 'EMPTY';
+    answer := 'EMPTY'; answer_key := NULL; answer_attempt := NULL; answer_status := NULL;
     answer_due_ms := (
         SELECT CEIL(EXTRACT(EPOCH FROM MIN(n.due_at) - now_) * 1000)::bigint
         FROM (
+            (
+                SELECT MIN(x.until) AS due_at
+                FROM "readpast"."queue_refused" AS x
+                WHERE x.queue = 'invoice' AND x.until > now_
+            )
+            UNION ALL
             (
                 SELECT q.scheduled_for AS due_at
                 FROM "readpast"."invoice" AS q
@@ -177,4 +203,4 @@ BEGIN
 END;
 $$;
 
-REVOKE ALL ON FUNCTION "readpast"."next_invoice_set_trx"(text, integer, integer, integer, bigint) FROM public;
+REVOKE ALL ON FUNCTION "readpast"."next_invoice_set_trx"(text, integer, integer, integer, bigint, timestamptz[]) FROM public;

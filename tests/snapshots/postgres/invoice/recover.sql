@@ -3,7 +3,8 @@ Give the items of dead workers back (Error, due at once), or to Failed when thei
 with the answer RECOVERED and the status it has now. An item that its worker had claimed together with others gets its
 attempt back, since nobody knows which of them was begun; whatever comes back is claimed alone next. The items of one
 claim come back together: more than max_ of them, if need be. With worker_, everything that is in flight under this name
-counts, whatever its lease. With recover_ above 2, nothing is done when somebody did it within so many milliseconds.
+counts, whatever its lease. With recover_ above 2, nothing is done when somebody did it within
+so many milliseconds; with 2 the caller has asked for its turn, and has it.
 Claims do this too, so a queue with workers needs no other reaper.
 Table access order: invoice.
 */
@@ -12,24 +13,15 @@ RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
     answer_attempt integer, answer_status text
 )
-LANGUAGE plpgsql VOLATILE
-/* With its owner's rights: a role that may execute this needs none on the tables. */
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
-/*
-One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
-keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
-*/
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET plan_cache_mode = force_generic_plan SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
 #variable_conflict use_column
 DECLARE
     now_ CONSTANT timestamptz := clock_timestamp();
-    lease_ms_ integer;
     max_attempts_ integer;
-    turn_ boolean := FALSE;
+    turn_ boolean := recover_ = 2;
     found_ integer;
     key_1_ timestamptz[];
     together_ boolean[];
@@ -44,47 +36,13 @@ DECLARE
     more_ json[];
     answers_ json[];
 BEGIN
-    max_attempts_ := COALESCE((
-        SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'invoice.maxAttempts' AND a.val_int > 0
-    ), 3);
-    IF lease_ms_ IS NULL THEN
-        lease_ms_ := COALESCE((
-            SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'invoice.leaseMs' AND a.val_int > 0
-        ), 60000);
-    END IF;
-    IF max_ IS NULL OR max_ < 1 OR max_ > 1000 THEN
-        RAISE EXCEPTION 'recover_invoice_trx: max_ must be from 1 to 1000' USING ERRCODE = 'RP021';
-    END IF;
+    PERFORM "readpast"."queue_check_fn"('recover_invoice_trx', most => max_);
     IF recover_ > 2 THEN
-        /* One of all who claim, once in so many milliseconds; who comes meanwhile neither waits for it nor looks. */
-        UPDATE "readpast"."queue_recovery" AS r
-        SET recovered_at = now_
-        FROM (
-            SELECT d.queue
-            FROM "readpast"."queue_recovery" AS d
-            WHERE
-                d.queue = 'invoice'
-                AND d.recovered_at NOT BETWEEN
-                    now_ - recover_ * interval '1 millisecond' AND now_ + recover_ * interval '1 millisecond'
-            FOR NO KEY UPDATE SKIP LOCKED
-        ) AS d
-        WHERE r.queue = d.queue;
-        turn_ := FOUND;
-        /* A call that keeps its transaction open for as long again holds nobody up. */
-        IF
-            NOT turn_
-            AND EXISTS (
-                SELECT 1
-                FROM "readpast"."queue_recovery" AS r
-                WHERE
-                    r.queue = 'invoice'
-                    AND r.recovered_at BETWEEN
-                        now_ - recover_ * interval '1 millisecond' * 2 AND now_ + recover_ * interval '1 millisecond'
-            )
-        THEN
-            RETURN;
+        turn_ := "readpast"."queue_recovery_turn"('invoice', recover_, now_);
+        IF NOT turn_ THEN RETURN;
         END IF;
     END IF;
+    max_attempts_ := "readpast"."queue_setting"('invoice.maxAttempts', 3);
     /*
     The oldest claims first, each with all that is left of it: a chunk must not split one. Rows that others hold are passed
     over: they may be many, and the rest is behind them.
@@ -98,18 +56,13 @@ BEGIN
             WHERE
                 q.status = 'Processing' AND (q.lease_until <= now_ OR q.lease_owner = worker_)
                 AND NOT EXISTS (
-                    SELECT 1
-                    FROM "readpast"."queue_refused" AS x
-                    WHERE
-                        x.queue = 'invoice' AND x.key = to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')
-                        AND x.until > now_
+                    SELECT 1 FROM "readpast"."queue_refused" AS x WHERE x.queue = 'invoice' AND x.key = "readpast"."queue_key_fn"(q.enqueued_at) AND x.until > now_
                 )
             ORDER BY q.started_at
             LIMIT max_
             FOR NO KEY UPDATE SKIP LOCKED
         ) AS c
     ),
-
     remains AS MATERIALIZED (
         SELECT v.key_1
         FROM dead AS d
@@ -120,16 +73,11 @@ BEGIN
                 q.status = 'Processing' AND q.started_at BETWEEN d.started_at AND d.started_at AND q.lease_owner = d.owner
                 AND (q.lease_until <= now_ OR q.lease_owner = worker_)
                 AND NOT EXISTS (
-                    SELECT 1
-                    FROM "readpast"."queue_refused" AS x
-                    WHERE
-                        x.queue = 'invoice' AND x.key = to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')
-                        AND x.until > now_
+                    SELECT 1 FROM "readpast"."queue_refused" AS x WHERE x.queue = 'invoice' AND x.key = "readpast"."queue_key_fn"(q.enqueued_at) AND x.until > now_
                 )
             FOR NO KEY UPDATE SKIP LOCKED
         ) AS v
     )
-
     SELECT ARRAY_AGG(v.key_1)
     INTO key_1_
     FROM remains AS v;
@@ -188,32 +136,16 @@ BEGIN
                         q.enqueued_at = k.key_1
                         FOR NO KEY UPDATE
                     ) AS v ON TRUE
-                    LEFT JOIN "readpast"."queue_refused" AS x
-                        ON x.queue = 'invoice' AND x.key = to_char(k.key_1::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')
+                    LEFT JOIN "readpast"."queue_refused" AS x ON x.queue = 'invoice' AND x.key = "readpast"."queue_key_fn"(k.key_1)
                 ),
-
                 decided AS MATERIALIZED (
                     SELECT
                         v.key_1, 'OK' AS answer, CASE WHEN e.ends THEN 'Failed' ELSE 'Error' END AS status,
                         GREATEST(now_, NULLIF(v.item_token, 'infinity') + interval '1 microsecond') AS token,
                         v.item_attempt - v.together::integer AS attempt_num,
-                        CASE
-                            WHEN v.refusals > 0 AND e.ends
-                                THEN format('The table refused %s times to have it given back: %s', v.refusals, v.refused)
-                            WHEN v.item_owner = worker_
-                                THEN format(
-                                    'Worker %s began anew on attempt %s of %s; the worker is taken for dead.',
-                                    worker_, v.item_attempt, max_attempts_
-                                )
-                            ELSE format(
-                                'The lease of worker %s ran out on attempt %s of %s; the worker is taken for dead.',
-                                COALESCE(v.item_owner, '(unknown)'), v.item_attempt, max_attempts_
-                            )
-                        END || CASE
-                            WHEN v.together
-                                THEN ' It was claimed together with others: this attempt does not count, and the next claim of it is of it alone.'
-                            ELSE ''
-                        END AS error,
+                        "readpast"."queue_died_fn"(
+                            v.item_owner, worker_, v.item_attempt, max_attempts_, v.together, CASE WHEN e.ends THEN v.refusals END, v.refused
+                        ) AS error,
                         e.ends AS finishes, FALSE AS enters,
                         /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
                         CASE WHEN NOT e.ends THEN LEAST(v.item_lease_until, now_) END AS lease_until
@@ -238,13 +170,14 @@ BEGIN
                         json_build_object('key', c.key_1_, 'token', c.token_, 'attempt', c.attempt_num_, 'status', c.status_)
                         ORDER BY c.key_1_
                     ),
-                    COALESCE(ARRAY_AGG(to_char(c.key_1_::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')), '{}')
+                    COALESCE(ARRAY_AGG("readpast"."queue_key_fn"(c.key_1_)), '{}')
                 INTO more_, done_
                 FROM changed AS c;
                 answers_ := answers_ || more_;
+            DELETE FROM "readpast"."queue_refused" AS x
+            WHERE x.queue = 'invoice' AND x.key = ANY(done_);
         EXCEPTION WHEN OTHERS THEN
-            GET STACKED DIAGNOSTICS
-                state_ = RETURNED_SQLSTATE, reason_ = MESSAGE_TEXT, constraint_ = CONSTRAINT_NAME;
+            GET STACKED DIAGNOSTICS state_ = RETURNED_SQLSTATE, reason_ = MESSAGE_TEXT, constraint_ = CONSTRAINT_NAME;
             IF NOT "readpast"."queue_is_refusal_fn"(state_) THEN
                 RAISE;
             END IF;
@@ -255,27 +188,13 @@ BEGIN
             CONTINUE;
         ELSIF refused_ THEN
             answer := 'REFUSED';
-            answer_key := (
-                SELECT k.key_1
-                FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position)
-            );
+            answer_key := (SELECT k.key_1 FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position));
             answer_status := 'recover: ' || reason_;
             answer_attempt := "readpast"."queue_note_refusal"(
-                'invoice',
-                (
-                    SELECT to_char(k.key_1::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')
-                    FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position)
-                ),
+                'invoice', (SELECT "readpast"."queue_key_fn"(k.key_1) FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position)),
                 'recover', state_, reason_, constraint_
             );
             RETURN NEXT;
-            answer_key := NULL;
-            answer_attempt := NULL;
-            answer_status := NULL;
-        ELSE
-            DELETE FROM "readpast"."queue_refused" AS x
-            WHERE x.queue = 'invoice' AND x.key = ANY(done_);
-            EXIT WHEN FALSE;
         END IF;
         from_ := to_ + 1;
         to_ := CARDINALITY(key_1_);

@@ -3,30 +3,18 @@ Enqueue one item, with the caller's other work. Returns its key and its concurre
 Table access order: notification.
 */
 CREATE OR REPLACE FUNCTION "readpast"."add_notification_utx"(
-    type_ text DEFAULT 'ResetPassword',
-    "ResetPassword_" json DEFAULT NULL, /* its columns */
-    "Email_" json DEFAULT NULL, /* its columns */
-    "Sms_" json DEFAULT NULL, /* its columns */
-    scheduled_for_ timestamptz DEFAULT NULL, step_ text DEFAULT NULL
+    type_ text DEFAULT 'ResetPassword', "ResetPassword_" json DEFAULT NULL, "Email_" json DEFAULT NULL,
+    "Sms_" json DEFAULT NULL, scheduled_for_ timestamptz DEFAULT NULL, step_ text DEFAULT NULL
 )
 RETURNS TABLE (enqueued_at timestamptz, updated_at timestamptz)
-LANGUAGE plpgsql VOLATILE
-/* With its owner's rights: a role that may execute this needs none on the tables. */
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
-/*
-One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
-keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
-*/
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET timezone = 'UTC'
 AS $$
 BEGIN
     RETURN QUERY
     SELECT a.answer_key, a.answer_token
-    FROM "readpast"."add_notification_set_utx"(
-        json_build_array(json_build_object(
+    FROM "readpast"."add_notification_set_trx"(
+        NULL, json_build_array(json_build_object(
             'type', type_, 'due', scheduled_for_, 'step', step_,
             'columns', json_build_object('ResetPassword', "ResetPassword_", 'Email', "Email_", 'Sms', "Sms_")
         ))
@@ -41,24 +29,12 @@ Enqueue one item. Returns its key and its concurrency token.
 Table access order: notification.
 */
 CREATE OR REPLACE FUNCTION "readpast"."add_notification_trx"(
-    type_ text DEFAULT 'ResetPassword',
-    "ResetPassword_" json DEFAULT NULL, /* its columns */
-    "Email_" json DEFAULT NULL, /* its columns */
-    "Sms_" json DEFAULT NULL, /* its columns */
-    scheduled_for_ timestamptz DEFAULT NULL, step_ text DEFAULT NULL
+    type_ text DEFAULT 'ResetPassword', "ResetPassword_" json DEFAULT NULL, "Email_" json DEFAULT NULL,
+    "Sms_" json DEFAULT NULL, scheduled_for_ timestamptz DEFAULT NULL, step_ text DEFAULT NULL
 )
 RETURNS TABLE (enqueued_at timestamptz, updated_at timestamptz)
-LANGUAGE plpgsql VOLATILE
-/* With its owner's rights: a role that may execute this needs none on the tables. */
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
-/*
-One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
-keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
-*/
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET timezone = 'UTC'
 AS $$
 BEGIN
     RETURN QUERY

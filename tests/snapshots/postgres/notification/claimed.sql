@@ -6,23 +6,16 @@ Table access order: notification.
 CREATE OR REPLACE FUNCTION "readpast"."claimed_notification"(worker_ text, claim_ bigint)
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
-    answer_attempt integer, answer_status text, enqueued_at timestamptz, type text, status text, step text, attempt_num integer,
-    response text, error text, started_at timestamptz, duration bigint, scheduled_for timestamptz,
-    updated_at timestamptz, lease_owner text, lease_until timestamptz, "ResetPassword_OTP" varchar(16), "ResetPassword_UserID" integer,
-    "ResetPassword_Username" varchar(128), "Email_EmailTo" varchar(254), "Email_PreferredLanguage" varchar(60), "Email_Response" text, "Email_Error" text,
-    "Sms_PhoneNumber" varchar(20), "Sms_Response" text, "Sms_Error" text
+    answer_attempt integer, answer_status text, enqueued_at timestamptz, type text, status text, step text,
+    attempt_num integer, response text, error text, started_at timestamptz, duration bigint, scheduled_for timestamptz,
+    updated_at timestamptz, lease_owner text, lease_until timestamptz, "ResetPassword_OTP" varchar(16),
+    "ResetPassword_UserID" integer, "ResetPassword_Username" varchar(128), "Email_EmailTo" varchar(254),
+    "Email_PreferredLanguage" varchar(60), "Email_Response" text, "Email_Error" text, "Sms_PhoneNumber" varchar(20),
+    "Sms_Response" text, "Sms_Error" text
 )
-LANGUAGE plpgsql VOLATILE
-/* With its owner's rights: a role that may execute this needs none on the tables. */
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
-/*
-One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
-keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
-*/
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET plan_cache_mode = force_generic_plan SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -32,10 +25,9 @@ BEGIN
     SELECT
         CASE WHEN q.claim_num < 0 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, NULL::integer,
         GREATEST(1, "readpast"."queue_ms_fn"(now_, q.lease_until)), q.enqueued_at, q.updated_at, q.attempt_num, 'Processing',
-            q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
-            q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
-            q.lease_until, s1."OTP", s1."UserID", s1."Username", s2."EmailTo", s2."PreferredLanguage",
-            s2."Response", s2."Error", s3."PhoneNumber", s3."Response", s3."Error"
+            q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response, q.error, q.started_at,
+            q.duration, q.scheduled_for, q.updated_at, q.lease_owner, q.lease_until, s1."OTP", s1."UserID", s1."Username",
+            s2."EmailTo", s2."PreferredLanguage", s2."Response", s2."Error", s3."PhoneNumber", s3."Response", s3."Error"
     FROM "readpast"."notification" AS q
     LEFT JOIN "readpast"."notification_reset_password" AS s1 ON s1.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at
     LEFT JOIN "readpast"."notification_email" AS s2 ON s2.enqueued_at BETWEEN q.enqueued_at AND q.enqueued_at

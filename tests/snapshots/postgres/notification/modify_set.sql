@@ -10,28 +10,21 @@ what the first call claimed, claimed_notification returns by its claim_.
 Table access order: queue_operation, notification, queue_transition, notification_reset_password, notification_email, notification_sms.
 */
 CREATE OR REPLACE FUNCTION "readpast"."modify_notification_set_trx"(
-    operation_ uuid, worker_ text, items_ json, max_ integer DEFAULT 0, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 0,
-    claim_ bigint DEFAULT NULL
+    operation_ uuid, worker_ text, items_ json, max_ integer DEFAULT 0, lease_ms_ integer DEFAULT NULL,
+    recover_ integer DEFAULT 0, claim_ bigint DEFAULT NULL
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
-    answer_attempt integer, answer_status text, enqueued_at timestamptz, type text, status text, step text, attempt_num integer,
-    response text, error text, started_at timestamptz, duration bigint, scheduled_for timestamptz,
-    updated_at timestamptz, lease_owner text, lease_until timestamptz, "ResetPassword_OTP" varchar(16), "ResetPassword_UserID" integer,
-    "ResetPassword_Username" varchar(128), "Email_EmailTo" varchar(254), "Email_PreferredLanguage" varchar(60), "Email_Response" text, "Email_Error" text,
-    "Sms_PhoneNumber" varchar(20), "Sms_Response" text, "Sms_Error" text
+    answer_attempt integer, answer_status text, enqueued_at timestamptz, type text, status text, step text,
+    attempt_num integer, response text, error text, started_at timestamptz, duration bigint, scheduled_for timestamptz,
+    updated_at timestamptz, lease_owner text, lease_until timestamptz, "ResetPassword_OTP" varchar(16),
+    "ResetPassword_UserID" integer, "ResetPassword_Username" varchar(128), "Email_EmailTo" varchar(254),
+    "Email_PreferredLanguage" varchar(60), "Email_Response" text, "Email_Error" text, "Sms_PhoneNumber" varchar(20),
+    "Sms_Response" text, "Sms_Error" text
 )
-LANGUAGE plpgsql VOLATILE
-/* With its owner's rights: a role that may execute this needs none on the tables. */
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
-/*
-One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
-keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
-*/
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET plan_cache_mode = force_generic_plan SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -39,158 +32,65 @@ DECLARE
     replayed_ boolean := FALSE;
     max_attempts_ integer;
     sets_ boolean := FALSE;
-    no_set_ text;
 BEGIN
-    max_attempts_ := COALESCE((
-        SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'notification.maxAttempts' AND a.val_int > 0
-    ), 3);
-    IF lease_ms_ IS NULL THEN
-        lease_ms_ := COALESCE((
-            SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'notification.leaseMs' AND a.val_int > 0
-        ), 60000);
-    END IF;
-    IF COALESCE(worker_, '') = '' THEN
-        RAISE EXCEPTION 'modify_notification_set_trx: worker_ is empty' USING ERRCODE = 'RP021';
-    END IF;
-    IF max_ IS NULL OR max_ < 0 OR max_ > 1000 THEN
-        RAISE EXCEPTION 'modify_notification_set_trx: max_ must be from 0 to 1000' USING ERRCODE = 'RP021';
-    END IF;
-    IF lease_ms_ < 1 THEN
-        RAISE EXCEPTION 'modify_notification_set_trx: lease_ms_ must be at least 1' USING ERRCODE = 'RP021';
-    END IF;
-    IF EXISTS (
-        SELECT 1
-        FROM json_array_elements(items_) AS e (value)
-        CROSS JOIN LATERAL json_object_keys(e.value) AS k (name)
-        WHERE k.name NOT IN ('key', 'token', 'attempt', 'status', 'step', 'response', 'error', 'release', 'set', 'due', 'delay_ms')
-    ) OR json_array_length(items_) > 1000 THEN
-        items_ := "readpast"."queue_taken_fn"('modify_notification_set_trx', items_, '{
+    max_attempts_ := "readpast"."queue_setting"('notification.maxAttempts', 3);
+    lease_ms_ := "readpast"."queue_check_fn"('modify_notification_set_trx', worker_, max_, fewest => 0, lease_ms => COALESCE(lease_ms_, "readpast"."queue_setting"('notification.leaseMs', 60000)));
+    items_ := "readpast"."queue_taken_fn"(
+        'modify_notification_set_trx', items_, '{
             "key": "any", "token": "timestamp", "attempt": "integer", "status": "text(20)", "step": "text",
             "response": "text", "error": "text", "release": "boolean", "set": "any", "due": "timestamp",
             "delay_ms": "bigint"
-        }');
-    END IF;
+        }',
+        ARRAY['key', 'token', 'attempt', 'status', 'step', 'response', 'error', 'release', 'set', 'due', 'delay_ms']
+    );
 
-    /* Most calls set nothing, and are not read twice for it. A name can be written with escapes. */
+    /* Most calls set nothing, and are not read for it. A name can be written with escapes. */
     IF position('"set"' IN items_::text) > 0 OR position('\u00' IN items_::text) > 0 THEN
-        sets_ := EXISTS (SELECT 1 FROM json_to_recordset(items_) AS g (set json) WHERE g.set IS NOT NULL);
-        no_set_ := (
-            SELECT w.why
-            FROM (
-                SELECT g.status, g.set AS new_values, g.position
-                FROM
-                    ROWS FROM (json_to_recordset(items_) AS (status text, set json))
-                    WITH ORDINALITY AS g (status, set, position)
-                WHERE g.set IS NOT NULL
-            ) AS i
-            CROSS JOIN LATERAL (
-                SELECT 'set is no object' AS why
-                WHERE json_typeof(i.new_values) <> 'object'
-                UNION ALL
-                SELECT format('there is no column %s to set', k.name)
-                FROM json_object_keys(CASE json_typeof(i.new_values) WHEN 'object' THEN i.new_values ELSE '{}' END) AS k (name)
-                WHERE k.name NOT IN ('ResetPassword', 'Email', 'Sms')
-                UNION ALL
-                SELECT format('there is no column ResetPassword.%s to set', k.name)
-                FROM json_object_keys(
-                    CASE json_typeof(i.new_values -> 'ResetPassword') WHEN 'object' THEN i.new_values -> 'ResetPassword' ELSE '{}' END
-                ) AS k (name)
-                WHERE k.name NOT IN ('OTP', 'UserID', 'Username')
-                UNION ALL
-                SELECT format('there is no column Email.%s to set', k.name)
-                FROM json_object_keys(
-                    CASE json_typeof(i.new_values -> 'Email') WHEN 'object' THEN i.new_values -> 'Email' ELSE '{}' END
-                ) AS k (name)
-                WHERE k.name NOT IN ('EmailTo', 'PreferredLanguage', 'Response', 'Error')
-                UNION ALL
-                SELECT format('there is no column Sms.%s to set', k.name)
-                FROM json_object_keys(
-                    CASE json_typeof(i.new_values -> 'Sms') WHEN 'object' THEN i.new_values -> 'Sms' ELSE '{}' END
-                ) AS k (name)
-                WHERE k.name NOT IN ('PhoneNumber', 'Response', 'Error')
-            ) AS w
-            ORDER BY i.position
-            LIMIT 1
+        sets_ := "readpast"."queue_sets_fn"(
+            'modify_notification_set_trx', items_, ARRAY['ResetPassword', 'Email', 'Sms']::text[],
+            within => json_build_object(
+                'ResetPassword', ARRAY['OTP', 'UserID', 'Username']::text[],
+                'Email', ARRAY['EmailTo', 'PreferredLanguage', 'Response', 'Error']::text[],
+                'Sms', ARRAY['PhoneNumber', 'Response', 'Error']::text[]
+            )
         );
-        IF no_set_ IS NOT NULL THEN
-            RAISE EXCEPTION 'modify_notification_set_trx: %', no_set_ USING ERRCODE = 'RP021';
-        END IF;
     END IF;
 
-    /* First of all: if another attempt of this very call is under way, this waits for it. */
-    IF operation_ IS NOT NULL THEN
-        INSERT INTO "readpast"."queue_operation" (operation_id, call, at)
-        VALUES (operation_, 'modify_notification_set_trx', now_)
-        ON CONFLICT (operation_id) DO NOTHING;
-        replayed_ := NOT FOUND;
-        IF replayed_ AND NOT EXISTS (
-            SELECT 1
-            FROM "readpast"."queue_operation" AS p
-            WHERE p.operation_id = operation_ AND p.call = 'modify_notification_set_trx'
-        )
-        THEN
-            RAISE EXCEPTION 'modify_notification_set_trx: the operation % was another call', operation_ USING ERRCODE = 'RP021';
-        END IF;
-    END IF;
+    replayed_ := "readpast"."queue_begun"(operation_, 'modify_notification_set_trx', now_);
     IF replayed_ THEN
-        RETURN QUERY
+        FOR answer, answer_ordinal, answer_due_ms, answer_key, answer_token, answer_attempt, answer_status IN
         SELECT
-            COALESCE(p.result ->> (i.position - 1)::text, 'OK'), (i.position - 1)::integer, NULL::bigint,
-            i.key, q.updated_at, q.attempt_num, q.status::text,
-            NULL::timestamptz, NULL::text, NULL::text, NULL::text, NULL::integer, NULL::text,
-            NULL::text, NULL::timestamptz, NULL::bigint, NULL::timestamptz, NULL::timestamptz, NULL::text,
-            NULL::timestamptz, NULL::varchar(16), NULL::integer, NULL::varchar(128), NULL::varchar(254), NULL::varchar(60),
-            NULL::text, NULL::text, NULL::varchar(20), NULL::text, NULL::text
+            COALESCE(p.result ->> (i.position - 1)::text, 'OK'), (i.position - 1)::integer, NULL::bigint, i.key, q.updated_at, q.attempt_num,
+            q.status::text
         FROM ROWS FROM (json_to_recordset(items_) AS (key timestamptz)) WITH ORDINALITY AS i (key, position)
         CROSS JOIN "readpast"."queue_operation" AS p
         LEFT JOIN "readpast"."notification" AS q ON q.enqueued_at = i.key
         WHERE p.operation_id = operation_
-        ORDER BY i.position;
+        ORDER BY i.position
+        LOOP
+            RETURN NEXT;
+        END LOOP;
         RETURN;
     END IF;
-
-    /* Answers are asked for again within minutes. One call in 64 clears away what is older than an hour. */
-    IF get_byte(uuid_send(operation_), 15) % 64 = 0 THEN
-        WITH old AS MATERIALIZED (
-            SELECT o.operation_id
-            FROM "readpast"."queue_operation" AS o
-            WHERE o.at < now_ - interval '1 hour'
-            ORDER BY o.at
-            LIMIT 256
-            FOR UPDATE SKIP LOCKED
-        )
-
-        DELETE FROM "readpast"."queue_operation" AS p
-        USING old AS o
-        WHERE p.operation_id BETWEEN o.operation_id AND o.operation_id;
-    END IF;
     IF sets_ THEN
-    RETURN QUERY
+    FOR answer, answer_ordinal, answer_due_ms, answer_key, answer_token, answer_attempt, answer_status IN
 
     WITH given AS (
         SELECT
             (i.position - 1)::integer AS ordinal, i.key AS key_1, i.token AS token, COALESCE(i.attempt, 0) AS attempt, i.status, i.step,
             i.response, i.error, COALESCE("readpast"."queue_finite_fn"(i.due), now_ + i.delay_ms * interval '1 millisecond') AS due_at,
             COALESCE(i.release, FALSE) AS release, i.set AS new_values, i.position
-        FROM
-            ROWS FROM (
-                json_to_recordset(items_) AS (
-                    key timestamptz, token timestamptz, attempt integer, status text, step text, response text,
-                    error text, due timestamptz, delay_ms bigint, release boolean, set json
-                )
-            ) WITH ORDINALITY AS i (
-                key, token, attempt, status, step, response, error, due, delay_ms, release, set, position
-            )
+        FROM ROWS FROM (json_to_recordset(items_) AS (
+            key timestamptz, token timestamptz, attempt integer, status text, step text, response text,
+            error text, due timestamptz, delay_ms bigint, release boolean, set json
+        )) WITH ORDINALITY AS i (key, token, attempt, status, step, response, error, due, delay_ms, release, set, position)
     ),
-
     /* In the order of their keys, so that two calls never wait for each other. */
     item AS MATERIALIZED (
         SELECT g.*, ROW_NUMBER() OVER (PARTITION BY g.key_1 ORDER BY g.position) AS occurrence
         FROM given AS g
-        ORDER BY
-            g.key_1, g.position
+        ORDER BY g.key_1, g.position
     ),
-
     /*
     Decide each one's answer. The fence of a worker is its name and its attempt (LEASE_LOST); the fence of everybody is
     the token (CONFLICT); the state machine is queue_transition (ILLEGAL_TRANSITION). A lease past its deadline still
@@ -256,7 +156,6 @@ BEGIN
             FOR NO KEY UPDATE
         ) AS v ON TRUE
     ),
-
     ruled AS (
         SELECT
             j.*,
@@ -272,10 +171,9 @@ BEGIN
         /* So that each gets one answer. */
         OFFSET 0
     ),
-
     decided AS MATERIALIZED (
         SELECT
-            r.ordinal, r.key_1, r.answer, r.becomes AS status, r.step IS NOT NULL AS steps, r.new_values,
+            r.ordinal, r.key_1, r.answer, r.becomes AS status, r.new_values,
             CASE WHEN r.answer <> 'OK' THEN r.item_token ELSE GREATEST(now_, NULLIF(r.item_token, 'infinity') + interval '1 microsecond') END AS token,
             CASE
                 WHEN r.answer <> 'OK' THEN r.item_attempt
@@ -288,25 +186,12 @@ BEGIN
             COALESCE(
                 r.due_at,
                 CASE
-                    WHEN r.becomes = 'Error'
-                        THEN now_ + interval '1 millisecond' * ROUND(
-                            /*
-                            1000 ms after the first attempt, 200 per cent of the delay before after each further one,
-                            at most 300000 ms; up to 50 per cent less by chance, for each item anew.
-                            */
-                            /* The logarithm keeps the power from overflowing before the cap counts. */
-                            EXP(LEAST(
-                                LN(1000::float8)
-                                + (r.item_attempt - 1) * LN(200 / 100.0::float8), LN(300000::float8)
-                            ))
-                            * (1 - random() * 50 / 100)
-                        )
+                    WHEN r.becomes = 'Error' THEN now_ + "readpast"."queue_backoff_fn"(r.item_attempt, 1000, 200, 300000, 50)
                 END,
                 r.item_due_at
             ) AS due_at,
             CASE
-                WHEN r.becomes = 'Processing'
-                    THEN now_ + lease_ms_ * interval '1 millisecond'
+                WHEN r.becomes = 'Processing' THEN now_ + lease_ms_ * interval '1 millisecond'
             END AS lease_until,
             n.enters, n.finishes
         FROM ruled AS r
@@ -410,41 +295,31 @@ BEGIN
         WHERE p.operation_id = operation_ AND EXISTS (SELECT 1 FROM decided AS d WHERE d.answer <> 'OK')
     )
 
-    SELECT
-        d.answer, d.ordinal, NULL::bigint, d.key_1, d.token, d.attempt_num, d.status,
-            NULL::timestamptz, NULL::text, NULL::text, NULL::text, NULL::integer, NULL::text,
-            NULL::text, NULL::timestamptz, NULL::bigint, NULL::timestamptz, NULL::timestamptz, NULL::text,
-            NULL::timestamptz, NULL::varchar(16), NULL::integer, NULL::varchar(128), NULL::varchar(254), NULL::varchar(60),
-            NULL::text, NULL::text, NULL::varchar(20), NULL::text, NULL::text
+    SELECT d.answer, d.ordinal, NULL::bigint, d.key_1, d.token, d.attempt_num, d.status
     FROM decided AS d
-    ORDER BY d.ordinal;
+    ORDER BY d.ordinal
+    LOOP
+        RETURN NEXT;
+    END LOOP;
     ELSE
-    RETURN QUERY
+    FOR answer, answer_ordinal, answer_due_ms, answer_key, answer_token, answer_attempt, answer_status IN
 
     WITH given AS (
         SELECT
             (i.position - 1)::integer AS ordinal, i.key AS key_1, i.token AS token, COALESCE(i.attempt, 0) AS attempt, i.status, i.step,
             i.response, i.error, COALESCE("readpast"."queue_finite_fn"(i.due), now_ + i.delay_ms * interval '1 millisecond') AS due_at,
             COALESCE(i.release, FALSE) AS release, i.set AS new_values, i.position
-        FROM
-            ROWS FROM (
-                json_to_recordset(items_) AS (
-                    key timestamptz, token timestamptz, attempt integer, status text, step text, response text,
-                    error text, due timestamptz, delay_ms bigint, release boolean, set json
-                )
-            ) WITH ORDINALITY AS i (
-                key, token, attempt, status, step, response, error, due, delay_ms, release, set, position
-            )
+        FROM ROWS FROM (json_to_recordset(items_) AS (
+            key timestamptz, token timestamptz, attempt integer, status text, step text, response text,
+            error text, due timestamptz, delay_ms bigint, release boolean, set json
+        )) WITH ORDINALITY AS i (key, token, attempt, status, step, response, error, due, delay_ms, release, set, position)
     ),
-
     /* In the order of their keys, so that two calls never wait for each other. */
     item AS MATERIALIZED (
         SELECT g.*, ROW_NUMBER() OVER (PARTITION BY g.key_1 ORDER BY g.position) AS occurrence
         FROM given AS g
-        ORDER BY
-            g.key_1, g.position
+        ORDER BY g.key_1, g.position
     ),
-
     /*
     Decide each one's answer. The fence of a worker is its name and its attempt (LEASE_LOST); the fence of everybody is
     the token (CONFLICT); the state machine is queue_transition (ILLEGAL_TRANSITION). A lease past its deadline still
@@ -483,7 +358,6 @@ BEGIN
             FOR NO KEY UPDATE
         ) AS v ON TRUE
     ),
-
     ruled AS (
         SELECT
             j.*,
@@ -499,10 +373,9 @@ BEGIN
         /* So that each gets one answer. */
         OFFSET 0
     ),
-
     decided AS MATERIALIZED (
         SELECT
-            r.ordinal, r.key_1, r.answer, r.becomes AS status, r.step IS NOT NULL AS steps, r.new_values,
+            r.ordinal, r.key_1, r.answer, r.becomes AS status, r.new_values,
             CASE WHEN r.answer <> 'OK' THEN r.item_token ELSE GREATEST(now_, NULLIF(r.item_token, 'infinity') + interval '1 microsecond') END AS token,
             CASE
                 WHEN r.answer <> 'OK' THEN r.item_attempt
@@ -515,25 +388,12 @@ BEGIN
             COALESCE(
                 r.due_at,
                 CASE
-                    WHEN r.becomes = 'Error'
-                        THEN now_ + interval '1 millisecond' * ROUND(
-                            /*
-                            1000 ms after the first attempt, 200 per cent of the delay before after each further one,
-                            at most 300000 ms; up to 50 per cent less by chance, for each item anew.
-                            */
-                            /* The logarithm keeps the power from overflowing before the cap counts. */
-                            EXP(LEAST(
-                                LN(1000::float8)
-                                + (r.item_attempt - 1) * LN(200 / 100.0::float8), LN(300000::float8)
-                            ))
-                            * (1 - random() * 50 / 100)
-                        )
+                    WHEN r.becomes = 'Error' THEN now_ + "readpast"."queue_backoff_fn"(r.item_attempt, 1000, 200, 300000, 50)
                 END,
                 r.item_due_at
             ) AS due_at,
             CASE
-                WHEN r.becomes = 'Processing'
-                    THEN now_ + lease_ms_ * interval '1 millisecond'
+                WHEN r.becomes = 'Processing' THEN now_ + lease_ms_ * interval '1 millisecond'
             END AS lease_until,
             n.enters, n.finishes
         FROM ruled AS r
@@ -576,14 +436,12 @@ BEGIN
         WHERE p.operation_id = operation_ AND EXISTS (SELECT 1 FROM decided AS d WHERE d.answer <> 'OK')
     )
 
-    SELECT
-        d.answer, d.ordinal, NULL::bigint, d.key_1, d.token, d.attempt_num, d.status,
-            NULL::timestamptz, NULL::text, NULL::text, NULL::text, NULL::integer, NULL::text,
-            NULL::text, NULL::timestamptz, NULL::bigint, NULL::timestamptz, NULL::timestamptz, NULL::text,
-            NULL::timestamptz, NULL::varchar(16), NULL::integer, NULL::varchar(128), NULL::varchar(254), NULL::varchar(60),
-            NULL::text, NULL::text, NULL::varchar(20), NULL::text, NULL::text
+    SELECT d.answer, d.ordinal, NULL::bigint, d.key_1, d.token, d.attempt_num, d.status
     FROM decided AS d
-    ORDER BY d.ordinal;
+    ORDER BY d.ordinal
+    LOOP
+        RETURN NEXT;
+    END LOOP;
     END IF;
 
     IF max_ > 0 THEN
@@ -603,21 +461,20 @@ others recovered lately does not count.
 Table access order: as there.
 */
 CREATE OR REPLACE FUNCTION "readpast"."modify_notification_set_utx"(
-    operation_ uuid, worker_ text, items_ json, max_ integer DEFAULT 0, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 0,
-    claim_ bigint DEFAULT NULL
+    operation_ uuid, worker_ text, items_ json, max_ integer DEFAULT 0, lease_ms_ integer DEFAULT NULL,
+    recover_ integer DEFAULT 0, claim_ bigint DEFAULT NULL
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
-    answer_attempt integer, answer_status text, enqueued_at timestamptz, type text, status text, step text, attempt_num integer,
-    response text, error text, started_at timestamptz, duration bigint, scheduled_for timestamptz,
-    updated_at timestamptz, lease_owner text, lease_until timestamptz, "ResetPassword_OTP" varchar(16), "ResetPassword_UserID" integer,
-    "ResetPassword_Username" varchar(128), "Email_EmailTo" varchar(254), "Email_PreferredLanguage" varchar(60), "Email_Response" text, "Email_Error" text,
-    "Sms_PhoneNumber" varchar(20), "Sms_Response" text, "Sms_Error" text
+    answer_attempt integer, answer_status text, enqueued_at timestamptz, type text, status text, step text,
+    attempt_num integer, response text, error text, started_at timestamptz, duration bigint, scheduled_for timestamptz,
+    updated_at timestamptz, lease_owner text, lease_until timestamptz, "ResetPassword_OTP" varchar(16),
+    "ResetPassword_UserID" integer, "ResetPassword_Username" varchar(128), "Email_EmailTo" varchar(254),
+    "Email_PreferredLanguage" varchar(60), "Email_Response" text, "Email_Error" text, "Sms_PhoneNumber" varchar(20),
+    "Sms_Response" text, "Sms_Error" text
 )
-LANGUAGE sql VOLATILE
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
+LANGUAGE sql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET timezone = 'UTC'
 AS $$
     SELECT m.*
     FROM "readpast"."modify_notification_set_trx"(

@@ -7,176 +7,90 @@ Table access order: notification.
 */
 CREATE OR REPLACE FUNCTION "readpast"."purge_notification_trx"(filter_ json DEFAULT NULL, max_ integer DEFAULT 1000)
 RETURNS TABLE (name text, value bigint)
-LANGUAGE plpgsql VOLATILE
-/* With its owner's rights: a role that may execute this needs none on the tables. */
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
-/*
-One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
-keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
-*/
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET plan_cache_mode = force_generic_plan SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
 #variable_conflict use_column
 DECLARE
+    now_ CONSTANT timestamptz := clock_timestamp();
+    f_ record;
     keys_ timestamptz[];
-    statuses_ text[];
-    types_ text[];
-    before_ timestamptz;
-    since_ timestamptz;
-    part_ text;
-    longer_ bigint;
+    key_1_ timestamptz[];
 BEGIN
-    /* A condition with a slip in it must not be passed over: what it was to keep out would be met too. */
-    IF json_typeof(filter_) <> 'object' THEN
-        RAISE EXCEPTION 'purge_notification_trx: filter_ is not a JSON object' USING ERRCODE = 'RP021';
+    SELECT f.*
+    INTO f_
+    FROM "readpast"."queue_filter"('purge_notification_trx', filter_, max_) AS f;
+    IF f_.keys IS NOT NULL THEN
+        keys_ := ARRAY(SELECT k.key::timestamptz FROM json_array_elements_text(f_.keys) AS k (key));
     END IF;
-    IF
-        EXISTS (
-            SELECT 1 FROM json_each(filter_) AS m (name, value)
-            WHERE
-                m.name NOT IN ('keys', 'status', 'types', 'before', 'after', 'error', 'longer_ms')
-                OR json_typeof(m.value) NOT IN (
-                    'null',
-                    CASE
-                        WHEN m.name IN ('keys', 'status', 'types') THEN 'array'
-                        WHEN m.name = 'longer_ms' THEN 'number'
-                        ELSE 'string'
-                    END
-                )
-        )
-        OR EXISTS (SELECT 1 FROM json_object_keys(filter_) AS m (name) GROUP BY m.name HAVING COUNT(*) > 1)
-    THEN
-        RAISE EXCEPTION
-            'purge_notification_trx: filter_ takes keys, status, types (arrays), before, after, error (text), longer_ms (a number), once'
-        USING ERRCODE = 'RP021';
-    END IF;
-    IF json_typeof(filter_ -> 'keys') = 'array' THEN
-        keys_ := ARRAY(
-            SELECT k.key::timestamptz
-            FROM json_array_elements_text(filter_ -> 'keys') AS k (key)
-        );
-    END IF;
-    IF json_typeof(filter_ -> 'status') = 'array' THEN
-        statuses_ := ARRAY(SELECT s.status FROM json_array_elements_text(filter_ -> 'status') AS s (status));
-    END IF;
-    IF json_typeof(filter_ -> 'types') = 'array' THEN
-        types_ := ARRAY(SELECT t.type FROM json_array_elements_text(filter_ -> 'types') AS t (type));
-    END IF;
-    before_ := filter_ ->> 'before';
-    since_ := filter_ ->> 'after';
-    part_ := filter_ ->> 'error';
-    IF filter_ ->> 'longer_ms' !~ '^[0-9]{1,18}$' THEN
-        RAISE EXCEPTION 'purge_notification_trx: longer_ms is a whole number of milliseconds' USING ERRCODE = 'RP021';
-    END IF;
-    longer_ := filter_ ->> 'longer_ms';
-    IF CARDINALITY(keys_) > 1000 THEN
-        RAISE EXCEPTION 'purge_notification_trx: at most 1000 keys a call' USING ERRCODE = 'RP021';
-    END IF;
-    IF EXISTS (
-        SELECT 1 FROM UNNEST(statuses_) AS s (status)
-        WHERE NOT EXISTS (SELECT 1 FROM "readpast"."queue_status" AS k WHERE k.status = s.status)
-    )
-    THEN
-        RAISE EXCEPTION 'purge_notification_trx: status names one that there is not' USING ERRCODE = 'RP021';
-    END IF;
-    IF max_ IS NULL OR max_ < 1 OR max_ > 1000 THEN
-        RAISE EXCEPTION 'purge_notification_trx: max_ must be from 1 to 1000' USING ERRCODE = 'RP021';
-    END IF;
-    statuses_ := COALESCE(statuses_, ARRAY['Completed', 'PartiallyCompleted', 'Cancelled', 'Terminated']);
-    IF EXISTS (
-        SELECT 1 FROM UNNEST(statuses_) AS s (status)
-        WHERE NOT "readpast"."queue_is_finished_fn"(s.status)
-    )
-    THEN
+    f_.statuses := COALESCE(f_.statuses, ARRAY['Completed', 'PartiallyCompleted', 'Cancelled', 'Terminated']);
+    IF EXISTS (SELECT 1 FROM UNNEST(f_.statuses) AS s (status) WHERE NOT "readpast"."queue_is_finished_fn"(s.status)) THEN
         RAISE EXCEPTION 'purge_notification_trx: only finished items can be purged; cancel or terminate the others'
         USING ERRCODE = 'RP021';
     END IF;
 
-    IF keys_ IS NULL AND statuses_ <@ ARRAY['Failed', 'Cancelled', 'Terminated', 'PartiallyCompleted'] THEN
-    /* They have an index of their own: what is completed is not read. */
-
-    RETURN QUERY
-    WITH found AS MATERIALIZED (
-        SELECT q.enqueued_at AS key_1
-        FROM "readpast"."notification" AS q
-        WHERE
-            (
-                keys_ IS NULL
-                OR (q.enqueued_at) IN (
-                    SELECT k.key_1
-                    FROM (
-                        SELECT
-                        i.key AS key_1
-                        FROM UNNEST(keys_) AS i (key)
-                    ) AS k
-                )
+    IF keys_ IS NOT NULL THEN
+        SELECT ARRAY_AGG(w.key_1)
+        INTO key_1_
+        FROM (
+            SELECT q.enqueued_at AS key_1
+            FROM (
+                SELECT DISTINCT
+                i.key AS key_1
+                FROM UNNEST(keys_) AS i (key)
+            ) AS k
+            INNER JOIN "readpast"."notification" AS q ON q.enqueued_at BETWEEN k.key_1 AND k.key_1
+            WHERE
+            TRUE
+            AND "readpast"."queue_fits_fn"(
+                f_.statuses, f_.types, f_.before, f_.since, f_.longer, f_.part, now_,
+                q.status::text, q.type::text, q.updated_at, q.started_at, q.duration, q.error
             )
-            AND q.status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
-
-            AND (statuses_ IS NULL OR q.status::text = ANY(statuses_)) AND (types_ IS NULL OR q.type::text = ANY(types_))
-            AND (before_ IS NULL OR q.updated_at < before_) AND (since_ IS NULL OR q.updated_at >= since_)
-            AND (
-                longer_ IS NULL
-                OR CASE
-                    WHEN q.status::text = 'Processing' THEN "readpast"."queue_ms_fn"(q.started_at, clock_timestamp())
-                    ELSE q.duration
-                END > longer_
+            ORDER BY q.enqueued_at
+            LIMIT max_
+            FOR UPDATE OF q SKIP LOCKED
+        ) AS w;
+    ELSIF f_.statuses <@ ARRAY['Failed', 'Cancelled', 'Terminated', 'PartiallyCompleted'] THEN
+        /* They have an index of their own: what is completed is not read. */
+        SELECT ARRAY_AGG(w.key_1)
+        INTO key_1_
+        FROM (
+            SELECT q.enqueued_at AS key_1
+            FROM "readpast"."notification" AS q
+            WHERE
+            q.status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+            AND "readpast"."queue_fits_fn"(
+                f_.statuses, f_.types, f_.before, f_.since, f_.longer, f_.part, now_,
+                q.status::text, q.type::text, q.updated_at, q.started_at, q.duration, q.error
             )
-            /* Found as it stands: nothing in it is a wildcard. */
-            AND (part_ IS NULL OR STRPOS(q.error, part_) > 0)
-        ORDER BY q.enqueued_at
-        LIMIT max_
-        FOR UPDATE SKIP LOCKED
-    ),
-
-    purged AS (
-        DELETE FROM "readpast"."notification" AS q
-        USING found AS f
-        /* They are locked and found to fit: the key is enough. */
-        WHERE q.enqueued_at BETWEEN f.key_1 AND f.key_1
-        RETURNING f.*
-    )
-
-    SELECT 'purged', COUNT(*) FROM purged;
-
+            ORDER BY q.enqueued_at
+            LIMIT max_
+            FOR UPDATE OF q SKIP LOCKED
+        ) AS w;
     ELSE
+        SELECT ARRAY_AGG(w.key_1)
+        INTO key_1_
+        FROM (
+            SELECT q.enqueued_at AS key_1
+            FROM "readpast"."notification" AS q
+            WHERE
+            /* An item that was enqueued later cannot have changed before. */
+            q.enqueued_at < COALESCE(f_.before, 'infinity')
+            AND "readpast"."queue_fits_fn"(
+                f_.statuses, f_.types, f_.before, f_.since, f_.longer, f_.part, now_,
+                q.status::text, q.type::text, q.updated_at, q.started_at, q.duration, q.error
+            )
+            ORDER BY q.enqueued_at
+            LIMIT max_
+            FOR UPDATE OF q SKIP LOCKED
+        ) AS w;
+    END IF;
 
     RETURN QUERY
     WITH found AS MATERIALIZED (
-        SELECT q.enqueued_at AS key_1
-        FROM "readpast"."notification" AS q
-        WHERE
-            (
-                keys_ IS NULL
-                OR (q.enqueued_at) IN (
-                    SELECT k.key_1
-                    FROM (
-                        SELECT
-                        i.key AS key_1
-                        FROM UNNEST(keys_) AS i (key)
-                    ) AS k
-                )
-            )
-            /* An item that was enqueued later cannot have changed before. */
-            AND q.enqueued_at < COALESCE(before_, 'infinity')
-
-            AND (statuses_ IS NULL OR q.status::text = ANY(statuses_)) AND (types_ IS NULL OR q.type::text = ANY(types_))
-            AND (before_ IS NULL OR q.updated_at < before_) AND (since_ IS NULL OR q.updated_at >= since_)
-            AND (
-                longer_ IS NULL
-                OR CASE
-                    WHEN q.status::text = 'Processing' THEN "readpast"."queue_ms_fn"(q.started_at, clock_timestamp())
-                    ELSE q.duration
-                END > longer_
-            )
-            /* Found as it stands: nothing in it is a wildcard. */
-            AND (part_ IS NULL OR STRPOS(q.error, part_) > 0)
-        ORDER BY q.enqueued_at
-        LIMIT max_
-        FOR UPDATE SKIP LOCKED
+        SELECT k.key_1
+        FROM UNNEST(key_1_) WITH ORDINALITY AS k (key_1, position)
     ),
 
     purged AS (
@@ -188,8 +102,6 @@ BEGIN
     )
 
     SELECT 'purged', COUNT(*) FROM purged;
-
-    END IF;
 END;
 $$;
 

@@ -13,76 +13,34 @@ RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
     answer_attempt integer, answer_status text
 )
-LANGUAGE plpgsql VOLATILE
-/* With its owner's rights: a role that may execute this needs none on the tables. */
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
-/*
-One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
-keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
-*/
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET plan_cache_mode = force_generic_plan SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
 #variable_conflict use_column
 DECLARE
     now_ timestamptz := clock_timestamp();
     replayed_ boolean := FALSE;
 BEGIN
-    IF EXISTS (
-        SELECT 1
-        FROM json_array_elements(items_) AS e (value)
-        CROSS JOIN LATERAL json_object_keys(e.value) AS k (name)
-        WHERE k.name NOT IN ('key', 'token')
-    ) OR json_array_length(items_) > 1000 THEN
-        items_ := "readpast"."queue_taken_fn"('redrive_notification_set_trx', items_, '{
+    items_ := "readpast"."queue_taken_fn"(
+        'redrive_notification_set_trx', items_, '{
             "key": "any", "token": "timestamp"
-        }');
-    END IF;
+        }',
+        ARRAY['key', 'token']
+    );
 
-    /* First of all: if another attempt of this very call is under way, this waits for it. */
-    IF operation_ IS NOT NULL THEN
-        INSERT INTO "readpast"."queue_operation" (operation_id, call, at)
-        VALUES (operation_, 'redrive_notification_set_trx', now_)
-        ON CONFLICT (operation_id) DO NOTHING;
-        replayed_ := NOT FOUND;
-        IF replayed_ AND NOT EXISTS (
-            SELECT 1
-            FROM "readpast"."queue_operation" AS p
-            WHERE p.operation_id = operation_ AND p.call = 'redrive_notification_set_trx'
-        )
-        THEN
-            RAISE EXCEPTION 'redrive_notification_set_trx: the operation % was another call', operation_ USING ERRCODE = 'RP021';
-        END IF;
-    END IF;
+    replayed_ := "readpast"."queue_begun"(operation_, 'redrive_notification_set_trx', now_);
     IF replayed_ THEN
         RETURN QUERY
         SELECT
-            COALESCE(p.result ->> (i.position - 1)::text, 'OK'), (i.position - 1)::integer, NULL::bigint,
-            i.key, q.updated_at, q.attempt_num, q.status::text
+            COALESCE(p.result ->> (i.position - 1)::text, 'OK'), (i.position - 1)::integer, NULL::bigint, i.key, q.updated_at, q.attempt_num,
+            q.status::text
         FROM ROWS FROM (json_to_recordset(items_) AS (key timestamptz)) WITH ORDINALITY AS i (key, position)
         CROSS JOIN "readpast"."queue_operation" AS p
         LEFT JOIN "readpast"."notification" AS q ON q.enqueued_at = i.key
         WHERE p.operation_id = operation_
         ORDER BY i.position;
         RETURN;
-    END IF;
-
-    /* Answers are asked for again within minutes. One call in 64 clears away what is older than an hour. */
-    IF get_byte(uuid_send(operation_), 15) % 64 = 0 THEN
-        WITH old AS MATERIALIZED (
-            SELECT o.operation_id
-            FROM "readpast"."queue_operation" AS o
-            WHERE o.at < now_ - interval '1 hour'
-            ORDER BY o.at
-            LIMIT 256
-            FOR UPDATE SKIP LOCKED
-        )
-
-        DELETE FROM "readpast"."queue_operation" AS p
-        USING old AS o
-        WHERE p.operation_id BETWEEN o.operation_id AND o.operation_id;
     END IF;
     RETURN QUERY
     WITH given AS (
@@ -91,15 +49,12 @@ BEGIN
             ROWS FROM (json_to_recordset(items_) AS (key timestamptz, token timestamptz))
             WITH ORDINALITY AS i (key, token, position)
     ),
-
     /* In the order of their keys, so that two calls never wait for each other. */
     item AS MATERIALIZED (
         SELECT g.*, ROW_NUMBER() OVER (PARTITION BY g.key_1 ORDER BY g.position) AS occurrence
         FROM given AS g
-        ORDER BY
-            g.key_1, g.position
+        ORDER BY g.key_1, g.position
     ),
-
     found AS MATERIALIZED (
         SELECT i.*, v.*
         FROM item AS i
@@ -110,7 +65,6 @@ BEGIN
             FOR NO KEY UPDATE
         ) AS v ON TRUE
     ),
-
     judged AS MATERIALIZED (
         SELECT
             v.*,
@@ -124,7 +78,6 @@ BEGIN
             END AS answer
         FROM found AS v
     ),
-
     decided AS MATERIALIZED (
         SELECT
             v.ordinal, v.key_1, v.answer, CASE WHEN v.answer = 'OK' THEN 'Pending' ELSE v.item_status END AS status,

@@ -2,6 +2,9 @@
 Extend the leases of a worker's items, counted from now on the server's clock. items_ is a JSON array of objects with
 key and attempt. Answers OK, LEASE_LOST or NOT_FOUND, one row each. Neither the token nor an indexed column changes, so
 a renewal never makes the worker's own settle fail.
+It waits for nobody: one transaction that keeps a row would cost the worker the leases of all the others. An item that somebody has
+locked is answered by what all see, OK while it is the worker's; its lease stays as it is, and is moved at the next beat. Meanwhile
+nobody can take it, since claims and recoveries pass over locked rows.
 Table access order: notification.
 */
 CREATE OR REPLACE FUNCTION "readpast"."renew_notification_set_trx"(worker_ text, items_ json, lease_ms_ integer DEFAULT NULL)
@@ -9,44 +12,19 @@ RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
     answer_attempt integer, answer_status text
 )
-LANGUAGE plpgsql VOLATILE
-/* With its owner's rights: a role that may execute this needs none on the tables. */
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
-/*
-One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
-keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
-*/
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET plan_cache_mode = force_generic_plan SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
 #variable_conflict use_column
-DECLARE
-    now_ timestamptz;
-    max_attempts_ integer;
 BEGIN
-    max_attempts_ := COALESCE((
-        SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'notification.maxAttempts' AND a.val_int > 0
-    ), 3);
-    IF lease_ms_ IS NULL THEN
-        lease_ms_ := COALESCE((
-            SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'notification.leaseMs' AND a.val_int > 0
-        ), 60000);
-    END IF;
-    IF lease_ms_ < 1 THEN
-        RAISE EXCEPTION 'renew_notification_set_trx: lease_ms_ must be at least 1' USING ERRCODE = 'RP021';
-    END IF;
-    IF EXISTS (
-        SELECT 1
-        FROM json_array_elements(items_) AS e (value)
-        CROSS JOIN LATERAL json_object_keys(e.value) AS k (name)
-        WHERE k.name NOT IN ('key', 'attempt')
-    ) OR json_array_length(items_) > 1000 THEN
-        items_ := "readpast"."queue_taken_fn"('renew_notification_set_trx', items_, '{
+    lease_ms_ := "readpast"."queue_check_fn"('renew_notification_set_trx', lease_ms => COALESCE(lease_ms_, "readpast"."queue_setting"('notification.leaseMs', 60000)));
+    items_ := "readpast"."queue_taken_fn"(
+        'renew_notification_set_trx', items_, '{
             "key": "any", "attempt": "integer"
-        }');
-    END IF;
+        }',
+        ARRAY['key', 'attempt']
+    );
 
     RETURN QUERY
     WITH item AS MATERIALIZED (
@@ -56,11 +34,9 @@ BEGIN
             WITH ORDINALITY AS i (key, attempt, position)
         ORDER BY key_1
     ),
-
-    /* In the order of the keys, so that two calls never wait for each other. */
     judged AS MATERIALIZED (
         SELECT
-            i.*, v.item_token, v.item_attempt, v.item_status,
+            i.*, v.item_token, v.item_attempt, v.item_status, v.held,
             CASE
                 WHEN v.item_status IS NULL THEN 'NOT_FOUND'
                 WHEN (v.item_status = 'Processing' AND v.item_owner = worker_ AND v.item_attempt = i.attempt) THEN 'OK'
@@ -68,10 +44,24 @@ BEGIN
             END AS answer
         FROM item AS i
         LEFT JOIN LATERAL (
-            SELECT q.status::text AS item_status, q.updated_at AS item_token, q.attempt_num AS item_attempt, q.lease_owner AS item_owner
-            FROM "readpast"."notification" AS q
-            WHERE q.enqueued_at = i.key_1
-            FOR NO KEY UPDATE
+            SELECT h.*, TRUE AS held
+            FROM (SELECT
+                q.status::text AS item_status, q.updated_at AS item_token, q.attempt_num AS item_attempt, q.lease_owner AS item_owner
+                FROM "readpast"."notification" AS q
+                WHERE
+                q.enqueued_at = i.key_1
+                FOR NO KEY UPDATE SKIP LOCKED
+            ) AS h
+            UNION ALL
+            /* As it is seen by all, where somebody has it locked. */
+            SELECT u.*, FALSE
+            FROM (SELECT
+                q.status::text AS item_status, q.updated_at AS item_token, q.attempt_num AS item_attempt, q.lease_owner AS item_owner
+                FROM "readpast"."notification" AS q
+                WHERE
+                q.enqueued_at = i.key_1
+            ) AS u
+            LIMIT 1
         ) AS v ON TRUE
     ),
 
@@ -81,7 +71,7 @@ BEGIN
         FROM judged AS j
         /* Once they are locked, and one time for all of them: what was claimed together runs out together. */
         CROSS JOIN (SELECT clock_timestamp() AS now FROM (SELECT COUNT(*) FROM judged) AS c) AS n
-        WHERE q.enqueued_at BETWEEN j.key_1 AND j.key_1 AND j.answer = 'OK'
+        WHERE q.enqueued_at BETWEEN j.key_1 AND j.key_1 AND j.answer = 'OK' AND j.held
     )
 
     SELECT j.answer, j.ordinal, NULL::bigint, j.key_1, j.item_token, j.item_attempt, j.item_status
