@@ -112,18 +112,6 @@ fn postgres(facts: &ServerFacts, findings: &mut Vec<Finding>) {
         Finding::error("isolation", "session", what, "see what sets it behind the driver")
     });
     findings.extend(encoding::check(facts));
-    if let Some(seconds) = facts.number("oldest_transaction_seconds").filter(|seconds| *seconds > 300) {
-        let what = format!(
-            "a transaction has been open for {seconds} s: what workers update and delete meanwhile cannot be cleared away, \
-             and claims get slower and slower"
-        );
-        findings.push(Finding::warning(
-            "transactions",
-            database,
-            what,
-            "end it; set idle_in_transaction_session_timeout",
-        ));
-    }
     if facts.get("synchronous_commit") == "off" {
         let what =
             "synchronous_commit is off: a crash of the server can lose the last settles, and items are worked on twice";

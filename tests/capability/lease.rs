@@ -9,6 +9,7 @@ use support::fixture::{Body, Given};
 pub const BODIES: &[(&str, Body)] = &[
     ("lease::renewal_keeps_the_token_and_moves_the_deadline", renewal_keeps_the_token_and_moves_the_deadline),
     ("lease::renewal_answers_per_item", renewal_answers_per_item),
+    ("lease::a_locked_row_holds_up_no_renewal", a_locked_row_holds_up_no_renewal),
     ("lease::items_of_dead_workers_come_back", items_of_dead_workers_come_back),
     ("lease::a_worker_that_died_on_its_last_attempt", a_worker_that_died_on_its_last_attempt),
     ("lease::a_late_settle_counts_while_nobody_took_over", a_late_settle_counts_while_nobody_took_over),
@@ -41,6 +42,33 @@ fn renewal_keeps_the_token_and_moves_the_deadline(given: &Given) {
     assert!(given.look("LeaseUntil", "Payload = 'x'") > before);
     assert_eq!(queue.recover(10).unwrap(), 0);
     assert_eq!(queue.end(taken.settle(Action::Complete)).answer, Answer::Ok);
+}
+
+/// One long transaction that keeps a row must not cost a worker the leases of all others: that row is the worker's still, and its
+/// lease is moved at the next beat.
+fn a_locked_row_holds_up_no_renewal(given: &Given) {
+    let queue = given.queue(&[("lease.ms", "3600000")]);
+    queue.enqueue(&[item("held"), item("free")], None).unwrap();
+    let batch = queue.claim(2, Duration::ZERO).unwrap();
+    given.meddle(RUN_OUT, "1 = 1");
+    let until = |payload: &str| given.look("LeaseUntil", &format!("Payload = '{payload}'"));
+    let before = until("held");
+    let mut holder = given.session();
+    let mut run = |statement: &str| holder.execute(&given.spell(statement), &[]).unwrap();
+    run("BEGIN TRANSACTION");
+    run(&if given.server.is_sql_server() {
+        format!("SELECT Payload FROM {} WITH (UPDLOCK, ROWLOCK) WHERE Payload = 'held'", given.table())
+    } else {
+        format!("SELECT 1 FROM {} WHERE Payload = 'held' FOR UPDATE", given.table())
+    });
+    let leases: Vec<_> = batch.iter().map(|taken| taken.lease()).collect();
+    let answers: Vec<_> = queue.renew(&leases).unwrap().iter().map(|outcome| outcome.answer).collect();
+    assert_eq!(answers, [Answer::Ok; 2]);
+    assert!(until("free") > before, "the others go on at once");
+    assert_eq!(until("held"), before, "what is held stays as it is");
+    run("ROLLBACK");
+    assert_eq!(queue.renew(&leases).unwrap().len(), 2);
+    assert!(until("held") > before);
 }
 
 fn renewal_answers_per_item(given: &Given) {

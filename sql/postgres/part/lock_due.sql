@@ -23,7 +23,6 @@
         LIMIT {{ most }}
         FOR NO KEY UPDATE OF q SKIP LOCKED
     )
-
     SELECT {% for column in key %}ARRAY_AGG(d.key_{{ loop.index }}){{ ", " if not loop.last }}{% endfor %}
     INTO {{ into }}
     FROM due AS d;

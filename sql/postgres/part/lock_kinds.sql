@@ -22,7 +22,6 @@
         ) AS f
         ORDER BY {{ m.by_place("f.by_") }}
     )
-
     SELECT {% for column in key %}ARRAY_AGG(d.key_{{ loop.index }}){{ ", " if not loop.last }}{% endfor %}
     INTO {{ keys }}
     FROM due AS d;

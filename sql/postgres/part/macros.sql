@@ -35,15 +35,51 @@ UNNEST({% for column in key %}key_{{ loop.index }}_[from_:to_]{{ ", " if not loo
 {#- A key as queue_refused has it. -#}
 {%- macro key_kept(of, after="") %}{% if own %}{{ shown_time(of ~ "1" ~ after) }}{% else %}{{ key_text(of, after) }}{% endif %}{% endmacro -%}
 {%- macro key_kept_of_row() %}{% if own %}{{ shown_time("q." ~ key[0].quoted) }}{% else %}{{ key_text_of_row() }}{% endif %}{% endmacro -%}
+{#- The answers of a query that has no items, row by row into what this function returns. -#}
+{%- macro answers_of() %}FOR answer, answer_ordinal, answer_due_ms, answer_key, answer_token, answer_attempt, answer_status IN{% endmacro -%}
+{%- macro pass_on() %}LOOP
+        RETURN NEXT;
+    END LOOP;{% endmacro -%}
+{#- The answers of a call on items of ours that was made before, as it gave them. What is completed may have left the table (`leaves`). -#}
+{%- macro kept_answers(leaves=false) %}
+{%- if not leaves -%}
+SELECT
+    COALESCE(p.result ->> (i.position - 1)::text, 'OK'), (i.position - 1)::integer, NULL::bigint, i.key, q.updated_at, q.attempt_num,
+    q.status::text
+FROM ROWS FROM (json_to_recordset(items_) AS (key timestamptz)) WITH ORDINALITY AS i (key, position)
+{%- else -%}
+SELECT
+    COALESCE(p.result ->> (i.position - 1)::text, 'OK'), (i.position - 1)::integer, NULL::bigint,
+    i.key,
+    CASE WHEN g.gone THEN GREATEST(p.at, i.token + interval '1 microsecond') ELSE q.updated_at END,
+    CASE WHEN g.gone THEN COALESCE(i.attempt, 0) ELSE q.attempt_num END,
+    CASE WHEN g.gone THEN 'Completed' ELSE q.status END
+FROM
+    ROWS FROM (
+        json_to_recordset(items_) AS (key timestamptz, token timestamptz, attempt integer, status text)
+    ) WITH ORDINALITY AS i (key, token, attempt, status, position)
+{%- endif %}
+CROSS JOIN {{ object("queue_operation") }} AS p
+LEFT JOIN {{ table }} AS q
+    ON q.enqueued_at = i.key
+{%- if leaves %}
+CROSS JOIN LATERAL (
+    SELECT q.enqueued_at IS NULL AND i.status = 'Completed' AND p.result ->> (i.position - 1)::text IS NULL AS gone
+) AS g
+{%- endif %}
+WHERE p.operation_id = operation_
+ORDER BY i.position
+{%- endmacro -%}
+{#- Of these items only, if any are named: where the table has refused some, halves of what was found are tried. -#}
+{%- macro among() -%}
+(among_1_ IS NULL OR {% if composite %}EXISTS (
+                SELECT 1 FROM UNNEST({{ list("among_", "_") }}) AS a ({{ list("key_") }}) WHERE ({{ list("a.key_") }}) = ({{ columns() }})
+            ){% else %}q.{{ key[0].quoted }} = ANY(among_1_){% endif %})
+{%- endmacro -%}
 {#- Not what the table has refused a moment ago. -#}
 {%- macro not_refused(key) -%}
 NOT EXISTS (
-                SELECT 1
-                FROM {{ object("queue_refused") }} AS x
-                WHERE
-                    x.queue = '{{ queue }}'
-                    AND x.key = {{ key }}
-                    AND x.until > now_
+                SELECT 1 FROM {{ object("queue_refused") }} AS x WHERE x.queue = '{{ queue }}' AND x.key = {{ key }} AND x.until > now_
             )
 {%- endmacro -%}
 {#- The type of a key in answers, and in what is asked; how it is read and shown. -#}
@@ -55,7 +91,7 @@ NOT EXISTS (
             {% if own %}{{ from }}{% elif column.is_time %}{{ object("queue_time_fn") }}({{ value }}){% elif composite %}{{ value }}::{{ key_types[loop.index0] }}{% else %}{{ value }}{% endif %} AS key_{{ loop.index }}{{ "," if not loop.last }}
 {%- endfor -%}
 {% endmacro -%}
-{%- macro shown_time(value) %}to_char({{ value }}::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US'){% endmacro -%}
+{%- macro shown_time(value) %}{{ object("queue_key_fn") }}({{ value }}{{ "::timestamptz" if not own }}){% endmacro -%}
 {%- macro key_text(of, after="") %}
 {%- if own %}{{ of }}1{{ after }}
 {%- elif composite -%}
@@ -228,7 +264,7 @@ EXISTS (
 An item by its key, locked, with what is asked of it as item_status and so on. Where another table stands beside, the rows
 have been locked by the statement before, and the view tells what both hold.
 -#}
-{%- macro found(at, asked, mine=false) -%}
+{%- macro found(at, asked, mine=false, lock="FOR NO KEY UPDATE") -%}
 {%- if beside -%}
 SELECT{% if asked == "shown" %} w.*{% else %}
 {%- for column in seek %}
@@ -270,7 +306,7 @@ SELECT
 {%- if mine and own_types_only %}
                 AND {{ type_seen("q." ~ role.kind) }}
 {%- endif %}
-            FOR NO KEY UPDATE
+            {{- "\n            " ~ lock if lock }}
 {%- endif -%}
 {%- endmacro -%}
 {%- set everything = [
@@ -282,28 +318,20 @@ SELECT
 (v.item_status = 'Processing' AND v.item_owner = worker_ AND v.item_attempt = {{ attempt }})
 {%- endmacro -%}
 {#- The columns of an answer, of an item in it, and of a row without one. -#}
-{%- macro answer_columns() %}
-    answer text, answer_ordinal integer, answer_due_ms bigint, answer_key {{ key_type() }}, answer_token timestamptz,
-    answer_attempt integer, answer_status text
+{%- macro answer_columns() -%}
+answer text, answer_ordinal integer, answer_due_ms bigint, answer_key {{ key_type() }}, answer_token timestamptz, answer_attempt integer, answer_status text
 {%- endmacro -%}
-{%- macro item_columns() %}{{ answer_columns() }}
-{%- for column in shown %},{{ "\n    " if loop.index0 % 5 == 0 else " " }}{{ column.name }} {{ column.type }}
-{%- endfor %}
-{%- endmacro -%}
-{%- macro no_item() %}
-{%- for column in shown %}{{ gap(loop.index0) }}NULL::{{ column.type }}{% endfor %}
-{%- endmacro -%}
+{%- macro item_columns() %}{{ answer_columns() }}{% for column in shown %}, {{ column.name }} {{ column.type }}{% endfor %}{% endmacro -%}
+{%- macro no_item() %}{% for column in shown %}NULL::{{ column.type }}{{ ", " if not loop.last }}{% endfor %}{% endmacro -%}
 {#- An item as it is shown: from a row of the table (q), or of the view of both tables (v). -#}
-{#- Some columns to a line. -#}
-{%- macro gap(number) %}{{ "," if number }}{{ "\n            " if number % (6 if own else 2) == 0 else " " }}{% endmacro -%}
 {%- macro item_of_row(for_workers=true) %}
-{%- for column in shown %}{{ gap(loop.index0) }}
-    {%- if column.secret and not for_workers %}NULL::{{ column.type }}{% elif column.alias %}{{ column.alias }}.{{ column.quoted }}{{ "::" ~ column.type if column.cast }}{% elif column.what %}{{ of(column.what) }}{% else %}q.{{ column.quoted }}{{ "::" ~ column.type if column.cast }}{% endif %}
+{%- for column in shown %}
+    {%- if column.secret and not for_workers %}NULL::{{ column.type }}{% elif column.alias %}{{ column.alias }}.{{ column.quoted }}{{ "::" ~ column.type if column.cast }}{% elif column.what %}{{ of(column.what) }}{% else %}q.{{ column.quoted }}{{ "::" ~ column.type if column.cast }}{% endif %}{{ ", " if not loop.last }}
 {%- endfor %}
 {%- endmacro -%}
 {%- macro item_of_view(cast=true, for_workers=true) %}
-{%- for column in shown %}{{ gap(loop.index0) }}
-    {%- if column.secret and not for_workers %}NULL::{{ column.type }}{% else %}v.{{ "item_" ~ column.what if column.what else column.name }}{{ "::" ~ column.type if column.cast and cast }}{% endif %}
+{%- for column in shown %}
+    {%- if column.secret and not for_workers %}NULL::{{ column.type }}{% else %}v.{{ "item_" ~ column.what if column.what else column.name }}{{ "::" ~ column.type if column.cast and cast }}{% endif %}{{ ", " if not loop.last }}
 {%- endfor %}
 {%- endmacro -%}
 {#- Columns that the subtypes have of an item, beside its row (q); the view of both tables has it. -#}
@@ -336,13 +364,8 @@ json_to_recordset(COALESCE(answers_, '[]')) AS a (
         ordinal integer, answer text, key text, token timestamptz, attempt_num integer, status text
     )
 {%- endmacro -%}
-{#- A row that only who may call this can lock, to the end of its transaction: an advisory lock any login could keep. -#}
 {%- macro turn(procedure, name) %}
-    PERFORM FROM {{ object("queue_turn") }} AS t WHERE t.queue = '{{ name }}' FOR NO KEY UPDATE;
-    IF NOT FOUND THEN
-        RAISE EXCEPTION '{{ procedure }}: the row of {{ name }} in queue_turn is gone; install the queue again'
-        USING ERRCODE = 'RP014';
-    END IF;
+    PERFORM {{ object("queue_take_turn") }}('{{ procedure }}', '{{ name }}');
 {%- endmacro -%}
 {#- Beside a described table: no index there refuses the same work. -#}
 {%- macro one_adds(procedure) %}

@@ -43,7 +43,6 @@ BEGIN
             a.answer = 'OK'
             AND a.status = 'Completed'
     ),
-
     done AS MATERIALIZED (
         SELECT {{ m.seeks("v.item_seek_", "seek_") }}s.*
         FROM said AS s
@@ -52,14 +51,12 @@ BEGIN
         ) AS v
             ON TRUE
     ),
-
     moved AS (
         DELETE FROM {{ table }} AS q
         USING done AS d
         WHERE {{ m.at_found("d") }}
         RETURNING /* its columns */
     )
-
     INSERT INTO {{ history_table }} (/* the columns */)
     SELECT m.*
     FROM moved AS m;

@@ -14,18 +14,17 @@ text, into done_. Around it stands a savepoint, only here.
     reason_ text;
     constraint_ text;
 {%- endmacro -%}
-{%- macro narrow(doing, body, ends="FALSE") %}
+{%- macro narrow(doing, body, ends=none) %}
     from_ := 1;
     to_ := CARDINALITY(key_1_);
     WHILE from_ <= to_ LOOP
         refused_ := FALSE;
         BEGIN
 {{ body | indent(8, true) }}
+            DELETE FROM {{ object("queue_refused") }} AS x
+            WHERE x.queue = '{{ queue }}' AND x.key = ANY(done_);
         EXCEPTION WHEN OTHERS THEN
-            GET STACKED DIAGNOSTICS
-                state_ = RETURNED_SQLSTATE,
-                reason_ = MESSAGE_TEXT,
-                constraint_ = CONSTRAINT_NAME;
+            GET STACKED DIAGNOSTICS state_ = RETURNED_SQLSTATE, reason_ = MESSAGE_TEXT, constraint_ = CONSTRAINT_NAME;
             IF NOT {{ object("queue_is_refusal_fn") }}(state_) THEN
                 RAISE;
             END IF;
@@ -39,31 +38,18 @@ text, into done_. Around it stands a savepoint, only here.
 {%- if own_types_only %}
             answer_key := NULL;
 {%- else %}
-            answer_key := (
-                SELECT {{ m.key_text("k.key_") }}
-                FROM {{ m.keys_tried() }}
-            );
+            answer_key := (SELECT {{ m.key_text("k.key_") }} FROM {{ m.keys_tried() }});
 {%- endif %}
             answer_status := '{{ doing }}: ' || reason_;
             answer_attempt := {{ object("queue_note_refusal") }}(
-                '{{ queue }}',
-                (
-                    SELECT {{ m.key_kept("k.key_") }}
-                    FROM {{ m.keys_tried() }}
-                ),
-                '{{ doing }}',
-                state_,
-                reason_,
-                constraint_
+                '{{ queue }}', (SELECT {{ m.key_kept("k.key_") }} FROM {{ m.keys_tried() }}),
+                '{{ doing }}', state_, reason_, constraint_
             );
             RETURN NEXT;
-            answer_key := NULL;
-            answer_attempt := NULL;
-            answer_status := NULL;
+{%- if ends %}
         ELSE
-            DELETE FROM {{ object("queue_refused") }} AS x
-            WHERE x.queue = '{{ queue }}' AND x.key = ANY(done_);
             EXIT WHEN {{ ends }};
+{%- endif %}
         END IF;
         from_ := to_ + 1;
         to_ := CARDINALITY(key_1_);

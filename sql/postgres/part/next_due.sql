@@ -1,16 +1,14 @@
 
-    answer := 'EMPTY';
+    answer := 'EMPTY'; answer_key := NULL; answer_attempt := NULL; answer_status := NULL;
     answer_due_ms := (
         SELECT CEIL(EXTRACT(EPOCH FROM MIN(n.due_at) - now_) * 1000)::bigint
         FROM (
-{%- if apart %}
             (
                 SELECT MIN(x.until) AS due_at
                 FROM {{ object("queue_refused") }} AS x
                 WHERE x.queue = '{{ queue }}' AND x.until > now_
             )
             UNION ALL
-{%- endif %}
 {%- for search in kind_searches if role.due %}
             (
                 SELECT {{ m.time("h.due_at") }} AS due_at

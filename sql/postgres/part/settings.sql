@@ -1,4 +1,13 @@
-    max_attempts_ := {{ m.setting_or("maxAttempts", max_attempts) }};
-    IF lease_ms_ IS NULL THEN
-        lease_ms_ := {{ m.setting_or("leaseMs", lease_ms) }};
-    END IF;
+{%- import "part/macros.sql" as m -%}
+{%- macro read(name, otherwise) %}
+{%- if settings_of.theirs %}{{ m.setting_or(name, otherwise) }}{% else %}{{ object("queue_setting") }}({{ text(setting ~ "." ~ name) }}, {{ otherwise }}){% endif %}
+{%- endmacro -%}
+{%- macro lease() %}COALESCE(lease_ms_, {{ read("leaseMs", lease_ms) }}){{ "::integer" if settings_of.theirs }}{% endmacro -%}
+{%- macro settings(attempts=true, lease=true) %}
+{%- if attempts %}
+    max_attempts_ := {{ read("maxAttempts", max_attempts) }};
+{%- endif %}
+{%- if lease %}
+    lease_ms_ := COALESCE(lease_ms_, {{ read("leaseMs", lease_ms) }});
+{%- endif %}
+{%- endmacro -%}

@@ -6,8 +6,7 @@
     decided AS MATERIALIZED (
         SELECT
             {{ m.list("v.key_") }},
-            {{ m.seeks("v.item_seek_", "seek_") }}{{ "'OK' AS answer," if not own }}
-            v.position,
+            {{ m.seeks("v.item_seek_", "seek_") }}{{ "'OK' AS answer, " if not own }}v.position,
             v.alone,
 {%- if marks_claims %}
             CASE WHEN v.alone THEN -claim_ ELSE claim_ END AS claim_num,
@@ -17,10 +16,12 @@
             {{ m.later("v.item_token") }} AS token,
             v.item_attempt + (NOT v.is_spent)::integer AS attempt_num,
             CASE
-{%- if apart %}
                 WHEN v.is_spent AND v.refusals > 0
-                    THEN format('The table refused it %s times, and attempts are spent: %s', v.refusals, v.refused)
-{%- endif %}
+                    THEN format(
+                        'The table refused it %s times, and attempts are spent: %s',
+                        v.refusals,
+                        ({{ object("queue_refusal") }}('{{ queue }}', {{ m.key_kept("v.key_") }})).reason
+                    )
                 WHEN v.is_spent THEN format('Attempts are spent: %s of %s.', v.item_attempt, max_attempts_)
 {%- if not own %}
                 ELSE v.item_error
@@ -50,9 +51,18 @@
             FROM (
                 SELECT
                     f.*,
-                    f.item_attempt{{ " + f.refusals" if apart }} >= max_attempts_ AS is_spent,
-                    f.item_attempt{{ " + f.refusals" if apart }} < max_attempts_ AND f.item_died_at IS NOT NULL AS alone
-                FROM found AS f
+                    f.item_attempt + f.refusals >= max_attempts_ AS is_spent,
+                    f.item_attempt + f.refusals < max_attempts_ AND f.item_died_at IS NOT NULL AS alone
+                FROM (
+                    SELECT
+                        f.*,
+                        /* Only where the table refuses some. */
+                        CASE
+                            WHEN among_1_ IS NULL THEN 0
+                            ELSE COALESCE(({{ object("queue_refusal") }}('{{ queue }}', {{ m.key_kept("f.key_") }})).attempts, 0)
+                        END AS refusals
+                    FROM found AS f
+                ) AS f
             ) AS r
             WINDOW w AS (ROWS UNBOUNDED PRECEDING)
         ) AS v

@@ -26,7 +26,6 @@
             a.ordinal,
             a.rank
     )
-
     SELECT json_agg(t ORDER BY t.ordinal)
     INTO answers_
     FROM told AS t;

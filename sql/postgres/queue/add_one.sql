@@ -1,13 +1,8 @@
 {%- import "part/macros.sql" as m -%}
 {%- set given = columns if own else inserted | selectattr("is_given") | list -%}
-{%- set signature = namespace(text="\n    text") -%}
-{%- for column in given -%}
-{%- set signature.text = signature.text ~ ",\n    " ~ column.type -%}
-{%- endfor -%}
-{%- for subtype in subtypes -%}
-{%- set signature.text = signature.text ~ ",\n    json" -%}
-{%- endfor -%}
-{%- set signature.text = signature.text ~ ",\n    timestamptz,\n    text\n" -%}
+{%- set signature %}
+{%- filter wrap(4) %}text{% for column in given %}, {{ column.type }}{% endfor %}{% for subtype in subtypes %}, json{% endfor %}, timestamptz, text{% endfilter %}
+{% endset -%}
 {%- set due_given = "scheduled_for_" if own else "due_" -%}
 {%- for transaction in ["utx", "trx"] -%}
 {%- set procedure = "add_" ~ queue ~ "_" ~ transaction -%}
@@ -21,32 +16,27 @@ For work that is there already it returns {{ "that item's key" if dedup.existing
 Table access order: {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}.
 */
 CREATE OR REPLACE FUNCTION {{ function }}(
-    type_ text DEFAULT {{ text(types[0]) }},
-{%- for column in given %}
-    {{ column.parameter }} {{ column.type }} DEFAULT {{ column.default or "NULL" }},
-{%- endfor %}
-{%- for subtype in subtypes %}
-    {{ subtype.parameter }} json DEFAULT NULL, /* its columns */
-{%- endfor %}
-    {{ due_given }} timestamptz DEFAULT NULL,
-    step_ text DEFAULT NULL
+{%- filter wrap(4) %}type_ text DEFAULT {{ text(types[0]) }}
+{%- for column in given %}, {{ column.parameter }} {{ column.type }} DEFAULT {{ column.default or "NULL" }}{% endfor %}
+{%- for subtype in subtypes %}, {{ subtype.parameter }} json DEFAULT NULL{% endfor %}
+    {{- ", " ~ due_given }} timestamptz DEFAULT NULL, step_ text DEFAULT NULL
+{%- endfilter %}
 )
 RETURNS TABLE ({{ "enqueued_at timestamptz, updated_at" if own else "item_key text, item_token" }} timestamptz)
-{% include "part/attributes.sql" %}
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET timezone = 'UTC'
 AS $$
 BEGIN
     RETURN QUERY
     SELECT a.answer_key, a.answer_token
-    FROM {{ object("add_" ~ queue ~ "_set_" ~ transaction) }}(
-        {{ "NULL, " if transaction == "trx" }}json_build_array(json_build_object(
+    FROM {{ object("add_" ~ queue ~ "_set_trx") }}(
+        NULL, json_build_array(json_build_object(
             'type', type_, 'due', {{ due_given }}, 'step', step_,
             'columns', json_build_object(
-{%- for column in given %}
-                {{ text(column.name) }}, {{ "encode(" ~ column.parameter ~ ", 'base64')" if column.is_binary else column.parameter }}{{ "," if not loop.last or subtypes }}
-{%- endfor %}
-{%- for subtype in subtypes %}
-                {{ text(subtype.name) }}, {{ subtype.parameter }}{{ "," if not loop.last }}
-{%- endfor %}
+{%- filter wrap(16) %}
+{%- for column in given %}{{ text(column.name) }}, {{ "encode(" ~ column.parameter ~ ", 'base64')" if column.is_binary else column.parameter }}{{ ", " if not loop.last or subtypes }}{% endfor %}
+{%- for subtype in subtypes %}{{ text(subtype.name) }}, {{ subtype.parameter }}{{ ", " if not loop.last }}{% endfor %}
+{%- endfilter %}
             )
         ))
     ) AS a;
@@ -54,6 +44,6 @@ END;
 $$;
 {% endfilter %}
 {% filter statement %}
-REVOKE ALL ON FUNCTION {{ function }}({{ signature.text }}) FROM public;
+REVOKE ALL ON FUNCTION {{ function }}({{ signature }}) FROM public;
 {% endfilter %}
 {% endfor %}

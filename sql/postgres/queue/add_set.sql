@@ -17,7 +17,7 @@ with {{ "the key of that item" if dedup.existing else "no key" }} and without a 
 Table access order: queue_operation, {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}.
 */
 CREATE OR REPLACE FUNCTION {{ function }}(operation_ uuid, items_ json)
-RETURNS TABLE ({{ m.answer_columns() }}
+RETURNS TABLE ({{ m.answer_columns() | wrap(4) }}
 )
 {% include "part/attributes.sql" %}
 AS $$
@@ -44,7 +44,7 @@ DECLARE
 {%- endif %}
 BEGIN
 {%- include "part/local_time.sql" %}
-{{- check.takes_unchecked(procedure, takes.add) }}
+{{- check.takes(procedure, takes.add, "columns") }}
 
 {% include "part/remember.sql" %}
 {%- if own %}
@@ -53,7 +53,6 @@ BEGIN
     IF replayed_ THEN
         answers_ := (SELECT p.result FROM {{ object("queue_operation") }} AS p WHERE p.operation_id = operation_);
     ELSE
-{% include "part/forget.sql" %}
 {%- include "part/step_checks.sql" %}
 {%- if dedup %}
 {{ m.one_adds(procedure) }}
@@ -81,7 +80,7 @@ are there when that commits, together with its other work.
 Table access order: as there.
 */
 CREATE OR REPLACE FUNCTION {{ called_as }}(items_ json, operation_ uuid DEFAULT NULL)
-RETURNS TABLE ({{ m.answer_columns() }}
+RETURNS TABLE ({{ m.answer_columns() | wrap(4) }}
 )
 {% include "part/same_as_trx.sql" %}
 AS $$

@@ -1,11 +1,9 @@
 {%- import "part/macros.sql" as m -%}
+{%- import "part/settings.sql" as use -%}
 {%- import "part/checks.sql" as check -%}
 {%- import "part/narrow.sql" as narrow -%}
-{%- import "part/write.sql" as write -%}
 {%- set procedure = "next_" ~ queue ~ "_apart_trx" -%}
 {%- set function = object(procedure) -%}
-{#- The columns of what it changed, by the writer's names. -#}
-{%- set s = "_" if own else "" -%}
 {% filter made("FUNCTION", procedure) %}
 /*
 Claim up to max_ due items, as next_{{ queue }}_set_trx does, while the table refuses some: a unique index, a CHECK or a trigger
@@ -15,33 +13,33 @@ while the queue has such items; the first of them is found by calling this after
 Table access order: {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}, queue_refused.
 */
 CREATE OR REPLACE FUNCTION {{ function }}(
-    worker_ text, max_ integer, lease_ms_ integer DEFAULT NULL
-    {{- ",\n    started_at_ timestamptz DEFAULT NULL" if run_time }}
-    {{- ",\n    types_ json DEFAULT NULL" if asks_types }}{{ ",\n    steps_ json DEFAULT NULL" if asks_steps }}{{ ",\n    claim_ bigint DEFAULT NULL" if marks_claims }}
+
+{%- filter wrap(4) -%}
+worker_ text, max_ integer, lease_ms_ integer DEFAULT NULL
+    {{- ", started_at_ timestamptz DEFAULT NULL" if run_time }}{{ ", types_ json DEFAULT NULL" if asks_types }}{{ ", steps_ json DEFAULT NULL" if asks_steps }}
+    {{- ", claim_ bigint DEFAULT NULL" if marks_claims }}
+{%- endfilter %}
 )
-RETURNS TABLE ({{ m.item_columns() }}
+RETURNS TABLE ({{ m.item_columns() | wrap(4) }}
 )
 {% include "part/attributes.sql" %}
 AS $$
 #variable_conflict use_column
 DECLARE
     now_ timestamptz;
+{%- if beside and parks_errors %}
     max_attempts_ integer;
+{%- endif %}
 {%- include "part/claim_variables.sql" %}
 {%- if not beside %}
-    alone_ boolean;
-    ended_ bigint;
 {%- include "part/key_variables.sql" %}
 {%- endif %}
 {{- narrow.variables() }}
-    decided_ bigint;
-{%- for column in key %}
-    taken_{{ loop.index }}_ {{ key_types[loop.index0] }}[];
-{%- endfor %}
+    taken_ boolean := FALSE;
 BEGIN
 {%- include "part/local_time.sql" %}
-{% include "part/settings.sql" %}
-{{- check.checks(procedure, ["worker", "most", "lease"] + (["started"] if run_time else [])) }}
+{{- use.settings(attempts=beside and parks_errors, lease=false) }}
+{{- check.checks(procedure, ["worker", "most"]) }}
 {%- include "part/kind_checks.sql" %}
 {%- if group %}
 {{- m.turn(procedure, queue) }}
@@ -87,88 +85,42 @@ BEGIN
 {%- endfor %}
 {%- endif %}
 
-    IF key_1_ IS NOT NULL THEN
-{%- set body %}
-        WITH found AS MATERIALIZED (
-            SELECT
-                {{ m.list("k.key_") }},
-                v.*,
-                COALESCE(x.attempts, 0) AS refusals,
-                x.reason AS refused
-            FROM {{ m.keys_tried() }}
-            INNER JOIN LATERAL (
-                {{ m.found("k.key_", ["token", "attempt", "died_at"]) }}
-            ) AS v
-                ON TRUE
-            LEFT JOIN {{ object("queue_refused") }} AS x
-                ON x.queue = '{{ queue }}' AND x.key = {{ m.key_kept("k.key_") }}
-            ORDER BY k.position
-        ),
-
-{% include "part/taken.sql" %}
-{%- if own %}
-{{- write.changed(["attempts", "started", "error", "owner", "lease_until"], taken=true, claims=true, gives=["key_1", "position", "alone"]) }}
-{%- else %}
-{{- write.changed(claims=true) }}
-{%- endif %}
-
-        SELECT
-{%- for column in key %}
-            ARRAY_AGG(c.key_{{ loop.index }}{{ s }} ORDER BY c.position{{ s }}) FILTER (WHERE c.status{{ s }} = 'Processing'),
-{%- endfor %}
-            BOOL_OR(c.alone{{ s }}),
-            COALESCE(ARRAY_AGG({{ m.key_kept("c.key_", s) }}), '{}'),
-            COUNT(*),
-            (SELECT COUNT(*) FROM decided)
-        INTO {{ m.list("taken_", "_") }}, alone_, done_, ended_, decided_
-        FROM changed AS c;
-        IF ended_ < decided_ THEN
-            RAISE EXCEPTION 'a trigger of the table leaves the row as it is';
-        END IF;
-{%- endset %}
-{{ narrow.narrow("claim", body, ends="taken_1_ IS NOT NULL") | indent(4, true) }}
-        IF taken_1_ IS NOT NULL THEN
-{%- for column in key %}
-            key_{{ loop.index }}_ := taken_{{ loop.index }}_;
-{%- endfor %}
-            RETURN QUERY
-            SELECT
-                CASE WHEN alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
-                NULL::integer,
-                NULL::bigint,
-{%- if beside %}
-                {{ m.key_text("k.key_") }},
-                v.item_token,
-                v.item_attempt,
-                v.item_status,
-{{- m.item_of_view() }}
-            FROM {{ m.keys_unnested() }}
-            INNER JOIN LATERAL (
-                {{ m.found("k.key_", "shown") }}
-            ) AS v
-                ON TRUE
-{%- else %}
-                {{ m.columns() if own else m.key_text("k.key_") }},
-                {{ m.of("token") }},
-                {{ m.of("attempt") }},
-                'Processing',
-{{- m.item_of_row() }}
-            FROM {{ m.keys_unnested() }}
-            INNER JOIN {{ table }} AS q
-                ON {{ m.at_key("k.key_") }}
-{{- m.subtypes_joined() }}
-{%- endif %}
-            ORDER BY k.position;
-        ELSE
-            /* All that it found was refused, or ended: what comes behind them is due now. */
-            answer := 'EMPTY';
-            answer_due_ms := 0;
-            RETURN NEXT;
-        END IF;
+    IF key_1_ IS NULL THEN
+        /* Nothing is due: the claim of nothing says when. */
+        RETURN QUERY
+        SELECT n.*
+        FROM {{ object("next_" ~ queue ~ "_set_trx") }}(
+            worker_, max_, lease_ms_, 0{{ ", types_ => types_" if asks_types }}{{ ", steps_ => steps_" if asks_steps }}
+            {%- for column in key %}, among_{{ loop.index }}_ => '{}'{% endfor %}
+        ) AS n;
         RETURN;
     END IF;
-{%- include "part/next_due.sql" %}
-    RETURN NEXT;
+{%- set body %}
+        RETURN QUERY
+        SELECT n.*
+        FROM {{ object("next_" ~ queue ~ "_set_trx") }}(
+            worker_, max_, lease_ms_, 0
+            {{- ", started_at_" if run_time }}{{ ", types_ => types_" if asks_types }}{{ ", steps_ => steps_" if asks_steps }}{{ ", claim_ => claim_" if marks_claims }}
+            {%- for column in key %}, among_{{ loop.index }}_ => key_{{ loop.index }}_[from_:to_]{% endfor %}
+        ) AS n
+        WHERE n.answer <> 'EMPTY';
+        taken_ := FOUND;
+        /* They are let through, and no longer wait. */
+        done_ := ARRAY(
+            SELECT {{ m.key_kept("k.key_") }}
+            FROM {{ m.keys_tried() }}
+            INNER JOIN {{ table }} AS q
+                ON {{ m.at_key("k.key_") }}
+            WHERE NOT ({{ m.waiting() }})
+        );
+{%- endset %}
+{{ narrow.narrow("claim", body, ends="taken_") }}
+    IF NOT taken_ THEN
+        /* All that it found was refused, or ended: what comes behind them is due now. */
+        answer := 'EMPTY'; answer_key := NULL; answer_attempt := NULL; answer_status := NULL;
+        answer_due_ms := 0;
+        RETURN NEXT;
+    END IF;
 END;
 $$;
 {% endfilter %}

@@ -9,7 +9,7 @@ claim returned them, with what is left of their lease; no row: it took none. It 
 Table access order: {{ queue ~ "_lease, " if beside }}{{ table_name }}.
 */
 CREATE OR REPLACE FUNCTION {{ function }}(worker_ text, claim_ bigint)
-RETURNS TABLE ({{ m.item_columns() }}
+RETURNS TABLE ({{ m.item_columns() | wrap(4) }}
 )
 {% include "part/attributes.sql" %}
 AS $$
@@ -28,7 +28,7 @@ BEGIN
         v.item_token,
         v.item_attempt,
         v.item_status,
-{{- m.item_of_view() }}
+{{- m.item_of_view() | wrap(12) }}
     FROM {{ object(queue ~ "_lease") }} AS s
     INNER JOIN LATERAL (
         {{ m.found("s.key_", "shown") }}
@@ -52,7 +52,7 @@ BEGIN
         {{ m.of("token") }},
         {{ m.of("attempt") }},
         'Processing',
-{{- m.item_of_row() }}
+{{- m.item_of_row() | wrap(12) }}
     FROM {{ table }} AS q
 {{- m.subtypes_joined() }}
     WHERE

@@ -13,23 +13,15 @@ When its attempts are spent, an item becomes Failed whatever was asked for, unle
 Table access order: {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}, queue_transition{% for subtype in subtypes %}, {{ queue ~ "_" ~ subtype.stem }}{% endfor %}{{ ", " ~ queue ~ "_attempt" if attempt_history }}.
 */
 CREATE OR REPLACE FUNCTION {{ answering }}(
-    {{ the_key }} {{ m.key_type() }},
-    {{ "updated_at_" if own else "token_" }} timestamptz,
-    status_ text,
-    step_ text DEFAULT NULL,
-    response_ text DEFAULT NULL,
-    error_ text DEFAULT NULL,
-    {{ "scheduled_for_" if own else "due_" }} timestamptz DEFAULT NULL,
-    worker_ text DEFAULT NULL,
-    attempt_num_ integer DEFAULT NULL,
-    set_ json DEFAULT NULL
+    {{ the_key }} {{ m.key_type() }}, {{ "updated_at_" if own else "token_" }} timestamptz, status_ text, step_ text DEFAULT NULL,
+    response_ text DEFAULT NULL, error_ text DEFAULT NULL, {{ "scheduled_for_" if own else "due_" }} timestamptz DEFAULT NULL,
+    worker_ text DEFAULT NULL, attempt_num_ integer DEFAULT NULL, set_ json DEFAULT NULL
 )
-RETURNS TABLE ({{ m.answer_columns() }}
+RETURNS TABLE ({{ m.answer_columns() | wrap(4) }}
 )
 {% include "part/same_as_trx.sql" %}
 AS $$
-    SELECT
-        m.answer, m.answer_ordinal, m.answer_due_ms, m.answer_key, m.answer_token, m.answer_attempt, m.answer_status
+    SELECT m.answer, m.answer_ordinal, m.answer_due_ms, m.answer_key, m.answer_token, m.answer_attempt, m.answer_status
     FROM {{ object("modify_" ~ queue ~ "_set_utx") }}(
         NULL,
         COALESCE(worker_, session_user || '/' || pg_backend_pid()),
@@ -53,16 +45,9 @@ When its attempts are spent, an item becomes Failed whatever was asked for, unle
 Table access order: {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}, queue_transition{% for subtype in subtypes %}, {{ queue ~ "_" ~ subtype.stem }}{% endfor %}{{ ", " ~ queue ~ "_attempt" if attempt_history }}.
 */
 CREATE OR REPLACE FUNCTION {{ function }}(
-    {{ the_key }} {{ m.key_type() }},
-    {{ "updated_at_" if own else "token_" }} timestamptz,
-    status_ text,
-    step_ text DEFAULT NULL,
-    response_ text DEFAULT NULL,
-    error_ text DEFAULT NULL,
-    {{ "scheduled_for_" if own else "due_" }} timestamptz DEFAULT NULL,
-    worker_ text DEFAULT NULL,
-    attempt_num_ integer DEFAULT NULL,
-    set_ json DEFAULT NULL
+    {{ the_key }} {{ m.key_type() }}, {{ "updated_at_" if own else "token_" }} timestamptz, status_ text, step_ text DEFAULT NULL,
+    response_ text DEFAULT NULL, error_ text DEFAULT NULL, {{ "scheduled_for_" if own else "due_" }} timestamptz DEFAULT NULL,
+    worker_ text DEFAULT NULL, attempt_num_ integer DEFAULT NULL, set_ json DEFAULT NULL
 )
 RETURNS SETOF {{ object("worker_" ~ queue ~ "_v") }}
 {% include "part/attributes.sql" %}
@@ -90,7 +75,7 @@ BEGIN
     RETURN QUERY
 {%- if beside %}
     SELECT
-{{- m.item_of_view(false) }}
+{{- m.item_of_view(false) | wrap(12) }}
     FROM (
         SELECT
 {{- m.key_read(m.key_from_text(the_key)) }}

@@ -1,10 +1,17 @@
 {%- import "part/macros.sql" as m -%}
+{%- import "part/settings.sql" as use -%}
 {%- import "part/checks.sql" as check -%}
 {%- import "part/set_value.sql" as value -%}
 {%- import "part/write.sql" as write -%}
 {%- set procedure = "modify_" ~ queue ~ "_set_trx" -%}
 {%- set function = object(procedure) -%}
 {%- set can_set = settable or subtypes %}
+{#-
+One statement writes what an item of ours is to be, with what is set. Where its subtypes, or columns of somebody's table, are set as
+well, most calls name none of them: they are not written for nothing, and a column that is gone does not keep finished work from
+being reported.
+-#}
+{%- set one_way = own and not subtypes %}
 {%- set leaves = completion == "delete" or (own and completion == "history") -%}
 {% filter made("FUNCTION", procedure) %}
 /*
@@ -25,15 +32,13 @@ The table has no due time: what is given back for later is an Error that waits i
 Table access order: queue_operation, {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}, queue_transition{% for subtype in subtypes %}, {{ queue ~ "_" ~ subtype.stem }}{% endfor %}{{ ", " ~ queue ~ "_attempt" if attempt_history }}.
 */
 CREATE OR REPLACE FUNCTION {{ function }}(
-    operation_ uuid,
-    worker_ text,
-    items_ json,
-    max_ integer DEFAULT 0,
-    lease_ms_ integer DEFAULT NULL,
-    recover_ integer DEFAULT 0{{ ",\n    started_at_ timestamptz DEFAULT NULL" if run_time }}
-    {{- ",\n    types_ json DEFAULT NULL" if asks_types }}{{ ",\n    steps_ json DEFAULT NULL" if asks_steps }}{{ ",\n    claim_ bigint DEFAULT NULL" if marks_claims }}
+{%- filter wrap(4) -%}
+operation_ uuid, worker_ text, items_ json, max_ integer DEFAULT 0, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 0
+    {{- ", started_at_ timestamptz DEFAULT NULL" if run_time }}{{ ", types_ json DEFAULT NULL" if asks_types }}{{ ", steps_ json DEFAULT NULL" if asks_steps }}
+    {{- ", claim_ bigint DEFAULT NULL" if marks_claims }}
+{%- endfilter %}
 )
-RETURNS TABLE ({{ m.item_columns() }}
+RETURNS TABLE ({{ m.item_columns() | wrap(4) }}
 )
 {% include "part/attributes.sql" %}
 AS $$
@@ -42,75 +47,41 @@ DECLARE
     now_ timestamptz := clock_timestamp();
     replayed_ boolean := FALSE;
     max_attempts_ integer;
-{%- if can_set %}
+{%- if can_set and not one_way %}
     sets_ boolean := FALSE;
 {%- endif %}
-    no_set_ text;
 {%- if not own %}
     answers_ json;
 {%- endif %}
 BEGIN
 {%- include "part/local_time.sql" %}
-{% include "part/settings.sql" %}
-{{- check.checks(procedure, ["worker", "most", "lease"] + (["started"] if run_time else []), least=0) }}
-{{- check.takes_names(procedure, takes.modify) }}
+{{- use.settings(lease=false) }}
+{{- check.checks(procedure, ["worker", "most", "lease"] + (["started"] if run_time else []), least=0, lease=use.lease()) }}
+{{- check.takes(procedure, takes.modify) }}
 
 {% include "part/set_checks.sql" %}
 
 {% include "part/remember.sql" %}
     IF replayed_ THEN
 {%- if own %}
-        RETURN QUERY
-{%- if not leaves %}
-        SELECT
-            COALESCE(p.result ->> (i.position - 1)::text, 'OK'), (i.position - 1)::integer, NULL::bigint,
-            i.key, q.updated_at, q.attempt_num, q.status::text,
-{{- m.no_item() }}
-        FROM ROWS FROM (json_to_recordset(items_) AS (key timestamptz)) WITH ORDINALITY AS i (key, position)
-{%- else %}
-        /* A completed item has left the table: it was answered for like this. */
-        SELECT
-            COALESCE(p.result ->> (i.position - 1)::text, 'OK'), (i.position - 1)::integer, NULL::bigint,
-            i.key,
-            CASE WHEN g.gone THEN GREATEST(p.at, i.token + interval '1 microsecond') ELSE q.updated_at END,
-            CASE WHEN g.gone THEN COALESCE(i.attempt, 0) ELSE q.attempt_num END,
-            CASE WHEN g.gone THEN 'Completed' ELSE q.status END,
-{{- m.no_item() }}
-        FROM
-            ROWS FROM (
-                json_to_recordset(items_) AS (key timestamptz, token timestamptz, attempt integer, status text)
-            ) WITH ORDINALITY AS i (key, token, attempt, status, position)
-{%- endif %}
-        CROSS JOIN {{ object("queue_operation") }} AS p
-        LEFT JOIN {{ table }} AS q
-            ON q.enqueued_at = i.key
-{%- if leaves %}
-        CROSS JOIN LATERAL (
-            SELECT
-                q.enqueued_at IS NULL AND i.status = 'Completed' AND p.result ->> (i.position - 1)::text IS NULL AS gone
-        ) AS g
-{%- endif %}
-        WHERE p.operation_id = operation_
-        ORDER BY i.position;
+        {{ m.answers_of() }}
+{{ m.kept_answers(leaves) | indent(8, true) }}
+        {{ m.pass_on() | indent(4) }}
         RETURN;
     END IF;
-
-{% include "part/forget.sql" %}
 {%- else %}
         answers_ := (SELECT p.result FROM {{ object("queue_operation") }} AS p WHERE p.operation_id = operation_);
     ELSE
-{% include "part/forget.sql" %}
 {%- if beside %}
 {% include "part/lock_items.sql" %}
 {%- endif %}
 {%- endif %}
-{#- Most calls set nothing, and name no column that could be set: one that is gone does not keep finished work from being reported. -#}
-{%- for sets_values in [true, false] if can_set or not sets_values %}
-{%- if can_set %}
+{%- for sets_values in ([can_set] if one_way else [true, false]) if can_set or not sets_values %}
+{%- if can_set and not one_way %}
     {{ "IF sets_ THEN" if sets_values else "ELSE" }}
 {%- endif %}
 {%- if own %}
-    RETURN QUERY
+    {{ m.answers_of() }}
 {%- endif %}
 {% include "part/judge.sql" %}
 {{- write.changed(
@@ -152,16 +123,15 @@ BEGIN
 {% if own %}
 {%- include "part/remembered.sql" %}
 
-    SELECT
-        d.answer, d.ordinal, NULL::bigint, d.key_1, d.token, d.attempt_num, d.status,
-{{- m.no_item() }}
+    SELECT d.answer, d.ordinal, NULL::bigint, d.key_1, d.token, d.attempt_num, d.status
     FROM decided AS d
-    ORDER BY d.ordinal;
+    ORDER BY d.ordinal
+    {{ m.pass_on() }}
 {%- else %}
 {%- include "part/told.sql" %}
 {%- endif %}
 {%- endfor %}
-{%- if can_set %}
+{%- if can_set and not one_way %}
     END IF;
 {%- endif %}
 {%- if own %}
@@ -174,12 +144,11 @@ BEGIN
 {% include "part/keep_answers.sql" %}
     END IF;
 
-    RETURN QUERY
-    SELECT
-        a.answer, a.ordinal, NULL::bigint, a.key, a.token, a.attempt_num, a.status,
-{{- m.no_item() }}
-    FROM {{ m.answers_again() }}
-    ORDER BY a.ordinal;
+    {{ m.answers_of() }}
+        SELECT a.answer, a.ordinal, NULL::bigint, a.key, a.token, a.attempt_num, a.status
+        FROM {{ m.answers_again() | indent(4) }}
+        ORDER BY a.ordinal
+    {{ m.pass_on() }}
 
     IF max_ > 0 AND NOT replayed_ THEN
 {%- endif %}
@@ -204,15 +173,13 @@ others recovered lately does not count.
 Table access order: as there.
 */
 CREATE OR REPLACE FUNCTION {{ called_as }}(
-    operation_ uuid,
-    worker_ text,
-    items_ json,
-    max_ integer DEFAULT 0,
-    lease_ms_ integer DEFAULT NULL,
-    recover_ integer DEFAULT 0{{ ",\n    started_at_ timestamptz DEFAULT NULL" if run_time }}
-    {{- ",\n    types_ json DEFAULT NULL" if asks_types }}{{ ",\n    steps_ json DEFAULT NULL" if asks_steps }}{{ ",\n    claim_ bigint DEFAULT NULL" if marks_claims }}
+{%- filter wrap(4) -%}
+operation_ uuid, worker_ text, items_ json, max_ integer DEFAULT 0, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 0
+    {{- ", started_at_ timestamptz DEFAULT NULL" if run_time }}{{ ", types_ json DEFAULT NULL" if asks_types }}{{ ", steps_ json DEFAULT NULL" if asks_steps }}
+    {{- ", claim_ bigint DEFAULT NULL" if marks_claims }}
+{%- endfilter %}
 )
-RETURNS TABLE ({{ m.item_columns() }}
+RETURNS TABLE ({{ m.item_columns() | wrap(4) }}
 )
 {% include "part/same_as_trx.sql" %}
 AS $$

@@ -1,5 +1,5 @@
 {%- import "part/macros.sql" as m -%}
-{%- for transaction in ["utx", "trx"] %}
+{%- for transaction in ["trx", "utx"] %}
 {%- set procedure = "next_" ~ queue ~ "_" ~ transaction -%}
 {%- set function = object(procedure) -%}
 {% filter made("FUNCTION", procedure) %}
@@ -27,29 +27,40 @@ CREATE OR REPLACE FUNCTION {{ function }}(
     {{- ",\n    types_ json DEFAULT NULL" if asks_types }}{{ ",\n    steps_ json DEFAULT NULL" if asks_steps }}
 )
 RETURNS TABLE ({{ "enqueued_at timestamptz, updated_at" if own else "item_key text, item_token" }} timestamptz)
+{%- if transaction == "utx" %}
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET timezone = 'UTC'
+AS $$
+BEGIN
+    RETURN QUERY
+    SELECT n.*
+    FROM {{ object("next_" ~ queue ~ "_trx") }}(
+        worker_, lease_ms_, CASE WHEN recover_ > 2 THEN 1 ELSE recover_ END{{ ", types_" if asks_types }}{{ ", steps_" if asks_steps }}
+    ) AS n;
+END;
+$$;
+{%- else %}
 {% include "part/attributes.sql" %}
 AS $$
 DECLARE
-    answer_ text;
-    due_ms_ bigint;
-    token_ timestamptz;
-    key_ {{ m.key_type() }};
+    next_ record;
 BEGIN
     LOOP
         SELECT n.answer, n.answer_due_ms, n.answer_key, n.answer_token
-        INTO answer_, due_ms_, key_, token_
+        INTO next_
         FROM {{ object("next_" ~ queue ~ "_set_trx") }}(
-            COALESCE(worker_, session_user || '/' || pg_backend_pid()), 1, lease_ms_, {{ "CASE WHEN recover_ > 2 THEN 1 ELSE recover_ END" if transaction == "utx" else "recover_" }}{{ ", types_ => types_" if asks_types }}{{ ", steps_ => steps_" if asks_steps }}
+            COALESCE(worker_, session_user || '/' || pg_backend_pid()), 1, lease_ms_, recover_{{ ", types_ => types_" if asks_types }}{{ ", steps_ => steps_" if asks_steps }}
         ) AS n
         WHERE n.answer <> 'REFUSED';
         /* Items were ended whose attempts are spent, or left aside; what comes behind them is due now. */
-        EXIT WHEN answer_ <> 'EMPTY' OR due_ms_ > 0 OR due_ms_ IS NULL;
+        EXIT WHEN next_.answer <> 'EMPTY' OR next_.answer_due_ms > 0 OR next_.answer_due_ms IS NULL;
     END LOOP;
-    IF answer_ <> 'EMPTY' THEN
-        RETURN QUERY SELECT key_, token_;
+    IF next_.answer <> 'EMPTY' THEN
+        RETURN QUERY SELECT next_.answer_key, next_.answer_token;
     END IF;
 END;
 $$;
+{%- endif %}
 {% endfilter %}
 {% filter statement %}
 REVOKE ALL ON FUNCTION {{ function }}(text, integer, integer{{ ", json" if asks_types }}{{ ", json" if asks_steps }}) FROM public;

@@ -1,7 +1,10 @@
 {%- import "part/macros.sql" as m -%}
+{%- import "part/settings.sql" as use -%}
 {%- import "part/checks.sql" as check -%}
 {%- set procedure = "next_" ~ queue ~ "_set_trx" -%}
 {%- set function = object(procedure) -%}
+{#- Whether the index of what is due begins with the due time, and its entries are in the order of it. -#}
+{%- set begins_at_head = own and searches_all and not shards and due_columns[0].quoted == role.due and not due_columns[0].descending -%}
 {% filter made("FUNCTION", procedure) %}
 /*
 Claim up to max_ due items. One row per item, in the order they are due, with the answer CLAIMED; or one row EMPTY with
@@ -23,17 +26,21 @@ types_ is a JSON array of the types to take; NULL: all of them.
 {%- if asks_steps %}
 steps_ is a JSON array of the steps to take, "" for items that have none; NULL: all of them.
 {%- endif %}
+among_1_: only of those keys (next_{{ queue }}_apart_trx asks for halves of what it found).
 {%- if marks_claims %}
 claim_ is a number of the claim's own, above zero: with it claimed_{{ queue }} returns what was claimed, when the answer was lost.
 {%- endif %}
 Table access order: {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}{{ ", " ~ queue ~ "_attempt" if attempt_history }}.
 */
 CREATE OR REPLACE FUNCTION {{ function }}(
-    worker_ text, max_ integer, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 1
-    {{- ",\n    started_at_ timestamptz DEFAULT NULL" if run_time }}
-    {{- ",\n    types_ json DEFAULT NULL" if asks_types }}{{ ",\n    steps_ json DEFAULT NULL" if asks_steps }}{{ ",\n    claim_ bigint DEFAULT NULL" if marks_claims }}
+
+{%- filter wrap(4) -%}
+worker_ text, max_ integer, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 1
+    {{- ", started_at_ timestamptz DEFAULT NULL" if run_time }}{{ ", types_ json DEFAULT NULL" if asks_types }}{{ ", steps_ json DEFAULT NULL" if asks_steps }}
+    {{- ", claim_ bigint DEFAULT NULL" if marks_claims }}{% for type in key_types %}, among_{{ loop.index }}_ {{ type }}[] DEFAULT NULL{% endfor %}
+{%- endfilter %}
 )
-RETURNS TABLE ({{ m.item_columns() }}
+RETURNS TABLE ({{ m.item_columns() | wrap(4) }}
 )
 {% include "part/attributes.sql" %}
 AS $$
@@ -41,29 +48,37 @@ AS $$
 DECLARE
     now_ timestamptz;
     max_attempts_ integer;
+    turn_ boolean;
+{%- if begins_at_head %}
+    head_ timestamptz := '-infinity';
+    /* Counted until the server takes the figures over, which may be later than with this transaction. */
+    read_ CONSTANT bigint := pg_stat_get_xact_tuples_returned({{ literal(queue ~ "_due") }}::regclass);
+{%- endif %}
 {%- include "part/claim_variables.sql" %}
 BEGIN
 {%- include "part/local_time.sql" %}
-{% include "part/settings.sql" %}
-{{- check.checks(procedure, ["worker", "most", "lease"] + (["started"] if run_time else [])) }}
+{{- use.settings(lease=false) }}
+{{- check.checks(procedure, ["worker", "most", "lease"] + (["started"] if run_time else []), lease=use.lease()) }}
 {%- include "part/kind_checks.sql" %}
 {%- if resume_own %}
     IF recover_ = 2 THEN
-        RETURN QUERY
-        SELECT r.*,
-{{- m.no_item() }}
-        FROM {{ object("recover_" ~ queue ~ "_trx") }}(1000, worker_) AS r
-        WHERE r.answer = 'REFUSED';
+        {{ m.answers_of() }}
+            SELECT r.* FROM {{ object("recover_" ~ queue ~ "_trx") }}(1000, worker_) AS r WHERE r.answer = 'REFUSED'
+        {{ m.pass_on() | indent(4) }}
     END IF;
 {%- endif %}
-    IF recover_ > 0 THEN
-        RETURN QUERY
-        SELECT r.*,
-{{- m.no_item() }}
-        FROM {{ object("recover_" ~ queue ~ "_trx") }}(100, recover_ => recover_) AS r
-        WHERE r.answer = 'REFUSED';
+    /* Asked here, or most claims would call for nothing. */
+    IF recover_ > 2 THEN
+        turn_ := {{ object("queue_recovery_turn") }}('{{ queue }}', recover_, clock_timestamp());
     END IF;
-    IF EXISTS (SELECT 1 FROM {{ object("queue_refused") }} AS x WHERE x.queue = '{{ queue }}') THEN
+    IF recover_ > 0 AND turn_ IS NOT FALSE THEN
+        {{ m.answers_of() }}
+            SELECT r.*
+            FROM {{ object("recover_" ~ queue ~ "_trx") }}(100, recover_ => CASE WHEN recover_ > 2 AND turn_ THEN 2 ELSE 1 END) AS r
+            WHERE r.answer = 'REFUSED'
+        {{ m.pass_on() | indent(4) }}
+    END IF;
+    IF among_1_ IS NULL AND EXISTS (SELECT 1 FROM {{ object("queue_refused") }} AS x WHERE x.queue = '{{ queue }}') THEN
         /* The table refuses some: around those. */
         RETURN QUERY
         SELECT n.*
@@ -101,8 +116,37 @@ BEGIN
 {%- if shards %}
     shard_turn_ := nextval({{ literal(queue ~ "_shard_turn") }});
 {%- endif %}
+{%- if begins_at_head %}
+    IF among_1_ IS NULL AND COALESCE(current_setting('readpast.head_{{ queue }}', TRUE), '') <> '' THEN
+        head_ := {{ object("queue_head_fn") }}(current_setting('readpast.head_{{ queue }}'), {{ literal(queue ~ "_due") }}, now_);
+    END IF;
     RETURN QUERY
 {% include "part/claim.sql" %};
+    IF NOT FOUND AND head_ > '-infinity' THEN
+        /* Nothing from there on: once more, from the first. */
+        PERFORM set_config('readpast.head_{{ queue }}', '', FALSE);
+        RETURN QUERY
+        SELECT n.*
+        FROM {{ function }}(
+            worker_, max_, lease_ms_, 0{{ ", types_ => types_" if asks_types }}{{ ", steps_ => steps_" if asks_steps }}{{ ", claim_ => claim_" if marks_claims }}
+        ) AS n;
+        RETURN;
+    END IF;
+    IF
+        FOUND AND clock_timestamp() - now_ > interval '2 ms'
+        AND pg_stat_get_xact_tuples_returned({{ literal(queue ~ "_due") }}::regclass) - read_ > 1000 + 10 * max_
+    THEN
+        /* It has passed over much that is dead. */
+        PERFORM {{ object("queue_begin_at_fn") }}('readpast.head_{{ queue }}', {{ literal(queue ~ "_due") }}, now_, MIN(q.{{ role.due }}))
+        FROM {{ table }} AS q
+        WHERE {{ m.stands(processing) }} AND q.{{ role.started }} BETWEEN now_ AND now_ AND q.{{ role.owner }} = worker_
+        HAVING COUNT(*) > 0;
+        RETURN;
+    END IF;
+{%- else %}
+    RETURN QUERY
+{% include "part/claim.sql" %};
+{%- endif %}
 {%- endif %}
 {%- for search in kind_searches %}
 {%- if not loop.last or searches_all %}
@@ -124,5 +168,5 @@ END;
 $$;
 {% endfilter %}
 {% filter statement %}
-REVOKE ALL ON FUNCTION {{ function }}(text, integer, integer, integer{{ ", timestamptz" if run_time }}{{ ", json" if asks_types }}{{ ", json" if asks_steps }}{{ ", bigint" if marks_claims }}) FROM public;
+REVOKE ALL ON FUNCTION {{ function }}(text, integer, integer, integer{{ ", timestamptz" if run_time }}{{ ", json" if asks_types }}{{ ", json" if asks_steps }}{{ ", bigint" if marks_claims }}{% for type in key_types %}, {{ type }}[]{% endfor %}) FROM public;
 {% endfilter %}

@@ -15,66 +15,65 @@ RETURNS TABLE (name text, value bigint)
 AS $$
 #variable_conflict use_column
 DECLARE
+    now_ CONSTANT timestamptz := clock_timestamp();
 {%- include "part/filter_variables.sql" %}
-{%- if beside %}
-{%- include "part/key_variables.sql" %}
-{%- endif %}
 BEGIN
 {% include "part/filter.sql" %}
 {%- include "part/local_time.sql" %}
-    statuses_ := COALESCE(statuses_, ARRAY['Completed', 'PartiallyCompleted', 'Cancelled', 'Terminated']);
-    IF EXISTS (
-        SELECT 1 FROM UNNEST(statuses_) AS s (status)
-        WHERE NOT {{ object("queue_is_finished_fn") }}(s.status)
-    )
-    THEN
+    f_.statuses := COALESCE(f_.statuses, ARRAY['Completed', 'PartiallyCompleted', 'Cancelled', 'Terminated']);
+    IF EXISTS (SELECT 1 FROM UNNEST(f_.statuses) AS s (status) WHERE NOT {{ object("queue_is_finished_fn") }}(s.status)) THEN
         RAISE EXCEPTION '{{ procedure }}: only finished items can be purged; cancel or terminate the others'
         USING ERRCODE = 'RP021';
     END IF;
-{%- for by in ["ended", "all"] if own or by == "all" %}
-{%- if by == "ended" %}
-
-    IF keys_ IS NULL AND statuses_ <@ ARRAY['Failed', 'Cancelled', 'Terminated', 'PartiallyCompleted'] THEN
-    /* They have an index of their own: what is completed is not read. */
-{%- elif own %}
-
-    ELSE
-{%- endif %}
 {% if beside %}
 {%- include "part/purge_beside.sql" %}
 {%- else %}
+{%- for by in ["some", "ended", "all"] if own or by != "ended" %}
+    {% if by == "some" %}IF keys_ IS NOT NULL THEN
+    {%- elif by == "ended" %}ELSIF f_.statuses <@ ARRAY['Failed', 'Cancelled', 'Terminated', 'PartiallyCompleted'] THEN
+        /* They have an index of their own: what is completed is not read. */
+    {%- else %}ELSE
+    {%- endif %}
+        SELECT {% for column in key %}ARRAY_AGG(w.key_{{ loop.index }}){{ ", " if not loop.last }}{% endfor %}
+        INTO {{ m.list("key_", "_") }}
+        FROM (
+            SELECT {% for column in key %}q.{{ column.quoted }} AS key_{{ loop.index }}{{ ", " if not loop.last }}{% endfor %}
+{%- if by == "some" %}
+            FROM (
+                SELECT DISTINCT
+{{- m.key_read("i.key") | indent(4) }}
+                FROM UNNEST(keys_) AS i (key)
+            ) AS k
+            INNER JOIN {{ table }} AS q
+                ON {{ m.at_key("k.key_") }}
+{%- else %}
+            FROM {{ table }} AS q
+{%- endif %}
+            WHERE
+{%- if by == "ended" %}
+            q.status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+{%- elif own and by == "all" %}
+            /* An item that was enqueued later cannot have changed before. */
+            q.enqueued_at < COALESCE(f_.before, 'infinity')
+{%- else %}
+            TRUE
+{%- endif %}
+{%- include "part/fits.sql" %}
+            ORDER BY {{ m.columns() }}
+            LIMIT max_
+            FOR UPDATE OF q SKIP LOCKED
+        ) AS w;
+{%- endfor %}
+    END IF;
+
     RETURN QUERY
     WITH found AS MATERIALIZED (
-        SELECT
-{%- for column in seek %}
-            q.{{ column.quoted }} AS seek_{{ loop.index }},
-{%- endfor %}
-{%- for column in key %}
-            q.{{ column.quoted }} AS key_{{ loop.index }}{{ "," if not loop.last }}
-{%- endfor %}
-        FROM {{ table }} AS q
-        WHERE
-            (
-                keys_ IS NULL
-                OR ({{ m.columns() }}) IN (
-                    SELECT {{ m.list("k.key_") }}
-                    FROM (
-                        SELECT
-{{- m.key_read("i.key") }}
-                        FROM UNNEST(keys_) AS i (key)
-                    ) AS k
-                )
-            )
-{%- if by == "ended" %}
-            AND q.status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
-{%- elif own %}
-            /* An item that was enqueued later cannot have changed before. */
-            AND q.enqueued_at < COALESCE(before_, 'infinity')
+        SELECT {{ m.list("k.key_") }}{% for column in seek %}, q.{{ column.quoted }} AS seek_{{ loop.index }}{% endfor %}
+        FROM {{ m.keys_unnested() }}
+{%- if seek %}
+        INNER JOIN {{ table }} AS q
+            ON {{ m.at_key("k.key_") }}
 {%- endif %}
-{% include "part/fits.sql" %}
-        ORDER BY {{ m.columns() }}
-        LIMIT max_
-        FOR UPDATE SKIP LOCKED
     ),
 {%- endif %}
 {%- for subtype in subtypes if not own %}
@@ -111,11 +110,6 @@ BEGIN
 {%- endif %}
 
     SELECT 'purged', COUNT(*) FROM purged;
-{%- endfor %}
-{%- if own %}
-
-    END IF;
-{%- endif %}
 END;
 $$;
 {% endfilter %}

@@ -1,4 +1,6 @@
 {%- import "part/macros.sql" as m -%}
+{%- import "part/settings.sql" as use -%}
+{%- import "part/checks.sql" as check -%}
 {%- import "part/narrow.sql" as narrow -%}
 {%- import "part/write.sql" as write -%}
 {%- set procedure = "recover_" ~ queue ~ "_trx" -%}
@@ -15,7 +17,8 @@ Give the items of dead workers back (Error, due at once), or to Failed when thei
 with the answer RECOVERED and the status it has now. An item that its worker had claimed together with others gets its
 attempt back, since nobody knows which of them was begun; whatever comes back is claimed alone next. The items of one
 claim come back together: more than max_ of them, if need be. With worker_, everything that is in flight under this name
-counts, whatever its lease{{ ", of types that the caller may see" if own_types_only }}. With recover_ above 2, nothing is done when somebody did it within so many milliseconds.
+counts, whatever its lease{{ ", of types that the caller may see" if own_types_only }}. With recover_ above 2, nothing is done when somebody did it within
+so many milliseconds; with 2 the caller has asked for its turn, and has it.
 Claims do this too, so a queue with workers needs no other reaper.
 {%- if foreign %} Items that were taken by
 others than readpast count as well, once they are as old as a lease is long.
@@ -28,16 +31,18 @@ Table access order: {{ table_name }}{{ beside_table }}{{ ", " ~ queue ~ "_attemp
 CREATE OR REPLACE FUNCTION {{ function }}(
     max_ integer DEFAULT 100, worker_ text DEFAULT NULL, recover_ integer DEFAULT 1
 )
-RETURNS TABLE ({{ m.answer_columns() }}
+RETURNS TABLE ({{ m.answer_columns() | wrap(4) }}
 )
 {% include "part/attributes.sql" %}
 AS $$
 #variable_conflict use_column
 DECLARE
     now_ CONSTANT timestamptz := clock_timestamp();
+{%- if foreign %}
     lease_ms_ integer;
+{%- endif %}
     max_attempts_ integer;
-    turn_ boolean := FALSE;
+    turn_ boolean := recover_ = 2;
     found_ integer;
 {%- include "part/key_variables.sql" %}
     together_ boolean[];
@@ -47,42 +52,14 @@ DECLARE
     answers_ json[];
 BEGIN
 {%- include "part/local_time.sql" %}
-{% include "part/settings.sql" %}
-    IF max_ IS NULL OR max_ < 1 OR max_ > 1000 THEN
-        RAISE EXCEPTION '{{ procedure }}: max_ must be from 1 to 1000' USING ERRCODE = 'RP021';
-    END IF;
+{{- check.checks(procedure, ["most"]) }}
     IF recover_ > 2 THEN
-        /* One of all who claim, once in so many milliseconds; who comes meanwhile neither waits for it nor looks. */
-        UPDATE {{ object("queue_recovery") }} AS r
-        SET recovered_at = now_
-        FROM (
-            SELECT d.queue
-            FROM {{ object("queue_recovery") }} AS d
-            WHERE
-                d.queue = '{{ queue }}'
-                AND d.recovered_at NOT BETWEEN
-                    now_ - {{ m.interval_ms("recover_") }}
-                    AND now_ + {{ m.interval_ms("recover_") }}
-            FOR NO KEY UPDATE SKIP LOCKED
-        ) AS d
-        WHERE r.queue = d.queue;
-        turn_ := FOUND;
-        /* A call that keeps its transaction open for as long again holds nobody up. */
-        IF
-            NOT turn_
-            AND EXISTS (
-                SELECT 1
-                FROM {{ object("queue_recovery") }} AS r
-                WHERE
-                    r.queue = '{{ queue }}'
-                    AND r.recovered_at BETWEEN
-                        now_ - {{ m.interval_ms("recover_") }} * 2
-                        AND now_ + {{ m.interval_ms("recover_") }}
-            )
-        THEN
+        turn_ := {{ object("queue_recovery_turn") }}('{{ queue }}', recover_, now_);
+        IF NOT turn_ THEN
             RETURN;
         END IF;
     END IF;
+{{- use.settings(lease=foreign) }}
 {%- if claimed_by_others and parks_errors %}
 {%- with apart = true %}
 {% include "part/unpark.sql" %}
@@ -115,7 +92,6 @@ BEGIN
             FOR NO KEY UPDATE SKIP LOCKED
         ) AS c
     ),
-
     remains AS MATERIALIZED (
         SELECT {{ m.list("v.key_") }}
         FROM dead AS d
@@ -131,7 +107,6 @@ BEGIN
             FOR NO KEY UPDATE SKIP LOCKED
         ) AS v
     )
-
     SELECT {% for column in key %}ARRAY_AGG(v.key_{{ loop.index }}){{ ", " if not loop.last }}{% endfor %}
     INTO {{ m.list("key_", "_") }}
     FROM remains AS v;
@@ -230,7 +205,6 @@ BEGIN
                 AND (v.item_lease_until <= now_ OR {{ mine("v.item_owner", "v.item_type") }})
 {%- endif %}
         ),
-
         decided AS MATERIALIZED (
             SELECT
                 {{ m.list("v.key_") }},
@@ -241,23 +215,9 @@ BEGIN
                 v.item_type AS type,
 {%- endif %}
                 v.item_attempt - v.together::integer AS attempt_num,
-                CASE
-                    WHEN v.refusals > 0 AND e.ends
-                        THEN format('The table refused %s times to have it given back: %s', v.refusals, v.refused)
-                    WHEN v.item_owner = worker_
-                        THEN format(
-                            'Worker %s began anew on attempt %s of %s; the worker is taken for dead.',
-                            worker_, v.item_attempt, max_attempts_
-                        )
-                    ELSE format(
-                        'The lease of worker %s ran out on attempt %s of %s; the worker is taken for dead.',
-                        COALESCE(v.item_owner, '(unknown)'), v.item_attempt, max_attempts_
-                    )
-                END || CASE
-                    WHEN v.together
-                        THEN ' It was claimed together with others: this attempt does not count, and the next claim of it is of it alone.'
-                    ELSE ''
-                END AS error,
+                {{ object("queue_died_fn") }}(
+                    v.item_owner, worker_, v.item_attempt, max_attempts_, v.together, CASE WHEN e.ends THEN v.refusals END, v.refused
+                ) AS error,
                 e.ends AS finishes,
 {%- if attempt_history %}
                 TRUE AS ended,

@@ -16,7 +16,7 @@ operation_ makes the call repeatable: asked again with the same value, the answe
 Table access order: queue_operation, {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}.
 */
 CREATE OR REPLACE FUNCTION {{ function }}(operation_ uuid, items_ json)
-RETURNS TABLE ({{ m.answer_columns() }}
+RETURNS TABLE ({{ m.answer_columns() | wrap(4) }}
 )
 {% include "part/attributes.sql" %}
 AS $$
@@ -29,30 +29,19 @@ DECLARE
 {%- endif %}
 BEGIN
 {%- include "part/local_time.sql" %}
-{{- check.takes_names(procedure, takes.redrive) }}
+{{- check.takes(procedure, takes.redrive) }}
 
 {% include "part/remember.sql" %}
     IF replayed_ THEN
 {%- if own %}
         RETURN QUERY
-        SELECT
-            COALESCE(p.result ->> (i.position - 1)::text, 'OK'), (i.position - 1)::integer, NULL::bigint,
-            i.key, q.updated_at, q.attempt_num, q.status::text
-        FROM ROWS FROM (json_to_recordset(items_) AS (key timestamptz)) WITH ORDINALITY AS i (key, position)
-        CROSS JOIN {{ object("queue_operation") }} AS p
-        LEFT JOIN {{ table }} AS q
-            ON q.enqueued_at = i.key
-        WHERE p.operation_id = operation_
-        ORDER BY i.position;
+{{ m.kept_answers() | indent(8, true) }};
         RETURN;
     END IF;
-
-{% include "part/forget.sql" %}
     RETURN QUERY
 {%- else %}
         answers_ := (SELECT p.result FROM {{ object("queue_operation") }} AS p WHERE p.operation_id = operation_);
     ELSE
-{% include "part/forget.sql" %}
 {%- if again %}
 {{ m.one_adds(procedure) }}
 {%- endif %}
@@ -70,18 +59,14 @@ BEGIN
             ROWS FROM (json_to_recordset(items_) AS (key {{ m.key_given() }}, token {{ m.time_given() }}))
             WITH ORDINALITY AS i (key, token, position)
     ),
-
     /* In the order of their keys, so that two calls never wait for each other. */
     item AS MATERIALIZED (
         SELECT
             g.*,
             ROW_NUMBER() OVER (PARTITION BY {{ m.list("g.key_") }} ORDER BY g.position) AS occurrence
         FROM given AS g
-        ORDER BY
-            {{ m.list("g.key_") }},
-            g.position
+        ORDER BY {{ m.list("g.key_") }}, g.position
     ),
-
     found AS MATERIALIZED (
         SELECT
             i.*,
@@ -92,7 +77,6 @@ BEGIN
         ) AS v
             ON TRUE
     ),
-
     judged AS MATERIALIZED (
         SELECT
             v.*,
@@ -144,7 +128,6 @@ BEGIN
 {% include "part/redrive_same.sql" %}
 {%- endif %}
     ),
-
     decided AS MATERIALIZED (
         SELECT
             v.ordinal,

@@ -1,4 +1,5 @@
 {%- import "part/macros.sql" as m -%}
+{%- import "part/settings.sql" as use -%}
 {%- import "part/checks.sql" as check -%}
 {%- set procedure = "renew_" ~ queue ~ "_set_trx" -%}
 {%- set function = object(procedure) -%}
@@ -11,43 +12,57 @@ Tell a worker whether it still holds its items; leases are fixed, none is extend
 {%- endif %}
 key and attempt. Answers OK, LEASE_LOST or NOT_FOUND, one row each. Neither the token nor an indexed column changes, so
 a renewal never makes the worker's own settle fail.
+{%- if lease_sliding %}
+It waits for nobody: one transaction that keeps a row would cost the worker the leases of all the others. An item that somebody has
+locked is answered by what all see, OK while it is the worker's; its lease stays as it is, and is moved at the next beat. Meanwhile
+nobody can take it, since claims and recoveries pass over locked rows.
+{%- endif %}
 Table access order: {{ table_name ~ (", " ~ queue ~ "_lease" if beside) if role.lease_until else queue ~ "_lease" }}.
 */
 CREATE OR REPLACE FUNCTION {{ function }}(
     worker_ text, items_ json, lease_ms_ integer DEFAULT NULL
 )
-RETURNS TABLE ({{ m.answer_columns() }}
+RETURNS TABLE ({{ m.answer_columns() | wrap(4) }}
 )
 {% include "part/attributes.sql" %}
 AS $$
 #variable_conflict use_column
+{%- if beside %}
 DECLARE
     now_ timestamptz;
-    max_attempts_ integer;
+{%- if lease_sliding %}
+    held_ boolean[];
+{%- endif %}
+{%- endif %}
 BEGIN
 {%- include "part/local_time.sql" %}
-{% include "part/settings.sql" %}
-{{- check.checks(procedure, ["lease"]) }}
-{{- check.takes_names(procedure, takes.renew) }}
+{{- check.checks(procedure, ["lease"], lease=use.lease()) }}
+{{- check.takes(procedure, takes.renew) }}
 {%- if beside %}
-{%- if role.lease_until and lease_sliding %}
-{% include "part/lock_items.sql" %}
-{%- endif %}
-
-    /* In the order of the keys, so that two calls never wait for each other. */
-    PERFORM
+{%- if lease_sliding %}
+    SELECT ARRAY_AGG(COALESCE(s.held, FALSE) ORDER BY i.position)
+    INTO held_
     FROM (
         SELECT
-{{- m.key_read("i.key") }}
-        FROM json_to_recordset(items_) AS i (key {{ m.key_given() }})
+{{- m.key_read("i.key") }},
+            i.position
+        FROM ROWS FROM (json_to_recordset(items_) AS (key {{ m.key_given() }})) WITH ORDINALITY AS i (key, position)
         ORDER BY {{ m.list("key_") }}
     ) AS i
-    CROSS JOIN LATERAL (
-        SELECT 1 AS one
+{%- if role.lease_until %}
+    LEFT JOIN LATERAL (
+        SELECT TRUE AS held FROM {{ table }} AS q WHERE {{ m.at_key("i.key_") }} FOR NO KEY UPDATE SKIP LOCKED
+    ) AS q
+        ON TRUE
+{%- endif %}
+    LEFT JOIN LATERAL (
+        SELECT TRUE AS held
         FROM {{ object(queue ~ "_lease") }} AS s
-        WHERE {{ m.lease_at_key("i.key_") }}
-        FOR NO KEY UPDATE
-    ) AS s;
+        WHERE {{ "q.held AND " if role.lease_until }}{{ m.lease_at_key("i.key_") }}
+        FOR NO KEY UPDATE SKIP LOCKED
+    ) AS s
+        ON TRUE;
+{%- endif %}
     now_ := clock_timestamp();
 {%- endif %}
 
@@ -62,14 +77,13 @@ BEGIN
             WITH ORDINALITY AS i (key, attempt, position)
         ORDER BY {{ m.list("key_") }}
     ),
-
-    /* In the order of the keys, so that two calls never wait for each other. */
     judged AS MATERIALIZED (
         SELECT
             i.*,
             {{ m.seeks("v.item_seek_", "seek_") }}v.item_token,
             v.item_attempt,
             v.item_status,
+            {{ "v.held," if not beside }}
             CASE
                 WHEN v.item_status IS NULL THEN 'NOT_FOUND'
                 WHEN {{ m.holds("i.attempt") }}{{ " AND v.item_has_lease" if beside }} THEN 'OK'
@@ -77,12 +91,26 @@ BEGIN
             END AS answer
         FROM item AS i
         LEFT JOIN LATERAL (
-            {{ m.found("i.key_", ["status", "token", "attempt", "owner"], true) }}
+{%- set asked = ["status", "token", "attempt", "owner"] %}
+{%- if beside %}
+            {{ m.found("i.key_", asked, true) }}
+{%- else %}
+            SELECT h.*, TRUE AS held
+            FROM ({{ m.found("i.key_", asked, true, "FOR NO KEY UPDATE SKIP LOCKED") | indent(4) }}
+            ) AS h
+            UNION ALL
+            /* As it is seen by all, where somebody has it locked. */
+            SELECT u.*, FALSE
+            FROM ({{ m.found("i.key_", asked, true, "") | indent(4) }}
+            ) AS u
+            LIMIT 1
+{%- endif %}
         ) AS v
             ON TRUE
     )
 {%- if lease_sliding %}
 {%- set until = ("now_" if beside else "n.now") ~ " + " ~ m.interval_ms("lease_ms_") %}
+{%- set held = "held_[j.ordinal + 1]" if beside else "j.held" %}
 {%- if role.lease_until %},
 
     shown AS (
@@ -96,6 +124,7 @@ BEGIN
         WHERE
             {{ m.at_key("j.key_") }}
             AND j.answer = 'OK'
+            AND {{ held }}
     )
 {%- endif %}
 {%- if beside %},
@@ -107,6 +136,7 @@ BEGIN
         WHERE
             {{ m.lease_at_key("j.key_") }}
             AND j.answer = 'OK'
+            AND {{ held }}
     )
 {%- endif %}
 {%- endif %}

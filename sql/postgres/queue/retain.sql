@@ -73,7 +73,6 @@ BEGIN
             LIMIT max_ - purged_
             FOR UPDATE SKIP LOCKED
         )
-
         DELETE FROM {{ object(queue ~ "_attempt") }} AS a
         USING old AS o
         WHERE

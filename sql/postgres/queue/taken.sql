@@ -1,4 +1,5 @@
 {%- import "part/macros.sql" as m -%}
+{%- import "part/settings.sql" as use -%}
 {%- import "part/checks.sql" as check -%}
 {%- if claimed_by_others %}
 {%- set procedure = "taken_" ~ queue ~ "_trx" -%}
@@ -13,7 +14,7 @@ Asked again for the same claim it gives the same answer, and counts nothing.
 Table access order: {{ table_name }}, {{ queue }}_lease{{ ", " ~ queue ~ "_attempt" if attempt_history }}.
 */
 CREATE OR REPLACE FUNCTION {{ function }}(worker_ text, key_ text)
-RETURNS TABLE ({{ m.item_columns() }}
+RETURNS TABLE ({{ m.item_columns() | wrap(4) }}
 )
 {% include "part/attributes.sql" %}
 AS $$
@@ -27,7 +28,7 @@ DECLARE
 {%- include "part/key_variables.sql" %}
 BEGIN
 {%- include "part/local_time.sql" %}
-{% include "part/settings.sql" %}
+{{- use.settings() }}
 {{- check.checks(procedure, ["worker"]) }}
 
     /* The row of the table first. What stands beside it is read in the next statement: only then nobody changes it any more. */
@@ -99,7 +100,6 @@ BEGIN
             LEFT JOIN {{ object(queue ~ "_lease") }} AS s
                 ON {{ m.lease_at_key("k.key_") }}
         ),
-
         decided AS MATERIALIZED (
             SELECT
                 {{ m.list("v.key_") }},
@@ -163,7 +163,7 @@ BEGIN
             v.item_token,
             v.item_attempt,
             v.item_status,
-{{- m.item_of_view() }}
+{{- m.item_of_view() | wrap(12) }}
         FROM {{ m.keys_unnested() }}
         INNER JOIN LATERAL (
             {{ m.found("k.key_", "shown") }}
@@ -178,7 +178,7 @@ BEGIN
     SELECT
         CASE WHEN is_ IS NULL THEN 'LEASE_LOST' ELSE 'EMPTY' END, NULL::integer, NULL::bigint, NULL::text,
         NULL::timestamptz, NULL::integer, is_,
-{{- m.no_item() }};
+{{- m.no_item() | wrap(12) }};
 END;
 $$;
 {% endfilter %}

@@ -116,7 +116,8 @@ CREATE TABLE IF NOT EXISTS {{ object("queue_operation") }} (
     call text NOT NULL, /* the function */
     at timestamptz NOT NULL,
     result json NULL
-);
+)
+WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 {% endfilter %}
 {% call index_of.create("queue_operation_at", "queue_operation", [column("at")]) %}
 {%- endcall %}
@@ -198,4 +199,17 @@ CREATE TABLE IF NOT EXISTS {{ object("queue_refused") }} (
     until timestamptz NOT NULL,
     PRIMARY KEY (queue, key)
 );
+{% endfilter %}
+{% filter made("TYPE", "queue_look") %}
+/* What a look at a queue reads of an item (watch_<queue>). */
+DO $$
+BEGIN
+    IF TO_REGTYPE({{ literal("queue_look") }}) IS NULL THEN
+        CREATE TYPE {{ object("queue_look") }} AS (
+            key text, type text, status text, error text, enqueued_at timestamptz, started_at timestamptz, claimed_ms bigint,
+            due_at timestamptz, owner text, lease_until timestamptz
+        );
+    END IF;
+END;
+$$;
 {% endfilter %}

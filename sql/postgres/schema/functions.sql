@@ -1,3 +1,4 @@
+{%- macro lately(at) -%}{{ at }} > now_ - interval '1 hour' AND {{ at }} <= now_ + interval '1 minute'{%- endmacro -%}
 {% filter made("FUNCTION", "queue_is_processable_fn") %}
 /* The meaning of each status, in one place. Re-created by every install. */
 CREATE OR REPLACE FUNCTION {{ object("queue_is_processable_fn") }}(status text) RETURNS boolean
@@ -24,12 +25,12 @@ AS $$
 $$;
 {% endfilter %}
 {% filter made("FUNCTION", "queue_refuse_fn") %}
-/* Ends a statement that finds out in its midst that an argument is not allowed. */
-CREATE OR REPLACE FUNCTION {{ object("queue_refuse_fn") }}(why text) RETURNS text
+/* Ends a statement that finds out in its midst that an argument, or what it did, is not allowed. */
+CREATE OR REPLACE FUNCTION {{ object("queue_refuse_fn") }}(why text, state text DEFAULT 'RP021') RETURNS text
 LANGUAGE plpgsql VOLATILE
 AS $$
 BEGIN
-    RAISE EXCEPTION '%', why USING ERRCODE = 'RP021';
+    RAISE EXCEPTION '%', why USING ERRCODE = state;
 END;
 $$;
 {% endfilter %}
@@ -98,6 +99,28 @@ $$;
 {% filter statement %}
 REVOKE ALL ON FUNCTION {{ object("queue_note_refusal") }}(text, text, text, text, text, text) FROM public;
 {% endfilter %}
+{% filter made("FUNCTION", "queue_refusal") %}
+/*
+What is kept of an item that its table has refused. Called by the functions of a queue.
+Table access order: queue_refused.
+*/
+CREATE OR REPLACE FUNCTION {{ object("queue_refusal") }}(queue_ text, key_ text) RETURNS {{ object("queue_refused") }}
+LANGUAGE plpgsql STABLE SECURITY INVOKER
+AS $$
+DECLARE
+    refusal_ {{ object("queue_refused") }};
+BEGIN
+    SELECT x.*
+    INTO refusal_
+    FROM {{ object("queue_refused") }} AS x
+    WHERE x.queue = queue_ AND x.key = key_;
+    RETURN refusal_;
+END;
+$$;
+{% endfilter %}
+{% filter statement %}
+REVOKE ALL ON FUNCTION {{ object("queue_refusal") }}(text, text) FROM public;
+{% endfilter %}
 {% filter made("FUNCTION", "queue_finite_fn") %}
 /* A time that somebody gives: infinite ones are refused. Others' rows may have them, as "never". */
 CREATE OR REPLACE FUNCTION {{ object("queue_finite_fn") }}(value timestamptz) RETURNS timestamptz
@@ -119,6 +142,288 @@ AS $$
         WHEN isfinite(since) AND isfinite(until)
             THEN ((date_part('epoch', until) - date_part('epoch', since)) * 1000)::bigint
     END;
+$$;
+{% endfilter %}
+{% filter made("FUNCTION", "queue_check_fn") %}
+/* Refuses what a call is given, before anything is done; each caller hands on what it has. Else the lease that it asks for. */
+CREATE OR REPLACE FUNCTION {{ object("queue_check_fn") }}(
+    called text, worker text DEFAULT '-', most integer DEFAULT 1, fewest integer DEFAULT 1, lease_ms integer DEFAULT NULL,
+    started_at timestamptz DEFAULT NULL
+) RETURNS integer
+LANGUAGE plpgsql IMMUTABLE
+AS $$
+BEGIN
+    IF
+        COALESCE(worker, '') = '' OR most IS NULL OR most < fewest OR most > 1000 OR lease_ms < 1
+        OR isfinite(started_at) IS FALSE
+    THEN
+        RAISE EXCEPTION '%: %', called, CASE
+            WHEN COALESCE(worker, '') = '' THEN 'worker_ is empty'
+            WHEN lease_ms < 1 THEN 'lease_ms_ must be at least 1'
+            WHEN isfinite(started_at) IS FALSE THEN 'started_at_ must be finite'
+            ELSE format('max_ must be from %s to 1000', fewest)
+        END
+        USING ERRCODE = 'RP021';
+    END IF;
+    RETURN lease_ms;
+END;
+$$;
+{% endfilter %}
+{% filter made("FUNCTION", "queue_setting") %}
+/*
+A setting of a queue, or what its description says. A value below 1 does not count: without attempts all that waits would be
+Failed at once. Called by the functions of a queue.
+Table access order: app_settings.
+*/
+CREATE OR REPLACE FUNCTION {{ object("queue_setting") }}(param_ text, otherwise_ integer) RETURNS integer
+LANGUAGE plpgsql STABLE SECURITY INVOKER
+AS $$
+BEGIN
+    RETURN COALESCE(
+        (SELECT a.val_int FROM {{ object("app_settings") }} AS a WHERE a.param = param_ AND a.val_int > 0), otherwise_
+    );
+END;
+$$;
+{% endfilter %}
+{% filter statement %}
+REVOKE ALL ON FUNCTION {{ object("queue_setting") }}(text, integer) FROM public;
+{% endfilter %}
+{% filter made("FUNCTION", "queue_begun") %}
+/*
+The first that a call with an identity does: TRUE when it was made before, and only its answers are asked for. Another
+attempt of it that is under way is waited for. One call in 64 clears away what is older than an hour, since answers are asked
+for again within minutes. Called by the functions of a queue.
+Table access order: queue_operation.
+*/
+CREATE OR REPLACE FUNCTION {{ object("queue_begun") }}(operation_ uuid, call_ text, now_ timestamptz) RETURNS boolean
+LANGUAGE plpgsql VOLATILE SECURITY INVOKER
+AS $$
+BEGIN
+    IF operation_ IS NULL THEN
+        RETURN FALSE;
+    END IF;
+    INSERT INTO {{ object("queue_operation") }} (operation_id, call, at)
+    VALUES (operation_, call_, now_)
+    ON CONFLICT (operation_id) DO NOTHING;
+    IF NOT FOUND THEN
+        PERFORM FROM {{ object("queue_operation") }} AS p WHERE p.operation_id = operation_ AND p.call = call_;
+        IF NOT FOUND THEN
+            RAISE EXCEPTION '%: the operation % was another call', call_, operation_ USING ERRCODE = 'RP021';
+        END IF;
+        RETURN TRUE;
+    END IF;
+    IF get_byte(uuid_send(operation_), 15) % 64 = 0 THEN
+        WITH old AS MATERIALIZED (
+            SELECT o.operation_id
+            FROM {{ object("queue_operation") }} AS o
+            WHERE o.at < now_ - interval '1 hour'
+            ORDER BY o.at
+            LIMIT 256
+            FOR UPDATE SKIP LOCKED
+        )
+
+        DELETE FROM {{ object("queue_operation") }} AS p
+        USING old AS o
+        WHERE p.operation_id BETWEEN o.operation_id AND o.operation_id;
+    END IF;
+    RETURN FALSE;
+END;
+$$;
+{% endfilter %}
+{% filter statement %}
+REVOKE ALL ON FUNCTION {{ object("queue_begun") }}(uuid, text, timestamptz) FROM public;
+{% endfilter %}
+{% filter made("FUNCTION", "queue_recovery_turn") %}
+/*
+Of all who claim, one looks for the items of dead workers, once in so many milliseconds. TRUE: it is the caller's turn; FALSE: it
+is not; NULL: somebody has it, and keeps his transaction open for as long again, which is to hold nobody up. Nobody waits here.
+Called by the functions of a queue.
+Table access order: queue_recovery, passed over when somebody holds the row.
+*/
+CREATE OR REPLACE FUNCTION {{ object("queue_recovery_turn") }}(queue_ text, every_ms_ integer, now_ timestamptz) RETURNS boolean
+LANGUAGE plpgsql VOLATILE SECURITY INVOKER
+AS $$
+DECLARE
+    every_ CONSTANT interval := every_ms_ * interval '1 millisecond';
+BEGIN
+    UPDATE {{ object("queue_recovery") }} AS r
+    SET recovered_at = now_
+    FROM (
+        SELECT d.queue
+        FROM {{ object("queue_recovery") }} AS d
+        WHERE d.queue = queue_ AND d.recovered_at NOT BETWEEN now_ - every_ AND now_ + every_
+        FOR NO KEY UPDATE SKIP LOCKED
+    ) AS d
+    WHERE r.queue = d.queue;
+    IF FOUND THEN
+        RETURN TRUE;
+    END IF;
+    PERFORM
+    FROM {{ object("queue_recovery") }} AS r
+    WHERE r.queue = queue_ AND r.recovered_at BETWEEN now_ - every_ * 2 AND now_ + every_;
+    RETURN CASE WHEN FOUND THEN FALSE END;
+END;
+$$;
+{% endfilter %}
+{% filter statement %}
+REVOKE ALL ON FUNCTION {{ object("queue_recovery_turn") }}(text, integer, timestamptz) FROM public;
+{% endfilter %}
+{% filter made("FUNCTION", "queue_take_turn") %}
+/*
+Lets one call at a time go on, to the end of its transaction. It locks a row that only who may call this can lock: an advisory
+lock any login could keep. Called by the functions of a queue.
+Table access order: queue_turn.
+*/
+CREATE OR REPLACE FUNCTION {{ object("queue_take_turn") }}(called_ text, name_ text) RETURNS void
+LANGUAGE plpgsql VOLATILE SECURITY INVOKER
+AS $$
+BEGIN
+    PERFORM FROM {{ object("queue_turn") }} AS t WHERE t.queue = name_ FOR NO KEY UPDATE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION '%: the row of % in queue_turn is gone; install the queue again', called_, name_
+        USING ERRCODE = 'RP014';
+    END IF;
+END;
+$$;
+{% endfilter %}
+{% filter statement %}
+REVOKE ALL ON FUNCTION {{ object("queue_take_turn") }}(text, text) FROM public;
+{% endfilter %}
+{% filter made("FUNCTION", "queue_head_fn") %}
+/*
+From which due time on a claim seeks, in the index of what is due. Entries of items that went long ago stay there while the oldest
+transaction of the server could still see them, and each claim passes over all of them. So after a claim that has passed over many, those
+of the same session begin where it found its first item: for twenty times as long as it took, at most a minute. An item that is
+due before that place waits so long, unless nothing else is found.
+*/
+CREATE OR REPLACE FUNCTION {{ object("queue_head_fn") }}(kept text, index_ regclass, now_ timestamptz) RETURNS timestamptz
+LANGUAGE plpgsql STABLE
+AS $$
+DECLARE
+    head_ CONSTANT text[] := string_to_array(kept, '|');
+BEGIN
+    RETURN CASE WHEN head_[1] = index_::oid::text AND head_[2]::timestamptz > now_ THEN head_[3]::timestamptz ELSE '-infinity' END;
+END;
+$$;
+{% endfilter %}
+{% filter made("FUNCTION", "queue_begin_at_fn") %}
+/* Keeps for the claims of this session where they begin, after one that began at `since` and has read many entries of the index. */
+CREATE OR REPLACE FUNCTION {{ object("queue_begin_at_fn") }}(name text, index_ regclass, since timestamptz, head timestamptz)
+RETURNS text
+LANGUAGE plpgsql VOLATILE
+AS $$
+DECLARE
+    now_ CONSTANT timestamptz := clock_timestamp();
+BEGIN
+    RETURN set_config(name, concat_ws('|', index_::oid, now_ + LEAST(20 * (now_ - since), interval '1 minute'), head), FALSE);
+END;
+$$;
+{% endfilter %}
+{% filter made("FUNCTION", "queue_filter") %}
+/*
+The members of a filter, each with its type, or an error in the words of `called_`: a condition with a slip in it must not be
+passed over, since what it was to keep out would be met too. Called by the functions of a queue.
+Table access order: queue_status.
+*/
+CREATE OR REPLACE FUNCTION {{ object("queue_filter") }}(called_ text, filter_ json, max_ integer)
+RETURNS TABLE (
+    keys json, statuses text[], types text[], before timestamptz, since timestamptz, part text, longer bigint
+)
+LANGUAGE plpgsql STABLE SECURITY INVOKER
+AS $$
+DECLARE
+    why_ text := CASE
+        WHEN json_typeof(filter_) <> 'object' THEN 'filter_ is not a JSON object'
+        WHEN max_ IS NULL OR max_ < 1 OR max_ > 1000 THEN 'max_ must be from 1 to 1000'
+    END;
+BEGIN
+    IF why_ IS NULL THEN
+        why_ := CASE
+            WHEN
+                EXISTS (
+                    SELECT 1 FROM json_each(filter_) AS m (name, value)
+                    WHERE
+                        m.name NOT IN ('keys', 'status', 'types', 'before', 'after', 'error', 'longer_ms')
+                        OR json_typeof(m.value) NOT IN (
+                            'null',
+                            CASE
+                                WHEN m.name IN ('keys', 'status', 'types') THEN 'array'
+                                WHEN m.name = 'longer_ms' THEN 'number'
+                                ELSE 'string'
+                            END
+                        )
+                )
+                OR EXISTS (SELECT 1 FROM json_object_keys(filter_) AS m (name) GROUP BY m.name HAVING COUNT(*) > 1)
+                THEN 'filter_ takes keys, status, types (arrays), before, after, error (text), longer_ms (a number), once'
+            WHEN filter_ ->> 'longer_ms' !~ '^[0-9]{1,18}$' THEN 'longer_ms is a whole number of milliseconds'
+        END;
+    END IF;
+    IF why_ IS NULL THEN
+        keys := CASE json_typeof(filter_ -> 'keys') WHEN 'array' THEN filter_ -> 'keys' END;
+        IF json_typeof(filter_ -> 'status') = 'array' THEN
+            statuses := ARRAY(SELECT s.status FROM json_array_elements_text(filter_ -> 'status') AS s (status));
+        END IF;
+        IF json_typeof(filter_ -> 'types') = 'array' THEN
+            types := ARRAY(SELECT t.type FROM json_array_elements_text(filter_ -> 'types') AS t (type));
+        END IF;
+        before := filter_ ->> 'before';
+        since := filter_ ->> 'after';
+        part := filter_ ->> 'error';
+        longer := filter_ ->> 'longer_ms';
+        why_ := CASE
+            WHEN json_array_length(keys) > 1000 THEN 'at most 1000 keys a call'
+            WHEN
+                EXISTS (
+                    SELECT 1 FROM UNNEST(statuses) AS s (status)
+                    WHERE NOT EXISTS (SELECT 1 FROM {{ object("queue_status") }} AS k WHERE k.status = s.status)
+                )
+                THEN 'status names one that there is not'
+        END;
+    END IF;
+    IF why_ IS NOT NULL THEN
+        RAISE EXCEPTION '%: %', called_, why_ USING ERRCODE = 'RP021';
+    END IF;
+    RETURN NEXT;
+END;
+$$;
+{% endfilter %}
+{% filter statement %}
+REVOKE ALL ON FUNCTION {{ object("queue_filter") }}(text, json, integer) FROM public;
+{% endfilter %}
+{% filter made("FUNCTION", "queue_fits_fn") %}
+/*
+Whether an item fits the members of a filter; the error is searched as it stands, nothing in it is a wildcard. The planner
+puts this expression into the query that asks, so that an index serves it.
+*/
+CREATE OR REPLACE FUNCTION {{ object("queue_fits_fn") }}(
+    statuses text[], types text[], before timestamptz, since timestamptz, longer bigint, part text, at timestamptz,
+    status text, type text, changed timestamptz, started timestamptz, duration bigint, error text
+) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    SELECT
+        (statuses IS NULL OR status = ANY(statuses))
+        AND (types IS NULL OR type = ANY(types))
+        AND (before IS NULL OR changed < before)
+        AND (since IS NULL OR changed >= since)
+        AND (longer IS NULL OR CASE status WHEN 'Processing' THEN {{ object("queue_ms_fn") }}(started, at) ELSE duration END > longer)
+        AND (part IS NULL OR STRPOS(error, part) > 0);
+$$;
+{% endfilter %}
+{% filter made("FUNCTION", "queue_backoff_fn") %}
+/*
+How long an item waits after an attempt: so many ms after the first, factor_percent of the delay before after each further one, at most
+cap_ms; up to jitter_percent less by chance, for each item anew. The logarithm keeps the power from overflowing before the cap counts.
+*/
+CREATE OR REPLACE FUNCTION {{ object("queue_backoff_fn") }}(
+    attempt integer, first_ms float8, factor_percent float8, cap_ms float8, jitter_percent float8
+) RETURNS interval
+LANGUAGE sql VOLATILE
+AS $$
+    SELECT
+        ROUND(
+            EXP(LEAST(LN(first_ms) + (attempt - 1) * LN(factor_percent / 100), LN(cap_ms))) * (1 - random() * jitter_percent / 100)
+        ) * interval '1 millisecond';
 $$;
 {% endfilter %}
 {% filter made("FUNCTION", "queue_catalog") %}
@@ -185,6 +490,37 @@ AS $$
     SELECT {{ object("queue_time_fn") }}(value)::timestamp;
 $$;
 {% endfilter %}
+{% filter made("FUNCTION", "queue_key_fn") %}
+/* A time as a key that is text: in UTC. */
+CREATE OR REPLACE FUNCTION {{ object("queue_key_fn") }}(value timestamptz) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+AS $$
+    SELECT to_char(value AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US');
+$$;
+{% endfilter %}
+{% filter made("FUNCTION", "queue_died_fn") %}
+/* Why an item was taken from its worker, as its error says. */
+CREATE OR REPLACE FUNCTION {{ object("queue_died_fn") }}(
+    owner text, began text, attempt integer, attempts integer, together boolean, refusals integer, refused text
+) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    SELECT
+        CASE
+            WHEN refusals > 0 THEN format('The table refused %s times to have it given back: %s', refusals, refused)
+            WHEN owner = began
+                THEN format('Worker %s began anew on attempt %s of %s; the worker is taken for dead.', owner, attempt, attempts)
+            ELSE format(
+                'The lease of worker %s ran out on attempt %s of %s; the worker is taken for dead.',
+                COALESCE(owner, '(unknown)'), attempt, attempts
+            )
+        END || CASE
+            WHEN together
+                THEN ' It was claimed together with others: this attempt does not count, and the next claim of it is of it alone.'
+            ELSE ''
+        END;
+$$;
+{% endfilter %}
 {% filter made("FUNCTION", "queue_json_fn") %}
 /* A document for a column that keeps it in the type of `kept`. */
 CREATE OR REPLACE FUNCTION {{ object("queue_json_fn") }}(value json, kept json) RETURNS json
@@ -233,13 +569,11 @@ BEGIN
             CROSS JOIN LATERAL json_each(CASE json_typeof(b.value) WHEN 'object' THEN b.value ELSE '{}' END) AS c
         ) AS x
     ),
-
     outermost AS MATERIALIZED (
         SELECT e.position - 1 AS ordinal, m.key AS name, m.value
         FROM json_array_elements(items) WITH ORDINALITY AS e (value, position)
         CROSS JOIN LATERAL json_each(CASE json_typeof(e.value) WHEN 'object' THEN e.value ELSE '{"": null}' END) AS m
     ),
-
     within AS MATERIALIZED (
         SELECT g.ordinal, g.name || '.' AS place, m.key AS name, m.value
         FROM outermost AS g
@@ -255,7 +589,6 @@ BEGIN
                 WITH ORDINALITY AS a (value, position)
         ) AS m
     ),
-
     given AS MATERIALIZED (
         SELECT y.ordinal, y.place, y.name, y.value, json_typeof(y.value) AS is, y.value #>> '{}' AS text
         FROM (
@@ -408,14 +741,37 @@ $$;
 The items that a function is given, if they are an array of objects with the members that it takes, each with a value that
 fits: else an error in the words of `called`. takes is an object as a description writes columns and their types. The case of
 a name matters only where several differ in nothing else.
+The library has checked its own values, and says so in its sessions: these are looked at only when a name is none of names, since it
+may know columns that are gone. With `within` the names are those in this member.
 */
-CREATE OR REPLACE FUNCTION {{ object("queue_taken_fn") }}(called text, items json, takes json) RETURNS json
+CREATE OR REPLACE FUNCTION {{ object("queue_taken_fn") }}(
+    called text, items json, takes json, names text[], within text DEFAULT NULL
+) RETURNS json
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 AS $$
 DECLARE
     named_ json;
     why_ text;
 BEGIN
+    /* One expression, since each costs most calls as much as all that it asks. */
+    IF (
+        CASE
+            WHEN json_typeof(items) <> 'array' THEN FALSE
+            WHEN current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on' THEN FALSE
+            ELSE
+                json_array_length(items) <= 1000
+                AND NOT EXISTS (
+                    SELECT 1
+                    FROM json_array_elements(items) AS e (value)
+                    CROSS JOIN LATERAL (SELECT CASE WHEN within IS NULL THEN e.value ELSE e.value -> within END AS value) AS o
+                    CROSS JOIN LATERAL json_object_keys(CASE json_typeof(o.value) WHEN 'object' THEN o.value ELSE '{"": 0}' END) AS k (name)
+                    WHERE k.name <> ALL (names)
+                )
+        END
+    )
+    THEN
+        RETURN items;
+    END IF;
     IF items IS NULL THEN
         RETURN NULL;
     END IF;
@@ -439,6 +795,335 @@ BEGIN
     RETURN named_;
 END;
 $$;
+{% endfilter %}
+{% filter made("FUNCTION", "queue_sets_fn") %}
+/*
+Whether settlements set values, of the columns that may be set: an error in the words of `called` when others are named.
+within: those of each subtype, by its name. deletes: what is completed goes, with all that is set.
+*/
+CREATE OR REPLACE FUNCTION {{ object("queue_sets_fn") }}(
+    called text, items json, settable text[], deletes boolean DEFAULT FALSE, within json DEFAULT '{}'
+) RETURNS boolean
+LANGUAGE plpgsql IMMUTABLE
+AS $$
+DECLARE
+    why_ text;
+BEGIN
+    why_ := (
+        SELECT w.why
+        FROM
+            ROWS FROM (json_to_recordset(items) AS (status text, set json))
+            WITH ORDINALITY AS i (status, given, position)
+        CROSS JOIN LATERAL (
+            SELECT 'set is no object' AS why
+            WHERE json_typeof(i.given) <> 'object'
+            UNION ALL
+            SELECT 'what is completed is deleted, with all that is set'
+            WHERE deletes AND i.status = 'Completed'
+            UNION ALL
+            SELECT format('there is no column %s to set', k.name)
+            FROM json_object_keys(CASE json_typeof(i.given) WHEN 'object' THEN i.given ELSE '{}' END) AS k (name)
+            WHERE k.name <> ALL (settable)
+            UNION ALL
+            SELECT format('there is no column %s.%s to set', s.name, k.name)
+            FROM json_each(within) AS s (name, names)
+            CROSS JOIN LATERAL json_object_keys(
+                CASE json_typeof(i.given -> s.name) WHEN 'object' THEN i.given -> s.name ELSE '{}' END
+            ) AS k (name)
+            WHERE k.name NOT IN (SELECT n.name FROM json_array_elements_text(s.names) AS n (name))
+        ) AS w
+        WHERE i.given IS NOT NULL
+        ORDER BY i.position
+        LIMIT 1
+    );
+    IF why_ IS NOT NULL THEN
+        RAISE EXCEPTION '%: %', called, why_ USING ERRCODE = 'RP021';
+    END IF;
+    RETURN EXISTS (SELECT 1 FROM json_to_recordset(items) AS i (set json) WHERE i.set IS NOT NULL);
+END;
+$$;
+{% endfilter %}
+{% filter made("FUNCTION", "queue_times_fn") %}
+/* What a sample of items tells of their times: how many they are, percentiles and means. */
+CREATE OR REPLACE FUNCTION {{ object("queue_times_fn") }}(waits bigint[], claims bigint[])
+RETURNS TABLE (name text, value bigint)
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    SELECT 'sample.items', CARDINALITY(waits)::bigint
+    UNION ALL
+    SELECT f.figure || '.' || p.label || '_ms', p.value
+    FROM (VALUES ('wait', waits), ('claimed', claims)) AS f (figure, times)
+    CROSS JOIN LATERAL (
+        SELECT
+            percentile_disc(ARRAY[0.50, 0.90, 0.99]) WITHIN GROUP (ORDER BY t.ms) AS at,
+            ROUND(AVG(t.ms))::bigint AS mean
+        FROM UNNEST(f.times) AS t (ms)
+    ) AS s
+    CROSS JOIN LATERAL (
+        VALUES ('p50', s.at[1]), ('p90', s.at[2]), ('p99', s.at[3]), ('mean', s.mean)
+    ) AS p (label, value);
+$$;
+{% endfilter %}
+{% filter made("FUNCTION", "queue_figures") %}
+/*
+The figures of stats_<queue>, from what is counted of each state, and of each step, where the queue has steps. Called by that.
+Table access order: none.
+*/
+CREATE OR REPLACE FUNCTION {{ object("queue_figures") }}(
+    counted json, waits bigint[], claims bigint[], arrived_besides bigint DEFAULT NULL
+)
+RETURNS TABLE (name text, value bigint)
+LANGUAGE sql IMMUTABLE SECURITY INVOKER
+AS $$
+    WITH state AS MATERIALIZED (
+        SELECT c.*
+        FROM json_to_recordset(COALESCE(counted, '[]')) AS c (
+            status text, step text, items bigint, due bigint, oldest bigint, expired bigint, claimed bigint, arrived bigint
+        )
+    ),
+    total AS MATERIALIZED (
+        SELECT
+            COALESCE(SUM(s.due), 0)::bigint AS due,
+            MAX(s.oldest) AS oldest,
+            COALESCE(SUM(s.expired), 0)::bigint AS expired,
+            COALESCE(SUM(s.claimed), 0)::bigint AS claimed,
+            COALESCE(SUM(s.items) FILTER (WHERE s.status = 'Processing'), 0) AS flying,
+            /* NULL where nobody can count them. */
+            COALESCE(SUM(s.arrived), 0)::bigint + arrived_besides AS arrived
+        FROM state AS s
+    ),
+    times AS MATERIALIZED (
+        SELECT t.name, t.value FROM {{ object("queue_times_fn") }}(waits, claims) AS t
+    )
+
+    SELECT 'count.' || k.status, COALESCE(SUM(s.items), 0)::bigint
+    FROM UNNEST(ARRAY[
+        'Pending', 'Processing', 'Error', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted'
+    ]) AS k (status)
+    LEFT JOIN state AS s
+        ON s.status = k.status
+    GROUP BY k.status
+    UNION ALL
+    SELECT 'step.' || s.status || '.' || s.step, s.items FROM state AS s WHERE s.step IS NOT NULL
+    UNION ALL
+    SELECT f.name, f.value
+    FROM total AS t
+    CROSS JOIN LATERAL (
+        VALUES
+        ('due.count', t.due),
+        ('due.oldest_ms', t.oldest),
+        ('lease.expired', t.expired),
+        ('claimed.count', t.claimed),
+        ('arrivals.last_hour', t.arrived),
+        (
+            /* Little's law, at 80 per cent of their time. */
+            'workers.needed',
+            CASE
+                WHEN t.arrived IS NOT NULL THEN GREATEST(
+                    CEIL(
+                        t.arrived * COALESCE((SELECT m.value FROM times AS m WHERE m.name = 'claimed.mean_ms'), 0)
+                        / (3600000 * 0.8)
+                    )::bigint,
+                    (t.flying > 0 OR t.due > 0)::integer
+                )
+            END
+        )
+    ) AS f (name, value)
+    UNION ALL
+    SELECT t.name, t.value FROM times AS t;
+$$;
+{% endfilter %}
+{% filter statement %}
+REVOKE ALL ON FUNCTION {{ object("queue_figures") }}(json, bigint[], bigint[], bigint) FROM public;
+{% endfilter %}
+{% filter made("FUNCTION", "queue_watched") %}
+/*
+The figures of watch_<queue>, from what it has looked at: what waits, is in flight, has stopped (NULL: that has no look of its own),
+the newest items, those before what was taken last, and those of the history. more: more waits than was looked at. seen: the types
+that the caller may see more of than numbers, NULL: all. arrivals, ends, by_type: whether the table tells them.
+Called by the functions of a queue.
+Table access order: queue_status, queue_refused.
+*/
+CREATE OR REPLACE FUNCTION {{ object("queue_watched") }}(
+    queue_ text, most_ integer, now_ timestamptz, waiting_ {{ object("queue_look") }}[], flying_ {{ object("queue_look") }}[],
+    stopped_ {{ object("queue_look") }}[], present_ {{ object("queue_look") }}[], done_ {{ object("queue_look") }}[],
+    gone_ {{ object("queue_look") }}[], more_ boolean, seen_ text[], arrivals_ boolean, ends_ boolean, by_type_ boolean
+)
+RETURNS TABLE (name text, value bigint, capped boolean, ms bigint, detail text, key text)
+LANGUAGE plpgsql VOLATILE SECURITY INVOKER
+AS $$
+#variable_conflict use_column
+DECLARE
+    flies_more_ CONSTANT boolean := COALESCE(CARDINALITY(flying_), 0) > most_;
+    more_come_ CONSTANT boolean := COALESCE(CARDINALITY(present_), 0) > most_;
+BEGIN
+    RETURN QUERY
+    WITH waiting AS MATERIALIZED (SELECT w.* FROM UNNEST(waiting_) AS w),
+    flying AS MATERIALIZED (SELECT f.* FROM UNNEST(flying_) AS f),
+    stopped AS MATERIALIZED (SELECT s.* FROM UNNEST(stopped_) AS s),
+    present AS MATERIALIZED (SELECT p.* FROM UNNEST(present_) AS p),
+    recent AS MATERIALIZED (SELECT r.* FROM UNNEST(present_ || done_ || gone_) AS r),
+    /* Those that have come lately, as far as the table tells. */
+    came AS MATERIALIZED (
+        SELECT c.* FROM UNNEST(present_ || gone_) AS c WHERE arrivals_ AND {{ lately("c.enqueued_at") }}
+    ),
+    measured AS MATERIALIZED (
+        SELECT
+            GREATEST(0, {{ object("queue_ms_fn") }}(COALESCE(r.due_at, r.enqueued_at), r.started_at)) AS wait_ms,
+            r.claimed_ms,
+            r.type,
+            r.started_at + r.claimed_ms * interval '1 millisecond' AS ended_at
+        FROM recent AS r
+        WHERE r.started_at IS NOT NULL AND r.claimed_ms IS NOT NULL AND {{ object("queue_is_finished_fn") }}(r.status)
+    ),
+    problem AS MATERIALIZED (
+        SELECT p.status, p.key, LEFT(SPLIT_PART(p.error, E'\n', 1), 200) AS detail
+        FROM (
+            SELECT w.status, w.key, w.type, w.error FROM waiting AS w WHERE w.status = 'Error'
+            UNION ALL
+            SELECT s.status, s.key, s.type, s.error FROM stopped AS s WHERE s.status = 'Failed'
+            UNION ALL
+            SELECT r.status, r.key, r.type, r.error FROM recent AS r WHERE stopped_ IS NULL AND r.status = 'Failed'
+        ) AS p
+        WHERE p.error <> '' AND (seen_ IS NULL OR p.type = ANY(seen_) OR '*' = ANY(seen_))
+    ),
+    figure (name, value, capped, ms, detail, key) AS (
+        SELECT 'count.' || s.status, COALESCE(c.items, 0), COALESCE(c.capped, FALSE), NULL::bigint, NULL::text, NULL::text
+        FROM {{ object("queue_status") }} AS s
+        LEFT JOIN (
+            SELECT w.status, COUNT(*) AS items, more_ AS capped
+            FROM waiting AS w
+            WHERE w.status IN ('Pending', 'Error')
+            GROUP BY w.status
+            UNION ALL
+            SELECT 'Processing', COUNT(*), flies_more_ FROM flying AS f WHERE f.status = 'Processing'
+            UNION ALL
+            SELECT s.status, COUNT(*), CARDINALITY(stopped_) > most_ FROM stopped AS s GROUP BY s.status
+            UNION ALL
+            SELECT r.status, COUNT(*), more_come_
+            FROM present AS r
+            WHERE r.status = 'Completed' OR (stopped_ IS NULL AND r.status NOT IN ('Pending', 'Error', 'Processing'))
+            GROUP BY r.status
+        ) AS c
+            ON c.status = s.status
+        UNION ALL
+        SELECT 'due.count', COUNT(*), more_, NULL, NULL, NULL
+        FROM waiting AS w
+        WHERE w.status IN ('Pending', 'Error') AND COALESCE(w.due_at <= now_, TRUE)
+        UNION ALL
+        SELECT 'due.within_hour', COUNT(*), more_, NULL, NULL, NULL
+        FROM waiting AS w
+        WHERE w.status IN ('Pending', 'Error') AND w.due_at > now_ AND w.due_at <= now_ + interval '1 hour'
+        UNION ALL
+        SELECT 'due.oldest_ms', MAX({{ object("queue_ms_fn") }}(COALESCE(w.due_at, w.enqueued_at), now_)), more_, NULL, NULL, NULL
+        FROM waiting AS w
+        WHERE w.status IN ('Pending', 'Error') AND COALESCE(w.due_at, w.enqueued_at) <= now_
+        UNION ALL
+        SELECT 'lease.expired', COUNT(*), flies_more_, NULL, NULL, NULL
+        FROM flying AS f
+        WHERE f.status = 'Processing' AND f.lease_until <= now_
+        UNION ALL
+        SELECT 'claimed.count', COUNT(*), flies_more_, NULL, NULL, NULL
+        FROM flying AS f
+        WHERE f.status = 'Processing' AND COALESCE(f.lease_until > now_, TRUE)
+        UNION ALL
+        SELECT 'window.items', COUNT(*), more_come_, NULL, NULL, NULL FROM present
+        UNION ALL
+        SELECT 'ended.last_' || e.label, COUNT(d.ended_at), COUNT(d.ended_at) >= most_, MAX({{ object("queue_ms_fn") }}(d.ended_at, now_)), NULL, NULL
+        FROM (VALUES ('minute', interval '1 minute'), ('hour', interval '1 hour')) AS e (label, within)
+        LEFT JOIN measured AS d
+            ON d.ended_at > now_ - e.within
+        WHERE ends_ OR e.label = 'minute'
+        GROUP BY e.label
+        UNION ALL
+        SELECT
+            'came.waiting', COUNT(*), more_,
+            {{ object("queue_ms_fn") }}(MIN(w.enqueued_at), CASE WHEN more_ THEN MAX(w.enqueued_at) ELSE now_ END), NULL, NULL
+        FROM waiting AS w
+        WHERE w.enqueued_at > '-infinity' AND w.enqueued_at <= now_
+        UNION ALL
+        SELECT 'type.waiting', COUNT(*), more_, NULL, w.type, NULL
+        FROM waiting AS w
+        WHERE by_type_ AND w.status IN ('Pending', 'Error')
+        GROUP BY w.type
+        UNION ALL
+        SELECT 'type.due', COUNT(*), more_, MAX({{ object("queue_ms_fn") }}(COALESCE(w.due_at, w.enqueued_at), now_)), w.type, NULL
+        FROM waiting AS w
+        WHERE by_type_ AND w.status IN ('Pending', 'Error') AND COALESCE(w.due_at <= now_, TRUE)
+        GROUP BY w.type
+        UNION ALL
+        SELECT 'type.flying', COUNT(*), flies_more_, NULL, f.type, NULL
+        FROM flying AS f
+        WHERE by_type_ AND f.status = 'Processing'
+        GROUP BY f.type
+        UNION ALL
+        SELECT
+            'type.ended', COUNT(*), (SELECT COUNT(*) FROM measured) >= most_, MAX({{ object("queue_ms_fn") }}(d.ended_at, now_)), d.type, NULL
+        FROM measured AS d
+        WHERE by_type_ AND ends_ AND d.ended_at > now_ - interval '1 hour'
+        GROUP BY d.type
+        UNION ALL
+        SELECT 'type.claimed_mean_ms', ROUND(AVG(d.claimed_ms))::bigint, FALSE, NULL, d.type, NULL
+        FROM measured AS d
+        WHERE by_type_
+        GROUP BY d.type
+        UNION ALL
+        SELECT 'type.arrivals', COUNT(*), more_come_, NULL, c.type, NULL FROM came AS c WHERE by_type_ GROUP BY c.type
+        UNION ALL
+        SELECT 'arrivals.last_hour', COUNT(*), COUNT(*) > most_, NULL, NULL, NULL FROM came AS c HAVING arrivals_
+        UNION ALL
+        SELECT 'came.last_hour', COUNT(*), COUNT(*) > most_, {{ object("queue_ms_fn") }}(MIN(c.enqueued_at), now_), NULL, NULL
+        FROM came AS c
+        WHERE c.status <> 'Pending' OR COALESCE(c.due_at <= now_, TRUE)
+        HAVING arrivals_
+        UNION ALL
+        SELECT t.name, t.value, FALSE, NULL, NULL, NULL
+        FROM {{ object("queue_times_fn") }}(
+            ARRAY(SELECT d.wait_ms FROM measured AS d), ARRAY(SELECT d.claimed_ms FROM measured AS d)
+        ) AS t
+        UNION ALL
+        (
+            SELECT 'worker', COUNT(*), FALSE, MAX({{ object("queue_ms_fn") }}(f.started_at, now_)), f.owner, NULL
+            FROM flying AS f
+            WHERE f.status = 'Processing' AND (seen_ IS NULL OR f.type = ANY(seen_) OR '*' = ANY(seen_))
+            GROUP BY f.owner
+            ORDER BY COUNT(*) DESC, f.owner
+            LIMIT 100
+        )
+        UNION ALL
+        (
+            SELECT 'refused', x.times, FALSE, {{ object("queue_ms_fn") }}(now_, x.until), x.doing || ': ' || x.reason, x.key
+            FROM {{ object("queue_refused") }} AS x
+            WHERE x.queue = queue_ AND (seen_ IS NULL OR '*' = ANY(seen_))
+            ORDER BY x.since
+            LIMIT 50
+        )
+        UNION ALL
+        (
+            SELECT 'error.' || p.status, COUNT(*), FALSE, NULL, p.detail, MAX(p.key)
+            FROM problem AS p
+            GROUP BY p.status, p.detail
+            ORDER BY COUNT(*) DESC, p.detail
+            LIMIT 50
+        )
+    )
+
+    SELECT
+        f.name,
+        CASE WHEN f.capped AND f.name NOT IN ('due.oldest_ms', 'ended.last_minute', 'ended.last_hour') THEN LEAST(f.value, most_) ELSE f.value END,
+        f.capped,
+        f.ms,
+        f.detail,
+        f.key
+    FROM figure AS f
+    WHERE f.name NOT LIKE 'type.%' OR seen_ IS NULL OR f.detail = ANY(seen_) OR '*' = ANY(seen_);
+END;
+$$;
+{% endfilter %}
+{% filter statement %}
+REVOKE ALL ON FUNCTION {{ object("queue_watched") }}(
+    {%- filter wrap(4) %}text, integer, timestamptz{% for look in range(6) %}, {{ object("queue_look") }}[]{% endfor %}, boolean, text[], boolean, boolean, boolean{% endfilter %}
+) FROM public;
 {% endfilter %}
 {% filter made("FUNCTION", "queue_is_done") %}
 /*

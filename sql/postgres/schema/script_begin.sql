@@ -10,6 +10,50 @@ description, not this text.
 To run it, as {{ "the role that installed the queue" if drops else "a role that may create schemas, tables and functions" }}:
     psql --set ON_ERROR_STOP=1 --file <file> <database>
 An error takes everything back. What is there already as it should be is left alone, so it may be run again.
+{%- if queue is defined and queue %}
+
+CONTENTS                                     each rule stands once, in the object named here
+  Schema   queue_status, queue_transition    the states, and which may follow which
+           queue_operation                   calls that were made: a second one of the same identity changes nothing
+           queue_recovery, queue_turn, queue_retention     whose turn it is to look for dead workers, to claim in groups, to delete
+           queue_refused                     items that their table does not let a queue change
+           app_settings, queue_spec, queue_schema_version, queue_type_access
+           queue_check_fn, queue_taken_fn, queue_sets_fn, queue_filter   what a call is given, and how it is refused (RP021)
+           queue_begun, queue_setting        the identity of a call, and its clearing; settings
+           queue_recovery_turn, queue_take_turn, queue_note_refusal      turns; what a table has refused
+           queue_head_fn, queue_begin_at_fn  where claims begin, beside dead rows that nothing may remove
+           queue_fits_fn, queue_times_fn, queue_figures, queue_watched   whether an item fits a filter; figures
+           queue_catalog, queue_is_done      the two that clients ask: what is installed, whether a call has committed
+  Queue    {{ called }}{{ ", " ~ queue ~ "_type, " ~ queue ~ "_seq" if own }}{{ ", " ~ queue ~ "_lease (what the table has no column for)" if beside }}
+  Public   _utx is called in the caller's transaction, _trx by itself, by the same statements; _set_ takes many items
+
+WHO CALLS WHOM
+  add_{{ queue }}_trx, _utx, _set_utx          > add_{{ queue }}_set_trx
+  next_{{ queue }}_utx > next_{{ queue }}_trx        > next_{{ queue }}_set_trx > recover_{{ queue }}_trx; among refused items, next_{{ queue }}_apart_trx,
+                                         which has next_{{ queue }}_set_trx try halves of them
+  modify_{{ queue }}_trx > _utx > _set_utx     > modify_{{ queue }}_set_trx; then, to claim as well, next_{{ queue }}_set_trx
+  retain_{{ queue }}_trx, where it is          > purge_{{ queue }}_trx
+  recover_, redrive_, renew_, find_, purge_, claimed_, stats_, watch_{{ queue }} call only what the schema has
+
+LOCKS, IN THIS ORDER
+  1. queue_operation   the call's row; a second call of its identity waits for it
+{%- if groups %}
+  2. queue_turn        the queue's row: one claim at a time, to the end of its transaction
+{%- endif %}
+  {{ 3 if groups else 2 }}. {{ called }}: rows FOR NO KEY UPDATE in the order of their keys (settle, redrive), waited for; else (claim, recover, renew)
+     passing over those that others hold
+{%- if beside %}
+  {{ 4 if groups else 3 }}. {{ queue }}_lease: the row beside an item, after the item's own
+{%- endif %}
+  queue_transition is only read. queue_recovery and queue_retention are passed over where another holds them. queue_refused comes last.
+
+WHAT THE FUNCTIONS SET FOR THEMSELVES
+  SECURITY DEFINER, search_path     a role that may execute them needs no right on the tables, and nothing of its own is found by a name
+  timezone = UTC                    texts are read, and written, in UTC
+  plan_cache_mode, enable_...       one access path is right, however many rows there are today: the index, in its order. Tables are joined
+                                    by BETWEEN two equal keys for the same reason: by =, a plan that is made for an empty table would read
+                                    all of it, and be kept when it is full
+{%- endif %}
 */
 BEGIN;
 {% endfilter %}
