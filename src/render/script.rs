@@ -167,6 +167,6 @@ fn laid_out(json: &str) -> String {
 /// The names as a JSON list, some to a line.
 fn in_lines(names: &BTreeSet<String>) -> String {
     let names: Vec<_> = names.iter().map(|name| json!(name).to_string()).collect();
-    let lines: Vec<_> = names.chunks(6).map(|line| line.join(", ")).collect();
+    let lines: Vec<_> = names.chunks(5).map(|line| line.join(", ")).collect();
     format!("[{}]", lines.join(",\n"))
 }

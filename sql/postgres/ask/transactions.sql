@@ -1,5 +1,5 @@
 /*
-Who keeps the server from clearing away what was updated and deleted in this database since: sessions, prepared transactions,
+The holders that keep the server from clearing away what was updated and deleted in this database since: sessions, prepared transactions,
 replication slots, and standbys that report what they read. The oldest first. Seconds are unknown of a slot.
 */
 SELECT h.kind, h.who, h.name, h.seconds, h.age

@@ -79,7 +79,12 @@ ORDER BY i.position
 {#- Not what the table has refused a moment ago. -#}
 {%- macro not_refused(key) -%}
 NOT EXISTS (
-                SELECT 1 FROM {{ object("queue_refused") }} AS x WHERE x.queue = '{{ queue }}' AND x.key = {{ key }} AND x.until > now_
+                SELECT 1
+                FROM {{ object("queue_refused") }} AS x
+                WHERE
+                    x.queue = '{{ queue }}'
+                    AND x.key = {{ key }}
+                    AND x.until > now_
             )
 {%- endmacro -%}
 {#- The type of a key in answers, and in what is asked; how it is read and shown. -#}

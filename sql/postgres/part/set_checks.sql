@@ -2,7 +2,7 @@
 {%- set names = settable | map(attribute="name") | list + subtypes | map(attribute="name") | list %}
     /* Most calls set nothing, and are not read for it. A name can be written with escapes. */
     IF position('"set"' IN items_::text) > 0 OR position('\u00' IN items_::text) > 0 THEN
-        {{ "sets_ := " if can_set and not one_way else "PERFORM " }}{{ object("queue_sets_fn") }}(
+        {{ "sets_ := " if can_set else "PERFORM " }}{{ object("queue_sets_fn") }}(
             '{{ procedure }}', items_, ARRAY[{% for name in names %}{{ text(name) }}{{ ", " if not loop.last }}{% endfor %}]::text[]
             {{- ", TRUE" if completion == "delete" }}
     {%- if subtypes %},

@@ -7,11 +7,9 @@
 {%- set function = object(procedure) -%}
 {%- set can_set = settable or subtypes %}
 {#-
-One statement writes what an item of ours is to be, with what is set. Where its subtypes, or columns of somebody's table, are set as
-well, most calls name none of them: they are not written for nothing, and a column that is gone does not keep finished work from
-being reported.
+What is set has a statement of its own, since most calls set nothing: columns are not written for nothing, and one that is gone does
+not keep finished work from being reported.
 -#}
-{%- set one_way = own and not subtypes %}
 {%- set leaves = completion == "delete" or (own and completion == "history") -%}
 {% filter made("FUNCTION", procedure) %}
 /*
@@ -47,7 +45,7 @@ DECLARE
     now_ timestamptz := clock_timestamp();
     replayed_ boolean := FALSE;
     max_attempts_ integer;
-{%- if can_set and not one_way %}
+{%- if can_set %}
     sets_ boolean := FALSE;
 {%- endif %}
 {%- if not own %}
@@ -76,8 +74,8 @@ BEGIN
 {% include "part/lock_items.sql" %}
 {%- endif %}
 {%- endif %}
-{%- for sets_values in ([can_set] if one_way else [true, false]) if can_set or not sets_values %}
-{%- if can_set and not one_way %}
+{%- for sets_values in [true, false] if can_set or not sets_values %}
+{%- if can_set %}
     {{ "IF sets_ THEN" if sets_values else "ELSE" }}
 {%- endif %}
 {%- if own %}
@@ -131,7 +129,7 @@ BEGIN
 {%- include "part/told.sql" %}
 {%- endif %}
 {%- endfor %}
-{%- if can_set and not one_way %}
+{%- if can_set %}
     END IF;
 {%- endif %}
 {%- if own %}

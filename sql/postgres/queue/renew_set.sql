@@ -51,7 +51,10 @@ BEGIN
     ) AS i
 {%- if role.lease_until %}
     LEFT JOIN LATERAL (
-        SELECT TRUE AS held FROM {{ table }} AS q WHERE {{ m.at_key("i.key_") }} FOR NO KEY UPDATE SKIP LOCKED
+        SELECT TRUE AS held
+        FROM {{ table }} AS q
+        WHERE {{ m.at_key("i.key_") }}
+        FOR NO KEY UPDATE SKIP LOCKED
     ) AS q
         ON TRUE
 {%- endif %}

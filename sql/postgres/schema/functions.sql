@@ -965,7 +965,11 @@ BEGIN
     recent AS MATERIALIZED (SELECT r.* FROM UNNEST(present_ || done_ || gone_) AS r),
     /* Those that have come lately, as far as the table tells. */
     came AS MATERIALIZED (
-        SELECT c.* FROM UNNEST(present_ || gone_) AS c WHERE arrivals_ AND {{ lately("c.enqueued_at") }}
+        SELECT c.*
+        FROM UNNEST(present_ || gone_) AS c
+        WHERE
+            arrivals_
+            AND {{ lately("c.enqueued_at") }}
     ),
     measured AS MATERIALIZED (
         SELECT

@@ -118,7 +118,8 @@
                     r.[Attempts] AS [Refusals],
                     r.[Reason] AS [Refused],
                     {{ "s.[LeaseUntil]" if beside else item.until(t, "@_SilentMs") ~ " AS [LeaseUntil]" }},
-{%- set given_up %}{{ item.until(t, "@_SilentMs") }} <= @_Now{% if resume_own %} OR (@Recover = 2 AND {{ item.owner(t) }} = @Worker{% if own_types_only %} AND {% filter indent(24) %}{% include "part/type_access.sql" %}{% endfilter %}{% endif %}){% endif %}{% endset %}
+{%- set given_up %}{{ item.until(t, "@_SilentMs") }} <= @_Now{% if resume_own %}
+                        OR (@Recover = 2 AND {{ item.owner(t) }} = @Worker{% if own_types_only %} AND {% filter indent(24) %}{% include "part/type_access.sql" %}{% endfilter %}{% endif %}){% endif %}{% endset %}
 {%- if beside %}
                     {{ item.died(t) }} AS [Died],
                     {{ item.status(t) }} AS [Is],

@@ -24,7 +24,10 @@ begins ("always" where it does). A value that is NULL leaves the column as it is
 {%- elif w.role in ["due", "finished"] %}COALESCE({{ item.theirs(t, x[w.role]) }}, q.{{ w.quoted }})
 {%- elif w.role == "started" and x.started == "always" %}{{ begun(t) }}
 {%- elif w.role == "started" %}CASE WHEN {{ x.started }} THEN {{ begun(t) }} ELSE q.{{ w.quoted }} END
-{%- elif w.role == "owner" %}CASE WHEN {{ x.status }} = 'Processing' THEN {{ x.owner }} ELSE {{ kept }} END
+{%- elif w.role == "owner" %}CASE
+                WHEN {{ x.status }} = 'Processing' THEN {{ x.owner }}
+                ELSE {{ kept }}
+            END
 {%- elif w.role == "lease_until" and t.beside %}CASE WHEN {{ x.status }} = 'Processing' THEN {{ item.theirs(t, x.lease_until) }} END
 {%- elif w.role == "lease_until" %}{{ item.theirs(t, x.lease_until) }}
 {%- elif w.role == "error" and "to" in x %}{{ message(t, x.error) }}

@@ -81,10 +81,8 @@ fn a_table_that_lacks_a_column() {
     let words = ["payload", "install"];
     assert_says(queue.enqueue(&[item("c")], None), ErrorKind::SchemaMismatch, &words);
     assert_says(queue.claim(1, Duration::ZERO), ErrorKind::SchemaMismatch, &words);
-    assert_says(queue.settle(&all(&batch, Action::Complete), None), ErrorKind::SchemaMismatch, &words);
-    scratch.run("ALTER TABLE readpast.job ADD COLUMN \"Payload\" text");
     let outcomes = queue.settle(&all(&batch, Action::Complete), None).unwrap();
-    assert_eq!(outcomes.len(), 1, "the work is reported once the column is back");
+    assert_eq!(outcomes.len(), 1, "what needs no lost column goes on");
 }
 
 #[test]

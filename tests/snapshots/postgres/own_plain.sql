@@ -6,6 +6,42 @@ description, not this text.
 To run it, as a role that may create schemas, tables and functions:
     psql --set ON_ERROR_STOP=1 --file <file> <database>
 An error takes everything back. What is there already as it should be is left alone, so it may be run again.
+
+CONTENTS                                     each rule stands once, in the object named here
+  Schema   queue_status, queue_transition    the states, and which may follow which
+           queue_operation                   calls that were made: a second one of the same identity changes nothing
+           queue_recovery, queue_turn, queue_retention     whose turn it is to look for dead workers, to claim in groups, to delete
+           queue_refused                     items that their table does not let a queue change
+           app_settings, queue_spec, queue_schema_version, queue_type_access
+           queue_check_fn, queue_taken_fn, queue_sets_fn, queue_filter   what a call is given, and how it is refused (RP021)
+           queue_begun, queue_setting        the identity of a call, and its clearing; settings
+           queue_recovery_turn, queue_take_turn, queue_note_refusal      turns; what a table has refused
+           queue_head_fn, queue_begin_at_fn  where claims begin, beside dead rows that nothing may remove
+           queue_fits_fn, queue_times_fn, queue_figures, queue_watched   whether an item fits a filter; figures
+           queue_catalog, queue_is_done      the two that clients ask: what is installed, whether a call has committed
+  Queue    Job, job_type, job_seq
+  Public   _utx is called in the caller's transaction, _trx by itself, by the same statements; _set_ takes many items
+
+WHO CALLS WHOM
+  add_job_trx, _utx, _set_utx          > add_job_set_trx
+  next_job_utx > next_job_trx        > next_job_set_trx > recover_job_trx; among refused items, next_job_apart_trx,
+                                         which has next_job_set_trx try halves of them
+  modify_job_trx > _utx > _set_utx     > modify_job_set_trx; then, to claim as well, next_job_set_trx
+  retain_job_trx, where it is          > purge_job_trx
+  recover_, redrive_, renew_, find_, purge_, claimed_, stats_, watch_job call only what the schema has
+
+LOCKS, IN THIS ORDER
+  1. queue_operation   the call's row; a second call of its identity waits for it
+  2. Job: rows FOR NO KEY UPDATE in the order of their keys (settle, redrive), waited for; else (claim, recover, renew)
+     passing over those that others hold
+  queue_transition is only read. queue_recovery and queue_retention are passed over where another holds them. queue_refused comes last.
+
+WHAT THE FUNCTIONS SET FOR THEMSELVES
+  SECURITY DEFINER, search_path     a role that may execute them needs no right on the tables, and nothing of its own is found by a name
+  timezone = UTC                    texts are read, and written, in UTC
+  plan_cache_mode, enable_...       one access path is right, however many rows there are today: the index, in its order. Tables are joined
+                                    by BETWEEN two equal keys for the same reason: by =, a plan that is made for an empty table would read
+                                    all of it, and be kept when it is full
 */
 BEGIN;
 
@@ -40,22 +76,24 @@ BEGIN
             FROM mine AS i
             INNER JOIN pg_catalog.pg_auth_members AS m ON m.member = i.oid
         ),
-
         names (name) AS MATERIALIZED (
-            SELECT n.name FROM pg_catalog.json_array_elements_text('["add_job_set_trx", "add_job_set_utx", "add_job_trx", "add_job_utx", "app_settings", "claimed_job",
-    "find_job", "job", "job_due", "job_ended", "job_in_flight", "job_seq",
-    "job_type", "modify_job_set_trx", "modify_job_set_utx", "modify_job_trx", "modify_job_utx", "next_job_apart_trx",
-    "next_job_set_trx", "next_job_trx", "next_job_utx", "purge_job_trx", "queue_catalog", "queue_finite_fn",
-    "queue_is_done", "queue_is_editable_fn", "queue_is_finished_fn", "queue_is_processable_fn", "queue_is_refusal_fn", "queue_json_fn",
-    "queue_ms_fn", "queue_named_fn", "queue_note_refusal", "queue_operation", "queue_operation_at", "queue_own_type_v",
-    "queue_recovery", "queue_refuse_fn", "queue_refused", "queue_retention", "queue_schema_version", "queue_spec",
-    "queue_state", "queue_status", "queue_taken_fn", "queue_time_fn", "queue_transition", "queue_turn",
-    "queue_type_access", "queue_unfit_fn", "queue_utc_fn", "recover_job_trx", "redrive_job_set_trx", "renew_job_set_trx",
-    "stats_job", "watch_job", "worker_job_v"]'::json) AS n (name)
+            SELECT n.name FROM pg_catalog.json_array_elements_text('["add_job_set_trx", "add_job_set_utx", "add_job_trx", "add_job_utx", "app_settings",
+    "claimed_job", "find_job", "job", "job_due", "job_ended",
+    "job_in_flight", "job_seq", "job_type", "modify_job_set_trx", "modify_job_set_utx",
+    "modify_job_trx", "modify_job_utx", "next_job_apart_trx", "next_job_set_trx", "next_job_trx",
+    "next_job_utx", "purge_job_trx", "queue_backoff_fn", "queue_begin_at_fn", "queue_begun",
+    "queue_catalog", "queue_check_fn", "queue_died_fn", "queue_figures", "queue_filter",
+    "queue_finite_fn", "queue_fits_fn", "queue_head_fn", "queue_is_done", "queue_is_editable_fn",
+    "queue_is_finished_fn", "queue_is_processable_fn", "queue_is_refusal_fn", "queue_json_fn", "queue_key_fn",
+    "queue_look", "queue_ms_fn", "queue_named_fn", "queue_note_refusal", "queue_operation",
+    "queue_operation_at", "queue_own_type_v", "queue_recovery", "queue_recovery_turn", "queue_refusal",
+    "queue_refuse_fn", "queue_refused", "queue_retention", "queue_schema_version", "queue_sets_fn",
+    "queue_setting", "queue_spec", "queue_state", "queue_status", "queue_take_turn",
+    "queue_taken_fn", "queue_time_fn", "queue_times_fn", "queue_transition", "queue_turn",
+    "queue_type_access", "queue_unfit_fn", "queue_utc_fn", "queue_watched", "recover_job_trx",
+    "redrive_job_set_trx", "renew_job_set_trx", "stats_job", "watch_job", "worker_job_v"]'::json) AS n (name)
         ),
-
         place (oid) AS MATERIALIZED (SELECT n.oid FROM pg_catalog.pg_namespace AS n WHERE n.nspname::text = 'readpast'),
-
         found (kind, name, owner) AS (
             SELECT 'schema', n.nspname::text, n.nspowner
             FROM pg_catalog.pg_namespace AS n
@@ -184,7 +222,8 @@ CREATE TABLE IF NOT EXISTS "readpast"."queue_operation" (
     operation_id uuid PRIMARY KEY,
     call text NOT NULL, /* the function */
     at timestamptz NOT NULL, result json NULL
-);
+)
+WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 
 CREATE INDEX IF NOT EXISTS queue_operation_at ON "readpast"."queue_operation" (at);
 
@@ -241,6 +280,18 @@ CREATE TABLE IF NOT EXISTS "readpast"."queue_refused" (
     until timestamptz NOT NULL, PRIMARY KEY (queue, key)
 );
 
+/* What a look at a queue reads of an item (watch_<queue>). */
+DO $$
+BEGIN
+    IF TO_REGTYPE('"readpast"."queue_look"') IS NULL THEN
+        CREATE TYPE "readpast"."queue_look" AS (
+            key text, type text, status text, error text, enqueued_at timestamptz, started_at timestamptz, claimed_ms bigint,
+            due_at timestamptz, owner text, lease_until timestamptz
+        );
+    END IF;
+END;
+$$;
+
 /* The meaning of each status, in one place. Re-created by every install. */
 CREATE OR REPLACE FUNCTION "readpast"."queue_is_processable_fn"(status text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -263,12 +314,12 @@ AS $$
     SELECT status NOT IN ('Cancelled', 'Paused', 'Terminated', 'Completed', 'PartiallyCompleted');
 $$;
 
-/* Ends a statement that finds out in its midst that an argument is not allowed. */
-CREATE OR REPLACE FUNCTION "readpast"."queue_refuse_fn"(why text) RETURNS text
+/* Ends a statement that finds out in its midst that an argument, or what it did, is not allowed. */
+CREATE OR REPLACE FUNCTION "readpast"."queue_refuse_fn"(why text, state text DEFAULT 'RP021') RETURNS text
 LANGUAGE plpgsql VOLATILE
 AS $$
 BEGIN
-    RAISE EXCEPTION '%', why USING ERRCODE = 'RP021';
+    RAISE EXCEPTION '%', why USING ERRCODE = state;
 END;
 $$;
 
@@ -324,6 +375,26 @@ $$;
 
 REVOKE ALL ON FUNCTION "readpast"."queue_note_refusal"(text, text, text, text, text, text) FROM public;
 
+/*
+What is kept of an item that its table has refused. Called by the functions of a queue.
+Table access order: queue_refused.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."queue_refusal"(queue_ text, key_ text) RETURNS "readpast"."queue_refused"
+LANGUAGE plpgsql STABLE SECURITY INVOKER
+AS $$
+DECLARE
+    refusal_ "readpast"."queue_refused";
+BEGIN
+    SELECT x.*
+    INTO refusal_
+    FROM "readpast"."queue_refused" AS x
+    WHERE x.queue = queue_ AND x.key = key_;
+    RETURN refusal_;
+END;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."queue_refusal"(text, text) FROM public;
+
 /* A time that somebody gives: infinite ones are refused. Others' rows may have them, as "never". */
 CREATE OR REPLACE FUNCTION "readpast"."queue_finite_fn"(value timestamptz) RETURNS timestamptz
 LANGUAGE sql VOLATILE
@@ -343,6 +414,265 @@ AS $$
         WHEN isfinite(since) AND isfinite(until)
             THEN ((date_part('epoch', until) - date_part('epoch', since)) * 1000)::bigint
     END;
+$$;
+
+/* Refuses what a call is given, before anything is done; each caller hands on what it has. Else the lease that it asks for. */
+CREATE OR REPLACE FUNCTION "readpast"."queue_check_fn"(
+    called text, worker text DEFAULT '-', most integer DEFAULT 1, fewest integer DEFAULT 1, lease_ms integer DEFAULT NULL,
+    started_at timestamptz DEFAULT NULL
+) RETURNS integer
+LANGUAGE plpgsql IMMUTABLE
+AS $$
+BEGIN
+    IF
+        COALESCE(worker, '') = '' OR most IS NULL OR most < fewest OR most > 1000 OR lease_ms < 1
+        OR isfinite(started_at) IS FALSE
+    THEN
+        RAISE EXCEPTION '%: %', called, CASE
+            WHEN COALESCE(worker, '') = '' THEN 'worker_ is empty'
+            WHEN lease_ms < 1 THEN 'lease_ms_ must be at least 1'
+            WHEN isfinite(started_at) IS FALSE THEN 'started_at_ must be finite'
+            ELSE format('max_ must be from %s to 1000', fewest)
+        END
+        USING ERRCODE = 'RP021';
+    END IF;
+    RETURN lease_ms;
+END;
+$$;
+
+/*
+A setting of a queue, or what its description says. A value below 1 does not count: without attempts all that waits would be
+Failed at once. Called by the functions of a queue.
+Table access order: app_settings.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."queue_setting"(param_ text, otherwise_ integer) RETURNS integer
+LANGUAGE plpgsql STABLE SECURITY INVOKER
+AS $$
+BEGIN
+    RETURN COALESCE((SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = param_ AND a.val_int > 0), otherwise_);
+END;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."queue_setting"(text, integer) FROM public;
+
+/*
+The first that a call with an identity does: TRUE when it was made before, and only its answers are asked for. Another
+attempt of it that is under way is waited for. One call in 64 clears away what is older than an hour, since answers are asked
+for again within minutes. Called by the functions of a queue.
+Table access order: queue_operation.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."queue_begun"(operation_ uuid, call_ text, now_ timestamptz) RETURNS boolean
+LANGUAGE plpgsql VOLATILE SECURITY INVOKER
+AS $$
+BEGIN
+    IF operation_ IS NULL THEN RETURN FALSE;
+    END IF;
+    INSERT INTO "readpast"."queue_operation" (operation_id, call, at)
+    VALUES (operation_, call_, now_)
+    ON CONFLICT (operation_id) DO NOTHING;
+    IF NOT FOUND THEN
+        PERFORM FROM "readpast"."queue_operation" AS p WHERE p.operation_id = operation_ AND p.call = call_;
+        IF NOT FOUND THEN
+            RAISE EXCEPTION '%: the operation % was another call', call_, operation_ USING ERRCODE = 'RP021';
+        END IF;
+        RETURN TRUE;
+    END IF;
+    IF get_byte(uuid_send(operation_), 15) % 64 = 0 THEN
+        WITH old AS MATERIALIZED (
+            SELECT o.operation_id
+            FROM "readpast"."queue_operation" AS o
+            WHERE o.at < now_ - interval '1 hour'
+            ORDER BY o.at
+            LIMIT 256
+            FOR UPDATE SKIP LOCKED
+        )
+
+        DELETE FROM "readpast"."queue_operation" AS p
+        USING old AS o
+        WHERE p.operation_id BETWEEN o.operation_id AND o.operation_id;
+    END IF;
+    RETURN FALSE;
+END;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."queue_begun"(uuid, text, timestamptz) FROM public;
+
+/*
+Of all who claim, one looks for the items of dead workers, once in so many milliseconds. TRUE: it is the caller's turn; FALSE: it
+is not; NULL: somebody has it, and keeps his transaction open for as long again, which is to hold nobody up. Nobody waits here.
+Called by the functions of a queue.
+Table access order: queue_recovery, passed over when somebody holds the row.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."queue_recovery_turn"(queue_ text, every_ms_ integer, now_ timestamptz) RETURNS boolean
+LANGUAGE plpgsql VOLATILE SECURITY INVOKER
+AS $$
+DECLARE
+    every_ CONSTANT interval := every_ms_ * interval '1 millisecond';
+BEGIN
+    UPDATE "readpast"."queue_recovery" AS r
+    SET recovered_at = now_
+    FROM (
+        SELECT d.queue
+        FROM "readpast"."queue_recovery" AS d
+        WHERE d.queue = queue_ AND d.recovered_at NOT BETWEEN now_ - every_ AND now_ + every_
+        FOR NO KEY UPDATE SKIP LOCKED
+    ) AS d
+    WHERE r.queue = d.queue;
+    IF FOUND THEN RETURN TRUE;
+    END IF;
+    PERFORM
+    FROM "readpast"."queue_recovery" AS r
+    WHERE r.queue = queue_ AND r.recovered_at BETWEEN now_ - every_ * 2 AND now_ + every_;
+    RETURN CASE WHEN FOUND THEN FALSE END;
+END;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."queue_recovery_turn"(text, integer, timestamptz) FROM public;
+
+/*
+Lets one call at a time go on, to the end of its transaction. It locks a row that only who may call this can lock: an advisory
+lock any login could keep. Called by the functions of a queue.
+Table access order: queue_turn.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."queue_take_turn"(called_ text, name_ text) RETURNS void
+LANGUAGE plpgsql VOLATILE SECURITY INVOKER
+AS $$
+BEGIN
+    PERFORM FROM "readpast"."queue_turn" AS t WHERE t.queue = name_ FOR NO KEY UPDATE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION '%: the row of % in queue_turn is gone; install the queue again', called_, name_
+        USING ERRCODE = 'RP014';
+    END IF;
+END;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."queue_take_turn"(text, text) FROM public;
+
+/*
+From which due time on a claim seeks, in the index of what is due. Entries of items that went long ago stay there while the oldest
+transaction of the server could still see them, and each claim passes over all of them. So after a claim that has passed over many, those
+of the same session begin where it found its first item: for twenty times as long as it took, at most a minute. An item that is
+due before that place waits so long, unless nothing else is found.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."queue_head_fn"(kept text, index_ regclass, now_ timestamptz) RETURNS timestamptz
+LANGUAGE plpgsql STABLE
+AS $$
+DECLARE
+    head_ CONSTANT text[] := string_to_array(kept, '|');
+BEGIN
+    RETURN CASE WHEN head_[1] = index_::oid::text AND head_[2]::timestamptz > now_ THEN head_[3]::timestamptz ELSE '-infinity' END;
+END;
+$$;
+
+/* Keeps for the claims of this session where they begin, after one that began at `since` and has read many entries of the index. */
+CREATE OR REPLACE FUNCTION "readpast"."queue_begin_at_fn"(name text, index_ regclass, since timestamptz, head timestamptz)
+RETURNS text
+LANGUAGE plpgsql VOLATILE
+AS $$
+DECLARE
+    now_ CONSTANT timestamptz := clock_timestamp();
+BEGIN
+    RETURN set_config(name, concat_ws('|', index_::oid, now_ + LEAST(20 * (now_ - since), interval '1 minute'), head), FALSE);
+END;
+$$;
+
+/*
+The members of a filter, each with its type, or an error in the words of `called_`: a condition with a slip in it must not be
+passed over, since what it was to keep out would be met too. Called by the functions of a queue.
+Table access order: queue_status.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."queue_filter"(called_ text, filter_ json, max_ integer)
+RETURNS TABLE (keys json, statuses text[], types text[], before timestamptz, since timestamptz, part text, longer bigint)
+LANGUAGE plpgsql STABLE SECURITY INVOKER
+AS $$
+DECLARE
+    why_ text := CASE
+        WHEN json_typeof(filter_) <> 'object' THEN 'filter_ is not a JSON object'
+        WHEN max_ IS NULL OR max_ < 1 OR max_ > 1000 THEN 'max_ must be from 1 to 1000'
+    END;
+BEGIN
+    IF why_ IS NULL THEN
+        why_ := CASE
+            WHEN
+                EXISTS (
+                    SELECT 1 FROM json_each(filter_) AS m (name, value)
+                    WHERE
+                        m.name NOT IN ('keys', 'status', 'types', 'before', 'after', 'error', 'longer_ms')
+                        OR json_typeof(m.value) NOT IN (
+                            'null',
+                            CASE
+                                WHEN m.name IN ('keys', 'status', 'types') THEN 'array'
+                                WHEN m.name = 'longer_ms' THEN 'number'
+                                ELSE 'string'
+                            END
+                        )
+                )
+                OR EXISTS (SELECT 1 FROM json_object_keys(filter_) AS m (name) GROUP BY m.name HAVING COUNT(*) > 1)
+                THEN 'filter_ takes keys, status, types (arrays), before, after, error (text), longer_ms (a number), once'
+            WHEN filter_ ->> 'longer_ms' !~ '^[0-9]{1,18}$' THEN 'longer_ms is a whole number of milliseconds'
+        END;
+    END IF;
+    IF why_ IS NULL THEN
+        keys := CASE json_typeof(filter_ -> 'keys') WHEN 'array' THEN filter_ -> 'keys' END;
+        IF json_typeof(filter_ -> 'status') = 'array' THEN
+            statuses := ARRAY(SELECT s.status FROM json_array_elements_text(filter_ -> 'status') AS s (status));
+        END IF;
+        IF json_typeof(filter_ -> 'types') = 'array' THEN
+            types := ARRAY(SELECT t.type FROM json_array_elements_text(filter_ -> 'types') AS t (type));
+        END IF;
+        before := filter_ ->> 'before';
+        since := filter_ ->> 'after';
+        part := filter_ ->> 'error';
+        longer := filter_ ->> 'longer_ms';
+        why_ := CASE
+            WHEN json_array_length(keys) > 1000 THEN 'at most 1000 keys a call'
+            WHEN
+                EXISTS (
+                    SELECT 1 FROM UNNEST(statuses) AS s (status)
+                    WHERE NOT EXISTS (SELECT 1 FROM "readpast"."queue_status" AS k WHERE k.status = s.status)
+                )
+                THEN 'status names one that there is not'
+        END;
+    END IF;
+    IF why_ IS NOT NULL THEN
+        RAISE EXCEPTION '%: %', called_, why_ USING ERRCODE = 'RP021';
+    END IF;
+    RETURN NEXT;
+END;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."queue_filter"(text, json, integer) FROM public;
+
+/*
+Whether an item fits the members of a filter; the error is searched as it stands, nothing in it is a wildcard. The planner
+puts this expression into the query that asks, so that an index serves it.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."queue_fits_fn"(
+    statuses text[], types text[], before timestamptz, since timestamptz, longer bigint, part text, at timestamptz,
+    status text, type text, changed timestamptz, started timestamptz, duration bigint, error text
+) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    SELECT
+        (statuses IS NULL OR status = ANY(statuses)) AND (types IS NULL OR type = ANY(types)) AND (before IS NULL OR changed < before)
+        AND (since IS NULL OR changed >= since)
+        AND (longer IS NULL OR CASE status WHEN 'Processing' THEN "readpast"."queue_ms_fn"(started, at) ELSE duration END > longer)
+        AND (part IS NULL OR STRPOS(error, part) > 0);
+$$;
+
+/*
+How long an item waits after an attempt: so many ms after the first, factor_percent of the delay before after each further one, at most
+cap_ms; up to jitter_percent less by chance, for each item anew. The logarithm keeps the power from overflowing before the cap counts.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."queue_backoff_fn"(
+    attempt integer, first_ms float8, factor_percent float8, cap_ms float8, jitter_percent float8
+) RETURNS interval
+LANGUAGE sql VOLATILE
+AS $$
+    SELECT
+        ROUND(
+            EXP(LEAST(LN(first_ms) + (attempt - 1) * LN(factor_percent / 100), LN(cap_ms))) * (1 - random() * jitter_percent / 100)
+        ) * interval '1 millisecond';
 $$;
 
 /*
@@ -401,6 +731,35 @@ AS $$
     SELECT "readpast"."queue_time_fn"(value)::timestamp;
 $$;
 
+/* A time as a key that is text: in UTC. */
+CREATE OR REPLACE FUNCTION "readpast"."queue_key_fn"(value timestamptz) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+AS $$
+    SELECT to_char(value AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US');
+$$;
+
+/* Why an item was taken from its worker, as its error says. */
+CREATE OR REPLACE FUNCTION "readpast"."queue_died_fn"(
+    owner text, began text, attempt integer, attempts integer, together boolean, refusals integer, refused text
+) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    SELECT
+        CASE
+            WHEN refusals > 0 THEN format('The table refused %s times to have it given back: %s', refusals, refused)
+            WHEN owner = began
+                THEN format('Worker %s began anew on attempt %s of %s; the worker is taken for dead.', owner, attempt, attempts)
+            ELSE format(
+                'The lease of worker %s ran out on attempt %s of %s; the worker is taken for dead.',
+                COALESCE(owner, '(unknown)'), attempt, attempts
+            )
+        END || CASE
+            WHEN together
+                THEN ' It was claimed together with others: this attempt does not count, and the next claim of it is of it alone.'
+            ELSE ''
+        END;
+$$;
+
 /* A document for a column that keeps it in the type of `kept`. */
 CREATE OR REPLACE FUNCTION "readpast"."queue_json_fn"(value json, kept json) RETURNS json
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -444,13 +803,11 @@ BEGIN
                 CROSS JOIN LATERAL json_each(CASE json_typeof(b.value) WHEN 'object' THEN b.value ELSE '{}' END) AS c
             ) AS x
         ),
-
         outermost AS MATERIALIZED (
             SELECT e.position - 1 AS ordinal, m.key AS name, m.value
             FROM json_array_elements(items) WITH ORDINALITY AS e (value, position)
             CROSS JOIN LATERAL json_each(CASE json_typeof(e.value) WHEN 'object' THEN e.value ELSE '{"": null}' END) AS m
         ),
-
         within AS MATERIALIZED (
             SELECT g.ordinal, g.name || '.' AS place, m.key AS name, m.value
             FROM outermost AS g
@@ -465,7 +822,6 @@ BEGIN
                     WITH ORDINALITY AS a (value, position)
             ) AS m
         ),
-
         given AS MATERIALIZED (
             SELECT y.ordinal, y.place, y.name, y.value, json_typeof(y.value) AS is, y.value #>> '{}' AS text
             FROM (
@@ -604,14 +960,37 @@ $$;
 The items that a function is given, if they are an array of objects with the members that it takes, each with a value that
 fits: else an error in the words of `called`. takes is an object as a description writes columns and their types. The case of
 a name matters only where several differ in nothing else.
+The library has checked its own values, and says so in its sessions: these are looked at only when a name is none of names, since it
+may know columns that are gone. With `within` the names are those in this member.
 */
-CREATE OR REPLACE FUNCTION "readpast"."queue_taken_fn"(called text, items json, takes json) RETURNS json
+CREATE OR REPLACE FUNCTION "readpast"."queue_taken_fn"(
+    called text, items json, takes json, names text[], within text DEFAULT NULL
+) RETURNS json
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 AS $$
 DECLARE
     named_ json;
     why_ text;
 BEGIN
+    /* One expression, since each costs most calls as much as all that it asks. */
+    IF (
+        CASE
+            WHEN json_typeof(items) <> 'array' THEN FALSE
+            WHEN current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on' THEN FALSE
+            ELSE
+                json_array_length(items) <= 1000
+                AND NOT EXISTS (
+                    SELECT 1
+                    FROM json_array_elements(items) AS e (value)
+                    CROSS JOIN LATERAL (SELECT CASE WHEN within IS NULL THEN e.value ELSE e.value -> within END AS value) AS o
+                    CROSS JOIN LATERAL json_object_keys(CASE json_typeof(o.value) WHEN 'object' THEN o.value ELSE '{"": 0}' END) AS k (name)
+                    WHERE k.name <> ALL (names)
+                )
+        END
+    )
+    THEN
+        RETURN items;
+    END IF;
     IF items IS NULL THEN RETURN NULL;
     END IF;
     IF json_typeof(items) <> 'array' THEN
@@ -633,6 +1012,306 @@ BEGIN
     RETURN named_;
 END;
 $$;
+
+/*
+Whether settlements set values, of the columns that may be set: an error in the words of `called` when others are named.
+within: those of each subtype, by its name. deletes: what is completed goes, with all that is set.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."queue_sets_fn"(
+    called text, items json, settable text[], deletes boolean DEFAULT FALSE, within json DEFAULT '{}'
+) RETURNS boolean
+LANGUAGE plpgsql IMMUTABLE
+AS $$
+DECLARE
+    why_ text;
+BEGIN
+    why_ := (
+        SELECT w.why
+        FROM
+            ROWS FROM (json_to_recordset(items) AS (status text, set json))
+            WITH ORDINALITY AS i (status, given, position)
+        CROSS JOIN LATERAL (
+            SELECT 'set is no object' AS why
+            WHERE json_typeof(i.given) <> 'object'
+            UNION ALL
+            SELECT 'what is completed is deleted, with all that is set'
+            WHERE deletes AND i.status = 'Completed'
+            UNION ALL
+            SELECT format('there is no column %s to set', k.name)
+            FROM json_object_keys(CASE json_typeof(i.given) WHEN 'object' THEN i.given ELSE '{}' END) AS k (name)
+            WHERE k.name <> ALL (settable)
+            UNION ALL
+            SELECT format('there is no column %s.%s to set', s.name, k.name)
+            FROM json_each(within) AS s (name, names)
+            CROSS JOIN LATERAL json_object_keys(
+                CASE json_typeof(i.given -> s.name) WHEN 'object' THEN i.given -> s.name ELSE '{}' END
+            ) AS k (name)
+            WHERE k.name NOT IN (SELECT n.name FROM json_array_elements_text(s.names) AS n (name))
+        ) AS w
+        WHERE i.given IS NOT NULL
+        ORDER BY i.position
+        LIMIT 1
+    );
+    IF why_ IS NOT NULL THEN
+        RAISE EXCEPTION '%: %', called, why_ USING ERRCODE = 'RP021';
+    END IF;
+    RETURN EXISTS (SELECT 1 FROM json_to_recordset(items) AS i (set json) WHERE i.set IS NOT NULL);
+END;
+$$;
+
+/* What a sample of items tells of their times: how many they are, percentiles and means. */
+CREATE OR REPLACE FUNCTION "readpast"."queue_times_fn"(waits bigint[], claims bigint[])
+RETURNS TABLE (name text, value bigint)
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    SELECT 'sample.items', CARDINALITY(waits)::bigint
+    UNION ALL
+    SELECT f.figure || '.' || p.label || '_ms', p.value
+    FROM (VALUES ('wait', waits), ('claimed', claims)) AS f (figure, times)
+    CROSS JOIN LATERAL (
+        SELECT percentile_disc(ARRAY[0.50, 0.90, 0.99]) WITHIN GROUP (ORDER BY t.ms) AS at, ROUND(AVG(t.ms))::bigint AS mean
+        FROM UNNEST(f.times) AS t (ms)
+    ) AS s
+    CROSS JOIN LATERAL (VALUES ('p50', s.at[1]), ('p90', s.at[2]), ('p99', s.at[3]), ('mean', s.mean)) AS p (label, value);
+$$;
+
+/*
+The figures of stats_<queue>, from what is counted of each state, and of each step, where the queue has steps. Called by that.
+Table access order: none.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."queue_figures"(counted json, waits bigint[], claims bigint[], arrived_besides bigint DEFAULT NULL)
+RETURNS TABLE (name text, value bigint)
+LANGUAGE sql IMMUTABLE SECURITY INVOKER
+AS $$
+    WITH state AS MATERIALIZED (
+        SELECT c.*
+        FROM json_to_recordset(COALESCE(counted, '[]')) AS c (
+            status text, step text, items bigint, due bigint, oldest bigint, expired bigint, claimed bigint, arrived bigint
+        )
+    ),
+    total AS MATERIALIZED (
+        SELECT
+            COALESCE(SUM(s.due), 0)::bigint AS due, MAX(s.oldest) AS oldest, COALESCE(SUM(s.expired), 0)::bigint AS expired,
+            COALESCE(SUM(s.claimed), 0)::bigint AS claimed, COALESCE(SUM(s.items) FILTER (WHERE s.status = 'Processing'), 0) AS flying,
+            /* NULL where nobody can count them. */
+            COALESCE(SUM(s.arrived), 0)::bigint + arrived_besides AS arrived
+        FROM state AS s
+    ),
+    times AS MATERIALIZED (SELECT t.name, t.value FROM "readpast"."queue_times_fn"(waits, claims) AS t)
+
+    SELECT 'count.' || k.status, COALESCE(SUM(s.items), 0)::bigint
+    FROM UNNEST(ARRAY[
+        'Pending', 'Processing', 'Error', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted'
+    ]) AS k (status)
+    LEFT JOIN state AS s ON s.status = k.status
+    GROUP BY k.status
+    UNION ALL
+    SELECT 'step.' || s.status || '.' || s.step, s.items FROM state AS s WHERE s.step IS NOT NULL
+    UNION ALL
+    SELECT f.name, f.value
+    FROM total AS t
+    CROSS JOIN LATERAL (
+        VALUES
+        ('due.count', t.due), ('due.oldest_ms', t.oldest), ('lease.expired', t.expired), ('claimed.count', t.claimed),
+        ('arrivals.last_hour', t.arrived),
+        (
+            /* Little's law, at 80 per cent of their time. */
+            'workers.needed',
+            CASE
+                WHEN t.arrived IS NOT NULL THEN GREATEST(
+                    CEIL(
+                        t.arrived * COALESCE((SELECT m.value FROM times AS m WHERE m.name = 'claimed.mean_ms'), 0)
+                        / (3600000 * 0.8)
+                    )::bigint,
+                    (t.flying > 0 OR t.due > 0)::integer
+                )
+            END
+        )
+    ) AS f (name, value)
+    UNION ALL
+    SELECT t.name, t.value FROM times AS t;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."queue_figures"(json, bigint[], bigint[], bigint) FROM public;
+
+/*
+The figures of watch_<queue>, from what it has looked at: what waits, is in flight, has stopped (NULL: that has no look of its own),
+the newest items, those before what was taken last, and those of the history. more: more waits than was looked at. seen: the types
+that the caller may see more of than numbers, NULL: all. arrivals, ends, by_type: whether the table tells them.
+Called by the functions of a queue.
+Table access order: queue_status, queue_refused.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."queue_watched"(
+    queue_ text, most_ integer, now_ timestamptz, waiting_ "readpast"."queue_look"[], flying_ "readpast"."queue_look"[],
+    stopped_ "readpast"."queue_look"[], present_ "readpast"."queue_look"[], done_ "readpast"."queue_look"[],
+    gone_ "readpast"."queue_look"[], more_ boolean, seen_ text[], arrivals_ boolean, ends_ boolean, by_type_ boolean
+)
+RETURNS TABLE (name text, value bigint, capped boolean, ms bigint, detail text, key text)
+LANGUAGE plpgsql VOLATILE SECURITY INVOKER
+AS $$
+#variable_conflict use_column
+DECLARE
+    flies_more_ CONSTANT boolean := COALESCE(CARDINALITY(flying_), 0) > most_;
+    more_come_ CONSTANT boolean := COALESCE(CARDINALITY(present_), 0) > most_;
+BEGIN
+    RETURN QUERY
+    WITH waiting AS MATERIALIZED (SELECT w.* FROM UNNEST(waiting_) AS w), flying AS MATERIALIZED (SELECT f.* FROM UNNEST(flying_) AS f),
+    stopped AS MATERIALIZED (SELECT s.* FROM UNNEST(stopped_) AS s), present AS MATERIALIZED (SELECT p.* FROM UNNEST(present_) AS p),
+    recent AS MATERIALIZED (SELECT r.* FROM UNNEST(present_ || done_ || gone_) AS r),
+    /* Those that have come lately, as far as the table tells. */
+    came AS MATERIALIZED (
+        SELECT c.*
+        FROM UNNEST(present_ || gone_) AS c
+        WHERE arrivals_ AND c.enqueued_at > now_ - interval '1 hour' AND c.enqueued_at <= now_ + interval '1 minute'
+    ),
+    measured AS MATERIALIZED (
+        SELECT
+            GREATEST(0, "readpast"."queue_ms_fn"(COALESCE(r.due_at, r.enqueued_at), r.started_at)) AS wait_ms, r.claimed_ms, r.type,
+            r.started_at + r.claimed_ms * interval '1 millisecond' AS ended_at
+        FROM recent AS r
+        WHERE r.started_at IS NOT NULL AND r.claimed_ms IS NOT NULL AND "readpast"."queue_is_finished_fn"(r.status)
+    ),
+    problem AS MATERIALIZED (
+        SELECT p.status, p.key, LEFT(SPLIT_PART(p.error, E'\n', 1), 200) AS detail
+        FROM (
+            SELECT w.status, w.key, w.type, w.error FROM waiting AS w WHERE w.status = 'Error'
+            UNION ALL
+            SELECT s.status, s.key, s.type, s.error FROM stopped AS s WHERE s.status = 'Failed'
+            UNION ALL
+            SELECT r.status, r.key, r.type, r.error FROM recent AS r WHERE stopped_ IS NULL AND r.status = 'Failed'
+        ) AS p
+        WHERE p.error <> '' AND (seen_ IS NULL OR p.type = ANY(seen_) OR '*' = ANY(seen_))
+    ),
+    figure (name, value, capped, ms, detail, key) AS (
+        SELECT 'count.' || s.status, COALESCE(c.items, 0), COALESCE(c.capped, FALSE), NULL::bigint, NULL::text, NULL::text
+        FROM "readpast"."queue_status" AS s
+        LEFT JOIN (
+            SELECT w.status, COUNT(*) AS items, more_ AS capped
+            FROM waiting AS w
+            WHERE w.status IN ('Pending', 'Error')
+            GROUP BY w.status
+            UNION ALL
+            SELECT 'Processing', COUNT(*), flies_more_ FROM flying AS f WHERE f.status = 'Processing'
+            UNION ALL
+            SELECT s.status, COUNT(*), CARDINALITY(stopped_) > most_ FROM stopped AS s GROUP BY s.status
+            UNION ALL
+            SELECT r.status, COUNT(*), more_come_
+            FROM present AS r
+            WHERE r.status = 'Completed' OR (stopped_ IS NULL AND r.status NOT IN ('Pending', 'Error', 'Processing'))
+            GROUP BY r.status
+        ) AS c ON c.status = s.status
+        UNION ALL
+        SELECT 'due.count', COUNT(*), more_, NULL, NULL, NULL
+        FROM waiting AS w
+        WHERE w.status IN ('Pending', 'Error') AND COALESCE(w.due_at <= now_, TRUE)
+        UNION ALL
+        SELECT 'due.within_hour', COUNT(*), more_, NULL, NULL, NULL
+        FROM waiting AS w
+        WHERE w.status IN ('Pending', 'Error') AND w.due_at > now_ AND w.due_at <= now_ + interval '1 hour'
+        UNION ALL
+        SELECT 'due.oldest_ms', MAX("readpast"."queue_ms_fn"(COALESCE(w.due_at, w.enqueued_at), now_)), more_, NULL, NULL, NULL
+        FROM waiting AS w
+        WHERE w.status IN ('Pending', 'Error') AND COALESCE(w.due_at, w.enqueued_at) <= now_
+        UNION ALL
+        SELECT 'lease.expired', COUNT(*), flies_more_, NULL, NULL, NULL
+        FROM flying AS f
+        WHERE f.status = 'Processing' AND f.lease_until <= now_
+        UNION ALL
+        SELECT 'claimed.count', COUNT(*), flies_more_, NULL, NULL, NULL
+        FROM flying AS f
+        WHERE f.status = 'Processing' AND COALESCE(f.lease_until > now_, TRUE)
+        UNION ALL
+        SELECT 'window.items', COUNT(*), more_come_, NULL, NULL, NULL FROM present
+        UNION ALL
+        SELECT 'ended.last_' || e.label, COUNT(d.ended_at), COUNT(d.ended_at) >= most_, MAX("readpast"."queue_ms_fn"(d.ended_at, now_)), NULL, NULL
+        FROM (VALUES ('minute', interval '1 minute'), ('hour', interval '1 hour')) AS e (label, within)
+        LEFT JOIN measured AS d ON d.ended_at > now_ - e.within
+        WHERE ends_ OR e.label = 'minute'
+        GROUP BY e.label
+        UNION ALL
+        SELECT
+            'came.waiting', COUNT(*), more_,
+            "readpast"."queue_ms_fn"(MIN(w.enqueued_at), CASE WHEN more_ THEN MAX(w.enqueued_at) ELSE now_ END), NULL, NULL
+        FROM waiting AS w
+        WHERE w.enqueued_at > '-infinity' AND w.enqueued_at <= now_
+        UNION ALL
+        SELECT 'type.waiting', COUNT(*), more_, NULL, w.type, NULL
+        FROM waiting AS w
+        WHERE by_type_ AND w.status IN ('Pending', 'Error')
+        GROUP BY w.type
+        UNION ALL
+        SELECT 'type.due', COUNT(*), more_, MAX("readpast"."queue_ms_fn"(COALESCE(w.due_at, w.enqueued_at), now_)), w.type, NULL
+        FROM waiting AS w
+        WHERE by_type_ AND w.status IN ('Pending', 'Error') AND COALESCE(w.due_at <= now_, TRUE)
+        GROUP BY w.type
+        UNION ALL
+        SELECT 'type.flying', COUNT(*), flies_more_, NULL, f.type, NULL
+        FROM flying AS f
+        WHERE by_type_ AND f.status = 'Processing'
+        GROUP BY f.type
+        UNION ALL
+        SELECT
+            'type.ended', COUNT(*), (SELECT COUNT(*) FROM measured) >= most_, MAX("readpast"."queue_ms_fn"(d.ended_at, now_)), d.type, NULL
+        FROM measured AS d
+        WHERE by_type_ AND ends_ AND d.ended_at > now_ - interval '1 hour'
+        GROUP BY d.type
+        UNION ALL
+        SELECT 'type.claimed_mean_ms', ROUND(AVG(d.claimed_ms))::bigint, FALSE, NULL, d.type, NULL
+        FROM measured AS d
+        WHERE by_type_
+        GROUP BY d.type
+        UNION ALL
+        SELECT 'type.arrivals', COUNT(*), more_come_, NULL, c.type, NULL FROM came AS c WHERE by_type_ GROUP BY c.type
+        UNION ALL
+        SELECT 'arrivals.last_hour', COUNT(*), COUNT(*) > most_, NULL, NULL, NULL FROM came AS c HAVING arrivals_
+        UNION ALL
+        SELECT 'came.last_hour', COUNT(*), COUNT(*) > most_, "readpast"."queue_ms_fn"(MIN(c.enqueued_at), now_), NULL, NULL
+        FROM came AS c
+        WHERE c.status <> 'Pending' OR COALESCE(c.due_at <= now_, TRUE)
+        HAVING arrivals_
+        UNION ALL
+        SELECT t.name, t.value, FALSE, NULL, NULL, NULL
+        FROM "readpast"."queue_times_fn"(ARRAY(SELECT d.wait_ms FROM measured AS d), ARRAY(SELECT d.claimed_ms FROM measured AS d)) AS t
+        UNION ALL
+        (
+            SELECT 'worker', COUNT(*), FALSE, MAX("readpast"."queue_ms_fn"(f.started_at, now_)), f.owner, NULL
+            FROM flying AS f
+            WHERE f.status = 'Processing' AND (seen_ IS NULL OR f.type = ANY(seen_) OR '*' = ANY(seen_))
+            GROUP BY f.owner
+            ORDER BY COUNT(*) DESC, f.owner
+            LIMIT 100
+        )
+        UNION ALL
+        (
+            SELECT 'refused', x.times, FALSE, "readpast"."queue_ms_fn"(now_, x.until), x.doing || ': ' || x.reason, x.key
+            FROM "readpast"."queue_refused" AS x
+            WHERE x.queue = queue_ AND (seen_ IS NULL OR '*' = ANY(seen_))
+            ORDER BY x.since
+            LIMIT 50
+        )
+        UNION ALL
+        (
+            SELECT 'error.' || p.status, COUNT(*), FALSE, NULL, p.detail, MAX(p.key)
+            FROM problem AS p
+            GROUP BY p.status, p.detail
+            ORDER BY COUNT(*) DESC, p.detail
+            LIMIT 50
+        )
+    )
+
+    SELECT
+        f.name,
+        CASE WHEN f.capped AND f.name NOT IN ('due.oldest_ms', 'ended.last_minute', 'ended.last_hour') THEN LEAST(f.value, most_) ELSE f.value END,
+        f.capped, f.ms, f.detail, f.key
+    FROM figure AS f
+    WHERE f.name NOT LIKE 'type.%' OR seen_ IS NULL OR f.detail = ANY(seen_) OR '*' = ANY(seen_);
+END;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."queue_watched"(
+    text, integer, timestamptz, "readpast"."queue_look"[], "readpast"."queue_look"[], "readpast"."queue_look"[],
+    "readpast"."queue_look"[], "readpast"."queue_look"[], "readpast"."queue_look"[], boolean, text[], boolean, boolean, boolean
+) FROM public;
 
 /*
 Whether the call with this identity has committed: OK and when, or NOT_FOUND. One that is under way is waited for, which
@@ -749,58 +1428,27 @@ RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
     answer_attempt integer, answer_status text
 )
-LANGUAGE plpgsql VOLATILE
-/* With its owner's rights: a role that may execute this needs none on the tables. */
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
-/*
-One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
-keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
-*/
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET plan_cache_mode = force_generic_plan SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
 #variable_conflict use_column
 DECLARE
     now_ CONSTANT timestamptz := clock_timestamp();
     replayed_ boolean := FALSE;
 BEGIN
-    IF
-        current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on'
-        OR EXISTS (
-            SELECT 1
-            FROM json_array_elements(items_) AS e (value)
-            CROSS JOIN LATERAL json_object_keys(
-                CASE json_typeof(e.value -> 'columns') WHEN 'object' THEN e.value -> 'columns' END
-            ) AS k (name)
-            WHERE k.name <> ALL (ARRAY['Customer', 'Rank', 'Reference']::text[])
-        )
-    THEN
-        items_ := "readpast"."queue_taken_fn"('add_job_set_trx', items_, '{
+    items_ := "readpast"."queue_taken_fn"(
+        'add_job_set_trx', items_, '{
             "type": ["A","B"], "step": "text(60)", "due": "timestamp",
             "delay_ms": "milliseconds (from 0 to 2147483647000)",
             "columns": {
                 "Customer": "text(40)", "Rank": "integer not null", "Reference": "guid"
             }
-        }');
-    END IF;
+        }',
+        ARRAY['Customer', 'Rank', 'Reference']::text[], 'columns'
+    );
 
-    /* First of all: if another attempt of this very call is under way, this waits for it. */
-    IF operation_ IS NOT NULL THEN
-        INSERT INTO "readpast"."queue_operation" (operation_id, call, at)
-        VALUES (operation_, 'add_job_set_trx', now_)
-        ON CONFLICT (operation_id) DO NOTHING;
-        replayed_ := NOT FOUND;
-        IF replayed_ AND NOT EXISTS (
-            SELECT 1
-            FROM "readpast"."queue_operation" AS p
-            WHERE p.operation_id = operation_ AND p.call = 'add_job_set_trx'
-        )
-        THEN
-            RAISE EXCEPTION 'add_job_set_trx: the operation % was another call', operation_ USING ERRCODE = 'RP021';
-        END IF;
-    END IF;
+    replayed_ := "readpast"."queue_begun"(operation_, 'add_job_set_trx', now_);
     IF replayed_ THEN
         RETURN QUERY
         SELECT 'OK', (r.position - 1)::integer, NULL::bigint, r.key, p.at, 0, 'Pending'
@@ -812,22 +1460,6 @@ BEGIN
         WHERE p.operation_id = operation_
         ORDER BY r.position;
         RETURN;
-    END IF;
-
-    /* Answers are asked for again within minutes. One call in 64 clears away what is older than an hour. */
-    IF get_byte(uuid_send(operation_), 15) % 64 = 0 THEN
-        WITH old AS MATERIALIZED (
-            SELECT o.operation_id
-            FROM "readpast"."queue_operation" AS o
-            WHERE o.at < now_ - interval '1 hour'
-            ORDER BY o.at
-            LIMIT 256
-            FOR UPDATE SKIP LOCKED
-        )
-
-        DELETE FROM "readpast"."queue_operation" AS p
-        USING old AS o
-        WHERE p.operation_id BETWEEN o.operation_id AND o.operation_id;
     END IF;
     FOR attempt_ IN 1..5 LOOP
         BEGIN
@@ -847,7 +1479,6 @@ BEGIN
                 json_to_recordset(items_) AS (type text, step text, due timestamptz, delay_ms bigint, columns json)
             ) WITH ORDINALITY AS i (type, step, due, delay_ms, columns, position)
     ),
-
     item AS MATERIALIZED (
         SELECT
             n.ordinal, date_bin('10 milliseconds', now_, timestamptz 'epoch')
@@ -855,7 +1486,6 @@ BEGIN
         FROM numbered AS n
         CROSS JOIN (SELECT MIN(m.number) AS number FROM numbered AS m) AS f
     ),
-
     added AS (
         INSERT INTO "readpast"."job" (
             enqueued_at, type, status, step, attempt_num, scheduled_for, updated_at, "Customer", "Rank", "Reference"
@@ -871,7 +1501,6 @@ BEGIN
                 SET result = (SELECT json_agg(i.key ORDER BY i.ordinal) FROM item AS i)
                 WHERE p.operation_id = operation_
             )
-
             SELECT 'OK', i.ordinal, NULL::bigint, i.key, now_, 0, 'Pending'
             FROM item AS i
             /* Counted, so that nothing is returned before all of them are in. */
@@ -900,10 +1529,8 @@ RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
     answer_attempt integer, answer_status text
 )
-LANGUAGE sql VOLATILE
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
+LANGUAGE sql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET timezone = 'UTC'
 AS $$
     SELECT a.*
     FROM "readpast"."add_job_set_trx"(operation_, items_) AS a;
@@ -916,27 +1543,18 @@ Enqueue one item, with the caller's other work. Returns its key and its concurre
 Table access order: job.
 */
 CREATE OR REPLACE FUNCTION "readpast"."add_job_utx"(
-    type_ text DEFAULT 'A', "Customer_" varchar(40) DEFAULT NULL, "Rank_" integer DEFAULT NULL, "Reference_" uuid DEFAULT NULL,
-    scheduled_for_ timestamptz DEFAULT NULL, step_ text DEFAULT NULL
+    type_ text DEFAULT 'A', "Customer_" varchar(40) DEFAULT NULL, "Rank_" integer DEFAULT NULL,
+    "Reference_" uuid DEFAULT NULL, scheduled_for_ timestamptz DEFAULT NULL, step_ text DEFAULT NULL
 )
 RETURNS TABLE (enqueued_at timestamptz, updated_at timestamptz)
-LANGUAGE plpgsql VOLATILE
-/* With its owner's rights: a role that may execute this needs none on the tables. */
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
-/*
-One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
-keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
-*/
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET timezone = 'UTC'
 AS $$
 BEGIN
     RETURN QUERY
     SELECT a.answer_key, a.answer_token
-    FROM "readpast"."add_job_set_utx"(
-        json_build_array(json_build_object(
+    FROM "readpast"."add_job_set_trx"(
+        NULL, json_build_array(json_build_object(
             'type', type_, 'due', scheduled_for_, 'step', step_,
             'columns', json_build_object('Customer', "Customer_", 'Rank', "Rank_", 'Reference', "Reference_")
         ))
@@ -951,21 +1569,12 @@ Enqueue one item. Returns its key and its concurrency token.
 Table access order: job.
 */
 CREATE OR REPLACE FUNCTION "readpast"."add_job_trx"(
-    type_ text DEFAULT 'A', "Customer_" varchar(40) DEFAULT NULL, "Rank_" integer DEFAULT NULL, "Reference_" uuid DEFAULT NULL,
-    scheduled_for_ timestamptz DEFAULT NULL, step_ text DEFAULT NULL
+    type_ text DEFAULT 'A', "Customer_" varchar(40) DEFAULT NULL, "Rank_" integer DEFAULT NULL,
+    "Reference_" uuid DEFAULT NULL, scheduled_for_ timestamptz DEFAULT NULL, step_ text DEFAULT NULL
 )
 RETURNS TABLE (enqueued_at timestamptz, updated_at timestamptz)
-LANGUAGE plpgsql VOLATILE
-/* With its owner's rights: a role that may execute this needs none on the tables. */
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
-/*
-One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
-keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
-*/
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET timezone = 'UTC'
 AS $$
 BEGIN
     RETURN QUERY
@@ -986,7 +1595,8 @@ Give the items of dead workers back (Error, due at once), or to Failed when thei
 with the answer RECOVERED and the status it has now. An item that its worker had claimed together with others gets its
 attempt back, since nobody knows which of them was begun; whatever comes back is claimed alone next. The items of one
 claim come back together: more than max_ of them, if need be. With worker_, everything that is in flight under this name
-counts, whatever its lease. With recover_ above 2, nothing is done when somebody did it within so many milliseconds.
+counts, whatever its lease. With recover_ above 2, nothing is done when somebody did it within
+so many milliseconds; with 2 the caller has asked for its turn, and has it.
 Claims do this too, so a queue with workers needs no other reaper.
 Table access order: job.
 */
@@ -995,24 +1605,15 @@ RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
     answer_attempt integer, answer_status text
 )
-LANGUAGE plpgsql VOLATILE
-/* With its owner's rights: a role that may execute this needs none on the tables. */
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
-/*
-One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
-keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
-*/
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET plan_cache_mode = force_generic_plan SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
 #variable_conflict use_column
 DECLARE
     now_ CONSTANT timestamptz := clock_timestamp();
-    lease_ms_ integer;
     max_attempts_ integer;
-    turn_ boolean := FALSE;
+    turn_ boolean := recover_ = 2;
     found_ integer;
     key_1_ timestamptz[];
     together_ boolean[];
@@ -1027,47 +1628,13 @@ DECLARE
     more_ json[];
     answers_ json[];
 BEGIN
-    max_attempts_ := COALESCE((
-        SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'job.maxAttempts' AND a.val_int > 0
-    ), 3);
-    IF lease_ms_ IS NULL THEN
-        lease_ms_ := COALESCE((
-            SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'job.leaseMs' AND a.val_int > 0
-        ), 60000);
-    END IF;
-    IF max_ IS NULL OR max_ < 1 OR max_ > 1000 THEN
-        RAISE EXCEPTION 'recover_job_trx: max_ must be from 1 to 1000' USING ERRCODE = 'RP021';
-    END IF;
+    PERFORM "readpast"."queue_check_fn"('recover_job_trx', most => max_);
     IF recover_ > 2 THEN
-        /* One of all who claim, once in so many milliseconds; who comes meanwhile neither waits for it nor looks. */
-        UPDATE "readpast"."queue_recovery" AS r
-        SET recovered_at = now_
-        FROM (
-            SELECT d.queue
-            FROM "readpast"."queue_recovery" AS d
-            WHERE
-                d.queue = 'job'
-                AND d.recovered_at NOT BETWEEN
-                    now_ - recover_ * interval '1 millisecond' AND now_ + recover_ * interval '1 millisecond'
-            FOR NO KEY UPDATE SKIP LOCKED
-        ) AS d
-        WHERE r.queue = d.queue;
-        turn_ := FOUND;
-        /* A call that keeps its transaction open for as long again holds nobody up. */
-        IF
-            NOT turn_
-            AND EXISTS (
-                SELECT 1
-                FROM "readpast"."queue_recovery" AS r
-                WHERE
-                    r.queue = 'job'
-                    AND r.recovered_at BETWEEN
-                        now_ - recover_ * interval '1 millisecond' * 2 AND now_ + recover_ * interval '1 millisecond'
-            )
-        THEN
-            RETURN;
+        turn_ := "readpast"."queue_recovery_turn"('job', recover_, now_);
+        IF NOT turn_ THEN RETURN;
         END IF;
     END IF;
+    max_attempts_ := "readpast"."queue_setting"('job.maxAttempts', 3);
     /*
     The oldest claims first, each with all that is left of it: a chunk must not split one. Rows that others hold are passed
     over: they may be many, and the rest is behind them.
@@ -1083,16 +1650,13 @@ BEGIN
                 AND NOT EXISTS (
                     SELECT 1
                     FROM "readpast"."queue_refused" AS x
-                    WHERE
-                        x.queue = 'job' AND x.key = to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')
-                        AND x.until > now_
+                    WHERE x.queue = 'job' AND x.key = "readpast"."queue_key_fn"(q.enqueued_at) AND x.until > now_
                 )
             ORDER BY q.started_at
             LIMIT max_
             FOR NO KEY UPDATE SKIP LOCKED
         ) AS c
     ),
-
     remains AS MATERIALIZED (
         SELECT v.key_1
         FROM dead AS d
@@ -1105,14 +1669,11 @@ BEGIN
                 AND NOT EXISTS (
                     SELECT 1
                     FROM "readpast"."queue_refused" AS x
-                    WHERE
-                        x.queue = 'job' AND x.key = to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')
-                        AND x.until > now_
+                    WHERE x.queue = 'job' AND x.key = "readpast"."queue_key_fn"(q.enqueued_at) AND x.until > now_
                 )
             FOR NO KEY UPDATE SKIP LOCKED
         ) AS v
     )
-
     SELECT ARRAY_AGG(v.key_1)
     INTO key_1_
     FROM remains AS v;
@@ -1171,32 +1732,16 @@ BEGIN
                         q.enqueued_at = k.key_1
                         FOR NO KEY UPDATE
                     ) AS v ON TRUE
-                    LEFT JOIN "readpast"."queue_refused" AS x
-                        ON x.queue = 'job' AND x.key = to_char(k.key_1::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')
+                    LEFT JOIN "readpast"."queue_refused" AS x ON x.queue = 'job' AND x.key = "readpast"."queue_key_fn"(k.key_1)
                 ),
-
                 decided AS MATERIALIZED (
                     SELECT
                         v.key_1, 'OK' AS answer, CASE WHEN e.ends THEN 'Failed' ELSE 'Error' END AS status,
                         GREATEST(now_, NULLIF(v.item_token, 'infinity') + interval '1 microsecond') AS token,
                         v.item_attempt - v.together::integer AS attempt_num,
-                        CASE
-                            WHEN v.refusals > 0 AND e.ends
-                                THEN format('The table refused %s times to have it given back: %s', v.refusals, v.refused)
-                            WHEN v.item_owner = worker_
-                                THEN format(
-                                    'Worker %s began anew on attempt %s of %s; the worker is taken for dead.',
-                                    worker_, v.item_attempt, max_attempts_
-                                )
-                            ELSE format(
-                                'The lease of worker %s ran out on attempt %s of %s; the worker is taken for dead.',
-                                COALESCE(v.item_owner, '(unknown)'), v.item_attempt, max_attempts_
-                            )
-                        END || CASE
-                            WHEN v.together
-                                THEN ' It was claimed together with others: this attempt does not count, and the next claim of it is of it alone.'
-                            ELSE ''
-                        END AS error,
+                        "readpast"."queue_died_fn"(
+                            v.item_owner, worker_, v.item_attempt, max_attempts_, v.together, CASE WHEN e.ends THEN v.refusals END, v.refused
+                        ) AS error,
                         e.ends AS finishes, FALSE AS enters,
                         /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
                         CASE WHEN NOT e.ends THEN LEAST(v.item_lease_until, now_) END AS lease_until
@@ -1221,13 +1766,14 @@ BEGIN
                         json_build_object('key', c.key_1_, 'token', c.token_, 'attempt', c.attempt_num_, 'status', c.status_)
                         ORDER BY c.key_1_
                     ),
-                    COALESCE(ARRAY_AGG(to_char(c.key_1_::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')), '{}')
+                    COALESCE(ARRAY_AGG("readpast"."queue_key_fn"(c.key_1_)), '{}')
                 INTO more_, done_
                 FROM changed AS c;
                 answers_ := answers_ || more_;
+            DELETE FROM "readpast"."queue_refused" AS x
+            WHERE x.queue = 'job' AND x.key = ANY(done_);
         EXCEPTION WHEN OTHERS THEN
-            GET STACKED DIAGNOSTICS
-                state_ = RETURNED_SQLSTATE, reason_ = MESSAGE_TEXT, constraint_ = CONSTRAINT_NAME;
+            GET STACKED DIAGNOSTICS state_ = RETURNED_SQLSTATE, reason_ = MESSAGE_TEXT, constraint_ = CONSTRAINT_NAME;
             IF NOT "readpast"."queue_is_refusal_fn"(state_) THEN
                 RAISE;
             END IF;
@@ -1238,27 +1784,13 @@ BEGIN
             CONTINUE;
         ELSIF refused_ THEN
             answer := 'REFUSED';
-            answer_key := (
-                SELECT k.key_1
-                FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position)
-            );
+            answer_key := (SELECT k.key_1 FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position));
             answer_status := 'recover: ' || reason_;
             answer_attempt := "readpast"."queue_note_refusal"(
-                'job',
-                (
-                    SELECT to_char(k.key_1::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')
-                    FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position)
-                ),
+                'job', (SELECT "readpast"."queue_key_fn"(k.key_1) FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position)),
                 'recover', state_, reason_, constraint_
             );
             RETURN NEXT;
-            answer_key := NULL;
-            answer_attempt := NULL;
-            answer_status := NULL;
-        ELSE
-            DELETE FROM "readpast"."queue_refused" AS x
-            WHERE x.queue = 'job' AND x.key = ANY(done_);
-            EXIT WHEN FALSE;
         END IF;
         from_ := to_ + 1;
         to_ := CARDINALITY(key_1_);
@@ -1285,28 +1817,17 @@ CREATE OR REPLACE FUNCTION "readpast"."next_job_apart_trx"(
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
-    answer_attempt integer, answer_status text, enqueued_at timestamptz, type text, status text, step text, attempt_num integer,
-    response text, error text, started_at timestamptz, duration bigint, scheduled_for timestamptz,
+    answer_attempt integer, answer_status text, enqueued_at timestamptz, type text, status text, step text,
+    attempt_num integer, response text, error text, started_at timestamptz, duration bigint, scheduled_for timestamptz,
     updated_at timestamptz, lease_owner text, lease_until timestamptz, "Customer" varchar(40), "Rank" integer, "Reference" uuid
 )
-LANGUAGE plpgsql VOLATILE
-/* With its owner's rights: a role that may execute this needs none on the tables. */
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
-/*
-One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
-keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
-*/
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET plan_cache_mode = force_generic_plan SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
 #variable_conflict use_column
 DECLARE
     now_ timestamptz;
-    max_attempts_ integer;
-    alone_ boolean;
-    ended_ bigint;
     key_1_ timestamptz[];
     from_ integer;
     to_ integer;
@@ -1315,26 +1836,9 @@ DECLARE
     state_ text;
     reason_ text;
     constraint_ text;
-    decided_ bigint;
-    taken_1_ timestamptz[];
+    taken_ boolean := FALSE;
 BEGIN
-    max_attempts_ := COALESCE((
-        SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'job.maxAttempts' AND a.val_int > 0
-    ), 3);
-    IF lease_ms_ IS NULL THEN
-        lease_ms_ := COALESCE((
-            SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'job.leaseMs' AND a.val_int > 0
-        ), 60000);
-    END IF;
-    IF COALESCE(worker_, '') = '' THEN
-        RAISE EXCEPTION 'next_job_apart_trx: worker_ is empty' USING ERRCODE = 'RP021';
-    END IF;
-    IF max_ IS NULL OR max_ < 1 OR max_ > 1000 THEN
-        RAISE EXCEPTION 'next_job_apart_trx: max_ must be from 1 to 1000' USING ERRCODE = 'RP021';
-    END IF;
-    IF lease_ms_ < 1 THEN
-        RAISE EXCEPTION 'next_job_apart_trx: lease_ms_ must be at least 1' USING ERRCODE = 'RP021';
-    END IF;
+    PERFORM "readpast"."queue_check_fn"('next_job_apart_trx', worker_, max_);
 
     now_ := clock_timestamp();
 
@@ -1347,9 +1851,7 @@ BEGIN
             AND NOT EXISTS (
                 SELECT 1
                 FROM "readpast"."queue_refused" AS x
-                WHERE
-                    x.queue = 'job' AND x.key = to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')
-                    AND x.until > now_
+                WHERE x.queue = 'job' AND x.key = "readpast"."queue_key_fn"(q.enqueued_at) AND x.until > now_
             )
         ORDER BY
             q.scheduled_for, q.enqueued_at
@@ -1361,150 +1863,251 @@ BEGIN
     INTO key_1_
     FROM found AS f;
 
-    IF key_1_ IS NOT NULL THEN
-
-        from_ := 1;
-        to_ := CARDINALITY(key_1_);
-        WHILE from_ <= to_ LOOP
-            refused_ := FALSE;
-            BEGIN
-
-                    WITH found AS MATERIALIZED (
-                        SELECT k.key_1, v.*, COALESCE(x.attempts, 0) AS refusals, x.reason AS refused
-                        FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position)
-                        INNER JOIN LATERAL (
-                            SELECT
-                            q.updated_at AS item_token, q.attempt_num AS item_attempt,
-                            CASE WHEN q.status IN ('Pending', 'Error') THEN q.lease_until END AS item_died_at
-                            FROM "readpast"."job" AS q
-                            WHERE
-                            q.enqueued_at = k.key_1
-                            FOR NO KEY UPDATE
-                        ) AS v ON TRUE
-                        LEFT JOIN "readpast"."queue_refused" AS x
-                            ON x.queue = 'job' AND x.key = to_char(k.key_1::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')
-                        ORDER BY k.position
-                    ),
-
-                /*
-                In their order up to the first that goes alone, or that one; the others are let go with the transaction. It came
-                back from a dead worker, which it may have killed.
-                */
-                decided AS MATERIALIZED (
-                    SELECT
-                        v.key_1, 
-                        v.position, v.alone, CASE WHEN v.alone THEN -claim_ ELSE claim_ END AS claim_num,
-                        /* Spent attempts (the limit was lowered, say) end here instead of staying at the head of the queue. */
-                        CASE WHEN v.is_spent THEN 'Failed' ELSE 'Processing' END AS status,
-                        GREATEST(now_, NULLIF(v.item_token, 'infinity') + interval '1 microsecond') AS token,
-                        v.item_attempt + (NOT v.is_spent)::integer AS attempt_num,
-                        CASE
-                            WHEN v.is_spent AND v.refusals > 0
-                                THEN format('The table refused it %s times, and attempts are spent: %s', v.refusals, v.refused)
-                            WHEN v.is_spent THEN format('Attempts are spent: %s of %s.', v.item_attempt, max_attempts_)
-                        END AS error,
-                        CASE WHEN NOT v.is_spent THEN now_ + lease_ms_ * interval '1 millisecond' END AS lease_until,
-                        NOT v.is_spent AS enters
-                    FROM (
-                        SELECT
-                            r.*, ROW_NUMBER() OVER w AS position, COUNT(*) FILTER (WHERE NOT r.is_spent) OVER w AS place,
-                            COUNT(*) FILTER (WHERE r.alone) OVER w AS alone_so_far
-                        FROM (
-                            SELECT
-                                f.*, f.item_attempt + f.refusals >= max_attempts_ AS is_spent,
-                                f.item_attempt + f.refusals < max_attempts_ AND f.item_died_at IS NOT NULL AS alone
-                            FROM found AS f
-                        ) AS r
-                        WINDOW w AS (ROWS UNBOUNDED PRECEDING)
-                    ) AS v
-                    WHERE
-                        v.is_spent
-                        OR v.alone_so_far = 0
-                        OR (v.alone AND v.place = 1)
-                ),
-
-                /* An item that a trigger of the table keeps from changing counts as not changed. */
-                changed AS (
-                    UPDATE "readpast"."job" AS q
-                    SET
-                        status = d.status, updated_at = d.token, claim_num = d.claim_num,
-                        started_at = CASE WHEN d.enters THEN now_ ELSE q.started_at END, attempt_num = d.attempt_num,
-                        lease_owner = CASE WHEN d.enters THEN worker_ ELSE q.lease_owner END, lease_until = d.lease_until,
-                        error = COALESCE(d.error, q.error)
-                    FROM decided AS d
-                    /* They are locked, and decided upon: the key is enough. */
-                    WHERE q.enqueued_at BETWEEN d.key_1 AND d.key_1
-                    RETURNING d.key_1 AS key_1_, d.position AS position_, d.alone AS alone_, d.status AS status_
-                )
-
-                    SELECT
-                        ARRAY_AGG(c.key_1_ ORDER BY c.position_) FILTER (WHERE c.status_ = 'Processing'), BOOL_OR(c.alone_),
-                        COALESCE(ARRAY_AGG(to_char(c.key_1_::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')), '{}'),
-                        COUNT(*), (SELECT COUNT(*) FROM decided)
-                    INTO taken_1_, alone_, done_, ended_, decided_
-                    FROM changed AS c;
-                    IF ended_ < decided_ THEN
-                        RAISE EXCEPTION 'a trigger of the table leaves the row as it is';
-                    END IF;
-            EXCEPTION WHEN OTHERS THEN
-                GET STACKED DIAGNOSTICS
-                    state_ = RETURNED_SQLSTATE, reason_ = MESSAGE_TEXT, constraint_ = CONSTRAINT_NAME;
-                IF NOT "readpast"."queue_is_refusal_fn"(state_) THEN
-                    RAISE;
-                END IF;
-                refused_ := TRUE;
-            END;
-            IF refused_ AND to_ > from_ THEN
-                to_ := (from_ + to_) / 2;
-                CONTINUE;
-            ELSIF refused_ THEN
-                answer := 'REFUSED';
-                answer_key := (
-                    SELECT k.key_1
-                    FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position)
-                );
-                answer_status := 'claim: ' || reason_;
-                answer_attempt := "readpast"."queue_note_refusal"(
-                    'job',
-                    (
-                        SELECT to_char(k.key_1::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')
-                        FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position)
-                    ),
-                    'claim', state_, reason_, constraint_
-                );
-                RETURN NEXT;
-                answer_key := NULL;
-                answer_attempt := NULL;
-                answer_status := NULL;
-            ELSE
-                DELETE FROM "readpast"."queue_refused" AS x
-                WHERE x.queue = 'job' AND x.key = ANY(done_);
-                EXIT WHEN taken_1_ IS NOT NULL;
-            END IF;
-            from_ := to_ + 1;
-            to_ := CARDINALITY(key_1_);
-        END LOOP;
-        IF taken_1_ IS NOT NULL THEN
-            key_1_ := taken_1_;
-            RETURN QUERY
-            SELECT
-                CASE WHEN alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, NULL::integer, NULL::bigint, q.enqueued_at, q.updated_at,
-                q.attempt_num, 'Processing',
-            q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
-            q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
-            q.lease_until, q."Customer", q."Rank", q."Reference"
-            FROM UNNEST(key_1_) WITH ORDINALITY AS k (key_1, position)
-            INNER JOIN "readpast"."job" AS q ON q.enqueued_at BETWEEN k.key_1 AND k.key_1
-            ORDER BY k.position;
-        ELSE
-            /* All that it found was refused, or ended: what comes behind them is due now. */
-            answer := 'EMPTY';
-            answer_due_ms := 0;
-            RETURN NEXT;
-        END IF;
+    IF key_1_ IS NULL THEN
+        /* Nothing is due: the claim of nothing says when. */
+        RETURN QUERY
+        SELECT n.*
+        FROM "readpast"."next_job_set_trx"(worker_, max_, lease_ms_, 0, among_1_ => '{}') AS n;
         RETURN;
     END IF;
-    answer := 'EMPTY';
+
+    from_ := 1;
+    to_ := CARDINALITY(key_1_);
+    WHILE from_ <= to_ LOOP
+        refused_ := FALSE;
+        BEGIN
+
+                RETURN QUERY
+                SELECT n.*
+                FROM "readpast"."next_job_set_trx"(worker_, max_, lease_ms_, 0, claim_ => claim_, among_1_ => key_1_[from_:to_]) AS n
+                WHERE n.answer <> 'EMPTY';
+                taken_ := FOUND;
+                /* They are let through, and no longer wait. */
+                done_ := ARRAY(
+                    SELECT "readpast"."queue_key_fn"(k.key_1)
+                    FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position)
+                    INNER JOIN "readpast"."job" AS q ON q.enqueued_at BETWEEN k.key_1 AND k.key_1
+                    WHERE NOT (q.status IN ('Pending', 'Error'))
+                );
+            DELETE FROM "readpast"."queue_refused" AS x
+            WHERE x.queue = 'job' AND x.key = ANY(done_);
+        EXCEPTION WHEN OTHERS THEN
+            GET STACKED DIAGNOSTICS state_ = RETURNED_SQLSTATE, reason_ = MESSAGE_TEXT, constraint_ = CONSTRAINT_NAME;
+            IF NOT "readpast"."queue_is_refusal_fn"(state_) THEN
+                RAISE;
+            END IF;
+            refused_ := TRUE;
+        END;
+        IF refused_ AND to_ > from_ THEN
+            to_ := (from_ + to_) / 2;
+            CONTINUE;
+        ELSIF refused_ THEN
+            answer := 'REFUSED';
+            answer_key := (SELECT k.key_1 FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position));
+            answer_status := 'claim: ' || reason_;
+            answer_attempt := "readpast"."queue_note_refusal"(
+                'job', (SELECT "readpast"."queue_key_fn"(k.key_1) FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position)),
+                'claim', state_, reason_, constraint_
+            );
+            RETURN NEXT;
+        ELSE
+            EXIT WHEN taken_;
+        END IF;
+        from_ := to_ + 1;
+        to_ := CARDINALITY(key_1_);
+    END LOOP;
+    IF NOT taken_ THEN
+        /* All that it found was refused, or ended: what comes behind them is due now. */
+        answer := 'EMPTY'; answer_key := NULL; answer_attempt := NULL; answer_status := NULL;
+        answer_due_ms := 0;
+        RETURN NEXT;
+    END IF;
+END;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."next_job_apart_trx"(text, integer, integer, bigint) FROM public;
+
+/*
+Claim up to max_ due items. One row per item, in the order they are due, with the answer CLAIMED; or one row EMPTY with
+the milliseconds until the next item is due (NULL when there is none; 0 when it only ended items whose attempts are
+spent: ask again). With recover_ 1, first give back the items of dead workers; with 3 or more, unless somebody did
+within so many milliseconds.
+An item that came back from a dead worker may have been its death. It is handed out alone, with the answer
+CLAIMED_ALONE; so a claim ends before such an item, unless it is the first.
+among_1_: only of those keys (next_job_apart_trx asks for halves of what it found).
+claim_ is a number of the claim's own, above zero: with it claimed_job returns what was claimed, when the answer was lost.
+Table access order: job.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."next_job_set_trx"(
+    worker_ text, max_ integer, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 1, claim_ bigint DEFAULT NULL,
+    among_1_ timestamptz[] DEFAULT NULL
+)
+RETURNS TABLE (
+    answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
+    answer_attempt integer, answer_status text, enqueued_at timestamptz, type text, status text, step text,
+    attempt_num integer, response text, error text, started_at timestamptz, duration bigint, scheduled_for timestamptz,
+    updated_at timestamptz, lease_owner text, lease_until timestamptz, "Customer" varchar(40), "Rank" integer, "Reference" uuid
+)
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET plan_cache_mode = force_generic_plan SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+AS $$
+#variable_conflict use_column
+DECLARE
+    now_ timestamptz;
+    max_attempts_ integer;
+    turn_ boolean;
+    head_ timestamptz := '-infinity';
+    /* Counted until the server takes the figures over, which may be later than with this transaction. */
+    read_ CONSTANT bigint := pg_stat_get_xact_tuples_returned('"readpast"."job_due"'::regclass);
+BEGIN
+    max_attempts_ := "readpast"."queue_setting"('job.maxAttempts', 3);
+    lease_ms_ := "readpast"."queue_check_fn"(
+        'next_job_set_trx', worker_, max_, lease_ms => COALESCE(lease_ms_, "readpast"."queue_setting"('job.leaseMs', 60000))
+    );
+    /* Asked here, or most claims would call for nothing. */
+    IF recover_ > 2 THEN
+        turn_ := "readpast"."queue_recovery_turn"('job', recover_, clock_timestamp());
+    END IF;
+    IF recover_ > 0 AND turn_ IS NOT FALSE THEN
+        FOR answer, answer_ordinal, answer_due_ms, answer_key, answer_token, answer_attempt, answer_status IN
+            SELECT r.*
+            FROM "readpast"."recover_job_trx"(100, recover_ => CASE WHEN recover_ > 2 AND turn_ THEN 2 ELSE 1 END) AS r
+            WHERE r.answer = 'REFUSED'
+        LOOP
+            RETURN NEXT;
+        END LOOP;
+    END IF;
+    IF among_1_ IS NULL AND EXISTS (SELECT 1 FROM "readpast"."queue_refused" AS x WHERE x.queue = 'job') THEN
+        /* The table refuses some: around those. */
+        RETURN QUERY
+        SELECT n.*
+        FROM "readpast"."next_job_apart_trx"(worker_, max_, lease_ms_, claim_ => claim_) AS n;
+        RETURN;
+    END IF;
+
+    now_ := clock_timestamp();
+    IF among_1_ IS NULL AND COALESCE(current_setting('readpast.head_job', TRUE), '') <> '' THEN
+        head_ := "readpast"."queue_head_fn"(current_setting('readpast.head_job'), '"readpast"."job_due"', now_);
+    END IF;
+    RETURN QUERY
+
+    /* Materialized, so that the rows are chosen once: a planner that folds the sub-select in may repeat it per row. */
+    WITH found AS MATERIALIZED (
+        SELECT q.enqueued_at AS key_1, q.updated_at AS item_token, q.attempt_num AS item_attempt, q.lease_until AS item_died_at
+        FROM "readpast"."job" AS q
+        WHERE
+            q.status IN ('Pending', 'Error') AND q.scheduled_for <= now_ AND q.scheduled_for >= head_
+            AND (among_1_ IS NULL OR q.enqueued_at = ANY(among_1_))
+        ORDER BY
+            q.scheduled_for, q.enqueued_at
+        LIMIT max_
+        FOR NO KEY UPDATE SKIP LOCKED
+    ),
+
+    /*
+    In their order up to the first that goes alone, or that one; the others are let go with the transaction. It came
+    back from a dead worker, which it may have killed.
+    */
+    decided AS MATERIALIZED (
+        SELECT
+            v.key_1, v.position, v.alone, CASE WHEN v.alone THEN -claim_ ELSE claim_ END AS claim_num,
+            /* Spent attempts (the limit was lowered, say) end here instead of staying at the head of the queue. */
+            CASE WHEN v.is_spent THEN 'Failed' ELSE 'Processing' END AS status,
+            GREATEST(now_, NULLIF(v.item_token, 'infinity') + interval '1 microsecond') AS token,
+            v.item_attempt + (NOT v.is_spent)::integer AS attempt_num,
+            CASE
+                WHEN v.is_spent AND v.refusals > 0
+                    THEN format(
+                        'The table refused it %s times, and attempts are spent: %s', v.refusals,
+                        ("readpast"."queue_refusal"('job', "readpast"."queue_key_fn"(v.key_1))).reason
+                    )
+                WHEN v.is_spent THEN format('Attempts are spent: %s of %s.', v.item_attempt, max_attempts_)
+            END AS error,
+            CASE WHEN NOT v.is_spent THEN now_ + lease_ms_ * interval '1 millisecond' END AS lease_until, NOT v.is_spent AS enters
+        FROM (
+            SELECT
+                r.*, ROW_NUMBER() OVER w AS position, COUNT(*) FILTER (WHERE NOT r.is_spent) OVER w AS place,
+                COUNT(*) FILTER (WHERE r.alone) OVER w AS alone_so_far
+            FROM (
+                SELECT
+                    f.*, f.item_attempt + f.refusals >= max_attempts_ AS is_spent,
+                    f.item_attempt + f.refusals < max_attempts_ AND f.item_died_at IS NOT NULL AS alone
+                FROM (
+                    SELECT
+                        f.*,
+                        /* Only where the table refuses some. */
+                        CASE
+                            WHEN among_1_ IS NULL THEN 0
+                            ELSE COALESCE(("readpast"."queue_refusal"('job', "readpast"."queue_key_fn"(f.key_1))).attempts, 0)
+                        END AS refusals
+                    FROM found AS f
+                ) AS f
+            ) AS r
+            WINDOW w AS (ROWS UNBOUNDED PRECEDING)
+        ) AS v
+        WHERE
+            v.is_spent
+            OR v.alone_so_far = 0
+            OR (v.alone AND v.place = 1)
+    ),
+
+    /* An item that a trigger of the table keeps from changing counts as not changed. */
+    changed AS (
+        UPDATE "readpast"."job" AS q
+        SET
+            status = d.status, updated_at = d.token, claim_num = d.claim_num,
+            started_at = CASE WHEN d.enters THEN now_ ELSE q.started_at END, attempt_num = d.attempt_num,
+            lease_owner = CASE WHEN d.enters THEN worker_ ELSE q.lease_owner END, lease_until = d.lease_until,
+            error = COALESCE(d.error, q.error)
+        FROM decided AS d
+        /* They are locked, and decided upon: the key is enough. */
+        WHERE q.enqueued_at BETWEEN d.key_1 AND d.key_1
+        RETURNING q.*, d.position AS position_, d.alone AS alone_, d.status AS status_
+    )
+
+    SELECT
+        /* All that it took had spent their attempts, and ended: what comes behind them is due now. */
+        CASE WHEN q.status_ IS NULL THEN 'EMPTY' WHEN q.alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, NULL::integer,
+        CASE WHEN q.status_ IS NULL THEN 0 ELSE lease_ms_::bigint END, q.enqueued_at, q.updated_at, q.attempt_num, q.status_,
+        q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response, q.error, q.started_at, q.duration,
+        q.scheduled_for, q.updated_at, q.lease_owner, q.lease_until, q."Customer", q."Rank", q."Reference"
+    FROM (SELECT COUNT(*) AS items FROM changed) AS c
+    LEFT JOIN changed AS q ON q.status_ = 'Processing'
+    WHERE
+        CASE
+            WHEN among_1_ IS NOT NULL AND c.items < (SELECT COUNT(*) FROM decided)
+                THEN "readpast"."queue_refuse_fn"('a trigger of the table leaves the row as it is', 'P0001') IS NULL
+            ELSE c.items > 0
+        END
+    ORDER BY q.position_;
+    IF NOT FOUND AND head_ > '-infinity' THEN
+        /* Nothing from there on: once more, from the first. */
+        PERFORM set_config('readpast.head_job', '', FALSE);
+        RETURN QUERY
+        SELECT n.*
+        FROM "readpast"."next_job_set_trx"(worker_, max_, lease_ms_, 0, claim_ => claim_) AS n;
+        RETURN;
+    END IF;
+    IF
+        FOUND AND clock_timestamp() - now_ > interval '2 ms'
+        AND pg_stat_get_xact_tuples_returned('"readpast"."job_due"'::regclass) - read_ > 1000 + 10 * max_
+    THEN
+        /* It has passed over much that is dead. */
+        PERFORM "readpast"."queue_begin_at_fn"('readpast.head_job', '"readpast"."job_due"', now_, MIN(q.scheduled_for))
+        FROM "readpast"."job" AS q
+        WHERE q.status = 'Processing' AND q.started_at BETWEEN now_ AND now_ AND q.lease_owner = worker_
+        HAVING COUNT(*) > 0;
+        RETURN;
+    END IF;
+    IF FOUND THEN RETURN;
+    END IF;
+
+    /*
+    Nothing to hand out: say when the next item is due, so that the worker can sleep that long. What was due already is
+    in the hands of others.
+    */
+    answer := 'EMPTY'; answer_key := NULL; answer_attempt := NULL; answer_status := NULL;
     answer_due_ms := (
         SELECT CEIL(EXTRACT(EPOCH FROM MIN(n.due_at) - now_) * 1000)::bigint
         FROM (
@@ -1530,187 +2133,37 @@ BEGIN
 END;
 $$;
 
-REVOKE ALL ON FUNCTION "readpast"."next_job_apart_trx"(text, integer, integer, bigint) FROM public;
+REVOKE ALL ON FUNCTION "readpast"."next_job_set_trx"(text, integer, integer, integer, bigint, timestamptz[]) FROM public;
 
 /*
-Claim up to max_ due items. One row per item, in the order they are due, with the answer CLAIMED; or one row EMPTY with
-the milliseconds until the next item is due (NULL when there is none; 0 when it only ended items whose attempts are
-spent: ask again). With recover_ 1, first give back the items of dead workers; with 3 or more, unless somebody did
-within so many milliseconds.
-An item that came back from a dead worker may have been its death. It is handed out alone, with the answer
-CLAIMED_ALONE; so a claim ends before such an item, unless it is the first.
-claim_ is a number of the claim's own, above zero: with it claimed_job returns what was claimed, when the answer was lost.
+Claim one item, as its worker. Returns its key and its concurrency token, or no row when none is due; the details are
+in the worker view, and the token goes into the following modify_job_trx. With recover_ 1, first give back
+the items of dead workers; with 3 or more, unless somebody did within so many milliseconds.
 Table access order: job.
 */
-CREATE OR REPLACE FUNCTION "readpast"."next_job_set_trx"(
-    worker_ text, max_ integer, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 1, claim_ bigint DEFAULT NULL
-)
-RETURNS TABLE (
-    answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
-    answer_attempt integer, answer_status text, enqueued_at timestamptz, type text, status text, step text, attempt_num integer,
-    response text, error text, started_at timestamptz, duration bigint, scheduled_for timestamptz,
-    updated_at timestamptz, lease_owner text, lease_until timestamptz, "Customer" varchar(40), "Rank" integer, "Reference" uuid
-)
-LANGUAGE plpgsql VOLATILE
-/* With its owner's rights: a role that may execute this needs none on the tables. */
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
-/*
-One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
-keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
-*/
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+CREATE OR REPLACE FUNCTION "readpast"."next_job_trx"(worker_ text DEFAULT NULL, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 1)
+RETURNS TABLE (enqueued_at timestamptz, updated_at timestamptz)
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET plan_cache_mode = force_generic_plan SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
-#variable_conflict use_column
 DECLARE
-    now_ timestamptz;
-    max_attempts_ integer;
+    next_ record;
 BEGIN
-    max_attempts_ := COALESCE((
-        SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'job.maxAttempts' AND a.val_int > 0
-    ), 3);
-    IF lease_ms_ IS NULL THEN
-        lease_ms_ := COALESCE((
-            SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'job.leaseMs' AND a.val_int > 0
-        ), 60000);
+    LOOP
+        SELECT n.answer, n.answer_due_ms, n.answer_key, n.answer_token
+        INTO next_
+        FROM "readpast"."next_job_set_trx"(COALESCE(worker_, session_user || '/' || pg_backend_pid()), 1, lease_ms_, recover_) AS n
+        WHERE n.answer <> 'REFUSED';
+        /* Items were ended whose attempts are spent, or left aside; what comes behind them is due now. */
+        EXIT WHEN next_.answer <> 'EMPTY' OR next_.answer_due_ms > 0 OR next_.answer_due_ms IS NULL;
+    END LOOP;
+    IF next_.answer <> 'EMPTY' THEN RETURN QUERY SELECT next_.answer_key, next_.answer_token;
     END IF;
-    IF COALESCE(worker_, '') = '' THEN
-        RAISE EXCEPTION 'next_job_set_trx: worker_ is empty' USING ERRCODE = 'RP021';
-    END IF;
-    IF max_ IS NULL OR max_ < 1 OR max_ > 1000 THEN
-        RAISE EXCEPTION 'next_job_set_trx: max_ must be from 1 to 1000' USING ERRCODE = 'RP021';
-    END IF;
-    IF lease_ms_ < 1 THEN
-        RAISE EXCEPTION 'next_job_set_trx: lease_ms_ must be at least 1' USING ERRCODE = 'RP021';
-    END IF;
-    IF recover_ > 0 THEN
-        RETURN QUERY
-        SELECT r.*,
-            NULL::timestamptz, NULL::text, NULL::text, NULL::text, NULL::integer, NULL::text,
-            NULL::text, NULL::timestamptz, NULL::bigint, NULL::timestamptz, NULL::timestamptz, NULL::text,
-            NULL::timestamptz, NULL::varchar(40), NULL::integer, NULL::uuid
-        FROM "readpast"."recover_job_trx"(100, recover_ => recover_) AS r
-        WHERE r.answer = 'REFUSED';
-    END IF;
-    IF EXISTS (SELECT 1 FROM "readpast"."queue_refused" AS x WHERE x.queue = 'job') THEN
-        /* The table refuses some: around those. */
-        RETURN QUERY
-        SELECT n.*
-        FROM "readpast"."next_job_apart_trx"(worker_, max_, lease_ms_, claim_ => claim_) AS n;
-        RETURN;
-    END IF;
-
-    now_ := clock_timestamp();
-    RETURN QUERY
-
-    /* Materialized, so that the rows are chosen once: a planner that folds the sub-select in may repeat it per row. */
-    WITH found AS MATERIALIZED (
-        SELECT q.enqueued_at AS key_1, q.updated_at AS item_token, q.attempt_num AS item_attempt, q.lease_until AS item_died_at
-        FROM "readpast"."job" AS q
-        WHERE q.status IN ('Pending', 'Error') AND q.scheduled_for <= now_
-        ORDER BY
-            q.scheduled_for, q.enqueued_at
-        LIMIT max_
-        FOR NO KEY UPDATE SKIP LOCKED
-    ),
-
-    /*
-    In their order up to the first that goes alone, or that one; the others are let go with the transaction. It came
-    back from a dead worker, which it may have killed.
-    */
-    decided AS MATERIALIZED (
-        SELECT
-            v.key_1, 
-            v.position, v.alone, CASE WHEN v.alone THEN -claim_ ELSE claim_ END AS claim_num,
-            /* Spent attempts (the limit was lowered, say) end here instead of staying at the head of the queue. */
-            CASE WHEN v.is_spent THEN 'Failed' ELSE 'Processing' END AS status,
-            GREATEST(now_, NULLIF(v.item_token, 'infinity') + interval '1 microsecond') AS token,
-            v.item_attempt + (NOT v.is_spent)::integer AS attempt_num,
-            CASE
-                WHEN v.is_spent THEN format('Attempts are spent: %s of %s.', v.item_attempt, max_attempts_)
-            END AS error,
-            CASE WHEN NOT v.is_spent THEN now_ + lease_ms_ * interval '1 millisecond' END AS lease_until, NOT v.is_spent AS enters
-        FROM (
-            SELECT
-                r.*, ROW_NUMBER() OVER w AS position, COUNT(*) FILTER (WHERE NOT r.is_spent) OVER w AS place,
-                COUNT(*) FILTER (WHERE r.alone) OVER w AS alone_so_far
-            FROM (
-                SELECT
-                    f.*, f.item_attempt >= max_attempts_ AS is_spent, f.item_attempt < max_attempts_ AND f.item_died_at IS NOT NULL AS alone
-                FROM found AS f
-            ) AS r
-            WINDOW w AS (ROWS UNBOUNDED PRECEDING)
-        ) AS v
-        WHERE
-            v.is_spent
-            OR v.alone_so_far = 0
-            OR (v.alone AND v.place = 1)
-    ),
-
-    /* An item that a trigger of the table keeps from changing counts as not changed. */
-    changed AS (
-        UPDATE "readpast"."job" AS q
-        SET
-            status = d.status, updated_at = d.token, claim_num = d.claim_num,
-            started_at = CASE WHEN d.enters THEN now_ ELSE q.started_at END, attempt_num = d.attempt_num,
-            lease_owner = CASE WHEN d.enters THEN worker_ ELSE q.lease_owner END, lease_until = d.lease_until,
-            error = COALESCE(d.error, q.error)
-        FROM decided AS d
-        /* They are locked, and decided upon: the key is enough. */
-        WHERE q.enqueued_at BETWEEN d.key_1 AND d.key_1
-        RETURNING q.*, d.position AS position_, d.alone AS alone_, d.status AS status_
-    )
-
-    (
-        SELECT
-            CASE WHEN q.alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, NULL::integer, lease_ms_::bigint, q.enqueued_at, q.updated_at,
-            q.attempt_num, q.status_,
-                q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
-                q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
-                q.lease_until, q."Customer", q."Rank", q."Reference"
-        FROM changed AS q
-        WHERE q.status_ = 'Processing'
-        ORDER BY q.position_
-    )
-    UNION ALL
-    /* All that it took had spent their attempts, and ended: what comes behind them is due now. */
-    SELECT
-        'EMPTY', NULL::integer, 0::bigint, NULL::timestamptz, NULL::timestamptz, NULL::integer, NULL::text,
-            NULL::timestamptz, NULL::text, NULL::text, NULL::text, NULL::integer, NULL::text,
-            NULL::text, NULL::timestamptz, NULL::bigint, NULL::timestamptz, NULL::timestamptz, NULL::text,
-            NULL::timestamptz, NULL::varchar(40), NULL::integer, NULL::uuid
-    FROM (SELECT BOOL_OR(c.status_ = 'Processing') AS any_ FROM changed AS c) AS e
-    WHERE NOT e.any_;
-    IF FOUND THEN RETURN;
-    END IF;
-
-    /*
-    Nothing to hand out: say when the next item is due, so that the worker can sleep that long. What was due already is
-    in the hands of others.
-    */
-    answer := 'EMPTY';
-    answer_due_ms := (
-        SELECT CEIL(EXTRACT(EPOCH FROM MIN(n.due_at) - now_) * 1000)::bigint
-        FROM (
-            (
-                SELECT q.scheduled_for AS due_at
-                FROM "readpast"."job" AS q
-                WHERE q.status IN ('Pending', 'Error') AND q.scheduled_for > now_
-                ORDER BY q.scheduled_for
-                LIMIT 1
-            )
-
-        ) AS n
-        /* An item that is never due is nothing to wait for. */
-        WHERE n.due_at < 'infinity'
-    );
-    RETURN NEXT;
 END;
 $$;
 
-REVOKE ALL ON FUNCTION "readpast"."next_job_set_trx"(text, integer, integer, integer, bigint) FROM public;
+REVOKE ALL ON FUNCTION "readpast"."next_job_trx"(text, integer, integer) FROM public;
 
 /*
 Claim one item inside the caller's transaction, to be worked on and settled there by modify_job_utx. Others pass over it
@@ -1721,81 +2174,17 @@ Table access order: job.
 */
 CREATE OR REPLACE FUNCTION "readpast"."next_job_utx"(worker_ text DEFAULT NULL, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 0)
 RETURNS TABLE (enqueued_at timestamptz, updated_at timestamptz)
-LANGUAGE plpgsql VOLATILE
-/* With its owner's rights: a role that may execute this needs none on the tables. */
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
-/*
-One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
-keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
-*/
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET timezone = 'UTC'
 AS $$
-DECLARE
-    answer_ text;
-    due_ms_ bigint;
-    token_ timestamptz;
-    key_ timestamptz;
 BEGIN
-    LOOP
-        SELECT n.answer, n.answer_due_ms, n.answer_key, n.answer_token
-        INTO answer_, due_ms_, key_, token_
-        FROM "readpast"."next_job_set_trx"(
-            COALESCE(worker_, session_user || '/' || pg_backend_pid()), 1, lease_ms_, CASE WHEN recover_ > 2 THEN 1 ELSE recover_ END
-        ) AS n
-        WHERE n.answer <> 'REFUSED';
-        /* Items were ended whose attempts are spent, or left aside; what comes behind them is due now. */
-        EXIT WHEN answer_ <> 'EMPTY' OR due_ms_ > 0 OR due_ms_ IS NULL;
-    END LOOP;
-    IF answer_ <> 'EMPTY' THEN RETURN QUERY SELECT key_, token_;
-    END IF;
+    RETURN QUERY
+    SELECT n.*
+    FROM "readpast"."next_job_trx"(worker_, lease_ms_, CASE WHEN recover_ > 2 THEN 1 ELSE recover_ END) AS n;
 END;
 $$;
 
 REVOKE ALL ON FUNCTION "readpast"."next_job_utx"(text, integer, integer) FROM public;
-
-/*
-Claim one item, as its worker. Returns its key and its concurrency token, or no row when none is due; the details are
-in the worker view, and the token goes into the following modify_job_trx. With recover_ 1, first give back
-the items of dead workers; with 3 or more, unless somebody did within so many milliseconds.
-Table access order: job.
-*/
-CREATE OR REPLACE FUNCTION "readpast"."next_job_trx"(worker_ text DEFAULT NULL, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 1)
-RETURNS TABLE (enqueued_at timestamptz, updated_at timestamptz)
-LANGUAGE plpgsql VOLATILE
-/* With its owner's rights: a role that may execute this needs none on the tables. */
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
-/*
-One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
-keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
-*/
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
-AS $$
-DECLARE
-    answer_ text;
-    due_ms_ bigint;
-    token_ timestamptz;
-    key_ timestamptz;
-BEGIN
-    LOOP
-        SELECT n.answer, n.answer_due_ms, n.answer_key, n.answer_token
-        INTO answer_, due_ms_, key_, token_
-        FROM "readpast"."next_job_set_trx"(COALESCE(worker_, session_user || '/' || pg_backend_pid()), 1, lease_ms_, recover_) AS n
-        WHERE n.answer <> 'REFUSED';
-        /* Items were ended whose attempts are spent, or left aside; what comes behind them is due now. */
-        EXIT WHEN answer_ <> 'EMPTY' OR due_ms_ > 0 OR due_ms_ IS NULL;
-    END LOOP;
-    IF answer_ <> 'EMPTY' THEN RETURN QUERY SELECT key_, token_;
-    END IF;
-END;
-$$;
-
-REVOKE ALL ON FUNCTION "readpast"."next_job_trx"(text, integer, integer) FROM public;
 
 /*
 The items that the worker took by the claim of that number and still holds: for a claim whose answer was lost. They come as the
@@ -1805,21 +2194,13 @@ Table access order: job.
 CREATE OR REPLACE FUNCTION "readpast"."claimed_job"(worker_ text, claim_ bigint)
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
-    answer_attempt integer, answer_status text, enqueued_at timestamptz, type text, status text, step text, attempt_num integer,
-    response text, error text, started_at timestamptz, duration bigint, scheduled_for timestamptz,
+    answer_attempt integer, answer_status text, enqueued_at timestamptz, type text, status text, step text,
+    attempt_num integer, response text, error text, started_at timestamptz, duration bigint, scheduled_for timestamptz,
     updated_at timestamptz, lease_owner text, lease_until timestamptz, "Customer" varchar(40), "Rank" integer, "Reference" uuid
 )
-LANGUAGE plpgsql VOLATILE
-/* With its owner's rights: a role that may execute this needs none on the tables. */
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
-/*
-One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
-keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
-*/
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET plan_cache_mode = force_generic_plan SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -1829,9 +2210,8 @@ BEGIN
     SELECT
         CASE WHEN q.claim_num < 0 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, NULL::integer,
         GREATEST(1, "readpast"."queue_ms_fn"(now_, q.lease_until)), q.enqueued_at, q.updated_at, q.attempt_num, 'Processing',
-            q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
-            q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
-            q.lease_until, q."Customer", q."Rank", q."Reference"
+            q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response, q.error, q.started_at,
+            q.duration, q.scheduled_for, q.updated_at, q.lease_owner, q.lease_until, q."Customer", q."Rank", q."Reference"
     FROM "readpast"."job" AS q
     WHERE q.status = 'Processing' AND q.lease_owner = worker_ AND q.claim_num IN (claim_, -claim_) AND q.lease_until > now_
     ORDER BY q.scheduled_for, q.enqueued_at;
@@ -1852,26 +2232,18 @@ what the first call claimed, claimed_job returns by its claim_.
 Table access order: queue_operation, job, queue_transition.
 */
 CREATE OR REPLACE FUNCTION "readpast"."modify_job_set_trx"(
-    operation_ uuid, worker_ text, items_ json, max_ integer DEFAULT 0, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 0,
-    claim_ bigint DEFAULT NULL
+    operation_ uuid, worker_ text, items_ json, max_ integer DEFAULT 0, lease_ms_ integer DEFAULT NULL,
+    recover_ integer DEFAULT 0, claim_ bigint DEFAULT NULL
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
-    answer_attempt integer, answer_status text, enqueued_at timestamptz, type text, status text, step text, attempt_num integer,
-    response text, error text, started_at timestamptz, duration bigint, scheduled_for timestamptz,
+    answer_attempt integer, answer_status text, enqueued_at timestamptz, type text, status text, step text,
+    attempt_num integer, response text, error text, started_at timestamptz, duration bigint, scheduled_for timestamptz,
     updated_at timestamptz, lease_owner text, lease_until timestamptz, "Customer" varchar(40), "Rank" integer, "Reference" uuid
 )
-LANGUAGE plpgsql VOLATILE
-/* With its owner's rights: a role that may execute this needs none on the tables. */
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
-/*
-One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
-keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
-*/
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET plan_cache_mode = force_generic_plan SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -1879,142 +2251,63 @@ DECLARE
     replayed_ boolean := FALSE;
     max_attempts_ integer;
     sets_ boolean := FALSE;
-    no_set_ text;
 BEGIN
-    max_attempts_ := COALESCE((
-        SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'job.maxAttempts' AND a.val_int > 0
-    ), 3);
-    IF lease_ms_ IS NULL THEN
-        lease_ms_ := COALESCE((
-            SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'job.leaseMs' AND a.val_int > 0
-        ), 60000);
-    END IF;
-    IF COALESCE(worker_, '') = '' THEN
-        RAISE EXCEPTION 'modify_job_set_trx: worker_ is empty' USING ERRCODE = 'RP021';
-    END IF;
-    IF max_ IS NULL OR max_ < 0 OR max_ > 1000 THEN
-        RAISE EXCEPTION 'modify_job_set_trx: max_ must be from 0 to 1000' USING ERRCODE = 'RP021';
-    END IF;
-    IF lease_ms_ < 1 THEN
-        RAISE EXCEPTION 'modify_job_set_trx: lease_ms_ must be at least 1' USING ERRCODE = 'RP021';
-    END IF;
-    IF current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on' OR EXISTS (
-        SELECT 1
-        FROM json_array_elements(items_) AS e (value)
-        CROSS JOIN LATERAL json_object_keys(e.value) AS k (name)
-        WHERE k.name NOT IN ('key', 'token', 'attempt', 'status', 'step', 'response', 'error', 'release', 'set', 'due', 'delay_ms')
-    ) OR json_array_length(items_) > 1000 THEN
-        items_ := "readpast"."queue_taken_fn"('modify_job_set_trx', items_, '{
+    max_attempts_ := "readpast"."queue_setting"('job.maxAttempts', 3);
+    lease_ms_ := "readpast"."queue_check_fn"(
+        'modify_job_set_trx', worker_, max_, fewest => 0, lease_ms => COALESCE(lease_ms_, "readpast"."queue_setting"('job.leaseMs', 60000))
+    );
+    items_ := "readpast"."queue_taken_fn"(
+        'modify_job_set_trx', items_, '{
             "key": "timestamp", "token": "timestamp", "attempt": "integer", "status": "text(20)",
             "step": "text(60)", "response": "text", "error": "text", "release": "boolean",
             "set": {
                 "Customer": "text(40)", "Rank": "integer not null", "Reference": "guid"
             },
             "due": "timestamp", "delay_ms": "milliseconds (from 0 to 2147483647000)"
-        }');
-    END IF;
+        }',
+        ARRAY['key', 'token', 'attempt', 'status', 'step', 'response', 'error', 'release', 'set', 'due', 'delay_ms']
+    );
 
-    /* Most calls set nothing, and are not read twice for it. A name can be written with escapes. */
+    /* Most calls set nothing, and are not read for it. A name can be written with escapes. */
     IF position('"set"' IN items_::text) > 0 OR position('\u00' IN items_::text) > 0 THEN
-        sets_ := EXISTS (SELECT 1 FROM json_to_recordset(items_) AS g (set json) WHERE g.set IS NOT NULL);
-        no_set_ := (
-            SELECT w.why
-            FROM (
-                SELECT g.status, g.set AS new_values, g.position
-                FROM
-                    ROWS FROM (json_to_recordset(items_) AS (status text, set json))
-                    WITH ORDINALITY AS g (status, set, position)
-                WHERE g.set IS NOT NULL
-            ) AS i
-            CROSS JOIN LATERAL (
-                SELECT 'set is no object' AS why
-                WHERE json_typeof(i.new_values) <> 'object'
-                UNION ALL
-                SELECT format('there is no column %s to set', k.name)
-                FROM json_object_keys(CASE json_typeof(i.new_values) WHEN 'object' THEN i.new_values ELSE '{}' END) AS k (name)
-                WHERE k.name NOT IN ('Customer', 'Rank', 'Reference')
-            ) AS w
-            ORDER BY i.position
-            LIMIT 1
-        );
-        IF no_set_ IS NOT NULL THEN
-            RAISE EXCEPTION 'modify_job_set_trx: %', no_set_ USING ERRCODE = 'RP021';
-        END IF;
+        sets_ := "readpast"."queue_sets_fn"('modify_job_set_trx', items_, ARRAY['Customer', 'Rank', 'Reference']::text[]);
     END IF;
 
-    /* First of all: if another attempt of this very call is under way, this waits for it. */
-    IF operation_ IS NOT NULL THEN
-        INSERT INTO "readpast"."queue_operation" (operation_id, call, at)
-        VALUES (operation_, 'modify_job_set_trx', now_)
-        ON CONFLICT (operation_id) DO NOTHING;
-        replayed_ := NOT FOUND;
-        IF replayed_ AND NOT EXISTS (
-            SELECT 1
-            FROM "readpast"."queue_operation" AS p
-            WHERE p.operation_id = operation_ AND p.call = 'modify_job_set_trx'
-        )
-        THEN
-            RAISE EXCEPTION 'modify_job_set_trx: the operation % was another call', operation_ USING ERRCODE = 'RP021';
-        END IF;
-    END IF;
+    replayed_ := "readpast"."queue_begun"(operation_, 'modify_job_set_trx', now_);
     IF replayed_ THEN
-        RETURN QUERY
+        FOR answer, answer_ordinal, answer_due_ms, answer_key, answer_token, answer_attempt, answer_status IN
         SELECT
-            COALESCE(p.result ->> (i.position - 1)::text, 'OK'), (i.position - 1)::integer, NULL::bigint,
-            i.key, q.updated_at, q.attempt_num, q.status::text,
-            NULL::timestamptz, NULL::text, NULL::text, NULL::text, NULL::integer, NULL::text,
-            NULL::text, NULL::timestamptz, NULL::bigint, NULL::timestamptz, NULL::timestamptz, NULL::text,
-            NULL::timestamptz, NULL::varchar(40), NULL::integer, NULL::uuid
+            COALESCE(p.result ->> (i.position - 1)::text, 'OK'), (i.position - 1)::integer, NULL::bigint, i.key, q.updated_at, q.attempt_num,
+            q.status::text
         FROM ROWS FROM (json_to_recordset(items_) AS (key timestamptz)) WITH ORDINALITY AS i (key, position)
         CROSS JOIN "readpast"."queue_operation" AS p
         LEFT JOIN "readpast"."job" AS q ON q.enqueued_at = i.key
         WHERE p.operation_id = operation_
-        ORDER BY i.position;
+        ORDER BY i.position
+        LOOP
+            RETURN NEXT;
+        END LOOP;
         RETURN;
     END IF;
-
-    /* Answers are asked for again within minutes. One call in 64 clears away what is older than an hour. */
-    IF get_byte(uuid_send(operation_), 15) % 64 = 0 THEN
-        WITH old AS MATERIALIZED (
-            SELECT o.operation_id
-            FROM "readpast"."queue_operation" AS o
-            WHERE o.at < now_ - interval '1 hour'
-            ORDER BY o.at
-            LIMIT 256
-            FOR UPDATE SKIP LOCKED
-        )
-
-        DELETE FROM "readpast"."queue_operation" AS p
-        USING old AS o
-        WHERE p.operation_id BETWEEN o.operation_id AND o.operation_id;
-    END IF;
     IF sets_ THEN
-    RETURN QUERY
+    FOR answer, answer_ordinal, answer_due_ms, answer_key, answer_token, answer_attempt, answer_status IN
 
     WITH given AS (
         SELECT
             (i.position - 1)::integer AS ordinal, i.key AS key_1, i.token AS token, COALESCE(i.attempt, 0) AS attempt, i.status, i.step,
             i.response, i.error, COALESCE("readpast"."queue_finite_fn"(i.due), now_ + i.delay_ms * interval '1 millisecond') AS due_at,
             COALESCE(i.release, FALSE) AS release, i.set AS new_values, i.position
-        FROM
-            ROWS FROM (
-                json_to_recordset(items_) AS (
-                    key timestamptz, token timestamptz, attempt integer, status text, step text, response text,
-                    error text, due timestamptz, delay_ms bigint, release boolean, set json
-                )
-            ) WITH ORDINALITY AS i (
-                key, token, attempt, status, step, response, error, due, delay_ms, release, set, position
-            )
+        FROM ROWS FROM (json_to_recordset(items_) AS (
+            key timestamptz, token timestamptz, attempt integer, status text, step text, response text,
+            error text, due timestamptz, delay_ms bigint, release boolean, set json
+        )) WITH ORDINALITY AS i (key, token, attempt, status, step, response, error, due, delay_ms, release, set, position)
     ),
-
     /* In the order of their keys, so that two calls never wait for each other. */
     item AS MATERIALIZED (
         SELECT g.*, ROW_NUMBER() OVER (PARTITION BY g.key_1 ORDER BY g.position) AS occurrence
         FROM given AS g
-        ORDER BY
-            g.key_1, g.position
+        ORDER BY g.key_1, g.position
     ),
-
     /*
     Decide each one's answer. The fence of a worker is its name and its attempt (LEASE_LOST); the fence of everybody is
     the token (CONFLICT); the state machine is queue_transition (ILLEGAL_TRANSITION). A lease past its deadline still
@@ -2053,7 +2346,6 @@ BEGIN
             FOR NO KEY UPDATE
         ) AS v ON TRUE
     ),
-
     ruled AS (
         SELECT
             j.*,
@@ -2069,10 +2361,9 @@ BEGIN
         /* So that each gets one answer. */
         OFFSET 0
     ),
-
     decided AS MATERIALIZED (
         SELECT
-            r.ordinal, r.key_1, r.answer, r.becomes AS status, r.step IS NOT NULL AS steps, r.new_values,
+            r.ordinal, r.key_1, r.answer, r.becomes AS status, r.new_values,
             CASE WHEN r.answer <> 'OK' THEN r.item_token ELSE GREATEST(now_, NULLIF(r.item_token, 'infinity') + interval '1 microsecond') END AS token,
             CASE
                 WHEN r.answer <> 'OK' THEN r.item_attempt
@@ -2085,25 +2376,12 @@ BEGIN
             COALESCE(
                 r.due_at,
                 CASE
-                    WHEN r.becomes = 'Error'
-                        THEN now_ + interval '1 millisecond' * ROUND(
-                            /*
-                            5000 ms after the first attempt, 200 per cent of the delay before after each further one,
-                            at most 3600000 ms; up to 50 per cent less by chance, for each item anew.
-                            */
-                            /* The logarithm keeps the power from overflowing before the cap counts. */
-                            EXP(LEAST(
-                                LN(5000::float8)
-                                + (r.item_attempt - 1) * LN(200 / 100.0::float8), LN(3600000::float8)
-                            ))
-                            * (1 - random() * 50 / 100)
-                        )
+                    WHEN r.becomes = 'Error' THEN now_ + "readpast"."queue_backoff_fn"(r.item_attempt, 5000, 200, 3600000, 50)
                 END,
                 r.item_due_at
             ) AS due_at,
             CASE
-                WHEN r.becomes = 'Processing'
-                    THEN now_ + lease_ms_ * interval '1 millisecond'
+                WHEN r.becomes = 'Processing' THEN now_ + lease_ms_ * interval '1 millisecond'
             END AS lease_until,
             n.enters, n.finishes
         FROM ruled AS r
@@ -2158,40 +2436,31 @@ BEGIN
         WHERE p.operation_id = operation_ AND EXISTS (SELECT 1 FROM decided AS d WHERE d.answer <> 'OK')
     )
 
-    SELECT
-        d.answer, d.ordinal, NULL::bigint, d.key_1, d.token, d.attempt_num, d.status,
-            NULL::timestamptz, NULL::text, NULL::text, NULL::text, NULL::integer, NULL::text,
-            NULL::text, NULL::timestamptz, NULL::bigint, NULL::timestamptz, NULL::timestamptz, NULL::text,
-            NULL::timestamptz, NULL::varchar(40), NULL::integer, NULL::uuid
+    SELECT d.answer, d.ordinal, NULL::bigint, d.key_1, d.token, d.attempt_num, d.status
     FROM decided AS d
-    ORDER BY d.ordinal;
+    ORDER BY d.ordinal
+    LOOP
+        RETURN NEXT;
+    END LOOP;
     ELSE
-    RETURN QUERY
+    FOR answer, answer_ordinal, answer_due_ms, answer_key, answer_token, answer_attempt, answer_status IN
 
     WITH given AS (
         SELECT
             (i.position - 1)::integer AS ordinal, i.key AS key_1, i.token AS token, COALESCE(i.attempt, 0) AS attempt, i.status, i.step,
             i.response, i.error, COALESCE("readpast"."queue_finite_fn"(i.due), now_ + i.delay_ms * interval '1 millisecond') AS due_at,
             COALESCE(i.release, FALSE) AS release, i.set AS new_values, i.position
-        FROM
-            ROWS FROM (
-                json_to_recordset(items_) AS (
-                    key timestamptz, token timestamptz, attempt integer, status text, step text, response text,
-                    error text, due timestamptz, delay_ms bigint, release boolean, set json
-                )
-            ) WITH ORDINALITY AS i (
-                key, token, attempt, status, step, response, error, due, delay_ms, release, set, position
-            )
+        FROM ROWS FROM (json_to_recordset(items_) AS (
+            key timestamptz, token timestamptz, attempt integer, status text, step text, response text,
+            error text, due timestamptz, delay_ms bigint, release boolean, set json
+        )) WITH ORDINALITY AS i (key, token, attempt, status, step, response, error, due, delay_ms, release, set, position)
     ),
-
     /* In the order of their keys, so that two calls never wait for each other. */
     item AS MATERIALIZED (
         SELECT g.*, ROW_NUMBER() OVER (PARTITION BY g.key_1 ORDER BY g.position) AS occurrence
         FROM given AS g
-        ORDER BY
-            g.key_1, g.position
+        ORDER BY g.key_1, g.position
     ),
-
     /*
     Decide each one's answer. The fence of a worker is its name and its attempt (LEASE_LOST); the fence of everybody is
     the token (CONFLICT); the state machine is queue_transition (ILLEGAL_TRANSITION). A lease past its deadline still
@@ -2230,7 +2499,6 @@ BEGIN
             FOR NO KEY UPDATE
         ) AS v ON TRUE
     ),
-
     ruled AS (
         SELECT
             j.*,
@@ -2246,10 +2514,9 @@ BEGIN
         /* So that each gets one answer. */
         OFFSET 0
     ),
-
     decided AS MATERIALIZED (
         SELECT
-            r.ordinal, r.key_1, r.answer, r.becomes AS status, r.step IS NOT NULL AS steps, r.new_values,
+            r.ordinal, r.key_1, r.answer, r.becomes AS status, r.new_values,
             CASE WHEN r.answer <> 'OK' THEN r.item_token ELSE GREATEST(now_, NULLIF(r.item_token, 'infinity') + interval '1 microsecond') END AS token,
             CASE
                 WHEN r.answer <> 'OK' THEN r.item_attempt
@@ -2262,25 +2529,12 @@ BEGIN
             COALESCE(
                 r.due_at,
                 CASE
-                    WHEN r.becomes = 'Error'
-                        THEN now_ + interval '1 millisecond' * ROUND(
-                            /*
-                            5000 ms after the first attempt, 200 per cent of the delay before after each further one,
-                            at most 3600000 ms; up to 50 per cent less by chance, for each item anew.
-                            */
-                            /* The logarithm keeps the power from overflowing before the cap counts. */
-                            EXP(LEAST(
-                                LN(5000::float8)
-                                + (r.item_attempt - 1) * LN(200 / 100.0::float8), LN(3600000::float8)
-                            ))
-                            * (1 - random() * 50 / 100)
-                        )
+                    WHEN r.becomes = 'Error' THEN now_ + "readpast"."queue_backoff_fn"(r.item_attempt, 5000, 200, 3600000, 50)
                 END,
                 r.item_due_at
             ) AS due_at,
             CASE
-                WHEN r.becomes = 'Processing'
-                    THEN now_ + lease_ms_ * interval '1 millisecond'
+                WHEN r.becomes = 'Processing' THEN now_ + lease_ms_ * interval '1 millisecond'
             END AS lease_until,
             n.enters, n.finishes
         FROM ruled AS r
@@ -2323,13 +2577,12 @@ BEGIN
         WHERE p.operation_id = operation_ AND EXISTS (SELECT 1 FROM decided AS d WHERE d.answer <> 'OK')
     )
 
-    SELECT
-        d.answer, d.ordinal, NULL::bigint, d.key_1, d.token, d.attempt_num, d.status,
-            NULL::timestamptz, NULL::text, NULL::text, NULL::text, NULL::integer, NULL::text,
-            NULL::text, NULL::timestamptz, NULL::bigint, NULL::timestamptz, NULL::timestamptz, NULL::text,
-            NULL::timestamptz, NULL::varchar(40), NULL::integer, NULL::uuid
+    SELECT d.answer, d.ordinal, NULL::bigint, d.key_1, d.token, d.attempt_num, d.status
     FROM decided AS d
-    ORDER BY d.ordinal;
+    ORDER BY d.ordinal
+    LOOP
+        RETURN NEXT;
+    END LOOP;
     END IF;
 
     IF max_ > 0 THEN
@@ -2349,19 +2602,17 @@ others recovered lately does not count.
 Table access order: as there.
 */
 CREATE OR REPLACE FUNCTION "readpast"."modify_job_set_utx"(
-    operation_ uuid, worker_ text, items_ json, max_ integer DEFAULT 0, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 0,
-    claim_ bigint DEFAULT NULL
+    operation_ uuid, worker_ text, items_ json, max_ integer DEFAULT 0, lease_ms_ integer DEFAULT NULL,
+    recover_ integer DEFAULT 0, claim_ bigint DEFAULT NULL
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
-    answer_attempt integer, answer_status text, enqueued_at timestamptz, type text, status text, step text, attempt_num integer,
-    response text, error text, started_at timestamptz, duration bigint, scheduled_for timestamptz,
+    answer_attempt integer, answer_status text, enqueued_at timestamptz, type text, status text, step text,
+    attempt_num integer, response text, error text, started_at timestamptz, duration bigint, scheduled_for timestamptz,
     updated_at timestamptz, lease_owner text, lease_until timestamptz, "Customer" varchar(40), "Rank" integer, "Reference" uuid
 )
-LANGUAGE sql VOLATILE
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
+LANGUAGE sql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET timezone = 'UTC'
 AS $$
     SELECT m.*
     FROM "readpast"."modify_job_set_trx"(
@@ -2379,18 +2630,16 @@ When its attempts are spent, an item becomes Failed whatever was asked for, unle
 Table access order: job, queue_transition.
 */
 CREATE OR REPLACE FUNCTION "readpast"."modify_job_utx"(
-    enqueued_at_ timestamptz, updated_at_ timestamptz, status_ text, step_ text DEFAULT NULL, response_ text DEFAULT NULL,
-    error_ text DEFAULT NULL, scheduled_for_ timestamptz DEFAULT NULL, worker_ text DEFAULT NULL, attempt_num_ integer DEFAULT NULL,
-    set_ json DEFAULT NULL
+    enqueued_at_ timestamptz, updated_at_ timestamptz, status_ text, step_ text DEFAULT NULL,
+    response_ text DEFAULT NULL, error_ text DEFAULT NULL, scheduled_for_ timestamptz DEFAULT NULL,
+    worker_ text DEFAULT NULL, attempt_num_ integer DEFAULT NULL, set_ json DEFAULT NULL
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
     answer_attempt integer, answer_status text
 )
-LANGUAGE sql VOLATILE
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
+LANGUAGE sql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET timezone = 'UTC'
 AS $$
     SELECT m.answer, m.answer_ordinal, m.answer_due_ms, m.answer_key, m.answer_token, m.answer_attempt, m.answer_status
     FROM "readpast"."modify_job_set_utx"(
@@ -2414,22 +2663,14 @@ When its attempts are spent, an item becomes Failed whatever was asked for, unle
 Table access order: job, queue_transition.
 */
 CREATE OR REPLACE FUNCTION "readpast"."modify_job_trx"(
-    enqueued_at_ timestamptz, updated_at_ timestamptz, status_ text, step_ text DEFAULT NULL, response_ text DEFAULT NULL,
-    error_ text DEFAULT NULL, scheduled_for_ timestamptz DEFAULT NULL, worker_ text DEFAULT NULL, attempt_num_ integer DEFAULT NULL,
-    set_ json DEFAULT NULL
+    enqueued_at_ timestamptz, updated_at_ timestamptz, status_ text, step_ text DEFAULT NULL,
+    response_ text DEFAULT NULL, error_ text DEFAULT NULL, scheduled_for_ timestamptz DEFAULT NULL,
+    worker_ text DEFAULT NULL, attempt_num_ integer DEFAULT NULL, set_ json DEFAULT NULL
 )
 RETURNS SETOF "readpast"."worker_job_v"
-LANGUAGE plpgsql VOLATILE
-/* With its owner's rights: a role that may execute this needs none on the tables. */
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
-/*
-One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
-keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
-*/
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET plan_cache_mode = force_generic_plan SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
 DECLARE
     result_ record;
@@ -2466,6 +2707,9 @@ REVOKE ALL ON FUNCTION "readpast"."modify_job_trx"(
 Extend the leases of a worker's items, counted from now on the server's clock. items_ is a JSON array of objects with
 key and attempt. Answers OK, LEASE_LOST or NOT_FOUND, one row each. Neither the token nor an indexed column changes, so
 a renewal never makes the worker's own settle fail.
+It waits for nobody: one transaction that keeps a row would cost the worker the leases of all the others. An item that somebody has
+locked is answered by what all see, OK while it is the worker's; its lease stays as it is, and is moved at the next beat. Meanwhile
+nobody can take it, since claims and recoveries pass over locked rows.
 Table access order: job.
 */
 CREATE OR REPLACE FUNCTION "readpast"."renew_job_set_trx"(worker_ text, items_ json, lease_ms_ integer DEFAULT NULL)
@@ -2473,44 +2717,21 @@ RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
     answer_attempt integer, answer_status text
 )
-LANGUAGE plpgsql VOLATILE
-/* With its owner's rights: a role that may execute this needs none on the tables. */
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
-/*
-One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
-keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
-*/
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET plan_cache_mode = force_generic_plan SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
 #variable_conflict use_column
-DECLARE
-    now_ timestamptz;
-    max_attempts_ integer;
 BEGIN
-    max_attempts_ := COALESCE((
-        SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'job.maxAttempts' AND a.val_int > 0
-    ), 3);
-    IF lease_ms_ IS NULL THEN
-        lease_ms_ := COALESCE((
-            SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'job.leaseMs' AND a.val_int > 0
-        ), 60000);
-    END IF;
-    IF lease_ms_ < 1 THEN
-        RAISE EXCEPTION 'renew_job_set_trx: lease_ms_ must be at least 1' USING ERRCODE = 'RP021';
-    END IF;
-    IF current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on' OR EXISTS (
-        SELECT 1
-        FROM json_array_elements(items_) AS e (value)
-        CROSS JOIN LATERAL json_object_keys(e.value) AS k (name)
-        WHERE k.name NOT IN ('key', 'attempt')
-    ) OR json_array_length(items_) > 1000 THEN
-        items_ := "readpast"."queue_taken_fn"('renew_job_set_trx', items_, '{
+    lease_ms_ := "readpast"."queue_check_fn"(
+        'renew_job_set_trx', lease_ms => COALESCE(lease_ms_, "readpast"."queue_setting"('job.leaseMs', 60000))
+    );
+    items_ := "readpast"."queue_taken_fn"(
+        'renew_job_set_trx', items_, '{
             "key": "timestamp", "attempt": "integer"
-        }');
-    END IF;
+        }',
+        ARRAY['key', 'attempt']
+    );
 
     RETURN QUERY
     WITH item AS MATERIALIZED (
@@ -2520,11 +2741,9 @@ BEGIN
             WITH ORDINALITY AS i (key, attempt, position)
         ORDER BY key_1
     ),
-
-    /* In the order of the keys, so that two calls never wait for each other. */
     judged AS MATERIALIZED (
         SELECT
-            i.*, v.item_token, v.item_attempt, v.item_status,
+            i.*, v.item_token, v.item_attempt, v.item_status, v.held,
             CASE
                 WHEN v.item_status IS NULL THEN 'NOT_FOUND'
                 WHEN (v.item_status = 'Processing' AND v.item_owner = worker_ AND v.item_attempt = i.attempt) THEN 'OK'
@@ -2532,10 +2751,24 @@ BEGIN
             END AS answer
         FROM item AS i
         LEFT JOIN LATERAL (
-            SELECT q.status::text AS item_status, q.updated_at AS item_token, q.attempt_num AS item_attempt, q.lease_owner AS item_owner
-            FROM "readpast"."job" AS q
-            WHERE q.enqueued_at = i.key_1
-            FOR NO KEY UPDATE
+            SELECT h.*, TRUE AS held
+            FROM (SELECT
+                q.status::text AS item_status, q.updated_at AS item_token, q.attempt_num AS item_attempt, q.lease_owner AS item_owner
+                FROM "readpast"."job" AS q
+                WHERE
+                q.enqueued_at = i.key_1
+                FOR NO KEY UPDATE SKIP LOCKED
+            ) AS h
+            UNION ALL
+            /* As it is seen by all, where somebody has it locked. */
+            SELECT u.*, FALSE
+            FROM (SELECT
+                q.status::text AS item_status, q.updated_at AS item_token, q.attempt_num AS item_attempt, q.lease_owner AS item_owner
+                FROM "readpast"."job" AS q
+                WHERE
+                q.enqueued_at = i.key_1
+            ) AS u
+            LIMIT 1
         ) AS v ON TRUE
     ),
 
@@ -2545,7 +2778,7 @@ BEGIN
         FROM judged AS j
         /* Once they are locked, and one time for all of them: what was claimed together runs out together. */
         CROSS JOIN (SELECT clock_timestamp() AS now FROM (SELECT COUNT(*) FROM judged) AS c) AS n
-        WHERE q.enqueued_at BETWEEN j.key_1 AND j.key_1 AND j.answer = 'OK'
+        WHERE q.enqueued_at BETWEEN j.key_1 AND j.key_1 AND j.answer = 'OK' AND j.held
     )
 
     SELECT j.answer, j.ordinal, NULL::bigint, j.key_1, j.item_token, j.item_attempt, j.item_status
@@ -2567,10 +2800,8 @@ Table access order: job.
 */
 CREATE OR REPLACE FUNCTION "readpast"."stats_job"()
 RETURNS TABLE (name text, value bigint)
-LANGUAGE plpgsql VOLATILE
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET timezone = 'UTC'
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -2583,90 +2814,29 @@ BEGIN
             q.enqueued_at AS enqueued_at, q.lease_until AS lease_until
         FROM "readpast"."job" AS q
     ),
-
+    counted AS MATERIALIZED (
+        SELECT
+            i.status, COUNT(*) AS items,
+            COUNT(*) FILTER (WHERE i.status IN ('Pending', 'Error') AND COALESCE(i.due_at <= now_, TRUE)) AS due,
+            MAX("readpast"."queue_ms_fn"(i.due_at, now_)) FILTER (WHERE i.status IN ('Pending', 'Error') AND i.due_at <= now_) AS oldest,
+            COUNT(*) FILTER (WHERE i.status = 'Processing' AND i.lease_until <= now_) AS expired,
+            COUNT(*) FILTER (WHERE i.enqueued_at > now_ - interval '1 hour' AND i.enqueued_at <= now_ + interval '1 minute') AS arrived,
+            /* An item that other code has taken may have no deadline. */
+            COUNT(*) FILTER (WHERE i.status = 'Processing' AND COALESCE(i.lease_until > now_, TRUE)) AS claimed
+        FROM item AS i
+        GROUP BY i.status
+    ),
     recent AS MATERIALIZED (
         SELECT GREATEST(0, "readpast"."queue_ms_fn"(COALESCE(i.due_at, i.enqueued_at), i.started_at)) AS wait_ms, i.claimed_ms
         FROM item AS i
         WHERE i.started_at IS NOT NULL AND i.claimed_ms IS NOT NULL
         ORDER BY i.enqueued_at DESC
         LIMIT 10000
-    ),
-
-    mean AS MATERIALIZED (
-        SELECT ROUND(AVG(r.wait_ms))::bigint AS wait_ms, ROUND(AVG(r.claimed_ms))::bigint AS claimed_ms
-        FROM recent AS r
-    ),
-
-    arrived AS MATERIALIZED (
-        SELECT
-            (SELECT COUNT(*) FROM item AS i WHERE i.enqueued_at > now_ - interval '1 hour' AND i.enqueued_at <= now_ + interval '1 minute') AS items
     )
-
-    SELECT 'count.' || s.status, COALESCE(c.items, 0)
-    FROM "readpast"."queue_status" AS s
-    LEFT JOIN (
-        SELECT i.status, COUNT(*) AS items
-        FROM item AS i
-        GROUP BY i.status
-    ) AS c ON c.status = s.status
-    UNION ALL
-    SELECT 'due.count', COUNT(*)
-    FROM item AS i
-    WHERE i.status IN ('Pending', 'Error') AND i.due_at <= now_
-    UNION ALL
-    SELECT 'due.oldest_ms', MAX("readpast"."queue_ms_fn"(i.due_at, now_))
-    FROM item AS i
-    WHERE i.status IN ('Pending', 'Error') AND i.due_at <= now_
-    UNION ALL
-    SELECT 'lease.expired', COUNT(*)
-    FROM item AS i
-    WHERE i.status = 'Processing' AND i.lease_until <= now_
-    UNION ALL
-    SELECT 'sample.items', COUNT(*)
-    FROM recent
-    UNION ALL
-    SELECT
-        f.figure || '.' || p.label || '_ms',
-        (
-            SELECT percentile_disc(p.fraction) WITHIN GROUP (ORDER BY CASE f.figure WHEN 'wait' THEN r.wait_ms ELSE r.claimed_ms END)
-            FROM recent AS r
-        )
-    FROM (VALUES ('wait'), ('claimed')) AS f (figure)
-    CROSS JOIN (VALUES ('p50', 0.50), ('p90', 0.90), ('p99', 0.99)) AS p (label, fraction)
-    UNION ALL
-    SELECT 'wait.mean_ms', m.wait_ms
-    FROM mean AS m
-    UNION ALL
-    SELECT 'claimed.mean_ms', m.claimed_ms
-    FROM mean AS m
-    UNION ALL
-    SELECT 'arrivals.last_hour', a.items
-    FROM arrived AS a
-    UNION ALL
-    SELECT 'claimed.count', COUNT(*)
-    FROM item AS i
-    /* An item that other code has taken may have no deadline. */
-    WHERE i.status = 'Processing' AND i.lease_until > now_
-    UNION ALL
-    SELECT
-        'workers.needed',
-        CASE
-            WHEN a.items IS NOT NULL THEN GREATEST(
-                CEIL(a.items * COALESCE(m.claimed_ms, 0) / (3600000 * 0.8))::bigint,
-                CASE
-                    WHEN EXISTS (
-                        SELECT 1
-                        FROM item AS i
-                        WHERE
-                            i.status = 'Processing'
-                            OR (i.status IN ('Pending', 'Error') AND i.due_at <= now_)
-                    ) THEN 1
-                    ELSE 0
-                END
-            )
-        END
-    FROM mean AS m
-    CROSS JOIN arrived AS a;
+    SELECT f.*
+    FROM "readpast"."queue_figures"(
+        (SELECT json_agg(c) FROM counted AS c), ARRAY(SELECT r.wait_ms FROM recent AS r), ARRAY(SELECT r.claimed_ms FROM recent AS r), 0
+    ) AS f;
 END;
 $$;
 
@@ -2690,17 +2860,9 @@ Table access order: job.
 */
 CREATE OR REPLACE FUNCTION "readpast"."watch_job"(most_ integer DEFAULT 10000)
 RETURNS TABLE (name text, value bigint, capped boolean, ms bigint, detail text, key text)
-LANGUAGE plpgsql VOLATILE
-/* With its owner's rights: a role that may execute this needs none on the tables. */
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
-/*
-One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
-keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
-*/
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET plan_cache_mode = force_generic_plan SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -2710,245 +2872,75 @@ BEGIN
         RAISE EXCEPTION 'watch_job: most_ must be from 1 to 1000000' USING ERRCODE = 'RP021';
     END IF;
     RETURN QUERY
-    WITH waiting AS MATERIALIZED (
+    WITH looked AS MATERIALIZED (
         SELECT
-            to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') || '0' AS key, q.type::text AS type,
-            q.status::text AS status, q.error AS error, q.enqueued_at AS enqueued_at, q.started_at AS started_at, q.duration AS claimed_ms,
-            q.scheduled_for AS due_at, q.lease_owner AS owner, q.lease_until AS lease_until
-        FROM "readpast"."job" AS q
-        WHERE q.status IN ('Pending', 'Error')
-        ORDER BY
-        q.scheduled_for, q.enqueued_at
-        LIMIT most_ + 1
-    ),
-
-    flying AS MATERIALIZED (
-        SELECT
-            to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') || '0' AS key, q.type::text AS type,
-            q.status::text AS status, q.error AS error, q.enqueued_at AS enqueued_at, q.started_at AS started_at, q.duration AS claimed_ms,
-            q.scheduled_for AS due_at, q.lease_owner AS owner, q.lease_until AS lease_until
-        FROM "readpast"."job" AS q
-        WHERE q.status = 'Processing'
-        ORDER BY q.started_at
-        LIMIT most_ + 1
-    ),
-
-    stopped AS MATERIALIZED (
-        SELECT
-            to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') || '0' AS key, q.type::text AS type,
-            q.status::text AS status, q.error AS error, q.enqueued_at AS enqueued_at, q.started_at AS started_at, q.duration AS claimed_ms,
-            q.scheduled_for AS due_at, q.lease_owner AS owner, q.lease_until AS lease_until
-        FROM "readpast"."job" AS q
-        WHERE q.status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
-        ORDER BY q.enqueued_at DESC
-        LIMIT most_ + 1
-    ),
-
-    present AS MATERIALIZED (
-        SELECT
-            to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') || '0' AS key, q.type::text AS type,
-            q.status::text AS status, q.error AS error, q.enqueued_at AS enqueued_at, q.started_at AS started_at, q.duration AS claimed_ms,
-            q.scheduled_for AS due_at, q.lease_owner AS owner, q.lease_until AS lease_until
-        FROM "readpast"."job" AS q
-        WHERE TRUE
-        ORDER BY q.enqueued_at DESC
-        LIMIT most_ + 1
-    ),
-
-    /* With a long backlog the newest are all pending: what was taken last, or is next, has what has just ended before it. */
-    done AS MATERIALIZED (
-        SELECT
-            to_char(q.enqueued_at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') || '0' AS key, q.type::text AS type,
-            q.status::text AS status, q.error AS error, q.enqueued_at AS enqueued_at, q.started_at AS started_at, q.duration AS claimed_ms,
-            q.scheduled_for AS due_at, q.lease_owner AS owner, q.lease_until AS lease_until
-        FROM "readpast"."job" AS q
-        WHERE q.enqueued_at <= (
-            SELECT COALESCE(MAX(f.enqueued_at), (SELECT MIN(w.enqueued_at) FROM waiting AS w))
-            FROM flying AS f
-        )
-        AND q.enqueued_at < (SELECT MIN(p.enqueued_at) FROM present AS p)
-        ORDER BY q.enqueued_at DESC
-        LIMIT most_ + 1
-    ),
-
-    recent AS NOT MATERIALIZED (
-        SELECT p.* FROM present AS p
-        UNION ALL
-        SELECT d.* FROM done AS d
-    ),
-
-    measured AS MATERIALIZED (
-        SELECT
-            GREATEST(0, "readpast"."queue_ms_fn"(COALESCE(r.due_at, r.enqueued_at), r.started_at)) AS wait_ms, r.claimed_ms, r.type,
-            r.started_at + r.claimed_ms * interval '1 millisecond' AS ended_at
-        FROM recent AS r
-        WHERE r.started_at IS NOT NULL AND r.claimed_ms IS NOT NULL AND "readpast"."queue_is_finished_fn"(r.status)
-    ),
-
-    problem AS MATERIALIZED (
-        SELECT p.status, p.key, LEFT(SPLIT_PART(p.error, E'\n', 1), 200) AS detail
-        FROM (
-            SELECT w.status, w.key, w.type, w.error FROM waiting AS w WHERE w.status = 'Error'
-            UNION ALL
-            SELECT s.status, s.key, s.type, s.error FROM stopped AS s WHERE s.status = 'Failed'
-        ) AS p
-        WHERE p.error <> ''
-    ),
-
-    figure (name, value, capped, ms, detail, key) AS (
-        SELECT 'count.' || s.status, COALESCE(c.items, 0), COALESCE(c.capped, FALSE), NULL::bigint, NULL::text, NULL::text
-        FROM "readpast"."queue_status" AS s
-        LEFT JOIN (
-            SELECT w.status, COUNT(*) AS items, (SELECT COUNT(*) FROM waiting) > most_ AS capped
-            FROM waiting AS w
-            WHERE w.status IN ('Pending', 'Error')
-            GROUP BY w.status
-            UNION ALL
-            SELECT 'Processing', COUNT(*), (SELECT COUNT(*) FROM flying) > most_
-            FROM flying AS f
-            WHERE f.status = 'Processing'
-            UNION ALL
-            SELECT s.status, COUNT(*), (SELECT COUNT(*) FROM stopped) > most_
-            FROM stopped AS s
-            GROUP BY s.status
-            UNION ALL
-            SELECT r.status, COUNT(*), (SELECT COUNT(*) FROM present) > most_
-            FROM present AS r
-            WHERE r.status = 'Completed'
-            GROUP BY r.status
-        ) AS c ON c.status = s.status
-        UNION ALL
-        SELECT 'due.count', COUNT(*), (SELECT COUNT(*) FROM waiting) > most_, NULL, NULL, NULL
-        FROM waiting AS w
-        WHERE w.status IN ('Pending', 'Error') AND COALESCE(w.due_at <= now_, TRUE)
-        UNION ALL
-        SELECT 'due.within_hour', COUNT(*), (SELECT COUNT(*) FROM waiting) > most_, NULL, NULL, NULL
-        FROM waiting AS w
-        WHERE w.status IN ('Pending', 'Error') AND w.due_at > now_ AND w.due_at <= now_ + interval '1 hour'
-        UNION ALL
-        SELECT
-            'due.oldest_ms', MAX("readpast"."queue_ms_fn"(COALESCE(w.due_at, w.enqueued_at), now_)),
-            (SELECT COUNT(*) FROM waiting) > most_, NULL, NULL, NULL
-        FROM waiting AS w
-        WHERE w.status IN ('Pending', 'Error') AND COALESCE(w.due_at, w.enqueued_at) <= now_
-        UNION ALL
-        SELECT 'lease.expired', COUNT(*), (SELECT COUNT(*) FROM flying) > most_, NULL, NULL, NULL
-        FROM flying AS f
-        WHERE f.status = 'Processing' AND f.lease_until <= now_
-        UNION ALL
-        SELECT 'claimed.count', COUNT(*), (SELECT COUNT(*) FROM flying) > most_, NULL, NULL, NULL
-        FROM flying AS f
-        WHERE f.status = 'Processing' AND COALESCE(f.lease_until > now_, TRUE)
-        UNION ALL
-        SELECT 'window.items', COUNT(*), COUNT(*) > most_, NULL, NULL, NULL
-        FROM present
-        UNION ALL
-        SELECT 'sample.items', COUNT(*), FALSE, NULL, NULL, NULL
-        FROM measured
-        UNION ALL
-        SELECT 'ended.last_minute', COUNT(*), COUNT(*) >= most_, MAX("readpast"."queue_ms_fn"(d.ended_at, now_)), NULL, NULL
-        FROM measured AS d
-        WHERE d.ended_at > now_ - interval '1 minute'
-        UNION ALL
-        SELECT 'ended.last_hour', COUNT(*), COUNT(*) >= most_, MAX("readpast"."queue_ms_fn"(d.ended_at, now_)), NULL, NULL
-        FROM measured AS d
-        WHERE d.ended_at > now_ - interval '1 hour'
-        UNION ALL
-        SELECT
-            'came.waiting', COUNT(*), COUNT(*) > most_,
-            "readpast"."queue_ms_fn"(MIN(w.enqueued_at), CASE WHEN COUNT(*) > most_ THEN MAX(w.enqueued_at) ELSE now_ END), NULL, NULL
-        FROM waiting AS w
-        WHERE w.enqueued_at > '-infinity' AND w.enqueued_at <= now_
-        UNION ALL
-        SELECT 'type.waiting', COUNT(*), (SELECT COUNT(*) FROM waiting) > most_, NULL, w.type, NULL
-        FROM waiting AS w
-        WHERE w.status IN ('Pending', 'Error')
-        GROUP BY w.type
-        UNION ALL
-        SELECT
-            'type.due', COUNT(*), (SELECT COUNT(*) FROM waiting) > most_,
-            MAX("readpast"."queue_ms_fn"(COALESCE(w.due_at, w.enqueued_at), now_)), w.type, NULL
-        FROM waiting AS w
-        WHERE w.status IN ('Pending', 'Error') AND COALESCE(w.due_at <= now_, TRUE)
-        GROUP BY w.type
-        UNION ALL
-        SELECT 'type.flying', COUNT(*), (SELECT COUNT(*) FROM flying) > most_, NULL, f.type, NULL
-        FROM flying AS f
-        WHERE f.status = 'Processing'
-        GROUP BY f.type
-        UNION ALL
-        SELECT
-            'type.ended', COUNT(*), (SELECT COUNT(*) FROM measured) >= most_, MAX("readpast"."queue_ms_fn"(d.ended_at, now_)), d.type, NULL
-        FROM measured AS d
-        WHERE d.ended_at > now_ - interval '1 hour'
-        GROUP BY d.type
-        UNION ALL
-        SELECT 'type.claimed_mean_ms', ROUND(AVG(d.claimed_ms))::bigint, FALSE, NULL, d.type, NULL
-        FROM measured AS d
-        GROUP BY d.type
-        UNION ALL
-        SELECT 'type.arrivals', COUNT(*), (SELECT COUNT(*) FROM present) > most_, NULL, r.type, NULL
-        FROM present AS r
-        WHERE r.enqueued_at > now_ - interval '1 hour' AND r.enqueued_at <= now_ + interval '1 minute'
-        GROUP BY r.type
-        UNION ALL
-        SELECT 'arrivals.last_hour', COUNT(*), COUNT(*) > most_, NULL, NULL, NULL
-        FROM present AS r
-        WHERE r.enqueued_at > now_ - interval '1 hour' AND r.enqueued_at <= now_ + interval '1 minute'
-        UNION ALL
-        SELECT 'came.last_hour', COUNT(*), COUNT(*) > most_, "readpast"."queue_ms_fn"(MIN(r.enqueued_at), now_), NULL, NULL
-        FROM present AS r
-        WHERE
-            r.enqueued_at > now_ - interval '1 hour' AND r.enqueued_at <= now_ + interval '1 minute'
-            AND (r.status <> 'Pending' OR COALESCE(r.due_at <= now_, TRUE))
-        UNION ALL
-        SELECT 'wait.mean_ms', ROUND(AVG(d.wait_ms))::bigint, FALSE, NULL, NULL, NULL
-        FROM measured AS d
-        UNION ALL
-        SELECT 'claimed.mean_ms', ROUND(AVG(d.claimed_ms))::bigint, FALSE, NULL, NULL, NULL
-        FROM measured AS d
-        UNION ALL
-        SELECT
-            f.figure || '.' || p.label || '_ms',
-            (
-                SELECT percentile_disc(p.fraction) WITHIN GROUP (ORDER BY CASE f.figure WHEN 'wait' THEN d.wait_ms ELSE d.claimed_ms END)
-                FROM measured AS d
-            ),
-            FALSE, NULL, NULL, NULL
-        FROM (VALUES ('wait'), ('claimed')) AS f (figure)
-        CROSS JOIN (VALUES ('p50', 0.50), ('p90', 0.90), ('p99', 0.99)) AS p (label, fraction)
-        UNION ALL
-        (
-            SELECT 'worker', COUNT(*), FALSE, MAX("readpast"."queue_ms_fn"(f.started_at, now_)), f.owner, NULL
-            FROM flying AS f
-            WHERE f.status = 'Processing'
-            GROUP BY f.owner
-            ORDER BY COUNT(*) DESC, f.owner
-            LIMIT 100
-        )
-        UNION ALL
-        (
-            SELECT 'refused', x.times, FALSE, "readpast"."queue_ms_fn"(now_, x.until), x.doing || ': ' || x.reason, x.key
-            FROM "readpast"."queue_refused" AS x
-            WHERE x.queue = 'job'
-            ORDER BY x.since
-            LIMIT 50
-        )
-        UNION ALL
-        (
-            SELECT 'error.' || p.status, COUNT(*), FALSE, NULL, p.detail, MAX(p.key)
-            FROM problem AS p
-            GROUP BY p.status, p.detail
-            ORDER BY COUNT(*) DESC, p.detail
-            LIMIT 50
-        )
+            ARRAY(
+                SELECT
+                    ROW(
+                        "readpast"."queue_key_fn"(q.enqueued_at) || '0', q.type::text, q.status::text, q.error, q.enqueued_at,
+                        q.started_at, q.duration, q.scheduled_for, q.lease_owner, q.lease_until
+                    )::"readpast"."queue_look" AS look
+                FROM "readpast"."job" AS q
+                WHERE q.status IN ('Pending', 'Error')
+                ORDER BY
+                q.scheduled_for, q.enqueued_at
+                LIMIT most_ + 1
+            ) AS waiting,
+            ARRAY(
+                SELECT
+                    ROW(
+                        "readpast"."queue_key_fn"(q.enqueued_at) || '0', q.type::text, q.status::text, q.error, q.enqueued_at,
+                        q.started_at, q.duration, q.scheduled_for, q.lease_owner, q.lease_until
+                    )::"readpast"."queue_look" AS look
+                FROM "readpast"."job" AS q
+                WHERE q.status = 'Processing'
+                ORDER BY q.started_at
+                LIMIT most_ + 1
+            ) AS flying,
+            ARRAY(
+                SELECT
+                    ROW(
+                        "readpast"."queue_key_fn"(q.enqueued_at) || '0', q.type::text, q.status::text, q.error, q.enqueued_at,
+                        q.started_at, q.duration, q.scheduled_for, q.lease_owner, q.lease_until
+                    )::"readpast"."queue_look" AS look
+                FROM "readpast"."job" AS q
+                WHERE TRUE
+                ORDER BY q.enqueued_at DESC
+                LIMIT most_ + 1
+            ) AS present,
+            ARRAY(
+                SELECT
+                    ROW(
+                        "readpast"."queue_key_fn"(q.enqueued_at) || '0', q.type::text, q.status::text, q.error, q.enqueued_at,
+                        q.started_at, q.duration, q.scheduled_for, q.lease_owner, q.lease_until
+                    )::"readpast"."queue_look" AS look
+                FROM "readpast"."job" AS q
+                WHERE q.status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+                ORDER BY q.enqueued_at DESC
+                LIMIT most_ + 1
+            ) AS stopped
     )
-
-    SELECT
-        f.name,
-        CASE WHEN f.capped AND f.name NOT IN ('due.oldest_ms', 'ended.last_minute', 'ended.last_hour') THEN LEAST(f.value, most_) ELSE f.value END,
-        f.capped, f.ms, f.detail, f.key
-    FROM figure AS f;
+    SELECT w.*
+    FROM looked AS l
+    CROSS JOIN LATERAL "readpast"."queue_watched"(
+        'job', most_, now_, l.waiting, l.flying, l.stopped, l.present,
+        /* With a long backlog the newest are all pending: what was taken last, or is next, has what has just ended before it. */
+        ARRAY(
+            SELECT
+                ROW(
+                    "readpast"."queue_key_fn"(q.enqueued_at) || '0', q.type::text, q.status::text, q.error, q.enqueued_at,
+                    q.started_at, q.duration, q.scheduled_for, q.lease_owner, q.lease_until
+                )::"readpast"."queue_look" AS look
+            FROM "readpast"."job" AS q
+            WHERE q.enqueued_at <= COALESCE(
+                (SELECT MAX(f.enqueued_at) FROM UNNEST(l.flying) AS f), (SELECT MIN(w.enqueued_at) FROM UNNEST(l.waiting) AS w)
+            )
+            AND q.enqueued_at < (SELECT MIN(p.enqueued_at) FROM UNNEST(l.present) AS p)
+            ORDER BY q.enqueued_at DESC
+            LIMIT most_ + 1
+        ),
+        NULL, CARDINALITY(l.waiting) > most_, NULL, TRUE, TRUE, TRUE
+    ) AS w;
 END;
 $$;
 
@@ -2969,312 +2961,159 @@ CREATE OR REPLACE FUNCTION "readpast"."find_job"(
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
-    answer_attempt integer, answer_status text, enqueued_at timestamptz, type text, status text, step text, attempt_num integer,
-    response text, error text, started_at timestamptz, duration bigint, scheduled_for timestamptz,
+    answer_attempt integer, answer_status text, enqueued_at timestamptz, type text, status text, step text,
+    attempt_num integer, response text, error text, started_at timestamptz, duration bigint, scheduled_for timestamptz,
     updated_at timestamptz, lease_owner text, lease_until timestamptz, "Customer" varchar(40), "Rank" integer, "Reference" uuid
 )
-LANGUAGE plpgsql VOLATILE
-/* With its owner's rights: a role that may execute this needs none on the tables. */
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
-/*
-One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
-keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
-*/
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET plan_cache_mode = force_generic_plan SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
 #variable_conflict use_column
 DECLARE
+    now_ CONSTANT timestamptz := clock_timestamp();
+    f_ record;
     keys_ timestamptz[];
-    statuses_ text[];
-    types_ text[];
-    before_ timestamptz;
-    since_ timestamptz;
-    part_ text;
-    longer_ bigint;
+    key_1_ timestamptz[];
     from_ record;
     until_ record;
-    count_ integer;
     further_ boolean := FALSE;
 BEGIN
-    /* A condition with a slip in it must not be passed over: what it was to keep out would be met too. */
-    IF json_typeof(filter_) <> 'object' THEN
-        RAISE EXCEPTION 'find_job: filter_ is not a JSON object' USING ERRCODE = 'RP021';
-    END IF;
-    IF
-        EXISTS (
-            SELECT 1 FROM json_each(filter_) AS m (name, value)
-            WHERE
-                m.name NOT IN ('keys', 'status', 'types', 'before', 'after', 'error', 'longer_ms')
-                OR json_typeof(m.value) NOT IN (
-                    'null',
-                    CASE
-                        WHEN m.name IN ('keys', 'status', 'types') THEN 'array'
-                        WHEN m.name = 'longer_ms' THEN 'number'
-                        ELSE 'string'
-                    END
-                )
-        )
-        OR EXISTS (SELECT 1 FROM json_object_keys(filter_) AS m (name) GROUP BY m.name HAVING COUNT(*) > 1)
-    THEN
-        RAISE EXCEPTION
-            'find_job: filter_ takes keys, status, types (arrays), before, after, error (text), longer_ms (a number), once'
-        USING ERRCODE = 'RP021';
-    END IF;
-    IF json_typeof(filter_ -> 'keys') = 'array' THEN
-        keys_ := ARRAY(
-            SELECT k.key::timestamptz
-            FROM json_array_elements_text(filter_ -> 'keys') AS k (key)
-        );
-    END IF;
-    IF json_typeof(filter_ -> 'status') = 'array' THEN
-        statuses_ := ARRAY(SELECT s.status FROM json_array_elements_text(filter_ -> 'status') AS s (status));
-    END IF;
-    IF json_typeof(filter_ -> 'types') = 'array' THEN
-        types_ := ARRAY(SELECT t.type FROM json_array_elements_text(filter_ -> 'types') AS t (type));
-    END IF;
-    before_ := filter_ ->> 'before';
-    since_ := filter_ ->> 'after';
-    part_ := filter_ ->> 'error';
-    IF filter_ ->> 'longer_ms' !~ '^[0-9]{1,18}$' THEN
-        RAISE EXCEPTION 'find_job: longer_ms is a whole number of milliseconds' USING ERRCODE = 'RP021';
-    END IF;
-    longer_ := filter_ ->> 'longer_ms';
-    IF CARDINALITY(keys_) > 1000 THEN
-        RAISE EXCEPTION 'find_job: at most 1000 keys a call' USING ERRCODE = 'RP021';
-    END IF;
-    IF EXISTS (
-        SELECT 1 FROM UNNEST(statuses_) AS s (status)
-        WHERE NOT EXISTS (SELECT 1 FROM "readpast"."queue_status" AS k WHERE k.status = s.status)
-    )
-    THEN
-        RAISE EXCEPTION 'find_job: status names one that there is not' USING ERRCODE = 'RP021';
-    END IF;
-    IF max_ IS NULL OR max_ < 1 OR max_ > 1000 THEN
-        RAISE EXCEPTION 'find_job: max_ must be from 1 to 1000' USING ERRCODE = 'RP021';
+    SELECT f.*
+    INTO f_
+    FROM "readpast"."queue_filter"('find_job', filter_, max_) AS f;
+    IF f_.keys IS NOT NULL THEN
+        keys_ := ARRAY(SELECT k.key::timestamptz FROM json_array_elements_text(f_.keys) AS k (key));
     END IF;
     SELECT NULLIF(after_, '')::timestamptz AS key_1
     INTO from_;
+    until_ := from_;
     IF most_ < 1 THEN
         RAISE EXCEPTION 'find_job: most_ must be 1 or more, or NULL' USING ERRCODE = 'RP021';
     END IF;
 
     IF keys_ IS NOT NULL THEN
-        RETURN QUERY
-        SELECT
-            'FOUND', NULL::integer, NULL::bigint, q.enqueued_at, q.updated_at, q.attempt_num, q.status::text,
-            q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
-            q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
-            q.lease_until, q."Customer", q."Rank", q."Reference"
+        SELECT ARRAY_AGG(k.key_1)
+        INTO key_1_
         FROM (
             SELECT DISTINCT
             i.key AS key_1
             FROM UNNEST(keys_) AS i (key)
         ) AS k
-        INNER JOIN "readpast"."job" AS q ON q.enqueued_at BETWEEN k.key_1 AND k.key_1
-        WHERE
-            (from_.key_1 IS NULL OR (q.enqueued_at) > (from_.key_1)) AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
-            AND (types_ IS NULL OR q.type::text = ANY(types_)) AND (before_ IS NULL OR q.updated_at < before_)
-            AND (since_ IS NULL OR q.updated_at >= since_)
-            AND (
-                longer_ IS NULL
-                OR CASE
-                    WHEN q.status::text = 'Processing' THEN "readpast"."queue_ms_fn"(q.started_at, clock_timestamp())
-                    ELSE q.duration
-                END > longer_
-            )
-            /* Found as it stands: nothing in it is a wildcard. */
-            AND (part_ IS NULL OR STRPOS(q.error, part_) > 0)
-        /* By expressions, so that the plan begins with the keys that were given, and not with the table in this order. */
-        ORDER BY COALESCE(q.enqueued_at, q.enqueued_at)
-        LIMIT max_;
-    ELSIF statuses_ <@ ARRAY['Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted'] THEN
+        WHERE from_.key_1 IS NULL OR (k.key_1) > (from_.key_1);
+    ELSIF f_.statuses <@ ARRAY['Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted'] THEN
         /* They have an index of their own: what is completed is not read. */
-        /* How far: as many items on as are to be read, else to the last that there is now. */
+        /* How far: as many items on as are to be read. */
         SELECT q.enqueued_at AS key_1
         INTO until_
         FROM "readpast"."job" AS q
         WHERE
-            most_ IS NOT NULL AND q.status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
-            AND q.enqueued_at > COALESCE(from_.key_1, '-infinity')
+            most_ IS NOT NULL
+            AND q.status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted') AND q.enqueued_at > COALESCE(from_.key_1, '-infinity')
         ORDER BY q.enqueued_at
         LIMIT 1 OFFSET most_ - 1;
         further_ := FOUND;
-        IF NOT further_ THEN
+        SELECT ARRAY_AGG(w.key_1)
+        INTO key_1_
+        FROM (
             SELECT q.enqueued_at AS key_1
-            INTO until_
             FROM "readpast"."job" AS q
-            WHERE q.status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
-                AND q.enqueued_at > COALESCE(from_.key_1, '-infinity')
-            ORDER BY q.enqueued_at DESC
-            LIMIT 1;
-        END IF;
-        RETURN QUERY
-        SELECT
-            'FOUND', NULL::integer, NULL::bigint, q.enqueued_at, q.updated_at, q.attempt_num, q.status::text,
-            q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
-            q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
-            q.lease_until, q."Customer", q."Rank", q."Reference"
-        FROM "readpast"."job" AS q
-        WHERE
-            q.status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
-            AND q.enqueued_at > COALESCE(from_.key_1, '-infinity') AND q.enqueued_at <= until_.key_1
-            AND (statuses_ IS NULL OR q.status::text = ANY(statuses_)) AND (types_ IS NULL OR q.type::text = ANY(types_))
-            AND (before_ IS NULL OR q.updated_at < before_) AND (since_ IS NULL OR q.updated_at >= since_)
-            AND (
-                longer_ IS NULL
-                OR CASE
-                    WHEN q.status::text = 'Processing' THEN "readpast"."queue_ms_fn"(q.started_at, clock_timestamp())
-                    ELSE q.duration
-                END > longer_
+            WHERE
+            q.status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted') AND q.enqueued_at > COALESCE(from_.key_1, '-infinity')
+            AND q.enqueued_at <= COALESCE(until_.key_1, 'infinity')
+            AND "readpast"."queue_fits_fn"(
+                f_.statuses, f_.types, f_.before, f_.since, f_.longer, f_.part, now_,
+                q.status::text, q.type::text, q.updated_at, q.started_at, q.duration, q.error
             )
-            /* Found as it stands: nothing in it is a wildcard. */
-            AND (part_ IS NULL OR STRPOS(q.error, part_) > 0)
-        ORDER BY q.enqueued_at
-        LIMIT max_;
+            ORDER BY q.enqueued_at
+            LIMIT max_
+        ) AS w;
     ELSIF
-        statuses_ <@ ARRAY['Processing']
+        f_.statuses <@ ARRAY['Processing']
         AND (
             most_ IS NULL
             OR NOT EXISTS (SELECT 1 FROM "readpast"."job" AS q WHERE q.status IN ('Processing') LIMIT 1 OFFSET most_ - 1)
         )
     THEN
         /* They have an index of their own, in another order: good for as many as may be read. */
-        RETURN QUERY
-        SELECT
-            'FOUND', NULL::integer, NULL::bigint, q.enqueued_at, q.updated_at, q.attempt_num, q.status::text,
-            q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
-            q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
-            q.lease_until, q."Customer", q."Rank", q."Reference"
-        FROM "readpast"."job" AS q
-        WHERE
+        SELECT ARRAY_AGG(w.key_1)
+        INTO key_1_
+        FROM (
+            SELECT q.enqueued_at AS key_1
+            FROM "readpast"."job" AS q
+            WHERE
             q.status IN ('Processing') AND q.enqueued_at > COALESCE(from_.key_1, '-infinity')
-            AND (statuses_ IS NULL OR q.status::text = ANY(statuses_)) AND (types_ IS NULL OR q.type::text = ANY(types_))
-            AND (before_ IS NULL OR q.updated_at < before_) AND (since_ IS NULL OR q.updated_at >= since_)
-            AND (
-                longer_ IS NULL
-                OR CASE
-                    WHEN q.status::text = 'Processing' THEN "readpast"."queue_ms_fn"(q.started_at, clock_timestamp())
-                    ELSE q.duration
-                END > longer_
+            AND "readpast"."queue_fits_fn"(
+                f_.statuses, f_.types, f_.before, f_.since, f_.longer, f_.part, now_,
+                q.status::text, q.type::text, q.updated_at, q.started_at, q.duration, q.error
             )
-            /* Found as it stands: nothing in it is a wildcard. */
-            AND (part_ IS NULL OR STRPOS(q.error, part_) > 0)
-        ORDER BY q.enqueued_at
-        LIMIT max_;
+            ORDER BY q.enqueued_at
+            LIMIT max_
+        ) AS w;
     ELSIF
-        statuses_ <@ ARRAY['Pending', 'Error']
+        f_.statuses <@ ARRAY['Pending', 'Error']
         AND (
             most_ IS NULL
             OR NOT EXISTS (SELECT 1 FROM "readpast"."job" AS q WHERE q.status IN ('Pending', 'Error') LIMIT 1 OFFSET most_ - 1)
         )
     THEN
         /* They have an index of their own, in another order: good for as many as may be read. */
-        RETURN QUERY
-        SELECT
-            'FOUND', NULL::integer, NULL::bigint, q.enqueued_at, q.updated_at, q.attempt_num, q.status::text,
-            q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
-            q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
-            q.lease_until, q."Customer", q."Rank", q."Reference"
-        FROM "readpast"."job" AS q
-        WHERE
+        SELECT ARRAY_AGG(w.key_1)
+        INTO key_1_
+        FROM (
+            SELECT q.enqueued_at AS key_1
+            FROM "readpast"."job" AS q
+            WHERE
             q.status IN ('Pending', 'Error') AND q.enqueued_at > COALESCE(from_.key_1, '-infinity')
-            AND (statuses_ IS NULL OR q.status::text = ANY(statuses_)) AND (types_ IS NULL OR q.type::text = ANY(types_))
-            AND (before_ IS NULL OR q.updated_at < before_) AND (since_ IS NULL OR q.updated_at >= since_)
-            AND (
-                longer_ IS NULL
-                OR CASE
-                    WHEN q.status::text = 'Processing' THEN "readpast"."queue_ms_fn"(q.started_at, clock_timestamp())
-                    ELSE q.duration
-                END > longer_
+            AND "readpast"."queue_fits_fn"(
+                f_.statuses, f_.types, f_.before, f_.since, f_.longer, f_.part, now_,
+                q.status::text, q.type::text, q.updated_at, q.started_at, q.duration, q.error
             )
-            /* Found as it stands: nothing in it is a wildcard. */
-            AND (part_ IS NULL OR STRPOS(q.error, part_) > 0)
-        ORDER BY q.enqueued_at
-        LIMIT max_;
-    ELSIF from_.key_1 IS NULL THEN
-        /* How far: as many items on as are to be read, else to the last that there is now. */
-        SELECT q.enqueued_at AS key_1
-        INTO until_
-        FROM "readpast"."job" AS q
-        WHERE most_ IS NOT NULL AND TRUE
-        ORDER BY q.enqueued_at
-        LIMIT 1 OFFSET most_ - 1;
-        further_ := FOUND;
-        IF NOT further_ THEN
-            SELECT q.enqueued_at AS key_1
-            INTO until_
-            FROM "readpast"."job" AS q
-            WHERE TRUE
-            ORDER BY q.enqueued_at DESC
-            LIMIT 1;
-        END IF;
-        RETURN QUERY
-        SELECT
-            'FOUND', NULL::integer, NULL::bigint, q.enqueued_at, q.updated_at, q.attempt_num, q.status::text,
-            q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
-            q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
-            q.lease_until, q."Customer", q."Rank", q."Reference"
-        FROM "readpast"."job" AS q
-        WHERE
-            (q.enqueued_at) <= (until_.key_1) AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
-            AND (types_ IS NULL OR q.type::text = ANY(types_)) AND (before_ IS NULL OR q.updated_at < before_)
-            AND (since_ IS NULL OR q.updated_at >= since_)
-            AND (
-                longer_ IS NULL
-                OR CASE
-                    WHEN q.status::text = 'Processing' THEN "readpast"."queue_ms_fn"(q.started_at, clock_timestamp())
-                    ELSE q.duration
-                END > longer_
-            )
-            /* Found as it stands: nothing in it is a wildcard. */
-            AND (part_ IS NULL OR STRPOS(q.error, part_) > 0)
-        ORDER BY q.enqueued_at
-        LIMIT max_;
+            ORDER BY q.enqueued_at
+            LIMIT max_
+        ) AS w;
     ELSE
-        /* How far: as many items on as are to be read, else to the last that there is now. */
+        /* How far: as many items on as are to be read. */
         SELECT q.enqueued_at AS key_1
         INTO until_
         FROM "readpast"."job" AS q
-        WHERE most_ IS NOT NULL AND (q.enqueued_at) > (from_.key_1)
+        WHERE most_ IS NOT NULL AND q.enqueued_at > COALESCE(from_.key_1, '-infinity')
         ORDER BY q.enqueued_at
         LIMIT 1 OFFSET most_ - 1;
         further_ := FOUND;
-        IF NOT further_ THEN
+        SELECT ARRAY_AGG(w.key_1)
+        INTO key_1_
+        FROM (
             SELECT q.enqueued_at AS key_1
-            INTO until_
             FROM "readpast"."job" AS q
-            WHERE (q.enqueued_at) > (from_.key_1)
-            ORDER BY q.enqueued_at DESC
-            LIMIT 1;
-        END IF;
-        RETURN QUERY
-        SELECT
-            'FOUND', NULL::integer, NULL::bigint, q.enqueued_at, q.updated_at, q.attempt_num, q.status::text,
-            q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response,
-            q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
-            q.lease_until, q."Customer", q."Rank", q."Reference"
-        FROM "readpast"."job" AS q
-        WHERE
-            (q.enqueued_at) > (from_.key_1) AND (q.enqueued_at) <= (until_.key_1) AND (statuses_ IS NULL OR q.status::text = ANY(statuses_))
-            AND (types_ IS NULL OR q.type::text = ANY(types_)) AND (before_ IS NULL OR q.updated_at < before_)
-            AND (since_ IS NULL OR q.updated_at >= since_)
-            AND (
-                longer_ IS NULL
-                OR CASE
-                    WHEN q.status::text = 'Processing' THEN "readpast"."queue_ms_fn"(q.started_at, clock_timestamp())
-                    ELSE q.duration
-                END > longer_
+            WHERE
+            q.enqueued_at > COALESCE(from_.key_1, '-infinity') AND q.enqueued_at <= COALESCE(until_.key_1, 'infinity')
+            AND "readpast"."queue_fits_fn"(
+                f_.statuses, f_.types, f_.before, f_.since, f_.longer, f_.part, now_,
+                q.status::text, q.type::text, q.updated_at, q.started_at, q.duration, q.error
             )
-            /* Found as it stands: nothing in it is a wildcard. */
-            AND (part_ IS NULL OR STRPOS(q.error, part_) > 0)
-        ORDER BY q.enqueued_at
-        LIMIT max_;
+            ORDER BY q.enqueued_at
+            LIMIT max_
+        ) AS w;
     END IF;
-    GET DIAGNOSTICS count_ = ROW_COUNT;
-    IF further_ AND count_ < max_ THEN
+
+    RETURN QUERY
+    SELECT
+        'FOUND', NULL::integer, NULL::bigint, q.enqueued_at, q.updated_at, q.attempt_num, q.status::text,
+        q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response, q.error, q.started_at, q.duration,
+        q.scheduled_for, q.updated_at, q.lease_owner, q.lease_until, q."Customer", q."Rank", q."Reference"
+    FROM UNNEST(key_1_) WITH ORDINALITY AS k (key_1, position)
+    INNER JOIN "readpast"."job" AS q ON q.enqueued_at BETWEEN k.key_1 AND k.key_1
+    WHERE
+        TRUE
+            AND "readpast"."queue_fits_fn"(
+                f_.statuses, f_.types, f_.before, f_.since, f_.longer, f_.part, now_,
+                q.status::text, q.type::text, q.updated_at, q.started_at, q.duration, q.error
+            )
+    /* By expressions, so that the plan begins with the keys, and not with the table in this order. */
+    ORDER BY COALESCE(q.enqueued_at, q.enqueued_at)
+    LIMIT max_;
+    IF further_ AND COALESCE(CARDINALITY(key_1_), 0) < max_ THEN
         answer := 'MORE';
         answer_key := until_.key_1;
         RETURN NEXT;
@@ -3299,76 +3138,34 @@ RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
     answer_attempt integer, answer_status text
 )
-LANGUAGE plpgsql VOLATILE
-/* With its owner's rights: a role that may execute this needs none on the tables. */
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
-/*
-One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
-keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
-*/
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET plan_cache_mode = force_generic_plan SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
 #variable_conflict use_column
 DECLARE
     now_ timestamptz := clock_timestamp();
     replayed_ boolean := FALSE;
 BEGIN
-    IF current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on' OR EXISTS (
-        SELECT 1
-        FROM json_array_elements(items_) AS e (value)
-        CROSS JOIN LATERAL json_object_keys(e.value) AS k (name)
-        WHERE k.name NOT IN ('key', 'token')
-    ) OR json_array_length(items_) > 1000 THEN
-        items_ := "readpast"."queue_taken_fn"('redrive_job_set_trx', items_, '{
+    items_ := "readpast"."queue_taken_fn"(
+        'redrive_job_set_trx', items_, '{
             "key": "timestamp", "token": "timestamp"
-        }');
-    END IF;
+        }',
+        ARRAY['key', 'token']
+    );
 
-    /* First of all: if another attempt of this very call is under way, this waits for it. */
-    IF operation_ IS NOT NULL THEN
-        INSERT INTO "readpast"."queue_operation" (operation_id, call, at)
-        VALUES (operation_, 'redrive_job_set_trx', now_)
-        ON CONFLICT (operation_id) DO NOTHING;
-        replayed_ := NOT FOUND;
-        IF replayed_ AND NOT EXISTS (
-            SELECT 1
-            FROM "readpast"."queue_operation" AS p
-            WHERE p.operation_id = operation_ AND p.call = 'redrive_job_set_trx'
-        )
-        THEN
-            RAISE EXCEPTION 'redrive_job_set_trx: the operation % was another call', operation_ USING ERRCODE = 'RP021';
-        END IF;
-    END IF;
+    replayed_ := "readpast"."queue_begun"(operation_, 'redrive_job_set_trx', now_);
     IF replayed_ THEN
         RETURN QUERY
         SELECT
-            COALESCE(p.result ->> (i.position - 1)::text, 'OK'), (i.position - 1)::integer, NULL::bigint,
-            i.key, q.updated_at, q.attempt_num, q.status::text
+            COALESCE(p.result ->> (i.position - 1)::text, 'OK'), (i.position - 1)::integer, NULL::bigint, i.key, q.updated_at, q.attempt_num,
+            q.status::text
         FROM ROWS FROM (json_to_recordset(items_) AS (key timestamptz)) WITH ORDINALITY AS i (key, position)
         CROSS JOIN "readpast"."queue_operation" AS p
         LEFT JOIN "readpast"."job" AS q ON q.enqueued_at = i.key
         WHERE p.operation_id = operation_
         ORDER BY i.position;
         RETURN;
-    END IF;
-
-    /* Answers are asked for again within minutes. One call in 64 clears away what is older than an hour. */
-    IF get_byte(uuid_send(operation_), 15) % 64 = 0 THEN
-        WITH old AS MATERIALIZED (
-            SELECT o.operation_id
-            FROM "readpast"."queue_operation" AS o
-            WHERE o.at < now_ - interval '1 hour'
-            ORDER BY o.at
-            LIMIT 256
-            FOR UPDATE SKIP LOCKED
-        )
-
-        DELETE FROM "readpast"."queue_operation" AS p
-        USING old AS o
-        WHERE p.operation_id BETWEEN o.operation_id AND o.operation_id;
     END IF;
     RETURN QUERY
     WITH given AS (
@@ -3377,15 +3174,12 @@ BEGIN
             ROWS FROM (json_to_recordset(items_) AS (key timestamptz, token timestamptz))
             WITH ORDINALITY AS i (key, token, position)
     ),
-
     /* In the order of their keys, so that two calls never wait for each other. */
     item AS MATERIALIZED (
         SELECT g.*, ROW_NUMBER() OVER (PARTITION BY g.key_1 ORDER BY g.position) AS occurrence
         FROM given AS g
-        ORDER BY
-            g.key_1, g.position
+        ORDER BY g.key_1, g.position
     ),
-
     found AS MATERIALIZED (
         SELECT i.*, v.*
         FROM item AS i
@@ -3396,7 +3190,6 @@ BEGIN
             FOR NO KEY UPDATE
         ) AS v ON TRUE
     ),
-
     judged AS MATERIALIZED (
         SELECT
             v.*,
@@ -3410,7 +3203,6 @@ BEGIN
             END AS answer
         FROM found AS v
     ),
-
     decided AS MATERIALIZED (
         SELECT
             v.ordinal, v.key_1, v.answer, CASE WHEN v.answer = 'OK' THEN 'Pending' ELSE v.item_status END AS status,
@@ -3458,176 +3250,90 @@ Table access order: job.
 */
 CREATE OR REPLACE FUNCTION "readpast"."purge_job_trx"(filter_ json DEFAULT NULL, max_ integer DEFAULT 1000)
 RETURNS TABLE (name text, value bigint)
-LANGUAGE plpgsql VOLATILE
-/* With its owner's rights: a role that may execute this needs none on the tables. */
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET timezone = 'UTC'
-/*
-One access path is right, however many rows there are today: the index, in its order. Tables are joined by BETWEEN two equal
-keys for the same reason: by =, a plan that is made for an empty table would read all of it, and be kept when it is full.
-*/
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET plan_cache_mode = force_generic_plan SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
 #variable_conflict use_column
 DECLARE
+    now_ CONSTANT timestamptz := clock_timestamp();
+    f_ record;
     keys_ timestamptz[];
-    statuses_ text[];
-    types_ text[];
-    before_ timestamptz;
-    since_ timestamptz;
-    part_ text;
-    longer_ bigint;
+    key_1_ timestamptz[];
 BEGIN
-    /* A condition with a slip in it must not be passed over: what it was to keep out would be met too. */
-    IF json_typeof(filter_) <> 'object' THEN
-        RAISE EXCEPTION 'purge_job_trx: filter_ is not a JSON object' USING ERRCODE = 'RP021';
+    SELECT f.*
+    INTO f_
+    FROM "readpast"."queue_filter"('purge_job_trx', filter_, max_) AS f;
+    IF f_.keys IS NOT NULL THEN
+        keys_ := ARRAY(SELECT k.key::timestamptz FROM json_array_elements_text(f_.keys) AS k (key));
     END IF;
-    IF
-        EXISTS (
-            SELECT 1 FROM json_each(filter_) AS m (name, value)
-            WHERE
-                m.name NOT IN ('keys', 'status', 'types', 'before', 'after', 'error', 'longer_ms')
-                OR json_typeof(m.value) NOT IN (
-                    'null',
-                    CASE
-                        WHEN m.name IN ('keys', 'status', 'types') THEN 'array'
-                        WHEN m.name = 'longer_ms' THEN 'number'
-                        ELSE 'string'
-                    END
-                )
-        )
-        OR EXISTS (SELECT 1 FROM json_object_keys(filter_) AS m (name) GROUP BY m.name HAVING COUNT(*) > 1)
-    THEN
-        RAISE EXCEPTION
-            'purge_job_trx: filter_ takes keys, status, types (arrays), before, after, error (text), longer_ms (a number), once'
-        USING ERRCODE = 'RP021';
-    END IF;
-    IF json_typeof(filter_ -> 'keys') = 'array' THEN
-        keys_ := ARRAY(
-            SELECT k.key::timestamptz
-            FROM json_array_elements_text(filter_ -> 'keys') AS k (key)
-        );
-    END IF;
-    IF json_typeof(filter_ -> 'status') = 'array' THEN
-        statuses_ := ARRAY(SELECT s.status FROM json_array_elements_text(filter_ -> 'status') AS s (status));
-    END IF;
-    IF json_typeof(filter_ -> 'types') = 'array' THEN
-        types_ := ARRAY(SELECT t.type FROM json_array_elements_text(filter_ -> 'types') AS t (type));
-    END IF;
-    before_ := filter_ ->> 'before';
-    since_ := filter_ ->> 'after';
-    part_ := filter_ ->> 'error';
-    IF filter_ ->> 'longer_ms' !~ '^[0-9]{1,18}$' THEN
-        RAISE EXCEPTION 'purge_job_trx: longer_ms is a whole number of milliseconds' USING ERRCODE = 'RP021';
-    END IF;
-    longer_ := filter_ ->> 'longer_ms';
-    IF CARDINALITY(keys_) > 1000 THEN
-        RAISE EXCEPTION 'purge_job_trx: at most 1000 keys a call' USING ERRCODE = 'RP021';
-    END IF;
-    IF EXISTS (
-        SELECT 1 FROM UNNEST(statuses_) AS s (status)
-        WHERE NOT EXISTS (SELECT 1 FROM "readpast"."queue_status" AS k WHERE k.status = s.status)
-    )
-    THEN
-        RAISE EXCEPTION 'purge_job_trx: status names one that there is not' USING ERRCODE = 'RP021';
-    END IF;
-    IF max_ IS NULL OR max_ < 1 OR max_ > 1000 THEN
-        RAISE EXCEPTION 'purge_job_trx: max_ must be from 1 to 1000' USING ERRCODE = 'RP021';
-    END IF;
-    statuses_ := COALESCE(statuses_, ARRAY['Completed', 'PartiallyCompleted', 'Cancelled', 'Terminated']);
-    IF EXISTS (
-        SELECT 1 FROM UNNEST(statuses_) AS s (status)
-        WHERE NOT "readpast"."queue_is_finished_fn"(s.status)
-    )
-    THEN
+    f_.statuses := COALESCE(f_.statuses, ARRAY['Completed', 'PartiallyCompleted', 'Cancelled', 'Terminated']);
+    IF EXISTS (SELECT 1 FROM UNNEST(f_.statuses) AS s (status) WHERE NOT "readpast"."queue_is_finished_fn"(s.status)) THEN
         RAISE EXCEPTION 'purge_job_trx: only finished items can be purged; cancel or terminate the others'
         USING ERRCODE = 'RP021';
     END IF;
 
-    IF keys_ IS NULL AND statuses_ <@ ARRAY['Failed', 'Cancelled', 'Terminated', 'PartiallyCompleted'] THEN
-    /* They have an index of their own: what is completed is not read. */
-
-    RETURN QUERY
-    WITH found AS MATERIALIZED (
-        SELECT q.enqueued_at AS key_1
-        FROM "readpast"."job" AS q
-        WHERE
-            (
-                keys_ IS NULL
-                OR (q.enqueued_at) IN (
-                    SELECT k.key_1
-                    FROM (
-                        SELECT
-                        i.key AS key_1
-                        FROM UNNEST(keys_) AS i (key)
-                    ) AS k
-                )
+    IF keys_ IS NOT NULL THEN
+        SELECT ARRAY_AGG(w.key_1)
+        INTO key_1_
+        FROM (
+            SELECT q.enqueued_at AS key_1
+            FROM (
+                SELECT DISTINCT
+                i.key AS key_1
+                FROM UNNEST(keys_) AS i (key)
+            ) AS k
+            INNER JOIN "readpast"."job" AS q ON q.enqueued_at BETWEEN k.key_1 AND k.key_1
+            WHERE
+            TRUE
+            AND "readpast"."queue_fits_fn"(
+                f_.statuses, f_.types, f_.before, f_.since, f_.longer, f_.part, now_,
+                q.status::text, q.type::text, q.updated_at, q.started_at, q.duration, q.error
             )
-            AND q.status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
-
-            AND (statuses_ IS NULL OR q.status::text = ANY(statuses_)) AND (types_ IS NULL OR q.type::text = ANY(types_))
-            AND (before_ IS NULL OR q.updated_at < before_) AND (since_ IS NULL OR q.updated_at >= since_)
-            AND (
-                longer_ IS NULL
-                OR CASE
-                    WHEN q.status::text = 'Processing' THEN "readpast"."queue_ms_fn"(q.started_at, clock_timestamp())
-                    ELSE q.duration
-                END > longer_
+            ORDER BY q.enqueued_at
+            LIMIT max_
+            FOR UPDATE OF q SKIP LOCKED
+        ) AS w;
+    ELSIF f_.statuses <@ ARRAY['Failed', 'Cancelled', 'Terminated', 'PartiallyCompleted'] THEN
+        /* They have an index of their own: what is completed is not read. */
+        SELECT ARRAY_AGG(w.key_1)
+        INTO key_1_
+        FROM (
+            SELECT q.enqueued_at AS key_1
+            FROM "readpast"."job" AS q
+            WHERE
+            q.status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+            AND "readpast"."queue_fits_fn"(
+                f_.statuses, f_.types, f_.before, f_.since, f_.longer, f_.part, now_,
+                q.status::text, q.type::text, q.updated_at, q.started_at, q.duration, q.error
             )
-            /* Found as it stands: nothing in it is a wildcard. */
-            AND (part_ IS NULL OR STRPOS(q.error, part_) > 0)
-        ORDER BY q.enqueued_at
-        LIMIT max_
-        FOR UPDATE SKIP LOCKED
-    ),
-
-    purged AS (
-        DELETE FROM "readpast"."job" AS q
-        USING found AS f
-        /* They are locked and found to fit: the key is enough. */
-        WHERE q.enqueued_at BETWEEN f.key_1 AND f.key_1
-        RETURNING f.*
-    )
-
-    SELECT 'purged', COUNT(*) FROM purged;
-
+            ORDER BY q.enqueued_at
+            LIMIT max_
+            FOR UPDATE OF q SKIP LOCKED
+        ) AS w;
     ELSE
+        SELECT ARRAY_AGG(w.key_1)
+        INTO key_1_
+        FROM (
+            SELECT q.enqueued_at AS key_1
+            FROM "readpast"."job" AS q
+            WHERE
+            /* An item that was enqueued later cannot have changed before. */
+            q.enqueued_at < COALESCE(f_.before, 'infinity')
+            AND "readpast"."queue_fits_fn"(
+                f_.statuses, f_.types, f_.before, f_.since, f_.longer, f_.part, now_,
+                q.status::text, q.type::text, q.updated_at, q.started_at, q.duration, q.error
+            )
+            ORDER BY q.enqueued_at
+            LIMIT max_
+            FOR UPDATE OF q SKIP LOCKED
+        ) AS w;
+    END IF;
 
     RETURN QUERY
     WITH found AS MATERIALIZED (
-        SELECT q.enqueued_at AS key_1
-        FROM "readpast"."job" AS q
-        WHERE
-            (
-                keys_ IS NULL
-                OR (q.enqueued_at) IN (
-                    SELECT k.key_1
-                    FROM (
-                        SELECT
-                        i.key AS key_1
-                        FROM UNNEST(keys_) AS i (key)
-                    ) AS k
-                )
-            )
-            /* An item that was enqueued later cannot have changed before. */
-            AND q.enqueued_at < COALESCE(before_, 'infinity')
-
-            AND (statuses_ IS NULL OR q.status::text = ANY(statuses_)) AND (types_ IS NULL OR q.type::text = ANY(types_))
-            AND (before_ IS NULL OR q.updated_at < before_) AND (since_ IS NULL OR q.updated_at >= since_)
-            AND (
-                longer_ IS NULL
-                OR CASE
-                    WHEN q.status::text = 'Processing' THEN "readpast"."queue_ms_fn"(q.started_at, clock_timestamp())
-                    ELSE q.duration
-                END > longer_
-            )
-            /* Found as it stands: nothing in it is a wildcard. */
-            AND (part_ IS NULL OR STRPOS(q.error, part_) > 0)
-        ORDER BY q.enqueued_at
-        LIMIT max_
-        FOR UPDATE SKIP LOCKED
+        SELECT k.key_1
+        FROM UNNEST(key_1_) WITH ORDINALITY AS k (key_1, position)
     ),
 
     purged AS (
@@ -3639,8 +3345,6 @@ BEGIN
     )
 
     SELECT 'purged', COUNT(*) FROM purged;
-
-    END IF;
 END;
 $$;
 

@@ -65,16 +65,18 @@ IF @Granted < 0 THROW 50013, N'Another install holds the lock of this schema; tr
 GO
 IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
-DECLARE @Names nvarchar(max) = N'["Add_Job_Set_trx", "Add_Job_Set_utx", "Add_Job_trx", "Add_Job_utx", "AppSettings", "Claimed_Job",
-"Find_Job", "Job", "JobType", "Job_Add", "Job_Answered", "Job_Claim",
-"Job_Recover", "Job_Seq", "Job_Setting_V", "Job_Settle", "Modify_Job_Set_trx", "Modify_Job_Set_utx",
-"Modify_Job_trx", "Modify_Job_utx", "Next_Job_Apart_trx", "Next_Job_Set_trx", "Next_Job_Set_utx", "Next_Job_trx",
-"Next_Job_utx", "Purge_Job_trx", "QueueBackoff_fn", "QueueCatalog", "QueueFilterTake", "QueueFits_fn",
-"QueueIsDone", "QueueIsEditable_fn", "QueueIsFinished_fn", "QueueIsProcessable_fn", "QueueIsRefusal_fn", "QueueJudge_fn",
-"QueueNamed_fn", "QueueNoteRefusal", "QueueOperation", "QueueOperationKeep", "QueueOperationTake", "QueueOwnType_V",
-"QueueRecovery", "QueueRecoveryTurn", "QueueRefuse", "QueueRefused", "QueueRetention", "QueueSchemaVersion",
-"QueueSpec", "QueueStatus", "QueueTake", "QueueTransition", "QueueTurn", "QueueTurnTake",
-"QueueTypeAccess", "QueueUnfit_fn", "Recover_Job_trx", "Redrive_Job_Set_trx", "Renew_Job_Set_trx", "Stats_Job",
+DECLARE @Names nvarchar(max) = N'["Add_Job_Set_trx", "Add_Job_Set_utx", "Add_Job_trx", "Add_Job_utx", "AppSettings",
+"Claimed_Job", "Find_Job", "Job", "JobType", "Job_Add",
+"Job_Answered", "Job_Claim", "Job_Recover", "Job_Seq", "Job_Setting_V",
+"Job_Settle", "Modify_Job_Set_trx", "Modify_Job_Set_utx", "Modify_Job_trx", "Modify_Job_utx",
+"Next_Job_Apart_trx", "Next_Job_Set_trx", "Next_Job_Set_utx", "Next_Job_trx", "Next_Job_utx",
+"Purge_Job_trx", "QueueBackoff_fn", "QueueCatalog", "QueueFilterTake", "QueueFits_fn",
+"QueueIsDone", "QueueIsEditable_fn", "QueueIsFinished_fn", "QueueIsProcessable_fn", "QueueIsRefusal_fn",
+"QueueJudge_fn", "QueueNamed_fn", "QueueNoteRefusal", "QueueOperation", "QueueOperationKeep",
+"QueueOperationTake", "QueueOwnType_V", "QueueRecovery", "QueueRecoveryTurn", "QueueRefuse",
+"QueueRefused", "QueueRetention", "QueueSchemaVersion", "QueueSpec", "QueueStatus",
+"QueueTake", "QueueTransition", "QueueTurn", "QueueTurnTake", "QueueTypeAccess",
+"QueueUnfit_fn", "Recover_Job_trx", "Redrive_Job_Set_trx", "Renew_Job_Set_trx", "Stats_Job",
 "Watch_Job", "Worker_Job_V"]';
 DECLARE @Kind nvarchar(60), @Name nvarchar(128), @Verb nvarchar(128), @Whom nvarchar(128), @Remedy nvarchar(400);
 DECLARE @Message nvarchar(2048);
