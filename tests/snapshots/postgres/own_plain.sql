@@ -280,7 +280,7 @@ CREATE TABLE IF NOT EXISTS "readpast"."queue_refused" (
     until timestamptz NOT NULL, PRIMARY KEY (queue, key)
 );
 
-/* What a look at a queue reads of an item (watch_<queue>). */
+/* The values of an item that a look at a queue reads (watch_<queue>). */
 DO $$
 BEGIN
     IF TO_REGTYPE('"readpast"."queue_look"') IS NULL THEN
@@ -376,7 +376,7 @@ $$;
 REVOKE ALL ON FUNCTION "readpast"."queue_note_refusal"(text, text, text, text, text, text) FROM public;
 
 /*
-What is kept of an item that its table has refused. Called by the functions of a queue.
+The row that is kept of an item that its table has refused. Called by the functions of a queue.
 Table access order: queue_refused.
 */
 CREATE OR REPLACE FUNCTION "readpast"."queue_refusal"(queue_ text, key_ text) RETURNS "readpast"."queue_refused"
@@ -498,7 +498,7 @@ $$;
 REVOKE ALL ON FUNCTION "readpast"."queue_begun"(uuid, text, timestamptz) FROM public;
 
 /*
-Of all who claim, one looks for the items of dead workers, once in so many milliseconds. TRUE: it is the caller's turn; FALSE: it
+One of all who claim looks for the items of dead workers, once in so many milliseconds. TRUE: it is the caller's turn; FALSE: it
 is not; NULL: somebody has it, and keeps his transaction open for as long again, which is to hold nobody up. Nobody waits here.
 Called by the functions of a queue.
 Table access order: queue_recovery, passed over when somebody holds the row.
@@ -1059,7 +1059,7 @@ BEGIN
 END;
 $$;
 
-/* What a sample of items tells of their times: how many they are, percentiles and means. */
+/* The times of a sample of items: how many they are, percentiles and means. */
 CREATE OR REPLACE FUNCTION "readpast"."queue_times_fn"(waits bigint[], claims bigint[])
 RETURNS TABLE (name text, value bigint)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
