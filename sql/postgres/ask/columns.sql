@@ -1,7 +1,6 @@
 /* The columns of a table or view. The length of text is in characters, -1 where it has no end; a time has decimals. */
 SELECT
-    a.attname::text AS name,
-    CASE WHEN t.typtype = 'd' THEN b.typname ELSE t.typname END::text AS type,
+    a.attname::text AS name, CASE WHEN t.typtype = 'd' THEN b.typname ELSE t.typname END::text AS type,
     CASE WHEN t.typtype = 'd' THEN t.typname::text END AS alias,
     CASE
         WHEN t.typtype = 'd' THEN CASE WHEN t.typtypmod > 4 THEN t.typtypmod - 4 ELSE -1 END
@@ -26,9 +25,6 @@ INNER JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
 INNER JOIN pg_catalog.pg_type AS t ON t.oid = a.atttypid
 LEFT JOIN pg_catalog.pg_type AS b ON b.oid = t.typbasetype
 WHERE
-    n.nspname = ?::text
-    AND c.relname = ?::text
-    AND c.relkind IN ('r', 'p', 'v', 'm')
-    AND a.attnum > 0
+    n.nspname = ?::text AND c.relname = ?::text AND c.relkind IN ('r', 'p', 'v', 'm') AND a.attnum > 0
     AND NOT a.attisdropped
 ORDER BY a.attnum

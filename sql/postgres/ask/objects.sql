@@ -5,8 +5,7 @@ its own. The settings in between are SQL Server's.
 SELECT o.name, o.may_use, 1 AS ansi_nulls, 1 AS quoted_identifier, o.pinned
 FROM (
     SELECT
-        p.pronamespace AS namespace,
-        p.proname::text AS name,
+        p.pronamespace AS namespace, p.proname::text AS name,
         HAS_FUNCTION_PRIVILEGE(p.oid, 'EXECUTE')::integer AS may_use,
         CASE
             WHEN NOT p.prosecdef THEN 1

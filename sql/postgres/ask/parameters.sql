@@ -3,19 +3,13 @@ The parameters of a function or procedure that take a value, a row for each; one
 none. Functions of one name that differ in their parameters follow one another.
 */
 SELECT
-    p.oid::bigint::text AS procedure_id,
-    COALESCE(k.name, '') AS name,
-    CASE WHEN t.typtype = 'd' THEN b.typname ELSE t.typname END::text AS type,
-    FORMAT_TYPE(t.oid, NULL) AS declared,
-    (k.place > p.pronargs - p.pronargdefaults)::integer AS has_default,
-    (p.prokind = 'p')::integer AS is_called
+    p.oid::bigint::text AS procedure_id, COALESCE(k.name, '') AS name,
+    CASE WHEN t.typtype = 'd' THEN b.typname ELSE t.typname END::text AS type, FORMAT_TYPE(t.oid, NULL) AS declared,
+    (k.place > p.pronargs - p.pronargdefaults)::integer AS has_default, (p.prokind = 'p')::integer AS is_called
 FROM pg_catalog.pg_proc AS p
 INNER JOIN pg_catalog.pg_namespace AS n ON n.oid = p.pronamespace
 LEFT JOIN LATERAL (
-    SELECT
-        a.type_id,
-        (p.proargnames)[a.place] AS name,
-        ROW_NUMBER() OVER (ORDER BY a.place) AS place
+    SELECT a.type_id, (p.proargnames)[a.place] AS name, ROW_NUMBER() OVER (ORDER BY a.place) AS place
     FROM UNNEST(COALESCE(p.proallargtypes, p.proargtypes::oid [])) WITH ORDINALITY AS a (type_id, place)
     WHERE p.proargmodes IS NULL OR (p.proargmodes)[a.place] IN ('i', 'b', 'v')
 ) AS k ON TRUE

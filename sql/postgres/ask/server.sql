@@ -2,12 +2,8 @@
 SELECT v.name, v.value
 FROM (
     VALUES
-    ('version', CURRENT_SETTING('server_version')),
-    ('version_num', CURRENT_SETTING('server_version_num')),
-    ('database', CURRENT_DATABASE()::text),
-    ('encoding', CURRENT_SETTING('server_encoding')),
-    ('in_recovery', PG_IS_IN_RECOVERY()::text),
-    ('isolation_level', CURRENT_SETTING('transaction_isolation')),
-    ('synchronous_commit', CURRENT_SETTING('synchronous_commit')),
-    ('login', SESSION_USER::text)
+    ('version', CURRENT_SETTING('server_version')), ('version_num', CURRENT_SETTING('server_version_num')),
+    ('database', CURRENT_DATABASE()::text), ('encoding', CURRENT_SETTING('server_encoding')),
+    ('in_recovery', PG_IS_IN_RECOVERY()::text), ('isolation_level', CURRENT_SETTING('transaction_isolation')),
+    ('synchronous_commit', CURRENT_SETTING('synchronous_commit')), ('login', SESSION_USER::text)
 ) AS v (name, value)

@@ -3,8 +3,7 @@ The triggers of a table that fire; whether in place of what fires them, which th
 where that is another's than the table is.
 */
 SELECT
-    t.tgname::text AS name,
-    0 AS instead_of,
+    t.tgname::text AS name, 0 AS instead_of,
     CASE WHEN f.proowner <> c.relowner AND NOT r.rolsuper THEN r.rolname::text ELSE '' END AS stranger
 FROM pg_catalog.pg_trigger AS t
 INNER JOIN pg_catalog.pg_class AS c ON c.oid = t.tgrelid

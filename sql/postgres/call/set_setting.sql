@@ -1,6 +1,5 @@
 {%- if settings_of.theirs -%}
-WITH given AS (SELECT ?::text AS param, ?::integer AS value),
-
+WITH given AS (SELECT ?::text AS param, ?::integer AS value), 
 changed AS (
     UPDATE {{ settings_of.table }} AS a
     SET {{ settings_of.value }} = g.value

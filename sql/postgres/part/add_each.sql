@@ -1,7 +1,6 @@
     FOR item_ IN
         SELECT
-            (i.position - 1)::integer AS ordinal,
-            d.due_at,
+            (i.position - 1)::integer AS ordinal, d.due_at,
             {% if role.due %}'Pending'{% else %}CASE WHEN d.due_at > now_ THEN 'Error' ELSE 'Pending' END{% endif %} AS status,
             COALESCE(i.type, {{ text(types[0]) }}) AS kind,
             {% if steps %}COALESCE(i.step, {{ text(steps[0]) }}) AS step{% else %}i.step{% endif %},

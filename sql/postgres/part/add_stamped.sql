@@ -5,8 +5,7 @@
     */
     WITH numbered AS MATERIALIZED (
         SELECT
-            (i.position - 1)::integer AS ordinal,
-            nextval({{ literal(queue ~ "_seq") }}) AS number,
+            (i.position - 1)::integer AS ordinal, nextval({{ literal(queue ~ "_seq") }}) AS number,
             COALESCE({{ m.finite("i.due") }}, now_ + i.delay_ms * interval '1 millisecond', now_) AS scheduled_for,
             COALESCE(i.type, {{ text(types[0]) }}) AS type,
             {% if steps %}COALESCE(i.step, {{ text(steps[0]) }}) AS step{% else %}i.step{% endif %},
@@ -18,13 +17,9 @@
     ),
     item AS MATERIALIZED (
         SELECT
-            n.ordinal,
-            date_bin('10 milliseconds', now_, timestamptz 'epoch')
-            + (n.number - f.number + f.number % 10000) * interval '1 microsecond' AS key,
-            n.scheduled_for,
-            n.type,
-            n.step,
-            n.columns
+            n.ordinal, date_bin('10 milliseconds', now_, timestamptz 'epoch')
+            + (n.number - f.number + f.number % 10000) * interval '1 microsecond' AS key, n.scheduled_for, n.type,
+            n.step, n.columns
         FROM numbered AS n
         CROSS JOIN (SELECT MIN(m.number) AS number FROM numbered AS m) AS f
     ),

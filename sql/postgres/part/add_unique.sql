@@ -14,10 +14,7 @@
 
     /* A statement of its own: it sees what the insertion met. What is finished since then has no key to tell. */
     SELECT json_agg(
-        json_build_object(
-            'key', CASE WHEN r.duplicate THEN q.enqueued_at ELSE r.key END,
-            'duplicate', r.duplicate
-        )
+        json_build_object('key', CASE WHEN r.duplicate THEN q.enqueued_at ELSE r.key END, 'duplicate', r.duplicate)
         ORDER BY r.position
     )
     INTO result_
@@ -32,8 +29,7 @@
     LEFT JOIN LATERAL (
         SELECT p.enqueued_at
         FROM {{ object(queue) }} AS p
-        WHERE
-            r.duplicate
+        WHERE r.duplicate
 {%- for column in work %}
 {%- set work = of.given(column, "r.columns", "c." ~ column.quoted) %}
             AND p.{{ column.quoted }} BETWEEN {{ work }} AND {{ work }}
@@ -43,6 +39,5 @@
 {%- endif %}
         /* There is one at most; LIMIT has each sought by the index. */
         LIMIT 1
-    ) AS q
-        ON TRUE;
+    ) AS q ON TRUE;
 {%- endif %}

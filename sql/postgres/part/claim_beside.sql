@@ -13,10 +13,7 @@
         WITH found AS MATERIALIZED (
             SELECT {{ m.list("k.key_") }}, v.*
             FROM {{ m.keys_unnested() }}
-            INNER JOIN LATERAL (
-                {{ m.found("k.key_", []) }}
-            ) AS v
-                ON TRUE
+            INNER JOIN LATERAL ({{ m.found("k.key_", []) }}) AS v ON TRUE
             ORDER BY k.position
         ),
 
@@ -28,9 +25,7 @@
 {%- for column in key %}
             ARRAY_AGG(c.key_{{ loop.index }} ORDER BY c.position) FILTER (WHERE c.status = 'Processing'),
 {%- endfor %}
-            BOOL_OR(c.alone),
-            COUNT(*),
-            (SELECT COUNT(*) FROM decided)
+            BOOL_OR(c.alone), COUNT(*), (SELECT COUNT(*) FROM decided)
         INTO {{ m.list("key_", "_") }}, alone_, ended_, decided_
         FROM changed AS c;
         IF among_1_ IS NOT NULL AND ended_ < decided_ THEN
@@ -39,22 +34,13 @@
 
         RETURN QUERY
         SELECT
-            CASE WHEN alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
-            NULL::integer,
-            lease_ms_::bigint,
-            {{ m.key_text("k.key_") }},
-            v.item_token,
-            v.item_attempt,
-            v.item_status,
+            CASE WHEN alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, NULL::integer, lease_ms_::bigint,
+            {{ m.key_text("k.key_") }}, v.item_token, v.item_attempt, v.item_status,
 {{- m.item_of_view() | wrap(12) }}
         FROM {{ m.keys_unnested() }}
-        INNER JOIN LATERAL (
-            {{ m.found("k.key_", "shown") }}
-        ) AS v
-            ON TRUE
+        INNER JOIN LATERAL ({{ m.found("k.key_", "shown") }}) AS v ON TRUE
         ORDER BY k.position;
-        IF FOUND THEN
-            RETURN;
+        IF FOUND THEN RETURN;
         END IF;
         IF ended_ > 0 THEN
             /* All that it took had spent their attempts, and ended: what comes behind them is due now. */

@@ -2,19 +2,12 @@
 The judge: what becomes of each item that is settled, as `decided`. NOT_FOUND, LEASE_LOST, CONFLICT, ILLEGAL_TRANSITION, OK.
 #}
     WITH given AS (
-        SELECT
-            (i.position - 1)::integer AS ordinal,
+        SELECT (i.position - 1)::integer AS ordinal,
 {{- m.key_read("i.key") }},
-            {{ m.time_read("i.token") }} AS token,
-            COALESCE(i.attempt, 0) AS attempt,
-            i.status,
-            i.step,
-            i.response,
+            {{ m.time_read("i.token") }} AS token, COALESCE(i.attempt, 0) AS attempt, i.status, i.step, i.response,
             i.error,
             COALESCE({{ m.finite(m.time_read("i.due")) }}, now_ + {{ m.interval_ms("i.delay_ms") }}) AS due_at,
-            COALESCE(i.release, FALSE) AS release,
-            i.set AS new_values,
-            i.position
+            COALESCE(i.release, FALSE) AS release, i.set AS new_values, i.position
         FROM ROWS FROM (json_to_recordset(items_) AS (
             key {{ m.key_given() }}, token {{ m.time_given() }}, attempt integer, status text, step text, response text,
             error text, due {{ m.time_given() }}, delay_ms bigint, release boolean, set json
@@ -22,9 +15,7 @@ The judge: what becomes of each item that is settled, as `decided`. NOT_FOUND, L
     ),
     /* In the order of their keys, so that two calls never wait for each other. */
     item AS MATERIALIZED (
-        SELECT
-            g.*,
-            ROW_NUMBER() OVER (PARTITION BY {{ m.list("g.key_") }} ORDER BY g.position) AS occurrence
+        SELECT g.*, ROW_NUMBER() OVER (PARTITION BY {{ m.list("g.key_") }} ORDER BY g.position) AS occurrence
         FROM given AS g
         ORDER BY {{ m.list("g.key_") }}, g.position
     ),
@@ -35,9 +26,7 @@ The judge: what becomes of each item that is settled, as `decided`. NOT_FOUND, L
     */
     judged AS MATERIALIZED (
         SELECT
-            i.*,
-            v.*,
-            (v.item_status = 'Processing' AND i.status = 'Pending' AND i.release) AS released,
+            i.*, v.*, (v.item_status = 'Processing' AND i.status = 'Pending' AND i.release) AS released,
             CASE
                 WHEN v.item_status IS NULL THEN 'NOT_FOUND'
                 WHEN i.attempt > 0 AND {{ m.holds("i.attempt") }} IS NOT TRUE THEN 'LEASE_LOST'
@@ -78,8 +67,7 @@ The judge: what becomes of each item that is settled, as `decided`. NOT_FOUND, L
         FROM item AS i
         LEFT JOIN LATERAL (
             {{ m.found("i.key_", ["status", "token", "attempt", "owner", "lease_until", "due_at"] + (["started_at", "step"] if attempt_history else []), true) }}
-        ) AS v
-            ON TRUE
+        ) AS v ON TRUE
     ),
     ruled AS (
         SELECT
@@ -101,10 +89,7 @@ The judge: what becomes of each item that is settled, as `decided`. NOT_FOUND, L
     ),
     decided AS MATERIALIZED (
         SELECT
-            r.ordinal,
-            {{ m.list("r.key_") }},
-            {{ m.seeks("r.item_seek_", "seek_") }}r.answer,
-            r.becomes AS status,
+            r.ordinal, {{ m.list("r.key_") }}, {{ m.seeks("r.item_seek_", "seek_") }}r.answer, r.becomes AS status,
             r.new_values,
             CASE WHEN r.answer <> 'OK' THEN r.item_token ELSE {{ m.later("r.item_token") }} END AS token,
             CASE
@@ -114,9 +99,7 @@ The judge: what becomes of each item that is settled, as `decided`. NOT_FOUND, L
                 WHEN r.item_status <> 'Processing' AND r.becomes = 'Processing' THEN r.item_attempt + 1
                 ELSE r.item_attempt
             END AS attempt_num,
-            n.step,
-            n.response,
-            n.error,
+            n.step, n.response, n.error,
             COALESCE(
                 r.due_at,
 {%- if backoff %}
@@ -139,8 +122,7 @@ The judge: what becomes of each item that is settled, as `decided`. NOT_FOUND, L
             CASE WHEN n.enters THEN now_ ELSE r.item_started_at END AS started_at,
             {{ "COALESCE(started_at_, " if run_time }}CASE WHEN n.enters THEN now_ ELSE r.item_started_at END{{ ")" if run_time }} AS run_started_at,
             CASE WHEN n.finishes THEN {{ m.ms("r.item_started_at", "now_") }} ELSE r.item_duration END AS duration,
-            CASE WHEN n.enters THEN worker_ ELSE r.item_owner END AS owner,
-            NULL::timestamptz AS died_at,
+            CASE WHEN n.enters THEN worker_ ELSE r.item_owner END AS owner, NULL::timestamptz AS died_at,
             FALSE AS reopens,
             /* Completed work leaves a row beside only for what the table has no column for. */
             r.becomes <> 'Completed'
@@ -154,15 +136,11 @@ The judge: what becomes of each item that is settled, as `decided`. NOT_FOUND, L
             (
                 r.answer = 'OK' AND NOT r.released AND r.item_status = 'Processing' AND r.becomes <> 'Processing'
             ) AS ended,
-            r.item_attempt AS ended_attempt,
-            r.item_owner AS ended_owner,
-            r.item_started_at AS ended_started_at,
-            COALESCE(r.step, r.item_step) AS ended_step,
-            r.response AS ended_response,
+            r.item_attempt AS ended_attempt, r.item_owner AS ended_owner, r.item_started_at AS ended_started_at,
+            COALESCE(r.step, r.item_step) AS ended_step, r.response AS ended_response,
             CASE WHEN r.error IS NOT NULL OR (r.becomes = 'Failed' AND r.status <> 'Failed') THEN n.error END AS ended_error,
 {%- endif %}
-            n.enters,
-            n.finishes
+            n.enters, n.finishes
         FROM ruled AS r
         CROSS JOIN LATERAL (
             SELECT

@@ -5,14 +5,9 @@
     ),
     /* How many of each kind come first in the order of all. */
     shares AS MATERIALIZED (
-        SELECT
-            h.kind,
-            MIN(h.place) AS turn,
-            COUNT(*) AS most
+        SELECT h.kind, MIN(h.place) AS turn, COUNT(*) AS most
         FROM (
-            SELECT
-                w.kind,
-                ROW_NUMBER() OVER (ORDER BY {{ m.by_place("h.by_") }}) AS place
+            SELECT w.kind, ROW_NUMBER() OVER (ORDER BY {{ m.by_place("h.by_") }}) AS place
             FROM wanted AS w
             CROSS JOIN LATERAL (
                 SELECT
@@ -40,12 +35,10 @@
             UNION ALL
             SELECT 2, w.kind, w.kind, COALESCE(s.most, 0), max_
             FROM wanted AS w
-            LEFT JOIN shares AS s
-                ON s.kind = w.kind
+            LEFT JOIN shares AS s ON s.kind = w.kind
             WHERE kinds_ = 1 OR max_ = (SELECT SUM(a.most) FROM shares AS a)
         ) AS t
-        INNER JOIN wanted AS w
-            ON w.kind = t.kind
+        INNER JOIN wanted AS w ON w.kind = t.kind
         ORDER BY t.round, t.turn
     ),
 

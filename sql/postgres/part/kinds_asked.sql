@@ -19,7 +19,6 @@
     ) AS s
 {%- endif %}
 {%- if own_types_only and search.type %}
-    WHERE
-        {{ m.type_seen("t.type") }}
+    WHERE {{ m.type_seen("t.type") }}
 {%- endif %};
     kinds_ := COALESCE(CARDINALITY({{ "kind_types_" if search.type else "kind_steps_" }}), 0);

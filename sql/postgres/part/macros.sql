@@ -49,8 +49,7 @@ SELECT
 FROM ROWS FROM (json_to_recordset(items_) AS (key timestamptz)) WITH ORDINALITY AS i (key, position)
 {%- else -%}
 SELECT
-    COALESCE(p.result ->> (i.position - 1)::text, 'OK'), (i.position - 1)::integer, NULL::bigint,
-    i.key,
+    COALESCE(p.result ->> (i.position - 1)::text, 'OK'), (i.position - 1)::integer, NULL::bigint, i.key,
     CASE WHEN g.gone THEN GREATEST(p.at, i.token + interval '1 microsecond') ELSE q.updated_at END,
     CASE WHEN g.gone THEN COALESCE(i.attempt, 0) ELSE q.attempt_num END,
     CASE WHEN g.gone THEN 'Completed' ELSE q.status END
@@ -60,8 +59,7 @@ FROM
     ) WITH ORDINALITY AS i (key, token, attempt, status, position)
 {%- endif %}
 CROSS JOIN {{ object("queue_operation") }} AS p
-LEFT JOIN {{ table }} AS q
-    ON q.enqueued_at = i.key
+LEFT JOIN {{ table }} AS q ON q.enqueued_at = i.key
 {%- if leaves %}
 CROSS JOIN LATERAL (
     SELECT q.enqueued_at IS NULL AND i.status = 'Completed' AND p.result ->> (i.position - 1)::text IS NULL AS gone
@@ -81,10 +79,7 @@ ORDER BY i.position
 NOT EXISTS (
                 SELECT 1
                 FROM {{ object("queue_refused") }} AS x
-                WHERE
-                    x.queue = '{{ queue }}'
-                    AND x.key = {{ key }}
-                    AND x.until > now_
+                WHERE x.queue = '{{ queue }}' AND x.key = {{ key }} AND x.until > now_
             )
 {%- endmacro -%}
 {#- The type of a key in answers, and in what is asked; how it is read and shown. -#}

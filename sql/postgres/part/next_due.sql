@@ -17,8 +17,7 @@
                     SELECT q.{{ role.due }} AS due_at
                     FROM {{ table }} AS q
                     WHERE
-                    {{ m.is_kind(search, "w") }}
-                    AND {{ m.waiting() }}
+                    {{ m.is_kind(search, "w") }} AND {{ m.waiting() }}
                     AND {{ m.due() if due_in_order else "q." ~ role.due }} > now_
                     ORDER BY {{ m.due() if due_in_order else "q." ~ role.due }}
                     LIMIT 1
@@ -39,9 +38,7 @@
                     SELECT q.{{ role.due }} AS due_at
                     FROM {{ table }} AS q
                     WHERE
-                    {{ m.shard() }} = g.shard
-                    AND {{ m.waiting() }}
-                    AND {{ m.due() }} > now_
+                    {{ m.shard() }} = g.shard AND {{ m.waiting() }} AND {{ m.due() }} > now_
                     ORDER BY {{ m.due() }}
                     LIMIT 1
                 ) AS h
@@ -51,9 +48,7 @@
             (
                 SELECT {{ m.time("q." ~ role.due) }} AS due_at
                 FROM {{ table }} AS q
-                WHERE
-                    {{ m.waiting() }}
-                    AND {{ due_at }} > now_
+                WHERE {{ m.waiting() }} AND {{ due_at }} > now_
 {%- for search in kind_searches %}
                     AND NOT ({{ m.kinds_given(search) }})
 {%- endfor %}
@@ -66,9 +61,7 @@
             (
                 SELECT s.due_at
                 FROM {{ object(queue ~ "_lease") }} AS s
-                WHERE
-                    s.status = 'Error'
-                    AND s.due_at > now_
+                WHERE s.status = 'Error' AND s.due_at > now_
                 ORDER BY s.due_at
                 LIMIT 1
             )

@@ -32,19 +32,11 @@ CREATE SEQUENCE IF NOT EXISTS {{ object(queue ~ "_seq") }} AS bigint CACHE 1;
 /* Completed items are moved here. */
 {%- endif %}
 CREATE TABLE IF NOT EXISTS {{ table if here else history_table }} (
-    enqueued_at timestamptz NOT NULL,
-    type {{ object(queue ~ "_type") if here else "text" }} NOT NULL,
-    status {{ object("queue_state") if here else "text" }} NOT NULL,
-    step text NULL,
-    attempt_num integer NOT NULL,
-    response text NULL{{ " DEFAULT ''" if here }},
-    error text NULL{{ " DEFAULT ''" if here }},
-    started_at timestamptz NULL,
-    duration bigint NULL,
-    scheduled_for timestamptz NOT NULL,
-    updated_at timestamptz NOT NULL,
-    lease_owner text NULL,
-    lease_until timestamptz NULL,
+    enqueued_at timestamptz NOT NULL, type {{ object(queue ~ "_type") if here else "text" }} NOT NULL,
+    status {{ object("queue_state") if here else "text" }} NOT NULL, step text NULL, attempt_num integer NOT NULL,
+    response text NULL{{ " DEFAULT ''" if here }}, error text NULL{{ " DEFAULT ''" if here }},
+    started_at timestamptz NULL, duration bigint NULL, scheduled_for timestamptz NOT NULL,
+    updated_at timestamptz NOT NULL, lease_owner text NULL, lease_until timestamptz NULL,
 {%- if here %}
     /* By which claim it was taken, for whoever lost the answer to that. Below zero: it goes alone. */
     claim_num bigint NULL,

@@ -11,15 +11,11 @@
 {{- m.key_read("i.key") }}
                 FROM UNNEST(keys_) AS i (key)
             ) AS k
-            INNER JOIN LATERAL (
-                {{ m.found("k.key_", "shown") }}
-            ) AS v
-                ON TRUE
+            INNER JOIN LATERAL ({{ m.found("k.key_", "shown") }}) AS v ON TRUE
 {%- else %}
             FROM {{ object(queue ~ "_item_v") }} AS v
 {%- endif %}
-            WHERE
-                TRUE
+            WHERE TRUE
 {% include "part/fits.sql" %}
             ORDER BY {{ m.list("v.item_key_") }}
             LIMIT max_
@@ -53,11 +49,7 @@
     WITH found AS MATERIALIZED (
         SELECT {{ m.seeks("v.item_seek_", "seek_") }}{{ m.list("k.key_") }}
         FROM {{ m.keys_unnested() }}
-        INNER JOIN LATERAL (
-            {{ m.found("k.key_", "shown") }}
-        ) AS v
-            ON TRUE
-        WHERE
-            TRUE
+        INNER JOIN LATERAL ({{ m.found("k.key_", "shown") }}) AS v ON TRUE
+        WHERE TRUE
 {% include "part/fits.sql" %}
     ),

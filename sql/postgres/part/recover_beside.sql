@@ -10,12 +10,9 @@
             SELECT {{ m.list("s.key_") }}
             FROM (
                 SELECT DISTINCT
-                    c.started_at,
-                    c.lease_owner
+                    c.started_at, c.lease_owner
                 FROM (
-                    SELECT
-                        s.started_at,
-                        s.lease_owner
+                    SELECT s.started_at, s.lease_owner
                     FROM {{ object(queue ~ "_lease") }} AS s
                     /* Not those that others hold: they may be many, and the rest is behind them. */
                     CROSS JOIN LATERAL (
@@ -25,8 +22,7 @@
                         FOR NO KEY UPDATE SKIP LOCKED
                     ) AS q
                     WHERE
-                        s.status = 'Processing'
-                        AND (s.lease_until <= now_ OR s.lease_owner = worker_)
+                        s.status = 'Processing' AND (s.lease_until <= now_ OR s.lease_owner = worker_)
                         AND {{ m.not_refused(m.key_kept("s.key_")) }}
                     ORDER BY s.started_at
                     LIMIT max_
@@ -35,10 +31,8 @@
             /* The oldest claims first, each with all that is left of it: a chunk must not split one. */
             INNER JOIN {{ object(queue ~ "_lease") }} AS s
                 ON
-                    s.status = 'Processing'
-                    AND s.started_at BETWEEN d.started_at AND d.started_at
-                    AND s.lease_owner = d.lease_owner
-                    AND (s.lease_until <= now_ OR s.lease_owner = worker_)
+                    s.status = 'Processing' AND s.started_at BETWEEN d.started_at AND d.started_at
+                    AND s.lease_owner = d.lease_owner AND (s.lease_until <= now_ OR s.lease_owner = worker_)
                     AND {{ m.not_refused(m.key_kept("s.key_")) }}
         )
 {%- if foreign %}
@@ -79,8 +73,7 @@
         SELECT {{ m.list("g.key_") }}
         FROM {{ object(queue ~ "_lease") }} AS g
         WHERE
-            g.status = 'Processing'
-            AND g.lease_until <= now_
+            g.status = 'Processing' AND g.lease_until <= now_
             AND NOT EXISTS (
                 SELECT 1
                 FROM {{ table }} AS q
@@ -91,8 +84,7 @@
     ) AS g
     WHERE {{ m.lease_at_key("g.key_") }};
 
-    IF key_1_ IS NULL THEN
-        RETURN;
+    IF key_1_ IS NULL THEN RETURN;
     END IF;
     found_ := CARDINALITY(key_1_);
 {% include "part/recover_more.sql" %}
@@ -101,11 +93,5 @@
     UPDATE {{ object(queue ~ "_lease") }} AS s
     SET status = v.item_status, lease_until = NULL
     FROM {{ m.keys_unnested() }}
-    INNER JOIN LATERAL (
-        {{ m.found("k.key_", []) }}
-    ) AS v
-        ON TRUE
-    WHERE
-        {{ m.lease_at_key("k.key_") }}
-        AND s.status = 'Processing'
-        AND v.item_status <> 'Processing';
+    INNER JOIN LATERAL ({{ m.found("k.key_", []) }}) AS v ON TRUE
+    WHERE {{ m.lease_at_key("k.key_") }} AND s.status = 'Processing' AND v.item_status <> 'Processing';

@@ -5,5 +5,4 @@
 {%- endfor %}
             FROM {{ table }} AS q
             WHERE {{ m.at_key("v.key_") }}
-        ) AS w
-            ON TRUE
+        ) AS w ON TRUE

@@ -6,7 +6,5 @@
             FROM decided AS d
             WHERE d.answer <> 'OK'
         )
-        WHERE
-            p.operation_id = operation_
-            AND EXISTS (SELECT 1 FROM decided AS d WHERE d.answer <> 'OK')
+        WHERE p.operation_id = operation_ AND EXISTS (SELECT 1 FROM decided AS d WHERE d.answer <> 'OK')
     )

@@ -6,20 +6,17 @@
     decided AS MATERIALIZED (
         SELECT
             {{ m.list("v.key_") }},
-            {{ m.seeks("v.item_seek_", "seek_") }}{{ "'OK' AS answer, " if not own }}v.position,
-            v.alone,
+            {{ m.seeks("v.item_seek_", "seek_") }}{{ "'OK' AS answer, " if not own }}v.position, v.alone,
 {%- if marks_claims %}
             CASE WHEN v.alone THEN -claim_ ELSE claim_ END AS claim_num,
 {%- endif %}
             /* Spent attempts (the limit was lowered, say) end here instead of staying at the head of the queue. */
             CASE WHEN v.is_spent THEN 'Failed' ELSE 'Processing' END AS status,
-            {{ m.later("v.item_token") }} AS token,
-            v.item_attempt + (NOT v.is_spent)::integer AS attempt_num,
+            {{ m.later("v.item_token") }} AS token, v.item_attempt + (NOT v.is_spent)::integer AS attempt_num,
             CASE
                 WHEN v.is_spent AND v.refusals > 0
                     THEN format(
-                        'The table refused it %s times, and attempts are spent: %s',
-                        v.refusals,
+                        'The table refused it %s times, and attempts are spent: %s', v.refusals,
                         ({{ object("queue_refusal") }}('{{ queue }}', {{ m.key_kept("v.key_") }})).reason
                     )
                 WHEN v.is_spent THEN format('Attempts are spent: %s of %s.', v.item_attempt, max_attempts_)
@@ -29,29 +26,21 @@
             END AS error,
             CASE WHEN NOT v.is_spent THEN now_ + {{ m.interval_ms("lease_ms_") }} END AS lease_until,
 {%- if not own %}
-            v.item_step AS step,
-            v.item_response AS response,
+            v.item_step AS step, v.item_response AS response,
             CASE WHEN v.is_spent THEN v.item_started_at ELSE now_ END AS started_at,
             {{ "COALESCE(started_at_, now_)" if run_time else "now_" }} AS run_started_at,
-            CASE WHEN v.is_spent THEN v.item_duration END AS duration,
-            v.item_due_at AS due_at,
-            CASE WHEN v.is_spent THEN v.item_owner ELSE worker_ END AS owner,
-            NULL::timestamptz AS died_at,
-            v.is_spent AS finishes,
-            FALSE AS reopens,
-            TRUE AS stays,
+            CASE WHEN v.is_spent THEN v.item_duration END AS duration, v.item_due_at AS due_at,
+            CASE WHEN v.is_spent THEN v.item_owner ELSE worker_ END AS owner, NULL::timestamptz AS died_at,
+            v.is_spent AS finishes, FALSE AS reopens, TRUE AS stays,
 {%- endif %}
             NOT v.is_spent AS enters
         FROM (
             SELECT
-                r.*,
-                ROW_NUMBER() OVER w AS position,
-                COUNT(*) FILTER (WHERE NOT r.is_spent) OVER w AS place,
+                r.*, ROW_NUMBER() OVER w AS position, COUNT(*) FILTER (WHERE NOT r.is_spent) OVER w AS place,
                 COUNT(*) FILTER (WHERE r.alone) OVER w AS alone_so_far
             FROM (
                 SELECT
-                    f.*,
-                    f.item_attempt + f.refusals >= max_attempts_ AS is_spent,
+                    f.*, f.item_attempt + f.refusals >= max_attempts_ AS is_spent,
                     f.item_attempt + f.refusals < max_attempts_ AND f.item_died_at IS NOT NULL AS alone
                 FROM (
                     SELECT

@@ -8,13 +8,8 @@
             FROM decided AS d
             UNION ALL
             SELECT
-                c.ordinal,
-                c.answer,
-                {{ m.key_text("c.key_") }},
-                c.{{ "written_token" if role.token else "token" }},
-                c.attempt_num,
-                c.status,
-                1
+                c.ordinal, c.answer, {{ m.key_text("c.key_") }}, c.{{ "written_token" if role.token else "token" }},
+                c.attempt_num, c.status, 1
             FROM changed AS c
 {%- if leaves %}
             UNION ALL
@@ -23,8 +18,7 @@
 {%- endif %}
         ) AS a
         ORDER BY
-            a.ordinal,
-            a.rank
+            a.ordinal, a.rank
     )
     SELECT json_agg(t ORDER BY t.ordinal)
     INTO answers_

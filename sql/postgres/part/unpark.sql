@@ -5,9 +5,7 @@
     FROM (
         SELECT {{ m.list("s.key_") }}
         FROM {{ object(queue ~ "_lease") }} AS s
-        WHERE
-            s.status = 'Error'
-            AND s.due_at <= now_
+        WHERE s.status = 'Error' AND s.due_at <= now_
 {%- if apart %}
             AND {{ m.not_refused(m.key_kept("s.key_")) }}
 {%- endif %}
@@ -25,23 +23,16 @@
         UPDATE {{ object(queue ~ "_lease") }} AS s
         SET status = v.item_status{% if role.due %}, due_at = v.item_due_at{% endif %}
         FROM {{ m.keys_tried() if apart else m.keys_unnested() }}
-        INNER JOIN LATERAL (
-            {{ m.found("k.key_", []) }}
-        ) AS v
-            ON TRUE
+        INNER JOIN LATERAL ({{ m.found("k.key_", []) }}) AS v ON TRUE
         WHERE
-            {{ m.lease_at_key("k.key_") }}
-            AND s.status = 'Error'
+            {{ m.lease_at_key("k.key_") }} AND s.status = 'Error'
             AND {% if role.due %}(v.item_status <> 'Error' OR v.item_due_at > now_){% else %}v.item_status <> 'Error'{% endif %};
 
         WITH decided AS MATERIALIZED (
             SELECT
-                {{ m.list("k.key_") }},
-                {{ m.seeks("v.item_seek_", "seek_") }}'OK' AS answer,
+                {{ m.list("k.key_") }}, {{ m.seeks("v.item_seek_", "seek_") }}'OK' AS answer,
                 {{ "CASE WHEN e.ends THEN 'Failed' ELSE 'Pending' END" if apart else "'Pending'" }} AS status,
-                {{ m.later("v.item_token") }} AS token,
-                v.item_attempt AS attempt_num,
-                v.item_step AS step,
+                {{ m.later("v.item_token") }} AS token, v.item_attempt AS attempt_num, v.item_step AS step,
                 v.item_response AS response,
 {%- if apart %}
                 CASE
@@ -52,22 +43,12 @@
 {%- else %}
                 v.item_error AS error,
 {%- endif %}
-                v.item_started_at AS started_at,
-                v.item_started_at AS run_started_at,
-                v.item_duration AS duration,
-                v.item_due_at AS due_at,
-                v.item_owner AS owner,
-                NULL::timestamptz AS lease_until,
+                v.item_started_at AS started_at, v.item_started_at AS run_started_at, v.item_duration AS duration,
+                v.item_due_at AS due_at, v.item_owner AS owner, NULL::timestamptz AS lease_until,
                 {{ "CASE WHEN NOT e.ends THEN v.item_died_at END" if apart else "v.item_died_at" }} AS died_at,
-                FALSE AS enters,
-                {{ "e.ends" if apart else "FALSE" }} AS finishes,
-                FALSE AS reopens,
-                TRUE AS stays
+                FALSE AS enters, {{ "e.ends" if apart else "FALSE" }} AS finishes, FALSE AS reopens, TRUE AS stays
             FROM {{ m.keys_tried() if apart else m.keys_unnested() }}
-            INNER JOIN LATERAL (
-                {{ m.found("k.key_", []) }}
-            ) AS v
-                ON TRUE
+            INNER JOIN LATERAL ({{ m.found("k.key_", []) }}) AS v ON TRUE
 {%- if apart %}
             LEFT JOIN {{ object("queue_refused") }} AS x
                 ON x.queue = '{{ queue }}' AND x.key = {{ m.key_kept("k.key_") }}
@@ -75,9 +56,7 @@
                 SELECT COALESCE(x.attempts > 0 AND v.item_attempt + x.attempts >= max_attempts_, FALSE) AS ends
             ) AS e
 {%- endif %}
-            WHERE
-                v.item_status = 'Error'
-                AND COALESCE(v.item_due_at <= now_, TRUE)
+            WHERE v.item_status = 'Error' AND COALESCE(v.item_due_at <= now_, TRUE)
         ),
 
 {% import "part/write.sql" as write %}{{ write.changed() }}

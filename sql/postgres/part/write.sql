@@ -35,9 +35,7 @@ expression sees of a row and of what was decided.
             {{ column.quoted }} = {% if column.whole %}d.status{% else %}{% if column.cases %}CASE
 {%- for case in column.cases %}
                 WHEN
-                    d.status IN (
-                        {{ m.names(case.states) }}
-                    )
+                    d.status IN ({{ m.names(case.states) }})
                     THEN {% if case.holds == "something" -%}
                 {%- if column.role == "error" -%}
                     COALESCE(NULLIF({% include "part/error_cut.sql" %}, ''), q.{{ column.quoted }}, d.status)
@@ -91,8 +89,7 @@ expression sees of a row and of what was decided.
 {%- endif %}
         FROM decided AS d
         /* They are locked, and decided upon: the key is enough. */
-        WHERE
-            {{ m.at_found("d") }}
+        WHERE {{ m.at_found("d") }}
 {%- if not (own and taken) %}
             AND d.answer = 'OK'
 {%- endif %}
@@ -121,17 +118,10 @@ expression sees of a row and of what was decided.
         ORDER BY {{ m.list("c.key_") }}
         ON CONFLICT ({{ m.list("key_") }}) DO UPDATE
         SET
-            status = excluded.status,
-            step = excluded.step,
-            attempt_num = excluded.attempt_num,
-            response = excluded.response,
-            error = excluded.error,
-            started_at = excluded.started_at,
-            finished_at = excluded.finished_at,
-            duration = excluded.duration,
-            due_at = excluded.due_at,
-            updated_at = excluded.updated_at,
-            lease_owner = excluded.lease_owner,
+            status = excluded.status, step = excluded.step, attempt_num = excluded.attempt_num,
+            response = excluded.response, error = excluded.error, started_at = excluded.started_at,
+            finished_at = excluded.finished_at, duration = excluded.duration, due_at = excluded.due_at,
+            updated_at = excluded.updated_at, lease_owner = excluded.lease_owner,
             lease_until = excluded.lease_until{{ ",\n            claim_num = excluded.claim_num" if claims }}
     )
 {%- endif %}

@@ -37,8 +37,7 @@ BEGIN
         RAISE EXCEPTION '{{ procedure }}: most_ must be 1 or more, or NULL' USING ERRCODE = 'RP021';
     END IF;
 {% set of_states = {
-    "ended": "'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted'",
-    "flying": "'Processing'",
+    "ended": "'Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted'", "flying": "'Processing'",
     "waiting": "'Pending', 'Error'"
 } -%}
 {%- set ours = m.list("v.item_key_") if beside else m.columns() %}
@@ -76,9 +75,7 @@ BEGIN
         SELECT {% for column in key %}q.{{ column.quoted }} AS key_{{ loop.index }}{{ ", " if not loop.last }}{% endfor %}
         INTO until_
         FROM {{ table }} AS q
-        WHERE
-            most_ IS NOT NULL
-            AND {{ range }}
+        WHERE most_ IS NOT NULL AND {{ range }}
         ORDER BY {{ m.columns() }}
         LIMIT 1 OFFSET most_ - 1;
 {%- if not own %}
@@ -129,8 +126,7 @@ BEGIN
         {%- set its = "v.item_key_" ~ loop.index if beside else "q." ~ column.quoted %}{{ its }} BETWEEN k.key_{{ loop.index }} AND k.key_{{ loop.index }}{{ " " if not loop.last }}{% endfor %}
         {%- for column in seek %} AND {{ "v.item_seek_" ~ loop.index if beside else "q." ~ column.quoted }} IN ({{ column["values"] | join(", ") }}){% endfor %}
 {{- m.subtypes_joined() }}
-    WHERE
-        TRUE
+    WHERE TRUE
 {%- if own_types_only %}
             AND {{ m.type_seen("v.item_type" if beside else "q." ~ role.kind) }}
 {%- endif %}

@@ -17,11 +17,8 @@ BEGIN
             NOT EXISTS (
                 SELECT 1
                 FROM pg_catalog.pg_index AS x
-                INNER JOIN pg_catalog.pg_class AS i
-                    ON i.oid = x.indexrelid
-                WHERE
-                    x.indrelid = w.place::regclass
-                    AND i.relname = w.name::name
+                INNER JOIN pg_catalog.pg_class AS i ON i.oid = x.indexrelid
+                WHERE x.indrelid = w.place::regclass AND i.relname = w.name::name
             )
         LIMIT 1
     );

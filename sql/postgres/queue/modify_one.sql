@@ -23,8 +23,7 @@ RETURNS TABLE ({{ m.answer_columns() | wrap(4) }}
 AS $$
     SELECT m.answer, m.answer_ordinal, m.answer_due_ms, m.answer_key, m.answer_token, m.answer_attempt, m.answer_status
     FROM {{ object("modify_" ~ queue ~ "_set_utx") }}(
-        NULL,
-        COALESCE(worker_, session_user || '/' || pg_backend_pid()),
+        NULL, COALESCE(worker_, session_user || '/' || pg_backend_pid()),
         json_build_array(json_build_object(
             'key', {{ the_key }}{{ "::json" if composite }}, 'token', {{ "updated_at_" if own else "token_" }}, 'attempt', attempt_num_,
             'status', status_, 'step', step_, 'response', response_, 'error', error_,
@@ -80,10 +79,7 @@ BEGIN
         SELECT
 {{- m.key_read(m.key_from_text(the_key)) }}
     ) AS k
-    INNER JOIN LATERAL (
-        {{ m.found("k.key_", "shown") }}
-    ) AS v
-        ON TRUE;
+    INNER JOIN LATERAL ({{ m.found("k.key_", "shown") }}) AS v ON TRUE;
 {%- else %}
     SELECT v.*
     FROM (

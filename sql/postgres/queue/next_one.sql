@@ -55,8 +55,7 @@ BEGIN
         /* Items were ended whose attempts are spent, or left aside; what comes behind them is due now. */
         EXIT WHEN next_.answer <> 'EMPTY' OR next_.answer_due_ms > 0 OR next_.answer_due_ms IS NULL;
     END LOOP;
-    IF next_.answer <> 'EMPTY' THEN
-        RETURN QUERY SELECT next_.answer_key, next_.answer_token;
+    IF next_.answer <> 'EMPTY' THEN RETURN QUERY SELECT next_.answer_key, next_.answer_token;
     END IF;
 END;
 $$;

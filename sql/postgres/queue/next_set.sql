@@ -153,8 +153,7 @@ BEGIN
     END IF;
 {%- endif %}
 {%- endfor %}
-    IF FOUND THEN
-        RETURN;
+    IF FOUND THEN RETURN;
     END IF;
 {%- endif %}
 

@@ -19,9 +19,7 @@ nobody can take it, since claims and recoveries pass over locked rows.
 {%- endif %}
 Table access order: {{ table_name ~ (", " ~ queue ~ "_lease" if beside) if role.lease_until else queue ~ "_lease" }}.
 */
-CREATE OR REPLACE FUNCTION {{ function }}(
-    worker_ text, items_ json, lease_ms_ integer DEFAULT NULL
-)
+CREATE OR REPLACE FUNCTION {{ function }}(worker_ text, items_ json, lease_ms_ integer DEFAULT NULL)
 RETURNS TABLE ({{ m.answer_columns() | wrap(4) }}
 )
 {% include "part/attributes.sql" %}
@@ -55,24 +53,21 @@ BEGIN
         FROM {{ table }} AS q
         WHERE {{ m.at_key("i.key_") }}
         FOR NO KEY UPDATE SKIP LOCKED
-    ) AS q
-        ON TRUE
+    ) AS q ON TRUE
 {%- endif %}
     LEFT JOIN LATERAL (
         SELECT TRUE AS held
         FROM {{ object(queue ~ "_lease") }} AS s
         WHERE {{ "q.held AND " if role.lease_until }}{{ m.lease_at_key("i.key_") }}
         FOR NO KEY UPDATE SKIP LOCKED
-    ) AS s
-        ON TRUE;
+    ) AS s ON TRUE;
 {%- endif %}
     now_ := clock_timestamp();
 {%- endif %}
 
     RETURN QUERY
     WITH item AS MATERIALIZED (
-        SELECT
-            (i.position - 1)::integer AS ordinal,
+        SELECT (i.position - 1)::integer AS ordinal,
 {{- m.key_read("i.key") }},
             i.attempt
         FROM
@@ -82,10 +77,7 @@ BEGIN
     ),
     judged AS MATERIALIZED (
         SELECT
-            i.*,
-            {{ m.seeks("v.item_seek_", "seek_") }}v.item_token,
-            v.item_attempt,
-            v.item_status,
+            i.*, {{ m.seeks("v.item_seek_", "seek_") }}v.item_token, v.item_attempt, v.item_status,
             {{ "v.held," if not beside }}
             CASE
                 WHEN v.item_status IS NULL THEN 'NOT_FOUND'
@@ -108,8 +100,7 @@ BEGIN
             ) AS u
             LIMIT 1
 {%- endif %}
-        ) AS v
-            ON TRUE
+        ) AS v ON TRUE
     )
 {%- if lease_sliding %}
 {%- set until = ("now_" if beside else "n.now") ~ " + " ~ m.interval_ms("lease_ms_") %}
@@ -124,10 +115,7 @@ BEGIN
         /* Once they are locked, and one time for all of them: what was claimed together runs out together. */
         CROSS JOIN (SELECT clock_timestamp() AS now FROM (SELECT COUNT(*) FROM judged) AS c) AS n
 {%- endif %}
-        WHERE
-            {{ m.at_key("j.key_") }}
-            AND j.answer = 'OK'
-            AND {{ held }}
+        WHERE {{ m.at_key("j.key_") }} AND j.answer = 'OK' AND {{ held }}
     )
 {%- endif %}
 {%- if beside %},
@@ -136,22 +124,12 @@ BEGIN
         UPDATE {{ object(queue ~ "_lease") }} AS s
         SET lease_until = {{ until }}
         FROM judged AS j
-        WHERE
-            {{ m.lease_at_key("j.key_") }}
-            AND j.answer = 'OK'
-            AND {{ held }}
+        WHERE {{ m.lease_at_key("j.key_") }} AND j.answer = 'OK' AND {{ held }}
     )
 {%- endif %}
 {%- endif %}
 
-    SELECT
-        j.answer,
-        j.ordinal,
-        NULL::bigint,
-        {{ m.key_text("j.key_") }},
-        j.item_token,
-        j.item_attempt,
-        j.item_status
+    SELECT j.answer, j.ordinal, NULL::bigint, {{ m.key_text("j.key_") }}, j.item_token, j.item_attempt, j.item_status
     FROM judged AS j
     ORDER BY j.ordinal;
 END;

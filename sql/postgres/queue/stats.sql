@@ -40,28 +40,23 @@ BEGIN
 {%- if steps %}
             {{ step_known("v.item_step") }} AS step,
 {%- endif %}
-            v.item_started_at AS started_at,
-            v.item_duration AS claimed_ms,
+            v.item_started_at AS started_at, v.item_duration AS claimed_ms,
             COALESCE({{ "v.item_due_at" if role.due else "CASE WHEN v.item_status = 'Error' THEN v.item_due_at END" }}, v.item_enqueued_at) AS due_at,
-            v.item_enqueued_at AS enqueued_at,
-            v.item_lease_until AS lease_until
+            v.item_enqueued_at AS enqueued_at, v.item_lease_until AS lease_until
         FROM {{ object(queue ~ "_item_v") }} AS v
 {%- else %}
             {{ m.of("status") }} AS status,
 {%- if steps %}
             {{ step_known(m.of("step")) }} AS step,
 {%- endif %}
-            {{ m.of("started_at") }} AS started_at,
-            {{ m.of("duration") }} AS claimed_ms,
+            {{ m.of("started_at") }} AS started_at, {{ m.of("duration") }} AS claimed_ms,
             {{ m.of("due_at") if own else "COALESCE(" ~ m.of("due_at") ~ ", " ~ m.of("enqueued_at") ~ ")" }} AS due_at,
-            {{ m.of("enqueued_at") }} AS enqueued_at,
-            {{ m.of("lease_until") }} AS lease_until
+            {{ m.of("enqueued_at") }} AS enqueued_at, {{ m.of("lease_until") }} AS lease_until
         FROM {{ table }} AS q
 {%- endif %}
     ),
     counted AS MATERIALIZED (
-        SELECT
-            i.status,
+        SELECT i.status,
 {%- if steps %}
             i.step,
 {%- endif %}
@@ -78,17 +73,13 @@ BEGIN
         GROUP BY i.status{{ ", i.step" if steps }}
     ),
     recent AS MATERIALIZED (
-        SELECT
-            GREATEST(0, {{ m.ms("COALESCE(i.due_at, i.enqueued_at)", "i.started_at") }}) AS wait_ms,
-            i.claimed_ms
+        SELECT GREATEST(0, {{ m.ms("COALESCE(i.due_at, i.enqueued_at)", "i.started_at") }}) AS wait_ms, i.claimed_ms
         FROM {% if history %}(
             SELECT a.started_at, a.claimed_ms, a.due_at, a.enqueued_at FROM item AS a
             UNION ALL
             SELECT {{ m.of("started_at") }}, {{ m.of("duration") }}, {{ m.of("due_at") }}, {{ m.of("enqueued_at") }} FROM {{ history }} AS q
         ){% else %}item{% endif %} AS i
-        WHERE
-            i.started_at IS NOT NULL
-            AND i.claimed_ms IS NOT NULL
+        WHERE i.started_at IS NOT NULL AND i.claimed_ms IS NOT NULL
 {%- if not own %}
             AND {{ object("queue_is_finished_fn") }}(i.status)
 {%- endif %}
@@ -97,8 +88,7 @@ BEGIN
     )
     SELECT f.*
     FROM {{ object("queue_figures") }}(
-        (SELECT json_agg(c) FROM counted AS c),
-        ARRAY(SELECT r.wait_ms FROM recent AS r),
+        (SELECT json_agg(c) FROM counted AS c), ARRAY(SELECT r.wait_ms FROM recent AS r),
         ARRAY(SELECT r.claimed_ms FROM recent AS r)
 {%- if knows_arrivals %},
         {% if history %}(SELECT COUNT(*) FROM {{ history }} AS q WHERE {{ m.lately("q." ~ role.enqueued) }}){% else %}0{% endif %}

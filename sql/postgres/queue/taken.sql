@@ -41,10 +41,7 @@ BEGIN
     CROSS JOIN LATERAL (
         SELECT {{ m.columns() }}
         FROM {{ table }} AS q
-        WHERE
-            {{ m.at_key("i.key_") }}
-            AND {{ m.stands(processing) }}
-            AND q.{{ role.owner }}::text = worker_
+        WHERE {{ m.at_key("i.key_") }} AND {{ m.stands(processing) }} AND q.{{ role.owner }}::text = worker_
         FOR NO KEY UPDATE
     ) AS q;
     now_ := clock_timestamp();
@@ -53,10 +50,7 @@ BEGIN
         SELECT v.item_status
         INTO is_
         FROM {{ m.keys_unnested() }}
-        INNER JOIN LATERAL (
-            {{ m.found("k.key_", []) }}
-        ) AS v
-            ON TRUE;
+        INNER JOIN LATERAL ({{ m.found("k.key_", []) }}) AS v ON TRUE;
     END IF;
 
     IF is_ IN ('Processing', 'Error') THEN
@@ -64,10 +58,7 @@ BEGIN
         IF EXISTS (
             SELECT 1
             FROM {{ m.keys_unnested() }}
-            INNER JOIN LATERAL (
-                {{ m.found("k.key_", []) }}
-            ) AS v
-                ON TRUE
+            INNER JOIN LATERAL ({{ m.found("k.key_", []) }}) AS v ON TRUE
             WHERE v.item_attempt < 1
         ) THEN
             RAISE EXCEPTION '{{ procedure }}: the claim has not counted the attempt in %: let it, or leave table.lifecycle.attempts out of the description, and readpast counts', {{ text(role.attempts) }}
@@ -77,10 +68,7 @@ BEGIN
 
         WITH found AS MATERIALIZED (
             SELECT
-                {{ m.list("k.key_") }},
-                v.*,
-                s.status AS was,
-                s.lease_owner AS was_owner,
+                {{ m.list("k.key_") }}, v.*, s.status AS was, s.lease_owner AS was_owner,
                 s.started_at AS was_started_at,
                 /* The attempt that this claim follows. */
                 CASE WHEN {{ object("queue_is_finished_fn") }}(s.status) THEN 0 ELSE COALESCE(s.attempt_num, 0) END AS before,
@@ -93,44 +81,26 @@ BEGIN
                     s.status = 'Processing' OR (s.status IN ('Pending', 'Error') AND s.lease_until IS NOT NULL), FALSE
                 ) AS died
             FROM {{ m.keys_unnested() }}
-            INNER JOIN LATERAL (
-                {{ m.found("k.key_", []) }}
-            ) AS v
-                ON TRUE
-            LEFT JOIN {{ object(queue ~ "_lease") }} AS s
-                ON {{ m.lease_at_key("k.key_") }}
+            INNER JOIN LATERAL ({{ m.found("k.key_", []) }}) AS v ON TRUE
+            LEFT JOIN {{ object(queue ~ "_lease") }} AS s ON {{ m.lease_at_key("k.key_") }}
         ),
         decided AS MATERIALIZED (
             SELECT
-                {{ m.list("v.key_") }},
-                {{ m.seeks("v.item_seek_", "seek_") }}'OK' AS answer,
-                v.died AND NOT v.again AS alone,
-                CASE WHEN n.is_spent THEN 'Failed' ELSE 'Processing' END AS status,
-                {{ m.later("v.item_token") }} AS token,
-                n.attempt - n.is_spent::integer AS attempt_num,
+                {{ m.list("v.key_") }}, {{ m.seeks("v.item_seek_", "seek_") }}'OK' AS answer,
+                v.died AND NOT v.again AS alone, CASE WHEN n.is_spent THEN 'Failed' ELSE 'Processing' END AS status,
+                {{ m.later("v.item_token") }} AS token, n.attempt - n.is_spent::integer AS attempt_num,
                 CASE
                     WHEN n.is_spent THEN format('Attempts are spent: %s of %s.', n.attempt - 1, max_attempts_)
                     ELSE v.item_error
                 END AS error,
                 CASE WHEN NOT n.is_spent THEN v.item_started_at + {{ m.interval_ms("lease_ms_") }} END AS lease_until,
-                v.item_step AS step,
-                v.item_response AS response,
-                v.item_started_at AS started_at,
-                v.item_started_at AS run_started_at,
-                NULL::bigint AS duration,
-                NULL::timestamptz AS due_at,
-                worker_ AS owner,
-                NULL::timestamptz AS died_at,
-                n.is_spent AS finishes,
-                FALSE AS reopens,
+                v.item_step AS step, v.item_response AS response, v.item_started_at AS started_at,
+                v.item_started_at AS run_started_at, NULL::bigint AS duration, NULL::timestamptz AS due_at,
+                worker_ AS owner, NULL::timestamptz AS died_at, n.is_spent AS finishes, FALSE AS reopens,
                 TRUE AS stays,
 {%- if attempt_history %}
-                v.was = 'Processing' AND NOT v.again AS ended,
-                v.before AS ended_attempt,
-                v.was_owner AS ended_owner,
-                v.was_started_at AS ended_started_at,
-                v.item_step AS ended_step,
-                NULL::text AS ended_response,
+                v.was = 'Processing' AND NOT v.again AS ended, v.before AS ended_attempt, v.was_owner AS ended_owner,
+                v.was_started_at AS ended_started_at, v.item_step AS ended_step, NULL::text AS ended_response,
                 format(
                     'The lock of worker %s was broken by worker %s; the worker is taken for dead.', v.was_owner, worker_
                 ) AS ended_error,
@@ -156,21 +126,12 @@ BEGIN
 
         RETURN QUERY
         SELECT
-            CASE WHEN alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
-            NULL::integer,
-            lease_ms_::bigint,
-            {{ m.key_text("k.key_") }},
-            v.item_token,
-            v.item_attempt,
-            v.item_status,
+            CASE WHEN alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, NULL::integer, lease_ms_::bigint,
+            {{ m.key_text("k.key_") }}, v.item_token, v.item_attempt, v.item_status,
 {{- m.item_of_view() | wrap(12) }}
         FROM {{ m.keys_unnested() }}
-        INNER JOIN LATERAL (
-            {{ m.found("k.key_", "shown") }}
-        ) AS v
-            ON TRUE;
-        IF FOUND THEN
-            RETURN;
+        INNER JOIN LATERAL ({{ m.found("k.key_", "shown") }}) AS v ON TRUE;
+        IF FOUND THEN RETURN;
         END IF;
     END IF;
 

@@ -25,83 +25,50 @@ $$;
 {% filter made("TABLE", "queue_schema_version") %}
 /* One row per version that was applied here: an audit trail, never updated. */
 CREATE TABLE IF NOT EXISTS {{ object("queue_schema_version") }} (
-    version integer PRIMARY KEY,
-    applied_at timestamptz NOT NULL,
-    library text NOT NULL
+    version integer PRIMARY KEY, applied_at timestamptz NOT NULL, library text NOT NULL
 );
 {% endfilter %}
 {% filter made("TABLE", "queue_spec") %}
 /* The queues of this schema, each with the specification it was rendered from. */
 CREATE TABLE IF NOT EXISTS {{ object("queue_spec") }} (
-    queue text PRIMARY KEY,
-    preset text NOT NULL,
-    spec text NOT NULL,
-    rendered_by integer NOT NULL,
+    queue text PRIMARY KEY, preset text NOT NULL, spec text NOT NULL, rendered_by integer NOT NULL,
     installed_at timestamptz NOT NULL
 );
 {% endfilter %}
 {% filter made("TABLE", "app_settings") %}
 /* Settings that functions read, such as notification.maxAttempts. */
 CREATE TABLE IF NOT EXISTS {{ object("app_settings") }} (
-    param text PRIMARY KEY,
-    val_int integer NULL,
-    val_text text NULL
+    param text PRIMARY KEY, val_int integer NULL, val_text text NULL
 );
 {% endfilter %}
 {% filter made("TABLE", "queue_status") %}
-CREATE TABLE IF NOT EXISTS {{ object("queue_status") }} (
-    status {{ object("queue_state") }} PRIMARY KEY
-);
+CREATE TABLE IF NOT EXISTS {{ object("queue_status") }} (status {{ object("queue_state") }} PRIMARY KEY);
 {% endfilter %}
 {% filter statement %}
 INSERT INTO {{ object("queue_status") }} (status)
 VALUES
-    ('Pending'),
-    ('Processing'),
+    ('Pending'), ('Processing'),
     ('Error'), /* retryable */
     ('Failed'), /* attempts spent, or the worker gave up */
-    ('Completed'),
-    ('Cancelled'),
-    ('Paused'),
-    ('Terminated'),
-    ('PartiallyCompleted')
+    ('Completed'), ('Cancelled'), ('Paused'), ('Terminated'), ('PartiallyCompleted')
 ON CONFLICT DO NOTHING;
 {% endfilter %}
 {% filter made("TABLE", "queue_transition") %}
 /* The legal transitions. What is not a row here is refused as ILLEGAL_TRANSITION. */
 CREATE TABLE IF NOT EXISTS {{ object("queue_transition") }} (
-    from_status {{ object("queue_state") }} NOT NULL,
-    to_status {{ object("queue_state") }} NOT NULL,
+    from_status {{ object("queue_state") }} NOT NULL, to_status {{ object("queue_state") }} NOT NULL,
     PRIMARY KEY (from_status, to_status)
 );
 {% endfilter %}
 {% filter statement %}
 INSERT INTO {{ object("queue_transition") }} (from_status, to_status)
 VALUES
-    ('Pending', 'Processing'),
-    ('Pending', 'Failed'),
-    ('Pending', 'Cancelled'),
-    ('Pending', 'Paused'),
-    ('Pending', 'Terminated'),
-    ('Processing', 'Processing'),
-    ('Processing', 'Pending'),
-    ('Processing', 'Error'),
-    ('Processing', 'Failed'),
-    ('Processing', 'Completed'),
-    ('Processing', 'PartiallyCompleted'),
-    ('Processing', 'Cancelled'),
-    ('Processing', 'Paused'),
-    ('Processing', 'Terminated'),
-    ('Error', 'Processing'),
-    ('Error', 'Pending'),
-    ('Error', 'Failed'),
-    ('Error', 'Cancelled'),
-    ('Error', 'Paused'),
-    ('Error', 'Terminated'),
-    ('Paused', 'Processing'),
-    ('Paused', 'Pending'),
-    ('Paused', 'Failed'),
-    ('Paused', 'Cancelled'),
+    ('Pending', 'Processing'), ('Pending', 'Failed'), ('Pending', 'Cancelled'), ('Pending', 'Paused'),
+    ('Pending', 'Terminated'), ('Processing', 'Processing'), ('Processing', 'Pending'), ('Processing', 'Error'),
+    ('Processing', 'Failed'), ('Processing', 'Completed'), ('Processing', 'PartiallyCompleted'),
+    ('Processing', 'Cancelled'), ('Processing', 'Paused'), ('Processing', 'Terminated'), ('Error', 'Processing'),
+    ('Error', 'Pending'), ('Error', 'Failed'), ('Error', 'Cancelled'), ('Error', 'Paused'), ('Error', 'Terminated'),
+    ('Paused', 'Processing'), ('Paused', 'Pending'), ('Paused', 'Failed'), ('Paused', 'Cancelled'),
     ('Paused', 'Terminated')
 ON CONFLICT DO NOTHING;
 {% endfilter %}
@@ -114,8 +81,7 @@ Result holds what cannot be read back from the items.
 CREATE TABLE IF NOT EXISTS {{ object("queue_operation") }} (
     operation_id uuid PRIMARY KEY,
     call text NOT NULL, /* the function */
-    at timestamptz NOT NULL,
-    result json NULL
+    at timestamptz NOT NULL, result json NULL
 )
 WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 {% endfilter %}
@@ -127,10 +93,7 @@ Which logins see which types, of queues whose description says own_types_only. u
 one it is a member of; the type * is every type.
 */
 CREATE TABLE IF NOT EXISTS {{ object("queue_type_access") }} (
-    queue text NOT NULL,
-    type text NOT NULL,
-    user_name text NOT NULL,
-    PRIMARY KEY (queue, user_name, type)
+    queue text NOT NULL, type text NOT NULL, user_name text NOT NULL, PRIMARY KEY (queue, user_name, type)
 );
 {% endfilter %}
 {% filter made("VIEW", "queue_own_type_v", once=true) %}
@@ -139,12 +102,9 @@ The types that the caller may see, by queue: of the role that logged in, and of 
 since functions that run with their owner's rights ask here too.
 */
 CREATE OR REPLACE VIEW {{ object("queue_own_type_v") }} AS
-SELECT
-    a.queue,
-    a.type
+SELECT a.queue, a.type
 FROM {{ object("queue_type_access") }} AS a
-LEFT JOIN pg_catalog.pg_roles AS r
-    ON r.rolname = a.user_name
+LEFT JOIN pg_catalog.pg_roles AS r ON r.rolname = a.user_name
 WHERE
     a.user_name = session_user
     OR PG_HAS_ROLE(session_user, r.oid, 'MEMBER');
@@ -155,8 +115,7 @@ A row for each queue whose description says how long items stay that have ended,
 the end. Who deletes locks the row meanwhile, and others pass over it: one at a time.
 */
 CREATE TABLE IF NOT EXISTS {{ object("queue_retention") }} (
-    queue text NOT NULL PRIMARY KEY,
-    done_at timestamptz NOT NULL
+    queue text NOT NULL PRIMARY KEY, done_at timestamptz NOT NULL
 );
 {% endfilter %}
 {% filter made("TABLE", "queue_turn") %}
@@ -166,9 +125,7 @@ others, where adding takes turns: each locks the row to the end of its transacti
 Nothing is ever written to it, and only the functions can lock it, hence nobody who may not claim: an advisory lock could
 be taken, and kept, by any login.
 */
-CREATE TABLE IF NOT EXISTS {{ object("queue_turn") }} (
-    queue text NOT NULL PRIMARY KEY
-);
+CREATE TABLE IF NOT EXISTS {{ object("queue_turn") }} (queue text NOT NULL PRIMARY KEY);
 {% endfilter %}
 {% filter made("TABLE", "queue_recovery") %}
 /*
@@ -176,8 +133,7 @@ A row for each queue: when the items of its dead workers were last looked for. O
 time; nobody waits for a row here.
 */
 CREATE TABLE IF NOT EXISTS {{ object("queue_recovery") }} (
-    queue text NOT NULL PRIMARY KEY,
-    recovered_at timestamptz NOT NULL
+    queue text NOT NULL PRIMARY KEY, recovered_at timestamptz NOT NULL
 );
 {% endfilter %}
 {% filter made("TABLE", "queue_refused") %}
@@ -188,16 +144,10 @@ item's as text. Attempts counts the refusals that spend an attempt: not those of
 when another row does. The row goes when its item is let through.
 */
 CREATE TABLE IF NOT EXISTS {{ object("queue_refused") }} (
-    queue text NOT NULL,
-    key text NOT NULL,
+    queue text NOT NULL, key text NOT NULL,
     doing text NOT NULL, /* claim or recover */
-    reason text NOT NULL,
-    constraint_name text NULL,
-    times integer NOT NULL,
-    attempts integer NOT NULL,
-    since timestamptz NOT NULL,
-    until timestamptz NOT NULL,
-    PRIMARY KEY (queue, key)
+    reason text NOT NULL, constraint_name text NULL, times integer NOT NULL, attempts integer NOT NULL,
+    since timestamptz NOT NULL, until timestamptz NOT NULL, PRIMARY KEY (queue, key)
 );
 {% endfilter %}
 {% filter made("TYPE", "queue_look") %}

@@ -85,11 +85,8 @@ BEGIN
     )
     ON CONFLICT (queue, key) DO UPDATE
     SET
-        doing = excluded.doing,
-        reason = excluded.reason,
-        constraint_name = excluded.constraint_name,
-        times = x.times + 1,
-        attempts = x.attempts + excluded.attempts,
+        doing = excluded.doing, reason = excluded.reason, constraint_name = excluded.constraint_name,
+        times = x.times + 1, attempts = x.attempts + excluded.attempts,
         until = now_ + LEAST(60, POWER(2, LEAST(x.times, 6))) * interval '1 second'
     RETURNING x.times INTO times_;
     RETURN times_;
@@ -199,8 +196,7 @@ CREATE OR REPLACE FUNCTION {{ object("queue_begun") }}(operation_ uuid, call_ te
 LANGUAGE plpgsql VOLATILE SECURITY INVOKER
 AS $$
 BEGIN
-    IF operation_ IS NULL THEN
-        RETURN FALSE;
+    IF operation_ IS NULL THEN RETURN FALSE;
     END IF;
     INSERT INTO {{ object("queue_operation") }} (operation_id, call, at)
     VALUES (operation_, call_, now_)
@@ -255,8 +251,7 @@ BEGIN
         FOR NO KEY UPDATE SKIP LOCKED
     ) AS d
     WHERE r.queue = d.queue;
-    IF FOUND THEN
-        RETURN TRUE;
+    IF FOUND THEN RETURN TRUE;
     END IF;
     PERFORM
     FROM {{ object("queue_recovery") }} AS r
@@ -402,10 +397,8 @@ CREATE OR REPLACE FUNCTION {{ object("queue_fits_fn") }}(
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$
     SELECT
-        (statuses IS NULL OR status = ANY(statuses))
-        AND (types IS NULL OR type = ANY(types))
-        AND (before IS NULL OR changed < before)
-        AND (since IS NULL OR changed >= since)
+        (statuses IS NULL OR status = ANY(statuses)) AND (types IS NULL OR type = ANY(types))
+        AND (before IS NULL OR changed < before) AND (since IS NULL OR changed >= since)
         AND (longer IS NULL OR CASE status WHEN 'Processing' THEN {{ object("queue_ms_fn") }}(started, at) ELSE duration END > longer)
         AND (part IS NULL OR STRPOS(error, part) > 0);
 $$;
@@ -443,8 +436,7 @@ AS $$
         SELECT MAX(a.version) AS version
         FROM {{ object("queue_schema_version") }} AS a
     ) AS v
-    LEFT JOIN {{ object("queue_spec") }} AS q
-        ON TRUE
+    LEFT JOIN {{ object("queue_spec") }} AS q ON TRUE
     ORDER BY q.queue;
 $$;
 {% endfilter %}
@@ -549,9 +541,7 @@ BEGIN
     RETURN (
     WITH shape AS MATERIALIZED (
         SELECT
-            x.place,
-            x.name,
-            x.takes,
+            x.place, x.name, x.takes,
             CASE json_typeof(x.takes) WHEN 'string' THEN substring(x.takes #>> '{}' FROM '^[a-z]+') ELSE json_typeof(x.takes) END AS kind,
             substring(x.takes #>> '{}' FROM '[(]([0-9]+)')::integer AS most,
             substring(x.takes #>> '{}' FROM ', ([0-9]+)[)]')::integer AS scale
@@ -577,8 +567,7 @@ BEGIN
     within AS MATERIALIZED (
         SELECT g.ordinal, g.name || '.' AS place, m.key AS name, m.value
         FROM outermost AS g
-        INNER JOIN shape AS s
-            ON s.place = '' AND s.name = g.name AND s.kind = 'object'
+        INNER JOIN shape AS s ON s.place = '' AND s.name = g.name AND s.kind = 'object'
         CROSS JOIN LATERAL (
             SELECT o.key, o.value
             FROM json_each(CASE WHEN g.name <> 'key' AND json_typeof(g.value) = 'object' THEN g.value ELSE '{}' END) AS o
@@ -598,8 +587,7 @@ BEGIN
             UNION ALL
             SELECT g.ordinal, g.place || g.name || '.', m.key, m.value
             FROM within AS g
-            INNER JOIN shape AS s
-                ON s.place = g.place AND s.name = g.name AND s.kind = 'object'
+            INNER JOIN shape AS s ON s.place = g.place AND s.name = g.name AND s.kind = 'object'
             CROSS JOIN LATERAL json_each(CASE json_typeof(g.value) WHEN 'object' THEN g.value ELSE '{}' END) AS m
         ) AS y
     )
@@ -617,8 +605,7 @@ BEGIN
                 ELSE format('"%s%s" takes %s', g.place, g.name, CASE s.kind WHEN 'object' THEN 'an ' || t.is ELSE s.takes #>> '{}' END)
             END AS why
         FROM given AS g
-        LEFT JOIN shape AS s
-            ON s.place = g.place AND s.name = g.name
+        LEFT JOIN shape AS s ON s.place = g.place AND s.name = g.name
         CROSS JOIN LATERAL (SELECT CASE WHEN g.place || g.name = 'key' THEN 'array' ELSE 'object' END AS is) AS t
         WHERE
             CASE
@@ -677,9 +664,7 @@ BEGIN
                     END
             END IS NOT TRUE
         UNION ALL
-        SELECT
-            g.ordinal,
-            format('"%s%s" is given twice', g.place, g.name)
+        SELECT g.ordinal, format('"%s%s" is given twice', g.place, g.name)
         FROM given AS g
         GROUP BY g.ordinal, g.place, g.name
         HAVING COUNT(*) > 1
@@ -688,9 +673,7 @@ BEGIN
         Members that must have a value, in each object that is there; columns are even where they are left out, and what is
         left out of "set" stays.
         */
-        SELECT
-            e.ordinal,
-            format('"%s%s" must have a value', s.place, s.name)
+        SELECT e.ordinal, format('"%s%s" must have a value', s.place, s.name)
         FROM shape AS s
         INNER JOIN (
             SELECT g.ordinal, g.place || g.name || '.' AS place
@@ -699,13 +682,9 @@ BEGIN
             UNION
             SELECT n.number - 1, 'columns.'
             FROM generate_series(1, json_array_length(items)) AS n (number)
-        ) AS e
-            ON e.place = s.place
-        LEFT JOIN given AS g
-            ON g.ordinal = e.ordinal AND g.place = s.place AND g.name = s.name
-        WHERE
-            s.takes #>> '{}' LIKE '% not null'
-            AND COALESCE(g.is = 'null', s.place NOT LIKE 'set.%')
+        ) AS e ON e.place = s.place
+        LEFT JOIN given AS g ON g.ordinal = e.ordinal AND g.place = s.place AND g.name = s.name
+        WHERE s.takes #>> '{}' LIKE '% not null' AND COALESCE(g.is = 'null', s.place NOT LIKE 'set.%')
     ) AS w
     ORDER BY w.ordinal
     LIMIT 1
@@ -719,8 +698,7 @@ CREATE OR REPLACE FUNCTION {{ object("queue_named_fn") }}(given json, takes json
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 AS $$
 BEGIN
-    IF json_typeof(given) <> 'object' OR json_typeof(takes) <> 'object' THEN
-        RETURN given;
+    IF json_typeof(given) <> 'object' OR json_typeof(takes) <> 'object' THEN RETURN given;
     END IF;
     RETURN (
         SELECT COALESCE(json_object_agg(
@@ -772,8 +750,7 @@ BEGIN
     THEN
         RETURN items;
     END IF;
-    IF items IS NULL THEN
-        RETURN NULL;
+    IF items IS NULL THEN RETURN NULL;
     END IF;
     IF json_typeof(items) <> 'array' THEN
         RAISE EXCEPTION '%: the items are no JSON array', called USING ERRCODE = 'RP021';
@@ -781,8 +758,7 @@ BEGIN
     IF json_array_length(items) > 1000 THEN
         RAISE EXCEPTION '%: at most 1000 items a call', called USING ERRCODE = 'RP021';
     END IF;
-    IF {{ object("queue_unfit_fn") }}(items, takes) IS NULL THEN
-        RETURN items;
+    IF {{ object("queue_unfit_fn") }}(items, takes) IS NULL THEN RETURN items;
     END IF;
     named_ := (
         SELECT json_agg({{ object("queue_named_fn") }}(e.value, takes) ORDER BY e.position)
@@ -883,25 +859,20 @@ AS $$
     ),
     total AS MATERIALIZED (
         SELECT
-            COALESCE(SUM(s.due), 0)::bigint AS due,
-            MAX(s.oldest) AS oldest,
-            COALESCE(SUM(s.expired), 0)::bigint AS expired,
-            COALESCE(SUM(s.claimed), 0)::bigint AS claimed,
+            COALESCE(SUM(s.due), 0)::bigint AS due, MAX(s.oldest) AS oldest,
+            COALESCE(SUM(s.expired), 0)::bigint AS expired, COALESCE(SUM(s.claimed), 0)::bigint AS claimed,
             COALESCE(SUM(s.items) FILTER (WHERE s.status = 'Processing'), 0) AS flying,
             /* NULL where nobody can count them. */
             COALESCE(SUM(s.arrived), 0)::bigint + arrived_besides AS arrived
         FROM state AS s
     ),
-    times AS MATERIALIZED (
-        SELECT t.name, t.value FROM {{ object("queue_times_fn") }}(waits, claims) AS t
-    )
+    times AS MATERIALIZED (SELECT t.name, t.value FROM {{ object("queue_times_fn") }}(waits, claims) AS t)
 
     SELECT 'count.' || k.status, COALESCE(SUM(s.items), 0)::bigint
     FROM UNNEST(ARRAY[
         'Pending', 'Processing', 'Error', 'Failed', 'Completed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted'
     ]) AS k (status)
-    LEFT JOIN state AS s
-        ON s.status = k.status
+    LEFT JOIN state AS s ON s.status = k.status
     GROUP BY k.status
     UNION ALL
     SELECT 'step.' || s.status || '.' || s.step, s.items FROM state AS s WHERE s.step IS NOT NULL
@@ -910,10 +881,7 @@ AS $$
     FROM total AS t
     CROSS JOIN LATERAL (
         VALUES
-        ('due.count', t.due),
-        ('due.oldest_ms', t.oldest),
-        ('lease.expired', t.expired),
-        ('claimed.count', t.claimed),
+        ('due.count', t.due), ('due.oldest_ms', t.oldest), ('lease.expired', t.expired), ('claimed.count', t.claimed),
         ('arrivals.last_hour', t.arrived),
         (
             /* Little's law, at 80 per cent of their time. */
@@ -967,16 +935,12 @@ BEGIN
     came AS MATERIALIZED (
         SELECT c.*
         FROM UNNEST(present_ || gone_) AS c
-        WHERE
-            arrivals_
-            AND {{ lately("c.enqueued_at") }}
+        WHERE arrivals_ AND {{ lately("c.enqueued_at") }}
     ),
     measured AS MATERIALIZED (
         SELECT
             GREATEST(0, {{ object("queue_ms_fn") }}(COALESCE(r.due_at, r.enqueued_at), r.started_at)) AS wait_ms,
-            r.claimed_ms,
-            r.type,
-            r.started_at + r.claimed_ms * interval '1 millisecond' AS ended_at
+            r.claimed_ms, r.type, r.started_at + r.claimed_ms * interval '1 millisecond' AS ended_at
         FROM recent AS r
         WHERE r.started_at IS NOT NULL AND r.claimed_ms IS NOT NULL AND {{ object("queue_is_finished_fn") }}(r.status)
     ),
@@ -1008,8 +972,7 @@ BEGIN
             FROM present AS r
             WHERE r.status = 'Completed' OR (stopped_ IS NULL AND r.status NOT IN ('Pending', 'Error', 'Processing'))
             GROUP BY r.status
-        ) AS c
-            ON c.status = s.status
+        ) AS c ON c.status = s.status
         UNION ALL
         SELECT 'due.count', COUNT(*), more_, NULL, NULL, NULL
         FROM waiting AS w
@@ -1035,8 +998,7 @@ BEGIN
         UNION ALL
         SELECT 'ended.last_' || e.label, COUNT(d.ended_at), COUNT(d.ended_at) >= most_, MAX({{ object("queue_ms_fn") }}(d.ended_at, now_)), NULL, NULL
         FROM (VALUES ('minute', interval '1 minute'), ('hour', interval '1 hour')) AS e (label, within)
-        LEFT JOIN measured AS d
-            ON d.ended_at > now_ - e.within
+        LEFT JOIN measured AS d ON d.ended_at > now_ - e.within
         WHERE ends_ OR e.label = 'minute'
         GROUP BY e.label
         UNION ALL
@@ -1115,10 +1077,7 @@ BEGIN
     SELECT
         f.name,
         CASE WHEN f.capped AND f.name NOT IN ('due.oldest_ms', 'ended.last_minute', 'ended.last_hour') THEN LEAST(f.value, most_) ELSE f.value END,
-        f.capped,
-        f.ms,
-        f.detail,
-        f.key
+        f.capped, f.ms, f.detail, f.key
     FROM figure AS f
     WHERE f.name NOT LIKE 'type.%' OR seen_ IS NULL OR f.detail = ANY(seen_) OR '*' = ANY(seen_);
 END;

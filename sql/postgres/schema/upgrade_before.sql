@@ -11,26 +11,13 @@ WHERE a.queue = '{{ queue }}' AND a.type = '*' AND a.user_name = {{ text(operate
 {% filter statement %}
 /* A function whose parameters or results change is another function: the old ones go, and who may use them is kept. */
 CREATE TEMPORARY TABLE readpast_kept_grant ON COMMIT DROP AS
-SELECT
-    g.kind,
-    g.name,
-    a.grantee,
-    a.privilege_type,
-    a.is_grantable
+SELECT g.kind, g.name, a.grantee, a.privilege_type, a.is_grantable
 FROM (
-    SELECT
-        'FUNCTION' AS kind,
-        p.proname AS name,
-        p.proowner AS owner,
-        p.proacl AS acl
+    SELECT 'FUNCTION' AS kind, p.proname AS name, p.proowner AS owner, p.proacl AS acl
     FROM pg_proc AS p
     WHERE p.pronamespace = {{ text(schema) }}::regnamespace
     UNION ALL
-    SELECT
-        'VIEW' AS kind,
-        c.relname AS name,
-        c.relowner AS owner,
-        c.relacl AS acl
+    SELECT 'VIEW' AS kind, c.relname AS name, c.relowner AS owner, c.relacl AS acl
     FROM pg_class AS c
     WHERE c.relnamespace = {{ text(schema) }}::regnamespace AND c.relkind = 'v'
 ) AS g

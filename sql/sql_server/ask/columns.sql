@@ -1,7 +1,6 @@
 /* The columns of a table or view. The length of text is in characters, -1 where it has no end; a time has decimals. */
 SELECT
-    c.[name] AS [Name],
-    TYPE_NAME(c.[system_type_id]) AS [Type],
+    c.[name] AS [Name], TYPE_NAME(c.[system_type_id]) AS [Type],
     CASE WHEN t.[is_user_defined] = 1 THEN t.[name] END AS [Alias],
     CAST(
         CASE
@@ -9,11 +8,9 @@ SELECT
             ELSE c.[max_length]
         END AS int
     ) AS [Length],
-    CAST(c.[is_nullable] AS int) AS [Nullable],
-    CAST(c.[is_computed] AS int) AS [Computed],
+    CAST(c.[is_nullable] AS int) AS [Nullable], CAST(c.[is_computed] AS int) AS [Computed],
     CAST(c.[is_identity] AS int) AS [Identity],
-    CASE WHEN c.[default_object_id] <> 0 THEN 1 ELSE 0 END AS [HasDefault],
-    CAST(c.[scale] AS int) AS [Scale],
+    CASE WHEN c.[default_object_id] <> 0 THEN 1 ELSE 0 END AS [HasDefault], CAST(c.[scale] AS int) AS [Scale],
     /* Where it is not the database's. */
     CASE
         WHEN c.[collation_name] <> CAST(DATABASEPROPERTYEX(DB_NAME(), 'Collation') AS nvarchar(128))

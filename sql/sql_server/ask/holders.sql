@@ -5,9 +5,7 @@ each with the right or the fixed role that lets it. And the triggers of the data
 */
 {{ trusted.mine() }}
 
-SELECT
-    COALESCE(USER_NAME(f.[Holder]), N'somebody that this login cannot see') AS [Name],
-    f.[By]
+SELECT COALESCE(USER_NAME(f.[Holder]), N'somebody that this login cannot see') AS [Name], f.[By]
 FROM (
     SELECT
         d.[grantee_principal_id] AS [Holder],
@@ -19,8 +17,7 @@ FROM (
     FROM sys.database_permissions AS d
     CROSS JOIN sys.schemas AS s
     WHERE
-        s.[name] = ?
-        AND d.[state] IN ('G', 'W')
+        s.[name] = ? AND d.[state] IN ('G', 'W')
         AND (
             (d.[class] = 0 AND d.[permission_name] IN (N'ALTER ANY SCHEMA', N'ALTER ANY DATABASE DDL TRIGGER'))
             OR (
@@ -37,8 +34,7 @@ FROM (
     FROM sys.database_role_members AS m
     WHERE USER_NAME(m.[role_principal_id]) IN (N'db_ddladmin', N'db_securityadmin')
 ) AS f
-WHERE
-    {{ trusted.is_stranger("f.[Holder]") | indent(4) }}
+WHERE {{ trusted.is_stranger("f.[Holder]") | indent(4) }}
 UNION ALL
 SELECT t.[name], N''
 FROM sys.triggers AS t

@@ -1,11 +1,7 @@
 /* The indexes of a table, a row for each column of their keys. */
 SELECT
-    i.[name] AS [Name],
-    CAST(i.[is_unique] AS int) AS [Unique],
-    CAST(i.[is_disabled] AS int) AS [Disabled],
-    i.[filter_definition] AS [Filter],
-    CAST(i.[ignore_dup_key] AS int) AS [IgnoresDuplicates],
-    c.[name] AS [Column],
+    i.[name] AS [Name], CAST(i.[is_unique] AS int) AS [Unique], CAST(i.[is_disabled] AS int) AS [Disabled],
+    i.[filter_definition] AS [Filter], CAST(i.[ignore_dup_key] AS int) AS [IgnoresDuplicates], c.[name] AS [Column],
     CAST(k.[is_descending_key] AS int) AS [Descends]
 FROM sys.indexes AS i
 JOIN sys.objects AS o ON o.[object_id] = i.[object_id]

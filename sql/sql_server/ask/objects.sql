@@ -6,8 +6,7 @@ SELECT
     o.[name] AS [Name],
     COALESCE(
         HAS_PERMS_BY_NAME(
-            QUOTENAME(SCHEMA_NAME(o.[schema_id])) + N'.' + QUOTENAME(o.[name]),
-            N'OBJECT',
+            QUOTENAME(SCHEMA_NAME(o.[schema_id])) + N'.' + QUOTENAME(o.[name]), N'OBJECT',
             CASE WHEN o.[type] = 'V' THEN N'SELECT' ELSE N'EXECUTE' END
         ),
         0

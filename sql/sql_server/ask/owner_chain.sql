@@ -9,7 +9,5 @@ FROM sys.objects AS o
 INNER JOIN sys.schemas AS s ON s.[schema_id] = o.[schema_id]
 CROSS JOIN sys.schemas AS r
 WHERE
-    r.[name] = ?
-    AND s.[name] = ?
-    AND o.[name] = ?
+    r.[name] = ? AND s.[name] = ? AND o.[name] = ?
     AND COALESCE(o.[principal_id], s.[principal_id]) <> r.[principal_id]

@@ -2,12 +2,10 @@
 DECLARE @Schema nvarchar(128) = ?;
 DECLARE @Names nvarchar(max) = ?;
 SELECT
-    SCHEMA_NAME(k.[schema_id]) AS [SchemaName],
-    OBJECT_NAME(k.[parent_object_id]) AS [TableName],
+    SCHEMA_NAME(k.[schema_id]) AS [SchemaName], OBJECT_NAME(k.[parent_object_id]) AS [TableName],
     k.[name] AS [KeyName]
 FROM sys.foreign_keys AS k
-INNER JOIN sys.objects AS o
-    ON o.[object_id] = k.[referenced_object_id]
+INNER JOIN sys.objects AS o ON o.[object_id] = k.[referenced_object_id]
 WHERE
     SCHEMA_NAME(o.[schema_id]) = @Schema
     AND o.[name] IN (SELECT n.[value] COLLATE DATABASE_DEFAULT FROM OPENJSON(@Names) AS n)

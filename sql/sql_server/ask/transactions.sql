@@ -5,8 +5,6 @@ SELECT
     CAST(COALESCE(s.[program_name], N'') AS nvarchar(200)) AS [Program]
 FROM sys.dm_exec_sessions AS s
 WHERE
-    s.[database_id] = DB_ID()
-    AND s.[open_transaction_count] > 0
-    AND s.[session_id] <> @@SPID
+    s.[database_id] = DB_ID() AND s.[open_transaction_count] > 0 AND s.[session_id] <> @@SPID
     AND s.[last_request_start_time] < DATEADD(SECOND, -300, CURRENT_TIMESTAMP)
 ORDER BY s.[last_request_start_time]

@@ -8,7 +8,6 @@ SELECT
             ELSE t.[max_length]
         END AS int
     ) AS [Length],
-    CAST(t.[precision] AS int) AS [Precision],
-    CAST(t.[scale] AS int) AS [Scale]
+    CAST(t.[precision] AS int) AS [Precision], CAST(t.[scale] AS int) AS [Scale]
 FROM sys.types AS t
 WHERE SCHEMA_NAME(t.[schema_id]) = ? AND t.[name] = ? AND t.[is_user_defined] = 1 AND t.[is_table_type] = 0

@@ -5,12 +5,9 @@
 {%- for k in t.key if k.given %}, {{ k.var }}{% endfor %}
         )
         SELECT
-            CAST(j.[key] AS int),
-            r.[Type],
+            CAST(j.[key] AS int), r.[Type],
             {{ "COALESCE(r.[Step], " ~ text(steps[0]) ~ ")" if steps else "r.[Step]" }},
-            COALESCE(
-                r.[DueAt], DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, @_Now))
-            )
+            COALESCE(r.[DueAt], DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, @_Now)))
 {%- for c in t.given %},
             {{ of.given(c, "h") }}
 {%- endfor %}
@@ -24,9 +21,7 @@
 {%- endfor %}
         FROM (SELECT TOP (@_Limit) k.[key], k.[value] FROM OPENJSON(@Items) AS k) AS j
         CROSS APPLY OPENJSON(j.[value]) WITH (
-            [Type] nvarchar(max) '$.type',
-            [Step] nvarchar(max) '$.step',
-            [DueAt] datetime2(7) '$.due',
+            [Type] nvarchar(max) '$.type', [Step] nvarchar(max) '$.step', [DueAt] datetime2(7) '$.due',
             [DelayMs] bigint '$.delay_ms'
 {%- for c in t.given %},
             {{ c.var }} {{ c.json_type }} '{{ c.path | replace("'", "''") }}'{{ " AS JSON" if c.is_json }}
@@ -65,9 +60,7 @@
             MICROSECOND, d.[Number] - @_First + @_First % 10000, CAST(CAST(@_Now AS datetime2(2)) AS datetime2(7))
         )
         FROM @_New AS n
-        INNER JOIN (
-            SELECT a.[Number], ROW_NUMBER() OVER (ORDER BY a.[Number]) AS [Place] FROM @_Number AS a
-        ) AS d
+        INNER JOIN (SELECT a.[Number], ROW_NUMBER() OVER (ORDER BY a.[Number]) AS [Place] FROM @_Number AS a) AS d
             ON d.[Place] = n.[Ordinal] + 1;
 {%- endif %}
 {%- if dedup %}
@@ -117,13 +110,11 @@
             SELECT i.[Ordinal], ROW_NUMBER() OVER (ORDER BY i.[Ordinal]) AS [Place]
             FROM @_New AS i
             WHERE i.[IsNew] = 1
-        ) AS o
-            ON o.[Ordinal] = n.[Ordinal]
+        ) AS o ON o.[Ordinal] = n.[Ordinal]
         INNER JOIN (
             SELECT {{ item.list(t, "a") }}, ROW_NUMBER() OVER (ORDER BY {% for k in t.key if not k.given %}a.{{ k.var }}{{ ", " if not loop.last }}{% endfor %}) AS [Place]
             FROM @_Made AS a
-        ) AS m
-            ON m.[Place] = o.[Place];
+        ) AS m ON m.[Place] = o.[Place];
 {%- endif %}
 {%- import "part/coded.sql" as coded %}
 {%- set listed = t.given | selectattr("is_coded") | list %}
@@ -134,8 +125,7 @@
             SET @_Lost = (
                 SELECT TOP (1) CONCAT(N'item ', n.[Ordinal], N': "columns.', x.[Name], N'"')
                 FROM @_New AS n
-                INNER JOIN {{ table }} AS q
-                    ON {{ item.found(t, "n") }}
+                INNER JOIN {{ table }} AS q ON {{ item.found(t, "n") }}
                 CROSS APPLY (
                     VALUES
 {%- for c in listed %}
@@ -153,8 +143,7 @@
         INSERT INTO {{ u.table }} ({% for k in t.key %}{{ k.quoted }}{{ ", " if not loop.last }}{% endfor %}{% for c in u.columns %}, {{ c.quoted }}{% endfor %})
         SELECT {{ item.list(t, "n") }}{% for c in u.columns %}, n.{{ c.var }}{% endfor %}
         FROM @_New AS n
-        WHERE
-            n.[IsNew] = 1
+        WHERE n.[IsNew] = 1
 {%- if u.exclusive %}
             /* Every item of the type has a row; that no other has one is checked by the table. */
             AND (COALESCE(n.[Type], {{ text(types[0]) }}) = {{ text(u.name) }} OR n.[{{ u.alias }}] IS NOT NULL);
@@ -164,10 +153,7 @@
 {%- endfor %}
 
         INSERT INTO @_Added ([Ordinal], [Answer], [Key]{{ ", [Token], [Status]" if not own }})
-        SELECT
-            n.[Ordinal],
-            'OK',
-            {{ item.as_text(t, "n") }}
+        SELECT n.[Ordinal], 'OK', {{ item.as_text(t, "n") }}
 {%- if not own %},
             {{ "COALESCE(q." ~ role.token ~ ", @_Now)" if role.token else "@_Now" }},
             {% if role.due %}'Pending'{% else %}CASE WHEN n.[DueAt] > @_Now THEN 'Error' ELSE 'Pending' END{% endif %}
@@ -175,8 +161,7 @@
         FROM @_New AS n
 {%- if role.token and not own %}
         /* The token as the column keeps it; a key that its column rounds is not found, and its item is in all the same. */
-        LEFT JOIN {{ table }} AS q
-            ON {{ item.found(t, "n") }}
+        LEFT JOIN {{ table }} AS q ON {{ item.found(t, "n") }}
 {%- endif %}
         WHERE n.[IsNew] = 1
 {%- if role.token and not own %}
@@ -187,11 +172,8 @@
         INSERT INTO @_Added ([Ordinal], [Answer], [Key])
         SELECT n.[Ordinal], 'DUPLICATE', a.[Key]
         FROM @_New AS n
-        INNER JOIN @_Added AS a
-            ON a.[Ordinal] = n.[First]
-        WHERE
-            n.[First] < n.[Ordinal]
-            AND NOT EXISTS (SELECT 1 FROM @_Added AS o WHERE o.[Ordinal] = n.[Ordinal]);
+        INNER JOIN @_Added AS a ON a.[Ordinal] = n.[First]
+        WHERE n.[First] < n.[Ordinal] AND NOT EXISTS (SELECT 1 FROM @_Added AS o WHERE o.[Ordinal] = n.[Ordinal]);
 {%- endif %}
 {%- if not role.due %}
 
@@ -200,11 +182,8 @@
         SET
 {{- write.parked(t) }}
         FROM @_New AS n
-        INNER JOIN {{ table }} AS q WITH (ROWLOCK)
-            ON {{ item.found(t, "n") }}
-        WHERE
-            n.[IsNew] = 1
-            AND n.[DueAt] > @_Now
+        INNER JOIN {{ table }} AS q WITH (ROWLOCK) ON {{ item.found(t, "n") }}
+        WHERE n.[IsNew] = 1 AND n.[DueAt] > @_Now
         OPTION (LOOP JOIN, FORCE ORDER);
 {%- endif %}
 {%- if beside %}
@@ -212,8 +191,7 @@
         /* A row of an item that once had this key is of no concern any more. */
         DELETE s
         FROM @_New AS n
-        INNER JOIN {{ t.lease }} AS s WITH (ROWLOCK)
-            ON {{ item.kept_for(t, "n") }}
+        INNER JOIN {{ t.lease }} AS s WITH (ROWLOCK) ON {{ item.kept_for(t, "n") }}
         WHERE n.[IsNew] = 1
         OPTION (LOOP JOIN, FORCE ORDER);
 {%- endif %}
@@ -222,8 +200,7 @@
         /* Nor are its attempts. */
         DELETE a
         FROM @_New AS n
-        INNER JOIN {{ t.attempt }} AS a WITH (ROWLOCK)
-            ON {{ item.attempt_of(t, "n") }}
+        INNER JOIN {{ t.attempt }} AS a WITH (ROWLOCK) ON {{ item.attempt_of(t, "n") }}
         WHERE n.[IsNew] = 1
         OPTION (LOOP JOIN, FORCE ORDER);
 {%- endif %}
@@ -234,10 +211,7 @@
         SELECT
             {{ item.list(t, "n") }},
             {% if role.due %}'Pending'{% else %}CASE WHEN n.[DueAt] > @_Now THEN 'Error' ELSE 'Pending' END{% endif %},
-            n.[Step],
-            0,
-            n.[DueAt],
-            @_Now
+            n.[Step], 0, n.[DueAt], @_Now
         FROM @_New AS n
         WHERE
             n.[IsNew] = 1

@@ -11,9 +11,7 @@ Returns an answer per element, as they do.
 Table access order: QueueOperation, {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}.
 */
 {{ create_or_alter }} PROCEDURE {{ object(inner) }}
-    @Operation uniqueidentifier,
-    @Items nvarchar(max),
-    @Within bit
+    @Operation uniqueidentifier, @Items nvarchar(max), @Within bit
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -55,14 +53,11 @@ BEGIN
 {%- endif %}
     END TRY
     BEGIN CATCH
-        IF @Within = 1
-            THROW;
-        IF @@TRANCOUNT > 0
-            ROLLBACK TRANSACTION;
+        IF @Within = 1 THROW;
+        IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 {%- if own %}
         /* A key was taken (the clock was set back{{ "), or the same work came at once" if dedup else ")" }}: another try sees it. */
-        IF ERROR_NUMBER() {{ "NOT IN (2601, 2627)" if dedup else "<> 2627" }} OR @_Tries = 5
-            THROW;
+        IF ERROR_NUMBER() {{ "NOT IN (2601, 2627)" if dedup else "<> 2627" }} OR @_Tries = 5 THROW;
 {%- else %}
         THROW;
 {%- endif %}
@@ -75,9 +70,7 @@ BEGIN
 
     IF @_IsNew = 0
     BEGIN
-        SELECT
-            @_Result = p.[Result],
-            @_Now = p.[At]
+        SELECT @_Result = p.[Result], @_Now = p.[At]
         FROM {{ object("QueueOperation") }} AS p
         WHERE p.[OperationId] = @Operation;
 
@@ -92,9 +85,7 @@ BEGIN
     END;
 
     SELECT
-        a.[Answer],
-        a.[Ordinal],
-        CAST(NULL AS bigint) AS [DueMs],
+        a.[Answer], a.[Ordinal], CAST(NULL AS bigint) AS [DueMs],
         {{ "a.[Key]" if not dedup or dedup.existing else "CASE WHEN a.[Answer] = 'OK' THEN a.[Key] END AS [Key]" }},
         {{ "CASE WHEN a.[Answer] = 'OK' THEN @_Now END AS [Token]" if own else "a.[Token]" }},
         {{ "CASE WHEN a.[Answer] = 'OK' THEN 0 END" if own else "0" }} AS [AttemptNum],

@@ -11,8 +11,7 @@ still be so of a row, for whoever has not read it under its lock.
         SET
 {{- write.assignments(t, x) }}
         FROM @_Change AS w
-        INNER JOIN {{ table }} AS q WITH (ROWLOCK)
-            ON {{ item.found(t, "w") }}
+        INNER JOIN {{ table }} AS q WITH (ROWLOCK) ON {{ item.found(t, "w") }}
 {%- if guard %}
         WHERE {{ item.stands(guard) }}
 {%- elif completes and completion == "delete" %}
@@ -32,8 +31,7 @@ still be so of a row, for whoever has not read it under its lock.
         UPDATE w
         SET [Token] = q.{{ role.token }}
         FROM @_Change AS w
-        INNER JOIN {{ table }} AS q
-            ON {{ item.found(t, "w") }}
+        INNER JOIN {{ table }} AS q ON {{ item.found(t, "w") }}
         OPTION (LOOP JOIN, FORCE ORDER);
 {%- endif %}
 {%- if beside %}
@@ -42,11 +40,8 @@ still be so of a row, for whoever has not read it under its lock.
 
         DELETE s
         FROM @_Change AS w
-        INNER JOIN {{ t.lease }} AS s WITH (ROWLOCK)
-            ON {{ item.kept_for(t, "w") }}
-        WHERE
-            w.[Status] = 'Completed'
-            AND s.[UpdatedAt] = w.[Before]
+        INNER JOIN {{ t.lease }} AS s WITH (ROWLOCK) ON {{ item.kept_for(t, "w") }}
+        WHERE w.[Status] = 'Completed' AND s.[UpdatedAt] = w.[Before]
 {%- if completion == "keep" %}
             /* A value that the table has a column for, or nobody gave, is not kept twice. */
 {%- for column in ["step", "response", "error"] %}{% if not role[column] %}
@@ -59,21 +54,12 @@ still be so of a row, for whoever has not read it under its lock.
 
         UPDATE s
         SET
-            [Status] = w.[Status],
-            [Step] = w.[Step],
-            [AttemptNum] = w.[AttemptNum],
-            [Response] = w.[Response],
-            [Error] = w.[Error],
-            [StartedAt] = w.[StartedAt],
-            [FinishedAt] = w.[FinishedAt],
-            [Duration] = w.[Duration],
-            [DueAt] = w.[DueAt],
-            [UpdatedAt] = w.[Token],
-            [LeaseOwner] = w.[LeaseOwner],
+            [Status] = w.[Status], [Step] = w.[Step], [AttemptNum] = w.[AttemptNum], [Response] = w.[Response],
+            [Error] = w.[Error], [StartedAt] = w.[StartedAt], [FinishedAt] = w.[FinishedAt],
+            [Duration] = w.[Duration], [DueAt] = w.[DueAt], [UpdatedAt] = w.[Token], [LeaseOwner] = w.[LeaseOwner],
             [LeaseUntil] = w.[LeaseUntil]{{ ",\n            [ClaimNum] = w.[ClaimNum]" if marks_claims }}
         FROM @_Change AS w
-        INNER JOIN {{ t.lease }} AS s WITH (ROWLOCK)
-            ON {{ item.kept_for(t, "w") }}
+        INNER JOIN {{ t.lease }} AS s WITH (ROWLOCK) ON {{ item.kept_for(t, "w") }}
         WHERE s.[UpdatedAt] = w.[Before]
         OPTION (LOOP JOIN, FORCE ORDER);
         SET @_Kept = @_Kept + @@ROWCOUNT;
@@ -90,8 +76,7 @@ still be so of a row, for whoever has not read it under its lock.
                 {{ item.list(t, "w") }}, w.[Status], w.[Step], w.[AttemptNum], w.[Response], w.[Error], w.[StartedAt],
                 w.[FinishedAt], w.[Duration], w.[DueAt], w.[Token], w.[LeaseOwner], w.[LeaseUntil]{{ ", w.[ClaimNum]" if marks_claims }}
             FROM @_Change AS w
-            WHERE
-                w.[Before] IS NULL
+            WHERE w.[Before] IS NULL
 {%- if completes and completion != "keep" %}
                 AND w.[Status] <> 'Completed'
 {%- elif completes and t.completed_is_told %}

@@ -9,14 +9,10 @@ IF OBJECT_ID({{ literal(queue ~ "_Attempt") }}, N'U') IS NULL
         {{ k.attempted }} {{ k.type }} NOT NULL,
 {%- endfor %}
         [Number] bigint IDENTITY(1, 1) NOT NULL, /* in the order in which they ended */
-        [AttemptNum] int NOT NULL,
-        [Worker] nvarchar(128) COLLATE Latin1_General_BIN2 NULL,
-        [StartedAt] datetime2(7) NULL,
-        [EndedAt] datetime2(7) NOT NULL,
+        [AttemptNum] int NOT NULL, [Worker] nvarchar(128) COLLATE Latin1_General_BIN2 NULL,
+        [StartedAt] datetime2(7) NULL, [EndedAt] datetime2(7) NOT NULL,
         [Outcome] varchar(20) NOT NULL, /* the state that the item had then */
-        [Step] nvarchar(60) NULL,
-        [Response] nvarchar(max) NULL,
-        [Error] nvarchar(max) NULL,
+        [Step] nvarchar(60) NULL, [Response] nvarchar(max) NULL, [Error] nvarchar(max) NULL,
         CONSTRAINT [PK_{{ queue }}_Attempt] PRIMARY KEY CLUSTERED ({{ item.attempt_names(t) }}, [Number])
     );
 {% endfilter %}

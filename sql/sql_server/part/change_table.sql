@@ -4,27 +4,21 @@
 {%- if beside %}
         [Was] varchar(20) NOT NULL,
 {%- endif %}
-        [Status] varchar(20) NOT NULL,
-        [AttemptNum] int NOT NULL,
-        [Token] datetime2(7) NOT NULL,
+        [Status] varchar(20) NOT NULL, [AttemptNum] int NOT NULL, [Token] datetime2(7) NOT NULL,
         [Error] nvarchar(max) NULL,
 {%- if beside or attempt_history %}
-        [Step] nvarchar(60) NULL,
-        [StartedAt] datetime2(7) NULL,
-        [LeaseOwner] nvarchar(128) NULL,
+        [Step] nvarchar(60) NULL, [StartedAt] datetime2(7) NULL, [LeaseOwner] nvarchar(128) NULL,
 {%- endif %}
 {%- if beside or role.finished %}
         [FinishedAt] datetime2(7) NULL,
 {%- endif %}
         [Duration] bigint NULL,
 {%- if beside %}
-        [Response] nvarchar(max) NULL,
-        [DueAt] datetime2(7) NULL,
+        [Response] nvarchar(max) NULL, [DueAt] datetime2(7) NULL,
 {{- "\n        [ClaimNum] bigint NULL," if marks_claims }}
         [Before] datetime2(7) NULL, /* the token that stood beside the table: it must stand there still */
 {%- endif %}
-        [LeaseUntil] datetime2(7) NULL,
-        PRIMARY KEY CLUSTERED ({{ item.names(t) }})
+        [LeaseUntil] datetime2(7) NULL, PRIMARY KEY CLUSTERED ({{ item.names(t) }})
     );
     DECLARE @_Written int = 0;
 {%- if beside %}

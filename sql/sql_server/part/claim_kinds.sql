@@ -44,9 +44,7 @@ Due items of the kinds that are asked for, by the index of `search`.
 
         IF @_Took > 1
             INSERT INTO @_Turns ([Kind], [Most])
-            SELECT
-                x.[Kind],
-                COUNT(*)
+            SELECT x.[Kind], COUNT(*)
             FROM (
                 SELECT TOP (@Max)
                     w.[Kind],
@@ -67,10 +65,8 @@ Due items of the kinds that are asked for, by the index of `search`.
 {%- for c in due_columns %}
                             q.{{ c.quoted }} AS [By{{ loop.index }}]{{ "," if not loop.last }}
 {%- endfor %}
-                        FROM {{ table }} AS q
-                            WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ({{ search.index }}))
-                        WHERE
-                            {{ kind.is(search, role, "w.[Type]", "w.[Step]", without_step) }}
+                        FROM {{ table }} AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ({{ search.index }}))
+                        WHERE {{ kind.is(search, role, "w.[Type]", "w.[Step]", without_step) }}
 {%- if without_step %}
                             AND w.[Step] IS NULL
 {%- endif %}
@@ -98,9 +94,7 @@ Due items of the kinds that are asked for, by the index of `search`.
 
         IF @_Took = 1 OR (SELECT SUM(n.[Most]) FROM @_Turns AS n) = @Max
             INSERT INTO @_Turns ([Kind], [Most])
-            SELECT
-                w.[Kind],
-                @Max
+            SELECT w.[Kind], @Max
             FROM @_Wanted AS w
             ORDER BY w.[Kind];
 
@@ -115,8 +109,7 @@ Due items of the kinds that are asked for, by the index of `search`.
 {%- endif %}
                 @_Take = CASE WHEN n.[Most] < @Max - @_Locked THEN n.[Most] ELSE @Max - @_Locked END
             FROM @_Turns AS n
-            INNER JOIN @_Wanted AS w
-                ON w.[Kind] = n.[Kind]
+            INNER JOIN @_Wanted AS w ON w.[Kind] = n.[Kind]
             WHERE n.[Turn] = @_Turn
             OPTION (LOOP JOIN, FORCE ORDER);
             SET @_Turn = @_Turn + 1;
@@ -150,15 +143,13 @@ Due items of the kinds that are asked for, by the index of `search`.
             INSERT INTO @_Placed ({{ item.names(t) }})
             SELECT {{ item.list(t, "d") }}
             FROM @_Due AS d
-            INNER JOIN {{ table }} AS q WITH (ROWLOCK)
-                ON {{ item.found(t, "d") }}
+            INNER JOIN {{ table }} AS q WITH (ROWLOCK) ON {{ item.found(t, "d") }}
             ORDER BY {{ kind.ordered(due_columns) }}
             OPTION (LOOP JOIN, FORCE ORDER);
 
             UPDATE d
             SET [Place] = p.[Place]
             FROM @_Placed AS p
-            INNER JOIN @_Due AS d
-                ON {{ item.same(t, "d", "p") }}
+            INNER JOIN @_Due AS d ON {{ item.same(t, "d", "p") }}
             OPTION (LOOP JOIN, FORCE ORDER);
         END;

@@ -1,10 +1,8 @@
     DECLARE @_Locked int = 0;
     DECLARE @_Around int = 0; /* 1: nothing is claimed here */
-    DECLARE @_Take int;
-    DECLARE @_Alone int;
+    DECLARE @_Take int, @_Alone int;
 {%- if shards %}
-    DECLARE @_ShardTurn bigint;
-    DECLARE @_Shard int;
+    DECLARE @_ShardTurn bigint, @_Shard int;
     DECLARE @_Asked int = 0; /* shards so far */
 {%- endif %}
 {%- if kind_searches %}

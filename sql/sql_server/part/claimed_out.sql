@@ -1,28 +1,15 @@
     INSERT INTO @_Out ([Seq], [Answer], [DueMs], [Key], {{ item.names(t) }}, [Token], [AttemptNum], [Status]){% set place = "COALESCE(d.[Place], d.[Seq])" if kind_searches else "d.[Seq]" %}
 {%- if beside %}
     SELECT
-        1000000 + {{ place }},
-        CASE WHEN d.[Alone] = 1 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
-        @LeaseMs,
-        {{ item.as_text(t, "w") }},
-        {{ item.list(t, "w") }},
-        w.[Token],
-        w.[AttemptNum],
-        w.[Status]
+        1000000 + {{ place }}, CASE WHEN d.[Alone] = 1 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, @LeaseMs,
+        {{ item.as_text(t, "w") }}, {{ item.list(t, "w") }}, w.[Token], w.[AttemptNum], w.[Status]
     FROM @_Due AS d
-    INNER JOIN @_Change AS w
-        ON {{ item.same(t, "w", "d") }}
+    INNER JOIN @_Change AS w ON {{ item.same(t, "w", "d") }}
     WHERE w.[Status] = 'Processing';
 {%- else %}
     SELECT
-        1000000 + {{ place }},
-        CASE WHEN d.[Alone] = 1 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
-        @LeaseMs,
-        {{ item.as_text(t, "d") }},
-        {{ item.list(t, "d") }},
-        d.[Token],
-        d.[AttemptNum] + 1,
-        'Processing'
+        1000000 + {{ place }}, CASE WHEN d.[Alone] = 1 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, @LeaseMs,
+        {{ item.as_text(t, "d") }}, {{ item.list(t, "d") }}, d.[Token], d.[AttemptNum] + 1, 'Processing'
     FROM @_Due AS d
     WHERE d.[AttemptNum] < @_MaxAttempts;
 {%- endif %}
@@ -33,10 +20,7 @@
     */
     IF @@ROWCOUNT = 0
         INSERT INTO @_Out ([Seq], [Answer], [DueMs])
-        SELECT
-            1000000,
-            'EMPTY',
-            MIN(x.[DueMs])
+        SELECT 1000000, 'EMPTY', MIN(x.[DueMs])
         FROM (
             /* The items here had spent their attempts, and ended: those behind them are due now. */
             SELECT CASE WHEN @_Around = 1 THEN CAST(0 AS bigint) ELSE (SELECT TOP (1) CAST(0 AS bigint) FROM @_Due) END AS [DueMs]
@@ -56,15 +40,12 @@
                 SELECT n.[DueAt]
                 FROM (
                     SELECT TOP ({{ 1 if t.due_leads or own else 1000 }}) q.{{ role.due }} AS [DueAt]
-                    FROM {{ table }} AS q
-                        WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ({{ search.index }}))
-                    WHERE
-                        {{ kind.is(search, role, "w.[Type]", "w.[Step]", without_step) }}
+                    FROM {{ table }} AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ({{ search.index }}))
+                    WHERE {{ kind.is(search, role, "w.[Type]", "w.[Step]", without_step) }}
 {%- if without_step %}
                         AND w.[Step] IS NULL
 {%- endif %}
-                        AND {{ item.waits(t) }}
-                        AND q.{{ role.due }} > {{ at }}
+                        AND {{ item.waits(t) }} AND q.{{ role.due }} > {{ at }}
                     ORDER BY {{ "q." ~ role.due if t.due_leads or own else kind.ordered(due_columns) }}
                 ) AS n
 {%- endfor %}
@@ -80,12 +61,8 @@
             FROM {{ shard.all(shards) }}
             CROSS APPLY (
                 SELECT TOP (1) q.{{ role.due }} AS [DueAt]
-                FROM {{ table }} AS q
-                    WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ({{ t.due_index }}))
-                WHERE
-                    q.[Shard] = h.[Shard]
-                    AND {{ item.waits(t) }}
-                    AND q.{{ role.due }} > {{ at }}
+                FROM {{ table }} AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ({{ t.due_index }}))
+                WHERE q.[Shard] = h.[Shard] AND {{ item.waits(t) }} AND q.{{ role.due }} > {{ at }}
                 ORDER BY q.{{ role.due }}
             ) AS u
 {%- elif searches_all and role.due %}
@@ -94,11 +71,8 @@
             FROM (
                 /* {{ "The first of them." if t.due_leads or own else "Of the thousand that come next." }} */
                 SELECT TOP ({{ 1 if t.due_leads or own else 1000 }}) q.{{ role.due }} AS [DueAt]
-                FROM {{ table }} AS q
-                    WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ({{ t.due_index }}))
-                WHERE
-                    {{ item.waits(t) }}
-                    AND q.{{ role.due }} > {{ at }}
+                FROM {{ table }} AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ({{ t.due_index }}))
+                WHERE {{ item.waits(t) }} AND q.{{ role.due }} > {{ at }}
 {%- for search in kind_searches %}
                     AND {{ "@Steps" if search.step else "@Types" }} IS NULL
 {%- endfor %}
@@ -112,9 +86,7 @@
                 SELECT TOP (1) s.[DueAt]
                 FROM {{ t.lease }} AS s
                     WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_{{ queue }}_Lease_Waiting]))
-                WHERE
-                    s.[Status] = 'Error'
-                    AND s.[DueAt] > @_Now
+                WHERE s.[Status] = 'Error' AND s.[DueAt] > @_Now
                 ORDER BY s.[DueAt]
             ) AS u
 {%- endif %}

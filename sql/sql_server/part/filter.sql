@@ -1,9 +1,5 @@
-    DECLARE @_Statuses nvarchar(max);
-    DECLARE @_Types nvarchar(max);
-    DECLARE @_Before datetime2(7);
-    DECLARE @_Since datetime2(7);
-    DECLARE @_Longer bigint;
-    DECLARE @_Error nvarchar(4000);
+    DECLARE @_Statuses nvarchar(max), @_Types nvarchar(max), @_Before datetime2(7), @_Since datetime2(7);
+    DECLARE @_Longer bigint, @_Error nvarchar(4000);
     DECLARE @_Given TABLE (
         [Ordinal] int NOT NULL PRIMARY KEY,
 {{- item.declared(t, "NULL") | trim(",") }}
@@ -12,14 +8,11 @@
     EXECUTE {{ object("QueueFilterTake") }}
         N'{{ procedure }}', @Filter, @_Statuses OUTPUT, @_Types OUTPUT, @_Before OUTPUT, @_Since OUTPUT, @_Longer OUTPUT, @_Error OUTPUT;
     INSERT INTO @_Given ([Ordinal], {{ item.names(t) }})
-    SELECT
-        CAST(r.[key] AS int),
+    SELECT CAST(r.[key] AS int),
 {{- item.reads_text(t, "r.[value]") | trim(",") }}
     FROM OPENJSON(@Filter, '$.keys') AS r;
-    IF @@ROWCOUNT > 1000
-        THROW 50021, N'{{ procedure }}: at most 1000 keys a call.', 1;
+    IF @@ROWCOUNT > 1000 THROW 50021, N'{{ procedure }}: at most 1000 keys a call.', 1;
     IF EXISTS (SELECT 1 FROM @_Given AS g WHERE {{ item.missing(t, "g") }})
         THROW 50021, N'{{ procedure }}: one of the keys is not a key of {{ queue }}.', 1;
-    IF @Max IS NULL OR @Max < 1 OR @Max > 1000
-        THROW 50021, N'{{ procedure }}: @Max must be from 1 to 1000.', 1;
+    IF @Max IS NULL OR @Max < 1 OR @Max > 1000 THROW 50021, N'{{ procedure }}: @Max must be from 1 to 1000.', 1;
 {#- @Filter read: what its members are, and its keys. -#}

@@ -20,31 +20,20 @@
             INSERT INTO @_Change (
                 {{ item.names(t) }},
 {%- if beside %}
-                [Was],
-                [Response],
-                [DueAt],
-                [Before],
+                [Was], [Response], [DueAt], [Before],
 {%- endif %}
-                [Status],
-                [AttemptNum],
-                [Token],
-                [Error],
+                [Status], [AttemptNum], [Token], [Error],
 {%- if beside or attempt_history %}
-                [Step],
-                [StartedAt],
-                [LeaseOwner],
+                [Step], [StartedAt], [LeaseOwner],
 {%- endif %}
 {%- if beside or role.finished %}
                 [FinishedAt],
 {%- endif %}
-                [Duration],
-                [LeaseUntil]
+                [Duration], [LeaseUntil]
             )
-            SELECT
-                {{ item.list(t, "x") }},
+            SELECT {{ item.list(t, "x") }},
 {%- if beside %}
-                x.[Is],
-                x.[Response],
+                x.[Is], x.[Response],
                 CASE WHEN x.[Is] = 'Processing' THEN {{ "@_Now" if not role.due else "CAST(NULL AS datetime2(7))" }} END,
                 x.[Before],
                 CASE
@@ -58,8 +47,7 @@
                 END,
                 x.[AttemptNum] - CASE WHEN x.[Is] = 'Processing' THEN x.[Together] ELSE 0 END,
 {%- else %}
-                CASE WHEN x.[Ends] = 1 THEN 'Failed' ELSE 'Error' END,
-                x.[AttemptNum] - x.[Together],
+                CASE WHEN x.[Ends] = 1 THEN 'Failed' ELSE 'Error' END, x.[AttemptNum] - x.[Together],
 {%- endif %}
                 {{ item.later(t, "x.[Token]") }},
                 CASE
@@ -87,9 +75,7 @@
 {%- endif %}
                 END,
 {%- if beside or attempt_history %}
-                x.[Step],
-                x.[StartedAt],
-                x.[LeaseOwner],
+                x.[Step], x.[StartedAt], x.[LeaseOwner],
 {%- endif %}
 {%- set ends = "x.[Ends] = 1 AND (x.[Is] = 'Processing' OR x.[Refusals] > 0)" if beside else "x.[Ends] = 1" %}
 {%- if beside or role.finished %}
@@ -115,17 +101,13 @@
                         WHEN c.[Together] = 0 AND {{ item.attempts(t) }} + COALESCE(r.[Attempts], 0) >= @_MaxAttempts THEN 1
                         ELSE 0
                     END AS [Ends],
-                    r.[Attempts] AS [Refusals],
-                    r.[Reason] AS [Refused],
+                    r.[Attempts] AS [Refusals], r.[Reason] AS [Refused],
                     {{ "s.[LeaseUntil]" if beside else item.until(t, "@_SilentMs") ~ " AS [LeaseUntil]" }},
 {%- set given_up %}{{ item.until(t, "@_SilentMs") }} <= @_Now{% if resume_own %}
                         OR (@Recover = 2 AND {{ item.owner(t) }} = @Worker{% if own_types_only %} AND {% filter indent(24) %}{% include "part/type_access.sql" %}{% endfilter %}{% endif %}){% endif %}{% endset %}
 {%- if beside %}
-                    {{ item.died(t) }} AS [Died],
-                    {{ item.status(t) }} AS [Is],
-                    {{ item.response(t) }} AS [Response],
-                    {{ item.error(t) }} AS [Error],
-                    s.[UpdatedAt] AS [Before],
+                    {{ item.died(t) }} AS [Died], {{ item.status(t) }} AS [Is], {{ item.response(t) }} AS [Response],
+                    {{ item.error(t) }} AS [Error], s.[UpdatedAt] AS [Before],
                     {% if not t.shows_errors %}s.[DueAt]
 {%- elif role.due %}COALESCE({{ item.utc(t, "q." ~ role.due) }}, @_Now) AS [DueAt]
 {%- else %}CASE WHEN s.[Status] = 'Error' AND s.[DueAt] IS NOT NULL THEN s.[DueAt] ELSE @_Now END AS [DueAt]
@@ -135,25 +117,18 @@
 {%- if beside or attempt_history %}
                     {{ item.step(t) }} AS [Step],
 {%- endif %}
-                    {{ item.attempts(t) }} AS [AttemptNum],
-                    {{ item.token(t) }} AS [Token],
-                    {{ item.started(t) }} AS [StartedAt],
-                    {{ item.owner(t) }} AS [LeaseOwner]
+                    {{ item.attempts(t) }} AS [AttemptNum], {{ item.token(t) }} AS [Token],
+                    {{ item.started(t) }} AS [StartedAt], {{ item.owner(t) }} AS [LeaseOwner]
                 FROM @_Candidate AS c
                 INNER JOIN {{ table }} AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
                     ON {{ item.found(t, "c") }}
 {%- if beside %}
-                LEFT JOIN {{ t.lease }} AS s WITH (UPDLOCK, ROWLOCK)
-                    ON {{ item.kept_for(t, "c") }}
+                LEFT JOIN {{ t.lease }} AS s WITH (UPDLOCK, ROWLOCK) ON {{ item.kept_for(t, "c") }}
 {%- endif %}
                 LEFT JOIN {{ object("QueueRefused") }} AS r WITH (ROWLOCK)
-                    ON
-                        r.[Queue] = '{{ queue }}'
-                        AND r.[Key] = {{ item.kept_key(t, "c") }}
+                    ON r.[Queue] = '{{ queue }}' AND r.[Key] = {{ item.kept_key(t, "c") }}
 {%- if not beside %}
-                WHERE
-                    {{ item.stands(processing) }}
-                    AND {{ "(" ~ given_up ~ ")" if resume_own else given_up }}
+                WHERE {{ item.stands(processing) }} AND {{ "(" ~ given_up ~ ")" if resume_own else given_up }}
             ) AS x
 {%- else %}
             ) AS x
@@ -183,8 +158,7 @@
 
                 DELETE s
                 FROM @_Gone AS g
-                INNER JOIN {{ t.lease }} AS s WITH (ROWLOCK)
-                    ON {{ item.kept_for(t, "g") }}
+                INNER JOIN {{ t.lease }} AS s WITH (ROWLOCK) ON {{ item.kept_for(t, "g") }}
                 WHERE
                     /* A new item of this key may have come meanwhile: its row is of a later time. */
                     (s.[Status] = 'Processing' AND (s.[LeaseUntil] IS NULL OR s.[LeaseUntil] <= @_Now))
@@ -196,16 +170,10 @@
             BEGIN
                 /* Somebody has set the table by hand: it is right, and what stands beside it follows. */
                 UPDATE s
-                SET
-                    [Status] = w.[Status],
-                    [DueAt] = NULL,
-                    [LeaseUntil] = NULL
+                SET [Status] = w.[Status], [DueAt] = NULL, [LeaseUntil] = NULL
                 FROM @_Change AS w
-                INNER JOIN {{ t.lease }} AS s WITH (ROWLOCK)
-                    ON {{ item.kept_for(t, "w") }}
-                WHERE
-                    w.[Status] = w.[Was]
-                    AND s.[Status] <> w.[Status]
+                INNER JOIN {{ t.lease }} AS s WITH (ROWLOCK) ON {{ item.kept_for(t, "w") }}
+                WHERE w.[Status] = w.[Was] AND s.[Status] <> w.[Status]
                 OPTION (LOOP JOIN, FORCE ORDER);
 
                 DELETE FROM @_Change WHERE [Status] = [Was];
@@ -223,17 +191,11 @@
                 {{ item.attempt_names(t) }}, [AttemptNum], [Worker], [StartedAt], [EndedAt], [Outcome], [Step], [Error]
             )
             SELECT
-                {{ item.list(t, "w") }},
-                w.[AttemptNum] + c.[Together],
-                w.[LeaseOwner],
-                w.[StartedAt],
-                @_Now,
+                {{ item.list(t, "w") }}, w.[AttemptNum] + c.[Together], w.[LeaseOwner], w.[StartedAt], @_Now,
                 {{ "CASE WHEN w.[Status] = 'Pending' THEN 'Error' ELSE w.[Status] END" if t.parks_errors else "w.[Status]" }},
-                w.[Step],
-                w.[Error]
+                w.[Step], w.[Error]
             FROM @_Change AS w
-            INNER JOIN @_Candidate AS c
-                ON {{ item.same(t, "c", "w") }}
+            INNER JOIN @_Candidate AS c ON {{ item.same(t, "c", "w") }}
 {%- if beside %}
             WHERE w.[Was] = 'Processing'
 {%- endif %}
@@ -244,8 +206,6 @@
             DELETE r
             FROM @_Change AS w
             INNER JOIN {{ object("QueueRefused") }} AS r WITH (ROWLOCK)
-                ON
-                    r.[Queue] = '{{ queue }}'
-                    AND r.[Key] = {{ item.kept_key(t, "w") }}
+                ON r.[Queue] = '{{ queue }}' AND r.[Key] = {{ item.kept_key(t, "w") }}
             OPTION (LOOP JOIN, FORCE ORDER);
         END;

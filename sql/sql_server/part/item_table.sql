@@ -1,33 +1,21 @@
     /* In the order of the keys, so that rows are locked in it and two calls never wait for each other. */
     DECLARE @_Item TABLE (
-        [Ordinal] int NOT NULL,
-        [Key] {{ item.key_type(t) }} NULL,
+        [Ordinal] int NOT NULL, [Key] {{ item.key_type(t) }} NULL,
 {{- item.declared(t, "NULL") }}
         [Token] datetime2(7) NULL,
 {%- if not redrive %}
-        [Attempt] int NULL,
-        [Status] varchar(20) NULL,
-        [Step] nvarchar(60) NULL,
-        [Response] nvarchar(max) NULL,
-        [Error] nvarchar(max) NULL,
-        [DueAt] datetime2(7) NULL,
-        [Release] bit NULL,
+        [Attempt] int NULL, [Status] varchar(20) NULL, [Step] nvarchar(60) NULL, [Response] nvarchar(max) NULL,
+        [Error] nvarchar(max) NULL, [DueAt] datetime2(7) NULL, [Release] bit NULL,
         [Set] nvarchar(max) NULL, /* a JSON object of columns */
 {%- endif %}
         UNIQUE CLUSTERED ({{ item.names(t) }}, [Ordinal])
     );
     DECLARE @_Work TABLE (
-        [Ordinal] int NOT NULL PRIMARY KEY,
-        [Answer] varchar(20) NOT NULL,
-        [Was] varchar(20) NULL,
-        [Status] varchar(20) NULL,
-        [Token] datetime2(7) NULL,
-        [AttemptNum] int NULL
+        [Ordinal] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL, [Was] varchar(20) NULL,
+        [Status] varchar(20) NULL, [Token] datetime2(7) NULL, [AttemptNum] int NULL
 {%- if attempt_history and not redrive %},
         /* Times of the attempt that ends. */
-        [Owner] nvarchar(128) NULL,
-        [StartedAt] datetime2(7) NULL,
-        [Step] nvarchar(60) NULL
+        [Owner] nvarchar(128) NULL, [StartedAt] datetime2(7) NULL, [Step] nvarchar(60) NULL
 {%- endif %}
     );
     DECLARE @_Count int;

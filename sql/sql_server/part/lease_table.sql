@@ -8,22 +8,14 @@ IF OBJECT_ID({{ literal(queue ~ "_Lease") }}, N'U') IS NULL
 {%- for k in t.key %}
         {{ k.kept }} {{ k.type }} NOT NULL,
 {%- endfor %}
-        [Status] varchar(20) NOT NULL,
-        [Step] nvarchar(60) NULL,
-        [AttemptNum] int NOT NULL,
-        [Response] nvarchar(max) NULL,
-        [Error] nvarchar(max) NULL,
-        [StartedAt] datetime2(7) NULL,
-        [FinishedAt] datetime2(7) NULL,
-        [Duration] bigint NULL,
-        [DueAt] datetime2(7) NULL,
+        [Status] varchar(20) NOT NULL, [Step] nvarchar(60) NULL, [AttemptNum] int NOT NULL,
+        [Response] nvarchar(max) NULL, [Error] nvarchar(max) NULL, [StartedAt] datetime2(7) NULL,
+        [FinishedAt] datetime2(7) NULL, [Duration] bigint NULL, [DueAt] datetime2(7) NULL,
         [UpdatedAt] datetime2(7) NOT NULL,
         /* Compared by code point: two workers whose names differ only in case are two workers. */
-        [LeaseOwner] nvarchar(128) COLLATE Latin1_General_BIN2 NULL,
-        [LeaseUntil] datetime2(7) NULL,
+        [LeaseOwner] nvarchar(128) COLLATE Latin1_General_BIN2 NULL, [LeaseUntil] datetime2(7) NULL,
         /* By which claim it was taken, for whoever lost the answer to that. Below zero: it goes alone. */
-        [ClaimNum] bigint NULL,
-        CONSTRAINT [PK_{{ queue }}_Lease] PRIMARY KEY CLUSTERED ({{ item.kept_names(t) }})
+        [ClaimNum] bigint NULL, CONSTRAINT [PK_{{ queue }}_Lease] PRIMARY KEY CLUSTERED ({{ item.kept_names(t) }})
     );
 {% endfilter %}
 {% filter statement %}

@@ -5,17 +5,13 @@
             {{ item.names(t) }}, [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [StartedAt],
             [FinishedAt], [Duration], [DueAt], [LeaseOwner], [LeaseUntil], [Before]
         )
-        SELECT
-            {{ item.list(t, "i") }},
+        SELECT {{ item.list(t, "i") }},
 {% filter replace("\n    ", "\n") %}{% include "part/modify_values.sql" %}{% endfilter %},
             s.[UpdatedAt]
         FROM @_Item AS i
-        INNER JOIN @_Work AS k
-            ON k.[Ordinal] = i.[Ordinal]
-        INNER JOIN {{ table }} AS q
-            ON {{ item.found(t, "i") }}
-        LEFT JOIN {{ t.lease }} AS s
-            ON {{ item.kept_for(t, "i") }}
+        INNER JOIN @_Work AS k ON k.[Ordinal] = i.[Ordinal]
+        INNER JOIN {{ table }} AS q ON {{ item.found(t, "i") }}
+        LEFT JOIN {{ t.lease }} AS s ON {{ item.kept_for(t, "i") }}
         WHERE k.[Answer] = 'OK'
         OPTION (LOOP JOIN, FORCE ORDER);
 
@@ -28,10 +24,8 @@
         UPDATE k
         SET [Token] = c.[Token]
         FROM @_Work AS k
-        INNER JOIN @_Item AS i
-            ON i.[Ordinal] = k.[Ordinal]
-        INNER JOIN @_Change AS c
-            ON {{ item.same(t, "c", "i") }}
+        INNER JOIN @_Item AS i ON i.[Ordinal] = k.[Ordinal]
+        INNER JOIN @_Change AS c ON {{ item.same(t, "c", "i") }}
         WHERE k.[Answer] = 'OK';
 {%- endif %}
 {%- else %}
@@ -61,10 +55,8 @@
         SET
 {{- write.assignments(t, settles) }}
         FROM @_Item AS i
-        INNER JOIN @_Work AS k
-            ON k.[Ordinal] = i.[Ordinal]
-        INNER JOIN {{ table }} AS q WITH (ROWLOCK)
-            ON {{ item.found(t, "i") }}
+        INNER JOIN @_Work AS k ON k.[Ordinal] = i.[Ordinal]
+        INNER JOIN {{ table }} AS q WITH (ROWLOCK) ON {{ item.found(t, "i") }}
         WHERE k.[Answer] = 'OK'{{ " AND k.[Status] <> 'Completed'" if completion == "delete" }}
         OPTION (LOOP JOIN, FORCE ORDER);
         SET @_Written = @@ROWCOUNT;
@@ -74,10 +66,8 @@
         UPDATE k
         SET [Token] = q.{{ role.token }}
         FROM @_Item AS i
-        INNER JOIN @_Work AS k
-            ON k.[Ordinal] = i.[Ordinal]
-        INNER JOIN {{ table }} AS q
-            ON {{ item.found(t, "i") }}
+        INNER JOIN @_Work AS k ON k.[Ordinal] = i.[Ordinal]
+        INNER JOIN {{ table }} AS q ON {{ item.found(t, "i") }}
         WHERE k.[Answer] = 'OK'
         OPTION (LOOP JOIN, FORCE ORDER);
 {%- endif %}

@@ -4,9 +4,7 @@
 {%- endif %}
     /* Each element read once: what is put into the table, and by what it is recognized. */
     DECLARE @_New TABLE (
-        [Ordinal] int NOT NULL PRIMARY KEY,
-        [Type] nvarchar(60) NULL,
-        [Step] nvarchar(60) NULL,
+        [Ordinal] int NOT NULL PRIMARY KEY, [Type] nvarchar(60) NULL, [Step] nvarchar(60) NULL,
         [DueAt] datetime2(7) NULL,
 {%- for c in t.given %}
         {{ c.var }} {{ c.read_type }} NULL,
@@ -18,16 +16,13 @@
 {%- endfor %}
 {%- endfor %}
 {{- item.declared(t, "NULL") }}
-        [First] int NULL,
-        [IsNew] bit NOT NULL DEFAULT 1
+        [First] int NULL, [IsNew] bit NOT NULL DEFAULT 1
     );
     DECLARE @_Added TABLE (
-        [Ordinal] int NOT NULL PRIMARY KEY,
-        [Answer] varchar(20) NOT NULL,
+        [Ordinal] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL,
         [Key] {{ item.key_type(t) }} NULL{{ "," if not own }}
 {%- if not own %}
-        [Token] datetime2(7) NULL,
-        [Status] varchar(20) NULL
+        [Token] datetime2(7) NULL, [Status] varchar(20) NULL
 {%- endif %}
     );
 {%- if own %}

@@ -2,8 +2,7 @@
 /* {{ queue }}: the items. A row is both a domain record and a work item. */
 IF OBJECT_ID({{ literal(queue ~ "Type") }}, N'U') IS NULL
     CREATE TABLE {{ object(queue ~ "Type") }} (
-        [Type] nvarchar(60) NOT NULL,
-        CONSTRAINT [PK_{{ queue }}Type] PRIMARY KEY CLUSTERED ([Type])
+        [Type] nvarchar(60) NOT NULL, CONSTRAINT [PK_{{ queue }}Type] PRIMARY KEY CLUSTERED ([Type])
     );
 {% endfilter %}
 {%- for type in types %}
@@ -21,20 +20,13 @@ IF OBJECT_ID({{ literal(queue ~ "_Seq") }}, N'SO') IS NULL
 {% filter made("TABLE", place) %}
 IF OBJECT_ID({{ literal(queue) }}, N'U') IS NULL
     CREATE TABLE {{ table }} (
-        [EnqueuedAt] datetime2(7) NOT NULL,
-        [Type] nvarchar(60) NOT NULL,
-        [Status] varchar(20) NOT NULL,
-        [Step] nvarchar(60) NULL,
-        [AttemptNum] int NOT NULL,
+        [EnqueuedAt] datetime2(7) NOT NULL, [Type] nvarchar(60) NOT NULL, [Status] varchar(20) NOT NULL,
+        [Step] nvarchar(60) NULL, [AttemptNum] int NOT NULL,
         [Response] nvarchar(max) NULL CONSTRAINT [DF_{{ queue }}_Response] DEFAULT (''),
-        [Error] nvarchar(max) NULL CONSTRAINT [DF_{{ queue }}_Error] DEFAULT (''),
-        [StartedAt] datetime2(7) NULL,
-        [Duration] bigint NULL,
-        [ScheduledFor] datetime2(7) NOT NULL,
-        [UpdatedAt] datetime2(7) NOT NULL,
+        [Error] nvarchar(max) NULL CONSTRAINT [DF_{{ queue }}_Error] DEFAULT (''), [StartedAt] datetime2(7) NULL,
+        [Duration] bigint NULL, [ScheduledFor] datetime2(7) NOT NULL, [UpdatedAt] datetime2(7) NOT NULL,
         /* Compared by code point: two workers whose names differ only in case are two workers. */
-        [LeaseOwner] nvarchar(128) COLLATE Latin1_General_BIN2 NULL,
-        [LeaseUntil] datetime2(7) NULL,
+        [LeaseOwner] nvarchar(128) COLLATE Latin1_General_BIN2 NULL, [LeaseUntil] datetime2(7) NULL,
         /* By which claim it was taken, for whoever lost the answer to that. Below zero: it goes alone. */
         [ClaimNum] bigint NULL,
 {%- if shards %}
@@ -113,19 +105,11 @@ It begins with the shard, so that what waits has {{ shards }} heads, each on pag
 /* Completed items are moved here. */
 IF OBJECT_ID({{ text(t.history) }}, N'U') IS NULL
     CREATE TABLE {{ t.history }} (
-        [EnqueuedAt] datetime2(7) NOT NULL,
-        [Type] nvarchar(60) NOT NULL,
-        [Status] varchar(20) NOT NULL,
-        [Step] nvarchar(60) NULL,
-        [AttemptNum] int NOT NULL,
-        [Response] nvarchar(max) NULL,
-        [Error] nvarchar(max) NULL,
-        [StartedAt] datetime2(7) NULL,
-        [Duration] bigint NULL,
-        [ScheduledFor] datetime2(7) NOT NULL,
-        [UpdatedAt] datetime2(7) NOT NULL,
-        [LeaseOwner] nvarchar(128) COLLATE Latin1_General_BIN2 NULL,
-        [LeaseUntil] datetime2(7) NULL,
+        [EnqueuedAt] datetime2(7) NOT NULL, [Type] nvarchar(60) NOT NULL, [Status] varchar(20) NOT NULL,
+        [Step] nvarchar(60) NULL, [AttemptNum] int NOT NULL, [Response] nvarchar(max) NULL,
+        [Error] nvarchar(max) NULL, [StartedAt] datetime2(7) NULL, [Duration] bigint NULL,
+        [ScheduledFor] datetime2(7) NOT NULL, [UpdatedAt] datetime2(7) NOT NULL,
+        [LeaseOwner] nvarchar(128) COLLATE Latin1_General_BIN2 NULL, [LeaseUntil] datetime2(7) NULL,
 {%- for c in t.columns %}
         {{ of.history(c) }},
 {%- endfor %}

@@ -1,9 +1,7 @@
     SELECT CONCAT(r.[Metric], '.', p.[Name], '_ms'), r.[Ms]{{ more }}
     FROM (
         SELECT
-            x.[Metric],
-            x.[Ms],
-            ROW_NUMBER() OVER (PARTITION BY x.[Metric] ORDER BY x.[Ms]) AS [Rank],
+            x.[Metric], x.[Ms], ROW_NUMBER() OVER (PARTITION BY x.[Metric] ORDER BY x.[Ms]) AS [Rank],
             COUNT_BIG(*) OVER (PARTITION BY x.[Metric]) AS [Of]
         FROM {{ sample }} AS m
         CROSS APPLY (VALUES ('wait', m.[WaitMs]), ('claimed', m.[ClaimedMs])) AS x ([Metric], [Ms])

@@ -9,8 +9,7 @@ Returns a row per item, as Recover_{{ queue }}_trx does; within a claim nothing.
 Table access order: QueueRecovery, {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}{{ ", " ~ queue ~ "_Attempt" if attempt_history }}, QueueRefused.
 */
 {{ create_or_alter }} PROCEDURE {{ object(inner) }}
-    @Max int,
-    @Recover int,
+    @Max int, @Recover int,
 {%- if resume_own %}
     @Worker nvarchar(128), /* with @Recover = 2: whose items come back, too */
 {%- endif %}
@@ -35,9 +34,7 @@ BEGIN
     DECLARE @_Back TABLE (
         [Seq] int IDENTITY(1, 1) NOT NULL PRIMARY KEY,
 {{- item.declared(t) }}
-        [Token] datetime2(7) NOT NULL,
-        [AttemptNum] int NOT NULL,
-        [Status] varchar(20) NOT NULL
+        [Token] datetime2(7) NOT NULL, [AttemptNum] int NOT NULL, [Status] varchar(20) NOT NULL
     );
 
 {% include "part/settings.sql" %}
@@ -55,11 +52,9 @@ BEGIN
                 COMMIT TRANSACTION;
         END TRY
         BEGIN CATCH
-            IF @Within = 1
-                THROW;
+            IF @Within = 1 THROW;
             SELECT @_Number = ERROR_NUMBER(), @_Severity = ERROR_SEVERITY(), @_Reason = ERROR_MESSAGE();
-            IF @@TRANCOUNT > 0
-                ROLLBACK TRANSACTION;
+            IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
             IF {{ object("QueueIsRefusal_fn") }}(@_Number, @_Severity) = 0 OR NOT EXISTS (SELECT 1 FROM @_Candidate)
                 THROW;
 
@@ -83,8 +78,7 @@ BEGIN
             SELECT {{ item.list(t, "c") }}, @_Times, LEFT(CONCAT(N'recover: ', @_Reason), 500)
             FROM @_Candidate AS c;
         END CATCH;
-        IF @Within = 1
-            RETURN 0;
+        IF @Within = 1 RETURN 0;
 
         INSERT INTO @_Back ({{ item.names(t) }}, [Token], [AttemptNum], [Status])
         SELECT {{ item.list(t, "w") }}, w.[Token], w.[AttemptNum], w.[Status]
@@ -97,14 +91,10 @@ BEGIN
         DELETE l
         FROM @_Left AS l
         WHERE l.[Seq] = (SELECT MIN(m.[Seq]) FROM @_Left AS m);
-        IF NOT EXISTS (SELECT 1 FROM @_Left)
-            BREAK;
+        IF NOT EXISTS (SELECT 1 FROM @_Left) BREAK;
     END;
 
-    SELECT
-        'RECOVERED' AS [Answer],
-        CAST(NULL AS int) AS [Ordinal],
-        CAST(NULL AS bigint) AS [DueMs],
+    SELECT 'RECOVERED' AS [Answer], CAST(NULL AS int) AS [Ordinal], CAST(NULL AS bigint) AS [DueMs],
 {%- if own_types_only %}
         /* An item of a type that the caller may not see: only that there was one. */
         CASE
@@ -113,11 +103,9 @@ BEGIN
         END AS [Key],
         CASE WHEN a.[Seen] = 1 THEN w.[Token] END AS [Token],
 {%- else %}
-        {{ item.as_text(t, "w") }} AS [Key],
-        w.[Token],
+        {{ item.as_text(t, "w") }} AS [Key], w.[Token],
 {%- endif %}
-        w.[AttemptNum],
-        CAST(w.[Status] AS nvarchar(500)) AS [Status]
+        w.[AttemptNum], CAST(w.[Status] AS nvarchar(500)) AS [Status]
     FROM @_Back AS w
 {%- if own_types_only %}
     OUTER APPLY (
@@ -130,13 +118,7 @@ BEGIN
 {%- endif %}
     UNION ALL
     SELECT
-        'REFUSED',
-        NULL,
-        NULL,
-        {{ "NULL" if own_types_only else item.as_text(t, "r") }},
-        NULL,
-        r.[Times],
-        r.[Reason]
+        'REFUSED', NULL, NULL, {{ "NULL" if own_types_only else item.as_text(t, "r") }}, NULL, r.[Times], r.[Reason]
     FROM @_Told AS r
     ORDER BY [Answer], [Key];
 END;

@@ -2,9 +2,7 @@
         IF @Operation IS NOT NULL AND EXISTS (SELECT 1 FROM @_Work AS w WHERE w.[Answer] <> 'OK')
         BEGIN
             SET @_Result = (
-                SELECT
-                    w.[Ordinal] AS [ordinal],
-                    w.[Answer] AS [answer]
+                SELECT w.[Ordinal] AS [ordinal], w.[Answer] AS [answer]
                 FROM @_Work AS w
                 WHERE w.[Answer] <> 'OK'
                 FOR JSON PATH

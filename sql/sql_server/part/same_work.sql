@@ -9,10 +9,7 @@
 {%- if own %}
         IF @Within = 1
 {% filter indent(4, true) %}        INSERT INTO @_Added ([Ordinal], [Answer], [Key])
-        SELECT
-            w.[Ordinal],
-            'DUPLICATE',
-            MIN({{ item.as_text(t, "q", "quoted") }})
+        SELECT w.[Ordinal], 'DUPLICATE', MIN({{ item.as_text(t, "q", "quoted") }})
         FROM (
             SELECT TOP (@_Count) m.*
             FROM @_New AS m
@@ -40,10 +37,7 @@
         OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));{% endfilter %}
         ELSE
 {% filter indent(4, true) %}        INSERT INTO @_Added ([Ordinal], [Answer], [Key])
-        SELECT
-            w.[Ordinal],
-            'DUPLICATE',
-            MIN({{ item.as_text(t, "q", "quoted") }})
+        SELECT w.[Ordinal], 'DUPLICATE', MIN({{ item.as_text(t, "q", "quoted") }})
         FROM (
             SELECT TOP (@_Count) m.*
             FROM @_New AS m
@@ -71,10 +65,7 @@
         OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));{% endfilter %}
 {%- else %}
         INSERT INTO @_Added ([Ordinal], [Answer], [Key])
-        SELECT
-            w.[Ordinal],
-            'DUPLICATE',
-            MIN({{ item.as_text(t, "q", "quoted") }})
+        SELECT w.[Ordinal], 'DUPLICATE', MIN({{ item.as_text(t, "q", "quoted") }})
         FROM (
             SELECT TOP (@_Count) m.*
             FROM @_New AS m
@@ -117,7 +108,5 @@
                     ELSE m.[Ordinal]
                 END AS [First]
             FROM @_New AS m
-        ) AS f
-            ON f.[Ordinal] = n.[Ordinal]
-        LEFT JOIN @_Added AS a
-            ON a.[Ordinal] = n.[Ordinal];
+        ) AS f ON f.[Ordinal] = n.[Ordinal]
+        LEFT JOIN @_Added AS a ON a.[Ordinal] = n.[Ordinal];

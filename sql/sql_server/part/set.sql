@@ -8,10 +8,8 @@
                 {{ c.quoted }} = {{ value.becomes(c, loop.index, item.kept(t, "q." ~ c.quoted) if c.is_text else "q." ~ c.quoted) }}{{ "," if not loop.last }}
 {%- endfor %}
             FROM @_Item AS i
-            INNER JOIN @_Work AS k
-                ON k.[Ordinal] = i.[Ordinal]
-            INNER JOIN {{ table }} AS q WITH (ROWLOCK)
-                ON {{ item.found(t, "i") }}
+            INNER JOIN @_Work AS k ON k.[Ordinal] = i.[Ordinal]
+            INNER JOIN {{ table }} AS q WITH (ROWLOCK) ON {{ item.found(t, "i") }}
 {{- value.given(settable) }}
             WHERE k.[Answer] = 'OK' AND i.[Set] IS NOT NULL
             OPTION (LOOP JOIN, FORCE ORDER);
@@ -24,15 +22,12 @@
             SET @_Lost = (
                 SELECT TOP (1) CONCAT(N'item ', i.[Ordinal], N': "set.', x.[Name], N'"')
                 FROM @_Item AS i
-                INNER JOIN @_Work AS k
-                    ON k.[Ordinal] = i.[Ordinal]
-                INNER JOIN {{ table }} AS q
-                    ON {{ item.found(t, "i") }}
+                INNER JOIN @_Work AS k ON k.[Ordinal] = i.[Ordinal]
+                INNER JOIN {{ table }} AS q ON {{ item.found(t, "i") }}
                 CROSS APPLY OPENJSON(i.[Set]) AS n
                 CROSS APPLY (
                     SELECT
-                        n.[key] AS [Name],
-                        n.[value] COLLATE Latin1_General_BIN2 AS [Given],
+                        n.[key] AS [Name], n.[value] COLLATE Latin1_General_BIN2 AS [Given],
                         CASE n.[key]
 {%- for c in listed %}
                             WHEN N'{{ c.name }}' THEN {{ coded.kept(c) }}

@@ -12,24 +12,13 @@ An item whose answer is not OK is untouched.
 Table access order: QueueOperation, {{ called.table }}, {{ queue ~ "_Lease, " if beside }}QueueTransition{% for u in t.subtypes %}, {{ queue ~ "_" ~ u.stem }}{% endfor %}{{ ", " ~ queue ~ "_Attempt" if attempt_history }}.
 */
 {{ create_or_alter }} PROCEDURE {{ object(inner) }}
-    @Operation uniqueidentifier,
-    @Worker nvarchar(128),
-    @LeaseMs int,
+    @Operation uniqueidentifier, @Worker nvarchar(128), @LeaseMs int,
     @Items nvarchar(max) = NULL{{ ",\n    @StartedAt datetime2(7) = NULL" if run_time }},
     @IsNew bit = NULL OUTPUT, /* 0: the call was made before, and nothing is changed */
-    @IsOne bit = 0,
-    @Key {{ t.key[0].type if own else "nvarchar(4000)" }} = NULL,
-    @Token datetime2(7) = NULL,
-    @Attempt int = NULL,
-    @Status varchar(20) = NULL,
-    @Step nvarchar(60) = NULL,
-    @Response nvarchar(max) = NULL,
-    @Error nvarchar(max) = NULL,
-    @DueAt datetime2(7) = NULL,
-    @Set nvarchar(max) = NULL,
-    @Tells bit = 1,
-    @Answer varchar(20) = NULL OUTPUT,
-    @Is varchar(20) = NULL OUTPUT
+    @IsOne bit = 0, @Key {{ t.key[0].type if own else "nvarchar(4000)" }} = NULL, @Token datetime2(7) = NULL,
+    @Attempt int = NULL, @Status varchar(20) = NULL, @Step nvarchar(60) = NULL, @Response nvarchar(max) = NULL,
+    @Error nvarchar(max) = NULL, @DueAt datetime2(7) = NULL, @Set nvarchar(max) = NULL, @Tells bit = 1,
+    @Answer varchar(20) = NULL OUTPUT, @Is varchar(20) = NULL OUTPUT
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -46,10 +35,8 @@ BEGIN
     DECLARE @_Written int = 0;
 {%- endif %}
 
-
     /* As of many. */
-    IF @Set IS NOT NULL
-        SET @Items = CONCAT(N'[{"set": ', @Set, N'}]');
+    IF @Set IS NOT NULL SET @Items = CONCAT(N'[{"set": ', @Set, N'}]');
 {{- take.names(procedure, takes.modify) }}
 
 {% include "part/settings.sql" %}
@@ -59,9 +46,7 @@ BEGIN
         INSERT INTO @_Item (
             [Ordinal], [Key], {{ item.names(t) }}, [Token], [Attempt], [Status], [Step], [Response], [Error], [DueAt], [Set]
         )
-        SELECT
-            0,
-            @Key,
+        SELECT 0, @Key,
 {%- if own %}
             @Key,
 {%- else %}
@@ -89,9 +74,7 @@ BEGIN
 {% include "part/remember_answers.sql" %}{% endfilter %}
 
     IF @Tells = 0
-        SELECT
-            @Answer = w.[Answer],
-            @Is = w.[Status]
+        SELECT @Answer = w.[Answer], @Is = w.[Status]
         FROM @_Work AS w;
     ELSE
 {% filter indent(4, true) %}{% include "part/work_select.sql" %}{% endfilter %}

@@ -9,12 +9,10 @@ WITH [Mine] ([Id]) AS (
     UNION ALL
     SELECT m.[role_principal_id]
     FROM [Mine] AS i
-    INNER JOIN sys.database_role_members AS m
-        ON m.[member_principal_id] = i.[Id]
+    INNER JOIN sys.database_role_members AS m ON m.[member_principal_id] = i.[Id]
 )
 {%- endmacro -%}
 {%- macro is_stranger(id) -%}
-{{ id }} NOT IN (SELECT i.[Id] FROM [Mine] AS i)
-AND COALESCE(USER_NAME({{ id }}), N'') NOT IN (N'dbo', N'db_owner')
+{{ id }} NOT IN (SELECT i.[Id] FROM [Mine] AS i) AND COALESCE(USER_NAME({{ id }}), N'') NOT IN (N'dbo', N'db_owner')
 AND COALESCE(IS_ROLEMEMBER(N'db_owner', USER_NAME({{ id }})), 0) = 0
 {%- endmacro -%}

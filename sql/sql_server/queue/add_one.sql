@@ -53,29 +53,22 @@ BEGIN
 {%- if transaction == "trx" %}
         END TRY
         BEGIN CATCH
-            IF @@TRANCOUNT > 0
-                ROLLBACK TRANSACTION;
+            IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
             /* A key was taken (the clock was set back): the sequence has moved on, so the next key differs. */
             SET @_EnqueuedAt = NULL;
             SET @_Tries = @_Tries + 1;
-            IF ERROR_NUMBER() <> 2627 OR @_Tries = 5
-                THROW;
+            IF ERROR_NUMBER() <> 2627 OR @_Tries = 5 THROW;
         END CATCH;
     END;
 {%- endif %}
 
-    SELECT
-        @_EnqueuedAt AS [EnqueuedAt],
-        @_Now AS [UpdatedAt];
+    SELECT @_EnqueuedAt AS [EnqueuedAt], @_Now AS [UpdatedAt];
 {%- else %}
 {%- if t.parameters | selectattr("type", "equalto", "float") | list %}
     /* JSON has 16 digits of a float; style 3 has all 17. */
 {%- endif %}
     SET @_Items = (
-        SELECT
-            @Type AS [type],
-            @Step AS [step],
-            @ScheduledFor AS [due]
+        SELECT @Type AS [type], @Step AS [step], @ScheduledFor AS [due]
         FOR JSON PATH
     );
     /* Name by name, since a name may hold what separates names in a path. */

@@ -20,11 +20,9 @@ Table access order: QueueOperation, {{ called.table }}{{ ", " ~ queue ~ "_Lease"
 */
 {{ create_or_alter }} PROCEDURE {{ object(procedure) }}
 {%- if transaction == "trx" %}
-    @Operation uniqueidentifier,
-    @Items nvarchar(max)
+    @Operation uniqueidentifier, @Items nvarchar(max)
 {%- else %}
-    @Items nvarchar(max),
-    @Operation uniqueidentifier = NULL
+    @Items nvarchar(max), @Operation uniqueidentifier = NULL
 {%- endif %}
 AS
 BEGIN

@@ -5,8 +5,7 @@ Claim up to @Max due items, as Next_{{ queue }}_Set_trx does, and recover nothin
 Table access order: {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}{{ ", " ~ queue ~ "_Attempt" if attempt_history }}.
 */
 {{ create_or_alter }} PROCEDURE {{ object(procedure) }}
-    @Worker nvarchar(128),
-    @Max int,
+    @Worker nvarchar(128), @Max int,
     @LeaseMs int = NULL{% if run_time %},
     @StartedAt datetime2(7) = NULL{% endif %}
 {%- include "part/kind_parameters.sql" %}{% if marks_claims %},

@@ -12,10 +12,7 @@ with the answer MORE then has the key up to which it has looked, if there may be
 Table access order: {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}.
 */
 {{ create_or_alter }} PROCEDURE {{ object(procedure) }}
-    @Filter nvarchar(max) = NULL,
-    @After nvarchar(4000) = NULL,
-    @Max int = 100,
-    @Most int = NULL
+    @Filter nvarchar(max) = NULL, @After nvarchar(4000) = NULL, @Max int = 100, @Most int = NULL
 AS
 BEGIN
 {% include "part/head.sql" %}
@@ -23,16 +20,14 @@ BEGIN
 {% include "part/clock_variables.sql" %}
     DECLARE @_Look varchar(10);
 {%- for k in t.key %}
-    DECLARE @_Begin{{ loop.index }} {{ k.type }};
-    DECLARE @_End{{ loop.index }} {{ k.type }};
+    DECLARE @_Begin{{ loop.index }} {{ k.type }}, @_End{{ loop.index }} {{ k.type }};
 {%- endfor %}
     DECLARE @_Page TABLE (
 {{- item.declared(t) }}
         PRIMARY KEY CLUSTERED ({{ item.names(t) }})
     );
 {% include "part/filter.sql" %}
-    IF @Most < 1
-        THROW 50021, N'{{ procedure }}: @Most must be 1 or more, or NULL.', 1;
+    IF @Most < 1 THROW 50021, N'{{ procedure }}: @Most must be 1 or more, or NULL.', 1;
     SET @After = NULLIF(@After, N'');
 {%- for k in t.key %}
     SET @_Begin{{ loop.index }} = {{ item.read_part(t, k, loop.index0, "@After") }};
@@ -51,8 +46,7 @@ q.{{ k.quoted }} {{ op }}{{ "=" if last and op == "<" }} @{{ name }}{{ loop.inde
 {%- endfor %}{{ ")" if t.key | length > 1 }})
 {%- endmacro %}
 {%- set of_states = {
-    "ended": ["Failed", "Cancelled", "Paused", "Terminated", "PartiallyCompleted"],
-    "flying": ["Processing"],
+    "ended": ["Failed", "Cancelled", "Paused", "Terminated", "PartiallyCompleted"], "flying": ["Processing"],
     "waiting": ["Pending", "Error"],
 } if own else {} -%}
 {%- set index = {"ended": "[IX_" ~ queue ~ "_Ended]", "flying": "[IX_" ~ queue ~ "_InFlight]", "waiting": t.due_index} if own else {} -%}
@@ -94,8 +88,7 @@ q.{{ k.quoted }} {{ op }}{{ "=" if last and op == "<" }} @{{ name }}{{ loop.inde
     IF @_Look = '{{ by }}' AND @Most IS NOT NULL
         SELECT {% for k in t.key %}@_End{{ loop.index }} = q.{{ k.quoted }}{{ ", " if not loop.last }}{% endfor %}
         FROM {{ table }} AS q{{ " WITH (INDEX (" ~ index[by] ~ "))" if by == "ended" }}
-        WHERE
-            {{ after }}
+        WHERE {{ after }}
 {%- if by == "ended" %}
             AND q.[Status] IN ({{ item.states(of_states[by]) }})
 {%- endif %}
@@ -124,17 +117,12 @@ q.{{ k.quoted }} {{ op }}{{ "=" if last and op == "<" }} @{{ name }}{{ loop.inde
         FROM @_Page AS p
         ORDER BY {% for k in t.key %}p.{{ k.var }} DESC{{ ", " if not loop.last }}{% endfor %};
     SELECT
-        'FOUND' AS [Answer],
-        CAST(NULL AS int) AS [Ordinal],
-        CAST(NULL AS bigint) AS [DueMs],
-        {{ item.as_text(t, "q", "quoted") }} AS [Key],
-        {{ item.token(t) }} AS [Token],
-        {{ item.attempts(t) }} AS [AttemptNum],
-        {{ item.status(t) }} AS [Status],
+        'FOUND' AS [Answer], CAST(NULL AS int) AS [Ordinal], CAST(NULL AS bigint) AS [DueMs],
+        {{ item.as_text(t, "q", "quoted") }} AS [Key], {{ item.token(t) }} AS [Token],
+        {{ item.attempts(t) }} AS [AttemptNum], {{ item.status(t) }} AS [Status],
 {%- filter indent(4) %}{{ item.columns(t, for_workers=false) | trim(",") }}{% endfilter %}
     FROM @_Page AS p
-    INNER JOIN {{ table }} AS q
-        ON {{ item.found(t, "p") }}
+    INNER JOIN {{ table }} AS q ON {{ item.found(t, "p") }}
 {{- item.beside(t) }}
 {{- item.subtypes(t) }}
 {%- include "part/fits.sql" %}
@@ -144,9 +132,7 @@ q.{{ k.quoted }} {{ op }}{{ "=" if last and op == "<" }} @{{ name }}{{ loop.inde
 
     IF @@ROWCOUNT < @Max AND @_End1 IS NOT NULL
         SELECT
-            'MORE' AS [Answer],
-            CAST(NULL AS int) AS [Ordinal],
-            CAST(NULL AS bigint) AS [DueMs],
+            'MORE' AS [Answer], CAST(NULL AS int) AS [Ordinal], CAST(NULL AS bigint) AS [DueMs],
             {{ item.as_text(t, "g") }} AS [Key]
         FROM (SELECT {% for k in t.key %}@_End{{ loop.index }} AS {{ k.var }}{{ ", " if not loop.last }}{% endfor %}) AS g;
 END;

@@ -38,8 +38,7 @@ AS
 BEGIN
 {% if transaction == "trx" %}{% include "part/head.sql" %}{% else %}{% include "part/head_utx.sql" %}{% endif %}
 {%- if transaction == "trx" %}
-    DECLARE @_Answer varchar(20);
-    DECLARE @_Is varchar(20);
+    DECLARE @_Answer varchar(20), @_Is varchar(20);
     DECLARE @_Asked nvarchar(100) = {{ "CONCAT(@Status, N' at step ' + @Step)" if steps else "@Status" }};
 {%- endif %}
 

@@ -33,11 +33,7 @@ Completed items move to {{ called.history }}.
 Table access order: QueueOperation, {{ called.table }}, {{ queue ~ "_Lease, " if beside }}QueueTransition{% for u in t.subtypes %}, {{ queue ~ "_" ~ u.stem }}{% endfor %}{{ ", " ~ queue ~ "_Attempt" if attempt_history }}.
 */
 {{ create_or_alter }} PROCEDURE {{ object(procedure) }}
-    @Operation uniqueidentifier,
-    @Worker nvarchar(128),
-    @Items nvarchar(max),
-    @Max int = 0,
-    @LeaseMs int = NULL,
+    @Operation uniqueidentifier, @Worker nvarchar(128), @Items nvarchar(max), @Max int = 0, @LeaseMs int = NULL,
     @Recover int = 0{% if run_time %},
     @StartedAt datetime2(7) = NULL /* UTC: the time of the worker's whole run; NULL is now */{% endif %}
 {%- include "part/kind_parameters.sql" %}{% if marks_claims %},
@@ -50,8 +46,7 @@ BEGIN
 {% if transaction == "trx" %}{% include "part/no_transaction.sql" %}{% else %}{% include "part/in_transaction.sql" %}
     /* A row that is locked to the end of somebody's transaction is no measure for others: no turn is taken. */
     SET @Recover = CASE WHEN @Recover > 2 THEN 1 ELSE @Recover END;{% endif %}
-    IF @Max IS NULL OR @Max < 0 OR @Max > 1000
-        THROW 50021, N'{{ procedure }}: @Max must be from 0 to 1000.', 1;
+    IF @Max IS NULL OR @Max < 0 OR @Max > 1000 THROW 50021, N'{{ procedure }}: @Max must be from 0 to 1000.', 1;
 {% if transaction == "trx" %}
     BEGIN TRY
         BEGIN TRANSACTION;

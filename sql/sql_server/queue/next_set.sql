@@ -24,9 +24,7 @@ started, whose predecessor of that name left work behind.
 Table access order: {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}{{ ", " ~ queue ~ "_Attempt" if attempt_history }}.
 */
 {{ create_or_alter }} PROCEDURE {{ object(procedure) }}
-    @Worker nvarchar(128),
-    @Max int,
-    @LeaseMs int = NULL,
+    @Worker nvarchar(128), @Max int, @LeaseMs int = NULL,
 {%- if transaction == "utx" %}
     /* 1: first give back the items of dead workers, whose rows are locked to the end of the transaction too. */
     @Recover int = 0{% else %}

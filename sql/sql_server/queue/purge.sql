@@ -10,8 +10,7 @@ see to them; unfinished ones never do. Rows that others hold are passed over. On
 Table access order: {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}{{ ", " ~ queue ~ "_Attempt" if attempt_history }}.
 */
 {{ create_or_alter }} PROCEDURE {{ object(procedure) }}
-    @Filter nvarchar(max) = NULL,
-    @Max int = 1000
+    @Filter nvarchar(max) = NULL, @Max int = 1000
 AS
 BEGIN
 {% include "part/head.sql" %}
@@ -79,8 +78,7 @@ BEGIN
 
         DELETE s
         FROM @_Found AS f
-        INNER JOIN {{ t.lease }} AS s WITH (ROWLOCK)
-            ON {{ item.kept_for(t, "f") }}
+        INNER JOIN {{ t.lease }} AS s WITH (ROWLOCK) ON {{ item.kept_for(t, "f") }}
         WHERE s.[UpdatedAt] < DATEADD(MINUTE, -10, @_Now)
         OPTION (LOOP JOIN, FORCE ORDER);
 {%- endif %}
@@ -89,8 +87,6 @@ BEGIN
     END TRY
 {% include "part/rollback.sql" %}
 
-    SELECT
-        'purged' AS [Name],
-        CAST(@_Purged AS bigint) AS [Value];
+    SELECT 'purged' AS [Name], CAST(@_Purged AS bigint) AS [Value];
 END;
 {% endfilter %}

@@ -15,13 +15,11 @@ OK is untouched.{{ " DUPLICATE is work that is in the queue again, unfinished." 
 Table access order: QueueOperation, {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}.
 */
 {{ create_or_alter }} PROCEDURE {{ object(procedure) }}
-    @Operation uniqueidentifier,
-    @Items nvarchar(max)
+    @Operation uniqueidentifier, @Items nvarchar(max)
 AS
 BEGIN
 {% include "part/head.sql" %}
-    DECLARE @_IsNew bit;
-    DECLARE @_Result nvarchar(max);
+    DECLARE @_IsNew bit, @_Result nvarchar(max);
 {%- if run_time %}
     DECLARE @_RunAt datetime2(7);
 {%- endif %}
@@ -70,17 +68,11 @@ BEGIN
             {{ item.names(t) }}, [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [DueAt], [Before]
         )
         SELECT
-            {{ item.list(t, "i") }}, k.[Was], k.[Status], k.[AttemptNum], k.[Token],
-            {{ item.step(t) }},
-            {{ item.response(t) }},
-            {{ item.error(t) }},
-            {{ "@_Now" if role.due else "NULL" }},
-            s.[UpdatedAt]
+            {{ item.list(t, "i") }}, k.[Was], k.[Status], k.[AttemptNum], k.[Token], {{ item.step(t) }},
+            {{ item.response(t) }}, {{ item.error(t) }}, {{ "@_Now" if role.due else "NULL" }}, s.[UpdatedAt]
         FROM @_Item AS i
-        INNER JOIN @_Work AS k
-            ON k.[Ordinal] = i.[Ordinal]
-        INNER JOIN {{ table }} AS q
-            ON {{ item.found(t, "i") }}
+        INNER JOIN @_Work AS k ON k.[Ordinal] = i.[Ordinal]
+        INNER JOIN {{ table }} AS q ON {{ item.found(t, "i") }}
 {{- item.beside_of(t, "i") }}
         WHERE k.[Answer] = 'OK'
         OPTION (LOOP JOIN, FORCE ORDER);
@@ -97,10 +89,8 @@ BEGIN
 } %}
 {{- write.assignments(t, renews) }}
         FROM @_Item AS i
-        INNER JOIN @_Work AS k
-            ON k.[Ordinal] = i.[Ordinal]
-        INNER JOIN {{ table }} AS q WITH (ROWLOCK)
-            ON {{ item.found(t, "i") }}
+        INNER JOIN @_Work AS k ON k.[Ordinal] = i.[Ordinal]
+        INNER JOIN {{ table }} AS q WITH (ROWLOCK) ON {{ item.found(t, "i") }}
         WHERE k.[Answer] = 'OK'
         OPTION (LOOP JOIN, FORCE ORDER);
 
@@ -114,11 +104,9 @@ BEGIN
     END TRY
 {%- if own and dedup and dedup.unfinished_only %}
     BEGIN CATCH
-        IF @@TRANCOUNT > 0
-            ROLLBACK TRANSACTION;
+        IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
         /* The same work has come between the look for it and the change: another try finds it. */
-        IF ERROR_NUMBER() = 2601
-            THROW 50005, N'{{ procedure }}: the same work was put in at once; try again.', 1;
+        IF ERROR_NUMBER() = 2601 THROW 50005, N'{{ procedure }}: the same work was put in at once; try again.', 1;
         THROW;
     END CATCH;
 {%- else %}

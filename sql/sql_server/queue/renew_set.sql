@@ -18,9 +18,7 @@ Rows of the table "{{ called.table }}" are read and not locked: it has no part i
 Table access order: {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}.
 */
 {{ create_or_alter }} PROCEDURE {{ object(procedure) }}
-    @Worker nvarchar(128),
-    @Items nvarchar(max),
-    @LeaseMs int = NULL
+    @Worker nvarchar(128), @Items nvarchar(max), @LeaseMs int = NULL
 AS
 BEGIN
 {% include "part/head.sql" %}
@@ -31,21 +29,16 @@ BEGIN
 {% include "part/limit.sql" %}
     /* In the order of the keys, so that rows are locked in it and two calls never wait for each other. */
     DECLARE @_Item TABLE (
-        [Ordinal] int NOT NULL,
-        [Key] {{ item.key_type(t) }} NULL,
+        [Ordinal] int NOT NULL, [Key] {{ item.key_type(t) }} NULL,
 {{- item.declared(t, "NULL") }}
-        [Attempt] int NULL,
-        UNIQUE CLUSTERED ({{ item.names(t) }}, [Ordinal])
+        [Attempt] int NULL, UNIQUE CLUSTERED ({{ item.names(t) }}, [Ordinal])
     );
 {%- if beside %}
     /* The items as the table has them. */
     DECLARE @_Seen TABLE (
 {{- item.declared(t) }}
-        [InFlight] bit NOT NULL,
-        [AttemptNum] int NULL,
-        [LeaseOwner] nvarchar(128) COLLATE Latin1_General_BIN2 NULL,
-        [Token] datetime2(7) NULL,
-        PRIMARY KEY CLUSTERED ({{ item.names(t) }})
+        [InFlight] bit NOT NULL, [AttemptNum] int NULL, [LeaseOwner] nvarchar(128) COLLATE Latin1_General_BIN2 NULL,
+        [Token] datetime2(7) NULL, PRIMARY KEY CLUSTERED ({{ item.names(t) }})
     );
 {%- endif %}
 {% include "part/out_table.sql" %}
@@ -58,13 +51,10 @@ BEGIN
         (SELECT {{ "MAX(" if settings_of.theirs }}a.{{ settings_of.value }}{{ ")" if settings_of.theirs }} FROM {{ settings_of.table }} AS a WHERE a.{{ settings_of.param }} = '{{ setting }}.leaseMs' AND a.{{ settings_of.value }} > 0),
         {{ lease_ms }}
     );
-    IF @LeaseMs < 1
-        THROW 50021, N'{{ procedure }}: @LeaseMs must be at least 1.', 1;
+    IF @LeaseMs < 1 THROW 50021, N'{{ procedure }}: @LeaseMs must be at least 1.', 1;
 
     INSERT INTO @_Item ([Ordinal], [Key], {{ item.names(t) }}, [Attempt])
-    SELECT
-        CAST(j.[key] AS int),
-        {{ "JSON_QUERY(j.[value], '$.key')" if composite else "r." ~ t.key[0].var }},
+    SELECT CAST(j.[key] AS int), {{ "JSON_QUERY(j.[value], '$.key')" if composite else "r." ~ t.key[0].var }},
 {{- item.reads(t, "r") }}
         r.[Attempt]
     FROM (SELECT TOP (@_Limit) k.[key], k.[value] FROM OPENJSON(@Items) AS k) AS j
@@ -80,12 +70,7 @@ BEGIN
 {%- if beside %}
 
         INSERT INTO @_Seen ({{ item.names(t) }}, [InFlight], [AttemptNum], [LeaseOwner], [Token])
-        SELECT
-            {{ item.list(t, "i") }},
-            r.[InFlight],
-            r.[AttemptNum],
-            r.[LeaseOwner],
-            r.[Token]
+        SELECT {{ item.list(t, "i") }}, r.[InFlight], r.[AttemptNum], r.[LeaseOwner], r.[Token]
         FROM (SELECT DISTINCT TOP (@_Count) {{ item.list(t, "d") }} FROM @_Item AS d ORDER BY {{ item.list(t, "d") }}) AS i
 {%- if seek %}
         /* The first only: what moves to another place of the index while it is looked for could be found twice. */
@@ -97,8 +82,7 @@ BEGIN
                 {{ "q." ~ role.owner if role.owner else "CAST(NULL AS nvarchar(128))" }} AS [LeaseOwner],
                 {{ "q." ~ role.token if role.token else "CAST(NULL AS datetime2(7))" }} AS [Token]
             FROM {{ table }} AS q WITH ({{ "UPDLOCK, " if role.lease_until }}ROWLOCK, READPAST, READCOMMITTEDLOCK)
-            WHERE
-                {{ item.found(t, "i") }}
+            WHERE {{ item.found(t, "i") }}
 {%- if own_types_only %}
                 AND {% filter indent(16) %}{% include "part/type_access.sql" %}{% endfilter %}
 {%- endif %}
@@ -111,22 +95,16 @@ BEGIN
             CASE
                 WHEN e.[InFlight] IS NULL THEN 'NOT_FOUND'
                 WHEN
-                    e.[InFlight] = 1
-                    AND s.[Status] = 'Processing'
+                    e.[InFlight] = 1 AND s.[Status] = 'Processing'
                     AND {{ "e" if role.owner else "s" }}.[LeaseOwner] = @Worker
                     AND {{ "e" if role.attempts else "s" }}.[AttemptNum] = i.[Attempt]
                     THEN 'OK'
                 ELSE 'LEASE_LOST'
             END,
-            i.[Ordinal],
-            i.[Key],
-            {{ item.list(t, "i") }},
-            {{ "e.[Token]" if role.token else "s.[UpdatedAt]" }},
-            {{ "e" if role.attempts else "s" }}.[AttemptNum],
-            s.[Status]
+            i.[Ordinal], i.[Key], {{ item.list(t, "i") }}, {{ "e.[Token]" if role.token else "s.[UpdatedAt]" }},
+            {{ "e" if role.attempts else "s" }}.[AttemptNum], s.[Status]
         FROM (SELECT TOP (@_Count) o.* FROM @_Item AS o ORDER BY {{ item.list(t, "o") }}, o.[Ordinal]) AS i
-        LEFT JOIN @_Seen AS e
-            ON {{ item.same(t, "e", "i") }}
+        LEFT JOIN @_Seen AS e ON {{ item.same(t, "e", "i") }}
         LEFT JOIN {{ t.lease }} AS s WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
             ON {{ item.kept_for(t, "e") }}
         OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));
@@ -138,21 +116,15 @@ BEGIN
             CASE
                 WHEN q.{{ key[0].quoted }} IS NULL THEN 'NOT_FOUND'
                 WHEN
-                    {{ item.stands(processing) }}
-                    AND {{ item.owner(t) }} = @Worker
+                    {{ item.stands(processing) }} AND {{ item.owner(t) }} = @Worker
                     AND {{ item.attempts(t) }} = i.[Attempt]
                     THEN 'OK'
                 ELSE 'LEASE_LOST'
             END,
-            i.[Ordinal],
-            i.[Key],
-            {{ item.list(t, "i") }},
-            {{ item.token(t) }},
-            {{ item.attempts(t) }},
+            i.[Ordinal], i.[Key], {{ item.list(t, "i") }}, {{ item.token(t) }}, {{ item.attempts(t) }},
             {{ item.status(t) }}
         FROM (SELECT TOP (@_Count) o.* FROM @_Item AS o ORDER BY {{ item.list(t, "o") }}, o.[Ordinal]) AS i
-        LEFT JOIN {{ table }} AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
-            ON {{ item.found(t, "i") }}
+        LEFT JOIN {{ table }} AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK) ON {{ item.found(t, "i") }}
 {%- if own_types_only %}
             AND {% filter indent(12) %}{% include "part/type_access.sql" %}{% endfilter %}
 {%- endif %}
@@ -162,11 +134,9 @@ BEGIN
         UPDATE o
         SET [Answer] = 'OK'
         FROM @_Out AS o
-        INNER JOIN {{ table }} AS q{{ " WITH (" ~ hints ~ ")" if hints }}
-            ON {{ item.found(t, "o") }}
+        INNER JOIN {{ table }} AS q{{ " WITH (" ~ hints ~ ")" if hints }} ON {{ item.found(t, "o") }}
 {%- if beside %}
-        INNER JOIN {{ t.lease }} AS s{{ " WITH (" ~ hints ~ ")" if hints }}
-            ON {{ item.kept_for(t, "o") }}
+        INNER JOIN {{ t.lease }} AS s{{ " WITH (" ~ hints ~ ")" if hints }} ON {{ item.kept_for(t, "o") }}
 {%- endif %}
         WHERE o.[Status] IS NULL
         OPTION (LOOP JOIN, FORCE ORDER);
@@ -179,8 +149,7 @@ BEGIN
         UPDATE q
         SET {{ role.lease_until }} = DATEADD(MILLISECOND, @LeaseMs, {{ at }})
         FROM @_Out AS o
-        INNER JOIN {{ table }} AS q WITH (ROWLOCK)
-            ON {{ item.found(t, "o") }}
+        INNER JOIN {{ table }} AS q WITH (ROWLOCK) ON {{ item.found(t, "o") }}
         WHERE o.[Answer] = 'OK'
         OPTION (LOOP JOIN, FORCE ORDER);
 {%- endif %}
@@ -189,8 +158,7 @@ BEGIN
         UPDATE s
         SET [LeaseUntil] = DATEADD(MILLISECOND, @LeaseMs, @_Now)
         FROM @_Out AS o
-        INNER JOIN {{ t.lease }} AS s WITH (ROWLOCK)
-            ON {{ item.kept_for(t, "o") }}
+        INNER JOIN {{ t.lease }} AS s WITH (ROWLOCK) ON {{ item.kept_for(t, "o") }}
         WHERE o.[Answer] = 'OK'
         OPTION (LOOP JOIN, FORCE ORDER);
 {%- endif %}

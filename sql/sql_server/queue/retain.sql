@@ -30,8 +30,7 @@ over. One row: purged, and how many it were; 0 when it was not the caller's turn
 Table access order: QueueRetention, passed over when somebody holds the row, {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}{{ ", " ~ queue ~ "_Attempt" if attempt_history }}.
 */
 {{ create_or_alter }} PROCEDURE {{ object(procedure) }}
-    @IntervalMs int = 60000,
-    @Max int = 250
+    @IntervalMs int = 60000, @Max int = 250
 AS
 BEGIN
 {% include "part/head.sql" %}
@@ -46,8 +45,7 @@ BEGIN
 {%- if attempt_retention %}
     DECLARE @_Old TABLE (
 {{- item.declared(t) }}
-        [Number] bigint NOT NULL,
-        PRIMARY KEY CLUSTERED ({{ item.names(t) }}, [Number])
+        [Number] bigint NOT NULL, PRIMARY KEY CLUSTERED ({{ item.names(t) }}, [Number])
     );
 {%- endif %}
 
@@ -71,8 +69,7 @@ BEGIN
             SELECT TOP (@Max - @_Count) {{ item.of_item(t) }}
             FROM {{ table }} AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK{{ ", INDEX ([IX_" ~ queue ~ "_Ended])" if own and rule.state != "Completed" }})
 {{- item.beside(t, " WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)") }}
-            WHERE
-                {{ item.status(t) | indent(8) }} = '{{ rule.state }}'
+            WHERE {{ item.status(t) | indent(8) }} = '{{ rule.state }}'
 {%- if own and rule.state != "Completed" %}
                 AND q.[Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
 {%- endif %}
@@ -119,9 +116,7 @@ BEGIN
     END TRY
 {% include "part/rollback.sql" %}
 
-    SELECT
-        'purged' AS [Name],
-        CAST(@_Purged AS bigint) AS [Value];
+    SELECT 'purged' AS [Name], CAST(@_Purged AS bigint) AS [Value];
 END;
 {% endfilter %}
 {%- endif %}

@@ -29,10 +29,7 @@ BEGIN
 {% include "part/head.sql" %}
     SET DEADLOCK_PRIORITY LOW; /* A call that only looks gives way. */
 {% include "part/clock_variables.sql" %}
-    DECLARE @_Count bigint;
-    DECLARE @_Arrivals bigint;
-    DECLARE @_ClaimedMean float;
-    DECLARE @_WaitMean float;
+    DECLARE @_Count bigint, @_Arrivals bigint, @_ClaimedMean float, @_WaitMean float;
     DECLARE @_State TABLE (
         [Status] varchar(20) NOT NULL{{ " PRIMARY KEY" if not steps }},
 {%- if steps %}
@@ -51,19 +48,14 @@ BEGIN
 {% filter replace("\n        ", "\n    ") %}{% include "part/clock.sql" %}{% endfilter %}
 
     INSERT INTO @_State ([Status], {{ "[Step], " if steps }}[Items], [Late], [Due], [Oldest], [Arrived])
-    SELECT
-        x.[Status],
+    SELECT x.[Status],
 {%- if steps %}
         x.[Step],
 {%- endif %}
-        COUNT_BIG(*),
-        SUM(CASE WHEN x.[Status] = 'Processing' AND x.[Until] <= @_Now THEN 1 ELSE 0 END),
-        SUM(x.[IsDue]),
-        MIN(CASE WHEN x.[IsDue] = 1 THEN x.[Began] END),
-        SUM(x.[IsNew])
+        COUNT_BIG(*), SUM(CASE WHEN x.[Status] = 'Processing' AND x.[Until] <= @_Now THEN 1 ELSE 0 END),
+        SUM(x.[IsDue]), MIN(CASE WHEN x.[IsDue] = 1 THEN x.[Began] END), SUM(x.[IsNew])
     FROM (
-        SELECT
-            {{ item.status(t) }} AS [Status],
+        SELECT {{ item.status(t) }} AS [Status],
 {%- if steps %}
             CASE {{ item.step(t) }}
 {%- for step in steps %}
@@ -104,14 +96,12 @@ BEGIN
         UNION ALL
 {%- endif %}
         SELECT
-            {{ item.status(t) }} AS [Status],
-            {{ item.of_item(t) if own else item.started(t) ~ " AS [Newest]" }},
+            {{ item.status(t) }} AS [Status], {{ item.of_item(t) if own else item.started(t) ~ " AS [Newest]" }},
             {{ item.started(t) }} AS [StartedAt],
             {% if role.duration and not beside %}CAST({{ item.duration(t) }} AS bigint){% elif beside %}COALESCE(
                 {{ "CAST(q." ~ role.duration ~ " AS bigint)" if role.duration else "s.[Duration]" }},
                 DATEDIFF_BIG(
-                    MILLISECOND,
-                    {{ item.started(t) }},
+                    MILLISECOND, {{ item.started(t) }},
                     {{ item.utc(t, "q." ~ role.finished) if role.finished else "s.[FinishedAt]" }}
                 )
             ){% else %}{{ item.duration(t) }}{% endif %} AS [Duration],
@@ -121,20 +111,16 @@ BEGIN
 {%- endfor %}
     ) AS x
     WHERE
-        {{ "x.[Duration] IS NOT NULL" if own else item.finished("x.[Status]") }}
-        AND x.[StartedAt] IS NOT NULL
+        {{ "x.[Duration] IS NOT NULL" if own else item.finished("x.[Status]") }} AND x.[StartedAt] IS NOT NULL
         AND x.[Duration] >= 0
     ORDER BY x.{{ key[0].quoted if own else "[Newest]" }} DESC;
 
     SELECT
-        @_Count = COUNT_BIG(*),
-        @_ClaimedMean = AVG(CAST(r.[ClaimedMs] AS float)),
+        @_Count = COUNT_BIG(*), @_ClaimedMean = AVG(CAST(r.[ClaimedMs] AS float)),
         @_WaitMean = AVG(CAST(r.[WaitMs] AS float))
     FROM @_Recent AS r;
 
-    SELECT
-        CONCAT('count.', s.[Status]) AS [Name],
-        CAST(COALESCE(i.[Items], 0) AS bigint) AS [Value]
+    SELECT CONCAT('count.', s.[Status]) AS [Name], CAST(COALESCE(i.[Items], 0) AS bigint) AS [Value]
     FROM {{ object("QueueStatus") }} AS s
     LEFT JOIN {% if steps %}(
         SELECT a.[Status], SUM(a.[Items]) AS [Items]
@@ -146,29 +132,21 @@ BEGIN
     UNION ALL
     SELECT CONCAT('step.', i.[Status], '.', n.[Name]), i.[Items]
     FROM (VALUES (0, N''){% for step in steps %}, ({{ loop.index }}, {{ text(step) }}){% endfor %}) AS n ([Step], [Name])
-    INNER JOIN @_State AS i
-        ON i.[Step] = n.[Step]
+    INNER JOIN @_State AS i ON i.[Step] = n.[Step]
 {%- endif %}
     UNION ALL
     SELECT v.[Name], v.[Value]
     FROM (
         SELECT
-            COALESCE(SUM(i.[Due]), 0) AS [Due],
-            MIN(i.[Oldest]) AS [Oldest],
-            COALESCE(SUM(i.[Late]), 0) AS [Late],
+            COALESCE(SUM(i.[Due]), 0) AS [Due], MIN(i.[Oldest]) AS [Oldest], COALESCE(SUM(i.[Late]), 0) AS [Late],
             COALESCE(SUM(CASE WHEN i.[Status] = 'Processing' THEN i.[Items] - i.[Late] END), 0) AS [Held],
             MAX(CASE WHEN i.[Status] = 'Processing' OR i.[Due] > 0 THEN 1 ELSE 0 END) AS [IsWork]
         FROM @_State AS i
     ) AS a
     CROSS APPLY (VALUES
-        ('due.count', a.[Due]),
-        ('due.oldest_ms', DATEDIFF_BIG(MILLISECOND, a.[Oldest], {{ at }})),
-        ('lease.expired', a.[Late]),
-        ('sample.items', @_Count),
-        ('claimed.mean_ms', CAST(@_ClaimedMean AS bigint)),
-        ('wait.mean_ms', CAST(@_WaitMean AS bigint)),
-        ('arrivals.last_hour', @_Arrivals),
-        ('claimed.count', a.[Held]),
+        ('due.count', a.[Due]), ('due.oldest_ms', DATEDIFF_BIG(MILLISECOND, a.[Oldest], {{ at }})),
+        ('lease.expired', a.[Late]), ('sample.items', @_Count), ('claimed.mean_ms', CAST(@_ClaimedMean AS bigint)),
+        ('wait.mean_ms', CAST(@_WaitMean AS bigint)), ('arrivals.last_hour', @_Arrivals), ('claimed.count', a.[Held]),
         (
             'workers.needed',
             CASE

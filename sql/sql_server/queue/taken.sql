@@ -27,9 +27,7 @@ BEGIN
     DECLARE @_Alone bit = 0;
     DECLARE @_Began datetime2(7);
 {%- if attempt_history %}
-    DECLARE @_Owner nvarchar(128);
-    DECLARE @_OwnerBegan datetime2(7);
-    DECLARE @_Step nvarchar(60);
+    DECLARE @_Owner nvarchar(128), @_OwnerBegan datetime2(7), @_Step nvarchar(60);
 {%- endif %}
     DECLARE @_Asked TABLE (
         [Ordinal] int NOT NULL PRIMARY KEY,
@@ -43,8 +41,7 @@ BEGIN
 {% include "part/settings.sql" %}
 
     INSERT INTO @_Asked ([Ordinal], {{ item.names(t) }})
-    SELECT
-        0,
+    SELECT 0,
 {{- item.reads_text(t, "@Key") | trim(",") }};
 
     BEGIN TRY
@@ -53,15 +50,12 @@ BEGIN
 
         /* Locked first, and decided upon by what it is then. */
         SELECT
-            @_Is = {{ item.status(t) }},
-            @_Was = s.[Status],
-            @_Began = {{ item.utc(t, "q." ~ role.started) }},
+            @_Is = {{ item.status(t) }}, @_Was = s.[Status], @_Began = {{ item.utc(t, "q." ~ role.started) }},
             @_Before = CASE WHEN {{ item.finished("s.[Status]") }} THEN 0 ELSE COALESCE(s.[AttemptNum], 0) END,
             @_Attempt = {{ "COALESCE(CAST(q." ~ role.attempts ~ " AS int), 0)" if role.attempts else "0" }},
             @_Again = CASE
                 WHEN
-                    s.[Status] = 'Processing'
-                    AND s.[LeaseOwner] = @Worker
+                    s.[Status] = 'Processing' AND s.[LeaseOwner] = @Worker
                     AND s.[StartedAt] = {{ item.utc(t, "q." ~ role.started) }}
                     THEN 1
                 ELSE 0
@@ -72,17 +66,12 @@ BEGIN
                 WHEN s.[Status] IN ('Pending', 'Error') AND s.[LeaseUntil] IS NOT NULL THEN 1
                 ELSE 0
             END{% if attempt_history %},
-            @_Owner = s.[LeaseOwner],
-            @_OwnerBegan = s.[StartedAt],
+            @_Owner = s.[LeaseOwner], @_OwnerBegan = s.[StartedAt],
             @_Step = {{ item.step(t) }}{% endif %}
         FROM @_Asked AS c
-        INNER JOIN {{ table }} AS q WITH (UPDLOCK, ROWLOCK)
-            ON {{ item.found(t, "c") }}
-        LEFT JOIN {{ t.lease }} AS s WITH (UPDLOCK, ROWLOCK)
-            ON {{ item.kept_for(t, "c") }}
-        WHERE
-            {{ item.stands(processing) }}
-            AND {{ item.owner(t) }} = @Worker
+        INNER JOIN {{ table }} AS q WITH (UPDLOCK, ROWLOCK) ON {{ item.found(t, "c") }}
+        LEFT JOIN {{ t.lease }} AS s WITH (UPDLOCK, ROWLOCK) ON {{ item.kept_for(t, "c") }}
+        WHERE {{ item.stands(processing) }} AND {{ item.owner(t) }} = @Worker
         OPTION (LOOP JOIN, FORCE ORDER);
 {%- if role.attempts %}
 

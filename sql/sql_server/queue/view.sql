@@ -30,31 +30,19 @@ item that they wait for, and how many wait.{{ " Of other types than the caller m
 */
 {{ create_or_alter }} VIEW {{ object(queue ~ "_Blocked_V") }}
 AS
-SELECT
-    q.{{ group }},
-    q.[EnqueuedAt],
-    q.[Status],
-    q.[ScheduledFor],
-    q.[LeaseOwner],
-    g.[Items] - 1 AS [Waiting]
+SELECT q.{{ group }}, q.[EnqueuedAt], q.[Status], q.[ScheduledFor], q.[LeaseOwner], g.[Items] - 1 AS [Waiting]
 FROM (
     SELECT
-        u.{{ group }},
-        COUNT(*) AS [Items],
+        u.{{ group }}, COUNT(*) AS [Items],
         COALESCE(
             MIN(CASE WHEN u.[Status] = 'Processing' THEN u.[EnqueuedAt] END), MIN(u.[EnqueuedAt])
         ) AS [EnqueuedAt]
     FROM {{ table }} AS u
-    WHERE
-        u.[Status] IN ('Pending', 'Processing', 'Error', 'Paused')
-        AND u.{{ group }} IS NOT NULL
+    WHERE u.[Status] IN ('Pending', 'Processing', 'Error', 'Paused') AND u.{{ group }} IS NOT NULL
     GROUP BY u.{{ group }}
 ) AS g
-INNER JOIN {{ table }} AS q
-    ON q.[EnqueuedAt] = g.[EnqueuedAt]
-WHERE
-    g.[Items] > 1
-    AND (q.[Status] IN ('Processing', 'Paused') OR q.[ScheduledFor] > SYSUTCDATETIME())
+INNER JOIN {{ table }} AS q ON q.[EnqueuedAt] = g.[EnqueuedAt]
+WHERE g.[Items] > 1 AND (q.[Status] IN ('Processing', 'Paused') OR q.[ScheduledFor] > SYSUTCDATETIME())
 {%- if own_types_only %}
     AND {% filter indent(4) %}{% include "part/type_access.sql" %}{% endfilter %}
 {%- endif -%}
@@ -65,16 +53,9 @@ WHERE
 /* Groups whose first unfinished item keeps others waiting: which item it is, where it stands, how many wait. */
 {{ create_or_alter }} VIEW {{ object(queue ~ "_Blocked_V") }}
 AS
-SELECT
-    b.[ItemGroup],
-    b.[HeadKey],
-    b.[HeadStatus],
-    b.[Items] - 1 AS [Waiting]
+SELECT b.[ItemGroup], b.[HeadKey], b.[HeadStatus], b.[Items] - 1 AS [Waiting]
 FROM (
-    SELECT
-        v.[ItemGroup],
-        v.[ItemKey] AS [HeadKey],
-        v.[ItemStatus] AS [HeadStatus],
+    SELECT v.[ItemGroup], v.[ItemKey] AS [HeadKey], v.[ItemStatus] AS [HeadStatus],
 {%- if own_types_only %}
         v.[Seen],
 {%- endif %}
@@ -84,9 +65,7 @@ FROM (
             ORDER BY {% for c in group_order %}v.[Order{{ loop.index }}]{{ ", " if not loop.last }}{% endfor %}
         ) AS [Place]
     FROM (
-        SELECT
-            q.{{ group }} AS [ItemGroup],
-            {{ item.as_text(t, "q", "quoted") }} AS [ItemKey],
+        SELECT q.{{ group }} AS [ItemGroup], {{ item.as_text(t, "q", "quoted") }} AS [ItemKey],
 {%- for c in group_order %}
             q.{{ c }} AS [Order{{ loop.index }}],
 {%- endfor %}
@@ -99,9 +78,7 @@ FROM (
     ) AS v
     WHERE v.[ItemStatus] IN ('Pending', 'Processing', 'Error', 'Paused')
 ) AS b
-WHERE
-    b.[Place] = 1
-    AND b.[Items] > 1
+WHERE b.[Place] = 1 AND b.[Items] > 1
 {%- if own_types_only %}
     AND b.[Seen] = 1
 {%- endif -%}

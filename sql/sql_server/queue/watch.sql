@@ -17,13 +17,9 @@
     SELECT TOP (@Most + {{ more }})
         '{{ look }}',
         {{ item.one_text(t.key[0], "q." ~ t.key[0].quoted) if own else item.as_text(t, "q", "quoted") }},
-        {{ item.status(t) }},
-        LEFT({{ item.error(t) }}, 200),
+        {{ item.status(t) }}, LEFT({{ item.error(t) }}, 200),
         {{ item.utc(t, "q." ~ role.enqueued) if role.enqueued else "CAST(NULL AS datetime2(7))" }},
-        {{ item.started(t) }},
-        CAST({{ item.duration(t) }} AS bigint),
-        {{ item.due_at(t) }},
-        {{ item.owner(t) }},
+        {{ item.started(t) }}, CAST({{ item.duration(t) }} AS bigint), {{ item.due_at(t) }}, {{ item.owner(t) }},
         {{ item.until(t, lease_ms) }}{% if typed %},
         CAST(q.{{ role.kind }} AS nvarchar(60)){% endif %}{% if shards %},
         {{ "q.[Shard]" if look == "W" else "NULL" }}{% endif %}
@@ -70,19 +66,13 @@ BEGIN
     SET DEADLOCK_PRIORITY LOW; /* A call that only looks gives way. */
 {% include "part/clock_variables.sql" %}
 {%- if own %}
-    DECLARE @_Edge datetime2(7);
-    DECLARE @_Newest datetime2(7);
+    DECLARE @_Edge datetime2(7), @_Newest datetime2(7);
 {%- endif %}
     DECLARE @_Seen TABLE (
         [Look] char(1) NOT NULL, /* Waiting, Flying, Stopped, Newest of all, Before what was taken, of the History */
-        [Key] nvarchar(4000) NULL,
-        [Status] varchar(20) NOT NULL,
-        [Detail] nvarchar(200) NULL,
-        [EnqueuedAt] datetime2(7) NULL,
-        [StartedAt] datetime2(7) NULL,
-        [ClaimedMs] bigint NULL,
-        [DueAt] datetime2(7) NULL,
-        [Owner] nvarchar(128) NULL,
+        [Key] nvarchar(4000) NULL, [Status] varchar(20) NOT NULL, [Detail] nvarchar(200) NULL,
+        [EnqueuedAt] datetime2(7) NULL, [StartedAt] datetime2(7) NULL, [ClaimedMs] bigint NULL,
+        [DueAt] datetime2(7) NULL, [Owner] nvarchar(128) NULL,
         [Until] datetime2(7) NULL{{ ",\n        [Type] nvarchar(60) NULL" if typed }}{{ ",\n        [Shard] int NULL" if shards }}
     );
     DECLARE @_Measured TABLE (
@@ -113,9 +103,7 @@ BEGIN
 {%- endfor %}
             q.[Shard]
         FROM {{ table }} AS q WITH ({{ hints }}, INDEX ({{ t.due_index }}))
-        WHERE
-            q.[Shard] = h.[Shard]
-            AND {{ item.waits(t) }}
+        WHERE q.[Shard] = h.[Shard] AND {{ item.waits(t) }}
 {%- if order %}
         ORDER BY {% for c in order %}q.{{ c.quoted }}{{ " DESC" if c.descending }}{{ ", " if not loop.last }}{% endfor %}
 {%- endif %}
@@ -163,8 +151,7 @@ BEGIN
 {% if own %}
     /* With a long backlog the newest are all pending: what was taken last, or is next, has what has just ended before it. */
     SET @_Edge = (SELECT MAX(s.[EnqueuedAt]) FROM @_Seen AS s WHERE s.[Look] = 'F');
-    IF @_Edge IS NULL
-        SET @_Edge = (SELECT MIN(s.[EnqueuedAt]) FROM @_Seen AS s WHERE s.[Look] = 'W');
+    IF @_Edge IS NULL SET @_Edge = (SELECT MIN(s.[EnqueuedAt]) FROM @_Seen AS s WHERE s.[Look] = 'W');
     SET @_Newest = (SELECT MIN(s.[EnqueuedAt]) FROM @_Seen AS s WHERE s.[Look] = 'N');
 {{- seen("B") }}
 {{- from_table() }}
@@ -177,9 +164,7 @@ BEGIN
     ORDER BY {{ newest }};
 {% endif %}
     INSERT INTO @_Look ([Look], [Capped])
-    SELECT
-        s.[Look],
-        CASE WHEN COUNT(*) > @Most THEN 1 ELSE 0 END
+    SELECT s.[Look], CASE WHEN COUNT(*) > @Most THEN 1 ELSE 0 END
     FROM @_Seen AS s
     GROUP BY s.[Look];
 {%- if shards %}
@@ -210,26 +195,19 @@ BEGIN
         DATEADD(MILLISECOND, s.[ClaimedMs] % 1000, DATEADD(SECOND, s.[ClaimedMs] / 1000, s.[StartedAt])){{ ",\n        s.[Type]" if by_type }}
     FROM @_Seen AS s
     WHERE
-        s.[Look] IN ('N', 'B', 'H')
-        AND {{ item.finished("s.[Status]") }}
-        AND s.[StartedAt] IS NOT NULL
+        s.[Look] IN ('N', 'B', 'H') AND {{ item.finished("s.[Status]") }} AND s.[StartedAt] IS NOT NULL
         AND s.[ClaimedMs] BETWEEN 0 AND 1000000000000;
 
     SELECT
         f.[Name],
         CASE WHEN l.[Capped] = 1 AND f.[Name] <> 'due.oldest_ms' AND f.[Value] > @Most THEN @Most ELSE f.[Value] END AS [Value],
-        CASE WHEN l.[Capped] = 1 OR f.[Look] = '+' THEN CAST(1 AS bit) ELSE CAST(0 AS bit) END AS [Capped],
-        f.[Ms],
-        f.[Detail],
-        f.[Key]
+        CASE WHEN l.[Capped] = 1 OR f.[Look] = '+' THEN CAST(1 AS bit) ELSE CAST(0 AS bit) END AS [Capped], f.[Ms],
+        f.[Detail], f.[Key]
     FROM (
         SELECT
             CAST(CONCAT('count.', q.[Status]) AS varchar(40)) AS [Name],
-            CAST(COALESCE(c.[Items], 0) AS bigint) AS [Value],
-            g.[Look],
-            CAST(NULL AS bigint) AS [Ms],
-            CAST(NULL AS nvarchar(200)) AS [Detail],
-            CAST(NULL AS nvarchar(4000)) AS [Key]
+            CAST(COALESCE(c.[Items], 0) AS bigint) AS [Value], g.[Look], CAST(NULL AS bigint) AS [Ms],
+            CAST(NULL AS nvarchar(200)) AS [Detail], CAST(NULL AS nvarchar(4000)) AS [Key]
         FROM {{ object("QueueStatus") }} AS q
         CROSS APPLY (
             SELECT CASE
@@ -242,8 +220,7 @@ BEGIN
             SELECT s.[Look], s.[Status], COUNT_BIG(*) AS [Items]
             FROM @_Seen AS s
             GROUP BY s.[Look], s.[Status]
-        ) AS c
-            ON c.[Status] = q.[Status] AND c.[Look] = g.[Look]
+        ) AS c ON c.[Status] = q.[Status] AND c.[Look] = g.[Look]
         UNION ALL
         SELECT v.[Name], v.[Value], v.[Look], v.[Ms], NULL, NULL
         FROM (
@@ -279,8 +256,7 @@ BEGIN
         ) AS a
         CROSS JOIN (
             SELECT
-                COUNT_BIG(*) AS [Items],
-                CAST(AVG(CAST(m.[WaitMs] AS float)) AS bigint) AS [WaitMs],
+                COUNT_BIG(*) AS [Items], CAST(AVG(CAST(m.[WaitMs] AS float)) AS bigint) AS [WaitMs],
                 CAST(AVG(CAST(m.[ClaimedMs] AS float)) AS bigint) AS [ClaimedMs],
                 COUNT_BIG(CASE WHEN m.[EndedAt] > DATEADD(MINUTE, -1, @_Now) THEN 1 END) AS [Minute],
                 MIN(CASE WHEN m.[EndedAt] > DATEADD(MINUTE, -1, @_Now) THEN m.[EndedAt] END) AS [MinuteFirst]
@@ -291,56 +267,43 @@ BEGIN
             FROM @_Measured AS m
         ) AS m
         CROSS APPLY (VALUES
-            ('due.count', a.[Due], 'W', CAST(NULL AS bigint)),
-            ('due.within_hour', a.[Soon], 'W', NULL),
+            ('due.count', a.[Due], 'W', CAST(NULL AS bigint)), ('due.within_hour', a.[Soon], 'W', NULL),
             ('due.oldest_ms', DATEDIFF_BIG(MILLISECOND, a.[Oldest], @_Now), 'W', NULL),
-            ('lease.expired', a.[Late], 'F', NULL),
-            ('claimed.count', a.[Held], 'F', NULL),
+            ('lease.expired', a.[Late], 'F', NULL), ('claimed.count', a.[Held], 'F', NULL),
             ('window.items', a.[Newest], 'N', NULL),
             (
-                'came.waiting',
-                a.[Came],
-                'W',
+                'came.waiting', a.[Came], 'W',
                 DATEDIFF_BIG(MILLISECOND, a.[CameFirst], CASE WHEN {{ "EXISTS (SELECT 1 FROM @_Look AS l WHERE l.[Look] = 'W' AND l.[Capped] = 1)" if shards else "a.[Came] > @Most" }} THEN a.[CameLast] ELSE @_Now END)
             ),
 {%- if arrivals %}
             ('arrivals.last_hour', a.[Arrived], 'N', NULL),
             ('came.last_hour', a.[Ready], 'N', DATEDIFF_BIG(MILLISECOND, a.[ReadyFirst], @_Now)),
 {%- endif %}
-            ('sample.items', m.[Items], '', NULL),
-            ('wait.mean_ms', m.[WaitMs], '', NULL),
+            ('sample.items', m.[Items], '', NULL), ('wait.mean_ms', m.[WaitMs], '', NULL),
             ('claimed.mean_ms', m.[ClaimedMs], '', NULL),
 {%- if ends %}
             (
-                'ended.last_hour',
-                m.[Hour],
-                CASE WHEN m.[Hour] >= @Most THEN '+' ELSE '' END,
+                'ended.last_hour', m.[Hour], CASE WHEN m.[Hour] >= @Most THEN '+' ELSE '' END,
                 DATEDIFF_BIG(MILLISECOND, m.[HourFirst], @_Now)
             ),
 {%- endif %}
             (
-                'ended.last_minute',
-                m.[Minute],
-                CASE WHEN m.[Minute] >= @Most THEN '+' ELSE '' END,
+                'ended.last_minute', m.[Minute], CASE WHEN m.[Minute] >= @Most THEN '+' ELSE '' END,
                 DATEDIFF_BIG(MILLISECOND, m.[MinuteFirst], @_Now)
             )
         ) AS v ([Name], [Value], [Look], [Ms])
 {%- if by_type %}
         UNION ALL
         SELECT
-            y.[Name],
-            COUNT_BIG(*),
-            y.[Look],
+            y.[Name], COUNT_BIG(*), y.[Look],
             CASE
                 WHEN y.[Name] = 'type.due' THEN DATEDIFF_BIG(MILLISECOND, MIN(COALESCE(s.[DueAt], s.[EnqueuedAt])), @_Now)
             END,
-            s.[Type],
-            NULL
+            s.[Type], NULL
         FROM @_Seen AS s
         INNER JOIN (
             VALUES ('type.waiting', 'W'), ('type.due', 'W'), ('type.flying', 'F'){% if arrivals %}, ('type.arrivals', 'N'), ('type.arrivals', 'H'){% endif %}
-        ) AS y ([Name], [Look])
-            ON y.[Look] = s.[Look]
+        ) AS y ([Name], [Look]) ON y.[Look] = s.[Look]
         WHERE
             (y.[Name] = 'type.waiting' AND s.[Status] IN ('Pending', 'Error'))
             OR (
@@ -394,8 +357,7 @@ BEGIN
             FROM (
                 SELECT s.[Status], s.[Key], LEFT(s.[Detail], CHARINDEX(NCHAR(10), CONCAT(s.[Detail], NCHAR(10))) - 1) AS [Detail]
                 FROM @_Seen AS s
-                WHERE
-                    s.[Detail] <> N''
+                WHERE s.[Detail] <> N''
 {%- if own_types_only %}
                     AND {{ may_see("s.[Type]") }}
 {%- endif %}
@@ -405,8 +367,7 @@ BEGIN
             ORDER BY COUNT_BIG(*) DESC, p.[Detail]
         ) AS e
     ) AS f
-    LEFT JOIN @_Look AS l
-        ON l.[Look] = f.[Look]
+    LEFT JOIN @_Look AS l ON l.[Look] = f.[Look]
 {%- if own_types_only and by_type %}
     WHERE f.[Name] NOT LIKE 'type.%' OR {{ may_see("f.[Detail]") }}
 {%- endif -%}

@@ -27,33 +27,25 @@ END;
 /* One row per version that was applied here: an audit trail, never updated. */
 IF OBJECT_ID({{ literal("QueueSchemaVersion") }}, N'U') IS NULL
     CREATE TABLE {{ object("QueueSchemaVersion") }} (
-        [Version] int NOT NULL,
-        [AppliedAt] datetime2(7) NOT NULL,
-        [Library] varchar(20) NOT NULL,
+        [Version] int NOT NULL, [AppliedAt] datetime2(7) NOT NULL, [Library] varchar(20) NOT NULL,
         CONSTRAINT [PK_QueueSchemaVersion] PRIMARY KEY CLUSTERED ([Version])
     );
 /* The queues of this schema, each with the specification it was rendered from. */
 IF OBJECT_ID({{ literal("QueueSpec") }}, N'U') IS NULL
     CREATE TABLE {{ object("QueueSpec") }} (
-        [Queue] varchar(40) NOT NULL,
-        [Preset] varchar(20) NOT NULL,
-        [Spec] nvarchar(max) NOT NULL,
-        [RenderedBy] int NOT NULL,
-        [InstalledAt] datetime2(7) NOT NULL,
+        [Queue] varchar(40) NOT NULL, [Preset] varchar(20) NOT NULL, [Spec] nvarchar(max) NOT NULL,
+        [RenderedBy] int NOT NULL, [InstalledAt] datetime2(7) NOT NULL,
         CONSTRAINT [PK_QueueSpec] PRIMARY KEY CLUSTERED ([Queue])
     );
 /* Settings that procedures read, such as notification.maxAttempts. */
 IF OBJECT_ID({{ literal("AppSettings") }}, N'U') IS NULL
     CREATE TABLE {{ object("AppSettings") }} (
-        [Param] varchar(100) NOT NULL,
-        [ValInt] int NULL,
-        [ValText] nvarchar(400) NULL,
+        [Param] varchar(100) NOT NULL, [ValInt] int NULL, [ValText] nvarchar(400) NULL,
         CONSTRAINT [PK_AppSettings] PRIMARY KEY CLUSTERED ([Param])
     );
 IF OBJECT_ID({{ literal("QueueStatus") }}, N'U') IS NULL
     CREATE TABLE {{ object("QueueStatus") }} (
-        [Status] varchar(20) NOT NULL,
-        CONSTRAINT [PK_QueueStatus] PRIMARY KEY CLUSTERED ([Status])
+        [Status] varchar(20) NOT NULL, CONSTRAINT [PK_QueueStatus] PRIMARY KEY CLUSTERED ([Status])
     );
 INSERT INTO {{ object("QueueStatus") }} ([Status])
 SELECT v.[Status]
@@ -65,8 +57,7 @@ WHERE NOT EXISTS (SELECT 1 FROM {{ object("QueueStatus") }} AS s WHERE s.[Status
 /* The legal transitions. What is not a row here is refused as ILLEGAL_TRANSITION. */
 IF OBJECT_ID({{ literal("QueueTransition") }}, N'U') IS NULL
     CREATE TABLE {{ object("QueueTransition") }} (
-        [FromStatus] varchar(20) NOT NULL,
-        [ToStatus] varchar(20) NOT NULL,
+        [FromStatus] varchar(20) NOT NULL, [ToStatus] varchar(20) NOT NULL,
         CONSTRAINT [PK_QueueTransition] PRIMARY KEY CLUSTERED ([FromStatus], [ToStatus])
     );
 INSERT INTO {{ object("QueueTransition") }} ([FromStatus], [ToStatus])
@@ -93,8 +84,7 @@ IF OBJECT_ID({{ literal("QueueOperation") }}, N'U') IS NULL
     CREATE TABLE {{ object("QueueOperation") }} (
         [OperationId] uniqueidentifier NOT NULL,
         [Call] varchar(60) NOT NULL, /* the procedure, by what its two forms have in common */
-        [At] datetime2(7) NOT NULL,
-        [Result] nvarchar(max) NULL,
+        [At] datetime2(7) NOT NULL, [Result] nvarchar(max) NULL,
         CONSTRAINT [PK_QueueOperation] PRIMARY KEY CLUSTERED ([OperationId])
     );
 /*
@@ -103,9 +93,7 @@ database; the type * is every type.
 */
 IF OBJECT_ID({{ literal("QueueTypeAccess") }}, N'U') IS NULL
     CREATE TABLE {{ object("QueueTypeAccess") }} (
-        [Queue] varchar(40) NOT NULL,
-        [Type] nvarchar(60) NOT NULL,
-        [UserName] sysname NOT NULL,
+        [Queue] varchar(40) NOT NULL, [Type] nvarchar(60) NOT NULL, [UserName] sysname NOT NULL,
         CONSTRAINT [PK_QueueTypeAccess] PRIMARY KEY CLUSTERED ([Queue], [UserName], [Type])
     );
 /*
@@ -114,8 +102,7 @@ the end. Who deletes locks the row meanwhile, and others pass over it: one at a 
 */
 IF OBJECT_ID({{ literal("QueueRetention") }}, N'U') IS NULL
     CREATE TABLE {{ object("QueueRetention") }} (
-        [Queue] varchar(40) NOT NULL,
-        [DoneAt] datetime2(7) NOT NULL,
+        [Queue] varchar(40) NOT NULL, [DoneAt] datetime2(7) NOT NULL,
         CONSTRAINT [PK_QueueRetention] PRIMARY KEY CLUSTERED ([Queue])
     );
 /*
@@ -125,8 +112,7 @@ of the role public could be taken, and kept, by any login.
 */
 IF OBJECT_ID({{ literal("QueueTurn") }}, N'U') IS NULL
     CREATE TABLE {{ object("QueueTurn") }} (
-        [Queue] varchar(40) NOT NULL,
-        CONSTRAINT [PK_QueueTurn] PRIMARY KEY CLUSTERED ([Queue])
+        [Queue] varchar(40) NOT NULL, CONSTRAINT [PK_QueueTurn] PRIMARY KEY CLUSTERED ([Queue])
     );
 /*
 A row for each queue: when the items of its dead workers were last looked for, UTC. Of all who claim, one does it when
@@ -134,8 +120,7 @@ it is time; nobody waits for a row here.
 */
 IF OBJECT_ID({{ literal("QueueRecovery") }}, N'U') IS NULL
     CREATE TABLE {{ object("QueueRecovery") }} (
-        [Queue] varchar(40) NOT NULL,
-        [RecoveredAt] datetime2(7) NOT NULL,
+        [Queue] varchar(40) NOT NULL, [RecoveredAt] datetime2(7) NOT NULL,
         CONSTRAINT [PK_QueueRecovery] PRIMARY KEY CLUSTERED ([Queue])
     );
 /*
@@ -146,15 +131,10 @@ does. The row goes when its item is let through.
 */
 IF OBJECT_ID({{ literal("QueueRefused") }}, N'U') IS NULL
     CREATE TABLE {{ object("QueueRefused") }} (
-        [Queue] varchar(40) NOT NULL,
-        [Key] nvarchar(400) COLLATE Latin1_General_BIN2 NOT NULL,
+        [Queue] varchar(40) NOT NULL, [Key] nvarchar(400) COLLATE Latin1_General_BIN2 NOT NULL,
         [Doing] varchar(10) NOT NULL, /* claim or recover */
-        [Reason] nvarchar(400) NOT NULL,
-        [Times] int NOT NULL,
-        [Attempts] int NOT NULL,
-        [Since] datetime2(7) NOT NULL,
-        [Until] datetime2(7) NOT NULL,
-        CONSTRAINT [PK_QueueRefused] PRIMARY KEY CLUSTERED ([Queue], [Key])
+        [Reason] nvarchar(400) NOT NULL, [Times] int NOT NULL, [Attempts] int NOT NULL, [Since] datetime2(7) NOT NULL,
+        [Until] datetime2(7) NOT NULL, CONSTRAINT [PK_QueueRefused] PRIMARY KEY CLUSTERED ([Queue], [Key])
     );
 {% endfilter %}
 {% filter made("VIEW", "QueueOwnType_V", once=true) %}

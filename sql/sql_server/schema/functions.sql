@@ -65,12 +65,7 @@ Of so many at once it is no matter of one row: then the refusal is an error, and
 Table access order: QueueRefused.
 */
 {{ create_or_alter }} PROCEDURE {{ object("QueueNoteRefusal") }}
-    @Queue varchar(40),
-    @Key nvarchar(400),
-    @Doing varchar(10),
-    @Number int,
-    @Reason nvarchar(4000),
-    @Times int OUTPUT
+    @Queue varchar(40), @Key nvarchar(400), @Doing varchar(10), @Number int, @Reason nvarchar(4000), @Times int OUTPUT
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -113,10 +108,7 @@ BEGIN
     ELSE
         UPDATE r
         SET
-            [Doing] = @Doing,
-            [Reason] = @Reason,
-            [Times] = @Times,
-            [Attempts] = r.[Attempts] + @_Counts,
+            [Doing] = @Doing, [Reason] = @Reason, [Times] = @Times, [Attempts] = r.[Attempts] + @_Counts,
             [Until] = DATEADD(SECOND, CASE WHEN @Times > 6 THEN 60 ELSE POWER(2, @Times - 1) END, @_Now)
         FROM {{ object("QueueRefused") }} AS r WITH (ROWLOCK)
         WHERE r.[Queue] = @Queue AND r.[Key] = @Key;
@@ -137,29 +129,20 @@ BEGIN
     DECLARE @Name nvarchar(128) = N'';
     DECLARE @Shape TABLE (
         [Place] nvarchar(150) COLLATE Latin1_General_BIN2 NOT NULL,
-        [Name] nvarchar(128) COLLATE Latin1_General_BIN2 NOT NULL,
-        [Is] int NOT NULL,
+        [Name] nvarchar(128) COLLATE Latin1_General_BIN2 NOT NULL, [Is] int NOT NULL,
         [Takes] nvarchar(max) COLLATE Latin1_General_BIN2 NOT NULL,
-        [Kind] nvarchar(20) COLLATE Latin1_General_BIN2 NULL,
-        [Most] int NULL,
-        [Scale] int NULL,
+        [Kind] nvarchar(20) COLLATE Latin1_General_BIN2 NULL, [Most] int NULL, [Scale] int NULL,
         PRIMARY KEY CLUSTERED ([Place], [Name])
     );
     DECLARE @Given TABLE (
-        [Ordinal] int NOT NULL,
-        [Place] nvarchar(150) COLLATE Latin1_General_BIN2 NOT NULL,
-        [Name] nvarchar(4000) COLLATE Latin1_General_BIN2 NOT NULL,
-        [Is] int NOT NULL,
+        [Ordinal] int NOT NULL, [Place] nvarchar(150) COLLATE Latin1_General_BIN2 NOT NULL,
+        [Name] nvarchar(4000) COLLATE Latin1_General_BIN2 NOT NULL, [Is] int NOT NULL,
         [Value] nvarchar(max) COLLATE Latin1_General_BIN2 NULL
     );
 
     INSERT INTO @Shape ([Place], [Name], [Is], [Takes], [Kind], [Most], [Scale])
     SELECT
-        x.[Place],
-        x.[Name],
-        x.[Is],
-        x.[Takes],
-        LEFT(k.[Kind], CHARINDEX(N'(', CONCAT(k.[Kind], N'(')) - 1),
+        x.[Place], x.[Name], x.[Is], x.[Takes], LEFT(k.[Kind], CHARINDEX(N'(', CONCAT(k.[Kind], N'(')) - 1),
         TRY_CAST(LEFT(a.[Most], CHARINDEX(N',', CONCAT(a.[Most], N',')) - 1) AS int),
         TRY_CAST(SUBSTRING(a.[Most], CHARINDEX(N',', CONCAT(a.[Most], N',')) + 1, 10) AS int)
     FROM (
@@ -175,9 +158,7 @@ BEGIN
         CROSS APPLY OPENJSON(CASE WHEN t.[type] = 5 THEN t.[value] END) AS u
         CROSS APPLY OPENJSON(CASE WHEN u.[type] = 5 THEN u.[value] END) AS v
     ) AS x
-    CROSS APPLY (
-        SELECT CASE WHEN x.[Is] = 1 THEN REPLACE(x.[Takes], N' not null', N'') END AS [Kind]
-    ) AS k
+    CROSS APPLY (SELECT CASE WHEN x.[Is] = 1 THEN REPLACE(x.[Takes], N' not null', N'') END AS [Kind]) AS k
     CROSS APPLY (
         SELECT CASE
             WHEN CHARINDEX(N'(', k.[Kind]) > 0
@@ -193,22 +174,18 @@ BEGIN
     INSERT INTO @Given ([Ordinal], [Place], [Name], [Is], [Value])
     SELECT g.[Ordinal], CONCAT(g.[Name], N'.'), m.[key], m.[type], m.[value]
     FROM @Given AS g
-    INNER JOIN @Shape AS s
-        ON s.[Place] = g.[Place] AND s.[Name] = g.[Name] AND s.[Is] = 5
+    INNER JOIN @Shape AS s ON s.[Place] = g.[Place] AND s.[Name] = g.[Name] AND s.[Is] = 5
     /* A key of several columns is an array. */
     CROSS APPLY OPENJSON(CASE WHEN g.[Is] = CASE WHEN g.[Name] = N'key' THEN 4 ELSE 5 END THEN g.[Value] END) AS m;
 
     INSERT INTO @Given ([Ordinal], [Place], [Name], [Is], [Value])
     SELECT g.[Ordinal], CONCAT(g.[Place], g.[Name], N'.'), m.[key], m.[type], m.[value]
     FROM @Given AS g
-    INNER JOIN @Shape AS s
-        ON s.[Place] = g.[Place] AND s.[Name] = g.[Name] AND s.[Is] = 5
+    INNER JOIN @Shape AS s ON s.[Place] = g.[Place] AND s.[Name] = g.[Name] AND s.[Is] = 5
     CROSS APPLY OPENJSON(CASE WHEN g.[Is] = 5 THEN g.[Value] END) AS m
     WHERE g.[Place] <> N'';
 
-    SELECT TOP (1)
-        @Why = CONCAT(N'item ', w.[Ordinal], N': ', w.[Why]),
-        @Unknown = w.[Unknown]
+    SELECT TOP (1) @Why = CONCAT(N'item ', w.[Ordinal], N': ', w.[Why]), @Unknown = w.[Unknown]
     FROM (
         SELECT
             g.[Ordinal],
@@ -223,8 +200,7 @@ BEGIN
                 )
             END AS [Why]
         FROM @Given AS g
-        LEFT JOIN @Shape AS s
-            ON s.[Place] = g.[Place] AND s.[Name] = g.[Name]
+        LEFT JOIN @Shape AS s ON s.[Place] = g.[Place] AND s.[Name] = g.[Name]
         CROSS APPLY (
             SELECT
                 LEFT(d.[Digits], CHARINDEX(N'.', CONCAT(d.[Digits], N'.')) - 1) AS [Whole],
@@ -299,15 +275,13 @@ BEGIN
             WHERE g.[Is] = 5
             UNION
             SELECT CAST(j.[key] AS int), N'columns.' FROM OPENJSON(@Items) AS j
-        ) AS e
-            ON e.[Place] = s.[Place]
+        ) AS e ON e.[Place] = s.[Place]
         WHERE
             s.[Takes] LIKE N'% not null'
             AND NOT EXISTS (
                 SELECT 1
                 FROM @Given AS g
-                WHERE
-                    g.[Ordinal] = e.[Ordinal] AND g.[Place] = s.[Place] AND g.[Name] = s.[Name] AND g.[Is] <> 0
+                WHERE g.[Ordinal] = e.[Ordinal] AND g.[Place] = s.[Place] AND g.[Name] = s.[Name] AND g.[Is] <> 0
             )
             AND (
                 s.[Place] NOT LIKE N'set.%'
@@ -346,8 +320,7 @@ BEGIN
     BEGIN
         SET @Named = (
             SELECT CONCAT(
-                @Named,
-                CASE WHEN @At > 1 THEN N',' END,
+                @Named, CASE WHEN @At > 1 THEN N',' END,
                 CASE WHEN @IsArray = 0 THEN CONCAT(N'"', STRING_ESCAPE(COALESCE(t.[key], m.[key]), 'json'), N'":') END,
                 CASE
                     WHEN m.[type] = 0 THEN N'null'
@@ -359,9 +332,7 @@ BEGIN
             )
             FROM (
                 SELECT
-                    j.[key],
-                    j.[type],
-                    j.[value] COLLATE Latin1_General_BIN2 AS [value],
+                    j.[key], j.[type], j.[value] COLLATE Latin1_General_BIN2 AS [value],
                     ROW_NUMBER() OVER (ORDER BY CASE WHEN @IsArray = 1 THEN CAST(j.[key] AS int) END, j.[key]) AS [Place]
                 FROM OPENJSON(@Given) AS j
             ) AS m
@@ -394,9 +365,7 @@ The case of a name matters only where several differ in nothing else.
 Table access order: none.
 */
 {{ create_or_alter }} PROCEDURE {{ object("QueueTake") }}
-    @Called nvarchar(200),
-    @Items nvarchar(max) OUTPUT,
-    @Takes nvarchar(max)
+    @Called nvarchar(200), @Items nvarchar(max) OUTPUT, @Takes nvarchar(max)
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -430,13 +399,7 @@ The time of the next attempt: @FirstMs after the first, @Factor times as long af
 cap is taken before it is raised, so that it never overflows.
 */
 {{ create_or_alter }} FUNCTION {{ object("QueueBackoff_fn") }} (
-    @Now datetime2(7),
-    @AttemptNum int,
-    @FirstMs int,
-    @Factor float,
-    @CapMs int,
-    @Jitter float,
-    @Chance float
+    @Now datetime2(7), @AttemptNum int, @FirstMs int, @Factor float, @CapMs int, @Jitter float, @Chance float
 )
 RETURNS TABLE
 AS
@@ -456,20 +419,9 @@ call; @Legal is the state that is asked for, in the words of readpast, or NULL w
 item comes again in the call. What is refused is shown as it is.
 */
 {{ create_or_alter }} FUNCTION {{ object("QueueJudge_fn") }} (
-    @Now datetime2(7),
-    @Worker nvarchar(128),
-    @MaxAttempts int,
-    @Is varchar(20),
-    @AttemptNum int,
-    @Token datetime2(7),
-    @Owner nvarchar(128),
-    @Given datetime2(7),
-    @Attempt int,
-    @Place bigint,
-    @Legal varchar(20),
-    @HasData bit,
-    @Release bit,
-    @IsDuplicate bit
+    @Now datetime2(7), @Worker nvarchar(128), @MaxAttempts int, @Is varchar(20), @AttemptNum int, @Token datetime2(7),
+    @Owner nvarchar(128), @Given datetime2(7), @Attempt int, @Place bigint, @Legal varchar(20), @HasData bit,
+    @Release bit, @IsDuplicate bit
 )
 RETURNS TABLE
 AS
@@ -521,14 +473,8 @@ Called by Find_ and Purge_. Returns each member, NULL where it is left out; the 
 Table access order: QueueStatus.
 */
 {{ create_or_alter }} PROCEDURE {{ object("QueueFilterTake") }}
-    @Called nvarchar(200),
-    @Filter nvarchar(max),
-    @Statuses nvarchar(max) OUTPUT,
-    @Types nvarchar(max) OUTPUT,
-    @Before datetime2(7) OUTPUT,
-    @Since datetime2(7) OUTPUT,
-    @Longer bigint OUTPUT,
-    @Error nvarchar(4000) OUTPUT
+    @Called nvarchar(200), @Filter nvarchar(max), @Statuses nvarchar(max) OUTPUT, @Types nvarchar(max) OUTPUT,
+    @Before datetime2(7) OUTPUT, @Since datetime2(7) OUTPUT, @Longer bigint OUTPUT, @Error nvarchar(4000) OUTPUT
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -588,19 +534,9 @@ END;
 {% filter made("FUNCTION", "QueueFits_fn") %}
 /* A row where an item fits a filter: the members as QueueFilterTake returns them, and then the item's values. */
 {{ create_or_alter }} FUNCTION {{ object("QueueFits_fn") }} (
-    @Statuses nvarchar(max),
-    @Types nvarchar(max),
-    @Before datetime2(7),
-    @Since datetime2(7),
-    @Longer bigint,
-    @Error nvarchar(4000),
-    @Now datetime2(7),
-    @Status varchar(20),
-    @Type nvarchar(4000),
-    @ChangedAt datetime2(7),
-    @StartedAt datetime2(7),
-    @RunMs bigint,
-    @Text nvarchar(max)
+    @Statuses nvarchar(max), @Types nvarchar(max), @Before datetime2(7), @Since datetime2(7), @Longer bigint,
+    @Error nvarchar(4000), @Now datetime2(7), @Status varchar(20), @Type nvarchar(4000), @ChangedAt datetime2(7),
+    @StartedAt datetime2(7), @RunMs bigint, @Text nvarchar(max)
 )
 RETURNS TABLE
 AS
@@ -609,8 +545,7 @@ SELECT 1 AS [Fits]
 WHERE
     (@Statuses IS NULL OR CHARINDEX(CONCAT(N'"', @Status, N'"'), @Statuses) > 0)
     AND (@Types IS NULL OR EXISTS (SELECT 1 FROM OPENJSON(@Types) AS t WHERE t.[value] COLLATE DATABASE_DEFAULT = @Type))
-    AND (@Before IS NULL OR @ChangedAt < @Before)
-    AND (@Since IS NULL OR @ChangedAt >= @Since)
+    AND (@Before IS NULL OR @ChangedAt < @Before) AND (@Since IS NULL OR @ChangedAt >= @Since)
     AND (
         @Longer IS NULL
         OR CASE WHEN @Status = 'Processing' THEN DATEDIFF_BIG(MILLISECOND, @StartedAt, @Now) ELSE @RunMs END > @Longer
@@ -630,18 +565,12 @@ BEGIN
     SET NOCOUNT, XACT_ABORT ON;
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
-    SELECT
-        v.[Version],
-        q.[Queue],
-        q.[Preset],
-        q.[Spec],
-        q.[RenderedBy]
+    SELECT v.[Version], q.[Queue], q.[Preset], q.[Spec], q.[RenderedBy]
     FROM (
         SELECT MAX(a.[Version]) AS [Version]
         FROM {{ object("QueueSchemaVersion") }} AS a
     ) AS v
-    LEFT JOIN {{ object("QueueSpec") }} AS q
-        ON 1 = 1
+    LEFT JOIN {{ object("QueueSpec") }} AS q ON 1 = 1
     ORDER BY q.[Queue];
 END;
 {% endfilter %}
@@ -663,9 +592,7 @@ BEGIN
     FROM {{ object("QueueOperation") }} AS p WITH (READCOMMITTEDLOCK)
     WHERE p.[OperationId] = @Operation;
 
-    SELECT
-        CASE WHEN @_At IS NULL THEN 'NOT_FOUND' ELSE 'OK' END AS [Answer],
-        @_At AS [At];
+    SELECT CASE WHEN @_At IS NULL THEN 'NOT_FOUND' ELSE 'OK' END AS [Answer], @_At AS [At];
 END;
 {% endfilter %}
 {% filter made("PROCEDURE", "QueueOperationTake") %}
@@ -677,21 +604,16 @@ Locks: the call's row; another attempt of this very call that is under way is wa
 Table access order: QueueOperation.
 */
 {{ create_or_alter }} PROCEDURE {{ object("QueueOperationTake") }}
-    @Operation uniqueidentifier,
-    @Call varchar(100),
-    @Now datetime2(7),
-    @IsNew bit OUTPUT
+    @Operation uniqueidentifier, @Call varchar(100), @Now datetime2(7), @IsNew bit OUTPUT
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
-    DECLARE @_Made varchar(100);
-    DECLARE @_Message nvarchar(2048);
+    DECLARE @_Made varchar(100), @_Message nvarchar(2048);
     DECLARE @_Place uniqueidentifier = '00000000-0000-0000-0000-000000000000';
     DECLARE @_Turn int = 0;
 
     SET @IsNew = 1;
-    IF @Operation IS NULL
-        RETURN 0;
+    IF @Operation IS NULL RETURN 0;
 
     /* Waited for here: a client that gives up meanwhile leaves no transaction open. */
     SELECT @_Made = p.[Call]
@@ -707,8 +629,7 @@ BEGIN
         END TRY
         BEGIN CATCH
             SET XACT_ABORT ON;
-            IF ERROR_NUMBER() <> 2627
-                THROW;
+            IF ERROR_NUMBER() <> 2627 THROW;
             SET @_Made = (SELECT p.[Call] FROM {{ object("QueueOperation") }} AS p WHERE p.[OperationId] = @Operation);
         END CATCH;
         SET XACT_ABORT ON;
@@ -753,8 +674,7 @@ procedures that take an @Operation.
 Table access order: QueueOperation.
 */
 {{ create_or_alter }} PROCEDURE {{ object("QueueOperationKeep") }}
-    @Operation uniqueidentifier,
-    @Result nvarchar(max)
+    @Operation uniqueidentifier, @Result nvarchar(max)
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -770,19 +690,14 @@ nor looks: @Recover becomes 0. @MyTurn is 1 where the queue's row is the caller'
 Table access order: QueueRecovery.
 */
 {{ create_or_alter }} PROCEDURE {{ object("QueueRecoveryTurn") }}
-    @Queue varchar(40),
-    @Now datetime2(7),
-    @Recover int OUTPUT,
-    @MyTurn int OUTPUT
+    @Queue varchar(40), @Now datetime2(7), @Recover int OUTPUT, @MyTurn int OUTPUT
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
     UPDATE r
     SET [RecoveredAt] = @Now
     FROM {{ object("QueueRecovery") }} AS r WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-    WHERE
-        r.[Queue] = @Queue
-        AND ABS(DATEDIFF_BIG(MILLISECOND, r.[RecoveredAt], @Now)) >= @Recover;
+    WHERE r.[Queue] = @Queue AND ABS(DATEDIFF_BIG(MILLISECOND, r.[RecoveredAt], @Now)) >= @Recover;
     SET @MyTurn = @@ROWCOUNT;
 
     /* Also as it is not committed yet. Whoever keeps its transaction open for longer holds nobody up. */
@@ -790,9 +705,7 @@ BEGIN
         AND EXISTS (
             SELECT 1
             FROM {{ object("QueueRecovery") }} AS r WITH (READUNCOMMITTED)
-            WHERE
-                r.[Queue] = @Queue
-                AND ABS(DATEDIFF_BIG(MILLISECOND, r.[RecoveredAt], @Now)) < @Recover
+            WHERE r.[Queue] = @Queue AND ABS(DATEDIFF_BIG(MILLISECOND, r.[RecoveredAt], @Now)) < @Recover
         )
         SET @Recover = 0;
 END;
@@ -809,8 +722,7 @@ Table access order: QueueTurn.
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
-    DECLARE @_Locked int;
-    DECLARE @_Message nvarchar(2048);
+    DECLARE @_Locked int, @_Message nvarchar(2048);
 
     SELECT @_Locked = COUNT(*)
     FROM {{ object("QueueTurn") }} AS t WITH (UPDLOCK, ROWLOCK)
@@ -828,10 +740,7 @@ An answer other than OK as an error: CONFLICT 50023, ILLEGAL_TRANSITION 50024, N
 Table access order: none.
 */
 {{ create_or_alter }} PROCEDURE {{ object("QueueRefuse") }}
-    @Called nvarchar(128),
-    @Answer varchar(20),
-    @Status varchar(20),
-    @Asked nvarchar(100)
+    @Called nvarchar(128), @Answer varchar(20), @Status varchar(20), @Asked nvarchar(100)
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -841,13 +750,9 @@ BEGIN
         @Called, N': ', @Answer, N'; the item is ', COALESCE(@Status, N'not there'), N', asked for was ', @Asked, N'.'
     ), N'%', N'%%');
 
-    IF @Answer = 'CONFLICT'
-        THROW 50023, @_Message, 1;
-    IF @Answer = 'ILLEGAL_TRANSITION'
-        THROW 50024, @_Message, 1;
-    IF @Answer = 'NOT_FOUND'
-        THROW 50025, @_Message, 1;
-    IF @Answer = 'LEASE_LOST'
-        THROW 50026, @_Message, 1;
+    IF @Answer = 'CONFLICT' THROW 50023, @_Message, 1;
+    IF @Answer = 'ILLEGAL_TRANSITION' THROW 50024, @_Message, 1;
+    IF @Answer = 'NOT_FOUND' THROW 50025, @_Message, 1;
+    IF @Answer = 'LEASE_LOST' THROW 50026, @_Message, 1;
 END;
 {% endfilter %}

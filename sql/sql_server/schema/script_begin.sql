@@ -72,17 +72,12 @@ DECLARE @Granted int = 0;
 IF OBJECT_ID({{ literal("QueueSchemaVersion") }}, N'U') IS NULL
     EXECUTE @Granted = sp_getapplock
         @Resource = {{ text(lock) }}, @LockMode = 'Exclusive', @LockOwner = 'Transaction', @LockTimeout = 60000;
-IF @Granted < 0
-    THROW 50013, N'Another install holds the lock of this schema; try again.', 1;
+IF @Granted < 0 THROW 50013, N'Another install holds the lock of this schema; try again.', 1;
 {% endfilter %}
 {% filter statement %}
 DECLARE @Names nvarchar(max) = {{ text(names) }};
-DECLARE @Kind nvarchar(60);
-DECLARE @Name nvarchar(128);
-DECLARE @Verb nvarchar(128);
-DECLARE @Whom nvarchar(128);
-DECLARE @Remedy nvarchar(400);
-DECLARE @Message nvarchar(2048);
+DECLARE @Kind nvarchar(60), @Name nvarchar(128), @Verb nvarchar(128), @Whom nvarchar(128);
+DECLARE @Remedy nvarchar(400), @Message nvarchar(2048);
 {%- set into = ["@Kind = ", "@Name = ", "@Verb = ", "@Whom = ", "@Remedy = "] %}
 {% include "part/owners.sql" %};
 

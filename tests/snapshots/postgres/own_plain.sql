@@ -76,8 +76,7 @@ BEGIN
             FROM mine AS i
             INNER JOIN pg_catalog.pg_auth_members AS m ON m.member = i.oid
         ),
-        names (name) AS MATERIALIZED (
-            SELECT n.name FROM pg_catalog.json_array_elements_text('["add_job_set_trx", "add_job_set_utx", "add_job_trx", "add_job_utx", "app_settings",
+        names (name) AS MATERIALIZED (SELECT n.name FROM pg_catalog.json_array_elements_text('["add_job_set_trx", "add_job_set_utx", "add_job_trx", "add_job_utx", "app_settings",
     "claimed_job", "find_job", "job", "job_due", "job_ended",
     "job_in_flight", "job_seq", "job_type", "modify_job_set_trx", "modify_job_set_utx",
     "modify_job_trx", "modify_job_utx", "next_job_apart_trx", "next_job_set_trx", "next_job_trx",
@@ -91,8 +90,7 @@ BEGIN
     "queue_setting", "queue_spec", "queue_state", "queue_status", "queue_take_turn",
     "queue_taken_fn", "queue_time_fn", "queue_times_fn", "queue_transition", "queue_turn",
     "queue_type_access", "queue_unfit_fn", "queue_utc_fn", "queue_watched", "recover_job_trx",
-    "redrive_job_set_trx", "renew_job_set_trx", "stats_job", "watch_job", "worker_job_v"]'::json) AS n (name)
-        ),
+    "redrive_job_set_trx", "renew_job_set_trx", "stats_job", "watch_job", "worker_job_v"]'::json) AS n (name)),
         place (oid) AS MATERIALIZED (SELECT n.oid FROM pg_catalog.pg_namespace AS n WHERE n.nspname::text = 'readpast'),
         found (kind, name, owner) AS (
             SELECT 'schema', n.nspname::text, n.nspowner
@@ -205,12 +203,12 @@ CREATE TABLE IF NOT EXISTS "readpast"."queue_transition" (
 
 INSERT INTO "readpast"."queue_transition" (from_status, to_status)
 VALUES
-    ('Pending', 'Processing'), ('Pending', 'Failed'), ('Pending', 'Cancelled'), ('Pending', 'Paused'), ('Pending', 'Terminated'),
-    ('Processing', 'Processing'), ('Processing', 'Pending'), ('Processing', 'Error'), ('Processing', 'Failed'), ('Processing', 'Completed'),
-    ('Processing', 'PartiallyCompleted'), ('Processing', 'Cancelled'), ('Processing', 'Paused'), ('Processing', 'Terminated'),
-    ('Error', 'Processing'), ('Error', 'Pending'), ('Error', 'Failed'), ('Error', 'Cancelled'), ('Error', 'Paused'),
-    ('Error', 'Terminated'), ('Paused', 'Processing'), ('Paused', 'Pending'), ('Paused', 'Failed'), ('Paused', 'Cancelled'),
-    ('Paused', 'Terminated')
+    ('Pending', 'Processing'), ('Pending', 'Failed'), ('Pending', 'Cancelled'), ('Pending', 'Paused'),
+    ('Pending', 'Terminated'), ('Processing', 'Processing'), ('Processing', 'Pending'), ('Processing', 'Error'),
+    ('Processing', 'Failed'), ('Processing', 'Completed'), ('Processing', 'PartiallyCompleted'),
+    ('Processing', 'Cancelled'), ('Processing', 'Paused'), ('Processing', 'Terminated'), ('Error', 'Processing'),
+    ('Error', 'Pending'), ('Error', 'Failed'), ('Error', 'Cancelled'), ('Error', 'Paused'), ('Error', 'Terminated'),
+    ('Paused', 'Processing'), ('Paused', 'Pending'), ('Paused', 'Failed'), ('Paused', 'Cancelled'), ('Paused', 'Terminated')
 ON CONFLICT DO NOTHING;
 
 /*
@@ -276,8 +274,8 @@ when another row does. The row goes when its item is let through.
 CREATE TABLE IF NOT EXISTS "readpast"."queue_refused" (
     queue text NOT NULL, key text NOT NULL,
     doing text NOT NULL, /* claim or recover */
-    reason text NOT NULL, constraint_name text NULL, times integer NOT NULL, attempts integer NOT NULL, since timestamptz NOT NULL,
-    until timestamptz NOT NULL, PRIMARY KEY (queue, key)
+    reason text NOT NULL, constraint_name text NULL, times integer NOT NULL, attempts integer NOT NULL,
+    since timestamptz NOT NULL, until timestamptz NOT NULL, PRIMARY KEY (queue, key)
 );
 
 /* The values of an item that a look at a queue reads (watch_<queue>). */
@@ -366,8 +364,9 @@ BEGIN
     VALUES (queue_, key_, doing_, LEFT(reason_, 400), NULLIF(constraint_, ''), 1, counts_, now_, now_ + interval '1 second')
     ON CONFLICT (queue, key) DO UPDATE
     SET
-        doing = excluded.doing, reason = excluded.reason, constraint_name = excluded.constraint_name, times = x.times + 1,
-        attempts = x.attempts + excluded.attempts, until = now_ + LEAST(60, POWER(2, LEAST(x.times, 6))) * interval '1 second'
+        doing = excluded.doing, reason = excluded.reason, constraint_name = excluded.constraint_name,
+        times = x.times + 1, attempts = x.attempts + excluded.attempts,
+        until = now_ + LEAST(60, POWER(2, LEAST(x.times, 6))) * interval '1 second'
     RETURNING x.times INTO times_;
     RETURN times_;
 END;
@@ -654,8 +653,8 @@ CREATE OR REPLACE FUNCTION "readpast"."queue_fits_fn"(
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$
     SELECT
-        (statuses IS NULL OR status = ANY(statuses)) AND (types IS NULL OR type = ANY(types)) AND (before IS NULL OR changed < before)
-        AND (since IS NULL OR changed >= since)
+        (statuses IS NULL OR status = ANY(statuses)) AND (types IS NULL OR type = ANY(types))
+        AND (before IS NULL OR changed < before) AND (since IS NULL OR changed >= since)
         AND (longer IS NULL OR CASE status WHEN 'Processing' THEN "readpast"."queue_ms_fn"(started, at) ELSE duration END > longer)
         AND (part IS NULL OR STRPOS(error, part) > 0);
 $$;
@@ -1091,8 +1090,9 @@ AS $$
     ),
     total AS MATERIALIZED (
         SELECT
-            COALESCE(SUM(s.due), 0)::bigint AS due, MAX(s.oldest) AS oldest, COALESCE(SUM(s.expired), 0)::bigint AS expired,
-            COALESCE(SUM(s.claimed), 0)::bigint AS claimed, COALESCE(SUM(s.items) FILTER (WHERE s.status = 'Processing'), 0) AS flying,
+            COALESCE(SUM(s.due), 0)::bigint AS due, MAX(s.oldest) AS oldest,
+            COALESCE(SUM(s.expired), 0)::bigint AS expired, COALESCE(SUM(s.claimed), 0)::bigint AS claimed,
+            COALESCE(SUM(s.items) FILTER (WHERE s.status = 'Processing'), 0) AS flying,
             /* NULL where nobody can count them. */
             COALESCE(SUM(s.arrived), 0)::bigint + arrived_besides AS arrived
         FROM state AS s
@@ -1166,8 +1166,8 @@ BEGIN
     ),
     measured AS MATERIALIZED (
         SELECT
-            GREATEST(0, "readpast"."queue_ms_fn"(COALESCE(r.due_at, r.enqueued_at), r.started_at)) AS wait_ms, r.claimed_ms, r.type,
-            r.started_at + r.claimed_ms * interval '1 millisecond' AS ended_at
+            GREATEST(0, "readpast"."queue_ms_fn"(COALESCE(r.due_at, r.enqueued_at), r.started_at)) AS wait_ms,
+            r.claimed_ms, r.type, r.started_at + r.claimed_ms * interval '1 millisecond' AS ended_at
         FROM recent AS r
         WHERE r.started_at IS NOT NULL AND r.claimed_ms IS NOT NULL AND "readpast"."queue_is_finished_fn"(r.status)
     ),
@@ -1362,10 +1362,11 @@ ALTER DOMAIN "readpast"."job_type" ADD CONSTRAINT job_is_discriminated CHECK (VA
 CREATE SEQUENCE IF NOT EXISTS "readpast"."job_seq" AS bigint CACHE 1;
 
 CREATE TABLE IF NOT EXISTS "readpast"."job" (
-    enqueued_at timestamptz NOT NULL, type "readpast"."job_type" NOT NULL, status "readpast"."queue_state" NOT NULL, step text NULL,
-    attempt_num integer NOT NULL, response text NULL DEFAULT '', error text NULL DEFAULT '', started_at timestamptz NULL,
-    duration bigint NULL, scheduled_for timestamptz NOT NULL, updated_at timestamptz NOT NULL, lease_owner text NULL,
-    lease_until timestamptz NULL,
+    enqueued_at timestamptz NOT NULL, type "readpast"."job_type" NOT NULL,
+    status "readpast"."queue_state" NOT NULL, step text NULL, attempt_num integer NOT NULL,
+    response text NULL DEFAULT '', error text NULL DEFAULT '',
+    started_at timestamptz NULL, duration bigint NULL, scheduled_for timestamptz NOT NULL,
+    updated_at timestamptz NOT NULL, lease_owner text NULL, lease_until timestamptz NULL,
     /* By which claim it was taken, for whoever lost the answer to that. Below zero: it goes alone. */
     claim_num bigint NULL, "Customer" varchar(40) NULL, "Rank" integer NOT NULL, "Reference" uuid NULL,
     CONSTRAINT job_pk PRIMARY KEY (enqueued_at)
@@ -1757,7 +1758,8 @@ BEGIN
                     attempt_num = d.attempt_num, lease_until = d.lease_until, error = COALESCE(d.error, q.error)
                 FROM decided AS d
                 /* They are locked, and decided upon: the key is enough. */
-                WHERE q.enqueued_at BETWEEN d.key_1 AND d.key_1 AND d.answer = 'OK'
+                WHERE q.enqueued_at BETWEEN d.key_1 AND d.key_1
+                    AND d.answer = 'OK'
                 RETURNING d.key_1 AS key_1_, d.token AS token_, d.attempt_num AS attempt_num_, d.answer AS answer_, d.status AS status_
             )
 
@@ -2014,8 +2016,7 @@ BEGIN
             v.key_1, v.position, v.alone, CASE WHEN v.alone THEN -claim_ ELSE claim_ END AS claim_num,
             /* Spent attempts (the limit was lowered, say) end here instead of staying at the head of the queue. */
             CASE WHEN v.is_spent THEN 'Failed' ELSE 'Processing' END AS status,
-            GREATEST(now_, NULLIF(v.item_token, 'infinity') + interval '1 microsecond') AS token,
-            v.item_attempt + (NOT v.is_spent)::integer AS attempt_num,
+            GREATEST(now_, NULLIF(v.item_token, 'infinity') + interval '1 microsecond') AS token, v.item_attempt + (NOT v.is_spent)::integer AS attempt_num,
             CASE
                 WHEN v.is_spent AND v.refusals > 0
                     THEN format(
@@ -2293,9 +2294,9 @@ BEGIN
     FOR answer, answer_ordinal, answer_due_ms, answer_key, answer_token, answer_attempt, answer_status IN
 
     WITH given AS (
-        SELECT
-            (i.position - 1)::integer AS ordinal, i.key AS key_1, i.token AS token, COALESCE(i.attempt, 0) AS attempt, i.status, i.step,
-            i.response, i.error, COALESCE("readpast"."queue_finite_fn"(i.due), now_ + i.delay_ms * interval '1 millisecond') AS due_at,
+        SELECT (i.position - 1)::integer AS ordinal,
+            i.key AS key_1, i.token AS token, COALESCE(i.attempt, 0) AS attempt, i.status, i.step, i.response, i.error,
+            COALESCE("readpast"."queue_finite_fn"(i.due), now_ + i.delay_ms * interval '1 millisecond') AS due_at,
             COALESCE(i.release, FALSE) AS release, i.set AS new_values, i.position
         FROM ROWS FROM (json_to_recordset(items_) AS (
             key timestamptz, token timestamptz, attempt integer, status text, step text, response text,
@@ -2422,7 +2423,8 @@ BEGIN
             END
         FROM decided AS d
         /* They are locked, and decided upon: the key is enough. */
-        WHERE q.enqueued_at BETWEEN d.key_1 AND d.key_1 AND d.answer = 'OK'
+        WHERE q.enqueued_at BETWEEN d.key_1 AND d.key_1
+            AND d.answer = 'OK'
     ),
 
     /* Remembered for whoever asks again: what cannot be told from the items later. */
@@ -2446,9 +2448,9 @@ BEGIN
     FOR answer, answer_ordinal, answer_due_ms, answer_key, answer_token, answer_attempt, answer_status IN
 
     WITH given AS (
-        SELECT
-            (i.position - 1)::integer AS ordinal, i.key AS key_1, i.token AS token, COALESCE(i.attempt, 0) AS attempt, i.status, i.step,
-            i.response, i.error, COALESCE("readpast"."queue_finite_fn"(i.due), now_ + i.delay_ms * interval '1 millisecond') AS due_at,
+        SELECT (i.position - 1)::integer AS ordinal,
+            i.key AS key_1, i.token AS token, COALESCE(i.attempt, 0) AS attempt, i.status, i.step, i.response, i.error,
+            COALESCE("readpast"."queue_finite_fn"(i.due), now_ + i.delay_ms * interval '1 millisecond') AS due_at,
             COALESCE(i.release, FALSE) AS release, i.set AS new_values, i.position
         FROM ROWS FROM (json_to_recordset(items_) AS (
             key timestamptz, token timestamptz, attempt integer, status text, step text, response text,
@@ -2563,7 +2565,8 @@ BEGIN
             step = COALESCE(d.step, q.step), response = COALESCE(d.response, q.response), error = COALESCE(d.error, q.error)
         FROM decided AS d
         /* They are locked, and decided upon: the key is enough. */
-        WHERE q.enqueued_at BETWEEN d.key_1 AND d.key_1 AND d.answer = 'OK'
+        WHERE q.enqueued_at BETWEEN d.key_1 AND d.key_1
+            AND d.answer = 'OK'
     ),
 
     /* Remembered for whoever asks again: what cannot be told from the items later. */
@@ -2735,7 +2738,8 @@ BEGIN
 
     RETURN QUERY
     WITH item AS MATERIALIZED (
-        SELECT (i.position - 1)::integer AS ordinal, i.key AS key_1, i.attempt
+        SELECT (i.position - 1)::integer AS ordinal,
+            i.key AS key_1, i.attempt
         FROM
             ROWS FROM (json_to_recordset(items_) AS (key timestamptz, attempt integer))
             WITH ORDINALITY AS i (key, attempt, position)
@@ -2815,9 +2819,8 @@ BEGIN
         FROM "readpast"."job" AS q
     ),
     counted AS MATERIALIZED (
-        SELECT
-            i.status, COUNT(*) AS items,
-            COUNT(*) FILTER (WHERE i.status IN ('Pending', 'Error') AND COALESCE(i.due_at <= now_, TRUE)) AS due,
+        SELECT i.status,
+            COUNT(*) AS items, COUNT(*) FILTER (WHERE i.status IN ('Pending', 'Error') AND COALESCE(i.due_at <= now_, TRUE)) AS due,
             MAX("readpast"."queue_ms_fn"(i.due_at, now_)) FILTER (WHERE i.status IN ('Pending', 'Error') AND i.due_at <= now_) AS oldest,
             COUNT(*) FILTER (WHERE i.status = 'Processing' AND i.lease_until <= now_) AS expired,
             COUNT(*) FILTER (WHERE i.enqueued_at > now_ - interval '1 hour' AND i.enqueued_at <= now_ + interval '1 minute') AS arrived,
@@ -3007,9 +3010,7 @@ BEGIN
         SELECT q.enqueued_at AS key_1
         INTO until_
         FROM "readpast"."job" AS q
-        WHERE
-            most_ IS NOT NULL
-            AND q.status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted') AND q.enqueued_at > COALESCE(from_.key_1, '-infinity')
+        WHERE most_ IS NOT NULL AND q.status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted') AND q.enqueued_at > COALESCE(from_.key_1, '-infinity')
         ORDER BY q.enqueued_at
         LIMIT 1 OFFSET most_ - 1;
         further_ := FOUND;
@@ -3104,8 +3105,7 @@ BEGIN
         q.scheduled_for, q.updated_at, q.lease_owner, q.lease_until, q."Customer", q."Rank", q."Reference"
     FROM UNNEST(key_1_) WITH ORDINALITY AS k (key_1, position)
     INNER JOIN "readpast"."job" AS q ON q.enqueued_at BETWEEN k.key_1 AND k.key_1
-    WHERE
-        TRUE
+    WHERE TRUE
             AND "readpast"."queue_fits_fn"(
                 f_.statuses, f_.types, f_.before, f_.since, f_.longer, f_.part, now_,
                 q.status::text, q.type::text, q.updated_at, q.started_at, q.duration, q.error
@@ -3169,7 +3169,8 @@ BEGIN
     END IF;
     RETURN QUERY
     WITH given AS (
-        SELECT (i.position - 1)::integer AS ordinal, i.key AS key_1, i.token AS token, i.position
+        SELECT (i.position - 1)::integer AS ordinal,
+            i.key AS key_1, i.token AS token, i.position
         FROM
             ROWS FROM (json_to_recordset(items_) AS (key timestamptz, token timestamptz))
             WITH ORDINALITY AS i (key, token, position)
@@ -3183,12 +3184,12 @@ BEGIN
     found AS MATERIALIZED (
         SELECT i.*, v.*
         FROM item AS i
-        LEFT JOIN LATERAL (
-            SELECT q.status::text AS item_status, q.updated_at AS item_token, q.attempt_num AS item_attempt
+        LEFT JOIN LATERAL (SELECT
+            q.status::text AS item_status, q.updated_at AS item_token, q.attempt_num AS item_attempt
             FROM "readpast"."job" AS q
-            WHERE q.enqueued_at = i.key_1
-            FOR NO KEY UPDATE
-        ) AS v ON TRUE
+            WHERE
+            q.enqueued_at = i.key_1
+            FOR NO KEY UPDATE) AS v ON TRUE
     ),
     judged AS MATERIALIZED (
         SELECT
@@ -3219,9 +3220,9 @@ BEGIN
             started_at = NULL, duration = NULL, lease_owner = NULL, lease_until = NULL
         FROM decided AS d
         /* They are locked, and decided upon: the key is enough. */
-        WHERE q.enqueued_at BETWEEN d.key_1 AND d.key_1 AND d.answer = 'OK'
-    ),
-
+        WHERE q.enqueued_at BETWEEN d.key_1 AND d.key_1
+            AND d.answer = 'OK'
+    ), 
     /* Remembered for whoever asks again: what cannot be told from the items later. */
     remembered AS (
         UPDATE "readpast"."queue_operation" AS p
@@ -3385,9 +3386,7 @@ VALUES
 ON CONFLICT DO NOTHING;
 
 INSERT INTO "readpast"."queue_spec" (queue, preset, spec, rendered_by, installed_at)
-VALUES (
-    'Job', 'own',
-    '{
+VALUES ('Job', 'own', '{
   "queue": "Job",
   "types": ["A","B"],
   "columns": [{"name":"Customer","type":"text(40)","nullable":true},{"name":"Rank","type":"integer","nullable":false},{"name":"Reference","type":"guid","nullable":true}],
@@ -3398,9 +3397,7 @@ VALUES (
   "completion": "keep",
   "roles": {"own_types_only":false},
   "settings": "job"
-}',
-    1, clock_timestamp()
-)
+}', 1, clock_timestamp())
 ON CONFLICT (queue) DO UPDATE
 SET preset = excluded.preset, spec = excluded.spec, rendered_by = excluded.rendered_by;
 

@@ -78,8 +78,8 @@ DECLARE @Names nvarchar(max) = N'["Add_Job_Set_trx", "Add_Job_Set_utx", "Add_Job
 "QueueTake", "QueueTransition", "QueueTurn", "QueueTurnTake", "QueueTypeAccess",
 "QueueUnfit_fn", "Recover_Job_trx", "Redrive_Job_Set_trx", "Renew_Job_Set_trx", "Stats_Job",
 "Watch_Job", "Worker_Job_V"]';
-DECLARE @Kind nvarchar(60), @Name nvarchar(128), @Verb nvarchar(128), @Whom nvarchar(128), @Remedy nvarchar(400);
-DECLARE @Message nvarchar(2048);
+DECLARE @Kind nvarchar(60), @Name nvarchar(128), @Verb nvarchar(128), @Whom nvarchar(128);
+DECLARE @Remedy nvarchar(400), @Message nvarchar(2048);
 /*
 Preparations of somebody who is not trusted: not the user that installs, nor a role or group that it is a member of, nor dbo,
 nor a member of db_owner. They would run with the rights of who installs. An object is its schema's owner's, whoever made it:
@@ -95,8 +95,7 @@ WITH [Mine] ([Id]) AS (
     SELECT m.[role_principal_id]
     FROM [Mine] AS i
     INNER JOIN sys.database_role_members AS m ON m.[member_principal_id] = i.[Id]
-),
-
+), 
 [Named] ([Id], [Name], [Owner]) AS (
     SELECT o.[object_id], o.[name], COALESCE(o.[principal_id], s.[principal_id])
     FROM sys.schemas AS s
@@ -155,10 +154,8 @@ FROM (
 ) AS f
 WHERE
     f.[Holder] IS NULL
-    OR (
-        f.[Holder] NOT IN (SELECT i.[Id] FROM [Mine] AS i) AND COALESCE(USER_NAME(f.[Holder]), N'') NOT IN (N'dbo', N'db_owner')
-        AND COALESCE(IS_ROLEMEMBER(N'db_owner', USER_NAME(f.[Holder])), 0) = 0
-    )
+    OR (f.[Holder] NOT IN (SELECT i.[Id] FROM [Mine] AS i) AND COALESCE(USER_NAME(f.[Holder]), N'') NOT IN (N'dbo', N'db_owner')
+        AND COALESCE(IS_ROLEMEMBER(N'db_owner', USER_NAME(f.[Holder])), 0) = 0)
 ORDER BY
     CASE WHEN f.[Kind] = N'schema' THEN 0 ELSE 1 END, f.[Kind], f.[Name], f.[Verb];
 
@@ -215,8 +212,8 @@ IF OBJECT_ID(N'[readpast].[QueueSchemaVersion]', N'U') IS NULL
 /* The queues of this schema, each with the specification it was rendered from. */
 IF OBJECT_ID(N'[readpast].[QueueSpec]', N'U') IS NULL
     CREATE TABLE [readpast].[QueueSpec] (
-        [Queue] varchar(40) NOT NULL, [Preset] varchar(20) NOT NULL, [Spec] nvarchar(max) NOT NULL, [RenderedBy] int NOT NULL,
-        [InstalledAt] datetime2(7) NOT NULL, CONSTRAINT [PK_QueueSpec] PRIMARY KEY CLUSTERED ([Queue])
+        [Queue] varchar(40) NOT NULL, [Preset] varchar(20) NOT NULL, [Spec] nvarchar(max) NOT NULL,
+        [RenderedBy] int NOT NULL, [InstalledAt] datetime2(7) NOT NULL, CONSTRAINT [PK_QueueSpec] PRIMARY KEY CLUSTERED ([Queue])
     );
 /* Settings that procedures read, such as notification.maxAttempts. */
 IF OBJECT_ID(N'[readpast].[AppSettings]', N'U') IS NULL
@@ -462,9 +459,10 @@ BEGIN
     DECLARE @Unknown nvarchar(150); /* where a name is not known */
     DECLARE @Name nvarchar(128) = N'';
     DECLARE @Shape TABLE (
-        [Place] nvarchar(150) COLLATE Latin1_General_BIN2 NOT NULL, [Name] nvarchar(128) COLLATE Latin1_General_BIN2 NOT NULL,
-        [Is] int NOT NULL, [Takes] nvarchar(max) COLLATE Latin1_General_BIN2 NOT NULL, [Kind] nvarchar(20) COLLATE Latin1_General_BIN2 NULL,
-        [Most] int NULL, [Scale] int NULL, PRIMARY KEY CLUSTERED ([Place], [Name])
+        [Place] nvarchar(150) COLLATE Latin1_General_BIN2 NOT NULL,
+        [Name] nvarchar(128) COLLATE Latin1_General_BIN2 NOT NULL, [Is] int NOT NULL,
+        [Takes] nvarchar(max) COLLATE Latin1_General_BIN2 NOT NULL,
+        [Kind] nvarchar(20) COLLATE Latin1_General_BIN2 NULL, [Most] int NULL, [Scale] int NULL, PRIMARY KEY CLUSTERED ([Place], [Name])
     );
     DECLARE @Given TABLE (
         [Ordinal] int NOT NULL, [Place] nvarchar(150) COLLATE Latin1_General_BIN2 NOT NULL,
@@ -754,8 +752,8 @@ call; @Legal is the state that is asked for, in the words of readpast, or NULL w
 item comes again in the call. What is refused is shown as it is.
 */
 CREATE OR ALTER FUNCTION [readpast].[QueueJudge_fn] (
-    @Now datetime2(7), @Worker nvarchar(128), @MaxAttempts int, @Is varchar(20), @AttemptNum int, @Token datetime2(7), @Owner nvarchar(128),
-    @Given datetime2(7), @Attempt int, @Place bigint, @Legal varchar(20), @HasData bit, @Release bit, @IsDuplicate bit
+    @Now datetime2(7), @Worker nvarchar(128), @MaxAttempts int, @Is varchar(20), @AttemptNum int, @Token datetime2(7),
+    @Owner nvarchar(128), @Given datetime2(7), @Attempt int, @Place bigint, @Legal varchar(20), @HasData bit, @Release bit, @IsDuplicate bit
 )
 RETURNS TABLE
 AS
@@ -808,8 +806,8 @@ Called by Find_ and Purge_. Returns each member, NULL where it is left out; the 
 Table access order: QueueStatus.
 */
 CREATE OR ALTER PROCEDURE [readpast].[QueueFilterTake]
-    @Called nvarchar(200), @Filter nvarchar(max), @Statuses nvarchar(max) OUTPUT, @Types nvarchar(max) OUTPUT, @Before datetime2(7) OUTPUT,
-    @Since datetime2(7) OUTPUT, @Longer bigint OUTPUT, @Error nvarchar(4000) OUTPUT
+    @Called nvarchar(200), @Filter nvarchar(max), @Statuses nvarchar(max) OUTPUT, @Types nvarchar(max) OUTPUT,
+    @Before datetime2(7) OUTPUT, @Since datetime2(7) OUTPUT, @Longer bigint OUTPUT, @Error nvarchar(4000) OUTPUT
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -870,9 +868,9 @@ IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET
 GO
 /* A row where an item fits a filter: the members as QueueFilterTake returns them, and then the item's values. */
 CREATE OR ALTER FUNCTION [readpast].[QueueFits_fn] (
-    @Statuses nvarchar(max), @Types nvarchar(max), @Before datetime2(7), @Since datetime2(7), @Longer bigint, @Error nvarchar(4000),
-    @Now datetime2(7), @Status varchar(20), @Type nvarchar(4000), @ChangedAt datetime2(7), @StartedAt datetime2(7), @RunMs bigint,
-    @Text nvarchar(max)
+    @Statuses nvarchar(max), @Types nvarchar(max), @Before datetime2(7), @Since datetime2(7), @Longer bigint,
+    @Error nvarchar(4000), @Now datetime2(7), @Status varchar(20), @Type nvarchar(4000), @ChangedAt datetime2(7),
+    @StartedAt datetime2(7), @RunMs bigint, @Text nvarchar(max)
 )
 RETURNS TABLE
 AS
@@ -1131,10 +1129,10 @@ IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET
 GO
 IF OBJECT_ID(N'[readpast].[Job]', N'U') IS NULL
     CREATE TABLE [readpast].[Job] (
-        [EnqueuedAt] datetime2(7) NOT NULL, [Type] nvarchar(60) NOT NULL, [Status] varchar(20) NOT NULL, [Step] nvarchar(60) NULL,
-        [AttemptNum] int NOT NULL, [Response] nvarchar(max) NULL CONSTRAINT [DF_Job_Response] DEFAULT (''),
-        [Error] nvarchar(max) NULL CONSTRAINT [DF_Job_Error] DEFAULT (''), [StartedAt] datetime2(7) NULL, [Duration] bigint NULL,
-        [ScheduledFor] datetime2(7) NOT NULL, [UpdatedAt] datetime2(7) NOT NULL,
+        [EnqueuedAt] datetime2(7) NOT NULL, [Type] nvarchar(60) NOT NULL, [Status] varchar(20) NOT NULL,
+        [Step] nvarchar(60) NULL, [AttemptNum] int NOT NULL, [Response] nvarchar(max) NULL CONSTRAINT [DF_Job_Response] DEFAULT (''),
+        [Error] nvarchar(max) NULL CONSTRAINT [DF_Job_Error] DEFAULT (''), [StartedAt] datetime2(7) NULL,
+        [Duration] bigint NULL, [ScheduledFor] datetime2(7) NOT NULL, [UpdatedAt] datetime2(7) NOT NULL,
         /* Compared by code point: two workers whose names differ only in case are two workers. */
         [LeaseOwner] nvarchar(128) COLLATE Latin1_General_BIN2 NULL, [LeaseUntil] datetime2(7) NULL,
         /* By which claim it was taken, for whoever lost the answer to that. Below zero: it goes alone. */
@@ -1235,8 +1233,8 @@ BEGIN
     /* Each element read once: what is put into the table, and by what it is recognized. */
     DECLARE @_New TABLE (
         [Ordinal] int NOT NULL PRIMARY KEY, [Type] nvarchar(60) NULL, [Step] nvarchar(60) NULL, [DueAt] datetime2(7) NULL,
-        [Column1] nvarchar(max) NULL, [Column2] int NULL, [Column3] uniqueidentifier NULL, [Key1] datetime2(7) NULL, [First] int NULL,
-        [IsNew] bit NOT NULL DEFAULT 1
+        [Column1] nvarchar(max) NULL, [Column2] int NULL, [Column3] uniqueidentifier NULL, [Key1] datetime2(7) NULL,
+        [First] int NULL, [IsNew] bit NOT NULL DEFAULT 1
     );
     DECLARE @_Added TABLE ([Ordinal] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL, [Key] datetime2(7) NULL);
     DECLARE @_First bigint;
@@ -1275,8 +1273,8 @@ BEGIN
                 INSERT INTO @_New ([Ordinal], [Type], [Step], [DueAt], [Column1], [Column2], [Column3])
                 SELECT
                     CAST(j.[key] AS int), r.[Type], r.[Step],
-                    COALESCE(r.[DueAt], DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, @_Now))),
-                    r.[Column1], r.[Column2], r.[Column3]
+                    COALESCE(r.[DueAt], DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, @_Now))), r.[Column1],
+                    r.[Column2], r.[Column3]
                 FROM (SELECT TOP (@_Limit) k.[key], k.[value] FROM OPENJSON(@Items) AS k) AS j
                 CROSS APPLY OPENJSON(j.[value]) WITH (
                     [Type] nvarchar(max) '$.type', [Step] nvarchar(max) '$.step', [DueAt] datetime2(7) '$.due',
@@ -1518,8 +1516,8 @@ BEGIN
     DECLARE @_Each int = 0; /* 1: one by one */
     DECLARE @_Left TABLE ([Seq] int IDENTITY(1, 1) NOT NULL PRIMARY KEY, [Key1] datetime2(7) NOT NULL, [Together] int NOT NULL);
     DECLARE @_Back TABLE (
-        [Seq] int IDENTITY(1, 1) NOT NULL PRIMARY KEY, [Key1] datetime2(7) NOT NULL, [Token] datetime2(7) NOT NULL,
-        [AttemptNum] int NOT NULL, [Status] varchar(20) NOT NULL
+        [Seq] int IDENTITY(1, 1) NOT NULL PRIMARY KEY, [Key1] datetime2(7) NOT NULL,
+        [Token] datetime2(7) NOT NULL, [AttemptNum] int NOT NULL, [Status] varchar(20) NOT NULL
     );
 
     SELECT @_MaxAttempts = s.[MaxAttempts], @_SilentMs = s.[LeaseMs]
@@ -1562,7 +1560,8 @@ BEGIN
                     INSERT INTO @_Candidate ([Key1], [StartedAt])
                     SELECT TOP (@_RecoverMax) q.[EnqueuedAt], q.[StartedAt]
                     FROM [readpast].[Job] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Job_InFlight]))
-                    WHERE q.[Status] = 'Processing' AND q.[LeaseUntil] <= @_Now
+                    WHERE q.[Status] = 'Processing'
+                        AND q.[LeaseUntil] <= @_Now
                     ORDER BY q.[StartedAt];
 
                     IF @@ROWCOUNT = @_RecoverMax
@@ -1571,8 +1570,7 @@ BEGIN
                         SELECT q.[EnqueuedAt], q.[StartedAt]
                         FROM [readpast].[Job] AS q
                         WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Job_InFlight]))
-                    WHERE
-                        q.[Status] = 'Processing'
+                    WHERE q.[Status] = 'Processing'
                             AND q.[StartedAt] = (SELECT MAX(c.[StartedAt]) FROM @_Candidate AS c) AND q.[LeaseUntil] <= @_Now
                             AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE q.[EnqueuedAt] = c.[Key1])
                         OPTION (LOOP JOIN, FORCE ORDER);
@@ -1587,9 +1585,7 @@ BEGIN
                 DELETE c
                 FROM @_Candidate AS c
                 INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
-                    ON
-                        r.[Queue] = 'Job' AND r.[Key] = CONVERT(nvarchar(30), c.[Key1], 126) COLLATE Latin1_General_BIN2
-                        AND r.[Until] > @_Now
+                    ON r.[Queue] = 'Job' AND r.[Key] = CONVERT(nvarchar(30), c.[Key1], 126) COLLATE Latin1_General_BIN2 AND r.[Until] > @_Now
                 OPTION (LOOP JOIN, FORCE ORDER);
                 SET @_Searched = (SELECT COUNT(*) FROM @_Candidate);
                 IF @_Searched > 0 AND @Recover > 0
@@ -1617,8 +1613,8 @@ BEGIN
             BEGIN
                 /* Lock them, the table first, and judge each as it is now; rows that others hold are passed over. */
                 INSERT INTO @_Change ([Key1], [Status], [AttemptNum], [Token], [Error], [Duration], [LeaseUntil])
-                SELECT
-                    x.[Key1], CASE WHEN x.[Ends] = 1 THEN 'Failed' ELSE 'Error' END, x.[AttemptNum] - x.[Together],
+                SELECT x.[Key1],
+                    CASE WHEN x.[Ends] = 1 THEN 'Failed' ELSE 'Error' END, x.[AttemptNum] - x.[Together],
                     CASE WHEN x.[Token] >= @_Now THEN DATEADD(MICROSECOND, 1, x.[Token]) ELSE @_Now END,
                     CASE
                         WHEN x.[Ends] = 1 AND x.[Refusals] > 0
@@ -1647,8 +1643,9 @@ BEGIN
                             WHEN c.[Together] = 0 AND q.[AttemptNum] + COALESCE(r.[Attempts], 0) >= @_MaxAttempts THEN 1
                             ELSE 0
                         END AS [Ends],
-                        r.[Attempts] AS [Refusals], r.[Reason] AS [Refused], q.[LeaseUntil] AS [LeaseUntil], q.[AttemptNum] AS [AttemptNum],
-                        q.[UpdatedAt] AS [Token], q.[StartedAt] AS [StartedAt], q.[LeaseOwner] AS [LeaseOwner]
+                        r.[Attempts] AS [Refusals], r.[Reason] AS [Refused], q.[LeaseUntil] AS [LeaseUntil],
+                        q.[AttemptNum] AS [AttemptNum], q.[UpdatedAt] AS [Token],
+                        q.[StartedAt] AS [StartedAt], q.[LeaseOwner] AS [LeaseOwner]
                     FROM @_Candidate AS c
                     INNER JOIN [readpast].[Job] AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK) ON q.[EnqueuedAt] = c.[Key1]
                     LEFT JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
@@ -1720,9 +1717,8 @@ BEGIN
         IF NOT EXISTS (SELECT 1 FROM @_Left) BREAK;
     END;
 
-    SELECT
-        'RECOVERED' AS [Answer], CAST(NULL AS int) AS [Ordinal], CAST(NULL AS bigint) AS [DueMs], w.[Key1] AS [Key], w.[Token],
-        w.[AttemptNum], CAST(w.[Status] AS nvarchar(500)) AS [Status]
+    SELECT 'RECOVERED' AS [Answer], CAST(NULL AS int) AS [Ordinal], CAST(NULL AS bigint) AS [DueMs],
+        w.[Key1] AS [Key], w.[Token], w.[AttemptNum], CAST(w.[Status] AS nvarchar(500)) AS [Status]
     FROM @_Back AS w
     UNION ALL
     SELECT 'REFUSED', NULL, NULL, r.[Key1], NULL, r.[Times], r.[Reason]
@@ -1793,8 +1789,8 @@ Returns the items as Next_Job_Set_trx does, after the commit where it is its own
 Table access order: Job, QueueRefused.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Job_Claim]
-    @Worker nvarchar(128), @Max int, @LeaseMs int, @Recover int, @Within int, @Claim bigint = NULL, @Tells bit = 1,
-    @Key datetime2(7) = NULL OUTPUT, @Token datetime2(7) = NULL OUTPUT, @DueMs bigint = NULL OUTPUT
+    @Worker nvarchar(128), @Max int, @LeaseMs int, @Recover int, @Within int, @Claim bigint = NULL,
+    @Tells bit = 1, @Key datetime2(7) = NULL OUTPUT, @Token datetime2(7) = NULL OUTPUT, @DueMs bigint = NULL OUTPUT
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -1868,9 +1864,8 @@ BEGIN
             INSERT INTO @_Due ([Key1], [AttemptNum], [Alone], [Token])
             SELECT TOP (@_Take) q.[EnqueuedAt], q.[AttemptNum], CASE WHEN q.[LeaseUntil] IS NOT NULL THEN 1 ELSE 0 END, q.[UpdatedAt]
             FROM [readpast].[Job] AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Job_Due]))
-            WHERE
-                q.[Status] IN ('Pending', 'Error') AND q.[ScheduledFor] <= @_Now
-                AND NOT EXISTS (SELECT 1 FROM @_Aside AS a WHERE q.[EnqueuedAt] = a.[Key1])
+            WHERE q.[Status] IN ('Pending', 'Error')
+                AND q.[ScheduledFor] <= @_Now AND NOT EXISTS (SELECT 1 FROM @_Aside AS a WHERE q.[EnqueuedAt] = a.[Key1])
             ORDER BY q.[ScheduledFor], q.[EnqueuedAt]
             OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Take = 1));
             SET @_Locked = @@ROWCOUNT;
@@ -1985,8 +1980,8 @@ BEGIN
 
     INSERT INTO @_Out ([Seq], [Answer], [DueMs], [Key], [Key1], [Token], [AttemptNum], [Status])
     SELECT
-        1000000 + d.[Seq], CASE WHEN d.[Alone] = 1 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, @LeaseMs, d.[Key1], d.[Key1], d.[Token],
-        d.[AttemptNum] + 1, 'Processing'
+        1000000 + d.[Seq], CASE WHEN d.[Alone] = 1 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, @LeaseMs,
+        d.[Key1], d.[Key1], d.[Token], d.[AttemptNum] + 1, 'Processing'
     FROM @_Due AS d
     WHERE d.[AttemptNum] < @_MaxAttempts;
 
@@ -2216,16 +2211,17 @@ BEGIN
     DECLARE @_Limit int = 1001; /* planned as for one: OPENJSON over OPENJSON counts as 2,500 rows, which ask for memory */
     DECLARE @_Now datetime2(7); /* UTC: when the call was made */
     DECLARE @_Item TABLE (
-        [Ordinal] int NOT NULL PRIMARY KEY, [Key] datetime2(7) NULL, [Key1] datetime2(7) NULL, [Token] datetime2(7) NULL,
-        [Attempt] int NULL, [Status] varchar(20) NULL
+        [Ordinal] int NOT NULL PRIMARY KEY, [Key] datetime2(7) NULL, [Key1] datetime2(7) NULL,
+        [Token] datetime2(7) NULL, [Attempt] int NULL, [Status] varchar(20) NULL
     );
     DECLARE @_Work TABLE (
-        [Ordinal] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL, [Was] varchar(20) NULL, [Status] varchar(20) NULL,
-        [Token] datetime2(7) NULL, [AttemptNum] int NULL
+        [Ordinal] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL, [Was] varchar(20) NULL,
+        [Status] varchar(20) NULL, [Token] datetime2(7) NULL, [AttemptNum] int NULL
     );
 
     INSERT INTO @_Item ([Ordinal], [Key], [Key1], [Token], [Attempt], [Status])
-    SELECT CAST(j.[key] AS int), r.[Key1], r.[Key1], r.[Token], r.[Attempt], r.[Status]
+    SELECT CAST(j.[key] AS int), r.[Key1],
+        r.[Key1], r.[Token], r.[Attempt], r.[Status]
     FROM (SELECT TOP (@_Limit) k.[key], k.[value] FROM OPENJSON(@Items) AS k) AS j
     CROSS APPLY OPENJSON(j.[value]) WITH (
         [Key1] datetime2(7) '$.key', [Token] datetime2(7) '$.token', [Attempt] int '$.attempt', [Status] varchar(20) '$.status'
@@ -2255,8 +2251,8 @@ BEGIN
     /* A completed item may have left the table: it was answered for like this. */
     UPDATE k
     SET
-        [Token] = CASE WHEN i.[Token] >= @_Now THEN DATEADD(MICROSECOND, 1, i.[Token]) ELSE @_Now END, [AttemptNum] = i.[Attempt],
-        [Status] = 'Completed'
+        [Token] = CASE WHEN i.[Token] >= @_Now THEN DATEADD(MICROSECOND, 1, i.[Token]) ELSE @_Now END,
+        [AttemptNum] = i.[Attempt], [Status] = 'Completed'
     FROM @_Item AS i
     INNER JOIN @_Work AS k ON k.[Ordinal] = i.[Ordinal]
     WHERE k.[Answer] = 'OK' AND k.[Was] IS NULL AND i.[Status] = 'Completed'
@@ -2282,9 +2278,10 @@ Table access order: QueueOperation, Job, QueueTransition.
 CREATE OR ALTER PROCEDURE [readpast].[Job_Settle]
     @Operation uniqueidentifier, @Worker nvarchar(128), @LeaseMs int, @Items nvarchar(max) = NULL,
     @IsNew bit = NULL OUTPUT, /* 0: the call was made before, and nothing is changed */
-    @IsOne bit = 0, @Key datetime2(7) = NULL, @Token datetime2(7) = NULL, @Attempt int = NULL, @Status varchar(20) = NULL,
-    @Step nvarchar(60) = NULL, @Response nvarchar(max) = NULL, @Error nvarchar(max) = NULL, @DueAt datetime2(7) = NULL,
-    @Set nvarchar(max) = NULL, @Tells bit = 1, @Answer varchar(20) = NULL OUTPUT, @Is varchar(20) = NULL OUTPUT
+    @IsOne bit = 0, @Key datetime2(7) = NULL, @Token datetime2(7) = NULL,
+    @Attempt int = NULL, @Status varchar(20) = NULL, @Step nvarchar(60) = NULL, @Response nvarchar(max) = NULL,
+    @Error nvarchar(max) = NULL, @DueAt datetime2(7) = NULL, @Set nvarchar(max) = NULL, @Tells bit = 1,
+    @Answer varchar(20) = NULL OUTPUT, @Is varchar(20) = NULL OUTPUT
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -2293,15 +2290,15 @@ BEGIN
     DECLARE @_Now datetime2(7); /* UTC */
     /* In the order of the keys, so that rows are locked in it and two calls never wait for each other. */
     DECLARE @_Item TABLE (
-        [Ordinal] int NOT NULL, [Key] datetime2(7) NULL, [Key1] datetime2(7) NULL, [Token] datetime2(7) NULL, [Attempt] int NULL,
-        [Status] varchar(20) NULL, [Step] nvarchar(60) NULL, [Response] nvarchar(max) NULL, [Error] nvarchar(max) NULL,
-        [DueAt] datetime2(7) NULL, [Release] bit NULL,
+        [Ordinal] int NOT NULL, [Key] datetime2(7) NULL, [Key1] datetime2(7) NULL, [Token] datetime2(7) NULL,
+        [Attempt] int NULL, [Status] varchar(20) NULL, [Step] nvarchar(60) NULL, [Response] nvarchar(max) NULL,
+        [Error] nvarchar(max) NULL, [DueAt] datetime2(7) NULL, [Release] bit NULL,
         [Set] nvarchar(max) NULL, /* a JSON object of columns */
         UNIQUE CLUSTERED ([Key1], [Ordinal])
     );
     DECLARE @_Work TABLE (
-        [Ordinal] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL, [Was] varchar(20) NULL, [Status] varchar(20) NULL,
-        [Token] datetime2(7) NULL, [AttemptNum] int NULL
+        [Ordinal] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL, [Was] varchar(20) NULL,
+        [Status] varchar(20) NULL, [Token] datetime2(7) NULL, [AttemptNum] int NULL
     );
     DECLARE @_Count int;
     DECLARE @_Limit int = 1001; /* planned as for one: OPENJSON over OPENJSON counts as 2,500 rows, which ask for memory */
@@ -2344,12 +2341,12 @@ BEGIN
 
     IF @IsOne = 1
         INSERT INTO @_Item ([Ordinal], [Key], [Key1], [Token], [Attempt], [Status], [Step], [Response], [Error], [DueAt], [Set])
-        SELECT
-            0, @Key, @Key, @Token, @Attempt, @Status, @Step, @Response, @Error, @DueAt, JSON_QUERY(@Items, '$[0].set');
+        SELECT 0, @Key,
+            @Key, @Token, @Attempt, @Status, @Step, @Response, @Error, @DueAt, JSON_QUERY(@Items, '$[0].set');
     ELSE
         INSERT INTO @_Item ([Ordinal], [Key], [Key1], [Attempt], [Status], [Step], [Response], [Error], [DueAt], [Release], [Set], [Token])
-        SELECT
-            CAST(j.[key] AS int), r.[Key1], r.[Key1], r.[Attempt], r.[Status], r.[Step], r.[Response], r.[Error],
+        SELECT CAST(j.[key] AS int), r.[Key1],
+            r.[Key1], r.[Attempt], r.[Status], r.[Step], r.[Response], r.[Error],
             COALESCE(r.[DueAt], DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, SYSUTCDATETIME()))),
             r.[Release], r.[Set], r.[Token]
         FROM (SELECT TOP (@_Limit) k.[key], k.[value] FROM OPENJSON(@Items) AS k) AS j
@@ -2373,7 +2370,8 @@ SET @_Sets = CASE WHEN EXISTS (SELECT 1 FROM @_Item AS i WHERE i.[Set] IS NOT NU
     /* Lock the items, in the order of their keys, and judge each as it is now. */
 
     INSERT INTO @_Work ([Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum])
-    SELECT i.[Ordinal], j.[Answer], q.[Status], j.[Status], j.[Token], j.[AttemptNum]
+    SELECT i.[Ordinal], j.[Answer], q.[Status],
+        j.[Status], j.[Token], j.[AttemptNum]
     FROM (
         SELECT TOP (@_Count) o.*, ROW_NUMBER() OVER (PARTITION BY o.[Key1] ORDER BY o.[Ordinal]) AS [Place]
         FROM @_Item AS o
@@ -2680,7 +2678,8 @@ BEGIN
     IF @LeaseMs < 1 THROW 50021, N'Renew_Job_Set_trx: @LeaseMs must be at least 1.', 1;
 
     INSERT INTO @_Item ([Ordinal], [Key], [Key1], [Attempt])
-    SELECT CAST(j.[key] AS int), r.[Key1], r.[Key1], r.[Attempt]
+    SELECT CAST(j.[key] AS int), r.[Key1],
+        r.[Key1], r.[Attempt]
     FROM (SELECT TOP (@_Limit) k.[key], k.[value] FROM OPENJSON(@Items) AS k) AS j
     CROSS APPLY OPENJSON(j.[value]) WITH ([Key1] datetime2(7) '$.key', [Attempt] int '$.attempt') AS r
     OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Limit = 1));
@@ -2773,12 +2772,12 @@ BEGIN
     SET @_Now = SYSUTCDATETIME();
 
     INSERT INTO @_State ([Status], [Items], [Late], [Due], [Oldest], [Arrived])
-    SELECT
-        x.[Status], COUNT_BIG(*), SUM(CASE WHEN x.[Status] = 'Processing' AND x.[Until] <= @_Now THEN 1 ELSE 0 END), SUM(x.[IsDue]),
-        MIN(CASE WHEN x.[IsDue] = 1 THEN x.[Began] END), SUM(x.[IsNew])
+    SELECT x.[Status],
+        COUNT_BIG(*), SUM(CASE WHEN x.[Status] = 'Processing' AND x.[Until] <= @_Now THEN 1 ELSE 0 END),
+        SUM(x.[IsDue]), MIN(CASE WHEN x.[IsDue] = 1 THEN x.[Began] END), SUM(x.[IsNew])
     FROM (
-        SELECT
-            q.[Status] AS [Status], q.[LeaseUntil] AS [Until],
+        SELECT q.[Status] AS [Status],
+            q.[LeaseUntil] AS [Until],
             CASE WHEN q.[Status] IN ('Pending', 'Error') AND (q.[ScheduledFor] IS NULL OR q.[ScheduledFor] <= @_Now) THEN 1 ELSE 0 END AS [IsDue],
             CAST(q.[ScheduledFor] AS datetime2(7)) AS [Began],
             CASE WHEN q.[EnqueuedAt] > DATEADD(HOUR, -1, @_Now) AND q.[EnqueuedAt] <= DATEADD(MINUTE, 1, @_Now) THEN 1 ELSE 0 END AS [IsNew]
@@ -2819,9 +2818,9 @@ BEGIN
         FROM @_State AS i
     ) AS a
     CROSS APPLY (VALUES
-        ('due.count', a.[Due]), ('due.oldest_ms', DATEDIFF_BIG(MILLISECOND, a.[Oldest], @_Now)), ('lease.expired', a.[Late]),
-        ('sample.items', @_Count), ('claimed.mean_ms', CAST(@_ClaimedMean AS bigint)), ('wait.mean_ms', CAST(@_WaitMean AS bigint)),
-        ('arrivals.last_hour', @_Arrivals), ('claimed.count', a.[Held]),
+        ('due.count', a.[Due]), ('due.oldest_ms', DATEDIFF_BIG(MILLISECOND, a.[Oldest], @_Now)),
+        ('lease.expired', a.[Late]), ('sample.items', @_Count), ('claimed.mean_ms', CAST(@_ClaimedMean AS bigint)),
+        ('wait.mean_ms', CAST(@_WaitMean AS bigint)), ('arrivals.last_hour', @_Arrivals), ('claimed.count', a.[Held]),
         (
             'workers.needed',
             CASE
@@ -2873,9 +2872,9 @@ BEGIN
     DECLARE @_Edge datetime2(7), @_Newest datetime2(7);
     DECLARE @_Seen TABLE (
         [Look] char(1) NOT NULL, /* Waiting, Flying, Stopped, Newest of all, Before what was taken, of the History */
-        [Key] nvarchar(4000) NULL, [Status] varchar(20) NOT NULL, [Detail] nvarchar(200) NULL, [EnqueuedAt] datetime2(7) NULL,
-        [StartedAt] datetime2(7) NULL, [ClaimedMs] bigint NULL, [DueAt] datetime2(7) NULL, [Owner] nvarchar(128) NULL,
-        [Until] datetime2(7) NULL, [Type] nvarchar(60) NULL
+        [Key] nvarchar(4000) NULL, [Status] varchar(20) NOT NULL, [Detail] nvarchar(200) NULL,
+        [EnqueuedAt] datetime2(7) NULL, [StartedAt] datetime2(7) NULL, [ClaimedMs] bigint NULL,
+        [DueAt] datetime2(7) NULL, [Owner] nvarchar(128) NULL, [Until] datetime2(7) NULL, [Type] nvarchar(60) NULL
     );
     DECLARE @_Measured TABLE ([WaitMs] bigint NULL, [ClaimedMs] bigint NOT NULL, [EndedAt] datetime2(7) NOT NULL, [Type] nvarchar(60) NULL);
     DECLARE @_Look TABLE ([Look] char(1) NOT NULL PRIMARY KEY, [Capped] bit NOT NULL);
@@ -2886,31 +2885,31 @@ BEGIN
 
     INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [ClaimedMs], [DueAt], [Owner], [Until], [Type])
     SELECT TOP (@Most + 1)
-        'W', CONVERT(nvarchar(30), q.[EnqueuedAt], 126), q.[Status], LEFT(q.[Error], 200), q.[EnqueuedAt], q.[StartedAt],
-        CAST(q.[Duration] AS bigint), q.[ScheduledFor], q.[LeaseOwner], q.[LeaseUntil], CAST(q.[Type] AS nvarchar(60))
+        'W', CONVERT(nvarchar(30), q.[EnqueuedAt], 126), q.[Status], LEFT(q.[Error], 200), q.[EnqueuedAt],
+        q.[StartedAt], CAST(q.[Duration] AS bigint), q.[ScheduledFor], q.[LeaseOwner], q.[LeaseUntil], CAST(q.[Type] AS nvarchar(60))
     FROM [readpast].[Job] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Job_Due]))
     WHERE q.[Status] IN ('Pending', 'Error')
     OPTION (LOOP JOIN, FORCE ORDER);
 
     INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [ClaimedMs], [DueAt], [Owner], [Until], [Type])
     SELECT TOP (@Most + 1)
-        'F', CONVERT(nvarchar(30), q.[EnqueuedAt], 126), q.[Status], LEFT(q.[Error], 200), q.[EnqueuedAt], q.[StartedAt],
-        CAST(q.[Duration] AS bigint), q.[ScheduledFor], q.[LeaseOwner], q.[LeaseUntil], CAST(q.[Type] AS nvarchar(60))
+        'F', CONVERT(nvarchar(30), q.[EnqueuedAt], 126), q.[Status], LEFT(q.[Error], 200), q.[EnqueuedAt],
+        q.[StartedAt], CAST(q.[Duration] AS bigint), q.[ScheduledFor], q.[LeaseOwner], q.[LeaseUntil], CAST(q.[Type] AS nvarchar(60))
     FROM [readpast].[Job] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Job_InFlight]))
     WHERE q.[Status] = 'Processing';
 
     INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [ClaimedMs], [DueAt], [Owner], [Until], [Type])
     SELECT TOP (@Most + 1)
-        'S', CONVERT(nvarchar(30), q.[EnqueuedAt], 126), q.[Status], LEFT(q.[Error], 200), q.[EnqueuedAt], q.[StartedAt],
-        CAST(q.[Duration] AS bigint), q.[ScheduledFor], q.[LeaseOwner], q.[LeaseUntil], CAST(q.[Type] AS nvarchar(60))
+        'S', CONVERT(nvarchar(30), q.[EnqueuedAt], 126), q.[Status], LEFT(q.[Error], 200), q.[EnqueuedAt],
+        q.[StartedAt], CAST(q.[Duration] AS bigint), q.[ScheduledFor], q.[LeaseOwner], q.[LeaseUntil], CAST(q.[Type] AS nvarchar(60))
     FROM [readpast].[Job] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Job_Ended]))
     WHERE q.[Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
     ORDER BY q.[EnqueuedAt] DESC;
 
     INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [ClaimedMs], [DueAt], [Owner], [Until], [Type])
     SELECT TOP (@Most + 1)
-        'N', CONVERT(nvarchar(30), q.[EnqueuedAt], 126), q.[Status], LEFT(q.[Error], 200), q.[EnqueuedAt], q.[StartedAt],
-        CAST(q.[Duration] AS bigint), q.[ScheduledFor], q.[LeaseOwner], q.[LeaseUntil], CAST(q.[Type] AS nvarchar(60))
+        'N', CONVERT(nvarchar(30), q.[EnqueuedAt], 126), q.[Status], LEFT(q.[Error], 200), q.[EnqueuedAt],
+        q.[StartedAt], CAST(q.[Duration] AS bigint), q.[ScheduledFor], q.[LeaseOwner], q.[LeaseUntil], CAST(q.[Type] AS nvarchar(60))
     FROM [readpast].[Job] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
     ORDER BY q.[EnqueuedAt] DESC;
 
@@ -2920,8 +2919,8 @@ BEGIN
     SET @_Newest = (SELECT MIN(s.[EnqueuedAt]) FROM @_Seen AS s WHERE s.[Look] = 'N');
     INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [ClaimedMs], [DueAt], [Owner], [Until], [Type])
     SELECT TOP (@Most + 1)
-        'B', CONVERT(nvarchar(30), q.[EnqueuedAt], 126), q.[Status], LEFT(q.[Error], 200), q.[EnqueuedAt], q.[StartedAt],
-        CAST(q.[Duration] AS bigint), q.[ScheduledFor], q.[LeaseOwner], q.[LeaseUntil], CAST(q.[Type] AS nvarchar(60))
+        'B', CONVERT(nvarchar(30), q.[EnqueuedAt], 126), q.[Status], LEFT(q.[Error], 200), q.[EnqueuedAt],
+        q.[StartedAt], CAST(q.[Duration] AS bigint), q.[ScheduledFor], q.[LeaseOwner], q.[LeaseUntil], CAST(q.[Type] AS nvarchar(60))
     FROM [readpast].[Job] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
     WHERE q.[EnqueuedAt] <= @_Edge AND q.[EnqueuedAt] < @_Newest
     ORDER BY q.[EnqueuedAt] DESC;
@@ -2949,8 +2948,9 @@ BEGIN
         CASE WHEN l.[Capped] = 1 OR f.[Look] = '+' THEN CAST(1 AS bit) ELSE CAST(0 AS bit) END AS [Capped], f.[Ms], f.[Detail], f.[Key]
     FROM (
         SELECT
-            CAST(CONCAT('count.', q.[Status]) AS varchar(40)) AS [Name], CAST(COALESCE(c.[Items], 0) AS bigint) AS [Value], g.[Look],
-            CAST(NULL AS bigint) AS [Ms], CAST(NULL AS nvarchar(200)) AS [Detail], CAST(NULL AS nvarchar(4000)) AS [Key]
+            CAST(CONCAT('count.', q.[Status]) AS varchar(40)) AS [Name],
+            CAST(COALESCE(c.[Items], 0) AS bigint) AS [Value], g.[Look], CAST(NULL AS bigint) AS [Ms],
+            CAST(NULL AS nvarchar(200)) AS [Detail], CAST(NULL AS nvarchar(4000)) AS [Key]
         FROM [readpast].[QueueStatus] AS q
         CROSS APPLY (
             SELECT CASE
@@ -3004,15 +3004,15 @@ BEGIN
         ) AS m
         CROSS APPLY (VALUES
             ('due.count', a.[Due], 'W', CAST(NULL AS bigint)), ('due.within_hour', a.[Soon], 'W', NULL),
-            ('due.oldest_ms', DATEDIFF_BIG(MILLISECOND, a.[Oldest], @_Now), 'W', NULL), ('lease.expired', a.[Late], 'F', NULL),
-            ('claimed.count', a.[Held], 'F', NULL), ('window.items', a.[Newest], 'N', NULL),
+            ('due.oldest_ms', DATEDIFF_BIG(MILLISECOND, a.[Oldest], @_Now), 'W', NULL),
+            ('lease.expired', a.[Late], 'F', NULL), ('claimed.count', a.[Held], 'F', NULL), ('window.items', a.[Newest], 'N', NULL),
             (
                 'came.waiting', a.[Came], 'W',
                 DATEDIFF_BIG(MILLISECOND, a.[CameFirst], CASE WHEN a.[Came] > @Most THEN a.[CameLast] ELSE @_Now END)
             ),
             ('arrivals.last_hour', a.[Arrived], 'N', NULL),
-            ('came.last_hour', a.[Ready], 'N', DATEDIFF_BIG(MILLISECOND, a.[ReadyFirst], @_Now)), ('sample.items', m.[Items], '', NULL),
-            ('wait.mean_ms', m.[WaitMs], '', NULL), ('claimed.mean_ms', m.[ClaimedMs], '', NULL),
+            ('came.last_hour', a.[Ready], 'N', DATEDIFF_BIG(MILLISECOND, a.[ReadyFirst], @_Now)),
+            ('sample.items', m.[Items], '', NULL), ('wait.mean_ms', m.[WaitMs], '', NULL), ('claimed.mean_ms', m.[ClaimedMs], '', NULL),
             (
                 'ended.last_hour', m.[Hour], CASE WHEN m.[Hour] >= @Most THEN '+' ELSE '' END,
                 DATEDIFF_BIG(MILLISECOND, m.[HourFirst], @_Now)
@@ -3086,7 +3086,8 @@ BEGIN
             FROM (
                 SELECT s.[Status], s.[Key], LEFT(s.[Detail], CHARINDEX(NCHAR(10), CONCAT(s.[Detail], NCHAR(10))) - 1) AS [Detail]
                 FROM @_Seen AS s
-                WHERE s.[Detail] <> N'' AND ((s.[Look] = 'W' AND s.[Status] = 'Error') OR (s.[Look] = 'S' AND s.[Status] = 'Failed'))
+                WHERE s.[Detail] <> N''
+                    AND ((s.[Look] = 'W' AND s.[Status] = 'Error') OR (s.[Look] = 'S' AND s.[Status] = 'Failed'))
             ) AS p
             GROUP BY p.[Status], p.[Detail]
             ORDER BY COUNT_BIG(*) DESC, p.[Detail]
@@ -3116,14 +3117,15 @@ BEGIN
     DECLARE @_Now datetime2(7); /* UTC */
     DECLARE @_Look varchar(10), @_Begin1 datetime2(7), @_End1 datetime2(7);
     DECLARE @_Page TABLE ([Key1] datetime2(7) NOT NULL, PRIMARY KEY CLUSTERED ([Key1]));
-    DECLARE @_Statuses nvarchar(max), @_Types nvarchar(max), @_Before datetime2(7), @_Since datetime2(7), @_Longer bigint;
-    DECLARE @_Error nvarchar(4000);
+    DECLARE @_Statuses nvarchar(max), @_Types nvarchar(max), @_Before datetime2(7), @_Since datetime2(7);
+    DECLARE @_Longer bigint, @_Error nvarchar(4000);
     DECLARE @_Given TABLE ([Ordinal] int NOT NULL PRIMARY KEY, [Key1] datetime2(7) NULL);
 
     EXECUTE [readpast].[QueueFilterTake]
         N'Find_Job', @Filter, @_Statuses OUTPUT, @_Types OUTPUT, @_Before OUTPUT, @_Since OUTPUT, @_Longer OUTPUT, @_Error OUTPUT;
     INSERT INTO @_Given ([Ordinal], [Key1])
-    SELECT CAST(r.[key] AS int), TRY_CAST(NULLIF(r.[value], N'') AS datetime2(7))
+    SELECT CAST(r.[key] AS int),
+        TRY_CAST(NULLIF(r.[value], N'') AS datetime2(7))
     FROM OPENJSON(@Filter, '$.keys') AS r;
     IF @@ROWCOUNT > 1000 THROW 50021, N'Find_Job: at most 1000 keys a call.', 1;
     IF EXISTS (SELECT 1 FROM @_Given AS g WHERE g.[Key1] IS NULL) THROW 50021, N'Find_Job: one of the keys is not a key of Job.', 1;
@@ -3179,8 +3181,7 @@ BEGIN
     IF @_Look = 'ended' AND @Most IS NOT NULL
         SELECT @_End1 = q.[EnqueuedAt]
         FROM [readpast].[Job] AS q WITH (INDEX ([IX_Job_Ended]))
-        WHERE
-            (@_Begin1 IS NULL OR q.[EnqueuedAt] > @_Begin1)
+        WHERE (@_Begin1 IS NULL OR q.[EnqueuedAt] > @_Begin1)
             AND q.[Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
         ORDER BY q.[EnqueuedAt]
         OFFSET @Most - 1 ROWS FETCH NEXT 1 ROWS ONLY
@@ -3202,7 +3203,8 @@ BEGIN
             @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt],
             q.[Duration], q.[Error]
         ) AS fit
-        WHERE fit.[Fits] = 1 AND (@_Begin1 IS NULL OR q.[EnqueuedAt] > @_Begin1)
+        WHERE fit.[Fits] = 1
+            AND (@_Begin1 IS NULL OR q.[EnqueuedAt] > @_Begin1)
         ORDER BY q.[EnqueuedAt]
         OPTION (LOOP JOIN, FORCE ORDER, RECOMPILE);
     ELSE IF @_Look = 'ended'
@@ -3213,8 +3215,8 @@ BEGIN
             @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt],
             q.[Duration], q.[Error]
         ) AS fit
-        WHERE
-            fit.[Fits] = 1 AND q.[Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+        WHERE fit.[Fits] = 1
+            AND q.[Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
             AND (@_Begin1 IS NULL OR q.[EnqueuedAt] > @_Begin1) AND (@_End1 IS NULL OR q.[EnqueuedAt] <= @_End1)
         ORDER BY q.[EnqueuedAt]
         OPTION (RECOMPILE);
@@ -3226,7 +3228,8 @@ BEGIN
             @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt],
             q.[Duration], q.[Error]
         ) AS fit
-        WHERE fit.[Fits] = 1 AND q.[Status] IN ('Processing') AND (@_Begin1 IS NULL OR q.[EnqueuedAt] > @_Begin1)
+        WHERE fit.[Fits] = 1
+            AND q.[Status] IN ('Processing') AND (@_Begin1 IS NULL OR q.[EnqueuedAt] > @_Begin1)
         ORDER BY q.[EnqueuedAt]
         OPTION (RECOMPILE);
     ELSE IF @_Look = 'waiting'
@@ -3237,7 +3240,8 @@ BEGIN
             @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt],
             q.[Duration], q.[Error]
         ) AS fit
-        WHERE fit.[Fits] = 1 AND q.[Status] IN ('Pending', 'Error') AND (@_Begin1 IS NULL OR q.[EnqueuedAt] > @_Begin1)
+        WHERE fit.[Fits] = 1
+            AND q.[Status] IN ('Pending', 'Error') AND (@_Begin1 IS NULL OR q.[EnqueuedAt] > @_Begin1)
         ORDER BY q.[EnqueuedAt]
         OPTION (RECOMPILE);
     ELSE
@@ -3248,7 +3252,8 @@ BEGIN
             @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt],
             q.[Duration], q.[Error]
         ) AS fit
-        WHERE fit.[Fits] = 1 AND (@_Begin1 IS NULL OR q.[EnqueuedAt] > @_Begin1) AND (@_End1 IS NULL OR q.[EnqueuedAt] <= @_End1)
+        WHERE fit.[Fits] = 1
+            AND (@_Begin1 IS NULL OR q.[EnqueuedAt] > @_Begin1) AND (@_End1 IS NULL OR q.[EnqueuedAt] <= @_End1)
         ORDER BY q.[EnqueuedAt]
         OPTION (RECOMPILE);
 
@@ -3258,15 +3263,15 @@ BEGIN
         FROM @_Page AS p
         ORDER BY p.[Key1] DESC;
     SELECT
-        'FOUND' AS [Answer], CAST(NULL AS int) AS [Ordinal], CAST(NULL AS bigint) AS [DueMs], q.[EnqueuedAt] AS [Key],
-        q.[UpdatedAt] AS [Token], q.[AttemptNum] AS [AttemptNum], q.[Status] AS [Status], q.[EnqueuedAt], q.[Type], q.[Status], q.[Step],
-        q.[AttemptNum], q.[Response], q.[Error], q.[StartedAt], q.[Duration], q.[ScheduledFor], q.[UpdatedAt], q.[LeaseOwner],
-        q.[LeaseUntil], q.[Customer], q.[Rank], q.[Reference]
+        'FOUND' AS [Answer], CAST(NULL AS int) AS [Ordinal], CAST(NULL AS bigint) AS [DueMs],
+        q.[EnqueuedAt] AS [Key], q.[UpdatedAt] AS [Token], q.[AttemptNum] AS [AttemptNum], q.[Status] AS [Status], q.[EnqueuedAt], q.[Type],
+        q.[Status], q.[Step], q.[AttemptNum], q.[Response], q.[Error], q.[StartedAt], q.[Duration], q.[ScheduledFor], q.[UpdatedAt],
+        q.[LeaseOwner], q.[LeaseUntil], q.[Customer], q.[Rank], q.[Reference]
     FROM @_Page AS p
     INNER JOIN [readpast].[Job] AS q ON q.[EnqueuedAt] = p.[Key1]
     CROSS APPLY [readpast].[QueueFits_fn](
-        @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt], q.[Duration],
-        q.[Error]
+        @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt],
+        q.[Duration], q.[Error]
     ) AS fit
     WHERE fit.[Fits] = 1
     ORDER BY q.[EnqueuedAt]
@@ -3302,8 +3307,8 @@ BEGIN
         UNIQUE CLUSTERED ([Key1], [Ordinal])
     );
     DECLARE @_Work TABLE (
-        [Ordinal] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL, [Was] varchar(20) NULL, [Status] varchar(20) NULL,
-        [Token] datetime2(7) NULL, [AttemptNum] int NULL
+        [Ordinal] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL, [Was] varchar(20) NULL,
+        [Status] varchar(20) NULL, [Token] datetime2(7) NULL, [AttemptNum] int NULL
     );
     DECLARE @_Count int;
     DECLARE @_Limit int = 1001; /* planned as for one: OPENJSON over OPENJSON counts as 2,500 rows, which ask for memory */
@@ -3332,7 +3337,8 @@ BEGIN
         THROW 50021, N'Redrive_Job_Set_trx: one of the keys is not a key of Job.', 1;
 
     INSERT INTO @_Item ([Ordinal], [Key], [Key1], [Token])
-    SELECT CAST(j.[key] AS int), r.[Key1], r.[Key1], r.[Token]
+    SELECT CAST(j.[key] AS int), r.[Key1],
+        r.[Key1], r.[Token]
     FROM (SELECT TOP (@_Limit) k.[key], k.[value] FROM OPENJSON(@Items) AS k) AS j
     CROSS APPLY OPENJSON(j.[value]) WITH ([Key1] datetime2(7) '$.key', [Token] datetime2(7) '$.token') AS r
     OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Limit = 1));
@@ -3353,7 +3359,8 @@ BEGIN
         /* Lock the items, in the order of their keys, and judge each as it is now. */
 
         INSERT INTO @_Work ([Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum])
-        SELECT i.[Ordinal], j.[Answer], q.[Status], j.[Status], j.[Token], CASE WHEN j.[Answer] = 'OK' THEN 0 ELSE j.[AttemptNum] END
+        SELECT i.[Ordinal], j.[Answer], q.[Status],
+            j.[Status], j.[Token], CASE WHEN j.[Answer] = 'OK' THEN 0 ELSE j.[AttemptNum] END
         FROM (
             SELECT TOP (@_Count) o.*, ROW_NUMBER() OVER (PARTITION BY o.[Key1] ORDER BY o.[Ordinal]) AS [Place]
             FROM @_Item AS o
@@ -3423,14 +3430,15 @@ BEGIN
     DECLARE @_Purged int = 0;
     DECLARE @_Found TABLE ([Key1] datetime2(7) NOT NULL, PRIMARY KEY CLUSTERED ([Key1]));
     DECLARE @_Locked TABLE ([Key1] datetime2(7) NOT NULL, PRIMARY KEY CLUSTERED ([Key1]));
-    DECLARE @_Statuses nvarchar(max), @_Types nvarchar(max), @_Before datetime2(7), @_Since datetime2(7), @_Longer bigint;
-    DECLARE @_Error nvarchar(4000);
+    DECLARE @_Statuses nvarchar(max), @_Types nvarchar(max), @_Before datetime2(7), @_Since datetime2(7);
+    DECLARE @_Longer bigint, @_Error nvarchar(4000);
     DECLARE @_Given TABLE ([Ordinal] int NOT NULL PRIMARY KEY, [Key1] datetime2(7) NULL);
 
     EXECUTE [readpast].[QueueFilterTake]
         N'Purge_Job_trx', @Filter, @_Statuses OUTPUT, @_Types OUTPUT, @_Before OUTPUT, @_Since OUTPUT, @_Longer OUTPUT, @_Error OUTPUT;
     INSERT INTO @_Given ([Ordinal], [Key1])
-    SELECT CAST(r.[key] AS int), TRY_CAST(NULLIF(r.[value], N'') AS datetime2(7))
+    SELECT CAST(r.[key] AS int),
+        TRY_CAST(NULLIF(r.[value], N'') AS datetime2(7))
     FROM OPENJSON(@Filter, '$.keys') AS r;
     IF @@ROWCOUNT > 1000 THROW 50021, N'Purge_Job_trx: at most 1000 keys a call.', 1;
     IF EXISTS (SELECT 1 FROM @_Given AS g WHERE g.[Key1] IS NULL) THROW 50021, N'Purge_Job_trx: one of the keys is not a key of Job.', 1;
@@ -3470,7 +3478,8 @@ BEGIN
                 @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt],
                 q.[Duration], q.[Error]
             ) AS fit
-            WHERE fit.[Fits] = 1 AND q.[Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+            WHERE fit.[Fits] = 1
+                AND q.[Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
             ORDER BY q.[EnqueuedAt]
             OPTION (RECOMPILE);
         ELSE
@@ -3481,8 +3490,7 @@ BEGIN
                 @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt],
                 q.[Duration], q.[Error]
             ) AS fit
-            WHERE
-                fit.[Fits] = 1
+            WHERE fit.[Fits] = 1
                 /* An item that was enqueued later cannot have changed before. */
                 AND (@_Before IS NULL OR q.[EnqueuedAt] < @_Before)
             ORDER BY q.[EnqueuedAt]
