@@ -72,7 +72,8 @@ expression sees of a row and of what was decided.
                 {%- elif column.role == "owner" -%}
                     CASE WHEN d.enters THEN d.owner ELSE q.{{ column.quoted }} END
                 {%- elif column.role == "error" -%}
-                    {% include "part/error_cut.sql" %}
+                    {#- None is none in this column: an empty text where it may not be NULL. -#}
+                    COALESCE({% include "part/error_cut.sql" %}, LEFT(q.{{ column.quoted }}::text, 0))
                 {%- elif column.role == "lease_until" -%}
                     {{ "d.lease_until" if beside else "COALESCE(d.lease_until, d.died_at)" }}
                 {%- else -%}

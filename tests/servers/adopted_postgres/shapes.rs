@@ -273,3 +273,20 @@ fn installing_twice_changes_nothing() {
     assert_eq!((adopted.count("Processing"), adopted.count("Pending")), (1, 2));
     assert_eq!(claim(&queue, 5).len(), 2);
 }
+
+/// A table may want a text in each row: what went wrong before is over, and the column still has one.
+#[test]
+fn an_error_that_may_not_be_null_is_emptied() {
+    let adopted = adopted("\"table\"", "\"table\"");
+    adopted.scratch.run("ALTER TABLE orders ALTER COLUMN error SET DEFAULT '', ALTER COLUMN error SET NOT NULL");
+    let queue = adopted.worker("w");
+    queue.enqueue(&adopted.items(1), None).unwrap();
+    let batch = claim(&queue, 1);
+    let item = batch.get(0).unwrap();
+    let step = Settlement { error: Some("no"), ..Settlement::new(&item, Action::Step) };
+    let token = queue.settle(&[step], None).unwrap().remove(0).token;
+    assert_eq!(adopted.scratch.look("SELECT error FROM orders"), "no");
+    let done = Settlement { token: Some(&token), ..Settlement::new(&item, Action::Complete) };
+    assert_eq!(queue.settle(&[done], None).unwrap()[0].answer, Answer::Ok);
+    assert_eq!(adopted.scratch.look("SELECT state || error FROM orders"), "done");
+}
