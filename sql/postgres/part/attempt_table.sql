@@ -10,7 +10,8 @@ CREATE TABLE IF NOT EXISTS {{ object(queue ~ "_attempt") }} (
     number bigint GENERATED ALWAYS AS IDENTITY, /* in the order in which they ended */
     attempt_num integer NOT NULL, worker text NULL, started_at timestamptz NULL, ended_at timestamptz NOT NULL,
     outcome text NOT NULL, /* the state that the item had then */
-    step text NULL, response text NULL, error text NULL, PRIMARY KEY ({{ m.list("key_") }}, number)
+    step text NULL, response text NULL, error text NULL,
+    PRIMARY KEY ({{ m.list("key_") }}, number)
 );
 {% endfilter %}
 {%- if attempt_retention %}

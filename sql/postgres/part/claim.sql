@@ -9,7 +9,9 @@
         /* All that it took had spent their attempts, and ended: what comes behind them is due now. */
         CASE WHEN q.status_ IS NULL THEN 'EMPTY' WHEN q.alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, NULL::integer,
         CASE WHEN q.status_ IS NULL THEN 0 ELSE lease_ms_::bigint END,
-        {{ m.columns() if own else m.key_text("q.key_", "_") }}, {{ m.of("token") }}, {{ m.of("attempt") }},
+        {{ m.columns() if own else m.key_text("q.key_", "_") }},
+        {{ m.of("token") }},
+        {{ m.of("attempt") }},
         q.status_,
 {{- m.item_of_row() | wrap(8) }}
     FROM (SELECT COUNT(*) AS items FROM changed) AS c

@@ -13,7 +13,9 @@
         WITH found AS MATERIALIZED (
             SELECT {{ m.list("k.key_") }}, v.*
             FROM {{ m.keys_unnested() }}
-            INNER JOIN LATERAL ({{ m.found("k.key_", []) }}) AS v ON TRUE
+            INNER JOIN LATERAL (
+                {{ m.found("k.key_", []) }}
+            ) AS v ON TRUE
             ORDER BY k.position
         ),
 
@@ -35,10 +37,13 @@
         RETURN QUERY
         SELECT
             CASE WHEN alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, NULL::integer, lease_ms_::bigint,
-            {{ m.key_text("k.key_") }}, v.item_token, v.item_attempt, v.item_status,
+            {{ m.key_text("k.key_") }},
+            v.item_token, v.item_attempt, v.item_status,
 {{- m.item_of_view() | wrap(12) }}
         FROM {{ m.keys_unnested() }}
-        INNER JOIN LATERAL ({{ m.found("k.key_", "shown") }}) AS v ON TRUE
+        INNER JOIN LATERAL (
+            {{ m.found("k.key_", "shown") }}
+        ) AS v ON TRUE
         ORDER BY k.position;
         IF FOUND THEN RETURN;
         END IF;

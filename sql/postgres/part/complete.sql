@@ -4,14 +4,18 @@
     without_{{ loop.index }} AS (
         DELETE FROM {{ subtype.table }} AS u
         USING decided AS d
-        WHERE {{ m.subtype_at_key("d.key_") }} AND d.answer = 'OK' AND d.status = 'Completed'
+        WHERE
+            {{ m.subtype_at_key("d.key_") }}
+            AND d.answer = 'OK' AND d.status = 'Completed'
     ),
 {% endfor %}
     /* Completed items {{ "move to the history" if completion == "history" else "leave the table" }}. */
     removed AS (
         DELETE FROM {{ table }} AS q
         USING decided AS d
-        WHERE {{ m.at_found("d") }} AND d.answer = 'OK' AND d.status = 'Completed'
+        WHERE
+            {{ m.at_found("d") }}
+            AND d.answer = 'OK' AND d.status = 'Completed'
 {%- if own and history_table %}
         RETURNING
             q.enqueued_at, q.type, d.status, COALESCE(d.step, q.step), d.attempt_num, COALESCE(d.response, q.response),

@@ -60,12 +60,13 @@ ALTER TABLE {{ object(queue ~ "_lease") }}
 {%- for column in key %}
     ALTER COLUMN key_{{ loop.index }} SET NOT NULL,
 {%- endfor %}
-    ADD COLUMN IF NOT EXISTS status {{ object("queue_state") }} NOT NULL, ADD COLUMN IF NOT EXISTS step text NULL,
-    ADD COLUMN IF NOT EXISTS attempt_num integer NOT NULL, ADD COLUMN IF NOT EXISTS response text NULL,
-    ADD COLUMN IF NOT EXISTS error text NULL, ADD COLUMN IF NOT EXISTS started_at timestamptz NULL,
-    ADD COLUMN IF NOT EXISTS finished_at timestamptz NULL, ADD COLUMN IF NOT EXISTS duration bigint NULL,
-    ADD COLUMN IF NOT EXISTS due_at timestamptz NULL, ADD COLUMN IF NOT EXISTS updated_at timestamptz NOT NULL,
-    ADD COLUMN IF NOT EXISTS lease_owner text NULL, ADD COLUMN IF NOT EXISTS lease_until timestamptz NULL,
+    ADD COLUMN IF NOT EXISTS status {{ object("queue_state") }} NOT NULL,
+    ADD COLUMN IF NOT EXISTS step text NULL, ADD COLUMN IF NOT EXISTS attempt_num integer NOT NULL,
+    ADD COLUMN IF NOT EXISTS response text NULL, ADD COLUMN IF NOT EXISTS error text NULL,
+    ADD COLUMN IF NOT EXISTS started_at timestamptz NULL, ADD COLUMN IF NOT EXISTS finished_at timestamptz NULL,
+    ADD COLUMN IF NOT EXISTS duration bigint NULL, ADD COLUMN IF NOT EXISTS due_at timestamptz NULL,
+    ADD COLUMN IF NOT EXISTS updated_at timestamptz NOT NULL, ADD COLUMN IF NOT EXISTS lease_owner text NULL,
+    ADD COLUMN IF NOT EXISTS lease_until timestamptz NULL,
     /* By which claim it was taken, for whoever lost the answer to that. Below zero: it goes alone. */
     ADD COLUMN IF NOT EXISTS claim_num bigint NULL;
 {% endfilter %}

@@ -16,7 +16,9 @@
             AND NOT EXISTS (
                 SELECT 1
                 FROM {{ object(queue ~ "_open_v") }} AS h
-                WHERE h.item_group BETWEEN q.{{ group }} AND q.{{ group }} AND h.item_status = 'Processing'
+                WHERE
+                    h.item_group BETWEEN q.{{ group }} AND q.{{ group }}
+                    AND h.item_status = 'Processing'
                 OFFSET 0
             )
 {%- else %}
@@ -25,13 +27,16 @@
                 FROM {{ table }} AS e
                 WHERE
                     (e.{{ group }}{% for column in group_order %}, e.{{ column }}{% endfor %}) < (q.{{ group }}{% for column in group_order %}, q.{{ column }}{% endfor %})
-                    AND e.{{ group }} >= q.{{ group }} AND {{ m.open("e.") }}
+                    AND e.{{ group }} >= q.{{ group }}
+                    AND {{ m.open("e.") }}
                 OFFSET 0
             )
             AND NOT EXISTS (
                 SELECT 1
                 FROM {{ table }} AS h
-                WHERE h.{{ group }} BETWEEN q.{{ group }} AND q.{{ group }} AND {{ m.stands(processing, "h.") }}
+                WHERE
+                    h.{{ group }} BETWEEN q.{{ group }} AND q.{{ group }}
+                    AND {{ m.stands(processing, "h.") }}
                 OFFSET 0
             )
 {%- endif %}

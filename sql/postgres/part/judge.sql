@@ -4,8 +4,8 @@ The judge: what becomes of each item that is settled, as `decided`. NOT_FOUND, L
     WITH given AS (
         SELECT (i.position - 1)::integer AS ordinal,
 {{- m.key_read("i.key") }},
-            {{ m.time_read("i.token") }} AS token, COALESCE(i.attempt, 0) AS attempt, i.status, i.step, i.response,
-            i.error,
+            {{ m.time_read("i.token") }} AS token,
+            COALESCE(i.attempt, 0) AS attempt, i.status, i.step, i.response, i.error,
             COALESCE({{ m.finite(m.time_read("i.due")) }}, now_ + {{ m.interval_ms("i.delay_ms") }}) AS due_at,
             COALESCE(i.release, FALSE) AS release, i.set AS new_values, i.position
         FROM ROWS FROM (json_to_recordset(items_) AS (
@@ -15,7 +15,9 @@ The judge: what becomes of each item that is settled, as `decided`. NOT_FOUND, L
     ),
     /* In the order of their keys, so that two calls never wait for each other. */
     item AS MATERIALIZED (
-        SELECT g.*, ROW_NUMBER() OVER (PARTITION BY {{ m.list("g.key_") }} ORDER BY g.position) AS occurrence
+        SELECT
+            g.*,
+            ROW_NUMBER() OVER (PARTITION BY {{ m.list("g.key_") }} ORDER BY g.position) AS occurrence
         FROM given AS g
         ORDER BY {{ m.list("g.key_") }}, g.position
     ),
@@ -89,8 +91,10 @@ The judge: what becomes of each item that is settled, as `decided`. NOT_FOUND, L
     ),
     decided AS MATERIALIZED (
         SELECT
-            r.ordinal, {{ m.list("r.key_") }}, {{ m.seeks("r.item_seek_", "seek_") }}r.answer, r.becomes AS status,
-            r.new_values,
+            r.ordinal,
+            {{ m.list("r.key_") }},
+            {{ m.seeks("r.item_seek_", "seek_") }}r.answer,
+            r.becomes AS status, r.new_values,
             CASE WHEN r.answer <> 'OK' THEN r.item_token ELSE {{ m.later("r.item_token") }} END AS token,
             CASE
                 WHEN r.answer <> 'OK' THEN r.item_attempt

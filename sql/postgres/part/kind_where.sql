@@ -1,5 +1,6 @@
 {#- Due items of the kind `w`, or of that shard, in its order. #}
-                    {{ m.is_kind(search, "w") if search else m.shard() ~ " = w.shard" }} AND {{ m.waiting() }}
+                    {{ m.is_kind(search, "w") if search else m.shard() ~ " = w.shard" }}
+                    AND {{ m.waiting() }}
 {%- if due_is %}
                     AND {{ due_is }}
 {%- endif %}

@@ -7,7 +7,9 @@
     shares AS MATERIALIZED (
         SELECT h.kind, MIN(h.place) AS turn, COUNT(*) AS most
         FROM (
-            SELECT w.kind, ROW_NUMBER() OVER (ORDER BY {{ m.by_place("h.by_") }}) AS place
+            SELECT
+                w.kind,
+                ROW_NUMBER() OVER (ORDER BY {{ m.by_place("h.by_") }}) AS place
             FROM wanted AS w
             CROSS JOIN LATERAL (
                 SELECT

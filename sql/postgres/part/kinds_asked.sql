@@ -19,6 +19,7 @@
     ) AS s
 {%- endif %}
 {%- if own_types_only and search.type %}
-    WHERE {{ m.type_seen("t.type") }}
+    WHERE
+        {{ m.type_seen("t.type") }}
 {%- endif %};
     kinds_ := COALESCE(CARDINALITY({{ "kind_types_" if search.type else "kind_steps_" }}), 0);

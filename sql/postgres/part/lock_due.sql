@@ -5,7 +5,8 @@
     WITH due AS MATERIALIZED (
         SELECT {% for column in key %}q.{{ column.quoted }} AS key_{{ loop.index }}{{ ", " if not loop.last }}{% endfor %}
         FROM {{ table }} AS q
-        WHERE {{ m.waiting() }}
+        WHERE
+            {{ m.waiting() }}
 {%- if due_is %}
             AND {{ due_is }}
 {%- endif %}

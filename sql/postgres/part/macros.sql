@@ -59,7 +59,8 @@ FROM
     ) WITH ORDINALITY AS i (key, token, attempt, status, position)
 {%- endif %}
 CROSS JOIN {{ object("queue_operation") }} AS p
-LEFT JOIN {{ table }} AS q ON q.enqueued_at = i.key
+LEFT JOIN {{ table }} AS q
+    ON q.enqueued_at = i.key
 {%- if leaves %}
 CROSS JOIN LATERAL (
     SELECT q.enqueued_at IS NULL AND i.status = 'Completed' AND p.result ->> (i.position - 1)::text IS NULL AS gone
@@ -79,7 +80,10 @@ ORDER BY i.position
 NOT EXISTS (
                 SELECT 1
                 FROM {{ object("queue_refused") }} AS x
-                WHERE x.queue = '{{ queue }}' AND x.key = {{ key }} AND x.until > now_
+                WHERE
+                    x.queue = '{{ queue }}'
+                    AND x.key = {{ key }}
+                    AND x.until > now_
             )
 {%- endmacro -%}
 {#- The type of a key in answers, and in what is asked; how it is read and shown. -#}

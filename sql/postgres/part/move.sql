@@ -18,8 +18,9 @@ BEGIN
     FROM pg_catalog.pg_attribute AS q
     INNER JOIN pg_catalog.pg_attribute AS h ON h.attname = q.attname
     WHERE
-        q.attrelid = {{ text(table) }}::regclass AND h.attrelid = {{ text(history_table) }}::regclass AND q.attnum > 0
-        AND h.attnum > 0 AND NOT q.attisdropped AND NOT h.attisdropped AND h.attgenerated = ''
+        q.attrelid = {{ text(table) }}::regclass
+        AND h.attrelid = {{ text(history_table) }}::regclass
+        AND q.attnum > 0 AND h.attnum > 0 AND NOT q.attisdropped AND NOT h.attisdropped AND h.attgenerated = ''
         AND h.attidentity <> 'a';
     EXECUTE REPLACE(REPLACE($made$
 CREATE OR REPLACE FUNCTION {{ function }}(answers_ json)
@@ -38,7 +39,9 @@ BEGIN
     done AS MATERIALIZED (
         SELECT {{ m.seeks("v.item_seek_", "seek_") }}s.*
         FROM said AS s
-        INNER JOIN LATERAL ({{ m.found("s.key_", ["status"]) }}) AS v ON TRUE
+        INNER JOIN LATERAL (
+            {{ m.found("s.key_", ["status"]) }}
+        ) AS v ON TRUE
     ),
     moved AS (
         DELETE FROM {{ table }} AS q

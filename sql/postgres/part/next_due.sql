@@ -17,7 +17,8 @@
                     SELECT q.{{ role.due }} AS due_at
                     FROM {{ table }} AS q
                     WHERE
-                    {{ m.is_kind(search, "w") }} AND {{ m.waiting() }}
+                    {{ m.is_kind(search, "w") }}
+                    AND {{ m.waiting() }}
                     AND {{ m.due() if due_in_order else "q." ~ role.due }} > now_
                     ORDER BY {{ m.due() if due_in_order else "q." ~ role.due }}
                     LIMIT 1
@@ -38,7 +39,9 @@
                     SELECT q.{{ role.due }} AS due_at
                     FROM {{ table }} AS q
                     WHERE
-                    {{ m.shard() }} = g.shard AND {{ m.waiting() }} AND {{ m.due() }} > now_
+                    {{ m.shard() }} = g.shard
+                    AND {{ m.waiting() }}
+                    AND {{ m.due() }} > now_
                     ORDER BY {{ m.due() }}
                     LIMIT 1
                 ) AS h
@@ -48,7 +51,9 @@
             (
                 SELECT {{ m.time("q." ~ role.due) }} AS due_at
                 FROM {{ table }} AS q
-                WHERE {{ m.waiting() }} AND {{ due_at }} > now_
+                WHERE
+                    {{ m.waiting() }}
+                    AND {{ due_at }} > now_
 {%- for search in kind_searches %}
                     AND NOT ({{ m.kinds_given(search) }})
 {%- endfor %}

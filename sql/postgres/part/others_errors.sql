@@ -6,7 +6,8 @@ An item that others have set to Error waits for its next attempt as our own does
     INSERT INTO {{ object(queue ~ "_lease") }} AS s ({{ m.list("key_") }}, status, attempt_num, due_at, updated_at)
     SELECT {{ m.columns() }}, 'Error', 0, now_, now_
     FROM {{ table }} AS q
-    WHERE {{ m.stands(errors) }}
+    WHERE
+        {{ m.stands(errors) }}
 {%- if role.due %}
         AND {{ m.due() }} <= now_
 {%- endif %}

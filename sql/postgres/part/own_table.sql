@@ -32,9 +32,12 @@ CREATE SEQUENCE IF NOT EXISTS {{ object(queue ~ "_seq") }} AS bigint CACHE 1;
 /* Completed items are moved here. */
 {%- endif %}
 CREATE TABLE IF NOT EXISTS {{ table if here else history_table }} (
-    enqueued_at timestamptz NOT NULL, type {{ object(queue ~ "_type") if here else "text" }} NOT NULL,
-    status {{ object("queue_state") if here else "text" }} NOT NULL, step text NULL, attempt_num integer NOT NULL,
-    response text NULL{{ " DEFAULT ''" if here }}, error text NULL{{ " DEFAULT ''" if here }},
+    enqueued_at timestamptz NOT NULL,
+    type {{ object(queue ~ "_type") if here else "text" }} NOT NULL,
+    status {{ object("queue_state") if here else "text" }} NOT NULL,
+    step text NULL, attempt_num integer NOT NULL,
+    response text NULL{{ " DEFAULT ''" if here }},
+    error text NULL{{ " DEFAULT ''" if here }},
     started_at timestamptz NULL, duration bigint NULL, scheduled_for timestamptz NOT NULL,
     updated_at timestamptz NOT NULL, lease_owner text NULL, lease_until timestamptz NULL,
 {%- if here %}

@@ -12,7 +12,9 @@
         FROM mine AS i
         INNER JOIN pg_catalog.pg_auth_members AS m ON m.member = i.oid
     ),
-    names (name) AS MATERIALIZED (SELECT n.name FROM pg_catalog.json_array_elements_text({{ names }}) AS n (name)),
+    names (name) AS MATERIALIZED (
+        SELECT n.name FROM pg_catalog.json_array_elements_text({{ names }}) AS n (name)
+    ),
     place (oid) AS MATERIALIZED (
         SELECT n.oid FROM pg_catalog.pg_namespace AS n WHERE n.nspname::text = {{ text(schema_name) }}
     ),

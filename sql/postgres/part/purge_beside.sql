@@ -11,7 +11,9 @@
 {{- m.key_read("i.key") }}
                 FROM UNNEST(keys_) AS i (key)
             ) AS k
-            INNER JOIN LATERAL ({{ m.found("k.key_", "shown") }}) AS v ON TRUE
+            INNER JOIN LATERAL (
+                {{ m.found("k.key_", "shown") }}
+            ) AS v ON TRUE
 {%- else %}
             FROM {{ object(queue ~ "_item_v") }} AS v
 {%- endif %}
@@ -49,7 +51,9 @@
     WITH found AS MATERIALIZED (
         SELECT {{ m.seeks("v.item_seek_", "seek_") }}{{ m.list("k.key_") }}
         FROM {{ m.keys_unnested() }}
-        INNER JOIN LATERAL ({{ m.found("k.key_", "shown") }}) AS v ON TRUE
+        INNER JOIN LATERAL (
+            {{ m.found("k.key_", "shown") }}
+        ) AS v ON TRUE
         WHERE TRUE
 {% include "part/fits.sql" %}
     ),

@@ -93,5 +93,9 @@
     UPDATE {{ object(queue ~ "_lease") }} AS s
     SET status = v.item_status, lease_until = NULL
     FROM {{ m.keys_unnested() }}
-    INNER JOIN LATERAL ({{ m.found("k.key_", []) }}) AS v ON TRUE
-    WHERE {{ m.lease_at_key("k.key_") }} AND s.status = 'Processing' AND v.item_status <> 'Processing';
+    INNER JOIN LATERAL (
+        {{ m.found("k.key_", []) }}
+    ) AS v ON TRUE
+    WHERE
+        {{ m.lease_at_key("k.key_") }}
+        AND s.status = 'Processing' AND v.item_status <> 'Processing';

@@ -6,13 +6,15 @@
     decided AS MATERIALIZED (
         SELECT
             {{ m.list("v.key_") }},
-            {{ m.seeks("v.item_seek_", "seek_") }}{{ "'OK' AS answer, " if not own }}v.position, v.alone,
+            {{ m.seeks("v.item_seek_", "seek_") }}{{ "'OK' AS answer, " if not own }}v.position,
+            v.alone,
 {%- if marks_claims %}
             CASE WHEN v.alone THEN -claim_ ELSE claim_ END AS claim_num,
 {%- endif %}
             /* Spent attempts (the limit was lowered, say) end here instead of staying at the head of the queue. */
             CASE WHEN v.is_spent THEN 'Failed' ELSE 'Processing' END AS status,
-            {{ m.later("v.item_token") }} AS token, v.item_attempt + (NOT v.is_spent)::integer AS attempt_num,
+            {{ m.later("v.item_token") }} AS token,
+            v.item_attempt + (NOT v.is_spent)::integer AS attempt_num,
             CASE
                 WHEN v.is_spent AND v.refusals > 0
                     THEN format(

@@ -8,7 +8,9 @@
             FROM decided AS d
             UNION ALL
             SELECT
-                c.ordinal, c.answer, {{ m.key_text("c.key_") }}, c.{{ "written_token" if role.token else "token" }},
+                c.ordinal, c.answer,
+                {{ m.key_text("c.key_") }},
+                c.{{ "written_token" if role.token else "token" }},
                 c.attempt_num, c.status, 1
             FROM changed AS c
 {%- if leaves %}

@@ -1,8 +1,8 @@
         SELECT
             CASE WHEN r.duplicate THEN 'DUPLICATE' ELSE 'OK' END, (r.position - 1)::integer, NULL::bigint,
             {{ "r.key" if dedup.existing else "CASE WHEN NOT r.duplicate THEN r.key END" }},
-            CASE WHEN NOT r.duplicate THEN {{ at }} END, CASE WHEN NOT r.duplicate THEN 0 END,
-            CASE WHEN NOT r.duplicate THEN 'Pending' END
+            CASE WHEN NOT r.duplicate THEN {{ at }} END,
+            CASE WHEN NOT r.duplicate THEN 0 END, CASE WHEN NOT r.duplicate THEN 'Pending' END
         FROM
             ROWS FROM (json_to_recordset(result_) AS (key timestamptz, duplicate boolean))
             WITH ORDINALITY AS r (key, duplicate, position)

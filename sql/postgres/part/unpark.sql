@@ -23,17 +23,21 @@
         UPDATE {{ object(queue ~ "_lease") }} AS s
         SET status = v.item_status{% if role.due %}, due_at = v.item_due_at{% endif %}
         FROM {{ m.keys_tried() if apart else m.keys_unnested() }}
-        INNER JOIN LATERAL ({{ m.found("k.key_", []) }}) AS v ON TRUE
+        INNER JOIN LATERAL (
+            {{ m.found("k.key_", []) }}
+        ) AS v ON TRUE
         WHERE
-            {{ m.lease_at_key("k.key_") }} AND s.status = 'Error'
+            {{ m.lease_at_key("k.key_") }}
+            AND s.status = 'Error'
             AND {% if role.due %}(v.item_status <> 'Error' OR v.item_due_at > now_){% else %}v.item_status <> 'Error'{% endif %};
 
         WITH decided AS MATERIALIZED (
             SELECT
-                {{ m.list("k.key_") }}, {{ m.seeks("v.item_seek_", "seek_") }}'OK' AS answer,
+                {{ m.list("k.key_") }},
+                {{ m.seeks("v.item_seek_", "seek_") }}'OK' AS answer,
                 {{ "CASE WHEN e.ends THEN 'Failed' ELSE 'Pending' END" if apart else "'Pending'" }} AS status,
-                {{ m.later("v.item_token") }} AS token, v.item_attempt AS attempt_num, v.item_step AS step,
-                v.item_response AS response,
+                {{ m.later("v.item_token") }} AS token,
+                v.item_attempt AS attempt_num, v.item_step AS step, v.item_response AS response,
 {%- if apart %}
                 CASE
                     WHEN e.ends
@@ -46,9 +50,13 @@
                 v.item_started_at AS started_at, v.item_started_at AS run_started_at, v.item_duration AS duration,
                 v.item_due_at AS due_at, v.item_owner AS owner, NULL::timestamptz AS lease_until,
                 {{ "CASE WHEN NOT e.ends THEN v.item_died_at END" if apart else "v.item_died_at" }} AS died_at,
-                FALSE AS enters, {{ "e.ends" if apart else "FALSE" }} AS finishes, FALSE AS reopens, TRUE AS stays
+                FALSE AS enters,
+                {{ "e.ends" if apart else "FALSE" }} AS finishes,
+                FALSE AS reopens, TRUE AS stays
             FROM {{ m.keys_tried() if apart else m.keys_unnested() }}
-            INNER JOIN LATERAL ({{ m.found("k.key_", []) }}) AS v ON TRUE
+            INNER JOIN LATERAL (
+                {{ m.found("k.key_", []) }}
+            ) AS v ON TRUE
 {%- if apart %}
             LEFT JOIN {{ object("queue_refused") }} AS x
                 ON x.queue = '{{ queue }}' AND x.key = {{ m.key_kept("k.key_") }}

@@ -35,7 +35,9 @@ expression sees of a row and of what was decided.
             {{ column.quoted }} = {% if column.whole %}d.status{% else %}{% if column.cases %}CASE
 {%- for case in column.cases %}
                 WHEN
-                    d.status IN ({{ m.names(case.states) }})
+                    d.status IN (
+                        {{ m.names(case.states) }}
+                    )
                     THEN {% if case.holds == "something" -%}
                 {%- if column.role == "error" -%}
                     COALESCE(NULLIF({% include "part/error_cut.sql" %}, ''), q.{{ column.quoted }}, d.status)
@@ -90,7 +92,8 @@ expression sees of a row and of what was decided.
 {%- endif %}
         FROM decided AS d
         /* They are locked, and decided upon: the key is enough. */
-        WHERE {{ m.at_found("d") }}
+        WHERE
+            {{ m.at_found("d") }}
 {%- if not (own and taken) %}
             AND d.answer = 'OK'
 {%- endif %}

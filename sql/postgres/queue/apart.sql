@@ -109,7 +109,8 @@ BEGIN
         done_ := ARRAY(
             SELECT {{ m.key_kept("k.key_") }}
             FROM {{ m.keys_tried() }}
-            INNER JOIN {{ table }} AS q ON {{ m.at_key("k.key_") }}
+            INNER JOIN {{ table }} AS q
+                ON {{ m.at_key("k.key_") }}
             WHERE NOT ({{ m.waiting() }})
         );
 {%- endset %}

@@ -28,13 +28,16 @@ BEGIN
             SELECT
 {{- m.key_read(m.key_from_text("key_")) }}
         ) AS k
-        INNER JOIN {{ object(queue ~ "_attempt") }} AS a ON {{ m.attempt_at_key("k.key_") }}
+        INNER JOIN {{ object(queue ~ "_attempt") }} AS a
+            ON {{ m.attempt_at_key("k.key_") }}
 {%- if own_types_only %}
         WHERE
             EXISTS (
                 SELECT 1
                 FROM {{ table }} AS q
-                WHERE {{ m.at_key("k.key_") }} AND {{ m.type_seen("q." ~ role.kind) }}
+                WHERE
+                    {{ m.at_key("k.key_") }}
+                    AND {{ m.type_seen("q." ~ role.kind) }}
             )
 {%- endif %}
         ORDER BY a.number DESC

@@ -20,14 +20,19 @@ BEGIN
 {%- include "part/local_time.sql" %}
     RETURN QUERY
     SELECT
-        CASE WHEN {{ "s" if beside else "q" }}.claim_num < 0 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, NULL::integer,
+        CASE WHEN {{ "s" if beside else "q" }}.claim_num < 0 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
+        NULL::integer,
 {%- if beside %}
-        GREATEST(1, {{ m.ms("now_", "v.item_lease_until") }}), {{ m.key_text("s.key_") }}, v.item_token,
-        v.item_attempt, v.item_status,
+        GREATEST(1, {{ m.ms("now_", "v.item_lease_until") }}),
+        {{ m.key_text("s.key_") }},
+        v.item_token, v.item_attempt, v.item_status,
 {{- m.item_of_view() | wrap(12) }}
     FROM {{ object(queue ~ "_lease") }} AS s
-    INNER JOIN LATERAL ({{ m.found("s.key_", "shown") }}) AS v ON TRUE
-    INNER JOIN {{ table }} AS q ON {{ m.at_key("s.key_") }}
+    INNER JOIN LATERAL (
+        {{ m.found("s.key_", "shown") }}
+    ) AS v ON TRUE
+    INNER JOIN {{ table }} AS q
+        ON {{ m.at_key("s.key_") }}
     WHERE
         s.status = 'Processing' AND s.lease_owner = worker_ AND s.claim_num IN (claim_, -claim_)
         AND v.item_status = 'Processing' AND v.item_owner = worker_ AND v.item_lease_until > now_
@@ -35,13 +40,18 @@ BEGIN
         AND {{ m.type_seen("v.item_type") }}
 {%- endif %}
 {%- else %}
-        GREATEST(1, {{ m.ms("now_", "q." ~ role.lease_until) }}), {{ m.columns() }}, {{ m.of("token") }},
-        {{ m.of("attempt") }}, 'Processing',
+        GREATEST(1, {{ m.ms("now_", "q." ~ role.lease_until) }}),
+        {{ m.columns() }},
+        {{ m.of("token") }},
+        {{ m.of("attempt") }},
+        'Processing',
 {{- m.item_of_row() | wrap(12) }}
     FROM {{ table }} AS q
 {{- m.subtypes_joined() }}
     WHERE
-        {{ m.stands(processing) }} AND q.{{ role.owner }} = worker_ AND q.claim_num IN (claim_, -claim_)
+        {{ m.stands(processing) }}
+        AND q.{{ role.owner }} = worker_
+        AND q.claim_num IN (claim_, -claim_)
         AND q.{{ role.lease_until }} > now_
 {%- if own_types_only %}
         AND {{ m.type_seen("q." ~ role.kind) }}

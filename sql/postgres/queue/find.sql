@@ -75,7 +75,9 @@ BEGIN
         SELECT {% for column in key %}q.{{ column.quoted }} AS key_{{ loop.index }}{{ ", " if not loop.last }}{% endfor %}
         INTO until_
         FROM {{ table }} AS q
-        WHERE most_ IS NOT NULL AND {{ range }}
+        WHERE
+            most_ IS NOT NULL
+            AND {{ range }}
         ORDER BY {{ m.columns() }}
         LIMIT 1 OFFSET most_ - 1;
 {%- if not own %}

@@ -79,7 +79,9 @@ BEGIN
         SELECT
 {{- m.key_read(m.key_from_text(the_key)) }}
     ) AS k
-    INNER JOIN LATERAL ({{ m.found("k.key_", "shown") }}) AS v ON TRUE;
+    INNER JOIN LATERAL (
+        {{ m.found("k.key_", "shown") }}
+    ) AS v ON TRUE;
 {%- else %}
     SELECT v.*
     FROM (

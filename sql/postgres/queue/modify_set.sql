@@ -96,7 +96,9 @@ BEGIN
     dropped AS (
         DELETE FROM {{ object(queue ~ "_lease") }} AS s
         USING decided AS d
-        WHERE {{ m.lease_at_key("d.key_") }} AND d.answer = 'OK' AND NOT d.stays
+        WHERE
+            {{ m.lease_at_key("d.key_") }}
+            AND d.answer = 'OK' AND NOT d.stays
     ),
 {%- endif %}
 {%- if attempt_history %}
@@ -107,7 +109,9 @@ BEGIN
     forgotten AS (
         DELETE FROM {{ object(queue ~ "_attempt") }} AS a
         USING decided AS d
-        WHERE {{ m.attempt_at_key("d.key_") }} AND d.answer = 'OK' AND d.status = 'Completed'
+        WHERE
+            {{ m.attempt_at_key("d.key_") }}
+            AND d.answer = 'OK' AND d.status = 'Completed'
     ),
 {%- endif %}
 {%- endif %}

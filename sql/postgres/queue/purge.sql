@@ -44,7 +44,8 @@ BEGIN
 {{- m.key_read("i.key") | indent(4) }}
                 FROM UNNEST(keys_) AS i (key)
             ) AS k
-            INNER JOIN {{ table }} AS q ON {{ m.at_key("k.key_") }}
+            INNER JOIN {{ table }} AS q
+                ON {{ m.at_key("k.key_") }}
 {%- else %}
             FROM {{ table }} AS q
 {%- endif %}
@@ -70,7 +71,8 @@ BEGIN
         SELECT {{ m.list("k.key_") }}{% for column in seek %}, q.{{ column.quoted }} AS seek_{{ loop.index }}{% endfor %}
         FROM {{ m.keys_unnested() }}
 {%- if seek %}
-        INNER JOIN {{ table }} AS q ON {{ m.at_key("k.key_") }}
+        INNER JOIN {{ table }} AS q
+            ON {{ m.at_key("k.key_") }}
 {%- endif %}
     ),
 {%- endif %}

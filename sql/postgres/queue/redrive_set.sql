@@ -52,21 +52,26 @@ BEGIN
     WITH given AS (
         SELECT (i.position - 1)::integer AS ordinal,
 {{- m.key_read("i.key") }},
-            {{ m.time_read("i.token") }} AS token, i.position
+            {{ m.time_read("i.token") }} AS token,
+            i.position
         FROM
             ROWS FROM (json_to_recordset(items_) AS (key {{ m.key_given() }}, token {{ m.time_given() }}))
             WITH ORDINALITY AS i (key, token, position)
     ),
     /* In the order of their keys, so that two calls never wait for each other. */
     item AS MATERIALIZED (
-        SELECT g.*, ROW_NUMBER() OVER (PARTITION BY {{ m.list("g.key_") }} ORDER BY g.position) AS occurrence
+        SELECT
+            g.*,
+            ROW_NUMBER() OVER (PARTITION BY {{ m.list("g.key_") }} ORDER BY g.position) AS occurrence
         FROM given AS g
         ORDER BY {{ m.list("g.key_") }}, g.position
     ),
     found AS MATERIALIZED (
         SELECT i.*, v.*
         FROM item AS i
-        LEFT JOIN LATERAL ({{ m.found("i.key_", ["status", "token", "attempt"]) }}) AS v ON TRUE
+        LEFT JOIN LATERAL (
+            {{ m.found("i.key_", ["status", "token", "attempt"]) }}
+        ) AS v ON TRUE
     ),
     judged AS MATERIALIZED (
         SELECT
@@ -88,7 +93,9 @@ BEGIN
                         AND NOT {{ object("queue_is_finished_fn") }}(e.item_status)
 {%- else %}
                     FROM {{ table }} AS e
-                    WHERE ({{ m.columns("e.") }}) <> ({{ m.list("v.key_") }}) AND {{ m.open("e.") }}
+                    WHERE
+                        ({{ m.columns("e.") }}) <> ({{ m.list("v.key_") }})
+                        AND {{ m.open("e.") }}
 {%- endif %}
 {%- for column in same %}
                         AND e.{{ column.shown if beside else column.quoted }} = w.{{ column.quoted }}
@@ -119,7 +126,9 @@ BEGIN
     ),
     decided AS MATERIALIZED (
         SELECT
-            v.ordinal, {{ m.list("v.key_") }}, {{ m.seeks("v.item_seek_", "seek_") }}v.answer,
+            v.ordinal,
+            {{ m.list("v.key_") }},
+            {{ m.seeks("v.item_seek_", "seek_") }}v.answer,
             CASE WHEN v.answer = 'OK' THEN 'Pending' ELSE v.item_status END AS status,
             CASE WHEN v.answer = 'OK' THEN {{ m.later("v.item_token") }} ELSE v.item_token END AS token,
             CASE WHEN v.answer = 'OK' THEN 0 ELSE v.item_attempt END AS attempt_num,
@@ -134,7 +143,8 @@ BEGIN
     ),
 
 {% import "part/write.sql" as write %}
-{{- write.changed(["attempts", "due"], clears=["started", "duration", "owner", "lease_until"]) }}, 
+{{- write.changed(["attempts", "due"], clears=["started", "duration", "owner", "lease_until"]) }},
+
 {% if own %}
 {%- include "part/remembered.sql" %}
 

@@ -19,7 +19,9 @@ nobody can take it, since claims and recoveries pass over locked rows.
 {%- endif %}
 Table access order: {{ table_name ~ (", " ~ queue ~ "_lease" if beside) if role.lease_until else queue ~ "_lease" }}.
 */
-CREATE OR REPLACE FUNCTION {{ function }}(worker_ text, items_ json, lease_ms_ integer DEFAULT NULL)
+CREATE OR REPLACE FUNCTION {{ function }}(
+    worker_ text, items_ json, lease_ms_ integer DEFAULT NULL
+)
 RETURNS TABLE ({{ m.answer_columns() | wrap(4) }}
 )
 {% include "part/attributes.sql" %}
@@ -77,7 +79,9 @@ BEGIN
     ),
     judged AS MATERIALIZED (
         SELECT
-            i.*, {{ m.seeks("v.item_seek_", "seek_") }}v.item_token, v.item_attempt, v.item_status,
+            i.*,
+            {{ m.seeks("v.item_seek_", "seek_") }}v.item_token,
+            v.item_attempt, v.item_status,
             {{ "v.held," if not beside }}
             CASE
                 WHEN v.item_status IS NULL THEN 'NOT_FOUND'
@@ -115,7 +119,10 @@ BEGIN
         /* Once they are locked, and one time for all of them: what was claimed together runs out together. */
         CROSS JOIN (SELECT clock_timestamp() AS now FROM (SELECT COUNT(*) FROM judged) AS c) AS n
 {%- endif %}
-        WHERE {{ m.at_key("j.key_") }} AND j.answer = 'OK' AND {{ held }}
+        WHERE
+            {{ m.at_key("j.key_") }}
+            AND j.answer = 'OK'
+            AND {{ held }}
     )
 {%- endif %}
 {%- if beside %},
@@ -124,12 +131,18 @@ BEGIN
         UPDATE {{ object(queue ~ "_lease") }} AS s
         SET lease_until = {{ until }}
         FROM judged AS j
-        WHERE {{ m.lease_at_key("j.key_") }} AND j.answer = 'OK' AND {{ held }}
+        WHERE
+            {{ m.lease_at_key("j.key_") }}
+            AND j.answer = 'OK'
+            AND {{ held }}
     )
 {%- endif %}
 {%- endif %}
 
-    SELECT j.answer, j.ordinal, NULL::bigint, {{ m.key_text("j.key_") }}, j.item_token, j.item_attempt, j.item_status
+    SELECT
+        j.answer, j.ordinal, NULL::bigint,
+        {{ m.key_text("j.key_") }},
+        j.item_token, j.item_attempt, j.item_status
     FROM judged AS j
     ORDER BY j.ordinal;
 END;

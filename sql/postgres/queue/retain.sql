@@ -64,7 +64,9 @@ BEGIN
     IF purged_ < max_ THEN
         /* Passed over: of an item that somebody else deletes, with all that is remembered of it. */
         WITH old AS MATERIALIZED (
-            SELECT {{ m.list("a.key_") }}, a.number
+            SELECT
+                {{ m.list("a.key_") }},
+                a.number
             FROM {{ object(queue ~ "_attempt") }} AS a
             WHERE a.ended_at < now_ - {{ attempt_retention }} * interval '1 s'
             ORDER BY a.ended_at
@@ -73,7 +75,9 @@ BEGIN
         )
         DELETE FROM {{ object(queue ~ "_attempt") }} AS a
         USING old AS o
-        WHERE {{ m.attempt_at_key("o.key_") }} AND a.number BETWEEN o.number AND o.number;
+        WHERE
+            {{ m.attempt_at_key("o.key_") }}
+            AND a.number BETWEEN o.number AND o.number;
         GET DIAGNOSTICS forgotten_ = ROW_COUNT;
         purged_ := purged_ + forgotten_;
     END IF;

@@ -49,9 +49,11 @@ BEGIN
 {%- if steps %}
             {{ step_known(m.of("step")) }} AS step,
 {%- endif %}
-            {{ m.of("started_at") }} AS started_at, {{ m.of("duration") }} AS claimed_ms,
+            {{ m.of("started_at") }} AS started_at,
+            {{ m.of("duration") }} AS claimed_ms,
             {{ m.of("due_at") if own else "COALESCE(" ~ m.of("due_at") ~ ", " ~ m.of("enqueued_at") ~ ")" }} AS due_at,
-            {{ m.of("enqueued_at") }} AS enqueued_at, {{ m.of("lease_until") }} AS lease_until
+            {{ m.of("enqueued_at") }} AS enqueued_at,
+            {{ m.of("lease_until") }} AS lease_until
         FROM {{ table }} AS q
 {%- endif %}
     ),
@@ -73,7 +75,9 @@ BEGIN
         GROUP BY i.status{{ ", i.step" if steps }}
     ),
     recent AS MATERIALIZED (
-        SELECT GREATEST(0, {{ m.ms("COALESCE(i.due_at, i.enqueued_at)", "i.started_at") }}) AS wait_ms, i.claimed_ms
+        SELECT
+            GREATEST(0, {{ m.ms("COALESCE(i.due_at, i.enqueued_at)", "i.started_at") }}) AS wait_ms,
+            i.claimed_ms
         FROM {% if history %}(
             SELECT a.started_at, a.claimed_ms, a.due_at, a.enqueued_at FROM item AS a
             UNION ALL

@@ -41,7 +41,10 @@ BEGIN
     CROSS JOIN LATERAL (
         SELECT {{ m.columns() }}
         FROM {{ table }} AS q
-        WHERE {{ m.at_key("i.key_") }} AND {{ m.stands(processing) }} AND q.{{ role.owner }}::text = worker_
+        WHERE
+            {{ m.at_key("i.key_") }}
+            AND {{ m.stands(processing) }}
+            AND q.{{ role.owner }}::text = worker_
         FOR NO KEY UPDATE
     ) AS q;
     now_ := clock_timestamp();
@@ -50,7 +53,9 @@ BEGIN
         SELECT v.item_status
         INTO is_
         FROM {{ m.keys_unnested() }}
-        INNER JOIN LATERAL ({{ m.found("k.key_", []) }}) AS v ON TRUE;
+        INNER JOIN LATERAL (
+            {{ m.found("k.key_", []) }}
+        ) AS v ON TRUE;
     END IF;
 
     IF is_ IN ('Processing', 'Error') THEN
@@ -58,7 +63,9 @@ BEGIN
         IF EXISTS (
             SELECT 1
             FROM {{ m.keys_unnested() }}
-            INNER JOIN LATERAL ({{ m.found("k.key_", []) }}) AS v ON TRUE
+            INNER JOIN LATERAL (
+                {{ m.found("k.key_", []) }}
+            ) AS v ON TRUE
             WHERE v.item_attempt < 1
         ) THEN
             RAISE EXCEPTION '{{ procedure }}: the claim has not counted the attempt in %: let it, or leave table.lifecycle.attempts out of the description, and readpast counts', {{ text(role.attempts) }}
@@ -68,8 +75,8 @@ BEGIN
 
         WITH found AS MATERIALIZED (
             SELECT
-                {{ m.list("k.key_") }}, v.*, s.status AS was, s.lease_owner AS was_owner,
-                s.started_at AS was_started_at,
+                {{ m.list("k.key_") }},
+                v.*, s.status AS was, s.lease_owner AS was_owner, s.started_at AS was_started_at,
                 /* The attempt that this claim follows. */
                 CASE WHEN {{ object("queue_is_finished_fn") }}(s.status) THEN 0 ELSE COALESCE(s.attempt_num, 0) END AS before,
                 /* The answer to this very claim was lost. */
@@ -81,14 +88,19 @@ BEGIN
                     s.status = 'Processing' OR (s.status IN ('Pending', 'Error') AND s.lease_until IS NOT NULL), FALSE
                 ) AS died
             FROM {{ m.keys_unnested() }}
-            INNER JOIN LATERAL ({{ m.found("k.key_", []) }}) AS v ON TRUE
-            LEFT JOIN {{ object(queue ~ "_lease") }} AS s ON {{ m.lease_at_key("k.key_") }}
+            INNER JOIN LATERAL (
+                {{ m.found("k.key_", []) }}
+            ) AS v ON TRUE
+            LEFT JOIN {{ object(queue ~ "_lease") }} AS s
+                ON {{ m.lease_at_key("k.key_") }}
         ),
         decided AS MATERIALIZED (
             SELECT
-                {{ m.list("v.key_") }}, {{ m.seeks("v.item_seek_", "seek_") }}'OK' AS answer,
+                {{ m.list("v.key_") }},
+                {{ m.seeks("v.item_seek_", "seek_") }}'OK' AS answer,
                 v.died AND NOT v.again AS alone, CASE WHEN n.is_spent THEN 'Failed' ELSE 'Processing' END AS status,
-                {{ m.later("v.item_token") }} AS token, n.attempt - n.is_spent::integer AS attempt_num,
+                {{ m.later("v.item_token") }} AS token,
+                n.attempt - n.is_spent::integer AS attempt_num,
                 CASE
                     WHEN n.is_spent THEN format('Attempts are spent: %s of %s.', n.attempt - 1, max_attempts_)
                     ELSE v.item_error
@@ -127,10 +139,13 @@ BEGIN
         RETURN QUERY
         SELECT
             CASE WHEN alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, NULL::integer, lease_ms_::bigint,
-            {{ m.key_text("k.key_") }}, v.item_token, v.item_attempt, v.item_status,
+            {{ m.key_text("k.key_") }},
+            v.item_token, v.item_attempt, v.item_status,
 {{- m.item_of_view() | wrap(12) }}
         FROM {{ m.keys_unnested() }}
-        INNER JOIN LATERAL ({{ m.found("k.key_", "shown") }}) AS v ON TRUE;
+        INNER JOIN LATERAL (
+            {{ m.found("k.key_", "shown") }}
+        ) AS v ON TRUE;
         IF FOUND THEN RETURN;
         END IF;
     END IF;

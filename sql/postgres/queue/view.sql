@@ -30,7 +30,10 @@ LEFT JOIN {{ object(queue ~ "_lease") }} AS s
 LEFT JOIN {{ subtype.table }} AS {{ subtype.alias }}
     ON {% for column in key %}{{ "AND " if not loop.first }}{{ subtype.alias }}.{{ column.quoted }} = q.{{ column.quoted }}{{ " " if not loop.last }}{% endfor %}
 {%- endfor %}
-CROSS JOIN LATERAL (SELECT {{ m.status() }} AS status) AS c;
+CROSS JOIN LATERAL (
+    SELECT
+        {{ m.status() }} AS status
+) AS c;
 {% endfilter %}
 {%- endif %}
 {%- for who in ["worker", "producer"] if who == "worker" or roles.producer %}
@@ -67,7 +70,8 @@ WHERE {{ m.type_seen("v.item_type" if beside else "q." ~ role.kind) }}
 {% filter made("VIEW", queue ~ "_open_v") %}
 /* The items that are not finished, as far as the order within their groups is concerned. */
 CREATE OR REPLACE VIEW {{ object(queue ~ "_open_v") }} AS
-SELECT q.{{ group }} AS item_group,
+SELECT
+    q.{{ group }} AS item_group,
 {%- for column in group_order %}
     q.{{ column }} AS item_order_{{ loop.index }},
 {%- endfor %}
@@ -75,8 +79,13 @@ SELECT q.{{ group }} AS item_group,
 FROM {{ table }} AS q
 LEFT JOIN {{ object(queue ~ "_lease") }} AS s
     ON {% for column in key %}{{ "AND " if not loop.first }}s.key_{{ loop.index }} = q.{{ column.quoted }}{{ " " if not loop.last }}{% endfor %}
-CROSS JOIN LATERAL (SELECT {{ m.status() }} AS item_status) AS v
-WHERE {{ m.open("q.") }} AND v.item_status IN ('Pending', 'Processing', 'Error', 'Paused');
+CROSS JOIN LATERAL (
+    SELECT
+        {{ m.status() }} AS item_status
+) AS v
+WHERE
+    {{ m.open("q.") }}
+    AND v.item_status IN ('Pending', 'Processing', 'Error', 'Paused');
 {% endfilter %}
 {%- endif %}
 {% filter made("VIEW", queue ~ "_blocked_v") %}
@@ -89,12 +98,17 @@ CREATE OR REPLACE VIEW {{ object(queue ~ "_blocked_v") }}
 WITH (security_barrier = TRUE)
 {%- endif %} AS
 SELECT
-    b.item_group AS {{ group if own else "item_group" }}, b.item_key AS {{ "enqueued_at" if own else "head_key" }},
+    b.item_group AS {{ group if own else "item_group" }},
+    b.item_key AS {{ "enqueued_at" if own else "head_key" }},
     b.item_status AS {{ "status" if own else "head_status" }},
     b.item_due_at AS {{ "scheduled_for" if own else "head_due_at" }},
-    b.item_owner AS {{ "lease_owner" if own else "head_owner" }}, b.items - 1 AS waiting
+    b.item_owner AS {{ "lease_owner" if own else "head_owner" }},
+    b.items - 1 AS waiting
 FROM (
-    SELECT v.item_group, {{ m.key_text("v.item_key_") }} AS item_key, v.item_status, v.item_due_at, v.item_owner,
+    SELECT
+        v.item_group,
+        {{ m.key_text("v.item_key_") }} AS item_key,
+        v.item_status, v.item_due_at, v.item_owner,
 {%- if own_types_only %}
         v.item_type,
 {%- endif %}
@@ -104,7 +118,8 @@ FROM (
             ORDER BY v.item_status = 'Processing' DESC{% for column in group_order %}, v.item_order_{{ loop.index }}{% endfor %}
         ) AS place
     FROM (
-        SELECT q.{{ group }} AS item_group,
+        SELECT
+            q.{{ group }} AS item_group,
 {%- for column in group_order %}
             q.{{ column }} AS item_order_{{ loop.index }},
 {%- endfor %}
@@ -117,7 +132,8 @@ FROM (
 {%- for column in key %}
             q.{{ column.quoted }} AS item_key_{{ loop.index }},
 {%- endfor %}
-            {{ m.of("status") }} AS item_status, {{ m.of("due_at") }} AS item_due_at,
+            {{ m.of("status") }} AS item_status,
+            {{ m.of("due_at") }} AS item_due_at,
             {{ m.of("owner") }} AS item_owner{{ ",\n            " ~ m.of("type") ~ " AS item_type" if own_types_only }}
         FROM {{ table }} AS q
 {%- endif %}

@@ -42,7 +42,9 @@ CREATE TABLE IF NOT EXISTS {{ object("app_settings") }} (
 );
 {% endfilter %}
 {% filter made("TABLE", "queue_status") %}
-CREATE TABLE IF NOT EXISTS {{ object("queue_status") }} (status {{ object("queue_state") }} PRIMARY KEY);
+CREATE TABLE IF NOT EXISTS {{ object("queue_status") }} (
+    status {{ object("queue_state") }} PRIMARY KEY
+);
 {% endfilter %}
 {% filter statement %}
 INSERT INTO {{ object("queue_status") }} (status)
@@ -56,7 +58,8 @@ ON CONFLICT DO NOTHING;
 {% filter made("TABLE", "queue_transition") %}
 /* The legal transitions. What is not a row here is refused as ILLEGAL_TRANSITION. */
 CREATE TABLE IF NOT EXISTS {{ object("queue_transition") }} (
-    from_status {{ object("queue_state") }} NOT NULL, to_status {{ object("queue_state") }} NOT NULL,
+    from_status {{ object("queue_state") }} NOT NULL,
+    to_status {{ object("queue_state") }} NOT NULL,
     PRIMARY KEY (from_status, to_status)
 );
 {% endfilter %}
@@ -125,7 +128,9 @@ others, where adding takes turns: each locks the row to the end of its transacti
 Nothing is ever written to it, and only the functions can lock it, hence nobody who may not claim: an advisory lock could
 be taken, and kept, by any login.
 */
-CREATE TABLE IF NOT EXISTS {{ object("queue_turn") }} (queue text NOT NULL PRIMARY KEY);
+CREATE TABLE IF NOT EXISTS {{ object("queue_turn") }} (
+    queue text NOT NULL PRIMARY KEY
+);
 {% endfilter %}
 {% filter made("TABLE", "queue_recovery") %}
 /*

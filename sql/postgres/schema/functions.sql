@@ -436,7 +436,8 @@ AS $$
         SELECT MAX(a.version) AS version
         FROM {{ object("queue_schema_version") }} AS a
     ) AS v
-    LEFT JOIN {{ object("queue_spec") }} AS q ON TRUE
+    LEFT JOIN {{ object("queue_spec") }} AS q
+        ON TRUE
     ORDER BY q.queue;
 $$;
 {% endfilter %}
@@ -645,7 +646,7 @@ BEGIN
                                 s.kind = 'timestamp'
                                 AND g.text ~ ('^[0-9]{4}-(0[1-9]|1[0-2])-[0-3][0-9]'
                                     || '([Tt ]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,7})?)?)?'
-                                    || '([Zz]|[-+](0[0-9]|1[0-4]):?[0-5][0-9])?$')
+                                    || '([Zz]|[-+](0[0-9]|1[0-4])(:?[0-5][0-9])?)?$')
                             )
                             THEN left(g.text, 4) > '0000'
                             AND substring(g.text FROM 9 FOR 2)::integer BETWEEN 1 AND date_part(
@@ -758,7 +759,8 @@ BEGIN
     IF json_array_length(items) > 1000 THEN
         RAISE EXCEPTION '%: at most 1000 items a call', called USING ERRCODE = 'RP021';
     END IF;
-    IF {{ object("queue_unfit_fn") }}(items, takes) IS NULL THEN RETURN items;
+    IF {{ object("queue_unfit_fn") }}(items, takes) IS NULL THEN
+        RETURN items;
     END IF;
     named_ := (
         SELECT json_agg({{ object("queue_named_fn") }}(e.value, takes) ORDER BY e.position)
@@ -866,7 +868,9 @@ AS $$
             COALESCE(SUM(s.arrived), 0)::bigint + arrived_besides AS arrived
         FROM state AS s
     ),
-    times AS MATERIALIZED (SELECT t.name, t.value FROM {{ object("queue_times_fn") }}(waits, claims) AS t)
+    times AS MATERIALIZED (
+        SELECT t.name, t.value FROM {{ object("queue_times_fn") }}(waits, claims) AS t
+    )
 
     SELECT 'count.' || k.status, COALESCE(SUM(s.items), 0)::bigint
     FROM UNNEST(ARRAY[
@@ -935,7 +939,9 @@ BEGIN
     came AS MATERIALIZED (
         SELECT c.*
         FROM UNNEST(present_ || gone_) AS c
-        WHERE arrivals_ AND {{ lately("c.enqueued_at") }}
+        WHERE
+            arrivals_
+            AND {{ lately("c.enqueued_at") }}
     ),
     measured AS MATERIALIZED (
         SELECT

@@ -12,7 +12,13 @@ ON CONFLICT DO NOTHING;
 {%- if queue %}
 {% filter statement %}
 INSERT INTO {{ object("queue_spec") }} (queue, preset, spec, rendered_by, installed_at)
-VALUES ({{ text(queue) }}, {{ text(preset) }}, {{ text(spec) }}, {{ version }}, clock_timestamp())
+VALUES (
+    {{ text(queue) }},
+    {{ text(preset) }},
+    {{ text(spec) }},
+    {{ version }},
+    clock_timestamp()
+)
 ON CONFLICT (queue) DO UPDATE
 SET preset = excluded.preset, spec = excluded.spec, rendered_by = excluded.rendered_by;
 {% endfilter %}

@@ -34,7 +34,8 @@ FROM (
     FROM sys.database_role_members AS m
     WHERE USER_NAME(m.[role_principal_id]) IN (N'db_ddladmin', N'db_securityadmin')
 ) AS f
-WHERE {{ trusted.is_stranger("f.[Holder]") | indent(4) }}
+WHERE
+    {{ trusted.is_stranger("f.[Holder]") | indent(4) }}
 UNION ALL
 SELECT t.[name], N''
 FROM sys.triggers AS t

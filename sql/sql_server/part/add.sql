@@ -125,7 +125,8 @@
             SET @_Lost = (
                 SELECT TOP (1) CONCAT(N'item ', n.[Ordinal], N': "columns.', x.[Name], N'"')
                 FROM @_New AS n
-                INNER JOIN {{ table }} AS q ON {{ item.found(t, "n") }}
+                INNER JOIN {{ table }} AS q
+                    ON {{ item.found(t, "n") }}
                 CROSS APPLY (
                     VALUES
 {%- for c in listed %}
@@ -153,7 +154,9 @@
 {%- endfor %}
 
         INSERT INTO @_Added ([Ordinal], [Answer], [Key]{{ ", [Token], [Status]" if not own }})
-        SELECT n.[Ordinal], 'OK', {{ item.as_text(t, "n") }}
+        SELECT
+            n.[Ordinal], 'OK',
+            {{ item.as_text(t, "n") }}
 {%- if not own %},
             {{ "COALESCE(q." ~ role.token ~ ", @_Now)" if role.token else "@_Now" }},
             {% if role.due %}'Pending'{% else %}CASE WHEN n.[DueAt] > @_Now THEN 'Error' ELSE 'Pending' END{% endif %}
@@ -161,7 +164,8 @@
         FROM @_New AS n
 {%- if role.token and not own %}
         /* The token as the column keeps it; a key that its column rounds is not found, and its item is in all the same. */
-        LEFT JOIN {{ table }} AS q ON {{ item.found(t, "n") }}
+        LEFT JOIN {{ table }} AS q
+            ON {{ item.found(t, "n") }}
 {%- endif %}
         WHERE n.[IsNew] = 1
 {%- if role.token and not own %}
@@ -182,7 +186,8 @@
         SET
 {{- write.parked(t) }}
         FROM @_New AS n
-        INNER JOIN {{ table }} AS q WITH (ROWLOCK) ON {{ item.found(t, "n") }}
+        INNER JOIN {{ table }} AS q WITH (ROWLOCK)
+            ON {{ item.found(t, "n") }}
         WHERE n.[IsNew] = 1 AND n.[DueAt] > @_Now
         OPTION (LOOP JOIN, FORCE ORDER);
 {%- endif %}
@@ -191,7 +196,8 @@
         /* A row of an item that once had this key is of no concern any more. */
         DELETE s
         FROM @_New AS n
-        INNER JOIN {{ t.lease }} AS s WITH (ROWLOCK) ON {{ item.kept_for(t, "n") }}
+        INNER JOIN {{ t.lease }} AS s WITH (ROWLOCK)
+            ON {{ item.kept_for(t, "n") }}
         WHERE n.[IsNew] = 1
         OPTION (LOOP JOIN, FORCE ORDER);
 {%- endif %}
@@ -200,7 +206,8 @@
         /* Nor are its attempts. */
         DELETE a
         FROM @_New AS n
-        INNER JOIN {{ t.attempt }} AS a WITH (ROWLOCK) ON {{ item.attempt_of(t, "n") }}
+        INNER JOIN {{ t.attempt }} AS a WITH (ROWLOCK)
+            ON {{ item.attempt_of(t, "n") }}
         WHERE n.[IsNew] = 1
         OPTION (LOOP JOIN, FORCE ORDER);
 {%- endif %}

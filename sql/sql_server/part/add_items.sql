@@ -57,7 +57,8 @@ BEGIN
         IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 {%- if own %}
         /* A key was taken (the clock was set back{{ "), or the same work came at once" if dedup else ")" }}: another try sees it. */
-        IF ERROR_NUMBER() {{ "NOT IN (2601, 2627)" if dedup else "<> 2627" }} OR @_Tries = 5 THROW;
+        IF ERROR_NUMBER() {{ "NOT IN (2601, 2627)" if dedup else "<> 2627" }} OR @_Tries = 5
+            THROW;
 {%- else %}
         THROW;
 {%- endif %}

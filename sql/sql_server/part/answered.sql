@@ -15,7 +15,8 @@ BEGIN
 {% include "part/limit.sql" %}
     DECLARE @_Now datetime2(7); /* UTC: when the call was made */
     DECLARE @_Item TABLE (
-        [Ordinal] int NOT NULL PRIMARY KEY, [Key] {{ item.key_type(t) }} NULL,
+        [Ordinal] int NOT NULL PRIMARY KEY,
+        [Key] {{ item.key_type(t) }} NULL,
 {{- item.declared(t, "NULL") }}
         [Token] datetime2(7) NULL, [Attempt] int NULL, [Status] varchar(20) NULL
     );
@@ -25,7 +26,9 @@ BEGIN
     );
 
     INSERT INTO @_Item ([Ordinal], [Key], {{ item.names(t) }}, [Token], [Attempt], [Status])
-    SELECT CAST(j.[key] AS int), {{ "JSON_QUERY(j.[value], '$.key')" if composite else "r." ~ t.key[0].var }},
+    SELECT
+        CAST(j.[key] AS int),
+        {{ "JSON_QUERY(j.[value], '$.key')" if composite else "r." ~ t.key[0].var }},
 {{- item.reads(t, "r") }}
         r.[Token], r.[Attempt], r.[Status]
     FROM (SELECT TOP (@_Limit) k.[key], k.[value] FROM OPENJSON(@Items) AS k) AS j
@@ -42,11 +45,14 @@ BEGIN
 
     INSERT INTO @_Work ([Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum])
     SELECT
-        i.[Ordinal], 'OK', CASE WHEN q.{{ key[0].quoted }} IS NOT NULL THEN 'Pending' END,
-        CASE WHEN q.{{ key[0].quoted }} IS NOT NULL THEN {{ item.status(t) }} END, {{ item.token(t) }},
+        i.[Ordinal], 'OK',
+        CASE WHEN q.{{ key[0].quoted }} IS NOT NULL THEN 'Pending' END,
+        CASE WHEN q.{{ key[0].quoted }} IS NOT NULL THEN {{ item.status(t) }} END,
+        {{ item.token(t) }},
         CASE WHEN q.{{ key[0].quoted }} IS NOT NULL THEN {{ item.attempts(t) }} END
     FROM @_Item AS i
-    LEFT JOIN {{ table }} AS q ON {{ item.found(t, "i") }}
+    LEFT JOIN {{ table }} AS q
+        ON {{ item.found(t, "i") }}
 {%- if own_types_only %}
         AND {% filter indent(12) %}{% include "part/type_access.sql" %}{% endfilter %}
 {%- endif %}

@@ -11,7 +11,8 @@ still be so of a row, for whoever has not read it under its lock.
         SET
 {{- write.assignments(t, x) }}
         FROM @_Change AS w
-        INNER JOIN {{ table }} AS q WITH (ROWLOCK) ON {{ item.found(t, "w") }}
+        INNER JOIN {{ table }} AS q WITH (ROWLOCK)
+            ON {{ item.found(t, "w") }}
 {%- if guard %}
         WHERE {{ item.stands(guard) }}
 {%- elif completes and completion == "delete" %}
@@ -31,7 +32,8 @@ still be so of a row, for whoever has not read it under its lock.
         UPDATE w
         SET [Token] = q.{{ role.token }}
         FROM @_Change AS w
-        INNER JOIN {{ table }} AS q ON {{ item.found(t, "w") }}
+        INNER JOIN {{ table }} AS q
+            ON {{ item.found(t, "w") }}
         OPTION (LOOP JOIN, FORCE ORDER);
 {%- endif %}
 {%- if beside %}
@@ -40,7 +42,8 @@ still be so of a row, for whoever has not read it under its lock.
 
         DELETE s
         FROM @_Change AS w
-        INNER JOIN {{ t.lease }} AS s WITH (ROWLOCK) ON {{ item.kept_for(t, "w") }}
+        INNER JOIN {{ t.lease }} AS s WITH (ROWLOCK)
+            ON {{ item.kept_for(t, "w") }}
         WHERE w.[Status] = 'Completed' AND s.[UpdatedAt] = w.[Before]
 {%- if completion == "keep" %}
             /* A value that the table has a column for, or nobody gave, is not kept twice. */
@@ -59,7 +62,8 @@ still be so of a row, for whoever has not read it under its lock.
             [Duration] = w.[Duration], [DueAt] = w.[DueAt], [UpdatedAt] = w.[Token], [LeaseOwner] = w.[LeaseOwner],
             [LeaseUntil] = w.[LeaseUntil]{{ ",\n            [ClaimNum] = w.[ClaimNum]" if marks_claims }}
         FROM @_Change AS w
-        INNER JOIN {{ t.lease }} AS s WITH (ROWLOCK) ON {{ item.kept_for(t, "w") }}
+        INNER JOIN {{ t.lease }} AS s WITH (ROWLOCK)
+            ON {{ item.kept_for(t, "w") }}
         WHERE s.[UpdatedAt] = w.[Before]
         OPTION (LOOP JOIN, FORCE ORDER);
         SET @_Kept = @_Kept + @@ROWCOUNT;

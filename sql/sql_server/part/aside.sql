@@ -7,5 +7,8 @@
                 {{ item.read_part(t, k, loop.index0, "r.[Key]") }} AS {{ k.var }}{{ "," if not loop.last }}
 {%- endfor %}
         ) AS k
-        WHERE r.[Queue] = '{{ queue }}' AND r.[Until] > @_Now AND NOT ({{ item.missing(t, "k") }})
+        WHERE
+            r.[Queue] = '{{ queue }}'
+            AND r.[Until] > @_Now
+            AND NOT ({{ item.missing(t, "k") }})
         GROUP BY {{ item.list(t, "k") }};

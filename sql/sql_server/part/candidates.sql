@@ -52,14 +52,16 @@
             SELECT TOP (@_RecoverMax) {{ item.of_item(t) }}
             FROM {{ table }} AS q
                 WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_{{ queue }}_{{ "Due" if errors_are_due else "Error" }}]))
-            WHERE {{ item.stands(errors) }}
+            WHERE
+                {{ item.stands(errors) }}
 {%- if role.due %}
                 AND (q.{{ role.due }} IS NULL OR q.{{ role.due }} <= {{ at }})
 {%- endif %}
                 AND NOT EXISTS (
                     SELECT 1 FROM {{ t.lease }} AS s WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
                     WHERE
-                        {{ item.kept_of(t) }} AND s.[Status] = 'Error'
+                        {{ item.kept_of(t) }}
+                        AND s.[Status] = 'Error'
                         AND s.[DueAt] {{ "<= @_Now" if role.due else "IS NOT NULL" }}
                 )
                 AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE {{ item.found(t, "c") }})
@@ -92,7 +94,8 @@
             FROM {{ table }} AS q
                 WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_{{ queue }}_{{ "Due" if in_flight_is_due else "InFlight" }}]))
             WHERE
-                {{ item.stands(processing) }} AND q.{{ role.owner }} = @Worker
+                {{ item.stands(processing) }}
+                AND q.{{ role.owner }} = @Worker
                 AND NOT EXISTS (
                     SELECT 1 FROM {{ t.lease }} AS s WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
                     WHERE {{ item.kept_of(t) }} AND s.[Status] <> 'Pending'
@@ -107,7 +110,8 @@
         /* Items whose next attempt is due. */
         INSERT INTO @_Candidate ({{ item.names(t) }})
         SELECT TOP (1000) {{ item.of_kept(t) }}
-        FROM {{ t.lease }} AS s WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_{{ queue }}_Lease_Waiting]))
+        FROM {{ t.lease }} AS s
+            WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_{{ queue }}_Lease_Waiting]))
         WHERE
             s.[Status] = 'Error' AND s.[DueAt] <= @_Now
             AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE {{ item.kept_for(t, "c") }})
@@ -117,7 +121,10 @@
         DELETE c
         FROM @_Candidate AS c
         INNER JOIN {{ object("QueueRefused") }} AS r WITH (ROWLOCK)
-            ON r.[Queue] = '{{ queue }}' AND r.[Key] = {{ item.kept_key(t, "c") }} AND r.[Until] > @_Now
+            ON
+                r.[Queue] = '{{ queue }}'
+                AND r.[Key] = {{ item.kept_key(t, "c") }}
+                AND r.[Until] > @_Now
         OPTION (LOOP JOIN, FORCE ORDER);
         SET @_Searched = (SELECT COUNT(*) FROM @_Candidate);
         IF @_Searched > 0 AND @Recover > 0
@@ -129,7 +136,8 @@
             SET [Together] = 1
             FROM @_Candidate AS c
 {%- if beside %}
-            INNER JOIN {{ t.lease }} AS s WITH (READUNCOMMITTED) ON {{ item.kept_for(t, "c") }}
+            INNER JOIN {{ t.lease }} AS s WITH (READUNCOMMITTED)
+                ON {{ item.kept_for(t, "c") }}
             WHERE
                 s.[Status] = 'Processing'
                 AND EXISTS (
@@ -141,14 +149,16 @@
                         AND NOT ({% for k in t.key %}o.{{ k.kept }} = s.{{ k.kept }}{{ " AND " if not loop.last }}{% endfor %})
                 )
 {%- else %}
-            INNER JOIN {{ table }} AS q WITH (READUNCOMMITTED) ON {{ item.found(t, "c") }}
+            INNER JOIN {{ table }} AS q WITH (READUNCOMMITTED)
+                ON {{ item.found(t, "c") }}
             WHERE
                 {{ item.stands(processing) }}
                 AND EXISTS (
                     SELECT 1
                     FROM {{ table }} AS o WITH (READUNCOMMITTED, INDEX ([IX_{{ queue }}_InFlight]))
                     WHERE
-                        {{ item.stands(processing, "o") }} AND o.{{ role.started }} = q.{{ role.started }}
+                        {{ item.stands(processing, "o") }}
+                        AND o.{{ role.started }} = q.{{ role.started }}
                         AND o.{{ role.owner }} = q.{{ role.owner }}
                         AND NOT ({% for k in t.key %}o.{{ k.quoted }} = q.{{ k.quoted }}{{ " AND " if not loop.last }}{% endfor %})
                 )

@@ -18,7 +18,8 @@
 {{- "\n        [ClaimNum] bigint NULL," if marks_claims }}
         [Before] datetime2(7) NULL, /* the token that stood beside the table: it must stand there still */
 {%- endif %}
-        [LeaseUntil] datetime2(7) NULL, PRIMARY KEY CLUSTERED ({{ item.names(t) }})
+        [LeaseUntil] datetime2(7) NULL,
+        PRIMARY KEY CLUSTERED ({{ item.names(t) }})
     );
     DECLARE @_Written int = 0;
 {%- if beside %}

@@ -5,7 +5,10 @@
 {%- elif finished %}CASE
                     WHEN {{ finished }} > s.[UpdatedAt]
                         THEN {{ finished }}
-                    ELSE COALESCE(s.[UpdatedAt], {{ finished }}{{ ",\n                        " ~ known if known }})
+                    ELSE COALESCE(
+                        s.[UpdatedAt],
+                        {{ finished }}{{ ",\n                        " ~ known if known }}
+                    )
                 END
 {%- elif known %}COALESCE(s.[UpdatedAt], {{ known }})
 {%- else %}s.[UpdatedAt]

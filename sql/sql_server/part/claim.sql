@@ -41,7 +41,8 @@
                 [Alone] = {{ item.died(t) }}{% if not role.attempts %},
                 [AttemptNum] = s.[AttemptNum]{% endif %}
             FROM @_Due AS d
-            INNER JOIN {{ t.lease }} AS s ON {{ item.kept_for(t, "d") }}
+            INNER JOIN {{ t.lease }} AS s
+                ON {{ item.kept_for(t, "d") }}
             OPTION (LOOP JOIN, FORCE ORDER);
 {% endif %}
             /* Refusals have spent the attempts of these: they end, unless the table refuses that, too. */
@@ -52,7 +53,9 @@
                     [Refused] = CONCAT(N'The table refused it ', r.[Attempts], N' times: ', r.[Reason])
                 FROM @_Due AS d
                 INNER JOIN {{ object("QueueRefused") }} AS r WITH (ROWLOCK)
-                    ON r.[Queue] = '{{ queue }}' AND r.[Key] = {{ item.kept_key(t, "d") }}
+                    ON
+                        r.[Queue] = '{{ queue }}'
+                        AND r.[Key] = {{ item.kept_key(t, "d") }}
                 WHERE r.[Attempts] > 0 AND d.[AttemptNum] + r.[Attempts] >= @_MaxAttempts
                 OPTION (LOOP JOIN, FORCE ORDER);
 
@@ -76,10 +79,11 @@
                 [FinishedAt], [DueAt], [LeaseOwner], [LeaseUntil], [Before]{{ ", [ClaimNum]" if marks_claims }}
             )
             SELECT
-                {{ item.list(t, "d") }}, 'Pending',
-                CASE WHEN x.[AttemptNum] >= @_MaxAttempts THEN 'Failed' ELSE 'Processing' END,
+                {{ item.list(t, "d") }},
+                'Pending', CASE WHEN x.[AttemptNum] >= @_MaxAttempts THEN 'Failed' ELSE 'Processing' END,
                 CASE WHEN x.[AttemptNum] >= @_MaxAttempts THEN x.[AttemptNum] ELSE x.[AttemptNum] + 1 END,
-                {{ item.later(t, "x.[Token]") }}, s.[Step], s.[Response],
+                {{ item.later(t, "x.[Token]") }},
+                s.[Step], s.[Response],
                 CASE
                     WHEN x.[AttemptNum] >= @_MaxAttempts
                         THEN CONCAT(N'Attempts are spent: ', x.[AttemptNum], N' of ', @_MaxAttempts, N'.', N' ' + d.[Refused])
@@ -93,8 +97,13 @@
                 s.[UpdatedAt]{% if marks_claims %},
                 CASE WHEN d.[Alone] = 1 THEN -@Claim ELSE @Claim END{% endif %}
             FROM @_Due AS d
-            LEFT JOIN {{ t.lease }} AS s ON {{ item.kept_for(t, "d") }}
-            CROSS APPLY (SELECT d.[AttemptNum], {{ "d.[Token]" if role.token else "s.[UpdatedAt]" }} AS [Token]) AS x
+            LEFT JOIN {{ t.lease }} AS s
+                ON {{ item.kept_for(t, "d") }}
+            CROSS APPLY (
+                SELECT
+                    d.[AttemptNum],
+                    {{ "d.[Token]" if role.token else "s.[UpdatedAt]" }} AS [Token]
+            ) AS x
             OPTION (LOOP JOIN, FORCE ORDER);
 {%- import "part/apply.sql" as change %}
 {{ change.apply(guard=pending) | indent(4, true) }}
@@ -113,8 +122,11 @@
                 [ClaimNum] = CASE WHEN d.[Alone] = 1 THEN -@Claim ELSE @Claim END
 {%- endif %}
             FROM @_Due AS d
-            INNER JOIN {{ table }} AS q WITH (ROWLOCK) ON {{ item.found(t, "d") }}
-            WHERE d.[AttemptNum] < @_MaxAttempts AND {{ item.waits(t) }}
+            INNER JOIN {{ table }} AS q WITH (ROWLOCK)
+                ON {{ item.found(t, "d") }}
+            WHERE
+                d.[AttemptNum] < @_MaxAttempts
+                AND {{ item.waits(t) }}
             OPTION (LOOP JOIN, FORCE ORDER);
             SET @_Written = @@ROWCOUNT;
 
@@ -130,8 +142,11 @@
 } %}
 {{- write.assignments(t, ends) | indent(8) }}
                 FROM @_Due AS d
-                INNER JOIN {{ table }} AS q WITH (ROWLOCK) ON {{ item.found(t, "d") }}
-                WHERE d.[AttemptNum] >= @_MaxAttempts AND {{ item.waits(t) }}
+                INNER JOIN {{ table }} AS q WITH (ROWLOCK)
+                    ON {{ item.found(t, "d") }}
+                WHERE
+                    d.[AttemptNum] >= @_MaxAttempts
+                    AND {{ item.waits(t) }}
                 OPTION (LOOP JOIN, FORCE ORDER);
                 SET @_Written = @_Written + @@ROWCOUNT;
             END;
@@ -144,7 +159,8 @@
             UPDATE d
             SET [Token] = q.{{ role.token }}
             FROM @_Due AS d
-            INNER JOIN {{ table }} AS q ON {{ item.found(t, "d") }}
+            INNER JOIN {{ table }} AS q
+                ON {{ item.found(t, "d") }}
             OPTION (LOOP JOIN, FORCE ORDER);
 {%- endif %}
 {%- endif %}

@@ -20,7 +20,9 @@ Table access order: {{ "QueueTurn, " if group }}{{ called.table }}{{ ", " ~ queu
     @Worker nvarchar(128), @Max int, @LeaseMs int, @Recover int,
     @Within int{{ ",\n    @StartedAt datetime2(7) = NULL" if run_time }}
 {%- include "part/kind_parameters.sql" %},{{ "\n    @Claim bigint = NULL," if marks_claims }}
-    @Tells bit = 1, @Key {{ key_out }} = NULL OUTPUT, @Token datetime2(7) = NULL OUTPUT, @DueMs bigint = NULL OUTPUT
+    @Tells bit = 1,
+    @Key {{ key_out }} = NULL OUTPUT,
+    @Token datetime2(7) = NULL OUTPUT, @DueMs bigint = NULL OUTPUT
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -45,7 +47,8 @@ BEGIN
 {% include "part/settings.sql" %}
 {% include "part/check_lease.sql" %}
 {%- include "part/check_kinds.sql" %}
-    IF @Max IS NULL OR @Max < 1 OR @Max > 1000 THROW 50021, N'{{ procedure }}: @Max must be from 1 to 1000.', 1;
+    IF @Max IS NULL OR @Max < 1 OR @Max > 1000
+        THROW 50021, N'{{ procedure }}: @Max must be from 1 to 1000.', 1;
     IF @Within = 2 AND EXISTS (SELECT 1 FROM {{ object("QueueRefused") }} AS r WHERE r.[Queue] = '{{ queue }}')
         SET @_Around = 1;
 
@@ -88,7 +91,9 @@ BEGIN
                 DELETE r
                 FROM @_Due AS d
                 INNER JOIN {{ object("QueueRefused") }} AS r WITH (ROWLOCK)
-                    ON r.[Queue] = '{{ queue }}' AND r.[Key] = {{ item.kept_key(t, "d") }}
+                    ON
+                        r.[Queue] = '{{ queue }}'
+                        AND r.[Key] = {{ item.kept_key(t, "d") }}
                 OPTION (LOOP JOIN, FORCE ORDER);
 
             IF @Within = 0
@@ -99,7 +104,8 @@ BEGIN
             IF @Within > 0 THROW;
             SELECT @_Number = ERROR_NUMBER(), @_Severity = ERROR_SEVERITY(), @_Reason = ERROR_MESSAGE();
             IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
-            IF {{ object("QueueIsRefusal_fn") }}(@_Number, @_Severity) = 0 OR NOT EXISTS (SELECT 1 FROM @_Due) THROW;
+            IF {{ object("QueueIsRefusal_fn") }}(@_Number, @_Severity) = 0 OR NOT EXISTS (SELECT 1 FROM @_Due)
+                THROW;
 
             SET @_Locked = (SELECT COUNT(*) FROM @_Due);
             IF @_Locked > 1
@@ -124,12 +130,15 @@ BEGIN
     BEGIN
         SELECT
 {%- if beside %}
-            @Key = {{ item.as_text(t, "w") }}, @Token = w.[Token]
+            @Key = {{ item.as_text(t, "w") }},
+            @Token = w.[Token]
         FROM @_Due AS d
-        INNER JOIN @_Change AS w ON {{ item.same(t, "w", "d") }}
+        INNER JOIN @_Change AS w
+            ON {{ item.same(t, "w", "d") }}
         WHERE w.[Status] = 'Processing';
 {%- else %}
-            @Key = {{ item.as_text(t, "d") }}, @Token = d.[Token]
+            @Key = {{ item.as_text(t, "d") }},
+            @Token = d.[Token]
         FROM @_Due AS d
         WHERE d.[AttemptNum] < @_MaxAttempts;
 {%- endif %}
@@ -138,7 +147,10 @@ BEGIN
     END;
 
     INSERT INTO @_Out ([Seq], [Answer], [Key], [AttemptNum], [Status])
-    SELECT r.[Seq], 'REFUSED', {{ "NULL" if own_types_only else item.as_text(t, "r") }}, r.[Times], r.[Reason]
+    SELECT
+        r.[Seq], 'REFUSED',
+        {{ "NULL" if own_types_only else item.as_text(t, "r") }},
+        r.[Times], r.[Reason]
     FROM @_Told AS r;
 
 {% include "part/claimed_out.sql" %}

@@ -65,8 +65,10 @@ Due items of the kinds that are asked for, by the index of `search`.
 {%- for c in due_columns %}
                             q.{{ c.quoted }} AS [By{{ loop.index }}]{{ "," if not loop.last }}
 {%- endfor %}
-                        FROM {{ table }} AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ({{ search.index }}))
-                        WHERE {{ kind.is(search, role, "w.[Type]", "w.[Step]", without_step) }}
+                        FROM {{ table }} AS q
+                            WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ({{ search.index }}))
+                        WHERE
+                            {{ kind.is(search, role, "w.[Type]", "w.[Step]", without_step) }}
 {%- if without_step %}
                             AND w.[Step] IS NULL
 {%- endif %}
@@ -143,13 +145,15 @@ Due items of the kinds that are asked for, by the index of `search`.
             INSERT INTO @_Placed ({{ item.names(t) }})
             SELECT {{ item.list(t, "d") }}
             FROM @_Due AS d
-            INNER JOIN {{ table }} AS q WITH (ROWLOCK) ON {{ item.found(t, "d") }}
+            INNER JOIN {{ table }} AS q WITH (ROWLOCK)
+                ON {{ item.found(t, "d") }}
             ORDER BY {{ kind.ordered(due_columns) }}
             OPTION (LOOP JOIN, FORCE ORDER);
 
             UPDATE d
             SET [Place] = p.[Place]
             FROM @_Placed AS p
-            INNER JOIN @_Due AS d ON {{ item.same(t, "d", "p") }}
+            INNER JOIN @_Due AS d
+                ON {{ item.same(t, "d", "p") }}
             OPTION (LOOP JOIN, FORCE ORDER);
         END;

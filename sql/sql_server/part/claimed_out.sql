@@ -1,15 +1,22 @@
     INSERT INTO @_Out ([Seq], [Answer], [DueMs], [Key], {{ item.names(t) }}, [Token], [AttemptNum], [Status]){% set place = "COALESCE(d.[Place], d.[Seq])" if kind_searches else "d.[Seq]" %}
 {%- if beside %}
     SELECT
-        1000000 + {{ place }}, CASE WHEN d.[Alone] = 1 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, @LeaseMs,
-        {{ item.as_text(t, "w") }}, {{ item.list(t, "w") }}, w.[Token], w.[AttemptNum], w.[Status]
+        1000000 + {{ place }},
+        CASE WHEN d.[Alone] = 1 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, @LeaseMs,
+        {{ item.as_text(t, "w") }},
+        {{ item.list(t, "w") }},
+        w.[Token], w.[AttemptNum], w.[Status]
     FROM @_Due AS d
-    INNER JOIN @_Change AS w ON {{ item.same(t, "w", "d") }}
+    INNER JOIN @_Change AS w
+        ON {{ item.same(t, "w", "d") }}
     WHERE w.[Status] = 'Processing';
 {%- else %}
     SELECT
-        1000000 + {{ place }}, CASE WHEN d.[Alone] = 1 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, @LeaseMs,
-        {{ item.as_text(t, "d") }}, {{ item.list(t, "d") }}, d.[Token], d.[AttemptNum] + 1, 'Processing'
+        1000000 + {{ place }},
+        CASE WHEN d.[Alone] = 1 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, @LeaseMs,
+        {{ item.as_text(t, "d") }},
+        {{ item.list(t, "d") }},
+        d.[Token], d.[AttemptNum] + 1, 'Processing'
     FROM @_Due AS d
     WHERE d.[AttemptNum] < @_MaxAttempts;
 {%- endif %}
@@ -40,12 +47,15 @@
                 SELECT n.[DueAt]
                 FROM (
                     SELECT TOP ({{ 1 if t.due_leads or own else 1000 }}) q.{{ role.due }} AS [DueAt]
-                    FROM {{ table }} AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ({{ search.index }}))
-                    WHERE {{ kind.is(search, role, "w.[Type]", "w.[Step]", without_step) }}
+                    FROM {{ table }} AS q
+                        WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ({{ search.index }}))
+                    WHERE
+                        {{ kind.is(search, role, "w.[Type]", "w.[Step]", without_step) }}
 {%- if without_step %}
                         AND w.[Step] IS NULL
 {%- endif %}
-                        AND {{ item.waits(t) }} AND q.{{ role.due }} > {{ at }}
+                        AND {{ item.waits(t) }}
+                        AND q.{{ role.due }} > {{ at }}
                     ORDER BY {{ "q." ~ role.due if t.due_leads or own else kind.ordered(due_columns) }}
                 ) AS n
 {%- endfor %}
@@ -61,8 +71,12 @@
             FROM {{ shard.all(shards) }}
             CROSS APPLY (
                 SELECT TOP (1) q.{{ role.due }} AS [DueAt]
-                FROM {{ table }} AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ({{ t.due_index }}))
-                WHERE q.[Shard] = h.[Shard] AND {{ item.waits(t) }} AND q.{{ role.due }} > {{ at }}
+                FROM {{ table }} AS q
+                    WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ({{ t.due_index }}))
+                WHERE
+                    q.[Shard] = h.[Shard]
+                    AND {{ item.waits(t) }}
+                    AND q.{{ role.due }} > {{ at }}
                 ORDER BY q.{{ role.due }}
             ) AS u
 {%- elif searches_all and role.due %}
@@ -71,8 +85,11 @@
             FROM (
                 /* {{ "The first of them." if t.due_leads or own else "Of the thousand that come next." }} */
                 SELECT TOP ({{ 1 if t.due_leads or own else 1000 }}) q.{{ role.due }} AS [DueAt]
-                FROM {{ table }} AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ({{ t.due_index }}))
-                WHERE {{ item.waits(t) }} AND q.{{ role.due }} > {{ at }}
+                FROM {{ table }} AS q
+                    WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ({{ t.due_index }}))
+                WHERE
+                    {{ item.waits(t) }}
+                    AND q.{{ role.due }} > {{ at }}
 {%- for search in kind_searches %}
                     AND {{ "@Steps" if search.step else "@Types" }} IS NULL
 {%- endfor %}

@@ -19,7 +19,8 @@
         SELECT q.*
 {%- endif %}
         FROM {{ gone }} AS w
-        INNER JOIN {{ table if own else object(queue ~ "_Row_V") }} AS q ON {{ item.found(t, "w") }}
+        INNER JOIN {{ table if own else object(queue ~ "_Row_V") }} AS q
+            ON {{ item.found(t, "w") }}
         WHERE w.[Status] = 'Completed'
         OPTION (LOOP JOIN, FORCE ORDER);
 {%- else %}
@@ -31,14 +32,16 @@
 
         DELETE {{ u.alias }}
         FROM {{ gone }} AS w
-        INNER JOIN {{ u.table }} AS {{ u.alias }} WITH (ROWLOCK) ON {{ item.part_of(t, "w", u.alias) }}
+        INNER JOIN {{ u.table }} AS {{ u.alias }} WITH (ROWLOCK)
+            ON {{ item.part_of(t, "w", u.alias) }}
         WHERE w.[Status] = 'Completed'
         OPTION (LOOP JOIN, FORCE ORDER);
 {%- endfor %}
 
         DELETE q
         FROM {{ gone }} AS w
-        INNER JOIN {{ table }} AS q WITH (ROWLOCK) ON {{ item.found(t, "w") }}
+        INNER JOIN {{ table }} AS q WITH (ROWLOCK)
+            ON {{ item.found(t, "w") }}
         WHERE w.[Status] = 'Completed'
         OPTION (LOOP JOIN, FORCE ORDER);
 {%- if completion == "delete" %}

@@ -11,8 +11,10 @@
     SELECT CAST(r.[key] AS int),
 {{- item.reads_text(t, "r.[value]") | trim(",") }}
     FROM OPENJSON(@Filter, '$.keys') AS r;
-    IF @@ROWCOUNT > 1000 THROW 50021, N'{{ procedure }}: at most 1000 keys a call.', 1;
+    IF @@ROWCOUNT > 1000
+        THROW 50021, N'{{ procedure }}: at most 1000 keys a call.', 1;
     IF EXISTS (SELECT 1 FROM @_Given AS g WHERE {{ item.missing(t, "g") }})
         THROW 50021, N'{{ procedure }}: one of the keys is not a key of {{ queue }}.', 1;
-    IF @Max IS NULL OR @Max < 1 OR @Max > 1000 THROW 50021, N'{{ procedure }}: @Max must be from 1 to 1000.', 1;
+    IF @Max IS NULL OR @Max < 1 OR @Max > 1000
+        THROW 50021, N'{{ procedure }}: @Max must be from 1 to 1000.', 1;
 {#- @Filter read: what its members are, and its keys. -#}

@@ -2,7 +2,11 @@
 {%- set changed %}{% include "part/changed.sql" %}{% endset -%}
 {{ "" }}
     CROSS APPLY {{ object("QueueFits_fn") }}(
-        @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, {{ item.status(t) }},
-        {{ item.plain(t, "q." ~ role.kind) if role.kind else text(types[0]) }}, {{ changed }}, {{ item.started(t) }},
-        {{ item.duration(t) }}, {{ item.error(t) }}
+        @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now,
+        {{ item.status(t) }},
+        {{ item.plain(t, "q." ~ role.kind) if role.kind else text(types[0]) }},
+        {{ changed }},
+        {{ item.started(t) }},
+        {{ item.duration(t) }},
+        {{ item.error(t) }}
     ) AS fit

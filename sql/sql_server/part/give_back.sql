@@ -31,7 +31,8 @@
 {%- endif %}
                 [Duration], [LeaseUntil]
             )
-            SELECT {{ item.list(t, "x") }},
+            SELECT
+                {{ item.list(t, "x") }},
 {%- if beside %}
                 x.[Is], x.[Response],
                 CASE WHEN x.[Is] = 'Processing' THEN {{ "@_Now" if not role.due else "CAST(NULL AS datetime2(7))" }} END,
@@ -106,8 +107,11 @@
 {%- set given_up %}{{ item.until(t, "@_SilentMs") }} <= @_Now{% if resume_own %}
                         OR (@Recover = 2 AND {{ item.owner(t) }} = @Worker{% if own_types_only %} AND {% filter indent(24) %}{% include "part/type_access.sql" %}{% endfilter %}{% endif %}){% endif %}{% endset %}
 {%- if beside %}
-                    {{ item.died(t) }} AS [Died], {{ item.status(t) }} AS [Is], {{ item.response(t) }} AS [Response],
-                    {{ item.error(t) }} AS [Error], s.[UpdatedAt] AS [Before],
+                    {{ item.died(t) }} AS [Died],
+                    {{ item.status(t) }} AS [Is],
+                    {{ item.response(t) }} AS [Response],
+                    {{ item.error(t) }} AS [Error],
+                    s.[UpdatedAt] AS [Before],
                     {% if not t.shows_errors %}s.[DueAt]
 {%- elif role.due %}COALESCE({{ item.utc(t, "q." ~ role.due) }}, @_Now) AS [DueAt]
 {%- else %}CASE WHEN s.[Status] = 'Error' AND s.[DueAt] IS NOT NULL THEN s.[DueAt] ELSE @_Now END AS [DueAt]
@@ -117,18 +121,25 @@
 {%- if beside or attempt_history %}
                     {{ item.step(t) }} AS [Step],
 {%- endif %}
-                    {{ item.attempts(t) }} AS [AttemptNum], {{ item.token(t) }} AS [Token],
-                    {{ item.started(t) }} AS [StartedAt], {{ item.owner(t) }} AS [LeaseOwner]
+                    {{ item.attempts(t) }} AS [AttemptNum],
+                    {{ item.token(t) }} AS [Token],
+                    {{ item.started(t) }} AS [StartedAt],
+                    {{ item.owner(t) }} AS [LeaseOwner]
                 FROM @_Candidate AS c
                 INNER JOIN {{ table }} AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
                     ON {{ item.found(t, "c") }}
 {%- if beside %}
-                LEFT JOIN {{ t.lease }} AS s WITH (UPDLOCK, ROWLOCK) ON {{ item.kept_for(t, "c") }}
+                LEFT JOIN {{ t.lease }} AS s WITH (UPDLOCK, ROWLOCK)
+                    ON {{ item.kept_for(t, "c") }}
 {%- endif %}
                 LEFT JOIN {{ object("QueueRefused") }} AS r WITH (ROWLOCK)
-                    ON r.[Queue] = '{{ queue }}' AND r.[Key] = {{ item.kept_key(t, "c") }}
+                    ON
+                        r.[Queue] = '{{ queue }}'
+                        AND r.[Key] = {{ item.kept_key(t, "c") }}
 {%- if not beside %}
-                WHERE {{ item.stands(processing) }} AND {{ "(" ~ given_up ~ ")" if resume_own else given_up }}
+                WHERE
+                    {{ item.stands(processing) }}
+                    AND {{ "(" ~ given_up ~ ")" if resume_own else given_up }}
             ) AS x
 {%- else %}
             ) AS x
@@ -158,7 +169,8 @@
 
                 DELETE s
                 FROM @_Gone AS g
-                INNER JOIN {{ t.lease }} AS s WITH (ROWLOCK) ON {{ item.kept_for(t, "g") }}
+                INNER JOIN {{ t.lease }} AS s WITH (ROWLOCK)
+                    ON {{ item.kept_for(t, "g") }}
                 WHERE
                     /* A new item of this key may have come meanwhile: its row is of a later time. */
                     (s.[Status] = 'Processing' AND (s.[LeaseUntil] IS NULL OR s.[LeaseUntil] <= @_Now))
@@ -172,7 +184,8 @@
                 UPDATE s
                 SET [Status] = w.[Status], [DueAt] = NULL, [LeaseUntil] = NULL
                 FROM @_Change AS w
-                INNER JOIN {{ t.lease }} AS s WITH (ROWLOCK) ON {{ item.kept_for(t, "w") }}
+                INNER JOIN {{ t.lease }} AS s WITH (ROWLOCK)
+                    ON {{ item.kept_for(t, "w") }}
                 WHERE w.[Status] = w.[Was] AND s.[Status] <> w.[Status]
                 OPTION (LOOP JOIN, FORCE ORDER);
 
@@ -191,11 +204,13 @@
                 {{ item.attempt_names(t) }}, [AttemptNum], [Worker], [StartedAt], [EndedAt], [Outcome], [Step], [Error]
             )
             SELECT
-                {{ item.list(t, "w") }}, w.[AttemptNum] + c.[Together], w.[LeaseOwner], w.[StartedAt], @_Now,
+                {{ item.list(t, "w") }},
+                w.[AttemptNum] + c.[Together], w.[LeaseOwner], w.[StartedAt], @_Now,
                 {{ "CASE WHEN w.[Status] = 'Pending' THEN 'Error' ELSE w.[Status] END" if t.parks_errors else "w.[Status]" }},
                 w.[Step], w.[Error]
             FROM @_Change AS w
-            INNER JOIN @_Candidate AS c ON {{ item.same(t, "c", "w") }}
+            INNER JOIN @_Candidate AS c
+                ON {{ item.same(t, "c", "w") }}
 {%- if beside %}
             WHERE w.[Was] = 'Processing'
 {%- endif %}
@@ -206,6 +221,8 @@
             DELETE r
             FROM @_Change AS w
             INNER JOIN {{ object("QueueRefused") }} AS r WITH (ROWLOCK)
-                ON r.[Queue] = '{{ queue }}' AND r.[Key] = {{ item.kept_key(t, "w") }}
+                ON
+                    r.[Queue] = '{{ queue }}'
+                    AND r.[Key] = {{ item.kept_key(t, "w") }}
             OPTION (LOOP JOIN, FORCE ORDER);
         END;

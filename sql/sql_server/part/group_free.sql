@@ -8,13 +8,15 @@
                 SELECT 1
                 FROM {{ table }} AS e WITH (ROWLOCK, FORCESEEK, INDEX ([IX_{{ queue }}_Group]))
                 WHERE
-                    e.{{ group }} = q.{{ group }} AND e.[EnqueuedAt] < q.[EnqueuedAt]
-                    AND e.[Status] IN ('Pending', 'Processing', 'Error', 'Paused')
+                    e.{{ group }} = q.{{ group }}
+                    AND e.[EnqueuedAt] < q.[EnqueuedAt] AND e.[Status] IN ('Pending', 'Processing', 'Error', 'Paused')
             )
             AND NOT EXISTS (
                 SELECT 1
                 FROM {{ table }} AS h WITH (ROWLOCK, FORCESEEK, INDEX ([IX_{{ queue }}_Held]))
-                WHERE h.{{ group }} = q.{{ group }} AND h.[Status] = 'Processing'
+                WHERE
+                    h.{{ group }} = q.{{ group }}
+                    AND h.[Status] = 'Processing'
             )
 {%- else %}
 {%- for e in encodings %}
@@ -24,10 +26,12 @@
                 SELECT 1
                 FROM {{ table }} AS e WITH (ROWLOCK)
 {%- if open | length < e.states | length %}
-                LEFT JOIN {{ t.lease }} AS z WITH (ROWLOCK) ON {{ item.kept_of(t, "z", "e") }}
+                LEFT JOIN {{ t.lease }} AS z WITH (ROWLOCK)
+                    ON {{ item.kept_of(t, "z", "e") }}
 {%- endif %}
                 WHERE
-                    e.{{ group }} = q.{{ group }} AND {{ item.stands(e.conditions, "e") }}
+                    e.{{ group }} = q.{{ group }}
+                    AND {{ item.stands(e.conditions, "e") }}
                     AND (
 {%- for c in group_order %}
                         {{ "OR (" if not loop.first }}{% for before in group_order[:loop.index0] %}e.{{ before }} = q.{{ before }} AND {% endfor %}e.{{ c }} < q.{{ c }}{{ ")" if not loop.first }}
@@ -43,9 +47,12 @@
                 SELECT 1
                 FROM {{ table }} AS e WITH (ROWLOCK)
 {%- if beside %}
-                INNER JOIN {{ t.lease }} AS z WITH (ROWLOCK) ON {{ item.kept_of(t, "z", "e") }}
+                INNER JOIN {{ t.lease }} AS z WITH (ROWLOCK)
+                    ON {{ item.kept_of(t, "z", "e") }}
 {%- endif %}
-                WHERE e.{{ group }} = q.{{ group }} AND {{ item.stands(processing, "e") }}
+                WHERE
+                    e.{{ group }} = q.{{ group }}
+                    AND {{ item.stands(processing, "e") }}
 {%- if beside %}
                     AND z.[Status] = 'Processing'
 {%- endif %}

@@ -3,7 +3,8 @@
 {%- macro from(t, queue) -%}
 FROM {{ t.lease if t.beside else t.table }} AS {{ "s" if t.beside else "q" }}
                 WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_{{ queue }}_{{ "Lease_" if t.beside }}InFlight]))
-            WHERE {{ "s.[Status] = 'Processing'" if t.beside else item.stands(t.processing) }}
+            WHERE
+                {{ "s.[Status] = 'Processing'" if t.beside else item.stands(t.processing) }}
 {%- endmacro -%}
 {%- macro key(t) %}{{ item.of_kept(t) if t.beside else item.of_item(t) }}{% endmacro -%}
 {%- macro is(t, v) %}{{ item.kept_for(t, v) if t.beside else item.found(t, v) }}{% endmacro -%}

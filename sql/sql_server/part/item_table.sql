@@ -1,6 +1,7 @@
     /* In the order of the keys, so that rows are locked in it and two calls never wait for each other. */
     DECLARE @_Item TABLE (
-        [Ordinal] int NOT NULL, [Key] {{ item.key_type(t) }} NULL,
+        [Ordinal] int NOT NULL,
+        [Key] {{ item.key_type(t) }} NULL,
 {{- item.declared(t, "NULL") }}
         [Token] datetime2(7) NULL,
 {%- if not redrive %}

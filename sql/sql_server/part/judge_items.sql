@@ -14,7 +14,9 @@
 {%- endif %}
 {% filter indent(4 if seek else 0, true) %}
         INSERT INTO @_Work ([Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum]{{ ", [Owner], [StartedAt], [Step]" if attempt_history and not redrive }})
-        SELECT i.[Ordinal], j.[Answer], {{ is }},
+        SELECT
+            i.[Ordinal], j.[Answer],
+            {{ is }},
 {%- if t.parks_errors and not redrive %}
             /* The table has no due time: what waits for its time stands as Error until then. */
             CASE WHEN j.[Answer] = 'OK' AND j.[Status] = 'Pending' AND i.[DueAt] > @_Now THEN 'Error' ELSE j.[Status] END,
@@ -24,21 +26,26 @@
             j.[Token],
             {{ "CASE WHEN j.[Answer] = 'OK' THEN 0 ELSE j.[AttemptNum] END" if redrive else "j.[AttemptNum]" }}
 {%- if attempt_history and not redrive %},
-            {{ item.owner(t) }}, {{ item.started(t) }}, {{ item.step(t) }}
+            {{ item.owner(t) }},
+            {{ item.started(t) }},
+            {{ item.step(t) }}
 {%- endif %}
         FROM (
             SELECT TOP (@_Count)
-                o.*, ROW_NUMBER() OVER (PARTITION BY {{ item.list(t, "o") }} ORDER BY o.[Ordinal]) AS [Place]
+                o.*,
+                ROW_NUMBER() OVER (PARTITION BY {{ item.list(t, "o") }} ORDER BY o.[Ordinal]) AS [Place]
             FROM @_Item AS o
             ORDER BY {{ item.list(t, "o") }}, o.[Ordinal]
         ) AS i
-        LEFT JOIN {{ table }} AS q WITH (UPDLOCK, ROWLOCK) ON {{ item.found(t, "i") }}
+        LEFT JOIN {{ table }} AS q WITH (UPDLOCK, ROWLOCK)
+            ON {{ item.found(t, "i") }}
 {%- if own_types_only and not redrive %}
             AND {% filter indent(12) %}{% include "part/type_access.sql" %}{% endfilter %}
 {%- endif %}
 {%- if beside %}
         /* Locked too: with row versions it would be read as it was before the wait for the row of the table. */
-        LEFT JOIN {{ t.lease }} AS s WITH (UPDLOCK, ROWLOCK) ON {{ item.kept_of(t) }}
+        LEFT JOIN {{ t.lease }} AS s WITH (UPDLOCK, ROWLOCK)
+            ON {{ item.kept_of(t) }}
 {%- endif %}
 {%- if not own %}
         CROSS APPLY (
@@ -49,18 +56,27 @@
         ) AS x
 {%- endif %}
 {%- if not redrive %}
-        LEFT JOIN {{ object("QueueTransition") }} AS t ON t.[FromStatus] = {{ is }} AND t.[ToStatus] = i.[Status]
+        LEFT JOIN {{ object("QueueTransition") }} AS t
+            ON t.[FromStatus] = {{ is }} AND t.[ToStatus] = i.[Status]
 {%- endif %}
 {%- if meets_same %}
 {% include "part/redrive_same.sql" %}
 {%- endif %}
         CROSS APPLY {{ object("QueueJudge_fn") }}(
-            {{ t.at if t.role.token else "@_Now" }}, {{ "NULL" if redrive else "@Worker" }},
-            {{ "2147483647" if redrive else "@_MaxAttempts" }}, {{ is }}, {{ item.attempts(t) }}, {{ item.token(t) }},
-            {{ "NULL" if redrive else item.owner(t) }}, i.[Token], {{ "0" if redrive else "i.[Attempt]" }}, i.[Place],
+            {{ t.at if t.role.token else "@_Now" }},
+            {{ "NULL" if redrive else "@Worker" }},
+            {{ "2147483647" if redrive else "@_MaxAttempts" }},
+            {{ is }},
+            {{ item.attempts(t) }},
+            {{ item.token(t) }},
+            {{ "NULL" if redrive else item.owner(t) }},
+            i.[Token],
+            {{ "0" if redrive else "i.[Attempt]" }},
+            i.[Place],
             {{ legal | trim }},
             {{ "0" if redrive else "CASE WHEN i.[Response] IS NOT NULL OR i.[Error] IS NOT NULL OR i.[Set] IS NOT NULL THEN 1 ELSE 0 END" }},
-            {{ "0" if redrive else "i.[Release]" }}, {{ "m.[Same]" if meets_same else "0" }}
+            {{ "0" if redrive else "i.[Release]" }},
+            {{ "m.[Same]" if meets_same else "0" }}
         ) AS j
 {%- if seek %}
         WHERE NOT EXISTS (SELECT 1 FROM @_Work AS w WHERE w.[Ordinal] = i.[Ordinal])
@@ -78,13 +94,18 @@
         SET [Answer] = 'DUPLICATE', [Status] = k.[Was], [Token] = x.[Token], [AttemptNum] = x.[AttemptNum]
         FROM (
             SELECT
-                w.[Ordinal], {{ item.token(t) }} AS [Token], {{ item.attempts(t) }} AS [AttemptNum],
+                w.[Ordinal],
+                {{ item.token(t) }} AS [Token],
+                {{ item.attempts(t) }} AS [AttemptNum],
                 ROW_NUMBER() OVER (PARTITION BY {% for column in t.work %}q.{{ column.quoted }}{{ ", " if not loop.last }}{% endfor %} ORDER BY w.[Ordinal]) AS [Turn]
             FROM @_Work AS w
             INNER JOIN @_Item AS i ON i.[Ordinal] = w.[Ordinal]
-            INNER JOIN {{ table }} AS q ON {{ item.found(t, "i") }}
+            INNER JOIN {{ table }} AS q
+                ON {{ item.found(t, "i") }}
 {{- item.beside_of(t, "i") }}
-            WHERE w.[Answer] = 'OK' AND {{ item.finished("w.[Was]") }}
+            WHERE
+                w.[Answer] = 'OK'
+                AND {{ item.finished("w.[Was]") }}
 {%- for column in t.work %}
                 AND q.{{ column.quoted }} IS NOT NULL
 {%- endfor %}

@@ -5,13 +5,16 @@
             {{ item.names(t) }}, [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [StartedAt],
             [FinishedAt], [Duration], [DueAt], [LeaseOwner], [LeaseUntil], [Before]
         )
-        SELECT {{ item.list(t, "i") }},
+        SELECT
+            {{ item.list(t, "i") }},
 {% filter replace("\n    ", "\n") %}{% include "part/modify_values.sql" %}{% endfilter %},
             s.[UpdatedAt]
         FROM @_Item AS i
         INNER JOIN @_Work AS k ON k.[Ordinal] = i.[Ordinal]
-        INNER JOIN {{ table }} AS q ON {{ item.found(t, "i") }}
-        LEFT JOIN {{ t.lease }} AS s ON {{ item.kept_for(t, "i") }}
+        INNER JOIN {{ table }} AS q
+            ON {{ item.found(t, "i") }}
+        LEFT JOIN {{ t.lease }} AS s
+            ON {{ item.kept_for(t, "i") }}
         WHERE k.[Answer] = 'OK'
         OPTION (LOOP JOIN, FORCE ORDER);
 
@@ -25,7 +28,8 @@
         SET [Token] = c.[Token]
         FROM @_Work AS k
         INNER JOIN @_Item AS i ON i.[Ordinal] = k.[Ordinal]
-        INNER JOIN @_Change AS c ON {{ item.same(t, "c", "i") }}
+        INNER JOIN @_Change AS c
+            ON {{ item.same(t, "c", "i") }}
         WHERE k.[Answer] = 'OK';
 {%- endif %}
 {%- else %}
@@ -56,7 +60,8 @@
 {{- write.assignments(t, settles) }}
         FROM @_Item AS i
         INNER JOIN @_Work AS k ON k.[Ordinal] = i.[Ordinal]
-        INNER JOIN {{ table }} AS q WITH (ROWLOCK) ON {{ item.found(t, "i") }}
+        INNER JOIN {{ table }} AS q WITH (ROWLOCK)
+            ON {{ item.found(t, "i") }}
         WHERE k.[Answer] = 'OK'{{ " AND k.[Status] <> 'Completed'" if completion == "delete" }}
         OPTION (LOOP JOIN, FORCE ORDER);
         SET @_Written = @@ROWCOUNT;
@@ -67,7 +72,8 @@
         SET [Token] = q.{{ role.token }}
         FROM @_Item AS i
         INNER JOIN @_Work AS k ON k.[Ordinal] = i.[Ordinal]
-        INNER JOIN {{ table }} AS q ON {{ item.found(t, "i") }}
+        INNER JOIN {{ table }} AS q
+            ON {{ item.found(t, "i") }}
         WHERE k.[Answer] = 'OK'
         OPTION (LOOP JOIN, FORCE ORDER);
 {%- endif %}

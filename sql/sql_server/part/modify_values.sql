@@ -1,5 +1,6 @@
                 k.[Was],{# An item as a settlement makes it: k is its verdict, i what was given, q and s the item as it is. #}
-                k.[Status], k.[AttemptNum], k.[Token], COALESCE(i.[Step], {{ item.step(t) }}) AS [Step],
+                k.[Status], k.[AttemptNum], k.[Token],
+                COALESCE(i.[Step], {{ item.step(t) }}) AS [Step],
                 COALESCE(i.[Response], {{ item.response(t) }}) AS [Response],
                 CASE
                     WHEN i.[Error] IS NOT NULL THEN i.[Error]

@@ -1,1 +1,2 @@
-    IF @@TRANCOUNT > 0 THROW 50012, N'{{ procedure }} commits its own work: not to be called in a transaction.', 1;
+    IF @@TRANCOUNT > 0
+        THROW 50012, N'{{ procedure }} commits its own work: not to be called in a transaction.', 1;

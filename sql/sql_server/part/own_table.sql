@@ -2,7 +2,8 @@
 /* {{ queue }}: the items. A row is both a domain record and a work item. */
 IF OBJECT_ID({{ literal(queue ~ "Type") }}, N'U') IS NULL
     CREATE TABLE {{ object(queue ~ "Type") }} (
-        [Type] nvarchar(60) NOT NULL, CONSTRAINT [PK_{{ queue }}Type] PRIMARY KEY CLUSTERED ([Type])
+        [Type] nvarchar(60) NOT NULL,
+        CONSTRAINT [PK_{{ queue }}Type] PRIMARY KEY CLUSTERED ([Type])
     );
 {% endfilter %}
 {%- for type in types %}
@@ -23,8 +24,9 @@ IF OBJECT_ID({{ literal(queue) }}, N'U') IS NULL
         [EnqueuedAt] datetime2(7) NOT NULL, [Type] nvarchar(60) NOT NULL, [Status] varchar(20) NOT NULL,
         [Step] nvarchar(60) NULL, [AttemptNum] int NOT NULL,
         [Response] nvarchar(max) NULL CONSTRAINT [DF_{{ queue }}_Response] DEFAULT (''),
-        [Error] nvarchar(max) NULL CONSTRAINT [DF_{{ queue }}_Error] DEFAULT (''), [StartedAt] datetime2(7) NULL,
-        [Duration] bigint NULL, [ScheduledFor] datetime2(7) NOT NULL, [UpdatedAt] datetime2(7) NOT NULL,
+        [Error] nvarchar(max) NULL CONSTRAINT [DF_{{ queue }}_Error] DEFAULT (''),
+        [StartedAt] datetime2(7) NULL, [Duration] bigint NULL, [ScheduledFor] datetime2(7) NOT NULL,
+        [UpdatedAt] datetime2(7) NOT NULL,
         /* Compared by code point: two workers whose names differ only in case are two workers. */
         [LeaseOwner] nvarchar(128) COLLATE Latin1_General_BIN2 NULL, [LeaseUntil] datetime2(7) NULL,
         /* By which claim it was taken, for whoever lost the answer to that. Below zero: it goes alone. */

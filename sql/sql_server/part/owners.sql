@@ -4,7 +4,8 @@ Preparations of somebody who is not trusted: not the user that installs, nor a r
 nor a member of db_owner. They would run with the rights of who installs. An object is its schema's owner's, whoever made it:
 so who may change the schema counts as an owner, and a trigger, or an object from before the first install, is nobody's.
 */
-{{ trusted.mine() }}, 
+{{ trusted.mine() }},
+
 [Named] ([Id], [Name], [Owner]) AS (
     SELECT o.[object_id], o.[name], COALESCE(o.[principal_id], s.[principal_id])
     FROM sys.schemas AS s
@@ -13,7 +14,9 @@ so who may change the schema counts as an owner, and a trigger, or an object fro
 )
 
 SELECT TOP (1)
-    {{ into[0] }}f.[Kind], {{ into[1] }}f.[Name], {{ into[2] }}f.[Verb],
+    {{ into[0] }}f.[Kind],
+    {{ into[1] }}f.[Name],
+    {{ into[2] }}f.[Verb],
     {{ into[3] }}COALESCE(f.[Whom], USER_NAME(f.[Holder]), N'somebody that this login cannot see'),
     {{ into[4] }}COALESCE(
         f.[Remedy],
@@ -64,6 +67,8 @@ FROM (
 ) AS f
 WHERE
     f.[Holder] IS NULL
-    OR ({{ trusted.is_stranger("f.[Holder]") | indent(8) }})
+    OR (
+        {{ trusted.is_stranger("f.[Holder]") | indent(8) }}
+    )
 ORDER BY
     CASE WHEN f.[Kind] = N'schema' THEN 0 ELSE 1 END, f.[Kind], f.[Name], f.[Verb]

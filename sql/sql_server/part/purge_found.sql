@@ -3,7 +3,8 @@
         INSERT INTO @_Locked ({{ item.names(t) }})
         SELECT {{ item.of_item(t) }}
         FROM @_Found AS f
-        INNER JOIN {{ table }} AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK) ON {{ item.found(t, "f") }}
+        INNER JOIN {{ table }} AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
+            ON {{ item.found(t, "f") }}
 
 {#- With row versions it would be read as it was when the statement began, before the row of the table was locked. #}
 {{- item.beside(t, " WITH (UPDLOCK, ROWLOCK)") }}
@@ -15,26 +16,30 @@
 
         DELETE {{ u.alias }}
         FROM @_Locked AS l
-        INNER JOIN {{ u.table }} AS {{ u.alias }} WITH (ROWLOCK) ON {{ item.part_of(t, "l", u.alias) }}
+        INNER JOIN {{ u.table }} AS {{ u.alias }} WITH (ROWLOCK)
+            ON {{ item.part_of(t, "l", u.alias) }}
         OPTION (LOOP JOIN, FORCE ORDER);
 {%- endfor %}
 
         DELETE q
         FROM @_Locked AS l
-        INNER JOIN {{ table }} AS q WITH (ROWLOCK) ON {{ item.found(t, "l") }}
+        INNER JOIN {{ table }} AS q WITH (ROWLOCK)
+            ON {{ item.found(t, "l") }}
         OPTION (LOOP JOIN, FORCE ORDER);
         SET @_Purged = @@ROWCOUNT;
 {%- if beside %}
 
         DELETE s
         FROM @_Locked AS l
-        INNER JOIN {{ t.lease }} AS s WITH (ROWLOCK) ON {{ item.kept_for(t, "l") }}
+        INNER JOIN {{ t.lease }} AS s WITH (ROWLOCK)
+            ON {{ item.kept_for(t, "l") }}
         OPTION (LOOP JOIN, FORCE ORDER);
 {%- endif %}
 {%- if attempt_history %}
 
         DELETE a
         FROM @_Locked AS l
-        INNER JOIN {{ t.attempt }} AS a WITH (ROWLOCK) ON {{ item.attempt_of(t, "l") }}
+        INNER JOIN {{ t.attempt }} AS a WITH (ROWLOCK)
+            ON {{ item.attempt_of(t, "l") }}
         OPTION (LOOP JOIN, FORCE ORDER);
 {%- endif %}

@@ -1,11 +1,14 @@
     INSERT INTO @_Item (
-        [Ordinal], [Key], {{ item.names(t) }},
+        [Ordinal], [Key],
+        {{ item.names(t) }},
 {%- if not redrive %}
         [Attempt], [Status], [Step], [Response], [Error], [DueAt], [Release], [Set],
 {%- endif %}
         [Token]
     )
-    SELECT CAST(j.[key] AS int), {{ "JSON_QUERY(j.[value], '$.key')" if composite else "r." ~ t.key[0].var }},
+    SELECT
+        CAST(j.[key] AS int),
+        {{ "JSON_QUERY(j.[value], '$.key')" if composite else "r." ~ t.key[0].var }},
 {{- item.reads(t, "r") }}
 {%- if not redrive %}
         r.[Attempt], r.[Status], r.[Step], r.[Response], r.[Error],

@@ -5,8 +5,8 @@
             {{ item.attempt_names(t) }}, [AttemptNum], [Worker], [StartedAt], [EndedAt], [Outcome], [Step], [Response], [Error]
         )
         SELECT
-            {{ item.list(t, "i") }}, k.[AttemptNum], k.[Owner], k.[StartedAt], @_Now, k.[Status],
-            COALESCE(i.[Step], k.[Step]), i.[Response],
+            {{ item.list(t, "i") }},
+            k.[AttemptNum], k.[Owner], k.[StartedAt], @_Now, k.[Status], COALESCE(i.[Step], k.[Step]), i.[Response],
             CASE
                 WHEN i.[Error] IS NOT NULL THEN i.[Error]
                 WHEN k.[Status] = 'Failed' AND i.[Status] <> 'Failed'
@@ -29,7 +29,8 @@
         DELETE a
         FROM @_Item AS i
         INNER JOIN @_Work AS k ON k.[Ordinal] = i.[Ordinal] AND k.[Answer] = 'OK' AND k.[Status] = 'Completed'
-        INNER JOIN {{ t.attempt }} AS a WITH (ROWLOCK) ON {{ item.attempt_of(t, "i") }}
+        INNER JOIN {{ t.attempt }} AS a WITH (ROWLOCK)
+            ON {{ item.attempt_of(t, "i") }}
         OPTION (LOOP JOIN, FORCE ORDER);
 {%- endif %}
 {%- endif %}

@@ -103,7 +103,8 @@ BEGIN
         END AS [Key],
         CASE WHEN a.[Seen] = 1 THEN w.[Token] END AS [Token],
 {%- else %}
-        {{ item.as_text(t, "w") }} AS [Key], w.[Token],
+        {{ item.as_text(t, "w") }} AS [Key],
+        w.[Token],
 {%- endif %}
         w.[AttemptNum], CAST(w.[Status] AS nvarchar(500)) AS [Status]
     FROM @_Back AS w
@@ -118,7 +119,9 @@ BEGIN
 {%- endif %}
     UNION ALL
     SELECT
-        'REFUSED', NULL, NULL, {{ "NULL" if own_types_only else item.as_text(t, "r") }}, NULL, r.[Times], r.[Reason]
+        'REFUSED', NULL, NULL,
+        {{ "NULL" if own_types_only else item.as_text(t, "r") }},
+        NULL, r.[Times], r.[Reason]
     FROM @_Told AS r
     ORDER BY [Answer], [Key];
 END;

@@ -4,7 +4,8 @@
                     SELECT 1
                     FROM {{ table }} AS e WITH ({{ "ROWLOCK, READCOMMITTEDLOCK, INDEX ([IX_" ~ queue ~ "_Work])" if own else "UPDLOCK, ROWLOCK, FORCESEEK" }})
 {%- if beside %}
-                    LEFT JOIN {{ t.lease }} AS z WITH (ROWLOCK, READCOMMITTEDLOCK) ON {{ item.kept_of(t, "z", "e") }}
+                    LEFT JOIN {{ t.lease }} AS z WITH (ROWLOCK, READCOMMITTEDLOCK)
+                        ON {{ item.kept_of(t, "z", "e") }}
 {%- endif %}
                     WHERE
                         NOT ({% for k in key %}e.{{ k.quoted }} = q.{{ k.quoted }}{{ " AND " if not loop.last }}{% endfor %})

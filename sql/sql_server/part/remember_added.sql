@@ -1,7 +1,9 @@
         IF @Operation IS NOT NULL
         BEGIN
             SET @_Result = (
-                SELECT a.[Ordinal] AS [ordinal], a.[Answer] AS [answer], a.[Key] AS [key]{{ "," if not own }}
+                SELECT
+                    a.[Ordinal] AS [ordinal], a.[Answer] AS [answer],
+                    a.[Key] AS [key]{{ "," if not own }}
 {%- if not own %}
                     a.[Token] AS [token], a.[Status] AS [status]
 {%- endif %}

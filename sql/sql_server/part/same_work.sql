@@ -9,7 +9,9 @@
 {%- if own %}
         IF @Within = 1
 {% filter indent(4, true) %}        INSERT INTO @_Added ([Ordinal], [Answer], [Key])
-        SELECT w.[Ordinal], 'DUPLICATE', MIN({{ item.as_text(t, "q", "quoted") }})
+        SELECT
+            w.[Ordinal], 'DUPLICATE',
+            MIN({{ item.as_text(t, "q", "quoted") }})
         FROM (
             SELECT TOP (@_Count) m.*
             FROM @_New AS m
@@ -37,7 +39,9 @@
         OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));{% endfilter %}
         ELSE
 {% filter indent(4, true) %}        INSERT INTO @_Added ([Ordinal], [Answer], [Key])
-        SELECT w.[Ordinal], 'DUPLICATE', MIN({{ item.as_text(t, "q", "quoted") }})
+        SELECT
+            w.[Ordinal], 'DUPLICATE',
+            MIN({{ item.as_text(t, "q", "quoted") }})
         FROM (
             SELECT TOP (@_Count) m.*
             FROM @_New AS m
@@ -65,7 +69,9 @@
         OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));{% endfilter %}
 {%- else %}
         INSERT INTO @_Added ([Ordinal], [Answer], [Key])
-        SELECT w.[Ordinal], 'DUPLICATE', MIN({{ item.as_text(t, "q", "quoted") }})
+        SELECT
+            w.[Ordinal], 'DUPLICATE',
+            MIN({{ item.as_text(t, "q", "quoted") }})
         FROM (
             SELECT TOP (@_Count) m.*
             FROM @_New AS m

@@ -2,7 +2,8 @@
     SELECT TOP (@Max) {{ item.of_item(t) }}
 {%- if by == "keys" %}
     FROM (SELECT DISTINCT {{ item.list(t, "g") }} FROM @_Given AS g WHERE g.[Ordinal] >= 0) AS k
-    INNER JOIN {{ table }} AS q{{ " WITH (" ~ hints ~ ")" if hints }} ON {{ item.found(t, "k") }}
+    INNER JOIN {{ table }} AS q{{ " WITH (" ~ hints ~ ")" if hints }}
+        ON {{ item.found(t, "k") }}
 {%- else %}
 {%- set hint = [hints, "INDEX (" ~ index[by] ~ ")"] if by in index else [hints] %}
     FROM {{ table }} AS q{{ " WITH (" ~ hint | select | join(", ") ~ ")" if hint | select | list }}

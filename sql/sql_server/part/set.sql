@@ -9,7 +9,8 @@
 {%- endfor %}
             FROM @_Item AS i
             INNER JOIN @_Work AS k ON k.[Ordinal] = i.[Ordinal]
-            INNER JOIN {{ table }} AS q WITH (ROWLOCK) ON {{ item.found(t, "i") }}
+            INNER JOIN {{ table }} AS q WITH (ROWLOCK)
+                ON {{ item.found(t, "i") }}
 {{- value.given(settable) }}
             WHERE k.[Answer] = 'OK' AND i.[Set] IS NOT NULL
             OPTION (LOOP JOIN, FORCE ORDER);
@@ -23,7 +24,8 @@
                 SELECT TOP (1) CONCAT(N'item ', i.[Ordinal], N': "set.', x.[Name], N'"')
                 FROM @_Item AS i
                 INNER JOIN @_Work AS k ON k.[Ordinal] = i.[Ordinal]
-                INNER JOIN {{ table }} AS q ON {{ item.found(t, "i") }}
+                INNER JOIN {{ table }} AS q
+                    ON {{ item.found(t, "i") }}
                 CROSS APPLY OPENJSON(i.[Set]) AS n
                 CROSS APPLY (
                     SELECT

@@ -15,10 +15,11 @@ Table access order: QueueOperation, {{ called.table }}, {{ queue ~ "_Lease, " if
     @Operation uniqueidentifier, @Worker nvarchar(128), @LeaseMs int,
     @Items nvarchar(max) = NULL{{ ",\n    @StartedAt datetime2(7) = NULL" if run_time }},
     @IsNew bit = NULL OUTPUT, /* 0: the call was made before, and nothing is changed */
-    @IsOne bit = 0, @Key {{ t.key[0].type if own else "nvarchar(4000)" }} = NULL, @Token datetime2(7) = NULL,
-    @Attempt int = NULL, @Status varchar(20) = NULL, @Step nvarchar(60) = NULL, @Response nvarchar(max) = NULL,
-    @Error nvarchar(max) = NULL, @DueAt datetime2(7) = NULL, @Set nvarchar(max) = NULL, @Tells bit = 1,
-    @Answer varchar(20) = NULL OUTPUT, @Is varchar(20) = NULL OUTPUT
+    @IsOne bit = 0,
+    @Key {{ t.key[0].type if own else "nvarchar(4000)" }} = NULL,
+    @Token datetime2(7) = NULL, @Attempt int = NULL, @Status varchar(20) = NULL, @Step nvarchar(60) = NULL,
+    @Response nvarchar(max) = NULL, @Error nvarchar(max) = NULL, @DueAt datetime2(7) = NULL,
+    @Set nvarchar(max) = NULL, @Tells bit = 1, @Answer varchar(20) = NULL OUTPUT, @Is varchar(20) = NULL OUTPUT
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;

@@ -41,7 +41,8 @@ IF OBJECT_ID({{ text(subtype.table) }}, N'U') IS NULL
 IF NOT EXISTS (
     SELECT 1 FROM sys.check_constraints AS k
     WHERE
-        k.[parent_object_id] = OBJECT_ID({{ literal(part) }}) AND k.[name] = N'{{ subtype.name }}_IsType_{{ queue }}'
+        k.[parent_object_id] = OBJECT_ID({{ literal(part) }})
+        AND k.[name] = N'{{ subtype.name }}_IsType_{{ queue }}'
 )
     ALTER TABLE {{ object(part) }}
     ADD CONSTRAINT [{{ subtype.name }}_IsType_{{ queue }}]

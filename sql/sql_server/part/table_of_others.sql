@@ -74,7 +74,8 @@ IF NOT EXISTS (
     INNER JOIN sys.index_columns AS x ON x.[object_id] = i.[object_id] AND x.[index_id] = i.[index_id]
     INNER JOIN sys.columns AS c ON c.[object_id] = x.[object_id] AND c.[column_id] = x.[column_id]
     WHERE
-        i.[object_id] = OBJECT_ID({{ text(table) }}) AND i.[has_filter] = 0
+        i.[object_id] = OBJECT_ID({{ text(table) }})
+        AND i.[has_filter] = 0
         AND x.[key_ordinal] BETWEEN 1 AND {{ dedup.columns | length }}
         AND QUOTENAME(c.[name]) IN ({% for column in dedup.columns %}{{ text(column) }}{{ ", " if not loop.last }}{% endfor %})
     GROUP BY i.[index_id]
@@ -104,13 +105,16 @@ BEGIN
     SET @_Column = (
         SELECT MIN(c.[column_id])
         FROM sys.columns AS c
-        INNER JOIN sys.columns AS h ON h.[object_id] = OBJECT_ID({{ text(t.history) }}) AND h.[name] = c.[name]
+        INNER JOIN sys.columns AS h
+            ON h.[object_id] = OBJECT_ID({{ text(t.history) }}) AND h.[name] = c.[name]
         WHERE
-            c.[object_id] = OBJECT_ID({{ text(table) }}) AND c.[column_id] > @_Column AND h.[is_computed] = 0
-            AND TYPE_NAME(h.[system_type_id]) <> N'timestamp'
+            c.[object_id] = OBJECT_ID({{ text(table) }})
+            AND c.[column_id] > @_Column AND h.[is_computed] = 0 AND TYPE_NAME(h.[system_type_id]) <> N'timestamp'
     );
     IF @_Column IS NOT NULL
-        SET @_Columns = CONCAT(@_Columns + N', ', QUOTENAME(COL_NAME(OBJECT_ID({{ text(table) }}), @_Column)));
+        SET @_Columns = CONCAT(
+            @_Columns + N', ', QUOTENAME(COL_NAME(OBJECT_ID({{ text(table) }}), @_Column))
+        );
 END;
 DECLARE @_Row nvarchar(max) = CONCAT(
     N'CREATE VIEW {{ object(queue ~ "_Row_V") | replace("'", "''") }} AS SELECT ', @_Columns, N' FROM {{ table | replace("'", "''") }};'
@@ -138,7 +142,8 @@ SELECT
     CASE WHEN TYPE_NAME(c.[system_type_id]) IN (N'nvarchar', N'nchar') THEN c.[max_length] / 2 ELSE c.[max_length] END
 FROM sys.columns AS c
 WHERE
-    c.[object_id] = OBJECT_ID({{ text(table) }}) AND QUOTENAME(c.[name]) = {{ text(role.error) }}
+    c.[object_id] = OBJECT_ID({{ text(table) }})
+    AND QUOTENAME(c.[name]) = {{ text(role.error) }}
     AND TYPE_NAME(c.[system_type_id]) IN (N'nvarchar', N'nchar', N'varchar', N'char') AND c.[max_length] > 0;
 {% endfilter %}
 {%- endif %}

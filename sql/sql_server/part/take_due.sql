@@ -19,19 +19,25 @@ wait there for whoever changes an earlier item of the group, and he may want the
 {%- set index = search.index if search else t.due_index %}
         INSERT INTO @_Due ({{ item.names(t) }}, [AttemptNum], [Alone], [Token]{{ ", [Row]" if t.witness }})
         SELECT TOP (@_Take)
-            {{ item.of_item(t) }}, {{ item.attempts(t) if role.attempts else "0" }},
+            {{ item.of_item(t) }},
+            {{ item.attempts(t) if role.attempts else "0" }},
             {{ "0" if beside else item.died(t) }},
             {{ item.token(t) if role.token else "NULL" }}{% if t.witness %},
             DATALENGTH(q.{{ t.witness }}){% endif %}
 {%- if many_ways %}
-        FROM {{ table }} AS n WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ({{ index }}))
+        FROM {{ table }} AS n
+            WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ({{ index }}))
         INNER JOIN {{ table }} AS q
             WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
             ON {% for k in t.key %}q.{{ k.quoted }} = n.{{ k.quoted }}{{ " AND " if not loop.last }}{% endfor %}
-        WHERE {{ wanted(when_due, search, without_step, "n") }} AND {{ wanted(when_due, search, without_step) }}
+        WHERE
+            {{ wanted(when_due, search, without_step, "n") }}
+            AND {{ wanted(when_due, search, without_step) }}
 {%- else %}
-        FROM {{ table }} AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ({{ index }}))
-        WHERE {{ wanted(when_due, search, without_step) }}
+        FROM {{ table }} AS q
+            WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ({{ index }}))
+        WHERE
+            {{ wanted(when_due, search, without_step) }}
 {%- endif %}
             AND NOT EXISTS (SELECT 1 FROM @_Aside AS a WHERE {{ item.found(t, "a") }})
 {%- if search %}

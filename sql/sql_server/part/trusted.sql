@@ -13,6 +13,7 @@ WITH [Mine] ([Id]) AS (
 )
 {%- endmacro -%}
 {%- macro is_stranger(id) -%}
-{{ id }} NOT IN (SELECT i.[Id] FROM [Mine] AS i) AND COALESCE(USER_NAME({{ id }}), N'') NOT IN (N'dbo', N'db_owner')
+{{ id }} NOT IN (SELECT i.[Id] FROM [Mine] AS i)
+AND COALESCE(USER_NAME({{ id }}), N'') NOT IN (N'dbo', N'db_owner')
 AND COALESCE(IS_ROLEMEMBER(N'db_owner', USER_NAME({{ id }})), 0) = 0
 {%- endmacro -%}

@@ -16,14 +16,18 @@ BEGIN
     /* A call that only looks gives way. */
     SET DEADLOCK_PRIORITY LOW;
 
-    IF @Max IS NULL OR @Max < 1 OR @Max > 1000 THROW 50021, N'{{ procedure }}: @Max must be from 1 to 1000.', 1;
+    IF @Max IS NULL OR @Max < 1 OR @Max > 1000
+        THROW 50021, N'{{ procedure }}: @Max must be from 1 to 1000.', 1;
 
     SELECT n.[AttemptNum], n.[Worker], n.[StartedAt], n.[EndedAt], n.[Outcome], n.[Step], n.[Response], n.[Error]
     FROM (
         SELECT TOP (@Max)
             a.[Number], a.[AttemptNum], a.[Worker], a.[StartedAt], a.[EndedAt], a.[Outcome], a.[Step], a.[Response], a.[Error]
-        FROM (SELECT{{ item.reads_text(t, "@Key") | trim(",") }}) AS k ({{ item.names(t) }})
-        INNER JOIN {{ t.attempt }} AS a ON {{ item.attempt_of(t, "k") }}
+        FROM (
+            SELECT{{ item.reads_text(t, "@Key") | trim(",") }}
+        ) AS k ({{ item.names(t) }})
+        INNER JOIN {{ t.attempt }} AS a
+            ON {{ item.attempt_of(t, "k") }}
 {%- if own_types_only %}
         WHERE EXISTS (
             SELECT 1

@@ -25,8 +25,12 @@ BEGIN
     SELECT
         ROW_NUMBER() OVER (ORDER BY {{ kind.ordered(due_columns) }}),
         CASE WHEN {{ s }}.[ClaimNum] < 0 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END,
-        DATEDIFF_BIG(MILLISECOND, @_Now, {{ item.until(t, "@_SilentMs") }}) + 1, {{ item.as_text(t, "q", "quoted") }},
-        {{ item.of_item(t) }}, {{ item.token(t) }}, {{ item.attempts(t) }}, 'Processing'
+        DATEDIFF_BIG(MILLISECOND, @_Now, {{ item.until(t, "@_SilentMs") }}) + 1,
+        {{ item.as_text(t, "q", "quoted") }},
+        {{ item.of_item(t) }},
+        {{ item.token(t) }},
+        {{ item.attempts(t) }},
+        'Processing'
     FROM {{ t.lease if beside else table }} AS {{ s }}
         WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_{{ queue }}_{{ "Lease_" if beside }}InFlight]))
 {%- if beside %}

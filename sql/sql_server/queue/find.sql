@@ -20,14 +20,16 @@ BEGIN
 {% include "part/clock_variables.sql" %}
     DECLARE @_Look varchar(10);
 {%- for k in t.key %}
-    DECLARE @_Begin{{ loop.index }} {{ k.type }}, @_End{{ loop.index }} {{ k.type }};
+    DECLARE @_Begin{{ loop.index }} {{ k.type }};
+    DECLARE @_End{{ loop.index }} {{ k.type }};
 {%- endfor %}
     DECLARE @_Page TABLE (
 {{- item.declared(t) }}
         PRIMARY KEY CLUSTERED ({{ item.names(t) }})
     );
 {% include "part/filter.sql" %}
-    IF @Most < 1 THROW 50021, N'{{ procedure }}: @Most must be 1 or more, or NULL.', 1;
+    IF @Most < 1
+        THROW 50021, N'{{ procedure }}: @Most must be 1 or more, or NULL.', 1;
     SET @After = NULLIF(@After, N'');
 {%- for k in t.key %}
     SET @_Begin{{ loop.index }} = {{ item.read_part(t, k, loop.index0, "@After") }};
@@ -88,7 +90,8 @@ q.{{ k.quoted }} {{ op }}{{ "=" if last and op == "<" }} @{{ name }}{{ loop.inde
     IF @_Look = '{{ by }}' AND @Most IS NOT NULL
         SELECT {% for k in t.key %}@_End{{ loop.index }} = q.{{ k.quoted }}{{ ", " if not loop.last }}{% endfor %}
         FROM {{ table }} AS q{{ " WITH (INDEX (" ~ index[by] ~ "))" if by == "ended" }}
-        WHERE {{ after }}
+        WHERE
+            {{ after }}
 {%- if by == "ended" %}
             AND q.[Status] IN ({{ item.states(of_states[by]) }})
 {%- endif %}
@@ -118,11 +121,14 @@ q.{{ k.quoted }} {{ op }}{{ "=" if last and op == "<" }} @{{ name }}{{ loop.inde
         ORDER BY {% for k in t.key %}p.{{ k.var }} DESC{{ ", " if not loop.last }}{% endfor %};
     SELECT
         'FOUND' AS [Answer], CAST(NULL AS int) AS [Ordinal], CAST(NULL AS bigint) AS [DueMs],
-        {{ item.as_text(t, "q", "quoted") }} AS [Key], {{ item.token(t) }} AS [Token],
-        {{ item.attempts(t) }} AS [AttemptNum], {{ item.status(t) }} AS [Status],
+        {{ item.as_text(t, "q", "quoted") }} AS [Key],
+        {{ item.token(t) }} AS [Token],
+        {{ item.attempts(t) }} AS [AttemptNum],
+        {{ item.status(t) }} AS [Status],
 {%- filter indent(4) %}{{ item.columns(t, for_workers=false) | trim(",") }}{% endfilter %}
     FROM @_Page AS p
-    INNER JOIN {{ table }} AS q ON {{ item.found(t, "p") }}
+    INNER JOIN {{ table }} AS q
+        ON {{ item.found(t, "p") }}
 {{- item.beside(t) }}
 {{- item.subtypes(t) }}
 {%- include "part/fits.sql" %}

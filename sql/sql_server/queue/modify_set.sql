@@ -46,7 +46,8 @@ BEGIN
 {% if transaction == "trx" %}{% include "part/no_transaction.sql" %}{% else %}{% include "part/in_transaction.sql" %}
     /* A row that is locked to the end of somebody's transaction is no measure for others: no turn is taken. */
     SET @Recover = CASE WHEN @Recover > 2 THEN 1 ELSE @Recover END;{% endif %}
-    IF @Max IS NULL OR @Max < 0 OR @Max > 1000 THROW 50021, N'{{ procedure }}: @Max must be from 0 to 1000.', 1;
+    IF @Max IS NULL OR @Max < 0 OR @Max > 1000
+        THROW 50021, N'{{ procedure }}: @Max must be from 0 to 1000.', 1;
 {% if transaction == "trx" %}
     BEGIN TRY
         BEGIN TRANSACTION;

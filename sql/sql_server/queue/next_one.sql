@@ -31,7 +31,8 @@ Table access order: {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}{{ 
 AS
 BEGIN
 {% if transaction == "trx" %}{% include "part/head.sql" %}{% else %}{% include "part/head_utx.sql" %}{% endif %}
-    DECLARE @_Key {{ t.key[0].type if own else "nvarchar(4000)" }}, @_Token datetime2(7);
+    DECLARE @_Key {{ t.key[0].type if own else "nvarchar(4000)" }};
+    DECLARE @_Token datetime2(7);
     DECLARE @_DueMs bigint = 0;
 
 {% if transaction == "trx" %}{% include "part/no_transaction.sql" %}{% else %}{% include "part/in_transaction.sql" %}
@@ -49,7 +50,9 @@ BEGIN
         SET @Recover = 0;
     END;
 
-    SELECT @_Key AS [{{ "EnqueuedAt" if own else "ItemKey" }}], @_Token AS [{{ "UpdatedAt" if own else "ItemToken" }}]
+    SELECT
+        @_Key AS [{{ "EnqueuedAt" if own else "ItemKey" }}],
+        @_Token AS [{{ "UpdatedAt" if own else "ItemToken" }}]
     WHERE @_Key IS NOT NULL;
 END;
 {% endfilter %}

@@ -78,7 +78,8 @@ BEGIN
 
         DELETE s
         FROM @_Found AS f
-        INNER JOIN {{ t.lease }} AS s WITH (ROWLOCK) ON {{ item.kept_for(t, "f") }}
+        INNER JOIN {{ t.lease }} AS s WITH (ROWLOCK)
+            ON {{ item.kept_for(t, "f") }}
         WHERE s.[UpdatedAt] < DATEADD(MINUTE, -10, @_Now)
         OPTION (LOOP JOIN, FORCE ORDER);
 {%- endif %}

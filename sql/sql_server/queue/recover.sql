@@ -25,7 +25,8 @@ BEGIN
 
 {% include "part/no_transaction.sql" %}
 
-    IF @Max IS NULL OR @Max < 1 OR @Max > 1000 THROW 50021, N'{{ procedure }}: @Max must be from 1 to 1000.', 1;
+    IF @Max IS NULL OR @Max < 1 OR @Max > 1000
+        THROW 50021, N'{{ procedure }}: @Max must be from 1 to 1000.', 1;
 
     EXECUTE {{ object(queue ~ "_Recover") }} @Max = @Max, @Recover = @Recover, {{ "@Worker = NULL, " if resume_own }}@Within = 0;
 END;

@@ -68,11 +68,16 @@ BEGIN
             {{ item.names(t) }}, [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [DueAt], [Before]
         )
         SELECT
-            {{ item.list(t, "i") }}, k.[Was], k.[Status], k.[AttemptNum], k.[Token], {{ item.step(t) }},
-            {{ item.response(t) }}, {{ item.error(t) }}, {{ "@_Now" if role.due else "NULL" }}, s.[UpdatedAt]
+            {{ item.list(t, "i") }}, k.[Was], k.[Status], k.[AttemptNum], k.[Token],
+            {{ item.step(t) }},
+            {{ item.response(t) }},
+            {{ item.error(t) }},
+            {{ "@_Now" if role.due else "NULL" }},
+            s.[UpdatedAt]
         FROM @_Item AS i
         INNER JOIN @_Work AS k ON k.[Ordinal] = i.[Ordinal]
-        INNER JOIN {{ table }} AS q ON {{ item.found(t, "i") }}
+        INNER JOIN {{ table }} AS q
+            ON {{ item.found(t, "i") }}
 {{- item.beside_of(t, "i") }}
         WHERE k.[Answer] = 'OK'
         OPTION (LOOP JOIN, FORCE ORDER);
@@ -90,7 +95,8 @@ BEGIN
 {{- write.assignments(t, renews) }}
         FROM @_Item AS i
         INNER JOIN @_Work AS k ON k.[Ordinal] = i.[Ordinal]
-        INNER JOIN {{ table }} AS q WITH (ROWLOCK) ON {{ item.found(t, "i") }}
+        INNER JOIN {{ table }} AS q WITH (ROWLOCK)
+            ON {{ item.found(t, "i") }}
         WHERE k.[Answer] = 'OK'
         OPTION (LOOP JOIN, FORCE ORDER);
 
@@ -106,7 +112,8 @@ BEGIN
     BEGIN CATCH
         IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
         /* The same work has come between the look for it and the change: another try finds it. */
-        IF ERROR_NUMBER() = 2601 THROW 50005, N'{{ procedure }}: the same work was put in at once; try again.', 1;
+        IF ERROR_NUMBER() = 2601
+            THROW 50005, N'{{ procedure }}: the same work was put in at once; try again.', 1;
         THROW;
     END CATCH;
 {%- else %}

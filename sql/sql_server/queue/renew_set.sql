@@ -29,16 +29,19 @@ BEGIN
 {% include "part/limit.sql" %}
     /* In the order of the keys, so that rows are locked in it and two calls never wait for each other. */
     DECLARE @_Item TABLE (
-        [Ordinal] int NOT NULL, [Key] {{ item.key_type(t) }} NULL,
+        [Ordinal] int NOT NULL,
+        [Key] {{ item.key_type(t) }} NULL,
 {{- item.declared(t, "NULL") }}
-        [Attempt] int NULL, UNIQUE CLUSTERED ({{ item.names(t) }}, [Ordinal])
+        [Attempt] int NULL,
+        UNIQUE CLUSTERED ({{ item.names(t) }}, [Ordinal])
     );
 {%- if beside %}
     /* The items as the table has them. */
     DECLARE @_Seen TABLE (
 {{- item.declared(t) }}
         [InFlight] bit NOT NULL, [AttemptNum] int NULL, [LeaseOwner] nvarchar(128) COLLATE Latin1_General_BIN2 NULL,
-        [Token] datetime2(7) NULL, PRIMARY KEY CLUSTERED ({{ item.names(t) }})
+        [Token] datetime2(7) NULL,
+        PRIMARY KEY CLUSTERED ({{ item.names(t) }})
     );
 {%- endif %}
 {% include "part/out_table.sql" %}
@@ -51,10 +54,13 @@ BEGIN
         (SELECT {{ "MAX(" if settings_of.theirs }}a.{{ settings_of.value }}{{ ")" if settings_of.theirs }} FROM {{ settings_of.table }} AS a WHERE a.{{ settings_of.param }} = '{{ setting }}.leaseMs' AND a.{{ settings_of.value }} > 0),
         {{ lease_ms }}
     );
-    IF @LeaseMs < 1 THROW 50021, N'{{ procedure }}: @LeaseMs must be at least 1.', 1;
+    IF @LeaseMs < 1
+        THROW 50021, N'{{ procedure }}: @LeaseMs must be at least 1.', 1;
 
     INSERT INTO @_Item ([Ordinal], [Key], {{ item.names(t) }}, [Attempt])
-    SELECT CAST(j.[key] AS int), {{ "JSON_QUERY(j.[value], '$.key')" if composite else "r." ~ t.key[0].var }},
+    SELECT
+        CAST(j.[key] AS int),
+        {{ "JSON_QUERY(j.[value], '$.key')" if composite else "r." ~ t.key[0].var }},
 {{- item.reads(t, "r") }}
         r.[Attempt]
     FROM (SELECT TOP (@_Limit) k.[key], k.[value] FROM OPENJSON(@Items) AS k) AS j
@@ -70,7 +76,9 @@ BEGIN
 {%- if beside %}
 
         INSERT INTO @_Seen ({{ item.names(t) }}, [InFlight], [AttemptNum], [LeaseOwner], [Token])
-        SELECT {{ item.list(t, "i") }}, r.[InFlight], r.[AttemptNum], r.[LeaseOwner], r.[Token]
+        SELECT
+            {{ item.list(t, "i") }},
+            r.[InFlight], r.[AttemptNum], r.[LeaseOwner], r.[Token]
         FROM (SELECT DISTINCT TOP (@_Count) {{ item.list(t, "d") }} FROM @_Item AS d ORDER BY {{ item.list(t, "d") }}) AS i
 {%- if seek %}
         /* The first only: what moves to another place of the index while it is looked for could be found twice. */
@@ -82,7 +90,8 @@ BEGIN
                 {{ "q." ~ role.owner if role.owner else "CAST(NULL AS nvarchar(128))" }} AS [LeaseOwner],
                 {{ "q." ~ role.token if role.token else "CAST(NULL AS datetime2(7))" }} AS [Token]
             FROM {{ table }} AS q WITH ({{ "UPDLOCK, " if role.lease_until }}ROWLOCK, READPAST, READCOMMITTEDLOCK)
-            WHERE {{ item.found(t, "i") }}
+            WHERE
+                {{ item.found(t, "i") }}
 {%- if own_types_only %}
                 AND {% filter indent(16) %}{% include "part/type_access.sql" %}{% endfilter %}
 {%- endif %}
@@ -101,10 +110,14 @@ BEGIN
                     THEN 'OK'
                 ELSE 'LEASE_LOST'
             END,
-            i.[Ordinal], i.[Key], {{ item.list(t, "i") }}, {{ "e.[Token]" if role.token else "s.[UpdatedAt]" }},
-            {{ "e" if role.attempts else "s" }}.[AttemptNum], s.[Status]
+            i.[Ordinal], i.[Key],
+            {{ item.list(t, "i") }},
+            {{ "e.[Token]" if role.token else "s.[UpdatedAt]" }},
+            {{ "e" if role.attempts else "s" }}.[AttemptNum],
+            s.[Status]
         FROM (SELECT TOP (@_Count) o.* FROM @_Item AS o ORDER BY {{ item.list(t, "o") }}, o.[Ordinal]) AS i
-        LEFT JOIN @_Seen AS e ON {{ item.same(t, "e", "i") }}
+        LEFT JOIN @_Seen AS e
+            ON {{ item.same(t, "e", "i") }}
         LEFT JOIN {{ t.lease }} AS s WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
             ON {{ item.kept_for(t, "e") }}
         OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));
@@ -116,15 +129,20 @@ BEGIN
             CASE
                 WHEN q.{{ key[0].quoted }} IS NULL THEN 'NOT_FOUND'
                 WHEN
-                    {{ item.stands(processing) }} AND {{ item.owner(t) }} = @Worker
+                    {{ item.stands(processing) }}
+                    AND {{ item.owner(t) }} = @Worker
                     AND {{ item.attempts(t) }} = i.[Attempt]
                     THEN 'OK'
                 ELSE 'LEASE_LOST'
             END,
-            i.[Ordinal], i.[Key], {{ item.list(t, "i") }}, {{ item.token(t) }}, {{ item.attempts(t) }},
+            i.[Ordinal], i.[Key],
+            {{ item.list(t, "i") }},
+            {{ item.token(t) }},
+            {{ item.attempts(t) }},
             {{ item.status(t) }}
         FROM (SELECT TOP (@_Count) o.* FROM @_Item AS o ORDER BY {{ item.list(t, "o") }}, o.[Ordinal]) AS i
-        LEFT JOIN {{ table }} AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK) ON {{ item.found(t, "i") }}
+        LEFT JOIN {{ table }} AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
+            ON {{ item.found(t, "i") }}
 {%- if own_types_only %}
             AND {% filter indent(12) %}{% include "part/type_access.sql" %}{% endfilter %}
 {%- endif %}
@@ -134,9 +152,11 @@ BEGIN
         UPDATE o
         SET [Answer] = 'OK'
         FROM @_Out AS o
-        INNER JOIN {{ table }} AS q{{ " WITH (" ~ hints ~ ")" if hints }} ON {{ item.found(t, "o") }}
+        INNER JOIN {{ table }} AS q{{ " WITH (" ~ hints ~ ")" if hints }}
+            ON {{ item.found(t, "o") }}
 {%- if beside %}
-        INNER JOIN {{ t.lease }} AS s{{ " WITH (" ~ hints ~ ")" if hints }} ON {{ item.kept_for(t, "o") }}
+        INNER JOIN {{ t.lease }} AS s{{ " WITH (" ~ hints ~ ")" if hints }}
+            ON {{ item.kept_for(t, "o") }}
 {%- endif %}
         WHERE o.[Status] IS NULL
         OPTION (LOOP JOIN, FORCE ORDER);
@@ -149,7 +169,8 @@ BEGIN
         UPDATE q
         SET {{ role.lease_until }} = DATEADD(MILLISECOND, @LeaseMs, {{ at }})
         FROM @_Out AS o
-        INNER JOIN {{ table }} AS q WITH (ROWLOCK) ON {{ item.found(t, "o") }}
+        INNER JOIN {{ table }} AS q WITH (ROWLOCK)
+            ON {{ item.found(t, "o") }}
         WHERE o.[Answer] = 'OK'
         OPTION (LOOP JOIN, FORCE ORDER);
 {%- endif %}
@@ -158,7 +179,8 @@ BEGIN
         UPDATE s
         SET [LeaseUntil] = DATEADD(MILLISECOND, @LeaseMs, @_Now)
         FROM @_Out AS o
-        INNER JOIN {{ t.lease }} AS s WITH (ROWLOCK) ON {{ item.kept_for(t, "o") }}
+        INNER JOIN {{ t.lease }} AS s WITH (ROWLOCK)
+            ON {{ item.kept_for(t, "o") }}
         WHERE o.[Answer] = 'OK'
         OPTION (LOOP JOIN, FORCE ORDER);
 {%- endif %}

@@ -45,7 +45,8 @@ BEGIN
 {%- if attempt_retention %}
     DECLARE @_Old TABLE (
 {{- item.declared(t) }}
-        [Number] bigint NOT NULL, PRIMARY KEY CLUSTERED ({{ item.names(t) }}, [Number])
+        [Number] bigint NOT NULL,
+        PRIMARY KEY CLUSTERED ({{ item.names(t) }}, [Number])
     );
 {%- endif %}
 
@@ -69,7 +70,8 @@ BEGIN
             SELECT TOP (@Max - @_Count) {{ item.of_item(t) }}
             FROM {{ table }} AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK{{ ", INDEX ([IX_" ~ queue ~ "_Ended])" if own and rule.state != "Completed" }})
 {{- item.beside(t, " WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)") }}
-            WHERE {{ item.status(t) | indent(8) }} = '{{ rule.state }}'
+            WHERE
+                {{ item.status(t) | indent(8) }} = '{{ rule.state }}'
 {%- if own and rule.state != "Completed" %}
                 AND q.[Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
 {%- endif %}

@@ -55,7 +55,8 @@ BEGIN
         COUNT_BIG(*), SUM(CASE WHEN x.[Status] = 'Processing' AND x.[Until] <= @_Now THEN 1 ELSE 0 END),
         SUM(x.[IsDue]), MIN(CASE WHEN x.[IsDue] = 1 THEN x.[Began] END), SUM(x.[IsNew])
     FROM (
-        SELECT {{ item.status(t) }} AS [Status],
+        SELECT
+            {{ item.status(t) }} AS [Status],
 {%- if steps %}
             CASE {{ item.step(t) }}
 {%- for step in steps %}
@@ -96,12 +97,14 @@ BEGIN
         UNION ALL
 {%- endif %}
         SELECT
-            {{ item.status(t) }} AS [Status], {{ item.of_item(t) if own else item.started(t) ~ " AS [Newest]" }},
+            {{ item.status(t) }} AS [Status],
+            {{ item.of_item(t) if own else item.started(t) ~ " AS [Newest]" }},
             {{ item.started(t) }} AS [StartedAt],
             {% if role.duration and not beside %}CAST({{ item.duration(t) }} AS bigint){% elif beside %}COALESCE(
                 {{ "CAST(q." ~ role.duration ~ " AS bigint)" if role.duration else "s.[Duration]" }},
                 DATEDIFF_BIG(
-                    MILLISECOND, {{ item.started(t) }},
+                    MILLISECOND,
+                    {{ item.started(t) }},
                     {{ item.utc(t, "q." ~ role.finished) if role.finished else "s.[FinishedAt]" }}
                 )
             ){% else %}{{ item.duration(t) }}{% endif %} AS [Duration],
@@ -111,8 +114,8 @@ BEGIN
 {%- endfor %}
     ) AS x
     WHERE
-        {{ "x.[Duration] IS NOT NULL" if own else item.finished("x.[Status]") }} AND x.[StartedAt] IS NOT NULL
-        AND x.[Duration] >= 0
+        {{ "x.[Duration] IS NOT NULL" if own else item.finished("x.[Status]") }}
+        AND x.[StartedAt] IS NOT NULL AND x.[Duration] >= 0
     ORDER BY x.{{ key[0].quoted if own else "[Newest]" }} DESC;
 
     SELECT
@@ -144,7 +147,8 @@ BEGIN
         FROM @_State AS i
     ) AS a
     CROSS APPLY (VALUES
-        ('due.count', a.[Due]), ('due.oldest_ms', DATEDIFF_BIG(MILLISECOND, a.[Oldest], {{ at }})),
+        ('due.count', a.[Due]),
+        ('due.oldest_ms', DATEDIFF_BIG(MILLISECOND, a.[Oldest], {{ at }})),
         ('lease.expired', a.[Late]), ('sample.items', @_Count), ('claimed.mean_ms', CAST(@_ClaimedMean AS bigint)),
         ('wait.mean_ms', CAST(@_WaitMean AS bigint)), ('arrivals.last_hour', @_Arrivals), ('claimed.count', a.[Held]),
         (

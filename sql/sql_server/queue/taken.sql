@@ -50,7 +50,9 @@ BEGIN
 
         /* Locked first, and decided upon by what it is then. */
         SELECT
-            @_Is = {{ item.status(t) }}, @_Was = s.[Status], @_Began = {{ item.utc(t, "q." ~ role.started) }},
+            @_Is = {{ item.status(t) }},
+            @_Was = s.[Status],
+            @_Began = {{ item.utc(t, "q." ~ role.started) }},
             @_Before = CASE WHEN {{ item.finished("s.[Status]") }} THEN 0 ELSE COALESCE(s.[AttemptNum], 0) END,
             @_Attempt = {{ "COALESCE(CAST(q." ~ role.attempts ~ " AS int), 0)" if role.attempts else "0" }},
             @_Again = CASE
@@ -69,9 +71,13 @@ BEGIN
             @_Owner = s.[LeaseOwner], @_OwnerBegan = s.[StartedAt],
             @_Step = {{ item.step(t) }}{% endif %}
         FROM @_Asked AS c
-        INNER JOIN {{ table }} AS q WITH (UPDLOCK, ROWLOCK) ON {{ item.found(t, "c") }}
-        LEFT JOIN {{ t.lease }} AS s WITH (UPDLOCK, ROWLOCK) ON {{ item.kept_for(t, "c") }}
-        WHERE {{ item.stands(processing) }} AND {{ item.owner(t) }} = @Worker
+        INNER JOIN {{ table }} AS q WITH (UPDLOCK, ROWLOCK)
+            ON {{ item.found(t, "c") }}
+        LEFT JOIN {{ t.lease }} AS s WITH (UPDLOCK, ROWLOCK)
+            ON {{ item.kept_for(t, "c") }}
+        WHERE
+            {{ item.stands(processing) }}
+            AND {{ item.owner(t) }} = @Worker
         OPTION (LOOP JOIN, FORCE ORDER);
 {%- if role.attempts %}
 

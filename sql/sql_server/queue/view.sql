@@ -30,18 +30,24 @@ item that they wait for, and how many wait.{{ " Of other types than the caller m
 */
 {{ create_or_alter }} VIEW {{ object(queue ~ "_Blocked_V") }}
 AS
-SELECT q.{{ group }}, q.[EnqueuedAt], q.[Status], q.[ScheduledFor], q.[LeaseOwner], g.[Items] - 1 AS [Waiting]
+SELECT
+    q.{{ group }},
+    q.[EnqueuedAt], q.[Status], q.[ScheduledFor], q.[LeaseOwner], g.[Items] - 1 AS [Waiting]
 FROM (
     SELECT
-        u.{{ group }}, COUNT(*) AS [Items],
+        u.{{ group }},
+        COUNT(*) AS [Items],
         COALESCE(
             MIN(CASE WHEN u.[Status] = 'Processing' THEN u.[EnqueuedAt] END), MIN(u.[EnqueuedAt])
         ) AS [EnqueuedAt]
     FROM {{ table }} AS u
-    WHERE u.[Status] IN ('Pending', 'Processing', 'Error', 'Paused') AND u.{{ group }} IS NOT NULL
+    WHERE
+        u.[Status] IN ('Pending', 'Processing', 'Error', 'Paused')
+        AND u.{{ group }} IS NOT NULL
     GROUP BY u.{{ group }}
 ) AS g
-INNER JOIN {{ table }} AS q ON q.[EnqueuedAt] = g.[EnqueuedAt]
+INNER JOIN {{ table }} AS q
+    ON q.[EnqueuedAt] = g.[EnqueuedAt]
 WHERE g.[Items] > 1 AND (q.[Status] IN ('Processing', 'Paused') OR q.[ScheduledFor] > SYSUTCDATETIME())
 {%- if own_types_only %}
     AND {% filter indent(4) %}{% include "part/type_access.sql" %}{% endfilter %}
@@ -65,7 +71,9 @@ FROM (
             ORDER BY {% for c in group_order %}v.[Order{{ loop.index }}]{{ ", " if not loop.last }}{% endfor %}
         ) AS [Place]
     FROM (
-        SELECT q.{{ group }} AS [ItemGroup], {{ item.as_text(t, "q", "quoted") }} AS [ItemKey],
+        SELECT
+            q.{{ group }} AS [ItemGroup],
+            {{ item.as_text(t, "q", "quoted") }} AS [ItemKey],
 {%- for c in group_order %}
             q.{{ c }} AS [Order{{ loop.index }}],
 {%- endfor %}

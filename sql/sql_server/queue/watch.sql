@@ -17,9 +17,13 @@
     SELECT TOP (@Most + {{ more }})
         '{{ look }}',
         {{ item.one_text(t.key[0], "q." ~ t.key[0].quoted) if own else item.as_text(t, "q", "quoted") }},
-        {{ item.status(t) }}, LEFT({{ item.error(t) }}, 200),
+        {{ item.status(t) }},
+        LEFT({{ item.error(t) }}, 200),
         {{ item.utc(t, "q." ~ role.enqueued) if role.enqueued else "CAST(NULL AS datetime2(7))" }},
-        {{ item.started(t) }}, CAST({{ item.duration(t) }} AS bigint), {{ item.due_at(t) }}, {{ item.owner(t) }},
+        {{ item.started(t) }},
+        CAST({{ item.duration(t) }} AS bigint),
+        {{ item.due_at(t) }},
+        {{ item.owner(t) }},
         {{ item.until(t, lease_ms) }}{% if typed %},
         CAST(q.{{ role.kind }} AS nvarchar(60)){% endif %}{% if shards %},
         {{ "q.[Shard]" if look == "W" else "NULL" }}{% endif %}
@@ -103,7 +107,9 @@ BEGIN
 {%- endfor %}
             q.[Shard]
         FROM {{ table }} AS q WITH ({{ hints }}, INDEX ({{ t.due_index }}))
-        WHERE q.[Shard] = h.[Shard] AND {{ item.waits(t) }}
+        WHERE
+            q.[Shard] = h.[Shard]
+            AND {{ item.waits(t) }}
 {%- if order %}
         ORDER BY {% for c in order %}q.{{ c.quoted }}{{ " DESC" if c.descending }}{{ ", " if not loop.last }}{% endfor %}
 {%- endif %}
@@ -195,8 +201,9 @@ BEGIN
         DATEADD(MILLISECOND, s.[ClaimedMs] % 1000, DATEADD(SECOND, s.[ClaimedMs] / 1000, s.[StartedAt])){{ ",\n        s.[Type]" if by_type }}
     FROM @_Seen AS s
     WHERE
-        s.[Look] IN ('N', 'B', 'H') AND {{ item.finished("s.[Status]") }} AND s.[StartedAt] IS NOT NULL
-        AND s.[ClaimedMs] BETWEEN 0 AND 1000000000000;
+        s.[Look] IN ('N', 'B', 'H')
+        AND {{ item.finished("s.[Status]") }}
+        AND s.[StartedAt] IS NOT NULL AND s.[ClaimedMs] BETWEEN 0 AND 1000000000000;
 
     SELECT
         f.[Name],

@@ -570,7 +570,8 @@ BEGIN
         SELECT MAX(a.[Version]) AS [Version]
         FROM {{ object("QueueSchemaVersion") }} AS a
     ) AS v
-    LEFT JOIN {{ object("QueueSpec") }} AS q ON 1 = 1
+    LEFT JOIN {{ object("QueueSpec") }} AS q
+        ON 1 = 1
     ORDER BY q.[Queue];
 END;
 {% endfilter %}

@@ -76,7 +76,8 @@ BEGIN
             FROM mine AS i
             INNER JOIN pg_catalog.pg_auth_members AS m ON m.member = i.oid
         ),
-        names (name) AS MATERIALIZED (SELECT n.name FROM pg_catalog.json_array_elements_text('["add_job_set_trx", "add_job_set_utx", "add_job_trx", "add_job_utx", "app_settings",
+        names (name) AS MATERIALIZED (
+            SELECT n.name FROM pg_catalog.json_array_elements_text('["add_job_set_trx", "add_job_set_utx", "add_job_trx", "add_job_utx", "app_settings",
     "claimed_job", "find_job", "job", "job_due", "job_ended",
     "job_in_flight", "job_seq", "job_type", "modify_job_set_trx", "modify_job_set_utx",
     "modify_job_trx", "modify_job_utx", "next_job_apart_trx", "next_job_set_trx", "next_job_trx",
@@ -90,7 +91,8 @@ BEGIN
     "queue_setting", "queue_spec", "queue_state", "queue_status", "queue_take_turn",
     "queue_taken_fn", "queue_time_fn", "queue_times_fn", "queue_transition", "queue_turn",
     "queue_type_access", "queue_unfit_fn", "queue_utc_fn", "queue_watched", "recover_job_trx",
-    "redrive_job_set_trx", "renew_job_set_trx", "stats_job", "watch_job", "worker_job_v"]'::json) AS n (name)),
+    "redrive_job_set_trx", "renew_job_set_trx", "stats_job", "watch_job", "worker_job_v"]'::json) AS n (name)
+        ),
         place (oid) AS MATERIALIZED (SELECT n.oid FROM pg_catalog.pg_namespace AS n WHERE n.nspname::text = 'readpast'),
         found (kind, name, owner) AS (
             SELECT 'schema', n.nspname::text, n.nspowner
@@ -888,7 +890,7 @@ BEGIN
                                     s.kind = 'timestamp'
                                     AND g.text ~ ('^[0-9]{4}-(0[1-9]|1[0-2])-[0-3][0-9]'
                                         || '([Tt ]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,7})?)?)?'
-                                        || '([Zz]|[-+](0[0-9]|1[0-4]):?[0-5][0-9])?$')
+                                        || '([Zz]|[-+](0[0-9]|1[0-4])(:?[0-5][0-9])?)?$')
                                 )
                                 THEN left(g.text, 4) > '0000'
                                 AND substring(g.text FROM 9 FOR 2)::integer BETWEEN 1 AND date_part(
@@ -1362,9 +1364,8 @@ ALTER DOMAIN "readpast"."job_type" ADD CONSTRAINT job_is_discriminated CHECK (VA
 CREATE SEQUENCE IF NOT EXISTS "readpast"."job_seq" AS bigint CACHE 1;
 
 CREATE TABLE IF NOT EXISTS "readpast"."job" (
-    enqueued_at timestamptz NOT NULL, type "readpast"."job_type" NOT NULL,
-    status "readpast"."queue_state" NOT NULL, step text NULL, attempt_num integer NOT NULL,
-    response text NULL DEFAULT '', error text NULL DEFAULT '',
+    enqueued_at timestamptz NOT NULL, type "readpast"."job_type" NOT NULL, status "readpast"."queue_state" NOT NULL,
+    step text NULL, attempt_num integer NOT NULL, response text NULL DEFAULT '', error text NULL DEFAULT '',
     started_at timestamptz NULL, duration bigint NULL, scheduled_for timestamptz NOT NULL,
     updated_at timestamptz NOT NULL, lease_owner text NULL, lease_until timestamptz NULL,
     /* By which claim it was taken, for whoever lost the answer to that. Below zero: it goes alone. */
@@ -1758,8 +1759,7 @@ BEGIN
                     attempt_num = d.attempt_num, lease_until = d.lease_until, error = COALESCE(d.error, q.error)
                 FROM decided AS d
                 /* They are locked, and decided upon: the key is enough. */
-                WHERE q.enqueued_at BETWEEN d.key_1 AND d.key_1
-                    AND d.answer = 'OK'
+                WHERE q.enqueued_at BETWEEN d.key_1 AND d.key_1 AND d.answer = 'OK'
                 RETURNING d.key_1 AS key_1_, d.token AS token_, d.attempt_num AS attempt_num_, d.answer AS answer_, d.status AS status_
             )
 
@@ -2016,7 +2016,8 @@ BEGIN
             v.key_1, v.position, v.alone, CASE WHEN v.alone THEN -claim_ ELSE claim_ END AS claim_num,
             /* Spent attempts (the limit was lowered, say) end here instead of staying at the head of the queue. */
             CASE WHEN v.is_spent THEN 'Failed' ELSE 'Processing' END AS status,
-            GREATEST(now_, NULLIF(v.item_token, 'infinity') + interval '1 microsecond') AS token, v.item_attempt + (NOT v.is_spent)::integer AS attempt_num,
+            GREATEST(now_, NULLIF(v.item_token, 'infinity') + interval '1 microsecond') AS token,
+            v.item_attempt + (NOT v.is_spent)::integer AS attempt_num,
             CASE
                 WHEN v.is_spent AND v.refusals > 0
                     THEN format(
@@ -2423,8 +2424,7 @@ BEGIN
             END
         FROM decided AS d
         /* They are locked, and decided upon: the key is enough. */
-        WHERE q.enqueued_at BETWEEN d.key_1 AND d.key_1
-            AND d.answer = 'OK'
+        WHERE q.enqueued_at BETWEEN d.key_1 AND d.key_1 AND d.answer = 'OK'
     ),
 
     /* Remembered for whoever asks again: what cannot be told from the items later. */
@@ -2565,8 +2565,7 @@ BEGIN
             step = COALESCE(d.step, q.step), response = COALESCE(d.response, q.response), error = COALESCE(d.error, q.error)
         FROM decided AS d
         /* They are locked, and decided upon: the key is enough. */
-        WHERE q.enqueued_at BETWEEN d.key_1 AND d.key_1
-            AND d.answer = 'OK'
+        WHERE q.enqueued_at BETWEEN d.key_1 AND d.key_1 AND d.answer = 'OK'
     ),
 
     /* Remembered for whoever asks again: what cannot be told from the items later. */
@@ -3010,7 +3009,9 @@ BEGIN
         SELECT q.enqueued_at AS key_1
         INTO until_
         FROM "readpast"."job" AS q
-        WHERE most_ IS NOT NULL AND q.status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted') AND q.enqueued_at > COALESCE(from_.key_1, '-infinity')
+        WHERE
+            most_ IS NOT NULL
+            AND q.status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted') AND q.enqueued_at > COALESCE(from_.key_1, '-infinity')
         ORDER BY q.enqueued_at
         LIMIT 1 OFFSET most_ - 1;
         further_ := FOUND;
@@ -3184,12 +3185,12 @@ BEGIN
     found AS MATERIALIZED (
         SELECT i.*, v.*
         FROM item AS i
-        LEFT JOIN LATERAL (SELECT
-            q.status::text AS item_status, q.updated_at AS item_token, q.attempt_num AS item_attempt
+        LEFT JOIN LATERAL (
+            SELECT q.status::text AS item_status, q.updated_at AS item_token, q.attempt_num AS item_attempt
             FROM "readpast"."job" AS q
-            WHERE
-            q.enqueued_at = i.key_1
-            FOR NO KEY UPDATE) AS v ON TRUE
+            WHERE q.enqueued_at = i.key_1
+            FOR NO KEY UPDATE
+        ) AS v ON TRUE
     ),
     judged AS MATERIALIZED (
         SELECT
@@ -3220,9 +3221,9 @@ BEGIN
             started_at = NULL, duration = NULL, lease_owner = NULL, lease_until = NULL
         FROM decided AS d
         /* They are locked, and decided upon: the key is enough. */
-        WHERE q.enqueued_at BETWEEN d.key_1 AND d.key_1
-            AND d.answer = 'OK'
-    ), 
+        WHERE q.enqueued_at BETWEEN d.key_1 AND d.key_1 AND d.answer = 'OK'
+    ),
+
     /* Remembered for whoever asks again: what cannot be told from the items later. */
     remembered AS (
         UPDATE "readpast"."queue_operation" AS p
@@ -3386,7 +3387,9 @@ VALUES
 ON CONFLICT DO NOTHING;
 
 INSERT INTO "readpast"."queue_spec" (queue, preset, spec, rendered_by, installed_at)
-VALUES ('Job', 'own', '{
+VALUES (
+    'Job', 'own',
+    '{
   "queue": "Job",
   "types": ["A","B"],
   "columns": [{"name":"Customer","type":"text(40)","nullable":true},{"name":"Rank","type":"integer","nullable":false},{"name":"Reference","type":"guid","nullable":true}],
@@ -3397,7 +3400,9 @@ VALUES ('Job', 'own', '{
   "completion": "keep",
   "roles": {"own_types_only":false},
   "settings": "job"
-}', 1, clock_timestamp())
+}',
+    1, clock_timestamp()
+)
 ON CONFLICT (queue) DO UPDATE
 SET preset = excluded.preset, spec = excluded.spec, rendered_by = excluded.rendered_by;
 

@@ -95,7 +95,8 @@ WITH [Mine] ([Id]) AS (
     SELECT m.[role_principal_id]
     FROM [Mine] AS i
     INNER JOIN sys.database_role_members AS m ON m.[member_principal_id] = i.[Id]
-), 
+),
+
 [Named] ([Id], [Name], [Owner]) AS (
     SELECT o.[object_id], o.[name], COALESCE(o.[principal_id], s.[principal_id])
     FROM sys.schemas AS s
@@ -154,8 +155,10 @@ FROM (
 ) AS f
 WHERE
     f.[Holder] IS NULL
-    OR (f.[Holder] NOT IN (SELECT i.[Id] FROM [Mine] AS i) AND COALESCE(USER_NAME(f.[Holder]), N'') NOT IN (N'dbo', N'db_owner')
-        AND COALESCE(IS_ROLEMEMBER(N'db_owner', USER_NAME(f.[Holder])), 0) = 0)
+    OR (
+        f.[Holder] NOT IN (SELECT i.[Id] FROM [Mine] AS i) AND COALESCE(USER_NAME(f.[Holder]), N'') NOT IN (N'dbo', N'db_owner')
+        AND COALESCE(IS_ROLEMEMBER(N'db_owner', USER_NAME(f.[Holder])), 0) = 0
+    )
 ORDER BY
     CASE WHEN f.[Kind] = N'schema' THEN 0 ELSE 1 END, f.[Kind], f.[Name], f.[Verb];
 
@@ -1131,8 +1134,8 @@ IF OBJECT_ID(N'[readpast].[Job]', N'U') IS NULL
     CREATE TABLE [readpast].[Job] (
         [EnqueuedAt] datetime2(7) NOT NULL, [Type] nvarchar(60) NOT NULL, [Status] varchar(20) NOT NULL,
         [Step] nvarchar(60) NULL, [AttemptNum] int NOT NULL, [Response] nvarchar(max) NULL CONSTRAINT [DF_Job_Response] DEFAULT (''),
-        [Error] nvarchar(max) NULL CONSTRAINT [DF_Job_Error] DEFAULT (''), [StartedAt] datetime2(7) NULL,
-        [Duration] bigint NULL, [ScheduledFor] datetime2(7) NOT NULL, [UpdatedAt] datetime2(7) NOT NULL,
+        [Error] nvarchar(max) NULL CONSTRAINT [DF_Job_Error] DEFAULT (''),
+        [StartedAt] datetime2(7) NULL, [Duration] bigint NULL, [ScheduledFor] datetime2(7) NOT NULL, [UpdatedAt] datetime2(7) NOT NULL,
         /* Compared by code point: two workers whose names differ only in case are two workers. */
         [LeaseOwner] nvarchar(128) COLLATE Latin1_General_BIN2 NULL, [LeaseUntil] datetime2(7) NULL,
         /* By which claim it was taken, for whoever lost the answer to that. Below zero: it goes alone. */
@@ -1560,8 +1563,7 @@ BEGIN
                     INSERT INTO @_Candidate ([Key1], [StartedAt])
                     SELECT TOP (@_RecoverMax) q.[EnqueuedAt], q.[StartedAt]
                     FROM [readpast].[Job] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Job_InFlight]))
-                    WHERE q.[Status] = 'Processing'
-                        AND q.[LeaseUntil] <= @_Now
+                    WHERE q.[Status] = 'Processing' AND q.[LeaseUntil] <= @_Now
                     ORDER BY q.[StartedAt];
 
                     IF @@ROWCOUNT = @_RecoverMax
@@ -1570,7 +1572,8 @@ BEGIN
                         SELECT q.[EnqueuedAt], q.[StartedAt]
                         FROM [readpast].[Job] AS q
                         WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Job_InFlight]))
-                    WHERE q.[Status] = 'Processing'
+                    WHERE
+                        q.[Status] = 'Processing'
                             AND q.[StartedAt] = (SELECT MAX(c.[StartedAt]) FROM @_Candidate AS c) AND q.[LeaseUntil] <= @_Now
                             AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE q.[EnqueuedAt] = c.[Key1])
                         OPTION (LOOP JOIN, FORCE ORDER);
@@ -1585,7 +1588,9 @@ BEGIN
                 DELETE c
                 FROM @_Candidate AS c
                 INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
-                    ON r.[Queue] = 'Job' AND r.[Key] = CONVERT(nvarchar(30), c.[Key1], 126) COLLATE Latin1_General_BIN2 AND r.[Until] > @_Now
+                    ON
+                        r.[Queue] = 'Job' AND r.[Key] = CONVERT(nvarchar(30), c.[Key1], 126) COLLATE Latin1_General_BIN2
+                        AND r.[Until] > @_Now
                 OPTION (LOOP JOIN, FORCE ORDER);
                 SET @_Searched = (SELECT COUNT(*) FROM @_Candidate);
                 IF @_Searched > 0 AND @Recover > 0
@@ -1613,8 +1618,8 @@ BEGIN
             BEGIN
                 /* Lock them, the table first, and judge each as it is now; rows that others hold are passed over. */
                 INSERT INTO @_Change ([Key1], [Status], [AttemptNum], [Token], [Error], [Duration], [LeaseUntil])
-                SELECT x.[Key1],
-                    CASE WHEN x.[Ends] = 1 THEN 'Failed' ELSE 'Error' END, x.[AttemptNum] - x.[Together],
+                SELECT
+                    x.[Key1], CASE WHEN x.[Ends] = 1 THEN 'Failed' ELSE 'Error' END, x.[AttemptNum] - x.[Together],
                     CASE WHEN x.[Token] >= @_Now THEN DATEADD(MICROSECOND, 1, x.[Token]) ELSE @_Now END,
                     CASE
                         WHEN x.[Ends] = 1 AND x.[Refusals] > 0
@@ -1643,9 +1648,8 @@ BEGIN
                             WHEN c.[Together] = 0 AND q.[AttemptNum] + COALESCE(r.[Attempts], 0) >= @_MaxAttempts THEN 1
                             ELSE 0
                         END AS [Ends],
-                        r.[Attempts] AS [Refusals], r.[Reason] AS [Refused], q.[LeaseUntil] AS [LeaseUntil],
-                        q.[AttemptNum] AS [AttemptNum], q.[UpdatedAt] AS [Token],
-                        q.[StartedAt] AS [StartedAt], q.[LeaseOwner] AS [LeaseOwner]
+                        r.[Attempts] AS [Refusals], r.[Reason] AS [Refused], q.[LeaseUntil] AS [LeaseUntil], q.[AttemptNum] AS [AttemptNum],
+                        q.[UpdatedAt] AS [Token], q.[StartedAt] AS [StartedAt], q.[LeaseOwner] AS [LeaseOwner]
                     FROM @_Candidate AS c
                     INNER JOIN [readpast].[Job] AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK) ON q.[EnqueuedAt] = c.[Key1]
                     LEFT JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
@@ -1789,8 +1793,8 @@ Returns the items as Next_Job_Set_trx does, after the commit where it is its own
 Table access order: Job, QueueRefused.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Job_Claim]
-    @Worker nvarchar(128), @Max int, @LeaseMs int, @Recover int, @Within int, @Claim bigint = NULL,
-    @Tells bit = 1, @Key datetime2(7) = NULL OUTPUT, @Token datetime2(7) = NULL OUTPUT, @DueMs bigint = NULL OUTPUT
+    @Worker nvarchar(128), @Max int, @LeaseMs int, @Recover int, @Within int, @Claim bigint = NULL, @Tells bit = 1,
+    @Key datetime2(7) = NULL OUTPUT, @Token datetime2(7) = NULL OUTPUT, @DueMs bigint = NULL OUTPUT
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -1864,8 +1868,9 @@ BEGIN
             INSERT INTO @_Due ([Key1], [AttemptNum], [Alone], [Token])
             SELECT TOP (@_Take) q.[EnqueuedAt], q.[AttemptNum], CASE WHEN q.[LeaseUntil] IS NOT NULL THEN 1 ELSE 0 END, q.[UpdatedAt]
             FROM [readpast].[Job] AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Job_Due]))
-            WHERE q.[Status] IN ('Pending', 'Error')
-                AND q.[ScheduledFor] <= @_Now AND NOT EXISTS (SELECT 1 FROM @_Aside AS a WHERE q.[EnqueuedAt] = a.[Key1])
+            WHERE
+                q.[Status] IN ('Pending', 'Error') AND q.[ScheduledFor] <= @_Now
+                AND NOT EXISTS (SELECT 1 FROM @_Aside AS a WHERE q.[EnqueuedAt] = a.[Key1])
             ORDER BY q.[ScheduledFor], q.[EnqueuedAt]
             OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Take = 1));
             SET @_Locked = @@ROWCOUNT;
@@ -1980,8 +1985,8 @@ BEGIN
 
     INSERT INTO @_Out ([Seq], [Answer], [DueMs], [Key], [Key1], [Token], [AttemptNum], [Status])
     SELECT
-        1000000 + d.[Seq], CASE WHEN d.[Alone] = 1 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, @LeaseMs,
-        d.[Key1], d.[Key1], d.[Token], d.[AttemptNum] + 1, 'Processing'
+        1000000 + d.[Seq], CASE WHEN d.[Alone] = 1 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, @LeaseMs, d.[Key1], d.[Key1],
+        d.[Token], d.[AttemptNum] + 1, 'Processing'
     FROM @_Due AS d
     WHERE d.[AttemptNum] < @_MaxAttempts;
 
@@ -2220,8 +2225,7 @@ BEGIN
     );
 
     INSERT INTO @_Item ([Ordinal], [Key], [Key1], [Token], [Attempt], [Status])
-    SELECT CAST(j.[key] AS int), r.[Key1],
-        r.[Key1], r.[Token], r.[Attempt], r.[Status]
+    SELECT CAST(j.[key] AS int), r.[Key1], r.[Key1], r.[Token], r.[Attempt], r.[Status]
     FROM (SELECT TOP (@_Limit) k.[key], k.[value] FROM OPENJSON(@Items) AS k) AS j
     CROSS APPLY OPENJSON(j.[value]) WITH (
         [Key1] datetime2(7) '$.key', [Token] datetime2(7) '$.token', [Attempt] int '$.attempt', [Status] varchar(20) '$.status'
@@ -2278,10 +2282,10 @@ Table access order: QueueOperation, Job, QueueTransition.
 CREATE OR ALTER PROCEDURE [readpast].[Job_Settle]
     @Operation uniqueidentifier, @Worker nvarchar(128), @LeaseMs int, @Items nvarchar(max) = NULL,
     @IsNew bit = NULL OUTPUT, /* 0: the call was made before, and nothing is changed */
-    @IsOne bit = 0, @Key datetime2(7) = NULL, @Token datetime2(7) = NULL,
-    @Attempt int = NULL, @Status varchar(20) = NULL, @Step nvarchar(60) = NULL, @Response nvarchar(max) = NULL,
-    @Error nvarchar(max) = NULL, @DueAt datetime2(7) = NULL, @Set nvarchar(max) = NULL, @Tells bit = 1,
-    @Answer varchar(20) = NULL OUTPUT, @Is varchar(20) = NULL OUTPUT
+    @IsOne bit = 0, @Key datetime2(7) = NULL,
+    @Token datetime2(7) = NULL, @Attempt int = NULL, @Status varchar(20) = NULL, @Step nvarchar(60) = NULL,
+    @Response nvarchar(max) = NULL, @Error nvarchar(max) = NULL, @DueAt datetime2(7) = NULL,
+    @Set nvarchar(max) = NULL, @Tells bit = 1, @Answer varchar(20) = NULL OUTPUT, @Is varchar(20) = NULL OUTPUT
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -2345,8 +2349,8 @@ BEGIN
             @Key, @Token, @Attempt, @Status, @Step, @Response, @Error, @DueAt, JSON_QUERY(@Items, '$[0].set');
     ELSE
         INSERT INTO @_Item ([Ordinal], [Key], [Key1], [Attempt], [Status], [Step], [Response], [Error], [DueAt], [Release], [Set], [Token])
-        SELECT CAST(j.[key] AS int), r.[Key1],
-            r.[Key1], r.[Attempt], r.[Status], r.[Step], r.[Response], r.[Error],
+        SELECT
+            CAST(j.[key] AS int), r.[Key1], r.[Key1], r.[Attempt], r.[Status], r.[Step], r.[Response], r.[Error],
             COALESCE(r.[DueAt], DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, SYSUTCDATETIME()))),
             r.[Release], r.[Set], r.[Token]
         FROM (SELECT TOP (@_Limit) k.[key], k.[value] FROM OPENJSON(@Items) AS k) AS j
@@ -2370,8 +2374,7 @@ SET @_Sets = CASE WHEN EXISTS (SELECT 1 FROM @_Item AS i WHERE i.[Set] IS NOT NU
     /* Lock the items, in the order of their keys, and judge each as it is now. */
 
     INSERT INTO @_Work ([Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum])
-    SELECT i.[Ordinal], j.[Answer], q.[Status],
-        j.[Status], j.[Token], j.[AttemptNum]
+    SELECT i.[Ordinal], j.[Answer], q.[Status], j.[Status], j.[Token], j.[AttemptNum]
     FROM (
         SELECT TOP (@_Count) o.*, ROW_NUMBER() OVER (PARTITION BY o.[Key1] ORDER BY o.[Ordinal]) AS [Place]
         FROM @_Item AS o
@@ -2678,8 +2681,7 @@ BEGIN
     IF @LeaseMs < 1 THROW 50021, N'Renew_Job_Set_trx: @LeaseMs must be at least 1.', 1;
 
     INSERT INTO @_Item ([Ordinal], [Key], [Key1], [Attempt])
-    SELECT CAST(j.[key] AS int), r.[Key1],
-        r.[Key1], r.[Attempt]
+    SELECT CAST(j.[key] AS int), r.[Key1], r.[Key1], r.[Attempt]
     FROM (SELECT TOP (@_Limit) k.[key], k.[value] FROM OPENJSON(@Items) AS k) AS j
     CROSS APPLY OPENJSON(j.[value]) WITH ([Key1] datetime2(7) '$.key', [Attempt] int '$.attempt') AS r
     OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Limit = 1));
@@ -2776,8 +2778,8 @@ BEGIN
         COUNT_BIG(*), SUM(CASE WHEN x.[Status] = 'Processing' AND x.[Until] <= @_Now THEN 1 ELSE 0 END),
         SUM(x.[IsDue]), MIN(CASE WHEN x.[IsDue] = 1 THEN x.[Began] END), SUM(x.[IsNew])
     FROM (
-        SELECT q.[Status] AS [Status],
-            q.[LeaseUntil] AS [Until],
+        SELECT
+            q.[Status] AS [Status], q.[LeaseUntil] AS [Until],
             CASE WHEN q.[Status] IN ('Pending', 'Error') AND (q.[ScheduledFor] IS NULL OR q.[ScheduledFor] <= @_Now) THEN 1 ELSE 0 END AS [IsDue],
             CAST(q.[ScheduledFor] AS datetime2(7)) AS [Began],
             CASE WHEN q.[EnqueuedAt] > DATEADD(HOUR, -1, @_Now) AND q.[EnqueuedAt] <= DATEADD(MINUTE, 1, @_Now) THEN 1 ELSE 0 END AS [IsNew]
@@ -2885,31 +2887,31 @@ BEGIN
 
     INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [ClaimedMs], [DueAt], [Owner], [Until], [Type])
     SELECT TOP (@Most + 1)
-        'W', CONVERT(nvarchar(30), q.[EnqueuedAt], 126), q.[Status], LEFT(q.[Error], 200), q.[EnqueuedAt],
-        q.[StartedAt], CAST(q.[Duration] AS bigint), q.[ScheduledFor], q.[LeaseOwner], q.[LeaseUntil], CAST(q.[Type] AS nvarchar(60))
+        'W', CONVERT(nvarchar(30), q.[EnqueuedAt], 126), q.[Status], LEFT(q.[Error], 200), q.[EnqueuedAt], q.[StartedAt],
+        CAST(q.[Duration] AS bigint), q.[ScheduledFor], q.[LeaseOwner], q.[LeaseUntil], CAST(q.[Type] AS nvarchar(60))
     FROM [readpast].[Job] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Job_Due]))
     WHERE q.[Status] IN ('Pending', 'Error')
     OPTION (LOOP JOIN, FORCE ORDER);
 
     INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [ClaimedMs], [DueAt], [Owner], [Until], [Type])
     SELECT TOP (@Most + 1)
-        'F', CONVERT(nvarchar(30), q.[EnqueuedAt], 126), q.[Status], LEFT(q.[Error], 200), q.[EnqueuedAt],
-        q.[StartedAt], CAST(q.[Duration] AS bigint), q.[ScheduledFor], q.[LeaseOwner], q.[LeaseUntil], CAST(q.[Type] AS nvarchar(60))
+        'F', CONVERT(nvarchar(30), q.[EnqueuedAt], 126), q.[Status], LEFT(q.[Error], 200), q.[EnqueuedAt], q.[StartedAt],
+        CAST(q.[Duration] AS bigint), q.[ScheduledFor], q.[LeaseOwner], q.[LeaseUntil], CAST(q.[Type] AS nvarchar(60))
     FROM [readpast].[Job] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Job_InFlight]))
     WHERE q.[Status] = 'Processing';
 
     INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [ClaimedMs], [DueAt], [Owner], [Until], [Type])
     SELECT TOP (@Most + 1)
-        'S', CONVERT(nvarchar(30), q.[EnqueuedAt], 126), q.[Status], LEFT(q.[Error], 200), q.[EnqueuedAt],
-        q.[StartedAt], CAST(q.[Duration] AS bigint), q.[ScheduledFor], q.[LeaseOwner], q.[LeaseUntil], CAST(q.[Type] AS nvarchar(60))
+        'S', CONVERT(nvarchar(30), q.[EnqueuedAt], 126), q.[Status], LEFT(q.[Error], 200), q.[EnqueuedAt], q.[StartedAt],
+        CAST(q.[Duration] AS bigint), q.[ScheduledFor], q.[LeaseOwner], q.[LeaseUntil], CAST(q.[Type] AS nvarchar(60))
     FROM [readpast].[Job] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Job_Ended]))
     WHERE q.[Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
     ORDER BY q.[EnqueuedAt] DESC;
 
     INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [ClaimedMs], [DueAt], [Owner], [Until], [Type])
     SELECT TOP (@Most + 1)
-        'N', CONVERT(nvarchar(30), q.[EnqueuedAt], 126), q.[Status], LEFT(q.[Error], 200), q.[EnqueuedAt],
-        q.[StartedAt], CAST(q.[Duration] AS bigint), q.[ScheduledFor], q.[LeaseOwner], q.[LeaseUntil], CAST(q.[Type] AS nvarchar(60))
+        'N', CONVERT(nvarchar(30), q.[EnqueuedAt], 126), q.[Status], LEFT(q.[Error], 200), q.[EnqueuedAt], q.[StartedAt],
+        CAST(q.[Duration] AS bigint), q.[ScheduledFor], q.[LeaseOwner], q.[LeaseUntil], CAST(q.[Type] AS nvarchar(60))
     FROM [readpast].[Job] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
     ORDER BY q.[EnqueuedAt] DESC;
 
@@ -2919,8 +2921,8 @@ BEGIN
     SET @_Newest = (SELECT MIN(s.[EnqueuedAt]) FROM @_Seen AS s WHERE s.[Look] = 'N');
     INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [ClaimedMs], [DueAt], [Owner], [Until], [Type])
     SELECT TOP (@Most + 1)
-        'B', CONVERT(nvarchar(30), q.[EnqueuedAt], 126), q.[Status], LEFT(q.[Error], 200), q.[EnqueuedAt],
-        q.[StartedAt], CAST(q.[Duration] AS bigint), q.[ScheduledFor], q.[LeaseOwner], q.[LeaseUntil], CAST(q.[Type] AS nvarchar(60))
+        'B', CONVERT(nvarchar(30), q.[EnqueuedAt], 126), q.[Status], LEFT(q.[Error], 200), q.[EnqueuedAt], q.[StartedAt],
+        CAST(q.[Duration] AS bigint), q.[ScheduledFor], q.[LeaseOwner], q.[LeaseUntil], CAST(q.[Type] AS nvarchar(60))
     FROM [readpast].[Job] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
     WHERE q.[EnqueuedAt] <= @_Edge AND q.[EnqueuedAt] < @_Newest
     ORDER BY q.[EnqueuedAt] DESC;
@@ -2940,8 +2942,8 @@ BEGIN
         s.[ClaimedMs], DATEADD(MILLISECOND, s.[ClaimedMs] % 1000, DATEADD(SECOND, s.[ClaimedMs] / 1000, s.[StartedAt])), s.[Type]
     FROM @_Seen AS s
     WHERE
-        s.[Look] IN ('N', 'B', 'H') AND s.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused') AND s.[StartedAt] IS NOT NULL
-        AND s.[ClaimedMs] BETWEEN 0 AND 1000000000000;
+        s.[Look] IN ('N', 'B', 'H') AND s.[Status] NOT IN ('Pending', 'Processing', 'Error', 'Paused')
+        AND s.[StartedAt] IS NOT NULL AND s.[ClaimedMs] BETWEEN 0 AND 1000000000000;
 
     SELECT
         f.[Name], CASE WHEN l.[Capped] = 1 AND f.[Name] <> 'due.oldest_ms' AND f.[Value] > @Most THEN @Most ELSE f.[Value] END AS [Value],
@@ -3181,7 +3183,8 @@ BEGIN
     IF @_Look = 'ended' AND @Most IS NOT NULL
         SELECT @_End1 = q.[EnqueuedAt]
         FROM [readpast].[Job] AS q WITH (INDEX ([IX_Job_Ended]))
-        WHERE (@_Begin1 IS NULL OR q.[EnqueuedAt] > @_Begin1)
+        WHERE
+            (@_Begin1 IS NULL OR q.[EnqueuedAt] > @_Begin1)
             AND q.[Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
         ORDER BY q.[EnqueuedAt]
         OFFSET @Most - 1 ROWS FETCH NEXT 1 ROWS ONLY
@@ -3263,15 +3266,15 @@ BEGIN
         FROM @_Page AS p
         ORDER BY p.[Key1] DESC;
     SELECT
-        'FOUND' AS [Answer], CAST(NULL AS int) AS [Ordinal], CAST(NULL AS bigint) AS [DueMs],
-        q.[EnqueuedAt] AS [Key], q.[UpdatedAt] AS [Token], q.[AttemptNum] AS [AttemptNum], q.[Status] AS [Status], q.[EnqueuedAt], q.[Type],
-        q.[Status], q.[Step], q.[AttemptNum], q.[Response], q.[Error], q.[StartedAt], q.[Duration], q.[ScheduledFor], q.[UpdatedAt],
-        q.[LeaseOwner], q.[LeaseUntil], q.[Customer], q.[Rank], q.[Reference]
+        'FOUND' AS [Answer], CAST(NULL AS int) AS [Ordinal], CAST(NULL AS bigint) AS [DueMs], q.[EnqueuedAt] AS [Key],
+        q.[UpdatedAt] AS [Token], q.[AttemptNum] AS [AttemptNum], q.[Status] AS [Status], q.[EnqueuedAt], q.[Type], q.[Status], q.[Step],
+        q.[AttemptNum], q.[Response], q.[Error], q.[StartedAt], q.[Duration], q.[ScheduledFor], q.[UpdatedAt], q.[LeaseOwner],
+        q.[LeaseUntil], q.[Customer], q.[Rank], q.[Reference]
     FROM @_Page AS p
     INNER JOIN [readpast].[Job] AS q ON q.[EnqueuedAt] = p.[Key1]
     CROSS APPLY [readpast].[QueueFits_fn](
-        @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt],
-        q.[Duration], q.[Error]
+        @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt], q.[Duration],
+        q.[Error]
     ) AS fit
     WHERE fit.[Fits] = 1
     ORDER BY q.[EnqueuedAt]
@@ -3337,8 +3340,7 @@ BEGIN
         THROW 50021, N'Redrive_Job_Set_trx: one of the keys is not a key of Job.', 1;
 
     INSERT INTO @_Item ([Ordinal], [Key], [Key1], [Token])
-    SELECT CAST(j.[key] AS int), r.[Key1],
-        r.[Key1], r.[Token]
+    SELECT CAST(j.[key] AS int), r.[Key1], r.[Key1], r.[Token]
     FROM (SELECT TOP (@_Limit) k.[key], k.[value] FROM OPENJSON(@Items) AS k) AS j
     CROSS APPLY OPENJSON(j.[value]) WITH ([Key1] datetime2(7) '$.key', [Token] datetime2(7) '$.token') AS r
     OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Limit = 1));
@@ -3359,8 +3361,7 @@ BEGIN
         /* Lock the items, in the order of their keys, and judge each as it is now. */
 
         INSERT INTO @_Work ([Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum])
-        SELECT i.[Ordinal], j.[Answer], q.[Status],
-            j.[Status], j.[Token], CASE WHEN j.[Answer] = 'OK' THEN 0 ELSE j.[AttemptNum] END
+        SELECT i.[Ordinal], j.[Answer], q.[Status], j.[Status], j.[Token], CASE WHEN j.[Answer] = 'OK' THEN 0 ELSE j.[AttemptNum] END
         FROM (
             SELECT TOP (@_Count) o.*, ROW_NUMBER() OVER (PARTITION BY o.[Key1] ORDER BY o.[Ordinal]) AS [Place]
             FROM @_Item AS o
