@@ -234,6 +234,9 @@ fn plain(json: &str) -> String {
         .map(|(name, value)| {
             let is_time = value.as_str().is_some_and(|text| text.get(4..5) == Some("-") && text.contains('T'));
             let is_span = ["duration", "itemduration", "ms"].contains(&name.as_str()) && !value.is_null();
+            // An empty error is none: a column may be one that cannot be NULL, and SQL Server shows what it holds.
+            let is_none = name == "itemerror" && value == json!("");
+            let value = if is_none { Value::Null } else { value };
             let value = if is_time || is_span { json!("*") } else { value };
             format!("{name}={value}")
         })

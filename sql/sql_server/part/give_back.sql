@@ -35,7 +35,7 @@
                 {{ item.list(t, "x") }},
 {%- if beside %}
                 x.[Is], x.[Response],
-                CASE WHEN x.[Is] = 'Processing' THEN {{ "@_Now" if not role.due else "CAST(NULL AS datetime2(7))" }} END,
+                {{ "CAST(NULL AS datetime2(7))" if role.due else "CASE WHEN x.[Is] = 'Processing' THEN @_Now ELSE x.[DueAt] END" }},
                 x.[Before],
                 CASE
                     WHEN x.[Is] = 'Processing' AND x.[GivenUp] = 1 AND x.[Ends] = 1 THEN 'Failed'
