@@ -91,6 +91,7 @@ impl Handle for readpast_events {
 }
 
 /// An event, to be lent to C.
+#[derive(Default)]
 pub(super) struct Told {
     kind: i32,
     answer: readpast_status,
@@ -120,45 +121,31 @@ impl Told {
         }
     }
 
-    /// What happened, if it is not told item by item.
+    /// An event that is not reported item by item.
     fn of(event: &Event<'_>) -> Option<Self> {
-        if let Event::SetAside { key, reason, .. } = *event {
-            return Some(Self {
-                kind: READPAST_EVENT_SET_ASIDE,
-                answer: of_kind(ErrorKind::InvalidItem),
-                key: key.map(text::c_text),
-                attempt: 0,
-                state: 0,
-                action: 0,
-                message: Some(text::c_text(reason)),
-                left_out: None,
-                line: event.line().as_deref().map(text::c_text),
-            });
-        }
-        let (kind, answer, item, action, error, left_out) = match *event {
+        let mut told = Self { line: event.line().as_deref().map(text::c_text), ..Self::default() };
+        match *event {
             Event::Lost { key, attempt, .. } => {
-                (READPAST_EVENT_LOST, of_answer(Answer::LeaseLost), Some((key, attempt)), None, None, None)
+                (told.kind, told.answer) = (READPAST_EVENT_LOST, of_answer(Answer::LeaseLost));
+                (told.key, told.attempt) = (Some(text::c_text(key)), attempt);
             }
             Event::Refused { key, attempt, action, left_out, error } => {
-                let item = Some((key, attempt));
-                (READPAST_EVENT_REFUSED, of_kind(error.kind()), item, Some(action), Some(error), Some(left_out))
+                (told.kind, told.answer) = (READPAST_EVENT_REFUSED, of_kind(error.kind()));
+                (told.key, told.attempt) = (Some(text::c_text(key)), attempt);
+                (told.action, told.left_out) = (action::number(action), Some(text::c_text(left_out)));
+                told.message = Some(text::c_text(error.message()));
             }
             Event::Trouble { error, .. } => {
-                (READPAST_EVENT_TROUBLE, of_kind(error.kind()), None, None, Some(error), None)
+                (told.kind, told.answer) = (READPAST_EVENT_TROUBLE, of_kind(error.kind()));
+                told.message = Some(text::c_text(error.message()));
             }
-            Event::Claimed { .. } | Event::Settled { .. } | Event::SetAside { .. } => return None,
-        };
-        Some(Self {
-            kind,
-            answer,
-            key: item.map(|(key, _)| text::c_text(key)),
-            attempt: item.map_or(0, |(_, attempt)| attempt),
-            state: 0,
-            action: action.map_or(0, action::number),
-            message: error.map(|error| text::c_text(error.message())),
-            left_out: left_out.map(text::c_text),
-            line: event.line().as_deref().map(text::c_text),
-        })
+            Event::SetAside { key, reason, .. } => {
+                (told.kind, told.answer) = (READPAST_EVENT_SET_ASIDE, of_kind(ErrorKind::InvalidItem));
+                (told.key, told.message) = (key.map(text::c_text), Some(text::c_text(reason)));
+            }
+            Event::Claimed { .. } | Event::Settled { .. } => return None,
+        }
+        Some(told)
     }
 }
 

@@ -173,8 +173,10 @@ fn report(queue: &Inner, refused: Vec<Refused>) {
         return;
     }
     refused.iter().for_each(|_| queue.ledger.sets_aside());
-    match &mut *queue.set_aside.lock() {
-        Some(kept) => kept.extend(refused),
-        None => refused.iter().for_each(|item| log::warn!("queue {}: {item}", queue.terms.queue())),
+    if let Some(kept) = &mut *queue.set_aside.lock() {
+        kept.extend(refused);
+        return;
     }
+    // A logger is others' code: it runs without the lock.
+    refused.iter().for_each(|item| log::warn!("queue {}: {item}", queue.terms.queue()));
 }
