@@ -46,7 +46,7 @@ static class Mutants
     {
         if (Grammar.Tree(mutant.After.Text) == null
             || Database.Bind(server, catalog, mutant.After).Count > 0) return true;
-        // What it makes has another name or shape now: whoever uses it finds that.
+        // An object with another name or shape shows where it is used.
         Func<List<Batch>, List<Batch>> with = batches => batches
             .Select(batch => batch == mutant.Before ? mutant.After : batch).ToList();
         return new Database(mutant.Database.There, with(mutant.Database.Batches)).Bind(server).Count > 0;
@@ -102,7 +102,7 @@ static class Mutants
                 for (int at = name.FirstTokenIndex; at <= name.LastTokenIndex; at++) Places.Add(at);
         }
 
-        // What a caller gets.
+        // Columns of a result belong to its caller.
         public override void Visit(SelectScalarExpression s) => Free(s.ColumnName);
         // Only errors name them.
         public override void Visit(ConstraintDefinition c) => Free(c.ConstraintIdentifier);

@@ -1,5 +1,5 @@
-//! Who keeps the server from clearing away what workers have updated and deleted: transactions left open, and on PostgreSQL also
-//! prepared ones, replication slots and standbys.
+//! Holders of the horizon, which keep the server from clearing away rows that workers have updated or deleted: transactions left
+//! open, and on PostgreSQL also prepared ones, replication slots and standbys.
 
 use super::{Examined, Finding};
 use crate::catalog::{number, text};
@@ -7,7 +7,7 @@ use crate::dialect::Dialect;
 use crate::error::Result;
 use crate::session::Param;
 
-/// What is open for no longer is a transaction at work...
+/// A transaction that is open for no longer is at work...
 const SECONDS: i32 = 300;
 
 /// ... unless so many others came after it: they leave more dead rows than a queue bears well.

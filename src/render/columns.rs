@@ -39,7 +39,7 @@ pub(super) fn context(dialect: Dialect, column: &ColumnSpec, described: bool) ->
         is_json => column.kind == ColumnKind::Json,
         is_text => matches!(column.kind, ColumnKind::Text(_) | ColumnKind::Json),
         is_time => column.kind == ColumnKind::Timestamp,
-        // What the table has it declared as is not known here: it may be text in a code page.
+        // The type in the table is not known here: it may be text in a code page.
         is_coded => (described || column.sql_type.is_some()) && matches!(column.kind, ColumnKind::Text(_) | ColumnKind::Json),
         is_binary => is_binary(column),
         nullable => column.nullable,

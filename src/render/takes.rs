@@ -1,5 +1,5 @@
 //! Members of the JSON that a procedure takes: an object like a description's columns, with the types in its words. The database
-//! checks what it is given by it, in one place (`QueueTaken`, `queue_taken_fn`).
+//! checks what it is given by it, in one place (`QueueTake`, `queue_taken_fn`).
 
 use crate::dialect::Dialect;
 use crate::ident::Identifier;

@@ -65,7 +65,7 @@ fn named(objects: Vec<Object>) -> Objects {
     out
 }
 
-/// What a queue becomes, under the name that the matrix's queues have.
+/// The objects of a queue, under the name that the matrix's queues have.
 fn queue(dialect: Dialect, spec: &QueueSpec) -> Objects {
     let objects = named(render::queue(dialect, &schema(), spec).unwrap()).into_iter();
     let (own, own_lower) = (spec.queue.as_str(), spec.queue.snake_case());
@@ -73,8 +73,7 @@ fn queue(dialect: Dialect, spec: &QueueSpec) -> Objects {
     objects.map(|(name, text)| (as_job(name), as_job(text))).collect()
 }
 
-/// Of the descriptions of each kind of table the lines that no other snapshot shows, beside the description that they differ from
-/// least.
+/// Lines of each description that no other snapshot shows, beside the description that they differ from least.
 fn effects(dialect: Dialect, specs: &[(String, QueueSpec)]) -> BTreeMap<String, String> {
     let named_so = |name: &str| queue(dialect, &specs.iter().find(|(other, _)| other == name).unwrap().1);
     let [own, whole, bare] = ["own_plain", "whole_plain", "bare_plain"].map(named_so);

@@ -17,7 +17,7 @@ use support::dice::Dice;
 use support::limit::until;
 use support::matrix;
 
-/// Of readpast's own tables, of one with a column for everything, and of one with next to nothing.
+/// Queues in own tables, in a table with a column for everything, and in one with next to nothing.
 const SPECS: [&str; 17] = [
     "own_plain",
     "own_lifo",
@@ -55,7 +55,7 @@ struct Held {
     attempt: i32,
 }
 
-/// What the dice say, the same for both.
+/// A call that the dice choose, the same for both.
 #[derive(Debug, Clone)]
 enum Call {
     Enqueue(Vec<(i64, bool)>),
@@ -105,7 +105,7 @@ impl Side {
         self.numbers.get(key).map_or_else(|| "none".to_owned(), ToString::to_string)
     }
 
-    /// What a call answers, but for what no two servers have alike: keys and times.
+    /// The answer of a call, without keys and times, which no two servers have alike.
     fn make(&mut self, call: &Call, named: &str) -> String {
         match call {
             Call::Enqueue(items) => {
@@ -127,7 +127,7 @@ impl Side {
             }
             Call::Settle { places, action, text, waits, sets, claims } => {
                 let held: Vec<_> = places.iter().filter_map(|place| self.held.get(*place).cloned()).collect();
-                // What orders them is not to be set.
+                // The column that orders items is not to be set.
                 let set = if named.ends_with("priority") { json!({"Customer": "set"}) } else { json!({"Rank": 77}) };
                 let set = set.to_string();
                 let goes = named.ends_with("delete") && *action == Action::Complete;

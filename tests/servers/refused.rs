@@ -190,7 +190,7 @@ fn held_rows_strand_nobody_behind_them() {
     }
 }
 
-/// What somebody else's procedure claims is given back by calls of its own, before and behind it.
+/// Items that a custom claim procedure claims are given back by calls of the library, before and behind it.
 #[test]
 fn a_claim_by_somebody_elses_procedure_reports_what_its_recoveries_are_refused() {
     let scratch = Scratch::empty();

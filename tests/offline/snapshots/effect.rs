@@ -73,7 +73,7 @@ impl Shown {
                 continue;
             }
             self.add(line);
-            // What it takes the place of.
+            // The line whose place it takes.
             let before = at.checked_sub(1).filter(|before| closely == Closely::Exactly && hunk[*before].0 == '-');
             let part = before.unwrap_or(at)..at + 1;
             // A gap of one line takes no more room as that line.

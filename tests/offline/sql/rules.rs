@@ -210,7 +210,7 @@ fn postgres_functions_keep_their_rules() {
         }
         functions += 1;
         assert!(statement.contains("Table access order: "), "{statement}");
-        // What only other functions call has their rights and their settings, and nobody else may call it.
+        // A function that only others call has their rights and their settings, and no login may call it.
         let inner = function.contains(" SECURITY INVOKER\nAS $$");
         let pinned = function.contains("SECURITY DEFINER\nSET search_path = pg_catalog, pg_temp");
         assert!(inner || pinned, "{statement}");

@@ -81,7 +81,7 @@ fn sent(call: &str) -> String {
     filled_in(&call)
 }
 
-/// What a description becomes: its install, and what the library sends.
+/// The install of a description, and the statements that the library sends.
 pub fn write_queue(name: &str, schema: &Identifier, spec: &QueueSpec, install: &str) {
     write(name, "0_theirs.there", &there(name));
     write(name, "1_install.sql", install);
