@@ -48,7 +48,7 @@ impl Templates {
             };
             Ok(minijinja::context! { name, quoted, expression => (), descending => false })
         });
-        environment.add_filter("wrap", wrapped);
+        environment.add_filter("listed", listed);
         environment.add_filter("statement", |state: &mut State<'_, '_>, text: &str| {
             put(state, None, Value::UNDEFINED, Value::UNDEFINED, text)
         });
@@ -86,41 +86,24 @@ impl Templates {
     }
 }
 
-/// A list in lines that begin with so many blanks, as long as they may be. An element of several lines has its own.
-fn wrapped(list: &str, blanks: usize) -> String {
-    const WIDTH: usize = 124;
-    let (mut depth, mut quote, mut start) = (0_i32, None, 0);
-    let mut elements = Vec::new();
-    for (at, char) in list.char_indices() {
+/// A list with an element a line, which begins with so many blanks: the renderer packs them.
+fn listed(list: &str, blanks: usize) -> String {
+    let (mut depth, mut quote) = (0_i32, None);
+    let mut elements = list.split(|char| {
         match (quote, char) {
             (Some(end), _) if char == end => quote = None,
             (Some(_), _) => {}
             (None, '\'' | '"') => quote = Some(char),
             (None, '(' | '[') => depth += 1,
             (None, ')' | ']') => depth -= 1,
-            (None, ',') if depth == 0 => {
-                elements.push(list[start..=at].trim());
-                start = at + 1;
-            }
             _ => {}
         }
-    }
-    elements.push(list[start..].trim());
-    let mut out = String::new();
-    let mut room = 0;
-    for element in elements.into_iter().filter(|element| !element.is_empty()) {
-        if element.len() + 1 > room || element.contains('\n') {
-            out.push('\n');
-            out.push_str(&" ".repeat(blanks));
-            room = WIDTH.saturating_sub(blanks);
-        } else {
-            out.push(' ');
-            room -= 1;
-        }
-        out.push_str(element);
-        room = if element.contains('\n') { 0 } else { room.saturating_sub(element.len()) };
-    }
-    out
+        char == ',' && depth == 0 && quote.is_none()
+    });
+    let first = elements.next().unwrap_or_default().trim();
+    elements.fold(format!("\n{:blanks$}{first}", ""), |lines, element| {
+        lines + &format!(",\n{:blanks$}{}", "", element.trim())
+    })
 }
 
 fn unfit(name: &str, error: &minijinja::Error) -> Error {

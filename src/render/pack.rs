@@ -4,11 +4,11 @@
 /// Lines get no longer than this by packing.
 const WIDTH: usize = 140;
 
-/// What one line is, as far as packing asks.
+/// A line of SQL, as packing sees it.
 struct Line {
     indent: usize,
     text: String,
-    /// What it opens and closes, in its order: `(`, `)`, C and E for CASE and END, `$` and N for dollar quotes.
+    /// Brackets that it opens and closes, in their order: `(`, `)`, C and E for CASE and END, `$` and N for dollar quotes.
     events: Vec<char>,
     /// Parentheses that it leaves open, and a CASE counts as one.
     depth: i32,
@@ -90,7 +90,8 @@ fn read(line: &str, within: &mut Within) -> Line {
                 continue;
             }
             Within::Quoted(end) => {
-                if character == end {
+                // The end stands twice within: `[a]]b]`.
+                if character == end && characters.next_if_eq(&end).is_none() {
                     *within = Within::Code;
                 }
                 continue;
@@ -146,10 +147,10 @@ fn read(line: &str, within: &mut Within) -> Line {
     }
 }
 
-/// What stands within a parenthesis or a CASE begins four places behind the line that opens it, and its end stands below that line's
+/// Lines within a parenthesis or a CASE begin four places behind the line that opens it, and its end stands below that line's
 /// beginning: parts of a template bring along the places that they have elsewhere.
 fn indent(lines: &mut [Line]) {
-    /// What is open: what opened it, where its line begins, and by how much what is within it moves.
+    /// An open bracket: its character, the place where its line begins, and by how much the lines within it move.
     struct Open(char, usize, Option<isize>);
     let mut open: Vec<Open> = Vec::new();
     for line in lines {
@@ -167,7 +168,7 @@ fn indent(lines: &mut [Line]) {
                 let by = *by.get_or_insert(*at as isize + 4 - line.indent as isize);
                 line.indent = line.indent.saturating_add_signed(by).max(*at + 4);
             }
-            // What is quoted begins anew.
+            // A quoted body begins anew.
             _ => {}
         }
         for event in &line.events {
@@ -231,7 +232,7 @@ fn declares(line: &Line) -> bool {
         && !text.contains(" TABLE ")
 }
 
-/// What stands alone between its head and its end, or below its head, is lifted to it.
+/// A line that stands alone between a head and its end, or below a head, is lifted to it.
 fn lifted(lines: Vec<Line>) -> Vec<Line> {
     let mut packed: Vec<Line> = Vec::with_capacity(lines.len());
     let mut rest = lines.into_iter().peekable();
@@ -349,6 +350,7 @@ mod tests {
             "/*\n    a,\n    b\n*/",
             "x = [a\n    (b,\n    c],",
             "N'it''s (',\n  b",
+            "[a]]'] = N'\n    1,\n    2,\n    3\n'",
         ] {
             assert_eq!(pack(text), text);
         }

@@ -13,7 +13,7 @@
         {{ m.of("token") }},
         {{ m.of("attempt") }},
         q.status_,
-{{- m.item_of_row() | wrap(8) }}
+{{- m.item_of_row() | listed(8) }}
     FROM (SELECT COUNT(*) AS items FROM changed) AS c
     LEFT JOIN changed AS q ON q.status_ = 'Processing'
 {{- m.subtypes_joined() }}

@@ -39,7 +39,7 @@
             CASE WHEN alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, NULL::integer, lease_ms_::bigint,
             {{ m.key_text("k.key_") }},
             v.item_token, v.item_attempt, v.item_status,
-{{- m.item_of_view() | wrap(12) }}
+{{- m.item_of_view() | listed(12) }}
         FROM {{ m.keys_unnested() }}
         INNER JOIN LATERAL (
             {{ m.found("k.key_", "shown") }}

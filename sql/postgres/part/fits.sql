@@ -4,5 +4,5 @@
 {%- endif %}
             AND {{ object("queue_fits_fn") }}(
                 f_.statuses, f_.types, f_.before, f_.since, f_.longer, f_.part, now_,
-{{- its.list | wrap(16) }}
+{{- its.list | listed(16) }}
             )

@@ -1,5 +1,5 @@
 
-    /* Retries that were parked until now become pending again in the table, at their old places in the order. */
+    /* Parked retries that are due become pending again, at their old places: more than are claimed, or priority would not lead. */
     SELECT {{ m.arrays() }}
     INTO {{ m.list("key_", "_") }}
     FROM (
@@ -10,7 +10,7 @@
             AND {{ m.not_refused(m.key_kept("s.key_")) }}
 {%- endif %}
         ORDER BY s.due_at
-        LIMIT max_
+        LIMIT 1000
     ) AS w
     CROSS JOIN LATERAL (
         SELECT {{ m.columns() }}

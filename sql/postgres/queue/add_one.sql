@@ -1,7 +1,7 @@
 {%- import "part/macros.sql" as m -%}
 {%- set given = columns if own else inserted | selectattr("is_given") | list -%}
 {%- set signature %}
-{%- filter wrap(4) %}text{% for column in given %}, {{ column.type }}{% endfor %}{% for subtype in subtypes %}, json{% endfor %}, timestamptz, text{% endfilter %}
+{%- filter listed(4) %}text{% for column in given %}, {{ column.type }}{% endfor %}{% for subtype in subtypes %}, json{% endfor %}, timestamptz, text{% endfilter %}
 {% endset -%}
 {%- set due_given = "scheduled_for_" if own else "due_" -%}
 {%- for transaction in ["utx", "trx"] -%}
@@ -16,7 +16,7 @@ For work that is there already it returns {{ "that item's key" if dedup.existing
 Table access order: {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}.
 */
 CREATE OR REPLACE FUNCTION {{ function }}(
-{%- filter wrap(4) %}type_ text DEFAULT {{ text(types[0]) }}
+{%- filter listed(4) %}type_ text DEFAULT {{ text(types[0]) }}
 {%- for column in given %}, {{ column.parameter }} {{ column.type }} DEFAULT {{ column.default or "NULL" }}{% endfor %}
 {%- for subtype in subtypes %}, {{ subtype.parameter }} json DEFAULT NULL{% endfor %}
     {{- ", " ~ due_given }} timestamptz DEFAULT NULL, step_ text DEFAULT NULL
@@ -33,7 +33,7 @@ BEGIN
         NULL, json_build_array(json_build_object(
             'type', type_, 'due', {{ due_given }}, 'step', step_,
             'columns', json_build_object(
-{%- filter wrap(16) %}
+{%- filter listed(16) %}
 {%- for column in given %}{{ text(column.name) }}, {{ "encode(" ~ column.parameter ~ ", 'base64')" if column.is_binary else column.parameter }}{{ ", " if not loop.last or subtypes }}{% endfor %}
 {%- for subtype in subtypes %}{{ text(subtype.name) }}, {{ subtype.parameter }}{{ ", " if not loop.last }}{% endfor %}
 {%- endfilter %}

@@ -17,7 +17,7 @@ with {{ "the key of that item" if dedup.existing else "no key" }} and without a 
 Table access order: queue_operation, {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}.
 */
 CREATE OR REPLACE FUNCTION {{ function }}(operation_ uuid, items_ json)
-RETURNS TABLE ({{ m.answer_columns() | wrap(4) }}
+RETURNS TABLE ({{ m.answer_columns() | listed(4) }}
 )
 {% include "part/attributes.sql" %}
 AS $$
@@ -80,7 +80,7 @@ are there when that commits, together with its other work.
 Table access order: as there.
 */
 CREATE OR REPLACE FUNCTION {{ called_as }}(items_ json, operation_ uuid DEFAULT NULL)
-RETURNS TABLE ({{ m.answer_columns() | wrap(4) }}
+RETURNS TABLE ({{ m.answer_columns() | listed(4) }}
 )
 {% include "part/same_as_trx.sql" %}
 AS $$

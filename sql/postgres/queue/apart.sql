@@ -14,13 +14,13 @@ Table access order: {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}, que
 */
 CREATE OR REPLACE FUNCTION {{ function }}(
 
-{%- filter wrap(4) -%}
+{%- filter listed(4) -%}
 worker_ text, max_ integer, lease_ms_ integer DEFAULT NULL
     {{- ", started_at_ timestamptz DEFAULT NULL" if run_time }}{{ ", types_ json DEFAULT NULL" if asks_types }}{{ ", steps_ json DEFAULT NULL" if asks_steps }}
     {{- ", claim_ bigint DEFAULT NULL" if marks_claims }}
 {%- endfilter %}
 )
-RETURNS TABLE ({{ m.item_columns() | wrap(4) }}
+RETURNS TABLE ({{ m.item_columns() | listed(4) }}
 )
 {% include "part/attributes.sql" %}
 AS $$

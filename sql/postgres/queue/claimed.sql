@@ -9,7 +9,7 @@ claim returned them, with what is left of their lease; no row: it took none. It 
 Table access order: {{ queue ~ "_lease, " if beside }}{{ table_name }}.
 */
 CREATE OR REPLACE FUNCTION {{ function }}(worker_ text, claim_ bigint)
-RETURNS TABLE ({{ m.item_columns() | wrap(4) }}
+RETURNS TABLE ({{ m.item_columns() | listed(4) }}
 )
 {% include "part/attributes.sql" %}
 AS $$
@@ -26,7 +26,7 @@ BEGIN
         GREATEST(1, {{ m.ms("now_", "v.item_lease_until") }}),
         {{ m.key_text("s.key_") }},
         v.item_token, v.item_attempt, v.item_status,
-{{- m.item_of_view() | wrap(12) }}
+{{- m.item_of_view() | listed(12) }}
     FROM {{ object(queue ~ "_lease") }} AS s
     INNER JOIN LATERAL (
         {{ m.found("s.key_", "shown") }}
@@ -45,7 +45,7 @@ BEGIN
         {{ m.of("token") }},
         {{ m.of("attempt") }},
         'Processing',
-{{- m.item_of_row() | wrap(12) }}
+{{- m.item_of_row() | listed(12) }}
     FROM {{ table }} AS q
 {{- m.subtypes_joined() }}
     WHERE

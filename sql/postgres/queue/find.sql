@@ -15,7 +15,7 @@ Table access order: {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}.
 CREATE OR REPLACE FUNCTION {{ function }}(
     filter_ json DEFAULT NULL, after_ text DEFAULT NULL, max_ integer DEFAULT 100, most_ integer DEFAULT NULL
 )
-RETURNS TABLE ({{ m.item_columns() | wrap(4) }}
+RETURNS TABLE ({{ m.item_columns() | listed(4) }}
 )
 {% include "part/attributes.sql" %}
 AS $$
@@ -121,7 +121,7 @@ BEGIN
     SELECT
         'FOUND', NULL::integer, NULL::bigint, {{ m.key_text("v.item_key_") if beside else m.key_text_of_row() }},
         {{ "v.item_token, v.item_attempt, v.item_status" if beside else m.of("token") ~ ", " ~ m.of("attempt") ~ ", " ~ m.of("status") }},
-{{- (m.item_of_view(for_workers=false) if beside else m.item_of_row(for_workers=false)) | wrap(8) }}
+{{- (m.item_of_view(for_workers=false) if beside else m.item_of_row(for_workers=false)) | listed(8) }}
     FROM {{ m.keys_unnested() }}
     INNER JOIN {{ object(queue ~ "_item_v") ~ " AS v" if beside else table ~ " AS q" }}
         ON {% for column in key %}{{ "AND " if not loop.first }}

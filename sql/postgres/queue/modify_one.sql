@@ -17,7 +17,7 @@ CREATE OR REPLACE FUNCTION {{ answering }}(
     response_ text DEFAULT NULL, error_ text DEFAULT NULL, {{ "scheduled_for_" if own else "due_" }} timestamptz DEFAULT NULL,
     worker_ text DEFAULT NULL, attempt_num_ integer DEFAULT NULL, set_ json DEFAULT NULL
 )
-RETURNS TABLE ({{ m.answer_columns() | wrap(4) }}
+RETURNS TABLE ({{ m.answer_columns() | listed(4) }}
 )
 {% include "part/same_as_trx.sql" %}
 AS $$
@@ -74,7 +74,7 @@ BEGIN
     RETURN QUERY
 {%- if beside %}
     SELECT
-{{- m.item_of_view(false) | wrap(12) }}
+{{- m.item_of_view(false) | listed(12) }}
     FROM (
         SELECT
 {{- m.key_read(m.key_from_text(the_key)) }}

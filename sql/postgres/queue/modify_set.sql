@@ -30,13 +30,13 @@ The table has no due time: what is given back for later is an Error that waits i
 Table access order: queue_operation, {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}, queue_transition{% for subtype in subtypes %}, {{ queue ~ "_" ~ subtype.stem }}{% endfor %}{{ ", " ~ queue ~ "_attempt" if attempt_history }}.
 */
 CREATE OR REPLACE FUNCTION {{ function }}(
-{%- filter wrap(4) -%}
+{%- filter listed(4) -%}
 operation_ uuid, worker_ text, items_ json, max_ integer DEFAULT 0, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 0
     {{- ", started_at_ timestamptz DEFAULT NULL" if run_time }}{{ ", types_ json DEFAULT NULL" if asks_types }}{{ ", steps_ json DEFAULT NULL" if asks_steps }}
     {{- ", claim_ bigint DEFAULT NULL" if marks_claims }}
 {%- endfilter %}
 )
-RETURNS TABLE ({{ m.item_columns() | wrap(4) }}
+RETURNS TABLE ({{ m.item_columns() | listed(4) }}
 )
 {% include "part/attributes.sql" %}
 AS $$
@@ -169,13 +169,13 @@ others recovered lately does not count.
 Table access order: as there.
 */
 CREATE OR REPLACE FUNCTION {{ called_as }}(
-{%- filter wrap(4) -%}
+{%- filter listed(4) -%}
 operation_ uuid, worker_ text, items_ json, max_ integer DEFAULT 0, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 0
     {{- ", started_at_ timestamptz DEFAULT NULL" if run_time }}{{ ", types_ json DEFAULT NULL" if asks_types }}{{ ", steps_ json DEFAULT NULL" if asks_steps }}
     {{- ", claim_ bigint DEFAULT NULL" if marks_claims }}
 {%- endfilter %}
 )
-RETURNS TABLE ({{ m.item_columns() | wrap(4) }}
+RETURNS TABLE ({{ m.item_columns() | listed(4) }}
 )
 {% include "part/same_as_trx.sql" %}
 AS $$

@@ -34,13 +34,13 @@ Table access order: {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}{{ ",
 */
 CREATE OR REPLACE FUNCTION {{ function }}(
 
-{%- filter wrap(4) -%}
+{%- filter listed(4) -%}
 worker_ text, max_ integer, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 1
     {{- ", started_at_ timestamptz DEFAULT NULL" if run_time }}{{ ", types_ json DEFAULT NULL" if asks_types }}{{ ", steps_ json DEFAULT NULL" if asks_steps }}
     {{- ", claim_ bigint DEFAULT NULL" if marks_claims }}{% for type in key_types %}, among_{{ loop.index }}_ {{ type }}[] DEFAULT NULL{% endfor %}
 {%- endfilter %}
 )
-RETURNS TABLE ({{ m.item_columns() | wrap(4) }}
+RETURNS TABLE ({{ m.item_columns() | listed(4) }}
 )
 {% include "part/attributes.sql" %}
 AS $$

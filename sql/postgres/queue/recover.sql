@@ -31,7 +31,7 @@ Table access order: {{ table_name }}{{ beside_table }}{{ ", " ~ queue ~ "_attemp
 CREATE OR REPLACE FUNCTION {{ function }}(
     max_ integer DEFAULT 100, worker_ text DEFAULT NULL, recover_ integer DEFAULT 1
 )
-RETURNS TABLE ({{ m.answer_columns() | wrap(4) }}
+RETURNS TABLE ({{ m.answer_columns() | listed(4) }}
 )
 {% include "part/attributes.sql" %}
 AS $$

@@ -16,7 +16,7 @@ operation_ makes the call repeatable: asked again with the same value, the answe
 Table access order: queue_operation, {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}.
 */
 CREATE OR REPLACE FUNCTION {{ function }}(operation_ uuid, items_ json)
-RETURNS TABLE ({{ m.answer_columns() | wrap(4) }}
+RETURNS TABLE ({{ m.answer_columns() | listed(4) }}
 )
 {% include "part/attributes.sql" %}
 AS $$

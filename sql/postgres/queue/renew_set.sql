@@ -22,7 +22,7 @@ Table access order: {{ table_name ~ (", " ~ queue ~ "_lease" if beside) if role.
 CREATE OR REPLACE FUNCTION {{ function }}(
     worker_ text, items_ json, lease_ms_ integer DEFAULT NULL
 )
-RETURNS TABLE ({{ m.answer_columns() | wrap(4) }}
+RETURNS TABLE ({{ m.answer_columns() | listed(4) }}
 )
 {% include "part/attributes.sql" %}
 AS $$

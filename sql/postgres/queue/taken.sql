@@ -14,7 +14,7 @@ Asked again for the same claim it gives the same answer, and counts nothing.
 Table access order: {{ table_name }}, {{ queue }}_lease{{ ", " ~ queue ~ "_attempt" if attempt_history }}.
 */
 CREATE OR REPLACE FUNCTION {{ function }}(worker_ text, key_ text)
-RETURNS TABLE ({{ m.item_columns() | wrap(4) }}
+RETURNS TABLE ({{ m.item_columns() | listed(4) }}
 )
 {% include "part/attributes.sql" %}
 AS $$
@@ -141,7 +141,7 @@ BEGIN
             CASE WHEN alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, NULL::integer, lease_ms_::bigint,
             {{ m.key_text("k.key_") }},
             v.item_token, v.item_attempt, v.item_status,
-{{- m.item_of_view() | wrap(12) }}
+{{- m.item_of_view() | listed(12) }}
         FROM {{ m.keys_unnested() }}
         INNER JOIN LATERAL (
             {{ m.found("k.key_", "shown") }}
@@ -154,7 +154,7 @@ BEGIN
     SELECT
         CASE WHEN is_ IS NULL THEN 'LEASE_LOST' ELSE 'EMPTY' END, NULL::integer, NULL::bigint, NULL::text,
         NULL::timestamptz, NULL::integer, is_,
-{{- m.no_item() | wrap(12) }};
+{{- m.no_item() | listed(12) }};
 END;
 $$;
 {% endfilter %}

@@ -11,7 +11,7 @@
 {%- macro key_shown() %}{% if own %}{{ m.shown_time("q." ~ key[0].quoted) }} || '0'{% else %}{{ m.key_text("v.item_key_") if beside else m.key_text_of_row() }}{% endif %}{% endmacro -%}
 {%- macro columns() %}
                 ROW(
-{%- filter wrap(20) %}{{ key_shown() }}
+{%- filter listed(20) %}{{ key_shown() }}
 {%- for what in ["type", "status", "error", "enqueued_at", "started_at", "duration", "due_at", "owner", "lease_until"] %}, {{ read(what) }}{% endfor %}
 {%- endfilter %}
                 )::{{ object("queue_look") }} AS look

@@ -1091,7 +1091,7 @@ $$;
 {% endfilter %}
 {% filter statement %}
 REVOKE ALL ON FUNCTION {{ object("queue_watched") }}(
-    {%- filter wrap(4) %}text, integer, timestamptz{% for look in range(6) %}, {{ object("queue_look") }}[]{% endfor %}, boolean, text[], boolean, boolean, boolean{% endfilter %}
+    {%- filter listed(4) %}text, integer, timestamptz{% for look in range(6) %}, {{ object("queue_look") }}[]{% endfor %}, boolean, text[], boolean, boolean, boolean{% endfilter %}
 ) FROM public;
 {% endfilter %}
 {% filter made("FUNCTION", "queue_is_done") %}

@@ -86,8 +86,7 @@
             {%- elif a.var %}COALESCE({{ item.theirs(t, "n." ~ a.var) }}, {{ at }})
             {%- else %}{{ at }}{% endif %}{{ "," if not loop.last }}
 {%- endfor %}
-        FROM @_New AS n
-        WHERE n.[IsNew] = 1
+        FROM @_New AS n{{ "\n        WHERE n.[IsNew] = 1" if dedup }}
 {%- if dedup and own %}
         /* In the order of the work: two calls that bring the same work do not wait for each other in turn. */
         ORDER BY {% for c in t.work %}n.{{ c.var }}, {% endfor %}n.[Ordinal];
@@ -95,7 +94,7 @@
         ORDER BY n.[Ordinal];
 {%- endif %}
 
-        IF @@ROWCOUNT <> (SELECT COUNT(*) FROM @_New AS n WHERE n.[IsNew] = 1)
+        IF @@ROWCOUNT <> {{ "(SELECT COUNT(*) FROM @_New AS n WHERE n.[IsNew] = 1)" if dedup else "@_Count" }}
             THROW 50021, N'{{ procedure }}: an index of the table passed over items; they are duplicates to it.', 1;
 {%- if t.numbered and not own %}
 
@@ -108,8 +107,7 @@
         FROM @_New AS n
         INNER JOIN (
             SELECT i.[Ordinal], ROW_NUMBER() OVER (ORDER BY i.[Ordinal]) AS [Place]
-            FROM @_New AS i
-            WHERE i.[IsNew] = 1
+            FROM @_New AS i{{ "\n            WHERE i.[IsNew] = 1" if dedup }}
         ) AS o ON o.[Ordinal] = n.[Ordinal]
         INNER JOIN (
             SELECT {{ item.list(t, "a") }}, ROW_NUMBER() OVER (ORDER BY {% for k in t.key if not k.given %}a.{{ k.var }}{{ ", " if not loop.last }}{% endfor %}) AS [Place]
@@ -133,7 +131,7 @@
                         (N'{{ c.name }}', {{ coded.kept(c) }}, n.{{ c.var }} COLLATE Latin1_General_BIN2){{ "," if not loop.last }}
 {%- endfor %}
                 ) AS x ([Name], [Kept], [Given])
-                WHERE n.[IsNew] = 1 AND {{ coded.has_lost("x") }}
+                WHERE {{ "n.[IsNew] = 1 AND " if dedup }}{{ coded.has_lost("x") }}
                 ORDER BY n.[Ordinal]
             );
 {{- coded.refuse(procedure) }}
@@ -144,12 +142,13 @@
         INSERT INTO {{ u.table }} ({% for k in t.key %}{{ k.quoted }}{{ ", " if not loop.last }}{% endfor %}{% for c in u.columns %}, {{ c.quoted }}{% endfor %})
         SELECT {{ item.list(t, "n") }}{% for c in u.columns %}, n.{{ c.var }}{% endfor %}
         FROM @_New AS n
-        WHERE n.[IsNew] = 1
+        WHERE
+            {{ "n.[IsNew] = 1 AND " if dedup }}
 {%- if u.exclusive %}
-            /* Every item of the type has a row; that no other has one is checked by the table. */
-            AND (COALESCE(n.[Type], {{ text(types[0]) }}) = {{ text(u.name) }} OR n.[{{ u.alias }}] IS NOT NULL);
+            /* Every item of the type has a row; no other has one, as the table checks. */
+            (COALESCE(n.[Type], {{ text(types[0]) }}) = {{ text(u.name) }} OR n.[{{ u.alias }}] IS NOT NULL);
 {%- else %}
-            AND n.[{{ u.alias }}] IS NOT NULL;
+            n.[{{ u.alias }}] IS NOT NULL;
 {%- endif %}
 {%- endfor %}
 
@@ -166,8 +165,7 @@
         /* The token as the column keeps it; a key that its column rounds is not found, and its item is in all the same. */
         LEFT JOIN {{ table }} AS q
             ON {{ item.found(t, "n") }}
-{%- endif %}
-        WHERE n.[IsNew] = 1
+{%- endif %}{{ "\n        WHERE n.[IsNew] = 1" if dedup }}
 {%- if role.token and not own %}
         OPTION (LOOP JOIN, FORCE ORDER)
 {%- endif %};
@@ -188,7 +186,7 @@
         FROM @_New AS n
         INNER JOIN {{ table }} AS q WITH (ROWLOCK)
             ON {{ item.found(t, "n") }}
-        WHERE n.[IsNew] = 1 AND n.[DueAt] > @_Now
+        WHERE {{ "n.[IsNew] = 1 AND " if dedup }}n.[DueAt] > @_Now
         OPTION (LOOP JOIN, FORCE ORDER);
 {%- endif %}
 {%- if beside %}
@@ -197,8 +195,7 @@
         DELETE s
         FROM @_New AS n
         INNER JOIN {{ t.lease }} AS s WITH (ROWLOCK)
-            ON {{ item.kept_for(t, "n") }}
-        WHERE n.[IsNew] = 1
+            ON {{ item.kept_for(t, "n") }}{{ "\n        WHERE n.[IsNew] = 1" if dedup }}
         OPTION (LOOP JOIN, FORCE ORDER);
 {%- endif %}
 {%- if attempt_history and not own and not t.history %}
@@ -207,8 +204,7 @@
         DELETE a
         FROM @_New AS n
         INNER JOIN {{ t.attempt }} AS a WITH (ROWLOCK)
-            ON {{ item.attempt_of(t, "n") }}
-        WHERE n.[IsNew] = 1
+            ON {{ item.attempt_of(t, "n") }}{{ "\n        WHERE n.[IsNew] = 1" if dedup }}
         OPTION (LOOP JOIN, FORCE ORDER);
 {%- endif %}
 {%- if beside %}
@@ -221,7 +217,6 @@
             n.[Step], 0, n.[DueAt], @_Now
         FROM @_New AS n
         WHERE
-            n.[IsNew] = 1
-            AND {% if role.due %}n.[Step] IS NOT NULL{% elif role.step %}n.[DueAt] > @_Now{% else %}(n.[Step] IS NOT NULL OR n.[DueAt] > @_Now){% endif %};
+            {{ "n.[IsNew] = 1 AND " if dedup }}{% if role.due %}n.[Step] IS NOT NULL{% elif role.step %}n.[DueAt] > @_Now{% else %}(n.[Step] IS NOT NULL OR n.[DueAt] > @_Now){% endif %};
 {%- endif %}
 {%- endif %}

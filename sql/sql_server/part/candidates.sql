@@ -1,5 +1,5 @@
         /*
-        Which items are to be looked at. The searches take no update locks: they may pass many items in flight whose
+        Items to be looked at. The searches take no update locks: they may pass many items in flight whose
         leases are good, and no worker shall wait for them.
         */
         DELETE FROM @_Change;

@@ -1,4 +1,4 @@
-{#- Values to set: bytes as base64, and nothing that is deleted with its item. `take` has looked at the rest. -#}
+{#- Values to set: bytes as base64, and nothing that is deleted with its item. `take` has looked at the rest. #}
     SET @_Sets = CASE WHEN EXISTS (SELECT 1 FROM @_Item AS i WHERE i.[Set] IS NOT NULL) THEN 1 ELSE 0 END;
 {%- set undecoded %}
 {{- of.no_base64(procedure, settable, "$.set") }}

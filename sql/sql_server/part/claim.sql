@@ -1,3 +1,4 @@
+{%- set spent = "CONCAT(N'Attempts are spent: ', d.[AttemptNum], N' of ', @_MaxAttempts, N'.', N' ' + d.[Refused])" %}
         /*
         Choose and lock the due items, in order: one seek in one index, as many rows as are asked for. The locks are
         update locks on rows nobody else holds, kept to the end of the transaction, so the updates below never wait for
@@ -86,7 +87,7 @@
                 s.[Step], s.[Response],
                 CASE
                     WHEN x.[AttemptNum] >= @_MaxAttempts
-                        THEN CONCAT(N'Attempts are spent: ', x.[AttemptNum], N' of ', @_MaxAttempts, N'.', N' ' + d.[Refused])
+                        THEN {{ spent }}
                     ELSE s.[Error]
                 END,
                 CASE WHEN x.[AttemptNum] < @_MaxAttempts THEN @_Now END,
@@ -137,7 +138,7 @@
                 SET
 {%- set ends = {
     "to": "Failed", "token": "d.[Token]", "finished": "@_Now",
-    "error": "CONCAT(N'Attempts are spent: ', d.[AttemptNum], N' of ', @_MaxAttempts, N'.', N' ' + d.[Refused])",
+    "error": spent,
     "is": {"lease_until": "NULL"},
 } %}
 {{- write.assignments(t, ends) | indent(8) }}

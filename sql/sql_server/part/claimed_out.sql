@@ -83,7 +83,7 @@
             UNION ALL
             SELECT DATEDIFF_BIG(MILLISECOND, {{ at }}, MIN(u.[DueAt])) + 1
             FROM (
-                /* {{ "The first of them." if t.due_leads or own else "Of the thousand that come next." }} */
+                /* {{ "The first of them." if t.due_leads or own else "The first thousand." }} */
                 SELECT TOP ({{ 1 if t.due_leads or own else 1000 }}) q.{{ role.due }} AS [DueAt]
                 FROM {{ table }} AS q
                     WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ({{ t.due_index }}))

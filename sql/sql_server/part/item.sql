@@ -159,7 +159,7 @@ database's has not would become question marks.
 {%- elif t.role.started and not t.run_time %}COALESCE(s.[StartedAt], {{ utc(t, "q." ~ t.role.started, offset) }})
 {%- else %}s.[StartedAt]{% endif %}
 {%- endmacro -%}
-{%- macro duration(t, offset="@_Offset") %}
+{%- macro duration(t) %}
 {%- if t.role.duration and t.beside %}COALESCE(q.{{ t.role.duration }}, s.[Duration])
 {%- elif t.role.duration %}q.{{ t.role.duration }}
 {%- elif not t.beside %}DATEDIFF_BIG(MILLISECOND, q.{{ t.role.started }}, q.{{ t.role.finished }})
@@ -238,7 +238,7 @@ database's has not would become question marks.
     {{ response(t) }} AS [ItemResponse],
     {{ error(t) }} AS [ItemError],
     {{ started(t, offset) }} AS [ItemStartedAt],
-    {{ duration(t, offset) }} AS [ItemDuration],
+    {{ duration(t) }} AS [ItemDuration],
     {{ due_at(t, offset) }} AS [ItemDueAt],
     {{ token(t) }} AS [ItemToken],
     {{ owner(t) }} AS [ItemOwner],

@@ -1,5 +1,25 @@
-{%- if beside %}
+{#- An item as a settlement makes it: k is its verdict, i what was given, q and s the item as it is. -#}
+{%- set begins = "k.[Was] <> 'Processing' AND k.[Status] = 'Processing'" %}
+{%- set due %}i.[DueAt]{% if backoff %},
+{% filter indent(16, true) %}{% include "part/backoff.sql" %}{% endfilter %}{% endif %}{% endset %}
+{%- set until %}{% if lease_sliding %}CASE WHEN k.[Status] = 'Processing' THEN DATEADD(MILLISECOND, @LeaseMs, @_Now) END
+{%- else %}CASE /* The lease is fixed: a step goes on with what is left of it. */
+                WHEN k.[Status] = 'Processing' AND k.[Was] = 'Processing' THEN {{ item.until(t, "@_SilentMs") }}
+                WHEN k.[Status] = 'Processing' THEN DATEADD(MILLISECOND, @LeaseMs, @_Now)
+            END{% endif %}{% endset %}
+{%- set settles = {
+    "status": "k.[Status]", "started": begins, "attempts": "k.[AttemptNum]", "token": "k.[Token]",
+    "step": "i.[Step]", "response": "i.[Response]", "error": "i.[Error]", "lease_until": until,
+    "due": "COALESCE(\n                " ~ due ~ "\n            )" if backoff else due,
+    "finished": "CASE WHEN " ~ item.finished("k.[Status]") ~ " THEN @_Now END",
+    "duration": "CASE\n                WHEN " ~ item.finished("k.[Status]")
+        ~ "\n                    THEN DATEDIFF_BIG(MILLISECOND, " ~ item.started(t) ~ ", @_Now)\n            END",
+    "spent": "k.[Status] = 'Failed' AND i.[Status] <> 'Failed'",
+    "spent_error": "CONCAT(N'Attempts are spent: ', k.[AttemptNum], N' of ', @_MaxAttempts, N'; asked for ', i.[Status], N'.')",
+    "is": {"owner": "CASE WHEN " ~ begins ~ " THEN @Worker ELSE " ~ item.kept(t, "q." ~ role.owner) ~ " END"} if role.owner else {},
+} %}
 {% include "part/judge_items.sql" %}{% include "part/set.sql" %}
+{%- if beside %}
 
         INSERT INTO @_Change (
             {{ item.names(t) }}, [Was], [Status], [AttemptNum], [Token], [Step], [Response], [Error], [StartedAt],
@@ -7,7 +27,30 @@
         )
         SELECT
             {{ item.list(t, "i") }},
-{% filter replace("\n    ", "\n") %}{% include "part/modify_values.sql" %}{% endfilter %},
+            k.[Was], k.[Status], k.[AttemptNum], k.[Token],
+            COALESCE(i.[Step], {{ item.step(t) }}),
+            COALESCE(i.[Response], {{ item.response(t) }}),
+            CASE
+                WHEN i.[Error] IS NOT NULL THEN i.[Error]
+                WHEN {{ settles.spent }}
+                    THEN {{ settles.spent_error }}
+                /* Earlier errors are over. */
+                WHEN k.[Status] = 'Completed' THEN NULL
+                ELSE {{ item.error(t) }}
+            END,
+            CASE
+                WHEN {{ begins }} THEN @_Now
+                ELSE {{ item.started(t) }}
+            END,
+            {{ settles.finished }},
+            {{ settles.duration }},
+            COALESCE(
+                {{ due }},
+                /* An item that failed is due again: its row beside says when, or nobody finds it. */
+                CASE WHEN k.[Status] = 'Error' THEN {{ item.due_at(t) if role.due else "@_Now" }}{{ " ELSE s.[DueAt]" if not role.due }} END
+            ),
+            CASE WHEN {{ begins }} THEN @Worker ELSE {{ item.owner(t) }} END,
+            {{ until }},
             s.[UpdatedAt]
         FROM @_Item AS i
         INNER JOIN @_Work AS k ON k.[Ordinal] = i.[Ordinal]
@@ -33,28 +76,7 @@
         WHERE k.[Answer] = 'OK';
 {%- endif %}
 {%- else %}
-{% include "part/judge_items.sql" %}{% include "part/set.sql" %}
 
-{%- set begins = "k.[Was] <> 'Processing' AND k.[Status] = 'Processing'" %}
-{%- set due %}{% if backoff %}COALESCE(
-                i.[DueAt],
-{% filter indent(16, true) %}{% include "part/backoff.sql" %}{% endfilter %}
-            ){% else %}i.[DueAt]{% endif %}{% endset %}
-{%- set until %}{% if lease_sliding %}CASE WHEN k.[Status] = 'Processing' THEN DATEADD(MILLISECOND, @LeaseMs, @_Now) END
-{%- else %}CASE /* The lease is fixed: a step goes on with what is left of it. */
-                WHEN k.[Status] = 'Processing' AND k.[Was] = 'Processing' THEN {{ item.until(t, "@_SilentMs") }}
-                WHEN k.[Status] = 'Processing' THEN DATEADD(MILLISECOND, @LeaseMs, @_Now)
-            END{% endif %}{% endset %}
-{%- set settles = {
-    "status": "k.[Status]", "started": begins, "attempts": "k.[AttemptNum]", "token": "k.[Token]",
-    "step": "i.[Step]", "response": "i.[Response]", "error": "i.[Error]", "due": due, "lease_until": until,
-    "finished": "CASE WHEN " ~ item.finished("k.[Status]") ~ " THEN @_Now END",
-    "duration": "CASE\n                WHEN " ~ item.finished("k.[Status]")
-        ~ "\n                    THEN DATEDIFF_BIG(MILLISECOND, " ~ item.started(t) ~ ", @_Now)\n            END",
-    "spent": "k.[Status] = 'Failed' AND i.[Status] <> 'Failed'",
-    "spent_error": "CONCAT(N'Attempts are spent: ', k.[AttemptNum], N' of ', @_MaxAttempts, N'; asked for ', i.[Status], N'.')",
-    "is": {"owner": "CASE WHEN " ~ begins ~ " THEN @Worker ELSE " ~ item.kept(t, "q." ~ role.owner) ~ " END"} if role.owner else {},
-} %}
         UPDATE q
         SET
 {{- write.assignments(t, settles) }}

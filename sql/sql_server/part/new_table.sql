@@ -4,8 +4,6 @@
 {%- endif %}
     /* Each element read once: what is put into the table, and by what it is recognized. */
     DECLARE @_New TABLE (
-        [Ordinal] int NOT NULL PRIMARY KEY, [Type] nvarchar(60) NULL, [Step] nvarchar(60) NULL,
-        [DueAt] datetime2(7) NULL,
 {%- for c in t.given %}
         {{ c.var }} {{ c.read_type }} NULL,
 {%- endfor %}
@@ -16,7 +14,10 @@
 {%- endfor %}
 {%- endfor %}
 {{- item.declared(t, "NULL") }}
+        [Ordinal] int NOT NULL PRIMARY KEY, [Type] nvarchar(60) NULL, [Step] nvarchar(60) NULL, [DueAt] datetime2(7) NULL{{ "," if dedup }}
+{%- if dedup %}
         [First] int NULL, [IsNew] bit NOT NULL DEFAULT 1
+{%- endif %}
     );
     DECLARE @_Added TABLE (
         [Ordinal] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL,

@@ -33,11 +33,6 @@ FROM (
     SELECT N'object', n.[Name], N'belongs to', n.[Owner], NULL, NULL
     FROM [Named] AS n
     UNION ALL
-    SELECT N'type', t.[name], N'belongs to', COALESCE(t.[principal_id], s.[principal_id]), NULL, NULL
-    FROM sys.schemas AS s
-    INNER JOIN sys.types AS t ON t.[schema_id] = s.[schema_id]
-    WHERE s.[name] = {{ text(schema_name) }} AND t.[name] IN (SELECT n.[value] COLLATE CATALOG_DEFAULT FROM OPENJSON(@Names) AS n)
-    UNION ALL
     SELECT
         CASE WHEN d.[class] = 3 THEN N'schema' ELSE N'object' END,
         CASE WHEN d.[class] = 3 THEN SCHEMA_NAME(d.[major_id]) ELSE OBJECT_NAME(d.[major_id]) END,

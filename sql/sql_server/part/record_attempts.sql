@@ -9,10 +9,8 @@
             k.[AttemptNum], k.[Owner], k.[StartedAt], @_Now, k.[Status], COALESCE(i.[Step], k.[Step]), i.[Response],
             CASE
                 WHEN i.[Error] IS NOT NULL THEN i.[Error]
-                WHEN k.[Status] = 'Failed' AND i.[Status] <> 'Failed'
-                    THEN CONCAT(
-                        N'Attempts are spent: ', k.[AttemptNum], N' of ', @_MaxAttempts, N'; asked for ', i.[Status], N'.'
-                    )
+                WHEN {{ settles.spent }}
+                    THEN {{ settles.spent_error }}
             END
         FROM @_Item AS i
         INNER JOIN @_Work AS k ON k.[Ordinal] = i.[Ordinal]

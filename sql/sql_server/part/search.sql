@@ -1,7 +1,7 @@
     INSERT INTO {{ into }} ({{ item.names(t) }})
     SELECT TOP (@Max) {{ item.of_item(t) }}
 {%- if by == "keys" %}
-    FROM (SELECT DISTINCT {{ item.list(t, "g") }} FROM @_Given AS g WHERE g.[Ordinal] >= 0) AS k
+    FROM (SELECT DISTINCT {{ item.list(t, "g") }} FROM @_Given AS g) AS k
     INNER JOIN {{ table }} AS q{{ " WITH (" ~ hints ~ ")" if hints }}
         ON {{ item.found(t, "k") }}
 {%- else %}

@@ -5,7 +5,7 @@
             UPDATE q
             SET
 {%- for c in settable %}
-                {{ c.quoted }} = {{ value.becomes(c, loop.index, item.kept(t, "q." ~ c.quoted) if c.is_text else "q." ~ c.quoted) }}{{ "," if not loop.last }}
+                {{ c.quoted }} = {{ value.becomes(loop.index, item.kept(t, "q." ~ c.quoted) if c.is_text else "q." ~ c.quoted) }}{{ "," if not loop.last }}
 {%- endfor %}
             FROM @_Item AS i
             INNER JOIN @_Work AS k ON k.[Ordinal] = i.[Ordinal]

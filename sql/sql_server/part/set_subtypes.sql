@@ -6,7 +6,7 @@
             UPDATE {{ u.alias }}
             SET
 {%- for c in u.columns %}
-                {{ c.quoted }} = {{ value.becomes(c, loop.index, u.alias ~ "." ~ c.quoted) }}{{ "," if not loop.last }}
+                {{ c.quoted }} = {{ value.becomes(loop.index, u.alias ~ "." ~ c.quoted) }}{{ "," if not loop.last }}
 {%- endfor %}
             FROM @_Item AS i
             INNER JOIN @_Work AS k

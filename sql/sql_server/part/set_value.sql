@@ -1,5 +1,5 @@
 {#- The values that a settlement sets: v has them by number, h says which are given; what is left out stays. -#}
-{%- macro becomes(c, at, kept) -%}
+{%- macro becomes(at, kept) -%}
 CASE WHEN h.[Value{{ at }}] = 1 THEN v.[Value{{ at }}] ELSE {{ kept }} END
 {%- endmacro -%}
 

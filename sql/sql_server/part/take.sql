@@ -1,3 +1,8 @@
+{#- A name that is none of the list. A comparison takes no notice of blanks at the end, and a path does. -#}
+{%- macro unknown(list) %}
+m.[key] NOT IN ({{ list }})
+OR m.[key] LIKE N'% '
+{%- endmacro -%}
 {#- Before all else that reads @Items: what its elements may have, each with its type. -#}
 {%- macro items(procedure, members) %}
     EXECUTE {{ object("QueueTake") }} N'{{ procedure }}', @Items OUTPUT, {{ members.all }};
@@ -13,7 +18,8 @@ columns that are gone since.
             SELECT 1
             FROM OPENJSON(@Items) AS j
             CROSS APPLY OPENJSON(CASE WHEN j.[type] = 5 THEN j.[value] END, N'$.columns') AS m
-            WHERE m.[key] NOT IN ({{ members.columns or "N''" }})
+            WHERE
+{%- filter indent(16) %}{{ unknown(members.columns or "N''") }}{% endfilter %}
         )
     {{- items(procedure, members) | indent(4) }}
 {%- endmacro -%}
@@ -28,8 +34,7 @@ only when a name is not known, or OPENJSON would make NULL of a value: it may kn
             SELECT 1
             FROM OPENJSON(@Items) AS j
             CROSS APPLY OPENJSON(CASE WHEN j.[type] = 5 THEN j.[value] ELSE N'{"": null}' END) AS m
-            WHERE
-                m.[key] NOT IN ({{ members.names }})
+            WHERE{% filter indent(16) %}{{ unknown(members.names) }}{% endfilter %}
                 OR (m.[type] IN (4, 5) AND m.[key] NOT IN (N'key', N'set'))
         )
         OR (SELECT COUNT(*) FROM OPENJSON(@Items)) > 1000
@@ -38,7 +43,8 @@ only when a name is not known, or OPENJSON would make NULL of a value: it may kn
             SELECT 1
             FROM OPENJSON(@Items) AS j
             CROSS APPLY OPENJSON(CASE WHEN j.[type] = 5 THEN j.[value] END, N'{{ names.path }}') AS m
-            WHERE m.[key] NOT IN ({{ names.list }})
+            WHERE
+{%- filter indent(16) %}{{ unknown(names.list) }}{% endfilter %}
         )
 {%- endfor %}
     {{- items(procedure, members) | indent(4) }}

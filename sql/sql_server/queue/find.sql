@@ -40,12 +40,12 @@ BEGIN
 
 {#- The items that come after a key, or up to it; without one all. -#}
 {%- macro beyond(op, name) -%}
-(@{{ name }}1 IS NULL OR {{ "(" if t.key | length > 1 }}
+(@{{ name }}1 IS NULL OR {% if t.key | length > 1 %}(q.{{ t.key[0].quoted }} {{ op }}= @{{ name }}1 AND ({% endif %}
 {%- for k in t.key %}
 {%- set last = loop.last %}
 {{- " OR (" if not loop.first }}{% for before in t.key[:loop.index0] %}q.{{ before.quoted }} = @{{ name }}{{ loop.index }} AND {% endfor -%}
 q.{{ k.quoted }} {{ op }}{{ "=" if last and op == "<" }} @{{ name }}{{ loop.index }}{{ ")" if not loop.first }}
-{%- endfor %}{{ ")" if t.key | length > 1 }})
+{%- endfor %}{{ "))" if t.key | length > 1 }})
 {%- endmacro %}
 {%- set of_states = {
     "ended": ["Failed", "Cancelled", "Paused", "Terminated", "PartiallyCompleted"], "flying": ["Processing"],

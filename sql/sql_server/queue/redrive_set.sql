@@ -72,7 +72,7 @@ BEGIN
             {{ item.step(t) }},
             {{ item.response(t) }},
             {{ item.error(t) }},
-            {{ "@_Now" if role.due else "NULL" }},
+            @_Now,
             s.[UpdatedAt]
         FROM @_Item AS i
         INNER JOIN @_Work AS k ON k.[Ordinal] = i.[Ordinal]

@@ -49,11 +49,7 @@ BEGIN
 {% include "part/no_transaction.sql" %}
 {{- take.names(procedure, takes.renew) }}
 
-    SET @LeaseMs = COALESCE(
-        @LeaseMs,
-        (SELECT {{ "MAX(" if settings_of.theirs }}a.{{ settings_of.value }}{{ ")" if settings_of.theirs }} FROM {{ settings_of.table }} AS a WHERE a.{{ settings_of.param }} = '{{ setting }}.leaseMs' AND a.{{ settings_of.value }} > 0),
-        {{ lease_ms }}
-    );
+    SET @LeaseMs = COALESCE(@LeaseMs, (SELECT s.[LeaseMs] FROM {{ object(queue ~ "_Setting_V") }} AS s));
     IF @LeaseMs < 1
         THROW 50021, N'{{ procedure }}: @LeaseMs must be at least 1.', 1;
 
@@ -158,7 +154,11 @@ BEGIN
         INNER JOIN {{ t.lease }} AS s{{ " WITH (" ~ hints ~ ")" if hints }}
             ON {{ item.kept_for(t, "o") }}
 {%- endif %}
-        WHERE o.[Status] IS NULL
+        WHERE
+            o.[Status] IS NULL
+{%- if own_types_only %}
+            AND {% filter indent(12) %}{% include "part/type_access.sql" %}{% endfilter %}
+{%- endif %}
         OPTION (LOOP JOIN, FORCE ORDER);
 {%- endmacro %}
 {%- if lease_sliding %}
@@ -190,8 +190,9 @@ BEGIN
 
         /*
         A row that somebody holds was passed over, or one long transaction would have the leases of all others run out. A look
-        without locks finds it: who holds it settles it or takes it away, and its lease stays as it is. One that it does not
-        find is deleted; until that is committed, the last look waits, with all that could be renewed behind it.
+        without locks finds it: its holder settles it or takes it away, and its lease stays as it is. One that it does not find is
+        deleted; until that is committed, the last look waits (it sees the version before where readers do not wait for writers), with
+        all that could be renewed behind it.
         */
 {{- is_there("READUNCOMMITTED") }}
         IF EXISTS (SELECT 1 FROM @_Out AS o WHERE o.[Answer] <> 'OK' AND o.[Status] IS NULL)

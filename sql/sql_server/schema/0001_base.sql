@@ -88,7 +88,7 @@ IF OBJECT_ID({{ literal("QueueOperation") }}, N'U') IS NULL
         CONSTRAINT [PK_QueueOperation] PRIMARY KEY CLUSTERED ([OperationId])
     );
 /*
-Which logins see which types, of queues whose description says own_types_only. UserName is a user or a role of the
+Logins and the types that they see, of queues whose description says own_types_only. UserName is a user or a role of the
 database; the type * is every type.
 */
 IF OBJECT_ID({{ literal("QueueTypeAccess") }}, N'U') IS NULL

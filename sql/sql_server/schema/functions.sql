@@ -174,14 +174,16 @@ BEGIN
     INSERT INTO @Given ([Ordinal], [Place], [Name], [Is], [Value])
     SELECT g.[Ordinal], CONCAT(g.[Name], N'.'), m.[key], m.[type], m.[value]
     FROM @Given AS g
-    INNER JOIN @Shape AS s ON s.[Place] = g.[Place] AND s.[Name] = g.[Name] AND s.[Is] = 5
+    INNER JOIN @Shape AS s
+        ON s.[Place] = g.[Place] AND s.[Name] = g.[Name] AND DATALENGTH(s.[Name]) = DATALENGTH(g.[Name]) AND s.[Is] = 5
     /* A key of several columns is an array. */
     CROSS APPLY OPENJSON(CASE WHEN g.[Is] = CASE WHEN g.[Name] = N'key' THEN 4 ELSE 5 END THEN g.[Value] END) AS m;
 
     INSERT INTO @Given ([Ordinal], [Place], [Name], [Is], [Value])
     SELECT g.[Ordinal], CONCAT(g.[Place], g.[Name], N'.'), m.[key], m.[type], m.[value]
     FROM @Given AS g
-    INNER JOIN @Shape AS s ON s.[Place] = g.[Place] AND s.[Name] = g.[Name] AND s.[Is] = 5
+    INNER JOIN @Shape AS s
+        ON s.[Place] = g.[Place] AND s.[Name] = g.[Name] AND DATALENGTH(s.[Name]) = DATALENGTH(g.[Name]) AND s.[Is] = 5
     CROSS APPLY OPENJSON(CASE WHEN g.[Is] = 5 THEN g.[Value] END) AS m
     WHERE g.[Place] <> N'';
 
@@ -200,7 +202,9 @@ BEGIN
                 )
             END AS [Why]
         FROM @Given AS g
-        LEFT JOIN @Shape AS s ON s.[Place] = g.[Place] AND s.[Name] = g.[Name]
+        /* Blanks at the end make another name, of which a comparison takes no notice. */
+        LEFT JOIN @Shape AS s
+            ON s.[Place] = g.[Place] AND s.[Name] = g.[Name] AND DATALENGTH(s.[Name]) = DATALENGTH(g.[Name])
         CROSS APPLY (
             SELECT
                 LEFT(d.[Digits], CHARINDEX(N'.', CONCAT(d.[Digits], N'.')) - 1) AS [Whole],
@@ -293,7 +297,7 @@ BEGIN
     ) AS w
     ORDER BY w.[Ordinal];
 
-    /* Which there are: one after the other. */
+    /* The names that there are, one after the other. */
     WHILE @Unknown IS NOT NULL AND @Name IS NOT NULL
     BEGIN
         SET @Name = (SELECT MIN(o.[Name]) FROM @Shape AS o WHERE o.[Place] = @Unknown AND o.[Name] > @Name);
@@ -488,6 +492,8 @@ BEGIN
             SELECT 1 FROM OPENJSON(@Filter) AS j
             WHERE
                 j.[key] NOT IN (N'keys', N'status', N'types', N'before', N'after', N'error', N'longer_ms')
+                /* A comparison takes no notice of blanks at the end, and JSON_VALUE does. */
+                OR j.[key] LIKE N'% '
                 OR j.[type] NOT IN (
                     0, CASE WHEN j.[key] IN (N'keys', N'status', N'types') THEN 4 WHEN j.[key] = N'longer_ms' THEN 2 ELSE 1 END
                 )

@@ -7,7 +7,7 @@ Rendered by readpast {{ library }} for objects of version {{ version }}.
 Rendered by readpast {{ library }}; the objects have version {{ version }}. Made anew whenever it is rendered: change the
 description, not this text.
 {% endif %}
-To run it, as {{ "the login that installed the queue, or an owner of the database" if drops else "a login that may create schemas, types, tables and procedures" }}:
+To run it, as {{ "the login that installed the queue, or an owner of the database" if drops else "a login that may create schemas, tables, sequences, views, functions and procedures" }}:
     sqlcmd -b -I -x -f 65001 -S <server> -d <database> -i <file>
 An error takes everything back; -b stops there, and where a tool goes on (SSMS), nothing more is done. -x leaves $(...) in
 names alone, -f 65001 reads the file as the UTF-8 that it is. What is there already as it should be is left alone, so it
@@ -36,7 +36,8 @@ WHO CALLS WHOM
   Modify_{{ queue }}_utx, _trx, _Set_utx, _Set_trx > {{ queue }}_Settle, which asks {{ queue }}_Answered; then, to claim as well, {{ queue }}_Claim
   Recover_{{ queue }}_trx                      > {{ queue }}_Recover
   Redrive_{{ queue }}_Set_trx                  > {{ queue }}_Answered
-  Renew_, Find_, Purge_, Stats_, Watch_{{ queue }} and what else there is stand alone
+  Next_{{ queue }}_Apart_trx                   > Next_{{ queue }}_Set_trx
+  Renew_, Find_, Purge_, Stats_, Watch_{{ queue }} and all others stand alone
 
 LOCKS, IN THIS ORDER
   1. QueueOperation    the call's row; a second call of its identity waits for it
@@ -49,7 +50,7 @@ LOCKS, IN THIS ORDER
 {%- endif %}
   QueueTransition is only read. QueueRecovery and QueueRetention are passed over where another holds them. QueueRefused comes last.
 
-WHAT EACH PROCEDURE BEGINS WITH, and what is the caller's again at its end
+SETTINGS THAT EACH PUBLIC PROCEDURE BEGINS WITH, and that are the caller's again at its end
   XACT_ABORT ON                an error ends the transaction, and no half of a change stays
   ROWCOUNT 0                   a session that limits its rows would have a call work on the first ones only
   IMPLICIT_TRANSACTIONS OFF    or the transaction of a _trx would stay open after its commit; some drivers turn it on. A _utx takes such

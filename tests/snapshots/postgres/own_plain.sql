@@ -1311,8 +1311,8 @@ END;
 $$;
 
 REVOKE ALL ON FUNCTION "readpast"."queue_watched"(
-    text, integer, timestamptz, "readpast"."queue_look"[], "readpast"."queue_look"[], "readpast"."queue_look"[],
-    "readpast"."queue_look"[], "readpast"."queue_look"[], "readpast"."queue_look"[], boolean, text[], boolean, boolean, boolean
+    text, integer, timestamptz, "readpast"."queue_look"[], "readpast"."queue_look"[], "readpast"."queue_look"[], "readpast"."queue_look"[],
+    "readpast"."queue_look"[], "readpast"."queue_look"[], boolean, text[], boolean, boolean, boolean
 ) FROM public;
 
 /*
@@ -1427,8 +1427,8 @@ Table access order: queue_operation, job.
 */
 CREATE OR REPLACE FUNCTION "readpast"."add_job_set_trx"(operation_ uuid, items_ json)
 RETURNS TABLE (
-    answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
-    answer_attempt integer, answer_status text
+    answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz, answer_attempt integer,
+    answer_status text
 )
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET plan_cache_mode = force_generic_plan SET jit = off
@@ -1528,8 +1528,8 @@ Table access order: as there.
 */
 CREATE OR REPLACE FUNCTION "readpast"."add_job_set_utx"(items_ json, operation_ uuid DEFAULT NULL)
 RETURNS TABLE (
-    answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
-    answer_attempt integer, answer_status text
+    answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz, answer_attempt integer,
+    answer_status text
 )
 LANGUAGE sql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET timezone = 'UTC'
@@ -1545,8 +1545,8 @@ Enqueue one item, with the caller's other work. Returns its key and its concurre
 Table access order: job.
 */
 CREATE OR REPLACE FUNCTION "readpast"."add_job_utx"(
-    type_ text DEFAULT 'A', "Customer_" varchar(40) DEFAULT NULL, "Rank_" integer DEFAULT NULL,
-    "Reference_" uuid DEFAULT NULL, scheduled_for_ timestamptz DEFAULT NULL, step_ text DEFAULT NULL
+    type_ text DEFAULT 'A', "Customer_" varchar(40) DEFAULT NULL, "Rank_" integer DEFAULT NULL, "Reference_" uuid DEFAULT NULL,
+    scheduled_for_ timestamptz DEFAULT NULL, step_ text DEFAULT NULL
 )
 RETURNS TABLE (enqueued_at timestamptz, updated_at timestamptz)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
@@ -1571,8 +1571,8 @@ Enqueue one item. Returns its key and its concurrency token.
 Table access order: job.
 */
 CREATE OR REPLACE FUNCTION "readpast"."add_job_trx"(
-    type_ text DEFAULT 'A', "Customer_" varchar(40) DEFAULT NULL, "Rank_" integer DEFAULT NULL,
-    "Reference_" uuid DEFAULT NULL, scheduled_for_ timestamptz DEFAULT NULL, step_ text DEFAULT NULL
+    type_ text DEFAULT 'A', "Customer_" varchar(40) DEFAULT NULL, "Rank_" integer DEFAULT NULL, "Reference_" uuid DEFAULT NULL,
+    scheduled_for_ timestamptz DEFAULT NULL, step_ text DEFAULT NULL
 )
 RETURNS TABLE (enqueued_at timestamptz, updated_at timestamptz)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
@@ -1604,8 +1604,8 @@ Table access order: job.
 */
 CREATE OR REPLACE FUNCTION "readpast"."recover_job_trx"(max_ integer DEFAULT 100, worker_ text DEFAULT NULL, recover_ integer DEFAULT 1)
 RETURNS TABLE (
-    answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
-    answer_attempt integer, answer_status text
+    answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz, answer_attempt integer,
+    answer_status text
 )
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET plan_cache_mode = force_generic_plan SET jit = off
@@ -1818,10 +1818,10 @@ CREATE OR REPLACE FUNCTION "readpast"."next_job_apart_trx"(
     worker_ text, max_ integer, lease_ms_ integer DEFAULT NULL, claim_ bigint DEFAULT NULL
 )
 RETURNS TABLE (
-    answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
-    answer_attempt integer, answer_status text, enqueued_at timestamptz, type text, status text, step text,
-    attempt_num integer, response text, error text, started_at timestamptz, duration bigint, scheduled_for timestamptz,
-    updated_at timestamptz, lease_owner text, lease_until timestamptz, "Customer" varchar(40), "Rank" integer, "Reference" uuid
+    answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz, answer_attempt integer,
+    answer_status text, enqueued_at timestamptz, type text, status text, step text, attempt_num integer, response text, error text,
+    started_at timestamptz, duration bigint, scheduled_for timestamptz, updated_at timestamptz, lease_owner text, lease_until timestamptz,
+    "Customer" varchar(40), "Rank" integer, "Reference" uuid
 )
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET plan_cache_mode = force_generic_plan SET jit = off
@@ -1945,10 +1945,10 @@ CREATE OR REPLACE FUNCTION "readpast"."next_job_set_trx"(
     among_1_ timestamptz[] DEFAULT NULL
 )
 RETURNS TABLE (
-    answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
-    answer_attempt integer, answer_status text, enqueued_at timestamptz, type text, status text, step text,
-    attempt_num integer, response text, error text, started_at timestamptz, duration bigint, scheduled_for timestamptz,
-    updated_at timestamptz, lease_owner text, lease_until timestamptz, "Customer" varchar(40), "Rank" integer, "Reference" uuid
+    answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz, answer_attempt integer,
+    answer_status text, enqueued_at timestamptz, type text, status text, step text, attempt_num integer, response text, error text,
+    started_at timestamptz, duration bigint, scheduled_for timestamptz, updated_at timestamptz, lease_owner text, lease_until timestamptz,
+    "Customer" varchar(40), "Rank" integer, "Reference" uuid
 )
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET plan_cache_mode = force_generic_plan SET jit = off
@@ -2071,9 +2071,9 @@ BEGIN
     SELECT
         /* All that it took had spent their attempts, and ended: what comes behind them is due now. */
         CASE WHEN q.status_ IS NULL THEN 'EMPTY' WHEN q.alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, NULL::integer,
-        CASE WHEN q.status_ IS NULL THEN 0 ELSE lease_ms_::bigint END, q.enqueued_at, q.updated_at, q.attempt_num, q.status_,
-        q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response, q.error, q.started_at, q.duration,
-        q.scheduled_for, q.updated_at, q.lease_owner, q.lease_until, q."Customer", q."Rank", q."Reference"
+        CASE WHEN q.status_ IS NULL THEN 0 ELSE lease_ms_::bigint END, q.enqueued_at, q.updated_at, q.attempt_num, q.status_, q.enqueued_at,
+        q.type::text, q.status::text, q.step, q.attempt_num, q.response, q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at,
+        q.lease_owner, q.lease_until, q."Customer", q."Rank", q."Reference"
     FROM (SELECT COUNT(*) AS items FROM changed) AS c
     LEFT JOIN changed AS q ON q.status_ = 'Processing'
     WHERE
@@ -2195,10 +2195,10 @@ Table access order: job.
 */
 CREATE OR REPLACE FUNCTION "readpast"."claimed_job"(worker_ text, claim_ bigint)
 RETURNS TABLE (
-    answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
-    answer_attempt integer, answer_status text, enqueued_at timestamptz, type text, status text, step text,
-    attempt_num integer, response text, error text, started_at timestamptz, duration bigint, scheduled_for timestamptz,
-    updated_at timestamptz, lease_owner text, lease_until timestamptz, "Customer" varchar(40), "Rank" integer, "Reference" uuid
+    answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz, answer_attempt integer,
+    answer_status text, enqueued_at timestamptz, type text, status text, step text, attempt_num integer, response text, error text,
+    started_at timestamptz, duration bigint, scheduled_for timestamptz, updated_at timestamptz, lease_owner text, lease_until timestamptz,
+    "Customer" varchar(40), "Rank" integer, "Reference" uuid
 )
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET plan_cache_mode = force_generic_plan SET jit = off
@@ -2212,8 +2212,8 @@ BEGIN
     SELECT
         CASE WHEN q.claim_num < 0 THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, NULL::integer,
         GREATEST(1, "readpast"."queue_ms_fn"(now_, q.lease_until)), q.enqueued_at, q.updated_at, q.attempt_num, 'Processing',
-            q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response, q.error, q.started_at,
-            q.duration, q.scheduled_for, q.updated_at, q.lease_owner, q.lease_until, q."Customer", q."Rank", q."Reference"
+            q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response, q.error, q.started_at, q.duration,
+            q.scheduled_for, q.updated_at, q.lease_owner, q.lease_until, q."Customer", q."Rank", q."Reference"
     FROM "readpast"."job" AS q
     WHERE q.status = 'Processing' AND q.lease_owner = worker_ AND q.claim_num IN (claim_, -claim_) AND q.lease_until > now_
     ORDER BY q.scheduled_for, q.enqueued_at;
@@ -2234,14 +2234,14 @@ what the first call claimed, claimed_job returns by its claim_.
 Table access order: queue_operation, job, queue_transition.
 */
 CREATE OR REPLACE FUNCTION "readpast"."modify_job_set_trx"(
-    operation_ uuid, worker_ text, items_ json, max_ integer DEFAULT 0, lease_ms_ integer DEFAULT NULL,
-    recover_ integer DEFAULT 0, claim_ bigint DEFAULT NULL
+    operation_ uuid, worker_ text, items_ json, max_ integer DEFAULT 0, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 0,
+    claim_ bigint DEFAULT NULL
 )
 RETURNS TABLE (
-    answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
-    answer_attempt integer, answer_status text, enqueued_at timestamptz, type text, status text, step text,
-    attempt_num integer, response text, error text, started_at timestamptz, duration bigint, scheduled_for timestamptz,
-    updated_at timestamptz, lease_owner text, lease_until timestamptz, "Customer" varchar(40), "Rank" integer, "Reference" uuid
+    answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz, answer_attempt integer,
+    answer_status text, enqueued_at timestamptz, type text, status text, step text, attempt_num integer, response text, error text,
+    started_at timestamptz, duration bigint, scheduled_for timestamptz, updated_at timestamptz, lease_owner text, lease_until timestamptz,
+    "Customer" varchar(40), "Rank" integer, "Reference" uuid
 )
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET plan_cache_mode = force_generic_plan SET jit = off
@@ -2604,14 +2604,14 @@ others recovered lately does not count.
 Table access order: as there.
 */
 CREATE OR REPLACE FUNCTION "readpast"."modify_job_set_utx"(
-    operation_ uuid, worker_ text, items_ json, max_ integer DEFAULT 0, lease_ms_ integer DEFAULT NULL,
-    recover_ integer DEFAULT 0, claim_ bigint DEFAULT NULL
+    operation_ uuid, worker_ text, items_ json, max_ integer DEFAULT 0, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 0,
+    claim_ bigint DEFAULT NULL
 )
 RETURNS TABLE (
-    answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
-    answer_attempt integer, answer_status text, enqueued_at timestamptz, type text, status text, step text,
-    attempt_num integer, response text, error text, started_at timestamptz, duration bigint, scheduled_for timestamptz,
-    updated_at timestamptz, lease_owner text, lease_until timestamptz, "Customer" varchar(40), "Rank" integer, "Reference" uuid
+    answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz, answer_attempt integer,
+    answer_status text, enqueued_at timestamptz, type text, status text, step text, attempt_num integer, response text, error text,
+    started_at timestamptz, duration bigint, scheduled_for timestamptz, updated_at timestamptz, lease_owner text, lease_until timestamptz,
+    "Customer" varchar(40), "Rank" integer, "Reference" uuid
 )
 LANGUAGE sql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET timezone = 'UTC'
@@ -2637,8 +2637,8 @@ CREATE OR REPLACE FUNCTION "readpast"."modify_job_utx"(
     worker_ text DEFAULT NULL, attempt_num_ integer DEFAULT NULL, set_ json DEFAULT NULL
 )
 RETURNS TABLE (
-    answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
-    answer_attempt integer, answer_status text
+    answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz, answer_attempt integer,
+    answer_status text
 )
 LANGUAGE sql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET timezone = 'UTC'
@@ -2716,8 +2716,8 @@ Table access order: job.
 */
 CREATE OR REPLACE FUNCTION "readpast"."renew_job_set_trx"(worker_ text, items_ json, lease_ms_ integer DEFAULT NULL)
 RETURNS TABLE (
-    answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
-    answer_attempt integer, answer_status text
+    answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz, answer_attempt integer,
+    answer_status text
 )
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET plan_cache_mode = force_generic_plan SET jit = off
@@ -2879,8 +2879,8 @@ BEGIN
             ARRAY(
                 SELECT
                     ROW(
-                        "readpast"."queue_key_fn"(q.enqueued_at) || '0', q.type::text, q.status::text, q.error, q.enqueued_at,
-                        q.started_at, q.duration, q.scheduled_for, q.lease_owner, q.lease_until
+                        "readpast"."queue_key_fn"(q.enqueued_at) || '0', q.type::text, q.status::text, q.error, q.enqueued_at, q.started_at,
+                        q.duration, q.scheduled_for, q.lease_owner, q.lease_until
                     )::"readpast"."queue_look" AS look
                 FROM "readpast"."job" AS q
                 WHERE q.status IN ('Pending', 'Error')
@@ -2891,8 +2891,8 @@ BEGIN
             ARRAY(
                 SELECT
                     ROW(
-                        "readpast"."queue_key_fn"(q.enqueued_at) || '0', q.type::text, q.status::text, q.error, q.enqueued_at,
-                        q.started_at, q.duration, q.scheduled_for, q.lease_owner, q.lease_until
+                        "readpast"."queue_key_fn"(q.enqueued_at) || '0', q.type::text, q.status::text, q.error, q.enqueued_at, q.started_at,
+                        q.duration, q.scheduled_for, q.lease_owner, q.lease_until
                     )::"readpast"."queue_look" AS look
                 FROM "readpast"."job" AS q
                 WHERE q.status = 'Processing'
@@ -2902,8 +2902,8 @@ BEGIN
             ARRAY(
                 SELECT
                     ROW(
-                        "readpast"."queue_key_fn"(q.enqueued_at) || '0', q.type::text, q.status::text, q.error, q.enqueued_at,
-                        q.started_at, q.duration, q.scheduled_for, q.lease_owner, q.lease_until
+                        "readpast"."queue_key_fn"(q.enqueued_at) || '0', q.type::text, q.status::text, q.error, q.enqueued_at, q.started_at,
+                        q.duration, q.scheduled_for, q.lease_owner, q.lease_until
                     )::"readpast"."queue_look" AS look
                 FROM "readpast"."job" AS q
                 WHERE TRUE
@@ -2913,8 +2913,8 @@ BEGIN
             ARRAY(
                 SELECT
                     ROW(
-                        "readpast"."queue_key_fn"(q.enqueued_at) || '0', q.type::text, q.status::text, q.error, q.enqueued_at,
-                        q.started_at, q.duration, q.scheduled_for, q.lease_owner, q.lease_until
+                        "readpast"."queue_key_fn"(q.enqueued_at) || '0', q.type::text, q.status::text, q.error, q.enqueued_at, q.started_at,
+                        q.duration, q.scheduled_for, q.lease_owner, q.lease_until
                     )::"readpast"."queue_look" AS look
                 FROM "readpast"."job" AS q
                 WHERE q.status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
@@ -2930,8 +2930,8 @@ BEGIN
         ARRAY(
             SELECT
                 ROW(
-                    "readpast"."queue_key_fn"(q.enqueued_at) || '0', q.type::text, q.status::text, q.error, q.enqueued_at,
-                    q.started_at, q.duration, q.scheduled_for, q.lease_owner, q.lease_until
+                    "readpast"."queue_key_fn"(q.enqueued_at) || '0', q.type::text, q.status::text, q.error, q.enqueued_at, q.started_at,
+                    q.duration, q.scheduled_for, q.lease_owner, q.lease_until
                 )::"readpast"."queue_look" AS look
             FROM "readpast"."job" AS q
             WHERE q.enqueued_at <= COALESCE(
@@ -2962,10 +2962,10 @@ CREATE OR REPLACE FUNCTION "readpast"."find_job"(
     filter_ json DEFAULT NULL, after_ text DEFAULT NULL, max_ integer DEFAULT 100, most_ integer DEFAULT NULL
 )
 RETURNS TABLE (
-    answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
-    answer_attempt integer, answer_status text, enqueued_at timestamptz, type text, status text, step text,
-    attempt_num integer, response text, error text, started_at timestamptz, duration bigint, scheduled_for timestamptz,
-    updated_at timestamptz, lease_owner text, lease_until timestamptz, "Customer" varchar(40), "Rank" integer, "Reference" uuid
+    answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz, answer_attempt integer,
+    answer_status text, enqueued_at timestamptz, type text, status text, step text, attempt_num integer, response text, error text,
+    started_at timestamptz, duration bigint, scheduled_for timestamptz, updated_at timestamptz, lease_owner text, lease_until timestamptz,
+    "Customer" varchar(40), "Rank" integer, "Reference" uuid
 )
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET plan_cache_mode = force_generic_plan SET jit = off
@@ -3024,8 +3024,8 @@ BEGIN
             q.status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted') AND q.enqueued_at > COALESCE(from_.key_1, '-infinity')
             AND q.enqueued_at <= COALESCE(until_.key_1, 'infinity')
             AND "readpast"."queue_fits_fn"(
-                f_.statuses, f_.types, f_.before, f_.since, f_.longer, f_.part, now_,
-                q.status::text, q.type::text, q.updated_at, q.started_at, q.duration, q.error
+                f_.statuses, f_.types, f_.before, f_.since, f_.longer, f_.part, now_, q.status::text, q.type::text, q.updated_at,
+                q.started_at, q.duration, q.error
             )
             ORDER BY q.enqueued_at
             LIMIT max_
@@ -3046,8 +3046,8 @@ BEGIN
             WHERE
             q.status IN ('Processing') AND q.enqueued_at > COALESCE(from_.key_1, '-infinity')
             AND "readpast"."queue_fits_fn"(
-                f_.statuses, f_.types, f_.before, f_.since, f_.longer, f_.part, now_,
-                q.status::text, q.type::text, q.updated_at, q.started_at, q.duration, q.error
+                f_.statuses, f_.types, f_.before, f_.since, f_.longer, f_.part, now_, q.status::text, q.type::text, q.updated_at,
+                q.started_at, q.duration, q.error
             )
             ORDER BY q.enqueued_at
             LIMIT max_
@@ -3068,8 +3068,8 @@ BEGIN
             WHERE
             q.status IN ('Pending', 'Error') AND q.enqueued_at > COALESCE(from_.key_1, '-infinity')
             AND "readpast"."queue_fits_fn"(
-                f_.statuses, f_.types, f_.before, f_.since, f_.longer, f_.part, now_,
-                q.status::text, q.type::text, q.updated_at, q.started_at, q.duration, q.error
+                f_.statuses, f_.types, f_.before, f_.since, f_.longer, f_.part, now_, q.status::text, q.type::text, q.updated_at,
+                q.started_at, q.duration, q.error
             )
             ORDER BY q.enqueued_at
             LIMIT max_
@@ -3091,8 +3091,8 @@ BEGIN
             WHERE
             q.enqueued_at > COALESCE(from_.key_1, '-infinity') AND q.enqueued_at <= COALESCE(until_.key_1, 'infinity')
             AND "readpast"."queue_fits_fn"(
-                f_.statuses, f_.types, f_.before, f_.since, f_.longer, f_.part, now_,
-                q.status::text, q.type::text, q.updated_at, q.started_at, q.duration, q.error
+                f_.statuses, f_.types, f_.before, f_.since, f_.longer, f_.part, now_, q.status::text, q.type::text, q.updated_at,
+                q.started_at, q.duration, q.error
             )
             ORDER BY q.enqueued_at
             LIMIT max_
@@ -3101,15 +3101,15 @@ BEGIN
 
     RETURN QUERY
     SELECT
-        'FOUND', NULL::integer, NULL::bigint, q.enqueued_at, q.updated_at, q.attempt_num, q.status::text,
-        q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num, q.response, q.error, q.started_at, q.duration,
-        q.scheduled_for, q.updated_at, q.lease_owner, q.lease_until, q."Customer", q."Rank", q."Reference"
+        'FOUND', NULL::integer, NULL::bigint, q.enqueued_at, q.updated_at, q.attempt_num, q.status::text, q.enqueued_at, q.type::text,
+        q.status::text, q.step, q.attempt_num, q.response, q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner,
+        q.lease_until, q."Customer", q."Rank", q."Reference"
     FROM UNNEST(key_1_) WITH ORDINALITY AS k (key_1, position)
     INNER JOIN "readpast"."job" AS q ON q.enqueued_at BETWEEN k.key_1 AND k.key_1
     WHERE TRUE
             AND "readpast"."queue_fits_fn"(
-                f_.statuses, f_.types, f_.before, f_.since, f_.longer, f_.part, now_,
-                q.status::text, q.type::text, q.updated_at, q.started_at, q.duration, q.error
+                f_.statuses, f_.types, f_.before, f_.since, f_.longer, f_.part, now_, q.status::text, q.type::text, q.updated_at,
+                q.started_at, q.duration, q.error
             )
     /* By expressions, so that the plan begins with the keys, and not with the table in this order. */
     ORDER BY COALESCE(q.enqueued_at, q.enqueued_at)
@@ -3136,8 +3136,8 @@ Table access order: queue_operation, job.
 */
 CREATE OR REPLACE FUNCTION "readpast"."redrive_job_set_trx"(operation_ uuid, items_ json)
 RETURNS TABLE (
-    answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz,
-    answer_attempt integer, answer_status text
+    answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz, answer_attempt integer,
+    answer_status text
 )
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET plan_cache_mode = force_generic_plan SET jit = off
@@ -3289,8 +3289,8 @@ BEGIN
             WHERE
             TRUE
             AND "readpast"."queue_fits_fn"(
-                f_.statuses, f_.types, f_.before, f_.since, f_.longer, f_.part, now_,
-                q.status::text, q.type::text, q.updated_at, q.started_at, q.duration, q.error
+                f_.statuses, f_.types, f_.before, f_.since, f_.longer, f_.part, now_, q.status::text, q.type::text, q.updated_at,
+                q.started_at, q.duration, q.error
             )
             ORDER BY q.enqueued_at
             LIMIT max_
@@ -3306,8 +3306,8 @@ BEGIN
             WHERE
             q.status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
             AND "readpast"."queue_fits_fn"(
-                f_.statuses, f_.types, f_.before, f_.since, f_.longer, f_.part, now_,
-                q.status::text, q.type::text, q.updated_at, q.started_at, q.duration, q.error
+                f_.statuses, f_.types, f_.before, f_.since, f_.longer, f_.part, now_, q.status::text, q.type::text, q.updated_at,
+                q.started_at, q.duration, q.error
             )
             ORDER BY q.enqueued_at
             LIMIT max_
@@ -3323,8 +3323,8 @@ BEGIN
             /* An item that was enqueued later cannot have changed before. */
             q.enqueued_at < COALESCE(f_.before, 'infinity')
             AND "readpast"."queue_fits_fn"(
-                f_.statuses, f_.types, f_.before, f_.since, f_.longer, f_.part, now_,
-                q.status::text, q.type::text, q.updated_at, q.started_at, q.duration, q.error
+                f_.statuses, f_.types, f_.before, f_.since, f_.longer, f_.part, now_, q.status::text, q.type::text, q.updated_at,
+                q.started_at, q.duration, q.error
             )
             ORDER BY q.enqueued_at
             LIMIT max_

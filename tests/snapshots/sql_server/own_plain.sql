@@ -3,7 +3,7 @@ The queue Job, and what all queues of its schema share.
 Rendered by readpast (version); the objects have version 1. Made anew whenever it is rendered: change the
 description, not this text.
 
-To run it, as a login that may create schemas, types, tables and procedures:
+To run it, as a login that may create schemas, tables, sequences, views, functions and procedures:
     sqlcmd -b -I -x -f 65001 -S <server> -d <database> -i <file>
 An error takes everything back; -b stops there, and where a tool goes on (SSMS), nothing more is done. -x leaves $(...) in
 names alone, -f 65001 reads the file as the UTF-8 that it is. What is there already as it should be is left alone, so it
@@ -31,14 +31,15 @@ WHO CALLS WHOM
   Modify_Job_utx, _trx, _Set_utx, _Set_trx > Job_Settle, which asks Job_Answered; then, to claim as well, Job_Claim
   Recover_Job_trx                      > Job_Recover
   Redrive_Job_Set_trx                  > Job_Answered
-  Renew_, Find_, Purge_, Stats_, Watch_Job and what else there is stand alone
+  Next_Job_Apart_trx                   > Next_Job_Set_trx
+  Renew_, Find_, Purge_, Stats_, Watch_Job and all others stand alone
 
 LOCKS, IN THIS ORDER
   1. QueueOperation    the call's row; a second call of its identity waits for it
   2. Job: rows in the order of their keys (settle, redrive), waited for; else passing over those that others hold
   QueueTransition is only read. QueueRecovery and QueueRetention are passed over where another holds them. QueueRefused comes last.
 
-WHAT EACH PROCEDURE BEGINS WITH, and what is the caller's again at its end
+SETTINGS THAT EACH PUBLIC PROCEDURE BEGINS WITH, and that are the caller's again at its end
   XACT_ABORT ON                an error ends the transaction, and no half of a change stays
   ROWCOUNT 0                   a session that limits its rows would have a call work on the first ones only
   IMPLICIT_TRANSACTIONS OFF    or the transaction of a _trx would stay open after its commit; some drivers turn it on. A _utx takes such
@@ -120,11 +121,6 @@ FROM (
     UNION ALL
     SELECT N'object', n.[Name], N'belongs to', n.[Owner], NULL, NULL
     FROM [Named] AS n
-    UNION ALL
-    SELECT N'type', t.[name], N'belongs to', COALESCE(t.[principal_id], s.[principal_id]), NULL, NULL
-    FROM sys.schemas AS s
-    INNER JOIN sys.types AS t ON t.[schema_id] = s.[schema_id]
-    WHERE s.[name] = N'readpast' AND t.[name] IN (SELECT n.[value] COLLATE CATALOG_DEFAULT FROM OPENJSON(@Names) AS n)
     UNION ALL
     SELECT
         CASE WHEN d.[class] = 3 THEN N'schema' ELSE N'object' END,
@@ -264,7 +260,7 @@ IF OBJECT_ID(N'[readpast].[QueueOperation]', N'U') IS NULL
         [At] datetime2(7) NOT NULL, [Result] nvarchar(max) NULL, CONSTRAINT [PK_QueueOperation] PRIMARY KEY CLUSTERED ([OperationId])
     );
 /*
-Which logins see which types, of queues whose description says own_types_only. UserName is a user or a role of the
+Logins and the types that they see, of queues whose description says own_types_only. UserName is a user or a role of the
 database; the type * is every type.
 */
 IF OBJECT_ID(N'[readpast].[QueueTypeAccess]', N'U') IS NULL
@@ -507,14 +503,14 @@ BEGIN
     INSERT INTO @Given ([Ordinal], [Place], [Name], [Is], [Value])
     SELECT g.[Ordinal], CONCAT(g.[Name], N'.'), m.[key], m.[type], m.[value]
     FROM @Given AS g
-    INNER JOIN @Shape AS s ON s.[Place] = g.[Place] AND s.[Name] = g.[Name] AND s.[Is] = 5
+    INNER JOIN @Shape AS s ON s.[Place] = g.[Place] AND s.[Name] = g.[Name] AND DATALENGTH(s.[Name]) = DATALENGTH(g.[Name]) AND s.[Is] = 5
     /* A key of several columns is an array. */
     CROSS APPLY OPENJSON(CASE WHEN g.[Is] = CASE WHEN g.[Name] = N'key' THEN 4 ELSE 5 END THEN g.[Value] END) AS m;
 
     INSERT INTO @Given ([Ordinal], [Place], [Name], [Is], [Value])
     SELECT g.[Ordinal], CONCAT(g.[Place], g.[Name], N'.'), m.[key], m.[type], m.[value]
     FROM @Given AS g
-    INNER JOIN @Shape AS s ON s.[Place] = g.[Place] AND s.[Name] = g.[Name] AND s.[Is] = 5
+    INNER JOIN @Shape AS s ON s.[Place] = g.[Place] AND s.[Name] = g.[Name] AND DATALENGTH(s.[Name]) = DATALENGTH(g.[Name]) AND s.[Is] = 5
     CROSS APPLY OPENJSON(CASE WHEN g.[Is] = 5 THEN g.[Value] END) AS m
     WHERE g.[Place] <> N'';
 
@@ -532,7 +528,8 @@ BEGIN
                 )
             END AS [Why]
         FROM @Given AS g
-        LEFT JOIN @Shape AS s ON s.[Place] = g.[Place] AND s.[Name] = g.[Name]
+        /* Blanks at the end make another name, of which a comparison takes no notice. */
+        LEFT JOIN @Shape AS s ON s.[Place] = g.[Place] AND s.[Name] = g.[Name] AND DATALENGTH(s.[Name]) = DATALENGTH(g.[Name])
         CROSS APPLY (
             SELECT
                 LEFT(d.[Digits], CHARINDEX(N'.', CONCAT(d.[Digits], N'.')) - 1) AS [Whole],
@@ -625,7 +622,7 @@ BEGIN
     ) AS w
     ORDER BY w.[Ordinal];
 
-    /* Which there are: one after the other. */
+    /* The names that there are, one after the other. */
     WHILE @Unknown IS NOT NULL AND @Name IS NOT NULL
     BEGIN
         SET @Name = (SELECT MIN(o.[Name]) FROM @Shape AS o WHERE o.[Place] = @Unknown AND o.[Name] > @Name);
@@ -824,6 +821,8 @@ BEGIN
             SELECT 1 FROM OPENJSON(@Filter) AS j
             WHERE
                 j.[key] NOT IN (N'keys', N'status', N'types', N'before', N'after', N'error', N'longer_ms')
+                /* A comparison takes no notice of blanks at the end, and JSON_VALUE does. */
+                OR j.[key] LIKE N'% '
                 OR j.[type] NOT IN (
                     0, CASE WHEN j.[key] IN (N'keys', N'status', N'types') THEN 4 WHEN j.[key] = N'longer_ms' THEN 2 ELSE 1 END
                 )
@@ -1235,9 +1234,8 @@ BEGIN
     DECLARE @_Count int;
     /* Each element read once: what is put into the table, and by what it is recognized. */
     DECLARE @_New TABLE (
-        [Ordinal] int NOT NULL PRIMARY KEY, [Type] nvarchar(60) NULL, [Step] nvarchar(60) NULL, [DueAt] datetime2(7) NULL,
         [Column1] nvarchar(max) NULL, [Column2] int NULL, [Column3] uniqueidentifier NULL, [Key1] datetime2(7) NULL,
-        [First] int NULL, [IsNew] bit NOT NULL DEFAULT 1
+        [Ordinal] int NOT NULL PRIMARY KEY, [Type] nvarchar(60) NULL, [Step] nvarchar(60) NULL, [DueAt] datetime2(7) NULL
     );
     DECLARE @_Added TABLE ([Ordinal] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL, [Key] datetime2(7) NULL);
     DECLARE @_First bigint;
@@ -1249,7 +1247,9 @@ BEGIN
             SELECT 1
             FROM OPENJSON(@Items) AS j
             CROSS APPLY OPENJSON(CASE WHEN j.[type] = 5 THEN j.[value] END, N'$.columns') AS m
-            WHERE m.[key] NOT IN (N'Customer', N'Rank', N'Reference')
+            WHERE
+                m.[key] NOT IN (N'Customer', N'Rank', N'Reference')
+                OR m.[key] LIKE N'% '
         )
         EXECUTE [readpast].[QueueTake] N'Add_Job', @Items OUTPUT, N'{
             "type": ["A","B"], "step": "text(60)", "due": "timestamp",
@@ -1308,16 +1308,13 @@ BEGIN
                     n.[Key1], COALESCE(n.[Type], N'A'), COALESCE(n.[DueAt], @_Now), 'Pending', 0, n.[Step], @_Now, n.[Column1], n.[Column2],
                     n.[Column3]
                 FROM @_New AS n
-                WHERE n.[IsNew] = 1
                 ORDER BY n.[Ordinal];
 
-                IF @@ROWCOUNT <> (SELECT COUNT(*) FROM @_New AS n WHERE n.[IsNew] = 1)
-                    THROW 50021, N'Add_Job: an index of the table passed over items; they are duplicates to it.', 1;
+                IF @@ROWCOUNT <> @_Count THROW 50021, N'Add_Job: an index of the table passed over items; they are duplicates to it.', 1;
 
                 INSERT INTO @_Added ([Ordinal], [Answer], [Key])
                 SELECT n.[Ordinal], 'OK', n.[Key1]
-                FROM @_New AS n
-                WHERE n.[IsNew] = 1;
+                FROM @_New AS n;
 
                 IF @Operation IS NOT NULL
                 BEGIN
@@ -1547,7 +1544,7 @@ BEGIN
             ELSE
             BEGIN
                 /*
-                Which items are to be looked at. The searches take no update locks: they may pass many items in flight whose
+                Items to be looked at. The searches take no update locks: they may pass many items in flight whose
                 leases are good, and no worker shall wait for them.
                 */
                 DELETE FROM @_Change;
@@ -2319,6 +2316,7 @@ BEGIN
             CROSS APPLY OPENJSON(CASE WHEN j.[type] = 5 THEN j.[value] ELSE N'{"": null}' END) AS m
             WHERE
                 m.[key] NOT IN (N'key', N'token', N'attempt', N'status', N'step', N'response', N'error', N'release', N'set', N'due', N'delay_ms')
+                OR m.[key] LIKE N'% '
                 OR (m.[type] IN (4, 5) AND m.[key] NOT IN (N'key', N'set'))
         )
         OR (SELECT COUNT(*) FROM OPENJSON(@Items)) > 1000
@@ -2326,7 +2324,9 @@ BEGIN
             SELECT 1
             FROM OPENJSON(@Items) AS j
             CROSS APPLY OPENJSON(CASE WHEN j.[type] = 5 THEN j.[value] END, N'$.set') AS m
-            WHERE m.[key] NOT IN (N'Customer', N'Rank', N'Reference')
+            WHERE
+                m.[key] NOT IN (N'Customer', N'Rank', N'Reference')
+                OR m.[key] LIKE N'% '
         )
         EXECUTE [readpast].[QueueTake] N'Modify_Job', @Items OUTPUT, N'{
             "key": "timestamp", "token": "timestamp", "attempt": "integer", "status": "text(20)",
@@ -2361,7 +2361,8 @@ BEGIN
         ) AS r
         OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Limit = 1));
     SET @_Count = (SELECT COUNT(*) FROM @_Item);
-SET @_Sets = CASE WHEN EXISTS (SELECT 1 FROM @_Item AS i WHERE i.[Set] IS NOT NULL) THEN 1 ELSE 0 END;
+
+    SET @_Sets = CASE WHEN EXISTS (SELECT 1 FROM @_Item AS i WHERE i.[Set] IS NOT NULL) THEN 1 ELSE 0 END;
     SET @_Now = SYSUTCDATETIME();
 
     EXECUTE [readpast].[QueueOperationTake] @Operation, 'Modify_Job_Set', @_Now, @IsNew OUTPUT;
@@ -2411,6 +2412,7 @@ SET @_Sets = CASE WHEN EXISTS (SELECT 1 FROM @_Item AS i WHERE i.[Set] IS NOT NU
         ) AS h
         WHERE k.[Answer] = 'OK' AND i.[Set] IS NOT NULL
         OPTION (LOOP JOIN, FORCE ORDER);
+
     UPDATE q
     SET
         [ScheduledFor] = COALESCE(COALESCE(
@@ -2668,6 +2670,7 @@ BEGIN
             CROSS APPLY OPENJSON(CASE WHEN j.[type] = 5 THEN j.[value] ELSE N'{"": null}' END) AS m
             WHERE
                 m.[key] NOT IN (N'key', N'attempt')
+                OR m.[key] LIKE N'% '
                 OR (m.[type] IN (4, 5) AND m.[key] NOT IN (N'key', N'set'))
         )
         OR (SELECT COUNT(*) FROM OPENJSON(@Items)) > 1000
@@ -2675,9 +2678,7 @@ BEGIN
             "key": "timestamp", "attempt": "integer"
         }';
 
-    SET @LeaseMs = COALESCE(
-        @LeaseMs, (SELECT a.[ValInt] FROM [readpast].[AppSettings] AS a WHERE a.[Param] = 'job.leaseMs' AND a.[ValInt] > 0), 60000
-    );
+    SET @LeaseMs = COALESCE(@LeaseMs, (SELECT s.[LeaseMs] FROM [readpast].[Job_Setting_V] AS s));
     IF @LeaseMs < 1 THROW 50021, N'Renew_Job_Set_trx: @LeaseMs must be at least 1.', 1;
 
     INSERT INTO @_Item ([Ordinal], [Key], [Key1], [Attempt])
@@ -2717,8 +2718,9 @@ BEGIN
 
         /*
         A row that somebody holds was passed over, or one long transaction would have the leases of all others run out. A look
-        without locks finds it: who holds it settles it or takes it away, and its lease stays as it is. One that it does not
-        find is deleted; until that is committed, the last look waits, with all that could be renewed behind it.
+        without locks finds it: its holder settles it or takes it away, and its lease stays as it is. One that it does not find is
+        deleted; until that is committed, the last look waits (it sees the version before where readers do not wait for writers), with
+        all that could be renewed behind it.
         */
         UPDATE o
         SET [Answer] = 'OK'
@@ -3200,7 +3202,7 @@ BEGIN
     IF @_Look = 'keys'
         INSERT INTO @_Page ([Key1])
         SELECT TOP (@Max) q.[EnqueuedAt]
-        FROM (SELECT DISTINCT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] >= 0) AS k
+        FROM (SELECT DISTINCT g.[Key1] FROM @_Given AS g) AS k
         INNER JOIN [readpast].[Job] AS q ON q.[EnqueuedAt] = k.[Key1]
         CROSS APPLY [readpast].[QueueFits_fn](
             @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt],
@@ -3325,6 +3327,7 @@ BEGIN
             CROSS APPLY OPENJSON(CASE WHEN j.[type] = 5 THEN j.[value] ELSE N'{"": null}' END) AS m
             WHERE
                 m.[key] NOT IN (N'key', N'token')
+                OR m.[key] LIKE N'% '
                 OR (m.[type] IN (4, 5) AND m.[key] NOT IN (N'key', N'set'))
         )
         OR (SELECT COUNT(*) FROM OPENJSON(@Items)) > 1000
@@ -3462,7 +3465,7 @@ BEGIN
         IF JSON_QUERY(@Filter, '$.keys') IS NOT NULL
             INSERT INTO @_Found ([Key1])
             SELECT TOP (@Max) q.[EnqueuedAt]
-            FROM (SELECT DISTINCT g.[Key1] FROM @_Given AS g WHERE g.[Ordinal] >= 0) AS k
+            FROM (SELECT DISTINCT g.[Key1] FROM @_Given AS g) AS k
             INNER JOIN [readpast].[Job] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK) ON q.[EnqueuedAt] = k.[Key1]
             CROSS APPLY [readpast].[QueueFits_fn](
                 @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt],
