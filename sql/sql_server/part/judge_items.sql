@@ -12,7 +12,7 @@
             SET @_Looks = @_Looks + 1;
             DELETE FROM @_Work WHERE [Answer] = 'NOT_FOUND';
 {%- endif %}
-{% filter indent(4 if seek else 0, true) %}
+{%- filter indent(4 if seek else 0) %}
         INSERT INTO @_Work ([Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum]{{ ", [Owner], [StartedAt], [Step]" if attempt_history and not redrive }})
         SELECT
             i.[Ordinal], j.[Answer],

@@ -8,6 +8,7 @@ Locks: rows that others hold are passed over, so nobody is waited for.
 Returns a row per item, as Recover_{{ queue }}_trx does; within a claim nothing.
 Table access order: QueueRecovery, {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}{{ ", " ~ queue ~ "_Attempt" if attempt_history }}, QueueRefused.
 */
+{%- set uses %}{% include "part/give_back.sql" %}{% endset %}
 {{ create_or_alter }} PROCEDURE {{ object(inner) }}
     @Max int, @Recover int,
 {%- if resume_own %}
@@ -46,7 +47,7 @@ BEGIN
                 BEGIN TRANSACTION;
 {%- filter indent(4) %}{% include "part/clock.sql" %}{% endfilter %}
 
-{% filter indent(4, true) %}{% include "part/give_back.sql" %}{% endfilter %}
+{{ uses | indent(4, true) }}
 
             IF @Within = 0
                 COMMIT TRANSACTION;

@@ -2,7 +2,7 @@
 {% filter made("PROCEDURE", procedure) %}
 /*
 Claim up to @Max due items, as Next_{{ queue }}_Set_trx does, and recover nothing: for a client that has met a refusal of the table.
-Table access order: {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}{{ ", " ~ queue ~ "_Attempt" if attempt_history }}.
+Table access order: as {{ queue }}_Recover, then as {{ queue }}_Claim.
 */
 {{ create_or_alter }} PROCEDURE {{ object(procedure) }}
     @Worker nvarchar(128), @Max int,

@@ -14,11 +14,10 @@ Table access order: {{ queue ~ "_Lease, " if beside }}{{ called.table }}.
 AS
 BEGIN
 {% include "part/head.sql" %}
-{% include "part/settings_variables.sql" %}
+    DECLARE @_SilentMs int = (SELECT s.[LeaseMs] FROM {{ object(queue ~ "_Setting_V") }} AS s);
 {% include "part/clock_variables.sql" %}
 {% include "part/out_table.sql" %}
 
-{% include "part/settings.sql" %}
 {%- filter replace("\n        ", "\n    ") %}{% include "part/clock.sql" %}{% endfilter %}
 
     INSERT INTO @_Out ([Seq], [Answer], [DueMs], [Key], {{ item.names(t) }}, [Token], [AttemptNum], [Status])

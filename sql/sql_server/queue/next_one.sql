@@ -15,7 +15,7 @@ in the worker view, and the token goes into the following Modify_{{ queue }}_trx
 With @Recover = 2 it first takes up again what is in flight under this worker's own name: for a worker that has just
 started, whose predecessor of that name left work behind.
 {%- endif %}
-Table access order: {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}{{ ", " ~ queue ~ "_Attempt" if attempt_history }}.
+Table access order: as {{ queue }}_Recover, then as {{ queue }}_Claim.
 */
 {{ create_or_alter }} PROCEDURE {{ object(procedure) }}
     @Worker nvarchar(128) = NULL, /* who holds the lease; by default the connection's login and session number */

@@ -12,7 +12,7 @@ begun; whatever comes back is claimed alone next. The items of one claim come ba
 need be.
 Where the table refuses, they come back one by one, and what it refuses is left aside: a row with the answer REFUSED, how often
 it was refused, and why.
-Table access order: {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}{{ ", " ~ queue ~ "_Attempt" if attempt_history }}.
+Table access order: as {{ queue }}_Recover.
 */
 {{ create_or_alter }} PROCEDURE {{ object(procedure) }}
     @Max int = 100,

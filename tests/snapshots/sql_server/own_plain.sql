@@ -1492,7 +1492,6 @@ AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
     DECLARE @_MaxAttempts int;
-    DECLARE @_SilentMs int; /* how long a lease is when nobody says */
     DECLARE @_Now datetime2(7); /* UTC */
     DECLARE @_RecoverMax int;
     DECLARE @_Searched int = 0;
@@ -1520,7 +1519,7 @@ BEGIN
         [Token] datetime2(7) NOT NULL, [AttemptNum] int NOT NULL, [Status] varchar(20) NOT NULL
     );
 
-    SELECT @_MaxAttempts = s.[MaxAttempts], @_SilentMs = s.[LeaseMs]
+    SELECT @_MaxAttempts = s.[MaxAttempts]
     FROM [readpast].[Job_Setting_V] AS s;
 
     WHILE 1 = 1
@@ -1737,7 +1736,7 @@ begun; whatever comes back is claimed alone next. The items of one claim come ba
 need be.
 Where the table refuses, they come back one by one, and what it refuses is left aside: a row with the answer REFUSED, how often
 it was refused, and why.
-Table access order: Job.
+Table access order: as Job_Recover.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Recover_Job_trx]
     @Max int = 100,
@@ -1759,7 +1758,7 @@ IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET
 GO
 /*
 Claim up to @Max due items, as Next_Job_Set_trx does, and recover nothing: for a client that has met a refusal of the table.
-Table access order: Job.
+Table access order: as Job_Recover, then as Job_Claim.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Next_Job_Apart_trx]
     @Worker nvarchar(128), @Max int, @LeaseMs int = NULL,
@@ -2033,7 +2032,7 @@ One row per item, in order, with the answer CLAIMED; or one row EMPTY with the m
 when there is none; 0 when it only ended items whose attempts are spent: ask again).
 An item that came back from a dead worker may have been its death. It is handed out alone, with the answer
 CLAIMED_ALONE; so a claim ends before such an item, unless it is the first.
-Table access order: Job.
+Table access order: as Job_Recover, then as Job_Claim.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Next_Job_Set_utx]
     @Worker nvarchar(128), @Max int, @LeaseMs int = NULL,
@@ -2061,7 +2060,7 @@ One row per item, in order, with the answer CLAIMED; or one row EMPTY with the m
 when there is none; 0 when it only ended items whose attempts are spent: ask again).
 An item that came back from a dead worker may have been its death. It is handed out alone, with the answer
 CLAIMED_ALONE; so a claim ends before such an item, unless it is the first.
-Table access order: Job.
+Table access order: as Job_Recover, then as Job_Claim.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Next_Job_Set_trx]
     @Worker nvarchar(128), @Max int, @LeaseMs int = NULL,
@@ -2087,7 +2086,7 @@ GO
 Claim one item inside the caller's transaction, to be worked on and settled there by Modify_Job_utx. Others pass over it
 until he commits. Rolled back, it is as it was, and no attempt is spent. Returns its key and its concurrency token, or no
 row when none is due.
-Table access order: Job.
+Table access order: as Job_Recover, then as Job_Claim.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Next_Job_utx]
     @Worker nvarchar(128) = NULL, /* who holds the lease; by default the connection's login and session number */
@@ -2123,7 +2122,7 @@ GO
 /*
 Claim one item, as its worker. Returns its key and its concurrency token, or no row when none is due; the details are
 in the worker view, and the token goes into the following Modify_Job_trx. What the table refuses is left aside.
-Table access order: Job.
+Table access order: as Job_Recover, then as Job_Claim.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Next_Job_trx]
     @Worker nvarchar(128) = NULL, /* who holds the lease; by default the connection's login and session number */
@@ -2165,16 +2164,12 @@ CREATE OR ALTER PROCEDURE [readpast].[Claimed_Job]
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    DECLARE @_MaxAttempts int;
-    DECLARE @_SilentMs int; /* how long a lease is when nobody says */
+    DECLARE @_SilentMs int = (SELECT s.[LeaseMs] FROM [readpast].[Job_Setting_V] AS s);
     DECLARE @_Now datetime2(7); /* UTC */
     DECLARE @_Out TABLE (
         [Seq] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL, [Ordinal] int NULL, [DueMs] bigint NULL, [Key] datetime2(7) NULL,
         [Key1] datetime2(7) NULL, [Token] datetime2(7) NULL, [AttemptNum] int NULL, [Status] varchar(20) NULL
     );
-
-    SELECT @_MaxAttempts = s.[MaxAttempts], @_SilentMs = s.[LeaseMs]
-    FROM [readpast].[Job_Setting_V] AS s;
     SET @_Now = SYSUTCDATETIME();
 
     INSERT INTO @_Out ([Seq], [Answer], [DueMs], [Key], [Key1], [Token], [AttemptNum], [Status])
@@ -2373,7 +2368,6 @@ BEGIN
     END;
 
     /* Lock the items, in the order of their keys, and judge each as it is now. */
-
     INSERT INTO @_Work ([Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum])
     SELECT i.[Ordinal], j.[Answer], q.[Status], j.[Status], j.[Token], j.[AttemptNum]
     FROM (
@@ -3362,7 +3356,6 @@ BEGIN
         END;
 
         /* Lock the items, in the order of their keys, and judge each as it is now. */
-
         INSERT INTO @_Work ([Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum])
         SELECT i.[Ordinal], j.[Answer], q.[Status], j.[Status], j.[Token], CASE WHEN j.[Answer] = 'OK' THEN 0 ELSE j.[AttemptNum] END
         FROM (
