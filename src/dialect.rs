@@ -304,30 +304,14 @@ impl Dialect {
     /// A name that stands in a description as SQL writes it, with its schema, quoted.
     pub(crate) fn written(self, name: &SqlName) -> String {
         let schema = self.schema_of(name.schema.as_ref());
-        format!("{}.{}", self.as_written(&schema), self.as_written(&name.name))
-    }
-
-    /// The same, of one name: what stands in double quotes there is as it stands.
-    pub(crate) fn as_written(self, name: &Identifier) -> String {
-        let style = self.quote_style();
-        let exact = name.as_str().strip_prefix('"').and_then(|name| name.strip_suffix('"'));
-        let exact = exact.and_then(|exact| Identifier::new("the name", exact).ok());
-        exact.map_or_else(|| name.quoted_as_written(style), |exact| exact.quoted(style))
-    }
-
-    /// The same as the catalog has it.
-    pub(crate) fn catalog_name(self, name: &Identifier) -> String {
-        let exact = name.as_str().strip_prefix('"').and_then(|name| name.strip_suffix('"'));
-        exact.map_or_else(|| self.in_catalog(name), str::to_owned)
+        format!("{}.{}", schema.quoted_as_written(self.quote_style()), name.name.quoted_as_written(self.quote_style()))
     }
 
     /// A name of somebody else's as the catalog has it: PostgreSQL makes one that is written without quotes lower case.
     pub(crate) fn in_catalog(self, name: &Identifier) -> String {
-        let text = name.as_str();
-        match (self, text.strip_prefix('"').and_then(|text| text.strip_suffix('"'))) {
-            (Self::SqlServer, _) => text.to_owned(),
-            (Self::Postgres, Some(exact)) => exact.to_owned(),
-            (Self::Postgres, None) => text.to_lowercase(),
+        match self {
+            Self::SqlServer => name.as_str().to_owned(),
+            Self::Postgres => name.in_postgres(),
         }
     }
 

@@ -27,7 +27,11 @@ pub enum QuoteStyle {
 /// A name of a schema, table or column. Any character but control characters may stand in it, since it is always quoted;
 /// a line break could end a statement of a script that is cut at lines.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Identifier(String);
+pub struct Identifier {
+    name: String,
+    /// Whether a description has it in double quotes: PostgreSQL does not make it lower case.
+    exact: bool,
+}
 
 impl Identifier {
     /// Takes `name` as it is. `what` names it in the error.
@@ -57,41 +61,78 @@ impl Identifier {
                  name"
             )));
         }
-        Ok(Self(name.to_owned()))
+        Ok(Self { name: name.to_owned(), exact: false })
+    }
+
+    /// Takes `name` as somebody would write it in SQL: in double quotes it keeps its case in PostgreSQL, and without them it
+    /// is lower case there. SQL Server takes no notice of the quotes.
+    ///
+    /// # Errors
+    /// As [`Self::new`], of what stands between the quotes.
+    pub fn written(what: &str, name: &str) -> Result<Self> {
+        match name.strip_prefix('"').and_then(|name| name.strip_suffix('"')) {
+            Some(name) => Self::exact(what, name),
+            None => Self::new(what, name),
+        }
+    }
+
+    /// Takes `name` as the catalog has it.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub(crate) fn exact(what: &str, name: &str) -> Result<Self> {
+        Ok(Self { exact: true, ..Self::new(what, name)? })
     }
 
     /// A name that stands in the source, and so needs no check.
     pub(crate) fn known(name: &'static str) -> Self {
-        Self(name.to_owned())
+        Self { name: name.to_owned(), exact: false }
     }
 
-    /// The name as given, unquoted.
+    /// The name as a description writes it: [`Self::written`] takes it.
+    #[must_use]
+    pub fn as_written(&self) -> String {
+        if self.exact { format!("\"{}\"", self.name) } else { self.name.clone() }
+    }
+
+    /// This name with `ending` behind it, written in the same way.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub(crate) fn with_ending(&self, what: &str, ending: &str) -> Result<Self> {
+        Ok(Self { exact: self.exact, ..Self::new(what, &format!("{}{ending}", self.name))? })
+    }
+
+    /// The name, without quotes.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        &self.0
+        &self.name
     }
 
     /// The name quoted for SQL text. This is the only place where a name becomes SQL.
     #[must_use]
     pub fn quoted(&self, style: QuoteStyle) -> String {
         match style {
-            QuoteStyle::Brackets => format!("[{}]", self.0.replace(']', "]]")),
-            QuoteStyle::DoubleQuotes => format!("\"{}\"", self.0.replace('"', "\"\"")),
+            QuoteStyle::Brackets => format!("[{}]", self.name.replace(']', "]]")),
+            QuoteStyle::DoubleQuotes => format!("\"{}\"", self.name.replace('"', "\"\"")),
         }
     }
-}
 
-impl Identifier {
     /// The quoted name of a table or column that somebody else made, given as they would write it there: PostgreSQL takes
     /// names in lower case unless they stand in double quotes.
     #[must_use]
     pub fn quoted_as_written(&self, style: QuoteStyle) -> String {
-        let exact = self.0.strip_prefix('"').and_then(|name| name.strip_suffix('"'));
-        match (style, exact) {
-            (QuoteStyle::Brackets, _) => self.quoted(style),
-            (QuoteStyle::DoubleQuotes, Some(name)) => Self(name.to_owned()).quoted(style),
-            (QuoteStyle::DoubleQuotes, None) => Self(self.0.to_lowercase()).quoted(style),
+        match style {
+            QuoteStyle::DoubleQuotes if !self.exact => {
+                Self { name: self.in_postgres(), exact: true }.quoted(style)
+            }
+            _ => self.quoted(style),
         }
+    }
+
+    /// The name as PostgreSQL's catalog has it.
+    pub(crate) fn in_postgres(&self) -> String {
+        if self.exact { self.name.clone() } else { self.name.to_lowercase() }
     }
 }
 
@@ -111,7 +152,7 @@ impl QueueName {
         let starts_well = chars.next().is_some_and(|first| first.is_ascii_alphabetic());
         if let (true, None) = (starts_well, chars.find(|c| !c.is_ascii_alphanumeric() && *c != '_')) {
             if name.len() <= MAX_QUEUE_NAME_CHARS {
-                return Ok(Self(identifier.0));
+                return Ok(Self(identifier.name));
             }
             return Err(refuse(format!(
                 "the queue's name has {} characters; it becomes part of longer names, so {MAX_QUEUE_NAME_CHARS} are the \
@@ -133,7 +174,7 @@ impl QueueName {
 
     /// The name as that of a table.
     pub(crate) fn to_identifier(&self) -> Identifier {
-        Identifier(self.0.clone())
+        Identifier { name: self.0.clone(), exact: false }
     }
 
     /// The name in PostgreSQL's manner (`password_reset`). A run of capitals counts as one word.
@@ -187,6 +228,17 @@ mod tests {
         let name = Identifier::new("the table", "a]b\"c").unwrap();
         assert_eq!(name.quoted(QuoteStyle::Brackets), "[a]]b\"c]");
         assert_eq!(name.quoted(QuoteStyle::DoubleQuotes), "\"a]b\"\"c\"");
+    }
+
+    #[test]
+    fn a_name_in_double_quotes_keeps_its_case_in_postgresql() {
+        let quoted = |written, style| Identifier::written("the column", written).unwrap().quoted_as_written(style);
+        assert_eq!(quoted("\"Content\"", QuoteStyle::DoubleQuotes), "\"Content\"");
+        assert_eq!(quoted("Content", QuoteStyle::DoubleQuotes), "\"content\"");
+        assert_eq!(quoted("\"Content\"", QuoteStyle::Brackets), "[Content]");
+        let name = Identifier::written("the column", "\"Content\"").unwrap();
+        assert_eq!((name.as_str(), name.as_written().as_str()), ("Content", "\"Content\""));
+        assert!(Identifier::written("the column", "\"\"").is_err());
     }
 
     #[test]

@@ -33,8 +33,8 @@ fn check(
     kept: &SqlName,
 ) -> Result<Option<Finding>> {
     let dialect = session.dialect();
-    let schema = dialect.catalog_name(&dialect.schema_of(kept.schema.as_ref()));
-    let bare = dialect.catalog_name(&kept.name);
+    let schema = dialect.in_catalog(&dialect.schema_of(kept.schema.as_ref()));
+    let bare = dialect.in_catalog(&kept.name);
     let rows = session.execute(&dialect.query("ask/types")?, &[Param::Text(&schema), Param::Text(&bare)])?;
     let object = format!("{schema}.{bare}");
     let error = |what: String, remedy: String| Ok(Some(Finding::error("type", &object, what, remedy)));

@@ -122,12 +122,8 @@ fn settings(examined: &mut Examined, object: &str, found: &Known) {
 
 fn index(examined: &mut Examined, wanted: &Index) -> Result<()> {
     let Index { name, table, filter, .. } = wanted;
-    let dialect = examined.session.dialect();
     // As the catalog has them, and not as somebody would write them.
-    let exact = |name: &str| match dialect {
-        Dialect::SqlServer => Identifier::new("a name", name),
-        Dialect::Postgres => Identifier::new("a name", &format!("\"{name}\"")),
-    };
+    let exact = |name: &str| Identifier::exact("a name", name);
     let object = format!("{table}.{name}");
     let Some(found) = find_table(&mut examined.session, &exact(&table.schema)?, &exact(&table.name)?)? else {
         let what = "the table is not there, or this login has no right on it and does not see it";

@@ -107,7 +107,7 @@ pub(super) fn constraints(dialect: Dialect, stem: &str, column: &ColumnSpec, des
         add("", "length", format!("CHECK (octet_length({quoted}) <= {most})"));
     }
     if let Some(ReferenceSpec { table, column: theirs }) = &column.references {
-        let (table, theirs) = (dialect.written(table), dialect.as_written(theirs));
+        let (table, theirs) = (dialect.written(table), theirs.quoted_as_written(dialect.quote_style()));
         add("FK", "fkey", format!("FOREIGN KEY ({quoted}) REFERENCES {table} ({theirs})"));
     }
     constraints

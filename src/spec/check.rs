@@ -116,8 +116,8 @@ impl Place {
     /// A column that is among `known`.
     fn column(&self, name: &Identifier, known: &[&Identifier]) -> Checked {
         self.need(known.contains(&name), || {
-            let known: Vec<_> = known.iter().map(|name| name.as_str()).collect();
-            format!("there is no column {:?}; there are {}", name.as_str(), known.join(", "))
+            let known: Vec<_> = known.iter().map(|name| name.as_written()).collect();
+            format!("there is no column {:?}; there are {}", name.as_written(), known.join(", "))
         })
     }
 }

@@ -54,15 +54,15 @@ impl ReferenceSpec {
 impl fmt::Display for SqlName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(schema) = &self.schema {
-            write!(f, "{}.", schema.as_str())?;
+            write!(f, "{}.", schema.as_written())?;
         }
-        f.write_str(self.name.as_str())
+        f.write_str(&self.name.as_written())
     }
 }
 
 impl fmt::Display for ReferenceSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}({})", self.table, self.column.as_str())
+        write!(f, "{}({})", self.table, self.column.as_written())
     }
 }
 
@@ -113,8 +113,7 @@ impl<'a> Rest<'a> {
                 other => exact.push(other),
             }
         }
-        Identifier::new("the name", &exact).ok()?;
-        Identifier::new("the name", &format!("\"{exact}\"")).ok()
+        Identifier::exact("the name", &exact).ok()
     }
 
     fn word(&mut self) -> Option<Identifier> {

@@ -39,11 +39,9 @@ pub struct TableSpec {
 impl TableSpec {
     /// The table of a subtype, as it would be written there: beside this one, and called after both.
     pub(crate) fn of_subtype(&self, subtype: &Identifier) -> Identifier {
-        let (name, subtype) = (self.name.as_str(), subtype.as_str());
-        let exact = name.strip_prefix('"').and_then(|name| name.strip_suffix('"'));
-        let named = exact.map_or_else(|| format!("{name}_{subtype}"), |exact| format!("\"{exact}_{subtype}\""));
         // Checked with the description.
-        Identifier::new("the table of a subtype", &named).unwrap_or_else(|_| self.name.clone())
+        let named = self.name.with_ending("the table of a subtype", &format!("_{}", subtype.as_str()));
+        named.unwrap_or_else(|_| self.name.clone())
     }
 }
 

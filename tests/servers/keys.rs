@@ -42,8 +42,28 @@ fn kinds() -> Vec<Kind> {
     ]
 }
 
-/// With a column for each role and a value for each state, or with a status alone.
-fn description(queue: &str, key: &Value, whole: bool) -> QueueSpec {
+/// The table of an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    /// A status alone.
+    Bare,
+    /// A column for each role, and a value for each state.
+    Whole,
+    /// The same, with names in double quotes, as EF Core makes them in PostgreSQL.
+    Quoted,
+}
+
+/// The same table with all its names in double quotes.
+fn quoted(table: &mut Value) {
+    let quote = |name: &mut Value| *name = json!(format!("\"{}\"", name.as_str().unwrap()));
+    quote(&mut table["name"]);
+    table["key"].as_array_mut().unwrap().iter_mut().for_each(|column| quote(&mut column["name"]));
+    table["lifecycle"].as_object_mut().unwrap().values_mut().for_each(quote);
+    quote(&mut table["status"]["column"]);
+}
+
+fn description(queue: &str, key: &Value, shape: Shape) -> QueueSpec {
+    let whole = shape != Shape::Bare;
     let mut values = json!({"Pending": 0, "Processing": 1, "Completed": 2, "Failed": 3});
     let mut life = json!({});
     if whole {
@@ -53,9 +73,13 @@ fn description(queue: &str, key: &Value, whole: bool) -> QueueSpec {
         life = json!({"due": "Due", "started": "Started", "duration": "Ms", "attempts": "Tries", "owner": "Who",
             "lease_until": "Until", "step": "Step", "response": "Answer", "error": "Trouble", "token": "Version"});
     }
-    let text = json!({"queue": queue, "columns": [{"name": "What", "type": "text(20)"}], "backoff": "none",
+    let what = if shape == Shape::Quoted { "\"What\"" } else { "What" };
+    let mut text = json!({"queue": queue, "columns": [{"name": what, "type": "text(20)"}], "backoff": "none",
         "table": {"name": format!("{queue}Items"), "create": true, "key": key, "lifecycle": life,
                   "status": {"column": "State", "values": values}}});
+    if shape == Shape::Quoted {
+        quoted(&mut text["table"]);
+    }
     QueueSpec::from_json(&text.to_string()).unwrap()
 }
 
@@ -75,10 +99,10 @@ fn keys(batch: &Batch) -> BTreeSet<String> {
 #[test]
 fn items_with_keys_of_every_kind_go_the_whole_way() {
     for database in Database::each() {
-        for whole in [true, false] {
+        for shape in [Shape::Whole, Shape::Quoted, Shape::Bare] {
             for (kind, key, columns) in kinds() {
-                let name = format!("{kind}{}", if whole { "Whole" } else { "Bare" });
-                install(&database.config(&[]), Some(&description(&name, &key, whole))).unwrap();
+                let name = format!("{kind}{shape:?}");
+                install(&database.config(&[]), Some(&description(&name, &key, shape))).unwrap();
                 drain(&database, &name, columns);
             }
         }
@@ -92,7 +116,11 @@ fn drain(database: &Database, name: &str, columns: fn(usize) -> Value) {
     };
     let queue = open("600000");
     let items: Vec<_> = (0..TEXTS.len())
-        .map(|i| NewItem { columns: columns(i).as_object().unwrap().clone().into(), ..NewItem::default() })
+        .map(|i| {
+            let mut columns = columns(i);
+            columns["What"] = json!(i.to_string());
+            NewItem { columns: columns.as_object().unwrap().clone().into(), ..NewItem::default() }
+        })
         .collect();
     let receipts = queue.enqueue(&items, None).unwrap();
     let added: BTreeSet<_> = receipts.iter().map(|receipt| receipt.key.clone()).collect();

@@ -86,7 +86,7 @@ fn name(
 /// What its table is called in PostgreSQL, which may be longer than in SQL Server.
 fn table(spec: &QueueSpec, subtype: &SubtypeSpec) -> String {
     if let Storage::Table(table) = &spec.storage {
-        return table.of_subtype(&subtype.name).as_str().trim_matches('"').to_owned();
+        return table.of_subtype(&subtype.name).as_str().to_owned();
     }
     let stem = QueueName::new(subtype.name.as_str()).map(|name| name.snake_case()).unwrap_or_default();
     format!("{}_{stem}", spec.queue.snake_case())

@@ -164,7 +164,7 @@ impl<'a> At<'a> {
 
     /// `name`, which stands here, as the name of a database object.
     pub(super) fn name(&self, name: &str) -> Result<Identifier> {
-        Identifier::new("the name", name).map_err(|error| self.refuse(error.message()))
+        Identifier::written("the name", name).map_err(|error| self.refuse(error.message()))
     }
 
     /// A constant.

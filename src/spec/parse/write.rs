@@ -5,6 +5,7 @@ use crate::spec::{
     CheckSpec, ClaimBySpec, ClaimedBySpec, ColumnSpec, Completion, Direction, Holds, KeySource, LifecycleSpec, Literal,
     ProceduresSpec, QueueSpec, RetentionSpec, Storage, TableSpec,
 };
+use crate::ident::Identifier;
 use serde_json::{Map, Value, json};
 
 impl QueueSpec {
@@ -29,7 +30,7 @@ impl QueueSpec {
         }
         put("columns", columns_to_json(&self.columns));
         if let Some(trace) = &self.trace {
-            put("trace", json!(trace.as_str()));
+            put("trace", json!(trace.as_written()));
         }
         if let Storage::Procedures(_) = self.storage {
             return Value::Object(out).to_string();
@@ -42,7 +43,7 @@ impl QueueSpec {
                 .subtypes
                 .iter()
                 .map(|s| {
-                    json!({"name": s.name.as_str(), "exclusive": s.exclusive, "columns": columns_to_json(&s.columns)})
+                    json!({"name": s.name.as_written(), "exclusive": s.exclusive, "columns": columns_to_json(&s.columns)})
                 })
                 .collect();
             put("subtypes", json!(subtypes));
@@ -80,7 +81,7 @@ impl QueueSpec {
             match &self.completion {
                 Completion::Keep => json!("keep"),
                 Completion::Delete => json!("delete"),
-                Completion::History(table) => json!({"history": table.as_str()}),
+                Completion::History(table) => json!({"history": table.as_written()}),
             },
         );
         if self.deletes_what_is_over() {
@@ -90,7 +91,7 @@ impl QueueSpec {
             put("retention", Value::Object(rules.collect()));
         }
         if let Some(dedup) = &self.dedup {
-            let columns: Vec<_> = dedup.columns.iter().map(|column| column.as_str()).collect();
+            let columns: Vec<_> = dedup.columns.iter().map(Identifier::as_written).collect();
             put(
                 "dedup",
                 json!({
@@ -109,7 +110,7 @@ fn columns_to_json(columns: &[ColumnSpec]) -> Value {
     let columns: Vec<_> = columns
         .iter()
         .map(|c| {
-            let mut column = json!({"name": c.name.as_str(), "type": c.kind.to_string(), "nullable": c.nullable});
+            let mut column = json!({"name": c.name.as_written(), "type": c.kind.to_string(), "nullable": c.nullable});
             if c.secret {
                 column["secret"] = json!(true);
             }
@@ -143,15 +144,15 @@ fn order_to_json(spec: &QueueSpec) -> Value {
     };
     out.insert("direction".to_owned(), json!(direction));
     if !order.by.is_empty() {
-        let by: Vec<_> = order.by.iter().map(|column| column.as_str()).collect();
+        let by: Vec<_> = order.by.iter().map(Identifier::as_written).collect();
         out.insert("by".to_owned(), json!(by));
     }
     if let Some(priority) = &order.priority {
         let first = if priority.highest_first { "highest" } else { "lowest" };
-        out.insert("priority".to_owned(), json!({"column": priority.column.as_str(), "first": first}));
+        out.insert("priority".to_owned(), json!({"column": priority.column.as_written(), "first": first}));
     }
     if let Some(group) = &order.group {
-        out.insert("group".to_owned(), json!(group.as_str()));
+        out.insert("group".to_owned(), json!(group.as_written()));
     }
     Value::Object(out)
 }
@@ -166,7 +167,7 @@ fn roles_to_json(spec: &QueueSpec) -> Value {
         ("operator", &roles.operator),
     ] {
         if let Some(role) = role {
-            out.insert(key.to_owned(), json!(role.as_str()));
+            out.insert(key.to_owned(), json!(role.as_written()));
         }
     }
     out.insert("own_types_only".to_owned(), json!(roles.own_types_only));
@@ -179,35 +180,35 @@ fn table_to_json(table: &TableSpec) -> Value {
         out.insert(key.to_owned(), value);
     };
     if let Some(schema) = &table.schema {
-        put("schema", json!(schema.as_str()));
+        put("schema", json!(schema.as_written()));
     }
-    put("name", json!(table.name.as_str()));
+    put("name", json!(table.name.as_written()));
     put("create", json!(table.create));
     let key: Vec<_> = table
         .key
         .iter()
         .map(|column| {
             let source = if column.source == KeySource::Table { "table" } else { "producer" };
-            json!({"name": column.name.as_str(), "type": column.kind.to_string(), "source": source})
+            json!({"name": column.name.as_written(), "type": column.kind.to_string(), "source": source})
         })
         .collect();
     put("key", json!(key));
     if !table.seek.is_empty() {
         let values = |values: &[Literal]| values.iter().map(literal_to_json).collect::<Vec<_>>();
-        let seek = table.seek.iter().map(|seek| (seek.name.as_str().to_owned(), json!(values(&seek.values))));
+        let seek = table.seek.iter().map(|seek| (seek.name.as_written(), json!(values(&seek.values))));
         put("seek", Value::Object(seek.collect()));
     }
     put("time", json!(if table.local_time { "local" } else { "utc" }));
     put("run_time", json!(table.run_time));
     put("lifecycle", lifecycle_to_json(&table.lifecycle));
     let states = table.states.iter().map(|state| {
-        let conditions = state.conditions.iter().map(|c| (c.column.as_str().to_owned(), holds_to_json(&c.holds)));
+        let conditions = state.conditions.iter().map(|c| (c.column.as_written(), holds_to_json(&c.holds)));
         (state.state.as_str().to_owned(), Value::Object(conditions.collect()))
     });
     put("states", Value::Object(states.collect()));
     if let Some(name) = &table.index.name {
-        let columns: Vec<_> = table.index.columns.iter().map(|column| column.as_str()).collect();
-        put("index", json!({"name": name.as_str(), "columns": columns}));
+        let columns: Vec<_> = table.index.columns.iter().map(Identifier::as_written).collect();
+        put("index", json!({"name": name.as_written(), "columns": columns}));
     }
     if let Some(settings) = &table.settings {
         let named = [
@@ -216,7 +217,7 @@ fn table_to_json(table: &TableSpec) -> Value {
             ("param", Some(&settings.param)),
             ("value", Some(&settings.value)),
         ];
-        let named = named.into_iter().filter_map(|(key, name)| Some((key.to_owned(), json!(name?.as_str()))));
+        let named = named.into_iter().filter_map(|(key, name)| Some((key.to_owned(), json!(name?.as_written()))));
         put("settings", Value::Object(named.collect()));
     }
     Value::Object(out)
@@ -224,7 +225,7 @@ fn table_to_json(table: &TableSpec) -> Value {
 
 fn lifecycle_to_json(lifecycle: &LifecycleSpec) -> Value {
     let columns = lifecycle.columns().into_iter();
-    Value::Object(columns.map(|(role, column)| (role.to_owned(), json!(column.as_str()))).collect())
+    Value::Object(columns.map(|(role, column)| (role.to_owned(), json!(column.as_written()))).collect())
 }
 
 fn holds_to_json(holds: &Holds) -> Value {
@@ -245,7 +246,7 @@ fn literal_to_json(literal: &Literal) -> Value {
 
 fn claimed_by_to_json(claimed_by: &ClaimedBySpec) -> Value {
     let named = [("schema", claimed_by.schema.as_ref()), ("next", Some(&claimed_by.next))];
-    let named = named.into_iter().filter_map(|(key, name)| Some((key.to_owned(), json!(name?.as_str()))));
+    let named = named.into_iter().filter_map(|(key, name)| Some((key.to_owned(), json!(name?.as_written()))));
     Value::Object(named.collect())
 }
 
@@ -259,7 +260,7 @@ fn procedures_to_json(procedures: &ProceduresSpec) -> Value {
         ("key", Some(&procedures.key)),
         ("token", Some(&procedures.token)),
     ];
-    let named = named.into_iter().filter_map(|(key, name)| Some((key.to_owned(), json!(name?.as_str()))));
+    let named = named.into_iter().filter_map(|(key, name)| Some((key.to_owned(), json!(name?.as_written()))));
     let time = ("time".to_owned(), json!(if procedures.local_time { "local" } else { "utc" }));
     Value::Object(named.chain([time]).collect())
 }

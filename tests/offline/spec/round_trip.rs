@@ -14,7 +14,7 @@ use readpast::{
 use serde_json::{Value, json};
 
 fn name(text: &str) -> Identifier {
-    Identifier::new("the name", text).unwrap()
+    Identifier::written("the name", text).unwrap()
 }
 
 /// A name that a DBA may have given: with a number, so that no two are one.
