@@ -46,6 +46,8 @@ pub(crate) struct Column {
     pub(crate) collation: Option<String>,
     /// Whether it is text that is kept in a code page, which lacks most letters.
     pub(crate) code_page: Option<i64>,
+    /// Of an enum: its words.
+    pub(crate) labels: Vec<String>,
 }
 
 /// An index.
@@ -75,7 +77,9 @@ pub(crate) fn find_table(session: &mut Session, schema: &Identifier, name: &Iden
     let columns = (0..rows.len())
         .map(|row| {
             let type_name = text(&rows, row, 1);
-            let family = Family::of(dialect, &type_name);
+            let labels: Option<Vec<String>> =
+                optional_text(&rows, row, 11).and_then(|labels| serde_json::from_str(&labels).ok());
+            let family = if labels.is_some() { Family::Enum } else { Family::of(dialect, &type_name) };
             Column {
                 name: text(&rows, row, 0),
                 family,
@@ -89,6 +93,7 @@ pub(crate) fn find_table(session: &mut Session, schema: &Identifier, name: &Iden
                 decimals: number(&rows, row, 8).unwrap_or(0),
                 collation: optional_text(&rows, row, 9),
                 code_page: number(&rows, row, 10),
+                labels: labels.unwrap_or_default(),
             }
         })
         .collect();

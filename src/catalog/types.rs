@@ -15,6 +15,8 @@ pub(crate) enum Family {
     Decimal,
     /// Text.
     Text,
+    /// One of a few words: an enum of PostgreSQL's.
+    Enum,
     /// A date and time to the microsecond or better.
     Time,
     /// The same with a zone.

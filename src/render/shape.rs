@@ -29,7 +29,7 @@ pub(super) fn context(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, t
             })
             .collect();
         // The state's own name: it is written, and read, as it is.
-        let whole = assignments.iter().any(|a| a.column == *column && names_states(a));
+        let whole = assignments.iter().any(|a| a.column == *column && names_states(a, table));
         written.push(context! { quoted => quoted(column), role, cases, whole });
     }
     let order = spec.order_columns(table);
@@ -56,7 +56,7 @@ pub(super) fn context(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, t
         key_types => table.key.iter().map(|key| key_type(dialect, key.kind)).collect::<Vec<_>>(),
         written,
         shown => shown::columns(dialect, spec, table),
-        state_column => assignments.iter().find(|a| names_states(a)).map(|a| quoted(&a.column)),
+        state_column => assignments.iter().find(|a| names_states(a, table)).map(|a| quoted(&a.column)),
         waits => waits(dialect, names, table),
         inserted => inserted(dialect, spec, table),
         same => same(dialect, spec),
@@ -88,12 +88,13 @@ pub(super) fn context(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, t
 }
 
 /// Whether a column holds the name of every state.
-fn names_states(assignment: &Assignment) -> bool {
+fn names_states(assignment: &Assignment, table: &TableSpec) -> bool {
     let named = |(held, states): &(Holds, Vec<ItemState>)| match (held, states.as_slice()) {
         (Holds::Value(Literal::Text(text)), [state]) => text == state.as_str(),
         _ => false,
     };
-    assignment.cases.len() == ItemState::ALL.len() && assignment.cases.iter().all(named)
+    // In a table that was there, the type of the column is not known here: it may be an enum, which takes constants alone.
+    table.create && assignment.cases.len() == ItemState::ALL.len() && assignment.cases.iter().all(named)
 }
 
 /// What a claim takes where nothing stands beside the table: a column, and its values for Pending and for Error.

@@ -18,7 +18,15 @@ SELECT
     END AS scale,
     NULL::text AS collation,
     /* Text that the server's encoding lacks is refused there. */
-    NULL::integer AS code_page
+    NULL::integer AS code_page,
+    CASE
+        WHEN COALESCE(b.typtype, t.typtype) = 'e'
+            THEN (
+                SELECT json_agg(e.enumlabel ORDER BY e.enumsortorder)::text
+                FROM pg_catalog.pg_enum AS e
+                WHERE e.enumtypid = COALESCE(b.oid, t.oid)
+            )
+    END AS labels
 FROM pg_catalog.pg_attribute AS a
 INNER JOIN pg_catalog.pg_class AS c ON c.oid = a.attrelid
 INNER JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace

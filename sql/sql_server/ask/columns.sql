@@ -20,7 +20,9 @@ SELECT
     CASE
         WHEN TYPE_NAME(c.[system_type_id]) IN (N'char', N'varchar', N'text')
             THEN NULLIF(CAST(COLLATIONPROPERTY(c.[collation_name], 'CodePage') AS int), 65001)
-    END AS [CodePage]
+    END AS [CodePage],
+    /* It has no enums. */
+    CAST(NULL AS nvarchar(10)) AS [Labels]
 FROM sys.columns AS c
 JOIN sys.objects AS o ON o.[object_id] = c.[object_id]
 JOIN sys.types AS t ON t.[user_type_id] = c.[user_type_id]

@@ -94,6 +94,6 @@ fn kind(family: Family) -> &'static str {
         Family::Integer(_) | Family::Boolean => "integer",
         Family::Guid => "guid",
         Family::Binary => "binary",
-        Family::Float | Family::Decimal | Family::Text | Family::Json | Family::Other => "text",
+        Family::Float | Family::Decimal | Family::Text | Family::Enum | Family::Json | Family::Other => "text",
     }
 }

@@ -220,6 +220,7 @@ impl<'a> Check<'a> {
                 bits => i128::from(*number).abs() < 1_i128 << (bits - 1),
             },
             (Literal::Integer(_), Family::Decimal) => true,
+            (Literal::Text(text), Family::Enum) => column.labels.contains(text),
             _ => false,
         };
         let shown = match value {
@@ -233,6 +234,7 @@ impl<'a> Check<'a> {
                 Family::Boolean => "write true or false".to_owned(),
                 Family::Integer(_) => "write a whole number that it holds".to_owned(),
                 Family::Text => "write the value in quotes".to_owned(),
+                Family::Enum => format!("write one of its words: {}", column.labels.join(", ")),
                 _ => format!(
                     "a state is told by booleans, whole numbers, text, or by being NULL or not: correct {place}"
                 ),
@@ -384,7 +386,7 @@ fn describe_so(place: &str, column: &Column) -> String {
         (Family::Json, _) => "json".to_owned(),
         (Family::Binary, Some(length @ 1..=8000)) => format!("binary({length})"),
         (Family::Binary, _) => "binary".to_owned(),
-        (Family::Integer(_) | Family::Other, _) => {
+        (Family::Integer(_) | Family::Enum | Family::Other, _) => {
             return format!(
                 "no type of a description holds that (there are text, integer, bigint, boolean, float, decimal, timestamp, \
                  date, guid, json and binary): leave the column out, {place}, or let a column of such a type stand for it"
