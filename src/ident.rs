@@ -123,9 +123,7 @@ impl Identifier {
     #[must_use]
     pub fn quoted_as_written(&self, style: QuoteStyle) -> String {
         match style {
-            QuoteStyle::DoubleQuotes if !self.exact => {
-                Self { name: self.in_postgres(), exact: true }.quoted(style)
-            }
+            QuoteStyle::DoubleQuotes if !self.exact => Self { name: self.in_postgres(), exact: true }.quoted(style),
             _ => self.quoted(style),
         }
     }

@@ -29,7 +29,7 @@ pub(super) fn context(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, t
             })
             .collect();
         // The state's own name: it is written, and read, as it is.
-        let whole = assignments.iter().any(|a| a.column == *column && names_states(a, table));
+        let whole = assignments.iter().any(|a| a.column == *column && names_states(a));
         written.push(context! { quoted => quoted(column), role, cases, whole });
     }
     let order = spec.order_columns(table);
@@ -56,7 +56,7 @@ pub(super) fn context(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, t
         key_types => table.key.iter().map(|key| key_type(dialect, key.kind)).collect::<Vec<_>>(),
         written,
         shown => shown::columns(dialect, spec, table),
-        state_column => assignments.iter().find(|a| names_states(a, table)).map(|a| quoted(&a.column)),
+        state_column => assignments.iter().find(|a| names_states(a)).map(|a| quoted(&a.column)),
         waits => waits(dialect, names, table),
         inserted => inserted(dialect, spec, table),
         same => same(dialect, spec),
@@ -88,19 +88,20 @@ pub(super) fn context(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, t
 }
 
 /// Whether a column holds the name of every state.
-fn names_states(assignment: &Assignment, table: &TableSpec) -> bool {
+fn names_states(assignment: &Assignment) -> bool {
     let named = |(held, states): &(Holds, Vec<ItemState>)| match (held, states.as_slice()) {
-        (Holds::Value(Literal::Text(text)), [state]) => text == state.as_str(),
+        (Holds::Values(values), [state]) => {
+            matches!(values.as_slice(), [Literal::Text(text)] if text == state.as_str())
+        }
         _ => false,
     };
-    // In a table that was there, the type of the column is not known here: it may be an enum, which takes constants alone.
-    table.create && assignment.cases.len() == ItemState::ALL.len() && assignment.cases.iter().all(named)
+    assignment.cases.len() == ItemState::ALL.len() && assignment.cases.iter().all(named)
 }
 
 /// What a claim takes where nothing stands beside the table: a column, and its values for Pending and for Error.
 fn waits(dialect: Dialect, names: Names, table: &TableSpec) -> Option<Value> {
     let (column, values) = table.waits()?;
-    let literals: Vec<_> = values.into_iter().map(|value| literal(dialect, value)).collect();
+    let literals: Vec<_> = values.into_iter().flatten().map(|value| literal(dialect, value)).collect();
     Some(context! { quoted => names.quoted(column), literals })
 }
 
@@ -219,7 +220,7 @@ fn inserted(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Vec<Value>
     }
     for assignment in table.assignments() {
         let in_state = |state: ItemState| assignment.cases.iter().find(|(_, states)| states.contains(&state));
-        let value = assignment.cases.iter().find(|(held, _)| matches!(held, Holds::Value(_)));
+        let value = assignment.cases.iter().find(|(held, _)| matches!(held, Holds::Values(_)));
         // A flag that says nothing about a pending item, and may have no default, is as it will be in work.
         let Some((pending, _)) = in_state(ItemState::Pending).or(value) else { continue };
         if taken.contains(&&assignment.column) {
@@ -304,11 +305,11 @@ fn made(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Vec<Value> {
     }
     for assignment in table.assignments() {
         let value = assignment.cases.iter().find_map(|(holds, _)| match holds {
-            Holds::Value(value) => Some(value),
+            Holds::Values(values) => values.first(),
             _ => None,
         });
         let initial = pending.iter().find(|c| c.column == assignment.column).map(|c| match &c.holds {
-            Holds::Value(value) => literal(dialect, value),
+            Holds::Values(values) => values.first().map_or_else(String::new, |value| literal(dialect, value)),
             _ => "NULL".to_owned(),
         });
         let is_null = assignment.cases.iter().any(|(holds, _)| *holds == Holds::Null);

@@ -147,11 +147,19 @@ pub(super) fn context(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, t
     }
 }
 
+/// A condition on a column: `is` tests it, `literal` is what is written where it is known.
 pub(super) fn holds(dialect: Dialect, holds: &Holds) -> Value {
     match holds {
-        Holds::Value(value) => context! { holds => "value", literal => literal(dialect, value) },
-        Holds::Null => context! { holds => "null", literal => "NULL" },
-        Holds::Something => context! { holds => "something" },
+        Holds::Values(values) => {
+            let literals: Vec<_> = values.iter().map(|value| literal(dialect, value)).collect();
+            let is = match literals.as_slice() {
+                [one] => format!("= {one}"),
+                all => format!("IN ({})", all.join(", ")),
+            };
+            context! { holds => "value", literal => literals.first(), is }
+        }
+        Holds::Null => context! { holds => "null", literal => "NULL", is => "IS NULL" },
+        Holds::Something => context! { holds => "something", is => "IS NOT NULL" },
     }
 }
 

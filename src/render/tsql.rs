@@ -8,7 +8,8 @@ use super::table::literal;
 use super::{columns, kinds, subtypes};
 use crate::dialect::Dialect;
 use crate::ident::Identifier;
-use crate::spec::{ColumnKind, ColumnSpec, Completion, KeyColumn, KeySource, OWN_COLUMNS, QueueSpec, TableSpec};
+use crate::item::ItemState;
+use crate::spec::{ColumnKind, ColumnSpec, Completion, Holds, KeyColumn, KeySource, OWN_COLUMNS, QueueSpec, TableSpec};
 use minijinja::{Value, context};
 
 /// The columns of `<queue>_Lease` besides the key's.
@@ -54,8 +55,17 @@ fn of_table(schema: &Identifier, spec: &QueueSpec, table: &TableSpec, kind: &Val
     let queue = spec.queue.as_str();
     let names = Names::of(DIALECT, spec);
     let waits = (!beside).then(|| table.waits()).flatten().map(|(column, values)| {
-        let values: Vec<_> = values.into_iter().map(|value| literal(DIALECT, value)).collect();
+        let values: Vec<_> = values.into_iter().filter_map(<[_]>::first).map(|value| literal(DIALECT, value)).collect();
         context! { quoted => names.quoted(column), values }
+    });
+    // A claim seeks one value. What waits under another becomes that one first.
+    let staged = table.conditions(ItemState::Pending).iter().find_map(|condition| match &condition.holds {
+        Holds::Values(values) => {
+            let literals: Vec<_> = values.iter().map(|value| literal(DIALECT, value)).collect();
+            let (first, others) = literals.split_first().filter(|(_, others)| !others.is_empty())?;
+            Some(context! { quoted => names.quoted(&condition.column), first, others => others.to_vec() })
+        }
+        _ => None,
     });
     let group = spec.order.group.as_ref();
     let priority = spec.order.priority.as_ref().map(|priority| &priority.column);
@@ -81,6 +91,7 @@ fn of_table(schema: &Identifier, spec: &QueueSpec, table: &TableSpec, kind: &Val
         attempt => ours(format!("{queue}_Attempt")),
         history,
         waits,
+        staged,
         state_column => own.then_some("[Status]"),
         // What waits for its next attempt beside the table, or was left so by somebody else.
         parks_errors => beside && is("parks_errors"),

@@ -38,7 +38,7 @@ impl TableSpec {
         let some = |name| Some(Identifier::known(name));
         let told = |state: ItemState| Condition {
             column: column("Status"),
-            holds: Holds::Value(Literal::Text(state.as_str().to_owned())),
+            holds: Holds::Values(vec![Literal::Text(state.as_str().to_owned())]),
         };
         Self {
             schema: None,
@@ -83,11 +83,11 @@ impl TableSpec {
         !has_all || self.encodings().iter().any(|encoding| encoding.states.len() > 1) || self.waits().is_none()
     }
 
-    /// The column that tells what a claim takes, with its values for Pending and for Error (one, when it tells them alike).
+    /// The column that tells what a claim takes, with its values for Pending and for Error (once, when it tells them alike).
     /// None when it takes more than one column to tell.
-    pub(crate) fn waits(&self) -> Option<(&Identifier, Vec<&Literal>)> {
+    pub(crate) fn waits(&self) -> Option<(&Identifier, Vec<&[Literal]>)> {
         let one = |state| match self.conditions(state) {
-            [Condition { column, holds: Holds::Value(value) }] => Some((column, value)),
+            [Condition { column, holds: Holds::Values(values) }] => Some((column, values.as_slice())),
             _ => None,
         };
         let ((column, pending), (other, error)) = (one(ItemState::Pending)?, one(ItemState::Error)?);

@@ -119,8 +119,8 @@ pub struct Condition {
 /// What a column holds in some state; entering the state makes it so.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Holds {
-    /// This value.
-    Value(Literal),
+    /// One of these values, of which entering the state writes the first. There is at least one.
+    Values(Vec<Literal>),
     /// NULL.
     Null,
     /// Anything but NULL. Only for columns of the life cycle: a time becomes that of the change, the error its text.

@@ -6,3 +6,4 @@ mod plans;
 mod races;
 mod shapes;
 mod tables;
+mod types;

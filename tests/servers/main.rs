@@ -23,6 +23,7 @@ mod procedures;
 mod readme_sql;
 mod refused;
 mod settings;
+mod several_values;
 mod strangers;
 mod stress;
 mod transfer;

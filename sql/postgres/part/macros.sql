@@ -108,6 +108,8 @@ NOT EXISTS (
 {#- A time in a request: its text says UTC, and is read so even where the function goes on in the server's time zone. -#}
 {%- macro time_given() %}{{ "text" if local_time else "timestamptz" }}{% endmacro -%}
 {%- macro time_read(value) %}{% if local_time %}{{ object("queue_time_fn") }}({{ value }}){% else %}{{ value }}{% endif %}{% endmacro -%}
+{#- Text of a column of somebody else's, which may keep JSON. -#}
+{%- macro text_of(value) %}{{ value ~ "::text" if create else object("queue_text_fn") ~ "(" ~ value ~ ")" }}{% endmacro -%}
 {#- A time of the table, whose column may be without a time zone. -#}
 {%- macro time(value) %}{% if own %}{{ value }}{% elif local_time %}({{ value }})::timestamptz{% else %}{{ object("queue_utc_fn") }}({{ value }})::timestamptz{% endif %}{% endmacro -%}
 {%- macro interval_ms(value) %}{{ value }} * interval '1 millisecond'{% endmacro -%}
@@ -117,8 +119,7 @@ NOT EXISTS (
 {%- macro later(token) %}GREATEST(now_, NULLIF({{ token }}, 'infinity') + interval '1 microsecond'){% endmacro -%}
 {%- macro names(states, width=5) %}{% for state in states %}{{ text(state) }}{{ (",\n                        " if loop.index % width == 0 else ", ") if not loop.last }}{% endfor %}{% endmacro -%}
 {%- macro stands(conditions, alias="q.") %}
-{%- for condition in conditions %}{{ " AND " if not loop.first }}{{ alias }}{{ condition.quoted }}
-    {{- " IS NOT NULL" if condition.holds == "something" else (" IS NULL" if condition.holds == "null" else " = " ~ condition.literal) }}
+{%- for condition in conditions %}{{ " AND " if not loop.first }}{{ alias }}{{ condition.quoted }} {{ condition.is }}
 {%- endfor %}
 {%- endmacro -%}
 {#- Items that a claim takes. Beside a table the items that wait for another attempt are made pending when they are due. -#}
@@ -194,10 +195,10 @@ COALESCE((
 {%- elif what == "status" %}{{ state }}
 {%- elif what == "enqueued_at" %}{% if role.enqueued %}{{ time("q." ~ role.enqueued) }}{% else %}NULL::timestamptz{% endif %}
 {%- elif what == "step" %}{% if role.step %}q.{{ role.step }}{{ "::text" if not own }}{% else %}s.step{% endif %}
-{%- elif what == "response" %}{% if role.response %}q.{{ role.response }}{{ "::text" if not own }}{% else %}s.response{% endif %}
+{%- elif what == "response" %}{% if not role.response %}s.response{% elif own %}q.{{ role.response }}{% else %}{{ text_of("q." ~ role.response) }}{% endif %}
 {%- elif what == "error" %}
     {%- if own %}q.{{ role.error }}
-    {%- elif role.error %}{% if beside %}COALESCE(NULLIF(q.{{ role.error }}::text, ''), s.error){% else %}NULLIF(q.{{ role.error }}::text, ''){% endif %}
+    {%- elif role.error %}{{ "COALESCE(" if beside }}NULLIF({{ text_of("q." ~ role.error) }}, ''){{ ", s.error)" if beside }}
     {%- else %}s.error{% endif %}
 {%- elif what == "attempt" %}
     {%- if own %}q.{{ role.attempts }}

@@ -32,7 +32,9 @@ expression sees of a row and of what was decided.
 {%- endfor %}
 {%- else %}
 {%- for column in written %}
-            {{ column.quoted }} = {% if column.whole %}d.status{% else %}{% if column.cases %}CASE
+{%- set keeps = not create and (column.whole or column.role in ["response", "error"]) %}
+            {{ column.quoted }} = {{ object("queue_kept_fn") ~ "(q." ~ column.quoted ~ ", " if keeps }}
+            {%- if column.whole %}d.status{% else %}{% if column.cases %}CASE
 {%- for case in column.cases %}
                 WHEN
                     d.status IN (
@@ -40,7 +42,7 @@ expression sees of a row and of what was decided.
                     )
                     THEN {% if case.holds == "something" -%}
                 {%- if column.role == "error" -%}
-                    COALESCE(NULLIF({% include "part/error_cut.sql" %}, ''), q.{{ column.quoted }}, d.status)
+                    COALESCE(NULLIF({% include "part/error_cut.sql" %}, ''), {{ m.text_of("q." ~ column.quoted) }}, d.status)
                 {%- elif column.role == "owner" -%}
                     COALESCE(CASE WHEN d.enters THEN d.owner END, q.{{ column.quoted }}, d.owner, '')
                 {%- elif column.role == "started" -%}
@@ -75,14 +77,14 @@ expression sees of a row and of what was decided.
                     CASE WHEN d.enters THEN d.owner ELSE q.{{ column.quoted }} END
                 {%- elif column.role == "error" -%}
                     {#- None is none in this column: an empty text where it may not be NULL. -#}
-                    COALESCE({% include "part/error_cut.sql" %}, LEFT(q.{{ column.quoted }}::text, 0))
+                    COALESCE({% include "part/error_cut.sql" %}, LEFT({{ m.text_of("q." ~ column.quoted) }}, 0))
                 {%- elif column.role == "lease_until" -%}
                     {{ "d.lease_until" if beside else "COALESCE(d.lease_until, d.died_at)" }}
                 {%- else -%}
                     d.{{ column.role }}
                 {%- endif -%}
                 {%- if column.cases %}
-            END{% endif %}{% endif %}{{ "," if not loop.last }}
+            END{% endif %}{% endif %}{{ ")" if keeps }}{{ "," if not loop.last }}
 {%- endfor %}
 {%- endif %}
 {%- if values %}

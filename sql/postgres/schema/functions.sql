@@ -459,6 +459,57 @@ AS $$
     SELECT value;
 $$;
 {% endfilter %}
+{% filter made("FUNCTION", "queue_text_fn") %}
+/* A response or an error as its column keeps it, by the type of the column: text is what it is, and JSON a string or a document. */
+CREATE OR REPLACE FUNCTION {{ object("queue_text_fn") }}(kept text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    SELECT kept;
+$$;
+{% endfilter %}
+{%- for type in ["json", "jsonb"] %}
+{% filter made("FUNCTION", "queue_text_fn") %}
+CREATE OR REPLACE FUNCTION {{ object("queue_text_fn") }}(kept {{ type }}) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    SELECT CASE WHEN {{ type }}_typeof(kept) IN ('string', 'null') THEN kept #>> '{}' ELSE kept::text END;
+$$;
+{% endfilter %}
+{%- endfor %}
+{% filter made("FUNCTION", "queue_kept_fn") %}
+/* A response or an error for a column of this type: JSON keeps a document as such, and other text as a string. */
+CREATE OR REPLACE FUNCTION {{ object("queue_kept_fn") }}(kept text, value text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    SELECT value;
+$$;
+{% endfilter %}
+{% filter made("FUNCTION", "queue_kept_fn") %}
+/* A state by its name. */
+CREATE OR REPLACE FUNCTION {{ object("queue_kept_fn") }}(kept anyenum, value text) RETURNS anyenum
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+AS $$
+BEGIN
+    RETURN value;
+END;
+$$;
+{% endfilter %}
+{%- for type in ["json", "jsonb"] %}
+{% filter made("FUNCTION", "queue_kept_fn") %}
+CREATE OR REPLACE FUNCTION {{ object("queue_kept_fn") }}(kept {{ type }}, value text) RETURNS {{ type }}
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+AS $$
+BEGIN
+    IF {{ type }}_typeof(value::{{ type }}) NOT IN ('string', 'null') THEN
+        RETURN value::{{ type }};
+    END IF;
+    RETURN to_{{ type }}(value);
+EXCEPTION WHEN data_exception THEN
+    RETURN to_{{ type }}(value);
+END;
+$$;
+{% endfilter %}
+{%- endfor %}
 {% filter made("FUNCTION", "queue_time_fn") %}
 /* A time as text, UTC unless it says otherwise, whatever the time zone of the session. */
 CREATE OR REPLACE FUNCTION {{ object("queue_time_fn") }}(value text) RETURNS timestamptz

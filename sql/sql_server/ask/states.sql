@@ -4,7 +4,7 @@ FROM (
     SELECT
         CASE
 {%- for encoding in encodings %}
-            WHEN {% for c in encoding.conditions %}{{ " AND " if not loop.first }}q.{{ c.quoted }} {% if c.holds == "value" %}= {{ c.literal }}{% elif c.holds == "null" %}IS NULL{% else %}IS NOT NULL{% endif %}{% endfor %} THEN '{{ encoding.default }}'
+            WHEN {% for c in encoding.conditions %}{{ " AND " if not loop.first }}q.{{ c.quoted }} {{ c.is }}{% endfor %} THEN '{{ encoding.default }}'
 {%- endfor %}
         END AS [State]
     FROM {{ table }} AS q

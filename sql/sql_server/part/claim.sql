@@ -1,5 +1,8 @@
 {%- set spent = "CONCAT(N'Attempts are spent: ', d.[AttemptNum], N' of ', @_MaxAttempts, N'.', N' ' + d.[Refused])" %}
-        /*
+{%- if t.staged %}
+{% include "part/stage.sql" %}
+
+{% endif %}        /*
         Choose and lock the due items, in order: one seek in one index, as many rows as are asked for. The locks are
         update locks on rows nobody else holds, kept to the end of the transaction, so the updates below never wait for
         another worker. It is planned as for one row: a plan for many reads ahead in the index, and locks what it does not

@@ -80,6 +80,7 @@
                 ORDER BY q.{{ role.due }}
             ) AS u
 {%- elif searches_all and role.due %}
+{%- for value in [""] + (t.staged.others if t.staged else []) %}
             UNION ALL
             SELECT DATEDIFF_BIG(MILLISECOND, {{ at }}, MIN(u.[DueAt])) + 1
             FROM (
@@ -88,13 +89,14 @@
                 FROM {{ table }} AS q
                     WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ({{ t.due_index }}))
                 WHERE
-                    {{ item.waits(t) }}
+                    {{ item.waits(t, "q", value) }}
                     AND q.{{ role.due }} > {{ at }}
 {%- for search in kind_searches %}
                     AND {{ "@Steps" if search.step else "@Types" }} IS NULL
 {%- endfor %}
                 ORDER BY {% if t.due_leads or own %}q.{{ role.due }}{% else %}{% for c in order %}q.{{ c.quoted }}{{ " DESC" if c.descending }}{{ ", " if not loop.last }}{% endfor %}{% endif %}
             ) AS u
+{%- endfor %}
 {%- endif %}
 {%- if t.parks_errors %}
             UNION ALL

@@ -85,11 +85,16 @@ a variable table holds of a key is called Key1, Key2 ..., so that no name of the
 {#- The states. -#}
 {%- macro states(names) %}{% for name in names %}'{{ name }}'{{ ", " if not loop.last }}{% endfor %}{% endmacro -%}
 {%- macro stands(conditions, q="q") %}
-{%- for c in conditions %}{{ q }}.{{ c.quoted }}{% if c.holds == "value" %} = {{ c.literal }}{% elif c.holds == "null" %} IS NULL{% else %} IS NOT NULL{% endif %}{{ " AND " if not loop.last }}{% endfor %}
+{%- for c in conditions %}{{ q }}.{{ c.quoted }} {{ c.is }}{{ " AND " if not loop.last }}{% endfor %}
 {%- endmacro -%}
-{#- Items that a claim takes when they are due. -#}
-{%- macro waits(t, q="q") %}
-{%- if t.waits %}{{ q }}.{{ t.waits.quoted }} IN ({{ t.waits["values"] | join(", ") }}){% else %}{{ stands(t.pending, q) }}{% endif %}
+{#-
+Items that a claim takes when they are due. Where several values of a column mean Pending, it seeks the first: `value` is another.
+-#}
+{%- macro waits(t, q="q", value="") %}
+{%- if t.waits %}{{ q }}.{{ t.waits.quoted }} IN ({{ t.waits["values"] | join(", ") }})
+{%- elif t.staged %}
+{%- for c in t.pending %}{{ q }}.{{ c.quoted }} {{ "= " ~ (value or t.staged.first) if c.quoted == t.staged.quoted else c.is }}{{ " AND " if not loop.last }}{% endfor %}
+{%- else %}{{ stands(t.pending, q) }}{% endif %}
 {%- endmacro -%}
 {%- macro finished(status) %}{{ status }} NOT IN ('Pending', 'Processing', 'Error', 'Paused'){% endmacro -%}
 {%- macro status(t, q="q", s="s") %}

@@ -43,7 +43,7 @@ pub(super) fn check(check: &mut Check<'_>) {
         for condition in &state.conditions {
             let Some(column) = check.column(&place, &condition.column) else { continue };
             match &condition.holds {
-                Holds::Value(value) => check.literal(&place, column, value),
+                Holds::Values(values) => values.iter().for_each(|value| check.literal(&place, column, value)),
                 Holds::Null | Holds::Something if !column.nullable => {
                     let what = format!("never is NULL, and {place} tells states apart by that");
                     check.error("column", column, what, "allow NULL in it, or describe the state otherwise");
@@ -254,6 +254,10 @@ impl<'a> Check<'a> {
             "enqueued" | "due" | "started" | "finished" | "lease_until" => column.family.is_time(),
             "token" => matches!(column.family, Family::Time | Family::ZonedTime) && column.decimals >= 6,
             "attempts" | "duration" => matches!(column.family, Family::Integer(_)),
+            // Others keep a document there; readpast does not, where the server has no function by the type of a column.
+            "response" | "error" if self.found.dialect == Dialect::Postgres => {
+                matches!(column.family, Family::Text | Family::Json)
+            }
             _ => column.family == Family::Text,
         };
         if !fits {
@@ -354,7 +358,7 @@ impl<'a> Check<'a> {
 /// Whether the states could have been given as `table.status`: one column, with a value for each.
 fn is_status_column(table: &TableSpec) -> bool {
     let mut columns = table.states.iter().map(|state| match state.conditions.as_slice() {
-        [Condition { column, holds: Holds::Value(_) }] => Some(column),
+        [Condition { column, holds: Holds::Values(_) }] => Some(column),
         _ => None,
     });
     let first = columns.next().flatten();

@@ -99,7 +99,7 @@ pub(super) fn enqueue(spec: &QueueSpec, table: &TableSpec) -> Value {
     }
     for Condition { column, holds } in table.conditions(ItemState::Pending) {
         match holds {
-            Holds::Value(value) => add(column, "literal", Some(literal(DIALECT, value))),
+            Holds::Values(values) => add(column, "literal", values.first().map(|value| literal(DIALECT, value))),
             Holds::Null => add(column, "literal", Some("NULL".to_owned())),
             Holds::Something => add(column, "now", None),
         }

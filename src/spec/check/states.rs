@@ -28,6 +28,10 @@ pub(super) fn check(place: &Place, spec: &QueueSpec, table: &TableSpec) -> Check
             holds(&here, state.state, condition, table)?;
         }
     }
+    let several =
+        table.conditions(ItemState::Pending).iter().filter(|c| matches!(&c.holds, Holds::Values(v) if v.len() > 1));
+    let why = || "has lists for two columns; one column at most may have several values there".to_owned();
+    place.key(ItemState::Pending.as_str()).need(several.count() < 2, why)?;
     needed(place, spec, table)?;
     for (i, one) in table.states.iter().enumerate() {
         for other in &table.states[..i] {
@@ -68,13 +72,21 @@ fn holds(place: &Place, state: ItemState, condition: &Condition, table: &TableSp
             "{{ is = \"set\" }} is for the columns of table.lifecycle that are {}: of no other is it known what to set it to",
             SET.join(", ")
         )),
-        (Holds::Value(_), Some(role)) => {
+        (Holds::Values(_), Some(role)) => {
             place.refuse(format!("is table.lifecycle.{role} as well, which holds no constant; use {{ is = \"null\" }}"))
         }
         (Holds::Null, Some(role)) if !NULLED.contains(&role) => {
             place.refuse(format!("is table.lifecycle.{role} as well, which has its value whatever the state"))
         }
-        (Holds::Value(value), None) => literal(place, value),
+        (Holds::Values(values), None) => {
+            place.need(!values.is_empty(), || "is an empty list; give the value that says so".to_owned())?;
+            for (i, value) in values.iter().enumerate() {
+                let place = if values.len() > 1 { place.nth(i) } else { place.clone() };
+                literal(&place, value)?;
+                place.need(!values[..i].contains(value), || "the value stands in the list already".to_owned())?;
+            }
+            Ok(())
+        }
         (Holds::Null, _) => Ok(()),
     }
 }
@@ -83,13 +95,10 @@ fn holds(place: &Place, state: ItemState, condition: &Condition, table: &TableSp
 fn confused(one: &StateSpec, other: &StateSpec) -> Option<&'static str> {
     use ItemState::{Cancelled, Completed, Failed, PartiallyCompleted, Pending, Processing, Terminated};
     let within = |inner: &StateSpec, outer: &StateSpec| outer.conditions.iter().all(|c| inner.conditions.contains(c));
-    let differ = one.conditions.iter().any(|a| {
-        other.conditions.iter().any(|b| {
-            let both_some = |a: &Holds, b: &Holds| *a != Holds::Null && *b == Holds::Something;
-            let overlap = a.holds == b.holds || both_some(&a.holds, &b.holds) || both_some(&b.holds, &a.holds);
-            a.column == b.column && !overlap
-        })
-    });
+    let differ = one
+        .conditions
+        .iter()
+        .any(|a| other.conditions.iter().any(|b| a.column == b.column && !overlap(&a.holds, &b.holds)));
     if differ {
         return None;
     }
@@ -105,6 +114,16 @@ fn confused(one: &StateSpec, other: &StateSpec) -> Option<&'static str> {
     }
 }
 
+/// Whether some value of a column is both.
+fn overlap(one: &Holds, other: &Holds) -> bool {
+    match (one, other) {
+        (Holds::Values(some), Holds::Values(others)) => some.iter().any(|value| others.contains(value)),
+        (Holds::Null, Holds::Null) => true,
+        (Holds::Null, _) | (_, Holds::Null) => false,
+        _ => true,
+    }
+}
+
 /// Whether all constants that a column holds are of one type; one of them.
 fn kind_of_literals<'a>(
     place: &Place,
@@ -112,9 +131,9 @@ fn kind_of_literals<'a>(
     column: &Identifier,
 ) -> Result<Option<&'a Literal>, Mistake> {
     let conditions = table.states.iter().flat_map(|state| &state.conditions).filter(|c| c.column == *column);
-    let mut literals = conditions.filter_map(|condition| match &condition.holds {
-        Holds::Value(literal) => Some(literal),
-        _ => None,
+    let mut literals = conditions.flat_map(|condition| match &condition.holds {
+        Holds::Values(values) => values.as_slice(),
+        _ => &[],
     });
     let first = literals.next();
     let other = literals.find(|other| first.map(std::mem::discriminant) != Some(std::mem::discriminant(*other)));
@@ -126,8 +145,8 @@ fn kind_of_literals<'a>(
 pub(super) fn check_seek(place: &Place, table: &TableSpec, seek: &SeekColumn) -> Checked {
     for condition in table.states.iter().flat_map(|state| &state.conditions).filter(|c| c.column == seek.name) {
         match &condition.holds {
-            Holds::Value(literal) if seek.values.contains(literal) => {}
-            Holds::Value(_) => return place.refuse("lacks a value that table.states gives the column"),
+            Holds::Values(values) if values.iter().all(|value| seek.values.contains(value)) => {}
+            Holds::Values(_) => return place.refuse("lacks a value that table.states gives the column"),
             Holds::Null | Holds::Something => {
                 return place.refuse("is NULL in some state, which no list of values has");
             }

@@ -103,6 +103,10 @@ impl<'a> At<'a> {
         matches!(self.node.value, Value::Text(_))
     }
 
+    pub(super) fn is_list(&self) -> bool {
+        matches!(self.node.value, Value::List(_))
+    }
+
     pub(super) fn is_table(&self) -> bool {
         matches!(self.node.value, Value::Table(_))
     }

@@ -4,7 +4,7 @@ use super::at::{At, Table};
 use crate::error::Result;
 use crate::ident::did_you_mean;
 use crate::item::ItemState;
-use crate::spec::{Condition, Holds, StateSpec};
+use crate::spec::{Condition, Holds, Literal, StateSpec};
 
 /// Reads `states`, or the `status` that is short for it.
 pub(super) fn states(table: &Table<'_>) -> Result<Vec<StateSpec>> {
@@ -47,11 +47,16 @@ fn holds(at: &At<'_>) -> Result<Holds> {
         let null = at.table(&["is"])?.need("is")?.choice(&["null", "set"])? == 0;
         return Ok(if null { Holds::Null } else { Holds::Something });
     }
-    match at.literal() {
-        Ok(literal) => Ok(Holds::Value(literal)),
-        Err(_) if at.is_text() => at.literal().map(Holds::Value),
-        Err(_) => Err(at.wrong("a whole number, true, false, text, { is = \"null\" } or { is = \"set\" }")),
+    let wanted = "a whole number, true, false, text, a list of them, { is = \"null\" } or { is = \"set\" }";
+    values(at, wanted).map(Holds::Values)
+}
+
+/// A value, or a list of values that mean the same.
+fn values(at: &At<'_>, wanted: &str) -> Result<Vec<Literal>> {
+    if at.is_list() {
+        return at.list(1)?.iter().map(At::literal).collect();
     }
+    at.literal().map(|value| vec![value]).map_err(|_| at.wrong(wanted))
 }
 
 fn status_column(at: &At<'_>) -> Result<Vec<StateSpec>> {
@@ -59,7 +64,10 @@ fn status_column(at: &At<'_>) -> Result<Vec<StateSpec>> {
     let column = status.need("column")?.identifier()?;
     let mut states = Vec::new();
     for (word, at) in status.need("values")?.members()? {
-        let conditions = vec![Condition { column: column.clone(), holds: Holds::Value(at.literal()?) }];
+        let conditions = vec![Condition {
+            column: column.clone(),
+            holds: Holds::Values(values(&at, "a whole number, true, false, text, or a list of them")?),
+        }];
         states.push(StateSpec { state: state(&at, word)?, conditions });
     }
     Ok(states)

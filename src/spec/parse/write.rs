@@ -1,11 +1,11 @@
 //! The description as JSON.
 
 use super::retention;
+use crate::ident::Identifier;
 use crate::spec::{
     CheckSpec, ClaimBySpec, ClaimedBySpec, ColumnSpec, Completion, Direction, Holds, KeySource, LifecycleSpec, Literal,
     ProceduresSpec, QueueSpec, RetentionSpec, Storage, TableSpec,
 };
-use crate::ident::Identifier;
 use serde_json::{Map, Value, json};
 
 impl QueueSpec {
@@ -230,7 +230,10 @@ fn lifecycle_to_json(lifecycle: &LifecycleSpec) -> Value {
 
 fn holds_to_json(holds: &Holds) -> Value {
     match holds {
-        Holds::Value(literal) => literal_to_json(literal),
+        Holds::Values(values) => match values.as_slice() {
+            [value] => literal_to_json(value),
+            values => values.iter().map(literal_to_json).collect(),
+        },
         Holds::Null => json!({"is": "null"}),
         Holds::Something => json!({"is": "set"}),
     }

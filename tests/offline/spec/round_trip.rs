@@ -95,15 +95,15 @@ fn columns(prefix: &'static str) -> impl Strategy<Value = Vec<ColumnSpec>> {
     })
 }
 
-fn literal() -> impl Strategy<Value = (Literal, Literal, Literal)> {
+fn literal() -> impl Strategy<Value = [Literal; 4]> {
     prop_oneof![
         any::<i64>().prop_map(|n| {
             let next = |by| Literal::Integer(n.wrapping_add(by));
-            (Literal::Integer(n), next(1), next(2))
+            [Literal::Integer(n), next(1), next(2), next(3)]
         }),
         "[^\\p{Cc}]{0,9}".prop_map(|text| {
             let next = |more: &str| Literal::Text(format!("{text}{more}"));
-            (next(""), next("a"), next("b"))
+            [next(""), next("a"), next("b"), next("c")]
         }),
     ]
 }
@@ -113,7 +113,7 @@ fn table() -> impl Strategy<Value = TableSpec> {
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
     (names, literal(), flags, option::of(any_name(6))).prop_map(|(names, values, flags, schema)| {
         let (table, id, flag, started, error, index) = names;
-        let (waits, taken, done) = values;
+        let [waits, taken, done, more] = values;
         let (create, composite, seek, local_time, run_time) = flags;
         let settings = seek.then(|| SettingsTableSpec {
             schema: schema.clone(),
@@ -138,17 +138,20 @@ fn table() -> impl Strategy<Value = TableSpec> {
             states: vec![
                 state(
                     ItemState::Pending,
-                    vec![condition(&flag, Holds::Value(waits)), condition(&started, Holds::Null)],
+                    vec![condition(&flag, Holds::Values(vec![waits])), condition(&started, Holds::Null)],
                 ),
                 state(
                     ItemState::Processing,
-                    vec![condition(&flag, Holds::Value(taken.clone())), condition(&error, Holds::Null)],
+                    vec![condition(&flag, Holds::Values(vec![taken.clone()])), condition(&error, Holds::Null)],
                 ),
                 state(
                     ItemState::Failed,
-                    vec![condition(&flag, Holds::Value(taken)), condition(&error, Holds::Something)],
+                    vec![condition(&flag, Holds::Values(vec![taken])), condition(&error, Holds::Something)],
                 ),
-                state(ItemState::Completed, vec![condition(&flag, Holds::Value(done))]),
+                state(
+                    ItemState::Completed,
+                    vec![condition(&flag, Holds::Values(if seek { vec![done] } else { vec![done, more] }))],
+                ),
             ],
             lifecycle: LifecycleSpec {
                 kind: Some(name("Kind")),

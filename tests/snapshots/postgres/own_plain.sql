@@ -84,14 +84,15 @@ BEGIN
     "next_job_utx", "purge_job_trx", "queue_backoff_fn", "queue_begin_at_fn", "queue_begun",
     "queue_catalog", "queue_check_fn", "queue_died_fn", "queue_figures", "queue_filter",
     "queue_finite_fn", "queue_fits_fn", "queue_head_fn", "queue_is_done", "queue_is_editable_fn",
-    "queue_is_finished_fn", "queue_is_processable_fn", "queue_is_refusal_fn", "queue_json_fn", "queue_key_fn",
-    "queue_look", "queue_ms_fn", "queue_named_fn", "queue_note_refusal", "queue_operation",
-    "queue_operation_at", "queue_own_type_v", "queue_recovery", "queue_recovery_turn", "queue_refusal",
-    "queue_refuse_fn", "queue_refused", "queue_retention", "queue_schema_version", "queue_sets_fn",
-    "queue_setting", "queue_spec", "queue_state", "queue_status", "queue_take_turn",
-    "queue_taken_fn", "queue_time_fn", "queue_times_fn", "queue_transition", "queue_turn",
-    "queue_type_access", "queue_unfit_fn", "queue_utc_fn", "queue_watched", "recover_job_trx",
-    "redrive_job_set_trx", "renew_job_set_trx", "stats_job", "watch_job", "worker_job_v"]'::json) AS n (name)
+    "queue_is_finished_fn", "queue_is_processable_fn", "queue_is_refusal_fn", "queue_json_fn", "queue_kept_fn",
+    "queue_key_fn", "queue_look", "queue_ms_fn", "queue_named_fn", "queue_note_refusal",
+    "queue_operation", "queue_operation_at", "queue_own_type_v", "queue_recovery", "queue_recovery_turn",
+    "queue_refusal", "queue_refuse_fn", "queue_refused", "queue_retention", "queue_schema_version",
+    "queue_sets_fn", "queue_setting", "queue_spec", "queue_state", "queue_status",
+    "queue_take_turn", "queue_taken_fn", "queue_text_fn", "queue_time_fn", "queue_times_fn",
+    "queue_transition", "queue_turn", "queue_type_access", "queue_unfit_fn", "queue_utc_fn",
+    "queue_watched", "recover_job_trx", "redrive_job_set_trx", "renew_job_set_trx", "stats_job",
+    "watch_job", "worker_job_v"]'::json) AS n (name)
         ),
         place (oid) AS MATERIALIZED (SELECT n.oid FROM pg_catalog.pg_namespace AS n WHERE n.nspname::text = 'readpast'),
         found (kind, name, owner) AS (
@@ -709,6 +710,65 @@ CREATE OR REPLACE FUNCTION "readpast"."queue_utc_fn"(value timestamptz) RETURNS 
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$
     SELECT value;
+$$;
+
+/* A response or an error as its column keeps it, by the type of the column: text is what it is, and JSON a string or a document. */
+CREATE OR REPLACE FUNCTION "readpast"."queue_text_fn"(kept text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    SELECT kept;
+$$;
+
+CREATE OR REPLACE FUNCTION "readpast"."queue_text_fn"(kept json) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    SELECT CASE WHEN json_typeof(kept) IN ('string', 'null') THEN kept #>> '{}' ELSE kept::text END;
+$$;
+
+CREATE OR REPLACE FUNCTION "readpast"."queue_text_fn"(kept jsonb) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    SELECT CASE WHEN jsonb_typeof(kept) IN ('string', 'null') THEN kept #>> '{}' ELSE kept::text END;
+$$;
+
+/* A response or an error for a column of this type: JSON keeps a document as such, and other text as a string. */
+CREATE OR REPLACE FUNCTION "readpast"."queue_kept_fn"(kept text, value text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    SELECT value;
+$$;
+
+/* A state by its name. */
+CREATE OR REPLACE FUNCTION "readpast"."queue_kept_fn"(kept anyenum, value text) RETURNS anyenum
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+AS $$
+BEGIN
+    RETURN value;
+END;
+$$;
+
+CREATE OR REPLACE FUNCTION "readpast"."queue_kept_fn"(kept json, value text) RETURNS json
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+AS $$
+BEGIN
+    IF json_typeof(value::json) NOT IN ('string', 'null') THEN RETURN value::json;
+    END IF;
+    RETURN to_json(value);
+EXCEPTION WHEN data_exception THEN
+    RETURN to_json(value);
+END;
+$$;
+
+CREATE OR REPLACE FUNCTION "readpast"."queue_kept_fn"(kept jsonb, value text) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+AS $$
+BEGIN
+    IF jsonb_typeof(value::jsonb) NOT IN ('string', 'null') THEN RETURN value::jsonb;
+    END IF;
+    RETURN to_jsonb(value);
+EXCEPTION WHEN data_exception THEN
+    RETURN to_jsonb(value);
+END;
 $$;
 
 /* A time as text, UTC unless it says otherwise, whatever the time zone of the session. */

@@ -1,0 +1,94 @@
+//! Columns of types that only PostgreSQL has: a status of an enum, a response and an error in JSON.
+
+use super::tables::{Adopted, claim, settle};
+use readpast::item::{Action, Answer, Filter, ItemRef, Settlement};
+use readpast::{ItemState, Value};
+use serde_json::json;
+
+const TABLE: &str = "CREATE TYPE job_state AS ENUM ('todo', 'later', 'doing', 'succeeded', 'failed', 'aborted');
+    CREATE TABLE jobs (
+        id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, status job_state NOT NULL DEFAULT 'todo',
+        payload text NOT NULL, due timestamptz, result jsonb NOT NULL DEFAULT '{}', trouble json
+    )";
+
+const SPEC: &str = r#"{"queue": "Jobs", "columns": [{"name": "payload", "type": "text", "nullable": false}], "backoff": "none",
+    "table": {"name": "jobs", "key": ["id"], "lifecycle": {"due": "due", "response": "result", "error": "trouble"},
+        "states": {"Pending": {"status": ["todo", "later"]}, "Processing": {"status": "doing"},
+            "Completed": {"status": "succeeded"}, "Failed": {"status": "failed"}, "Cancelled": {"status": "aborted"}}}}"#;
+
+fn given() -> Adopted {
+    Adopted::of(TABLE, SPEC, |number| json!({"payload": number.to_string()}))
+}
+
+fn kept(adopted: &Adopted, key: &str) -> String {
+    adopted.scratch.look(&format!("SELECT concat_ws(' ', status, result, trouble) FROM jobs WHERE id = {key}"))
+}
+
+#[test]
+fn an_enum_tells_the_state_through_a_whole_life() {
+    let adopted = given();
+    let queue = adopted.worker("w");
+    queue.enqueue(&adopted.items(4), None).unwrap();
+    adopted.scratch.run("UPDATE jobs SET status = 'later' WHERE id = 4");
+    let taken = claim(&queue, 4);
+    assert_eq!(adopted.scratch.look("SELECT string_agg(DISTINCT status::text, ' ') FROM jobs"), "doing");
+    let ends = [Action::Complete, Action::Fail, Action::Retry, Action::Release];
+    let settlements: Vec<_> = taken.iter().zip(ends).map(|(item, action)| Settlement::new(&item, action)).collect();
+    assert!(queue.settle(&settlements, None).unwrap().iter().all(|outcome| outcome.answer == Answer::Ok));
+    let states = "SELECT string_agg(status::text, ' ' ORDER BY id) FROM jobs";
+    assert_eq!(adopted.scratch.look(states), "succeeded failed todo todo");
+    let failed = queue.find(&Filter::of_states([ItemState::Failed]), None, 10).unwrap();
+    queue.redrive(&[ItemRef::from(failed.get(0).unwrap())], None).unwrap();
+    assert_eq!(adopted.scratch.look(states), "succeeded todo todo todo");
+    let again = claim(&queue, 4);
+    assert_eq!(again.len(), 3);
+    settle(&queue, &again, Action::Complete, "Completed");
+    assert_eq!(queue.purge(&Filter::default(), 10).unwrap(), 4);
+}
+
+/// All states by their own names, which are written without a list of them.
+#[test]
+fn an_enum_of_the_states_names_is_written_by_name() {
+    let names = ItemState::ALL.map(|state| format!("'{state}'")).join(", ");
+    let values = ItemState::ALL.map(|state| (state.to_string(), json!(state.to_string())));
+    let ddl = format!(
+        "CREATE TYPE job_state AS ENUM ({names});
+         CREATE TABLE jobs (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, status job_state NOT NULL, payload text)"
+    );
+    let spec = json!({"queue": "Jobs", "columns": [{"name": "payload", "type": "text"}], "backoff": "none",
+        "table": {"name": "jobs", "key": ["id"],
+            "status": {"column": "status", "values": serde_json::Map::from_iter(values)}}});
+    let adopted = Adopted::of(&ddl, &spec.to_string(), |number| json!({"payload": number.to_string()}));
+    let queue = adopted.worker("w");
+    queue.enqueue(&adopted.items(2), None).unwrap();
+    settle(&queue, &claim(&queue, 1), Action::Complete, "Completed");
+    assert_eq!(adopted.scratch.look("SELECT string_agg(status::text, ' ' ORDER BY id) FROM jobs"), "Completed Pending");
+}
+
+/// A document is kept as such, and other text as a string; both come back as they were given.
+#[test]
+fn responses_and_errors_are_kept_as_json() {
+    let adopted = given();
+    let queue = adopted.worker("w");
+    let given = [
+        (r#"{"a": [1, "x"]}"#, r#"{"a": [1, "x"]}"#),
+        ("plain \"text\"", r#""plain \"text\"""#),
+        ("{broken", r#""{broken""#),
+        ("42", "42"),
+        ("\"quoted\"", r#""\"quoted\"""#),
+        ("null", r#""null""#),
+    ];
+    let keys = queue.enqueue(&adopted.items(6), None).unwrap();
+    let taken = claim(&queue, 6);
+    for ((item, (text, stored)), key) in taken.iter().zip(given).zip(&keys) {
+        let fails = Settlement { response: Some(text), error: Some(text), ..Settlement::new(&item, Action::Fail) };
+        assert_eq!(queue.settle(&[fails], None).unwrap()[0].answer, Answer::Ok, "{text}");
+        assert_eq!(kept(&adopted, &key.key), format!("failed {stored} {stored}"), "{text}");
+        let found = queue.get(&key.key).unwrap();
+        let item = found.get(0).unwrap();
+        assert_eq!(item.value_of("item_response"), Some(Value::Text(text)), "{text}");
+        assert_eq!(item.value_of("item_error"), Some(Value::Text(text)), "{text}");
+    }
+    let filter = Filter { error: Some("plain \"te".to_owned()), ..Filter::default() };
+    assert_eq!(queue.find(&filter, None, 10).unwrap().len(), 1);
+}
