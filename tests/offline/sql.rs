@@ -144,7 +144,7 @@ fn folder(dialect: &str) -> PathBuf {
 
 /// Whether a file is only taken into others.
 fn is_part(name: &str) -> bool {
-    name.starts_with("part/")
+    name.starts_with("part/") || name.starts_with("macro/")
 }
 
 /// The names of the SQL files below `folder`, as `queue/table.sql`.

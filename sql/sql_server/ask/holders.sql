@@ -1,4 +1,4 @@
-{%- import "part/trusted.sql" as trusted -%}
+{%- import "macro/trusted.sql" as trusted -%}
 /*
 Principals that may change the tables and procedures of a schema, or prepare triggers, without being trusted as an install trusts:
 each with the right or the fixed role that lets it. And the triggers of the database, which fire at what an install makes.

@@ -114,7 +114,7 @@
             FROM @_Made AS a
         ) AS m ON m.[Place] = o.[Place];
 {%- endif %}
-{%- import "part/coded.sql" as coded %}
+{%- import "macro/coded.sql" as coded %}
 {%- set listed = t.given | selectattr("is_coded") | list %}
 {%- if listed %}
 

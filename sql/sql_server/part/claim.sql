@@ -109,7 +109,7 @@
                     {{ "d.[Token]" if role.token else "s.[UpdatedAt]" }} AS [Token]
             ) AS x
             OPTION (LOOP JOIN, FORCE ORDER);
-{%- import "part/apply.sql" as change %}
+{%- import "macro/apply.sql" as change %}
 {{ change.apply(guard=pending) | indent(4, true) }}
 {%- else %}
 

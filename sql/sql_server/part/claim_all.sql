@@ -1,5 +1,5 @@
 {#- Whatever is due, of all kinds. -#}
-{%- import "part/take_due.sql" as take %}
+{%- import "macro/take_due.sql" as take %}
 {%- if shards %}
         /*
         The shards once around, from the one whose turn it is: claims that come at the same moment begin at different heads,

@@ -1,7 +1,7 @@
 {#-
 Due items of the kinds that are asked for, by the index of `search`.
 -#}
-{%- import "part/take_due.sql" as take -%}
+{%- import "macro/take_due.sql" as take -%}
 {%- set whens = kind.whens(t, role) | split(" ") %}
         /*
         The kinds that are asked for, each sought by itself: what waits of others is neither read nor locked. First

@@ -65,7 +65,7 @@
 {%- endif %}
 {%- endfor %}
 {%- if shards %}
-{%- import "part/shard.sql" as shard %}
+{%- import "macro/shard.sql" as shard %}
             UNION ALL
             SELECT DATEDIFF_BIG(MILLISECOND, {{ at }}, MIN(u.[DueAt])) + 1
             FROM {{ shard.all(shards) }}

@@ -192,7 +192,7 @@
                 DELETE FROM @_Change WHERE [Status] = [Was];
             END;
 {%- endif %}
-{%- import "part/apply.sql" as change %}
+{%- import "macro/apply.sql" as change %}
 {%- set returns = {
     "status": "w.[Status]", "attempts": "w.[AttemptNum]", "token": "w.[Token]", "error": "w.[Error]", "finished": "w.[FinishedAt]",
     "duration": "w.[Duration]", "lease_until": "w.[LeaseUntil]", "is": {"error": write.message(t, "w.[Error]")} if role.error else {},

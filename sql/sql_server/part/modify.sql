@@ -63,7 +63,7 @@
 
         IF @@ROWCOUNT <> (SELECT COUNT(*) FROM @_Work AS w WHERE w.[Answer] = 'OK')
             THROW 50005, N'{{ queue }}: a row that was locked for the change changed all the same.', 1;
-{%- import "part/apply.sql" as change %}
+{%- import "macro/apply.sql" as change %}
 {{ change.apply(completes=true) }}
 {%- if role.token %}
 
@@ -100,7 +100,7 @@
         OPTION (LOOP JOIN, FORCE ORDER);
 {%- endif %}
 {%- if completion != "keep" %}
-{%- import "part/complete.sql" as complete %}
+{%- import "macro/complete.sql" as complete %}
 {{ complete.completed("(SELECT " ~ item.list(t, "i") ~ ", k.[Status] FROM @_Work AS k INNER JOIN @_Item AS i ON i.[Ordinal] = k.[Ordinal] WHERE k.[Answer] = 'OK')") }}
 {%- endif %}
 

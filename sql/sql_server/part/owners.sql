@@ -1,4 +1,4 @@
-{%- import "part/trusted.sql" as trusted -%}
+{%- import "macro/trusted.sql" as trusted -%}
 /*
 Preparations of somebody who is not trusted: not the user that installs, nor a role or group that it is a member of, nor dbo,
 nor a member of db_owner. They would run with the rights of who installs. An object is its schema's owner's, whoever made it:

@@ -14,7 +14,7 @@
 {{- value.given(settable) }}
             WHERE k.[Answer] = 'OK' AND i.[Set] IS NOT NULL
             OPTION (LOOP JOIN, FORCE ORDER);
-{%- import "part/coded.sql" as coded %}
+{%- import "macro/coded.sql" as coded %}
 {%- set listed = settable | selectattr("is_coded") | list %}
 {%- if listed %}
 

@@ -1,7 +1,7 @@
-{% import "part/item.sql" as item -%}
-{%- import "part/write.sql" as write -%}
-{%- import "part/column.sql" as of -%}
-{%- import "part/take.sql" as take -%}
+{% import "macro/item.sql" as item -%}
+{%- import "macro/write.sql" as write -%}
+{%- import "macro/column.sql" as of -%}
+{%- import "macro/take.sql" as take -%}
 {%- set item_text = "@Items is a JSON array of objects: columns (an object of the queue's own columns) and, where wanted, type, step,\ndue (UTC) or delay_ms." -%}
 {%- if t.subtypes -%}
 {%- set item_text = item_text ~ " What a subtype has is an object among the columns, by the subtype's name." -%}

@@ -1,4 +1,4 @@
-{% import "part/item.sql" as item -%}
+{% import "macro/item.sql" as item -%}
 {%- if attempt_history %}
 {%- set procedure = "Attempts_" ~ queue -%}
 {% filter made("PROCEDURE", procedure) %}

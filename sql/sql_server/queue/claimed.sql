@@ -1,5 +1,5 @@
-{%- import "part/item.sql" as item -%}
-{%- import "part/kind.sql" as kind -%}
+{%- import "macro/item.sql" as item -%}
+{%- import "macro/kind.sql" as kind -%}
 {%- if marks_claims %}
 {%- set procedure = "Claimed_" ~ queue -%}
 {%- set s = "s" if beside else "q" -%}

@@ -1,4 +1,4 @@
-{% import "part/item.sql" as item -%}
+{% import "macro/item.sql" as item -%}
 {%- set procedure = "Find_" ~ queue -%}
 {% filter made("PROCEDURE", procedure) %}
 /*

@@ -1,4 +1,4 @@
-{% import "part/item.sql" as item -%}
+{% import "macro/item.sql" as item -%}
 {%- set of_key = "@EnqueuedAt" if own else "@Key" -%}
 {%- set of_token = "@UpdatedAt" if own else "@Token" -%}
 {%- set of_due = "@ScheduledFor" if own else "@Due" -%}

@@ -1,8 +1,8 @@
-{% import "part/item.sql" as item -%}
-{%- import "part/take.sql" as take -%}
-{%- import "part/write.sql" as write -%}
-{%- import "part/column.sql" as of -%}
-{%- import "part/set_value.sql" as value -%}
+{% import "macro/item.sql" as item -%}
+{%- import "macro/take.sql" as take -%}
+{%- import "macro/write.sql" as write -%}
+{%- import "macro/column.sql" as of -%}
+{%- import "macro/set_value.sql" as value -%}
 {%- include "part/answered.sql" %}
 {%- set redrive = false -%}
 {%- include "part/settle_items.sql" %}

@@ -1,7 +1,7 @@
-{% import "part/item.sql" as item -%}
-{%- import "part/in_flight.sql" as flight -%}
-{%- import "part/kind.sql" as kind -%}
-{%- import "part/write.sql" as write -%}
+{% import "macro/item.sql" as item -%}
+{%- import "macro/in_flight.sql" as flight -%}
+{%- import "macro/kind.sql" as kind -%}
+{%- import "macro/write.sql" as write -%}
 {%- include "part/claim_items.sql" %}
 {%- for transaction in ["utx", "trx"] -%}
 {%- set procedure = "Next_" ~ queue ~ "_Set_" ~ transaction %}

@@ -1,4 +1,4 @@
-{% import "part/item.sql" as item -%}
+{% import "macro/item.sql" as item -%}
 {%- set procedure = "Purge_" ~ queue ~ "_trx" -%}
 {%- set fits %}{% include "part/fits.sql" %}{% endset -%}
 {%- set may_go = "fit.[Fits] = 1" -%}

@@ -1,6 +1,6 @@
-{% import "part/item.sql" as item -%}
-{%- import "part/in_flight.sql" as flight -%}
-{%- import "part/write.sql" as write -%}
+{% import "macro/item.sql" as item -%}
+{%- import "macro/in_flight.sql" as flight -%}
+{%- import "macro/write.sql" as write -%}
 {%- set procedure = "Recover_" ~ queue ~ "_trx" -%}
 {% include "part/recover_items.sql" %}
 {% filter made("PROCEDURE", procedure) %}

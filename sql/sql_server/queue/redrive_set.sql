@@ -1,6 +1,6 @@
-{% import "part/item.sql" as item -%}
-{%- import "part/take.sql" as take -%}
-{%- import "part/write.sql" as write -%}
+{% import "macro/item.sql" as item -%}
+{%- import "macro/take.sql" as take -%}
+{%- import "macro/write.sql" as write -%}
 {%- set procedure = "Redrive_" ~ queue ~ "_Set_trx" -%}
 {%- set redrive = true -%}
 {% filter made("PROCEDURE", procedure) %}
@@ -81,7 +81,7 @@ BEGIN
 {{- item.beside_of(t, "i") }}
         WHERE k.[Answer] = 'OK'
         OPTION (LOOP JOIN, FORCE ORDER);
-{%- import "part/apply.sql" as change %}
+{%- import "macro/apply.sql" as change %}
 {{ change.apply(x=dict(write.row, is={"duration": "NULL"})) }}
 {%- else %}
         /* As if it were new. */

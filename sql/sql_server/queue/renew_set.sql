@@ -1,5 +1,5 @@
-{% import "part/item.sql" as item -%}
-{%- import "part/take.sql" as take -%}
+{% import "macro/item.sql" as item -%}
+{%- import "macro/take.sql" as take -%}
 {%- set procedure = "Renew_" ~ queue ~ "_Set_trx" -%}
 {% filter made("PROCEDURE", procedure) %}
 /*

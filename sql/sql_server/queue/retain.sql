@@ -1,4 +1,4 @@
-{% import "part/item.sql" as item -%}
+{% import "macro/item.sql" as item -%}
 {%- set procedure = "Retain_" ~ queue ~ "_trx" -%}
 {%- if retention or attempt_retention %}
 {% filter statement %}

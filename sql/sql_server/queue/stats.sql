@@ -1,4 +1,4 @@
-{% import "part/item.sql" as item -%}
+{% import "macro/item.sql" as item -%}
 {%- set procedure = "Stats_" ~ queue -%}
 {%- set began = role.due or role.enqueued -%}
 {%- set arrivals = role.enqueued and (completion == "keep" or (t.history and not beside)) -%}

@@ -1,7 +1,7 @@
-{% import "part/item.sql" as item -%}
-{%- import "part/index.sql" as index_of -%}
-{%- import "part/column.sql" as of -%}
-{%- import "part/shard.sql" as shard -%}
+{% import "macro/item.sql" as item -%}
+{%- import "macro/index.sql" as index_of -%}
+{%- import "macro/column.sql" as of -%}
+{%- import "macro/shard.sql" as shard -%}
 {% filter statement %}
 /* Stored with what is created below: no filtered index works without the two. */
 SET ANSI_NULLS, QUOTED_IDENTIFIER ON;

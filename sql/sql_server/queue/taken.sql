@@ -1,5 +1,5 @@
-{% import "part/item.sql" as item -%}
-{%- import "part/write.sql" as write -%}
+{% import "macro/item.sql" as item -%}
+{%- import "macro/write.sql" as write -%}
 {%- if claimed_by_others %}
 {%- set procedure = "Taken_" ~ queue ~ "_trx" -%}
 {% filter made("PROCEDURE", procedure) %}
@@ -123,7 +123,7 @@ BEGIN
                 SELECT CASE WHEN @_Again = 0 AND {{ "@_Attempt > @_MaxAttempts" if role.attempts else "@_Before >= @_MaxAttempts" }} THEN 1 ELSE 0 END AS [Spent]
             ) AS x
             OPTION (LOOP JOIN, FORCE ORDER);
-{%- import "part/apply.sql" as change %}
+{%- import "macro/apply.sql" as change %}
 {{ change.apply(guard=processing) | indent(4, true) }}
 {%- if attempt_history %}
 

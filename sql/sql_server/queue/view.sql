@@ -1,4 +1,4 @@
-{% import "part/item.sql" as item -%}
+{% import "macro/item.sql" as item -%}
 {%- set offset = "DATEPART(TZOFFSET, SYSDATETIMEOFFSET())" -%}
 {%- for who in ["Worker", "Producer"] if who == "Worker" or roles.producer %}
 {%- set view = who ~ "_" ~ queue ~ "_V" %}

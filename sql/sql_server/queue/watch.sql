@@ -1,6 +1,6 @@
-{% import "part/item.sql" as item -%}
-{%- import "part/in_flight.sql" as flight -%}
-{%- import "part/shard.sql" as shard -%}
+{% import "macro/item.sql" as item -%}
+{%- import "macro/in_flight.sql" as flight -%}
+{%- import "macro/shard.sql" as shard -%}
 {%- set procedure = "Watch_" ~ queue -%}
 {%- set arrivals = role.enqueued and (completion == "keep" or (t.history and not beside)) -%}
 {#- Whether an item that is completed, and stays, says when it began and how long it took: else nobody can count what ended. -#}

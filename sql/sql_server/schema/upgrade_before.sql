@@ -1,5 +1,5 @@
-{%- import "part/column.sql" as of -%}
-{%- import "part/shard.sql" as shard -%}
+{%- import "macro/column.sql" as of -%}
+{%- import "macro/shard.sql" as shard -%}
 {#- Objects that have to go or change before the queue's script makes its objects anew. -#}
 {%- if operates_no_more %}
 {% filter statement %}

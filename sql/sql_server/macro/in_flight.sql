@@ -1,5 +1,5 @@
 {#- Where claims in flight are found, oldest first: beside the table, or in it. -#}
-{%- import "part/item.sql" as item -%}
+{%- import "macro/item.sql" as item -%}
 {%- macro from(t, queue) -%}
 FROM {{ t.lease if t.beside else t.table }} AS {{ "s" if t.beside else "q" }}
                 WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_{{ queue }}_{{ "Lease_" if t.beside }}InFlight]))

@@ -2,9 +2,9 @@
 The writer puts decisions into the table, and into the row beside. `completes`: items may be completed by it. `guard`: what must
 still be so of a row, for whoever has not read it under its lock.
 -#}
-{%- import "part/item.sql" as item -%}
-{%- import "part/write.sql" as write -%}
-{%- import "part/complete.sql" as complete -%}
+{%- import "macro/item.sql" as item -%}
+{%- import "macro/write.sql" as write -%}
+{%- import "macro/complete.sql" as complete -%}
 {%- macro apply(completes=false, guard=false, x=write.row) %}
         /* The rows are locked and in @_Change: first the table, then what is kept beside it. */
         UPDATE q

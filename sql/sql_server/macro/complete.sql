@@ -1,5 +1,5 @@
 {#- Completed items go where the description sends them. `gone` has their keys and states. -#}
-{%- import "part/item.sql" as item -%}
+{%- import "macro/item.sql" as item -%}
 {%- macro completed(gone) %}
 {%- if completion == "history" %}
 

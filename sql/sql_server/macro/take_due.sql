@@ -6,8 +6,8 @@ entry to take it. So where there are several ways, an entry (n) is read and let 
 taken by its key, as settlements do, and must still be what was looked for. So it is in a queue with groups too: a claim may
 wait there for whoever changes an earlier item of the group, and he may want the entry of one that was passed over.
 -#}
-{%- import "part/item.sql" as item -%}
-{%- import "part/kind.sql" as kind -%}
+{%- import "macro/item.sql" as item -%}
+{%- import "macro/kind.sql" as kind -%}
 {%- set many_ways = group or kind_searches | length + (1 if searches_all else 0) > 1 -%}
 {%- macro wanted(when_due, search, without_step, q="q") -%}
 {{ kind.is(search, role, "@_KindType", "@_KindStep", without_step, q) ~ "\n            AND " if search }}{{ q ~ ".[Shard] = @_Shard\n            AND " if shards }}{{ item.waits(t, q) }}

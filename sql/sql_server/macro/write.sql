@@ -3,7 +3,7 @@ How a change of items is written: the one place where columns of a table change.
 of the columns that change, and no others: `status`, or `to` where the state is known; `started` is the condition on which an attempt
 begins ("always" where it does). A value that is NULL leaves the column as it is, but for those under `is`, and the end of a lease.
 -#}
-{%- import "part/item.sql" as item -%}
+{%- import "macro/item.sql" as item -%}
 
 {#- An item as it becomes, in a row w with all of it. -#}
 {%- set row = {
