@@ -8,7 +8,7 @@ use crate::finding::{Finding, Severity};
 use crate::install;
 use crate::render::{self, SCHEMA_VERSION};
 use crate::session::Session;
-use crate::spec::{QueueSpec, Storage};
+use crate::description::{QueueSpec, Storage};
 
 /// What adopting a table would do, and what stands in its way.
 #[derive(Debug, Clone)]

@@ -12,7 +12,7 @@ pub(crate) use self::unsupported::unsupported;
 use crate::error::Result;
 use crate::ident::Identifier;
 use crate::session::Session;
-use crate::spec::{QueueSpec, Storage};
+use crate::description::{QueueSpec, Storage};
 
 /// The procedures of the queue that `spec` describes; the catalog has what a description leaves out.
 pub(crate) fn open(session: &mut Session, schema: &Identifier, spec: &QueueSpec) -> Result<Box<dyn Procedures>> {

@@ -7,7 +7,7 @@ mod template;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::{Identifier, QuoteStyle};
 use crate::item::{Column, ColumnType};
-use crate::spec::{ColumnKind, QueueSpec, SqlName, Storage};
+use crate::description::{ColumnKind, QueueSpec, SqlName, Storage};
 use std::sync::Arc;
 use template::Templates;
 

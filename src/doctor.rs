@@ -20,7 +20,7 @@ use crate::ident::{Identifier, QueueName, nearest};
 use crate::install;
 use crate::render::SCHEMA_VERSION;
 use crate::session::{MISSING_RIGHT, Session};
-use crate::spec::QueueSpec;
+use crate::description::QueueSpec;
 
 pub use crate::finding::{Finding, Severity};
 

@@ -13,7 +13,7 @@ use crate::ident::{Identifier, did_you_mean};
 use crate::item::{Rows, Value};
 use crate::render::{self, Made, Name, Object, SCHEMA_VERSION, Target, Upgrade};
 use crate::session::{MISSING_RIGHT, Param, Session};
-use crate::spec::{QueueSpec, Storage};
+use crate::description::{QueueSpec, Storage};
 use std::path::Path;
 
 /// Making objects may take a server long, and so may waiting for another install.

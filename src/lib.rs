@@ -45,7 +45,7 @@ pub mod item;
 
 pub mod metrics;
 
-pub mod spec;
+pub mod description;
 
 mod dialect;
 
@@ -100,6 +100,6 @@ pub use self::{
     },
     metrics::metrics,
     queue::Queue,
-    spec::QueueSpec,
+    description::QueueSpec,
     worker::{Renewal, Worker},
 };

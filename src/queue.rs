@@ -33,7 +33,7 @@ use crate::item::{
 use crate::metrics::Call;
 use crate::session::Attached;
 use crate::shared::Renews;
-use crate::spec::QueueSpec;
+use crate::description::QueueSpec;
 pub(crate) use inner::Inner;
 use std::{fmt, sync::Arc, time::Duration};
 pub(crate) use undeliverable::{reason as reason_of_withheld, settlement as end_of_withheld};

@@ -27,7 +27,7 @@ pub(crate) use self::{dropping::Leaving, upgrade::Upgrade};
 use crate::dialect::Dialect;
 use crate::error::Result;
 use crate::ident::Identifier;
-use crate::spec::{MAX_DELAY_MS, QueueSpec, Storage, TableSpec};
+use crate::description::{MAX_DELAY_MS, QueueSpec, Storage, TableSpec};
 use minijinja::{Value, context};
 use std::collections::BTreeSet;
 

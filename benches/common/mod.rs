@@ -9,7 +9,7 @@ use readpast::{
     install::install,
     item::{Rows, Value},
     queue::Queue,
-    spec::QueueSpec,
+    description::QueueSpec,
 };
 use std::{
     env,

@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::item::Rows;
 use crate::metrics::Call;
 use crate::session::Session;
-use crate::spec::TableSpec;
+use crate::description::TableSpec;
 use std::sync::Arc;
 
 /// The procedure that claims, and the installed ones for all else.

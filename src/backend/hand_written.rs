@@ -24,7 +24,7 @@ use crate::calls::{Claimed, Operation, Sessions, Settled, Settling, Terms};
 use crate::dialect::Calls;
 use crate::error::Result;
 use crate::item::{NewItem, QueueStats, Receipt};
-use crate::spec::Checked;
+use crate::description::Checked;
 
 impl Procedures for HandWritten {
     fn own(&self) -> Option<&Calls> {

@@ -5,7 +5,7 @@ use crate::calls::{self, Claimed, Operation, Sessions, Settled, Settling, Terms}
 use crate::dialect::Calls;
 use crate::error::Result;
 use crate::item::{NewItem, QueueStats, Receipt, Watched};
-use crate::spec::Checked;
+use crate::description::Checked;
 
 /// The procedures of a queue. All but claims go to those that an install has made, unless an implementation says otherwise.
 pub(crate) trait Procedures: Send + Sync {

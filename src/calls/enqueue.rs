@@ -10,7 +10,7 @@ use crate::ident::QueueName;
 use crate::item::{Answer, NewItem, Receipt, Rows, answer_column};
 use crate::metrics::Call;
 use crate::session::{Param, Shape};
-use crate::spec::{Checked, items_to_json};
+use crate::description::{Checked, items_to_json};
 
 /// Up to [`MAX_ITEMS`](super::MAX_ITEMS) items, in one transaction.
 pub(crate) fn enqueue(

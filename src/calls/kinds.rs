@@ -4,7 +4,7 @@ use crate::config::{Config, MAX_KINDS};
 use crate::error::{Error, ErrorKind, Excerpt, Result};
 use crate::ident::did_you_mean;
 use crate::session::Param;
-use crate::spec::{QueueSpec, Storage};
+use crate::description::{QueueSpec, Storage};
 use serde_json::json;
 
 /// What claims of a handle name; all kinds, unless it was opened for some.
@@ -67,7 +67,7 @@ fn check_types(spec: &QueueSpec, types: &[String]) -> Result<()> {
 fn check_shape(spec: &QueueSpec, types: bool, steps: bool) -> Result<()> {
     let always = spec.is_always_by_type();
     let serves =
-        |search: &crate::spec::KindSearch| search.step == steps && (search.kind == types || search.kind && always);
+        |search: &crate::description::KindSearch| search.step == steps && (search.kind == types || search.kind && always);
     let searches = spec.kind_searches();
     if !types && !steps || searches.iter().any(serves) {
         return Ok(());

@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::item::{ItemRef, Outcome};
 use crate::metrics::Call;
 use crate::session::{Param, Shape};
-use crate::spec::put_key;
+use crate::description::put_key;
 use serde_json::json;
 
 /// `learn` gets the outcomes of each part as soon as it has committed.

@@ -7,7 +7,7 @@ use crate::dialect::Calls;
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Lease, Outcome, Rows};
 use crate::session::{Param, Session, Shape};
-use crate::spec::put_key;
+use crate::description::put_key;
 
 /// Renews `leases`; `make` makes each call.
 pub(crate) fn renew(

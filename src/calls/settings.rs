@@ -8,7 +8,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::item::Value;
 use crate::metrics::Call;
 use crate::session::{Param, Shape};
-use crate::spec::{ATTEMPTS, LEASE_MS, QueueSpec};
+use crate::description::{ATTEMPTS, LEASE_MS, QueueSpec};
 use std::ops::RangeInclusive;
 
 /// A setting of a queue in the table AppSettings, or in the one that its description names in its place.

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Action, Settlement};
-use crate::spec::{QueueSpec, check_set, check_step, check_text, put_due, put_key};
+use crate::description::{QueueSpec, check_set, check_step, check_text, put_due, put_key};
 use serde_json::{Map, json};
 
 /// The array that the procedure reads. Mistakes count the items from `first` on.

@@ -7,7 +7,7 @@ use crate::error::{Error, ErrorKind, Excerpt, Result};
 use crate::ident::Identifier;
 use crate::item::{Batch, Rows, normalize_utc, utc_text};
 use crate::session::{Param, Session, Shape};
-use crate::spec::QueueSpec;
+use crate::description::QueueSpec;
 use std::sync::Arc;
 use std::time::SystemTime;
 

@@ -8,7 +8,7 @@ use crate::dialect::Dialect;
 use crate::error::Result;
 use crate::finding::Finding;
 use crate::session::{Param, Session};
-use crate::spec::{ColumnKind, ColumnSpec, QueueSpec, SqlName};
+use crate::description::{ColumnKind, ColumnSpec, QueueSpec, SqlName};
 
 /// What is wrong with the types that the columns of `spec` name.
 pub(crate) fn check_types(session: &mut Session, spec: &QueueSpec) -> Result<Vec<Finding>> {

@@ -17,7 +17,7 @@ use crate::finding::{Finding, Severity};
 use crate::ident::{Identifier, nearest};
 use crate::render;
 use crate::session::Session;
-use crate::spec::{QueueSpec, TableSpec};
+use crate::description::{QueueSpec, TableSpec};
 
 /// What is looked at: the description and what the catalog has.
 struct Check<'a> {

@@ -5,7 +5,7 @@ use super::{Column, Family, Table, find_table};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::{Identifier, nearest};
 use crate::session::Session;
-use crate::spec::{ClaimedBySpec, ProceduresSpec, QueueSpec, TableSpec};
+use crate::description::{ClaimedBySpec, ProceduresSpec, QueueSpec, TableSpec};
 
 /// What a parameter is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

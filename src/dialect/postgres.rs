@@ -3,7 +3,7 @@
 use super::template::Templates;
 use crate::error::ErrorKind;
 use crate::ident::QuoteStyle;
-use crate::spec::ColumnKind;
+use crate::description::ColumnKind;
 use std::sync::LazyLock;
 
 pub(super) static TEMPLATES: LazyLock<Templates> =

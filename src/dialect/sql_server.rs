@@ -6,7 +6,7 @@ pub(super) use self::errors::classify;
 
 use super::template::Templates;
 use crate::ident::QuoteStyle;
-use crate::spec::ColumnKind;
+use crate::description::ColumnKind;
 use std::sync::LazyLock;
 
 pub(super) static TEMPLATES: LazyLock<Templates> = LazyLock::new(|| Templates::new(FILES, QuoteStyle::Brackets, "N"));

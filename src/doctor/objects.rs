@@ -7,7 +7,7 @@ use crate::dialect::Dialect;
 use crate::error::Result;
 use crate::ident::Identifier;
 use crate::render::{Index, Made, Object};
-use crate::spec::QueueSpec;
+use crate::description::QueueSpec;
 
 /// An object as the catalog has it.
 struct Known {

@@ -5,7 +5,7 @@ use crate::catalog::{self, Call, Meaning, Shape, flag, optional_text};
 use crate::dialect::Dialect;
 use crate::error::{ErrorKind, Result};
 use crate::session::Param;
-use crate::spec::{ClaimedBySpec, ProceduresSpec, QueueSpec, TableSpec};
+use crate::description::{ClaimedBySpec, ProceduresSpec, QueueSpec, TableSpec};
 
 pub(super) fn check(examined: &mut Examined, spec: &QueueSpec, procedures: &ProceduresSpec) -> Result<()> {
     let queue = spec.queue.as_str();

@@ -6,7 +6,7 @@ use crate::dialect::Dialect;
 use crate::error::Result;
 use crate::render;
 use crate::session::Param;
-use crate::spec::{QueueSpec, Storage};
+use crate::description::{QueueSpec, Storage};
 
 pub(super) fn check(examined: &mut Examined, spec: &QueueSpec) -> Result<()> {
     let queue = spec.queue.as_str();

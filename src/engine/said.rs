@@ -5,7 +5,7 @@ use super::note;
 use crate::calls::check_settlement;
 use crate::error::{Error, ErrorKind};
 use crate::item::{Action, Settlement, Verdict, without_half_pairs};
-use crate::spec::QueueSpec;
+use crate::description::QueueSpec;
 
 /// The most characters of an error that are kept: enough for a backtrace, and not for a dump.
 const LONGEST_ERROR: usize = 16_000;

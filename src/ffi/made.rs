@@ -9,7 +9,7 @@ use super::handle::Handle;
 use super::out::Place;
 use super::status::readpast_status;
 use crate::item::Batch;
-use crate::spec::QueueSpec;
+use crate::description::QueueSpec;
 use std::ffi::c_char;
 
 /// Makes items without a queue, to test a handler without a database. Nothing is sent anywhere; every queue refuses a

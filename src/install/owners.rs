@@ -6,7 +6,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::ident::Identifier;
 use crate::render;
 use crate::session::{Param, Session};
-use crate::spec::QueueSpec;
+use crate::description::QueueSpec;
 
 /// Refuses a schema, and what stands in it under the names of the shared objects and of these queues, when it belongs to
 /// somebody else than the login, a role that it is a member of, the database's owner or a superuser. Reads the server's

@@ -6,7 +6,7 @@ use crate::calls::{check_size, enqueue_within, in_parts};
 use crate::error::Result;
 use crate::item::{NewItem, Receipt};
 use crate::metrics::Call;
-use crate::spec::check_items;
+use crate::description::check_items;
 
 pub(crate) fn enqueue(queue: &Inner, items: &[NewItem], operation: Option<&str>) -> Result<Vec<Receipt>> {
     // All of them, before the first is sent.

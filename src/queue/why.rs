@@ -6,7 +6,7 @@ use crate::calls::{clock, head_of_group};
 use crate::error::{ErrorKind, Result};
 use crate::item::{Filter, Item, Standing, Value, Why, far_utc_ms, utc_ms};
 use crate::metrics::Call;
-use crate::spec::Storage;
+use crate::description::Storage;
 
 /// The columns of the worker view that tell where an item stands: when it is due, who has it, until when, and when it was last
 /// changed. Of our own table and of a described one; on SQL Server and on PostgreSQL.

@@ -3,7 +3,7 @@
 use crate::dialect::Dialect;
 use crate::ident::Identifier;
 use crate::item::from_base64;
-use crate::spec::{CheckSpec, ColumnKind, ColumnSpec, ReferenceSpec, column_value};
+use crate::description::{CheckSpec, ColumnKind, ColumnSpec, ReferenceSpec, column_value};
 use minijinja::{Value, context};
 use serde_json::Value as Json;
 

@@ -7,7 +7,7 @@ use super::{Target, names, table_of, theirs};
 use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::Identifier;
-use crate::spec::{QueueSpec, Storage};
+use crate::description::{QueueSpec, Storage};
 use minijinja::{Value, context};
 use std::collections::BTreeSet;
 

@@ -2,7 +2,7 @@
 
 use super::names::Names;
 use crate::dialect::Dialect;
-use crate::spec::{KindSearch, QueueSpec, TableSpec};
+use crate::description::{KindSearch, QueueSpec, TableSpec};
 use minijinja::{Value, context};
 
 /// Whether claims take types, and steps; and by which indexes what they name is sought.

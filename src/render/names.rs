@@ -2,7 +2,7 @@
 
 use crate::dialect::Dialect;
 use crate::ident::{Identifier, QueueName};
-use crate::spec::{OWN_COLUMNS, QueueSpec};
+use crate::description::{OWN_COLUMNS, QueueSpec};
 use minijinja::{Value, context};
 
 /// The names of one queue's table.

@@ -6,7 +6,7 @@ use super::{SCHEMA_VERSION, Target, Upgrade, install_lock, names};
 use crate::dialect::Dialect;
 use crate::error::Result;
 use crate::ident::Identifier;
-use crate::spec::QueueSpec;
+use crate::description::QueueSpec;
 use minijinja::context;
 use serde_json::json;
 use std::collections::BTreeSet;

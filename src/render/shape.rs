@@ -7,7 +7,7 @@ use super::{columns, shown};
 use crate::dialect::Dialect;
 use crate::ident::Identifier;
 use crate::item::ItemState;
-use crate::spec::{Assignment, ColumnKind, Completion, Holds, KeySource, LifecycleSpec, Literal, QueueSpec, TableSpec};
+use crate::description::{Assignment, ColumnKind, Completion, Holds, KeySource, LifecycleSpec, Literal, QueueSpec, TableSpec};
 use minijinja::{Value, context};
 
 /// The columns that change with an item's life, each with the role it plays and what the states make of it.

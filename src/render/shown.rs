@@ -4,7 +4,7 @@ use super::names::Names;
 use super::shape::key_type;
 use crate::dialect::Dialect;
 use crate::ident::Identifier;
-use crate::spec::{ColumnKind, QueueSpec, TableSpec};
+use crate::description::{ColumnKind, QueueSpec, TableSpec};
 use minijinja::{Value, context};
 
 /// What an item has besides its key and its type, as the templates call it, with the column that shows it: of readpast's own

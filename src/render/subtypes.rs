@@ -4,7 +4,7 @@ use super::columns;
 use super::names::Names;
 use crate::dialect::Dialect;
 use crate::ident::{Identifier, QueueName};
-use crate::spec::{QueueSpec, TableSpec};
+use crate::description::{QueueSpec, TableSpec};
 use minijinja::{Value, context};
 
 /// One context per subtype. `schema` is that of readpast's own objects, where their tables stand unless the queue's table is

@@ -4,7 +4,7 @@ use super::names::Names;
 use super::{columns, kinds, shape, subtypes, takes, tsql};
 use crate::dialect::Dialect;
 use crate::ident::Identifier;
-use crate::spec::{BackoffSpec, Completion, Condition, Holds, KeySource, Literal, QueueSpec, TableSpec};
+use crate::description::{BackoffSpec, Completion, Condition, Holds, KeySource, Literal, QueueSpec, TableSpec};
 use minijinja::{Value, context};
 
 /// All that the templates of a queue are filled with; the same for a table of readpast's own and for one that was there
@@ -74,8 +74,8 @@ pub(super) fn context(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, t
                 shown => if spec.is_own() { quoted(&column.name) } else { column.name.quoted(dialect.quote_style()) },
                 type => dialect.column_type(column.kind),
                 by_producer => column.source == KeySource::Producer,
-                is_guid => column.kind == crate::spec::ColumnKind::Guid,
-                is_time => column.kind == crate::spec::ColumnKind::Timestamp,
+                is_guid => column.kind == crate::description::ColumnKind::Guid,
+                is_time => column.kind == crate::description::ColumnKind::Timestamp,
                 path => columns::path(column.name.as_str()),
             }
         })
@@ -205,9 +205,9 @@ pub(super) fn options(dialect: Dialect, spec: &QueueSpec) -> Value {
         resume_own => spec.lease.resume_own,
         durable => spec.lease.durable,
         direction => match spec.order.direction {
-            crate::spec::Direction::Fifo => "fifo",
-            crate::spec::Direction::Lifo => "lifo",
-            crate::spec::Direction::Unordered => "unordered",
+            crate::description::Direction::Fifo => "fifo",
+            crate::description::Direction::Lifo => "lifo",
+            crate::description::Direction::Unordered => "unordered",
         },
         priority,
         group => spec.order.group.as_ref().map(quoted),

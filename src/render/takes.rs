@@ -3,7 +3,7 @@
 
 use crate::dialect::Dialect;
 use crate::ident::Identifier;
-use crate::spec::{ColumnSpec, KeySource, MAX_DELAY_MS, QueueSpec, TableSpec};
+use crate::description::{ColumnSpec, KeySource, MAX_DELAY_MS, QueueSpec, TableSpec};
 use minijinja::{Value, context};
 use serde_json::json;
 

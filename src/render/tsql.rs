@@ -8,7 +8,7 @@ use super::table::literal;
 use super::{columns, kinds, subtypes};
 use crate::dialect::Dialect;
 use crate::ident::Identifier;
-use crate::spec::{ColumnKind, ColumnSpec, Completion, KeyColumn, KeySource, OWN_COLUMNS, QueueSpec, TableSpec};
+use crate::description::{ColumnKind, ColumnSpec, Completion, KeyColumn, KeySource, OWN_COLUMNS, QueueSpec, TableSpec};
 use minijinja::{Value, context};
 
 /// The columns of `<queue>_Lease` besides the key's.

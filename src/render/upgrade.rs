@@ -7,7 +7,7 @@ use super::{Target, columns};
 use crate::dialect::Dialect;
 use crate::error::Result;
 use crate::ident::{Identifier, QueueName};
-use crate::spec::{ColumnChange, ColumnSpec, Place, QueueSpec, SHARD, Storage, TableSpec};
+use crate::description::{ColumnChange, ColumnSpec, Place, QueueSpec, SHARD, Storage, TableSpec};
 use minijinja::{Value, context};
 
 /// What is done before and after the objects of a queue that is there already are made.

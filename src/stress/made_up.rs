@@ -1,7 +1,7 @@
 //! Items that nobody needs.
 
 use crate::item::{NewItem, put_base64};
-use crate::spec::{ColumnKind, KeySource, QueueSpec, Storage};
+use crate::description::{ColumnKind, KeySource, QueueSpec, Storage};
 use serde_json::{Map, Value, json};
 
 /// An item of this number that fits the queue: its columns hold something made of the number, other than any other number's as
@@ -89,7 +89,7 @@ fn base36(mut number: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::{EXAMPLES, check_items};
+    use crate::description::{EXAMPLES, check_items};
 
     #[test]
     fn they_fit_every_queue() {

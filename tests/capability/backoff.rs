@@ -2,7 +2,7 @@
 
 use crate::by_hand;
 use readpast::item::{Action, Answer, Settlement};
-use readpast::spec::QueueSpec;
+use readpast::description::QueueSpec;
 use std::time::Duration;
 use support::api::item;
 use support::fixture::{Body, Given};

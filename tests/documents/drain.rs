@@ -7,7 +7,7 @@ use crate::hand::{is_doomed, number_in};
 use crate::place::Place;
 use readpast::{
     item::{ItemState, NewItem},
-    spec::QueueSpec,
+    description::QueueSpec,
 };
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, time::Duration};

@@ -116,7 +116,7 @@ const SYNC_QUEUE: Shape = Shape {
     columns: |n| json!({"EnqueuedAt": format!("2026-11-22T08:30:00.{n:06}Z")}),
 };
 
-fn named(spec: readpast::spec::QueueSpec) -> String {
+fn named(spec: readpast::description::QueueSpec) -> String {
     spec.queue.as_str().to_owned()
 }
 

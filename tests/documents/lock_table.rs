@@ -6,7 +6,7 @@ use crate::crew::{Crew, Task};
 use crate::drain::{Drain, item, until_empty};
 use crate::place::{Place, Server};
 use readpast::item::{Action, Answer, ItemState, Settlement};
-use readpast::spec::QueueSpec;
+use readpast::description::QueueSpec;
 use serde_json::json;
 use std::{collections::BTreeSet, time::Duration};
 use support::api::Api;

@@ -5,7 +5,7 @@ use readpast::{
     for_tests::Session,
     install::install,
     item::{Rows, Value},
-    spec::QueueSpec,
+    description::QueueSpec,
 };
 use std::{
     collections::BTreeMap,

@@ -5,7 +5,7 @@ use crate::Body;
 use crate::drain::{Drain, item};
 use crate::place::{self, Place, Server};
 use readpast::item::{Action, Answer, ItemState, NewItem, Settlement};
-use readpast::spec::QueueSpec;
+use readpast::description::QueueSpec;
 use serde_json::json;
 use support::api::Api;
 

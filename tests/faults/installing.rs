@@ -2,7 +2,7 @@
 
 use readpast::error::{Error, ErrorKind};
 use readpast::install::install;
-use readpast::spec::QueueSpec;
+use readpast::description::QueueSpec;
 use support::scripted::server::{Fault, SPEC, Server};
 use support::tds_peer::{Call, Reply, ServerMessage, TransactionCall};
 

@@ -2,7 +2,7 @@
 
 use readpast::{
     config::{Kind, SETTINGS},
-    spec::{QueueSpec, Storage},
+    description::{QueueSpec, Storage},
 };
 use std::{env, fmt::Write as _, fs, path::PathBuf, process::Command};
 

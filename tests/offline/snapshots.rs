@@ -10,7 +10,7 @@ use readpast::{
     Dialect, QueueSpec,
     ident::Identifier,
     render::{self, Made, Object, SCHEMA_VERSION},
-    spec::EXAMPLES,
+    description::EXAMPLES,
 };
 use std::{collections::BTreeMap, env, fs, path::Path};
 use support::matrix;

@@ -11,7 +11,7 @@ use readpast::{
     Dialect,
     ident::Identifier,
     render::{self, Made, Object},
-    spec::{EXAMPLES, QueueSpec, Storage},
+    description::{EXAMPLES, QueueSpec, Storage},
 };
 use std::{collections::BTreeSet, fs, path::Path, path::PathBuf};
 

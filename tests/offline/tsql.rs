@@ -15,7 +15,7 @@ mod types;
 
 use readpast::Dialect;
 use readpast::ident::Identifier;
-use readpast::spec::QueueSpec;
+use readpast::description::QueueSpec;
 use std::collections::BTreeSet;
 use std::{fs, path::Path};
 use support::matrix;

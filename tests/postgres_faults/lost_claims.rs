@@ -6,7 +6,7 @@ use readpast::error::ErrorKind;
 use readpast::install::install;
 use readpast::item::{Action, Answer, Batch, Lease};
 use readpast::queue::Queue;
-use readpast::spec::QueueSpec;
+use readpast::description::QueueSpec;
 use std::time::Duration;
 use support::scratch::{Scratch, all, item};
 

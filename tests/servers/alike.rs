@@ -5,7 +5,7 @@
 //! `READPAST_ALIKE` names one of the descriptions.
 
 use readpast::item::{Action, Batch, Columns, Filter, ItemRef, Lease, NewItem, Outcome, Settlement};
-use readpast::spec::QueueSpec;
+use readpast::description::QueueSpec;
 use readpast::{Queue, install::install};
 use serde_json::{Value, json};
 use std::collections::HashMap;

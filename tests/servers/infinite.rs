@@ -6,7 +6,7 @@ use readpast::error::ErrorKind;
 use readpast::install::install;
 use readpast::item::{Action, Filter, ItemRef, Lease, Settlement, Value};
 use readpast::queue::Queue;
-use readpast::spec::QueueSpec;
+use readpast::description::QueueSpec;
 use readpast::worker::Worker;
 use std::thread;
 use std::time::Duration;

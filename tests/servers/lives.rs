@@ -5,7 +5,7 @@
 //! machine made of them).
 
 use readpast::item::{Action, Columns, Filter, ItemRef, ItemState, NewItem, Settlement, Verdict};
-use readpast::spec::{QueueSpec, Storage};
+use readpast::description::{QueueSpec, Storage};
 use readpast::worker::Worker;
 use readpast::{Queue, doctor, install::install};
 use serde_json::json;

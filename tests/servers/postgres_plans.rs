@@ -6,7 +6,7 @@ use readpast::{
     for_tests::Session,
     install::install,
     item::{Rows, Value},
-    spec::QueueSpec,
+    description::QueueSpec,
 };
 use support::scratch::{Scratch, changed, config};
 

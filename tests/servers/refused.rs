@@ -2,7 +2,7 @@
 //! others are worked on.
 
 use readpast::item::{Columns, Filter, ItemState, NewItem};
-use readpast::spec::Storage;
+use readpast::description::Storage;
 use readpast::worker::Event;
 use readpast::{Queue, QueueSpec, Worker, install::install};
 use serde_json::json;

@@ -7,7 +7,7 @@ use readpast::for_tests::Session;
 use readpast::install::install;
 use readpast::item::NewItem;
 use readpast::queue::Queue;
-use readpast::spec::QueueSpec;
+use readpast::description::QueueSpec;
 use std::thread;
 use support::scratch::{Scratch, changed, config};
 

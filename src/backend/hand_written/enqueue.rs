@@ -8,7 +8,7 @@ use crate::catalog::Meaning;
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{NewItem, Receipt};
 use crate::metrics::Call;
-use crate::spec::Checked;
+use crate::description::Checked;
 
 /// Enqueues items one after the other. When one fails, those before it are in: with the operation of the error, a
 /// repetition through this handle goes on from there.

@@ -6,7 +6,7 @@ use crate::dialect::Dialect;
 use crate::error::Result;
 use crate::item::{Outcome, Receipt, Rows};
 use crate::session::{Param, Session};
-use crate::spec::{ProceduresSpec, QueueSpec};
+use crate::description::{ProceduresSpec, QueueSpec};
 use crate::sync::Mutex;
 use std::collections::VecDeque;
 

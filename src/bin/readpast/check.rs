@@ -7,7 +7,7 @@ use crate::output::Output;
 use crate::printable::printable;
 use crate::{connection, duration};
 use readpast::item::span_text;
-use readpast::spec::Storage;
+use readpast::description::Storage;
 use readpast::{ItemState, Queue, QueueStats};
 use serde_json::json;
 use std::fmt::Write;

@@ -6,7 +6,7 @@ use crate::config::WORKER_NAME_CHARS;
 use crate::dialect::Dialect;
 use crate::finding::Finding;
 use crate::ident::{Identifier, nearest};
-use crate::spec::{ColumnKind, ColumnSpec, Condition, Holds, KeySource, Literal, SubtypeSpec, TableSpec};
+use crate::description::{ColumnKind, ColumnSpec, Condition, Holds, KeySource, Literal, SubtypeSpec, TableSpec};
 
 /// The checks of one place after the other, in the order of the description.
 pub(super) fn check(check: &mut Check<'_>) {

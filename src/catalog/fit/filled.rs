@@ -5,7 +5,7 @@ use super::Check;
 use crate::catalog::table::same;
 use crate::finding::Finding;
 use crate::ident::Identifier;
-use crate::spec::{Completion, SubtypeSpec};
+use crate::description::{Completion, SubtypeSpec};
 
 pub(super) fn check(check: &mut Check<'_>) {
     computed(check);

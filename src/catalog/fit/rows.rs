@@ -6,7 +6,7 @@ use crate::finding::Finding;
 use crate::ident::Identifier;
 use crate::render;
 use crate::session::Session;
-use crate::spec::{QueueSpec, TableSpec};
+use crate::description::{QueueSpec, TableSpec};
 
 pub(super) fn check(
     session: &mut Session,

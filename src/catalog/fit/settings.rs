@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::finding::Finding;
 use crate::ident::nearest;
 use crate::session::Session;
-use crate::spec::SettingsTableSpec;
+use crate::description::SettingsTableSpec;
 
 pub(super) fn check(session: &mut Session, settings: &SettingsTableSpec, findings: &mut Vec<Finding>) -> Result<()> {
     let schema = session.dialect().schema_of(settings.schema.as_ref());

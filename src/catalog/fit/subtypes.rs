@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::finding::Finding;
 use crate::ident::Identifier;
 use crate::session::Session;
-use crate::spec::{QueueSpec, SubtypeSpec, TableSpec};
+use crate::description::{QueueSpec, SubtypeSpec, TableSpec};
 
 pub(super) fn check(
     session: &mut Session,

@@ -6,7 +6,7 @@ use crate::item::ItemState;
 use crate::render::names::Names;
 use crate::render::shape::group_order;
 use crate::render::table::{in_comment, literal};
-use crate::spec::{ColumnKind, Completion, Condition, Holds, KeyColumn, QueueSpec, TableSpec};
+use crate::description::{ColumnKind, Completion, Condition, Holds, KeyColumn, QueueSpec, TableSpec};
 use minijinja::{Value, context};
 
 /// The indexes that are made, their columns, and what the statements may count on.

@@ -7,7 +7,7 @@ use crate::error::{Error, ErrorKind, Excerpt, Result};
 use crate::ident::Identifier;
 use crate::item::{Item, ItemState, Rows, Value};
 use crate::session::{Param, Session};
-use crate::spec::{QueueSpec, check_set, check_step, put_key};
+use crate::description::{QueueSpec, check_set, check_step, put_key};
 use serde_json::{Map, json};
 use std::fmt::Write as _;
 

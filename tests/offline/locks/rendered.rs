@@ -7,7 +7,7 @@ use super::world::{Index, Mode};
 use crate::tsql::text::{self, Batch, Token, follow};
 use readpast::Dialect;
 use readpast::ident::Identifier;
-use readpast::spec::QueueSpec;
+use readpast::description::QueueSpec;
 
 /// How a program of the model is rendered.
 pub fn of_model(program: &Program) -> Vec<String> {

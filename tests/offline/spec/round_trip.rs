@@ -4,7 +4,7 @@ use proptest::{option, prelude::*, sample::select};
 use readpast::{
     ItemState, QueueSpec,
     ident::{Identifier, QueueName},
-    spec::{
+    description::{
         BackoffSpec, CheckSpec, ClaimBySpec, ColumnKind, ColumnSpec, Completion, Condition, DedupSpec, Direction,
         Holds, IndexSpec, KeyColumn, KeySource, LeaseSpec, LifecycleSpec, Literal, OrderSpec, PrioritySpec,
         ReferenceSpec, RetentionSpec, RolesSpec, SeekColumn, SettingsTableSpec, SqlName, StateSpec, Storage,

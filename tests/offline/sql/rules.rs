@@ -3,7 +3,7 @@
 use super::queues::ADOPTED;
 use super::{Rendered, code, words};
 use readpast::ident::Identifier;
-use readpast::spec::{EXAMPLES, QueueSpec};
+use readpast::description::{EXAMPLES, QueueSpec};
 use readpast::{Dialect, render};
 
 /// The words between `start` and the next closing parenthesis, for each occurrence.

@@ -6,7 +6,7 @@ use readpast::{
     Dialect, QueueSpec,
     ident::Identifier,
     render::{self, CodeKind, Made},
-    spec::EXAMPLES,
+    description::EXAMPLES,
 };
 use std::{collections::BTreeMap, fmt::Write};
 

@@ -6,7 +6,7 @@ use readpast::{
     Dialect, QueueSpec,
     ident::Identifier,
     render,
-    spec::{EXAMPLES, Storage},
+    description::{EXAMPLES, Storage},
 };
 use std::{fs, path::PathBuf};
 

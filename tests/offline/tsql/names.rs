@@ -5,7 +5,7 @@ use super::text::{self, Batch, Kind, Token};
 use readpast::Dialect;
 use readpast::ident::Identifier;
 use readpast::render;
-use readpast::spec::QueueSpec;
+use readpast::description::QueueSpec;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 

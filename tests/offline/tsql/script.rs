@@ -5,7 +5,7 @@ use readpast::{
     Dialect,
     ident::Identifier,
     render,
-    spec::{EXAMPLES, QueueSpec},
+    description::{EXAMPLES, QueueSpec},
 };
 
 /// How a batch fails.

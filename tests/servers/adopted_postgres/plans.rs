@@ -8,7 +8,7 @@ use readpast::{
     ident::Identifier,
     item::{Rows, Value},
     render,
-    spec::QueueSpec,
+    description::QueueSpec,
 };
 
 /// Items of a call.

@@ -5,7 +5,7 @@ use readpast::config::Config;
 use readpast::error::{Error, ErrorKind};
 use readpast::item::{Action, Filter, Lease, NewItem, Settlement};
 use readpast::queue::Queue;
-use readpast::spec::QueueSpec;
+use readpast::description::QueueSpec;
 use std::time::Duration;
 use support::scratch::{Scratch, item};
 

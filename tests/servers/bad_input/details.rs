@@ -5,7 +5,7 @@ use readpast::error::Error;
 use readpast::install::install;
 use readpast::item::{Action, NewItem, Settlement};
 use readpast::queue::Queue;
-use readpast::spec::QueueSpec;
+use readpast::description::QueueSpec;
 use std::time::Duration;
 use support::scratch::Scratch;
 

@@ -4,7 +4,7 @@
 use super::assert_says;
 use readpast::error::ErrorKind;
 use readpast::item::{Action, Filter, ItemRef, Lease, NewItem, Settlement};
-use readpast::spec::QueueSpec;
+use readpast::description::QueueSpec;
 use std::time::Duration;
 use support::scratch::{Scratch, all, item};
 

@@ -2,7 +2,7 @@
 
 use super::assert_says;
 use readpast::error::ErrorKind;
-use readpast::{Dialect, ident::Identifier, install::install, spec::QueueSpec};
+use readpast::{Dialect, ident::Identifier, install::install, description::QueueSpec};
 use support::scratch::{Scratch, changed, config};
 
 fn spec() -> QueueSpec {

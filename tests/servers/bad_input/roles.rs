@@ -7,7 +7,7 @@ use readpast::for_tests::Session;
 use readpast::install::install;
 use readpast::item::{Action, Filter, ItemRef, ItemState, Lease};
 use readpast::queue::Queue;
-use readpast::spec::QueueSpec;
+use readpast::description::QueueSpec;
 use std::time::Duration;
 use support::scratch::{Scratch, administer, all, changed, config, item};
 

@@ -3,7 +3,7 @@
 use super::spec;
 use readpast::install::{drop_queue, dropping, install};
 use readpast::item::Value;
-use readpast::spec::Storage;
+use readpast::description::Storage;
 use readpast::{Dialect, QueueSpec};
 use std::collections::BTreeSet;
 use support::both::Database;

@@ -8,7 +8,7 @@ use readpast::{
     for_tests::Session,
     install::install,
     item::{Rows, Value},
-    spec::QueueSpec,
+    description::QueueSpec,
 };
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::{

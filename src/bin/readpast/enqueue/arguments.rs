@@ -4,7 +4,7 @@ use super::Args;
 use crate::failure::{Failure, Result, usage};
 use readpast::ident::Identifier;
 use readpast::item::Columns;
-use readpast::spec::{ColumnKind, ColumnSpec};
+use readpast::description::{ColumnKind, ColumnSpec};
 use readpast::{Error, NewItem, QueueSpec};
 use serde_json::Value;
 use std::collections::BTreeMap;

@@ -147,7 +147,7 @@ pub fn run(copy: &Copy, plan: &Plan, stop: &Stop) -> Result<Found> {
         tally: board.into_tally(),
         took,
         stats: queue.stats()?,
-        keeps: copy.spec().completion == readpast::spec::Completion::Keep,
+        keeps: copy.spec().completion == readpast::description::Completion::Keep,
         observed: watcher.finish(),
         errors,
         retries,

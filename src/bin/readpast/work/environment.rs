@@ -1,7 +1,7 @@
 //! The item in the environment of the command.
 
 use crate::withheld::COLUMN;
-use readpast::spec::Storage;
+use readpast::description::Storage;
 use readpast::{Item, Queue, Value};
 use std::collections::BTreeMap;
 

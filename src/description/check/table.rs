@@ -1,7 +1,7 @@
 //! A table that was there before readpast.
 
 use super::{Checked, Place, columns, same_name, states};
-use crate::spec::{ColumnKind, KeyColumn, KeySource, Literal, QueueSpec, TableSpec};
+use crate::description::{ColumnKind, KeyColumn, KeySource, Literal, QueueSpec, TableSpec};
 
 pub(super) fn check(spec: &QueueSpec, table: &TableSpec) -> Checked {
     let place = Place::default().key("table");

@@ -4,8 +4,8 @@ use super::refuse;
 use super::tree::{Entry, Node, Value};
 use crate::error::{Error, Result};
 use crate::ident::{Identifier, did_you_mean};
-use crate::spec::Literal;
-use crate::spec::check::Step;
+use crate::description::Literal;
+use crate::description::check::Step;
 use std::ops::RangeInclusive;
 
 /// A value with its place.

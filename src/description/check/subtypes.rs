@@ -2,7 +2,7 @@
 
 use super::{Checked, MAX_NAME_BYTES, Place, columns, same_name};
 use crate::ident::{Identifier, QueueName};
-use crate::spec::{QueueSpec, Storage, SubtypeSpec};
+use crate::description::{QueueSpec, Storage, SubtypeSpec};
 
 /// The longest that is added to a subtype's table to name what belongs to it.
 const LONGEST_ENDING: usize = 13;

@@ -4,7 +4,7 @@ use super::at::At;
 use super::{columns, options, states};
 use crate::error::Result;
 use crate::ident::Identifier;
-use crate::spec::{
+use crate::description::{
     ColumnKind, IndexSpec, KeyColumn, KeySource, LifecycleSpec, SeekColumn, SettingsTableSpec, TableSpec,
 };
 

@@ -3,7 +3,7 @@
 
 use super::{Checked, Place};
 use crate::item::ItemState;
-use crate::spec::{QueueSpec, TableSpec};
+use crate::description::{QueueSpec, TableSpec};
 
 pub(super) fn check(spec: &QueueSpec, table: &TableSpec) -> Checked {
     if table.claimed_by.is_none() {

@@ -3,7 +3,7 @@
 use super::{Checked, Mistake, Place, same_name, table::literal};
 use crate::ident::Identifier;
 use crate::item::ItemState;
-use crate::spec::{Completion, Condition, Holds, Literal, QueueSpec, SeekColumn, StateSpec, TableSpec};
+use crate::description::{Completion, Condition, Holds, Literal, QueueSpec, SeekColumn, StateSpec, TableSpec};
 
 /// Columns that may hold anything but NULL in a state: what is written into each when an item enters it is known.
 const SET: [&str; 4] = ["started", "finished", "owner", "error"];

@@ -3,10 +3,10 @@
 use super::at::{At, Table};
 use crate::error::Result;
 use crate::ident::{Identifier, QueueName};
-use crate::spec::check::{
+use crate::description::check::{
     ATTEMPTS, BACKOFF_CAP_MS, BACKOFF_FACTOR, BACKOFF_FIRST_MS, BACKOFF_JITTER, LEASE_MS, SHARDS,
 };
-use crate::spec::{
+use crate::description::{
     BackoffSpec, ClaimBySpec, Completion, DedupSpec, Direction, LeaseSpec, OrderSpec, PrioritySpec, RolesSpec,
 };
 

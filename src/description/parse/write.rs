@@ -1,7 +1,7 @@
 //! The description as JSON.
 
 use super::retention;
-use crate::spec::{
+use crate::description::{
     CheckSpec, ClaimBySpec, ClaimedBySpec, ColumnSpec, Completion, Direction, Holds, KeySource, LifecycleSpec, Literal,
     ProceduresSpec, QueueSpec, RetentionSpec, Storage, TableSpec,
 };

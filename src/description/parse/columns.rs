@@ -4,7 +4,7 @@ use super::at::{At, Table};
 use crate::error::Result;
 use crate::ident::Identifier;
 use crate::item::{MOST_STATE, PARENT};
-use crate::spec::{CheckSpec, ColumnKind, ColumnSpec, ReferenceSpec, SqlName};
+use crate::description::{CheckSpec, ColumnKind, ColumnSpec, ReferenceSpec, SqlName};
 
 /// How long the column is that `trace = true` adds: for a `traceparent`, a blank and a `tracestate`.
 #[expect(clippy::cast_possible_truncation, reason = "a few hundred")]

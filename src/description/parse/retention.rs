@@ -2,7 +2,7 @@
 
 use super::at::{At, Table};
 use crate::error::Result;
-use crate::spec::RetentionSpec;
+use crate::description::RetentionSpec;
 
 /// What a day, an hour, a minute and a second are written as, and how many seconds they have.
 const UNITS: [(char, i32); 4] = [('d', 86_400), ('h', 3600), ('m', 60), ('s', 1)];

@@ -4,7 +4,7 @@ use super::at::{At, Table};
 use crate::error::Result;
 use crate::ident::did_you_mean;
 use crate::item::ItemState;
-use crate::spec::{Condition, Holds, StateSpec};
+use crate::description::{Condition, Holds, StateSpec};
 
 /// Reads `states`, or the `status` that is short for it.
 pub(super) fn states(table: &Table<'_>) -> Result<Vec<StateSpec>> {

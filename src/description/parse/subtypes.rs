@@ -3,7 +3,7 @@
 use super::at::{At, Table};
 use super::columns;
 use crate::error::Result;
-use crate::spec::SubtypeSpec;
+use crate::description::SubtypeSpec;
 
 /// Reads `subtypes`.
 pub(super) fn subtypes(spec: &Table<'_>) -> Result<Vec<SubtypeSpec>> {

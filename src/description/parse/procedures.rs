@@ -2,7 +2,7 @@
 
 use super::at::At;
 use crate::error::Result;
-use crate::spec::{ClaimedBySpec, ProceduresSpec};
+use crate::description::{ClaimedBySpec, ProceduresSpec};
 
 /// The keys of `procedures`.
 const KEYS: [&str; 8] = ["schema", "next", "modify", "add", "view", "key", "token", "time"];

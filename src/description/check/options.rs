@@ -6,7 +6,7 @@ use super::{
 };
 use crate::ident::Identifier;
 use crate::item::{ItemState, PARENT};
-use crate::spec::{ColumnKind, ColumnSpec, Completion, Direction, QueueSpec, RetentionSpec, SHARD, Storage};
+use crate::description::{ColumnKind, ColumnSpec, Completion, Direction, QueueSpec, RetentionSpec, SHARD, Storage};
 
 /// The longest prefix of a setting's name: the names are held to 100 characters.
 const MAX_SETTINGS_CHARS: usize = 60;

@@ -2,7 +2,7 @@
 
 use super::{Checked, MAX_NAME_BYTES, MAX_NAME_CHARS, Place, same_name};
 use crate::ident::Identifier;
-use crate::spec::{CheckSpec, ColumnKind, ColumnSpec, KeySource, QueueSpec, Storage, column_value, why_no_condition};
+use crate::description::{CheckSpec, ColumnKind, ColumnSpec, KeySource, QueueSpec, Storage, column_value, why_no_condition};
 use serde_json::Value;
 
 /// The columns of the life cycle and of the answers, without underscores: no column of the queue's own may be called so.
