@@ -1196,7 +1196,7 @@ typedef struct {
 /// A worker: threads of the library claim ahead, settle in groups and renew leases, while the caller takes items, begins
 /// each, and ends it. Any number of the caller's threads may do so at once; there are no callbacks.
 ///
-/// One worker serves as many handlers as the program has; the settings `worker.lanes`, `worker.ahead` and `worker.hold_ms`
+/// One worker serves as many handlers as the program has; the settings `worker.fetchers`, `worker.ahead` and `worker.hold_ms`
 /// say how. `docs/worker.md` says what it does when something goes wrong. Items that had ended but were not settled when the
 /// process died are handed out again.
 ///
@@ -1379,22 +1379,22 @@ int32_t readpast_worker_is_lost(readpast_worker worker,
                                 const char *key,
                                 int32_t attempt);
 
-/// Waits up to `wait_ms` (0 to 86400000) for news that running handlers must know of: an item in hand was found lost, or the
-/// worker was told to stop, or has failed. News are counted: `seen` is how many the caller knows of, 0 at first, and `*news`
+/// Waits up to `wait_ms` (0 to 86400000) for a change that running handlers must know of: an item in flight was lost, or the
+/// worker is to stop, or has failed. Changes are counted: `seen` is how many the caller knows of, 0 at first, and `*changes`
 /// how many there are. Then ask `readpast_worker_is_lost` for each item that is worked on, and `readpast_worker_is_stopping`.
-/// One waiting thread is enough for all handlers; the count makes sure that no news is missed.
+/// One waiting thread is enough for all handlers; the count makes sure that it misses none.
 ///
 /// *Threads*: any number may wait, each with its own count.
 ///
 /// *Returns*:
-/// - `READPAST_OK`: there are more than `seen`; `*news` is how many.
-/// - `READPAST_EMPTY`: there were no more in time; `*news` is not written.
-/// - `READPAST_INTERRUPTED`: there will be no more: the worker was closed or freed. `*news` is not written.
-readpast_status readpast_worker_news(readpast_worker worker,
-                                     int64_t seen,
-                                     int64_t wait_ms,
-                                     int64_t *news,
-                                     readpast_error *err);
+/// - `READPAST_OK`: there are more than `seen`; `*changes` is how many.
+/// - `READPAST_EMPTY`: there were no more in time; `*changes` is not written.
+/// - `READPAST_INTERRUPTED`: there will be no more: the worker was closed or freed. `*changes` is not written.
+readpast_status readpast_worker_changes(readpast_worker worker,
+                                        int64_t seen,
+                                        int64_t wait_ms,
+                                        int64_t *changes,
+                                        readpast_error *err);
 
 /// Renews the leases of all items in hand now, without waiting for a third of their time. Returns at once.
 ///

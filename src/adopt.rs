@@ -2,13 +2,13 @@
 
 use crate::catalog;
 use crate::config::Config;
+use crate::description::{QueueSpec, Storage};
 use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Result};
 use crate::finding::{Finding, Severity};
 use crate::install;
 use crate::render::{self, SCHEMA_VERSION};
 use crate::session::Session;
-use crate::description::{QueueSpec, Storage};
 
 /// What adopting a table would do, and what stands in its way.
 #[derive(Debug, Clone)]

@@ -9,10 +9,10 @@ mod unsupported;
 pub(crate) use self::hand_written::{invoke, own_results};
 pub(crate) use self::procedures::Procedures;
 pub(crate) use self::unsupported::unsupported;
+use crate::description::{QueueSpec, Storage};
 use crate::error::Result;
 use crate::ident::Identifier;
 use crate::session::Session;
-use crate::description::{QueueSpec, Storage};
 
 /// The procedures of the queue that `spec` describes; the catalog has what a description leaves out.
 pub(crate) fn open(session: &mut Session, schema: &Identifier, spec: &QueueSpec) -> Result<Box<dyn Procedures>> {

@@ -12,11 +12,11 @@ mod types;
 pub(crate) use self::{
     alias::check_types,
     fit::{fit, refuse_unfit},
-    procedure::{Parameter, Procedure, bare, find_procedure},
-    procedures::{Call, Meaning, Shape, claimer, shape},
+    procedure::{CatalogProcedure, Parameter, bare, find_procedure},
+    procedures::{Meaning, ProcedureCall, QueueShape, claimer, shape},
     server::{ServerFacts, server_facts},
-    table::{Column, Index, Table, find_table},
-    types::Family,
+    table::{CatalogTable, TableColumn, TableIndex, find_table},
+    types::TypeFamily,
 };
 
 use crate::item::{Rows, Value};

@@ -7,8 +7,8 @@ mod settings;
 
 pub(crate) use self::connection::driver_named;
 pub(crate) use self::secrets::redact;
-pub use self::settings::{Kind, SETTINGS, Setting};
 pub(crate) use self::settings::{MAX_KINDS, WORKER_NAME_CHARS};
+pub use self::settings::{SETTINGS, Setting, SettingKind};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::Identifier;

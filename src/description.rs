@@ -2,6 +2,7 @@
 //! database, and read back by every handle, which checks new items against it before they travel.
 
 mod check;
+mod check_item;
 mod evolve;
 mod examples;
 mod handed_out;
@@ -16,7 +17,6 @@ mod procedures;
 mod settable;
 mod sql;
 mod table;
-mod validate;
 mod value;
 
 pub use self::{
@@ -29,20 +29,20 @@ pub use self::{
     procedures::{ClaimedBySpec, ProceduresSpec},
     sql::{CheckSpec, ReferenceSpec, SqlName},
     table::{
-        Condition, Holds, IndexSpec, KeyColumn, KeySource, LifecycleSpec, Literal, SeekColumn, SettingsTableSpec,
+        ColumnCondition, Holds, IndexSpec, KeyColumn, KeySource, LifecycleSpec, Literal, SeekColumn, SettingsTableSpec,
         StateSpec, TableSpec,
     },
 };
 
 pub(crate) use check::{ATTEMPTS, LEASE_MS};
-pub(crate) use evolve::{ColumnChange, Place};
+pub(crate) use check_item::{CheckedItem, check_items, items_to_json};
+pub(crate) use evolve::{ColumnChange, ColumnTable};
 pub(crate) use key::put_key;
 pub(crate) use kinds::KindSearch;
 pub(crate) use layout::Assignment;
 pub(crate) use own::{OWN_COLUMNS, SHARD};
 pub(crate) use settable::check_set;
 use sql::why_no_condition;
-pub(crate) use validate::{Checked, check_items, items_to_json};
 pub(crate) use value::{MAX_DELAY_MS, check_step, check_text, column_value, put_due};
 
 use crate::ident::{Identifier, QueueName};

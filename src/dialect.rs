@@ -4,10 +4,10 @@ mod postgres;
 mod sql_server;
 mod template;
 
+use crate::description::{ColumnKind, QueueSpec, SqlName, Storage};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::{Identifier, QuoteStyle};
 use crate::item::{Column, ColumnType};
-use crate::description::{ColumnKind, QueueSpec, SqlName, Storage};
 use std::sync::Arc;
 use template::Templates;
 

@@ -15,12 +15,12 @@ mod transactions;
 pub use self::plans::deviations;
 use crate::adopt;
 use crate::config::Config;
+use crate::description::QueueSpec;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::{Identifier, QueueName, nearest};
 use crate::install;
 use crate::render::SCHEMA_VERSION;
 use crate::session::{MISSING_RIGHT, Session};
-use crate::description::QueueSpec;
 
 pub use crate::finding::{Finding, Severity};
 
@@ -123,7 +123,7 @@ fn installed(examined: &mut Examined, wanted: Option<&str>) -> Result<Vec<QueueS
     };
     examined.findings.push(finding);
     let mut specs = Vec::new();
-    for install::Known { name: queue, spec: text, .. } in queues {
+    for install::InstalledQueue { name: queue, spec: text, .. } in queues {
         if wanted.is_some_and(|wanted| wanted != queue) {
             continue;
         }

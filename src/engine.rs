@@ -10,13 +10,13 @@ mod begin;
 mod closing;
 mod decide;
 mod event;
+mod fetcher;
 mod figures;
-mod hand;
-mod lane;
-mod news;
-pub(crate) mod note;
-mod pace;
-mod said;
+mod in_flight;
+pub(crate) mod log_lines;
+mod notifier;
+mod prefetch;
+mod reported;
 mod settling;
 mod shared;
 mod source;
@@ -26,23 +26,23 @@ mod terms;
 pub use self::{
     begin::Begin,
     event::Event,
-    figures::Figures,
-    terms::{Observer, Terms},
+    figures::WorkerFigures,
+    terms::{Observer, WorkerTerms},
 };
-pub(crate) use said::Said;
+pub(crate) use reported::ReportedResult;
 
 use crate::calls::{MAX_ITEMS, check_settlement};
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Action, Answer, Batch, Settlement, Verdict};
 use crate::metrics::{Listed, Source};
 use crate::queue::Queue;
-use crate::shared::{LeaseHolder, Watcher};
+use crate::shared::{LeaseHolder, PollWaiter};
 use crate::sync::{Condvar, Mutex, MutexGuard};
 use crate::threads;
-use news::News;
-use pace::Pace;
-use shared::Shared;
-use state::{Phase, State};
+use notifier::Notifier;
+use prefetch::Prefetch;
+use shared::EngineShared;
+use state::{EngineState, Phase};
 use std::{
     any::Any,
     fmt,
@@ -61,37 +61,37 @@ pub enum Taken {
     Stopping,
 }
 
-/// A worker in hand of its queue: any number of threads take items from it, begin each, and end it. Clones are the same worker.
+/// A worker in flight of its queue: any number of threads take items from it, begin each, and end it. Clones are the same worker.
 ///
-/// Its threads ("lanes", as many as the setting `worker.lanes` says, with a connection each) make all calls: while one is
+/// Its threads ("fetchers", as many as the setting `worker.fetchers` says, with a connection each) make all calls: while one is
 /// under way, what ends gathers, and the next call settles all of that and claims as many items as there is room for, in
 /// one round trip and one commit. So calls grow with the load by themselves, and an item that ends alone is settled at once.
 ///
-/// What had ended but was not settled when the process died is handed out again, as is what was in hand.
+/// What had ended but was not settled when the process died is handed out again, as is what was in flight.
 #[derive(Clone)]
 pub struct Engine(Arc<Owner>);
 
-/// What the clones of a worker have in common. When the last of them is gone, nobody can end what was taken: the lanes
+/// What the clones of a worker have in common. When the last of them is gone, nobody can end what was taken: the fetchers
 /// settle what has ended, give back the rest, and end.
-struct Owner(Arc<Shared>);
+struct Owner(Arc<EngineShared>);
 
 impl Engine {
     /// A worker that works on `queue`, with a handle of its own. Nothing happens before [`Engine::start`].
     #[must_use]
-    pub fn new(queue: &Queue, terms: Terms) -> Self {
+    pub fn new(queue: &Queue, terms: WorkerTerms) -> Self {
         let queue = queue.share();
         let pacing = queue.inner().pacing;
         *queue.inner().set_aside.lock() = Some(Vec::new());
-        let pace = Pace::new(pacing.hold, pacing.ahead);
-        let shared = Shared {
-            state: Mutex::new(State::new(pace, pacing.ahead_bytes, queue.lease(), terms.until_empty)),
+        let prefetch = Prefetch::new(pacing.hold, pacing.ahead);
+        let shared = EngineShared {
+            state: Mutex::new(EngineState::new(prefetch, pacing.ahead_bytes, queue.lease(), terms.until_empty)),
             queue,
             terms,
             takers: Condvar::new(),
-            lanes: Condvar::new(),
+            fetchers: Condvar::new(),
             ending: Condvar::new(),
-            news: News::default(),
-            keeping: Mutex::default(),
+            notifier: Notifier::default(),
+            renewals: Mutex::default(),
             panic: Mutex::default(),
             has_panicked: AtomicBool::new(false),
         };
@@ -110,20 +110,20 @@ impl Engine {
         }
         state.phase = Phase::Working;
         drop(state);
-        shared.queue.inner().process.polls.watch(Arc::downgrade(shared) as Weak<dyn Watcher>);
+        shared.queue.inner().process.polls.watch(Arc::downgrade(shared) as Weak<dyn PollWaiter>);
         // A queue without leases has none to keep.
         match shared.queue.inner().keep(Arc::downgrade(shared) as Weak<dyn LeaseHolder>, shared.queue.lease() / 3) {
-            Ok(keeping) => *shared.keeping.lock() = keeping,
+            Ok(renewals) => *shared.renewals.lock() = renewals,
             Err(error) => return Err(self.fail(error)),
         }
-        // With the last lane the worker ends for those who look at its figures.
-        let listed = Arc::new(Listed::new(&shared.queue.inner().ledger, Arc::clone(shared) as Arc<dyn Source>));
-        for number in 1..=shared.queue.inner().pacing.lanes {
-            shared.state.lock().lanes.running += 1;
-            let (lane, listed) = (Arc::clone(shared), Arc::clone(&listed));
-            let run = move || lane::run(&lane, listed);
-            if let Err(error) = threads::start(&format!("readpast-lane-{number}"), run) {
-                shared.change().lanes.running -= 1;
+        // With the last fetcher the worker ends for those who look at its figures.
+        let listed = Arc::new(Listed::new(&shared.queue.inner().counters, Arc::clone(shared) as Arc<dyn Source>));
+        for number in 1..=shared.queue.inner().pacing.fetchers {
+            shared.state.lock().fetchers.running += 1;
+            let (fetcher, listed) = (Arc::clone(shared), Arc::clone(&listed));
+            let run = move || fetcher::run(&fetcher, listed);
+            if let Err(error) = threads::start(&format!("readpast-fetcher-{number}"), run) {
+                shared.change().fetchers.running -= 1;
                 return Err(self.fail(error));
             }
         }
@@ -158,7 +158,7 @@ impl Engine {
                 return Ok(Taken::Nothing);
             }
             state.takers.begin_to_wait(max);
-            shared.wake_lanes(&state, now);
+            shared.wake_fetchers(&state, now);
             match deadline {
                 Some(deadline) => drop(shared.takers.wait_until(&mut state.state, deadline)),
                 None => shared.takers.wait(&mut state.state),
@@ -183,44 +183,46 @@ impl Engine {
         self.0.0.change().give_back(batch, self.queue().inner().poll_interval);
     }
 
-    /// Ends items that were taken, each on the terms of its settlement. Returns at once: lanes settle them. The answer of
-    /// each is [`Answer::Ok`], or [`Answer::NotFound`] when this worker does not have it in hand: it ended before.
+    /// Ends items that were taken, each on the terms of its settlement. Returns at once: fetchers settle them. The answer of
+    /// each is [`Answer::Ok`], or [`Answer::NotFound`] when this worker does not have it in flight: it ended before.
     ///
     /// The token of a settlement is left aside; the engine knows it. What the library cannot send (a NUL in a text, a step
     /// that is too long) is left out, and the item's error says so; an error's text is made to fit. What does not end a
     /// claim fails the item.
     pub fn end(&self, settlements: &[Settlement<'_>]) -> Vec<Answer> {
-        let said: Vec<_> = settlements.iter().map(Said::from).collect();
-        self.end_as_said(&said)
+        let reported: Vec<_> = settlements.iter().map(ReportedResult::from).collect();
+        self.end_as_reported(&reported)
     }
 
     /// As [`Engine::end`], for what comes from elsewhere.
-    pub(crate) fn end_as_said(&self, said: &[Said<'_>]) -> Vec<Answer> {
+    pub(crate) fn end_as_reported(&self, reported: &[ReportedResult<'_>]) -> Vec<Answer> {
         // Of what is not to be settled nothing is judged, nor told.
         let state = self.0.0.state.lock();
-        let in_vain: Vec<_> =
-            said.iter().map(|said| state.hand.is_lost(&(said.key.to_owned(), said.attempt))).collect();
+        let in_vain: Vec<_> = reported
+            .iter()
+            .map(|reported| state.in_flight.is_lost(&(reported.key.to_owned(), reported.attempt)))
+            .collect();
         drop(state);
         let floor = self.0.0.floor();
-        let ends: Vec<_> = said
+        let ends: Vec<_> = reported
             .iter()
             .zip(in_vain)
             .map(
-                |(said, in_vain)| {
-                    if in_vain { Verdict::release() } else { self.0.0.sendable(said).released_for(floor) }
+                |(reported, in_vain)| {
+                    if in_vain { Verdict::release() } else { self.0.0.sendable(reported).released_for(floor) }
                 },
             )
             .collect();
         let now = Instant::now();
         let mut state = self.0.0.change();
-        let mut end = |(said, verdict): (&Said<'_>, Verdict)| {
-            let Some(spans) = state.end(&(said.key.to_owned(), said.attempt), verdict, now) else {
+        let mut end = |(reported, verdict): (&ReportedResult<'_>, Verdict)| {
+            let Some(spans) = state.end(&(reported.key.to_owned(), reported.attempt), verdict, now) else {
                 return Answer::NotFound;
             };
-            self.queue().inner().ledger.handled(spans.waited, spans.worked);
+            self.queue().inner().counters.handled(spans.waited, spans.worked);
             Answer::Ok
         };
-        said.iter().zip(ends).map(&mut end).collect()
+        reported.iter().zip(ends).map(&mut end).collect()
     }
 
     /// Records a step of an item that was taken; its claim is kept, and its lease starts anew. Waits for the database, with
@@ -230,7 +232,7 @@ impl Engine {
     /// As [`Queue::settle`].
     pub fn step(&self, key: &str, attempt: i32, step: &str) -> Result<Answer> {
         let claim = (key.to_owned(), attempt);
-        let Some(token) = self.0.0.state.lock().hand.token(&claim) else { return Ok(Answer::NotFound) };
+        let Some(token) = self.0.0.state.lock().in_flight.token(&claim) else { return Ok(Answer::NotFound) };
         let settlement =
             Settlement { step: Some(step), attempt, ..Settlement::control(key, Some(&token), Action::Step) };
         check_settlement(self.queue().spec(), &settlement)?;
@@ -238,9 +240,9 @@ impl Engine {
         let (mut outcomes, _) = settling::until_known(&self.0.0, &[settlement], 0)?;
         let outcome = outcomes.remove(0);
         match outcome.answer {
-            Answer::Ok => self.0.0.change().hand.stepped(&claim, outcome.token),
+            Answer::Ok => self.0.0.change().in_flight.stepped(&claim, outcome.token),
             _ => {
-                let lost = self.0.0.change().hand.lose_taken(&claim, asked);
+                let lost = self.0.0.change().in_flight.lose_taken(&claim, asked);
                 self.0.0.lost(lost.as_slice());
             }
         }
@@ -250,27 +252,27 @@ impl Engine {
     /// Whether an item that was taken was found lost: its lease ran out, or an operator took it. Work on it is in vain then.
     #[must_use]
     pub fn is_lost(&self, key: &str, attempt: i32) -> bool {
-        self.0.0.state.lock().hand.is_lost(&(key.to_owned(), attempt))
+        self.0.0.state.lock().in_flight.is_lost(&(key.to_owned(), attempt))
     }
 
-    /// Waits up to `wait` for news that whoever has handlers at work must know of: that an item in hand was found lost, or that
+    /// Waits up to `wait` for news that whoever has handlers at work must know of: that an item in flight was found lost, or that
     /// the worker was told to stop, or has failed. They are counted; `seen` is how many the caller knows of, 0 at first, and
     /// what is given how many there are, `seen` itself when none came in time. Ask then [`Engine::is_lost`] and
     /// [`Engine::is_stopping`]. `None`: the worker was closed, and there will be no more.
     #[must_use]
-    pub fn news(&self, seen: u64, wait: Duration) -> Option<u64> {
-        self.0.0.news.after(seen, wait)
+    pub fn changes(&self, seen: u64, wait: Duration) -> Option<u64> {
+        self.0.0.notifier.after(seen, wait)
     }
 
     /// Whoever waits for news learns that there will be no more.
     pub(crate) fn end_news(&self) {
-        self.0.0.news.end();
+        self.0.0.notifier.end();
     }
 
-    /// Has the leases of all items in hand renewed now, and not only when a third of their time is over.
+    /// Has the leases of all items in flight renewed now, and not only when a third of their time is over.
     pub fn renew_now(&self) {
-        if let Some(keeping) = &*self.0.0.keeping.lock() {
-            keeping.hurry();
+        if let Some(renewals) = &*self.0.0.renewals.lock() {
+            renewals.hurry();
         }
     }
 
@@ -289,10 +291,10 @@ impl Engine {
 
     /// Stops the worker, and waits up to `patience` until all that was taken has ended and is settled; without one, for as
     /// long as a lease of the queue, after which others have it anyway. After that it is abandoned: leases run out, and
-    /// other workers take over what was in hand.
+    /// other workers take over what was in flight.
     ///
     /// # Errors
-    /// What made the worker stop, if it was a failure; [`ErrorKind::TimedOut`] says what was left in hand, or that a call
+    /// What made the worker stop, if it was a failure; [`ErrorKind::TimedOut`] says what was left in flight, or that a call
     /// was under way.
     pub fn close(&self, patience: impl Into<Option<Duration>>) -> Result<()> {
         let patience = patience.into().unwrap_or_else(|| self.0.0.queue.lease());
@@ -303,10 +305,10 @@ impl Engine {
 
     /// What it has done so far.
     #[must_use]
-    pub fn figures(&self) -> Figures {
+    pub fn figures(&self) -> WorkerFigures {
         let state = self.0.0.state.lock();
-        let counts = state.hand.counts_by_work();
-        Figures {
+        let counts = state.in_flight.counts_by_work();
+        WorkerFigures {
             ready: counts.ready as u64,
             begun: counts.begun as u64,
             ended: counts.ended as u64,
@@ -348,6 +350,6 @@ impl fmt::Debug for Engine {
 impl Drop for Owner {
     fn drop(&mut self) {
         self.0.stop();
-        self.0.change().hand.forget_taken();
+        self.0.change().in_flight.forget_taken();
     }
 }

@@ -3,7 +3,7 @@
 mod find;
 mod near;
 
-pub(crate) use self::find::{Found, find_name};
+pub(crate) use self::find::{FoundName, find_name};
 pub(crate) use self::near::{did_you_mean, nearest};
 
 use crate::error::{Error, ErrorKind, Excerpt, Result};

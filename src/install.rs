@@ -7,13 +7,13 @@ mod owners;
 pub use self::dropping::{Dropping, drop_queue, dropping};
 
 use crate::config::Config;
+use crate::description::{QueueSpec, Storage};
 use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::{Identifier, did_you_mean};
 use crate::item::{Rows, Value};
 use crate::render::{self, Made, Name, Object, SCHEMA_VERSION, Target, Upgrade};
 use crate::session::{MISSING_RIGHT, Param, Session};
-use crate::description::{QueueSpec, Storage};
 use std::path::Path;
 
 /// Making objects may take a server long, and so may waiting for another install.
@@ -51,7 +51,7 @@ pub fn install(config: &Config, spec: Option<&QueueSpec>) -> Result<()> {
         }
         let found_out = session.execute(&dialect.schema_call("creates_or_alters", &schema)?, &[])?;
         let creates_or_alters = number(&found_out, 0, 0) == Some(1);
-        let place = Place { schema: &schema, creates_or_alters };
+        let place = InstallTarget { schema: &schema, creates_or_alters };
         for version in found + 1..=SCHEMA_VERSION {
             place.run(session, &place.target(dialect).version(version)?)?;
             session.execute(
@@ -129,10 +129,10 @@ fn for_installer(error: Error, verb: &str) -> Error {
         ),
         _ => return error,
     };
-    let told = Error::new(kind, format!("{what}; {remedy}"));
+    let reported = Error::new(kind, format!("{what}; {remedy}"));
     match error.sqlstate() {
-        Some(sqlstate) => told.with_codes(sqlstate, error.native_code()),
-        None => told,
+        Some(sqlstate) => reported.with_codes(sqlstate, error.native_code()),
+        None => reported,
     }
 }
 
@@ -187,14 +187,14 @@ pub(crate) fn installed_in(session: &mut Session, schema: &Identifier) -> Result
         return Err(missing(schema));
     }
     let dialect = session.dialect();
-    let told = |known: Known| {
+    let reported = |known: InstalledQueue| {
         // One of a later release is listed, too.
         let spec = known.read().ok();
         let table = spec.as_ref().and_then(|spec| render::table_of(dialect, schema, spec));
         let own = spec.is_some_and(|spec| spec.is_own());
         Installed { queue: known.name, description: known.spec, own, table }
     };
-    Ok(catalog.queues.into_iter().map(told).collect())
+    Ok(catalog.queues.into_iter().map(reported).collect())
 }
 
 /// The description of the queue called `name`, once schema and queue are found fit for this library.
@@ -243,7 +243,7 @@ pub(crate) fn look_around(session: &mut Session, schema: &Identifier) -> Result<
 /// What is installed in a schema.
 pub(crate) struct Catalog {
     pub(crate) version: Option<i32>,
-    pub(crate) queues: Vec<Known>,
+    pub(crate) queues: Vec<InstalledQueue>,
 }
 
 impl Catalog {
@@ -251,7 +251,7 @@ impl Catalog {
     ///
     /// # Errors
     /// [`ErrorKind::UnknownQueue`] has the names that there are, and the one that may be meant.
-    fn queue(&self, schema: &Identifier, name: &str) -> Result<&Known> {
+    fn queue(&self, schema: &Identifier, name: &str) -> Result<&InstalledQueue> {
         let names = || self.queues.iter().map(|queue| queue.name.as_str());
         self.queues.iter().find(|queue| queue.name == name).ok_or_else(|| {
             let known = if self.queues.is_empty() { "none".to_owned() } else { names().collect::<Vec<_>>().join(", ") };
@@ -263,14 +263,14 @@ impl Catalog {
 }
 
 /// A queue that is installed.
-pub(crate) struct Known {
+pub(crate) struct InstalledQueue {
     pub(crate) name: String,
     /// Its description, as it is stored.
     pub(crate) spec: String,
     rendered_by: i32,
 }
 
-impl Known {
+impl InstalledQueue {
     /// The description as it was installed.
     pub(crate) fn read(&self) -> Result<QueueSpec> {
         QueueSpec::from_json(&self.spec)
@@ -281,7 +281,7 @@ fn catalog(session: &mut Session, schema: &Identifier) -> Result<Catalog> {
     let rows = session.execute(&session.dialect().schema_call("catalog", schema)?, &[])?;
     let with_queue = (0..rows.len()).filter(|row| rows.value(*row, 1) != Value::Null);
     let queues = with_queue
-        .map(|row| Known {
+        .map(|row| InstalledQueue {
             name: text(&rows, row, 1),
             spec: text(&rows, row, 3),
             rendered_by: number(&rows, row, 4).unwrap_or(0),
@@ -303,12 +303,12 @@ fn version(session: &mut Session, schema: &Identifier) -> Result<Option<i32>> {
 
 /// Where an install makes objects, and whether the server makes or alters them in one statement.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct InstallTarget<'a> {
     schema: &'a Identifier,
     creates_or_alters: bool,
 }
 
-impl<'a> Place<'a> {
+impl<'a> InstallTarget<'a> {
     fn target(self, dialect: Dialect) -> Target<'a> {
         let target = Target::new(dialect, self.schema);
         if self.creates_or_alters { target } else { target.creating_only() }
@@ -322,13 +322,18 @@ impl<'a> Place<'a> {
                 made = session.execute(&format!("DROP {kind} IF EXISTS {}", name.quoted(dialect)?), &[]).map(drop);
             }
             let made = made.and_then(|()| session.execute(&object.definition, &[]).map(drop));
-            made.map_err(|error| error.in_context(format!("installing failed at {}", object.told())))?;
+            made.map_err(|error| error.in_context(format!("installing failed at {}", object.description())))?;
         }
         Ok(())
     }
 }
 
-fn install_queue(session: &mut Session, place: Place<'_>, known: Option<&Known>, spec: &QueueSpec) -> Result<()> {
+fn install_queue(
+    session: &mut Session,
+    place: InstallTarget<'_>,
+    known: Option<&InstalledQueue>,
+    spec: &QueueSpec,
+) -> Result<()> {
     let (dialect, schema) = (session.dialect(), place.schema);
     let text = spec.to_json();
     if let Some(known) = known {
@@ -355,7 +360,7 @@ fn install_queue(session: &mut Session, place: Place<'_>, known: Option<&Known>,
 }
 
 /// What has to change first, and follow, where another description is installed, or an earlier release has installed this one.
-fn upgrade(target: Target<'_>, known: Option<&Known>, spec: &QueueSpec) -> Result<Upgrade> {
+fn upgrade(target: Target<'_>, known: Option<&InstalledQueue>, spec: &QueueSpec) -> Result<Upgrade> {
     let Some(known) = known else { return Ok(Upgrade::default()) };
     let installed = known.read()?;
     let is_same = installed == *spec && known.rendered_by == SCHEMA_VERSION;

@@ -46,10 +46,10 @@ pub use self::{
     why::{Standing, Why},
 };
 
-pub(crate) use self::rows::{Unfit, Withheld};
+pub(crate) use self::rows::{Undeliverable, UndeliverableReason};
 pub(crate) use self::span::{NEVER_MS, far_utc_ms, utc_ms};
 pub(crate) use self::trace::{MOST_STATE, PARENT, Trace};
-pub(crate) use self::watched::Figure;
+pub(crate) use self::watched::FigureRow;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::find_name;
@@ -174,7 +174,7 @@ impl Batch {
     /// Whether this is the only item of its claim because it came back from a dead worker, of whose death it may have been
     /// the cause. Who works on several items at a time in one process may rather do this one by itself.
     #[must_use]
-    pub fn is_alone(&self) -> bool {
+    pub fn is_quarantined(&self) -> bool {
         self.get(0).is_some_and(|item| item.answer_text(answer_column::ANSWER) == CLAIMED_ALONE)
     }
 

@@ -89,6 +89,7 @@ pub mod for_tests {
 
 pub use self::{
     config::Config,
+    description::QueueSpec,
     dialect::Dialect,
     engine::Engine,
     error::{Error, ErrorKind, Result},
@@ -100,6 +101,5 @@ pub use self::{
     },
     metrics::metrics,
     queue::Queue,
-    description::QueueSpec,
     worker::{Renewal, Worker},
 };

@@ -2,14 +2,14 @@
 //! told as Prometheus wants it. What the database knows of a queue is not among them; `readpast serve` tells that, by the same
 //! writer.
 
+mod counters;
 mod family;
-mod ledger;
 mod listed;
 mod process;
 mod source;
 
+pub(crate) use self::counters::{CallKind, Counters};
 pub use self::family::{Family, Kind, Sample};
-pub(crate) use self::ledger::{Call, Ledger};
 pub(crate) use self::listed::Listed;
 pub(crate) use self::source::{Reading, Source};
 
@@ -58,5 +58,5 @@ impl fmt::Display for Metrics {
 /// them, closed ones too. Asks no server, and waits for none. In the child of a fork they begin anew.
 #[must_use]
 pub fn metrics() -> Metrics {
-    Metrics { families: process::families(&ledger::all()) }
+    Metrics { families: process::families(&counters::all()) }
 }

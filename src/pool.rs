@@ -31,7 +31,7 @@ pub struct Pool {
     idle_limit: Duration,
     lifetime: Duration,
     given_up: Arc<GivenUp>,
-    state: Mutex<State>,
+    state: Mutex<PoolState>,
     changed: Condvar,
 }
 
@@ -60,7 +60,7 @@ pub struct Connections {
 }
 
 #[derive(Default)]
-struct State {
+struct PoolState {
     /// Sessions at rest; the last one rested least.
     idle: Vec<Idle>,
     /// Sessions that are open or being opened, at rest or not.
@@ -280,7 +280,7 @@ impl Pool {
     }
 
     /// Takes out the sessions that have had their time.
-    fn retire(&self, state: &mut State, worn: &mut Vec<Session>) {
+    fn retire(&self, state: &mut PoolState, worn: &mut Vec<Session>) {
         let now = Instant::now();
         let generation = state.generation;
         let is_worn = |idle: &mut Idle| {
@@ -322,7 +322,7 @@ impl Pool {
     }
 }
 
-impl State {
+impl PoolState {
     /// A session at rest, or the right to open one; and of which generation it is.
     fn take_out(&mut self) -> (Option<Session>, u64) {
         let found = self.idle.pop().map(|idle| idle.session);

@@ -16,11 +16,12 @@ mod undeliverable;
 mod why;
 
 pub use self::claim::MAX_WAIT;
-pub use crate::calls::{MAX_ITEMS, Setting};
+pub use crate::calls::{MAX_ITEMS, QueueSetting};
 pub use crate::pool::Connections;
 
-use crate::calls::{self, Ask, Telling, YieldsTo, check_count};
+use crate::calls::{self, Answers, Ask, YieldsTo, check_count};
 use crate::config::Config;
+use crate::description::QueueSpec;
 use crate::dialect::Dialect;
 #[cfg(doc)]
 use crate::error::ErrorKind;
@@ -30,19 +31,18 @@ use crate::item::{
     Answer, Attempt, Batch, Filter, ItemRef, Lease, NewItem, Outcome, QueueStats, Receipt, Settlement, Trend, Watched,
     Why,
 };
-use crate::metrics::Call;
+use crate::metrics::CallKind;
 use crate::session::Attached;
 use crate::shared::Renews;
-use crate::description::QueueSpec;
-pub(crate) use inner::Inner;
+pub(crate) use inner::QueueInner;
 use std::{fmt, sync::Arc, time::Duration};
-pub(crate) use undeliverable::{reason as reason_of_withheld, settlement as end_of_withheld};
+pub(crate) use undeliverable::{reason as reason_of_undeliverable, settlement as end_of_undeliverable};
 
 /// An open queue, with its pool of connections and its worker's name. Clones are the same queue. Any number of threads
 /// may use it at once. In the child of a fork every call that needs the server fails with [`ErrorKind::Forked`], and the
 /// parent's connections are left alone.
 #[derive(Clone)]
-pub struct Queue(Arc<Inner>);
+pub struct Queue(Arc<QueueInner>);
 
 impl Queue {
     /// Connects, checks that the schema and the queue are there in this library's version, and opens the queue.
@@ -53,7 +53,7 @@ impl Queue {
     /// [`ErrorKind::UnknownQueue`]; [`ErrorKind::Unsupported`] when claims of the queue cannot be limited to the kinds that
     /// the settings name.
     pub fn open(config: &Config, name: &str) -> Result<Self> {
-        Ok(Self(Arc::new(Inner::open(config, name)?)))
+        Ok(Self(Arc::new(QueueInner::open(config, name)?)))
     }
 
     /// A handle on the same queue whose [`Queue::enqueue`] and [`Queue::settle`] are made on a connection of the
@@ -77,7 +77,7 @@ impl Queue {
     }
 
     /// The inside of the queue, for its workers.
-    pub(crate) fn inner(&self) -> &Inner {
+    pub(crate) fn inner(&self) -> &QueueInner {
         &self.0
     }
 
@@ -143,7 +143,7 @@ impl Queue {
     /// [`ErrorKind::OutcomeUnknown`] when the answer was lost and the retry budget ran out before it could be learnt;
     /// repeat the call with the error's operation.
     pub fn settle(&self, settlements: &[Settlement<'_>], operation: Option<&str>) -> Result<Vec<Outcome>> {
-        self.0.settle(settlements, operation, 0, Telling::OfAll).map(|(outcomes, _)| outcomes)
+        self.0.settle(settlements, operation, 0, Answers::All).map(|(outcomes, _)| outcomes)
     }
 
     /// [`Queue::settle`], and in the round trip and the commit of the last of them a claim of up to `max` items, without waiting. A
@@ -156,7 +156,7 @@ impl Queue {
         max: u32,
     ) -> Result<(Vec<Outcome>, Batch)> {
         let max = check_count("the number of items to claim", max)?;
-        self.0.settle(settlements, operation, max, Telling::OfAll)
+        self.0.settle(settlements, operation, max, Answers::All)
     }
 
     /// Extends leases to their full length from now on the server's clock, unless the queue's are fixed. Tokens stay as
@@ -164,8 +164,8 @@ impl Queue {
     pub fn renew(&self, leases: &[Lease<'_>]) -> Result<Vec<Outcome>> {
         let own = self.0.backend.calls("renew a lease", inner::NO_LEASES)?;
         let outcomes =
-            calls::renew(&self.0.terms, own, leases, |work| self.0.ask(Call::Renew, YieldsTo::Closing, work))?;
-        self.0.ledger.loses(outcomes.iter().filter(|outcome| outcome.answer != Answer::Ok).count());
+            calls::renew(&self.0.terms, own, leases, |work| self.0.ask(CallKind::Renew, YieldsTo::Closing, work))?;
+        self.0.counters.loses(outcomes.iter().filter(|outcome| outcome.answer != Answer::Ok).count());
         Ok(outcomes)
     }
 
@@ -300,7 +300,7 @@ impl Queue {
     /// [`ErrorKind::SchemaMissing`] where nothing is installed any more.
     pub fn installed(&self) -> Result<Vec<Installed>> {
         let schema = &self.0.terms.schema;
-        self.0.ask(Call::Installed, YieldsTo::Closing, |session| install::installed_in(session, schema))
+        self.0.ask(CallKind::Installed, YieldsTo::Closing, |session| install::installed_in(session, schema))
     }
 
     /// What has become of the queue's connections, all its handles' together. Asks nobody.
@@ -334,7 +334,7 @@ impl Queue {
     /// # Errors
     /// [`ErrorKind::InvalidArgument`] when it is not a GUID.
     pub fn is_done(&self, operation: &str) -> Result<bool> {
-        let own = self.0.backend.calls("tell what became of an operation", "they keep no ledger")?;
+        let own = self.0.backend.calls("tell what became of an operation", "they keep no counters")?;
         calls::is_done(&*self.0, &self.0.terms, own, operation)
     }
 
@@ -343,7 +343,7 @@ impl Queue {
     ///
     /// # Errors
     /// [`ErrorKind::Unsupported`] for a queue behind procedures written by hand, and those of a call.
-    pub fn settings(&self) -> Result<Vec<Setting>> {
+    pub fn settings(&self) -> Result<Vec<QueueSetting>> {
         let own = self.0.backend.calls("tell its settings", READ_THEIR_OWN)?;
         calls::settings(&*self.0, &self.0.terms, own)
     }

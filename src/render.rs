@@ -24,10 +24,10 @@ pub use self::{
 
 pub(crate) use self::{dropping::Leaving, upgrade::Upgrade};
 
+use crate::description::{MAX_DELAY_MS, QueueSpec, Storage, TableSpec};
 use crate::dialect::Dialect;
 use crate::error::Result;
 use crate::ident::Identifier;
-use crate::description::{MAX_DELAY_MS, QueueSpec, Storage, TableSpec};
 use minijinja::{Value, context};
 use std::collections::BTreeSet;
 

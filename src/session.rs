@@ -16,7 +16,7 @@ mod time;
 mod unread;
 
 pub(crate) use self::{attached::Attached, diagnose::MISSING_RIGHT, given_up::GivenUp};
-pub use self::{bind::Param, fetch::Shape};
+pub use self::{bind::Param, fetch::ReadCells};
 
 use crate::config::Config;
 use crate::dialect::Dialect;
@@ -131,7 +131,7 @@ impl Session {
 
     /// Executes `text` with a statement that stays on the connection for the next time, and returns its rows once the
     /// server has said that all went well: rows of a result that an error follows must not be believed.
-    pub fn call(&mut self, text: &Arc<str>, params: &[Param<'_>], shape: Shape) -> Result<Rows> {
+    pub fn call(&mut self, text: &Arc<str>, params: &[Param<'_>], shape: ReadCells) -> Result<Rows> {
         let (text, bound) = (Arc::clone(text), bind::all(params));
         let rows = self.ask(move |link| link.call(&text, &bound, shape))?;
         rows.ok_or_else(|| {

@@ -15,6 +15,6 @@ pub(crate) use self::{
     lease_renewer::{LeaseHolder, LeaseRenewer, Renewals, Renews},
     of_queue::OfQueue,
     outage::Outage,
-    poll_coordinator::Watcher,
+    poll_coordinator::PollWaiter,
     retry::Policy,
 };

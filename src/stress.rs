@@ -10,13 +10,13 @@ pub use self::{
 };
 
 use crate::config::Config;
+use crate::description::{Completion, QueueSpec, RolesSpec, Storage, TableSpec};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::Identifier;
 use crate::install::{install, look_up};
 use crate::item::Value;
 use crate::queue::Queue;
 use crate::session::{Param, Session};
-use crate::description::{Completion, QueueSpec, RolesSpec, Storage, TableSpec};
 
 /// What the schema of a copy begins with. Nothing else is ever dropped.
 pub const PREFIX: &str = "readpast_stress_";

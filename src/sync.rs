@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_is_told() {
+    fn waiting_threads_are_notified() {
         let lock = Arc::new((Mutex::new(0), Condvar::new()));
         let theirs = Arc::clone(&lock);
         let other = thread::spawn(move || {

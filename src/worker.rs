@@ -18,7 +18,7 @@ pub use self::{
 };
 pub use crate::engine::Event;
 
-use crate::engine::{Observer, Terms};
+use crate::engine::{Observer, WorkerTerms};
 use crate::error::{Error, ErrorKind, Result};
 use crate::queue::{MAX_ITEMS, Queue};
 use crew::Crew;
@@ -45,7 +45,7 @@ pub const MAX_THREADS: u32 = 1000;
 /// - Failures that may pass are logged and met with patience; all others end the worker, and [`Worker::run`] returns them.
 ///   Items in hand then come back when their leases run out.
 ///
-/// Connections: one for each lane (the setting `worker.lanes`, 1 by default), however many threads there are, now and then
+/// Connections: one for each fetcher (the setting `worker.fetchers`, 1 by default), however many threads there are, now and then
 /// one to renew leases, and one for each step while it is recorded.
 ///
 /// ```no_run
@@ -144,7 +144,7 @@ impl Worker {
             batch_size: self.batch_size,
             stop: &self.stop,
             settle_timeout: self.settle_timeout,
-            terms: Terms { until_empty: self.until_empty, observer: self.observer.clone() },
+            terms: WorkerTerms { until_empty: self.until_empty, observer: self.observer.clone() },
         };
         crew::run(crew, &handler)
     }

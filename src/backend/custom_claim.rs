@@ -5,20 +5,22 @@
 use super::hand_written;
 use super::own::Own;
 use super::procedures::Procedures;
-use crate::calls::{self, Ask, Claimed, GIVEN_BACK, Recovered, Sessions, Settled, Settling, Taken, Terms, YieldsTo};
+use crate::calls::{
+    self, Ask, CallTerms, Claimed, CustomClaimResult, GIVEN_BACK, Recovered, Sessions, SettleAnswer, Settling, YieldsTo,
+};
 use crate::catalog::{self, Meaning};
+use crate::description::TableSpec;
 use crate::dialect::Calls;
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::Rows;
-use crate::metrics::Call;
+use crate::metrics::CallKind;
 use crate::session::Session;
-use crate::description::TableSpec;
 use std::sync::Arc;
 
 /// The procedure that claims, and the installed ones for all else.
 struct CustomClaim {
     own: Own,
-    call: catalog::Call,
+    call: catalog::ProcedureCall,
     text: String,
     taken: Arc<str>,
     /// The columns of the key, as the procedure's row may call them.
@@ -50,14 +52,14 @@ impl Procedures for CustomClaim {
     }
 
     /// One item, whatever the caller asked for: the procedure takes one a call, and each is a worker's before the next is taken.
-    fn claim(&self, on: &dyn Sessions, terms: &Terms, _max: i32, recover: i32) -> Result<Claimed> {
+    fn claim(&self, on: &dyn Sessions, terms: &CallTerms, _max: i32, recover: i32) -> Result<Claimed> {
         let mut recovered = Recovered::default();
         if recover > 0 {
             recovered.add(calls::recover(on, self.own.calls(), GIVEN_BACK, recover)?);
         }
         let mut given_back = false;
         while on.called_off().is_none() {
-            let Some(key) = on.ask(Call::Claim, YieldsTo::Interrupts, |session| self.next(terms, session))? else {
+            let Some(key) = on.ask(CallKind::Claim, YieldsTo::Interrupts, |session| self.next(terms, session))? else {
                 if given_back {
                     break;
                 }
@@ -68,11 +70,11 @@ impl Procedures for CustomClaim {
                 continue;
             };
             let taken =
-                on.ask(Call::Claim, YieldsTo::Closing, |session| calls::taken(session, terms, &self.taken, &key))?;
+                on.ask(CallKind::Claim, YieldsTo::Closing, |session| calls::taken(session, terms, &self.taken, &key))?;
             match taken {
-                Taken::It(claimed) => return Ok(claimed.after(recovered)),
-                Taken::NotThis => {}
-                Taken::Lost => {
+                CustomClaimResult::It(claimed) => return Ok(claimed.after(recovered)),
+                CustomClaimResult::NotThis => {}
+                CustomClaimResult::Lost => {
                     let message = format!(
                         "{} gave the item {key}, and the table does not say that {} has it: it must write the worker's name, \
                          which may be too long for it, and the time of the claim, and commit both",
@@ -86,7 +88,7 @@ impl Procedures for CustomClaim {
         Ok(Claimed::nothing().after(recovered))
     }
 
-    fn settle(&self, on: &dyn Sessions, terms: &Terms, what: &Settling<'_>) -> Result<Settled> {
+    fn settle(&self, on: &dyn Sessions, terms: &CallTerms, what: &Settling<'_>) -> Result<SettleAnswer> {
         self.own.settle(on, terms, &what.without_claim())
     }
 }
@@ -97,7 +99,7 @@ impl CustomClaim {
     }
 
     /// One call: the key of the item that it took.
-    fn next(&self, terms: &Terms, session: &mut Session) -> Result<Option<String>> {
+    fn next(&self, terms: &CallTerms, session: &mut Session) -> Result<Option<String>> {
         let lease_ms = terms.described_lease_ms().to_string();
         let value = |meaning| match meaning {
             Meaning::Worker => Some(terms.worker.as_str()),

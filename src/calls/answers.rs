@@ -31,8 +31,8 @@ pub(super) fn outcomes_of(rows: &Rows, settlements: &[Settlement<'_>]) -> Result
     Ok(settlements.iter().zip(outcomes).map(|(settlement, outcome)| of_this_call(settlement, outcome)).collect())
 }
 
-/// What came of `settlement`. A call that is repeated since its answer was lost is told what its items are now, and the next
-/// claim or an operator may have made something else of them since: what is told is of that, and its token is another's.
+/// What came of `settlement`. A call that is repeated since its answer was lost is read what its items are now, and the next
+/// claim or an operator may have made something else of them since: what is read is of that, and its token is another's.
 fn of_this_call(settlement: &Settlement<'_>, outcome: Outcome) -> Outcome {
     if outcome.answer != Answer::Ok {
         return outcome;
@@ -83,10 +83,10 @@ fn is_of(rows: &Rows, row: usize, item: usize) -> bool {
 
 /// What `row` says of item `item`, of so many.
 fn outcome(rows: &Rows, row: usize, item: usize, count: usize) -> Result<Outcome> {
-    let said = if row < rows.len() { word(rows, row) } else { "" };
-    let answer = said.parse::<Answer>().ok().filter(|_| is_of(rows, row, item));
+    let answer_text = if row < rows.len() { word(rows, row) } else { "" };
+    let answer = answer_text.parse::<Answer>().ok().filter(|_| is_of(rows, row, item));
     let answer = answer.ok_or_else(|| {
-        let message = format!("the server's answer for item {item} of {count} is {said:?}, out of place");
+        let message = format!("the server's answer for item {item} of {count} is {answer_text:?}, out of place");
         Error::new(ErrorKind::Protocol, message)
     })?;
     let attempt = match rows.value(row, answer_column::ATTEMPT) {
@@ -107,10 +107,10 @@ mod tests {
     use crate::item::{Cell, Column, ColumnType};
 
     /// What the server says: answers with their ordinals and states; a claimed item has no ordinal.
-    fn rows(said: &[(&str, Option<i64>, &str)]) -> Rows {
+    fn rows(answers: &[(&str, Option<i64>, &str)]) -> Rows {
         let columns = (0..answer_column::COUNT).map(|_| Column { name: String::new(), kind: ColumnType::Text });
         let mut rows = Rows::new(columns.collect());
-        for (answer, ordinal, state) in said {
+        for (answer, ordinal, state) in answers {
             for column in 0..answer_column::COUNT {
                 match column {
                     answer_column::ANSWER => rows.push_text(|text| text.push_str(answer)),
@@ -132,10 +132,11 @@ mod tests {
 
     #[test]
     fn what_is_not_told_of_is_completed() {
-        let said = [("OK", Some(0), "Completed"), ("LEASE_LOST", Some(2), "Pending"), ("CLAIMED", None, "Processing")];
+        let answers =
+            [("OK", Some(0), "Completed"), ("LEASE_LOST", Some(2), "Pending"), ("CLAIMED", None, "Processing")];
         let actions = [Action::Complete, Action::Complete, Action::Complete, Action::Retry];
-        let (outcomes, told) = outcomes_of_others(&rows(&said), &asked(&actions)).unwrap();
-        assert_eq!(told, 2);
+        let (outcomes, read) = outcomes_of_others(&rows(&answers), &asked(&actions)).unwrap();
+        assert_eq!(read, 2);
         let answers: Vec<_> =
             outcomes.iter().map(|one| (one.answer, one.state, one.attempt, one.token.as_str())).collect();
         let completed = (Answer::Ok, Some(ItemState::Completed), 2, "");
@@ -154,7 +155,7 @@ mod tests {
     #[test]
     fn what_others_have_made_of_an_item_since_is_not_what_came_of_this_call() {
         use ItemState::{Cancelled, Completed, Error, Failed, Pending, Processing};
-        let told = |action, state: &str| {
+        let outcome_of = |action, state: &str| {
             let outcomes = outcomes_of(&rows(&[("OK", Some(0), state)]), &asked(&[action])).unwrap();
             (outcomes[0].answer, outcomes[0].state, outcomes[0].token.is_empty())
         };
@@ -171,17 +172,17 @@ mod tests {
             (Action::Release, "Error", ok(Error, false)),
             (Action::Release, "Completed", ok(Pending, true)),
             (Action::Cancel, "Pending", ok(Cancelled, true)),
-            // Of a step at attempt 2, told of attempt 3.
+            // Of a step at attempt 2, outcome_of of attempt 3.
             (Action::Step, "Processing", (Answer::LeaseLost, Some(Processing), false)),
             (Action::Step, "Error", (Answer::LeaseLost, Some(Error), false)),
         ] {
-            assert_eq!(told(action, state), expected, "{action:?} {state}");
+            assert_eq!(outcome_of(action, state), expected, "{action:?} {state}");
         }
     }
 
     #[test]
     fn no_row_of_the_first_is_no_answer_and_an_unknown_word_is_none() {
-        for said in [
+        for answers in [
             &[][..],
             &[("CLAIMED", None, "Processing")],
             &[("EMPTY", None, "")],
@@ -189,8 +190,8 @@ mod tests {
             &[("GONE", Some(0), "")],
             &[("OK", Some(0), "Completed"), ("GONE", Some(1), "")],
         ] {
-            let error = outcomes_of_others(&rows(said), &asked(&[Action::Complete; 2])).unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::Protocol, "{said:?}");
+            let error = outcomes_of_others(&rows(answers), &asked(&[Action::Complete; 2])).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Protocol, "{answers:?}");
         }
         assert_eq!(outcomes(&rows(&[("OK", Some(0), "Completed")]), 2).unwrap_err().kind(), ErrorKind::Protocol);
     }

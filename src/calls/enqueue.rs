@@ -3,28 +3,28 @@
 use super::answers;
 use super::operation::{Attempts, Operation};
 use super::sessions::{Ask, Sessions, YieldsTo};
-use super::terms::Terms;
+use super::terms::CallTerms;
+use crate::description::{CheckedItem, items_to_json};
 use crate::dialect::Calls;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::QueueName;
 use crate::item::{Answer, NewItem, Receipt, Rows, answer_column};
-use crate::metrics::Call;
-use crate::session::{Param, Shape};
-use crate::description::{Checked, items_to_json};
+use crate::metrics::CallKind;
+use crate::session::{Param, ReadCells};
 
 /// Up to [`MAX_ITEMS`](super::MAX_ITEMS) items, in one transaction.
 pub(crate) fn enqueue(
     on: &dyn Sessions,
-    terms: &Terms,
+    terms: &CallTerms,
     calls: &Calls,
-    items: &[(&NewItem, Checked)],
+    items: &[(&NewItem, CheckedItem)],
     operation: &Operation,
 ) -> Result<Vec<Receipt>> {
     let json = items_to_json(items.iter().map(|(_, checked)| checked));
     let params = [Param::Text(&operation.id), Param::Text(&json)];
     let mut attempts = Attempts::default();
-    let result = on.ask(Call::Enqueue, YieldsTo::Closing, |session| {
-        let answer = session.call(&calls.enqueue, &params, Shape::Answers);
+    let result = on.ask(CallKind::Enqueue, YieldsTo::Closing, |session| {
+        let answer = session.call(&calls.enqueue, &params, ReadCells::Answers);
         attempts.note(answer.map_err(|error| key_taken(&terms.spec.queue, error)))
     });
     receipts(&attempts.conclude(operation, result)?, items.len())
@@ -34,7 +34,7 @@ pub(crate) fn enqueue(
 /// tried again.
 pub(crate) fn enqueue_within(
     calls: &Calls,
-    items: &[(&NewItem, Checked)],
+    items: &[(&NewItem, CheckedItem)],
     identity: Option<&str>,
     make: impl FnOnce(&str, &[Param<'_>]) -> Result<Rows>,
 ) -> Result<Vec<Receipt>> {

@@ -3,7 +3,7 @@
 
 use super::claim::{self, Claimed};
 use super::operation::leaves_open;
-use super::terms::Terms;
+use super::terms::CallTerms;
 use crate::dialect::Calls;
 use crate::error::{Error, Result};
 use crate::session::{Param, Session};
@@ -22,7 +22,7 @@ impl Tries {
     pub(crate) fn make(
         &mut self,
         session: &mut Session,
-        terms: &Terms,
+        terms: &CallTerms,
         calls: &Calls,
         claim: impl FnOnce(&mut Session, Option<i64>) -> Result<Claimed>,
     ) -> Result<Claimed> {
@@ -49,18 +49,18 @@ impl Tries {
 /// The items that the claim of this number took and still holds.
 pub(super) fn claimed_before(
     session: &mut Session,
-    terms: &Terms,
+    terms: &CallTerms,
     calls: &Calls,
     number: i64,
 ) -> Result<Option<Claimed>> {
     let Some(statement) = &calls.claimed else { return Ok(None) };
     let params = [Param::Text(&terms.worker), Param::OptionalLong(Some(number))];
     let rows = terms.claiming(session, statement, &params)?;
-    let any = !rows.is_empty() || rows.has_withheld();
+    let any = !rows.is_empty() || rows.has_undeliverable();
     any.then(|| claim::read(terms, rows, 0)).transpose()
 }
 
-pub(super) fn left_to_its_lease(terms: &Terms, error: &Error) {
+pub(super) fn left_to_its_lease(terms: &CallTerms, error: &Error) {
     log::warn!("queue {}: a claim whose answer was lost is left to its lease: {error}", terms.queue());
 }
 

@@ -3,13 +3,13 @@
 
 use super::count::MAX_ITEMS;
 use super::sessions::{Ask, Sessions, YieldsTo};
-use super::terms::Terms;
+use super::terms::CallTerms;
 use crate::dialect::Calls;
 use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Excerpt, Result};
 use crate::item::{Answer, Value};
-use crate::metrics::Call;
-use crate::session::{Param, Shape};
+use crate::metrics::CallKind;
+use crate::session::{Param, ReadCells};
 use uuid::Uuid;
 
 /// What a call is recognized by.
@@ -69,7 +69,7 @@ fn beside(dialect: Dialect, call: Uuid, part: Uuid) -> Uuid {
 }
 
 /// A part of a call: as many items as one transaction takes.
-pub(crate) struct Part<'a, T> {
+pub(crate) struct CallPart<'a, T> {
     pub(crate) number: usize,
     pub(crate) items: &'a [T],
     pub(crate) is_last: bool,
@@ -84,7 +84,7 @@ pub(crate) fn in_parts<T, R>(
     items: &[T],
     operation: Option<&str>,
     commits: bool,
-    mut work: impl FnMut(Part<'_, T>) -> Result<Vec<R>>,
+    mut work: impl FnMut(CallPart<'_, T>) -> Result<Vec<R>>,
 ) -> Result<Vec<R>> {
     let whole = Operation::new(dialect, operation, None)?;
     let size = MAX_ITEMS as usize;
@@ -92,7 +92,7 @@ pub(crate) fn in_parts<T, R>(
     let mut results = Vec::with_capacity(items.len());
     for (number, items) in items.chunks(size).enumerate() {
         let operation = Operation::new(dialect, Some(&whole.of_call), (parts > 1).then_some(number))?;
-        let done = work(Part { number, items, is_last: number + 1 == parts, operation });
+        let done = work(CallPart { number, items, is_last: number + 1 == parts, operation });
         match done {
             Ok(done) => results.extend(done),
             Err(error) if number == 0 || !commits => return Err(error),
@@ -109,13 +109,14 @@ pub(crate) fn in_parts<T, R>(
 
 /// Whether the ledger has the call. Of one that went out in parts it asks for the first: in a caller's transaction all are done
 /// or none.
-pub(crate) fn is_done(on: &dyn Sessions, terms: &Terms, calls: &Calls, operation: &str) -> Result<bool> {
+pub(crate) fn is_done(on: &dyn Sessions, terms: &CallTerms, calls: &Calls, operation: &str) -> Result<bool> {
     let whole = Operation::new(terms.dialect, Some(operation), None)?.id;
     let first_part = Operation::new(terms.dialect, Some(operation), Some(0))?.id;
     for id in [whole, first_part] {
         let params = [Param::Text(&id)];
-        let rows =
-            on.ask(Call::IsDone, YieldsTo::Closing, |session| session.call(&calls.is_done, &params, Shape::Table))?;
+        let rows = on.ask(CallKind::IsDone, YieldsTo::Closing, |session| {
+            session.call(&calls.is_done, &params, ReadCells::Table)
+        })?;
         match (!rows.is_empty()).then(|| rows.value(0, 0)) {
             Some(Value::Text(word)) if word.parse() == Ok(Answer::Ok) => return Ok(true),
             Some(Value::Text(word)) if word.parse() == Ok(Answer::NotFound) => {}

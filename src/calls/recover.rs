@@ -1,11 +1,11 @@
 //! Giving back what dead workers left.
 
-use super::refused::{self, Refused};
+use super::refused::{self, RefusedItem};
 use super::sessions::{Ask, Sessions, YieldsTo};
 use crate::dialect::Calls;
 use crate::error::Result;
-use crate::metrics::Call;
-use crate::session::{Param, Shape};
+use crate::metrics::CallKind;
+use crate::session::{Param, ReadCells};
 
 /// A call recovers now, of all that there is.
 pub(crate) const RECOVER_NOW: i32 = 1;
@@ -20,7 +20,7 @@ pub(crate) const GIVEN_BACK: i32 = 100;
 #[derive(Default)]
 pub(crate) struct Recovered {
     pub(crate) count: u32,
-    pub(crate) refused: Vec<Refused>,
+    pub(crate) refused: Vec<RefusedItem>,
 }
 
 impl Recovered {
@@ -33,8 +33,9 @@ impl Recovered {
 /// Recovers up to `max` items. `recover`: [`RECOVER_NOW`], or unless somebody did within so many milliseconds.
 pub(crate) fn recover(on: &dyn Sessions, calls: &Calls, max: i32, recover: i32) -> Result<Recovered> {
     let params = [Param::Integer(max), Param::Integer(recover)];
-    let rows =
-        on.ask(Call::Recover, YieldsTo::Closing, |session| session.call(&calls.recover, &params, Shape::Answers))?;
+    let rows = on.ask(CallKind::Recover, YieldsTo::Closing, |session| {
+        session.call(&calls.recover, &params, ReadCells::Answers)
+    })?;
     let (mut row, mut recovered) = (0, Recovered::default());
     while row < rows.len() {
         let (refused, after) = refused::read(&rows, row);

@@ -2,18 +2,18 @@
 //! changing one needs no install.
 
 use super::sessions::{Ask, Sessions, YieldsTo};
-use super::terms::Terms;
+use super::terms::CallTerms;
+use crate::description::{ATTEMPTS, LEASE_MS, QueueSpec};
 use crate::dialect::Calls;
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::Value;
-use crate::metrics::Call;
-use crate::session::{Param, Shape};
-use crate::description::{ATTEMPTS, LEASE_MS, QueueSpec};
+use crate::metrics::CallKind;
+use crate::session::{Param, ReadCells};
 use std::ops::RangeInclusive;
 
 /// A setting of a queue in the table AppSettings, or in the one that its description names in its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Setting {
+pub struct QueueSetting {
     /// What it is called here: `maxAttempts`, `leaseMs`.
     pub name: &'static str,
     /// What it is called in the table: `notification.maxAttempts`.
@@ -27,24 +27,25 @@ pub struct Setting {
 }
 
 /// One that the procedures know: its name, what it may be, and where it stands in a description.
-struct Known {
+struct KnownSetting {
     name: &'static str,
     range: RangeInclusive<i32>,
     described: fn(&QueueSpec) -> i32,
 }
 
-const KNOWN: [Known; 2] = [
-    Known { name: "maxAttempts", range: ATTEMPTS, described: |spec| spec.max_attempts },
-    Known { name: "leaseMs", range: LEASE_MS, described: |spec| spec.lease.ms },
+const KNOWN: [KnownSetting; 2] = [
+    KnownSetting { name: "maxAttempts", range: ATTEMPTS, described: |spec| spec.max_attempts },
+    KnownSetting { name: "leaseMs", range: LEASE_MS, described: |spec| spec.lease.ms },
 ];
 
 /// The settings of the queue, one after the other.
-pub(crate) fn settings(on: &dyn Sessions, terms: &Terms, calls: &Calls) -> Result<Vec<Setting>> {
-    let read = |known: &Known| {
+pub(crate) fn settings(on: &dyn Sessions, terms: &CallTerms, calls: &Calls) -> Result<Vec<QueueSetting>> {
+    let read = |known: &KnownSetting| {
         let param = param(terms, known);
         let params = [Param::Text(&param)];
-        let rows =
-            on.ask(Call::Settings, YieldsTo::Closing, |session| session.call(&calls.setting, &params, Shape::Table))?;
+        let rows = on.ask(CallKind::Settings, YieldsTo::Closing, |session| {
+            session.call(&calls.setting, &params, ReadCells::Table)
+        })?;
         let value = match (!rows.is_empty()).then(|| rows.value(0, 0)) {
             None => None,
             Some(Value::Integer(value)) => i32::try_from(value).ok(),
@@ -52,14 +53,20 @@ pub(crate) fn settings(on: &dyn Sessions, terms: &Terms, calls: &Calls) -> Resul
                 return Err(Error::new(ErrorKind::Protocol, format!("the setting {param} is {other:?}")));
             }
         };
-        Ok(Setting { name: known.name, param, table: table(terms), value, described: (known.described)(&terms.spec) })
+        Ok(QueueSetting {
+            name: known.name,
+            param,
+            table: table(terms),
+            value,
+            described: (known.described)(&terms.spec),
+        })
     };
     KNOWN.iter().map(read).collect()
 }
 
 pub(crate) fn set_setting(
     on: &dyn Sessions,
-    terms: &Terms,
+    terms: &CallTerms,
     calls: &Calls,
     name: &str,
     value: Option<i32>,
@@ -75,7 +82,7 @@ pub(crate) fn set_setting(
     }
     let param = param(terms, known);
     let params = [Param::Text(&param), Param::OptionalInteger(value)];
-    on.ask(Call::Settings, YieldsTo::Closing, |session| match &calls.hold_setting {
+    on.ask(CallKind::Settings, YieldsTo::Closing, |session| match &calls.hold_setting {
         None => session.execute(&calls.set_setting, &params).map(drop),
         Some(hold) => session.transaction(|session| {
             session.execute(hold, &[])?;
@@ -85,11 +92,11 @@ pub(crate) fn set_setting(
 }
 
 /// The table that the settings stand in.
-fn table(terms: &Terms) -> String {
+fn table(terms: &CallTerms) -> String {
     let Some(theirs) = terms.spec.settings_table() else { return "AppSettings".to_owned() };
     format!("{}.{}", terms.dialect.schema_of(theirs.schema.as_ref()).as_str(), theirs.name.as_str())
 }
 
-fn param(terms: &Terms, known: &Known) -> String {
+fn param(terms: &CallTerms, known: &KnownSetting) -> String {
     format!("{}.{}", terms.spec.settings, known.name)
 }

@@ -1,8 +1,8 @@
 //! A settlement as the procedures read it.
 
+use crate::description::{QueueSpec, check_set, check_step, check_text, put_due, put_key};
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Action, Settlement};
-use crate::description::{QueueSpec, check_set, check_step, check_text, put_due, put_key};
 use serde_json::{Map, json};
 
 /// The array that the procedure reads. Mistakes count the items from `first` on.

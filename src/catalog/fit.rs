@@ -11,19 +11,19 @@ mod subtypes;
 
 pub(super) use columns::holds;
 
-use super::{Table, find_table};
+use super::{CatalogTable, find_table};
+use crate::description::{QueueSpec, TableSpec};
 use crate::error::{Error, ErrorKind, Result};
 use crate::finding::{Finding, Severity};
 use crate::ident::{Identifier, nearest};
 use crate::render;
 use crate::session::Session;
-use crate::description::{QueueSpec, TableSpec};
 
 /// What is looked at: the description and what the catalog has.
 struct Check<'a> {
     spec: &'a QueueSpec,
     table: &'a TableSpec,
-    found: &'a Table,
+    found: &'a CatalogTable,
     /// The indexes that install makes on it, where it has none like them.
     made: Vec<String>,
     findings: Vec<Finding>,

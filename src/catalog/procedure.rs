@@ -1,6 +1,6 @@
 //! Procedures that somebody wrote by hand, as the catalog has them: what they are called and which parameters they take.
 
-use super::{Family, flag, text};
+use super::{TypeFamily, flag, text};
 use crate::dialect::Dialect;
 use crate::error::Result;
 use crate::ident::Identifier;
@@ -8,7 +8,7 @@ use crate::session::{Param, Session};
 
 /// A procedure, or in PostgreSQL a function or a procedure.
 #[derive(Debug, Clone)]
-pub(crate) struct Procedure {
+pub(crate) struct CatalogProcedure {
     /// Its schema and name as the catalog has them.
     pub(crate) schema: String,
     pub(crate) name: String,
@@ -29,7 +29,7 @@ pub(crate) struct Parameter {
     pub(crate) name: String,
     /// Its type as it would be written in a cast.
     pub(crate) type_name: String,
-    pub(crate) family: Family,
+    pub(crate) family: TypeFamily,
     /// Whether it has no default for certain. SQL Server does not tell.
     pub(crate) needs_value: bool,
 }
@@ -53,7 +53,7 @@ pub(crate) fn find_procedure(
     session: &mut Session,
     schema: &Identifier,
     name: &Identifier,
-) -> Result<Option<Procedure>> {
+) -> Result<Option<CatalogProcedure>> {
     let dialect = session.dialect();
     let (schema, name) = (dialect.in_catalog(schema), dialect.in_catalog(name));
     let rows = session.execute(&dialect.query("ask/parameters")?, &[Param::Text(&schema), Param::Text(&name)])?;
@@ -70,7 +70,7 @@ pub(crate) fn find_procedure(
             let type_name = text(&rows, row, 2);
             Parameter {
                 name: text(&rows, row, 1),
-                family: Family::of(dialect, &type_name),
+                family: TypeFamily::of(dialect, &type_name),
                 type_name: match dialect {
                     Dialect::SqlServer => type_name,
                     Dialect::Postgres => text(&rows, row, 3),
@@ -79,7 +79,7 @@ pub(crate) fn find_procedure(
             }
         })
         .collect();
-    Ok(Some(Procedure {
+    Ok(Some(CatalogProcedure {
         schema,
         name,
         parameters,

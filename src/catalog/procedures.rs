@@ -1,11 +1,11 @@
 //! Procedures that somebody wrote by hand against the description of their queue: what each of their parameters means.
 
-use super::procedure::{Parameter, Procedure, bare, find_procedure};
-use super::{Column, Family, Table, find_table};
+use super::procedure::{CatalogProcedure, Parameter, bare, find_procedure};
+use super::{CatalogTable, TableColumn, TypeFamily, find_table};
+use crate::description::{ClaimedBySpec, ProceduresSpec, QueueSpec, TableSpec};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::{Identifier, nearest};
 use crate::session::Session;
-use crate::description::{ClaimedBySpec, ProceduresSpec, QueueSpec, TableSpec};
 
 /// What a parameter is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,8 +26,8 @@ pub(crate) enum Meaning {
 
 /// A procedure with the parameters that are given, and those that are not.
 #[derive(Debug, Clone)]
-pub(crate) struct Call {
-    pub(crate) procedure: Procedure,
+pub(crate) struct ProcedureCall {
+    pub(crate) procedure: CatalogProcedure,
     pub(crate) arguments: Vec<(Parameter, Meaning)>,
     /// Parameters that nothing is known for; they keep their defaults.
     pub(crate) unknown: Vec<String>,
@@ -35,20 +35,20 @@ pub(crate) struct Call {
 
 /// All of a queue.
 #[derive(Debug, Clone)]
-pub(crate) struct Shape {
-    pub(crate) next: Call,
-    pub(crate) modify: Call,
-    pub(crate) add: Option<Call>,
-    pub(crate) view: Table,
-    pub(crate) key: Column,
-    pub(crate) token: Column,
+pub(crate) struct QueueShape {
+    pub(crate) next: ProcedureCall,
+    pub(crate) modify: ProcedureCall,
+    pub(crate) add: Option<ProcedureCall>,
+    pub(crate) view: CatalogTable,
+    pub(crate) key: TableColumn,
+    pub(crate) token: TableColumn,
 }
 
 /// The most characters of a token: an outcome has a field of its own for it, in C one of 40 bytes. Times, numbers and GUIDs
 /// are shorter; of text that is not ASCII, fewer characters fit, and a token that does not fit is left out.
 const LONGEST_TOKEN: i64 = 39;
 
-impl Call {
+impl ProcedureCall {
     /// Whether the procedure takes this.
     pub(crate) fn takes(&self, meaning: Meaning) -> bool {
         self.arguments.iter().any(|(_, known)| *known == meaning)
@@ -59,7 +59,7 @@ impl Call {
 ///
 /// # Errors
 /// [`ErrorKind::SchemaMismatch`] with what is missing and where it is named.
-pub(crate) fn shape(session: &mut Session, spec: &QueueSpec, procedures: &ProceduresSpec) -> Result<Shape> {
+pub(crate) fn shape(session: &mut Session, spec: &QueueSpec, procedures: &ProceduresSpec) -> Result<QueueShape> {
     let dialect = session.dialect();
     let schema = dialect.schema_of(procedures.schema.as_ref());
     let view = find_table(session, &schema, &procedures.view)?.ok_or_else(|| {
@@ -79,7 +79,7 @@ pub(crate) fn shape(session: &mut Session, spec: &QueueSpec, procedures: &Proced
     };
     let key = column("procedures.key", &procedures.key)?;
     let token = column("procedures.token", &procedures.token)?;
-    if token.family == Family::Text && token.length.is_none_or(|length| length > LONGEST_TOKEN) {
+    if token.family == TypeFamily::Text && token.length.is_none_or(|length| length > LONGEST_TOKEN) {
         return Err(refuse(format!(
             "the column {}.{}, which procedures.token names, is {}; a token is a time, a number, a GUID or text of at most \
              {LONGEST_TOKEN} characters",
@@ -91,8 +91,8 @@ pub(crate) fn shape(session: &mut Session, spec: &QueueSpec, procedures: &Proced
     for (i, own) in spec.columns.iter().enumerate() {
         column(&format!("columns[{i}]"), &own.name)?;
     }
-    let names = Names { key: bare(&key.name), token: bare(&token.name), spec };
-    let mut call = |place: &str, name: &Identifier, is_add: bool| -> Result<Call> {
+    let names = WordMeanings { key: bare(&key.name), token: bare(&token.name), spec };
+    let mut call = |place: &str, name: &Identifier, is_add: bool| -> Result<ProcedureCall> {
         let found = find(session, &schema, place, name)?;
         understood(place, found, |parameter| names.meaning(parameter, is_add))
     };
@@ -113,7 +113,7 @@ pub(crate) fn shape(session: &mut Session, spec: &QueueSpec, procedures: &Proced
             modify.procedure.schema, modify.procedure.name
         )));
     }
-    Ok(Shape { next, modify, add, view, key, token })
+    Ok(QueueShape { next, modify, add, view, key, token })
 }
 
 /// The procedure that claims the items of a described table: the worker's name goes to the parameter that is called like the
@@ -121,7 +121,7 @@ pub(crate) fn shape(session: &mut Session, spec: &QueueSpec, procedures: &Proced
 ///
 /// # Errors
 /// [`ErrorKind::SchemaMismatch`] when it is not there, or takes what nothing is known for, or no worker.
-pub(crate) fn claimer(session: &mut Session, table: &TableSpec, claimed_by: &ClaimedBySpec) -> Result<Call> {
+pub(crate) fn claimer(session: &mut Session, table: &TableSpec, claimed_by: &ClaimedBySpec) -> Result<ProcedureCall> {
     let schema = session.dialect().schema_of(claimed_by.schema.as_ref());
     let found = find(session, &schema, NEXT, &claimed_by.next)?;
     let owner = table.lifecycle.owner.as_ref().map(|owner| bare(owner.as_str())).unwrap_or_default();
@@ -142,7 +142,7 @@ pub(crate) fn claimer(session: &mut Session, table: &TableSpec, claimed_by: &Cla
 
 const NEXT: &str = "procedures.next";
 
-fn find(session: &mut Session, schema: &Identifier, place: &str, name: &Identifier) -> Result<Procedure> {
+fn find(session: &mut Session, schema: &Identifier, place: &str, name: &Identifier) -> Result<CatalogProcedure> {
     find_procedure(session, schema, name)?.ok_or_else(|| {
         let name = session.dialect().in_catalog(name);
         refuse(format!(
@@ -153,7 +153,11 @@ fn find(session: &mut Session, schema: &Identifier, place: &str, name: &Identifi
 }
 
 /// A procedure with what its parameters mean.
-fn understood(place: &str, procedure: Procedure, meaning: impl Fn(&str) -> Option<Meaning>) -> Result<Call> {
+fn understood(
+    place: &str,
+    procedure: CatalogProcedure,
+    meaning: impl Fn(&str) -> Option<Meaning>,
+) -> Result<ProcedureCall> {
     let whole = format!("{}.{}", procedure.schema, procedure.name);
     if procedure.overloads > 1 {
         let message = format!(
@@ -181,17 +185,17 @@ fn understood(place: &str, procedure: Procedure, meaning: impl Fn(&str) -> Optio
             None => unknown.push(parameter.name.clone()),
         }
     }
-    Ok(Call { procedure, arguments, unknown })
+    Ok(ProcedureCall { procedure, arguments, unknown })
 }
 
 /// What the words mean in this queue.
-struct Names<'a> {
+struct WordMeanings<'a> {
     key: String,
     token: String,
     spec: &'a QueueSpec,
 }
 
-impl Names<'_> {
+impl WordMeanings<'_> {
     fn meaning(&self, name: &str, is_add: bool) -> Option<Meaning> {
         if is_add {
             let own = self.spec.columns.iter().position(|column| bare(column.name.as_str()) == name);

@@ -1,6 +1,6 @@
 //! A table as the catalog has it.
 
-use super::{Family, flag, number, optional_text, text};
+use super::{TypeFamily, flag, number, optional_text, text};
 use crate::dialect::Dialect;
 use crate::error::Result;
 use crate::ident::Identifier;
@@ -8,15 +8,15 @@ use crate::session::{Param, Session};
 
 /// A table or view.
 #[derive(Debug, Clone)]
-pub(crate) struct Table {
+pub(crate) struct CatalogTable {
     pub(crate) dialect: Dialect,
     /// Its name with its schema, for messages.
     pub(crate) name: String,
     /// Schema and name, quoted.
     pub(crate) quoted: String,
-    pub(crate) columns: Vec<Column>,
+    pub(crate) columns: Vec<TableColumn>,
     /// None of a view.
-    pub(crate) indexes: Vec<Index>,
+    pub(crate) indexes: Vec<TableIndex>,
     /// The names of its triggers that are not disabled.
     pub(crate) triggers: Vec<String>,
     /// Those whose function is another's than the table is, each with that owner.
@@ -27,11 +27,11 @@ pub(crate) struct Table {
 
 /// A column.
 #[derive(Debug, Clone)]
-pub(crate) struct Column {
+pub(crate) struct TableColumn {
     pub(crate) name: String,
     /// The base type's name, below any alias or domain.
     pub(crate) type_name: String,
-    pub(crate) family: Family,
+    pub(crate) family: TypeFamily,
     /// The alias type or domain it was declared with.
     alias: Option<String>,
     /// Of text: the most characters; `None` is any number.
@@ -50,7 +50,7 @@ pub(crate) struct Column {
 
 /// An index.
 #[derive(Debug, Clone)]
-pub(crate) struct Index {
+pub(crate) struct TableIndex {
     pub(crate) name: String,
     pub(crate) unique: bool,
     /// Disabled, or in PostgreSQL not valid.
@@ -63,7 +63,11 @@ pub(crate) struct Index {
 }
 
 /// The table or view called so; `None` when there is none, or none that the login may see.
-pub(crate) fn find_table(session: &mut Session, schema: &Identifier, name: &Identifier) -> Result<Option<Table>> {
+pub(crate) fn find_table(
+    session: &mut Session,
+    schema: &Identifier,
+    name: &Identifier,
+) -> Result<Option<CatalogTable>> {
     let dialect = session.dialect();
     let (schema, name) = (dialect.in_catalog(schema), dialect.in_catalog(name));
     let params = [Param::Text(&schema), Param::Text(&name)];
@@ -75,13 +79,13 @@ pub(crate) fn find_table(session: &mut Session, schema: &Identifier, name: &Iden
     let columns = (0..rows.len())
         .map(|row| {
             let type_name = text(&rows, row, 1);
-            let family = Family::of(dialect, &type_name);
-            Column {
+            let family = TypeFamily::of(dialect, &type_name);
+            TableColumn {
                 name: text(&rows, row, 0),
                 family,
                 type_name,
                 alias: optional_text(&rows, row, 2),
-                length: number(&rows, row, 3).filter(|length| *length >= 0 && family == Family::Text),
+                length: number(&rows, row, 3).filter(|length| *length >= 0 && family == TypeFamily::Text),
                 nullable: flag(&rows, row, 4),
                 computed: flag(&rows, row, 5),
                 identity: flag(&rows, row, 6),
@@ -94,11 +98,11 @@ pub(crate) fn find_table(session: &mut Session, schema: &Identifier, name: &Iden
         .collect();
 
     let rows = session.execute(&dialect.query("ask/indexes")?, &params)?;
-    let mut indexes: Vec<Index> = Vec::new();
+    let mut indexes: Vec<TableIndex> = Vec::new();
     for row in 0..rows.len() {
         let name = text(&rows, row, 0);
         if indexes.last().is_none_or(|index| index.name != name) {
-            indexes.push(Index {
+            indexes.push(TableIndex {
                 name,
                 unique: flag(&rows, row, 1),
                 disabled: flag(&rows, row, 2),
@@ -121,7 +125,7 @@ pub(crate) fn find_table(session: &mut Session, schema: &Identifier, name: &Iden
         .map(|row| format!("{} (of {})", name_of(row), text(&rows, row, 2)))
         .collect();
     let quoted = dialect.exact(&schema, &name)?;
-    Ok(Some(Table {
+    Ok(Some(CatalogTable {
         dialect,
         name: format!("{schema}.{name}"),
         quoted,
@@ -133,7 +137,7 @@ pub(crate) fn find_table(session: &mut Session, schema: &Identifier, name: &Iden
     }))
 }
 
-impl Column {
+impl TableColumn {
     /// Its type as a person knows it.
     pub(crate) fn declared(&self) -> String {
         let length = self.length.map(|length| format!("({length})")).unwrap_or_default();
@@ -144,18 +148,18 @@ impl Column {
     }
 }
 
-impl Table {
+impl CatalogTable {
     /// The column that a description calls `name`.
-    pub(crate) fn column(&self, name: &Identifier) -> Option<&Column> {
+    pub(crate) fn column(&self, name: &Identifier) -> Option<&TableColumn> {
         self.columns.iter().find(|column| same(self.dialect, name, &column.name))
     }
 
     /// The index that a description calls `name`. There are servers that add to the name of an index what makes it unique
     /// in the database.
-    pub(crate) fn index(&self, name: &Identifier) -> Option<&Index> {
+    pub(crate) fn index(&self, name: &Identifier) -> Option<&TableIndex> {
         let wanted = self.dialect.in_catalog(name);
         self.indexes.iter().find(|index| same(self.dialect, name, &index.name)).or_else(|| {
-            let begins = |index: &&Index| {
+            let begins = |index: &&TableIndex| {
                 let longer = index.name.get(..wanted.len()).is_some_and(|start| start.eq_ignore_ascii_case(&wanted));
                 self.dialect == Dialect::SqlServer && longer && index.name.len() >= wanted.len() + 32
             };
@@ -164,7 +168,7 @@ impl Table {
     }
 
     /// The index that keeps any two rows from having the same values in all of `columns`.
-    pub(crate) fn unique_index(&self, columns: &[Identifier]) -> Option<&Index> {
+    pub(crate) fn unique_index(&self, columns: &[Identifier]) -> Option<&TableIndex> {
         self.indexes.iter().find(|index| {
             index.unique
                 && !index.disabled

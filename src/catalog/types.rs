@@ -4,7 +4,7 @@ use crate::dialect::Dialect;
 
 /// What a type holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Family {
+pub(crate) enum TypeFamily {
     /// A whole number of so many bits.
     Integer(u8),
     /// True or false.
@@ -33,7 +33,7 @@ pub(crate) enum Family {
     Other,
 }
 
-impl Family {
+impl TypeFamily {
     /// The family of the base type called `name`.
     pub(crate) fn of(dialect: Dialect, name: &str) -> Self {
         match dialect {

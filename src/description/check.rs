@@ -53,9 +53,9 @@ type Checked = std::result::Result<(), Mistake>;
 
 /// A place in a description.
 #[derive(Debug, Clone, Default)]
-struct Place(Vec<Step>);
+struct DescriptionPath(Vec<Step>);
 
-impl Place {
+impl DescriptionPath {
     fn key(&self, key: &str) -> Self {
         self.step(Step::Key(key.to_owned()))
     }

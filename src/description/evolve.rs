@@ -7,7 +7,7 @@ use crate::ident::Identifier;
 /// A change of a column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ColumnChange {
-    pub(crate) table: Place,
+    pub(crate) table: ColumnTable,
     /// The column as it is to be.
     pub(crate) column: ColumnSpec,
     /// As it was, where it was there before.
@@ -26,7 +26,7 @@ impl ColumnChange {
 
 /// Where a column stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum ColumnTable {
     /// In the queue's table.
     Queue,
     /// In the table of a subtype.
@@ -63,11 +63,11 @@ impl QueueSpec {
         comparison.types(&self.types, &new.types);
         // Of a table that somebody else made only the description changes.
         if ours {
-            comparison.columns("columns", &Place::Queue, &self.columns, &new.columns);
+            comparison.columns("columns", &ColumnTable::Queue, &self.columns, &new.columns);
             if let (true, Completion::History(table), true) =
                 (history, &new.completion, self.completion == new.completion)
             {
-                let place = Place::History(table.clone());
+                let place = ColumnTable::History(table.clone());
                 let changes: Vec<_> = comparison.changes.clone();
                 comparison
                     .changes
@@ -84,7 +84,7 @@ impl QueueSpec {
                     comparison.refuse("subtypes", format!("{name} is exclusive or not for the rows that are there"));
                 }
                 Some(other) => {
-                    let place = Place::Subtype(subtype.name.clone());
+                    let place = ColumnTable::Subtype(subtype.name.clone());
                     comparison.columns("subtypes.columns", &place, &subtype.columns, &other.columns);
                 }
             }
@@ -142,7 +142,7 @@ impl Comparison {
         }
     }
 
-    fn columns(&mut self, key: &str, table: &Place, old: &[ColumnSpec], new: &[ColumnSpec]) {
+    fn columns(&mut self, key: &str, table: &ColumnTable, old: &[ColumnSpec], new: &[ColumnSpec]) {
         for column in old {
             let name = column.name.as_str();
             let Some(other) = new.iter().find(|other| other.name == column.name) else {

@@ -1,6 +1,6 @@
 //! What follows from the description of a described table: how each state is written into it, and read from it.
 
-use super::{ClaimedBySpec, Condition, Direction, Holds, QueueSpec, SettingsTableSpec, Storage, TableSpec};
+use super::{ClaimedBySpec, ColumnCondition, Direction, Holds, QueueSpec, SettingsTableSpec, Storage, TableSpec};
 use crate::ident::Identifier;
 use crate::item::ItemState;
 
@@ -8,7 +8,7 @@ use crate::item::ItemState;
 /// `<queue>_Lease`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Encoding {
-    pub(crate) conditions: Vec<Condition>,
+    pub(crate) conditions: Vec<ColumnCondition>,
     pub(crate) states: Vec<ItemState>,
     /// The state of an item that has no row there.
     pub(crate) default: ItemState,
@@ -26,7 +26,7 @@ impl TableSpec {
     /// How an item in `state` stands in the table. A state that the description does not give is parked: the table shows it
     /// as taken, so that nobody claims it, and `<queue>_Lease` says what it is. An item that waits for its next attempt is
     /// pending where the table has a due time, and parked until it is due where not.
-    pub(crate) fn conditions(&self, state: ItemState) -> &[Condition] {
+    pub(crate) fn conditions(&self, state: ItemState) -> &[ColumnCondition] {
         let given = |state| self.states.iter().find(|s| s.state == state).map(|s| s.conditions.as_slice());
         let parked = if state == ItemState::Error && self.lifecycle.due.is_some() {
             ItemState::Pending
@@ -66,7 +66,7 @@ impl TableSpec {
     pub(crate) fn assignments(&self) -> Vec<Assignment> {
         let mut assignments: Vec<Assignment> = Vec::new();
         for state in ItemState::ALL {
-            for Condition { column, holds } in self.conditions(state) {
+            for ColumnCondition { column, holds } in self.conditions(state) {
                 let at = assignments.iter().position(|a| a.column == *column).unwrap_or_else(|| {
                     assignments.push(Assignment { column: column.clone(), cases: Vec::new() });
                     assignments.len() - 1
@@ -84,8 +84,8 @@ impl TableSpec {
             ItemState::ALL.into_iter().filter(|s| self.conditions(*s) == self.conditions(ItemState::Pending)).collect();
         for Assignment { cases, .. } in &mut assignments {
             let is_set = cases.iter().any(|(holds, _)| *holds == Holds::Something);
-            let is_told = cases.iter().any(|(_, states)| states.contains(&ItemState::Pending));
-            if is_set && !is_told {
+            let is_described = cases.iter().any(|(_, states)| states.contains(&ItemState::Pending));
+            if is_set && !is_described {
                 match cases.iter_mut().find(|(holds, _)| *holds == Holds::Null) {
                     Some((_, states)) => states.extend(&waiting),
                     None => cases.push((Holds::Null, waiting.clone())),

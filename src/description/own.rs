@@ -1,7 +1,7 @@
 //! Readpast's own table, described as any other: it is a table with nothing missing.
 
 use super::{
-    ColumnKind, Condition, Holds, IndexSpec, KeyColumn, KeySource, LifecycleSpec, Literal, QueueSpec, StateSpec,
+    ColumnCondition, ColumnKind, Holds, IndexSpec, KeyColumn, KeySource, LifecycleSpec, Literal, QueueSpec, StateSpec,
     Storage, TableSpec,
 };
 use crate::ident::Identifier;
@@ -36,7 +36,7 @@ impl TableSpec {
     pub fn own(spec: &QueueSpec) -> Self {
         let column = Identifier::known;
         let some = |name| Some(Identifier::known(name));
-        let told = |state: ItemState| Condition {
+        let in_state = |state: ItemState| ColumnCondition {
             column: column("Status"),
             holds: Holds::Value(Literal::Text(state.as_str().to_owned())),
         };
@@ -47,7 +47,7 @@ impl TableSpec {
             key: vec![KeyColumn { name: column("EnqueuedAt"), kind: ColumnKind::Timestamp, source: KeySource::Table }],
             seek: Vec::new(),
             local_time: false,
-            states: ItemState::ALL.map(|state| StateSpec { state, conditions: vec![told(state)] }).to_vec(),
+            states: ItemState::ALL.map(|state| StateSpec { state, conditions: vec![in_state(state)] }).to_vec(),
             lifecycle: LifecycleSpec {
                 kind: some("Type"),
                 enqueued: some("EnqueuedAt"),
@@ -78,8 +78,8 @@ impl TableSpec {
         let started = life.started.is_some() && !self.run_time;
         let duration = life.duration.is_some() || (started && life.finished.is_some());
         let kept = [&life.due, &life.attempts, &life.owner, &life.lease_until, &life.token];
-        let said = [&life.step, &life.response, &life.error];
-        let has_all = started && duration && kept.into_iter().chain(said).all(Option::is_some);
+        let results = [&life.step, &life.response, &life.error];
+        let has_all = started && duration && kept.into_iter().chain(results).all(Option::is_some);
         !has_all || self.encodings().iter().any(|encoding| encoding.states.len() > 1) || self.waits().is_none()
     }
 
@@ -87,7 +87,7 @@ impl TableSpec {
     /// None when it takes more than one column to tell.
     pub(crate) fn waits(&self) -> Option<(&Identifier, Vec<&Literal>)> {
         let one = |state| match self.conditions(state) {
-            [Condition { column, holds: Holds::Value(value) }] => Some((column, value)),
+            [ColumnCondition { column, holds: Holds::Value(value) }] => Some((column, value)),
             _ => None,
         };
         let ((column, pending), (other, error)) = (one(ItemState::Pending)?, one(ItemState::Error)?);
@@ -140,7 +140,7 @@ mod tests {
         assert!(lacks(|table| table.lifecycle.lease_until = None));
         assert!(lacks(|table| table.lifecycle.response = None));
         assert!(lacks(|table| table.run_time = true), "the start of the attempt is not in it");
-        assert!(lacks(|table| table.states.truncate(8)), "a state is not told");
+        assert!(lacks(|table| table.states.truncate(8)), "a state is not in_state");
         assert!(lacks(|table| table.lifecycle.duration = None));
         assert!(!lacks(|table| {
             table.lifecycle.duration = None;

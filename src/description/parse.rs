@@ -158,7 +158,7 @@ fn read(root: &Node) -> Result<QueueSpec> {
     Ok(spec)
 }
 
-fn described(spec: &at::Table<'_>) -> Result<QueueSpec> {
+fn described(spec: &at::KnownKeys<'_>) -> Result<QueueSpec> {
     let at = spec.need("queue")?;
     let queue = QueueName::new(at.text()?).map_err(|error| at.refuse(error.message()))?;
     let storage = storage(spec)?;
@@ -192,7 +192,7 @@ fn described(spec: &at::Table<'_>) -> Result<QueueSpec> {
     })
 }
 
-fn storage(spec: &at::Table<'_>) -> Result<Storage> {
+fn storage(spec: &at::KnownKeys<'_>) -> Result<Storage> {
     match (spec.get("table"), spec.get("procedures")) {
         (None, None) => Ok(Storage::Own),
         (Some(at), None) => Ok(Storage::Table(Box::new(table::table(&at)?))),

@@ -106,12 +106,12 @@ pub struct StateSpec {
     /// The state.
     pub state: ItemState,
     /// What holds then, all of it.
-    pub conditions: Vec<Condition>,
+    pub conditions: Vec<ColumnCondition>,
 }
 
 /// What a column holds in some state.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Condition {
+pub struct ColumnCondition {
     /// The column.
     pub column: Identifier,
     /// What it holds.
@@ -165,9 +165,9 @@ impl TableSpec {
     pub(crate) fn columns_of_its_own(&self) -> Vec<&Identifier> {
         let key = self.key.iter().map(|column| &column.name);
         let life = self.lifecycle.columns().into_iter().map(|(_, name)| name);
-        let told = self.states.iter().flat_map(|state| &state.conditions).map(|condition| &condition.column);
+        let compared = self.states.iter().flat_map(|state| &state.conditions).map(|condition| &condition.column);
         let mut once: Vec<&Identifier> = Vec::new();
-        for name in key.chain(life).chain(told) {
+        for name in key.chain(life).chain(compared) {
             if !once.contains(&name) {
                 once.push(name);
             }

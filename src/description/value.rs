@@ -3,7 +3,7 @@
 
 use super::{ColumnKind, ColumnSpec, QueueSpec};
 use crate::error::Excerpt;
-use crate::ident::{Found, did_you_mean, find_name};
+use crate::ident::{FoundName, did_you_mean, find_name};
 use crate::item::{Columns, from_base64, normalize_utc};
 use serde_json::{Map, Value, json};
 
@@ -77,12 +77,12 @@ pub(super) fn by_place<'a>(
     for (name, value) in given.iter() {
         let column = format!("{prefix}{name}");
         let place = match find_name(name, names.iter().copied()) {
-            Found::One(place) => place,
-            Found::Many => {
+            FoundName::One(place) => place,
+            FoundName::Many => {
                 let column = Excerpt(&column);
                 return Err(format!("column {column}: queue {} has several that differ in case alone", spec.queue));
             }
-            Found::None => {
+            FoundName::None => {
                 let names = &names[..open];
                 let near = did_you_mean(name, names.iter().copied());
                 let names = names.join(", ");

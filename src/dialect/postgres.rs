@@ -1,9 +1,9 @@
 //! PostgreSQL: its files, its types, its errors.
 
 use super::template::Templates;
+use crate::description::ColumnKind;
 use crate::error::ErrorKind;
 use crate::ident::QuoteStyle;
-use crate::description::ColumnKind;
 use std::sync::LazyLock;
 
 pub(super) static TEMPLATES: LazyLock<Templates> =

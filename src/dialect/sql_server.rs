@@ -5,8 +5,8 @@ mod errors;
 pub(super) use self::errors::classify;
 
 use super::template::Templates;
-use crate::ident::QuoteStyle;
 use crate::description::ColumnKind;
+use crate::ident::QuoteStyle;
 use std::sync::LazyLock;
 
 pub(super) static TEMPLATES: LazyLock<Templates> = LazyLock::new(|| Templates::new(FILES, QuoteStyle::Brackets, "N"));

@@ -14,7 +14,7 @@ pub(crate) struct Statement {
     /// The name of what it makes: a text where that stands in the schema of readpast's own objects.
     pub(crate) name: Value,
     /// What else is said: on which table an index is, say.
-    pub(crate) said: Value,
+    pub(crate) attributes: Value,
     pub(crate) text: String,
 }
 
@@ -54,8 +54,8 @@ impl Templates {
         });
         environment.add_filter(
             "made",
-            |state: &mut State<'_, '_>, text: &str, kind: &str, name: Value, said: Kwargs| {
-                put(state, Some(kind.to_owned()), name, Value::from(said), text)
+            |state: &mut State<'_, '_>, text: &str, kind: &str, name: Value, attributes: Kwargs| {
+                put(state, Some(kind.to_owned()), name, Value::from(attributes), text)
             },
         );
         for (name, text) in files {
@@ -70,13 +70,13 @@ impl Templates {
     /// The file `name` with its placeholders filled from `context`.
     pub(super) fn render(&self, name: &str, context: Value) -> Result<String> {
         let template = self.environment.get_template(name);
-        template.and_then(|template| template.render(context)).map_err(|error| unfit(name, &error))
+        template.and_then(|template| template.render(context)).map_err(|error| render_error(name, &error))
     }
 
     /// The statements that the file `name` consists of, in their order.
     pub(super) fn statements(&self, name: &str, context: Value) -> Result<Vec<Statement>> {
-        let template = self.environment.get_template(name).map_err(|error| unfit(name, &error))?;
-        let mut captured = template.render_captured(context).map_err(|error| unfit(name, &error))?;
+        let template = self.environment.get_template(name).map_err(|error| render_error(name, &error))?;
+        let mut captured = template.render_captured(context).map_err(|error| render_error(name, &error))?;
         if let Some(line) = captured.output().lines().find(|line| !line.trim().is_empty()) {
             let why = format!("the SQL file {name} has text that is in no statement: {}", line.trim());
             return Err(Error::new(ErrorKind::Protocol, why));
@@ -106,16 +106,16 @@ fn listed(list: &str, blanks: usize) -> String {
     })
 }
 
-fn unfit(name: &str, error: &minijinja::Error) -> Error {
+fn render_error(name: &str, error: &minijinja::Error) -> Error {
     let causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
     let causes: String = causes.map(|cause| format!(": {cause:#}")).collect();
     Error::new(ErrorKind::Protocol, format!("the SQL file {name} cannot be rendered: {error:#}{causes}"))
 }
 
 /// Takes in a statement; nothing of it stays where it stood.
-fn put(state: &mut State<'_, '_>, kind: Option<String>, name: Value, said: Value, text: &str) -> String {
+fn put(state: &mut State<'_, '_>, kind: Option<String>, name: Value, attributes: Value, text: &str) -> String {
     let statements = state.get_or_insert_extension(Statements::default());
-    statements.0.push(Statement { kind, name, said, text: text.trim().to_owned() });
+    statements.0.push(Statement { kind, name, attributes, text: text.trim().to_owned() });
     String::new()
 }
 

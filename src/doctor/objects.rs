@@ -3,14 +3,14 @@
 
 use super::{Examined, Finding};
 use crate::catalog::{find_table, flag, number, text};
+use crate::description::QueueSpec;
 use crate::dialect::Dialect;
 use crate::error::Result;
 use crate::ident::Identifier;
 use crate::render::{Index, Made, Object};
-use crate::description::QueueSpec;
 
 /// An object as the catalog has it.
-struct Known {
+struct CatalogObject {
     name: String,
     may_use: bool,
     ansi_nulls: bool,
@@ -26,7 +26,7 @@ pub(super) fn check(examined: &mut Examined, spec: &QueueSpec, made: &[Object]) 
     let rows =
         examined.session.execute(&dialect.query("ask/objects")?, &[crate::session::Param::Text(schema.as_str())])?;
     let known: Vec<_> = (0..rows.len())
-        .map(|row| Known {
+        .map(|row| CatalogObject {
             name: text(&rows, row, 0),
             may_use: flag(&rows, row, 1),
             ansi_nulls: flag(&rows, row, 2),
@@ -103,7 +103,7 @@ pub(super) fn member_of(dialect: Dialect) -> &'static str {
 }
 
 /// What is stored with the code at the time it is created.
-fn settings(examined: &mut Examined, object: &str, found: &Known) {
+fn settings(examined: &mut Examined, object: &str, found: &CatalogObject) {
     for (option, is_on) in [("ANSI_NULLS", found.ansi_nulls), ("QUOTED_IDENTIFIER", found.quoted_identifier)] {
         if !is_on {
             let what = format!(
@@ -145,14 +145,14 @@ fn index(examined: &mut Examined, wanted: &Index) -> Result<()> {
         ));
         return Ok(());
     };
-    let told = |(name, descends): (&str, bool)| format!("{name}{}", if descends { " DESC" } else { "" });
-    let is = index.columns.iter().map(|(name, descends)| told((name, *descends))).collect::<Vec<_>>().join(", ");
+    let shown = |(name, descends): (&str, bool)| format!("{name}{}", if descends { " DESC" } else { "" });
+    let is = index.columns.iter().map(|(name, descends)| shown((name, *descends))).collect::<Vec<_>>().join(", ");
     // The catalog has no name for an expression.
     let plain = wanted.columns.iter().map(|column| match column.expression {
         None => (column.name.as_str(), column.descending),
         Some(_) => ("", column.descending),
     });
-    let should = plain.map(told).collect::<Vec<_>>().join(", ");
+    let should = plain.map(shown).collect::<Vec<_>>().join(", ");
     let same_columns = is.eq_ignore_ascii_case(&should);
     let finding = if index.disabled {
         Finding::error(

@@ -22,7 +22,7 @@ const PREFETCH: &str = "reads ahead: it locks rows that it does not take";
 /// Looks at the plans of the calls that workers and producers wait for. Find, Purge and Stats read much by design.
 pub(super) fn check(examined: &mut Examined, queue: &str, schema: &str, table: &str) {
     let mut seen = false;
-    let mut told = BTreeSet::new();
+    let mut reported = BTreeSet::new();
     let mut refused = None;
     for query in ["ask/plans_cached", "ask/plans_stored"] {
         let dialect = examined.session.dialect();
@@ -42,7 +42,7 @@ pub(super) fn check(examined: &mut Examined, queue: &str, schema: &str, table: &
             seen = true;
             for deviation in deviations(&plan, schema, table) {
                 let (calls, reads) = (number(&rows, row, 1).unwrap_or(0), number(&rows, row, 2).unwrap_or(0));
-                if told.insert((procedure.clone(), deviation)) {
+                if reported.insert((procedure.clone(), deviation)) {
                     let what = format!("{deviation} ({calls} calls, {reads} pages read by each)");
                     let remedy = "see \"The plan of each statement\" in docs/locks.md: mend the index, update the \
                                   statistics, then sp_recompile the procedure";
@@ -51,7 +51,7 @@ pub(super) fn check(examined: &mut Examined, queue: &str, schema: &str, table: &
             }
         }
     }
-    if told.is_empty() {
+    if reported.is_empty() {
         let what = match refused {
             _ if seen => "the plans that the server keeps seek, and read nothing ahead".to_owned(),
             Some(error) => format!("the server's plans cannot be seen by this login ({})", error.message()),

@@ -2,11 +2,11 @@
 
 use super::{Examined, Finding, objects, plans, procedures, table};
 use crate::catalog::{self, number, text};
+use crate::description::{QueueSpec, Storage};
 use crate::dialect::Dialect;
 use crate::error::Result;
 use crate::render;
 use crate::session::Param;
-use crate::description::{QueueSpec, Storage};
 
 pub(super) fn check(examined: &mut Examined, spec: &QueueSpec) -> Result<()> {
     let queue = spec.queue.as_str();

@@ -1,8 +1,8 @@
-//! Actions of a lane.
+//! Actions of a fetcher.
 
-/// Work of a lane.
+/// Work of a fetcher.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Action {
+pub(super) enum FetcherAction {
     /// Items that have waited for a handler too long go back. It takes no call by itself.
     GiveBack,
     /// Settle what has ended, and claim up to `room` items in the same call.

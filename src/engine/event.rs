@@ -27,7 +27,7 @@ pub enum Event<'a> {
         /// How long the call took that was answered.
         took: Duration,
     },
-    /// An item in hand was found not to be ours any more: its lease ran out, or an operator took it.
+    /// An item in flight was found not to be ours any more: its lease ran out, or an operator took it.
     #[non_exhaustive]
     Lost {
         /// Its key.

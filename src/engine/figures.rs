@@ -5,8 +5,8 @@ use std::time::Duration;
 /// Figures of a worker since it was made. All of one moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Figures {
-    /// Items in hand that no handler has begun.
+pub struct WorkerFigures {
+    /// Items in flight that no handler has begun.
     pub ready: u64,
     /// Items that handlers have. Without [`Engine::begin`](super::Engine::begin) those that were taken.
     pub begun: u64,

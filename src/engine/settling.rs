@@ -1,11 +1,11 @@
 //! Settling so that the outcome is known in the end, and nothing that a handler gave is dropped for the server's sake.
 
 use super::event::Event;
-use super::hand::Ended;
-use super::shared::Shared;
+use super::in_flight::EndedItem;
+use super::shared::EngineShared;
 use super::state::Phase;
-use super::{note, said};
-use crate::calls::{MAX_ITEMS, Telling};
+use super::{log_lines, reported};
+use crate::calls::{Answers, MAX_ITEMS};
 use crate::error::{Error, ErrorKind, Result, log_text};
 use crate::item::{Batch, Outcome, Settlement, Verdict};
 use std::time::{Duration, Instant};
@@ -20,25 +20,25 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 const SHORT: usize = 100;
 
 /// What came of a call.
-pub(super) struct Settled {
+pub(super) struct SettleResult {
     /// Of each item, in its place; `None` where nothing is known, or nothing was done.
     pub(super) outcomes: Vec<Option<Outcome>>,
     /// Those to be tried again.
-    pub(super) again: Vec<Ended>,
+    pub(super) again: Vec<EndedItem>,
     /// What was claimed with it.
     pub(super) batch: Batch,
 }
 
 /// Settles `ended`, and claims up to `room` items with it.
-pub(super) fn settle(shared: &Shared, ended: &[Ended], room: u32) -> Settled {
-    let settlements: Vec<_> = ended.iter().map(Ended::settlement).collect();
+pub(super) fn settle(shared: &EngineShared, ended: &[EndedItem], room: u32) -> SettleResult {
+    let settlements: Vec<_> = ended.iter().map(EndedItem::settlement).collect();
     match until_known(shared, &settlements, room) {
         Ok((outcomes, batch)) => {
-            Settled { outcomes: outcomes.into_iter().map(Some).collect(), again: Vec::new(), batch }
+            SettleResult { outcomes: outcomes.into_iter().map(Some).collect(), again: Vec::new(), batch }
         }
         // The claim of the same call may be the reason, too.
         Err(error) if is_of_items(&error) && (ended.len() > 1 || room > 0) => {
-            let mut all = Settled { outcomes: Vec::new(), again: Vec::new(), batch: Batch::default() };
+            let mut all = SettleResult { outcomes: Vec::new(), again: Vec::new(), batch: Batch::default() };
             for one in ended {
                 let settled = alone(shared, one);
                 all.outcomes.extend(settled.outcomes);
@@ -52,10 +52,10 @@ pub(super) fn settle(shared: &Shared, ended: &[Ended], room: u32) -> Settled {
 }
 
 /// Settles one item by itself, so that what is wrong with it does not hold up the others.
-fn alone(shared: &Shared, ended: &Ended) -> Settled {
+fn alone(shared: &EngineShared, ended: &EndedItem) -> SettleResult {
     match until_known(shared, &[ended.settlement()], 0) {
         Ok((outcomes, batch)) => {
-            Settled { outcomes: outcomes.into_iter().map(Some).collect(), again: Vec::new(), batch }
+            SettleResult { outcomes: outcomes.into_iter().map(Some).collect(), again: Vec::new(), batch }
         }
         Err(error) if is_of_items(&error) => refused(shared, ended, &error),
         Err(error) => unsettled(shared, 1, error),
@@ -65,14 +65,14 @@ fn alone(shared: &Shared, ended: &Ended) -> Settled {
 /// An item that the server refuses to settle. What its handler gave is left out if that is the reason, at last even the
 /// word that it was. A reason that nobody knows may pass: the item is tried again within `retry.budget_ms`, and then taken for
 /// one whose values cannot be stored. One that cannot be settled at all is let go, or it would hold its place for ever.
-fn refused(shared: &Shared, ended: &Ended, error: &Error) -> Settled {
+fn refused(shared: &EngineShared, ended: &EndedItem, error: &Error) -> SettleResult {
     let has_waited = waited(ended.tries()) >= shared.queue.inner().retry.budget();
     if is_of_the_handler(error) || has_waited {
         let reworded = reworded(ended.verdict(), error).released_for(shared.floor());
         let bare = Verdict::new(ended.verdict().action()).released_for(shared.floor());
         if !ended.is_reworded() {
             let Settlement { key, attempt, action, .. } = ended.settlement();
-            shared.refused(key, attempt, action, &note::given(&ended.settlement()), error);
+            shared.refused(key, attempt, action, &log_lines::given(&ended.settlement()), error);
             return alone(shared, &ended.with_verdict(reworded));
         }
         if *ended.verdict() != bare {
@@ -82,22 +82,19 @@ fn refused(shared: &Shared, ended: &Ended, error: &Error) -> Settled {
     let Settlement { key, attempt, .. } = ended.settlement();
     shared.trouble(&format!("settle item {key} at attempt {attempt}"), error);
     if shared.state.lock().phase >= Phase::Stopping {
-        return Settled { outcomes: vec![None], again: Vec::new(), batch: Batch::default() };
+        return SettleResult { outcomes: vec![None], again: Vec::new(), batch: Batch::default() };
     }
     if has_waited {
         let name = shared.queue.name();
         let line =
             format!("queue {name}: item {key} at attempt {attempt} cannot be settled, and its lease runs out: {error}");
-        note::Fields { status: Some(format!("{:?}", error.kind())), ..note::Fields::of(&ended.settlement()) }.log(
-            &shared.queue,
-            log::Level::Error,
-            &line,
-        );
-        return Settled { outcomes: vec![None], again: Vec::new(), batch: Batch::default() };
+        log_lines::Fields { status: Some(format!("{:?}", error.kind())), ..log_lines::Fields::of(&ended.settlement()) }
+            .log(&shared.queue, log::Level::Error, &line);
+        return SettleResult { outcomes: vec![None], again: Vec::new(), batch: Batch::default() };
     }
     let pause = pause(ended.tries());
     let again = vec![ended.put_off(Instant::now() + pause)];
-    Settled { outcomes: vec![None], again, batch: Batch::default() }
+    SettleResult { outcomes: vec![None], again, batch: Batch::default() }
 }
 
 /// How long an item waits for its next try that was put off so often.
@@ -111,22 +108,26 @@ fn waited(tries: u32) -> Duration {
 }
 
 /// Nothing more can be done: the leases run out.
-fn unsettled(shared: &Shared, count: usize, error: Error) -> Settled {
+fn unsettled(shared: &EngineShared, count: usize, error: Error) -> SettleResult {
     let reason = error.to_string();
     let reason = log_text(&reason);
     let line =
         format!("queue {}: {count} items were not settled, and their leases run out: {reason}", shared.queue.name());
     let status = Some(format!("{:?}", error.kind()));
-    note::Fields { status, ..note::Fields::default() }.log(&shared.queue, log::Level::Error, &line);
+    log_lines::Fields { status, ..log_lines::Fields::default() }.log(&shared.queue, log::Level::Error, &line);
     if !error.is_retryable() {
         shared.fail(error);
     }
-    Settled { outcomes: vec![None; count], again: Vec::new(), batch: Batch::default() }
+    SettleResult { outcomes: vec![None; count], again: Vec::new(), batch: Batch::default() }
 }
 
 /// Settles `settlements` and claims up to `room` items with them. The same call with the same identity again, until its
 /// outcome is known or the worker is abandoned.
-pub(super) fn until_known(shared: &Shared, settlements: &[Settlement<'_>], room: u32) -> Result<(Vec<Outcome>, Batch)> {
+pub(super) fn until_known(
+    shared: &EngineShared,
+    settlements: &[Settlement<'_>],
+    room: u32,
+) -> Result<(Vec<Outcome>, Batch)> {
     let mut operation: Option<String> = None;
     loop {
         let begun = Instant::now();
@@ -135,7 +136,7 @@ pub(super) fn until_known(shared: &Shared, settlements: &[Settlement<'_>], room:
             settlements,
             operation.as_deref(),
             room.min(MAX_ITEMS).cast_signed(),
-            Telling::OfOthers,
+            Answers::OthersOnly,
         ) {
             Ok((outcomes, batch)) => {
                 note(shared, settlements, &outcomes, batch.len(), begun.elapsed());
@@ -156,7 +157,7 @@ pub(super) fn until_known(shared: &Shared, settlements: &[Settlement<'_>], room:
 
 /// Whether the call may have been done by a try before, whose answer was lost: another identity would then find items that are
 /// settled already, and take them for lost. The database has the last word.
-fn may_be_done(shared: &Shared, operation: Option<&str>) -> bool {
+fn may_be_done(shared: &EngineShared, operation: Option<&str>) -> bool {
     let Some(operation) = operation else { return false };
     match shared.queue.is_done(operation) {
         Ok(is_done) => is_done,
@@ -164,23 +165,27 @@ fn may_be_done(shared: &Shared, operation: Option<&str>) -> bool {
     }
 }
 
-fn note(shared: &Shared, settlements: &[Settlement<'_>], outcomes: &[Outcome], claimed: usize, took: Duration) {
+fn note(shared: &EngineShared, settlements: &[Settlement<'_>], outcomes: &[Outcome], claimed: usize, took: Duration) {
     let mut state = shared.state.lock();
     state.tallies.calls += 1;
     state.durations.add(took);
     drop(state);
     for (settlement, outcome) in settlements.iter().zip(outcomes) {
-        if let Some(line) = note::not_settled(settlement, outcome) {
+        if let Some(line) = log_lines::not_settled(settlement, outcome) {
             let status = Some(format!("{:?}", outcome.answer));
             let line = format!("queue {}: {line}", shared.queue.name());
-            note::Fields { status, ..note::Fields::of(settlement) }.log(&shared.queue, log::Level::Warn, &line);
+            log_lines::Fields { status, ..log_lines::Fields::of(settlement) }.log(
+                &shared.queue,
+                log::Level::Warn,
+                &line,
+            );
         }
     }
-    shared.tell(&Event::Settled { settlements, outcomes, claimed, took });
+    shared.report(&Event::Settled { settlements, outcomes, claimed, took });
 }
 
 /// Waits for `pause`; says whether the worker was abandoned meanwhile.
-fn abandoned_within(shared: &Shared, pause: Duration) -> bool {
+fn abandoned_within(shared: &EngineShared, pause: Duration) -> bool {
     let until = Instant::now() + pause;
     let mut state = shared.state.lock();
     while state.phase != Phase::Abandoned && !shared.ending.wait_until(&mut state, until).timed_out() {}
@@ -209,7 +214,7 @@ fn is_of_the_handler(error: &Error) -> bool {
 
 /// The same end without what was refused about it, and why it was. What is done stays done.
 fn reworded(verdict: &Verdict, refusal: &Error) -> Verdict {
-    let text = said::with_refusal(verdict.error_text(), refusal.message());
+    let text = reported::with_refusal(verdict.error_text(), refusal.message());
     Verdict::new(verdict.action()).error(text.chars().take(SHORT).collect::<String>())
 }
 
@@ -223,10 +228,10 @@ mod tests {
     fn a_refused_verdict_keeps_its_action_and_says_why() {
         let long = "\u{e9}".repeat(300);
         let refusal = Error::new(ErrorKind::InvalidItem, "too long");
-        let said = reworded(&Verdict::complete().response(&long).step("s").after(Duration::ZERO), &refusal);
-        assert_eq!(said, Verdict::complete().error("what the handler gave was refused: too long"));
-        let said = reworded(&Verdict::fail(&long), &refusal);
-        assert_eq!(said.error_text().unwrap().chars().count(), 100);
+        let reported = reworded(&Verdict::complete().response(&long).step("s").after(Duration::ZERO), &refusal);
+        assert_eq!(reported, Verdict::complete().error("what the handler gave was refused: too long"));
+        let reported = reworded(&Verdict::fail(&long), &refusal);
+        assert_eq!(reported.error_text().unwrap().chars().count(), 100);
         assert!(!reworded(&Verdict::fail("a\0b"), &refusal).error_text().unwrap().contains('\0'));
     }
 

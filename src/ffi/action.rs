@@ -1,7 +1,7 @@
 //! What can be done with an item, as numbers.
 
 use super::args::Field;
-use super::failure::Failure;
+use super::failure::CallFailure;
 use crate::item::Action;
 
 /// Done.
@@ -27,8 +27,8 @@ pub const READPAST_ACTION_TERMINATE: i32 = 9;
 pub const READPAST_ACTION_STEP: i32 = 10;
 
 /// The action of a number from C.
-pub(super) fn read(name: Field, action: i32) -> Result<Action, Failure> {
-    known(action).ok_or_else(|| Failure::argument(format!("{name} is {action}; it must be a READPAST_ACTION_")))
+pub(super) fn read(name: Field, action: i32) -> Result<Action, CallFailure> {
+    known(action).ok_or_else(|| CallFailure::argument(format!("{name} is {action}; it must be a READPAST_ACTION_")))
 }
 
 /// The same, if there is one.

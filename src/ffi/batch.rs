@@ -4,7 +4,7 @@ use super::answer::answer;
 use super::boundary::{contained, read};
 use super::error::readpast_error;
 use super::handle::Handle;
-use super::sized::{Places, Versioned};
+use super::sized::{OutStructs, Versioned};
 use super::status::readpast_status;
 use super::text;
 use crate::item::{Batch, Item};
@@ -25,14 +25,14 @@ pub struct readpast_batch {
 }
 
 /// A traceparent, and the tracestate that belongs to it.
-type Trace = (CString, Option<CString>);
+type TraceTexts = (CString, Option<CString>);
 
 /// The object behind a `readpast_batch`. What C asks for and the core does not hold is made when it is asked for.
 pub(super) struct ClaimedBatch {
     batch: Batch,
     names: OnceLock<Box<[CString]>>,
     json: OnceLock<Box<[OnceLock<Option<CString>>]>>,
-    traces: OnceLock<Box<[Option<Trace>]>>,
+    traces: OnceLock<Box<[Option<TraceTexts>]>>,
 }
 
 impl ClaimedBatch {
@@ -52,7 +52,7 @@ impl ClaimedBatch {
     }
 
     /// Where the item came from.
-    pub(super) fn trace(&self, index: i32) -> Option<&Trace> {
+    pub(super) fn trace(&self, index: i32) -> Option<&TraceTexts> {
         let of = |item: Item<'_>| Some((text::c_text(item.traceparent()?), item.tracestate().map(text::c_text)));
         let traces = self.traces.get_or_init(|| self.batch.iter().map(of).collect());
         traces.get(usize::try_from(index).ok()?)?.as_ref()
@@ -136,7 +136,7 @@ pub unsafe extern "C" fn readpast_batch_item(
     // SAFETY: the header's rules for pointers.
     unsafe {
         answer(batch, err, || {
-            let place = Places::one("item", item)?;
+            let place = OutStructs::one("item", item)?;
             let batch = batch.get()?;
             Ok(place.fill_or_not_found(batch.item(index).map(c_item)))
         })

@@ -3,9 +3,9 @@
 use super::answer::answer;
 use super::args::{self, Field};
 use super::error::readpast_error;
-use super::failure::Failure;
+use super::failure::CallFailure;
 use super::handle::Handle;
-use super::out::Place;
+use super::out::OutParameter;
 use super::queue::readpast_queue;
 use super::receipts::{Receipts, readpast_receipts};
 use super::sized::{Versioned, read_array};
@@ -77,7 +77,7 @@ pub unsafe extern "C" fn readpast_queue_enqueue(
     // SAFETY: the header's rules for pointers.
     unsafe {
         answer(queue, err, || {
-            let place = if receipts.is_null() { None } else { Some(Place::new("receipts", receipts)?) };
+            let place = if receipts.is_null() { None } else { Some(OutParameter::new("receipts", receipts)?) };
             let items = read_items(items, count)?;
             let operation = args::optional_text("operation", operation)?;
             let enqueued = queue.get()?.enqueue(&items, operation)?;
@@ -92,7 +92,7 @@ pub unsafe extern "C" fn readpast_queue_enqueue(
 
 /// # Safety
 /// `items` keeps to the header's rules for arrays and text.
-unsafe fn read_items(items: *const readpast_new_item, count: i32) -> Result<Vec<NewItem>, Failure> {
+unsafe fn read_items(items: *const readpast_new_item, count: i32) -> Result<Vec<NewItem>, CallFailure> {
     // SAFETY: as the caller promises.
     let items = unsafe { read_array("items", items, count) }?;
     // SAFETY: as the caller promises.
@@ -101,7 +101,7 @@ unsafe fn read_items(items: *const readpast_new_item, count: i32) -> Result<Vec<
 
 /// # Safety
 /// The item's texts keep to the header's rules.
-unsafe fn read_item(i: usize, item: &readpast_new_item) -> Result<NewItem, Failure> {
+unsafe fn read_item(i: usize, item: &readpast_new_item) -> Result<NewItem, CallFailure> {
     let text = |field, text| {
         // SAFETY: as the caller promises.
         unsafe { args::optional_text(Field("items", i, field), text) }
@@ -120,7 +120,8 @@ unsafe fn read_item(i: usize, item: &readpast_new_item) -> Result<NewItem, Failu
     })
 }
 
-fn read_columns(i: usize, json: &str) -> Result<Columns, Failure> {
+fn read_columns(i: usize, json: &str) -> Result<Columns, CallFailure> {
     let name = Field("items", i, "columns_json");
-    Columns::from_json(json).map_err(|error| Failure::new(READPAST_INVALID_ITEM, format!("{name} {}", error.message())))
+    Columns::from_json(json)
+        .map_err(|error| CallFailure::new(READPAST_INVALID_ITEM, format!("{name} {}", error.message())))
 }

@@ -6,10 +6,10 @@ use super::batch::count;
 use super::boundary::{contained, read};
 use super::error::readpast_error;
 use super::handle::Handle;
-use super::sized::{Places, Versioned};
+use super::sized::{OutStructs, Versioned};
 use super::status::{of_answer, of_kind, readpast_status};
 use super::text;
-use crate::engine::{Event, Observer, note};
+use crate::engine::{Event, Observer, log_lines};
 use crate::error::ErrorKind;
 use crate::item::{Answer, Outcome, Settlement};
 use crate::sync::{Condvar, Mutex};
@@ -78,7 +78,7 @@ unsafe impl Versioned for readpast_event {
 }
 
 impl Handle for readpast_events {
-    type Object = Vec<Told>;
+    type Object = Vec<LentEvent>;
     const TAG: u8 = 8;
 
     fn from_id(id: u64) -> Self {
@@ -92,7 +92,7 @@ impl Handle for readpast_events {
 
 /// An event, to be lent to C.
 #[derive(Default)]
-pub(super) struct Told {
+pub(super) struct LentEvent {
     kind: i32,
     answer: readpast_status,
     key: Option<CString>,
@@ -104,10 +104,10 @@ pub(super) struct Told {
     line: Option<CString>,
 }
 
-impl Told {
+impl LentEvent {
     /// What a settlement came to.
     fn settled(settlement: &Settlement<'_>, outcome: &Outcome) -> Self {
-        let line = note::not_settled(settlement, outcome);
+        let line = log_lines::not_settled(settlement, outcome);
         Self {
             kind: if line.is_none() { READPAST_EVENT_SETTLED } else { READPAST_EVENT_LOST },
             answer: of_answer(outcome.answer),
@@ -116,62 +116,62 @@ impl Told {
             state: super::outcome::state(outcome.state),
             action: action::number(settlement.action),
             message: None,
-            left_out: line.is_some().then(|| text::c_text(&note::given(settlement))),
+            left_out: line.is_some().then(|| text::c_text(&log_lines::given(settlement))),
             line: line.as_deref().map(text::c_text),
         }
     }
 
     /// An event that is not reported item by item.
     fn of(event: &Event<'_>) -> Option<Self> {
-        let mut told = Self { line: event.line().as_deref().map(text::c_text), ..Self::default() };
+        let mut lent = Self { line: event.line().as_deref().map(text::c_text), ..Self::default() };
         match *event {
             Event::Lost { key, attempt, .. } => {
-                (told.kind, told.answer) = (READPAST_EVENT_LOST, of_answer(Answer::LeaseLost));
-                (told.key, told.attempt) = (Some(text::c_text(key)), attempt);
+                (lent.kind, lent.answer) = (READPAST_EVENT_LOST, of_answer(Answer::LeaseLost));
+                (lent.key, lent.attempt) = (Some(text::c_text(key)), attempt);
             }
             Event::Refused { key, attempt, action, left_out, error } => {
-                (told.kind, told.answer) = (READPAST_EVENT_REFUSED, of_kind(error.kind()));
-                (told.key, told.attempt) = (Some(text::c_text(key)), attempt);
-                (told.action, told.left_out) = (action::number(action), Some(text::c_text(left_out)));
-                told.message = Some(text::c_text(error.message()));
+                (lent.kind, lent.answer) = (READPAST_EVENT_REFUSED, of_kind(error.kind()));
+                (lent.key, lent.attempt) = (Some(text::c_text(key)), attempt);
+                (lent.action, lent.left_out) = (action::number(action), Some(text::c_text(left_out)));
+                lent.message = Some(text::c_text(error.message()));
             }
             Event::Trouble { error, .. } => {
-                (told.kind, told.answer) = (READPAST_EVENT_TROUBLE, of_kind(error.kind()));
-                told.message = Some(text::c_text(error.message()));
+                (lent.kind, lent.answer) = (READPAST_EVENT_TROUBLE, of_kind(error.kind()));
+                lent.message = Some(text::c_text(error.message()));
             }
             Event::SetAside { key, reason, .. } => {
-                (told.kind, told.answer) = (READPAST_EVENT_SET_ASIDE, of_kind(ErrorKind::InvalidItem));
-                (told.key, told.message) = (key.map(text::c_text), Some(text::c_text(reason)));
+                (lent.kind, lent.answer) = (READPAST_EVENT_SET_ASIDE, of_kind(ErrorKind::InvalidItem));
+                (lent.key, lent.message) = (key.map(text::c_text), Some(text::c_text(reason)));
             }
             Event::Claimed { .. } | Event::Settled { .. } => return None,
         }
-        Some(told)
+        Some(lent)
     }
 }
 
 /// The events that nobody has read yet.
 pub(super) struct Log {
     most: usize,
-    kept: Mutex<Kept>,
+    kept: Mutex<EventBuffer>,
     more: Condvar,
 }
 
 /// Apart from the others are those that are dropped first, so that nobody has to look for one; the numbers say what came before
 /// what.
 #[derive(Default)]
-struct Kept {
-    settled: VecDeque<(u64, Told)>,
-    others: VecDeque<(u64, Told)>,
+struct EventBuffer {
+    settled: VecDeque<(u64, LentEvent)>,
+    others: VecDeque<(u64, LentEvent)>,
     next: u64,
     has_ended: bool,
 }
 
-impl Kept {
+impl EventBuffer {
     fn len(&self) -> usize {
         self.settled.len() + self.others.len()
     }
 
-    fn put(&mut self, event: Told) {
+    fn put(&mut self, event: LentEvent) {
         let place = if event.kind == READPAST_EVENT_SETTLED { &mut self.settled } else { &mut self.others };
         place.push_back((self.next, event));
         self.next += 1;
@@ -185,7 +185,7 @@ impl Kept {
     }
 
     /// The oldest.
-    fn take(&mut self) -> Option<Told> {
+    fn take(&mut self) -> Option<LentEvent> {
         let place = match (self.settled.front(), self.others.front()) {
             (Some((settled, _)), Some((other, _))) if settled < other => &mut self.settled,
             (_, Some(_)) => &mut self.others,
@@ -211,14 +211,14 @@ impl Log {
             settlements
                 .iter()
                 .zip(*outcomes)
-                .for_each(|(settlement, outcome)| self.put(Told::settled(settlement, outcome)));
-        } else if let Some(told) = Told::of(event) {
-            self.put(told);
+                .for_each(|(settlement, outcome)| self.put(LentEvent::settled(settlement, outcome)));
+        } else if let Some(lent) = LentEvent::of(event) {
+            self.put(lent);
         }
     }
 
     /// Keeps an event. Those that somebody waits for to act on are the last to be dropped.
-    fn put(&self, event: Told) {
+    fn put(&self, event: LentEvent) {
         let mut kept = self.kept.lock();
         if kept.has_ended {
             return;
@@ -237,7 +237,7 @@ impl Log {
     }
 
     /// Up to `max` events, waiting up to `wait` for the first. `None`: there will be no more.
-    pub(super) fn read(&self, max: usize, wait: Duration) -> Option<Vec<Told>> {
+    pub(super) fn read(&self, max: usize, wait: Duration) -> Option<Vec<LentEvent>> {
         let deadline = Instant::now() + wait;
         let mut kept = self.kept.lock();
         while kept.len() == 0 {
@@ -278,10 +278,10 @@ pub unsafe extern "C" fn readpast_events_get(
     // SAFETY: the header's rules for pointers.
     unsafe {
         answer(events, err, || {
-            let place = Places::one("event", event)?;
+            let place = OutStructs::one("event", event)?;
             let events = events.get()?;
-            let told = usize::try_from(index).ok().and_then(|index| events.get(index));
-            Ok(place.fill_or_not_found(told.map(c_event)))
+            let lent = usize::try_from(index).ok().and_then(|index| events.get(index));
+            Ok(place.fill_or_not_found(lent.map(c_event)))
         })
     }
 }
@@ -292,19 +292,19 @@ pub extern "C" fn readpast_events_free(events: readpast_events) {
     contained((), || events.free());
 }
 
-fn c_event(told: &Told) -> readpast_event {
+fn c_event(lent: &LentEvent) -> readpast_event {
     let lend = |text: &Option<CString>| text.as_ref().map_or(ptr::null(), |text| text.as_ptr());
     readpast_event {
         struct_size: 0,
-        kind: told.kind,
-        answer: told.answer,
-        key: lend(&told.key),
-        attempt: told.attempt,
-        state: told.state,
-        action: told.action,
-        message: lend(&told.message),
-        left_out: lend(&told.left_out),
-        line: lend(&told.line),
+        kind: lent.kind,
+        answer: lent.answer,
+        key: lend(&lent.key),
+        attempt: lent.attempt,
+        state: lent.state,
+        action: lent.action,
+        message: lend(&lent.message),
+        left_out: lend(&lent.left_out),
+        line: lend(&lent.line),
     }
 }
 
@@ -319,11 +319,11 @@ mod tests {
     fn settle(log: &Log, key: &str, answer: Answer) {
         let settlement = Settlement { response: Some("abc"), ..Settlement::control(key, Some("t"), Action::Complete) };
         let outcome = Outcome { answer, state: Some(ItemState::Paused), attempt: 1, token: "t".to_owned() };
-        log.put(Told::settled(&settlement, &outcome));
+        log.put(LentEvent::settled(&settlement, &outcome));
     }
 
-    fn keys(events: &[Told]) -> Vec<&str> {
-        events.iter().map(|told| told.key.as_deref().unwrap().to_str().unwrap()).collect()
+    fn keys(events: &[LentEvent]) -> Vec<&str> {
+        events.iter().map(|lent| lent.key.as_deref().unwrap().to_str().unwrap()).collect()
     }
 
     #[test]
@@ -364,9 +364,9 @@ mod tests {
     fn a_loss_tells_what_it_leaves_out() {
         let log = Log::new(3);
         settle(&log, "7", Answer::LeaseLost);
-        let told = log.read(1, Duration::ZERO).unwrap().remove(0);
-        assert_eq!((told.kind, told.action), (READPAST_EVENT_LOST, action::READPAST_ACTION_COMPLETE));
-        assert_eq!(told.left_out.as_deref(), Some(c"response of 3 characters"));
-        assert!(told.line.unwrap().to_str().unwrap().starts_with("item 7, attempt 0 was lost"));
+        let lent = log.read(1, Duration::ZERO).unwrap().remove(0);
+        assert_eq!((lent.kind, lent.action), (READPAST_EVENT_LOST, action::READPAST_ACTION_COMPLETE));
+        assert_eq!(lent.left_out.as_deref(), Some(c"response of 3 characters"));
+        assert!(lent.line.unwrap().to_str().unwrap().starts_with("item 7, attempt 0 was lost"));
     }
 }

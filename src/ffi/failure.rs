@@ -7,7 +7,7 @@ use std::ffi::CString;
 
 /// Why a call failed: the object behind a `readpast_error`, and what bodies return to the boundary.
 #[derive(Debug)]
-pub(super) struct Failure {
+pub(super) struct CallFailure {
     status: readpast_status,
     pub(super) message: CString,
     pub(super) sqlstate: Option<CString>,
@@ -16,7 +16,7 @@ pub(super) struct Failure {
     pub(super) is_retryable: bool,
 }
 
-impl Failure {
+impl CallFailure {
     /// A failure that this side of the boundary found.
     pub(super) fn new(status: readpast_status, message: impl AsRef<str>) -> Self {
         let message = text::c_text(&cut(message.as_ref().to_owned()));
@@ -39,7 +39,7 @@ impl Failure {
     }
 }
 
-impl From<Error> for Failure {
+impl From<Error> for CallFailure {
     fn from(error: Error) -> Self {
         Self {
             status: of_kind(error.kind()),

@@ -7,8 +7,8 @@ use super::boundary::{contained, read};
 use super::config::readpast_config;
 use super::error::readpast_error;
 use super::handle::Handle;
-use super::out::Place;
-use super::sized::{Places, Versioned};
+use super::out::OutParameter;
+use super::sized::{OutStructs, Versioned};
 use super::status::{READPAST_OK, readpast_status};
 use super::text::{c_text, lend_optional};
 use crate::install::{self, Installed};
@@ -26,9 +26,9 @@ pub struct readpast_queues {
 }
 
 /// The object behind a `readpast_queues`.
-pub(super) struct Queues(Box<[Lent]>);
+pub(super) struct Queues(Box<[LentList]>);
 
-struct Lent {
+struct LentList {
     queue: CString,
     table: Option<CString>,
     description: CString,
@@ -37,7 +37,7 @@ struct Lent {
 
 impl Queues {
     fn new(installed: Vec<Installed>) -> Self {
-        let lent = installed.iter().map(|known| Lent {
+        let lent = installed.iter().map(|known| LentList {
             queue: c_text(&known.queue),
             table: known.table.as_ref().map(|table| c_text(&table.to_string())),
             description: c_text(&known.description),
@@ -114,7 +114,7 @@ pub unsafe extern "C" fn readpast_list(
     // SAFETY: the header's rules for pointers.
     unsafe {
         answer(config, err, || {
-            let place = Place::new("queues", queues)?;
+            let place = OutParameter::new("queues", queues)?;
             place.put(Queues::new(install::installed(&config.settings()?)?))?;
             Ok(READPAST_OK)
         })
@@ -147,7 +147,7 @@ pub unsafe extern "C" fn readpast_queues_get(
     // SAFETY: the header's rules for pointers.
     unsafe {
         answer(queues, err, || {
-            let place = Places::one("installed", installed)?;
+            let place = OutStructs::one("installed", installed)?;
             Ok(place.fill_or_not_found(queues.get()?.installed(index)))
         })
     }

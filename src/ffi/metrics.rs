@@ -4,7 +4,7 @@ use super::answer::answer;
 use super::boundary::{contained, read};
 use super::error::readpast_error;
 use super::handle::Handle;
-use super::out::Place;
+use super::out::OutParameter;
 use super::status::{READPAST_OK, readpast_status};
 use super::text::c_text;
 use crate::metrics::metrics;
@@ -54,7 +54,7 @@ pub unsafe extern "C" fn readpast_metrics(text: *mut readpast_text, err: *mut re
     // SAFETY: the header's rules for pointers.
     unsafe {
         answer(readpast_text::null(), err, || {
-            Place::new("text", text)?.put(c_text(&metrics().to_string()))?;
+            OutParameter::new("text", text)?.put(c_text(&metrics().to_string()))?;
             Ok(READPAST_OK)
         })
     }

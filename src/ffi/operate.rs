@@ -5,12 +5,12 @@ use super::args::{self, Field};
 use super::batch::readpast_batch;
 use super::claim;
 use super::error::readpast_error;
-use super::failure::Failure;
+use super::failure::CallFailure;
 use super::handle::Handle;
-use super::out::Place;
+use super::out::OutParameter;
 use super::outcome::{readpast_outcome, write_outcomes};
 use super::queue::readpast_queue;
-use super::sized::{Places, Versioned, read_array};
+use super::sized::{OutStructs, Versioned, read_array};
 use super::status::{READPAST_OK, readpast_status};
 use crate::item::{Filter, ItemRef};
 use std::ffi::c_char;
@@ -62,7 +62,7 @@ pub unsafe extern "C" fn readpast_queue_find(
     // SAFETY: the header's rules for pointers.
     unsafe {
         answer(queue, err, || {
-            let place = Place::new("batch", batch)?;
+            let place = OutParameter::new("batch", batch)?;
             let filter = read_filter(filter_json)?;
             let after = args::optional_text("after_key", after_key)?;
             let max = args::item_count("max_items", max_items)?;
@@ -97,7 +97,7 @@ pub unsafe extern "C" fn readpast_queue_redrive(
     unsafe {
         answer(queue, err, || {
             let items = read_refs(items, count)?;
-            let outcomes = Places::optional("outcomes", outcomes, count)?;
+            let outcomes = OutStructs::optional("outcomes", outcomes, count)?;
             let operation = args::optional_text("operation", operation)?;
             Ok(write_outcomes(outcomes, &queue.get()?.redrive(&items, operation)?))
         })
@@ -139,7 +139,7 @@ pub unsafe extern "C" fn readpast_queue_purge(
 
 /// # Safety
 /// The text keeps to the header's rules.
-unsafe fn read_filter(json: *const c_char) -> Result<Filter, Failure> {
+unsafe fn read_filter(json: *const c_char) -> Result<Filter, CallFailure> {
     // SAFETY: as the caller promises.
     match unsafe { args::optional_text("filter_json", json) }? {
         Some(json) => Ok(Filter::from_json(json)?),
@@ -149,7 +149,7 @@ unsafe fn read_filter(json: *const c_char) -> Result<Filter, Failure> {
 
 /// # Safety
 /// `items` keeps to the header's rules for arrays and text.
-unsafe fn read_refs<'a>(items: *const readpast_item_ref, count: i32) -> Result<Vec<ItemRef<'a>>, Failure> {
+unsafe fn read_refs<'a>(items: *const readpast_item_ref, count: i32) -> Result<Vec<ItemRef<'a>>, CallFailure> {
     // SAFETY: as the caller promises.
     let items = unsafe { read_array("items", items, count) }?;
     // SAFETY: as the caller promises.
@@ -158,7 +158,7 @@ unsafe fn read_refs<'a>(items: *const readpast_item_ref, count: i32) -> Result<V
 
 /// # Safety
 /// The texts keep to the header's rules.
-unsafe fn read_ref<'a>(i: usize, item: &readpast_item_ref) -> Result<ItemRef<'a>, Failure> {
+unsafe fn read_ref<'a>(i: usize, item: &readpast_item_ref) -> Result<ItemRef<'a>, CallFailure> {
     // SAFETY: as the caller promises.
     unsafe {
         Ok(ItemRef {

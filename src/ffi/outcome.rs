@@ -1,6 +1,6 @@
 //! `readpast_outcome`: what came of an item.
 
-use super::sized::{Places, Versioned};
+use super::sized::{OutStructs, Versioned};
 use super::status::{READPAST_OK, of_answer, readpast_status};
 use super::text;
 use crate::item::{ItemState, Outcome};
@@ -57,7 +57,7 @@ unsafe impl Versioned for readpast_outcome {
 }
 
 /// Writes the outcomes, and tells the first answer that is not `READPAST_OK`.
-pub(super) fn write_outcomes(places: Places<readpast_outcome>, outcomes: &[Outcome]) -> readpast_status {
+pub(super) fn write_outcomes(places: OutStructs<readpast_outcome>, outcomes: &[Outcome]) -> readpast_status {
     places.fill(outcomes.iter().map(c_outcome));
     outcomes
         .iter()

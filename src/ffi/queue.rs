@@ -6,7 +6,7 @@ use super::boundary::{contained, read};
 use super::config::readpast_config;
 use super::error::readpast_error;
 use super::handle::Handle;
-use super::out::Place;
+use super::out::OutParameter;
 use super::status::{READPAST_NOT_FOUND, READPAST_OK, readpast_status};
 use super::table::Fault;
 use super::text;
@@ -78,7 +78,7 @@ pub unsafe extern "C" fn readpast_queue_open(
     // SAFETY: the header's rules for pointers.
     unsafe {
         answer(config, err, || {
-            let (place, name) = (Place::new("queue", queue)?, args::text("name", name)?);
+            let (place, name) = (OutParameter::new("queue", queue)?, args::text("name", name)?);
             let queue = Queue::open(&config.settings()?, name)?;
             let (name, worker) = (text::c_text(queue.name()), text::c_text(queue.worker()));
             place.put(OpenQueue { queue, name, worker })?;
@@ -105,7 +105,7 @@ pub unsafe extern "C" fn readpast_queue_share(
     // SAFETY: the header's rules for pointers.
     unsafe {
         answer(queue, err, || {
-            let place = Place::new("shared", shared)?;
+            let place = OutParameter::new("shared", shared)?;
             let open = queue.get()?;
             place.put(OpenQueue { queue: open.share(), name: open.name.clone(), worker: open.worker.clone() })?;
             Ok(READPAST_OK)
@@ -146,7 +146,7 @@ pub unsafe extern "C" fn readpast_queue_attach(
     // SAFETY: the header's rules for pointers, and what is said of the connection.
     unsafe {
         answer(queue, err, || {
-            let place = Place::new("attached", attached)?;
+            let place = OutParameter::new("attached", attached)?;
             let open = queue.get()?;
             let queue = open.attach(|dialect, seconds| Attached::new(connection, dialect, seconds))?;
             place.put(OpenQueue { queue, name: open.name.clone(), worker: open.worker.clone() })?;

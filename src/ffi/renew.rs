@@ -3,11 +3,11 @@
 use super::answer::answer;
 use super::args::{self, Field};
 use super::error::readpast_error;
-use super::failure::Failure;
+use super::failure::CallFailure;
 use super::handle::Handle;
 use super::outcome::{readpast_outcome, write_outcomes};
 use super::queue::readpast_queue;
-use super::sized::{Places, Versioned, read_array};
+use super::sized::{OutStructs, Versioned, read_array};
 use super::status::{READPAST_UNSUPPORTED, readpast_status};
 use crate::item::Lease;
 use std::ffi::c_char;
@@ -55,7 +55,7 @@ pub unsafe extern "C" fn readpast_queue_renew(
     unsafe {
         answer(queue, err, || {
             let leases = read_leases(leases, count)?;
-            let outcomes = Places::optional("outcomes", outcomes, count)?;
+            let outcomes = OutStructs::optional("outcomes", outcomes, count)?;
             Ok(write_outcomes(outcomes, &queue.get()?.renew(&leases)?))
         })
     }
@@ -63,7 +63,7 @@ pub unsafe extern "C" fn readpast_queue_renew(
 
 /// # Safety
 /// `leases` keeps to the header's rules for arrays and text.
-unsafe fn read_leases<'a>(leases: *const readpast_lease, count: i32) -> Result<Vec<Lease<'a>>, Failure> {
+unsafe fn read_leases<'a>(leases: *const readpast_lease, count: i32) -> Result<Vec<Lease<'a>>, CallFailure> {
     // SAFETY: as the caller promises.
     let leases = unsafe { read_array("leases", leases, count) }?;
     // SAFETY: as the caller promises.
@@ -72,10 +72,10 @@ unsafe fn read_leases<'a>(leases: *const readpast_lease, count: i32) -> Result<V
 
 /// # Safety
 /// The key keeps to the header's rules for text.
-unsafe fn read_lease<'a>(i: usize, lease: &readpast_lease) -> Result<Lease<'a>, Failure> {
+unsafe fn read_lease<'a>(i: usize, lease: &readpast_lease) -> Result<Lease<'a>, CallFailure> {
     let name = |field| Field("leases", i, field);
     if lease.reserved != 0 {
-        return Err(Failure::new(READPAST_UNSUPPORTED, format!("{} must be 0", name("reserved"))));
+        return Err(CallFailure::new(READPAST_UNSUPPORTED, format!("{} must be 0", name("reserved"))));
     }
     // SAFETY: as the caller promises.
     let key = unsafe { args::text(name("key"), lease.key) }?;

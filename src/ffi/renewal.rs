@@ -6,7 +6,7 @@ use super::batch::readpast_batch;
 use super::boundary::{contained, read};
 use super::error::readpast_error;
 use super::handle::Handle;
-use super::out::Place;
+use super::out::OutParameter;
 use super::queue::readpast_queue;
 use super::status::{READPAST_NOT_FOUND, READPAST_OK, readpast_status};
 use super::text;
@@ -82,7 +82,7 @@ pub unsafe extern "C" fn readpast_renewal_start(
     // SAFETY: the header's rules for pointers.
     unsafe {
         answer(queue, err, || {
-            let place = Place::new("renewal", renewal)?;
+            let place = OutParameter::new("renewal", renewal)?;
             let interval = args::interval("interval_ms", interval_ms)?;
             let (queue, batch) = (queue.get()?, batch.get()?);
             let renewal = Renewal::start(&queue, &batch, interval)?;

@@ -6,14 +6,14 @@ use super::args::{self, Field};
 use super::batch::readpast_batch;
 use super::claim;
 use super::error::readpast_error;
-use super::failure::Failure;
+use super::failure::CallFailure;
 use super::handle::Handle;
-use super::out::Place;
+use super::out::OutParameter;
 use super::outcome::{readpast_outcome, write_outcomes};
 use super::queue::readpast_queue;
-use super::sized::{Places, Versioned, read_array};
+use super::sized::{OutStructs, Versioned, read_array};
 use super::status::readpast_status;
-use crate::engine::Said;
+use crate::engine::ReportedResult;
 use crate::item::Settlement;
 use std::ffi::c_char;
 
@@ -98,7 +98,7 @@ pub unsafe extern "C" fn readpast_queue_settle(
     unsafe {
         answer(queue, err, || {
             let settlements = read_settlements(settlements, count)?;
-            let outcomes = Places::optional("outcomes", outcomes, count)?;
+            let outcomes = OutStructs::optional("outcomes", outcomes, count)?;
             let operation = args::optional_text("operation", operation)?;
             Ok(write_outcomes(outcomes, &queue.get()?.settle(&settlements, operation)?))
         })
@@ -127,9 +127,9 @@ pub unsafe extern "C" fn readpast_queue_settle_and_claim(
     // SAFETY: the header's rules for pointers.
     unsafe {
         answer(queue, err, || {
-            let place = Place::new("batch", batch)?;
+            let place = OutParameter::new("batch", batch)?;
             let settlements = read_settlements(settlements, count)?;
-            let outcomes = Places::optional("outcomes", outcomes, count)?;
+            let outcomes = OutStructs::optional("outcomes", outcomes, count)?;
             let operation = args::optional_text("operation", operation)?;
             let max = args::item_count("max_items", max_items)?;
             let (settled, claimed) = queue.get()?.settle_and_claim(&settlements, operation, max)?;
@@ -145,7 +145,7 @@ pub unsafe extern "C" fn readpast_queue_settle_and_claim(
 pub(super) unsafe fn read_settlements<'a>(
     settlements: *const readpast_settlement,
     count: i32,
-) -> Result<Vec<Settlement<'a>>, Failure> {
+) -> Result<Vec<Settlement<'a>>, CallFailure> {
     // SAFETY: as the caller promises.
     let settlements = unsafe { read_array("settlements", settlements, count) }?;
     // SAFETY: as the caller promises.
@@ -154,7 +154,7 @@ pub(super) unsafe fn read_settlements<'a>(
 
 /// # Safety
 /// The settlement's texts keep to the header's rules.
-unsafe fn read_settlement<'a>(i: usize, settlement: &readpast_settlement) -> Result<Settlement<'a>, Failure> {
+unsafe fn read_settlement<'a>(i: usize, settlement: &readpast_settlement) -> Result<Settlement<'a>, CallFailure> {
     let name = |field| Field("settlements", i, field);
     // SAFETY: as the caller promises.
     unsafe {
@@ -183,14 +183,14 @@ unsafe fn read_settlement<'a>(i: usize, settlement: &readpast_settlement) -> Res
 pub(super) unsafe fn read_ends<'a>(
     settlements: *const readpast_settlement,
     count: i32,
-) -> Result<Vec<Said<'a>>, Failure> {
+) -> Result<Vec<ReportedResult<'a>>, CallFailure> {
     // SAFETY: as the caller promises.
     let settlements = unsafe { read_array("settlements", settlements, count) }?;
     let read = |(i, settlement): (usize, &readpast_settlement)| {
         let name = |field| Field("settlements", i, field);
         // SAFETY: as the caller promises.
         unsafe {
-            Ok(Said {
+            Ok(ReportedResult {
                 key: args::text(name("key"), settlement.key)?,
                 attempt: args::attempt(name("attempt"), settlement.attempt)?,
                 action: action::known(settlement.action),

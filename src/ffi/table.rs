@@ -32,10 +32,10 @@ pub(super) enum Fault {
 }
 
 #[derive(Default)]
-struct Slot(Mutex<Entry>);
+struct HandleSlot(Mutex<HandleEntry>);
 
 #[derive(Default)]
-struct Entry {
+struct HandleEntry {
     /// The handle whose object this is; 0 while there is none.
     id: u64,
     generation: u32,
@@ -50,14 +50,14 @@ struct Vacant {
     fresh: usize,
 }
 
-struct Table {
+struct HandleTable {
     epoch: u32,
-    segments: Box<[OnceLock<Box<[Slot]>>]>,
+    segments: Box<[OnceLock<Box<[HandleSlot]>>]>,
     vacant: Mutex<Vacant>,
 }
 
 /// The table of this process, or still that of the process it was forked from. NULL at first; a table is never freed.
-static TABLE: AtomicPtr<Table> = AtomicPtr::new(ptr::null_mut());
+static TABLE: AtomicPtr<HandleTable> = AtomicPtr::new(ptr::null_mut());
 
 /// Stores `object` and gives the handle for it; `None` when no more handles fit.
 pub(super) fn insert(tag: u8, object: Object) -> Option<u64> {
@@ -81,7 +81,7 @@ pub(super) fn get(id: u64) -> Result<Object, Fault> {
 pub(super) fn remove(id: u64) -> Result<Object, Fault> {
     let mut entry = entry(id)?;
     let object = entry.object.take().ok_or(Fault::Dead)?;
-    *entry = Entry { generation: entry.generation + 1, ..Entry::default() };
+    *entry = HandleEntry { generation: entry.generation + 1, ..HandleEntry::default() };
     let reusable = entry.generation < GENERATIONS;
     drop(entry);
     if reusable {
@@ -101,16 +101,16 @@ pub(super) fn poison(id: u64) {
 }
 
 /// The table of this process, once it has one.
-fn current() -> Option<&'static Table> {
+fn current() -> Option<&'static HandleTable> {
     // SAFETY: it is NULL, or what `start` made of a table that nobody frees.
     let table = unsafe { TABLE.load(Ordering::Acquire).as_ref() };
     table.filter(|table| table.epoch == fork::epoch())
 }
 
 /// Gives this process a table, unless another thread has just done so.
-fn start() -> Option<&'static Table> {
+fn start() -> Option<&'static HandleTable> {
     let old = TABLE.load(Ordering::Acquire);
-    let new = Box::into_raw(Box::new(Table::new(fork::epoch())));
+    let new = Box::into_raw(Box::new(HandleTable::new(fork::epoch())));
     if TABLE.compare_exchange(old, new, Ordering::AcqRel, Ordering::Acquire).is_err() {
         // SAFETY: it was made above, and nobody else has seen it.
         drop(unsafe { Box::from_raw(new) });
@@ -119,7 +119,7 @@ fn start() -> Option<&'static Table> {
 }
 
 /// The locked entry of a handle that is of this process and not dead.
-fn entry(id: u64) -> Result<MutexGuard<'static, Entry>, Fault> {
+fn entry(id: u64) -> Result<MutexGuard<'static, HandleEntry>, Fault> {
     if id == 0 {
         return Err(Fault::Null);
     }
@@ -133,7 +133,7 @@ fn entry(id: u64) -> Result<MutexGuard<'static, Entry>, Fault> {
     if entry.id == id { Ok(entry) } else { Err(Fault::Dead) }
 }
 
-impl Table {
+impl HandleTable {
     fn new(epoch: u32) -> Self {
         let segments = (0..SLOTS / SEGMENT).map(|_| OnceLock::new()).collect();
         Self { epoch, segments, vacant: Mutex::default() }
@@ -157,13 +157,13 @@ impl Table {
         })
     }
 
-    fn slot(&self, slot: u32) -> Option<&Slot> {
+    fn slot(&self, slot: u32) -> Option<&HandleSlot> {
         self.segments.get(slot as usize / SEGMENT)?.get()?.get(slot as usize % SEGMENT)
     }
 
-    fn slot_or_new(&self, slot: u32) -> Option<&Slot> {
+    fn slot_or_new(&self, slot: u32) -> Option<&HandleSlot> {
         let segment = self.segments.get(slot as usize / SEGMENT)?;
-        segment.get_or_init(|| (0..SEGMENT).map(|_| Slot::default()).collect()).get(slot as usize % SEGMENT)
+        segment.get_or_init(|| (0..SEGMENT).map(|_| HandleSlot::default()).collect()).get(slot as usize % SEGMENT)
     }
 }
 
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn a_slot_is_used_again_under_another_number() {
-        let table = Table::new(3);
+        let table = HandleTable::new(3);
         let first = Id::unpack(table.insert(1, Arc::new(())).unwrap());
         assert_eq!((first.tag, first.epoch, first.generation, first.slot), (1, 3, 0, 0));
         let second = Id::unpack(table.insert(2, Arc::new(())).unwrap());

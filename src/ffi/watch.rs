@@ -5,13 +5,13 @@ use super::args;
 use super::boundary::{contained, read};
 use super::error::readpast_error;
 use super::events::readpast_events;
-use super::failure::Failure;
+use super::failure::CallFailure;
 use super::handle::Handle;
-use super::out::Place;
-use super::sized::{Places, Versioned};
+use super::out::OutParameter;
+use super::sized::{OutStructs, Versioned};
 use super::status::{READPAST_EMPTY, READPAST_INTERRUPTED, READPAST_OK, readpast_status};
 use super::worker::readpast_worker;
-use crate::engine::Figures;
+use crate::engine::WorkerFigures;
 use std::iter;
 
 /// What a worker has done so far. Initialise it with `READPAST_WORKER_FIGURES_INIT`.
@@ -52,38 +52,38 @@ unsafe impl Versioned for readpast_worker_figures {
     const FIRST_SIZE: usize = size_of::<Self>();
 }
 
-/// Waits up to `wait_ms` (0 to 86400000) for news that running handlers must know of: an item in hand was found lost, or the
-/// worker was told to stop, or has failed. News are counted: `seen` is how many the caller knows of, 0 at first, and `*news`
+/// Waits up to `wait_ms` (0 to 86400000) for a change that running handlers must know of: an item in flight was lost, or the
+/// worker is to stop, or has failed. Changes are counted: `seen` is how many the caller knows of, 0 at first, and `*changes`
 /// how many there are. Then ask `readpast_worker_is_lost` for each item that is worked on, and `readpast_worker_is_stopping`.
-/// One waiting thread is enough for all handlers; the count makes sure that no news is missed.
+/// One waiting thread is enough for all handlers; the count makes sure that it misses none.
 ///
 /// *Threads*: any number may wait, each with its own count.
 ///
 /// *Returns*:
-/// - `READPAST_OK`: there are more than `seen`; `*news` is how many.
-/// - `READPAST_EMPTY`: there were no more in time; `*news` is not written.
-/// - `READPAST_INTERRUPTED`: there will be no more: the worker was closed or freed. `*news` is not written.
+/// - `READPAST_OK`: there are more than `seen`; `*changes` is how many.
+/// - `READPAST_EMPTY`: there were no more in time; `*changes` is not written.
+/// - `READPAST_INTERRUPTED`: there will be no more: the worker was closed or freed. `*changes` is not written.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn readpast_worker_news(
+pub unsafe extern "C" fn readpast_worker_changes(
     worker: readpast_worker,
     seen: i64,
     wait_ms: i64,
-    news: *mut i64,
+    changes: *mut i64,
     err: *mut readpast_error,
 ) -> readpast_status {
     // SAFETY: the header's rules for pointers.
     unsafe {
         answer(worker, err, || {
-            if news.is_null() {
-                return Err(Failure::argument("news is NULL; it must say where to put how many there are"));
+            if changes.is_null() {
+                return Err(CallFailure::argument("changes is NULL; it must say where to put how many there are"));
             }
             let seen = args::in_range("seen", seen, 0..=i64::MAX)?.unsigned_abs();
             let wait = args::wait("wait_ms", wait_ms)?;
-            match worker.get()?.engine.news(seen, wait) {
+            match worker.get()?.engine.changes(seen, wait) {
                 None => Ok(READPAST_INTERRUPTED),
                 Some(count) if count <= seen => Ok(READPAST_EMPTY),
                 Some(count) => {
-                    news.write(i64::try_from(count).unwrap_or(i64::MAX));
+                    changes.write(i64::try_from(count).unwrap_or(i64::MAX));
                     Ok(READPAST_OK)
                 }
             }
@@ -176,7 +176,7 @@ pub unsafe extern "C" fn readpast_worker_get_figures(
     // SAFETY: the header's rules for pointers.
     unsafe {
         answer(worker, err, || {
-            let place = Places::one("figures", figures)?;
+            let place = OutStructs::one("figures", figures)?;
             place.fill(iter::once(c_figures(&worker.get()?.engine.figures())));
             Ok(READPAST_OK)
         })
@@ -207,7 +207,7 @@ pub unsafe extern "C" fn readpast_worker_events(
     // SAFETY: the header's rules for pointers.
     unsafe {
         answer(worker, err, || {
-            let place = Place::new("events", events)?;
+            let place = OutParameter::new("events", events)?;
             let (max, wait) = (args::item_count("max_events", max_events)?, args::wait("wait_ms", wait_ms)?);
             let worker = worker.get()?;
             match worker.log.as_ref().and_then(|log| log.read(max as usize, wait)) {
@@ -234,7 +234,7 @@ pub extern "C" fn readpast_worker_free(worker: readpast_worker) {
     });
 }
 
-fn c_figures(figures: &Figures) -> readpast_worker_figures {
+fn c_figures(figures: &WorkerFigures) -> readpast_worker_figures {
     let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
     readpast_worker_figures {
         struct_size: 0,

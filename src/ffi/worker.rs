@@ -8,7 +8,7 @@ use super::claim;
 use super::error::readpast_error;
 use super::events::Log;
 use super::handle::Handle;
-use super::out::Place;
+use super::out::OutParameter;
 use super::queue::readpast_queue;
 use super::settle::{read_ends, readpast_settlement};
 use super::sized::{self, Versioned};
@@ -16,7 +16,7 @@ use super::status::{
     READPAST_EMPTY, READPAST_INTERRUPTED, READPAST_LEASE_LOST, READPAST_NOT_FOUND, READPAST_OK, of_answer,
     readpast_status,
 };
-use crate::engine::{Begin, Engine, Taken, Terms};
+use crate::engine::{Begin, Engine, Taken, WorkerTerms};
 use crate::item::Answer;
 use std::ffi::c_char;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use std::sync::Arc;
 /// A worker: threads of the library claim ahead, settle in groups and renew leases, while the caller takes items, begins
 /// each, and ends it. Any number of the caller's threads may do so at once; there are no callbacks.
 ///
-/// One worker serves as many handlers as the program has; the settings `worker.lanes`, `worker.ahead` and `worker.hold_ms`
+/// One worker serves as many handlers as the program has; the settings `worker.fetchers`, `worker.ahead` and `worker.hold_ms`
 /// say how. `docs/worker.md` says what it does when something goes wrong. Items that had ended but were not settled when the
 /// process died are handed out again.
 ///
@@ -104,14 +104,14 @@ pub unsafe extern "C" fn readpast_worker_start(
     // SAFETY: the header's rules for pointers.
     unsafe {
         answer(queue, err, || {
-            let place = Place::new("worker", worker)?;
+            let place = OutParameter::new("worker", worker)?;
             let given = sized::optional_struct("options", options)?;
             let until_empty =
                 given.map_or(Ok(0), |given| args::in_range("options.until_empty", given.until_empty.into(), 0..=1))?;
             let events =
                 given.map_or(Ok(0), |given| args::in_range("options.events", given.events.into(), 0..=1_000_000))?;
             let log = (events > 0).then(|| Arc::new(Log::new(events.unsigned_abs() as usize)));
-            let terms = Terms { until_empty: until_empty == 1, observer: log.as_ref().map(Log::observer) };
+            let terms = WorkerTerms { until_empty: until_empty == 1, observer: log.as_ref().map(Log::observer) };
             let queue = queue.get()?;
             let engine = Engine::new(&queue, terms);
             engine.start()?;
@@ -143,7 +143,7 @@ pub unsafe extern "C" fn readpast_worker_take(
     // SAFETY: the header's rules for pointers.
     unsafe {
         answer(worker, err, || {
-            let place = Place::new("batch", batch)?;
+            let place = OutParameter::new("batch", batch)?;
             let (max, wait) = (args::item_count("max_items", max_items)?, args::wait("wait_ms", wait_ms)?);
             match worker.get()?.engine.take(max, wait)? {
                 Taken::Items(batch) => claim::put(place, batch),
@@ -239,7 +239,7 @@ pub unsafe extern "C" fn readpast_worker_end(
     unsafe {
         answer(worker, err, || {
             let ends = read_ends(settlements, count)?;
-            let answers = worker.get()?.engine.end_as_said(&ends);
+            let answers = worker.get()?.engine.end_as_reported(&ends);
             Ok(if answers.iter().all(|answer| *answer == Answer::Ok) { READPAST_OK } else { READPAST_NOT_FOUND })
         })
     }

@@ -2,11 +2,11 @@
 //! put there before would run with the rights of who installs.
 
 use super::text;
+use crate::description::QueueSpec;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::Identifier;
 use crate::render;
 use crate::session::{Param, Session};
-use crate::description::QueueSpec;
 
 /// Refuses a schema, and what stands in it under the names of the shared objects and of these queues, when it belongs to
 /// somebody else than the login, a role that it is a member of, the database's owner or a superuser. Reads the server's

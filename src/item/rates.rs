@@ -2,7 +2,7 @@
 
 /// Events of the last hour, as far as a look reaches.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Observed {
+pub(crate) struct HourlyEvents {
     pub items: i64,
     /// Whether there were as many or more.
     pub capped: bool,
@@ -10,7 +10,7 @@ pub(crate) struct Observed {
     pub ms: Option<i64>,
 }
 
-impl Observed {
+impl HourlyEvents {
     /// So many an hour: where a look stopped at its bound, by the time that those of the look took.
     pub(super) fn per_hour(self, window_ms: i64) -> i64 {
         let ms = if self.capped { self.ms.unwrap_or(window_ms) } else { window_ms };

@@ -96,16 +96,16 @@ pub enum Cell {
 
 /// An item that was claimed, and that cannot be handed out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Withheld {
+pub(crate) struct Undeliverable {
     pub(crate) key: String,
     pub(crate) token: String,
     pub(crate) attempt: i32,
-    pub(crate) why: Unfit,
+    pub(crate) why: UndeliverableReason,
 }
 
 /// Why an item cannot be handed out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Unfit {
+pub(crate) enum UndeliverableReason {
     /// It is larger than the worker takes.
     TooLarge,
     /// There is not the memory for it.
@@ -122,7 +122,7 @@ pub struct Rows {
     cells: Vec<Cell>,
     text: String,
     bytes: Vec<u8>,
-    withheld: Vec<Withheld>,
+    undeliverable: Vec<Undeliverable>,
     trace: Option<usize>,
 }
 
@@ -264,28 +264,29 @@ impl Rows {
 
     /// Takes out the last row, a claimed item whose answer columns are there, and keeps what its claim is ended with. Before
     /// the row there was `size`.
-    pub(crate) fn withhold(&mut self, row: usize, size: (usize, usize), why: Unfit) {
+    pub(crate) fn set_undeliverable(&mut self, row: usize, size: (usize, usize), why: UndeliverableReason) {
         let start = row * self.columns.len();
         let text = |column| self.text_at(start + column).unwrap_or_default().to_owned();
         let attempt = match self.cells.get(start + answer_column::ATTEMPT) {
             Some(Cell::Integer(attempt)) => i32::try_from(*attempt).unwrap_or(i32::MAX),
             _ => 0,
         };
-        let withheld = Withheld { key: text(answer_column::KEY), token: text(answer_column::TOKEN), attempt, why };
-        self.withheld.push(withheld);
+        let undeliverable =
+            Undeliverable { key: text(answer_column::KEY), token: text(answer_column::TOKEN), attempt, why };
+        self.undeliverable.push(undeliverable);
         self.cells.truncate(start);
         self.text.truncate(size.0);
         self.bytes.truncate(size.1);
     }
 
     /// Whether claimed items are not among the rows.
-    pub(crate) fn has_withheld(&self) -> bool {
-        !self.withheld.is_empty()
+    pub(crate) fn has_undeliverable(&self) -> bool {
+        !self.undeliverable.is_empty()
     }
 
     /// The claimed items that are not among the rows.
-    pub(crate) fn take_withheld(&mut self) -> Vec<Withheld> {
-        std::mem::take(&mut self.withheld)
+    pub(crate) fn take_undeliverable(&mut self) -> Vec<Undeliverable> {
+        std::mem::take(&mut self.undeliverable)
     }
 
     /// The cell at `index`, counted over all rows.
@@ -379,7 +380,7 @@ mod tests {
             rows.push_text(|text| text.push_str("Processing"));
             rows.push_bytes(&[7]);
             if number == 1 {
-                rows.withhold(1, size, Unfit::TooLarge);
+                rows.set_undeliverable(1, size, UndeliverableReason::TooLarge);
             } else {
                 rows.push_text(|text| *text += &format!("value{number}"));
             }
@@ -388,9 +389,14 @@ mod tests {
         assert_eq!(rows.value(1, answer_column::KEY), Value::Text("key2"));
         assert_eq!(rows.value(1, answer_column::COUNT), Value::Binary(&[7]));
         assert_eq!(rows.text_with_nul(1, answer_column::COUNT + 1), Some("value2\0"));
-        let withheld = Withheld { key: "key1".into(), token: "token1".into(), attempt: 2, why: Unfit::TooLarge };
-        assert_eq!(rows.take_withheld(), [withheld]);
-        assert!(!rows.has_withheld());
+        let undeliverable = Undeliverable {
+            key: "key1".into(),
+            token: "token1".into(),
+            attempt: 2,
+            why: UndeliverableReason::TooLarge,
+        };
+        assert_eq!(rows.take_undeliverable(), [undeliverable]);
+        assert!(!rows.has_undeliverable());
     }
 
     #[test]

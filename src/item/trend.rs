@@ -113,7 +113,7 @@ impl Watched {
 #[cfg(test)]
 mod tests {
     use super::super::QueueStats;
-    use super::super::rates::Observed;
+    use super::super::rates::HourlyEvents;
     use super::*;
 
     const SECOND: i64 = 1000;
@@ -123,8 +123,8 @@ mod tests {
     fn looked(due: i64, came: (i64, Option<i64>), ended: (i64, Option<i64>)) -> Watched {
         let mut watched = waiting(due);
         watched.stats.arrivals_last_hour = Some(came.0);
-        watched.came_last_hour = Some(Observed { items: came.0, capped: false, ms: came.1 });
-        watched.ended_last_hour = Some(Observed { items: ended.0, capped: false, ms: ended.1 });
+        watched.came_last_hour = Some(HourlyEvents { items: came.0, capped: false, ms: came.1 });
+        watched.ended_last_hour = Some(HourlyEvents { items: ended.0, capped: false, ms: ended.1 });
         watched.ended_per_hour = Some(ended.0);
         watched.conclude()
     }
@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn more_than_a_look_reads_is_a_rate_of_its_own_time() {
         let mut now = looked(0, (10_000, Some(30 * MINUTE)), (9_000, Some(HOUR_MS)));
-        now.came_last_hour = now.came_last_hour.map(|came| Observed { capped: true, ..came });
+        now.came_last_hour = now.came_last_hour.map(|came| HourlyEvents { capped: true, ..came });
         assert_eq!(rates(&now.trend(None)), (Some(20_000), Some(9_000), Some(11_000)));
     }
 

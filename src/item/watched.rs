@@ -1,6 +1,6 @@
 //! What who watches a queue sees, from bounded looks.
 
-use super::rates::{self, Observed, OfType};
+use super::rates::{self, HourlyEvents, OfType};
 use super::{ItemState, QueueStats};
 
 /// Figures about a queue from looks of a bounded number of rows each, so that they cost the same in a queue of ten million
@@ -28,9 +28,9 @@ pub struct Watched {
     /// How many of the items that wait say when they came, and within how many milliseconds that was.
     pub(crate) came: (i64, Option<i64>),
     /// How many of the items that came within the last hour are not scheduled for later, and when the first of them came.
-    pub(crate) came_last_hour: Option<Observed>,
+    pub(crate) came_last_hour: Option<HourlyEvents>,
     /// The same of those that ended.
-    pub(crate) ended_last_hour: Option<Observed>,
+    pub(crate) ended_last_hour: Option<HourlyEvents>,
     /// How many items that wait are due later, but within an hour.
     pub due_within_hour: i64,
     /// What each type has, in the order of the description; nothing where the queue has one type.
@@ -83,7 +83,7 @@ pub struct Trouble {
 }
 
 /// One row of the procedure.
-pub(crate) struct Figure<'a> {
+pub(crate) struct FigureRow<'a> {
     pub name: &'a str,
     pub value: Option<i64>,
     pub capped: bool,
@@ -92,9 +92,9 @@ pub(crate) struct Figure<'a> {
     pub key: &'a str,
 }
 
-impl Figure<'_> {
-    fn observed(&self) -> Observed {
-        Observed { items: self.value.unwrap_or(0), capped: self.capped, ms: self.ms }
+impl FigureRow<'_> {
+    fn observed(&self) -> HourlyEvents {
+        HourlyEvents { items: self.value.unwrap_or(0), capped: self.capped, ms: self.ms }
     }
 }
 
@@ -116,7 +116,7 @@ impl Watched {
     }
 
     /// Takes in one row; names that are not known are left for a later version of the library.
-    pub(crate) fn record(&mut self, figure: &Figure<'_>) {
+    pub(crate) fn record(&mut self, figure: &FigureRow<'_>) {
         match figure.name.split_once('.') {
             None if figure.name == "worker" => self.workers.push(Holding {
                 worker: figure.detail.to_owned(),
@@ -199,8 +199,8 @@ impl From<QueueStats> for Watched {
 mod tests {
     use super::*;
 
-    fn figure(name: &str, value: i64, capped: bool) -> Figure<'_> {
-        Figure { name, value: Some(value), capped, ms: None, detail: "", key: "" }
+    fn figure(name: &str, value: i64, capped: bool) -> FigureRow<'_> {
+        FigureRow { name, value: Some(value), capped, ms: None, detail: "", key: "" }
     }
 
     #[test]
@@ -220,9 +220,9 @@ mod tests {
     #[test]
     fn what_ends_faster_than_it_is_looked_at_is_a_rate() {
         let mut watched = Watched::default();
-        watched.record(&Figure { ms: Some(5_000), ..figure("ended.last_minute", 10_000, true) });
+        watched.record(&FigureRow { ms: Some(5_000), ..figure("ended.last_minute", 10_000, true) });
         assert_eq!((watched.ended_last_minute, watched.ended_per_minute), (10_000, 120_000));
-        watched.record(&Figure { ms: Some(5_000), ..figure("ended.last_minute", 9, false) });
+        watched.record(&FigureRow { ms: Some(5_000), ..figure("ended.last_minute", 9, false) });
         assert_eq!(watched.ended_per_minute, 9);
     }
 

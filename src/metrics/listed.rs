@@ -1,22 +1,22 @@
 //! Keeping a source's figures among those of its queue.
 
-use super::ledger::Ledger;
+use super::counters::Counters;
 use super::source::Source;
 use std::process;
 use std::sync::Arc;
 
 /// Keeps a source among those of its queue until it is dropped. Not to be dropped under a lock that the source takes.
 pub(crate) struct Listed {
-    ledger: Arc<Ledger>,
+    counters: Arc<Counters>,
     number: u64,
     process: u32,
 }
 
 impl Listed {
     /// Has `source` asked for its figures until the answer is dropped.
-    pub(crate) fn new(ledger: &Arc<Ledger>, source: Arc<dyn Source>) -> Self {
-        let number = ledger.sources().add(source);
-        Self { ledger: Arc::clone(ledger), number, process: process::id() }
+    pub(crate) fn new(counters: &Arc<Counters>, source: Arc<dyn Source>) -> Self {
+        let number = counters.sources().add(source);
+        Self { counters: Arc::clone(counters), number, process: process::id() }
     }
 }
 
@@ -26,7 +26,7 @@ impl Drop for Listed {
         if process::id() != self.process {
             return;
         }
-        let source = self.ledger.sources().remove(self.number);
+        let source = self.counters.sources().remove(self.number);
         drop(source);
     }
 }

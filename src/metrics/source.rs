@@ -14,13 +14,13 @@ pub(crate) trait Source: Send + Sync {
 /// Figures of a source, or of several together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Reading {
-    pub(crate) now: Now,
+    pub(crate) now: CurrentFigures,
     pub(crate) so_far: SoFar,
 }
 
 /// What is over when the source is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Now {
+pub(crate) struct CurrentFigures {
     /// The most connections that there may be.
     pub(crate) most: u64,
     pub(crate) idle: u64,
@@ -31,7 +31,7 @@ pub(crate) struct Now {
     /// Calls that were given up and have not returned.
     pub(crate) hanging: u64,
     pub(crate) workers: u64,
-    pub(crate) lanes: u64,
+    pub(crate) fetchers: u64,
     pub(crate) ready: u64,
     pub(crate) begun: u64,
     pub(crate) ended: u64,
@@ -58,7 +58,7 @@ impl AddAssign for Reading {
         now.waiting += more.waiting;
         now.hanging += more.hanging;
         now.workers += more.workers;
-        now.lanes += more.lanes;
+        now.fetchers += more.fetchers;
         now.ready += more.ready;
         now.begun += more.begun;
         now.ended += more.ended;

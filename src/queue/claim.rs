@@ -1,9 +1,9 @@
 //! Taking items out, with a wait; giving back what dead workers left.
 
-use super::inner::Inner;
+use super::inner::QueueInner;
 use super::undeliverable;
 use crate::calls::{
-    Claimed, Found, GIVEN_BACK, RECOVER_NOW, RECOVER_OWN, Recovered, Refused, Sessions, check_count,
+    ClaimResult, Claimed, GIVEN_BACK, RECOVER_NOW, RECOVER_OWN, Recovered, RefusedItem, Sessions, check_count,
     recover as call_recover,
 };
 use crate::error::{Error, ErrorKind, Result};
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 /// The longest wait of one claim: a day.
 pub const MAX_WAIT: Duration = Duration::from_secs(86_400);
 
-impl Inner {
+impl QueueInner {
     /// With `makes_sure` nothing of dead workers is left when it reports that nothing is due.
     pub(crate) fn claim(&self, max: u32, wait: Duration, makes_sure: bool) -> Result<Batch> {
         let max = check_count("the number of items to claim", max)?;
@@ -72,7 +72,7 @@ impl Inner {
         }
     }
 
-    /// Takes the turn to look at the queue, of all in this process that wait for it; `false`: not before [`Inner::quiet_until`].
+    /// Takes the turn to look at the queue, of all in this process that wait for it; `false`: not before [`QueueInner::quiet_until`].
     pub(crate) fn turn(&self) -> bool {
         self.process.polls.take_turn(&self.terms.kinds.key, self.poll_interval)
     }
@@ -106,7 +106,7 @@ impl Inner {
 }
 
 /// One look at the queue on the server, and another for as long as that only ended items: those behind them may be due.
-pub(super) fn look(queue: &Inner, max: i32) -> Result<Batch> {
+pub(super) fn look(queue: &QueueInner, max: i32) -> Result<Batch> {
     loop {
         let batch = once(queue, max)?;
         if !batch.calls_for_another() || queue.called_off().is_some() {
@@ -115,7 +115,7 @@ pub(super) fn look(queue: &Inner, max: i32) -> Result<Batch> {
     }
 }
 
-fn once(queue: &Inner, max: i32) -> Result<Batch> {
+fn once(queue: &QueueInner, max: i32) -> Result<Batch> {
     if queue.resumes {
         let mut resumed = queue.process.resumed.lock();
         if !resumed.contains(&queue.terms.worker) {
@@ -128,7 +128,7 @@ fn once(queue: &Inner, max: i32) -> Result<Batch> {
     ask(queue, max, queue.process.polls.recovery(queue.recover_interval))
 }
 
-fn ask(queue: &Inner, max: i32, recover: i32) -> Result<Batch> {
+fn ask(queue: &QueueInner, max: i32, recover: i32) -> Result<Batch> {
     let wakes = queue.process.polls.wakes(&queue.terms.kinds.key);
     match queue.backend.claim(queue, &queue.terms, max, recover) {
         Ok(claimed) => Ok(counted(queue, claimed, wakes)),
@@ -141,38 +141,38 @@ fn ask(queue: &Inner, max: i32, recover: i32) -> Result<Batch> {
 }
 
 /// The items that a claim hands out. The queue had been woken `wakes` times when it was made.
-pub(super) fn counted(queue: &Inner, claimed: Claimed, wakes: u64) -> Batch {
+pub(super) fn counted(queue: &QueueInner, claimed: Claimed, wakes: u64) -> Batch {
     let (polls, kinds) = (&queue.process.polls, &queue.terms.kinds.key);
     report(queue, claimed.refused);
-    undeliverable::end(queue, &claimed.withheld);
+    undeliverable::end(queue, &claimed.undeliverable);
     if claimed.recovered > 0 {
         polls.wake();
     }
     let batch = match claimed.found {
-        Found::Items(batch) => {
+        ClaimResult::Items(batch) => {
             queue.took();
             batch
         }
-        Found::Others => {
+        ClaimResult::Others => {
             polls.pass_on(kinds);
             Batch::behind_others()
         }
-        Found::Nothing(due) => {
+        ClaimResult::Nothing(due) => {
             polls.found_nothing(kinds, wakes, due);
             Batch::default()
         }
-        Found::Unknown => Batch::default(),
+        ClaimResult::Unknown => Batch::default(),
     };
-    queue.ledger.claims(batch.len() + claimed.withheld.len());
+    queue.counters.claims(batch.len() + claimed.undeliverable.len());
     batch
 }
 
 /// Counts the items that their table refused, and logs them unless a worker reports them.
-fn report(queue: &Inner, refused: Vec<Refused>) {
+fn report(queue: &QueueInner, refused: Vec<RefusedItem>) {
     if refused.is_empty() {
         return;
     }
-    refused.iter().for_each(|_| queue.ledger.sets_aside());
+    refused.iter().for_each(|_| queue.counters.sets_aside());
     if let Some(kept) = &mut *queue.set_aside.lock() {
         kept.extend(refused);
         return;

@@ -1,13 +1,13 @@
 //! Deleting items whose time is over.
 
-use super::inner::Inner;
+use super::inner::QueueInner;
 use crate::calls::{Sessions, check_count, retain as call_retain};
 use crate::error::Result;
-use crate::metrics::Call;
+use crate::metrics::CallKind;
 use crate::pool::closed;
 use crate::shared::{CHUNK, CleaningDue};
 
-impl Inner {
+impl QueueInner {
     /// When it is due in this process. `None` for a queue that keeps all.
     pub(crate) fn cleaning_due(&self) -> Option<CleaningDue> {
         let deletes = self.terms.spec.deletes_what_is_over();
@@ -37,8 +37,8 @@ impl Inner {
         if self.pool.is_closed() {
             return Err(closed());
         }
-        let mut session = self.pool.acquire().inspect_err(|error| self.ledger.failed(error.kind()))?;
+        let mut session = self.pool.acquire().inspect_err(|error| self.counters.failed(error.kind()))?;
         go_on()?;
-        self.ledger.time(Call::Retain, || call_retain(&mut session, statement, self.cleaning_interval, max))
+        self.counters.time(CallKind::Retain, || call_retain(&mut session, statement, self.cleaning_interval, max))
     }
 }

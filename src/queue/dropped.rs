@@ -1,12 +1,12 @@
 //! Errors of a queue that was dropped meanwhile.
 
-use crate::calls::Terms;
+use crate::calls::CallTerms;
 use crate::error::{Error, ErrorKind};
 use crate::install;
 use crate::pool::Pool;
 
 /// An object that is missing, or may not be used, often belongs to a queue that was dropped.
-pub(super) fn named_if_dropped(pool: &Pool, terms: &Terms, error: Error) -> Error {
+pub(super) fn named_if_dropped(pool: &Pool, terms: &CallTerms, error: Error) -> Error {
     // A call that was under way when its table went meets it in ways that no server documents.
     let may_be = [ErrorKind::SchemaMismatch, ErrorKind::PermissionDenied, ErrorKind::Database];
     if !may_be.contains(&error.kind()) {

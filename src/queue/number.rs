@@ -1,11 +1,11 @@
 //! Which item a short number means.
 
 use super::find;
-use super::inner::Inner;
+use super::inner::QueueInner;
 use crate::calls::clock;
 use crate::error::{Error, ErrorKind, Excerpt, Result};
 use crate::item::Filter;
-use crate::metrics::Call;
+use crate::metrics::CallKind;
 use std::cmp::Ordering;
 
 /// Candidates that an error names.
@@ -14,9 +14,9 @@ const NAMED: usize = 10;
 /// Items of one look.
 const PAGE: u32 = 50;
 
-pub(super) fn whole_key(queue: &Inner, given: &str) -> Result<String> {
+pub(super) fn whole_key(queue: &QueueInner, given: &str) -> Result<String> {
     let Some(number) = queue.terms.spec.read_number(given) else { return Ok(given.to_owned()) };
-    let now_ms = clock(queue, Call::Find)?;
+    let now_ms = clock(queue, CallKind::Find)?;
     let span = now_ms.and_then(|now_ms| number.span(now_ms));
     let span = span.ok_or_else(|| Error::new(ErrorKind::Protocol, "the server's time is no time of today"))?;
     let mut found = Vec::new();

@@ -7,7 +7,7 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pacing {
     /// How many threads call the database.
-    pub(crate) lanes: u32,
+    pub(crate) fetchers: u32,
     /// The most items that wait for a handler.
     pub(crate) ahead: usize,
     /// The most bytes of them.
@@ -19,7 +19,7 @@ pub(crate) struct Pacing {
 impl Pacing {
     pub(super) fn new(config: &Config) -> Self {
         Self {
-            lanes: config.number("worker.lanes"),
+            fetchers: config.number("worker.fetchers"),
             ahead: config.number("worker.ahead") as usize,
             ahead_bytes: config.number("worker.ahead_bytes") as usize,
             hold: config.duration("worker.hold_ms"),

@@ -2,21 +2,21 @@
 
 use super::attached;
 use super::claim;
-use super::inner::Inner;
+use super::inner::QueueInner;
 use super::settle_part::{count, settle_part};
-use crate::calls::{MAX_ITEMS, Telling, check_size, in_parts, settle_within, settlements_to_json};
+use crate::calls::{Answers, MAX_ITEMS, check_size, in_parts, settle_within, settlements_to_json};
 use crate::error::Result;
 use crate::item::{Batch, Outcome, Settlement};
-use crate::metrics::Call;
+use crate::metrics::CallKind;
 
-impl Inner {
+impl QueueInner {
     /// Settles `settlements` and, with `max` above 0, claims that many items in the same commit as the last of them.
     pub(crate) fn settle(
         &self,
         settlements: &[Settlement<'_>],
         operation: Option<&str>,
         max: i32,
-        telling: Telling,
+        answers: Answers,
     ) -> Result<(Vec<Outcome>, Batch)> {
         if max > 0 {
             self.refuse_attached()?;
@@ -42,7 +42,7 @@ impl Inner {
             }
             let max = if part.is_last && !self.interrupt.is_set() { max } else { 0 };
             let wakes = self.process.polls.wakes(&self.terms.kinds.key);
-            let settled = settle_part(self, part.items, json, &part.operation, max, telling)?;
+            let settled = settle_part(self, part.items, json, &part.operation, max, answers)?;
             batch = match settled.claimed {
                 Some(claimed) => claim::counted(self, claimed, wakes),
                 None => claimed_after(self, max),
@@ -57,7 +57,7 @@ impl Inner {
 
 /// A claim by a call of its own, after a settle that could not claim. What was settled is reported in any case: another claim
 /// finds what this one could not take.
-fn claimed_after(queue: &Inner, max: i32) -> Batch {
+fn claimed_after(queue: &QueueInner, max: i32) -> Batch {
     let batch = if max > 0 { claim::look(queue, max) } else { Ok(Batch::default()) };
     batch.unwrap_or_else(|error| {
         log::warn!("nothing was claimed after a settle: {error}");
@@ -66,10 +66,15 @@ fn claimed_after(queue: &Inner, max: i32) -> Batch {
 }
 
 /// Up to [`MAX_ITEMS`] settlements inside the transaction of the connection's owner. Nobody is woken for what is not committed.
-fn within(queue: &Inner, settlements: &[Settlement<'_>], json: &str, identity: Option<&str>) -> Result<Vec<Outcome>> {
+fn within(
+    queue: &QueueInner,
+    settlements: &[Settlement<'_>],
+    json: &str,
+    identity: Option<&str>,
+) -> Result<Vec<Outcome>> {
     let own = attached::calls(queue)?;
     let outcomes = settle_within(&queue.terms, own, settlements, json, identity, |text, params| {
-        attached::call(queue, Call::Settle, text, params)
+        attached::call(queue, CallKind::Settle, text, params)
     })?;
     count(queue, settlements, &outcomes);
     Ok(outcomes)

@@ -1,21 +1,21 @@
 //! A settle of as many items as one transaction takes, counted, with those woken who wait for what it made due.
 
-use super::inner::Inner;
-use crate::calls::{Operation, Settled, Settling, Telling};
+use super::inner::QueueInner;
+use crate::calls::{Answers, Operation, SettleAnswer, Settling};
 use crate::error::Result;
 use crate::item::{Answer, ItemState, Outcome, Settlement};
 
 /// Settles, and claims up to `max` items with it if the backend can. The claim's answer is left to the caller.
 pub(super) fn settle_part(
-    queue: &Inner,
+    queue: &QueueInner,
     settlements: &[Settlement<'_>],
     json: &str,
     operation: &Operation,
     max: i32,
-    telling: Telling,
-) -> Result<Settled> {
+    answers: Answers,
+) -> Result<SettleAnswer> {
     let recover = if max > 0 { queue.process.polls.recovery(queue.recover_interval) } else { 0 };
-    let what = Settling { settlements, json, operation, telling, max, recover };
+    let what = Settling { settlements, json, operation, answers, max, recover };
     let settled = queue.backend.settle(queue, &queue.terms, &what)?;
     count(queue, settlements, &settled.outcomes);
     wake_for(queue, settlements, &settled.outcomes);
@@ -23,12 +23,12 @@ pub(super) fn settle_part(
 }
 
 /// An item of a claim that is not settled was lost; one that an operator meant was just refused.
-pub(super) fn count(queue: &Inner, settlements: &[Settlement<'_>], outcomes: &[Outcome]) {
-    queue.ledger.settles(outcomes, |i| settlements.get(i).is_some_and(|settlement| settlement.attempt > 0));
+pub(super) fn count(queue: &QueueInner, settlements: &[Settlement<'_>], outcomes: &[Outcome]) {
+    queue.counters.settles(outcomes, |i| settlements.get(i).is_some_and(|settlement| settlement.attempt > 0));
 }
 
 /// Wakes those who wait for items that were made due again.
-fn wake_for(queue: &Inner, settlements: &[Settlement<'_>], outcomes: &[Outcome]) {
+fn wake_for(queue: &QueueInner, settlements: &[Settlement<'_>], outcomes: &[Outcome]) {
     let polls = &queue.process.polls;
     let due_again = settlements.iter().zip(outcomes).filter(|(_, outcome)| {
         outcome.answer == Answer::Ok && matches!(outcome.state, Some(ItemState::Pending | ItemState::Error))

@@ -1,12 +1,12 @@
 //! Why an item is not being worked on: what is to be asked for the decision.
 
-use super::inner::Inner;
+use super::inner::QueueInner;
 use super::{find, trend};
 use crate::calls::{clock, head_of_group};
+use crate::description::Storage;
 use crate::error::{ErrorKind, Result};
 use crate::item::{Filter, Item, Standing, Value, Why, far_utc_ms, utc_ms};
-use crate::metrics::Call;
-use crate::description::Storage;
+use crate::metrics::CallKind;
 
 /// The columns of the worker view that tell where an item stands: when it is due, who has it, until when, and when it was last
 /// changed. Of our own table and of a described one; on SQL Server and on PostgreSQL.
@@ -26,11 +26,11 @@ const ADOPTED: [[&str; 2]; 4] = [
 /// How far the items that wait are counted: who asks for one wants to know whether there are many.
 const LOOK: u32 = 10_000;
 
-pub(super) fn why(queue: &Inner, key: &str) -> Result<Option<Why>> {
+pub(super) fn why(queue: &QueueInner, key: &str) -> Result<Option<Why>> {
     let found = find::find(queue, &Filter::of_keys([key]), None, 1)?;
     let Some(item) = found.get(0) else { return Ok(None) };
     let Some(state) = item.state() else { return Ok(None) };
-    let now_ms = clock(queue, Call::Why)?;
+    let now_ms = clock(queue, CallKind::Why)?;
     let names = if matches!(queue.terms.spec.storage, Storage::Own) { OWN } else { ADOPTED };
     let [due, owner, until, changed] = names.map(|names| text_of(&item, names));
     let from_now = |time: Option<&str>| Some(time.and_then(far_utc_ms)? - now_ms?);

@@ -1,9 +1,9 @@
 //! A column of a queue, as its templates see it.
 
+use crate::description::{CheckSpec, ColumnKind, ColumnSpec, ReferenceSpec, column_value};
 use crate::dialect::Dialect;
 use crate::ident::Identifier;
 use crate::item::from_base64;
-use crate::description::{CheckSpec, ColumnKind, ColumnSpec, ReferenceSpec, column_value};
 use minijinja::{Value, context};
 use serde_json::Value as Json;
 

@@ -4,10 +4,10 @@ use super::object::{Made, Name, Object};
 use super::script::guarded;
 use super::table::in_comment;
 use super::{Target, names, table_of, theirs};
+use crate::description::{QueueSpec, Storage};
 use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::Identifier;
-use crate::description::{QueueSpec, Storage};
 use minijinja::{Value, context};
 use std::collections::BTreeSet;
 

@@ -1,13 +1,13 @@
 //! To which kinds of items a claim can be limited, as the templates see it.
 
-use super::names::Names;
-use crate::dialect::Dialect;
+use super::names::TableNames;
 use crate::description::{KindSearch, QueueSpec, TableSpec};
+use crate::dialect::Dialect;
 use minijinja::{Value, context};
 
 /// Whether claims take types, and steps; and by which indexes what they name is sought.
 pub(super) fn context(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Value {
-    let names = Names::of(dialect, spec);
+    let names = TableNames::of(dialect, spec);
     let searches: Vec<_> = spec
         .kind_searches()
         .into_iter()

@@ -1,18 +1,18 @@
 //! How the columns of a queue's table are called in the SQL of a server.
 
+use crate::description::{OWN_COLUMNS, QueueSpec};
 use crate::dialect::Dialect;
 use crate::ident::{Identifier, QueueName};
-use crate::description::{OWN_COLUMNS, QueueSpec};
 use minijinja::{Value, context};
 
 /// The names of one queue's table.
 #[derive(Clone, Copy)]
-pub(super) struct Names {
+pub(super) struct TableNames {
     dialect: Dialect,
     own: bool,
 }
 
-impl Names {
+impl TableNames {
     pub(super) fn of(dialect: Dialect, spec: &QueueSpec) -> Self {
         Self { dialect, own: spec.is_own() }
     }

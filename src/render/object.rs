@@ -140,7 +140,7 @@ impl Name {
 
 impl Object {
     /// What it does, for a message: `CREATE VIEW readpast.worker_job_v`.
-    pub(crate) fn told(&self) -> String {
+    pub(crate) fn description(&self) -> String {
         match &self.makes {
             Made::Code { kind, name } => format!("CREATE {kind} {name}"),
             Made::Kept { kind, names, .. } => {
@@ -158,18 +158,19 @@ impl Object {
         let wrong = |what: &str| {
             Error::new(ErrorKind::Protocol, format!("the SQL file {file} says {what} of a statement: {statement:?}"))
         };
-        let Statement { kind, name, said, .. } = &statement;
-        let said = |key: &str| said.get_attr(key).ok().filter(|value| !value.is_undefined() && !value.is_none());
+        let Statement { kind, name, attributes, .. } = &statement;
+        let attribute =
+            |key: &str| attributes.get_attr(key).ok().filter(|value| !value.is_undefined() && !value.is_none());
         let whole = |value: &Value| named(schema, value).ok_or_else(|| wrong("no name"));
         let kept = |kind: &str| {
             let names = match name.kind() {
                 ValueKind::Seq => name.try_iter().map_err(|_| wrong("no name"))?.map(|name| whole(&name)).collect(),
                 _ => whole(name).map(|name| vec![name]),
             };
-            let theirs = said("theirs").is_some_and(|value| value.is_true());
+            let theirs = attribute("theirs").is_some_and(|value| value.is_true());
             Ok::<_, Error>(Made::Kept { kind: kind.to_owned(), names: names?, theirs })
         };
-        let code = |kind: CodeKind| match said("once") {
+        let code = |kind: CodeKind| match attribute("once") {
             Some(_) => kept(&kind.to_string()),
             None => Ok(Made::Code { kind, name: whole(name)? }),
         };
@@ -184,11 +185,11 @@ impl Object {
                 Made::Kept { kind: "SCHEMA".to_owned(), names: vec![name], theirs: false }
             }
             Some("INDEX") => {
-                let list = |key| said(key).map(|list| list.try_iter().map(Vec::from_iter)).transpose();
+                let list = |key| attribute(key).map(|list| list.try_iter().map(Vec::from_iter)).transpose();
                 let list = |key| list(key).map(Option::unwrap_or_default).map_err(|_| wrong("no list"));
                 Made::Index(Index {
                     name: name.as_str().ok_or_else(|| wrong("no name"))?.to_owned(),
-                    table: whole(&said("on").ok_or_else(|| wrong("no table"))?)?,
+                    table: whole(&attribute("on").ok_or_else(|| wrong("no table"))?)?,
                     columns: list("columns")?
                         .iter()
                         .map(column)
@@ -199,15 +200,15 @@ impl Object {
                         .map(|value| attr(value, "name"))
                         .collect::<Option<_>>()
                         .ok_or_else(|| wrong("no columns"))?,
-                    filter: said("where").map(|filter| filter.to_string()).filter(|filter| !filter.is_empty()),
-                    unique: said("unique").is_some_and(|value| value.is_true()),
-                    optional: said("optional").is_some_and(|value| value.is_true()),
+                    filter: attribute("where").map(|filter| filter.to_string()).filter(|filter| !filter.is_empty()),
+                    unique: attribute("unique").is_some_and(|value| value.is_true()),
+                    optional: attribute("optional").is_some_and(|value| value.is_true()),
                 })
             }
             Some("GRANT") => Made::Grant(Grant {
                 right: name.as_str().ok_or_else(|| wrong("no right"))?.to_owned(),
-                on: whole(&said("on").ok_or_else(|| wrong("no object"))?)?,
-                role: said("to").ok_or_else(|| wrong("no role"))?.to_string(),
+                on: whole(&attribute("on").ok_or_else(|| wrong("no object"))?)?,
+                role: attribute("to").ok_or_else(|| wrong("no role"))?.to_string(),
             }),
             Some(_) => return Err(wrong("an unknown kind")),
         };

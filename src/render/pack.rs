@@ -5,7 +5,7 @@
 const WIDTH: usize = 140;
 
 /// A line of SQL, as packing sees it.
-struct Line {
+struct SqlLine {
     indent: usize,
     text: String,
     /// Brackets that it opens and closes, in their order: `(`, `)`, C and E for CASE and END, `$` and N for dollar quotes.
@@ -20,7 +20,7 @@ struct Line {
     in_comment: bool,
 }
 
-impl Line {
+impl SqlLine {
     /// The white space before the text of a comment is a part of that.
     fn move_by(&mut self, by: isize) {
         let text = self.text.trim_start();
@@ -54,7 +54,7 @@ enum Within {
 /// `text` with its lists packed; nothing but white space between its words changes.
 pub(super) fn pack(text: &str) -> String {
     let mut within = Within::Code;
-    let mut lines: Vec<Line> = text.lines().map(|line| read(line, &mut within)).collect();
+    let mut lines: Vec<SqlLine> = text.lines().map(|line| read(line, &mut within)).collect();
     indent(&mut lines);
     // One blank line says as much as two.
     lines.dedup_by(|line, before| line.code && before.code && line.text.is_empty() && before.text.is_empty());
@@ -70,7 +70,7 @@ pub(super) fn pack(text: &str) -> String {
     lines.join("\n") + if text.ends_with('\n') { "\n" } else { "" }
 }
 
-fn read(line: &str, within: &mut Within) -> Line {
+fn read(line: &str, within: &mut Within) -> SqlLine {
     let begins_in_code = *within == Within::Code;
     let in_comment = *within == Within::Comment;
     // White space within a literal or a comment stays as it is.
@@ -135,7 +135,7 @@ fn read(line: &str, within: &mut Within) -> Line {
         }
     }
     code &= *within == Within::Code;
-    Line {
+    SqlLine {
         indent: line.len() - text.len(),
         text: text.to_owned(),
         events,
@@ -149,7 +149,7 @@ fn read(line: &str, within: &mut Within) -> Line {
 
 /// Lines within a parenthesis or a CASE begin four places behind the line that opens it, and its end stands below that line's
 /// beginning: parts of a template bring along the places that they have elsewhere.
-fn indent(lines: &mut [Line]) {
+fn indent(lines: &mut [SqlLine]) {
     /// An open bracket: its character, the place where its line begins, and by how much the lines within it move.
     struct Open(char, usize, Option<isize>);
     let mut open: Vec<Open> = Vec::new();
@@ -194,8 +194,8 @@ fn indent(lines: &mut [Line]) {
 }
 
 /// Elements of a list that stand below one another, side by side.
-fn beside(lines: Vec<Line>) -> Vec<Line> {
-    let mut packed: Vec<Line> = Vec::with_capacity(lines.len());
+fn beside(lines: Vec<SqlLine>) -> Vec<SqlLine> {
+    let mut packed: Vec<SqlLine> = Vec::with_capacity(lines.len());
     let mut rest = lines.into_iter().peekable();
     while let Some(line) = rest.next() {
         let ends = line.text.ends_with(',') || rest.peek().is_none_or(|next| next.indent <= line.indent);
@@ -223,7 +223,7 @@ fn beside(lines: Vec<Line>) -> Vec<Line> {
 }
 
 /// Whether it declares variables without a value: one with a value may take that of another, which a server has to know before.
-fn declares(line: &Line) -> bool {
+fn declares(line: &SqlLine) -> bool {
     let text = &line.text;
     line.is_element()
         && text.starts_with("DECLARE @")
@@ -233,8 +233,8 @@ fn declares(line: &Line) -> bool {
 }
 
 /// A line that stands alone between a head and its end, or below a head, is lifted to it.
-fn lifted(lines: Vec<Line>) -> Vec<Line> {
-    let mut packed: Vec<Line> = Vec::with_capacity(lines.len());
+fn lifted(lines: Vec<SqlLine>) -> Vec<SqlLine> {
+    let mut packed: Vec<SqlLine> = Vec::with_capacity(lines.len());
     let mut rest = lines.into_iter().peekable();
     while let Some(line) = rest.next() {
         let alone = rest.peek().is_none_or(|next| next.indent < line.indent);

@@ -3,10 +3,10 @@
 use super::object::Object;
 use super::table::in_comment;
 use super::{SCHEMA_VERSION, Target, Upgrade, install_lock, names};
+use crate::description::QueueSpec;
 use crate::dialect::Dialect;
 use crate::error::Result;
 use crate::ident::Identifier;
-use crate::description::QueueSpec;
 use minijinja::context;
 use serde_json::json;
 use std::collections::BTreeSet;

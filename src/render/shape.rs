@@ -1,18 +1,20 @@
 //! What the templates of a table need besides names: which column is written when, and of what a table consists
 //! that readpast makes itself.
 
-use super::names::Names;
+use super::names::TableNames;
 use super::table::{holds, literal};
 use super::{columns, shown};
+use crate::description::{
+    Assignment, ColumnKind, Completion, Holds, KeySource, LifecycleSpec, Literal, QueueSpec, TableSpec,
+};
 use crate::dialect::Dialect;
 use crate::ident::Identifier;
 use crate::item::ItemState;
-use crate::description::{Assignment, ColumnKind, Completion, Holds, KeySource, LifecycleSpec, Literal, QueueSpec, TableSpec};
 use minijinja::{Value, context};
 
 /// The columns that change with an item's life, each with the role it plays and what the states make of it.
 pub(super) fn context(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, table: &TableSpec) -> Value {
-    let names = Names::of(dialect, spec);
+    let names = TableNames::of(dialect, spec);
     let quoted = |name: &Identifier| names.quoted(name);
     let roles = changing_roles(&table.lifecycle);
     let assignments = table.assignments();
@@ -97,7 +99,7 @@ fn names_states(assignment: &Assignment) -> bool {
 }
 
 /// What a claim takes where nothing stands beside the table: a column, and its values for Pending and for Error.
-fn waits(dialect: Dialect, names: Names, table: &TableSpec) -> Option<Value> {
+fn waits(dialect: Dialect, names: TableNames, table: &TableSpec) -> Option<Value> {
     let (column, values) = table.waits()?;
     let literals: Vec<_> = values.into_iter().map(|value| literal(dialect, value)).collect();
     Some(context! { quoted => names.quoted(column), literals })
@@ -145,7 +147,7 @@ fn changing_roles(lifecycle: &LifecycleSpec) -> Vec<(&'static str, &Identifier)>
 /// The columns that a new item gets values for: what the producer gives, what its life begins with, how it stands. The
 /// table's defaults fill the others.
 fn inserted(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Vec<Value> {
-    let names = Names::of(dialect, spec);
+    let names = TableNames::of(dialect, spec);
     let quoted = |name: &Identifier| names.quoted(name);
     let mut taken: Vec<&Identifier> = Vec::new();
     let mut inserted = Vec::new();
@@ -244,7 +246,7 @@ fn same(dialect: Dialect, spec: &QueueSpec) -> Vec<Value> {
         .map(|column| {
             context! {
                 shown => column.name.quoted(dialect.quote_style()),
-                quoted => Names::of(dialect, spec).quoted(&column.name),
+                quoted => TableNames::of(dialect, spec).quoted(&column.name),
                 name => column.name.as_str(),
                 type => key_type(dialect, column.kind),
                 is_time => column.kind == ColumnKind::Timestamp,
@@ -264,7 +266,7 @@ fn work(dialect: Dialect, spec: &QueueSpec) -> Vec<Value> {
 
 /// The columns of a table that readpast makes in this shape: the key, the payload, the life cycle, the states.
 fn made(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Vec<Value> {
-    let names = Names::of(dialect, spec);
+    let names = TableNames::of(dialect, spec);
     let quoted = |name: &Identifier| names.quoted(name);
     let mut taken: Vec<Identifier> = Vec::new();
     let mut made = Vec::new();

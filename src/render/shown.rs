@@ -1,10 +1,10 @@
 //! The columns of an item as workers see them: in the worker view, and in what claims and Find_ give.
 
-use super::names::Names;
+use super::names::TableNames;
 use super::shape::key_type;
+use crate::description::{ColumnKind, QueueSpec, TableSpec};
 use crate::dialect::Dialect;
 use crate::ident::Identifier;
-use crate::description::{ColumnKind, QueueSpec, TableSpec};
 use minijinja::{Value, context};
 
 /// What an item has besides its key and its type, as the templates call it, with the column that shows it: of readpast's own
@@ -29,9 +29,9 @@ const LIFE: [(&str, &str, &str); 11] = [
 pub(super) fn columns(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Vec<Value> {
     let own = spec.is_own();
     let style = dialect.quote_style();
-    let names = Names::of(dialect, spec);
+    let names = TableNames::of(dialect, spec);
     let life = |what: &str, kind: ColumnKind, ours: &str, theirs: &str| {
-        let name = Names::ours(dialect, if own { ours } else { theirs });
+        let name = TableNames::ours(dialect, if own { ours } else { theirs });
         listed(name, dialect.column_type(kind), Some(what), None, None, [false, false])
     };
     let stored = |name: &Identifier, kind: String, [cast, secret]: [bool; 2]| {

@@ -1,17 +1,17 @@
 //! The subtypes of a queue, as its templates see them: tables of what only some items have.
 
 use super::columns;
-use super::names::Names;
+use super::names::TableNames;
+use crate::description::{QueueSpec, TableSpec};
 use crate::dialect::Dialect;
 use crate::ident::{Identifier, QueueName};
-use crate::description::{QueueSpec, TableSpec};
 use minijinja::{Value, context};
 
 /// One context per subtype. `schema` is that of readpast's own objects, where their tables stand unless the queue's table is
 /// somebody else's: beside that, then.
 pub(super) fn contexts(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, table: &TableSpec) -> Vec<Value> {
     let style = dialect.quote_style();
-    let names = Names::of(dialect, spec);
+    let names = TableNames::of(dialect, spec);
     let mut subtypes = Vec::new();
     for (place, subtype) in spec.subtypes.iter().enumerate() {
         let name = subtype.name.as_str();

@@ -1,10 +1,10 @@
 //! A queue's table, as its templates see it, whoever made it. The names of what is filled in stand in `sql/README.md`.
 
-use super::names::Names;
+use super::names::TableNames;
 use super::{columns, kinds, shape, subtypes, takes, tsql};
+use crate::description::{BackoffSpec, ColumnCondition, Completion, Holds, KeySource, Literal, QueueSpec, TableSpec};
 use crate::dialect::Dialect;
 use crate::ident::Identifier;
-use crate::description::{BackoffSpec, Completion, Condition, Holds, KeySource, Literal, QueueSpec, TableSpec};
 use minijinja::{Value, context};
 
 /// All that the templates of a queue are filled with; the same for a table of readpast's own and for one that was there
@@ -32,7 +32,7 @@ pub(super) fn all(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, table
 
 /// What the table consists of. `schema` is that of readpast's own objects.
 pub(super) fn context(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, table: &TableSpec) -> Value {
-    let names = Names::of(dialect, spec);
+    let names = TableNames::of(dialect, spec);
     let quoted = |name: &Identifier| names.quoted(name);
     let optional = |name: &Option<Identifier>| name.as_ref().map(quoted);
     let (place, qualified, table_name) = if spec.is_own() {
@@ -88,7 +88,7 @@ pub(super) fn context(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, t
             context! { quoted => quoted(&column.name), values }
         })
         .collect();
-    let conditions = |conditions: &[Condition]| -> Vec<Value> {
+    let conditions = |conditions: &[ColumnCondition]| -> Vec<Value> {
         conditions.iter().map(|c| context! { quoted => quoted(&c.column), ..holds(dialect, &c.holds) }).collect()
     };
     let states = |states: &[crate::item::ItemState]| -> Vec<&str> { states.iter().map(|s| s.as_str()).collect() };
@@ -169,7 +169,7 @@ pub(super) fn literal(dialect: Dialect, value: &Literal) -> String {
 
 /// What the templates of every kind of queue are filled with.
 pub(super) fn options(dialect: Dialect, spec: &QueueSpec) -> Value {
-    let names = Names::of(dialect, spec);
+    let names = TableNames::of(dialect, spec);
     let quoted = |name: &Identifier| names.quoted(name);
     let list = |names: &[Identifier]| -> Vec<String> { names.iter().map(quoted).collect() };
     let (completion, history) = match &spec.completion {

@@ -1,9 +1,9 @@
 //! Members of the JSON that a procedure takes: an object like a description's columns, with the types in its words. The database
 //! checks what it is given by it, in one place (`QueueTake`, `queue_taken_fn`).
 
+use crate::description::{ColumnSpec, KeySource, MAX_DELAY_MS, QueueSpec, TableSpec};
 use crate::dialect::Dialect;
 use crate::ident::Identifier;
-use crate::description::{ColumnSpec, KeySource, MAX_DELAY_MS, QueueSpec, TableSpec};
 use minijinja::{Value, context};
 use serde_json::json;
 

@@ -3,12 +3,12 @@
 
 mod access;
 
-use super::names::Names;
+use super::names::TableNames;
 use super::table::literal;
 use super::{columns, kinds, subtypes};
+use crate::description::{ColumnKind, ColumnSpec, Completion, KeyColumn, KeySource, OWN_COLUMNS, QueueSpec, TableSpec};
 use crate::dialect::Dialect;
 use crate::ident::Identifier;
-use crate::description::{ColumnKind, ColumnSpec, Completion, KeyColumn, KeySource, OWN_COLUMNS, QueueSpec, TableSpec};
 use minijinja::{Value, context};
 
 /// The columns of `<queue>_Lease` besides the key's.
@@ -52,7 +52,7 @@ fn of_table(schema: &Identifier, spec: &QueueSpec, table: &TableSpec, kind: &Val
         format!("{}.{}", schema.quoted(DIALECT.quote_style()), name.unwrap_or_default())
     };
     let queue = spec.queue.as_str();
-    let names = Names::of(DIALECT, spec);
+    let names = TableNames::of(DIALECT, spec);
     let waits = (!beside).then(|| table.waits()).flatten().map(|(column, values)| {
         let values: Vec<_> = values.into_iter().map(|value| literal(DIALECT, value)).collect();
         context! { quoted => names.quoted(column), values }
@@ -123,7 +123,7 @@ fn key_variable(at: usize) -> String {
 }
 
 fn key_context(spec: &QueueSpec, key: &KeyColumn, at: usize) -> Value {
-    let quoted = Names::of(DIALECT, spec).quoted(&key.name);
+    let quoted = TableNames::of(DIALECT, spec).quoted(&key.name);
     let taken = LEASE_COLUMNS.iter().any(|name| name.eq_ignore_ascii_case(key.name.as_str()));
     context! {
         name => key.name.as_str(),
@@ -176,7 +176,7 @@ fn given(spec: &QueueSpec, table: &TableSpec) -> Vec<Given> {
 }
 
 /// The columns of a new row, each with the variable that has its value, if an element may give it.
-fn added(listed: &Value, table: &TableSpec, given: &[Given], names: Names) -> Vec<Value> {
+fn added(listed: &Value, table: &TableSpec, given: &[Given], names: TableNames) -> Vec<Value> {
     let Ok(listed) = listed.try_iter() else { return Vec::new() };
     let variable = |quoted: &str| {
         let key = table.key.iter().position(|key| names.quoted(&key.name) == quoted).map(key_variable);
@@ -191,7 +191,7 @@ fn added(listed: &Value, table: &TableSpec, given: &[Given], names: Names) -> Ve
 }
 
 /// The columns whose values make an item unique.
-fn work(spec: &QueueSpec, table: &TableSpec, given: &[Given], names: Names) -> Vec<Value> {
+fn work(spec: &QueueSpec, table: &TableSpec, given: &[Given], names: TableNames) -> Vec<Value> {
     let columns = spec.dedup.iter().flat_map(|dedup| &dedup.columns);
     columns
         .map(|name| {

@@ -1,13 +1,13 @@
 //! From one description to the next: what has to go or change before the objects are made anew, and what follows them.
 
 use super::columns::Constraint;
-use super::names::Names;
+use super::names::TableNames;
 use super::object::{Made, Name, Object};
 use super::{Target, columns};
+use crate::description::{ColumnChange, ColumnSpec, ColumnTable, QueueSpec, SHARD, Storage, TableSpec};
 use crate::dialect::Dialect;
 use crate::error::Result;
 use crate::ident::{Identifier, QueueName};
-use crate::description::{ColumnChange, ColumnSpec, Place, QueueSpec, SHARD, Storage, TableSpec};
 use minijinja::{Value, context};
 
 /// What is done before and after the objects of a queue that is there already are made.
@@ -109,19 +109,19 @@ impl Target<'_> {
         };
         // The table, and what the names of its constraints are made of.
         let (table, stem) = match (&change.table, &spec.storage) {
-            (Place::Queue, Storage::Table(table)) => (theirs(table, &table.name), stem),
-            (Place::Queue, _) => (ours(&stem)?, stem),
-            (Place::Subtype(name), storage) => {
+            (ColumnTable::Queue, Storage::Table(table)) => (theirs(table, &table.name), stem),
+            (ColumnTable::Queue, _) => (ours(&stem)?, stem),
+            (ColumnTable::Subtype(name), storage) => {
                 let stem = format!("{stem}_{}", dialect.queue_stem(&QueueName::new(name.as_str())?));
                 match storage {
                     Storage::Table(table) => (theirs(table, &table.of_subtype(name)), stem),
                     _ => (ours(&stem)?, stem),
                 }
             }
-            (Place::History(name), _) => (ours(name.as_str())?, format!("{stem}_History")),
+            (ColumnTable::History(name), _) => (ours(name.as_str())?, format!("{stem}_History")),
         };
         // A history takes what the items had: it has types, and neither defaults nor conditions.
-        let kept = !matches!(change.table, Place::History(_));
+        let kept = !matches!(change.table, ColumnTable::History(_));
         let column = &change.column;
         let was = change.was.as_ref().filter(|_| kept);
         let described = !spec.is_own();
@@ -152,14 +152,14 @@ impl Target<'_> {
 fn unchanged<'a>(
     spec: &'a QueueSpec,
     changes: &'a [ColumnChange],
-    place: &'a Place,
+    place: &'a ColumnTable,
 ) -> impl Iterator<Item = &'a ColumnSpec> {
     let columns = match place {
-        Place::Queue => spec.columns.as_slice(),
-        Place::Subtype(name) => {
+        ColumnTable::Queue => spec.columns.as_slice(),
+        ColumnTable::Subtype(name) => {
             spec.subtypes.iter().find(|subtype| subtype.name == *name).map_or(&[][..], |subtype| &subtype.columns)
         }
-        Place::History(_) => &[],
+        ColumnTable::History(_) => &[],
     };
     columns
         .iter()
@@ -172,7 +172,7 @@ fn makes(objects: &[Made], wanted: &Name) -> bool {
 
 /// Whether an index of the queue of `spec` names a column. What tells a state may stand in the filter of any.
 fn is_on(dialect: Dialect, spec: &QueueSpec, index: &super::Index, column: &Identifier) -> bool {
-    let name = Names::of(dialect, spec).in_catalog(column);
+    let name = TableNames::of(dialect, spec).in_catalog(column);
     let tells_a_state = || spec.table().is_some_and(|table| table.assignments().iter().any(|a| a.column == *column));
     index.columns.iter().any(|other| other.name == name)
         || index.include.contains(&name)

@@ -3,7 +3,7 @@
 #![allow(unsafe_code, reason = "only its owner knows that a connection which is handed over is one")]
 
 use super::bind::{self, Param};
-use super::fetch::{self, Known, Shape};
+use super::fetch::{self, ReadCells, ResultColumns};
 use super::unread::Unread;
 use super::{Link, diagnose};
 use crate::dialect::Dialect;
@@ -56,14 +56,14 @@ impl Attached {
         let rows =
             timed.and_then(|()| statement.execute(text, bound.as_slice())).map_err(Unread::from).and_then(|cursor| {
                 match cursor {
-                    Some(cursor) => fetch::drain(cursor, Shape::Answers, &mut Known::default(), usize::MAX),
+                    Some(cursor) => fetch::drain(cursor, ReadCells::Answers, &mut ResultColumns::default(), usize::MAX),
                     None => Ok(Rows::default()),
                 }
             });
         free(statement);
         rows.map_err(|error| match error {
             Unread::Odbc(error) => diagnose::in_use(self.dialect, error),
-            Unread::Unfit(_) => diagnose::out_of_memory(),
+            Unread::Undeliverable(_) => diagnose::out_of_memory(),
         })
     }
 }

@@ -1,6 +1,6 @@
 //! ODBC result sets as our rows.
 
-use super::pieces::{Buffers, Room, read_bytes, read_text, reserve, write_utf16};
+use super::pieces::{Buffers, RowBudget, read_bytes, read_text, reserve, write_utf16};
 use super::time::{TIME_BYTES, write_sent_time, write_time};
 use super::unread::Unread;
 use crate::item::{CLAIMED_ALONE, Cell, Column, ColumnType, Rows, answer_column};
@@ -13,10 +13,10 @@ use std::sync::Arc;
 
 /// What is known of a statement's results.
 #[derive(Debug, Default)]
-pub(super) struct Known {
+pub(super) struct ResultColumns {
     /// The columns of its last result, for a statement that always has the same.
     pub(super) columns: Option<Arc<[Column]>>,
-    /// What each of them repeats; see [`Shape::repeated`].
+    /// What each of them repeats; see [`ReadCells::repeated`].
     pub(super) repeated: Vec<Option<usize>>,
     /// Whether the server sends their times as text.
     pub(super) times_are_text: bool,
@@ -24,7 +24,7 @@ pub(super) struct Known {
 
 /// Which cells of a result set are worth reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shape {
+pub enum ReadCells {
     /// All of them.
     Table,
     /// The same, with times among them that may be anything.
@@ -35,7 +35,7 @@ pub enum Shape {
     OwnAnswers,
 }
 
-impl Shape {
+impl ReadCells {
     pub(super) fn has_answers(self) -> bool {
         matches!(self, Self::Answers | Self::OwnAnswers)
     }
@@ -59,8 +59,8 @@ impl Shape {
 /// [`Rows::withhold`].
 pub(super) fn drain<S: Statement>(
     mut cursor: CursorImpl<S>,
-    shape: Shape,
-    known: &mut Known,
+    shape: ReadCells,
+    known: &mut ResultColumns,
     most: usize,
 ) -> Result<Rows, Unread> {
     let mut rows = Rows::default();
@@ -72,7 +72,7 @@ pub(super) fn drain<S: Statement>(
     while let Some(mut next) = rest {
         let goes_on =
             shape.has_answers() && rows.columns().len() == answer_column::COUNT && next.num_result_cols()? > 0;
-        if goes_on && let Err(error) = read(&mut next, shape, &mut Known::default(), most, &mut rows) {
+        if goes_on && let Err(error) = read(&mut next, shape, &mut ResultColumns::default(), most, &mut rows) {
             close(next);
             return Err(error);
         }
@@ -90,7 +90,8 @@ pub(super) fn all<S: Statement>(cursor: CursorImpl<S>) -> Result<Vec<Rows>, Unre
             Ok(0) => Ok(None),
             Ok(_) => {
                 let mut rows = Rows::default();
-                read(&mut cursor, Shape::Table, &mut Known::default(), usize::MAX, &mut rows).map(|()| Some(rows))
+                read(&mut cursor, ReadCells::Table, &mut ResultColumns::default(), usize::MAX, &mut rows)
+                    .map(|()| Some(rows))
             }
             Err(error) => Err(error.into()),
         };
@@ -123,8 +124,8 @@ fn close<S: Statement>(cursor: CursorImpl<S>) {
 /// Reads a result behind the `rows` that are there.
 fn read<S: Statement>(
     cursor: &mut CursorImpl<S>,
-    shape: Shape,
-    known: &mut Known,
+    shape: ReadCells,
+    known: &mut ResultColumns,
     most: usize,
     rows: &mut Rows,
 ) -> Result<(), Unread> {
@@ -138,12 +139,12 @@ fn read<S: Statement>(
     };
     let count = columns.len();
     rows.widen(Arc::clone(columns));
-    let mut reader = Reader { buffers: Buffers::default(), times_are_text: known.times_are_text };
+    let mut reader = CellReader { buffers: Buffers::default(), times_are_text: known.times_are_text };
     let mut lease = None;
     while let Some(mut row) = cursor.next_row()? {
         let (number, before) = (rows.len(), rows.size());
         let answers = if shape.has_answers() { answer_column::COUNT.min(count) } else { count };
-        let mut any = Room::unlimited();
+        let mut any = RowBudget::unlimited();
         for (i, column) in columns.iter().enumerate().take(answers) {
             if shape.has_answers()
                 && i == answer_column::DUE_MS
@@ -161,7 +162,7 @@ fn read<S: Statement>(
         if is_claimed && shape.has_answers() {
             lease = rows.cell_at(number * count + answer_column::DUE_MS);
         }
-        let mut room = if is_claimed { Room::of(most) } else { Room::unlimited() };
+        let mut room = if is_claimed { RowBudget::of(most) } else { RowBudget::unlimited() };
         for (i, column) in columns.iter().enumerate().skip(answers) {
             if !is_claimed && !is_found {
                 rows.push(Cell::Null);
@@ -174,8 +175,8 @@ fn read<S: Statement>(
             match reader.read(&mut row, i, column.kind, rows, &mut room) {
                 Ok(()) => {}
                 // The others of the claim are not to suffer for it.
-                Err(Unread::Unfit(why)) if is_claimed => {
-                    rows.withhold(number, before, why);
+                Err(Unread::Undeliverable(why)) if is_claimed => {
+                    rows.set_undeliverable(number, before, why);
                     break;
                 }
                 Err(error) => return Err(error),
@@ -221,19 +222,19 @@ fn column_type(data_type: DataType) -> ColumnType {
 }
 
 /// Reads cells.
-struct Reader {
+struct CellReader {
     buffers: Buffers,
     times_are_text: bool,
 }
 
-impl Reader {
+impl CellReader {
     fn read(
         &mut self,
         row: &mut CursorRow<'_>,
         index: usize,
         kind: ColumnType,
         rows: &mut Rows,
-        room: &mut Room,
+        room: &mut RowBudget,
     ) -> Result<(), Unread> {
         let number = u16::try_from(index + 1).unwrap_or(u16::MAX);
         let buffers = &mut self.buffers;

@@ -56,7 +56,7 @@ pub(super) fn limit(config: &Config) -> Duration {
 ///
 /// Whoever gives up a log-in gives this back, or nobody would be let in any more. psqlODBC reads the locale in a moment without
 /// a round trip, so a log-in that hangs is not in it; should it ever go on, it may read the locale beside another.
-pub(super) fn turn(dialect: Dialect, config: &Config) -> Result<Option<Turn>> {
+pub(super) fn turn(dialect: Dialect, config: &Config) -> Result<Option<LoginTurn>> {
     // The child of a fork has its own: in the parent somebody may be logging in.
     static LOG_IN: PerProcess<LogIn> = PerProcess::new();
 
@@ -80,24 +80,24 @@ pub(super) fn turn(dialect: Dialect, config: &Config) -> Result<Option<Turn>> {
 /// What one thread at a time has, in the order in which they came: whoever tries again at once must not keep others out.
 #[derive(Debug, Default)]
 struct LogIn {
-    line: Mutex<Line>,
+    line: Mutex<LoginQueue>,
     moved: Condvar,
 }
 
 /// Those who wait. The first has the turn.
 #[derive(Debug, Default)]
-struct Line {
+struct LoginQueue {
     numbers: VecDeque<u64>,
     next: u64,
 }
 
 /// Given back when it is dropped.
 #[derive(Debug)]
-pub(super) struct Turn(&'static LogIn);
+pub(super) struct LoginTurn(&'static LogIn);
 
 impl LogIn {
     /// `None` when it is not to be had until `deadline`.
-    fn take(&'static self, deadline: Instant) -> Option<Turn> {
+    fn take(&'static self, deadline: Instant) -> Option<LoginTurn> {
         let mut line = self.line.lock();
         let mine = line.next;
         line.next += 1;
@@ -108,11 +108,11 @@ impl LogIn {
                 return None;
             }
         }
-        Some(Turn(self))
+        Some(LoginTurn(self))
     }
 }
 
-impl Drop for Turn {
+impl Drop for LoginTurn {
     fn drop(&mut self) {
         self.0.line.lock().numbers.pop_front();
         self.0.moved.notify_all();
@@ -163,13 +163,13 @@ mod tests {
         let far = Instant::now() + Duration::from_secs(3600);
         let held = log_in.take(far).unwrap();
         assert!(log_in.take(Instant::now()).is_none(), "and leaves the line");
-        let (tell, told) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
         let threads: Vec<_> = (0..8)
             .map(|number| {
-                let tell = tell.clone();
+                let sender = sender.clone();
                 let thread = thread::spawn(move || {
                     let _turn = log_in.take(far).unwrap();
-                    tell.send(number).unwrap();
+                    sender.send(number).unwrap();
                 });
                 waiting(number + 2);
                 thread
@@ -178,8 +178,8 @@ mod tests {
         drop(held);
         // Who gave it back and wants it again comes behind them.
         drop(log_in.take(far).unwrap());
-        tell.send(8).unwrap();
+        sender.send(8).unwrap();
         threads.into_iter().for_each(|thread| thread.join().unwrap());
-        assert_eq!(told.try_iter().collect::<Vec<_>>(), (0..=8).collect::<Vec<_>>());
+        assert_eq!(receiver.try_iter().collect::<Vec<_>>(), (0..=8).collect::<Vec<_>>());
     }
 }

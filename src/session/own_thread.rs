@@ -23,7 +23,7 @@ const CLOSING: Duration = Duration::from_secs(2);
 
 /// The thread, and the one who gives it work. `L` is what it works with, and never leaves it.
 pub(super) struct OwnThread<L> {
-    desk: Arc<Desk<L>>,
+    handover: Arc<Handover<L>>,
     handle: Option<JoinHandle<()>>,
     given_up: Arc<GivenUp>,
     /// The process that it belongs to. In the child of a fork it is not there.
@@ -32,11 +32,11 @@ pub(super) struct OwnThread<L> {
     closing: Option<Instant>,
 }
 
-type Job<L> = Box<dyn FnOnce(&mut Option<L>) + Send>;
+type ThreadJob<L> = Box<dyn FnOnce(&mut Option<L>) + Send>;
 
 /// Where the two meet.
-struct Desk<L> {
-    state: Mutex<State<L>>,
+struct Handover<L> {
+    state: Mutex<HandoverState<L>>,
     /// The thread waits for this one.
     given: Condvar,
     /// The one who gives work waits for this one.
@@ -45,9 +45,9 @@ struct Desk<L> {
     number: OnceLock<i32>,
 }
 
-enum State<L> {
+enum HandoverState<L> {
     Resting,
-    Given(Job<L>),
+    Given(ThreadJob<L>),
     Working,
     Done,
     /// To end, as soon as nothing is left to do.
@@ -77,15 +77,15 @@ impl<L> OwnThread<L> {
     where
         L: 'static,
     {
-        let desk = Arc::new(Desk {
-            state: Mutex::new(State::Resting),
+        let handover = Arc::new(Handover {
+            state: Mutex::new(HandoverState::Resting),
             given: Condvar::new(),
             done: Condvar::new(),
             number: OnceLock::new(),
         });
-        let theirs = Arc::clone(&desk);
+        let theirs = Arc::clone(&handover);
         let handle = Some(threads::start("readpast-session", move || theirs.serve())?);
-        Ok(Self { desk, handle, given_up: Arc::clone(given_up), process: process::id(), closing: None })
+        Ok(Self { handover, handle, given_up: Arc::clone(given_up), process: process::id(), closing: None })
     }
 
     /// Has `work` done on the thread, and waits for it no longer than `limit`.
@@ -100,19 +100,20 @@ impl<L> OwnThread<L> {
         let answer = Arc::new(Mutex::new(None));
         let place = Arc::clone(&answer);
         let deadline = Instant::now() + limit;
-        let mut state = self.desk.state.lock();
-        if !matches!(*state, State::Resting) {
+        let mut state = self.handover.state.lock();
+        if !matches!(*state, HandoverState::Resting) {
             return Err(Unanswered::TooLong);
         }
-        *state = State::Given(Box::new(move |link| *place.lock() = Some(work(link))));
-        self.desk.given.notify_one();
-        while !matches!(*state, State::Done) {
-            if self.desk.done.wait_until(&mut state, deadline).timed_out() && !matches!(*state, State::Done) {
+        *state = HandoverState::Given(Box::new(move |link| *place.lock() = Some(work(link))));
+        self.handover.given.notify_one();
+        while !matches!(*state, HandoverState::Done) {
+            if self.handover.done.wait_until(&mut state, deadline).timed_out() && !matches!(*state, HandoverState::Done)
+            {
                 *state = self.left();
                 return Err(Unanswered::TooLong);
             }
         }
-        *state = State::Resting;
+        *state = HandoverState::Resting;
         drop(state);
         answer.lock().take().ok_or(Unanswered::Panicked)
     }
@@ -123,19 +124,19 @@ impl<L> OwnThread<L> {
             return;
         }
         self.closing = Some(Instant::now() + CLOSING);
-        let mut state = self.desk.state.lock();
-        if matches!(*state, State::Resting) {
-            *state = State::Ending;
-            self.desk.given.notify_one();
+        let mut state = self.handover.state.lock();
+        if matches!(*state, HandoverState::Resting) {
+            *state = HandoverState::Ending;
+            self.handover.given.notify_one();
         }
     }
 
     /// The thread is left behind in what it does.
-    fn left(&self) -> State<L> {
-        if let Some(number) = self.desk.number.get() {
+    fn left(&self) -> HandoverState<L> {
+        if let Some(number) = self.handover.number.get() {
             threads::leave(*number);
         }
-        State::Left { _hanging: self.given_up.leave() }
+        HandoverState::Left { _hanging: self.given_up.leave() }
     }
 
     /// Before the lock, which another thread of the parent may have held at the fork.
@@ -148,13 +149,15 @@ impl<L> Drop for OwnThread<L> {
     fn drop(&mut self) {
         self.begin_to_end();
         let Some(deadline) = self.closing.filter(|_| self.is_here()) else { return };
-        let mut state = self.desk.state.lock();
-        while matches!(*state, State::Ending) {
-            if self.desk.done.wait_until(&mut state, deadline).timed_out() && matches!(*state, State::Ending) {
+        let mut state = self.handover.state.lock();
+        while matches!(*state, HandoverState::Ending) {
+            if self.handover.done.wait_until(&mut state, deadline).timed_out()
+                && matches!(*state, HandoverState::Ending)
+            {
                 *state = self.left();
             }
         }
-        let has_ended = matches!(*state, State::Ended);
+        let has_ended = matches!(*state, HandoverState::Ended);
         drop(state);
         // What libraries keep for each thread (OpenSSL its random numbers) is freed as the last thing it does; a program that
         // ends before that would leave it behind.
@@ -164,7 +167,7 @@ impl<L> Drop for OwnThread<L> {
     }
 }
 
-impl<L> Desk<L> {
+impl<L> Handover<L> {
     /// The life of the thread.
     fn serve(&self) {
         let mut link = None;
@@ -173,29 +176,29 @@ impl<L> Desk<L> {
             // Destructors of odbc-api panic when a driver reports an error. There is no answer then.
             let _ = catch_unwind(AssertUnwindSafe(|| job(&mut link)));
             let mut state = self.state.lock();
-            if matches!(*state, State::Working) {
-                *state = State::Done;
+            if matches!(*state, HandoverState::Working) {
+                *state = HandoverState::Done;
                 self.done.notify_one();
             }
         }
         if catch_unwind(AssertUnwindSafe(|| drop(link))).is_err() {
             log::warn!("a lost connection could not be closed in order");
         }
-        let before = mem::replace(&mut *self.state.lock(), State::Ended);
+        let before = mem::replace(&mut *self.state.lock(), HandoverState::Ended);
         self.done.notify_one();
         // If it was left, it hangs no longer.
         drop(before);
     }
 
     /// Waits for something to do. `None`: there is nothing more.
-    fn next(&self) -> Option<Job<L>> {
+    fn next(&self) -> Option<ThreadJob<L>> {
         let mut state = self.state.lock();
         loop {
-            match mem::replace(&mut *state, State::Working) {
-                State::Given(job) => return Some(job),
+            match mem::replace(&mut *state, HandoverState::Working) {
+                HandoverState::Given(job) => return Some(job),
                 other => *state = other,
             }
-            if matches!(*state, State::Ending | State::Left { .. }) {
+            if matches!(*state, HandoverState::Ending | HandoverState::Left { .. }) {
                 return None;
             }
             self.given.wait(&mut state);
@@ -220,12 +223,12 @@ mod tests {
         });
         let second = thread.ask(LONG, |link| (std::thread::current().id(), link.clone()));
         assert_eq!(second.unwrap(), (first.unwrap(), Some("kept".to_owned())));
-        let desk = Arc::clone(&thread.desk);
+        let handover = Arc::clone(&thread.handover);
         let begun = Instant::now();
         drop(thread);
         // On a busy machine the end may take longer than its owner waits for it, who leaves it then.
         assert!(given_up.count() == 0 || begun.elapsed() >= CLOSING);
-        while given_up.hanging() > 0 || !matches!(*desk.state.lock(), State::Ended) {
+        while given_up.hanging() > 0 || !matches!(*handover.state.lock(), HandoverState::Ended) {
             assert!(begun.elapsed() < LONG, "it never ends");
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -249,7 +252,7 @@ mod tests {
         };
         assert_eq!((given_up.count(), given_up.hanging()), (1, 1));
         assert!(matches!(thread.ask(LONG, |_| ()), Err(Unanswered::TooLong)), "at once");
-        let desk = Arc::clone(&thread.desk);
+        let handover = Arc::clone(&thread.handover);
         drop(thread);
         drop(release);
         let deadline = Instant::now() + LONG;
@@ -257,7 +260,7 @@ mod tests {
             assert!(Instant::now() < deadline, "the thread goes on for ever");
             std::thread::yield_now();
         }
-        assert!(matches!(*desk.state.lock(), State::Ended));
+        assert!(matches!(*handover.state.lock(), HandoverState::Ended));
         assert_eq!(given_up.count(), 1);
     }
 

@@ -2,7 +2,7 @@
 //! whether it may be.
 
 use super::unread::Unread;
-use crate::item::{Cell, Rows, Unfit};
+use crate::item::{Cell, Rows, UndeliverableReason};
 use odbc_api::{
     CursorRow,
     parameter::{VarBinaryArray, VarWCharArray},
@@ -33,9 +33,9 @@ impl Default for Buffers {
 }
 
 /// How large the long values of a row may be, all together.
-pub(super) struct Room(usize);
+pub(super) struct RowBudget(usize);
 
-impl Room {
+impl RowBudget {
     pub(super) fn of(bytes: usize) -> Self {
         Self(bytes)
     }
@@ -46,7 +46,7 @@ impl Room {
 
     /// Uses so much of it up.
     fn take(&mut self, bytes: usize) -> Result<(), Unread> {
-        self.0 = self.0.checked_sub(bytes).ok_or(Unread::Unfit(Unfit::TooLarge))?;
+        self.0 = self.0.checked_sub(bytes).ok_or(Unread::Undeliverable(UndeliverableReason::TooLarge))?;
         Ok(())
     }
 }
@@ -57,7 +57,7 @@ pub(super) fn read_text(
     number: u16,
     rows: &mut Rows,
     buffers: &mut Buffers,
-    room: &mut Room,
+    room: &mut RowBudget,
     write: impl FnOnce(&mut String, &[u16]),
 ) -> Result<(), Unread> {
     row.get_data(number, &mut buffers.first)?;
@@ -78,11 +78,11 @@ pub(super) fn read_text(
         row.get_data(number, &mut **piece)?;
         let units = piece.as_slice().unwrap_or_default();
         if !long.reserve(BYTES_OF_UNIT * (units.len() + 2)) {
-            return Err(Unread::Unfit(Unfit::NoMemory));
+            return Err(Unread::Undeliverable(UndeliverableReason::NoMemory));
         }
         halves.write(long.text(), units);
         if long.len() > room.0 {
-            return Err(Unread::Unfit(Unfit::TooLarge));
+            return Err(Unread::Undeliverable(UndeliverableReason::TooLarge));
         }
         if piece.is_complete() {
             break;
@@ -100,7 +100,7 @@ pub(super) fn read_bytes(
     number: u16,
     rows: &mut Rows,
     buffers: &mut Buffers,
-    room: &mut Room,
+    room: &mut RowBudget,
 ) -> Result<(), Unread> {
     let start = rows.size().1;
     loop {
@@ -120,13 +120,13 @@ pub(super) fn read_bytes(
             return Ok(());
         }
         if length > room.0 {
-            return Err(Unread::Unfit(Unfit::TooLarge));
+            return Err(Unread::Undeliverable(UndeliverableReason::TooLarge));
         }
     }
 }
 
 pub(super) fn reserve(rows: &mut Rows, text: usize, bytes: usize) -> Result<(), Unread> {
-    if rows.reserve(text, bytes) { Ok(()) } else { Err(Unread::Unfit(Unfit::NoMemory)) }
+    if rows.reserve(text, bytes) { Ok(()) } else { Err(Unread::Undeliverable(UndeliverableReason::NoMemory)) }
 }
 
 /// UTF-16 in pieces, which may end between the two halves of a character.

@@ -1,6 +1,6 @@
 //! Why the rows of a result were not read.
 
-use crate::item::Unfit;
+use crate::item::UndeliverableReason;
 use odbc_api::Error;
 
 #[derive(Debug)]
@@ -8,7 +8,7 @@ pub(super) enum Unread {
     /// By the driver's error.
     Odbc(Error),
     /// Something about a value.
-    Unfit(Unfit),
+    Undeliverable(UndeliverableReason),
 }
 
 impl From<Error> for Unread {

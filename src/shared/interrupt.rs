@@ -16,11 +16,11 @@ use std::{
 pub(crate) struct Interrupt {
     interrupted: Arc<AtomicBool>,
     above: Vec<Arc<AtomicBool>>,
-    end: Arc<End>,
+    end: Arc<ClosedFlag>,
 }
 
 #[derive(Default)]
-struct End {
+struct ClosedFlag {
     /// Held also to interrupt, so that nobody falls asleep between a look and the news.
     closed: Mutex<bool>,
     changed: Condvar,

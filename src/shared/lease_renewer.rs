@@ -43,13 +43,13 @@ pub(crate) trait Renews: Send + Sync {
 
 #[derive(Default)]
 pub(crate) struct LeaseRenewer {
-    state: Mutex<State>,
+    state: Mutex<RenewerState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
-    kept: Vec<Kept>,
+struct RenewerState {
+    kept: Vec<RenewedHolder>,
     next_number: u64,
     /// Whether the thread is there.
     runs: bool,
@@ -59,7 +59,7 @@ struct State {
 }
 
 /// A holder, and when its turn is.
-struct Kept {
+struct RenewedHolder {
     number: u64,
     holder: Weak<dyn LeaseHolder>,
     queue: Arc<dyn Renews>,
@@ -76,7 +76,7 @@ struct Kept {
 }
 
 /// A round of renewals that is to be made.
-struct Turn {
+struct RenewalRound {
     number: u64,
     holder: Arc<dyn LeaseHolder>,
     queue: Arc<dyn Renews>,
@@ -118,7 +118,7 @@ impl LeaseRenewer {
         let interval = interval.max(Duration::from_millis(1));
         let renewed = Instant::now();
         let (kept_sleeps, next, lease) = (Arc::clone(&sleeps), Some(renewed + interval), queue.lease());
-        state.kept.push(Kept {
+        state.kept.push(RenewedHolder {
             number,
             holder,
             queue,
@@ -130,7 +130,7 @@ impl LeaseRenewer {
             sleeps: kept_sleeps,
         });
         let lease_ms = AtomicU64::new(u64::try_from(lease.as_millis()).unwrap_or(u64::MAX));
-        let keeping = Renewals { renewer: Arc::clone(self), number, lease_ms, sleeps };
+        let renewals = Renewals { renewer: Arc::clone(self), number, lease_ms, sleeps };
         if !state.runs {
             let renewer = Arc::clone(self);
             if let Err(error) = threads::start("readpast-renewer", move || renewer.run()) {
@@ -141,7 +141,7 @@ impl LeaseRenewer {
         }
         self.changed.notify_all();
         drop(state);
-        Ok(keeping)
+        Ok(renewals)
     }
 
     /// Lets the thread end. Does not wait for it.
@@ -185,7 +185,7 @@ impl LeaseRenewer {
     }
 
     /// It holds nothing. What it holds from now on it says with [`Renewals::wake`].
-    fn let_sleep(&self, state: &mut MutexGuard<'_, State>, number: u64) {
+    fn let_sleep(&self, state: &mut MutexGuard<'_, RenewerState>, number: u64) {
         let Some(kept) = state.kept.iter_mut().find(|kept| kept.number == number) else { return };
         kept.sleeps.store(true, Ordering::SeqCst);
         kept.next = None;
@@ -199,7 +199,7 @@ impl LeaseRenewer {
     }
 
     /// Waits for the next holder whose turn it is. `None`: there are none left.
-    fn next(&self, state: &mut MutexGuard<'_, State>) -> Option<Turn> {
+    fn next(&self, state: &mut MutexGuard<'_, RenewerState>) -> Option<RenewalRound> {
         loop {
             let gone: Vec<_> = state.kept.extract_if(.., |kept| kept.holder.strong_count() == 0).collect();
             if !gone.is_empty() {
@@ -213,7 +213,7 @@ impl LeaseRenewer {
             let due = state.kept.iter().find(|kept| kept.next.is_some_and(|next| next <= now));
             if let Some(kept) = due {
                 if let Some(holder) = kept.holder.upgrade() {
-                    return Some(Turn {
+                    return Some(RenewalRound {
                         number: kept.number,
                         holder,
                         queue: Arc::clone(&kept.queue),
@@ -230,7 +230,7 @@ impl LeaseRenewer {
     }
 }
 
-fn wake(state: &mut State, number: u64) {
+fn wake(state: &mut RenewerState, number: u64) {
     if let Some(kept) = state.kept.iter_mut().find(|kept| kept.number == number && kept.next.is_none()) {
         kept.sleeps.store(false, Ordering::SeqCst);
         kept.renewed = Instant::now();
@@ -238,7 +238,7 @@ fn wake(state: &mut State, number: u64) {
     }
 }
 
-impl Kept {
+impl RenewedHolder {
     /// Half of what is left of the leases, so that another try follows one that hangs.
     fn limit(&self, now: Instant) -> Duration {
         let left = self.lease.saturating_sub(now.duration_since(self.renewed));
@@ -283,7 +283,7 @@ enum Round {
     Over,
 }
 
-fn renew(Turn { holder, queue, limit, .. }: &Turn) -> Round {
+fn renew(RenewalRound { holder, queue, limit, .. }: &RenewalRound) -> Round {
     let mut round = Round::Kept;
     let asked = Instant::now();
     let held = holder.held();
@@ -346,7 +346,7 @@ impl Drop for Renewals {
         self.renewer.changed.notify_all();
         let deadline = Instant::now() + PATIENCE;
         // The renewing thread itself may have been the last to let go of the holder.
-        let is_renewing = |state: &State| {
+        let is_renewing = |state: &RenewerState| {
             state.renewing.is_some_and(|(number, thread)| number == self.number && thread != thread::current().id())
         };
         while is_renewing(&state) && !self.renewer.changed.wait_until(&mut state, deadline).timed_out() {}

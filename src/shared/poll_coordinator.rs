@@ -15,18 +15,18 @@ use std::{
 /// The turns of a process to look at one queue, shared by all its handles.
 #[derive(Default)]
 pub(crate) struct PollCoordinator {
-    state: Mutex<State>,
-    watchers: Mutex<Vec<Weak<dyn Watcher>>>,
+    state: Mutex<CoordinatorState>,
+    watchers: Mutex<Vec<Weak<dyn PollWaiter>>>,
 }
 
 /// Whoever waits for a queue in a way of its own.
-pub(crate) trait Watcher: Send + Sync {
+pub(crate) trait PollWaiter: Send + Sync {
     /// Something may be due, or somebody was called off: time to look again.
     fn woken(&self);
 }
 
 #[derive(Default)]
-struct State {
+struct CoordinatorState {
     /// By the kinds that are claimed: what is known of them.
     of_kinds: HashMap<String, OfKinds>,
     /// How often somebody said that something may be due, of whatever kind.
@@ -80,7 +80,7 @@ impl OfKinds {
     }
 }
 
-impl State {
+impl CoordinatorState {
     #[expect(clippy::expect_used, reason = "it has just been put in, where it was not there")]
     fn of(&mut self, kinds: &str) -> &mut OfKinds {
         if !self.of_kinds.contains_key(kinds) {
@@ -99,7 +99,7 @@ impl PollCoordinator {
         let mut state = self.state.lock();
         state.of_kinds.values_mut().for_each(|of| of.give(1));
         state.wakes += 1;
-        self.tell(state);
+        self.notify(state);
     }
 
     /// An item will be due in so many milliseconds.
@@ -123,17 +123,17 @@ impl PollCoordinator {
     fn give(&self, kinds: &str, turns: u32) {
         let mut state = self.state.lock();
         state.of(kinds).give(turns);
-        self.tell(state);
+        self.notify(state);
     }
 
     /// Tells `watcher` from now on, for as long as it is there.
-    pub(crate) fn watch(&self, watcher: Weak<dyn Watcher>) {
+    pub(crate) fn watch(&self, watcher: Weak<dyn PollWaiter>) {
         let mut watchers = self.watchers.lock();
         watchers.retain(|watcher| watcher.strong_count() > 0);
         watchers.push(watcher);
     }
 
-    fn tell(&self, state: MutexGuard<'_, State>) {
+    fn notify(&self, state: MutexGuard<'_, CoordinatorState>) {
         drop(state);
         // Without the lock: a watcher may ask whose turn it is.
         let watchers: Vec<_> = self.watchers.lock().iter().filter_map(Weak::upgrade).collect();
@@ -144,7 +144,7 @@ impl PollCoordinator {
     pub(crate) fn nudge(&self) {
         let state = self.state.lock();
         state.of_kinds.values().for_each(|of| of.changed.notify_all());
-        self.tell(state);
+        self.notify(state);
     }
 
     /// How often it was woken for these kinds; to be asked before a look.
@@ -165,7 +165,7 @@ impl PollCoordinator {
             is_news = true;
         }
         if is_news {
-            self.tell(state);
+            self.notify(state);
         }
     }
 

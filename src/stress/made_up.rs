@@ -1,7 +1,7 @@
 //! Items that nobody needs.
 
-use crate::item::{NewItem, put_base64};
 use crate::description::{ColumnKind, KeySource, QueueSpec, Storage};
+use crate::item::{NewItem, put_base64};
 use serde_json::{Map, Value, json};
 
 /// An item of this number that fits the queue: its columns hold something made of the number, other than any other number's as

@@ -70,7 +70,7 @@ impl Watcher {
     /// Looks once. SQL Server counts by itself, as long as a session is open; PostgreSQL shows the moment.
     pub fn look(&mut self) {
         let name = "what the sessions waited for";
-        if self.unread.iter().any(|said| said.starts_with(name)) {
+        if self.unread.iter().any(|error| error.starts_with(name)) {
             return;
         }
         let found = self.ask("stress/waits", name, true);

@@ -32,14 +32,14 @@ struct Thread {
 
 /// What the system says of a thread, in its units.
 #[derive(Debug, PartialEq, Eq)]
-struct Look {
+struct ThreadStatus {
     is_at_work: bool,
     worked: u64,
     begun: u64,
 }
 
 /// A thread while it is waited for.
-struct Watched {
+struct AwaitedThread {
     thread: Thread,
     worked_before: u64,
     /// Looks in a row that have found it asleep.
@@ -77,7 +77,8 @@ extern "C" fn wait_for_work() {
 
 /// No thread is waited for that works for longer than `most`.
 fn wait(threads: &[Thread], most: Duration) {
-    let watched = |thread: &Thread| Some(Watched { thread: *thread, worked_before: thread.look()?.worked, asleep: 0 });
+    let watched =
+        |thread: &Thread| Some(AwaitedThread { thread: *thread, worked_before: thread.look()?.worked, asleep: 0 });
     let mut watched: Vec<_> = threads.iter().filter_map(watched).collect();
     while !watched.is_empty() {
         thread::sleep(BETWEEN_LOOKS);
@@ -85,7 +86,7 @@ fn wait(threads: &[Thread], most: Duration) {
     }
 }
 
-impl Watched {
+impl AwaitedThread {
     fn is_to_be_waited_for(&mut self, most: Duration) -> bool {
         let Some(look) = self.thread.look() else { return false };
         self.asleep = if look.is_at_work { 0 } else { self.asleep + 1 };
@@ -95,16 +96,16 @@ impl Watched {
 
 impl Thread {
     /// `None` when it is not there any more.
-    fn look(self) -> Option<Look> {
+    fn look(self) -> Option<ThreadStatus> {
         look(self.number).filter(|look| look.begun == self.begun)
     }
 }
 
-fn look(number: i32) -> Option<Look> {
-    Look::read(&fs::read_to_string(format!("/proc/self/task/{number}/stat")).ok()?)
+fn look(number: i32) -> Option<ThreadStatus> {
+    ThreadStatus::read(&fs::read_to_string(format!("/proc/self/task/{number}/stat")).ok()?)
 }
 
-impl Look {
+impl ThreadStatus {
     /// Reads what proc(5) describes: number, name in parentheses, state, and many numbers.
     fn read(stat: &str) -> Option<Self> {
         let (_, behind_name) = stat.rsplit_once(')')?;
@@ -132,22 +133,22 @@ mod tests {
 
     /// Starts a thread and says what it is known by.
     fn known(work: impl FnOnce() + Send + 'static) -> Thread {
-        let (tell, told) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
         thread::spawn(move || {
             // It looks itself: before others do it may have ended.
             let number = this_thread();
-            tell.send(Thread { number, begun: look(number).unwrap().begun }).unwrap();
+            sender.send(Thread { number, begun: look(number).unwrap().begun }).unwrap();
             work();
         });
-        told.recv().unwrap()
+        receiver.recv().unwrap()
     }
 
     #[test]
     fn what_the_system_says_is_read() {
         let stat = "4711 (a) b (R) c) S 1 2 3 0 -1 4194368 5 6 7 8 123 45 9 10 20 0 3 0 987654 1000 200";
-        assert_eq!(Look::read(stat), Some(Look { is_at_work: false, worked: 168, begun: 987_654 }));
-        assert!(Look::read(&stat.replace(") S", ") R")).unwrap().is_at_work);
-        assert_eq!(Look::read("4711 (name) R 1 2"), None);
+        assert_eq!(ThreadStatus::read(stat), Some(ThreadStatus { is_at_work: false, worked: 168, begun: 987_654 }));
+        assert!(ThreadStatus::read(&stat.replace(") S", ") R")).unwrap().is_at_work);
+        assert_eq!(ThreadStatus::read("4711 (name) R 1 2"), None);
         assert!(look(this_thread()).unwrap().is_at_work, "it looks");
     }
 

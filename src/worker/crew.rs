@@ -4,8 +4,8 @@ use super::failure;
 use super::job::Job;
 use super::stop::Stop;
 use super::verdict::IntoVerdict;
-use crate::engine::note::Fields;
-use crate::engine::{Begin, Engine, Taken, Terms};
+use crate::engine::log_lines::Fields;
+use crate::engine::{Begin, Engine, Taken, WorkerTerms};
 use crate::error::{Error, ErrorKind, Result, log_text};
 use crate::item::{Action, Item, Settlement, Verdict};
 use crate::queue::Queue;
@@ -23,7 +23,7 @@ pub(super) struct Crew<'a> {
     pub(super) batch_size: u32,
     pub(super) stop: &'a Stop,
     pub(super) settle_timeout: Option<Duration>,
-    pub(super) terms: Terms,
+    pub(super) terms: WorkerTerms,
 }
 
 /// Works on all threads until the worker is stopped.
@@ -31,9 +31,9 @@ pub(super) fn run<R: IntoVerdict>(crew: Crew<'_>, handler: &(impl Fn(&Job<'_>) -
     let Crew { queue, threads, batch_size, stop, settle_timeout, terms } = crew;
     let Some(engine) = stop.begin(queue, terms)? else { return Ok(()) };
     let name = queue.worker();
-    let told = Fields::default();
+    let fields = Fields::default();
     let line = format!("worker {name} started: threads: {}, items a batch: {}", threads, batch_size);
-    told.log(queue, Level::Info, &line);
+    fields.log(queue, Level::Info, &line);
     let member = Member { engine: &engine, queue, batch_size, handler };
     let result = thread::scope(|scope| {
         let mut members = Vec::new();
@@ -62,10 +62,10 @@ pub(super) fn run<R: IntoVerdict>(crew: Crew<'_>, handler: &(impl Fn(&Job<'_>) -
     }
     let ended = result.and(closed);
     match &ended {
-        Ok(()) => told.log(queue, Level::Info, &format!("worker {name} stopped")),
+        Ok(()) => fields.log(queue, Level::Info, &format!("worker {name} stopped")),
         Err(error) => {
-            let told = Fields { status: Some(format!("{:?}", error.kind())), ..told };
-            told.log(queue, Level::Error, &format!("worker {name} ended: {error}"));
+            let fields = Fields { status: Some(format!("{:?}", error.kind())), ..fields };
+            fields.log(queue, Level::Error, &format!("worker {name} ended: {error}"));
         }
     }
     ended

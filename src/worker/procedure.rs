@@ -9,13 +9,13 @@ mod transaction;
 pub use self::outcome::Worked;
 
 use self::call::Handler;
-use self::outcome::Ended;
+use self::outcome::TransactionEnd;
 use self::record::record;
-use self::transaction::{Work, calls};
+use self::transaction::{TransactionWork, calls};
 use crate::backend::unsupported;
 use crate::calls::{Ask, GIVEN_BACK, RECOVER_NOW, Sessions, YieldsTo};
 use crate::error::{ErrorKind, Result};
-use crate::metrics::Call;
+use crate::metrics::CallKind;
 use crate::queue::Queue;
 use crate::session::Session;
 use std::sync::Arc;
@@ -53,7 +53,7 @@ impl Procedure {
             return Err(unsupported("claim what a procedure works on in one transaction", why));
         }
         let find = |session: &mut Session| Handler::find(session, name);
-        let handler = inner.ask(Call::Procedure, YieldsTo::Closing, find)?;
+        let handler = inner.ask(CallKind::Procedure, YieldsTo::Closing, find)?;
         Ok(Self { queue: queue.clone(), handler: Arc::new(handler) })
     }
 
@@ -79,14 +79,14 @@ impl Procedure {
         if recover > 0 {
             queue.recover_some(GIVEN_BACK, recover)?;
         }
-        let work = Work { queue, handler: &self.handler };
+        let work = TransactionWork { queue, handler: &self.handler };
         let mut victim = None;
         let ended = loop {
-            let ended = queue.ask(Call::Work, YieldsTo::Interrupts, |session| {
+            let ended = queue.ask(CallKind::Work, YieldsTo::Interrupts, |session| {
                 let ended = work.transaction(session)?;
                 match ended {
                     // Nobody's fault; as a transient error it is tried again after a moment.
-                    Ended::Undone(undone) if undone.error.kind() == ErrorKind::Deadlock => {
+                    TransactionEnd::Undone(undone) if undone.error.kind() == ErrorKind::Deadlock => {
                         let error = undone.error.clone();
                         victim = Some(undone);
                         Err(error)
@@ -94,18 +94,18 @@ impl Procedure {
                     ended => Ok(ended),
                 }
             });
-            if !matches!(ended, Ok(Ended::Others)) || queue.called_off().is_some() {
+            if !matches!(ended, Ok(TransactionEnd::Others)) || queue.called_off().is_some() {
                 break ended;
             }
         };
         let worked = match (ended, victim) {
-            (Ok(Ended::Empty | Ended::Others), _) => {
-                queue.ledger.claims(0);
+            (Ok(TransactionEnd::Empty | TransactionEnd::Others), _) => {
+                queue.counters.claims(0);
                 self.clean(false);
                 return Ok(None);
             }
-            (Ok(Ended::Done(worked)), _) => worked,
-            (Ok(Ended::Undone(undone)), _) => record(&work, undone)?,
+            (Ok(TransactionEnd::Done(worked)), _) => worked,
+            (Ok(TransactionEnd::Undone(undone)), _) => record(&work, undone)?,
             (Err(error), Some(last)) if error.kind() == ErrorKind::Deadlock => record(&work, last)?,
             (Err(error), _) => {
                 // It may have been this thread's turn for all the others.
@@ -113,7 +113,7 @@ impl Procedure {
                 return Err(error);
             }
         };
-        queue.ledger.works(worked.state);
+        queue.counters.works(worked.state);
         Ok(Some(worked))
     }
 

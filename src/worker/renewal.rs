@@ -20,10 +20,10 @@ pub struct Renewal {
 }
 
 #[derive(Debug, Default)]
-struct Claims(Mutex<State>);
+struct Claims(Mutex<RenewalState>);
 
 #[derive(Debug, Default)]
-struct State {
+struct RenewalState {
     /// Key and attempt of each item still in hand.
     held: Vec<(String, i32)>,
     lost: Vec<String>,
@@ -42,9 +42,9 @@ impl Renewal {
         }
         let interval = batch.lease().map_or(interval, |lease| interval.min(lease / 3));
         let held = batch.iter().map(|item| (item.key().to_owned(), item.attempt())).collect();
-        let claims = Arc::new(Claims(Mutex::new(State { held, lost: Vec::new() })));
-        let keeping = queue.inner().keep(Arc::downgrade(&claims) as Weak<dyn LeaseHolder>, interval)?;
-        Ok(Self { claims, _keeping: keeping })
+        let claims = Arc::new(Claims(Mutex::new(RenewalState { held, lost: Vec::new() })));
+        let renewals = queue.inner().keep(Arc::downgrade(&claims) as Weak<dyn LeaseHolder>, interval)?;
+        Ok(Self { claims, _keeping: renewals })
     }
 
     /// Ends the renewal of one item; call it when settling it. `false` when it was not being renewed any more.
@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn what_was_settled_while_its_lease_was_renewed_is_not_lost() {
         let claims = ["settled", "taken", "kept"].map(|key| (key.to_owned(), 1));
-        let held = Claims(Mutex::new(State { held: claims.to_vec(), lost: Vec::new() }));
+        let held = Claims(Mutex::new(RenewalState { held: claims.to_vec(), lost: Vec::new() }));
         held.0.lock().held.remove(0);
         assert_eq!(held.lost(&claims[..2], Instant::now()), 1);
         assert_eq!(held.lost(&claims[..2], Instant::now()), 0, "told once");

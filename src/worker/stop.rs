@@ -1,6 +1,6 @@
 //! How a worker is told to end.
 
-use crate::engine::{Engine, Terms};
+use crate::engine::{Engine, WorkerTerms};
 use crate::error::Result;
 use crate::queue::Queue;
 use crate::sync::Mutex;
@@ -8,10 +8,10 @@ use std::{fmt, sync::Arc};
 
 /// Stops a [`Worker`](super::Worker). Clones stop the same one; any thread may.
 #[derive(Clone, Default)]
-pub struct Stop(Arc<Mutex<Inner>>);
+pub struct Stop(Arc<Mutex<StopInner>>);
 
 #[derive(Default)]
-struct Inner {
+struct StopInner {
     stopped: bool,
     /// One for each thread that runs the worker.
     engines: Vec<Engine>,
@@ -19,7 +19,7 @@ struct Inner {
 
 impl Stop {
     /// The engine of a worker that begins to run; `None` when it was stopped before.
-    pub(super) fn begin(&self, queue: &Queue, terms: Terms) -> Result<Option<Engine>> {
+    pub(super) fn begin(&self, queue: &Queue, terms: WorkerTerms) -> Result<Option<Engine>> {
         let mut inner = self.0.lock();
         if inner.stopped {
             return Ok(None);

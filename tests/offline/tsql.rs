@@ -14,8 +14,8 @@ pub mod text;
 mod types;
 
 use readpast::Dialect;
-use readpast::ident::Identifier;
 use readpast::description::QueueSpec;
+use readpast::ident::Identifier;
 use std::collections::BTreeSet;
 use std::{fs, path::Path};
 use support::matrix;

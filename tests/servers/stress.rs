@@ -1,7 +1,7 @@
 //! Copies of queues, on both servers: made, worked on, watched and dropped, with nothing left and nothing of the real one touched.
 
-use readpast::item::{Action, Answer};
 use readpast::description::EXAMPLES;
+use readpast::item::{Action, Answer};
 use readpast::stress::{self, Copy, PREFIX, Watcher, item};
 use readpast::{ErrorKind, ItemState, Queue, QueueSpec, Settlement, install};
 use std::time::Duration;

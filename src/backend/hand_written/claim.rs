@@ -2,11 +2,11 @@
 
 use super::known::HandWritten;
 use super::results::{cell, own_results, params, place, raised_by_procedure, returned};
-use crate::calls::{Ask, Claimed, Found, Sessions, Terms, YieldsTo};
+use crate::calls::{Ask, CallTerms, ClaimResult, Claimed, Sessions, YieldsTo};
 use crate::catalog::Meaning;
 use crate::error::{Error, ErrorKind, Result};
-use crate::item::{Cell, Column, ColumnType, Rows, Unfit, Value, answer_column};
-use crate::metrics::Call;
+use crate::item::{Cell, Column, ColumnType, Rows, UndeliverableReason, Value, answer_column};
+use crate::metrics::CallKind;
 use crate::session::Session;
 
 /// What the short values of an item may come to, which do not count.
@@ -17,13 +17,13 @@ const ANSWER: [&str; answer_column::COUNT] = ["Answer", "Ordinal", "DueMs", "Key
 
 /// Up to `max` items. What was taken before a call failed is handed out: nobody else would take it, and no lease gives
 /// it back.
-pub(super) fn claim(theirs: &HandWritten, on: &dyn Sessions, terms: &Terms, max: i32) -> Result<Claimed> {
+pub(super) fn claim(theirs: &HandWritten, on: &dyn Sessions, terms: &CallTerms, max: i32) -> Result<Claimed> {
     let mut taken: Vec<(String, String)> = Vec::new();
     while i32::try_from(taken.len()).is_ok_and(|count| count < max) {
         if !taken.is_empty() && on.called_off().is_some() {
             break;
         }
-        match on.ask(Call::Claim, YieldsTo::Interrupts, |session| next(theirs, terms, session)) {
+        match on.ask(CallKind::Claim, YieldsTo::Interrupts, |session| next(theirs, terms, session)) {
             Ok(Some(item)) => taken.push(item),
             Ok(None) => break,
             Err(error) if taken.is_empty() => return Err(error),
@@ -38,19 +38,20 @@ pub(super) fn claim(theirs: &HandWritten, on: &dyn Sessions, terms: &Terms, max:
     }
     let keys: Vec<_> = taken.iter().map(|(key, _)| key.as_str()).collect();
     // Taken items are handed out, whatever comes of the look: a handler has the key and can look for itself.
-    let shown = on.ask(Call::Find, YieldsTo::Closing, |session| theirs.look(session, &keys)).unwrap_or_else(|error| {
-        log::warn!("queue {}: {} items are handed out by their keys alone: {error}", terms.queue(), keys.len());
-        Rows::new([].into())
-    });
+    let shown =
+        on.ask(CallKind::Find, YieldsTo::Closing, |session| theirs.look(session, &keys)).unwrap_or_else(|error| {
+            log::warn!("queue {}: {} items are handed out by their keys alone: {error}", terms.queue(), keys.len());
+            Rows::new([].into())
+        });
     let mut rows = claimed(theirs, &taken, &shown, terms.most_item_bytes);
     drop(shown);
-    let withheld = rows.take_withheld();
-    let found = if rows.is_empty() { Found::Others } else { Found::Items(terms.batch(rows, 0)) };
-    Ok(Claimed { found, withheld, ..Claimed::default() })
+    let undeliverable = rows.take_undeliverable();
+    let found = if rows.is_empty() { ClaimResult::Others } else { ClaimResult::Items(terms.batch(rows, 0)) };
+    Ok(Claimed { found, undeliverable, ..Claimed::default() })
 }
 
 /// One call: the key and token of the item it took.
-fn next(theirs: &HandWritten, terms: &Terms, session: &mut Session) -> Result<Option<(String, String)>> {
+fn next(theirs: &HandWritten, terms: &CallTerms, session: &mut Session) -> Result<Option<(String, String)>> {
     let lease_ms = terms.described_lease_ms().to_string();
     let value = |meaning| match meaning {
         Meaning::Worker => Some(terms.worker.as_str()),
@@ -114,12 +115,12 @@ fn claimed(theirs: &HandWritten, taken: &[(String, String)], shown: &Rows, most:
             _ => (text, bytes),
         });
         let why = if size.0 + size.1 > most.saturating_add(SMALL) {
-            Some(Unfit::TooLarge)
+            Some(UndeliverableReason::TooLarge)
         } else {
-            (!rows.reserve(size.0, size.1)).then_some(Unfit::NoMemory)
+            (!rows.reserve(size.0, size.1)).then_some(UndeliverableReason::NoMemory)
         };
         if let Some(why) = why {
-            rows.withhold(number_of_row, before, why);
+            rows.set_undeliverable(number_of_row, before, why);
             continue;
         }
         for value in values() {

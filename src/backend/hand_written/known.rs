@@ -1,19 +1,19 @@
 //! The statements of a queue's hand-written procedures, and the calls of them that did not come to their end.
 
 use super::text;
-use crate::catalog::{self, Shape};
+use crate::catalog::{self, QueueShape};
+use crate::description::{ProceduresSpec, QueueSpec};
 use crate::dialect::Dialect;
 use crate::error::Result;
 use crate::item::{Outcome, Receipt, Rows};
 use crate::session::{Param, Session};
-use crate::description::{ProceduresSpec, QueueSpec};
 use crate::sync::Mutex;
 use std::collections::VecDeque;
 
 /// The queue's procedures, as a handle knows them.
 pub(in crate::backend) struct HandWritten {
     pub(super) dialect: Dialect,
-    pub(super) shape: Shape,
+    pub(super) shape: QueueShape,
     pub(super) next: String,
     pub(super) modify: String,
     pub(super) add: Option<String>,

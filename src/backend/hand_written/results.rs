@@ -1,6 +1,6 @@
 //! The parameters that hand-written procedures are called with, and what their results say.
 
-use crate::catalog::{self, Meaning, Parameter, Shape};
+use crate::catalog::{self, Meaning, Parameter, QueueShape};
 use crate::dialect::Dialect;
 use crate::error::Error;
 use crate::item::{ItemState, Rows, Value};
@@ -25,7 +25,7 @@ pub(in crate::backend) fn place(rows: &Rows, name: &str) -> Option<usize> {
 }
 
 /// An item as a row shows it.
-pub(super) struct Seen {
+pub(super) struct SeenItem {
     pub(super) state: Option<ItemState>,
     pub(super) token: String,
     pub(super) attempt: i32,
@@ -34,8 +34,8 @@ pub(super) struct Seen {
     pub(super) error: Option<String>,
 }
 
-impl Seen {
-    pub(super) fn read(shape: &Shape, rows: &Rows, row: usize) -> Self {
+impl SeenItem {
+    pub(super) fn read(shape: &QueueShape, rows: &Rows, row: usize) -> Self {
         let text = |name: &str| place(rows, name).and_then(|column| cell(rows, row, column));
         Self {
             state: text("Status").and_then(|state| state.trim_end().parse().ok()),

@@ -91,26 +91,26 @@ fn connection(global: &Global) -> Result<Option<String>> {
         return Ok(Some(text.clone()));
     }
     if let Some(path) = &global.connection_file {
-        return read_connection(global, &Place::Named(path.clone())).map(Some);
+        return read_connection(global, &FileOrigin::Named(path.clone())).map(Some);
     }
     if let Some(text) = env::var_os("READPAST_CONNECTION").filter(|text| !text.is_empty()) {
         return Ok(Some(text.into_string().map_err(|_| usage("READPAST_CONNECTION is not UTF-8"))?));
     }
     match env::var_os("READPAST_CONNECTION_FILE").filter(|path| !path.is_empty()) {
-        Some(path) => read_connection(global, &Place::Named(path.into())).map(Some),
+        Some(path) => read_connection(global, &FileOrigin::Named(path.into())).map(Some),
         None => Ok(None),
     }
 }
 
 /// Where a file is, and how we know of it.
-enum Place {
+enum FileOrigin {
     /// The caller has named it, and answers for its folder.
     Named(PathBuf),
     /// It was found by itself, or by one that was: nobody has named it.
     Found(PathBuf),
 }
 
-impl Place {
+impl FileOrigin {
     fn path(&self) -> &Path {
         match self {
             Self::Named(path) | Self::Found(path) => path,
@@ -136,7 +136,7 @@ impl Place {
 }
 
 /// A file that holds the connection string and nothing else.
-fn read_connection(global: &Global, place: &Place) -> Result<String> {
+fn read_connection(global: &Global, place: &FileOrigin) -> Result<String> {
     let file = place.read("--connection-file")?;
     file.keeps_secret(global)?;
     let text = file.text.trim();
@@ -147,13 +147,13 @@ fn read_connection(global: &Global, place: &Place) -> Result<String> {
 }
 
 /// The configuration file: the one that was named, or the first of the usual ones that is there.
-fn place(global: &Global) -> Option<Place> {
+fn place(global: &Global) -> Option<FileOrigin> {
     if let Some(path) = &global.config {
-        return Some(Place::Named(path.clone()));
+        return Some(FileOrigin::Named(path.clone()));
     }
     let at_home = home().map(|home| home.join("readpast").join("config.toml"));
     let usual = [Some(PathBuf::from("readpast.toml")), at_home];
-    usual.into_iter().flatten().find(|path| path.is_file()).map(Place::Found)
+    usual.into_iter().flatten().find(|path| path.is_file()).map(FileOrigin::Found)
 }
 
 /// The folder of the user's configuration files. A path that is empty or relative would lead into the current folder.
@@ -166,7 +166,7 @@ fn home() -> Option<PathBuf> {
 }
 
 /// Settings by their keys, as in docs/reference.md, and `connection_file`. Says whether it held a connection.
-fn read_file(config: &mut Config, global: &Global, place: &Place, connects: bool) -> Result<bool> {
+fn read_file(config: &mut Config, global: &Global, place: &FileOrigin, connects: bool) -> Result<bool> {
     let file = place.read("--config")?;
     let path = place.path();
     let text = &file.text;

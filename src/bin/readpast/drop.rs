@@ -87,7 +87,7 @@ fn question(config: &Config, queue: &str, plan: &Dropping) -> String {
         }
     }
     for key in &plan.foreign_keys {
-        lines.push(format!("the table {} loses its foreign key {}", key.table, key.key));
+        lines.push(format!("the table {} loses its passthrough key {}", key.table, key.key));
     }
     lines.join("\n  ")
 }

@@ -11,7 +11,7 @@ use crate::progress::Progress;
 use crate::signals::Stop;
 use crate::{connection, duration};
 use arguments::Defaults;
-use lines::{Line, Source};
+use lines::{InputLine, InputLines};
 use readpast::queue::MAX_ITEMS;
 use readpast::{NewItem, Queue, Receipt};
 use serde_json::json;
@@ -106,17 +106,17 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     if let Some(path) = args.file.as_deref().filter(|path| path.is_file() && !args.keep_going) {
-        for line in Source::open(Some(path))? {
+        for line in InputLines::open(Some(path))? {
             line?.item(queue.spec(), &defaults).map_err(|(number, why)| {
                 usage(format!("{}, line {number}: {why}; nothing was enqueued", path.display()))
             })?;
         }
     }
-    stream(&mut sender, &defaults, Source::open(args.file.as_deref())?, global.quiet)
+    stream(&mut sender, &defaults, InputLines::open(args.file.as_deref())?, global.quiet)
 }
 
 /// Line by line, batch by batch.
-fn stream(sender: &mut Sender<'_>, defaults: &Defaults, source: Source, quiet: bool) -> Result<Exit> {
+fn stream(sender: &mut Sender<'_>, defaults: &Defaults, source: InputLines, quiet: bool) -> Result<Exit> {
     let stop = Stop::listen()?;
     let progress = Progress::start(source.bytes(), quiet || sender.prints_keys);
     let (mut batch, mut bytes, mut refused) = (Vec::new(), 0, 0_u64);
@@ -124,7 +124,7 @@ fn stream(sender: &mut Sender<'_>, defaults: &Defaults, source: Source, quiet: b
         if let Some(signal) = stop.signal() {
             return Err(Failure::Partly(format!("interrupted; {}", sender.so_far()), Exit::Signal(signal)));
         }
-        let line: Line = line?;
+        let line: InputLine = line?;
         progress.read(line.bytes());
         bytes += line.bytes();
         match line.item(sender.queue.spec(), defaults) {

@@ -3,6 +3,7 @@
 
 mod adopt;
 mod check;
+mod child_environment;
 mod cli;
 mod completions;
 mod connection;
@@ -14,12 +15,12 @@ mod exit;
 mod failure;
 mod filter;
 mod findings;
-mod foreign;
 mod global;
 mod install;
 mod list;
 mod log;
 mod output;
+mod passthrough;
 mod printable;
 mod process;
 mod progress;
@@ -41,7 +42,6 @@ mod trust;
 mod why;
 #[cfg(windows)]
 mod windows;
-mod withheld;
 mod work;
 
 use clap::{CommandFactory, FromArgMatches};
@@ -100,14 +100,14 @@ fn perform(cli: Cli) -> Result<Exit> {
         Command::Recover(args) => recover::run(&global, &args, &out),
         Command::Completions(args) => completions::run(Cli::command(), &args, &out),
     };
-    // What was done before a failure is told all the same.
-    let told = out.flush();
-    result.and_then(|exit| told.map(|()| exit))
+    // What was done before a failure is flushed all the same.
+    let flushed = out.flush();
+    result.and_then(|exit| flushed.map(|()| exit))
 }
 
 /// The command line of a service.
 #[cfg(windows)]
-fn read_line(arguments: &[std::ffi::OsString]) -> Result<service::Line> {
+fn read_line(arguments: &[std::ffi::OsString]) -> Result<service::CommandLine> {
     let line = std::iter::once("readpast".into()).chain(arguments.iter().cloned());
     let cli = <Cli as clap::Parser>::try_parse_from(line)
         .map_err(|error| failure::usage(format!("the service's own command: {error}")))?;
@@ -122,7 +122,7 @@ fn read_line(arguments: &[std::ffi::OsString]) -> Result<service::Line> {
         log::set_level(cli.global.verbose, cli.global.quiet);
         perform(cli)
     };
-    Ok(service::Line { goes_on, has_connection, perform: Box::new(perform) })
+    Ok(service::CommandLine { goes_on, has_connection, perform: Box::new(perform) })
 }
 
 /// Arguments that are none, or help that was asked for.

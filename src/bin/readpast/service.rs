@@ -25,11 +25,11 @@ use std::path::PathBuf;
 #[command(verbatim_doc_comment)]
 pub struct Args {
     #[command(subcommand)]
-    verb: Verb,
+    verb: ServiceVerb,
 }
 
 #[derive(Debug, Subcommand)]
-enum Verb {
+enum ServiceVerb {
     Install(Install),
     Remove(Remove),
     #[command(hide = true)]
@@ -71,7 +71,7 @@ struct Run {
 }
 
 /// The command line that a service runs, as whoever knows all subcommands has read it.
-pub struct Line {
+pub struct CommandLine {
     /// Whether it goes on until it is asked to end.
     pub goes_on: bool,
     /// Whether the connection stands in it.
@@ -81,12 +81,12 @@ pub struct Line {
 }
 
 /// Reads a command line.
-pub type Reader = fn(&[OsString]) -> Result<Line>;
+pub type CommandLineReader = fn(&[OsString]) -> Result<CommandLine>;
 
 /// Runs the subcommand.
-pub fn run(global: &Global, args: Args, reader: Reader, out: &Output) -> Result<Exit> {
+pub fn run(global: &Global, args: Args, reader: CommandLineReader, out: &Output) -> Result<Exit> {
     match args.verb {
-        Verb::Install(args) => {
+        ServiceVerb::Install(args) => {
             let strays = [&global.connection_file, &global.config].iter().any(|option| option.is_some());
             if strays || global.connection.is_some() || global.schema.is_some() || !global.set.is_empty() {
                 return Err(usage(
@@ -97,13 +97,13 @@ pub fn run(global: &Global, args: Args, reader: Reader, out: &Output) -> Result<
             check(&reader(&args.command)?)?;
             manage::install(&args, out)
         }
-        Verb::Remove(args) => manage::remove(&args.name, out),
-        Verb::Run(args) => run::run(args, reader),
+        ServiceVerb::Remove(args) => manage::remove(&args.name, out),
+        ServiceVerb::Run(args) => run::run(args, reader),
     }
 }
 
 /// Finds out now what the service would fail for when nobody looks.
-fn check(line: &Line) -> Result<()> {
+fn check(line: &CommandLine) -> Result<()> {
     if !line.goes_on {
         return Err(usage("a service runs work or serve; the other subcommands end by themselves"));
     }
@@ -117,7 +117,7 @@ fn check(line: &Line) -> Result<()> {
 }
 
 /// What a call of the service manager came to.
-fn told(what: &str, error: &windows_service::Error) -> crate::failure::Failure {
+fn service_failure(what: &str, error: &windows_service::Error) -> crate::failure::Failure {
     let why = std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);
     crate::failure::Failure::Partly(format!("{what}: {why}"), Exit::Denied)
 }

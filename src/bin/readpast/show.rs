@@ -55,7 +55,10 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
                 let why = if args.keys.len() == 1 { queue.why(key)? } else { None };
                 let attempts = attempts(&queue, key)?;
                 out.answer(
-                    || in_full(queue.spec(), &item, why.as_ref()) + &told(attempts.as_deref().unwrap_or_default()),
+                    || {
+                        in_full(queue.spec(), &item, why.as_ref())
+                            + &attempt_lines(attempts.as_deref().unwrap_or_default())
+                    },
                     || document(queue.spec(), &item, why.as_ref(), attempts.as_ref()),
                 )?;
             }
@@ -152,8 +155,8 @@ fn in_full(spec: &QueueSpec, item: &Item<'_>, why: Option<&Why>) -> String {
 }
 
 /// The attempts that have ended, a paragraph each: nothing where none has.
-fn told(attempts: &[Attempt]) -> String {
-    let told = attempts.iter().map(|attempt| {
+fn attempt_lines(attempts: &[Attempt]) -> String {
+    let lines = attempts.iter().map(|attempt| {
         let of = |name: &str, value: &Option<String>| {
             let indent = format!("\n{:1$}", "", 14);
             value
@@ -171,7 +174,7 @@ fn told(attempts: &[Attempt]) -> String {
         );
         head + &of("step", &attempt.step) + &of("response", &attempt.response) + &of("error", &attempt.error)
     });
-    told.collect()
+    lines.collect()
 }
 
 fn state(item: &Item<'_>) -> &'static str {

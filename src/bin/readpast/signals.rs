@@ -60,13 +60,13 @@ fn start(mut heed: impl FnMut(u8) + Send + 'static, heeding: Arc<Mutex<()>>) -> 
 
 #[cfg(windows)]
 fn start(mut heed: impl FnMut(u8) + Send + 'static, heeding: Arc<Mutex<()>>) -> std::io::Result<Listening> {
-    use crate::windows::console::{Request, listen};
+    use crate::windows::console::{EndSource, listen};
 
     listen(move |request| {
         heed(match request {
-            Request::Close => 1,
-            Request::Interrupt => 2,
-            Request::Break => 15,
+            EndSource::Close => 1,
+            EndSource::Interrupt => 2,
+            EndSource::Break => 15,
         });
     })?;
     Ok(Listening { heeding })

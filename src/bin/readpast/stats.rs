@@ -8,8 +8,8 @@ use crate::failure::{Failure, Result};
 use crate::global::Global;
 use crate::output::{Output, try_note};
 use crate::{connection, duration};
-use drawn::{LINE, Pens, Room};
-use rates::{Asked, By, Rates};
+use drawn::{LINE, Pens, TerminalSize};
+use rates::{By, RateOptions, Rates};
 use readpast::item::{span_text, utc_text};
 use readpast::queue::MAX_ITEMS;
 use readpast::{Filter, ItemState, Queue, QueueStats};
@@ -60,7 +60,7 @@ fn interval(text: &str) -> std::result::Result<Duration, String> {
 }
 
 /// Figures, and when they were taken.
-struct Look {
+struct StatsSample {
     stats: QueueStats,
     /// How many ran long, where that was asked.
     longer: Option<Longer>,
@@ -70,9 +70,9 @@ struct Look {
     time: SystemTime,
 }
 
-impl Look {
+impl StatsSample {
     fn take(queue: &Queue, args: &Args, before: Option<&Self>) -> readpast::Result<Self> {
-        let asked = Asked { by: args.by, trend: args.trend };
+        let asked = RateOptions { by: args.by, trend: args.trend };
         let rates = Rates::take(queue, asked, before.and_then(|before| before.rates.as_ref()))?;
         let stats = queue.stats()?;
         let longer = args.longer_than.map(|than| Longer::count(queue, duration::ms(than))).transpose()?;
@@ -110,11 +110,11 @@ impl Longer {
 
 pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     let queue = Queue::open(&connection::config(global, "5000")?, &args.queue)?;
-    let mut before: Option<Look> = None;
+    let mut before: Option<StatsSample> = None;
     let mut drawing = (args.watch.is_some() && out.is_terminal() && !out.is_json()).then(Drawing::new);
     loop {
         let begun = Instant::now();
-        let look = match (Look::take(&queue, args, before.as_ref()), args.watch) {
+        let look = match (StatsSample::take(&queue, args, before.as_ref()), args.watch) {
             (Ok(look), _) => look,
             // Who watches wants to see how it goes on.
             (Err(error), Some(pause)) if error.is_retryable() => {
@@ -132,7 +132,7 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
         let text = || match &drawing {
             // Over what stands there, line by line, and clear below: nothing flickers.
             Some(drawing) => {
-                let room = Room::now();
+                let room = TerminalSize::now();
                 let pens = room.has_bars().then_some(&drawing.pens);
                 let text = table(queue.name(), &look, watched, pens);
                 let lines = drawing.lines(room.cells()).join("\n");
@@ -169,10 +169,10 @@ impl Drawing {
     }
 
     #[allow(clippy::cast_precision_loss, reason = "figures for people")]
-    fn add(&mut self, look: &Look, before: Option<&Look>) {
+    fn add(&mut self, look: &StatsSample, before: Option<&StatsSample>) {
         self.due.push_back(look.stats.due as f64);
         if let Some(before) = before {
-            let ended = |look: &Look| -> i64 {
+            let ended = |look: &StatsSample| -> i64 {
                 ItemState::ALL
                     .into_iter()
                     .filter(|state| state.is_finished())
@@ -206,7 +206,12 @@ const PERCENTILES: [&str; 3] = ["p50", "p90", "p99"];
 
 /// The figures as a person reads them. Watched, they have the pause between two looks, and the look before.
 /// With `pens` each count has a bar beside it.
-fn table(queue: &str, look: &Look, watched: Option<(Duration, Option<&Look>)>, pens: Option<&Pens>) -> String {
+fn table(
+    queue: &str,
+    look: &StatsSample,
+    watched: Option<(Duration, Option<&StatsSample>)>,
+    pens: Option<&Pens>,
+) -> String {
     let stats = &look.stats;
     let most = ItemState::ALL.into_iter().map(|state| stats.count(state)).max().unwrap_or(0);
     let mut lines = match watched {
@@ -219,7 +224,7 @@ fn table(queue: &str, look: &Look, watched: Option<(Duration, Option<&Look>)>, p
             vec![format!("queue {queue}   {day} {} UTC, every {every}", time.get(..8).unwrap_or(time)), heading]
         }
     };
-    let row = |name: &str, figure: &dyn Fn(&Look) -> i64| {
+    let row = |name: &str, figure: &dyn Fn(&StatsSample) -> i64| {
         let before = watched.and_then(|(_, before)| before);
         let change = before.map_or_else(String::new, |before| {
             let change = figure(look) - figure(before);
@@ -296,7 +301,7 @@ fn workers(stats: &QueueStats) -> String {
     }
 }
 
-fn document(queue: &str, look: &Look) -> Value {
+fn document(queue: &str, look: &StatsSample) -> Value {
     let stats = &look.stats;
     let counts = |count: &dyn Fn(ItemState) -> i64| {
         let counts = ItemState::ALL.into_iter().map(|state| (state.as_str().to_owned(), json!(count(state))));
@@ -337,10 +342,10 @@ fn document(queue: &str, look: &Look) -> Value {
 mod tests {
     use super::*;
 
-    fn look(pending: i64, completed: i64, at: Instant) -> Look {
+    fn look(pending: i64, completed: i64, at: Instant) -> StatsSample {
         let mut stats = QueueStats { due: pending, ..QueueStats::default() };
         (stats.counts[0], stats.counts[4]) = (pending, completed);
-        Look { stats, longer: None, rates: None, at, time: SystemTime::UNIX_EPOCH }
+        StatsSample { stats, longer: None, rates: None, at, time: SystemTime::UNIX_EPOCH }
     }
 
     #[test]

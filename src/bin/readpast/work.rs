@@ -7,7 +7,7 @@ mod directive;
 mod environment;
 mod events;
 mod figures;
-mod judge;
+mod mapping;
 mod mark;
 mod object;
 mod pipes;
@@ -22,9 +22,9 @@ use crate::global::Global;
 use crate::output::Output;
 use crate::{connection, duration};
 use control::Control;
-use events::{Events, Told};
-use figures::Figures;
-use readpast::engine::{Observer, Terms};
+use events::{Events, WorkerReport};
+use figures::FiguresFile;
+use readpast::engine::{Observer, WorkerTerms};
 use readpast::queue::MAX_ITEMS;
 use readpast::{Config, Engine, Queue};
 use slip::Slips;
@@ -155,11 +155,11 @@ pub fn run(global: &Global, args: Args, out: &Output) -> Result<Exit> {
     let config = config(global, &args)?;
     let queue = Queue::open(&config, &args.queue)?;
     let slips = Slips::begin()?;
-    let figures = Figures::begin(args.metrics_file.as_deref())?;
-    let (teller, told) = mpsc::channel();
-    let heard = teller.clone();
-    let observer: Observer = Arc::new(move |event| Told::send(event, &heard));
-    let engine = Engine::new(&queue, Terms { until_empty: args.until_empty, observer: Some(observer) });
+    let figures = FiguresFile::begin(args.metrics_file.as_deref())?;
+    let (sender, reports) = mpsc::channel();
+    let observer_sender = sender.clone();
+    let observer: Observer = Arc::new(move |event| WorkerReport::send(event, &observer_sender));
+    let engine = Engine::new(&queue, WorkerTerms { until_empty: args.until_empty, observer: Some(observer) });
     // Until here a signal may end the process as ever: nothing is in hand.
     let control = Control::listen(&engine)?;
     let events = Events::new(out, global.quiet, global.verbose);
@@ -167,15 +167,15 @@ pub fn run(global: &Global, args: Args, out: &Output) -> Result<Exit> {
     let slot = Slot { queue: &queue, engine: &engine, args: &args, control: &control, events: &events, slips: &slips };
     let failure = thread::scope(|scope| {
         let (events, engine) = (&events, &engine);
-        let telling = scope.spawn(move || events.tell(&told).inspect_err(|_| engine.stop()));
+        let reporter = scope.spawn(move || events.report(&reports).inspect_err(|_| engine.stop()));
         let slots: Vec<_> = (0..args.jobs).map(|_| scope.spawn(|| slot.run())).collect();
         let ends = slots.into_iter().map(|slot| slot.join().unwrap_or_else(|panic| resume_unwind(panic)));
         // All have ended before the first failure is told.
         let failures: Vec<_> = ends.collect();
         let closed = engine.close(patience(&queue, &control)).map_err(Failure::from);
-        let _ = teller.send(Told::End);
-        let told = telling.join().unwrap_or_else(|panic| resume_unwind(panic));
-        failures.into_iter().chain([closed, told]).find_map(std::result::Result::err)
+        let _ = sender.send(WorkerReport::End);
+        let reported = reporter.join().unwrap_or_else(|panic| resume_unwind(panic));
+        failures.into_iter().chain([closed, reported]).find_map(std::result::Result::err)
     });
     control.end();
     // Calls have ended, or were given up.

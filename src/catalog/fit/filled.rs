@@ -3,9 +3,9 @@
 
 use super::Check;
 use crate::catalog::table::same;
+use crate::description::{Completion, SubtypeSpec};
 use crate::finding::Finding;
 use crate::ident::Identifier;
-use crate::description::{Completion, SubtypeSpec};
 
 pub(super) fn check(check: &mut Check<'_>) {
     computed(check);

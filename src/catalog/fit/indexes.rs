@@ -1,7 +1,7 @@
 //! The indexes: that the key names one row, that the claim is served by one, that duplicates are kept out by one.
 
 use super::Check;
-use crate::catalog::Index;
+use crate::catalog::TableIndex;
 use crate::catalog::table::same;
 use crate::finding::Finding;
 use crate::ident::{Identifier, nearest};
@@ -49,7 +49,7 @@ fn key(check: &mut Check<'_>) {
         }
     }
     seek.extend(key.iter().cloned());
-    let serves = |index: &&Index| {
+    let serves = |index: &&TableIndex| {
         let leads = index.columns.len() >= seek.len()
             && index.columns.iter().take(seek.len()).all(|(c, _)| seek.iter().any(|s| same(check.found.dialect, s, c)));
         leads && !index.disabled && index.filter.is_none()
@@ -142,7 +142,7 @@ fn dedup(check: &mut Check<'_>) {
 
 /// What installing adds to somebody else's table, or has added: nothing but indexes.
 fn made(check: &mut Check<'_>) {
-    let leads = |index: &&Index, columns: &[Identifier]| {
+    let leads = |index: &&TableIndex, columns: &[Identifier]| {
         let first = &index.columns[..index.columns.len().min(columns.len())];
         index.filter.is_none() && columns.iter().all(|c| first.iter().any(|(f, _)| same(check.found.dialect, c, f)))
     };
@@ -154,13 +154,13 @@ fn made(check: &mut Check<'_>) {
     let wanted =
         check.made.iter().map(String::as_str).filter(|name| is_there(name) || own.is_none() || !serves_dedup(name));
     let (there, missing): (Vec<_>, Vec<_>) = wanted.partition(is_there);
-    let mut told = Vec::new();
+    let mut notes = Vec::new();
     if !missing.is_empty() {
-        told.push(format!("install adds to it {}, and changes nothing else", missing.join(", ")));
+        notes.push(format!("install adds to it {}, and changes nothing else", missing.join(", ")));
     }
     if !there.is_empty() {
-        told.push(format!("install has added to it {}, and nothing else", there.join(", ")));
+        notes.push(format!("install has added to it {}, and nothing else", there.join(", ")));
     }
-    let findings = told.into_iter().map(|what| Finding::ok("index", &check.found.name, what)).collect::<Vec<_>>();
+    let findings = notes.into_iter().map(|what| Finding::ok("index", &check.found.name, what)).collect::<Vec<_>>();
     check.findings.extend(findings);
 }

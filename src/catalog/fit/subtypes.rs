@@ -3,12 +3,12 @@
 
 use super::{Check, columns, filled, owner};
 use crate::catalog::find_table;
+use crate::description::{QueueSpec, SubtypeSpec, TableSpec};
 use crate::dialect::Dialect;
 use crate::error::Result;
 use crate::finding::Finding;
 use crate::ident::Identifier;
 use crate::session::Session;
-use crate::description::{QueueSpec, SubtypeSpec, TableSpec};
 
 pub(super) fn check(
     session: &mut Session,

@@ -1,16 +1,16 @@
 //! A table whose items are claimed by a procedure that somebody wrote: what it must have, so that readpast can tell whose a
 //! claim is, and what that procedure decides.
 
-use super::{Checked, Place};
-use crate::item::ItemState;
+use super::{Checked, DescriptionPath};
 use crate::description::{QueueSpec, TableSpec};
+use crate::item::ItemState;
 
 pub(super) fn check(spec: &QueueSpec, table: &TableSpec) -> Checked {
     if table.claimed_by.is_none() {
         return Ok(());
     }
     let life = &table.lifecycle;
-    let place = Place::default().key("table").key("lifecycle");
+    let place = DescriptionPath::default().key("table").key("lifecycle");
     let why = || {
         "needs \"owner\", the column into which the procedure of procedures.next writes whose claim it is".to_owned()
     };
@@ -29,13 +29,13 @@ pub(super) fn check(spec: &QueueSpec, table: &TableSpec) -> Checked {
     let why = || {
         "has to look like no other state that is named: only the table tells what the procedure has claimed".to_owned()
     };
-    Place::default().key("table").key("states").key("Processing").need(shows, why)?;
+    DescriptionPath::default().key("table").key("states").key("Processing").need(shows, why)?;
     decided(spec, table)
 }
 
 /// What the description cannot say beside such a procedure.
 fn decided(spec: &QueueSpec, table: &TableSpec) -> Checked {
-    let root = Place::default();
+    let root = DescriptionPath::default();
     let why = || "is decided by the procedure of procedures.next; leave it out".to_owned();
     root.key("order").key("priority").need(spec.order.priority.is_none(), why)?;
     root.key("order").key("group").need(spec.order.group.is_none(), why)?;

@@ -1,8 +1,10 @@
 //! The kinds of work and the columns that a producer gives.
 
-use super::{Checked, MAX_NAME_BYTES, MAX_NAME_CHARS, Place, same_name};
+use super::{Checked, DescriptionPath, MAX_NAME_BYTES, MAX_NAME_CHARS, same_name};
+use crate::description::{
+    CheckSpec, ColumnKind, ColumnSpec, KeySource, QueueSpec, Storage, column_value, why_no_condition,
+};
 use crate::ident::Identifier;
-use crate::description::{CheckSpec, ColumnKind, ColumnSpec, KeySource, QueueSpec, Storage, column_value, why_no_condition};
 use serde_json::Value;
 
 /// The columns of the life cycle and of the answers, without underscores: no column of the queue's own may be called so.
@@ -93,7 +95,7 @@ pub(super) fn given(spec: &QueueSpec) -> Vec<&Identifier> {
 pub(super) fn check(spec: &QueueSpec) -> Checked {
     types(spec)?;
     steps(spec)?;
-    let place = Place::default().key("columns");
+    let place = DescriptionPath::default().key("columns");
     list(&place, &spec.columns)?;
     for (i, column) in spec.columns.iter().enumerate() {
         let place = place.nth(i);
@@ -109,7 +111,7 @@ pub(super) fn check(spec: &QueueSpec) -> Checked {
 }
 
 fn types(spec: &QueueSpec) -> Checked {
-    let place = Place::default().key("types");
+    let place = DescriptionPath::default().key("types");
     place.need(!spec.types.is_empty(), || "must be a list of at least one value, not an empty list".to_owned())?;
     for (i, name) in spec.types.iter().enumerate() {
         let place = place.nth(i);
@@ -122,7 +124,7 @@ fn types(spec: &QueueSpec) -> Checked {
 }
 
 fn steps(spec: &QueueSpec) -> Checked {
-    let place = Place::default().key("steps");
+    let place = DescriptionPath::default().key("steps");
     if let Storage::Procedures(_) = spec.storage {
         return place
             .need(spec.steps.is_empty(), || "is decided by the hand-written procedures; leave it out".to_owned());
@@ -144,7 +146,7 @@ fn is_short(name: &str) -> bool {
 }
 
 /// Columns of the queue's own, or of a subtype, each with another name.
-pub(super) fn list(place: &Place, columns: &[ColumnSpec]) -> Checked {
+pub(super) fn list(place: &DescriptionPath, columns: &[ColumnSpec]) -> Checked {
     for (i, column) in columns.iter().enumerate() {
         let place = place.nth(i);
         place.key("name").word(&column.name)?;
@@ -160,7 +162,7 @@ pub(super) fn list(place: &Place, columns: &[ColumnSpec]) -> Checked {
 }
 
 /// What is said in SQL, of a column in the table whose name in PostgreSQL is `table`.
-pub(super) fn constraints(place: &Place, spec: &QueueSpec, table: &str, column: &ColumnSpec) -> Checked {
+pub(super) fn constraints(place: &DescriptionPath, spec: &QueueSpec, table: &str, column: &ColumnSpec) -> Checked {
     let made = match &spec.storage {
         Storage::Own => true,
         Storage::Table(table) => table.create,
@@ -209,7 +211,7 @@ pub(super) fn constraints(place: &Place, spec: &QueueSpec, table: &str, column: 
 }
 
 /// What items have that leave the column out: a value that one could give as well.
-fn default(place: &Place, kind: ColumnKind, value: &Value) -> Checked {
+fn default(place: &DescriptionPath, kind: ColumnKind, value: &Value) -> Checked {
     place.need(!value.is_null(), || "is what items have anyway that leave the column out; leave it out".to_owned())?;
     if let Err(why) = column_value(kind, &value.to_string()) {
         return place.refuse(format!("a column of type {kind} {why}"));
@@ -221,7 +223,7 @@ fn default(place: &Place, kind: ColumnKind, value: &Value) -> Checked {
 }
 
 /// Names that are taken already.
-fn taken(place: &Place, spec: &QueueSpec, column: &Identifier) -> Checked {
+fn taken(place: &DescriptionPath, spec: &QueueSpec, column: &Identifier) -> Checked {
     let name = column.as_str();
     let why = || format!("{name:?} is a column that every queue has already; take another name");
     place.need(!is_reserved(&spec.storage, name), why)?;
@@ -242,7 +244,7 @@ fn taken(place: &Place, spec: &QueueSpec, column: &Identifier) -> Checked {
 }
 
 /// Refuses a column that no index takes.
-pub(super) fn indexed(place: &Place, spec: &QueueSpec, name: &Identifier) -> Checked {
+pub(super) fn indexed(place: &DescriptionPath, spec: &QueueSpec, name: &Identifier) -> Checked {
     let column = spec.columns.iter().find(|column| column.name == *name);
     match column.map(|column| column.kind) {
         Some(kind @ (ColumnKind::Json | ColumnKind::Text(None) | ColumnKind::Binary(None))) => {

@@ -1,18 +1,18 @@
 //! What a description chooses beyond its columns.
 
 use super::{
-    ATTEMPTS, BACKOFF_CAP_MS, BACKOFF_FACTOR, BACKOFF_FIRST_MS, BACKOFF_JITTER, Checked, LEASE_MS, Place, RETENTION,
-    SHARDS, columns, same_name,
+    ATTEMPTS, BACKOFF_CAP_MS, BACKOFF_FACTOR, BACKOFF_FIRST_MS, BACKOFF_JITTER, Checked, DescriptionPath, LEASE_MS,
+    RETENTION, SHARDS, columns, same_name,
 };
+use crate::description::{ColumnKind, ColumnSpec, Completion, Direction, QueueSpec, RetentionSpec, SHARD, Storage};
 use crate::ident::Identifier;
 use crate::item::{ItemState, PARENT};
-use crate::description::{ColumnKind, ColumnSpec, Completion, Direction, QueueSpec, RetentionSpec, SHARD, Storage};
 
 /// The longest prefix of a setting's name: the names are held to 100 characters.
 const MAX_SETTINGS_CHARS: usize = 60;
 
 pub(super) fn check(spec: &QueueSpec) -> Checked {
-    let root = Place::default();
+    let root = DescriptionPath::default();
     order(&root.key("order"), spec)?;
     claim_by(&root.key("claim_by"), spec)?;
     shards(&root.key("shards"), spec)?;
@@ -33,7 +33,7 @@ pub(super) fn check(spec: &QueueSpec) -> Checked {
     settings(&root.key("settings"), spec)
 }
 
-fn order(place: &Place, spec: &QueueSpec) -> Checked {
+fn order(place: &DescriptionPath, spec: &QueueSpec) -> Checked {
     let by = place.key("by");
     if !spec.order.by.is_empty() {
         let why = || "is for described tables; readpast's own go by ScheduledFor and EnqueuedAt".to_owned();
@@ -73,7 +73,7 @@ fn order(place: &Place, spec: &QueueSpec) -> Checked {
     Ok(())
 }
 
-fn claim_by(place: &Place, spec: &QueueSpec) -> Checked {
+fn claim_by(place: &DescriptionPath, spec: &QueueSpec) -> Checked {
     let Storage::Table(table) = &spec.storage else { return Ok(()) };
     let (by, lifecycle) = (spec.claim_by, &table.lifecycle);
     for (is_named, column, role) in [(by.kind, &lifecycle.kind, "type"), (by.step, &lifecycle.step, "step")] {
@@ -85,7 +85,7 @@ fn claim_by(place: &Place, spec: &QueueSpec) -> Checked {
 }
 
 /// Several heads in the place of one. What it is refused beside would bring its claims back to one, or multiply their searches.
-fn shards(place: &Place, spec: &QueueSpec) -> Checked {
+fn shards(place: &DescriptionPath, spec: &QueueSpec) -> Checked {
     let Some(shards) = spec.shards else { return Ok(()) };
     place.number(shards, &SHARDS)?;
     place.need(spec.is_own(), || {
@@ -106,7 +106,7 @@ fn shards(place: &Place, spec: &QueueSpec) -> Checked {
     })
 }
 
-fn trace(place: &Place, spec: &QueueSpec) -> Checked {
+fn trace(place: &DescriptionPath, spec: &QueueSpec) -> Checked {
     let Some(name) = &spec.trace else { return Ok(()) };
     place.column(name, &spec.columns.iter().map(|column| &column.name).collect::<Vec<_>>())?;
     let fits = |column: &ColumnSpec| column.nullable && column.kind.most_chars().is_some_and(|most| most >= PARENT);
@@ -121,7 +121,7 @@ fn trace(place: &Place, spec: &QueueSpec) -> Checked {
     place.need(!is_work, || "cannot be in \"dedup\": no two items are enqueued by the same span".to_owned())
 }
 
-fn backoff(place: &Place, spec: &QueueSpec) -> Checked {
+fn backoff(place: &DescriptionPath, spec: &QueueSpec) -> Checked {
     let Some(backoff) = spec.backoff else { return Ok(()) };
     let first_ms = backoff.first_ms;
     place.key("first_ms").number(first_ms, &BACKOFF_FIRST_MS)?;
@@ -132,10 +132,10 @@ fn backoff(place: &Place, spec: &QueueSpec) -> Checked {
     place.key("jitter").hundredths(backoff.jitter_percent, &BACKOFF_JITTER)
 }
 
-fn completion(place: &Place, spec: &QueueSpec) -> Checked {
+fn completion(place: &DescriptionPath, spec: &QueueSpec) -> Checked {
     let Completion::History(history) = &spec.completion else { return Ok(()) };
     let why = || "would be lost when an item moves to the history; keep or delete what is completed".to_owned();
-    Place::default().key("subtypes").need(spec.subtypes.is_empty(), why)?;
+    DescriptionPath::default().key("subtypes").need(spec.subtypes.is_empty(), why)?;
     match &spec.storage {
         Storage::Table(table) => {
             let why = || "the history is kept in another table than the queue".to_owned();
@@ -150,7 +150,7 @@ fn completion(place: &Place, spec: &QueueSpec) -> Checked {
     }
 }
 
-fn retention(place: &Place, spec: &QueueSpec) -> Checked {
+fn retention(place: &DescriptionPath, spec: &QueueSpec) -> Checked {
     for (i, rule) in spec.retention.iter().enumerate() {
         let Some(key) = rule.key() else {
             return place.refuse(format!("{} is not final: items of it are not over", rule.state));
@@ -177,7 +177,7 @@ fn retention(place: &Place, spec: &QueueSpec) -> Checked {
     })
 }
 
-fn dedup(place: &Place, spec: &QueueSpec) -> Checked {
+fn dedup(place: &DescriptionPath, spec: &QueueSpec) -> Checked {
     let Some(dedup) = &spec.dedup else { return Ok(()) };
     place.need(!dedup.columns.is_empty(), || "must be a list of at least one value, not an empty list".to_owned())?;
     for (i, name) in dedup.columns.iter().enumerate() {
@@ -187,13 +187,13 @@ fn dedup(place: &Place, spec: &QueueSpec) -> Checked {
     place.distinct(&dedup.columns)
 }
 
-fn roles(place: &Place, spec: &QueueSpec) -> Checked {
+fn roles(place: &DescriptionPath, spec: &QueueSpec) -> Checked {
     let Storage::Table(table) = &spec.storage else { return Ok(()) };
     let why = || "the table has no column for the type; name it in table.lifecycle.type".to_owned();
     place.need(!spec.roles.own_types_only || table.lifecycle.kind.is_some(), why)
 }
 
-fn settings(place: &Place, spec: &QueueSpec) -> Checked {
+fn settings(place: &DescriptionPath, spec: &QueueSpec) -> Checked {
     let text = spec.settings.as_str();
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     place.need(!text.is_empty() && text.len() <= MAX_SETTINGS_CHARS && text.chars().all(plain), || {

@@ -1,9 +1,9 @@
 //! How a table says in which state an item is.
 
-use super::{Checked, Mistake, Place, same_name, table::literal};
+use super::{Checked, DescriptionPath, Mistake, same_name, table::literal};
+use crate::description::{ColumnCondition, Completion, Holds, Literal, QueueSpec, SeekColumn, StateSpec, TableSpec};
 use crate::ident::Identifier;
 use crate::item::ItemState;
-use crate::description::{Completion, Condition, Holds, Literal, QueueSpec, SeekColumn, StateSpec, TableSpec};
 
 /// Columns that may hold anything but NULL in a state: what is written into each when an item enters it is known.
 const SET: [&str; 4] = ["started", "finished", "owner", "error"];
@@ -11,7 +11,7 @@ const SET: [&str; 4] = ["started", "finished", "owner", "error"];
 /// Columns of the life cycle that may be NULL in a state. The others have their values whatever the state.
 const NULLED: [&str; 8] = ["started", "finished", "owner", "error", "lease_until", "response", "step", "duration"];
 
-pub(super) fn check(place: &Place, spec: &QueueSpec, table: &TableSpec) -> Checked {
+pub(super) fn check(place: &DescriptionPath, spec: &QueueSpec, table: &TableSpec) -> Checked {
     for (i, state) in table.states.iter().enumerate() {
         let here = place.key(state.state.as_str());
         let again = table.states[..i].iter().any(|other| other.state == state.state);
@@ -43,7 +43,7 @@ pub(super) fn check(place: &Place, spec: &QueueSpec, table: &TableSpec) -> Check
 }
 
 /// The states that the table has to tell.
-fn needed(place: &Place, spec: &QueueSpec, table: &TableSpec) -> Checked {
+fn needed(place: &DescriptionPath, spec: &QueueSpec, table: &TableSpec) -> Checked {
     let stays = spec.completion == Completion::Keep;
     let needed = [ItemState::Pending, ItemState::Processing, ItemState::Completed];
     let has = |state: &&ItemState| table.states.iter().any(|other| other.state == **state);
@@ -56,7 +56,7 @@ fn needed(place: &Place, spec: &QueueSpec, table: &TableSpec) -> Checked {
     }
 }
 
-fn holds(place: &Place, state: ItemState, condition: &Condition, table: &TableSpec) -> Checked {
+fn holds(place: &DescriptionPath, state: ItemState, condition: &ColumnCondition, table: &TableSpec) -> Checked {
     let roles = table.lifecycle.columns();
     let role = roles.into_iter().find(|(_, other)| same_name(other, &condition.column)).map(|(role, _)| role);
     match (&condition.holds, role) {
@@ -107,7 +107,7 @@ fn confused(one: &StateSpec, other: &StateSpec) -> Option<&'static str> {
 
 /// Whether all constants that a column holds are of one type; one of them.
 fn kind_of_literals<'a>(
-    place: &Place,
+    place: &DescriptionPath,
     table: &'a TableSpec,
     column: &Identifier,
 ) -> Result<Option<&'a Literal>, Mistake> {
@@ -123,7 +123,7 @@ fn kind_of_literals<'a>(
 }
 
 /// Whether a column that leads an index has among its values all that the states give it.
-pub(super) fn check_seek(place: &Place, table: &TableSpec, seek: &SeekColumn) -> Checked {
+pub(super) fn check_seek(place: &DescriptionPath, table: &TableSpec, seek: &SeekColumn) -> Checked {
     for condition in table.states.iter().flat_map(|state| &state.conditions).filter(|c| c.column == seek.name) {
         match &condition.holds {
             Holds::Value(literal) if seek.values.contains(literal) => {}
@@ -137,7 +137,7 @@ pub(super) fn check_seek(place: &Place, table: &TableSpec, seek: &SeekColumn) ->
 }
 
 /// Whether the type of every column is known, so that the table can be made.
-pub(super) fn check_types(place: &Place, table: &TableSpec) -> Checked {
+pub(super) fn check_types(place: &DescriptionPath, table: &TableSpec) -> Checked {
     for condition in table.states.iter().flat_map(|state| &state.conditions) {
         let has_role = table.lifecycle.columns().iter().any(|(_, other)| same_name(other, &condition.column));
         let known = has_role || kind_of_literals(place, table, &condition.column)?.is_some();

@@ -1,8 +1,8 @@
 //! Tables of what only some items have.
 
-use super::{Checked, MAX_NAME_BYTES, Place, columns, same_name};
-use crate::ident::{Identifier, QueueName};
+use super::{Checked, DescriptionPath, MAX_NAME_BYTES, columns, same_name};
 use crate::description::{QueueSpec, Storage, SubtypeSpec};
+use crate::ident::{Identifier, QueueName};
 
 /// The longest that is added to a subtype's table to name what belongs to it.
 const LONGEST_ENDING: usize = 13;
@@ -27,7 +27,7 @@ const OBJECTS: [&str; 15] = [
 ];
 
 pub(super) fn check(spec: &QueueSpec) -> Checked {
-    let place = Place::default().key("subtypes");
+    let place = DescriptionPath::default().key("subtypes");
     // What the worker view and the items have under their own names.
     let mut taken: Vec<Identifier> = spec.columns.iter().map(|column| column.name.clone()).collect();
     for (i, subtype) in spec.subtypes.iter().enumerate() {
@@ -47,7 +47,7 @@ pub(super) fn check(spec: &QueueSpec) -> Checked {
 }
 
 fn name(
-    place: &Place,
+    place: &DescriptionPath,
     spec: &QueueSpec,
     before: &[SubtypeSpec],
     subtype: &SubtypeSpec,
@@ -94,7 +94,7 @@ fn table(spec: &QueueSpec, subtype: &SubtypeSpec) -> String {
 
 /// What the worker view calls a column.
 fn in_view(
-    place: &Place,
+    place: &DescriptionPath,
     spec: &QueueSpec,
     subtype: &SubtypeSpec,
     column: &Identifier,

@@ -1,16 +1,16 @@
 //! A table that was there before readpast.
 
-use super::{Checked, Place, columns, same_name, states};
+use super::{Checked, DescriptionPath, columns, same_name, states};
 use crate::description::{ColumnKind, KeyColumn, KeySource, Literal, QueueSpec, TableSpec};
 
 pub(super) fn check(spec: &QueueSpec, table: &TableSpec) -> Checked {
-    let place = Place::default().key("table");
+    let place = DescriptionPath::default().key("table");
     key(&place.key("key"), &table.key)?;
     lifecycle(&place.key("lifecycle"), table)?;
     let why = || "needs the column that gets the time of the run: name it in table.lifecycle.started".to_owned();
     place.key("run_time").need(!table.run_time || table.lifecycle.started.is_some(), why)?;
     let why = || "the table has no column for the type; name it in table.lifecycle.type".to_owned();
-    Place::default().key("types").need(spec.types.len() == 1 || table.lifecycle.kind.is_some(), why)?;
+    DescriptionPath::default().key("types").need(spec.types.len() == 1 || table.lifecycle.kind.is_some(), why)?;
     states::check(&place.key("states"), spec, table)?;
     let index = place.key("index").key("columns");
     index.distinct(&table.index.columns)?;
@@ -33,12 +33,12 @@ pub(super) fn check(spec: &QueueSpec, table: &TableSpec) -> Checked {
 }
 
 /// A constant that can stand in SQL.
-pub(super) fn literal(place: &Place, value: &Literal) -> Checked {
+pub(super) fn literal(place: &DescriptionPath, value: &Literal) -> Checked {
     let plain = !matches!(value, Literal::Text(text) if text.contains(char::is_control));
     place.need(plain, || "contains a control character".to_owned())
 }
 
-fn key(place: &Place, key: &[KeyColumn]) -> Checked {
+fn key(place: &DescriptionPath, key: &[KeyColumn]) -> Checked {
     place.need(!key.is_empty(), || "must be a list of at least one value, not an empty list".to_owned())?;
     for (i, column) in key.iter().enumerate() {
         let place = place.nth(i);
@@ -73,7 +73,7 @@ fn key(place: &Place, key: &[KeyColumn]) -> Checked {
     Ok(())
 }
 
-fn lifecycle(place: &Place, table: &TableSpec) -> Checked {
+fn lifecycle(place: &DescriptionPath, table: &TableSpec) -> Checked {
     let roles = table.lifecycle.columns();
     for (i, (role, name)) in roles.iter().enumerate() {
         let place = place.key(role);

@@ -1,11 +1,11 @@
 //! A place in a description: the value there, and the line and key that an error names.
 
 use super::refuse;
-use super::tree::{Entry, Node, Value};
-use crate::error::{Error, Result};
-use crate::ident::{Identifier, did_you_mean};
+use super::tree::{Node, TreeEntry, TreeValue};
 use crate::description::Literal;
 use crate::description::check::Step;
+use crate::error::{Error, Result};
+use crate::ident::{Identifier, did_you_mean};
 use std::ops::RangeInclusive;
 
 /// A value with its place.
@@ -17,8 +17,8 @@ pub(super) struct At<'a> {
 
 /// A table, once its keys are found to be among those that may stand there.
 #[derive(Debug, Clone)]
-pub(super) struct Table<'a> {
-    entries: &'a [Entry],
+pub(super) struct KnownKeys<'a> {
+    entries: &'a [TreeEntry],
     at: At<'a>,
 }
 
@@ -36,12 +36,12 @@ impl<'a> At<'a> {
     pub(super) fn follow(&self, place: &[Step]) -> Self {
         let Some((step, rest)) = place.split_first() else { return self.clone() };
         let next = match (step, &self.node.value) {
-            (Step::Key(key), Value::Table(entries)) => {
+            (Step::Key(key), TreeValue::Table(entries)) => {
                 let named = |key: &str| entries.iter().find(|entry| entry.key == key);
                 let entry = named(key).or_else(|| if key == "states" { named("status") } else { None });
                 entry.map(|entry| self.key(entry))
             }
-            (Step::Nth(number), Value::List(list)) => {
+            (Step::Nth(number), TreeValue::List(list)) => {
                 list.get(*number).map(|node| Self { node, path: format!("{}[{number}]", self.path) })
             }
             _ => None,
@@ -54,7 +54,7 @@ impl<'a> At<'a> {
         refuse(format!("line {line}: {path}: {why}"))
     }
 
-    fn key(&self, entry: &'a Entry) -> Self {
+    fn key(&self, entry: &'a TreeEntry) -> Self {
         let plain = !entry.key.is_empty() && entry.key.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'));
         let key = if plain { entry.key.clone() } else { format!("{:?}", entry.key) };
         let path = if self.path.is_empty() { key } else { format!("{}.{key}", self.path) };
@@ -62,10 +62,10 @@ impl<'a> At<'a> {
     }
 
     /// The table here, with no other keys than `keys`.
-    pub(super) fn table(&self, keys: &[&str]) -> Result<Table<'a>> {
+    pub(super) fn table(&self, keys: &[&str]) -> Result<KnownKeys<'a>> {
         let entries = self.entries()?;
         match entries.iter().find(|entry| !keys.contains(&entry.key.as_str())) {
-            None => Ok(Table { entries, at: self.clone() }),
+            None => Ok(KnownKeys { entries, at: self.clone() }),
             Some(entry) => {
                 let near = did_you_mean(&entry.key, keys.iter().copied());
                 let why = format!("there is no such key{near}; the keys here are {}", keys.join(", "));
@@ -74,9 +74,9 @@ impl<'a> At<'a> {
         }
     }
 
-    fn entries(&self) -> Result<&'a [Entry]> {
+    fn entries(&self) -> Result<&'a [TreeEntry]> {
         match &self.node.value {
-            Value::Table(entries) => Ok(entries),
+            TreeValue::Table(entries) => Ok(entries),
             _ => Err(self.wrong("a table (an object) of keys and values")),
         }
     }
@@ -89,7 +89,7 @@ impl<'a> At<'a> {
     /// The list here, of at least `least` values.
     pub(super) fn list(&self, least: usize) -> Result<Vec<Self>> {
         match &self.node.value {
-            Value::List(list) if list.len() >= least => Ok(list
+            TreeValue::List(list) if list.len() >= least => Ok(list
                 .iter()
                 .enumerate()
                 .map(|(i, node)| Self { node, path: format!("{}[{i}]", self.path) })
@@ -100,23 +100,23 @@ impl<'a> At<'a> {
     }
 
     pub(super) fn is_text(&self) -> bool {
-        matches!(self.node.value, Value::Text(_))
+        matches!(self.node.value, TreeValue::Text(_))
     }
 
     pub(super) fn is_table(&self) -> bool {
-        matches!(self.node.value, Value::Table(_))
+        matches!(self.node.value, TreeValue::Table(_))
     }
 
     pub(super) fn text(&self) -> Result<&'a str> {
         match &self.node.value {
-            Value::Text(text) => Ok(text),
+            TreeValue::Text(text) => Ok(text),
             _ => Err(self.wrong("text")),
         }
     }
 
     pub(super) fn boolean(&self) -> Result<bool> {
         match self.node.value {
-            Value::Boolean(value) => Ok(value),
+            TreeValue::Boolean(value) => Ok(value),
             _ => Err(self.wrong("true or false")),
         }
     }
@@ -124,7 +124,7 @@ impl<'a> At<'a> {
     /// A whole number in `range`.
     pub(super) fn integer(&self, range: RangeInclusive<i32>) -> Result<i32> {
         match self.node.value {
-            Value::Integer(number) => i32::try_from(number).ok().filter(|number| range.contains(number)),
+            TreeValue::Integer(number) => i32::try_from(number).ok().filter(|number| range.contains(number)),
             _ => None,
         }
         .ok_or_else(|| self.wrong(&format!("a whole number from {} to {}", range.start(), range.end())))
@@ -133,8 +133,8 @@ impl<'a> At<'a> {
     /// A number in `range`, in hundredths, of which it may have no fraction.
     pub(super) fn hundredths(&self, range: RangeInclusive<i32>) -> Result<i32> {
         let number = match self.node.value {
-            Value::Integer(number) => number as f64,
-            Value::Float(number) => number,
+            TreeValue::Integer(number) => number as f64,
+            TreeValue::Float(number) => number,
             _ => f64::NAN,
         };
         let hundredths = (number * 100.0).round();
@@ -170,9 +170,9 @@ impl<'a> At<'a> {
     /// A constant.
     pub(super) fn literal(&self) -> Result<Literal> {
         match &self.node.value {
-            Value::Boolean(value) => Ok(Literal::Boolean(*value)),
-            Value::Integer(number) => Ok(Literal::Integer(*number)),
-            Value::Text(text) => Ok(Literal::Text(text.clone())),
+            TreeValue::Boolean(value) => Ok(Literal::Boolean(*value)),
+            TreeValue::Integer(number) => Ok(Literal::Integer(*number)),
+            TreeValue::Text(text) => Ok(Literal::Text(text.clone())),
             _ => Err(self.wrong("a whole number, true, false or text")),
         }
     }
@@ -185,22 +185,22 @@ impl<'a> At<'a> {
     /// The error that something else should stand here.
     pub(super) fn wrong(&self, wanted: &str) -> Error {
         let found = match &self.node.value {
-            Value::Null => "null".to_owned(),
-            Value::Boolean(value) => value.to_string(),
-            Value::Integer(number) => number.to_string(),
-            Value::Float(number) => number.to_string(),
-            Value::Text(text) if text.chars().count() > 60 => "a long text".to_owned(),
-            Value::Text(text) => format!("{text:?}"),
-            Value::Time => "a time".to_owned(),
-            Value::List(list) if list.is_empty() => "an empty list".to_owned(),
-            Value::List(_) => "a list".to_owned(),
-            Value::Table(_) => "a table".to_owned(),
+            TreeValue::Null => "null".to_owned(),
+            TreeValue::Boolean(value) => value.to_string(),
+            TreeValue::Integer(number) => number.to_string(),
+            TreeValue::Float(number) => number.to_string(),
+            TreeValue::Text(text) if text.chars().count() > 60 => "a long text".to_owned(),
+            TreeValue::Text(text) => format!("{text:?}"),
+            TreeValue::Time => "a time".to_owned(),
+            TreeValue::List(list) if list.is_empty() => "an empty list".to_owned(),
+            TreeValue::List(_) => "a list".to_owned(),
+            TreeValue::Table(_) => "a table".to_owned(),
         };
         self.refuse(format!("must be {wanted}, not {found}"))
     }
 }
 
-impl<'a> Table<'a> {
+impl<'a> KnownKeys<'a> {
     pub(super) fn at(&self) -> &At<'a> {
         &self.at
     }

@@ -1,29 +1,29 @@
 //! The kinds of work and the columns that a producer gives.
 
-use super::at::{At, Table};
+use super::at::{At, KnownKeys};
+use crate::description::{CheckSpec, ColumnKind, ColumnSpec, ReferenceSpec, SqlName};
 use crate::error::Result;
 use crate::ident::Identifier;
 use crate::item::{MOST_STATE, PARENT};
-use crate::description::{CheckSpec, ColumnKind, ColumnSpec, ReferenceSpec, SqlName};
 
 /// How long the column is that `trace = true` adds: for a `traceparent`, a blank and a `tracestate`.
 #[expect(clippy::cast_possible_truncation, reason = "a few hundred")]
 const TRACE_CHARS: u16 = (PARENT + 1 + MOST_STATE) as u16;
 
 /// `types`: without it one, `Default`.
-pub(super) fn types(spec: &Table<'_>) -> Result<Vec<String>> {
+pub(super) fn types(spec: &KnownKeys<'_>) -> Result<Vec<String>> {
     let Some(at) = spec.get("types") else { return Ok(vec!["Default".to_owned()]) };
     at.list(1)?.iter().map(|at| at.text().map(str::to_owned)).collect()
 }
 
 /// `steps`: without it a step may be any text.
-pub(super) fn steps(spec: &Table<'_>) -> Result<Vec<String>> {
+pub(super) fn steps(spec: &KnownKeys<'_>) -> Result<Vec<String>> {
     let Some(at) = spec.get("steps") else { return Ok(Vec::new()) };
     at.list(1)?.iter().map(|at| at.text().map(str::to_owned)).collect()
 }
 
 /// `columns`: readpast's own table has one column Payload without it, a described one needs it.
-pub(super) fn columns(spec: &Table<'_>) -> Result<Vec<ColumnSpec>> {
+pub(super) fn columns(spec: &KnownKeys<'_>) -> Result<Vec<ColumnSpec>> {
     match spec.get("columns") {
         Some(at) => list(&at, 0),
         None if spec.get("procedures").is_some() => Ok(Vec::new()),
@@ -38,7 +38,7 @@ pub(super) fn columns(spec: &Table<'_>) -> Result<Vec<ColumnSpec>> {
 }
 
 /// `trace`: the name of one of the columns, or true for one that is added to them.
-pub(super) fn trace(spec: &Table<'_>, columns: &mut Vec<ColumnSpec>) -> Result<Option<Identifier>> {
+pub(super) fn trace(spec: &KnownKeys<'_>, columns: &mut Vec<ColumnSpec>) -> Result<Option<Identifier>> {
     let Some(at) = spec.get("trace") else { return Ok(None) };
     if at.is_text() {
         return at.identifier().map(Some);

@@ -1,19 +1,19 @@
 //! What a description chooses beyond its columns. Everything has a default.
 
-use super::at::{At, Table};
-use crate::error::Result;
-use crate::ident::{Identifier, QueueName};
+use super::at::{At, KnownKeys};
 use crate::description::check::{
     ATTEMPTS, BACKOFF_CAP_MS, BACKOFF_FACTOR, BACKOFF_FIRST_MS, BACKOFF_JITTER, LEASE_MS, SHARDS,
 };
 use crate::description::{
     BackoffSpec, ClaimBySpec, Completion, DedupSpec, Direction, LeaseSpec, OrderSpec, PrioritySpec, RolesSpec,
 };
+use crate::error::Result;
+use crate::ident::{Identifier, QueueName};
 
 const ATTEMPTS_KEYS: [&str; 2] = ["limit", "history"];
 
 /// `order`.
-pub(super) fn order(spec: &Table<'_>) -> Result<OrderSpec> {
+pub(super) fn order(spec: &KnownKeys<'_>) -> Result<OrderSpec> {
     let Some(at) = spec.get("order") else { return Ok(OrderSpec::default()) };
     let order = at.table(&["direction", "by", "priority", "group"])?;
     let directions = [Direction::Fifo, Direction::Lifo, Direction::Unordered];
@@ -36,7 +36,7 @@ fn priority(at: &At<'_>) -> Result<PrioritySpec> {
 }
 
 /// `claim_by`.
-pub(super) fn claim_by(spec: &Table<'_>) -> Result<ClaimBySpec> {
+pub(super) fn claim_by(spec: &KnownKeys<'_>) -> Result<ClaimBySpec> {
     let mut claim_by = ClaimBySpec::default();
     let Some(at) = spec.get("claim_by") else { return Ok(claim_by) };
     for at in at.list(0)? {
@@ -47,7 +47,7 @@ pub(super) fn claim_by(spec: &Table<'_>) -> Result<ClaimBySpec> {
 }
 
 /// `shards`.
-pub(super) fn shards(spec: &Table<'_>) -> Result<Option<i32>> {
+pub(super) fn shards(spec: &KnownKeys<'_>) -> Result<Option<i32>> {
     spec.get("shards").map(|at| at.integer(SHARDS)).transpose()
 }
 
@@ -57,18 +57,18 @@ pub(super) fn names(at: &At<'_>) -> Result<Vec<Identifier>> {
 }
 
 /// `attempts.limit`.
-pub(super) fn max_attempts(spec: &Table<'_>) -> Result<i32> {
+pub(super) fn max_attempts(spec: &KnownKeys<'_>) -> Result<i32> {
     let Some(at) = spec.get("attempts") else { return Ok(3) };
     at.table(&ATTEMPTS_KEYS)?.get("limit").map_or(Ok(3), |at| at.integer(ATTEMPTS))
 }
 
 /// `attempts.history`.
-pub(super) fn attempt_history(spec: &Table<'_>) -> Result<bool> {
+pub(super) fn attempt_history(spec: &KnownKeys<'_>) -> Result<bool> {
     spec.get("attempts").map_or(Ok(false), |at| at.table(&ATTEMPTS_KEYS)?.boolean("history", false))
 }
 
 /// `backoff`.
-pub(super) fn backoff(spec: &Table<'_>) -> Result<Option<BackoffSpec>> {
+pub(super) fn backoff(spec: &KnownKeys<'_>) -> Result<Option<BackoffSpec>> {
     let Some(at) = spec.get("backoff") else { return Ok(Some(BackoffSpec::default())) };
     if !at.is_table() {
         if !at.is_text() {
@@ -89,7 +89,7 @@ pub(super) fn backoff(spec: &Table<'_>) -> Result<Option<BackoffSpec>> {
 }
 
 /// `lease`.
-pub(super) fn lease(spec: &Table<'_>) -> Result<LeaseSpec> {
+pub(super) fn lease(spec: &KnownKeys<'_>) -> Result<LeaseSpec> {
     let default = LeaseSpec::default();
     let Some(at) = spec.get("lease") else { return Ok(default) };
     let lease = at.table(&["ms", "kind", "resume_own", "durable"])?;
@@ -102,7 +102,7 @@ pub(super) fn lease(spec: &Table<'_>) -> Result<LeaseSpec> {
 }
 
 /// `completion`.
-pub(super) fn completion(spec: &Table<'_>) -> Result<Completion> {
+pub(super) fn completion(spec: &KnownKeys<'_>) -> Result<Completion> {
     let Some(at) = spec.get("completion") else { return Ok(Completion::Keep) };
     if at.is_table() {
         return Ok(Completion::History(at.table(&["history"])?.need("history")?.identifier()?));
@@ -114,7 +114,7 @@ pub(super) fn completion(spec: &Table<'_>) -> Result<Completion> {
 }
 
 /// `dedup`.
-pub(super) fn dedup(spec: &Table<'_>) -> Result<Option<DedupSpec>> {
+pub(super) fn dedup(spec: &KnownKeys<'_>) -> Result<Option<DedupSpec>> {
     let Some(at) = spec.get("dedup") else { return Ok(None) };
     let dedup = at.table(&["columns", "answer", "among"])?;
     Ok(Some(DedupSpec {
@@ -125,7 +125,7 @@ pub(super) fn dedup(spec: &Table<'_>) -> Result<Option<DedupSpec>> {
 }
 
 /// `roles`.
-pub(super) fn roles(spec: &Table<'_>) -> Result<RolesSpec> {
+pub(super) fn roles(spec: &KnownKeys<'_>) -> Result<RolesSpec> {
     let Some(at) = spec.get("roles") else { return Ok(RolesSpec::default()) };
     let roles = at.table(&["producer", "worker", "monitor", "operator", "own_types_only"])?;
     Ok(RolesSpec {
@@ -138,7 +138,7 @@ pub(super) fn roles(spec: &Table<'_>) -> Result<RolesSpec> {
 }
 
 /// `settings`: without it the queue's name in lower case.
-pub(super) fn settings(spec: &Table<'_>, queue: &QueueName) -> Result<String> {
+pub(super) fn settings(spec: &KnownKeys<'_>, queue: &QueueName) -> Result<String> {
     match spec.get("settings") {
         Some(at) => at.text().map(str::to_owned),
         None => Ok(queue.as_str().to_ascii_lowercase()),

@@ -1,8 +1,8 @@
 //! `procedures`: a queue whose procedures somebody wrote by hand.
 
 use super::at::At;
-use crate::error::Result;
 use crate::description::{ClaimedBySpec, ProceduresSpec};
+use crate::error::Result;
 
 /// The keys of `procedures`.
 const KEYS: [&str; 8] = ["schema", "next", "modify", "add", "view", "key", "token", "time"];

@@ -1,13 +1,13 @@
 //! `retention`: how long what has ended stays.
 
-use super::at::{At, Table};
-use crate::error::Result;
+use super::at::{At, KnownKeys};
 use crate::description::RetentionSpec;
+use crate::error::Result;
 
 /// What a day, an hour, a minute and a second are written as, and how many seconds they have.
 const UNITS: [(char, i32); 4] = [('d', 86_400), ('h', 3600), ('m', 60), ('s', 1)];
 
-pub(super) fn retention(spec: &Table<'_>) -> Result<Vec<RetentionSpec>> {
+pub(super) fn retention(spec: &KnownKeys<'_>) -> Result<Vec<RetentionSpec>> {
     let Some(given) = given(spec)? else { return Ok(Vec::new()) };
     let rule =
         |(key, state): &(&str, _)| Some(age(&given.get(key)?).map(|seconds| RetentionSpec { state: *state, seconds }));
@@ -15,12 +15,12 @@ pub(super) fn retention(spec: &Table<'_>) -> Result<Vec<RetentionSpec>> {
 }
 
 /// `retention.history`: of the attempts.
-pub(super) fn attempts(spec: &Table<'_>) -> Result<Option<i32>> {
+pub(super) fn attempts(spec: &KnownKeys<'_>) -> Result<Option<i32>> {
     let Some(given) = given(spec)? else { return Ok(None) };
     given.get(RetentionSpec::HISTORY).map(|at| age(&at)).transpose()
 }
 
-fn given<'a>(spec: &Table<'a>) -> Result<Option<Table<'a>>> {
+fn given<'a>(spec: &KnownKeys<'a>) -> Result<Option<KnownKeys<'a>>> {
     let keys: Vec<_> = RetentionSpec::KEYS.iter().map(|(key, _)| *key).chain([RetentionSpec::HISTORY]).collect();
     spec.get("retention").map(|at| at.table(&keys)).transpose()
 }

@@ -1,13 +1,13 @@
 //! `table.states` and `table.status`: how a described table says in which state an item is.
 
-use super::at::{At, Table};
+use super::at::{At, KnownKeys};
+use crate::description::{ColumnCondition, Holds, StateSpec};
 use crate::error::Result;
 use crate::ident::did_you_mean;
 use crate::item::ItemState;
-use crate::description::{Condition, Holds, StateSpec};
 
 /// Reads `states`, or the `status` that is short for it.
-pub(super) fn states(table: &Table<'_>) -> Result<Vec<StateSpec>> {
+pub(super) fn states(table: &KnownKeys<'_>) -> Result<Vec<StateSpec>> {
     let mut states = match (table.get("states"), table.get("status")) {
         (Some(at), None) => conditions_by_state(&at)?,
         (None, Some(at)) => status_column(&at)?,
@@ -36,7 +36,8 @@ fn conditions_by_state(at: &At<'_>) -> Result<Vec<StateSpec>> {
     for (word, at) in at.members()? {
         let state = state(&at, word)?;
         let members = at.members()?;
-        let conditions = members.iter().map(|(name, at)| Ok(Condition { column: at.name(name)?, holds: holds(at)? }));
+        let conditions =
+            members.iter().map(|(name, at)| Ok(ColumnCondition { column: at.name(name)?, holds: holds(at)? }));
         states.push(StateSpec { state, conditions: conditions.collect::<Result<_>>()? });
     }
     Ok(states)
@@ -59,7 +60,7 @@ fn status_column(at: &At<'_>) -> Result<Vec<StateSpec>> {
     let column = status.need("column")?.identifier()?;
     let mut states = Vec::new();
     for (word, at) in status.need("values")?.members()? {
-        let conditions = vec![Condition { column: column.clone(), holds: Holds::Value(at.literal()?) }];
+        let conditions = vec![ColumnCondition { column: column.clone(), holds: Holds::Value(at.literal()?) }];
         states.push(StateSpec { state: state(&at, word)?, conditions });
     }
     Ok(states)

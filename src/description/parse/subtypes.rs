@@ -1,12 +1,12 @@
 //! `subtypes`: tables of what only some items have.
 
-use super::at::{At, Table};
+use super::at::{At, KnownKeys};
 use super::columns;
-use crate::error::Result;
 use crate::description::SubtypeSpec;
+use crate::error::Result;
 
 /// Reads `subtypes`.
-pub(super) fn subtypes(spec: &Table<'_>) -> Result<Vec<SubtypeSpec>> {
+pub(super) fn subtypes(spec: &KnownKeys<'_>) -> Result<Vec<SubtypeSpec>> {
     let Some(at) = spec.get("subtypes") else { return Ok(Vec::new()) };
     at.list(0)?.iter().map(subtype).collect()
 }

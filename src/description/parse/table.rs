@@ -2,11 +2,11 @@
 
 use super::at::At;
 use super::{columns, options, states};
-use crate::error::Result;
-use crate::ident::Identifier;
 use crate::description::{
     ColumnKind, IndexSpec, KeyColumn, KeySource, LifecycleSpec, SeekColumn, SettingsTableSpec, TableSpec,
 };
+use crate::error::Result;
+use crate::ident::Identifier;
 
 /// The keys of `table`.
 const KEYS: [&str; 12] = [

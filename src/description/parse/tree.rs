@@ -10,12 +10,12 @@ use toml::de::{DeTable, DeValue};
 #[derive(Debug)]
 pub(super) struct Node {
     pub(super) line: usize,
-    pub(super) value: Value,
+    pub(super) value: TreeValue,
 }
 
 /// What stands there.
 #[derive(Debug)]
-pub(super) enum Value {
+pub(super) enum TreeValue {
     Null,
     Boolean(bool),
     Integer(i64),
@@ -26,12 +26,12 @@ pub(super) enum Value {
     Time,
     List(Vec<Node>),
     /// In the order in which they are written.
-    Table(Vec<Entry>),
+    Table(Vec<TreeEntry>),
 }
 
 /// A key with its value, and the line of the key.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct TreeEntry {
     pub(super) key: String,
     pub(super) line: usize,
     pub(super) node: Node,
@@ -42,14 +42,14 @@ impl Node {
     pub(super) fn json(&self) -> Option<serde_json::Value> {
         use serde_json::Value as Json;
         match &self.value {
-            Value::Null => Some(Json::Null),
-            Value::Boolean(value) => Some(Json::Bool(*value)),
-            Value::Integer(number) => Some(Json::from(*number)),
-            Value::Float(number) => serde_json::Number::from_f64(*number).map(Json::Number),
-            Value::Text(text) => Some(Json::String(text.clone())),
-            Value::Time => None,
-            Value::List(list) => list.iter().map(Self::json).collect::<Option<Vec<_>>>().map(Json::Array),
-            Value::Table(entries) => {
+            TreeValue::Null => Some(Json::Null),
+            TreeValue::Boolean(value) => Some(Json::Bool(*value)),
+            TreeValue::Integer(number) => Some(Json::from(*number)),
+            TreeValue::Float(number) => serde_json::Number::from_f64(*number).map(Json::Number),
+            TreeValue::Text(text) => Some(Json::String(text.clone())),
+            TreeValue::Time => None,
+            TreeValue::List(list) => list.iter().map(Self::json).collect::<Option<Vec<_>>>().map(Json::Array),
+            TreeValue::Table(entries) => {
                 let members = entries.iter().map(|entry| Some((entry.key.clone(), entry.node.json()?)));
                 members.collect::<Option<serde_json::Map<_, _>>>().map(Json::Object)
             }
@@ -93,24 +93,24 @@ fn toml_table(lines: &Lines, line: usize, table: &DeTable<'_>) -> Result<Node> {
         .map(|(key, value)| {
             let line = lines.at(key.span().start);
             let node = toml_value(lines, value.span(), value.get_ref())?;
-            Ok(Entry { key: key.get_ref().to_string(), line, node })
+            Ok(TreeEntry { key: key.get_ref().to_string(), line, node })
         })
         .collect::<Result<_>>()?;
-    Ok(Node { line, value: Value::Table(entries) })
+    Ok(Node { line, value: TreeValue::Table(entries) })
 }
 
 fn toml_value(lines: &Lines, span: Range<usize>, value: &DeValue<'_>) -> Result<Node> {
     let line = lines.at(span.start);
     let value = match value {
-        DeValue::String(text) => Value::Text(text.to_string()),
-        DeValue::Boolean(value) => Value::Boolean(*value),
+        DeValue::String(text) => TreeValue::Text(text.to_string()),
+        DeValue::Boolean(value) => TreeValue::Boolean(*value),
         DeValue::Integer(number) => match i64::from_str_radix(number.as_str(), number.radix()) {
-            Ok(number) => Value::Integer(number),
+            Ok(number) => TreeValue::Integer(number),
             Err(_) => return Err(too_large(line)),
         },
-        DeValue::Float(number) => Value::Float(number.as_str().parse().unwrap_or(f64::NAN)),
-        DeValue::Datetime(_) => Value::Time,
-        DeValue::Array(list) => Value::List(
+        DeValue::Float(number) => TreeValue::Float(number.as_str().parse().unwrap_or(f64::NAN)),
+        DeValue::Datetime(_) => TreeValue::Time,
+        DeValue::Array(list) => TreeValue::List(
             list.iter().map(|value| toml_value(lines, value.span(), value.get_ref())).collect::<Result<_>>()?,
         ),
         DeValue::Table(table) => return toml_table(lines, line, table),
@@ -136,30 +136,30 @@ fn json_value(lines: &Lines, value: &ast::Value<'_>) -> Result<Node> {
     use jsonc_parser::common::Ranged;
     let line = lines.at(value.range().start);
     let value = match value {
-        ast::Value::NullKeyword(_) => Value::Null,
-        ast::Value::BooleanLit(literal) => Value::Boolean(literal.value),
-        ast::Value::StringLit(literal) => Value::Text(literal.value.to_string()),
+        ast::Value::NullKeyword(_) => TreeValue::Null,
+        ast::Value::BooleanLit(literal) => TreeValue::Boolean(literal.value),
+        ast::Value::StringLit(literal) => TreeValue::Text(literal.value.to_string()),
         ast::Value::NumberLit(literal) => match literal.value.parse() {
-            Ok(number) => Value::Integer(number),
+            Ok(number) => TreeValue::Integer(number),
             Err(_) if literal.value.contains(['.', 'e', 'E']) => {
-                Value::Float(literal.value.parse().unwrap_or(f64::NAN))
+                TreeValue::Float(literal.value.parse().unwrap_or(f64::NAN))
             }
             Err(_) => return Err(too_large(line)),
         },
         ast::Value::Array(list) => {
-            Value::List(list.elements.iter().map(|value| json_value(lines, value)).collect::<Result<_>>()?)
+            TreeValue::List(list.elements.iter().map(|value| json_value(lines, value)).collect::<Result<_>>()?)
         }
         ast::Value::Object(object) => {
-            let mut entries: Vec<Entry> = Vec::new();
+            let mut entries: Vec<TreeEntry> = Vec::new();
             for property in &object.properties {
                 let key = property.name.as_str();
                 let line = lines.at(property.range.start);
                 if entries.iter().any(|entry| entry.key == key) {
                     return Err(refuse(format!("line {line}: the key {key:?} stands twice in one object")));
                 }
-                entries.push(Entry { key: key.to_owned(), line, node: json_value(lines, &property.value)? });
+                entries.push(TreeEntry { key: key.to_owned(), line, node: json_value(lines, &property.value)? });
             }
-            Value::Table(entries)
+            TreeValue::Table(entries)
         }
     };
     Ok(Node { line, value })

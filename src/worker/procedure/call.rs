@@ -2,23 +2,23 @@
 
 use crate::backend::{invoke, own_results};
 use crate::catalog::{self, Parameter, bare};
+use crate::description::{QueueSpec, check_set, check_step, put_key};
 use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Excerpt, Result};
 use crate::ident::Identifier;
 use crate::item::{Item, ItemState, Rows, Value};
 use crate::session::{Param, Session};
-use crate::description::{QueueSpec, check_set, check_step, put_key};
 use serde_json::{Map, json};
 use std::fmt::Write as _;
 
 /// A procedure as the catalog has it.
 pub(super) struct Handler {
     dialect: Dialect,
-    procedure: catalog::Procedure,
+    procedure: catalog::CatalogProcedure,
 }
 
 /// What an item is to become.
-pub(super) struct Said {
+pub(super) struct HandlerResult {
     pub(super) status: String,
     pub(super) step: Option<String>,
     pub(super) response: Option<String>,
@@ -58,7 +58,7 @@ impl Handler {
     }
 
     /// Calls it for `item`.
-    pub(super) fn call(&self, session: &mut Session, item: &Item<'_>, worker: &str) -> Result<Said> {
+    pub(super) fn call(&self, session: &mut Session, item: &Item<'_>, worker: &str) -> Result<HandlerResult> {
         let mut given: Vec<(&Parameter, Option<String>)> = Vec::new();
         for parameter in &self.procedure.parameters {
             match argument(item, worker, &parameter.meaning()) {
@@ -90,11 +90,11 @@ impl Handler {
         if returned != 0 {
             return Err(Error::new(ErrorKind::Database, format!("{} returned {returned}", self.name())));
         }
-        Ok(Said::of(own))
+        Ok(HandlerResult::of(own))
     }
 }
 
-impl Said {
+impl HandlerResult {
     /// The last row that says something. In T-SQL the answers of what it calls come as well, of `Add_Q_utx` for one: they have
     /// a status too, and say nothing of this item.
     fn of(results: &[Rows]) -> Self {
@@ -259,9 +259,9 @@ mod tests {
     #[test]
     fn what_it_enqueues_says_nothing_of_its_item() {
         let enqueued = rows(&[("Answer", "OK"), ("Status", "Pending")]);
-        assert_eq!(Said::of(std::slice::from_ref(&enqueued)).status, "Completed");
-        let said = Said::of(&[rows(&[("Status", "Failed"), ("Error", "no")]), enqueued]);
-        assert_eq!((said.status.as_str(), said.error.as_deref()), ("Failed", Some("no")));
+        assert_eq!(HandlerResult::of(std::slice::from_ref(&enqueued)).status, "Completed");
+        let result = HandlerResult::of(&[rows(&[("Status", "Failed"), ("Error", "no")]), enqueued]);
+        assert_eq!((result.status.as_str(), result.error.as_deref()), ("Failed", Some("no")));
     }
 
     #[test]

@@ -19,14 +19,14 @@ pub struct Worked {
 
 /// A claimed item, as far as it is needed to tell of it.
 #[derive(Clone)]
-pub(super) struct Taken {
+pub(super) struct ClaimedItem {
     pub(super) key: String,
     pub(super) token: String,
     pub(super) attempt: i32,
 }
 
 /// The end of a transaction.
-pub(super) enum Ended {
+pub(super) enum TransactionEnd {
     /// Nothing was due.
     Empty,
     /// It only ended items that are not to be worked on.
@@ -38,7 +38,7 @@ pub(super) enum Ended {
 
 /// A transaction that came to nothing.
 pub(super) struct Undone {
-    pub(super) taken: Taken,
+    pub(super) taken: ClaimedItem,
     pub(super) error: Error,
     /// It may be done all the same: the answer to its commit was lost, or the procedure has settled its item itself.
     pub(super) may_be_done: bool,

@@ -3,9 +3,9 @@
 
 use readpast::{
     Dialect,
+    description::{EXAMPLES, QueueSpec},
     ident::Identifier,
     render,
-    description::{EXAMPLES, QueueSpec},
 };
 
 /// How a batch fails.

@@ -2,9 +2,9 @@
 
 use super::Args;
 use crate::failure::{Failure, Result, usage};
+use readpast::description::{ColumnKind, ColumnSpec};
 use readpast::ident::Identifier;
 use readpast::item::Columns;
-use readpast::description::{ColumnKind, ColumnSpec};
 use readpast::{Error, NewItem, QueueSpec};
 use serde_json::Value;
 use std::collections::BTreeMap;

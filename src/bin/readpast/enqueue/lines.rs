@@ -8,7 +8,7 @@ use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
 /// The lines that are not blank, with their numbers.
-pub struct Source {
+pub struct InputLines {
     reader: Box<dyn BufRead>,
     name: String,
     number: usize,
@@ -16,12 +16,12 @@ pub struct Source {
 }
 
 /// One of them.
-pub struct Line {
+pub struct InputLine {
     number: usize,
     text: Vec<u8>,
 }
 
-impl Source {
+impl InputLines {
     /// A file, or standard input for none and for `-`.
     pub fn open(path: Option<&Path>) -> Result<Self> {
         let Some(path) = path.filter(|path| *path != Path::new("-")) else {
@@ -41,10 +41,10 @@ impl Source {
     }
 }
 
-impl Iterator for Source {
-    type Item = Result<Line>;
+impl Iterator for InputLines {
+    type Item = Result<InputLine>;
 
-    fn next(&mut self) -> Option<Result<Line>> {
+    fn next(&mut self) -> Option<Result<InputLine>> {
         loop {
             let mut text = Vec::new();
             match self.reader.read_until(b'\n', &mut text) {
@@ -61,13 +61,13 @@ impl Iterator for Source {
                 text.drain(..3);
             }
             if !text.iter().all(u8::is_ascii_whitespace) {
-                return Some(Ok(Line { number: self.number, text }));
+                return Some(Ok(InputLine { number: self.number, text }));
             }
         }
     }
 }
 
-impl Line {
+impl InputLine {
     /// How long it is.
     pub fn bytes(&self) -> usize {
         self.text.len()

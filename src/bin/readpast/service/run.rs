@@ -1,10 +1,10 @@
 //! The service itself: what the service manager is told of a command that runs.
 
-use super::{Reader, Run, told};
+use super::{CommandLineReader, Run, service_failure};
 use crate::exit::Exit;
 use crate::failure::{Result, usage};
 use crate::output::{note, remark, remark_to};
-use crate::windows::console::{self, Request};
+use crate::windows::console::{self, EndSource};
 use crate::windows::event_log;
 use log::Level;
 use std::ffi::OsString;
@@ -21,7 +21,7 @@ use windows_service::service_control_handler::{self, ServiceControlHandlerResult
 use windows_service::service_dispatcher;
 
 /// What the manager started; its own call brings the name alone.
-static STARTED: OnceLock<(Run, Reader)> = OnceLock::new();
+static STARTED: OnceLock<(Run, CommandLineReader)> = OnceLock::new();
 
 /// While it ends, the manager hears of it so often; it waits three times as long for the next word.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
@@ -29,11 +29,12 @@ const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
 define_windows_service!(begun_by_manager, serve_manager);
 
 /// Returns when the service has ended.
-pub(super) fn run(args: Run, reader: Reader) -> Result<Exit> {
+pub(super) fn run(args: Run, reader: CommandLineReader) -> Result<Exit> {
     let name = args.name.clone();
     STARTED.set((args, reader)).map_err(|_| usage("a process is one service"))?;
-    service_dispatcher::start(&name, begun_by_manager)
-        .map_err(|error| told(&format!("only the service manager can start this: sc.exe start {name}"), &error))?;
+    service_dispatcher::start(&name, begun_by_manager).map_err(|error| {
+        service_failure(&format!("only the service manager can start this: sc.exe start {name}"), &error)
+    })?;
     Ok(Exit::Done)
 }
 
@@ -45,11 +46,11 @@ fn serve_manager(_: Vec<OsString>) {
         }
     });
     if let Err(error) = serve(args, *reader) {
-        remark(Level::Error, &told("the service manager refuses the service's status", &error).message());
+        remark(Level::Error, &service_failure("the service manager refuses the service's status", &error).message());
     }
 }
 
-fn serve(args: &Run, reader: Reader) -> windows_service::Result<()> {
+fn serve(args: &Run, reader: CommandLineReader) -> windows_service::Result<()> {
     let (asks, asked) = channel();
     let handle = service_control_handler::register(&args.name, move |control| match control {
         ServiceControl::Stop | ServiceControl::Preshutdown => {
@@ -61,7 +62,7 @@ fn serve(args: &Run, reader: Reader) -> windows_service::Result<()> {
     })?;
     console::leave();
     let manager = Manager { handle, is_asked: AtomicBool::new(false), has_ended: Mutex::new(false) };
-    manager.tell(ServiceState::Running, 0, 0)?;
+    manager.set_status(ServiceState::Running, 0, 0)?;
     let (ends, ended): (Sender<()>, _) = channel();
     let result = thread::scope(|scope| {
         let manager = &manager;
@@ -92,11 +93,11 @@ fn end_when_asked(manager: &Manager, asked: &Receiver<()>, ended: &Receiver<()>)
         }
     }
     manager.is_asked.store(true, Ordering::Relaxed);
-    console::ask(Request::Break);
+    console::ask(EndSource::Break);
     let mut checkpoint = 1;
     loop {
-        if let Err(error) = manager.tell(ServiceState::StopPending, checkpoint, 0) {
-            note(&told("the service manager could not be told that the service ends", &error).message());
+        if let Err(error) = manager.set_status(ServiceState::StopPending, checkpoint, 0) {
+            note(&service_failure("the service manager could not be told that the service ends", &error).message());
         }
         checkpoint += 1;
         if is_over(SIGN_OF_LIFE) {
@@ -105,7 +106,7 @@ fn end_when_asked(manager: &Manager, asked: &Receiver<()>, ended: &Receiver<()>)
     }
 }
 
-fn perform(args: &Run, reader: Reader) -> Result<Exit> {
+fn perform(args: &Run, reader: CommandLineReader) -> Result<Exit> {
     std::env::set_current_dir(&args.folder)
         .map_err(|error| usage(format!("the folder {} cannot be entered: {error}", args.folder.display())))?;
     (reader(&args.command)?.perform)()
@@ -120,7 +121,7 @@ struct Manager {
 }
 
 impl Manager {
-    fn tell(&self, state: ServiceState, checkpoint: u32, status: u32) -> windows_service::Result<()> {
+    fn set_status(&self, state: ServiceState, checkpoint: u32, status: u32) -> windows_service::Result<()> {
         let mut has_ended = self.has_ended.lock().unwrap_or_else(PoisonError::into_inner);
         if *has_ended {
             return Ok(());
@@ -145,6 +146,6 @@ impl Manager {
     }
 
     fn end(&self, status: u32) -> windows_service::Result<()> {
-        self.tell(ServiceState::Stopped, 0, status)
+        self.set_status(ServiceState::Stopped, 0, status)
     }
 }

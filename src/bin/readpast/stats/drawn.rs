@@ -10,12 +10,12 @@ const WITH_BARS: usize = 79;
 
 /// How many characters are in a row of the terminal, and how many rows it has.
 #[derive(Debug, Clone, Copy)]
-pub struct Room {
+pub struct TerminalSize {
     pub width: usize,
     pub height: usize,
 }
 
-impl Room {
+impl TerminalSize {
     /// That of the terminal as it is now: somebody may draw it larger. One that does not say has room for all.
     pub fn now() -> Self {
         let size = terminal_size::terminal_size();
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn what_is_too_wide_goes_on_below_and_what_is_too_high_is_cut() {
-        let room = |width, height| Room { width, height };
+        let room = |width, height| TerminalSize { width, height };
         let long = "  workers 3 busy, 6 needed   (90 arrivals in the last hour)";
         let rows = room(40, 24).rows(long);
         assert_eq!(rows, ["  workers 3 busy, 6 needed   (90", "          arrivals in the last hour)"]);

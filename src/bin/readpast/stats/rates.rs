@@ -18,7 +18,7 @@ pub enum By {
 
 /// What was asked for besides the counts.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked {
+pub struct RateOptions {
     pub by: Option<By>,
     /// For how long to look, where two looks are needed.
     pub trend: Option<Duration>,
@@ -34,7 +34,7 @@ pub struct Rates {
 
 impl Rates {
     /// Looks at the queue; `before` is the look before this one, where somebody watches.
-    pub fn take(queue: &Queue, asked: Asked, before: Option<&Self>) -> readpast::Result<Option<Self>> {
+    pub fn take(queue: &Queue, asked: RateOptions, before: Option<&Self>) -> readpast::Result<Option<Self>> {
         if asked.by.is_none() && asked.trend.is_none() {
             return Ok(None);
         }
@@ -54,7 +54,7 @@ impl Rates {
     /// The lines for a person.
     pub fn lines(&self) -> Vec<String> {
         let mut lines = if self.by == Some(By::Type) { types(&self.watched.types) } else { Vec::new() };
-        lines.extend(self.trend.as_ref().map(told));
+        lines.extend(self.trend.as_ref().map(trend_line));
         lines
     }
 
@@ -128,7 +128,7 @@ fn types(types: &[OfType]) -> Vec<String> {
     lines
 }
 
-fn told(trend: &Trend) -> String {
+fn trend_line(trend: &Trend) -> String {
     let estimated =
         if trend.counted { "" } else { "   (estimated from what waits: the queue deletes completed items)" };
     let then = trend.depth_in_an_hour.map_or_else(

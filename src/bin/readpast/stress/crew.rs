@@ -13,7 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// What is to be done.
-pub struct Plan {
+pub struct LoadPlan {
     pub workers: u32,
     pub items: u32,
     pub limit: Duration,
@@ -24,7 +24,7 @@ pub struct Plan {
 }
 
 /// What came of it.
-pub struct Found {
+pub struct LoadResult {
     pub filled: Filled,
     pub tally: Tally,
     pub took: Duration,
@@ -64,7 +64,7 @@ const SLICE: Duration = Duration::from_millis(50);
 /// What all workers know.
 struct Common<'a> {
     copy: &'a Copy,
-    plan: &'a Plan,
+    plan: &'a LoadPlan,
     stop: &'a Stop,
     until: Instant,
     /// How many items there are, how many of them the workers have completed, and how many the server has given up: those whose
@@ -112,7 +112,7 @@ impl Common<'_> {
     }
 }
 
-pub fn run(copy: &Copy, plan: &Plan, stop: &Stop) -> Result<Found> {
+pub fn run(copy: &Copy, plan: &LoadPlan, stop: &Stop) -> Result<LoadResult> {
     let name = copy.spec().queue.as_str();
     let queue = Queue::open(copy.config(), name)?;
     let begun = Instant::now();
@@ -142,7 +142,7 @@ pub fn run(copy: &Copy, plan: &Plan, stop: &Stop) -> Result<Found> {
     let took = begun.elapsed();
     opened?;
     let (errors, retries) = counted(copy.schema());
-    Ok(Found {
+    Ok(LoadResult {
         filled,
         tally: board.into_tally(),
         took,
@@ -155,7 +155,7 @@ pub fn run(copy: &Copy, plan: &Plan, stop: &Stop) -> Result<Found> {
 }
 
 /// Puts the items in, until the signal comes or the time has come: what is not in by then is not worked on.
-fn fill(queue: &Queue, plan: &Plan, stop: &Stop, until: Instant) -> Result<Filled> {
+fn fill(queue: &Queue, plan: &LoadPlan, stop: &Stop, until: Instant) -> Result<Filled> {
     let mut filled = Filled::default();
     let numbers: Vec<u32> = (0..plan.items).collect();
     for numbers in numbers.chunks(MAX_ITEMS as usize) {

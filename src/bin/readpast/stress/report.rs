@@ -1,6 +1,6 @@
 //! What is told in the end.
 
-use super::crew::{Found, Plan};
+use super::crew::{LoadPlan, LoadResult};
 use crate::exit::Exit;
 use readpast::ItemState;
 use readpast::item::span_text;
@@ -11,7 +11,7 @@ pub struct Report {
     queue: String,
     workers: u32,
     planned: u32,
-    found: Found,
+    found: LoadResult,
     signal: Option<u8>,
     /// Microseconds: claims and settlements, p50 and p99.
     took: [[Option<u32>; 2]; 2],
@@ -19,7 +19,7 @@ pub struct Report {
 }
 
 impl Report {
-    pub fn new(queue: &str, plan: &Plan, mut found: Found, signal: Option<u8>) -> Self {
+    pub fn new(queue: &str, plan: &LoadPlan, mut found: LoadResult, signal: Option<u8>) -> Self {
         let tally = &mut found.tally;
         let took = [&mut tally.claims, &mut tally.settles].map(|took| [50, 99].map(|percent| took.percentile(percent)));
         let lost = lost(&found);
@@ -150,7 +150,7 @@ impl Report {
 }
 
 /// Items that are nowhere, and those that somebody was told he has completed and that are not Completed.
-fn lost(found: &Found) -> i64 {
+fn lost(found: &LoadResult) -> i64 {
     let there: i64 = ItemState::ALL.into_iter().map(|state| found.stats.count(state)).sum();
     let completed = found.stats.count(ItemState::Completed);
     let done = i64::try_from(found.tally.done.len()).unwrap_or(i64::MAX);
@@ -193,7 +193,7 @@ mod tests {
         let done: HashMap<_, _> = done.iter().enumerate().map(|(i, times)| (i.to_string(), *times)).collect();
         let mut stats = QueueStats::default();
         (stats.counts[4], stats.counts[0], stats.counts[3]) = (states[0], states[1], states[2]);
-        let found = Found {
+        let found = LoadResult {
             filled: Filled { items: 10, duplicates: 3 },
             tally: Tally { done, ..Tally::default() },
             took: Duration::from_secs(2),
@@ -203,7 +203,8 @@ mod tests {
             errors: errors.iter().map(|(kind, count)| ((*kind).to_owned(), *count)).collect(),
             retries: 0,
         };
-        let plan = Plan { workers: 2, items: 20, limit: Duration::ZERO, batch: 1, handler: Duration::ZERO, kill: 0 };
+        let plan =
+            LoadPlan { workers: 2, items: 20, limit: Duration::ZERO, batch: 1, handler: Duration::ZERO, kill: 0 };
         Report::new("Mail", &plan, found, None)
     }
 

@@ -1,7 +1,7 @@
 //! What a command writes, kept in bounded memory: the beginning, the end, and how much there was.
 
 use super::mark::{self, BEGINNING};
-use super::object::Object;
+use super::object::DirectiveObject;
 use std::collections::VecDeque;
 
 /// What was written.
@@ -19,7 +19,7 @@ pub struct Written {
     /// The same of the line before, while the line under way is blank.
     before: (u64, Vec<u8>),
     /// The last object: it may go over more lines, or have more before what tells a directive, than is kept.
-    object: Object,
+    object: DirectiveObject,
 }
 
 /// How much to keep.
@@ -92,7 +92,7 @@ impl Written {
     }
 
     /// The object at the end.
-    pub fn object(&self) -> &Object {
+    pub fn object(&self) -> &DirectiveObject {
         &self.object
     }
 

@@ -2,11 +2,11 @@
 
 use super::capture::{Limits, Written};
 use super::directive::{self, Directive};
-use super::pipes::{Kept, Pipes, Shows};
+use super::pipes::{CapturedOutput, Pipes, Shows};
 use super::slip::{self, Slip};
 use super::{Args, Control, environment, printed};
+use crate::child_environment::withhold;
 use crate::process::Process;
-use crate::withheld::withhold;
 use readpast::{Item, Queue};
 use std::io;
 use std::process::{Command, ExitStatus, Stdio};
@@ -29,7 +29,7 @@ const LATE_TURNS: u32 = 16;
 
 /// Why a command was ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Why {
+pub enum EndReason {
     /// It took longer than it may.
     TimedOut,
     /// Its item is not ours any more.
@@ -42,26 +42,26 @@ pub enum Why {
 
 /// How a command went.
 #[derive(Default)]
-pub struct End {
+pub struct ChildEnd {
     pub code: Option<i32>,
     pub signal: Option<i32>,
     /// Whether we ended it.
-    pub why: Option<Why>,
+    pub why: Option<EndReason>,
     pub stdout: Written,
     pub stderr: Written,
     /// Its directive, or why that cannot be read.
-    pub said: Said,
+    pub found: FoundDirective,
     pub took: Duration,
 }
 
 /// A directive, and where the response ends before it, if it was printed.
 #[derive(Debug)]
-pub struct Said {
+pub struct FoundDirective {
     pub directive: Result<Option<Directive>, String>,
     pub before: usize,
 }
 
-impl Default for Said {
+impl Default for FoundDirective {
     fn default() -> Self {
         Self { directive: Ok(None), before: usize::MAX }
     }
@@ -76,10 +76,10 @@ pub fn run(
     slip: &Slip,
     shows: Shows,
     is_lost: impl Fn() -> bool,
-) -> io::Result<End> {
+) -> io::Result<ChildEnd> {
     let begun = Instant::now();
     let Ok(input) = item.try_to_json() else {
-        return Ok(End { why: Some(Why::NoMemory), ..End::default() });
+        return Ok(ChildEnd { why: Some(EndReason::NoMemory), ..ChildEnd::default() });
     };
     let mut command = Command::new(&args.command[0]);
     withhold(&mut command, args.pass_connection);
@@ -99,7 +99,7 @@ pub fn run(
     match attended {
         Ok((why, pipes)) => {
             let mut end = end(process.wait()?, why, pipes, begun.elapsed());
-            end.said = said(slip, &end.stdout, args);
+            end.found = found_directive(slip, &end.stdout, args);
             Ok(end)
         }
         Err(error) => {
@@ -110,26 +110,26 @@ pub fn run(
     }
 }
 
-fn end(status: ExitStatus, why: Option<Why>, pipes: Pipes, took: Duration) -> End {
+fn end(status: ExitStatus, why: Option<EndReason>, pipes: Pipes, took: Duration) -> ChildEnd {
     // One that ended well although it was asked to stop has done its work; unless the item is another's.
-    let why = why.filter(|why| *why == Why::Lost || status.code() != Some(0));
-    let Kept { output, errors, .. } = pipes.kept;
-    let said = Said::default();
-    End { code: status.code(), signal: signal(status), why, stdout: output, stderr: errors, said, took }
+    let why = why.filter(|why| *why == EndReason::Lost || status.code() != Some(0));
+    let CapturedOutput { output, errors, .. } = pipes.kept;
+    let found = FoundDirective::default();
+    ChildEnd { code: status.code(), signal: signal(status), why, stdout: output, stderr: errors, found, took }
 }
 
 /// The directive of a command that has ended: from its file; if there is none and the command may print one, from the end of its output.
-fn said(slip: &Slip, stdout: &Written, args: &Args) -> Said {
+fn found_directive(slip: &Slip, stdout: &Written, args: &Args) -> FoundDirective {
     let written = slip.read();
     if written != Ok(None) || !args.directives_on_stdout {
-        return Said { directive: written, ..Said::default() };
+        return FoundDirective { directive: written, ..FoundDirective::default() };
     }
     match printed::at_end(stdout) {
         Ok(Some((start, directive))) => {
-            Said { directive: Ok(Some(directive)), before: usize::try_from(start).unwrap_or(usize::MAX) }
+            FoundDirective { directive: Ok(Some(directive)), before: usize::try_from(start).unwrap_or(usize::MAX) }
         }
-        Ok(None) => Said::default(),
-        Err(why) => Said { directive: Err(why), before: 0 },
+        Ok(None) => FoundDirective::default(),
+        Err(why) => FoundDirective { directive: Err(why), before: 0 },
     }
 }
 
@@ -153,7 +153,7 @@ fn listen(process: &mut Process, args: &Args, mut input: String, shows: Shows) -
     let output = Limits { head: limit, tail, follows };
     let errors = Limits { head: 0, tail: args.error_limit as usize, follows: false };
     input.push('\n');
-    Pipes::of(process, input.into_bytes(), Kept::new(output, errors, shows))
+    Pipes::of(process, input.into_bytes(), CapturedOutput::new(output, errors, shows))
 }
 
 /// Until the command has ended; says why we made it end, if we did.
@@ -164,8 +164,8 @@ fn watch(
     control: &Control,
     begun: Instant,
     is_lost: impl Fn() -> bool,
-) -> io::Result<Option<Why>> {
-    let mut stopped: Option<(Why, Instant)> = None;
+) -> io::Result<Option<EndReason>> {
+    let mut stopped: Option<(EndReason, Instant)> = None;
     loop {
         let left = args.timeout.map_or(LOOK, |timeout| timeout.saturating_sub(begun.elapsed()).min(LOOK));
         let look = if stopped.is_some() { LOOK } else { left };
@@ -177,11 +177,11 @@ fn watch(
             Some(_) => {}
             None => {
                 let why = if is_lost() {
-                    Why::Lost
+                    EndReason::Lost
                 } else if control.terminated().is_some() {
-                    Why::Terminated
+                    EndReason::Terminated
                 } else if args.timeout.is_some_and(|timeout| begun.elapsed() >= timeout) {
-                    Why::TimedOut
+                    EndReason::TimedOut
                 } else {
                     continue;
                 };
@@ -210,13 +210,13 @@ fn clear_up(pipes: &mut Pipes, process: &mut Process, by_force: bool) -> io::Res
 /// pipes then is read as well: who is kept from the processor for so long loses nothing.
 fn drain(pipes: &mut Pipes, patience: Duration, silence: Duration) -> io::Result<()> {
     let begun = Instant::now();
-    let mut said = begun;
+    let mut last_output = begun;
     let mut late = 0;
     // Somebody may write without an end.
     while !pipes.are_closed() && late < LATE_TURNS {
-        let left = patience.saturating_sub(begun.elapsed()).min(silence.saturating_sub(said.elapsed()));
-        if pipes.turn(left)?.said {
-            said = Instant::now();
+        let left = patience.saturating_sub(begun.elapsed()).min(silence.saturating_sub(last_output.elapsed()));
+        if pipes.turn(left)?.wrote {
+            last_output = Instant::now();
         } else if left.is_zero() {
             break;
         }

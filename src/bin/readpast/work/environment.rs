@@ -1,6 +1,6 @@
 //! The item in the environment of the command.
 
-use crate::withheld::COLUMN;
+use crate::child_environment::COLUMN;
 use readpast::description::Storage;
 use readpast::{Item, Queue, Value};
 use std::collections::BTreeMap;

@@ -16,14 +16,14 @@ use uuid::Uuid;
 const INTERVAL: Duration = Duration::from_secs(15);
 
 /// Writes the file until it is dropped, and then a last time.
-pub struct Figures {
+pub struct FiguresFile {
     path: PathBuf,
     /// Nothing is sent: that it is gone is the word to end.
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Figures {
+impl FiguresFile {
     /// Writes it for the first time: what cannot be written is to be known before there is work.
     pub fn begin(path: Option<&Path>) -> Result<Option<Self>> {
         let Some(path) = path else { return Ok(None) };
@@ -31,9 +31,9 @@ impl Figures {
         let (stop, stopped) = mpsc::channel();
         let of_thread = path.to_owned();
         let run = move || {
-            let mut is_told = false;
+            let mut is_reported = false;
             while stopped.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
-                is_told = keep(&of_thread, is_told);
+                is_reported = keep(&of_thread, is_reported);
             }
         };
         let thread = thread::Builder::new().name("figures".to_owned()).spawn(run);
@@ -44,7 +44,7 @@ impl Figures {
     }
 }
 
-impl Drop for Figures {
+impl Drop for FiguresFile {
     fn drop(&mut self) {
         drop(self.stop.take());
         // It has nothing to tell, and cannot have panicked.
@@ -54,11 +54,11 @@ impl Drop for Figures {
 }
 
 /// Writes it; work goes on when that fails, which is told once. Whether it was.
-fn keep(path: &Path, is_told: bool) -> bool {
+fn keep(path: &Path, is_reported: bool) -> bool {
     match write(path) {
         Ok(()) => false,
         Err(error) => {
-            if !is_told {
+            if !is_reported {
                 note(&format!("{} cannot be written: {error}", path.display()));
             }
             true

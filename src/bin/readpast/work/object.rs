@@ -4,7 +4,7 @@ use super::mark::{self, BEGINNING};
 
 /// An object as far as it has been written. What is no JSON is followed as far as it goes.
 #[derive(Debug, Default)]
-pub struct Object {
+pub struct DirectiveObject {
     /// Where it begins, and its first bytes.
     begun: Option<(u64, Vec<u8>)>,
     /// How many braces and brackets are open.
@@ -13,12 +13,12 @@ pub struct Object {
     /// The name of one of its own members that is being written, or was.
     name: Vec<u8>,
     has_directive: bool,
-    line: Line,
+    line: LineState,
 }
 
 /// What stands in the line under way.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum Line {
+enum LineState {
     #[default]
     Nothing,
     Blanks,
@@ -40,7 +40,7 @@ enum Text {
 /// The member that a directive is.
 const NAME: &[u8] = b"readpast";
 
-impl Object {
+impl DirectiveObject {
     /// Takes in what comes next; `at` is its place in the output.
     pub fn follow(&mut self, bytes: &[u8], at: u64) {
         for (byte, at) in bytes.iter().zip(at..) {
@@ -57,14 +57,14 @@ impl Object {
 
     fn next(&mut self, byte: u8, at: u64) {
         if mark::ends_line(&byte) {
-            self.line = Line::Nothing;
+            self.line = LineState::Nothing;
             // Text of JSON ends with its line.
             if matches!(self.text, Text::Inside | Text::Escaped) {
                 self.text = Text::Outside;
             }
-        } else if self.line != Line::Something {
+        } else if self.line != LineState::Something {
             if byte.is_ascii_whitespace() || byte.is_ascii_control() {
-                self.line = Line::Blanks;
+                self.line = LineState::Blanks;
             } else {
                 self.begin_line(byte, at);
             }
@@ -107,10 +107,10 @@ impl Object {
     /// an open object only a brace that nothing indents begins another.
     fn begin_line(&mut self, byte: u8, at: u64) {
         let is_open = self.begun.is_some() && self.depth > 0;
-        let begins = byte == b'{' && (!is_open || self.line == Line::Nothing);
+        let begins = byte == b'{' && (!is_open || self.line == LineState::Nothing);
         if begins || !is_open {
             *self = Self { begun: begins.then(|| (at, Vec::new())), ..Self::default() };
         }
-        self.line = Line::Something;
+        self.line = LineState::Something;
     }
 }

@@ -7,18 +7,18 @@ mod polled;
 mod threaded;
 
 use super::capture::{Limits, Written};
-use crate::foreign::Foreign;
+use crate::passthrough::Passthrough;
 #[cfg(unix)]
 pub use polled::Pipes;
 #[cfg(windows)]
 pub use threaded::Pipes;
 
 /// What a command writes.
-pub struct Kept {
+pub struct CapturedOutput {
     pub output: Written,
     pub errors: Written,
-    shown_output: Option<Foreign>,
-    shown_errors: Option<Foreign>,
+    shown_output: Option<Passthrough>,
+    shown_errors: Option<Passthrough>,
 }
 
 /// Which outputs are passed on to our standard error.
@@ -28,14 +28,14 @@ pub struct Shows {
     pub errors: bool,
 }
 
-impl Kept {
+impl CapturedOutput {
     /// Nothing yet.
     pub fn new(output: Limits, errors: Limits, shows: Shows) -> Self {
         Self {
             output: Written::new(output),
             errors: Written::new(errors),
-            shown_output: shows.output.then(Foreign::new),
-            shown_errors: shows.errors.then(Foreign::new),
+            shown_output: shows.output.then(Passthrough::new),
+            shown_errors: shows.errors.then(Passthrough::new),
         }
     }
 
@@ -56,9 +56,9 @@ impl Kept {
 
 /// What there was.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Turn {
+pub struct PipeActivity {
     /// The command wrote something, or closed an output.
-    pub said: bool,
+    pub wrote: bool,
     /// It has ended. This is said once.
     pub ended: bool,
 }

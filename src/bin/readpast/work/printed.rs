@@ -3,13 +3,13 @@
 //!
 //! A line that was meant as a directive and is not understood must never pass for ordinary output: with exit status 0 the item
 //! would become Completed, whatever the command wanted. So there are two questions. Does it look like a directive? That is
-//! decided in [`looks_like_one`] by no more than its beginning, and generously, and by [`Object`] for an object that begins
+//! decided in [`looks_like_one`] by no more than its beginning, and generously, and by [`DirectiveObject`] for an object that begins
 //! otherwise, or that is not kept whole. Can it be read? Only as JSON with the members that there are.
 
 use super::capture::Written;
 use super::directive::{self, Directive};
 use super::mark::{bare, bare_start, ends_line, is_blank, looks_like_one};
-use super::object::Object;
+use super::object::DirectiveObject;
 use readpast::item::without_half_pairs;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -58,8 +58,8 @@ fn last_object(tail: &[u8]) -> Option<usize> {
 }
 
 /// The object that bytes are, whatever cannot be seen before it.
-fn object_of(bytes: &[u8]) -> Object {
-    let mut object = Object::default();
+fn object_of(bytes: &[u8]) -> DirectiveObject {
+    let mut object = DirectiveObject::default();
     object.follow(bare(bytes), 0);
     object
 }

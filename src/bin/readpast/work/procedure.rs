@@ -1,7 +1,7 @@
 //! `work --procedure`: no command runs; claim, call and settle are one transaction in the database.
 
 use super::Args;
-use super::figures::Figures;
+use super::figures::FiguresFile;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::global::Global;
@@ -24,7 +24,7 @@ const LONGEST_REST: Duration = Duration::from_millis(500);
 
 /// What became of items.
 #[derive(Default)]
-struct Counts {
+struct ProcedureCounts {
     completed: AtomicU64,
     retried: AtomicU64,
     failed: AtomicU64,
@@ -39,7 +39,7 @@ pub fn run(global: &Global, args: &Args, name: &str, out: &Output) -> Result<Exi
     config.set("pool.size", &args.jobs.clamp(1, 1000).to_string())?;
     let queue = Queue::open(&config, &args.queue)?;
     let procedure = Procedure::find(&queue, name)?;
-    let figures = Figures::begin(args.metrics_file.as_deref())?;
+    let figures = FiguresFile::begin(args.metrics_file.as_deref())?;
 
     // What is under way is undone by the server when the process ends.
     let (stopped, seen) = (queue.clone(), AtomicU8::new(0));
@@ -52,8 +52,8 @@ pub fn run(global: &Global, args: &Args, name: &str, out: &Output) -> Result<Exi
         note("claiming no more items; running calls may end (a second signal ends them, and undoes what they did)");
     })?;
 
-    let counts = Counts::default();
-    let worker = Worker { procedure: &procedure, queue: &queue, args, global, out, counts: &counts };
+    let counts = ProcedureCounts::default();
+    let worker = ProcedureWorker { procedure: &procedure, queue: &queue, args, global, out, counts: &counts };
     let failure = thread::scope(|scope| {
         let threads: Vec<_> = (0..args.jobs).map(|_| scope.spawn(|| worker.run())).collect();
         let ends = threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
@@ -67,16 +67,16 @@ pub fn run(global: &Global, args: &Args, name: &str, out: &Output) -> Result<Exi
     failure.map_or(Ok(Exit::Done), Err)
 }
 
-struct Worker<'a> {
+struct ProcedureWorker<'a> {
     procedure: &'a Procedure,
     queue: &'a Queue,
     args: &'a Args,
     global: &'a Global,
     out: &'a Output,
-    counts: &'a Counts,
+    counts: &'a ProcedureCounts,
 }
 
-impl Worker<'_> {
+impl ProcedureWorker<'_> {
     fn run(&self) -> Result<()> {
         let wait = if self.args.until_empty { Duration::ZERO } else { WAIT };
         loop {

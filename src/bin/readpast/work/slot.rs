@@ -1,7 +1,7 @@
 //! One of the commands at a time: takes an item, runs the command, ends the item, again and again.
 
 use super::slip::Slips;
-use super::{Args, Control, Events, child, judge};
+use super::{Args, Control, Events, child, mapping};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, usage};
 use readpast::engine::{Begin, Engine, Taken};
@@ -57,7 +57,7 @@ impl Slot<'_> {
             self.release(item);
             self.cannot_start(&error)
         })?;
-        match judge::verdict(&end, self.args) {
+        match mapping::verdict(&end, self.args) {
             Some(verdict) => {
                 self.events.expect(item, &end, &verdict);
                 if is_lost() {

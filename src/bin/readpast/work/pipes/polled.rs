@@ -1,7 +1,7 @@
 //! Served by the thread that waits for the command, which polls them. They are ours and end with us: a process that the command
 //! left behind may hold its ends open for ever, and holds up nothing here.
 
-use super::{Kept, Turn};
+use super::{CapturedOutput, PipeActivity};
 use crate::process::Process;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -21,12 +21,12 @@ pub struct Pipes {
     input: Vec<u8>,
     written: usize,
     /// What was read.
-    pub kept: Kept,
+    pub kept: CapturedOutput,
 }
 
 impl Pipes {
     /// Takes the pipes of a command that was just started.
-    pub fn of(process: &mut Process, input: Vec<u8>, kept: Kept) -> io::Result<Self> {
+    pub fn of(process: &mut Process, input: Vec<u8>, kept: CapturedOutput) -> io::Result<Self> {
         let (stdin, stdout, stderr) = process.pipes();
         let ends =
             [stdin.as_ref().map(AsFd::as_fd), stdout.as_ref().map(AsFd::as_fd), stderr.as_ref().map(AsFd::as_fd)];
@@ -46,7 +46,7 @@ impl Pipes {
 
     /// Waits until something can be read or written, or the command has ended, at most for `patience`; then does what can be
     /// done without waiting. Says what there was.
-    pub fn turn(&mut self, patience: Duration) -> io::Result<Turn> {
+    pub fn turn(&mut self, patience: Duration) -> io::Result<PipeActivity> {
         let reads = PollFlags::IN;
         let wanted: [(Option<BorrowedFd<'_>>, PollFlags); 4] = [
             (self.stdin.as_ref().map(AsFd::as_fd), PollFlags::OUT),
@@ -81,7 +81,7 @@ impl Pipes {
         if ended {
             self.ended = None;
         }
-        Ok(Turn { said: stdout || stderr, ended })
+        Ok(PipeActivity { wrote: stdout || stderr, ended })
     }
 
     /// A command need not read what it is given.

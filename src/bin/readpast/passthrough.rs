@@ -7,14 +7,14 @@ use std::str;
 use std::sync::OnceLock;
 
 /// One output of one program.
-pub struct Foreign {
+pub struct Passthrough {
     cleans: bool,
     /// The beginning of a character that has not ended.
     rest: Vec<u8>,
     is_amid_line: bool,
 }
 
-impl Foreign {
+impl Passthrough {
     pub fn new() -> Self {
         static IS_TERMINAL: OnceLock<bool> = OnceLock::new();
         Self::of(*IS_TERMINAL.get_or_init(|| io::stderr().is_terminal()))
@@ -54,7 +54,7 @@ impl Foreign {
     }
 }
 
-impl Drop for Foreign {
+impl Drop for Passthrough {
     /// The next line of ours begins at the left.
     fn drop(&mut self) {
         if self.is_amid_line {
@@ -68,8 +68,8 @@ mod tests {
     use super::*;
 
     fn cleaned(pieces: &[&[u8]]) -> String {
-        let mut foreign = Foreign::of(true);
-        pieces.iter().map(|piece| foreign.clean(piece)).collect()
+        let mut passthrough = Passthrough::of(true);
+        pieces.iter().map(|piece| passthrough.clean(piece)).collect()
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::item::{Columns, NewItem, Trace};
 use serde_json::{Map, Value, json};
 
 /// An item that fits its queue, in the form in which it is sent.
-pub(crate) struct Checked {
+pub(crate) struct CheckedItem {
     /// All but the columns.
     head: Map<String, Value>,
     /// The columns under the names that the queue has for them, each as JSON.
@@ -15,14 +15,14 @@ pub(crate) struct Checked {
 }
 
 /// `items`, each checked.
-pub(crate) fn check_items(spec: &QueueSpec, items: &[NewItem]) -> Result<Vec<Checked>> {
+pub(crate) fn check_items(spec: &QueueSpec, items: &[NewItem]) -> Result<Vec<CheckedItem>> {
     let given = given(spec);
     let check = |(i, item)| check_item(spec, &given, item).map_err(|why| refuse(&format!("item {i}: {why}")));
     items.iter().enumerate().map(check).collect()
 }
 
 /// The array that the procedures read.
-pub(crate) fn items_to_json<'a>(items: impl Iterator<Item = &'a Checked>) -> String {
+pub(crate) fn items_to_json<'a>(items: impl Iterator<Item = &'a CheckedItem>) -> String {
     let mut out = String::from("[");
     for (i, item) in items.enumerate() {
         if i > 0 {
@@ -67,7 +67,7 @@ fn given(spec: &QueueSpec) -> Vec<ColumnSpec> {
     given
 }
 
-fn check_item(spec: &QueueSpec, given: &[ColumnSpec], item: &NewItem) -> Result<Checked, String> {
+fn check_item(spec: &QueueSpec, given: &[ColumnSpec], item: &NewItem) -> Result<CheckedItem, String> {
     let mut head = Map::new();
     if let Some(kind) = &item.kind {
         if !spec.types.contains(kind) {
@@ -82,7 +82,7 @@ fn check_item(spec: &QueueSpec, given: &[ColumnSpec], item: &NewItem) -> Result<
     put_due(&mut head, item.delay_ms, item.due.as_deref())?;
     let mut columns = item_columns(spec, given, item)?;
     columns.extend(trace_of(spec, item, &columns));
-    Ok(Checked { head, columns })
+    Ok(CheckedItem { head, columns })
 }
 
 /// The column with the item's trace context, as much of it as that holds. It has no effect on the item: what is malformed, or has

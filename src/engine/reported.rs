@@ -1,11 +1,11 @@
 //! What is said of an item's end, from whatever language, as far as it can be sent. This is the one place where it is decided
 //! what becomes of text that is no text and of values out of range; `docs/worker.md` has the rule.
 
-use super::note;
+use super::log_lines;
 use crate::calls::check_settlement;
+use crate::description::QueueSpec;
 use crate::error::{Error, ErrorKind};
 use crate::item::{Action, Settlement, Verdict, without_half_pairs};
-use crate::description::QueueSpec;
 
 /// The most characters of an error that are kept: enough for a backtrace, and not for a dump.
 const LONGEST_ERROR: usize = 16_000;
@@ -15,7 +15,7 @@ const HALF_PAIR: &str = "half of a surrogate pair in it was replaced by U+FFFD";
 
 /// The end of an item as somebody outside says it: what is to be text may be any bytes.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Said<'a> {
+pub(crate) struct ReportedResult<'a> {
     pub(crate) key: &'a str,
     pub(crate) attempt: i32,
     /// `None`: there is no such action.
@@ -36,7 +36,7 @@ pub(super) struct LeftOut {
     pub(super) why: Error,
 }
 
-impl<'a> From<&Settlement<'a>> for Said<'a> {
+impl<'a> From<&Settlement<'a>> for ReportedResult<'a> {
     fn from(settlement: &Settlement<'a>) -> Self {
         Self {
             key: settlement.key,
@@ -52,13 +52,13 @@ impl<'a> From<&Settlement<'a>> for Said<'a> {
     }
 }
 
-impl Said<'_> {
+impl ReportedResult<'_> {
     /// What can be sent of it. An error is for people: what is no text in it becomes U+FFFD. Anything else is for programs:
     /// it is sent as it is or left out, and then the error says so. An action that ends nothing is a mistake of a program
     /// whose work is done: the item has failed, and is not tried again. No text may have more than `most` bytes, or no worker
     /// would take the item again.
     pub(super) fn sendable(&self, spec: &QueueSpec, most: usize) -> (Verdict, Option<LeftOut>) {
-        let mut refused = Refused { most, what: Vec::new(), why: Vec::new() };
+        let mut refused = Refusals { most, what: Vec::new(), why: Vec::new() };
         let action = match self.action {
             Some(action) if action.ends_a_claim() => action,
             given => {
@@ -73,7 +73,7 @@ impl Said<'_> {
             refused.checked(spec, "response", self.response, |response| Settlement { response, ..bare.clone() });
         let mended = self.set.and_then(|set| without_half_pairs(std::str::from_utf8(set).ok()?));
         if let Some(mended) = &mended {
-            refused.add(note::length("set", mended), HALF_PAIR.to_owned());
+            refused.add(log_lines::length("set", mended), HALF_PAIR.to_owned());
         }
         let set = mended.as_deref().map(str::as_bytes).or(self.set);
         let set = refused.checked(spec, "set", set, |set| Settlement { set, ..bare.clone() });
@@ -87,7 +87,7 @@ impl Said<'_> {
             (delay_ms, due) = (None, None);
         }
         let own = self.error.map(text_of);
-        let left_out = refused.told();
+        let left_out = refused.into_left_out();
         let error = match (own, &left_out) {
             (own, Some(left_out)) => Some(with_refusal(own.as_deref(), left_out.why.message())),
             (own, None) => own,
@@ -98,13 +98,13 @@ impl Said<'_> {
 }
 
 /// What is refused, one after the other.
-struct Refused {
+struct Refusals {
     most: usize,
     what: Vec<String>,
     why: Vec<String>,
 }
 
-impl Refused {
+impl Refusals {
     fn add(&mut self, what: String, why: String) {
         self.what.push(what);
         self.why.push(why);
@@ -130,10 +130,10 @@ impl Refused {
             }
             Err(why) => Err(format!("the {name} is not UTF-8: see its byte {}", why.valid_up_to())),
         };
-        checked.map_err(|why| self.add(note::length(name, &String::from_utf8_lossy(given)), why)).ok()
+        checked.map_err(|why| self.add(log_lines::length(name, &String::from_utf8_lossy(given)), why)).ok()
     }
 
-    fn told(self) -> Option<LeftOut> {
+    fn into_left_out(self) -> Option<LeftOut> {
         let why = Error::new(ErrorKind::InvalidArgument, self.why.join("; "));
         (!self.what.is_empty()).then(|| LeftOut { what: self.what.join(", "), why })
     }
@@ -172,7 +172,7 @@ mod tests {
     use super::*;
     use crate::item::Columns;
 
-    const COMPLETE: Said<'_> = Said {
+    const COMPLETE: ReportedResult<'_> = ReportedResult {
         key: "k",
         attempt: 1,
         action: Some(Action::Complete),
@@ -184,11 +184,11 @@ mod tests {
         set: None,
     };
 
-    fn said(said: Said<'_>) -> (Verdict, String) {
+    fn reported(reported: ReportedResult<'_>) -> (Verdict, String) {
         let columns = r#"{"queue": "Q", "steps": ["one"], "columns": [{"name": "Sent", "type": "text(3)"}]}"#;
-        let (verdict, left_out) = said.sendable(&QueueSpec::from_json(columns).unwrap(), 1000);
-        let told = left_out.map(|left_out| format!("{}: {}", left_out.what, left_out.why.message()));
-        (verdict, told.unwrap_or_default())
+        let (verdict, left_out) = reported.sendable(&QueueSpec::from_json(columns).unwrap(), 1000);
+        let text = left_out.map(|left_out| format!("{}: {}", left_out.what, left_out.why.message()));
+        (verdict, text.unwrap_or_default())
     }
 
     #[test]
@@ -200,39 +200,41 @@ mod tests {
             (b"\xed\xa0\xbd\xed\xb2\xa5", "\u{fffd}\u{fffd}"),
             (b"\xf0\x9f\x92\xa5", "\u{1f4a5}"),
         ] {
-            let (verdict, told) = said(Said { action: Some(Action::Retry), error: Some(given), ..COMPLETE });
-            assert_eq!((verdict, told.as_str()), (Verdict::retry(text), ""));
+            let (verdict, refused) =
+                reported(ReportedResult { action: Some(Action::Retry), error: Some(given), ..COMPLETE });
+            assert_eq!((verdict, refused.as_str()), (Verdict::retry(text), ""));
         }
         let long = "\u{e9}".repeat(20_000);
-        let (verdict, _) = said(Said { error: Some(long.as_bytes()), ..COMPLETE });
+        let (verdict, _) = reported(ReportedResult { error: Some(long.as_bytes()), ..COMPLETE });
         assert_eq!(verdict.error_text().unwrap().chars().count(), LONGEST_ERROR);
     }
 
     #[test]
     fn anything_else_is_kept_or_left_out_by_itself() {
-        let (verdict, told) = said(Said { response: Some(b"a\xff"), step: Some(b"one"), ..COMPLETE });
-        assert_eq!(told, "response of 2 characters: the response is not UTF-8: see its byte 1");
+        let (verdict, text) = reported(ReportedResult { response: Some(b"a\xff"), step: Some(b"one"), ..COMPLETE });
+        assert_eq!(text, "response of 2 characters: the response is not UTF-8: see its byte 1");
         let error = "what the handler gave was refused: the response is not UTF-8: see its byte 1";
         assert_eq!(verdict, Verdict::complete().step("one").error(error));
 
-        let (verdict, told) = said(Said { response: Some(b"a\0"), error: Some(b"own"), ..COMPLETE });
-        assert!(told.contains("U+0000"), "{told}");
+        let (verdict, text) = reported(ReportedResult { response: Some(b"a\0"), error: Some(b"own"), ..COMPLETE });
+        assert!(text.contains("U+0000"), "{text}");
         assert!(verdict.error_text().unwrap().starts_with("own; what the handler gave was refused"), "{verdict:?}");
 
-        let (verdict, told) = said(Said { response: Some(&[b'a'; 1001]), step: Some(b"one"), ..COMPLETE });
-        assert!(told.starts_with("response of 1001 characters: ") && told.contains("item.max_bytes"), "{told}");
+        let (verdict, text) =
+            reported(ReportedResult { response: Some(&[b'a'; 1001]), step: Some(b"one"), ..COMPLETE });
+        assert!(text.starts_with("response of 1001 characters: ") && text.contains("item.max_bytes"), "{text}");
         assert_eq!(verdict.clone().error(""), Verdict::complete().step("one").error(""));
 
         let step = [b's'; 61];
-        let (verdict, told) = said(Said { step: Some(&step), response: Some(b"pong"), ..COMPLETE });
-        assert!(told.starts_with("step of 61 characters: ") && verdict.error_text().is_some(), "{told}");
+        let (verdict, text) = reported(ReportedResult { step: Some(&step), response: Some(b"pong"), ..COMPLETE });
+        assert!(text.starts_with("step of 61 characters: ") && verdict.error_text().is_some(), "{text}");
         assert_eq!(verdict.clone().error(""), Verdict::complete().response("pong").error(""));
     }
 
     #[test]
     fn a_cut_character_is_replaced_and_the_rest_is_kept() {
-        let (verdict, told) = said(Said { set: Some(br#"{"Sent":"a\ud83d"}"#), ..COMPLETE });
-        assert_eq!(told, format!("set of 18 characters: {HALF_PAIR}"));
+        let (verdict, text) = reported(ReportedResult { set: Some(br#"{"Sent":"a\ud83d"}"#), ..COMPLETE });
+        assert_eq!(text, format!("set of 18 characters: {HALF_PAIR}"));
         let error = verdict.error_text().unwrap().to_owned();
         assert!(error.contains("U+FFFD"), "{error}");
         let kept = Columns::from_json(r#"{"Sent": "a\ufffd"}"#).unwrap();
@@ -241,8 +243,8 @@ mod tests {
 
     #[test]
     fn a_step_that_the_queue_has_not_is_left_out() {
-        let (verdict, told) = said(Said { step: Some(b"two"), response: Some(b"pong"), ..COMPLETE });
-        assert!(told.starts_with("step of 3 characters: ") && told.contains("none of the queue's"), "{told}");
+        let (verdict, text) = reported(ReportedResult { step: Some(b"two"), response: Some(b"pong"), ..COMPLETE });
+        assert!(text.starts_with("step of 3 characters: ") && text.contains("none of the queue's"), "{text}");
         let error = verdict.error_text().unwrap().to_owned();
         assert_eq!(verdict, Verdict::complete().response("pong").error(error));
     }
@@ -250,17 +252,17 @@ mod tests {
     #[test]
     fn what_its_columns_do_not_take_is_left_out_of_what_is_set() {
         let good = br#"{"sent": "yes"}"#;
-        let (verdict, told) = said(Said { set: Some(good), response: Some(b"pong"), ..COMPLETE });
+        let (verdict, text) = reported(ReportedResult { set: Some(good), response: Some(b"pong"), ..COMPLETE });
         let sent = verdict.settlement("k", "t", 1);
-        assert_eq!((sent.set.map(str::as_bytes), sent.response, told.as_str()), (Some(&good[..]), Some("pong"), ""));
+        assert_eq!((sent.set.map(str::as_bytes), sent.response, text.as_str()), (Some(&good[..]), Some("pong"), ""));
         for (bad, part) in [
             (&br#"{"sent": "maybe"}"#[..], "column \"Sent\" (text(3)) is 5 characters long"),
             (br#"{"Cost": 1}"#, "queue Q has no column \"Cost\""),
             (b"yes", "takes an object"),
             (b"{\xff}", "the set is not UTF-8: see its byte 1"),
         ] {
-            let (verdict, told) = said(Said { set: Some(bad), response: Some(b"pong"), ..COMPLETE });
-            assert!(told.starts_with("set of ") && told.contains(part), "{told}");
+            let (verdict, text) = reported(ReportedResult { set: Some(bad), response: Some(b"pong"), ..COMPLETE });
+            assert!(text.starts_with("set of ") && text.contains(part), "{text}");
             let error = verdict.error_text().unwrap().to_owned();
             assert!(error.contains(part), "{error}");
             assert_eq!(verdict, Verdict::complete().response("pong").error(error));
@@ -269,14 +271,14 @@ mod tests {
 
     #[test]
     fn times_out_of_range_keep_the_action() {
-        let retry = Said { action: Some(Action::Retry), error: Some(b"busy"), ..COMPLETE };
+        let retry = ReportedResult { action: Some(Action::Retry), error: Some(b"busy"), ..COMPLETE };
         for (said_so, part) in [
-            (Said { delay_ms: Some(-5), ..retry }, "-5"),
-            (Said { due: Some(b"soon"), ..retry }, "soon"),
-            (Said { due: Some(b"2026-01-01T00:00:00Z"), delay_ms: Some(1), ..retry }, "not both"),
+            (ReportedResult { delay_ms: Some(-5), ..retry }, "-5"),
+            (ReportedResult { due: Some(b"soon"), ..retry }, "soon"),
+            (ReportedResult { due: Some(b"2026-01-01T00:00:00Z"), delay_ms: Some(1), ..retry }, "not both"),
         ] {
-            let (verdict, told) = said(said_so);
-            assert!(told.contains(part), "{told}");
+            let (verdict, text) = reported(said_so);
+            assert!(text.contains(part), "{text}");
             let error = verdict.error_text().unwrap().to_owned();
             assert!(error.starts_with("busy; what the handler gave was refused: ") && error.contains(part), "{error}");
             assert_eq!(verdict, Verdict::retry(error));
@@ -286,8 +288,8 @@ mod tests {
     #[test]
     fn what_ends_nothing_has_failed() {
         for action in [Some(Action::Step), Some(Action::Resume), None] {
-            let (verdict, told) = said(Said { action, response: Some(b"done"), ..COMPLETE });
-            assert!(told.starts_with("action: ") && told.contains("does not end an item"), "{told}");
+            let (verdict, text) = reported(ReportedResult { action, response: Some(b"done"), ..COMPLETE });
+            assert!(text.starts_with("action: ") && text.contains("does not end an item"), "{text}");
             assert_eq!(verdict.action(), Action::Fail);
             assert!(verdict.error_text().unwrap().contains("does not end an item"));
         }

@@ -14,7 +14,7 @@ use std::{
 
 /// What a queue is asked to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Call {
+pub(crate) enum CallKind {
     Claim,
     Settle,
     SettleAndClaim,
@@ -38,7 +38,7 @@ pub(crate) enum Call {
     Work,
 }
 
-impl Call {
+impl CallKind {
     /// All of them, each at its number, with what it is called in figures.
     pub(super) const ALL: [(Self, &'static str); 19] = [
         (Self::Claim, "claim"),
@@ -109,7 +109,7 @@ impl Histogram {
 
 /// What was done with one queue.
 #[derive(Default)]
-pub(crate) struct Ledger {
+pub(crate) struct Counters {
     pub(super) schema: String,
     pub(super) queue: String,
     /// Looks that found something, and those that did not.
@@ -124,7 +124,7 @@ pub(crate) struct Ledger {
     /// Claims and recoveries of an item that its table refused.
     pub(super) aside: Counter,
     pub(super) retries: Counter,
-    pub(super) calls: [Histogram; Call::ALL.len()],
+    pub(super) calls: [Histogram; CallKind::ALL.len()],
     /// From the claim of an item until a handler took it, and from then until its end.
     pub(super) waited: Histogram,
     pub(super) worked: Histogram,
@@ -134,33 +134,33 @@ pub(crate) struct Ledger {
 }
 
 /// The ledgers of this process.
-fn here() -> MutexGuard<'static, Vec<Arc<Ledger>>> {
-    static LEDGERS: PerProcess<Mutex<Vec<Arc<Ledger>>>> = PerProcess::new();
+fn here() -> MutexGuard<'static, Vec<Arc<Counters>>> {
+    static LEDGERS: PerProcess<Mutex<Vec<Arc<Counters>>>> = PerProcess::new();
 
     LEDGERS.get().lock()
 }
 
 /// Those of this process, by their names.
-pub(super) fn all() -> Vec<Arc<Ledger>> {
+pub(super) fn all() -> Vec<Arc<Counters>> {
     let mut all = here().clone();
     all.sort_by(|one, other| (&one.schema, &one.queue).cmp(&(&other.schema, &other.queue)));
     all
 }
 
-impl Ledger {
+impl Counters {
     /// The ledger of a queue, which lives as long as the process: what was counted stays, whoever closes the queue.
     pub(crate) fn of(schema: &str, queue: &str) -> Arc<Self> {
         let mut ledgers = here();
-        if let Some(ledger) = ledgers.iter().find(|ledger| ledger.schema == schema && ledger.queue == queue) {
-            return Arc::clone(ledger);
+        if let Some(counters) = ledgers.iter().find(|counters| counters.schema == schema && counters.queue == queue) {
+            return Arc::clone(counters);
         }
-        let ledger = Arc::new(Self { schema: schema.to_owned(), queue: queue.to_owned(), ..Self::default() });
-        ledgers.push(Arc::clone(&ledger));
-        ledger
+        let counters = Arc::new(Self { schema: schema.to_owned(), queue: queue.to_owned(), ..Self::default() });
+        ledgers.push(Arc::clone(&counters));
+        counters
     }
 
     /// One try at a call, which has its connection: how long it takes, and whether it fails.
-    pub(crate) fn time<T>(&self, call: Call, attempt: impl FnOnce() -> Result<T>) -> Result<T> {
+    pub(crate) fn time<T>(&self, call: CallKind, attempt: impl FnOnce() -> Result<T>) -> Result<T> {
         let begun = Instant::now();
         let result = attempt();
         self.calls[call as usize].add(begun.elapsed());
@@ -256,11 +256,11 @@ mod tests {
     use super::super::source::Source;
     use super::*;
     use crate::error::Error;
-    use crate::metrics::source::{Now, SoFar};
+    use crate::metrics::source::{CurrentFigures, SoFar};
 
     #[test]
     fn every_call_and_kind_of_error_stands_at_its_number() {
-        for (place, (call, name)) in Call::ALL.into_iter().enumerate() {
+        for (place, (call, name)) in CallKind::ALL.into_iter().enumerate() {
             assert_eq!(call as usize, place, "{name}");
         }
         for (place, kind) in ErrorKind::ALL.into_iter().enumerate() {
@@ -283,27 +283,27 @@ mod tests {
 
     #[test]
     fn every_settlement_has_one_outcome_and_what_was_claimed_can_be_lost() {
-        let ledger = Ledger::default();
+        let counters = Counters::default();
         let outcome = |answer, state| Outcome { answer, state, token: String::new(), attempt: 1 };
         let outcomes: Vec<_> = ItemState::ALL.map(|state| outcome(Answer::Ok, Some(state))).into();
-        ledger.settles(&outcomes, |_| true);
+        counters.settles(&outcomes, |_| true);
         let refused = REFUSALS.map(|answer| outcome(answer, Some(ItemState::Completed)));
-        ledger.settles(&refused, |i| i < 2);
-        assert!(ledger.settled.iter().chain(&ledger.refused).all(|count| count.get() == 1));
-        assert_eq!(ledger.lost.get(), 2);
-        ledger.loses(5);
-        assert_eq!(ledger.lost.get(), 7);
+        counters.settles(&refused, |i| i < 2);
+        assert!(counters.settled.iter().chain(&counters.refused).all(|count| count.get() == 1));
+        assert_eq!(counters.lost.get(), 2);
+        counters.loses(5);
+        assert_eq!(counters.lost.get(), 7);
     }
 
     #[test]
     fn a_try_is_timed_whatever_comes_of_it() {
-        let ledger = Ledger::default();
-        assert!(ledger.time(Call::Find, || Ok(())).is_ok());
+        let counters = Counters::default();
+        assert!(counters.time(CallKind::Find, || Ok(())).is_ok());
         let fail = || -> Result<()> { Err(Error::new(ErrorKind::Deadlock, "")) };
-        assert!(ledger.time(Call::Find, fail).is_err());
-        assert!(ledger.time(Call::Find, fail).is_err());
-        assert_eq!(ledger.calls[Call::Find as usize].read().0.iter().sum::<u64>(), 3);
-        let failed = ledger.errors.iter().zip(ErrorKind::ALL).filter(|(count, _)| count.get() > 0);
+        assert!(counters.time(CallKind::Find, fail).is_err());
+        assert!(counters.time(CallKind::Find, fail).is_err());
+        assert_eq!(counters.calls[CallKind::Find as usize].read().0.iter().sum::<u64>(), 3);
+        let failed = counters.errors.iter().zip(ErrorKind::ALL).filter(|(count, _)| count.get() > 0);
         let failed: Vec<_> = failed.map(|(count, kind)| (kind, count.get())).collect();
         assert_eq!(failed, [(ErrorKind::Deadlock, 2)]);
     }
@@ -318,23 +318,28 @@ mod tests {
 
     #[test]
     fn what_a_source_has_counted_stays_and_what_it_has_goes() {
-        let ledger = Arc::new(Ledger::default());
-        let reading =
-            Reading { now: Now { idle: 2, ..Now::default() }, so_far: SoFar { waits: 3, ..SoFar::default() } };
-        let list = || Listed::new(&ledger, Arc::new(Fixed(reading)));
+        let counters = Arc::new(Counters::default());
+        let reading = Reading {
+            now: CurrentFigures { idle: 2, ..CurrentFigures::default() },
+            so_far: SoFar { waits: 3, ..SoFar::default() },
+        };
+        let list = || Listed::new(&counters, Arc::new(Fixed(reading)));
         let (one, other) = (list(), list());
-        assert_eq!((ledger.read().now.idle, ledger.read().so_far.waits), (4, 6));
+        assert_eq!((counters.read().now.idle, counters.read().so_far.waits), (4, 6));
         drop(one);
-        assert_eq!((ledger.read().now.idle, ledger.read().so_far.waits), (2, 6));
+        assert_eq!((counters.read().now.idle, counters.read().so_far.waits), (2, 6));
         drop(other);
-        assert_eq!(ledger.read(), Reading { now: Now::default(), so_far: SoFar { waits: 6, ..SoFar::default() } });
+        assert_eq!(
+            counters.read(),
+            Reading { now: CurrentFigures::default(), so_far: SoFar { waits: 6, ..SoFar::default() } }
+        );
     }
 
     #[test]
-    fn a_queue_has_one_ledger() {
-        let ledger = Ledger::of("a schema", "Q");
-        assert!(Arc::ptr_eq(&ledger, &Ledger::of("a schema", "Q")));
-        assert!(!Arc::ptr_eq(&ledger, &Ledger::of("another", "Q")));
-        assert!(all().iter().any(|other| Arc::ptr_eq(other, &ledger)));
+    fn a_queue_has_one_set_of_counters() {
+        let counters = Counters::of("a schema", "Q");
+        assert!(Arc::ptr_eq(&counters, &Counters::of("a schema", "Q")));
+        assert!(!Arc::ptr_eq(&counters, &Counters::of("another", "Q")));
+        assert!(all().iter().any(|other| Arc::ptr_eq(other, &counters)));
     }
 }

@@ -12,26 +12,26 @@ use taken::TakenItem;
 /// An item by what names its claim. The next claim of the same item can have the same name: a release gives the attempt
 /// back; so does a lease that runs out, and an operator who has the item done anew takes all attempts from it. After a release
 /// this one has ended; else a handler may still be at it, whose work is in vain.
-pub(super) type Claim = (String, i32);
+pub(super) type ClaimName = (String, i32);
 
 /// All that this worker holds leases of.
 #[derive(Default)]
-pub(super) struct Hand {
+pub(super) struct InFlight {
     /// Claimed ahead, in the order they were due.
     ready: VecDeque<Ready>,
     /// Those that came back from a dead worker, of whose death each may have been the cause.
-    suspects: VecDeque<Ready>,
+    quarantined: VecDeque<Ready>,
     /// Items of both.
     waiting: usize,
-    taken: HashMap<Claim, TakenItem>,
+    taken: HashMap<ClaimName, TakenItem>,
     /// Suspects that handlers have, and since when.
-    proving: Vec<(Claim, Instant)>,
+    proving: Vec<(ClaimName, Instant)>,
     /// To be settled now.
-    ended: VecDeque<Ended>,
+    ended: VecDeque<EndedItem>,
     /// To be settled later: the server has refused them.
-    put_off: Vec<Ended>,
-    /// What lanes are settling right now.
-    settling: Vec<Arc<Vec<Ended>>>,
+    put_off: Vec<EndedItem>,
+    /// What fetchers are settling right now.
+    settling: Vec<Arc<Vec<EndedItem>>>,
 }
 
 /// A claim, or what is left of it.
@@ -42,7 +42,7 @@ struct Ready {
 
 /// An item that is to be settled.
 #[derive(Debug, Clone)]
-pub(super) struct Ended {
+pub(super) struct EndedItem {
     item: Batch,
     token: Option<String>,
     verdict: Verdict,
@@ -54,7 +54,7 @@ pub(super) struct Ended {
     not_before: Option<Instant>,
 }
 
-impl Ended {
+impl EndedItem {
     fn new(item: Batch, verdict: Verdict) -> Self {
         Self { item, token: None, verdict, is_reworded: false, tries: 0, not_before: None }
     }
@@ -88,12 +88,12 @@ impl Ended {
         Self { tries: self.tries + 1, not_before: Some(at), ..self.clone() }
     }
 
-    fn claim(&self) -> Claim {
+    fn claim(&self) -> ClaimName {
         claim_of(&self.item)
     }
 }
 
-/// The two parts of an item's time in hand.
+/// The two parts of an item's time in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Spans {
     /// From its claim until its handler began.
@@ -104,26 +104,26 @@ pub(super) struct Spans {
 
 /// How many items are where.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Counts {
+pub(super) struct InFlightCounts {
     pub(super) ready: usize,
     pub(super) begun: usize,
     pub(super) ended: usize,
 }
 
-impl Hand {
+impl InFlight {
     /// Takes in what was claimed at `now`. Gives what turns out to be lost by that: items that handlers have by an earlier claim
     /// of the same name.
     pub(super) fn put(&mut self, batch: Batch, now: Instant) -> Vec<Batch> {
         let is_idle = self.taken.is_empty();
         let lost = batch.iter().filter(|_| !is_idle).filter_map(|item| self.lose_taken(&claim(&item), now)).collect();
         self.waiting += batch.len();
-        let queue = if batch.is_alone() { &mut self.suspects } else { &mut self.ready };
+        let queue = if batch.is_quarantined() { &mut self.quarantined } else { &mut self.ready };
         put_at(queue, queue.len(), Ready { batch, claimed: now });
         lost
     }
 
     /// Hands out up to `max` items that lie side by side; not what a handler still has by an earlier claim, which waits until that
-    /// handler has ended, and holds nothing up; nor what came back from a dead worker, which [`Hand::take_suspect`] hands out.
+    /// handler has ended, and holds nothing up; nor what came back from a dead worker, which [`InFlight::take_quarantined`] hands out.
     pub(super) fn take(&mut self, max: usize, now: Instant) -> Option<Batch> {
         let (place, from) = self.next_ready()?;
         let ready = self.ready.remove(place)?;
@@ -133,14 +133,14 @@ impl Hand {
     }
 
     /// Hands out one that came back from a dead worker, if it may be begun.
-    pub(super) fn take_suspect(&mut self, proof: Duration, now: Instant) -> Option<Batch> {
-        if !self.may_begin_suspect(proof, now) {
+    pub(super) fn take_quarantined(&mut self, proof: Duration, now: Instant) -> Option<Batch> {
+        if !self.may_begin_quarantined(proof, now) {
             return None;
         }
-        let (place, from) = self.next_suspect()?;
-        let suspect = self.suspects.remove(place)?;
-        let (taken, rest) = self.hand_out(suspect, from, 1, now);
-        rest.into_iter().for_each(|rest| put_at(&mut self.suspects, place, rest));
+        let (place, from) = self.next_quarantined()?;
+        let quarantined = self.quarantined.remove(place)?;
+        let (taken, rest) = self.hand_out(quarantined, from, 1, now);
+        rest.into_iter().for_each(|rest| put_at(&mut self.quarantined, place, rest));
         self.proving.push((claim_of(&taken), now));
         Some(taken)
     }
@@ -154,8 +154,8 @@ impl Hand {
     /// be spent that nobody has begun, and none that has ended be done twice: so not while others wait for a handler or are to
     /// be settled, nor while another such one is begun, unless that has been worked on for `proof` without doing so. The caller
     /// rules out calls under way, which may bring others.
-    pub(super) fn may_begin_suspect(&self, proof: Duration, now: Instant) -> bool {
-        self.suspect_waits()
+    pub(super) fn may_begin_quarantined(&self, proof: Duration, now: Instant) -> bool {
+        self.quarantined_waits()
             && self.settling.is_empty()
             && !self.has_due(now)
             && self.unproven_until(proof).is_none_or(|at| at <= now)
@@ -184,8 +184,8 @@ impl Hand {
         self.next_of(&self.ready)
     }
 
-    fn next_suspect(&self) -> Option<(usize, usize)> {
-        self.next_of(&self.suspects)
+    fn next_quarantined(&self) -> Option<(usize, usize)> {
+        self.next_of(&self.quarantined)
     }
 
     fn next_of(&self, waiting: &VecDeque<Ready>) -> Option<(usize, usize)> {
@@ -199,8 +199,8 @@ impl Hand {
 
     /// Whether something waits that came back from a dead worker, perhaps for another such to end. Not what waits for a handler
     /// of an earlier claim, which may hang: nothing else would be claimed meanwhile.
-    pub(super) fn suspect_waits(&self) -> bool {
-        self.next_suspect().is_some()
+    pub(super) fn quarantined_waits(&self) -> bool {
+        self.next_quarantined().is_some()
     }
 
     /// Until when the suspect that was begun last is held to be the cause; `None` when none is begun.
@@ -208,17 +208,17 @@ impl Hand {
         self.proving.iter().map(|(_, since)| *since + proof).max()
     }
 
-    /// Has given back what was claimed and is not to be in hand.
+    /// Has given back what was claimed and is not to be in flight.
     pub(super) fn decline(&mut self, batch: &Batch) {
-        self.ended.extend((0..batch.len()).map(|index| Ended::new(batch.part(index, 1), Verdict::release())));
+        self.ended.extend((0..batch.len()).map(|index| EndedItem::new(batch.part(index, 1), Verdict::release())));
     }
 
     /// Ends an item that was taken, and gives how long it waited and was worked on. `None` when there is none: it ended
     /// before, or was never taken. What is known to be lost is not settled: its new holder decides what becomes of it.
-    pub(super) fn end(&mut self, claim: &Claim, verdict: Verdict, now: Instant) -> Option<Spans> {
+    pub(super) fn end(&mut self, claim: &ClaimName, verdict: Verdict, now: Instant) -> Option<Spans> {
         let TakenItem { item, claimed, began, token, lost, .. } = self.leave(claim)?;
         if !lost {
-            self.ended.push_back(Ended { token, ..Ended::new(item, verdict) });
+            self.ended.push_back(EndedItem { token, ..EndedItem::new(item, verdict) });
         }
         Some(Spans { waited: began.duration_since(claimed), worked: now.duration_since(began) })
     }
@@ -226,9 +226,9 @@ impl Hand {
     /// Takes note that no claim of this name is ours any more, as was told to who `asked` for it at that time. Gives what is lost
     /// by that. What had ended meanwhile is not, since that is why; nor what was claimed again since, after a release, under the
     /// same name.
-    pub(super) fn lose(&mut self, name: &Claim, asked: Instant) -> Vec<Batch> {
+    pub(super) fn lose(&mut self, name: &ClaimName, asked: Instant) -> Vec<Batch> {
         let taken = self.lose_taken(name, asked);
-        let queues = [&mut self.ready, &mut self.suspects];
+        let queues = [&mut self.ready, &mut self.quarantined];
         let waiting: Vec<_> = queues.into_iter().flat_map(|queue| take_out(queue, name, asked)).collect();
         self.waiting -= waiting.len();
         taken.into_iter().chain(waiting).collect()
@@ -237,16 +237,16 @@ impl Hand {
     /// Has all given back that nobody works on.
     pub(super) fn give_back_all(&mut self) {
         self.give_back_taken();
-        let all: Vec<_> = self.ready.drain(..).chain(self.suspects.drain(..)).collect();
+        let all: Vec<_> = self.ready.drain(..).chain(self.quarantined.drain(..)).collect();
         all.iter().for_each(|ready| self.decline(&ready.batch));
         self.waiting = 0;
     }
 
-    /// Has given back what has waited for a handler as long as `hold`; suspects as long as `suspects_hold`: given back, they are
+    /// Has given back what has waited for a handler as long as `hold`; suspects as long as `quarantine_hold`: given back, they are
     /// claimed together with others, so they may wait longer.
-    pub(super) fn give_back_overdue(&mut self, hold: Duration, suspects_hold: Duration, now: Instant) {
+    pub(super) fn give_back_overdue(&mut self, hold: Duration, quarantine_hold: Duration, now: Instant) {
         let mut overdue = Vec::new();
-        for (queue, hold) in [(&mut self.ready, hold), (&mut self.suspects, suspects_hold)] {
+        for (queue, hold) in [(&mut self.ready, hold), (&mut self.quarantined, quarantine_hold)] {
             while queue.front().is_some_and(|first| first.claimed + hold <= now) {
                 overdue.extend(queue.pop_front());
             }
@@ -258,9 +258,9 @@ impl Hand {
     }
 
     /// When the first item has waited for a handler too long.
-    pub(super) fn overdue_at(&self, hold: Duration, suspects_hold: Duration) -> Option<Instant> {
+    pub(super) fn overdue_at(&self, hold: Duration, quarantine_hold: Duration) -> Option<Instant> {
         let at = |queue: &VecDeque<Ready>, hold| Some(queue.front()?.claimed + hold);
-        at(&self.ready, hold).into_iter().chain(at(&self.suspects, suspects_hold)).min()
+        at(&self.ready, hold).into_iter().chain(at(&self.quarantined, quarantine_hold)).min()
     }
 
     /// Whether something can be settled now.
@@ -268,8 +268,8 @@ impl Hand {
         !self.ended.is_empty() || self.next_try().is_some_and(|at| at <= now)
     }
 
-    /// Up to `max` items that can be settled now, for a lane. They stay in hand until it gives them to [`Hand::settled`].
-    pub(super) fn take_ended(&mut self, max: usize, now: Instant) -> Arc<Vec<Ended>> {
+    /// Up to `max` items that can be settled now, for a fetcher. They stay in flight until it gives them to [`InFlight::settled`].
+    pub(super) fn take_ended(&mut self, max: usize, now: Instant) -> Arc<Vec<EndedItem>> {
         self.ended.extend(self.put_off.extract_if(.., |ended| ended.not_before.is_none_or(|at| at <= now)));
         let count = self.ended.len().min(max);
         let taken = Arc::new(self.ended.drain(..count).collect::<Vec<_>>());
@@ -289,8 +289,8 @@ impl Hand {
         self.put_off.iter().filter_map(|ended| ended.not_before).min()
     }
 
-    /// What a lane took has left the hand, but for those of `again`.
-    pub(super) fn settled(&mut self, taken: &Arc<Vec<Ended>>, again: Vec<Ended>) {
+    /// What a fetcher took has left the hand, but for those of `again`.
+    pub(super) fn settled(&mut self, taken: &Arc<Vec<EndedItem>>, again: Vec<EndedItem>) {
         self.settling.retain(|settling| !Arc::ptr_eq(settling, taken));
         self.put_off.extend(again);
     }
@@ -302,35 +302,35 @@ impl Hand {
     }
 
     #[cfg(test)]
-    pub(super) fn suspects_waiting(&self) -> usize {
-        self.suspects.len()
+    pub(super) fn quarantined_waiting(&self) -> usize {
+        self.quarantined.len()
     }
 
-    pub(super) fn counts(&self) -> Counts {
+    pub(super) fn counts(&self) -> InFlightCounts {
         let settling: usize = self.settling.iter().map(|taken| taken.len()).sum();
         let ended = self.ended.len() + self.put_off.len() + settling;
-        Counts { ready: self.waiting, begun: self.taken.len(), ended }
+        InFlightCounts { ready: self.waiting, begun: self.taken.len(), ended }
     }
 
     /// The same with taken items on which nobody works among those that wait for a handler.
-    pub(super) fn counts_by_work(&self) -> Counts {
+    pub(super) fn counts_by_work(&self) -> InFlightCounts {
         let idle = self.taken.values().filter(|taken| taken.is_idle()).count();
-        let Counts { ready, begun, ended } = self.counts();
-        Counts { ready: ready + idle, begun: begun - idle, ended }
+        let InFlightCounts { ready, begun, ended } = self.counts();
+        InFlightCounts { ready: ready + idle, begun: begun - idle, ended }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.counts() == Counts::default()
+        self.counts() == InFlightCounts::default()
     }
 
-    /// The claims of all items in hand.
-    pub(super) fn claims(&self) -> Vec<Claim> {
-        let waiting = self.ready.iter().chain(&self.suspects);
+    /// The claims of all items in flight.
+    pub(super) fn claims(&self) -> Vec<ClaimName> {
+        let waiting = self.ready.iter().chain(&self.quarantined);
         let ready = waiting.flat_map(|ready| ready.batch.iter().map(|item| claim(&item)));
-        let settling = self.settling.iter().flat_map(|taken| taken.iter().map(Ended::claim));
+        let settling = self.settling.iter().flat_map(|taken| taken.iter().map(EndedItem::claim));
         let taken = self.taken.iter().filter(|(_, taken)| !taken.lost).map(|(claim, _)| claim.clone());
         let ended = self.ended.iter().chain(&self.put_off);
-        let ended = ended.filter(|ended| ended.verdict.action() != Action::Release).map(Ended::claim);
+        let ended = ended.filter(|ended| ended.verdict.action() != Action::Release).map(EndedItem::claim);
         ready.chain(taken).chain(ended).chain(settling).collect()
     }
 }
@@ -342,7 +342,7 @@ fn put_at(queue: &mut VecDeque<Ready>, place: usize, ready: Ready) {
 }
 
 /// The items of `name` that were claimed by the time it was `asked`.
-fn take_out(queue: &mut VecDeque<Ready>, name: &Claim, asked: Instant) -> Vec<Batch> {
+fn take_out(queue: &mut VecDeque<Ready>, name: &ClaimName, asked: Instant) -> Vec<Batch> {
     let mut out = Vec::new();
     for place in (0..queue.len()).rev() {
         let is_meant = |ready: &&Ready| ready.claimed <= asked;
@@ -357,15 +357,15 @@ fn take_out(queue: &mut VecDeque<Ready>, name: &Claim, asked: Instant) -> Vec<Ba
     out
 }
 
-fn claim(item: &Item<'_>) -> Claim {
+fn claim(item: &Item<'_>) -> ClaimName {
     (item.key().to_owned(), item.attempt())
 }
 
-fn is(claim: &Claim, item: &Item<'_>) -> bool {
+fn is(claim: &ClaimName, item: &Item<'_>) -> bool {
     claim.1 == item.attempt() && claim.0 == item.key()
 }
 
-fn claim_of(one: &Batch) -> Claim {
+fn claim_of(one: &Batch) -> ClaimName {
     (key_of(one).to_owned(), attempt_of(one))
 }
 

@@ -1,6 +1,6 @@
 //! Items that were taken: with a handler, or with a thread that will begin them.
 
-use super::{Claim, Ended, Hand, claim, claim_of, token_of};
+use super::{ClaimName, EndedItem, InFlight, claim, claim_of, token_of};
 use crate::item::{Batch, Verdict};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,7 +29,7 @@ impl TakenItem {
     }
 }
 
-impl Hand {
+impl InFlight {
     /// Adds the items of a batch that is handed out.
     pub(super) fn add_taken(&mut self, batch: &Batch, claimed: Instant, now: Instant) {
         let is_reported = Arc::new(AtomicBool::new(false));
@@ -42,7 +42,7 @@ impl Hand {
     }
 
     /// Begins an item. `false`: it is lost, and leaves the hand, or there is none that has not begun.
-    pub(in crate::engine) fn begin(&mut self, claim: &Claim, now: Instant) -> bool {
+    pub(in crate::engine) fn begin(&mut self, claim: &ClaimName, now: Instant) -> bool {
         let Some(taken) = self.taken.get_mut(claim).filter(|taken| !taken.has_begun) else { return false };
         taken.is_reported.store(true, Ordering::Relaxed);
         if taken.lost {
@@ -54,7 +54,7 @@ impl Hand {
     }
 
     /// Gives back an item that may not begin, and all others on which nobody works.
-    pub(in crate::engine) fn begin_none(&mut self, claim: &Claim) {
+    pub(in crate::engine) fn begin_none(&mut self, claim: &ClaimName) {
         if let Some(taken) = self.taken.get(claim) {
             taken.is_reported.store(true, Ordering::Relaxed);
         }
@@ -79,38 +79,38 @@ impl Hand {
         idle.iter().for_each(|claim| self.release(claim, Verdict::release()));
     }
 
-    fn release(&mut self, claim: &Claim, release: Verdict) {
+    fn release(&mut self, claim: &ClaimName, release: Verdict) {
         if let Some(TakenItem { item, lost: false, .. }) = self.leave(claim) {
-            self.ended.push_back(Ended::new(item, release));
+            self.ended.push_back(EndedItem::new(item, release));
         }
     }
 
     /// Removes a taken item.
-    pub(super) fn leave(&mut self, claim: &Claim) -> Option<TakenItem> {
+    pub(super) fn leave(&mut self, claim: &ClaimName) -> Option<TakenItem> {
         self.proving.retain(|(proving, _)| proving != claim);
         self.taken.remove(claim)
     }
 
     /// The token of an item that was taken.
-    pub(in crate::engine) fn token(&self, claim: &Claim) -> Option<String> {
+    pub(in crate::engine) fn token(&self, claim: &ClaimName) -> Option<String> {
         let taken = self.taken.get(claim)?;
         Some(taken.token.clone().unwrap_or_else(|| token_of(&taken.item).to_owned()))
     }
 
     /// Keeps the token that a step has made. Somebody works on that item, begun or not.
-    pub(in crate::engine) fn stepped(&mut self, claim: &Claim, token: String) {
+    pub(in crate::engine) fn stepped(&mut self, claim: &ClaimName, token: String) {
         if let Some(taken) = self.taken.get_mut(claim) {
             (taken.has_begun, taken.token) = (true, Some(token));
         }
     }
 
-    /// Whether a taken item was found lost; an item that is not in hand is.
-    pub(in crate::engine) fn is_lost(&self, claim: &Claim) -> bool {
+    /// Whether a taken item was found lost; an item that is not in flight is.
+    pub(in crate::engine) fn is_lost(&self, claim: &ClaimName) -> bool {
         self.taken.get(claim).is_none_or(|taken| taken.lost)
     }
 
     /// Marks a taken item as lost, and returns it if that is new. One that was claimed after it was `asked` for is another.
-    pub(in crate::engine) fn lose_taken(&mut self, name: &Claim, asked: Instant) -> Option<Batch> {
+    pub(in crate::engine) fn lose_taken(&mut self, name: &ClaimName, asked: Instant) -> Option<Batch> {
         let taken = self.taken.get_mut(name).filter(|taken| !taken.lost && taken.claimed <= asked)?;
         taken.lost = true;
         Some(taken.item.clone())

@@ -2,13 +2,13 @@
 
 use super::Args;
 use super::capture::text;
-use super::child::{End, Why};
+use super::child::{ChildEnd, EndReason};
 use super::directive::Directive;
 use readpast::{Action, Item, Settlement};
 
 /// The end of an item's claim, as its command wants it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Verdict {
+pub struct CommandVerdict {
     pub action: Action,
     pub step: Option<String>,
     pub response: Option<String>,
@@ -20,14 +20,14 @@ pub struct Verdict {
     pub brief: Option<String>,
 }
 
-impl Verdict {
+impl CommandVerdict {
     /// `action`, and nothing more to say.
     pub fn new(action: Action) -> Self {
         Self { action, step: None, response: None, error: None, delay_ms: None, due: None, set: None, brief: None }
     }
 
     /// Another attempt, since a command has ended so.
-    fn retry(end: &End, how: String) -> Self {
+    fn retry(end: &ChildEnd, how: String) -> Self {
         Self { error: Some(with_errors(end, &how)), brief: Some(how), ..Self::new(Action::Retry) }
     }
 
@@ -46,35 +46,35 @@ impl Verdict {
 }
 
 /// What is to become of the item; `None` when it is not ours to say.
-pub fn verdict(end: &End, args: &Args) -> Option<Verdict> {
-    let said = match end.why {
-        Some(Why::Lost) => return None,
-        Some(Why::Terminated) => return Some(Verdict::new(Action::Release)),
-        Some(Why::TimedOut) => Verdict::retry(end, "the command took too long and was ended".to_owned()),
+pub fn verdict(end: &ChildEnd, args: &Args) -> Option<CommandVerdict> {
+    let verdict = match end.why {
+        Some(EndReason::Lost) => return None,
+        Some(EndReason::Terminated) => return Some(CommandVerdict::new(Action::Release)),
+        Some(EndReason::TimedOut) => CommandVerdict::retry(end, "the command took too long and was ended".to_owned()),
         // Another worker may have it.
-        Some(Why::NoMemory) => {
+        Some(EndReason::NoMemory) => {
             let how = "this worker has not the memory to hand the item to a command; none was begun";
-            Verdict::retry(end, how.to_owned())
+            CommandVerdict::retry(end, how.to_owned())
         }
-        None => judged(end, args),
+        None => from_exit(end, args),
     };
-    let needs_delay = said.action == Action::Retry && said.delay_ms.is_none() && said.due.is_none();
+    let needs_delay = verdict.action == Action::Retry && verdict.delay_ms.is_none() && verdict.due.is_none();
     let delay = args.retry_delay.filter(|_| needs_delay).and_then(|delay| i64::try_from(delay.as_millis()).ok());
-    Some(Verdict { delay_ms: delay.or(said.delay_ms), ..said })
+    Some(CommandVerdict { delay_ms: delay.or(verdict.delay_ms), ..verdict })
 }
 
 /// The remark on a directive that was cut amid a character.
 const MENDED: &str = "half of a surrogate pair in the directive was replaced by U+FFFD";
 
-fn judged(end: &End, args: &Args) -> Verdict {
+fn from_exit(end: &ChildEnd, args: &Args) -> CommandVerdict {
     let nothing = Directive::default();
-    let (asked, unread) = match &end.said.directive {
+    let (asked, unread) = match &end.found.directive {
         Ok(asked) => (asked.as_ref().unwrap_or(&nothing), None),
         Err(why) => (&nothing, Some(format!("the command's directive cannot be read: {why}"))),
     };
     if let (Some(0), Some(why)) = (end.code, &unread) {
         // Consent is not to be taken from it.
-        return Verdict::retry(end, why.clone());
+        return CommandVerdict::retry(end, why.clone());
     }
     let (action, how) = match (end.code, end.signal) {
         (Some(0), _) => (asked.action.unwrap_or(Action::Complete), None),
@@ -92,13 +92,13 @@ fn judged(end: &End, args: &Args) -> Verdict {
     let with_why = |error: String| unread.as_ref().map_or_else(|| error.clone(), |why| format!("{error}; {why}"));
     let error = how.as_ref().map(|how| with_why(with_errors(end, how)));
     // Of an attempt that failed, only what it says expressly is a response.
-    let response = || text(&end.stdout.head[..end.said.before.min(end.stdout.head.len())]);
+    let response = || text(&end.stdout.head[..end.found.before.min(end.stdout.head.len())]);
     let written = (action == Action::Complete).then(response).filter(|text| !text.is_empty());
     let mended = |error: Option<String>| match error {
         error if !asked.is_mended => error,
         error => Some(error.map(|error| error + "; ").unwrap_or_default() + MENDED),
     };
-    Verdict {
+    CommandVerdict {
         action,
         step: asked.step.clone(),
         response: asked.response.clone().or(written),
@@ -111,7 +111,7 @@ fn judged(end: &End, args: &Args) -> Verdict {
 }
 
 /// The end of standard error, and how the command ended.
-fn with_errors(end: &End, how: &str) -> String {
+fn with_errors(end: &ChildEnd, how: &str) -> String {
     let errors = text(&end.stderr.tail());
     if errors.is_empty() { how.to_owned() } else { format!("{} ({how})", errors.trim_start_matches('\u{fffd}')) }
 }

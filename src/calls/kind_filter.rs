@@ -1,15 +1,15 @@
 //! The kinds of items that a handle claims.
 
 use crate::config::{Config, MAX_KINDS};
+use crate::description::{QueueSpec, Storage};
 use crate::error::{Error, ErrorKind, Excerpt, Result};
 use crate::ident::did_you_mean;
 use crate::session::Param;
-use crate::description::{QueueSpec, Storage};
 use serde_json::json;
 
 /// What claims of a handle name; all kinds, unless it was opened for some.
 #[derive(Debug, Default)]
-pub(crate) struct Kinds {
+pub(crate) struct KindFilter {
     types: Option<String>,
     steps: Option<String>,
     /// Whether the queue's claims take types, and steps.
@@ -18,7 +18,7 @@ pub(crate) struct Kinds {
     pub(crate) key: String,
 }
 
-impl Kinds {
+impl KindFilter {
     /// What `config` says, if claims of the queue can be limited to it.
     pub(super) fn new(config: &Config, spec: &QueueSpec) -> Result<Self> {
         let listed = |key| {
@@ -66,8 +66,9 @@ fn check_types(spec: &QueueSpec, types: &[String]) -> Result<()> {
 /// Whether there is an index for claims that name types, or steps, or both.
 fn check_shape(spec: &QueueSpec, types: bool, steps: bool) -> Result<()> {
     let always = spec.is_always_by_type();
-    let serves =
-        |search: &crate::description::KindSearch| search.step == steps && (search.kind == types || search.kind && always);
+    let serves = |search: &crate::description::KindSearch| {
+        search.step == steps && (search.kind == types || search.kind && always)
+    };
     let searches = spec.kind_searches();
     if !types && !steps || searches.iter().any(serves) {
         return Ok(());

@@ -1,12 +1,12 @@
 //! A thread that makes calls: it does what [`decide`] answers, and sleeps when that is nothing.
 
-use super::action::Action;
+use super::action::FetcherAction;
 use super::decide::{Decision, Outside, decide};
 use super::event::Event;
-use super::hand::Ended;
+use super::in_flight::EndedItem;
 use super::settling;
-use super::shared::Shared;
-use super::state::Work;
+use super::shared::EngineShared;
+use super::state::FetcherWork;
 use crate::calls::MAX_ITEMS;
 use crate::error::ErrorKind;
 use crate::item::Batch;
@@ -18,14 +18,14 @@ use std::time::{Duration, Instant};
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Until the worker has stopped and nothing is left to settle. `listed` keeps the worker among those whose figures are shown; with
-/// the last lane's it has left them.
-pub(super) fn run<Listed>(shared: &Arc<Shared>, listed: Listed) {
+/// the last fetcher's it has left them.
+pub(super) fn run<Listed>(shared: &Arc<EngineShared>, listed: Listed) {
     let worked = panic::catch_unwind(AssertUnwindSafe(|| {
         while let Some(work) = next(shared) {
             match work {
-                Work::Claim { room, makes_sure } => claim(shared, room, makes_sure),
-                Work::Settle { ended, room } => settle(shared, &ended, room),
-                Work::Clean => clean(shared),
+                FetcherWork::Claim { room, makes_sure } => claim(shared, room, makes_sure),
+                FetcherWork::Settle { ended, room } => settle(shared, &ended, room),
+                FetcherWork::Clean => clean(shared),
             }
         }
     }));
@@ -34,11 +34,11 @@ pub(super) fn run<Listed>(shared: &Arc<Shared>, listed: Listed) {
     }
     // Before anybody can learn that the worker has ended.
     drop(listed);
-    shared.change().lanes.running -= 1;
+    shared.change().fetchers.running -= 1;
 }
 
 /// Waits for something to do. `None`: there is nothing more.
-fn next(shared: &Shared) -> Option<Work> {
+fn next(shared: &EngineShared) -> Option<FetcherWork> {
     let mut state = shared.state.lock();
     loop {
         let now = Instant::now();
@@ -48,35 +48,35 @@ fn next(shared: &Shared) -> Option<Work> {
             Decision::Do(action) => {
                 if let Some(work) = state.begin(action, now) {
                     // There may be more to do, or less time to sleep for those that sleep.
-                    shared.wake_lanes(&state, now);
+                    shared.wake_fetchers(&state, now);
                     return Some(work);
                 }
             }
             Decision::Sleep(until) => {
                 // A suspect that has proven itself holds up nobody any more.
                 shared.wake_takers(&state, now);
-                state.lanes.fall_asleep(until);
+                state.fetchers.fall_asleep(until);
                 match until {
-                    Some(until) => drop(shared.lanes.wait_until(&mut state, until)),
-                    None => shared.lanes.wait(&mut state),
+                    Some(until) => drop(shared.fetchers.wait_until(&mut state, until)),
+                    None => shared.fetchers.wait(&mut state),
                 }
-                state.lanes.wake_up(until);
+                state.fetchers.wake_up(until);
             }
         }
     }
 }
 
 /// Turns are taken with all other workers of the process on this queue. One that another has taken meanwhile is decided anew.
-fn is_its_turn(shared: &Shared, action: Action) -> bool {
+fn is_its_turn(shared: &EngineShared, action: FetcherAction) -> bool {
     match action {
-        Action::Claim { .. } => shared.queue.inner().turn(),
-        Action::Clean { must } => shared.queue.inner().turn_to_clean(must),
-        Action::GiveBack | Action::Settle { .. } | Action::MakeSure { .. } => true,
+        FetcherAction::Claim { .. } => shared.queue.inner().turn(),
+        FetcherAction::Clean { must } => shared.queue.inner().turn_to_clean(must),
+        FetcherAction::GiveBack | FetcherAction::Settle { .. } | FetcherAction::MakeSure { .. } => true,
     }
 }
 
 /// Claims without settling.
-fn claim(shared: &Shared, room: usize, makes_sure: bool) {
+fn claim(shared: &EngineShared, room: usize, makes_sure: bool) {
     let begun = Instant::now();
     let result = shared.queue.inner().claim(u32::try_from(room).unwrap_or(MAX_ITEMS), Duration::ZERO, makes_sure);
     let batch = result.as_ref().ok().cloned().unwrap_or_default();
@@ -107,7 +107,7 @@ fn claim(shared: &Shared, room: usize, makes_sure: bool) {
 }
 
 /// Deletes some of what is over.
-fn clean(shared: &Shared) {
+fn clean(shared: &EngineShared) {
     let result = shared.queue.inner().clean();
     shared.change().cleaned();
     if let Err(error) = result {
@@ -116,21 +116,21 @@ fn clean(shared: &Shared) {
 }
 
 /// Hands in what a call has claimed that had room for so much. Observers learn of it before a handler can have it.
-fn deliver(shared: &Shared, batch: Batch, room: usize) {
+fn deliver(shared: &EngineShared, batch: Batch, room: usize) {
     let (is_none, lease) = (batch.is_empty(), batch.lease());
     if !is_none {
-        shared.tell(&Event::Claimed { batch: &batch });
+        shared.report(&Event::Claimed { batch: &batch });
     }
     let lost = shared.change().claimed(batch, room, Instant::now());
-    shared.queue.inner().ledger.loses(lost.len());
+    shared.queue.inner().counters.loses(lost.len());
     shared.lost(&lost);
-    if !is_none && let Some(keeping) = &*shared.keeping.lock() {
-        keeping.wake(lease);
+    if !is_none && let Some(renewals) = &*shared.renewals.lock() {
+        renewals.wake(lease);
     }
 }
 
 /// Settles, and claims with it.
-fn settle(shared: &Shared, all: &Arc<Vec<Ended>>, room: usize) {
+fn settle(shared: &EngineShared, all: &Arc<Vec<EndedItem>>, room: usize) {
     let settled = settling::settle(shared, all, u32::try_from(room).unwrap_or(MAX_ITEMS));
     shared.report_set_aside();
     deliver(shared, settled.batch, room);

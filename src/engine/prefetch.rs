@@ -1,4 +1,4 @@
-//! How far ahead of its handlers a worker claims: as much as they will begin in half the time that an item may wait in hand.
+//! How far ahead of its handlers a worker claims: as much as they will begin in half the time that an item may wait in flight.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -6,23 +6,23 @@ use std::time::{Duration, Instant};
 /// How many parts the time is cut into over which the rate is taken.
 const PARTS: u32 = 8;
 
-/// Watches how fast items end, over the time that an item may wait in hand.
-pub(super) struct Pace {
+/// Watches how fast items end, over the time that an item may wait in flight.
+pub(super) struct Prefetch {
     hold: Duration,
     /// The most items to be claimed ahead.
     most: usize,
     /// How many ended, by the time the part began; the newest last.
     parts: VecDeque<(Instant, usize)>,
-    /// Since when there has been something in hand without a break.
+    /// Since when there has been something in flight without a break.
     busy_since: Option<Instant>,
 }
 
-impl Pace {
+impl Prefetch {
     pub(super) fn new(hold: Duration, most: usize) -> Self {
         Self { hold, most, parts: VecDeque::new(), busy_since: None }
     }
 
-    /// How long an item may wait in hand.
+    /// How long an item may wait in flight.
     pub(super) fn hold(&self) -> Duration {
         self.hold
     }
@@ -32,7 +32,7 @@ impl Pace {
         self.busy_since.get_or_insert(now);
     }
 
-    /// There is nothing in hand any more: what follows says nothing about how fast handlers are.
+    /// There is nothing in flight any more: what follows says nothing about how fast handlers are.
     pub(super) fn idle(&mut self) {
         self.busy_since = None;
         self.parts.clear();
@@ -51,7 +51,7 @@ impl Pace {
         }
     }
 
-    /// How many items there should be in hand that no handler has asked for yet.
+    /// How many items there should be in flight that no handler has asked for yet.
     pub(super) fn ahead(&self, now: Instant) -> usize {
         let Some(busy_since) = self.busy_since else { return 0 };
         let lately = self.parts.iter().filter(|(begun, _)| now.duration_since(*begun) <= self.hold);
@@ -75,34 +75,34 @@ mod tests {
     #[test]
     fn nothing_is_claimed_ahead_before_something_has_ended() {
         let now = Instant::now();
-        let mut pace = Pace::new(HOLD, 1000);
-        assert_eq!(pace.ahead(now), 0);
-        pace.busy(now);
-        assert_eq!(pace.ahead(now + after(5000)), 0, "handlers that take long hoard nothing");
+        let mut prefetch = Prefetch::new(HOLD, 1000);
+        assert_eq!(prefetch.ahead(now), 0);
+        prefetch.busy(now);
+        assert_eq!(prefetch.ahead(now + after(5000)), 0, "handlers that take long hoard nothing");
     }
 
     #[test]
     fn it_follows_the_handlers_at_once_up_and_down() {
         let start = Instant::now();
-        let mut pace = Pace::new(HOLD, 1000);
-        pace.busy(start);
-        pace.ended(10, start + after(4));
-        assert_eq!(pace.ahead(start + after(4)), 500, "10 in 4 ms are 500 in 200 ms");
-        assert_eq!(pace.ahead(start + after(40)), 50);
-        assert_eq!(pace.ahead(start + after(405)), 0, "none within the last 400 ms");
+        let mut prefetch = Prefetch::new(HOLD, 1000);
+        prefetch.busy(start);
+        prefetch.ended(10, start + after(4));
+        assert_eq!(prefetch.ahead(start + after(4)), 500, "10 in 4 ms are 500 in 200 ms");
+        assert_eq!(prefetch.ahead(start + after(40)), 50);
+        assert_eq!(prefetch.ahead(start + after(405)), 0, "none within the last 400 ms");
     }
 
     #[test]
     fn items_that_end_together_are_no_higher_rate() {
         // 64 handlers that take 100 ms each, again and again.
         let start = Instant::now();
-        let mut pace = Pace::new(HOLD, 1000);
-        pace.busy(start);
+        let mut prefetch = Prefetch::new(HOLD, 1000);
+        prefetch.busy(start);
         for round in 1..=10 {
             let now = start + after(100 * round);
-            pace.ended(1, now);
-            pace.ended(63, now + after(1));
-            let ahead = pace.ahead(now + after(1));
+            prefetch.ended(1, now);
+            prefetch.ended(63, now + after(1));
+            let ahead = prefetch.ahead(now + after(1));
             assert!((60..=170).contains(&ahead), "{ahead} in round {round}");
         }
     }
@@ -110,15 +110,15 @@ mod tests {
     #[test]
     fn there_is_a_most_and_a_pause_is_no_slowness() {
         let start = Instant::now();
-        let mut pace = Pace::new(HOLD, 100);
-        pace.busy(start);
-        pace.ended(10_000, start + after(1));
-        assert_eq!(pace.ahead(start + after(1)), 100);
-        pace.idle();
-        assert_eq!(pace.ahead(start + after(1)), 0);
+        let mut prefetch = Prefetch::new(HOLD, 100);
+        prefetch.busy(start);
+        prefetch.ended(10_000, start + after(1));
+        assert_eq!(prefetch.ahead(start + after(1)), 100);
+        prefetch.idle();
+        assert_eq!(prefetch.ahead(start + after(1)), 0);
         let later = start + Duration::from_secs(60);
-        pace.busy(later);
-        pace.ended(10, later + after(10));
-        assert_eq!(pace.ahead(later + after(10)), 100);
+        prefetch.busy(later);
+        prefetch.ended(10, later + after(10));
+        assert_eq!(prefetch.ahead(later + after(10)), 100);
     }
 }
