@@ -1,11 +1,11 @@
-//! The end of a worker: what is in flight is waited for, or given up.
+//! The end of a worker: it waits for the items in flight, or gives them up.
 
 use super::shared::EngineShared;
 use super::state::Phase;
 use crate::error::{Error, ErrorKind, Result};
 use std::time::{Duration, Instant};
 
-/// Waits up to `patience` until all that was taken from a stopped worker has ended and is settled. After that it is abandoned.
+/// Waits up to `patience` until a stopped worker has settled all taken items. Then it abandons the worker.
 pub(super) fn close(shared: &EngineShared, patience: Duration) -> Result<()> {
     let deadline = Instant::now().checked_add(patience);
     shared.stop();
@@ -37,7 +37,7 @@ pub(super) fn close(shared: &EngineShared, patience: Duration) -> Result<()> {
     }
     let failure = state.failure.clone();
     drop(state);
-    // There is nothing to keep any more.
+    // No item needs its lease any more.
     let renewals = shared.renewals.lock().take();
     drop(renewals);
     failure.map_or(Ok(()), Err)

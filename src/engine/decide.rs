@@ -9,10 +9,10 @@ use std::time::Instant;
 
 /// The process's knowledge of the queue, of which all its workers have a part.
 pub(super) trait Outside {
-    /// Until when nothing is expected in the queue. `None`: something is, or nobody knows.
+    /// Until when the queue is believed empty. `None`: it may hold something.
     fn quiet_until(&self) -> Option<Instant>;
 
-    /// When deleting what is over is due. `None`: the queue keeps all.
+    /// When expired items are due to be deleted. `None`: the queue keeps all.
     fn retention(&self) -> Option<CleaningDue>;
 }
 
@@ -26,7 +26,7 @@ pub(super) enum Decision {
     End,
 }
 
-/// The fetchers or threads to be woken after a change.
+/// The fetchers or takers to be woken after a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wake {
     None,
@@ -78,7 +78,7 @@ fn is_reached(at: Option<Instant>, now: Instant) -> bool {
     at.is_some_and(|at| at <= now)
 }
 
-/// When to claim that much; `None`: not before a change.
+/// When to claim that many items; `None`: not before a change.
 fn claim_at(state: &EngineState, outside: &impl Outside, room: usize, now: Instant) -> Option<Instant> {
     if room == 0 || state.clears_first(outside.retention().as_ref(), now) {
         return None;
@@ -88,8 +88,8 @@ fn claim_at(state: &EngineState, outside: &impl Outside, room: usize, now: Insta
 }
 
 impl EngineState {
-    /// The fetchers to be woken after a change: one that sleeps, if there is something to do, or if it is to be done before any of
-    /// those that sleep wakes by itself. That one decides anew; if there is more to do, it wakes the next before it begins.
+    /// The fetchers to be woken after a change: one that sleeps, if there is something to do, or something is due before any
+    /// sleeper wakes by itself. That one decides anew; if there is more to do, it wakes the next before it begins.
     pub(super) fn fetchers_to_wake(&self, outside: &impl Outside, now: Instant) -> Wake {
         if self.fetchers.sleep() == 0 {
             return Wake::None;
@@ -102,8 +102,7 @@ impl EngineState {
         }
     }
 
-    /// The takers to be woken after a change: one, if there is something that it can have. If there is more, that one wakes the
-    /// next.
+    /// The takers to be woken after a change: one, if there is an item for it. If there are more, that one wakes the next.
     pub(super) fn takers_to_wake(&self, now: Instant) -> Wake {
         if self.takers.wait() == 0 {
             Wake::None

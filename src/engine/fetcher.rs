@@ -1,4 +1,4 @@
-//! A thread that makes calls: it does what [`decide`] answers, and sleeps when that is nothing.
+//! A thread that makes calls: it does as [`decide`] answers, and sleeps in between.
 
 use super::action::FetcherAction;
 use super::decide::{Decision, Outside, decide};
@@ -14,11 +14,11 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Between a look at the queue that failed and the next one.
+/// The pause after a failed look at the queue.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Until the worker has stopped and nothing is left to settle. `listed` keeps the worker among those whose figures are shown; with
-/// the last fetcher's it has left them.
+/// Runs until the worker has stopped and nothing is left to settle. The figures list the worker as long as a fetcher holds
+/// `listed`.
 pub(super) fn run<Listed>(shared: &Arc<EngineShared>, listed: Listed) {
     let worked = panic::catch_unwind(AssertUnwindSafe(|| {
         while let Some(work) = next(shared) {
@@ -32,12 +32,12 @@ pub(super) fn run<Listed>(shared: &Arc<EngineShared>, listed: Listed) {
     if let Err(payload) = worked {
         shared.panicked(payload);
     }
-    // Before anybody can learn that the worker has ended.
+    // The figures forget the worker before a caller can learn that it has ended.
     drop(listed);
     shared.change().fetchers.running -= 1;
 }
 
-/// Waits for something to do. `None`: there is nothing more.
+/// Waits for something to do. `None`: the worker has ended.
 fn next(shared: &EngineShared) -> Option<FetcherWork> {
     let mut state = shared.state.lock();
     loop {
@@ -47,13 +47,13 @@ fn next(shared: &EngineShared) -> Option<FetcherWork> {
             Decision::Do(action) if !is_its_turn(shared, action) => {}
             Decision::Do(action) => {
                 if let Some(work) = state.begin(action, now) {
-                    // There may be more to do, or less time to sleep for those that sleep.
+                    // There may be more to do, or less time for the sleepers to sleep.
                     shared.wake_fetchers(&state, now);
                     return Some(work);
                 }
             }
             Decision::Sleep(until) => {
-                // A suspect that has proven itself holds up nobody any more.
+                // A quarantined item may have proven harmless, which frees the takers.
                 shared.wake_takers(&state, now);
                 state.fetchers.fall_asleep(until);
                 match until {
@@ -66,7 +66,7 @@ fn next(shared: &EngineShared) -> Option<FetcherWork> {
     }
 }
 
-/// Turns are taken with all other workers of the process on this queue. One that another has taken meanwhile is decided anew.
+/// All workers of the process on this queue share the turns. If another has taken this one meanwhile, the fetcher decides anew.
 fn is_its_turn(shared: &EngineShared, action: FetcherAction) -> bool {
     match action {
         FetcherAction::Claim { .. } => shared.queue.inner().turn(),
@@ -97,7 +97,7 @@ fn claim(shared: &EngineShared, room: usize, makes_sure: bool) {
     if error.kind() == ErrorKind::Interrupted {
         shared.stop();
     } else if shared.is_stopping() && error.is_retryable() {
-        // Nobody wants what it might have brought.
+        // A stopping worker does not need the claim.
     } else if settling::may_pass(&error) && !shared.terms.until_empty {
         shared.change().look_again_at(Instant::now() + PAUSE);
         shared.trouble("claim", &error);
@@ -106,7 +106,7 @@ fn claim(shared: &EngineShared, room: usize, makes_sure: bool) {
     }
 }
 
-/// Deletes some of what is over.
+/// Deletes some expired items.
 fn clean(shared: &EngineShared) {
     let result = shared.queue.inner().clean();
     shared.change().cleaned();
@@ -115,7 +115,7 @@ fn clean(shared: &EngineShared) {
     }
 }
 
-/// Hands in what a call has claimed that had room for so much. Observers learn of it before a handler can have it.
+/// Puts the claimed items of a call with this `room` in flight. Observers learn of them before a handler can get them.
 fn deliver(shared: &EngineShared, batch: Batch, room: usize) {
     let (is_none, lease) = (batch.is_empty(), batch.lease());
     if !is_none {
@@ -129,7 +129,7 @@ fn deliver(shared: &EngineShared, batch: Batch, room: usize) {
     }
 }
 
-/// Settles, and claims with it.
+/// Settles, and claims in the same call.
 fn settle(shared: &EngineShared, all: &Arc<Vec<EndedItem>>, room: usize) {
     let settled = settling::settle(shared, all, u32::try_from(room).unwrap_or(MAX_ITEMS));
     shared.report_set_aside();

@@ -1,5 +1,5 @@
-//! Items in the hand of a worker: those that wait for a handler, those that were taken ([`taken`]), and those that have ended
-//! and are to be settled. Plain data; the engine locks it.
+//! The items in flight of a worker: those that wait for a handler, those that were taken ([`taken`]), and those that have ended
+//! and wait to be settled. Plain data; the engine locks it.
 
 mod taken;
 
@@ -9,48 +9,48 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use taken::TakenItem;
 
-/// An item by what names its claim. The next claim of the same item can have the same name: a release gives the attempt
-/// back; so does a lease that runs out, and an operator who has the item done anew takes all attempts from it. After a release
-/// this one has ended; else a handler may still be at it, whose work is in vain.
+/// The name of an item's claim: key and attempt. The next claim of the same item can have the same name: a release does not count
+/// the attempt, a lease that runs out may not either, and an operator who redrives the item resets its attempts. After a release
+/// this claim has ended; otherwise a handler may still work on it, in vain.
 pub(super) type ClaimName = (String, i32);
 
-/// All that this worker holds leases of.
+/// All items whose leases this worker holds.
 #[derive(Default)]
 pub(super) struct InFlight {
     /// Claimed ahead, in the order they were due.
     ready: VecDeque<Ready>,
-    /// Those that came back from a dead worker, of whose death each may have been the cause.
+    /// Items of dead workers, each of which may have killed its worker.
     quarantined: VecDeque<Ready>,
-    /// Items of both.
+    /// Items in both.
     waiting: usize,
     taken: HashMap<ClaimName, TakenItem>,
-    /// Suspects that handlers have, and since when.
+    /// Quarantined items that handlers have, and since when.
     proving: Vec<(ClaimName, Instant)>,
     /// To be settled now.
     ended: VecDeque<EndedItem>,
-    /// To be settled later: the server has refused them.
+    /// To be settled later: the server refused them.
     put_off: Vec<EndedItem>,
-    /// What fetchers are settling right now.
+    /// Items that fetchers are settling.
     settling: Vec<Arc<Vec<EndedItem>>>,
 }
 
-/// A claim, or what is left of it.
+/// A claim, or the rest of it.
 struct Ready {
     batch: Batch,
     claimed: Instant,
 }
 
-/// An item that is to be settled.
+/// An item that waits to be settled.
 #[derive(Debug, Clone)]
 pub(super) struct EndedItem {
     item: Batch,
     token: Option<String>,
     verdict: Verdict,
-    /// Whether what its handler gave was refused, and the verdict is ours.
+    /// Whether the handler's result was refused, and this verdict replaces it.
     is_reworded: bool,
     /// How often the server has refused to settle it for a reason of its own.
     tries: u32,
-    /// Not to be settled before.
+    /// When the next try may begin.
     not_before: Option<Instant>,
 }
 
@@ -73,17 +73,17 @@ impl EndedItem {
         self.tries
     }
 
-    /// The same item with another end, since its handler's was refused.
+    /// The same item with another verdict, since its handler's was refused.
     pub(super) fn with_verdict(&self, verdict: Verdict) -> Self {
         Self { verdict, is_reworded: true, ..self.clone() }
     }
 
-    /// Whether its end is not what its handler gave.
+    /// Whether its verdict differs from its handler's.
     pub(super) fn is_reworded(&self) -> bool {
         self.is_reworded
     }
 
-    /// The same, to be tried once more at `at`.
+    /// The same item, to be tried again at `at`.
     pub(super) fn put_off(&self, at: Instant) -> Self {
         Self { tries: self.tries + 1, not_before: Some(at), ..self.clone() }
     }
@@ -98,11 +98,11 @@ impl EndedItem {
 pub(super) struct Spans {
     /// From its claim until its handler began.
     pub(super) waited: Duration,
-    /// From then until its end.
+    /// From the handler's begin until its end.
     pub(super) worked: Duration,
 }
 
-/// How many items are where.
+/// How many items wait, are begun, and have ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct InFlightCounts {
     pub(super) ready: usize,
@@ -111,8 +111,8 @@ pub(super) struct InFlightCounts {
 }
 
 impl InFlight {
-    /// Takes in what was claimed at `now`. Gives what turns out to be lost by that: items that handlers have by an earlier claim
-    /// of the same name.
+    /// Adds a batch that was claimed at `now`. Returns the items that are lost by that: handlers have them by an earlier claim of
+    /// the same name.
     pub(super) fn put(&mut self, batch: Batch, now: Instant) -> Vec<Batch> {
         let is_idle = self.taken.is_empty();
         let lost = batch.iter().filter(|_| !is_idle).filter_map(|item| self.lose_taken(&claim(&item), now)).collect();
@@ -122,8 +122,8 @@ impl InFlight {
         lost
     }
 
-    /// Hands out up to `max` items that lie side by side; not what a handler still has by an earlier claim, which waits until that
-    /// handler has ended, and holds nothing up; nor what came back from a dead worker, which [`InFlight::take_quarantined`] hands out.
+    /// Hands out up to `max` items that lie side by side. It skips items that a handler still has by an earlier claim, until that
+    /// handler ends, and quarantined ones, which [`InFlight::take_quarantined`] hands out.
     pub(super) fn take(&mut self, max: usize, now: Instant) -> Option<Batch> {
         let (place, from) = self.next_ready()?;
         let ready = self.ready.remove(place)?;
@@ -132,7 +132,7 @@ impl InFlight {
         Some(taken)
     }
 
-    /// Hands out one that came back from a dead worker, if it may be begun.
+    /// Hands out a quarantined item, if it may begin.
     pub(super) fn take_quarantined(&mut self, proof: Duration, now: Instant) -> Option<Batch> {
         if !self.may_begin_quarantined(proof, now) {
             return None;
@@ -145,15 +145,15 @@ impl InFlight {
         Some(taken)
     }
 
-    /// Whether an item waits that a handler can have now, suspects aside.
+    /// Whether an item waits that a handler can have now, quarantined ones aside.
     pub(super) fn is_ready(&self) -> bool {
         self.next_ready().is_some()
     }
 
-    /// Whether one that came back from a dead worker may be begun. Should it end this process too, no attempt of another is to
-    /// be spent that nobody has begun, and none that has ended be done twice: so not while others wait for a handler or are to
-    /// be settled, nor while another such one is begun, unless that has been worked on for `proof` without doing so. The caller
-    /// rules out calls under way, which may bring others.
+    /// Whether a quarantined item may begin. It may end this process too, which must neither cost an attempt of an item that has
+    /// not begun, nor repeat work that has ended. So it waits while others wait for a handler or for a settle, and while another
+    /// quarantined item is begun that has run for less than `proof`. The caller rules out calls under way, which may bring
+    /// others.
     pub(super) fn may_begin_quarantined(&self, proof: Duration, now: Instant) -> bool {
         self.quarantined_waits()
             && self.settling.is_empty()
@@ -162,7 +162,7 @@ impl InFlight {
             && !self.is_ready()
     }
 
-    /// Takes up to `max` items of what waits, from place `from` on; gives them, and what is left, the later part first.
+    /// Takes up to `max` items of a claim, from place `from` on; returns them, and the rest, the later part first.
     fn hand_out(
         &mut self,
         Ready { batch, claimed }: Ready,
@@ -197,24 +197,24 @@ impl InFlight {
         batch.iter().position(|item| self.taken.is_empty() || !self.taken.contains_key(&claim(&item)))
     }
 
-    /// Whether something waits that came back from a dead worker, perhaps for another such to end. Not what waits for a handler
-    /// of an earlier claim, which may hang: nothing else would be claimed meanwhile.
+    /// Whether a quarantined item waits, perhaps for another to end. Items that wait for the handler of an earlier claim do not
+    /// count: it may hang, and nothing else would be claimed meanwhile.
     pub(super) fn quarantined_waits(&self) -> bool {
         self.next_quarantined().is_some()
     }
 
-    /// Until when the suspect that was begun last is held to be the cause; `None` when none is begun.
+    /// Until when the quarantined item that began last counts as dangerous; `None` when none is begun.
     pub(super) fn unproven_until(&self, proof: Duration) -> Option<Instant> {
         self.proving.iter().map(|(_, since)| *since + proof).max()
     }
 
-    /// Has given back what was claimed and is not to be in flight.
+    /// Releases a claimed batch that may not be in flight.
     pub(super) fn decline(&mut self, batch: &Batch) {
         self.ended.extend((0..batch.len()).map(|index| EndedItem::new(batch.part(index, 1), Verdict::release())));
     }
 
-    /// Ends an item that was taken, and gives how long it waited and was worked on. `None` when there is none: it ended
-    /// before, or was never taken. What is known to be lost is not settled: its new holder decides what becomes of it.
+    /// Ends a taken item, and returns how long it waited and ran. `None`: it ended before, or was never taken. A lost item is not
+    /// settled: its new holder decides.
     pub(super) fn end(&mut self, claim: &ClaimName, verdict: Verdict, now: Instant) -> Option<Spans> {
         let TakenItem { item, claimed, began, token, lost, .. } = self.leave(claim)?;
         if !lost {
@@ -223,9 +223,9 @@ impl InFlight {
         Some(Spans { waited: began.duration_since(claimed), worked: now.duration_since(began) })
     }
 
-    /// Takes note that no claim of this name is ours any more, as was told to who `asked` for it at that time. Gives what is lost
-    /// by that. What had ended meanwhile is not, since that is why; nor what was claimed again since, after a release, under the
-    /// same name.
+    /// Notes that this worker holds no claim of this name any more, as a call that `asked` at that time learned. Returns the
+    /// items that are lost by that. An item that ended meanwhile is not lost: its end is the reason; nor is one that was claimed
+    /// again since, after a release, under the same name.
     pub(super) fn lose(&mut self, name: &ClaimName, asked: Instant) -> Vec<Batch> {
         let taken = self.lose_taken(name, asked);
         let queues = [&mut self.ready, &mut self.quarantined];
@@ -234,7 +234,7 @@ impl InFlight {
         taken.into_iter().chain(waiting).collect()
     }
 
-    /// Has all given back that nobody works on.
+    /// Releases all items that have not begun.
     pub(super) fn give_back_all(&mut self) {
         self.give_back_taken();
         let all: Vec<_> = self.ready.drain(..).chain(self.quarantined.drain(..)).collect();
@@ -242,8 +242,8 @@ impl InFlight {
         self.waiting = 0;
     }
 
-    /// Has given back what has waited for a handler as long as `hold`; suspects as long as `quarantine_hold`: given back, they are
-    /// claimed together with others, so they may wait longer.
+    /// Releases items that have waited for a handler as long as `hold`; quarantined ones as long as `quarantine_hold`: after a
+    /// release a claim mixes them with others, so they may wait longer.
     pub(super) fn give_back_overdue(&mut self, hold: Duration, quarantine_hold: Duration, now: Instant) {
         let mut overdue = Vec::new();
         for (queue, hold) in [(&mut self.ready, hold), (&mut self.quarantined, quarantine_hold)] {
@@ -268,7 +268,8 @@ impl InFlight {
         !self.ended.is_empty() || self.next_try().is_some_and(|at| at <= now)
     }
 
-    /// Up to `max` items that can be settled now, for a fetcher. They stay in flight until it gives them to [`InFlight::settled`].
+    /// Takes up to `max` items that can be settled now, for a fetcher. They stay in flight until the fetcher calls
+    /// [`InFlight::settled`].
     pub(super) fn take_ended(&mut self, max: usize, now: Instant) -> Arc<Vec<EndedItem>> {
         self.ended.extend(self.put_off.extract_if(.., |ended| ended.not_before.is_none_or(|at| at <= now)));
         let count = self.ended.len().min(max);
@@ -279,23 +280,23 @@ impl InFlight {
         taken
     }
 
-    /// Nothing is put off any more: there will be no later try.
+    /// Makes all put-off items due: no later try follows.
     pub(super) fn hurry(&mut self) {
         self.ended.extend(self.put_off.drain(..));
     }
 
-    /// When the first of those is due that have to wait before they are settled; `None` when there are none.
+    /// When the first put-off item is due; `None` when there is none.
     pub(super) fn next_try(&self) -> Option<Instant> {
         self.put_off.iter().filter_map(|ended| ended.not_before).min()
     }
 
-    /// What a fetcher took has left the hand, but for those of `again`.
+    /// Removes the items that a fetcher took, but for those of `again`.
     pub(super) fn settled(&mut self, taken: &Arc<Vec<EndedItem>>, again: Vec<EndedItem>) {
         self.settling.retain(|settling| !Arc::ptr_eq(settling, taken));
         self.put_off.extend(again);
     }
 
-    /// How many of those that came back from a dead worker were begun less than `proof` ago.
+    /// How many quarantined items began less than `proof` ago.
     #[cfg(test)]
     pub(super) fn proving_since(&self, now: Instant, proof: Duration) -> usize {
         self.proving.iter().filter(|(_, since)| *since + proof > now).count()
@@ -312,7 +313,7 @@ impl InFlight {
         InFlightCounts { ready: self.waiting, begun: self.taken.len(), ended }
     }
 
-    /// The same with taken items on which nobody works among those that wait for a handler.
+    /// The same, with taken items that have not begun counted as waiting.
     pub(super) fn counts_by_work(&self) -> InFlightCounts {
         let idle = self.taken.values().filter(|taken| taken.is_idle()).count();
         let InFlightCounts { ready, begun, ended } = self.counts();
@@ -341,7 +342,7 @@ fn put_at(queue: &mut VecDeque<Ready>, place: usize, ready: Ready) {
     }
 }
 
-/// The items of `name` that were claimed by the time it was `asked`.
+/// The items of `name` that were claimed before `asked`.
 fn take_out(queue: &mut VecDeque<Ready>, name: &ClaimName, asked: Instant) -> Vec<Batch> {
     let mut out = Vec::new();
     for place in (0..queue.len()).rev() {
@@ -369,7 +370,7 @@ fn claim_of(one: &Batch) -> ClaimName {
     (key_of(one).to_owned(), attempt_of(one))
 }
 
-/// Of a batch of one.
+/// The key of a batch of one.
 fn key_of(one: &Batch) -> &str {
     one.get(0).map_or("", |item| item.key())
 }

@@ -1,24 +1,24 @@
-//! What a worker's log says of what happens, in every language. What is in an item, and what handlers say, is nobody's
-//! business: it is told by kind and length. `bindings/README.md` has the list that all languages keep to.
+//! A worker's log lines, in every language. They hold no item data and no text of handlers, only kind and length.
+//! `bindings/README.md` has the list for all languages.
 
 use super::event::Event;
 use crate::error::{ErrorKind, log_text};
 use crate::item::{Action, Answer, Outcome, Settlement};
 use crate::queue::Queue;
 
-/// What a line of the log has besides its text, for whoever keeps logs by fields: every one has all of them.
+/// The fields of a log line besides its text; every line has all of them.
 #[derive(Default)]
 pub(crate) struct Fields<'a> {
     pub(crate) key: Option<&'a str>,
     pub(crate) attempt: Option<i32>,
-    /// What the item was to be settled as.
+    /// The action of the settlement.
     pub(crate) action: Option<Action>,
-    /// What the database or the library answered.
+    /// The answer of the database or the library.
     pub(crate) status: Option<String>,
 }
 
 impl<'a> Fields<'a> {
-    /// Of an attempt.
+    /// The fields of an attempt.
     pub(crate) fn of(settlement: &Settlement<'a>) -> Self {
         let Settlement { key, attempt, action, .. } = settlement;
         Self { key: Some(key), attempt: Some(*attempt), action: Some(*action), status: None }
@@ -59,8 +59,8 @@ impl<'a> From<&Event<'a>> for Fields<'a> {
 }
 
 impl Event<'_> {
-    /// The line that a log has of it, a warning; `None` for what is in order, and for [`Event::Settled`], of which
-    /// `not_settled` tells item by item.
+    /// The event's log line, a warning; `None` for an event that is in order, and for [`Event::Settled`], for which `not_settled`
+    /// reports each item.
     #[must_use]
     pub fn line(&self) -> Option<String> {
         match self {
@@ -81,7 +81,7 @@ impl Event<'_> {
     }
 }
 
-/// The line of an item of which the database answered that it is not ours; `None` when all is well.
+/// The log line of an item that the database did not settle, since this worker had lost it; `None` when all is well.
 pub(crate) fn not_settled(settlement: &Settlement<'_>, outcome: &Outcome) -> Option<String> {
     if outcome.answer == Answer::Ok {
         return None;
@@ -95,7 +95,7 @@ pub(crate) fn not_settled(settlement: &Settlement<'_>, outcome: &Outcome) -> Opt
     ))
 }
 
-/// What a settlement gives besides its action, by name and length.
+/// The values of a settlement besides its action, by name and length.
 pub(crate) fn given(settlement: &Settlement<'_>) -> String {
     let texts = [
         ("step", settlement.step),

@@ -1,6 +1,6 @@
-//! What those are state who have handlers at work: that something in flight was found lost, or that the worker is to stop.
+//! Wakes threads whose handlers run: an item in flight was lost, or the worker is to stop.
 //!
-//! It is only counted. Whoever is woken asks what there is, so nothing is missed by a reader who comes late, and nothing grows.
+//! It only counts. A woken thread asks for the state itself, so a late reader misses nothing, and nothing grows.
 
 use crate::sync::{Condvar, Mutex};
 use std::time::{Duration, Instant};
@@ -18,20 +18,20 @@ struct NotifierState {
 }
 
 impl Notifier {
-    /// There is something to ask for.
+    /// Reports a change.
     pub(super) fn notify(&self) {
         self.state.lock().count += 1;
         self.more.notify_all();
     }
 
-    /// There will be nothing more.
+    /// Ends all waits: no more changes follow.
     pub(super) fn end(&self) {
         self.state.lock().is_over = true;
         self.more.notify_all();
     }
 
-    /// Waits up to `wait` until more has been state than `seen`, and says how much; `seen` itself when that is all. `None`: that
-    /// was all, and there will be no more.
+    /// Waits up to `wait` until there are more changes than `seen`, and returns how many; `seen` itself when none came. `None`:
+    /// no more follow.
     pub(super) fn after(&self, seen: u64, wait: Duration) -> Option<u64> {
         let deadline = Instant::now().checked_add(wait);
         let mut state = self.state.lock();

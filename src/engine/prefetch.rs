@@ -1,19 +1,19 @@
-//! How far ahead of its handlers a worker claims: as much as they will begin in half the time that an item may wait in flight.
+//! The prefetch: a worker claims as many items ahead as its handlers will begin in half the time that an item may wait.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// How many parts the time is cut into over which the rate is taken.
+/// The number of parts of the time over which the rate is measured.
 const PARTS: u32 = 8;
 
-/// Watches how fast items end, over the time that an item may wait in flight.
+/// Measures how fast items end, over the time that an item may wait.
 pub(super) struct Prefetch {
     hold: Duration,
     /// The most items to be claimed ahead.
     most: usize,
-    /// How many ended, by the time the part began; the newest last.
+    /// How many items ended in each part, by its begin; the newest last.
     parts: VecDeque<(Instant, usize)>,
-    /// Since when there has been something in flight without a break.
+    /// Since when there have been items in flight without a break.
     busy_since: Option<Instant>,
 }
 
@@ -32,7 +32,7 @@ impl Prefetch {
         self.busy_since.get_or_insert(now);
     }
 
-    /// There is nothing in flight any more: what follows says nothing about how fast handlers are.
+    /// No item is in flight: the time until the next one does not measure the handlers.
     pub(super) fn idle(&mut self) {
         self.busy_since = None;
         self.parts.clear();
@@ -51,7 +51,7 @@ impl Prefetch {
         }
     }
 
-    /// How many items there should be in flight that no handler has asked for yet.
+    /// How many items to claim ahead of the handlers' requests.
     pub(super) fn ahead(&self, now: Instant) -> usize {
         let Some(busy_since) = self.busy_since else { return 0 };
         let lately = self.parts.iter().filter(|(begun, _)| now.duration_since(*begun) <= self.hold);
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn items_that_end_together_are_no_higher_rate() {
-        // 64 handlers that take 100 ms each, again and again.
+        // 64 handlers need 100 ms for each item.
         let start = Instant::now();
         let mut prefetch = Prefetch::new(HOLD, 1000);
         prefetch.busy(start);

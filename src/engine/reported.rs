@@ -1,5 +1,5 @@
-//! What is said of an item's end, from whatever language, as far as it can be sent. This is the one place where it is decided
-//! what becomes of text that is no text and of values out of range; `docs/worker.md` has the rule.
+//! A handler's result, from any language, made sendable. This is the one place that decides about texts that are not UTF-8 and
+//! values out of range; `docs/worker.md` has the rule.
 
 use super::log_lines;
 use crate::calls::check_settlement;
@@ -10,15 +10,15 @@ use crate::item::{Action, Settlement, Verdict, without_half_pairs};
 /// The most characters of an error that are kept: enough for a backtrace, and not for a dump.
 const LONGEST_ERROR: usize = 16_000;
 
-/// The remark on a text in JSON that was cut amid a character.
+/// The remark on a JSON text that was cut within a character.
 const HALF_PAIR: &str = "half of a surrogate pair in it was replaced by U+FFFD";
 
-/// The end of an item as somebody outside says it: what is to be text may be any bytes.
+/// A handler's result before it is checked: its texts may be any bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ReportedResult<'a> {
     pub(crate) key: &'a str,
     pub(crate) attempt: i32,
-    /// `None`: there is no such action.
+    /// `None`: the number names no action.
     pub(crate) action: Option<Action>,
     pub(crate) step: Option<&'a [u8]>,
     pub(crate) response: Option<&'a [u8]>,
@@ -28,7 +28,7 @@ pub(crate) struct ReportedResult<'a> {
     pub(crate) set: Option<&'a [u8]>,
 }
 
-/// What was left out of what was said, and why.
+/// The values that were left out, and why.
 #[derive(Debug)]
 pub(super) struct LeftOut {
     /// By name and length.
@@ -53,10 +53,10 @@ impl<'a> From<&Settlement<'a>> for ReportedResult<'a> {
 }
 
 impl ReportedResult<'_> {
-    /// What can be sent of it. An error is for people: what is no text in it becomes U+FFFD. Anything else is for programs:
-    /// it is sent as it is or left out, and then the error says so. An action that ends nothing is a mistake of a program
-    /// whose work is done: the item has failed, and is not tried again. No text may have more than `most` bytes, or no worker
-    /// would take the item again.
+    /// The sendable part. An error is for people: bytes that are not text become U+FFFD. Other values are for programs: they are
+    /// sent unchanged or left out, and then the error says so. An action that does not end a claim is a mistake of a program
+    /// whose work is done: the item fails, and is not tried again. A text may have at most `most` bytes, or no worker would claim
+    /// the item again.
     pub(super) fn sendable(&self, spec: &QueueSpec, most: usize) -> (Verdict, Option<LeftOut>) {
         let mut refused = Refusals { most, what: Vec::new(), why: Vec::new() };
         let action = match self.action {
@@ -83,7 +83,7 @@ impl ReportedResult<'_> {
             && let Err(why) = check_settlement(spec, &Settlement { delay_ms, due, ..bare.clone() })
         {
             refused.add("delay".to_owned(), why.message().to_owned());
-            // Of two times nobody knows which is meant.
+            // A delay and a due time contradict each other.
             (delay_ms, due) = (None, None);
         }
         let own = self.error.map(text_of);
@@ -97,7 +97,7 @@ impl ReportedResult<'_> {
     }
 }
 
-/// What is refused, one after the other.
+/// Collects the refused values.
 struct Refusals {
     most: usize,
     what: Vec<String>,
@@ -110,7 +110,7 @@ impl Refusals {
         self.why.push(why);
     }
 
-    /// The text, if it is one and a settlement with it can be sent.
+    /// The text, if it is valid and a settlement with it can be sent.
     fn checked<'a>(
         &mut self,
         spec: &QueueSpec,
@@ -139,8 +139,8 @@ impl Refusals {
     }
 }
 
-/// The text of an error, with U+FFFD for each thing in it that is no character, or NUL. Half of a surrogate pair, encoded as
-/// if it were a character, is one thing.
+/// The text of an error, with U+FFFD for each NUL and each invalid character. Half of a surrogate pair, encoded as a character,
+/// counts as one.
 fn text_of(given: &[u8]) -> String {
     let mut text = String::with_capacity(given.len());
     let mut goes_on = false;
@@ -161,7 +161,7 @@ fn text_of(given: &[u8]) -> String {
     text
 }
 
-/// An error that says besides what it says itself that something was refused.
+/// An error with the remark that a value was refused.
 pub(super) fn with_refusal(own: Option<&str>, why: &str) -> String {
     let own = own.map(|error| format!("{error}; ")).unwrap_or_default();
     text_of(format!("{own}what the handler gave was refused: {why}").as_bytes())

@@ -1,4 +1,4 @@
-//! Settling so that the outcome is known in the end, and nothing that a handler gave is dropped for the server's sake.
+//! Settles so that the outcome is known in the end, and drops no handler's result because of the server's state.
 
 use super::event::Event;
 use super::in_flight::EndedItem;
@@ -10,22 +10,22 @@ use crate::error::{Error, ErrorKind, Result, log_text};
 use crate::item::{Batch, Outcome, Settlement, Verdict};
 use std::time::{Duration, Instant};
 
-/// Between two tries of a call that the library has given up on.
+/// The pause between two tries after a call has used up its own.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// The longest pause before an item is tried again that the server has refused to settle.
+/// The longest pause between tries of an item that the server refuses.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
-/// The most characters of an error after a refusal: what every column that is there for errors should take.
+/// The most characters of an error after a refusal, which any error column should take.
 const SHORT: usize = 100;
 
-/// What came of a call.
+/// The result of a call.
 pub(super) struct SettleResult {
-    /// Of each item, in its place; `None` where nothing is known, or nothing was done.
+    /// The outcome of each item, in its place; `None` where it is unknown, or the call did nothing.
     pub(super) outcomes: Vec<Option<Outcome>>,
-    /// Those to be tried again.
+    /// Items to be tried again.
     pub(super) again: Vec<EndedItem>,
-    /// What was claimed with it.
+    /// The items claimed in the same call.
     pub(super) batch: Batch,
 }
 
@@ -36,7 +36,7 @@ pub(super) fn settle(shared: &EngineShared, ended: &[EndedItem], room: u32) -> S
         Ok((outcomes, batch)) => {
             SettleResult { outcomes: outcomes.into_iter().map(Some).collect(), again: Vec::new(), batch }
         }
-        // The claim of the same call may be the reason, too.
+        // The claim in the same call may be the reason, too.
         Err(error) if is_of_items(&error) && (ended.len() > 1 || room > 0) => {
             let mut all = SettleResult { outcomes: Vec::new(), again: Vec::new(), batch: Batch::default() };
             for one in ended {
@@ -51,7 +51,7 @@ pub(super) fn settle(shared: &EngineShared, ended: &[EndedItem], room: u32) -> S
     }
 }
 
-/// Settles one item by itself, so that what is wrong with it does not hold up the others.
+/// Settles one item in a call of its own, so that it does not hold up the others.
 fn alone(shared: &EngineShared, ended: &EndedItem) -> SettleResult {
     match until_known(shared, &[ended.settlement()], 0) {
         Ok((outcomes, batch)) => {
@@ -62,9 +62,9 @@ fn alone(shared: &EngineShared, ended: &EndedItem) -> SettleResult {
     }
 }
 
-/// An item that the server refuses to settle. What its handler gave is left out if that is the reason, at last even the
-/// word that it was. A reason that nobody knows may pass: the item is tried again within `retry.budget_ms`, and then taken for
-/// one whose values cannot be stored. One that cannot be settled at all is let go, or it would hold its place for ever.
+/// Handles an item that the server refuses to settle. If the handler's result is the reason, it is left out, at last even the
+/// remark about it. An unknown reason may be transient: the item is tried again within `retry.budget_ms`, and then treated as if
+/// its values were the reason. An item that cannot be settled at all is dropped, or it would hold its place for ever.
 fn refused(shared: &EngineShared, ended: &EndedItem, error: &Error) -> SettleResult {
     let has_waited = waited(ended.tries()) >= shared.queue.inner().retry.budget();
     if is_of_the_handler(error) || has_waited {
@@ -97,17 +97,17 @@ fn refused(shared: &EngineShared, ended: &EndedItem, error: &Error) -> SettleRes
     SettleResult { outcomes: vec![None], again, batch: Batch::default() }
 }
 
-/// How long an item waits for its next try that was put off so often.
+/// The pause before the next try, after so many.
 fn pause(tries: u32) -> Duration {
     PAUSE.saturating_mul(1 << tries.min(10)).min(LONGEST_PAUSE)
 }
 
-/// How long it has waited until then.
+/// The sum of the pauses so far.
 fn waited(tries: u32) -> Duration {
     (0..tries).map(pause).sum()
 }
 
-/// Nothing more can be done: the leases run out.
+/// The worker gives up: the leases run out.
 fn unsettled(shared: &EngineShared, count: usize, error: Error) -> SettleResult {
     let reason = error.to_string();
     let reason = log_text(&reason);
@@ -121,8 +121,8 @@ fn unsettled(shared: &EngineShared, count: usize, error: Error) -> SettleResult 
     SettleResult { outcomes: vec![None; count], again: Vec::new(), batch: Batch::default() }
 }
 
-/// Settles `settlements` and claims up to `room` items with them. The same call with the same identity again, until its
-/// outcome is known or the worker is abandoned.
+/// Settles `settlements` and claims up to `room` items in the same call. Repeats the call under its identity until its outcome is
+/// known or the worker is abandoned.
 pub(super) fn until_known(
     shared: &EngineShared,
     settlements: &[Settlement<'_>],
@@ -155,8 +155,8 @@ pub(super) fn until_known(
     }
 }
 
-/// Whether the call may have been done by a try before, whose answer was lost: another identity would then find items that are
-/// settled already, and take them for lost. The database has the last word.
+/// Whether an earlier try may have committed, and its answer was lost: a call with another identity would find items settled, and
+/// take them for lost. The database has the last word.
 fn may_be_done(shared: &EngineShared, operation: Option<&str>) -> bool {
     let Some(operation) = operation else { return false };
     match shared.queue.is_done(operation) {
@@ -184,7 +184,7 @@ fn note(shared: &EngineShared, settlements: &[Settlement<'_>], outcomes: &[Outco
     shared.report(&Event::Settled { settlements, outcomes, claimed, took });
 }
 
-/// Waits for `pause`; says whether the worker was abandoned meanwhile.
+/// Waits for `pause`; returns whether the worker was abandoned meanwhile.
 fn abandoned_within(shared: &EngineShared, pause: Duration) -> bool {
     let until = Instant::now() + pause;
     let mut state = shared.state.lock();
@@ -192,8 +192,8 @@ fn abandoned_within(shared: &EngineShared, pause: Duration) -> bool {
     state.phase == Phase::Abandoned
 }
 
-/// Whether a failed call may succeed when it is made again in a while. A worker waits for whatever may; it ends for what
-/// somebody has to mend: rights, log-in, schema, settings.
+/// Whether a failed call may succeed later. A worker waits for a transient error; it ends for an error that a person has to mend:
+/// rights, log-in, schema, settings.
 pub(super) fn may_pass(error: &Error) -> bool {
     error.is_retryable()
         || matches!(
@@ -202,17 +202,17 @@ pub(super) fn may_pass(error: &Error) -> bool {
         )
 }
 
-/// Whether one of the items of a call may be the reason why it failed.
+/// Whether an item of the call may be the reason.
 fn is_of_items(error: &Error) -> bool {
     is_of_the_handler(error) || matches!(error.kind(), ErrorKind::Database)
 }
 
-/// Whether it is what a handler gave: out of range, or more than a column takes.
+/// Whether a value of the handler's result is the reason: out of range, or more than a column takes.
 fn is_of_the_handler(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::InvalidArgument | ErrorKind::InvalidItem)
 }
 
-/// The same end without what was refused about it, and why it was. What is done stays done.
+/// The same verdict without the refused values, and with the reason. A completed item stays completed.
 fn reworded(verdict: &Verdict, refusal: &Error) -> Verdict {
     let text = reported::with_refusal(verdict.error_text(), refusal.message());
     Verdict::new(verdict.action()).error(text.chars().take(SHORT).collect::<String>())
@@ -255,8 +255,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever SQL Server says: it is the handler's fault only if its number says that a value did not fit, and what ends
-        /// a worker names something that somebody has to mend.
+        /// For every error of SQL Server: the handler is at fault only if the number says that a value did not fit, and an error
+        /// that ends a worker names something that a person has to mend.
         #[test]
         fn no_state_of_the_server_drops_what_a_handler_gave_or_ends_a_worker(
             native in prop_oneof![

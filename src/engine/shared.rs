@@ -1,4 +1,4 @@
-//! A worker's state under its lock, and the threads that wait for a change of it: fetchers, takers, and those who wait for its end.
+//! A worker's state under its lock, and the threads that wait for changes of it: fetchers, takers, and waiters for its end.
 
 use super::decide::{Outside, Wake};
 use super::event::Event;
@@ -22,15 +22,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 pub(super) struct EngineShared {
-    /// A handle of its own: an interrupt of the handle that it was made from ends this worker; its own interrupt ends nothing else.
+    /// A handle of its own: an interrupt of the original handle ends this worker; an interrupt of this one ends nothing else.
     pub(super) queue: Queue,
     pub(super) terms: WorkerTerms,
-    /// Changed by [`EngineShared::change`] alone, but for counters.
+    /// Only [`EngineShared::change`] changes it, but for counters.
     pub(super) state: Mutex<EngineState>,
-    /// Those who wait for items.
+    /// Threads that wait for items.
     pub(super) takers: Condvar,
     pub(super) fetchers: Condvar,
-    /// Those who wait for an end of the worker.
+    /// Threads that wait for an end of the worker.
     pub(super) ending: Condvar,
     pub(super) notifier: Notifier,
     /// Set once, when the engine begins.
@@ -41,7 +41,7 @@ pub(super) struct EngineShared {
     pub(super) has_panicked: AtomicBool,
 }
 
-/// The state, locked to be changed. In the end it wakes those whom the change concerns, so that no change can forget them.
+/// The locked state. Its drop wakes the threads that the change concerns, so that no change can forget them.
 pub(super) struct Change<'a> {
     shared: &'a EngineShared,
     pub(super) state: MutexGuard<'a, EngineState>,
@@ -72,7 +72,7 @@ impl EngineShared {
         Change { shared: self, state: self.state.lock() }
     }
 
-    /// Wakes those whom the state concerns.
+    /// Wakes the threads that the state concerns.
     pub(super) fn wake(&self, state: &EngineState, now: Instant) {
         self.wake_fetchers(state, now);
         self.wake_takers(state, now);
@@ -89,7 +89,7 @@ impl EngineShared {
         wake(&self.takers, state.takers_to_wake(now));
     }
 
-    /// The part of an end that can be sent.
+    /// The sendable part of a result.
     pub(super) fn sendable(&self, reported: &ReportedResult<'_>) -> Verdict {
         let (verdict, left_out) = reported.sendable(self.queue.spec(), self.queue.inner().terms.most_item_bytes);
         if let Some(LeftOut { what, why }) = left_out {
@@ -102,14 +102,13 @@ impl EngineShared {
         self.state.lock().phase >= Phase::Stopping
     }
 
-    /// How long an item waits at least that a handler has released. Items that a worker gives back when it stops are for others
-    /// at once.
+    /// The least delay of an item that a handler releases. Items that a stopping worker releases are due for others at once.
     pub(super) fn floor(&self) -> Option<Duration> {
         (!self.is_stopping()).then(|| self.queue.inner().poll_interval)
     }
 
-    /// Logs what happened, and calls the observer, with no lock held. Its panic ends the worker, on whatever thread it comes; it is
-    /// not called again.
+    /// Logs the event, and calls the observer, with no lock held. An observer's panic ends the worker, on any thread; the
+    /// observer is not called again.
     pub(super) fn report(&self, event: &Event<'_>) {
         if let Some(line) = event.line() {
             let line = format!("queue {}: {line}", self.queue.name());
@@ -124,13 +123,13 @@ impl EngineShared {
         }
     }
 
-    /// A part of what was given with an item was refused.
+    /// Reports a refused value of a result.
     pub(super) fn refused(&self, key: &str, attempt: i32, action: Action, left_out: &str, error: &Error) {
         self.state.lock().tallies.refused += 1;
         self.report(&Event::Refused { key, attempt, action, left_out, error });
     }
 
-    /// Reports what calls of this worker found its table to refuse.
+    /// Reports items whose table refused a call of this worker.
     pub(super) fn report_set_aside(&self) {
         let kept = self.queue.inner().set_aside.lock().as_mut().map(mem::take);
         for item in kept.into_iter().flatten() {
@@ -145,7 +144,7 @@ impl EngineShared {
         self.report(&Event::Trouble { doing, error });
     }
 
-    /// These items were found not to be ours any more.
+    /// Reports items that this worker has lost.
     pub(super) fn lost(&self, items: &[Batch]) {
         if items.is_empty() {
             return;
@@ -162,7 +161,7 @@ impl EngineShared {
         self.stop();
     }
 
-    /// An observer has panicked. Nobody knows what it has learned; the leases run out.
+    /// An observer has panicked, so the program's knowledge of the items is uncertain; the leases run out.
     pub(super) fn panicked(&self, payload: Box<dyn Any + Send>) {
         self.has_panicked.store(true, Ordering::Relaxed);
         self.panic.lock().get_or_insert(payload);
@@ -173,7 +172,7 @@ impl EngineShared {
     pub(super) fn stop(&self) {
         if self.change().stop() {
             self.notifier.notify();
-            // Ends the pauses of claims that are tried again.
+            // The interrupt ends the pauses between tries of a claim.
             self.queue.interrupt();
         }
     }

@@ -3,7 +3,7 @@
 use super::shared::EngineShared;
 use crate::metrics::{Reading, Source};
 
-/// All workers of the process are added up. What they claim and settle is counted by their queue, as all claims are.
+/// The figures add up all workers of the process. Their queue counts claims and settles.
 impl Source for EngineShared {
     fn read(&self) -> Reading {
         let state = self.state.lock();

@@ -1,4 +1,4 @@
-//! The state of a worker, and what each event makes of it. Plain data: it locks nothing, calls nothing, and asks no clock.
+//! The state of a worker, and its changes at each event. Plain data: it locks nothing, calls nothing, and asks no clock.
 
 use super::action::FetcherAction;
 use super::begin::Begin;
@@ -28,13 +28,13 @@ pub(super) struct EngineState {
     ending: Ending,
     /// The most bytes of items that wait for a handler.
     ahead_bytes: usize,
-    /// How many bytes an item lately had.
+    /// The recent size of an item in bytes.
     item_bytes: usize,
-    /// How long a lease lasts, as the server granted the last ones.
+    /// The length of a lease, as the server granted the last ones.
     lease: Duration,
-    /// Until when the queue may hold more of what came back from a dead worker.
+    /// Until when the queue may hold more items of dead workers.
     cautious_until: Option<Instant>,
-    /// No look at the queue before: the last one failed.
+    /// The earliest next look at the queue: the last one failed.
     not_before: Option<Instant>,
 }
 
@@ -44,9 +44,9 @@ pub(super) enum Phase {
     New,
     /// Claims and settles.
     Working,
-    /// Hands out nothing more: gives back what nobody works on, and settles what ends.
+    /// Hands out no more items: releases those that have not begun, and settles those that end.
     Stopping,
-    /// Nobody waits any more for what is still in flight.
+    /// No thread waits any more for the items in flight.
     Abandoned,
 }
 
@@ -57,37 +57,37 @@ enum Ending {
     WhenStopped,
     /// It does when the queue is empty.
     WhenEmpty,
-    /// The queue was found empty: what is over is deleted before the next look, since it leaves nothing behind.
+    /// The queue was empty: expired items are deleted before the next look, so that none is left.
     Clearing,
 }
 
-/// Items that came back from a dead worker, and may have been its death.
+/// Items of dead workers, which may have killed them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Quarantine {
     /// None is in flight.
     None,
     /// One waits until all others in flight are begun or settled.
     Draining,
-    /// One is begun, and held to be the cause until then.
+    /// One is begun, and counts as dangerous until then.
     Proving(Instant),
 }
 
 impl Quarantine {
-    /// A claim counts as an attempt: should the suspect end the process, what is claimed meanwhile would have spent one that
-    /// nobody has begun, again and again.
+    /// A claim counts as an attempt: a quarantined item that ends the process would cost an attempt of each item claimed
+    /// meanwhile, again and again.
     pub(super) fn bars_claims(self) -> bool {
         self != Self::None
     }
 }
 
-/// Deleting what is over.
+/// The state of deleting expired items.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum CleanerState {
     #[default]
     Rests,
-    /// A fetcher deletes; whether another has begun something else since.
+    /// A fetcher deletes; `worked`: another has begun something else since.
     Runs { worked: bool },
-    /// Deleting was the last thing that a fetcher began: other work comes first now.
+    /// Deleting was the last action of a fetcher: other work comes first now.
     Yields,
 }
 
@@ -141,7 +141,7 @@ impl Takers {
 #[derive(Default)]
 pub(super) struct Fetchers {
     pub(super) running: usize,
-    /// When each of those that sleep wakes by itself.
+    /// When each sleeper wakes by itself.
     sleeping: Vec<Option<Instant>>,
 }
 
@@ -154,14 +154,14 @@ impl Fetchers {
         self.sleeping.push(until);
     }
 
-    /// One of those that fell asleep until then is awake.
+    /// A fetcher that slept until then is awake.
     pub(super) fn wake_up(&mut self, until: Option<Instant>) {
         if let Some(place) = self.sleeping.iter().position(|other| *other == until) {
             self.sleeping.swap_remove(place);
         }
     }
 
-    /// Whether one of those that sleep wakes by then without being woken.
+    /// Whether a sleeper wakes by then without being woken.
     pub(super) fn wake_by_themselves(&self, until: Option<Instant>) -> bool {
         until.is_none_or(|until| self.sleeping.iter().flatten().any(|at| *at <= until))
     }
@@ -196,7 +196,7 @@ impl EngineState {
         }
     }
 
-    /// Nothing is in flight, and no call may bring something.
+    /// Whether nothing is in flight, and no call may bring an item.
     pub(super) fn holds_nothing(&self) -> bool {
         self.in_flight.is_empty() && self.claiming == 0
     }
@@ -209,7 +209,7 @@ impl EngineState {
         }
     }
 
-    /// When the passing of time ends what holds up claims and takers.
+    /// When the quarantine of claims and takers ends by time.
     pub(super) fn quarantine_ends(&self, now: Instant) -> Option<Instant> {
         let proven = match self.quarantine(now) {
             Quarantine::Proving(at) => Some(at),
@@ -219,13 +219,13 @@ impl EngineState {
         proven.into_iter().chain(cautious).min()
     }
 
-    /// How long a suspect is worked on before the next of them is begun.
+    /// How long a quarantined item runs before the next may begin.
     fn proof(&self) -> Duration {
         self.lease / 3
     }
 
-    /// Whether one fetcher is to claim at a time: two could bring one suspect each, and what is given back is no suspect any more,
-    /// though nobody has begun it. A dead worker's items come back together, and nobody knows what a worker finds that begins.
+    /// Whether only one fetcher may claim at a time. Two could bring a quarantined item each, and a released one loses its mark
+    /// without having begun. A dead worker's items come back together, and a new worker does not know how many follow.
     pub(super) fn is_cautious(&self, now: Instant) -> bool {
         self.tallies.claimed == 0 || self.cautious_until.is_some_and(|until| until > now)
     }
@@ -238,7 +238,7 @@ impl EngineState {
         self.in_flight.is_ready() || self.may_begin_quarantined(now)
     }
 
-    /// When something has waited for a handler too long. A suspect may wait until one that was begun before it has proven itself.
+    /// When an item has waited for a handler too long. A quarantined one may wait until another has proven harmless.
     pub(super) fn overdue_at(&self) -> Option<Instant> {
         self.in_flight.overdue_at(self.prefetch.hold(), self.quarantine_hold())
     }
@@ -247,7 +247,7 @@ impl EngineState {
         self.prefetch.hold().max(self.proof() * 2)
     }
 
-    /// How many items there should be in flight that no handler has asked for yet.
+    /// How many items to claim ahead of the handlers' requests.
     pub(super) fn ahead(&self, now: Instant) -> usize {
         self.prefetch.ahead(now).min(self.ahead_bytes / self.item_bytes.max(1))
     }
@@ -256,23 +256,23 @@ impl EngineState {
         self.not_before
     }
 
-    /// Whether no failed look holds up the next.
+    /// Whether a failed look does not delay the next.
     pub(super) fn may_look(&self, now: Instant) -> bool {
         self.not_before.is_none_or(|at| at <= now)
     }
 
-    /// Whether the next look is the one that a worker which stops by itself stops after, if it finds nothing.
+    /// Whether a worker that stops when the queue is empty stops after the next look, if that finds nothing.
     pub(super) fn is_last_look(&self) -> bool {
         self.ending != Ending::WhenStopped && self.holds_nothing()
     }
 
-    /// Whether deleting what is over comes before the next look.
+    /// Whether deleting expired items comes before the next look.
     pub(super) fn clears_first(&self, retention: Option<&CleaningDue>, now: Instant) -> bool {
         self.ending == Ending::Clearing
             && (self.cleaner.is_running() || retention.is_some_and(|due| due.is_pending(now)))
     }
 
-    /// Hands out what a handler can begin: of the suspects one, and only when nothing else is there.
+    /// Hands out items; a quarantined one alone, and only when no other waits.
     pub(super) fn take(&mut self, max: usize, now: Instant) -> Option<Batch> {
         let batch = match self.in_flight.take(max, now) {
             None if self.claiming == 0 => self.in_flight.take_quarantined(self.proof(), now),
@@ -297,15 +297,15 @@ impl EngineState {
         Begin::Lost
     }
 
-    /// Gives back the items of `batch` that have not begun. While the worker goes on they are due after `floor`, like those that
-    /// handlers release: the reason may last. A stop gives them to others at once.
+    /// Releases the items of `batch` that have not begun. While the worker goes on they are due after `floor`, like those that
+    /// handlers release: the reason may last. A stop makes them due at once.
     pub(super) fn give_back(&mut self, batch: &Batch, floor: Duration) {
         let floor = (self.phase < Phase::Stopping).then_some(floor);
         self.in_flight.give_back(batch, &Verdict::release().released_for(floor));
         self.rest();
     }
 
-    /// Ends an item that was taken, and gives how long it was in flight. `None`: it is not there.
+    /// Ends a taken item, and returns how long it was in flight. `None`: it is not there.
     pub(super) fn end(&mut self, claim: &ClaimName, verdict: Verdict, now: Instant) -> Option<Spans> {
         let spans = self.in_flight.end(claim, verdict, now);
         if spans.is_some() {
@@ -318,7 +318,7 @@ impl EngineState {
         spans
     }
 
-    /// A fetcher begins what was decided. `None` takes no call.
+    /// Begins an action. `None`: it needs no call.
     pub(super) fn begin(&mut self, action: FetcherAction, now: Instant) -> Option<FetcherWork> {
         match action {
             FetcherAction::GiveBack => {
@@ -348,7 +348,7 @@ impl EngineState {
         })
     }
 
-    /// A call that had `room` has brought this. Gives what is lost by that: items that handlers have by an earlier claim.
+    /// Adds the items of a call that had `room`. Returns the items that are lost by that: handlers have them by an earlier claim.
     pub(super) fn claimed(&mut self, batch: Batch, room: usize, now: Instant) -> Vec<Batch> {
         self.claiming -= room;
         if batch.is_empty() {
@@ -375,7 +375,8 @@ impl EngineState {
         lost
     }
 
-    /// A look at the queue has succeeded. Whether a worker that stops by itself is to stop: it found nothing, and holds nothing.
+    /// Notes a successful look at the queue. Returns whether a worker that stops when the queue is empty is to stop: the look
+    /// found nothing, and nothing is in flight.
     pub(super) fn looked(
         &mut self,
         found: usize,
@@ -393,12 +394,12 @@ impl EngineState {
         !self.clears_first(retention, now)
     }
 
-    /// A look has failed in a way that may pass.
+    /// Notes a look that failed with a transient error.
     pub(super) fn look_again_at(&mut self, at: Instant) {
         self.not_before = Some(at);
     }
 
-    /// A call has settled what could be settled.
+    /// Notes the outcomes of a settle.
     pub(super) fn settled(&mut self, all: &Arc<Vec<EndedItem>>, outcomes: &[Option<Outcome>], again: Vec<EndedItem>) {
         for (ended, outcome) in all.iter().zip(outcomes) {
             self.tally(ended, outcome.as_ref());
@@ -419,16 +420,16 @@ impl EngineState {
         }
     }
 
-    /// A fetcher has deleted some of what is over.
+    /// Notes that a fetcher has deleted expired items.
     pub(super) fn cleaned(&mut self) {
         self.cleaner.done();
-        // Something may have come meanwhile.
+        // New items may have come meanwhile.
         if self.ending == Ending::Clearing {
             self.ending = Ending::WhenEmpty;
         }
     }
 
-    /// Nothing more is handed out; all that has ended is due. `false`: it was stopping already.
+    /// Stops: hands out no more items, and makes all ended ones due. `false`: it was stopping already.
     pub(super) fn stop(&mut self) -> bool {
         if self.phase >= Phase::Stopping {
             return false;
@@ -439,7 +440,7 @@ impl EngineState {
         true
     }
 
-    /// With nothing in flight, what follows says nothing about how fast handlers are.
+    /// Ends the measuring of handlers when nothing is in flight.
     fn rest(&mut self) {
         if self.holds_nothing() {
             self.prefetch.idle();

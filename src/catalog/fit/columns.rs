@@ -113,7 +113,7 @@ impl<'a> Check<'a> {
             let what = format!("there is no such column, and {place} names it");
             let finding = Finding::error("column", object, what, remedy);
             // One column that is not there may be named in many places.
-            if !self.findings.iter().any(|finding| finding.object == finding.object && finding.check == "column") {
+            if !self.findings.iter().any(|known| known.object == finding.object && known.check == "column") {
                 self.findings.push(finding);
             }
         }

@@ -1,4 +1,4 @@
-//! Items that were taken: with a handler, or with a thread that will begin them.
+//! Taken items: with a handler, or with a thread that will begin them.
 
 use super::{ClaimName, EndedItem, InFlight, claim, claim_of, token_of};
 use crate::item::{Batch, Verdict};
@@ -12,18 +12,18 @@ pub(super) struct TakenItem {
     pub(super) claimed: Instant,
     /// When its handler began: with the take, unless the caller reports it.
     pub(super) began: Instant,
-    /// Whether the caller has reported that.
+    /// Whether the caller has reported its begin.
     pub(super) has_begun: bool,
-    /// The same of any item of its batch. Such a caller begins each item, so nobody works on one that has not begun.
+    /// Whether the caller reports begins for this batch. Such a caller begins each item, so an item that has not begun is idle.
     pub(super) is_reported: Arc<AtomicBool>,
-    /// What a step has made of its token.
+    /// The token that a step has set.
     pub(super) token: Option<String>,
-    /// Whether it was found lost.
+    /// Whether the worker has lost it.
     pub(super) lost: bool,
 }
 
 impl TakenItem {
-    /// Whether nobody works on it.
+    /// Whether no handler works on it.
     pub(super) fn is_idle(&self) -> bool {
         !self.has_begun && self.is_reported.load(Ordering::Relaxed)
     }
@@ -41,7 +41,7 @@ impl InFlight {
         }
     }
 
-    /// Begins an item. `false`: it is lost, and leaves the hand, or there is none that has not begun.
+    /// Begins an item. `false`: it is lost, and leaves, or there is none that has not begun.
     pub(in crate::engine) fn begin(&mut self, claim: &ClaimName, now: Instant) -> bool {
         let Some(taken) = self.taken.get_mut(claim).filter(|taken| !taken.has_begun) else { return false };
         taken.is_reported.store(true, Ordering::Relaxed);
@@ -53,7 +53,7 @@ impl InFlight {
         true
     }
 
-    /// Gives back an item that may not begin, and all others on which nobody works.
+    /// Releases an item that may not begin, and all others that have not begun.
     pub(in crate::engine) fn begin_none(&mut self, claim: &ClaimName) {
         if let Some(taken) = self.taken.get(claim) {
             taken.is_reported.store(true, Ordering::Relaxed);
@@ -61,7 +61,7 @@ impl InFlight {
         self.give_back_taken();
     }
 
-    /// Gives back, as `release` says, the items of `batch` that have not begun. A later claim of the same name has another token.
+    /// Releases, as `release` says, the items of `batch` that have not begun. A later claim of the same name has another token.
     pub(in crate::engine) fn give_back(&mut self, batch: &Batch, release: &Verdict) {
         for item in batch.iter() {
             let claim = claim(&item);
@@ -72,7 +72,7 @@ impl InFlight {
         }
     }
 
-    /// Gives back taken items on which nobody works. A caller that reports no begin may work on all that it has.
+    /// Releases taken items that have not begun. A caller that reports no begin may work on all its items.
     pub(super) fn give_back_taken(&mut self) {
         let idle = self.taken.iter().filter(|(_, taken)| taken.is_idle());
         let idle: Vec<_> = idle.map(|(claim, _)| claim.clone()).collect();
@@ -97,26 +97,26 @@ impl InFlight {
         Some(taken.token.clone().unwrap_or_else(|| token_of(&taken.item).to_owned()))
     }
 
-    /// Keeps the token that a step has made. Somebody works on that item, begun or not.
+    /// Keeps the token that a step has set. The item is being worked on, begun or not.
     pub(in crate::engine) fn stepped(&mut self, claim: &ClaimName, token: String) {
         if let Some(taken) = self.taken.get_mut(claim) {
             (taken.has_begun, taken.token) = (true, Some(token));
         }
     }
 
-    /// Whether a taken item was found lost; an item that is not in flight is.
+    /// Whether a taken item is lost; an item that is not in flight is.
     pub(in crate::engine) fn is_lost(&self, claim: &ClaimName) -> bool {
         self.taken.get(claim).is_none_or(|taken| taken.lost)
     }
 
-    /// Marks a taken item as lost, and returns it if that is new. One that was claimed after it was `asked` for is another.
+    /// Marks a taken item as lost, and returns it if that is new. An item claimed after `asked` is another.
     pub(in crate::engine) fn lose_taken(&mut self, name: &ClaimName, asked: Instant) -> Option<Batch> {
         let taken = self.taken.get_mut(name).filter(|taken| !taken.lost && taken.claimed <= asked)?;
         taken.lost = true;
         Some(taken.item.clone())
     }
 
-    /// Forgets all taken items when nobody is left to end them: the leases run out.
+    /// Forgets all taken items when no thread is left to end them: the leases run out.
     pub(in crate::engine) fn forget_taken(&mut self) {
         self.taken.clear();
         self.proving.clear();

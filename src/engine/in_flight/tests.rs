@@ -1,4 +1,4 @@
-//! What goes from hand to hand, and what does not.
+//! Tests of the items in flight.
 
 use super::*;
 use crate::item::{CLAIMED_ALONE, Cell, Column, ColumnType, Rows, answer_column};
@@ -35,7 +35,7 @@ fn rows(word: &str, token: &str, from: i64, to: i64) -> Batch {
     Batch::new(rows, 0)
 }
 
-/// Whether one is begun or about to be.
+/// Whether a quarantined item is begun or about to be.
 fn has_quarantined(in_flight: &InFlight, now: Instant) -> bool {
     in_flight.quarantined_waits() || in_flight.unproven_until(PROOF).is_some_and(|at| at > now)
 }
@@ -108,7 +108,7 @@ fn what_was_lost_before_its_turn_is_not_handed_out() {
     assert!(in_flight.is_lost(&name(1)), "nobody has it");
 }
 
-/// An operator has an item done anew that a handler has.
+/// An operator redrives an item that a handler has.
 #[test]
 fn what_is_claimed_again_while_a_handler_has_it_waits_for_that_handler() {
     let now = Instant::now();
@@ -146,7 +146,6 @@ fn what_came_back_and_waits_for_a_handler_of_its_own_holds_up_nothing_else() {
     assert!(has_quarantined(&in_flight, now) && in_flight.take_quarantined(PROOF, now).unwrap().is_quarantined());
 }
 
-/// Of two claims of one name the first may still wait for a handler when the second comes.
 #[test]
 fn of_two_claims_that_both_waited_the_later_waits_for_the_handler_of_the_first() {
     let now = Instant::now();
@@ -162,7 +161,7 @@ fn of_two_claims_that_both_waited_the_later_waits_for_the_handler_of_the_first()
     assert_eq!(keys(&in_flight.take(9, now).unwrap()), ["1"]);
 }
 
-/// A renewal may be told what an item was between its release and the next claim of it, which has the same name.
+/// A renewal may learn of an item's state between its release and the next claim, which has the same name.
 #[test]
 fn what_was_claimed_again_since_it_was_asked_for_is_not_lost() {
     let asked = Instant::now();
@@ -252,7 +251,7 @@ fn those_that_came_back_from_a_dead_worker_are_begun_one_at_a_time() {
     assert!(!has_quarantined(&in_flight, proven));
 }
 
-/// Whose attempt its end of the process would spend, or whose work it would have done twice.
+/// The end of the process would spend an attempt of the others, or repeat their work.
 #[test]
 fn what_came_back_is_begun_when_the_others_are_begun_or_settled() {
     let now = Instant::now();
@@ -316,7 +315,7 @@ fn an_item_that_was_lost_before_it_begins_leaves_the_hand() {
     assert_eq!(keys(&in_flight.take(9, now).unwrap()), ["1"], "the next claim of it waits for nobody");
 }
 
-/// The keys of those that are to be given back.
+/// The keys of released items.
 fn given_back(in_flight: &mut InFlight, now: Instant) -> Vec<String> {
     let taken = in_flight.take_ended(9, now);
     assert!(taken.iter().all(|ended| ended.verdict.action() == Action::Release));
@@ -364,7 +363,7 @@ fn what_has_not_begun_of_a_batch_goes_back_once() {
     );
     assert_eq!(in_flight.counts().begun, 1, "the one that has begun");
 
-    // The next claim of an item that was given back has its name, and another token.
+    // The next claim of a released item has its name, and another token.
     in_flight.put(batch_of_token("u", 3, 4), now);
     let again = in_flight.take(1, now).unwrap();
     in_flight.give_back(&taken, &release);

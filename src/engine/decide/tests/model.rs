@@ -20,7 +20,7 @@ pub(super) const PAUSE: Duration = Duration::from_secs(1);
 /// Something that happens. Numbers choose among those that it can happen to.
 #[derive(Debug, Clone)]
 pub(super) enum Step {
-    /// Items become due; a suspect is one that came back from a dead worker.
+    /// Items become due; a quarantined one belonged to a dead worker.
     Enqueue {
         count: i64,
         quarantined: bool,
@@ -34,7 +34,7 @@ pub(super) enum Step {
     GiveUp(usize),
     /// A thread begins an item.
     Begin(usize),
-    /// A thread goes on with nothing that it has not begun of a batch.
+    /// A thread gives up the items of a batch that it has not begun.
     GiveBack(usize),
     /// A handler ends its item.
     End(usize),
@@ -54,7 +54,7 @@ pub(super) enum Step {
     Stop,
 }
 
-/// The doings of one fetcher.
+/// The state of one fetcher.
 pub(super) enum Fetcher {
     /// It decides.
     Awake,
@@ -356,7 +356,7 @@ impl Model {
         self.check();
     }
 
-    /// Does something with one of those that threads have.
+    /// Does something with one of the items that threads have.
     pub(super) fn choose(&mut self, which: usize, of: impl Fn(&Taken) -> bool, then: impl Fn(&mut Self, usize)) {
         let places: Vec<_> = (0..self.taken.len()).filter(|place| of(&self.taken[*place])).collect();
         if !places.is_empty() {
@@ -434,7 +434,7 @@ impl Model {
         assert!(quarantined <= 1, "{quarantined} quarantined wait");
     }
 
-    /// Everything that is under way comes to its end: calls return, handlers end.
+    /// All calls return, and all handlers end.
     pub(super) fn finish(&mut self) {
         for _ in 0..1000 {
             (0..self.fetchers.len()).for_each(|fetcher| self.returns(fetcher, true, false));
