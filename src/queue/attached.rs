@@ -1,4 +1,4 @@
-//! A handle that works on a connection of the caller's, inside the caller's transaction.
+//! A handle on a connection of the caller's, inside the caller's transaction.
 
 use super::inner::QueueInner;
 use crate::dialect::Calls;
@@ -8,7 +8,7 @@ use crate::metrics::CallKind;
 use crate::pool::closed;
 use crate::session::Param;
 
-/// The calls that can be made there.
+/// The statements for such a connection.
 pub(super) fn calls(queue: &QueueInner) -> Result<&Calls> {
     queue.backend.calls("work inside a caller's transaction", "they have one of their own")
 }

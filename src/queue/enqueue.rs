@@ -9,7 +9,7 @@ use crate::item::{NewItem, Receipt};
 use crate::metrics::CallKind;
 
 pub(crate) fn enqueue(queue: &QueueInner, items: &[NewItem], operation: Option<&str>) -> Result<Vec<Receipt>> {
-    // All of them, before the first is sent.
+    // All items are checked before the first is sent.
     let checked = check_items(&queue.terms.spec, items)?;
     let bytes = items.iter().map(|item| item.columns.iter().map(|(_, value)| value.len()).sum());
     bytes.enumerate().try_for_each(|(i, bytes)| check_size(queue.terms.most_item_bytes, i, bytes))?;
@@ -23,7 +23,7 @@ pub(crate) fn enqueue(queue: &QueueInner, items: &[NewItem], operation: Option<&
             })?
         } else {
             let enqueued = queue.backend.enqueue(queue, &queue.terms, part.items, &part.operation)?;
-            // In the caller's transaction there is nothing to look for yet.
+            // A commit makes the items of a caller's transaction visible later.
             let soonest = part.items.iter().map(|(item, _)| item.delay_ms.unwrap_or(0)).min();
             soonest.into_iter().for_each(|delay_ms| queue.process.polls.due_in(delay_ms));
             enqueued

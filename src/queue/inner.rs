@@ -1,4 +1,4 @@
-//! State behind the handles of a queue: opening it, and sessions for its calls, again while their errors may pass.
+//! The state behind the handles of a queue: opening it, and sessions for its calls, with retries after transient errors.
 
 use super::dropped;
 use super::pacing::Pacing;
@@ -20,28 +20,28 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-/// A handle's own part; the rest it has in common with those that were shared from it.
+/// One handle's own part; it shares the rest with the handles that were shared from it.
 pub(crate) struct QueueInner {
     pub(crate) interrupt: Interrupt,
     pub(crate) shared: Arc<QueueShared>,
-    /// The caller's connection, where this handle works on one.
+    /// The caller's connection, if the handle is attached to one.
     pub(crate) attached: Option<Arc<Attached>>,
-    /// Whether it has not made sure, since it last took an item, that no dead worker's are left.
+    /// Whether the handle has taken an item since it last made sure that no item of a dead worker is left.
     pub(crate) unsure: AtomicBool,
-    /// Items that their table has refused, for the worker that this handle is of. `None`: nobody asks, and they are logged.
+    /// Items that their table refused, for the worker of this handle. `None`: the handle logs them.
     pub(crate) set_aside: Mutex<Option<Vec<RefusedItem>>>,
 }
 
 pub(crate) struct QueueShared {
     pub(crate) terms: CallTerms,
     pub(crate) backend: Box<dyn Procedures>,
-    /// Counts and times of this process, all handles together.
+    /// Counters of this process, for all handles.
     pub(crate) counters: Arc<Counters>,
     pub(crate) pool: Arc<Pool>,
     outage: Outage,
-    /// Has the pool's figures asked for.
+    /// Keeps the pool in the list of figures.
     _listed: Listed,
-    /// Whether this worker takes up what it left in flight when it was last alive.
+    /// Whether this worker recovers its own items of an earlier life.
     pub(crate) resumes: bool,
     pub(crate) poll_interval: Duration,
     pub(crate) recover_interval: Duration,
@@ -110,15 +110,14 @@ impl QueueInner {
         })
     }
 
-    /// Another handle, which can be interrupted for itself.
+    /// Another handle, with an interrupt of its own.
     pub(crate) fn share(&self, attached: Option<Arc<Attached>>) -> Self {
         let shared = Arc::clone(&self.shared);
         let interrupt = self.interrupt.share();
         Self { interrupt, shared, attached, unsure: true.into(), set_aside: Mutex::default() }
     }
 
-    /// Has the leases of `holder` renewed every `interval`, for as long as it is there. `None` for a queue that keeps no
-    /// leases.
+    /// Renews the leases of `holder` every `interval`, as long as it lives. `None`: the queue keeps no leases.
     pub(crate) fn keep(&self, holder: Weak<dyn LeaseHolder>, interval: Duration) -> Result<Option<Renewals>> {
         if self.backend.own().is_none() {
             return Ok(None);
@@ -128,7 +127,7 @@ impl QueueInner {
         self.renewer.keep(queue, holder, interval).map(Some)
     }
 
-    /// [`ErrorKind::Unsupported`] on a handle that works on a connection of the caller's.
+    /// [`ErrorKind::Unsupported`] on a handle that is attached to a caller's connection.
     pub(crate) fn refuse_attached(&self) -> Result<()> {
         if self.attached.is_none() {
             return Ok(());
@@ -168,7 +167,7 @@ impl Sessions for QueueInner {
 }
 
 impl QueueShared {
-    /// One try on a session.
+    /// Runs `work` on a session, with one try.
     pub(crate) fn tried<T>(
         &self,
         call: CallKind,
@@ -193,7 +192,7 @@ impl Renews for QueueShared {
         Duration::from_millis(u64::from(self.terms.described_lease_ms().unsigned_abs()))
     }
 
-    /// On the connection that is kept for it.
+    /// Uses the connection that is kept for renewals.
     fn renew(&self, leases: &[Lease<'_>], limit: Duration) -> Result<Vec<Outcome>> {
         let own = self.backend.calls("renew a lease", NO_LEASES)?;
         calls::renew(&self.terms, own, leases, |work| {
@@ -213,8 +212,8 @@ impl Renews for QueueShared {
 /// Why hand-written procedures have nothing to renew.
 pub(crate) const NO_LEASES: &str = "they keep none: an item is its worker's for ever";
 
-/// The side at fault when the server refuses a value. Claims and looks are given none but what is checked before anything is
-/// done, so it is one that lies in a table, or of a trigger there: nothing that is wrong with the call.
+/// The error with the right side at fault when the server refuses a value. Claims and looks have only checked parameters, so the
+/// value is in a table or a trigger, and the call is right.
 fn at_fault(dialect: Dialect, call: CallKind, error: Error) -> Error {
     let gives_values = !matches!(
         call,

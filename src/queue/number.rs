@@ -1,4 +1,4 @@
-//! Which item a short number means.
+//! Finds the item that a short number means.
 
 use super::find;
 use super::inner::QueueInner;
@@ -8,7 +8,7 @@ use crate::item::Filter;
 use crate::metrics::CallKind;
 use std::cmp::Ordering;
 
-/// Candidates that an error names.
+/// The most candidates that an error names.
 const NAMED: usize = 10;
 
 /// Items of one look.
@@ -21,7 +21,7 @@ pub(super) fn whole_key(queue: &QueueInner, given: &str) -> Result<String> {
     let span = span.ok_or_else(|| Error::new(ErrorKind::Protocol, "the server's time is no time of today"))?;
     let mut found = Vec::new();
     let mut after = span.after.clone();
-    // Only as far as the range goes, also where this login may not see most of the items.
+    // The range bounds the search, also where this login sees few of the items.
     'looks: while found.len() <= NAMED {
         let (batch, further) = find::look(queue, &Filter::default(), Some(&after), PAGE, PAGE)?;
         for item in batch.iter() {

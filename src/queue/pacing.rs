@@ -3,7 +3,7 @@
 use crate::config::Config;
 use std::time::Duration;
 
-/// How a worker on this queue is to claim ahead.
+/// How a worker on this queue claims ahead.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pacing {
     /// How many threads call the database.
@@ -12,7 +12,7 @@ pub(crate) struct Pacing {
     pub(crate) ahead: usize,
     /// The most bytes of them.
     pub(crate) ahead_bytes: usize,
-    /// How long an item may wait for one.
+    /// How long an item may wait for a handler.
     pub(crate) hold: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! Ending claims: in parts, on the queue's connections or the caller's.
+//! Settles claims: in parts, on the queue's connections or the caller's.
 
 use super::attached;
 use super::claim;
@@ -25,7 +25,7 @@ impl QueueInner {
             let claims = max > 0 && !self.interrupt.is_set();
             return Ok((Vec::new(), if claims { claim::look(self, max)? } else { Batch::default() }));
         }
-        // All of them, before the first is sent.
+        // All settlements are checked before the first is sent.
         let size = MAX_ITEMS as usize;
         let json =
             settlements.chunks(size).enumerate().map(|(i, part)| settlements_to_json(&self.terms.spec, part, i * size));
@@ -49,14 +49,14 @@ impl QueueInner {
             };
             Ok(settled.outcomes)
         })?;
-        // The claim in it only ended items.
+        // The claim of the last part only ended items.
         let batch = if batch.calls_for_another() { claimed_after(self, max) } else { batch };
         Ok((outcomes, batch))
     }
 }
 
-/// A claim by a call of its own, after a settle that could not claim. What was settled is reported in any case: another claim
-/// finds what this one could not take.
+/// Claims in a call of its own, after a settle that could not. The caller gets the settle's outcomes in any case: another claim
+/// finds the items that this one could not take.
 fn claimed_after(queue: &QueueInner, max: i32) -> Batch {
     let batch = if max > 0 { claim::look(queue, max) } else { Ok(Batch::default()) };
     batch.unwrap_or_else(|error| {
@@ -65,7 +65,7 @@ fn claimed_after(queue: &QueueInner, max: i32) -> Batch {
     })
 }
 
-/// Up to [`MAX_ITEMS`] settlements inside the transaction of the connection's owner. Nobody is woken for what is not committed.
+/// Makes up to [`MAX_ITEMS`] settlements inside the caller's transaction. Wakes no waiter: they are not committed.
 fn within(
     queue: &QueueInner,
     settlements: &[Settlement<'_>],

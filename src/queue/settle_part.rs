@@ -1,11 +1,11 @@
-//! A settle of as many items as one transaction takes, counted, with those woken who wait for what it made due.
+//! Settles as many items as one transaction takes, counts them, and wakes the waiters for items that are due again.
 
 use super::inner::QueueInner;
 use crate::calls::{Answers, Operation, SettleAnswer, Settling};
 use crate::error::Result;
 use crate::item::{Answer, ItemState, Outcome, Settlement};
 
-/// Settles, and claims up to `max` items with it if the backend can. The claim's answer is left to the caller.
+/// Settles, and claims up to `max` items in the same call if the backend can. The caller handles the claim's answer.
 pub(super) fn settle_part(
     queue: &QueueInner,
     settlements: &[Settlement<'_>],
@@ -22,12 +22,12 @@ pub(super) fn settle_part(
     Ok(settled)
 }
 
-/// An item of a claim that is not settled was lost; one that an operator meant was just refused.
+/// Counts an item of a claim that is not settled as lost; an operator's as refused.
 pub(super) fn count(queue: &QueueInner, settlements: &[Settlement<'_>], outcomes: &[Outcome]) {
     queue.counters.settles(outcomes, |i| settlements.get(i).is_some_and(|settlement| settlement.attempt > 0));
 }
 
-/// Wakes those who wait for items that were made due again.
+/// Wakes waiters for items that are due again.
 fn wake_for(queue: &QueueInner, settlements: &[Settlement<'_>], outcomes: &[Outcome]) {
     let polls = &queue.process.polls;
     let due_again = settlements.iter().zip(outcomes).filter(|(_, outcome)| {

@@ -1,4 +1,4 @@
-//! Where a queue is going.
+//! The trend of a queue.
 
 use super::inner::QueueInner;
 use crate::calls::{Sessions, YieldsTo, check_most};
@@ -16,7 +16,7 @@ pub(super) fn trend(queue: &QueueInner, most: u32, apart: Duration) -> Result<(W
     if alone.counted || apart.is_zero() {
         return Ok((first, alone));
     }
-    // Completed items leave the table: their number shows in what is left.
+    // Completed items leave the table, so the change of the rest shows their number.
     if queue.interrupt.wait(apart, YieldsTo::Interrupts)
         && let Some(called_off) = queue.called_off()
     {

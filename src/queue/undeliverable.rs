@@ -1,5 +1,5 @@
-//! Items that were claimed and cannot be handed out: each is ended by itself, so that it neither ends its worker nor is
-//! claimed again for ever, and the others of its claim are worked on.
+//! Undeliverable items: claimed, but impossible to hand out. Each is ended by itself, so that it neither ends its worker nor is
+//! claimed for ever, and the others of its claim are delivered.
 
 use super::inner::QueueInner;
 use super::settle_part::settle_part;
@@ -7,7 +7,7 @@ use crate::calls::{Answers, in_parts, settlements_to_json};
 use crate::error::{ErrorKind, Result};
 use crate::item::{Action, Answer, Outcome, Settlement, Undeliverable, UndeliverableReason};
 
-/// Ends the claims of `undeliverable`. What cannot be ended now, its lease gives back.
+/// Ends the claims of `undeliverable`. The lease returns an item that cannot be ended now.
 pub(super) fn end(queue: &QueueInner, undeliverable: &[Undeliverable]) {
     if undeliverable.is_empty() {
         return;
@@ -16,7 +16,7 @@ pub(super) fn end(queue: &QueueInner, undeliverable: &[Undeliverable]) {
     let settlements: Vec<_> =
         undeliverable.iter().zip(&reasons).map(|(item, reason)| settlement(item, reason)).collect();
     let ended = settle(queue, &settlements).or_else(|error| match error.kind() {
-        // Procedures that somebody wrote by hand may have nowhere to put the reason.
+        // Hand-written procedures may have no column for the reason.
         ErrorKind::Unsupported => {
             let bare: Vec<_> = settlements.iter().map(|each| Settlement { error: None, ..each.clone() }).collect();
             settle(queue, &bare)
@@ -35,7 +35,7 @@ pub(super) fn end(queue: &QueueInner, undeliverable: &[Undeliverable]) {
     }
 }
 
-/// Why the item is not handed out, which is logged.
+/// The reason, for the log.
 pub(crate) fn reason(queue: &QueueInner, item: &Undeliverable) -> String {
     let most = queue.terms.most_item_bytes;
     let reason = match item.why {
@@ -52,9 +52,9 @@ pub(crate) fn reason(queue: &QueueInner, item: &Undeliverable) -> String {
 /// The end of its claim.
 pub(crate) fn settlement<'a>(item: &'a Undeliverable, reason: &'a str) -> Settlement<'a> {
     let action = match item.why {
-        // No attempt of a worker like this one would end otherwise.
+        // Every worker like this one would fail at it.
         UndeliverableReason::TooLarge => Action::Fail,
-        // Another attempt, or another worker, may have it.
+        // Another attempt, or another worker, may have the memory.
         UndeliverableReason::NoMemory => Action::Retry,
     };
     let control = Settlement::control(&item.key, Some(&item.token), action);

@@ -1,4 +1,4 @@
-//! Why an item is not being worked on: what is to be asked for the decision.
+//! Asks why an item is not being worked on.
 
 use super::inner::QueueInner;
 use super::{find, trend};
@@ -8,8 +8,8 @@ use crate::error::{ErrorKind, Result};
 use crate::item::{Filter, Item, Standing, Value, Why, far_utc_ms, utc_ms};
 use crate::metrics::CallKind;
 
-/// The columns of the worker view that tell where an item stands: when it is due, who has it, until when, and when it was last
-/// changed. Of our own table and of a described one; on SQL Server and on PostgreSQL.
+/// The columns of the worker view that describe an item's state: when it is due, its holder, the lease's end, and the last
+/// change; in an own table and a described one, on SQL Server and on PostgreSQL.
 const OWN: [[&str; 2]; 4] = [
     ["ScheduledFor", "scheduled_for"],
     ["LeaseOwner", "lease_owner"],
@@ -23,7 +23,7 @@ const ADOPTED: [[&str; 2]; 4] = [
     ["ItemToken", "item_token"],
 ];
 
-/// How far the items that wait are counted: who asks for one wants to know whether there are many.
+/// The most waiting items that are counted: beyond that the count only says "many".
 const LOOK: u32 = 10_000;
 
 pub(super) fn why(queue: &QueueInner, key: &str) -> Result<Option<Why>> {
@@ -45,7 +45,7 @@ pub(super) fn why(queue: &QueueInner, key: &str) -> Result<Option<Why>> {
         refused: None,
         stats: None,
     };
-    // The rest costs the server more, and decides only of what is due, or was left.
+    // The rest costs the server more, and matters only for an item that is due or orphaned.
     if !standing.is_due() && !standing.is_left() {
         return Ok(Some(standing.why()));
     }
@@ -69,7 +69,7 @@ pub(super) fn why(queue: &QueueInner, key: &str) -> Result<Option<Why>> {
     Ok(Some(standing.why()))
 }
 
-/// Whether two keys are one: of a time the server may tell more or fewer digits.
+/// Whether two keys are equal: the server may write a time with more or fewer digits.
 fn is_same(one: &str, other: &str) -> bool {
     let digits = |key: &str| key.trim_end_matches('Z').trim_end_matches('0').replace(' ', "T");
     one == other || (utc_ms(one).is_some() && digits(one) == digits(other))
