@@ -1,4 +1,4 @@
-//! What a process has done with a queue: counters that any number of threads raise at once.
+//! Counters of one queue in a process, which any number of threads raise at once.
 
 use super::source::{Reading, Sources};
 use crate::error::{ErrorKind, Result};
@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What a queue is asked to do.
+/// The kinds of calls to a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CallKind {
     Claim,
@@ -32,14 +32,14 @@ pub(crate) enum CallKind {
     IsDone,
     Installed,
     Settings,
-    /// A procedure that handles items is looked for.
+    /// A look for a procedure that handles items.
     Procedure,
-    /// An item is claimed, handled by a procedure and settled.
+    /// A claim, its handling by a procedure, and the settle.
     Work,
 }
 
 impl CallKind {
-    /// All of them, each at its number, with what it is called in figures.
+    /// All kinds, each at its number, with its name in figures.
     pub(super) const ALL: [(Self, &'static str); 19] = [
         (Self::Claim, "claim"),
         (Self::Settle, "settle"),
@@ -63,7 +63,7 @@ impl CallKind {
     ];
 }
 
-/// Why a settlement can be refused.
+/// The answers that refuse a settlement.
 pub(super) const REFUSALS: [Answer; 5] =
     [Answer::LeaseLost, Answer::Conflict, Answer::IllegalTransition, Answer::NotFound, Answer::Duplicate];
 
@@ -87,7 +87,7 @@ impl Counter {
     }
 }
 
-/// How often something took how long.
+/// A histogram of durations.
 #[derive(Debug, Default)]
 pub(super) struct Histogram {
     counts: [Counter; BOUNDS_US.len() + 1],
@@ -101,13 +101,13 @@ impl Histogram {
         self.sum_ns.fetch_add(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
-    /// How many lie in each class, and the sum of all.
+    /// The count of each class, and the sum of all durations.
     pub(super) fn read(&self) -> ([u64; BOUNDS_US.len() + 1], Duration) {
         (std::array::from_fn(|i| self.counts[i].get()), Duration::from_nanos(self.sum_ns.load(Ordering::Relaxed)))
     }
 }
 
-/// What was done with one queue.
+/// The counters of one queue.
 #[derive(Default)]
 pub(crate) struct Counters {
     pub(super) schema: String,
@@ -115,17 +115,17 @@ pub(crate) struct Counters {
     /// Looks that found something, and those that did not.
     pub(super) claims: [Counter; 2],
     pub(super) claimed: Counter,
-    /// New items, and those that were known.
+    /// New items, and duplicates.
     pub(super) enqueued: [Counter; 2],
-    /// By the state that the item has then.
+    /// By the item's state after it.
     pub(super) settled: [Counter; ItemState::ALL.len()],
     pub(super) refused: [Counter; REFUSALS.len()],
     pub(super) lost: Counter,
-    /// Claims and recoveries of an item that its table refused.
+    /// Claims and recoveries that an item's table refused.
     pub(super) aside: Counter,
     pub(super) retries: Counter,
     pub(super) calls: [Histogram; CallKind::ALL.len()],
-    /// From the claim of an item until a handler took it, and from then until its end.
+    /// The times from an item's claim until its handler began, and from then until its end.
     pub(super) waited: Histogram,
     pub(super) worked: Histogram,
     /// By their kind.
@@ -133,14 +133,14 @@ pub(crate) struct Counters {
     sources: Mutex<Sources>,
 }
 
-/// The ledgers of this process.
+/// All counters of this process.
 fn here() -> MutexGuard<'static, Vec<Arc<Counters>>> {
     static LEDGERS: PerProcess<Mutex<Vec<Arc<Counters>>>> = PerProcess::new();
 
     LEDGERS.get().lock()
 }
 
-/// Those of this process, by their names.
+/// All counters of this process, by name.
 pub(super) fn all() -> Vec<Arc<Counters>> {
     let mut all = here().clone();
     all.sort_by(|one, other| (&one.schema, &one.queue).cmp(&(&other.schema, &other.queue)));
@@ -148,7 +148,7 @@ pub(super) fn all() -> Vec<Arc<Counters>> {
 }
 
 impl Counters {
-    /// The ledger of a queue, which lives as long as the process: what was counted stays, whoever closes the queue.
+    /// The counters of a queue, which live as long as the process: they outlast a close of the queue.
     pub(crate) fn of(schema: &str, queue: &str) -> Arc<Self> {
         let mut ledgers = here();
         if let Some(counters) = ledgers.iter().find(|counters| counters.schema == schema && counters.queue == queue) {
@@ -159,7 +159,7 @@ impl Counters {
         counters
     }
 
-    /// One try at a call, which has its connection: how long it takes, and whether it fails.
+    /// Counts one try at a call on a connection: its duration, and its failure.
     pub(crate) fn time<T>(&self, call: CallKind, attempt: impl FnOnce() -> Result<T>) -> Result<T> {
         let begun = Instant::now();
         let result = attempt();
@@ -167,36 +167,36 @@ impl Counters {
         result.inspect_err(|error| self.failed(error.kind()))
     }
 
-    /// A try at a call has failed, perhaps for want of a connection.
+    /// Counts a failed try, perhaps for want of a connection.
     pub(crate) fn failed(&self, kind: ErrorKind) {
         if let Some(count) = self.errors.get(kind as usize) {
             count.add(1);
         }
     }
 
-    /// A call is tried again.
+    /// Counts a retry.
     pub(crate) fn tries_again(&self) {
         self.retries.add(1);
     }
 
-    /// The table has refused to have an item claimed or given back.
+    /// Counts a claim or a recovery that the table refused.
     pub(crate) fn sets_aside(&self) {
         self.aside.add(1);
     }
 
-    /// A look at the queue has claimed so many items.
+    /// Counts the items of a look at the queue.
     pub(crate) fn claims(&self, items: usize) {
         self.claims[usize::from(items == 0)].add(1);
         self.claimed.add(items);
     }
 
-    /// Items were put in; so many others were known already.
+    /// Counts new items and duplicates.
     pub(crate) fn enqueues(&self, items: usize, duplicates: usize) {
         self.enqueued[0].add(items);
         self.enqueued[1].add(duplicates);
     }
 
-    /// Settlements were answered, of which `is_claimed` says whether it was one of a claim.
+    /// Counts answered settlements; `is_claimed` tells those of a claim.
     pub(crate) fn settles(&self, outcomes: &[Outcome], is_claimed: impl Fn(usize) -> bool) {
         for (i, outcome) in outcomes.iter().enumerate() {
             self.ends(outcome.answer, outcome.state);
@@ -206,7 +206,7 @@ impl Counters {
         }
     }
 
-    /// A procedure has handled an item; without a state it is somebody else's by now.
+    /// Counts an item that a procedure handled; without a state another worker has it.
     pub(crate) fn works(&self, state: Option<ItemState>) {
         self.claims(1);
         match state {
@@ -229,18 +229,18 @@ impl Counters {
         }
     }
 
-    /// A handler of a worker has ended an item.
+    /// Counts an item that a worker's handler ended.
     pub(crate) fn handled(&self, waited: Duration, worked: Duration) {
         self.waited.add(waited);
         self.worked.add(worked);
     }
 
-    /// So many claims were found lost.
+    /// Counts lost claims.
     pub(crate) fn loses(&self, claims: usize) {
         self.lost.add(claims);
     }
 
-    /// What its sources tell.
+    /// The sum of its sources.
     pub(super) fn read(&self) -> Reading {
         self.sources().read()
     }

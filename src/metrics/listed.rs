@@ -1,11 +1,11 @@
-//! Keeping a source's figures among those of its queue.
+//! Lists a source of figures with its queue.
 
 use super::counters::Counters;
 use super::source::Source;
 use std::process;
 use std::sync::Arc;
 
-/// Keeps a source among those of its queue until it is dropped. Not to be dropped under a lock that the source takes.
+/// Lists a source with its queue until it is dropped. Do not drop it under a lock that the source takes.
 pub(crate) struct Listed {
     counters: Arc<Counters>,
     number: u64,
@@ -13,7 +13,7 @@ pub(crate) struct Listed {
 }
 
 impl Listed {
-    /// Has `source` asked for its figures until the answer is dropped.
+    /// Lists `source` until the result is dropped.
     pub(crate) fn new(counters: &Arc<Counters>, source: Arc<dyn Source>) -> Self {
         let number = counters.sources().add(source);
         Self { counters: Arc::clone(counters), number, process: process::id() }
@@ -22,7 +22,8 @@ impl Listed {
 
 impl Drop for Listed {
     fn drop(&mut self) {
-        // In the child of a fork another thread of the parent may hold the lock for ever; and nobody reads this there.
+        // In the child of a fork another thread of the parent may hold the lock for ever; and the child reads no figures of the
+        // parent.
         if process::id() != self.process {
             return;
         }

@@ -1,4 +1,4 @@
-//! What the figures of a process are called, and what they mean.
+//! Names and meanings of a process's figures.
 
 use super::counters::{BOUNDS_US, CallKind, Counters, REFUSALS};
 use super::family::{Family, Kind, number};
@@ -52,7 +52,7 @@ const PLAIN: [Plain; 11] = [
     ),
 ];
 
-/// A queue, and what its sources say.
+/// A queue, and the sum of its sources.
 struct QueueSources {
     counters: Arc<Counters>,
     reading: Reading,
@@ -81,7 +81,7 @@ fn build() -> Family {
 }
 
 impl QueueSources {
-    /// Adds a figure of this queue, and of what `label` says.
+    /// Adds a figure of this queue, with `label`.
     fn add(&self, family: &mut Family, label: Option<(&'static str, &str)>, value: f64) {
         family.add(&self.labels(label), value);
     }
@@ -100,7 +100,7 @@ fn of_each(all: &[QueueSources], (name, kind, help, value): Plain) -> Family {
     family
 }
 
-/// What became of items.
+/// Figures about items.
 fn items(all: &[QueueSources]) -> [Family; 6] {
     let mut claims = Family::new("readpast_claims_total", Kind::Counter, "Looks for items, by what they found.");
     let mut claimed = Family::new("readpast_claimed_items_total", Kind::Counter, "Items that were claimed.");
@@ -144,7 +144,7 @@ fn items(all: &[QueueSources]) -> [Family; 6] {
     [claims, claimed, enqueued, settled, lost, aside]
 }
 
-/// What the server was asked.
+/// Figures about calls.
 fn calls(all: &[QueueSources]) -> [Family; 3] {
     let mut took = Family::new(
         "readpast_call_duration_seconds",
@@ -166,7 +166,7 @@ fn calls(all: &[QueueSources]) -> [Family; 3] {
         }
         seen.add(&mut retries, None, number(seen.counters.retries.get()));
         for (kind, count) in ErrorKind::ALL.into_iter().zip(&seen.counters.errors) {
-            // Those that may pass are told from the beginning, when there were none, so that the first one is seen.
+            // Transient errors have a figure from the beginning, so that a monitor sees the first one.
             if kind.is_transient() || count.get() > 0 {
                 seen.add(&mut errors, Some(("error", &format!("{kind:?}"))), number(count.get()));
             }
@@ -175,7 +175,7 @@ fn calls(all: &[QueueSources]) -> [Family; 3] {
     [took, retries, errors]
 }
 
-/// The time of items in the hand of workers.
+/// The times of items in flight.
 fn handlers(all: &[QueueSources]) -> [Family; 2] {
     let mut waited = Family::new(
         "readpast_worker_wait_seconds",

@@ -1,4 +1,4 @@
-//! ODBC result sets as our rows.
+//! ODBC result sets as rows of ours.
 
 use super::pieces::{Buffers, RowBudget, read_bytes, read_text, reserve, write_utf16};
 use super::time::{TIME_BYTES, write_sent_time, write_time};
@@ -11,18 +11,18 @@ use odbc_api::{
 };
 use std::sync::Arc;
 
-/// What is known of a statement's results.
+/// The known columns of a statement's result.
 #[derive(Debug, Default)]
 pub(super) struct ResultColumns {
     /// The columns of its last result, for a statement that always has the same.
     pub(super) columns: Option<Arc<[Column]>>,
-    /// What each of them repeats; see [`ReadCells::repeated`].
+    /// The answer column that each of them repeats; see [`ReadCells::repeated`].
     pub(super) repeated: Vec<Option<usize>>,
     /// Whether the server sends their times as text.
     pub(super) times_are_text: bool,
 }
 
-/// Which cells of a result set are worth reading.
+/// The cells of a result set that are worth reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReadCells {
     /// All of them.
@@ -31,7 +31,7 @@ pub enum ReadCells {
     Times,
     /// The answer columns, and the item columns only of rows that hand out an item: all others have NULL there.
     Answers,
-    /// The same of claims from readpast's own tables, some of whose columns repeat what the answer says. Those are not read.
+    /// The same of claims from readpast's own tables, some of whose columns repeat the answer's. Those are not read.
     OwnAnswers,
 }
 
@@ -40,7 +40,7 @@ impl ReadCells {
         matches!(self, Self::Answers | Self::OwnAnswers)
     }
 
-    /// The answer columns that columns of claimed items repeat: of each column, in its place.
+    /// For each column, in its place, the answer column that it repeats in claimed items.
     pub(super) fn repeated(self, columns: &[Column]) -> Vec<Option<usize>> {
         let of_item = |index| self == Self::OwnAnswers && index >= answer_column::COUNT;
         let repeats =
@@ -49,14 +49,14 @@ impl ReadCells {
     }
 }
 
-/// Reads the first result set that has columns, then goes on to the end of all results: an error that the server reports
-/// after the rows comes only then, and leaving results unread leaves the connection busy.
+/// Reads the first result set that has columns, then goes on to the end of all results: an error that the server reports after
+/// the rows comes only then, and unread results leave the connection busy.
 ///
 /// Answers may come in two results, those of a settlement and those of the claim in the same call, which has the items' columns
 /// behind: they become one, with nothing in these columns of the rows that have none.
 ///
-/// Columns that are not `known` are filled in. A claimed item of more than `most` bytes is not read to its end; see
-/// [`Rows::withhold`].
+/// Fills in columns that are not `known`. Does not read a claimed item of more than `most` bytes to its end; see
+/// [`Rows::set_undeliverable`].
 pub(super) fn drain<S: Statement>(
     mut cursor: CursorImpl<S>,
     shape: ReadCells,
@@ -107,7 +107,7 @@ pub(super) fn all<S: Statement>(cursor: CursorImpl<S>) -> Result<Vec<Rows>, Unre
     Ok(found)
 }
 
-/// The columns of a result whose rows are not wanted.
+/// The columns of a result, without its rows.
 pub(super) fn columns<S: Statement>(mut cursor: CursorImpl<S>) -> Result<Arc<[Column]>, Error> {
     let columns = describe(&mut cursor);
     close(cursor);
@@ -117,7 +117,7 @@ pub(super) fn columns<S: Statement>(mut cursor: CursorImpl<S>) -> Result<Arc<[Co
 /// Closes a cursor whose connection may be gone. The cursor's own destructor would panic then.
 fn close<S: Statement>(cursor: CursorImpl<S>) {
     let mut statement = cursor.into_stmt();
-    // What is wrong has been reported by the call that failed.
+    // The call that failed has reported the error.
     let _ = statement.close_cursor();
 }
 
@@ -174,7 +174,7 @@ fn read<S: Statement>(
             }
             match reader.read(&mut row, i, column.kind, rows, &mut room) {
                 Ok(()) => {}
-                // The others of the claim are not to suffer for it.
+                // The other items of the claim are delivered.
                 Err(Unread::Undeliverable(why)) if is_claimed => {
                     rows.set_undeliverable(number, before, why);
                     break;
@@ -186,7 +186,7 @@ fn read<S: Statement>(
     Ok(())
 }
 
-/// The milliseconds of an answer, where they need not be read: only a claim has some, and all that it hands out have one lease.
+/// The milliseconds of an answer, if they need no read: only a claim has them, and all its items have one lease.
 fn due_known(answer: Option<&str>, lease: Option<Cell>) -> Option<Cell> {
     match answer {
         Some("EMPTY") => None,
@@ -278,7 +278,8 @@ impl CellReader {
     }
 }
 
-/// With a digit before the point: the Microsoft driver leaves a zero out (`.5`, `-.5`), which is no number in JSON.
+/// Writes a decimal with a digit before the point: the Microsoft driver leaves a zero out (`.5`, `-.5`), which is no number in
+/// JSON.
 fn write_decimal(text: &mut String, units: &[u16]) {
     const MINUS: u16 = b'-' as u16;
     const POINT: u16 = b'.' as u16;

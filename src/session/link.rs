@@ -1,4 +1,4 @@
-//! The connection itself, and the statements kept on it: what a session's thread works with.
+//! The connection and its prepared statements, on a session's thread.
 
 use super::fetch::{self, ReadCells, ResultColumns};
 use super::unread::Unread;
@@ -37,15 +37,15 @@ pub(super) struct Link {
 
 /// A statement kept for the life of the connection.
 enum LinkStatement {
-    /// Parsed once by the server, executed many times. The columns of its result are asked for once: the server refuses it
-    /// once there are others, and then it is prepared anew.
+    /// Parsed once by the server, executed many times. The columns of its result are asked for once: the server refuses it once
+    /// they have changed, and then it is prepared anew.
     Prepared(Prepared<KeptStatement>, ResultColumns),
     /// A remote procedure call, which SQL Server takes by name in one message: there is nothing to prepare.
     Call(Preallocated<KeptStatement>),
 }
 
 impl Link {
-    /// Connects, and finds out who the server is.
+    /// Connects, and finds out the server's dialect.
     pub(super) fn open(text: &str, config: &Config, guess: Dialect) -> Result<Self> {
         let failed = |error| diagnose::at_login(guess, error, text);
         let connection = login::connect(text, config).map_err(failed)?;
@@ -68,10 +68,10 @@ impl Link {
     pub(super) fn call(&mut self, text: &Arc<str>, params: &Bound, shape: ReadCells) -> Result<Option<Rows>> {
         let was_there = self.statements.contains_key(text);
         match self.call_kept(text, params, shape) {
-            // Nothing was done: it failed as a whole, before it was executed.
+            // Nothing was done: it failed as a whole, before its execution.
             Err(error) if was_there && self.dialect.is_outdated(&error) => {
                 free(self.statements.remove(text));
-                // In a transaction the server does nothing more; the reason is the first error then.
+                // In a transaction the server does nothing more; the first error is the reason then.
                 self.call_kept(text, params, shape)
                     .map_err(|again| if self.dialect.is_aborted(&again) { error } else { again })
             }
@@ -152,7 +152,7 @@ impl Link {
             self.checked(self.timeout().map_or(Ok(()), |seconds| statement.set_query_timeout_sec(seconds)))?;
             return Ok(LinkStatement::Call(statement));
         }
-        // Items, and what came of them, are what is asked for again and again; and theirs are the times that may be anything.
+        // Items and their outcomes are read again and again; and only they have arbitrary times.
         if shape != ReadCells::Table
             && let Some(columns_of) = self.dialect.columns_of(text)?
         {
@@ -171,8 +171,8 @@ impl Link {
         self.connection.clone().ok_or_else(|| Error::new(ErrorKind::Closed, "the connection is closed"))
     }
 
-    /// The statement, with its times as text, and without what is not read. Its columns are asked of the server by a statement of their own: psqlODBC loses
-    /// what it takes for the columns of a statement that was not executed.
+    /// The statement with its times as text, and without the columns that are not read. A statement of its own asks the server
+    /// for the columns: psqlODBC loses them for a statement that was not executed.
     fn with_times_as_text(
         &self,
         text: &str,
@@ -192,8 +192,8 @@ impl Link {
         Ok(LinkStatement::Prepared(self.prepare(with_text.as_deref().unwrap_or(text))?, known))
     }
 
-    /// Frees the statement of a call that failed: results behind the error may be unread, and a statement with such
-    /// refuses its next execution. A new one costs no round trip. (A prepared statement has one result, and stays.)
+    /// Frees the statement of a failed call: results behind the error may be unread, and then it refuses its next execution. A
+    /// new one costs no round trip. (A prepared statement has one result, and stays.)
     fn discard(&mut self, text: &Arc<str>) {
         if matches!(self.statements.get(text), Some(LinkStatement::Call(_))) {
             free(self.statements.remove(text));
@@ -205,7 +205,7 @@ impl Link {
         Self::takes_time_out(self.dialect).then_some(self.query_timeout_sec)
     }
 
-    /// Whether a statement is given the driver's time-out.
+    /// Whether the driver's time-out is set on statements.
     pub(super) fn takes_time_out(dialect: Dialect) -> bool {
         dialect == Dialect::SqlServer
     }
@@ -220,7 +220,7 @@ impl Link {
         }
     }
 
-    /// In our terms.
+    /// Converts an error.
     fn checked<T>(&self, result: Result<T, impl Into<Unread>>) -> Result<T> {
         result.map_err(|error| match error.into() {
             Unread::Odbc(error) => diagnose::in_use(self.dialect, error),
@@ -230,15 +230,16 @@ impl Link {
 }
 
 impl Drop for Link {
-    /// Disconnects without ever panicking: odbc-api's own destructors panic when a driver reports an error for a handle
-    /// of a dead connection, and a lost connection is ordinary here.
+    /// Disconnects without a panic: odbc-api's own destructors panic when a driver reports an error for a handle of a dead
+    /// connection, and a lost connection is ordinary here.
     fn drop(&mut self) {
         free(std::mem::take(&mut self.statements));
         let Some(connection) = self.connection.take().and_then(Arc::into_inner) else { return };
         let mut handle = connection.into_inner().unwrap_or_else(PoisonError::into_inner).into_handle();
         match handle.disconnect() {
             SqlResult::Success(()) | SqlResult::SuccessWithInfo(()) => drop(handle),
-            // Still in a transaction (25000) or in a state that the driver does not leave: its memory is the lesser loss.
+            // The connection is still in a transaction (25000), or in a state that the driver does not leave: its memory is the
+            // lesser loss.
             _ => {
                 log::warn!("a lost connection could not be closed in order");
                 std::mem::forget(handle);

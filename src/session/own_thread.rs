@@ -1,8 +1,8 @@
-//! A thread that makes calls for somebody who waits for each of them only so long.
+//! A thread that makes calls for a caller with limited patience.
 //!
 //! A call into a driver cannot be ended from outside: when a connection falls silent without being closed, psqlODBC waits for
-//! ever and Microsoft's driver for four minutes. So the calls of a connection are made on a thread of its own. Whoever waits
-//! for one longer than it may take goes away; the thread stays behind with the connection, and ends when the call does.
+//! ever and Microsoft's driver for four minutes. So each connection has a thread of its own for its calls. A caller whose call
+//! exceeds its limit goes away; the thread stays behind with the connection, and ends when the call does.
 
 use super::given_up::{GivenUp, Hanging};
 use crate::error::Result;
@@ -17,29 +17,29 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The longest wait for the end of a thread, which closes its connection: a program that ends meanwhile would unload the
-/// driver from under it.
+/// The longest wait for the end of a thread, which closes its connection: a program that ended meanwhile would unload the driver
+/// from under it.
 const CLOSING: Duration = Duration::from_secs(2);
 
-/// The thread, and the one who gives it work. `L` is what it works with, and never leaves it.
+/// The caller's side of the thread. `L` is the thread's resource, and never leaves it.
 pub(super) struct OwnThread<L> {
     handover: Arc<Handover<L>>,
     handle: Option<JoinHandle<()>>,
     given_up: Arc<GivenUp>,
-    /// The process that it belongs to. In the child of a fork it is not there.
+    /// The process of the thread. In the child of a fork it does not exist.
     process: u32,
-    /// Until when its end is waited for, once it has been told to end.
+    /// Until when the caller waits for the thread's end, once it is to end.
     closing: Option<Instant>,
 }
 
 type ThreadJob<L> = Box<dyn FnOnce(&mut Option<L>) + Send>;
 
-/// Where the two meet.
+/// The state that both sides share.
 struct Handover<L> {
     state: Mutex<HandoverState<L>>,
-    /// The thread waits for this one.
+    /// The thread waits for a job.
     given: Condvar,
-    /// The one who gives work waits for this one.
+    /// The caller waits for an answer.
     done: Condvar,
     /// The number of the thread, as soon as it runs.
     number: OnceLock<i32>,
@@ -50,17 +50,17 @@ enum HandoverState<L> {
     Given(ThreadJob<L>),
     Working,
     Done,
-    /// To end, as soon as nothing is left to do.
+    /// To end, as soon as no job is left.
     Ending,
-    /// Nobody waits for what it does, nor for its end.
+    /// No caller waits for its job, nor for its end.
     Left {
-        /// Ends the count of it, when the thread ends.
+        /// Counts the thread as hanging until it ends.
         _hanging: Hanging,
     },
     Ended,
 }
 
-/// Why there is no answer.
+/// Why a call has no answer.
 #[derive(Debug)]
 pub(super) enum Unanswered {
     /// The call took too long, or one before it did.
@@ -72,7 +72,7 @@ pub(super) enum Unanswered {
 }
 
 impl<L> OwnThread<L> {
-    /// Starts a thread that has nothing to work with yet.
+    /// Starts a thread without a resource yet.
     pub(super) fn start(given_up: &Arc<GivenUp>) -> Result<Self>
     where
         L: 'static,
@@ -88,7 +88,7 @@ impl<L> OwnThread<L> {
         Ok(Self { handover, handle, given_up: Arc::clone(given_up), process: process::id(), closing: None })
     }
 
-    /// Has `work` done on the thread, and waits for it no longer than `limit`.
+    /// Runs `work` on the thread, and waits for it no longer than `limit`.
     pub(super) fn ask<T: Send + 'static>(
         &mut self,
         limit: Duration,
@@ -118,7 +118,7 @@ impl<L> OwnThread<L> {
         answer.lock().take().ok_or(Unanswered::Panicked)
     }
 
-    /// Tells the thread to end. Does not wait for it: that is what dropping does.
+    /// Lets the thread end. The drop waits for it.
     pub(super) fn begin_to_end(&mut self) {
         if self.closing.is_some() || !self.is_here() {
             return;
@@ -131,7 +131,7 @@ impl<L> OwnThread<L> {
         }
     }
 
-    /// The thread is left behind in what it does.
+    /// Leaves the thread behind in its job.
     fn left(&self) -> HandoverState<L> {
         if let Some(number) = self.handover.number.get() {
             threads::leave(*number);
@@ -139,7 +139,7 @@ impl<L> OwnThread<L> {
         HandoverState::Left { _hanging: self.given_up.leave() }
     }
 
-    /// Before the lock, which another thread of the parent may have held at the fork.
+    /// Checked before the lock, which another thread of the parent may have held at the fork.
     fn is_here(&self) -> bool {
         process::id() == self.process
     }
@@ -159,8 +159,8 @@ impl<L> Drop for OwnThread<L> {
         }
         let has_ended = matches!(*state, HandoverState::Ended);
         drop(state);
-        // What libraries keep for each thread (OpenSSL its random numbers) is freed as the last thing it does; a program that
-        // ends before that would leave it behind.
+        // Libraries free a thread's memory (OpenSSL its random numbers) as its last act; a program that ends before that would
+        // leak it.
         if let (true, Some(handle)) = (has_ended, self.handle.take()) {
             let _ = handle.join();
         }
@@ -168,12 +168,12 @@ impl<L> Drop for OwnThread<L> {
 }
 
 impl<L> Handover<L> {
-    /// The life of the thread.
+    /// Runs the thread.
     fn serve(&self) {
         let mut link = None;
         let _ = self.number.set(threads::this_thread());
         while let Some(job) = self.next() {
-            // Destructors of odbc-api panic when a driver reports an error. There is no answer then.
+            // Destructors of odbc-api panic when a driver reports an error. The caller gets no answer then.
             let _ = catch_unwind(AssertUnwindSafe(|| job(&mut link)));
             let mut state = self.state.lock();
             if matches!(*state, HandoverState::Working) {
@@ -186,11 +186,11 @@ impl<L> Handover<L> {
         }
         let before = mem::replace(&mut *self.state.lock(), HandoverState::Ended);
         self.done.notify_one();
-        // If it was left, it hangs no longer.
+        // A thread that was left behind hangs no longer.
         drop(before);
     }
 
-    /// Waits for something to do. `None`: there is nothing more.
+    /// Waits for a job. `None`: there are no more.
     fn next(&self) -> Option<ThreadJob<L>> {
         let mut state = self.state.lock();
         loop {
@@ -226,7 +226,7 @@ mod tests {
         let handover = Arc::clone(&thread.handover);
         let begun = Instant::now();
         drop(thread);
-        // On a busy machine the end may take longer than its owner waits for it, who leaves it then.
+        // On a busy machine the end may take longer than its owner waits, who leaves it then.
         assert!(given_up.count() == 0 || begun.elapsed() >= CLOSING);
         while given_up.hanging() > 0 || !matches!(*handover.state.lock(), HandoverState::Ended) {
             assert!(begun.elapsed() < LONG, "it never ends");
@@ -245,7 +245,7 @@ mod tests {
                 wait.recv()
             });
             assert!(matches!(left, Err(Unanswered::TooLong)));
-            // What has not begun when it is left does not hang.
+            // A job that has not begun when it is left does not hang.
             if begun.recv().is_ok() {
                 break (given_up, thread, release);
             }

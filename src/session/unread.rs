@@ -1,13 +1,13 @@
-//! Why the rows of a result were not read.
+//! Reasons why the rows of a result were not read.
 
 use crate::item::UndeliverableReason;
 use odbc_api::Error;
 
 #[derive(Debug)]
 pub(super) enum Unread {
-    /// By the driver's error.
+    /// The driver's error.
     Odbc(Error),
-    /// Something about a value.
+    /// A value of an item.
     Undeliverable(UndeliverableReason),
 }
 

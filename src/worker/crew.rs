@@ -1,4 +1,4 @@
-//! The threads of a worker: each takes items, has them handled, and ends them.
+//! The threads of a worker: each takes items, calls the handler, and ends them.
 
 use super::failure;
 use super::job::Job;
@@ -51,7 +51,7 @@ pub(super) fn run<R: IntoVerdict>(crew: Crew<'_>, handler: &(impl Fn(&Job<'_>) -
             }
         }
         let ends = members.into_iter().map(|member| member.join().unwrap_or_else(|why| panic::resume_unwind(why)));
-        // All have ended before the first failure is told.
+        // The first failure is reported after all threads have ended.
         let failures: Vec<_> = ends.filter_map(Result::err).collect();
         failure.into_iter().chain(failures).next().map_or(Ok(()), Err)
     });
@@ -100,7 +100,7 @@ impl<R: IntoVerdict, F: Fn(&Job<'_>) -> R + Sync> Member<'_, F> {
         }
     }
 
-    /// Has an item handled, and ends it, if it may begin.
+    /// Calls the handler for an item, and ends it, if it may begin.
     fn work(&self, item: Item<'_>) {
         if self.engine.begin(item.key(), item.attempt()) == Begin::Ok {
             let verdict = self.handle(item);
@@ -111,7 +111,7 @@ impl<R: IntoVerdict, F: Fn(&Job<'_>) -> R + Sync> Member<'_, F> {
     fn handle(&self, item: Item<'_>) -> Verdict {
         let job = Job::new(item, self.engine);
         failure::forget_place();
-        // Handlers know that they share what they capture; what is ours is not touched by one that panics.
+        // Handlers know that they share their captures; a panic of theirs touches no state of ours.
         let handled = panic::catch_unwind(AssertUnwindSafe(|| (self.handler)(&job).into_verdict()));
         let verdict = handled.unwrap_or_else(|why| Verdict::retry(failure::text_of_panic(&*why)));
         note_failed(self.queue, &verdict.settlement(item.key(), item.token(), item.attempt()));
@@ -119,7 +119,7 @@ impl<R: IntoVerdict, F: Fn(&Job<'_>) -> R + Sync> Member<'_, F> {
     }
 }
 
-/// Logs an attempt that failed, be it that its handler says so or that it panicked.
+/// Logs a failed attempt, whether its handler returned an error or panicked.
 fn note_failed(queue: &Queue, settlement: &Settlement<'_>) {
     let Settlement { key, attempt, action, error, .. } = settlement;
     if matches!(action, Action::Retry | Action::Fail) {

@@ -1,4 +1,4 @@
-//! The leases of a batch, renewed for whoever claims and settles by hand. A [`Worker`](super::Worker) needs none.
+//! Renews the leases of a batch for a program that claims and settles by itself. A [`Worker`](super::Worker) needs none.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::Batch;
@@ -11,8 +11,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Keeps the leases of a batch. Any thread may use it. Dropping it ends the renewals. One thread for each queue handle does
-/// the work, however many renewals there are.
+/// Renews the leases of a batch. Any thread may use it. Dropping it ends the renewals. One thread for each queue handle does the
+/// work for all renewals.
 pub struct Renewal {
     claims: Arc<Claims>,
     /// `None` for a queue that keeps no leases.
@@ -24,7 +24,7 @@ struct Claims(Mutex<RenewalState>);
 
 #[derive(Debug, Default)]
 struct RenewalState {
-    /// Key and attempt of each item still in hand.
+    /// Key and attempt of each item still held.
     held: Vec<(String, i32)>,
     lost: Vec<String>,
 }
@@ -55,19 +55,19 @@ impl Renewal {
         state.held.len() < before
     }
 
-    /// The keys of the items that were found lost: work on them is in vain, and settling them will be refused.
+    /// The keys of the lost items: further work on them is in vain, and the database will refuse to settle them.
     #[must_use]
     pub fn lost(&self) -> Vec<String> {
         self.claims.0.lock().lost.clone()
     }
 
-    /// Whether this item was found lost.
+    /// Whether this item is lost.
     #[must_use]
     pub fn has_lost(&self, key: &str) -> bool {
         self.claims.0.lock().lost.iter().any(|lost| lost == key)
     }
 
-    /// Ends the renewals. One that is under way is waited for, for a moment at most.
+    /// Ends the renewals. Waits a moment for one that is under way.
     pub fn stop(self) {
         drop(self);
     }
@@ -82,7 +82,7 @@ impl LeaseHolder for Claims {
         let mut state = self.0.lock();
         let known = state.lost.len();
         for claim in claims {
-            // One that was released meanwhile has been settled, which is why it is not held any more.
+            // An item that was released meanwhile has been settled, which is why it is not held any more.
             let before = state.held.len();
             state.held.retain(|held| held != claim);
             if state.held.len() < before {

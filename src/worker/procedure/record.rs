@@ -1,4 +1,5 @@
-//! The attempt that failed: its transaction is undone with the claim, so another one claims the item again and says why.
+//! Records a failed attempt: its transaction is undone with the claim, so another one claims the item again and writes the
+//! reason.
 
 use super::call::HandlerResult;
 use super::outcome::{ClaimedItem, Undone, Worked};
@@ -9,7 +10,7 @@ use crate::item::{Answer, ItemState, Outcome};
 use crate::metrics::CallKind;
 use crate::session::Session;
 
-/// Makes the item an Error, or Failed when its attempts are spent, unless somebody else has taken it meanwhile.
+/// Makes the item an Error, or Failed when its attempts are spent, unless another worker has it meanwhile.
 pub(super) fn record(work: &TransactionWork<'_>, undone: Undone) -> Result<Worked> {
     let queue = work.queue;
     let error = cut(undone.error.message().to_owned());
@@ -22,8 +23,8 @@ pub(super) fn record(work: &TransactionWork<'_>, undone: Undone) -> Result<Worke
     Ok(Worked { key, attempt, state, error: Some(error) })
 }
 
-/// The row is locked by the first call, so what it answers holds for the others. `written` is what an earlier try has made of
-/// the item, whose commit may have come about although its answer was lost.
+/// Records it once. The first call locks the row, so its answer holds for the others. `written` is the state that an earlier try
+/// has written, whose commit may have come about although its answer was lost.
 fn once(
     work: &TransactionWork<'_>,
     session: &mut Session,
@@ -33,7 +34,7 @@ fn once(
 ) -> Result<Option<ItemState>> {
     let taken = &undone.taken;
     let failed = HandlerResult::failed(error);
-    // As it was claimed: when the procedure has committed, or the commit has been lost on its way here and was done.
+    // It is still as it was claimed: the procedure has committed, or the commit whose answer was lost was done.
     let found = work.settle(session, taken, &failed)?;
     if found.answer == Answer::Ok {
         *written = Some((found.state, found.attempt));
@@ -44,7 +45,7 @@ fn once(
     }
     let waits = matches!(found.state, Some(ItemState::Pending | ItemState::Error));
     if !waits || found.attempt != taken.attempt - 1 {
-        // Done after all, or another worker's, who may have done it.
+        // It is done after all, or another worker's, who may have done it.
         return Ok(found.state.filter(|state| undone.may_be_done && *state == ItemState::Completed));
     }
     let waiting = ClaimedItem { key: taken.key.clone(), token: found.token, attempt: 0 };

@@ -16,7 +16,7 @@ pub(super) struct TransactionWork<'a> {
 }
 
 impl TransactionWork<'_> {
-    /// One claim, call and settle. An error is that of the claim, or of the commit.
+    /// One claim, call and settle. Returns the error of the claim or of the commit.
     pub(super) fn transaction(&self, session: &mut Session) -> Result<TransactionEnd> {
         let terms = &self.queue.terms;
         let (mut taken, mut may_be_done) = (None, false);
@@ -52,7 +52,7 @@ impl TransactionWork<'_> {
         }
     }
 
-    /// Claims one item in the transaction that is open, and ends there what it cannot be given.
+    /// Claims one item in the open transaction, and ends it there if it is undeliverable.
     fn claim(&self, session: &mut Session) -> Result<Batch> {
         let queue = self.queue;
         let (polls, kinds) = (&queue.process.polls, &queue.terms.kinds.key);
@@ -77,7 +77,7 @@ impl TransactionWork<'_> {
         })
     }
 
-    /// Settles the item in the transaction that is open.
+    /// Settles the item in the open transaction.
     pub(super) fn settle(&self, session: &mut Session, taken: &ClaimedItem, result: &HandlerResult) -> Result<Outcome> {
         let queue = self.queue;
         let items = result.to_json(&taken.key, &taken.token, taken.attempt, queue.terms.spec.has_composite_key())?;
@@ -89,7 +89,7 @@ pub(super) fn calls(queue: &QueueInner) -> Result<&Calls> {
     queue.backend.calls("be worked on by a procedure", "they commit by themselves")
 }
 
-/// Errors that would cost every item an attempt and are the fault of none: the set-up is wrong.
+/// Whether no item caused the error, which would cost each an attempt: the set-up is wrong.
 fn is_nobodys(kind: ErrorKind) -> bool {
     matches!(
         kind,
