@@ -264,7 +264,7 @@ impl Engine {
     }
 
     /// Ends all waits in [`Engine::changes`].
-    pub(crate) fn end_news(&self) {
+    pub(crate) fn end_changes(&self) {
         self.0.0.notifier.end();
     }
 
@@ -298,7 +298,7 @@ impl Engine {
     pub fn close(&self, patience: impl Into<Option<Duration>>) -> Result<()> {
         let patience = patience.into().unwrap_or_else(|| self.0.0.queue.lease());
         let closed = closing::close(&self.0.0, patience);
-        self.end_news();
+        self.end_changes();
         closed
     }
 

@@ -1,4 +1,4 @@
-//! How a call that can fail answers: with a status, and with an error handle that is always written.
+//! The answer of a call that can fail: a status, and an error handle that is always written.
 
 use super::boundary::contain;
 use super::error::readpast_error;
@@ -7,7 +7,7 @@ use super::handle::Handle;
 use super::status::{READPAST_OK, READPAST_PANIC, readpast_status};
 use super::table;
 
-/// Runs the body of a call on `handle` that can fail. A panic poisons the handle: nobody knows what it left behind.
+/// Runs the body of a call on `handle` that can fail. A panic poisons the handle: its object may be half changed.
 ///
 /// # Safety
 /// `err` is NULL or can be written.
@@ -31,7 +31,7 @@ pub(super) unsafe fn answer<H: Handle>(
     })
 }
 
-/// Hands `failure` out, and tells its status. An expected outcome has no error object.
+/// Hands `failure` out, and returns its status. An expected outcome has no error object.
 ///
 /// # Safety
 /// `err` is NULL or can be written.

@@ -1,4 +1,4 @@
-//! Arguments from C: text, and numbers in their ranges. Whatever is wrong with one is said with its name.
+//! Arguments from C: text, and numbers in their ranges. Each error names its argument.
 
 use super::failure::CallFailure;
 use std::ffi::{CStr, c_char};
@@ -10,8 +10,8 @@ use std::time::Duration;
 /// The most items of one call.
 const MOST_ITEMS: i32 = 1000;
 
-/// The most elements of an array. A call works through them a thousand at a time; a count beyond this is rather a slip, whose
-/// array is not there.
+/// The most elements of an array. A call works through them a thousand at a time; a larger count is rather a slip, whose array
+/// does not exist.
 const MOST_ELEMENTS: i32 = 1_000_000;
 
 /// The longest wait, in milliseconds: a day.
@@ -69,7 +69,7 @@ pub(super) unsafe fn optional_bytes<'a>(text: *const c_char, length: usize) -> O
     })
 }
 
-/// The text that these bytes are to be.
+/// The bytes as text, if they are UTF-8.
 pub(super) fn utf8(name: impl Display, bytes: &[u8]) -> Result<&str, CallFailure> {
     std::str::from_utf8(bytes)
         .map_err(|error| CallFailure::argument(format!("{name} is not UTF-8: see its byte {}", error.valid_up_to())))
@@ -91,17 +91,17 @@ pub(super) fn wait(name: &str, ms: i64) -> Result<Duration, CallFailure> {
     in_range(name, ms, 0..=LONGEST_WAIT_MS).map(|_| Duration::from_millis(ms.unsigned_abs()))
 }
 
-/// How long something is waited for, or -1 for as long as is usual.
+/// A time to wait, or -1 for the default.
 pub(super) fn patience(name: &str, ms: i64) -> Result<Option<Duration>, CallFailure> {
     if ms == -1 { Ok(None) } else { wait(name, ms).map(Some) }
 }
 
-/// A time between two things that happen over and over: up to a day, and not 0.
+/// The time between two repetitions: up to a day, and not 0.
 pub(super) fn interval(name: &str, ms: i64) -> Result<Duration, CallFailure> {
     in_range(name, ms, 1..=LONGEST_WAIT_MS).map(|_| Duration::from_millis(ms.unsigned_abs()))
 }
 
-/// A delay, or -1 for none. How long it may be is for the core to say.
+/// A delay, or -1 for none. The core checks its range.
 pub(super) fn delay(name: impl Display, ms: i64) -> Result<Option<i64>, CallFailure> {
     in_range(name, ms, -1..=i64::MAX).map(|ms| (ms >= 0).then_some(ms))
 }

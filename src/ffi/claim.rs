@@ -42,7 +42,7 @@ pub unsafe extern "C" fn readpast_queue_claim(
     }
 }
 
-/// Hands a batch out, unless there is nothing in it.
+/// Hands a batch out, unless it is empty.
 pub(super) fn put(place: OutParameter<readpast_batch>, batch: Batch) -> Result<readpast_status, CallFailure> {
     if batch.is_empty() {
         return Ok(READPAST_EMPTY);

@@ -1,4 +1,4 @@
-//! `readpast_column`: what the items of a batch consist of.
+//! `readpast_column`: the columns of a batch's items.
 
 use super::answer::answer;
 use super::batch::{ClaimedBatch, count, readpast_batch};

@@ -1,4 +1,4 @@
-//! `readpast_config`: what a queue is opened with.
+//! `readpast_config`: the settings of a queue before it is opened.
 
 use super::answer::answer;
 use super::args;
@@ -35,9 +35,9 @@ impl Handle for readpast_config {
 }
 
 impl readpast_config {
-    /// The settings as they are now, or why the handle has none.
+    /// The present settings, or why the handle has none.
     pub(super) fn settings(self) -> Result<Config, CallFailure> {
-        // A setting is put in its place whole, so a panic while it is checked leaves nothing half-changed.
+        // A setting is replaced as a whole, so a panic while it is checked leaves nothing half-changed.
         Ok(self.get()?.lock().clone())
     }
 }
@@ -77,7 +77,7 @@ pub unsafe extern "C" fn readpast_config_set(
     }
 }
 
-/// The failure when a setting is set to NULL: most often what `getenv` says of a variable that is not there.
+/// The failure when a setting is set to NULL: most often the result of `getenv` for a missing variable.
 fn not_given(key: &str) -> CallFailure {
     let variable = if key == "connection" { ", perhaps READPAST_CONNECTION," } else { "" };
     CallFailure::argument(format!(

@@ -1,4 +1,4 @@
-//! `readpast_queue_enqueue`, and what goes in.
+//! `readpast_queue_enqueue`, and its items.
 
 use super::answer::answer;
 use super::args::{self, Field};
@@ -114,7 +114,7 @@ unsafe fn read_item(i: usize, item: &readpast_new_item) -> Result<NewItem, CallF
         delay_ms: args::delay(Field("items", i, "delay_ms"), item.delay_ms)?,
         due: text("due", item.due)?.map(str::to_owned),
         columns,
-        // What is no text is malformed like any other.
+        // A text that is not UTF-8 is malformed like any other.
         traceparent: text("traceparent", item.traceparent).ok().flatten().map(str::to_owned),
         tracestate: text("tracestate", item.tracestate).ok().flatten().map(str::to_owned),
     })

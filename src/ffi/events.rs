@@ -1,4 +1,4 @@
-//! `readpast_events`: what happened in a worker, kept until somebody reads it.
+//! `readpast_events`: events of a worker, kept until the caller reads them.
 
 use super::action;
 use super::answer::answer;
@@ -20,22 +20,21 @@ use std::ptr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// An item was settled: handled, or given back.
+/// An item was settled: handled, or released.
 pub const READPAST_EVENT_SETTLED: i32 = 1;
 /// The worker has lost an item, before or while it was worked on, or when it was settled.
 pub const READPAST_EVENT_LOST: i32 = 2;
-/// The library or the database refused a part of what was given with an item. That part is left out, and the item's error
-/// says so.
+/// The library or the database refused a part of an item's result. That part is left out, and the item's error says so.
 pub const READPAST_EVENT_REFUSED: i32 = 3;
-/// A call failed with an error that may pass, and will be repeated.
+/// A call failed with a transient error, and will be repeated.
 pub const READPAST_EVENT_TROUBLE: i32 = 4;
-/// An item's table refused to have it claimed, or given back by a recovery: a constraint or a trigger. It is left aside for a
-/// while, and tried again.
+/// A constraint or a trigger of an item's table refused its claim, or its recovery. The queue sets it aside for a while, and
+/// tries again.
 pub const READPAST_EVENT_SET_ASIDE: i32 = 5;
 
 /// Some events of a worker, oldest first. Immutable; any number of threads may read it.
 ///
-/// Made by `readpast_worker_events`, freed by `readpast_events_free`. What it lends lives as long as it.
+/// Made by `readpast_worker_events`, freed by `readpast_events_free`. Texts that it lends live as long as it.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct readpast_events {
@@ -43,13 +42,13 @@ pub struct readpast_events {
     pub id: u64,
 }
 
-/// Something that happened. Initialise it with `READPAST_EVENT_INIT`.
+/// An event. Initialise it with `READPAST_EVENT_INIT`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct readpast_event {
     /// The size of this struct.
     pub struct_size: usize,
-    /// What happened: a `READPAST_EVENT_`.
+    /// The kind of event: a `READPAST_EVENT_`.
     pub kind: i32,
     /// For SETTLED and LOST: the database's answer, `READPAST_OK` if all is well, `READPAST_LEASE_LOST` if a renewal found the
     /// loss. For REFUSED and TROUBLE: the status of the failed call, below 0. For SET_ASIDE: `READPAST_INVALID_ITEM`.
@@ -60,11 +59,11 @@ pub struct readpast_event {
     pub attempt: i32,
     /// For SETTLED: the item's state now, a `READPAST_STATE_`; for LOST, if it is known. Otherwise 0.
     pub state: i32,
-    /// The action asked for, a `READPAST_ACTION_`; 0 for TROUBLE and SET_ASIDE, and for LOST before an action was given.
+    /// The action of the settlement, a `READPAST_ACTION_`; 0 for TROUBLE and SET_ASIDE, and for LOST before the item ended.
     pub action: i32,
     /// Why; NULL for SETTLED and LOST.
     pub message: *const c_char,
-    /// What was left out of what was given with the item, by name and length, like `response of 31 characters, delay`. For
+    /// The parts of the item's result that were left out, by name and length, like `response of 31 characters, delay`. For
     /// REFUSED, and for LOST, which leaves out everything; otherwise NULL.
     pub left_out: *const c_char,
     /// A line for a log with all of this, without any text of the item; NULL for SETTLED.
@@ -105,7 +104,7 @@ pub(super) struct LentEvent {
 }
 
 impl LentEvent {
-    /// What a settlement came to.
+    /// The event of a settlement's outcome.
     fn settled(settlement: &Settlement<'_>, outcome: &Outcome) -> Self {
         let line = log_lines::not_settled(settlement, outcome);
         Self {
@@ -121,7 +120,7 @@ impl LentEvent {
         }
     }
 
-    /// An event that is not reported item by item.
+    /// The event, unless it is reported item by item.
     fn of(event: &Event<'_>) -> Option<Self> {
         let mut lent = Self { line: event.line().as_deref().map(text::c_text), ..Self::default() };
         match *event {
@@ -149,15 +148,14 @@ impl LentEvent {
     }
 }
 
-/// The events that nobody has read yet.
+/// Unread events.
 pub(super) struct Log {
     most: usize,
     kept: Mutex<EventBuffer>,
     more: Condvar,
 }
 
-/// Apart from the others are those that are dropped first, so that nobody has to look for one; the numbers say what came before
-/// what.
+/// Events to be dropped first stand apart from the others, so that no search is needed; the numbers keep the order of all.
 #[derive(Default)]
 struct EventBuffer {
     settled: VecDeque<(u64, LentEvent)>,
@@ -177,14 +175,14 @@ impl EventBuffer {
         self.next += 1;
     }
 
-    /// Makes room for one.
+    /// Drops an event to make room.
     fn drop_one(&mut self) {
         if self.settled.pop_front().is_none() {
             self.others.pop_front();
         }
     }
 
-    /// The oldest.
+    /// Takes the oldest.
     fn take(&mut self) -> Option<LentEvent> {
         let place = match (self.settled.front(), self.others.front()) {
             (Some((settled, _)), Some((other, _))) if settled < other => &mut self.settled,
@@ -200,7 +198,7 @@ impl Log {
         Self { most, kept: Mutex::default(), more: Condvar::new() }
     }
 
-    /// What writes into `log`.
+    /// An observer that writes into `log`.
     pub(super) fn observer(log: &Arc<Self>) -> Observer {
         let log = Arc::clone(log);
         Arc::new(move |event| log.note(event))
@@ -217,7 +215,7 @@ impl Log {
         }
     }
 
-    /// Keeps an event. Those that somebody waits for to act on are the last to be dropped.
+    /// Keeps an event. Events on which a caller may have to act are the last to be dropped.
     fn put(&self, event: LentEvent) {
         let mut kept = self.kept.lock();
         if kept.has_ended {
@@ -230,13 +228,13 @@ impl Log {
         self.more.notify_one();
     }
 
-    /// There will be no more: what nobody has read is read, and then nobody waits.
+    /// Ends the log: readers get its rest, and then no reader waits.
     pub(super) fn end(&self) {
         self.kept.lock().has_ended = true;
         self.more.notify_all();
     }
 
-    /// Up to `max` events, waiting up to `wait` for the first. `None`: there will be no more.
+    /// Takes up to `max` events, waiting up to `wait` for the first. `None`: no more follow.
     pub(super) fn read(&self, max: usize, wait: Duration) -> Option<Vec<LentEvent>> {
         let deadline = Instant::now() + wait;
         let mut kept = self.kept.lock();

@@ -1,11 +1,11 @@
-//! Why a call failed, on this side of the boundary.
+//! Failures of calls, on this side of the boundary.
 
 use super::status::{READPAST_INVALID_ARGUMENT, READPAST_PANIC, of_kind, readpast_status};
 use super::text;
 use crate::error::{Error, cut};
 use std::ffi::CString;
 
-/// Why a call failed: the object behind a `readpast_error`, and what bodies return to the boundary.
+/// A failure: the object behind a `readpast_error`, and the error of bodies.
 #[derive(Debug)]
 pub(super) struct CallFailure {
     status: readpast_status,
@@ -23,17 +23,17 @@ impl CallFailure {
         Self { status, message, sqlstate: None, native_code: 0, operation: None, is_retryable: false }
     }
 
-    /// An argument that cannot be taken.
+    /// The failure for a wrong argument.
     pub(super) fn argument(message: impl AsRef<str>) -> Self {
         Self::new(READPAST_INVALID_ARGUMENT, message)
     }
 
-    /// A panic, with its message.
+    /// The failure for a panic, with its message.
     pub(super) fn panic(message: &str) -> Self {
         Self::new(READPAST_PANIC, format!("a bug in readpast, please report it: {message}"))
     }
 
-    /// What the call answers.
+    /// The status that the call returns.
     pub(super) fn status(&self) -> readpast_status {
         self.status
     }

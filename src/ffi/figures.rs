@@ -1,4 +1,4 @@
-//! `readpast_queue_figures`: figures of which there are as many as a queue has steps, types or attempts, as a batch.
+//! `readpast_queue_figures`: figures for each step, type or attempt, as a batch.
 
 use super::answer::answer;
 use super::args;
@@ -16,7 +16,7 @@ use crate::queue::Queue;
 use std::ffi::c_char;
 use std::time::Duration;
 
-/// The rows of a look at the queue, where one is taken.
+/// The rows of a bounded look at the queue.
 const MOST: u32 = 10_000;
 
 /// The longest pause between two looks.
@@ -32,17 +32,16 @@ enum FigureValue {
 /// Figures for each step, type or attempt, as a batch that is read like one of items. Each figure is in a column of its own,
 /// which is NULL if the figure is not known; the key is the step, type or attempt.
 ///
-/// `of` says which:
+/// `of` names them:
 /// - "steps": for each step that the description lists, and an empty one for items at none of them: `Step`, and how many items
 ///   are in each state, by its name (`Pending`, `Processing` ...). Counted, as by `readpast_queue_stats`.
-/// - "types": for each type, if the queue has more than one: `Type`, `Waiting`, `Due`, `OldestDueMs`, `InFlight`,
-///   `EndedPerHour`, `ArrivalsLastHour`, `ClaimedMeanMs`, `WorkersNeeded`, and `Capped`, true if there may be more. From a bounded
-///   look.
+/// - "types": for each type, if the queue has more than one: `Type`, `Waiting`, `Due`, `OldestDueMs`, `InFlight`, `EndedPerHour`,
+///   `ArrivalsLastHour`, `ClaimedMeanMs`, `WorkersNeeded`, and `Capped`, true if there may be more. From a bounded look.
 /// - "trend": one row for the queue: `ArrivalsPerHour`, `EndedPerHour`, `Depth`, `DepthInAnHour`, `WorkersNeeded`,
 ///   `WorkersToCatchUp`, `Counted`, false if they are an estimate, and `WindowMs`, for how long the rates were observed.
-///   `DepthInAnHour` is NULL until that is ten minutes, and so are rates that are counted. From a bounded look. One look at a queue that deletes
-///   completed items cannot tell how many end. "trend 5000" (1 to 600000 ms) looks at such a queue twice, 5000 ms apart, and
-///   takes that much longer; it looks at any other queue once.
+///   `DepthInAnHour` is NULL until that is ten minutes, and so are rates that are counted. From a bounded look. One look at a
+///   queue that deletes completed items cannot count how many end. "trend 5000" (1 to 600000 ms) looks at such a queue twice,
+///   5000 ms apart, and takes that much longer; it looks at any other queue once.
 /// - "attempts": for each ended attempt at the item `key`, the oldest first, if the description has `attempts.history`:
 ///   `AttemptNum`, `Worker`, `StartedAt`, `EndedAt`, `Outcome`, `Step`, `Response`, `Error`.
 ///
@@ -165,7 +164,7 @@ fn figures(queue: &Queue, of: &str, key: &str) -> Result<Batch, CallFailure> {
     Ok(Batch::new(table, 0))
 }
 
-/// How far apart the two looks are that a trend may take: no time where nothing was said.
+/// The pause between the two looks of a trend; zero by default.
 fn apart(of: &str) -> Result<Duration, CallFailure> {
     let Some((_, ms)) = of.split_once(' ') else { return Ok(Duration::ZERO) };
     let ms = ms.parse().ok().filter(|ms| (1..=LONGEST_MS).contains(ms)).ok_or_else(|| {
@@ -176,7 +175,7 @@ fn apart(of: &str) -> Result<Duration, CallFailure> {
     Ok(Duration::from_millis(ms))
 }
 
-/// The rows of a batch: what each is of stands where items have their key.
+/// The rows of a batch: the step, type or attempt stands in place of a key.
 fn rows(columns: Vec<(&'static str, ColumnType)>, figures: impl Iterator<Item = (String, Vec<FigureValue>)>) -> Rows {
     let answers = (0..answer_column::COUNT).map(|_| ("", ColumnType::Text));
     let column = |(name, kind): (&str, ColumnType)| Column { name: name.to_owned(), kind };

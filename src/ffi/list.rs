@@ -1,4 +1,4 @@
-//! `readpast_list`, `readpast_drop`: which queues there are, and the end of one.
+//! `readpast_list`, `readpast_drop`: the queues of a schema, and the end of one.
 
 use super::answer::answer;
 use super::args;
@@ -160,10 +160,11 @@ pub extern "C" fn readpast_queues_free(queues: readpast_queues) {
 }
 
 /// Drops the queue called `queue` from the schema that `config` names. **It asks nothing.** If the items are in a table of
-/// readpast's own, they all go with it, those in work as well. A table that was there before stays with its rows, and loses
-/// only what an install has made beside it. What the queues of a schema share stays.
+/// readpast's own, they all go with it, those in work as well. A table that was there before stays with its rows, and loses only
+/// the objects that an install added. Objects that the queues of a schema share stay.
 ///
-/// All of it happens in one transaction, under the lock of `readpast_install`. It needs the rights of who installed the queue.
+/// All of it happens in one transaction, under the lock of `readpast_install`. It needs the rights of the login that installed
+/// the queue.
 ///
 /// *Threads*: workers that are at work meanwhile get `READPAST_UNKNOWN_QUEUE` from their next call.
 ///

@@ -1,4 +1,4 @@
-//! What operators call: `readpast_queue_find`, `readpast_queue_redrive`, `readpast_queue_purge`.
+//! Calls for operators: `readpast_queue_find`, `readpast_queue_redrive`, `readpast_queue_purge`.
 
 use super::answer::answer;
 use super::args::{self, Field};
@@ -72,15 +72,14 @@ pub unsafe extern "C" fn readpast_queue_find(
 }
 
 /// Starts `count` (0 to 1000000) items over, 1000 in a commit: Failed, Cancelled, Terminated, PartiallyCompleted, Error and
-/// Paused items become Pending, due now, with all their attempts. Response, error and step stay. Each item is judged by
-/// itself.
+/// Paused items become Pending, due now, with all their attempts. Response, error and step stay. Each item has its own answer.
 ///
 /// `operation` is as for `readpast_queue_settle`. `outcomes` may be NULL; otherwise there are `count` of them.
 ///
 /// *Returns*:
 /// - `READPAST_OK`: all are due; `outcomes` are written.
-/// - `READPAST_CONFLICT`, `READPAST_ILLEGAL_TRANSITION`, `READPAST_NOT_FOUND`, `READPAST_DUPLICATE` (the same work is in
-///   the queue again, unfinished): the answer for the first item that is not; `outcomes` are written for all.
+/// - `READPAST_CONFLICT`, `READPAST_ILLEGAL_TRANSITION`, `READPAST_NOT_FOUND`, `READPAST_DUPLICATE` (the same work is in the
+///   queue again, unfinished): the answer for the first item that is not; `outcomes` are written for all.
 /// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: an argument cannot be taken; the message names it.
 /// - `READPAST_OUTCOME_UNKNOWN`: see there.
 /// - any other failure of the connection or the server.
@@ -104,16 +103,16 @@ pub unsafe extern "C" fn readpast_queue_redrive(
     }
 }
 
-/// Deletes up to `max_items` (1 to 1000) finished items that fit `filter_json`, which is that of `readpast_queue_find`.
-/// Without a status it means Completed, PartiallyCompleted, Cancelled and Terminated; Failed items are deleted only when
-/// named. Call it until it deletes none.
+/// Deletes up to `max_items` (1 to 1000) finished items that fit `filter_json`, which is that of `readpast_queue_find`. Without a
+/// status it means Completed, PartiallyCompleted, Cancelled and Terminated; Failed items are deleted only when named. Call it
+/// until it deletes none.
 ///
-/// When the connection breaks, the call is repeated, and counts only what the repetition deleted.
+/// When the connection breaks, the call is repeated, and counts only the items that the repetition deleted.
 ///
 /// *Returns*:
 /// - `READPAST_OK`: `*purged` (which may be NULL) is how many there were.
-/// - `READPAST_INVALID_ARGUMENT`: an argument cannot be taken, or the filter names a state that is not final; the message
-///   names it.
+/// - `READPAST_INVALID_ARGUMENT`: an argument cannot be taken, or the filter names a state that is not final; the message names
+///   it.
 /// - `READPAST_INVALID_ITEM`: a key is not one of this queue's.
 /// - any failure of the connection or the server.
 #[unsafe(no_mangle)]

@@ -1,9 +1,9 @@
-//! Handles out: where a call puts what it made.
+//! Out parameters for handles.
 
 use super::failure::CallFailure;
 use super::handle::{Handle, exhausted};
 
-/// A place for a handle. It holds the null handle until something is put there.
+/// An out parameter for a handle. It holds the null handle until a handle is put there.
 pub(super) struct OutParameter<H>(*mut H);
 
 impl<H: Handle> OutParameter<H> {
@@ -21,7 +21,7 @@ impl<H: Handle> OutParameter<H> {
     /// Puts a handle for `object` there.
     pub(super) fn put(self, object: H::Object) -> Result<(), CallFailure> {
         let handle = H::hand_out(object).ok_or_else(exhausted)?;
-        // SAFETY: as was promised to `new`.
+        // SAFETY: as the caller of `new` promised.
         unsafe { self.0.write(handle) };
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! `readpast_receipts`: what came of the items of an enqueue.
+//! `readpast_receipts`: the outcomes of an enqueue.
 
 use super::answer::answer;
 use super::batch::count;
@@ -72,7 +72,7 @@ impl Handle for readpast_receipts {
 pub struct readpast_receipt {
     /// The size of this struct.
     pub struct_size: usize,
-    /// The item's key. For a duplicate, the key of the existing item if the queue tells it, otherwise empty.
+    /// The item's key. For a duplicate, the key of the existing item if the queue returns it, otherwise empty.
     pub key: *const c_char,
     /// The item's token, to cancel or pause exactly this version of it. Empty for a duplicate.
     pub token: *const c_char,

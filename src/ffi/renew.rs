@@ -39,8 +39,7 @@ unsafe impl Versioned for readpast_lease {
 ///
 /// *Returns*:
 /// - `READPAST_OK`: all are renewed; `outcomes` are written.
-/// - `READPAST_LEASE_LOST`, `READPAST_NOT_FOUND`: the answer of the first item that is not; `outcomes` are written, and
-///   tell of each.
+/// - `READPAST_LEASE_LOST`, `READPAST_NOT_FOUND`: the answer of the first item that is not; `outcomes` are written for all.
 /// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: an argument cannot be taken; the message names it.
 /// - any other failure of the connection or the server.
 #[unsafe(no_mangle)]

@@ -17,7 +17,7 @@ use crate::engine::ReportedResult;
 use crate::item::Settlement;
 use std::ffi::c_char;
 
-/// What to do with an item. Initialise it with `READPAST_SETTLEMENT_INIT`.
+/// A settlement of an item. Initialise it with `READPAST_SETTLEMENT_INIT`.
 ///
 /// A text with a length has that many bytes. Without a length, it ends at its first NUL.
 #[repr(C)]
@@ -31,7 +31,7 @@ pub struct readpast_settlement {
     pub token: *const c_char,
     /// The attempt of the claim. 0 changes the item as an operator, without holding its lease.
     pub attempt: i32,
-    /// What to do: a `READPAST_ACTION_`.
+    /// The action: a `READPAST_ACTION_`.
     pub action: i32,
     /// The step to record. NULL keeps the present one.
     pub step: *const c_char,
@@ -64,24 +64,24 @@ unsafe impl Versioned for readpast_settlement {
     const FIRST_SIZE: usize = size_of::<Self>();
 }
 
-/// Ends the claims of `count` (0 to 1000000) items, or records progress, 1000 in a commit. Each item is judged by itself: a lost
-/// item does not affect the others. With no items, nothing is sent. When a call of more than 1000 fails, the thousands before
-/// the failure are settled, and the error has the operation with which to repeat the call.
+/// Ends the claims of `count` (0 to 1000000) items, or records progress, 1000 in a commit. Each item has its own answer: a lost
+/// item does not affect the others. With no items, nothing is sent. When a call of more than 1000 fails, the thousands before the
+/// failure are settled, and the error has the operation with which to repeat the call.
 ///
-/// `operation` makes the call repeatable: a repetition with the same UUID and settlements changes nothing more and returns
-/// the same answers; with the UUID of a call of another queue or kind it is refused. NULL: the library chooses one for its own
+/// `operation` makes the call repeatable: a repetition with the same UUID and settlements changes nothing more and returns the
+/// same answers; with the UUID of a call of another queue or kind it is refused. NULL: the library chooses one for its own
 /// retries, so that a settlement is applied once even if the connection breaks.
 ///
-/// If you give one, keep it until a call with it succeeds: a repetition that fails, with any status, leaves the outcome of
-/// the first call open.
+/// If you give one, keep it until a call with it succeeds: a repetition that fails, with any status, leaves the outcome of the
+/// first call open.
 ///
 /// `outcomes` may be NULL; otherwise there are `count` of them.
 ///
 /// *Returns*:
 /// - `READPAST_OK`: all are settled; `outcomes` are written.
-/// - `READPAST_LEASE_LOST`, `READPAST_CONFLICT`, `READPAST_ILLEGAL_TRANSITION`, `READPAST_NOT_FOUND`: the answer for the
-///   first item that is not; `outcomes` are written for all.
-/// - `READPAST_INVALID_ITEM`: what a settlement sets does not fit the queue; the message names item and column. None is settled.
+/// - `READPAST_LEASE_LOST`, `READPAST_CONFLICT`, `READPAST_ILLEGAL_TRANSITION`, `READPAST_NOT_FOUND`: the answer for the first
+///   item that is not; `outcomes` are written for all.
+/// - `READPAST_INVALID_ITEM`: a value of a settlement does not fit the queue; the message names item and column. None is settled.
 /// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: an argument cannot be taken; the message names it.
 /// - `READPAST_OUTCOME_UNKNOWN`: see there.
 /// - any other failure of the connection or the server.
@@ -105,14 +105,14 @@ pub unsafe extern "C" fn readpast_queue_settle(
     }
 }
 
-/// Settles as `readpast_queue_settle` does and, in the same round trip and commit (of more than 1000, that of the
-/// last), claims up to `max_items` (1 to 1000) items as `readpast_queue_claim` does without waiting. A repetition with the same
-/// `operation` claims nothing more: its batch is what the first call claimed, as far as this worker still holds it.
+/// Settles as `readpast_queue_settle` does and, in the same round trip and commit (of more than 1000, that of the last), claims
+/// up to `max_items` (1 to 1000) items as `readpast_queue_claim` does without waiting. A repetition with the same `operation`
+/// claims nothing more: its batch has the items of the first call, as far as this worker still holds them.
 ///
-/// *Ownership*: the caller frees `*batch` with `readpast_batch_free`. What `settlements` points to is copied.
+/// *Ownership*: the caller frees `*batch` with `readpast_batch_free`. The texts of `settlements` are copied.
 ///
-/// *Returns*: as `readpast_queue_settle`: the status is that of the settlements, whatever was claimed. At 0 and above,
-/// `*batch` holds the claimed items; it is null when nothing was due, and in all other cases.
+/// *Returns*: as `readpast_queue_settle`: the status is that of the settlements, whatever was claimed. At 0 and above, `*batch`
+/// holds the claimed items; it is null when nothing was due, and in all other cases.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readpast_queue_settle_and_claim(
     queue: readpast_queue,
@@ -176,7 +176,7 @@ unsafe fn read_settlement<'a>(i: usize, settlement: &readpast_settlement) -> Res
     }
 }
 
-/// The ends of items as they are said: what is wrong with more than the name of an item is for the engine to judge.
+/// Results of items, unchecked but for the item's name: the engine checks the rest.
 ///
 /// # Safety
 /// As [`read_settlements`].

@@ -1,6 +1,6 @@
-//! Structs whose caller may have been built with another version of the header. Each says its size, as that version
-//! declares it: a shorter one lacks the newest fields, which are then zero; a longer one has fields that this library
-//! does not know, which must then be zero. (Linux passes the arguments of new system calls in the same way.)
+//! Structs whose caller may have been built with another version of the header. Each holds its size, as that version declares it:
+//! a shorter one lacks the newest fields, which are then zero; a longer one has fields that this library does not know, which
+//! must then be zero. (Linux passes the arguments of new system calls in the same way.)
 
 use super::args;
 use super::failure::CallFailure;
@@ -37,7 +37,7 @@ pub(super) unsafe fn read_array<T: Versioned>(name: &str, first: *const T, count
     let stride = unsafe { stride_of(name, first) }?;
     let mut structs = Vec::with_capacity(count);
     for i in 0..count {
-        // SAFETY: as the caller promises; that all have the same size is checked before the next is reached.
+        // SAFETY: as the caller promises; the size of each is checked before the next is reached.
         structs.push(unsafe { read_one(format_args!("{name}[{i}]"), first.byte_add(i * stride), stride) }?);
     }
     Ok(structs)
@@ -80,7 +80,7 @@ unsafe fn read_one<T: Versioned>(name: impl Display, place: *const T, stride: us
     }
 }
 
-/// Places for structs that the library fills in. The first says how long each is.
+/// Structs that the library fills in. The first holds the size of each.
 pub(super) struct OutStructs<T> {
     first: *mut T,
     stride: usize,
@@ -112,7 +112,7 @@ impl<T: Versioned> OutStructs<T> {
         Ok(Self { first, stride, count: count.unsigned_abs() as usize })
     }
 
-    /// Fills the places, as far as there are any.
+    /// Fills the structs, as far as there are any.
     pub(super) fn fill(self, values: impl Iterator<Item = T>) {
         for (i, value) in values.take(self.count).enumerate() {
             // SAFETY: there are so many places, each as long as the stride.
@@ -120,7 +120,7 @@ impl<T: Versioned> OutStructs<T> {
         }
     }
 
-    /// Fills the one place, or leaves it as it is when there is no value.
+    /// Fills the one struct, or leaves it unchanged when there is no value.
     pub(super) fn fill_or_not_found(self, value: Option<T>) -> readpast_status {
         let status = if value.is_some() { READPAST_OK } else { READPAST_NOT_FOUND };
         self.fill(value.into_iter());
@@ -128,7 +128,7 @@ impl<T: Versioned> OutStructs<T> {
     }
 }
 
-/// Writes as much of `value` as the caller's version has, and zeros for what it has more.
+/// Writes the fields of `value` that the caller's version has, and zeros for its other fields.
 ///
 /// # Safety
 /// The place is as long as the stride, which is enough for a size.
@@ -143,7 +143,7 @@ unsafe fn write_one<T: Versioned>(place: *mut T, stride: usize, value: T) {
     }
 }
 
-/// The size that the first struct of an array says, which all others share.
+/// The size that the first struct of an array holds, which all others share.
 ///
 /// # Safety
 /// `first` is NULL, or begins with its size.
@@ -164,7 +164,7 @@ mod tests {
     use super::*;
     use crate::ffi::READPAST_INVALID_ARGUMENT;
 
-    /// What this library knows.
+    /// The struct as this library knows it.
     #[repr(C)]
     #[derive(Debug, Clone, Copy, PartialEq)]
     struct Now {
@@ -226,7 +226,7 @@ mod tests {
         unsafe {
             OutStructs::optional("items", words.as_mut_ptr().cast(), 2).unwrap().fill([1, 2, 3].map(value).into_iter());
             OutStructs::optional("items", ptr::null_mut(), 2).unwrap().fill([4].map(value).into_iter());
-            // Where none is said to be, nothing need be there.
+            // With a count of 0 there need be no array.
             let nowhere = ptr::without_provenance_mut(8);
             OutStructs::optional("items", nowhere, 0).unwrap().fill([4].map(value).into_iter());
             assert_eq!(read_array::<Now>("items", nowhere, 0).unwrap(), []);

@@ -75,8 +75,8 @@ unsafe impl Versioned for readpast_stats {
     const FIRST_SIZE: usize = offset_of!(Self, wait_mean_ms);
 }
 
-/// Counts the queue's items and measures how long they take. It reads much of the table: call it for a page that somebody
-/// looks at, not in every round of a worker.
+/// Counts the queue's items and measures how long they take. It reads much of the table: call it for a page that a person looks
+/// at, not in every round of a worker.
 ///
 /// *Returns*:
 /// - `READPAST_OK`: `*stats` is written.

@@ -1,8 +1,8 @@
-//! What lies behind the handles: slots that are checked at every use.
+//! The table behind the handles: slots that are checked at every use.
 //!
-//! Each process of a family of forks has a table of its own. The child cannot use its parent's: another thread may have
-//! held a lock of it at the fork, for ever. Neither does the child destroy what is in there, since closing an inherited
-//! connection would end the parent's.
+//! Each process of a family of forks has a table of its own. The child cannot use its parent's: another thread may have held a
+//! lock of it at the fork, for ever. Neither does the child destroy the objects in it, since closing an inherited connection
+//! would end the parent's.
 
 use super::fork;
 use super::id::{EPOCHS, GENERATIONS, Id, SLOTS};
@@ -15,7 +15,7 @@ use std::sync::{Arc, OnceLock};
 /// Slots come in segments, so that the table grows without moving: a look-up takes no lock but the slot's.
 const SEGMENT: usize = 1024;
 
-/// What a handle stands for. The table holds one reference, every call under way another.
+/// The object of a handle. The table holds one reference, every call under way another.
 pub(super) type Object = Arc<dyn Any + Send + Sync>;
 
 /// Why a handle cannot be used.
@@ -36,14 +36,14 @@ struct HandleSlot(Mutex<HandleEntry>);
 
 #[derive(Default)]
 struct HandleEntry {
-    /// The handle whose object this is; 0 while there is none.
+    /// The handle of this object; 0 while there is none.
     id: u64,
     generation: u32,
     poisoned: bool,
     object: Option<Object>,
 }
 
-/// The slots that can be taken: those given back, and all from `fresh` on.
+/// The free slots: those given back, and all from `fresh` on.
 #[derive(Default)]
 struct Vacant {
     returned: Vec<u32>,
@@ -102,7 +102,7 @@ pub(super) fn poison(id: u64) {
 
 /// The table of this process, once it has one.
 fn current() -> Option<&'static HandleTable> {
-    // SAFETY: it is NULL, or what `start` made of a table that nobody frees.
+    // SAFETY: it is NULL, or `start` made it of a table that is never freed.
     let table = unsafe { TABLE.load(Ordering::Acquire).as_ref() };
     table.filter(|table| table.epoch == fork::epoch())
 }
@@ -112,7 +112,7 @@ fn start() -> Option<&'static HandleTable> {
     let old = TABLE.load(Ordering::Acquire);
     let new = Box::into_raw(Box::new(HandleTable::new(fork::epoch())));
     if TABLE.compare_exchange(old, new, Ordering::AcqRel, Ordering::Acquire).is_err() {
-        // SAFETY: it was made above, and nobody else has seen it.
+        // SAFETY: it was made above, and no other thread has seen it.
         drop(unsafe { Box::from_raw(new) });
     }
     current()
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn one_bit_wrong_is_dead() {
-        // A tag that no other test has: one of their handles may well be a bit away.
+        // A tag that no other test uses: one of their handles may well be a bit away.
         let id = insert(15, Arc::new(())).unwrap();
         for bit in 0..64 {
             assert!(get(id ^ (1 << bit)).is_err(), "bit {bit}");

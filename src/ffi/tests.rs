@@ -1,5 +1,4 @@
-//! The C functions on what needs no server: made-up batches, wrong handles, panics. Miri runs them too:
-//! `.ci/deep.sh miri`.
+//! Tests of C functions that need no server: made-up batches, wrong handles, panics. Miri runs them too: `.ci/deep.sh miri`.
 
 mod batch;
 mod handles;

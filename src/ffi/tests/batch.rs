@@ -1,4 +1,4 @@
-//! What a batch lends.
+//! Tests of the texts that a batch lends.
 
 use super::*;
 use std::ptr;

@@ -1,4 +1,4 @@
-//! What is made without a server: items for tests, and receipts.
+//! Tests of items and receipts that are made without a server.
 
 use super::batch::empty_value;
 use super::*;
