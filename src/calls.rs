@@ -1,5 +1,5 @@
-//! One file a call: arguments become a statement's parameters, its rows become an answer. Nothing here waits or tries again, or
-//! changes what a process knows of a queue.
+//! One file a call: arguments become a statement's parameters, its rows become an answer. No call here waits or retries, or
+//! changes a process's knowledge of a queue.
 
 mod answers;
 mod attempts;

@@ -1,5 +1,5 @@
-//! What a queue is made of: its table, its columns, and how it behaves. Written once, as TOML or JSON, kept in the
-//! database, and read back by every handle, which checks new items against it before they travel.
+//! The description of a queue: its table, its columns, and its behaviour. Written once, as TOML or JSON, stored in the database,
+//! and read back by every handle, which checks new items against it before it sends them.
 
 mod check;
 mod check_item;
@@ -56,46 +56,46 @@ pub struct QueueSpec {
     pub queue: QueueName,
     /// Where its items are.
     pub storage: Storage,
-    /// The kinds of work it holds; the first is the one that an item has when it names none.
+    /// The types of work; the first is the default of an item that names none.
     pub types: Vec<String>,
-    /// The steps of its jobs; the first one is where a new item is when it names none. Empty: a step may be any text.
+    /// The steps of its jobs; the first one is the default of a new item. Empty: a step may be any text.
     pub steps: Vec<String>,
-    /// Its own columns, besides those of the life cycle: what a producer gives and a worker sees.
+    /// Its own columns, besides those of the life cycle: a producer gives them, and a worker sees them.
     pub columns: Vec<ColumnSpec>,
-    /// Tables of what only some items have.
+    /// Tables of columns that only some items have.
     pub subtypes: Vec<SubtypeSpec>,
-    /// The column, one of its own, that has the W3C trace context in which an item was enqueued.
+    /// The column, one of its own, with the W3C trace context in which an item was enqueued.
     pub trace: Option<Identifier>,
     /// The order in which due items are handed out.
     pub order: OrderSpec,
-    /// What a claim can be limited to.
+    /// The kinds to which a claim can be limited.
     pub claim_by: ClaimBySpec,
-    /// Into how many parts what waits is dealt out, 2 to 64, each with a head of its own at which claims begin; one without it.
+    /// The number of parts of the waiting items, 2 to 64, each with a head of its own at which claims begin; one by default.
     pub shards: Option<i32>,
-    /// How many attempts an item has, unless the setting of the queue says otherwise.
+    /// How many attempts an item has, unless the queue's setting overrides it.
     pub max_attempts: i32,
-    /// Whether each attempt that has ended is remembered, with what came of it.
+    /// Whether each ended attempt is recorded, with its result.
     pub attempt_history: bool,
     /// When a failed attempt is repeated; at once where there is none.
     pub backoff: Option<BackoffSpec>,
     /// Leases.
     pub lease: LeaseSpec,
-    /// What becomes of completed items.
+    /// The end of completed items.
     pub completion: Completion,
-    /// How long items stay that have ended, each state named once; for ever where it is not named.
+    /// How long ended items stay, by state; for ever where a state is not named.
     pub retention: Vec<RetentionSpec>,
-    /// For how many seconds attempts that have ended are remembered, 1 to 1,728,000,000; as long as their item where it is not said.
+    /// For how many seconds ended attempts are recorded, 1 to 1,728,000,000; as long as their item by default.
     pub attempt_retention: Option<i32>,
     /// Which items count as the same work.
     pub dedup: Option<DedupSpec>,
-    /// Who may do what.
+    /// Roles and their rights.
     pub roles: RolesSpec,
-    /// The names of its settings in AppSettings begin with this and a point; `<queue>` in lower case when left out.
+    /// The prefix of its settings in AppSettings, before a point; `<queue>` in lower case when left out.
     pub settings: String,
 }
 
 impl QueueSpec {
-    /// Whether a column of items, as `find` names it, is shown to workers alone.
+    /// Whether only workers see a column of items, as `find` names it.
     #[must_use]
     pub fn is_secret(&self, name: &str) -> bool {
         let is = |column: &ColumnSpec, prefix: &str| {
@@ -108,7 +108,7 @@ impl QueueSpec {
             })
     }
 
-    /// Whether anything of it is deleted when it is old enough.
+    /// Whether items or attempts are deleted by age.
     #[must_use]
     pub(crate) fn deletes_what_is_over(&self) -> bool {
         !self.retention.is_empty() || self.attempt_retention.is_some()
@@ -130,9 +130,9 @@ impl QueueSpec {
 pub enum Storage {
     /// In a table that readpast makes, in the shape of its first document.
     Own,
-    /// In a table that was there before, or that readpast makes after somebody else's shape.
+    /// In a table that was there before, or that readpast makes after the user's shape.
     Table(Box<TableSpec>),
-    /// Behind procedures that somebody wrote by hand.
+    /// Behind hand-written procedures.
     Procedures(Box<ProceduresSpec>),
 }
 
@@ -141,24 +141,24 @@ pub enum Storage {
 pub struct ColumnSpec {
     /// Its name.
     pub name: Identifier,
-    /// What it holds.
+    /// Its type.
     pub kind: ColumnKind,
     /// Whether it may be NULL.
     pub nullable: bool,
-    /// Whether it is shown to nobody but workers: who looks for items finds NULL in its place.
+    /// Whether only workers see it: a search returns NULL in its place.
     pub secret: bool,
-    /// The type of the author's that the table has it in, over that of `kind`; only of a table that readpast makes.
+    /// The author's type of the column, instead of that of `kind`; only of a table that readpast makes.
     pub sql_type: Option<SqlName>,
-    /// What a new item has that leaves it out; one that gives null has NULL, or is refused.
+    /// The value of a new item that leaves it out; one that gives null has NULL, or is refused.
     pub default: Option<Value>,
-    /// What holds of each row, in SQL; only of a table that readpast makes.
+    /// A condition on each row, in SQL; only of a table that readpast makes.
     pub check: Option<CheckSpec>,
-    /// The column of another table whose values it has; only of a table that readpast makes.
+    /// The column of another table that has its values; only of a table that readpast makes.
     pub references: Option<ReferenceSpec>,
 }
 
 impl ColumnSpec {
-    /// A column that may be NULL, of which nothing more is said.
+    /// A column that may be NULL, without further options.
     #[must_use]
     pub fn new(name: Identifier, kind: ColumnKind) -> Self {
         Self { name, kind, nullable: true, secret: false, sql_type: None, default: None, check: None, references: None }
@@ -171,7 +171,7 @@ impl ColumnSpec {
     }
 }
 
-/// What a column holds. Each has a type on both servers.
+/// The type of a column. Each has a type on both servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ColumnKind {
     /// Text, of at most so many characters where a length is given (1 to 4000; UTF-16 units on SQL Server).

@@ -60,7 +60,7 @@ impl Identifier {
         Ok(Self(name.to_owned()))
     }
 
-    /// A name that stands in the source, and so needs no check.
+    /// A name from the source, which needs no check.
     pub(crate) fn known(name: &'static str) -> Self {
         Self(name.to_owned())
     }
@@ -82,8 +82,8 @@ impl Identifier {
 }
 
 impl Identifier {
-    /// The quoted name of a table or column that somebody else made, given as they would write it there: PostgreSQL takes
-    /// names in lower case unless they stand in double quotes.
+    /// The quoted name of a table or column of the user's, given as they would write it there: PostgreSQL takes names in lower
+    /// case unless they stand in double quotes.
     #[must_use]
     pub fn quoted_as_written(&self, style: QuoteStyle) -> String {
         let exact = self.0.strip_prefix('"').and_then(|name| name.strip_suffix('"'));
@@ -95,8 +95,8 @@ impl Identifier {
     }
 }
 
-/// The name of a queue. It becomes part of the names of procedures, indexes and constraints, so it is held to what
-/// reads well in all of them: a letter first, then letters, digits and underscores of ASCII, at most 40.
+/// The name of a queue. It becomes part of the names of procedures, indexes and constraints, so it must read well in all of them:
+/// a letter first, then letters, digits and underscores of ASCII, at most 40.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct QueueName(String);
 
@@ -131,7 +131,7 @@ impl QueueName {
         &self.0
     }
 
-    /// The name as that of a table.
+    /// The name as a table's.
     pub(crate) fn to_identifier(&self) -> Identifier {
         Identifier(self.0.clone())
     }

@@ -1,6 +1,5 @@
-//! A queue behind procedures that somebody wrote by hand: `Next_` and `Modify_` in the shape of readpast's first document.
-//! They know neither worker nor lease nor operation, and take one item a call; what follows from that is said where it
-//! happens.
+//! A queue behind hand-written procedures: `Next_` and `Modify_` in the shape of readpast's first document. They know neither
+//! worker nor lease nor operation, and claim one item a call; comments in place name the consequences.
 
 mod claim;
 mod enqueue;

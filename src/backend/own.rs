@@ -1,4 +1,4 @@
-//! The procedures that an install has made.
+//! Installed procedures.
 
 use super::procedures::Procedures;
 use crate::calls::{
@@ -36,7 +36,7 @@ impl Procedures for Own {
             Err(error) if terms.dialect.may_be_refusal(&error) => {}
             claimed => return claimed,
         }
-        // The refusal may be of what a dead worker left.
+        // The table may refuse an item of a dead worker.
         let recovered =
             if recover > 0 { calls::recover(on, &self.0, GIVEN_BACK, RECOVER_NOW)? } else { Default::default() };
         let claimed = on.ask(CallKind::Claim, YieldsTo::Interrupts, |session| {
@@ -49,7 +49,7 @@ impl Procedures for Own {
 
     fn settle(&self, on: &dyn Sessions, terms: &CallTerms, what: &Settling<'_>) -> Result<SettleAnswer> {
         match calls::settle(on, terms, &self.0, what) {
-            // The claim may be what the table refuses, and the settlements are undone with it.
+            // The table may refuse the claim, which undoes the settlements too.
             Err(error) if what.max > 0 && terms.dialect.may_be_refusal(&error) => {
                 calls::settle(on, terms, &self.0, &what.without_claim())
             }

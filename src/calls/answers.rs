@@ -3,12 +3,12 @@
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Action, Answer, ItemState, Outcome, Rows, Settlement, Value, answer_column};
 
-/// The word in the answer column of `row`.
+/// The answer column of `row`.
 pub(super) fn word(rows: &Rows, row: usize) -> &str {
     text(rows, row, answer_column::ANSWER)
 }
 
-/// How long until the next item is due, of an EMPTY row.
+/// The time until the next item is due, in an EMPTY row.
 pub(super) fn due_ms(rows: &Rows, row: usize) -> Option<u64> {
     match rows.value(row, answer_column::DUE_MS) {
         Value::Integer(ms) => Some(u64::try_from(ms).unwrap_or(0)),
@@ -25,14 +25,14 @@ pub(super) fn text(rows: &Rows, row: usize, column: usize) -> &str {
     }
 }
 
-/// The outcomes of `settlements`, which the first rows tell.
+/// The outcomes of `settlements`, from the first rows.
 pub(super) fn outcomes_of(rows: &Rows, settlements: &[Settlement<'_>]) -> Result<Vec<Outcome>> {
     let outcomes = outcomes(rows, settlements.len())?;
     Ok(settlements.iter().zip(outcomes).map(|(settlement, outcome)| of_this_call(settlement, outcome)).collect())
 }
 
-/// What came of `settlement`. A call that is repeated since its answer was lost is read what its items are now, and the next
-/// claim or an operator may have made something else of them since: what is read is of that, and its token is another's.
+/// The outcome of `settlement`. A repeated call reads the present state of its items, which the next claim or an operator may
+/// have changed since: then state and token belong to that change.
 fn of_this_call(settlement: &Settlement<'_>, outcome: Outcome) -> Outcome {
     if outcome.answer != Answer::Ok {
         return outcome;
@@ -60,9 +60,9 @@ pub(super) fn outcomes(rows: &Rows, count: usize) -> Result<Vec<Outcome>> {
     (0..count).map(|row| outcome(rows, row, row, count)).collect()
 }
 
-/// The outcomes of `settlements`, and of how many there is a row: of the first, and of all others that were refused or are not
-/// Completed now. That need not be what was asked: a call that is repeated may find that somebody has completed since what it
-/// gave back.
+/// The outcomes of `settlements`, and how many of them have a row: the first, and all others that were refused or are not
+/// Completed now. That need not be the action's state: a repeated call may find that another worker has completed an item that it
+/// released.
 pub(super) fn outcomes_of_others(rows: &Rows, settlements: &[Settlement<'_>]) -> Result<(Vec<Outcome>, usize)> {
     let mut row = 0;
     let outcomes = settlements.iter().enumerate().map(|(i, settlement)| {
@@ -81,7 +81,7 @@ fn is_of(rows: &Rows, row: usize, item: usize) -> bool {
     row < rows.len() && rows.value(row, answer_column::ORDINAL) == Value::Integer(item as i64)
 }
 
-/// What `row` says of item `item`, of so many.
+/// The outcome in `row` of item `item`, out of so many.
 fn outcome(rows: &Rows, row: usize, item: usize, count: usize) -> Result<Outcome> {
     let answer_text = if row < rows.len() { word(rows, row) } else { "" };
     let answer = answer_text.parse::<Answer>().ok().filter(|_| is_of(rows, row, item));
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
     use crate::item::{Cell, Column, ColumnType};
 
-    /// What the server says: answers with their ordinals and states; a claimed item has no ordinal.
+    /// Rows of a server: answers with their ordinals and states; a claimed item has no ordinal.
     fn rows(answers: &[(&str, Option<i64>, &str)]) -> Rows {
         let columns = (0..answer_column::COUNT).map(|_| Column { name: String::new(), kind: ColumnType::Text });
         let mut rows = Rows::new(columns.collect());
@@ -146,7 +146,7 @@ mod tests {
                 (Answer::Ok, Some(ItemState::Completed), 3, "new"),
                 completed,
                 (Answer::LeaseLost, Some(ItemState::Pending), 3, "new"),
-                // Somebody has completed since what a call gave back that is repeated.
+                // Another worker has completed an item that the repeated call released.
                 (Answer::Ok, Some(ItemState::Error), 2, ""),
             ]
         );
@@ -172,7 +172,7 @@ mod tests {
             (Action::Release, "Error", ok(Error, false)),
             (Action::Release, "Completed", ok(Pending, true)),
             (Action::Cancel, "Pending", ok(Cancelled, true)),
-            // Of a step at attempt 2, outcome_of of attempt 3.
+            // The row of a step at attempt 2 is of attempt 3.
             (Action::Step, "Processing", (Answer::LeaseLost, Some(Processing), false)),
             (Action::Step, "Error", (Answer::LeaseLost, Some(Error), false)),
         ] {

@@ -1,4 +1,4 @@
-//! The attempts at an item that have ended.
+//! The ended attempts at an item.
 
 use super::sessions::{Ask, Sessions, YieldsTo};
 use super::terms::CallTerms;
@@ -8,7 +8,7 @@ use crate::item::{Attempt, Rows, Value};
 use crate::metrics::CallKind;
 use crate::session::{Param, ReadCells};
 
-/// The most that are shown of one item.
+/// The most attempts of one item that are returned.
 const MOST: i32 = 1000;
 
 pub(crate) fn attempts(on: &dyn Sessions, terms: &CallTerms, calls: &Calls, key: &str) -> Result<Vec<Attempt>> {

@@ -1,4 +1,4 @@
-//! Taking items out.
+//! Claims.
 
 use super::answers;
 use super::recover::Recovered;
@@ -14,28 +14,28 @@ use std::time::Duration;
 #[derive(Default)]
 pub(crate) struct Claimed {
     pub(crate) found: ClaimResult,
-    /// Items that were claimed and cannot be handed out: too large, say.
+    /// Items that were claimed and are undeliverable: too large, say.
     pub(crate) undeliverable: Vec<Undeliverable>,
-    /// Items that their table did not let it claim, or recover.
+    /// Items that their table refused to have claimed, or recovered.
     pub(crate) refused: Vec<RefusedItem>,
-    /// Items of dead workers that a call of its own gave back before it.
+    /// Items of dead workers that an earlier call of its own recovered.
     pub(crate) recovered: u32,
 }
 
 #[derive(Default)]
 pub(crate) enum ClaimResult {
     Items(Batch),
-    /// It only ended items that are not to be worked on; those behind them may be due.
+    /// The claim only ended undeliverable items; those behind them may be due.
     Others,
     /// Nothing is due, or until then.
     Nothing(Option<Duration>),
-    /// The answer does not say: whoever waits is to ask again.
+    /// The answer leaves it open: a waiting caller is to ask again.
     #[default]
     Unknown,
 }
 
 impl Claimed {
-    /// Nothing is due that anybody knows of.
+    /// No item is known to be due.
     pub(crate) fn nothing() -> Self {
         Self { found: ClaimResult::Nothing(None), ..Self::default() }
     }
@@ -62,7 +62,7 @@ pub(crate) fn claim(
     read(terms, terms.claiming(session, &calls.claim, &params)?, 0)
 }
 
-/// The same around the items that their table refuses to have claimed.
+/// The same around items that their table refuses to have claimed.
 pub(crate) fn claim_apart(
     session: &mut Session,
     terms: &CallTerms,

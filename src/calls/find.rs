@@ -1,4 +1,4 @@
-//! Looking for items.
+//! Searches for items.
 
 use super::count::check_count;
 use super::sessions::{Ask, Sessions, YieldsTo};
@@ -9,7 +9,7 @@ use crate::item::{Batch, Filter, Rows};
 use crate::metrics::CallKind;
 use crate::session::{Param, ReadCells};
 
-/// A page that is looked for: the items that fit `filter`, from behind the key `after` on.
+/// A page of a search: the items that fit `filter`, from behind the key `after` on.
 pub(crate) struct Page<'a> {
     pub(crate) filter: &'a Filter,
     pub(crate) after: Option<&'a str>,
@@ -38,7 +38,7 @@ pub(crate) fn look(
     })?;
     let (filter, max) = checked(terms, page)?;
     let params = [Param::Text(&filter), Param::Text(page.after.unwrap_or_default()), max, Param::Integer(most)];
-    // The end is in a result of its own on SQL Server, and nowhere else.
+    // On SQL Server the end is in a result of its own.
     let mut results = on.ask(CallKind::Find, YieldsTo::Closing, |session| match session.dialect() {
         Dialect::SqlServer => session.results(&calls.find, &params),
         Dialect::Postgres => Ok(vec![session.call(&calls.find, &params, ReadCells::Answers)?]),
@@ -62,7 +62,7 @@ fn found(terms: &CallTerms, rows: Rows) -> Batch {
     if rows.is_empty() { Batch::default() } else { terms.batch(rows, 0) }
 }
 
-/// Refuses by its name what cannot be a key; an empty one the filter refuses itself.
+/// Refuses a text that cannot be a key; the filter itself refuses an empty one.
 pub(super) fn check_keys(terms: &CallTerms, filter: &Filter) -> Result<()> {
     let mut keys = filter.keys.iter().flatten().filter(|key| !key.is_empty());
     keys.try_for_each(|key| terms.spec.check_key(key))

@@ -28,7 +28,7 @@ pub(crate) fn head(
     item: &Item<'_>,
 ) -> Result<Option<(String, Option<ItemState>)>> {
     let (Some(call), Some(group)) = (&calls.blocked, &terms.spec.order.group) else { return Ok(None) };
-    // In PostgreSQL's quotes, where its description gives it so.
+    // The description may give its name in PostgreSQL's quotes.
     let value = match item.value_of(group.as_str().trim_matches('"')) {
         Some(Value::Text(text)) => text.to_owned(),
         Some(Value::Integer(number)) => number.to_string(),

@@ -1,4 +1,4 @@
-//! The kinds of items that a handle claims.
+//! The kind filter: the types and steps that a handle claims.
 
 use crate::config::{Config, MAX_KINDS};
 use crate::description::{QueueSpec, Storage};
@@ -7,7 +7,7 @@ use crate::ident::did_you_mean;
 use crate::session::Param;
 use serde_json::json;
 
-/// What claims of a handle name; all kinds, unless it was opened for some.
+/// The types and steps that a handle's claims name; without any it claims all.
 #[derive(Debug, Default)]
 pub(crate) struct KindFilter {
     types: Option<String>,
@@ -19,7 +19,7 @@ pub(crate) struct KindFilter {
 }
 
 impl KindFilter {
-    /// What `config` says, if claims of the queue can be limited to it.
+    /// The filter of `config`, if claims of the queue support it.
     pub(super) fn new(config: &Config, spec: &QueueSpec) -> Result<Self> {
         let listed = |key| {
             config.texts(key).map(|mut texts| {
@@ -50,7 +50,7 @@ impl KindFilter {
     }
 }
 
-/// A type that the queue does not have is a mistake: nothing would ever come.
+/// Refuses a type that the queue does not have: no item would ever come.
 fn check_types(spec: &QueueSpec, types: &[String]) -> Result<()> {
     let Some(unknown) = types.iter().find(|kind| !spec.types.contains(kind)) else { return Ok(()) };
     let near = did_you_mean(unknown, spec.types.iter().map(String::as_str));
@@ -63,7 +63,7 @@ fn check_types(spec: &QueueSpec, types: &[String]) -> Result<()> {
     Err(Error::new(ErrorKind::InvalidConfig, message))
 }
 
-/// Whether there is an index for claims that name types, or steps, or both.
+/// Refuses a filter by types, or steps, or both, without an index for it.
 fn check_shape(spec: &QueueSpec, types: bool, steps: bool) -> Result<()> {
     let always = spec.is_always_by_type();
     let serves = |search: &crate::description::KindSearch| {

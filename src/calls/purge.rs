@@ -1,4 +1,4 @@
-//! Deleting items that ended.
+//! Deletes ended items.
 
 use super::count::check_count;
 use super::find::check_keys;
@@ -26,7 +26,7 @@ pub(crate) fn purge(on: &dyn Sessions, terms: &CallTerms, calls: &Calls, filter:
     count(&on.ask(CallKind::Purge, YieldsTo::Closing, |session| session.call(&calls.purge, &params, ReadCells::Table))?)
 }
 
-/// Deletes up to `max` items whose time is over, unless somebody did within the `interval`.
+/// Deletes up to `max` expired items, unless another call did within the `interval`.
 pub(crate) fn retain(session: &mut Session, statement: &Arc<str>, interval: Duration, max: i32) -> Result<u64> {
     // An eighth less: a call that comes a little early is not to lose a whole interval.
     let interval = i32::try_from((interval - interval / 8).as_millis()).unwrap_or(i32::MAX);

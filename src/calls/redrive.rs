@@ -1,4 +1,4 @@
-//! Letting items that ended be worked on again.
+//! Redrives: ended items become due again.
 
 use super::answers;
 use super::operation::{Attempts, Operation, in_parts};
@@ -12,7 +12,7 @@ use crate::metrics::CallKind;
 use crate::session::{Param, ReadCells};
 use serde_json::json;
 
-/// `learn` gets the outcomes of each part as soon as it has committed.
+/// Redrives items. `learn` gets the outcomes of each part as soon as it has committed.
 pub(crate) fn redrive(
     on: &dyn Sessions,
     terms: &CallTerms,

@@ -1,5 +1,5 @@
-//! Items that their table does not let a claim or a recovery change: the database leaves each aside, for longer each time, and
-//! reports it to the call that found out.
+//! Items that their table refuses to have claimed or recovered: the database sets each aside, for longer each time, and reports
+//! it to the call that met it.
 
 use super::answers;
 use crate::error::log_text;
@@ -9,14 +9,14 @@ use std::fmt;
 /// The answer for such an item.
 const REFUSED: &str = "REFUSED";
 
-/// An item that is left aside for a while.
+/// An item that is set aside for a while.
 pub(crate) struct RefusedItem {
-    /// `None` for an item of a type that is not this login's.
+    /// `None` for an item of a type that this login may not see.
     pub(crate) key: Option<String>,
     pub(crate) times: i64,
-    /// It was to be given back by a recovery, and not claimed.
+    /// Whether the table refused a recovery, and not a claim.
     pub(crate) by_recovery: bool,
-    /// The server's words, with the constraint's name.
+    /// The server's message, with the constraint's name.
     pub(crate) reason: String,
 }
 
@@ -35,7 +35,7 @@ fn one(rows: &Rows, row: usize) -> RefusedItem {
     RefusedItem { key: key.map(str::to_owned), times, by_recovery: doing == "recover", reason: reason.to_owned() }
 }
 
-/// A log has it so.
+/// The text of a log line.
 impl fmt::Display for RefusedItem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let key = self.key.as_deref().unwrap_or("of another type");

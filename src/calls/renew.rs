@@ -1,4 +1,4 @@
-//! Keeping claims.
+//! Renewals of leases.
 
 use super::answers;
 use super::count::MAX_ITEMS;

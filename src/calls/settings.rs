@@ -1,5 +1,5 @@
-//! The settings of a queue that its procedures read from AppSettings at each call: they count above the description, and
-//! changing one needs no install.
+//! The settings of a queue that its procedures read from AppSettings at each call: they override the description, and changing
+//! one needs no install.
 
 use super::sessions::{Ask, Sessions, YieldsTo};
 use super::terms::CallTerms;
@@ -14,19 +14,19 @@ use std::ops::RangeInclusive;
 /// A setting of a queue in the table AppSettings, or in the one that its description names in its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueueSetting {
-    /// What it is called here: `maxAttempts`, `leaseMs`.
+    /// Its name: `maxAttempts`, `leaseMs`.
     pub name: &'static str,
-    /// What it is called in the table: `notification.maxAttempts`.
+    /// Its name in the table: `notification.maxAttempts`.
     pub param: String,
-    /// The table: `AppSettings`, or what the description names in `table.settings`.
+    /// The table: `AppSettings`, or the one that the description names in `table.settings`.
     pub table: String,
-    /// What the table says; `None` where it says nothing.
+    /// The value in the table; `None` where there is none.
     pub value: Option<i32>,
-    /// What counts then: what the description says.
+    /// The value in the description, which holds then.
     pub described: i32,
 }
 
-/// One that the procedures know: its name, what it may be, and where it stands in a description.
+/// A setting that the procedures know: its name, its range, and its value in a description.
 struct KnownSetting {
     name: &'static str,
     range: RangeInclusive<i32>,
@@ -91,7 +91,7 @@ pub(crate) fn set_setting(
     })
 }
 
-/// The table that the settings stand in.
+/// The table of the settings.
 fn table(terms: &CallTerms) -> String {
     let Some(theirs) = terms.spec.settings_table() else { return "AppSettings".to_owned() };
     format!("{}.{}", terms.dialect.schema_of(theirs.schema.as_ref()).as_str(), theirs.name.as_str())

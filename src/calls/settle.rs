@@ -1,4 +1,4 @@
-//! Ending claims, and taking the next items in the same commit.
+//! Settles, with a claim of the next items in the same commit.
 
 use super::answers;
 use super::claim::{self, Claimed};
@@ -12,24 +12,24 @@ use crate::item::{Outcome, Rows, Settlement};
 use crate::metrics::CallKind;
 use crate::session::{Param, Session};
 
-/// The items whose outcome the server is to send.
+/// The outcomes that the server is to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Answers {
     /// All of them.
     All,
-    /// Those that are not Completed now, where the server can leave these out: they are nearly all. Their tokens are not known then;
-    /// the rows cost nothing to send and to read.
+    /// Those that are not Completed now, where the server can leave out the others, which are nearly all. Their tokens are
+    /// unknown then; the missing rows cost nothing to send and to read.
     OthersOnly,
 }
 
 /// The answer to a settle.
 pub(crate) struct SettleAnswer {
     pub(crate) outcomes: Vec<Outcome>,
-    /// `None`: nothing was claimed with it.
+    /// `None`: no claim was made with it.
     pub(crate) claimed: Option<Claimed>,
 }
 
-/// A settle, as it is sent.
+/// A settle to be sent.
 #[derive(Clone, Copy)]
 pub(crate) struct Settling<'a> {
     pub(crate) settlements: &'a [Settlement<'a>],
@@ -39,7 +39,7 @@ pub(crate) struct Settling<'a> {
     pub(crate) answers: Answers,
     /// Items to claim, at most.
     pub(crate) max: i32,
-    /// As of a recovery, with a claim.
+    /// The parameter of a recovery, with a claim.
     pub(crate) recover: i32,
 }
 
@@ -49,7 +49,7 @@ impl Settling<'_> {
     }
 }
 
-/// In a transaction of its own.
+/// Settles in a transaction of its own.
 pub(crate) fn settle(on: &dyn Sessions, terms: &CallTerms, calls: &Calls, what: &Settling<'_>) -> Result<SettleAnswer> {
     let number = (what.max > 0).then(|| lost::number_within(&what.operation.id));
     let mut params = vec![Param::Text(&what.operation.id), Param::Text(&terms.worker), Param::Text(what.json)];
@@ -72,7 +72,7 @@ pub(crate) fn settle(on: &dyn Sessions, terms: &CallTerms, calls: &Calls, what: 
         None => None,
         Some(_) if has_more => Some(claim::read(terms, rows, answered)?),
         Some(_) if calls.claimed.is_none() => Some(Claimed::default()),
-        // A repeated call answers for the settled items only, which is known, whatever comes of this.
+        // A repeated call answers for the settled items only; their outcome is known, whatever the claim returns.
         Some(number) => {
             let before = on.ask(CallKind::Claim, YieldsTo::Interrupts, |session| {
                 lost::claimed_before(session, terms, calls, number)
@@ -84,7 +84,7 @@ pub(crate) fn settle(on: &dyn Sessions, terms: &CallTerms, calls: &Calls, what: 
     Ok(SettleAnswer { outcomes, claimed })
 }
 
-/// Inside the transaction that is open; `make` makes the call. It has no identity unless the caller gave one.
+/// Settles inside the open transaction; `make` makes the call. It has no identity unless the caller gave one.
 pub(crate) fn settle_within(
     terms: &CallTerms,
     calls: &Calls,
@@ -97,12 +97,12 @@ pub(crate) fn settle_within(
     answers::outcomes_of(&make(&calls.settle_within, &params)?, settlements)
 }
 
-/// A claim of one item inside the transaction that is open.
+/// Claims one item inside the open transaction.
 pub(crate) fn claim_within(session: &mut Session, terms: &CallTerms, calls: &Calls) -> Result<Claimed> {
     claim::read(terms, terms.claiming(session, &calls.settle_within, &within(terms, None, "[]", 1))?, 0)
 }
 
-/// The outcome of the one item that `json` settles there.
+/// The outcome of the one item that `json` settles in the open transaction.
 pub(crate) fn settle_one_within(
     session: &mut Session,
     terms: &CallTerms,

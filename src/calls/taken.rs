@@ -1,4 +1,4 @@
-//! Making an item a worker's that a custom claim procedure took.
+//! Makes an item that a custom claim procedure claimed this worker's.
 
 use super::answers;
 use super::claim::{self, Claimed};
@@ -7,12 +7,12 @@ use crate::error::Result;
 use crate::session::{Param, ReadCells, Session};
 use std::sync::Arc;
 
-/// The answer to that.
+/// The result.
 pub(crate) enum CustomClaimResult {
     It(Claimed),
-    /// It is not to be worked on: another one may be.
+    /// It is undeliverable: another one may be due.
     NotThis,
-    /// The table does not say that this worker has it.
+    /// The table does not show this worker as its holder.
     Lost,
 }
 

@@ -1,4 +1,4 @@
-//! The terms of a handle's calls: which queue, in whose name, of which kinds, with which lease.
+//! The terms of a handle's calls: queue, worker, kind filter, lease.
 
 use super::kind_filter::KindFilter;
 use crate::config::Config;
@@ -21,11 +21,11 @@ pub(crate) struct CallTerms {
     pub(crate) most_item_bytes: usize,
     /// The kinds of items that claims take.
     pub(crate) kinds: KindFilter,
-    /// The time of the run, in queues that keep it.
+    /// The time of the run, in queues that store it.
     run_at: Option<String>,
-    /// The columns that hold JSON, which only the description tells from text.
+    /// The columns that hold JSON, which only the description distinguishes from text.
     json_columns: Vec<String>,
-    /// Whether claims leave their numbers with the items.
+    /// Whether claims mark their items with their numbers.
     marks_claims: bool,
 }
 
@@ -66,12 +66,12 @@ impl CallTerms {
         self.spec.queue.as_str()
     }
 
-    /// The length of a lease that the queue's settings say nothing of.
+    /// The length of a lease where the queue's settings have none.
     pub(crate) fn described_lease_ms(&self) -> i32 {
         self.lease_ms.unwrap_or(self.spec.lease.ms)
     }
 
-    /// The last parameters of a claim; one around what is refused recovers nothing.
+    /// The last parameters of a claim; a claim around refused items recovers none.
     pub(super) fn of_claim(
         &self,
         max: i32,

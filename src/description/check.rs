@@ -1,5 +1,5 @@
-//! Whether a description says something that can be done: the rules, for one that was read and for one that was put together
-//! in a program. What is wrong is told with its place.
+//! Checks that a description is consistent and possible, for one that was read and for one that a program built. A mistake names
+//! its place.
 
 mod claimed_by;
 mod columns;
@@ -23,7 +23,7 @@ const MAX_NAME_CHARS: usize = 128;
 /// A day: longer than any lease or pause between attempts should be.
 const DAY_MS: i32 = 86_400_000;
 
-// The numbers that a description takes; factor and jitter in hundredths.
+// The ranges of a description's numbers; factor and jitter in hundredths.
 /// Seconds; 20,000 days at most.
 pub(super) const RETENTION: RangeInclusive<i32> = 1..=20_000 * 86_400;
 pub(crate) const ATTEMPTS: RangeInclusive<i32> = 1..=i32::MAX;
@@ -42,7 +42,7 @@ pub(super) enum Step {
     Nth(usize),
 }
 
-/// What is wrong, and where.
+/// A mistake and its place.
 #[derive(Debug)]
 pub(super) struct Mistake {
     pub(super) place: Vec<Step>,
@@ -74,18 +74,18 @@ impl DescriptionPath {
         Err(Mistake { place: self.0.clone(), why: why.into() })
     }
 
-    /// Refuses what does not hold.
+    /// Refuses a rule that does not hold.
     fn need(&self, holds: bool, why: impl FnOnce() -> String) -> Checked {
         if holds { Ok(()) } else { self.refuse(why()) }
     }
 
-    /// A number in a range.
+    /// Checks a number against its range.
     fn number(&self, number: i32, range: &RangeInclusive<i32>) -> Checked {
         let why = || format!("must be a whole number from {} to {}, not {number}", range.start(), range.end());
         self.need(range.contains(&number), why)
     }
 
-    /// A number in hundredths.
+    /// Checks a number in hundredths.
     fn hundredths(&self, number: i32, range: &RangeInclusive<i32>) -> Checked {
         let shown = |number: i32| f64::from(number) / 100.0;
         let (least, most) = (shown(*range.start()), shown(*range.end()));
@@ -93,7 +93,7 @@ impl DescriptionPath {
         self.need(range.contains(&number), why)
     }
 
-    /// A name that becomes part of other names, of parameters and of paths in JSON: a letter first, then letters, digits
+    /// Checks a name that becomes part of other names, of parameters and of paths in JSON: a letter first, then letters, digits
     /// and underscores.
     fn word(&self, name: &Identifier) -> Checked {
         self.need(QueueName::new(name.as_str()).is_ok(), || {
@@ -104,7 +104,7 @@ impl DescriptionPath {
         })
     }
 
-    /// Names that stand in the list once.
+    /// Checks that no name stands twice in the list.
     fn distinct(&self, names: &[Identifier]) -> Checked {
         for (i, name) in names.iter().enumerate() {
             let again = names[..i].iter().any(|other| same_name(other, name));
@@ -113,7 +113,7 @@ impl DescriptionPath {
         Ok(())
     }
 
-    /// A column that is among `known`.
+    /// Checks that a column is among `known`.
     fn column(&self, name: &Identifier, known: &[&Identifier]) -> Checked {
         self.need(known.contains(&name), || {
             let known: Vec<_> = known.iter().map(|name| name.as_str()).collect();
@@ -136,10 +136,10 @@ impl fmt::Display for Mistake {
 }
 
 impl QueueSpec {
-    /// Checks a description that was put together in a program. One that was read has been checked.
+    /// Checks a description that a program built. The parser has checked one that was read.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidArgument`] names the key of what contradicts the rest, or cannot be.
+    /// [`ErrorKind::InvalidArgument`] names the key of a value that contradicts the rest, or is impossible.
     pub fn check(&self) -> Result<()> {
         mistake(self).map_err(|mistake| Error::new(ErrorKind::InvalidArgument, mistake.to_string()))
     }
@@ -153,7 +153,7 @@ pub(super) fn mistake(spec: &QueueSpec) -> Checked {
         claimed_by::check(spec, table)?;
     }
     if let Storage::Procedures(_) = spec.storage {
-        // They decide the rest.
+        // The procedures decide the rest.
         return Ok(());
     }
     subtypes::check(spec)?;

@@ -1,4 +1,4 @@
-//! New items against the queue's description: a mistake is named with its item and column before anything is sent.
+//! Checks new items against the queue's description: a mistake names its item and column before anything is sent.
 
 use super::value::{by_place, check_step, column_of, put_due, put_object, shown};
 use super::{ColumnKind, ColumnSpec, KeySource, QueueSpec, Storage};
@@ -6,15 +6,15 @@ use crate::error::{Error, ErrorKind, Excerpt, Result};
 use crate::item::{Columns, NewItem, Trace};
 use serde_json::{Map, Value, json};
 
-/// An item that fits its queue, in the form in which it is sent.
+/// An item that fits its queue, in the form to be sent.
 pub(crate) struct CheckedItem {
     /// All but the columns.
     head: Map<String, Value>,
-    /// The columns under the names that the queue has for them, each as JSON.
+    /// The columns under the queue's names, each as JSON.
     pub(crate) columns: Vec<(String, String)>,
 }
 
-/// `items`, each checked.
+/// Checks each of `items`.
 pub(crate) fn check_items(spec: &QueueSpec, items: &[NewItem]) -> Result<Vec<CheckedItem>> {
     let given = given(spec);
     let check = |(i, item)| check_item(spec, &given, item).map_err(|why| refuse(&format!("item {i}: {why}")));
@@ -41,8 +41,8 @@ pub(crate) fn items_to_json<'a>(items: impl Iterator<Item = &'a CheckedItem>) ->
 }
 
 impl QueueSpec {
-    /// Checks an item as [`crate::Queue::enqueue`] does, for who reads items one by one and would rather name each mistake
-    /// where it was read.
+    /// Checks an item as [`crate::Queue::enqueue`] does, for a program that reads items one by one and names each mistake in its
+    /// place.
     ///
     /// # Errors
     /// [`ErrorKind::InvalidItem`] says what does not fit the queue.
@@ -85,8 +85,8 @@ fn check_item(spec: &QueueSpec, given: &[ColumnSpec], item: &NewItem) -> Result<
     Ok(CheckedItem { head, columns })
 }
 
-/// The column with the item's trace context, as much of it as that holds. It has no effect on the item: what is malformed, or has
-/// no place here, is left out.
+/// The column with the item's trace context, as much of it as fits. It has no effect on the item: a malformed one is left out,
+/// and so is one without a column.
 fn trace_of(spec: &QueueSpec, item: &NewItem, given: &[(String, String)]) -> Option<(String, String)> {
     let name = spec.trace.as_ref()?.as_str();
     let most = spec.columns.iter().find(|column| column.name.as_str() == name)?.kind.most_chars()?;

@@ -1,4 +1,4 @@
-//! From one description of a queue to the next: what has to change in its tables, and what would lose data.
+//! Compares two descriptions of a queue: the changes of its tables, and those that would lose data.
 
 use super::{ColumnKind, ColumnSpec, Completion, LifecycleSpec, QueueSpec, Storage, TableSpec};
 use crate::error::{Error, ErrorKind, Result};
@@ -8,14 +8,14 @@ use crate::ident::Identifier;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ColumnChange {
     pub(crate) table: ColumnTable,
-    /// The column as it is to be.
+    /// The new column.
     pub(crate) column: ColumnSpec,
-    /// As it was, where it was there before.
+    /// The old one, where there was one.
     pub(crate) was: Option<ColumnSpec>,
 }
 
 impl ColumnChange {
-    /// Whether the column was there, and holds something else now.
+    /// Whether the column was there, with another type.
     pub(crate) fn is_retyped(&self) -> bool {
         let new = &self.column;
         self.was
@@ -24,7 +24,7 @@ impl ColumnChange {
     }
 }
 
-/// Where a column stands.
+/// The table of a column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ColumnTable {
     /// In the queue's table.
@@ -36,12 +36,11 @@ pub(crate) enum ColumnTable {
 }
 
 impl QueueSpec {
-    /// What has to change in the tables of the queue that is described so, to make it the queue of `new`. What a script
-    /// makes when it is missing (tables, indexes, types of work) and what it always makes anew is not among it.
+    /// The changes that turn the tables of this queue into those of `new`. Objects that a script makes when missing (tables,
+    /// indexes, types of work) or always anew are not among them.
     ///
     /// # Errors
-    /// [`ErrorKind::SchemaMismatch`] when rows that are there would lose something or be read differently; the message names
-    /// the keys.
+    /// [`ErrorKind::SchemaMismatch`] when existing rows would lose data or be read differently; the message names the keys.
     pub(crate) fn changes_to(&self, new: &Self) -> Result<Vec<ColumnChange>> {
         let mut comparison = Comparison { refused: Vec::new(), changes: Vec::new() };
         if self.queue != new.queue {
@@ -61,7 +60,7 @@ impl QueueSpec {
             }
         };
         comparison.types(&self.types, &new.types);
-        // Of a table that somebody else made only the description changes.
+        // A table of the user's changes by the description only.
         if ours {
             comparison.columns("columns", &ColumnTable::Queue, &self.columns, &new.columns);
             if let (true, Completion::History(table), true) =
@@ -109,7 +108,7 @@ impl Comparison {
         }
     }
 
-    /// What identifies items and says where they are has to stay as it is.
+    /// Refuses changes of the key and of the states.
     fn table(&mut self, old: &TableSpec, new: &TableSpec) {
         let stays = "has to stay as it is; to read the same table in another way, give the queue another name";
         let pairs = [
@@ -133,7 +132,7 @@ impl Comparison {
             }
         }
         for (role, column) in new.columns() {
-            // The others say at most more about an item; these say where it is, and items that are there have them elsewhere.
+            // The other columns only add to an item; these show its state, and existing items have them elsewhere.
             let more = ["enqueued", "finished", "duration", "step", "response"].contains(&role);
             if !more && !old.columns().iter().any(|(other, _)| *other == role) {
                 let key = format!("table.lifecycle.{role}");
@@ -185,7 +184,7 @@ impl Comparison {
     }
 }
 
-/// Whether a column of the kind `new` can hold whatever one of the kind `old` holds, and shows it alike.
+/// Whether a column of the kind `new` holds every value of one of the kind `old`, and shows it alike.
 fn holds_all(new: ColumnKind, old: ColumnKind) -> bool {
     match (old, new) {
         (ColumnKind::Text(Some(_)), ColumnKind::Text(None)) | (ColumnKind::Integer, ColumnKind::BigInteger) => true,

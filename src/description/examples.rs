@@ -1,11 +1,11 @@
-//! Descriptions to begin with. Each is a file in `sql/specs`.
+//! Example descriptions. Each is a file in `sql/specs`.
 
 macro_rules! examples {
     ($($name:literal),* $(,)?) => { &[$(($name, include_str!(concat!("../../sql/specs/", $name, ".toml")))),*] };
 }
 
-/// Descriptions to begin with, in TOML and with comments, each with its name: the queues of readpast's own shape, the
-/// tables that others made, and procedures that somebody wrote by hand.
+/// Example descriptions, in TOML and with comments, each with its name: queues of readpast's own shape, tables of users, and
+/// hand-written procedures.
 pub const EXAMPLES: &[(&str, &str)] = examples![
     "notification",
     "notification_described",

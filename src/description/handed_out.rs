@@ -1,18 +1,18 @@
-//! What the queue's description knows of the columns that a worker sees.
+//! The columns that a worker sees, by the description.
 
 use super::{ColumnKind, ColumnSpec, QueueSpec};
 use crate::error::Result;
 use crate::item::{Batch, Column, ColumnType, made_batch};
 
 impl QueueSpec {
-    /// The names of the columns in which a worker finds JSON. Those of subtypes are called `<subtype>_<column>`.
+    /// The names of the columns in which a worker finds JSON. A subtype's column is called `<subtype>_<column>`.
     pub(crate) fn json_columns(&self) -> Vec<String> {
         let is_json = |column: &Column| column.kind == ColumnType::Json;
         self.handed_out().into_iter().filter(is_json).map(|column| column.name).collect()
     }
 
-    /// Items for the test of a handler, without a queue or a server, whose columns are those of this description.
-    /// [`Batch::from_json`] says what `items` are.
+    /// Items for the test of a handler, without a queue or a server, with the columns of this description. [`Batch::from_json`]
+    /// describes `items`.
     ///
     /// # Errors
     /// [`ErrorKind::InvalidItem`](crate::ErrorKind::InvalidItem) names the item that cannot be made, and the column.

@@ -8,23 +8,23 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 impl QueueSpec {
-    /// Whether a key has several columns: its text is a JSON array of their values then.
+    /// Whether a key has several columns: its text is then a JSON array of their values.
     pub(crate) fn has_composite_key(&self) -> bool {
         matches!(&self.storage, Storage::Table(table) if table.key.len() > 1)
     }
 
-    /// Checks that `key` can be the key of an item of this queue, whether there is such an item or not. A server would speak of
-    /// its own types, where the caller mistook something else for a key.
+    /// Checks that `key` can be the key of an item of this queue, whether there is such an item or not. A server's error would be
+    /// about its own types, where the caller mistook another text for a key.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidItem`] says what a key of this queue is.
+    /// [`ErrorKind::InvalidItem`] describes a key of this queue.
     pub fn check_key(&self, key: &str) -> Result<()> {
         let (is_key, what) = match &self.storage {
             Storage::Own => (
                 normalize_utc(key).is_some(),
                 "the time of its enqueueing (a timestamp), like 2026-11-21T08:30:00.0000000".to_owned(),
             ),
-            // What their procedures take is theirs to say.
+            // Hand-written procedures check their own keys.
             Storage::Procedures(_) => return Ok(()),
             Storage::Table(table) => match table.key.as_slice() {
                 [column] => (fits(column.kind, key), format!("{} ({})", column.name.as_str(), column.kind)),
@@ -52,19 +52,19 @@ impl QueueSpec {
     }
 }
 
-/// Appends `key` as requests have it: the procedures read `key` of an item that is settled, renewed or redriven, and each of
-/// the `keys` of a filter. It is JSON text, or where the key has several columns the array that the caller's text holds:
-/// `"key": ["a", "1"]`. So a key travels as JSON once, and the procedures take each column's value from its place. In
-/// answers, and after which to go on, a key is the text that the caller knows.
+/// Appends `key` in the form of requests: the procedures read `key` of an item that is settled, renewed or redriven, and each of
+/// the `keys` of a filter. It is JSON text, or where the key has several columns the array in the caller's text: `"key": ["a",
+/// "1"]`. So a key travels as JSON once, and the procedures take each column's value from its place. In answers, and as the key
+/// to go on after, it is the caller's text.
 pub(crate) fn put_key(out: &mut String, composite: bool, key: &str) -> std::result::Result<(), String> {
     if composite {
-        // As it is, once it is known to be an array.
+        // The text is sent unchanged, once it is known to be an array.
         let _: Vec<&RawValue> = serde_json::from_str(key).map_err(|_| {
             format!("the key {} is no JSON array of the key's columns; take it from the item", Excerpt(key))
         })?;
         out.push_str(key);
     } else if key.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\') {
-        // Keys and tokens rarely hold what must be escaped.
+        // Keys and tokens rarely hold characters to escape.
         out.push('"');
         out.push_str(key);
         out.push('"');

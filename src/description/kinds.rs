@@ -1,8 +1,8 @@
-//! To which kinds of items a claim can be limited: types, and steps.
+//! The kinds of items to which a claim can be limited: types, and steps.
 
 use super::{ClaimBySpec, QueueSpec};
 
-/// A way to find what is due of some kinds, with an index that begins with what it goes by.
+/// A search for due items of some kinds, with an index that begins with their columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct KindSearch {
     pub(crate) kind: bool,
@@ -10,12 +10,12 @@ pub(crate) struct KindSearch {
 }
 
 impl QueueSpec {
-    /// Whether even a claim that names no kind goes by the types, of which the caller may not see all.
+    /// Whether even a claim that names no kind searches by types, of which the caller may not see all.
     pub(crate) fn is_always_by_type(&self) -> bool {
         self.is_own() && self.roles.own_types_only
     }
 
-    /// The ways there are, the more particular first.
+    /// The searches, the more particular first.
     pub(crate) fn kind_searches(&self) -> Vec<KindSearch> {
         let always = self.is_always_by_type();
         let by = |kind, step| KindSearch { kind, step };

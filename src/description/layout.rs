@@ -1,16 +1,15 @@
-//! What follows from the description of a described table: how each state is written into it, and read from it.
+//! The layout of a described table: how each state is written into it, and read from it.
 
 use super::{ClaimedBySpec, ColumnCondition, Direction, Holds, QueueSpec, SettingsTableSpec, Storage, TableSpec};
 use crate::ident::Identifier;
 use crate::item::ItemState;
 
-/// One way in which the table's columns can stand, and the states that are written so. What tells these apart is the row in
-/// `<queue>_Lease`.
+/// One combination of the table's columns, and the states that are written so. The row in `<queue>_Lease` distinguishes these.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Encoding {
     pub(crate) conditions: Vec<ColumnCondition>,
     pub(crate) states: Vec<ItemState>,
-    /// The state of an item that has no row there.
+    /// The state of an item without such a row.
     pub(crate) default: ItemState,
 }
 
@@ -18,14 +17,14 @@ pub(crate) struct Encoding {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Assignment {
     pub(crate) column: Identifier,
-    /// What it holds, with the states in which it does. In states that are not here it stays as it is.
+    /// Its values, with the states of each. In other states it stays as it is.
     pub(crate) cases: Vec<(Holds, Vec<ItemState>)>,
 }
 
 impl TableSpec {
-    /// How an item in `state` stands in the table. A state that the description does not give is parked: the table shows it
-    /// as taken, so that nobody claims it, and `<queue>_Lease` says what it is. An item that waits for its next attempt is
-    /// pending where the table has a due time, and parked until it is due where not.
+    /// The columns of an item in `state`. A state that is not described is parked: the table shows the item as claimed, so that
+    /// no other program claims it, and `<queue>_Lease` has its state. An item that waits for its next attempt is pending where
+    /// the table has a due time, and parked until it is due where not.
     pub(crate) fn conditions(&self, state: ItemState) -> &[ColumnCondition] {
         let given = |state| self.states.iter().find(|s| s.state == state).map(|s| s.conditions.as_slice());
         let parked = if state == ItemState::Error && self.lifecycle.due.is_some() {
@@ -36,7 +35,7 @@ impl TableSpec {
         given(state).or_else(|| given(parked)).unwrap_or_default()
     }
 
-    /// All ways in which the table's columns can stand, the more particular before the more general.
+    /// All combinations of the table's columns, the more particular before the more general.
     pub(crate) fn encodings(&self) -> Vec<Encoding> {
         let mut encodings: Vec<Encoding> = Vec::new();
         for state in ItemState::ALL {
@@ -50,7 +49,7 @@ impl TableSpec {
         }
         for encoding in &mut encodings {
             let explicit = |state: &ItemState| self.states.iter().any(|s| s.state == *state);
-            // Where the table shows a taken item and a completed one alike, what nobody holds is completed.
+            // Where a claimed item looks like a completed one, a row without a holder is completed.
             let first = [ItemState::Pending, ItemState::Completed, ItemState::Processing];
             encoding.default = first
                 .into_iter()
@@ -78,8 +77,8 @@ impl TableSpec {
                 }
             }
         }
-        // What is set in some state, and is no condition of Pending, goes when an item is to look new again: else it would
-        // look like that other state as soon as somebody takes it who sets only what Pending is told by.
+        // A column that some state sets, and Pending does not test, is cleared when an item is to look new again: otherwise the
+        // item would look like that other state as soon as a program claims it that sets only the columns that Pending tests.
         let waiting: Vec<_> =
             ItemState::ALL.into_iter().filter(|s| self.conditions(*s) == self.conditions(ItemState::Pending)).collect();
         for Assignment { cases, .. } in &mut assignments {
@@ -103,7 +102,7 @@ impl QueueSpec {
         matches!(&self.storage, Storage::Table(table) if table.run_time)
     }
 
-    /// The procedure of somebody's that claims, where there is one.
+    /// The custom claim procedure, where there is one.
     pub(crate) fn claimed_by(&self) -> Option<&ClaimedBySpec> {
         match &self.storage {
             Storage::Table(table) => table.claimed_by.as_ref(),
@@ -111,7 +110,7 @@ impl QueueSpec {
         }
     }
 
-    /// The table of somebody else's that has the settings of the queue, where there is one.
+    /// The user's table with the settings of the queue, where there is one.
     pub(crate) fn settings_table(&self) -> Option<&SettingsTableSpec> {
         match &self.storage {
             Storage::Table(table) => table.settings.as_ref(),
@@ -119,7 +118,7 @@ impl QueueSpec {
         }
     }
 
-    /// The columns by which due items of the table are ordered, each with whether it descends.
+    /// The columns that order the due items of the table, each with whether it descends.
     pub(crate) fn order_columns(&self, table: &TableSpec) -> Vec<(Identifier, bool)> {
         let mut columns = Vec::new();
         if let Some(priority) = &self.order.priority {
@@ -134,7 +133,7 @@ impl QueueSpec {
             by => by.to_vec(),
         };
         columns.extend(by.into_iter().map(|column| (column, descends)));
-        // The key decides between equals, unless an index that is not ours gives the order.
+        // The key decides between equals, unless the order is that of an index of the user's.
         if table.index.name.is_none() || columns.is_empty() {
             for key in &table.key {
                 if !columns.iter().any(|(column, _)| *column == key.name) {
@@ -145,8 +144,8 @@ impl QueueSpec {
         columns
     }
 
-    /// The columns of the index in which a claim finds what is due. It is the same without an order, as far as times go: what
-    /// is due is sought in it, and nothing is sorted.
+    /// The columns of the index in which a claim finds due items. It is the same without an order, as far as times go: due items
+    /// are found in it, and nothing is sorted.
     pub(crate) fn due_columns(&self, table: &TableSpec) -> Vec<(Identifier, bool)> {
         let mut columns = self.order_columns(table);
         if self.order.direction == Direction::Unordered {

@@ -1,5 +1,5 @@
 //! The short number of an item whose key is a time: day, time of day and fraction as digits, which can be spoken on the telephone
-//! and stand in an address as they are. Year and month are left out: an item that people talk about is rarely older.
+//! and stand in an address. Year and month are left out: people rarely talk about an older item.
 
 use super::{ColumnKind, QueueSpec, Storage};
 use crate::item::{normalize_utc, utc_ms, utc_text};
@@ -9,15 +9,15 @@ use std::time::{Duration, UNIX_EPOCH};
 /// The fewest digits: down to the second. The most: a tenth of a microsecond, as fine as a key.
 const DIGITS: std::ops::RangeInclusive<usize> = 8..=15;
 
-/// How far a key may be ahead of the clock: keys of items that come at once are numbered on within a hundredth of a second.
+/// How far a key may be ahead of the clock: keys of items that come at once count on within a hundredth of a second.
 const AHEAD: Duration = Duration::from_secs(1);
 
 impl QueueSpec {
-    /// The short number of the item with this key, in groups: `2722 1110 54 0003` for `2026-11-27T22:11:10.5400030`. `None`
-    /// where the key of an item is not a single time. [`Queue::whole_key`](crate::Queue::whole_key) takes it.
+    /// The short number of the item with this key, in groups: `2722 1110 54 0003` for `2026-11-27T22:11:10.5400030`. `None` where
+    /// the key of an item is not a single time. [`Queue::whole_key`](crate::Queue::whole_key) takes it.
     ///
-    /// The zeros of its end stay, but for the last digit that only SQL Server has: cut, the number would mean all items whose
-    /// numbers begin with it, and the first of many that come at once could not be named.
+    /// The zeros at its end stay, but for the last digit, which only SQL Server has: without them the number would mean all items
+    /// whose numbers begin with it, and the first of many that come at once could not be named.
     #[must_use]
     pub fn short_number(&self, key: &str) -> Option<String> {
         if !self.has_time_key() {
@@ -53,19 +53,19 @@ impl QueueSpec {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct ShortNumber(String);
 
-/// Keys from a time on, up to one unit of the last digit that was given.
+/// Keys from a time on, up to one unit of the last given digit.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Span {
     /// A time just before the first of them, to go on after.
     pub(crate) after: String,
     /// Their month.
     pub(crate) month: String,
-    /// With which digits all of them begin.
+    /// The digits with which all of them begin.
     begin: String,
 }
 
 impl ShortNumber {
-    /// The times that are meant: of the latest month in which the first of them has passed.
+    /// The times of the number: in the latest month in which the first of them has passed.
     pub(crate) fn span(&self, now_ms: i64) -> Option<Span> {
         let now = digits_of(&text_of(now_ms + i64::try_from(AHEAD.as_millis()).ok()?, 0)?)?;
         let (mut year, mut month): (u32, u32) = (now.get(..4)?.parse().ok()?, now.get(4..6)?.parse().ok()?);
@@ -74,7 +74,7 @@ impl ShortNumber {
             let of = format!("{year:04}{month:02}");
             if let Some(from) = time_of(&of, &self.0).filter(|from| digits_of(from).is_some_and(|from| from <= now)) {
                 let tenths = from.get(23..)?.parse::<i64>().ok()?;
-                // A microsecond before: psqlODBC's server knows nothing finer.
+                // A microsecond before: psqlODBC's server has nothing finer.
                 let after = if tenths >= 10 {
                     text_of(utc_ms(&from)?, tenths - 10)
                 } else {

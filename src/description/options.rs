@@ -1,5 +1,5 @@
-//! What a queue's description chooses beyond its columns: order, attempts, leases, what happens at the end, who may do
-//! what. Everything has a default, so that a description says only what is special.
+//! A description's options beyond its columns: order, attempts, leases, the end of items, roles. Every option has a default, so
+//! that a description says only what is special.
 
 use super::ColumnSpec;
 use crate::ident::Identifier;
@@ -8,12 +8,12 @@ use crate::item::ItemState;
 /// In which order due items are handed out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Direction {
-    /// The oldest first. Not strict: an item that is given back is handed out after later ones.
+    /// The oldest first. Not strict: a released item is handed out after later ones.
     #[default]
     Fifo,
     /// The newest first.
     Lifo,
-    /// In whatever order the server finds them; for tables without an order of their own.
+    /// In any order that the server finds them; for tables without an order of their own.
     Unordered,
 }
 
@@ -22,8 +22,8 @@ pub enum Direction {
 pub struct OrderSpec {
     /// Oldest, newest or any first.
     pub direction: Direction,
-    /// The columns that say what is old, of a described table; without them its due time, its enqueueing time or its key.
-    /// A queue of readpast's own goes by ScheduledFor and EnqueuedAt.
+    /// The columns of the order, in a described table; without them its due time, its enqueueing time or its key. A queue of
+    /// readpast's own orders by ScheduledFor and EnqueuedAt.
     pub by: Vec<Identifier>,
     /// A column whose value goes before everything else.
     pub priority: Option<PrioritySpec>,
@@ -31,8 +31,8 @@ pub struct OrderSpec {
     pub group: Option<Identifier>,
 }
 
-/// What a worker can name of the items that it claims, so that it gets no others. There is an index for it, and a claim that
-/// names one of the two names the other as well, where both are here.
+/// The kinds that a claim can name, so that it gets no others. There is an index for it, and a claim that names one of the two
+/// names the other as well, where both are here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct ClaimBySpec {
     /// Their types.
@@ -41,7 +41,7 @@ pub struct ClaimBySpec {
     pub step: bool,
 }
 
-/// Which items go first.
+/// The items that go first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PrioritySpec {
     /// An integer column of the queue, not null.
@@ -50,39 +50,39 @@ pub struct PrioritySpec {
     pub highest_first: bool,
 }
 
-/// How long after a failed attempt the next one is due, when the worker does not say.
+/// The delay of the attempt after a failed one, when the worker gives none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BackoffSpec {
     /// After the first failed attempt, in milliseconds.
     pub first_ms: i32,
-    /// What the delay is multiplied by with each further attempt, in hundredths: 100 is a fixed delay, 200 doubles it.
+    /// The factor of the delay with each further attempt, in hundredths: 100 is a fixed delay, 200 doubles it.
     pub factor_percent: i32,
     /// The longest delay, in milliseconds.
     pub cap_ms: i32,
-    /// How much of the delay is left to chance, from 0 to 100 per cent: the delay becomes a random one between that much
-    /// less and the whole of it, so that what failed together does not come back together.
+    /// The random part of the delay, from 0 to 100 per cent: the delay becomes a random one between that much less and the whole
+    /// of it, so that items that failed together do not come back together.
     pub jitter_percent: i32,
 }
 
-/// Five seconds, then twice as long each time, up to an hour; half of it by chance. What fails because something else is down
-/// for a moment, finds it up again at the second or third attempt.
+/// Five seconds, then twice as long each time, up to an hour; half of it random. An item that fails because another service is
+/// down for a moment finds it up again at the second or third attempt.
 impl Default for BackoffSpec {
     fn default() -> Self {
         Self { first_ms: 5_000, factor_percent: 200, cap_ms: 3_600_000, jitter_percent: 50 }
     }
 }
 
-/// Leases, when the handle's settings do not say.
+/// Leases, unless the handle's settings override them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LeaseSpec {
-    /// How long one lasts, in milliseconds, unless the setting of the queue or the worker's handle says otherwise.
+    /// How long one lasts, in milliseconds, unless the queue's setting or the worker's handle overrides it.
     pub ms: i32,
-    /// Whether a renewal moves the deadline. A fixed lease ends at its time whatever the worker says.
+    /// Whether a renewal moves the deadline. A fixed lease ends at its time in any case.
     pub sliding: bool,
-    /// Whether a worker that starts again under its old name takes up at once what it left in flight.
+    /// Whether a worker that starts again under its old name recovers its own items at once.
     pub resume_own: bool,
-    /// Whether claims and renewals wait until the server's log has them. One that a crash of the server forgets has its item handed
-    /// out again; settles and enqueues always wait.
+    /// Whether claims and renewals wait until the server's log has them. An item whose claim a crash of the server forgets is
+    /// handed out again; settles and enqueues always wait.
     pub durable: bool,
 }
 
@@ -92,7 +92,7 @@ impl Default for LeaseSpec {
     }
 }
 
-/// What becomes of a completed item.
+/// The end of a completed item.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Completion {
     /// It stays in the table, as Completed.
@@ -114,7 +114,7 @@ pub struct RetentionSpec {
 }
 
 impl RetentionSpec {
-    /// What the states are called in a description.
+    /// The names of the states in a description.
     pub(crate) const KEYS: [(&'static str, ItemState); 5] = [
         ("completed", ItemState::Completed),
         ("partially_completed", ItemState::PartiallyCompleted),
@@ -123,27 +123,27 @@ impl RetentionSpec {
         ("failed", ItemState::Failed),
     ];
 
-    /// What the attempts at items are called there.
+    /// The name of the attempts in a description.
     pub(crate) const HISTORY: &'static str = "history";
 
-    /// What its state is called in a description, where it can stand there.
+    /// The state's name in a description, where it can stand there.
     pub(crate) fn key(self) -> Option<&'static str> {
         Self::KEYS.iter().find(|(_, state)| *state == self.state).map(|(key, _)| *key)
     }
 }
 
-/// Which items count as the same work.
+/// The items that count as the same work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DedupSpec {
     /// The columns whose values make an item unique, among the queue's own columns.
     pub columns: Vec<Identifier>,
-    /// Whether a duplicate is answered with the key of the item that is there; else with no key.
+    /// Whether the answer to a duplicate has the key of the existing item; else it has no key.
     pub existing: bool,
     /// Whether only unfinished items count; else the same work is never done twice while its row is there.
     pub unfinished_only: bool,
 }
 
-/// A table that holds what only some items have, in a row of the same key.
+/// A table of columns that only some items have, in a row of the same key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SubtypeSpec {
     /// Its name: the table is `<queue>_<name>`, the worker view has its columns as `<name>_<column>`.
@@ -154,17 +154,17 @@ pub struct SubtypeSpec {
     pub columns: Vec<ColumnSpec>,
 }
 
-/// The database roles that are granted EXECUTE on what they need, and nothing on any table. Created when missing.
+/// The database roles that get EXECUTE on their procedures, and nothing on any table. Created when missing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RolesSpec {
     /// May enqueue.
     pub producer: Option<Identifier>,
     /// May claim, settle and renew, and read the worker view.
     pub worker: Option<Identifier>,
-    /// May look: figures and items, and nothing else.
+    /// May read figures and items, and nothing else.
     pub monitor: Option<Identifier>,
     /// May do everything.
     pub operator: Option<Identifier>,
-    /// Whether a worker's login sees and claims only the types that the table QueueTypeAccess gives it.
+    /// Whether a worker's login sees and claims only its types in the table QueueTypeAccess.
     pub own_types_only: bool,
 }

@@ -1,4 +1,4 @@
-//! Readpast's own table, described as any other: it is a table with nothing missing.
+//! Readpast's own table, described as any other: a table with every column.
 
 use super::{
     ColumnCondition, ColumnKind, Holds, IndexSpec, KeyColumn, KeySource, LifecycleSpec, Literal, QueueSpec, StateSpec,
@@ -8,7 +8,7 @@ use crate::ident::Identifier;
 use crate::item::ItemState;
 use std::borrow::Cow;
 
-/// The columns of readpast's own tables that take part in an item's life, as SQL Server's are called.
+/// The columns of readpast's own tables that take part in an item's life, by their names in SQL Server.
 pub(crate) const OWN_COLUMNS: [&str; 13] = [
     "EnqueuedAt",
     "Type",
@@ -25,8 +25,8 @@ pub(crate) const OWN_COLUMNS: [&str; 13] = [
     "LeaseUntil",
 ];
 
-/// The column of an own table on SQL Server that has an item's shard, where it has shards. No part of what an item says: it is
-/// computed from the key, for the index.
+/// The column of an own table on SQL Server with an item's shard, where it has shards. It is no part of an item: it is computed
+/// from the key, for the index.
 pub(crate) const SHARD: &str = "Shard";
 
 impl TableSpec {
@@ -70,8 +70,8 @@ impl TableSpec {
         }
     }
 
-    /// Whether a table `<queue>_Lease` stands beside this one: when a role that the state machine needs has no column here,
-    /// or the columns do not tell every state.
+    /// Whether the table has a side table `<queue>_Lease`: when it has no column for a role that the state machine needs, or its
+    /// columns do not show every state.
     #[must_use]
     pub fn beside(&self) -> bool {
         let life = &self.lifecycle;
@@ -83,8 +83,8 @@ impl TableSpec {
         !has_all || self.encodings().iter().any(|encoding| encoding.states.len() > 1) || self.waits().is_none()
     }
 
-    /// The column that tells what a claim takes, with its values for Pending and for Error (one, when it tells them alike).
-    /// None when it takes more than one column to tell.
+    /// The column that shows claimable items, with its values for Pending and for Error (one, when they are alike). None when it
+    /// takes more than one column.
     pub(crate) fn waits(&self) -> Option<(&Identifier, Vec<&Literal>)> {
         let one = |state| match self.conditions(state) {
             [ColumnCondition { column, holds: Holds::Value(value) }] => Some((column, value)),
@@ -97,7 +97,7 @@ impl TableSpec {
 }
 
 impl QueueSpec {
-    /// The table that holds the items, whoever made it; none where they stand behind somebody else's procedures.
+    /// The table of the items, whoever made it; none behind hand-written procedures.
     pub(crate) fn table(&self) -> Option<Cow<'_, TableSpec>> {
         match &self.storage {
             Storage::Own => Some(Cow::Owned(TableSpec::own(self))),
@@ -106,8 +106,8 @@ impl QueueSpec {
         }
     }
 
-    /// Whether a claim of its items leaves its number with them, so that what it took is found when its answer is lost: in a column
-    /// of readpast's own table, or beside a described one. A table that has it all, and needs none beside it, has no place for it.
+    /// Whether a claim marks its items with its number, so that a lost answer can be repeated: in a column of readpast's own
+    /// table, or in the side table of a described one. A table with every column, and without a side table, has no place for it.
     pub(crate) fn marks_claims(&self) -> bool {
         match &self.storage {
             Storage::Own => true,

@@ -18,7 +18,7 @@ use at::At;
 use std::{fs, path::Path};
 use tree::Node;
 
-/// How a description is written.
+/// The format of a description.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {
     /// TOML, for descriptions that people write and comment.
@@ -28,7 +28,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The format of a file called `name`, where its ending says it.
+    /// The format of a file called `name`, by its ending.
     #[must_use]
     pub fn of_file(name: &str) -> Option<Self> {
         let ending = name.rsplit_once('.')?.1.to_ascii_lowercase();
@@ -73,7 +73,7 @@ const KEYS: [&str; 19] = [
     "settings",
 ];
 
-/// What only a queue with a table has: where procedures are somebody's own, they decide it.
+/// Keys that only a queue with a table has: hand-written procedures decide them.
 const DECIDED_BY_PROCEDURES: [&str; 13] = [
     "steps",
     "subtypes",
@@ -124,10 +124,10 @@ impl QueueSpec {
         Self::parse(text, Format::of_text(text))
     }
 
-    /// Reads a description in a file: in the format that its name says, else as [`QueueSpec::from_text`].
+    /// Reads a description in a file: in the format of its name, else as [`QueueSpec::from_text`].
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidArgument`] with the file's name, and where it can be read the line and the key of the mistake.
+    /// [`ErrorKind::InvalidArgument`] with the file's name, and if it can be read the line and the key of the mistake.
     pub fn from_file(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let text =

@@ -1,11 +1,11 @@
-//! A queue whose procedures somebody wrote by hand: they are called as they are.
+//! A queue with hand-written procedures: they are called as they are.
 
 use crate::ident::Identifier;
 
-/// Hand-written procedures, in the shape of `Next_` and `Modify_`: what parameters they take is asked of the database.
+/// Hand-written procedures, in the shape of `Next_` and `Modify_`: the database's catalog has their parameters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProceduresSpec {
-    /// The schema they stand in; without it the server's usual one, `dbo` or `public`.
+    /// Their schema; without it the server's usual one, `dbo` or `public`.
     pub schema: Option<Identifier>,
     /// Claims one item: returns its key and its token, or no row.
     pub next: Identifier,
@@ -19,16 +19,15 @@ pub struct ProceduresSpec {
     pub key: Identifier,
     /// The column of the view that is the token.
     pub token: Identifier,
-    /// Whether the procedures take times as the server's local time, as the document has it, or as UTC.
+    /// Whether the procedures take times as the server's local time, like the first document, or as UTC.
     pub local_time: bool,
 }
 
-/// A procedure that claims the items of a described table, and the only one of its queue that somebody wrote: the table is
-/// settled by readpast's.
+/// A custom claim procedure of a described table: readpast's own procedures do the rest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimedBySpec {
-    /// The schema it stands in; without it the server's usual one, `dbo` or `public`.
+    /// Its schema; without it the server's usual one, `dbo` or `public`.
     pub schema: Option<Identifier>,
-    /// Locks one item for the worker that it is given, and returns its key, or no row.
+    /// Locks one item for the given worker, and returns its key, or no row.
     pub next: Identifier,
 }

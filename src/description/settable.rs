@@ -1,4 +1,5 @@
-//! What a settlement may set: the item's own columns and those of its subtypes, but for what the queue itself goes by.
+//! The values that a settlement may set: the item's own columns and those of its subtypes, except those that the queue itself
+//! uses.
 
 use super::value::{by_place, column_of, put_object, shown};
 use super::{ColumnSpec, Completion, QueueSpec, Storage, SubtypeSpec};
@@ -12,8 +13,8 @@ impl QueueSpec {
     }
 }
 
-/// What a settlement sets, as it is sent: under the queue's own names. `None` when that is nothing. `completes`: whether it asks
-/// for Completed.
+/// The values that a settlement sets, in the form to be sent: under the queue's own names. `None` when there are none.
+/// `completes`: whether its action is to complete.
 pub(crate) fn check_set(spec: &QueueSpec, completes: bool, json: &str) -> Result<Option<String>, String> {
     let given = Columns::from_json(json)
         .map_err(|_| format!("\"set\" takes an object with the queue's columns, not {}", shown(json)))?;
@@ -89,7 +90,7 @@ fn value_of(column: &ColumnSpec, prefix: &str, json: &str) -> Result<(String, St
     Ok((name, value))
 }
 
-/// Why no settlement sets this column; `None` when it may.
+/// Why no settlement may set this column; `None` when it may.
 fn why_fixed(spec: &QueueSpec, name: &Identifier) -> Option<&'static str> {
     if spec.trace.as_ref() == Some(name) {
         return Some("it says which trace the item was enqueued in (\"trace\"), for every attempt at it");

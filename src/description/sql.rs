@@ -1,4 +1,4 @@
-//! What a description says of a column in SQL: a condition, and names of the author's own objects.
+//! SQL in a description's columns: a condition, and names of the author's own objects.
 
 use crate::ident::Identifier;
 use std::fmt;
@@ -14,7 +14,7 @@ pub struct CheckSpec {
     pub postgres: String,
 }
 
-/// The name of something of the author's, as SQL writes it: PostgreSQL takes what stands without double quotes in lower case.
+/// The name of an object of the author's, in SQL: PostgreSQL takes a name without double quotes in lower case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SqlName {
     /// Its schema; without it the server's usual one, `dbo` or `public`.
@@ -23,7 +23,7 @@ pub struct SqlName {
     pub name: Identifier,
 }
 
-/// A column of a table of the author's, of which each value is one that is there.
+/// A reference to a column of the author's, which has every value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReferenceSpec {
     /// The table.
@@ -66,7 +66,7 @@ impl fmt::Display for ReferenceSpec {
     }
 }
 
-/// What is left of a text that is read.
+/// The rest of a text to be read.
 struct Rest<'a>(Peekable<Chars<'a>>);
 
 impl<'a> Rest<'a> {
@@ -96,7 +96,7 @@ impl<'a> Rest<'a> {
         Some(SqlName { schema: Some(first), name: self.name()? })
     }
 
-    /// A word, or whatever stands between double quotes, or between brackets, which mean the same.
+    /// A word, or a text in double quotes, or in brackets, which mean the same.
     fn name(&mut self) -> Option<Identifier> {
         self.blanks();
         let end = match self.0.peek()? {
@@ -127,7 +127,7 @@ impl<'a> Rest<'a> {
     }
 }
 
-/// What keeps `condition` from standing between the parentheses of a CHECK. `brackets`: whether they quote names, as in T-SQL.
+/// Why `condition` cannot stand between the parentheses of a CHECK. `brackets`: whether they quote names, as in T-SQL.
 pub(super) fn why_no_condition(condition: &str, brackets: bool) -> Option<&'static str> {
     if condition.trim().is_empty() {
         return Some("is empty");
@@ -143,7 +143,7 @@ pub(super) fn why_no_condition(condition: &str, brackets: bool) -> Option<&'stat
     let mut rest = condition.chars().peekable();
     while let Some(c) = rest.next() {
         match (quote, c) {
-            // Twice, it is one of the text, or of the name.
+            // Doubled, it is a part of the text, or of the name.
             (Some(end), c) if c == end && rest.next_if_eq(&end).is_some() => {}
             (Some(end), c) if c == end => quote = None,
             (Some(_), '\\') if escapes => {
@@ -212,7 +212,7 @@ mod tests {
         assert_eq!(why_no_condition("[it's] = 1", true), None);
         assert_eq!(why_no_condition("[a]]'] = 1 AND b = $5", true), None);
         assert_eq!(why_no_condition("a = E'x' AND b = 'E\\'", false), None);
-        // For the server the name, or the text, ends elsewhere than where it seems to.
+        // The server would end the name, or the text, elsewhere than it seems.
         for (text, brackets) in [
             ("[a]]'] = 1) ; DROP TABLE t --'", true),
             ("a = E'\\'') ; DROP TABLE t; --'", false),

@@ -1,5 +1,5 @@
-//! A table that was there before readpast: which of its columns mean what. The table keeps its shape; what it has no
-//! column for is kept beside it, in `<queue>_Lease`.
+//! A table that was there before readpast: the meaning of its columns. The table keeps its shape; the side table `<queue>_Lease`
+//! has the rest.
 
 use super::{ClaimedBySpec, ColumnKind};
 use crate::ident::Identifier;
@@ -14,40 +14,40 @@ pub struct TableSpec {
     pub name: Identifier,
     /// Whether `install` makes it when it is missing.
     pub create: bool,
-    /// What names an item: one column or more.
+    /// The columns of an item's key: one or more.
     pub key: Vec<KeyColumn>,
-    /// Columns that stand before the key in the index by which an item is found, each with all values it can have.
+    /// Columns that stand before the key in the index that finds an item, each with all its possible values.
     pub seek: Vec<SeekColumn>,
-    /// What the times in the table are: UTC, or the server's local time.
+    /// Whether the table's times are the server's local time, or UTC.
     pub local_time: bool,
-    /// How the table says in which state an item is, in the order of [`ItemState::ALL`]. Pending, Processing and, unless
-    /// completed items leave the table, Completed are always there.
+    /// How the table shows the state of an item, in the order of [`ItemState::ALL`]. Pending, Processing and, unless completed
+    /// items leave the table, Completed are always there.
     pub states: Vec<StateSpec>,
-    /// Which columns take part in the life of an item.
+    /// The columns of an item's life cycle.
     pub lifecycle: LifecycleSpec,
-    /// Whether the column `started` gets the time that the worker gives for its whole run, as a correlation id, instead of
-    /// the time of the claim.
+    /// Whether the column `started` gets the time of the worker's whole run, as a correlation id, instead of the time of the
+    /// claim.
     pub run_time: bool,
     /// The index that serves the claim.
     pub index: IndexSpec,
-    /// Whose procedure claims, where it is not readpast's.
+    /// The custom claim procedure, if there is one.
     pub claimed_by: Option<ClaimedBySpec>,
-    /// The table of settings that counts for this queue, where it is not readpast's.
+    /// The table with this queue's settings, if it is not readpast's.
     pub settings: Option<SettingsTableSpec>,
 }
 
 impl TableSpec {
-    /// The table of a subtype, as it would be written there: beside this one, and called after both.
+    /// The table of a subtype, as SQL writes it: in the same schema, and named after both.
     pub(crate) fn of_subtype(&self, subtype: &Identifier) -> Identifier {
         let (name, subtype) = (self.name.as_str(), subtype.as_str());
         let exact = name.strip_prefix('"').and_then(|name| name.strip_suffix('"'));
         let named = exact.map_or_else(|| format!("{name}_{subtype}"), |exact| format!("\"{exact}_{subtype}\""));
-        // Checked with the description.
+        // The check of the description has checked the length.
         Identifier::new("the table of a subtype", &named).unwrap_or_else(|_| self.name.clone())
     }
 }
 
-/// A table of settings that was there before: a row for each, by its name.
+/// A table of settings that was there before, with a row for each name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettingsTableSpec {
     /// Its schema; without it the server's usual one, `dbo` or `public`.
@@ -67,20 +67,20 @@ pub struct KeyColumn {
     pub name: Identifier,
     /// Its type: integer, bigint, guid, text(n) or timestamp.
     pub kind: ColumnKind,
-    /// Where the value of a new item comes from.
+    /// The source of a new item's value.
     pub source: KeySource,
 }
 
-/// Where the value of a new item's key comes from.
+/// The source of the key of a new item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum KeySource {
     /// The table: an identity or a default.
     Table,
-    /// The producer, among the item's columns. A GUID that it leaves out is made.
+    /// The producer, among the item's columns. A GUID that it leaves out is generated.
     Producer,
 }
 
-/// A column that leads an index, with all values it can have.
+/// A column that leads an index, with all its possible values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SeekColumn {
     /// Its name.
@@ -100,25 +100,25 @@ pub enum Literal {
     Text(String),
 }
 
-/// How the table says that an item is in a state.
+/// How the table shows a state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StateSpec {
     /// The state.
     pub state: ItemState,
-    /// What holds then, all of it.
+    /// The conditions, all of which hold then.
     pub conditions: Vec<ColumnCondition>,
 }
 
-/// What a column holds in some state.
+/// The value of a column in some state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ColumnCondition {
     /// The column.
     pub column: Identifier,
-    /// What it holds.
+    /// Its value.
     pub holds: Holds,
 }
 
-/// What a column holds in some state; entering the state makes it so.
+/// The value of a column in some state; entering the state writes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Holds {
     /// This value.
@@ -129,12 +129,12 @@ pub enum Holds {
     Something,
 }
 
-/// The columns of a described table that take part in an item's life. What has no column is kept in `<queue>_Lease`.
+/// The columns of a described table that take part in an item's life. The side table `<queue>_Lease` has those that are missing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LifecycleSpec {
     /// The kind of work.
     pub kind: Option<Identifier>,
-    /// When the item was enqueued; filled in when the producer does not.
+    /// When the item was enqueued; filled in when the producer does not give it.
     pub enqueued: Option<Identifier>,
     /// Not before this time. NULL counts as due.
     pub due: Option<Identifier>,
@@ -146,22 +146,22 @@ pub struct LifecycleSpec {
     pub duration: Option<Identifier>,
     /// Claims so far. NULL counts as 0.
     pub attempts: Option<Identifier>,
-    /// Whose claim it is.
+    /// The holder of the claim.
     pub owner: Option<Identifier>,
-    /// Until when.
+    /// The end of its lease.
     pub lease_until: Option<Identifier>,
-    /// Where a job of many steps is.
+    /// The step of a job of many steps.
     pub step: Option<Identifier>,
-    /// What the last call said.
+    /// The last response.
     pub response: Option<Identifier>,
-    /// What went wrong last.
+    /// The last error.
     pub error: Option<Identifier>,
     /// The last change, a datetime2 or timestamptz: the token.
     pub token: Option<Identifier>,
 }
 
 impl TableSpec {
-    /// The columns that name an item, take part in its life, or tell its state, each once.
+    /// The columns of key, life cycle and states, each once.
     pub(crate) fn columns_of_its_own(&self) -> Vec<&Identifier> {
         let key = self.key.iter().map(|column| &column.name);
         let life = self.lifecycle.columns().into_iter().map(|(_, name)| name);
@@ -206,7 +206,7 @@ impl TableSpec {
 }
 
 impl LifecycleSpec {
-    /// The columns that are there, each with its role as a description calls it.
+    /// The life cycle's columns, each with its role in a description.
     #[must_use]
     pub fn columns(&self) -> Vec<(&'static str, &Identifier)> {
         let roles = [

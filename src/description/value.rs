@@ -1,5 +1,4 @@
-//! Values that somebody gives: whether a column, a step, a text or a time takes them. New items and settlements are held to them
-//! alike.
+//! Checks values: whether a column, a step, a text or a time takes them. The rules are the same for new items and settlements.
 
 use super::{ColumnKind, ColumnSpec, QueueSpec};
 use crate::error::Excerpt;
@@ -23,7 +22,7 @@ pub(super) fn put_object(out: &mut String, members: &[(String, String)]) {
     out.push('}');
 }
 
-/// Puts a delay or a due time into an element that travels to the server, or says what is wrong with it.
+/// Adds a delay or a due time to an element to be sent, or returns its mistake.
 pub(crate) fn put_due(out: &mut Map<String, Value>, delay_ms: Option<i64>, due: Option<&str>) -> Result<(), String> {
     match (delay_ms, due) {
         (None, None) => {}
@@ -41,7 +40,7 @@ pub(crate) fn put_due(out: &mut Map<String, Value>, delay_ms: Option<i64>, due: 
     Ok(())
 }
 
-/// Checks a step against the `steps` of a queue, which are none where any will do.
+/// Checks a step against the `steps` of a queue; without any, every step will do.
 pub(crate) fn check_step(steps: &[String], step: &str) -> Result<(), String> {
     check_text(step, Some(60)).map_err(|why| format!("the step {why}"))?;
     if steps.is_empty() || steps.iter().any(|known| known == step) {
@@ -63,8 +62,8 @@ pub(crate) fn check_text(text: &str, most: Option<usize>) -> Result<(), String> 
     }
 }
 
-/// What was given, each value with the place of its name among `names`, of which `open` at the beginning may be given; `prefix`
-/// stands before names in errors.
+/// The given values, each with the place of its name among `names`, of which the first `open` may be given; `prefix` stands
+/// before names in errors.
 pub(super) fn by_place<'a>(
     spec: &QueueSpec,
     names: &[&str],
@@ -106,7 +105,7 @@ pub(super) fn column_of(column: &ColumnSpec, prefix: &str, json: &str) -> Result
     }
 }
 
-/// The value as it is sent, or what is wrong with it.
+/// The value in the form to be sent, or its mistake.
 pub(crate) fn column_value(kind: ColumnKind, json: &str) -> Result<String, String> {
     let wrong = || Err(format!("does not take {}", shown(json)));
     let value: Value = serde_json::from_str(json).map_err(|error| format!("does not take {}: {error}", shown(json)))?;
@@ -142,7 +141,7 @@ pub(crate) fn column_value(kind: ColumnKind, json: &str) -> Result<String, Strin
             (Some(_), _) => as_given(),
             (None, _) => Err(format!("takes bytes as base64, not {}", shown(json))),
         },
-        // As it was written, so that its numbers keep their digits.
+        // The text is sent as it was written, so that its numbers keep their digits.
         (ColumnKind::Json, Value::Object(_) | Value::Array(_)) => {
             if has_nul(&value) {
                 return Err("contains U+0000, which neither server stores in text".to_owned());

@@ -1,4 +1,4 @@
-//! Messages of a length that a person reads and a log takes, whatever a caller handed in.
+//! Messages of a length that a person reads and a log takes, for any text of a caller.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::fmt;
 /// The most bytes of a message.
 const MOST: usize = 8192;
 
-/// The most bytes of its end that are kept when it is cut: the remedy stands there.
+/// The most bytes of its end that a cut message keeps: the remedy is there.
 const END: usize = 1024;
 
 /// How many characters of a caller's text a message shows.
@@ -15,11 +15,11 @@ const SHOWN: usize = 200;
 /// The most characters of an error in a line of a log.
 const LOGGED: usize = 500;
 
-/// An error as a line of a log has it: whole, or its beginning and its end, which often says most, and how many characters
-/// were left out. The item's error column has all of it.
+/// An error as text for a log line: whole, or its beginning and its end, which often has the cause, and how many characters were
+/// left out. The item's error column has all of it.
 #[must_use]
 pub fn log_text(error: &str) -> Cow<'_, str> {
-    // As many bytes have no more characters.
+    // A text of so few bytes has no more characters.
     let count = if error.len() <= LOGGED { 0 } else { error.chars().count() };
     if count <= LOGGED {
         return error.into();
@@ -29,7 +29,7 @@ pub fn log_text(error: &str) -> Cow<'_, str> {
     format!("{begin} … ({} characters left out) … {end}", count - LOGGED).into()
 }
 
-/// A caller's text in a message: in quotes, and of long text the beginning and how long it is.
+/// A caller's text in a message: in quotes, and of long text the beginning and its length.
 pub(crate) struct Excerpt<'a>(pub(crate) &'a str);
 
 impl fmt::Display for Excerpt<'_> {

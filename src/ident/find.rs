@@ -1,19 +1,19 @@
-//! One rule for the names that callers give to columns: the name itself counts, and else the only one that is the same but
-//! for the case of letters. Databases do not tell such names apart, and programs spell them as their language does.
+//! The one rule for names that callers give to columns: the exact name counts, and otherwise the only one that differs just in
+//! the case of letters. Databases ignore that case, and programs spell names as their language does.
 
-/// What a name stands for.
+/// The result of a look-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FoundName {
-    /// The one at this place.
+    /// The column at this place.
     One(usize),
     /// Any of several.
     Many,
-    /// Nothing.
+    /// No column.
     None,
 }
 
 impl FoundName {
-    /// The place, where it is certain.
+    /// The place, if it is certain.
     pub(crate) fn found(self) -> Option<usize> {
         if let Self::One(place) = self { Some(place) } else { None }
     }

@@ -1,8 +1,8 @@
-//! The end of a process in which calls were given up.
+//! The end of a process with given-up calls.
 //!
-//! `exit` calls what libraries have registered with it while threads go on: OpenSSL frees then what every use of it needs. A
-//! thread that waits for a silent server notices nothing of that. One that computes for a log-in (a server may ask for as many
-//! iterations of SCRAM as it likes) would crash, and the process with it: it is waited for.
+//! `exit` calls the functions that libraries have registered while threads go on: OpenSSL then frees memory that every use of it
+//! needs. A thread that waits for a silent server notices nothing of that. One that computes for a log-in (a server may ask for
+//! as many iterations of SCRAM as it likes) would crash, and the process with it: the exit waits for it.
 
 use crate::sync::{Mutex, PerProcess};
 use std::{
@@ -12,25 +12,25 @@ use std::{
     time::Duration,
 };
 
-/// How much longer a thread may work once the process has begun to end, in time of a processor: what takes more is taken for a
-/// driver that goes round in circles.
+/// How much longer a thread may work once the process has begun to end, in time of a processor: a thread that takes longer counts
+/// as a driver in an endless loop.
 const MOST_WORK: Duration = Duration::from_secs(10);
 
-/// Threads are looked at this often, and are taken for waiting when so many looks in a row have found them asleep.
+/// The pause between two looks at threads. A thread that so many looks in a row find asleep counts as waiting.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 const LOOKS: u32 = 3;
 
-/// The threads that were left behind. The child of a fork has none of its parent's.
+/// Threads that were left behind. The child of a fork has none of its parent's.
 static LEFT: PerProcess<Mutex<Vec<Thread>>> = PerProcess::new();
 
-/// What the system knows a thread of this process by. It gives the number again when the thread has ended.
+/// The system's number for a thread of this process. It gives the number again when the thread has ended.
 #[derive(Debug, Clone, Copy)]
 struct Thread {
     number: i32,
     begun: u64,
 }
 
-/// What the system says of a thread, in its units.
+/// The system's figures of a thread, in its units.
 #[derive(Debug, PartialEq, Eq)]
 struct ThreadStatus {
     is_at_work: bool,
@@ -38,34 +38,34 @@ struct ThreadStatus {
     begun: u64,
 }
 
-/// A thread while it is waited for.
+/// A thread that the exit waits for.
 struct AwaitedThread {
     thread: Thread,
     worked_before: u64,
-    /// Looks in a row that have found it asleep.
+    /// Looks in a row that found it asleep.
     asleep: u32,
 }
 
-/// The number of the thread that asks.
+/// The number of the calling thread.
 pub(crate) fn this_thread() -> i32 {
     // SAFETY: it takes nothing, and cannot fail.
     unsafe { libc::gettid() }
 }
 
-/// The thread is left behind in a call.
+/// Notes a thread that is left behind in a call.
 pub(crate) fn leave(number: i32) {
     let Some(look) = look(number) else { return };
     let mut left = LEFT.get().lock();
     left.retain(|thread| thread.look().is_some());
     left.push(Thread { number, begun: look.begun });
     drop(left);
-    // Each time anew: the last to be registered is called first, which this one has to be, and a driver comes to OpenSSL in the
-    // middle of its first log-in. When there is no memory for it, nothing is waited for.
-    // SAFETY: the function does not panic, and is called at the latest when this library is unloaded.
+    // It registers anew each time: exit calls the last function first, which this one has to be, and a driver comes to OpenSSL in
+    // the middle of its first log-in. Without memory for it, the exit does not wait. SAFETY: the function does not panic, and is
+    // called at the latest when this library is unloaded.
     unsafe { libc::atexit(wait_for_work) };
 }
 
-/// Waits, as the process ends, until none of the threads that were left behind is at work any more.
+/// Waits, as the process ends, until no thread that was left behind computes any more.
 extern "C" fn wait_for_work() {
     static HAS_WAITED: AtomicBool = AtomicBool::new(false);
 
@@ -75,7 +75,7 @@ extern "C" fn wait_for_work() {
     }
 }
 
-/// No thread is waited for that works for longer than `most`.
+/// Waits for no thread that works for longer than `most`.
 fn wait(threads: &[Thread], most: Duration) {
     let watched =
         |thread: &Thread| Some(AwaitedThread { thread: *thread, worked_before: thread.look()?.worked, asleep: 0 });
@@ -119,7 +119,7 @@ impl ThreadStatus {
 
 /// The time that so many ticks of the system's clock are.
 fn ticks(count: u64) -> Duration {
-    // SAFETY: it takes a number, and fails by saying -1.
+    // SAFETY: it takes a number, and returns -1 on failure.
     let a_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
     Duration::from_millis(count * 1000 / u64::try_from(a_second).unwrap_or(100).max(1))
 }
@@ -131,7 +131,7 @@ mod tests {
 
     const LONG: Duration = Duration::from_secs(3600);
 
-    /// Starts a thread and says what it is known by.
+    /// Starts a thread and returns its number.
     fn known(work: impl FnOnce() + Send + 'static) -> Thread {
         let (sender, receiver) = mpsc::channel();
         thread::spawn(move || {

@@ -1,4 +1,4 @@
-//! Taking items out: a call of `Next_` for each, and one query for what the view shows of them all.
+//! Claims: a call of `Next_` for each item, and one query of the view for them all.
 
 use super::known::HandWritten;
 use super::results::{cell, own_results, params, place, raised_by_procedure, returned};
@@ -9,14 +9,14 @@ use crate::item::{Cell, Column, ColumnType, Rows, UndeliverableReason, Value, an
 use crate::metrics::CallKind;
 use crate::session::Session;
 
-/// What the short values of an item may come to, which do not count.
+/// The most bytes of an item's short values, which do not count.
 const SMALL: usize = 64 * 1024;
 
 /// The names of the answer columns, which stand before the view's.
 const ANSWER: [&str; answer_column::COUNT] = ["Answer", "Ordinal", "DueMs", "Key", "Token", "AttemptNum", "Status"];
 
-/// Up to `max` items. What was taken before a call failed is handed out: nobody else would take it, and no lease gives
-/// it back.
+/// Claims up to `max` items. It hands out items that were claimed before a call failed: no other worker would claim them, and no
+/// lease returns them.
 pub(super) fn claim(theirs: &HandWritten, on: &dyn Sessions, terms: &CallTerms, max: i32) -> Result<Claimed> {
     let mut taken: Vec<(String, String)> = Vec::new();
     while i32::try_from(taken.len()).is_ok_and(|count| count < max) {
@@ -37,7 +37,7 @@ pub(super) fn claim(theirs: &HandWritten, on: &dyn Sessions, terms: &CallTerms, 
         return Ok(Claimed::nothing());
     }
     let keys: Vec<_> = taken.iter().map(|(key, _)| key.as_str()).collect();
-    // Taken items are handed out, whatever comes of the look: a handler has the key and can look for itself.
+    // Claimed items are handed out even if the query fails: a handler has the key and can query by itself.
     let shown =
         on.ask(CallKind::Find, YieldsTo::Closing, |session| theirs.look(session, &keys)).unwrap_or_else(|error| {
             log::warn!("queue {}: {} items are handed out by their keys alone: {error}", terms.queue(), keys.len());
@@ -50,7 +50,7 @@ pub(super) fn claim(theirs: &HandWritten, on: &dyn Sessions, terms: &CallTerms, 
     Ok(Claimed { found, undeliverable, ..Claimed::default() })
 }
 
-/// One call: the key and token of the item it took.
+/// One call: returns the key and token of the claimed item.
 fn next(theirs: &HandWritten, terms: &CallTerms, session: &mut Session) -> Result<Option<(String, String)>> {
     let lease_ms = terms.described_lease_ms().to_string();
     let value = |meaning| match meaning {
@@ -60,7 +60,7 @@ fn next(theirs: &HandWritten, terms: &CallTerms, session: &mut Session) -> Resul
     };
     let params = params(&theirs.shape.next.arguments, theirs.dialect, value, (None, None));
     let results = session.results(&theirs.next, &params).map_err(|error| {
-        // By number 50005 the document tells that a row changed under the claim, which it has rolled back.
+        // Error 50005 of the document means that a row changed under the claim, which it has rolled back.
         let changed = raised_by_procedure(theirs.dialect, &error) && error.message().contains("50005");
         if changed { Error::new(ErrorKind::Deadlock, error.message()) } else { error }
     })?;
@@ -76,14 +76,13 @@ fn next(theirs: &HandWritten, terms: &CallTerms, session: &mut Session) -> Resul
     let token = place(rows, &theirs.shape.token.name).unwrap_or(1);
     match (cell(rows, 0, key), cell(rows, 0, token)) {
         (Some(key), Some(token)) => Ok(Some((key, token))),
-        // A function that has one row for everything has nothing in it when there is no work.
+        // A function with exactly one row returns NULLs when there is no work.
         (None, _) => Ok(None),
         (Some(_), None) => Err(Error::new(ErrorKind::Protocol, format!("{} returned a key and no token", name()))),
     }
 }
 
-/// The items in the order they were taken, with what the view shows of each. An item that it does not show has its key
-/// and token.
+/// The items in the order of their claims, with their rows in the view. An item without a row has its key and token.
 fn claimed(theirs: &HandWritten, taken: &[(String, String)], shown: &Rows, most: usize) -> Rows {
     let answers = ANSWER.iter().map(|name| Column { name: (*name).to_owned(), kind: ColumnType::Text });
     let columns: Vec<_> = answers.chain(shown.columns().iter().cloned()).collect();

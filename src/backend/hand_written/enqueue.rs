@@ -1,4 +1,4 @@
-//! Putting items in: a call of the queue's own `Add_` for each.
+//! Enqueues: a call of the queue's own `Add_` for each item.
 
 use super::known::{Done, HandWritten};
 use super::results::{cell, own_results, params, place, returned};
@@ -44,7 +44,7 @@ pub(super) fn enqueue(
         let params = params(&add.arguments, theirs.dialect, value, due);
         let mut attempts = Attempts::default();
         let result = on.ask(CallKind::Enqueue, YieldsTo::Closing, |session| {
-            // A call whose answer was lost is not made again: it would enqueue the item twice.
+            // A call whose answer was lost is not repeated: it would enqueue the item twice.
             if attempts.is_open() {
                 return Err(Error::new(ErrorKind::OutcomeUnknown, "whether the item is in the queue is not known"));
             }

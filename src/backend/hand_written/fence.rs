@@ -1,30 +1,31 @@
-//! What became of an item, from what its `Modify_` said and what the view shows. Such procedures have no ledger: what an
-//! optimistic-concurrency check refuses shows by the token, and what a lost call did shows by the item, or not at all.
+//! The fence check: the outcome of an item, from the result of its `Modify_` and its row in the view. Such procedures keep no
+//! record of operations: the token shows a refusal by an optimistic-concurrency check, and the item, if anything, shows the
+//! effect of a lost call.
 
 use super::results::SeenItem;
 use crate::item::{Answer, ItemState, Settlement};
 
-/// How a call of `Modify_` went.
+/// The result of a call of `Modify_`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CallResult {
     /// It ended well.
     Done,
-    /// It raised an error of its own, or returned something else than 0.
+    /// It raised an error of its own, or returned another number than 0.
     Refused,
 }
 
-/// What it came to.
+/// The outcome by the fence check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FenceAnswer {
     Is(Answer),
-    /// For a reason that only the procedure's error tells.
+    /// Refused for the reason in the procedure's error.
     Failed,
-    /// It was done or not; nothing tells.
+    /// It was done or not; nothing shows which.
     Unknown,
 }
 
-/// Judges one item. `token` is the one that was sent, `fits` whether it was the item's before the call (`None`: there was no
-/// item), `lost` whether an earlier try was lost on its way, `seen` what the view shows now.
+/// Checks one item. `token` is the one that was sent, `fits` whether it was the item's before the call (`None`: there was no
+/// item), `lost` whether the answer of an earlier try was lost, `seen` the item's row in the view now.
 pub(super) fn check_fence(
     settlement: &Settlement<'_>,
     token: &str,
@@ -42,14 +43,14 @@ pub(super) fn check_fence(
             _ => FenceAnswer::Is(Answer::NotFound),
         };
     };
-    // Attempts that are spent make every state but one Failed.
+    // Spent attempts make every state but one Failed.
     let reached = seen
         .state
         .is_none_or(|state| state == target || (state == ItemState::Failed && target != ItemState::Completed));
     let moved = seen.token != token;
     match (result, fits) {
         (CallResult::Done, Some(true)) if moved && (reached || !target.is_finished()) => FenceAnswer::Is(Answer::Ok),
-        // Somebody was quicker in the moment between: a final state that was reached stays.
+        // Another caller changed it in the moment between: a final state that was reached stays.
         (CallResult::Done, Some(true)) if moved => FenceAnswer::Is(Answer::Conflict),
         _ if moved && lost => recognize(settlement, seen, reached),
         _ if moved || fits == Some(false) => FenceAnswer::Is(Answer::Conflict),
@@ -58,7 +59,7 @@ pub(super) fn check_fence(
     }
 }
 
-/// After a lost call, the token has moved: by that call, or by somebody else?
+/// After a lost call, the token has changed: decides whether that call changed it, or another caller.
 fn recognize(settlement: &Settlement<'_>, seen: &SeenItem, reached: bool) -> FenceAnswer {
     let target = settlement.action.target();
     // An empty text may be stored as none.
@@ -101,9 +102,9 @@ mod tests {
             (Action::Complete, CallResult::Done, Some(true), Completed, "t2", is(Answer::Ok)),
             (Action::Retry, CallResult::Done, Some(true), Failed, "t2", is(Answer::Ok)),
             (Action::Retry, CallResult::Done, Some(true), Error, "t2", is(Answer::Ok)),
-            // Due again at once, and taken by another worker before it was looked at.
+            // Due again at once, and claimed by another worker before the query.
             (Action::Retry, CallResult::Done, Some(true), Processing, "t3", is(Answer::Ok)),
-            // A procedure that refuses without a word: somebody else had moved the token before the call.
+            // A procedure that refuses without an error: another caller had changed the token before the call.
             (Action::Complete, CallResult::Done, Some(false), Processing, "t2", is(Answer::Conflict)),
             (Action::Complete, CallResult::Done, Some(false), Completed, "t2", is(Answer::Conflict)),
             (Action::Complete, CallResult::Done, Some(true), Cancelled, "t2", is(Answer::Conflict)),
@@ -111,7 +112,7 @@ mod tests {
             (Action::Complete, CallResult::Refused, Some(true), Cancelled, "t1", is(Answer::IllegalTransition)),
             (Action::Complete, CallResult::Done, Some(true), Completed, "t1", is(Answer::IllegalTransition)),
             (Action::Resume, CallResult::Refused, Some(true), Pending, "t1", is(Answer::IllegalTransition)),
-            // Legal, and refused all the same: the procedure's error says why.
+            // Legal, and refused all the same: the procedure's error has the reason.
             (Action::Complete, CallResult::Refused, Some(true), Processing, "t1", FenceAnswer::Failed),
         ];
         for (action, result, fits, state, token, verdict) in cases {

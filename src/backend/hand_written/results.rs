@@ -1,4 +1,4 @@
-//! The parameters that hand-written procedures are called with, and what their results say.
+//! The parameters of hand-written procedures, and their results.
 
 use crate::catalog::{self, Meaning, Parameter, QueueShape};
 use crate::dialect::Dialect;
@@ -18,13 +18,13 @@ pub(in crate::backend) fn cell(rows: &Rows, row: usize, column: usize) -> Option
     }
 }
 
-/// The place of a result's column by what it is called.
+/// The place of a result's column by its name.
 pub(in crate::backend) fn place(rows: &Rows, name: &str) -> Option<usize> {
     let wanted = catalog::bare(name);
     rows.columns().iter().position(|column| catalog::bare(&column.name) == wanted)
 }
 
-/// An item as a row shows it.
+/// An item, as a row shows it.
 pub(super) struct SeenItem {
     pub(super) state: Option<ItemState>,
     pub(super) token: String,
@@ -71,8 +71,8 @@ pub(in crate::backend) fn params<'a>(
     params
 }
 
-/// Whether the procedure itself raised this: with a number of a user's, with RAISERROR and a number that no message was
-/// added for (18054), or in PostgreSQL with a SQLSTATE of nobody else's.
+/// Whether the procedure itself raised this error: with a number of a user's, with RAISERROR and a number without a message
+/// (18054), or in PostgreSQL with a SQLSTATE that the server does not use.
 pub(super) fn raised_by_procedure(dialect: Dialect, error: &Error) -> bool {
     match dialect {
         Dialect::SqlServer => {

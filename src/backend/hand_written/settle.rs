@@ -1,4 +1,4 @@
-//! Ending claims: a call of `Modify_` for each item. They are no one transaction.
+//! Settles: a call of `Modify_` for each item, without a common transaction.
 
 use super::fence::{CallResult, FenceAnswer, check_fence};
 use super::known::{Done, HandWritten};
@@ -50,7 +50,7 @@ pub(super) fn settle(
     Ok(outcomes)
 }
 
-/// What a call carries and the procedure has no parameter for would be lost.
+/// Refuses values for which the procedure has no parameter: they would be lost.
 fn check(theirs: &HandWritten, settlement: &Settlement<'_>) -> Result<()> {
     let modify = &theirs.shape.modify;
     let given = [
@@ -77,7 +77,7 @@ fn one(
     let mut attempts = Attempts::default();
     let mut token = settlement.token.map(str::to_owned);
     let result = on.ask(CallKind::Settle, YieldsTo::Closing, |session| {
-        // An operator who does not say which version is meant means the one that is there.
+        // An operator's call without a token means the present version.
         let sent = match &token {
             Some(token) => token.clone(),
             None => match seen(theirs, session, settlement.key)? {
@@ -91,7 +91,7 @@ fn one(
         };
         let (result, fits, refusal) = attempts.note(called)?;
         let seen = seen(theirs, session, settlement.key)?;
-        // A refusal came instead of the answer whether the token fits: it does when it is still the item's.
+        // The procedure raised an error instead of answering whether the token fits: it does if it is still the item's.
         let fits = fits.or_else(|| refusal.as_ref().and(seen.as_ref()).map(|seen| seen.token == sent));
         let verdict = check_fence(settlement, &sent, result, fits, attempts.is_open(), seen.as_ref());
         let answer = match verdict {
@@ -121,7 +121,7 @@ fn not_found() -> Outcome {
     Outcome { answer: Answer::NotFound, state: None, token: String::new(), attempt: 0 }
 }
 
-/// Calls `Modify_`: how it went, whether the token was the item's before, and the error it raised.
+/// Calls `Modify_`: returns its result, whether the token was the item's before, and the error it raised.
 fn call(
     theirs: &HandWritten,
     terms: &CallTerms,
@@ -164,7 +164,7 @@ fn seen(theirs: &HandWritten, session: &mut Session, key: &str) -> Result<Option
 fn failed(theirs: &HandWritten, refusal: Option<Error>) -> Error {
     let name = &theirs.shape.modify.procedure.name;
     match refusal {
-        // Whatever its number means to readpast's own procedures, here it is somebody else's.
+        // Its number means something only in readpast's own procedures.
         Some(error) => Error::new(ErrorKind::Database, format!("{name} refused the item: {}", error.message()))
             .with_codes(error.sqlstate().unwrap_or_default(), error.native_code()),
         None => Error::new(ErrorKind::Database, format!("{name} changed nothing, and did not say why")),

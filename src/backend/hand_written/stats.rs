@@ -1,4 +1,4 @@
-//! Figures: how many items the view shows in each state. It does not show more.
+//! Figures: the number of items in each state of the view. It has no others.
 
 use super::known::HandWritten;
 use super::text;

@@ -12,7 +12,7 @@ pub(in crate::backend) fn call(dialect: Dialect, call: &ProcedureCall, local_tim
     dialect.statement("foreign/call", context! { procedure, arguments => arguments(dialect, call)?, local_time })
 }
 
-/// A call of a procedure that takes these parameters, each as a text.
+/// A call of a procedure with these parameters, each as text.
 pub(crate) fn invoke(dialect: Dialect, procedure: &CatalogProcedure, given: &[&Parameter]) -> Result<String> {
     let name = dialect.exact(&procedure.schema, &procedure.name)?;
     let arguments: Vec<_> =
@@ -21,7 +21,7 @@ pub(crate) fn invoke(dialect: Dialect, procedure: &CatalogProcedure, given: &[&P
     dialect.statement("foreign/invoke", context)
 }
 
-/// A report on an item.
+/// A call of `Modify_` for an item.
 pub(super) fn modify(dialect: Dialect, shape: &QueueShape, local_time: bool) -> Result<String> {
     let call = &shape.modify;
     let at = |meaning| call.arguments.iter().position(|(_, known)| *known == meaning).map_or(0, |place| place + 1);
@@ -44,7 +44,7 @@ pub(super) fn modify(dialect: Dialect, shape: &QueueShape, local_time: bool) -> 
 
 /// A query of `count` items by their keys.
 pub(super) fn look(dialect: Dialect, shape: &QueueShape, count: usize) -> Result<String> {
-    // The type that Modify_ takes the key as; the catalog gives it whole.
+    // The key's type as a parameter of Modify_, which the catalog has whole.
     let key_type = shape.modify.arguments.iter().find(|(_, meaning)| *meaning == Meaning::Key);
     let key_kind = if shape.key.family == TypeFamily::CoarseTime { "coarse" } else { kind(shape.key.family) };
     let context = context! {
@@ -57,7 +57,7 @@ pub(super) fn look(dialect: Dialect, shape: &QueueShape, count: usize) -> Result
     dialect.statement("foreign/look", context)
 }
 
-/// A query of how many items are in which state.
+/// A query of the number of items in each state.
 pub(super) fn counts(dialect: Dialect, shape: &QueueShape, status: &TableColumn) -> Result<String> {
     let context = context! { view => shape.view.quoted.as_str(), status => quoted(dialect, &status.name)? };
     dialect.statement("foreign/counts", context)
@@ -85,7 +85,7 @@ fn quoted(dialect: Dialect, name: &str) -> Result<String> {
     Ok(Identifier::new("a name", name)?.quoted(dialect.quote_style()))
 }
 
-/// As what a value goes over.
+/// The form in which a value is sent.
 fn kind(family: TypeFamily) -> &'static str {
     match family {
         // A datetime takes a datetime2, but not its text.

@@ -1,5 +1,5 @@
-//! A table whose items are claimed by a procedure that somebody wrote: what it must have, so that readpast can tell whose a
-//! claim is, and what that procedure decides.
+//! A table with a custom claim procedure: the columns it must have, so that readpast can see the holder of a claim, and the
+//! options that the procedure decides.
 
 use super::{Checked, DescriptionPath};
 use crate::description::{QueueSpec, TableSpec};
@@ -33,7 +33,7 @@ pub(super) fn check(spec: &QueueSpec, table: &TableSpec) -> Checked {
     decided(spec, table)
 }
 
-/// What the description cannot say beside such a procedure.
+/// Refuses options that the procedure decides.
 fn decided(spec: &QueueSpec, table: &TableSpec) -> Checked {
     let root = DescriptionPath::default();
     let why = || "is decided by the procedure of procedures.next; leave it out".to_owned();

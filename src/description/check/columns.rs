@@ -1,4 +1,4 @@
-//! The kinds of work and the columns that a producer gives.
+//! The types of work and a producer's columns.
 
 use super::{Checked, DescriptionPath, MAX_NAME_BYTES, MAX_NAME_CHARS, same_name};
 use crate::description::{
@@ -7,7 +7,7 @@ use crate::description::{
 use crate::ident::Identifier;
 use serde_json::Value;
 
-/// The columns of the life cycle and of the answers, without underscores: no column of the queue's own may be called so.
+/// The columns of the life cycle and of the answers, without underscores: no column of the queue's own may have such a name.
 const RESERVED: [&str; 21] = [
     "enqueuedat",
     "type",
@@ -32,7 +32,7 @@ const RESERVED: [&str; 21] = [
     "answerstatus",
 ];
 
-/// The same for a described table: how its life cycle is called in the worker view, and the parameters of Add.
+/// The same for a described table: the names of its life cycle in the worker view, and the parameters of Add.
 const RESERVED_BESIDE_A_TABLE: [&str; 21] = [
     "itemstatus",
     "itemstep",
@@ -57,7 +57,7 @@ const RESERVED_BESIDE_A_TABLE: [&str; 21] = [
     "answerstatus",
 ];
 
-/// Whether a queue's own column may not be called `name`, whatever its case and underscores.
+/// Whether no column of the queue's own may be called `name`, whatever its case and underscores.
 pub(super) fn is_reserved(storage: &Storage, name: &str) -> bool {
     let bare = name.replace('_', "").to_ascii_lowercase();
     match storage {
@@ -132,7 +132,7 @@ fn steps(spec: &QueueSpec) -> Checked {
     for (i, name) in spec.steps.iter().enumerate() {
         let place = place.nth(i);
         place.need(is_short(name), || "a step has 1 to 60 characters, none of them a control character".to_owned())?;
-        // SQL Server may compare them without their case, and takes no notice of blanks at the end.
+        // SQL Server may ignore their case, and ignores blanks at the end.
         place.need(name.trim_end_matches(' ') == name, || format!("the step {name:?} ends in a blank"))?;
         let again = spec.steps[..i].iter().any(|other| other.to_lowercase() == name.to_lowercase());
         place.need(!again, || format!("the step {name:?} is there already"))?;
@@ -145,7 +145,7 @@ fn is_short(name: &str) -> bool {
     (1..=60).contains(&name.encode_utf16().count()) && !name.contains(char::is_control)
 }
 
-/// Columns of the queue's own, or of a subtype, each with another name.
+/// Checks columns of the queue's own, or of a subtype, each with another name.
 pub(super) fn list(place: &DescriptionPath, columns: &[ColumnSpec]) -> Checked {
     for (i, column) in columns.iter().enumerate() {
         let place = place.nth(i);
@@ -161,7 +161,7 @@ pub(super) fn list(place: &DescriptionPath, columns: &[ColumnSpec]) -> Checked {
     Ok(())
 }
 
-/// What is said in SQL, of a column in the table whose name in PostgreSQL is `table`.
+/// Checks the SQL options of a column in the table whose name in PostgreSQL is `table`.
 pub(super) fn constraints(place: &DescriptionPath, spec: &QueueSpec, table: &str, column: &ColumnSpec) -> Checked {
     let made = match &spec.storage {
         Storage::Own => true,
@@ -169,7 +169,7 @@ pub(super) fn constraints(place: &DescriptionPath, spec: &QueueSpec, table: &str
         Storage::Procedures(_) => false,
     };
     let name = column.name.as_str();
-    // A default has a name on SQL Server alone, which takes longer ones; a type is no constraint.
+    // Only SQL Server names a default, and takes longer names; a type is no constraint.
     let default = format!("DF_{table}.{name}");
     let named = |ending: &str| Some((format!("{table}_{name}_{ending}"), MAX_NAME_BYTES));
     for (key, is_there, constraint) in [
@@ -210,19 +210,19 @@ pub(super) fn constraints(place: &DescriptionPath, spec: &QueueSpec, table: &str
     })
 }
 
-/// What items have that leave the column out: a value that one could give as well.
+/// Checks a default: an item could give its value as well.
 fn default(place: &DescriptionPath, kind: ColumnKind, value: &Value) -> Checked {
     place.need(!value.is_null(), || "is what items have anyway that leave the column out; leave it out".to_owned())?;
     if let Err(why) = column_value(kind, &value.to_string()) {
         return place.refuse(format!("a column of type {kind} {why}"));
     }
-    // It becomes a part of lines of SQL, which are not to be broken.
+    // It becomes a part of lines of SQL, which must not be broken.
     let has_control = |text: &str| text.contains(char::is_control);
     let why = || "has a control character, which no default may have".to_owned();
     place.need(!value.as_str().is_some_and(has_control), why)
 }
 
-/// Names that are taken already.
+/// Refuses names in use.
 fn taken(place: &DescriptionPath, spec: &QueueSpec, column: &Identifier) -> Checked {
     let name = column.as_str();
     let why = || format!("{name:?} is a column that every queue has already; take another name");
@@ -255,7 +255,7 @@ pub(super) fn indexed(place: &DescriptionPath, spec: &QueueSpec, name: &Identifi
 }
 
 impl ColumnKind {
-    /// How much text it holds; `None` for what is no text.
+    /// The most characters of a text; `None` for another type.
     pub(crate) fn most_chars(self) -> Option<usize> {
         match self {
             Self::Text(length) => Some(length.map_or(usize::MAX, usize::from)),
@@ -263,7 +263,7 @@ impl ColumnKind {
         }
     }
 
-    /// Whether lengths and digits are such as the servers take.
+    /// Whether the servers take its length or digits.
     pub(crate) fn is_possible(self) -> bool {
         match self {
             Self::Text(Some(length)) => (1..=4000).contains(&length),

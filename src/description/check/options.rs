@@ -1,4 +1,4 @@
-//! What a description chooses beyond its columns.
+//! Checks the options of a description beyond its columns.
 
 use super::{
     ATTEMPTS, BACKOFF_CAP_MS, BACKOFF_FACTOR, BACKOFF_FIRST_MS, BACKOFF_JITTER, Checked, DescriptionPath, LEASE_MS,
@@ -66,7 +66,7 @@ fn order(place: &DescriptionPath, spec: &QueueSpec) -> Checked {
         columns::indexed(&place, spec, group)?;
         let is_binary = spec.columns.iter().any(|c| c.name == *group && matches!(c.kind, ColumnKind::Binary(_)));
         place.need(!is_binary, || format!("{:?} has bytes, and a group is told by text", group.as_str()))?;
-        // Whoever asks why a group waits is told its value.
+        // The answer to why a group waits has its value.
         let is_secret = spec.columns.iter().any(|column| column.secret && same_name(&column.name, group));
         place.need(!is_secret, || format!("{:?} cannot be secret: it is the group of items", group.as_str()))?;
     }
@@ -84,7 +84,7 @@ fn claim_by(place: &DescriptionPath, spec: &QueueSpec) -> Checked {
     Ok(())
 }
 
-/// Several heads in the place of one. What it is refused beside would bring its claims back to one, or multiply their searches.
+/// Several heads in the place of one. It refuses options that would bring its claims back to one, or multiply their searches.
 fn shards(place: &DescriptionPath, spec: &QueueSpec) -> Checked {
     let Some(shards) = spec.shards else { return Ok(()) };
     place.number(shards, &SHARDS)?;

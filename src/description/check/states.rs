@@ -1,14 +1,14 @@
-//! How a table says in which state an item is.
+//! Checks how a table shows the state of an item.
 
 use super::{Checked, DescriptionPath, Mistake, same_name, table::literal};
 use crate::description::{ColumnCondition, Completion, Holds, Literal, QueueSpec, SeekColumn, StateSpec, TableSpec};
 use crate::ident::Identifier;
 use crate::item::ItemState;
 
-/// Columns that may hold anything but NULL in a state: what is written into each when an item enters it is known.
+/// Columns that may hold anything but NULL in a state: entering the state writes a known value into each.
 const SET: [&str; 4] = ["started", "finished", "owner", "error"];
 
-/// Columns of the life cycle that may be NULL in a state. The others have their values whatever the state.
+/// Columns of the life cycle that may be NULL in a state. The others have their values in every state.
 const NULLED: [&str; 8] = ["started", "finished", "owner", "error", "lease_until", "response", "step", "duration"];
 
 pub(super) fn check(place: &DescriptionPath, spec: &QueueSpec, table: &TableSpec) -> Checked {
@@ -42,7 +42,7 @@ pub(super) fn check(place: &DescriptionPath, spec: &QueueSpec, table: &TableSpec
     Ok(())
 }
 
-/// The states that the table has to tell.
+/// Checks the states that the table has to show.
 fn needed(place: &DescriptionPath, spec: &QueueSpec, table: &TableSpec) -> Checked {
     let stays = spec.completion == Completion::Keep;
     let needed = [ItemState::Pending, ItemState::Processing, ItemState::Completed];
@@ -79,7 +79,7 @@ fn holds(place: &DescriptionPath, state: ItemState, condition: &ColumnCondition,
     }
 }
 
-/// Why two states cannot be told apart, `one` being the earlier in the list of all.
+/// Why two states look alike, `one` being the earlier in the list of all.
 fn confused(one: &StateSpec, other: &StateSpec) -> Option<&'static str> {
     use ItemState::{Cancelled, Completed, Failed, PartiallyCompleted, Pending, Processing, Terminated};
     let within = |inner: &StateSpec, outer: &StateSpec| outer.conditions.iter().all(|c| inner.conditions.contains(c));
@@ -96,7 +96,7 @@ fn confused(one: &StateSpec, other: &StateSpec) -> Option<&'static str> {
     let same = within(one, other) && within(other, one);
     let ended = |state| matches!(state, Failed | Cancelled | Terminated | PartiallyCompleted);
     match (one.state, other.state) {
-        // What nobody holds any more is then completed, and an item that is completed never comes back.
+        // A row without a holder is then completed, and a completed item never comes back.
         (Processing, Completed) if within(other, one) => None,
         (one, other) if same && ended(one) && ended(other) => None,
         (Pending, _) => Some("hold for the same rows: a claim could not tell what is waiting"),
@@ -105,7 +105,7 @@ fn confused(one: &StateSpec, other: &StateSpec) -> Option<&'static str> {
     }
 }
 
-/// Whether all constants that a column holds are of one type; one of them.
+/// Checks that all constants of a column are of one type; returns one of them.
 fn kind_of_literals<'a>(
     place: &DescriptionPath,
     table: &'a TableSpec,
@@ -122,7 +122,7 @@ fn kind_of_literals<'a>(
     Ok(first)
 }
 
-/// Whether a column that leads an index has among its values all that the states give it.
+/// Checks that a column that leads an index lists all values that the states give it.
 pub(super) fn check_seek(place: &DescriptionPath, table: &TableSpec, seek: &SeekColumn) -> Checked {
     for condition in table.states.iter().flat_map(|state| &state.conditions).filter(|c| c.column == seek.name) {
         match &condition.holds {
@@ -136,7 +136,7 @@ pub(super) fn check_seek(place: &DescriptionPath, table: &TableSpec, seek: &Seek
     Ok(())
 }
 
-/// Whether the type of every column is known, so that the table can be made.
+/// Checks that the type of every column is known, so that the table can be made.
 pub(super) fn check_types(place: &DescriptionPath, table: &TableSpec) -> Checked {
     for condition in table.states.iter().flat_map(|state| &state.conditions) {
         let has_role = table.lifecycle.columns().iter().any(|(_, other)| same_name(other, &condition.column));

@@ -1,13 +1,13 @@
-//! Tables of what only some items have.
+//! Checks tables of columns that only some items have.
 
 use super::{Checked, DescriptionPath, MAX_NAME_BYTES, columns, same_name};
 use crate::description::{QueueSpec, Storage, SubtypeSpec};
 use crate::ident::{Identifier, QueueName};
 
-/// The longest that is added to a subtype's table to name what belongs to it.
+/// The longest suffix of a subtype's table in the names of its objects.
 const LONGEST_ENDING: usize = 13;
 
-/// What a queue's other objects have after its name, without underscores: no subtype may be called so.
+/// The suffixes of a queue's other objects, without underscores: no subtype may be called so.
 const OBJECTS: [&str; 15] = [
     "seq",
     "pk",
@@ -28,7 +28,7 @@ const OBJECTS: [&str; 15] = [
 
 pub(super) fn check(spec: &QueueSpec) -> Checked {
     let place = DescriptionPath::default().key("subtypes");
-    // What the worker view and the items have under their own names.
+    // The names of the worker view and of items.
     let mut taken: Vec<Identifier> = spec.columns.iter().map(|column| column.name.clone()).collect();
     for (i, subtype) in spec.subtypes.iter().enumerate() {
         let place = place.nth(i);
@@ -75,7 +75,7 @@ fn name(
         ));
     }
     let table = table(spec, subtype);
-    // Nothing is called after somebody else's table.
+    // No object is called after a table of the user's.
     let ending = if matches!(spec.storage, Storage::Table(_)) { 0 } else { LONGEST_ENDING };
     let most = MAX_NAME_BYTES - ending;
     place.need(table.len() <= most, || {
@@ -83,7 +83,7 @@ fn name(
     })
 }
 
-/// What its table is called in PostgreSQL, which may be longer than in SQL Server.
+/// The name of its table in PostgreSQL, which may be longer than in SQL Server.
 fn table(spec: &QueueSpec, subtype: &SubtypeSpec) -> String {
     if let Storage::Table(table) = &spec.storage {
         return table.of_subtype(&subtype.name).as_str().trim_matches('"').to_owned();
@@ -92,7 +92,7 @@ fn table(spec: &QueueSpec, subtype: &SubtypeSpec) -> String {
     format!("{}_{stem}", spec.queue.snake_case())
 }
 
-/// What the worker view calls a column.
+/// Checks the name of a column in the worker view.
 fn in_view(
     place: &DescriptionPath,
     spec: &QueueSpec,

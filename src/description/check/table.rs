@@ -1,4 +1,4 @@
-//! A table that was there before readpast.
+//! Checks a table that was there before readpast.
 
 use super::{Checked, DescriptionPath, columns, same_name, states};
 use crate::description::{ColumnKind, KeyColumn, KeySource, Literal, QueueSpec, TableSpec};
@@ -32,7 +32,7 @@ pub(super) fn check(spec: &QueueSpec, table: &TableSpec) -> Checked {
     if table.create { states::check_types(&place.key("create"), table) } else { Ok(()) }
 }
 
-/// A constant that can stand in SQL.
+/// Checks a constant for SQL.
 pub(super) fn literal(place: &DescriptionPath, value: &Literal) -> Checked {
     let plain = !matches!(value, Literal::Text(text) if text.contains(char::is_control));
     place.need(plain, || "contains a control character".to_owned())
@@ -58,7 +58,7 @@ fn key(place: &DescriptionPath, key: &[KeyColumn]) -> Checked {
         }
         place.key("type").need(kind.is_possible(), || format!("there is no column type {kind}"))?;
         if !from_table(column) {
-            // What a producer gives is a parameter's name and a path in JSON as well.
+            // A producer's column is a parameter's name and a path in JSON as well.
             place.key("name").word(&column.name)?;
         } else if !matches!(kind, ColumnKind::Integer | ColumnKind::BigInteger) {
             return place.key("source").refuse(format!(

@@ -15,7 +15,7 @@ pub(super) struct At<'a> {
     path: String,
 }
 
-/// A table, once its keys are found to be among those that may stand there.
+/// A table whose keys are all known.
 #[derive(Debug, Clone)]
 pub(super) struct KnownKeys<'a> {
     entries: &'a [TreeEntry],
@@ -150,7 +150,7 @@ impl<'a> At<'a> {
         )))
     }
 
-    /// One of `words`, as its place among them.
+    /// The place of one of `words`.
     pub(super) fn choice(&self, words: &[&str]) -> Result<usize> {
         let place = self.text().ok().and_then(|text| words.iter().position(|word| *word == text));
         let quoted: Vec<_> = words.iter().map(|word| format!("{word:?}")).collect();
@@ -162,7 +162,7 @@ impl<'a> At<'a> {
         self.name(self.text()?)
     }
 
-    /// `name`, which stands here, as the name of a database object.
+    /// `name` as the name of a database object.
     pub(super) fn name(&self, name: &str) -> Result<Identifier> {
         Identifier::new("the name", name).map_err(|error| self.refuse(error.message()))
     }
@@ -177,12 +177,12 @@ impl<'a> At<'a> {
         }
     }
 
-    /// A value of any column, as JSON has it.
+    /// A value of any column, as JSON.
     pub(super) fn json(&self) -> Result<serde_json::Value> {
         self.node.json().ok_or_else(|| self.wrong("a value as JSON has it, a time as text"))
     }
 
-    /// The error that something else should stand here.
+    /// The error that another value should stand here.
     pub(super) fn wrong(&self, wanted: &str) -> Error {
         let found = match &self.node.value {
             TreeValue::Null => "null".to_owned(),
@@ -215,12 +215,12 @@ impl<'a> KnownKeys<'a> {
         self.get(key).ok_or_else(|| self.at.refuse(format!("the key {key:?} is missing")))
     }
 
-    /// The name that `key` gives, when it is there.
+    /// The name at `key`, when it is there.
     pub(super) fn identifier(&self, key: &str) -> Result<Option<Identifier>> {
         self.get(key).map(|at| at.identifier()).transpose()
     }
 
-    /// What `key` says, or `default`.
+    /// The value of `key`, or `default`.
     pub(super) fn boolean(&self, key: &str, default: bool) -> Result<bool> {
         self.get(key).map_or(Ok(default), |at| at.boolean())
     }

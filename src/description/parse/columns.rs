@@ -1,4 +1,4 @@
-//! The kinds of work and the columns that a producer gives.
+//! The types of work and a producer's columns.
 
 use super::at::{At, KnownKeys};
 use crate::description::{CheckSpec, ColumnKind, ColumnSpec, ReferenceSpec, SqlName};
@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::ident::Identifier;
 use crate::item::{MOST_STATE, PARENT};
 
-/// How long the column is that `trace = true` adds: for a `traceparent`, a blank and a `tracestate`.
+/// The length of the column that `trace = true` adds: for a `traceparent`, a blank and a `tracestate`.
 #[expect(clippy::cast_possible_truncation, reason = "a few hundred")]
 const TRACE_CHARS: u16 = (PARENT + 1 + MOST_STATE) as u16;
 

@@ -1,4 +1,4 @@
-//! What a description chooses beyond its columns. Everything has a default.
+//! A description's options beyond its columns. Each has a default.
 
 use super::at::{At, KnownKeys};
 use crate::description::check::{

@@ -1,4 +1,4 @@
-//! `procedures`: a queue whose procedures somebody wrote by hand.
+//! `procedures`: a queue with hand-written procedures.
 
 use super::at::At;
 use crate::description::{ClaimedBySpec, ProceduresSpec};
@@ -7,7 +7,7 @@ use crate::error::Result;
 /// The keys of `procedures`.
 const KEYS: [&str; 8] = ["schema", "next", "modify", "add", "view", "key", "token", "time"];
 
-/// Reads `procedures` beside a `table`: one that claims, and nothing else.
+/// Reads `procedures` beside a `table`: a custom claim procedure, and nothing else.
 pub(super) fn claimed_by(at: &At<'_>) -> Result<ClaimedBySpec> {
     let procedures = at.table(&KEYS)?;
     for key in KEYS.into_iter().filter(|key| !["schema", "next"].contains(key)) {

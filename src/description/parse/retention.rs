@@ -1,10 +1,10 @@
-//! `retention`: how long what has ended stays.
+//! `retention`: how long ended items stay.
 
 use super::at::{At, KnownKeys};
 use crate::description::RetentionSpec;
 use crate::error::Result;
 
-/// What a day, an hour, a minute and a second are written as, and how many seconds they have.
+/// The units of days, hours, minutes and seconds, and their seconds.
 const UNITS: [(char, i32); 4] = [('d', 86_400), ('h', 3600), ('m', 60), ('s', 1)];
 
 pub(super) fn retention(spec: &KnownKeys<'_>) -> Result<Vec<RetentionSpec>> {

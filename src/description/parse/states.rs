@@ -1,4 +1,4 @@
-//! `table.states` and `table.status`: how a described table says in which state an item is.
+//! `table.states` and `table.status`: how a described table shows the state of an item.
 
 use super::at::{At, KnownKeys};
 use crate::description::{ColumnCondition, Holds, StateSpec};

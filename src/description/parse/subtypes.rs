@@ -1,4 +1,4 @@
-//! `subtypes`: tables of what only some items have.
+//! `subtypes`: tables of columns that only some items have.
 
 use super::at::{At, KnownKeys};
 use super::columns;

@@ -38,7 +38,7 @@ pub(super) fn table(at: &At<'_>) -> Result<TableSpec> {
         index: table.get("index").map_or_else(|| Ok(IndexSpec::default()), |at| index(&at))?,
         lifecycle: table.get("lifecycle").map_or_else(|| Ok(LifecycleSpec::default()), |at| lifecycle(&at))?,
         run_time: table.boolean("run_time", false)?,
-        // Another key of the description says it.
+        // Another key of the description has it.
         claimed_by: None,
         settings: table.get("settings").map(|at| settings(&at)).transpose()?,
     })
@@ -101,7 +101,7 @@ fn seek(at: &At<'_>) -> Result<Vec<SeekColumn>> {
     members.iter().map(|(name, at)| Ok(SeekColumn { name: at.name(name)?, values: values(at)? })).collect()
 }
 
-/// Its name, where its columns are called as in readpast's own.
+/// Its name, when its columns are named as in readpast's own.
 fn settings(at: &At<'_>) -> Result<SettingsTableSpec> {
     let (param, value) = (Identifier::known("Param"), Identifier::known("ValInt"));
     if at.is_text() {

@@ -13,7 +13,7 @@ pub(super) struct Node {
     pub(super) value: TreeValue,
 }
 
-/// What stands there.
+/// The value.
 #[derive(Debug)]
 pub(super) enum TreeValue {
     Null,
@@ -22,7 +22,7 @@ pub(super) enum TreeValue {
     /// Any other number; TOML's not-a-number and infinities, too.
     Float(f64),
     Text(String),
-    /// TOML has literals for times; JSON has not, and no key takes one.
+    /// TOML has literals for times; JSON does not, and no key takes one.
     Time,
     List(Vec<Node>),
     /// In the order in which they are written.
@@ -38,7 +38,7 @@ pub(super) struct TreeEntry {
 }
 
 impl Node {
-    /// The same as JSON; there is none of a time, and of what is no number.
+    /// The value as JSON; `None` for a time, and for a number that JSON lacks.
     pub(super) fn json(&self) -> Option<serde_json::Value> {
         use serde_json::Value as Json;
         match &self.value {
@@ -75,7 +75,7 @@ pub(super) fn from_toml(text: &str) -> Result<Node> {
     let lines = Lines::of(text);
     let root = DeTable::parse(text).map_err(|error| {
         let line = error.span().map_or_else(String::new, |span| format!("line {}: ", lines.at(span.start)));
-        // The parser tells of a key that stands twice where, but not which.
+        // The parser reports where a key stands twice, but not which.
         let what = error.span().and_then(|span| text.get(span)).filter(|_| error.message() == "duplicate key");
         let what = what.map_or_else(String::new, |key| format!(" {key}"));
         refuse(format!("{line}the queue's description is not TOML: {}{what}", error.message()))
@@ -85,7 +85,7 @@ pub(super) fn from_toml(text: &str) -> Result<Node> {
 }
 
 fn toml_table(lines: &Lines, line: usize, table: &DeTable<'_>) -> Result<Node> {
-    // The parser's map is sorted by name; the order in which the keys stand is the order of the columns.
+    // The parser sorts its map by name; the order of the keys is the order of the columns.
     let mut entries: Vec<_> = table.iter().collect();
     entries.sort_by_key(|(key, _)| key.span().start);
     let entries: Vec<_> = entries
@@ -120,7 +120,7 @@ fn toml_value(lines: &Lines, span: Range<usize>, value: &DeValue<'_>) -> Result<
 
 /// Reads JSON; strictly, without comments or trailing commas.
 pub(super) fn from_json(text: &str) -> Result<Node> {
-    // This parser knows the standard best, says what is wrong with it, and stops where nesting would exhaust the stack.
+    // This parser knows the standard best, explains the mistake, and stops where nesting would exhaust the stack.
     serde_json::from_str::<serde_json::Value>(text).map_err(|error| {
         refuse(format!("line {}: the queue's description is not JSON: {error}", error.line().max(1)))
     })?;

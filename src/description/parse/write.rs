@@ -8,7 +8,7 @@ use crate::description::{
 use serde_json::{Map, Value, json};
 
 impl QueueSpec {
-    /// The description as JSON, complete: what was left out is there with its default.
+    /// The description as JSON, complete: with the default of each option that was left out.
     #[must_use]
     pub fn to_json(&self) -> String {
         let mut out = Map::new();
