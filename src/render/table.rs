@@ -1,4 +1,4 @@
-//! A queue's table, as its templates see it, whoever made it. The names of what is filled in stand in `sql/README.md`.
+//! A queue's table, for its templates, whoever made it. `sql/README.md` lists the placeholders.
 
 use super::names::TableNames;
 use super::{columns, kinds, shape, subtypes, takes, tsql};
@@ -7,8 +7,7 @@ use crate::dialect::Dialect;
 use crate::ident::Identifier;
 use minijinja::{Value, context};
 
-/// All that the templates of a queue are filled with; the same for a table of readpast's own and for one that was there
-/// before.
+/// The whole context of a queue's templates; the same for a table of readpast's own and for one that was there before.
 pub(super) fn all(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, table: &TableSpec) -> Value {
     let stem = dialect.queue_stem(&spec.queue);
     let columns = spec.columns.iter().map(|column| columns::declared(dialect, &stem, column, !spec.is_own()));
@@ -22,7 +21,7 @@ pub(super) fn all(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, table
     let kind = context! {
         queue => dialect.queue_stem(&spec.queue),
         columns => columns.collect::<Vec<_>>(),
-        // Those that a settlement may set.
+        // The columns that a settlement may set.
         settable => spec.settable().map(|column| columns::context(dialect, column, !spec.is_own())).collect::<Vec<_>>(),
         subtypes => subtypes::contexts(dialect, schema, spec, table),
         ..kind
@@ -30,7 +29,7 @@ pub(super) fn all(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, table
     if dialect == Dialect::SqlServer { tsql::context(schema, spec, table, kind) } else { kind }
 }
 
-/// What the table consists of. `schema` is that of readpast's own objects.
+/// The columns of the table. `schema` is that of readpast's own objects.
 pub(super) fn context(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, table: &TableSpec) -> Value {
     let names = TableNames::of(dialect, spec);
     let quoted = |name: &Identifier| names.quoted(name);
@@ -107,7 +106,7 @@ pub(super) fn context(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, t
         spec.due_columns(table).iter().map(|(column, descends)| names.column(column, *descends)).collect();
     use crate::item::ItemState::{Completed, Error, Pending, Processing};
     context! {
-        // Its name, where a statement says what it makes.
+        // Its name, for the declaration of a statement.
         place => context! { quoted => qualified.as_str(), ..place },
         table => qualified,
         table_name,
@@ -123,7 +122,7 @@ pub(super) fn context(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, t
         settings_of => dialect.settings_of(schema, spec),
         claimed_by_others => table.claimed_by.is_some(),
         role,
-        // Of those in an index, as its columns.
+        // The columns of an index.
         indexed => context! {
             key => table.key.iter().map(|key| names.column(&key.name, false)).collect::<Vec<_>>(),
             kind => indexed(&lifecycle.kind),
@@ -160,14 +159,14 @@ pub(super) fn literal(dialect: Dialect, value: &Literal) -> String {
         (Literal::Integer(number), _) => number.to_string(),
         (Literal::Boolean(value), Dialect::SqlServer) => u8::from(*value).to_string(),
         (Literal::Boolean(value), Dialect::Postgres) => value.to_string().to_uppercase(),
-        // Without the N where it is not needed: beside it a varchar column would be converted row by row, and its index not
-        // be sought in. Beside an nvarchar column the literal is converted, once.
+        // Without the N where it is not needed: with it, a varchar column would be converted row by row, and its index not be
+        // used. For an nvarchar column the literal is converted, once.
         (Literal::Text(text), Dialect::SqlServer) if text.is_ascii() => dialect.text_literal(text)[1..].to_owned(),
         (Literal::Text(text), _) => dialect.text_literal(text),
     }
 }
 
-/// What the templates of every kind of queue are filled with.
+/// The context of every kind of queue.
 pub(super) fn options(dialect: Dialect, spec: &QueueSpec) -> Value {
     let names = TableNames::of(dialect, spec);
     let quoted = |name: &Identifier| names.quoted(name);

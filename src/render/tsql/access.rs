@@ -1,4 +1,4 @@
-//! By which index a table is entered, and what a new row is made of.
+//! The indexes of a table, and the values of a new row.
 
 use super::DIALECT;
 use crate::description::{ColumnCondition, ColumnKind, Completion, Holds, KeyColumn, QueueSpec, TableSpec};
@@ -9,7 +9,7 @@ use crate::render::shape::group_order;
 use crate::render::table::{in_comment, literal};
 use minijinja::{Value, context};
 
-/// The indexes that are made, their columns, and what the statements may count on.
+/// The indexes to be made, their columns, and the assumptions of the statements.
 pub(super) fn context(spec: &QueueSpec, table: &TableSpec) -> Value {
     let known = TableNames::of(DIALECT, spec);
     let quoted = |name: &Identifier| known.quoted(name);
@@ -48,7 +48,7 @@ pub(super) fn context(spec: &QueueSpec, table: &TableSpec) -> Value {
     context! {
         called => context! { table => in_comment(&table.name), witness => witness.as_ref().map(in_comment), history },
         due_index => listed(&due),
-        // Read with the order where it does not decide it, so that what is not due yet costs no visit to its row.
+        // Read with the order where it does not decide it, so that an item that is not due yet costs no visit to its row.
         due_include => due_column.filter(|column| !due.iter().any(|(other, _)| other == *column)).map(plain),
         due_leads,
         witness => witness.as_ref().map(quoted),
@@ -67,7 +67,7 @@ pub(super) fn context(spec: &QueueSpec, table: &TableSpec) -> Value {
     }
 }
 
-/// What a new row is made of: each column with where its value comes from.
+/// The values of a new row: each column with its source.
 pub(super) fn enqueue(spec: &QueueSpec, table: &TableSpec) -> Value {
     let known = TableNames::of(DIALECT, spec);
     let quoted = |name: &Identifier| known.quoted(name);
@@ -121,7 +121,7 @@ pub(super) fn enqueue(spec: &QueueSpec, table: &TableSpec) -> Value {
     context! { added, numbered }
 }
 
-/// What all pending items have in common, then the order, then the key.
+/// The index of pending items: their common columns, then the order, then the key.
 fn due_index(spec: &QueueSpec, table: &TableSpec) -> Vec<(Identifier, bool)> {
     let mut columns: Vec<(Identifier, bool)> = Vec::new();
     let mut add = |column: &Identifier, descends: bool| {
@@ -149,14 +149,14 @@ fn due_index(spec: &QueueSpec, table: &TableSpec) -> Vec<(Identifier, bool)> {
     columns
 }
 
-/// What all items in work have in common, then the start of the attempt.
+/// The index of items in work: their common columns, then the start of the attempt.
 fn in_flight_index(table: &TableSpec) -> Vec<Identifier> {
     let started = table.lifecycle.started.as_ref();
     let columns = columns_of_state(table, ItemState::Processing).into_iter().filter(|column| Some(*column) != started);
     columns.chain(started).cloned().collect()
 }
 
-/// The columns by which an index finds the items of a state, unless it only says that they hold something.
+/// The columns that test a state with a value or NULL.
 fn columns_of_state(table: &TableSpec, state: ItemState) -> Vec<&Identifier> {
     let mut columns: Vec<&Identifier> = Vec::new();
     for ColumnCondition { column, holds } in table.conditions(state) {
@@ -167,14 +167,14 @@ fn columns_of_state(table: &TableSpec, state: ItemState) -> Vec<&Identifier> {
     columns
 }
 
-/// What all items in Error have in common, then when they are due.
+/// The index of items in Error: their common columns, then the due time.
 fn error_index(table: &TableSpec) -> Vec<Identifier> {
     let mut columns = columns_of_state(table, ItemState::Error);
     columns.extend(table.lifecycle.due.iter().filter(|due| !columns.contains(due)).collect::<Vec<_>>());
     columns.into_iter().cloned().collect()
 }
 
-/// A column that is in no index, as far as the description tells: reading it means visiting the row itself.
+/// A column that is in no index of the description: reading it means visiting the row itself.
 fn witness(spec: &QueueSpec, table: &TableSpec, due: &[(Identifier, bool)]) -> Option<Identifier> {
     let indexed = |column: &Identifier| {
         due.iter().any(|(other, _)| other == column)
