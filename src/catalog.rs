@@ -1,5 +1,5 @@
-//! What the database's catalog says about somebody else's objects: tables with their columns, indexes and triggers, and
-//! procedures with their parameters. Read once, compared with a description without a further round trip.
+//! The database's catalog: the user's tables with their columns, indexes and triggers, and procedures with their parameters. Read
+//! once, compared with a description without a further round trip.
 
 mod alias;
 mod fit;
@@ -42,7 +42,7 @@ pub(crate) fn number(rows: &Rows, row: usize, column: usize) -> Option<i64> {
     match rows.value(row, column) {
         Value::Integer(number) => Some(number),
         Value::Boolean(value) => Some(value.into()),
-        // Drivers that give booleans as characters.
+        // Some drivers return booleans as characters.
         Value::Text(text) => text.parse().ok(),
         _ => None,
     }

@@ -1,5 +1,5 @@
-//! The author's own types, alias types in SQL Server and domains in PostgreSQL, of the columns of a table that readpast makes. They
-//! are whoever's they are: what is missing is told, and not made, for its base and its length are for its owner to say.
+//! The author's own types, alias types in SQL Server and domains in PostgreSQL, of the columns of a table that readpast makes. A
+//! missing one is reported, and not made: its owner decides its base and its length.
 
 use super::fit::holds;
 use super::types::TypeFamily;
@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::finding::Finding;
 use crate::session::{Param, Session};
 
-/// What is wrong with the types that the columns of `spec` name.
+/// Findings about the types that the columns of `spec` name.
 pub(crate) fn check_types(session: &mut Session, spec: &QueueSpec) -> Result<Vec<Finding>> {
     let own = spec.columns.iter().map(|column| (column, column.name.as_str().to_owned()));
     let of_subtypes = spec.subtypes.iter().flat_map(|subtype| {

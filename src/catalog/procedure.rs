@@ -1,4 +1,4 @@
-//! Procedures that somebody wrote by hand, as the catalog has them: what they are called and which parameters they take.
+//! Hand-written procedures in the catalog: their names and parameters.
 
 use super::{TypeFamily, flag, text};
 use crate::dialect::Dialect;
@@ -12,13 +12,13 @@ pub(crate) struct CatalogProcedure {
     /// Its schema and name as the catalog has them.
     pub(crate) schema: String,
     pub(crate) name: String,
-    /// In the order of their declaration, those that take a value.
+    /// The parameters that take a value, in the order of their declaration.
     pub(crate) parameters: Vec<Parameter>,
-    /// It is called, not selected from.
+    /// Whether it is called, and not selected from.
     pub(crate) is_called: bool,
-    /// The server selects from what can be called.
+    /// Whether the server selects from what can be called.
     pub(crate) selects: bool,
-    /// How many there are of this name: PostgreSQL tells them apart by their parameters.
+    /// How many there are of this name: PostgreSQL distinguishes them by their parameters.
     pub(crate) overloads: usize,
 }
 
@@ -30,12 +30,12 @@ pub(crate) struct Parameter {
     /// Its type as it would be written in a cast.
     pub(crate) type_name: String,
     pub(crate) family: TypeFamily,
-    /// Whether it has no default for certain. SQL Server does not tell.
+    /// Whether it certainly has no default. SQL Server does not report that.
     pub(crate) needs_value: bool,
 }
 
 impl Parameter {
-    /// The name without what people put around it: `@Status`, `p_status` and `status_` are all `status`.
+    /// The name without its marks: `@Status`, `p_status` and `status_` are all `status`.
     pub(crate) fn meaning(&self) -> String {
         bare(&self.name)
     }
@@ -48,7 +48,7 @@ pub(crate) fn bare(name: &str) -> String {
     name.replace('_', "")
 }
 
-/// The procedure called so; `None` when there is none, or none that the login may see.
+/// The procedure of this name; `None` when there is none, or none that the login may see.
 pub(crate) fn find_procedure(
     session: &mut Session,
     schema: &Identifier,

@@ -1,4 +1,4 @@
-//! Procedures that somebody wrote by hand against the description of their queue: what each of their parameters means.
+//! Compares hand-written procedures with the description of their queue: the meaning of each parameter.
 
 use super::procedure::{CatalogProcedure, Parameter, bare, find_procedure};
 use super::{CatalogTable, TableColumn, TypeFamily, find_table};
@@ -7,7 +7,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::ident::{Identifier, nearest};
 use crate::session::Session;
 
-/// What a parameter is given.
+/// The meaning of a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Meaning {
     Key,
@@ -24,16 +24,16 @@ pub(crate) enum Meaning {
     Column(usize),
 }
 
-/// A procedure with the parameters that are given, and those that are not.
+/// A procedure, with its known parameters and the others.
 #[derive(Debug, Clone)]
 pub(crate) struct ProcedureCall {
     pub(crate) procedure: CatalogProcedure,
     pub(crate) arguments: Vec<(Parameter, Meaning)>,
-    /// Parameters that nothing is known for; they keep their defaults.
+    /// Parameters of unknown meaning; they keep their defaults.
     pub(crate) unknown: Vec<String>,
 }
 
-/// All of a queue.
+/// The procedures and the view of a queue.
 #[derive(Debug, Clone)]
 pub(crate) struct QueueShape {
     pub(crate) next: ProcedureCall,
@@ -44,21 +44,21 @@ pub(crate) struct QueueShape {
     pub(crate) token: TableColumn,
 }
 
-/// The most characters of a token: an outcome has a field of its own for it, in C one of 40 bytes. Times, numbers and GUIDs
-/// are shorter; of text that is not ASCII, fewer characters fit, and a token that does not fit is left out.
+/// The most characters of a token: an outcome has a field of its own for it, in C one of 40 bytes. Times, numbers and GUIDs are
+/// shorter; of text that is not ASCII, fewer characters fit, and a token that does not fit is left out.
 const LONGEST_TOKEN: i64 = 39;
 
 impl ProcedureCall {
-    /// Whether the procedure takes this.
+    /// Whether the procedure has a parameter of this meaning.
     pub(crate) fn takes(&self, meaning: Meaning) -> bool {
         self.arguments.iter().any(|(_, known)| *known == meaning)
     }
 }
 
-/// What the catalog says of the queue's procedures and view.
+/// The queue's procedures and view in the catalog.
 ///
 /// # Errors
-/// [`ErrorKind::SchemaMismatch`] with what is missing and where it is named.
+/// [`ErrorKind::SchemaMismatch`] names the missing object and its place in the description.
 pub(crate) fn shape(session: &mut Session, spec: &QueueSpec, procedures: &ProceduresSpec) -> Result<QueueShape> {
     let dialect = session.dialect();
     let schema = dialect.schema_of(procedures.schema.as_ref());
@@ -116,11 +116,11 @@ pub(crate) fn shape(session: &mut Session, spec: &QueueSpec, procedures: &Proced
     Ok(QueueShape { next, modify, add, view, key, token })
 }
 
-/// The procedure that claims the items of a described table: the worker's name goes to the parameter that is called like the
-/// column of the owner, or like a worker.
+/// The custom claim procedure of a described table: the worker's name goes to the parameter that is called like the column of the
+/// owner, or like a worker.
 ///
 /// # Errors
-/// [`ErrorKind::SchemaMismatch`] when it is not there, or takes what nothing is known for, or no worker.
+/// [`ErrorKind::SchemaMismatch`] when it is missing, or has a parameter of unknown meaning, or none for a worker.
 pub(crate) fn claimer(session: &mut Session, table: &TableSpec, claimed_by: &ClaimedBySpec) -> Result<ProcedureCall> {
     let schema = session.dialect().schema_of(claimed_by.schema.as_ref());
     let found = find(session, &schema, NEXT, &claimed_by.next)?;
@@ -152,7 +152,7 @@ fn find(session: &mut Session, schema: &Identifier, place: &str, name: &Identifi
     })
 }
 
-/// A procedure with what its parameters mean.
+/// A procedure with the meaning of its parameters.
 fn understood(
     place: &str,
     procedure: CatalogProcedure,
@@ -188,7 +188,7 @@ fn understood(
     Ok(ProcedureCall { procedure, arguments, unknown })
 }
 
-/// What the words mean in this queue.
+/// The meanings of words in this queue.
 struct WordMeanings<'a> {
     key: String,
     token: String,

@@ -1,4 +1,4 @@
-//! A table as the catalog has it.
+//! A table in the catalog.
 
 use super::{TypeFamily, flag, number, optional_text, text};
 use crate::dialect::Dialect;
@@ -15,13 +15,13 @@ pub(crate) struct CatalogTable {
     /// Schema and name, quoted.
     pub(crate) quoted: String,
     pub(crate) columns: Vec<TableColumn>,
-    /// None of a view.
+    /// Its indexes; none for a view.
     pub(crate) indexes: Vec<TableIndex>,
-    /// The names of its triggers that are not disabled.
+    /// The names of its enabled triggers.
     pub(crate) triggers: Vec<String>,
-    /// Those whose function is another's than the table is, each with that owner.
+    /// Triggers whose function has another owner than the table, each with that owner.
     pub(crate) strangers: Vec<String>,
-    /// Of these, those that run in place of what fires them.
+    /// Those that run in place of the statement.
     pub(crate) instead: Vec<String>,
 }
 
@@ -34,17 +34,17 @@ pub(crate) struct TableColumn {
     pub(crate) family: TypeFamily,
     /// The alias type or domain it was declared with.
     alias: Option<String>,
-    /// Of text: the most characters; `None` is any number.
+    /// The most characters of text; `None` is any number.
     pub(crate) length: Option<i64>,
     pub(crate) nullable: bool,
     pub(crate) computed: bool,
     pub(crate) identity: bool,
     pub(crate) has_default: bool,
-    /// Of a date and time: the decimals of its seconds.
+    /// The decimals of a time's seconds.
     pub(crate) decimals: i64,
-    /// Of text: its collation, where it is not the database's.
+    /// The collation of text, where it is not the database's.
     pub(crate) collation: Option<String>,
-    /// Whether it is text that is kept in a code page, which lacks most letters.
+    /// The code page of text, which lacks most letters.
     pub(crate) code_page: Option<i64>,
 }
 
@@ -62,7 +62,7 @@ pub(crate) struct TableIndex {
     pub(crate) columns: Vec<(String, bool)>,
 }
 
-/// The table or view called so; `None` when there is none, or none that the login may see.
+/// The table or view of this name; `None` when there is none, or none that the login may see.
 pub(crate) fn find_table(
     session: &mut Session,
     schema: &Identifier,
@@ -138,7 +138,7 @@ pub(crate) fn find_table(
 }
 
 impl TableColumn {
-    /// Its type as a person knows it.
+    /// Its type, for a person.
     pub(crate) fn declared(&self) -> String {
         let length = self.length.map(|length| format!("({length})")).unwrap_or_default();
         match &self.alias {
@@ -154,8 +154,8 @@ impl CatalogTable {
         self.columns.iter().find(|column| same(self.dialect, name, &column.name))
     }
 
-    /// The index that a description calls `name`. There are servers that add to the name of an index what makes it unique
-    /// in the database.
+    /// The index that a description calls `name`. Some servers add a suffix to the name of an index to make it unique in the
+    /// database.
     pub(crate) fn index(&self, name: &Identifier) -> Option<&TableIndex> {
         let wanted = self.dialect.in_catalog(name);
         self.indexes.iter().find(|index| same(self.dialect, name, &index.name)).or_else(|| {
@@ -167,7 +167,7 @@ impl CatalogTable {
         })
     }
 
-    /// The index that keeps any two rows from having the same values in all of `columns`.
+    /// The index under which no two rows have the same values in all of `columns`.
     pub(crate) fn unique_index(&self, columns: &[Identifier]) -> Option<&TableIndex> {
         self.indexes.iter().find(|index| {
             index.unique
@@ -178,7 +178,7 @@ impl CatalogTable {
     }
 }
 
-/// Whether a description's `name` is what the catalog calls `found`. SQL Server mostly goes by no case.
+/// Whether a description's `name` means the catalog's `found`. SQL Server mostly ignores case.
 pub(crate) fn same(dialect: Dialect, name: &Identifier, found: &str) -> bool {
     let wanted = dialect.in_catalog(name);
     match dialect {

@@ -1,8 +1,8 @@
-//! The types of the two servers, in the few kinds that matter here.
+//! The types of the two servers, in a few families.
 
 use crate::dialect::Dialect;
 
-/// What a type holds.
+/// The family of a type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TypeFamily {
     /// A whole number of so many bits.
@@ -29,7 +29,7 @@ pub(crate) enum TypeFamily {
     Json,
     /// Bytes, a row version among them.
     Binary,
-    /// Something else.
+    /// Any other type.
     Other,
 }
 

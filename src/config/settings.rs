@@ -1,4 +1,4 @@
-//! The one table of settings.
+//! The table of settings.
 
 use super::{connection, refuse};
 use crate::error::{Excerpt, Result};
@@ -9,7 +9,7 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-/// What values a setting takes.
+/// The values that a setting takes.
 #[derive(Debug, Clone, Copy)]
 pub enum SettingKind {
     /// A connection string. Holds a password, so it is never shown.
@@ -33,16 +33,16 @@ pub struct Setting {
     pub key: &'static str,
     /// The values it takes.
     pub kind: SettingKind,
-    /// The value it has when it is not set.
+    /// Its default.
     pub default: &'static str,
-    /// What it is, in a sentence.
+    /// Its meaning, in a sentence.
     pub meaning: &'static str,
 }
 
 /// The most kinds of items that a claim can name.
 pub(crate) const MAX_KINDS: usize = 100;
 
-/// Every setting there is.
+/// All settings.
 pub const SETTINGS: [Setting; 28] = [
     Setting {
         key: "connection",
@@ -266,7 +266,7 @@ impl Setting {
     }
 }
 
-/// What a JSON array of texts has in it.
+/// The texts of a JSON array.
 pub(super) fn texts(value: &str) -> Option<Vec<String>> {
     serde_json::from_str(value).ok()
 }
@@ -280,7 +280,7 @@ pub(super) fn find(key: &str) -> Result<(usize, &'static Setting)> {
     })
 }
 
-/// The most characters of a name that is made for a worker. Tables that people have do not leave much room for it.
+/// The most characters of a name that is generated for a worker. Users' tables often have little room for it.
 pub(crate) const WORKER_NAME_CHARS: usize = 60;
 
 /// A name for a worker that no other handle, process or host has: `host:process:random`.

@@ -1,5 +1,5 @@
-//! The objects of a queue against what an install makes: there, usable by this login, stored with the settings that
-//! filtered indexes need; the indexes there, enabled and of the shape that the claim seeks in.
+//! Compares the objects of a queue with those of an install: there, usable by this login, stored with the settings that filtered
+//! indexes need; the indexes there, enabled and of the shape that the claim needs.
 
 use super::{Examined, Finding};
 use crate::catalog::{find_table, flag, number, text};
@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::ident::Identifier;
 use crate::render::{Index, Made, Object};
 
-/// An object as the catalog has it.
+/// An object in the catalog.
 struct CatalogObject {
     name: String,
     may_use: bool,
@@ -18,7 +18,7 @@ struct CatalogObject {
     pinned: bool,
 }
 
-/// Checks what is made for a queue.
+/// Checks the objects of a queue.
 pub(super) fn check(examined: &mut Examined, spec: &QueueSpec, made: &[Object]) -> Result<()> {
     let queue = spec.queue.as_str();
     let dialect = examined.session.dialect();
@@ -58,7 +58,7 @@ pub(super) fn check(examined: &mut Examined, spec: &QueueSpec, made: &[Object]) 
                 }
                 settings(examined, &object, found);
             }
-            // One that another index may serve for may rightly not be there.
+            // An optional index may be missing, when another serves.
             Made::Index(wanted) if !wanted.optional => index(examined, wanted)?,
             _ => {}
         }
@@ -102,7 +102,7 @@ pub(super) fn member_of(dialect: Dialect) -> &'static str {
     }
 }
 
-/// What is stored with the code at the time it is created.
+/// The settings that are stored with code at its creation.
 fn settings(examined: &mut Examined, object: &str, found: &CatalogObject) {
     for (option, is_on) in [("ANSI_NULLS", found.ansi_nulls), ("QUOTED_IDENTIFIER", found.quoted_identifier)] {
         if !is_on {
@@ -123,7 +123,7 @@ fn settings(examined: &mut Examined, object: &str, found: &CatalogObject) {
 fn index(examined: &mut Examined, wanted: &Index) -> Result<()> {
     let Index { name, table, filter, .. } = wanted;
     let dialect = examined.session.dialect();
-    // As the catalog has them, and not as somebody would write them.
+    // The names are the catalog's, and not SQL's.
     let exact = |name: &str| match dialect {
         Dialect::SqlServer => Identifier::new("a name", name),
         Dialect::Postgres => Identifier::new("a name", &format!("\"{name}\"")),

@@ -1,4 +1,4 @@
-//! Procedures that somebody wrote by hand: whether they can be called, and what they cannot promise, plainly.
+//! Checks hand-written procedures: whether they can be called, and which promises they cannot keep.
 
 use super::{Examined, Finding};
 use crate::catalog::{self, Meaning, ProcedureCall, QueueShape, flag, optional_text};
@@ -26,7 +26,7 @@ pub(super) fn check(examined: &mut Examined, spec: &QueueSpec, procedures: &Proc
     Ok(())
 }
 
-/// A procedure that claims the items of a described table.
+/// Checks a custom claim procedure.
 pub(super) fn check_claimer(
     examined: &mut Examined,
     spec: &QueueSpec,
@@ -59,7 +59,7 @@ pub(super) fn check_claimer(
     Ok(())
 }
 
-/// One procedure: its text, where the login may see it, and the rights on it.
+/// Checks one procedure: its text, where the login may see it, and the rights on it.
 fn code(examined: &mut Examined, local_time: bool, call: &ProcedureCall) -> Result<()> {
     let dialect = examined.session.dialect();
     let object = format!("{}.{}", call.procedure.schema, call.procedure.name);
@@ -142,7 +142,7 @@ fn code(examined: &mut Examined, local_time: bool, call: &ProcedureCall) -> Resu
     Ok(())
 }
 
-/// What holds of every such queue, whatever its text says.
+/// The limits of every such queue, whatever its text.
 fn limits(findings: &mut Vec<Finding>, queue: &str, procedures: &ProceduresSpec, shape: &QueueShape) {
     let adopt = "adopt the table instead, where this matters";
     let mut say = |what: &str, remedy: &str| findings.push(Finding::warning("hand-written", queue, what, remedy));

@@ -1,4 +1,4 @@
-//! The server, the database's settings and the session's.
+//! Checks the server, and the settings of the database and the session.
 
 use super::{Examined, Finding};
 use crate::catalog::{self, ServerFacts};

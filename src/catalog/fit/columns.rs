@@ -1,4 +1,4 @@
-//! Every column that the description names: there, and of a type that fits what it is for.
+//! Checks that every column of the description is there, with a type that fits its purpose.
 
 use super::Check;
 use crate::catalog::{TableColumn, TypeFamily};
@@ -37,7 +37,7 @@ pub(super) fn check(check: &mut Check<'_>) {
         }
     }
     for state in &table.states {
-        // Both say the same, and here they cannot be told apart any more.
+        // Both name the same key, and here they cannot be distinguished any more.
         let short = if is_status_column(table) { " (or table.status)" } else { "" };
         let place = format!("table.states.{}{short}", state.state);
         for condition in &state.conditions {
@@ -112,7 +112,7 @@ impl<'a> Check<'a> {
             let object = format!("{}.{}", self.found.name, name.as_str());
             let what = format!("there is no such column, and {place} names it");
             let finding = Finding::error("column", object, what, remedy);
-            // One column that is not there may be named in many places.
+            // A missing column may be named in many places.
             if !self.findings.iter().any(|known| known.object == finding.object && known.check == "column") {
                 self.findings.push(finding);
             }
@@ -142,7 +142,7 @@ impl<'a> Check<'a> {
         self.findings.push(Finding::warning(check, object, what, remedy));
     }
 
-    /// Whether a column holds values of `kind`. Whether it may be NULL matters only of what a producer gives.
+    /// Checks that a column holds values of `kind`. NULL matters only for a producer's column.
     fn kind(&mut self, place: &str, column: &TableColumn, kind: ColumnKind, nullable: Option<bool>) {
         if !holds(column.family, kind) {
             let what = format!("is {}, and {place} says {kind}", column.declared());
@@ -171,7 +171,7 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// Text that is kept in a code page.
+    /// Checks text that is kept in a code page.
     fn code_page(&mut self, place: &str, column: &TableColumn) {
         let Some(page) = column.code_page else { return };
         let what = format!(
@@ -182,7 +182,7 @@ impl<'a> Check<'a> {
         self.warning("code page", column, what, remedy);
     }
 
-    /// Whoever adds an item writes all its columns: the table's own default is for rows that come without.
+    /// Checks a default: an enqueue writes all columns, so the table's own default is for other programs.
     fn default(&mut self, place: &str, column: &TableColumn, described: &ColumnSpec) {
         if !column.nullable && column.has_default && described.nullable && described.default.is_none() {
             let what = format!(
@@ -193,8 +193,8 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// What a call gives is in the database's collation, and the servers compare no text with text of another one. On SQL
-    /// Server it is nvarchar: beside it a varchar column is converted row by row, and no index is sought in.
+    /// Checks a collation: a call's text has the database's collation, and the servers compare no text with text of another one.
+    /// On SQL Server it is nvarchar: with it a varchar column is converted row by row, and no index is used.
     fn collation(&mut self, place: &str, column: &TableColumn) {
         if self.found.dialect == Dialect::SqlServer && matches!(column.type_name.as_str(), "varchar" | "char" | "text")
         {
@@ -210,7 +210,7 @@ impl<'a> Check<'a> {
         self.error("collation", column, what, "give the column the database's collation, or name another column");
     }
 
-    /// Whether a column can be compared with, and set to, a constant.
+    /// Checks that a column can be compared with, and set to, a constant.
     fn literal(&mut self, place: &str, column: &TableColumn, value: &Literal) {
         let fits = match (value, column.family) {
             (Literal::Boolean(_), TypeFamily::Boolean) | (Literal::Text(_), TypeFamily::Text) => true,
@@ -246,7 +246,7 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// Whether a column can play its part in an item's life.
+    /// Checks that a column can play its part in an item's life.
     fn role(&mut self, role: &str, place: &str, column: &TableColumn) {
         let fits = match role {
             "enqueued" | "due" | "started" | "finished" | "lease_until" => column.family.is_time(),
@@ -283,7 +283,7 @@ impl<'a> Check<'a> {
         let least = match role {
             "owner" => WORKER_NAME_CHARS,
             "step" => 60,
-            // Workers cut a longer one to this when the column has refused it.
+            // A worker cuts a longer error to this when the column has refused it.
             "error" => 100,
             "type" => self.spec.types.iter().map(|kind| kind.chars().count()).max().unwrap_or(0),
             _ => 0,
@@ -298,7 +298,8 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// What does not fit is an error of the server's when an item is settled or claimed, so that it never would be.
+    /// Checks the width: a value that does not fit is an error of the server at a settle or claim, which would then never
+    /// succeed.
     fn narrow(&mut self, role: &str, place: &str, column: &TableColumn, bits: u8) {
         // tinyint has no sign.
         let most = if bits == 8 { 255 } else { i64::MAX >> (64 - bits) };
@@ -323,8 +324,7 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// SQL Server compares `datetimeoffset` by the moment, but what is written to it, and read from it, is here without a
-    /// zone.
+    /// Refuses `datetimeoffset`: SQL Server compares it by the moment, but readpast writes and reads it without a zone.
     fn zoned(&mut self, place: &str, column: &TableColumn) {
         let what = format!("is {}, and {place} is read without its zone and written as UTC", column.type_name);
         if self.table.local_time {
@@ -359,7 +359,7 @@ fn is_status_column(table: &TableSpec) -> bool {
     first.is_some() && columns.all(|column| column == first)
 }
 
-/// What to say of a column in the description, instead of what it says there.
+/// The remedy: another text for the column in the description.
 fn describe_so(place: &str, column: &TableColumn) -> String {
     let is_key = place == "table.key";
     let kind = match (column.family, column.length) {
@@ -399,7 +399,7 @@ fn describe_so(place: &str, column: &TableColumn) -> String {
     }
 }
 
-/// Whether every value of `kind` can stand in a column of `family`.
+/// Whether a column of `family` can hold every value of `kind`.
 pub(in crate::catalog) fn holds(family: TypeFamily, kind: ColumnKind) -> bool {
     match kind {
         ColumnKind::Text(_) => family == TypeFamily::Text,

@@ -1,4 +1,4 @@
-//! The rows that are there: how many are in which state, how many are in none.
+//! Counts the existing rows by state, and those in no state.
 
 use crate::catalog::{CatalogTable, number, text};
 use crate::description::{QueueSpec, TableSpec};

@@ -1,4 +1,4 @@
-//! The table of settings that a description names in the place of readpast's own.
+//! Checks the table of settings that a description names in place of readpast's own.
 
 use crate::catalog::{TypeFamily, find_table};
 use crate::description::SettingsTableSpec;
