@@ -1,7 +1,7 @@
 //! One ODBC connection and its prepared statements. Only this module and its children know ODBC.
 //!
 //! A thread of the connection's own (`own_thread`) makes every call to the driver, so that the caller can give it up when it does
-//! not return. That thread works with a `link`.
+//! not return. The thread works with a `link`.
 
 mod attached;
 mod bind;

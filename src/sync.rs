@@ -66,13 +66,13 @@ impl<T> Deref for MutexGuard<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        self.inner.as_ref().expect("whoever takes it puts it back")
+        self.inner.as_ref().expect("it is there, except during a wait")
     }
 }
 
 impl<T> DerefMut for MutexGuard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
-        self.inner.as_mut().expect("whoever takes it puts it back")
+        self.inner.as_mut().expect("it is there, except during a wait")
     }
 }
 
@@ -97,7 +97,7 @@ impl Condvar {
     /// The same, until `deadline` at the latest. Returns whether it has come.
     pub(crate) fn wait_until<T>(&self, guard: &mut MutexGuard<'_, T>, deadline: Instant) -> WaitTimeoutResult {
         let left = deadline.saturating_duration_since(Instant::now());
-        let inner = guard.inner.take().expect("whoever takes it puts it back");
+        let inner = guard.inner.take().expect("it is there, except during a wait");
         let (inner, timed_out) = self.0.wait_timeout(inner, left).unwrap_or_else(PoisonError::into_inner);
         guard.inner = Some(inner);
         timed_out

@@ -61,7 +61,7 @@ pub(super) fn outcomes(rows: &Rows, count: usize) -> Result<Vec<Outcome>> {
 }
 
 /// The outcomes of `settlements`, and how many of them have a row: the first, and all others that were refused or are not
-/// Completed now. That need not be the action's state: a repeated call may find that another worker has completed an item that it
+/// Completed now. It need not be the action's state: a repeated call may find that another worker has completed an item that it
 /// released.
 pub(super) fn outcomes_of_others(rows: &Rows, settlements: &[Settlement<'_>]) -> Result<(Vec<Outcome>, usize)> {
     let mut row = 0;
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_told_of_is_completed() {
+    fn items_without_a_row_are_completed() {
         let answers =
             [("OK", Some(0), "Completed"), ("LEASE_LOST", Some(2), "Pending"), ("CLAIMED", None, "Processing")];
         let actions = [Action::Complete, Action::Complete, Action::Complete, Action::Retry];
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_have_made_of_an_item_since_is_not_what_came_of_this_call() {
+    fn later_changes_are_no_outcome_of_this_call() {
         use ItemState::{Cancelled, Completed, Error, Failed, Pending, Processing};
         let outcome_of = |action, state: &str| {
             let outcomes = outcomes_of(&rows(&[("OK", Some(0), state)]), &asked(&[action])).unwrap();

@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_out_is_open_unless_the_server_itself_tells_of_it() {
+    fn a_time_out_is_open_unless_the_server_itself_reports_it() {
         for (sqlstate, is_open) in [("HYT00", true), ("42000", false), ("55P03", false), ("57014", false)] {
             let mut attempts = Attempts::default();
             let _ = attempts.note::<()>(Err(Error::new(ErrorKind::TimedOut, "").with_codes(sqlstate, 1222)));

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_set_travels_as_it_is_written() {
+    fn set_travels_as_it_is_written() {
         let columns = r#"{"queue": "Q", "columns": [{"name": "Body", "type": "json"}]}"#;
         let spec = QueueSpec::from_json(columns).unwrap();
         let set = Settlement { set: Some(r#"{"body": {"b":1.10}}"#), ..Settlement::control("k", None, Action::Fail) };

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_malformed_is_refused_with_the_place_and_not_the_value() {
+    fn malformed_strings_are_refused_by_place_and_not_value() {
         for text in [
             "",
             " ; ",
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn the_microsoft_driver_is_told_not_to_reconnect() {
+    fn the_microsoft_driver_does_not_reconnect() {
         let text = assemble("Driver={ODBC Driver 18 for SQL Server};App=mine", "a").unwrap();
         assert_eq!(text, "Driver={ODBC Driver 18 for SQL Server};App=mine;ConnectRetryCount=0;");
     }

@@ -307,7 +307,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_workers_are_as_long_as_is_said() {
+    fn worker_names_have_at_most_the_documented_length() {
         let longest = worker_name(&"h".repeat(64), u32::MAX, u64::MAX);
         assert_eq!(longest.len(), WORKER_NAME_CHARS);
         assert_eq!(worker_name("", 7, 8), "host:7:0000000000000008");

@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn json_columns_are_told_by_the_description() {
+    fn json_columns_come_from_the_description() {
         assert_eq!(spec().json_columns(), ["Body", "Mail_Head"]);
     }
 

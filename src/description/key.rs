@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_key_is_told_what_a_key_is() {
+    fn a_wrong_key_is_refused_with_the_form_of_a_right_one() {
         let own = QueueSpec::from_json(r#"{"queue": "Q"}"#).unwrap();
         let number = spec("{ name = 'id', type = 'integer' }");
         let guid = spec("{ name = 'id', type = 'guid' }");

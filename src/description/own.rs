@@ -97,7 +97,7 @@ impl TableSpec {
 }
 
 impl QueueSpec {
-    /// The table of the items, whoever made it; none behind hand-written procedures.
+    /// The table of the items; none behind hand-written procedures.
     pub(crate) fn table(&self) -> Option<Cow<'_, TableSpec>> {
         match &self.storage {
             Storage::Own => Some(Cow::Owned(TableSpec::own(self))),

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_set_is_named_with_a_remedy() {
+    fn fixed_columns_are_refused_with_a_remedy() {
         let spec = spec(SUBTYPES);
         for (json, part) in [
             ("[1]", "takes an object with the queue's columns, not [1]"),
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn of_an_adopted_table_only_the_payload_is_set() {
+    fn an_adopted_table_lets_only_its_payload_be_set() {
         let spec = QueueSpec::from_json(
             r#"{"queue": "Q", "table": {"name": "t", "key": [{"name": "Id", "type": "guid"}], "seek": {"Part": [0, 1]},
                 "lifecycle": {"enqueued": "CreatedAt", "error": "Trouble"}, "index": {"name": "i", "columns": ["S", "Due"]},

@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn log_in_failures_are_told_apart_by_their_text() {
+    fn log_in_failures_are_classified_by_their_text() {
         for (message, kind) in [
             ("FATAL:  password authentication failed for user \"x\"", ErrorKind::Authentication),
             ("FATAL:  database \"x\" does not exist", ErrorKind::DatabaseMissing),

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_as_it_should_be_is_found() {
+    fn deviations_are_found() {
         let of = |loops: &str, first: &str| {
             deviations(&plan(loops, first, "[Job]"), "dbo", "Job").into_iter().collect::<Vec<_>>()
         };
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_somebody_waits_for_is_looked_at() {
+    fn only_calls_that_workers_wait_for_are_checked() {
         for (name, is_one) in [
             ("Job_Claim", true),
             ("Job_Settle", true),

@@ -89,7 +89,7 @@ fn claim_at(state: &EngineState, outside: &impl Outside, room: usize, now: Insta
 
 impl EngineState {
     /// The fetchers to be woken after a change: one that sleeps, if there is something to do, or something is due before any
-    /// sleeper wakes by itself. That one decides anew; if there is more to do, it wakes the next before it begins.
+    /// sleeper wakes by itself. The woken one decides anew; if there is more to do, it wakes the next before it begins.
     pub(super) fn fetchers_to_wake(&self, outside: &impl Outside, now: Instant) -> Wake {
         if self.fetchers.sleep() == 0 {
             return Wake::None;

@@ -81,8 +81,8 @@ mod tests {
             durations.add(Duration::from_micros(us));
         }
         for (part, exact) in [(0.5, 500), (0.99, 990), (0.0, 1), (1.0, 1000)] {
-            let told = durations.quantile(part);
-            assert!(told >= exact && told <= exact * 3 / 2 + 1, "{part}: {told} for {exact}");
+            let read = durations.quantile(part);
+            assert!(read >= exact && read <= exact * 3 / 2 + 1, "{part}: {read} for {exact}");
         }
         durations.add(Duration::ZERO);
         durations.add(Duration::MAX);

@@ -120,7 +120,7 @@ mod tests {
     use crate::error::Error;
 
     #[test]
-    fn lines_tell_lengths_and_no_text() {
+    fn lines_hold_lengths_and_no_text() {
         let settlement = Settlement {
             step: Some("\u{e9}t\u{e9}"),
             response: Some("secret"),

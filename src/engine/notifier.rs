@@ -55,7 +55,7 @@ mod tests {
     use std::thread;
 
     #[test]
-    fn whoever_comes_late_has_missed_nothing() {
+    fn a_late_reader_misses_nothing() {
         let notifier = Notifier::default();
         assert_eq!(notifier.after(0, Duration::ZERO), Some(0), "none in time");
         notifier.notify();
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn all_who_wait_are_woken_by_news_and_by_the_end() {
+    fn changes_and_the_end_wake_all_waiters() {
         let notifier = Notifier::default();
         thread::scope(|scope| {
             let readers = [(); 3].map(|()| {

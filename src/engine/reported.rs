@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_is_made_text_and_nobody_is_told() {
+    fn an_error_is_made_text_without_a_report() {
         for (given, text) in [
             (&b"a\0b"[..], "a\u{fffd}b"),
             (b"a\xffb\xc3", "a\u{fffd}b\u{fffd}"),
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_its_columns_do_not_take_is_left_out_of_what_is_set() {
+    fn values_that_columns_do_not_take_are_left_out() {
         let good = br#"{"sent": "yes"}"#;
         let (verdict, text) = reported(ReportedResult { set: Some(good), response: Some(b"pong"), ..COMPLETE });
         let sent = verdict.settlement("k", "t", 1);
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ends_nothing_has_failed() {
+    fn an_action_that_ends_no_claim_fails_the_item() {
         for action in [Some(Action::Step), Some(Action::Resume), None] {
             let (verdict, text) = reported(ReportedResult { action, response: Some(b"done"), ..COMPLETE });
             assert!(text.starts_with("action: ") && text.contains("does not end an item"), "{text}");

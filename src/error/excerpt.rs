@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_long_text_the_beginning_is_shown() {
+    fn long_text_is_cut_to_its_beginning() {
         assert_eq!(Excerpt("a\"b").to_string(), "\"a\\\"b\"");
         let (just, long) = ("\u{e9}".repeat(SHOWN), "\u{e9}".repeat(1_000_000));
         assert_eq!(Excerpt(&just).to_string(), format!("{just:?}"));
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_error_a_log_has_beginning_and_end() {
+    fn a_log_has_beginning_and_end_of_a_long_error() {
         let just = "\u{1f642}".repeat(LOGGED);
         assert_eq!(log_text(&just), just);
         let long = format!("begin {} end", "\u{1f642}".repeat(16_000));
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_message_beginning_and_end_are_kept() {
+    fn a_long_message_keeps_beginning_and_end() {
         let just = "x".repeat(MOST);
         assert_eq!(cut(just.clone()), just);
         for filling in ["x", "\u{1f642}"] {

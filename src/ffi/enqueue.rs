@@ -43,7 +43,7 @@ unsafe impl Versioned for readpast_new_item {
 }
 
 /// Enqueues `count` (0 to 1000000) items, 1000 in a commit. Up to 1000 are enqueued all together, or on a failure not at all.
-/// Of more, the thousands before a failure are enqueued, and the error has the operation with which to repeat the call. All
+/// With more, the thousands before a failure are enqueued, and the error has the operation with which to repeat the call. All
 /// items are checked before the first is sent. In a queue with `dedup`, only duplicates are left out. With no items, nothing is
 /// sent.
 ///

@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 pub const READPAST_EVENT_SETTLED: i32 = 1;
 /// The worker has lost an item, before or while it was worked on, or when it was settled.
 pub const READPAST_EVENT_LOST: i32 = 2;
-/// The library or the database refused a part of an item's result. That part is left out, and the item's error says so.
+/// The library or the database refused a part of an item's result. The part is left out, and the item's error says so.
 pub const READPAST_EVENT_REFUSED: i32 = 3;
 /// A call failed with a transient error, and will be repeated.
 pub const READPAST_EVENT_TROUBLE: i32 = 4;
@@ -337,12 +337,12 @@ mod tests {
             assert_eq!(reader.join().unwrap(), (1, true));
         });
         settle(&log, "2", Answer::Ok);
-        assert!(log.read(10, LONG).is_none(), "what comes later is nobody's");
+        assert!(log.read(10, LONG).is_none(), "no reader gets later events");
         assert!(Log::new(10).read(10, Duration::ZERO).unwrap().is_empty());
     }
 
     #[test]
-    fn what_was_settled_in_order_is_dropped_first() {
+    fn events_in_order_are_dropped_first() {
         let log = Log::new(3);
         for (key, answer) in [("1", Answer::LeaseLost), ("2", Answer::Ok), ("3", Answer::Ok), ("4", Answer::Ok)] {
             settle(&log, key, answer);
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_tells_what_it_leaves_out() {
+    fn a_loss_names_the_values_left_out() {
         let log = Log::new(3);
         settle(&log, "7", Answer::LeaseLost);
         let lent = log.read(1, Duration::ZERO).unwrap().remove(0);

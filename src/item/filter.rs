@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_read_is_what_is_sent() {
+    fn a_filter_is_sent_as_it_was_read() {
         let filter = Filter::from_json(
             r#"{"keys": ["a"], "status": ["Failed", "Error"], "types": ["T"], "before": "2026-11-21",
                 "after": null, "error": "100%_[x]'\"", "longer_ms": 300000}"#,

@@ -151,14 +151,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_document_is_text() {
+    fn invalid_documents_are_text() {
         for text in ["", "{", "NaN", "{'a': 1}", "[1,]", "{} {}", "\u{feff}{}", "[\"a\nb\"]"] {
             assert_eq!(serde_json::from_str::<String>(&put(text)).unwrap(), text);
         }
     }
 
     #[test]
-    fn what_no_reader_goes_down_is_text() {
+    fn deeply_nested_documents_are_text() {
         let nested = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
         assert_eq!(put(&nested(DEEPEST)), nested(DEEPEST));
         assert_eq!(put(&nested(DEEPEST + 1)), format!("{:?}", nested(DEEPEST + 1)));

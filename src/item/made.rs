@@ -219,7 +219,7 @@ mod tests {
     use crate::item::Value;
 
     #[test]
-    fn an_item_is_what_is_said_of_it_and_else_a_first_attempt() {
+    fn an_item_has_its_members_and_is_a_first_attempt_by_default() {
         let batch = Batch::from_json(
             r#"[{"columns": {"Body": {"n": 1.10}, "To": "a"}},
                 {"key": "k", "token": "t", "attempt": 3, "state": "Failed", "columns": {"to": null, "N": 5}}]"#,
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn types_are_told_from_all_values_of_a_column() {
+    fn types_follow_from_all_values_of_a_column() {
         let batch = Batch::from_json(
             r#"[{"columns": {"F": 1, "B": null, "J": [1]}}, {"columns": {"F": 1.5, "B": true, "J": {}}}]"#,
         )

@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_utc_time_is_refused() {
+    fn other_texts_than_utc_times_are_refused() {
         for given in [
             "",
             "now",

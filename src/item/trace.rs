@@ -97,7 +97,7 @@ mod tests {
     const GOOD: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
     #[test]
-    fn what_is_no_parent_is_nothing() {
+    fn a_malformed_parent_is_ignored() {
         assert_eq!(Trace::read(GOOD), Some(Trace { parent: GOOD, state: "" }));
         for bad in [
             "",
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_leaves_out_members_as_a_whole() {
+    fn a_long_state_loses_whole_members() {
         let (long, short) = (format!("long={}", "x".repeat(124)), format!("short={}", "y".repeat(122)));
         let state = format!("{long},a=1,{short},b=2");
         let trace = Trace::new(GOOD, Some(&state)).unwrap();

@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_queue_that_deletes_what_waits_tells() {
+    fn a_deleting_queue_is_estimated_by_its_waiting_items() {
         // 50 came within 20 minutes and wait; a minute ago it was 45.
         let mut now = waiting(50);
         (now.came, now.stats.claimed, now.stats.counts[1]) = ((50, Some(20 * MINUTE)), 4, 4);
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_is_counted_and_what_ended_is_not() {
+    fn arrivals_are_counted_and_ends_are_not() {
         let mut now = looked(50, (600, Some(HOUR_MS)), (0, None));
         now.ended_last_hour = None;
         let alone = now.trend(None);
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn of_an_idle_queue_nothing_comes() {
+    fn an_idle_queue_has_no_arrivals() {
         for idle in [waiting(0), looked(0, (0, None), (0, None))] {
             let trend = idle.trend(None);
             assert_eq!(
@@ -224,6 +224,6 @@ mod tests {
         }
         let mut busy = waiting(0);
         busy.stats.counts[1] = 2;
-        assert_eq!(busy.trend(None).arrivals_per_hour, None, "what is in flight came, but nobody knows how fast");
+        assert_eq!(busy.trend(None).arrivals_per_hour, None, "items in flight came, at an unknown rate");
     }
 }

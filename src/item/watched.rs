@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_needed_is_rounded_up_and_one_where_there_is_work() {
+    fn needed_workers_are_rounded_up_and_at_least_one() {
         let needed = |arrivals, mean, pending| {
             let mut watched = Watched::default();
             for (name, value) in [("arrivals.last_hour", arrivals), ("claimed.mean_ms", mean), ("due.count", pending)] {
@@ -214,11 +214,11 @@ mod tests {
         };
         assert_eq!(needed(90, 180_000, 5), Some(6));
         assert_eq!((needed(0, 0, 0), needed(0, 0, 1), needed(1, 1, 0)), (Some(0), Some(1), Some(1)));
-        assert_eq!(Watched::default().conclude().stats.workers_needed, None, "nobody knows what arrives");
+        assert_eq!(Watched::default().conclude().stats.workers_needed, None, "the arrivals are unknown");
     }
 
     #[test]
-    fn what_ends_faster_than_it_is_looked_at_is_a_rate() {
+    fn fast_ends_are_a_rate() {
         let mut watched = Watched::default();
         watched.record(&FigureRow { ms: Some(5_000), ..figure("ended.last_minute", 10_000, true) });
         assert_eq!((watched.ended_last_minute, watched.ended_per_minute), (10_000, 120_000));
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stopped_at_the_bound_says_so() {
+    fn capped_counts_say_so() {
         let mut watched = Watched::default();
         watched.record(&figure("count.Failed", 10, true));
         watched.record(&figure("window.items", 10, true));

@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_source_has_counted_stays_and_what_it_has_goes() {
+    fn counts_of_a_source_outlast_it_and_its_gauges_do_not() {
         let counters = Arc::new(Counters::default());
         let reading = Reading {
             now: CurrentFigures { idle: 2, ..CurrentFigures::default() },

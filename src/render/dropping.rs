@@ -161,7 +161,7 @@ impl Leaving<'_> {
                 _ => {}
             }
         }
-        for name in self.roles_of_nobody_else() {
+        for name in self.roles_of_no_other_queue() {
             grants.push(context! { on => (), ..role(dialect, name)? });
         }
         target.objects(
@@ -199,7 +199,7 @@ impl Leaving<'_> {
     }
 
     /// The roles to which no other queue grants anything.
-    fn roles_of_nobody_else(&self) -> BTreeSet<&str> {
+    fn roles_of_no_other_queue(&self) -> BTreeSet<&str> {
         let roles = |made: &'_ Made| match made {
             Made::Grant(grant) => Some(grant.role.clone()),
             _ => None,

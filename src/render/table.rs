@@ -1,4 +1,4 @@
-//! A queue's table, for its templates, whoever made it. `sql/README.md` lists the placeholders.
+//! The table of a queue, for its templates. `sql/README.md` lists the placeholders.
 
 use super::names::TableNames;
 use super::{columns, kinds, shape, subtypes, takes, tsql};

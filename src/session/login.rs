@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn those_who_must_take_turns_do_and_do_not_wait_for_ever() {
+    fn log_ins_take_turns_and_do_not_wait_for_ever() {
         let by_driver = config("Driver={ODBC Driver 18 for SQL Server};Server=x;");
         let first = turn(Dialect::SqlServer, &config("DSN=Jobs;")).unwrap();
         assert!(first.is_some());

@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_too_long_is_left_and_counted_until_it_ends() {
+    fn a_slow_call_is_left_behind_and_counted_until_it_ends() {
         let (given_up, mut thread, release) = loop {
             let given_up: Arc<GivenUp> = Arc::default();
             let mut thread = OwnThread::<()>::start(&given_up).unwrap();

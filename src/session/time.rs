@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sent_as_text_has_the_same_form() {
+    fn times_sent_as_text_have_the_same_form() {
         for (sent, meant) in [
             ("2026-01-02 03:04:05.123456+00", "2026-01-02T03:04:05.1234560"),
             ("2026-01-02 03:04:05.1+00", "2026-01-02T03:04:05.1000000"),

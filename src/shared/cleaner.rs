@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_that_is_never_idle_is_cleared_once_somebody_has_begun() {
+    fn a_busy_queue_is_cleaned_once_a_worker_has_begun() {
         let (mut turns, start) = (Turns::default(), Instant::now());
         assert!(!turns.take(true, MINUTE, start), "work comes first");
         let mut now = start + MINUTE;
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_that_was_not_used_is_somebody_elses() {
+    fn an_unused_turn_passes_to_another_thread() {
         let (mut turns, now) = (Turns::default(), Instant::now());
         assert!(turns.take(false, MINUTE, now));
         turns.done(None, SECOND, now);

@@ -42,7 +42,7 @@ struct OfKinds {
     turns: u32,
     /// The last look that found nothing, or has not answered yet.
     looked: Option<Instant>,
-    /// When something is due, as that look or a later report said.
+    /// When something is due, by that look or a later report.
     due: Option<Instant>,
     /// How often one look led to another.
     passed_on: u64,
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn an_item_that_comes_to_many_who_wait_costs_three_looks() {
+    fn an_item_that_comes_to_many_waiters_costs_three_looks() {
         let (polls, looks, items) = (PollCoordinator::default(), Mutex::new(0), Mutex::new(0));
         let hour = Duration::from_secs(3600);
         polls.found_nothing("", polls.wakes(""), None);
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_of_some_kinds_says_nothing_of_others() {
+    fn knowledge_of_some_kinds_says_nothing_of_others() {
         let polls = PollCoordinator::default();
         let hour = Duration::from_secs(3600);
         polls.found_nothing("a", polls.wakes("a"), None);

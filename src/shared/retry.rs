@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interrupt_ends_the_pauses_of_those_who_yield_to_it() {
+    fn an_interrupt_ends_the_pauses_that_yield_to_it() {
         let interrupt = Interrupt::default();
         interrupt.set(true);
         for (yields_to, tries) in [(YieldsTo::Interrupts, 1), (YieldsTo::Closing, 3)] {

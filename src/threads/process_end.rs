@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_system_says_is_read() {
+    fn the_system_s_figures_are_read() {
         let stat = "4711 (a) b (R) c) S 1 2 3 0 -1 4194368 5 6 7 8 123 45 9 10 20 0 3 0 987654 1000 200";
         assert_eq!(ThreadStatus::read(stat), Some(ThreadStatus { is_at_work: false, worked: 168, begun: 987_654 }));
         assert!(ThreadStatus::read(&stat.replace(") S", ") R")).unwrap().is_at_work);

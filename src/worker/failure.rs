@@ -72,7 +72,7 @@ mod tests {
     struct Why(#[source] std::num::ParseIntError);
 
     #[test]
-    fn sources_are_told_once() {
+    fn sources_are_named_once() {
         let error = Cannot(Why("x".parse::<i32>().unwrap_err()));
         assert_eq!(text_of(&error), "cannot send\ncaused by: no route: invalid digit found in string");
     }

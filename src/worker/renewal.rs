@@ -104,12 +104,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_settled_while_its_lease_was_renewed_is_not_lost() {
+    fn an_item_settled_during_a_renewal_is_not_lost() {
         let claims = ["settled", "taken", "kept"].map(|key| (key.to_owned(), 1));
         let held = Claims(Mutex::new(RenewalState { held: claims.to_vec(), lost: Vec::new() }));
         held.0.lock().held.remove(0);
         assert_eq!(held.lost(&claims[..2], Instant::now()), 1);
-        assert_eq!(held.lost(&claims[..2], Instant::now()), 0, "told once");
+        assert_eq!(held.lost(&claims[..2], Instant::now()), 0, "reported once");
         assert_eq!((held.held(), held.0.lock().lost.clone()), (claims[2..].to_vec(), vec!["taken".to_owned()]));
     }
 }

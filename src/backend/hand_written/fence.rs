@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn the_token_tells_what_was_done() {
+    fn the_token_shows_the_outcome() {
         use ItemState::{Cancelled, Completed, Error, Failed, Pending, Processing};
         let is = FenceAnswer::Is;
         let cases = [

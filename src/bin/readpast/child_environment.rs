@@ -1,22 +1,22 @@
-//! Variables that the programs that we start do not get.
+//! Variables that are withheld from started programs.
 
 use std::env;
 use std::process::Command;
 
-/// The names of the columns' variables begin with this.
+/// The prefix of the columns' variables.
 pub const COLUMN: &str = "READPAST_COL_";
 
 /// Access to the database: the connection string, or the file that holds it.
 const CONNECTION: [&str; 2] = ["READPAST_CONNECTION", "READPAST_CONNECTION_FILE"];
 
-/// The token of `serve`; and of the item that we are the command of ourselves, its trace and the file for its directive.
+/// The token of `serve`; and of an item whose command this process is, its trace and the file for its directive.
 const NEVER: [&str; 4] = ["READPAST_SERVE_TOKEN", "TRACEPARENT", "TRACESTATE", "READPAST_DIRECTIVE"];
 
-/// Keeps secrets, and variables of another item, from a program that is about to be started: one that prints its environment
-/// would store them, or send them somewhere. The connection is passed on where that is wanted.
+/// Withholds secrets, and variables of another item, from a program that is about to be started: one that prints its environment
+/// would store them, or send them somewhere. The connection is passed on if the user wants it.
 pub fn withhold(command: &mut Command, passes_connection: bool) {
     for (name, _) in env::vars_os() {
-        // Windows does not tell capitals from small letters here; a Unix variable that differs in them alone is no loss.
+        // Windows ignores the case of letters here; a Unix variable that differs only in case is no loss.
         let upper = name.to_ascii_uppercase();
         let is_one_of = |names: &[&str]| names.iter().any(|known| upper == *known);
         let is_column = upper.as_encoded_bytes().starts_with(COLUMN.as_bytes());

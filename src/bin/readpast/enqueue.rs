@@ -134,7 +134,7 @@ fn stream(sender: &mut Sender<'_>, defaults: &Defaults, source: InputLines, quie
                 progress.aside(|| note(&format!("line {number}: {why}")));
             }
             Err((number, why)) => {
-                // The batch begun is left: the same input, corrected, then has the same batches up to here.
+                // The batch under way is left: the same input, corrected, then has the same batches up to here.
                 return Err(usage(format!("line {number}: {why}; {}", sender.so_far())));
             }
         }
@@ -154,7 +154,7 @@ fn stream(sender: &mut Sender<'_>, defaults: &Defaults, source: InputLines, quie
     Ok(if refused > 0 { Exit::Refused } else { Exit::Done })
 }
 
-/// Sends batches and prints what came of them.
+/// Sends batches and prints their outcomes.
 struct Sender<'a> {
     queue: &'a Queue,
     args: &'a Args,
@@ -169,7 +169,7 @@ struct Sender<'a> {
 }
 
 impl Sender<'_> {
-    /// Sends items, each with the line it came from.
+    /// Sends items, each with its line number.
     fn send(&mut self, batch: Vec<(usize, NewItem)>) -> Result<()> {
         let Some((first, _)) = batch.first() else { return Ok(()) };
         let first = *first;
@@ -178,7 +178,7 @@ impl Sender<'_> {
         let (lines, items): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
         let enqueued = match self.queue.enqueue(&items, Some(&operation)) {
             Ok(enqueued) => enqueued,
-            // All that the arguments gave.
+            // All items of the arguments.
             Err(error) if self.is_single && self.batches == 0 => return Err(error.into()),
             Err(error) => {
                 let from = if self.is_single { "items" } else { "lines" };
@@ -191,7 +191,7 @@ impl Sender<'_> {
         self.duplicates += duplicates as u64;
         self.sent += (enqueued.len() - duplicates) as u64;
         for (line, item) in lines.into_iter().zip(&enqueued) {
-            // A reader that has gone does not stop the work.
+            // A closed standard output does not stop the work.
             match self.print(line, item) {
                 Err(Failure::Closed) | Ok(()) => {}
                 Err(failure) => return Err(failure),
@@ -216,7 +216,7 @@ impl Sender<'_> {
         )
     }
 
-    /// What to tell of an input that was not read to its end.
+    /// The report on an input that was not read to its end.
     fn so_far(&self) -> String {
         format!(
             "{} items were enqueued; the same input with --operation {} --batch {} enqueues the others only",

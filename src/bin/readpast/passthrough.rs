@@ -1,5 +1,5 @@
-//! Output of programs that we start, passed on to standard error. A terminal obeys some characters: it gets none of those. A file
-//! or a journal gets the bytes as they are.
+//! Passes output of started programs on to standard error. A terminal obeys some characters, which are replaced. A file or a
+//! journal gets the bytes unchanged.
 
 use crate::printable::printable;
 use std::io::{self, IsTerminal, Write};
@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 /// One output of one program.
 pub struct Passthrough {
     cleans: bool,
-    /// The beginning of a character that has not ended.
+    /// The beginning of an unfinished character.
     rest: Vec<u8>,
     is_amid_line: bool,
 }
@@ -24,7 +24,7 @@ impl Passthrough {
         Self { cleans, rest: Vec::new(), is_amid_line: false }
     }
 
-    /// Passes on what comes next. Nothing depends on it.
+    /// Passes bytes on. Nothing depends on their arrival.
     pub fn pass(&mut self, bytes: &[u8]) {
         let _ = if self.cleans {
             let text = self.clean(bytes);
@@ -49,13 +49,13 @@ impl Passthrough {
                 text.push(char::REPLACEMENT_CHARACTER);
             }
         }
-        // Programs that show how far they are write over their line.
+        // Programs that show their progress write over their line.
         printable(&text.replace("\r\n", "\n").replace('\r', "\n"))
     }
 }
 
 impl Drop for Passthrough {
-    /// The next line of ours begins at the left.
+    /// Lets our next line begin at the left.
     fn drop(&mut self) {
         if self.is_amid_line {
             let _ = io::stderr().write_all(b"\n");

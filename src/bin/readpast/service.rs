@@ -60,7 +60,7 @@ struct Remove {
     name: String,
 }
 
-/// What the service manager starts.
+/// The service manager's command line.
 #[derive(Debug, clap::Args)]
 struct Run {
     name: String,
@@ -70,13 +70,13 @@ struct Run {
     command: Vec<OsString>,
 }
 
-/// The command line that a service runs, as whoever knows all subcommands has read it.
+/// A parsed command line that a service runs.
 pub struct CommandLine {
     /// Whether it goes on until it is asked to end.
     pub goes_on: bool,
-    /// Whether the connection stands in it.
+    /// Whether it has the connection.
     pub has_connection: bool,
-    /// Does it.
+    /// Performs it.
     pub perform: Box<dyn FnOnce() -> Result<Exit>>,
 }
 
@@ -102,7 +102,7 @@ pub fn run(global: &Global, args: Args, reader: CommandLineReader, out: &Output)
     }
 }
 
-/// Finds out now what the service would fail for when nobody looks.
+/// Checks now for errors that the service would meet unseen.
 fn check(line: &CommandLine) -> Result<()> {
     if !line.goes_on {
         return Err(usage("a service runs work or serve; the other subcommands end by themselves"));
@@ -116,7 +116,7 @@ fn check(line: &CommandLine) -> Result<()> {
     Ok(())
 }
 
-/// What a call of the service manager came to.
+/// The failure of a call of the service manager.
 fn service_failure(what: &str, error: &windows_service::Error) -> crate::failure::Failure {
     let why = std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);
     crate::failure::Failure::Partly(format!("{what}: {why}"), Exit::Denied)

@@ -8,7 +8,7 @@ use crate::output::Output;
 use clap::Subcommand;
 use serde_json::json;
 
-/// Shows and sets what a queue's procedures read from AppSettings
+/// Shows and sets the queue settings that procedures read from AppSettings
 ///
 /// maxAttempts is how many attempts an item has, leaseMs how long a lease lasts, in milliseconds. A setting overrides the queue's
 /// description, for all processes from their next call on.

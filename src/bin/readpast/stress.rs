@@ -73,7 +73,7 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     };
     let made = TestCopy::new(&config, name)?;
     let found = crew::run(&made.copy, &plan, &stop);
-    // Before anything is told: who reads it may stop reading.
+    // It removes the copy before it prints: the reader may stop reading.
     let removed = made.remove();
     let report = Report::new(name, &plan, found?, stop.signal());
     out.answer(|| report.text(), || report.json())?;
@@ -81,7 +81,7 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     Ok(report.exit())
 }
 
-/// A copy that is dropped, whatever happens.
+/// A copy that is dropped in any case.
 struct TestCopy {
     copy: Copy,
     removed: bool,
@@ -89,10 +89,10 @@ struct TestCopy {
 
 impl TestCopy {
     fn new(config: &Config, name: &str) -> Result<Self> {
-        // Nobody else begins one in this process at this moment.
+        // No other run in this process begins at this moment.
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() & 0xff_ffff_ffff;
         let ending = format!("{now:x}_{:x}", std::process::id());
-        // Before there is anything: whoever kills us at any moment knows what to drop.
+        // The name is printed before anything is made, so that after a kill at any moment the user knows what to drop.
         let schema = format!("{PREFIX}{ending}");
         note(&format!(
             "the copy of {name} is the schema {schema}; it is dropped at the end, or by readpast stress --drop {schema}"

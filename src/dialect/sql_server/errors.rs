@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_retry_passes() {
+    fn errors_that_other_libraries_retry_are_transient() {
         for (section, states) in [("server", &["42000", "HY000"][..]), ("network", &["08S01", "08001"])] {
             let numbers = published(section);
             assert!(numbers.len() > 8, "{section}");

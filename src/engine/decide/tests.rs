@@ -86,7 +86,7 @@ fn a_call_that_hangs_leaves_its_timers_to_the_other_fetcher() {
     model.step(&Step::Enqueue { count: 1, quarantined: false });
     model.step(&Step::GiveUp(0));
     model.step(&Step::Return { fetcher: of_queue[0], succeeds: true });
-    assert_eq!(model.state.in_flight.counts().ready, 1, "nobody asks for it any more");
+    assert_eq!(model.state.in_flight.counts().ready, 1, "no thread asks for it any more");
     model.step(&Step::Ask { max: 9, begins: false });
     model.step(&Step::Ask { max: 9, begins: false });
     let calls = model.fetchers.iter().filter(|fetcher| matches!(fetcher, Fetcher::Claims { .. })).count();

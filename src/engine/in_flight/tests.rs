@@ -92,7 +92,7 @@ fn the_token_of_the_last_step_ends_the_item() {
 }
 
 #[test]
-fn what_was_lost_before_its_turn_is_not_handed_out() {
+fn lost_items_are_not_handed_out() {
     let now = Instant::now();
     let mut in_flight = InFlight::default();
     in_flight.put(batch(0, 4), now);
@@ -104,13 +104,13 @@ fn what_was_lost_before_its_turn_is_not_handed_out() {
     assert_eq!(keys(&in_flight.take(4, now).unwrap()), ["3"]);
     assert_eq!(each(&in_flight.lose(&name(3), now)), ["3"]);
     assert!(in_flight.is_lost(&name(3)) && !in_flight.is_lost(&name(0)));
-    assert!(in_flight.lose(&name(3), now).is_empty(), "told once");
-    assert!(in_flight.is_lost(&name(1)), "nobody has it");
+    assert!(in_flight.lose(&name(3), now).is_empty(), "reported once");
+    assert!(in_flight.is_lost(&name(1)), "no handler has it");
 }
 
 /// An operator redrives an item that a handler has.
 #[test]
-fn what_is_claimed_again_while_a_handler_has_it_waits_for_that_handler() {
+fn an_item_claimed_again_waits_for_its_first_handler() {
     let now = Instant::now();
     let mut in_flight = InFlight::default();
     assert!(in_flight.put(batch(0, 1), now).is_empty());
@@ -118,7 +118,7 @@ fn what_is_claimed_again_while_a_handler_has_it_waits_for_that_handler() {
     assert_eq!(each(&in_flight.put(batch(0, 3), now)), ["0"]);
     assert!(in_flight.is_lost(&name(0)), "by its handler");
     assert_eq!(in_flight.counts(), InFlightCounts { ready: 3, begun: 1, ended: 0 });
-    assert!(in_flight.put(batch(0, 1), now).is_empty(), "told once");
+    assert!(in_flight.put(batch(0, 1), now).is_empty(), "reported once");
     assert!(in_flight.lose_taken(&name(0), now).is_none(), "its handler's step says nothing of those that wait");
     assert_eq!(keys(&in_flight.take(9, now).unwrap()), ["1", "2"], "the others are not held up");
     assert!(in_flight.take(1, now).is_none());
@@ -135,7 +135,7 @@ fn what_is_claimed_again_while_a_handler_has_it_waits_for_that_handler() {
 }
 
 #[test]
-fn what_came_back_and_waits_for_a_handler_of_its_own_holds_up_nothing_else() {
+fn a_quarantined_item_that_waits_for_its_handler_holds_up_no_other() {
     let now = Instant::now();
     let mut in_flight = InFlight::default();
     in_flight.put(batch(0, 1), now);
@@ -147,7 +147,7 @@ fn what_came_back_and_waits_for_a_handler_of_its_own_holds_up_nothing_else() {
 }
 
 #[test]
-fn of_two_claims_that_both_waited_the_later_waits_for_the_handler_of_the_first() {
+fn the_second_claim_of_a_name_waits_for_the_handler_of_the_first() {
     let now = Instant::now();
     let mut in_flight = InFlight::default();
     in_flight.put(batch(1, 2), now);
@@ -163,7 +163,7 @@ fn of_two_claims_that_both_waited_the_later_waits_for_the_handler_of_the_first()
 
 /// A renewal may learn of an item's state between its release and the next claim, which has the same name.
 #[test]
-fn what_was_claimed_again_since_it_was_asked_for_is_not_lost() {
+fn an_item_claimed_again_after_the_request_is_not_lost() {
     let asked = Instant::now();
     let now = asked + Duration::from_millis(1);
     let mut in_flight = InFlight::default();
@@ -176,7 +176,7 @@ fn what_was_claimed_again_since_it_was_asked_for_is_not_lost() {
 }
 
 #[test]
-fn what_nobody_has_begun_goes_back() {
+fn items_that_have_not_begun_are_released() {
     let long_ago = Instant::now();
     let now = long_ago + Duration::from_secs(1);
     let mut in_flight = InFlight::default();
@@ -253,7 +253,7 @@ fn those_that_came_back_from_a_dead_worker_are_begun_one_at_a_time() {
 
 /// The end of the process would spend an attempt of the others, or repeat their work.
 #[test]
-fn what_came_back_is_begun_when_the_others_are_begun_or_settled() {
+fn a_quarantined_item_begins_when_the_others_are_begun_or_settled() {
     let now = Instant::now();
     let mut in_flight = InFlight::default();
     in_flight.put(batch_of(CLAIMED_ALONE, 0, 1), now);
@@ -276,7 +276,7 @@ fn what_came_back_is_begun_when_the_others_are_begun_or_settled() {
 }
 
 #[test]
-fn what_is_declined_goes_back() {
+fn declined_items_are_released() {
     let mut in_flight = InFlight::default();
     in_flight.decline(&batch(0, 2));
     assert_eq!(in_flight.counts(), InFlightCounts { ready: 0, begun: 0, ended: 2 });
@@ -293,7 +293,7 @@ fn an_item_begins_once_and_its_time_at_work_counts_from_then() {
     in_flight.put(batch(0, 3), claimed);
     in_flight.take(3, taken);
     assert!(in_flight.begin(&name(0), begun) && !in_flight.begin(&name(0), ended), "once");
-    assert!(!in_flight.begin(&name(9), begun), "nobody has taken it");
+    assert!(!in_flight.begin(&name(9), begun), "no thread has taken it");
     let spans = in_flight.end(&name(0), Verdict::complete(), ended).unwrap();
     assert_eq!(spans, Spans { waited: second * 2, worked: second * 2 });
     assert!(!in_flight.begin(&name(0), ended), "it has ended");
@@ -312,7 +312,7 @@ fn an_item_that_was_lost_before_it_begins_leaves_the_hand() {
     assert!(in_flight.end(&name(1), Verdict::complete(), now).is_none() && in_flight.take_ended(9, now).is_empty());
     assert_eq!(in_flight.counts(), InFlightCounts { ready: 0, begun: 1, ended: 0 });
     in_flight.put(batch(1, 2), now);
-    assert_eq!(keys(&in_flight.take(9, now).unwrap()), ["1"], "the next claim of it waits for nobody");
+    assert_eq!(keys(&in_flight.take(9, now).unwrap()), ["1"], "the next claim of it waits for no handler");
 }
 
 /// The keys of released items.
@@ -346,7 +346,7 @@ fn a_stop_gives_back_the_rest_of_a_batch_that_has_begun() {
 }
 
 #[test]
-fn what_has_not_begun_of_a_batch_goes_back_once() {
+fn items_of_a_batch_that_have_not_begun_are_released_once() {
     let now = Instant::now();
     let mut in_flight = InFlight::default();
     in_flight.put(batch(0, 4), now);

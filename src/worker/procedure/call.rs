@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_enqueues_says_nothing_of_its_item() {
+    fn enqueues_of_the_procedure_do_not_touch_its_item() {
         let enqueued = rows(&[("Answer", "OK"), ("Status", "Pending")]);
         assert_eq!(HandlerResult::of(std::slice::from_ref(&enqueued)).status, "Completed");
         let result = HandlerResult::of(&[rows(&[("Status", "Failed"), ("Error", "no")]), enqueued]);

@@ -15,7 +15,7 @@ pub struct InputLines {
     bytes: Option<u64>,
 }
 
-/// One of them.
+/// A line.
 pub struct InputLine {
     number: usize,
     text: Vec<u8>,
@@ -35,7 +35,7 @@ impl InputLines {
         Ok(Self { reader, name: path.display().to_string(), number: 0, bytes })
     }
 
-    /// How long the whole of it is, where that is known.
+    /// The length of the input, if known.
     pub fn bytes(&self) -> Option<u64> {
         self.bytes
     }
@@ -68,12 +68,12 @@ impl Iterator for InputLines {
 }
 
 impl InputLine {
-    /// How long it is.
+    /// Its length.
     pub fn bytes(&self) -> usize {
         self.text.len()
     }
 
-    /// The item on it, checked; or its number and what is wrong with it.
+    /// The item on it, checked; or its number and the mistake.
     pub fn item(
         &self,
         spec: &QueueSpec,

@@ -1,4 +1,4 @@
-//! What the service manager is told: a service more, a service less.
+//! Adds and removes services at the service manager.
 
 use super::{Install, service_failure};
 use crate::exit::Exit;
@@ -14,11 +14,11 @@ use windows_service::service::{
 };
 use windows_service::service_manager::{ServiceManager, ServiceManagerAccess};
 
-/// What the manager answers for a service that is not there, and for one that is there already.
+/// The manager's errors for a missing service, and for an existing one.
 const DOES_NOT_EXIST: i32 = 1060;
 const EXISTS: i32 = 1073;
 
-/// How long the end of a service is waited for before it is taken away.
+/// How long to wait for the end of a service before its removal.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// How long the machine waits for it when it goes down.
@@ -61,7 +61,7 @@ pub(super) fn install(args: &Install, out: &Output) -> Result<Exit> {
         _ => service_failure(&format!("the service {name} cannot be made"), &error),
     })?;
     event_log::add(name).map_err(|error| {
-        // Half a service would be in the way of the next attempt.
+        // Half a service would block the next attempt.
         let _ = service.delete();
         Failure::Partly(format!("the event log does not take {name} as a source: {error}"), Exit::Denied)
     })?;
@@ -73,7 +73,7 @@ pub(super) fn install(args: &Install, out: &Output) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// What is nice to have: that it is begun again, and time to end when the machine goes down.
+/// Sets optional properties: a restart after failures, and time to end when the machine goes down.
 fn describe(service: &Service, name: &str) -> windows_service::Result<()> {
     service.set_description(format!("A worker of the queue library readpast: {name}"))?;
     service.set_preshutdown_timeout(AT_SHUTDOWN)?;
@@ -85,7 +85,7 @@ fn describe(service: &Service, name: &str) -> windows_service::Result<()> {
         command: None,
         actions: Some(vec![restart(1), restart(10), restart(60)]),
     })?;
-    // Ours ends in an orderly way with an error when the database stays away.
+    // Our service ends in an orderly way with an error when the database stays away.
     service.set_failure_actions_on_non_crash_failures(true)
 }
 
@@ -98,7 +98,7 @@ pub(super) fn remove(name: &str, out: &Output) -> Result<Exit> {
         Some(DOES_NOT_EXIST) => usage(format!("there is no service {name}")),
         _ => service_failure(&format!("the service {name} (are you an administrator?)"), &error),
     })?;
-    // Nobody's service but ours goes.
+    // Only our own services are removed.
     let config = service.query_config().map_err(|error| service_failure("its configuration cannot be read", &error))?;
     if !config.executable_path.to_string_lossy().contains("service run ") {
         return Err(usage(format!(
@@ -118,7 +118,7 @@ fn stop(service: &Service, name: &str) -> Result<()> {
     let deadline = Instant::now() + PATIENCE;
     let mut is_stop_sent = false;
     while state().map_err(asked)? != ServiceState::Stopped {
-        // While it begins it takes no orders.
+        // A service that begins takes no orders.
         is_stop_sent = is_stop_sent || service.stop().is_ok();
         if Instant::now() > deadline {
             let why =

@@ -1,4 +1,4 @@
-//! The service itself: what the service manager is told of a command that runs.
+//! The service itself: it reports the state of a running command to the service manager.
 
 use super::{CommandLineReader, Run, service_failure};
 use crate::exit::Exit;
@@ -20,10 +20,10 @@ use windows_service::service::{
 use windows_service::service_control_handler::{self, ServiceControlHandlerResult, ServiceStatusHandle};
 use windows_service::service_dispatcher;
 
-/// What the manager started; its own call brings the name alone.
+/// The arguments of the start; the manager's own call brings only the name.
 static STARTED: OnceLock<(Run, CommandLineReader)> = OnceLock::new();
 
-/// While it ends, the manager hears of it so often; it waits three times as long for the next word.
+/// The interval of reports while it ends; the manager waits three times as long for the next.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
 
 define_windows_service!(begun_by_manager, serve_manager);
@@ -72,7 +72,7 @@ fn serve(args: &Run, reader: CommandLineReader) -> windows_service::Result<()> {
         result
     });
     let status = match result {
-        // Being asked to end is no failure, which the manager would begin it again for.
+        // An end on request is no failure, after which the manager would restart it.
         Ok(Exit::Done | Exit::Signal(_)) => 0,
         Ok(exit) => exit.status(),
         Err(failure) => {
@@ -80,11 +80,11 @@ fn serve(args: &Run, reader: CommandLineReader) -> windows_service::Result<()> {
             failure.exit().status()
         }
     };
-    // Who was told to stop has, whatever it met on its way: an error would have the manager begin it again.
+    // A service that was stopped has ended in order, whatever errors it met: an error would make the manager restart it.
     manager.end(if manager.is_asked.load(Ordering::Relaxed) { 0 } else { status.into() })
 }
 
-/// Hands the manager's wish on, and tells it that we are about to end for as long as that takes.
+/// Passes the manager's request on, and reports that the service is about to end for as long as that takes.
 fn end_when_asked(manager: &Manager, asked: &Receiver<()>, ended: &Receiver<()>) {
     let is_over = |wait| !matches!(ended.recv_timeout(wait), Err(RecvTimeoutError::Timeout));
     while asked.try_recv().is_err() {
@@ -112,11 +112,11 @@ fn perform(args: &Run, reader: CommandLineReader) -> Result<Exit> {
     (reader(&args.command)?.perform)()
 }
 
-/// Whom we tell how we are.
+/// The service manager's side.
 struct Manager {
     handle: ServiceStatusHandle,
     is_asked: AtomicBool,
-    /// After its last word nothing is said: it may have begun us anew.
+    /// No report follows the last one: the manager may have restarted the service.
     has_ended: Mutex<bool>,
 }
 

@@ -1,5 +1,5 @@
-//! Who asks us to end: keys and events of the console, or the service manager in its place; asking others; and waiting for
-//! a process.
+//! Requests to end: keys and events of the console, or the service manager in its place; requests to others; and waiting for a
+//! process.
 #![allow(unsafe_code, reason = "Windows offers these as C functions only")]
 
 use std::io;
@@ -16,7 +16,7 @@ use windows::Win32::System::Console::{
 use windows::Win32::System::Threading::{INFINITE, WaitForSingleObject};
 use windows::core::BOOL;
 
-/// What asks us to end.
+/// The source of a request to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EndSource {
     /// Ctrl-C.
@@ -27,7 +27,7 @@ pub enum EndSource {
     Close,
 }
 
-/// What is asked. Before somebody listens it waits, so that it is not lost.
+/// The channel of requests. A request before the listener waits, so that it is not lost.
 struct EndRequests {
     sender: Sender<EndSource>,
     receiver: Mutex<Option<Receiver<EndSource>>>,
@@ -38,15 +38,15 @@ static ASKED: LazyLock<EndRequests> = LazyLock::new(|| {
     EndRequests { sender, receiver: Mutex::new(Some(receiver)) }
 });
 
-/// Whether the service manager asks, and nobody else.
+/// Whether only the service manager sends requests.
 static IS_SERVICE: AtomicBool = AtomicBool::new(false);
 
-/// Asks us to end, as the service manager wants it.
+/// Sends a request of the service manager.
 pub fn ask(request: EndSource) {
     let _ = ASKED.sender.send(request);
 }
 
-/// We are a service: the console is not listened to, whose events come from any user who logs off, and a service stays.
+/// Ignores the console, as a service must: its events come from any user who logs off, and a service stays.
 pub fn leave() {
     IS_SERVICE.store(true, Ordering::Relaxed);
 }
@@ -66,7 +66,7 @@ pub fn listen(mut handle: impl FnMut(EndSource) + Send + 'static) -> io::Result<
     unsafe { SetConsoleCtrlHandler(Some(on_console_event), true) }.map_err(io::Error::from)
 }
 
-/// Called by Windows in a thread that it makes for it.
+/// Windows calls this in a thread of its own.
 unsafe extern "system" fn on_console_event(event: u32) -> BOOL {
     let request = match event {
         CTRL_C_EVENT => EndSource::Interrupt,
@@ -74,14 +74,14 @@ unsafe extern "system" fn on_console_event(event: u32) -> BOOL {
         _ => EndSource::Close,
     };
     let is_sent = ASKED.sender.send(request).is_ok();
-    // From this event there is no way back: the process ends when we return, or a few seconds later.
+    // This event is final: the process ends when we return, or a few seconds later.
     if is_sent && request == EndSource::Close {
         thread::sleep(Duration::from_secs(3600));
     }
     is_sent.into()
 }
 
-/// Sends Ctrl-Break to a process that was started with a group of its own, and to what it started.
+/// Sends Ctrl-Break to a process that was started with a group of its own, and to its children.
 ///
 /// # Errors
 /// When there is no console to send it through, or no such group.
@@ -92,6 +92,6 @@ pub fn send_break(group: u32) -> io::Result<()> {
 
 /// Waits until a process has ended.
 pub fn wait_for(process: &OwnedHandle) {
-    // SAFETY: the handle is open as long as it is borrowed. It fails for none that is.
+    // SAFETY: the handle is open as long as it is borrowed. It never fails for an open one.
     unsafe { WaitForSingleObject(HANDLE(process.as_raw_handle()), INFINITE) };
 }

@@ -1,4 +1,4 @@
-//! What happened to the items: counted, and told.
+//! Counts and reports the events of items.
 
 use super::child::ChildEnd;
 use super::mapping::CommandVerdict;
@@ -15,8 +15,8 @@ use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Counts, and where to tell. With --json, each item is a line on standard output, and so is the sum at the end; otherwise
-/// what went wrong is told on standard error, and with --verbose everything.
+/// Counts, and where to report. With --json, each item is a line on standard output, and so is the sum at the end; otherwise
+/// failures go to standard error, and with --verbose everything.
 pub struct Events<'a> {
     out: &'a Output,
     quiet: bool,
@@ -27,12 +27,12 @@ pub struct Events<'a> {
     other: AtomicU64,
     released: AtomicU64,
     lost: AtomicU64,
-    /// Items whose commands have ended, until it is told that the database has them.
+    /// Items whose commands have ended, until the database's answer is reported.
     ended: Mutex<HashMap<CommandClaim, CommandEnd>>,
 }
 
-/// What names a claim. What is given back counts no attempt, so an item that is claimed again at once has the same attempt, and
-/// its command may have ended before it is told that it was given back: they differ by the token.
+/// The name of a claim. A release counts no attempt, so an item that is claimed again at once has the same attempt, and its
+/// command may have ended before the release is reported: they differ by the token.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct CommandClaim {
     key: String,
@@ -46,17 +46,17 @@ impl CommandClaim {
     }
 }
 
-/// How a command ended, and what it gave as the error. What it wrote is in its settlement, and may be large.
+/// The end of a command, and its error. Its output is in its settlement, and may be large.
 struct CommandEnd {
     code: Option<i32>,
     signal: Option<i32>,
     took: Duration,
     error: Option<String>,
-    /// The same without what it wrote, which was shown when it did.
+    /// The same without its output, which was shown at once.
     brief: Option<String>,
 }
 
-/// What the worker tells, for the thread that tells the user.
+/// A report of the worker, for the thread that informs the user.
 pub enum WorkerReport {
     Settled {
         claim: CommandClaim,
@@ -72,7 +72,7 @@ pub enum WorkerReport {
         remedy: &'static str,
     },
     Trouble(String),
-    /// There is nothing more.
+    /// No more reports follow.
     End,
 }
 
@@ -87,7 +87,7 @@ fn remedy(error: &Error) -> &'static str {
 }
 
 impl WorkerReport {
-    /// Sends what there is to tell of `event`. Nobody may listen any more.
+    /// Sends the reports of `event`. The receiver may be gone.
     pub fn send(event: &Event<'_>, to: &Sender<Self>) {
         match *event {
             Event::Settled { settlements, outcomes, .. } => {
@@ -141,12 +141,12 @@ impl<'a> Events<'a> {
         Shows { errors, output: errors && self.verbose }
     }
 
-    /// How many items turned out not to be ours any more.
+    /// How many items were lost.
     pub fn lost(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
     }
 
-    /// An item whose command has ended. What becomes of it is told later.
+    /// Notes an item whose command has ended. Its outcome is reported later.
     pub fn expect(&self, item: &Item<'_>, end: &ChildEnd, verdict: &CommandVerdict) {
         let &ChildEnd { code, signal, took, .. } = end;
         self.ended().insert(
@@ -155,17 +155,17 @@ impl<'a> Events<'a> {
         );
     }
 
-    /// Nothing will become of it: the item had been lost before.
+    /// Forgets an item that was lost before: it has no outcome.
     pub fn forget(&self, item: &Item<'_>) {
         self.ended().remove(&claim(item));
     }
 
-    /// Tells what comes, to its end.
+    /// Reports until the end.
     pub fn report(&self, reports: &Receiver<WorkerReport>) -> Result<()> {
         while let Ok(report) = reports.recv() {
             match report {
                 WorkerReport::Settled { claim, is_release, answer, state } => {
-                    // What was given back before its turn has no command.
+                    // An item that was released before its turn has no command.
                     let ended = self.ended().remove(&claim);
                     if answer != Answer::Ok {
                         self.lose(&claim)?;
@@ -180,7 +180,7 @@ impl<'a> Events<'a> {
                     self.ended().remove(&claim);
                     self.lose(&claim)?;
                 }
-                // It is told at the item's end what the database made of it.
+                // The item's end reports the database's answer.
                 WorkerReport::Refused { key, attempt, error, remedy } => note(&format!(
                     "{key} at attempt {attempt}: what its command said was refused, and is left out ({error}){remedy}"
                 )),
@@ -191,7 +191,7 @@ impl<'a> Events<'a> {
         Ok(())
     }
 
-    /// An item that its command has ended, and the state that the database has given it.
+    /// Reports an item whose command has ended, and the state that the database has given it.
     fn settled(
         &self,
         claim: &CommandClaim,
@@ -202,7 +202,7 @@ impl<'a> Events<'a> {
         let CommandClaim { key, attempt, .. } = claim;
         let CommandEnd { code, signal, took, error, brief } = ended;
         let (count, is_good) = match state {
-            // Counted already. Put off in a table that has no due time, it is an Error.
+            // It is counted already. Delayed in a table that has no due time, it is an Error.
             _ if is_release => (&AtomicU64::new(0), true),
             Some(ItemState::Completed) => (&self.completed, true),
             Some(ItemState::Error) => (&self.retried, false),
@@ -233,7 +233,7 @@ impl<'a> Events<'a> {
         Ok(())
     }
 
-    /// An item that is not ours any more. Somebody else has it, or an operator took it. The engine tells of it once.
+    /// Reports a lost item: it has another holder, or an operator took it. The engine reports it once.
     fn lose(&self, CommandClaim { key, attempt, .. }: &CommandClaim) -> Result<()> {
         self.lost.fetch_add(1, Ordering::Relaxed);
         if self.out.is_json() {
@@ -247,7 +247,7 @@ impl<'a> Events<'a> {
         self.ended.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The sum of it all.
+    /// Reports the sum.
     pub fn summary(&self) -> Result<()> {
         let names = ["completed", "retried", "failed", "other", "released", "lost"];
         let counts = [&self.completed, &self.retried, &self.failed, &self.other, &self.released, &self.lost];
@@ -267,7 +267,7 @@ impl<'a> Events<'a> {
         Ok(())
     }
 
-    /// A reader that has gone does not stop the work.
+    /// A closed standard output does not stop the work.
     fn line(&self, line: serde_json::Value) -> Result<()> {
         let written = self.out.answer(String::new, || line).and_then(|()| self.out.flush());
         match written {
@@ -286,7 +286,7 @@ mod tests {
     use super::*;
     use std::sync::mpsc::channel;
 
-    /// Tells `told`, of items whose commands have ended before it comes.
+    /// Reports `reports`, of items whose commands have ended before.
     fn reported<'a>(out: &'a Output, ended: &[&CommandClaim], reports: Vec<WorkerReport>) -> Events<'a> {
         let events = Events::new(out, true, false);
         for claim in ended {
@@ -308,10 +308,10 @@ mod tests {
     }
 
     #[test]
-    fn what_was_given_back_and_is_worked_on_since_is_told_once_as_what_came_of_it() {
+    fn a_released_item_that_is_claimed_again_is_reported_once() {
         let out = Output::new(false);
         let [before, after, directed, last] = ["1", "2", "3", "4"].map(|token| CommandClaim::new("key", 1, token));
-        // Given back before its turn, claimed again and completed; given back by its command, and then completed.
+        // Released before its turn, claimed again and completed; released by its command, and then completed.
         let all = vec![
             settled(&before, true, ItemState::Pending),
             settled(&after, false, ItemState::Completed),
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_put_off_in_a_table_without_a_due_time_is_given_back() {
+    fn a_delayed_item_in_a_table_without_due_times_counts_as_released() {
         let out = Output::new(false);
         let claim = CommandClaim::new("key", 1, "1");
         assert_eq!(counts(&reported(&out, &[&claim], vec![settled(&claim, true, ItemState::Error)])), [0, 0, 1, 0]);

@@ -1,4 +1,4 @@
-//! What becomes of an item, from the exit status and the output of its command.
+//! The result mapping: the exit status and the output of a command become a verdict.
 
 use super::Args;
 use super::capture::text;
@@ -6,7 +6,7 @@ use super::child::{ChildEnd, EndReason};
 use super::directive::Directive;
 use readpast::{Action, Item, Settlement};
 
-/// The end of an item's claim, as its command wants it.
+/// The end of an item's claim, as its command decides it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandVerdict {
     pub action: Action,
@@ -16,17 +16,17 @@ pub struct CommandVerdict {
     pub delay_ms: Option<i64>,
     pub due: Option<String>,
     pub set: Option<String>,
-    /// The error without what the command wrote.
+    /// The error without the command's output.
     pub brief: Option<String>,
 }
 
 impl CommandVerdict {
-    /// `action`, and nothing more to say.
+    /// `action`, without any texts.
     pub fn new(action: Action) -> Self {
         Self { action, step: None, response: None, error: None, delay_ms: None, due: None, set: None, brief: None }
     }
 
-    /// Another attempt, since a command has ended so.
+    /// Another attempt, after this end of a command.
     fn retry(end: &ChildEnd, how: String) -> Self {
         Self { error: Some(with_errors(end, &how)), brief: Some(how), ..Self::new(Action::Retry) }
     }
@@ -45,7 +45,7 @@ impl CommandVerdict {
     }
 }
 
-/// What is to become of the item; `None` when it is not ours to say.
+/// The verdict; `None` for a lost item.
 pub fn verdict(end: &ChildEnd, args: &Args) -> Option<CommandVerdict> {
     let verdict = match end.why {
         Some(EndReason::Lost) => return None,
@@ -63,7 +63,7 @@ pub fn verdict(end: &ChildEnd, args: &Args) -> Option<CommandVerdict> {
     Some(CommandVerdict { delay_ms: delay.or(verdict.delay_ms), ..verdict })
 }
 
-/// The remark on a directive that was cut amid a character.
+/// The remark on a directive that was cut within a character.
 const MENDED: &str = "half of a surrogate pair in the directive was replaced by U+FFFD";
 
 fn from_exit(end: &ChildEnd, args: &Args) -> CommandVerdict {
@@ -73,7 +73,7 @@ fn from_exit(end: &ChildEnd, args: &Args) -> CommandVerdict {
         Err(why) => (&nothing, Some(format!("the command's directive cannot be read: {why}"))),
     };
     if let (Some(0), Some(why)) = (end.code, &unread) {
-        // Consent is not to be taken from it.
+        // An unreadable directive must not count as success.
         return CommandVerdict::retry(end, why.clone());
     }
     let (action, how) = match (end.code, end.signal) {
@@ -91,7 +91,7 @@ fn from_exit(end: &ChildEnd, args: &Args) -> CommandVerdict {
     // The exit status says enough.
     let with_why = |error: String| unread.as_ref().map_or_else(|| error.clone(), |why| format!("{error}; {why}"));
     let error = how.as_ref().map(|how| with_why(with_errors(end, how)));
-    // Of an attempt that failed, only what it says expressly is a response.
+    // A failed attempt has only an explicit response.
     let response = || text(&end.stdout.head[..end.found.before.min(end.stdout.head.len())]);
     let written = (action == Action::Complete).then(response).filter(|text| !text.is_empty());
     let mended = |error: Option<String>| match error {
@@ -110,7 +110,7 @@ fn from_exit(end: &ChildEnd, args: &Args) -> CommandVerdict {
     }
 }
 
-/// The end of standard error, and how the command ended.
+/// The end of standard error, and of the command.
 fn with_errors(end: &ChildEnd, how: &str) -> String {
     let errors = text(&end.stderr.tail());
     if errors.is_empty() { how.to_owned() } else { format!("{} ({how})", errors.trim_start_matches('\u{fffd}')) }

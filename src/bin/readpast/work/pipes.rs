@@ -1,5 +1,5 @@
-//! The three pipes of a command: what it reads is written, what it writes is kept. Windows's pipes cannot be polled: threads
-//! serve them there.
+//! The three pipes of a command: its input is written, its outputs are kept. Windows's pipes cannot be polled: threads serve them
+//! there.
 
 #[cfg(unix)]
 mod polled;
@@ -13,7 +13,7 @@ pub use polled::Pipes;
 #[cfg(windows)]
 pub use threaded::Pipes;
 
-/// What a command writes.
+/// The outputs of a command.
 pub struct CapturedOutput {
     pub output: Written,
     pub errors: Written,
@@ -21,7 +21,7 @@ pub struct CapturedOutput {
     shown_errors: Option<Passthrough>,
 }
 
-/// Which outputs are passed on to our standard error.
+/// The outputs that are passed on to our standard error.
 #[derive(Debug, Clone, Copy)]
 pub struct Shows {
     pub output: bool,
@@ -29,7 +29,7 @@ pub struct Shows {
 }
 
 impl CapturedOutput {
-    /// Nothing yet.
+    /// Empty outputs.
     pub fn new(output: Limits, errors: Limits, shows: Shows) -> Self {
         Self {
             output: Written::new(output),
@@ -54,11 +54,11 @@ impl CapturedOutput {
     }
 }
 
-/// What there was.
+/// The activity of one turn.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PipeActivity {
     /// The command wrote something, or closed an output.
     pub wrote: bool,
-    /// It has ended. This is said once.
+    /// It has ended. Reported once.
     pub ended: bool,
 }

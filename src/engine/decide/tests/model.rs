@@ -378,7 +378,7 @@ impl Model {
             self.taken[place].has_begun = true;
             assert_eq!(self.state.begin_item(&claim, self.now), Begin::Lost, "it begins once");
         } else {
-            assert!(self.state.in_flight.token(&claim).is_none(), "it is in flight, and nobody will end it");
+            assert!(self.state.in_flight.token(&claim).is_none(), "it is in flight, and no thread will end it");
             self.taken.remove(place);
         }
     }
@@ -416,7 +416,7 @@ impl Model {
         assert_eq!(asleep, self.state.fetchers.sleep());
         match decide(&self.state, &self.outside, self.now) {
             Decision::Sleep(until) => {
-                assert!(asleep == 0 || self.state.fetchers.wake_by_themselves(until), "nobody wakes in time");
+                assert!(asleep == 0 || self.state.fetchers.wake_by_themselves(until), "no thread wakes in time");
             }
             decision => assert_eq!(asleep, 0, "fetchers sleep while there is something to do: {decision:?}"),
         }
@@ -429,7 +429,7 @@ impl Model {
         assert_eq!(self.state.in_flight.counts().begun, in_flight, "an item is in flight that no thread has");
         let is_idle = |taken: &&Taken| !taken.has_begun && self.taken.iter().any(|other| other.has_begun_beside(taken));
         let idle = self.taken.iter().filter(is_idle).filter(is_in_flight).count();
-        assert!(idle == 0 || self.state.phase == Phase::Working, "it stops, and keeps items on which nobody works");
+        assert!(idle == 0 || self.state.phase == Phase::Working, "it stops, and keeps items that no thread works on");
         let quarantined = self.state.in_flight.quarantined_waiting();
         assert!(quarantined <= 1, "{quarantined} quarantined wait");
     }

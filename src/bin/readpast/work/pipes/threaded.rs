@@ -1,5 +1,5 @@
-//! Served by a thread each. One whose pipe is held open by a process that left the job waits until that ends; nobody waits for
-//! the thread.
+//! Pipes served by a thread each. One whose pipe is held open by a process that left the job waits until that ends; no other
+//! thread waits for it.
 
 use super::{CapturedOutput, PipeActivity};
 use crate::process::Process;
@@ -8,10 +8,10 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-/// So many pieces wait to be taken in before the command has to wait.
+/// The most waiting pieces before the command has to wait.
 const PIECES: usize = 16;
 
-/// What the threads tell.
+/// Reports of the threads.
 enum PipeEvent {
     Output(Vec<u8>),
     Errors(Vec<u8>),
@@ -25,7 +25,7 @@ pub struct Pipes {
     events: Receiver<PipeEvent>,
     is_output_open: bool,
     is_errors_open: bool,
-    /// What was read.
+    /// The outputs so far.
     pub kept: CapturedOutput,
 }
 
@@ -35,7 +35,7 @@ impl Pipes {
         let (stdin, stdout, stderr) = process.pipes();
         let (sender, events) = sync_channel(PIECES);
         if let Some(mut pipe) = stdin {
-            // A command need not read what it is given.
+            // A command need not read its input.
             start("stdin", move || drop(pipe.write_all(&input)))?;
         }
         let (is_output_open, is_errors_open) = (stdout.is_some(), stderr.is_some());
@@ -51,12 +51,12 @@ impl Pipes {
         Ok(Self { events, is_output_open, is_errors_open, kept })
     }
 
-    /// Whether everybody who could write has closed both outputs.
+    /// Whether all writers have closed both outputs.
     pub fn are_closed(&self) -> bool {
         !self.is_output_open && !self.is_errors_open
     }
 
-    /// Waits until something was read, or the command has ended, at most for `patience`. Says what there was.
+    /// Waits until output came, or the command has ended, at most for `patience`. Returns the activity.
     #[allow(clippy::unnecessary_wraps, reason = "polling can fail")]
     pub fn turn(&mut self, patience: Duration) -> io::Result<PipeActivity> {
         let mut turn = PipeActivity::default();
@@ -80,7 +80,7 @@ fn start(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
     thread::Builder::new().name(name.to_owned()).spawn(work).map(drop)
 }
 
-/// Until the pipe is closed, or nobody listens any more.
+/// Reads until the pipe is closed, or the receiver is gone.
 fn read(mut pipe: impl Read, sender: &SyncSender<PipeEvent>, piece: fn(Vec<u8>) -> PipeEvent, closed: PipeEvent) {
     let mut buffer = [0; 16_384];
     loop {

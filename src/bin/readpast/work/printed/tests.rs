@@ -7,7 +7,7 @@ const DIRECTIVE: &str = r#"{"readpast": {"action": "fail", "error": "no"}}"#;
 
 fn directive_of(output: &[u8]) -> Result<Option<Directive>, String> {
     let mut written = Written::new(Limits { head: 0, tail: 1000, follows: true });
-    // In pieces, as a pipe gives them.
+    // In pieces, as a pipe delivers them.
     output.chunks(7).for_each(|piece| written.keep(piece));
     at_end(&written).map(|found| found.map(|(_, directive)| directive))
 }
@@ -46,7 +46,7 @@ fn directives_are_read_or_refused_but_never_guessed() {
         r#"{"Readpast": {"action": "fail"}}"#,
         r#"{"readpast": {"action": "fail"}} done"#,
         r#""{\"readpast\": {\"action\": \"fail\"}}""#,
-        // As Python, JavaScript and Ruby print what they have.
+        // As Python, JavaScript and Ruby print their objects.
         "{'readpast': {'action': 'fail'}}",
         "{ readpast: { action: 'fail' } }",
         r#"{"readpast"=>{"action"=>"fail"}}"#,
@@ -56,7 +56,7 @@ fn directives_are_read_or_refused_but_never_guessed() {
 }
 
 #[test]
-fn what_is_to_be_set_stays_as_it_is_written() {
+fn set_stays_as_it_is_written() {
     let line = r#"{"readpast": {"set": {"Amount": 12345678901234567890.10, "Email": {"Response": "250 OK"}}}}"#;
     let read = directive_of(line.as_bytes()).unwrap().unwrap();
     let set: BTreeMap<String, Box<RawValue>> = serde_json::from_str(read.set.as_deref().unwrap()).unwrap();
@@ -66,7 +66,7 @@ fn what_is_to_be_set_stays_as_it_is_written() {
 }
 
 #[test]
-fn what_cannot_be_read_says_why() {
+fn an_unreadable_directive_has_its_reason() {
     for (output, why) in [
         (
             b"{\"readpast\": {\"action\":\"fail\",\"error\":\"caf\xe9\"}}".to_vec(),
@@ -84,14 +84,14 @@ fn what_cannot_be_read_says_why() {
     assert!(directive_of(b"{\"more\": 1, \"readpast\": {\"error\":\"caf\xe9\"}}").unwrap_err().contains("not UTF-8"));
     let indented = format!("a\n{}{}", " ".repeat(600), DIRECTIVE.replace("no", &"x".repeat(1000)));
     assert!(directive_of(indented.as_bytes()).is_err());
-    // Long lines that are none are output like any other.
+    // Long lines that are not directives are ordinary output.
     assert_eq!(directive_of("x".repeat(5000).as_bytes()), Ok(None));
     assert_eq!(directive_of(format!("{DIRECTIVE}\n{}", "x".repeat(5000)).as_bytes()), Ok(None));
 }
 
-/// Of these only the end is kept, and it does not say that there is a directive.
+/// Only the end of these is kept, and it does not show the directive.
 #[test]
-fn what_is_too_long_to_be_kept_is_no_consent() {
+fn a_directive_too_long_to_keep_is_no_success() {
     let long = "x".repeat(3000);
     let pretty = format!("{{\n  \"readpast\": {{\n    \"action\": \"fail\",\n    \"error\": \"{long}\"\n  }}\n}}\n");
     let lines = "    \"x\",\n".repeat(300);
@@ -124,7 +124,7 @@ fn what_is_too_long_to_be_kept_is_no_consent() {
 }
 
 #[test]
-fn what_cannot_be_seen_around_a_directive_does_no_harm() {
+fn invisible_bytes_around_a_directive_do_no_harm() {
     let fail = directive_of(DIRECTIVE.as_bytes());
     assert_eq!(fail.as_ref().unwrap().as_ref().unwrap().action, Some(Action::Fail));
     for (before, after) in [
@@ -148,7 +148,7 @@ fn an_object_over_several_lines_counts_when_it_is_the_last() {
     assert_eq!(directive_of(format!("log\n{pretty}").as_bytes()), directive_of(DIRECTIVE.as_bytes()));
     assert!(directive_of(b"{\"readpast\":\n  {\"action\": \"explode\"}}").is_err());
     assert!(directive_of(b"{\n\"readpast\":\n  {\"action\": \"fail\"\n}").is_err());
-    // One that is followed by something else is output.
+    // A directive that other output follows is output.
     for output in [format!("{pretty}done"), format!("{DIRECTIVE}\ndone"), format!("{DIRECTIVE}\n{{\"id\": 1}}")] {
         assert_eq!(directive_of(output.as_bytes()), Ok(None), "{output}");
     }
@@ -161,10 +161,10 @@ fn an_object_over_several_lines_counts_when_it_is_the_last() {
 }
 
 proptest! {
-    /// Whatever becomes of the last line on its way (bytes lost, changed, added), as long as it begins like a directive it is
-    /// either the one that was meant, or refused.
+    /// However the last line is damaged (bytes lost, changed, added), as long as it begins like a directive it is either the
+    /// right one, or refused.
     #[test]
-    fn a_directive_that_was_damaged_is_never_consent(
+    fn a_damaged_directive_is_never_success(
         before in "(log line\n|\\{\"id\": 1\\}\n|\u{feff}|\0|\x1b\\[1m| |\n){0,4}",
         damage in prop::collection::vec((11_usize..47, any::<u8>(), 0..3_u8), 0..6),
         cut in 11_usize..60,
@@ -195,7 +195,7 @@ proptest! {
         }
     }
 
-    /// And no output whatever makes it panic, or is taken for a directive without its mark.
+    /// No output makes it panic, or passes for a directive without its mark.
     #[test]
     fn other_output_is_output(output in prop::collection::vec(any::<u8>(), 0..3000)) {
         let mark = String::from_utf8_lossy(&output).to_lowercase().contains("readpast");
@@ -203,7 +203,7 @@ proptest! {
     }
 }
 
-/// A text as JavaScript prints it that was cut amid a character.
+/// A text that was cut within a character, as JavaScript prints it.
 #[test]
 fn half_of_a_surrogate_pair_is_replaced() {
     let directive =

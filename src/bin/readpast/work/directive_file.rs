@@ -1,10 +1,10 @@
 //! The file in which a command writes its directive: READPAST_DIRECTIVE names it.
 //!
-//! Output of a command is often text that it was given: an item's, a server's. If it were obeyed, the author of that text would
-//! decide what becomes of the item. A file has to be written on purpose. It is one line in every shell and language, on
-//! Linux and on Windows alike, where a command gets no other file descriptors than three.
+//! Output of a command is often text from elsewhere: an item's, a server's. If it were obeyed, the author of that text would
+//! decide about the item. A file has to be written on purpose. It is one line in every shell and language, on Linux and on
+//! Windows alike, where a command gets no other file descriptors than three.
 //!
-//! The command makes the file. So one that is there and empty is no mistake of ours: a disk was full, say.
+//! The command makes the file. So an empty one is a fault of the command: its disk was full, say.
 
 use super::directive::{self, Directive};
 use crate::failure::{Result, usage};
@@ -19,22 +19,22 @@ use uuid::Uuid;
 /// The variable that names the file.
 pub const VARIABLE: &str = "READPAST_DIRECTIVE";
 
-/// The folder of a worker's slips, which is nobody else's. It goes with the worker.
-pub struct Slips {
+/// The folder of a worker's directive files, which no other user can write. It goes with the worker.
+pub struct DirectiveFolder {
     folder: PathBuf,
     count: AtomicU64,
 }
 
-impl Slips {
+impl DirectiveFolder {
     /// Makes the folder, in memory if the system has a place there.
     pub fn begin() -> Result<Self> {
         let mut places: Vec<_> = env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).into_iter().collect();
         places.push(env::temp_dir());
         if cfg!(target_os = "linux") {
-            // A container may have nothing else that can be written.
+            // A container may have no other writable place.
             places.push(PathBuf::from("/dev/shm"));
         }
-        // Nobody can have made it before us, nor guess it.
+        // No other user can have made it before us, nor guess it.
         let name = format!("readpast-{}-{}", process::id(), Uuid::now_v7().simple());
         let mut why = String::new();
         for place in places.iter().filter(|place| place.is_absolute()) {
@@ -53,21 +53,21 @@ impl Slips {
         Err(usage(format!("there is no folder for the commands' directives; {variable} can name one{why}")))
     }
 
-    /// The slip of one command.
+    /// The file of one command.
     ///
     /// # Errors
     /// When the folder is no longer ours, or is gone and cannot be made again.
-    pub fn next(&self) -> io::Result<Slip> {
-        // A cleaner of old files takes a folder that was empty for days, and its name is known then.
+    pub fn next(&self) -> io::Result<DirectiveFile> {
+        // A cleaner of old files removes a folder that was empty for days, and its name is known then.
         if !is_ours(&self.folder)? {
             make(&self.folder)?;
         }
-        // Never one twice: what an earlier command left running may still write.
-        Ok(Slip(self.folder.join(self.count.fetch_add(1, Ordering::Relaxed).to_string())))
+        // A name is never reused: a child of an earlier command may still write.
+        Ok(DirectiveFile(self.folder.join(self.count.fetch_add(1, Ordering::Relaxed).to_string())))
     }
 }
 
-impl Drop for Slips {
+impl Drop for DirectiveFolder {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.folder);
     }
@@ -80,13 +80,13 @@ fn make(folder: &Path) -> io::Result<()> {
     DirBuilder::new().mode(0o700).create(folder)
 }
 
-/// It gets the access list of the folder that it is in, which other users have no rights in but to add files.
+/// Makes the folder. It inherits its parent's access list, in which other users may at most add files.
 #[cfg(windows)]
 fn make(folder: &Path) -> io::Result<()> {
     DirBuilder::new().create(folder)
 }
 
-/// Whether a folder is there, and is as we have made it.
+/// Whether a folder is there, unchanged since we made it.
 fn is_ours(folder: &Path) -> io::Result<bool> {
     match fs::symlink_metadata(folder) {
         Ok(about) if about.is_dir() && is_private(&about) => Ok(true),
@@ -108,18 +108,18 @@ fn is_private(_: &fs::Metadata) -> bool {
     true
 }
 
-/// The file that one command may write. It is gone when this is dropped.
-pub struct Slip(PathBuf);
+/// The file that one command may write. The drop removes it.
+pub struct DirectiveFile(PathBuf);
 
-impl Slip {
+impl DirectiveFile {
     pub fn path(&self) -> &Path {
         &self.0
     }
 
-    /// The directive that was written, if one was.
+    /// The directive, if the command wrote one.
     ///
     /// # Errors
-    /// Why what was written is none.
+    /// Why the file's text is none.
     pub fn read(&self) -> std::result::Result<Option<Directive>, String> {
         let cannot = |error: io::Error| format!("its file cannot be read: {error}");
         let file = match open(&self.0) {
@@ -134,7 +134,7 @@ impl Slip {
         file.take(directive::LONGEST as u64 + 1).read_to_end(&mut bytes).map_err(cannot)?;
         match bytes.as_slice() {
             _ if bytes.len() > directive::LONGEST => Err(format!("it is longer than {} bytes", directive::LONGEST)),
-            // As PowerShell 5 writes text.
+            // PowerShell 5 writes text like this.
             [0xff, 0xfe, text @ ..] => directive::of(&utf16(text)?).map(Some),
             [0xef, 0xbb, 0xbf, text @ ..] | text => {
                 let text = directive::utf8(text)?;
@@ -144,13 +144,13 @@ impl Slip {
     }
 }
 
-impl Drop for Slip {
+impl Drop for DirectiveFile {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.0);
     }
 }
 
-/// Neither a link to elsewhere nor a pipe that nobody writes is what was meant.
+/// Opens a plain file: neither a link to elsewhere nor a pipe without a writer.
 #[cfg(unix)]
 fn open(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
@@ -175,11 +175,11 @@ mod tests {
     use super::*;
     use readpast::Action;
 
-    fn said(bytes: &[u8]) -> std::result::Result<Option<Directive>, String> {
-        let slips = Slips::begin().unwrap();
-        let slip = slips.next().unwrap();
-        fs::write(slip.path(), bytes).unwrap();
-        slip.read()
+    fn directive_of(bytes: &[u8]) -> std::result::Result<Option<Directive>, String> {
+        let folder = DirectiveFolder::begin().unwrap();
+        let file = folder.next().unwrap();
+        fs::write(file.path(), bytes).unwrap();
+        file.read()
     }
 
     #[test]
@@ -190,9 +190,9 @@ mod tests {
         for bytes in
             [text.as_bytes(), format!("\u{feff}{text} \r\n").as_bytes(), format!("{text}\n").as_bytes(), &utf16]
         {
-            assert_eq!(said(bytes), Ok(Some(Directive { ..clone(&fail) })), "{bytes:?}");
+            assert_eq!(directive_of(bytes), Ok(Some(Directive { ..clone(&fail) })), "{bytes:?}");
         }
-        assert_eq!(said(b"{}"), Ok(Some(Directive::default())));
+        assert_eq!(directive_of(b"{}"), Ok(Some(Directive::default())));
     }
 
     fn clone(of: &Directive) -> Directive {
@@ -216,46 +216,46 @@ mod tests {
             (b"\xff\xfe{\0}", "UTF-16"),
             (&b" ".repeat(directive::LONGEST + 1), "longer than"),
         ] {
-            let error = said(bytes).unwrap_err();
+            let error = directive_of(bytes).unwrap_err();
             assert!(error.contains(why), "{why}: {error}");
         }
     }
 
     #[test]
-    fn nothing_is_left_of_a_slip_and_of_a_worker() {
-        let slips = Slips::begin().unwrap();
-        let (one, other) = (slips.next().unwrap(), slips.next().unwrap());
+    fn nothing_is_left_of_a_directive_file_and_of_a_worker() {
+        let folder = DirectiveFolder::begin().unwrap();
+        let (one, other) = (folder.next().unwrap(), folder.next().unwrap());
         assert_ne!(one.path(), other.path());
         assert_eq!(one.read(), Ok(None));
         fs::write(one.path(), "{}").unwrap();
-        let (path, folder) = (one.path().to_owned(), slips.folder.clone());
+        let (path, place) = (one.path().to_owned(), folder.folder.clone());
         drop(one);
-        assert!(!path.exists() && folder.exists());
+        assert!(!path.exists() && place.exists());
         fs::write(other.path(), "{}").unwrap();
-        fs::remove_dir_all(&folder).unwrap();
-        assert!(slips.next().is_ok() && folder.exists(), "it was cleared away and is made again");
-        drop(slips);
-        assert!(!folder.exists());
+        fs::remove_dir_all(&place).unwrap();
+        assert!(folder.next().is_ok() && place.exists(), "it was cleared away and is made again");
+        drop(folder);
+        assert!(!place.exists());
     }
 
     #[cfg(unix)]
     #[test]
-    fn a_folder_that_somebody_has_put_in_the_place_of_ours_is_not_used() {
+    fn a_replaced_folder_is_not_used() {
         use std::os::unix::fs::{PermissionsExt, symlink};
 
-        let slips = Slips::begin().unwrap();
-        fs::set_permissions(&slips.folder, fs::Permissions::from_mode(0o777)).unwrap();
-        assert!(slips.next().is_err());
-        fs::remove_dir_all(&slips.folder).unwrap();
-        symlink("/", &slips.folder).unwrap();
-        assert!(slips.next().is_err());
-        fs::remove_file(&slips.folder).unwrap();
-        // Links and pipes are not followed, and hold nobody up.
-        let slip = slips.next().unwrap();
-        symlink("/etc/hostname", slip.path()).unwrap();
-        assert!(slip.read().is_err());
-        fs::remove_file(slip.path()).unwrap();
-        assert!(process::Command::new("mkfifo").arg(slip.path()).status().unwrap().success());
-        assert!(slip.read().unwrap_err().contains("plain file"));
+        let folder = DirectiveFolder::begin().unwrap();
+        fs::set_permissions(&folder.folder, fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(folder.next().is_err());
+        fs::remove_dir_all(&folder.folder).unwrap();
+        symlink("/", &folder.folder).unwrap();
+        assert!(folder.next().is_err());
+        fs::remove_file(&folder.folder).unwrap();
+        // Links and pipes are not followed, and block nothing.
+        let file = folder.next().unwrap();
+        symlink("/etc/hostname", file.path()).unwrap();
+        assert!(file.read().is_err());
+        fs::remove_file(file.path()).unwrap();
+        assert!(process::Command::new("mkfifo").arg(file.path()).status().unwrap().success());
+        assert!(file.read().unwrap_err().contains("plain file"));
     }
 }
