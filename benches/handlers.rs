@@ -1,5 +1,5 @@
 //! What handlers of one item get: items per second of a `Worker` with handlers that do nothing, by how many there are, by
-//! lanes, by how much is claimed ahead, and of several processes together; what Python's `Worker` gets beside it; whether
+//! fetchers, by how much is claimed ahead, and of several processes together; what Python's `Worker` gets beside it; whether
 //! handlers that wait are all kept busy; and how soon a handler has an item that the same process enqueues.
 //!
 //! Why: most handlers are of one item. The engine is to make them as fast as batches: while one call is under way, what ends
@@ -40,16 +40,28 @@ const CASES: [Case; 8] = [
     Case { name: "1 handler", processes: 1, handlers: 1, batch: 1, settings: &[] },
     Case { name: "10 handlers", processes: 1, handlers: 10, batch: 1, settings: &[] },
     Case { name: "10 handlers, 10 ahead", processes: 1, handlers: 10, batch: 1, settings: &[("worker.ahead", "10")] },
-    Case { name: "10 handlers, 2 lanes", processes: 1, handlers: 10, batch: 1, settings: &[("worker.lanes", "2")] },
+    Case {
+        name: "10 handlers, 2 fetchers",
+        processes: 1,
+        handlers: 10,
+        batch: 1,
+        settings: &[("worker.fetchers", "2")],
+    },
     Case { name: "4 processes of 10 handlers", processes: 4, handlers: 10, batch: 1, settings: &[] },
     Case { name: "100 handlers", processes: 1, handlers: 100, batch: 1, settings: &[] },
-    Case { name: "100 handlers, 2 lanes", processes: 1, handlers: 100, batch: 1, settings: &[("worker.lanes", "2")] },
     Case {
-        name: "4 handlers of 100, 2 lanes",
+        name: "100 handlers, 2 fetchers",
+        processes: 1,
+        handlers: 100,
+        batch: 1,
+        settings: &[("worker.fetchers", "2")],
+    },
+    Case {
+        name: "4 handlers of 100, 2 fetchers",
         processes: 1,
         handlers: 4,
         batch: 100,
-        settings: &[("worker.lanes", "2")],
+        settings: &[("worker.fetchers", "2")],
     },
 ];
 

@@ -45,12 +45,12 @@ const PEERS: [Peer; 8] = [
     Peer { label: "procrastinate, 10 at once", program: &["venv/bin/python", "procrastinate_peer.py"], part: 10 },
 ];
 
-/// How we are used: handlers, items of a take, lanes.
+/// How we are used: handlers, items of a take, fetchers.
 const OURS: [(&str, u32, u32, &str); 4] = [
     ("readpast, 10 handlers of 1", 10, 1, "1"),
-    ("readpast, 10 handlers of 1, 2 lanes", 10, 1, "2"),
+    ("readpast, 10 handlers of 1, 2 fetchers", 10, 1, "2"),
     ("readpast, 10 handlers of 100", 10, 100, "1"),
-    ("readpast, 10 handlers of 100, 2 lanes", 10, 100, "2"),
+    ("readpast, 10 handlers of 100, 2 fetchers", 10, 100, "2"),
 ];
 
 fn main() {
@@ -66,8 +66,8 @@ fn main() {
         server.install("Bench");
         let mut figures: Vec<(String, Vec<f64>)> = Vec::new();
         for round in 0..ROUNDS {
-            for (label, handlers, batch, lanes) in OURS {
-                note(&mut figures, label, ours(server, handlers, batch, lanes));
+            for (label, handlers, batch, fetchers) in OURS {
+                note(&mut figures, label, ours(server, handlers, batch, fetchers));
             }
             for peer in &PEERS {
                 if let Some(rate) = theirs(server, &installed, peer, round) {
@@ -92,12 +92,12 @@ fn note(figures: &mut Vec<(String, Vec<f64>)>, label: &str, rate: f64) {
 }
 
 /// Items per second, to the end of the last settle.
-fn ours(server: &Server, handlers: u32, batch: u32, lanes: &str) -> f64 {
+fn ours(server: &Server, handlers: u32, batch: u32, fetchers: &str) -> f64 {
     let items = server.scaled(ITEMS);
     server.empty("Bench");
     server.fill("Bench", "Pending", 2001, items);
     server.settle_down("Bench");
-    let queue = server.open("Bench", &[("worker.lanes", lanes)]);
+    let queue = server.open("Bench", &[("worker.fetchers", fetchers)]);
     let worker = Worker::new(&queue).threads(handlers).batch_size(batch);
     let (stop, done) = (worker.stop_handle(), AtomicU64::new(0));
     let begun = Instant::now();

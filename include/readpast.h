@@ -68,11 +68,11 @@ extern "C" {
 /// No item was due.
 #define READPAST_EMPTY 1
 
-/// The worker does not hold the item any more: its lease ran out and the item was given back, or an operator took it.
-/// The item is untouched.
+/// The worker does not hold the item any more: its lease ran out and another worker may have it, or an operator took it. The item
+/// is untouched.
 #define READPAST_LEASE_LOST 2
 
-/// The token is not the item's any more: somebody changed it since. The item is untouched.
+/// The token is not the item's any more: another call changed the item since. The item is untouched.
 #define READPAST_CONFLICT 3
 
 /// The item's state does not allow it. The item is untouched.
@@ -96,7 +96,7 @@ extern "C" {
 /// A setting is unknown, out of its range, or missing.
 #define READPAST_INVALID_CONFIG -3
 
-/// A new item, or what a settlement sets, does not fit the queue: not an object, unknown column, wrong type, value too long.
+/// A value of a new item, or of a settlement, does not fit the queue: not an object, unknown column, wrong type, value too long.
 #define READPAST_INVALID_ITEM -4
 
 /// The caller was built with a newer header and uses something that this library does not know.
@@ -105,11 +105,11 @@ extern "C" {
 /// The queue was closed.
 #define READPAST_CLOSED -6
 
-/// The handle is from before a fork. Open what the child process needs in the child.
+/// The handle is from before a fork. Open a new one in the child process.
 #define READPAST_FORKED -7
 
-/// This process has run out of something: memory, file descriptors, or handles of this library (there may be about a million
-/// at once). The message says of what.
+/// This process has run out of something: memory, file descriptors, or handles of this library (there may be about a million at
+/// once). The message names it.
 #define READPAST_EXHAUSTED -8
 
 /// A bug in readpast. The handle is unusable; free it.
@@ -378,10 +378,11 @@ readpast_status readpast_queues_get(readpast_queues queues,
 void readpast_queues_free(readpast_queues queues);
 
 /// Drops the queue called `queue` from the schema that `config` names. **It asks nothing.** If the items are in a table of
-/// readpast's own, they all go with it, those in work as well. A table that was there before stays with its rows, and loses
-/// only what an install has made beside it. What the queues of a schema share stays.
+/// readpast's own, they all go with it, those in work as well. A table that was there before stays with its rows, and loses only
+/// the objects that an install added. Objects that the queues of a schema share stay.
 ///
-/// All of it happens in one transaction, under the lock of `readpast_install`. It needs the rights of who installed the queue.
+/// All of it happens in one transaction, under the lock of `readpast_install`. It needs the rights of the login that installed
+/// the queue.
 ///
 /// *Threads*: workers that are at work meanwhile get `READPAST_UNKNOWN_QUEUE` from their next call.
 ///
@@ -441,20 +442,19 @@ readpast_status readpast_queue_share(readpast_queue queue,
                                      readpast_error *err);
 
 /// Makes a handle on the queue that enqueues and settles on `connection`, the caller's own ODBC connection (`SQLHDBC`) to the
-/// same database, inside the transaction that is open there. The changes are committed or rolled back together with the
-/// caller's other work. The library neither commits nor rolls back, closes nothing, and changes no setting of the
-/// connection.
+/// same database, inside the transaction that is open there. The changes are committed or rolled back together with the caller's
+/// other work. The library neither commits nor rolls back, closes nothing, and changes no setting of the connection.
 ///
-/// On the handle, `readpast_queue_enqueue` and `readpast_queue_settle` work as on `queue`, with these differences. They are
-/// not retried, since an error may have ended the transaction (on SQL Server it has). Without an open transaction they are
-/// refused (turn autocommit off, `SQL_ATTR_AUTOCOMMIT`, or begin one). An `operation` is written in the transaction, and
-/// `readpast_queue_is_done` tells later whether that has committed. They wake nobody: call `readpast_queue_wake` after the
+/// On the handle, `readpast_queue_enqueue` and `readpast_queue_settle` work as on `queue`, with these differences. They are not
+/// retried, since an error may have ended the transaction (on SQL Server it has). Without an open transaction they are refused
+/// (turn autocommit off, `SQL_ATTR_AUTOCOMMIT`, or begin one). An `operation` is written in the transaction, and
+/// `readpast_queue_is_done` reports later whether that has committed. They wake no waiter: call `readpast_queue_wake` after the
 /// commit. Every other call that needs the server returns `READPAST_NOT_PROVIDED`.
 ///
 /// An item that the caller has lost is an answer (`READPAST_LEASE_LOST`): roll back then.
 ///
-/// *Ownership*: the connection stays the caller's, who keeps it open as long as calls are made on the handle. The caller
-/// frees `*attached` with `readpast_queue_free`, before or after closing the connection, before or after freeing `queue`;
+/// *Ownership*: the connection stays the caller's, who keeps it open as long as calls are made on the handle. The caller frees
+/// `*attached` with `readpast_queue_free`, before or after closing the connection, before or after freeing `queue`;
 /// `readpast_queue_close` on it is a no-op.
 ///
 /// *Threads*: calls on one connection wait for each other. Nothing else may use the connection meanwhile.
@@ -506,8 +506,8 @@ const char *readpast_queue_name(readpast_queue queue);
 /// *Returns*: text; NULL for a queue that is null or freed.
 const char *readpast_queue_worker(readpast_queue queue);
 
-/// How long a claim on this handle holds, in milliseconds: the setting `"lease.ms"`, or else what the queue's description
-/// says. The queue's `leaseMs` in AppSettings overrides the description on the server, and is not asked for here.
+/// How long a claim on this handle holds, in milliseconds: the setting `"lease.ms"`, or else the queue's description. The queue's
+/// `leaseMs` in AppSettings overrides the description on the server, and is not asked for here.
 ///
 /// *Returns*: the milliseconds; 0 for a queue that is null or freed.
 int64_t readpast_queue_lease_ms(readpast_queue queue);
@@ -518,8 +518,8 @@ int64_t readpast_queue_lease_ms(readpast_queue queue);
 /// *Returns*: the count, of all handles of the queue together; 0 for a queue that is null or freed.
 int64_t readpast_queue_given_up(readpast_queue queue);
 
-/// Gives back up to `max_items` (1 to 1000) items whose workers died. Claims do this too, now and then: a queue with workers
-/// needs no such call.
+/// Recovers up to `max_items` (1 to 1000) items whose workers died. Claims do this too, now and then: a queue with workers needs
+/// no such call.
 ///
 /// *Returns*:
 /// - `READPAST_OK`: `*recovered` (which may be NULL) is how many there were.
@@ -530,8 +530,8 @@ readpast_status readpast_queue_recover(readpast_queue queue,
                                        readpast_error *err);
 
 /// Makes every present and future claim on this handle return `READPAST_INTERRUPTED` until `readpast_queue_resume`, also on
-/// handles that `readpast_queue_share` made of it. It stays in force, so that a thread that claims a moment later does not
-/// miss it. What was already sent to the server goes on. Settling and renewing work, so that work in hand can be finished;
+/// handles that `readpast_queue_share` made of it. It stays in force, so that a thread that claims a moment later does not miss
+/// it. Statements that are at the server already go on. Settling and renewing work, so that work in flight can be finished;
 /// `readpast_queue_settle_and_claim` then only settles. Returns at once.
 ///
 /// *Threads*: not from a signal handler.
@@ -605,7 +605,7 @@ typedef struct {
 typedef struct {
     /// The size of this struct.
     size_t struct_size;
-    /// The item's key. For a duplicate, the key of the existing item if the queue tells it, otherwise empty.
+    /// The item's key. For a duplicate, the key of the existing item if the queue returns it, otherwise empty.
     const char *key;
     /// The item's token, to cancel or pause exactly this version of it. Empty for a duplicate.
     const char *token;
@@ -617,7 +617,7 @@ typedef struct {
 #define READPAST_RECEIPT_INIT {sizeof(readpast_receipt), NULL, NULL, 0, 0}
 
 /// Enqueues `count` (0 to 1000000) items, 1000 in a commit. Up to 1000 are enqueued all together, or on a failure not at all.
-/// Of more, the thousands before a failure are enqueued, and the error has the operation with which to repeat the call. All
+/// With more, the thousands before a failure are enqueued, and the error has the operation with which to repeat the call. All
 /// items are checked before the first is sent. In a queue with `dedup`, only duplicates are left out. With no items, nothing is
 /// sent.
 ///
@@ -703,10 +703,10 @@ void readpast_receipts_free(readpast_receipts receipts);
 /// text.
 #define READPAST_TYPE_JSON 10
 
-/// The items of one claim, in the order they were due. Immutable; any number of threads may read it. It does not need
-/// its queue, which may be closed or freed.
+/// The items of one claim, in the order they were due. Immutable; any number of threads may read it. It does not need its queue,
+/// which may be closed or freed.
 ///
-/// Made by the calls that claim, freed by `readpast_batch_free`. What it lends, such as text, lives as long as it.
+/// Made by the calls that claim, freed by `readpast_batch_free`. Texts that it lends live as long as it.
 typedef struct {
     /// Not an address; 0 is the null handle.
     uint64_t id;
@@ -903,35 +903,35 @@ const char *readpast_batch_tracestate(readpast_batch batch, int32_t index);
 
 /* ---- Settling ---- */
 
-/// Done.
+/// Completes it.
 #define READPAST_ACTION_COMPLETE 1
 
-/// Done as far as it could be.
+/// Completes it partially: done as far as it could be.
 #define READPAST_ACTION_COMPLETE_PARTIALLY 2
 
-/// Give up for good.
+/// Fails it for good.
 #define READPAST_ACTION_FAIL 3
 
-/// This attempt failed: try again when due. The item becomes Failed when its attempts are spent.
+/// Tries it again when due, since this attempt failed. The item becomes Failed when its attempts are spent.
 #define READPAST_ACTION_RETRY 4
 
-/// Give the item back unworked: it is Pending again, and this attempt does not count. From a worker's handler it is due after
+/// Releases it unworked: it is Pending again, and this attempt does not count. From a worker's handler it is due after
 /// `poll.interval_ms` at the earliest.
 #define READPAST_ACTION_RELEASE 5
 
-/// Cancel it.
+/// Cancels it.
 #define READPAST_ACTION_CANCEL 6
 
-/// Do not work on it until it is resumed.
+/// Pauses it until it is resumed.
 #define READPAST_ACTION_PAUSE 7
 
-/// Make a paused item, or one that waits for its next attempt, Pending again.
+/// Makes a paused item, or one that waits for its next attempt, Pending again.
 #define READPAST_ACTION_RESUME 8
 
-/// Stop it for good; a worker that holds it loses its lease.
+/// Stops it for good; a worker that holds it loses its lease.
 #define READPAST_ACTION_TERMINATE 9
 
-/// Record progress and keep the claim; the lease starts anew.
+/// Records progress and keeps the claim; the lease starts anew.
 #define READPAST_ACTION_STEP 10
 
 /// The item was not found, so it has no state.
@@ -946,7 +946,7 @@ const char *readpast_batch_tracestate(readpast_batch batch, int32_t index);
 /// An attempt failed; it will be tried again when it is due.
 #define READPAST_STATE_ERROR 3
 
-/// Attempts are spent, or the worker gave up. Final.
+/// Attempts are spent, or the item's action was to fail. Final.
 #define READPAST_STATE_FAILED 4
 
 /// Done. Final.
@@ -955,7 +955,7 @@ const char *readpast_batch_tracestate(readpast_batch batch, int32_t index);
 /// Cancelled before it was done. Final.
 #define READPAST_STATE_CANCELLED 6
 
-/// Not worked on until somebody resumes it.
+/// Paused until an operator resumes it.
 #define READPAST_STATE_PAUSED 7
 
 /// Stopped by an operator. Final.
@@ -964,7 +964,7 @@ const char *readpast_batch_tracestate(readpast_batch batch, int32_t index);
 /// Done as far as it could be. Final.
 #define READPAST_STATE_PARTIALLY_COMPLETED 9
 
-/// What to do with an item. Initialise it with `READPAST_SETTLEMENT_INIT`.
+/// A settlement of an item. Initialise it with `READPAST_SETTLEMENT_INIT`.
 ///
 /// A text with a length has that many bytes. Without a length, it ends at its first NUL.
 typedef struct {
@@ -976,7 +976,7 @@ typedef struct {
     const char *token;
     /// The attempt of the claim. 0 changes the item as an operator, without holding its lease.
     int32_t attempt;
-    /// What to do: a `READPAST_ACTION_`.
+    /// The action: a `READPAST_ACTION_`.
     int32_t action;
     /// The step to record. NULL keeps the present one.
     const char *step;
@@ -1004,8 +1004,8 @@ typedef struct {
 } readpast_settlement;
 #define READPAST_SETTLEMENT_INIT {sizeof(readpast_settlement), NULL, NULL, 0, 0, NULL, NULL, NULL, -1, NULL, 0, 0, 0, 0, NULL, 0}
 
-/// The outcome for an item, and its state then; of a settle that is repeated with its operation as the first time, whatever
-/// others have made of the item since. Initialise the first of an array with `READPAST_OUTCOME_INIT`.
+/// The outcome for an item, and its state then; a settle that is repeated with its operation returns the first outcome, whatever
+/// has become of the item since. Initialise the first of an array with `READPAST_OUTCOME_INIT`.
 typedef struct {
     /// The size of this struct.
     size_t struct_size;
@@ -1019,31 +1019,31 @@ typedef struct {
     int32_t attempt;
     /// 0.
     int32_t reserved;
-    /// The item's token then, to go on with after a step. Empty when the item was not found, or is somebody else's since. It
-    /// is a time (at most 35 bytes), a number or a GUID; opening a queue refuses hand-written procedures with a longer text
-    /// for a token.
+    /// The item's token then, to go on with after a step. Empty when the item was not found, or has another holder since. It is a
+    /// time (at most 35 bytes), a number or a GUID; opening a queue refuses hand-written procedures with a longer text for a
+    /// token.
     char token[40];
 } readpast_outcome;
 #define READPAST_OUTCOME_INIT {sizeof(readpast_outcome), 0, 0, 0, 0, {0}}
 
-/// Ends the claims of `count` (0 to 1000000) items, or records progress, 1000 in a commit. Each item is judged by itself: a lost
-/// item does not affect the others. With no items, nothing is sent. When a call of more than 1000 fails, the thousands before
-/// the failure are settled, and the error has the operation with which to repeat the call.
+/// Ends the claims of `count` (0 to 1000000) items, or records progress, 1000 in a commit. Each item has its own answer: a lost
+/// item does not affect the others. With no items, nothing is sent. When a call of more than 1000 fails, the thousands before the
+/// failure are settled, and the error has the operation with which to repeat the call.
 ///
-/// `operation` makes the call repeatable: a repetition with the same UUID and settlements changes nothing more and returns
-/// the same answers; with the UUID of a call of another queue or kind it is refused. NULL: the library chooses one for its own
+/// `operation` makes the call repeatable: a repetition with the same UUID and settlements changes nothing more and returns the
+/// same answers; with the UUID of a call of another queue or kind it is refused. NULL: the library chooses one for its own
 /// retries, so that a settlement is applied once even if the connection breaks.
 ///
-/// If you give one, keep it until a call with it succeeds: a repetition that fails, with any status, leaves the outcome of
-/// the first call open.
+/// If you give one, keep it until a call with it succeeds: a repetition that fails, with any status, leaves the outcome of the
+/// first call open.
 ///
 /// `outcomes` may be NULL; otherwise there are `count` of them.
 ///
 /// *Returns*:
 /// - `READPAST_OK`: all are settled; `outcomes` are written.
-/// - `READPAST_LEASE_LOST`, `READPAST_CONFLICT`, `READPAST_ILLEGAL_TRANSITION`, `READPAST_NOT_FOUND`: the answer for the
-///   first item that is not; `outcomes` are written for all.
-/// - `READPAST_INVALID_ITEM`: what a settlement sets does not fit the queue; the message names item and column. None is settled.
+/// - `READPAST_LEASE_LOST`, `READPAST_CONFLICT`, `READPAST_ILLEGAL_TRANSITION`, `READPAST_NOT_FOUND`: the answer for the first
+///   item that is not; `outcomes` are written for all.
+/// - `READPAST_INVALID_ITEM`: a value of a settlement does not fit the queue; the message names item and column. None is settled.
 /// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: an argument cannot be taken; the message names it.
 /// - `READPAST_OUTCOME_UNKNOWN`: see there.
 /// - any other failure of the connection or the server.
@@ -1054,14 +1054,14 @@ readpast_status readpast_queue_settle(readpast_queue queue,
                                       readpast_outcome *outcomes,
                                       readpast_error *err);
 
-/// Settles as `readpast_queue_settle` does and, in the same round trip and commit (of more than 1000, that of the
-/// last), claims up to `max_items` (1 to 1000) items as `readpast_queue_claim` does without waiting. A repetition with the same
-/// `operation` claims nothing more: its batch is what the first call claimed, as far as this worker still holds it.
+/// Settles as `readpast_queue_settle` does and, in the same round trip and commit (of more than 1000, that of the last), claims
+/// up to `max_items` (1 to 1000) items as `readpast_queue_claim` does without waiting. A repetition with the same `operation`
+/// claims nothing more: its batch has the items of the first call, as far as this worker still holds them.
 ///
-/// *Ownership*: the caller frees `*batch` with `readpast_batch_free`. What `settlements` points to is copied.
+/// *Ownership*: the caller frees `*batch` with `readpast_batch_free`. The texts of `settlements` are copied.
 ///
-/// *Returns*: as `readpast_queue_settle`: the status is that of the settlements, whatever was claimed. At 0 and above,
-/// `*batch` holds the claimed items; it is null when nothing was due, and in all other cases.
+/// *Returns*: as `readpast_queue_settle`: the status is that of the settlements, whatever was claimed. At 0 and above, `*batch`
+/// holds the claimed items; it is null when nothing was due, and in all other cases.
 readpast_status readpast_queue_settle_and_claim(readpast_queue queue,
                                                 const readpast_settlement *settlements,
                                                 int32_t count,
@@ -1088,9 +1088,9 @@ typedef struct {
 } readpast_lease;
 #define READPAST_LEASE_INIT {sizeof(readpast_lease), NULL, 0, 0}
 
-/// Renews the leases of a batch while its items are worked on, for programs that claim and settle by hand; a
-/// `readpast_worker` needs none. One thread per queue does it, however many renewals there are; it takes no signals. Any
-/// number of threads may use the handle.
+/// Renews the leases of a batch while its items are worked on, for programs that claim and settle by themselves; a
+/// `readpast_worker` needs none. One thread per queue does it for all renewals; it takes no signals. Any number of threads may
+/// use the handle.
 ///
 /// Made by `readpast_renewal_start`, freed by `readpast_renewal_free`.
 typedef struct {
@@ -1105,8 +1105,7 @@ typedef struct {
 ///
 /// *Returns*:
 /// - `READPAST_OK`: all are renewed; `outcomes` are written.
-/// - `READPAST_LEASE_LOST`, `READPAST_NOT_FOUND`: the answer of the first item that is not; `outcomes` are written, and
-///   tell of each.
+/// - `READPAST_LEASE_LOST`, `READPAST_NOT_FOUND`: the answer of the first item that is not; `outcomes` are written for all.
 /// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: an argument cannot be taken; the message names it.
 /// - any other failure of the connection or the server.
 readpast_status readpast_queue_renew(readpast_queue queue,
@@ -1132,7 +1131,7 @@ readpast_status readpast_renewal_start(readpast_queue queue,
                                        readpast_error *err);
 
 /// Stops renewing the lease of the item with `key`. Call it when the item is settled; otherwise its lease would be renewed in
-/// vain and then be found lost.
+/// vain and then count as lost.
 ///
 /// *Returns*:
 /// - `READPAST_OK`.
@@ -1142,7 +1141,7 @@ readpast_status readpast_renewal_release(readpast_renewal renewal,
                                          const char *key,
                                          readpast_error *err);
 
-/// How many items were found lost so far: their leases ran out, or an operator took them. Work on them is in vain.
+/// How many items were lost so far: their leases ran out, or an operator took them. Further work on them is in vain.
 ///
 /// *Returns*: the number, which only grows; 0 for a renewal that is null or freed.
 int32_t readpast_renewal_lost_count(readpast_renewal renewal);
@@ -1162,43 +1161,42 @@ void readpast_renewal_free(readpast_renewal renewal);
 
 /* ---- A worker: claims, leases, settles and stops by itself ---- */
 
-/// An item was settled: handled, or given back.
+/// An item was settled: handled, or released.
 #define READPAST_EVENT_SETTLED 1
 
 /// The worker has lost an item, before or while it was worked on, or when it was settled.
 #define READPAST_EVENT_LOST 2
 
-/// The library or the database refused a part of what was given with an item. That part is left out, and the item's error
-/// says so.
+/// The library or the database refused a part of an item's result. The part is left out, and the item's error says so.
 #define READPAST_EVENT_REFUSED 3
 
-/// A call failed with an error that may pass, and will be repeated.
+/// A call failed with a transient error, and will be repeated.
 #define READPAST_EVENT_TROUBLE 4
 
-/// An item's table refused to have it claimed, or given back by a recovery: a constraint or a trigger. It is left aside for a
-/// while, and tried again.
+/// A constraint or a trigger of an item's table refused its claim, or its recovery. The queue sets it aside for a while, and
+/// tries again.
 #define READPAST_EVENT_SET_ASIDE 5
 
-/// The room that `readpast_log_text` asks for, in bytes.
+/// The least room of `readpast_log_text`, in bytes.
 #define READPAST_LOG_TEXT_ROOM 2200
 
 /// Options of a worker, besides its queue's settings. Initialise it with `READPAST_WORKER_OPTIONS_INIT`.
 typedef struct {
     /// The size of this struct.
     size_t struct_size;
-    /// 1: the worker stops by itself when nothing is due or in hand. 0: it works until it is told to stop.
+    /// 1: the worker stops by itself when nothing is due or in flight. 0: it works until it is stopped.
     int32_t until_empty;
-    /// How many events are kept until somebody reads them with `readpast_worker_events`, up to 1000000. 0: none.
+    /// How many unread events are kept for `readpast_worker_events`, up to 1000000. 0: none.
     int32_t events;
 } readpast_worker_options;
 #define READPAST_WORKER_OPTIONS_INIT {sizeof(readpast_worker_options), 0, 0}
 
-/// A worker: threads of the library claim ahead, settle in groups and renew leases, while the caller takes items, begins
-/// each, and ends it. Any number of the caller's threads may do so at once; there are no callbacks.
+/// A worker: threads of the library claim ahead, settle in groups and renew leases, while the caller takes items, begins each,
+/// and ends it. Any number of the caller's threads may do so at once; there are no callbacks.
 ///
-/// One worker serves as many handlers as the program has; the settings `worker.lanes`, `worker.ahead` and `worker.hold_ms`
-/// say how. `docs/worker.md` says what it does when something goes wrong. Items that had ended but were not settled when the
-/// process died are handed out again.
+/// One worker serves as many handlers as the program has; the settings `worker.fetchers`, `worker.ahead` and `worker.hold_ms`
+/// control it. `docs/worker.md` describes its answer to each failure. Items that had ended but were not settled when the process
+/// died are handed out again.
 ///
 /// Made by `readpast_worker_start`, freed by `readpast_worker_free`.
 typedef struct {
@@ -1206,11 +1204,11 @@ typedef struct {
     uint64_t id;
 } readpast_worker;
 
-/// What a worker has done so far. Initialise it with `READPAST_WORKER_FIGURES_INIT`.
+/// Figures of a worker since it was started. Initialise it with `READPAST_WORKER_FIGURES_INIT`.
 typedef struct {
     /// The size of this struct.
     size_t struct_size;
-    /// Items in hand that have not begun.
+    /// Items in flight that have not begun.
     int64_t ready;
     /// Items that have begun and not ended. Without `readpast_worker_begin` an item begins when it is taken.
     int64_t begun;
@@ -1220,15 +1218,15 @@ typedef struct {
     int64_t claimed;
     /// Items settled so far, with the action that was asked for.
     int64_t settled;
-    /// Items given back unworked so far, without spending an attempt.
+    /// Items released so far, without spending an attempt.
     int64_t released;
     /// Items lost so far.
     int64_t lost;
-    /// Items for which the library or the database refused a part of what was given.
+    /// Items for which the library or the database refused a part of the result.
     int64_t refused;
     /// Calls answered so far that settled or claimed.
     int64_t calls;
-    /// Calls that failed with an error that may pass.
+    /// Calls that failed with a transient error.
     int64_t troubles;
     /// The median of how long the answered calls took, in microseconds, to within a factor of 1.5.
     int64_t call_us_p50;
@@ -1239,17 +1237,17 @@ typedef struct {
 
 /// Some events of a worker, oldest first. Immutable; any number of threads may read it.
 ///
-/// Made by `readpast_worker_events`, freed by `readpast_events_free`. What it lends lives as long as it.
+/// Made by `readpast_worker_events`, freed by `readpast_events_free`. Texts that it lends live as long as it.
 typedef struct {
     /// Not an address; 0 is the null handle.
     uint64_t id;
 } readpast_events;
 
-/// Something that happened. Initialise it with `READPAST_EVENT_INIT`.
+/// An event. Initialise it with `READPAST_EVENT_INIT`.
 typedef struct {
     /// The size of this struct.
     size_t struct_size;
-    /// What happened: a `READPAST_EVENT_`.
+    /// The kind of event: a `READPAST_EVENT_`.
     int32_t kind;
     /// For SETTLED and LOST: the database's answer, `READPAST_OK` if all is well, `READPAST_LEASE_LOST` if a renewal found the
     /// loss. For REFUSED and TROUBLE: the status of the failed call, below 0. For SET_ASIDE: `READPAST_INVALID_ITEM`.
@@ -1260,11 +1258,11 @@ typedef struct {
     int32_t attempt;
     /// For SETTLED: the item's state now, a `READPAST_STATE_`; for LOST, if it is known. Otherwise 0.
     int32_t state;
-    /// The action asked for, a `READPAST_ACTION_`; 0 for TROUBLE and SET_ASIDE, and for LOST before an action was given.
+    /// The action of the settlement, a `READPAST_ACTION_`; 0 for TROUBLE and SET_ASIDE, and for LOST before the item ended.
     int32_t action;
     /// Why; NULL for SETTLED and LOST.
     const char *message;
-    /// What was left out of what was given with the item, by name and length, like `response of 31 characters, delay`. For
+    /// The parts of the item's result that were left out, by name and length, like `response of 31 characters, delay`. For
     /// REFUSED, and for LOST, which leaves out everything; otherwise NULL.
     const char *left_out;
     /// A line for a log with all of this, without any text of the item; NULL for SETTLED.
@@ -1288,49 +1286,49 @@ readpast_status readpast_worker_start(readpast_queue queue,
                                       readpast_worker *worker,
                                       readpast_error *err);
 
-/// Takes up to `max_items` (1 to 1000) due items, waiting up to `wait_ms` (0 to 86400000) for the first. They are claimed,
-/// and their leases are renewed until they are ended, however long that takes. Items that were claimed ahead are handed out
-/// at once. A batch has items of one claim only, so it may have fewer than `max_items` although more are due.
+/// Takes up to `max_items` (1 to 1000) due items, waiting up to `wait_ms` (0 to 86400000) for the first. They are claimed, and
+/// their leases are renewed until they are ended, however long that takes. Items that were claimed ahead are handed out at once.
+/// A batch has items of one claim only, so it may have fewer than `max_items` although more are due.
 ///
 /// *Ownership*: the caller frees `*batch` with `readpast_batch_free`, before or after the items are ended.
 ///
 /// *Returns*:
 /// - `READPAST_OK`: `*batch` holds at least one item. Begin each of them, and end it.
 /// - `READPAST_EMPTY`: none came in time; `*batch` is null.
-/// - `READPAST_INTERRUPTED`: the worker was told to stop; there will be no more. `*batch` is null.
-/// - any failure that made the worker stop: it cannot pass by itself.
+/// - `READPAST_INTERRUPTED`: the worker was stopped; no more items follow. `*batch` is null.
+/// - any failure that made the worker stop: it is not transient.
 readpast_status readpast_worker_take(readpast_worker worker,
                                      int32_t max_items,
                                      int64_t wait_ms,
                                      readpast_batch *batch,
                                      readpast_error *err);
 
-/// Begins an item that was taken: call it when the item's turn has come, before any work on it. An item that does not begin is
-/// in hand no more: do not work on it, and do not end it.
+/// Begins an item that was taken: call it when the item's turn has come, before any work on it. An item that does not begin is no
+/// longer in flight: do not work on it, and do not end it.
 ///
-/// It may have been lost while the items before it were worked on. Or the worker is stopping: then it gives back, without
-/// spending an attempt, this item and those of its batch that have not begun. Once an item of a batch has begun,
-/// `readpast_worker_stop` gives back at once those that have not.
+/// It may have been lost while the items before it were worked on. Or the worker is stopping: then it releases, without spending
+/// an attempt, this item and those of its batch that have not begun. Once an item of a batch has begun, `readpast_worker_stop`
+/// releases at once those that have not.
 ///
-/// A program may leave this out: an item then begins when it is taken. Do either for all items of a batch. The process's
-/// metrics measure from the begin how long an item waited and how long it was worked on.
+/// A program may leave this out: an item then begins when it is taken. Do either for all items of a batch. The process's metrics
+/// measure from the begin how long an item waited and how long it was worked on.
 ///
 /// *Threads*: of several calls for one item one returns `READPAST_OK`.
 ///
 /// *Returns*:
 /// - `READPAST_OK`: work on the item, and end it.
-/// - `READPAST_LEASE_LOST`: the item was lost, or is not there to begin: it began before, has ended, or was given back.
-/// - `READPAST_INTERRUPTED`: the worker is stopping; the item was given back.
+/// - `READPAST_LEASE_LOST`: the item was lost, or is not there to begin: it began before, has ended, or was released.
+/// - `READPAST_INTERRUPTED`: the worker is stopping; the item was released.
 /// - `READPAST_INVALID_ARGUMENT`: the key or the attempt cannot be taken; the message names it.
 readpast_status readpast_worker_begin(readpast_worker worker,
                                       const char *key,
                                       int32_t attempt,
                                       readpast_error *err);
 
-/// Gives back the items of a batch that was taken which have not begun, without spending an attempt: for a thread that will
-/// work on none of them, because it fails or ends. Items that have begun or ended, and those that were given back or lost, are
-/// left as they are; so calling it again, or for each batch that is done, does no harm. While the worker goes on, the items are
-/// due again after `poll.interval_ms`; when it is stopping, at once.
+/// Releases the items of a taken batch that have not begun, without spending an attempt: for a thread that will work on none of
+/// them, because it fails or ends. Items that have begun or ended, and those that were released or lost, stay as they are; so
+/// calling it again, or for each batch that is done, does no harm. While the worker goes on, the items are due again after
+/// `poll.interval_ms`; when it is stopping, at once.
 ///
 /// *Returns*:
 /// - `READPAST_OK`.
@@ -1339,98 +1337,95 @@ readpast_status readpast_worker_give_back(readpast_worker worker,
                                           readpast_batch batch,
                                           readpast_error *err);
 
-/// Ends `count` (1 to 1000) items that were taken, each with its settlement, whose token may be NULL. Returns at once: the
-/// worker settles them, together with others that have ended, in its next call. `readpast_worker_events` tells the outcome.
-/// To record a step and keep the item, see `readpast_worker_step`.
+/// Ends `count` (1 to 1000) items that were taken, each with its settlement, whose token may be NULL. Returns at once: the worker
+/// settles them, together with others that have ended, in its next call. `readpast_worker_events` reports the outcome. To record
+/// a step and keep the item, see `readpast_worker_step`.
 ///
-/// Work that was done is not done again. Invalid text, a time out of range, values that the columns do not take, and whatever
-/// the database cannot store are left out, and the item's error says so. In an error's own text, U+FFFD replaces what is not
-/// UTF-8. An action that does not end an item makes it Failed. READPAST_EVENT_REFUSED tells of all these.
+/// Completed work is not repeated. Invalid text, a time out of range, values that the columns do not take, and values that the
+/// database cannot store are left out, and the item's error says so. In an error's own text, U+FFFD replaces bytes that are not
+/// UTF-8. An action that does not end an item makes it Failed. READPAST_EVENT_REFUSED reports all these.
 ///
 /// *Returns*:
 /// - `READPAST_OK`: all have ended.
-/// - `READPAST_NOT_FOUND`: at least one is not in hand: it ended before, or was never taken. The others have ended.
-/// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: a key, an attempt, or the array itself cannot be taken; the
-///   message names it. None has ended.
+/// - `READPAST_NOT_FOUND`: at least one is not in flight: it ended before, or was never taken. The others have ended.
+/// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: a key, an attempt, or the array itself cannot be taken; the message
+///   names it. None has ended.
 readpast_status readpast_worker_end(readpast_worker worker,
                                     const readpast_settlement *settlements,
                                     int32_t count,
                                     readpast_error *err);
 
-/// Records a step, of at most 60 characters, of an item that was taken, so that another attempt can resume there. The claim
-/// is kept, and its lease starts anew. Waits until the database has the step.
+/// Records a step, of at most 60 characters, of an item that was taken, so that another attempt can resume there. The claim is
+/// kept, and its lease starts anew. Waits until the database has the step.
 ///
 /// *Returns*:
 /// - `READPAST_OK`.
 /// - `READPAST_LEASE_LOST`, `READPAST_CONFLICT`, `READPAST_ILLEGAL_TRANSITION`, `READPAST_NOT_FOUND`: the worker has lost the
 ///   item; work on it is in vain.
 /// - `READPAST_INVALID_ARGUMENT`: an argument cannot be taken; the message names it.
-/// - any failure that cannot pass by itself.
+/// - any failure that is not transient.
 readpast_status readpast_worker_step(readpast_worker worker,
                                      const char *key,
                                      int32_t attempt,
                                      const char *step,
                                      readpast_error *err);
 
-/// Whether an item that was taken was found lost: its lease ran out, or an operator took it. Work on it is then in vain.
+/// Whether a taken item is lost: its lease ran out, or an operator took it. Further work on it is then in vain.
 ///
-/// *Returns*: 1 if it was, or is not in hand; 0 if not; 1 for a worker that is null or freed, or a key that is NULL.
-int32_t readpast_worker_is_lost(readpast_worker worker,
-                                const char *key,
-                                int32_t attempt);
+/// *Returns*: 1 if it is, or is not in flight; 0 if not; 1 for a worker that is null or freed, or a key that is NULL.
+int32_t readpast_worker_is_lost(readpast_worker worker, const char *key, int32_t attempt);
 
-/// Waits up to `wait_ms` (0 to 86400000) for news that running handlers must know of: an item in hand was found lost, or the
-/// worker was told to stop, or has failed. News are counted: `seen` is how many the caller knows of, 0 at first, and `*news`
+/// Waits up to `wait_ms` (0 to 86400000) for a change that running handlers must know of: an item in flight was lost, or the
+/// worker is to stop, or has failed. Changes are counted: `seen` is how many the caller knows of, 0 at first, and `*changes`
 /// how many there are. Then ask `readpast_worker_is_lost` for each item that is worked on, and `readpast_worker_is_stopping`.
-/// One waiting thread is enough for all handlers; the count makes sure that no news is missed.
+/// One waiting thread is enough for all handlers; the count makes sure that it misses none.
 ///
 /// *Threads*: any number may wait, each with its own count.
 ///
 /// *Returns*:
-/// - `READPAST_OK`: there are more than `seen`; `*news` is how many.
-/// - `READPAST_EMPTY`: there were no more in time; `*news` is not written.
-/// - `READPAST_INTERRUPTED`: there will be no more: the worker was closed or freed. `*news` is not written.
-readpast_status readpast_worker_news(readpast_worker worker,
-                                     int64_t seen,
-                                     int64_t wait_ms,
-                                     int64_t *news,
-                                     readpast_error *err);
+/// - `READPAST_OK`: there are more than `seen`; `*changes` is how many.
+/// - `READPAST_EMPTY`: there were no more in time; `*changes` is not written.
+/// - `READPAST_INTERRUPTED`: there will be no more: the worker was closed or freed. `*changes` is not written.
+readpast_status readpast_worker_changes(readpast_worker worker,
+                                        int64_t seen,
+                                        int64_t wait_ms,
+                                        int64_t *changes,
+                                        readpast_error *err);
 
-/// Renews the leases of all items in hand now, without waiting for a third of their time. Returns at once.
+/// Renews the leases of all items in flight now, without waiting for a third of their time. Returns at once.
 ///
 /// *Returns*:
 /// - `READPAST_OK`.
 readpast_status readpast_worker_renew(readpast_worker worker, readpast_error *err);
 
-/// Tells a worker to stop: it hands out no more items, gives back those that nobody works on, without spending an attempt
-/// (see `readpast_worker_begin`), and settles those that end. Returns at once; `readpast_worker_close` waits.
+/// Stops a worker: it hands out no more items, releases those that have not begun, without spending an attempt (see
+/// `readpast_worker_begin`), and settles those that end. Returns at once; `readpast_worker_close` waits.
 ///
 /// *Threads*: not from a signal handler.
 ///
 /// *Returns*:
-/// - `READPAST_OK`, also when it was told before.
-readpast_status readpast_worker_stop(readpast_worker worker,
-                                     readpast_error *err);
+/// - `READPAST_OK`, also when it was stopped before.
+readpast_status readpast_worker_stop(readpast_worker worker, readpast_error *err);
 
-/// Whether a worker was told to stop, or has failed.
+/// Whether a worker was stopped, or has failed.
 ///
 /// *Returns*: 1 if so; 0 if not; 1 for a worker that is null or freed.
 int32_t readpast_worker_is_stopping(readpast_worker worker);
 
-/// Stops a worker, and waits up to `wait_ms` (0 to 86400000; -1: as long as a lease of the queue) until all items that were
-/// taken have ended and are settled. Then the worker is given up: leases run out, and other workers take over what was in
-/// hand. Whatever it returns, no more events and no more news come.
+/// Stops a worker, and waits up to `wait_ms` (0 to 86400000; -1: as long as a lease of the queue) until all items that were taken
+/// have ended and are settled. Then the worker is given up: leases run out, and other workers claim the items in flight. No
+/// events and no changes follow, whatever it returns.
 ///
 /// *Returns*:
-/// - `READPAST_OK`: nothing is in hand.
-/// - `READPAST_TIMED_OUT`: items were still in hand; the message says how many.
+/// - `READPAST_OK`: nothing is in flight.
+/// - `READPAST_TIMED_OUT`: items were still in flight; the message says how many.
 /// - `READPAST_INVALID_ARGUMENT`: `wait_ms` is out of range; the worker was closed as with -1.
 /// - any failure that made the worker stop.
 readpast_status readpast_worker_close(readpast_worker worker,
                                       int64_t wait_ms,
                                       readpast_error *err);
 
-/// What a worker has done so far.
+/// The figures of a worker.
 ///
 /// *Returns*:
 /// - `READPAST_OK`: `*figures` is written.
@@ -1440,8 +1435,7 @@ readpast_status readpast_worker_get_figures(readpast_worker worker,
                                             readpast_error *err);
 
 /// Takes up to `max_events` (1 to 1000) unread events, oldest first, waiting up to `wait_ms` (0 to 86400000) for the first. A
-/// worker keeps as many as its options say; when more come, the oldest are dropped, first those of items that were settled in
-/// order.
+/// worker keeps as many as its options say; when more come, it drops the oldest, first those of items that were settled in order.
 ///
 /// *Ownership*: the caller frees `*events` with `readpast_events_free`.
 ///
@@ -1450,17 +1444,16 @@ readpast_status readpast_worker_get_figures(readpast_worker worker,
 /// *Returns*:
 /// - `READPAST_OK`: `*events` holds at least one.
 /// - `READPAST_EMPTY`: there was none in time; `*events` is null.
-/// - `READPAST_INTERRUPTED`: all are read and no more will come: the worker was closed or freed, or keeps none.
-///   `*events` is null.
+/// - `READPAST_INTERRUPTED`: all are read and no more follow: the worker was closed or freed, or keeps none. `*events` is null.
 readpast_status readpast_worker_events(readpast_worker worker,
                                        int32_t max_events,
                                        int64_t wait_ms,
                                        readpast_events *events,
                                        readpast_error *err);
 
-/// Stops a worker and frees it. Returns at once: items that have ended are settled in the background, items that nobody
-/// works on are given back, and the leases of the others run out. To wait, close it first. The null handle, and
-/// one that was freed already, are ignored.
+/// Stops a worker and frees it. Returns at once: ended items are settled in the background, items that have not begun are
+/// released, and the leases of the others run out. To wait, close it first. The null handle, and one that was freed already, are
+/// ignored.
 void readpast_worker_free(readpast_worker worker);
 
 /// How many events there are.
@@ -1481,12 +1474,13 @@ readpast_status readpast_events_get(readpast_events events, int32_t index, readp
 /// Frees events, and what they lent. The null handle, and one that was freed already, are ignored.
 void readpast_events_free(readpast_events events);
 
-/// Writes an error as a line of a log has it: whole up to 500 characters; of a longer one the beginning, how many characters
-/// were left out, and the end. The item's error column has all of it. Whatever is no UTF-8, or NUL, becomes U+FFFD.
+/// Writes an error as text for a log line: whole up to 500 characters; of a longer one the beginning, how many characters were
+/// left out, and the end. The item's error column has all of it. Bytes that are not UTF-8, and NUL, become U+FFFD.
 ///
 /// `error` has `error_length` bytes or, where that is 0, ends in NUL. `text` has `room` bytes, at least `READPAST_LOG_TEXT_ROOM`.
 ///
-/// *Returns*: the length of the text in bytes, without the NUL at its end. 0 when `error` or `text` is NULL, or the room too small.
+/// *Returns*: the length of the text in bytes, without the NUL at its end. 0 when `error` or `text` is NULL, or the room too
+/// small.
 size_t readpast_log_text(const char *error,
                          size_t error_length,
                          char *text,
@@ -1591,15 +1585,14 @@ readpast_status readpast_queue_find(readpast_queue queue,
                                     readpast_error *err);
 
 /// Starts `count` (0 to 1000000) items over, 1000 in a commit: Failed, Cancelled, Terminated, PartiallyCompleted, Error and
-/// Paused items become Pending, due now, with all their attempts. Response, error and step stay. Each item is judged by
-/// itself.
+/// Paused items become Pending, due now, with all their attempts. Response, error and step stay. Each item has its own answer.
 ///
 /// `operation` is as for `readpast_queue_settle`. `outcomes` may be NULL; otherwise there are `count` of them.
 ///
 /// *Returns*:
 /// - `READPAST_OK`: all are due; `outcomes` are written.
-/// - `READPAST_CONFLICT`, `READPAST_ILLEGAL_TRANSITION`, `READPAST_NOT_FOUND`, `READPAST_DUPLICATE` (the same work is in
-///   the queue again, unfinished): the answer for the first item that is not; `outcomes` are written for all.
+/// - `READPAST_CONFLICT`, `READPAST_ILLEGAL_TRANSITION`, `READPAST_NOT_FOUND`, `READPAST_DUPLICATE` (the same work is in the
+///   queue again, unfinished): the answer for the first item that is not; `outcomes` are written for all.
 /// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: an argument cannot be taken; the message names it.
 /// - `READPAST_OUTCOME_UNKNOWN`: see there.
 /// - any other failure of the connection or the server.
@@ -1610,16 +1603,16 @@ readpast_status readpast_queue_redrive(readpast_queue queue,
                                        readpast_outcome *outcomes,
                                        readpast_error *err);
 
-/// Deletes up to `max_items` (1 to 1000) finished items that fit `filter_json`, which is that of `readpast_queue_find`.
-/// Without a status it means Completed, PartiallyCompleted, Cancelled and Terminated; Failed items are deleted only when
-/// named. Call it until it deletes none.
+/// Deletes up to `max_items` (1 to 1000) finished items that fit `filter_json`, which is that of `readpast_queue_find`. Without a
+/// status it means Completed, PartiallyCompleted, Cancelled and Terminated; Failed items are deleted only when named. Call it
+/// until it deletes none.
 ///
-/// When the connection breaks, the call is repeated, and counts only what the repetition deleted.
+/// When the connection breaks, the call is repeated, and counts only the items that the repetition deleted.
 ///
 /// *Returns*:
 /// - `READPAST_OK`: `*purged` (which may be NULL) is how many there were.
-/// - `READPAST_INVALID_ARGUMENT`: an argument cannot be taken, or the filter names a state that is not final; the message
-///   names it.
+/// - `READPAST_INVALID_ARGUMENT`: an argument cannot be taken, or the filter names a state that is not final; the message names
+///   it.
 /// - `READPAST_INVALID_ITEM`: a key is not one of this queue's.
 /// - any failure of the connection or the server.
 readpast_status readpast_queue_purge(readpast_queue queue,
@@ -1628,8 +1621,8 @@ readpast_status readpast_queue_purge(readpast_queue queue,
                                      int64_t *purged,
                                      readpast_error *err);
 
-/// Counts the queue's items and measures how long they take. It reads much of the table: call it for a page that somebody
-/// looks at, not in every round of a worker.
+/// Counts the queue's items and measures how long they take. It reads much of the table: call it for a page that a person looks
+/// at, not in every round of a worker.
 ///
 /// *Returns*:
 /// - `READPAST_OK`: `*stats` is written.
@@ -1642,17 +1635,16 @@ readpast_status readpast_queue_stats(readpast_queue queue,
 /// Figures for each step, type or attempt, as a batch that is read like one of items. Each figure is in a column of its own,
 /// which is NULL if the figure is not known; the key is the step, type or attempt.
 ///
-/// `of` says which:
+/// `of` names them:
 /// - "steps": for each step that the description lists, and an empty one for items at none of them: `Step`, and how many items
 ///   are in each state, by its name (`Pending`, `Processing` ...). Counted, as by `readpast_queue_stats`.
-/// - "types": for each type, if the queue has more than one: `Type`, `Waiting`, `Due`, `OldestDueMs`, `InFlight`,
-///   `EndedPerHour`, `ArrivalsLastHour`, `ClaimedMeanMs`, `WorkersNeeded`, and `Capped`, true if there may be more. From a bounded
-///   look.
+/// - "types": for each type, if the queue has more than one: `Type`, `Waiting`, `Due`, `OldestDueMs`, `InFlight`, `EndedPerHour`,
+///   `ArrivalsLastHour`, `ClaimedMeanMs`, `WorkersNeeded`, and `Capped`, true if there may be more. From a bounded look.
 /// - "trend": one row for the queue: `ArrivalsPerHour`, `EndedPerHour`, `Depth`, `DepthInAnHour`, `WorkersNeeded`,
 ///   `WorkersToCatchUp`, `Counted`, false if they are an estimate, and `WindowMs`, for how long the rates were observed.
-///   `DepthInAnHour` is NULL until that is ten minutes, and so are rates that are counted. From a bounded look. One look at a queue that deletes
-///   completed items cannot tell how many end. "trend 5000" (1 to 600000 ms) looks at such a queue twice, 5000 ms apart, and
-///   takes that much longer; it looks at any other queue once.
+///   `DepthInAnHour` is NULL until that is ten minutes, and so are rates that are counted. From a bounded look. One look at a
+///   queue that deletes completed items cannot count how many end. "trend 5000" (1 to 600000 ms) looks at such a queue twice,
+///   5000 ms apart, and takes that much longer; it looks at any other queue once.
 /// - "attempts": for each ended attempt at the item `key`, the oldest first, if the description has `attempts.history`:
 ///   `AttemptNum`, `Worker`, `StartedAt`, `EndedAt`, `Outcome`, `Step`, `Response`, `Error`.
 ///
@@ -1684,11 +1676,11 @@ typedef struct {
     uint64_t id;
 } readpast_text;
 
-/// What this process has done with its queues since it began, in Prometheus' text format (`text/plain; version=0.0.4;
-/// charset=utf-8`), for a page that Prometheus scrapes: claims, settlements by outcome, lost leases, retries, errors, durations
-/// of calls, connections and workers, with the labels `schema` and `queue`. docs/reference.md lists the names; later versions may
-/// add some. It covers all queues that were opened in the process, through any binding of this library; the counters of closed
-/// ones stay. (Figures from the database are not in it: `readpast serve` has those.)
+/// This process's work on its queues since it began, in Prometheus' text format (`text/plain; version=0.0.4; charset=utf-8`), for
+/// a page that Prometheus scrapes: claims, settlements by outcome, lost leases, retries, errors, durations of calls, connections
+/// and workers, with the labels `schema` and `queue`. docs/reference.md lists the names; later versions may add some. It covers
+/// all queues that were opened in the process, through any binding of this library; the counters of closed ones stay. (Figures
+/// from the database are not in it: `readpast serve` has those.)
 ///
 /// It asks no server, waits for none, and opens nothing: call it every few seconds.
 ///

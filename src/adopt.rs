@@ -1,30 +1,30 @@
-//! Taking over a table that was there before: first looked at and planned, then, only when asked to, done.
+//! Adopts a table that was there before: examines and plans, then, only when asked to, acts.
 
 use crate::catalog;
 use crate::config::Config;
+use crate::description::{QueueSpec, Storage};
 use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Result};
 use crate::finding::{Finding, Severity};
 use crate::install;
 use crate::render::{self, SCHEMA_VERSION};
 use crate::session::Session;
-use crate::spec::{QueueSpec, Storage};
 
-/// What adopting a table would do, and what stands in its way.
+/// A plan to adopt a table, and the obstacles.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// What was found out about the table, its columns, indexes and rows.
+    /// The findings about the table, its columns, indexes and rows.
     pub findings: Vec<Finding>,
-    /// What [`Plan::apply`] runs, in one transaction, as this server's own tools take it; nothing where it cannot be done.
+    /// The SQL of [`Plan::apply`], in one transaction, as this server's own tools take it; empty where it cannot be done.
     pub script: String,
     spec: QueueSpec,
 }
 
-/// Looks at the table that `spec` describes and plans to adopt it. Changes nothing.
+/// Examines the table that `spec` describes and plans to adopt it. Changes nothing.
 ///
 /// # Errors
-/// [`ErrorKind::InvalidArgument`] when `spec` does not describe somebody else's table; what a log-in fails with. What is
-/// wrong with the table is no error here but among the findings.
+/// [`ErrorKind::InvalidArgument`] when `spec` does not describe a table of the user's; the failure of a log-in. Faults of the
+/// table are no errors here but among the findings.
 pub fn plan(config: &Config, spec: &QueueSpec) -> Result<Plan> {
     let Storage::Table(table) = &spec.storage else {
         let message = format!(
@@ -61,7 +61,7 @@ pub fn plan(config: &Config, spec: &QueueSpec) -> Result<Plan> {
     Ok(Plan { findings, script, spec: spec.clone() })
 }
 
-/// Of other queues over the same table: two descriptions of one life seldom agree.
+/// Findings about other queues over the same table: two descriptions of one life cycle seldom agree.
 pub(crate) fn beside(dialect: Dialect, there: &install::Catalog, spec: &QueueSpec) -> Option<Finding> {
     let place = |spec: &QueueSpec| match &spec.storage {
         Storage::Table(table) => {
@@ -75,7 +75,7 @@ pub(crate) fn beside(dialect: Dialect, there: &install::Catalog, spec: &QueueSpe
         Dialect::Postgres => one == other,
     };
     let here = place(spec)?;
-    // What cannot be read, installing and `doctor` tell of.
+    // An install and `doctor` report an unreadable description.
     let others: Vec<_> = (there.queues.iter().filter(|known| known.name != spec.queue.as_str()))
         .filter_map(|known| known.read().ok())
         .filter(|other| place(other).is_some_and(|place| is_same(&here, &place)))
@@ -91,22 +91,22 @@ pub(crate) fn beside(dialect: Dialect, there: &install::Catalog, spec: &QueueSpe
 }
 
 impl Plan {
-    /// Whether nothing stands in its way.
+    /// Whether there is no obstacle.
     #[must_use]
     pub fn is_possible(&self) -> bool {
         self.findings.iter().all(|finding| finding.severity != Severity::Error)
     }
 
-    /// The queue it is about.
+    /// Its queue.
     #[must_use]
     pub fn spec(&self) -> &QueueSpec {
         &self.spec
     }
 
-    /// Does it, as [`install()`](install::install) does: all in one transaction, after the same checks once more.
+    /// Adopts the table, as [`install()`](install::install) does: all in one transaction, after the same checks once more.
     ///
     /// # Errors
-    /// [`ErrorKind::SchemaMismatch`] when something stands in its way; nothing was changed then.
+    /// [`ErrorKind::SchemaMismatch`] when there is an obstacle; nothing was changed then.
     pub fn apply(&self, config: &Config) -> Result<()> {
         catalog::refuse_unfit(&self.findings)?;
         install::install(config, Some(&self.spec))

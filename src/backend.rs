@@ -1,4 +1,5 @@
-//! The procedures that do a queue's work in the database: installed, hand-written, or with a claim of somebody else's.
+//! The procedures that do a queue's work in the database: installed ones, with a custom claim procedure or without, and
+//! hand-written ones.
 
 mod custom_claim;
 mod hand_written;
@@ -9,12 +10,12 @@ mod unsupported;
 pub(crate) use self::hand_written::{invoke, own_results};
 pub(crate) use self::procedures::Procedures;
 pub(crate) use self::unsupported::unsupported;
+use crate::description::{QueueSpec, Storage};
 use crate::error::Result;
 use crate::ident::Identifier;
 use crate::session::Session;
-use crate::spec::{QueueSpec, Storage};
 
-/// The procedures of the queue that `spec` describes; the catalog has what a description leaves out.
+/// The procedures of the queue that `spec` describes; the catalog completes the description.
 pub(crate) fn open(session: &mut Session, schema: &Identifier, spec: &QueueSpec) -> Result<Box<dyn Procedures>> {
     if let Storage::Procedures(procedures) = &spec.storage {
         return Ok(Box::new(hand_written::HandWritten::open(session, spec, procedures)?));

@@ -1,5 +1,5 @@
-//! One file a call: arguments become a statement's parameters, its rows become an answer. Nothing here waits or tries again, or
-//! changes what a process knows of a queue.
+//! One file a call: arguments become a statement's parameters, its rows become an answer. No call here waits or retries, or
+//! changes a process's knowledge of a queue.
 
 mod answers;
 mod attempts;
@@ -8,7 +8,7 @@ mod count;
 mod enqueue;
 mod find;
 mod group;
-mod kinds;
+mod kind_filter;
 mod lost;
 mod operation;
 mod purge;
@@ -26,7 +26,7 @@ mod terms;
 
 pub(crate) use self::{
     attempts::attempts,
-    claim::{Claimed, Found, claim, claim_apart},
+    claim::{ClaimResult, Claimed, claim, claim_apart},
     count::check_count,
     enqueue::{check_size, enqueue, enqueue_within},
     find::{Page, find, look},
@@ -36,14 +36,14 @@ pub(crate) use self::{
     purge::{purge, retain},
     recover::{GIVEN_BACK, RECOVER_NOW, RECOVER_OWN, Recovered, recover},
     redrive::redrive,
-    refused::Refused,
+    refused::RefusedItem,
     renew::renew,
     sessions::{Ask, Sessions, YieldsTo},
     settings::{set_setting, settings},
-    settle::{Settled, Settling, Telling, claim_within, settle, settle_one_within, settle_within},
+    settle::{Answers, SettleAnswer, Settling, claim_within, settle, settle_one_within, settle_within},
     settlement::{check as check_settlement, to_json as settlements_to_json},
     stats::{check_most, stats, watch},
-    taken::{Taken, taken},
-    terms::Terms,
+    taken::{CustomClaimResult, taken},
+    terms::CallTerms,
 };
-pub use self::{count::MAX_ITEMS, settings::Setting};
+pub use self::{count::MAX_ITEMS, settings::QueueSetting};

@@ -1,5 +1,5 @@
-//! What the database's catalog says about somebody else's objects: tables with their columns, indexes and triggers, and
-//! procedures with their parameters. Read once, compared with a description without a further round trip.
+//! The database's catalog: the user's tables with their columns, indexes and triggers, and procedures with their parameters. Read
+//! once, compared with a description without a further round trip.
 
 mod alias;
 mod fit;
@@ -12,11 +12,11 @@ mod types;
 pub(crate) use self::{
     alias::check_types,
     fit::{fit, refuse_unfit},
-    procedure::{Parameter, Procedure, bare, find_procedure},
-    procedures::{Call, Meaning, Shape, claimer, shape},
+    procedure::{CatalogProcedure, Parameter, bare, find_procedure},
+    procedures::{Meaning, ProcedureCall, QueueShape, claimer, shape},
     server::{ServerFacts, server_facts},
-    table::{Column, Index, Table, find_table},
-    types::Family,
+    table::{CatalogTable, TableColumn, TableIndex, find_table},
+    types::TypeFamily,
 };
 
 use crate::item::{Rows, Value};
@@ -42,7 +42,7 @@ pub(crate) fn number(rows: &Rows, row: usize, column: usize) -> Option<i64> {
     match rows.value(row, column) {
         Value::Integer(number) => Some(number),
         Value::Boolean(value) => Some(value.into()),
-        // Drivers that give booleans as characters.
+        // Some drivers return booleans as characters.
         Value::Text(text) => text.parse().ok(),
         _ => None,
     }

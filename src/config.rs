@@ -7,14 +7,14 @@ mod settings;
 
 pub(crate) use self::connection::driver_named;
 pub(crate) use self::secrets::redact;
-pub use self::settings::{Kind, SETTINGS, Setting};
 pub(crate) use self::settings::{MAX_KINDS, WORKER_NAME_CHARS};
+pub use self::settings::{SETTINGS, Setting, SettingKind};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::Identifier;
 use std::{fmt, time::Duration};
 
-/// What a queue handle is opened with. One thread at a time sets it; opening copies it.
+/// The settings to open a queue with. One thread at a time sets it; opening copies it.
 #[derive(Clone, Default)]
 pub struct Config {
     values: [Option<String>; SETTINGS.len()],
@@ -44,12 +44,12 @@ impl Config {
         connection::assemble(self.text("connection"), self.application())
     }
 
-    /// A value of the connection string that is no secret, such as the driver's name; `key` in lower case.
+    /// A value of the connection string that is not secret, such as the driver's name; `key` in lower case.
     pub(crate) fn connection_value(&self, key: &str) -> Option<String> {
         connection::value(self.text("connection"), key)
     }
 
-    /// The dialect that was asked for; `auto` is to be found out from the server.
+    /// The chosen dialect; `auto` asks the server.
     #[must_use]
     pub fn dialect(&self) -> &str {
         self.text("dialect")
@@ -58,12 +58,12 @@ impl Config {
     /// The schema that holds readpast's objects and queues.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidArgument`] when it is no name that a schema can have.
+    /// [`ErrorKind::InvalidArgument`] when it cannot be a schema's name.
     pub fn schema(&self) -> Result<Identifier> {
         Identifier::new("the setting \"schema\"", self.text("schema"))
     }
 
-    /// The name that the server shows for the connections.
+    /// The name of the connections at the server.
     pub(crate) fn application(&self) -> &str {
         self.text("application")
     }
@@ -76,7 +76,7 @@ impl Config {
         }
     }
 
-    /// The worker's name if it was given one: only such a name comes back after a restart.
+    /// Whether the worker was given a name: only such a name comes back after a restart.
     pub(crate) fn has_worker(&self) -> bool {
         !self.text("worker").is_empty()
     }
@@ -91,12 +91,12 @@ impl Config {
         settings::texts(self.text(key))
     }
 
-    /// How long a lease lasts; without it, the queue says.
+    /// How long a lease lasts; `None`: as the queue says.
     pub(crate) fn lease_ms(&self) -> Option<i32> {
         self.text("lease.ms").parse().ok()
     }
 
-    /// How long opening a queue waits for the server; without it, as long as any call.
+    /// How long opening a queue waits for the server; `None`: as long as any call.
     pub(crate) fn open_timeout(&self) -> Option<Duration> {
         self.text("open.timeout_ms").parse().ok().map(Duration::from_millis)
     }
@@ -111,7 +111,7 @@ impl Config {
 
     /// A setting that is a number.
     pub(crate) fn number(&self, key: &'static str) -> u32 {
-        // Both the default and what was set have passed the setting's check.
+        // The default and any value that was set have passed the setting's check.
         self.text(key).parse().unwrap_or_default()
     }
 

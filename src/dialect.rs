@@ -4,10 +4,10 @@ mod postgres;
 mod sql_server;
 mod template;
 
+use crate::description::{ColumnKind, QueueSpec, SqlName, Storage};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::{Identifier, QuoteStyle};
 use crate::item::{Column, ColumnType};
-use crate::spec::{ColumnKind, QueueSpec, SqlName, Storage};
 use std::sync::Arc;
 use template::Templates;
 
@@ -30,31 +30,31 @@ pub enum Dialect {
 pub struct Calls {
     /// Operation, items.
     pub enqueue: Arc<str>,
-    /// Worker, most items, lease in ms, what to recover (0, 1: what has run out, 2: the worker's own too; more: as 1, unless
-    /// somebody did within so many ms) and, in queues that have them, the time of the run, the types, the steps and the claim's
-    /// number.
+    /// Worker, most items, lease in ms, the recovery (0: none, 1: run-out leases, 2: the worker's own too; more: as 1, unless
+    /// another call did within so many ms) and, in queues that have them, the time of the run, the types, the steps and the
+    /// claim's number.
     pub claim: Arc<str>,
-    /// As `claim`, but for what to recover: around the items that their table refuses.
+    /// As `claim`, but for the recovery: around the items that their table refuses.
     pub claim_apart: Arc<str>,
     /// Operation, worker, items, and the parameters of a claim from the second on.
     pub settle: Arc<str>,
-    /// As `settle`, and where the server can leave them out, without rows for items that are Completed now, but for the first.
+    /// As `settle`, and where the server can leave them out, without rows for items that are Completed now, except the first.
     pub settle_tersely: Arc<str>,
     /// Items, operation; inside the caller's transaction.
     pub enqueue_within: Arc<str>,
     /// As `settle`, inside the caller's transaction.
     pub settle_within: Arc<str>,
-    /// Fails without an open transaction; `None` where the calls inside one say so themselves.
+    /// Fails without an open transaction; `None` where the calls inside one check that themselves.
     pub in_transaction: Option<Arc<str>>,
     /// Operation.
     pub is_done: Arc<str>,
-    /// Worker, the number of a claim: what that took. Only of queues whose claims leave one.
+    /// Worker, the number of a claim: its items. Only of queues whose claims mark their items.
     pub claimed: Option<Arc<str>>,
-    /// Worker, key: what a claim of somebody else's has taken; only of queues that are claimed so.
+    /// Worker, key: the item of a custom claim procedure; only of queues with one.
     pub taken: Option<Arc<str>>,
     /// Worker, items, lease in ms.
     pub renew: Arc<str>,
-    /// Most items, and what to recover, as in `claim`.
+    /// Most items, and the recovery, as in `claim`.
     pub recover: Arc<str>,
     /// No parameters.
     pub stats: Arc<str>,
@@ -62,7 +62,7 @@ pub struct Calls {
     pub watch: Arc<str>,
     /// Filter, key to go on after, most items.
     pub find: Arc<str>,
-    /// A key, and how many of its newest attempts; only of queues that remember them.
+    /// A key, and how many of its newest attempts; only of queues that record them.
     pub attempts: Option<Arc<str>>,
     /// The value of a group; only of queues with groups.
     pub blocked: Option<Arc<str>>,
@@ -72,9 +72,9 @@ pub struct Calls {
     pub purge: Arc<str>,
     /// A name in AppSettings.
     pub setting: Arc<str>,
-    /// The same, and what it is to be.
+    /// The same, and its new value.
     pub set_setting: Arc<str>,
-    /// What comes before it in a transaction, where it does not hold the place of the setting itself.
+    /// The statement before it in a transaction, where it does not lock the setting itself.
     pub hold_setting: Option<Arc<str>>,
     /// Interval in ms, most items; only of queues with retention.
     pub retain: Option<Arc<str>>,
@@ -93,7 +93,7 @@ impl Dialect {
         }
     }
 
-    /// The dialect to read a failed log-in with, before the server has said who it is.
+    /// The dialect that classifies a failed log-in, before the server has answered.
     #[must_use]
     pub fn guess(setting: &str, connection_string: &str) -> Self {
         let text = connection_string.to_ascii_lowercase();
@@ -105,7 +105,7 @@ impl Dialect {
         }
     }
 
-    /// What to send first on every new connection, so that nothing depends on the server's or the login's defaults.
+    /// The first statement on every new connection, so that nothing depends on the server's or the login's defaults.
     pub fn session_settings(self, lock_timeout_ms: u32, query_timeout_ms: u32, application: &str) -> Result<String> {
         let application = self.text_literal(application);
         let context = minijinja::context! { lock_timeout_ms, query_timeout_ms, application };
@@ -164,8 +164,8 @@ impl Dialect {
         })
     }
 
-    /// What tells the columns of `statement` and does nothing, where times are read faster as text: psqlODBC reads each
-    /// time by `sscanf`, at half of what fetching an item costs.
+    /// A statement that returns the columns of `statement` and does nothing, where times are read faster as text: psqlODBC reads
+    /// each time by `sscanf`, at half of the cost of fetching an item.
     pub(crate) fn columns_of(self, statement: &str) -> Result<Option<String>> {
         match self {
             Self::SqlServer => Ok(None),
@@ -175,8 +175,8 @@ impl Dialect {
         }
     }
 
-    /// `statement` with its times as text, if it has any: `columns` are those of its result, and `repeats` says which are not
-    /// read, since others say the same.
+    /// `statement` with its times as text, if it has any: `columns` are those of its result, and `repeats` marks those that are
+    /// not read, since others have the same value.
     pub(crate) fn times_as_text(self, statement: &str, columns: &[Column], repeats: &[bool]) -> Result<Option<String>> {
         if !columns.iter().any(|column| matches!(column.kind, ColumnType::Timestamp | ColumnType::Date)) {
             return Ok(None);
@@ -190,18 +190,17 @@ impl Dialect {
         self.templates().render("call/times_as_text.sql", minijinja::context! { statement, columns }).map(Some)
     }
 
-    /// Whether an error only repeats that one before it has ended the transaction.
+    /// Whether an error only repeats that an earlier one has ended the transaction.
     pub(crate) fn is_aborted(self, error: &Error) -> bool {
         self == Self::Postgres && error.sqlstate() == Some("25P02")
     }
 
-    /// Whether a statement that was prepared before may be executed no longer, and one prepared now perhaps may: what it uses has
-    /// been made anew in another shape.
+    /// Whether a prepared statement is outdated, and a new one may work: its objects were made anew in another shape.
     pub(crate) fn is_outdated(self, error: &Error) -> bool {
         self == Self::Postgres && error.sqlstate().is_some_and(postgres::is_outdated)
     }
 
-    /// Where the settings of a queue stand: the table, its columns, and whether it is `theirs`, whoever that is.
+    /// The table of a queue's settings, its columns, and whether it is `theirs`: the user's.
     pub(crate) fn settings_of(self, schema: &Identifier, spec: &QueueSpec) -> minijinja::Value {
         let style = self.quote_style();
         let Some(theirs) = spec.settings_table() else {
@@ -232,7 +231,7 @@ impl Dialect {
         Ok(self.templates().render(&format!("{name}.sql"), minijinja::context! {})?.trim_end().to_owned())
     }
 
-    /// A statement around a procedure that somebody wrote by hand, by its file without the ending: `foreign/call`.
+    /// A statement around a hand-written procedure, by its file without the ending: `foreign/call`.
     pub(crate) fn statement(self, name: &str, context: minijinja::Value) -> Result<String> {
         Ok(self.templates().render(&format!("{name}.sql"), context)?.trim_end().to_owned())
     }
@@ -243,7 +242,7 @@ impl Dialect {
         Ok(format!("{}.{}", quoted(schema)?, quoted(name)?))
     }
 
-    /// The statements of a file that makes objects, each with what it makes.
+    /// The statements of a file, each with its object.
     pub(crate) fn statements(self, file: &str, context: minijinja::Value) -> Result<Vec<Statement>> {
         self.templates().statements(file, context)
     }
@@ -266,14 +265,14 @@ impl Dialect {
         }
     }
 
-    /// Whether an error may be a table's word about a row: a constraint, a value, a trigger. The call around refused rows decides
-    /// that, by a function of the database, and fails with the same error if it is none.
+    /// Whether a table may have refused a row: by a constraint, a value, a trigger. The call around refused rows decides that, by
+    /// a function of the database, and fails with the same error if the table did not.
     #[must_use]
     pub(crate) fn may_be_refusal(self, error: &Error) -> bool {
         matches!(error.kind(), ErrorKind::InvalidItem | ErrorKind::Database) && !self.refuses_argument(error)
     }
 
-    /// Whether an error is a procedure's own word about an argument, and not the server's about a value.
+    /// Whether a procedure itself refuses an argument, and not the server a value.
     #[must_use]
     pub fn refuses_argument(self, error: &Error) -> bool {
         match self {
@@ -291,7 +290,7 @@ impl Dialect {
         }
     }
 
-    /// The schema of somebody else's objects: the one that is named, or the one that this server takes without a name.
+    /// The schema of the user's objects: the named one, or the server's default.
     #[must_use]
     pub fn schema_of(self, named: Option<&Identifier>) -> Identifier {
         match (named, self) {
@@ -301,13 +300,13 @@ impl Dialect {
         }
     }
 
-    /// A name that stands in a description as SQL writes it, with its schema, quoted.
+    /// A name in a description's SQL, with its schema, quoted.
     pub(crate) fn written(self, name: &SqlName) -> String {
         let schema = self.schema_of(name.schema.as_ref());
         format!("{}.{}", schema.quoted_as_written(self.quote_style()), name.name.quoted_as_written(self.quote_style()))
     }
 
-    /// A name of somebody else's as the catalog has it: PostgreSQL makes one that is written without quotes lower case.
+    /// A name of the user's as the catalog has it: PostgreSQL lowers the letters of one without quotes.
     pub(crate) fn in_catalog(self, name: &Identifier) -> String {
         match self {
             Self::SqlServer => name.as_str().to_owned(),
@@ -315,7 +314,7 @@ impl Dialect {
         }
     }
 
-    /// PostgreSQL cuts names at 63 bytes without a word, and the schema would then not be found under its whole name. (The
+    /// PostgreSQL cuts names at 63 bytes without an error, and the schema would then not be found under its whole name. (The
     /// other names are short enough on either server: see `ident`.)
     pub(crate) fn check_length(self, what: &str, name: &Identifier) -> Result<()> {
         let bytes = name.as_str().len();
@@ -335,7 +334,7 @@ impl Dialect {
         template::text_literal(if self == Self::SqlServer { "N" } else { "" }, value)
     }
 
-    /// The queue's name as it stands in the names of its objects.
+    /// The queue's name in the names of its objects.
     pub(crate) fn queue_stem(self, queue: &crate::ident::QueueName) -> String {
         match self {
             Self::SqlServer => queue.as_str().to_owned(),
@@ -351,7 +350,7 @@ impl Dialect {
         self.templates().render(name, context)
     }
 
-    /// What a column of this kind is called here.
+    /// The server's type for a column of this kind.
     pub(crate) fn column_type(self, kind: ColumnKind) -> String {
         match self {
             Self::SqlServer => sql_server::column_type(kind),

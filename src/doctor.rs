@@ -1,5 +1,5 @@
-//! Whether everything that readpast relies on is so: the driver, the server and its settings, the login's rights, the
-//! objects of the schema, and each queue. Changes nothing, and goes on after what is wrong.
+//! Checks everything on which readpast relies: the driver, the server and its settings, the login's rights, the objects of the
+//! schema, and each queue. Changes nothing, and goes on after a fault.
 
 mod clock;
 mod driver;
@@ -15,19 +15,19 @@ mod transactions;
 pub use self::plans::deviations;
 use crate::adopt;
 use crate::config::Config;
+use crate::description::QueueSpec;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::{Identifier, QueueName, nearest};
 use crate::install;
 use crate::render::SCHEMA_VERSION;
 use crate::session::{MISSING_RIGHT, Session};
-use crate::spec::QueueSpec;
 
 pub use crate::finding::{Finding, Severity};
 
 /// Checks the server and, with a `queue`, that queue; without one, every queue of the schema.
 ///
 /// # Errors
-/// Only where there is no connection, or `queue` is no name that a queue can have: everything else is among the findings.
+/// Only where there is no connection, or `queue` cannot be a queue's name: everything else is among the findings.
 pub fn check(config: &Config, queue: Option<&str>) -> Result<Vec<Finding>> {
     let schema = config.schema()?;
     queue.map(QueueName::new).transpose()?;
@@ -44,7 +44,7 @@ pub fn check(config: &Config, queue: Option<&str>) -> Result<Vec<Finding>> {
     Ok(examined.findings)
 }
 
-/// What is looked at, and what was found so far.
+/// The session, and the findings so far.
 struct Examined {
     session: Session,
     schema: Identifier,
@@ -52,7 +52,7 @@ struct Examined {
 }
 
 impl Examined {
-    /// Runs a check. What the server refuses of it becomes a finding; without a connection there is nothing more to find.
+    /// Runs a check. A refusal of the server becomes a finding; without a connection there is nothing more to find.
     fn run<T>(&mut self, check: &'static str, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<Option<T>> {
         match work(self) {
             Ok(value) => Ok(Some(value)),
@@ -65,7 +65,7 @@ impl Examined {
     }
 }
 
-/// A check that the server does not answer, mostly because the login may not ask.
+/// A check that the server does not answer, mostly for want of a right.
 fn unseen(check: &'static str, error: &Error) -> Finding {
     let what = format!("could not be checked: {error}");
     Finding::warning(check, check, what, "check again as a login with the right to see it")
@@ -78,11 +78,11 @@ fn roles(examined: &mut Examined) -> Result<Vec<String>> {
     Ok((0..rows.len()).map(|row| crate::catalog::text(&rows, row, 0)).collect())
 }
 
-/// What is installed; the descriptions of the queues to look at.
+/// The installed objects; returns the descriptions of the queues to check.
 fn installed(examined: &mut Examined, wanted: Option<&str>) -> Result<Vec<QueueSpec>> {
     let name = examined.schema.as_str().to_owned();
     let there = match install::look_around(&mut examined.session, &examined.schema) {
-        // Whoever may not even read this, can use no queue: that is no gap in the check, but what it has found.
+        // A login that may not even read this can use no queue: that is a finding, and no gap in the check.
         Err(error) if error.kind() == ErrorKind::PermissionDenied => {
             let remedy = match roles(examined).unwrap_or_default() {
                 found if found.is_empty() => {
@@ -123,7 +123,7 @@ fn installed(examined: &mut Examined, wanted: Option<&str>) -> Result<Vec<QueueS
     };
     examined.findings.push(finding);
     let mut specs = Vec::new();
-    for install::Known { name: queue, spec: text, .. } in queues {
+    for install::InstalledQueue { name: queue, spec: text, .. } in queues {
         if wanted.is_some_and(|wanted| wanted != queue) {
             continue;
         }

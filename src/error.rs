@@ -1,5 +1,4 @@
-//! What can go wrong, in the caller's terms. Knows neither ODBC nor a dialect: `session::diagnose` and the dialects
-//! translate into it.
+//! Errors, in the caller's terms. Knows neither ODBC nor a dialect: `session::diagnose` and the dialects translate into it.
 
 mod excerpt;
 
@@ -8,7 +7,7 @@ pub(crate) use self::excerpt::{Excerpt, cut};
 
 use std::fmt;
 
-/// The class of an [`Error`]: what a caller can decide on without reading the message.
+/// The class of an [`Error`], on which a caller can decide without reading the message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -16,8 +15,8 @@ pub enum ErrorKind {
     InvalidArgument,
     /// A setting is unknown, out of range, or missing.
     InvalidConfig,
-    /// An item to enqueue, or what a settlement sets, does not fit the queue: not an object, unknown column, wrong type, value too
-    /// long. Or what is given as a key cannot be one.
+    /// A value of a new item, or of a settlement, does not fit the queue: not an object, unknown column, wrong type, value too
+    /// long. Or a given text cannot be a key.
     InvalidItem,
     /// The schema holds no queue of that name.
     UnknownQueue,
@@ -54,8 +53,8 @@ pub enum ErrorKind {
     /// The server is short of memory, workers, locks or quota, or throttles; a later attempt, on the same connection, may
     /// succeed.
     Busy,
-    /// The server cannot write: disk full, quota reached, database or server read-only. (Of SQL Server that it is read-only
-    /// is [`Self::Unavailable`]: the next log-in may find the replica that is not.)
+    /// The server cannot write: disk full, quota reached, database or server read-only. (A read-only SQL Server is
+    /// [`Self::Unavailable`]: the next log-in may find the replica that is not.)
     Storage,
     /// The queue handle was closed.
     Closed,
@@ -66,8 +65,7 @@ pub enum ErrorKind {
     /// The connection was lost at a moment that leaves the outcome open, and it could not be learnt within the retry
     /// budget. Repeat the call with the operation identity of this error to learn it.
     OutcomeUnknown,
-    /// The queue cannot do this: its procedures are somebody's own and have nothing for it, or it has no index for the
-    /// kinds asked for.
+    /// The queue cannot do this: its hand-written procedures do not support it, or it has no index for the kinds asked for.
     Unsupported,
     /// The server refused the statement for a reason that no other kind names.
     Database,
@@ -111,17 +109,17 @@ impl ErrorKind {
         Self::Exhausted,
     ];
 
-    /// Those after which the same call may succeed when it is simply made again a little later.
+    /// Kinds after which the same call may succeed when it is simply repeated a little later.
     pub(crate) const TRANSIENT: [Self; 6] =
         [Self::Unreachable, Self::ConnectionLost, Self::TimedOut, Self::Deadlock, Self::Unavailable, Self::Busy];
 
-    /// Whether the same call may succeed when it is simply made again a little later.
+    /// Whether the same call may succeed when it is simply repeated a little later.
     #[must_use]
     pub fn is_transient(self) -> bool {
         Self::TRANSIENT.contains(&self)
     }
 
-    /// Whether a connection on which this happened must not be used again.
+    /// Whether a connection with this error must not be used again.
     #[must_use]
     pub fn breaks_connection(self) -> bool {
         matches!(
@@ -150,8 +148,7 @@ pub struct Error {
 }
 
 impl Error {
-    /// An error of `kind`; `message` says what is wrong and what to do about it, in one line.
-    /// A message that is too long for a person is cut.
+    /// An error of `kind`; `message` has the cause and the remedy, in one line. A message that is too long for a person is cut.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: cut(message.into()), sqlstate: None, native_code: 0, operation: None }
     }
@@ -164,7 +161,7 @@ impl Error {
         self
     }
 
-    /// The same error, told as of another kind.
+    /// The same error, of another kind.
     #[must_use]
     pub(crate) fn of_kind(mut self, kind: ErrorKind) -> Self {
         self.kind = kind;

@@ -1,8 +1,8 @@
-//! The C API: what `include/readpast.h` declares, which is made from these files and is its documentation.
+//! The C API. The header `include/readpast.h`, with its documentation, is made from these files.
 //!
-//! Every function has the same three steps: read the arguments, call the core, hand out the answer, inside one boundary
-//! that no panic leaves. C holds no addresses of ours: a handle is a number that `table` looks up, so that a wrong
-//! one is a refusal and not a crash.
+//! Every function has the same three steps: read the arguments, call the core, hand out the answer, inside one boundary that no
+//! panic leaves. C holds no addresses of ours: a handle is a number that `table` looks up, so that a wrong one is a refusal and
+//! not a crash.
 #![allow(unsafe_code, reason = "C passes raw pointers; nowhere else in the crate are there any")]
 #![allow(non_camel_case_types, reason = "a type has the same name on both sides of the boundary")]
 #![allow(
@@ -10,7 +10,7 @@
     reason = "what holds for every pointer stands once, at the top of the header (cbindgen.toml)"
 )]
 
-// What carries the rest: handles, the boundary, arguments.
+// The base of the rest: handles, the boundary, arguments.
 mod answer;
 mod args;
 mod boundary;
@@ -24,7 +24,7 @@ mod sized;
 mod table;
 mod text;
 
-// What C sees, in the order of the header: first what every call answers with.
+// The header, in its order: first the answers of every call.
 mod error;
 mod status;
 mod version;
@@ -47,7 +47,7 @@ mod renew;
 mod settle;
 mod stats;
 
-// What a claim gives.
+// Claimed items.
 mod batch;
 mod column;
 mod made;
@@ -56,13 +56,13 @@ mod value;
 
 mod renewal;
 
-// What works.
+// Workers.
 mod events;
 mod log;
 mod watch;
 mod worker;
 
-// What was done.
+// Figures and receipts.
 mod metrics;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What a check of a database has found, for a person: what it is about, what is so, and what to do about it.
+//! A finding of a check of a database, for a person: object, fact and remedy.
 
 use std::fmt;
 
@@ -31,28 +31,28 @@ impl fmt::Display for Severity {
     }
 }
 
-/// One thing that a check has found.
+/// A finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// Which check it was, in a word or two that stay the same from version to version: `column`, `index`, `clock`.
+    /// The name of the check, in a word or two that stay the same from version to version: `column`, `index`, `clock`.
     pub check: &'static str,
     /// How much it matters.
     pub severity: Severity,
-    /// What it is about: a table, a column, a procedure, the server.
+    /// Its object: a table, a column, a procedure, the server.
     pub object: String,
-    /// What is so.
+    /// The fact.
     pub what: String,
-    /// What to do about it; empty where nothing is to be done.
+    /// The remedy; empty where there is none to take.
     pub remedy: String,
 }
 
 impl Finding {
-    /// As it should be.
+    /// A finding in order.
     pub(crate) fn ok(check: &'static str, object: impl Into<String>, what: impl Into<String>) -> Self {
         Self { check, severity: Severity::Ok, object: object.into(), what: what.into(), remedy: String::new() }
     }
 
-    /// It works, but.
+    /// A warning.
     pub(crate) fn warning(
         check: &'static str,
         object: impl Into<String>,
@@ -63,7 +63,7 @@ impl Finding {
         Self { check, severity, object: object.into(), what: what.into(), remedy: remedy.into() }
     }
 
-    /// It does not work.
+    /// An error.
     pub(crate) fn error(
         check: &'static str,
         object: impl Into<String>,

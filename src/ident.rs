@@ -3,7 +3,7 @@
 mod find;
 mod near;
 
-pub(crate) use self::find::{Found, find_name};
+pub(crate) use self::find::{FoundName, find_name};
 pub(crate) use self::near::{did_you_mean, nearest};
 
 use crate::error::{Error, ErrorKind, Excerpt, Result};
@@ -84,7 +84,7 @@ impl Identifier {
         Ok(Self { exact: true, ..Self::new(what, name)? })
     }
 
-    /// A name that stands in the source, and so needs no check.
+    /// A name from the source, which needs no check.
     pub(crate) fn known(name: &'static str) -> Self {
         Self { name: name.to_owned(), exact: false }
     }
@@ -118,8 +118,8 @@ impl Identifier {
         }
     }
 
-    /// The quoted name of a table or column that somebody else made, given as they would write it there: PostgreSQL takes
-    /// names in lower case unless they stand in double quotes.
+    /// The quoted name of a table or column of the user's, given as they would write it there: PostgreSQL takes names in lower
+    /// case unless they stand in double quotes.
     #[must_use]
     pub fn quoted_as_written(&self, style: QuoteStyle) -> String {
         match style {
@@ -134,8 +134,8 @@ impl Identifier {
     }
 }
 
-/// The name of a queue. It becomes part of the names of procedures, indexes and constraints, so it is held to what
-/// reads well in all of them: a letter first, then letters, digits and underscores of ASCII, at most 40.
+/// The name of a queue. It becomes part of the names of procedures, indexes and constraints, so it must read well in all of them:
+/// a letter first, then letters, digits and underscores of ASCII, at most 40.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct QueueName(String);
 
@@ -170,7 +170,7 @@ impl QueueName {
         &self.0
     }
 
-    /// The name as that of a table.
+    /// The name as a table's.
     pub(crate) fn to_identifier(&self) -> Identifier {
         Identifier { name: self.0.clone(), exact: false }
     }

@@ -1,4 +1,4 @@
-//! readpast's own objects in a schema: installed, upgraded, and checked.
+//! Installs, upgrades and checks readpast's own objects in a schema.
 
 mod dropping;
 pub(crate) mod encoding;
@@ -7,42 +7,42 @@ mod owners;
 pub use self::dropping::{Dropping, drop_queue, dropping};
 
 use crate::config::Config;
+use crate::description::{QueueSpec, Storage};
 use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::{Identifier, did_you_mean};
 use crate::item::{Rows, Value};
 use crate::render::{self, Made, Name, Object, SCHEMA_VERSION, Target, Upgrade};
 use crate::session::{MISSING_RIGHT, Param, Session};
-use crate::spec::{QueueSpec, Storage};
 use std::path::Path;
 
-/// Making objects may take a server long, and so may waiting for another install.
+/// The time-out of an install: making objects may take a server long, and so may waiting for another install.
 const INSTALL_TIMEOUT_MS: &str = "600000";
 
-/// The deed of an install, for a message.
+/// The verb of an install, for a message.
 const INSTALLED: &str = "installed";
 
-/// Brings the schema of `config` and the queues in it to this library's version and, with a `spec`, makes that queue or
-/// changes it to what the description says. Doing it again changes nothing. All of it happens in one transaction under a
-/// lock of the schema, so that it is there as a whole or not at all, and two at once take turns.
+/// Brings the schema of `config` and the queues in it to this library's version and, with a `spec`, makes that queue or changes
+/// it as described. Doing it again changes nothing. All of it happens in one transaction under a lock of the schema, so that it
+/// is there as a whole or not at all, and two at once take turns.
 ///
 /// The login needs the rights to create schemas, types, tables, views and procedures; workers do not.
 ///
 /// # Errors
-/// [`ErrorKind::InvalidArgument`] when the description contradicts itself, [`ErrorKind::PermissionDenied`] when the schema, or
-/// something of the names in it, belongs to somebody whose triggers and functions this login must not run,
-/// [`ErrorKind::SchemaNewer`] when a newer library
-/// has been here, [`ErrorKind::SchemaMismatch`] when a changed description would lose data: nothing is touched then.
+/// [`ErrorKind::InvalidArgument`] when the description contradicts itself, [`ErrorKind::PermissionDenied`] when the schema, or an
+/// object of one of its names, belongs to an owner whose triggers and functions this login must not run,
+/// [`ErrorKind::SchemaNewer`] when a newer library has been here, [`ErrorKind::SchemaMismatch`] when a changed description would
+/// lose data: nothing is changed then.
 pub fn install(config: &Config, spec: Option<&QueueSpec>) -> Result<()> {
     let schema = config.schema()?;
-    // A description that was put together in a program has not been read, and so not been checked.
+    // A description that a program built was not checked by the parser.
     spec.map(QueueSpec::check).transpose()?;
     let mut session = Session::open(config.clone().set("query.timeout_ms", INSTALL_TIMEOUT_MS)?)?;
     encoding::warn(&mut session)?;
     let installed = session.transaction(|session| {
         let dialect = session.dialect();
         take_turn(session, &schema)?;
-        // Before anything is read or run there.
+        // The check comes before anything there is read or run.
         owners::check(session, &schema, spec.as_slice(), INSTALLED)?;
         hold_schema(session, &schema)?;
         let found = version(session, &schema)?.unwrap_or(0);
@@ -51,7 +51,7 @@ pub fn install(config: &Config, spec: Option<&QueueSpec>) -> Result<()> {
         }
         let found_out = session.execute(&dialect.schema_call("creates_or_alters", &schema)?, &[])?;
         let creates_or_alters = number(&found_out, 0, 0) == Some(1);
-        let place = Place { schema: &schema, creates_or_alters };
+        let place = InstallTarget { schema: &schema, creates_or_alters };
         for version in found + 1..=SCHEMA_VERSION {
             place.run(session, &place.target(dialect).version(version)?)?;
             session.execute(
@@ -61,7 +61,7 @@ pub fn install(config: &Config, spec: Option<&QueueSpec>) -> Result<()> {
         }
         place.run(session, &place.target(dialect).functions()?)?;
         let queues = catalog(session, &schema)?.queues;
-        // Those of an earlier release would refuse to be opened now.
+        // Queues of an earlier release could not be opened by this one.
         let wanted = spec.map(|spec| spec.queue.as_str());
         for known in queues.iter().filter(|known| known.rendered_by < SCHEMA_VERSION) {
             if Some(known.name.as_str()) != wanted {
@@ -95,14 +95,14 @@ fn take_turn(session: &mut Session, schema: &Identifier) -> Result<()> {
     let lock = render::install_lock(schema);
     let granted = session.execute(&session.dialect().schema_call("lock_install", schema)?, &[Param::Text(&lock)]);
     let rows = granted.map_err(not_my_turn)?;
-    // A lock that is not granted is an answer of SQL Server, and an error of PostgreSQL.
+    // SQL Server answers that a lock is not granted; PostgreSQL raises an error.
     if number(&rows, 0, 0) != Some(1) {
         return Err(not_my_turn(Error::new(ErrorKind::TimedOut, "")));
     }
     Ok(())
 }
 
-/// The lock of a schema that is there, which only its owner can take: after the owners were checked.
+/// Locks an existing schema, as only its owner can: after the check of the owners.
 fn hold_schema(session: &mut Session, schema: &Identifier) -> Result<()> {
     session.execute(&session.dialect().schema_call("lock_schema", schema)?, &[]).map(drop).map_err(not_my_turn)
 }
@@ -116,7 +116,7 @@ fn not_my_turn(error: Error) -> Error {
     }
 }
 
-/// Workers and producers are not to be given what an installer needs; and what is no item's fault is not called so.
+/// The error for an installer: workers and producers must not get an installer's rights, and the error must not blame an item.
 fn for_installer(error: Error, verb: &str) -> Error {
     let what = error.message().trim_end_matches(MISSING_RIGHT).trim_end_matches("; ");
     let (kind, remedy) = match error.kind() {
@@ -129,14 +129,14 @@ fn for_installer(error: Error, verb: &str) -> Error {
         ),
         _ => return error,
     };
-    let told = Error::new(kind, format!("{what}; {remedy}"));
+    let reported = Error::new(kind, format!("{what}; {remedy}"));
     match error.sqlstate() {
-        Some(sqlstate) => told.with_codes(sqlstate, error.native_code()),
-        None => told,
+        Some(sqlstate) => reported.with_codes(sqlstate, error.native_code()),
+        None => reported,
     }
 }
 
-/// What [`install`] would run for a queue, in its order, where `there` is installed. Changes nothing.
+/// The objects that [`install`] would make for a queue, in its order, where `there` is installed. Changes nothing.
 ///
 /// # Errors
 /// As [`install`], before it runs anything.
@@ -158,7 +158,7 @@ pub(crate) fn objects(dialect: Dialect, schema: &Identifier, there: &Catalog, sp
     Ok(objects)
 }
 
-/// A queue that is installed in a schema.
+/// An installed queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Installed {
@@ -168,11 +168,11 @@ pub struct Installed {
     pub description: String,
     /// Whether its items are in a table of readpast's own.
     pub own: bool,
-    /// The table of its items, as the catalog has it; `None` where procedures that somebody wrote by hand hide it.
+    /// The table of its items, as the catalog has it; `None` where hand-written procedures hide it.
     pub table: Option<Name>,
 }
 
-/// The queues that are installed in the schema of `config`, by their names. A login that may use one of them may ask.
+/// The queues in the schema of `config`, by their names. A login that may use one of them may call it.
 ///
 /// # Errors
 /// [`ErrorKind::SchemaMissing`] where nothing is installed.
@@ -180,29 +180,29 @@ pub fn installed(config: &Config) -> Result<Vec<Installed>> {
     installed_in(&mut Session::open(config)?, &config.schema()?)
 }
 
-/// The same, on a connection that is there.
+/// The same, on an open connection.
 pub(crate) fn installed_in(session: &mut Session, schema: &Identifier) -> Result<Vec<Installed>> {
     let catalog = look_around(session, schema)?;
     if catalog.version.is_none() {
         return Err(missing(schema));
     }
     let dialect = session.dialect();
-    let told = |known: Known| {
-        // One of a later release is listed, too.
+    let reported = |known: InstalledQueue| {
+        // A queue of a later release is listed, too.
         let spec = known.read().ok();
         let table = spec.as_ref().and_then(|spec| render::table_of(dialect, schema, spec));
         let own = spec.is_some_and(|spec| spec.is_own());
         Installed { queue: known.name, description: known.spec, own, table }
     };
-    Ok(catalog.queues.into_iter().map(told).collect())
+    Ok(catalog.queues.into_iter().map(reported).collect())
 }
 
-/// The description of the queue called `name`, once schema and queue are found fit for this library.
+/// The description of the queue called `name`, if schema and queue fit this library.
 pub(crate) fn look_up(session: &mut Session, schema: &Identifier, name: &str) -> Result<QueueSpec> {
     let catalog = match catalog(session, schema) {
         Ok(catalog) => catalog,
         Err(error) if error.kind() == ErrorKind::SchemaMismatch => return Err(missing(schema)),
-        // Not every server says by its error that the procedure is not there.
+        // Some servers report a missing procedure with another error.
         Err(error) if error.kind() == ErrorKind::Database => {
             return Err(if version(session, schema)?.is_none() { missing(schema) } else { error });
         }
@@ -226,32 +226,33 @@ pub(crate) fn is_gone(session: &mut Session, schema: &Identifier, name: &str) ->
     Ok(catalog(session, schema)?.queues.iter().all(|queue| queue.name != name))
 }
 
-/// Refuses a schema, and objects in it, that are somebody's whom this login must not trust. For who will install.
+/// Refuses a schema, and objects in it, whose owner this login must not trust. For a login that will install.
 pub(crate) fn check_owners(session: &mut Session, schema: &Identifier, spec: &QueueSpec) -> Result<()> {
     owners::check(session, schema, &[spec], INSTALLED)
 }
 
-/// What is installed in a schema; no version where nothing is. Outside a transaction, since it asks what may be refused.
+/// The installed objects of a schema; no version where there are none. Outside a transaction, since the server may refuse its
+/// queries.
 pub(crate) fn look_around(session: &mut Session, schema: &Identifier) -> Result<Catalog> {
-    // The procedure first: a worker's login may execute it, and read no table.
+    // The procedure first: a worker's login may execute it, and may read no table.
     catalog(session, schema).or_else(|error| match version(session, schema) {
         Ok(None) => Ok(Catalog { version: None, queues: Vec::new() }),
         _ => Err(error),
     })
 }
 
-/// What is installed in a schema.
+/// The installed objects of a schema.
 pub(crate) struct Catalog {
     pub(crate) version: Option<i32>,
-    pub(crate) queues: Vec<Known>,
+    pub(crate) queues: Vec<InstalledQueue>,
 }
 
 impl Catalog {
     /// The queue called `name`.
     ///
     /// # Errors
-    /// [`ErrorKind::UnknownQueue`] has the names that there are, and the one that may be meant.
-    fn queue(&self, schema: &Identifier, name: &str) -> Result<&Known> {
+    /// [`ErrorKind::UnknownQueue`] has the names of all queues, and the nearest one.
+    fn queue(&self, schema: &Identifier, name: &str) -> Result<&InstalledQueue> {
         let names = || self.queues.iter().map(|queue| queue.name.as_str());
         self.queues.iter().find(|queue| queue.name == name).ok_or_else(|| {
             let known = if self.queues.is_empty() { "none".to_owned() } else { names().collect::<Vec<_>>().join(", ") };
@@ -262,15 +263,15 @@ impl Catalog {
     }
 }
 
-/// A queue that is installed.
-pub(crate) struct Known {
+/// An installed queue.
+pub(crate) struct InstalledQueue {
     pub(crate) name: String,
     /// Its description, as it is stored.
     pub(crate) spec: String,
     rendered_by: i32,
 }
 
-impl Known {
+impl InstalledQueue {
     /// The description as it was installed.
     pub(crate) fn read(&self) -> Result<QueueSpec> {
         QueueSpec::from_json(&self.spec)
@@ -281,7 +282,7 @@ fn catalog(session: &mut Session, schema: &Identifier) -> Result<Catalog> {
     let rows = session.execute(&session.dialect().schema_call("catalog", schema)?, &[])?;
     let with_queue = (0..rows.len()).filter(|row| rows.value(*row, 1) != Value::Null);
     let queues = with_queue
-        .map(|row| Known {
+        .map(|row| InstalledQueue {
             name: text(&rows, row, 1),
             spec: text(&rows, row, 3),
             rendered_by: number(&rows, row, 4).unwrap_or(0),
@@ -301,14 +302,14 @@ fn version(session: &mut Session, schema: &Identifier) -> Result<Option<i32>> {
     Ok(number(&rows, 0, 0))
 }
 
-/// Where an install makes objects, and whether the server makes or alters them in one statement.
+/// The target of an install, and whether the server creates or alters objects in one statement.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct InstallTarget<'a> {
     schema: &'a Identifier,
     creates_or_alters: bool,
 }
 
-impl<'a> Place<'a> {
+impl<'a> InstallTarget<'a> {
     fn target(self, dialect: Dialect) -> Target<'a> {
         let target = Target::new(dialect, self.schema);
         if self.creates_or_alters { target } else { target.creating_only() }
@@ -322,13 +323,18 @@ impl<'a> Place<'a> {
                 made = session.execute(&format!("DROP {kind} IF EXISTS {}", name.quoted(dialect)?), &[]).map(drop);
             }
             let made = made.and_then(|()| session.execute(&object.definition, &[]).map(drop));
-            made.map_err(|error| error.in_context(format!("installing failed at {}", object.told())))?;
+            made.map_err(|error| error.in_context(format!("installing failed at {}", object.description())))?;
         }
         Ok(())
     }
 }
 
-fn install_queue(session: &mut Session, place: Place<'_>, known: Option<&Known>, spec: &QueueSpec) -> Result<()> {
+fn install_queue(
+    session: &mut Session,
+    place: InstallTarget<'_>,
+    known: Option<&InstalledQueue>,
+    spec: &QueueSpec,
+) -> Result<()> {
     let (dialect, schema) = (session.dialect(), place.schema);
     let text = spec.to_json();
     if let Some(known) = known {
@@ -338,7 +344,7 @@ fn install_queue(session: &mut Session, place: Place<'_>, known: Option<&Known>,
     let target = place.target(dialect);
     let Upgrade { before, after } = upgrade(target, known, spec)?;
     place.run(session, &before)?;
-    // Once changed: a table that was made after this description, has what is new in it only now.
+    // The check comes after the changes: a table that was made by this description gets new columns only now.
     check_foreign(session, schema, spec)?;
     place.run(session, &target.queue(spec)?)?;
     place.run(session, &after)?;
@@ -354,15 +360,15 @@ fn install_queue(session: &mut Session, place: Place<'_>, known: Option<&Known>,
     Ok(())
 }
 
-/// What has to change first, and follow, where another description is installed, or an earlier release has installed this one.
-fn upgrade(target: Target<'_>, known: Option<&Known>, spec: &QueueSpec) -> Result<Upgrade> {
+/// The changes before and after, where another description, or an earlier release, is installed.
+fn upgrade(target: Target<'_>, known: Option<&InstalledQueue>, spec: &QueueSpec) -> Result<Upgrade> {
     let Some(known) = known else { return Ok(Upgrade::default()) };
     let installed = known.read()?;
     let is_same = installed == *spec && known.rendered_by == SCHEMA_VERSION;
     if is_same { Ok(Upgrade::default()) } else { target.upgrade(&installed, spec) }
 }
 
-/// What is somebody else's must fit the description before anything is made beside it.
+/// Checks that the user's objects fit the description before anything is made beside them.
 fn check_foreign(session: &mut Session, schema: &Identifier, spec: &QueueSpec) -> Result<()> {
     match &spec.storage {
         Storage::Own => Ok(()),

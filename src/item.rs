@@ -1,4 +1,4 @@
-//! The plain data of a queue: what goes in, what comes out, and the words for both. No I/O.
+//! The plain data of a queue: new items, claimed items, and their vocabulary. No I/O.
 
 mod answer;
 mod attempt;
@@ -46,10 +46,10 @@ pub use self::{
     why::{Standing, Why},
 };
 
-pub(crate) use self::rows::{Unfit, Withheld};
+pub(crate) use self::rows::{Undeliverable, UndeliverableReason};
 pub(crate) use self::span::{NEVER_MS, far_utc_ms, utc_ms};
 pub(crate) use self::trace::{MOST_STATE, PARENT, Trace};
-pub(crate) use self::watched::Figure;
+pub(crate) use self::watched::FigureRow;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::find_name;
@@ -59,7 +59,7 @@ use std::{sync::Arc, time::Duration};
 pub(crate) mod answer_column {
     pub(crate) const ANSWER: usize = 0;
     pub(crate) const ORDINAL: usize = 1;
-    /// Until the next item is due, where none was; of a claimed item how long its lease is.
+    /// Until the next item is due, where none was; of a claimed item the length of its lease.
     pub(crate) const DUE_MS: usize = 2;
     pub(crate) const KEY: usize = 3;
     pub(crate) const TOKEN: usize = 4;
@@ -67,8 +67,7 @@ pub(crate) mod answer_column {
     pub(crate) const STATUS: usize = 6;
     pub(crate) const COUNT: usize = 7;
 
-    /// The columns of readpast's own tables that repeat what the answer of a claim says, as each server spells them, and what
-    /// they repeat.
+    /// The columns of readpast's own tables that repeat a claim's answer column, as each server spells them, and that column.
     const REPEATED: [([&str; 2], usize); 4] = [
         (["EnqueuedAt", "enqueued_at"], KEY),
         (["UpdatedAt", "updated_at"], TOKEN),
@@ -82,7 +81,7 @@ pub(crate) mod answer_column {
     }
 }
 
-/// The answer for an item that a claim hands out alone, since it came back from a dead worker.
+/// The answer for a quarantined item: a claim hands it out alone, since its last worker died.
 pub(crate) const CLAIMED_ALONE: &str = "CLAIMED_ALONE";
 
 /// The items of one claim, in the order they were due, or of a search, in the order of their keys. Cheap to clone; immutable.
@@ -92,7 +91,7 @@ pub struct Batch {
     first: usize,
     /// One past the last row.
     end: usize,
-    /// It has no items, and its claim did something all the same.
+    /// It has no items, but its claim ended or set aside others.
     did_others: bool,
 }
 
@@ -103,12 +102,12 @@ impl Batch {
         Self { rows: Arc::new(rows), first, end, did_others: false }
     }
 
-    /// No items, of a claim that ended others, or set them aside: what comes behind them may be due now.
+    /// A batch without items, of a claim that ended others, or set them aside: those behind them may be due now.
     pub(crate) fn behind_others() -> Self {
         Self { did_others: true, ..Self::default() }
     }
 
-    /// Whether there is nothing here, and yet the queue is not to be taken for empty: look again.
+    /// Whether it is empty although the queue may not be: claim again.
     pub(crate) fn calls_for_another(&self) -> bool {
         self.did_others
     }
@@ -120,7 +119,7 @@ impl Batch {
         Self { rows: Arc::clone(&self.rows), first, end: first.saturating_add(count).min(self.end), did_others: false }
     }
 
-    /// These items without the others of their claim, if those would keep much memory: one item that takes long would keep all.
+    /// These items without the others of their claim, if those would keep much memory: one slow item would keep all.
     pub(crate) fn apart(self) -> Self {
         const MUCH: usize = 1024 * 1024;
 
@@ -128,7 +127,7 @@ impl Batch {
         if is_most || self.all_bytes() < MUCH { self } else { Self::new(self.rows.copy(self.first, self.end), 0) }
     }
 
-    /// How many bytes its items have, at the average of their claim.
+    /// The bytes of its items, at the average of their claim.
     pub(crate) fn bytes(&self) -> usize {
         self.all_bytes() / self.rows.len().max(1) * self.len()
     }
@@ -161,8 +160,8 @@ impl Batch {
         (self.first..self.end).map(|row| Item { rows: &self.rows, row })
     }
 
-    /// How long the lease is that the server granted with the claim: the setting in AppSettings may say otherwise than the
-    /// description. `None` of items that were not claimed, or by a procedure that does not say.
+    /// The lease that the server granted with the claim, which the setting in AppSettings may change. `None` for items that were
+    /// not claimed, or claimed by a procedure that does not return it.
     #[must_use]
     pub fn lease(&self) -> Option<Duration> {
         match self.rows.value(self.first, answer_column::DUE_MS) {
@@ -171,10 +170,10 @@ impl Batch {
         }
     }
 
-    /// Whether this is the only item of its claim because it came back from a dead worker, of whose death it may have been
-    /// the cause. Who works on several items at a time in one process may rather do this one by itself.
+    /// Whether this is a quarantined item, the only one of its claim: its last worker died, and the item may have been the cause.
+    /// A program that works on several items at a time in one process may prefer to do this one by itself.
     #[must_use]
-    pub fn is_alone(&self) -> bool {
+    pub fn is_quarantined(&self) -> bool {
         self.get(0).is_some_and(|item| item.answer_text(answer_column::ANSWER) == CLAIMED_ALONE)
     }
 
@@ -205,7 +204,7 @@ impl<'a> Item<'a> {
         self.answer_text(answer_column::TOKEN)
     }
 
-    /// Which attempt this is, counted from 1; of an item that was never claimed 0.
+    /// The number of this attempt, counted from 1; 0 for an item that was never claimed.
     #[must_use]
     pub fn attempt(&self) -> i32 {
         match self.rows.value(self.row, answer_column::ATTEMPT) {
@@ -238,16 +237,16 @@ impl<'a> Item<'a> {
         (index < self.column_count()).then(|| self.rows.value(self.row, answer_column::COUNT + index))
     }
 
-    /// The value of the column called `name`; where no name is quite the same, that of the only one that is but for the case
-    /// of letters. `None` when there is no such column.
+    /// The value of the column called `name`; where no name is exactly the same, that of the only one that differs just in the
+    /// case of letters. `None` when there is no such column.
     #[must_use]
     pub fn value_of(&self, name: &str) -> Option<Value<'a>> {
         let columns = self.columns();
         self.value(find_name(name, columns.iter().map(|column| column.name.as_str())).found()?)
     }
 
-    /// The W3C `traceparent` of the trace in which the item was enqueued: what a handler's span has as its parent. `None` where the
-    /// queue's description has no `trace`, where the item has none, and where what stands there is malformed.
+    /// The W3C `traceparent` of the trace in which the item was enqueued: the parent of a handler's span. `None` where the
+    /// queue's description has no `trace`, where the item has none, and where it is malformed.
     #[must_use]
     pub fn traceparent(&self) -> Option<&'a str> {
         self.trace().map(|trace| trace.parent)
@@ -267,7 +266,7 @@ impl<'a> Item<'a> {
     }
 
     /// The whole row as one JSON object, a member per column, on one line. A JSON document in a column stands there as it is
-    /// stored; what is in such a column and is no JSON, or nested deeper than 60 levels, is text.
+    /// stored; a value of such a column that is not JSON, or is nested deeper than 60 levels, is text.
     #[must_use]
     pub fn to_json(&self) -> String {
         let mut out = String::new();
@@ -275,7 +274,7 @@ impl<'a> Item<'a> {
         out
     }
 
-    /// The same, for who can go on without it when there is not the memory.
+    /// The same, for a caller that can go on without it when the memory is short.
     ///
     /// # Errors
     /// [`ErrorKind::Exhausted`].
@@ -305,7 +304,7 @@ impl<'a> Item<'a> {
         out.push('}');
     }
 
-    /// No fewer bytes than a column takes in JSON, with its name and what stands around it.
+    /// An upper bound of a column's bytes in JSON, with its name and punctuation.
     fn longest_json(&self, index: usize, column: &Column) -> usize {
         let value = match self.value(index) {
             // A document takes no more than it would as text.
@@ -344,7 +343,7 @@ impl<'a> Item<'a> {
 mod tests {
     use super::*;
 
-    /// Four rows with so long keys.
+    /// Four rows with keys of this length.
     fn batch(length: usize) -> Batch {
         let column = Column { name: "c".to_owned(), kind: ColumnType::Text };
         let mut rows = Rows::new(vec![column; answer_column::COUNT].into());

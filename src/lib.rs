@@ -45,7 +45,7 @@ pub mod item;
 
 pub mod metrics;
 
-pub mod spec;
+pub mod description;
 
 mod dialect;
 
@@ -89,6 +89,7 @@ pub mod for_tests {
 
 pub use self::{
     config::Config,
+    description::QueueSpec,
     dialect::Dialect,
     engine::Engine,
     error::{Error, ErrorKind, Result},
@@ -100,6 +101,5 @@ pub use self::{
     },
     metrics::metrics,
     queue::Queue,
-    spec::QueueSpec,
     worker::{Renewal, Worker},
 };

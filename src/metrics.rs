@@ -1,21 +1,20 @@
-//! What this process has done with its queues, in figures, for monitoring systems: counted as it happens, without a lock, and
-//! told as Prometheus wants it. What the database knows of a queue is not among them; `readpast serve` tells that, by the same
-//! writer.
+//! Figures of this process's work on its queues, for monitoring systems: counted as it happens, without a lock, and written in
+//! Prometheus' format. Figures from the database are not among them; `readpast serve` writes those, by the same writer.
 
+mod counters;
 mod family;
-mod ledger;
 mod listed;
 mod process;
 mod source;
 
+pub(crate) use self::counters::{CallKind, Counters};
 pub use self::family::{Family, Kind, Sample};
-pub(crate) use self::ledger::{Call, Ledger};
 pub(crate) use self::listed::Listed;
 pub(crate) use self::source::{Reading, Source};
 
 use std::fmt;
 
-/// Figures at one moment. As text (`to_string`) they are what Prometheus reads.
+/// Figures at one moment. Their text (`to_string`) is in Prometheus' format.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Metrics {
     families: Vec<Family>,
@@ -32,7 +31,7 @@ impl Metrics {
     }
 }
 
-/// Figures of which no name comes twice: the caller's own beside these.
+/// Figures in which each name comes once: the caller's own beside these.
 impl FromIterator<Family> for Metrics {
     fn from_iter<T: IntoIterator<Item = Family>>(families: T) -> Self {
         Self { families: families.into_iter().collect() }
@@ -54,9 +53,9 @@ impl fmt::Display for Metrics {
     }
 }
 
-/// The figures of this process since it began: of all queues that it has opened, whatever handles and workers it has had on
-/// them, closed ones too. Asks no server, and waits for none. In the child of a fork they begin anew.
+/// The figures of this process since it began: of all queues that it has opened, with all their handles and workers, closed ones
+/// too. Asks no server, and waits for none. In the child of a fork they begin anew.
 #[must_use]
 pub fn metrics() -> Metrics {
-    Metrics { families: process::families(&ledger::all()) }
+    Metrics { families: process::families(&counters::all()) }
 }

@@ -1,7 +1,7 @@
 //! A bounded set of sessions that threads share: first come, first served, with a deadline on every wait.
 //!
-//! There is no thread behind it. Whoever takes a session or gives one back also closes what is too old or was idle for
-//! too long.
+//! There is no thread behind it. A thread that takes or returns a session also closes those that are too old or were idle for too
+//! long.
 
 mod failover;
 
@@ -23,23 +23,23 @@ use std::{
 /// The pool of one queue handle. Any number of threads may use it at once.
 pub struct Pool {
     config: Config,
-    /// The process whose connections these are. The child of a fork shares them with its parent, where two would talk over
-    /// one another.
+    /// The process that owns the connections. The child of a fork shares them with its parent, where two would talk over one
+    /// another.
     process: u32,
     size: usize,
     patience: Duration,
     idle_limit: Duration,
     lifetime: Duration,
     given_up: Arc<GivenUp>,
-    state: Mutex<State>,
+    state: Mutex<PoolState>,
     changed: Condvar,
 }
 
-/// What has become of the connections of a queue.
+/// Figures of the connections of a queue.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Connections {
-    /// The most that there may be at once for calls: `pool.size`. Leases are renewed on one more, if all are in use.
+    /// The limit for calls: `pool.size`. Leases are renewed on one more, if all are in use.
     pub most: u64,
     /// Open, or being opened.
     pub open: u64,
@@ -47,11 +47,11 @@ pub struct Connections {
     pub idle: u64,
     /// Opened so far.
     pub opened: u64,
-    /// Threads that wait for one.
+    /// Threads that wait for a connection.
     pub waiting: u64,
     /// How often a thread had to wait for one so far.
     pub waits: u64,
-    /// For how long they did, altogether.
+    /// How long they waited, altogether.
     pub waited: Duration,
     /// Given up so far, since a call on them did not return in its time.
     pub given_up: u64,
@@ -60,7 +60,7 @@ pub struct Connections {
 }
 
 #[derive(Default)]
-struct State {
+struct PoolState {
     /// Sessions at rest; the last one rested least.
     idle: Vec<Idle>,
     /// Sessions that are open or being opened, at rest or not.
@@ -69,15 +69,15 @@ struct State {
     lent: usize,
     /// Whether one is lent for the renewal of leases.
     renews: bool,
-    /// Those who wait, first come first.
+    /// The waiting threads, first come first.
     waiting: VecDeque<u64>,
     next_ticket: u64,
-    /// How often one of them had to wait, and for how long altogether.
+    /// How often a thread had to wait, and for how long altogether.
     waits: u64,
     waited: Duration,
     /// Sessions that were opened.
     opened: u64,
-    /// Raised when the server is found gone: sessions of an earlier generation are not used again.
+    /// Raised when the server is gone: sessions of an earlier generation are not used again.
     generation: u64,
     failover: Failover,
     closed: bool,
@@ -106,11 +106,11 @@ impl Pool {
         }
     }
 
-    /// A session of one's own until it is dropped, an idle one or a new one.
+    /// A session for one caller until it is dropped, an idle one or a new one.
     ///
     /// # Errors
     /// [`ErrorKind::PoolTimeout`] when none became free in time, [`ErrorKind::Closed`] when the pool was closed meanwhile,
-    /// [`ErrorKind::Forked`] in the child of a fork, or what a log-in fails with.
+    /// [`ErrorKind::Forked`] in the child of a fork, or the failure of a log-in.
     pub fn acquire(&self) -> Result<Pooled<'_>> {
         self.unless_forked()?;
         let deadline = Instant::now() + self.patience;
@@ -131,9 +131,9 @@ impl Pool {
         Ok(pooled)
     }
 
-    /// A session that was found, or a new one.
+    /// The session that was found, or a new one.
     fn lend(&self, (found, generation): (Option<Session>, u64), of: Use, worn: Vec<Session>) -> Result<Pooled<'_>> {
-        // Disconnecting takes a round trip: never under the lock.
+        // A disconnect takes a round trip: never under the lock.
         close_all(worn);
         let session = match found {
             Some(session) => session,
@@ -156,14 +156,14 @@ impl Pool {
         Ok(Pooled { pool: self, session: Some(session), generation, of })
     }
 
-    /// Closes the pool: nobody gets a session any more, and those who wait for one are told. Waits until the sessions
-    /// in use are back.
+    /// Closes the pool: no thread gets a session any more, and waiting threads get an error. Waits until the sessions in use are
+    /// back.
     ///
     /// # Errors
     /// [`ErrorKind::TimedOut`] when some are still in use after `patience`; they are closed when they come back.
     pub fn close(&self, patience: Duration) -> Result<()> {
         if self.unless_forked().is_err() {
-            // The connections are the parent's, who goes on with them.
+            // The parent owns the connections, and goes on with them.
             return Ok(());
         }
         let deadline = Instant::now() + patience;
@@ -173,7 +173,7 @@ impl Pool {
         let idle = mem::take(&mut state.idle);
         state.open -= idle.len();
         drop(state);
-        // They close while the others are waited for, and without the lock, which those need who come back.
+        // They close while this thread waits for the others, and without the lock, which a thread that returns one needs.
         let mut closing: Vec<_> = idle.into_iter().map(|idle| idle.session).collect();
         closing.iter_mut().for_each(Session::begin_to_close);
         let mut state = self.state.lock();
@@ -188,7 +188,7 @@ impl Pool {
         Ok(())
     }
 
-    /// Before the lock, which another thread of the parent may have held at the fork.
+    /// Checked before the lock, which another thread of the parent may have held at the fork.
     fn unless_forked(&self) -> Result<()> {
         if process::id() == self.process {
             return Ok(());
@@ -196,7 +196,7 @@ impl Pool {
         Err(Error::new(ErrorKind::Forked, "the queue was opened before a fork; open one in the child process"))
     }
 
-    /// What has become of its connections. In the child of a fork there are none.
+    /// Figures of its connections. In the child of a fork there are none.
     pub fn connections(&self) -> Connections {
         if self.unless_forked().is_err() {
             return Connections::default();
@@ -215,7 +215,7 @@ impl Pool {
         }
     }
 
-    /// Whether it was closed; in the child of a fork nobody can know.
+    /// Whether it was closed; unknown in the child of a fork.
     pub fn is_closed(&self) -> bool {
         if self.unless_forked().is_err() {
             return false;
@@ -279,8 +279,8 @@ impl Pool {
         Ok(state.take_out())
     }
 
-    /// Takes out the sessions that have had their time.
-    fn retire(&self, state: &mut State, worn: &mut Vec<Session>) {
+    /// Takes out the sessions that are too old.
+    fn retire(&self, state: &mut PoolState, worn: &mut Vec<Session>) {
         let now = Instant::now();
         let generation = state.generation;
         let is_worn = |idle: &mut Idle| {
@@ -301,7 +301,7 @@ impl Pool {
         let fate = session.fate();
         if fate != Fate::Usable {
             if fate == Fate::ServerGone {
-                // The others probably lead to the same dead server: look at each anew rather than fail once with each.
+                // The others probably lead to the same dead server: check each anew rather than fail once with each.
                 if state.generation == generation {
                     state.generation += 1;
                 }
@@ -322,8 +322,8 @@ impl Pool {
     }
 }
 
-impl State {
-    /// A session at rest, or the right to open one; and of which generation it is.
+impl PoolState {
+    /// An idle session, or the right to open one; and its generation.
     fn take_out(&mut self) -> (Option<Session>, u64) {
         let found = self.idle.pop().map(|idle| idle.session);
         self.open += usize::from(found.is_none());
@@ -337,7 +337,7 @@ impl State {
         }
     }
 
-    /// Whoever has the ticket does not wait any more, as since then.
+    /// Ends the wait of a ticket, and adds the time since `since`.
     fn leave(&mut self, ticket: u64, since: Option<Instant>) {
         self.waiting.retain(|waiting| *waiting != ticket);
         self.waited += since.map_or(Duration::ZERO, |since| since.elapsed());
@@ -359,7 +359,7 @@ impl Source for Pool {
 impl Drop for Pool {
     fn drop(&mut self) {
         if self.unless_forked().is_err() {
-            // To close them would be to say good-bye in the parent's name.
+            // A disconnect would say good-bye in the parent's name.
             mem::forget(mem::take(&mut self.state.get_mut().idle));
             return;
         }
@@ -373,7 +373,7 @@ fn close_all(mut sessions: Vec<Session>) {
     sessions.iter_mut().for_each(Session::begin_to_close);
 }
 
-/// What every call gets once the queue is closed.
+/// The error of every call once the queue is closed.
 #[must_use]
 pub fn closed() -> Error {
     Error::new(ErrorKind::Closed, "the queue is closed")

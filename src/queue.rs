@@ -16,11 +16,12 @@ mod undeliverable;
 mod why;
 
 pub use self::claim::MAX_WAIT;
-pub use crate::calls::{MAX_ITEMS, Setting};
+pub use crate::calls::{MAX_ITEMS, QueueSetting};
 pub use crate::pool::Connections;
 
-use crate::calls::{self, Ask, Telling, YieldsTo, check_count};
+use crate::calls::{self, Answers, Ask, YieldsTo, check_count};
 use crate::config::Config;
+use crate::description::QueueSpec;
 use crate::dialect::Dialect;
 #[cfg(doc)]
 use crate::error::ErrorKind;
@@ -30,54 +31,51 @@ use crate::item::{
     Answer, Attempt, Batch, Filter, ItemRef, Lease, NewItem, Outcome, QueueStats, Receipt, Settlement, Trend, Watched,
     Why,
 };
-use crate::metrics::Call;
+use crate::metrics::CallKind;
 use crate::session::Attached;
 use crate::shared::Renews;
-use crate::spec::QueueSpec;
-pub(crate) use inner::Inner;
+pub(crate) use inner::QueueInner;
 use std::{fmt, sync::Arc, time::Duration};
-pub(crate) use undeliverable::{reason as reason_of_withheld, settlement as end_of_withheld};
+pub(crate) use undeliverable::{reason as reason_of_undeliverable, settlement as end_of_undeliverable};
 
 /// An open queue, with its pool of connections and its worker's name. Clones are the same queue. Any number of threads
 /// may use it at once. In the child of a fork every call that needs the server fails with [`ErrorKind::Forked`], and the
 /// parent's connections are left alone.
 #[derive(Clone)]
-pub struct Queue(Arc<Inner>);
+pub struct Queue(Arc<QueueInner>);
 
 impl Queue {
     /// Connects, checks that the schema and the queue are there in this library's version, and opens the queue.
     ///
     /// # Errors
-    /// What a log-in fails with (transient failures are retried within `retry.budget_ms`);
-    /// [`ErrorKind::SchemaMissing`], [`ErrorKind::SchemaOlder`], [`ErrorKind::SchemaNewer`],
-    /// [`ErrorKind::UnknownQueue`]; [`ErrorKind::Unsupported`] when claims of the queue cannot be limited to the kinds that
-    /// the settings name.
+    /// The failure of the log-in (transient failures are retried within `retry.budget_ms`); [`ErrorKind::SchemaMissing`],
+    /// [`ErrorKind::SchemaOlder`], [`ErrorKind::SchemaNewer`], [`ErrorKind::UnknownQueue`]; [`ErrorKind::Unsupported`] when
+    /// claims of the queue cannot be limited to the kinds that the settings name.
     pub fn open(config: &Config, name: &str) -> Result<Self> {
-        Ok(Self(Arc::new(Inner::open(config, name)?)))
+        Ok(Self(Arc::new(QueueInner::open(config, name)?)))
     }
 
-    /// A handle on the same queue whose [`Queue::enqueue`] and [`Queue::settle`] are made on a connection of the
-    /// caller's, inside the transaction that is open there. All else is refused on it.
+    /// A handle on the same queue whose [`Queue::enqueue`] and [`Queue::settle`] run on a connection of the caller's, inside the
+    /// transaction that is open there. It refuses all other calls.
     ///
     /// # Errors
-    /// What `connection` fails with, which is given the server's dialect and the time-out of a statement in seconds.
+    /// The failure of `connection`, which receives the server's dialect and the time-out of a statement in seconds.
     pub(crate) fn attach(&self, connection: impl FnOnce(Dialect, u32) -> Result<Attached>) -> Result<Self> {
         attached::calls(&self.0)?;
         let attached = connection(self.0.terms.dialect, self.0.query_timeout_sec)?;
         Ok(Self(Arc::new(self.0.share(Some(Arc::new(attached))))))
     }
 
-    /// Another handle on the same queue, with its connections, worker and leases in common, which can be interrupted for
-    /// itself alone: for a caller whose waits are called off one by one, as a task's or a request's are. An interrupt of
-    /// this handle reaches it too, until it is resumed here. Cheap enough to be made for one claim. Closing one of them
-    /// closes all.
+    /// Another handle on the same queue, with its connections, worker and leases in common, and an interrupt of its own: for a
+    /// caller that cancels waits one by one, as tasks and requests do. An interrupt of this handle reaches it too, until it is
+    /// resumed here. Cheap enough for one claim. Closing one of them closes all.
     #[must_use]
     pub fn share(&self) -> Self {
         Self(Arc::new(self.0.share(self.0.attached.clone())))
     }
 
     /// The inside of the queue, for its workers.
-    pub(crate) fn inner(&self) -> &Inner {
+    pub(crate) fn inner(&self) -> &QueueInner {
         &self.0
     }
 
@@ -99,25 +97,25 @@ impl Queue {
         self.0.shared.lease()
     }
 
-    /// What the queue is made of.
+    /// The queue's description.
     #[must_use]
     pub fn spec(&self) -> &QueueSpec {
         &self.0.terms.spec
     }
 
     /// Puts `items` into the queue, [`MAX_ITEMS`] in a commit. Up to so many go in all or none; of more, those before the one
-    /// that fails are in, and the error has the operation with which the call is repeated to go on. Their keys come back in
-    /// the same order. Of a queue that knows duplicates (`dedup` in its description), they alone are left out, and told by
-    /// [`Receipt::duplicate`]. Of no items nothing is sent.
+    /// that fails are in, and the error has the operation under which to repeat the call and go on. Their keys come back in the
+    /// same order. A queue that knows duplicates (`dedup` in its description) leaves out only those, and [`Receipt::duplicate`]
+    /// says so. A call without items sends nothing.
     ///
-    /// `operation` is an identity for the call, a GUID, by which a repetition is recognized; `None` makes one. Whoever gives
-    /// one keeps it until a call with it succeeds: a repetition that fails leaves open what became of the first. Each commit of
-    /// a call of several has an identity of its own, which is made of this one (UUIDv5) and its number. One of a call of another
-    /// queue of the schema, or of another kind of call, is refused.
+    /// `operation` is an identity for the call, a GUID, by which the queue recognizes a repetition; `None` makes one. Keep it
+    /// until a call with it succeeds: a repetition that fails does not tell what became of the first. Each commit of a call of
+    /// several has an identity of its own, made of this one (UUIDv5) and its number. The identity of a call of another queue of
+    /// the schema, or of another kind of call, is refused.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidItem`] names the first item that does not fit the queue, before anything is sent; or an operation
-    /// that was another call.
+    /// [`ErrorKind::InvalidItem`] names the first item that does not fit the queue, before anything is sent; or an operation that
+    /// was another call.
     pub fn enqueue(&self, items: &[NewItem], operation: Option<&str>) -> Result<Vec<Receipt>> {
         enqueue::enqueue(&self.0, items, operation)
     }
@@ -134,21 +132,21 @@ impl Queue {
         self.0.claim(max, wait, wait.is_zero())
     }
 
-    /// Settles items, each on its own terms: what is refused for one leaves the others alone. [`MAX_ITEMS`] in a commit. The
-    /// outcomes come back in the same order. Of no settlements nothing is sent.
+    /// Settles items, each on its own terms: a refusal of one leaves the others alone. [`MAX_ITEMS`] in a commit. The outcomes
+    /// come back in the same order. A call without settlements sends nothing.
     ///
     /// `operation` is as for [`Queue::enqueue`].
     ///
     /// # Errors
-    /// [`ErrorKind::OutcomeUnknown`] when the answer was lost and the retry budget ran out before it could be learnt;
-    /// repeat the call with the error's operation.
+    /// [`ErrorKind::OutcomeUnknown`] when the answer was lost and the retry budget ran out before it could be learnt; repeat the
+    /// call with the error's operation.
     pub fn settle(&self, settlements: &[Settlement<'_>], operation: Option<&str>) -> Result<Vec<Outcome>> {
-        self.0.settle(settlements, operation, 0, Telling::OfAll).map(|(outcomes, _)| outcomes)
+        self.0.settle(settlements, operation, 0, Answers::All).map(|(outcomes, _)| outcomes)
     }
 
-    /// [`Queue::settle`], and in the round trip and the commit of the last of them a claim of up to `max` items, without waiting. A
-    /// repetition with the same `operation` claims nothing more: it returns what the first call claimed, as far as this worker still
-    /// holds it.
+    /// [`Queue::settle`], with a claim of up to `max` items, without a wait, in the round trip and the commit of the last of
+    /// them. A repetition with the same `operation` claims nothing more: it returns the items of the first call, as far as this
+    /// worker still holds them.
     pub fn settle_and_claim(
         &self,
         settlements: &[Settlement<'_>],
@@ -156,7 +154,7 @@ impl Queue {
         max: u32,
     ) -> Result<(Vec<Outcome>, Batch)> {
         let max = check_count("the number of items to claim", max)?;
-        self.0.settle(settlements, operation, max, Telling::OfAll)
+        self.0.settle(settlements, operation, max, Answers::All)
     }
 
     /// Extends leases to their full length from now on the server's clock, unless the queue's are fixed. Tokens stay as
@@ -164,13 +162,13 @@ impl Queue {
     pub fn renew(&self, leases: &[Lease<'_>]) -> Result<Vec<Outcome>> {
         let own = self.0.backend.calls("renew a lease", inner::NO_LEASES)?;
         let outcomes =
-            calls::renew(&self.0.terms, own, leases, |work| self.0.ask(Call::Renew, YieldsTo::Closing, work))?;
-        self.0.ledger.loses(outcomes.iter().filter(|outcome| outcome.answer != Answer::Ok).count());
+            calls::renew(&self.0.terms, own, leases, |work| self.0.ask(CallKind::Renew, YieldsTo::Closing, work))?;
+        self.0.counters.loses(outcomes.iter().filter(|outcome| outcome.answer != Answer::Ok).count());
         Ok(outcomes)
     }
 
-    /// Gives the items of up to `max` run-out leases back, or to Failed when their attempts are spent, and says how many
-    /// there were. Claims do this by themselves, one of all in the queue every `recover.interval_ms`.
+    /// Recovers the items of up to `max` run-out leases: they become due again, or Failed when their attempts are spent. Returns
+    /// how many there were. Claims do this by themselves, one of all in the queue every `recover.interval_ms`.
     pub fn recover(&self, max: u32) -> Result<u32> {
         self.0.recover(max)
     }
@@ -183,8 +181,8 @@ impl Queue {
     }
 
     /// As [`find`](Self::find), but reads at most `most` items of the queue, so that it takes no longer in a queue of millions.
-    /// The key beside the items is there when the page is not full and there may be items that it did not get to: go on
-    /// after it. Keys in the filter are looked up, however many items there are.
+    /// The key that is returned with the items says where to go on: it is there when the page is not full and the call may not
+    /// have read all items. Keys in the filter are looked up, however many items there are.
     pub fn look(&self, filter: &Filter, after: Option<&str>, max: u32, most: u32) -> Result<(Batch, Option<String>)> {
         find::look(&self.0, filter, after, max, most)
     }
@@ -194,9 +192,9 @@ impl Queue {
         find::find(&self.0, &Filter::of_keys([key]), None, 1)
     }
 
-    /// The key of the item that `given` names: a short number ([`QueueSpec::short_number`]), of which spaces and dashes do not
-    /// count, and whose last digits may be left out down to the second; of the latest month in which that time has passed on the
-    /// server's clock. Anything else comes back as it is.
+    /// The key of the item that `given` names. A short number ([`QueueSpec::short_number`]) may have spaces and dashes, and may
+    /// lack its last digits down to the second; it means the latest month in which that time has passed on the server's clock.
+    /// Any other text comes back as it is.
     ///
     /// # Errors
     /// [`ErrorKind::InvalidItem`] when no item fits, or several: it names them.
@@ -205,16 +203,15 @@ impl Queue {
     }
 
     /// Why the item with this key is not being worked on, or that it is; `None` when there is no such item (or, with
-    /// `own_types_only`, none of a type of this login). Changes nothing. Of an item that is due and waits it takes a scan of
-    /// the queue to say; what this login may not look at is left out.
+    /// `own_types_only`, none of a type of this login). Changes nothing. For an item that is due and waits it scans the queue; it
+    /// leaves out what this login may not see.
     pub fn why(&self, key: &str) -> Result<Option<Why>> {
         why::why(&self.0, key)
     }
 
-    /// Lets items that ended, or that wait, be worked on as if they were new: Failed, Cancelled, Terminated,
-    /// PartiallyCompleted, Error and Paused become Pending, due now, with all their attempts. Each item is judged by
-    /// itself; the outcomes come back in the same order. Response, error and step stay.
-    /// [`Answer::Duplicate`]: the same work is in the queue again, unfinished.
+    /// Makes items that ended, or that wait, due as if they were new: Failed, Cancelled, Terminated, PartiallyCompleted, Error
+    /// and Paused become Pending, due now, with all their attempts. Each item has its own outcome, in the same order. Response,
+    /// error and step stay. [`Answer::Duplicate`]: the same work is in the queue again, unfinished.
     ///
     /// `operation` is as for [`Queue::settle`].
     ///
@@ -230,11 +227,11 @@ impl Queue {
         })
     }
 
-    /// Deletes up to `max` finished items that fit `filter`, and says how many there were: call it again until there are
-    /// none. A filter without states means Completed, PartiallyCompleted, Cancelled and Terminated; Failed items go only
-    /// when they are named. Items that somebody holds at this moment are passed over.
+    /// Deletes up to `max` finished items that fit `filter`, and returns how many there were: call it again until there are none.
+    /// A filter without states means Completed, PartiallyCompleted, Cancelled and Terminated; Failed items go only when the
+    /// filter names them. The call skips items that another transaction holds at this moment.
     ///
-    /// When the connection breaks, the call is repeated and counts only what the repetition deleted.
+    /// When the connection breaks, the call is repeated and counts only the items that the repetition deleted.
     ///
     /// # Errors
     /// [`ErrorKind::InvalidArgument`] when the filter names a state that is not final.
@@ -243,28 +240,29 @@ impl Queue {
         calls::purge(&*self.0, &self.0.terms, own, filter, max)
     }
 
-    /// The attempts at the item that have ended, in the order of their ends, at most the newest 1,000: who had it and what came of
-    /// it each time. Empty for an item that is not there, and where the description does not say `attempts.history`. What was
-    /// released was not begun, and is not among them.
+    /// The ended attempts at the item, in the order of their ends, at most the newest 1,000: the worker and the result of each.
+    /// Empty for an item that is not there, and where the description does not say `attempts.history`. A released attempt was not
+    /// begun, and is not among them.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidArgument`] for what is no key of this queue, [`ErrorKind::Unsupported`] where the procedures were
-    /// written by hand.
+    /// [`ErrorKind::InvalidArgument`] for a text that is no key of this queue, [`ErrorKind::Unsupported`] where the procedures
+    /// were written by hand.
     pub fn attempts(&self, key: &str) -> Result<Vec<Attempt>> {
         let own = self.0.backend.calls("tell the attempts at an item", "they remember none")?;
         calls::attempts(&*self.0, &self.0.terms, own, key)
     }
 
-    /// Whether trace context travels with its items (`trace` in the description), so that spans are worth their while.
+    /// Whether trace context travels with its items (`trace` in the description), so that spans are useful.
     #[must_use]
     pub fn is_traced(&self) -> bool {
         self.0.terms.spec.trace.is_some()
     }
 
-    /// Deletes up to `max` items that ended longer ago than the queue's description lets them stay (`retention`), and what is
-    /// remembered of attempts (`retention.history`), and says how many there were of both. Workers, and `Procedure::work`, do this by themselves every `retention.interval_ms`; here it is for who
-    /// claims without one. Not repeated when it fails: it has time. 0 when nothing is over, when somebody else does it or has done
-    /// it within the interval (less an eighth), and for a queue that keeps all.
+    /// Deletes up to `max` items that ended longer ago than the queue's description keeps them (`retention`), and records of
+    /// attempts (`retention.history`), and returns how many there were of both. Workers, and `Procedure::work`, do this by
+    /// themselves every `retention.interval_ms`; call it in a program that claims without a worker. It is not repeated when it
+    /// fails: it can wait. 0 when nothing has expired, when another process does it or has done it within the interval (less an
+    /// eighth), and for a queue that keeps all.
     pub fn retain(&self, max: u32) -> Result<u64> {
         self.0.retain(max, || Ok(()))
     }
@@ -274,22 +272,21 @@ impl Queue {
         self.0.backend.stats(&*self.0, &self.0.terms)
     }
 
-    /// Figures about the queue from looks of at most `most` rows each (1 to 1,000,000): the cost does not grow with the queue.
-    /// What could not be counted to its end says so.
+    /// Figures about the queue from looks of at most `most` rows each (1 to 1,000,000): the cost does not grow with the queue. A
+    /// figure that was not counted to its end says so.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidArgument`] for a bound that cannot be.
+    /// [`ErrorKind::InvalidArgument`] for a bound out of range.
     pub fn watch(&self, most: u32) -> Result<Watched> {
         trend::watch(&self.0, most)
     }
 
-    /// Where the queue is going, and the look at it that says so, of at most `most` rows, as [`watch`](Self::watch) has it. A queue
-    /// that cannot count what came and what ended is looked at twice, `apart` from each other, unless that is zero: the call takes
-    /// that much longer.
+    /// The trend of the queue, and the look behind it, of at most `most` rows, as in [`watch`](Self::watch). A queue that cannot
+    /// count arrivals and ends is looked at twice, `apart` from each other, unless that is zero: the call takes that much longer.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidArgument`] for a bound that cannot be; [`ErrorKind::Interrupted`] when somebody
-    /// [interrupts](Self::interrupt) the pause between the looks.
+    /// [`ErrorKind::InvalidArgument`] for a bound out of range; [`ErrorKind::Interrupted`] when an [interrupt](Self::interrupt)
+    /// ends the pause between the looks.
     pub fn trend(&self, most: u32, apart: Duration) -> Result<(Watched, Trend)> {
         trend::trend(&self.0, most, apart)
     }
@@ -300,57 +297,59 @@ impl Queue {
     /// [`ErrorKind::SchemaMissing`] where nothing is installed any more.
     pub fn installed(&self) -> Result<Vec<Installed>> {
         let schema = &self.0.terms.schema;
-        self.0.ask(Call::Installed, YieldsTo::Closing, |session| install::installed_in(session, schema))
+        self.0.ask(CallKind::Installed, YieldsTo::Closing, |session| install::installed_in(session, schema))
     }
 
-    /// What has become of the queue's connections, all its handles' together. Asks nobody.
+    /// The state of the queue's connections, for all its handles. Does not ask the server.
     #[must_use]
     pub fn connections(&self) -> Connections {
         self.0.pool.connections()
     }
 
-    /// Makes every claim on this handle, waiting or to come, return [`ErrorKind::Interrupted`] until [`Queue::resume`].
-    /// It reaches the handles that were shared from this one, and not the one that this was shared from. Settles and renewals go on, so that work in hand can be finished. From any thread; returns at once.
+    /// Makes every claim on this handle, waiting or to come, return [`ErrorKind::Interrupted`] until [`Queue::resume`]. It
+    /// reaches the handles that were shared from this one, and not the one that this was shared from. Settles and renewals go on,
+    /// so that work in flight can be finished. From any thread; returns at once.
     pub fn interrupt(&self) {
         self.0.interrupt.set(true);
         self.0.process.polls.nudge();
     }
 
-    /// Ends what [`Queue::interrupt`] began.
+    /// Ends an interrupt.
     pub fn resume(&self) {
         self.0.interrupt.set(false);
     }
 
-    /// Something may be due: those of this process who wait for the queue look at once. For whoever has enqueued without this
-    /// library, or inside a transaction that has committed since. From any thread; returns at once, and asks nobody.
+    /// Reports that something may be due: waiting threads of this process look at the queue at once. Call it after an enqueue
+    /// without this library, or after the commit of a transaction of your own. From any thread; returns at once, and does not ask
+    /// the server.
     pub fn wake(&self) {
         self.0.process.polls.wake();
     }
 
     /// Whether the call that changed items under the identity `operation` has committed: `false` when it was rolled back, was
-    /// never made, or was more than an hour ago, when identities are forgotten. One that is under way is waited for. For whoever
-    /// has lost the answer to a commit of his own, in which such a call was made.
+    /// never made, or was more than an hour ago, when identities are forgotten. The call waits for one that is under way. It is
+    /// for a caller that lost the answer to its own commit, in which such a call was made.
     ///
     /// # Errors
     /// [`ErrorKind::InvalidArgument`] when it is not a GUID.
     pub fn is_done(&self, operation: &str) -> Result<bool> {
-        let own = self.0.backend.calls("tell what became of an operation", "they keep no ledger")?;
+        let own = self.0.backend.calls("tell what became of an operation", "they keep no counters")?;
         calls::is_done(&*self.0, &self.0.terms, own, operation)
     }
 
-    /// What the table AppSettings says of the queue, and the description where that says nothing. Procedures read it at each
+    /// The queue's values in the table AppSettings, or in the description where the table has none. Procedures read them at each
     /// call. The login needs SELECT on the table.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`] for a queue behind procedures written by hand, and those of a call.
-    pub fn settings(&self) -> Result<Vec<Setting>> {
+    /// [`ErrorKind::Unsupported`] for a queue behind hand-written procedures, and those of a call.
+    pub fn settings(&self) -> Result<Vec<QueueSetting>> {
         let own = self.0.backend.calls("tell its settings", READ_THEIR_OWN)?;
         calls::settings(&*self.0, &self.0.terms, own)
     }
 
-    /// Sets `maxAttempts` (1 or more) or `leaseMs` (10 to 86,400,000) in the table AppSettings; `None` lets the description
-    /// count again. It holds for all processes, from their next call on: an item that is claimed keeps its lease. The login
-    /// needs SELECT, INSERT and UPDATE on the table, which no role of a queue has.
+    /// Sets `maxAttempts` (1 or more) or `leaseMs` (10 to 86,400,000) in the table AppSettings; `None` returns to the
+    /// description's value. It holds for all processes, from their next call on: a claimed item keeps its lease. The login needs
+    /// SELECT, INSERT and UPDATE on the table, which no role of a queue has.
     ///
     /// # Errors
     /// [`ErrorKind::InvalidArgument`] for another name or number, and as [`Queue::settings`].
@@ -365,7 +364,7 @@ impl Queue {
     /// [`ErrorKind::TimedOut`] when some are still under way after `patience`; the queue is closed all the same.
     pub fn close(&self, patience: Duration) -> Result<()> {
         if self.0.attached.is_some() {
-            // Neither the queue's connections nor the caller's are this handle's to close.
+            // The queue and the caller own the connections, not this handle.
             return Ok(());
         }
         self.0.interrupt.close();

@@ -1,5 +1,5 @@
-//! Descriptions as SQL: the objects of a schema and of its queues, and whole scripts of them. What is rendered stays data
-//! until it is sent: what a statement makes is known, and never read from its text.
+//! Renders descriptions as SQL: the objects of a schema and of its queues, and whole scripts of them. The result stays data until
+//! it is sent: each statement says what it makes, so that no code reads its text.
 
 mod columns;
 mod dropping;
@@ -24,21 +24,20 @@ pub use self::{
 
 pub(crate) use self::{dropping::Leaving, upgrade::Upgrade};
 
+use crate::description::{MAX_DELAY_MS, QueueSpec, Storage, TableSpec};
 use crate::dialect::Dialect;
 use crate::error::Result;
 use crate::ident::Identifier;
-use crate::spec::{MAX_DELAY_MS, QueueSpec, Storage, TableSpec};
 use minijinja::{Value, context};
 use std::collections::BTreeSet;
 
-/// What takes a schema from one version to the next, in its order. Released ones are immutable: a change to what stands in one
-/// is a new one.
+/// The upgrades of a schema from version to version, in order. Released ones are immutable: a change is a new file.
 const SCHEMA_FILES: [&str; 1] = ["schema/0001_base.sql"];
 
 /// The version of the objects that this library installs and works with.
 pub const SCHEMA_VERSION: i32 = SCHEMA_FILES.len() as i32;
 
-/// What makes up a queue, in the order it is run.
+/// The files of a queue, in the order to run them.
 const QUEUE_FILES: [&str; 21] = [
     "queue/table.sql",
     "queue/view.sql",
@@ -63,7 +62,7 @@ const QUEUE_FILES: [&str; 21] = [
     "queue/roles.sql",
 ];
 
-/// What all queues of a schema share, in the order to run it.
+/// The objects that all queues of a schema share, in the order to run them.
 ///
 /// # Errors
 /// [`crate::ErrorKind::InvalidArgument`] when the schema's name is longer than this server takes.
@@ -71,7 +70,7 @@ pub fn shared(dialect: Dialect, schema: &Identifier) -> Result<Vec<Object>> {
     Target::new(dialect, schema).shared()
 }
 
-/// What makes up one queue, in the order to run it; nothing where its procedures are somebody's own.
+/// The objects of one queue, in the order to run them; none for hand-written procedures.
 ///
 /// # Errors
 /// [`crate::ErrorKind::InvalidArgument`] when a name is longer than this server takes.
@@ -79,12 +78,12 @@ pub fn queue(dialect: Dialect, schema: &Identifier, spec: &QueueSpec) -> Result<
     Target::new(dialect, schema).queue(spec)
 }
 
-/// What installs of one schema lock, so that they take turns.
+/// The name of the lock by which installs of one schema take turns.
 pub(crate) fn install_lock(schema: &Identifier) -> String {
     format!("readpast/install/{}", schema.as_str())
 }
 
-/// A query of the states that a described table tells, each with how many rows are in it.
+/// A query of the states of a described table, each with its number of rows.
 pub(crate) fn states_query(
     dialect: Dialect,
     schema: &Identifier,
@@ -99,7 +98,7 @@ pub(crate) fn states_query(
     dialect.statement("ask/states", context)
 }
 
-/// The table of a queue's items, as the catalog has it; none behind procedures that somebody wrote by hand.
+/// The table of a queue's items, as the catalog has it; none behind hand-written procedures.
 pub(crate) fn table_of(dialect: Dialect, schema: &Identifier, spec: &QueueSpec) -> Option<Name> {
     Some(match &spec.storage {
         Storage::Own => Name { schema: schema.as_str().to_owned(), name: dialect.queue_stem(&spec.queue) },
@@ -114,7 +113,7 @@ fn theirs(dialect: Dialect, table: &TableSpec) -> Name {
     Name { schema: dialect.in_catalog(&schema), name: dialect.in_catalog(&table.name) }
 }
 
-/// The names of the indexes that are made on somebody else's `table`, unless it has their like.
+/// The names of the indexes that are made on the user's `table`, unless it has similar ones.
 pub(crate) fn indexes_on(
     dialect: Dialect,
     schema: &Identifier,
@@ -130,7 +129,7 @@ pub(crate) fn indexes_on(
     Ok(names.collect())
 }
 
-/// The names of all that is made in the schema for it and for queues, as the catalog has them.
+/// The names of all objects in the schema, shared and of queues, as the catalog has them.
 pub(crate) fn names(dialect: Dialect, schema: &Identifier, specs: &[&QueueSpec]) -> Result<BTreeSet<String>> {
     let mut objects = shared(dialect, schema)?;
     for spec in specs {
@@ -138,10 +137,10 @@ pub(crate) fn names(dialect: Dialect, schema: &Identifier, specs: &[&QueueSpec])
     }
     let made = objects.into_iter().flat_map(|object| match object.makes {
         Made::Code { name, .. } => vec![name],
-        // On SQL Server one may have triggers, whose makers nobody knows, and be there before readpast is.
+        // On SQL Server it may have triggers of unknown origin, and be there before readpast is.
         Made::Kept { theirs: true, .. } if dialect == Dialect::SqlServer => Vec::new(),
         Made::Kept { names, .. } => names,
-        // On SQL Server the name of an index is its table's.
+        // On SQL Server an index's name belongs to its table.
         Made::Index(Index { name, table, .. }) if dialect == Dialect::Postgres => {
             vec![Name { schema: table.schema, name }]
         }
@@ -150,12 +149,12 @@ pub(crate) fn names(dialect: Dialect, schema: &Identifier, specs: &[&QueueSpec])
     Ok(made.filter(|name| name.schema == schema.as_str()).map(|name| name.name).collect())
 }
 
-/// Where objects are made, and how.
+/// The target of objects.
 #[derive(Clone, Copy)]
 pub(crate) struct Target<'a> {
     dialect: Dialect,
     schema: &'a Identifier,
-    /// Whether the server makes code where it is missing and else alters it, in one statement.
+    /// Whether the server creates or alters code in one statement.
     alters: bool,
 }
 
@@ -164,18 +163,18 @@ impl<'a> Target<'a> {
         Self { dialect, schema, alters: true }
     }
 
-    /// On a server that can only create code, once what is there has been dropped: SQL Server before 2016 SP1.
+    /// The target of a server that can only create code, after a drop of the old one: SQL Server before 2016 SP1.
     pub(crate) fn creating_only(self) -> Self {
         Self { alters: false, ..self }
     }
 
-    /// What takes a schema from `version - 1` to `version`.
+    /// The upgrade of a schema from `version - 1` to `version`.
     pub(crate) fn version(self, version: i32) -> Result<Vec<Object>> {
         let file = usize::try_from(version - 1).ok().and_then(|place| SCHEMA_FILES.get(place));
         file.map_or_else(|| Ok(Vec::new()), |file| self.objects(file, context! {}))
     }
 
-    /// What every install makes anew: the functions that classify a status, and the catalog.
+    /// The objects that every install makes anew: the functions that classify a status, and the catalog.
     pub(crate) fn functions(self) -> Result<Vec<Object>> {
         self.objects("schema/functions.sql", context! { longest_ms => MAX_DELAY_MS })
     }
@@ -203,7 +202,7 @@ impl<'a> Target<'a> {
         if let Storage::Table(table) = &spec.storage {
             table.names().into_iter().try_for_each(|(key, name)| dialect.check_length(&key, name))?;
         }
-        // They are somebody else's where there is no table.
+        // Hand-written procedures have no table.
         let Some(table) = spec.table() else { return Ok(Vec::new()) };
         let context = table::all(dialect, self.schema, spec, &table);
         // The claim around items that their table refuses.
@@ -211,14 +210,14 @@ impl<'a> Target<'a> {
         let apart = |file: &str| context! { apart => around.contains(&file), ..context.clone() };
         let objects = QUEUE_FILES.iter().map(|file| self.objects(file, apart(file)));
         let mut objects: Vec<_> = objects.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
-        // On SQL Server the name of an index is its table's.
+        // On SQL Server an index's name belongs to its table.
         if dialect == Dialect::Postgres {
             objects.extend(self.indexes_are_there(&objects)?);
         }
         Ok(objects)
     }
 
-    /// A check that fails unless the indexes that `objects` make are there.
+    /// A check that fails unless the indexes of `objects` are there.
     fn indexes_are_there(self, objects: &[Object]) -> Result<Vec<Object>> {
         let mut indexes = Vec::new();
         for object in objects {
@@ -231,7 +230,7 @@ impl<'a> Target<'a> {
         if indexes.is_empty() { Ok(Vec::new()) } else { self.objects("queue/indexes.sql", context! { indexes }) }
     }
 
-    /// What a file makes.
+    /// The objects of a file.
     fn objects(self, file: &'static str, context: Value) -> Result<Vec<Object>> {
         let context = context! {
             schema => self.schema.quoted(self.dialect.quote_style()),

@@ -1,7 +1,7 @@
-//! One ODBC connection and the statements kept on it. This module and its children are the only ones that know ODBC.
+//! One ODBC connection and its prepared statements. Only this module and its children know ODBC.
 //!
-//! Every call to the driver is made on a thread of the connection's own (`own_thread`), so that it can be given up when it
-//! does not return. What that thread works with is `link`.
+//! A thread of the connection's own (`own_thread`) makes every call to the driver, so that the caller can give it up when it does
+//! not return. The thread works with a `link`.
 
 mod attached;
 mod bind;
@@ -16,7 +16,7 @@ mod time;
 mod unread;
 
 pub(crate) use self::{attached::Attached, diagnose::MISSING_RIGHT, given_up::GivenUp};
-pub use self::{bind::Param, fetch::Shape};
+pub use self::{bind::Param, fetch::ReadCells};
 
 use crate::config::Config;
 use crate::dialect::Dialect;
@@ -30,7 +30,7 @@ use std::{
 };
 
 /// How much longer than its time-out a call may take. At the time-out the server cancels the statement (PostgreSQL), or the
-/// driver asks it to (SQL Server), and the word of that has to come back. Whoever is silent for longer is given up.
+/// driver asks it to (SQL Server), and the answer has to come back. A connection that is silent for longer is given up.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// An open connection. One thread at a time uses it; it may move between threads.
@@ -40,46 +40,47 @@ const GRACE: Duration = Duration::from_secs(5);
 pub struct Session {
     thread: OwnThread<Link>,
     dialect: Dialect,
-    /// How long a call may take.
+    /// The time limit of a call.
     limit: Duration,
-    /// The limit that the settings give.
+    /// The time limit by the settings.
     longest: Duration,
     opened: Instant,
     fate: Fate,
 }
 
-/// What the errors met so far mean for the connection.
+/// The meaning of the errors so far for the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fate {
     /// It may be used.
     Usable,
-    /// It may not, which says nothing about others.
+    /// It may not be used, which says nothing about others.
     Broken,
-    /// It may not, and others that lead to the same server are probably no better.
+    /// It may not be used, and others to the same server are probably no better.
     ServerGone,
 }
 
 impl Session {
-    /// Connects, finds out who the server is, and makes the session's settings what readpast relies on.
+    /// Connects, finds out the server's dialect, and sets the session's options that readpast relies on.
     ///
     /// # Errors
-    /// Of the kinds that a failed log-in has; the message never holds the connection string.
+    /// The kinds of a failed log-in; the message never holds the connection string.
     pub fn open(config: &Config) -> Result<Self> {
         Self::open_of(config, &Arc::default())
     }
 
-    /// The same, where those that are given up are counted.
+    /// The same, with the counts for connections that are given up.
     pub(crate) fn open_of(config: &Config, given_up: &Arc<GivenUp>) -> Result<Self> {
         let text = config.connection_string()?;
         let guess = Dialect::guess(config.dialect(), &text);
-        // Not even tried then: what the C library and the driver cannot load the first time, they never load again.
+        // The log-in is not even tried then: a library that the C library and the driver cannot load the first time, they never
+        // load again.
         if let Some(error) = diagnose::out_of_descriptors() {
             return Err(error);
         }
         given_up::check(given_up)?;
         let mut thread = OwnThread::start(given_up)?;
         let connected = {
-            // Given back with a log-in that is given up: others are to be let in.
+            // A log-in that is given up returns it, for the others.
             let _turn = login::turn(guess, config)?;
             let limit = login::limit(config);
             let config = config.clone();
@@ -100,7 +101,7 @@ impl Session {
         Ok(session)
     }
 
-    /// The SQL it speaks.
+    /// The server's dialect.
     #[must_use]
     pub fn dialect(&self) -> Dialect {
         self.dialect
@@ -112,30 +113,30 @@ impl Session {
         self.opened
     }
 
-    /// Has calls answered within `limit` instead of the time that the settings leave them, if that is longer; `None` ends it.
+    /// Gives calls at most `limit` for their answers, instead of the settings' time, if that is longer; `None` ends it.
     pub(crate) fn limit_calls(&mut self, limit: Option<Duration>) {
         self.limit = limit.map_or(self.longest, |limit| limit.min(self.longest));
     }
 
-    /// Whether an error has left it unfit for use.
+    /// Whether an error has made it useless.
     #[must_use]
     pub fn is_broken(&self) -> bool {
         self.fate != Fate::Usable
     }
 
-    /// What the errors met on it so far mean for it, and for others.
+    /// The meaning of the errors on it so far, for it and for others.
     #[must_use]
     pub fn fate(&self) -> Fate {
         self.fate
     }
 
-    /// Executes `text` with a statement that stays on the connection for the next time, and returns its rows once the
-    /// server has said that all went well: rows of a result that an error follows must not be believed.
-    pub fn call(&mut self, text: &Arc<str>, params: &[Param<'_>], shape: Shape) -> Result<Rows> {
+    /// Executes `text` with a statement that stays on the connection for the next time, and returns its rows once the server has
+    /// reported success: rows of a result that an error follows may be wrong.
+    pub fn call(&mut self, text: &Arc<str>, params: &[Param<'_>], shape: ReadCells) -> Result<Rows> {
         let (text, bound) = (Arc::clone(text), bind::all(params));
         let rows = self.ask(move |link| link.call(&text, &bound, shape))?;
         rows.ok_or_else(|| {
-            // Whatever comes behind the count is still unread.
+            // The results behind the count are still unread.
             self.fate = Fate::ServerGone;
             Error::new(
                 ErrorKind::Protocol,
@@ -151,14 +152,14 @@ impl Session {
         self.ask(move |link| link.execute(&text, &bound))
     }
 
-    /// Executes `text` once and returns the rows of every result that has columns, in their order. The first result must be
-    /// such a one: a statement that begins with a count cannot be read further.
+    /// Executes `text` once and returns the rows of every result that has columns, in their order. The first result must have
+    /// columns: a statement that begins with a count cannot be read further.
     pub fn results(&mut self, text: &str, params: &[Param<'_>]) -> Result<Vec<Rows>> {
         let (text, bound) = (text.to_owned(), bind::all(params));
         self.ask(move |link| link.results(&text, &bound))
     }
 
-    /// Runs `work` in a transaction, which commits when it succeeds and rolls back when it does not.
+    /// Runs `work` in a transaction, which commits when it succeeds and rolls back when it fails.
     pub fn transaction<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         self.ask(|link| link.begin())?;
         let result = work(self).and_then(|value| self.ask(|link| link.commit()).map(|()| value));
@@ -168,7 +169,7 @@ impl Session {
         result
     }
 
-    /// Begins to close the connection; dropping the session waits a moment until it is closed. For whoever closes several.
+    /// Begins to close the connection; dropping the session waits a moment until it is closed. For a caller that closes several.
     pub(crate) fn begin_to_close(&mut self) {
         self.thread.begin_to_end();
     }
@@ -177,7 +178,7 @@ impl Session {
         self.thread.ask(self.limit, |link| link.as_ref().is_none_or(Link::is_dead)).unwrap_or(true)
     }
 
-    /// Has `work` done where the connection is.
+    /// Runs `work` on the connection's thread.
     fn ask<T: Send + 'static>(&mut self, work: impl FnOnce(&mut Link) -> Result<T> + Send + 'static) -> Result<T> {
         let answer = self.thread.ask(self.limit, |link| match link {
             Some(link) => work(link),
@@ -187,8 +188,8 @@ impl Session {
         result.inspect_err(|error| {
             let fate = match error.kind() {
                 kind if kind.breaks_connection() => Fate::ServerGone,
-                // A server that throttles may end the session it does so to (40501, 40549). To leave the others too would only
-                // be more log-ins for it to serve. The driver knows without asking the server.
+                // A server that throttles may end the session that it throttles (40501, 40549). To leave the others too would
+                // only be more log-ins for it to serve. The driver knows without asking the server.
                 ErrorKind::Busy if self.is_dead() => Fate::Broken,
                 _ => Fate::Usable,
             };

@@ -1,5 +1,5 @@
-//! State that one process shares about a queue: turns to poll it, to clean it and to renew leases; and the ways by which calls are
-//! called off and tried again.
+//! State that one process shares about a queue: turns to poll it, to clean it and to renew leases; and how calls are called off
+//! and repeated.
 
 mod cleaner;
 mod interrupt;
@@ -15,6 +15,6 @@ pub(crate) use self::{
     lease_renewer::{LeaseHolder, LeaseRenewer, Renewals, Renews},
     of_queue::OfQueue,
     outage::Outage,
-    poll_coordinator::Watcher,
+    poll_coordinator::PollWaiter,
     retry::Policy,
 };

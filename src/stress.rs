@@ -1,4 +1,4 @@
-//! A copy of a queue, to be worked on by many at once: made in a schema of its own, and dropped with all that is in it. The real
+//! A copy of a queue for a load test by many workers: made in a schema of its own, and dropped with all its contents. The real
 //! queue's items are neither read nor written.
 
 mod made_up;
@@ -10,18 +10,18 @@ pub use self::{
 };
 
 use crate::config::Config;
+use crate::description::{Completion, QueueSpec, RolesSpec, Storage, TableSpec};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::Identifier;
 use crate::install::{install, look_up};
 use crate::item::Value;
 use crate::queue::Queue;
 use crate::session::{Param, Session};
-use crate::spec::{Completion, QueueSpec, RolesSpec, Storage, TableSpec};
 
-/// What the schema of a copy begins with. Nothing else is ever dropped.
+/// The prefix of a copy's schema. No other schema is ever dropped.
 pub const PREFIX: &str = "readpast_stress_";
 
-/// A queue described as another one is, in a schema that has nothing else.
+/// A queue with another one's description, in a schema that has nothing else.
 #[derive(Debug)]
 pub struct Copy {
     config: Config,
@@ -30,15 +30,14 @@ pub struct Copy {
 }
 
 impl Copy {
-    /// Makes a copy of the queue `name` in a schema that ends in `ending` and is not there yet. It has the description's order,
-    /// attempts, leases, completion and columns, with indexes and procedures as the queue's; a table that somebody else made is
-    /// made anew in the shape that its description gives, without its own indexes, triggers and foreign keys. The limit of
-    /// attempts and the lease are those that count for the queue now, wherever they stand; the copy has settings of its own.
-    /// Roles, retention and what the description says of columns besides their types (`check`, `references`, `sql_type`) are left
-    /// out. The login has to be one that may install.
+    /// Makes a copy of the queue `name` in a new schema that ends in `ending`. It has the description's order, attempts, leases,
+    /// completion and columns, with indexes and procedures as the queue's; a user's table is made anew in the shape of its
+    /// description, without its own indexes, triggers and foreign keys. The limit of attempts and the lease are the queue's
+    /// present ones, wherever they are set; the copy has settings of its own. It has no roles, no retention and no SQL options of
+    /// columns (`check`, `references`, `sql_type`). The login needs the rights of an install.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`] where somebody else's procedures do the work, which would do it on the real table.
+    /// [`ErrorKind::Unsupported`] for hand-written procedures, which would work on the real table.
     pub fn make(config: &Config, name: &str, ending: &str) -> Result<Self> {
         let mut session = Session::open(config)?;
         let spec = look_up(&mut session, &config.schema()?, name)?;
@@ -64,7 +63,7 @@ impl Copy {
         &self.config
     }
 
-    /// What it is made of.
+    /// Its description.
     #[must_use]
     pub fn spec(&self) -> &QueueSpec {
         &self.spec
@@ -76,19 +75,19 @@ impl Copy {
         self.schema.as_str()
     }
 
-    /// Drops it. Nobody may have it open any more.
+    /// Drops it. No handle may have it open any more.
     ///
     /// # Errors
-    /// What the server refuses; it can be asked again.
+    /// The server's refusal; the call can be repeated.
     pub fn remove(&self) -> Result<()> {
         remove(&self.config, self.schema())
     }
 }
 
-/// Drops a copy that was left, since who made it was killed.
+/// Drops a copy that was left by a killed process.
 ///
 /// # Errors
-/// [`ErrorKind::InvalidArgument`] when the schema is none of a copy.
+/// [`ErrorKind::InvalidArgument`] when the schema is not a copy's.
 pub fn remove(config: &Config, schema: &str) -> Result<()> {
     if !schema.starts_with(PREFIX) {
         let message = format!("{schema:?} is not the schema of a copy: those begin with {PREFIX}");
@@ -97,7 +96,7 @@ pub fn remove(config: &Config, schema: &str) -> Result<()> {
     let schema = Identifier::new("the schema", schema)?;
     let mut session = Session::open(config)?;
     session.transaction(|session| {
-        // With what one turn drops, some of the next may have gone.
+        // The objects of one turn may take some of the next with them.
         for _ in 0..TURNS {
             for statement in leftovers(session, &schema)? {
                 session.execute(&statement, &[])?;
@@ -107,10 +106,10 @@ pub fn remove(config: &Config, schema: &str) -> Result<()> {
     })
 }
 
-/// How many kinds of objects there are, of which the one must have gone before the next can.
+/// The number of kinds of objects that depend on one another.
 const TURNS: usize = 6;
 
-/// The statements that drop a schema, those of the first turn of them; none where it is not there.
+/// The statements that drop the objects of the first turn; none where the schema is missing.
 fn leftovers(session: &mut Session, schema: &Identifier) -> Result<Vec<String>> {
     let query = session.dialect().query("stress/leftovers")?;
     let rows = session.execute(&query, &[Param::Text(schema.as_str())])?;
@@ -134,21 +133,21 @@ fn copied(spec: QueueSpec, schema: &Identifier) -> Result<QueueSpec> {
             return refused("its history is a table that somebody else made");
         }
         Storage::Table(table) => {
-            // Settings of somebody's own table would be those of the real queue.
+            // Settings of a user's own table would be those of the real queue.
             let (schema, settings) = (Some(schema.clone()), None);
             Storage::Table(Box::new(TableSpec { schema, create: true, settings, ..(**table).clone() }))
         }
     };
     let mut spec =
         QueueSpec { storage, roles: RolesSpec::default(), retention: Vec::new(), attempt_retention: None, ..spec };
-    // What is made up fits the columns, and nothing besides.
+    // Made-up values fit the columns' types only.
     for column in spec.columns.iter_mut().chain(spec.subtypes.iter_mut().flat_map(|subtype| &mut subtype.columns)) {
         (column.sql_type, column.check, column.references) = (None, None, None);
     }
     Ok(spec)
 }
 
-/// What the queue's settings say at this moment becomes the copy's description.
+/// Copies the queue's present settings into the copy's description.
 fn take_over(config: &Config, name: &str, spec: &mut QueueSpec) -> Result<()> {
     for setting in Queue::open(config, name)?.settings()? {
         let counts = setting.value.unwrap_or(setting.described);

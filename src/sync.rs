@@ -1,8 +1,8 @@
-//! Locks, and what each process has of its own.
+//! Locks, and state of each process.
 //!
-//! The locks are those of `std`, each of which keeps all its state in itself. `parking_lot` keeps the threads that wait for any of
-//! its locks in one table of the process. The child of a fork inherits the entries of threads that it does not have; a thread that
-//! it starts gets their memory, the table becomes a circle, and whoever wakes somebody looks through it for ever.
+//! The locks are those of `std`, each of which keeps all its state in itself. `parking_lot` keeps the threads that wait for any
+//! of its locks in one table of the process. The child of a fork inherits the entries of threads that it does not have; a thread
+//! that it starts gets their memory, the table becomes a circle, and a thread that wakes another looks through it for ever.
 
 use std::{
     ops::{Deref, DerefMut},
@@ -11,18 +11,18 @@ use std::{
     time::Instant,
 };
 
-/// A lock that no panic poisons: what a panic leaves half done is given up where it is caught.
+/// A lock that no panic poisons: code that catches a panic gives up its half-done work.
 #[derive(Debug, Default)]
 pub(crate) struct Mutex<T>(sync::Mutex<T>);
 
 /// A locked [`Mutex`].
 pub(crate) struct MutexGuard<'a, T> {
     of: &'a Mutex<T>,
-    /// Always there, but during a wait and while it is [unlocked](Self::unlocked).
+    /// Always there, except during a wait and while it is [unlocked](Self::unlocked).
     inner: Option<sync::MutexGuard<'a, T>>,
 }
 
-/// Lets those who have locked a [`Mutex`] wait for news.
+/// Lets holders of a [`Mutex`] wait for a change.
 #[derive(Debug, Default)]
 pub(crate) struct Condvar(sync::Condvar);
 
@@ -45,7 +45,7 @@ impl<T> Mutex<T> {
 }
 
 impl<T> MutexGuard<'_, T> {
-    /// Does `work` while others may have the lock.
+    /// Runs `work` while other threads may have the lock.
     pub(crate) fn unlocked<R>(guard: &mut Self, work: impl FnOnce() -> R) -> R {
         /// Locks again, after a panic too.
         struct Again<'g, 'a, T>(&'g mut MutexGuard<'a, T>);
@@ -66,13 +66,13 @@ impl<T> Deref for MutexGuard<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        self.inner.as_ref().expect("whoever takes it puts it back")
+        self.inner.as_ref().expect("it is there, except during a wait")
     }
 }
 
 impl<T> DerefMut for MutexGuard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
-        self.inner.as_mut().expect("whoever takes it puts it back")
+        self.inner.as_mut().expect("it is there, except during a wait")
     }
 }
 
@@ -89,23 +89,23 @@ impl Condvar {
         self.0.notify_all();
     }
 
-    /// Waits for news; there may be none.
+    /// Waits for a change; there may be none.
     pub(crate) fn wait<T>(&self, guard: &mut MutexGuard<'_, T>) {
         guard.inner = guard.inner.take().map(|inner| self.0.wait(inner).unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// The same, until `deadline` at the latest. Whether it has come.
+    /// The same, until `deadline` at the latest. Returns whether it has come.
     pub(crate) fn wait_until<T>(&self, guard: &mut MutexGuard<'_, T>, deadline: Instant) -> WaitTimeoutResult {
         let left = deadline.saturating_duration_since(Instant::now());
-        let inner = guard.inner.take().expect("whoever takes it puts it back");
+        let inner = guard.inner.take().expect("it is there, except during a wait");
         let (inner, timed_out) = self.0.wait_timeout(inner, left).unwrap_or_else(PoisonError::into_inner);
         guard.inner = Some(inner);
         timed_out
     }
 }
 
-/// What each process of a family of forks has of its own: another thread of the parent may have held a lock in it at the fork, for
-/// ever. Generations beyond the last share that.
+/// State of each process of a family of forks: another thread of the parent may have held a lock in it at the fork, for ever.
+/// Generations beyond the last share the last one's.
 pub(crate) struct PerProcess<T>([OnceLock<(u32, T)>; 64]);
 
 impl<T: Default> PerProcess<T> {
@@ -113,7 +113,7 @@ impl<T: Default> PerProcess<T> {
         Self([const { OnceLock::new() }; 64])
     }
 
-    /// That of this process.
+    /// The state of this process.
     pub(crate) fn get(&self) -> &T {
         let process = process::id();
         let keep = || (process, T::default());
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_is_told() {
+    fn waiting_threads_are_notified() {
         let lock = Arc::new((Mutex::new(0), Condvar::new()));
         let theirs = Arc::clone(&lock);
         let other = thread::spawn(move || {

@@ -22,7 +22,7 @@ pub(crate) use process_end::{leave, this_thread};
 use crate::error::{Error, ErrorKind, Result};
 use std::thread::{self, JoinHandle};
 
-/// Starts a thread that takes no signals. Dropping the handle leaves it to itself.
+/// Starts a thread that takes no signals. Dropping the handle detaches it.
 ///
 /// # Errors
 /// [`ErrorKind::Unavailable`] when the system has no thread left.
@@ -32,9 +32,9 @@ pub(crate) fn start(name: &str, work: impl FnOnce() + Send + 'static) -> Result<
     started.map_err(|error| Error::new(ErrorKind::Unavailable, format!("no thread could be started: {error}")))
 }
 
-/// Runs `start` while this thread blocks all signals, as a thread that it starts then does for good: a signal to the
-/// process goes to any thread that does not block it, and a program that waits for one on its main thread (as Python
-/// does) would not wake up if ours had it.
+/// Runs `start` while this thread blocks all signals, and the thread that it starts inherits that for good: a signal to the
+/// process goes to any thread that does not block it, and a program that waits for one on its main thread (as Python does) would
+/// not wake up if ours received it.
 fn blocked<R>(start: impl FnOnce() -> R) -> R {
     let _restored_at_the_end = Blocked::new();
     start()
@@ -42,7 +42,7 @@ fn blocked<R>(start: impl FnOnce() -> R) -> R {
 
 #[cfg(all(unix, not(miri)))]
 struct Blocked {
-    /// Nothing to restore when the mask could not be set.
+    /// `None` when the mask could not be set.
     before: Option<libc::sigset_t>,
 }
 

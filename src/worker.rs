@@ -1,4 +1,4 @@
-//! Workers in Rust: some threads that take items from the engine, have them handled, and end them.
+//! Workers in Rust: threads that take items from the engine, call the handler, and end them.
 
 mod crew;
 mod failure;
@@ -18,34 +18,37 @@ pub use self::{
 };
 pub use crate::engine::Event;
 
-use crate::engine::{Observer, Terms};
+use crate::engine::{Observer, WorkerTerms};
 use crate::error::{Error, ErrorKind, Result};
 use crate::queue::{MAX_ITEMS, Queue};
 use crew::Crew;
 use std::{fmt, sync::Arc, time::Duration};
 
-/// The most threads of one worker. A handler that waits more than it works can use many; one that computes wants as many
-/// as there are processors.
+/// The most threads of one worker. A handler that mostly waits can use many; one that computes needs as many as there are
+/// processors.
 pub const MAX_THREADS: u32 = 1000;
 
 /// Runs a handler for each item of a queue, until it is stopped.
 ///
 /// Each thread takes an item, calls the handler for it, and ends it; neither waits for the database. Threads of their own
-/// ([`Engine`](crate::Engine)) claim ahead, settle all that has ended in one call, and renew the leases, however long a
-/// handler takes. What becomes of an item is what its handler returns ([`IntoVerdict`]): nothing, a [`Verdict`](crate::Verdict), or a `Result` of these.
+/// ([`Engine`](crate::Engine)) claim ahead, settle all ended items in one call, and renew the leases, however long a handler
+/// takes. The handler's result decides about the item ([`IntoVerdict`]): nothing, a [`Verdict`](crate::Verdict), or a `Result` of
+/// these.
 ///
-/// - An error is an attempt that failed: its text and that of its sources go to the item's error column, and the item is
-///   tried again after the queue's backoff until its attempts are spent.
-/// - A panic is the same, with the panic's message; [`trace_panics`] adds where it was. Handlers share what they capture:
-///   after a panic it is as the panic left it. (A program built with `panic = "abort"` ends, as it asked to.)
-/// - What was lost meanwhile ([`Job::is_lost`]) is refused by the database, logged, and left to whoever has it now.
-/// - What the database cannot store, such as a response longer than its column, is left out, and the item's error says so.
-/// - Each attempt that failed is logged at the level `warn` with key and attempt, through the crate `log`; start and stop are
-///   at `info`. No column of an item is in it.
-/// - Failures that may pass are logged and met with patience; all others end the worker, and [`Worker::run`] returns them.
-///   Items in hand then come back when their leases run out.
+/// - An error is a failed attempt: its text and that of its sources go to the item's error column, and the item is tried again
+///   after the queue's backoff until its attempts are spent.
+/// - A panic is the same, with the panic's message; [`trace_panics`] adds its place. Handlers share their captures, which stay as
+///   a panic left them. (A program built with `panic = "abort"` ends, as it asked to.)
+/// - The database refuses the result of an item that was lost meanwhile ([`Job::is_lost`]); the worker logs it, and leaves the
+///   item to its new holder.
+/// - A value that the database cannot store, such as a response longer than its column, is left out, and the item's error says
+///   so.
+/// - Each failed attempt is logged at the level `warn` with key and attempt, through the crate `log`; start and stop are at
+///   `info`. No log line has a column of an item.
+/// - The worker logs transient failures and waits for their end; all others end it, and [`Worker::run`] returns them. Items in
+///   flight then come back when their leases run out.
 ///
-/// Connections: one for each lane (the setting `worker.lanes`, 1 by default), however many threads there are, now and then
+/// Connections: one for each fetcher (the setting `worker.fetchers`, 1 by default), however many threads there are, now and then
 /// one to renew leases, and one for each step while it is recorded.
 ///
 /// ```no_run
@@ -73,8 +76,8 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// A worker of one thread that takes one item at a time. It has a handle of its own ([`Queue::share`]): its stop is no
-    /// concern of the other users of `queue`, while an interrupt of `queue` stops it.
+    /// A worker of one thread that takes one item at a time. It has a handle of its own ([`Queue::share`]): its stop does not
+    /// touch other users of `queue`, while an interrupt of `queue` stops it.
     pub fn new(queue: &Queue) -> Self {
         let queue = queue.share();
         Self {
@@ -94,34 +97,34 @@ impl Worker {
         self
     }
 
-    /// How many items a thread takes at a time, from 1 to [`MAX_ITEMS`]. They are handled one after the other. For handlers
-    /// that gain from having several at hand; round trips are saved without it.
+    /// How many items a thread takes at a time, from 1 to [`MAX_ITEMS`], and handles one after the other. For handlers that work
+    /// better with several items; a larger number saves no round trips.
     pub fn batch_size(mut self, items: u32) -> Self {
         self.batch_size = items;
         self
     }
 
-    /// How long a worker that was stopped waits for the database to take what its handlers have ended, once the last of them
-    /// has: a lease's length unless you say otherwise. Then it gives up, and the leases run out.
+    /// How long a stopped worker waits for the database to settle its items, after the last handler has ended: a lease's length
+    /// by default. Then it gives up, and the leases run out.
     pub fn settle_timeout(mut self, timeout: Duration) -> Self {
         self.settle_timeout = Some(timeout);
         self
     }
 
-    /// Whether it stops by itself when nothing is due and nothing in hand.
+    /// Whether it stops by itself when nothing is due and nothing in flight.
     pub fn until_empty(mut self, so: bool) -> Self {
         self.until_empty = so;
         self
     }
 
-    /// Calls `observer` for what happens, from the thread that it happens on, which waits for it: for metrics and audits.
-    /// A panic in it ends the worker.
+    /// Calls `observer` for each event, on the thread that reports it, which waits for it: for metrics and audits. A panic in it
+    /// ends the worker.
     pub fn observe(mut self, observer: impl Fn(&Event<'_>) + Send + Sync + 'static) -> Self {
         self.observer = Some(Arc::new(observer));
         self
     }
 
-    /// What stops this worker, for another thread or a signal handler's.
+    /// A handle that stops this worker, for another thread or a signal handler's.
     #[must_use]
     pub fn stop_handle(&self) -> Stop {
         self.stop.clone()
@@ -130,8 +133,8 @@ impl Worker {
     /// Works until it is stopped. Once stopped, a worker does not start again; make another one.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidArgument`] when the number of threads or items is out of range; [`ErrorKind::Closed`] when the
-    /// queue was closed; what a claim or a settle failed with, if it cannot pass by itself. All threads have ended then.
+    /// [`ErrorKind::InvalidArgument`] when the number of threads or items is out of range; [`ErrorKind::Closed`] when the queue
+    /// was closed; the failure of a claim or a settle, if it is not transient. All threads have ended then.
     ///
     /// # Panics
     /// When an observer does. Panics of handlers stay with their items.
@@ -144,7 +147,7 @@ impl Worker {
             batch_size: self.batch_size,
             stop: &self.stop,
             settle_timeout: self.settle_timeout,
-            terms: Terms { until_empty: self.until_empty, observer: self.observer.clone() },
+            terms: WorkerTerms { until_empty: self.until_empty, observer: self.observer.clone() },
         };
         crew::run(crew, &handler)
     }

@@ -4,12 +4,12 @@
 
 use readpast::{
     config::Config,
+    description::QueueSpec,
     for_tests::Session,
     ident::QueueName,
     install::install,
     item::{Rows, Value},
     queue::Queue,
-    spec::QueueSpec,
 };
 use std::{
     env,

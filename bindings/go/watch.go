@@ -37,18 +37,18 @@ func (w *watch) begin(given context.Context, lease Lease) (ctx context.Context, 
 	}
 }
 
-// listen waits for news, until the worker has closed and there will be none.
+// listen waits for changes, until the worker has closed and there will be none.
 func (w *watch) listen() error {
 	isStopping := false
 	for seen := int64(0); ; {
-		news, failure := w.engine.News(seen, milliseconds(longestWait))
+		changes, failure := w.engine.Changes(seen, milliseconds(longestWait))
 		if failure != nil {
 			return failed(failure)
 		}
-		if news < 0 {
+		if changes < 0 {
 			return nil
 		}
-		seen = max(seen, news)
+		seen = max(seen, changes)
 		if !isStopping && w.engine.IsStopping() {
 			isStopping = true
 			if w.stopTimeout > 0 {

@@ -31,7 +31,7 @@ type Handler func(ctx context.Context, item *Item) (Settlement, error)
 // says how, and what becomes of what when something goes wrong. The fields are not to be changed once it runs; it may
 // run again when it has ended.
 type Worker struct {
-	// Queue is required, and must stay open while the worker runs. Queue.Interrupt stops it. The settings worker.lanes,
+	// Queue is required, and must stay open while the worker runs. Queue.Interrupt stops it. The settings worker.fetchers,
 	// worker.ahead and worker.hold_ms of its Options are the worker's.
 	Queue *Queue
 	// Handler is required. It is called in the worker's goroutines, several at once.

@@ -1,31 +1,32 @@
-//! A queue on a described table whose items a procedure claims that somebody wrote, and nothing else: it is called as it is.
-//! Its item is made a worker's by `Taken_`, so that a claim has its attempt, its token and its lease; from there on the queue
-//! is like any other.
+//! A queue on a described table with a custom claim procedure, which is called as it is. `Taken_` makes the claimed item this
+//! worker's, so that a claim has its attempt, its token and its lease; from there on the queue is like any other.
 
 use super::hand_written;
 use super::own::Own;
 use super::procedures::Procedures;
-use crate::calls::{self, Ask, Claimed, GIVEN_BACK, Recovered, Sessions, Settled, Settling, Taken, Terms, YieldsTo};
+use crate::calls::{
+    self, Ask, CallTerms, Claimed, CustomClaimResult, GIVEN_BACK, Recovered, Sessions, SettleAnswer, Settling, YieldsTo,
+};
 use crate::catalog::{self, Meaning};
+use crate::description::TableSpec;
 use crate::dialect::Calls;
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::Rows;
-use crate::metrics::Call;
+use crate::metrics::CallKind;
 use crate::session::Session;
-use crate::spec::TableSpec;
 use std::sync::Arc;
 
-/// The procedure that claims, and the installed ones for all else.
+/// The custom claim procedure, and the installed ones for all else.
 struct CustomClaim {
     own: Own,
-    call: catalog::Call,
+    call: catalog::ProcedureCall,
     text: String,
     taken: Arc<str>,
-    /// The columns of the key, as the procedure's row may call them.
+    /// The columns of the key, as the procedure's row may name them.
     key: Vec<String>,
 }
 
-/// Asks the catalog, of a table that may have one.
+/// Reads the procedure from the catalog, if the table has one.
 pub(super) fn open(session: &mut Session, table: &TableSpec, own: Own) -> Result<Box<dyn Procedures>> {
     let (Some(claimed_by), Some(taken)) = (&table.claimed_by, own.calls().taken.clone()) else {
         return Ok(Box::new(own));
@@ -49,30 +50,30 @@ impl Procedures for CustomClaim {
         true
     }
 
-    /// One item, whatever the caller asked for: the procedure takes one a call, and each is a worker's before the next is taken.
-    fn claim(&self, on: &dyn Sessions, terms: &Terms, _max: i32, recover: i32) -> Result<Claimed> {
+    /// Claims one item, whatever `max` is: the procedure claims one a call, and each is a worker's before the next is claimed.
+    fn claim(&self, on: &dyn Sessions, terms: &CallTerms, _max: i32, recover: i32) -> Result<Claimed> {
         let mut recovered = Recovered::default();
         if recover > 0 {
             recovered.add(calls::recover(on, self.own.calls(), GIVEN_BACK, recover)?);
         }
         let mut given_back = false;
         while on.called_off().is_none() {
-            let Some(key) = on.ask(Call::Claim, YieldsTo::Interrupts, |session| self.next(terms, session))? else {
+            let Some(key) = on.ask(CallKind::Claim, YieldsTo::Interrupts, |session| self.next(terms, session))? else {
                 if given_back {
                     break;
                 }
-                // A retry that has become due stands in the table as taken, until somebody gives it back: somebody else may
-                // have had the turn to recover, and before it was due.
+                // A retry that has become due looks claimed in the table until a recovery makes it due: another process may have
+                // had the turn to recover, and before the retry was due.
                 given_back = true;
                 recovered.add(calls::recover(on, self.own.calls(), GIVEN_BACK, 0)?);
                 continue;
             };
             let taken =
-                on.ask(Call::Claim, YieldsTo::Closing, |session| calls::taken(session, terms, &self.taken, &key))?;
+                on.ask(CallKind::Claim, YieldsTo::Closing, |session| calls::taken(session, terms, &self.taken, &key))?;
             match taken {
-                Taken::It(claimed) => return Ok(claimed.after(recovered)),
-                Taken::NotThis => {}
-                Taken::Lost => {
+                CustomClaimResult::It(claimed) => return Ok(claimed.after(recovered)),
+                CustomClaimResult::NotThis => {}
+                CustomClaimResult::Lost => {
                     let message = format!(
                         "{} gave the item {key}, and the table does not say that {} has it: it must write the worker's name, \
                          which may be too long for it, and the time of the claim, and commit both",
@@ -86,7 +87,7 @@ impl Procedures for CustomClaim {
         Ok(Claimed::nothing().after(recovered))
     }
 
-    fn settle(&self, on: &dyn Sessions, terms: &Terms, what: &Settling<'_>) -> Result<Settled> {
+    fn settle(&self, on: &dyn Sessions, terms: &CallTerms, what: &Settling<'_>) -> Result<SettleAnswer> {
         self.own.settle(on, terms, &what.without_claim())
     }
 }
@@ -96,8 +97,8 @@ impl CustomClaim {
         format!("{}.{}", self.call.procedure.schema, self.call.procedure.name)
     }
 
-    /// One call: the key of the item that it took.
-    fn next(&self, terms: &Terms, session: &mut Session) -> Result<Option<String>> {
+    /// One call: returns the key of the claimed item.
+    fn next(&self, terms: &CallTerms, session: &mut Session) -> Result<Option<String>> {
         let lease_ms = terms.described_lease_ms().to_string();
         let value = |meaning| match meaning {
             Meaning::Worker => Some(terms.worker.as_str()),
@@ -115,11 +116,11 @@ impl CustomClaim {
         own.iter().find(|rows| !rows.is_empty()).map_or(Ok(None), |rows| self.key_of(rows))
     }
 
-    /// The key in the row that the procedure gave, as requests have it.
+    /// The key in the procedure's row, in the form of requests.
     fn key_of(&self, rows: &Rows) -> Result<Option<String>> {
         if let [name] = self.key.as_slice() {
             let place = hand_written::place(rows, name).unwrap_or(0);
-            // A function that has one row for everything has nothing in it when there is no work.
+            // A function with exactly one row returns NULLs when there is no work.
             return Ok(hand_written::cell(rows, 0, place));
         }
         let mut parts = Vec::with_capacity(self.key.len());

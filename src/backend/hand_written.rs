@@ -1,10 +1,9 @@
-//! A queue behind procedures that somebody wrote by hand: `Next_` and `Modify_` in the shape of readpast's first document.
-//! They know neither worker nor lease nor operation, and take one item a call; what follows from that is said where it
-//! happens.
+//! A queue behind hand-written procedures: `Next_` and `Modify_` in the shape of readpast's first document. They know neither
+//! worker nor lease nor operation, and claim one item a call; comments in place name the consequences.
 
 mod claim;
 mod enqueue;
-mod judge;
+mod fence;
 mod known;
 mod results;
 mod settle;
@@ -20,37 +19,37 @@ pub(super) use self::{
 };
 
 use super::procedures::Procedures;
-use crate::calls::{Claimed, Operation, Sessions, Settled, Settling, Terms};
+use crate::calls::{CallTerms, Claimed, Operation, Sessions, SettleAnswer, Settling};
+use crate::description::CheckedItem;
 use crate::dialect::Calls;
 use crate::error::Result;
 use crate::item::{NewItem, QueueStats, Receipt};
-use crate::spec::Checked;
 
 impl Procedures for HandWritten {
     fn own(&self) -> Option<&Calls> {
         None
     }
 
-    fn claim(&self, on: &dyn Sessions, terms: &Terms, max: i32, _recover: i32) -> Result<Claimed> {
+    fn claim(&self, on: &dyn Sessions, terms: &CallTerms, max: i32, _recover: i32) -> Result<Claimed> {
         claim::claim(self, on, terms, max)
     }
 
-    fn settle(&self, on: &dyn Sessions, terms: &Terms, what: &Settling<'_>) -> Result<Settled> {
+    fn settle(&self, on: &dyn Sessions, terms: &CallTerms, what: &Settling<'_>) -> Result<SettleAnswer> {
         let outcomes = settle::settle(self, on, terms, what.settlements, what.operation)?;
-        Ok(Settled { outcomes, claimed: None })
+        Ok(SettleAnswer { outcomes, claimed: None })
     }
 
     fn enqueue(
         &self,
         on: &dyn Sessions,
-        terms: &Terms,
-        items: &[(&NewItem, Checked)],
+        terms: &CallTerms,
+        items: &[(&NewItem, CheckedItem)],
         operation: &Operation,
     ) -> Result<Vec<Receipt>> {
         enqueue::enqueue(self, on, terms, items, operation)
     }
 
-    fn stats(&self, on: &dyn Sessions, _terms: &Terms) -> Result<QueueStats> {
+    fn stats(&self, on: &dyn Sessions, _terms: &CallTerms) -> Result<QueueStats> {
         stats::stats(self, on)
     }
 }

@@ -1,10 +1,12 @@
-//! The procedures that an install has made.
+//! Installed procedures.
 
 use super::procedures::Procedures;
-use crate::calls::{self, Ask, Claimed, GIVEN_BACK, RECOVER_NOW, Sessions, Settled, Settling, Terms, Tries, YieldsTo};
+use crate::calls::{
+    self, Ask, CallTerms, Claimed, GIVEN_BACK, RECOVER_NOW, Sessions, SettleAnswer, Settling, Tries, YieldsTo,
+};
 use crate::dialect::Calls;
 use crate::error::Result;
-use crate::metrics::Call;
+use crate::metrics::CallKind;
 
 pub(super) struct Own(Box<Calls>);
 
@@ -23,9 +25,9 @@ impl Procedures for Own {
         Some(&self.0)
     }
 
-    fn claim(&self, on: &dyn Sessions, terms: &Terms, max: i32, recover: i32) -> Result<Claimed> {
+    fn claim(&self, on: &dyn Sessions, terms: &CallTerms, max: i32, recover: i32) -> Result<Claimed> {
         let mut tries = Tries::default();
-        let claimed = on.ask(Call::Claim, YieldsTo::Interrupts, |session| {
+        let claimed = on.ask(CallKind::Claim, YieldsTo::Interrupts, |session| {
             tries.make(session, terms, &self.0, |session, number| {
                 calls::claim(session, terms, &self.0, max, recover, number)
             })
@@ -34,10 +36,10 @@ impl Procedures for Own {
             Err(error) if terms.dialect.may_be_refusal(&error) => {}
             claimed => return claimed,
         }
-        // The refusal may be of what a dead worker left.
+        // The table may refuse an item of a dead worker.
         let recovered =
             if recover > 0 { calls::recover(on, &self.0, GIVEN_BACK, RECOVER_NOW)? } else { Default::default() };
-        let claimed = on.ask(Call::Claim, YieldsTo::Interrupts, |session| {
+        let claimed = on.ask(CallKind::Claim, YieldsTo::Interrupts, |session| {
             tries.make(session, terms, &self.0, |session, number| {
                 calls::claim_apart(session, terms, &self.0, max, number)
             })
@@ -45,9 +47,9 @@ impl Procedures for Own {
         Ok(claimed.after(recovered))
     }
 
-    fn settle(&self, on: &dyn Sessions, terms: &Terms, what: &Settling<'_>) -> Result<Settled> {
+    fn settle(&self, on: &dyn Sessions, terms: &CallTerms, what: &Settling<'_>) -> Result<SettleAnswer> {
         match calls::settle(on, terms, &self.0, what) {
-            // The claim may be what the table refuses, and the settlements are undone with it.
+            // The table may refuse the claim, which undoes the settlements too.
             Err(error) if what.max > 0 && terms.dialect.may_be_refusal(&error) => {
                 calls::settle(on, terms, &self.0, &what.without_claim())
             }

@@ -1,18 +1,18 @@
-//! The deeds in which the procedures of one queue differ from those of another.
+//! The calls in which the procedures of queues differ.
 
 use super::unsupported::unsupported;
-use crate::calls::{self, Claimed, Operation, Sessions, Settled, Settling, Terms};
+use crate::calls::{self, CallTerms, Claimed, Operation, Sessions, SettleAnswer, Settling};
+use crate::description::CheckedItem;
 use crate::dialect::Calls;
 use crate::error::Result;
 use crate::item::{NewItem, QueueStats, Receipt, Watched};
-use crate::spec::Checked;
 
-/// The procedures of a queue. All but claims go to those that an install has made, unless an implementation says otherwise.
+/// The procedures of a queue. Installed ones serve all calls but claims, unless an implementation overrides that.
 pub(crate) trait Procedures: Send + Sync {
-    /// The calls of the procedures that an install has made, if it has.
+    /// The statements of the installed procedures, if there are any.
     fn own(&self) -> Option<&Calls>;
 
-    /// The same for a caller that can do `what` with nothing else, because of `why`.
+    /// The same, or an error: without them `what` is impossible, because of `why`.
     fn calls(&self, what: &str, why: &str) -> Result<&Calls> {
         self.own().ok_or_else(|| unsupported(what, why))
     }
@@ -22,26 +22,26 @@ pub(crate) trait Procedures: Send + Sync {
         false
     }
 
-    /// Claims up to `max` items. `recover` is as of [`calls::recover`]; 0: nothing is recovered.
-    fn claim(&self, on: &dyn Sessions, terms: &Terms, max: i32, recover: i32) -> Result<Claimed>;
+    /// Claims up to `max` items. `recover` is as in [`calls::recover`]; 0: no recovery.
+    fn claim(&self, on: &dyn Sessions, terms: &CallTerms, max: i32, recover: i32) -> Result<Claimed>;
 
-    fn settle(&self, on: &dyn Sessions, terms: &Terms, what: &Settling<'_>) -> Result<Settled>;
+    fn settle(&self, on: &dyn Sessions, terms: &CallTerms, what: &Settling<'_>) -> Result<SettleAnswer>;
 
     fn enqueue(
         &self,
         on: &dyn Sessions,
-        terms: &Terms,
-        items: &[(&NewItem, Checked)],
+        terms: &CallTerms,
+        items: &[(&NewItem, CheckedItem)],
         operation: &Operation,
     ) -> Result<Vec<Receipt>> {
         calls::enqueue(on, terms, self.calls("enqueue", "they have no procedure for it")?, items, operation)
     }
 
-    fn stats(&self, on: &dyn Sessions, terms: &Terms) -> Result<QueueStats> {
+    fn stats(&self, on: &dyn Sessions, terms: &CallTerms) -> Result<QueueStats> {
         calls::stats(on, terms, self.calls("count items", "they have no procedure for it")?)
     }
 
-    fn watch(&self, on: &dyn Sessions, terms: &Terms, most: i32) -> Result<Watched> {
+    fn watch(&self, on: &dyn Sessions, terms: &CallTerms, most: i32) -> Result<Watched> {
         match self.own() {
             Some(own) => calls::watch(on, terms, own, most),
             None => Ok(self.stats(on, terms)?.into()),

@@ -1,4 +1,4 @@
-//! The error of a call that hand-written procedures have nothing for.
+//! The error of a call that hand-written procedures do not support.
 
 use crate::error::{Error, ErrorKind};
 

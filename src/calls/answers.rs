@@ -3,12 +3,12 @@
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Action, Answer, ItemState, Outcome, Rows, Settlement, Value, answer_column};
 
-/// The word in the answer column of `row`.
+/// The answer column of `row`.
 pub(super) fn word(rows: &Rows, row: usize) -> &str {
     text(rows, row, answer_column::ANSWER)
 }
 
-/// How long until the next item is due, of an EMPTY row.
+/// The time until the next item is due, in an EMPTY row.
 pub(super) fn due_ms(rows: &Rows, row: usize) -> Option<u64> {
     match rows.value(row, answer_column::DUE_MS) {
         Value::Integer(ms) => Some(u64::try_from(ms).unwrap_or(0)),
@@ -25,14 +25,14 @@ pub(super) fn text(rows: &Rows, row: usize, column: usize) -> &str {
     }
 }
 
-/// The outcomes of `settlements`, which the first rows tell.
+/// The outcomes of `settlements`, from the first rows.
 pub(super) fn outcomes_of(rows: &Rows, settlements: &[Settlement<'_>]) -> Result<Vec<Outcome>> {
     let outcomes = outcomes(rows, settlements.len())?;
     Ok(settlements.iter().zip(outcomes).map(|(settlement, outcome)| of_this_call(settlement, outcome)).collect())
 }
 
-/// What came of `settlement`. A call that is repeated since its answer was lost is told what its items are now, and the next
-/// claim or an operator may have made something else of them since: what is told is of that, and its token is another's.
+/// The outcome of `settlement`. A repeated call reads the present state of its items, which the next claim or an operator may
+/// have changed since: then state and token belong to that change.
 fn of_this_call(settlement: &Settlement<'_>, outcome: Outcome) -> Outcome {
     if outcome.answer != Answer::Ok {
         return outcome;
@@ -60,9 +60,9 @@ pub(super) fn outcomes(rows: &Rows, count: usize) -> Result<Vec<Outcome>> {
     (0..count).map(|row| outcome(rows, row, row, count)).collect()
 }
 
-/// The outcomes of `settlements`, and of how many there is a row: of the first, and of all others that were refused or are not
-/// Completed now. That need not be what was asked: a call that is repeated may find that somebody has completed since what it
-/// gave back.
+/// The outcomes of `settlements`, and how many of them have a row: the first, and all others that were refused or are not
+/// Completed now. It need not be the action's state: a repeated call may find that another worker has completed an item that it
+/// released.
 pub(super) fn outcomes_of_others(rows: &Rows, settlements: &[Settlement<'_>]) -> Result<(Vec<Outcome>, usize)> {
     let mut row = 0;
     let outcomes = settlements.iter().enumerate().map(|(i, settlement)| {
@@ -81,12 +81,12 @@ fn is_of(rows: &Rows, row: usize, item: usize) -> bool {
     row < rows.len() && rows.value(row, answer_column::ORDINAL) == Value::Integer(item as i64)
 }
 
-/// What `row` says of item `item`, of so many.
+/// The outcome in `row` of item `item`, out of so many.
 fn outcome(rows: &Rows, row: usize, item: usize, count: usize) -> Result<Outcome> {
-    let said = if row < rows.len() { word(rows, row) } else { "" };
-    let answer = said.parse::<Answer>().ok().filter(|_| is_of(rows, row, item));
+    let answer_text = if row < rows.len() { word(rows, row) } else { "" };
+    let answer = answer_text.parse::<Answer>().ok().filter(|_| is_of(rows, row, item));
     let answer = answer.ok_or_else(|| {
-        let message = format!("the server's answer for item {item} of {count} is {said:?}, out of place");
+        let message = format!("the server's answer for item {item} of {count} is {answer_text:?}, out of place");
         Error::new(ErrorKind::Protocol, message)
     })?;
     let attempt = match rows.value(row, answer_column::ATTEMPT) {
@@ -106,11 +106,11 @@ mod tests {
     use super::*;
     use crate::item::{Cell, Column, ColumnType};
 
-    /// What the server says: answers with their ordinals and states; a claimed item has no ordinal.
-    fn rows(said: &[(&str, Option<i64>, &str)]) -> Rows {
+    /// Rows of a server: answers with their ordinals and states; a claimed item has no ordinal.
+    fn rows(answers: &[(&str, Option<i64>, &str)]) -> Rows {
         let columns = (0..answer_column::COUNT).map(|_| Column { name: String::new(), kind: ColumnType::Text });
         let mut rows = Rows::new(columns.collect());
-        for (answer, ordinal, state) in said {
+        for (answer, ordinal, state) in answers {
             for column in 0..answer_column::COUNT {
                 match column {
                     answer_column::ANSWER => rows.push_text(|text| text.push_str(answer)),
@@ -131,11 +131,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_told_of_is_completed() {
-        let said = [("OK", Some(0), "Completed"), ("LEASE_LOST", Some(2), "Pending"), ("CLAIMED", None, "Processing")];
+    fn items_without_a_row_are_completed() {
+        let answers =
+            [("OK", Some(0), "Completed"), ("LEASE_LOST", Some(2), "Pending"), ("CLAIMED", None, "Processing")];
         let actions = [Action::Complete, Action::Complete, Action::Complete, Action::Retry];
-        let (outcomes, told) = outcomes_of_others(&rows(&said), &asked(&actions)).unwrap();
-        assert_eq!(told, 2);
+        let (outcomes, read) = outcomes_of_others(&rows(&answers), &asked(&actions)).unwrap();
+        assert_eq!(read, 2);
         let answers: Vec<_> =
             outcomes.iter().map(|one| (one.answer, one.state, one.attempt, one.token.as_str())).collect();
         let completed = (Answer::Ok, Some(ItemState::Completed), 2, "");
@@ -145,16 +146,16 @@ mod tests {
                 (Answer::Ok, Some(ItemState::Completed), 3, "new"),
                 completed,
                 (Answer::LeaseLost, Some(ItemState::Pending), 3, "new"),
-                // Somebody has completed since what a call gave back that is repeated.
+                // Another worker has completed an item that the repeated call released.
                 (Answer::Ok, Some(ItemState::Error), 2, ""),
             ]
         );
     }
 
     #[test]
-    fn what_others_have_made_of_an_item_since_is_not_what_came_of_this_call() {
+    fn later_changes_are_no_outcome_of_this_call() {
         use ItemState::{Cancelled, Completed, Error, Failed, Pending, Processing};
-        let told = |action, state: &str| {
+        let outcome_of = |action, state: &str| {
             let outcomes = outcomes_of(&rows(&[("OK", Some(0), state)]), &asked(&[action])).unwrap();
             (outcomes[0].answer, outcomes[0].state, outcomes[0].token.is_empty())
         };
@@ -171,17 +172,17 @@ mod tests {
             (Action::Release, "Error", ok(Error, false)),
             (Action::Release, "Completed", ok(Pending, true)),
             (Action::Cancel, "Pending", ok(Cancelled, true)),
-            // Of a step at attempt 2, told of attempt 3.
+            // The row of a step at attempt 2 is of attempt 3.
             (Action::Step, "Processing", (Answer::LeaseLost, Some(Processing), false)),
             (Action::Step, "Error", (Answer::LeaseLost, Some(Error), false)),
         ] {
-            assert_eq!(told(action, state), expected, "{action:?} {state}");
+            assert_eq!(outcome_of(action, state), expected, "{action:?} {state}");
         }
     }
 
     #[test]
     fn no_row_of_the_first_is_no_answer_and_an_unknown_word_is_none() {
-        for said in [
+        for answers in [
             &[][..],
             &[("CLAIMED", None, "Processing")],
             &[("EMPTY", None, "")],
@@ -189,8 +190,8 @@ mod tests {
             &[("GONE", Some(0), "")],
             &[("OK", Some(0), "Completed"), ("GONE", Some(1), "")],
         ] {
-            let error = outcomes_of_others(&rows(said), &asked(&[Action::Complete; 2])).unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::Protocol, "{said:?}");
+            let error = outcomes_of_others(&rows(answers), &asked(&[Action::Complete; 2])).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Protocol, "{answers:?}");
         }
         assert_eq!(outcomes(&rows(&[("OK", Some(0), "Completed")]), 2).unwrap_err().kind(), ErrorKind::Protocol);
     }

@@ -1,21 +1,22 @@
-//! The attempts at an item that have ended.
+//! The ended attempts at an item.
 
 use super::sessions::{Ask, Sessions, YieldsTo};
-use super::terms::Terms;
+use super::terms::CallTerms;
 use crate::dialect::Calls;
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Attempt, Rows, Value};
-use crate::metrics::Call;
-use crate::session::{Param, Shape};
+use crate::metrics::CallKind;
+use crate::session::{Param, ReadCells};
 
-/// The most that are shown of one item.
+/// The most attempts of one item that are returned.
 const MOST: i32 = 1000;
 
-pub(crate) fn attempts(on: &dyn Sessions, terms: &Terms, calls: &Calls, key: &str) -> Result<Vec<Attempt>> {
+pub(crate) fn attempts(on: &dyn Sessions, terms: &CallTerms, calls: &Calls, key: &str) -> Result<Vec<Attempt>> {
     let Some(call) = &calls.attempts else { return Ok(Vec::new()) };
     terms.spec.check_key(key)?;
     let params = [Param::Text(key), Param::Integer(MOST)];
-    let rows = on.ask(Call::Attempts, YieldsTo::Closing, |session| session.call(call, &params, Shape::Times))?;
+    let rows =
+        on.ask(CallKind::Attempts, YieldsTo::Closing, |session| session.call(call, &params, ReadCells::Times))?;
     (0..rows.len()).map(|row| attempt(&rows, row)).collect()
 }
 

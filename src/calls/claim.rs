@@ -1,43 +1,43 @@
-//! Taking items out.
+//! Claims.
 
 use super::answers;
 use super::recover::Recovered;
-use super::refused::{self, Refused};
-use super::terms::Terms;
+use super::refused::{self, RefusedItem};
+use super::terms::CallTerms;
 use crate::dialect::Calls;
 use crate::error::{Error, ErrorKind, Result};
-use crate::item::{Batch, CLAIMED_ALONE, Rows, Withheld};
+use crate::item::{Batch, CLAIMED_ALONE, Rows, Undeliverable};
 use crate::session::{Param, Session};
 use std::time::Duration;
 
 /// The answer to a claim.
 #[derive(Default)]
 pub(crate) struct Claimed {
-    pub(crate) found: Found,
-    /// Items that were claimed and cannot be handed out: too large, say.
-    pub(crate) withheld: Vec<Withheld>,
-    /// Items that their table did not let it claim, or recover.
-    pub(crate) refused: Vec<Refused>,
-    /// Items of dead workers that a call of its own gave back before it.
+    pub(crate) found: ClaimResult,
+    /// Items that were claimed and are undeliverable: too large, say.
+    pub(crate) undeliverable: Vec<Undeliverable>,
+    /// Items that their table refused to have claimed, or recovered.
+    pub(crate) refused: Vec<RefusedItem>,
+    /// Items of dead workers that an earlier call of its own recovered.
     pub(crate) recovered: u32,
 }
 
 #[derive(Default)]
-pub(crate) enum Found {
+pub(crate) enum ClaimResult {
     Items(Batch),
-    /// It only ended items that are not to be worked on; those behind them may be due.
+    /// The claim only ended undeliverable items; those behind them may be due.
     Others,
     /// Nothing is due, or until then.
     Nothing(Option<Duration>),
-    /// The answer does not say: whoever waits is to ask again.
+    /// The answer leaves it open: a waiting caller is to ask again.
     #[default]
     Unknown,
 }
 
 impl Claimed {
-    /// Nothing is due that anybody knows of.
+    /// No item is known to be due.
     pub(crate) fn nothing() -> Self {
-        Self { found: Found::Nothing(None), ..Self::default() }
+        Self { found: ClaimResult::Nothing(None), ..Self::default() }
     }
 
     /// The same, with the recovery that came before it in a call of its own.
@@ -51,7 +51,7 @@ impl Claimed {
 /// Claims up to `max` items under this number, and recovers as `recover` says.
 pub(crate) fn claim(
     session: &mut Session,
-    terms: &Terms,
+    terms: &CallTerms,
     calls: &Calls,
     max: i32,
     recover: i32,
@@ -62,10 +62,10 @@ pub(crate) fn claim(
     read(terms, terms.claiming(session, &calls.claim, &params)?, 0)
 }
 
-/// The same around the items that their table refuses to have claimed.
+/// The same around items that their table refuses to have claimed.
 pub(crate) fn claim_apart(
     session: &mut Session,
-    terms: &Terms,
+    terms: &CallTerms,
     calls: &Calls,
     max: i32,
     number: Option<i64>,
@@ -75,20 +75,20 @@ pub(crate) fn claim_apart(
 }
 
 /// The answer in `rows` from row `first` on.
-pub(crate) fn read(terms: &Terms, mut rows: Rows, first: usize) -> Result<Claimed> {
-    let withheld = rows.take_withheld();
+pub(crate) fn read(terms: &CallTerms, mut rows: Rows, first: usize) -> Result<Claimed> {
+    let undeliverable = rows.take_undeliverable();
     let (refused, first) = refused::read(&rows, first);
     let is_over = rows.len() == first;
     let found = match (!is_over).then(|| answers::word(&rows, first)) {
-        None if !withheld.is_empty() => Found::Others,
-        Some("CLAIMED" | CLAIMED_ALONE) => Found::Items(terms.batch(rows, first)),
+        None if !undeliverable.is_empty() => ClaimResult::Others,
+        Some("CLAIMED" | CLAIMED_ALONE) => ClaimResult::Items(terms.batch(rows, first)),
         Some("EMPTY") => match answers::due_ms(&rows, first) {
-            Some(0) => Found::Others,
-            due => Found::Nothing(due.map(Duration::from_millis)),
+            Some(0) => ClaimResult::Others,
+            due => ClaimResult::Nothing(due.map(Duration::from_millis)),
         },
         other => {
             return Err(Error::new(ErrorKind::Protocol, format!("the server answered a claim with {other:?}")));
         }
     };
-    Ok(Claimed { found, withheld, refused, recovered: 0 })
+    Ok(Claimed { found, undeliverable, refused, recovered: 0 })
 }

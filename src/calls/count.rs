@@ -5,7 +5,7 @@ use crate::error::{Error, ErrorKind, Result};
 /// The most items of one call. More row locks than this may make SQL Server lock the whole table.
 pub const MAX_ITEMS: u32 = 1000;
 
-/// Counts of items have the same bounds in every call.
+/// Checks a count of items, which has the same bounds in every call.
 pub(crate) fn check_count(what: &str, count: u32) -> Result<i32> {
     match i32::try_from(count) {
         Ok(number) if (1..=MAX_ITEMS).contains(&count) => Ok(number),

@@ -1,40 +1,39 @@
-//! Putting items in.
+//! Enqueues.
 
 use super::answers;
 use super::operation::{Attempts, Operation};
 use super::sessions::{Ask, Sessions, YieldsTo};
-use super::terms::Terms;
+use super::terms::CallTerms;
+use crate::description::{CheckedItem, items_to_json};
 use crate::dialect::Calls;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::QueueName;
 use crate::item::{Answer, NewItem, Receipt, Rows, answer_column};
-use crate::metrics::Call;
-use crate::session::{Param, Shape};
-use crate::spec::{Checked, items_to_json};
+use crate::metrics::CallKind;
+use crate::session::{Param, ReadCells};
 
-/// Up to [`MAX_ITEMS`](super::MAX_ITEMS) items, in one transaction.
+/// Enqueues up to [`MAX_ITEMS`](super::MAX_ITEMS) items, in one transaction.
 pub(crate) fn enqueue(
     on: &dyn Sessions,
-    terms: &Terms,
+    terms: &CallTerms,
     calls: &Calls,
-    items: &[(&NewItem, Checked)],
+    items: &[(&NewItem, CheckedItem)],
     operation: &Operation,
 ) -> Result<Vec<Receipt>> {
     let json = items_to_json(items.iter().map(|(_, checked)| checked));
     let params = [Param::Text(&operation.id), Param::Text(&json)];
     let mut attempts = Attempts::default();
-    let result = on.ask(Call::Enqueue, YieldsTo::Closing, |session| {
-        let answer = session.call(&calls.enqueue, &params, Shape::Answers);
+    let result = on.ask(CallKind::Enqueue, YieldsTo::Closing, |session| {
+        let answer = session.call(&calls.enqueue, &params, ReadCells::Answers);
         attempts.note(answer.map_err(|error| key_taken(&terms.spec.queue, error)))
     });
     receipts(&attempts.conclude(operation, result)?, items.len())
 }
 
-/// The same inside the transaction that is open; `make` makes the call. It has no identity unless the caller gave one: nothing is
-/// tried again.
+/// The same inside the open transaction; `make` makes the call. It has no identity unless the caller gave one: it is not retried.
 pub(crate) fn enqueue_within(
     calls: &Calls,
-    items: &[(&NewItem, Checked)],
+    items: &[(&NewItem, CheckedItem)],
     identity: Option<&str>,
     make: impl FnOnce(&str, &[Param<'_>]) -> Result<Rows>,
 ) -> Result<Vec<Receipt>> {
@@ -65,7 +64,7 @@ fn receipt(rows: &Rows, row: usize) -> Result<Receipt> {
     Ok(Receipt { key: text(answer_column::KEY), token: text(answer_column::TOKEN), duplicate })
 }
 
-/// Refuses values that no worker with this setting would take with their item. As JSON, they are as long as they are stored, or
+/// Refuses values that no worker with this setting would claim with their item. As JSON, they are as long as in the table, or
 /// longer.
 pub(crate) fn check_size(most: usize, index: usize, bytes: usize) -> Result<()> {
     if bytes <= most {
@@ -78,8 +77,8 @@ pub(crate) fn check_size(most: usize, index: usize, bytes: usize) -> Result<()> 
     Err(Error::new(ErrorKind::InvalidItem, message))
 }
 
-/// A drawn key was taken, which takes a clock that was set back. All was rolled back, and the next draw is another. Any
-/// other key that is taken is one of the item's own columns, and stays taken.
+/// A generated key was in use, which takes a clock that was set back. The call was rolled back, and the next key differs. Any
+/// other key in use is one of the item's own columns, and stays in use.
 fn key_taken(queue: &QueueName, error: Error) -> Error {
     let message = error.message();
     let is_ours = [format!("'PK_{}'", queue.as_str()), format!("\"{}_pk\"", queue.snake_case())]

@@ -1,32 +1,33 @@
-//! Looking for items.
+//! Searches for items.
 
 use super::count::check_count;
 use super::sessions::{Ask, Sessions, YieldsTo};
-use super::terms::Terms;
+use super::terms::CallTerms;
 use crate::dialect::{Calls, Dialect};
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Batch, Filter, Rows};
-use crate::metrics::Call;
-use crate::session::{Param, Shape};
+use crate::metrics::CallKind;
+use crate::session::{Param, ReadCells};
 
-/// A page that is looked for: the items that fit `filter`, from behind the key `after` on.
+/// A page of a search: the items that fit `filter`, from behind the key `after` on.
 pub(crate) struct Page<'a> {
     pub(crate) filter: &'a Filter,
     pub(crate) after: Option<&'a str>,
     pub(crate) max: u32,
 }
 
-pub(crate) fn find(on: &dyn Sessions, terms: &Terms, calls: &Calls, page: &Page<'_>) -> Result<Batch> {
+pub(crate) fn find(on: &dyn Sessions, terms: &CallTerms, calls: &Calls, page: &Page<'_>) -> Result<Batch> {
     let (filter, max) = checked(terms, page)?;
     let params = [Param::Text(&filter), Param::Text(page.after.unwrap_or_default()), max, Param::OptionalInteger(None)];
-    let rows = on.ask(Call::Find, YieldsTo::Closing, |session| session.call(&calls.find, &params, Shape::Answers))?;
+    let rows =
+        on.ask(CallKind::Find, YieldsTo::Closing, |session| session.call(&calls.find, &params, ReadCells::Answers))?;
     Ok(found(terms, rows))
 }
 
 /// The same of at most `most` items; and the key to go on behind, where there may be more.
 pub(crate) fn look(
     on: &dyn Sessions,
-    terms: &Terms,
+    terms: &CallTerms,
     calls: &Calls,
     page: &Page<'_>,
     most: u32,
@@ -37,17 +38,17 @@ pub(crate) fn look(
     })?;
     let (filter, max) = checked(terms, page)?;
     let params = [Param::Text(&filter), Param::Text(page.after.unwrap_or_default()), max, Param::Integer(most)];
-    // The end is in a result of its own on SQL Server, and nowhere else.
-    let mut results = on.ask(Call::Find, YieldsTo::Closing, |session| match session.dialect() {
+    // On SQL Server the end is in a result of its own.
+    let mut results = on.ask(CallKind::Find, YieldsTo::Closing, |session| match session.dialect() {
         Dialect::SqlServer => session.results(&calls.find, &params),
-        Dialect::Postgres => Ok(vec![session.call(&calls.find, &params, Shape::Answers)?]),
+        Dialect::Postgres => Ok(vec![session.call(&calls.find, &params, ReadCells::Answers)?]),
     })?;
     let further = results.last_mut().and_then(Rows::take_further);
     let rows = results.into_iter().next().unwrap_or_default();
     Ok((found(terms, rows), further))
 }
 
-fn checked(terms: &Terms, page: &Page<'_>) -> Result<(String, Param<'static>)> {
+fn checked(terms: &CallTerms, page: &Page<'_>) -> Result<(String, Param<'static>)> {
     let max = check_count("the number of items to find", page.max)?;
     check_keys(terms, page.filter)?;
     if page.after == Some("") {
@@ -57,12 +58,12 @@ fn checked(terms: &Terms, page: &Page<'_>) -> Result<(String, Param<'static>)> {
     Ok((page.filter.to_json(terms.spec.has_composite_key())?, Param::Integer(max)))
 }
 
-fn found(terms: &Terms, rows: Rows) -> Batch {
+fn found(terms: &CallTerms, rows: Rows) -> Batch {
     if rows.is_empty() { Batch::default() } else { terms.batch(rows, 0) }
 }
 
-/// Refuses by its name what cannot be a key; an empty one the filter refuses itself.
-pub(super) fn check_keys(terms: &Terms, filter: &Filter) -> Result<()> {
+/// Refuses a text that cannot be a key; the filter itself refuses an empty one.
+pub(super) fn check_keys(terms: &CallTerms, filter: &Filter) -> Result<()> {
     let mut keys = filter.keys.iter().flatten().filter(|key| !key.is_empty());
     keys.try_for_each(|key| terms.spec.check_key(key))
 }

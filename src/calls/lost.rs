@@ -1,9 +1,9 @@
-//! A claim whose answer was lost on the way: it has left its number with the items, and the next try asks for those first. Items
-//! that nobody asks for come back when their lease is over.
+//! Claims whose answer was lost: the claim has marked its items with its number, and the next try asks for those first. Other
+//! marked items come back when their lease is over.
 
 use super::claim::{self, Claimed};
 use super::operation::leaves_open;
-use super::terms::Terms;
+use super::terms::CallTerms;
 use crate::dialect::Calls;
 use crate::error::{Error, Result};
 use crate::session::{Param, Session};
@@ -12,17 +12,17 @@ use uuid::Uuid;
 /// The tries of one claim.
 #[derive(Default)]
 pub(crate) struct Tries {
-    /// The number of the try before, if it may have claimed.
+    /// The number of the last try, if it may have claimed.
     lost: Option<i64>,
 }
 
 impl Tries {
-    /// One try: what the try before has claimed, or what `claim` does under a number of its own. Had each the same number, the one
-    /// before, when it commits late, would add to what a third one finds, which may then be too much.
+    /// One try: the items of the last try, or a claim under a new number. With one number for all, a try that commits late would
+    /// add to the items of the next but one, which may then be too many.
     pub(crate) fn make(
         &mut self,
         session: &mut Session,
-        terms: &Terms,
+        terms: &CallTerms,
         calls: &Calls,
         claim: impl FnOnce(&mut Session, Option<i64>) -> Result<Claimed>,
     ) -> Result<Claimed> {
@@ -46,31 +46,31 @@ impl Tries {
     }
 }
 
-/// The items that the claim of this number took and still holds.
+/// The items that the claim of this number claimed and still holds.
 pub(super) fn claimed_before(
     session: &mut Session,
-    terms: &Terms,
+    terms: &CallTerms,
     calls: &Calls,
     number: i64,
 ) -> Result<Option<Claimed>> {
     let Some(statement) = &calls.claimed else { return Ok(None) };
     let params = [Param::Text(&terms.worker), Param::OptionalLong(Some(number))];
     let rows = terms.claiming(session, statement, &params)?;
-    let any = !rows.is_empty() || rows.has_withheld();
+    let any = !rows.is_empty() || rows.has_undeliverable();
     any.then(|| claim::read(terms, rows, 0)).transpose()
 }
 
-pub(super) fn left_to_its_lease(terms: &Terms, error: &Error) {
+pub(super) fn left_to_its_lease(terms: &CallTerms, error: &Error) {
     log::warn!("queue {}: a claim whose answer was lost is left to its lease: {error}", terms.queue());
 }
 
-/// The number of the claim in the call of this identity, which a repetition has too. The identity may be the caller's, and any part of
-/// it the same in many.
+/// The number of the claim in the call of this identity, which a repetition shares. The identity may be the caller's, whose calls
+/// may have parts of it in common.
 pub(super) fn number_within(operation: &str) -> i64 {
     number_of(Uuid::new_v5(&Uuid::NAMESPACE_OID, operation.as_bytes()))
 }
 
-/// The number of a claim, from what was drawn for it: above zero, and no other's. The random part of it is the lower half.
+/// A unique number of a claim, from random bits: above zero. The lower half is random.
 fn number_of(drawn: Uuid) -> i64 {
     let (_, low) = drawn.as_u64_pair();
     (low.cast_signed() & i64::MAX).max(1)

@@ -1,28 +1,28 @@
-//! The identity of a call that changes items. The server keeps it with the change, so that the call can be repeated
-//! without doing its work twice, and its outcome be learnt after the answer was lost.
+//! The identity of a call that changes items. The server stores it with the change, so that the call can be repeated without
+//! doing its work twice, and its outcome be learnt after the answer was lost.
 
 use super::count::MAX_ITEMS;
 use super::sessions::{Ask, Sessions, YieldsTo};
-use super::terms::Terms;
+use super::terms::CallTerms;
 use crate::dialect::Calls;
 use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Excerpt, Result};
 use crate::item::{Answer, Value};
-use crate::metrics::Call;
-use crate::session::{Param, Shape};
+use crate::metrics::CallKind;
+use crate::session::{Param, ReadCells};
 use uuid::Uuid;
 
-/// What a call is recognized by.
+/// The identity of a call.
 pub(crate) struct Operation {
-    /// What the server is sent, for this part of the call.
+    /// The identity that is sent for this part of the call.
     pub(crate) id: String,
-    /// What the caller repeats the whole call with.
+    /// The identity under which the caller repeats the whole call.
     pub(crate) of_call: String,
 }
 
 impl Operation {
-    /// The identity that the caller gave, checked, or a new one; and of it that of the part numbered `part`, if the call goes
-    /// out in parts. A part's is made of the whole's and its number, so that a repetition with the same items has the same.
+    /// The caller's identity, checked, or a new one; for a part, that of the part numbered `part`. A part's is made of the
+    /// whole's and its number, so that a repetition with the same items has the same.
     fn new(dialect: Dialect, given: Option<&str>, part: Option<usize>) -> Result<Self> {
         let call = match given {
             None => by_time(dialect, Uuid::now_v7()),
@@ -43,13 +43,13 @@ impl Operation {
 }
 
 /// `drawn`, which begins with its time, in the order of time as the server sorts GUIDs, so that its index of them grows at one
-/// end. PostgreSQL goes by the bytes from the first on; SQL Server looks at the last six first.
+/// end. PostgreSQL compares the bytes from the first on; SQL Server looks at the last six first.
 fn by_time(dialect: Dialect, drawn: Uuid) -> Uuid {
     if dialect == Dialect::Postgres {
         return drawn;
     }
     let mut bytes = *drawn.as_bytes();
-    // The random part comes first, but for the marks of version and variant, which stay in their places.
+    // The random part comes first, but for the bits of version and variant, which stay in their places.
     let (time, random) = (bytes[..6].to_owned(), bytes[10..].to_owned());
     bytes[..6].copy_from_slice(&random);
     bytes[10..].copy_from_slice(&time);
@@ -58,7 +58,7 @@ fn by_time(dialect: Dialect, drawn: Uuid) -> Uuid {
     Uuid::from_bytes(bytes)
 }
 
-/// `part` next to the `call` that it is a part of, where the server sorts by the end.
+/// The identity of `part` next to that of its `call`, where the server sorts by the end.
 fn beside(dialect: Dialect, call: Uuid, part: Uuid) -> Uuid {
     if dialect == Dialect::Postgres {
         return part;
@@ -69,22 +69,21 @@ fn beside(dialect: Dialect, call: Uuid, part: Uuid) -> Uuid {
 }
 
 /// A part of a call: as many items as one transaction takes.
-pub(crate) struct Part<'a, T> {
+pub(crate) struct CallPart<'a, T> {
     pub(crate) number: usize,
     pub(crate) items: &'a [T],
     pub(crate) is_last: bool,
     pub(crate) operation: Operation,
 }
 
-/// Does `work` for [`MAX_ITEMS`] of `items` after the other; of none it is not called. When a part fails, those before it are
-/// done: the error says so, and has the operation with which the whole call is repeated, which does them no second time; unless
-/// no part `commits`.
+/// Calls `work` for [`MAX_ITEMS`] of `items` after the other; never without items. When a part fails, those before it are done:
+/// the error says so, and has the operation under which to repeat the whole call, which skips them; unless no part `commits`.
 pub(crate) fn in_parts<T, R>(
     dialect: Dialect,
     items: &[T],
     operation: Option<&str>,
     commits: bool,
-    mut work: impl FnMut(Part<'_, T>) -> Result<Vec<R>>,
+    mut work: impl FnMut(CallPart<'_, T>) -> Result<Vec<R>>,
 ) -> Result<Vec<R>> {
     let whole = Operation::new(dialect, operation, None)?;
     let size = MAX_ITEMS as usize;
@@ -92,7 +91,7 @@ pub(crate) fn in_parts<T, R>(
     let mut results = Vec::with_capacity(items.len());
     for (number, items) in items.chunks(size).enumerate() {
         let operation = Operation::new(dialect, Some(&whole.of_call), (parts > 1).then_some(number))?;
-        let done = work(Part { number, items, is_last: number + 1 == parts, operation });
+        let done = work(CallPart { number, items, is_last: number + 1 == parts, operation });
         match done {
             Ok(done) => results.extend(done),
             Err(error) if number == 0 || !commits => return Err(error),
@@ -107,15 +106,16 @@ pub(crate) fn in_parts<T, R>(
     Ok(results)
 }
 
-/// Whether the ledger has the call. Of one that went out in parts it asks for the first: in a caller's transaction all are done
+/// Whether the table of operations has the call. For one in parts it asks for the first: in a caller's transaction all are done
 /// or none.
-pub(crate) fn is_done(on: &dyn Sessions, terms: &Terms, calls: &Calls, operation: &str) -> Result<bool> {
+pub(crate) fn is_done(on: &dyn Sessions, terms: &CallTerms, calls: &Calls, operation: &str) -> Result<bool> {
     let whole = Operation::new(terms.dialect, Some(operation), None)?.id;
     let first_part = Operation::new(terms.dialect, Some(operation), Some(0))?.id;
     for id in [whole, first_part] {
         let params = [Param::Text(&id)];
-        let rows =
-            on.ask(Call::IsDone, YieldsTo::Closing, |session| session.call(&calls.is_done, &params, Shape::Table))?;
+        let rows = on.ask(CallKind::IsDone, YieldsTo::Closing, |session| {
+            session.call(&calls.is_done, &params, ReadCells::Table)
+        })?;
         match (!rows.is_empty()).then(|| rows.value(0, 0)) {
             Some(Value::Text(word)) if word.parse() == Ok(Answer::Ok) => return Ok(true),
             Some(Value::Text(word)) if word.parse() == Ok(Answer::NotFound) => {}
@@ -128,29 +128,29 @@ pub(crate) fn is_done(on: &dyn Sessions, terms: &Terms, calls: &Calls, operation
     Ok(false)
 }
 
-/// Whether nobody knows after this failure of an attempt, which had reached the server, if that has carried it out.
+/// Whether this failure of a try that reached the server leaves open whether the server has done it.
 pub(super) fn leaves_open(error: &Error) -> bool {
     match error.kind() {
-        // Nobody knows what the server did last on a lost connection.
+        // On a lost connection the server's last act is unknown.
         ErrorKind::ConnectionLost | ErrorKind::Unavailable | ErrorKind::Protocol => true,
-        // There was an answer, and not the memory to read it.
+        // There was an answer, but no memory to read it.
         ErrorKind::Exhausted => true,
-        // The driver has given up (HYT00), perhaps while the server committed. When the server itself says that
-        // a lock or the statement took too long (1222, 55P03, 57014), it has rolled back.
+        // The driver has given up (HYT00), perhaps while the server committed. When the server itself reports that a lock or the
+        // statement took too long (1222, 55P03, 57014), it has rolled back.
         ErrorKind::TimedOut => error.sqlstate().is_none_or(|state| state.starts_with("HY")),
         // Refused or, as a deadlock victim, rolled back.
         _ => false,
     }
 }
 
-/// Watches the attempts of one call: after a failure that leaves the outcome open, no later failure closes it.
+/// Watches the tries of one call: after a failure that leaves the outcome open, no later failure closes it.
 #[derive(Default)]
 pub(crate) struct Attempts {
     open: bool,
 }
 
 impl Attempts {
-    /// Takes note of how an attempt went that had reached the server.
+    /// Notes the result of a try that reached the server.
     pub(crate) fn note<T>(&mut self, result: Result<T>) -> Result<T> {
         if let Err(error) = &result {
             self.open |= leaves_open(error);
@@ -158,7 +158,7 @@ impl Attempts {
         result
     }
 
-    /// Whether an attempt has left the outcome open.
+    /// Whether a try has left the outcome open.
     pub(crate) fn is_open(&self) -> bool {
         self.open
     }
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_out_is_open_unless_the_server_itself_tells_of_it() {
+    fn a_time_out_is_open_unless_the_server_itself_reports_it() {
         for (sqlstate, is_open) in [("HYT00", true), ("42000", false), ("55P03", false), ("57014", false)] {
             let mut attempts = Attempts::default();
             let _ = attempts.note::<()>(Err(Error::new(ErrorKind::TimedOut, "").with_codes(sqlstate, 1222)));
@@ -251,7 +251,7 @@ mod tests {
             while ids.len() < 20 {
                 let last = ids.last().cloned();
                 ids.extend(std::iter::repeat_with(draw).find(|id| {
-                    // Those of one millisecond come as they come.
+                    // GUIDs of one millisecond have no order.
                     let time = |id: &str| sorted_as(dialect, id)[..6].to_vec();
                     last.as_ref().is_none_or(|last| time(last) != time(id))
                 }));
@@ -270,7 +270,7 @@ mod tests {
 
     const GIVEN: &str = "d6513312-4dcc-4c44-b044-08b98257037c";
 
-    /// The identities that a call of so many items goes out with.
+    /// The identities of the parts of a call of so many items.
     fn sent(items: usize) -> Vec<String> {
         let mut sent = Vec::new();
         let done = in_parts(Dialect::SqlServer, &vec![(); items], Some(GIVEN), true, |part| {

@@ -1,19 +1,19 @@
-//! Deleting items that ended.
+//! Deletes ended items.
 
 use super::count::check_count;
 use super::find::check_keys;
 use super::sessions::{Ask, Sessions, YieldsTo};
-use super::terms::Terms;
+use super::terms::CallTerms;
 use crate::dialect::Calls;
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Filter, Rows, Value};
-use crate::metrics::Call;
-use crate::session::{Param, Session, Shape};
+use crate::metrics::CallKind;
+use crate::session::{Param, ReadCells, Session};
 use std::sync::Arc;
 use std::time::Duration;
 
 /// Deletes up to `max` items that fit `filter`.
-pub(crate) fn purge(on: &dyn Sessions, terms: &Terms, calls: &Calls, filter: &Filter, max: u32) -> Result<u64> {
+pub(crate) fn purge(on: &dyn Sessions, terms: &CallTerms, calls: &Calls, filter: &Filter, max: u32) -> Result<u64> {
     let max = check_count("the number of items to purge", max)?;
     if let Some(state) = filter.states.iter().find(|state| !state.is_finished()) {
         let message =
@@ -23,14 +23,14 @@ pub(crate) fn purge(on: &dyn Sessions, terms: &Terms, calls: &Calls, filter: &Fi
     check_keys(terms, filter)?;
     let filter = filter.to_json(terms.spec.has_composite_key())?;
     let params = [Param::Text(&filter), Param::Integer(max)];
-    count(&on.ask(Call::Purge, YieldsTo::Closing, |session| session.call(&calls.purge, &params, Shape::Table))?)
+    count(&on.ask(CallKind::Purge, YieldsTo::Closing, |session| session.call(&calls.purge, &params, ReadCells::Table))?)
 }
 
-/// Deletes up to `max` items whose time is over, unless somebody did within the `interval`.
+/// Deletes up to `max` expired items, unless another call did within the `interval`.
 pub(crate) fn retain(session: &mut Session, statement: &Arc<str>, interval: Duration, max: i32) -> Result<u64> {
     // An eighth less: a call that comes a little early is not to lose a whole interval.
     let interval = i32::try_from((interval - interval / 8).as_millis()).unwrap_or(i32::MAX);
-    count(&session.call(statement, &[Param::Integer(interval), Param::Integer(max)], Shape::Table)?)
+    count(&session.call(statement, &[Param::Integer(interval), Param::Integer(max)], ReadCells::Table)?)
 }
 
 /// How many items were deleted.

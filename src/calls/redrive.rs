@@ -1,21 +1,21 @@
-//! Letting items that ended be worked on again.
+//! Redrives: ended items become due again.
 
 use super::answers;
 use super::operation::{Attempts, Operation, in_parts};
 use super::sessions::{Ask, Sessions, YieldsTo};
-use super::terms::Terms;
+use super::terms::CallTerms;
+use crate::description::put_key;
 use crate::dialect::Calls;
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{ItemRef, Outcome};
-use crate::metrics::Call;
-use crate::session::{Param, Shape};
-use crate::spec::put_key;
+use crate::metrics::CallKind;
+use crate::session::{Param, ReadCells};
 use serde_json::json;
 
-/// `learn` gets the outcomes of each part as soon as it has committed.
+/// Redrives items. `learn` gets the outcomes of each part as soon as it has committed.
 pub(crate) fn redrive(
     on: &dyn Sessions,
-    terms: &Terms,
+    terms: &CallTerms,
     calls: &Calls,
     items: &[ItemRef<'_>],
     operation: Option<&str>,
@@ -36,7 +36,7 @@ pub(crate) fn redrive(
 
 fn one_part(
     on: &dyn Sessions,
-    terms: &Terms,
+    terms: &CallTerms,
     calls: &Calls,
     items: &[ItemRef<'_>],
     operation: &Operation,
@@ -44,14 +44,14 @@ fn one_part(
     let json = to_json(terms, items)?;
     let params = [Param::Text(&operation.id), Param::Text(&json)];
     let mut attempts = Attempts::default();
-    let result = on.ask(Call::Redrive, YieldsTo::Closing, |session| {
-        attempts.note(session.call(&calls.redrive, &params, Shape::Answers))
+    let result = on.ask(CallKind::Redrive, YieldsTo::Closing, |session| {
+        attempts.note(session.call(&calls.redrive, &params, ReadCells::Answers))
     });
     answers::outcomes(&attempts.conclude(operation, result)?, items.len())
 }
 
 /// The array that the procedure reads.
-fn to_json(terms: &Terms, items: &[ItemRef<'_>]) -> Result<String> {
+fn to_json(terms: &CallTerms, items: &[ItemRef<'_>]) -> Result<String> {
     let mut out = String::from("[");
     for (i, item) in items.iter().enumerate() {
         out.push_str(if i > 0 { ",{\"key\":" } else { "{\"key\":" });

@@ -1,17 +1,17 @@
-//! Keeping claims.
+//! Renewals of leases.
 
 use super::answers;
 use super::count::MAX_ITEMS;
-use super::terms::Terms;
+use super::terms::CallTerms;
+use crate::description::put_key;
 use crate::dialect::Calls;
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Lease, Outcome, Rows};
-use crate::session::{Param, Session, Shape};
-use crate::spec::put_key;
+use crate::session::{Param, ReadCells, Session};
 
 /// Renews `leases`; `make` makes each call.
 pub(crate) fn renew(
-    terms: &Terms,
+    terms: &CallTerms,
     calls: &Calls,
     leases: &[Lease<'_>],
     make: impl Fn(&mut dyn FnMut(&mut Session) -> Result<Rows>) -> Result<Rows>,
@@ -20,7 +20,7 @@ pub(crate) fn renew(
     for leases in leases.chunks(MAX_ITEMS as usize) {
         let items = to_json(terms.spec.has_composite_key(), leases)?;
         let params = [Param::Text(&terms.worker), Param::Text(&items), Param::OptionalInteger(terms.lease_ms)];
-        let rows = make(&mut |session| session.call(&calls.renew, &params, Shape::Answers))?;
+        let rows = make(&mut |session| session.call(&calls.renew, &params, ReadCells::Answers))?;
         outcomes.extend(answers::outcomes(&rows, leases.len())?);
     }
     Ok(outcomes)

@@ -1,50 +1,51 @@
-//! The settings of a queue that its procedures read from AppSettings at each call: they count above the description, and
-//! changing one needs no install.
+//! The settings of a queue that its procedures read from AppSettings at each call: they override the description, and changing
+//! one needs no install.
 
 use super::sessions::{Ask, Sessions, YieldsTo};
-use super::terms::Terms;
+use super::terms::CallTerms;
+use crate::description::{ATTEMPTS, LEASE_MS, QueueSpec};
 use crate::dialect::Calls;
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::Value;
-use crate::metrics::Call;
-use crate::session::{Param, Shape};
-use crate::spec::{ATTEMPTS, LEASE_MS, QueueSpec};
+use crate::metrics::CallKind;
+use crate::session::{Param, ReadCells};
 use std::ops::RangeInclusive;
 
 /// A setting of a queue in the table AppSettings, or in the one that its description names in its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Setting {
-    /// What it is called here: `maxAttempts`, `leaseMs`.
+pub struct QueueSetting {
+    /// Its name: `maxAttempts`, `leaseMs`.
     pub name: &'static str,
-    /// What it is called in the table: `notification.maxAttempts`.
+    /// Its name in the table: `notification.maxAttempts`.
     pub param: String,
-    /// The table: `AppSettings`, or what the description names in `table.settings`.
+    /// The table: `AppSettings`, or the one that the description names in `table.settings`.
     pub table: String,
-    /// What the table says; `None` where it says nothing.
+    /// The value in the table; `None` where there is none.
     pub value: Option<i32>,
-    /// What counts then: what the description says.
+    /// The value in the description, which holds then.
     pub described: i32,
 }
 
-/// One that the procedures know: its name, what it may be, and where it stands in a description.
-struct Known {
+/// A setting that the procedures know: its name, its range, and its value in a description.
+struct KnownSetting {
     name: &'static str,
     range: RangeInclusive<i32>,
     described: fn(&QueueSpec) -> i32,
 }
 
-const KNOWN: [Known; 2] = [
-    Known { name: "maxAttempts", range: ATTEMPTS, described: |spec| spec.max_attempts },
-    Known { name: "leaseMs", range: LEASE_MS, described: |spec| spec.lease.ms },
+const KNOWN: [KnownSetting; 2] = [
+    KnownSetting { name: "maxAttempts", range: ATTEMPTS, described: |spec| spec.max_attempts },
+    KnownSetting { name: "leaseMs", range: LEASE_MS, described: |spec| spec.lease.ms },
 ];
 
 /// The settings of the queue, one after the other.
-pub(crate) fn settings(on: &dyn Sessions, terms: &Terms, calls: &Calls) -> Result<Vec<Setting>> {
-    let read = |known: &Known| {
+pub(crate) fn settings(on: &dyn Sessions, terms: &CallTerms, calls: &Calls) -> Result<Vec<QueueSetting>> {
+    let read = |known: &KnownSetting| {
         let param = param(terms, known);
         let params = [Param::Text(&param)];
-        let rows =
-            on.ask(Call::Settings, YieldsTo::Closing, |session| session.call(&calls.setting, &params, Shape::Table))?;
+        let rows = on.ask(CallKind::Settings, YieldsTo::Closing, |session| {
+            session.call(&calls.setting, &params, ReadCells::Table)
+        })?;
         let value = match (!rows.is_empty()).then(|| rows.value(0, 0)) {
             None => None,
             Some(Value::Integer(value)) => i32::try_from(value).ok(),
@@ -52,14 +53,20 @@ pub(crate) fn settings(on: &dyn Sessions, terms: &Terms, calls: &Calls) -> Resul
                 return Err(Error::new(ErrorKind::Protocol, format!("the setting {param} is {other:?}")));
             }
         };
-        Ok(Setting { name: known.name, param, table: table(terms), value, described: (known.described)(&terms.spec) })
+        Ok(QueueSetting {
+            name: known.name,
+            param,
+            table: table(terms),
+            value,
+            described: (known.described)(&terms.spec),
+        })
     };
     KNOWN.iter().map(read).collect()
 }
 
 pub(crate) fn set_setting(
     on: &dyn Sessions,
-    terms: &Terms,
+    terms: &CallTerms,
     calls: &Calls,
     name: &str,
     value: Option<i32>,
@@ -75,7 +82,7 @@ pub(crate) fn set_setting(
     }
     let param = param(terms, known);
     let params = [Param::Text(&param), Param::OptionalInteger(value)];
-    on.ask(Call::Settings, YieldsTo::Closing, |session| match &calls.hold_setting {
+    on.ask(CallKind::Settings, YieldsTo::Closing, |session| match &calls.hold_setting {
         None => session.execute(&calls.set_setting, &params).map(drop),
         Some(hold) => session.transaction(|session| {
             session.execute(hold, &[])?;
@@ -84,12 +91,12 @@ pub(crate) fn set_setting(
     })
 }
 
-/// The table that the settings stand in.
-fn table(terms: &Terms) -> String {
+/// The table of the settings.
+fn table(terms: &CallTerms) -> String {
     let Some(theirs) = terms.spec.settings_table() else { return "AppSettings".to_owned() };
     format!("{}.{}", terms.dialect.schema_of(theirs.schema.as_ref()).as_str(), theirs.name.as_str())
 }
 
-fn param(terms: &Terms, known: &Known) -> String {
+fn param(terms: &CallTerms, known: &KnownSetting) -> String {
     format!("{}.{}", terms.spec.settings, known.name)
 }

@@ -1,11 +1,11 @@
-//! A settlement as the procedures read it.
+//! A settlement in the JSON of the procedures.
 
+use crate::description::{QueueSpec, check_set, check_step, check_text, put_due, put_key};
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Action, Settlement};
-use crate::spec::{QueueSpec, check_set, check_step, check_text, put_due, put_key};
 use serde_json::{Map, json};
 
-/// The array that the procedure reads. Mistakes count the items from `first` on.
+/// The array that the procedure reads. Errors count the items from `first` on.
 pub(crate) fn to_json(spec: &QueueSpec, settlements: &[Settlement<'_>], first: usize) -> Result<String> {
     let composite = spec.has_composite_key();
     let mut out = String::with_capacity(settlements.len() * 128 + 2);
@@ -23,19 +23,19 @@ pub(crate) fn to_json(spec: &QueueSpec, settlements: &[Settlement<'_>], first: u
     Ok(out)
 }
 
-/// Whether `settlement` can be sent to a queue of this description.
+/// Checks that `settlement` can be sent to a queue of this description.
 pub(crate) fn check(spec: &QueueSpec, settlement: &Settlement<'_>) -> Result<()> {
     let mut out = String::new();
     write_json(&mut out, false, spec, settlement)?;
     write_set(&mut out, spec, settlement)
 }
 
-/// Appends one element but for its end and what it sets, or says what is wrong with it. What every settlement has is written
-/// straight into the text, since workers do little else.
+/// Appends one element but for its end and its `set`, or returns its mistake. Members of every settlement are written straight
+/// into the text, since workers do little else.
 fn write_json(out: &mut String, composite: bool, spec: &QueueSpec, settlement: &Settlement<'_>) -> Result<()> {
     let refused = |why: String| Error::new(ErrorKind::InvalidArgument, why);
     let refuse = |why: &str| Err(refused(why.to_owned()));
-    // A table that keeps no token shows none for an item that nobody has touched yet.
+    // A table without a token column shows none for an item that was never changed.
     let token = settlement.token.filter(|token| !token.is_empty());
     match (token, settlement.attempt) {
         _ if settlement.key.is_empty() => return refuse("the key is empty; take it from the claimed item"),
@@ -73,7 +73,7 @@ fn write_json(out: &mut String, composite: bool, spec: &QueueSpec, settlement: &
     Ok(())
 }
 
-/// Appends what an element sets, as it was written.
+/// Appends the values that an element sets, as they were written.
 fn write_set(out: &mut String, spec: &QueueSpec, settlement: &Settlement<'_>) -> Result<()> {
     let Some(set) = settlement.set else { return Ok(()) };
     let completes = settlement.action == Action::Complete;
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_set_travels_as_it_is_written() {
+    fn set_travels_as_it_is_written() {
         let columns = r#"{"queue": "Q", "columns": [{"name": "Body", "type": "json"}]}"#;
         let spec = QueueSpec::from_json(columns).unwrap();
         let set = Settlement { set: Some(r#"{"body": {"b":1.10}}"#), ..Settlement::control("k", None, Action::Fail) };

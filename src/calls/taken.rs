@@ -1,30 +1,35 @@
-//! Making an item a worker's that a custom claim procedure took.
+//! Makes an item that a custom claim procedure claimed this worker's.
 
 use super::answers;
 use super::claim::{self, Claimed};
-use super::terms::Terms;
+use super::terms::CallTerms;
 use crate::error::Result;
-use crate::session::{Param, Session, Shape};
+use crate::session::{Param, ReadCells, Session};
 use std::sync::Arc;
 
-/// The answer to that.
-pub(crate) enum Taken {
+/// The result.
+pub(crate) enum CustomClaimResult {
     It(Claimed),
-    /// It is not to be worked on: another one may be.
+    /// It is undeliverable: another one may be due.
     NotThis,
-    /// The table does not say that this worker has it.
+    /// The table does not show this worker as its holder.
     Lost,
 }
 
-pub(crate) fn taken(session: &mut Session, terms: &Terms, statement: &Arc<str>, key: &str) -> Result<Taken> {
+pub(crate) fn taken(
+    session: &mut Session,
+    terms: &CallTerms,
+    statement: &Arc<str>,
+    key: &str,
+) -> Result<CustomClaimResult> {
     let params = [Param::Text(&terms.worker), Param::Text(key)];
-    let rows = session.call(statement, &params, Shape::Answers)?;
-    if rows.has_withheld() {
-        return claim::read(terms, rows, 0).map(Taken::It);
+    let rows = session.call(statement, &params, ReadCells::Answers)?;
+    if rows.has_undeliverable() {
+        return claim::read(terms, rows, 0).map(CustomClaimResult::It);
     }
     match answers::word(&rows, 0) {
-        "EMPTY" => Ok(Taken::NotThis),
-        "LEASE_LOST" => Ok(Taken::Lost),
-        _ => claim::read(terms, rows, 0).map(Taken::It),
+        "EMPTY" => Ok(CustomClaimResult::NotThis),
+        "LEASE_LOST" => Ok(CustomClaimResult::Lost),
+        _ => claim::read(terms, rows, 0).map(CustomClaimResult::It),
     }
 }

@@ -1,17 +1,17 @@
-//! The terms of a handle's calls: which queue, in whose name, of which kinds, with which lease.
+//! The terms of a handle's calls: queue, worker, kind filter, lease.
 
-use super::kinds::Kinds;
+use super::kind_filter::KindFilter;
 use crate::config::Config;
+use crate::description::QueueSpec;
 use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Excerpt, Result};
 use crate::ident::Identifier;
 use crate::item::{Batch, Rows, normalize_utc, utc_text};
-use crate::session::{Param, Session, Shape};
-use crate::spec::QueueSpec;
+use crate::session::{Param, ReadCells, Session};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-pub(crate) struct Terms {
+pub(crate) struct CallTerms {
     pub(crate) spec: QueueSpec,
     pub(crate) schema: Identifier,
     pub(crate) dialect: Dialect,
@@ -20,16 +20,16 @@ pub(crate) struct Terms {
     pub(crate) lease_ms: Option<i32>,
     pub(crate) most_item_bytes: usize,
     /// The kinds of items that claims take.
-    pub(crate) kinds: Kinds,
-    /// The time of the run, in queues that keep it.
+    pub(crate) kinds: KindFilter,
+    /// The time of the run, in queues that store it.
     run_at: Option<String>,
-    /// The columns that hold JSON, which only the description tells from text.
+    /// The columns that hold JSON, which only the description distinguishes from text.
     json_columns: Vec<String>,
-    /// Whether claims leave their numbers with the items.
+    /// Whether claims mark their items with their numbers.
     marks_claims: bool,
 }
 
-impl Terms {
+impl CallTerms {
     pub(crate) fn new(
         config: &Config,
         schema: Identifier,
@@ -43,7 +43,7 @@ impl Terms {
             worker: config.worker(),
             lease_ms: config.lease_ms(),
             most_item_bytes: config.most_item_bytes(),
-            kinds: Kinds::new(config, &spec)?,
+            kinds: KindFilter::new(config, &spec)?,
             run_at: spec.run_time().then_some(run_at),
             json_columns: spec.json_columns(),
             marks_claims: spec.marks_claims(),
@@ -66,12 +66,12 @@ impl Terms {
         self.spec.queue.as_str()
     }
 
-    /// The length of a lease that the queue's settings say nothing of.
+    /// The length of a lease where the queue's settings have none.
     pub(crate) fn described_lease_ms(&self) -> i32 {
         self.lease_ms.unwrap_or(self.spec.lease.ms)
     }
 
-    /// The last parameters of a claim; one around what is refused recovers nothing.
+    /// The last parameters of a claim; a claim around refused items recovers none.
     pub(super) fn of_claim(
         &self,
         max: i32,
@@ -101,6 +101,6 @@ impl Terms {
 
     /// A call that may claim.
     pub(super) fn claiming(&self, session: &mut Session, text: &Arc<str>, params: &[Param<'_>]) -> Result<Rows> {
-        session.call(text, params, if self.spec.is_own() { Shape::OwnAnswers } else { Shape::Answers })
+        session.call(text, params, if self.spec.is_own() { ReadCells::OwnAnswers } else { ReadCells::Answers })
     }
 }

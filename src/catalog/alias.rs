@@ -1,16 +1,16 @@
-//! The author's own types, alias types in SQL Server and domains in PostgreSQL, of the columns of a table that readpast makes. They
-//! are whoever's they are: what is missing is told, and not made, for its base and its length are for its owner to say.
+//! The author's own types, alias types in SQL Server and domains in PostgreSQL, of the columns of a table that readpast makes. A
+//! missing one is reported, and not made: its owner decides its base and its length.
 
 use super::fit::holds;
-use super::types::Family;
+use super::types::TypeFamily;
 use super::{number, text};
+use crate::description::{ColumnKind, ColumnSpec, QueueSpec, SqlName};
 use crate::dialect::Dialect;
 use crate::error::Result;
 use crate::finding::Finding;
 use crate::session::{Param, Session};
-use crate::spec::{ColumnKind, ColumnSpec, QueueSpec, SqlName};
 
-/// What is wrong with the types that the columns of `spec` name.
+/// Findings about the types that the columns of `spec` name.
 pub(crate) fn check_types(session: &mut Session, spec: &QueueSpec) -> Result<Vec<Finding>> {
     let own = spec.columns.iter().map(|column| (column, column.name.as_str().to_owned()));
     let of_subtypes = spec.subtypes.iter().flat_map(|subtype| {
@@ -49,7 +49,7 @@ fn check(
         );
     }
     let base = text(&rows, 0, 0);
-    if !holds(Family::of(dialect, &base), kind) {
+    if !holds(TypeFamily::of(dialect, &base), kind) {
         return error(
             format!("is {base}, and the column {name:?} is {kind}"),
             "say the type that it holds, or take another type".to_owned(),

@@ -1,5 +1,5 @@
-//! A table of somebody else's against the description of the queue in it: whether every column that is named is there and
-//! can hold what it must, whether the key names one row, whether the claim finds its index. Nothing is changed.
+//! Compares a user's table with the description of its queue: whether every named column is there and can hold its values,
+//! whether the key names one row, whether the claim finds its index. Changes nothing.
 
 mod columns;
 mod filled;
@@ -11,19 +11,19 @@ mod subtypes;
 
 pub(super) use columns::holds;
 
-use super::{Table, find_table};
+use super::{CatalogTable, find_table};
+use crate::description::{QueueSpec, TableSpec};
 use crate::error::{Error, ErrorKind, Result};
 use crate::finding::{Finding, Severity};
 use crate::ident::{Identifier, nearest};
 use crate::render;
 use crate::session::Session;
-use crate::spec::{QueueSpec, TableSpec};
 
-/// What is looked at: the description and what the catalog has.
+/// The description and the catalog's table.
 struct Check<'a> {
     spec: &'a QueueSpec,
     table: &'a TableSpec,
-    found: &'a Table,
+    found: &'a CatalogTable,
     /// The indexes that install makes on it, where it has none like them.
     made: Vec<String>,
     findings: Vec<Finding>,
@@ -45,7 +45,7 @@ pub(crate) fn fit(
     let made = render::indexes_on(dialect, schema, spec, table)?;
     let mut check = Check { spec, table, found: &found, made, findings: Vec::new() };
     columns::check(&mut check);
-    // What follows speaks of columns that are there.
+    // The next checks assume that all columns are there.
     let is_whole = check.findings.iter().all(|finding| finding.severity != Severity::Error);
     filled::check(&mut check);
     indexes::check(&mut check);

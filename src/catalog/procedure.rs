@@ -1,6 +1,6 @@
-//! Procedures that somebody wrote by hand, as the catalog has them: what they are called and which parameters they take.
+//! Hand-written procedures in the catalog: their names and parameters.
 
-use super::{Family, flag, text};
+use super::{TypeFamily, flag, text};
 use crate::dialect::Dialect;
 use crate::error::Result;
 use crate::ident::Identifier;
@@ -8,17 +8,17 @@ use crate::session::{Param, Session};
 
 /// A procedure, or in PostgreSQL a function or a procedure.
 #[derive(Debug, Clone)]
-pub(crate) struct Procedure {
+pub(crate) struct CatalogProcedure {
     /// Its schema and name as the catalog has them.
     pub(crate) schema: String,
     pub(crate) name: String,
-    /// In the order of their declaration, those that take a value.
+    /// The parameters that take a value, in the order of their declaration.
     pub(crate) parameters: Vec<Parameter>,
-    /// It is called, not selected from.
+    /// Whether it is called, and not selected from.
     pub(crate) is_called: bool,
-    /// The server selects from what can be called.
+    /// Whether the server selects from what can be called.
     pub(crate) selects: bool,
-    /// How many there are of this name: PostgreSQL tells them apart by their parameters.
+    /// How many there are of this name: PostgreSQL distinguishes them by their parameters.
     pub(crate) overloads: usize,
 }
 
@@ -29,13 +29,13 @@ pub(crate) struct Parameter {
     pub(crate) name: String,
     /// Its type as it would be written in a cast.
     pub(crate) type_name: String,
-    pub(crate) family: Family,
-    /// Whether it has no default for certain. SQL Server does not tell.
+    pub(crate) family: TypeFamily,
+    /// Whether it certainly has no default. SQL Server does not report that.
     pub(crate) needs_value: bool,
 }
 
 impl Parameter {
-    /// The name without what people put around it: `@Status`, `p_status` and `status_` are all `status`.
+    /// The name without its marks: `@Status`, `p_status` and `status_` are all `status`.
     pub(crate) fn meaning(&self) -> String {
         bare(&self.name)
     }
@@ -48,12 +48,12 @@ pub(crate) fn bare(name: &str) -> String {
     name.replace('_', "")
 }
 
-/// The procedure called so; `None` when there is none, or none that the login may see.
+/// The procedure of this name; `None` when there is none, or none that the login may see.
 pub(crate) fn find_procedure(
     session: &mut Session,
     schema: &Identifier,
     name: &Identifier,
-) -> Result<Option<Procedure>> {
+) -> Result<Option<CatalogProcedure>> {
     let dialect = session.dialect();
     let (schema, name) = (dialect.in_catalog(schema), dialect.in_catalog(name));
     let rows = session.execute(&dialect.query("ask/parameters")?, &[Param::Text(&schema), Param::Text(&name)])?;
@@ -70,7 +70,7 @@ pub(crate) fn find_procedure(
             let type_name = text(&rows, row, 2);
             Parameter {
                 name: text(&rows, row, 1),
-                family: Family::of(dialect, &type_name),
+                family: TypeFamily::of(dialect, &type_name),
                 type_name: match dialect {
                     Dialect::SqlServer => type_name,
                     Dialect::Postgres => text(&rows, row, 3),
@@ -79,7 +79,7 @@ pub(crate) fn find_procedure(
             }
         })
         .collect();
-    Ok(Some(Procedure {
+    Ok(Some(CatalogProcedure {
         schema,
         name,
         parameters,

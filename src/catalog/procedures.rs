@@ -1,13 +1,13 @@
-//! Procedures that somebody wrote by hand against the description of their queue: what each of their parameters means.
+//! Compares hand-written procedures with the description of their queue: the meaning of each parameter.
 
-use super::procedure::{Parameter, Procedure, bare, find_procedure};
-use super::{Column, Family, Table, find_table};
+use super::procedure::{CatalogProcedure, Parameter, bare, find_procedure};
+use super::{CatalogTable, TableColumn, TypeFamily, find_table};
+use crate::description::{ClaimedBySpec, ProceduresSpec, QueueSpec, TableSpec};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::{Identifier, nearest};
 use crate::session::Session;
-use crate::spec::{ClaimedBySpec, ProceduresSpec, QueueSpec, TableSpec};
 
-/// What a parameter is given.
+/// The meaning of a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Meaning {
     Key,
@@ -24,42 +24,42 @@ pub(crate) enum Meaning {
     Column(usize),
 }
 
-/// A procedure with the parameters that are given, and those that are not.
+/// A procedure, with its known parameters and the others.
 #[derive(Debug, Clone)]
-pub(crate) struct Call {
-    pub(crate) procedure: Procedure,
+pub(crate) struct ProcedureCall {
+    pub(crate) procedure: CatalogProcedure,
     pub(crate) arguments: Vec<(Parameter, Meaning)>,
-    /// Parameters that nothing is known for; they keep their defaults.
+    /// Parameters of unknown meaning; they keep their defaults.
     pub(crate) unknown: Vec<String>,
 }
 
-/// All of a queue.
+/// The procedures and the view of a queue.
 #[derive(Debug, Clone)]
-pub(crate) struct Shape {
-    pub(crate) next: Call,
-    pub(crate) modify: Call,
-    pub(crate) add: Option<Call>,
-    pub(crate) view: Table,
-    pub(crate) key: Column,
-    pub(crate) token: Column,
+pub(crate) struct QueueShape {
+    pub(crate) next: ProcedureCall,
+    pub(crate) modify: ProcedureCall,
+    pub(crate) add: Option<ProcedureCall>,
+    pub(crate) view: CatalogTable,
+    pub(crate) key: TableColumn,
+    pub(crate) token: TableColumn,
 }
 
-/// The most characters of a token: an outcome has a field of its own for it, in C one of 40 bytes. Times, numbers and GUIDs
-/// are shorter; of text that is not ASCII, fewer characters fit, and a token that does not fit is left out.
+/// The most characters of a token: an outcome has a field of its own for it, in C one of 40 bytes. Times, numbers and GUIDs are
+/// shorter; of text that is not ASCII, fewer characters fit, and a token that does not fit is left out.
 const LONGEST_TOKEN: i64 = 39;
 
-impl Call {
-    /// Whether the procedure takes this.
+impl ProcedureCall {
+    /// Whether the procedure has a parameter of this meaning.
     pub(crate) fn takes(&self, meaning: Meaning) -> bool {
         self.arguments.iter().any(|(_, known)| *known == meaning)
     }
 }
 
-/// What the catalog says of the queue's procedures and view.
+/// The queue's procedures and view in the catalog.
 ///
 /// # Errors
-/// [`ErrorKind::SchemaMismatch`] with what is missing and where it is named.
-pub(crate) fn shape(session: &mut Session, spec: &QueueSpec, procedures: &ProceduresSpec) -> Result<Shape> {
+/// [`ErrorKind::SchemaMismatch`] names the missing object and its place in the description.
+pub(crate) fn shape(session: &mut Session, spec: &QueueSpec, procedures: &ProceduresSpec) -> Result<QueueShape> {
     let dialect = session.dialect();
     let schema = dialect.schema_of(procedures.schema.as_ref());
     let view = find_table(session, &schema, &procedures.view)?.ok_or_else(|| {
@@ -79,7 +79,7 @@ pub(crate) fn shape(session: &mut Session, spec: &QueueSpec, procedures: &Proced
     };
     let key = column("procedures.key", &procedures.key)?;
     let token = column("procedures.token", &procedures.token)?;
-    if token.family == Family::Text && token.length.is_none_or(|length| length > LONGEST_TOKEN) {
+    if token.family == TypeFamily::Text && token.length.is_none_or(|length| length > LONGEST_TOKEN) {
         return Err(refuse(format!(
             "the column {}.{}, which procedures.token names, is {}; a token is a time, a number, a GUID or text of at most \
              {LONGEST_TOKEN} characters",
@@ -91,8 +91,8 @@ pub(crate) fn shape(session: &mut Session, spec: &QueueSpec, procedures: &Proced
     for (i, own) in spec.columns.iter().enumerate() {
         column(&format!("columns[{i}]"), &own.name)?;
     }
-    let names = Names { key: bare(&key.name), token: bare(&token.name), spec };
-    let mut call = |place: &str, name: &Identifier, is_add: bool| -> Result<Call> {
+    let names = WordMeanings { key: bare(&key.name), token: bare(&token.name), spec };
+    let mut call = |place: &str, name: &Identifier, is_add: bool| -> Result<ProcedureCall> {
         let found = find(session, &schema, place, name)?;
         understood(place, found, |parameter| names.meaning(parameter, is_add))
     };
@@ -113,15 +113,15 @@ pub(crate) fn shape(session: &mut Session, spec: &QueueSpec, procedures: &Proced
             modify.procedure.schema, modify.procedure.name
         )));
     }
-    Ok(Shape { next, modify, add, view, key, token })
+    Ok(QueueShape { next, modify, add, view, key, token })
 }
 
-/// The procedure that claims the items of a described table: the worker's name goes to the parameter that is called like the
-/// column of the owner, or like a worker.
+/// The custom claim procedure of a described table: the worker's name goes to the parameter that is called like the column of the
+/// owner, or like a worker.
 ///
 /// # Errors
-/// [`ErrorKind::SchemaMismatch`] when it is not there, or takes what nothing is known for, or no worker.
-pub(crate) fn claimer(session: &mut Session, table: &TableSpec, claimed_by: &ClaimedBySpec) -> Result<Call> {
+/// [`ErrorKind::SchemaMismatch`] when it is missing, or has a parameter of unknown meaning, or none for a worker.
+pub(crate) fn claimer(session: &mut Session, table: &TableSpec, claimed_by: &ClaimedBySpec) -> Result<ProcedureCall> {
     let schema = session.dialect().schema_of(claimed_by.schema.as_ref());
     let found = find(session, &schema, NEXT, &claimed_by.next)?;
     let owner = table.lifecycle.owner.as_ref().map(|owner| bare(owner.as_str())).unwrap_or_default();
@@ -142,7 +142,7 @@ pub(crate) fn claimer(session: &mut Session, table: &TableSpec, claimed_by: &Cla
 
 const NEXT: &str = "procedures.next";
 
-fn find(session: &mut Session, schema: &Identifier, place: &str, name: &Identifier) -> Result<Procedure> {
+fn find(session: &mut Session, schema: &Identifier, place: &str, name: &Identifier) -> Result<CatalogProcedure> {
     find_procedure(session, schema, name)?.ok_or_else(|| {
         let name = session.dialect().in_catalog(name);
         refuse(format!(
@@ -152,8 +152,12 @@ fn find(session: &mut Session, schema: &Identifier, place: &str, name: &Identifi
     })
 }
 
-/// A procedure with what its parameters mean.
-fn understood(place: &str, procedure: Procedure, meaning: impl Fn(&str) -> Option<Meaning>) -> Result<Call> {
+/// A procedure with the meaning of its parameters.
+fn understood(
+    place: &str,
+    procedure: CatalogProcedure,
+    meaning: impl Fn(&str) -> Option<Meaning>,
+) -> Result<ProcedureCall> {
     let whole = format!("{}.{}", procedure.schema, procedure.name);
     if procedure.overloads > 1 {
         let message = format!(
@@ -181,17 +185,17 @@ fn understood(place: &str, procedure: Procedure, meaning: impl Fn(&str) -> Optio
             None => unknown.push(parameter.name.clone()),
         }
     }
-    Ok(Call { procedure, arguments, unknown })
+    Ok(ProcedureCall { procedure, arguments, unknown })
 }
 
-/// What the words mean in this queue.
-struct Names<'a> {
+/// The meanings of words in this queue.
+struct WordMeanings<'a> {
     key: String,
     token: String,
     spec: &'a QueueSpec,
 }
 
-impl Names<'_> {
+impl WordMeanings<'_> {
     fn meaning(&self, name: &str, is_add: bool) -> Option<Meaning> {
         if is_add {
             let own = self.spec.columns.iter().position(|column| bare(column.name.as_str()) == name);

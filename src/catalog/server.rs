@@ -9,7 +9,7 @@ use std::collections::HashMap;
 pub(crate) struct ServerFacts(pub(crate) HashMap<String, String>);
 
 impl ServerFacts {
-    /// Empty where it is not known.
+    /// A fact; empty where it is unknown.
     pub(crate) fn get(&self, name: &str) -> &str {
         self.0.get(name).map_or("", String::as_str)
     }

@@ -1,6 +1,6 @@
-//! A table as the catalog has it.
+//! A table in the catalog.
 
-use super::{Family, flag, number, optional_text, text};
+use super::{TypeFamily, flag, number, optional_text, text};
 use crate::dialect::Dialect;
 use crate::error::Result;
 use crate::ident::Identifier;
@@ -8,43 +8,43 @@ use crate::session::{Param, Session};
 
 /// A table or view.
 #[derive(Debug, Clone)]
-pub(crate) struct Table {
+pub(crate) struct CatalogTable {
     pub(crate) dialect: Dialect,
     /// Its name with its schema, for messages.
     pub(crate) name: String,
     /// Schema and name, quoted.
     pub(crate) quoted: String,
-    pub(crate) columns: Vec<Column>,
-    /// None of a view.
-    pub(crate) indexes: Vec<Index>,
-    /// The names of its triggers that are not disabled.
+    pub(crate) columns: Vec<TableColumn>,
+    /// Its indexes; none for a view.
+    pub(crate) indexes: Vec<TableIndex>,
+    /// The names of its enabled triggers.
     pub(crate) triggers: Vec<String>,
-    /// Those whose function is another's than the table is, each with that owner.
+    /// Triggers whose function has another owner than the table, each with that owner.
     pub(crate) strangers: Vec<String>,
-    /// Of these, those that run in place of what fires them.
+    /// Those that run in place of the statement.
     pub(crate) instead: Vec<String>,
 }
 
 /// A column.
 #[derive(Debug, Clone)]
-pub(crate) struct Column {
+pub(crate) struct TableColumn {
     pub(crate) name: String,
     /// The base type's name, below any alias or domain.
     pub(crate) type_name: String,
-    pub(crate) family: Family,
+    pub(crate) family: TypeFamily,
     /// The alias type or domain it was declared with.
     alias: Option<String>,
-    /// Of text: the most characters; `None` is any number.
+    /// The most characters of text; `None` is any number.
     pub(crate) length: Option<i64>,
     pub(crate) nullable: bool,
     pub(crate) computed: bool,
     pub(crate) identity: bool,
     pub(crate) has_default: bool,
-    /// Of a date and time: the decimals of its seconds.
+    /// The decimals of a time's seconds.
     pub(crate) decimals: i64,
-    /// Of text: its collation, where it is not the database's.
+    /// The collation of text, where it is not the database's.
     pub(crate) collation: Option<String>,
-    /// Whether it is text that is kept in a code page, which lacks most letters.
+    /// The code page of text, which lacks most letters.
     pub(crate) code_page: Option<i64>,
     /// Of an enum: its words.
     pub(crate) labels: Vec<String>,
@@ -52,7 +52,7 @@ pub(crate) struct Column {
 
 /// An index.
 #[derive(Debug, Clone)]
-pub(crate) struct Index {
+pub(crate) struct TableIndex {
     pub(crate) name: String,
     pub(crate) unique: bool,
     /// Disabled, or in PostgreSQL not valid.
@@ -64,8 +64,12 @@ pub(crate) struct Index {
     pub(crate) columns: Vec<(String, bool)>,
 }
 
-/// The table or view called so; `None` when there is none, or none that the login may see.
-pub(crate) fn find_table(session: &mut Session, schema: &Identifier, name: &Identifier) -> Result<Option<Table>> {
+/// The table or view of this name; `None` when there is none, or none that the login may see.
+pub(crate) fn find_table(
+    session: &mut Session,
+    schema: &Identifier,
+    name: &Identifier,
+) -> Result<Option<CatalogTable>> {
     let dialect = session.dialect();
     let (schema, name) = (dialect.in_catalog(schema), dialect.in_catalog(name));
     let params = [Param::Text(&schema), Param::Text(&name)];
@@ -79,13 +83,13 @@ pub(crate) fn find_table(session: &mut Session, schema: &Identifier, name: &Iden
             let type_name = text(&rows, row, 1);
             let labels: Option<Vec<String>> =
                 optional_text(&rows, row, 11).and_then(|labels| serde_json::from_str(&labels).ok());
-            let family = if labels.is_some() { Family::Enum } else { Family::of(dialect, &type_name) };
-            Column {
+            let family = if labels.is_some() { TypeFamily::Enum } else { TypeFamily::of(dialect, &type_name) };
+            TableColumn {
                 name: text(&rows, row, 0),
                 family,
                 type_name,
                 alias: optional_text(&rows, row, 2),
-                length: number(&rows, row, 3).filter(|length| *length >= 0 && family == Family::Text),
+                length: number(&rows, row, 3).filter(|length| *length >= 0 && family == TypeFamily::Text),
                 nullable: flag(&rows, row, 4),
                 computed: flag(&rows, row, 5),
                 identity: flag(&rows, row, 6),
@@ -99,11 +103,11 @@ pub(crate) fn find_table(session: &mut Session, schema: &Identifier, name: &Iden
         .collect();
 
     let rows = session.execute(&dialect.query("ask/indexes")?, &params)?;
-    let mut indexes: Vec<Index> = Vec::new();
+    let mut indexes: Vec<TableIndex> = Vec::new();
     for row in 0..rows.len() {
         let name = text(&rows, row, 0);
         if indexes.last().is_none_or(|index| index.name != name) {
-            indexes.push(Index {
+            indexes.push(TableIndex {
                 name,
                 unique: flag(&rows, row, 1),
                 disabled: flag(&rows, row, 2),
@@ -126,7 +130,7 @@ pub(crate) fn find_table(session: &mut Session, schema: &Identifier, name: &Iden
         .map(|row| format!("{} (of {})", name_of(row), text(&rows, row, 2)))
         .collect();
     let quoted = dialect.exact(&schema, &name)?;
-    Ok(Some(Table {
+    Ok(Some(CatalogTable {
         dialect,
         name: format!("{schema}.{name}"),
         quoted,
@@ -138,8 +142,8 @@ pub(crate) fn find_table(session: &mut Session, schema: &Identifier, name: &Iden
     }))
 }
 
-impl Column {
-    /// Its type as a person knows it.
+impl TableColumn {
+    /// Its type, for a person.
     pub(crate) fn declared(&self) -> String {
         let length = self.length.map(|length| format!("({length})")).unwrap_or_default();
         match &self.alias {
@@ -149,18 +153,18 @@ impl Column {
     }
 }
 
-impl Table {
+impl CatalogTable {
     /// The column that a description calls `name`.
-    pub(crate) fn column(&self, name: &Identifier) -> Option<&Column> {
+    pub(crate) fn column(&self, name: &Identifier) -> Option<&TableColumn> {
         self.columns.iter().find(|column| same(self.dialect, name, &column.name))
     }
 
-    /// The index that a description calls `name`. There are servers that add to the name of an index what makes it unique
-    /// in the database.
-    pub(crate) fn index(&self, name: &Identifier) -> Option<&Index> {
+    /// The index that a description calls `name`. Some servers add a suffix to the name of an index to make it unique in the
+    /// database.
+    pub(crate) fn index(&self, name: &Identifier) -> Option<&TableIndex> {
         let wanted = self.dialect.in_catalog(name);
         self.indexes.iter().find(|index| same(self.dialect, name, &index.name)).or_else(|| {
-            let begins = |index: &&Index| {
+            let begins = |index: &&TableIndex| {
                 let longer = index.name.get(..wanted.len()).is_some_and(|start| start.eq_ignore_ascii_case(&wanted));
                 self.dialect == Dialect::SqlServer && longer && index.name.len() >= wanted.len() + 32
             };
@@ -168,8 +172,8 @@ impl Table {
         })
     }
 
-    /// The index that keeps any two rows from having the same values in all of `columns`.
-    pub(crate) fn unique_index(&self, columns: &[Identifier]) -> Option<&Index> {
+    /// The index under which no two rows have the same values in all of `columns`.
+    pub(crate) fn unique_index(&self, columns: &[Identifier]) -> Option<&TableIndex> {
         self.indexes.iter().find(|index| {
             index.unique
                 && !index.disabled
@@ -179,7 +183,7 @@ impl Table {
     }
 }
 
-/// Whether a description's `name` is what the catalog calls `found`. SQL Server mostly goes by no case.
+/// Whether a description's `name` means the catalog's `found`. SQL Server mostly ignores case.
 pub(crate) fn same(dialect: Dialect, name: &Identifier, found: &str) -> bool {
     let wanted = dialect.in_catalog(name);
     match dialect {

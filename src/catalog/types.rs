@@ -1,10 +1,10 @@
-//! The types of the two servers, in the few kinds that matter here.
+//! The types of the two servers, in a few families.
 
 use crate::dialect::Dialect;
 
-/// What a type holds.
+/// The family of a type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Family {
+pub(crate) enum TypeFamily {
     /// A whole number of so many bits.
     Integer(u8),
     /// True or false.
@@ -31,11 +31,11 @@ pub(crate) enum Family {
     Json,
     /// Bytes, a row version among them.
     Binary,
-    /// Something else.
+    /// Any other type.
     Other,
 }
 
-impl Family {
+impl TypeFamily {
     /// The family of the base type called `name`.
     pub(crate) fn of(dialect: Dialect, name: &str) -> Self {
         match dialect {

@@ -1,6 +1,6 @@
-//! The attributes of connection strings that are known.
+//! Known attributes of connection strings.
 
-/// Attributes whose values messages may show, since drivers name them in errors that need them.
+/// Attributes whose values messages may show, since drivers' errors need them.
 pub(super) const HARMLESS: [&str; 48] = [
     "addr",
     "address",
@@ -52,7 +52,7 @@ pub(super) const HARMLESS: [&str; 48] = [
     "wsid",
 ];
 
-/// Attributes that are known, and whose values are secrets or may hold some.
+/// Attributes whose values are secrets or may hold some.
 const SECRET: [&str; 9] =
     ["accesstoken", "clientkey", "connsettings", "keystoresecret", "password", "pqopt", "pwd", "secret", "sslpassword"];
 
@@ -61,7 +61,7 @@ pub(super) fn may_be_named(key: &str) -> bool {
     HARMLESS.contains(&key) || SECRET.contains(&key)
 }
 
-/// The options of libpq for psqlODBC, which ask the system to end a connection that has fallen silent: after two minutes without an
-/// answer where nothing is sent, after one where something is. The Microsoft driver does so by itself (`KeepAlive`).
+/// Options of libpq for psqlODBC, by which the system ends a silent connection: after two minutes without an answer when idle,
+/// after one when data was sent. The Microsoft driver does so by itself (`KeepAlive`).
 pub(super) const SILENCE_ENDS: &str =
     "keepalives_idle=60 keepalives_interval=20 keepalives_count=3 tcp_user_timeout=60000";

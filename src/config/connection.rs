@@ -1,28 +1,28 @@
-//! Connection strings: checked before they reach a driver, whose messages about them are poor, and completed with what
-//! readpast needs of the driver. Values are never put into messages, since any of them may be the password.
+//! Connection strings: checked before they reach a driver, whose messages about them are poor, and completed with the driver
+//! options that readpast needs. Values are never put into messages, since any of them may be the password.
 
 use super::attributes::{SILENCE_ENDS, may_be_named};
 use super::refuse;
 use crate::error::{Error, Result};
 
-/// What psqlODBC must be told: booleans as booleans (its default is text), plans kept on the server, text as it is.
+/// Options that psqlODBC needs: booleans as booleans (its default is text), plans kept on the server, text unchanged.
 const POSTGRES_NEEDS: [(&str, &str); 3] = [("BoolsAsChar", "0"), ("UseServerSidePrepare", "1"), ("LFConversion", "0")];
 
-/// What the Microsoft driver must be told: not to replace a lost connection behind our back. The new one would lack the
-/// session's settings and locks, and a lost connection is ours to notice and to retry.
+/// Options that the Microsoft driver needs: it must not replace a lost connection by itself. The new one would lack the session's
+/// settings and locks, and the library must notice a lost connection and retry.
 const SQL_SERVER_NEEDS: [(&str, &str); 1] = [("ConnectRetryCount", "0")];
 
 /// One attribute.
 pub(super) struct Attribute {
     /// Its name in lower case.
     pub(super) key: String,
-    /// Its name as it is written.
+    /// Its name in its original case.
     pub(super) written: String,
     pub(super) value: String,
 }
 
 impl Attribute {
-    /// All of a text that cannot be read, as the value of an attribute without a name.
+    /// All of an unreadable text, as the value of an attribute without a name.
     pub(super) fn unread(text: &str) -> Self {
         Self { key: String::new(), written: String::new(), value: text.to_owned() }
     }
@@ -43,7 +43,7 @@ pub(super) fn check(text: &str) -> Result<()> {
     Ok(())
 }
 
-/// The connection string as a driver is to get it. What the user has said already stays as it is.
+/// The connection string for a driver. The user's own options stay.
 pub(super) fn assemble(text: &str, application: &str) -> Result<String> {
     if text.trim().is_empty() {
         return Err(missing());
@@ -96,7 +96,7 @@ fn has(pairs: &[Attribute], key: &str) -> bool {
     pairs.iter().any(|pair| pair.key == key)
 }
 
-/// How a message calls an attribute: by its name, unless that may be a part of a password that lacks its braces.
+/// An attribute in a message: by its name, unless that may be a part of a password that lacks its braces.
 fn called(key: &str, number: usize) -> String {
     if may_be_named(key) { format!("{key:?}") } else { format!("attribute number {number}") }
 }
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_malformed_is_refused_with_the_place_and_not_the_value() {
+    fn malformed_strings_are_refused_by_place_and_not_value() {
         for text in [
             "",
             " ; ",
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn the_microsoft_driver_is_told_not_to_reconnect() {
+    fn the_microsoft_driver_does_not_reconnect() {
         let text = assemble("Driver={ODBC Driver 18 for SQL Server};App=mine", "a").unwrap();
         assert_eq!(text, "Driver={ODBC Driver 18 for SQL Server};App=mine;ConnectRetryCount=0;");
     }

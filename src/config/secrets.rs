@@ -1,14 +1,14 @@
-//! Keeping what a connection string holds out of messages. Not what is known as a secret is hidden, but all that is not known
-//! to be none: passwords stand in options within options, and those without the quotes they need fall into pieces that look
-//! like attributes.
+//! Keeps secrets of a connection string out of messages. It hides not only known secrets, but every value that is not known to be
+//! harmless: passwords stand in options within options, and those without the quotes they need fall into pieces that look like
+//! attributes.
 
 use super::attributes::{HARMLESS, SILENCE_ENDS, may_be_named};
 use super::connection::{Attribute, parse};
 
-/// What stands in a message in place of a secret.
+/// The text in a message in place of a secret.
 const HIDDEN: &str = "(hidden)";
 
-/// The options of libpq that stand in `pqopt`, so that a message may name them.
+/// The options of libpq in `pqopt`, which a message may name.
 const LIBPQ: [&str; 30] = [
     "application_name",
     "channel_binding",
@@ -42,7 +42,7 @@ const LIBPQ: [&str; 30] = [
     "user",
 ];
 
-/// `message` without whatever `connection_string` holds that may be a secret, whole or in pieces.
+/// `message` without any value of `connection_string` that may be secret, whole or in pieces.
 pub(crate) fn redact(connection_string: &str, message: &str) -> String {
     let attributes = parse(connection_string).unwrap_or_else(|_| vec![Attribute::unread(connection_string)]);
     let mut secrets = Vec::new();
@@ -64,7 +64,7 @@ pub(crate) fn redact(connection_string: &str, message: &str) -> String {
     cut_end(whole, &secrets)
 }
 
-/// What a parser may take for a word of `value`: between blanks, and between the characters that quote, escape and assign.
+/// The words of `value`, as a parser may split it: between blanks, and between the characters that quote, escape and assign.
 fn pieces(value: &str) -> Vec<String> {
     let ends_word = |c: char| c.is_whitespace() || "=;,'\"\\{}()".contains(c);
     let mut out: Vec<_> = value.split_whitespace().map(str::to_owned).collect();
@@ -77,14 +77,14 @@ fn pieces(value: &str) -> Vec<String> {
         }
         rest = tail.trim_start_matches(ends_word);
     }
-    // Of a value within a value, a driver that decodes it may quote the inner one alone.
+    // A driver that decodes a value within a value may quote the inner one alone.
     let decoded: Vec<_> =
         out.iter().map(String::as_str).chain([value]).filter(|word| word.contains('%')).map(percent_decoded).collect();
     out.extend(decoded);
     out
 }
 
-/// As psqlODBC reads it.
+/// Decodes as psqlODBC does.
 fn percent_decoded(value: &str) -> String {
     let mut out = Vec::with_capacity(value.len());
     let mut rest = value.as_bytes();
@@ -104,8 +104,8 @@ fn percent_decoded(value: &str) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-/// `message` without `secret`. A very short one is cut out only where it stands alone: cut out of words, it would make
-/// the message unreadable, and would be shown by what the words lack.
+/// `message` without `secret`. A very short one is cut out only where it stands alone: within words, that would make the message
+/// unreadable, and the gaps would show it.
 fn cut_out(message: &str, secret: &str) -> String {
     if secret.chars().count() >= SHORT {
         return message.replace(secret, HIDDEN);
@@ -127,7 +127,7 @@ fn cut_out(message: &str, secret: &str) -> String {
 
 const SHORT: usize = 4;
 
-/// `message` without the beginning of a secret at its end: drivers cut messages that are too long for them.
+/// `message` without the beginning of a secret at its end: drivers cut long messages.
 fn cut_end(mut message: String, secrets: &[String]) -> String {
     let shown = message.trim_end_matches(['.', '\u{2026}']).len();
     let begun = secrets.iter().flat_map(|secret| secret.char_indices().skip(SHORT).map(|(end, _)| &secret[..end]));
@@ -179,7 +179,7 @@ mod tests {
     /// Two words that no message has.
     const WORDS: [&str; 2] = ["zx9secretA", "Bq7hidden\u{e9}"];
 
-    /// A password of the two words, with whatever between and around them.
+    /// A password of the two words, with any text between and around them.
     fn password() -> impl Strategy<Value = String> {
         ("[ ;={}'\"\\\\%,]{0,3}", "[ ;={}'\"\\\\%,a]{0,3}", "[ ;={}'\"\\\\%,]{0,3}")
             .prop_map(|(before, between, after)| format!("{before}{}{between}{}{after}", WORDS[0], WORDS[1]))
@@ -202,7 +202,7 @@ mod tests {
         }
     }
 
-    /// What a driver may quote of it.
+    /// Parts of it that a driver may quote.
     fn quoted(connection: &str, password: &str, how: u8) -> String {
         match how {
             0 => connection.to_owned(),

@@ -1,4 +1,4 @@
-//! The one table of settings.
+//! The table of settings.
 
 use super::{connection, refuse};
 use crate::error::{Excerpt, Result};
@@ -9,9 +9,9 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-/// What values a setting takes.
+/// The values that a setting takes.
 #[derive(Debug, Clone, Copy)]
-pub enum Kind {
+pub enum SettingKind {
     /// A connection string. Holds a password, so it is never shown.
     ConnectionString,
     /// One of these words.
@@ -32,189 +32,189 @@ pub struct Setting {
     /// Its key; a unit, where it has one, is the key's last part.
     pub key: &'static str,
     /// The values it takes.
-    pub kind: Kind,
-    /// The value it has when it is not set.
+    pub kind: SettingKind,
+    /// Its default.
     pub default: &'static str,
-    /// What it is, in a sentence.
+    /// Its meaning, in a sentence.
     pub meaning: &'static str,
 }
 
 /// The most kinds of items that a claim can name.
 pub(crate) const MAX_KINDS: usize = 100;
 
-/// Every setting there is.
+/// All settings.
 pub const SETTINGS: [Setting; 28] = [
     Setting {
         key: "connection",
-        kind: Kind::ConnectionString,
+        kind: SettingKind::ConnectionString,
         default: "",
         meaning: "ODBC connection string, with the driver in it. Required.",
     },
     Setting {
         key: "dialect",
-        kind: Kind::Choice(&["auto", "sqlserver", "postgres"]),
+        kind: SettingKind::Choice(&["auto", "sqlserver", "postgres"]),
         default: "auto",
         meaning: "The SQL to speak; auto asks the server which it is.",
     },
     Setting {
         key: "schema",
-        kind: Kind::Name,
+        kind: SettingKind::Name,
         default: "readpast",
         meaning: "Schema that holds readpast's objects and queues.",
     },
     Setting {
         key: "worker",
-        kind: Kind::Text(128),
+        kind: SettingKind::Text(128),
         default: "",
         meaning: "The worker's name, which holds the leases. Empty: a name that is unique to the handle. Set it only if nobody else uses it.",
     },
     Setting {
         key: "worker.run_at",
-        kind: Kind::Text(30),
+        kind: SettingKind::Text(30),
         default: "",
         meaning: "UTC time that all claims of this handle carry, in queues with `run_time`. Empty: when the handle was opened.",
     },
     Setting {
         key: "worker.types",
-        kind: Kind::Texts(MAX_KINDS, 60),
+        kind: SettingKind::Texts(MAX_KINDS, 60),
         default: "",
         meaning: "Types of the items that this handle claims, like `[\"Email\"]`. Empty: all. The queue must have `claim_by`.",
     },
     Setting {
         key: "worker.steps",
-        kind: Kind::Texts(MAX_KINDS, 60),
+        kind: SettingKind::Texts(MAX_KINDS, 60),
         default: "",
         meaning: "Steps of the items that this handle claims; `\"\"` stands for items without one. Empty: all. The queue must have \
                   `claim_by`.",
     },
     Setting {
-        key: "worker.lanes",
-        kind: Kind::Number(1, 64),
+        key: "worker.fetchers",
+        kind: SettingKind::Number(1, 64),
         default: "1",
         meaning: "Threads of a worker that call the database, each with a connection. One serves many handlers.",
     },
     Setting {
         key: "worker.ahead",
-        kind: Kind::Number(0, 10_000),
+        kind: SettingKind::Number(0, 10_000),
         default: "1000",
         meaning: "Most items that a worker claims ahead of its handlers. It claims no more than they will begin in half of `worker.hold_ms`.",
     },
     Setting {
         key: "worker.ahead_bytes",
-        kind: Kind::Number(0, 2_147_483_647),
+        kind: SettingKind::Number(0, 2_147_483_647),
         default: "67108864",
         meaning: "Most bytes of the items that a worker claims ahead of its handlers, judged by the size of those that it has claimed \
                   lately. Items that handlers wait for are claimed whatever their size.",
     },
     Setting {
         key: "worker.hold_ms",
-        kind: Kind::Number(1, 3_600_000),
+        kind: SettingKind::Number(1, 3_600_000),
         default: "500",
         meaning: "How long a claimed item may wait for a handler; then it is given back, without spending an attempt.",
     },
     Setting {
         key: "lease.ms",
-        kind: Kind::Number(10, 86_400_000),
+        kind: SettingKind::Number(10, 86_400_000),
         default: "",
         meaning: "How long a lease lasts unless it is renewed, on the server's clock. Empty: as the queue says.",
     },
     Setting {
         key: "poll.interval_ms",
-        kind: Kind::Number(10, 3_600_000),
+        kind: SettingKind::Number(10, 3_600_000),
         default: "1000",
         meaning: "Longest pause between two looks at an empty queue. Items enqueued in the same process are seen at once. An item \
                   that a handler releases waits as long at least.",
     },
     Setting {
         key: "recover.interval_ms",
-        kind: Kind::Number(10, 3_600_000),
+        kind: SettingKind::Number(10, 3_600_000),
         default: "5000",
         meaning: "How often claims also give back the items of dead workers. One claim of all in the queue does it, so the cost \
                   does not grow with the workers. If anybody claims, an item is back at most this long after its lease has run out.",
     },
     Setting {
         key: "retention.interval_ms",
-        kind: Kind::Number(10, 86_400_000),
+        kind: SettingKind::Number(10, 86_400_000),
         default: "60000",
         meaning: "How often workers of a queue with `retention` delete what is over; one worker of all does it.",
     },
     Setting {
         key: "item.max_bytes",
-        kind: Kind::Number(0, 2_147_483_647),
+        kind: SettingKind::Number(0, 2_147_483_647),
         default: "16777216",
         meaning: "Most bytes of an item's values (0: any number). Enqueuing refuses a larger item; a claim makes one \
                   that is already in the table Failed, with the reason.",
     },
     Setting {
         key: "pool.size",
-        kind: Kind::Number(1, 1000),
+        kind: SettingKind::Number(1, 1000),
         default: "8",
         meaning: "Most connections of one queue handle for calls. Leases are renewed on one more, if all are in use.",
     },
     Setting {
         key: "pool.acquire_ms",
-        kind: Kind::Number(0, 3_600_000),
+        kind: SettingKind::Number(0, 3_600_000),
         default: "30000",
         meaning: "Longest wait for a free connection.",
     },
     Setting {
         key: "pool.idle_ms",
-        kind: Kind::Number(0, 86_400_000),
+        kind: SettingKind::Number(0, 86_400_000),
         default: "300000",
         meaning: "A connection that is unused for this long is closed.",
     },
     Setting {
         key: "pool.lifetime_ms",
-        kind: Kind::Number(0, 86_400_000),
+        kind: SettingKind::Number(0, 86_400_000),
         default: "1800000",
         meaning: "A connection is replaced at this age.",
     },
     Setting {
         key: "login.timeout_ms",
-        kind: Kind::Number(1000, 600_000),
+        kind: SettingKind::Number(1000, 600_000),
         default: "15000",
         meaning: "Longest wait for one log-in, in whole seconds (rounded up); 5 seconds later it is given up.",
     },
     Setting {
         key: "query.timeout_ms",
-        kind: Kind::Number(1000, 3_600_000),
+        kind: SettingKind::Number(1000, 3_600_000),
         default: "30000",
         meaning: "Longest wait for one answer, in whole seconds (rounded up). When 5 seconds later nothing has come, the connection is \
                   given up.",
     },
     Setting {
         key: "lock.timeout_ms",
-        kind: Kind::Number(1, 3_600_000),
+        kind: SettingKind::Number(1, 3_600_000),
         default: "5000",
         meaning: "Longest wait of a statement for a lock.",
     },
     Setting {
         key: "retry.budget_ms",
-        kind: Kind::Number(0, 3_600_000),
+        kind: SettingKind::Number(0, 3_600_000),
         default: "60000",
         meaning: "How long transient errors are retried before the call gives up.",
     },
     Setting {
         key: "open.timeout_ms",
-        kind: Kind::Number(0, 3_600_000),
+        kind: SettingKind::Number(0, 3_600_000),
         default: "",
         meaning: "How long opening a queue waits for a server that does not answer. Empty: `retry.budget_ms`.",
     },
     Setting {
         key: "retry.first_ms",
-        kind: Kind::Number(1, 60_000),
+        kind: SettingKind::Number(1, 60_000),
         default: "20",
         meaning: "Pause before the first retry. It doubles with each retry, less a random part.",
     },
     Setting {
         key: "retry.longest_ms",
-        kind: Kind::Number(1, 600_000),
+        kind: SettingKind::Number(1, 600_000),
         default: "2000",
         meaning: "Longest pause between two retries.",
     },
     Setting {
         key: "application",
-        kind: Kind::Text(128),
+        kind: SettingKind::Text(128),
         default: "readpast",
         meaning: "The connections' name on the server (SQL Server: program_name, PostgreSQL: application_name).",
     },
@@ -224,36 +224,36 @@ impl Setting {
     /// Whether its value must not be shown.
     #[must_use]
     pub fn is_secret(&self) -> bool {
-        matches!(self.kind, Kind::ConnectionString)
+        matches!(self.kind, SettingKind::ConnectionString)
     }
 
     /// The values it takes, in words.
     #[must_use]
     pub fn range(&self) -> String {
         match self.kind {
-            Kind::ConnectionString => "connection string".to_owned(),
-            Kind::Choice(words) => words.join(", "),
-            Kind::Name => "name of 1 to 128 characters".to_owned(),
-            Kind::Text(most) => format!("text of 0 to {most} characters"),
-            Kind::Number(least, most) => format!("{least} to {most}"),
-            Kind::Texts(most, chars) => format!("JSON array of 1 to {most} texts of at most {chars} characters"),
+            SettingKind::ConnectionString => "connection string".to_owned(),
+            SettingKind::Choice(words) => words.join(", "),
+            SettingKind::Name => "name of 1 to 128 characters".to_owned(),
+            SettingKind::Text(most) => format!("text of 0 to {most} characters"),
+            SettingKind::Number(least, most) => format!("{least} to {most}"),
+            SettingKind::Texts(most, chars) => format!("JSON array of 1 to {most} texts of at most {chars} characters"),
         }
     }
 
     pub(super) fn check(&self, value: &str) -> Result<()> {
         let fits = match self.kind {
-            Kind::ConnectionString => return connection::check(value),
-            Kind::Choice(words) => words.contains(&value),
-            Kind::Name => return Identifier::new(&format!("the setting {:?}", self.key), value).map(drop),
-            Kind::Text(most) => value.chars().count() <= most && !value.contains('\0'),
-            Kind::Texts(most, chars) => {
+            SettingKind::ConnectionString => return connection::check(value),
+            SettingKind::Choice(words) => words.contains(&value),
+            SettingKind::Name => return Identifier::new(&format!("the setting {:?}", self.key), value).map(drop),
+            SettingKind::Text(most) => value.chars().count() <= most && !value.contains('\0'),
+            SettingKind::Texts(most, chars) => {
                 value.is_empty()
                     || texts(value).is_some_and(|texts| {
                         (1..=most).contains(&texts.len())
                             && texts.iter().all(|text| text.encode_utf16().count() <= chars && !text.contains('\0'))
                     })
             }
-            Kind::Number(least, most) => {
+            SettingKind::Number(least, most) => {
                 value.bytes().all(|byte| byte.is_ascii_digit())
                     && value.parse().is_ok_and(|number| (least..=most).contains(&number))
             }
@@ -266,7 +266,7 @@ impl Setting {
     }
 }
 
-/// What a JSON array of texts has in it.
+/// The texts of a JSON array.
 pub(super) fn texts(value: &str) -> Option<Vec<String>> {
     serde_json::from_str(value).ok()
 }
@@ -280,7 +280,7 @@ pub(super) fn find(key: &str) -> Result<(usize, &'static Setting)> {
     })
 }
 
-/// The most characters of a name that is made for a worker. Tables that people have do not leave much room for it.
+/// The most characters of a name that is generated for a worker. Users' tables often have little room for it.
 pub(crate) const WORKER_NAME_CHARS: usize = 60;
 
 /// A name for a worker that no other handle, process or host has: `host:process:random`.
@@ -307,7 +307,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_workers_are_as_long_as_is_said() {
+    fn worker_names_have_at_most_the_documented_length() {
         let longest = worker_name(&"h".repeat(64), u32::MAX, u64::MAX);
         assert_eq!(longest.len(), WORKER_NAME_CHARS);
         assert_eq!(worker_name("", 7, 8), "host:7:0000000000000008");

@@ -1,15 +1,15 @@
 //! PostgreSQL: its files, its types, its errors.
 
 use super::template::Templates;
+use crate::description::ColumnKind;
 use crate::error::ErrorKind;
 use crate::ident::QuoteStyle;
-use crate::spec::ColumnKind;
 use std::sync::LazyLock;
 
 pub(super) static TEMPLATES: LazyLock<Templates> =
     LazyLock::new(|| Templates::new(FILES, QuoteStyle::DoubleQuotes, ""));
 
-/// All that lies below `sql/postgres`: `build.rs` makes the list.
+/// All files below `sql/postgres`: `build.rs` makes the list.
 pub(super) const FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/postgres.rs"));
 
 pub(super) fn column_type(kind: ColumnKind) -> String {
@@ -29,7 +29,7 @@ pub(super) fn column_type(kind: ColumnKind) -> String {
     }
 }
 
-/// By SQLSTATE, which is the server's own; what psqlODBC reports itself is told apart by its message.
+/// Classifies by SQLSTATE, which is the server's own; psqlODBC's own errors are classified by their message.
 pub(super) fn classify(sqlstate: &str, message: &str) -> ErrorKind {
     let has = |part: &str| message.contains(part);
     match sqlstate {
@@ -42,12 +42,12 @@ pub(super) fn classify(sqlstate: &str, message: &str) -> ErrorKind {
         "53300" | "57P03" | "57P05" | "58030" => ErrorKind::Unavailable,
         "57P01" | "57P02" => ErrorKind::ConnectionLost,
         "3F000" | "42P01" | "42703" | "42883" | "42P02" | "RP014" => ErrorKind::SchemaMismatch,
-        // What an installed description names is not there, or is no key, or of another type.
+        // An object in an installed description is missing, or is no key, or of another type.
         "42704" | "42830" | "42804" => ErrorKind::SchemaMismatch,
         "RP021" | "23502" | "23503" | "23505" | "23514" | "23P01" => ErrorKind::InvalidItem,
         "IM002" | "IM003" | "IM004" | "IM005" => ErrorKind::DriverMissing,
         "01000" if has("Can't open lib") => ErrorKind::DriverMissing,
-        // The driver has not the memory.
+        // The driver lacks the memory.
         "HY001" => ErrorKind::Exhausted,
         state if state.starts_with("22") => ErrorKind::InvalidItem,
         "08001" | "08004" | "08006" | "28001" | "HY000" | "08S01" | "08003" | "08007" => by_message(sqlstate, message),
@@ -56,8 +56,8 @@ pub(super) fn classify(sqlstate: &str, message: &str) -> ErrorKind {
     }
 }
 
-/// The result has another type; a column, a function or an operator for its type is not there, or there are more columns; what the
-/// plan names was dropped.
+/// The result has another type; a column, a function or an operator for its type is missing, or there are more columns; an object
+/// of the plan was dropped.
 pub(super) fn is_outdated(sqlstate: &str) -> bool {
     matches!(sqlstate, "0A000" | "42703" | "42883" | "42804" | "42601" | "XX000")
 }
@@ -67,7 +67,7 @@ fn by_message(sqlstate: &str, message: &str) -> ErrorKind {
     let has = |part: &str| message.contains(part);
     let at_login = sqlstate == "08001" || sqlstate == "08004";
     if !at_login {
-        // The driver's own savepoint before a statement finds a connection that was cut, and says no more than that.
+        // The driver's own savepoint before a statement finds a connection that was cut, and reports no more than that.
         let says_so = [
             "server closed the connection",
             "no connection to the server",
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn log_in_failures_are_told_apart_by_their_text() {
+    fn log_in_failures_are_classified_by_their_text() {
         for (message, kind) in [
             ("FATAL:  password authentication failed for user \"x\"", ErrorKind::Authentication),
             ("FATAL:  database \"x\" does not exist", ErrorKind::DatabaseMissing),
@@ -140,7 +140,7 @@ mod tests {
         assert_eq!(classify("57P01", ""), ErrorKind::ConnectionLost);
         assert_eq!(classify("HY000", "internal SAVEPOINT failed"), ErrorKind::ConnectionLost);
         assert_eq!(classify("HY000", "out of something"), ErrorKind::Database);
-        // In use, an encrypted connection that breaks is lost like any other.
+        // An encrypted connection that breaks in use is lost like any other.
         assert_eq!(classify("08S01", "SSL SYSCALL error: EOF detected"), ErrorKind::ConnectionLost);
         assert_eq!(classify("22001", ""), ErrorKind::InvalidItem);
     }

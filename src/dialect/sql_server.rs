@@ -5,13 +5,13 @@ mod errors;
 pub(super) use self::errors::classify;
 
 use super::template::Templates;
+use crate::description::ColumnKind;
 use crate::ident::QuoteStyle;
-use crate::spec::ColumnKind;
 use std::sync::LazyLock;
 
 pub(super) static TEMPLATES: LazyLock<Templates> = LazyLock::new(|| Templates::new(FILES, QuoteStyle::Brackets, "N"));
 
-/// All that lies below `sql/sql_server`: `build.rs` makes the list.
+/// All files below `sql/sql_server`: `build.rs` makes the list.
 pub(super) const FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/sql_server.rs"));
 
 pub(super) fn column_type(kind: ColumnKind) -> String {

@@ -5,16 +5,16 @@ use crate::ident::{Identifier, QuoteStyle};
 use minijinja::value::{Kwargs, Value};
 use minijinja::{Environment, ErrorKind as TemplateError, State, UndefinedBehavior};
 
-/// A statement of a file that makes objects, with what the file says of it: `{% filter made("VIEW", name) %}` stands
-/// before its text, `{% filter statement %}` before one that makes nothing of a name.
+/// A statement of a file, with its object: `{% filter made("VIEW", name) %}` stands before its text, `{% filter statement %}`
+/// before one that makes no named object.
 #[derive(Debug, Clone)]
 pub(crate) struct Statement {
-    /// `VIEW`, say; `None` of one that makes nothing of a name.
+    /// `VIEW`, say; `None` of one that makes no named object.
     pub(crate) kind: Option<String>,
-    /// The name of what it makes: a text where that stands in the schema of readpast's own objects.
+    /// The name of its object: a text when that is in the schema of readpast's own objects.
     pub(crate) name: Value,
-    /// What else is said: on which table an index is, say.
-    pub(crate) said: Value,
+    /// Further attributes: the table of an index, say.
+    pub(crate) attributes: Value,
     pub(crate) text: String,
 }
 
@@ -28,10 +28,10 @@ pub(super) struct Templates {
 }
 
 impl Templates {
-    /// Takes in `files`, pairs of a name and its text.
+    /// Adds `files`, pairs of a name and its text.
     pub(super) fn new(files: &[(&'static str, &'static str)], style: QuoteStyle, text_prefix: &'static str) -> Self {
         let mut environment = Environment::new();
-        // A placeholder that nothing fills is an error, not an empty string.
+        // An unfilled placeholder is an error, not an empty string.
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
         environment.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
         environment.add_function("object", move |state: &State<'_, '_>, name: &str| qualified(state, style, name));
@@ -43,7 +43,7 @@ impl Templates {
         environment.add_function("column", move |name: &str| -> Result<Value, minijinja::Error> {
             let quoted = match style {
                 QuoteStyle::Brackets => identifier(name)?.quoted(style),
-                // Ours need no quotes there.
+                // Our names need no quotes there.
                 QuoteStyle::DoubleQuotes => name.to_owned(),
             };
             Ok(minijinja::context! { name, quoted, expression => (), descending => false })
@@ -54,8 +54,8 @@ impl Templates {
         });
         environment.add_filter(
             "made",
-            |state: &mut State<'_, '_>, text: &str, kind: &str, name: Value, said: Kwargs| {
-                put(state, Some(kind.to_owned()), name, Value::from(said), text)
+            |state: &mut State<'_, '_>, text: &str, kind: &str, name: Value, attributes: Kwargs| {
+                put(state, Some(kind.to_owned()), name, Value::from(attributes), text)
             },
         );
         for (name, text) in files {
@@ -70,13 +70,13 @@ impl Templates {
     /// The file `name` with its placeholders filled from `context`.
     pub(super) fn render(&self, name: &str, context: Value) -> Result<String> {
         let template = self.environment.get_template(name);
-        template.and_then(|template| template.render(context)).map_err(|error| unfit(name, &error))
+        template.and_then(|template| template.render(context)).map_err(|error| render_error(name, &error))
     }
 
     /// The statements that the file `name` consists of, in their order.
     pub(super) fn statements(&self, name: &str, context: Value) -> Result<Vec<Statement>> {
-        let template = self.environment.get_template(name).map_err(|error| unfit(name, &error))?;
-        let mut captured = template.render_captured(context).map_err(|error| unfit(name, &error))?;
+        let template = self.environment.get_template(name).map_err(|error| render_error(name, &error))?;
+        let mut captured = template.render_captured(context).map_err(|error| render_error(name, &error))?;
         if let Some(line) = captured.output().lines().find(|line| !line.trim().is_empty()) {
             let why = format!("the SQL file {name} has text that is in no statement: {}", line.trim());
             return Err(Error::new(ErrorKind::Protocol, why));
@@ -86,7 +86,7 @@ impl Templates {
     }
 }
 
-/// A list with an element a line, which begins with so many blanks: the renderer packs them.
+/// A list with an element a line, indented by so many blanks: the renderer packs them.
 fn listed(list: &str, blanks: usize) -> String {
     let (mut depth, mut quote) = (0_i32, None);
     let mut elements = list.split(|char| {
@@ -106,21 +106,21 @@ fn listed(list: &str, blanks: usize) -> String {
     })
 }
 
-fn unfit(name: &str, error: &minijinja::Error) -> Error {
+fn render_error(name: &str, error: &minijinja::Error) -> Error {
     let causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
     let causes: String = causes.map(|cause| format!(": {cause:#}")).collect();
     Error::new(ErrorKind::Protocol, format!("the SQL file {name} cannot be rendered: {error:#}{causes}"))
 }
 
-/// Takes in a statement; nothing of it stays where it stood.
-fn put(state: &mut State<'_, '_>, kind: Option<String>, name: Value, said: Value, text: &str) -> String {
+/// Moves a statement out of the text into the list.
+fn put(state: &mut State<'_, '_>, kind: Option<String>, name: Value, attributes: Value, text: &str) -> String {
     let statements = state.get_or_insert_extension(Statements::default());
-    statements.0.push(Statement { kind, name, said, text: text.trim().to_owned() });
+    statements.0.push(Statement { kind, name, attributes, text: text.trim().to_owned() });
     String::new()
 }
 
-/// `value` as a text literal. Bodies of PostgreSQL's functions stand between double dollar signs, which no text may end:
-/// there they are escaped. (Names with them are refused: see `ident`.)
+/// `value` as a text literal. Bodies of PostgreSQL's functions stand between double dollar signs, which no text may end: there
+/// they are escaped. (Names with them are refused: see `ident`.)
 pub(super) fn text_literal(prefix: &str, value: &str) -> String {
     let doubled = value.replace('\'', "''");
     if prefix.is_empty() && value.contains("$$") {

@@ -1,18 +1,18 @@
-//! The clocks. Leases go by the server's alone; times that callers give, and times in logs, are compared with it.
+//! Checks the clocks. Leases use only the server's; times of callers and of logs are compared with it.
 
 use super::{Examined, Finding};
 use crate::catalog::number;
 use crate::error::Result;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-/// A difference that is worth a word, in milliseconds.
+/// The least difference that is reported, in milliseconds.
 const MOST_SKEW_MS: i64 = 2_000;
 
 pub(super) fn check(examined: &mut Examined) -> Result<()> {
     let query = examined.session.dialect().query("ask/clock")?;
     let asked = Instant::now();
     let rows = examined.session.execute(&query, &[])?;
-    // Within the trip too: whatever time passes here makes the answer less sure, and not wrong.
+    // Time that passes here makes the answer less sure, but not wrong.
     let client_ms = SystemTime::now().duration_since(UNIX_EPOCH).ok().and_then(|t| i64::try_from(t.as_millis()).ok());
     let trip_ms = i64::try_from(asked.elapsed().as_millis()).unwrap_or(i64::MAX);
     let (Some(server_ms), Some(client_ms)) = (number(&rows, 0, 0), client_ms) else { return Ok(()) };
@@ -20,9 +20,9 @@ pub(super) fn check(examined: &mut Examined) -> Result<()> {
     Ok(())
 }
 
-/// What is said of a server's clock that was `ahead_ms` ahead when the answer arrived, after a round trip of `trip_ms`.
+/// The finding for a server's clock that was `ahead_ms` ahead when the answer arrived, after a round trip of `trip_ms`.
 fn skew(ahead_ms: i64, trip_ms: i64) -> Finding {
-    // The server looked at its clock somewhere within the round trip.
+    // The server read its clock at some moment of the round trip.
     let sure = (ahead_ms.abs() - trip_ms).max(0);
     if sure <= MOST_SKEW_MS {
         return Finding::ok(

@@ -1,4 +1,4 @@
-//! The ODBC driver, and what the connection string tells it.
+//! Checks the ODBC driver, and its options in the connection string.
 
 use super::{Examined, Finding};
 use crate::config::Config;
@@ -39,7 +39,7 @@ pub(super) fn check(config: &Config, examined: &mut Examined) {
     options(config, examined, &driver);
 }
 
-/// Options that the connection string sets against what readpast would set.
+/// Options of the connection string that contradict those of readpast.
 fn options(config: &Config, examined: &mut Examined, driver: &str) {
     let pitfalls: &[(&str, &str, &str)] = match examined.session.dialect() {
         Dialect::SqlServer => &[

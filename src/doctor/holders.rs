@@ -1,5 +1,6 @@
-//! Rights on SQL Server to change a schema's tables and procedures, or to prepare triggers: who else has them. An object belongs to its
-//! schema's owner there, so nobody sees later who made it. (PostgreSQL knows each function's owner, and an install looks at it.)
+//! Finds other users with rights on SQL Server to change a schema's tables and procedures, or to prepare triggers. An object
+//! belongs to its schema's owner there, so its maker stays unknown. (PostgreSQL records each function's owner, which an install
+//! checks.)
 
 use super::{Examined, Finding};
 use crate::catalog::text;

@@ -1,16 +1,16 @@
-//! The objects of a queue against what an install makes: there, usable by this login, stored with the settings that
-//! filtered indexes need; the indexes there, enabled and of the shape that the claim seeks in.
+//! Compares the objects of a queue with those of an install: there, usable by this login, stored with the settings that filtered
+//! indexes need; the indexes there, enabled and of the shape that the claim needs.
 
 use super::{Examined, Finding};
 use crate::catalog::{find_table, flag, number, text};
+use crate::description::QueueSpec;
 use crate::dialect::Dialect;
 use crate::error::Result;
 use crate::ident::Identifier;
 use crate::render::{Index, Made, Object};
-use crate::spec::QueueSpec;
 
-/// An object as the catalog has it.
-struct Known {
+/// An object in the catalog.
+struct CatalogObject {
     name: String,
     may_use: bool,
     ansi_nulls: bool,
@@ -18,7 +18,7 @@ struct Known {
     pinned: bool,
 }
 
-/// Checks what is made for a queue.
+/// Checks the objects of a queue.
 pub(super) fn check(examined: &mut Examined, spec: &QueueSpec, made: &[Object]) -> Result<()> {
     let queue = spec.queue.as_str();
     let dialect = examined.session.dialect();
@@ -26,7 +26,7 @@ pub(super) fn check(examined: &mut Examined, spec: &QueueSpec, made: &[Object]) 
     let rows =
         examined.session.execute(&dialect.query("ask/objects")?, &[crate::session::Param::Text(schema.as_str())])?;
     let known: Vec<_> = (0..rows.len())
-        .map(|row| Known {
+        .map(|row| CatalogObject {
             name: text(&rows, row, 0),
             may_use: flag(&rows, row, 1),
             ansi_nulls: flag(&rows, row, 2),
@@ -58,7 +58,7 @@ pub(super) fn check(examined: &mut Examined, spec: &QueueSpec, made: &[Object]) 
                 }
                 settings(examined, &object, found);
             }
-            // One that another index may serve for may rightly not be there.
+            // An optional index may be missing, when another serves.
             Made::Index(wanted) if !wanted.optional => index(examined, wanted)?,
             _ => {}
         }
@@ -102,8 +102,8 @@ pub(super) fn member_of(dialect: Dialect) -> &'static str {
     }
 }
 
-/// What is stored with the code at the time it is created.
-fn settings(examined: &mut Examined, object: &str, found: &Known) {
+/// The settings that are stored with code at its creation.
+fn settings(examined: &mut Examined, object: &str, found: &CatalogObject) {
     for (option, is_on) in [("ANSI_NULLS", found.ansi_nulls), ("QUOTED_IDENTIFIER", found.quoted_identifier)] {
         if !is_on {
             let what = format!(
@@ -122,7 +122,7 @@ fn settings(examined: &mut Examined, object: &str, found: &Known) {
 
 fn index(examined: &mut Examined, wanted: &Index) -> Result<()> {
     let Index { name, table, filter, .. } = wanted;
-    // As the catalog has them, and not as somebody would write them.
+    // The names are the catalog's, and not SQL's.
     let exact = |name: &str| Identifier::exact("a name", name);
     let object = format!("{table}.{name}");
     let Some(found) = find_table(&mut examined.session, &exact(&table.schema)?, &exact(&table.name)?)? else {
@@ -141,14 +141,14 @@ fn index(examined: &mut Examined, wanted: &Index) -> Result<()> {
         ));
         return Ok(());
     };
-    let told = |(name, descends): (&str, bool)| format!("{name}{}", if descends { " DESC" } else { "" });
-    let is = index.columns.iter().map(|(name, descends)| told((name, *descends))).collect::<Vec<_>>().join(", ");
+    let shown = |(name, descends): (&str, bool)| format!("{name}{}", if descends { " DESC" } else { "" });
+    let is = index.columns.iter().map(|(name, descends)| shown((name, *descends))).collect::<Vec<_>>().join(", ");
     // The catalog has no name for an expression.
     let plain = wanted.columns.iter().map(|column| match column.expression {
         None => (column.name.as_str(), column.descending),
         Some(_) => ("", column.descending),
     });
-    let should = plain.map(told).collect::<Vec<_>>().join(", ");
+    let should = plain.map(shown).collect::<Vec<_>>().join(", ");
     let same_columns = is.eq_ignore_ascii_case(&should);
     let finding = if index.disabled {
         Finding::error(

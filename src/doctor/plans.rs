@@ -1,12 +1,12 @@
-//! How the server executes the procedures of a queue, by the plans that it keeps: whether one reads all of the table, or locks
-//! more rows than it takes.
+//! Checks the server's cached plans for the procedures of a queue: whether one reads all of the table, or locks more rows than it
+//! claims.
 
 use super::{Examined, Finding};
 use crate::catalog::{number, optional_text, text};
 use crate::session::Param;
 use std::collections::BTreeSet;
 
-/// What the deviation costs, by how the plan says it.
+/// The cost of each deviation, by its text in the plan.
 const DEVIATIONS: [(&str, &str); 7] = [
     (r#"PhysicalOp="Clustered Index Scan""#, "scans the table"),
     (r#"PhysicalOp="Table Scan""#, "scans the table"),
@@ -19,10 +19,10 @@ const DEVIATIONS: [(&str, &str); 7] = [
 
 const PREFETCH: &str = "reads ahead: it locks rows that it does not take";
 
-/// Looks at the plans of the calls that workers and producers wait for. Find, Purge and Stats read much by design.
+/// Checks the plans of the calls that workers and producers wait for. Find, Purge and Stats read much by design.
 pub(super) fn check(examined: &mut Examined, queue: &str, schema: &str, table: &str) {
     let mut seen = false;
-    let mut told = BTreeSet::new();
+    let mut reported = BTreeSet::new();
     let mut refused = None;
     for query in ["ask/plans_cached", "ask/plans_stored"] {
         let dialect = examined.session.dialect();
@@ -42,7 +42,7 @@ pub(super) fn check(examined: &mut Examined, queue: &str, schema: &str, table: &
             seen = true;
             for deviation in deviations(&plan, schema, table) {
                 let (calls, reads) = (number(&rows, row, 1).unwrap_or(0), number(&rows, row, 2).unwrap_or(0));
-                if told.insert((procedure.clone(), deviation)) {
+                if reported.insert((procedure.clone(), deviation)) {
                     let what = format!("{deviation} ({calls} calls, {reads} pages read by each)");
                     let remedy = "see \"The plan of each statement\" in docs/locks.md: mend the index, update the \
                                   statistics, then sp_recompile the procedure";
@@ -51,7 +51,7 @@ pub(super) fn check(examined: &mut Examined, queue: &str, schema: &str, table: &
             }
         }
     }
-    if told.is_empty() {
+    if reported.is_empty() {
         let what = match refused {
             _ if seen => "the plans that the server keeps seek, and read nothing ahead".to_owned(),
             Some(error) => format!("the server's plans cannot be seen by this login ({})", error.message()),
@@ -70,8 +70,8 @@ fn is_waited_for(procedure: &str, queue: &str) -> bool {
         })
 }
 
-/// What is wrong in a plan (showplan XML), of the statements that touch the table. A scan counts where it is one of the table
-/// itself: a filtered index may well be read from its beginning. An UPDATE may read ahead: its rows were locked before it.
+/// The deviations in a plan (showplan XML), of the statements on the table. A scan counts if it is one of the table itself: a
+/// filtered index may well be read from its beginning. An UPDATE may read ahead: its rows were locked before it.
 #[must_use]
 pub fn deviations(plan: &str, schema: &str, table: &str) -> BTreeSet<&'static str> {
     let bracketed = |name: &str| escaped(&format!("[{}]", name.replace(']', "]]")));
@@ -85,7 +85,7 @@ pub fn deviations(plan: &str, schema: &str, table: &str) -> BTreeSet<&'static st
     let mut found = BTreeSet::new();
     for statement in plan.split("<StmtSimple ").skip(1).filter(|statement| is_of_table(statement)) {
         let is_update = statement.split('>').next().is_some_and(|head| head.contains(r#"StatementType="UPDATE""#));
-        // An operator, with what it says of itself; the operators below it follow.
+        // An operator with its attributes; the operators below it follow.
         for operator in statement.split("<RelOp ").skip(1) {
             let met = DEVIATIONS.iter().filter(|(mark, what)| {
                 operator.contains(mark)
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_as_it_should_be_is_found() {
+    fn deviations_are_found() {
         let of = |loops: &str, first: &str| {
             deviations(&plan(loops, first, "[Job]"), "dbo", "Job").into_iter().collect::<Vec<_>>()
         };
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_somebody_waits_for_is_looked_at() {
+    fn only_calls_that_workers_wait_for_are_checked() {
         for (name, is_one) in [
             ("Job_Claim", true),
             ("Job_Settle", true),

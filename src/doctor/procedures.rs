@@ -1,11 +1,11 @@
-//! Procedures that somebody wrote by hand: whether they can be called, and what they cannot promise, plainly.
+//! Checks hand-written procedures: whether they can be called, and which promises they cannot keep.
 
 use super::{Examined, Finding};
-use crate::catalog::{self, Call, Meaning, Shape, flag, optional_text};
+use crate::catalog::{self, Meaning, ProcedureCall, QueueShape, flag, optional_text};
+use crate::description::{ClaimedBySpec, ProceduresSpec, QueueSpec, TableSpec};
 use crate::dialect::Dialect;
 use crate::error::{ErrorKind, Result};
 use crate::session::Param;
-use crate::spec::{ClaimedBySpec, ProceduresSpec, QueueSpec, TableSpec};
 
 pub(super) fn check(examined: &mut Examined, spec: &QueueSpec, procedures: &ProceduresSpec) -> Result<()> {
     let queue = spec.queue.as_str();
@@ -26,7 +26,7 @@ pub(super) fn check(examined: &mut Examined, spec: &QueueSpec, procedures: &Proc
     Ok(())
 }
 
-/// A procedure that claims the items of a described table.
+/// Checks a custom claim procedure.
 pub(super) fn check_claimer(
     examined: &mut Examined,
     spec: &QueueSpec,
@@ -59,8 +59,8 @@ pub(super) fn check_claimer(
     Ok(())
 }
 
-/// One procedure: its text, where the login may see it, and the rights on it.
-fn code(examined: &mut Examined, local_time: bool, call: &Call) -> Result<()> {
+/// Checks one procedure: its text, where the login may see it, and the rights on it.
+fn code(examined: &mut Examined, local_time: bool, call: &ProcedureCall) -> Result<()> {
     let dialect = examined.session.dialect();
     let object = format!("{}.{}", call.procedure.schema, call.procedure.name);
     if !call.unknown.is_empty() {
@@ -142,8 +142,8 @@ fn code(examined: &mut Examined, local_time: bool, call: &Call) -> Result<()> {
     Ok(())
 }
 
-/// What holds of every such queue, whatever its text says.
-fn limits(findings: &mut Vec<Finding>, queue: &str, procedures: &ProceduresSpec, shape: &Shape) {
+/// The limits of every such queue, whatever its text.
+fn limits(findings: &mut Vec<Finding>, queue: &str, procedures: &ProceduresSpec, shape: &QueueShape) {
     let adopt = "adopt the table instead, where this matters";
     let mut say = |what: &str, remedy: &str| findings.push(Finding::warning("hand-written", queue, what, remedy));
     if !shape.next.takes(Meaning::LeaseMs) {
@@ -154,7 +154,7 @@ fn limits(findings: &mut Vec<Finding>, queue: &str, procedures: &ProceduresSpec,
         );
     }
     say(
-        "there is no ledger of operations: when an answer is lost, readpast calls again with the same token and reads the item \
+        "there is no counters of operations: when an answer is lost, readpast calls again with the same token and reads the item \
          back, and where that does not tell, the call ends as OutcomeUnknown. An item whose claim was lost stays Processing; \
          an enqueue whose answer was lost is never repeated",
         adopt,
@@ -169,7 +169,7 @@ fn limits(findings: &mut Vec<Finding>, queue: &str, procedures: &ProceduresSpec,
          as Unsupported",
         adopt,
     );
-    if shape.token.family == catalog::Family::CoarseTime {
+    if shape.token.family == catalog::TypeFamily::CoarseTime {
         say(
             "the token goes in steps of 3.33 ms: two changes within one step leave the same token, and the second is not noticed",
             "make the column datetime2(7), and let every change add a tick at least",

@@ -1,12 +1,12 @@
-//! One queue: its objects, its table, its items.
+//! Checks one queue: its objects, its table, its items.
 
 use super::{Examined, Finding, objects, plans, procedures, table};
 use crate::catalog::{self, number, text};
+use crate::description::{QueueSpec, Storage};
 use crate::dialect::Dialect;
 use crate::error::Result;
 use crate::render;
 use crate::session::Param;
-use crate::spec::{QueueSpec, Storage};
 
 pub(super) fn check(examined: &mut Examined, spec: &QueueSpec) -> Result<()> {
     let queue = spec.queue.as_str();
@@ -47,7 +47,7 @@ pub(super) fn check(examined: &mut Examined, spec: &QueueSpec) -> Result<()> {
     Ok(())
 }
 
-/// The items that their table lets nobody claim or give back.
+/// Items that their table refuses to have claimed or recovered.
 fn refused(examined: &mut Examined, spec: &QueueSpec) -> Result<()> {
     let dialect = examined.session.dialect();
     let stem = dialect.queue_stem(&spec.queue);

@@ -1,4 +1,4 @@
-//! The server, the database's settings and the session's.
+//! Checks the server, and the settings of the database and the session.
 
 use super::{Examined, Finding};
 use crate::catalog::{self, ServerFacts};
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn durability_and_optimized_locking_are_told_where_they_matter() {
+    fn durability_and_optimized_locking_are_reported_where_they_matter() {
         for (value, warns) in [("0", false), ("1", false), ("2", true)] {
             let findings = found(&[("delayed_durability", value)]);
             let warned = findings.iter().any(|f| f.check == "durability" && f.severity == Severity::Warning);

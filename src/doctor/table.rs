@@ -1,4 +1,4 @@
-//! What of a queue's table on SQL Server makes workers wait, or a settle slow.
+//! Finds features of a queue's table on SQL Server that make workers wait, or a settle slow.
 
 use super::{Examined, Finding};
 use crate::catalog::text;

@@ -1,4 +1,4 @@
-//! Holders of the horizon, which keep the server from clearing away rows that workers have updated or deleted: transactions left
+//! Finds holders of the horizon, which keep the server from removing rows that workers have updated or deleted: transactions left
 //! open, and on PostgreSQL also prepared ones, replication slots and standbys.
 
 use super::{Examined, Finding};
@@ -7,7 +7,7 @@ use crate::dialect::Dialect;
 use crate::error::Result;
 use crate::session::Param;
 
-/// A transaction that is open for no longer is at work...
+/// A shorter transaction is at work...
 const SECONDS: i32 = 300;
 
 /// ... unless so many others came after it: they leave more dead rows than a queue bears well.

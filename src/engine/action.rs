@@ -1,16 +1,16 @@
-//! Actions of a lane.
+//! Actions of a fetcher.
 
-/// Work of a lane.
+/// Work of a fetcher.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Action {
-    /// Items that have waited for a handler too long go back. It takes no call by itself.
+pub(super) enum FetcherAction {
+    /// Release items that have waited for a handler too long. Needs no call.
     GiveBack,
-    /// Settle what has ended, and claim up to `room` items in the same call.
+    /// Settle the ended items, and claim up to `room` items in the same call.
     Settle { room: usize },
     /// Claim up to `room` items, when it is this worker's turn to look at the queue.
     Claim { room: usize },
-    /// The same whether or not the queue is believed empty: a worker that stops by itself trusts only the server.
+    /// The same although the queue is believed empty: a worker that stops by itself trusts only the server.
     MakeSure { room: usize },
-    /// Delete some of what is over, when it is this worker's turn; `must`: although there is other work.
+    /// Delete some expired items, when it is this worker's turn; `must`: although there is other work.
     Clean { must: bool },
 }

@@ -6,8 +6,8 @@
 pub enum Begin {
     /// It begins: work on it, and end it.
     Ok,
-    /// It does not: it was found lost, or it began before, has ended, or was given back.
+    /// It does not: it was lost, or it began before, has ended, or was released.
     Lost,
-    /// It does not: the worker is stopping, and has given it back, without spending an attempt.
+    /// It does not: the worker is stopping, and has released it without spending an attempt.
     Stopping,
 }

@@ -1,16 +1,16 @@
-//! The end of a worker: what is in hand is waited for, or given up.
+//! The end of a worker: it waits for the items in flight, or gives them up.
 
-use super::shared::Shared;
+use super::shared::EngineShared;
 use super::state::Phase;
 use crate::error::{Error, ErrorKind, Result};
 use std::time::{Duration, Instant};
 
-/// Waits up to `patience` until all that was taken from a stopped worker has ended and is settled. After that it is abandoned.
-pub(super) fn close(shared: &Shared, patience: Duration) -> Result<()> {
+/// Waits up to `patience` until a stopped worker has settled all taken items. Then it abandons the worker.
+pub(super) fn close(shared: &EngineShared, patience: Duration) -> Result<()> {
     let deadline = Instant::now().checked_add(patience);
     shared.stop();
     let mut state = shared.state.lock();
-    while state.lanes.running > 0 || !state.hand.is_empty() && state.phase != Phase::Abandoned {
+    while state.fetchers.running > 0 || !state.in_flight.is_empty() && state.phase != Phase::Abandoned {
         let timed_out = match deadline {
             Some(deadline) => shared.ending.wait_until(&mut state, deadline).timed_out(),
             None => {
@@ -18,13 +18,13 @@ pub(super) fn close(shared: &Shared, patience: Duration) -> Result<()> {
                 false
             }
         };
-        if timed_out && (state.lanes.running > 0 || !state.hand.is_empty()) {
+        if timed_out && (state.fetchers.running > 0 || !state.in_flight.is_empty()) {
             state.phase = Phase::Abandoned;
             shared.wake(&state, Instant::now());
-            let left = if state.hand.is_empty() {
+            let left = if state.in_flight.is_empty() {
                 "in the middle of a call; what that may have claimed comes back when its lease runs out".to_owned()
             } else {
-                let counts = state.hand.counts();
+                let counts = state.in_flight.counts();
                 format!(
                     "with {} items that had not ended and {} that were not settled; their leases run out",
                     counts.begun,
@@ -37,8 +37,8 @@ pub(super) fn close(shared: &Shared, patience: Duration) -> Result<()> {
     }
     let failure = state.failure.clone();
     drop(state);
-    // There is nothing to keep any more.
-    let keeping = shared.keeping.lock().take();
-    drop(keeping);
+    // No item needs its lease any more.
+    let renewals = shared.renewals.lock().take();
+    drop(renewals);
     failure.map_or(Ok(()), Err)
 }

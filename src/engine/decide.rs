@@ -1,32 +1,32 @@
-//! The decision of a lane: one pure function of the worker's state and the time. Every change of its answer wakes a lane; see
+//! The decision of a fetcher: one pure function of the worker's state and the time. Every change of its answer wakes a fetcher; see
 //! [`Wake`].
 
-use super::action::Action;
-use super::state::{Phase, State};
+use super::action::FetcherAction;
+use super::state::{EngineState, Phase};
 use crate::calls::MAX_ITEMS;
 use crate::shared::CleaningDue;
 use std::time::Instant;
 
 /// The process's knowledge of the queue, of which all its workers have a part.
 pub(super) trait Outside {
-    /// Until when nothing is expected in the queue. `None`: something is, or nobody knows.
+    /// Until when the queue is believed empty. `None`: it may hold something.
     fn quiet_until(&self) -> Option<Instant>;
 
-    /// When deleting what is over is due. `None`: the queue keeps all.
+    /// When expired items are due to be deleted. `None`: the queue keeps all.
     fn retention(&self) -> Option<CleaningDue>;
 }
 
-/// The next thing that a lane does.
+/// The next thing that a fetcher does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Decision {
-    Do(Action),
+    Do(FetcherAction),
     /// Nothing, before this time or a change of the state; `None`: before a change.
     Sleep(Option<Instant>),
-    /// The lane ends: the worker has stopped, and nothing is left.
+    /// The fetcher ends: the worker has stopped, and nothing is left.
     End,
 }
 
-/// The lanes or threads to be woken after a change.
+/// The fetchers or takers to be woken after a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wake {
     None,
@@ -38,39 +38,39 @@ pub(super) enum Wake {
 ///
 /// 1. The worker was abandoned, or has stopped and holds nothing: end.
 /// 2. Something has waited for a handler too long: give it back.
-/// 3. Deleting has been due for a whole interval, and was not the last thing that a lane began: delete.
+/// 3. Deleting has been due for a whole interval, and was not the last thing that a fetcher began: delete.
 /// 4. Something has ended: settle it, and claim what there is room for.
 /// 5. There is room, and the queue may hold something: claim.
 /// 6. Deleting is due: delete.
 /// 7. Sleep until the first of these can apply.
-pub(super) fn decide(state: &State, outside: &impl Outside, now: Instant) -> Decision {
+pub(super) fn decide(state: &EngineState, outside: &impl Outside, now: Instant) -> Decision {
     let is_stopping = state.phase >= Phase::Stopping;
     if state.phase == Phase::Abandoned || is_stopping && state.holds_nothing() {
         return Decision::End;
     }
     let overdue_at = state.overdue_at();
     if is_reached(overdue_at, now) {
-        return Decision::Do(Action::GiveBack);
+        return Decision::Do(FetcherAction::GiveBack);
     }
     let retention = outside.retention().filter(|_| !is_stopping && !state.cleaner.is_running());
     let must_clean_at = retention.filter(|_| !state.cleaner.yields()).map(|due| due.at_latest);
     if is_reached(must_clean_at, now) {
-        return Decision::Do(Action::Clean { must: true });
+        return Decision::Do(FetcherAction::Clean { must: true });
     }
     let room = state.room(now);
-    if state.hand.has_due(now) {
-        return Decision::Do(Action::Settle { room: if state.may_look(now) { room } else { 0 } });
+    if state.in_flight.has_due(now) {
+        return Decision::Do(FetcherAction::Settle { room: if state.may_look(now) { room } else { 0 } });
     }
     let claim_at = claim_at(state, outside, room, now);
     if is_reached(claim_at, now) {
         let makes_sure = state.is_last_look();
-        return Decision::Do(if makes_sure { Action::MakeSure { room } } else { Action::Claim { room } });
+        return Decision::Do(if makes_sure { FetcherAction::MakeSure { room } } else { FetcherAction::Claim { room } });
     }
     let clean_at = retention.map(|due| due.at);
     if is_reached(clean_at, now) {
-        return Decision::Do(Action::Clean { must: false });
+        return Decision::Do(FetcherAction::Clean { must: false });
     }
-    let times = [overdue_at, state.hand.next_try(), claim_at, clean_at, must_clean_at, state.suspicion_ends(now)];
+    let times = [overdue_at, state.in_flight.next_try(), claim_at, clean_at, must_clean_at, state.quarantine_ends(now)];
     Decision::Sleep(times.into_iter().flatten().min())
 }
 
@@ -78,8 +78,8 @@ fn is_reached(at: Option<Instant>, now: Instant) -> bool {
     at.is_some_and(|at| at <= now)
 }
 
-/// When to claim that much; `None`: not before a change.
-fn claim_at(state: &State, outside: &impl Outside, room: usize, now: Instant) -> Option<Instant> {
+/// When to claim that many items; `None`: not before a change.
+fn claim_at(state: &EngineState, outside: &impl Outside, room: usize, now: Instant) -> Option<Instant> {
     if room == 0 || state.clears_first(outside.retention().as_ref(), now) {
         return None;
     }
@@ -87,23 +87,22 @@ fn claim_at(state: &State, outside: &impl Outside, room: usize, now: Instant) ->
     Some(state.not_before().into_iter().chain(quiet_until).fold(now, Instant::max))
 }
 
-impl State {
-    /// The lanes to be woken after a change: one that sleeps, if there is something to do, or if it is to be done before any of
-    /// those that sleep wakes by itself. That one decides anew; if there is more to do, it wakes the next before it begins.
-    pub(super) fn lanes_to_wake(&self, outside: &impl Outside, now: Instant) -> Wake {
-        if self.lanes.sleep() == 0 {
+impl EngineState {
+    /// The fetchers to be woken after a change: one that sleeps, if there is something to do, or something is due before any
+    /// sleeper wakes by itself. The woken one decides anew; if there is more to do, it wakes the next before it begins.
+    pub(super) fn fetchers_to_wake(&self, outside: &impl Outside, now: Instant) -> Wake {
+        if self.fetchers.sleep() == 0 {
             return Wake::None;
         }
         match decide(self, outside, now) {
             Decision::End => Wake::All,
             Decision::Do(_) => Wake::One,
-            Decision::Sleep(until) if self.lanes.wake_by_themselves(until) => Wake::None,
+            Decision::Sleep(until) if self.fetchers.wake_by_themselves(until) => Wake::None,
             Decision::Sleep(_) => Wake::One,
         }
     }
 
-    /// The takers to be woken after a change: one, if there is something that it can have. If there is more, that one wakes the
-    /// next.
+    /// The takers to be woken after a change: one, if there is an item for it. If there are more, that one wakes the next.
     pub(super) fn takers_to_wake(&self, now: Instant) -> Wake {
         if self.takers.wait() == 0 {
             Wake::None
@@ -119,13 +118,13 @@ impl State {
     /// How many items a call may claim: those that handlers wait for, and those that they will begin soon.
     pub(super) fn room(&self, now: Instant) -> usize {
         if self.phase >= Phase::Stopping
-            || self.suspicion(now).bars_claims()
+            || self.quarantine(now).bars_claims()
             || (self.claiming > 0 && self.is_cautious(now))
         {
             return 0;
         }
         let wanted = self.takers.want() + self.ahead(now);
-        wanted.saturating_sub(self.hand.counts().ready + self.claiming).min(MAX_ITEMS as usize)
+        wanted.saturating_sub(self.in_flight.counts().ready + self.claiming).min(MAX_ITEMS as usize)
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a worker tells about itself.
+//! Events that a worker reports about itself.
 
 use crate::error::Error;
 use crate::item::{Action, Batch, Outcome, Settlement};
@@ -14,63 +14,64 @@ pub enum Event<'a> {
         /// The items.
         batch: &'a Batch,
     },
-    /// Items were settled: handled, or given back. An answer other than [`Answer::Ok`](crate::Answer::Ok) means that the
-    /// item was not ours any more.
+    /// Items were settled: handled, or released. An answer other than [`Answer::Ok`](crate::Answer::Ok) means that this worker
+    /// had lost the item.
     #[non_exhaustive]
     Settled {
-        /// What was asked for.
+        /// The settlements of the call.
         settlements: &'a [Settlement<'a>],
-        /// What came of each, in the same order. The token of what is Completed may be empty: nobody goes on with it.
+        /// The outcome of each, in the same order. The token of a Completed item may be empty: no call needs it.
         outcomes: &'a [Outcome],
         /// How many items were claimed in the same round trip; their own event follows.
         claimed: usize,
-        /// How long the call took that was answered.
+        /// How long the answered call took.
         took: Duration,
     },
-    /// An item in hand was found not to be ours any more: its lease ran out, or an operator took it.
+    /// The worker lost an item in flight: its lease ran out, or an operator took it.
     #[non_exhaustive]
     Lost {
         /// Its key.
         key: &'a str,
-        /// The attempt of the claim that was lost.
+        /// The attempt of the lost claim.
         attempt: i32,
-        /// The item's token as it was claimed, which tells this claim from another of the same attempt: a release gives the
-        /// attempt back.
+        /// The item's token as it was claimed, which tells this claim from another of the same attempt: a release does not count
+        /// an attempt.
         token: &'a str,
     },
-    /// What a handler gave was refused, by the library or the database. It is left out, and the item's error says so.
+    /// The library or the database refused a value of a handler's result. The settlement leaves it out, and the item's error says
+    /// so.
     #[non_exhaustive]
     Refused {
         /// The item's key.
         key: &'a str,
         /// The attempt of the claim.
         attempt: i32,
-        /// What the item is settled as.
+        /// The action of the settlement.
         action: Action,
-        /// What was left out, by name and length: `response of 31 characters, delay`.
+        /// The values that were left out, by name and length: `response of 31 characters, delay`.
         left_out: &'a str,
-        /// What was wrong with it.
+        /// Why they were refused.
         error: &'a Error,
     },
-    /// The item's table has refused to have it claimed, or given back by a recovery: a constraint or a trigger. It is left aside for
-    /// a while, and tried again.
+    /// A constraint or a trigger of the item's table refused its claim, or its recovery. The queue sets it aside for a while, and
+    /// tries again.
     #[non_exhaustive]
     SetAside {
         /// Its key; `None` for an item of a type that this login may not see.
         key: Option<&'a str>,
-        /// How often that was so by now.
+        /// How often that has happened.
         times: i64,
-        /// Whether a recovery was refused, and not a claim.
+        /// Whether the table refused a recovery, and not a claim.
         by_recovery: bool,
         /// The server's words.
         reason: &'a str,
-        /// The line that a log has of it.
+        /// The event's log line.
         line: &'a str,
     },
-    /// A call failed in a way that may pass. It is made again in a while.
+    /// A call failed with a transient error. The worker repeats it after a pause.
     #[non_exhaustive]
     Trouble {
-        /// What cannot be done: `settle`.
+        /// The call that failed: `settle`.
         doing: &'a str,
         /// Why it failed.
         error: &'a Error,

@@ -1,12 +1,12 @@
-//! What a worker has done so far, in numbers.
+//! Figures of a worker.
 
 use std::time::Duration;
 
-/// Figures of a worker since it was made. All of one moment.
+/// Figures of a worker since it was made, all of one moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Figures {
-    /// Items in hand that no handler has begun.
+pub struct WorkerFigures {
+    /// Items in flight that no handler has begun.
     pub ready: u64,
     /// Items that handlers have. Without [`Engine::begin`](super::Engine::begin) those that were taken.
     pub begun: u64,
@@ -14,25 +14,25 @@ pub struct Figures {
     pub ended: u64,
     /// Items claimed so far.
     pub claimed: u64,
-    /// Items settled so far as their handlers wished.
+    /// Items settled so far with the action that was asked for.
     pub settled: u64,
-    /// Items given back unworked so far, without costing an attempt.
+    /// Items released so far, without spending an attempt.
     pub released: u64,
-    /// Items that were not this worker's any more when it was found out.
+    /// Items lost so far.
     pub lost: u64,
-    /// Items of which the database or the library refused what their handlers gave.
+    /// Items for which the library or the database refused a value of the handler's result.
     pub refused: u64,
     /// Calls answered so far that settled or claimed.
     pub calls: u64,
-    /// Calls that failed in a way that may pass.
+    /// Calls that failed with a transient error.
     pub troubles: u64,
-    /// The median of how long calls took that were answered, in microseconds, to within a factor of 1.5.
+    /// The median of how long answered calls took, in microseconds, to within a factor of 1.5.
     pub call_us_p50: u64,
     /// The same of the 99th percentile.
     pub call_us_p99: u64,
 }
 
-/// How often something took how long: two classes for each doubling, from 1 microsecond to a day.
+/// A histogram of durations: two classes for each doubling, from 1 microsecond to a day.
 #[derive(Debug, Clone)]
 pub(super) struct Durations([u64; 80]);
 
@@ -53,7 +53,7 @@ impl Durations {
         }
     }
 
-    /// The upper end of the class in which the given part of all lies, from 0 to 1; 0 when there are none.
+    /// The upper end of the class of a quantile, from 0 to 1; 0 when the histogram is empty.
     pub(super) fn quantile(&self, part: f64) -> u64 {
         let all: u64 = self.0.iter().sum();
         let wanted = (all as f64 * part).ceil().max(1.0) as u64;
@@ -81,8 +81,8 @@ mod tests {
             durations.add(Duration::from_micros(us));
         }
         for (part, exact) in [(0.5, 500), (0.99, 990), (0.0, 1), (1.0, 1000)] {
-            let told = durations.quantile(part);
-            assert!(told >= exact && told <= exact * 3 / 2 + 1, "{part}: {told} for {exact}");
+            let read = durations.quantile(part);
+            assert!(read >= exact && read <= exact * 3 / 2 + 1, "{part}: {read} for {exact}");
         }
         durations.add(Duration::ZERO);
         durations.add(Duration::MAX);

@@ -1,44 +1,44 @@
-//! Settling so that the outcome is known in the end, and nothing that a handler gave is dropped for the server's sake.
+//! Settles so that the outcome is known in the end, and drops no handler's result because of the server's state.
 
 use super::event::Event;
-use super::hand::Ended;
-use super::shared::Shared;
+use super::in_flight::EndedItem;
+use super::shared::EngineShared;
 use super::state::Phase;
-use super::{note, said};
-use crate::calls::{MAX_ITEMS, Telling};
+use super::{log_lines, reported};
+use crate::calls::{Answers, MAX_ITEMS};
 use crate::error::{Error, ErrorKind, Result, log_text};
 use crate::item::{Batch, Outcome, Settlement, Verdict};
 use std::time::{Duration, Instant};
 
-/// Between two tries of a call that the library has given up on.
+/// The pause between two tries after a call has used up its own.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// The longest pause before an item is tried again that the server has refused to settle.
+/// The longest pause between tries of an item that the server refuses.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
-/// The most characters of an error after a refusal: what every column that is there for errors should take.
+/// The most characters of an error after a refusal, which any error column should take.
 const SHORT: usize = 100;
 
-/// What came of a call.
-pub(super) struct Settled {
-    /// Of each item, in its place; `None` where nothing is known, or nothing was done.
+/// The result of a call.
+pub(super) struct SettleResult {
+    /// The outcome of each item, in its place; `None` where it is unknown, or the call did nothing.
     pub(super) outcomes: Vec<Option<Outcome>>,
-    /// Those to be tried again.
-    pub(super) again: Vec<Ended>,
-    /// What was claimed with it.
+    /// Items to be tried again.
+    pub(super) again: Vec<EndedItem>,
+    /// The items claimed in the same call.
     pub(super) batch: Batch,
 }
 
 /// Settles `ended`, and claims up to `room` items with it.
-pub(super) fn settle(shared: &Shared, ended: &[Ended], room: u32) -> Settled {
-    let settlements: Vec<_> = ended.iter().map(Ended::settlement).collect();
+pub(super) fn settle(shared: &EngineShared, ended: &[EndedItem], room: u32) -> SettleResult {
+    let settlements: Vec<_> = ended.iter().map(EndedItem::settlement).collect();
     match until_known(shared, &settlements, room) {
         Ok((outcomes, batch)) => {
-            Settled { outcomes: outcomes.into_iter().map(Some).collect(), again: Vec::new(), batch }
+            SettleResult { outcomes: outcomes.into_iter().map(Some).collect(), again: Vec::new(), batch }
         }
-        // The claim of the same call may be the reason, too.
+        // The claim in the same call may be the reason, too.
         Err(error) if is_of_items(&error) && (ended.len() > 1 || room > 0) => {
-            let mut all = Settled { outcomes: Vec::new(), again: Vec::new(), batch: Batch::default() };
+            let mut all = SettleResult { outcomes: Vec::new(), again: Vec::new(), batch: Batch::default() };
             for one in ended {
                 let settled = alone(shared, one);
                 all.outcomes.extend(settled.outcomes);
@@ -51,28 +51,28 @@ pub(super) fn settle(shared: &Shared, ended: &[Ended], room: u32) -> Settled {
     }
 }
 
-/// Settles one item by itself, so that what is wrong with it does not hold up the others.
-fn alone(shared: &Shared, ended: &Ended) -> Settled {
+/// Settles one item in a call of its own, so that it does not hold up the others.
+fn alone(shared: &EngineShared, ended: &EndedItem) -> SettleResult {
     match until_known(shared, &[ended.settlement()], 0) {
         Ok((outcomes, batch)) => {
-            Settled { outcomes: outcomes.into_iter().map(Some).collect(), again: Vec::new(), batch }
+            SettleResult { outcomes: outcomes.into_iter().map(Some).collect(), again: Vec::new(), batch }
         }
         Err(error) if is_of_items(&error) => refused(shared, ended, &error),
         Err(error) => unsettled(shared, 1, error),
     }
 }
 
-/// An item that the server refuses to settle. What its handler gave is left out if that is the reason, at last even the
-/// word that it was. A reason that nobody knows may pass: the item is tried again within `retry.budget_ms`, and then taken for
-/// one whose values cannot be stored. One that cannot be settled at all is let go, or it would hold its place for ever.
-fn refused(shared: &Shared, ended: &Ended, error: &Error) -> Settled {
+/// Handles an item that the server refuses to settle. If the handler's result is the reason, it is left out, at last even the
+/// remark about it. An unknown reason may be transient: the item is tried again within `retry.budget_ms`, and then treated as if
+/// its values were the reason. An item that cannot be settled at all is dropped, or it would hold its place for ever.
+fn refused(shared: &EngineShared, ended: &EndedItem, error: &Error) -> SettleResult {
     let has_waited = waited(ended.tries()) >= shared.queue.inner().retry.budget();
     if is_of_the_handler(error) || has_waited {
         let reworded = reworded(ended.verdict(), error).released_for(shared.floor());
         let bare = Verdict::new(ended.verdict().action()).released_for(shared.floor());
         if !ended.is_reworded() {
             let Settlement { key, attempt, action, .. } = ended.settlement();
-            shared.refused(key, attempt, action, &note::given(&ended.settlement()), error);
+            shared.refused(key, attempt, action, &log_lines::given(&ended.settlement()), error);
             return alone(shared, &ended.with_verdict(reworded));
         }
         if *ended.verdict() != bare {
@@ -82,51 +82,52 @@ fn refused(shared: &Shared, ended: &Ended, error: &Error) -> Settled {
     let Settlement { key, attempt, .. } = ended.settlement();
     shared.trouble(&format!("settle item {key} at attempt {attempt}"), error);
     if shared.state.lock().phase >= Phase::Stopping {
-        return Settled { outcomes: vec![None], again: Vec::new(), batch: Batch::default() };
+        return SettleResult { outcomes: vec![None], again: Vec::new(), batch: Batch::default() };
     }
     if has_waited {
         let name = shared.queue.name();
         let line =
             format!("queue {name}: item {key} at attempt {attempt} cannot be settled, and its lease runs out: {error}");
-        note::Fields { status: Some(format!("{:?}", error.kind())), ..note::Fields::of(&ended.settlement()) }.log(
-            &shared.queue,
-            log::Level::Error,
-            &line,
-        );
-        return Settled { outcomes: vec![None], again: Vec::new(), batch: Batch::default() };
+        log_lines::Fields { status: Some(format!("{:?}", error.kind())), ..log_lines::Fields::of(&ended.settlement()) }
+            .log(&shared.queue, log::Level::Error, &line);
+        return SettleResult { outcomes: vec![None], again: Vec::new(), batch: Batch::default() };
     }
     let pause = pause(ended.tries());
     let again = vec![ended.put_off(Instant::now() + pause)];
-    Settled { outcomes: vec![None], again, batch: Batch::default() }
+    SettleResult { outcomes: vec![None], again, batch: Batch::default() }
 }
 
-/// How long an item waits for its next try that was put off so often.
+/// The pause before the next try, after so many.
 fn pause(tries: u32) -> Duration {
     PAUSE.saturating_mul(1 << tries.min(10)).min(LONGEST_PAUSE)
 }
 
-/// How long it has waited until then.
+/// The sum of the pauses so far.
 fn waited(tries: u32) -> Duration {
     (0..tries).map(pause).sum()
 }
 
-/// Nothing more can be done: the leases run out.
-fn unsettled(shared: &Shared, count: usize, error: Error) -> Settled {
+/// The worker gives up: the leases run out.
+fn unsettled(shared: &EngineShared, count: usize, error: Error) -> SettleResult {
     let reason = error.to_string();
     let reason = log_text(&reason);
     let line =
         format!("queue {}: {count} items were not settled, and their leases run out: {reason}", shared.queue.name());
     let status = Some(format!("{:?}", error.kind()));
-    note::Fields { status, ..note::Fields::default() }.log(&shared.queue, log::Level::Error, &line);
+    log_lines::Fields { status, ..log_lines::Fields::default() }.log(&shared.queue, log::Level::Error, &line);
     if !error.is_retryable() {
         shared.fail(error);
     }
-    Settled { outcomes: vec![None; count], again: Vec::new(), batch: Batch::default() }
+    SettleResult { outcomes: vec![None; count], again: Vec::new(), batch: Batch::default() }
 }
 
-/// Settles `settlements` and claims up to `room` items with them. The same call with the same identity again, until its
-/// outcome is known or the worker is abandoned.
-pub(super) fn until_known(shared: &Shared, settlements: &[Settlement<'_>], room: u32) -> Result<(Vec<Outcome>, Batch)> {
+/// Settles `settlements` and claims up to `room` items in the same call. Repeats the call under its identity until its outcome is
+/// known or the worker is abandoned.
+pub(super) fn until_known(
+    shared: &EngineShared,
+    settlements: &[Settlement<'_>],
+    room: u32,
+) -> Result<(Vec<Outcome>, Batch)> {
     let mut operation: Option<String> = None;
     loop {
         let begun = Instant::now();
@@ -135,7 +136,7 @@ pub(super) fn until_known(shared: &Shared, settlements: &[Settlement<'_>], room:
             settlements,
             operation.as_deref(),
             room.min(MAX_ITEMS).cast_signed(),
-            Telling::OfOthers,
+            Answers::OthersOnly,
         ) {
             Ok((outcomes, batch)) => {
                 note(shared, settlements, &outcomes, batch.len(), begun.elapsed());
@@ -154,9 +155,9 @@ pub(super) fn until_known(shared: &Shared, settlements: &[Settlement<'_>], room:
     }
 }
 
-/// Whether the call may have been done by a try before, whose answer was lost: another identity would then find items that are
-/// settled already, and take them for lost. The database has the last word.
-fn may_be_done(shared: &Shared, operation: Option<&str>) -> bool {
+/// Whether an earlier try may have committed, and its answer was lost: a call with another identity would find items settled, and
+/// take them for lost. The database has the last word.
+fn may_be_done(shared: &EngineShared, operation: Option<&str>) -> bool {
     let Some(operation) = operation else { return false };
     match shared.queue.is_done(operation) {
         Ok(is_done) => is_done,
@@ -164,31 +165,35 @@ fn may_be_done(shared: &Shared, operation: Option<&str>) -> bool {
     }
 }
 
-fn note(shared: &Shared, settlements: &[Settlement<'_>], outcomes: &[Outcome], claimed: usize, took: Duration) {
+fn note(shared: &EngineShared, settlements: &[Settlement<'_>], outcomes: &[Outcome], claimed: usize, took: Duration) {
     let mut state = shared.state.lock();
     state.tallies.calls += 1;
     state.durations.add(took);
     drop(state);
     for (settlement, outcome) in settlements.iter().zip(outcomes) {
-        if let Some(line) = note::not_settled(settlement, outcome) {
+        if let Some(line) = log_lines::not_settled(settlement, outcome) {
             let status = Some(format!("{:?}", outcome.answer));
             let line = format!("queue {}: {line}", shared.queue.name());
-            note::Fields { status, ..note::Fields::of(settlement) }.log(&shared.queue, log::Level::Warn, &line);
+            log_lines::Fields { status, ..log_lines::Fields::of(settlement) }.log(
+                &shared.queue,
+                log::Level::Warn,
+                &line,
+            );
         }
     }
-    shared.tell(&Event::Settled { settlements, outcomes, claimed, took });
+    shared.report(&Event::Settled { settlements, outcomes, claimed, took });
 }
 
-/// Waits for `pause`; says whether the worker was abandoned meanwhile.
-fn abandoned_within(shared: &Shared, pause: Duration) -> bool {
+/// Waits for `pause`; returns whether the worker was abandoned meanwhile.
+fn abandoned_within(shared: &EngineShared, pause: Duration) -> bool {
     let until = Instant::now() + pause;
     let mut state = shared.state.lock();
     while state.phase != Phase::Abandoned && !shared.ending.wait_until(&mut state, until).timed_out() {}
     state.phase == Phase::Abandoned
 }
 
-/// Whether a failed call may succeed when it is made again in a while. A worker waits for whatever may; it ends for what
-/// somebody has to mend: rights, log-in, schema, settings.
+/// Whether a failed call may succeed later. A worker waits for a transient error; it ends for an error that a person has to mend:
+/// rights, log-in, schema, settings.
 pub(super) fn may_pass(error: &Error) -> bool {
     error.is_retryable()
         || matches!(
@@ -197,19 +202,19 @@ pub(super) fn may_pass(error: &Error) -> bool {
         )
 }
 
-/// Whether one of the items of a call may be the reason why it failed.
+/// Whether an item of the call may be the reason.
 fn is_of_items(error: &Error) -> bool {
     is_of_the_handler(error) || matches!(error.kind(), ErrorKind::Database)
 }
 
-/// Whether it is what a handler gave: out of range, or more than a column takes.
+/// Whether a value of the handler's result is the reason: out of range, or more than a column takes.
 fn is_of_the_handler(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::InvalidArgument | ErrorKind::InvalidItem)
 }
 
-/// The same end without what was refused about it, and why it was. What is done stays done.
+/// The same verdict without the refused values, and with the reason. A completed item stays completed.
 fn reworded(verdict: &Verdict, refusal: &Error) -> Verdict {
-    let text = said::with_refusal(verdict.error_text(), refusal.message());
+    let text = reported::with_refusal(verdict.error_text(), refusal.message());
     Verdict::new(verdict.action()).error(text.chars().take(SHORT).collect::<String>())
 }
 
@@ -223,10 +228,10 @@ mod tests {
     fn a_refused_verdict_keeps_its_action_and_says_why() {
         let long = "\u{e9}".repeat(300);
         let refusal = Error::new(ErrorKind::InvalidItem, "too long");
-        let said = reworded(&Verdict::complete().response(&long).step("s").after(Duration::ZERO), &refusal);
-        assert_eq!(said, Verdict::complete().error("what the handler gave was refused: too long"));
-        let said = reworded(&Verdict::fail(&long), &refusal);
-        assert_eq!(said.error_text().unwrap().chars().count(), 100);
+        let reported = reworded(&Verdict::complete().response(&long).step("s").after(Duration::ZERO), &refusal);
+        assert_eq!(reported, Verdict::complete().error("what the handler gave was refused: too long"));
+        let reported = reworded(&Verdict::fail(&long), &refusal);
+        assert_eq!(reported.error_text().unwrap().chars().count(), 100);
         assert!(!reworded(&Verdict::fail("a\0b"), &refusal).error_text().unwrap().contains('\0'));
     }
 
@@ -250,8 +255,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever SQL Server says: it is the handler's fault only if its number says that a value did not fit, and what ends
-        /// a worker names something that somebody has to mend.
+        /// For every error of SQL Server: the handler is at fault only if the number says that a value did not fit, and an error
+        /// that ends a worker names something that a person has to mend.
         #[test]
         fn no_state_of_the_server_drops_what_a_handler_gave_or_ends_a_worker(
             native in prop_oneof![

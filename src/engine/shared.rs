@@ -1,18 +1,18 @@
-//! A worker's state under its lock, and the threads that wait for a change of it: lanes, takers, and those who wait for its end.
+//! A worker's state under its lock, and the threads that wait for changes of it: fetchers, takers, and waiters for its end.
 
 use super::decide::{Outside, Wake};
 use super::event::Event;
-use super::hand::Claim;
-use super::news::News;
-use super::note;
-use super::said::{LeftOut, Said};
-use super::state::{Phase, State};
-use super::terms::Terms;
-use crate::calls::{Refused, Sessions};
+use super::in_flight::ClaimName;
+use super::log_lines;
+use super::notifier::Notifier;
+use super::reported::{LeftOut, ReportedResult};
+use super::state::{EngineState, Phase};
+use super::terms::WorkerTerms;
+use crate::calls::{RefusedItem, Sessions};
 use crate::error::{Error, ErrorKind};
 use crate::item::{Action, Batch, Verdict};
 use crate::queue::Queue;
-use crate::shared::{CleaningDue, LeaseHolder, Renewals, Watcher};
+use crate::shared::{CleaningDue, LeaseHolder, PollWaiter, Renewals};
 use crate::sync::{Condvar, Mutex, MutexGuard};
 use std::any::Any;
 use std::mem;
@@ -21,42 +21,42 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-pub(super) struct Shared {
-    /// A handle of its own: an interrupt of the handle that it was made from ends this worker; its own interrupt ends nothing else.
+pub(super) struct EngineShared {
+    /// A handle of its own: an interrupt of the original handle ends this worker; an interrupt of this one ends nothing else.
     pub(super) queue: Queue,
-    pub(super) terms: Terms,
-    /// Changed by [`Shared::change`] alone, but for counters.
-    pub(super) state: Mutex<State>,
-    /// Those who wait for items.
+    pub(super) terms: WorkerTerms,
+    /// Only [`EngineShared::change`] changes it, but for counters.
+    pub(super) state: Mutex<EngineState>,
+    /// Threads that wait for items.
     pub(super) takers: Condvar,
-    pub(super) lanes: Condvar,
-    /// Those who wait for an end of the worker.
+    pub(super) fetchers: Condvar,
+    /// Threads that wait for an end of the worker.
     pub(super) ending: Condvar,
-    pub(super) news: News,
+    pub(super) notifier: Notifier,
     /// Set once, when the engine begins.
-    pub(super) keeping: Mutex<Option<Renewals>>,
+    pub(super) renewals: Mutex<Option<Renewals>>,
     /// The payload of an observer's panic.
     pub(super) panic: Mutex<Option<Box<dyn Any + Send>>>,
     /// The observer has panicked, and is not called again.
     pub(super) has_panicked: AtomicBool,
 }
 
-/// The state, locked to be changed. In the end it wakes those whom the change concerns, so that no change can forget them.
+/// The locked state. Its drop wakes the threads that the change concerns, so that no change can forget them.
 pub(super) struct Change<'a> {
-    shared: &'a Shared,
-    pub(super) state: MutexGuard<'a, State>,
+    shared: &'a EngineShared,
+    pub(super) state: MutexGuard<'a, EngineState>,
 }
 
 impl Deref for Change<'_> {
-    type Target = State;
+    type Target = EngineState;
 
-    fn deref(&self) -> &State {
+    fn deref(&self) -> &EngineState {
         &self.state
     }
 }
 
 impl DerefMut for Change<'_> {
-    fn deref_mut(&mut self) -> &mut State {
+    fn deref_mut(&mut self) -> &mut EngineState {
         &mut self.state
     }
 }
@@ -67,33 +67,33 @@ impl Drop for Change<'_> {
     }
 }
 
-impl Shared {
+impl EngineShared {
     pub(super) fn change(&self) -> Change<'_> {
         Change { shared: self, state: self.state.lock() }
     }
 
-    /// Wakes those whom the state concerns.
-    pub(super) fn wake(&self, state: &State, now: Instant) {
-        self.wake_lanes(state, now);
+    /// Wakes the threads that the state concerns.
+    pub(super) fn wake(&self, state: &EngineState, now: Instant) {
+        self.wake_fetchers(state, now);
         self.wake_takers(state, now);
         if state.phase >= Phase::Stopping {
             self.ending.notify_all();
         }
     }
 
-    pub(super) fn wake_lanes(&self, state: &State, now: Instant) {
-        wake(&self.lanes, state.lanes_to_wake(self, now));
+    pub(super) fn wake_fetchers(&self, state: &EngineState, now: Instant) {
+        wake(&self.fetchers, state.fetchers_to_wake(self, now));
     }
 
-    pub(super) fn wake_takers(&self, state: &State, now: Instant) {
+    pub(super) fn wake_takers(&self, state: &EngineState, now: Instant) {
         wake(&self.takers, state.takers_to_wake(now));
     }
 
-    /// The part of an end that can be sent.
-    pub(super) fn sendable(&self, said: &Said<'_>) -> Verdict {
-        let (verdict, left_out) = said.sendable(self.queue.spec(), self.queue.inner().terms.most_item_bytes);
+    /// The sendable part of a result.
+    pub(super) fn sendable(&self, reported: &ReportedResult<'_>) -> Verdict {
+        let (verdict, left_out) = reported.sendable(self.queue.spec(), self.queue.inner().terms.most_item_bytes);
         if let Some(LeftOut { what, why }) = left_out {
-            self.refused(said.key, said.attempt, verdict.action(), &what, &why);
+            self.refused(reported.key, reported.attempt, verdict.action(), &what, &why);
         }
         verdict
     }
@@ -102,18 +102,17 @@ impl Shared {
         self.state.lock().phase >= Phase::Stopping
     }
 
-    /// How long an item waits at least that a handler has released. Items that a worker gives back when it stops are for others
-    /// at once.
+    /// The least delay of an item that a handler releases. Items that a stopping worker releases are due for others at once.
     pub(super) fn floor(&self) -> Option<Duration> {
         (!self.is_stopping()).then(|| self.queue.inner().poll_interval)
     }
 
-    /// Logs what happened, and calls the observer, with no lock held. Its panic ends the worker, on whatever thread it comes; it is
-    /// not called again.
-    pub(super) fn tell(&self, event: &Event<'_>) {
+    /// Logs the event, and calls the observer, with no lock held. An observer's panic ends the worker, on any thread; the
+    /// observer is not called again.
+    pub(super) fn report(&self, event: &Event<'_>) {
         if let Some(line) = event.line() {
             let line = format!("queue {}: {line}", self.queue.name());
-            note::Fields::from(event).log(&self.queue, log::Level::Warn, &line);
+            log_lines::Fields::from(event).log(&self.queue, log::Level::Warn, &line);
         }
         let Some(observer) = &self.terms.observer else { return };
         if self.has_panicked.load(Ordering::Relaxed) {
@@ -124,36 +123,36 @@ impl Shared {
         }
     }
 
-    /// A part of what was given with an item was refused.
+    /// Reports a refused value of a result.
     pub(super) fn refused(&self, key: &str, attempt: i32, action: Action, left_out: &str, error: &Error) {
         self.state.lock().tallies.refused += 1;
-        self.tell(&Event::Refused { key, attempt, action, left_out, error });
+        self.report(&Event::Refused { key, attempt, action, left_out, error });
     }
 
-    /// Reports what calls of this worker found its table to refuse.
+    /// Reports items whose table refused a call of this worker.
     pub(super) fn report_set_aside(&self) {
         let kept = self.queue.inner().set_aside.lock().as_mut().map(mem::take);
         for item in kept.into_iter().flatten() {
             let (line, key) = (item.to_string(), item.key.as_deref());
-            let Refused { times, by_recovery, ref reason, .. } = item;
-            self.tell(&Event::SetAside { key, times, by_recovery, reason, line: &line });
+            let RefusedItem { times, by_recovery, ref reason, .. } = item;
+            self.report(&Event::SetAside { key, times, by_recovery, reason, line: &line });
         }
     }
 
     pub(super) fn trouble(&self, doing: &str, error: &Error) {
         self.state.lock().tallies.troubles += 1;
-        self.tell(&Event::Trouble { doing, error });
+        self.report(&Event::Trouble { doing, error });
     }
 
-    /// These items were found not to be ours any more.
+    /// Reports items that this worker has lost.
     pub(super) fn lost(&self, items: &[Batch]) {
         if items.is_empty() {
             return;
         }
         self.state.lock().tallies.lost += items.len() as u64;
         for item in items.iter().flat_map(Batch::iter) {
-            self.news.tell();
-            self.tell(&Event::Lost { key: item.key(), attempt: item.attempt(), token: item.token() });
+            self.notifier.notify();
+            self.report(&Event::Lost { key: item.key(), attempt: item.attempt(), token: item.token() });
         }
     }
 
@@ -162,7 +161,7 @@ impl Shared {
         self.stop();
     }
 
-    /// An observer has panicked. Nobody knows what it has learned; the leases run out.
+    /// An observer has panicked, so the program's knowledge of the items is uncertain; the leases run out.
     pub(super) fn panicked(&self, payload: Box<dyn Any + Send>) {
         self.has_panicked.store(true, Ordering::Relaxed);
         self.panic.lock().get_or_insert(payload);
@@ -172,8 +171,8 @@ impl Shared {
 
     pub(super) fn stop(&self) {
         if self.change().stop() {
-            self.news.tell();
-            // Ends the pauses of claims that are tried again.
+            self.notifier.notify();
+            // The interrupt ends the pauses between tries of a claim.
             self.queue.interrupt();
         }
     }
@@ -187,7 +186,7 @@ fn wake(waiting: &Condvar, whom: Wake) {
     }
 }
 
-impl Outside for Shared {
+impl Outside for EngineShared {
     fn quiet_until(&self) -> Option<Instant> {
         self.queue.inner().quiet_until()
     }
@@ -197,7 +196,7 @@ impl Outside for Shared {
     }
 }
 
-impl Watcher for Shared {
+impl PollWaiter for EngineShared {
     fn woken(&self) {
         match self.queue.inner().called_off() {
             Some(error) if error.kind() == ErrorKind::Interrupted => self.stop(),
@@ -207,15 +206,15 @@ impl Watcher for Shared {
     }
 }
 
-impl LeaseHolder for Shared {
-    fn held(&self) -> Vec<Claim> {
+impl LeaseHolder for EngineShared {
+    fn held(&self) -> Vec<ClaimName> {
         let state = self.state.lock();
-        if state.phase == Phase::Abandoned { Vec::new() } else { state.hand.claims() }
+        if state.phase == Phase::Abandoned { Vec::new() } else { state.in_flight.claims() }
     }
 
-    fn lost(&self, claims: &[Claim], asked: Instant) -> usize {
+    fn lost(&self, claims: &[ClaimName], asked: Instant) -> usize {
         let mut state = self.change();
-        let lost: Vec<_> = claims.iter().flat_map(|claim| state.hand.lose(claim, asked)).collect();
+        let lost: Vec<_> = claims.iter().flat_map(|claim| state.in_flight.lose(claim, asked)).collect();
         drop(state);
         Self::lost(self, &lost);
         lost.len()

@@ -1,10 +1,10 @@
-//! The state of a worker, and what each event makes of it. Plain data: it locks nothing, calls nothing, and asks no clock.
+//! The state of a worker, and its changes at each event. Plain data: it locks nothing, calls nothing, and asks no clock.
 
-use super::action::Action;
+use super::action::FetcherAction;
 use super::begin::Begin;
-use super::figures::{Durations, Figures};
-use super::hand::{Claim, Ended, Hand, Spans};
-use super::pace::Pace;
+use super::figures::{Durations, WorkerFigures};
+use super::in_flight::{ClaimName, EndedItem, InFlight, Spans};
+use super::prefetch::Prefetch;
 use crate::calls::MAX_ITEMS;
 use crate::error::Error;
 use crate::item::{Answer, Batch, Outcome, Verdict};
@@ -12,29 +12,29 @@ use crate::shared::CleaningDue;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-pub(super) struct State {
-    pub(super) hand: Hand,
-    pub(super) pace: Pace,
+pub(super) struct EngineState {
+    pub(super) in_flight: InFlight,
+    pub(super) prefetch: Prefetch,
     pub(super) phase: Phase,
     /// The failure that made the worker stop, if one did.
     pub(super) failure: Option<Error>,
     pub(super) takers: Takers,
-    pub(super) lanes: Lanes,
-    pub(super) cleaner: Cleaner,
+    pub(super) fetchers: Fetchers,
+    pub(super) cleaner: CleanerState,
     /// How many items the calls under way may bring.
     pub(super) claiming: usize,
-    pub(super) tallies: Figures,
+    pub(super) tallies: WorkerFigures,
     pub(super) durations: Durations,
     ending: Ending,
     /// The most bytes of items that wait for a handler.
     ahead_bytes: usize,
-    /// How many bytes an item lately had.
+    /// The recent size of an item in bytes.
     item_bytes: usize,
-    /// How long a lease lasts, as the server granted the last ones.
+    /// The length of a lease, as the server granted the last ones.
     lease: Duration,
-    /// Until when the queue may hold more of what came back from a dead worker.
+    /// Until when the queue may hold more items of dead workers.
     cautious_until: Option<Instant>,
-    /// No look at the queue before: the last one failed.
+    /// The earliest next look at the queue: the last one failed.
     not_before: Option<Instant>,
 }
 
@@ -44,9 +44,9 @@ pub(super) enum Phase {
     New,
     /// Claims and settles.
     Working,
-    /// Hands out nothing more: gives back what nobody works on, and settles what ends.
+    /// Hands out no more items: releases those that have not begun, and settles those that end.
     Stopping,
-    /// Nobody waits any more for what is still in hand.
+    /// No thread waits any more for the items in flight.
     Abandoned,
 }
 
@@ -57,41 +57,41 @@ enum Ending {
     WhenStopped,
     /// It does when the queue is empty.
     WhenEmpty,
-    /// The queue was found empty: what is over is deleted before the next look, since it leaves nothing behind.
+    /// The queue was empty: expired items are deleted before the next look, so that none is left.
     Clearing,
 }
 
-/// Items that came back from a dead worker, and may have been its death.
+/// Items of dead workers, which may have killed them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Suspicion {
-    /// None is in hand.
+pub(super) enum Quarantine {
+    /// None is in flight.
     None,
-    /// One waits until all others in hand are begun or settled.
+    /// One waits until all others in flight are begun or settled.
     Draining,
-    /// One is begun, and held to be the cause until then.
+    /// One is begun, and counts as dangerous until then.
     Proving(Instant),
 }
 
-impl Suspicion {
-    /// A claim counts as an attempt: should the suspect end the process, what is claimed meanwhile would have spent one that
-    /// nobody has begun, again and again.
+impl Quarantine {
+    /// A claim counts as an attempt: a quarantined item that ends the process would cost an attempt of each item claimed
+    /// meanwhile, again and again.
     pub(super) fn bars_claims(self) -> bool {
         self != Self::None
     }
 }
 
-/// Deleting what is over.
+/// The state of deleting expired items.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Cleaner {
+pub(super) enum CleanerState {
     #[default]
     Rests,
-    /// A lane deletes; whether another has begun something else since.
+    /// A fetcher deletes; `worked`: another has begun something else since.
     Runs { worked: bool },
-    /// Deleting was the last thing that a lane began: other work comes first now.
+    /// Deleting was the last action of a fetcher: other work comes first now.
     Yields,
 }
 
-impl Cleaner {
+impl CleanerState {
     pub(super) fn is_running(self) -> bool {
         matches!(self, Self::Runs { .. })
     }
@@ -139,13 +139,13 @@ impl Takers {
 
 /// The threads that make calls.
 #[derive(Default)]
-pub(super) struct Lanes {
+pub(super) struct Fetchers {
     pub(super) running: usize,
-    /// When each of those that sleep wakes by itself.
+    /// When each sleeper wakes by itself.
     sleeping: Vec<Option<Instant>>,
 }
 
-impl Lanes {
+impl Fetchers {
     pub(super) fn sleep(&self) -> usize {
         self.sleeping.len()
     }
@@ -154,38 +154,38 @@ impl Lanes {
         self.sleeping.push(until);
     }
 
-    /// One of those that fell asleep until then is awake.
+    /// A fetcher that slept until then is awake.
     pub(super) fn wake_up(&mut self, until: Option<Instant>) {
         if let Some(place) = self.sleeping.iter().position(|other| *other == until) {
             self.sleeping.swap_remove(place);
         }
     }
 
-    /// Whether one of those that sleep wakes by then without being woken.
+    /// Whether a sleeper wakes by then without being woken.
     pub(super) fn wake_by_themselves(&self, until: Option<Instant>) -> bool {
         until.is_none_or(|until| self.sleeping.iter().flatten().any(|at| *at <= until))
     }
 }
 
-/// The call that a lane is to make.
-pub(super) enum Work {
-    Settle { ended: Arc<Vec<Ended>>, room: usize },
+/// The call that a fetcher is to make.
+pub(super) enum FetcherWork {
+    Settle { ended: Arc<Vec<EndedItem>>, room: usize },
     Claim { room: usize, makes_sure: bool },
     Clean,
 }
 
-impl State {
-    pub(super) fn new(pace: Pace, ahead_bytes: usize, lease: Duration, until_empty: bool) -> Self {
+impl EngineState {
+    pub(super) fn new(prefetch: Prefetch, ahead_bytes: usize, lease: Duration, until_empty: bool) -> Self {
         Self {
-            hand: Hand::default(),
-            pace,
+            in_flight: InFlight::default(),
+            prefetch,
             phase: Phase::New,
             failure: None,
             takers: Takers::default(),
-            lanes: Lanes::default(),
-            cleaner: Cleaner::default(),
+            fetchers: Fetchers::default(),
+            cleaner: CleanerState::default(),
             claiming: 0,
-            tallies: Figures::default(),
+            tallies: WorkerFigures::default(),
             durations: Durations::default(),
             ending: if until_empty { Ending::WhenEmpty } else { Ending::WhenStopped },
             ahead_bytes,
@@ -196,157 +196,159 @@ impl State {
         }
     }
 
-    /// Nothing is in hand, and no call may bring something.
+    /// Whether nothing is in flight, and no call may bring an item.
     pub(super) fn holds_nothing(&self) -> bool {
-        self.hand.is_empty() && self.claiming == 0
+        self.in_flight.is_empty() && self.claiming == 0
     }
 
-    pub(super) fn suspicion(&self, now: Instant) -> Suspicion {
-        match self.hand.unproven_until(self.proof()) {
-            Some(at) if at > now => Suspicion::Proving(at),
-            _ if self.hand.suspect_waits() => Suspicion::Draining,
-            _ => Suspicion::None,
+    pub(super) fn quarantine(&self, now: Instant) -> Quarantine {
+        match self.in_flight.unproven_until(self.proof()) {
+            Some(at) if at > now => Quarantine::Proving(at),
+            _ if self.in_flight.quarantined_waits() => Quarantine::Draining,
+            _ => Quarantine::None,
         }
     }
 
-    /// When the passing of time ends what holds up claims and takers.
-    pub(super) fn suspicion_ends(&self, now: Instant) -> Option<Instant> {
-        let proven = match self.suspicion(now) {
-            Suspicion::Proving(at) => Some(at),
+    /// When the quarantine of claims and takers ends by time.
+    pub(super) fn quarantine_ends(&self, now: Instant) -> Option<Instant> {
+        let proven = match self.quarantine(now) {
+            Quarantine::Proving(at) => Some(at),
             _ => None,
         };
         let cautious = self.cautious_until.filter(|until| *until > now && self.claiming > 0);
         proven.into_iter().chain(cautious).min()
     }
 
-    /// How long a suspect is worked on before the next of them is begun.
+    /// How long a quarantined item runs before the next may begin.
     fn proof(&self) -> Duration {
         self.lease / 3
     }
 
-    /// Whether one lane is to claim at a time: two could bring one suspect each, and what is given back is no suspect any more,
-    /// though nobody has begun it. A dead worker's items come back together, and nobody knows what a worker finds that begins.
+    /// Whether only one fetcher may claim at a time. Two could bring a quarantined item each, and a released one loses its mark
+    /// without having begun. A dead worker's items come back together, and a new worker does not know how many follow.
     pub(super) fn is_cautious(&self, now: Instant) -> bool {
         self.tallies.claimed == 0 || self.cautious_until.is_some_and(|until| until > now)
     }
 
-    fn may_begin_suspect(&self, now: Instant) -> bool {
-        self.claiming == 0 && self.hand.may_begin_suspect(self.proof(), now)
+    fn may_begin_quarantined(&self, now: Instant) -> bool {
+        self.claiming == 0 && self.in_flight.may_begin_quarantined(self.proof(), now)
     }
 
     pub(super) fn has_something_to_take(&self, now: Instant) -> bool {
-        self.hand.is_ready() || self.may_begin_suspect(now)
+        self.in_flight.is_ready() || self.may_begin_quarantined(now)
     }
 
-    /// When something has waited for a handler too long. A suspect may wait until one that was begun before it has proven itself.
+    /// When an item has waited for a handler too long. A quarantined one may wait until another has proven harmless.
     pub(super) fn overdue_at(&self) -> Option<Instant> {
-        self.hand.overdue_at(self.pace.hold(), self.suspects_hold())
+        self.in_flight.overdue_at(self.prefetch.hold(), self.quarantine_hold())
     }
 
-    fn suspects_hold(&self) -> Duration {
-        self.pace.hold().max(self.proof() * 2)
+    fn quarantine_hold(&self) -> Duration {
+        self.prefetch.hold().max(self.proof() * 2)
     }
 
-    /// How many items there should be in hand that no handler has asked for yet.
+    /// How many items to claim ahead of the handlers' requests.
     pub(super) fn ahead(&self, now: Instant) -> usize {
-        self.pace.ahead(now).min(self.ahead_bytes / self.item_bytes.max(1))
+        self.prefetch.ahead(now).min(self.ahead_bytes / self.item_bytes.max(1))
     }
 
     pub(super) fn not_before(&self) -> Option<Instant> {
         self.not_before
     }
 
-    /// Whether no failed look holds up the next.
+    /// Whether a failed look does not delay the next.
     pub(super) fn may_look(&self, now: Instant) -> bool {
         self.not_before.is_none_or(|at| at <= now)
     }
 
-    /// Whether the next look is the one that a worker which stops by itself stops after, if it finds nothing.
+    /// Whether a worker that stops when the queue is empty stops after the next look, if that finds nothing.
     pub(super) fn is_last_look(&self) -> bool {
         self.ending != Ending::WhenStopped && self.holds_nothing()
     }
 
-    /// Whether deleting what is over comes before the next look.
+    /// Whether deleting expired items comes before the next look.
     pub(super) fn clears_first(&self, retention: Option<&CleaningDue>, now: Instant) -> bool {
         self.ending == Ending::Clearing
             && (self.cleaner.is_running() || retention.is_some_and(|due| due.is_pending(now)))
     }
 
-    /// Hands out what a handler can begin: of the suspects one, and only when nothing else is there.
+    /// Hands out items; a quarantined one alone, and only when no other waits.
     pub(super) fn take(&mut self, max: usize, now: Instant) -> Option<Batch> {
-        let batch = match self.hand.take(max, now) {
-            None if self.claiming == 0 => self.hand.take_suspect(self.proof(), now),
+        let batch = match self.in_flight.take(max, now) {
+            None if self.claiming == 0 => self.in_flight.take_quarantined(self.proof(), now),
             batch => batch,
         };
         if batch.is_some() {
-            self.pace.busy(now);
+            self.prefetch.busy(now);
         }
         batch
     }
 
     /// Begins an item that was taken, if it may.
-    pub(super) fn begin_item(&mut self, claim: &Claim, now: Instant) -> Begin {
+    pub(super) fn begin_item(&mut self, claim: &ClaimName, now: Instant) -> Begin {
         if self.phase >= Phase::Stopping {
-            self.hand.begin_none(claim);
+            self.in_flight.begin_none(claim);
             return Begin::Stopping;
         }
-        if self.hand.begin(claim, now) {
+        if self.in_flight.begin(claim, now) {
             return Begin::Ok;
         }
         self.rest();
         Begin::Lost
     }
 
-    /// Gives back the items of `batch` that have not begun. While the worker goes on they are due after `floor`, like those that
-    /// handlers release: the reason may last. A stop gives them to others at once.
+    /// Releases the items of `batch` that have not begun. While the worker goes on they are due after `floor`, like those that
+    /// handlers release: the reason may last. A stop makes them due at once.
     pub(super) fn give_back(&mut self, batch: &Batch, floor: Duration) {
         let floor = (self.phase < Phase::Stopping).then_some(floor);
-        self.hand.give_back(batch, &Verdict::release().released_for(floor));
+        self.in_flight.give_back(batch, &Verdict::release().released_for(floor));
         self.rest();
     }
 
-    /// Ends an item that was taken, and gives how long it was in hand. `None`: it is not there.
-    pub(super) fn end(&mut self, claim: &Claim, verdict: Verdict, now: Instant) -> Option<Spans> {
-        let spans = self.hand.end(claim, verdict, now);
+    /// Ends a taken item, and returns how long it was in flight. `None`: it is not there.
+    pub(super) fn end(&mut self, claim: &ClaimName, verdict: Verdict, now: Instant) -> Option<Spans> {
+        let spans = self.in_flight.end(claim, verdict, now);
         if spans.is_some() {
-            self.pace.ended(1, now);
+            self.prefetch.ended(1, now);
             if self.phase >= Phase::Stopping {
-                self.hand.hurry();
+                self.in_flight.hurry();
             }
             self.rest();
         }
         spans
     }
 
-    /// A lane begins what was decided. `None` takes no call.
-    pub(super) fn begin(&mut self, action: Action, now: Instant) -> Option<Work> {
+    /// Begins an action. `None`: it needs no call.
+    pub(super) fn begin(&mut self, action: FetcherAction, now: Instant) -> Option<FetcherWork> {
         match action {
-            Action::GiveBack => {
-                self.hand.give_back_overdue(self.pace.hold(), self.suspects_hold(), now);
+            FetcherAction::GiveBack => {
+                self.in_flight.give_back_overdue(self.prefetch.hold(), self.quarantine_hold(), now);
                 return None;
             }
-            Action::Clean { .. } => {
-                self.cleaner = Cleaner::Runs { worked: false };
-                return Some(Work::Clean);
+            FetcherAction::Clean { .. } => {
+                self.cleaner = CleanerState::Runs { worked: false };
+                return Some(FetcherWork::Clean);
             }
-            Action::Settle { room } | Action::Claim { room } | Action::MakeSure { room } => {
+            FetcherAction::Settle { room } | FetcherAction::Claim { room } | FetcherAction::MakeSure { room } => {
                 self.claiming += room;
                 self.cleaner.worked();
             }
         }
         Some(match action {
-            Action::Settle { room } => Work::Settle { ended: self.hand.take_ended(MAX_ITEMS as usize, now), room },
-            Action::Claim { room } | Action::MakeSure { room } => {
+            FetcherAction::Settle { room } => {
+                FetcherWork::Settle { ended: self.in_flight.take_ended(MAX_ITEMS as usize, now), room }
+            }
+            FetcherAction::Claim { room } | FetcherAction::MakeSure { room } => {
                 if self.ending == Ending::Clearing {
                     self.ending = Ending::WhenEmpty;
                 }
-                Work::Claim { room, makes_sure: matches!(action, Action::MakeSure { .. }) }
+                FetcherWork::Claim { room, makes_sure: matches!(action, FetcherAction::MakeSure { .. }) }
             }
-            Action::GiveBack | Action::Clean { .. } => return None,
+            FetcherAction::GiveBack | FetcherAction::Clean { .. } => return None,
         })
     }
 
-    /// A call that had `room` has brought this. Gives what is lost by that: items that handlers have by an earlier claim.
+    /// Adds the items of a call that had `room`. Returns the items that are lost by that: handlers have them by an earlier claim.
     pub(super) fn claimed(&mut self, batch: Batch, room: usize, now: Instant) -> Vec<Batch> {
         self.claiming -= room;
         if batch.is_empty() {
@@ -356,24 +358,25 @@ impl State {
         self.tallies.claimed += batch.len() as u64;
         self.lease = batch.lease().unwrap_or(self.lease);
         self.item_bytes = (batch.bytes() / batch.len()).max(self.item_bytes / 2);
-        self.pace.busy(now);
-        if batch.is_alone() {
+        self.prefetch.busy(now);
+        if batch.is_quarantined() {
             self.cautious_until = Some(now + self.proof());
-            if self.suspicion(now).bars_claims() {
-                // Two lanes have claimed at once.
-                self.hand.decline(&batch);
+            if self.quarantine(now).bars_claims() {
+                // Two fetchers have claimed at once.
+                self.in_flight.decline(&batch);
                 return Vec::new();
             }
         }
-        let lost = self.hand.put(batch, now);
+        let lost = self.in_flight.put(batch, now);
         if self.phase >= Phase::Stopping {
             // It came too late.
-            self.hand.give_back_all();
+            self.in_flight.give_back_all();
         }
         lost
     }
 
-    /// A look at the queue has succeeded. Whether a worker that stops by itself is to stop: it found nothing, and holds nothing.
+    /// Notes a successful look at the queue. Returns whether a worker that stops when the queue is empty is to stop: the look
+    /// found nothing, and nothing is in flight.
     pub(super) fn looked(
         &mut self,
         found: usize,
@@ -391,24 +394,24 @@ impl State {
         !self.clears_first(retention, now)
     }
 
-    /// A look has failed in a way that may pass.
+    /// Notes a look that failed with a transient error.
     pub(super) fn look_again_at(&mut self, at: Instant) {
         self.not_before = Some(at);
     }
 
-    /// A call has settled what could be settled.
-    pub(super) fn settled(&mut self, all: &Arc<Vec<Ended>>, outcomes: &[Option<Outcome>], again: Vec<Ended>) {
+    /// Notes the outcomes of a settle.
+    pub(super) fn settled(&mut self, all: &Arc<Vec<EndedItem>>, outcomes: &[Option<Outcome>], again: Vec<EndedItem>) {
         for (ended, outcome) in all.iter().zip(outcomes) {
             self.tally(ended, outcome.as_ref());
         }
-        self.hand.settled(all, again);
+        self.in_flight.settled(all, again);
         if self.phase >= Phase::Stopping {
-            self.hand.hurry();
+            self.in_flight.hurry();
         }
         self.rest();
     }
 
-    fn tally(&mut self, ended: &Ended, outcome: Option<&Outcome>) {
+    fn tally(&mut self, ended: &EndedItem, outcome: Option<&Outcome>) {
         match outcome.map(|outcome| outcome.answer) {
             Some(Answer::Ok) if ended.verdict().action() == crate::item::Action::Release => self.tallies.released += 1,
             Some(Answer::Ok) => self.tallies.settled += 1,
@@ -417,30 +420,30 @@ impl State {
         }
     }
 
-    /// A lane has deleted some of what is over.
+    /// Notes that a fetcher has deleted expired items.
     pub(super) fn cleaned(&mut self) {
         self.cleaner.done();
-        // Something may have come meanwhile.
+        // New items may have come meanwhile.
         if self.ending == Ending::Clearing {
             self.ending = Ending::WhenEmpty;
         }
     }
 
-    /// Nothing more is handed out; all that has ended is due. `false`: it was stopping already.
+    /// Stops: hands out no more items, and makes all ended ones due. `false`: it was stopping already.
     pub(super) fn stop(&mut self) -> bool {
         if self.phase >= Phase::Stopping {
             return false;
         }
         self.phase = Phase::Stopping;
-        self.hand.give_back_all();
-        self.hand.hurry();
+        self.in_flight.give_back_all();
+        self.in_flight.hurry();
         true
     }
 
-    /// With nothing in hand, what follows says nothing about how fast handlers are.
+    /// Ends the measuring of handlers when nothing is in flight.
     fn rest(&mut self) {
         if self.holds_nothing() {
-            self.pace.idle();
+            self.prefetch.idle();
         }
     }
 }

@@ -1,15 +1,15 @@
-//! How an engine is to work.
+//! Options of an engine.
 
 use super::event::Event;
 use std::sync::Arc;
 
-/// Receives events, on the thread that they happen on.
+/// Receives events, on the thread that reports them.
 pub type Observer = Arc<dyn Fn(&Event<'_>) + Send + Sync>;
 
-/// How an engine is to work, besides what the settings of its queue say.
+/// Options of an engine, besides the settings of its queue.
 #[derive(Clone, Default)]
-pub struct Terms {
-    /// Stops by itself when nothing is due and nothing is in hand.
+pub struct WorkerTerms {
+    /// Stops by itself when nothing is due and nothing is in flight.
     pub until_empty: bool,
     /// Receives events. A panic in it ends the worker.
     pub observer: Option<Observer>,

@@ -1,4 +1,4 @@
-//! Messages of a length that a person reads and a log takes, whatever a caller handed in.
+//! Messages of a length that a person reads and a log takes, for any text of a caller.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::fmt;
 /// The most bytes of a message.
 const MOST: usize = 8192;
 
-/// The most bytes of its end that are kept when it is cut: the remedy stands there.
+/// The most bytes of its end that a cut message keeps: the remedy is there.
 const END: usize = 1024;
 
 /// How many characters of a caller's text a message shows.
@@ -15,11 +15,11 @@ const SHOWN: usize = 200;
 /// The most characters of an error in a line of a log.
 const LOGGED: usize = 500;
 
-/// An error as a line of a log has it: whole, or its beginning and its end, which often says most, and how many characters
-/// were left out. The item's error column has all of it.
+/// An error as text for a log line: whole, or its beginning and its end, which often has the cause, and how many characters were
+/// left out. The item's error column has all of it.
 #[must_use]
 pub fn log_text(error: &str) -> Cow<'_, str> {
-    // As many bytes have no more characters.
+    // A text of so few bytes has no more characters.
     let count = if error.len() <= LOGGED { 0 } else { error.chars().count() };
     if count <= LOGGED {
         return error.into();
@@ -29,7 +29,7 @@ pub fn log_text(error: &str) -> Cow<'_, str> {
     format!("{begin} … ({} characters left out) … {end}", count - LOGGED).into()
 }
 
-/// A caller's text in a message: in quotes, and of long text the beginning and how long it is.
+/// A caller's text in a message: in quotes, and of long text the beginning and its length.
 pub(crate) struct Excerpt<'a>(pub(crate) &'a str);
 
 impl fmt::Display for Excerpt<'_> {
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_long_text_the_beginning_is_shown() {
+    fn long_text_is_cut_to_its_beginning() {
         assert_eq!(Excerpt("a\"b").to_string(), "\"a\\\"b\"");
         let (just, long) = ("\u{e9}".repeat(SHOWN), "\u{e9}".repeat(1_000_000));
         assert_eq!(Excerpt(&just).to_string(), format!("{just:?}"));
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_error_a_log_has_beginning_and_end() {
+    fn a_log_has_beginning_and_end_of_a_long_error() {
         let just = "\u{1f642}".repeat(LOGGED);
         assert_eq!(log_text(&just), just);
         let long = format!("begin {} end", "\u{1f642}".repeat(16_000));
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_message_beginning_and_end_are_kept() {
+    fn a_long_message_keeps_beginning_and_end() {
         let just = "x".repeat(MOST);
         assert_eq!(cut(just.clone()), just);
         for filling in ["x", "\u{1f642}"] {

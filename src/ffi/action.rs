@@ -1,37 +1,37 @@
-//! What can be done with an item, as numbers.
+//! Actions on items, as numbers.
 
 use super::args::Field;
-use super::failure::Failure;
+use super::failure::CallFailure;
 use crate::item::Action;
 
-/// Done.
+/// Completes it.
 pub const READPAST_ACTION_COMPLETE: i32 = 1;
-/// Done as far as it could be.
+/// Completes it partially: done as far as it could be.
 pub const READPAST_ACTION_COMPLETE_PARTIALLY: i32 = 2;
-/// Give up for good.
+/// Fails it for good.
 pub const READPAST_ACTION_FAIL: i32 = 3;
-/// This attempt failed: try again when due. The item becomes Failed when its attempts are spent.
+/// Tries it again when due, since this attempt failed. The item becomes Failed when its attempts are spent.
 pub const READPAST_ACTION_RETRY: i32 = 4;
-/// Give the item back unworked: it is Pending again, and this attempt does not count. From a worker's handler it is due after
+/// Releases it unworked: it is Pending again, and this attempt does not count. From a worker's handler it is due after
 /// `poll.interval_ms` at the earliest.
 pub const READPAST_ACTION_RELEASE: i32 = 5;
-/// Cancel it.
+/// Cancels it.
 pub const READPAST_ACTION_CANCEL: i32 = 6;
-/// Do not work on it until it is resumed.
+/// Pauses it until it is resumed.
 pub const READPAST_ACTION_PAUSE: i32 = 7;
-/// Make a paused item, or one that waits for its next attempt, Pending again.
+/// Makes a paused item, or one that waits for its next attempt, Pending again.
 pub const READPAST_ACTION_RESUME: i32 = 8;
-/// Stop it for good; a worker that holds it loses its lease.
+/// Stops it for good; a worker that holds it loses its lease.
 pub const READPAST_ACTION_TERMINATE: i32 = 9;
-/// Record progress and keep the claim; the lease starts anew.
+/// Records progress and keeps the claim; the lease starts anew.
 pub const READPAST_ACTION_STEP: i32 = 10;
 
 /// The action of a number from C.
-pub(super) fn read(name: Field, action: i32) -> Result<Action, Failure> {
-    known(action).ok_or_else(|| Failure::argument(format!("{name} is {action}; it must be a READPAST_ACTION_")))
+pub(super) fn read(name: Field, action: i32) -> Result<Action, CallFailure> {
+    known(action).ok_or_else(|| CallFailure::argument(format!("{name} is {action}; it must be a READPAST_ACTION_")))
 }
 
-/// The same, if there is one.
+/// The same, if the number names one.
 pub(super) fn known(action: i32) -> Option<Action> {
     Some(match action {
         READPAST_ACTION_COMPLETE => Action::Complete,

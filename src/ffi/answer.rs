@@ -1,20 +1,20 @@
-//! How a call that can fail answers: with a status, and with an error handle that is always written.
+//! The answer of a call that can fail: a status, and an error handle that is always written.
 
 use super::boundary::contain;
 use super::error::readpast_error;
-use super::failure::Failure;
+use super::failure::CallFailure;
 use super::handle::Handle;
 use super::status::{READPAST_OK, READPAST_PANIC, readpast_status};
 use super::table;
 
-/// Runs the body of a call on `handle` that can fail. A panic poisons the handle: nobody knows what it left behind.
+/// Runs the body of a call on `handle` that can fail. A panic poisons the handle: its object may be half changed.
 ///
 /// # Safety
 /// `err` is NULL or can be written.
 pub(super) unsafe fn answer<H: Handle>(
     handle: H,
     err: *mut readpast_error,
-    body: impl FnOnce() -> Result<readpast_status, Failure>,
+    body: impl FnOnce() -> Result<readpast_status, CallFailure>,
 ) -> readpast_status {
     // SAFETY: as the caller promises.
     unsafe { put(err, readpast_error::null()) };
@@ -27,15 +27,15 @@ pub(super) unsafe fn answer<H: Handle>(
     status.unwrap_or_else(|message| {
         table::poison(handle.id());
         // SAFETY: as the caller promises.
-        contain(|| unsafe { report(Failure::panic(&message), err) }).unwrap_or(READPAST_PANIC)
+        contain(|| unsafe { report(CallFailure::panic(&message), err) }).unwrap_or(READPAST_PANIC)
     })
 }
 
-/// Hands `failure` out, and tells its status. An expected outcome has no error object.
+/// Hands `failure` out, and returns its status. An expected outcome has no error object.
 ///
 /// # Safety
 /// `err` is NULL or can be written.
-unsafe fn report(failure: Failure, err: *mut readpast_error) -> readpast_status {
+unsafe fn report(failure: CallFailure, err: *mut readpast_error) -> readpast_status {
     let status = failure.status();
     if status < READPAST_OK && !err.is_null() {
         // Without a free slot there is no text, only the status.

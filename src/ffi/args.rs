@@ -1,6 +1,6 @@
-//! Arguments from C: text, and numbers in their ranges. Whatever is wrong with one is said with its name.
+//! Arguments from C: text, and numbers in their ranges. Each error names its argument.
 
-use super::failure::Failure;
+use super::failure::CallFailure;
 use std::ffi::{CStr, c_char};
 use std::fmt::{self, Display};
 use std::ops::RangeInclusive;
@@ -10,8 +10,8 @@ use std::time::Duration;
 /// The most items of one call.
 const MOST_ITEMS: i32 = 1000;
 
-/// The most elements of an array. A call works through them a thousand at a time; a count beyond this is rather a slip, whose
-/// array is not there.
+/// The most elements of an array. A call works through them a thousand at a time; a larger count is rather a slip, whose array
+/// does not exist.
 const MOST_ELEMENTS: i32 = 1_000_000;
 
 /// The longest wait, in milliseconds: a day.
@@ -32,9 +32,9 @@ impl Display for Field {
 ///
 /// # Safety
 /// `text` is NULL, or text that ends in NUL and stays as it is for `'a`.
-pub(super) unsafe fn text<'a>(name: impl Display, text: *const c_char) -> Result<&'a str, Failure> {
+pub(super) unsafe fn text<'a>(name: impl Display, text: *const c_char) -> Result<&'a str, CallFailure> {
     if text.is_null() {
-        return Err(Failure::argument(format!("{name} is NULL; it must be text")));
+        return Err(CallFailure::argument(format!("{name} is NULL; it must be text")));
     }
     // SAFETY: not NULL, so as the caller promises.
     utf8(name, unsafe { CStr::from_ptr(text) }.to_bytes())
@@ -44,7 +44,10 @@ pub(super) unsafe fn text<'a>(name: impl Display, text: *const c_char) -> Result
 ///
 /// # Safety
 /// As for [`text`].
-pub(super) unsafe fn optional_text<'a>(name: impl Display, text: *const c_char) -> Result<Option<&'a str>, Failure> {
+pub(super) unsafe fn optional_text<'a>(
+    name: impl Display,
+    text: *const c_char,
+) -> Result<Option<&'a str>, CallFailure> {
     // SAFETY: as the caller promises.
     (!text.is_null()).then(|| unsafe { self::text(name, text) }).transpose()
 }
@@ -66,54 +69,54 @@ pub(super) unsafe fn optional_bytes<'a>(text: *const c_char, length: usize) -> O
     })
 }
 
-/// The text that these bytes are to be.
-pub(super) fn utf8(name: impl Display, bytes: &[u8]) -> Result<&str, Failure> {
+/// The bytes as text, if they are UTF-8.
+pub(super) fn utf8(name: impl Display, bytes: &[u8]) -> Result<&str, CallFailure> {
     std::str::from_utf8(bytes)
-        .map_err(|error| Failure::argument(format!("{name} is not UTF-8: see its byte {}", error.valid_up_to())))
+        .map_err(|error| CallFailure::argument(format!("{name} is not UTF-8: see its byte {}", error.valid_up_to())))
 }
 
 /// A number of items: 1 to 1000.
-pub(super) fn item_count(name: &str, count: i32) -> Result<u32, Failure> {
+pub(super) fn item_count(name: &str, count: i32) -> Result<u32, CallFailure> {
     in_range(name, count.into(), 1..=MOST_ITEMS.into()).map(|_| count.unsigned_abs())
 }
 
 /// How many elements the array called `name` has: up to a million, or none.
-pub(super) fn element_count(name: &str, count: i32) -> Result<usize, Failure> {
+pub(super) fn element_count(name: &str, count: i32) -> Result<usize, CallFailure> {
     in_range(format_args!("the number of {name}"), count.into(), 0..=MOST_ELEMENTS.into())
         .map(|_| count.unsigned_abs() as usize)
 }
 
 /// A time to wait: up to a day.
-pub(super) fn wait(name: &str, ms: i64) -> Result<Duration, Failure> {
+pub(super) fn wait(name: &str, ms: i64) -> Result<Duration, CallFailure> {
     in_range(name, ms, 0..=LONGEST_WAIT_MS).map(|_| Duration::from_millis(ms.unsigned_abs()))
 }
 
-/// How long something is waited for, or -1 for as long as is usual.
-pub(super) fn patience(name: &str, ms: i64) -> Result<Option<Duration>, Failure> {
+/// A time to wait, or -1 for the default.
+pub(super) fn patience(name: &str, ms: i64) -> Result<Option<Duration>, CallFailure> {
     if ms == -1 { Ok(None) } else { wait(name, ms).map(Some) }
 }
 
-/// A time between two things that happen over and over: up to a day, and not 0.
-pub(super) fn interval(name: &str, ms: i64) -> Result<Duration, Failure> {
+/// The time between two repetitions: up to a day, and not 0.
+pub(super) fn interval(name: &str, ms: i64) -> Result<Duration, CallFailure> {
     in_range(name, ms, 1..=LONGEST_WAIT_MS).map(|_| Duration::from_millis(ms.unsigned_abs()))
 }
 
-/// A delay, or -1 for none. How long it may be is for the core to say.
-pub(super) fn delay(name: impl Display, ms: i64) -> Result<Option<i64>, Failure> {
+/// A delay, or -1 for none. The core checks its range.
+pub(super) fn delay(name: impl Display, ms: i64) -> Result<Option<i64>, CallFailure> {
     in_range(name, ms, -1..=i64::MAX).map(|ms| (ms >= 0).then_some(ms))
 }
 
 /// An attempt's number.
-pub(super) fn attempt(name: impl Display, attempt: i32) -> Result<i32, Failure> {
+pub(super) fn attempt(name: impl Display, attempt: i32) -> Result<i32, CallFailure> {
     in_range(name, attempt.into(), 0..=i32::MAX.into()).map(|_| attempt)
 }
 
 /// Checks a number against its range.
-pub(super) fn in_range(name: impl Display, number: i64, range: RangeInclusive<i64>) -> Result<i64, Failure> {
+pub(super) fn in_range(name: impl Display, number: i64, range: RangeInclusive<i64>) -> Result<i64, CallFailure> {
     if range.contains(&number) {
         return Ok(number);
     }
-    Err(Failure::argument(format!("{name} is {number}; it must be from {} to {}", range.start(), range.end())))
+    Err(CallFailure::argument(format!("{name} is {number}; it must be from {} to {}", range.start(), range.end())))
 }
 
 #[cfg(test)]
@@ -122,7 +125,7 @@ mod tests {
     use crate::ffi::READPAST_INVALID_ARGUMENT;
     use std::ptr;
 
-    fn message(failure: &Failure) -> String {
+    fn message(failure: &CallFailure) -> String {
         format!("{failure:?}")
     }
 

@@ -4,7 +4,7 @@ use super::answer::answer;
 use super::boundary::{contained, read};
 use super::error::readpast_error;
 use super::handle::Handle;
-use super::sized::{Places, Versioned};
+use super::sized::{OutStructs, Versioned};
 use super::status::readpast_status;
 use super::text;
 use crate::item::{Batch, Item};
@@ -13,10 +13,10 @@ use std::ops::Deref;
 use std::ptr;
 use std::sync::OnceLock;
 
-/// The items of one claim, in the order they were due. Immutable; any number of threads may read it. It does not need
-/// its queue, which may be closed or freed.
+/// The items of one claim, in the order they were due. Immutable; any number of threads may read it. It does not need its queue,
+/// which may be closed or freed.
 ///
-/// Made by the calls that claim, freed by `readpast_batch_free`. What it lends, such as text, lives as long as it.
+/// Made by the calls that claim, freed by `readpast_batch_free`. Texts that it lends live as long as it.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct readpast_batch {
@@ -25,14 +25,14 @@ pub struct readpast_batch {
 }
 
 /// A traceparent, and the tracestate that belongs to it.
-type Trace = (CString, Option<CString>);
+type TraceTexts = (CString, Option<CString>);
 
-/// The object behind a `readpast_batch`. What C asks for and the core does not hold is made when it is asked for.
+/// The object behind a `readpast_batch`. Texts that the core does not hold are made at C's first request.
 pub(super) struct ClaimedBatch {
     batch: Batch,
     names: OnceLock<Box<[CString]>>,
     json: OnceLock<Box<[OnceLock<Option<CString>>]>>,
-    traces: OnceLock<Box<[Option<Trace>]>>,
+    traces: OnceLock<Box<[Option<TraceTexts>]>>,
 }
 
 impl ClaimedBatch {
@@ -45,14 +45,14 @@ impl ClaimedBatch {
         self.batch.get(usize::try_from(index).ok()?)
     }
 
-    /// The column's name, of an index that there is.
+    /// The name of a column that exists.
     pub(super) fn name(&self, index: usize) -> Option<&CString> {
         let names = || self.batch.columns().iter().map(|column| text::c_text(&column.name)).collect();
         self.names.get_or_init(names).get(index)
     }
 
-    /// Where the item came from.
-    pub(super) fn trace(&self, index: i32) -> Option<&Trace> {
+    /// The trace of the item at an index from C.
+    pub(super) fn trace(&self, index: i32) -> Option<&TraceTexts> {
         let of = |item: Item<'_>| Some((text::c_text(item.traceparent()?), item.tracestate().map(text::c_text)));
         let traces = self.traces.get_or_init(|| self.batch.iter().map(of).collect());
         traces.get(usize::try_from(index).ok()?)?.as_ref()
@@ -61,7 +61,7 @@ impl ClaimedBatch {
     fn json(&self, index: i32) -> Option<&CString> {
         let item = self.item(index)?;
         let rows = self.json.get_or_init(|| (0..self.batch.len()).map(|_| OnceLock::new()).collect());
-        // In JSON no NUL stands as it is, and there is room for the one at the end.
+        // JSON holds no bare NUL, and there is room for the one at the end.
         let json = || item.try_to_json().ok().and_then(|json| CString::new(json).ok());
         rows.get(usize::try_from(index).ok()?)?.get_or_init(json).as_ref()
     }
@@ -136,7 +136,7 @@ pub unsafe extern "C" fn readpast_batch_item(
     // SAFETY: the header's rules for pointers.
     unsafe {
         answer(batch, err, || {
-            let place = Places::one("item", item)?;
+            let place = OutStructs::one("item", item)?;
             let batch = batch.get()?;
             Ok(place.fill_or_not_found(batch.item(index).map(c_item)))
         })
@@ -172,7 +172,7 @@ fn c_item(item: Item<'_>) -> readpast_item {
     }
 }
 
-/// A number of things as C counts.
+/// A number as C counts.
 pub(super) fn count(number: usize) -> i32 {
     i32::try_from(number).unwrap_or(i32::MAX)
 }

@@ -1,17 +1,17 @@
-//! What lies between C and every body: no panic gets out.
+//! The boundary between C and every body: no panic leaves it.
 
 use super::handle::Handle;
 use std::any::Any;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Runs a body that reads from what `handle` stands for; `otherwise` when it stands for nothing.
+/// Runs a body that reads from the object of `handle`; returns `otherwise` when there is none.
 pub(super) fn read<H: Handle, R>(handle: H, otherwise: R, body: impl FnOnce(&H::Object) -> R) -> R {
     let found = contain(|| handle.find().ok().map(|object| body(&object)));
     found.ok().flatten().unwrap_or(otherwise)
 }
 
-/// Runs a body that has nothing to answer.
+/// Runs a body without an answer.
 pub(super) fn contained<R>(otherwise: R, body: impl FnOnce() -> R) -> R {
     contain(body).unwrap_or(otherwise)
 }
@@ -29,7 +29,7 @@ fn message_of(payload: Box<dyn Any + Send>) -> String {
     match other.downcast::<&str>() {
         Ok(message) => (*message).to_owned(),
         Err(other) => {
-            // Not from `panic!`. Whatever it is, its destructor could panic in turn, so it is not run.
+            // It is not from `panic!`. Its destructor could panic in turn, so it is not run.
             mem::forget(other);
             "no message".to_owned()
         }

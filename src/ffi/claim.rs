@@ -4,9 +4,9 @@ use super::answer::answer;
 use super::args;
 use super::batch::{ClaimedBatch, readpast_batch};
 use super::error::readpast_error;
-use super::failure::Failure;
+use super::failure::CallFailure;
 use super::handle::Handle;
-use super::out::Place;
+use super::out::OutParameter;
 use super::queue::readpast_queue;
 use super::status::{READPAST_EMPTY, READPAST_OK, readpast_status};
 use crate::item::Batch;
@@ -35,15 +35,15 @@ pub unsafe extern "C" fn readpast_queue_claim(
     // SAFETY: the header's rules for pointers.
     unsafe {
         answer(queue, err, || {
-            let place = Place::new("batch", batch)?;
+            let place = OutParameter::new("batch", batch)?;
             let (max, wait) = (args::item_count("max_items", max_items)?, args::wait("wait_ms", wait_ms)?);
             put(place, queue.get()?.claim(max, wait)?)
         })
     }
 }
 
-/// Hands a batch out, unless there is nothing in it.
-pub(super) fn put(place: Place<readpast_batch>, batch: Batch) -> Result<readpast_status, Failure> {
+/// Hands a batch out, unless it is empty.
+pub(super) fn put(place: OutParameter<readpast_batch>, batch: Batch) -> Result<readpast_status, CallFailure> {
     if batch.is_empty() {
         return Ok(READPAST_EMPTY);
     }

@@ -1,11 +1,11 @@
-//! `readpast_column`: what the items of a batch consist of.
+//! `readpast_column`: the columns of a batch's items.
 
 use super::answer::answer;
 use super::batch::{ClaimedBatch, count, readpast_batch};
 use super::boundary::read;
 use super::error::readpast_error;
 use super::handle::Handle;
-use super::sized::{Places, Versioned};
+use super::sized::{OutStructs, Versioned};
 use super::status::readpast_status;
 use crate::item::ColumnType;
 use std::ffi::c_char;
@@ -79,7 +79,7 @@ pub unsafe extern "C" fn readpast_batch_column(
     // SAFETY: the header's rules for pointers.
     unsafe {
         answer(batch, err, || {
-            let place = Places::one("column", column)?;
+            let place = OutStructs::one("column", column)?;
             Ok(place.fill_or_not_found(c_column(&*batch.get()?, index)))
         })
     }

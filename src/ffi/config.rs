@@ -1,10 +1,10 @@
-//! `readpast_config`: what a queue is opened with.
+//! `readpast_config`: the settings of a queue before it is opened.
 
 use super::answer::answer;
 use super::args;
 use super::boundary::contained;
 use super::error::readpast_error;
-use super::failure::Failure;
+use super::failure::CallFailure;
 use super::handle::Handle;
 use super::status::{READPAST_OK, readpast_status};
 use crate::config::Config;
@@ -35,9 +35,9 @@ impl Handle for readpast_config {
 }
 
 impl readpast_config {
-    /// The settings as they are now, or why the handle has none.
-    pub(super) fn settings(self) -> Result<Config, Failure> {
-        // A setting is put in its place whole, so a panic while it is checked leaves nothing half-changed.
+    /// The present settings, or why the handle has none.
+    pub(super) fn settings(self) -> Result<Config, CallFailure> {
+        // A setting is replaced as a whole, so a panic while it is checked leaves nothing half-changed.
         Ok(self.get()?.lock().clone())
     }
 }
@@ -77,10 +77,10 @@ pub unsafe extern "C" fn readpast_config_set(
     }
 }
 
-/// The failure when a setting is set to NULL: most often what `getenv` says of a variable that is not there.
-fn not_given(key: &str) -> Failure {
+/// The failure when a setting is set to NULL: most often the result of `getenv` for a missing variable.
+fn not_given(key: &str) -> CallFailure {
     let variable = if key == "connection" { ", perhaps READPAST_CONNECTION," } else { "" };
-    Failure::argument(format!(
+    CallFailure::argument(format!(
         "the value of {key:?} is NULL; it must be text: if it comes from an environment variable{variable} that is not set"
     ))
 }

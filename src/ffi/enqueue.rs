@@ -1,11 +1,11 @@
-//! `readpast_queue_enqueue`, and what goes in.
+//! `readpast_queue_enqueue`, and its items.
 
 use super::answer::answer;
 use super::args::{self, Field};
 use super::error::readpast_error;
-use super::failure::Failure;
+use super::failure::CallFailure;
 use super::handle::Handle;
-use super::out::Place;
+use super::out::OutParameter;
 use super::queue::readpast_queue;
 use super::receipts::{Receipts, readpast_receipts};
 use super::sized::{Versioned, read_array};
@@ -43,7 +43,7 @@ unsafe impl Versioned for readpast_new_item {
 }
 
 /// Enqueues `count` (0 to 1000000) items, 1000 in a commit. Up to 1000 are enqueued all together, or on a failure not at all.
-/// Of more, the thousands before a failure are enqueued, and the error has the operation with which to repeat the call. All
+/// With more, the thousands before a failure are enqueued, and the error has the operation with which to repeat the call. All
 /// items are checked before the first is sent. In a queue with `dedup`, only duplicates are left out. With no items, nothing is
 /// sent.
 ///
@@ -77,7 +77,7 @@ pub unsafe extern "C" fn readpast_queue_enqueue(
     // SAFETY: the header's rules for pointers.
     unsafe {
         answer(queue, err, || {
-            let place = if receipts.is_null() { None } else { Some(Place::new("receipts", receipts)?) };
+            let place = if receipts.is_null() { None } else { Some(OutParameter::new("receipts", receipts)?) };
             let items = read_items(items, count)?;
             let operation = args::optional_text("operation", operation)?;
             let enqueued = queue.get()?.enqueue(&items, operation)?;
@@ -92,7 +92,7 @@ pub unsafe extern "C" fn readpast_queue_enqueue(
 
 /// # Safety
 /// `items` keeps to the header's rules for arrays and text.
-unsafe fn read_items(items: *const readpast_new_item, count: i32) -> Result<Vec<NewItem>, Failure> {
+unsafe fn read_items(items: *const readpast_new_item, count: i32) -> Result<Vec<NewItem>, CallFailure> {
     // SAFETY: as the caller promises.
     let items = unsafe { read_array("items", items, count) }?;
     // SAFETY: as the caller promises.
@@ -101,7 +101,7 @@ unsafe fn read_items(items: *const readpast_new_item, count: i32) -> Result<Vec<
 
 /// # Safety
 /// The item's texts keep to the header's rules.
-unsafe fn read_item(i: usize, item: &readpast_new_item) -> Result<NewItem, Failure> {
+unsafe fn read_item(i: usize, item: &readpast_new_item) -> Result<NewItem, CallFailure> {
     let text = |field, text| {
         // SAFETY: as the caller promises.
         unsafe { args::optional_text(Field("items", i, field), text) }
@@ -114,13 +114,14 @@ unsafe fn read_item(i: usize, item: &readpast_new_item) -> Result<NewItem, Failu
         delay_ms: args::delay(Field("items", i, "delay_ms"), item.delay_ms)?,
         due: text("due", item.due)?.map(str::to_owned),
         columns,
-        // What is no text is malformed like any other.
+        // A text that is not UTF-8 is malformed like any other.
         traceparent: text("traceparent", item.traceparent).ok().flatten().map(str::to_owned),
         tracestate: text("tracestate", item.tracestate).ok().flatten().map(str::to_owned),
     })
 }
 
-fn read_columns(i: usize, json: &str) -> Result<Columns, Failure> {
+fn read_columns(i: usize, json: &str) -> Result<Columns, CallFailure> {
     let name = Field("items", i, "columns_json");
-    Columns::from_json(json).map_err(|error| Failure::new(READPAST_INVALID_ITEM, format!("{name} {}", error.message())))
+    Columns::from_json(json)
+        .map_err(|error| CallFailure::new(READPAST_INVALID_ITEM, format!("{name} {}", error.message())))
 }

@@ -1,7 +1,7 @@
 //! `readpast_error`: why a call failed.
 
 use super::boundary::{contained, read};
-use super::failure::Failure;
+use super::failure::CallFailure;
 use super::handle::Handle;
 use super::status::{READPAST_OK, readpast_status};
 use super::text;
@@ -20,7 +20,7 @@ pub struct readpast_error {
 }
 
 impl Handle for readpast_error {
-    type Object = Failure;
+    type Object = CallFailure;
     const TAG: u8 = 5;
 
     fn from_id(id: u64) -> Self {
@@ -37,7 +37,7 @@ impl Handle for readpast_error {
 /// *Returns*: a status below 0; `READPAST_OK` for an error that is null or freed.
 #[unsafe(no_mangle)]
 pub extern "C" fn readpast_error_status(error: readpast_error) -> readpast_status {
-    read(error, READPAST_OK, Failure::status)
+    read(error, READPAST_OK, CallFailure::status)
 }
 
 /// One line for a person: what is wrong and, if there is one, the remedy. It has no passwords.

@@ -1,4 +1,4 @@
-//! `readpast_events`: what happened in a worker, kept until somebody reads it.
+//! `readpast_events`: events of a worker, kept until the caller reads them.
 
 use super::action;
 use super::answer::answer;
@@ -6,10 +6,10 @@ use super::batch::count;
 use super::boundary::{contained, read};
 use super::error::readpast_error;
 use super::handle::Handle;
-use super::sized::{Places, Versioned};
+use super::sized::{OutStructs, Versioned};
 use super::status::{of_answer, of_kind, readpast_status};
 use super::text;
-use crate::engine::{Event, Observer, note};
+use crate::engine::{Event, Observer, log_lines};
 use crate::error::ErrorKind;
 use crate::item::{Answer, Outcome, Settlement};
 use crate::sync::{Condvar, Mutex};
@@ -20,22 +20,21 @@ use std::ptr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// An item was settled: handled, or given back.
+/// An item was settled: handled, or released.
 pub const READPAST_EVENT_SETTLED: i32 = 1;
 /// The worker has lost an item, before or while it was worked on, or when it was settled.
 pub const READPAST_EVENT_LOST: i32 = 2;
-/// The library or the database refused a part of what was given with an item. That part is left out, and the item's error
-/// says so.
+/// The library or the database refused a part of an item's result. The part is left out, and the item's error says so.
 pub const READPAST_EVENT_REFUSED: i32 = 3;
-/// A call failed with an error that may pass, and will be repeated.
+/// A call failed with a transient error, and will be repeated.
 pub const READPAST_EVENT_TROUBLE: i32 = 4;
-/// An item's table refused to have it claimed, or given back by a recovery: a constraint or a trigger. It is left aside for a
-/// while, and tried again.
+/// A constraint or a trigger of an item's table refused its claim, or its recovery. The queue sets it aside for a while, and
+/// tries again.
 pub const READPAST_EVENT_SET_ASIDE: i32 = 5;
 
 /// Some events of a worker, oldest first. Immutable; any number of threads may read it.
 ///
-/// Made by `readpast_worker_events`, freed by `readpast_events_free`. What it lends lives as long as it.
+/// Made by `readpast_worker_events`, freed by `readpast_events_free`. Texts that it lends live as long as it.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct readpast_events {
@@ -43,13 +42,13 @@ pub struct readpast_events {
     pub id: u64,
 }
 
-/// Something that happened. Initialise it with `READPAST_EVENT_INIT`.
+/// An event. Initialise it with `READPAST_EVENT_INIT`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct readpast_event {
     /// The size of this struct.
     pub struct_size: usize,
-    /// What happened: a `READPAST_EVENT_`.
+    /// The kind of event: a `READPAST_EVENT_`.
     pub kind: i32,
     /// For SETTLED and LOST: the database's answer, `READPAST_OK` if all is well, `READPAST_LEASE_LOST` if a renewal found the
     /// loss. For REFUSED and TROUBLE: the status of the failed call, below 0. For SET_ASIDE: `READPAST_INVALID_ITEM`.
@@ -60,11 +59,11 @@ pub struct readpast_event {
     pub attempt: i32,
     /// For SETTLED: the item's state now, a `READPAST_STATE_`; for LOST, if it is known. Otherwise 0.
     pub state: i32,
-    /// The action asked for, a `READPAST_ACTION_`; 0 for TROUBLE and SET_ASIDE, and for LOST before an action was given.
+    /// The action of the settlement, a `READPAST_ACTION_`; 0 for TROUBLE and SET_ASIDE, and for LOST before the item ended.
     pub action: i32,
     /// Why; NULL for SETTLED and LOST.
     pub message: *const c_char,
-    /// What was left out of what was given with the item, by name and length, like `response of 31 characters, delay`. For
+    /// The parts of the item's result that were left out, by name and length, like `response of 31 characters, delay`. For
     /// REFUSED, and for LOST, which leaves out everything; otherwise NULL.
     pub left_out: *const c_char,
     /// A line for a log with all of this, without any text of the item; NULL for SETTLED.
@@ -78,7 +77,7 @@ unsafe impl Versioned for readpast_event {
 }
 
 impl Handle for readpast_events {
-    type Object = Vec<Told>;
+    type Object = Vec<LentEvent>;
     const TAG: u8 = 8;
 
     fn from_id(id: u64) -> Self {
@@ -92,7 +91,7 @@ impl Handle for readpast_events {
 
 /// An event, to be lent to C.
 #[derive(Default)]
-pub(super) struct Told {
+pub(super) struct LentEvent {
     kind: i32,
     answer: readpast_status,
     key: Option<CString>,
@@ -104,10 +103,10 @@ pub(super) struct Told {
     line: Option<CString>,
 }
 
-impl Told {
-    /// What a settlement came to.
+impl LentEvent {
+    /// The event of a settlement's outcome.
     fn settled(settlement: &Settlement<'_>, outcome: &Outcome) -> Self {
-        let line = note::not_settled(settlement, outcome);
+        let line = log_lines::not_settled(settlement, outcome);
         Self {
             kind: if line.is_none() { READPAST_EVENT_SETTLED } else { READPAST_EVENT_LOST },
             answer: of_answer(outcome.answer),
@@ -116,76 +115,75 @@ impl Told {
             state: super::outcome::state(outcome.state),
             action: action::number(settlement.action),
             message: None,
-            left_out: line.is_some().then(|| text::c_text(&note::given(settlement))),
+            left_out: line.is_some().then(|| text::c_text(&log_lines::given(settlement))),
             line: line.as_deref().map(text::c_text),
         }
     }
 
-    /// An event that is not reported item by item.
+    /// The event, unless it is reported item by item.
     fn of(event: &Event<'_>) -> Option<Self> {
-        let mut told = Self { line: event.line().as_deref().map(text::c_text), ..Self::default() };
+        let mut lent = Self { line: event.line().as_deref().map(text::c_text), ..Self::default() };
         match *event {
             Event::Lost { key, attempt, .. } => {
-                (told.kind, told.answer) = (READPAST_EVENT_LOST, of_answer(Answer::LeaseLost));
-                (told.key, told.attempt) = (Some(text::c_text(key)), attempt);
+                (lent.kind, lent.answer) = (READPAST_EVENT_LOST, of_answer(Answer::LeaseLost));
+                (lent.key, lent.attempt) = (Some(text::c_text(key)), attempt);
             }
             Event::Refused { key, attempt, action, left_out, error } => {
-                (told.kind, told.answer) = (READPAST_EVENT_REFUSED, of_kind(error.kind()));
-                (told.key, told.attempt) = (Some(text::c_text(key)), attempt);
-                (told.action, told.left_out) = (action::number(action), Some(text::c_text(left_out)));
-                told.message = Some(text::c_text(error.message()));
+                (lent.kind, lent.answer) = (READPAST_EVENT_REFUSED, of_kind(error.kind()));
+                (lent.key, lent.attempt) = (Some(text::c_text(key)), attempt);
+                (lent.action, lent.left_out) = (action::number(action), Some(text::c_text(left_out)));
+                lent.message = Some(text::c_text(error.message()));
             }
             Event::Trouble { error, .. } => {
-                (told.kind, told.answer) = (READPAST_EVENT_TROUBLE, of_kind(error.kind()));
-                told.message = Some(text::c_text(error.message()));
+                (lent.kind, lent.answer) = (READPAST_EVENT_TROUBLE, of_kind(error.kind()));
+                lent.message = Some(text::c_text(error.message()));
             }
             Event::SetAside { key, reason, .. } => {
-                (told.kind, told.answer) = (READPAST_EVENT_SET_ASIDE, of_kind(ErrorKind::InvalidItem));
-                (told.key, told.message) = (key.map(text::c_text), Some(text::c_text(reason)));
+                (lent.kind, lent.answer) = (READPAST_EVENT_SET_ASIDE, of_kind(ErrorKind::InvalidItem));
+                (lent.key, lent.message) = (key.map(text::c_text), Some(text::c_text(reason)));
             }
             Event::Claimed { .. } | Event::Settled { .. } => return None,
         }
-        Some(told)
+        Some(lent)
     }
 }
 
-/// The events that nobody has read yet.
+/// Unread events.
 pub(super) struct Log {
     most: usize,
-    kept: Mutex<Kept>,
+    kept: Mutex<EventBuffer>,
     more: Condvar,
 }
 
-/// Apart from the others are those that are dropped first, so that nobody has to look for one; the numbers say what came before
-/// what.
+/// Events to be dropped first stand apart from the others, so that no search is needed; the numbers keep the order of all.
 #[derive(Default)]
-struct Kept {
-    settled: VecDeque<(u64, Told)>,
-    others: VecDeque<(u64, Told)>,
+struct EventBuffer {
+    settled: VecDeque<(u64, LentEvent)>,
+    others: VecDeque<(u64, LentEvent)>,
     next: u64,
     has_ended: bool,
 }
 
-impl Kept {
+impl EventBuffer {
     fn len(&self) -> usize {
         self.settled.len() + self.others.len()
     }
 
-    fn put(&mut self, event: Told) {
+    fn put(&mut self, event: LentEvent) {
         let place = if event.kind == READPAST_EVENT_SETTLED { &mut self.settled } else { &mut self.others };
         place.push_back((self.next, event));
         self.next += 1;
     }
 
-    /// Makes room for one.
+    /// Drops an event to make room.
     fn drop_one(&mut self) {
         if self.settled.pop_front().is_none() {
             self.others.pop_front();
         }
     }
 
-    /// The oldest.
-    fn take(&mut self) -> Option<Told> {
+    /// Takes the oldest.
+    fn take(&mut self) -> Option<LentEvent> {
         let place = match (self.settled.front(), self.others.front()) {
             (Some((settled, _)), Some((other, _))) if settled < other => &mut self.settled,
             (_, Some(_)) => &mut self.others,
@@ -200,7 +198,7 @@ impl Log {
         Self { most, kept: Mutex::default(), more: Condvar::new() }
     }
 
-    /// What writes into `log`.
+    /// An observer that writes into `log`.
     pub(super) fn observer(log: &Arc<Self>) -> Observer {
         let log = Arc::clone(log);
         Arc::new(move |event| log.note(event))
@@ -211,14 +209,14 @@ impl Log {
             settlements
                 .iter()
                 .zip(*outcomes)
-                .for_each(|(settlement, outcome)| self.put(Told::settled(settlement, outcome)));
-        } else if let Some(told) = Told::of(event) {
-            self.put(told);
+                .for_each(|(settlement, outcome)| self.put(LentEvent::settled(settlement, outcome)));
+        } else if let Some(lent) = LentEvent::of(event) {
+            self.put(lent);
         }
     }
 
-    /// Keeps an event. Those that somebody waits for to act on are the last to be dropped.
-    fn put(&self, event: Told) {
+    /// Keeps an event. Events on which a caller may have to act are the last to be dropped.
+    fn put(&self, event: LentEvent) {
         let mut kept = self.kept.lock();
         if kept.has_ended {
             return;
@@ -230,14 +228,14 @@ impl Log {
         self.more.notify_one();
     }
 
-    /// There will be no more: what nobody has read is read, and then nobody waits.
+    /// Ends the log: readers get its rest, and then no reader waits.
     pub(super) fn end(&self) {
         self.kept.lock().has_ended = true;
         self.more.notify_all();
     }
 
-    /// Up to `max` events, waiting up to `wait` for the first. `None`: there will be no more.
-    pub(super) fn read(&self, max: usize, wait: Duration) -> Option<Vec<Told>> {
+    /// Takes up to `max` events, waiting up to `wait` for the first. `None`: no more follow.
+    pub(super) fn read(&self, max: usize, wait: Duration) -> Option<Vec<LentEvent>> {
         let deadline = Instant::now() + wait;
         let mut kept = self.kept.lock();
         while kept.len() == 0 {
@@ -278,10 +276,10 @@ pub unsafe extern "C" fn readpast_events_get(
     // SAFETY: the header's rules for pointers.
     unsafe {
         answer(events, err, || {
-            let place = Places::one("event", event)?;
+            let place = OutStructs::one("event", event)?;
             let events = events.get()?;
-            let told = usize::try_from(index).ok().and_then(|index| events.get(index));
-            Ok(place.fill_or_not_found(told.map(c_event)))
+            let lent = usize::try_from(index).ok().and_then(|index| events.get(index));
+            Ok(place.fill_or_not_found(lent.map(c_event)))
         })
     }
 }
@@ -292,19 +290,19 @@ pub extern "C" fn readpast_events_free(events: readpast_events) {
     contained((), || events.free());
 }
 
-fn c_event(told: &Told) -> readpast_event {
+fn c_event(lent: &LentEvent) -> readpast_event {
     let lend = |text: &Option<CString>| text.as_ref().map_or(ptr::null(), |text| text.as_ptr());
     readpast_event {
         struct_size: 0,
-        kind: told.kind,
-        answer: told.answer,
-        key: lend(&told.key),
-        attempt: told.attempt,
-        state: told.state,
-        action: told.action,
-        message: lend(&told.message),
-        left_out: lend(&told.left_out),
-        line: lend(&told.line),
+        kind: lent.kind,
+        answer: lent.answer,
+        key: lend(&lent.key),
+        attempt: lent.attempt,
+        state: lent.state,
+        action: lent.action,
+        message: lend(&lent.message),
+        left_out: lend(&lent.left_out),
+        line: lend(&lent.line),
     }
 }
 
@@ -319,11 +317,11 @@ mod tests {
     fn settle(log: &Log, key: &str, answer: Answer) {
         let settlement = Settlement { response: Some("abc"), ..Settlement::control(key, Some("t"), Action::Complete) };
         let outcome = Outcome { answer, state: Some(ItemState::Paused), attempt: 1, token: "t".to_owned() };
-        log.put(Told::settled(&settlement, &outcome));
+        log.put(LentEvent::settled(&settlement, &outcome));
     }
 
-    fn keys(events: &[Told]) -> Vec<&str> {
-        events.iter().map(|told| told.key.as_deref().unwrap().to_str().unwrap()).collect()
+    fn keys(events: &[LentEvent]) -> Vec<&str> {
+        events.iter().map(|lent| lent.key.as_deref().unwrap().to_str().unwrap()).collect()
     }
 
     #[test]
@@ -339,12 +337,12 @@ mod tests {
             assert_eq!(reader.join().unwrap(), (1, true));
         });
         settle(&log, "2", Answer::Ok);
-        assert!(log.read(10, LONG).is_none(), "what comes later is nobody's");
+        assert!(log.read(10, LONG).is_none(), "no reader gets later events");
         assert!(Log::new(10).read(10, Duration::ZERO).unwrap().is_empty());
     }
 
     #[test]
-    fn what_was_settled_in_order_is_dropped_first() {
+    fn events_in_order_are_dropped_first() {
         let log = Log::new(3);
         for (key, answer) in [("1", Answer::LeaseLost), ("2", Answer::Ok), ("3", Answer::Ok), ("4", Answer::Ok)] {
             settle(&log, key, answer);
@@ -361,12 +359,12 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_tells_what_it_leaves_out() {
+    fn a_loss_names_the_values_left_out() {
         let log = Log::new(3);
         settle(&log, "7", Answer::LeaseLost);
-        let told = log.read(1, Duration::ZERO).unwrap().remove(0);
-        assert_eq!((told.kind, told.action), (READPAST_EVENT_LOST, action::READPAST_ACTION_COMPLETE));
-        assert_eq!(told.left_out.as_deref(), Some(c"response of 3 characters"));
-        assert!(told.line.unwrap().to_str().unwrap().starts_with("item 7, attempt 0 was lost"));
+        let lent = log.read(1, Duration::ZERO).unwrap().remove(0);
+        assert_eq!((lent.kind, lent.action), (READPAST_EVENT_LOST, action::READPAST_ACTION_COMPLETE));
+        assert_eq!(lent.left_out.as_deref(), Some(c"response of 3 characters"));
+        assert!(lent.line.unwrap().to_str().unwrap().starts_with("item 7, attempt 0 was lost"));
     }
 }

@@ -1,13 +1,13 @@
-//! Why a call failed, on this side of the boundary.
+//! Failures of calls, on this side of the boundary.
 
 use super::status::{READPAST_INVALID_ARGUMENT, READPAST_PANIC, of_kind, readpast_status};
 use super::text;
 use crate::error::{Error, cut};
 use std::ffi::CString;
 
-/// Why a call failed: the object behind a `readpast_error`, and what bodies return to the boundary.
+/// A failure: the object behind a `readpast_error`, and the error of bodies.
 #[derive(Debug)]
-pub(super) struct Failure {
+pub(super) struct CallFailure {
     status: readpast_status,
     pub(super) message: CString,
     pub(super) sqlstate: Option<CString>,
@@ -16,30 +16,30 @@ pub(super) struct Failure {
     pub(super) is_retryable: bool,
 }
 
-impl Failure {
+impl CallFailure {
     /// A failure that this side of the boundary found.
     pub(super) fn new(status: readpast_status, message: impl AsRef<str>) -> Self {
         let message = text::c_text(&cut(message.as_ref().to_owned()));
         Self { status, message, sqlstate: None, native_code: 0, operation: None, is_retryable: false }
     }
 
-    /// An argument that cannot be taken.
+    /// The failure for a wrong argument.
     pub(super) fn argument(message: impl AsRef<str>) -> Self {
         Self::new(READPAST_INVALID_ARGUMENT, message)
     }
 
-    /// A panic, with its message.
+    /// The failure for a panic, with its message.
     pub(super) fn panic(message: &str) -> Self {
         Self::new(READPAST_PANIC, format!("a bug in readpast, please report it: {message}"))
     }
 
-    /// What the call answers.
+    /// The status that the call returns.
     pub(super) fn status(&self) -> readpast_status {
         self.status
     }
 }
 
-impl From<Error> for Failure {
+impl From<Error> for CallFailure {
     fn from(error: Error) -> Self {
         Self {
             status: of_kind(error.kind()),

@@ -1,8 +1,8 @@
-//! Which process this is, for handles: a process that forked shares its connections with its parent, where two would
-//! talk over one another, so no handle may live through a fork.
+//! The process of a handle. A process that forked shares its connections with its parent, where two would talk over one another,
+//! so no handle may live through a fork.
 //!
-//! A hook counts forks, since asking for the process id at every call would be a system call each. `vfork` and raw
-//! `clone` run no hooks; after those only `exec` is allowed anyway.
+//! A hook counts forks, since asking for the process id at every call would be a system call each. `vfork` and raw `clone` run no
+//! hooks; after those only `exec` is allowed anyway.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
@@ -13,10 +13,10 @@ pub(super) fn epoch() -> u32 {
     EPOCH.load(Ordering::Relaxed)
 }
 
-/// Begins to count; must have been called before there is a handle. False when the system has no memory for it.
+/// Begins to count; must be called before the first handle. False when the system has no memory for it.
 ///
-/// Not with a lock: a fork could leave it locked in the child. When two threads come here at once, each fork counts
-/// twice, and that is as good.
+/// It uses no lock: a fork could leave it locked in the child. When two threads come here at once, each fork counts twice, which
+/// does no harm.
 pub(super) fn watch() -> bool {
     static WATCHING: AtomicBool = AtomicBool::new(false);
 
@@ -29,10 +29,10 @@ pub(super) fn watch() -> bool {
 #[cfg(all(unix, not(miri)))]
 fn register() -> bool {
     extern "C" fn in_child() {
-        // All that may be done here is what a signal handler may do.
+        // The hook may do only as much as a signal handler.
         EPOCH.fetch_add(1, Ordering::Relaxed);
     }
-    // SAFETY: the hook is a function of this library, and it is taken back when the library is unloaded.
+    // SAFETY: the hook is a function of this library, and is removed when the library is unloaded.
     unsafe { libc::pthread_atfork(None, None, Some(in_child)) == 0 }
 }
 

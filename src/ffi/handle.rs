@@ -1,6 +1,6 @@
-//! The handle types: which object each stands for, and the ways between the two.
+//! The handle types: the object of each, and the ways between the two.
 
-use super::failure::Failure;
+use super::failure::CallFailure;
 use super::status::{READPAST_EXHAUSTED, READPAST_FORKED, READPAST_INVALID_HANDLE, READPAST_PANIC};
 use super::table::{self, Fault};
 use std::sync::Arc;
@@ -20,12 +20,12 @@ const NAMES: [&str; 11] = [
     "readpast_queues",
 ];
 
-/// A handle as C has it.
+/// A handle in C.
 pub(super) trait Handle: Copy {
-    /// What it stands for.
+    /// Its object.
     type Object: Send + Sync + 'static;
 
-    /// Tells the type apart in the handle's number; from 1 to 15.
+    /// Marks the type in the handle's number; from 1 to 15.
     const TAG: u8;
 
     /// The handle of this number.
@@ -34,7 +34,7 @@ pub(super) trait Handle: Copy {
     /// Its number.
     fn id(self) -> u64;
 
-    /// The handle that stands for nothing.
+    /// The null handle.
     fn null() -> Self {
         Self::from_id(0)
     }
@@ -44,17 +44,17 @@ pub(super) trait Handle: Copy {
         table::insert(Self::TAG, Arc::new(object)).map(Self::from_id)
     }
 
-    /// What it stands for. Whoever has this keeps it alive, even while another thread frees the handle.
+    /// Its object. The result keeps it alive, even while another thread frees the handle.
     fn find(self) -> Result<Arc<Self::Object>, Fault> {
         table::get(self.id())?.downcast().map_err(|_| Fault::Dead)
     }
 
-    /// What it stands for, or the error that C is given.
-    fn get(self) -> Result<Arc<Self::Object>, Failure> {
+    /// Its object, or the error for C.
+    fn get(self) -> Result<Arc<Self::Object>, CallFailure> {
         self.find().map_err(|fault| refuse(fault, self.id(), Self::TAG))
     }
 
-    /// Gives it back. Of no effect when it cannot be found, or is of another type.
+    /// Frees it. Has no effect when it cannot be found, or is of another type.
     fn free(self) {
         if tag(self.id()) == Self::TAG {
             drop(table::remove(self.id()));
@@ -63,28 +63,28 @@ pub(super) trait Handle: Copy {
 }
 
 /// The failure when no more handles fit.
-pub(super) fn exhausted() -> Failure {
-    Failure::new(READPAST_EXHAUSTED, "there are too many handles in use; free those that are done with")
+pub(super) fn exhausted() -> CallFailure {
+    CallFailure::new(READPAST_EXHAUSTED, "there are too many handles in use; free those that are done with")
 }
 
 fn tag(id: u64) -> u8 {
     super::id::Id::unpack(id).tag
 }
 
-fn refuse(fault: Fault, id: u64, expected: u8) -> Failure {
+fn refuse(fault: Fault, id: u64, expected: u8) -> CallFailure {
     let name = |tag: u8| NAMES.get(usize::from(tag)).copied().filter(|name| !name.is_empty());
     let expected_name = name(expected).unwrap_or_default();
     match fault {
-        Fault::Null => Failure::new(READPAST_INVALID_HANDLE, format!("the {expected_name} is the null handle")),
-        Fault::Forked => Failure::new(
+        Fault::Null => CallFailure::new(READPAST_INVALID_HANDLE, format!("the {expected_name} is the null handle")),
+        Fault::Forked => CallFailure::new(
             READPAST_FORKED,
             format!("the {expected_name} is from before a fork; open what the child process needs in the child"),
         ),
-        Fault::Poisoned => Failure::new(
+        Fault::Poisoned => CallFailure::new(
             READPAST_PANIC,
             format!("an earlier call on this {expected_name} met a bug in readpast; free it and make a new one"),
         ),
-        Fault::Dead => Failure::new(
+        Fault::Dead => CallFailure::new(
             READPAST_INVALID_HANDLE,
             match name(tag(id)) {
                 Some(other) if tag(id) != expected => format!("a {expected_name} is needed; this is a {other}"),

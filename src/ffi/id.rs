@@ -1,4 +1,4 @@
-//! What the 64 bits of a handle say.
+//! The 64 bits of a handle.
 
 /// How many bits each part has, from the highest: tag, epoch, generation, slot.
 const EPOCH_BITS: u32 = 12;

@@ -5,7 +5,7 @@ use super::args;
 use super::config::readpast_config;
 use super::error::readpast_error;
 use super::status::{READPAST_OK, readpast_status};
-use crate::spec::QueueSpec;
+use crate::description::QueueSpec;
 use std::ffi::c_char;
 
 /// Installs or upgrades readpast's own objects in the schema that `config` names, and with `spec` also the queue that it

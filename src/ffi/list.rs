@@ -1,4 +1,4 @@
-//! `readpast_list`, `readpast_drop`: which queues there are, and the end of one.
+//! `readpast_list`, `readpast_drop`: the queues of a schema, and the end of one.
 
 use super::answer::answer;
 use super::args;
@@ -7,8 +7,8 @@ use super::boundary::{contained, read};
 use super::config::readpast_config;
 use super::error::readpast_error;
 use super::handle::Handle;
-use super::out::Place;
-use super::sized::{Places, Versioned};
+use super::out::OutParameter;
+use super::sized::{OutStructs, Versioned};
 use super::status::{READPAST_OK, readpast_status};
 use super::text::{c_text, lend_optional};
 use crate::install::{self, Installed};
@@ -26,9 +26,9 @@ pub struct readpast_queues {
 }
 
 /// The object behind a `readpast_queues`.
-pub(super) struct Queues(Box<[Lent]>);
+pub(super) struct Queues(Box<[LentList]>);
 
-struct Lent {
+struct LentList {
     queue: CString,
     table: Option<CString>,
     description: CString,
@@ -37,7 +37,7 @@ struct Lent {
 
 impl Queues {
     fn new(installed: Vec<Installed>) -> Self {
-        let lent = installed.iter().map(|known| Lent {
+        let lent = installed.iter().map(|known| LentList {
             queue: c_text(&known.queue),
             table: known.table.as_ref().map(|table| c_text(&table.to_string())),
             description: c_text(&known.description),
@@ -114,7 +114,7 @@ pub unsafe extern "C" fn readpast_list(
     // SAFETY: the header's rules for pointers.
     unsafe {
         answer(config, err, || {
-            let place = Place::new("queues", queues)?;
+            let place = OutParameter::new("queues", queues)?;
             place.put(Queues::new(install::installed(&config.settings()?)?))?;
             Ok(READPAST_OK)
         })
@@ -147,7 +147,7 @@ pub unsafe extern "C" fn readpast_queues_get(
     // SAFETY: the header's rules for pointers.
     unsafe {
         answer(queues, err, || {
-            let place = Places::one("installed", installed)?;
+            let place = OutStructs::one("installed", installed)?;
             Ok(place.fill_or_not_found(queues.get()?.installed(index)))
         })
     }
@@ -160,10 +160,11 @@ pub extern "C" fn readpast_queues_free(queues: readpast_queues) {
 }
 
 /// Drops the queue called `queue` from the schema that `config` names. **It asks nothing.** If the items are in a table of
-/// readpast's own, they all go with it, those in work as well. A table that was there before stays with its rows, and loses
-/// only what an install has made beside it. What the queues of a schema share stays.
+/// readpast's own, they all go with it, those in work as well. A table that was there before stays with its rows, and loses only
+/// the objects that an install added. Objects that the queues of a schema share stay.
 ///
-/// All of it happens in one transaction, under the lock of `readpast_install`. It needs the rights of who installed the queue.
+/// All of it happens in one transaction, under the lock of `readpast_install`. It needs the rights of the login that installed
+/// the queue.
 ///
 /// *Threads*: workers that are at work meanwhile get `READPAST_UNKNOWN_QUEUE` from their next call.
 ///

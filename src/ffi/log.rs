@@ -7,15 +7,16 @@ use crate::error::log_text;
 use std::ffi::c_char;
 use std::ptr;
 
-/// The room that `readpast_log_text` asks for, in bytes.
+/// The least room of `readpast_log_text`, in bytes.
 pub const READPAST_LOG_TEXT_ROOM: usize = 2200;
 
-/// Writes an error as a line of a log has it: whole up to 500 characters; of a longer one the beginning, how many characters
-/// were left out, and the end. The item's error column has all of it. Whatever is no UTF-8, or NUL, becomes U+FFFD.
+/// Writes an error as text for a log line: whole up to 500 characters; of a longer one the beginning, how many characters were
+/// left out, and the end. The item's error column has all of it. Bytes that are not UTF-8, and NUL, become U+FFFD.
 ///
 /// `error` has `error_length` bytes or, where that is 0, ends in NUL. `text` has `room` bytes, at least `READPAST_LOG_TEXT_ROOM`.
 ///
-/// *Returns*: the length of the text in bytes, without the NUL at its end. 0 when `error` or `text` is NULL, or the room too small.
+/// *Returns*: the length of the text in bytes, without the NUL at its end. 0 when `error` or `text` is NULL, or the room too
+/// small.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readpast_log_text(
     error: *const c_char,
@@ -63,7 +64,7 @@ mod tests {
     #[test]
     fn without_room_nothing_is_written() {
         let mut text = [1; 8];
-        // SAFETY: both texts are there, and end in NUL or have the length that is said.
+        // SAFETY: both texts are there, and end in NUL or have the given length.
         let lengths = unsafe {
             [
                 readpast_log_text(c"a".as_ptr(), 0, text.as_mut_ptr(), text.len()),

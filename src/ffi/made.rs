@@ -6,10 +6,10 @@ use super::batch::readpast_batch;
 use super::claim;
 use super::error::readpast_error;
 use super::handle::Handle;
-use super::out::Place;
+use super::out::OutParameter;
 use super::status::readpast_status;
+use crate::description::QueueSpec;
 use crate::item::Batch;
-use crate::spec::QueueSpec;
 use std::ffi::c_char;
 
 /// Makes items without a queue, to test a handler without a database. Nothing is sent anywhere; every queue refuses a
@@ -37,7 +37,7 @@ pub unsafe extern "C" fn readpast_batch_from_json(
     // SAFETY: the header's rules for pointers.
     unsafe {
         answer(readpast_batch::null(), err, || {
-            let place = Place::new("batch", batch)?;
+            let place = OutParameter::new("batch", batch)?;
             let items = args::text("items_json", items_json)?;
             let spec = args::optional_text("spec", spec)?.map(QueueSpec::from_text).transpose()?;
             let made = match spec {

@@ -1,10 +1,10 @@
-//! `readpast_metrics`: the process's own figures, and the text that they come in.
+//! `readpast_metrics`: the process's own figures, and their text.
 
 use super::answer::answer;
 use super::boundary::{contained, read};
 use super::error::readpast_error;
 use super::handle::Handle;
-use super::out::Place;
+use super::out::OutParameter;
 use super::status::{READPAST_OK, readpast_status};
 use super::text::c_text;
 use crate::metrics::metrics;
@@ -34,11 +34,11 @@ impl Handle for readpast_text {
     }
 }
 
-/// What this process has done with its queues since it began, in Prometheus' text format (`text/plain; version=0.0.4;
-/// charset=utf-8`), for a page that Prometheus scrapes: claims, settlements by outcome, lost leases, retries, errors, durations
-/// of calls, connections and workers, with the labels `schema` and `queue`. docs/reference.md lists the names; later versions may
-/// add some. It covers all queues that were opened in the process, through any binding of this library; the counters of closed
-/// ones stay. (Figures from the database are not in it: `readpast serve` has those.)
+/// This process's work on its queues since it began, in Prometheus' text format (`text/plain; version=0.0.4; charset=utf-8`), for
+/// a page that Prometheus scrapes: claims, settlements by outcome, lost leases, retries, errors, durations of calls, connections
+/// and workers, with the labels `schema` and `queue`. docs/reference.md lists the names; later versions may add some. It covers
+/// all queues that were opened in the process, through any binding of this library; the counters of closed ones stay. (Figures
+/// from the database are not in it: `readpast serve` has those.)
 ///
 /// It asks no server, waits for none, and opens nothing: call it every few seconds.
 ///
@@ -54,7 +54,7 @@ pub unsafe extern "C" fn readpast_metrics(text: *mut readpast_text, err: *mut re
     // SAFETY: the header's rules for pointers.
     unsafe {
         answer(readpast_text::null(), err, || {
-            Place::new("text", text)?.put(c_text(&metrics().to_string()))?;
+            OutParameter::new("text", text)?.put(c_text(&metrics().to_string()))?;
             Ok(READPAST_OK)
         })
     }

@@ -1,16 +1,16 @@
-//! What operators call: `readpast_queue_find`, `readpast_queue_redrive`, `readpast_queue_purge`.
+//! Calls for operators: `readpast_queue_find`, `readpast_queue_redrive`, `readpast_queue_purge`.
 
 use super::answer::answer;
 use super::args::{self, Field};
 use super::batch::readpast_batch;
 use super::claim;
 use super::error::readpast_error;
-use super::failure::Failure;
+use super::failure::CallFailure;
 use super::handle::Handle;
-use super::out::Place;
+use super::out::OutParameter;
 use super::outcome::{readpast_outcome, write_outcomes};
 use super::queue::readpast_queue;
-use super::sized::{Places, Versioned, read_array};
+use super::sized::{OutStructs, Versioned, read_array};
 use super::status::{READPAST_OK, readpast_status};
 use crate::item::{Filter, ItemRef};
 use std::ffi::c_char;
@@ -62,7 +62,7 @@ pub unsafe extern "C" fn readpast_queue_find(
     // SAFETY: the header's rules for pointers.
     unsafe {
         answer(queue, err, || {
-            let place = Place::new("batch", batch)?;
+            let place = OutParameter::new("batch", batch)?;
             let filter = read_filter(filter_json)?;
             let after = args::optional_text("after_key", after_key)?;
             let max = args::item_count("max_items", max_items)?;
@@ -72,15 +72,14 @@ pub unsafe extern "C" fn readpast_queue_find(
 }
 
 /// Starts `count` (0 to 1000000) items over, 1000 in a commit: Failed, Cancelled, Terminated, PartiallyCompleted, Error and
-/// Paused items become Pending, due now, with all their attempts. Response, error and step stay. Each item is judged by
-/// itself.
+/// Paused items become Pending, due now, with all their attempts. Response, error and step stay. Each item has its own answer.
 ///
 /// `operation` is as for `readpast_queue_settle`. `outcomes` may be NULL; otherwise there are `count` of them.
 ///
 /// *Returns*:
 /// - `READPAST_OK`: all are due; `outcomes` are written.
-/// - `READPAST_CONFLICT`, `READPAST_ILLEGAL_TRANSITION`, `READPAST_NOT_FOUND`, `READPAST_DUPLICATE` (the same work is in
-///   the queue again, unfinished): the answer for the first item that is not; `outcomes` are written for all.
+/// - `READPAST_CONFLICT`, `READPAST_ILLEGAL_TRANSITION`, `READPAST_NOT_FOUND`, `READPAST_DUPLICATE` (the same work is in the
+///   queue again, unfinished): the answer for the first item that is not; `outcomes` are written for all.
 /// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: an argument cannot be taken; the message names it.
 /// - `READPAST_OUTCOME_UNKNOWN`: see there.
 /// - any other failure of the connection or the server.
@@ -97,23 +96,23 @@ pub unsafe extern "C" fn readpast_queue_redrive(
     unsafe {
         answer(queue, err, || {
             let items = read_refs(items, count)?;
-            let outcomes = Places::optional("outcomes", outcomes, count)?;
+            let outcomes = OutStructs::optional("outcomes", outcomes, count)?;
             let operation = args::optional_text("operation", operation)?;
             Ok(write_outcomes(outcomes, &queue.get()?.redrive(&items, operation)?))
         })
     }
 }
 
-/// Deletes up to `max_items` (1 to 1000) finished items that fit `filter_json`, which is that of `readpast_queue_find`.
-/// Without a status it means Completed, PartiallyCompleted, Cancelled and Terminated; Failed items are deleted only when
-/// named. Call it until it deletes none.
+/// Deletes up to `max_items` (1 to 1000) finished items that fit `filter_json`, which is that of `readpast_queue_find`. Without a
+/// status it means Completed, PartiallyCompleted, Cancelled and Terminated; Failed items are deleted only when named. Call it
+/// until it deletes none.
 ///
-/// When the connection breaks, the call is repeated, and counts only what the repetition deleted.
+/// When the connection breaks, the call is repeated, and counts only the items that the repetition deleted.
 ///
 /// *Returns*:
 /// - `READPAST_OK`: `*purged` (which may be NULL) is how many there were.
-/// - `READPAST_INVALID_ARGUMENT`: an argument cannot be taken, or the filter names a state that is not final; the message
-///   names it.
+/// - `READPAST_INVALID_ARGUMENT`: an argument cannot be taken, or the filter names a state that is not final; the message names
+///   it.
 /// - `READPAST_INVALID_ITEM`: a key is not one of this queue's.
 /// - any failure of the connection or the server.
 #[unsafe(no_mangle)]
@@ -139,7 +138,7 @@ pub unsafe extern "C" fn readpast_queue_purge(
 
 /// # Safety
 /// The text keeps to the header's rules.
-unsafe fn read_filter(json: *const c_char) -> Result<Filter, Failure> {
+unsafe fn read_filter(json: *const c_char) -> Result<Filter, CallFailure> {
     // SAFETY: as the caller promises.
     match unsafe { args::optional_text("filter_json", json) }? {
         Some(json) => Ok(Filter::from_json(json)?),
@@ -149,7 +148,7 @@ unsafe fn read_filter(json: *const c_char) -> Result<Filter, Failure> {
 
 /// # Safety
 /// `items` keeps to the header's rules for arrays and text.
-unsafe fn read_refs<'a>(items: *const readpast_item_ref, count: i32) -> Result<Vec<ItemRef<'a>>, Failure> {
+unsafe fn read_refs<'a>(items: *const readpast_item_ref, count: i32) -> Result<Vec<ItemRef<'a>>, CallFailure> {
     // SAFETY: as the caller promises.
     let items = unsafe { read_array("items", items, count) }?;
     // SAFETY: as the caller promises.
@@ -158,7 +157,7 @@ unsafe fn read_refs<'a>(items: *const readpast_item_ref, count: i32) -> Result<V
 
 /// # Safety
 /// The texts keep to the header's rules.
-unsafe fn read_ref<'a>(i: usize, item: &readpast_item_ref) -> Result<ItemRef<'a>, Failure> {
+unsafe fn read_ref<'a>(i: usize, item: &readpast_item_ref) -> Result<ItemRef<'a>, CallFailure> {
     // SAFETY: as the caller promises.
     unsafe {
         Ok(ItemRef {

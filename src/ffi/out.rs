@@ -1,17 +1,17 @@
-//! Handles out: where a call puts what it made.
+//! Out parameters for handles.
 
-use super::failure::Failure;
+use super::failure::CallFailure;
 use super::handle::{Handle, exhausted};
 
-/// A place for a handle. It holds the null handle until something is put there.
-pub(super) struct Place<H>(*mut H);
+/// An out parameter for a handle. It holds the null handle until a handle is put there.
+pub(super) struct OutParameter<H>(*mut H);
 
-impl<H: Handle> Place<H> {
+impl<H: Handle> OutParameter<H> {
     /// # Safety
     /// `place` is NULL, or can be written until the call ends.
-    pub(super) unsafe fn new(name: &str, place: *mut H) -> Result<Self, Failure> {
+    pub(super) unsafe fn new(name: &str, place: *mut H) -> Result<Self, CallFailure> {
         if place.is_null() {
-            return Err(Failure::argument(format!("{name} is NULL; it must say where to put the handle")));
+            return Err(CallFailure::argument(format!("{name} is NULL; it must say where to put the handle")));
         }
         // SAFETY: not NULL, so as the caller promises.
         unsafe { place.write(H::null()) };
@@ -19,9 +19,9 @@ impl<H: Handle> Place<H> {
     }
 
     /// Puts a handle for `object` there.
-    pub(super) fn put(self, object: H::Object) -> Result<(), Failure> {
+    pub(super) fn put(self, object: H::Object) -> Result<(), CallFailure> {
         let handle = H::hand_out(object).ok_or_else(exhausted)?;
-        // SAFETY: as was promised to `new`.
+        // SAFETY: as the caller of `new` promised.
         unsafe { self.0.write(handle) };
         Ok(())
     }

@@ -1,6 +1,6 @@
-//! `readpast_outcome`: what came of an item.
+//! `readpast_outcome`: the outcome of an item.
 
-use super::sized::{Places, Versioned};
+use super::sized::{OutStructs, Versioned};
 use super::status::{READPAST_OK, of_answer, readpast_status};
 use super::text;
 use crate::item::{ItemState, Outcome};
@@ -14,21 +14,21 @@ pub const READPAST_STATE_PENDING: i32 = 1;
 pub const READPAST_STATE_PROCESSING: i32 = 2;
 /// An attempt failed; it will be tried again when it is due.
 pub const READPAST_STATE_ERROR: i32 = 3;
-/// Attempts are spent, or the worker gave up. Final.
+/// Attempts are spent, or the item's action was to fail. Final.
 pub const READPAST_STATE_FAILED: i32 = 4;
 /// Done. Final.
 pub const READPAST_STATE_COMPLETED: i32 = 5;
 /// Cancelled before it was done. Final.
 pub const READPAST_STATE_CANCELLED: i32 = 6;
-/// Not worked on until somebody resumes it.
+/// Paused until an operator resumes it.
 pub const READPAST_STATE_PAUSED: i32 = 7;
 /// Stopped by an operator. Final.
 pub const READPAST_STATE_TERMINATED: i32 = 8;
 /// Done as far as it could be. Final.
 pub const READPAST_STATE_PARTIALLY_COMPLETED: i32 = 9;
 
-/// The outcome for an item, and its state then; of a settle that is repeated with its operation as the first time, whatever
-/// others have made of the item since. Initialise the first of an array with `READPAST_OUTCOME_INIT`.
+/// The outcome for an item, and its state then; a settle that is repeated with its operation returns the first outcome, whatever
+/// has become of the item since. Initialise the first of an array with `READPAST_OUTCOME_INIT`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct readpast_outcome {
@@ -44,9 +44,9 @@ pub struct readpast_outcome {
     pub attempt: i32,
     /// 0.
     pub reserved: i32,
-    /// The item's token then, to go on with after a step. Empty when the item was not found, or is somebody else's since. It
-    /// is a time (at most 35 bytes), a number or a GUID; opening a queue refuses hand-written procedures with a longer text
-    /// for a token.
+    /// The item's token then, to go on with after a step. Empty when the item was not found, or has another holder since. It is a
+    /// time (at most 35 bytes), a number or a GUID; opening a queue refuses hand-written procedures with a longer text for a
+    /// token.
     pub token: [c_char; 40],
 }
 
@@ -56,8 +56,8 @@ unsafe impl Versioned for readpast_outcome {
     const FIRST_SIZE: usize = size_of::<Self>();
 }
 
-/// Writes the outcomes, and tells the first answer that is not `READPAST_OK`.
-pub(super) fn write_outcomes(places: Places<readpast_outcome>, outcomes: &[Outcome]) -> readpast_status {
+/// Writes the outcomes, and returns the first answer that is not `READPAST_OK`.
+pub(super) fn write_outcomes(places: OutStructs<readpast_outcome>, outcomes: &[Outcome]) -> readpast_status {
     places.fill(outcomes.iter().map(c_outcome));
     outcomes
         .iter()

@@ -6,7 +6,7 @@ use super::boundary::{contained, read};
 use super::config::readpast_config;
 use super::error::readpast_error;
 use super::handle::Handle;
-use super::out::Place;
+use super::out::OutParameter;
 use super::status::{READPAST_NOT_FOUND, READPAST_OK, readpast_status};
 use super::table::Fault;
 use super::text;
@@ -78,7 +78,7 @@ pub unsafe extern "C" fn readpast_queue_open(
     // SAFETY: the header's rules for pointers.
     unsafe {
         answer(config, err, || {
-            let (place, name) = (Place::new("queue", queue)?, args::text("name", name)?);
+            let (place, name) = (OutParameter::new("queue", queue)?, args::text("name", name)?);
             let queue = Queue::open(&config.settings()?, name)?;
             let (name, worker) = (text::c_text(queue.name()), text::c_text(queue.worker()));
             place.put(OpenQueue { queue, name, worker })?;
@@ -105,7 +105,7 @@ pub unsafe extern "C" fn readpast_queue_share(
     // SAFETY: the header's rules for pointers.
     unsafe {
         answer(queue, err, || {
-            let place = Place::new("shared", shared)?;
+            let place = OutParameter::new("shared", shared)?;
             let open = queue.get()?;
             place.put(OpenQueue { queue: open.share(), name: open.name.clone(), worker: open.worker.clone() })?;
             Ok(READPAST_OK)
@@ -114,20 +114,19 @@ pub unsafe extern "C" fn readpast_queue_share(
 }
 
 /// Makes a handle on the queue that enqueues and settles on `connection`, the caller's own ODBC connection (`SQLHDBC`) to the
-/// same database, inside the transaction that is open there. The changes are committed or rolled back together with the
-/// caller's other work. The library neither commits nor rolls back, closes nothing, and changes no setting of the
-/// connection.
+/// same database, inside the transaction that is open there. The changes are committed or rolled back together with the caller's
+/// other work. The library neither commits nor rolls back, closes nothing, and changes no setting of the connection.
 ///
-/// On the handle, `readpast_queue_enqueue` and `readpast_queue_settle` work as on `queue`, with these differences. They are
-/// not retried, since an error may have ended the transaction (on SQL Server it has). Without an open transaction they are
-/// refused (turn autocommit off, `SQL_ATTR_AUTOCOMMIT`, or begin one). An `operation` is written in the transaction, and
-/// `readpast_queue_is_done` tells later whether that has committed. They wake nobody: call `readpast_queue_wake` after the
+/// On the handle, `readpast_queue_enqueue` and `readpast_queue_settle` work as on `queue`, with these differences. They are not
+/// retried, since an error may have ended the transaction (on SQL Server it has). Without an open transaction they are refused
+/// (turn autocommit off, `SQL_ATTR_AUTOCOMMIT`, or begin one). An `operation` is written in the transaction, and
+/// `readpast_queue_is_done` reports later whether that has committed. They wake no waiter: call `readpast_queue_wake` after the
 /// commit. Every other call that needs the server returns `READPAST_NOT_PROVIDED`.
 ///
 /// An item that the caller has lost is an answer (`READPAST_LEASE_LOST`): roll back then.
 ///
-/// *Ownership*: the connection stays the caller's, who keeps it open as long as calls are made on the handle. The caller
-/// frees `*attached` with `readpast_queue_free`, before or after closing the connection, before or after freeing `queue`;
+/// *Ownership*: the connection stays the caller's, who keeps it open as long as calls are made on the handle. The caller frees
+/// `*attached` with `readpast_queue_free`, before or after closing the connection, before or after freeing `queue`;
 /// `readpast_queue_close` on it is a no-op.
 ///
 /// *Threads*: calls on one connection wait for each other. Nothing else may use the connection meanwhile.
@@ -143,10 +142,10 @@ pub unsafe extern "C" fn readpast_queue_attach(
     attached: *mut readpast_queue,
     err: *mut readpast_error,
 ) -> readpast_status {
-    // SAFETY: the header's rules for pointers, and what is said of the connection.
+    // SAFETY: the header's rules for pointers, and those for the connection.
     unsafe {
         answer(queue, err, || {
-            let place = Place::new("attached", attached)?;
+            let place = OutParameter::new("attached", attached)?;
             let open = queue.get()?;
             let queue = open.attach(|dialect, seconds| Attached::new(connection, dialect, seconds))?;
             place.put(OpenQueue { queue, name: open.name.clone(), worker: open.worker.clone() })?;
@@ -218,8 +217,8 @@ pub extern "C" fn readpast_queue_worker(queue: readpast_queue) -> *const c_char 
     read(queue, ptr::null(), |queue| queue.worker.as_ptr())
 }
 
-/// How long a claim on this handle holds, in milliseconds: the setting `"lease.ms"`, or else what the queue's description
-/// says. The queue's `leaseMs` in AppSettings overrides the description on the server, and is not asked for here.
+/// How long a claim on this handle holds, in milliseconds: the setting `"lease.ms"`, or else the queue's description. The queue's
+/// `leaseMs` in AppSettings overrides the description on the server, and is not asked for here.
 ///
 /// *Returns*: the milliseconds; 0 for a queue that is null or freed.
 #[unsafe(no_mangle)]
@@ -236,8 +235,8 @@ pub extern "C" fn readpast_queue_given_up(queue: readpast_queue) -> i64 {
     read(queue, 0, |queue| queue.connections().given_up.cast_signed())
 }
 
-/// Gives back up to `max_items` (1 to 1000) items whose workers died. Claims do this too, now and then: a queue with workers
-/// needs no such call.
+/// Recovers up to `max_items` (1 to 1000) items whose workers died. Claims do this too, now and then: a queue with workers needs
+/// no such call.
 ///
 /// *Returns*:
 /// - `READPAST_OK`: `*recovered` (which may be NULL) is how many there were.
@@ -262,8 +261,8 @@ pub unsafe extern "C" fn readpast_queue_recover(
 }
 
 /// Makes every present and future claim on this handle return `READPAST_INTERRUPTED` until `readpast_queue_resume`, also on
-/// handles that `readpast_queue_share` made of it. It stays in force, so that a thread that claims a moment later does not
-/// miss it. What was already sent to the server goes on. Settling and renewing work, so that work in hand can be finished;
+/// handles that `readpast_queue_share` made of it. It stays in force, so that a thread that claims a moment later does not miss
+/// it. Statements that are at the server already go on. Settling and renewing work, so that work in flight can be finished;
 /// `readpast_queue_settle_and_claim` then only settles. Returns at once.
 ///
 /// *Threads*: not from a signal handler.

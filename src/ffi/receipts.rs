@@ -1,11 +1,11 @@
-//! `readpast_receipts`: what came of the items of an enqueue.
+//! `readpast_receipts`: the outcomes of an enqueue.
 
 use super::answer::answer;
 use super::batch::count;
 use super::boundary::{contained, read};
 use super::error::readpast_error;
 use super::handle::Handle;
-use super::sized::{Places, Versioned};
+use super::sized::{OutStructs, Versioned};
 use super::status::{READPAST_DUPLICATE, READPAST_OK, readpast_status};
 use super::text;
 use crate::item::Receipt;
@@ -23,9 +23,9 @@ pub struct readpast_receipts {
 }
 
 /// The object behind a `readpast_receipts`.
-pub(super) struct Receipts(Box<[Lent]>);
+pub(super) struct Receipts(Box<[LentReceipts]>);
 
-struct Lent {
+struct LentReceipts {
     key: CString,
     token: CString,
     answer: readpast_status,
@@ -33,7 +33,7 @@ struct Lent {
 
 impl Receipts {
     pub(super) fn new(enqueued: &[Receipt]) -> Self {
-        let lent = enqueued.iter().map(|item| Lent {
+        let lent = enqueued.iter().map(|item| LentReceipts {
             key: text::c_text(&item.key),
             token: text::c_text(&item.token),
             answer: if item.duplicate { READPAST_DUPLICATE } else { READPAST_OK },
@@ -72,7 +72,7 @@ impl Handle for readpast_receipts {
 pub struct readpast_receipt {
     /// The size of this struct.
     pub struct_size: usize,
-    /// The item's key. For a duplicate, the key of the existing item if the queue tells it, otherwise empty.
+    /// The item's key. For a duplicate, the key of the existing item if the queue returns it, otherwise empty.
     pub key: *const c_char,
     /// The item's token, to cancel or pause exactly this version of it. Empty for a duplicate.
     pub token: *const c_char,
@@ -114,7 +114,7 @@ pub unsafe extern "C" fn readpast_receipts_get(
     // SAFETY: the header's rules for pointers.
     unsafe {
         answer(receipts, err, || {
-            let place = Places::one("receipt", receipt)?;
+            let place = OutStructs::one("receipt", receipt)?;
             Ok(place.fill_or_not_found(receipts.get()?.receipt(index)))
         })
     }

@@ -3,11 +3,11 @@
 use super::answer::answer;
 use super::args::{self, Field};
 use super::error::readpast_error;
-use super::failure::Failure;
+use super::failure::CallFailure;
 use super::handle::Handle;
 use super::outcome::{readpast_outcome, write_outcomes};
 use super::queue::readpast_queue;
-use super::sized::{Places, Versioned, read_array};
+use super::sized::{OutStructs, Versioned, read_array};
 use super::status::{READPAST_UNSUPPORTED, readpast_status};
 use crate::item::Lease;
 use std::ffi::c_char;
@@ -39,8 +39,7 @@ unsafe impl Versioned for readpast_lease {
 ///
 /// *Returns*:
 /// - `READPAST_OK`: all are renewed; `outcomes` are written.
-/// - `READPAST_LEASE_LOST`, `READPAST_NOT_FOUND`: the answer of the first item that is not; `outcomes` are written, and
-///   tell of each.
+/// - `READPAST_LEASE_LOST`, `READPAST_NOT_FOUND`: the answer of the first item that is not; `outcomes` are written for all.
 /// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: an argument cannot be taken; the message names it.
 /// - any other failure of the connection or the server.
 #[unsafe(no_mangle)]
@@ -55,7 +54,7 @@ pub unsafe extern "C" fn readpast_queue_renew(
     unsafe {
         answer(queue, err, || {
             let leases = read_leases(leases, count)?;
-            let outcomes = Places::optional("outcomes", outcomes, count)?;
+            let outcomes = OutStructs::optional("outcomes", outcomes, count)?;
             Ok(write_outcomes(outcomes, &queue.get()?.renew(&leases)?))
         })
     }
@@ -63,7 +62,7 @@ pub unsafe extern "C" fn readpast_queue_renew(
 
 /// # Safety
 /// `leases` keeps to the header's rules for arrays and text.
-unsafe fn read_leases<'a>(leases: *const readpast_lease, count: i32) -> Result<Vec<Lease<'a>>, Failure> {
+unsafe fn read_leases<'a>(leases: *const readpast_lease, count: i32) -> Result<Vec<Lease<'a>>, CallFailure> {
     // SAFETY: as the caller promises.
     let leases = unsafe { read_array("leases", leases, count) }?;
     // SAFETY: as the caller promises.
@@ -72,10 +71,10 @@ unsafe fn read_leases<'a>(leases: *const readpast_lease, count: i32) -> Result<V
 
 /// # Safety
 /// The key keeps to the header's rules for text.
-unsafe fn read_lease<'a>(i: usize, lease: &readpast_lease) -> Result<Lease<'a>, Failure> {
+unsafe fn read_lease<'a>(i: usize, lease: &readpast_lease) -> Result<Lease<'a>, CallFailure> {
     let name = |field| Field("leases", i, field);
     if lease.reserved != 0 {
-        return Err(Failure::new(READPAST_UNSUPPORTED, format!("{} must be 0", name("reserved"))));
+        return Err(CallFailure::new(READPAST_UNSUPPORTED, format!("{} must be 0", name("reserved"))));
     }
     // SAFETY: as the caller promises.
     let key = unsafe { args::text(name("key"), lease.key) }?;

@@ -6,7 +6,7 @@ use super::batch::readpast_batch;
 use super::boundary::{contained, read};
 use super::error::readpast_error;
 use super::handle::Handle;
-use super::out::Place;
+use super::out::OutParameter;
 use super::queue::readpast_queue;
 use super::status::{READPAST_NOT_FOUND, READPAST_OK, readpast_status};
 use super::text;
@@ -15,9 +15,9 @@ use crate::worker::Renewal;
 use std::ffi::{CString, c_char};
 use std::ptr;
 
-/// Renews the leases of a batch while its items are worked on, for programs that claim and settle by hand; a
-/// `readpast_worker` needs none. One thread per queue does it, however many renewals there are; it takes no signals. Any
-/// number of threads may use the handle.
+/// Renews the leases of a batch while its items are worked on, for programs that claim and settle by themselves; a
+/// `readpast_worker` needs none. One thread per queue does it for all renewals; it takes no signals. Any number of threads may
+/// use the handle.
 ///
 /// Made by `readpast_renewal_start`, freed by `readpast_renewal_free`.
 #[repr(C)]
@@ -30,12 +30,12 @@ pub struct readpast_renewal {
 /// The object behind a `readpast_renewal`.
 pub(super) struct RunningRenewal {
     renewal: Renewal,
-    /// The keys found lost, in the order they were asked for, for C to borrow: a key stays where it is.
+    /// The keys of lost items, in the order of C's requests, for C to borrow: a key stays in its place.
     lost: Mutex<Vec<CString>>,
 }
 
 impl RunningRenewal {
-    /// Runs `body` over all keys found lost so far.
+    /// Runs `body` over the keys of all lost items so far.
     fn with_lost<R>(&self, body: impl FnOnce(&[CString]) -> R) -> R {
         let mut known = self.lost.lock();
         for key in self.renewal.lost() {
@@ -82,7 +82,7 @@ pub unsafe extern "C" fn readpast_renewal_start(
     // SAFETY: the header's rules for pointers.
     unsafe {
         answer(queue, err, || {
-            let place = Place::new("renewal", renewal)?;
+            let place = OutParameter::new("renewal", renewal)?;
             let interval = args::interval("interval_ms", interval_ms)?;
             let (queue, batch) = (queue.get()?, batch.get()?);
             let renewal = Renewal::start(&queue, &batch, interval)?;
@@ -93,7 +93,7 @@ pub unsafe extern "C" fn readpast_renewal_start(
 }
 
 /// Stops renewing the lease of the item with `key`. Call it when the item is settled; otherwise its lease would be renewed in
-/// vain and then be found lost.
+/// vain and then count as lost.
 ///
 /// *Returns*:
 /// - `READPAST_OK`.
@@ -115,7 +115,7 @@ pub unsafe extern "C" fn readpast_renewal_release(
     }
 }
 
-/// How many items were found lost so far: their leases ran out, or an operator took them. Work on them is in vain.
+/// How many items were lost so far: their leases ran out, or an operator took them. Further work on them is in vain.
 ///
 /// *Returns*: the number, which only grows; 0 for a renewal that is null or freed.
 #[unsafe(no_mangle)]

@@ -6,18 +6,18 @@ use super::args::{self, Field};
 use super::batch::readpast_batch;
 use super::claim;
 use super::error::readpast_error;
-use super::failure::Failure;
+use super::failure::CallFailure;
 use super::handle::Handle;
-use super::out::Place;
+use super::out::OutParameter;
 use super::outcome::{readpast_outcome, write_outcomes};
 use super::queue::readpast_queue;
-use super::sized::{Places, Versioned, read_array};
+use super::sized::{OutStructs, Versioned, read_array};
 use super::status::readpast_status;
-use crate::engine::Said;
+use crate::engine::ReportedResult;
 use crate::item::Settlement;
 use std::ffi::c_char;
 
-/// What to do with an item. Initialise it with `READPAST_SETTLEMENT_INIT`.
+/// A settlement of an item. Initialise it with `READPAST_SETTLEMENT_INIT`.
 ///
 /// A text with a length has that many bytes. Without a length, it ends at its first NUL.
 #[repr(C)]
@@ -31,7 +31,7 @@ pub struct readpast_settlement {
     pub token: *const c_char,
     /// The attempt of the claim. 0 changes the item as an operator, without holding its lease.
     pub attempt: i32,
-    /// What to do: a `READPAST_ACTION_`.
+    /// The action: a `READPAST_ACTION_`.
     pub action: i32,
     /// The step to record. NULL keeps the present one.
     pub step: *const c_char,
@@ -64,24 +64,24 @@ unsafe impl Versioned for readpast_settlement {
     const FIRST_SIZE: usize = size_of::<Self>();
 }
 
-/// Ends the claims of `count` (0 to 1000000) items, or records progress, 1000 in a commit. Each item is judged by itself: a lost
-/// item does not affect the others. With no items, nothing is sent. When a call of more than 1000 fails, the thousands before
-/// the failure are settled, and the error has the operation with which to repeat the call.
+/// Ends the claims of `count` (0 to 1000000) items, or records progress, 1000 in a commit. Each item has its own answer: a lost
+/// item does not affect the others. With no items, nothing is sent. When a call of more than 1000 fails, the thousands before the
+/// failure are settled, and the error has the operation with which to repeat the call.
 ///
-/// `operation` makes the call repeatable: a repetition with the same UUID and settlements changes nothing more and returns
-/// the same answers; with the UUID of a call of another queue or kind it is refused. NULL: the library chooses one for its own
+/// `operation` makes the call repeatable: a repetition with the same UUID and settlements changes nothing more and returns the
+/// same answers; with the UUID of a call of another queue or kind it is refused. NULL: the library chooses one for its own
 /// retries, so that a settlement is applied once even if the connection breaks.
 ///
-/// If you give one, keep it until a call with it succeeds: a repetition that fails, with any status, leaves the outcome of
-/// the first call open.
+/// If you give one, keep it until a call with it succeeds: a repetition that fails, with any status, leaves the outcome of the
+/// first call open.
 ///
 /// `outcomes` may be NULL; otherwise there are `count` of them.
 ///
 /// *Returns*:
 /// - `READPAST_OK`: all are settled; `outcomes` are written.
-/// - `READPAST_LEASE_LOST`, `READPAST_CONFLICT`, `READPAST_ILLEGAL_TRANSITION`, `READPAST_NOT_FOUND`: the answer for the
-///   first item that is not; `outcomes` are written for all.
-/// - `READPAST_INVALID_ITEM`: what a settlement sets does not fit the queue; the message names item and column. None is settled.
+/// - `READPAST_LEASE_LOST`, `READPAST_CONFLICT`, `READPAST_ILLEGAL_TRANSITION`, `READPAST_NOT_FOUND`: the answer for the first
+///   item that is not; `outcomes` are written for all.
+/// - `READPAST_INVALID_ITEM`: a value of a settlement does not fit the queue; the message names item and column. None is settled.
 /// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: an argument cannot be taken; the message names it.
 /// - `READPAST_OUTCOME_UNKNOWN`: see there.
 /// - any other failure of the connection or the server.
@@ -98,21 +98,21 @@ pub unsafe extern "C" fn readpast_queue_settle(
     unsafe {
         answer(queue, err, || {
             let settlements = read_settlements(settlements, count)?;
-            let outcomes = Places::optional("outcomes", outcomes, count)?;
+            let outcomes = OutStructs::optional("outcomes", outcomes, count)?;
             let operation = args::optional_text("operation", operation)?;
             Ok(write_outcomes(outcomes, &queue.get()?.settle(&settlements, operation)?))
         })
     }
 }
 
-/// Settles as `readpast_queue_settle` does and, in the same round trip and commit (of more than 1000, that of the
-/// last), claims up to `max_items` (1 to 1000) items as `readpast_queue_claim` does without waiting. A repetition with the same
-/// `operation` claims nothing more: its batch is what the first call claimed, as far as this worker still holds it.
+/// Settles as `readpast_queue_settle` does and, in the same round trip and commit (of more than 1000, that of the last), claims
+/// up to `max_items` (1 to 1000) items as `readpast_queue_claim` does without waiting. A repetition with the same `operation`
+/// claims nothing more: its batch has the items of the first call, as far as this worker still holds them.
 ///
-/// *Ownership*: the caller frees `*batch` with `readpast_batch_free`. What `settlements` points to is copied.
+/// *Ownership*: the caller frees `*batch` with `readpast_batch_free`. The texts of `settlements` are copied.
 ///
-/// *Returns*: as `readpast_queue_settle`: the status is that of the settlements, whatever was claimed. At 0 and above,
-/// `*batch` holds the claimed items; it is null when nothing was due, and in all other cases.
+/// *Returns*: as `readpast_queue_settle`: the status is that of the settlements, whatever was claimed. At 0 and above, `*batch`
+/// holds the claimed items; it is null when nothing was due, and in all other cases.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readpast_queue_settle_and_claim(
     queue: readpast_queue,
@@ -127,9 +127,9 @@ pub unsafe extern "C" fn readpast_queue_settle_and_claim(
     // SAFETY: the header's rules for pointers.
     unsafe {
         answer(queue, err, || {
-            let place = Place::new("batch", batch)?;
+            let place = OutParameter::new("batch", batch)?;
             let settlements = read_settlements(settlements, count)?;
-            let outcomes = Places::optional("outcomes", outcomes, count)?;
+            let outcomes = OutStructs::optional("outcomes", outcomes, count)?;
             let operation = args::optional_text("operation", operation)?;
             let max = args::item_count("max_items", max_items)?;
             let (settled, claimed) = queue.get()?.settle_and_claim(&settlements, operation, max)?;
@@ -145,7 +145,7 @@ pub unsafe extern "C" fn readpast_queue_settle_and_claim(
 pub(super) unsafe fn read_settlements<'a>(
     settlements: *const readpast_settlement,
     count: i32,
-) -> Result<Vec<Settlement<'a>>, Failure> {
+) -> Result<Vec<Settlement<'a>>, CallFailure> {
     // SAFETY: as the caller promises.
     let settlements = unsafe { read_array("settlements", settlements, count) }?;
     // SAFETY: as the caller promises.
@@ -154,7 +154,7 @@ pub(super) unsafe fn read_settlements<'a>(
 
 /// # Safety
 /// The settlement's texts keep to the header's rules.
-unsafe fn read_settlement<'a>(i: usize, settlement: &readpast_settlement) -> Result<Settlement<'a>, Failure> {
+unsafe fn read_settlement<'a>(i: usize, settlement: &readpast_settlement) -> Result<Settlement<'a>, CallFailure> {
     let name = |field| Field("settlements", i, field);
     // SAFETY: as the caller promises.
     unsafe {
@@ -176,21 +176,21 @@ unsafe fn read_settlement<'a>(i: usize, settlement: &readpast_settlement) -> Res
     }
 }
 
-/// The ends of items as they are said: what is wrong with more than the name of an item is for the engine to judge.
+/// Results of items, unchecked but for the item's name: the engine checks the rest.
 ///
 /// # Safety
 /// As [`read_settlements`].
 pub(super) unsafe fn read_ends<'a>(
     settlements: *const readpast_settlement,
     count: i32,
-) -> Result<Vec<Said<'a>>, Failure> {
+) -> Result<Vec<ReportedResult<'a>>, CallFailure> {
     // SAFETY: as the caller promises.
     let settlements = unsafe { read_array("settlements", settlements, count) }?;
     let read = |(i, settlement): (usize, &readpast_settlement)| {
         let name = |field| Field("settlements", i, field);
         // SAFETY: as the caller promises.
         unsafe {
-            Ok(Said {
+            Ok(ReportedResult {
                 key: args::text(name("key"), settlement.key)?,
                 attempt: args::attempt(name("attempt"), settlement.attempt)?,
                 action: action::known(settlement.action),

@@ -1,9 +1,9 @@
-//! Structs whose caller may have been built with another version of the header. Each says its size, as that version
-//! declares it: a shorter one lacks the newest fields, which are then zero; a longer one has fields that this library
-//! does not know, which must then be zero. (Linux passes the arguments of new system calls in the same way.)
+//! Structs whose caller may have been built with another version of the header. Each holds its size, as that version declares it:
+//! a shorter one lacks the newest fields, which are then zero; a longer one has fields that this library does not know, which
+//! must then be zero. (Linux passes the arguments of new system calls in the same way.)
 
 use super::args;
-use super::failure::Failure;
+use super::failure::CallFailure;
 use super::status::{READPAST_NOT_FOUND, READPAST_OK, READPAST_UNSUPPORTED, readpast_status};
 use std::fmt::Display;
 use std::{mem, ptr};
@@ -28,7 +28,7 @@ pub(super) unsafe trait Versioned: Copy {
 ///
 /// # Safety
 /// `first` is NULL, or `count` structs lie there, each as long as it says. Where there are none, it is not looked at.
-pub(super) unsafe fn read_array<T: Versioned>(name: &str, first: *const T, count: i32) -> Result<Vec<T>, Failure> {
+pub(super) unsafe fn read_array<T: Versioned>(name: &str, first: *const T, count: i32) -> Result<Vec<T>, CallFailure> {
     let count = args::element_count(name, count)?;
     if count == 0 {
         return Ok(Vec::new());
@@ -37,7 +37,7 @@ pub(super) unsafe fn read_array<T: Versioned>(name: &str, first: *const T, count
     let stride = unsafe { stride_of(name, first) }?;
     let mut structs = Vec::with_capacity(count);
     for i in 0..count {
-        // SAFETY: as the caller promises; that all have the same size is checked before the next is reached.
+        // SAFETY: as the caller promises; the size of each is checked before the next is reached.
         structs.push(unsafe { read_one(format_args!("{name}[{i}]"), first.byte_add(i * stride), stride) }?);
     }
     Ok(structs)
@@ -47,23 +47,23 @@ pub(super) unsafe fn read_array<T: Versioned>(name: &str, first: *const T, count
 ///
 /// # Safety
 /// `place` is NULL, or a struct lies there that is as long as it says.
-pub(super) unsafe fn optional_struct<T: Versioned>(name: &str, place: *const T) -> Result<Option<T>, Failure> {
+pub(super) unsafe fn optional_struct<T: Versioned>(name: &str, place: *const T) -> Result<Option<T>, CallFailure> {
     // SAFETY: as the caller promises.
     (!place.is_null()).then(|| unsafe { read_array(name, place, 1) }.map(|read| read[0])).transpose()
 }
 
 /// # Safety
 /// At `place` lies a struct as long as it says.
-unsafe fn read_one<T: Versioned>(name: impl Display, place: *const T, stride: usize) -> Result<T, Failure> {
+unsafe fn read_one<T: Versioned>(name: impl Display, place: *const T, stride: usize) -> Result<T, CallFailure> {
     // SAFETY: every struct begins with its size.
     let size = unsafe { place.cast::<usize>().read_unaligned() };
     if size != stride {
-        return Err(Failure::argument(format!("{name}.struct_size is {size}, but that of the first is {stride}")));
+        return Err(CallFailure::argument(format!("{name}.struct_size is {size}, but that of the first is {stride}")));
     }
     for at in mem::size_of::<T>()..size {
         // SAFETY: it is within the struct.
         if unsafe { place.cast::<u8>().add(at).read() } != 0 {
-            return Err(Failure::new(
+            return Err(CallFailure::new(
                 READPAST_UNSUPPORTED,
                 format!(
                     "{name} sets a field that this version of readpast ({}) does not know",
@@ -80,19 +80,19 @@ unsafe fn read_one<T: Versioned>(name: impl Display, place: *const T, stride: us
     }
 }
 
-/// Places for structs that the library fills in. The first says how long each is.
-pub(super) struct Places<T> {
+/// Structs that the library fills in. The first holds the size of each.
+pub(super) struct OutStructs<T> {
     first: *mut T,
     stride: usize,
     count: usize,
 }
 
-impl<T: Versioned> Places<T> {
+impl<T: Versioned> OutStructs<T> {
     /// One place, which must be there.
     ///
     /// # Safety
     /// `place` is NULL, or says the size of what can be written there until the call ends.
-    pub(super) unsafe fn one(name: &str, place: *mut T) -> Result<Self, Failure> {
+    pub(super) unsafe fn one(name: &str, place: *mut T) -> Result<Self, CallFailure> {
         // SAFETY: as the caller promises.
         let stride = unsafe { stride_of(name, place) }?;
         Ok(Self { first: place, stride, count: 1 })
@@ -103,7 +103,7 @@ impl<T: Versioned> Places<T> {
     /// # Safety
     /// `first` is NULL, or says the size of what can be written there `count` times until the call ends. Where there are none,
     /// it is not looked at.
-    pub(super) unsafe fn optional(name: &str, first: *mut T, count: i32) -> Result<Self, Failure> {
+    pub(super) unsafe fn optional(name: &str, first: *mut T, count: i32) -> Result<Self, CallFailure> {
         if first.is_null() || count == 0 {
             return Ok(Self { first, stride: 0, count: 0 });
         }
@@ -112,7 +112,7 @@ impl<T: Versioned> Places<T> {
         Ok(Self { first, stride, count: count.unsigned_abs() as usize })
     }
 
-    /// Fills the places, as far as there are any.
+    /// Fills the structs, as far as there are any.
     pub(super) fn fill(self, values: impl Iterator<Item = T>) {
         for (i, value) in values.take(self.count).enumerate() {
             // SAFETY: there are so many places, each as long as the stride.
@@ -120,7 +120,7 @@ impl<T: Versioned> Places<T> {
         }
     }
 
-    /// Fills the one place, or leaves it as it is when there is no value.
+    /// Fills the one struct, or leaves it unchanged when there is no value.
     pub(super) fn fill_or_not_found(self, value: Option<T>) -> readpast_status {
         let status = if value.is_some() { READPAST_OK } else { READPAST_NOT_FOUND };
         self.fill(value.into_iter());
@@ -128,7 +128,7 @@ impl<T: Versioned> Places<T> {
     }
 }
 
-/// Writes as much of `value` as the caller's version has, and zeros for what it has more.
+/// Writes the fields of `value` that the caller's version has, and zeros for its other fields.
 ///
 /// # Safety
 /// The place is as long as the stride, which is enough for a size.
@@ -143,18 +143,18 @@ unsafe fn write_one<T: Versioned>(place: *mut T, stride: usize, value: T) {
     }
 }
 
-/// The size that the first struct of an array says, which all others share.
+/// The size that the first struct of an array holds, which all others share.
 ///
 /// # Safety
 /// `first` is NULL, or begins with its size.
-unsafe fn stride_of<T: Versioned>(name: &str, first: *const T) -> Result<usize, Failure> {
+unsafe fn stride_of<T: Versioned>(name: &str, first: *const T) -> Result<usize, CallFailure> {
     if first.is_null() {
-        return Err(Failure::argument(format!("{name} is NULL")));
+        return Err(CallFailure::argument(format!("{name} is NULL")));
     }
     // SAFETY: as the caller promises.
     let size = unsafe { first.cast::<usize>().read_unaligned() };
     if size < T::FIRST_SIZE || size > LONGEST || !size.is_multiple_of(mem::align_of::<T>()) {
-        return Err(Failure::argument(format!("{name}[0].struct_size is {size}; initialise it with {}", T::INIT)));
+        return Err(CallFailure::argument(format!("{name}[0].struct_size is {size}; initialise it with {}", T::INIT)));
     }
     Ok(size)
 }
@@ -164,7 +164,7 @@ mod tests {
     use super::*;
     use crate::ffi::READPAST_INVALID_ARGUMENT;
 
-    /// What this library knows.
+    /// The struct as this library knows it.
     #[repr(C)]
     #[derive(Debug, Clone, Copy, PartialEq)]
     struct Now {
@@ -179,7 +179,7 @@ mod tests {
         const FIRST_SIZE: usize = 16;
     }
 
-    fn read(words: &[u64], count: i32) -> Result<Vec<Now>, Failure> {
+    fn read(words: &[u64], count: i32) -> Result<Vec<Now>, CallFailure> {
         // SAFETY: the tests give as many words as they say.
         unsafe { read_array("items", words.as_ptr().cast(), count) }
     }
@@ -211,7 +211,7 @@ mod tests {
             let mut words = [size, 9, 9, 9];
             // SAFETY: there is room for the size it says.
             unsafe {
-                let place = Places::one("item", words.as_mut_ptr().cast()).unwrap();
+                let place = OutStructs::one("item", words.as_mut_ptr().cast()).unwrap();
                 place.fill([Now { struct_size: 0, number: 1, later: 2 }].into_iter());
             }
             assert_eq!(words, expected);
@@ -224,11 +224,11 @@ mod tests {
         let value = |number| Now { struct_size: 0, number, later: 0 };
         // SAFETY: there are two places of the size they say.
         unsafe {
-            Places::optional("items", words.as_mut_ptr().cast(), 2).unwrap().fill([1, 2, 3].map(value).into_iter());
-            Places::optional("items", ptr::null_mut(), 2).unwrap().fill([4].map(value).into_iter());
-            // Where none is said to be, nothing need be there.
+            OutStructs::optional("items", words.as_mut_ptr().cast(), 2).unwrap().fill([1, 2, 3].map(value).into_iter());
+            OutStructs::optional("items", ptr::null_mut(), 2).unwrap().fill([4].map(value).into_iter());
+            // With a count of 0 there need be no array.
             let nowhere = ptr::without_provenance_mut(8);
-            Places::optional("items", nowhere, 0).unwrap().fill([4].map(value).into_iter());
+            OutStructs::optional("items", nowhere, 0).unwrap().fill([4].map(value).into_iter());
             assert_eq!(read_array::<Now>("items", nowhere, 0).unwrap(), []);
         }
         assert_eq!(words, [16, 1, 16, 2, 8]);

@@ -4,7 +4,7 @@ use super::answer::answer;
 use super::error::readpast_error;
 use super::handle::Handle;
 use super::queue::readpast_queue;
-use super::sized::{Places, Versioned};
+use super::sized::{OutStructs, Versioned};
 use super::status::{READPAST_OK, readpast_status};
 use crate::item::{ItemState, QueueStats};
 use std::{iter, mem::offset_of};
@@ -75,8 +75,8 @@ unsafe impl Versioned for readpast_stats {
     const FIRST_SIZE: usize = offset_of!(Self, wait_mean_ms);
 }
 
-/// Counts the queue's items and measures how long they take. It reads much of the table: call it for a page that somebody
-/// looks at, not in every round of a worker.
+/// Counts the queue's items and measures how long they take. It reads much of the table: call it for a page that a person looks
+/// at, not in every round of a worker.
 ///
 /// *Returns*:
 /// - `READPAST_OK`: `*stats` is written.
@@ -91,7 +91,7 @@ pub unsafe extern "C" fn readpast_queue_stats(
     // SAFETY: the header's rules for pointers.
     unsafe {
         answer(queue, err, || {
-            let place = Places::one("stats", stats)?;
+            let place = OutStructs::one("stats", stats)?;
             place.fill(iter::once(c_stats(&queue.get()?.stats()?)));
             Ok(READPAST_OK)
         })

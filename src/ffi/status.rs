@@ -1,4 +1,4 @@
-//! `readpast_status`: numbers for what a call came to.
+//! `readpast_status`: the result of a call, as a number.
 
 use crate::error::ErrorKind;
 use crate::item::Answer;
@@ -14,10 +14,10 @@ pub type readpast_status = i32;
 pub const READPAST_OK: i32 = 0;
 /// No item was due.
 pub const READPAST_EMPTY: i32 = 1;
-/// The worker does not hold the item any more: its lease ran out and the item was given back, or an operator took it.
-/// The item is untouched.
+/// The worker does not hold the item any more: its lease ran out and another worker may have it, or an operator took it. The item
+/// is untouched.
 pub const READPAST_LEASE_LOST: i32 = 2;
-/// The token is not the item's any more: somebody changed it since. The item is untouched.
+/// The token is not the item's any more: another call changed the item since. The item is untouched.
 pub const READPAST_CONFLICT: i32 = 3;
 /// The item's state does not allow it. The item is untouched.
 pub const READPAST_ILLEGAL_TRANSITION: i32 = 4;
@@ -34,16 +34,16 @@ pub const READPAST_INVALID_ARGUMENT: i32 = -1;
 pub const READPAST_INVALID_HANDLE: i32 = -2;
 /// A setting is unknown, out of its range, or missing.
 pub const READPAST_INVALID_CONFIG: i32 = -3;
-/// A new item, or what a settlement sets, does not fit the queue: not an object, unknown column, wrong type, value too long.
+/// A value of a new item, or of a settlement, does not fit the queue: not an object, unknown column, wrong type, value too long.
 pub const READPAST_INVALID_ITEM: i32 = -4;
 /// The caller was built with a newer header and uses something that this library does not know.
 pub const READPAST_UNSUPPORTED: i32 = -5;
 /// The queue was closed.
 pub const READPAST_CLOSED: i32 = -6;
-/// The handle is from before a fork. Open what the child process needs in the child.
+/// The handle is from before a fork. Open a new one in the child process.
 pub const READPAST_FORKED: i32 = -7;
-/// This process has run out of something: memory, file descriptors, or handles of this library (there may be about a million
-/// at once). The message says of what.
+/// This process has run out of something: memory, file descriptors, or handles of this library (there may be about a million at
+/// once). The message names it.
 pub const READPAST_EXHAUSTED: i32 = -8;
 /// A bug in readpast. The handle is unusable; free it.
 pub const READPAST_PANIC: i32 = -9;
@@ -96,7 +96,7 @@ pub const READPAST_PROTOCOL: i32 = -67;
 /// All connections of the queue's pool were in use for as long as `pool.acquire_ms` says.
 pub const READPAST_POOL_TIMEOUT: i32 = -68;
 
-/// The status of an error. `Interrupted` is the one that callers cause themselves, so it is an outcome and no failure.
+/// The status of an error. A caller causes `Interrupted` itself, so it is an outcome and no failure.
 pub(super) fn of_kind(kind: ErrorKind) -> readpast_status {
     match kind {
         ErrorKind::InvalidArgument => READPAST_INVALID_ARGUMENT,

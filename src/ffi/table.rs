@@ -1,8 +1,8 @@
-//! What lies behind the handles: slots that are checked at every use.
+//! The table behind the handles: slots that are checked at every use.
 //!
-//! Each process of a family of forks has a table of its own. The child cannot use its parent's: another thread may have
-//! held a lock of it at the fork, for ever. Neither does the child destroy what is in there, since closing an inherited
-//! connection would end the parent's.
+//! Each process of a family of forks has a table of its own. The child cannot use its parent's: another thread may have held a
+//! lock of it at the fork, for ever. Neither does the child destroy the objects in it, since closing an inherited connection
+//! would end the parent's.
 
 use super::fork;
 use super::id::{EPOCHS, GENERATIONS, Id, SLOTS};
@@ -15,7 +15,7 @@ use std::sync::{Arc, OnceLock};
 /// Slots come in segments, so that the table grows without moving: a look-up takes no lock but the slot's.
 const SEGMENT: usize = 1024;
 
-/// What a handle stands for. The table holds one reference, every call under way another.
+/// The object of a handle. The table holds one reference, every call under way another.
 pub(super) type Object = Arc<dyn Any + Send + Sync>;
 
 /// Why a handle cannot be used.
@@ -32,32 +32,32 @@ pub(super) enum Fault {
 }
 
 #[derive(Default)]
-struct Slot(Mutex<Entry>);
+struct HandleSlot(Mutex<HandleEntry>);
 
 #[derive(Default)]
-struct Entry {
-    /// The handle whose object this is; 0 while there is none.
+struct HandleEntry {
+    /// The handle of this object; 0 while there is none.
     id: u64,
     generation: u32,
     poisoned: bool,
     object: Option<Object>,
 }
 
-/// The slots that can be taken: those given back, and all from `fresh` on.
+/// The free slots: those given back, and all from `fresh` on.
 #[derive(Default)]
 struct Vacant {
     returned: Vec<u32>,
     fresh: usize,
 }
 
-struct Table {
+struct HandleTable {
     epoch: u32,
-    segments: Box<[OnceLock<Box<[Slot]>>]>,
+    segments: Box<[OnceLock<Box<[HandleSlot]>>]>,
     vacant: Mutex<Vacant>,
 }
 
 /// The table of this process, or still that of the process it was forked from. NULL at first; a table is never freed.
-static TABLE: AtomicPtr<Table> = AtomicPtr::new(ptr::null_mut());
+static TABLE: AtomicPtr<HandleTable> = AtomicPtr::new(ptr::null_mut());
 
 /// Stores `object` and gives the handle for it; `None` when no more handles fit.
 pub(super) fn insert(tag: u8, object: Object) -> Option<u64> {
@@ -81,7 +81,7 @@ pub(super) fn get(id: u64) -> Result<Object, Fault> {
 pub(super) fn remove(id: u64) -> Result<Object, Fault> {
     let mut entry = entry(id)?;
     let object = entry.object.take().ok_or(Fault::Dead)?;
-    *entry = Entry { generation: entry.generation + 1, ..Entry::default() };
+    *entry = HandleEntry { generation: entry.generation + 1, ..HandleEntry::default() };
     let reusable = entry.generation < GENERATIONS;
     drop(entry);
     if reusable {
@@ -101,25 +101,25 @@ pub(super) fn poison(id: u64) {
 }
 
 /// The table of this process, once it has one.
-fn current() -> Option<&'static Table> {
-    // SAFETY: it is NULL, or what `start` made of a table that nobody frees.
+fn current() -> Option<&'static HandleTable> {
+    // SAFETY: it is NULL, or `start` made it of a table that is never freed.
     let table = unsafe { TABLE.load(Ordering::Acquire).as_ref() };
     table.filter(|table| table.epoch == fork::epoch())
 }
 
 /// Gives this process a table, unless another thread has just done so.
-fn start() -> Option<&'static Table> {
+fn start() -> Option<&'static HandleTable> {
     let old = TABLE.load(Ordering::Acquire);
-    let new = Box::into_raw(Box::new(Table::new(fork::epoch())));
+    let new = Box::into_raw(Box::new(HandleTable::new(fork::epoch())));
     if TABLE.compare_exchange(old, new, Ordering::AcqRel, Ordering::Acquire).is_err() {
-        // SAFETY: it was made above, and nobody else has seen it.
+        // SAFETY: it was made above, and no other thread has seen it.
         drop(unsafe { Box::from_raw(new) });
     }
     current()
 }
 
 /// The locked entry of a handle that is of this process and not dead.
-fn entry(id: u64) -> Result<MutexGuard<'static, Entry>, Fault> {
+fn entry(id: u64) -> Result<MutexGuard<'static, HandleEntry>, Fault> {
     if id == 0 {
         return Err(Fault::Null);
     }
@@ -133,7 +133,7 @@ fn entry(id: u64) -> Result<MutexGuard<'static, Entry>, Fault> {
     if entry.id == id { Ok(entry) } else { Err(Fault::Dead) }
 }
 
-impl Table {
+impl HandleTable {
     fn new(epoch: u32) -> Self {
         let segments = (0..SLOTS / SEGMENT).map(|_| OnceLock::new()).collect();
         Self { epoch, segments, vacant: Mutex::default() }
@@ -157,13 +157,13 @@ impl Table {
         })
     }
 
-    fn slot(&self, slot: u32) -> Option<&Slot> {
+    fn slot(&self, slot: u32) -> Option<&HandleSlot> {
         self.segments.get(slot as usize / SEGMENT)?.get()?.get(slot as usize % SEGMENT)
     }
 
-    fn slot_or_new(&self, slot: u32) -> Option<&Slot> {
+    fn slot_or_new(&self, slot: u32) -> Option<&HandleSlot> {
         let segment = self.segments.get(slot as usize / SEGMENT)?;
-        segment.get_or_init(|| (0..SEGMENT).map(|_| Slot::default()).collect()).get(slot as usize % SEGMENT)
+        segment.get_or_init(|| (0..SEGMENT).map(|_| HandleSlot::default()).collect()).get(slot as usize % SEGMENT)
     }
 }
 
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn a_slot_is_used_again_under_another_number() {
-        let table = Table::new(3);
+        let table = HandleTable::new(3);
         let first = Id::unpack(table.insert(1, Arc::new(())).unwrap());
         assert_eq!((first.tag, first.epoch, first.generation, first.slot), (1, 3, 0, 0));
         let second = Id::unpack(table.insert(2, Arc::new(())).unwrap());
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn one_bit_wrong_is_dead() {
-        // A tag that no other test has: one of their handles may well be a bit away.
+        // A tag that no other test uses: one of their handles may well be a bit away.
         let id = insert(15, Arc::new(())).unwrap();
         for bit in 0..64 {
             assert!(get(id ^ (1 << bit)).is_err(), "bit {bit}");

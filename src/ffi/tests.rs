@@ -1,5 +1,4 @@
-//! The C functions on what needs no server: made-up batches, wrong handles, panics. Miri runs them too:
-//! `.ci/deep.sh miri`.
+//! Tests of C functions that need no server: made-up batches, wrong handles, panics. Miri runs them too: `.ci/deep.sh miri`.
 
 mod batch;
 mod handles;
@@ -15,7 +14,7 @@ use super::batch::ClaimedBatch;
 use super::handle::Handle;
 
 /// The text at a pointer from the library.
-fn told(text: *const c_char) -> Option<String> {
+fn text_of(text: *const c_char) -> Option<String> {
     // SAFETY: the library gives NULL, or text that ends in NUL and lives as long as its handle.
     (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_str().unwrap().to_owned())
 }

@@ -8,8 +8,8 @@ pub(super) fn c_text(text: &str) -> CString {
     CString::new(text).unwrap_or_else(|_| CString::new(text.replace('\0', "\u{fffd}")).unwrap_or_default())
 }
 
-/// Text in a field of its own, ended and filled up with NULs; empty when it does not fit, since a part of a key or token
-/// would name something else.
+/// Text in a field of its own, ended and filled up with NULs; empty when it does not fit, since a part of a key or token would
+/// name something else.
 pub(super) fn fixed_text<const N: usize>(text: &str) -> [c_char; N] {
     let mut field = [0; N];
     if text.len() < N {
@@ -20,7 +20,7 @@ pub(super) fn fixed_text<const N: usize>(text: &str) -> [c_char; N] {
     field
 }
 
-/// The address of text that may not be there.
+/// The address of optional text.
 pub(super) fn lend_optional(text: Option<&CStr>) -> *const c_char {
     text.map_or(ptr::null(), CStr::as_ptr)
 }

@@ -1,4 +1,4 @@
-//! The trace in which an item was enqueued.
+//! The trace context of an item.
 
 use super::batch::readpast_batch;
 use super::boundary::read;

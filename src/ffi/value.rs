@@ -6,7 +6,7 @@ use super::batch::{ClaimedBatch, readpast_batch};
 use super::column::column_type;
 use super::error::readpast_error;
 use super::handle::Handle;
-use super::sized::{Places, Versioned};
+use super::sized::{OutStructs, Versioned};
 use super::status::readpast_status;
 use crate::ident::find_name;
 use crate::item::{Item, Value};
@@ -61,7 +61,7 @@ pub unsafe extern "C" fn readpast_batch_value(
     // SAFETY: the header's rules for pointers.
     unsafe {
         answer(batch, err, || {
-            let place = Places::one("value", value)?;
+            let place = OutStructs::one("value", value)?;
             let batch = batch.get()?;
             let column = usize::try_from(column).ok();
             Ok(place.fill_or_not_found(column.and_then(|column| c_value(&batch, index, column))))
@@ -89,7 +89,7 @@ pub unsafe extern "C" fn readpast_batch_value_by_name(
     // SAFETY: the header's rules for pointers.
     unsafe {
         answer(batch, err, || {
-            let place = Places::one("value", value)?;
+            let place = OutStructs::one("value", value)?;
             let name = args::text("name", name)?;
             let batch = batch.get()?;
             let column = find_name(name, batch.columns().iter().map(|column| column.name.as_str())).found();

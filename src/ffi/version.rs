@@ -1,4 +1,4 @@
-//! Which library this is. Every binding compares these when it loads.
+//! The version of this library. Every binding compares it when it loads.
 
 use std::ffi::{CStr, c_char};
 

@@ -1,26 +1,26 @@
-//! A `readpast_worker` watched and ended: news, figures, events, stop, close, free.
+//! A `readpast_worker` watched and ended: changes, figures, events, stop, close, free.
 
 use super::answer::answer;
 use super::args;
 use super::boundary::{contained, read};
 use super::error::readpast_error;
 use super::events::readpast_events;
-use super::failure::Failure;
+use super::failure::CallFailure;
 use super::handle::Handle;
-use super::out::Place;
-use super::sized::{Places, Versioned};
+use super::out::OutParameter;
+use super::sized::{OutStructs, Versioned};
 use super::status::{READPAST_EMPTY, READPAST_INTERRUPTED, READPAST_OK, readpast_status};
 use super::worker::readpast_worker;
-use crate::engine::Figures;
+use crate::engine::WorkerFigures;
 use std::iter;
 
-/// What a worker has done so far. Initialise it with `READPAST_WORKER_FIGURES_INIT`.
+/// Figures of a worker since it was started. Initialise it with `READPAST_WORKER_FIGURES_INIT`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct readpast_worker_figures {
     /// The size of this struct.
     pub struct_size: usize,
-    /// Items in hand that have not begun.
+    /// Items in flight that have not begun.
     pub ready: i64,
     /// Items that have begun and not ended. Without `readpast_worker_begin` an item begins when it is taken.
     pub begun: i64,
@@ -30,15 +30,15 @@ pub struct readpast_worker_figures {
     pub claimed: i64,
     /// Items settled so far, with the action that was asked for.
     pub settled: i64,
-    /// Items given back unworked so far, without spending an attempt.
+    /// Items released so far, without spending an attempt.
     pub released: i64,
     /// Items lost so far.
     pub lost: i64,
-    /// Items for which the library or the database refused a part of what was given.
+    /// Items for which the library or the database refused a part of the result.
     pub refused: i64,
     /// Calls answered so far that settled or claimed.
     pub calls: i64,
-    /// Calls that failed with an error that may pass.
+    /// Calls that failed with a transient error.
     pub troubles: i64,
     /// The median of how long the answered calls took, in microseconds, to within a factor of 1.5.
     pub call_us_p50: i64,
@@ -52,38 +52,38 @@ unsafe impl Versioned for readpast_worker_figures {
     const FIRST_SIZE: usize = size_of::<Self>();
 }
 
-/// Waits up to `wait_ms` (0 to 86400000) for news that running handlers must know of: an item in hand was found lost, or the
-/// worker was told to stop, or has failed. News are counted: `seen` is how many the caller knows of, 0 at first, and `*news`
+/// Waits up to `wait_ms` (0 to 86400000) for a change that running handlers must know of: an item in flight was lost, or the
+/// worker is to stop, or has failed. Changes are counted: `seen` is how many the caller knows of, 0 at first, and `*changes`
 /// how many there are. Then ask `readpast_worker_is_lost` for each item that is worked on, and `readpast_worker_is_stopping`.
-/// One waiting thread is enough for all handlers; the count makes sure that no news is missed.
+/// One waiting thread is enough for all handlers; the count makes sure that it misses none.
 ///
 /// *Threads*: any number may wait, each with its own count.
 ///
 /// *Returns*:
-/// - `READPAST_OK`: there are more than `seen`; `*news` is how many.
-/// - `READPAST_EMPTY`: there were no more in time; `*news` is not written.
-/// - `READPAST_INTERRUPTED`: there will be no more: the worker was closed or freed. `*news` is not written.
+/// - `READPAST_OK`: there are more than `seen`; `*changes` is how many.
+/// - `READPAST_EMPTY`: there were no more in time; `*changes` is not written.
+/// - `READPAST_INTERRUPTED`: there will be no more: the worker was closed or freed. `*changes` is not written.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn readpast_worker_news(
+pub unsafe extern "C" fn readpast_worker_changes(
     worker: readpast_worker,
     seen: i64,
     wait_ms: i64,
-    news: *mut i64,
+    changes: *mut i64,
     err: *mut readpast_error,
 ) -> readpast_status {
     // SAFETY: the header's rules for pointers.
     unsafe {
         answer(worker, err, || {
-            if news.is_null() {
-                return Err(Failure::argument("news is NULL; it must say where to put how many there are"));
+            if changes.is_null() {
+                return Err(CallFailure::argument("changes is NULL; it must say where to put how many there are"));
             }
             let seen = args::in_range("seen", seen, 0..=i64::MAX)?.unsigned_abs();
             let wait = args::wait("wait_ms", wait_ms)?;
-            match worker.get()?.engine.news(seen, wait) {
+            match worker.get()?.engine.changes(seen, wait) {
                 None => Ok(READPAST_INTERRUPTED),
                 Some(count) if count <= seen => Ok(READPAST_EMPTY),
                 Some(count) => {
-                    news.write(i64::try_from(count).unwrap_or(i64::MAX));
+                    changes.write(i64::try_from(count).unwrap_or(i64::MAX));
                     Ok(READPAST_OK)
                 }
             }
@@ -91,7 +91,7 @@ pub unsafe extern "C" fn readpast_worker_news(
     }
 }
 
-/// Renews the leases of all items in hand now, without waiting for a third of their time. Returns at once.
+/// Renews the leases of all items in flight now, without waiting for a third of their time. Returns at once.
 ///
 /// *Returns*:
 /// - `READPAST_OK`.
@@ -106,13 +106,13 @@ pub unsafe extern "C" fn readpast_worker_renew(worker: readpast_worker, err: *mu
     }
 }
 
-/// Tells a worker to stop: it hands out no more items, gives back those that nobody works on, without spending an attempt
-/// (see `readpast_worker_begin`), and settles those that end. Returns at once; `readpast_worker_close` waits.
+/// Stops a worker: it hands out no more items, releases those that have not begun, without spending an attempt (see
+/// `readpast_worker_begin`), and settles those that end. Returns at once; `readpast_worker_close` waits.
 ///
 /// *Threads*: not from a signal handler.
 ///
 /// *Returns*:
-/// - `READPAST_OK`, also when it was told before.
+/// - `READPAST_OK`, also when it was stopped before.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readpast_worker_stop(worker: readpast_worker, err: *mut readpast_error) -> readpast_status {
     // SAFETY: the header's rules for pointers.
@@ -124,7 +124,7 @@ pub unsafe extern "C" fn readpast_worker_stop(worker: readpast_worker, err: *mut
     }
 }
 
-/// Whether a worker was told to stop, or has failed.
+/// Whether a worker was stopped, or has failed.
 ///
 /// *Returns*: 1 if so; 0 if not; 1 for a worker that is null or freed.
 #[unsafe(no_mangle)]
@@ -132,13 +132,13 @@ pub extern "C" fn readpast_worker_is_stopping(worker: readpast_worker) -> i32 {
     read(worker, 1, |worker| i32::from(worker.engine.is_stopping()))
 }
 
-/// Stops a worker, and waits up to `wait_ms` (0 to 86400000; -1: as long as a lease of the queue) until all items that were
-/// taken have ended and are settled. Then the worker is given up: leases run out, and other workers take over what was in
-/// hand. Whatever it returns, no more events and no more news come.
+/// Stops a worker, and waits up to `wait_ms` (0 to 86400000; -1: as long as a lease of the queue) until all items that were taken
+/// have ended and are settled. Then the worker is given up: leases run out, and other workers claim the items in flight. No
+/// events and no changes follow, whatever it returns.
 ///
 /// *Returns*:
-/// - `READPAST_OK`: nothing is in hand.
-/// - `READPAST_TIMED_OUT`: items were still in hand; the message says how many.
+/// - `READPAST_OK`: nothing is in flight.
+/// - `READPAST_TIMED_OUT`: items were still in flight; the message says how many.
 /// - `READPAST_INVALID_ARGUMENT`: `wait_ms` is out of range; the worker was closed as with -1.
 /// - any failure that made the worker stop.
 #[unsafe(no_mangle)]
@@ -152,9 +152,9 @@ pub unsafe extern "C" fn readpast_worker_close(
         answer(worker, err, || {
             let worker = worker.get()?;
             let patience = args::patience("wait_ms", wait_ms);
-            // Also where the caller's time is none: who waits for news would wait for ever.
+            // This comes before the check of the time: a thread that waits for changes would wait for ever.
             let closed = worker.engine.close(patience.as_ref().ok().copied().flatten());
-            worker.end_news();
+            worker.end_changes();
             patience?;
             closed?;
             Ok(READPAST_OK)
@@ -162,7 +162,7 @@ pub unsafe extern "C" fn readpast_worker_close(
     }
 }
 
-/// What a worker has done so far.
+/// The figures of a worker.
 ///
 /// *Returns*:
 /// - `READPAST_OK`: `*figures` is written.
@@ -176,7 +176,7 @@ pub unsafe extern "C" fn readpast_worker_get_figures(
     // SAFETY: the header's rules for pointers.
     unsafe {
         answer(worker, err, || {
-            let place = Places::one("figures", figures)?;
+            let place = OutStructs::one("figures", figures)?;
             place.fill(iter::once(c_figures(&worker.get()?.engine.figures())));
             Ok(READPAST_OK)
         })
@@ -184,8 +184,7 @@ pub unsafe extern "C" fn readpast_worker_get_figures(
 }
 
 /// Takes up to `max_events` (1 to 1000) unread events, oldest first, waiting up to `wait_ms` (0 to 86400000) for the first. A
-/// worker keeps as many as its options say; when more come, the oldest are dropped, first those of items that were settled in
-/// order.
+/// worker keeps as many as its options say; when more come, it drops the oldest, first those of items that were settled in order.
 ///
 /// *Ownership*: the caller frees `*events` with `readpast_events_free`.
 ///
@@ -194,8 +193,7 @@ pub unsafe extern "C" fn readpast_worker_get_figures(
 /// *Returns*:
 /// - `READPAST_OK`: `*events` holds at least one.
 /// - `READPAST_EMPTY`: there was none in time; `*events` is null.
-/// - `READPAST_INTERRUPTED`: all are read and no more will come: the worker was closed or freed, or keeps none.
-///   `*events` is null.
+/// - `READPAST_INTERRUPTED`: all are read and no more follow: the worker was closed or freed, or keeps none. `*events` is null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readpast_worker_events(
     worker: readpast_worker,
@@ -207,7 +205,7 @@ pub unsafe extern "C" fn readpast_worker_events(
     // SAFETY: the header's rules for pointers.
     unsafe {
         answer(worker, err, || {
-            let place = Place::new("events", events)?;
+            let place = OutParameter::new("events", events)?;
             let (max, wait) = (args::item_count("max_events", max_events)?, args::wait("wait_ms", wait_ms)?);
             let worker = worker.get()?;
             match worker.log.as_ref().and_then(|log| log.read(max as usize, wait)) {
@@ -219,22 +217,22 @@ pub unsafe extern "C" fn readpast_worker_events(
     }
 }
 
-/// Stops a worker and frees it. Returns at once: items that have ended are settled in the background, items that nobody
-/// works on are given back, and the leases of the others run out. To wait, close it first. The null handle, and
-/// one that was freed already, are ignored.
+/// Stops a worker and frees it. Returns at once: ended items are settled in the background, items that have not begun are
+/// released, and the leases of the others run out. To wait, close it first. The null handle, and one that was freed already, are
+/// ignored.
 #[unsafe(no_mangle)]
 pub extern "C" fn readpast_worker_free(worker: readpast_worker) {
     contained((), || {
         if let Ok(worker) = worker.get() {
-            // Whoever waits for items holds it as well, and would wait on.
+            // A thread that waits for items holds it as well, and would wait on.
             worker.engine.stop();
-            worker.end_news();
+            worker.end_changes();
         }
         worker.free();
     });
 }
 
-fn c_figures(figures: &Figures) -> readpast_worker_figures {
+fn c_figures(figures: &WorkerFigures) -> readpast_worker_figures {
     let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
     readpast_worker_figures {
         struct_size: 0,

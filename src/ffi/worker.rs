@@ -1,4 +1,5 @@
-//! `readpast_worker`: items taken, begun and ended, with the engine between the caller and the database. `watch` has the rest.
+//! `readpast_worker`: taking, beginning and ending items, with the engine between the caller and the database. `watch` has the
+//! rest.
 
 use super::answer::answer;
 use super::args;
@@ -8,7 +9,7 @@ use super::claim;
 use super::error::readpast_error;
 use super::events::Log;
 use super::handle::Handle;
-use super::out::Place;
+use super::out::OutParameter;
 use super::queue::readpast_queue;
 use super::settle::{read_ends, readpast_settlement};
 use super::sized::{self, Versioned};
@@ -16,17 +17,17 @@ use super::status::{
     READPAST_EMPTY, READPAST_INTERRUPTED, READPAST_LEASE_LOST, READPAST_NOT_FOUND, READPAST_OK, of_answer,
     readpast_status,
 };
-use crate::engine::{Begin, Engine, Taken, Terms};
+use crate::engine::{Begin, Engine, Taken, WorkerTerms};
 use crate::item::Answer;
 use std::ffi::c_char;
 use std::sync::Arc;
 
-/// A worker: threads of the library claim ahead, settle in groups and renew leases, while the caller takes items, begins
-/// each, and ends it. Any number of the caller's threads may do so at once; there are no callbacks.
+/// A worker: threads of the library claim ahead, settle in groups and renew leases, while the caller takes items, begins each,
+/// and ends it. Any number of the caller's threads may do so at once; there are no callbacks.
 ///
-/// One worker serves as many handlers as the program has; the settings `worker.lanes`, `worker.ahead` and `worker.hold_ms`
-/// say how. `docs/worker.md` says what it does when something goes wrong. Items that had ended but were not settled when the
-/// process died are handed out again.
+/// One worker serves as many handlers as the program has; the settings `worker.fetchers`, `worker.ahead` and `worker.hold_ms`
+/// control it. `docs/worker.md` describes its answer to each failure. Items that had ended but were not settled when the process
+/// died are handed out again.
 ///
 /// Made by `readpast_worker_start`, freed by `readpast_worker_free`.
 #[repr(C)]
@@ -43,9 +44,9 @@ pub(super) struct RunningWorker {
 }
 
 impl RunningWorker {
-    /// Whoever waits for news, or reads events, learns that there will be no more.
-    pub(super) fn end_news(&self) {
-        self.engine.end_news();
+    /// Ends the waits of threads for changes and events.
+    pub(super) fn end_changes(&self) {
+        self.engine.end_changes();
         if let Some(log) = &self.log {
             log.end();
         }
@@ -71,9 +72,9 @@ impl Handle for readpast_worker {
 pub struct readpast_worker_options {
     /// The size of this struct.
     pub struct_size: usize,
-    /// 1: the worker stops by itself when nothing is due or in hand. 0: it works until it is told to stop.
+    /// 1: the worker stops by itself when nothing is due or in flight. 0: it works until it is stopped.
     pub until_empty: i32,
-    /// How many events are kept until somebody reads them with `readpast_worker_events`, up to 1000000. 0: none.
+    /// How many unread events are kept for `readpast_worker_events`, up to 1000000. 0: none.
     pub events: i32,
 }
 
@@ -104,14 +105,14 @@ pub unsafe extern "C" fn readpast_worker_start(
     // SAFETY: the header's rules for pointers.
     unsafe {
         answer(queue, err, || {
-            let place = Place::new("worker", worker)?;
+            let place = OutParameter::new("worker", worker)?;
             let given = sized::optional_struct("options", options)?;
             let until_empty =
                 given.map_or(Ok(0), |given| args::in_range("options.until_empty", given.until_empty.into(), 0..=1))?;
             let events =
                 given.map_or(Ok(0), |given| args::in_range("options.events", given.events.into(), 0..=1_000_000))?;
             let log = (events > 0).then(|| Arc::new(Log::new(events.unsigned_abs() as usize)));
-            let terms = Terms { until_empty: until_empty == 1, observer: log.as_ref().map(Log::observer) };
+            let terms = WorkerTerms { until_empty: until_empty == 1, observer: log.as_ref().map(Log::observer) };
             let queue = queue.get()?;
             let engine = Engine::new(&queue, terms);
             engine.start()?;
@@ -121,17 +122,17 @@ pub unsafe extern "C" fn readpast_worker_start(
     }
 }
 
-/// Takes up to `max_items` (1 to 1000) due items, waiting up to `wait_ms` (0 to 86400000) for the first. They are claimed,
-/// and their leases are renewed until they are ended, however long that takes. Items that were claimed ahead are handed out
-/// at once. A batch has items of one claim only, so it may have fewer than `max_items` although more are due.
+/// Takes up to `max_items` (1 to 1000) due items, waiting up to `wait_ms` (0 to 86400000) for the first. They are claimed, and
+/// their leases are renewed until they are ended, however long that takes. Items that were claimed ahead are handed out at once.
+/// A batch has items of one claim only, so it may have fewer than `max_items` although more are due.
 ///
 /// *Ownership*: the caller frees `*batch` with `readpast_batch_free`, before or after the items are ended.
 ///
 /// *Returns*:
 /// - `READPAST_OK`: `*batch` holds at least one item. Begin each of them, and end it.
 /// - `READPAST_EMPTY`: none came in time; `*batch` is null.
-/// - `READPAST_INTERRUPTED`: the worker was told to stop; there will be no more. `*batch` is null.
-/// - any failure that made the worker stop: it cannot pass by itself.
+/// - `READPAST_INTERRUPTED`: the worker was stopped; no more items follow. `*batch` is null.
+/// - any failure that made the worker stop: it is not transient.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readpast_worker_take(
     worker: readpast_worker,
@@ -143,7 +144,7 @@ pub unsafe extern "C" fn readpast_worker_take(
     // SAFETY: the header's rules for pointers.
     unsafe {
         answer(worker, err, || {
-            let place = Place::new("batch", batch)?;
+            let place = OutParameter::new("batch", batch)?;
             let (max, wait) = (args::item_count("max_items", max_items)?, args::wait("wait_ms", wait_ms)?);
             match worker.get()?.engine.take(max, wait)? {
                 Taken::Items(batch) => claim::put(place, batch),
@@ -154,22 +155,22 @@ pub unsafe extern "C" fn readpast_worker_take(
     }
 }
 
-/// Begins an item that was taken: call it when the item's turn has come, before any work on it. An item that does not begin is
-/// in hand no more: do not work on it, and do not end it.
+/// Begins an item that was taken: call it when the item's turn has come, before any work on it. An item that does not begin is no
+/// longer in flight: do not work on it, and do not end it.
 ///
-/// It may have been lost while the items before it were worked on. Or the worker is stopping: then it gives back, without
-/// spending an attempt, this item and those of its batch that have not begun. Once an item of a batch has begun,
-/// `readpast_worker_stop` gives back at once those that have not.
+/// It may have been lost while the items before it were worked on. Or the worker is stopping: then it releases, without spending
+/// an attempt, this item and those of its batch that have not begun. Once an item of a batch has begun, `readpast_worker_stop`
+/// releases at once those that have not.
 ///
-/// A program may leave this out: an item then begins when it is taken. Do either for all items of a batch. The process's
-/// metrics measure from the begin how long an item waited and how long it was worked on.
+/// A program may leave this out: an item then begins when it is taken. Do either for all items of a batch. The process's metrics
+/// measure from the begin how long an item waited and how long it was worked on.
 ///
 /// *Threads*: of several calls for one item one returns `READPAST_OK`.
 ///
 /// *Returns*:
 /// - `READPAST_OK`: work on the item, and end it.
-/// - `READPAST_LEASE_LOST`: the item was lost, or is not there to begin: it began before, has ended, or was given back.
-/// - `READPAST_INTERRUPTED`: the worker is stopping; the item was given back.
+/// - `READPAST_LEASE_LOST`: the item was lost, or is not there to begin: it began before, has ended, or was released.
+/// - `READPAST_INTERRUPTED`: the worker is stopping; the item was released.
 /// - `READPAST_INVALID_ARGUMENT`: the key or the attempt cannot be taken; the message names it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readpast_worker_begin(
@@ -191,10 +192,10 @@ pub unsafe extern "C" fn readpast_worker_begin(
     }
 }
 
-/// Gives back the items of a batch that was taken which have not begun, without spending an attempt: for a thread that will
-/// work on none of them, because it fails or ends. Items that have begun or ended, and those that were given back or lost, are
-/// left as they are; so calling it again, or for each batch that is done, does no harm. While the worker goes on, the items are
-/// due again after `poll.interval_ms`; when it is stopping, at once.
+/// Releases the items of a taken batch that have not begun, without spending an attempt: for a thread that will work on none of
+/// them, because it fails or ends. Items that have begun or ended, and those that were released or lost, stay as they are; so
+/// calling it again, or for each batch that is done, does no harm. While the worker goes on, the items are due again after
+/// `poll.interval_ms`; when it is stopping, at once.
 ///
 /// *Returns*:
 /// - `READPAST_OK`.
@@ -215,19 +216,19 @@ pub unsafe extern "C" fn readpast_worker_give_back(
     }
 }
 
-/// Ends `count` (1 to 1000) items that were taken, each with its settlement, whose token may be NULL. Returns at once: the
-/// worker settles them, together with others that have ended, in its next call. `readpast_worker_events` tells the outcome.
-/// To record a step and keep the item, see `readpast_worker_step`.
+/// Ends `count` (1 to 1000) items that were taken, each with its settlement, whose token may be NULL. Returns at once: the worker
+/// settles them, together with others that have ended, in its next call. `readpast_worker_events` reports the outcome. To record
+/// a step and keep the item, see `readpast_worker_step`.
 ///
-/// Work that was done is not done again. Invalid text, a time out of range, values that the columns do not take, and whatever
-/// the database cannot store are left out, and the item's error says so. In an error's own text, U+FFFD replaces what is not
-/// UTF-8. An action that does not end an item makes it Failed. READPAST_EVENT_REFUSED tells of all these.
+/// Completed work is not repeated. Invalid text, a time out of range, values that the columns do not take, and values that the
+/// database cannot store are left out, and the item's error says so. In an error's own text, U+FFFD replaces bytes that are not
+/// UTF-8. An action that does not end an item makes it Failed. READPAST_EVENT_REFUSED reports all these.
 ///
 /// *Returns*:
 /// - `READPAST_OK`: all have ended.
-/// - `READPAST_NOT_FOUND`: at least one is not in hand: it ended before, or was never taken. The others have ended.
-/// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: a key, an attempt, or the array itself cannot be taken; the
-///   message names it. None has ended.
+/// - `READPAST_NOT_FOUND`: at least one is not in flight: it ended before, or was never taken. The others have ended.
+/// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: a key, an attempt, or the array itself cannot be taken; the message
+///   names it. None has ended.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readpast_worker_end(
     worker: readpast_worker,
@@ -239,21 +240,21 @@ pub unsafe extern "C" fn readpast_worker_end(
     unsafe {
         answer(worker, err, || {
             let ends = read_ends(settlements, count)?;
-            let answers = worker.get()?.engine.end_as_said(&ends);
+            let answers = worker.get()?.engine.end_as_reported(&ends);
             Ok(if answers.iter().all(|answer| *answer == Answer::Ok) { READPAST_OK } else { READPAST_NOT_FOUND })
         })
     }
 }
 
-/// Records a step, of at most 60 characters, of an item that was taken, so that another attempt can resume there. The claim
-/// is kept, and its lease starts anew. Waits until the database has the step.
+/// Records a step, of at most 60 characters, of an item that was taken, so that another attempt can resume there. The claim is
+/// kept, and its lease starts anew. Waits until the database has the step.
 ///
 /// *Returns*:
 /// - `READPAST_OK`.
 /// - `READPAST_LEASE_LOST`, `READPAST_CONFLICT`, `READPAST_ILLEGAL_TRANSITION`, `READPAST_NOT_FOUND`: the worker has lost the
 ///   item; work on it is in vain.
 /// - `READPAST_INVALID_ARGUMENT`: an argument cannot be taken; the message names it.
-/// - any failure that cannot pass by itself.
+/// - any failure that is not transient.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readpast_worker_step(
     worker: readpast_worker,
@@ -272,9 +273,9 @@ pub unsafe extern "C" fn readpast_worker_step(
     }
 }
 
-/// Whether an item that was taken was found lost: its lease ran out, or an operator took it. Work on it is then in vain.
+/// Whether a taken item is lost: its lease ran out, or an operator took it. Further work on it is then in vain.
 ///
-/// *Returns*: 1 if it was, or is not in hand; 0 if not; 1 for a worker that is null or freed, or a key that is NULL.
+/// *Returns*: 1 if it is, or is not in flight; 0 if not; 1 for a worker that is null or freed, or a key that is NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readpast_worker_is_lost(worker: readpast_worker, key: *const c_char, attempt: i32) -> i32 {
     read(worker, 1, |worker| {

@@ -1,6 +1,6 @@
-//! A name that is not there is often one that was written a little otherwise.
+//! Finds the nearest name: an unknown name is often a misspelt one.
 
-/// The most bytes of what is compared with names, which are no longer; comparing takes the product of the two.
+/// The most bytes of a text to compare; longer ones match no name, and comparing takes the product of the two lengths.
 const MOST_BYTES: usize = 1024;
 
 /// The name among `names` that is most like `wanted`; `None` when none is like it at all.
@@ -19,12 +19,12 @@ pub(crate) fn nearest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>
         .map(|(_, name)| name)
 }
 
-/// The name that may have been meant, as a question to put after `wanted` in a message; empty when none is like it.
+/// The nearest name, as a question to put after `wanted` in a message; empty when none is like it.
 pub(crate) fn did_you_mean<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> String {
     nearest(wanted, names).map_or_else(String::new, |name| format!(" (did you mean {name:?}?)"))
 }
 
-/// How many characters must be put in, left out or changed to make one of the other.
+/// How many characters must be added, left out or changed to turn one into the other.
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();

@@ -1,4 +1,4 @@
-//! Queues that are no longer wanted.
+//! Drops queues.
 
 use super::{
     Catalog, INSTALL_TIMEOUT_MS, catalog, for_installer, hold_schema, missing, newer, older, owners, take_turn, text,
@@ -10,16 +10,16 @@ use crate::ident::Identifier;
 use crate::render::{Leaving, Name, Referrer, SCHEMA_VERSION, Target};
 use crate::session::{Param, Session};
 
-/// How often a drop is begun again that met workers in the opposite order.
+/// How often a drop is repeated after a deadlock with workers.
 const MOST_TRIES: usize = 5;
 
-/// The objects that go with a queue when it is dropped, and those that stay.
+/// The objects that go with a dropped queue, and those that stay.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Dropping {
     /// The tables that go with all their rows: that of the items first.
     pub tables: Vec<Name>,
-    /// The tables of the user's, which stay with all their rows.
+    /// The user's tables, which stay with all their rows.
     pub stays: Vec<Name>,
     /// The foreign keys of other tables that refer to those that go, and go with them.
     pub foreign_keys: Vec<Referrer>,
@@ -40,16 +40,16 @@ pub fn dropping(config: &Config, queue: &str) -> Result<Dropping> {
     Ok(Dropping { tables: leaving.tables(), stays: leaving.stays().to_vec(), foreign_keys, script })
 }
 
-/// Drops the queue called `queue` as the database describes it. A queue in a table of readpast's own goes with all of its
-/// items, those in work as well; a table of the user's stays with its rows, and loses only what an install has made beside
-/// it. What the queues of a schema share stays. All of it happens in one transaction under the lock of [`super::install()`].
+/// Drops the queue called `queue` as the database describes it. A queue in a table of readpast's own goes with all of its items,
+/// those in work as well; a table of the user's stays with its rows, and loses only the objects that an install added. Objects
+/// that the queues of a schema share stay. All of it happens in one transaction under the lock of [`super::install()`].
 ///
 /// Workers that are at work meanwhile get [`ErrorKind::UnknownQueue`] from their next call.
 ///
 /// # Errors
-/// [`ErrorKind::UnknownQueue`], [`ErrorKind::SchemaMissing`]; [`ErrorKind::InvalidArgument`] when another queue works on a
-/// table that would go; [`ErrorKind::SchemaOlder`] and [`ErrorKind::SchemaNewer`] when another release has installed the
-/// queue; [`ErrorKind::PermissionDenied`] when the objects are not the login's. Nothing is touched then.
+/// [`ErrorKind::UnknownQueue`], [`ErrorKind::SchemaMissing`]; [`ErrorKind::InvalidArgument`] when another queue works on a table
+/// that would go; [`ErrorKind::SchemaOlder`] and [`ErrorKind::SchemaNewer`] when another release has installed the queue;
+/// [`ErrorKind::PermissionDenied`] when the objects are not the login's. Nothing is changed then.
 pub fn drop_queue(config: &Config, queue: &str) -> Result<()> {
     let schema = config.schema()?;
     let mut session = Session::open(config.clone().set("query.timeout_ms", INSTALL_TIMEOUT_MS)?)?;
@@ -70,7 +70,7 @@ fn drop_in(session: &mut Session, schema: &Identifier, queue: &str) -> Result<()
     if version(session, schema)?.is_none() {
         return Err(missing(schema));
     }
-    // Before anything is read or run there.
+    // The check comes before anything there is read or run.
     owners::check(session, schema, &[], "dropped")?;
     hold_schema(session, schema)?;
     let leaving = leaving(session, schema, queue)?;
@@ -96,7 +96,7 @@ fn leaving<'a>(session: &mut Session, schema: &'a Identifier, name: &str) -> Res
     Target::new(session.dialect(), schema).leaving(queue.read()?, &others)
 }
 
-/// Only objects of this version are known by name.
+/// Refuses another version: only objects of this one are known by name.
 fn check_version(schema: &Identifier, there: &Catalog) -> Result<()> {
     match there.version {
         None => Err(missing(schema)),

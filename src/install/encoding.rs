@@ -6,7 +6,8 @@ use crate::error::Result;
 use crate::finding::Finding;
 use crate::session::Session;
 
-/// A server that was set up where no language is set makes databases without an encoding, and no later error names that.
+/// Warns of another encoding than UTF8. A server that was set up without a language makes databases without an encoding, and no
+/// later error names that.
 pub(super) fn warn(session: &mut Session) -> Result<()> {
     if session.dialect() == Dialect::Postgres {
         let facts = catalog::server_facts(session)?;
@@ -17,7 +18,7 @@ pub(super) fn warn(session: &mut Session) -> Result<()> {
     Ok(())
 }
 
-/// Nothing for UTF8.
+/// The finding; none for UTF8.
 pub(crate) fn check(facts: &ServerFacts) -> Option<Finding> {
     let what = match facts.get("encoding") {
         "UTF8" => return None,

@@ -1,16 +1,16 @@
-//! Whose objects an install meets. Triggers on a table, a view or a function under one of our names: whatever somebody has
-//! put there before would run with the rights of who installs.
+//! The owners of objects that an install meets. Triggers on a table, a view or a function under one of readpast's names: code
+//! that another user has put there would run with the installer's rights.
 
 use super::text;
+use crate::description::QueueSpec;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::Identifier;
 use crate::render;
 use crate::session::{Param, Session};
-use crate::spec::QueueSpec;
 
-/// Refuses a schema, and what stands in it under the names of the shared objects and of these queues, when it belongs to
-/// somebody else than the login, a role that it is a member of, the database's owner or a superuser. Reads the server's
-/// own catalog and nothing of the schema. `done` is what is about to be done: installed or dropped.
+/// Refuses a schema, and objects in it under the names of the shared objects and of these queues, unless the owner is the login,
+/// a role that it is a member of, the database's owner or a superuser. Reads the server's own catalog and nothing of the schema.
+/// `done` is the verb of the caller: installed or dropped.
 ///
 /// # Errors
 /// [`ErrorKind::PermissionDenied`] names the object and its owner.

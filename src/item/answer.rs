@@ -1,4 +1,4 @@
-//! What the database says about one item of a call.
+//! The database's answer for one item of a call.
 
 use super::ItemState;
 use std::str::FromStr;
@@ -8,10 +8,10 @@ use std::str::FromStr;
 pub enum Answer {
     /// Done.
     Ok,
-    /// The worker does not hold the item any more: its lease ran out and the item was given back, or an operator took
-    /// it. The item is untouched.
+    /// The worker does not hold the item any more: its lease ran out and another worker may have it, or an operator took it. The
+    /// item is untouched.
     LeaseLost,
-    /// The token is not the item's any more: somebody changed it since. The item is untouched.
+    /// The token is not the item's any more: another call changed the item since. The item is untouched.
     Conflict,
     /// The item's state does not allow it. The item is untouched.
     IllegalTransition,
@@ -37,16 +37,16 @@ impl FromStr for Answer {
     }
 }
 
-/// The answer for one item of a settle, step or renewal, with the item as it is then. A settle that is repeated with its operation
-/// is answered as the first time, whatever others have made of the item since.
+/// The answer for one item of a settle, step or renewal, with the item as it is then. A settle that is repeated with its
+/// operation returns the first answer, whatever has become of the item since.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
-    /// What came of it.
+    /// The answer.
     pub answer: Answer,
-    /// The state the item is in then; `None` when it was not found. After [`Answer::Ok`] it can be Failed although
-    /// another was asked for: then its attempts are spent.
+    /// The state of the item then; `None` when it was not found. After [`Answer::Ok`] it can be Failed although the action was
+    /// another: then its attempts are spent.
     pub state: Option<ItemState>,
-    /// The item's token then: the one to carry on with after a step. Empty when the item was not found, or is somebody else's since.
+    /// The item's token then: the one to go on with after a step. Empty when the item was not found, or has another holder since.
     pub token: String,
     /// The item's attempt number then.
     pub attempt: i32,

@@ -7,7 +7,7 @@ pub(crate) fn put_base64(out: &mut String, bytes: &[u8]) {
     STANDARD.encode_string(bytes, out);
 }
 
-/// The bytes that `text` says; `None` when it is no base64, or has blanks in it.
+/// The bytes of `text`; `None` when it is not base64, or has blanks in it.
 pub(crate) fn from_base64(text: &str) -> Option<Vec<u8>> {
     STANDARD.decode(text).ok()
 }

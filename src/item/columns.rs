@@ -14,20 +14,20 @@ impl Columns {
     /// Reads an object like `{"Recipient": "a@example.org"}`.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidItem`] when it is none.
+    /// [`ErrorKind::InvalidItem`] when it is not one.
     pub fn from_json(text: &str) -> Result<Self> {
         let read = serde_json::from_str(text).map(Self);
         read.map_err(|error| Error::new(ErrorKind::InvalidItem, format!("is not a JSON object: {error}")))
     }
 
-    /// Sets the column called `name`, and tells whether it had a value before.
+    /// Sets the column called `name`, and returns whether it had a value before.
     pub fn insert(&mut self, name: impl Into<String>, value: impl Into<Value>) -> bool {
-        // Its only failure is a value that is no JSON, and such a `Value` there is not.
+        // It fails only for a value that is not JSON, which a `Value` always is.
         let raw = to_raw_value(&value.into()).unwrap_or_default();
         self.0.insert(name.into(), raw).is_some()
     }
 
-    /// Sets the column called `name` to a value that is JSON already, and tells whether it had one before.
+    /// Sets the column called `name` to a JSON text, and returns whether it had a value before.
     ///
     /// # Errors
     /// [`ErrorKind::InvalidItem`] when it is not JSON.

@@ -1,4 +1,4 @@
-//! Which items an operator means.
+//! Filters of items, for operators.
 
 use super::{ItemState, normalize_utc};
 use crate::error::{Error, ErrorKind, Excerpt, Result};
@@ -7,13 +7,13 @@ use serde_json::{Map, Value, json};
 /// The most keys of one filter.
 const MOST_KEYS: usize = 1000;
 
-/// The longest time to look for: what both servers take, which is millions of years.
+/// The longest time in a filter: the limit of both servers, which is millions of years.
 const LONGEST_MS: i64 = 999_999_999_999_999_999;
 
-/// The longest text to look for, in UTF-16 units: what SQL Server takes out of JSON in one piece.
+/// The longest text in a filter, in UTF-16 units: as much as SQL Server reads from JSON in one piece.
 const LONGEST_TEXT: usize = 4000;
 
-/// Conditions on items. Every one that is given narrows the choice; a filter without any means all items.
+/// Conditions on items. Every condition narrows the choice; a filter without any means all items.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filter {
     /// Items with these keys, at most 1000. An empty list means no item; `None` leaves the key open.
@@ -28,8 +28,8 @@ pub struct Filter {
     pub after: Option<String>,
     /// Items whose error contains this text, in this case. Nothing in it is a wildcard.
     pub error: Option<String>,
-    /// Items whose last attempt took longer than this, in milliseconds, 0 or more. Of an item that is Processing it is the time
-    /// since it was claimed; of one whose attempt ended without finishing it nothing is known, and it does not fit.
+    /// Items whose last attempt took longer than this, in milliseconds, 0 or more. For a Processing item it is the time since its
+    /// claim; an item whose attempt ended without finishing it does not fit, since its time is unknown.
     pub longer_ms: Option<i64>,
 }
 
@@ -38,7 +38,7 @@ pub struct Filter {
 pub struct ItemRef<'a> {
     /// Its key.
     pub key: &'a str,
-    /// The token it had when the caller saw it: only if it is still that is the item meant. `None` means whatever it is.
+    /// The token it had when the caller saw it: with another token the item is left alone. `None` means any token.
     pub token: Option<&'a str>,
 }
 
@@ -59,11 +59,11 @@ impl Filter {
         Self { states: states.into_iter().collect(), ..Self::default() }
     }
 
-    /// Reads a filter like `{"status": ["Failed"], "before": "2026-11-21T08:30:00Z", "error": "timeout"}`; the other
-    /// members are `keys`, `types`, `after` and `longer_ms`.
+    /// Reads a filter like `{"status": ["Failed"], "before": "2026-11-21T08:30:00Z", "error": "timeout"}`; the other members are
+    /// `keys`, `types`, `after` and `longer_ms`.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidArgument`] names the member that cannot be taken.
+    /// [`ErrorKind::InvalidArgument`] names the wrong member.
     pub fn from_json(text: &str) -> Result<Self> {
         let members: Map<String, Value> =
             serde_json::from_str(text).map_err(|error| refuse(format!("is not a JSON object: {error}")))?;
@@ -150,7 +150,7 @@ fn refuse(why: String) -> Error {
     Error::new(ErrorKind::InvalidArgument, format!("the filter {why}"))
 }
 
-/// Checks text to look for. An empty one is rather a slip than a wish, and would be found everywhere.
+/// Checks a text to search for. An empty one is probably a mistake, and would fit every item.
 fn check(what: &str, text: &str) -> Result<()> {
     let units = text.encode_utf16().count();
     if text.is_empty() {
@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_read_is_what_is_sent() {
+    fn a_filter_is_sent_as_it_was_read() {
         let filter = Filter::from_json(
             r#"{"keys": ["a"], "status": ["Failed", "Error"], "types": ["T"], "before": "2026-11-21",
                 "after": null, "error": "100%_[x]'\"", "longer_ms": 300000}"#,

@@ -1,12 +1,12 @@
-//! JSON that stays as it is written: no number is read and written anew, which would cost it digits.
+//! JSON that stays as it is written: no number is parsed and rewritten, which would cost it digits.
 
 use serde_json::value::RawValue;
 
-/// How deep a document from a column may be nested to stand in an item. Readers of JSON have limits of their own, of 64
-/// and more, and one item must not keep a worker from reading.
+/// The deepest nesting of a document from a column in an item. Readers of JSON have limits of their own, of 64 and more, and one
+/// item must not keep a worker from reading.
 const DEEPEST: usize = 60;
 
-/// Appends the document that `text` is; text in quotes when it is none.
+/// Appends `text` as a document, or in quotes when it is not one.
 pub(super) fn put_document(out: &mut String, text: &str) {
     match serde_json::from_str::<&RawValue>(text).map(RawValue::get) {
         // A line break stands only between values, and an item is one line.
@@ -17,8 +17,8 @@ pub(super) fn put_document(out: &mut String, text: &str) {
     }
 }
 
-/// `text` with U+FFFD for each `\ud800` to `\udfff` that is no half of a pair, as JavaScript writes a text that was cut amid a
-/// character; nothing where there is none. No database and few programs read one.
+/// `text` with U+FFFD for each `\ud800` to `\udfff` that is no half of a pair, which JavaScript writes for a text that was cut
+/// within a character; `None` where there is none. No database and few programs read one.
 #[must_use]
 pub fn without_half_pairs(text: &str) -> Option<String> {
     const LENGTH: usize = "\\ud83d".len();
@@ -38,14 +38,14 @@ pub fn without_half_pairs(text: &str) -> Option<String> {
                 at += LENGTH;
                 kept = at;
             }
-            // The character that it escapes may be another backslash.
+            // The next character may be another backslash.
             _ => at += 2,
         }
     }
     mended.map(|out| out + &text[kept..])
 }
 
-/// A digit of 16.
+/// The value of a hexadecimal digit.
 fn hexadecimal(digit: u8) -> char {
     char::from(b"0123456789abcdef"[usize::from(digit)])
 }
@@ -73,7 +73,7 @@ pub(super) fn put_text(out: &mut String, text: &str) {
     out.push('"');
 }
 
-/// No fewer bytes than `text` takes in JSON.
+/// An upper bound of the bytes of `text` in JSON.
 pub(super) fn text_bytes(text: &str) -> usize {
     text.bytes().map(escape_bytes).sum::<usize>() + 2
 }
@@ -151,14 +151,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_document_is_text() {
+    fn invalid_documents_are_text() {
         for text in ["", "{", "NaN", "{'a': 1}", "[1,]", "{} {}", "\u{feff}{}", "[\"a\nb\"]"] {
             assert_eq!(serde_json::from_str::<String>(&put(text)).unwrap(), text);
         }
     }
 
     #[test]
-    fn what_no_reader_goes_down_is_text() {
+    fn deeply_nested_documents_are_text() {
         let nested = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
         assert_eq!(put(&nested(DEEPEST)), nested(DEEPEST));
         assert_eq!(put(&nested(DEEPEST + 1)), format!("{:?}", nested(DEEPEST + 1)));

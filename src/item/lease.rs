@@ -1,4 +1,4 @@
-//! What a worker holds.
+//! Leases of a worker.
 
 use super::Item;
 

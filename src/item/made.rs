@@ -1,4 +1,4 @@
-//! Items that no queue handed out: for who tests a handler without a database.
+//! Items without a queue, to test a handler without a database.
 
 use super::base64::from_base64;
 use super::{Batch, Cell, Column, ColumnType, ItemState, Rows, answer_column, normalize_utc};
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 /// The names of the answer columns, which stand before the item's own.
 const ANSWER: [&str; answer_column::COUNT] = ["Answer", "Ordinal", "DueMs", "Key", "Token", "AttemptNum", "Status"];
 
-/// What an item may say about itself.
+/// The members of an item.
 const MEMBERS: [&str; 5] = ["key", "token", "attempt", "state", "columns"];
 
 /// The most items of one claim, and so of one batch.
@@ -20,8 +20,8 @@ type Object = BTreeMap<String, Box<RawValue>>;
 
 impl Batch {
     /// Items for the test of a handler, without a queue or a server: an array like `[{"columns": {"Recipient":
-    /// "a@example.org"}}]`. An item may have besides `key`, `token`, `attempt` (1 when left out) and `state`
-    /// (Processing). What its columns are is told from their values; [`QueueSpec::batch_from_json`] knows them.
+    /// "a@example.org"}}]`. An item may also have `key`, `token`, `attempt` (1 when left out) and `state` (Processing). The
+    /// columns' types follow from their values; [`QueueSpec::batch_from_json`] knows them.
     ///
     /// [`QueueSpec::batch_from_json`]: crate::QueueSpec::batch_from_json
     ///
@@ -32,8 +32,7 @@ impl Batch {
     }
 }
 
-/// The items of the array `items`, which have the columns `known` besides those that stand in it; `trace` is the one with the
-/// trace context.
+/// The items of the array `items`, which have the columns `known` besides their own; `trace` is the one with the trace context.
 pub(crate) fn made(items: &str, known: Vec<Column>, trace: Option<&str>) -> Result<Batch> {
     let items: Vec<Object> = serde_json::from_str(items).map_err(|error| {
         let why = format!("the items are not a JSON array of objects like [{{\"columns\": {{}}}}]: {error}");
@@ -53,7 +52,7 @@ pub(crate) fn made(items: &str, known: Vec<Column>, trace: Option<&str>) -> Resu
     Ok(if rows.is_empty() { Batch::default() } else { Batch::new(rows, 0) })
 }
 
-/// Does `work` for each item; an error says of which.
+/// Runs `work` for each item; an error names the item.
 fn each<T, R>(items: &[T], work: impl FnMut(usize, &T) -> Result<R, String>) -> Result<Vec<R>> {
     let mut work = work;
     let place = |(i, item)| work(i, item).map_err(|why| Error::new(ErrorKind::InvalidItem, format!("item {i}: {why}")));
@@ -99,7 +98,7 @@ impl Head {
         })
     }
 
-    /// The value of a column, whose name may be written in other letters.
+    /// The value of a column, whatever the case of its name.
     fn value(&self, column: &str) -> Option<&str> {
         let value = self.columns.get(column).or_else(|| {
             let place = find_name(column, self.columns.keys().map(String::as_str)).found()?;
@@ -125,8 +124,7 @@ impl Head {
     }
 }
 
-/// The columns of all items: the answer's, those that are known, and what else stands in the items, of the type that their
-/// values have.
+/// The columns of all items: the answer's, the known ones, and the items' other members, with types by their values.
 fn columns(known: Vec<Column>, heads: &[Head]) -> Result<Vec<Column>> {
     let answer = ANSWER.map(|name| Column { name: name.to_owned(), kind: ColumnType::Text });
     let mut columns: Vec<Column> = answer.into_iter().chain(known).collect();
@@ -156,7 +154,7 @@ fn columns(known: Vec<Column>, heads: &[Head]) -> Result<Vec<Column>> {
     Ok(columns)
 }
 
-/// The type of a value that no description knows; `None` for null.
+/// The type of a value without a description; `None` for null.
 fn kind_of(json: &str) -> Option<ColumnType> {
     Some(match json.as_bytes().first()? {
         b'n' => return None,
@@ -177,7 +175,7 @@ fn common(one: ColumnType, other: ColumnType) -> Option<ColumnType> {
     }
 }
 
-/// Puts a value as the server would hand it out; `None` when the column does not take it.
+/// Adds a value in the form of the server; `None` when the column does not take it.
 fn put_value(kind: ColumnType, json: &str, rows: &mut Rows) -> Option<()> {
     let text = || text_of(json).filter(|text| !text.contains('\0'));
     if json == "null" {
@@ -203,7 +201,7 @@ fn put_value(kind: ColumnType, json: &str, rows: &mut Rows) -> Option<()> {
         }
         ColumnType::Timestamp => normalize_utc(&text()?)?,
         ColumnType::Decimal if !json.starts_with(['"', '{', '[', 't', 'f']) => json.to_owned(),
-        // Text in such a column is what stands there, be it JSON or not.
+        // Text in such a column is taken literally, whether it is JSON or not.
         ColumnType::Json if !json.starts_with('"') => json.to_owned(),
         ColumnType::Text | ColumnType::Decimal | ColumnType::Date | ColumnType::Guid | ColumnType::Json => text()?,
     };
@@ -221,7 +219,7 @@ mod tests {
     use crate::item::Value;
 
     #[test]
-    fn an_item_is_what_is_said_of_it_and_else_a_first_attempt() {
+    fn an_item_has_its_members_and_is_a_first_attempt_by_default() {
         let batch = Batch::from_json(
             r#"[{"columns": {"Body": {"n": 1.10}, "To": "a"}},
                 {"key": "k", "token": "t", "attempt": 3, "state": "Failed", "columns": {"to": null, "N": 5}}]"#,
@@ -238,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn types_are_told_from_all_values_of_a_column() {
+    fn types_follow_from_all_values_of_a_column() {
         let batch = Batch::from_json(
             r#"[{"columns": {"F": 1, "B": null, "J": [1]}}, {"columns": {"F": 1.5, "B": true, "J": {}}}]"#,
         )

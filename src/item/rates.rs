@@ -1,24 +1,24 @@
-//! Rates an hour, of a queue and of each type of its work.
+//! Hourly rates of a queue and of each of its types.
 
 /// Events of the last hour, as far as a look reaches.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Observed {
+pub(crate) struct HourlyEvents {
     pub items: i64,
     /// Whether there were as many or more.
     pub capped: bool,
-    /// For how long there have been any, in milliseconds.
+    /// The time since the first of them, in milliseconds.
     pub ms: Option<i64>,
 }
 
-impl Observed {
-    /// So many an hour: where a look stopped at its bound, by the time that those of the look took.
+impl HourlyEvents {
+    /// The rate an hour; when the look stopped at its bound, that of the events it saw.
     pub(super) fn per_hour(self, window_ms: i64) -> i64 {
         let ms = if self.capped { self.ms.unwrap_or(window_ms) } else { window_ms };
         self.items.saturating_mul(HOUR_MS) / ms.max(1)
     }
 }
 
-/// What a type of a queue has, as far as the looks reach.
+/// The figures of a type, as far as the looks reach.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OfType {
     /// The type.
@@ -27,25 +27,24 @@ pub struct OfType {
     pub waiting: i64,
     /// How many of these are due.
     pub due: i64,
-    /// For how long the oldest of those has been due, in milliseconds.
+    /// How long the oldest of those has been due, in milliseconds.
     pub oldest_due_ms: Option<i64>,
     /// How many are in flight.
     pub in_flight: i64,
-    /// How many ended in an hour, by the last one; `None` where the queue does not tell.
+    /// How many ended in an hour, by the last one; `None` where the queue does not record it.
     pub ended_per_hour: Option<i64>,
-    /// How many arrived within the last hour; `None` where the queue does not tell, since it deletes what is completed.
+    /// How many arrived within the last hour; `None` where the queue does not record it, since it deletes completed items.
     pub arrivals_last_hour: Option<i64>,
-    /// Milliseconds from the claim to the end, on average of those that were looked at.
+    /// Milliseconds from the claim to the end, on average of the items that the look saw.
     pub claimed_mean_ms: Option<i64>,
-    /// How many must be worked on at once to keep up, as [`QueueStats::workers_needed`](super::QueueStats::workers_needed) has
-    /// it.
+    /// How many workers keep up, as in [`QueueStats::workers_needed`](super::QueueStats::workers_needed).
     pub workers_needed: Option<i64>,
-    /// Whether a count of it stopped at the bound of a look: it has as much or more.
+    /// Whether a count stopped at the bound of a look: the true count is as high or higher.
     pub capped: bool,
 }
 
 impl OfType {
-    /// Takes in a figure by what comes after `type.` in its name.
+    /// Adds a figure by the part of its name after `type.`.
     pub(super) fn record(&mut self, what: &str, value: i64, ms: Option<i64>, capped: bool) {
         self.capped |= capped && what != "ended";
         match what {
@@ -71,7 +70,7 @@ impl OfType {
     }
 }
 
-/// So many that ended within the last hour, as a rate: where a look stopped at its bound, that of the newest of them.
+/// The rate of so many ends within the last hour; when the look stopped at its bound, that of the newest of them.
 pub(super) fn per_hour(value: i64, ms: Option<i64>, capped: bool) -> i64 {
     match ms {
         Some(ms) if capped => value.saturating_mul(HOUR_MS) / ms.max(1),

@@ -1,12 +1,12 @@
-//! A result set in memory: typed cells, with all text in one arena where each piece ends in a NUL, so that the C API
-//! can lend it out as it is.
+//! A result set in memory: typed cells, with all text in one arena where each piece ends in a NUL, so that the C API can lend it
+//! out.
 
 use super::base64::put_base64;
 use super::{answer_column, json};
 use crate::ident::find_name;
 use std::sync::Arc;
 
-/// The type of a column, as far as a worker needs to tell values apart.
+/// The type of a column, as far as a worker needs to distinguish values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ColumnType {
     /// True or false.
@@ -21,14 +21,14 @@ pub enum ColumnType {
     Text,
     /// Bytes.
     Binary,
-    /// A date and time in UTC, given as text: `2026-11-21T08:30:00.1234567`. One that is infinite, after the year 9999 or before
-    /// 1, which PostgreSQL has, as that writes it: `infinity`, `12026-01-01 00:00:00+00`, `0044-03-15 12:00:00+00 BC`.
+    /// A date and time in UTC, as text: `2026-11-21T08:30:00.1234567`. PostgreSQL's infinite times, and those after the year 9999
+    /// or before 1, as it writes them: `infinity`, `12026-01-01 00:00:00+00`, `0044-03-15 12:00:00+00 BC`.
     Timestamp,
     /// A date, given as text: `2026-11-21`, or likewise as PostgreSQL writes it.
     Date,
     /// A GUID, given as text.
     Guid,
-    /// A JSON document, given as text, as it is stored. What others have written into the column need not be JSON.
+    /// A JSON document, as text, as it is stored. Other programs may have written a text that is not JSON.
     Json,
 }
 
@@ -41,7 +41,7 @@ pub struct Column {
     pub kind: ColumnType,
 }
 
-/// The value of one column of one row. Types that have no variant of their own come as text; the column's type tells.
+/// The value of one column of one row. Types that have no variant of their own come as text; the column has the type.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Value<'a> {
     /// NULL.
@@ -59,7 +59,8 @@ pub enum Value<'a> {
 }
 
 impl Value<'_> {
-    /// Appends the value as JSON. JSON documents stand there as they are stored, bytes as base64. A decimal is text: a JSON number would lose digits in most readers. A float that is no number is null.
+    /// Appends the value as JSON. JSON documents stand there as they are stored, bytes as base64. A decimal is text: a JSON
+    /// number would lose digits in most readers. A float that is not a number is null.
     pub(crate) fn put_json(self, kind: ColumnType, out: &mut String) {
         match self {
             Self::Null => out.push_str("null"),
@@ -94,25 +95,25 @@ pub enum Cell {
     Binary(usize, usize),
 }
 
-/// An item that was claimed, and that cannot be handed out.
+/// A claimed item that cannot be handed out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Withheld {
+pub(crate) struct Undeliverable {
     pub(crate) key: String,
     pub(crate) token: String,
     pub(crate) attempt: i32,
-    pub(crate) why: Unfit,
+    pub(crate) why: UndeliverableReason,
 }
 
-/// Why an item cannot be handed out.
+/// Why an item is undeliverable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Unfit {
-    /// It is larger than the worker takes.
+pub(crate) enum UndeliverableReason {
+    /// It exceeds the worker's limit.
     TooLarge,
-    /// There is not the memory for it.
+    /// The process lacks the memory.
     NoMemory,
 }
 
-/// How many bytes are kept free behind a value for which there was just enough memory.
+/// How many bytes stay free behind a value for which there was just enough memory.
 const SPARE: usize = 64 * 1024;
 
 /// The rows of one result set.
@@ -122,7 +123,7 @@ pub struct Rows {
     cells: Vec<Cell>,
     text: String,
     bytes: Vec<u8>,
-    withheld: Vec<Withheld>,
+    undeliverable: Vec<Undeliverable>,
     trace: Option<usize>,
 }
 
@@ -139,7 +140,7 @@ impl Rows {
         &self.columns
     }
 
-    /// Gives the rows these columns, of which they have the first already; in the others there is nothing.
+    /// Gives the rows these columns, of which they have the first already; the others are NULL.
     pub(crate) fn widen(&mut self, columns: Arc<[Column]>) {
         let (had, has) = (self.columns.len(), columns.len());
         if had > 0 && had < has {
@@ -153,8 +154,8 @@ impl Rows {
         self.columns = columns;
     }
 
-    /// Says of the text columns for whose name `is_json` holds that they hold JSON: that is for the queue's description to
-    /// know, since SQL Server has no such type and PostgreSQL's driver calls it text.
+    /// Marks text columns as JSON if `is_json` holds for the name: only the queue's description knows them, since SQL Server has
+    /// no such type and PostgreSQL's driver calls it text.
     pub(crate) fn say_json(&mut self, is_json: impl Fn(&str) -> bool) {
         let kind = |column: &Column| {
             let kind = if is_json(&column.name) { ColumnType::Json } else { ColumnType::Text };
@@ -163,7 +164,7 @@ impl Rows {
         self.columns = self.columns.iter().map(|c| Column { name: c.name.clone(), kind: kind(c) }).collect();
     }
 
-    /// Says which column has the trace context, of those behind the answer columns.
+    /// Marks the column with the trace context, behind the answer columns.
     pub(crate) fn say_trace(&mut self, name: &str) {
         let own = self.columns.iter().skip(answer_column::COUNT);
         self.trace = find_name(name, own.map(|column| column.name.as_str())).found();
@@ -197,7 +198,7 @@ impl Rows {
         copy
     }
 
-    /// Takes the last row away if it only tells up to where there was a look, and gives the key in it.
+    /// Removes the last row if it only marks the end of a look, and returns its key.
     pub(crate) fn take_further(&mut self) -> Option<String> {
         let last = self.len().checked_sub(1)? * self.columns.len();
         if self.text_at(last + answer_column::ANSWER) != Some("MORE") {
@@ -219,7 +220,7 @@ impl Rows {
         self.cells.push(cell);
     }
 
-    /// Adds a cell that is another one's like, which is at `index`, counted over all rows.
+    /// Adds a copy of the cell at `index`, counted over all rows.
     pub(crate) fn repeat(&mut self, index: usize) {
         self.cells.push(self.cells.get(index).copied().unwrap_or(Cell::Null));
     }
@@ -237,7 +238,7 @@ impl Rows {
         LongText { start: self.text.len(), rows: self }
     }
 
-    /// Adds bytes to the arena; their cell comes when all of them are there.
+    /// Adds bytes to the arena; their cell follows when all of them are there.
     pub(crate) fn add_bytes(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
@@ -248,44 +249,45 @@ impl Rows {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// How much text and how many bytes there are.
+    /// The bytes of text and of binary values.
     pub(crate) fn size(&self) -> (usize, usize) {
         (self.text.len(), self.bytes.len())
     }
 
-    /// Makes room for so many bytes more of text and of bytes, each followed by a NUL; `false` when there is not the memory.
+    /// Makes room for so many bytes more of text and of bytes, each followed by a NUL; `false` when the memory is short.
     #[must_use]
     pub(crate) fn reserve(&mut self, text: usize, bytes: usize) -> bool {
-        // By doubling what there is, or when that is too much, what is needed, with something for the small values behind it.
+        // It doubles the room, or when that is too much, takes as much as needed, with something for the small values behind it.
         let spare = |needed: usize| needed.saturating_add(SPARE);
         (self.text.try_reserve(text + 1).is_ok() || self.text.try_reserve_exact(spare(text)).is_ok())
             && (self.bytes.try_reserve(bytes).is_ok() || self.bytes.try_reserve_exact(spare(bytes)).is_ok())
     }
 
-    /// Takes out the last row, a claimed item whose answer columns are there, and keeps what its claim is ended with. Before
-    /// the row there was `size`.
-    pub(crate) fn withhold(&mut self, row: usize, size: (usize, usize), why: Unfit) {
+    /// Removes the last row, a claimed item whose answer columns are there, and keeps what is needed to end its claim. `size` is
+    /// that before the row.
+    pub(crate) fn set_undeliverable(&mut self, row: usize, size: (usize, usize), why: UndeliverableReason) {
         let start = row * self.columns.len();
         let text = |column| self.text_at(start + column).unwrap_or_default().to_owned();
         let attempt = match self.cells.get(start + answer_column::ATTEMPT) {
             Some(Cell::Integer(attempt)) => i32::try_from(*attempt).unwrap_or(i32::MAX),
             _ => 0,
         };
-        let withheld = Withheld { key: text(answer_column::KEY), token: text(answer_column::TOKEN), attempt, why };
-        self.withheld.push(withheld);
+        let undeliverable =
+            Undeliverable { key: text(answer_column::KEY), token: text(answer_column::TOKEN), attempt, why };
+        self.undeliverable.push(undeliverable);
         self.cells.truncate(start);
         self.text.truncate(size.0);
         self.bytes.truncate(size.1);
     }
 
-    /// Whether claimed items are not among the rows.
-    pub(crate) fn has_withheld(&self) -> bool {
-        !self.withheld.is_empty()
+    /// Whether there are undeliverable items.
+    pub(crate) fn has_undeliverable(&self) -> bool {
+        !self.undeliverable.is_empty()
     }
 
-    /// The claimed items that are not among the rows.
-    pub(crate) fn take_withheld(&mut self) -> Vec<Withheld> {
-        std::mem::take(&mut self.withheld)
+    /// Takes the undeliverable items.
+    pub(crate) fn take_undeliverable(&mut self) -> Vec<Undeliverable> {
+        std::mem::take(&mut self.undeliverable)
     }
 
     /// The cell at `index`, counted over all rows.
@@ -338,13 +340,13 @@ pub(crate) struct LongText<'a> {
 }
 
 impl LongText<'_> {
-    /// Makes room for so many bytes more, and a NUL; `false` when there is not the memory.
+    /// Makes room for so many bytes more, and a NUL; `false` when the memory is short.
     #[must_use]
     pub(crate) fn reserve(&mut self, bytes: usize) -> bool {
         self.rows.reserve(bytes, 0)
     }
 
-    /// What the next piece is appended to.
+    /// The text to which the next piece is appended.
     pub(crate) fn text(&mut self) -> &mut String {
         &mut self.rows.text
     }
@@ -379,7 +381,7 @@ mod tests {
             rows.push_text(|text| text.push_str("Processing"));
             rows.push_bytes(&[7]);
             if number == 1 {
-                rows.withhold(1, size, Unfit::TooLarge);
+                rows.set_undeliverable(1, size, UndeliverableReason::TooLarge);
             } else {
                 rows.push_text(|text| *text += &format!("value{number}"));
             }
@@ -388,9 +390,14 @@ mod tests {
         assert_eq!(rows.value(1, answer_column::KEY), Value::Text("key2"));
         assert_eq!(rows.value(1, answer_column::COUNT), Value::Binary(&[7]));
         assert_eq!(rows.text_with_nul(1, answer_column::COUNT + 1), Some("value2\0"));
-        let withheld = Withheld { key: "key1".into(), token: "token1".into(), attempt: 2, why: Unfit::TooLarge };
-        assert_eq!(rows.take_withheld(), [withheld]);
-        assert!(!rows.has_withheld());
+        let undeliverable = Undeliverable {
+            key: "key1".into(),
+            token: "token1".into(),
+            attempt: 2,
+            why: UndeliverableReason::TooLarge,
+        };
+        assert_eq!(rows.take_undeliverable(), [undeliverable]);
+        assert!(!rows.has_undeliverable());
     }
 
     #[test]

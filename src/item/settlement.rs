@@ -1,34 +1,34 @@
-//! What a caller asks to be done with an item.
+//! Settlements: a caller's actions on items.
 
 use super::ItemState;
 
-/// The ways to end a claim, to keep it while recording progress, or to steer an item that nobody holds.
+/// The ways to end a claim, to keep it while recording progress, or, as an operator, to steer an item that no worker holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Action {
     /// Done.
     Complete,
-    /// Done as far as it could be.
+    /// Partially done.
     CompletePartially,
     /// Give up for good.
     Fail,
     /// This attempt failed: try again when due. Becomes Failed when the attempts are spent.
     Retry,
-    /// Give the item back unworked: it is Pending again, and this attempt does not count.
+    /// Release the item unworked: it is Pending again, and this attempt does not count.
     Release,
-    /// Call it off.
+    /// Cancel it.
     Cancel,
-    /// Set it aside.
+    /// Pause it.
     Pause,
     /// Let a paused item, or one waiting for its next attempt, be picked up again.
     Resume,
-    /// Stop it for good; a worker that holds it finds its lease lost.
+    /// Stop it for good; a worker that holds it loses its lease.
     Terminate,
     /// Record progress and keep the claim; the lease starts anew.
     Step,
 }
 
 impl Action {
-    /// The state it asks for.
+    /// The state that it leads to.
     #[must_use]
     pub fn target(self) -> ItemState {
         match self {
@@ -44,7 +44,7 @@ impl Action {
         }
     }
 
-    /// Whether it ends the claim of who works on the item.
+    /// Whether it ends a worker's claim.
     pub(crate) fn ends_a_claim(self) -> bool {
         !matches!(self, Self::Step | Self::Resume)
     }
@@ -55,26 +55,25 @@ impl Action {
 pub struct Settlement<'a> {
     /// The item's key.
     pub key: &'a str,
-    /// The token the item had when the caller last saw it. Required with an attempt; without one, `None` means
-    /// whatever the token is.
+    /// The token the item had when the caller last saw it. Required with an attempt; without one, `None` accepts any token.
     pub token: Option<&'a str>,
     /// The attempt of the claim; 0 steers an item as an operator, without holding its lease.
     pub attempt: i32,
-    /// What to do.
+    /// The action.
     pub action: Action,
-    /// The step to record; `None` keeps the one there is.
+    /// The step to record; `None` keeps the present one.
     pub step: Option<&'a str>,
-    /// The response to record; `None` keeps the one there is.
+    /// The response to record; `None` keeps the present one.
     pub response: Option<&'a str>,
-    /// The error to record; `None` keeps the one there is.
+    /// The error to record; `None` keeps the present one.
     pub error: Option<&'a str>,
     /// When the item is due again, in milliseconds from now on the server's clock. Not together with `due`.
     pub delay_ms: Option<i64>,
     /// When the item is due again, a UTC time like `2026-11-21T08:30:00Z`.
     pub due: Option<&'a str>,
     /// Values for the item's own columns, written in the same commit: a JSON object in the form in which an item is enqueued
-    /// ([`NewItem::columns`](super::NewItem::columns)), so that what a subtype has is an object, by the subtype's name. A column
-    /// that is left out keeps its value. [`Columns::to_json`](super::Columns::to_json) makes such a text.
+    /// ([`NewItem::columns`](super::NewItem::columns)), with a nested object for each subtype. A column that is left out keeps
+    /// its value. [`Columns::to_json`](super::Columns::to_json) makes such a text.
     pub set: Option<&'a str>,
 }
 

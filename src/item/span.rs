@@ -29,14 +29,14 @@ pub(crate) fn utc_ms(text: &str) -> Option<i64> {
     Some((((days * 24 + part(11..13)?) * 60 + part(14..16)?) * 60 + part(17..19)?) * 1000 + part(20..23)?)
 }
 
-/// As far away as times are read. PostgreSQL has such as are further, and infinite ones.
+/// The range of times that are read. PostgreSQL also has times beyond it, and infinite ones.
 const EARLIEST: &str = "0001-01-01T00:00:00";
 const LATEST: &str = "9999-12-31T23:59:59.999";
 
 /// From here on a span is as good as endless.
 pub(crate) const NEVER_MS: i64 = 1000 * 366 * 86_400_000;
 
-/// The same of a moment that may be before the year 1 or after 9999, where all are one.
+/// The same for a moment that may be before the year 1 or after 9999, where all are alike.
 pub(crate) fn far_utc_ms(text: &str) -> Option<i64> {
     let far = || utc_ms(if text.starts_with('-') || text.ends_with("BC") { EARLIEST } else { LATEST });
     utc_ms(text).or_else(|| if text.is_empty() { None } else { far() })

@@ -1,10 +1,9 @@
-//! The states of an item and the legal ways between them, as `QueueStatus` and `QueueTransition` hold them in the
-//! database. The database decides; this is the same table for those who want to ask without a round trip, and a test
-//! compares the two cell by cell.
+//! The states of an item and the legal ways between them, as `QueueStatus` and `QueueTransition` hold them in the database. The
+//! database decides; this is the same table for callers that ask without a round trip, and a test compares the two cell by cell.
 
 use std::{fmt, str::FromStr};
 
-/// Where an item is in its life.
+/// The state of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ItemState {
     /// Waits for a worker.
@@ -13,17 +12,17 @@ pub enum ItemState {
     Processing,
     /// An attempt failed; it will be tried again when it is due.
     Error,
-    /// Attempts are spent, or the worker gave up. Final.
+    /// Attempts are spent, or the item's action was to fail. Final.
     Failed,
     /// Done. Final.
     Completed,
     /// Cancelled before it was done. Final.
     Cancelled,
-    /// Not worked on until somebody resumes it.
+    /// Paused until an operator resumes it.
     Paused,
     /// Stopped by an operator. Final.
     Terminated,
-    /// Done as far as it could be. Final.
+    /// Partially done. Final.
     PartiallyCompleted,
 }
 
@@ -76,8 +75,7 @@ impl ItemState {
         !matches!(self, Self::Cancelled | Self::Paused | Self::Terminated | Self::Completed | Self::PartiallyCompleted)
     }
 
-    /// Whether an item in this state may be asked to become `next`. Whether it then becomes `next` or Failed depends on
-    /// its attempts.
+    /// Whether an action may lead an item in this state to `next`. Its attempts decide whether it becomes `next` or Failed.
     #[must_use]
     pub fn can_become(self, next: Self) -> bool {
         match self {

@@ -13,27 +13,27 @@ pub struct QueueStats {
     pub oldest_due_ms: Option<i64>,
     /// How many items in flight have outlived their lease.
     pub expired: i64,
-    /// How many items the percentiles and means are of (at most 10,000).
+    /// The number of items behind the percentiles and means (at most 10,000).
     pub sample: i64,
     /// Milliseconds from due to started: 50th, 90th and 99th percentile.
     pub wait_ms: [Option<i64>; 3],
-    /// Milliseconds from the claim to the end, with the wait in the worker's hand: 50th, 90th and 99th percentile.
+    /// Milliseconds from the claim to the end, with the wait for a handler: 50th, 90th and 99th percentile.
     pub claimed_ms: [Option<i64>; 3],
     /// Milliseconds from due to started, on average.
     pub wait_mean_ms: Option<i64>,
     /// Milliseconds from the claim to the end, on average.
     pub claimed_mean_ms: Option<i64>,
-    /// How many items were enqueued within the last hour; `None` when the queue deletes what is completed.
+    /// How many items were enqueued within the last hour; `None` when the queue deletes completed items.
     pub arrivals_last_hour: Option<i64>,
-    /// How many items are claimed now: in flight, with a lease that has not run out. Those that workers claimed ahead are among
+    /// How many items are claimed now: in flight, with a lease that has not run out. Items that workers claimed ahead are among
     /// them; a worker's own figures have those that handlers have begun.
     pub claimed: i64,
-    /// How many must be worked on at once to keep up (Little's law): the arrivals of the last hour per millisecond, times
-    /// the mean time claimed, divided by 0.8, so that workers are idle for a fifth of their time and waits stay short. At least 1
-    /// while items are due or in flight. `None` when the arrivals are not known.
+    /// How many workers keep up (Little's law): the arrivals of the last hour per millisecond, times the mean time claimed,
+    /// divided by 0.8, so that workers are idle for a fifth of their time and waits stay short. At least 1 while items are due or
+    /// in flight. `None` when the arrivals are not known.
     pub workers_needed: Option<i64>,
-    /// How many items are at each step that the queue's description lists, in that order; the last one, if its name is
-    /// empty, counts those that are at none of them. Without `steps` in the description there are none.
+    /// How many items are at each step of the queue's description, in that order; the last one, if its name is empty, counts
+    /// those that are at none of them. Without `steps` in the description there are none.
     pub steps: Vec<StepCounts>,
 }
 
@@ -65,7 +65,7 @@ impl QueueStats {
         in_state(&self.counts, state)
     }
 
-    /// Takes in one figure as the procedure names it; unknown names are left for a later version of the library.
+    /// Adds one figure by the procedure's name for it; an unknown name is one of a later version of the library.
     pub(crate) fn record(&mut self, name: &str, value: Option<i64>) {
         let percentile = |list: &mut [Option<i64>; 3], label: &str| {
             if let Some(i) = ["p50_ms", "p90_ms", "p99_ms"].iter().position(|l| *l == label) {

@@ -1,11 +1,11 @@
-//! Times as callers write them. Arithmetic with times is the server's alone; here they are only checked and put into
-//! the one form that both dialects read the same way.
+//! Times as callers write them. Only the server does arithmetic with times; this code only checks them and brings them into the
+//! one form that both dialects read alike.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Checks a UTC time like `2026-11-21`, `2026-11-21 08:30` or `2026-11-21T08:30:00.1234567Z` and returns it as
-/// `2026-11-21T08:30:00.1234567`, without a zone. `None` when it is not such a time. An offset other than Z is refused:
-/// times are UTC everywhere here, and a silent conversion would hide a caller's mistake.
+/// `2026-11-21T08:30:00.1234567`, without a zone. `None` when it is not such a time. An offset other than Z is refused: all times
+/// here are UTC, and a silent conversion would hide a caller's mistake.
 #[must_use]
 pub fn normalize_utc(text: &str) -> Option<String> {
     let text = text.strip_suffix(['Z', 'z']).unwrap_or(text);
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_utc_time_is_refused() {
+    fn other_texts_than_utc_times_are_refused() {
         for given in [
             "",
             "now",

@@ -1,10 +1,10 @@
-//! W3C Trace Context, as it travels with an item: in one column of text, the `traceparent`, and behind a blank the `tracestate`.
-//! Neither is ever an error: what is malformed is left out, as the standard has it (<https://www.w3.org/TR/trace-context/>).
+//! W3C Trace Context of an item: in one column of text, the `traceparent`, and behind a blank the `tracestate`. Neither is ever
+//! an error: a malformed one is left out, as the standard says (<https://www.w3.org/TR/trace-context/>).
 
-/// How long a `traceparent` is; what a later version adds behind it is not ours to read.
+/// The length of a `traceparent`; the additions of later versions are ignored.
 pub(crate) const PARENT: usize = 55;
 
-/// As much of a `tracestate` as has to be passed on at least, and as is.
+/// The least length of a `tracestate` that must be passed on unchanged.
 pub(crate) const MOST_STATE: usize = 512;
 
 /// The most members of a `tracestate`.
@@ -13,7 +13,7 @@ const MOST_MEMBERS: usize = 32;
 /// Longer members are the first to be left out.
 const LONG_MEMBER: usize = 128;
 
-/// Where in a distributed trace something was done.
+/// A place in a distributed trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Trace<'a> {
     pub(crate) parent: &'a str,
@@ -22,14 +22,14 @@ pub(crate) struct Trace<'a> {
 }
 
 impl<'a> Trace<'a> {
-    /// Of the two headers; `None` when the first is not one. A state that is none is left out.
+    /// Reads the two headers; `None` when the first is not one. A malformed state is left out.
     pub(crate) fn new(parent: &'a str, state: Option<&'a str>) -> Option<Self> {
         let parent = parent_of(parent.trim_ascii())?;
         let state = state.map(str::trim_ascii).filter(|state| is_state(state)).unwrap_or_default();
         Some(Self { parent, state })
     }
 
-    /// Of the text in which it travels.
+    /// Reads the text of an item's column.
     pub(crate) fn read(text: &'a str) -> Option<Self> {
         let text = text.trim_ascii();
         match text.split_once(' ') {
@@ -38,8 +38,8 @@ impl<'a> Trace<'a> {
         }
     }
 
-    /// The text in which it travels, of at most so many characters. Of a state that is too long whole members are left out: long
-    /// ones first, then the last.
+    /// The text of an item's column, of at most so many characters. A state that is too long loses whole members: long ones
+    /// first, then the last.
     pub(crate) fn text(self, most: usize) -> String {
         let room = most.saturating_sub(PARENT + 1).min(MOST_STATE);
         let mut members: Vec<&str> = self.state.split(',').map(str::trim_ascii).filter(|one| !one.is_empty()).collect();
@@ -97,7 +97,7 @@ mod tests {
     const GOOD: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
     #[test]
-    fn what_is_no_parent_is_nothing() {
+    fn a_malformed_parent_is_ignored() {
         assert_eq!(Trace::read(GOOD), Some(Trace { parent: GOOD, state: "" }));
         for bad in [
             "",
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_leaves_out_members_as_a_whole() {
+    fn a_long_state_loses_whole_members() {
         let (long, short) = (format!("long={}", "x".repeat(124)), format!("short={}", "y".repeat(122)));
         let state = format!("{long},a=1,{short},b=2");
         let trace = Trace::new(GOOD, Some(&state)).unwrap();

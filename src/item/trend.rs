@@ -1,43 +1,43 @@
-//! Where a queue is going: from bounded looks.
+//! The trend of a queue, from bounded looks.
 
 use super::rates::{HOUR_MS, needed};
 use super::state::ItemState;
 use super::watched::Watched;
 use std::time::Duration;
 
-/// Where the queue is going, at the rates of the time that was observed.
+/// The trend of the queue, at the observed rates.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Trend {
-    /// How many items come in an hour; `None` where nothing tells, or until they were observed for [`Trend::MINIMUM`].
+    /// How many items come in an hour; `None` where no record exists, or until they were observed for [`Trend::MINIMUM`].
     pub arrivals_per_hour: Option<i64>,
     /// How many end in an hour; `None` likewise.
     pub ended_per_hour: Option<i64>,
-    /// How many wait now: those that are due. Items that are scheduled for later are not among them.
+    /// How many items wait now: those that are due. Items that are scheduled for later are not among them.
     pub depth: i64,
-    /// How many will wait in an hour, with those that are due until then; at least none. `None` until the rates were observed
-    /// for [`Trend::MINIMUM`].
+    /// How many will wait in an hour, with those that are due until then; at least none. `None` until the rates were observed for
+    /// [`Trend::MINIMUM`].
     pub depth_in_an_hour: Option<i64>,
-    /// For how long the rates were observed, in milliseconds, an hour at most: from the first item that came or ended within
-    /// the last hour on. `None` where nothing came or ended.
+    /// How long the rates were observed, in milliseconds, an hour at most: from the first item that came or ended within the last
+    /// hour on. `None` where nothing came or ended.
     pub window_ms: Option<i64>,
-    /// How many workers keep up with what comes.
+    /// How many workers keep up with the arrivals.
     pub workers_needed: Option<i64>,
-    /// How many workers keep up with what comes and have done in an hour what waits now.
+    /// How many workers keep up with the arrivals and work off the waiting items in an hour.
     pub workers_to_catch_up: Option<i64>,
-    /// Whether the rates were counted. If not they follow from what waits and how that changes between two looks: right while
-    /// the oldest items go first, and at least as many come where others do.
+    /// Whether the rates were counted. Otherwise they follow from the waiting items and their change between two looks: right
+    /// while the oldest items go first, and at least as many come where others do.
     pub counted: bool,
 }
 
 impl Trend {
-    /// How long a rate must have been observed until it says where the queue will be in an hour: a burst is no rate.
+    /// How long a rate must have been observed for a forecast of an hour: a burst is no rate.
     pub const MINIMUM: Duration = Duration::from_secs(600);
     const MINIMUM_MS: i64 = 600_000;
 }
 
 impl Watched {
-    /// Where the queue is going. Of a queue where nobody can count what came and what ended, since it deletes what is completed or
-    /// its table does not say when that was, what waits tells how much comes, and `earlier`, a look so long ago, how much ended.
+    /// The trend. A queue may not record arrivals and ends, since it deletes completed items or its table lacks their times: then
+    /// the waiting items show the arrivals, and `earlier`, a look so long ago, the ends.
     #[must_use]
     pub fn trend(&self, earlier: Option<(&Self, Duration)>) -> Trend {
         let depth = self.stats.due;
@@ -51,13 +51,13 @@ impl Watched {
                 let window = full.or(came.ms.max(ended.ms)).map(|ms| ms.min(HOUR_MS));
                 let known = window.filter(|ms| *ms >= Trend::MINIMUM_MS);
                 let rates = known.map(|ms| (came.per_hour(ms), ended.per_hour(ms)));
-                // Where nothing has come or ended for an hour, nothing does.
+                // Nothing has come or ended for an hour: the rates are zero.
                 let rates = rates.or_else(|| (window.is_none() && !is_busy).then_some((0, 0)));
                 (rates.map(|(came, _)| came), rates.map(|(_, ended)| ended), window)
             }
             None => self.estimated(earlier, is_busy),
         };
-        // What one item takes: measured, or what those who are at it get done.
+        // The time of one item: measured, or from the rate of the workers at it.
         let busy = self.stats.claimed;
         let run = match (self.stats.claimed_mean_ms, ended) {
             (Some(ms), _) => Some(ms),
@@ -68,7 +68,7 @@ impl Watched {
             Some(run) => Some(needed(per_hour, run, is_busy)),
             None => (per_hour == 0).then(|| i64::from(is_busy)),
         };
-        // Workers do in an hour what has come in the last one: of a burst, too.
+        // Workers do in an hour the arrivals of the last one: of a burst, too.
         let load = self.came_last_hour.map(|came| came.items).or(arrivals);
         let depth_then = |(arrivals, ended): (i64, i64)| (depth + self.due_within_hour + arrivals - ended).max(0);
         let forecast = window.is_none_or(|ms| ms >= Trend::MINIMUM_MS);
@@ -84,7 +84,7 @@ impl Watched {
         }
     }
 
-    /// Arrivals and ends an hour, and the time that they are of.
+    /// Arrivals and ends an hour, and the time of their observation.
     fn estimated(&self, earlier: Option<(&Self, Duration)>, is_busy: bool) -> (Option<i64>, Option<i64>, Option<i64>) {
         let arrivals = match self.came_last_hour {
             Some(came) => came.ms.map_or(Some(0), |ms| Some(came.per_hour(ms))),
@@ -100,7 +100,7 @@ impl Watched {
         (arrivals, ended, window.map(|ms| ms.min(HOUR_MS)))
     }
 
-    /// While the oldest go first, all that came since the oldest that waits are waiting still, or in flight.
+    /// While the oldest go first, all items that came since the oldest waiting one are waiting still, or in flight.
     fn estimated_arrivals(&self, is_busy: bool) -> Option<i64> {
         match self.came {
             (0, _) => (!is_busy).then_some(0),
@@ -113,18 +113,18 @@ impl Watched {
 #[cfg(test)]
 mod tests {
     use super::super::QueueStats;
-    use super::super::rates::Observed;
+    use super::super::rates::HourlyEvents;
     use super::*;
 
     const SECOND: i64 = 1000;
     const MINUTE: i64 = 60 * SECOND;
 
-    /// A look at a queue with so many that are due; so many came and ended, the first of them so long ago.
+    /// A look at a queue with so many due items; so many came and ended, the first of them so long ago.
     fn looked(due: i64, came: (i64, Option<i64>), ended: (i64, Option<i64>)) -> Watched {
         let mut watched = waiting(due);
         watched.stats.arrivals_last_hour = Some(came.0);
-        watched.came_last_hour = Some(Observed { items: came.0, capped: false, ms: came.1 });
-        watched.ended_last_hour = Some(Observed { items: ended.0, capped: false, ms: ended.1 });
+        watched.came_last_hour = Some(HourlyEvents { items: came.0, capped: false, ms: came.1 });
+        watched.ended_last_hour = Some(HourlyEvents { items: ended.0, capped: false, ms: ended.1 });
         watched.ended_per_hour = Some(ended.0);
         watched.conclude()
     }
@@ -143,7 +143,7 @@ mod tests {
     fn a_burst_is_no_rate() {
         let trend = looked(280, (300, Some(12 * SECOND)), (20, Some(10 * SECOND))).trend(None);
         assert_eq!((rates(&trend), trend.window_ms), ((None, None, None), Some(12 * SECOND)));
-        // Once it was observed long enough, what came and what ended are of the same time.
+        // Once it was observed long enough, arrivals and ends are of the same time.
         let drained = looked(0, (300, Some(10 * MINUTE)), (300, Some(10 * MINUTE - SECOND))).trend(None);
         assert_eq!(rates(&drained), (Some(1800), Some(1800), Some(0)));
     }
@@ -178,13 +178,13 @@ mod tests {
     #[test]
     fn more_than_a_look_reads_is_a_rate_of_its_own_time() {
         let mut now = looked(0, (10_000, Some(30 * MINUTE)), (9_000, Some(HOUR_MS)));
-        now.came_last_hour = now.came_last_hour.map(|came| Observed { capped: true, ..came });
+        now.came_last_hour = now.came_last_hour.map(|came| HourlyEvents { capped: true, ..came });
         assert_eq!(rates(&now.trend(None)), (Some(20_000), Some(9_000), Some(11_000)));
     }
 
     #[test]
-    fn of_a_queue_that_deletes_what_waits_tells() {
-        // 50 came within 20 minutes and wait; a minute ago it were 45.
+    fn a_deleting_queue_is_estimated_by_its_waiting_items() {
+        // 50 came within 20 minutes and wait; a minute ago it was 45.
         let mut now = waiting(50);
         (now.came, now.stats.claimed, now.stats.counts[1]) = ((50, Some(20 * MINUTE)), 4, 4);
         let alone = now.trend(None);
@@ -197,13 +197,13 @@ mod tests {
         assert_eq!((trend.workers_needed, trend.workers_to_catch_up), (Some(9), Some(12)));
         now.came.1 = Some(12 * SECOND);
         assert_eq!(now.trend(Some((&earlier, Duration::from_secs(60)))).depth_in_an_hour, None, "a burst is no rate");
-        // What was not counted to its end tells no change.
+        // A count that stopped at its bound shows no change.
         now.due_capped = true;
         assert_eq!(now.trend(Some((&earlier, Duration::from_secs(60)))).ended_per_hour, None);
     }
 
     #[test]
-    fn what_came_is_counted_and_what_ended_is_not() {
+    fn arrivals_are_counted_and_ends_are_not() {
         let mut now = looked(50, (600, Some(HOUR_MS)), (0, None));
         now.ended_last_hour = None;
         let alone = now.trend(None);
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn of_an_idle_queue_nothing_comes() {
+    fn an_idle_queue_has_no_arrivals() {
         for idle in [waiting(0), looked(0, (0, None), (0, None))] {
             let trend = idle.trend(None);
             assert_eq!(
@@ -224,6 +224,6 @@ mod tests {
         }
         let mut busy = waiting(0);
         busy.stats.counts[1] = 2;
-        assert_eq!(busy.trend(None).arrivals_per_hour, None, "what is in flight came, but nobody knows how fast");
+        assert_eq!(busy.trend(None).arrivals_per_hour, None, "items in flight came, at an unknown rate");
     }
 }

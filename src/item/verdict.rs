@@ -1,9 +1,9 @@
-//! What is to become of a claimed item.
+//! Verdicts of handlers.
 
 use super::{Action, Columns, Settlement};
 use std::time::Duration;
 
-/// The end of an item's claim, as its handler wants it.
+/// The end of an item's claim, as its handler decides it.
 ///
 /// ```
 /// use readpast::{Verdict, worker::Job};
@@ -30,39 +30,39 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// Done.
+    /// Completes the item.
     pub fn complete() -> Self {
         Self::new(Action::Complete)
     }
 
-    /// Done as far as it could be.
+    /// Completes it partially: done as far as it could be.
     pub fn complete_partially() -> Self {
         Self::new(Action::CompletePartially)
     }
 
-    /// Given up for good, and why.
+    /// Fails it for good, with the reason.
     pub fn fail(error: impl Into<String>) -> Self {
         Self::new(Action::Fail).error(error)
     }
 
-    /// This attempt failed, and why: to be tried again, by the queue's backoff unless [`Verdict::after`] or
-    /// [`Verdict::due`] says when. Becomes Failed when the attempts are spent.
+    /// Fails this attempt, with the reason: the item is tried again, by the queue's backoff unless [`Verdict::after`] or
+    /// [`Verdict::due`] sets the time. It becomes Failed when the attempts are spent.
     pub fn retry(error: impl Into<String>) -> Self {
         Self::new(Action::Retry).error(error)
     }
 
-    /// Given back unworked: Pending again, and this attempt does not count. A worker that goes on has the item wait for
-    /// `poll.interval_ms` at least, or one that is released each time would be handed out without an end.
+    /// Releases the item unworked: Pending again, and this attempt does not count. A worker that goes on makes the item wait for
+    /// `poll.interval_ms` at least, or an item that is released each time would be handed out without an end.
     pub fn release() -> Self {
         Self::new(Action::Release)
     }
 
-    /// Called off.
+    /// Cancels it.
     pub fn cancel() -> Self {
         Self::new(Action::Cancel)
     }
 
-    /// Set aside until somebody resumes it.
+    /// Pauses it until an operator resumes it.
     pub fn pause() -> Self {
         Self::new(Action::Pause)
     }
@@ -118,8 +118,8 @@ impl Verdict {
         self
     }
 
-    /// Sets columns of the item in the same commit, in place of what was given before: its own by name, those of a subtype in
-    /// an object by the subtype's name. What is left out keeps its value.
+    /// Sets columns of the item in the same commit, in place of those of an earlier call: its own by name, those of a subtype in
+    /// an object by the subtype's name. A column that is left out keeps its value.
     ///
     /// ```
     /// use readpast::{Verdict, item::Columns};
@@ -133,7 +133,7 @@ impl Verdict {
         self
     }
 
-    /// What it asks for.
+    /// The action.
     #[must_use]
     pub fn action(&self) -> Action {
         self.action

@@ -1,89 +1,89 @@
-//! What who watches a queue sees, from bounded looks.
+//! Figures of a queue from bounded looks.
 
-use super::rates::{self, Observed, OfType};
+use super::rates::{self, HourlyEvents, OfType};
 use super::{ItemState, QueueStats};
 
-/// Figures about a queue from looks of a bounded number of rows each, so that they cost the same in a queue of ten million
-/// items as in an empty one. What could not be counted to its end says so.
+/// Figures about a queue from looks of a bounded number of rows each, so that they cost the same in a queue of ten million items
+/// as in an empty one. A figure that was not counted to its end says so.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Watched {
-    /// The figures, as [`Queue::stats`](crate::Queue::stats) gives them, as far as the looks reach. What is Completed (in a
-    /// described table: whatever has ended or is paused), the percentiles, means and arrivals are of the newest items alone.
+    /// The figures, as in [`Queue::stats`](crate::Queue::stats), as far as the looks reach. The Completed items (in a described
+    /// table: all ended or paused ones), the percentiles, means and arrivals cover only the newest items.
     pub stats: QueueStats,
     /// Which of the counts of `stats` stopped at the bound: there are as many or more.
     pub counts_capped: [bool; 9],
-    /// Whether what waits was counted to its end. If not, [`QueueStats::due`] is at least what it says, and the oldest due item
-    /// is that of those the claim would take next.
+    /// Whether the waiting items were counted to their end. If not, [`QueueStats::due`] is a minimum, and the oldest due item is
+    /// that of those the claim would take next.
     pub due_capped: bool,
-    /// How many of the newest items were looked at.
+    /// How many of the newest items the look saw.
     pub window: i64,
     /// Whether there are more than those.
     pub window_capped: bool,
-    /// How many items were finished within the last minute, of those that were looked at.
+    /// How many items were finished within the last minute, of those that the look saw.
     pub ended_last_minute: i64,
-    /// The same as a rate: items a minute. Where more were finished than are looked at, it is that of the newest of them.
+    /// The same as a rate: items a minute. When more were finished than the look saw, it is that of the newest of them.
     pub ended_per_minute: i64,
-    /// How many items end in an hour, by the last one, of those that were looked at.
+    /// How many items end in an hour, by the last one, of those that the look saw.
     pub ended_per_hour: Option<i64>,
-    /// How many of the items that wait say when they came, and within how many milliseconds that was.
+    /// How many waiting items have their time of enqueueing, and within how many milliseconds they came.
     pub(crate) came: (i64, Option<i64>),
     /// How many of the items that came within the last hour are not scheduled for later, and when the first of them came.
-    pub(crate) came_last_hour: Option<Observed>,
+    pub(crate) came_last_hour: Option<HourlyEvents>,
     /// The same of those that ended.
-    pub(crate) ended_last_hour: Option<Observed>,
+    pub(crate) ended_last_hour: Option<HourlyEvents>,
     /// How many items that wait are due later, but within an hour.
     pub due_within_hour: i64,
-    /// What each type has, in the order of the description; nothing where the queue has one type.
+    /// The figures of each type, in the order of the description; none where the queue has one type.
     pub types: Vec<OfType>,
     /// Whether the arrivals of the last hour go beyond the newest items.
     pub arrivals_capped: bool,
-    /// Who has items in flight, at most 100, who has most of them first.
+    /// The workers with items in flight, at most 100, those with most of them first.
     pub workers: Vec<Holding>,
-    /// What failed items, and those that wait for their next attempt, say; at most 50, the most frequent first.
+    /// The errors of failed items, and of those that wait for their next attempt; at most 50, the most frequent first.
     pub errors: Vec<Trouble>,
-    /// Items that their table does not let a claim or a recovery change, at most 50, the oldest such first.
+    /// Items that their table refuses to have claimed or recovered, at most 50, the oldest such first.
     pub refused: Vec<Refused>,
 }
 
-/// An item that is left aside, since its table has refused to have it claimed or given back.
+/// An item that is set aside, since its table refused a claim or a recovery.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Refused {
     /// Its key.
     pub key: String,
-    /// The refused call, and how: `claim: new row violates check constraint "positive"`.
+    /// The refused call, and the reason: `claim: new row violates check constraint "positive"`.
     pub reason: String,
-    /// How often.
+    /// The number of refusals.
     pub times: i64,
-    /// Milliseconds until it is tried again; negative, it could have been for so long.
+    /// Milliseconds until the next try; negative: it has been possible for so long.
     pub again_ms: Option<i64>,
 }
 
-/// A worker, and what it holds.
+/// A worker, and its items in flight.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Holding {
-    /// Its name; empty where the table does not tell.
+    /// Its name; empty where the table does not record it.
     pub worker: String,
     /// How many items it has in flight.
     pub items: i64,
-    /// For how long it has had the one that it began first, in milliseconds.
+    /// How long it has had the one that it began first, in milliseconds.
     pub longest_ms: Option<i64>,
 }
 
-/// Items that say the same.
+/// Items with the same error.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Trouble {
     /// Failed or Error.
     pub state: Option<ItemState>,
-    /// The first line of what they say, 200 characters at most.
+    /// The first line of the error, 200 characters at most.
     pub text: String,
-    /// How many of the items that were looked at say so.
+    /// How many of the items that the look saw have it.
     pub items: i64,
     /// The key of one of them.
     pub key: String,
 }
 
 /// One row of the procedure.
-pub(crate) struct Figure<'a> {
+pub(crate) struct FigureRow<'a> {
     pub name: &'a str,
     pub value: Option<i64>,
     pub capped: bool,
@@ -92,9 +92,9 @@ pub(crate) struct Figure<'a> {
     pub key: &'a str,
 }
 
-impl Figure<'_> {
-    fn observed(&self) -> Observed {
-        Observed { items: self.value.unwrap_or(0), capped: self.capped, ms: self.ms }
+impl FigureRow<'_> {
+    fn observed(&self) -> HourlyEvents {
+        HourlyEvents { items: self.value.unwrap_or(0), capped: self.capped, ms: self.ms }
     }
 }
 
@@ -105,7 +105,7 @@ impl Watched {
         ItemState::ALL.iter().position(|s| *s == state).is_some_and(|i| self.counts_capped[i])
     }
 
-    /// How many workers are needed to keep up, as [`QueueStats::workers_needed`] has it.
+    /// How many workers keep up, as in [`QueueStats::workers_needed`].
     fn needed(&self) -> Option<i64> {
         let stats = &self.stats;
         let arrivals = stats.arrivals_last_hour?;
@@ -115,8 +115,8 @@ impl Watched {
         Some(rates::needed(arrivals - later.max(0), stats.claimed_mean_ms.unwrap_or(0), busy))
     }
 
-    /// Takes in one row; names that are not known are left for a later version of the library.
-    pub(crate) fn record(&mut self, figure: &Figure<'_>) {
+    /// Adds one row; an unknown name is one of a later version of the library.
+    pub(crate) fn record(&mut self, figure: &FigureRow<'_>) {
         match figure.name.split_once('.') {
             None if figure.name == "worker" => self.workers.push(Holding {
                 worker: figure.detail.to_owned(),
@@ -179,7 +179,7 @@ impl Watched {
         }
     }
 
-    /// What follows from the rows, once all are there.
+    /// Derives the other figures, once all rows are there.
     pub(crate) fn conclude(mut self) -> Self {
         self.stats.workers_needed = self.needed();
         let (tells_arrivals, tells_ended) = (self.stats.arrivals_last_hour.is_some(), self.ended_per_hour.is_some());
@@ -189,7 +189,7 @@ impl Watched {
 }
 
 impl From<QueueStats> for Watched {
-    /// Of a queue that can only be counted whole.
+    /// The figures of a queue that can only be counted whole.
     fn from(stats: QueueStats) -> Self {
         Self { window: stats.counts.iter().sum(), stats, ..Self::default() }
     }
@@ -199,12 +199,12 @@ impl From<QueueStats> for Watched {
 mod tests {
     use super::*;
 
-    fn figure(name: &str, value: i64, capped: bool) -> Figure<'_> {
-        Figure { name, value: Some(value), capped, ms: None, detail: "", key: "" }
+    fn figure(name: &str, value: i64, capped: bool) -> FigureRow<'_> {
+        FigureRow { name, value: Some(value), capped, ms: None, detail: "", key: "" }
     }
 
     #[test]
-    fn what_is_needed_is_rounded_up_and_one_where_there_is_work() {
+    fn needed_workers_are_rounded_up_and_at_least_one() {
         let needed = |arrivals, mean, pending| {
             let mut watched = Watched::default();
             for (name, value) in [("arrivals.last_hour", arrivals), ("claimed.mean_ms", mean), ("due.count", pending)] {
@@ -214,20 +214,20 @@ mod tests {
         };
         assert_eq!(needed(90, 180_000, 5), Some(6));
         assert_eq!((needed(0, 0, 0), needed(0, 0, 1), needed(1, 1, 0)), (Some(0), Some(1), Some(1)));
-        assert_eq!(Watched::default().conclude().stats.workers_needed, None, "nobody knows what arrives");
+        assert_eq!(Watched::default().conclude().stats.workers_needed, None, "the arrivals are unknown");
     }
 
     #[test]
-    fn what_ends_faster_than_it_is_looked_at_is_a_rate() {
+    fn fast_ends_are_a_rate() {
         let mut watched = Watched::default();
-        watched.record(&Figure { ms: Some(5_000), ..figure("ended.last_minute", 10_000, true) });
+        watched.record(&FigureRow { ms: Some(5_000), ..figure("ended.last_minute", 10_000, true) });
         assert_eq!((watched.ended_last_minute, watched.ended_per_minute), (10_000, 120_000));
-        watched.record(&Figure { ms: Some(5_000), ..figure("ended.last_minute", 9, false) });
+        watched.record(&FigureRow { ms: Some(5_000), ..figure("ended.last_minute", 9, false) });
         assert_eq!(watched.ended_per_minute, 9);
     }
 
     #[test]
-    fn what_stopped_at_the_bound_says_so() {
+    fn capped_counts_say_so() {
         let mut watched = Watched::default();
         watched.record(&figure("count.Failed", 10, true));
         watched.record(&figure("window.items", 10, true));

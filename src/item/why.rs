@@ -1,26 +1,26 @@
-//! Why an item is not being worked on: a decision from what is known of it, without a database.
+//! Decides why an item is not being worked on, from its known state, without a database.
 
 use super::{ItemState, NEVER_MS, QueueStats, span_text};
 use std::fmt;
 
-/// What is known of an item at one moment of the server's clock.
+/// The known state of an item at one moment of the server's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Standing<'a> {
-    /// The state it is in.
+    /// Its state.
     pub state: ItemState,
     /// Claims so far.
     pub attempt: i32,
-    /// Milliseconds until it is due; negative, it has been due for so long. `None` when no time is kept: due at once.
+    /// Milliseconds until it is due; negative: it has been due for so long. `None` when its table has no due time: due at once.
     pub due_ms: Option<i64>,
-    /// Who has it, or had it last.
+    /// The present or last holder.
     pub owner: Option<&'a str>,
-    /// Milliseconds until its lease ends; negative, it ended so long ago.
+    /// Milliseconds until its lease ends; negative: it ended so long ago.
     pub lease_ms: Option<i64>,
     /// Milliseconds since it was last changed.
     pub changed_ms: Option<i64>,
     /// The item of its group that must be finished first: its key and its state.
     pub blocked_by: Option<(&'a str, Option<ItemState>)>,
-    /// Why its table refused to have it claimed or given back, and the milliseconds until it is tried again.
+    /// Why its table refused a claim or a recovery, and the milliseconds until the next try.
     pub refused: Option<(&'a str, i64)>,
     /// The figures of its queue, where they were asked for.
     pub stats: Option<&'a QueueStats>,
@@ -39,35 +39,35 @@ pub enum Why {
     },
     /// A worker has it.
     Held {
-        /// Which one, where that is known.
+        /// The worker, if known.
         owner: Option<String>,
         /// Milliseconds until its lease ends, unless it renews it.
         ms: Option<i64>,
     },
     /// A worker had it and has let its lease run out.
     LeaseRanOut {
-        /// Which one, where that is known.
+        /// The worker, if known.
         owner: Option<String>,
         /// Milliseconds since.
         ms: i64,
     },
-    /// Its table does not let a claim or a recovery change it; it is left aside until the next try.
+    /// Its table refuses to have it claimed or recovered; it is set aside until the next try.
     Refused {
-        /// The refused call, and how.
+        /// The refused call, and the reason.
         reason: String,
-        /// Milliseconds until it is tried again; negative, it could have been for so long.
+        /// Milliseconds until the next try; negative: it has been possible for so long.
         ms: i64,
     },
-    /// Somebody has set it aside.
+    /// An operator has paused it.
     Paused {
-        /// Milliseconds since it was last changed, where that is known.
+        /// Milliseconds since it was last changed, if known.
         ms: Option<i64>,
     },
     /// It is finished.
     Finished {
         /// How it ended.
         state: ItemState,
-        /// Milliseconds since it was last changed, where that is known.
+        /// Milliseconds since it was last changed, if known.
         ms: Option<i64>,
     },
     /// An earlier item of its group is not finished.
@@ -79,9 +79,9 @@ pub enum Why {
     },
     /// It is due, and no worker has taken it yet.
     Waiting {
-        /// Milliseconds since it became due, where that is known.
+        /// Milliseconds since it became due, if known.
         ms: Option<i64>,
-        /// How many items are due, it among them, and how many are worked on, where that is known.
+        /// How many items are due, it among them, and how many are worked on, if known.
         queue: Option<(i64, i64)>,
     },
 }
@@ -274,7 +274,7 @@ mod tests {
                 "blocked",
                 "its group is blocked by k, which is Paused",
             ),
-            // What is not due waits for its time first, whatever its group.
+            // An item that is not due waits for its time first, whatever its group.
             (Standing { blocked_by: Some(("k", None)), due_ms: Some(1), ..DUE }, "due_later", "due in 1 ms"),
         ] {
             let why = standing.why();

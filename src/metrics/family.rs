@@ -1,23 +1,23 @@
-//! Figures of one name, and how they are written: Prometheus' text format, version 0.0.4.
+//! Figures of one name, in Prometheus' text format, version 0.0.4.
 
 use std::fmt::{self, Write};
 
-/// What a figure does.
+/// The kinds of figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Kind {
-    /// It only grows, for as long as the process lives.
+    /// It only grows, as long as the process lives.
     Counter,
     /// It goes up and down.
     Gauge,
-    /// How often something was at most so large: samples `_bucket` with the label `le`, `_sum` and `_count`.
+    /// A count for each upper bound: samples `_bucket` with the label `le`, `_sum` and `_count`.
     Histogram,
-    /// How large a part of them is at most: samples with the label `quantile`, which no other kind may have.
+    /// Quantiles: samples with the label `quantile`, which no other kind may have.
     Summary,
 }
 
 impl Kind {
-    /// The word for it.
+    /// Prometheus' word for it.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -42,9 +42,9 @@ pub struct Family {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Sample {
-    /// What is added to the family's name: of a histogram `_bucket`, `_sum` or `_count`; else nothing.
+    /// The suffix of the family's name: of a histogram `_bucket`, `_sum` or `_count`; else nothing.
     pub suffix: &'static str,
-    /// What it is of, by label.
+    /// Its labels.
     pub labels: Vec<(&'static str, String)>,
     /// The figure.
     pub value: f64,
@@ -63,13 +63,13 @@ impl Family {
         self.name
     }
 
-    /// What its figures do.
+    /// The kind of its figures.
     #[must_use]
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// What they mean, in a line.
+    /// Their meaning, in a line.
     #[must_use]
     pub fn help(&self) -> &'static str {
         self.help
@@ -81,13 +81,13 @@ impl Family {
         &self.samples
     }
 
-    /// Adds a figure of what the labels say.
+    /// Adds a figure with labels.
     pub fn add(&mut self, labels: &[(&'static str, &str)], value: f64) {
         self.put("", labels, value);
     }
 
-    /// Adds a histogram: how many lie within each of `bounds`, which grow, and not within the one before; how many lie above
-    /// all of them; and the sum of all.
+    /// Adds a histogram: the count within each of `bounds`, which grow, and not within the one before; the count above all; and
+    /// the sum.
     pub fn add_histogram(&mut self, labels: &[(&'static str, &str)], bounds: &[f64], counts: &[u64], sum: f64) {
         let mut count = 0;
         let bounds = bounds.iter().map(|bound| Some(*bound)).chain([None]);
@@ -108,7 +108,7 @@ impl Family {
     }
 }
 
-/// A count as Prometheus knows numbers.
+/// A count as Prometheus' type of number.
 #[expect(clippy::cast_precision_loss, reason = "Prometheus knows floating point alone")]
 pub(super) fn number(count: u64) -> f64 {
     count as f64
@@ -135,7 +135,7 @@ impl fmt::Display for Family {
     }
 }
 
-/// Text that stays on its line and, where it stands within quotes, within them.
+/// Text with the escapes that keep it on its line and, if it is quoted, within its quotes.
 struct Escaped<'a>(&'a str, bool);
 
 impl fmt::Display for Escaped<'_> {

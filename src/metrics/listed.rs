@@ -1,32 +1,33 @@
-//! Keeping a source's figures among those of its queue.
+//! Lists a source of figures with its queue.
 
-use super::ledger::Ledger;
+use super::counters::Counters;
 use super::source::Source;
 use std::process;
 use std::sync::Arc;
 
-/// Keeps a source among those of its queue until it is dropped. Not to be dropped under a lock that the source takes.
+/// Lists a source with its queue until it is dropped. Do not drop it under a lock that the source takes.
 pub(crate) struct Listed {
-    ledger: Arc<Ledger>,
+    counters: Arc<Counters>,
     number: u64,
     process: u32,
 }
 
 impl Listed {
-    /// Has `source` asked for its figures until the answer is dropped.
-    pub(crate) fn new(ledger: &Arc<Ledger>, source: Arc<dyn Source>) -> Self {
-        let number = ledger.sources().add(source);
-        Self { ledger: Arc::clone(ledger), number, process: process::id() }
+    /// Lists `source` until the result is dropped.
+    pub(crate) fn new(counters: &Arc<Counters>, source: Arc<dyn Source>) -> Self {
+        let number = counters.sources().add(source);
+        Self { counters: Arc::clone(counters), number, process: process::id() }
     }
 }
 
 impl Drop for Listed {
     fn drop(&mut self) {
-        // In the child of a fork another thread of the parent may hold the lock for ever; and nobody reads this there.
+        // In the child of a fork another thread of the parent may hold the lock for ever; and the child reads no figures of the
+        // parent.
         if process::id() != self.process {
             return;
         }
-        let source = self.ledger.sources().remove(self.number);
+        let source = self.counters.sources().remove(self.number);
         drop(source);
     }
 }

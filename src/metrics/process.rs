@@ -1,8 +1,8 @@
-//! What the figures of a process are called, and what they mean.
+//! Names and meanings of a process's figures.
 
+use super::counters::{BOUNDS_US, CallKind, Counters, REFUSALS};
 use super::family::{Family, Kind, number};
-use super::ledger::{BOUNDS_US, Call, Ledger, REFUSALS};
-use super::source::{Now, Reading};
+use super::source::{CurrentFigures, Reading};
 use crate::error::ErrorKind;
 use crate::item::ItemState;
 use std::sync::Arc;
@@ -35,7 +35,9 @@ const PLAIN: [Plain; 11] = [
         number(of.now.hanging)
     }),
     ("readpast_workers", Kind::Gauge, "Workers of this process that run.", |of| number(of.now.workers)),
-    ("readpast_worker_lanes", Kind::Gauge, "Threads of workers that call the database.", |of| number(of.now.lanes)),
+    ("readpast_worker_fetchers", Kind::Gauge, "Threads of workers that call the database.", |of| {
+        number(of.now.fetchers)
+    }),
     (
         "readpast_worker_refused_items_total",
         Kind::Counter,
@@ -50,16 +52,18 @@ const PLAIN: [Plain; 11] = [
     ),
 ];
 
-/// A queue, and what its sources say.
-struct Seen {
-    ledger: Arc<Ledger>,
+/// A queue, and the sum of its sources.
+struct QueueSources {
+    counters: Arc<Counters>,
     reading: Reading,
 }
 
 /// The figures of these queues.
-pub(super) fn families(ledgers: &[Arc<Ledger>]) -> Vec<Family> {
-    let all: Vec<_> =
-        ledgers.iter().map(|ledger| Seen { ledger: Arc::clone(ledger), reading: ledger.read() }).collect();
+pub(super) fn families(ledgers: &[Arc<Counters>]) -> Vec<Family> {
+    let all: Vec<_> = ledgers
+        .iter()
+        .map(|counters| QueueSources { counters: Arc::clone(counters), reading: counters.read() })
+        .collect();
     let mut families = vec![build()];
     families.extend(items(&all));
     families.extend(calls(&all));
@@ -76,28 +80,28 @@ fn build() -> Family {
     family
 }
 
-impl Seen {
-    /// Adds a figure of this queue, and of what `label` says.
+impl QueueSources {
+    /// Adds a figure of this queue, with `label`.
     fn add(&self, family: &mut Family, label: Option<(&'static str, &str)>, value: f64) {
         family.add(&self.labels(label), value);
     }
 
     fn labels<'a>(&'a self, label: Option<(&'static str, &'a str)>) -> Vec<(&'static str, &'a str)> {
-        [("schema", self.ledger.schema.as_str()), ("queue", self.ledger.queue.as_str())]
+        [("schema", self.counters.schema.as_str()), ("queue", self.counters.queue.as_str())]
             .into_iter()
             .chain(label)
             .collect()
     }
 }
 
-fn of_each(all: &[Seen], (name, kind, help, value): Plain) -> Family {
+fn of_each(all: &[QueueSources], (name, kind, help, value): Plain) -> Family {
     let mut family = Family::new(name, kind, help);
     all.iter().for_each(|seen| seen.add(&mut family, None, value(&seen.reading)));
     family
 }
 
-/// What became of items.
-fn items(all: &[Seen]) -> [Family; 6] {
+/// Figures about items.
+fn items(all: &[QueueSources]) -> [Family; 6] {
     let mut claims = Family::new("readpast_claims_total", Kind::Counter, "Looks for items, by what they found.");
     let mut claimed = Family::new("readpast_claimed_items_total", Kind::Counter, "Items that were claimed.");
     let mut enqueued = Family::new(
@@ -121,27 +125,27 @@ fn items(all: &[Seen]) -> [Family; 6] {
         "Claims and recoveries of an item that its table refused; the item is left aside for a while.",
     );
     for seen in all {
-        let ledger = &*seen.ledger;
-        seen.add(&mut aside, None, number(ledger.aside.get()));
-        for (found, count) in ["items", "nothing"].into_iter().zip(&ledger.claims) {
+        let counters = &*seen.counters;
+        seen.add(&mut aside, None, number(counters.aside.get()));
+        for (found, count) in ["items", "nothing"].into_iter().zip(&counters.claims) {
             seen.add(&mut claims, Some(("found", found)), number(count.get()));
         }
-        seen.add(&mut claimed, None, number(ledger.claimed.get()));
-        for (outcome, count) in ["new", "duplicate"].into_iter().zip(&ledger.enqueued) {
+        seen.add(&mut claimed, None, number(counters.claimed.get()));
+        for (outcome, count) in ["new", "duplicate"].into_iter().zip(&counters.enqueued) {
             seen.add(&mut enqueued, Some(("outcome", outcome)), number(count.get()));
         }
-        let states = ItemState::ALL.map(|state| state.to_string()).into_iter().zip(&ledger.settled);
-        let refusals = REFUSALS.map(|answer| format!("{answer:?}")).into_iter().zip(&ledger.refused);
+        let states = ItemState::ALL.map(|state| state.to_string()).into_iter().zip(&counters.settled);
+        let refusals = REFUSALS.map(|answer| format!("{answer:?}")).into_iter().zip(&counters.refused);
         for (outcome, count) in states.chain(refusals) {
             seen.add(&mut settled, Some(("outcome", &outcome)), number(count.get()));
         }
-        seen.add(&mut lost, None, number(ledger.lost.get()));
+        seen.add(&mut lost, None, number(counters.lost.get()));
     }
     [claims, claimed, enqueued, settled, lost, aside]
 }
 
-/// What the server was asked.
-fn calls(all: &[Seen]) -> [Family; 3] {
+/// Figures about calls.
+fn calls(all: &[QueueSources]) -> [Family; 3] {
     let mut took = Family::new(
         "readpast_call_duration_seconds",
         Kind::Histogram,
@@ -153,16 +157,16 @@ fn calls(all: &[Seen]) -> [Family; 3] {
         Family::new("readpast_call_errors_total", Kind::Counter, "Tries at calls that failed, by the kind of error.");
     let bounds = BOUNDS_US.map(|us| Duration::from_micros(us).as_secs_f64());
     for seen in all {
-        for ((_, name), histogram) in Call::ALL.iter().zip(&seen.ledger.calls) {
+        for ((_, name), histogram) in CallKind::ALL.iter().zip(&seen.counters.calls) {
             let (counts, sum) = histogram.read();
             if counts.iter().any(|count| *count > 0) {
                 let labels = seen.labels(Some(("call", name)));
                 took.add_histogram(&labels, &bounds, &counts, sum.as_secs_f64());
             }
         }
-        seen.add(&mut retries, None, number(seen.ledger.retries.get()));
-        for (kind, count) in ErrorKind::ALL.into_iter().zip(&seen.ledger.errors) {
-            // Those that may pass are told from the beginning, when there were none, so that the first one is seen.
+        seen.add(&mut retries, None, number(seen.counters.retries.get()));
+        for (kind, count) in ErrorKind::ALL.into_iter().zip(&seen.counters.errors) {
+            // Transient errors have a figure from the beginning, so that a monitor sees the first one.
             if kind.is_transient() || count.get() > 0 {
                 seen.add(&mut errors, Some(("error", &format!("{kind:?}"))), number(count.get()));
             }
@@ -171,8 +175,8 @@ fn calls(all: &[Seen]) -> [Family; 3] {
     [took, retries, errors]
 }
 
-/// The time of items in the hand of workers.
-fn handlers(all: &[Seen]) -> [Family; 2] {
+/// The times of items in flight.
+fn handlers(all: &[QueueSources]) -> [Family; 2] {
     let mut waited = Family::new(
         "readpast_worker_wait_seconds",
         Kind::Histogram,
@@ -185,7 +189,7 @@ fn handlers(all: &[Seen]) -> [Family; 2] {
     );
     let bounds = BOUNDS_US.map(|us| Duration::from_micros(us).as_secs_f64());
     for seen in all {
-        for (family, histogram) in [(&mut waited, &seen.ledger.waited), (&mut worked, &seen.ledger.worked)] {
+        for (family, histogram) in [(&mut waited, &seen.counters.waited), (&mut worked, &seen.counters.worked)] {
             let (counts, sum) = histogram.read();
             if counts.iter().any(|count| *count > 0) {
                 family.add_histogram(&seen.labels(None), &bounds, &counts, sum.as_secs_f64());
@@ -195,14 +199,14 @@ fn handlers(all: &[Seen]) -> [Family; 2] {
     [waited, worked]
 }
 
-fn connections(all: &[Seen]) -> Family {
+fn connections(all: &[QueueSources]) -> Family {
     let mut family = Family::new(
         "readpast_pool_connections",
         Kind::Gauge,
         "Connections that are open or being opened, by whether they are in use.",
     );
     for seen in all {
-        let Now { idle, in_use, .. } = seen.reading.now;
+        let CurrentFigures { idle, in_use, .. } = seen.reading.now;
         for (state, count) in [("idle", idle), ("in_use", in_use)] {
             seen.add(&mut family, Some(("state", state)), number(count));
         }
@@ -210,14 +214,14 @@ fn connections(all: &[Seen]) -> Family {
     family
 }
 
-fn in_hand(all: &[Seen]) -> Family {
+fn in_hand(all: &[QueueSources]) -> Family {
     let mut family = Family::new(
         "readpast_worker_items",
         Kind::Gauge,
         "Items that workers hold: ready for a handler, begun by one, or ended and to be settled.",
     );
     for seen in all {
-        let Now { ready, begun, ended, .. } = seen.reading.now;
+        let CurrentFigures { ready, begun, ended, .. } = seen.reading.now;
         for (state, count) in [("ready", ready), ("begun", begun), ("ended", ended)] {
             seen.add(&mut family, Some(("state", state)), number(count));
         }

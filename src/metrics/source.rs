@@ -1,47 +1,46 @@
-//! What is there for a while and keeps figures of its own, as pools and workers do: it is asked when somebody wants to know,
-//! and when it ends, what it has counted stays.
+//! Sources of figures that live for a while, as pools and workers do. A reader asks them; their counts outlast them.
 
 use std::ops::AddAssign;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Something that keeps figures.
+/// A source of figures.
 pub(crate) trait Source: Send + Sync {
     /// Its figures at this moment.
     fn read(&self) -> Reading;
 }
 
-/// Figures of a source, or of several together.
+/// Figures of a source, or the sum of several.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Reading {
-    pub(crate) now: Now,
+    pub(crate) now: CurrentFigures,
     pub(crate) so_far: SoFar,
 }
 
-/// What is over when the source is.
+/// Figures that end with their source.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Now {
-    /// The most connections that there may be.
+pub(crate) struct CurrentFigures {
+    /// The limit of connections.
     pub(crate) most: u64,
     pub(crate) idle: u64,
-    /// With those that are being opened.
+    /// In use or being opened.
     pub(crate) in_use: u64,
     /// Threads that wait for a connection.
     pub(crate) waiting: u64,
     /// Calls that were given up and have not returned.
     pub(crate) hanging: u64,
     pub(crate) workers: u64,
-    pub(crate) lanes: u64,
+    pub(crate) fetchers: u64,
     pub(crate) ready: u64,
     pub(crate) begun: u64,
     pub(crate) ended: u64,
 }
 
-/// What only grows.
+/// Figures that only grow.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct SoFar {
     pub(crate) opened: u64,
-    /// How often somebody had to wait for a connection, and for how long altogether.
+    /// How often a thread had to wait for a connection, and for how long altogether.
     pub(crate) waits: u64,
     pub(crate) waited: Duration,
     pub(crate) given_up: u64,
@@ -58,7 +57,7 @@ impl AddAssign for Reading {
         now.waiting += more.waiting;
         now.hanging += more.hanging;
         now.workers += more.workers;
-        now.lanes += more.lanes;
+        now.fetchers += more.fetchers;
         now.ready += more.ready;
         now.begun += more.begun;
         now.ended += more.ended;
@@ -77,7 +76,7 @@ impl AddAssign for SoFar {
     }
 }
 
-/// The sources of a queue that are there, and what those have counted that are not.
+/// The living sources of a queue, and the counts of those that have ended.
 #[derive(Default)]
 pub(super) struct Sources {
     here: Vec<(u64, Arc<dyn Source>)>,
@@ -92,7 +91,7 @@ impl Sources {
         self.next
     }
 
-    /// What it has counted goes to what is gone, in one step for whoever reads: a counter never goes back.
+    /// Moves its counts to those of ended sources, in one step for readers: a counter never goes back.
     pub(super) fn remove(&mut self, number: u64) -> Option<Arc<dyn Source>> {
         let place = self.here.iter().position(|(other, _)| *other == number)?;
         let (_, source) = self.here.swap_remove(place);

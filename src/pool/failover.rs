@@ -1,18 +1,18 @@
-//! Whether a refused log-in may be part of a failover.
+//! Decides whether a refused log-in may be part of a failover.
 
 use crate::error::{Error, ErrorKind};
 use std::time::{Duration, Instant};
 
-/// How long after the last sign of a failover a refused log-in still counts as part of it. A database that recovers from a
-/// crash lets nobody in for minutes.
+/// How long after the last sign of a failover a refused log-in still counts as part of it. A database that recovers from a crash
+/// refuses log-ins for minutes.
 const LASTS: Duration = Duration::from_secs(600);
 
 /// While a database moves or recovers, the server may not know the user or the database yet and refuse log-ins for good (18456,
-/// 4060): after a connection was lost, that is a passing state like the others. When a queue is opened, or while its
-/// connections work, it is what it says, and is not tried again: that could lock the user out.
+/// 4060). After a lost connection that counts as transient. When a queue is opened, or while its connections work, it counts as
+/// final, and is not repeated: that could lock the user out.
 #[derive(Default)]
 pub(super) struct Failover {
-    /// When a connection was lost, or the server last said that it is not ready, unless a log-in has succeeded since.
+    /// When a connection was lost, or the server last reported that it is not ready, unless a log-in has succeeded since.
     last_sign: Option<Instant>,
 }
 
@@ -27,7 +27,7 @@ impl Failover {
         self.last_sign = None;
     }
 
-    /// What a failed log-in means to the caller.
+    /// Classifies a failed log-in.
     pub(super) fn not_let_in(&mut self, error: Error, now: Instant) -> Error {
         let Some(last_sign) = self.last_sign else { return error };
         let refused = matches!(error.kind(), ErrorKind::Authentication | ErrorKind::DatabaseMissing);
@@ -66,7 +66,7 @@ mod tests {
         assert_eq!((error.kind(), error.native_code()), (ErrorKind::Unavailable, 18456));
         assert!(error.message().contains("a connection was lost") && error.message().contains("Login failed"));
 
-        // Unreachable for an hour, then in recovery.
+        // The server is unreachable for an hour, then in recovery.
         let unreachable = Error::new(ErrorKind::Unreachable, "");
         assert_eq!(failover.not_let_in(unreachable, begun + 60 * minute).kind(), ErrorKind::Unreachable);
         assert_eq!(failover.not_let_in(refusal(), begun + 69 * minute).kind(), ErrorKind::Unavailable);

@@ -1,20 +1,20 @@
-//! A handle that works on a connection of the caller's, inside the caller's transaction.
+//! A handle on a connection of the caller's, inside the caller's transaction.
 
-use super::inner::Inner;
+use super::inner::QueueInner;
 use crate::dialect::Calls;
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::Rows;
-use crate::metrics::Call;
+use crate::metrics::CallKind;
 use crate::pool::closed;
 use crate::session::Param;
 
-/// The calls that can be made there.
-pub(super) fn calls(queue: &Inner) -> Result<&Calls> {
+/// The statements for such a connection.
+pub(super) fn calls(queue: &QueueInner) -> Result<&Calls> {
     queue.backend.calls("work inside a caller's transaction", "they have one of their own")
 }
 
 /// A call inside the caller's transaction. It is not tried again: an error may have ended the transaction.
-pub(super) fn call(queue: &Inner, call: Call, text: &str, params: &[Param<'_>]) -> Result<Rows> {
+pub(super) fn call(queue: &QueueInner, call: CallKind, text: &str, params: &[Param<'_>]) -> Result<Rows> {
     let Some(connection) = queue.attached.as_deref().filter(|_| !queue.pool.is_closed()) else { return Err(closed()) };
     let none_open = |error: Error| {
         // 25P01: a savepoint needs a transaction; 50012: so does the procedure.
@@ -27,7 +27,7 @@ pub(super) fn call(queue: &Inner, call: Call, text: &str, params: &[Param<'_>]) 
         error
     };
     let in_transaction = calls(queue)?.in_transaction.as_ref();
-    queue.ledger.time(call, || {
+    queue.counters.time(call, || {
         if let Some(test) = in_transaction {
             connection.call(test, &[]).map_err(none_open)?;
         }

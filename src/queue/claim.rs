@@ -1,9 +1,9 @@
-//! Taking items out, with a wait; giving back what dead workers left.
+//! Claims with a wait; and the recovery of items of dead workers.
 
-use super::inner::Inner;
+use super::inner::QueueInner;
 use super::undeliverable;
 use crate::calls::{
-    Claimed, Found, GIVEN_BACK, RECOVER_NOW, RECOVER_OWN, Recovered, Refused, Sessions, check_count,
+    ClaimResult, Claimed, GIVEN_BACK, RECOVER_NOW, RECOVER_OWN, Recovered, RefusedItem, Sessions, check_count,
     recover as call_recover,
 };
 use crate::error::{Error, ErrorKind, Result};
@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 /// The longest wait of one claim: a day.
 pub const MAX_WAIT: Duration = Duration::from_secs(86_400);
 
-impl Inner {
-    /// With `makes_sure` nothing of dead workers is left when it reports that nothing is due.
+impl QueueInner {
+    /// Claims items. With `makes_sure`, an empty answer also means that no item of a dead worker is left.
     pub(crate) fn claim(&self, max: u32, wait: Duration, makes_sure: bool) -> Result<Batch> {
         let max = check_count("the number of items to claim", max)?;
         let found = self.waiting(wait, || {
@@ -32,13 +32,13 @@ impl Inner {
         Ok(found.unwrap_or_default())
     }
 
-    /// Before a caller that does not wait learns that the queue is empty, what dead workers left is given back, whosever turn that
-    /// is: once after each item that this handle took.
+    /// Whether a claim must recover items of dead workers although it is not this handle's turn: once after each item that the
+    /// handle took, before it reports an empty queue.
     pub(crate) fn must_make_sure(&self) -> bool {
         self.backend.own().is_some() && self.unsure.swap(false, Ordering::Relaxed)
     }
 
-    /// The find of `look` in the queue, waiting up to `wait` for it.
+    /// Repeats `look` until it finds something, up to `wait`.
     pub(crate) fn waiting<T>(&self, wait: Duration, mut look: impl FnMut() -> Result<Option<T>>) -> Result<Option<T>> {
         if wait > MAX_WAIT {
             let message = format!("a wait of {} ms is too long; a day is the most", wait.as_millis());
@@ -52,7 +52,7 @@ impl Inner {
             let my_turn = wait.is_zero() || polls.wait_turn(kinds, deadline, self.poll_interval, called_off);
             if let Some(called_off) = self.called_off() {
                 if my_turn {
-                    // It was this thread's turn for all the others.
+                    // This thread held the turn for all the others.
                     polls.pass_on(kinds);
                 }
                 return Err(called_off);
@@ -62,7 +62,7 @@ impl Inner {
             }
             let found = match look() {
                 Ok(found) => found,
-                // Called off between two tries: the caller is to learn that.
+                // The caller learns that it was called off between two tries.
                 Err(error) if error.kind().is_transient() => return Err(self.called_off().unwrap_or(error)),
                 Err(error) => return Err(error),
             };
@@ -72,7 +72,7 @@ impl Inner {
         }
     }
 
-    /// Takes the turn to look at the queue, of all in this process that wait for it; `false`: not before [`Inner::quiet_until`].
+    /// Takes the process's turn to look at the queue; `false`: not before [`QueueInner::quiet_until`].
     pub(crate) fn turn(&self) -> bool {
         self.process.polls.take_turn(&self.terms.kinds.key, self.poll_interval)
     }
@@ -82,7 +82,7 @@ impl Inner {
         self.process.polls.quiet_until(&self.terms.kinds.key, self.poll_interval)
     }
 
-    /// This handle has taken something: there may be more, and of dead workers too.
+    /// Notes that this handle has taken an item: there may be more, and more of dead workers too.
     pub(crate) fn took(&self) {
         self.unsure.store(true, Ordering::Relaxed);
         self.process.polls.found_something(&self.terms.kinds.key);
@@ -93,7 +93,7 @@ impl Inner {
         self.recover_some(check_count("the number of items to recover", max)?, RECOVER_NOW)
     }
 
-    /// The same with [`RECOVER_NOW`], or as the poll coordinator answers.
+    /// The same with [`RECOVER_NOW`], or with the poll coordinator's answer.
     pub(crate) fn recover_some(&self, max: i32, recover: i32) -> Result<u32> {
         let own = self.backend.calls("recover items", "they keep no lease that would tell which worker is gone")?;
         let Recovered { count, refused } = call_recover(self, own, max, recover)?;
@@ -105,8 +105,8 @@ impl Inner {
     }
 }
 
-/// One look at the queue on the server, and another for as long as that only ended items: those behind them may be due.
-pub(super) fn look(queue: &Inner, max: i32) -> Result<Batch> {
+/// Looks at the queue on the server, again while the look only ended items: those behind them may be due.
+pub(super) fn look(queue: &QueueInner, max: i32) -> Result<Batch> {
     loop {
         let batch = once(queue, max)?;
         if !batch.calls_for_another() || queue.called_off().is_some() {
@@ -115,7 +115,7 @@ pub(super) fn look(queue: &Inner, max: i32) -> Result<Batch> {
     }
 }
 
-fn once(queue: &Inner, max: i32) -> Result<Batch> {
+fn once(queue: &QueueInner, max: i32) -> Result<Batch> {
     if queue.resumes {
         let mut resumed = queue.process.resumed.lock();
         if !resumed.contains(&queue.terms.worker) {
@@ -128,55 +128,55 @@ fn once(queue: &Inner, max: i32) -> Result<Batch> {
     ask(queue, max, queue.process.polls.recovery(queue.recover_interval))
 }
 
-fn ask(queue: &Inner, max: i32, recover: i32) -> Result<Batch> {
+fn ask(queue: &QueueInner, max: i32, recover: i32) -> Result<Batch> {
     let wakes = queue.process.polls.wakes(&queue.terms.kinds.key);
     match queue.backend.claim(queue, &queue.terms, max, recover) {
         Ok(claimed) => Ok(counted(queue, claimed, wakes)),
         Err(error) => {
-            // This thread may have had the turn for all the others: let the next one look.
+            // This thread may have held the turn for all the others: let the next one look.
             queue.process.polls.pass_on(&queue.terms.kinds.key);
             Err(error)
         }
     }
 }
 
-/// The items that a claim hands out. The queue had been woken `wakes` times when it was made.
-pub(super) fn counted(queue: &Inner, claimed: Claimed, wakes: u64) -> Batch {
+/// Counts a claim, and returns its items. `wakes` is the count of wakes when the claim began.
+pub(super) fn counted(queue: &QueueInner, claimed: Claimed, wakes: u64) -> Batch {
     let (polls, kinds) = (&queue.process.polls, &queue.terms.kinds.key);
     report(queue, claimed.refused);
-    undeliverable::end(queue, &claimed.withheld);
+    undeliverable::end(queue, &claimed.undeliverable);
     if claimed.recovered > 0 {
         polls.wake();
     }
     let batch = match claimed.found {
-        Found::Items(batch) => {
+        ClaimResult::Items(batch) => {
             queue.took();
             batch
         }
-        Found::Others => {
+        ClaimResult::Others => {
             polls.pass_on(kinds);
             Batch::behind_others()
         }
-        Found::Nothing(due) => {
+        ClaimResult::Nothing(due) => {
             polls.found_nothing(kinds, wakes, due);
             Batch::default()
         }
-        Found::Unknown => Batch::default(),
+        ClaimResult::Unknown => Batch::default(),
     };
-    queue.ledger.claims(batch.len() + claimed.withheld.len());
+    queue.counters.claims(batch.len() + claimed.undeliverable.len());
     batch
 }
 
 /// Counts the items that their table refused, and logs them unless a worker reports them.
-fn report(queue: &Inner, refused: Vec<Refused>) {
+fn report(queue: &QueueInner, refused: Vec<RefusedItem>) {
     if refused.is_empty() {
         return;
     }
-    refused.iter().for_each(|_| queue.ledger.sets_aside());
+    refused.iter().for_each(|_| queue.counters.sets_aside());
     if let Some(kept) = &mut *queue.set_aside.lock() {
         kept.extend(refused);
         return;
     }
-    // A logger is others' code: it runs without the lock.
+    // A logger is the program's code: it runs without the lock.
     refused.iter().for_each(|item| log::warn!("queue {}: {item}", queue.terms.queue()));
 }

@@ -1,25 +1,25 @@
-//! Deleting items whose time is over.
+//! Deletes expired items.
 
-use super::inner::Inner;
+use super::inner::QueueInner;
 use crate::calls::{Sessions, check_count, retain as call_retain};
 use crate::error::Result;
-use crate::metrics::Call;
+use crate::metrics::CallKind;
 use crate::pool::closed;
 use crate::shared::{CHUNK, CleaningDue};
 
-impl Inner {
-    /// When it is due in this process. `None` for a queue that keeps all.
+impl QueueInner {
+    /// When deleting is due in this process. `None`: the queue keeps all.
     pub(crate) fn cleaning_due(&self) -> Option<CleaningDue> {
         let deletes = self.terms.spec.deletes_what_is_over();
         deletes.then(|| self.process.cleaner.due(self.cleaning_interval))
     }
 
-    /// Takes the turn of this process, if it is due; with `must` only if it is due although there is other work.
+    /// Takes this process's turn to delete, if it is due; with `must` only if it is due although there is other work.
     pub(crate) fn turn_to_clean(&self, must: bool) -> bool {
         self.terms.spec.deletes_what_is_over() && self.process.cleaner.take_turn(must, self.cleaning_interval)
     }
 
-    /// One chunk, by the thread that has the turn. Like a claim it is left undone once the handle is called off.
+    /// Deletes one chunk, on the thread that has the turn. Stops like a claim once the handle is called off.
     pub(crate) fn clean(&self) -> Result<()> {
         let go_on = || self.called_off().map_or(Ok(()), Err);
         self.process.cleaner.chunk(self.cleaning_interval, || {
@@ -28,8 +28,8 @@ impl Inner {
         })
     }
 
-    /// Deletes up to `max` items, once: it has time until the next interval, and the caller has other work. `go_on` is asked when
-    /// there is a connection, which may have taken long.
+    /// Deletes up to `max` items, with one try: it can wait until the next interval, and the caller has other work. `go_on`
+    /// decides once there is a connection, which may have taken long.
     pub(crate) fn retain(&self, max: u32, go_on: impl Fn() -> Result<()>) -> Result<u64> {
         let max = check_count("the number of items to delete", max)?;
         let Some(statement) = self.backend.own().and_then(|own| own.retain.as_ref()) else { return Ok(0) };
@@ -37,8 +37,8 @@ impl Inner {
         if self.pool.is_closed() {
             return Err(closed());
         }
-        let mut session = self.pool.acquire().inspect_err(|error| self.ledger.failed(error.kind()))?;
+        let mut session = self.pool.acquire().inspect_err(|error| self.counters.failed(error.kind()))?;
         go_on()?;
-        self.ledger.time(Call::Retain, || call_retain(&mut session, statement, self.cleaning_interval, max))
+        self.counters.time(CallKind::Retain, || call_retain(&mut session, statement, self.cleaning_interval, max))
     }
 }

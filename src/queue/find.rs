@@ -1,17 +1,17 @@
 //! Looking for items.
 
-use super::inner::Inner;
+use super::inner::QueueInner;
 use crate::calls::{Page, find as call_find, look as call_look};
 use crate::dialect::Calls;
 use crate::error::Result;
 use crate::item::{Batch, Filter};
 
-pub(super) fn find(queue: &Inner, filter: &Filter, after: Option<&str>, max: u32) -> Result<Batch> {
+pub(super) fn find(queue: &QueueInner, filter: &Filter, after: Option<&str>, max: u32) -> Result<Batch> {
     call_find(queue, &queue.terms, calls(queue)?, &Page { filter, after, max })
 }
 
 pub(super) fn look(
-    queue: &Inner,
+    queue: &QueueInner,
     filter: &Filter,
     after: Option<&str>,
     max: u32,
@@ -20,6 +20,6 @@ pub(super) fn look(
     call_look(queue, &queue.terms, calls(queue)?, &Page { filter, after, max }, most)
 }
 
-fn calls(queue: &Inner) -> Result<&Calls> {
+fn calls(queue: &QueueInner) -> Result<&Calls> {
     queue.backend.calls("look for items", "they have no procedure for it; the view shows them")
 }

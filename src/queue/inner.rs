@@ -1,16 +1,16 @@
-//! State behind the handles of a queue: opening it, and sessions for its calls, again while their errors may pass.
+//! The state behind the handles of a queue: opening it, and sessions for its calls, with retries after transient errors.
 
 use super::dropped;
 use super::pacing::Pacing;
 use crate::backend::{self, Procedures};
-use crate::calls::{self, Refused, Sessions, Terms, YieldsTo};
+use crate::calls::{self, CallTerms, RefusedItem, Sessions, YieldsTo};
 use crate::config::Config;
 use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::QueueName;
 use crate::install;
 use crate::item::{Lease, Outcome};
-use crate::metrics::{Call, Ledger, Listed, Source};
+use crate::metrics::{CallKind, Counters, Listed, Source};
 use crate::pool::{Pool, Pooled, closed};
 use crate::session::{Attached, Session};
 use crate::shared::{Interrupt, LeaseHolder, LeaseRenewer, OfQueue, Outage, Policy, Renewals, Renews};
@@ -20,28 +20,28 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-/// A handle's own part; the rest it has in common with those that were shared from it.
-pub(crate) struct Inner {
+/// One handle's own part; it shares the rest with the handles that were shared from it.
+pub(crate) struct QueueInner {
     pub(crate) interrupt: Interrupt,
-    pub(crate) shared: Arc<Shared>,
-    /// The caller's connection, where this handle works on one.
+    pub(crate) shared: Arc<QueueShared>,
+    /// The caller's connection, if the handle is attached to one.
     pub(crate) attached: Option<Arc<Attached>>,
-    /// Whether it has not made sure, since it last took an item, that no dead worker's are left.
+    /// Whether the handle has taken an item since it last made sure that no item of a dead worker is left.
     pub(crate) unsure: AtomicBool,
-    /// Items that their table has refused, for the worker that this handle is of. `None`: nobody asks, and they are logged.
-    pub(crate) set_aside: Mutex<Option<Vec<Refused>>>,
+    /// Items that their table refused, for the worker of this handle. `None`: the handle logs them.
+    pub(crate) set_aside: Mutex<Option<Vec<RefusedItem>>>,
 }
 
-pub(crate) struct Shared {
-    pub(crate) terms: Terms,
+pub(crate) struct QueueShared {
+    pub(crate) terms: CallTerms,
     pub(crate) backend: Box<dyn Procedures>,
-    /// Counts and times of this process, all handles together.
-    pub(crate) ledger: Arc<Ledger>,
+    /// Counters of this process, for all handles.
+    pub(crate) counters: Arc<Counters>,
     pub(crate) pool: Arc<Pool>,
     outage: Outage,
-    /// Has the pool's figures asked for.
+    /// Keeps the pool in the list of figures.
     _listed: Listed,
-    /// Whether this worker takes up what it left in flight when it was last alive.
+    /// Whether this worker recovers its own items of an earlier life.
     pub(crate) resumes: bool,
     pub(crate) poll_interval: Duration,
     pub(crate) recover_interval: Duration,
@@ -53,21 +53,21 @@ pub(crate) struct Shared {
     pub(crate) pacing: Pacing,
 }
 
-impl Deref for Inner {
-    type Target = Shared;
+impl Deref for QueueInner {
+    type Target = QueueShared;
 
-    fn deref(&self) -> &Shared {
+    fn deref(&self) -> &QueueShared {
         &self.shared
     }
 }
 
-impl Inner {
+impl QueueInner {
     /// A handle on the queue, as [`super::Queue::open`] says.
     pub(crate) fn open(config: &Config, name: &str) -> Result<Self> {
         let schema = config.schema()?;
         // Checked before the first connection: a bad name is a mistake of the caller, whatever the server says.
         QueueName::new(name)?;
-        let run_at = Terms::run_at(config)?;
+        let run_at = CallTerms::run_at(config)?;
         let pool = Pool::new(config);
         let retry = Policy::new(config);
         let interrupt = Interrupt::default();
@@ -82,11 +82,11 @@ impl Inner {
             let backend = backend::open(&mut session, &schema, &spec)?;
             Ok((spec, dialect, backend))
         })?;
-        let (ledger, pool) = (Ledger::of(schema.as_str(), spec.queue.as_str()), Arc::new(pool));
+        let (counters, pool) = (Counters::of(schema.as_str(), spec.queue.as_str()), Arc::new(pool));
         let process = OfQueue::of(&config.connection_string()?, schema.as_str(), name);
-        let shared = Shared {
-            _listed: Listed::new(&ledger, Arc::clone(&pool) as Arc<dyn Source>),
-            ledger,
+        let shared = QueueShared {
+            _listed: Listed::new(&counters, Arc::clone(&pool) as Arc<dyn Source>),
+            counters,
             pool,
             outage,
             resumes: spec.lease.resume_own && config.has_worker() && backend.own().is_some(),
@@ -99,7 +99,7 @@ impl Inner {
             process,
             renewer: Arc::default(),
             pacing: Pacing::new(config),
-            terms: Terms::new(config, schema, spec, dialect, run_at)?,
+            terms: CallTerms::new(config, schema, spec, dialect, run_at)?,
         };
         Ok(Self {
             interrupt,
@@ -110,15 +110,14 @@ impl Inner {
         })
     }
 
-    /// Another handle, which can be interrupted for itself.
+    /// Another handle, with an interrupt of its own.
     pub(crate) fn share(&self, attached: Option<Arc<Attached>>) -> Self {
         let shared = Arc::clone(&self.shared);
         let interrupt = self.interrupt.share();
         Self { interrupt, shared, attached, unsure: true.into(), set_aside: Mutex::default() }
     }
 
-    /// Has the leases of `holder` renewed every `interval`, for as long as it is there. `None` for a queue that keeps no
-    /// leases.
+    /// Renews the leases of `holder` every `interval`, as long as it lives. `None`: the queue keeps no leases.
     pub(crate) fn keep(&self, holder: Weak<dyn LeaseHolder>, interval: Duration) -> Result<Option<Renewals>> {
         if self.backend.own().is_none() {
             return Ok(None);
@@ -128,7 +127,7 @@ impl Inner {
         self.renewer.keep(queue, holder, interval).map(Some)
     }
 
-    /// [`ErrorKind::Unsupported`] on a handle that works on a connection of the caller's.
+    /// [`ErrorKind::Unsupported`] on a handle that is attached to a caller's connection.
     pub(crate) fn refuse_attached(&self) -> Result<()> {
         if self.attached.is_none() {
             return Ok(());
@@ -141,8 +140,8 @@ impl Inner {
     }
 }
 
-impl Sessions for Inner {
-    fn run(&self, call: Call, yields_to: YieldsTo, work: &mut dyn FnMut(&mut Session) -> Result<()>) -> Result<()> {
+impl Sessions for QueueInner {
+    fn run(&self, call: CallKind, yields_to: YieldsTo, work: &mut dyn FnMut(&mut Session) -> Result<()>) -> Result<()> {
         self.refuse_attached()?;
         let mut is_again = false;
         let again = |error: &Error| self.outage.failed(self.terms.queue(), error);
@@ -151,7 +150,7 @@ impl Sessions for Inner {
                 return Err(closed());
             }
             if is_again {
-                self.ledger.tries_again();
+                self.counters.tries_again();
             }
             is_again = true;
             self.tried(call, self.pool.acquire(), &mut *work)
@@ -167,16 +166,16 @@ impl Sessions for Inner {
     }
 }
 
-impl Shared {
-    /// One try on a session.
+impl QueueShared {
+    /// Runs `work` on a session, with one try.
     pub(crate) fn tried<T>(
         &self,
-        call: Call,
+        call: CallKind,
         session: Result<Pooled<'_>>,
         work: impl FnOnce(&mut Session) -> Result<T>,
     ) -> Result<T> {
-        let mut session = session.inspect_err(|error| self.ledger.failed(error.kind()))?;
-        let result = self.ledger.time(call, || work(&mut session));
+        let mut session = session.inspect_err(|error| self.counters.failed(error.kind()))?;
+        let result = self.counters.time(call, || work(&mut session));
         if result.is_ok() {
             self.outage.is_over(self.terms.queue());
         }
@@ -184,7 +183,7 @@ impl Shared {
     }
 }
 
-impl Renews for Shared {
+impl Renews for QueueShared {
     fn name(&self) -> &str {
         self.terms.queue()
     }
@@ -193,31 +192,33 @@ impl Renews for Shared {
         Duration::from_millis(u64::from(self.terms.described_lease_ms().unsigned_abs()))
     }
 
-    /// On the connection that is kept for it.
+    /// Uses the connection that is kept for renewals.
     fn renew(&self, leases: &[Lease<'_>], limit: Duration) -> Result<Vec<Outcome>> {
         let own = self.backend.calls("renew a lease", NO_LEASES)?;
         calls::renew(&self.terms, own, leases, |work| {
             if self.pool.is_closed() {
                 return Err(closed());
             }
-            self.tried(Call::Renew, self.pool.acquire_to_renew(limit), work)
+            self.tried(CallKind::Renew, self.pool.acquire_to_renew(limit), work)
                 .map_err(|error| dropped::named_if_dropped(&self.pool, &self.terms, error))
         })
     }
 
     fn count_lost(&self, count: usize) {
-        self.ledger.loses(count);
+        self.counters.loses(count);
     }
 }
 
 /// Why hand-written procedures have nothing to renew.
 pub(crate) const NO_LEASES: &str = "they keep none: an item is its worker's for ever";
 
-/// The side at fault when the server refuses a value. Claims and looks are given none but what is checked before anything is
-/// done, so it is one that lies in a table, or of a trigger there: nothing that is wrong with the call.
-fn at_fault(dialect: Dialect, call: Call, error: Error) -> Error {
-    let gives_values =
-        !matches!(call, Call::Claim | Call::Recover | Call::Retain | Call::Why | Call::Stats | Call::Watch);
+/// The error with the right side at fault when the server refuses a value. Claims and looks have only checked parameters, so the
+/// value is in a table or a trigger, and the call is right.
+fn at_fault(dialect: Dialect, call: CallKind, error: Error) -> Error {
+    let gives_values = !matches!(
+        call,
+        CallKind::Claim | CallKind::Recover | CallKind::Retain | CallKind::Why | CallKind::Stats | CallKind::Watch
+    );
     if gives_values || error.kind() != ErrorKind::InvalidItem || dialect.refuses_argument(&error) {
         return error;
     }

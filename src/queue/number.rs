@@ -1,27 +1,27 @@
-//! Which item a short number means.
+//! Finds the item that a short number means.
 
 use super::find;
-use super::inner::Inner;
+use super::inner::QueueInner;
 use crate::calls::clock;
 use crate::error::{Error, ErrorKind, Excerpt, Result};
 use crate::item::Filter;
-use crate::metrics::Call;
+use crate::metrics::CallKind;
 use std::cmp::Ordering;
 
-/// Candidates that an error names.
+/// The most candidates that an error names.
 const NAMED: usize = 10;
 
 /// Items of one look.
 const PAGE: u32 = 50;
 
-pub(super) fn whole_key(queue: &Inner, given: &str) -> Result<String> {
+pub(super) fn whole_key(queue: &QueueInner, given: &str) -> Result<String> {
     let Some(number) = queue.terms.spec.read_number(given) else { return Ok(given.to_owned()) };
-    let now_ms = clock(queue, Call::Find)?;
+    let now_ms = clock(queue, CallKind::Find)?;
     let span = now_ms.and_then(|now_ms| number.span(now_ms));
     let span = span.ok_or_else(|| Error::new(ErrorKind::Protocol, "the server's time is no time of today"))?;
     let mut found = Vec::new();
     let mut after = span.after.clone();
-    // Only as far as the range goes, also where this login may not see most of the items.
+    // The range bounds the search, also where this login sees few of the items.
     'looks: while found.len() <= NAMED {
         let (batch, further) = find::look(queue, &Filter::default(), Some(&after), PAGE, PAGE)?;
         for item in batch.iter() {

@@ -3,23 +3,23 @@
 use crate::config::Config;
 use std::time::Duration;
 
-/// How a worker on this queue is to claim ahead.
+/// How a worker on this queue claims ahead.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pacing {
     /// How many threads call the database.
-    pub(crate) lanes: u32,
+    pub(crate) fetchers: u32,
     /// The most items that wait for a handler.
     pub(crate) ahead: usize,
     /// The most bytes of them.
     pub(crate) ahead_bytes: usize,
-    /// How long an item may wait for one.
+    /// How long an item may wait for a handler.
     pub(crate) hold: Duration,
 }
 
 impl Pacing {
     pub(super) fn new(config: &Config) -> Self {
         Self {
-            lanes: config.number("worker.lanes"),
+            fetchers: config.number("worker.fetchers"),
             ahead: config.number("worker.ahead") as usize,
             ahead_bytes: config.number("worker.ahead_bytes") as usize,
             hold: config.duration("worker.hold_ms"),

@@ -1,22 +1,22 @@
-//! Ending claims: in parts, on the queue's connections or the caller's.
+//! Settles claims: in parts, on the queue's connections or the caller's.
 
 use super::attached;
 use super::claim;
-use super::inner::Inner;
+use super::inner::QueueInner;
 use super::settle_part::{count, settle_part};
-use crate::calls::{MAX_ITEMS, Telling, check_size, in_parts, settle_within, settlements_to_json};
+use crate::calls::{Answers, MAX_ITEMS, check_size, in_parts, settle_within, settlements_to_json};
 use crate::error::Result;
 use crate::item::{Batch, Outcome, Settlement};
-use crate::metrics::Call;
+use crate::metrics::CallKind;
 
-impl Inner {
+impl QueueInner {
     /// Settles `settlements` and, with `max` above 0, claims that many items in the same commit as the last of them.
     pub(crate) fn settle(
         &self,
         settlements: &[Settlement<'_>],
         operation: Option<&str>,
         max: i32,
-        telling: Telling,
+        answers: Answers,
     ) -> Result<(Vec<Outcome>, Batch)> {
         if max > 0 {
             self.refuse_attached()?;
@@ -25,7 +25,7 @@ impl Inner {
             let claims = max > 0 && !self.interrupt.is_set();
             return Ok((Vec::new(), if claims { claim::look(self, max)? } else { Batch::default() }));
         }
-        // All of them, before the first is sent.
+        // All settlements are checked before the first is sent.
         let size = MAX_ITEMS as usize;
         let json =
             settlements.chunks(size).enumerate().map(|(i, part)| settlements_to_json(&self.terms.spec, part, i * size));
@@ -42,22 +42,22 @@ impl Inner {
             }
             let max = if part.is_last && !self.interrupt.is_set() { max } else { 0 };
             let wakes = self.process.polls.wakes(&self.terms.kinds.key);
-            let settled = settle_part(self, part.items, json, &part.operation, max, telling)?;
+            let settled = settle_part(self, part.items, json, &part.operation, max, answers)?;
             batch = match settled.claimed {
                 Some(claimed) => claim::counted(self, claimed, wakes),
                 None => claimed_after(self, max),
             };
             Ok(settled.outcomes)
         })?;
-        // The claim in it only ended items.
+        // The claim of the last part only ended items.
         let batch = if batch.calls_for_another() { claimed_after(self, max) } else { batch };
         Ok((outcomes, batch))
     }
 }
 
-/// A claim by a call of its own, after a settle that could not claim. What was settled is reported in any case: another claim
-/// finds what this one could not take.
-fn claimed_after(queue: &Inner, max: i32) -> Batch {
+/// Claims in a call of its own, after a settle that could not. The caller gets the settle's outcomes in any case: another claim
+/// finds the items that this one could not take.
+fn claimed_after(queue: &QueueInner, max: i32) -> Batch {
     let batch = if max > 0 { claim::look(queue, max) } else { Ok(Batch::default()) };
     batch.unwrap_or_else(|error| {
         log::warn!("nothing was claimed after a settle: {error}");
@@ -65,11 +65,16 @@ fn claimed_after(queue: &Inner, max: i32) -> Batch {
     })
 }
 
-/// Up to [`MAX_ITEMS`] settlements inside the transaction of the connection's owner. Nobody is woken for what is not committed.
-fn within(queue: &Inner, settlements: &[Settlement<'_>], json: &str, identity: Option<&str>) -> Result<Vec<Outcome>> {
+/// Makes up to [`MAX_ITEMS`] settlements inside the caller's transaction. Wakes no waiter: they are not committed.
+fn within(
+    queue: &QueueInner,
+    settlements: &[Settlement<'_>],
+    json: &str,
+    identity: Option<&str>,
+) -> Result<Vec<Outcome>> {
     let own = attached::calls(queue)?;
     let outcomes = settle_within(&queue.terms, own, settlements, json, identity, |text, params| {
-        attached::call(queue, Call::Settle, text, params)
+        attached::call(queue, CallKind::Settle, text, params)
     })?;
     count(queue, settlements, &outcomes);
     Ok(outcomes)

@@ -1,34 +1,34 @@
-//! A settle of as many items as one transaction takes, counted, with those woken who wait for what it made due.
+//! Settles as many items as one transaction takes, counts them, and wakes the waiters for items that are due again.
 
-use super::inner::Inner;
-use crate::calls::{Operation, Settled, Settling, Telling};
+use super::inner::QueueInner;
+use crate::calls::{Answers, Operation, SettleAnswer, Settling};
 use crate::error::Result;
 use crate::item::{Answer, ItemState, Outcome, Settlement};
 
-/// Settles, and claims up to `max` items with it if the backend can. The claim's answer is left to the caller.
+/// Settles, and claims up to `max` items in the same call if the backend can. The caller handles the claim's answer.
 pub(super) fn settle_part(
-    queue: &Inner,
+    queue: &QueueInner,
     settlements: &[Settlement<'_>],
     json: &str,
     operation: &Operation,
     max: i32,
-    telling: Telling,
-) -> Result<Settled> {
+    answers: Answers,
+) -> Result<SettleAnswer> {
     let recover = if max > 0 { queue.process.polls.recovery(queue.recover_interval) } else { 0 };
-    let what = Settling { settlements, json, operation, telling, max, recover };
+    let what = Settling { settlements, json, operation, answers, max, recover };
     let settled = queue.backend.settle(queue, &queue.terms, &what)?;
     count(queue, settlements, &settled.outcomes);
     wake_for(queue, settlements, &settled.outcomes);
     Ok(settled)
 }
 
-/// An item of a claim that is not settled was lost; one that an operator meant was just refused.
-pub(super) fn count(queue: &Inner, settlements: &[Settlement<'_>], outcomes: &[Outcome]) {
-    queue.ledger.settles(outcomes, |i| settlements.get(i).is_some_and(|settlement| settlement.attempt > 0));
+/// Counts an item of a claim that is not settled as lost; an operator's as refused.
+pub(super) fn count(queue: &QueueInner, settlements: &[Settlement<'_>], outcomes: &[Outcome]) {
+    queue.counters.settles(outcomes, |i| settlements.get(i).is_some_and(|settlement| settlement.attempt > 0));
 }
 
-/// Wakes those who wait for items that were made due again.
-fn wake_for(queue: &Inner, settlements: &[Settlement<'_>], outcomes: &[Outcome]) {
+/// Wakes waiters for items that are due again.
+fn wake_for(queue: &QueueInner, settlements: &[Settlement<'_>], outcomes: &[Outcome]) {
     let polls = &queue.process.polls;
     let due_again = settlements.iter().zip(outcomes).filter(|(_, outcome)| {
         outcome.answer == Answer::Ok && matches!(outcome.state, Some(ItemState::Pending | ItemState::Error))

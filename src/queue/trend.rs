@@ -1,22 +1,22 @@
-//! Where a queue is going.
+//! The trend of a queue.
 
-use super::inner::Inner;
+use super::inner::QueueInner;
 use crate::calls::{Sessions, YieldsTo, check_most};
 use crate::error::Result;
 use crate::item::{Trend, Watched};
 use std::time::{Duration, Instant};
 
-pub(super) fn watch(queue: &Inner, most: u32) -> Result<Watched> {
+pub(super) fn watch(queue: &QueueInner, most: u32) -> Result<Watched> {
     queue.backend.watch(queue, &queue.terms, check_most(most)?)
 }
 
-pub(super) fn trend(queue: &Inner, most: u32, apart: Duration) -> Result<(Watched, Trend)> {
+pub(super) fn trend(queue: &QueueInner, most: u32, apart: Duration) -> Result<(Watched, Trend)> {
     let (first, begun) = (watch(queue, most)?, Instant::now());
     let alone = first.trend(None);
     if alone.counted || apart.is_zero() {
         return Ok((first, alone));
     }
-    // Completed items leave the table: their number shows in what is left.
+    // Completed items leave the table, so the change of the rest shows their number.
     if queue.interrupt.wait(apart, YieldsTo::Interrupts)
         && let Some(called_off) = queue.called_off()
     {

@@ -1,21 +1,22 @@
-//! Items that were claimed and cannot be handed out: each is ended by itself, so that it neither ends its worker nor is
-//! claimed again for ever, and the others of its claim are worked on.
+//! Undeliverable items: claimed, but impossible to hand out. Each is ended by itself, so that it neither ends its worker nor is
+//! claimed for ever, and the others of its claim are delivered.
 
-use super::inner::Inner;
+use super::inner::QueueInner;
 use super::settle_part::settle_part;
-use crate::calls::{Telling, in_parts, settlements_to_json};
+use crate::calls::{Answers, in_parts, settlements_to_json};
 use crate::error::{ErrorKind, Result};
-use crate::item::{Action, Answer, Outcome, Settlement, Unfit, Withheld};
+use crate::item::{Action, Answer, Outcome, Settlement, Undeliverable, UndeliverableReason};
 
-/// Ends the claims of `withheld`. What cannot be ended now, its lease gives back.
-pub(super) fn end(queue: &Inner, withheld: &[Withheld]) {
-    if withheld.is_empty() {
+/// Ends the claims of `undeliverable`. The lease returns an item that cannot be ended now.
+pub(super) fn end(queue: &QueueInner, undeliverable: &[Undeliverable]) {
+    if undeliverable.is_empty() {
         return;
     }
-    let reasons: Vec<_> = withheld.iter().map(|item| reason(queue, item)).collect();
-    let settlements: Vec<_> = withheld.iter().zip(&reasons).map(|(item, reason)| settlement(item, reason)).collect();
+    let reasons: Vec<_> = undeliverable.iter().map(|item| reason(queue, item)).collect();
+    let settlements: Vec<_> =
+        undeliverable.iter().zip(&reasons).map(|(item, reason)| settlement(item, reason)).collect();
     let ended = settle(queue, &settlements).or_else(|error| match error.kind() {
-        // Procedures that somebody wrote by hand may have nowhere to put the reason.
+        // Hand-written procedures may have no column for the reason.
         ErrorKind::Unsupported => {
             let bare: Vec<_> = settlements.iter().map(|each| Settlement { error: None, ..each.clone() }).collect();
             settle(queue, &bare)
@@ -24,7 +25,9 @@ pub(super) fn end(queue: &Inner, withheld: &[Withheld]) {
     });
     match ended {
         Ok(outcomes) => {
-            for (item, outcome) in withheld.iter().zip(&outcomes).filter(|(_, outcome)| outcome.answer != Answer::Ok) {
+            for (item, outcome) in
+                undeliverable.iter().zip(&outcomes).filter(|(_, outcome)| outcome.answer != Answer::Ok)
+            {
                 log::warn!("the claim of item {} could not be ended: {:?}", item.key, outcome.answer);
             }
         }
@@ -32,36 +35,36 @@ pub(super) fn end(queue: &Inner, withheld: &[Withheld]) {
     }
 }
 
-/// Why the item is not handed out, which is logged.
-pub(crate) fn reason(queue: &Inner, item: &Withheld) -> String {
+/// The reason, for the log.
+pub(crate) fn reason(queue: &QueueInner, item: &Undeliverable) -> String {
     let most = queue.terms.most_item_bytes;
     let reason = match item.why {
-        Unfit::TooLarge => format!(
+        UndeliverableReason::TooLarge => format!(
             "the item has more than {most} bytes, the most that this worker takes (setting \"item.max_bytes\"); raise it and \
              redrive the item"
         ),
-        Unfit::NoMemory => "the worker had not the memory to take the item".to_owned(),
+        UndeliverableReason::NoMemory => "the worker had not the memory to take the item".to_owned(),
     };
     log::warn!("item {} of queue {} is not handed out: {reason}", item.key, queue.terms.queue());
     reason
 }
 
 /// The end of its claim.
-pub(crate) fn settlement<'a>(item: &'a Withheld, reason: &'a str) -> Settlement<'a> {
+pub(crate) fn settlement<'a>(item: &'a Undeliverable, reason: &'a str) -> Settlement<'a> {
     let action = match item.why {
-        // No attempt of a worker like this one would end otherwise.
-        Unfit::TooLarge => Action::Fail,
-        // Another attempt, or another worker, may have it.
-        Unfit::NoMemory => Action::Retry,
+        // Every worker like this one would fail at it.
+        UndeliverableReason::TooLarge => Action::Fail,
+        // Another attempt, or another worker, may have the memory.
+        UndeliverableReason::NoMemory => Action::Retry,
     };
     let control = Settlement::control(&item.key, Some(&item.token), action);
     Settlement { attempt: item.attempt, error: Some(reason), ..control }
 }
 
-fn settle(queue: &Inner, settlements: &[Settlement<'_>]) -> Result<Vec<Outcome>> {
+fn settle(queue: &QueueInner, settlements: &[Settlement<'_>]) -> Result<Vec<Outcome>> {
     let json = settlements_to_json(&queue.terms.spec, settlements, 0)?;
     // One part: a claim takes no more items than a call does.
     in_parts(queue.terms.dialect, settlements, None, true, |part| {
-        Ok(settle_part(queue, part.items, &json, &part.operation, 0, Telling::OfAll)?.outcomes)
+        Ok(settle_part(queue, part.items, &json, &part.operation, 0, Answers::All)?.outcomes)
     })
 }

@@ -1,15 +1,15 @@
-//! Why an item is not being worked on: what is to be asked for the decision.
+//! Asks why an item is not being worked on.
 
-use super::inner::Inner;
+use super::inner::QueueInner;
 use super::{find, trend};
 use crate::calls::{clock, head_of_group};
+use crate::description::Storage;
 use crate::error::{ErrorKind, Result};
 use crate::item::{Filter, Item, Standing, Value, Why, far_utc_ms, utc_ms};
-use crate::metrics::Call;
-use crate::spec::Storage;
+use crate::metrics::CallKind;
 
-/// The columns of the worker view that tell where an item stands: when it is due, who has it, until when, and when it was last
-/// changed. Of our own table and of a described one; on SQL Server and on PostgreSQL.
+/// The columns of the worker view that describe an item's state: when it is due, its holder, the lease's end, and the last
+/// change; in an own table and a described one, on SQL Server and on PostgreSQL.
 const OWN: [[&str; 2]; 4] = [
     ["ScheduledFor", "scheduled_for"],
     ["LeaseOwner", "lease_owner"],
@@ -23,14 +23,14 @@ const ADOPTED: [[&str; 2]; 4] = [
     ["ItemToken", "item_token"],
 ];
 
-/// How far the items that wait are counted: who asks for one wants to know whether there are many.
+/// The most waiting items that are counted: beyond that the count only says "many".
 const LOOK: u32 = 10_000;
 
-pub(super) fn why(queue: &Inner, key: &str) -> Result<Option<Why>> {
+pub(super) fn why(queue: &QueueInner, key: &str) -> Result<Option<Why>> {
     let found = find::find(queue, &Filter::of_keys([key]), None, 1)?;
     let Some(item) = found.get(0) else { return Ok(None) };
     let Some(state) = item.state() else { return Ok(None) };
-    let now_ms = clock(queue, Call::Why)?;
+    let now_ms = clock(queue, CallKind::Why)?;
     let names = if matches!(queue.terms.spec.storage, Storage::Own) { OWN } else { ADOPTED };
     let [due, owner, until, changed] = names.map(|names| text_of(&item, names));
     let from_now = |time: Option<&str>| Some(time.and_then(far_utc_ms)? - now_ms?);
@@ -45,7 +45,7 @@ pub(super) fn why(queue: &Inner, key: &str) -> Result<Option<Why>> {
         refused: None,
         stats: None,
     };
-    // The rest costs the server more, and decides only of what is due, or was left.
+    // The rest costs the server more, and matters only for an item that is due or orphaned.
     if !standing.is_due() && !standing.is_left() {
         return Ok(Some(standing.why()));
     }
@@ -69,7 +69,7 @@ pub(super) fn why(queue: &Inner, key: &str) -> Result<Option<Why>> {
     Ok(Some(standing.why()))
 }
 
-/// Whether two keys are one: of a time the server may tell more or fewer digits.
+/// Whether two keys are equal: the server may write a time with more or fewer digits.
 fn is_same(one: &str, other: &str) -> bool {
     let digits = |key: &str| key.trim_end_matches('Z').trim_end_matches('0').replace(' ', "T");
     one == other || (utc_ms(one).is_some() && digits(one) == digits(other))

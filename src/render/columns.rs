@@ -1,9 +1,9 @@
 //! A column of a queue, as its templates see it.
 
+use crate::description::{CheckSpec, ColumnKind, ColumnSpec, ReferenceSpec, column_value};
 use crate::dialect::Dialect;
 use crate::ident::Identifier;
 use crate::item::from_base64;
-use crate::spec::{CheckSpec, ColumnKind, ColumnSpec, ReferenceSpec, column_value};
 use minijinja::{Value, context};
 use serde_json::Value as Json;
 
@@ -15,7 +15,7 @@ pub(super) fn context(dialect: Dialect, column: &ColumnSpec, described: bool) ->
         Dialect::Postgres => format!("\"{name}_\""),
     };
     let quoted = column.name.quoted(style);
-    // Text is read from JSON at any length, so that what is too long is an error instead of being cut.
+    // Text is read from JSON at any length, so that a long text is an error instead of being cut.
     let json_kind = match column.kind {
         ColumnKind::Text(_) => ColumnKind::Text(None),
         ColumnKind::Binary(_) => ColumnKind::Binary(None),
@@ -27,7 +27,7 @@ pub(super) fn context(dialect: Dialect, column: &ColumnSpec, described: bool) ->
         shown => quoted,
         type => dialect.column_type(column.kind),
         json_type => dialect.column_type(json_kind),
-        // A time of a table of others is read as text, and put into whichever type its column has.
+        // A time of a user's table is read as text, and written into the column's type, whatever that is.
         set_type => match column.kind {
             // PostgreSQL's functions decode it.
             ColumnKind::Binary(_) if dialect == Dialect::Postgres => dialect.column_type(ColumnKind::Text(None)),
@@ -39,7 +39,7 @@ pub(super) fn context(dialect: Dialect, column: &ColumnSpec, described: bool) ->
         is_json => column.kind == ColumnKind::Json,
         is_text => matches!(column.kind, ColumnKind::Text(_) | ColumnKind::Json),
         is_time => column.kind == ColumnKind::Timestamp,
-        // The type in the table is not known here: it may be text in a code page.
+        // The type in the table is unknown: it may be text in a code page.
         is_coded => (described || column.sql_type.is_some()) && matches!(column.kind, ColumnKind::Text(_) | ColumnKind::Json),
         is_binary => is_binary(column),
         nullable => column.nullable,
@@ -48,8 +48,8 @@ pub(super) fn context(dialect: Dialect, column: &ColumnSpec, described: bool) ->
     }
 }
 
-/// The same of a column whose table readpast makes: what is declared there of it besides. `stem` is what the names of what
-/// belongs to the table begin with, after what they are.
+/// The same of a column whose table readpast makes, with its declarations. `stem` is the common prefix of the names of the
+/// table's objects, after their own.
 pub(super) fn declared(dialect: Dialect, stem: &str, column: &ColumnSpec, described: bool) -> Value {
     let named = |what: &str| Identifier::new("a constraint", what).map(|name| name.quoted(dialect.quote_style()));
     let name = column.name.as_str();
@@ -67,7 +67,7 @@ pub(super) fn is_binary(column: &ColumnSpec) -> bool {
     matches!(column.kind, ColumnKind::Binary(_))
 }
 
-/// What holds of the rows of a table.
+/// A constraint of a table.
 #[derive(PartialEq, Eq)]
 pub(super) struct Constraint {
     /// Its name, quoted.
@@ -82,7 +82,7 @@ impl Constraint {
     }
 }
 
-/// What a column says of the rows of its table, whose constraints are called after `stem`.
+/// The constraints that a column adds to its table, which are named after `stem`.
 pub(super) fn constraints(dialect: Dialect, stem: &str, column: &ColumnSpec, described: bool) -> Vec<Constraint> {
     let style = dialect.quote_style();
     let column_name = column.name.as_str();
@@ -90,7 +90,7 @@ pub(super) fn constraints(dialect: Dialect, stem: &str, column: &ColumnSpec, des
     let mut constraints = Vec::new();
     let mut add = |before: &str, after: &str, definition: String| {
         let name = match dialect {
-            // They are the schema's there, not the table's: by the dot, the column Line_Id of Order and the column Id of
+            // There they belong to the schema, not to the table: by the dot, the column Line_Id of Order and the column Id of
             // Order_Line have two.
             Dialect::SqlServer => format!("{before}_{stem}.{column_name}"),
             Dialect::Postgres => format!("{stem}_{column_name}_{after}"),
@@ -113,8 +113,8 @@ pub(super) fn constraints(dialect: Dialect, stem: &str, column: &ColumnSpec, des
     constraints
 }
 
-/// What a new item has that leaves the column out, as a literal. PostgreSQL takes each as text whose type it finds; so numbers
-/// fit their columns and parameters whatever their size.
+/// The value of a new item that leaves the column out, as a literal. PostgreSQL takes each as text whose type it finds; so
+/// numbers fit their columns and parameters whatever their size.
 pub(super) fn default(dialect: Dialect, column: &ColumnSpec) -> Option<String> {
     let given = column.default.as_ref()?.to_string();
     let value: Json = column_value(column.kind, &given).ok().and_then(|sent| serde_json::from_str(&sent).ok())?;
@@ -139,7 +139,7 @@ pub(super) fn default(dialect: Dialect, column: &ColumnSpec) -> Option<String> {
     })
 }
 
-/// Where a column stands in the JSON of an item.
+/// The path of a column in the JSON of an item.
 pub(super) fn path(name: &str) -> String {
     format!("$.columns.\"{}\"", name.replace('\\', "\\\\").replace('"', "\\\""))
 }

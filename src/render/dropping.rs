@@ -1,13 +1,13 @@
-//! The way back: what a queue's script has made is dropped, but for what is the user's or another queue's.
+//! Drops the objects of a queue's script, except those of the user's or another queue's.
 
 use super::object::{Made, Name, Object};
 use super::script::guarded;
 use super::table::in_comment;
 use super::{Target, names, table_of, theirs};
+use crate::description::{QueueSpec, Storage};
 use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::Identifier;
-use crate::spec::{QueueSpec, Storage};
 use minijinja::{Value, context};
 use std::collections::BTreeSet;
 
@@ -20,8 +20,8 @@ pub struct Referrer {
     pub key: String,
 }
 
-/// The script that drops the queue of `spec` where `others` are installed too and `referrers` refer to it: what
-/// [`crate::install::drop_queue`] does, to read and to run by hand.
+/// The script that drops the queue of `spec` where `others` are installed too and `referrers` refer to it: the SQL of
+/// [`crate::install::drop_queue`], to read and to run by hand.
 ///
 /// # Errors
 /// [`ErrorKind::InvalidArgument`] when another queue works on a table that would go.
@@ -43,7 +43,7 @@ pub(crate) struct Leaving<'a> {
     made: Vec<Made>,
     /// The user's tables, which stay.
     stays: Vec<Name>,
-    /// Rights that other queues give too.
+    /// Rights that other queues grant too.
     given_by_others: Vec<Made>,
     /// Whether its settings are its own.
     has_settings: bool,
@@ -103,7 +103,7 @@ impl Leaving<'_> {
     /// The tables that go, with their rows: that of the items first.
     pub(crate) fn tables(&self) -> Vec<Name> {
         let mut going: Vec<_> = tables(&self.made).into_iter().rev().cloned().collect();
-        // Types of work have a table on SQL Server, which is made first.
+        // On SQL Server types of work have a table, which is made first.
         let of_items = table_of(self.target.dialect, self.target.schema, &self.spec);
         going.sort_by_key(|name| Some(name) != of_items.as_ref());
         going
@@ -125,7 +125,7 @@ impl Leaving<'_> {
         let dialect = target.dialect;
         let style = dialect.quote_style();
         let going = tables(&self.made);
-        // The user's own tables are locked only where an index on them goes.
+        // The user's own tables are locked only when an index on them goes.
         let locked: Vec<_> = going.iter().rev().map(|name| name.quoted(dialect)).collect::<Result<_>>()?;
         let keys: Vec<_> = referrers
             .iter()
@@ -161,7 +161,7 @@ impl Leaving<'_> {
                 _ => {}
             }
         }
-        for name in self.roles_of_nobody_else() {
+        for name in self.roles_of_no_other_queue() {
             grants.push(context! { on => (), ..role(dialect, name)? });
         }
         target.objects(
@@ -193,13 +193,13 @@ impl Leaving<'_> {
         Ok(guarded(target.dialect, &objects))
     }
 
-    /// An object that goes takes its grants along.
+    /// Whether the grant is on an object that stays: one that goes takes its grants along.
     fn is_on_what_stays(&self, on: &Name) -> bool {
         !self.made.iter().any(|made| matches!(made, Made::Code { name, .. } if name == on))
     }
 
-    /// The roles to which no other queue gives anything.
-    fn roles_of_nobody_else(&self) -> BTreeSet<&str> {
+    /// The roles to which no other queue grants anything.
+    fn roles_of_no_other_queue(&self) -> BTreeSet<&str> {
         let roles = |made: &'_ Made| match made {
             Made::Grant(grant) => Some(grant.role.clone()),
             _ => None,
@@ -218,7 +218,7 @@ fn role(dialect: Dialect, name: &str) -> Result<Value> {
     Ok(context! { role => quoted, role_name => name })
 }
 
-/// Objects that are made under a name of their own.
+/// The named objects.
 fn named(made: &Made) -> Vec<Name> {
     match made {
         Made::Code { name, .. } => vec![name.clone()],

@@ -1,13 +1,13 @@
-//! To which kinds of items a claim can be limited, as the templates see it.
+//! The kind filters of claims, for the templates.
 
-use super::names::Names;
+use super::names::TableNames;
+use crate::description::{KindSearch, QueueSpec, TableSpec};
 use crate::dialect::Dialect;
-use crate::spec::{KindSearch, QueueSpec, TableSpec};
 use minijinja::{Value, context};
 
-/// Whether claims take types, and steps; and by which indexes what they name is sought.
+/// Whether claims take types, and steps; and the indexes that serve them.
 pub(super) fn context(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Value {
-    let names = Names::of(dialect, spec);
+    let names = TableNames::of(dialect, spec);
     let searches: Vec<_> = spec
         .kind_searches()
         .into_iter()
@@ -23,16 +23,16 @@ pub(super) fn context(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> 
         .collect();
     context! {
         kind_searches => searches,
-        // Claims that name no kind go by an index of their own.
+        // Claims that name no kind use an index of their own.
         searches_all => !spec.is_always_by_type(),
         asks_types => spec.asks_types(),
         asks_steps => spec.asks_steps(),
     }
 }
 
-/// By which of T-SQL's indexes all that waits is found in order, in our own table or one that names none.
+/// The T-SQL index that finds all waiting items in order, in our own table or one without a named index.
 pub(super) fn due_index(spec: &QueueSpec) -> String {
-    // A claim that names no kind goes by types as well: there is no other index then.
+    // A claim that names no kind searches by types as well: there is no other index then.
     let by_type = spec.kind_searches().last().copied().filter(|_| spec.is_always_by_type());
     by_type.map_or_else(|| format!("[IX_{}_Due]", spec.queue), |search| index(spec, search))
 }

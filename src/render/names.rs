@@ -1,25 +1,24 @@
-//! How the columns of a queue's table are called in the SQL of a server.
+//! The names of a queue's columns in the SQL of a server.
 
+use crate::description::{OWN_COLUMNS, QueueSpec};
 use crate::dialect::Dialect;
 use crate::ident::{Identifier, QueueName};
-use crate::spec::{OWN_COLUMNS, QueueSpec};
 use minijinja::{Value, context};
 
 /// The names of one queue's table.
 #[derive(Clone, Copy)]
-pub(super) struct Names {
+pub(super) struct TableNames {
     dialect: Dialect,
     own: bool,
 }
 
-impl Names {
+impl TableNames {
     pub(super) fn of(dialect: Dialect, spec: &QueueSpec) -> Self {
         Self { dialect, own: spec.is_own() }
     }
 
-    /// As it stands in SQL. A table that somebody else made has its names as they would be written there. In our own a name
-    /// that the description gives is kept to the letter, and our columns are in each server's own manner: `LeaseOwner`,
-    /// `lease_owner`.
+    /// The name in SQL. The user's table has its names as the user would write them. In our own, a name of the description is
+    /// kept literally, and our columns have each server's style: `LeaseOwner`, `lease_owner`.
     pub(super) fn quoted(self, name: &Identifier) -> String {
         let style = self.dialect.quote_style();
         if !self.own {
@@ -31,7 +30,7 @@ impl Names {
         name.quoted(style)
     }
 
-    /// As the catalog has it.
+    /// The name in the catalog.
     pub(super) fn in_catalog(self, name: &Identifier) -> String {
         let ours = self.own && OWN_COLUMNS.contains(&name.as_str());
         match (self.dialect, QueueName::new(name.as_str())) {
@@ -46,7 +45,7 @@ impl Names {
         context! { name => self.in_catalog(name), quoted => self.quoted(name), expression => (), descending }
     }
 
-    /// A name of ours, given as SQL Server has it. It needs no quotes in PostgreSQL.
+    /// A name of ours, given in SQL Server's style. It needs no quotes in PostgreSQL.
     pub(super) fn ours(dialect: Dialect, name: &str) -> String {
         match (dialect, QueueName::new(name)) {
             (Dialect::Postgres, Ok(name)) => name.snake_case(),

@@ -1,4 +1,5 @@
-//! What scripts make, as data: it is known by what the files in `sql/<server>` say of each statement, never by its text.
+//! The objects of scripts, as data: the files in `sql/<server>` declare the object of each statement, so that no code reads its
+//! text.
 
 use super::pack::pack;
 use crate::dialect::{Dialect, Statement};
@@ -8,34 +9,34 @@ use minijinja::Value;
 use minijinja::value::ValueKind;
 use std::fmt;
 
-/// A statement of a script, and what it makes.
+/// A statement of a script, and its object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Object {
-    /// The file below `sql/<server>` that it comes from.
+    /// Its file below `sql/<server>`.
     pub file: &'static str,
-    /// What it makes.
+    /// Its object.
     pub makes: Made,
     /// The statement.
     pub definition: String,
 }
 
-/// What a statement makes.
+/// The object of a statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Made {
     /// A procedure, function or view, which every install makes anew.
     Code {
-        /// What it is.
+        /// Its kind.
         kind: CodeKind,
         /// Its name.
         name: Name,
     },
-    /// What is made where it is missing, and stays: a table, a type, a sequence; code that other objects rest on.
+    /// An object that is made when missing, and stays: a table, a type, a sequence; code on which other objects depend.
     Kept {
-        /// What it is: `TABLE`, say.
+        /// Its kind: `TABLE`, say.
         kind: String,
-        /// Its name; that of a schema stands in none.
+        /// Its name; a schema's own stands in no schema.
         names: Vec<Name>,
         /// Whether it is a table of the user's, which stays when the queue is dropped.
         theirs: bool,
@@ -44,11 +45,11 @@ pub enum Made {
     Index(Index),
     /// A grant.
     Grant(Grant),
-    /// Nothing that has a name of its own: rows, settings, a column that changes.
+    /// No named object: rows, settings, a column that changes.
     Nothing,
 }
 
-/// What code is called in SQL.
+/// The kind of code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CodeKind {
     /// A procedure; SQL Server only.
@@ -74,13 +75,13 @@ pub struct Name {
 pub struct Index {
     /// Its name, in the schema of its table.
     pub name: String,
-    /// What it is on.
+    /// Its table.
     pub table: Name,
     /// The columns of its key.
     pub columns: Vec<IndexColumn>,
-    /// The columns that it has besides.
+    /// The included columns.
     pub include: Vec<String>,
-    /// Which rows it has, as SQL; all where there is none.
+    /// The condition on its rows, as SQL; all where there is none.
     pub filter: Option<String>,
     /// Whether no two rows have the same key.
     pub unique: bool,
@@ -94,21 +95,21 @@ pub struct Index {
 pub struct IndexColumn {
     /// The column, as the catalog has it.
     pub name: String,
-    /// What of it is kept, where that is not the column itself.
+    /// The indexed expression, where that is not the column itself.
     pub expression: Option<String>,
     /// Whether it descends.
     pub descending: bool,
 }
 
-/// A right that is given to a role.
+/// A right that is granted to a role.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Grant {
     /// `EXECUTE` or `SELECT`.
     pub right: String,
-    /// On what.
+    /// The object.
     pub on: Name,
-    /// To whom.
+    /// The role.
     pub role: String,
 }
 
@@ -132,15 +133,15 @@ impl fmt::Display for Name {
 }
 
 impl Name {
-    /// As it stands in SQL.
+    /// The name in SQL.
     pub(crate) fn quoted(&self, dialect: Dialect) -> Result<String> {
         dialect.exact(&self.schema, &self.name)
     }
 }
 
 impl Object {
-    /// What it does, for a message: `CREATE VIEW readpast.worker_job_v`.
-    pub(crate) fn told(&self) -> String {
+    /// Its statement, for a message: `CREATE VIEW readpast.worker_job_v`.
+    pub(crate) fn description(&self) -> String {
         match &self.makes {
             Made::Code { kind, name } => format!("CREATE {kind} {name}"),
             Made::Kept { kind, names, .. } => {
@@ -153,23 +154,24 @@ impl Object {
         }
     }
 
-    /// What `statement` of `file` makes, whose names without a schema are in `schema`.
+    /// The object of `statement` in `file`; its names without a schema are in `schema`.
     pub(super) fn new(schema: &Identifier, file: &'static str, statement: Statement) -> Result<Self> {
         let wrong = |what: &str| {
             Error::new(ErrorKind::Protocol, format!("the SQL file {file} says {what} of a statement: {statement:?}"))
         };
-        let Statement { kind, name, said, .. } = &statement;
-        let said = |key: &str| said.get_attr(key).ok().filter(|value| !value.is_undefined() && !value.is_none());
+        let Statement { kind, name, attributes, .. } = &statement;
+        let attribute =
+            |key: &str| attributes.get_attr(key).ok().filter(|value| !value.is_undefined() && !value.is_none());
         let whole = |value: &Value| named(schema, value).ok_or_else(|| wrong("no name"));
         let kept = |kind: &str| {
             let names = match name.kind() {
                 ValueKind::Seq => name.try_iter().map_err(|_| wrong("no name"))?.map(|name| whole(&name)).collect(),
                 _ => whole(name).map(|name| vec![name]),
             };
-            let theirs = said("theirs").is_some_and(|value| value.is_true());
+            let theirs = attribute("theirs").is_some_and(|value| value.is_true());
             Ok::<_, Error>(Made::Kept { kind: kind.to_owned(), names: names?, theirs })
         };
-        let code = |kind: CodeKind| match said("once") {
+        let code = |kind: CodeKind| match attribute("once") {
             Some(_) => kept(&kind.to_string()),
             None => Ok(Made::Code { kind, name: whole(name)? }),
         };
@@ -184,11 +186,11 @@ impl Object {
                 Made::Kept { kind: "SCHEMA".to_owned(), names: vec![name], theirs: false }
             }
             Some("INDEX") => {
-                let list = |key| said(key).map(|list| list.try_iter().map(Vec::from_iter)).transpose();
+                let list = |key| attribute(key).map(|list| list.try_iter().map(Vec::from_iter)).transpose();
                 let list = |key| list(key).map(Option::unwrap_or_default).map_err(|_| wrong("no list"));
                 Made::Index(Index {
                     name: name.as_str().ok_or_else(|| wrong("no name"))?.to_owned(),
-                    table: whole(&said("on").ok_or_else(|| wrong("no table"))?)?,
+                    table: whole(&attribute("on").ok_or_else(|| wrong("no table"))?)?,
                     columns: list("columns")?
                         .iter()
                         .map(column)
@@ -199,15 +201,15 @@ impl Object {
                         .map(|value| attr(value, "name"))
                         .collect::<Option<_>>()
                         .ok_or_else(|| wrong("no columns"))?,
-                    filter: said("where").map(|filter| filter.to_string()).filter(|filter| !filter.is_empty()),
-                    unique: said("unique").is_some_and(|value| value.is_true()),
-                    optional: said("optional").is_some_and(|value| value.is_true()),
+                    filter: attribute("where").map(|filter| filter.to_string()).filter(|filter| !filter.is_empty()),
+                    unique: attribute("unique").is_some_and(|value| value.is_true()),
+                    optional: attribute("optional").is_some_and(|value| value.is_true()),
                 })
             }
             Some("GRANT") => Made::Grant(Grant {
                 right: name.as_str().ok_or_else(|| wrong("no right"))?.to_owned(),
-                on: whole(&said("on").ok_or_else(|| wrong("no object"))?)?,
-                role: said("to").ok_or_else(|| wrong("no role"))?.to_string(),
+                on: whole(&attribute("on").ok_or_else(|| wrong("no object"))?)?,
+                role: attribute("to").ok_or_else(|| wrong("no role"))?.to_string(),
             }),
             Some(_) => return Err(wrong("an unknown kind")),
         };
@@ -215,7 +217,7 @@ impl Object {
     }
 }
 
-/// A text names what is in our schema; a table of somebody else's comes with its own.
+/// A text names an object in our schema; a user's table comes with its own.
 fn named(schema: &Identifier, value: &Value) -> Option<Name> {
     match value.as_str() {
         Some(name) => Some(Name { schema: schema.as_str().to_owned(), name: name.to_owned() }),

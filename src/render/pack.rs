@@ -1,18 +1,18 @@
-//! Rendered SQL as a person would write it: short elements of a list side by side, and what fits into one line in one line.
-//! The templates keep one element a line, since most of these stand there under a condition.
+//! Lays rendered SQL out as a person would: short elements of a list side by side, and short statements in one line. The
+//! templates keep one element a line, since most of these stand there under a condition.
 
-/// Lines get no longer than this by packing.
+/// The longest line that packing makes.
 const WIDTH: usize = 140;
 
 /// A line of SQL, as packing sees it.
-struct Line {
+struct SqlLine {
     indent: usize,
     text: String,
     /// Brackets that it opens and closes, in their order: `(`, `)`, C and E for CASE and END, `$` and N for dollar quotes.
     events: Vec<char>,
     /// Parentheses that it leaves open, and a CASE counts as one.
     depth: i32,
-    /// Whether it is code alone, from its first character to its last, and closes no parenthesis that it has not opened.
+    /// Whether it is all code, and closes no parenthesis that it has not opened.
     whole: bool,
     code: bool,
     begins_in_code: bool,
@@ -20,8 +20,8 @@ struct Line {
     in_comment: bool,
 }
 
-impl Line {
-    /// The white space before the text of a comment is a part of that.
+impl SqlLine {
+    /// Moves the line. White space before the text of a comment is a part of that.
     fn move_by(&mut self, by: isize) {
         let text = self.text.trim_start();
         let indent = (self.text.len() - text.len()).saturating_add_signed(by);
@@ -42,7 +42,7 @@ impl Line {
     }
 }
 
-/// Where a reader of SQL is at the end of a line.
+/// The state of a reader of SQL at the end of a line.
 #[derive(Clone, Copy, PartialEq)]
 enum Within {
     Code,
@@ -51,12 +51,12 @@ enum Within {
     Quoted(char),
 }
 
-/// `text` with its lists packed; nothing but white space between its words changes.
+/// Packs the lists of `text`; only white space between its words changes.
 pub(super) fn pack(text: &str) -> String {
     let mut within = Within::Code;
-    let mut lines: Vec<Line> = text.lines().map(|line| read(line, &mut within)).collect();
+    let mut lines: Vec<SqlLine> = text.lines().map(|line| read(line, &mut within)).collect();
     indent(&mut lines);
-    // One blank line says as much as two.
+    // One blank line is enough.
     lines.dedup_by(|line, before| line.code && before.code && line.text.is_empty() && before.text.is_empty());
     loop {
         let before = lines.len();
@@ -70,7 +70,7 @@ pub(super) fn pack(text: &str) -> String {
     lines.join("\n") + if text.ends_with('\n') { "\n" } else { "" }
 }
 
-fn read(line: &str, within: &mut Within) -> Line {
+fn read(line: &str, within: &mut Within) -> SqlLine {
     let begins_in_code = *within == Within::Code;
     let in_comment = *within == Within::Comment;
     // White space within a literal or a comment stays as it is.
@@ -135,7 +135,7 @@ fn read(line: &str, within: &mut Within) -> Line {
         }
     }
     code &= *within == Within::Code;
-    Line {
+    SqlLine {
         indent: line.len() - text.len(),
         text: text.to_owned(),
         events,
@@ -147,10 +147,10 @@ fn read(line: &str, within: &mut Within) -> Line {
     }
 }
 
-/// Lines within a parenthesis or a CASE begin four places behind the line that opens it, and its end stands below that line's
-/// beginning: parts of a template bring along the places that they have elsewhere.
-fn indent(lines: &mut [Line]) {
-    /// An open bracket: its character, the place where its line begins, and by how much the lines within it move.
+/// Indents lines within a parenthesis or a CASE four places behind the line that opens it, and puts its end below that line's
+/// beginning: parts of a template have the indents of their own file.
+fn indent(lines: &mut [SqlLine]) {
+    /// An open bracket: its character, the place where its line begins, and the shift of the lines within it.
     struct Open(char, usize, Option<isize>);
     let mut open: Vec<Open> = Vec::new();
     for line in lines {
@@ -193,9 +193,9 @@ fn indent(lines: &mut [Line]) {
     }
 }
 
-/// Elements of a list that stand below one another, side by side.
-fn beside(lines: Vec<Line>) -> Vec<Line> {
-    let mut packed: Vec<Line> = Vec::with_capacity(lines.len());
+/// Joins elements of a list that stand below one another.
+fn beside(lines: Vec<SqlLine>) -> Vec<SqlLine> {
+    let mut packed: Vec<SqlLine> = Vec::with_capacity(lines.len());
     let mut rest = lines.into_iter().peekable();
     while let Some(line) = rest.next() {
         let ends = line.text.ends_with(',') || rest.peek().is_none_or(|next| next.indent <= line.indent);
@@ -222,8 +222,8 @@ fn beside(lines: Vec<Line>) -> Vec<Line> {
     packed
 }
 
-/// Whether it declares variables without a value: one with a value may take that of another, which a server has to know before.
-fn declares(line: &Line) -> bool {
+/// Whether it declares variables without a value: one with a value may use another's, which a server has to know before.
+fn declares(line: &SqlLine) -> bool {
     let text = &line.text;
     line.is_element()
         && text.starts_with("DECLARE @")
@@ -232,9 +232,9 @@ fn declares(line: &Line) -> bool {
         && !text.contains(" TABLE ")
 }
 
-/// A line that stands alone between a head and its end, or below a head, is lifted to it.
-fn lifted(lines: Vec<Line>) -> Vec<Line> {
-    let mut packed: Vec<Line> = Vec::with_capacity(lines.len());
+/// Joins a line that stands alone between a head and its end, or below a head, to the head.
+fn lifted(lines: Vec<SqlLine>) -> Vec<SqlLine> {
+    let mut packed: Vec<SqlLine> = Vec::with_capacity(lines.len());
     let mut rest = lines.into_iter().peekable();
     while let Some(line) = rest.next() {
         let alone = rest.peek().is_none_or(|next| next.indent < line.indent);
@@ -272,13 +272,13 @@ fn lifted(lines: Vec<Line>) -> Vec<Line> {
     packed
 }
 
-/// A line that is the beginning of a clause and has nothing of it yet.
+/// Whether a line begins a clause and has nothing else yet.
 fn takes_its_list(text: &str) -> bool {
     let top = |rest: &str| rest.is_empty() || (rest.starts_with(" TOP (") && rest.ends_with(')'));
     matches!(text, "SET" | "WHERE" | "ON" | "RETURNING") || text.strip_prefix("SELECT").is_some_and(top)
 }
 
-/// A statement that may stand behind its condition.
+/// Whether a statement is short enough to stand behind its condition.
 fn is_short_step(text: &str) -> bool {
     text.ends_with(';') && ["SET ", "RETURN", "BREAK", "THROW", "ROLLBACK "].iter().any(|step| text.starts_with(step))
 }

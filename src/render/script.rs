@@ -1,17 +1,17 @@
-//! Whole scripts, as a DBA reads, keeps and runs them: a new installation, and the way from one description to the next.
+//! Whole scripts for a DBA to read, keep and run: a new installation, and the way from one description to the next.
 
 use super::object::Object;
 use super::table::in_comment;
 use super::{SCHEMA_VERSION, Target, Upgrade, install_lock, names};
+use crate::description::QueueSpec;
 use crate::dialect::Dialect;
 use crate::error::Result;
 use crate::ident::Identifier;
-use crate::spec::QueueSpec;
 use minijinja::context;
 use serde_json::json;
 use std::collections::BTreeSet;
 
-/// The complete SQL of a schema and, with a `spec`, of that queue: what [`crate::install()`] does, as one script to read
+/// The complete SQL of a schema and, with a `spec`, of that queue: the statements of [`crate::install()`], as one script to read
 /// and to run by hand. The same description always gives the same text.
 ///
 /// # Errors
@@ -20,19 +20,19 @@ pub fn script(dialect: Dialect, schema: &Identifier, spec: Option<&QueueSpec>) -
     part(dialect, schema, spec, Part::All)
 }
 
-/// A part of a script: whoever keeps tables apart from code runs one after the other.
+/// A part of a script, for DBAs who keep tables apart from code and run one after the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     /// All of it.
     All,
-    /// Tables, their indexes and the rows that they begin with. What is there already as it should be is left alone.
+    /// Tables, their indexes and first rows. Objects that are there already as they should be stay unchanged.
     Tables,
     /// Procedures, functions, views and grants, all made anew: also after an upgrade of the library, when the tables stay as they
     /// are. It records the description and the version.
     Code,
 }
 
-/// The files of what stays.
+/// The files of objects that stay.
 const TABLES: [&str; 3] = ["schema/0001_base.sql", "queue/table.sql", "queue/indexes.sql"];
 
 impl Part {
@@ -65,11 +65,11 @@ pub fn part(dialect: Dialect, schema: &Identifier, spec: Option<&QueueSpec>, par
     Ok(guarded(dialect, &objects))
 }
 
-/// The script that makes the queue that is installed as `old` describes it the queue of `new`, to read and to run by
-/// hand. With one description twice it brings a queue of an earlier release to this one's objects.
+/// The script that turns the queue installed as `old` into that of `new`, to read and to run by hand. With one description twice
+/// it brings a queue of an earlier release to this one's objects.
 ///
 /// # Errors
-/// [`crate::ErrorKind::SchemaMismatch`] when rows that are there would lose something; the message names the keys.
+/// [`crate::ErrorKind::SchemaMismatch`] when existing rows would lose data; the message names the keys.
 pub fn upgrade_script(dialect: Dialect, schema: &Identifier, old: &QueueSpec, new: &QueueSpec) -> Result<String> {
     let title = format!("The queue {} as its description is now; its items stay.", new.queue);
     let target = Target::new(dialect, schema);
@@ -83,16 +83,16 @@ pub fn upgrade_script(dialect: Dialect, schema: &Identifier, old: &QueueSpec, ne
     Ok(guarded(dialect, &objects))
 }
 
-/// The statements of `objects` as this server's own tools take them: SQL Server's send what stands between two lines that say
-/// GO; in PostgreSQL a statement ends where it ends.
+/// The statements of `objects` as this server's own tools take them: SQL Server's tools send the text between two lines with GO;
+/// in PostgreSQL a statement ends where it ends.
 #[must_use]
 pub fn text(dialect: Dialect, objects: &[Object]) -> String {
     joined(objects, if dialect == Dialect::SqlServer { "\nGO\n" } else { "\n\n" })
 }
 
-/// The same, with nothing done after an error: most of SQL Server's tools go on with the next statement, when the error has
-/// ended the transaction. An error of compilation ends the batch and leaves the transaction open. Behind the commit stands nothing
-/// but the end of NOEXEC, or the window of whoever runs it would do nothing from then on.
+/// The same, with nothing done after an error: most of SQL Server's tools go on with the next statement, when the error has ended
+/// the transaction. An error of compilation ends the batch and leaves the transaction open. Only the end of NOEXEC stands behind
+/// the commit; otherwise the user's window would execute nothing from then on.
 pub(super) fn guarded(dialect: Dialect, objects: &[Object]) -> String {
     if dialect == Dialect::Postgres {
         return text(dialect, objects);
@@ -113,7 +113,7 @@ fn joined(objects: &[Object], separator: &str) -> String {
 }
 
 impl Target<'_> {
-    /// The beginning of a script, with its contents where it makes a queue. `drops`: nothing is made by the rest.
+    /// The beginning of a script, with its contents if it makes a queue. `drops`: the rest makes nothing.
     pub(super) fn begin(
         self,
         title: &str,
@@ -152,12 +152,12 @@ impl Target<'_> {
     }
 }
 
-/// Those that a script brings a schema to.
+/// The versions that a script records.
 fn versions() -> Vec<i32> {
     (1..=SCHEMA_VERSION).collect()
 }
 
-/// A description as people read it, a member a line, so that a change of it is seen.
+/// A description for people, a member a line, so that a change of it is visible.
 fn laid_out(json: &str) -> String {
     let Ok(serde_json::Value::Object(members)) = serde_json::from_str(json) else { return json.to_owned() };
     let lines: Vec<_> = members.iter().map(|(name, value)| format!("  {}: {value}", json!(name))).collect();

@@ -1,18 +1,20 @@
-//! What the templates of a table need besides names: which column is written when, and of what a table consists
-//! that readpast makes itself.
+//! The context of a table's templates besides names: the columns that each state writes, and the columns of a table that readpast
+//! makes itself.
 
-use super::names::Names;
+use super::names::TableNames;
 use super::table::{holds, literal};
 use super::{columns, shown};
+use crate::description::{
+    Assignment, ColumnKind, Completion, Holds, KeySource, LifecycleSpec, Literal, QueueSpec, TableSpec,
+};
 use crate::dialect::Dialect;
 use crate::ident::Identifier;
 use crate::item::ItemState;
-use crate::spec::{Assignment, ColumnKind, Completion, Holds, KeySource, LifecycleSpec, Literal, QueueSpec, TableSpec};
 use minijinja::{Value, context};
 
-/// The columns that change with an item's life, each with the role it plays and what the states make of it.
+/// The columns that change with an item's life, each with its role and its values by state.
 pub(super) fn context(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, table: &TableSpec) -> Value {
-    let names = Names::of(dialect, spec);
+    let names = TableNames::of(dialect, spec);
     let quoted = |name: &Identifier| names.quoted(name);
     let roles = changing_roles(&table.lifecycle);
     let assignments = table.assignments();
@@ -28,7 +30,7 @@ pub(super) fn context(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, t
                 context! { states, ..holds(dialect, held) }
             })
             .collect();
-        // The state's own name: it is written, and read, as it is.
+        // The state's own name: it is written, and read, unchanged.
         let whole = assignments.iter().any(|a| a.column == *column && names_states(a));
         written.push(context! { quoted => quoted(column), role, cases, whole });
     }
@@ -71,14 +73,14 @@ pub(super) fn context(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, t
             }
             _ => None,
         },
-        // A retry that waits does not look like a pending item: it is made one when it is due.
+        // A retry that waits does not look like a pending item: it becomes one when it is due.
         parks_errors => table.conditions(ItemState::Error) != table.conditions(ItemState::Pending),
-        // The table tells a retry that waits by itself, so that others may have left one there.
+        // The table itself shows a waiting retry, so that another program may have left one there.
         shows_errors => table
             .encodings()
             .iter()
             .any(|e| e.default == ItemState::Error && e.conditions == table.conditions(ItemState::Error)),
-        // The table alone tells an item in work from a finished one.
+        // Only the table distinguishes an item in work from a finished one.
         shows_claims,
         due_in_order => table.lifecycle.due.as_ref().is_some_and(ordered),
         group_order => group_order(spec, table).iter().map(quoted).collect::<Vec<_>>(),
@@ -98,8 +100,8 @@ fn names_states(assignment: &Assignment) -> bool {
     assignment.cases.len() == ItemState::ALL.len() && assignment.cases.iter().all(named)
 }
 
-/// What a claim takes where nothing stands beside the table: a column, and its values for Pending and for Error.
-fn waits(dialect: Dialect, names: Names, table: &TableSpec) -> Option<Value> {
+/// The filter of a claim without a side table: a column, and its values for Pending and for Error.
+fn waits(dialect: Dialect, names: TableNames, table: &TableSpec) -> Option<Value> {
     let (column, values) = table.waits()?;
     let literals: Vec<_> = values.into_iter().flatten().map(|value| literal(dialect, value)).collect();
     Some(context! { quoted => names.quoted(column), literals })
@@ -109,7 +111,7 @@ pub(super) fn key_type(dialect: Dialect, kind: ColumnKind) -> String {
     dialect.column_type(if matches!(kind, ColumnKind::Text(_)) { ColumnKind::Text(None) } else { kind })
 }
 
-/// What is earlier within a group: what came first, whenever it is due again.
+/// The order within a group: the earlier comes first, whenever it is due again.
 pub(super) fn group_order(spec: &QueueSpec, table: &TableSpec) -> Vec<Identifier> {
     let due = table.lifecycle.due.as_ref();
     let mut columns: Vec<_> = spec.order.by.iter().filter(|column| due != Some(column)).cloned().collect();
@@ -124,7 +126,7 @@ pub(super) fn group_order(spec: &QueueSpec, table: &TableSpec) -> Vec<Identifier
     columns
 }
 
-/// The columns that calls write, by what they mean. What an item is and when it came stays as it was enqueued.
+/// The columns that calls write, by their roles. An item's type and time of enqueueing stay.
 fn changing_roles(lifecycle: &LifecycleSpec) -> Vec<(&'static str, &Identifier)> {
     [
         ("due", &lifecycle.due),
@@ -144,10 +146,10 @@ fn changing_roles(lifecycle: &LifecycleSpec) -> Vec<(&'static str, &Identifier)>
     .collect()
 }
 
-/// The columns that a new item gets values for: what the producer gives, what its life begins with, how it stands. The
-/// table's defaults fill the others.
+/// The columns that get values in a new item: the producer's, those of its life cycle, those of its state. The table's defaults
+/// fill the others.
 fn inserted(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Vec<Value> {
-    let names = Names::of(dialect, spec);
+    let names = TableNames::of(dialect, spec);
     let quoted = |name: &Identifier| names.quoted(name);
     let mut taken: Vec<&Identifier> = Vec::new();
     let mut inserted = Vec::new();
@@ -200,7 +202,7 @@ fn inserted(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Vec<Value>
     for (role, column) in &first {
         if let Some(column) = column.as_ref().filter(|column| !taken.contains(column)) {
             taken.push(column);
-            // When it came, the producer may say; it need not be among the queue's columns for that.
+            // The producer may give the time of enqueueing; it need not be among the queue's columns for that.
             let is_given = *role == "enqueued";
             inserted.push(context! {
                 quoted => quoted(column),
@@ -221,7 +223,7 @@ fn inserted(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Vec<Value>
     for assignment in table.assignments() {
         let in_state = |state: ItemState| assignment.cases.iter().find(|(_, states)| states.contains(&state));
         let value = assignment.cases.iter().find(|(held, _)| matches!(held, Holds::Values(_)));
-        // A flag that says nothing about a pending item, and may have no default, is as it will be in work.
+        // A flag that is undefined for a pending item, and may have no default, gets its value of an item in work.
         let Some((pending, _)) = in_state(ItemState::Pending).or(value) else { continue };
         if taken.contains(&&assignment.column) {
             continue;
@@ -246,7 +248,7 @@ fn same(dialect: Dialect, spec: &QueueSpec) -> Vec<Value> {
         .map(|column| {
             context! {
                 shown => column.name.quoted(dialect.quote_style()),
-                quoted => Names::of(dialect, spec).quoted(&column.name),
+                quoted => TableNames::of(dialect, spec).quoted(&column.name),
                 name => column.name.as_str(),
                 type => key_type(dialect, column.kind),
                 is_time => column.kind == ColumnKind::Timestamp,
@@ -257,7 +259,7 @@ fn same(dialect: Dialect, spec: &QueueSpec) -> Vec<Value> {
         .collect()
 }
 
-/// The columns that make an item of readpast's own table unique, as it was described.
+/// The columns that make an item of readpast's own table unique, as described.
 fn work(dialect: Dialect, spec: &QueueSpec) -> Vec<Value> {
     let names = spec.dedup.iter().flat_map(|dedup| &dedup.columns);
     let listed = names.filter_map(|name| spec.columns.iter().find(|column| column.name == *name));
@@ -266,7 +268,7 @@ fn work(dialect: Dialect, spec: &QueueSpec) -> Vec<Value> {
 
 /// The columns of a table that readpast makes in this shape: the key, the payload, the life cycle, the states.
 fn made(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Vec<Value> {
-    let names = Names::of(dialect, spec);
+    let names = TableNames::of(dialect, spec);
     let quoted = |name: &Identifier| names.quoted(name);
     let mut taken: Vec<Identifier> = Vec::new();
     let mut made = Vec::new();

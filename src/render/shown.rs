@@ -1,14 +1,14 @@
-//! The columns of an item as workers see them: in the worker view, and in what claims and Find_ give.
+//! The columns of an item as workers see them: in the worker view, and in the results of claims and Find_.
 
-use super::names::Names;
+use super::names::TableNames;
 use super::shape::key_type;
+use crate::description::{ColumnKind, QueueSpec, TableSpec};
 use crate::dialect::Dialect;
 use crate::ident::Identifier;
-use crate::spec::{ColumnKind, QueueSpec, TableSpec};
 use minijinja::{Value, context};
 
-/// What an item has besides its key and its type, as the templates call it, with the column that shows it: of readpast's own
-/// table, and of a described one, whose own columns may have any name.
+/// An item's columns besides its key and its type, by their names in the templates, with the column that shows each: of
+/// readpast's own table, and of a described one, whose own columns may have any name.
 const LIFE: [(&str, &str, &str); 11] = [
     ("status", "Status", "ItemStatus"),
     ("step", "Step", "ItemStep"),
@@ -23,15 +23,15 @@ const LIFE: [(&str, &str, &str); 11] = [
     ("lease_until", "LeaseUntil", "ItemLeaseUntil"),
 ];
 
-/// All of them in their order, each with `name`, `type`, and where it comes from: `what` it is in an item's life, or the
-/// table's column `quoted`, of a subtype with its `alias`. `cast` says that the column's type is not known to be `type`,
-/// `secret` that only workers get it.
+/// All of them in their order, each with `name`, `type`, and its source: `what` names its role in an item's life, or `quoted` the
+/// table's column, of a subtype with its `alias`. `cast` marks a column whose type may differ from `type`, `secret` one for
+/// workers only.
 pub(super) fn columns(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Vec<Value> {
     let own = spec.is_own();
     let style = dialect.quote_style();
-    let names = Names::of(dialect, spec);
+    let names = TableNames::of(dialect, spec);
     let life = |what: &str, kind: ColumnKind, ours: &str, theirs: &str| {
-        let name = Names::ours(dialect, if own { ours } else { theirs });
+        let name = TableNames::ours(dialect, if own { ours } else { theirs });
         listed(name, dialect.column_type(kind), Some(what), None, None, [false, false])
     };
     let stored = |name: &Identifier, kind: String, [cast, secret]: [bool; 2]| {

@@ -1,21 +1,21 @@
-//! The subtypes of a queue, as its templates see them: tables of what only some items have.
+//! The subtypes of a queue, for its templates: tables of columns that only some items have.
 
 use super::columns;
-use super::names::Names;
+use super::names::TableNames;
+use crate::description::{QueueSpec, TableSpec};
 use crate::dialect::Dialect;
 use crate::ident::{Identifier, QueueName};
-use crate::spec::{QueueSpec, TableSpec};
 use minijinja::{Value, context};
 
-/// One context per subtype. `schema` is that of readpast's own objects, where their tables stand unless the queue's table is
-/// somebody else's: beside that, then.
+/// One context per subtype. `schema` is that of readpast's own objects, which has their tables unless the queue's table is the
+/// user's: then its schema has them.
 pub(super) fn contexts(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, table: &TableSpec) -> Vec<Value> {
     let style = dialect.quote_style();
-    let names = Names::of(dialect, spec);
+    let names = TableNames::of(dialect, spec);
     let mut subtypes = Vec::new();
     for (place, subtype) in spec.subtypes.iter().enumerate() {
         let name = subtype.name.as_str();
-        // A subtype's name is held to the characters of a queue's, and becomes the end of a table's name as that does.
+        // A subtype's name has the characters of a queue's, and ends a table's name in the same style.
         let stem = match (dialect, QueueName::new(name)) {
             (Dialect::Postgres, Ok(queue_like)) => queue_like.snake_case(),
             _ => name.to_owned(),
@@ -40,7 +40,7 @@ pub(super) fn contexts(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, 
                 let shown = Identifier::new("a column", &format!("{name}_{}", column.name.as_str()));
                 context! {
                     shown => shown.map(|shown| shown.quoted(style)).unwrap_or_default(),
-                    // As items have it.
+                    // Its name in items.
                     called => column.name.quoted(style),
                     path => format!("$.columns.\"{name}\".\"{}\"", column.name.as_str()),
                     ..columns::declared(dialect, &of_table, column, !spec.is_own())
@@ -55,7 +55,7 @@ pub(super) fn contexts(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, 
             name,
             quoted => subtype.name.quoted(style),
             stem,
-            // Where its rows are; and the same where a statement says what it makes.
+            // The table of its rows; and the same for the declaration of a statement.
             place => context! {
                 quoted => quoted.as_str(), schema => in_catalog(&stands_in), name => in_catalog(&called)
             },

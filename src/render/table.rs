@@ -1,14 +1,13 @@
-//! A queue's table, as its templates see it, whoever made it. The names of what is filled in stand in `sql/README.md`.
+//! The table of a queue, for its templates. `sql/README.md` lists the placeholders.
 
-use super::names::Names;
+use super::names::TableNames;
 use super::{columns, kinds, shape, subtypes, takes, tsql};
+use crate::description::{BackoffSpec, ColumnCondition, Completion, Holds, KeySource, Literal, QueueSpec, TableSpec};
 use crate::dialect::Dialect;
 use crate::ident::Identifier;
-use crate::spec::{BackoffSpec, Completion, Condition, Holds, KeySource, Literal, QueueSpec, TableSpec};
 use minijinja::{Value, context};
 
-/// All that the templates of a queue are filled with; the same for a table of readpast's own and for one that was there
-/// before.
+/// The whole context of a queue's templates; the same for a table of readpast's own and for one that was there before.
 pub(super) fn all(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, table: &TableSpec) -> Value {
     let stem = dialect.queue_stem(&spec.queue);
     let columns = spec.columns.iter().map(|column| columns::declared(dialect, &stem, column, !spec.is_own()));
@@ -22,7 +21,7 @@ pub(super) fn all(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, table
     let kind = context! {
         queue => dialect.queue_stem(&spec.queue),
         columns => columns.collect::<Vec<_>>(),
-        // Those that a settlement may set.
+        // The columns that a settlement may set.
         settable => spec.settable().map(|column| columns::context(dialect, column, !spec.is_own())).collect::<Vec<_>>(),
         subtypes => subtypes::contexts(dialect, schema, spec, table),
         ..kind
@@ -30,9 +29,9 @@ pub(super) fn all(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, table
     if dialect == Dialect::SqlServer { tsql::context(schema, spec, table, kind) } else { kind }
 }
 
-/// What the table consists of. `schema` is that of readpast's own objects.
+/// The columns of the table. `schema` is that of readpast's own objects.
 pub(super) fn context(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, table: &TableSpec) -> Value {
-    let names = Names::of(dialect, spec);
+    let names = TableNames::of(dialect, spec);
     let quoted = |name: &Identifier| names.quoted(name);
     let optional = |name: &Option<Identifier>| name.as_ref().map(quoted);
     let (place, qualified, table_name) = if spec.is_own() {
@@ -74,8 +73,8 @@ pub(super) fn context(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, t
                 shown => if spec.is_own() { quoted(&column.name) } else { column.name.quoted(dialect.quote_style()) },
                 type => dialect.column_type(column.kind),
                 by_producer => column.source == KeySource::Producer,
-                is_guid => column.kind == crate::spec::ColumnKind::Guid,
-                is_time => column.kind == crate::spec::ColumnKind::Timestamp,
+                is_guid => column.kind == crate::description::ColumnKind::Guid,
+                is_time => column.kind == crate::description::ColumnKind::Timestamp,
                 path => columns::path(column.name.as_str()),
             }
         })
@@ -88,7 +87,7 @@ pub(super) fn context(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, t
             context! { quoted => quoted(&column.name), values }
         })
         .collect();
-    let conditions = |conditions: &[Condition]| -> Vec<Value> {
+    let conditions = |conditions: &[ColumnCondition]| -> Vec<Value> {
         conditions.iter().map(|c| context! { quoted => quoted(&c.column), ..holds(dialect, &c.holds) }).collect()
     };
     let states = |states: &[crate::item::ItemState]| -> Vec<&str> { states.iter().map(|s| s.as_str()).collect() };
@@ -107,7 +106,7 @@ pub(super) fn context(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, t
         spec.due_columns(table).iter().map(|(column, descends)| names.column(column, *descends)).collect();
     use crate::item::ItemState::{Completed, Error, Pending, Processing};
     context! {
-        // Its name, where a statement says what it makes.
+        // Its name, for the declaration of a statement.
         place => context! { quoted => qualified.as_str(), ..place },
         table => qualified,
         table_name,
@@ -123,7 +122,7 @@ pub(super) fn context(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, t
         settings_of => dialect.settings_of(schema, spec),
         claimed_by_others => table.claimed_by.is_some(),
         role,
-        // Of those in an index, as its columns.
+        // The columns of an index.
         indexed => context! {
             key => table.key.iter().map(|key| names.column(&key.name, false)).collect::<Vec<_>>(),
             kind => indexed(&lifecycle.kind),
@@ -168,16 +167,16 @@ pub(super) fn literal(dialect: Dialect, value: &Literal) -> String {
         (Literal::Integer(number), _) => number.to_string(),
         (Literal::Boolean(value), Dialect::SqlServer) => u8::from(*value).to_string(),
         (Literal::Boolean(value), Dialect::Postgres) => value.to_string().to_uppercase(),
-        // Without the N where it is not needed: beside it a varchar column would be converted row by row, and its index not
-        // be sought in. Beside an nvarchar column the literal is converted, once.
+        // Without the N where it is not needed: with it, a varchar column would be converted row by row, and its index not be
+        // used. For an nvarchar column the literal is converted, once.
         (Literal::Text(text), Dialect::SqlServer) if text.is_ascii() => dialect.text_literal(text)[1..].to_owned(),
         (Literal::Text(text), _) => dialect.text_literal(text),
     }
 }
 
-/// What the templates of every kind of queue are filled with.
+/// The context of every kind of queue.
 pub(super) fn options(dialect: Dialect, spec: &QueueSpec) -> Value {
-    let names = Names::of(dialect, spec);
+    let names = TableNames::of(dialect, spec);
     let quoted = |name: &Identifier| names.quoted(name);
     let list = |names: &[Identifier]| -> Vec<String> { names.iter().map(quoted).collect() };
     let (completion, history) = match &spec.completion {
@@ -213,9 +212,9 @@ pub(super) fn options(dialect: Dialect, spec: &QueueSpec) -> Value {
         resume_own => spec.lease.resume_own,
         durable => spec.lease.durable,
         direction => match spec.order.direction {
-            crate::spec::Direction::Fifo => "fifo",
-            crate::spec::Direction::Lifo => "lifo",
-            crate::spec::Direction::Unordered => "unordered",
+            crate::description::Direction::Fifo => "fifo",
+            crate::description::Direction::Lifo => "lifo",
+            crate::description::Direction::Unordered => "unordered",
         },
         priority,
         group => spec.order.group.as_ref().map(quoted),

@@ -1,16 +1,16 @@
-//! Members of the JSON that a procedure takes: an object like a description's columns, with the types in its words. The database
-//! checks what it is given by it, in one place (`QueueTake`, `queue_taken_fn`).
+//! The JSON members that a procedure takes: an object like a description's columns, with its types. The database checks its
+//! arguments by it, in one place (`QueueTake`, `queue_taken_fn`).
 
+use crate::description::{ColumnSpec, KeySource, MAX_DELAY_MS, QueueSpec, TableSpec};
 use crate::dialect::Dialect;
 use crate::ident::Identifier;
-use crate::spec::{ColumnSpec, KeySource, MAX_DELAY_MS, QueueSpec, TableSpec};
 use minijinja::{Value, context};
 use serde_json::json;
 
-/// Lines are no longer than this, as far as their members allow.
+/// The longest line, as far as the members allow.
 const WIDTH: usize = 110;
 
-/// Members that each procedure takes: all of it as a literal, the names of the outermost members as a list, and those of what is set.
+/// The members of each procedure: all of it as a literal, the names of the outermost members as a list, and those of `set`.
 pub(super) fn context(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Value {
     let literal = |members: &[(&str, String)]| {
         let names: Vec<_> = members.iter().map(|(name, _)| dialect.text_literal(name)).collect();
@@ -69,7 +69,7 @@ fn columns(spec: &QueueSpec, table: &TableSpec) -> String {
     if !spec.is_own() {
         let is_listed = |name: &str| spec.columns.iter().any(|column| column.name.as_str() == name);
         let keys = table.key.iter().filter(|key| key.source == KeySource::Producer);
-        // One that is left out is made, or refused by the table.
+        // A key that is left out is generated, or the table refuses it.
         let keys = keys.map(|key| (key.name.as_str(), quoted(&key.kind.to_string())));
         let came = table.lifecycle.enqueued.iter().map(|name| (name.as_str(), quoted("timestamp")));
         let more: Vec<_> = keys.chain(came).filter(|(name, _)| !is_listed(name)).collect();

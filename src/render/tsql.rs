@@ -1,15 +1,17 @@
-//! What T-SQL needs of a table besides what both servers do: names for what variables hold, which index a statement
-//! enters by, and how the elements of a call are read.
+//! The context of T-SQL templates besides that of both servers: names of variables, the index of each statement, and how the
+//! elements of a call are read.
 
 mod access;
 
-use super::names::Names;
+use super::names::TableNames;
 use super::table::literal;
 use super::{columns, kinds, subtypes};
+use crate::description::{
+    ColumnKind, ColumnSpec, Completion, Holds, KeyColumn, KeySource, OWN_COLUMNS, QueueSpec, TableSpec,
+};
 use crate::dialect::Dialect;
 use crate::ident::Identifier;
 use crate::item::ItemState;
-use crate::spec::{ColumnKind, ColumnSpec, Completion, Holds, KeyColumn, KeySource, OWN_COLUMNS, QueueSpec, TableSpec};
 use minijinja::{Value, context};
 
 /// The columns of `<queue>_Lease` besides the key's.
@@ -34,10 +36,9 @@ const ADD_PARAMETERS: [&str; 3] = ["type", "step", "scheduledfor"];
 
 const DIALECT: Dialect = Dialect::SqlServer;
 
-/// What T-SQL's templates are filled with: `kind` is what those of both servers are. The table as the macros take it, in one
-/// piece, is `t`.
+/// The context of T-SQL's templates: `kind` has that of both servers. The table for the macros, in one piece, is `t`.
 pub(super) fn context(schema: &Identifier, spec: &QueueSpec, table: &TableSpec, kind: Value) -> Value {
-    // The moment of a call as the table's columns have times.
+    // The moment of a call in the form of the table's times.
     let at = if table.local_time { "@_At" } else { "@_Now" };
     let kind = context! { ..context! { at }, ..access::context(spec, table), ..access::enqueue(spec, table), ..kind };
     context! { t => of_table(schema, spec, table, &kind), ..kind }
@@ -53,7 +54,7 @@ fn of_table(schema: &Identifier, spec: &QueueSpec, table: &TableSpec, kind: &Val
         format!("{}.{}", schema.quoted(DIALECT.quote_style()), name.unwrap_or_default())
     };
     let queue = spec.queue.as_str();
-    let names = Names::of(DIALECT, spec);
+    let names = TableNames::of(DIALECT, spec);
     let waits = (!beside).then(|| table.waits()).flatten().map(|(column, values)| {
         let values: Vec<_> = values.into_iter().filter_map(<[_]>::first).map(|value| literal(DIALECT, value)).collect();
         context! { quoted => names.quoted(column), values }
@@ -93,7 +94,7 @@ fn of_table(schema: &Identifier, spec: &QueueSpec, table: &TableSpec, kind: &Val
         waits,
         staged,
         state_column => own.then_some("[Status]"),
-        // What waits for its next attempt beside the table, or was left so by somebody else.
+        // A retry that waits in the side table, or that another program left so.
         parks_errors => beside && is("parks_errors"),
         shows_errors => beside && is("shows_errors"),
         foreign => !own && is("foreign"),
@@ -128,13 +129,13 @@ fn of_table(schema: &Identifier, spec: &QueueSpec, table: &TableSpec, kind: &Val
     }
 }
 
-/// The name of the column number `at` of the key in variables: none of the table's own can meet it.
+/// The name of the column number `at` of the key in variables, which no column of the table can have.
 fn key_variable(at: usize) -> String {
     format!("[Key{}]", at + 1)
 }
 
 fn key_context(spec: &QueueSpec, key: &KeyColumn, at: usize) -> Value {
-    let quoted = Names::of(DIALECT, spec).quoted(&key.name);
+    let quoted = TableNames::of(DIALECT, spec).quoted(&key.name);
     let taken = LEASE_COLUMNS.iter().any(|name| name.eq_ignore_ascii_case(key.name.as_str()));
     context! {
         name => key.name.as_str(),
@@ -144,7 +145,7 @@ fn key_context(spec: &QueueSpec, key: &KeyColumn, at: usize) -> Value {
         path => columns::path(key.name.as_str()),
         given => drawn_by_us(spec, key) && !spec.is_own(),
         var => key_variable(at),
-        // In the table of the attempts, whose other columns no name of the table's may meet.
+        // In the table of the attempts, whose other columns never collide with a name of the table's.
         attempted => if spec.is_own() { quoted.clone() } else { key_variable(at) },
         kept => if taken { key_variable(at) } else { quoted.clone() },
         shown => quoted.clone(),
@@ -152,8 +153,8 @@ fn key_context(spec: &QueueSpec, key: &KeyColumn, at: usize) -> Value {
     }
 }
 
-/// Whether a new item's value of this column is known before its row is there. A GUID is made by us and not by the table,
-/// since otherwise nobody could tell which item got which; the key of our own table is made of the time and a number.
+/// Whether a new item's value of this column is known before its row is there. The procedure generates a GUID, and not the table,
+/// since otherwise no call could assign the keys to its items; the key of our own table is made of the time and a number.
 pub(super) fn drawn_by_us(spec: &QueueSpec, key: &KeyColumn) -> bool {
     key.source == KeySource::Producer || key.kind == ColumnKind::Guid || spec.is_own()
 }
@@ -168,7 +169,7 @@ impl Given {
     fn context(&self, spec: &QueueSpec) -> Value {
         let is_work = spec.dedup.iter().any(|dedup| dedup.columns.contains(&self.column.name));
         let column = columns::context(DIALECT, &self.column, !spec.is_own());
-        // Text is read at any length, so that the table refuses what is too long; but what is looked for has its column's type.
+        // Text is read at any length, so that the table refuses a long one; but a value to search for has its column's type.
         let read_type = column.get_attr(if is_work { "type" } else { "json_type" }).unwrap_or_default();
         context! { var => self.var.clone(), read_type, ..column }
     }
@@ -177,7 +178,7 @@ impl Given {
 fn given(spec: &QueueSpec, table: &TableSpec) -> Vec<Given> {
     let is_key = |name: &Identifier| table.key.iter().any(|key| key.name == *name);
     let mut columns: Vec<_> = spec.columns.iter().filter(|column| !is_key(&column.name)).cloned().collect();
-    // When it came, a producer may say, named among the columns or not; but in our own table that is the key.
+    // A producer may give the time of enqueueing, named among the columns or not; but in our own table that is the key.
     let enqueued = table.lifecycle.enqueued.as_ref().filter(|_| !spec.is_own());
     if let Some(name) = enqueued.filter(|name| !spec.columns.iter().any(|column| column.name == **name)) {
         columns.push(ColumnSpec::new(name.clone(), ColumnKind::Timestamp));
@@ -187,7 +188,7 @@ fn given(spec: &QueueSpec, table: &TableSpec) -> Vec<Given> {
 }
 
 /// The columns of a new row, each with the variable that has its value, if an element may give it.
-fn added(listed: &Value, table: &TableSpec, given: &[Given], names: Names) -> Vec<Value> {
+fn added(listed: &Value, table: &TableSpec, given: &[Given], names: TableNames) -> Vec<Value> {
     let Ok(listed) = listed.try_iter() else { return Vec::new() };
     let variable = |quoted: &str| {
         let key = table.key.iter().position(|key| names.quoted(&key.name) == quoted).map(key_variable);
@@ -202,7 +203,7 @@ fn added(listed: &Value, table: &TableSpec, given: &[Given], names: Names) -> Ve
 }
 
 /// The columns whose values make an item unique.
-fn work(spec: &QueueSpec, table: &TableSpec, given: &[Given], names: Names) -> Vec<Value> {
+fn work(spec: &QueueSpec, table: &TableSpec, given: &[Given], names: TableNames) -> Vec<Value> {
     let columns = spec.dedup.iter().flat_map(|dedup| &dedup.columns);
     columns
         .map(|name| {
@@ -232,8 +233,8 @@ fn parameters(spec: &QueueSpec, table: &TableSpec, given: &[Given]) -> Vec<Value
         .collect()
 }
 
-/// What a producer gives is a word already; the time of enqueueing may be called as it likes, and then has no parameter.
-/// Our own variables begin with an underscore, which no word does.
+/// Whether the name can be a parameter's. A producer's column is a word already; the time of enqueueing may have any name, and
+/// then has no parameter. Our own variables begin with an underscore, which no word does.
 fn may_be_parameter(name: &str) -> bool {
     let is_word = name.starts_with(|c: char| c.is_ascii_alphabetic())
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');

@@ -1,16 +1,16 @@
-//! From one description to the next: what has to go or change before the objects are made anew, and what follows them.
+//! Upgrades from one description to the next: drops and changes before the objects are made anew, and the statements after them.
 
 use super::columns::Constraint;
-use super::names::Names;
+use super::names::TableNames;
 use super::object::{Made, Name, Object};
 use super::{Target, columns};
+use crate::description::{ColumnChange, ColumnSpec, ColumnTable, QueueSpec, SHARD, Storage, TableSpec};
 use crate::dialect::Dialect;
 use crate::error::Result;
 use crate::ident::{Identifier, QueueName};
-use crate::spec::{ColumnChange, ColumnSpec, Place, QueueSpec, SHARD, Storage, TableSpec};
 use minijinja::{Value, context};
 
-/// What is done before and after the objects of a queue that is there already are made.
+/// The statements before and after the objects of an existing queue.
 #[derive(Default)]
 pub(crate) struct Upgrade {
     pub(crate) before: Vec<Object>,
@@ -18,7 +18,7 @@ pub(crate) struct Upgrade {
 }
 
 impl Target<'_> {
-    /// What has to go or change before the objects of `new` are made where those of `old` are, and what follows them.
+    /// The drops and changes before the objects of `new` are made in place of those of `old`, and the statements after them.
     pub(crate) fn upgrade(self, old: &QueueSpec, new: &QueueSpec) -> Result<Upgrade> {
         let dialect = self.dialect;
         let columns = old.changes_to(new)?;
@@ -32,7 +32,7 @@ impl Target<'_> {
         let (mut dropped, mut indexes, mut grants) = (Vec::new(), Vec::new(), Vec::new());
         for made in was.iter().rev() {
             match made {
-                // SQL Server alters what is there; PostgreSQL only where parameters and columns are the same.
+                // SQL Server alters code; PostgreSQL only if parameters and columns are the same.
                 Made::Code { kind, name } if dialect == Dialect::Postgres || !is.contains(made) => {
                     dropped.push(context! {
                         kind => kind.to_string(), name => name.quoted(dialect)?, bare => name.name.as_str()
@@ -48,7 +48,7 @@ impl Target<'_> {
                         qualified => qualified.quoted(dialect)?,
                     });
                 }
-                // What is granted on what queues share, another queue may have granted as well.
+                // Another queue may have granted rights on shared objects as well.
                 Made::Grant(grant) if !is.contains(made) && makes(&was, &grant.on) => {
                     grants.push(context! {
                         right => grant.right.as_str(),
@@ -64,7 +64,7 @@ impl Target<'_> {
         let mut contexts: Vec<_> =
             columns.iter().map(|change| self.change(new, change, change.is_retyped())).collect::<Result<_>>()?;
         if dialect == Dialect::SqlServer {
-            // It alters no column that a condition names, and a condition may name every column of its table.
+            // It alters no column in a condition, and a condition may name every column of its table.
             for place in columns.iter().filter(|change| change.is_retyped()).map(|change| &change.table) {
                 for column in unchanged(new, &columns, place).filter(|column| column.check.is_some()) {
                     let same = ColumnChange { table: place.clone(), column: column.clone(), was: Some(column.clone()) };
@@ -97,7 +97,7 @@ impl Target<'_> {
         Ok(Upgrade { before, after })
     }
 
-    /// What changes of a column. `again`: its constraints are made anew even where they stay as they are.
+    /// The changes of a column. `again`: its constraints are made anew even where they stay.
     fn change(self, spec: &QueueSpec, change: &ColumnChange, again: bool) -> Result<Value> {
         let dialect = self.dialect;
         let style = dialect.quote_style();
@@ -107,28 +107,28 @@ impl Target<'_> {
             let schema = dialect.schema_of(table.schema.as_ref());
             format!("{}.{}", schema.quoted_as_written(style), name.quoted_as_written(style))
         };
-        // The table, and what the names of its constraints are made of.
+        // The table, and the stem of its constraints' names.
         let (table, stem) = match (&change.table, &spec.storage) {
-            (Place::Queue, Storage::Table(table)) => (theirs(table, &table.name), stem),
-            (Place::Queue, _) => (ours(&stem)?, stem),
-            (Place::Subtype(name), storage) => {
+            (ColumnTable::Queue, Storage::Table(table)) => (theirs(table, &table.name), stem),
+            (ColumnTable::Queue, _) => (ours(&stem)?, stem),
+            (ColumnTable::Subtype(name), storage) => {
                 let stem = format!("{stem}_{}", dialect.queue_stem(&QueueName::new(name.as_str())?));
                 match storage {
                     Storage::Table(table) => (theirs(table, &table.of_subtype(name)), stem),
                     _ => (ours(&stem)?, stem),
                 }
             }
-            (Place::History(name), _) => (ours(name.as_str())?, format!("{stem}_History")),
+            (ColumnTable::History(name), _) => (ours(name.as_str())?, format!("{stem}_History")),
         };
-        // A history takes what the items had: it has types, and neither defaults nor conditions.
-        let kept = !matches!(change.table, Place::History(_));
+        // A history takes ended items: it has types, and neither defaults nor conditions.
+        let kept = !matches!(change.table, ColumnTable::History(_));
         let column = &change.column;
         let was = change.was.as_ref().filter(|_| kept);
         let described = !spec.is_own();
         let constraints = |column: &ColumnSpec| columns::constraints(dialect, &stem, column, described);
         let had = || was.map(constraints).unwrap_or_default();
         let has = || if kept { constraints(column) } else { Vec::new() };
-        // What a column has to let go of before its type changes, it gets again.
+        // A column whose type changes drops its constraints before, and gets them again.
         let differ = |one: Vec<Constraint>, other: Vec<Constraint>| -> Vec<Value> {
             one.into_iter().filter(|it| again || !other.contains(it)).map(Constraint::context).collect()
         };
@@ -148,18 +148,18 @@ impl Target<'_> {
     }
 }
 
-/// The columns of a table that stay as they are.
+/// The columns of a table that stay.
 fn unchanged<'a>(
     spec: &'a QueueSpec,
     changes: &'a [ColumnChange],
-    place: &'a Place,
+    place: &'a ColumnTable,
 ) -> impl Iterator<Item = &'a ColumnSpec> {
     let columns = match place {
-        Place::Queue => spec.columns.as_slice(),
-        Place::Subtype(name) => {
+        ColumnTable::Queue => spec.columns.as_slice(),
+        ColumnTable::Subtype(name) => {
             spec.subtypes.iter().find(|subtype| subtype.name == *name).map_or(&[][..], |subtype| &subtype.columns)
         }
-        Place::History(_) => &[],
+        ColumnTable::History(_) => &[],
     };
     columns
         .iter()
@@ -170,9 +170,9 @@ fn makes(objects: &[Made], wanted: &Name) -> bool {
     objects.iter().any(|made| matches!(made, Made::Code { name, .. } if name == wanted))
 }
 
-/// Whether an index of the queue of `spec` names a column. What tells a state may stand in the filter of any.
+/// Whether an index of the queue of `spec` names a column. The filter of any index may name a column that shows a state.
 fn is_on(dialect: Dialect, spec: &QueueSpec, index: &super::Index, column: &Identifier) -> bool {
-    let name = Names::of(dialect, spec).in_catalog(column);
+    let name = TableNames::of(dialect, spec).in_catalog(column);
     let tells_a_state = || spec.table().is_some_and(|table| table.assignments().iter().any(|a| a.column == *column));
     index.columns.iter().any(|other| other.name == name)
         || index.include.contains(&name)

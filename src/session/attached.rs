@@ -1,9 +1,9 @@
-//! A connection that somebody else owns: statements are made on it, and nothing about it is changed. It is neither closed
-//! nor freed here, and no transaction on it is begun or ended.
+//! A connection that the caller owns: statements run on it, and change nothing about it. This code neither closes nor frees it,
+//! and begins or ends no transaction on it.
 #![allow(unsafe_code, reason = "only its owner knows that a connection which is handed over is one")]
 
 use super::bind::{self, Param};
-use super::fetch::{self, Known, Shape};
+use super::fetch::{self, ReadCells, ResultColumns};
 use super::unread::Unread;
 use super::{Link, diagnose};
 use crate::dialect::Dialect;
@@ -17,8 +17,8 @@ use std::ffi::c_void;
 use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Somebody's connection. One call at a time is made on it, on the thread of who calls; between calls it holds nothing of
-/// ours, so that it can be closed at any time.
+/// The caller's connection. One call at a time runs on it, on the caller's thread; between calls it holds no statement of ours,
+/// so that the caller can close it at any time.
 pub(crate) struct Attached {
     connection: Mutex<ManuallyDrop<Connection<'static>>>,
     dialect: Dialect,
@@ -38,7 +38,7 @@ impl Attached {
                 "connection is NULL; it must be an ODBC connection (SQLHDBC)",
             ));
         }
-        // SAFETY: as the caller promises. It is never dropped: it is the caller's to free.
+        // SAFETY: as the caller promises. It is never dropped: the caller frees it.
         let connection = ManuallyDrop::new(unsafe { Connection::new(HDbc(connection)) });
         let statement = statement_on(&connection)?;
         free(statement);
@@ -46,24 +46,24 @@ impl Attached {
         Ok(Self { connection: Mutex::new(connection), dialect, timeout })
     }
 
-    /// Executes `text` once, with the rows of its first result that has some; none when there is no such.
+    /// Executes `text` once, and returns the rows of its first result with columns, if any.
     pub(crate) fn call(&self, text: &str, params: &[Param<'_>]) -> Result<Rows> {
         let bound = bind::all(params);
         let connection = self.connection.lock();
-        // SAFETY: it was made a moment ago, and nothing is bound to it.
+        // SAFETY: it was just made, and nothing is bound to it.
         let mut statement = unsafe { Preallocated::new(statement_on(&connection)?) };
         let timed = self.timeout.map_or(Ok(()), |seconds| statement.set_query_timeout_sec(seconds));
         let rows =
             timed.and_then(|()| statement.execute(text, bound.as_slice())).map_err(Unread::from).and_then(|cursor| {
                 match cursor {
-                    Some(cursor) => fetch::drain(cursor, Shape::Answers, &mut Known::default(), usize::MAX),
+                    Some(cursor) => fetch::drain(cursor, ReadCells::Answers, &mut ResultColumns::default(), usize::MAX),
                     None => Ok(Rows::default()),
                 }
             });
         free(statement);
         rows.map_err(|error| match error {
             Unread::Odbc(error) => diagnose::in_use(self.dialect, error),
-            Unread::Unfit(_) => diagnose::out_of_memory(),
+            Unread::Undeliverable(_) => diagnose::out_of_memory(),
         })
     }
 }
@@ -78,7 +78,7 @@ fn statement_on<'a>(connection: &'a Connection<'static>) -> Result<StatementImpl
     }
 }
 
-/// Without the panic of a destructor that the driver reports an error to.
+/// Frees a statement without the panic of a destructor, should the driver report an error.
 fn free<T>(statement: T) {
     if catch_unwind(AssertUnwindSafe(|| drop(statement))).is_err() {
         log::warn!("a statement of a connection that was handed over could not be freed");

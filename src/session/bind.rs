@@ -1,4 +1,4 @@
-//! Our values as ODBC parameters.
+//! Values as ODBC parameters.
 
 use odbc_api::{
     DataType, IntoParameter,
@@ -16,7 +16,7 @@ pub enum Param<'a> {
     Integer(i32),
     /// A whole number, or NULL.
     OptionalInteger(Option<i32>),
-    /// One of 64 bits, or NULL.
+    /// A whole number of 64 bits, or NULL.
     OptionalLong(Option<i64>),
 }
 
@@ -24,15 +24,15 @@ pub(super) fn all(params: &[Param<'_>]) -> Vec<Box<dyn InputParameter>> {
     params.iter().map(|param| one(*param)).collect()
 }
 
-/// For a statement that looks at none of its parameters.
+/// NULLs for a statement that ignores its parameters.
 pub(super) fn nulls(count: usize) -> Vec<Box<dyn InputParameter>> {
     (0..count).map(|_| one(Param::OptionalText(None))).collect()
 }
 
 fn one(param: Param<'_>) -> Box<dyn InputParameter> {
     match param {
-        // Wide, since the Microsoft driver sends narrow text in the server's code page and loses what that lacks. Of no
-        // declared length, which is nvarchar(max): a length would make long text ntext, and every length a plan.
+        // Wide, since the Microsoft driver sends narrow text in the server's code page and loses other characters. Without a
+        // length, which is nvarchar(max): a length would make long text ntext, and every length a plan.
         Param::OptionalText(None) => {
             Box::new(WithDataType { value: VarWCharBox::null(), data_type: DataType::WVarchar { length: None } })
         }
@@ -47,7 +47,7 @@ fn one(param: Param<'_>) -> Box<dyn InputParameter> {
     }
 }
 
-/// Long text is JSON of ours, and most of it ASCII, whose characters need no decoding.
+/// Converts text. Long text is JSON of ours, most of it ASCII, which needs no decoding.
 fn to_utf16(text: &str) -> Vec<u16> {
     if text.is_ascii() { text.bytes().map(u16::from).collect() } else { text.encode_utf16().collect() }
 }

@@ -1,4 +1,4 @@
-//! ODBC diagnostics as our errors, classified by the dialect.
+//! ODBC diagnostics as errors of ours, classified by the dialect.
 
 use super::own_thread::Unanswered;
 use crate::dialect::Dialect;
@@ -6,7 +6,7 @@ use crate::error::{Error, ErrorKind};
 use odbc_api::{Error as OdbcError, handles::Record};
 use std::time::Duration;
 
-/// What to do about a right that lacks, for whoever is to have it.
+/// The remedy for a missing right.
 pub(crate) const MISSING_RIGHT: &str = "grant the login that right";
 
 /// An error of a connection that was open, with the remedy where it is always the same.
@@ -24,8 +24,8 @@ pub(super) fn in_use(dialect: Dialect, error: OdbcError) -> Error {
     with_message(&error, format!("{}; {remedy}", error.message()))
 }
 
-/// An error of an attempt to connect. Whatever `connection_string` holds as a password is cut out of the message, should
-/// a driver ever quote it.
+/// An error of an attempt to connect. Passwords in `connection_string` are cut out of the message, should a driver ever quote
+/// them.
 pub(super) fn at_login(dialect: Dialect, error: OdbcError, connection_string: &str) -> Error {
     if let Some(error) = out_of_descriptors() {
         return error;
@@ -54,13 +54,13 @@ pub(super) fn at_login(dialect: Dialect, error: OdbcError, connection_string: &s
     with_message(&error, format!("cannot connect: {message}; {remedy}"))
 }
 
-/// Drivers give a reason, and so do driver managers but Wine's, where the driver is not there.
+/// The error when the driver manager gives no reason. Only Wine's does that, when the driver is missing.
 fn without_a_reason(connection_string: &str) -> Error {
     let named = crate::config::driver_named(connection_string).map_or_else(String::new, |name| format!(" {name:?}"));
     Error::new(ErrorKind::DriverMissing, format!("the driver manager gives no reason; it may lack the driver{named}"))
 }
 
-/// The error of a call that brought no answer, on a connection that was open. It could take so long.
+/// The error of a call without an answer, on an open connection. `limit` was its time.
 pub(super) fn unanswered(why: Unanswered, limit: Duration) -> Error {
     match why {
         Unanswered::TooLong => {
@@ -74,7 +74,7 @@ pub(super) fn unanswered(why: Unanswered, limit: Duration) -> Error {
     }
 }
 
-/// The same of a log-in.
+/// The error of a log-in without an answer.
 pub(super) fn unanswered_login(why: Unanswered) -> Error {
     match why {
         Unanswered::TooLong => Error::new(
@@ -91,15 +91,15 @@ fn forked() -> Error {
     Error::new(ErrorKind::Forked, "the connection was opened before a fork; open one in the child process")
 }
 
-/// The error of values that there is not the memory for.
+/// The error of values too large for the memory.
 pub(super) fn out_of_memory() -> Error {
     let message = "this process has not the memory for what the server sent; ask for fewer items at a time, or give it more \
                    (ulimit -v, MemoryMax= of a service)";
     Error::new(ErrorKind::Exhausted, message)
 }
 
-/// Drivers and driver managers that get no file descriptor speak of a driver or a server that is not there. So it is tried out:
-/// a log-in needs a few at once.
+/// Checks for file descriptors: drivers and driver managers without one report a missing driver or server. A log-in needs a few
+/// at once.
 #[cfg(unix)]
 pub(super) fn out_of_descriptors() -> Option<Error> {
     const FEW: usize = 4;
@@ -148,7 +148,7 @@ fn translate(dialect: Dialect, record: &Record) -> Error {
     Error::new(kind, without_origin(&message)).with_codes(sqlstate, record.native_error)
 }
 
-/// Drivers begin a message with who reports it, in brackets: `[Microsoft][ODBC Driver 18 for SQL Server][SQL Server]`.
+/// The message without its origin, which drivers put in brackets: `[Microsoft][ODBC Driver 18 for SQL Server][SQL Server]`.
 fn without_origin(message: &str) -> String {
     let mut rest = message.trim();
     while let Some((_, tail)) = rest.strip_prefix('[').and_then(|inner| inner.split_once(']')) {
@@ -156,7 +156,7 @@ fn without_origin(message: &str) -> String {
     }
     let rest = rest.strip_prefix("ERROR: ").unwrap_or(rest);
     // psqlODBC appends the whole statement on lines of its own, and before that PostgreSQL's DETAIL, which has the values of the
-    // row that was refused: "Failing row contains (…)".
+    // refused row: "Failing row contains (…)".
     let own = ["\nDETAIL:", "\nSTATEMENT:"].iter().filter_map(|label| rest.find(label)).min().unwrap_or(rest.len());
     let text = rest[..own].replace(";\nError while executing the query", "");
     text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")

@@ -1,6 +1,6 @@
-//! ODBC result sets as our rows.
+//! ODBC result sets as rows of ours.
 
-use super::pieces::{Buffers, Room, read_bytes, read_text, reserve, write_utf16};
+use super::pieces::{Buffers, RowBudget, read_bytes, read_text, reserve, write_utf16};
 use super::time::{TIME_BYTES, write_sent_time, write_time};
 use super::unread::Unread;
 use crate::item::{CLAIMED_ALONE, Cell, Column, ColumnType, Rows, answer_column};
@@ -11,36 +11,36 @@ use odbc_api::{
 };
 use std::sync::Arc;
 
-/// What is known of a statement's results.
+/// The known columns of a statement's result.
 #[derive(Debug, Default)]
-pub(super) struct Known {
+pub(super) struct ResultColumns {
     /// The columns of its last result, for a statement that always has the same.
     pub(super) columns: Option<Arc<[Column]>>,
-    /// What each of them repeats; see [`Shape::repeated`].
+    /// The answer column that each of them repeats; see [`ReadCells::repeated`].
     pub(super) repeated: Vec<Option<usize>>,
     /// Whether the server sends their times as text.
     pub(super) times_are_text: bool,
 }
 
-/// Which cells of a result set are worth reading.
+/// The cells of a result set that are worth reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shape {
+pub enum ReadCells {
     /// All of them.
     Table,
     /// The same, with times among them that may be anything.
     Times,
     /// The answer columns, and the item columns only of rows that hand out an item: all others have NULL there.
     Answers,
-    /// The same of claims from readpast's own tables, some of whose columns repeat what the answer says. Those are not read.
+    /// The same of claims from readpast's own tables, some of whose columns repeat the answer's. Those are not read.
     OwnAnswers,
 }
 
-impl Shape {
+impl ReadCells {
     pub(super) fn has_answers(self) -> bool {
         matches!(self, Self::Answers | Self::OwnAnswers)
     }
 
-    /// The answer columns that columns of claimed items repeat: of each column, in its place.
+    /// For each column, in its place, the answer column that it repeats in claimed items.
     pub(super) fn repeated(self, columns: &[Column]) -> Vec<Option<usize>> {
         let of_item = |index| self == Self::OwnAnswers && index >= answer_column::COUNT;
         let repeats =
@@ -49,18 +49,18 @@ impl Shape {
     }
 }
 
-/// Reads the first result set that has columns, then goes on to the end of all results: an error that the server reports
-/// after the rows comes only then, and leaving results unread leaves the connection busy.
+/// Reads the first result set that has columns, then goes on to the end of all results: an error that the server reports after
+/// the rows comes only then, and unread results leave the connection busy.
 ///
 /// Answers may come in two results, those of a settlement and those of the claim in the same call, which has the items' columns
 /// behind: they become one, with nothing in these columns of the rows that have none.
 ///
-/// Columns that are not `known` are filled in. A claimed item of more than `most` bytes is not read to its end; see
-/// [`Rows::withhold`].
+/// Fills in columns that are not `known`. Does not read a claimed item of more than `most` bytes to its end; see
+/// [`Rows::set_undeliverable`].
 pub(super) fn drain<S: Statement>(
     mut cursor: CursorImpl<S>,
-    shape: Shape,
-    known: &mut Known,
+    shape: ReadCells,
+    known: &mut ResultColumns,
     most: usize,
 ) -> Result<Rows, Unread> {
     let mut rows = Rows::default();
@@ -72,7 +72,7 @@ pub(super) fn drain<S: Statement>(
     while let Some(mut next) = rest {
         let goes_on =
             shape.has_answers() && rows.columns().len() == answer_column::COUNT && next.num_result_cols()? > 0;
-        if goes_on && let Err(error) = read(&mut next, shape, &mut Known::default(), most, &mut rows) {
+        if goes_on && let Err(error) = read(&mut next, shape, &mut ResultColumns::default(), most, &mut rows) {
             close(next);
             return Err(error);
         }
@@ -90,7 +90,8 @@ pub(super) fn all<S: Statement>(cursor: CursorImpl<S>) -> Result<Vec<Rows>, Unre
             Ok(0) => Ok(None),
             Ok(_) => {
                 let mut rows = Rows::default();
-                read(&mut cursor, Shape::Table, &mut Known::default(), usize::MAX, &mut rows).map(|()| Some(rows))
+                read(&mut cursor, ReadCells::Table, &mut ResultColumns::default(), usize::MAX, &mut rows)
+                    .map(|()| Some(rows))
             }
             Err(error) => Err(error.into()),
         };
@@ -106,7 +107,7 @@ pub(super) fn all<S: Statement>(cursor: CursorImpl<S>) -> Result<Vec<Rows>, Unre
     Ok(found)
 }
 
-/// The columns of a result whose rows are not wanted.
+/// The columns of a result, without its rows.
 pub(super) fn columns<S: Statement>(mut cursor: CursorImpl<S>) -> Result<Arc<[Column]>, Error> {
     let columns = describe(&mut cursor);
     close(cursor);
@@ -116,15 +117,15 @@ pub(super) fn columns<S: Statement>(mut cursor: CursorImpl<S>) -> Result<Arc<[Co
 /// Closes a cursor whose connection may be gone. The cursor's own destructor would panic then.
 fn close<S: Statement>(cursor: CursorImpl<S>) {
     let mut statement = cursor.into_stmt();
-    // What is wrong has been reported by the call that failed.
+    // The call that failed has reported the error.
     let _ = statement.close_cursor();
 }
 
 /// Reads a result behind the `rows` that are there.
 fn read<S: Statement>(
     cursor: &mut CursorImpl<S>,
-    shape: Shape,
-    known: &mut Known,
+    shape: ReadCells,
+    known: &mut ResultColumns,
     most: usize,
     rows: &mut Rows,
 ) -> Result<(), Unread> {
@@ -138,12 +139,12 @@ fn read<S: Statement>(
     };
     let count = columns.len();
     rows.widen(Arc::clone(columns));
-    let mut reader = Reader { buffers: Buffers::default(), times_are_text: known.times_are_text };
+    let mut reader = CellReader { buffers: Buffers::default(), times_are_text: known.times_are_text };
     let mut lease = None;
     while let Some(mut row) = cursor.next_row()? {
         let (number, before) = (rows.len(), rows.size());
         let answers = if shape.has_answers() { answer_column::COUNT.min(count) } else { count };
-        let mut any = Room::unlimited();
+        let mut any = RowBudget::unlimited();
         for (i, column) in columns.iter().enumerate().take(answers) {
             if shape.has_answers()
                 && i == answer_column::DUE_MS
@@ -161,7 +162,7 @@ fn read<S: Statement>(
         if is_claimed && shape.has_answers() {
             lease = rows.cell_at(number * count + answer_column::DUE_MS);
         }
-        let mut room = if is_claimed { Room::of(most) } else { Room::unlimited() };
+        let mut room = if is_claimed { RowBudget::of(most) } else { RowBudget::unlimited() };
         for (i, column) in columns.iter().enumerate().skip(answers) {
             if !is_claimed && !is_found {
                 rows.push(Cell::Null);
@@ -173,9 +174,9 @@ fn read<S: Statement>(
             }
             match reader.read(&mut row, i, column.kind, rows, &mut room) {
                 Ok(()) => {}
-                // The others of the claim are not to suffer for it.
-                Err(Unread::Unfit(why)) if is_claimed => {
-                    rows.withhold(number, before, why);
+                // The other items of the claim are delivered.
+                Err(Unread::Undeliverable(why)) if is_claimed => {
+                    rows.set_undeliverable(number, before, why);
                     break;
                 }
                 Err(error) => return Err(error),
@@ -185,7 +186,7 @@ fn read<S: Statement>(
     Ok(())
 }
 
-/// The milliseconds of an answer, where they need not be read: only a claim has some, and all that it hands out have one lease.
+/// The milliseconds of an answer, if they need no read: only a claim has them, and all its items have one lease.
 fn due_known(answer: Option<&str>, lease: Option<Cell>) -> Option<Cell> {
     match answer {
         Some("EMPTY") => None,
@@ -221,19 +222,19 @@ fn column_type(data_type: DataType) -> ColumnType {
 }
 
 /// Reads cells.
-struct Reader {
+struct CellReader {
     buffers: Buffers,
     times_are_text: bool,
 }
 
-impl Reader {
+impl CellReader {
     fn read(
         &mut self,
         row: &mut CursorRow<'_>,
         index: usize,
         kind: ColumnType,
         rows: &mut Rows,
-        room: &mut Room,
+        room: &mut RowBudget,
     ) -> Result<(), Unread> {
         let number = u16::try_from(index + 1).unwrap_or(u16::MAX);
         let buffers = &mut self.buffers;
@@ -277,7 +278,8 @@ impl Reader {
     }
 }
 
-/// With a digit before the point: the Microsoft driver leaves a zero out (`.5`, `-.5`), which is no number in JSON.
+/// Writes a decimal with a digit before the point: the Microsoft driver leaves a zero out (`.5`, `-.5`), which is no number in
+/// JSON.
 fn write_decimal(text: &mut String, units: &[u16]) {
     const MINUS: u16 = b'-' as u16;
     const POINT: u16 = b'.' as u16;

@@ -1,5 +1,5 @@
-//! Connections that were given up because a call on them did not return: how many there were, how many still hang, and how
-//! many may.
+//! Connections that were given up because a call on them did not return: how many there were, how many still hang, and the
+//! limits.
 
 use crate::error::{Error, ErrorKind, Result};
 use std::{
@@ -13,14 +13,14 @@ use std::{
 /// The most calls of a queue that may hang before it opens no more connections. Each costs a thread and a socket.
 const MOST: u64 = 64;
 
-/// The same of a process: one server that is silent does not keep it from others.
+/// The most in a process: one silent server does not keep it from others.
 const MOST_IN_PROCESS: u64 = 1024;
 
-/// How many hang in this process: its number, and the count in the lower half. With the process, since in the child of a fork
-/// none does; and not behind a lock, which a fork could leave locked.
+/// How many hang in this process: the process's number, and the count in the lower half. With the number, since in the child of a
+/// fork none hangs; and without a lock, which a fork could leave locked.
 static IN_PROCESS: AtomicU64 = AtomicU64::new(0);
 
-/// What came of the connections of one pool.
+/// The counts of one pool.
 #[derive(Debug, Default)]
 pub(crate) struct GivenUp {
     count: AtomicU64,
@@ -41,7 +41,7 @@ impl GivenUp {
         self.hanging.load(Ordering::Relaxed)
     }
 
-    /// Takes note of one more.
+    /// Counts one more.
     pub(super) fn leave(self: &Arc<Self>) -> Hanging {
         let count = self.count.fetch_add(1, Ordering::Relaxed) + 1;
         let hanging = self.hanging.fetch_add(1, Ordering::Relaxed) + 1;
@@ -77,7 +77,7 @@ pub(super) fn check(given_up: &GivenUp) -> Result<()> {
     Err(Error::new(ErrorKind::Unavailable, message))
 }
 
-/// Changes how many hang in this process; says how many do then.
+/// Changes the count of this process; returns the new one.
 fn change(change: impl Fn(u64) -> u64) -> u64 {
     let process = u64::from(process::id());
     let changed = |packed: u64| {

@@ -1,6 +1,6 @@
-//! The connection itself, and the statements kept on it: what a session's thread works with.
+//! The connection and its prepared statements, on a session's thread.
 
-use super::fetch::{self, Known, Shape};
+use super::fetch::{self, ReadCells, ResultColumns};
 use super::unread::Unread;
 use super::{bind, diagnose, login, query_timeout};
 use crate::config::Config;
@@ -18,7 +18,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-type Kept = StatementConnection<SharedConnection<'static>>;
+type KeptStatement = StatementConnection<SharedConnection<'static>>;
 
 /// Values as ODBC takes them.
 pub(super) type Bound = [Box<dyn InputParameter>];
@@ -26,7 +26,7 @@ pub(super) type Bound = [Box<dyn InputParameter>];
 /// An open connection, on its thread.
 pub(super) struct Link {
     /// Before `connection`: statements must be gone when the connection is closed.
-    statements: HashMap<Arc<str>, Statement>,
+    statements: HashMap<Arc<str>, LinkStatement>,
     /// `None` only while it is being closed.
     connection: Option<SharedConnection<'static>>,
     dialect: Dialect,
@@ -36,16 +36,16 @@ pub(super) struct Link {
 }
 
 /// A statement kept for the life of the connection.
-enum Statement {
-    /// Parsed once by the server, executed many times. The columns of its result are asked for once: the server refuses it
-    /// once there are others, and then it is prepared anew.
-    Prepared(Prepared<Kept>, Known),
+enum LinkStatement {
+    /// Parsed once by the server, executed many times. The columns of its result are asked for once: the server refuses it once
+    /// they have changed, and then it is prepared anew.
+    Prepared(Prepared<KeptStatement>, ResultColumns),
     /// A remote procedure call, which SQL Server takes by name in one message: there is nothing to prepare.
-    Call(Preallocated<Kept>),
+    Call(Preallocated<KeptStatement>),
 }
 
 impl Link {
-    /// Connects, and finds out who the server is.
+    /// Connects, and finds out the server's dialect.
     pub(super) fn open(text: &str, config: &Config, guess: Dialect) -> Result<Self> {
         let failed = |error| diagnose::at_login(guess, error, text);
         let connection = login::connect(text, config).map_err(failed)?;
@@ -65,13 +65,13 @@ impl Link {
     }
 
     /// Executes a statement that stays; `None` when its first result has no columns.
-    pub(super) fn call(&mut self, text: &Arc<str>, params: &Bound, shape: Shape) -> Result<Option<Rows>> {
+    pub(super) fn call(&mut self, text: &Arc<str>, params: &Bound, shape: ReadCells) -> Result<Option<Rows>> {
         let was_there = self.statements.contains_key(text);
         match self.call_kept(text, params, shape) {
-            // Nothing was done: it failed as a whole, before it was executed.
+            // Nothing was done: it failed as a whole, before its execution.
             Err(error) if was_there && self.dialect.is_outdated(&error) => {
                 free(self.statements.remove(text));
-                // In a transaction the server does nothing more; the reason is the first error then.
+                // In a transaction the server does nothing more; the first error is the reason then.
                 self.call_kept(text, params, shape)
                     .map_err(|again| if self.dialect.is_aborted(&again) { error } else { again })
             }
@@ -79,22 +79,22 @@ impl Link {
         }
     }
 
-    fn call_kept(&mut self, text: &Arc<str>, params: &Bound, shape: Shape) -> Result<Option<Rows>> {
+    fn call_kept(&mut self, text: &Arc<str>, params: &Bound, shape: ReadCells) -> Result<Option<Rows>> {
         if !self.statements.contains_key(text) {
             let statement = self.keep(text, params.len(), shape)?;
             self.statements.insert(Arc::clone(text), statement);
         }
-        let mut unknown = Known::default();
+        let mut unknown = ResultColumns::default();
         let (result, known) = match self.statements.get_mut(text) {
-            Some(Statement::Prepared(statement, known)) => (statement.execute(params), known),
-            Some(Statement::Call(statement)) => (statement.execute(text, params), &mut unknown),
+            Some(LinkStatement::Prepared(statement, known)) => (statement.execute(params), known),
+            Some(LinkStatement::Call(statement)) => (statement.execute(text, params), &mut unknown),
             None => return Err(Error::new(ErrorKind::Protocol, "the statement is not there")),
         };
         let most = self.most_bytes;
         let result = result
             .map_err(Unread::from)
             .and_then(|cursor| cursor.map(|cursor| fetch::drain(cursor, shape, known, most)).transpose());
-        let result = self.told(result);
+        let result = self.checked(result);
         if !matches!(result, Ok(Some(_))) {
             self.discard(text);
         }
@@ -106,11 +106,11 @@ impl Link {
         let timeout = self.timeout();
         let result = self.with_connection(|connection| {
             match connection.execute(text, params, timeout).map_err(Unread::from)? {
-                Some(cursor) => fetch::drain(cursor, Shape::Table, &mut Known::default(), usize::MAX),
+                Some(cursor) => fetch::drain(cursor, ReadCells::Table, &mut ResultColumns::default(), usize::MAX),
                 None => Ok(Rows::default()),
             }
         });
-        self.told(result)
+        self.checked(result)
     }
 
     /// Executes a statement once, for all its results.
@@ -120,7 +120,7 @@ impl Link {
             Some(cursor) => fetch::all(cursor),
             None => Ok(Vec::new()),
         });
-        self.told(result)
+        self.checked(result)
     }
 
     /// Whether the driver knows that the connection is lost. It does not ask the server.
@@ -130,40 +130,40 @@ impl Link {
 
     /// Begins a transaction.
     pub(super) fn begin(&mut self) -> Result<()> {
-        self.told(self.with_connection(|connection| connection.set_autocommit(false)))
+        self.checked(self.with_connection(|connection| connection.set_autocommit(false)))
     }
 
     /// Commits it.
     pub(super) fn commit(&mut self) -> Result<()> {
-        self.told(self.with_connection(Connection::commit))
+        self.checked(self.with_connection(Connection::commit))
     }
 
     /// Leaves it. After a commit there is nothing to roll back; after a failure everything is.
     pub(super) fn end(&mut self) -> Result<()> {
-        self.told(self.with_connection(|connection| {
+        self.checked(self.with_connection(|connection| {
             connection.rollback()?;
             connection.set_autocommit(true)
         }))
     }
 
-    fn keep(&self, text: &str, params: usize, shape: Shape) -> Result<Statement> {
+    fn keep(&self, text: &str, params: usize, shape: ReadCells) -> Result<LinkStatement> {
         if text.starts_with('{') {
-            let mut statement = self.told(self.shared()?.into_preallocated())?;
-            self.told(self.timeout().map_or(Ok(()), |seconds| statement.set_query_timeout_sec(seconds)))?;
-            return Ok(Statement::Call(statement));
+            let mut statement = self.checked(self.shared()?.into_preallocated())?;
+            self.checked(self.timeout().map_or(Ok(()), |seconds| statement.set_query_timeout_sec(seconds)))?;
+            return Ok(LinkStatement::Call(statement));
         }
-        // Items, and what came of them, are what is asked for again and again; and theirs are the times that may be anything.
-        if shape != Shape::Table
+        // Items and their outcomes are read again and again; and only they have arbitrary times.
+        if shape != ReadCells::Table
             && let Some(columns_of) = self.dialect.columns_of(text)?
         {
             return self.with_times_as_text(text, &columns_of, params, shape);
         }
-        Ok(Statement::Prepared(self.prepare(text)?, Known::default()))
+        Ok(LinkStatement::Prepared(self.prepare(text)?, ResultColumns::default()))
     }
 
-    fn prepare(&self, text: &str) -> Result<Prepared<Kept>> {
-        let mut statement = self.told(self.shared()?.into_prepared(text))?;
-        self.told(self.timeout().map_or(Ok(()), |seconds| statement.set_query_timeout_sec(seconds)))?;
+    fn prepare(&self, text: &str) -> Result<Prepared<KeptStatement>> {
+        let mut statement = self.checked(self.shared()?.into_prepared(text))?;
+        self.checked(self.timeout().map_or(Ok(()), |seconds| statement.set_query_timeout_sec(seconds)))?;
         Ok(statement)
     }
 
@@ -171,25 +171,31 @@ impl Link {
         self.connection.clone().ok_or_else(|| Error::new(ErrorKind::Closed, "the connection is closed"))
     }
 
-    /// The statement, with its times as text, and without what is not read. Its columns are asked of the server by a statement of their own: psqlODBC loses
-    /// what it takes for the columns of a statement that was not executed.
-    fn with_times_as_text(&self, text: &str, columns_of: &str, params: usize, shape: Shape) -> Result<Statement> {
+    /// The statement with its times as text, and without the columns that are not read. A statement of its own asks the server
+    /// for the columns: psqlODBC loses them for a statement that was not executed.
+    fn with_times_as_text(
+        &self,
+        text: &str,
+        columns_of: &str,
+        params: usize,
+        shape: ReadCells,
+    ) -> Result<LinkStatement> {
         let nulls = bind::nulls(params);
-        let columns = self.told(self.with_connection(|connection| {
+        let columns = self.checked(self.with_connection(|connection| {
             connection.execute(columns_of, nulls.as_slice(), self.timeout())?.map(fetch::columns).transpose()
         }))?;
         let found = columns.as_deref().unwrap_or_default();
         let repeated = shape.repeated(found);
         let repeats: Vec<_> = repeated.iter().map(Option::is_some).collect();
         let with_text = self.dialect.times_as_text(text, found, &repeats)?;
-        let known = Known { columns, repeated, times_are_text: with_text.is_some() };
-        Ok(Statement::Prepared(self.prepare(with_text.as_deref().unwrap_or(text))?, known))
+        let known = ResultColumns { columns, repeated, times_are_text: with_text.is_some() };
+        Ok(LinkStatement::Prepared(self.prepare(with_text.as_deref().unwrap_or(text))?, known))
     }
 
-    /// Frees the statement of a call that failed: results behind the error may be unread, and a statement with such
-    /// refuses its next execution. A new one costs no round trip. (A prepared statement has one result, and stays.)
+    /// Frees the statement of a failed call: results behind the error may be unread, and then it refuses its next execution. A
+    /// new one costs no round trip. (A prepared statement has one result, and stays.)
     fn discard(&mut self, text: &Arc<str>) {
-        if matches!(self.statements.get(text), Some(Statement::Call(_))) {
+        if matches!(self.statements.get(text), Some(LinkStatement::Call(_))) {
             free(self.statements.remove(text));
         }
     }
@@ -199,7 +205,7 @@ impl Link {
         Self::takes_time_out(self.dialect).then_some(self.query_timeout_sec)
     }
 
-    /// Whether a statement is given the driver's time-out.
+    /// Whether the driver's time-out is set on statements.
     pub(super) fn takes_time_out(dialect: Dialect) -> bool {
         dialect == Dialect::SqlServer
     }
@@ -214,25 +220,26 @@ impl Link {
         }
     }
 
-    /// In our terms.
-    fn told<T>(&self, result: Result<T, impl Into<Unread>>) -> Result<T> {
+    /// Converts an error.
+    fn checked<T>(&self, result: Result<T, impl Into<Unread>>) -> Result<T> {
         result.map_err(|error| match error.into() {
             Unread::Odbc(error) => diagnose::in_use(self.dialect, error),
-            Unread::Unfit(_) => diagnose::out_of_memory(),
+            Unread::Undeliverable(_) => diagnose::out_of_memory(),
         })
     }
 }
 
 impl Drop for Link {
-    /// Disconnects without ever panicking: odbc-api's own destructors panic when a driver reports an error for a handle
-    /// of a dead connection, and a lost connection is ordinary here.
+    /// Disconnects without a panic: odbc-api's own destructors panic when a driver reports an error for a handle of a dead
+    /// connection, and a lost connection is ordinary here.
     fn drop(&mut self) {
         free(std::mem::take(&mut self.statements));
         let Some(connection) = self.connection.take().and_then(Arc::into_inner) else { return };
         let mut handle = connection.into_inner().unwrap_or_else(PoisonError::into_inner).into_handle();
         match handle.disconnect() {
             SqlResult::Success(()) | SqlResult::SuccessWithInfo(()) => drop(handle),
-            // Still in a transaction (25000) or in a state that the driver does not leave: its memory is the lesser loss.
+            // The connection is still in a transaction (25000), or in a state that the driver does not leave: its memory is the
+            // lesser loss.
             _ => {
                 log::warn!("a lost connection could not be closed in order");
                 std::mem::forget(handle);

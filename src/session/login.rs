@@ -1,4 +1,4 @@
-//! Logging in, and what of it drivers and driver managers cannot do on two threads at once.
+//! Log-ins, and the parts of them that drivers and driver managers cannot do on two threads at once.
 
 use super::GRACE;
 use crate::config::Config;
@@ -14,10 +14,10 @@ use std::{
 
 /// The environment of the process.
 ///
-/// Allocated on one thread, while all others wait: that is the first time unixODBC looks into `odbcinst.ini`, and it keeps
-/// the file's place in two variables that no lock protects, with "it is set" written before what is set. A thread that comes
-/// between reads the folder instead of the file and finds no driver in it; for the next 20 seconds unixODBC gives that answer
-/// to the whole process. (2.3.14 still does. odbc-api's own function lets several threads allocate at once.)
+/// One thread allocates it, while all others wait: unixODBC then reads `odbcinst.ini` for the first time, and keeps the file's
+/// place in two variables without a lock, with "it is set" written before the place. A thread that comes between reads the folder
+/// instead of the file and finds no driver in it; for the next 20 seconds unixODBC gives that answer to the whole process.
+/// (2.3.14 still does. odbc-api's own function lets several threads allocate at once.)
 fn environment() -> Result<&'static Environment, OdbcError> {
     static FIRST: PerProcess<Mutex<()>> = PerProcess::new();
     static READY: OnceLock<&'static Environment> = OnceLock::new();
@@ -47,25 +47,25 @@ pub(super) fn limit(config: &Config) -> Duration {
     timeout(config) + GRACE
 }
 
-/// The right to log in, where only one thread at a time may:
+/// The turn to log in, where only one thread at a time may:
 ///
-/// - psqlODBC reads the process's locale while it logs in, and sets it: two log-ins at once read what the other has freed
+/// - psqlODBC reads the process's locale while it logs in, and sets it: two log-ins at once read memory that the other has freed
 ///   (seen with 13.02 and an address sanitizer).
-/// - unixODBC before 2.3.13 looks up a data source by setting, for the whole process, which file it reads: of two look-ups
-///   at once, one may search the other's file, and remember for 20 seconds that the data source is not there.
+/// - unixODBC before 2.3.13 looks up a data source by setting, for the whole process, which file it reads: of two look-ups at
+///   once, one may search the other's file, and remember for 20 seconds that the data source is missing.
 ///
-/// Whoever gives up a log-in gives this back, or nobody would be let in any more. psqlODBC reads the locale in a moment without
-/// a round trip, so a log-in that hangs is not in it; should it ever go on, it may read the locale beside another.
-pub(super) fn turn(dialect: Dialect, config: &Config) -> Result<Option<Turn>> {
-    // The child of a fork has its own: in the parent somebody may be logging in.
+/// An abandoned log-in returns its turn; otherwise all later ones would wait for ever. psqlODBC reads the locale in a moment
+/// without a round trip, so a hanging log-in is not in that part; should it ever go on, it may read the locale beside another.
+pub(super) fn turn(dialect: Dialect, config: &Config) -> Result<Option<LoginTurn>> {
+    // The child of a fork has its own: a thread of the parent may be logging in.
     static LOG_IN: PerProcess<LogIn> = PerProcess::new();
 
     let by_name = ["dsn", "filedsn"].iter().any(|key| config.connection_value(key).is_some());
     if dialect != Dialect::Postgres && !by_name {
         return Ok(None);
     }
-    // A log-in that hangs is given up before those fail that came after it, on servers that answer as on its own. Many who wait
-    // for many such must not wait for the sum.
+    // A hanging log-in is given up before later ones fail, whatever servers they are for. Many waiters for many such log-ins must
+    // not wait for the sum.
     let patience = limit(config);
     LOG_IN.get().take(Instant::now() + patience).map(Some).ok_or_else(|| {
         let message = format!(
@@ -77,27 +77,27 @@ pub(super) fn turn(dialect: Dialect, config: &Config) -> Result<Option<Turn>> {
     })
 }
 
-/// What one thread at a time has, in the order in which they came: whoever tries again at once must not keep others out.
+/// A lock that threads get in the order in which they came: a thread that tries again at once must not keep others out.
 #[derive(Debug, Default)]
 struct LogIn {
-    line: Mutex<Line>,
+    line: Mutex<LoginQueue>,
     moved: Condvar,
 }
 
-/// Those who wait. The first has the turn.
+/// The waiting threads. The first has the turn.
 #[derive(Debug, Default)]
-struct Line {
+struct LoginQueue {
     numbers: VecDeque<u64>,
     next: u64,
 }
 
-/// Given back when it is dropped.
+/// Returns the turn when it is dropped.
 #[derive(Debug)]
-pub(super) struct Turn(&'static LogIn);
+pub(super) struct LoginTurn(&'static LogIn);
 
 impl LogIn {
-    /// `None` when it is not to be had until `deadline`.
-    fn take(&'static self, deadline: Instant) -> Option<Turn> {
+    /// Takes the turn. `None`: it was not free until `deadline`.
+    fn take(&'static self, deadline: Instant) -> Option<LoginTurn> {
         let mut line = self.line.lock();
         let mine = line.next;
         line.next += 1;
@@ -108,11 +108,11 @@ impl LogIn {
                 return None;
             }
         }
-        Some(Turn(self))
+        Some(LoginTurn(self))
     }
 }
 
-impl Drop for Turn {
+impl Drop for LoginTurn {
     fn drop(&mut self) {
         self.0.line.lock().numbers.pop_front();
         self.0.moved.notify_all();
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn those_who_must_take_turns_do_and_do_not_wait_for_ever() {
+    fn log_ins_take_turns_and_do_not_wait_for_ever() {
         let by_driver = config("Driver={ODBC Driver 18 for SQL Server};Server=x;");
         let first = turn(Dialect::SqlServer, &config("DSN=Jobs;")).unwrap();
         assert!(first.is_some());
@@ -163,23 +163,23 @@ mod tests {
         let far = Instant::now() + Duration::from_secs(3600);
         let held = log_in.take(far).unwrap();
         assert!(log_in.take(Instant::now()).is_none(), "and leaves the line");
-        let (tell, told) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
         let threads: Vec<_> = (0..8)
             .map(|number| {
-                let tell = tell.clone();
+                let sender = sender.clone();
                 let thread = thread::spawn(move || {
                     let _turn = log_in.take(far).unwrap();
-                    tell.send(number).unwrap();
+                    sender.send(number).unwrap();
                 });
                 waiting(number + 2);
                 thread
             })
             .collect();
         drop(held);
-        // Who gave it back and wants it again comes behind them.
+        // A thread that wants its turn again comes behind the others.
         drop(log_in.take(far).unwrap());
-        tell.send(8).unwrap();
+        sender.send(8).unwrap();
         threads.into_iter().for_each(|thread| thread.join().unwrap());
-        assert_eq!(told.try_iter().collect::<Vec<_>>(), (0..=8).collect::<Vec<_>>());
+        assert_eq!(receiver.try_iter().collect::<Vec<_>>(), (0..=8).collect::<Vec<_>>());
     }
 }

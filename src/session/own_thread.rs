@@ -1,8 +1,8 @@
-//! A thread that makes calls for somebody who waits for each of them only so long.
+//! A thread that makes calls for a caller with limited patience.
 //!
 //! A call into a driver cannot be ended from outside: when a connection falls silent without being closed, psqlODBC waits for
-//! ever and Microsoft's driver for four minutes. So the calls of a connection are made on a thread of its own. Whoever waits
-//! for one longer than it may take goes away; the thread stays behind with the connection, and ends when the call does.
+//! ever and Microsoft's driver for four minutes. So each connection has a thread of its own for its calls. A caller whose call
+//! exceeds its limit goes away; the thread stays behind with the connection, and ends when the call does.
 
 use super::given_up::{GivenUp, Hanging};
 use crate::error::Result;
@@ -17,50 +17,50 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The longest wait for the end of a thread, which closes its connection: a program that ends meanwhile would unload the
-/// driver from under it.
+/// The longest wait for the end of a thread, which closes its connection: a program that ended meanwhile would unload the driver
+/// from under it.
 const CLOSING: Duration = Duration::from_secs(2);
 
-/// The thread, and the one who gives it work. `L` is what it works with, and never leaves it.
+/// The caller's side of the thread. `L` is the thread's resource, and never leaves it.
 pub(super) struct OwnThread<L> {
-    desk: Arc<Desk<L>>,
+    handover: Arc<Handover<L>>,
     handle: Option<JoinHandle<()>>,
     given_up: Arc<GivenUp>,
-    /// The process that it belongs to. In the child of a fork it is not there.
+    /// The process of the thread. In the child of a fork it does not exist.
     process: u32,
-    /// Until when its end is waited for, once it has been told to end.
+    /// Until when the caller waits for the thread's end, once it is to end.
     closing: Option<Instant>,
 }
 
-type Job<L> = Box<dyn FnOnce(&mut Option<L>) + Send>;
+type ThreadJob<L> = Box<dyn FnOnce(&mut Option<L>) + Send>;
 
-/// Where the two meet.
-struct Desk<L> {
-    state: Mutex<State<L>>,
-    /// The thread waits for this one.
+/// The state that both sides share.
+struct Handover<L> {
+    state: Mutex<HandoverState<L>>,
+    /// The thread waits for a job.
     given: Condvar,
-    /// The one who gives work waits for this one.
+    /// The caller waits for an answer.
     done: Condvar,
     /// The number of the thread, as soon as it runs.
     number: OnceLock<i32>,
 }
 
-enum State<L> {
+enum HandoverState<L> {
     Resting,
-    Given(Job<L>),
+    Given(ThreadJob<L>),
     Working,
     Done,
-    /// To end, as soon as nothing is left to do.
+    /// To end, as soon as no job is left.
     Ending,
-    /// Nobody waits for what it does, nor for its end.
+    /// No caller waits for its job, nor for its end.
     Left {
-        /// Ends the count of it, when the thread ends.
+        /// Counts the thread as hanging until it ends.
         _hanging: Hanging,
     },
     Ended,
 }
 
-/// Why there is no answer.
+/// Why a call has no answer.
 #[derive(Debug)]
 pub(super) enum Unanswered {
     /// The call took too long, or one before it did.
@@ -72,23 +72,23 @@ pub(super) enum Unanswered {
 }
 
 impl<L> OwnThread<L> {
-    /// Starts a thread that has nothing to work with yet.
+    /// Starts a thread without a resource yet.
     pub(super) fn start(given_up: &Arc<GivenUp>) -> Result<Self>
     where
         L: 'static,
     {
-        let desk = Arc::new(Desk {
-            state: Mutex::new(State::Resting),
+        let handover = Arc::new(Handover {
+            state: Mutex::new(HandoverState::Resting),
             given: Condvar::new(),
             done: Condvar::new(),
             number: OnceLock::new(),
         });
-        let theirs = Arc::clone(&desk);
+        let theirs = Arc::clone(&handover);
         let handle = Some(threads::start("readpast-session", move || theirs.serve())?);
-        Ok(Self { desk, handle, given_up: Arc::clone(given_up), process: process::id(), closing: None })
+        Ok(Self { handover, handle, given_up: Arc::clone(given_up), process: process::id(), closing: None })
     }
 
-    /// Has `work` done on the thread, and waits for it no longer than `limit`.
+    /// Runs `work` on the thread, and waits for it no longer than `limit`.
     pub(super) fn ask<T: Send + 'static>(
         &mut self,
         limit: Duration,
@@ -100,45 +100,46 @@ impl<L> OwnThread<L> {
         let answer = Arc::new(Mutex::new(None));
         let place = Arc::clone(&answer);
         let deadline = Instant::now() + limit;
-        let mut state = self.desk.state.lock();
-        if !matches!(*state, State::Resting) {
+        let mut state = self.handover.state.lock();
+        if !matches!(*state, HandoverState::Resting) {
             return Err(Unanswered::TooLong);
         }
-        *state = State::Given(Box::new(move |link| *place.lock() = Some(work(link))));
-        self.desk.given.notify_one();
-        while !matches!(*state, State::Done) {
-            if self.desk.done.wait_until(&mut state, deadline).timed_out() && !matches!(*state, State::Done) {
+        *state = HandoverState::Given(Box::new(move |link| *place.lock() = Some(work(link))));
+        self.handover.given.notify_one();
+        while !matches!(*state, HandoverState::Done) {
+            if self.handover.done.wait_until(&mut state, deadline).timed_out() && !matches!(*state, HandoverState::Done)
+            {
                 *state = self.left();
                 return Err(Unanswered::TooLong);
             }
         }
-        *state = State::Resting;
+        *state = HandoverState::Resting;
         drop(state);
         answer.lock().take().ok_or(Unanswered::Panicked)
     }
 
-    /// Tells the thread to end. Does not wait for it: that is what dropping does.
+    /// Lets the thread end. The drop waits for it.
     pub(super) fn begin_to_end(&mut self) {
         if self.closing.is_some() || !self.is_here() {
             return;
         }
         self.closing = Some(Instant::now() + CLOSING);
-        let mut state = self.desk.state.lock();
-        if matches!(*state, State::Resting) {
-            *state = State::Ending;
-            self.desk.given.notify_one();
+        let mut state = self.handover.state.lock();
+        if matches!(*state, HandoverState::Resting) {
+            *state = HandoverState::Ending;
+            self.handover.given.notify_one();
         }
     }
 
-    /// The thread is left behind in what it does.
-    fn left(&self) -> State<L> {
-        if let Some(number) = self.desk.number.get() {
+    /// Leaves the thread behind in its job.
+    fn left(&self) -> HandoverState<L> {
+        if let Some(number) = self.handover.number.get() {
             threads::leave(*number);
         }
-        State::Left { _hanging: self.given_up.leave() }
+        HandoverState::Left { _hanging: self.given_up.leave() }
     }
 
-    /// Before the lock, which another thread of the parent may have held at the fork.
+    /// Checked before the lock, which another thread of the parent may have held at the fork.
     fn is_here(&self) -> bool {
         process::id() == self.process
     }
@@ -148,54 +149,56 @@ impl<L> Drop for OwnThread<L> {
     fn drop(&mut self) {
         self.begin_to_end();
         let Some(deadline) = self.closing.filter(|_| self.is_here()) else { return };
-        let mut state = self.desk.state.lock();
-        while matches!(*state, State::Ending) {
-            if self.desk.done.wait_until(&mut state, deadline).timed_out() && matches!(*state, State::Ending) {
+        let mut state = self.handover.state.lock();
+        while matches!(*state, HandoverState::Ending) {
+            if self.handover.done.wait_until(&mut state, deadline).timed_out()
+                && matches!(*state, HandoverState::Ending)
+            {
                 *state = self.left();
             }
         }
-        let has_ended = matches!(*state, State::Ended);
+        let has_ended = matches!(*state, HandoverState::Ended);
         drop(state);
-        // What libraries keep for each thread (OpenSSL its random numbers) is freed as the last thing it does; a program that
-        // ends before that would leave it behind.
+        // Libraries free a thread's memory (OpenSSL its random numbers) as its last act; a program that ends before that would
+        // leak it.
         if let (true, Some(handle)) = (has_ended, self.handle.take()) {
             let _ = handle.join();
         }
     }
 }
 
-impl<L> Desk<L> {
-    /// The life of the thread.
+impl<L> Handover<L> {
+    /// Runs the thread.
     fn serve(&self) {
         let mut link = None;
         let _ = self.number.set(threads::this_thread());
         while let Some(job) = self.next() {
-            // Destructors of odbc-api panic when a driver reports an error. There is no answer then.
+            // Destructors of odbc-api panic when a driver reports an error. The caller gets no answer then.
             let _ = catch_unwind(AssertUnwindSafe(|| job(&mut link)));
             let mut state = self.state.lock();
-            if matches!(*state, State::Working) {
-                *state = State::Done;
+            if matches!(*state, HandoverState::Working) {
+                *state = HandoverState::Done;
                 self.done.notify_one();
             }
         }
         if catch_unwind(AssertUnwindSafe(|| drop(link))).is_err() {
             log::warn!("a lost connection could not be closed in order");
         }
-        let before = mem::replace(&mut *self.state.lock(), State::Ended);
+        let before = mem::replace(&mut *self.state.lock(), HandoverState::Ended);
         self.done.notify_one();
-        // If it was left, it hangs no longer.
+        // A thread that was left behind hangs no longer.
         drop(before);
     }
 
-    /// Waits for something to do. `None`: there is nothing more.
-    fn next(&self) -> Option<Job<L>> {
+    /// Waits for a job. `None`: there are no more.
+    fn next(&self) -> Option<ThreadJob<L>> {
         let mut state = self.state.lock();
         loop {
-            match mem::replace(&mut *state, State::Working) {
-                State::Given(job) => return Some(job),
+            match mem::replace(&mut *state, HandoverState::Working) {
+                HandoverState::Given(job) => return Some(job),
                 other => *state = other,
             }
-            if matches!(*state, State::Ending | State::Left { .. }) {
+            if matches!(*state, HandoverState::Ending | HandoverState::Left { .. }) {
                 return None;
             }
             self.given.wait(&mut state);
@@ -220,19 +223,19 @@ mod tests {
         });
         let second = thread.ask(LONG, |link| (std::thread::current().id(), link.clone()));
         assert_eq!(second.unwrap(), (first.unwrap(), Some("kept".to_owned())));
-        let desk = Arc::clone(&thread.desk);
+        let handover = Arc::clone(&thread.handover);
         let begun = Instant::now();
         drop(thread);
-        // On a busy machine the end may take longer than its owner waits for it, who leaves it then.
+        // On a busy machine the end may take longer than its owner waits, who leaves it then.
         assert!(given_up.count() == 0 || begun.elapsed() >= CLOSING);
-        while given_up.hanging() > 0 || !matches!(*desk.state.lock(), State::Ended) {
+        while given_up.hanging() > 0 || !matches!(*handover.state.lock(), HandoverState::Ended) {
             assert!(begun.elapsed() < LONG, "it never ends");
             std::thread::sleep(Duration::from_millis(1));
         }
     }
 
     #[test]
-    fn what_takes_too_long_is_left_and_counted_until_it_ends() {
+    fn a_slow_call_is_left_behind_and_counted_until_it_ends() {
         let (given_up, mut thread, release) = loop {
             let given_up: Arc<GivenUp> = Arc::default();
             let mut thread = OwnThread::<()>::start(&given_up).unwrap();
@@ -242,14 +245,14 @@ mod tests {
                 wait.recv()
             });
             assert!(matches!(left, Err(Unanswered::TooLong)));
-            // What has not begun when it is left does not hang.
+            // A job that has not begun when it is left does not hang.
             if begun.recv().is_ok() {
                 break (given_up, thread, release);
             }
         };
         assert_eq!((given_up.count(), given_up.hanging()), (1, 1));
         assert!(matches!(thread.ask(LONG, |_| ()), Err(Unanswered::TooLong)), "at once");
-        let desk = Arc::clone(&thread.desk);
+        let handover = Arc::clone(&thread.handover);
         drop(thread);
         drop(release);
         let deadline = Instant::now() + LONG;
@@ -257,7 +260,7 @@ mod tests {
             assert!(Instant::now() < deadline, "the thread goes on for ever");
             std::thread::yield_now();
         }
-        assert!(matches!(*desk.state.lock(), State::Ended));
+        assert!(matches!(*handover.state.lock(), HandoverState::Ended));
         assert_eq!(given_up.count(), 1);
     }
 

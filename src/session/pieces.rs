@@ -1,8 +1,7 @@
-//! Long values, read piece by piece into the rows' arenas: what an item's size decides is never allocated without a look at
-//! whether it may be.
+//! Long values, read piece by piece into the rows' arenas, with a check before each allocation whose size an item decides.
 
 use super::unread::Unread;
-use crate::item::{Cell, Rows, Unfit};
+use crate::item::{Cell, Rows, UndeliverableReason};
 use odbc_api::{
     CursorRow,
     parameter::{VarBinaryArray, VarWCharArray},
@@ -11,15 +10,15 @@ use odbc_api::{
 /// Most values are no longer.
 const FIRST_UNITS: usize = 1024;
 
-/// Of those that are longer, this much comes at a time.
+/// The size of a piece of longer ones.
 const PIECE_UNITS: usize = 32 * 1024;
 
 const PIECE_BYTES: usize = 8 * 1024;
 
-/// The most bytes of UTF-8 that a UTF-16 unit becomes.
+/// The most bytes of UTF-8 for one UTF-16 unit.
 const BYTES_OF_UNIT: usize = 3;
 
-/// Where drivers put values.
+/// Buffers for the driver's values.
 pub(super) struct Buffers {
     first: VarWCharArray<FIRST_UNITS>,
     piece: Option<Box<VarWCharArray<PIECE_UNITS>>>,
@@ -32,10 +31,10 @@ impl Default for Buffers {
     }
 }
 
-/// How large the long values of a row may be, all together.
-pub(super) struct Room(usize);
+/// The rest of the size limit of a row's long values.
+pub(super) struct RowBudget(usize);
 
-impl Room {
+impl RowBudget {
     pub(super) fn of(bytes: usize) -> Self {
         Self(bytes)
     }
@@ -44,20 +43,20 @@ impl Room {
         Self(usize::MAX)
     }
 
-    /// Uses so much of it up.
+    /// Takes bytes from the rest.
     fn take(&mut self, bytes: usize) -> Result<(), Unread> {
-        self.0 = self.0.checked_sub(bytes).ok_or(Unread::Unfit(Unfit::TooLarge))?;
+        self.0 = self.0.checked_sub(bytes).ok_or(Unread::Undeliverable(UndeliverableReason::TooLarge))?;
         Ok(())
     }
 }
 
-/// Reads a value as text, which `write` makes of UTF-16. Only short text is written otherwise than as it is.
+/// Reads a value as text, which `write` converts from UTF-16. Only short text is changed by it.
 pub(super) fn read_text(
     row: &mut CursorRow<'_>,
     number: u16,
     rows: &mut Rows,
     buffers: &mut Buffers,
-    room: &mut Room,
+    room: &mut RowBudget,
     write: impl FnOnce(&mut String, &[u16]),
 ) -> Result<(), Unread> {
     row.get_data(number, &mut buffers.first)?;
@@ -74,15 +73,15 @@ pub(super) fn read_text(
     halves.write(long.text(), units);
     let piece = buffers.piece.get_or_insert_with(|| Box::new(VarWCharArray::NULL));
     loop {
-        // The driver goes on where it stopped.
+        // The driver goes on behind the last piece.
         row.get_data(number, &mut **piece)?;
         let units = piece.as_slice().unwrap_or_default();
         if !long.reserve(BYTES_OF_UNIT * (units.len() + 2)) {
-            return Err(Unread::Unfit(Unfit::NoMemory));
+            return Err(Unread::Undeliverable(UndeliverableReason::NoMemory));
         }
         halves.write(long.text(), units);
         if long.len() > room.0 {
-            return Err(Unread::Unfit(Unfit::TooLarge));
+            return Err(Unread::Undeliverable(UndeliverableReason::TooLarge));
         }
         if piece.is_complete() {
             break;
@@ -100,7 +99,7 @@ pub(super) fn read_bytes(
     number: u16,
     rows: &mut Rows,
     buffers: &mut Buffers,
-    room: &mut Room,
+    room: &mut RowBudget,
 ) -> Result<(), Unread> {
     let start = rows.size().1;
     loop {
@@ -120,13 +119,13 @@ pub(super) fn read_bytes(
             return Ok(());
         }
         if length > room.0 {
-            return Err(Unread::Unfit(Unfit::TooLarge));
+            return Err(Unread::Undeliverable(UndeliverableReason::TooLarge));
         }
     }
 }
 
 pub(super) fn reserve(rows: &mut Rows, text: usize, bytes: usize) -> Result<(), Unread> {
-    if rows.reserve(text, bytes) { Ok(()) } else { Err(Unread::Unfit(Unfit::NoMemory)) }
+    if rows.reserve(text, bytes) { Ok(()) } else { Err(Unread::Undeliverable(UndeliverableReason::NoMemory)) }
 }
 
 /// UTF-16 in pieces, which may end between the two halves of a character.
@@ -167,7 +166,7 @@ fn is_low(unit: u16) -> bool {
 pub(super) fn write_utf16(text: &mut String, units: &[u16]) {
     text.reserve(units.len());
     let mut rest = units;
-    // Most text is ASCII, which goes over in pieces instead of character by character.
+    // Most text is ASCII, which is copied in pieces instead of character by character.
     while let Some((piece, after)) = rest.split_at_checked(rest.len().min(64)).filter(|(piece, _)| !piece.is_empty()) {
         let mut bytes = [0; 64];
         let mut all = 0;
@@ -182,7 +181,7 @@ pub(super) fn write_utf16(text: &mut String, units: &[u16]) {
         text.push_str(ascii);
         rest = after;
     }
-    // A lone surrogate, which neither server should hold, becomes the replacement character.
+    // A lone surrogate, which neither server should store, becomes the replacement character.
     text.extend(char::decode_utf16(rest.iter().copied()).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)));
 }
 

@@ -3,12 +3,12 @@
 use super::pieces::write_utf16;
 use odbc_api::sys::Timestamp;
 
-/// What each time is written over.
+/// The template of each time.
 const FORM: [u8; TIME_BYTES] = *b"0000-00-00T00:00:00.0000000";
 
 pub(super) const TIME_BYTES: usize = 27;
 
-/// The year to the second, which any server writes alike, but for the character between date and time.
+/// The length from the year to the second, which any server writes alike, but for the character between date and time.
 const SECONDS: usize = 19;
 
 /// Writes a time that the driver has read.
@@ -32,8 +32,8 @@ pub(super) fn write_time(text: &mut String, time: &Timestamp) {
     text.push_str(str::from_utf8(&out).unwrap_or_default());
 }
 
-/// Writes a time as PostgreSQL has sent it to a session in UTC: `2026-11-21 08:30:00.123456+00`, or without fraction or zone.
-/// Times that the form has no place for stay as they were sent: those before the year 1 or after 9999, and the two infinities.
+/// Writes a time as PostgreSQL sent it to a session in UTC: `2026-11-21 08:30:00.123456+00`, or without fraction or zone. Times
+/// that do not fit the form stay as they were sent: those before the year 1 or after 9999, and the two infinities.
 pub(super) fn write_sent_time(text: &mut String, units: &[u16]) {
     // All of it is ASCII.
     let mut bytes = [0; 40];
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sent_as_text_has_the_same_form() {
+    fn times_sent_as_text_have_the_same_form() {
         for (sent, meant) in [
             ("2026-01-02 03:04:05.123456+00", "2026-01-02T03:04:05.1234560"),
             ("2026-01-02 03:04:05.1+00", "2026-01-02T03:04:05.1000000"),

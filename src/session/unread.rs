@@ -1,14 +1,14 @@
-//! Why the rows of a result were not read.
+//! Reasons why the rows of a result were not read.
 
-use crate::item::Unfit;
+use crate::item::UndeliverableReason;
 use odbc_api::Error;
 
 #[derive(Debug)]
 pub(super) enum Unread {
-    /// By the driver's error.
+    /// The driver's error.
     Odbc(Error),
-    /// Something about a value.
-    Unfit(Unfit),
+    /// A value of an item.
+    Undeliverable(UndeliverableReason),
 }
 
 impl From<Error> for Unread {

@@ -1,13 +1,13 @@
-//! Turns of this process to delete the items whose time is over, a chunk at a time.
+//! The cleaner: turns of this process to delete expired items, a chunk at a time.
 
 use crate::error::{ErrorKind, Result};
 use crate::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// Items of one call: few enough that nobody waits long for who makes it.
+/// Items of one call: few enough that its caller does not wait long.
 pub(crate) const CHUNK: u32 = 250;
 
-/// How much longer than a call the pause to the next one is: other work comes first.
+/// How many times longer than a call its following pause is: other work comes first.
 const REST: u32 = 3;
 
 /// The pause after many failures, in intervals.
@@ -16,16 +16,16 @@ const MOST_INTERVALS: u32 = 16;
 /// When deleting is due in this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CleaningDue {
-    /// For a worker that has nothing else to do.
+    /// For a worker that is idle.
     pub(crate) at: Instant,
-    /// Although there is other work: it has been due for a whole interval, or there is more.
+    /// Although there is other work: it has been due for a whole interval, or the last chunk left items.
     pub(crate) at_latest: Instant,
-    /// The last chunk was not all.
+    /// The last chunk left items.
     pub(crate) is_more: bool,
 }
 
 impl CleaningDue {
-    /// Whether it is to be done now, or after a pause since there is more.
+    /// Whether it is due now, or after a pause since the last chunk left items.
     pub(crate) fn is_pending(&self, now: Instant) -> bool {
         self.is_more || self.at <= now
     }
@@ -37,11 +37,11 @@ pub(crate) struct Cleaner(Mutex<Turns>);
 
 #[derive(Default)]
 struct Turns {
-    /// When it is next to be done; `None` until somebody has asked.
+    /// When it is due next; `None` before the first question.
     at: Option<Instant>,
-    /// The last chunk was not all.
+    /// The last chunk left items.
     is_more: bool,
-    /// Calls that have failed in a row.
+    /// Failures in a row.
     failures: u32,
 }
 
@@ -52,7 +52,7 @@ impl Turns {
         CleaningDue { at, at_latest, is_more: self.is_more }
     }
 
-    /// Takes the turn if it is due, when it `must` at the latest; the next is in `interval` then, unless the taker reports
+    /// Takes the turn if it is due, with `must` at the latest time; the next is in `interval`, unless the taker reports
     /// otherwise.
     fn take(&mut self, must: bool, interval: Duration, now: Instant) -> bool {
         let due = self.due(interval, now);
@@ -64,7 +64,7 @@ impl Turns {
         true
     }
 
-    /// What came of a turn that took so long; `None` when nothing was asked.
+    /// Ends a turn that took so long; `None`: the server was not asked.
     fn done(&mut self, deleted: Option<u64>, took: Duration, now: Instant) {
         match deleted {
             Some(deleted) => {
@@ -74,12 +74,12 @@ impl Turns {
                     self.at = Some(now + took * REST);
                 }
             }
-            // Others may have it.
+            // Another thread may take it.
             None => self.at = Some(now),
         }
     }
 
-    /// A turn failed: it is tried again, ever later while nobody mends it.
+    /// Ends a failed turn: the next comes later and later while the failure lasts.
     fn failed(&mut self, interval: Duration, now: Instant) {
         let intervals = 1_u32.checked_shl(self.failures).unwrap_or(MOST_INTERVALS).min(MOST_INTERVALS);
         self.failures = (self.failures + 1).min(MOST_INTERVALS);
@@ -93,13 +93,13 @@ impl Cleaner {
         self.0.lock().due(interval, Instant::now())
     }
 
-    /// Takes the turn of this process, if it is due; with `must` only if it is due although there is other work: a queue that is
-    /// never idle must not grow for ever.
+    /// Takes the process's turn, if it is due; with `must` only if it is due although there is other work: a busy queue must not
+    /// grow for ever.
     pub(crate) fn take_turn(&self, must: bool, interval: Duration) -> bool {
         self.0.lock().take(must, interval, Instant::now())
     }
 
-    /// One chunk, by the thread that has the turn: `delete` reports how many items it was.
+    /// Deletes one chunk, on the thread that has the turn: `delete` returns how many items it deleted.
     pub(crate) fn chunk(&self, interval: Duration, delete: impl FnOnce() -> Result<u64>) -> Result<()> {
         let begun = Instant::now();
         let result = delete();
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_that_is_never_idle_is_cleared_once_somebody_has_begun() {
+    fn a_busy_queue_is_cleaned_once_a_worker_has_begun() {
         let (mut turns, start) = (Turns::default(), Instant::now());
         assert!(!turns.take(true, MINUTE, start), "work comes first");
         let mut now = start + MINUTE;
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_that_was_not_used_is_somebody_elses() {
+    fn an_unused_turn_passes_to_another_thread() {
         let (mut turns, now) = (Turns::default(), Instant::now());
         assert!(turns.take(false, MINUTE, now));
         turns.done(None, SECOND, now);

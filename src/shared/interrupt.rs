@@ -1,4 +1,4 @@
-//! The ways by which the waits and pauses of a handle are called off.
+//! Calls off the waits and pauses of a handle.
 
 use crate::calls::YieldsTo;
 use crate::sync::{Condvar, Mutex};
@@ -10,24 +10,24 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How a handle's waits are called off: by its own interrupt, by that of a handle it was shared from, or by the end of the
-/// queue, which is that of all handles.
+/// A handle's waits end by its own interrupt, by that of the handle it was shared from, or by the close of the queue, which ends
+/// those of all handles.
 #[derive(Default)]
 pub(crate) struct Interrupt {
     interrupted: Arc<AtomicBool>,
     above: Vec<Arc<AtomicBool>>,
-    end: Arc<End>,
+    end: Arc<ClosedFlag>,
 }
 
 #[derive(Default)]
-struct End {
-    /// Held also to interrupt, so that nobody falls asleep between a look and the news.
+struct ClosedFlag {
+    /// Interrupts hold it too, so that no thread falls asleep between its look and the interrupt.
     closed: Mutex<bool>,
     changed: Condvar,
 }
 
 impl Interrupt {
-    /// Of a handle that is shared from this one.
+    /// The interrupt of a handle that is shared from this one.
     pub(crate) fn share(&self) -> Self {
         let above = self.above.iter().chain([&self.interrupted]).cloned().collect();
         Self { interrupted: Arc::default(), above, end: Arc::clone(&self.end) }
@@ -44,7 +44,7 @@ impl Interrupt {
         self.reached()
     }
 
-    /// With the lock held.
+    /// The caller holds the lock.
     fn reached(&self) -> bool {
         self.above.iter().chain([&self.interrupted]).any(|flag| flag.load(Ordering::Relaxed))
     }
@@ -58,7 +58,7 @@ impl Interrupt {
         *self.end.closed.lock()
     }
 
-    /// Waits for `pause`, less when the handle is called off; says whether it is.
+    /// Waits for `pause`, less when the handle is called off; returns whether it is.
     pub(crate) fn wait(&self, pause: Duration, yields_to: YieldsTo) -> bool {
         let deadline = Instant::now() + pause;
         let mut closed = self.end.closed.lock();

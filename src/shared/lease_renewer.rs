@@ -1,5 +1,5 @@
-//! The one thread that renews the leases of a queue handle, however many workers and batches hold some. It sleeps while
-//! nobody does. Being native, it goes on while a host's garbage collector or interpreter lock holds everybody else.
+//! The one thread that renews the leases of a queue handle, for all its workers and batches. It sleeps while none holds a lease.
+//! A native thread goes on while a host's garbage collector or interpreter lock stops all others.
 
 use crate::calls::MAX_ITEMS;
 use crate::error::{Error, ErrorKind, Result};
@@ -15,51 +15,50 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Whoever holds leases.
+/// A holder of leases: a worker or a batch.
 pub(crate) trait LeaseHolder: Send + Sync {
-    /// Key and attempt of each claim that is to be kept.
+    /// Key and attempt of each claim to be renewed.
     fn held(&self) -> Vec<(String, i32)>;
 
-    /// These are not held any more: the leases ran out, or an operator took the items. They were held when it was `asked`; what
-    /// has been claimed since is not meant. Gives how many of them are lost by that: the others have ended meanwhile, which is
-    /// why, or their settlement will say so.
+    /// Reports leases that are gone: they ran out, or an operator took the items. `asked` is the time of the call; later claims
+    /// are not meant. Returns how many of them are lost: the others ended meanwhile, or their settlement will report it.
     fn lost(&self, claims: &[(String, i32)], asked: Instant) -> usize;
 }
 
-/// The queue that leases are renewed in.
+/// The queue whose leases are renewed.
 pub(crate) trait Renews: Send + Sync {
     /// The queue's name.
     fn name(&self) -> &str;
 
-    /// How long a lease lasts, as far as is known before the first claim.
+    /// How long a lease lasts, as known before the first claim.
     fn lease(&self) -> Duration;
 
-    /// One try within `limit`: the thread tries again itself.
+    /// One try within `limit`: the thread repeats it itself.
     fn renew(&self, leases: &[Lease<'_>], limit: Duration) -> Result<Vec<Outcome>>;
 
-    /// So many leases were lost.
+    /// Counts lost leases.
     fn count_lost(&self, count: usize);
 }
 
 #[derive(Default)]
 pub(crate) struct LeaseRenewer {
-    state: Mutex<State>,
+    state: Mutex<RenewerState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
-    kept: Vec<Kept>,
+struct RenewerState {
+    kept: Vec<RenewedHolder>,
     next_number: u64,
-    /// Whether the thread is there.
+    /// Whether the thread runs.
     runs: bool,
-    /// Whose leases are being renewed right now, and by which thread.
+    /// The holder whose leases are being renewed, and the thread that does it.
     renewing: Option<(u64, ThreadId)>,
     closed: bool,
 }
 
-/// A holder, and when its turn is.
-struct Kept {
+/// A holder, and when its next round is.
+struct RenewedHolder {
     number: u64,
     holder: Weak<dyn LeaseHolder>,
     queue: Arc<dyn Renews>,
@@ -68,30 +67,30 @@ struct Kept {
     lease: Duration,
     /// `None` while it holds nothing.
     next: Option<Instant>,
-    /// Since when all that it holds is known to have a whole lease.
+    /// Since when all its claims have a whole lease.
     renewed: Instant,
     /// Whether its last round failed.
     fails: bool,
     sleeps: Arc<AtomicBool>,
 }
 
-/// A round of renewals that is to be made.
-struct Turn {
+/// A round of renewals to be made.
+struct RenewalRound {
     number: u64,
     holder: Arc<dyn LeaseHolder>,
     queue: Arc<dyn Renews>,
-    /// How long one call of it may take.
+    /// The time-out of each of its calls.
     limit: Duration,
 }
 
-/// After a round that failed the next comes soon: what is left of the leases may allow for few more.
+/// The pause after a failed round: the rest of the leases may allow for few more.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// The least that a call is given, however little is left of the leases.
+/// The least time-out of a call, however short the rest of the leases is.
 const LEAST_LIMIT: Duration = Duration::from_secs(1);
 
-/// How long the end of a renewal that is under way is waited for: a program that ends meanwhile would unload the driver from
-/// under it. A call that hangs is not waited for.
+/// How long the drop waits for a renewal under way: a program that ended meanwhile would unload the driver from under it. It does
+/// not wait for a call that hangs.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Ends the renewals of one holder when it is dropped, and waits a moment for one that is under way.
@@ -104,7 +103,7 @@ pub(crate) struct Renewals {
 }
 
 impl LeaseRenewer {
-    /// Keeps what `holder` holds, and starts the thread if it is not there.
+    /// Renews the leases of `holder`, and starts the thread if it does not run.
     pub(crate) fn keep(
         self: &Arc<Self>,
         queue: Arc<dyn Renews>,
@@ -118,7 +117,7 @@ impl LeaseRenewer {
         let interval = interval.max(Duration::from_millis(1));
         let renewed = Instant::now();
         let (kept_sleeps, next, lease) = (Arc::clone(&sleeps), Some(renewed + interval), queue.lease());
-        state.kept.push(Kept {
+        state.kept.push(RenewedHolder {
             number,
             holder,
             queue,
@@ -130,7 +129,7 @@ impl LeaseRenewer {
             sleeps: kept_sleeps,
         });
         let lease_ms = AtomicU64::new(u64::try_from(lease.as_millis()).unwrap_or(u64::MAX));
-        let keeping = Renewals { renewer: Arc::clone(self), number, lease_ms, sleeps };
+        let renewals = Renewals { renewer: Arc::clone(self), number, lease_ms, sleeps };
         if !state.runs {
             let renewer = Arc::clone(self);
             if let Err(error) = threads::start("readpast-renewer", move || renewer.run()) {
@@ -141,14 +140,14 @@ impl LeaseRenewer {
         }
         self.changed.notify_all();
         drop(state);
-        Ok(keeping)
+        Ok(renewals)
     }
 
     /// Lets the thread end. Does not wait for it.
     pub(crate) fn close(&self) {
         let mut state = self.state.lock();
         state.closed = true;
-        // They hold the queue, which holds this.
+        // The holders hold the queue, which holds this.
         let kept = std::mem::take(&mut state.kept);
         self.changed.notify_all();
         drop(state);
@@ -184,13 +183,13 @@ impl LeaseRenewer {
         state.runs = false;
     }
 
-    /// It holds nothing. What it holds from now on it says with [`Renewals::wake`].
-    fn let_sleep(&self, state: &mut MutexGuard<'_, State>, number: u64) {
+    /// The holder has no claims. [`Renewals::wake`] reports new ones.
+    fn let_sleep(&self, state: &mut MutexGuard<'_, RenewerState>, number: u64) {
         let Some(kept) = state.kept.iter_mut().find(|kept| kept.number == number) else { return };
         kept.sleeps.store(true, Ordering::SeqCst);
         kept.next = None;
         let Some(holder) = kept.holder.upgrade() else { return };
-        // It may have begun to hold something before it could see that it is asleep.
+        // The holder may have claimed before it could see that it is asleep.
         let holds = MutexGuard::unlocked(state, || !holder.held().is_empty());
         if holds {
             wake(state, number);
@@ -198,8 +197,8 @@ impl LeaseRenewer {
         MutexGuard::unlocked(state, move || drop(holder));
     }
 
-    /// Waits for the next holder whose turn it is. `None`: there are none left.
-    fn next(&self, state: &mut MutexGuard<'_, State>) -> Option<Turn> {
+    /// Waits for the next holder whose round is due. `None`: no holder is left.
+    fn next(&self, state: &mut MutexGuard<'_, RenewerState>) -> Option<RenewalRound> {
         loop {
             let gone: Vec<_> = state.kept.extract_if(.., |kept| kept.holder.strong_count() == 0).collect();
             if !gone.is_empty() {
@@ -213,7 +212,7 @@ impl LeaseRenewer {
             let due = state.kept.iter().find(|kept| kept.next.is_some_and(|next| next <= now));
             if let Some(kept) = due {
                 if let Some(holder) = kept.holder.upgrade() {
-                    return Some(Turn {
+                    return Some(RenewalRound {
                         number: kept.number,
                         holder,
                         queue: Arc::clone(&kept.queue),
@@ -230,7 +229,7 @@ impl LeaseRenewer {
     }
 }
 
-fn wake(state: &mut State, number: u64) {
+fn wake(state: &mut RenewerState, number: u64) {
     if let Some(kept) = state.kept.iter_mut().find(|kept| kept.number == number && kept.next.is_none()) {
         kept.sleeps.store(false, Ordering::SeqCst);
         kept.renewed = Instant::now();
@@ -238,14 +237,14 @@ fn wake(state: &mut State, number: u64) {
     }
 }
 
-impl Kept {
-    /// Half of what is left of the leases, so that another try follows one that hangs.
+impl RenewedHolder {
+    /// Half of the leases' rest, so that another try can follow a call that hangs.
     fn limit(&self, now: Instant) -> Duration {
         let left = self.lease.saturating_sub(now.duration_since(self.renewed));
         (left / 2).max(LEAST_LIMIT)
     }
 
-    /// Leases last so long from now on.
+    /// Notes the length of leases.
     fn last_for(&mut self, lease: Duration) {
         self.lease = lease;
         self.interval = (lease / 3).max(Duration::from_millis(1));
@@ -253,7 +252,7 @@ impl Kept {
         self.next = self.next.map(|next| next.min(soon));
     }
 
-    /// All leases were renewed, after the call was made.
+    /// Notes that a call made at `asked` renewed all leases.
     fn renewed(&mut self, asked: Instant) {
         self.renewed = asked;
         self.next = Some(asked + self.interval);
@@ -273,17 +272,17 @@ impl Kept {
     }
 }
 
-/// What a round of renewals came to.
+/// The result of a round.
 enum Round {
     Kept,
-    /// A part of them was not renewed.
+    /// Some leases were not renewed.
     Failed(Error),
     Nothing,
-    /// There is nothing to keep any more.
+    /// The holder has no claims.
     Over,
 }
 
-fn renew(Turn { holder, queue, limit, .. }: &Turn) -> Round {
+fn renew(RenewalRound { holder, queue, limit, .. }: &RenewalRound) -> Round {
     let mut round = Round::Kept;
     let asked = Instant::now();
     let held = holder.held();
@@ -303,7 +302,7 @@ fn renew(Turn { holder, queue, limit, .. }: &Turn) -> Round {
             Err(error) if matches!(error.kind(), ErrorKind::Closed | ErrorKind::Unsupported | ErrorKind::Forked) => {
                 return Round::Over;
             }
-            // The next round tries again; if the leases run out meanwhile, it finds out then.
+            // The next round tries again; if the leases run out meanwhile, it learns that then.
             Err(error) => round = Round::Failed(error),
         }
     }
@@ -311,7 +310,7 @@ fn renew(Turn { holder, queue, limit, .. }: &Turn) -> Round {
 }
 
 impl Renewals {
-    /// Something is held from now on, with a lease that the server granted for so long, if it said so. Cheap when the thread knows.
+    /// Reports new claims, with the lease that the server granted, if known. Cheap when the thread knows already.
     pub(crate) fn wake(&self, lease: Option<Duration>) {
         if let Some(lease) =
             lease.filter(|lease| *lease != Duration::from_millis(self.lease_ms.load(Ordering::Relaxed)))
@@ -345,8 +344,8 @@ impl Drop for Renewals {
         let gone: Vec<_> = state.kept.extract_if(.., |kept| kept.number == self.number).collect();
         self.renewer.changed.notify_all();
         let deadline = Instant::now() + PATIENCE;
-        // The renewing thread itself may have been the last to let go of the holder.
-        let is_renewing = |state: &State| {
+        // The renewing thread itself may have dropped the last reference to the holder.
+        let is_renewing = |state: &RenewerState| {
             state.renewing.is_some_and(|(number, thread)| number == self.number && thread != thread::current().id())
         };
         while is_renewing(&state) && !self.renewer.changed.wait_until(&mut state, deadline).timed_out() {}

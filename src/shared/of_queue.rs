@@ -1,4 +1,4 @@
-//! All that a process knows of one queue, for all its handles.
+//! The state of one queue in a process, for all its handles.
 
 use super::cleaner::Cleaner;
 use super::poll_coordinator::PollCoordinator;
@@ -10,16 +10,15 @@ use std::sync::{Arc, Weak};
 pub(crate) struct OfQueue {
     pub(crate) polls: PollCoordinator,
     pub(crate) cleaner: Cleaner,
-    /// The workers that have taken up what they left in flight when they were last alive. A worker that does it keeps this locked
-    /// meanwhile.
+    /// Workers that have recovered their own items of an earlier life. A worker holds the lock while it does so.
     pub(crate) resumed: Mutex<HashSet<String>>,
 }
 
 type Registry = Mutex<HashMap<(String, String, String), Weak<OfQueue>>>;
 
 impl OfQueue {
-    /// The state of one queue in one schema of one database, as the connection string names it.
-    // By this name bindings/c/valgrind.supp knows the list, which lives as long as the process.
+    /// The state of one queue in one schema of one database, as named by the connection string.
+    // bindings/c/valgrind.supp knows the list, which lives as long as the process, by this name.
     #[inline(never)]
     pub(crate) fn of(connection: &str, schema: &str, queue: &str) -> Arc<Self> {
         static REGISTRY: PerProcess<Registry> = PerProcess::new();

@@ -1,5 +1,5 @@
-//! An outage of the database in the log: one line when it begins, at the first try that fails, and one when it is over. In between
-//! calls are tried again, some of them for as long as it takes.
+//! An outage of the database in the log: one line when it begins, at the first failed try, and one when it is over. In between
+//! calls are repeated, some for as long as it takes.
 
 use crate::error::{Error, ErrorKind};
 use crate::sync::Mutex;
@@ -8,7 +8,7 @@ use std::time::Instant;
 
 #[derive(Default)]
 pub(crate) struct Outage {
-    /// Spares calls that succeed the lock.
+    /// Lets successful calls skip the lock.
     is_on: AtomicBool,
     since: Mutex<Option<Instant>>,
 }

@@ -1,9 +1,9 @@
-//! Waiting: the knowledge that the threads of a process share about a queue.
+//! The poll coordinator: the knowledge that the threads of a process share about a queue.
 //!
-//! While a queue is believed empty, one thread per process and queue looks at it when the time comes; the others wait for what it
-//! finds. A thread that finds something wakes one more, so that as many look as there is work for: one item that comes to forty
+//! While a queue is believed empty, one thread per process and queue looks at it when the time comes; the others wait for its
+//! find. A thread that finds something wakes one more, so that as many look as there is work for: one item that comes to forty
 //! waiting threads costs three looks, not forty. While the queue is busy, every thread goes to the server freely. Handles that
-//! claim some kinds of items only have nothing to learn from those that claim others: a queue is known to be empty of their kinds.
+//! claim some kinds of items learn nothing from those that claim others: a queue is known to be empty of their kinds.
 
 use crate::sync::{Condvar, Mutex, MutexGuard};
 use std::{
@@ -15,42 +15,42 @@ use std::{
 /// The turns of a process to look at one queue, shared by all its handles.
 #[derive(Default)]
 pub(crate) struct PollCoordinator {
-    state: Mutex<State>,
-    watchers: Mutex<Vec<Weak<dyn Watcher>>>,
+    state: Mutex<CoordinatorState>,
+    watchers: Mutex<Vec<Weak<dyn PollWaiter>>>,
 }
 
-/// Whoever waits for a queue in a way of its own.
-pub(crate) trait Watcher: Send + Sync {
-    /// Something may be due, or somebody was called off: time to look again.
+/// A waiter for a queue that does not wait in [`PollCoordinator::wait_turn`].
+pub(crate) trait PollWaiter: Send + Sync {
+    /// Something may be due, or a handle was called off: time to look again.
     fn woken(&self);
 }
 
 #[derive(Default)]
-struct State {
-    /// By the kinds that are claimed: what is known of them.
+struct CoordinatorState {
+    /// The turns of each kind filter.
     of_kinds: HashMap<String, OfKinds>,
-    /// How often somebody said that something may be due, of whatever kind.
+    /// How many wakes there have been, for any kind.
     wakes: u64,
-    /// When this process last asked whether the items of dead workers are to be given back.
+    /// When this process last offered to recover the items of dead workers.
     recovered: Option<Instant>,
 }
 
-/// Turns to look at the queue for what a handle claims.
+/// Turns to look at the queue for one kind filter.
 #[derive(Default)]
 struct OfKinds {
     /// Looks that may be made at once: something came, or a look found something.
     turns: u32,
     /// The last look that found nothing, or has not answered yet.
     looked: Option<Instant>,
-    /// When something is due, as far as that look or anybody since has reported.
+    /// When something is due, by that look or a later report.
     due: Option<Instant>,
-    /// How often one look was followed by another.
+    /// How often one look led to another.
     passed_on: u64,
-    /// Those who wait for a turn.
+    /// Threads that wait for a turn.
     changed: Arc<Condvar>,
 }
 
-/// More turns than this are not saved up: no process has more threads that claim at once from one queue.
+/// The most saved turns: no process has more threads that claim at once from one queue.
 const MOST_TURNS: u32 = 256;
 
 impl OfKinds {
@@ -67,7 +67,7 @@ impl OfKinds {
         (self.turns == 0 && at > now).then_some(at)
     }
 
-    /// Takes a turn, if there is one. Without others nobody looks before this look has answered, or the interval is over.
+    /// Takes a turn, if there is one. Otherwise no thread looks before this look has answered, or the interval is over.
     fn take(&mut self, interval: Duration, now: Instant) -> bool {
         if self.turns > 0 {
             self.turns -= 1;
@@ -80,7 +80,7 @@ impl OfKinds {
     }
 }
 
-impl State {
+impl CoordinatorState {
     #[expect(clippy::expect_used, reason = "it has just been put in, where it was not there")]
     fn of(&mut self, kinds: &str) -> &mut OfKinds {
         if !self.of_kinds.contains_key(kinds) {
@@ -90,7 +90,7 @@ impl State {
     }
 }
 
-/// Below it, what the server is told of a recovery has meanings of its own.
+/// Below it, the parameter of a recovery has other meanings.
 const LEAST_PAUSE: i32 = 3;
 
 impl PollCoordinator {
@@ -99,7 +99,7 @@ impl PollCoordinator {
         let mut state = self.state.lock();
         state.of_kinds.values_mut().for_each(|of| of.give(1));
         state.wakes += 1;
-        self.tell(state);
+        self.notify(state);
     }
 
     /// An item will be due in so many milliseconds.
@@ -110,12 +110,12 @@ impl PollCoordinator {
         }
     }
 
-    /// A look found something of these kinds: the thread may look again, and one more may look beside it.
+    /// A look found something of these kinds: the thread may look again, and one more may look in parallel.
     pub(crate) fn found_something(&self, kinds: &str) {
         self.give(kinds, 2);
     }
 
-    /// A turn was not used, or what the look found is not known: somebody else is to look.
+    /// A turn was not used, or the look's find is unknown: another thread is to look.
     pub(crate) fn pass_on(&self, kinds: &str) {
         self.give(kinds, 1);
     }
@@ -123,31 +123,31 @@ impl PollCoordinator {
     fn give(&self, kinds: &str, turns: u32) {
         let mut state = self.state.lock();
         state.of(kinds).give(turns);
-        self.tell(state);
+        self.notify(state);
     }
 
-    /// Tells `watcher` from now on, for as long as it is there.
-    pub(crate) fn watch(&self, watcher: Weak<dyn Watcher>) {
+    /// Wakes `watcher` from now on, as long as it lives.
+    pub(crate) fn watch(&self, watcher: Weak<dyn PollWaiter>) {
         let mut watchers = self.watchers.lock();
         watchers.retain(|watcher| watcher.strong_count() > 0);
         watchers.push(watcher);
     }
 
-    fn tell(&self, state: MutexGuard<'_, State>) {
+    fn notify(&self, state: MutexGuard<'_, CoordinatorState>) {
         drop(state);
         // Without the lock: a watcher may ask whose turn it is.
         let watchers: Vec<_> = self.watchers.lock().iter().filter_map(Weak::upgrade).collect();
         watchers.iter().for_each(|watcher| watcher.woken());
     }
 
-    /// Somebody was called off: those who wait find out whether they are meant, and nobody looks at the queue for it.
+    /// A handle was called off: the waiters check whether it is theirs, and do not look at the queue.
     pub(crate) fn nudge(&self) {
         let state = self.state.lock();
         state.of_kinds.values().for_each(|of| of.changed.notify_all());
-        self.tell(state);
+        self.notify(state);
     }
 
-    /// How often it was woken for these kinds; to be asked before a look.
+    /// The count of wakes for these kinds; read it before a look.
     pub(crate) fn wakes(&self, kinds: &str) -> u64 {
         let mut state = self.state.lock();
         state.wakes + state.of(kinds).passed_on
@@ -165,12 +165,12 @@ impl PollCoordinator {
             is_news = true;
         }
         if is_news {
-            self.tell(state);
+            self.notify(state);
         }
     }
 
-    /// A look found nothing of these kinds, and that something is due in `due`, if it did; unless it was reported since the look
-    /// began, when there had been `wakes`, that something may be there.
+    /// A look found nothing of these kinds, or that something is due in `due`; ignored if a wake came since the look began at the
+    /// count `wakes`.
     pub(crate) fn found_nothing(&self, kinds: &str, wakes: u64, due: Option<Duration>) {
         let mut state = self.state.lock();
         let global = state.wakes;
@@ -182,8 +182,8 @@ impl PollCoordinator {
         }
     }
 
-    /// Waits for a turn to look at the queue, as [`PollCoordinator::take_turn`] takes. `false` when `deadline` comes first, or when
-    /// `called_off` answers so; both are looked at again whenever the waiters are woken.
+    /// Waits for a turn to look at the queue, as [`PollCoordinator::take_turn`] takes. `false` when `deadline` comes first, or
+    /// when `called_off` answers so; both are checked whenever the waiters wake.
     pub(crate) fn wait_turn(
         &self,
         kinds: &str,
@@ -221,11 +221,11 @@ impl PollCoordinator {
         self.state.lock().of(kinds).next(interval, Instant::now())
     }
 
-    /// A claim's parameter for the items of dead workers: 0 leaves them, a number gives them back unless somebody did within so many
-    /// milliseconds.
+    /// A claim's parameter for the items of dead workers: 0 leaves them, a number recovers them unless another call did within so
+    /// many milliseconds.
     ///
-    /// All processes together are to do it once in `interval`, and never later. So each asks several times in it, which costs a
-    /// look at one row, and a part of it before it is over the answer is yes.
+    /// All processes together recover once in `interval`, and never later. So each asks several times in it, which costs a look
+    /// at one row, and the answer is yes a little before the interval is over.
     pub(crate) fn recovery(&self, interval: Duration) -> i32 {
         const ASKED: u32 = 8;
 
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn an_item_that_comes_to_many_who_wait_costs_three_looks() {
+    fn an_item_that_comes_to_many_waiters_costs_three_looks() {
         let (polls, looks, items) = (PollCoordinator::default(), Mutex::new(0), Mutex::new(0));
         let hour = Duration::from_secs(3600);
         polls.found_nothing("", polls.wakes(""), None);
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_of_some_kinds_says_nothing_of_others() {
+    fn knowledge_of_some_kinds_says_nothing_of_others() {
         let polls = PollCoordinator::default();
         let hour = Duration::from_secs(3600);
         polls.found_nothing("a", polls.wakes("a"), None);

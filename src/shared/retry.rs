@@ -1,4 +1,4 @@
-//! Transient errors are met again after a pause, within a budget of time.
+//! Retries: a call is repeated after transient errors, with pauses, within a budget of time.
 
 use super::interrupt::Interrupt;
 use crate::calls::YieldsTo;
@@ -36,8 +36,8 @@ impl Policy {
         self.budget
     }
 
-    /// Runs `work` until it succeeds, fails for good, or the budget is spent. A closed queue ends the pauses, and where
-    /// they yield to it, an interrupt does. `again` learns of each error after which there is another try.
+    /// Runs `work` until it succeeds, fails for good, or the budget is spent. A close of the queue ends the pauses; so does an
+    /// interrupt if `yields_to` says so. `again` receives each error that another try follows.
     pub(crate) fn run<T>(
         &self,
         interrupt: &Interrupt,
@@ -66,7 +66,7 @@ impl Policy {
     }
 }
 
-/// Half of `pause` and a random part of the other half, so that those who failed together do not return together.
+/// Half of `pause` and a random part of the other half, so that calls that failed together do not return together.
 fn jittered(pause: Duration) -> Duration {
     let random = RandomState::new().build_hasher().finish();
     let half = pause / 2;
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interrupt_ends_the_pauses_of_those_who_yield_to_it() {
+    fn an_interrupt_ends_the_pauses_that_yield_to_it() {
         let interrupt = Interrupt::default();
         interrupt.set(true);
         for (yields_to, tries) in [(YieldsTo::Interrupts, 1), (YieldsTo::Closing, 3)] {

@@ -1,11 +1,11 @@
-//! Items that nobody needs.
+//! Made-up items.
 
+use crate::description::{ColumnKind, KeySource, QueueSpec, Storage};
 use crate::item::{NewItem, put_base64};
-use crate::spec::{ColumnKind, KeySource, QueueSpec, Storage};
 use serde_json::{Map, Value, json};
 
-/// An item of this number that fits the queue: its columns hold something made of the number, other than any other number's as
-/// far as the column's type has so many values. Where a queue tells duplicates by columns that have fewer (a boolean, a short
+/// An item of this number that fits the queue: its columns hold values made of the number, distinct from those of other numbers
+/// as far as the column's type has so many values. Where a queue finds duplicates by columns that have fewer (a boolean, a short
 /// text), or by the group and such a column, some are the same work. The types take turns.
 #[must_use]
 pub fn item(spec: &QueueSpec, number: u32) -> NewItem {
@@ -18,7 +18,7 @@ pub fn item(spec: &QueueSpec, number: u32) -> NewItem {
             columns.insert(key.name.as_str().to_owned(), value(key.kind, number));
         }
     }
-    // Some dozens to a group, as customers have; where the group is the work, there is one of each.
+    // Some dozens to a group, as customers have; if the group is the work, there is one of each.
     if let Some(group) = &spec.order.group
         && spec.dedup.as_ref().is_none_or(|dedup| dedup.columns != [group.clone()])
         && let Some(column) = spec.columns.iter().find(|column| column.name == *group)
@@ -39,7 +39,7 @@ fn value(kind: ColumnKind, number: u32) -> Value {
     match kind {
         ColumnKind::Text(length) => {
             let digits = base36(number);
-            // The last digits tell numbers apart.
+            // The last digits distinguish numbers.
             let most = length.map_or(digits.len(), usize::from);
             json!(digits[digits.len().saturating_sub(most)..])
         }
@@ -47,7 +47,7 @@ fn value(kind: ColumnKind, number: u32) -> Value {
         ColumnKind::Boolean => json!(number % 2 == 1),
         ColumnKind::Float => json!(f64::from(number)),
         ColumnKind::Decimal(precision, scale) => {
-            // All digits that the type has: fewer would come again sooner.
+            // All digits that the type has: fewer would repeat sooner.
             let digits = 10_u64.checked_pow(u32::from(precision)).map_or(u64::from(number), |n| u64::from(number) % n);
             let after = 10_u64.checked_pow(u32::from(scale)).unwrap_or(u64::MAX);
             let text = format!("{}.{:0width$}", digits / after, digits % after, width = usize::from(scale));
@@ -74,7 +74,7 @@ fn value(kind: ColumnKind, number: u32) -> Value {
     }
 }
 
-/// In as few letters as a text without regard to case takes.
+/// In as few letters as a text without case allows.
 fn base36(mut number: u32) -> String {
     let mut digits = Vec::new();
     loop {
@@ -89,7 +89,7 @@ fn base36(mut number: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::{EXAMPLES, check_items};
+    use crate::description::{EXAMPLES, check_items};
 
     #[test]
     fn they_fit_every_queue() {

@@ -1,5 +1,5 @@
-//! What the server says meanwhile: what the sessions of the run waited for, and the deadlocks it has seen. What this login may not
-//! read is told as that.
+//! The server's figures during the run: the waits of its sessions, and the deadlocks. A figure that this login may not read is
+//! reported as such.
 
 use super::Copy;
 use crate::dialect::Dialect;
@@ -8,29 +8,29 @@ use crate::item::Value;
 use crate::session::{Param, Session};
 use std::collections::BTreeMap;
 
-/// Something that was waited for.
+/// A kind of wait.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Wait {
-    /// What the server calls it.
+    /// The server's name for it.
     pub name: String,
     /// How often; in PostgreSQL how many samples found a session at it.
     pub count: i64,
-    /// For how long altogether, in milliseconds, where the server counts that.
+    /// How long altogether, in milliseconds, where the server counts that.
     pub ms: Option<i64>,
 }
 
-/// What was seen.
+/// The observed figures.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Observed {
-    /// What the sessions of the run waited for, the most first.
+    /// The waits of the run's sessions, the most first.
     pub sessions: Vec<Wait>,
-    /// How many samples those are of, where the server counts nothing by itself.
+    /// The number of samples behind them, where the server counts nothing by itself.
     pub samples: Option<i64>,
-    /// What grew meanwhile in the figures of all sessions of the server, or of the database.
+    /// The growth in the figures of all sessions of the server, or of the database.
     pub server: Vec<Wait>,
     /// Deadlock graphs of the copy's statements, as XML.
     pub graphs: Vec<String>,
-    /// What could not be read, and why.
+    /// Figures that could not be read, and why.
     pub unread: Vec<String>,
 }
 
@@ -47,7 +47,7 @@ pub struct Watcher {
 }
 
 impl Watcher {
-    /// Begins to look. The sessions of the run are those that the setting `application` names `application`.
+    /// Begins to look. The sessions of the run are those whose setting `application` is `application`.
     ///
     /// # Errors
     /// Those of a connection.
@@ -70,7 +70,7 @@ impl Watcher {
     /// Looks once. SQL Server counts by itself, as long as a session is open; PostgreSQL shows the moment.
     pub fn look(&mut self) {
         let name = "what the sessions waited for";
-        if self.unread.iter().any(|said| said.starts_with(name)) {
+        if self.unread.iter().any(|error| error.starts_with(name)) {
             return;
         }
         let found = self.ask("stress/waits", name, true);
@@ -79,7 +79,7 @@ impl Watcher {
             let known = self.sessions.entry(name).or_insert_with(|| Wait { count: 0, ms: None, ..wait.clone() });
             match self.dialect {
                 Dialect::Postgres => known.count += wait.count,
-                // Of sessions that have gone nothing is left.
+                // A session that has ended leaves no figures.
                 Dialect::SqlServer => {
                     known.count = known.count.max(wait.count);
                     known.ms = known.ms.max(wait.ms);
@@ -88,7 +88,7 @@ impl Watcher {
         }
     }
 
-    /// What was seen, all in all.
+    /// The sum of all looks.
     #[must_use]
     pub fn finish(mut self) -> Observed {
         let before = std::mem::take(&mut self.server);

@@ -1,8 +1,8 @@
-//! The end of a process in which calls were given up.
+//! The end of a process with given-up calls.
 //!
-//! `exit` calls what libraries have registered with it while threads go on: OpenSSL frees then what every use of it needs. A
-//! thread that waits for a silent server notices nothing of that. One that computes for a log-in (a server may ask for as many
-//! iterations of SCRAM as it likes) would crash, and the process with it: it is waited for.
+//! `exit` calls the functions that libraries have registered while threads go on: OpenSSL then frees memory that every use of it
+//! needs. A thread that waits for a silent server notices nothing of that. One that computes for a log-in (a server may ask for
+//! as many iterations of SCRAM as it likes) would crash, and the process with it: the exit waits for it.
 
 use crate::sync::{Mutex, PerProcess};
 use std::{
@@ -12,60 +12,60 @@ use std::{
     time::Duration,
 };
 
-/// How much longer a thread may work once the process has begun to end, in time of a processor: what takes more is taken for a
-/// driver that goes round in circles.
+/// How much longer a thread may work once the process has begun to end, in time of a processor: a thread that takes longer counts
+/// as a driver in an endless loop.
 const MOST_WORK: Duration = Duration::from_secs(10);
 
-/// Threads are looked at this often, and are taken for waiting when so many looks in a row have found them asleep.
+/// The pause between two looks at threads. A thread that so many looks in a row find asleep counts as waiting.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 const LOOKS: u32 = 3;
 
-/// The threads that were left behind. The child of a fork has none of its parent's.
+/// Threads that were left behind. The child of a fork has none of its parent's.
 static LEFT: PerProcess<Mutex<Vec<Thread>>> = PerProcess::new();
 
-/// What the system knows a thread of this process by. It gives the number again when the thread has ended.
+/// The system's number for a thread of this process. It gives the number again when the thread has ended.
 #[derive(Debug, Clone, Copy)]
 struct Thread {
     number: i32,
     begun: u64,
 }
 
-/// What the system says of a thread, in its units.
+/// The system's figures of a thread, in its units.
 #[derive(Debug, PartialEq, Eq)]
-struct Look {
+struct ThreadStatus {
     is_at_work: bool,
     worked: u64,
     begun: u64,
 }
 
-/// A thread while it is waited for.
-struct Watched {
+/// A thread that the exit waits for.
+struct AwaitedThread {
     thread: Thread,
     worked_before: u64,
-    /// Looks in a row that have found it asleep.
+    /// Looks in a row that found it asleep.
     asleep: u32,
 }
 
-/// The number of the thread that asks.
+/// The number of the calling thread.
 pub(crate) fn this_thread() -> i32 {
     // SAFETY: it takes nothing, and cannot fail.
     unsafe { libc::gettid() }
 }
 
-/// The thread is left behind in a call.
+/// Notes a thread that is left behind in a call.
 pub(crate) fn leave(number: i32) {
     let Some(look) = look(number) else { return };
     let mut left = LEFT.get().lock();
     left.retain(|thread| thread.look().is_some());
     left.push(Thread { number, begun: look.begun });
     drop(left);
-    // Each time anew: the last to be registered is called first, which this one has to be, and a driver comes to OpenSSL in the
-    // middle of its first log-in. When there is no memory for it, nothing is waited for.
-    // SAFETY: the function does not panic, and is called at the latest when this library is unloaded.
+    // It registers anew each time: exit calls the last function first, which this one has to be, and a driver comes to OpenSSL in
+    // the middle of its first log-in. Without memory for it, the exit does not wait. SAFETY: the function does not panic, and is
+    // called at the latest when this library is unloaded.
     unsafe { libc::atexit(wait_for_work) };
 }
 
-/// Waits, as the process ends, until none of the threads that were left behind is at work any more.
+/// Waits, as the process ends, until no thread that was left behind computes any more.
 extern "C" fn wait_for_work() {
     static HAS_WAITED: AtomicBool = AtomicBool::new(false);
 
@@ -75,9 +75,10 @@ extern "C" fn wait_for_work() {
     }
 }
 
-/// No thread is waited for that works for longer than `most`.
+/// Waits for no thread that works for longer than `most`.
 fn wait(threads: &[Thread], most: Duration) {
-    let watched = |thread: &Thread| Some(Watched { thread: *thread, worked_before: thread.look()?.worked, asleep: 0 });
+    let watched =
+        |thread: &Thread| Some(AwaitedThread { thread: *thread, worked_before: thread.look()?.worked, asleep: 0 });
     let mut watched: Vec<_> = threads.iter().filter_map(watched).collect();
     while !watched.is_empty() {
         thread::sleep(BETWEEN_LOOKS);
@@ -85,7 +86,7 @@ fn wait(threads: &[Thread], most: Duration) {
     }
 }
 
-impl Watched {
+impl AwaitedThread {
     fn is_to_be_waited_for(&mut self, most: Duration) -> bool {
         let Some(look) = self.thread.look() else { return false };
         self.asleep = if look.is_at_work { 0 } else { self.asleep + 1 };
@@ -95,16 +96,16 @@ impl Watched {
 
 impl Thread {
     /// `None` when it is not there any more.
-    fn look(self) -> Option<Look> {
+    fn look(self) -> Option<ThreadStatus> {
         look(self.number).filter(|look| look.begun == self.begun)
     }
 }
 
-fn look(number: i32) -> Option<Look> {
-    Look::read(&fs::read_to_string(format!("/proc/self/task/{number}/stat")).ok()?)
+fn look(number: i32) -> Option<ThreadStatus> {
+    ThreadStatus::read(&fs::read_to_string(format!("/proc/self/task/{number}/stat")).ok()?)
 }
 
-impl Look {
+impl ThreadStatus {
     /// Reads what proc(5) describes: number, name in parentheses, state, and many numbers.
     fn read(stat: &str) -> Option<Self> {
         let (_, behind_name) = stat.rsplit_once(')')?;
@@ -118,7 +119,7 @@ impl Look {
 
 /// The time that so many ticks of the system's clock are.
 fn ticks(count: u64) -> Duration {
-    // SAFETY: it takes a number, and fails by saying -1.
+    // SAFETY: it takes a number, and returns -1 on failure.
     let a_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
     Duration::from_millis(count * 1000 / u64::try_from(a_second).unwrap_or(100).max(1))
 }
@@ -130,24 +131,24 @@ mod tests {
 
     const LONG: Duration = Duration::from_secs(3600);
 
-    /// Starts a thread and says what it is known by.
+    /// Starts a thread and returns its number.
     fn known(work: impl FnOnce() + Send + 'static) -> Thread {
-        let (tell, told) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
         thread::spawn(move || {
             // It looks itself: before others do it may have ended.
             let number = this_thread();
-            tell.send(Thread { number, begun: look(number).unwrap().begun }).unwrap();
+            sender.send(Thread { number, begun: look(number).unwrap().begun }).unwrap();
             work();
         });
-        told.recv().unwrap()
+        receiver.recv().unwrap()
     }
 
     #[test]
-    fn what_the_system_says_is_read() {
+    fn the_system_s_figures_are_read() {
         let stat = "4711 (a) b (R) c) S 1 2 3 0 -1 4194368 5 6 7 8 123 45 9 10 20 0 3 0 987654 1000 200";
-        assert_eq!(Look::read(stat), Some(Look { is_at_work: false, worked: 168, begun: 987_654 }));
-        assert!(Look::read(&stat.replace(") S", ") R")).unwrap().is_at_work);
-        assert_eq!(Look::read("4711 (name) R 1 2"), None);
+        assert_eq!(ThreadStatus::read(stat), Some(ThreadStatus { is_at_work: false, worked: 168, begun: 987_654 }));
+        assert!(ThreadStatus::read(&stat.replace(") S", ") R")).unwrap().is_at_work);
+        assert_eq!(ThreadStatus::read("4711 (name) R 1 2"), None);
         assert!(look(this_thread()).unwrap().is_at_work, "it looks");
     }
 

@@ -1,11 +1,11 @@
-//! The threads of a worker: each takes items, has them handled, and ends them.
+//! The threads of a worker: each takes items, calls the handler, and ends them.
 
 use super::failure;
 use super::job::Job;
 use super::stop::Stop;
 use super::verdict::IntoVerdict;
-use crate::engine::note::Fields;
-use crate::engine::{Begin, Engine, Taken, Terms};
+use crate::engine::log_lines::Fields;
+use crate::engine::{Begin, Engine, Taken, WorkerTerms};
 use crate::error::{Error, ErrorKind, Result, log_text};
 use crate::item::{Action, Item, Settlement, Verdict};
 use crate::queue::Queue;
@@ -23,7 +23,7 @@ pub(super) struct Crew<'a> {
     pub(super) batch_size: u32,
     pub(super) stop: &'a Stop,
     pub(super) settle_timeout: Option<Duration>,
-    pub(super) terms: Terms,
+    pub(super) terms: WorkerTerms,
 }
 
 /// Works on all threads until the worker is stopped.
@@ -31,9 +31,9 @@ pub(super) fn run<R: IntoVerdict>(crew: Crew<'_>, handler: &(impl Fn(&Job<'_>) -
     let Crew { queue, threads, batch_size, stop, settle_timeout, terms } = crew;
     let Some(engine) = stop.begin(queue, terms)? else { return Ok(()) };
     let name = queue.worker();
-    let told = Fields::default();
+    let fields = Fields::default();
     let line = format!("worker {name} started: threads: {}, items a batch: {}", threads, batch_size);
-    told.log(queue, Level::Info, &line);
+    fields.log(queue, Level::Info, &line);
     let member = Member { engine: &engine, queue, batch_size, handler };
     let result = thread::scope(|scope| {
         let mut members = Vec::new();
@@ -51,7 +51,7 @@ pub(super) fn run<R: IntoVerdict>(crew: Crew<'_>, handler: &(impl Fn(&Job<'_>) -
             }
         }
         let ends = members.into_iter().map(|member| member.join().unwrap_or_else(|why| panic::resume_unwind(why)));
-        // All have ended before the first failure is told.
+        // The first failure is reported after all threads have ended.
         let failures: Vec<_> = ends.filter_map(Result::err).collect();
         failure.into_iter().chain(failures).next().map_or(Ok(()), Err)
     });
@@ -62,10 +62,10 @@ pub(super) fn run<R: IntoVerdict>(crew: Crew<'_>, handler: &(impl Fn(&Job<'_>) -
     }
     let ended = result.and(closed);
     match &ended {
-        Ok(()) => told.log(queue, Level::Info, &format!("worker {name} stopped")),
+        Ok(()) => fields.log(queue, Level::Info, &format!("worker {name} stopped")),
         Err(error) => {
-            let told = Fields { status: Some(format!("{:?}", error.kind())), ..told };
-            told.log(queue, Level::Error, &format!("worker {name} ended: {error}"));
+            let fields = Fields { status: Some(format!("{:?}", error.kind())), ..fields };
+            fields.log(queue, Level::Error, &format!("worker {name} ended: {error}"));
         }
     }
     ended
@@ -100,7 +100,7 @@ impl<R: IntoVerdict, F: Fn(&Job<'_>) -> R + Sync> Member<'_, F> {
         }
     }
 
-    /// Has an item handled, and ends it, if it may begin.
+    /// Calls the handler for an item, and ends it, if it may begin.
     fn work(&self, item: Item<'_>) {
         if self.engine.begin(item.key(), item.attempt()) == Begin::Ok {
             let verdict = self.handle(item);
@@ -111,7 +111,7 @@ impl<R: IntoVerdict, F: Fn(&Job<'_>) -> R + Sync> Member<'_, F> {
     fn handle(&self, item: Item<'_>) -> Verdict {
         let job = Job::new(item, self.engine);
         failure::forget_place();
-        // Handlers know that they share what they capture; what is ours is not touched by one that panics.
+        // Handlers know that they share their captures; a panic of theirs touches no state of ours.
         let handled = panic::catch_unwind(AssertUnwindSafe(|| (self.handler)(&job).into_verdict()));
         let verdict = handled.unwrap_or_else(|why| Verdict::retry(failure::text_of_panic(&*why)));
         note_failed(self.queue, &verdict.settlement(item.key(), item.token(), item.attempt()));
@@ -119,7 +119,7 @@ impl<R: IntoVerdict, F: Fn(&Job<'_>) -> R + Sync> Member<'_, F> {
     }
 }
 
-/// Logs an attempt that failed, be it that its handler says so or that it panicked.
+/// Logs a failed attempt, whether its handler returned an error or panicked.
 fn note_failed(queue: &Queue, settlement: &Settlement<'_>) {
     let Settlement { key, attempt, action, error, .. } = settlement;
     if matches!(action, Action::Retry | Action::Fail) {

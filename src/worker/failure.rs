@@ -1,4 +1,4 @@
-//! What the error column says of a handler that failed.
+//! The text of a failed handler for the error column.
 
 use std::{any::Any, backtrace::Backtrace, backtrace::BacktraceStatus, cell::Cell, error::Error, fmt::Write as _};
 use std::{panic, sync::Once};
@@ -18,7 +18,7 @@ pub(super) fn text_of(error: &(dyn Error + 'static)) -> String {
     text
 }
 
-/// The text of a panic, from what it carried.
+/// The text of a panic, from its payload.
 pub(super) fn text_of_panic(payload: &(dyn Any + Send)) -> String {
     let message = match (payload.downcast_ref::<&str>(), payload.downcast_ref::<String>()) {
         (Some(message), _) => message,
@@ -33,16 +33,15 @@ thread_local! {
     static PLACE: Cell<Option<String>> = const { Cell::new(None) };
 }
 
-/// Forgets an earlier panic that a handler has caught by itself.
+/// Forgets an earlier panic that a handler caught by itself.
 pub(super) fn forget_place() {
     PLACE.set(None);
 }
 
-/// Lets the errors of handlers that panic say where: file and line, and, if `RUST_BACKTRACE` is set, the backtrace.
+/// Adds the place to the errors of panicking handlers: file and line, and, if `RUST_BACKTRACE` is set, the backtrace.
 ///
-/// Only a panic hook is told these, and a program has just one. So this is left to the program: it puts a hook before the
-/// one that is there, which is called as ever. To be called when the program starts, after it has set a hook of its own.
-/// Further calls do nothing.
+/// Only a panic hook receives these, and a program has just one. So the program decides: this puts a hook before the present one,
+/// which is still called. Call it when the program starts, after it has set a hook of its own. Further calls do nothing.
 pub fn trace_panics() {
     static ONCE: Once = Once::new();
 
@@ -73,7 +72,7 @@ mod tests {
     struct Why(#[source] std::num::ParseIntError);
 
     #[test]
-    fn sources_are_told_once() {
+    fn sources_are_named_once() {
         let error = Cannot(Why("x".parse::<i32>().unwrap_err()));
         assert_eq!(text_of(&error), "cannot send\ncaused by: no route: invalid digit found in string");
     }

@@ -1,11 +1,11 @@
-//! An item in the hands of its handler.
+//! An item with its handler.
 
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::item::{Answer, Item, Value};
 use std::fmt;
 
-/// An item in the hands of its handler, whose claim is kept meanwhile. May be lent to other threads.
+/// An item with its handler; the engine renews its lease meanwhile. May be lent to other threads.
 pub struct Job<'a> {
     item: Item<'a>,
     engine: &'a Engine,
@@ -50,17 +50,17 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// Records a step, of at most 60 characters, so that another attempt can go on from there. The claim is kept, and its
-    /// lease starts anew. Any answer but [`Answer::Ok`] means that the item is lost; the handler had better end.
+    /// Records a step, of at most 60 characters, so that another attempt can go on from there. The claim stays, and its lease
+    /// starts anew. Any answer but [`Answer::Ok`] means that the item is lost; the handler had better end.
     ///
     /// # Errors
-    /// As [`Queue::settle`](crate::Queue::settle); what may pass by itself is waited for until the worker is given up.
+    /// As [`Queue::settle`](crate::Queue::settle); the call waits out transient errors until the worker is given up.
     pub fn step(&self, step: &str) -> Result<Answer> {
         self.engine.step(self.key(), self.attempt(), step)
     }
 
-    /// Whether the claim was found lost: the lease ran out, or an operator took the item. Work on it is in vain then, and
-    /// what the handler returns will be refused.
+    /// Whether the claim is lost: the lease ran out, or an operator took the item. Further work is in vain, and the database will
+    /// refuse the handler's result.
     #[must_use]
     pub fn is_lost(&self) -> bool {
         self.engine.is_lost(self.key(), self.attempt())

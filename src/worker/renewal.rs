@@ -1,4 +1,4 @@
-//! The leases of a batch, renewed for whoever claims and settles by hand. A [`Worker`](super::Worker) needs none.
+//! Renews the leases of a batch for a program that claims and settles by itself. A [`Worker`](super::Worker) needs none.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::Batch;
@@ -11,8 +11,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Keeps the leases of a batch. Any thread may use it. Dropping it ends the renewals. One thread for each queue handle does
-/// the work, however many renewals there are.
+/// Renews the leases of a batch. Any thread may use it. Dropping it ends the renewals. One thread for each queue handle does the
+/// work for all renewals.
 pub struct Renewal {
     claims: Arc<Claims>,
     /// `None` for a queue that keeps no leases.
@@ -20,11 +20,11 @@ pub struct Renewal {
 }
 
 #[derive(Debug, Default)]
-struct Claims(Mutex<State>);
+struct Claims(Mutex<RenewalState>);
 
 #[derive(Debug, Default)]
-struct State {
-    /// Key and attempt of each item still in hand.
+struct RenewalState {
+    /// Key and attempt of each item still held.
     held: Vec<(String, i32)>,
     lost: Vec<String>,
 }
@@ -42,9 +42,9 @@ impl Renewal {
         }
         let interval = batch.lease().map_or(interval, |lease| interval.min(lease / 3));
         let held = batch.iter().map(|item| (item.key().to_owned(), item.attempt())).collect();
-        let claims = Arc::new(Claims(Mutex::new(State { held, lost: Vec::new() })));
-        let keeping = queue.inner().keep(Arc::downgrade(&claims) as Weak<dyn LeaseHolder>, interval)?;
-        Ok(Self { claims, _keeping: keeping })
+        let claims = Arc::new(Claims(Mutex::new(RenewalState { held, lost: Vec::new() })));
+        let renewals = queue.inner().keep(Arc::downgrade(&claims) as Weak<dyn LeaseHolder>, interval)?;
+        Ok(Self { claims, _keeping: renewals })
     }
 
     /// Ends the renewal of one item; call it when settling it. `false` when it was not being renewed any more.
@@ -55,19 +55,19 @@ impl Renewal {
         state.held.len() < before
     }
 
-    /// The keys of the items that were found lost: work on them is in vain, and settling them will be refused.
+    /// The keys of the lost items: further work on them is in vain, and the database will refuse to settle them.
     #[must_use]
     pub fn lost(&self) -> Vec<String> {
         self.claims.0.lock().lost.clone()
     }
 
-    /// Whether this item was found lost.
+    /// Whether this item is lost.
     #[must_use]
     pub fn has_lost(&self, key: &str) -> bool {
         self.claims.0.lock().lost.iter().any(|lost| lost == key)
     }
 
-    /// Ends the renewals. One that is under way is waited for, for a moment at most.
+    /// Ends the renewals. Waits a moment for one that is under way.
     pub fn stop(self) {
         drop(self);
     }
@@ -82,7 +82,7 @@ impl LeaseHolder for Claims {
         let mut state = self.0.lock();
         let known = state.lost.len();
         for claim in claims {
-            // One that was released meanwhile has been settled, which is why it is not held any more.
+            // An item that was released meanwhile has been settled, which is why it is not held any more.
             let before = state.held.len();
             state.held.retain(|held| held != claim);
             if state.held.len() < before {
@@ -104,12 +104,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_settled_while_its_lease_was_renewed_is_not_lost() {
+    fn an_item_settled_during_a_renewal_is_not_lost() {
         let claims = ["settled", "taken", "kept"].map(|key| (key.to_owned(), 1));
-        let held = Claims(Mutex::new(State { held: claims.to_vec(), lost: Vec::new() }));
+        let held = Claims(Mutex::new(RenewalState { held: claims.to_vec(), lost: Vec::new() }));
         held.0.lock().held.remove(0);
         assert_eq!(held.lost(&claims[..2], Instant::now()), 1);
-        assert_eq!(held.lost(&claims[..2], Instant::now()), 0, "told once");
+        assert_eq!(held.lost(&claims[..2], Instant::now()), 0, "reported once");
         assert_eq!((held.held(), held.0.lock().lost.clone()), (claims[2..].to_vec(), vec!["taken".to_owned()]));
     }
 }

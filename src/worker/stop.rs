@@ -1,6 +1,6 @@
-//! How a worker is told to end.
+//! Stops a worker.
 
-use crate::engine::{Engine, Terms};
+use crate::engine::{Engine, WorkerTerms};
 use crate::error::Result;
 use crate::queue::Queue;
 use crate::sync::Mutex;
@@ -8,10 +8,10 @@ use std::{fmt, sync::Arc};
 
 /// Stops a [`Worker`](super::Worker). Clones stop the same one; any thread may.
 #[derive(Clone, Default)]
-pub struct Stop(Arc<Mutex<Inner>>);
+pub struct Stop(Arc<Mutex<StopInner>>);
 
 #[derive(Default)]
-struct Inner {
+struct StopInner {
     stopped: bool,
     /// One for each thread that runs the worker.
     engines: Vec<Engine>,
@@ -19,7 +19,7 @@ struct Inner {
 
 impl Stop {
     /// The engine of a worker that begins to run; `None` when it was stopped before.
-    pub(super) fn begin(&self, queue: &Queue, terms: Terms) -> Result<Option<Engine>> {
+    pub(super) fn begin(&self, queue: &Queue, terms: WorkerTerms) -> Result<Option<Engine>> {
         let mut inner = self.0.lock();
         if inner.stopped {
             return Ok(None);
@@ -30,7 +30,7 @@ impl Stop {
         Ok(Some(engine))
     }
 
-    /// A run has ended; with the last one the worker has. The engine may have an observer that holds this.
+    /// Ends a run; with the last one the worker ends. The engine may have an observer that holds this.
     pub(super) fn end(&self, engine: &Engine) {
         let mut inner = self.0.lock();
         let ended: Vec<_> = inner.engines.extract_if(.., |other| other.is_same(engine)).collect();
@@ -39,10 +39,10 @@ impl Stop {
         drop(ended);
     }
 
-    /// Lets the worker end in order: handlers that have begun are waited for and their items settled, the rest is given back
-    /// without costing an attempt, and no more is claimed. Returns at once; [`Worker::run`](super::Worker::run) returns when
-    /// all is done. Takes a lock for a moment, so it is not for the inside of a signal handler: use a thread that waits for
-    /// signals, as the crates `signal-hook` and `ctrlc` do.
+    /// Lets the worker end in order: it claims no more, waits for the handlers that have begun, settles their items, and releases
+    /// the rest without costing an attempt. Returns at once; [`Worker::run`](super::Worker::run) returns when all is done. Takes
+    /// a lock for a moment, so it is not for the inside of a signal handler: use a thread that waits for signals, as the crates
+    /// `signal-hook` and `ctrlc` do.
     pub fn stop(&self) {
         let engines = {
             let mut inner = self.0.lock();

@@ -1,4 +1,4 @@
-//! What a handler may return.
+//! Values that a handler may return.
 
 use super::failure;
 use crate::item::Verdict;
@@ -10,10 +10,10 @@ impl From<()> for Verdict {
     }
 }
 
-/// What a handler may return: nothing, a [`Verdict`], or a `Result` of one of these with any error, be it a type of its
+/// A value that a handler may return: nothing, a [`Verdict`], or a `Result` of one of these with any error, be it a type of its
 /// own, a `Box<dyn Error + Send + Sync>`, or text. Nothing means that the item is done.
 pub trait IntoVerdict {
-    /// What is to become of the item.
+    /// The item's verdict.
     fn into_verdict(self) -> Verdict;
 }
 

@@ -1,8 +1,8 @@
 //! When a failed attempt is repeated, if the worker does not say.
 
 use crate::by_hand;
+use readpast::description::QueueSpec;
 use readpast::item::{Action, Answer, Settlement};
-use readpast::spec::QueueSpec;
 use std::time::Duration;
 use support::api::item;
 use support::fixture::{Body, Given};

@@ -1,6 +1,6 @@
 //! Installing, again and again, and what is not installed.
 
-use readpast::{error::ErrorKind, install::install, render::SCHEMA_VERSION, spec::QueueSpec};
+use readpast::{description::QueueSpec, error::ErrorKind, install::install, render::SCHEMA_VERSION};
 use support::fixture::{Body, Given};
 
 pub const BODIES: &[(&str, Body)] = &[

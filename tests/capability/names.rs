@@ -1,7 +1,7 @@
 //! Names of queues and schemas.
 
 use readpast::item::{Action, NewItem};
-use readpast::{install::install, spec::QueueSpec};
+use readpast::{description::QueueSpec, install::install};
 use support::fixture::{Body, Given};
 
 pub const BODIES: &[(&str, Body)] = &[

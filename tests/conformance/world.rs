@@ -2,7 +2,7 @@
 
 use crate::driver::{Place, Scenario, Variables, matches};
 use readpast::item::{Rows, Value as Cell};
-use readpast::{config::Config, for_tests::Session, ident::QueueName, install::install, spec::QueueSpec};
+use readpast::{config::Config, description::QueueSpec, for_tests::Session, ident::QueueName, install::install};
 use serde_json::{Map, Value, json};
 use std::cell::RefCell;
 use std::collections::BTreeSet;

@@ -6,8 +6,8 @@ use crate::crew::{Crew, Task};
 use crate::hand::{is_doomed, number_in};
 use crate::place::Place;
 use readpast::{
+    description::QueueSpec,
     item::{ItemState, NewItem},
-    spec::QueueSpec,
 };
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, time::Duration};

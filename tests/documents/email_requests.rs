@@ -3,8 +3,8 @@
 use crate::Body;
 use crate::drain::{Drain, Drained, item, until_empty};
 use crate::place::{Place, Server};
+use readpast::description::QueueSpec;
 use readpast::item::{Action, Answer, ItemRef, ItemState, NewItem, Settlement};
-use readpast::spec::QueueSpec;
 use serde_json::{Value, json};
 use std::{collections::BTreeSet, time::Duration};
 use support::api::Api;

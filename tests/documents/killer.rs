@@ -116,7 +116,7 @@ const SYNC_QUEUE: Shape = Shape {
     columns: |n| json!({"EnqueuedAt": format!("2026-11-22T08:30:00.{n:06}Z")}),
 };
 
-fn named(spec: readpast::spec::QueueSpec) -> String {
+fn named(spec: readpast::description::QueueSpec) -> String {
     spec.queue.as_str().to_owned()
 }
 
@@ -188,8 +188,8 @@ pub fn run(order: &str) {
     let mut ledger = OpenOptions::new().create(true).append(true).open(order["ledger"].as_str().unwrap()).unwrap();
     loop {
         let batch = queue.claim(ITEMS as u32, Duration::from_millis(100)).unwrap();
-        assert!(!batch.is_alone() || batch.len() == 1);
-        let how = if batch.is_alone() { "alone" } else { "with others" };
+        assert!(!batch.is_quarantined() || batch.len() == 1);
+        let how = if batch.is_quarantined() { "alone" } else { "with others" };
         for item in batch.iter() {
             let work = work_of(&item, order["column"].as_str().unwrap());
             ledger.write_all(format!("{work} {how}\n").as_bytes()).unwrap();

@@ -2,10 +2,10 @@
 
 use readpast::{
     config::Config,
+    description::QueueSpec,
     for_tests::Session,
     install::install,
     item::{Rows, Value},
-    spec::QueueSpec,
 };
 use std::{
     collections::BTreeMap,

@@ -4,8 +4,8 @@
 use crate::Body;
 use crate::drain::{Drain, item};
 use crate::place::{self, Place, Server};
+use readpast::description::QueueSpec;
 use readpast::item::{Action, Answer, ItemState, NewItem, Settlement};
-use readpast::spec::QueueSpec;
 use serde_json::json;
 use support::api::Api;
 

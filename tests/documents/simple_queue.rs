@@ -3,8 +3,8 @@
 use crate::Body;
 use crate::drain::{Drain, item, until_empty};
 use crate::place::{Place, Server};
+use readpast::description::QueueSpec;
 use readpast::item::{Action, Answer, ItemRef, ItemState, Settlement};
-use readpast::spec::QueueSpec;
 use serde_json::{Value, json};
 use std::time::Duration;
 use support::api::Api;

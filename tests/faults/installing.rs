@@ -1,8 +1,8 @@
 //! Installing: all in one transaction, or nothing.
 
+use readpast::description::QueueSpec;
 use readpast::error::{Error, ErrorKind};
 use readpast::install::install;
-use readpast::spec::QueueSpec;
 use support::scripted::server::{Fault, SPEC, Server};
 use support::tds_peer::{Call, Reply, ServerMessage, TransactionCall};
 

@@ -6,7 +6,7 @@ use super::{all, put, take};
 use readpast::error::ErrorKind;
 use readpast::item::{Action, Answer, Lease};
 use readpast::queue::Queue;
-use readpast::{Engine, engine::Taken, engine::Terms};
+use readpast::{Engine, engine::Taken, engine::WorkerTerms};
 use std::io::{Write, stdin};
 use std::process::Stdio;
 use std::time::Duration;
@@ -146,7 +146,7 @@ fn under_a_worker() {
         assert!(server.ledger().items.len() < 5, "a claim after the silent one gets its item");
         // One, since what a settle claims that is given up for good is left to the lease, too.
         put(&patient, &["a"]);
-        let engine = Engine::new(&queue, Terms { until_empty: true, ..Terms::default() });
+        let engine = Engine::new(&queue, WorkerTerms { until_empty: true, ..WorkerTerms::default() });
         in_time(|| {
             loop {
                 match engine.take(1, Duration::from_secs(3600)).unwrap() {
@@ -168,7 +168,7 @@ fn under_a_worker_that_is_stopped() {
     let server = Server::start();
     let queue = server.open(&[("query.timeout_ms", "3600000")]);
     put(&queue, &["a"]);
-    let engine = Engine::new(&queue, Terms::default());
+    let engine = Engine::new(&queue, WorkerTerms::default());
     let Taken::Items(batch) = engine.take(1, SOON).unwrap() else { panic!("an item is due") };
     server.fault("[Modify_Job", deaf_after());
     engine.end(&all(&batch, Action::Complete));

@@ -153,7 +153,7 @@ impl World {
                     self.tell(input, |err| readpast_worker_renew(worker, err));
                     let (mut news, seen) = (0, input.delay());
                     let to = input.maybe(&mut news);
-                    self.tell(input, |err| readpast_worker_news(worker, seen, wait, to, err));
+                    self.tell(input, |err| readpast_worker_changes(worker, seen, wait, to, err));
                     assert!(news == 0 || news > seen, "{news} after {seen}");
                     let told = readpast_worker_is_lost(worker, key.as_ptr(), attempt);
                     assert!((0..=1).contains(&told) && (0..=1).contains(&readpast_worker_is_stopping(worker)));

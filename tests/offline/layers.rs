@@ -5,9 +5,31 @@ use std::{fs, path::Path};
 
 /// Each module uses only those before it. `install` and `queue` stand side by side but for the look-up of a queue.
 const ORDER: [&str; 25] = [
-    "error", "sync", "threads", "ident", "finding", "config", "item", "metrics", "spec", "dialect", "render",
-    "session", "pool", "catalog", "install", "adopt", "calls", "backend", "shared", "queue", "doctor", "stress",
-    "engine", "worker", "ffi",
+    "error",
+    "sync",
+    "threads",
+    "ident",
+    "finding",
+    "config",
+    "item",
+    "metrics",
+    "description",
+    "dialect",
+    "render",
+    "session",
+    "pool",
+    "catalog",
+    "install",
+    "adopt",
+    "calls",
+    "backend",
+    "shared",
+    "queue",
+    "doctor",
+    "stress",
+    "engine",
+    "worker",
+    "ffi",
 ];
 
 /// The sources: module, path, text without comments and without the tests at the end of the file.

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use readpast::{
     Config, Dialect, ErrorKind, QueueSpec,
-    config::{Kind, SETTINGS},
+    config::{SETTINGS, SettingKind},
     ident::{Identifier, QueueName, QuoteStyle},
     item::normalize_utc,
     render,
@@ -61,7 +61,7 @@ proptest! {
     #[test]
     fn number_settings_take_exactly_their_range(index in 0..SETTINGS.len(), number in any::<i64>()) {
         let setting = &SETTINGS[index];
-        if let Kind::Number(least, most) = setting.kind {
+        if let SettingKind::Number(least, most) = setting.kind {
             for number in [number, i64::from(least), i64::from(most), i64::from(least) - 1, i64::from(most) + 1] {
                 let fits = (i64::from(least)..=i64::from(most)).contains(&number);
                 prop_assert_eq!(Config::new().set(setting.key, &number.to_string()).is_ok(), fits);

@@ -1,8 +1,8 @@
 //! The tables and programs on the pages are made from what they describe. `READPAST_UPDATE_README=1` writes them anew.
 
 use readpast::{
-    config::{Kind, SETTINGS},
-    spec::{QueueSpec, Storage},
+    config::{SETTINGS, SettingKind},
+    description::{QueueSpec, Storage},
 };
 use std::{env, fmt::Write as _, fs, path::PathBuf, process::Command};
 
@@ -14,7 +14,7 @@ fn settings() -> String {
     let mut out = String::from("| key | values | default | meaning |\n|---|---|---|---|\n");
     for setting in &SETTINGS {
         let default = match (setting.kind, setting.default) {
-            (Kind::ConnectionString, _) => "(required)".to_owned(),
+            (SettingKind::ConnectionString, _) => "(required)".to_owned(),
             (_, "") => "(empty)".to_owned(),
             (_, value) => format!("`{value}`"),
         };

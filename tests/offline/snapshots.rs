@@ -8,9 +8,9 @@ mod effect;
 use effect::{Closely, Objects, Shown};
 use readpast::{
     Dialect, QueueSpec,
+    description::EXAMPLES,
     ident::Identifier,
     render::{self, Made, Object, SCHEMA_VERSION},
-    spec::EXAMPLES,
 };
 use std::{collections::BTreeMap, env, fs, path::Path};
 use support::matrix;

@@ -5,7 +5,7 @@ mod columns;
 mod mistakes;
 mod round_trip;
 
-use readpast::{Dialect, QueueSpec, ident::Identifier, spec::EXAMPLES};
+use readpast::{Dialect, QueueSpec, description::EXAMPLES, ident::Identifier};
 use std::{fs, path::Path};
 
 /// `{"queue": "Notification"}` is all that readpast's own queue needs, and what the first release stored still reads.
@@ -22,7 +22,7 @@ fn defaults_are_filled_in() {
 
 #[test]
 fn a_format_is_told_by_the_file_or_by_the_text() {
-    use readpast::spec::Format;
+    use readpast::description::Format;
     assert_eq!(Format::of_file("a/b.v2.TOML"), Some(Format::Toml));
     assert_eq!(Format::of_file("q.json"), Some(Format::Json));
     assert_eq!(Format::of_file("json"), None);
@@ -51,7 +51,9 @@ fn examples_read_and_come_back_from_json() {
 fn the_reference_tells_the_truth() {
     let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("sql/SPEC.md")).unwrap();
     let mut blocks = 0;
-    for (start, format) in [("```toml\n", readpast::spec::Format::Toml), ("```json\n", readpast::spec::Format::Json)] {
+    for (start, format) in
+        [("```toml\n", readpast::description::Format::Toml), ("```json\n", readpast::description::Format::Json)]
+    {
         for block in text.split(start).skip(1).map(|rest| rest.split("```").next().unwrap()) {
             QueueSpec::parse(block, format).unwrap_or_else(|error| panic!("{error}\n{block}"));
             blocks += 1;

@@ -9,9 +9,9 @@ mod sizes;
 use queues::{ADOPTED, DELIVERY, NOTICE, NOTIFICATION, SHARED, SYNC};
 use readpast::{
     Dialect,
+    description::{EXAMPLES, QueueSpec, Storage},
     ident::Identifier,
     render::{self, Made, Object},
-    spec::{EXAMPLES, QueueSpec, Storage},
 };
 use std::{collections::BTreeSet, fs, path::Path, path::PathBuf};
 

@@ -14,8 +14,8 @@ pub mod text;
 mod types;
 
 use readpast::Dialect;
+use readpast::description::QueueSpec;
 use readpast::ident::Identifier;
-use readpast::spec::QueueSpec;
 use std::collections::BTreeSet;
 use std::{fs, path::Path};
 use support::matrix;
@@ -84,7 +84,8 @@ fn queries() -> impl Iterator<Item = (String, String)> {
     let marks = ["{{", "{%", "{#"];
     let files =
         Dialect::SqlServer.files().iter().filter(move |(_, text)| marks.iter().all(|mark| !text.contains(mark)));
-    let files = files.filter(|(name, _)| name.contains('/') && !name.starts_with("part/") && !name.starts_with("macro/"));
+    let files =
+        files.filter(|(name, _)| name.contains('/') && !name.starts_with("part/") && !name.starts_with("macro/"));
     files.map(|(name, text)| (name.trim_end_matches(".sql").replace('/', "_"), databases::filled_in(text)))
 }
 

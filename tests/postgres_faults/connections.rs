@@ -1,7 +1,7 @@
 //! Connections that end: while idle, in the middle of a call, and after it with its answer.
 
 use super::{claim_new, completions, watch_completions, while_locked};
-use readpast::engine::{Engine, Taken, Terms};
+use readpast::engine::{Engine, Taken, WorkerTerms};
 use readpast::error::ErrorKind;
 use readpast::item::{Action, Answer, Settlement};
 use readpast::queue::Queue;
@@ -94,7 +94,7 @@ fn a_worker_may_hear_late_that_somebody_has_completed_what_it_gave_back() {
          WHEN (new.status = 'Error') EXECUTE FUNCTION public.complete()",
     );
     proxy.lose_answer_to("\"Error\"");
-    let engine = Engine::new(&queue, Terms { until_empty: true, ..Terms::default() });
+    let engine = Engine::new(&queue, WorkerTerms { until_empty: true, ..WorkerTerms::default() });
     let Taken::Items(batch) = engine.take(2, NEVER).unwrap() else { panic!("two items are due") };
     let mut ended = all(&batch, Action::Complete);
     assert_eq!(ended.len(), 2);

@@ -3,7 +3,7 @@
 use super::{claim_new, completions, watch_completions, while_locked};
 use readpast::error::{Error, ErrorKind};
 use readpast::item::{Action, Answer};
-use readpast::{install::install, spec::QueueSpec};
+use readpast::{description::QueueSpec, install::install};
 use std::time::{Duration, Instant};
 use support::limit::{in_time, open_at_last};
 use support::scratch::{Scratch, all, look};

@@ -2,11 +2,11 @@
 
 use super::claim_new;
 use super::connections::open_through;
+use readpast::description::QueueSpec;
 use readpast::error::ErrorKind;
 use readpast::install::install;
 use readpast::item::{Action, Answer, Batch, Lease};
 use readpast::queue::Queue;
-use readpast::spec::QueueSpec;
 use std::time::Duration;
 use support::scratch::{Scratch, all, item};
 
@@ -40,7 +40,7 @@ fn a_claim_gets_what_its_first_try_took() {
     let batch = queue.claim(2, Duration::ZERO).unwrap();
     assert!(proxy.has_lost_it());
     assert_eq!(batch.len(), 2);
-    assert!(!batch.is_alone() && batch.iter().all(|item| item.attempt() == 1));
+    assert!(!batch.is_quarantined() && batch.iter().all(|item| item.attempt() == 1));
     assert!(held(&batch).iter().all(|one| !held(&mine).contains(one) && !held(&theirs).contains(one)));
     assert!(batch.lease().is_some_and(|left| left <= Duration::from_secs(3600)));
     assert_eq!(scratch.look(IN_FLIGHT), "4", "none is claimed besides");
@@ -61,7 +61,7 @@ fn a_settle_that_claims_gets_what_its_first_try_took() {
     assert!(proxy.has_lost_it());
     assert_eq!(outcomes[0].answer, Answer::Ok);
     assert_eq!(next.len(), 2);
-    assert!(!next.is_alone() && next.iter().all(|item| item.attempt() == 1));
+    assert!(!next.is_quarantined() && next.iter().all(|item| item.attempt() == 1));
     assert!(held(&next).iter().all(|one| !held(&theirs).contains(one)));
     assert_eq!(scratch.look(IN_FLIGHT), "3", "none is claimed besides");
     is_in_hand(&queue, &next);
@@ -97,7 +97,7 @@ fn a_suspect_stays_one_when_the_answer_to_its_claim_is_lost() {
     proxy.lose_next_answer();
     let batch = queue.claim(10, Duration::ZERO).unwrap();
     assert!(proxy.has_lost_it());
-    assert!(batch.is_alone() && batch.len() == 1);
+    assert!(batch.is_quarantined() && batch.len() == 1);
     is_in_hand(&queue, &batch);
 }
 
@@ -115,7 +115,7 @@ fn a_claim_that_nobody_repeats_is_left_to_its_lease() {
     assert_eq!(queue.recover(10).unwrap(), 2);
     for _ in 0..2 {
         let batch = queue.claim(10, Duration::ZERO).unwrap();
-        assert!(batch.is_alone() && batch.len() == 1);
+        assert!(batch.is_quarantined() && batch.len() == 1);
     }
 }
 
@@ -132,7 +132,7 @@ fn a_worker_that_begins_anew_spends_no_attempt_on_its_own_claim() {
     let batch = queue.claim(2, Duration::ZERO).unwrap();
     assert!(proxy.has_lost_it());
     assert_eq!(batch.iter().map(|item| item.attempt()).collect::<Vec<_>>(), [1, 1]);
-    assert!(!batch.is_alone());
+    assert!(!batch.is_quarantined());
     is_in_hand(&queue, &batch);
 }
 

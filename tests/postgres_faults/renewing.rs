@@ -1,6 +1,6 @@
 //! Leases while other calls take all connections of a queue.
 
-use readpast::engine::{Engine, Taken, Terms};
+use readpast::engine::{Engine, Taken, WorkerTerms};
 use readpast::item::{Action, Answer, Settlement};
 use std::thread;
 use std::time::Duration;
@@ -14,7 +14,7 @@ fn renewals_wait_behind_no_other_call() {
     let scratch = Scratch::new();
     let patient = [("pool.size", "1"), ("lock.timeout_ms", "600000"), ("query.timeout_ms", "600000")];
     let queue = scratch.open(&[&patient[..], &[("lease.ms", "3000"), ("worker.ahead", "0")]].concat());
-    let engine = Engine::new(&queue, Terms::default());
+    let engine = Engine::new(&queue, WorkerTerms::default());
     queue.enqueue(&[item("x")], None).unwrap();
     let Taken::Items(batch) = engine.take(1, PATIENCE).unwrap() else { panic!("nothing came") };
     scratch.run(

@@ -7,7 +7,7 @@ use readpast::error::{Error, ErrorKind};
 use readpast::for_tests::Session;
 use readpast::item::{Action, Answer, Lease, Settlement};
 use readpast::queue::Queue;
-use readpast::{Engine, engine::Taken, engine::Terms};
+use readpast::{Engine, engine::Taken, engine::WorkerTerms};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use support::limit::{SOON, in_time, open_at_last};
@@ -262,7 +262,7 @@ fn under_a_worker_that_goes_on() {
     let (proxy, queue) = open_through(&scratch, &[SHORT, &[("worker.ahead", "0")]].concat());
     let items: Vec<_> = (0..50).map(|number| item(&number.to_string())).collect();
     scratch.open(&[]).enqueue(&items, None).unwrap();
-    let engine = Engine::new(&queue, Terms { until_empty: true, ..Terms::default() });
+    let engine = Engine::new(&queue, WorkerTerms { until_empty: true, ..WorkerTerms::default() });
     let mut done = 0;
     in_time(|| {
         loop {
@@ -295,7 +295,7 @@ fn under_a_worker_that_is_stopped() {
     let settings = [("query.timeout_ms", "3600000"), ("lease.ms", "100"), ("recover.interval_ms", "3600000")];
     let (proxy, queue) = open_through(&scratch, &settings);
     scratch.open(&[]).enqueue(&[item("told by this")], None).unwrap();
-    let engine = Engine::new(&queue, Terms::default());
+    let engine = Engine::new(&queue, WorkerTerms::default());
     let Taken::Items(batch) = engine.take(1, SOON).unwrap() else { panic!("an item is due") };
     proxy.fall_silent(Silence::After("told by this".to_owned()));
     let settlement = Settlement { response: Some("told by this"), ..all(&batch, Action::Complete).remove(0) };
@@ -315,7 +315,7 @@ fn under_a_worker_that_is_stopped() {
 fn under_a_worker_that_is_stopped_while_it_looks_for_work() {
     let scratch = Scratch::new();
     let (proxy, queue) = open_through(&scratch, &[("query.timeout_ms", "3600000")]);
-    let engine = Engine::new(&queue, Terms::default());
+    let engine = Engine::new(&queue, WorkerTerms::default());
     proxy.fall_silent(Silence::Before("next_job".to_owned()));
     in_time(|| {
         while !proxy.has_fallen_silent() {

@@ -1,7 +1,7 @@
-//! What came back from a dead worker, when one worker's lanes claim it. Any of it may end that worker too.
+//! What came back from a dead worker, when one worker's fetchers claim it. Any of it may end that worker too.
 
 use super::claim_new;
-use readpast::engine::{Engine, Taken, Terms};
+use readpast::engine::{Engine, Taken, WorkerTerms};
 use readpast::for_tests::Session;
 use readpast::item::{Action, Batch};
 use readpast::queue::Queue;
@@ -39,7 +39,7 @@ fn claims_wait(scratch: &Scratch) -> Session {
 
 /// No lease runs out by the clock, and nothing is claimed but for who waits for it.
 fn lasting(scratch: &Scratch) -> Queue {
-    scratch.open(&[("lease.ms", "3600000"), ("worker.lanes", "2"), ("worker.ahead", "0")])
+    scratch.open(&[("lease.ms", "3600000"), ("worker.fetchers", "2"), ("worker.ahead", "0")])
 }
 
 fn take(engine: &Engine) -> Batch {
@@ -53,21 +53,21 @@ fn complete(engine: &Engine, batch: &Batch) {
 
 /// What is given back when two have claimed at once is no suspect any more.
 #[test]
-fn one_lane_claims_at_a_time_when_it_may_bring_one() {
+fn one_fetcher_claims_at_a_time_when_it_may_bring_one() {
     let scratch = Scratch::new();
     two_that_came_back(&scratch);
     let mut holder = claims_wait(&scratch);
-    let engine = Engine::new(&lasting(&scratch), Terms::default());
+    let engine = Engine::new(&lasting(&scratch), WorkerTerms::default());
     thread::scope(|scope| {
         let work = || {
             let batch = take(&engine);
             complete(&engine, &batch);
-            batch.is_alone()
+            batch.is_quarantined()
         };
         let first = scope.spawn(work);
         scratch.wait_for(WAITING, "1");
         let second = scope.spawn(work);
-        // Long enough for another lane to claim.
+        // Long enough for another fetcher to claim.
         thread::sleep(Duration::from_millis(200));
         holder.execute("SELECT pg_advisory_unlock(0), pg_advisory_unlock(1)", &[]).unwrap();
         assert_eq!([first, second].map(|taker| taker.join().unwrap()), [true; 2]);
@@ -78,10 +78,10 @@ fn one_lane_claims_at_a_time_when_it_may_bring_one() {
 
 /// Should it end this process, the other would have spent an attempt that nobody has begun.
 #[test]
-fn it_is_begun_when_what_the_other_lane_brought_is_given_back() {
+fn it_is_begun_when_what_the_other_fetcher_brought_is_given_back() {
     let scratch = Scratch::new();
     let queue = lasting(&scratch);
-    let engine = Engine::new(&queue, Terms::default());
+    let engine = Engine::new(&queue, WorkerTerms::default());
     // It has nothing to fear when it is at work.
     queue.enqueue(&[item("9")], None).unwrap();
     complete(&engine, &take(&engine));
@@ -110,8 +110,8 @@ fn it_is_begun_when_what_the_other_lane_brought_is_given_back() {
         let (other, batch) = begun.join().unwrap();
         complete(&engine, &batch);
         complete(&engine, &waits.join().unwrap().1);
-        assert!(matches!(more, Ok(Taken::Nothing)) && early == 0, "the other lane could bring one");
-        assert_eq!((other.as_str(), batch.is_alone()), ("Pending0", true));
+        assert!(matches!(more, Ok(Taken::Nothing)) && early == 0, "the other fetcher could bring one");
+        assert_eq!((other.as_str(), batch.is_quarantined()), ("Pending0", true));
     });
     engine.close(SOON).unwrap();
     assert_eq!(engine.figures().released, 1);

@@ -4,8 +4,8 @@
 //! `READPAST_ALIKE_SEED` repeats the dice of an earlier run, `READPAST_ALIKE_STEPS` is how many calls each queue gets, and
 //! `READPAST_ALIKE` names one of the descriptions.
 
+use readpast::description::QueueSpec;
 use readpast::item::{Action, Batch, Columns, Filter, ItemRef, Lease, NewItem, Outcome, Settlement};
-use readpast::spec::QueueSpec;
 use readpast::{Queue, install::install};
 use serde_json::{Value, json};
 use std::collections::HashMap;

@@ -46,7 +46,7 @@ fn events(worker: readpast_worker) -> readpast_status {
 
 fn news(worker: readpast_worker) -> readpast_status {
     // SAFETY: the number can be written.
-    unsafe { readpast_worker_news(worker, 9, DAY_MS, &mut 0, ptr::null_mut()) }
+    unsafe { readpast_worker_changes(worker, 9, DAY_MS, &mut 0, ptr::null_mut()) }
 }
 
 #[test]

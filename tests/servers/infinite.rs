@@ -2,11 +2,11 @@
 //! row has one, every function goes on.
 
 use super::bad_input::assert_says;
+use readpast::description::QueueSpec;
 use readpast::error::ErrorKind;
 use readpast::install::install;
 use readpast::item::{Action, Filter, ItemRef, Lease, Settlement, Value};
 use readpast::queue::Queue;
-use readpast::spec::QueueSpec;
 use readpast::worker::Worker;
 use std::thread;
 use std::time::Duration;

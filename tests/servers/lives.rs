@@ -4,8 +4,8 @@
 //! `READPAST_LIVES` is how many there are, and `READPAST_LIVES_SEED` repeats the dice of an earlier run (though not what the
 //! machine made of them).
 
+use readpast::description::{QueueSpec, Storage};
 use readpast::item::{Action, Columns, Filter, ItemRef, ItemState, NewItem, Settlement, Verdict};
-use readpast::spec::{QueueSpec, Storage};
 use readpast::worker::Worker;
 use readpast::{Queue, doctor, install::install};
 use serde_json::json;

@@ -3,10 +3,10 @@
 //! for an empty one too.
 
 use readpast::{
+    description::QueueSpec,
     for_tests::Session,
     install::install,
     item::{Rows, Value},
-    spec::QueueSpec,
 };
 use support::scratch::{Scratch, changed, config};
 

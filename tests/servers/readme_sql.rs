@@ -1,7 +1,7 @@
 //! The SQL that the developers' page shows, run as it stands there: what is enqueued in the caller's transaction is there when that
 //! commits, and not when it is rolled back.
 
-use readpast::spec::QueueSpec;
+use readpast::description::QueueSpec;
 use readpast::{Queue, install};
 use std::{fs, path::Path, time::Duration};
 use support::both::Database;

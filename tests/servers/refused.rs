@@ -1,8 +1,8 @@
 //! Rows that their table refuses to have claimed or given back, for each kind of table and each way to look for items: the
 //! others are worked on.
 
+use readpast::description::Storage;
 use readpast::item::{Columns, Filter, ItemState, NewItem};
-use readpast::spec::Storage;
 use readpast::worker::Event;
 use readpast::{Queue, QueueSpec, Worker, install::install};
 use serde_json::json;

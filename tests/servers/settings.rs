@@ -1,6 +1,6 @@
 //! The table of settings that was there before readpast, for the queue whose description names it: on both servers.
 
-use readpast::engine::{Engine, Taken, Terms};
+use readpast::engine::{Engine, Taken, WorkerTerms};
 use readpast::item::{Action, Answer, NewItem, Settlement};
 use readpast::{ErrorKind, ItemState, Queue, QueueSpec, Renewal, install};
 use serde_json::json;
@@ -216,7 +216,7 @@ fn a_worker_renews_by_the_lease_that_was_granted() {
         queue.set_setting("leaseMs", Some(3000)).unwrap();
         let columns = json!({"N": 1}).as_object().unwrap().clone();
         queue.enqueue(&[NewItem { columns: columns.into(), ..NewItem::default() }], None).unwrap();
-        let engine = Engine::new(&queue, Terms::default());
+        let engine = Engine::new(&queue, WorkerTerms::default());
         let Taken::Items(batch) = engine.take(1, Duration::from_secs(600)).unwrap() else { panic!("nothing came") };
         let until_when = || {
             let own = "SELECT LeaseUntil FROM readpast.Own";

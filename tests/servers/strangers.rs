@@ -2,12 +2,12 @@
 //! way unseen. On PostgreSQL.
 
 use super::bad_input::assert_says;
+use readpast::description::QueueSpec;
 use readpast::error::ErrorKind;
 use readpast::for_tests::Session;
 use readpast::install::install;
 use readpast::item::NewItem;
 use readpast::queue::Queue;
-use readpast::spec::QueueSpec;
 use std::thread;
 use support::scratch::{Scratch, changed, config};
 

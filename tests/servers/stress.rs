@@ -1,7 +1,7 @@
 //! Copies of queues, on both servers: made, worked on, watched and dropped, with nothing left and nothing of the real one touched.
 
+use readpast::description::EXAMPLES;
 use readpast::item::{Action, Answer};
-use readpast::spec::EXAMPLES;
 use readpast::stress::{self, Copy, PREFIX, Watcher, item};
 use readpast::{ErrorKind, ItemState, Queue, QueueSpec, Settlement, install};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use support::both::Database;
 fn described(name: &str) -> QueueSpec {
     let (_, text) = EXAMPLES.iter().find(|(other, _)| *other == name).unwrap();
     let mut spec = QueueSpec::from_text(text).unwrap();
-    if let readpast::spec::Storage::Table(table) = &mut spec.storage {
+    if let readpast::description::Storage::Table(table) = &mut spec.storage {
         table.create = true;
     }
     spec

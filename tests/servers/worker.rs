@@ -1,12 +1,12 @@
 //! The worker: what handlers do, and what becomes of their items, on each server at hand.
 
+mod changes;
 mod ending;
 mod failing;
 mod figures;
 mod given;
 mod holding;
 mod logging;
-mod news;
 mod outage;
 mod retention;
 mod tidying;

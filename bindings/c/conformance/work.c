@@ -62,7 +62,7 @@ static void follow(const cJSON *line, struct play *play, readpast_settlement *en
     } else if (strcmp(verb, "wait_lost") == 0) {
         int64_t seen = 0;
         while (!readpast_worker_is_lost(play->worker, end->key, end->attempt))
-            if (readpast_worker_news(play->worker, seen, DAY_MS, &seen, NULL) != READPAST_OK)
+            if (readpast_worker_changes(play->worker, seen, DAY_MS, &seen, NULL) != READPAST_OK)
                 give_up("a handler waits for a loss that nobody tells");
     } else if (strcmp(verb, "raise") == 0) { /* C has no exceptions: a handler says that it failed, and why */
         end->action = READPAST_ACTION_RETRY;

@@ -1,29 +1,29 @@
-//! Taking items out: a call of `Next_` for each, and one query for what the view shows of them all.
+//! Claims: a call of `Next_` for each item, and one query of the view for them all.
 
 use super::known::HandWritten;
 use super::results::{cell, own_results, params, place, raised_by_procedure, returned};
-use crate::calls::{Ask, Claimed, Found, Sessions, Terms, YieldsTo};
+use crate::calls::{Ask, CallTerms, ClaimResult, Claimed, Sessions, YieldsTo};
 use crate::catalog::Meaning;
 use crate::error::{Error, ErrorKind, Result};
-use crate::item::{Cell, Column, ColumnType, Rows, Unfit, Value, answer_column};
-use crate::metrics::Call;
+use crate::item::{Cell, Column, ColumnType, Rows, UndeliverableReason, Value, answer_column};
+use crate::metrics::CallKind;
 use crate::session::Session;
 
-/// What the short values of an item may come to, which do not count.
+/// The most bytes of an item's short values, which do not count.
 const SMALL: usize = 64 * 1024;
 
 /// The names of the answer columns, which stand before the view's.
 const ANSWER: [&str; answer_column::COUNT] = ["Answer", "Ordinal", "DueMs", "Key", "Token", "AttemptNum", "Status"];
 
-/// Up to `max` items. What was taken before a call failed is handed out: nobody else would take it, and no lease gives
-/// it back.
-pub(super) fn claim(theirs: &HandWritten, on: &dyn Sessions, terms: &Terms, max: i32) -> Result<Claimed> {
+/// Claims up to `max` items. It hands out items that were claimed before a call failed: no other worker would claim them, and no
+/// lease returns them.
+pub(super) fn claim(theirs: &HandWritten, on: &dyn Sessions, terms: &CallTerms, max: i32) -> Result<Claimed> {
     let mut taken: Vec<(String, String)> = Vec::new();
     while i32::try_from(taken.len()).is_ok_and(|count| count < max) {
         if !taken.is_empty() && on.called_off().is_some() {
             break;
         }
-        match on.ask(Call::Claim, YieldsTo::Interrupts, |session| next(theirs, terms, session)) {
+        match on.ask(CallKind::Claim, YieldsTo::Interrupts, |session| next(theirs, terms, session)) {
             Ok(Some(item)) => taken.push(item),
             Ok(None) => break,
             Err(error) if taken.is_empty() => return Err(error),
@@ -37,20 +37,21 @@ pub(super) fn claim(theirs: &HandWritten, on: &dyn Sessions, terms: &Terms, max:
         return Ok(Claimed::nothing());
     }
     let keys: Vec<_> = taken.iter().map(|(key, _)| key.as_str()).collect();
-    // Taken items are handed out, whatever comes of the look: a handler has the key and can look for itself.
-    let shown = on.ask(Call::Find, YieldsTo::Closing, |session| theirs.look(session, &keys)).unwrap_or_else(|error| {
-        log::warn!("queue {}: {} items are handed out by their keys alone: {error}", terms.queue(), keys.len());
-        Rows::new([].into())
-    });
+    // Claimed items are handed out even if the query fails: a handler has the key and can query by itself.
+    let shown =
+        on.ask(CallKind::Find, YieldsTo::Closing, |session| theirs.look(session, &keys)).unwrap_or_else(|error| {
+            log::warn!("queue {}: {} items are handed out by their keys alone: {error}", terms.queue(), keys.len());
+            Rows::new([].into())
+        });
     let mut rows = claimed(theirs, &taken, &shown, terms.most_item_bytes);
     drop(shown);
-    let withheld = rows.take_withheld();
-    let found = if rows.is_empty() { Found::Others } else { Found::Items(terms.batch(rows, 0)) };
-    Ok(Claimed { found, withheld, ..Claimed::default() })
+    let undeliverable = rows.take_undeliverable();
+    let found = if rows.is_empty() { ClaimResult::Others } else { ClaimResult::Items(terms.batch(rows, 0)) };
+    Ok(Claimed { found, undeliverable, ..Claimed::default() })
 }
 
-/// One call: the key and token of the item it took.
-fn next(theirs: &HandWritten, terms: &Terms, session: &mut Session) -> Result<Option<(String, String)>> {
+/// One call: returns the key and token of the claimed item.
+fn next(theirs: &HandWritten, terms: &CallTerms, session: &mut Session) -> Result<Option<(String, String)>> {
     let lease_ms = terms.described_lease_ms().to_string();
     let value = |meaning| match meaning {
         Meaning::Worker => Some(terms.worker.as_str()),
@@ -59,7 +60,7 @@ fn next(theirs: &HandWritten, terms: &Terms, session: &mut Session) -> Result<Op
     };
     let params = params(&theirs.shape.next.arguments, theirs.dialect, value, (None, None));
     let results = session.results(&theirs.next, &params).map_err(|error| {
-        // By number 50005 the document tells that a row changed under the claim, which it has rolled back.
+        // Error 50005 of the document means that a row changed under the claim, which it has rolled back.
         let changed = raised_by_procedure(theirs.dialect, &error) && error.message().contains("50005");
         if changed { Error::new(ErrorKind::Deadlock, error.message()) } else { error }
     })?;
@@ -75,14 +76,13 @@ fn next(theirs: &HandWritten, terms: &Terms, session: &mut Session) -> Result<Op
     let token = place(rows, &theirs.shape.token.name).unwrap_or(1);
     match (cell(rows, 0, key), cell(rows, 0, token)) {
         (Some(key), Some(token)) => Ok(Some((key, token))),
-        // A function that has one row for everything has nothing in it when there is no work.
+        // A function with exactly one row returns NULLs when there is no work.
         (None, _) => Ok(None),
         (Some(_), None) => Err(Error::new(ErrorKind::Protocol, format!("{} returned a key and no token", name()))),
     }
 }
 
-/// The items in the order they were taken, with what the view shows of each. An item that it does not show has its key
-/// and token.
+/// The items in the order of their claims, with their rows in the view. An item without a row has its key and token.
 fn claimed(theirs: &HandWritten, taken: &[(String, String)], shown: &Rows, most: usize) -> Rows {
     let answers = ANSWER.iter().map(|name| Column { name: (*name).to_owned(), kind: ColumnType::Text });
     let columns: Vec<_> = answers.chain(shown.columns().iter().cloned()).collect();
@@ -114,12 +114,12 @@ fn claimed(theirs: &HandWritten, taken: &[(String, String)], shown: &Rows, most:
             _ => (text, bytes),
         });
         let why = if size.0 + size.1 > most.saturating_add(SMALL) {
-            Some(Unfit::TooLarge)
+            Some(UndeliverableReason::TooLarge)
         } else {
-            (!rows.reserve(size.0, size.1)).then_some(Unfit::NoMemory)
+            (!rows.reserve(size.0, size.1)).then_some(UndeliverableReason::NoMemory)
         };
         if let Some(why) = why {
-            rows.withhold(number_of_row, before, why);
+            rows.set_undeliverable(number_of_row, before, why);
             continue;
         }
         for value in values() {

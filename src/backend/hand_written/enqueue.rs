@@ -1,22 +1,22 @@
-//! Putting items in: a call of the queue's own `Add_` for each.
+//! Enqueues: a call of the queue's own `Add_` for each item.
 
 use super::known::{Done, HandWritten};
 use super::results::{cell, own_results, params, place, returned};
 use crate::backend::unsupported::unsupported;
-use crate::calls::{Ask, Attempts, Operation, Sessions, Terms, YieldsTo};
+use crate::calls::{Ask, Attempts, CallTerms, Operation, Sessions, YieldsTo};
 use crate::catalog::Meaning;
+use crate::description::CheckedItem;
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{NewItem, Receipt};
-use crate::metrics::Call;
-use crate::spec::Checked;
+use crate::metrics::CallKind;
 
 /// Enqueues items one after the other. When one fails, those before it are in: with the operation of the error, a
 /// repetition through this handle goes on from there.
 pub(super) fn enqueue(
     theirs: &HandWritten,
     on: &dyn Sessions,
-    terms: &Terms,
-    items: &[(&NewItem, Checked)],
+    terms: &CallTerms,
+    items: &[(&NewItem, CheckedItem)],
     operation: &Operation,
 ) -> Result<Vec<Receipt>> {
     let (Some(add), Some(text)) = (&theirs.shape.add, &theirs.add) else {
@@ -43,8 +43,8 @@ pub(super) fn enqueue(
         let due = if due.is_some() { (None, due) } else { (Some(delay_ms.as_str()), None) };
         let params = params(&add.arguments, theirs.dialect, value, due);
         let mut attempts = Attempts::default();
-        let result = on.ask(Call::Enqueue, YieldsTo::Closing, |session| {
-            // A call whose answer was lost is not made again: it would enqueue the item twice.
+        let result = on.ask(CallKind::Enqueue, YieldsTo::Closing, |session| {
+            // A call whose answer was lost is not repeated: it would enqueue the item twice.
             if attempts.is_open() {
                 return Err(Error::new(ErrorKind::OutcomeUnknown, "whether the item is in the queue is not known"));
             }

@@ -1,38 +1,38 @@
-//! The statements of a queue's hand-written procedures, and the calls of them that did not come to their end.
+//! The statements of a queue's hand-written procedures, and its unfinished calls.
 
 use super::text;
-use crate::catalog::{self, Shape};
+use crate::catalog::{self, QueueShape};
+use crate::description::{ProceduresSpec, QueueSpec};
 use crate::dialect::Dialect;
 use crate::error::Result;
 use crate::item::{Outcome, Receipt, Rows};
 use crate::session::{Param, Session};
-use crate::spec::{ProceduresSpec, QueueSpec};
 use crate::sync::Mutex;
 use std::collections::VecDeque;
 
 /// The queue's procedures, as a handle knows them.
 pub(in crate::backend) struct HandWritten {
     pub(super) dialect: Dialect,
-    pub(super) shape: Shape,
+    pub(super) shape: QueueShape,
     pub(super) next: String,
     pub(super) modify: String,
     pub(super) add: Option<String>,
-    /// The parts of calls that did not come to their end, by their operation: a repetition goes on where it stopped.
+    /// The finished parts of unfinished calls, by their operation: a repetition goes on from there.
     done: Mutex<VecDeque<(String, Done)>>,
 }
 
-/// The part of a call that was done.
+/// The finished part of a call.
 #[derive(Clone)]
 pub(super) enum Done {
     Settled(Vec<Outcome>),
     Enqueued(Vec<Receipt>),
 }
 
-/// The most calls that are remembered as not come to their end.
+/// The most unfinished calls that are remembered.
 const REMEMBERED: usize = 64;
 
 impl HandWritten {
-    /// Asks the catalog, and puts the statements together.
+    /// Reads the catalog, and builds the statements.
     pub(in crate::backend) fn open(
         session: &mut Session,
         spec: &QueueSpec,

@@ -1,6 +1,6 @@
-//! The parameters that hand-written procedures are called with, and what their results say.
+//! The parameters of hand-written procedures, and their results.
 
-use crate::catalog::{self, Meaning, Parameter, Shape};
+use crate::catalog::{self, Meaning, Parameter, QueueShape};
 use crate::dialect::Dialect;
 use crate::error::Error;
 use crate::item::{ItemState, Rows, Value};
@@ -18,14 +18,14 @@ pub(in crate::backend) fn cell(rows: &Rows, row: usize, column: usize) -> Option
     }
 }
 
-/// The place of a result's column by what it is called.
+/// The place of a result's column by its name.
 pub(in crate::backend) fn place(rows: &Rows, name: &str) -> Option<usize> {
     let wanted = catalog::bare(name);
     rows.columns().iter().position(|column| catalog::bare(&column.name) == wanted)
 }
 
-/// An item as a row shows it.
-pub(super) struct Seen {
+/// An item, as a row shows it.
+pub(super) struct SeenItem {
     pub(super) state: Option<ItemState>,
     pub(super) token: String,
     pub(super) attempt: i32,
@@ -34,8 +34,8 @@ pub(super) struct Seen {
     pub(super) error: Option<String>,
 }
 
-impl Seen {
-    pub(super) fn read(shape: &Shape, rows: &Rows, row: usize) -> Self {
+impl SeenItem {
+    pub(super) fn read(shape: &QueueShape, rows: &Rows, row: usize) -> Self {
         let text = |name: &str| place(rows, name).and_then(|column| cell(rows, row, column));
         Self {
             state: text("Status").and_then(|state| state.trim_end().parse().ok()),
@@ -71,8 +71,8 @@ pub(in crate::backend) fn params<'a>(
     params
 }
 
-/// Whether the procedure itself raised this: with a number of a user's, with RAISERROR and a number that no message was
-/// added for (18054), or in PostgreSQL with a SQLSTATE of nobody else's.
+/// Whether the procedure itself raised this error: with a number of a user's, with RAISERROR and a number without a message
+/// (18054), or in PostgreSQL with a SQLSTATE that the server does not use.
 pub(super) fn raised_by_procedure(dialect: Dialect, error: &Error) -> bool {
     match dialect {
         Dialect::SqlServer => {

@@ -1,15 +1,15 @@
-//! Ending claims: a call of `Modify_` for each item. They are no one transaction.
+//! Settles: a call of `Modify_` for each item, without a common transaction.
 
-use super::judge::{Heard, Verdict, judge};
+use super::fence::{CallResult, FenceAnswer, check_fence};
 use super::known::{Done, HandWritten};
-use super::results::{Seen, params, raised_by_procedure, returned};
+use super::results::{SeenItem, params, raised_by_procedure, returned};
 use crate::backend::unsupported::unsupported;
-use crate::calls::{Ask, Attempts, Operation, Sessions, Terms, YieldsTo};
+use crate::calls::{Ask, Attempts, CallTerms, Operation, Sessions, YieldsTo};
 use crate::catalog::{Meaning, flag};
 use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Answer, Outcome, Settlement, Value};
-use crate::metrics::Call;
+use crate::metrics::CallKind;
 use crate::session::{Param, Session};
 
 /// Settles items one after the other. When one fails, those before it are done: with the operation of the error, a
@@ -17,7 +17,7 @@ use crate::session::{Param, Session};
 pub(super) fn settle(
     theirs: &HandWritten,
     on: &dyn Sessions,
-    terms: &Terms,
+    terms: &CallTerms,
     settlements: &[Settlement<'_>],
     operation: &Operation,
 ) -> Result<Vec<Outcome>> {
@@ -50,7 +50,7 @@ pub(super) fn settle(
     Ok(outcomes)
 }
 
-/// What a call carries and the procedure has no parameter for would be lost.
+/// Refuses values for which the procedure has no parameter: they would be lost.
 fn check(theirs: &HandWritten, settlement: &Settlement<'_>) -> Result<()> {
     let modify = &theirs.shape.modify;
     let given = [
@@ -70,14 +70,14 @@ fn check(theirs: &HandWritten, settlement: &Settlement<'_>) -> Result<()> {
 fn one(
     theirs: &HandWritten,
     on: &dyn Sessions,
-    terms: &Terms,
+    terms: &CallTerms,
     settlement: &Settlement<'_>,
     operation: &Operation,
 ) -> Result<Outcome> {
     let mut attempts = Attempts::default();
     let mut token = settlement.token.map(str::to_owned);
-    let result = on.ask(Call::Settle, YieldsTo::Closing, |session| {
-        // An operator who does not say which version is meant means the one that is there.
+    let result = on.ask(CallKind::Settle, YieldsTo::Closing, |session| {
+        // An operator's call without a token means the present version.
         let sent = match &token {
             Some(token) => token.clone(),
             None => match seen(theirs, session, settlement.key)? {
@@ -86,18 +86,18 @@ fn one(
             },
         };
         let called = match call(theirs, terms, session, settlement, &sent) {
-            Err(error) if raised_by_procedure(theirs.dialect, &error) => Ok((Heard::Refused, None, Some(error))),
+            Err(error) if raised_by_procedure(theirs.dialect, &error) => Ok((CallResult::Refused, None, Some(error))),
             other => other,
         };
-        let (heard, fits, refusal) = attempts.note(called)?;
+        let (result, fits, refusal) = attempts.note(called)?;
         let seen = seen(theirs, session, settlement.key)?;
-        // A refusal came instead of the answer whether the token fits: it does when it is still the item's.
+        // The procedure raised an error instead of answering whether the token fits: it does if it is still the item's.
         let fits = fits.or_else(|| refusal.as_ref().and(seen.as_ref()).map(|seen| seen.token == sent));
-        let verdict = judge(settlement, &sent, heard, fits, attempts.is_open(), seen.as_ref());
+        let verdict = check_fence(settlement, &sent, result, fits, attempts.is_open(), seen.as_ref());
         let answer = match verdict {
-            Verdict::Is(answer) => answer,
-            Verdict::Failed => return Err(failed(theirs, refusal)),
-            Verdict::Unknown => {
+            FenceAnswer::Is(answer) => answer,
+            FenceAnswer::Failed => return Err(failed(theirs, refusal)),
+            FenceAnswer::Unknown => {
                 let message = format!(
                     "the answer was lost, and the item does not tell whether {} was done by this call",
                     theirs.shape.modify.procedure.name
@@ -121,14 +121,14 @@ fn not_found() -> Outcome {
     Outcome { answer: Answer::NotFound, state: None, token: String::new(), attempt: 0 }
 }
 
-/// Calls `Modify_`: how it went, whether the token was the item's before, and the error it raised.
+/// Calls `Modify_`: returns its result, whether the token was the item's before, and the error it raised.
 fn call(
     theirs: &HandWritten,
-    terms: &Terms,
+    terms: &CallTerms,
     session: &mut Session,
     settlement: &Settlement<'_>,
     token: &str,
-) -> Result<(Heard, Option<bool>, Option<Error>)> {
+) -> Result<(CallResult, Option<bool>, Option<Error>)> {
     let status = settlement.action.target().as_str();
     let lease_ms = terms.described_lease_ms().to_string();
     let delay_ms = settlement.delay_ms.map(|ms| ms.to_string());
@@ -151,20 +151,20 @@ fn call(
     all.extend(params(&theirs.shape.modify.arguments, theirs.dialect, value, due));
     let results = session.results(&theirs.modify, &all)?;
     let fits = results.first().filter(|rows| rows.value(0, 0) != Value::Null).map(|rows| flag(rows, 0, 0));
-    let heard = if returned(theirs.dialect, &results) == 0 { Heard::Done } else { Heard::Refused };
-    Ok((heard, fits, None))
+    let result = if returned(theirs.dialect, &results) == 0 { CallResult::Done } else { CallResult::Refused };
+    Ok((result, fits, None))
 }
 
 /// The item as the view shows it.
-fn seen(theirs: &HandWritten, session: &mut Session, key: &str) -> Result<Option<Seen>> {
+fn seen(theirs: &HandWritten, session: &mut Session, key: &str) -> Result<Option<SeenItem>> {
     let rows = theirs.look(session, &[key])?;
-    Ok((!rows.is_empty()).then(|| Seen::read(&theirs.shape, &rows, 0)))
+    Ok((!rows.is_empty()).then(|| SeenItem::read(&theirs.shape, &rows, 0)))
 }
 
 fn failed(theirs: &HandWritten, refusal: Option<Error>) -> Error {
     let name = &theirs.shape.modify.procedure.name;
     match refusal {
-        // Whatever its number means to readpast's own procedures, here it is somebody else's.
+        // Its number means something only in readpast's own procedures.
         Some(error) => Error::new(ErrorKind::Database, format!("{name} refused the item: {}", error.message()))
             .with_codes(error.sqlstate().unwrap_or_default(), error.native_code()),
         None => Error::new(ErrorKind::Database, format!("{name} changed nothing, and did not say why")),

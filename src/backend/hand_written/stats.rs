@@ -1,4 +1,4 @@
-//! Figures: how many items the view shows in each state. It does not show more.
+//! Figures: the number of items in each state of the view. It has no others.
 
 use super::known::HandWritten;
 use super::text;
@@ -7,7 +7,7 @@ use crate::calls::{Ask, Sessions, YieldsTo};
 use crate::catalog;
 use crate::error::Result;
 use crate::item::{QueueStats, Value};
-use crate::metrics::Call;
+use crate::metrics::CallKind;
 
 pub(super) fn stats(theirs: &HandWritten, on: &dyn Sessions) -> Result<QueueStats> {
     let column = |name: &str| theirs.shape.view.columns.iter().find(|column| catalog::bare(&column.name) == name);
@@ -15,7 +15,7 @@ pub(super) fn stats(theirs: &HandWritten, on: &dyn Sessions) -> Result<QueueStat
         return Err(unsupported("count items", "their view has no column Status"));
     };
     let query = text::counts(theirs.dialect, &theirs.shape, status)?;
-    let rows = on.ask(Call::Stats, YieldsTo::Closing, |session| session.execute(&query, &[]))?;
+    let rows = on.ask(CallKind::Stats, YieldsTo::Closing, |session| session.execute(&query, &[]))?;
     let mut stats = QueueStats::default();
     for row in 0..rows.len() {
         if let (Value::Text(state), Value::Integer(count)) = (rows.value(row, 0), rows.value(row, 1)) {

@@ -1,19 +1,19 @@
 //! The statements around the procedures.
 
-use crate::catalog::{Call, Column, Family, Meaning, Parameter, Procedure, Shape};
+use crate::catalog::{CatalogProcedure, Meaning, Parameter, ProcedureCall, QueueShape, TableColumn, TypeFamily};
 use crate::dialect::Dialect;
 use crate::error::Result;
 use crate::ident::Identifier;
 use minijinja::{Value, context};
 
 /// A call of a procedure.
-pub(in crate::backend) fn call(dialect: Dialect, call: &Call, local_time: bool) -> Result<String> {
+pub(in crate::backend) fn call(dialect: Dialect, call: &ProcedureCall, local_time: bool) -> Result<String> {
     let procedure = dialect.exact(&call.procedure.schema, &call.procedure.name)?;
     dialect.statement("foreign/call", context! { procedure, arguments => arguments(dialect, call)?, local_time })
 }
 
-/// A call of a procedure that takes these parameters, each as a text.
-pub(crate) fn invoke(dialect: Dialect, procedure: &Procedure, given: &[&Parameter]) -> Result<String> {
+/// A call of a procedure with these parameters, each as text.
+pub(crate) fn invoke(dialect: Dialect, procedure: &CatalogProcedure, given: &[&Parameter]) -> Result<String> {
     let name = dialect.exact(&procedure.schema, &procedure.name)?;
     let arguments: Vec<_> =
         given.iter().map(|parameter| argument(dialect, parameter, kind(parameter.family))).collect::<Result<_>>()?;
@@ -21,8 +21,8 @@ pub(crate) fn invoke(dialect: Dialect, procedure: &Procedure, given: &[&Paramete
     dialect.statement("foreign/invoke", context)
 }
 
-/// A report on an item.
-pub(super) fn modify(dialect: Dialect, shape: &Shape, local_time: bool) -> Result<String> {
+/// A call of `Modify_` for an item.
+pub(super) fn modify(dialect: Dialect, shape: &QueueShape, local_time: bool) -> Result<String> {
     let call = &shape.modify;
     let at = |meaning| call.arguments.iter().position(|(_, known)| *known == meaning).map_or(0, |place| place + 1);
     let type_of =
@@ -43,10 +43,10 @@ pub(super) fn modify(dialect: Dialect, shape: &Shape, local_time: bool) -> Resul
 }
 
 /// A query of `count` items by their keys.
-pub(super) fn look(dialect: Dialect, shape: &Shape, count: usize) -> Result<String> {
-    // The type that Modify_ takes the key as; the catalog gives it whole.
+pub(super) fn look(dialect: Dialect, shape: &QueueShape, count: usize) -> Result<String> {
+    // The key's type as a parameter of Modify_, which the catalog has whole.
     let key_type = shape.modify.arguments.iter().find(|(_, meaning)| *meaning == Meaning::Key);
-    let key_kind = if shape.key.family == Family::CoarseTime { "coarse" } else { kind(shape.key.family) };
+    let key_kind = if shape.key.family == TypeFamily::CoarseTime { "coarse" } else { kind(shape.key.family) };
     let context = context! {
         view => shape.view.quoted.as_str(),
         key => quoted(dialect, &shape.key.name)?,
@@ -57,13 +57,13 @@ pub(super) fn look(dialect: Dialect, shape: &Shape, count: usize) -> Result<Stri
     dialect.statement("foreign/look", context)
 }
 
-/// A query of how many items are in which state.
-pub(super) fn counts(dialect: Dialect, shape: &Shape, status: &Column) -> Result<String> {
+/// A query of the number of items in each state.
+pub(super) fn counts(dialect: Dialect, shape: &QueueShape, status: &TableColumn) -> Result<String> {
     let context = context! { view => shape.view.quoted.as_str(), status => quoted(dialect, &status.name)? };
     dialect.statement("foreign/counts", context)
 }
 
-fn arguments(dialect: Dialect, call: &Call) -> Result<Vec<Value>> {
+fn arguments(dialect: Dialect, call: &ProcedureCall) -> Result<Vec<Value>> {
     call.arguments
         .iter()
         .map(|(parameter, meaning)| {
@@ -85,15 +85,20 @@ fn quoted(dialect: Dialect, name: &str) -> Result<String> {
     Ok(Identifier::new("a name", name)?.quoted(dialect.quote_style()))
 }
 
-/// As what a value goes over.
-fn kind(family: Family) -> &'static str {
+/// The form in which a value is sent.
+fn kind(family: TypeFamily) -> &'static str {
     match family {
         // A datetime takes a datetime2, but not its text.
-        Family::Time | Family::CoarseTime | Family::Date => "time",
-        Family::ZonedTime => "zoned",
-        Family::Integer(_) | Family::Boolean => "integer",
-        Family::Guid => "guid",
-        Family::Binary => "binary",
-        Family::Float | Family::Decimal | Family::Text | Family::Enum | Family::Json | Family::Other => "text",
+        TypeFamily::Time | TypeFamily::CoarseTime | TypeFamily::Date => "time",
+        TypeFamily::ZonedTime => "zoned",
+        TypeFamily::Integer(_) | TypeFamily::Boolean => "integer",
+        TypeFamily::Guid => "guid",
+        TypeFamily::Binary => "binary",
+        TypeFamily::Float
+        | TypeFamily::Decimal
+        | TypeFamily::Text
+        | TypeFamily::Enum
+        | TypeFamily::Json
+        | TypeFamily::Other => "text",
     }
 }

@@ -6,8 +6,8 @@ use crate::global::Global;
 use crate::output::Output;
 use crate::printable::printable;
 use crate::{connection, duration};
+use readpast::description::Storage;
 use readpast::item::span_text;
-use readpast::spec::Storage;
 use readpast::{ItemState, Queue, QueueStats};
 use serde_json::json;
 use std::fmt::Write;
@@ -44,7 +44,7 @@ pub struct Args {
 const LOOK: u32 = 10_000;
 const LONGEST_LOOK: u32 = 1_000_000;
 
-/// Above which figures somebody is told.
+/// The levels above which a figure alarms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Levels {
     warning: Option<i64>,
@@ -88,7 +88,7 @@ fn spans(text: &str) -> std::result::Result<Levels, String> {
     Levels::parse(text, ms)
 }
 
-/// How a service is, in the words and numbers of monitoring plug-ins; the worst counts.
+/// The status of a service, in the words and numbers of monitoring plug-ins; the worst counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Service {
     Ok,
@@ -110,21 +110,21 @@ impl Service {
     }
 }
 
-/// One figure that is looked at.
+/// One compared figure.
 struct Figure {
     /// Its name in the performance data.
     label: &'static str,
-    /// The figure for people, with what it is of.
+    /// The figure for people, with its unit.
     text: String,
     value: i64,
     is_time: bool,
     levels: Option<Levels>,
-    /// Whether it may be more than that.
+    /// Whether the true figure may be higher.
     capped: bool,
 }
 
 impl Figure {
-    /// Whether it is known what its levels say of it.
+    /// Whether the levels decide, although it may be higher.
     fn is_decided(&self) -> bool {
         !self.capped || self.levels.is_none_or(|levels| self.value > levels.critical)
     }
@@ -158,8 +158,8 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     Ok(worst.exit())
 }
 
-/// Looks that are bounded tell as much, however many items there are; what they leave open is counted. In a described table
-/// they need not reach what has Failed.
+/// Bounded looks cost the same, however many items there are; figures that they leave open are counted. In a described table they
+/// need not reach the Failed items.
 fn ask(queue: &Queue, args: &Args) -> readpast::Result<[Figure; 4]> {
     let levels = [args.failed, args.depth, args.expired].into_iter().flatten();
     let highest = levels.map(|levels| levels.critical).max().unwrap_or(0);
@@ -175,7 +175,7 @@ fn ask(queue: &Queue, args: &Args) -> readpast::Result<[Figure; 4]> {
     Ok(figures(args, &queue.stats()?, [false; 4]))
 }
 
-/// What could not be found out is told where a monitoring system looks: in the one line of standard output.
+/// Reports a failure where a monitoring system looks: in the one line of standard output.
 fn unknown(message: &str, out: &Output) -> Result<Exit> {
     out.answer(
         || format!("READPAST UNKNOWN - {}", one_line(message)),
@@ -184,7 +184,7 @@ fn unknown(message: &str, out: &Output) -> Result<Exit> {
     Ok(Exit::Plugin(3))
 }
 
-/// The answer to arguments that are none. It may get lost: the status says as much.
+/// The answer to wrong arguments. It may get lost: the exit status says as much.
 pub fn refused(message: &str, is_json: bool) -> Exit {
     let out = Output::new(is_json);
     let _ = unknown(message, &out).and_then(|_| out.flush());
@@ -226,7 +226,7 @@ fn figures(args: &Args, stats: &QueueStats, capped: [bool; 4]) -> [Figure; 4] {
     ]
 }
 
-/// What is wrong comes first: a pager shows the beginning.
+/// Alarms come first: a pager shows the beginning.
 fn line(queue: &str, worst: Service, figures: &[Figure]) -> String {
     let mut sorted: Vec<_> = figures.iter().collect();
     sorted.sort_by_key(|figure| std::cmp::Reverse(figure.judge()));
@@ -251,7 +251,7 @@ fn document(queue: &str, worst: Service, figures: &[Figure]) -> serde_json::Valu
     json!({"service": worst.word(), "queue": queue, "figures": figures.iter().map(of).collect::<Vec<_>>()})
 }
 
-/// A bar or a line's end would begin something else.
+/// A bar or a line's end would begin another part.
 fn one_line(text: &str) -> String {
     printable(text).split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "/")
 }
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stopped_at_its_bound_decides_only_above_the_level() {
+    fn a_capped_figure_decides_only_above_the_level() {
         let stats = |failed| {
             let mut stats = QueueStats { due: 5, ..QueueStats::default() };
             stats.counts[3] = failed;
@@ -295,7 +295,7 @@ mod tests {
         let decided =
             |level, failed, capped| figures(&args(level), &stats(failed), capped).iter().all(Figure::is_decided);
         assert!(decided(10, 3, [false; 4]), "counted to the end");
-        assert!(decided(10, 11, [true; 4]), "already too many; nobody asks for the others");
+        assert!(decided(10, 11, [true; 4]), "already too many; the others are not needed");
         assert!(!decided(10, 3, [true, false, false, false]), "there may be more than ten");
         assert_eq!(figures(&args(10), &stats(11), [true; 4])[0].text, "11+ failed");
     }

@@ -24,31 +24,31 @@ pub struct Cli {
     /// Options of all subcommands.
     #[command(flatten)]
     pub global: Global,
-    /// What to do.
+    /// The subcommand.
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// Where the options of all subcommands are explained.
+/// The pointer to the options of all subcommands.
 const POINTER: &str = "\
 Global options: --connection-file, --connection, --config, --schema, --set, --json, --quiet, --verbose, \
 --allow-readable-secrets; readpast --help explains them";
 
-/// The whole command line, as help shows it: options that all subcommands take are explained once.
+/// The whole command line, as help shows it: options of all subcommands are explained once.
 pub fn command() -> clap::Command {
     let command = Cli::command();
     let global: Vec<_> = command.get_arguments().filter(|arg| arg.is_global_set()).cloned().collect();
     command.mut_subcommands(|subcommand| folded(subcommand, &global))
 }
 
-/// A subcommand takes them all the same.
+/// A subcommand that takes them without showing them.
 fn folded(command: clap::Command, global: &[Arg]) -> clap::Command {
     let examples = command.get_after_help().map_or_else(String::new, |examples| format!("{examples}\n\n"));
     let hidden = global.iter().map(|arg| arg.clone().hide(true));
     command.args(hidden).after_help(examples + POINTER).mut_subcommands(|subcommand| folded(subcommand, global))
 }
 
-/// The subcommands. What one does is told beside its options, unless several share them.
+/// The subcommands. Their help stands beside their options, unless several share them.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Install(install::Args),

@@ -1,5 +1,5 @@
-//! Where the settings come from: a configuration file, the environment, and the command line, later ones above earlier.
-//! The connection string is a secret, so that there are three ways to give it that do not show it to other users.
+//! The settings' sources: a configuration file, the environment, and the command line, later ones above earlier. The connection
+//! string is a secret, so that there are three ways to give it that do not show it to other users.
 
 use crate::failure::{Result, usage};
 use crate::global::Global;
@@ -10,21 +10,21 @@ use std::env;
 use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue};
 
-/// What a connection string is like.
+/// Examples of connection strings.
 const EXAMPLES: &str = "\
     SQL Server: Driver={ODBC Driver 18 for SQL Server};Server=tcp:HOST,1433;Database=DB;Uid=USER;Pwd=...\n  \
     PostgreSQL: Driver={PostgreSQL Unicode};Server=HOST;Port=5432;Database=DB;Uid=USER;Pwd=...";
 
-/// Where the configuration file is looked for after the current folder, as messages name it.
+/// The places of the configuration file after the current folder, as messages name them.
 pub const CONFIG: &str =
     if cfg!(windows) { r"%APPDATA%\readpast\config.toml" } else { "~/.config/readpast/config.toml" };
 
-/// All settings. `patience` is how long transient errors are retried unless the user says otherwise.
+/// All settings. `patience` is how long transient errors are retried by default.
 pub fn config(global: &Global, patience: &str) -> Result<Config> {
     let mut config = Config::new();
     config.set("retry.budget_ms", patience)?;
     let given = connection(global)?;
-    // What the file says of it does not count then.
+    // The file's connection does not count then.
     let mut connected = settings(&mut config, global, given.is_none())?;
     if let Some(text) = given {
         if text.split_once("://").is_some_and(|(scheme, _)| scheme.chars().all(|c| c.is_ascii_alphanumeric())) {
@@ -45,15 +45,15 @@ pub fn config(global: &Global, patience: &str) -> Result<Config> {
     Ok(config)
 }
 
-/// All settings but the connection, for what needs none.
+/// All settings but the connection, for subcommands without one.
 pub fn unconnected(global: &Global) -> Result<Config> {
     let mut config = Config::new();
     settings(&mut config, global, false)?;
     Ok(config)
 }
 
-/// The configuration file, the environment and the command line. Says whether there was a connection in the file, which is
-/// looked at only where it is wanted.
+/// The configuration file, the environment and the command line. Returns whether the file has a connection, which is read only if
+/// it is wanted.
 fn settings(config: &mut Config, global: &Global, connects: bool) -> Result<bool> {
     let mut connected = false;
     if let Some(place) = place(global) {
@@ -67,7 +67,7 @@ fn settings(config: &mut Config, global: &Global, connects: bool) -> Result<bool
     }
     for setting in &global.set {
         let Some((key, value)) = setting.split_once('=') else {
-            // What follows may be a secret that lacks its key: it is not shown.
+            // The rest may be a secret that lacks its key: it is not shown.
             return Err(usage("--set takes KEY=VALUE, like --set lease.ms=30000"));
         };
         if key == "connection" {
@@ -91,33 +91,33 @@ fn connection(global: &Global) -> Result<Option<String>> {
         return Ok(Some(text.clone()));
     }
     if let Some(path) = &global.connection_file {
-        return read_connection(global, &Place::Named(path.clone())).map(Some);
+        return read_connection(global, &FileOrigin::Named(path.clone())).map(Some);
     }
     if let Some(text) = env::var_os("READPAST_CONNECTION").filter(|text| !text.is_empty()) {
         return Ok(Some(text.into_string().map_err(|_| usage("READPAST_CONNECTION is not UTF-8"))?));
     }
     match env::var_os("READPAST_CONNECTION_FILE").filter(|path| !path.is_empty()) {
-        Some(path) => read_connection(global, &Place::Named(path.into())).map(Some),
+        Some(path) => read_connection(global, &FileOrigin::Named(path.into())).map(Some),
         None => Ok(None),
     }
 }
 
-/// Where a file is, and how we know of it.
-enum Place {
+/// The origin of a file.
+enum FileOrigin {
     /// The caller has named it, and answers for its folder.
     Named(PathBuf),
-    /// It was found by itself, or by one that was: nobody has named it.
+    /// It was found by itself, or named by a file that was.
     Found(PathBuf),
 }
 
-impl Place {
+impl FileOrigin {
     fn path(&self) -> &Path {
         match self {
             Self::Named(path) | Self::Found(path) => path,
         }
     }
 
-    /// Opens the file there; `option` is what would name it.
+    /// Opens the file; `option` would name it.
     fn read(&self, option: &str) -> Result<SecretFile> {
         match self {
             Self::Named(path) => SecretFile::read(path),
@@ -125,7 +125,7 @@ impl Place {
         }
     }
 
-    /// A file that the one here names, which is known in the same way.
+    /// A file that this one names, which has the same origin.
     fn beside(&self, name: &str) -> Self {
         let path = self.path().parent().unwrap_or(Path::new("")).join(name);
         match self {
@@ -136,7 +136,7 @@ impl Place {
 }
 
 /// A file that holds the connection string and nothing else.
-fn read_connection(global: &Global, place: &Place) -> Result<String> {
+fn read_connection(global: &Global, place: &FileOrigin) -> Result<String> {
     let file = place.read("--connection-file")?;
     file.keeps_secret(global)?;
     let text = file.text.trim();
@@ -146,17 +146,17 @@ fn read_connection(global: &Global, place: &Place) -> Result<String> {
     Ok(text.to_owned())
 }
 
-/// The configuration file: the one that was named, or the first of the usual ones that is there.
-fn place(global: &Global) -> Option<Place> {
+/// The configuration file: the named one, or the first of the usual ones that exists.
+fn place(global: &Global) -> Option<FileOrigin> {
     if let Some(path) = &global.config {
-        return Some(Place::Named(path.clone()));
+        return Some(FileOrigin::Named(path.clone()));
     }
     let at_home = home().map(|home| home.join("readpast").join("config.toml"));
     let usual = [Some(PathBuf::from("readpast.toml")), at_home];
-    usual.into_iter().flatten().find(|path| path.is_file()).map(Place::Found)
+    usual.into_iter().flatten().find(|path| path.is_file()).map(FileOrigin::Found)
 }
 
-/// The folder of the user's configuration files. A path that is empty or relative would lead into the current folder.
+/// The folder of the user's configuration files. An empty or relative path would lead into the current folder.
 fn home() -> Option<PathBuf> {
     let folder = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     if cfg!(windows) {
@@ -165,8 +165,8 @@ fn home() -> Option<PathBuf> {
     folder("XDG_CONFIG_HOME").or_else(|| folder("HOME").map(|home| home.join(".config")))
 }
 
-/// Settings by their keys, as in docs/reference.md, and `connection_file`. Says whether it held a connection.
-fn read_file(config: &mut Config, global: &Global, place: &Place, connects: bool) -> Result<bool> {
+/// Settings by their keys, as in docs/reference.md, and `connection_file`. Returns whether it has a connection.
+fn read_file(config: &mut Config, global: &Global, place: &FileOrigin, connects: bool) -> Result<bool> {
     let file = place.read("--config")?;
     let path = place.path();
     let text = &file.text;

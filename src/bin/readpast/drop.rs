@@ -14,8 +14,8 @@ use std::io::{self, BufRead, IsTerminal, Write};
 
 /// Drops a queue: one of readpast's own with all of its items
 ///
-/// A table that was there before (`table` in the description) stays as it is, with its rows: only what install has made beside it
-/// goes. The description counts that the database has. What all queues of the schema share stays, and so do roles. Workers that
+/// A table that was there before (`table` in the description) stays as it is, with its rows: only the objects that install added
+/// go. The description in the database counts. Objects that all queues of the schema share stay, and so do roles. Workers that
 /// are at work end with an error that says so. Nothing is dropped before you have answered a question.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -66,7 +66,7 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// The plan, as it is shown before the question.
+/// The plan, to be shown before the question.
 fn question(config: &Config, queue: &str, plan: &Dropping) -> String {
     let items = items(config, queue).unwrap_or_else(|error| format!("items that cannot be counted: {error}"));
     let names = |names: &[Name]| names.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
@@ -87,12 +87,12 @@ fn question(config: &Config, queue: &str, plan: &Dropping) -> String {
         }
     }
     for key in &plan.foreign_keys {
-        lines.push(format!("the table {} loses its foreign key {}", key.table, key.key));
+        lines.push(format!("the table {} loses its passthrough key {}", key.table, key.key));
     }
     lines.join("\n  ")
 }
 
-/// How many there are, and in which states.
+/// The number of items, and their states.
 fn items(config: &Config, queue: &str) -> readpast::Result<String> {
     let stats = Queue::open(config, queue)?.stats()?;
     let states = ItemState::ALL.into_iter().filter(|state| stats.count(*state) > 0);
@@ -111,7 +111,7 @@ fn is_answered_yes(question: &str) -> Result<bool> {
     Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }
 
-/// A login without the right is not to be given it: a login that has it is to drop the queue.
+/// A login without the right must not be given it: one that has it should drop the queue.
 fn by_hand(error: readpast::Error) -> Failure {
     match error.kind() {
         ErrorKind::PermissionDenied => {

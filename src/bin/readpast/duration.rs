@@ -18,7 +18,7 @@ pub fn parse(text: &str) -> Result<Duration, String> {
     number.checked_mul(factor).map(Duration::from_millis).ok_or_else(|| "that is too long".to_owned())
 }
 
-/// As the library counts it; what is longer than it can count is as long as that.
+/// The span in milliseconds; at most as many as the library can count.
 pub fn ms(time: Duration) -> i64 {
     i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
 }

@@ -11,7 +11,7 @@ use crate::progress::Progress;
 use crate::signals::Stop;
 use crate::{connection, duration};
 use arguments::Defaults;
-use lines::{Line, Source};
+use lines::{InputLine, InputLines};
 use readpast::queue::MAX_ITEMS;
 use readpast::{NewItem, Queue, Receipt};
 use serde_json::json;
@@ -106,17 +106,17 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     if let Some(path) = args.file.as_deref().filter(|path| path.is_file() && !args.keep_going) {
-        for line in Source::open(Some(path))? {
+        for line in InputLines::open(Some(path))? {
             line?.item(queue.spec(), &defaults).map_err(|(number, why)| {
                 usage(format!("{}, line {number}: {why}; nothing was enqueued", path.display()))
             })?;
         }
     }
-    stream(&mut sender, &defaults, Source::open(args.file.as_deref())?, global.quiet)
+    stream(&mut sender, &defaults, InputLines::open(args.file.as_deref())?, global.quiet)
 }
 
 /// Line by line, batch by batch.
-fn stream(sender: &mut Sender<'_>, defaults: &Defaults, source: Source, quiet: bool) -> Result<Exit> {
+fn stream(sender: &mut Sender<'_>, defaults: &Defaults, source: InputLines, quiet: bool) -> Result<Exit> {
     let stop = Stop::listen()?;
     let progress = Progress::start(source.bytes(), quiet || sender.prints_keys);
     let (mut batch, mut bytes, mut refused) = (Vec::new(), 0, 0_u64);
@@ -124,7 +124,7 @@ fn stream(sender: &mut Sender<'_>, defaults: &Defaults, source: Source, quiet: b
         if let Some(signal) = stop.signal() {
             return Err(Failure::Partly(format!("interrupted; {}", sender.so_far()), Exit::Signal(signal)));
         }
-        let line: Line = line?;
+        let line: InputLine = line?;
         progress.read(line.bytes());
         bytes += line.bytes();
         match line.item(sender.queue.spec(), defaults) {
@@ -134,7 +134,7 @@ fn stream(sender: &mut Sender<'_>, defaults: &Defaults, source: Source, quiet: b
                 progress.aside(|| note(&format!("line {number}: {why}")));
             }
             Err((number, why)) => {
-                // The batch begun is left: the same input, corrected, then has the same batches up to here.
+                // The batch under way is left: the same input, corrected, then has the same batches up to here.
                 return Err(usage(format!("line {number}: {why}; {}", sender.so_far())));
             }
         }
@@ -154,7 +154,7 @@ fn stream(sender: &mut Sender<'_>, defaults: &Defaults, source: Source, quiet: b
     Ok(if refused > 0 { Exit::Refused } else { Exit::Done })
 }
 
-/// Sends batches and prints what came of them.
+/// Sends batches and prints their outcomes.
 struct Sender<'a> {
     queue: &'a Queue,
     args: &'a Args,
@@ -169,7 +169,7 @@ struct Sender<'a> {
 }
 
 impl Sender<'_> {
-    /// Sends items, each with the line it came from.
+    /// Sends items, each with its line number.
     fn send(&mut self, batch: Vec<(usize, NewItem)>) -> Result<()> {
         let Some((first, _)) = batch.first() else { return Ok(()) };
         let first = *first;
@@ -178,7 +178,7 @@ impl Sender<'_> {
         let (lines, items): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
         let enqueued = match self.queue.enqueue(&items, Some(&operation)) {
             Ok(enqueued) => enqueued,
-            // All that the arguments gave.
+            // All items of the arguments.
             Err(error) if self.is_single && self.batches == 0 => return Err(error.into()),
             Err(error) => {
                 let from = if self.is_single { "items" } else { "lines" };
@@ -191,7 +191,7 @@ impl Sender<'_> {
         self.duplicates += duplicates as u64;
         self.sent += (enqueued.len() - duplicates) as u64;
         for (line, item) in lines.into_iter().zip(&enqueued) {
-            // A reader that has gone does not stop the work.
+            // A closed standard output does not stop the work.
             match self.print(line, item) {
                 Err(Failure::Closed) | Ok(()) => {}
                 Err(failure) => return Err(failure),
@@ -216,7 +216,7 @@ impl Sender<'_> {
         )
     }
 
-    /// What to tell of an input that was not read to its end.
+    /// The report on an input that was not read to its end.
     fn so_far(&self) -> String {
         format!(
             "{} items were enqueued; the same input with --operation {} --batch {} enqueues the others only",

@@ -3,7 +3,7 @@
 use readpast::ErrorKind;
 use std::process::ExitCode;
 
-/// What `--help` says of them; docs/operator.md has the same table.
+/// Their help; docs/operator.md has the same table.
 pub const HELP: &str = "\
 Exit statuses:
   0    done
@@ -14,14 +14,14 @@ Exit statuses:
   5    the queue or readpast's objects are not installed, or in another version
   130  ended by an interrupt (SIGINT) before it was done; 143 by SIGTERM, 129 by SIGHUP";
 
-/// How the command ends.
+/// The end of the command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
     /// Done.
     Done,
     /// Done, but not for all items.
     Refused,
-    /// The call makes no sense as it is.
+    /// The call is wrong.
     Usage,
     /// The database is out of reach, or failed.
     Unavailable,
@@ -29,14 +29,14 @@ pub enum Exit {
     Denied,
     /// Queue or objects missing, or of another version.
     NotInstalled,
-    /// A monitoring plug-in, which has statuses of its own.
+    /// The status of a monitoring plug-in, which has its own.
     Plugin(u8),
     /// A signal, by its number.
     Signal(u8),
 }
 
 impl Exit {
-    /// The number that the shell sees.
+    /// The number for the shell.
     pub fn status(self) -> u8 {
         match self {
             Self::Done => 0,
@@ -50,7 +50,7 @@ impl Exit {
         }
     }
 
-    /// How the command ends after an error of the library.
+    /// The end of the command after an error of the library.
     pub fn of(kind: ErrorKind) -> Self {
         match kind {
             ErrorKind::InvalidArgument | ErrorKind::InvalidConfig | ErrorKind::InvalidItem => Self::Usage,

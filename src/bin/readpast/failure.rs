@@ -1,4 +1,4 @@
-//! What ends the command early, and how it is told: what is wrong, then what to do about it.
+//! Failures of the command, and their messages: cause, then remedy.
 
 use crate::exit::Exit;
 use crate::printable::printable;
@@ -14,18 +14,18 @@ pub type Result<T> = std::result::Result<T, Failure>;
 pub enum Failure {
     /// An error of the library.
     Library(Error),
-    /// The same, with what is to be done about it here.
+    /// The same, with the remedy here.
     Remedied(Error, &'static str),
     /// The call, or a file that it names, is wrong.
     Usage(String),
-    /// Part of it is done; the message says which.
+    /// Part of it is done; the message names the part.
     Partly(String, Exit),
-    /// Whoever read the output has gone. Nobody is left to be told.
+    /// Standard output was closed by its reader, so that no message is needed.
     Closed,
 }
 
 impl Failure {
-    /// How the command ends.
+    /// The end of the command.
     pub fn exit(&self) -> Exit {
         match self {
             Self::Library(error) | Self::Remedied(error, _) => Exit::of(error.kind()),
@@ -35,7 +35,7 @@ impl Failure {
         }
     }
 
-    /// What it says.
+    /// The message.
     pub fn message(&self) -> String {
         match self {
             Self::Library(error) | Self::Remedied(error, _) => error.to_string(),
@@ -44,7 +44,7 @@ impl Failure {
         }
     }
 
-    /// Tells the user, on standard error.
+    /// Reports it on standard error.
     pub fn report(&self, as_json: bool) {
         if matches!(self, Self::Closed) {
             return;
@@ -70,7 +70,7 @@ impl Failure {
         let _ = io::Write::write_fmt(&mut out, format_args!("readpast: {}{remedy}\n", printable(&message)));
     }
 
-    /// What to do about it, where the message does not say it.
+    /// The remedy, where the message does not have it.
     fn remedy(&self) -> Option<&'static str> {
         let error = match self {
             Self::Library(error) => error,

@@ -1,4 +1,4 @@
-//! Which items are meant: the same options for all subcommands that look for items.
+//! Options that choose items: the same for all subcommands.
 
 use crate::duration;
 use crate::failure::{Result, usage};
@@ -7,7 +7,7 @@ use readpast::item::utc_text;
 use readpast::{Batch, Filter, Item, ItemState, Queue, QueueSpec};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Options of a filter. Each one that is given narrows the choice.
+/// Options of a filter. Each one narrows the choice.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Which items")]
 pub struct FilterArgs {
@@ -38,7 +38,7 @@ pub struct FilterArgs {
 }
 
 impl FilterArgs {
-    /// Whether nothing narrows the choice.
+    /// Whether no option narrows the choice.
     pub fn is_open(&self) -> bool {
         self.status.is_empty()
             && self.kind.is_empty()
@@ -50,7 +50,7 @@ impl FilterArgs {
             && self.error.is_none()
     }
 
-    /// The filter. Where no state is given and no key, `states` are meant.
+    /// The filter. Without a state and a key it chooses `states`.
     pub fn filter(&self, states: &[ItemState]) -> Result<Filter> {
         let before = match (&self.before, self.older_than) {
             (_, Some(age)) => Some(ago(age).ok_or_else(|| usage("--older-than reaches too far back"))?),
@@ -68,7 +68,7 @@ impl FilterArgs {
     }
 }
 
-/// The same filter with whole keys where it has short numbers.
+/// The same filter with whole keys in place of short numbers.
 pub fn named(queue: &Queue, mut filter: Filter) -> readpast::Result<Filter> {
     for key in filter.keys.iter_mut().flatten() {
         *key = queue.whole_key(key)?;
@@ -135,7 +135,7 @@ impl Iterator for Pages<'_> {
     }
 }
 
-/// The token of an item, for a call that is to find it unchanged. An item of a described table may have none yet.
+/// The token of an item, for a call on it as long as it is unchanged. An item of a described table may have none yet.
 pub fn token<'a>(item: &Item<'a>) -> Option<&'a str> {
     Some(item.token()).filter(|token| !token.is_empty())
 }

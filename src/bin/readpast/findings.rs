@@ -1,4 +1,4 @@
-//! What checks have found, as text and as JSON.
+//! Findings as text and as JSON.
 
 use crate::failure::Result;
 use crate::output::{Output, note};
@@ -6,7 +6,7 @@ use crate::printable::printable;
 use readpast::doctor::{Finding, Severity};
 use serde_json::{Value, json};
 
-/// Prints them, each with its remedy below it.
+/// Prints findings, each with its remedy below it.
 pub fn print(findings: &[Finding], out: &Output) -> Result<()> {
     findings.iter().try_for_each(|finding| out.text(&format!("{}\n", lines(finding))))
 }
@@ -39,7 +39,7 @@ pub fn documents(findings: &[Finding]) -> Vec<Value> {
     findings.iter().map(document).collect()
 }
 
-/// How many of them matter so much.
+/// How many have this severity.
 pub fn count(findings: &[Finding], severity: Severity) -> usize {
     findings.iter().filter(|finding| finding.severity == severity).count()
 }

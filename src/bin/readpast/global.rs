@@ -3,7 +3,7 @@
 use clap::Args;
 use std::path::PathBuf;
 
-/// What all subcommands take. Not `Debug`: the connection is a secret.
+/// Options that all subcommands take. Not `Debug`: the connection is a secret.
 #[derive(Args)]
 #[command(next_help_heading = "Global options")]
 pub struct Global {

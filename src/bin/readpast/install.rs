@@ -40,7 +40,7 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Who may not install is not to be given the rights, but somebody who may is to do it.
+/// Without the right to install, ask someone who has it; do not grant it.
 fn by_hand(error: readpast::Error) -> Failure {
     match error.kind() {
         ErrorKind::PermissionDenied => {

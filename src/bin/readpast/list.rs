@@ -49,7 +49,7 @@ fn count(config: &Config, queue: &Installed) -> readpast::Result<Watched> {
     Queue::open(config, &queue.queue)?.watch(MOST)
 }
 
-/// Where the items are.
+/// The table of the items.
 fn table(queue: &Installed) -> String {
     match &queue.table {
         Some(table) if queue.own => table.to_string(),

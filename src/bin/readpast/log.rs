@@ -1,18 +1,18 @@
-//! What the library logs goes to standard error: warnings, and with `--verbose` everything.
+//! The library's log on standard error: warnings, and with `--verbose` everything.
 
 use crate::output::remark;
 use log::{LevelFilter, Log, Metadata, Record};
 
 struct ToStandardError;
 
-/// Begins.
+/// Starts it.
 pub fn start(verbose: bool, quiet: bool) {
     // Only a second logger is refused, and there is none.
     let _ = log::set_logger(&ToStandardError);
     set_level(verbose, quiet);
 }
 
-/// How much is told from now on.
+/// Sets the level from now on.
 pub fn set_level(verbose: bool, quiet: bool) {
     log::set_max_level(match (verbose, quiet) {
         (true, _) => LevelFilter::Debug,

@@ -1,8 +1,9 @@
-//! `readpast`: installs queues, puts items in, works on them, and shows and steers what is there. One file a subcommand; only
-//! the public functions of the library are used.
+//! `readpast`: installs queues, enqueues items, works on them, and shows and steers them. One file a subcommand; it uses only the
+//! public functions of the library.
 
 mod adopt;
 mod check;
+mod child_environment;
 mod cli;
 mod completions;
 mod connection;
@@ -14,12 +15,12 @@ mod exit;
 mod failure;
 mod filter;
 mod findings;
-mod foreign;
 mod global;
 mod install;
 mod list;
 mod log;
 mod output;
+mod passthrough;
 mod printable;
 mod process;
 mod progress;
@@ -41,7 +42,6 @@ mod trust;
 mod why;
 #[cfg(windows)]
 mod windows;
-mod withheld;
 mod work;
 
 use clap::{CommandFactory, FromArgMatches};
@@ -68,7 +68,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Does what a command line asks for.
+/// Performs a command line.
 fn perform(cli: Cli) -> Result<Exit> {
     let Cli { global, command } = cli;
     let out = Output::new(global.json);
@@ -100,14 +100,14 @@ fn perform(cli: Cli) -> Result<Exit> {
         Command::Recover(args) => recover::run(&global, &args, &out),
         Command::Completions(args) => completions::run(Cli::command(), &args, &out),
     };
-    // What was done before a failure is told all the same.
-    let told = out.flush();
-    result.and_then(|exit| told.map(|()| exit))
+    // The output before a failure is flushed all the same.
+    let flushed = out.flush();
+    result.and_then(|exit| flushed.map(|()| exit))
 }
 
 /// The command line of a service.
 #[cfg(windows)]
-fn read_line(arguments: &[std::ffi::OsString]) -> Result<service::Line> {
+fn read_line(arguments: &[std::ffi::OsString]) -> Result<service::CommandLine> {
     let line = std::iter::once("readpast".into()).chain(arguments.iter().cloned());
     let cli = <Cli as clap::Parser>::try_parse_from(line)
         .map_err(|error| failure::usage(format!("the service's own command: {error}")))?;
@@ -122,18 +122,18 @@ fn read_line(arguments: &[std::ffi::OsString]) -> Result<service::Line> {
         log::set_level(cli.global.verbose, cli.global.quiet);
         perform(cli)
     };
-    Ok(service::Line { goes_on, has_connection, perform: Box::new(perform) })
+    Ok(service::CommandLine { goes_on, has_connection, perform: Box::new(perform) })
 }
 
-/// Arguments that are none, or help that was asked for.
+/// Handles wrong arguments, and requests for help.
 fn refuse(error: &clap::Error) -> ExitCode {
     let is_json = std::env::args_os().take_while(|argument| argument != "--").any(|argument| argument == "--json");
-    // What follows is for people: how the subcommand is used, and where there is more.
+    // The rest is for people: the usage of the subcommand, and where to find more.
     let text = error.to_string();
     let what = text.split("\n\nUsage:").next().unwrap_or_default().split("\n\nFor more information").next();
     let message = what.unwrap_or_default().trim_start_matches("error: ").trim_end();
     if error.use_stderr() && check::is_meant(std::env::args_os()) {
-        // A monitoring system shows standard output; who tries it by hand reads on.
+        // A monitoring system shows standard output; a person also reads standard error.
         let _ = error.print();
         return check::refused(message, is_json).into();
     }

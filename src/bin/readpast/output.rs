@@ -7,7 +7,7 @@ use std::fmt::Display;
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// Where answers go.
+/// The output of answers.
 pub struct Output {
     json: bool,
     out: Mutex<BufWriter<Stdout>>,
@@ -24,7 +24,7 @@ impl Output {
         self.json
     }
 
-    /// Whether a person looks at it.
+    /// Whether it is a terminal.
     pub fn is_terminal(&self) -> bool {
         io::stdout().is_terminal()
     }
@@ -35,7 +35,7 @@ impl Output {
         self.write(&line, "\n")
     }
 
-    /// Text as it is, without a line break after it.
+    /// Text, without a line break after it.
     pub fn text(&self, text: &str) -> Result<()> {
         self.write(text, "")
     }
@@ -55,16 +55,16 @@ impl Output {
     }
 }
 
-/// Where remarks go instead of standard error, which a service has not.
+/// The target of remarks instead of standard error, which a service does not have.
 static ELSEWHERE: OnceLock<fn(Level, &str)> = OnceLock::new();
 
-/// Has remarks go elsewhere from now on. Once a process.
+/// Sends remarks elsewhere from now on. Once a process.
 #[cfg(windows)]
 pub fn remark_to(place: fn(Level, &str)) {
     let _ = ELSEWHERE.set(place);
 }
 
-/// Whether somebody reads our standard error.
+/// Whether standard error has a reader.
 pub fn is_read() -> bool {
     ELSEWHERE.get().is_none()
 }
@@ -74,15 +74,15 @@ pub fn note(text: &str) {
     remark(Level::Info, text);
 }
 
-/// The same, for what goes on only as long as somebody can hear of it.
+/// The same, for work that goes on only as long as its messages are read.
 ///
 /// # Errors
-/// Nobody can: standard error is a pipe that nobody reads, or a terminal that is gone.
+/// When standard error is a pipe without a reader, or a terminal that is gone.
 pub fn try_note(text: &str) -> io::Result<()> {
     say(Level::Info, text)
 }
 
-/// The same, of some weight.
+/// The same, with a level.
 pub fn remark(level: Level, text: &str) {
     let _ = say(level, text);
 }

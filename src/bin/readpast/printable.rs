@@ -1,6 +1,6 @@
-//! Other people's text, made fit for a terminal.
+//! Untrusted text, made fit for a terminal.
 
-/// Text that does nothing to a terminal: whoever enqueued it need not be a friend.
+/// Replaces control characters; queue content is untrusted.
 pub fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() && c != '\n' && c != '\t' { '\u{fffd}' } else { c }).collect()
 }

@@ -1,4 +1,4 @@
-//! A command's process and what that starts: a process group on Unix, a job object on Windows.
+//! A command's process and its children: a process group on Unix, a job object on Windows.
 
 use process_wrap::std::{ChildWrapper, CommandWrap};
 use std::process::{ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus};
@@ -9,7 +9,7 @@ use process_wrap::std::ProcessGroup;
 #[cfg(windows)]
 use process_wrap::std::{CreationFlags, JobObject};
 
-/// A command that was started and not yet waited for.
+/// A command that was started, and is not yet reaped.
 pub struct Process(Box<dyn ChildWrapper>);
 
 impl Process {
@@ -18,20 +18,20 @@ impl Process {
         let mut command = CommandWrap::from(command);
         #[cfg(unix)]
         command.wrap(ProcessGroup::leader());
-        // A group of the console as well: a key pressed there reaches us alone, and what we send reaches the command alone.
+        // A group of the console as well: a key pressed there reaches us alone, and our signals reach the command alone.
         #[cfg(windows)]
         command.wrap(CreationFlags(windows::Win32::System::Threading::CREATE_NEW_PROCESS_GROUP)).wrap(JobObject);
         command.spawn().map(Self)
     }
 
-    /// Its pipes; they are given away once.
+    /// Its pipes; they can be taken once.
     pub fn pipes(&mut self) -> (Option<ChildStdin>, Option<ChildStdout>, Option<ChildStderr>) {
         (self.0.stdin().take(), self.0.stdout().take(), self.0.stderr().take())
     }
 
-    /// Asks it, and what it started, to end.
+    /// Asks it, and its children, to end.
     pub fn ask_to_end(&mut self) {
-        // None left is as good.
+        // An empty group needs no signal.
         #[cfg(unix)]
         let _ = self.0.signal(signal_hook::consts::SIGTERM);
         // A program without a console cannot be asked.
@@ -41,7 +41,7 @@ impl Process {
         }
     }
 
-    /// Ends it, and what it started.
+    /// Ends it, and its children.
     pub fn kill(&mut self) {
         #[cfg(unix)]
         let _ = self.0.signal(signal_hook::consts::SIGKILL);
@@ -49,7 +49,7 @@ impl Process {
         let _ = self.0.start_kill();
     }
 
-    /// Waits for the command alone, not for what it left behind.
+    /// Waits for the command alone, not for its children.
     pub fn wait(&mut self) -> io::Result<ExitStatus> {
         self.0.inner_mut().wait()
     }
@@ -64,7 +64,7 @@ impl Process {
         thread::Builder::new().name("wait".to_owned()).spawn(work).map(drop)
     }
 
-    /// It waits without reaping: until we reap it, the process's number is nobody else's, and signals reach none but it.
+    /// Waits without reaping: until we reap it, no other process has its number, and signals reach only it.
     #[cfg(unix)]
     fn end_of(&self) -> io::Result<impl FnOnce() + Send + 'static> {
         use rustix::io::Errno;

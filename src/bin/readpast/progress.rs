@@ -1,9 +1,9 @@
-//! How far long work is, when standard error is a terminal. (Elsewhere nothing is drawn.)
+//! The progress of long work, when standard error is a terminal. (Otherwise nothing is drawn.)
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::time::Duration;
 
-/// A bar where the length of the input is known, otherwise a count. Dropped, it is taken away.
+/// A bar where the length of the input is known, otherwise a count. The drop removes it.
 pub struct Progress(ProgressBar);
 
 impl Progress {
@@ -23,12 +23,12 @@ impl Progress {
         Self(bar)
     }
 
-    /// So many more bytes were read.
+    /// Counts bytes read.
     pub fn read(&self, bytes: usize) {
         self.0.inc(bytes as u64);
     }
 
-    /// So many items are done in all.
+    /// Sets the number of items done.
     pub fn done(&self, items: u64) {
         self.0.set_message(format!("{items} items"));
     }
@@ -38,7 +38,7 @@ impl Progress {
         self.0.suspend(write);
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub fn finish(&self) {
         self.0.finish_and_clear();
     }

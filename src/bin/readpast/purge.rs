@@ -46,7 +46,7 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     }
     let mut filter = args.filter.filter(&FINISHED)?;
     if filter.states.is_empty() {
-        // By key, too, only what is finished.
+        // By key, too, only finished items.
         filter.states = FINISHED.to_vec();
     }
     let queue = filter::open(global, &args.queue)?;

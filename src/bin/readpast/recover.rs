@@ -10,13 +10,13 @@ use readpast::queue::MAX_ITEMS;
 use readpast::{ErrorKind, Queue};
 use serde_json::json;
 
-/// How far the items in flight are counted.
+/// How many items in flight are counted at most.
 const LOOK: u32 = 10_000;
 
-/// Gives back the items of dead workers now
+/// Recovers the items of dead workers now
 ///
-/// These are items whose lease has run out. Those whose attempts are spent become Failed. Workers do this by themselves every few
-/// seconds; use it when none runs.
+/// These are items whose lease has run out: they become due again, or Failed when their attempts are spent. Workers do this by
+/// themselves every few seconds; use it when none runs.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -51,8 +51,8 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// How many items have a lease that is over still, besides those that their table refuses, which are reported; 0 where this login
-/// may not ask.
+/// How many items still have a run-out lease, besides those that their table refuses, which are reported; 0 where this login may
+/// not ask.
 fn passed_over(queue: &Queue) -> Result<i64> {
     match queue.watch(LOOK) {
         Ok(watched) => {

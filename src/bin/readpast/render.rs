@@ -28,7 +28,7 @@ pub struct Args {
     /// The server [default: the setting dialect, or sqlserver]
     #[arg(long, value_enum)]
     dialect: Option<Server>,
-    /// The installed description: renders the changes from it, and refuses what would lose data
+    /// The installed description: renders the changes from it, and refuses those that would lose data
     #[arg(long, value_name = "SPEC")]
     from: Option<PathBuf>,
     /// A part of it: tables come first, and the code may be run again by itself
@@ -45,7 +45,7 @@ enum Only {
     Code,
 }
 
-/// The servers there are.
+/// The servers.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Server {
     /// Microsoft SQL Server and Azure SQL

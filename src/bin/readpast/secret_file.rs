@@ -7,21 +7,21 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// What stood in a file, and who else may read it.
+/// The text of a file, and who else may read it.
 pub struct SecretFile {
     path: PathBuf,
     pub text: String,
-    /// How it is that others may read it, if they may.
+    /// How others may read it, if they may.
     exposure: Option<String>,
 }
 
 impl SecretFile {
-    /// One that the caller has named.
+    /// A file that the caller has named.
     pub fn read(path: &Path) -> Result<Self> {
         Self::of(path, File::open(path).map_err(|error| cannot_read(path, &error))?)
     }
 
-    /// One that nobody has named, which is not to be a stranger's; `option` would name it.
+    /// A file that was found by itself, and must not be a stranger's; `option` would name it.
     pub fn found(path: &Path, option: &str) -> Result<Self> {
         let (file, doubt) = trust::open(path).map_err(|error| cannot_read(path, &error))?;
         let Some(trust::Doubt { why, remedy }) = doubt else { return Self::of(path, file) };
@@ -42,7 +42,7 @@ impl SecretFile {
         Ok(Self { path: path.to_owned(), text, exposure })
     }
 
-    /// It is used as a secret: others must not be able to read it.
+    /// Checks that others cannot read a file with a secret.
     pub fn keeps_secret(&self, global: &Global) -> Result<()> {
         let Some(how) = self.exposure.as_ref().filter(|_| !global.allow_readable_secrets) else { return Ok(()) };
         let path = self.path.display();
@@ -64,7 +64,7 @@ fn exposure(file: &File) -> std::io::Result<Option<String>> {
 
     let about = file.metadata()?;
     let is_own = about.uid() == rustix::process::geteuid().as_raw();
-    // A pipe is nobody else's.
+    // A pipe has no other readers.
     let is_exposed = about.is_file() && is_exposed(about.mode(), is_own);
     Ok(is_exposed.then(|| format!(" (mode {:03o})", about.mode() & 0o7777)))
 }
@@ -86,7 +86,7 @@ fn remedy(path: &str) -> String {
 }
 
 #[cfg(unix)]
-/// Whether others have a right on a file. One that belongs to somebody else (root, say) may be ours to read by its group.
+/// Whether others have a right on a file. We may read one of another owner (root, say) by its group.
 fn is_exposed(mode: u32, is_own: bool) -> bool {
     mode & 0o007 != 0 || (is_own && mode & 0o070 != 0)
 }
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_others_may_read_is_exposed() {
+    fn files_that_others_may_read_are_exposed() {
         for (mode, is_own, expected) in [
             (0o100_600, true, false),
             (0o100_400, true, false),

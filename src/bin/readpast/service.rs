@@ -25,11 +25,11 @@ use std::path::PathBuf;
 #[command(verbatim_doc_comment)]
 pub struct Args {
     #[command(subcommand)]
-    verb: Verb,
+    verb: ServiceVerb,
 }
 
 #[derive(Debug, Subcommand)]
-enum Verb {
+enum ServiceVerb {
     Install(Install),
     Remove(Remove),
     #[command(hide = true)]
@@ -60,7 +60,7 @@ struct Remove {
     name: String,
 }
 
-/// What the service manager starts.
+/// The service manager's command line.
 #[derive(Debug, clap::Args)]
 struct Run {
     name: String,
@@ -70,23 +70,23 @@ struct Run {
     command: Vec<OsString>,
 }
 
-/// The command line that a service runs, as whoever knows all subcommands has read it.
-pub struct Line {
+/// A parsed command line that a service runs.
+pub struct CommandLine {
     /// Whether it goes on until it is asked to end.
     pub goes_on: bool,
-    /// Whether the connection stands in it.
+    /// Whether it has the connection.
     pub has_connection: bool,
-    /// Does it.
+    /// Performs it.
     pub perform: Box<dyn FnOnce() -> Result<Exit>>,
 }
 
 /// Reads a command line.
-pub type Reader = fn(&[OsString]) -> Result<Line>;
+pub type CommandLineReader = fn(&[OsString]) -> Result<CommandLine>;
 
 /// Runs the subcommand.
-pub fn run(global: &Global, args: Args, reader: Reader, out: &Output) -> Result<Exit> {
+pub fn run(global: &Global, args: Args, reader: CommandLineReader, out: &Output) -> Result<Exit> {
     match args.verb {
-        Verb::Install(args) => {
+        ServiceVerb::Install(args) => {
             let strays = [&global.connection_file, &global.config].iter().any(|option| option.is_some());
             if strays || global.connection.is_some() || global.schema.is_some() || !global.set.is_empty() {
                 return Err(usage(
@@ -97,13 +97,13 @@ pub fn run(global: &Global, args: Args, reader: Reader, out: &Output) -> Result<
             check(&reader(&args.command)?)?;
             manage::install(&args, out)
         }
-        Verb::Remove(args) => manage::remove(&args.name, out),
-        Verb::Run(args) => run::run(args, reader),
+        ServiceVerb::Remove(args) => manage::remove(&args.name, out),
+        ServiceVerb::Run(args) => run::run(args, reader),
     }
 }
 
-/// Finds out now what the service would fail for when nobody looks.
-fn check(line: &Line) -> Result<()> {
+/// Checks now for errors that the service would meet unseen.
+fn check(line: &CommandLine) -> Result<()> {
     if !line.goes_on {
         return Err(usage("a service runs work or serve; the other subcommands end by themselves"));
     }
@@ -116,8 +116,8 @@ fn check(line: &Line) -> Result<()> {
     Ok(())
 }
 
-/// What a call of the service manager came to.
-fn told(what: &str, error: &windows_service::Error) -> crate::failure::Failure {
+/// The failure of a call of the service manager.
+fn service_failure(what: &str, error: &windows_service::Error) -> crate::failure::Failure {
     let why = std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);
     crate::failure::Failure::Partly(format!("{what}: {why}"), Exit::Denied)
 }

@@ -8,7 +8,7 @@ use crate::output::Output;
 use clap::Subcommand;
 use serde_json::json;
 
-/// Shows and sets what a queue's procedures read from AppSettings
+/// Shows and sets the queue settings that procedures read from AppSettings
 ///
 /// maxAttempts is how many attempts an item has, leaseMs how long a lease lasts, in milliseconds. A setting overrides the queue's
 /// description, for all processes from their next call on.
@@ -20,11 +20,11 @@ Examples:
   readpast settings unset Notification maxAttempts")]
 pub struct Args {
     #[command(subcommand)]
-    verb: Verb,
+    verb: SettingsVerb,
 }
 
 #[derive(Debug, Subcommand)]
-enum Verb {
+enum SettingsVerb {
     /// Lists the settings of a queue
     List {
         /// The queue
@@ -51,15 +51,15 @@ enum Verb {
 
 pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     let (name, set) = match &args.verb {
-        Verb::List { queue } => (queue, None),
-        Verb::Set { queue, name, value } => (queue, Some((name, Some(*value)))),
-        Verb::Unset { queue, name } => (queue, Some((name, None))),
+        SettingsVerb::List { queue } => (queue, None),
+        SettingsVerb::Set { queue, name, value } => (queue, Some((name, Some(*value)))),
+        SettingsVerb::Unset { queue, name } => (queue, Some((name, None))),
     };
     let queue = filter::open(global, name)?;
     if let Some((name, value)) = set {
         queue.set_setting(name, value)?;
     }
-    let chosen = |setting: &&readpast::queue::Setting| set.is_none_or(|(name, _)| setting.name == name);
+    let chosen = |setting: &&readpast::queue::QueueSetting| set.is_none_or(|(name, _)| setting.name == name);
     for setting in queue.settings()?.iter().filter(chosen) {
         let (counts, by) = match setting.value {
             Some(value) => (value, setting.table.as_str()),

@@ -13,12 +13,12 @@ use serde_json::json;
 
 /// Shows items by key in full, or by filter, a line each
 ///
-/// A line has key, short number, state, attempts and the first line of the error, separated by tabs. For a key it also says why the
-/// item is not being worked on, as `why` does. It claims and changes nothing.
+/// A line has key, short number, state, attempts and the first line of the error, separated by tabs. For a key it also says why
+/// the item is not being worked on, as `why` does. It claims and changes nothing.
 ///
-/// Where a key is a time, the short number is its digits from the day on: 2722 1110 54 0003. It can be given for the key wherever a
-/// subcommand takes one, of the latest month in which that time has passed. Spaces and dashes do not count, and as many of
-/// its digits do as tell the item from others: mostly ten.
+/// Where a key is a time, the short number is its digits from the day on: 2722 1110 54 0003. It can be given for the key wherever
+/// a subcommand takes one, of the latest month in which that time has passed. Spaces and dashes do not count, and as many of its
+/// digits are enough as distinguish the item from others: mostly ten.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -55,7 +55,10 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
                 let why = if args.keys.len() == 1 { queue.why(key)? } else { None };
                 let attempts = attempts(&queue, key)?;
                 out.answer(
-                    || in_full(queue.spec(), &item, why.as_ref()) + &told(attempts.as_deref().unwrap_or_default()),
+                    || {
+                        in_full(queue.spec(), &item, why.as_ref())
+                            + &attempt_lines(attempts.as_deref().unwrap_or_default())
+                    },
                     || document(queue.spec(), &item, why.as_ref(), attempts.as_ref()),
                 )?;
             }
@@ -84,7 +87,7 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// The attempts at an item that have ended; `None` where none are kept, or this login may not see them, which is said.
+/// The ended attempts at an item; `None` where none are recorded, or this login may not see them, which is reported.
 fn attempts(queue: &Queue, key: &str) -> Result<Option<Vec<Attempt>>> {
     if !queue.spec().attempt_history {
         return Ok(None);
@@ -99,7 +102,7 @@ fn attempts(queue: &Queue, key: &str) -> Result<Option<Vec<Attempt>>> {
     }
 }
 
-/// One object on one line. The columns stand in it as the library wrote them: read again, numbers would lose digits.
+/// One object on one line. It has the columns as the library wrote them: parsed again, numbers would lose digits.
 fn document(spec: &QueueSpec, item: &Item<'_>, why: Option<&Why>, attempts: Option<&Vec<Attempt>>) -> String {
     let (key, status, attempt, token) = (item.key(), state(item), item.attempt(), filter::token(item));
     let number = filter::digits(spec, key);
@@ -151,9 +154,9 @@ fn in_full(spec: &QueueSpec, item: &Item<'_>, why: Option<&Why>) -> String {
     lines.join("\n")
 }
 
-/// The attempts that have ended, a paragraph each: nothing where none has.
-fn told(attempts: &[Attempt]) -> String {
-    let told = attempts.iter().map(|attempt| {
+/// The ended attempts, a paragraph each; empty without any.
+fn attempt_lines(attempts: &[Attempt]) -> String {
+    let lines = attempts.iter().map(|attempt| {
         let of = |name: &str, value: &Option<String>| {
             let indent = format!("\n{:1$}", "", 14);
             value
@@ -171,7 +174,7 @@ fn told(attempts: &[Attempt]) -> String {
         );
         head + &of("step", &attempt.step) + &of("response", &attempt.response) + &of("error", &attempt.error)
     });
-    told.collect()
+    lines.collect()
 }
 
 fn state(item: &Item<'_>) -> &'static str {

@@ -7,69 +7,69 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// `timeout`, and other programs that start and end us, send a signal to us and to our process group: it comes twice and
-/// means one thing. What comes later, after the first has been heeded, is somebody who has lost patience.
+/// `timeout`, and other programs that start and end us, send a signal to us and to our process group: it comes twice and means
+/// one thing. A later one means that the user has lost patience.
 const TWICE: Duration = Duration::from_millis(300);
 
-/// Somebody listens; until this is closed.
+/// Listens until it is closed.
 pub struct Listening {
     #[cfg(unix)]
     signals: signal_hook::iterator::Handle,
-    /// Held while a signal is heeded.
-    heeding: Arc<Mutex<()>>,
+    /// Held while a signal is handled.
+    handling: Arc<Mutex<()>>,
 }
 
 impl Listening {
-    /// Signals do nothing any more. One that is being heeded is waited for: it has said what it has to say.
+    /// Ends the listening. Waits for a signal that is being handled: it has yet to report.
     pub fn close(&self) {
         #[cfg(unix)]
         self.signals.close();
-        drop(self.heeding.lock().unwrap_or_else(PoisonError::into_inner));
+        drop(self.handling.lock().unwrap_or_else(PoisonError::into_inner));
     }
 }
 
-/// Calls `heed` with each signal that asks us to end, in a thread of its own.
+/// Calls `handle` with each signal that asks us to end, in a thread of its own.
 ///
 /// # Errors
 /// When the system gives neither handlers nor a thread.
-pub fn listen(mut heed: impl FnMut(u8) + Send + 'static) -> Result<Listening> {
+pub fn listen(mut handle: impl FnMut(u8) + Send + 'static) -> Result<Listening> {
     let mut heeded: Option<Instant> = None;
-    let heeding = Arc::new(Mutex::new(()));
-    let held = Arc::clone(&heeding);
-    let heed = move |signal| {
+    let handling = Arc::new(Mutex::new(()));
+    let held = Arc::clone(&handling);
+    let handle = move |signal| {
         if heeded.is_none_or(|heeded| heeded.elapsed() >= TWICE) {
             let _heeding = held.lock().unwrap_or_else(PoisonError::into_inner);
-            heed(signal);
+            handle(signal);
             heeded = Some(Instant::now());
         }
     };
-    start(heed, heeding)
+    start(handle, handling)
         .map_err(|error| Failure::Partly(format!("signals cannot be listened to: {error}"), Exit::Unavailable))
 }
 
 #[cfg(unix)]
-fn start(mut heed: impl FnMut(u8) + Send + 'static, heeding: Arc<Mutex<()>>) -> std::io::Result<Listening> {
+fn start(mut handle: impl FnMut(u8) + Send + 'static, handling: Arc<Mutex<()>>) -> std::io::Result<Listening> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
     let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])?;
-    let listening = Listening { signals: signals.handle(), heeding };
-    let listen = move || signals.forever().for_each(|signal| heed(u8::try_from(signal).unwrap_or(1)));
+    let listening = Listening { signals: signals.handle(), handling };
+    let listen = move || signals.forever().for_each(|signal| handle(u8::try_from(signal).unwrap_or(1)));
     std::thread::Builder::new().name("signals".to_owned()).spawn(listen)?;
     Ok(listening)
 }
 
 #[cfg(windows)]
-fn start(mut heed: impl FnMut(u8) + Send + 'static, heeding: Arc<Mutex<()>>) -> std::io::Result<Listening> {
-    use crate::windows::console::{Request, listen};
+fn start(mut handle: impl FnMut(u8) + Send + 'static, handling: Arc<Mutex<()>>) -> std::io::Result<Listening> {
+    use crate::windows::console::{EndSource, listen};
 
     listen(move |request| {
-        heed(match request {
-            Request::Close => 1,
-            Request::Interrupt => 2,
-            Request::Break => 15,
+        handle(match request {
+            EndSource::Close => 1,
+            EndSource::Interrupt => 2,
+            EndSource::Break => 15,
         });
     })?;
-    Ok(Listening { heeding })
+    Ok(Listening { handling })
 }
 
 /// Ends the process at once.

@@ -8,8 +8,8 @@ use crate::failure::{Failure, Result};
 use crate::global::Global;
 use crate::output::{Output, try_note};
 use crate::{connection, duration};
-use drawn::{LINE, Pens, Room};
-use rates::{Asked, By, Rates};
+use drawn::{LINE, Pens, TerminalSize};
+use rates::{By, RateOptions, Rates};
 use readpast::item::{span_text, utc_text};
 use readpast::queue::MAX_ITEMS;
 use readpast::{Filter, ItemState, Queue, QueueStats};
@@ -38,7 +38,7 @@ pub struct Args {
     /// each of them
     #[arg(long, value_name = "TIME", allow_negative_numbers = true, value_parser = duration::parse)]
     longer_than: Option<Duration>,
-    /// Also shows each of them: what is due and for how long, rates, and how many workers it needs
+    /// Also shows each type: its due items and the oldest, rates, and how many workers it needs
     #[arg(long, value_enum)]
     by: Option<By>,
     /// Also shows the trend: how many items will wait in an hour at the current rates, and how many workers that takes. For a queue
@@ -59,20 +59,20 @@ fn interval(text: &str) -> std::result::Result<Duration, String> {
     }
 }
 
-/// Figures, and when they were taken.
-struct Look {
+/// Figures, and the time of their look.
+struct StatsSample {
     stats: QueueStats,
-    /// How many ran long, where that was asked.
+    /// How many items ran long, if requested.
     longer: Option<Longer>,
-    /// What each type has and where it is going, where that was asked.
+    /// Figures and trend of each type, if requested.
     rates: Option<Rates>,
     at: Instant,
     time: SystemTime,
 }
 
-impl Look {
+impl StatsSample {
     fn take(queue: &Queue, args: &Args, before: Option<&Self>) -> readpast::Result<Self> {
-        let asked = Asked { by: args.by, trend: args.trend };
+        let asked = RateOptions { by: args.by, trend: args.trend };
         let rates = Rates::take(queue, asked, before.and_then(|before| before.rates.as_ref()))?;
         let stats = queue.stats()?;
         let longer = args.longer_than.map(|than| Longer::count(queue, duration::ms(than))).transpose()?;
@@ -110,15 +110,15 @@ impl Longer {
 
 pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     let queue = Queue::open(&connection::config(global, "5000")?, &args.queue)?;
-    let mut before: Option<Look> = None;
+    let mut before: Option<StatsSample> = None;
     let mut drawing = (args.watch.is_some() && out.is_terminal() && !out.is_json()).then(Drawing::new);
     loop {
         let begun = Instant::now();
-        let look = match (Look::take(&queue, args, before.as_ref()), args.watch) {
+        let look = match (StatsSample::take(&queue, args, before.as_ref()), args.watch) {
             (Ok(look), _) => look,
-            // Who watches wants to see how it goes on.
+            // With `--watch`, the command goes on after a retryable error.
             (Err(error), Some(pause)) if error.is_retryable() => {
-                // Where nobody hears of it, nobody watches: figures, whose reader would be missed, do not come.
+                // A closed standard error ends the watch: no figures, whose reader would be missed, are written.
                 try_note(&error.to_string()).map_err(|_| Failure::Closed)?;
                 thread::sleep(pause);
                 continue;
@@ -130,9 +130,9 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
             drawing.add(&look, before.as_ref());
         }
         let text = || match &drawing {
-            // Over what stands there, line by line, and clear below: nothing flickers.
+            // It writes over the old page, line by line, and clears the rest: nothing flickers.
             Some(drawing) => {
-                let room = Room::now();
+                let room = TerminalSize::now();
                 let pens = room.has_bars().then_some(&drawing.pens);
                 let text = table(queue.name(), &look, watched, pens);
                 let lines = drawing.lines(room.cells()).join("\n");
@@ -147,7 +147,7 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
         }
         out.flush()?;
         match args.watch {
-            // A look that takes long is not taken all the time: the server has other work.
+            // A slow look is not repeated all the time: the server has other work.
             Some(pause) => thread::sleep(pause.max(begun.elapsed())),
             None => return Ok(Exit::Done),
         }
@@ -155,7 +155,7 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     }
 }
 
-/// How it went, for who watches on a terminal.
+/// The course so far, for a watch on a terminal.
 struct Drawing {
     pens: Pens,
     due: VecDeque<f64>,
@@ -169,10 +169,10 @@ impl Drawing {
     }
 
     #[allow(clippy::cast_precision_loss, reason = "figures for people")]
-    fn add(&mut self, look: &Look, before: Option<&Look>) {
+    fn add(&mut self, look: &StatsSample, before: Option<&StatsSample>) {
         self.due.push_back(look.stats.due as f64);
         if let Some(before) = before {
-            let ended = |look: &Look| -> i64 {
+            let ended = |look: &StatsSample| -> i64 {
                 ItemState::ALL
                     .into_iter()
                     .filter(|state| state.is_finished())
@@ -180,7 +180,7 @@ impl Drawing {
                     .sum()
             };
             let seconds = look.at.saturating_duration_since(before.at).as_secs_f64().max(0.001);
-            // What was purged meanwhile has not come to life.
+            // A purge does not count as negative ends.
             self.ended.push_back((ended(look) - ended(before)).max(0) as f64 / seconds);
         }
         for values in [&mut self.due, &mut self.ended] {
@@ -204,9 +204,14 @@ impl Drawing {
 
 const PERCENTILES: [&str; 3] = ["p50", "p90", "p99"];
 
-/// The figures as a person reads them. Watched, they have the pause between two looks, and the look before.
-/// With `pens` each count has a bar beside it.
-fn table(queue: &str, look: &Look, watched: Option<(Duration, Option<&Look>)>, pens: Option<&Pens>) -> String {
+/// The figures for a person. Watched, they have the pause between two looks, and the look before. With `pens` each count has a
+/// bar beside it.
+fn table(
+    queue: &str,
+    look: &StatsSample,
+    watched: Option<(Duration, Option<&StatsSample>)>,
+    pens: Option<&Pens>,
+) -> String {
     let stats = &look.stats;
     let most = ItemState::ALL.into_iter().map(|state| stats.count(state)).max().unwrap_or(0);
     let mut lines = match watched {
@@ -219,7 +224,7 @@ fn table(queue: &str, look: &Look, watched: Option<(Duration, Option<&Look>)>, p
             vec![format!("queue {queue}   {day} {} UTC, every {every}", time.get(..8).unwrap_or(time)), heading]
         }
     };
-    let row = |name: &str, figure: &dyn Fn(&Look) -> i64| {
+    let row = |name: &str, figure: &dyn Fn(&StatsSample) -> i64| {
         let before = watched.and_then(|(_, before)| before);
         let change = before.map_or_else(String::new, |before| {
             let change = figure(look) - figure(before);
@@ -232,7 +237,7 @@ fn table(queue: &str, look: &Look, watched: Option<(Duration, Option<&Look>)>, p
             format!("{change:>+12}{rate:>+12.1}")
         });
         let bar = pens.map_or_else(String::new, |pens| pens.bar(figure(look), most));
-        // In one column, also while there are no changes to tell.
+        // The bars stay in one column, also while there are no changes to show.
         let change = if bar.is_empty() { change } else { format!("{change:<24}  {bar}") };
         format!("  {name:<20}{:>12}{change}", figure(look))
     };
@@ -281,7 +286,7 @@ fn steps(stats: &QueueStats) -> Vec<String> {
     iter::once(heading).chain(counted).collect()
 }
 
-/// How many workers there are, and how many it takes.
+/// How many workers there are, and how many are needed.
 fn workers(stats: &QueueStats) -> String {
     let claimed = format!("  {:<8}{} items", "claimed", stats.claimed);
     match (stats.workers_needed, stats.arrivals_last_hour) {
@@ -296,7 +301,7 @@ fn workers(stats: &QueueStats) -> String {
     }
 }
 
-fn document(queue: &str, look: &Look) -> Value {
+fn document(queue: &str, look: &StatsSample) -> Value {
     let stats = &look.stats;
     let counts = |count: &dyn Fn(ItemState) -> i64| {
         let counts = ItemState::ALL.into_iter().map(|state| (state.as_str().to_owned(), json!(count(state))));
@@ -337,14 +342,14 @@ fn document(queue: &str, look: &Look) -> Value {
 mod tests {
     use super::*;
 
-    fn look(pending: i64, completed: i64, at: Instant) -> Look {
+    fn look(pending: i64, completed: i64, at: Instant) -> StatsSample {
         let mut stats = QueueStats { due: pending, ..QueueStats::default() };
         (stats.counts[0], stats.counts[4]) = (pending, completed);
-        Look { stats, longer: None, rates: None, at, time: SystemTime::UNIX_EPOCH }
+        StatsSample { stats, longer: None, rates: None, at, time: SystemTime::UNIX_EPOCH }
     }
 
     #[test]
-    fn who_watches_sees_the_time_and_how_it_changes() {
+    fn a_watch_shows_the_time_and_the_changes() {
         let begun = Instant::now();
         let (first, second) = (look(100, 5, begun), look(80, 30, begun + Duration::from_secs(4)));
         let every = Duration::from_secs(2);

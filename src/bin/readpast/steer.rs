@@ -1,4 +1,4 @@
-//! `readpast retry`, `cancel`, `pause`, `resume` and `redrive`: the same but for what becomes of the items.
+//! `readpast retry`, `cancel`, `pause`, `resume` and `redrive`: the same but for their action.
 
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, usage};
@@ -30,7 +30,7 @@ pub struct Args {
     all: bool,
 }
 
-/// What is to become of the items.
+/// The action on the items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verb {
     Retry,
@@ -66,7 +66,7 @@ impl Verb {
         }
     }
 
-    /// The states of the items that are meant where none is given. What a worker holds is touched only on request.
+    /// The states of the chosen items by default. Items that a worker holds are touched only on request.
     pub fn states(self) -> &'static [ItemState] {
         match self {
             Self::Retry => &[ItemState::Error],
@@ -77,7 +77,7 @@ impl Verb {
         }
     }
 
-    /// The states of items that it can be done to at all; in any other they are left as they are.
+    /// The states in which it is possible; items in any other stay as they are.
     #[cfg(feature = "serve")]
     pub fn takes(self, state: ItemState) -> bool {
         use ItemState::{Cancelled, Error, Failed, PartiallyCompleted, Paused, Pending, Processing, Terminated};
@@ -90,7 +90,7 @@ impl Verb {
         }
     }
 
-    /// Does it to items of one page. An item that was changed since it was found is left alone.
+    /// Performs it on items of one page. An item that was changed since it was found is left alone.
     pub fn apply(self, queue: &Queue, page: &Batch) -> Result<Vec<Outcome>> {
         let settled = |action: Action, delay_ms: Option<i64>| {
             let mut settlements = Vec::with_capacity(page.len());
@@ -161,7 +161,7 @@ pub fn run(verb: Verb, global: &Global, args: &Args, out: &Output) -> Result<Exi
     Ok(if refused > 0 { Exit::Refused } else { Exit::Done })
 }
 
-/// What it would be done to.
+/// Shows the items that it would change.
 fn dry_run(verb: Verb, queue: &Queue, filter: &Filter, args: &Args, out: &Output) -> Result<Exit> {
     let mut states = BTreeMap::new();
     for page in Pages::of(queue, filter, args.batch) {

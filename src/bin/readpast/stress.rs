@@ -10,7 +10,7 @@ use crate::global::Global;
 use crate::output::{Output, note};
 use crate::signals::Stop;
 use crate::{connection, duration};
-use crew::Plan;
+use crew::LoadPlan;
 use readpast::Config;
 use readpast::stress::{self, Copy, PREFIX};
 use report::Report;
@@ -63,7 +63,7 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     }
     let stop = Stop::listen()?;
     let name = args.queue.as_deref().unwrap_or_default();
-    let plan = Plan {
+    let plan = LoadPlan {
         workers: args.workers,
         items: args.items,
         limit: args.limit,
@@ -71,9 +71,9 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
         handler: args.handler,
         kill: args.kill,
     };
-    let made = Made::new(&config, name)?;
+    let made = TestCopy::new(&config, name)?;
     let found = crew::run(&made.copy, &plan, &stop);
-    // Before anything is told: who reads it may stop reading.
+    // It removes the copy before it prints: the reader may stop reading.
     let removed = made.remove();
     let report = Report::new(name, &plan, found?, stop.signal());
     out.answer(|| report.text(), || report.json())?;
@@ -81,18 +81,18 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     Ok(report.exit())
 }
 
-/// A copy that is dropped, whatever happens.
-struct Made {
+/// A copy that is dropped in any case.
+struct TestCopy {
     copy: Copy,
     removed: bool,
 }
 
-impl Made {
+impl TestCopy {
     fn new(config: &Config, name: &str) -> Result<Self> {
-        // Nobody else begins one in this process at this moment.
+        // No other run in this process begins at this moment.
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() & 0xff_ffff_ffff;
         let ending = format!("{now:x}_{:x}", std::process::id());
-        // Before there is anything: whoever kills us at any moment knows what to drop.
+        // The name is printed before anything is made, so that after a kill at any moment the user knows what to drop.
         let schema = format!("{PREFIX}{ending}");
         note(&format!(
             "the copy of {name} is the schema {schema}; it is dropped at the end, or by readpast stress --drop {schema}"
@@ -113,7 +113,7 @@ impl Made {
     }
 }
 
-impl Drop for Made {
+impl Drop for TestCopy {
     fn drop(&mut self) {
         if !self.removed
             && let Err(error) = self.copy.remove()

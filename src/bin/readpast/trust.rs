@@ -1,9 +1,9 @@
-//! Files that the command finds by itself: one that a stranger may have put there is not used. Its settings choose the driver, and
-//! a driver is code that runs as the caller.
+//! Files that the command finds by itself: one that a stranger may have put there is not used. Its settings choose the driver,
+//! and a driver is code that runs as the caller.
 //!
 //! The open file is examined, and not its name: a name may lead elsewhere a moment later. A file of ours (or of the system's
-//! administrator) that others cannot write is trusted, in a folder in which others cannot put another of our files under
-//! its name. In a sticky folder, as /tmp, they cannot: there they can only add files, and those are theirs.
+//! administrator) that others cannot write is trusted, in a folder in which others cannot put another of our files under its
+//! name. In a sticky folder, as /tmp, they cannot: there they can only add files, and those are theirs.
 
 #[cfg(unix)]
 mod of_unix;
@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 /// As many links lead to a file as the system itself would follow.
 const MOST_LINKS: usize = 40;
 
-/// Why a file is not trusted, and what would change that.
+/// Why a file is not trusted, and the remedy.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Doubt {
     pub why: String,

@@ -51,7 +51,7 @@ pub fn document(why: &Why) -> serde_json::Value {
     json!({"reason": why.as_str(), "text": why.to_string()})
 }
 
-/// What is to be said of a key that finds nothing.
+/// The message for a key that finds nothing.
 pub fn unseen(queue: &Queue, key: &str) -> String {
     let or = if queue.spec().roles.own_types_only { ", or its type is not one of this login's" } else { "" };
     format!("queue {} has no item {key}{or}", queue.name())

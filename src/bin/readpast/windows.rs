@@ -1,4 +1,4 @@
-//! What only Windows has, each part behind functions that are safe to call.
+//! Windows-only code, each part behind functions that are safe to call.
 
 pub mod access;
 pub mod console;

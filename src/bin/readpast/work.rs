@@ -4,16 +4,16 @@ mod capture;
 mod child;
 mod control;
 mod directive;
+mod directive_file;
 mod environment;
 mod events;
 mod figures;
-mod judge;
+mod mapping;
 mod mark;
 mod object;
 mod pipes;
 mod printed;
 mod procedure;
-mod slip;
 mod slot;
 
 use crate::exit::Exit;
@@ -22,12 +22,12 @@ use crate::global::Global;
 use crate::output::Output;
 use crate::{connection, duration};
 use control::Control;
-use events::{Events, Told};
-use figures::Figures;
-use readpast::engine::{Observer, Terms};
+use directive_file::DirectiveFolder;
+use events::{Events, WorkerReport};
+use figures::FiguresFile;
+use readpast::engine::{Observer, WorkerTerms};
 use readpast::queue::MAX_ITEMS;
 use readpast::{Config, Engine, Queue};
-use slip::Slips;
 use slot::Slot;
 use std::ffi::OsString;
 use std::panic::resume_unwind;
@@ -148,34 +148,35 @@ pub fn run(global: &Global, args: Args, out: &Output) -> Result<Exit> {
     if let Some(name) = &args.procedure {
         return procedure::run(global, &args, name, out);
     }
-    // A command that is not there would cost each item an attempt.
+    // A missing command would cost each item an attempt.
     if !is_there(&args.command[0]) {
         return Err(usage(format!("there is no command {:?} that can be run", args.command[0])));
     }
     let config = config(global, &args)?;
     let queue = Queue::open(&config, &args.queue)?;
-    let slips = Slips::begin()?;
-    let figures = Figures::begin(args.metrics_file.as_deref())?;
-    let (teller, told) = mpsc::channel();
-    let heard = teller.clone();
-    let observer: Observer = Arc::new(move |event| Told::send(event, &heard));
-    let engine = Engine::new(&queue, Terms { until_empty: args.until_empty, observer: Some(observer) });
-    // Until here a signal may end the process as ever: nothing is in hand.
+    let folder = DirectiveFolder::begin()?;
+    let figures = FiguresFile::begin(args.metrics_file.as_deref())?;
+    let (sender, reports) = mpsc::channel();
+    let observer_sender = sender.clone();
+    let observer: Observer = Arc::new(move |event| WorkerReport::send(event, &observer_sender));
+    let engine = Engine::new(&queue, WorkerTerms { until_empty: args.until_empty, observer: Some(observer) });
+    // Until here a signal may end the process as ever: nothing is in flight.
     let control = Control::listen(&engine)?;
     let events = Events::new(out, global.quiet, global.verbose);
 
-    let slot = Slot { queue: &queue, engine: &engine, args: &args, control: &control, events: &events, slips: &slips };
+    let slot =
+        Slot { queue: &queue, engine: &engine, args: &args, control: &control, events: &events, folder: &folder };
     let failure = thread::scope(|scope| {
         let (events, engine) = (&events, &engine);
-        let telling = scope.spawn(move || events.tell(&told).inspect_err(|_| engine.stop()));
+        let reporter = scope.spawn(move || events.report(&reports).inspect_err(|_| engine.stop()));
         let slots: Vec<_> = (0..args.jobs).map(|_| scope.spawn(|| slot.run())).collect();
         let ends = slots.into_iter().map(|slot| slot.join().unwrap_or_else(|panic| resume_unwind(panic)));
-        // All have ended before the first failure is told.
+        // The first failure is reported after all threads have ended.
         let failures: Vec<_> = ends.collect();
         let closed = engine.close(patience(&queue, &control)).map_err(Failure::from);
-        let _ = teller.send(Told::End);
-        let told = telling.join().unwrap_or_else(|panic| resume_unwind(panic));
-        failures.into_iter().chain([closed, told]).find_map(std::result::Result::err)
+        let _ = sender.send(WorkerReport::End);
+        let reported = reporter.join().unwrap_or_else(|panic| resume_unwind(panic));
+        failures.into_iter().chain([closed, reported]).find_map(std::result::Result::err)
     });
     control.end();
     // Calls have ended, or were given up.
@@ -191,7 +192,7 @@ pub fn run(global: &Global, args: Args, out: &Output) -> Result<Exit> {
     Ok(if events.lost() > 0 { Exit::Refused } else { Exit::Done })
 }
 
-/// The settings that a worker of either sort takes its items by.
+/// The settings of a worker of either kind.
 fn config(global: &Global, args: &Args) -> Result<Config> {
     let mut config = connection::config(global, "60000")?;
     if let Some(lease) = args.lease {
@@ -205,14 +206,12 @@ fn config(global: &Global, args: &Args) -> Result<Config> {
     Ok(config)
 }
 
-/// How long the database may take for what the commands have ended; not so long as usual for somebody who has sent a second
-/// signal.
+/// How long the database may take for ended items; less after a second signal.
 fn patience(queue: &Queue, control: &Control) -> Option<Duration> {
     control.terminated().map(|_| Duration::from_secs(5).min(queue.lease()))
 }
 
-/// Whether a command can be found the way that the system will look for it, and is a program. Whether it is one for us, shows
-/// when it is run.
+/// Whether the system will find the command, as a program. Only its run shows whether it fits this machine.
 fn is_there(command: &OsString) -> bool {
     let path = Path::new(command);
     if path.components().count() > 1 || path.is_absolute() {

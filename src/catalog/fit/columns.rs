@@ -1,12 +1,12 @@
-//! Every column that the description names: there, and of a type that fits what it is for.
+//! Checks that every column of the description is there, with a type that fits its purpose.
 
 use super::Check;
-use crate::catalog::{Column, Family};
+use crate::catalog::{TableColumn, TypeFamily};
 use crate::config::WORKER_NAME_CHARS;
+use crate::description::{ColumnCondition, ColumnKind, ColumnSpec, Holds, KeySource, Literal, SubtypeSpec, TableSpec};
 use crate::dialect::Dialect;
 use crate::finding::Finding;
 use crate::ident::{Identifier, nearest};
-use crate::spec::{ColumnKind, ColumnSpec, Condition, Holds, KeySource, Literal, SubtypeSpec, TableSpec};
 
 /// The checks of one place after the other, in the order of the description.
 pub(super) fn check(check: &mut Check<'_>) {
@@ -37,7 +37,7 @@ pub(super) fn check(check: &mut Check<'_>) {
         }
     }
     for state in &table.states {
-        // Both say the same, and here they cannot be told apart any more.
+        // Both name the same key, and here they cannot be distinguished any more.
         let short = if is_status_column(table) { " (or table.status)" } else { "" };
         let place = format!("table.states.{}{short}", state.state);
         for condition in &state.conditions {
@@ -101,7 +101,7 @@ pub(super) fn of_subtype(check: &mut Check<'_>, number: usize, subtype: &Subtype
 
 impl<'a> Check<'a> {
     /// The column of this name, or a finding that it is not there.
-    fn column(&mut self, place: &str, name: &Identifier) -> Option<&'a Column> {
+    fn column(&mut self, place: &str, name: &Identifier) -> Option<&'a TableColumn> {
         let found = self.found.column(name);
         if found.is_none() {
             let names = self.found.columns.iter().map(|column| column.name.as_str());
@@ -111,10 +111,10 @@ impl<'a> Check<'a> {
             };
             let object = format!("{}.{}", self.found.name, name.as_str());
             let what = format!("there is no such column, and {place} names it");
-            let said = Finding::error("column", object, what, remedy);
-            // One column that is not there may be named in many places.
-            if !self.findings.iter().any(|finding| finding.object == said.object && finding.check == "column") {
-                self.findings.push(said);
+            let finding = Finding::error("column", object, what, remedy);
+            // A missing column may be named in many places.
+            if !self.findings.iter().any(|known| known.object == finding.object && known.check == "column") {
+                self.findings.push(finding);
             }
         }
         found
@@ -123,7 +123,7 @@ impl<'a> Check<'a> {
     pub(super) fn error(
         &mut self,
         check: &'static str,
-        column: &Column,
+        column: &TableColumn,
         what: impl Into<String>,
         remedy: impl Into<String>,
     ) {
@@ -134,7 +134,7 @@ impl<'a> Check<'a> {
     pub(super) fn warning(
         &mut self,
         check: &'static str,
-        column: &Column,
+        column: &TableColumn,
         what: impl Into<String>,
         remedy: impl Into<String>,
     ) {
@@ -142,8 +142,8 @@ impl<'a> Check<'a> {
         self.findings.push(Finding::warning(check, object, what, remedy));
     }
 
-    /// Whether a column holds values of `kind`. Whether it may be NULL matters only of what a producer gives.
-    fn kind(&mut self, place: &str, column: &Column, kind: ColumnKind, nullable: Option<bool>) {
+    /// Checks that a column holds values of `kind`. NULL matters only for a producer's column.
+    fn kind(&mut self, place: &str, column: &TableColumn, kind: ColumnKind, nullable: Option<bool>) {
         if !holds(column.family, kind) {
             let what = format!("is {}, and {place} says {kind}", column.declared());
             self.error("type", column, what, describe_so(place, column));
@@ -166,13 +166,13 @@ impl<'a> Check<'a> {
                 "say nullable = false, so that a missing value is refused before it is sent",
             );
         }
-        if column.family == Family::CoarseTime {
+        if column.family == TypeFamily::CoarseTime {
             self.coarse(column);
         }
     }
 
-    /// Text that is kept in a code page.
-    fn code_page(&mut self, place: &str, column: &Column) {
+    /// Checks text that is kept in a code page.
+    fn code_page(&mut self, place: &str, column: &TableColumn) {
         let Some(page) = column.code_page else { return };
         let what = format!(
             "keeps text in code page {page}, and letters that this lacks become '?' there: an item that gives some is refused, a \
@@ -182,8 +182,8 @@ impl<'a> Check<'a> {
         self.warning("code page", column, what, remedy);
     }
 
-    /// Whoever adds an item writes all its columns: the table's own default is for rows that come without.
-    fn default(&mut self, place: &str, column: &Column, described: &ColumnSpec) {
+    /// Checks a default: an enqueue writes all columns, so the table's own default is for other programs.
+    fn default(&mut self, place: &str, column: &TableColumn, described: &ColumnSpec) {
         if !column.nullable && column.has_default && described.nullable && described.default.is_none() {
             let what = format!(
                 "must have a value, and an item that leaves out {place} has NULL for it, not the table's default"
@@ -193,9 +193,9 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// What a call gives is in the database's collation, and the servers compare no text with text of another one. On SQL
-    /// Server it is nvarchar: beside it a varchar column is converted row by row, and no index is sought in.
-    fn collation(&mut self, place: &str, column: &Column) {
+    /// Checks a collation: a call's text has the database's collation, and the servers compare no text with text of another one.
+    /// On SQL Server it is nvarchar: with it a varchar column is converted row by row, and no index is used.
+    fn collation(&mut self, place: &str, column: &TableColumn) {
         if self.found.dialect == Dialect::SqlServer && matches!(column.type_name.as_str(), "varchar" | "char" | "text")
         {
             let what = format!(
@@ -210,17 +210,17 @@ impl<'a> Check<'a> {
         self.error("collation", column, what, "give the column the database's collation, or name another column");
     }
 
-    /// Whether a column can be compared with, and set to, a constant.
-    fn literal(&mut self, place: &str, column: &Column, value: &Literal) {
+    /// Checks that a column can be compared with, and set to, a constant.
+    fn literal(&mut self, place: &str, column: &TableColumn, value: &Literal) {
         let fits = match (value, column.family) {
-            (Literal::Boolean(_), Family::Boolean) | (Literal::Text(_), Family::Text) => true,
-            (Literal::Integer(number), Family::Integer(bits)) => match bits {
+            (Literal::Boolean(_), TypeFamily::Boolean) | (Literal::Text(_), TypeFamily::Text) => true,
+            (Literal::Integer(number), TypeFamily::Integer(bits)) => match bits {
                 // tinyint has no sign.
                 8 => (0..=255).contains(number),
                 bits => i128::from(*number).abs() < 1_i128 << (bits - 1),
             },
-            (Literal::Integer(_), Family::Decimal) => true,
-            (Literal::Text(text), Family::Enum) => column.labels.contains(text),
+            (Literal::Integer(_), TypeFamily::Decimal) => true,
+            (Literal::Text(text), TypeFamily::Enum) => column.labels.contains(text),
             _ => false,
         };
         let shown = match value {
@@ -231,10 +231,10 @@ impl<'a> Check<'a> {
         if !fits {
             let what = format!("is {}, which does not hold {shown} of {place}", column.declared());
             let remedy = match column.family {
-                Family::Boolean => "write true or false".to_owned(),
-                Family::Integer(_) => "write a whole number that it holds".to_owned(),
-                Family::Text => "write the value in quotes".to_owned(),
-                Family::Enum => format!("write one of its words: {}", column.labels.join(", ")),
+                TypeFamily::Boolean => "write true or false".to_owned(),
+                TypeFamily::Integer(_) => "write a whole number that it holds".to_owned(),
+                TypeFamily::Text => "write the value in quotes".to_owned(),
+                TypeFamily::Enum => format!("write one of its words: {}", column.labels.join(", ")),
                 _ => format!(
                     "a state is told by booleans, whole numbers, text, or by being NULL or not: correct {place}"
                 ),
@@ -248,17 +248,17 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// Whether a column can play its part in an item's life.
-    fn role(&mut self, role: &str, place: &str, column: &Column) {
+    /// Checks that a column can play its part in an item's life.
+    fn role(&mut self, role: &str, place: &str, column: &TableColumn) {
         let fits = match role {
             "enqueued" | "due" | "started" | "finished" | "lease_until" => column.family.is_time(),
-            "token" => matches!(column.family, Family::Time | Family::ZonedTime) && column.decimals >= 6,
-            "attempts" | "duration" => matches!(column.family, Family::Integer(_)),
+            "token" => matches!(column.family, TypeFamily::Time | TypeFamily::ZonedTime) && column.decimals >= 6,
+            "attempts" | "duration" => matches!(column.family, TypeFamily::Integer(_)),
             // Others keep a document there; readpast does not, where the server has no function by the type of a column.
             "response" | "error" if self.found.dialect == Dialect::Postgres => {
-                matches!(column.family, Family::Text | Family::Json)
+                matches!(column.family, TypeFamily::Text | TypeFamily::Json)
             }
-            _ => column.family == Family::Text,
+            _ => column.family == TypeFamily::Text,
         };
         if !fits {
             let wanted = match role {
@@ -277,19 +277,19 @@ impl<'a> Check<'a> {
         if ["step", "response", "error"].contains(&role) {
             self.code_page(place, column);
         }
-        if column.family == Family::CoarseTime {
+        if column.family == TypeFamily::CoarseTime {
             self.coarse(column);
         }
-        if column.family == Family::ZonedTime && self.found.dialect == Dialect::SqlServer {
+        if column.family == TypeFamily::ZonedTime && self.found.dialect == Dialect::SqlServer {
             self.zoned(place, column);
         }
-        if let Family::Integer(bits) = column.family {
+        if let TypeFamily::Integer(bits) = column.family {
             self.narrow(role, place, column, bits);
         }
         let least = match role {
             "owner" => WORKER_NAME_CHARS,
             "step" => 60,
-            // Workers cut a longer one to this when the column has refused it.
+            // A worker cuts a longer error to this when the column has refused it.
             "error" => 100,
             "type" => self.spec.types.iter().map(|kind| kind.chars().count()).max().unwrap_or(0),
             _ => 0,
@@ -304,8 +304,9 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// What does not fit is an error of the server's when an item is settled or claimed, so that it never would be.
-    fn narrow(&mut self, role: &str, place: &str, column: &Column, bits: u8) {
+    /// Checks the width: a value that does not fit is an error of the server at a settle or claim, which would then never
+    /// succeed.
+    fn narrow(&mut self, role: &str, place: &str, column: &TableColumn, bits: u8) {
         // tinyint has no sign.
         let most = if bits == 8 { 255 } else { i64::MAX >> (64 - bits) };
         let declared = column.declared();
@@ -329,9 +330,8 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// SQL Server compares `datetimeoffset` by the moment, but what is written to it, and read from it, is here without a
-    /// zone.
-    fn zoned(&mut self, place: &str, column: &Column) {
+    /// Refuses `datetimeoffset`: SQL Server compares it by the moment, but readpast writes and reads it without a zone.
+    fn zoned(&mut self, place: &str, column: &TableColumn) {
         let what = format!("is {}, and {place} is read without its zone and written as UTC", column.type_name);
         if self.table.local_time {
             self.error("type", column, what, "say time = \"utc\", or make it datetime2");
@@ -341,16 +341,16 @@ impl<'a> Check<'a> {
     }
 
     /// `datetime` goes in steps of 3.33 ms and `smalldatetime` in minutes: good enough for an order and for leases.
-    fn coarse(&mut self, column: &Column) {
+    fn coarse(&mut self, column: &TableColumn) {
         let step = if column.type_name.eq_ignore_ascii_case("smalldatetime") { "a minute" } else { "3.33 ms" };
         let what = format!(
             "is {}, which goes in steps of {step}: items of one step are equal in time, and the key decides between them",
             column.type_name
         );
         let object = format!("{}.{}", self.found.name, column.name);
-        let said = Finding::ok("type", object, what);
-        if !self.findings.contains(&said) {
-            self.findings.push(said);
+        let finding = Finding::ok("type", object, what);
+        if !self.findings.contains(&finding) {
+            self.findings.push(finding);
         }
     }
 }
@@ -358,39 +358,39 @@ impl<'a> Check<'a> {
 /// Whether the states could have been given as `table.status`: one column, with a value for each.
 fn is_status_column(table: &TableSpec) -> bool {
     let mut columns = table.states.iter().map(|state| match state.conditions.as_slice() {
-        [Condition { column, holds: Holds::Values(_) }] => Some(column),
+        [ColumnCondition { column, holds: Holds::Values(_) }] => Some(column),
         _ => None,
     });
     let first = columns.next().flatten();
     first.is_some() && columns.all(|column| column == first)
 }
 
-/// What to say of a column in the description, instead of what it says there.
-fn describe_so(place: &str, column: &Column) -> String {
+/// The remedy: another text for the column in the description.
+fn describe_so(place: &str, column: &TableColumn) -> String {
     let is_key = place == "table.key";
     let kind = match (column.family, column.length) {
-        (Family::Integer(32), _) => "integer".to_owned(),
-        (Family::Integer(64), _) => "bigint".to_owned(),
-        (Family::Guid, _) => "guid".to_owned(),
-        (Family::Text, Some(length @ 1..=4000)) => format!("text({length})"),
-        (Family::Time | Family::ZonedTime | Family::CoarseTime, _) => "timestamp".to_owned(),
+        (TypeFamily::Integer(32), _) => "integer".to_owned(),
+        (TypeFamily::Integer(64), _) => "bigint".to_owned(),
+        (TypeFamily::Guid, _) => "guid".to_owned(),
+        (TypeFamily::Text, Some(length @ 1..=4000)) => format!("text({length})"),
+        (TypeFamily::Time | TypeFamily::ZonedTime | TypeFamily::CoarseTime, _) => "timestamp".to_owned(),
         _ if is_key => {
             return "a key is integer, bigint, guid, text(n) or timestamp: name other columns that tell items apart"
                 .to_owned();
         }
-        (Family::Text, _) => "text".to_owned(),
-        (Family::Boolean, _) => "boolean".to_owned(),
-        (Family::Float, _) => "float".to_owned(),
-        (Family::Decimal, _) => match column.type_name.to_ascii_lowercase().as_str() {
+        (TypeFamily::Text, _) => "text".to_owned(),
+        (TypeFamily::Boolean, _) => "boolean".to_owned(),
+        (TypeFamily::Float, _) => "float".to_owned(),
+        (TypeFamily::Decimal, _) => match column.type_name.to_ascii_lowercase().as_str() {
             "money" => "decimal(19, 4)".to_owned(),
             "smallmoney" => "decimal(10, 4)".to_owned(),
             _ => "decimal(p, s) with the digits that it is declared with".to_owned(),
         },
-        (Family::Date, _) => "date".to_owned(),
-        (Family::Json, _) => "json".to_owned(),
-        (Family::Binary, Some(length @ 1..=8000)) => format!("binary({length})"),
-        (Family::Binary, _) => "binary".to_owned(),
-        (Family::Integer(_) | Family::Enum | Family::Other, _) => {
+        (TypeFamily::Date, _) => "date".to_owned(),
+        (TypeFamily::Json, _) => "json".to_owned(),
+        (TypeFamily::Binary, Some(length @ 1..=8000)) => format!("binary({length})"),
+        (TypeFamily::Binary, _) => "binary".to_owned(),
+        (TypeFamily::Integer(_) | TypeFamily::Enum | TypeFamily::Other, _) => {
             return format!(
                 "no type of a description holds that (there are text, integer, bigint, boolean, float, decimal, timestamp, \
                  date, guid, json and binary): leave the column out, {place}, or let a column of such a type stand for it"
@@ -405,20 +405,20 @@ fn describe_so(place: &str, column: &Column) -> String {
     }
 }
 
-/// Whether every value of `kind` can stand in a column of `family`.
-pub(in crate::catalog) fn holds(family: Family, kind: ColumnKind) -> bool {
+/// Whether a column of `family` can hold every value of `kind`.
+pub(in crate::catalog) fn holds(family: TypeFamily, kind: ColumnKind) -> bool {
     match kind {
-        ColumnKind::Text(_) => family == Family::Text,
-        ColumnKind::Integer => matches!(family, Family::Integer(32 | 64)),
-        ColumnKind::BigInteger => matches!(family, Family::Integer(64)),
-        ColumnKind::Boolean => family == Family::Boolean,
-        ColumnKind::Float => family == Family::Float,
-        ColumnKind::Decimal(..) => family == Family::Decimal,
+        ColumnKind::Text(_) => family == TypeFamily::Text,
+        ColumnKind::Integer => matches!(family, TypeFamily::Integer(32 | 64)),
+        ColumnKind::BigInteger => matches!(family, TypeFamily::Integer(64)),
+        ColumnKind::Boolean => family == TypeFamily::Boolean,
+        ColumnKind::Float => family == TypeFamily::Float,
+        ColumnKind::Decimal(..) => family == TypeFamily::Decimal,
         ColumnKind::Timestamp => family.is_time(),
-        ColumnKind::Date => family == Family::Date,
-        ColumnKind::Guid => family == Family::Guid,
+        ColumnKind::Date => family == TypeFamily::Date,
+        ColumnKind::Guid => family == TypeFamily::Guid,
         // SQL Server mostly keeps it as text.
-        ColumnKind::Json => matches!(family, Family::Json | Family::Text),
-        ColumnKind::Binary(_) => family == Family::Binary,
+        ColumnKind::Json => matches!(family, TypeFamily::Json | TypeFamily::Text),
+        ColumnKind::Binary(_) => family == TypeFamily::Binary,
     }
 }

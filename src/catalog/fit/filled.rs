@@ -1,11 +1,10 @@
-//! What is written, and what must be filled: columns that cannot be written to, columns that nobody gives a value, and
-//! triggers, which write on their own account.
+//! Checks columns that must be written, and cannot; columns that no call fills; and triggers, which write on their own account.
 
 use super::Check;
 use crate::catalog::table::same;
+use crate::description::{Completion, SubtypeSpec};
 use crate::finding::Finding;
 use crate::ident::Identifier;
-use crate::spec::{Completion, SubtypeSpec};
 
 pub(super) fn check(check: &mut Check<'_>) {
     computed(check);
@@ -24,7 +23,7 @@ pub(super) fn of_subtype(check: &mut Check<'_>, number: usize, subtype: &Subtype
     triggers(check);
 }
 
-/// Columns that readpast writes: those that change with the state and those of the life cycle, and what a producer gives.
+/// The columns that readpast writes: those that change with the state, those of the life cycle, and a producer's.
 fn written<'a>(check: &Check<'a>) -> Vec<(String, &'a Identifier)> {
     let table = check.table;
     let states = table.states.iter().flat_map(|state| {
@@ -57,11 +56,11 @@ fn not_writable(check: &mut Check<'_>, written: Vec<(String, &Identifier)>) {
     }
 }
 
-/// A new item's row needs a value in every column that must have one.
+/// Checks that a new item's row has a value in every column that must have one.
 fn unfilled(check: &mut Check<'_>) {
     let table = check.table;
     let mut filled: Vec<&Identifier> = written(check).into_iter().map(|(_, name)| name).collect();
-    // A key that the table gives is looked at as such.
+    // A key from the table has a check of its own.
     filled.extend(table.key.iter().map(|key| &key.name));
     without_value(check, &filled);
 }

@@ -1,7 +1,7 @@
-//! The indexes: that the key names one row, that the claim is served by one, that duplicates are kept out by one.
+//! Checks the indexes: one under which the key names one row, one that serves the claim, one that keeps out duplicates.
 
 use super::Check;
-use crate::catalog::Index;
+use crate::catalog::TableIndex;
 use crate::catalog::table::same;
 use crate::finding::Finding;
 use crate::ident::{Identifier, nearest};
@@ -17,7 +17,7 @@ fn list(names: &[Identifier]) -> String {
     names.iter().map(Identifier::as_str).collect::<Vec<_>>().join(", ")
 }
 
-/// A settle goes by the key, with the columns of `seek` before it: it must reach one row, and by a seek.
+/// A settle searches by the key, with the columns of `seek` before it: it must reach one row, and by a seek.
 fn key(check: &mut Check<'_>) {
     let key: Vec<_> = check.table.key.iter().map(|key| key.name.clone()).collect();
     let mut seek: Vec<_> = check.table.seek.iter().map(|seek| seek.name.clone()).collect();
@@ -49,7 +49,7 @@ fn key(check: &mut Check<'_>) {
         }
     }
     seek.extend(key.iter().cloned());
-    let serves = |index: &&Index| {
+    let serves = |index: &&TableIndex| {
         let leads = index.columns.len() >= seek.len()
             && index.columns.iter().take(seek.len()).all(|(c, _)| seek.iter().any(|s| same(check.found.dialect, s, c)));
         leads && !index.disabled && index.filter.is_none()
@@ -62,7 +62,7 @@ fn key(check: &mut Check<'_>) {
     }
 }
 
-/// The claim goes by a named index, or by one that install makes.
+/// The claim uses a named index, or one that install makes.
 fn claim(check: &mut Check<'_>) {
     let Some(name) = &check.table.index.name else { return };
     let object = format!("{}.{}", check.found.name, name.as_str());
@@ -101,7 +101,7 @@ fn claim(check: &mut Check<'_>) {
     }
 }
 
-/// A duplicate is kept out by a unique index only: what one call looks up, another may insert meanwhile.
+/// Only a unique index keeps out a duplicate: between the look-up and the insert of one call another may insert.
 fn dedup(check: &mut Check<'_>) {
     let Some(dedup) = &check.spec.dedup else { return };
     if let Some(index) = check.found.unique_index(&dedup.columns) {
@@ -123,7 +123,7 @@ fn dedup(check: &mut Check<'_>) {
             let remedy = "see that this is what \"among\" says";
             check.findings.push(Finding::warning("dedup", &check.found.name, what, remedy));
         }
-        // As install makes it: there are works that no index of a made table tells apart.
+        // As install makes it: no index of a made table covers some keys of work.
         None if check.table.create => {
             let what = format!(
                 "no unique index keeps the same {} from standing in two rows; enqueueing by readpast looks under a lock, and \
@@ -140,27 +140,27 @@ fn dedup(check: &mut Check<'_>) {
     }
 }
 
-/// What installing adds to somebody else's table, or has added: nothing but indexes.
+/// The indexes that an install adds to a user's table, or has added, and nothing else.
 fn made(check: &mut Check<'_>) {
-    let leads = |index: &&Index, columns: &[Identifier]| {
+    let leads = |index: &&TableIndex, columns: &[Identifier]| {
         let first = &index.columns[..index.columns.len().min(columns.len())];
         index.filter.is_none() && columns.iter().all(|c| first.iter().any(|(f, _)| same(check.found.dialect, c, f)))
     };
     // The last of them serves dedup, unless one of the table's own does.
     let own = check.spec.dedup.as_ref().and_then(|d| check.found.indexes.iter().find(|i| leads(i, &d.columns)));
     let serves_dedup = |name: &str| name.ends_with("_Work") || name.ends_with("_same");
-    // There are servers that add to the name of an index what makes it unique in the database.
+    // Some servers add a suffix to the name of an index to make it unique in the database.
     let is_there = |name: &&str| check.found.indexes.iter().any(|index| index.name.starts_with(*name));
     let wanted =
         check.made.iter().map(String::as_str).filter(|name| is_there(name) || own.is_none() || !serves_dedup(name));
     let (there, missing): (Vec<_>, Vec<_>) = wanted.partition(is_there);
-    let mut told = Vec::new();
+    let mut notes = Vec::new();
     if !missing.is_empty() {
-        told.push(format!("install adds to it {}, and changes nothing else", missing.join(", ")));
+        notes.push(format!("install adds to it {}, and changes nothing else", missing.join(", ")));
     }
     if !there.is_empty() {
-        told.push(format!("install has added to it {}, and nothing else", there.join(", ")));
+        notes.push(format!("install has added to it {}, and nothing else", there.join(", ")));
     }
-    let findings = told.into_iter().map(|what| Finding::ok("index", &check.found.name, what)).collect::<Vec<_>>();
+    let findings = notes.into_iter().map(|what| Finding::ok("index", &check.found.name, what)).collect::<Vec<_>>();
     check.findings.extend(findings);
 }

@@ -1,5 +1,5 @@
-//! Who owns the table, and the schema with the procedures that work on it: two owners break the chain by which a login that may
-//! execute the one needs no right on the other.
+//! Checks the owners of the table, and of the schema with the procedures on it: two owners break the chain by which a login that
+//! may execute the procedures needs no right on the table.
 
 use crate::catalog::text;
 use crate::dialect::Dialect;
@@ -14,7 +14,7 @@ pub(super) fn check(
     name: &str,
     findings: &mut Vec<Finding>,
 ) -> Result<()> {
-    // PostgreSQL's functions run as their owner, whose rights installing looks at.
+    // PostgreSQL's functions run as their owner, whose rights an install checks.
     if session.dialect() != Dialect::SqlServer {
         return Ok(());
     }

@@ -1,19 +1,19 @@
-//! The rows that are there: how many are in which state, how many are in none.
+//! Counts the existing rows by state, and those in no state.
 
-use crate::catalog::{Table, number, text};
+use crate::catalog::{CatalogTable, number, text};
+use crate::description::{QueueSpec, TableSpec};
 use crate::error::Result;
 use crate::finding::Finding;
 use crate::ident::Identifier;
 use crate::render;
 use crate::session::Session;
-use crate::spec::{QueueSpec, TableSpec};
 
 pub(super) fn check(
     session: &mut Session,
     schema: &Identifier,
     spec: &QueueSpec,
     table: &TableSpec,
-    found: &Table,
+    found: &CatalogTable,
     findings: &mut Vec<Finding>,
 ) -> Result<()> {
     let rows = session.execute(&render::states_query(session.dialect(), schema, spec, table)?, &[])?;

@@ -1,11 +1,11 @@
-//! The table of settings that a description names in the place of readpast's own.
+//! Checks the table of settings that a description names in place of readpast's own.
 
-use crate::catalog::{Family, find_table};
+use crate::catalog::{TypeFamily, find_table};
+use crate::description::SettingsTableSpec;
 use crate::error::Result;
 use crate::finding::Finding;
 use crate::ident::nearest;
 use crate::session::Session;
-use crate::spec::SettingsTableSpec;
 
 pub(super) fn check(session: &mut Session, settings: &SettingsTableSpec, findings: &mut Vec<Finding>) -> Result<()> {
     let schema = session.dialect().schema_of(settings.schema.as_ref());
@@ -25,8 +25,8 @@ pub(super) fn check(session: &mut Session, settings: &SettingsTableSpec, finding
             continue;
         };
         let fits = match key {
-            "param" => column.family == Family::Text,
-            _ => matches!(column.family, Family::Integer(_)),
+            "param" => column.family == TypeFamily::Text,
+            _ => matches!(column.family, TypeFamily::Integer(_)),
         };
         if !fits {
             let wanted = if key == "param" { "text" } else { "a whole number" };

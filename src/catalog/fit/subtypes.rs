@@ -1,14 +1,14 @@
-//! The tables of a described table's subtypes: each is there, with the queue's key, which names one row, and the columns that
-//! the description names.
+//! Checks the tables of a described table's subtypes: each is there, with the queue's key, which names one row, and the described
+//! columns.
 
 use super::{Check, columns, filled, owner};
 use crate::catalog::find_table;
+use crate::description::{QueueSpec, SubtypeSpec, TableSpec};
 use crate::dialect::Dialect;
 use crate::error::Result;
 use crate::finding::Finding;
 use crate::ident::Identifier;
 use crate::session::Session;
-use crate::spec::{QueueSpec, SubtypeSpec, TableSpec};
 
 pub(super) fn check(
     session: &mut Session,
@@ -46,11 +46,11 @@ fn missing(
     let called = format!("{}.{}", dialect.in_catalog(schema), dialect.in_catalog(name));
     let what = format!("is not there, and subtypes[{number}] says that items have rows in it");
     let remedy = "make it, with the key of the queue's table; or take the subtype out of the description";
-    // Made with the queue's table.
+    // It is made with the queue's table.
     (!table.create).then(|| Finding::error("table", called, what, remedy))
 }
 
-/// An item has one row in it at most: its columns are shown beside the item's.
+/// An item has at most one row in it: its columns are shown beside the item's.
 fn key(check: &mut Check<'_>, subtype: &SubtypeSpec) {
     let key: Vec<_> = check.table.key.iter().map(|key| key.name.clone()).collect();
     if check.found.unique_index(&key).is_none() {

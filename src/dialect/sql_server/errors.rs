@@ -1,22 +1,22 @@
-//! What SQL Server's errors mean: which pass, which are the item's, which somebody must mend.
+//! Classifies SQL Server's errors: transient ones, those of an item, those that a person must mend.
 //!
-//! The ODBC driver does not tell an error's class (severity). Of an error that has no SQLSTATE of its own it says HY000 from
-//! class 19 on and 42000 below, so classes 17 and 18 (short of something; an internal error) are known here by their numbers.
+//! The ODBC driver hides an error's class (severity). For an error without a SQLSTATE of its own it reports HY000 from class 19
+//! on and 42000 below, so this file lists classes 17 and 18 (short of a resource; an internal error) by their numbers.
 
 use crate::error::ErrorKind;
 
-/// Server error numbers first, since the driver gives most of them the same SQLSTATE; then SQLSTATEs for what the driver
-/// itself reports, with native code 0.
+/// Server error numbers first, since the driver gives most of them the same SQLSTATE; then SQLSTATEs of the driver's own errors,
+/// with native code 0.
 pub(in crate::dialect) fn classify(sqlstate: &str, native_code: i32, message: &str) -> ErrorKind {
     match native_code {
-        // 50005: the call was rolled back. The same work was put in while it was redriven; or a row changed under a claim or
+        // 50005: the call was rolled back. The same work was enqueued while it was redriven; or a row changed under a claim or
         // settle, which takes a server that ignores the hints.
         50005 | 1205 | 3960 | 41301 | 41302 | 41305 | 41325 | 41839 => ErrorKind::Deadlock,
         // 50013: a rendered script waited for another install for too long.
         1222 | 50013 => ErrorKind::TimedOut,
         18456 | 18452 | 18486 | 18487 | 18488 => ErrorKind::Authentication,
         4060 | 4064 | 911 => ErrorKind::DatabaseMissing,
-        // Numbers of the network are also those of ordinary errors (121: a bad INSERT list): only the state tells which.
+        // Numbers of the network are also those of ordinary errors (121: a bad INSERT list): only the state distinguishes them.
         64 | 121 | 233 | 10053 | 10054 | 10060 if sqlstate.starts_with("08") => ErrorKind::ConnectionLost,
         // The session was killed.
         596 => ErrorKind::ConnectionLost,
@@ -24,7 +24,7 @@ pub(in crate::dialect) fn classify(sqlstate: &str, native_code: i32, message: &s
         // Disk or log full, quota reached.
         1101 | 1105 | 9002 | 40544 | 3908 | 5144 => ErrorKind::Storage,
         50014 | 2812 | 208 | 201 | 207 | 8144 | 8145 => ErrorKind::SchemaMismatch,
-        // What an installed description names is not there, or is no key, or of another type.
+        // An object in an installed description is missing, or is no key, or of another type.
         1753 | 1757 | 1767 | 1769 | 1770 | 1776 | 1778 | 2715 => ErrorKind::SchemaMismatch,
         50021 | 547 | 515 | 2601 | 2627 | 8152 | 2628 | 220 | 232 | 241 | 242 | 245 | 8114 | 8115 | 8169 | 13608
         | 13609 => ErrorKind::InvalidItem,
@@ -36,7 +36,7 @@ pub(in crate::dialect) fn classify(sqlstate: &str, native_code: i32, message: &s
 }
 
 /// The server or the database is starting, moving, in recovery, or another replica's turn: not the place to go on. (20 is in
-/// others' lists of these; it says that the server does not encrypt, which does not pass.)
+/// other lists of these; it means that the server does not encrypt, which is not transient.)
 ///
 /// 3906: read-only. A pool may have reached a replica that was the primary a moment ago; the next log-in finds the new one.
 const AWAY: &[i32] = &[
@@ -70,7 +70,7 @@ fn by_sqlstate(sqlstate: &str, message: &str) -> ErrorKind {
         }
         "08001" | "08004" => ErrorKind::Unreachable,
         "40001" => ErrorKind::Deadlock,
-        // The driver has not the memory.
+        // The driver lacks the memory.
         "HY001" => ErrorKind::Exhausted,
         "42S02" | "42S22" => ErrorKind::SchemaMismatch,
         _ => ErrorKind::Database,
@@ -81,7 +81,7 @@ fn by_sqlstate(sqlstate: &str, message: &str) -> ErrorKind {
 mod tests {
     use super::*;
 
-    /// What EF Core retries: `section`s of numbers, see the file's head.
+    /// The numbers that EF Core retries: `section`s of the file.
     fn published(section: &str) -> Vec<i32> {
         let text = include_str!("../../../tests/fixtures/transient_errors.txt");
         let (_, rest) = text.split_once(&format!("[{section}]\n")).unwrap();
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_retry_passes() {
+    fn errors_that_other_libraries_retry_are_transient() {
         for (section, states) in [("server", &["42000", "HY000"][..]), ("network", &["08S01", "08001"])] {
             let numbers = published(section);
             assert!(numbers.len() > 8, "{section}");
@@ -122,7 +122,7 @@ mod tests {
                 assert!(kind.is_transient(), "{number} {state}: {kind:?}");
             }
         }
-        // Refused log-ins: they pass after the loss of a connection, which the pool knows of.
+        // Refused log-ins are transient only after the loss of a connection, which the pool decides.
         for number in published("log-in") {
             assert_eq!(classify("42000", number, ""), ErrorKind::DatabaseMissing);
         }

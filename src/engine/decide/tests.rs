@@ -1,11 +1,11 @@
-//! A model of a worker: lanes, takers, handlers and a queue take steps in any order, on a clock that moves by itself. After each
+//! A model of a worker: fetchers, takers, handlers and a queue take steps in any order, on a clock that moves by itself. After each
 //! step the rules of `docs/worker.md` hold.
 
 mod model;
 
 use super::*;
-use crate::engine::hand::tests::batch_of;
-use crate::engine::pace::Pace;
+use crate::engine::in_flight::tests::batch_of;
+use crate::engine::prefetch::Prefetch;
 use crate::item::Verdict;
 use proptest::prelude::*;
 use std::time::Duration;
@@ -15,15 +15,15 @@ use model::*;
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let passes = [1, 300, 600, 1500, 11_000, 61_000];
     let step = prop_oneof![
-        3 => (1..4_i64, prop::bool::weighted(0.2)).prop_map(|(count, suspect)| Step::Enqueue { count, suspect }),
+        3 => (1..4_i64, prop::bool::weighted(0.2)).prop_map(|(count, quarantined)| Step::Enqueue { count, quarantined }),
         4 => (1..4_usize, any::<bool>()).prop_map(|(max, begins)| Step::Ask { max, begins }),
         1 => any::<usize>().prop_map(Step::GiveUp),
         3 => any::<usize>().prop_map(Step::Begin),
         1 => any::<usize>().prop_map(Step::GiveBack),
         4 => any::<usize>().prop_map(Step::End),
         1 => any::<usize>().prop_map(Step::Lose),
-        8 => (any::<usize>(), prop::bool::weighted(0.8)).prop_map(|(lane, succeeds)| Step::Return { lane, succeeds }),
-        1 => any::<usize>().prop_map(|lane| Step::PutOff { lane }),
+        8 => (any::<usize>(), prop::bool::weighted(0.8)).prop_map(|(fetcher, succeeds)| Step::Return { fetcher, succeeds }),
+        1 => any::<usize>().prop_map(|fetcher| Step::PutOff { fetcher }),
         3 => prop::sample::select(passes.to_vec()).prop_map(|ms| Step::Pass(Duration::from_millis(ms))),
     ];
     prop::collection::vec(step, 0..60)
@@ -35,13 +35,13 @@ proptest! {
     /// Nothing sleeps while there is something to do, and every stop ends, at once if handlers and calls do.
     #[test]
     fn a_worker_never_sleeps_over_work_and_every_stop_ends(
-        lanes in 1..5_usize,
+        fetchers in 1..5_usize,
         until_empty in any::<bool>(),
         retains in any::<bool>(),
         luck in any::<usize>(),
         steps in steps(),
     ) {
-        let mut model = Model::new(lanes, until_empty, retains);
+        let mut model = Model::new(fetchers, until_empty, retains);
         model.luck = luck;
         for step in &steps {
             model.step(step);
@@ -50,23 +50,23 @@ proptest! {
         let stopped = model.now;
         model.finish();
         prop_assert_eq!(model.now, stopped, "no stop waits for a time to come");
-        prop_assert!(model.state.hand.is_empty());
+        prop_assert!(model.state.in_flight.is_empty());
     }
 
     /// With handlers that ask, every item is begun in the end.
     #[test]
-    fn every_item_is_begun(lanes in 1..5_usize, luck in any::<usize>(), steps in steps()) {
-        let mut model = Model::new(lanes, false, false);
+    fn every_item_is_begun(fetchers in 1..5_usize, luck in any::<usize>(), steps in steps()) {
+        let mut model = Model::new(fetchers, false, false);
         model.luck = luck;
         for step in &steps {
             model.step(step);
         }
         for _ in 0..2 * model.queue.len() + 200 {
-            if model.queue.is_empty() && model.state.hand.counts().ready == 0 {
+            if model.queue.is_empty() && model.state.in_flight.counts().ready == 0 {
                 return Ok(());
             }
             model.step(&Step::Ask { max: 2, begins: true });
-            (0..lanes).for_each(|lane| model.step(&Step::Return { lane, succeeds: true }));
+            (0..fetchers).for_each(|fetcher| model.step(&Step::Return { fetcher, succeeds: true }));
             model.step(&Step::Begin(0));
             model.step(&Step::End(0));
             model.step(&Step::Pass(Duration::from_secs(12)));
@@ -75,22 +75,23 @@ proptest! {
     }
 }
 
-/// A lane that hangs does not take the timers of the others with it.
+/// A fetcher that hangs does not take the timers of the others with it.
 #[test]
-fn a_call_that_hangs_leaves_its_timers_to_the_other_lane() {
+fn a_call_that_hangs_leaves_its_timers_to_the_other_fetcher() {
     let mut model = Model::new(2, false, false);
     model.step(&Step::Ask { max: 1, begins: false });
-    let of_queue: Vec<_> = (0..2).filter(|lane| matches!(model.lanes[*lane], Lane::Claims { .. })).collect();
+    let of_queue: Vec<_> =
+        (0..2).filter(|fetcher| matches!(model.fetchers[*fetcher], Fetcher::Claims { .. })).collect();
     assert_eq!(of_queue.len(), 1, "one claims at a time at first");
-    model.step(&Step::Enqueue { count: 1, suspect: false });
+    model.step(&Step::Enqueue { count: 1, quarantined: false });
     model.step(&Step::GiveUp(0));
-    model.step(&Step::Return { lane: of_queue[0], succeeds: true });
-    assert_eq!(model.state.hand.counts().ready, 1, "nobody asks for it any more");
+    model.step(&Step::Return { fetcher: of_queue[0], succeeds: true });
+    assert_eq!(model.state.in_flight.counts().ready, 1, "no thread asks for it any more");
     model.step(&Step::Ask { max: 9, begins: false });
     model.step(&Step::Ask { max: 9, begins: false });
-    let calls = model.lanes.iter().filter(|lane| matches!(lane, Lane::Claims { .. })).count();
+    let calls = model.fetchers.iter().filter(|fetcher| matches!(fetcher, Fetcher::Claims { .. })).count();
     assert!(calls >= 1, "a call hangs");
-    model.step(&Step::Enqueue { count: 1, suspect: false });
+    model.step(&Step::Enqueue { count: 1, quarantined: false });
     model.step(&Step::Pass(HOLD));
     model.check();
 }
@@ -98,26 +99,26 @@ fn a_call_that_hangs_leaves_its_timers_to_the_other_lane() {
 #[test]
 fn when_stopping_everything_is_due() {
     let mut model = Model::new(1, false, false);
-    model.step(&Step::Enqueue { count: 1, suspect: false });
+    model.step(&Step::Enqueue { count: 1, quarantined: false });
     model.step(&Step::Ask { max: 1, begins: false });
-    model.step(&Step::Return { lane: 0, succeeds: true });
+    model.step(&Step::Return { fetcher: 0, succeeds: true });
     model.step(&Step::End(0));
-    model.step(&Step::PutOff { lane: 0 });
-    assert!(matches!(model.lanes[0], Lane::Asleep(Some(_))), "the server refuses it for now");
+    model.step(&Step::PutOff { fetcher: 0 });
+    assert!(matches!(model.fetchers[0], Fetcher::Asleep(Some(_))), "the server refuses it for now");
     model.step(&Step::Stop);
-    assert!(matches!(model.lanes[0], Lane::Settles { .. }));
+    assert!(matches!(model.fetchers[0], Fetcher::Settles { .. }));
 }
 
 #[test]
-fn a_suspect_that_no_handler_takes_goes_back() {
+fn a_quarantined_item_that_no_handler_takes_goes_back() {
     let mut model = Model::new(1, false, false);
     model.step(&Step::Ask { max: 1, begins: false });
-    model.step(&Step::Enqueue { count: 1, suspect: true });
+    model.step(&Step::Enqueue { count: 1, quarantined: true });
     model.step(&Step::GiveUp(0));
-    model.step(&Step::Return { lane: 0, succeeds: true });
-    assert_eq!(model.state.hand.counts().ready, 1);
+    model.step(&Step::Return { fetcher: 0, succeeds: true });
+    assert_eq!(model.state.in_flight.counts().ready, 1);
     model.step(&Step::Pass(PROOF * 2));
-    assert_eq!(model.state.hand.counts().ready, 0);
+    assert_eq!(model.state.in_flight.counts().ready, 0);
 }
 
 /// The size of recent items bounds how many are claimed ahead, but not those that handlers wait for.
@@ -125,7 +126,7 @@ fn a_suspect_that_no_handler_takes_goes_back() {
 fn large_items_are_not_claimed_ahead() {
     let now = Instant::now();
     for (ahead_bytes, ahead) in [(usize::MAX, 500), (batch_of("CLAIMED", 0, 1).bytes() * 7, 7), (0, 0)] {
-        let mut state = State::new(Pace::new(HOLD, 1000), ahead_bytes, PROOF * 3, false);
+        let mut state = EngineState::new(Prefetch::new(HOLD, 1000), ahead_bytes, PROOF * 3, false);
         state.phase = Phase::Working;
         let batch = batch_of("CLAIMED", 0, 8);
         state.claiming = 8;
@@ -133,7 +134,7 @@ fn large_items_are_not_claimed_ahead() {
         let claims: Vec<_> = state.take(8, now).unwrap().iter().map(|i| (i.key().to_owned(), i.attempt())).collect();
         let later = now + HOLD;
         claims.iter().for_each(|claim| assert!(state.end(claim, Verdict::complete(), later).is_some()));
-        state.pace.ended(992, later);
+        state.prefetch.ended(992, later);
         assert_eq!(state.ahead(later), ahead, "{ahead_bytes} bytes");
         state.takers.begin_to_wait(3);
         assert_eq!(state.room(later), ahead + 3);

@@ -1,4 +1,4 @@
-//! What a batch lends.
+//! Tests of the texts that a batch lends.
 
 use super::*;
 use std::ptr;
@@ -50,11 +50,11 @@ fn value_by_name(batch: readpast_batch, index: i32, name: &CStr) -> Result<readp
 }
 
 #[test]
-fn items_and_columns_are_told() {
+fn items_and_columns_are_readable() {
     let batch = sample_batch();
     assert_eq!((readpast_batch_count(batch), readpast_batch_column_count(batch)), (2, 7));
     let second = item(batch, 1).unwrap();
-    assert_eq!((told(second.key), told(second.token)), (Some("key2".into()), Some("token2".into())));
+    assert_eq!((text_of(second.key), text_of(second.token)), (Some("key2".into()), Some("token2".into())));
     assert_eq!((second.attempt, second.column_count), (2, 7));
     for index in [-1, 2, i32::MIN, i32::MAX] {
         assert_eq!(item(batch, index).unwrap_err(), READPAST_NOT_FOUND);
@@ -66,7 +66,10 @@ fn items_and_columns_are_told() {
         readpast_column { struct_size: size_of::<readpast_column>(), name: ptr::null(), r#type: 0, reserved: 9 };
     // SAFETY: the place can be written.
     assert_eq!(unsafe { readpast_batch_column(batch, 3, &mut column, ptr::null_mut()) }, READPAST_OK);
-    assert_eq!((told(column.name), column.r#type, column.reserved), (Some("Price".into()), READPAST_TYPE_DECIMAL, 0));
+    assert_eq!(
+        (text_of(column.name), column.r#type, column.reserved),
+        (Some("Price".into()), READPAST_TYPE_DECIMAL, 0)
+    );
     // SAFETY: the place can be written.
     assert_eq!(unsafe { readpast_batch_column(batch, 7, &mut column, ptr::null_mut()) }, READPAST_NOT_FOUND);
     readpast_batch_free(batch);
@@ -79,7 +82,7 @@ fn values_come_in_the_field_of_their_type() {
     assert_eq!(value(batch, 0, 1).unwrap().integer, i64::MIN);
     assert_eq!(value(batch, 0, 2).unwrap().number, 0.5);
     let price = value_by_name(batch, 0, c"price").unwrap();
-    assert_eq!((told(price.text), price.length, price.r#type), (Some("12.50".into()), 5, READPAST_TYPE_DECIMAL));
+    assert_eq!((text_of(price.text), price.length, price.r#type), (Some("12.50".into()), 5, READPAST_TYPE_DECIMAL));
 
     let words = value(batch, 0, 4).unwrap();
     // SAFETY: text has its length, and a NUL after it.
@@ -90,7 +93,7 @@ fn values_come_in_the_field_of_their_type() {
     assert_eq!(unsafe { std::slice::from_raw_parts(raw.bytes, raw.length) }, [0, 255]);
     assert!(raw.text.is_null() && raw.is_null == 0);
     let nothing = value_by_name(batch, 0, c"Gr\u{f6}\u{df}e").unwrap();
-    assert_eq!((told(nothing.text), nothing.length, nothing.is_null), (Some(String::new()), 0, 0));
+    assert_eq!((text_of(nothing.text), nothing.length, nothing.is_null), (Some(String::new()), 0, 0));
 
     for column in 0..7 {
         let value = value(batch, 1, column).unwrap();
@@ -108,7 +111,7 @@ fn json_is_made_once() {
     let batch = sample_batch();
     let json = readpast_batch_json(batch, 0);
     assert_eq!(json, readpast_batch_json(batch, 0));
-    let object: serde_json::Value = serde_json::from_str(&told(json).unwrap()).unwrap();
+    let object: serde_json::Value = serde_json::from_str(&text_of(json).unwrap()).unwrap();
     assert_eq!((&object["Yes"], &object["Words"]), (&true.into(), &"a\0b \u{1f600}".into()));
     assert!(readpast_batch_json(batch, 2).is_null());
     readpast_batch_free(batch);
@@ -122,7 +125,7 @@ fn a_place_must_say_its_size() {
     // SAFETY: the places can be written.
     let status = unsafe { readpast_batch_value(batch, 0, 0, &mut value, &mut err) };
     assert_eq!(status, READPAST_INVALID_ARGUMENT);
-    assert!(told(readpast_error_message(err)).unwrap().contains("READPAST_VALUE_INIT"));
+    assert!(text_of(readpast_error_message(err)).unwrap().contains("READPAST_VALUE_INIT"));
     readpast_error_free(err);
     readpast_batch_free(batch);
 }

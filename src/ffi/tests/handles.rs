@@ -1,10 +1,10 @@
-//! Numbers that are no handles, in any order of calls.
+//! Tests of wrong handles, in any order of calls.
 
 use super::*;
 use proptest::prelude::*;
 use std::ptr;
 
-/// What a batch that is not there answers; a crash is what the test is about.
+/// Reads a missing batch: it must not crash.
 fn read_all(batch: readpast_batch) -> bool {
     let mut item = readpast_item {
         struct_size: size_of::<readpast_item>(),

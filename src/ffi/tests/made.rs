@@ -1,4 +1,4 @@
-//! What is made without a server: items for tests, and receipts.
+//! Tests of items and receipts that are made without a server.
 
 use super::batch::empty_value;
 use super::*;
@@ -11,7 +11,7 @@ fn made(items: &CStr, spec: Option<&CStr>) -> (readpast_batch, readpast_status, 
     let spec = spec.map_or(ptr::null(), CStr::as_ptr);
     // SAFETY: texts are text, and the places can be written.
     let status = unsafe { readpast_batch_from_json(items.as_ptr(), spec, &mut batch, &mut err) };
-    let message = told(readpast_error_message(err));
+    let message = text_of(readpast_error_message(err));
     readpast_error_free(err);
     (batch, status, message)
 }
@@ -21,17 +21,17 @@ fn made_items_are_lent_as_claimed_ones() {
     let spec = c"queue = 'Q'\ncolumns = [{ name = 'Body', type = 'json' }, { name = 'N', type = 'integer' }]";
     let (batch, status, _) = made(c"[{\"columns\": {\"body\": {\"n\": 1.10}}}, {\"attempt\": 2}]", Some(spec));
     assert_eq!((status, readpast_batch_count(batch), readpast_batch_column_count(batch)), (READPAST_OK, 2, 2));
-    assert_eq!(told(readpast_batch_json(batch, 0)).unwrap(), r#"{"Body":{"n": 1.10},"N":null}"#);
+    assert_eq!(text_of(readpast_batch_json(batch, 0)).unwrap(), r#"{"Body":{"n": 1.10},"N":null}"#);
     let mut value = empty_value();
     // SAFETY: the place can be written.
     assert_eq!(unsafe { readpast_batch_value(batch, 0, 0, &mut value, ptr::null_mut()) }, READPAST_OK);
-    assert_eq!((value.r#type, told(value.text).as_deref()), (READPAST_TYPE_JSON, Some("{\"n\": 1.10}")));
+    assert_eq!((value.r#type, text_of(value.text).as_deref()), (READPAST_TYPE_JSON, Some("{\"n\": 1.10}")));
     readpast_batch_free(batch);
     assert_eq!(made(c"[]", None), (readpast_batch::null(), READPAST_EMPTY, None));
 }
 
 #[test]
-fn what_cannot_be_made_is_told() {
+fn wrong_items_are_refused() {
     for (items, spec, status, part) in [
         (c"[{\"key\": 1}]", None, READPAST_INVALID_ITEM, "item 0"),
         (c"\xff", None, READPAST_INVALID_ARGUMENT, "items_json is not UTF-8"),
@@ -62,7 +62,8 @@ fn receipts_lend_keys_of_any_length() {
     let mut get = |index| {
         // SAFETY: the place can be written.
         let status = unsafe { readpast_receipts_get(receipts, index, &mut receipt, ptr::null_mut()) };
-        (status == READPAST_OK).then(|| (told(receipt.key).unwrap(), told(receipt.token).unwrap(), receipt.answer))
+        (status == READPAST_OK)
+            .then(|| (text_of(receipt.key).unwrap(), text_of(receipt.token).unwrap(), receipt.answer))
     };
     assert_eq!(get(0), Some((key, "t".to_owned(), READPAST_OK)));
     assert_eq!(get(1), Some((String::new(), String::new(), READPAST_DUPLICATE)));

@@ -1,17 +1,17 @@
-//! By which index a table is entered, and what a new row is made of.
+//! The indexes of a table, and the values of a new row.
 
 use super::DIALECT;
+use crate::description::{ColumnCondition, ColumnKind, Completion, Holds, KeyColumn, QueueSpec, TableSpec};
 use crate::ident::Identifier;
 use crate::item::ItemState;
-use crate::render::names::Names;
+use crate::render::names::TableNames;
 use crate::render::shape::group_order;
 use crate::render::table::{in_comment, literal};
-use crate::spec::{ColumnKind, Completion, Condition, Holds, KeyColumn, QueueSpec, TableSpec};
 use minijinja::{Value, context};
 
-/// The indexes that are made, their columns, and what the statements may count on.
+/// The indexes to be made, their columns, and the assumptions of the statements.
 pub(super) fn context(spec: &QueueSpec, table: &TableSpec) -> Value {
-    let known = Names::of(DIALECT, spec);
+    let known = TableNames::of(DIALECT, spec);
     let quoted = |name: &Identifier| known.quoted(name);
     let due = due_index(spec, table);
     let in_flight = in_flight_index(table);
@@ -28,8 +28,8 @@ pub(super) fn context(spec: &QueueSpec, table: &TableSpec) -> Value {
         && default_of(ItemState::Processing) == Some(ItemState::Processing);
     let group = spec.order.group.as_ref().map(|group| {
         let mut columns = vec![(group.clone(), false)];
-        let told = table.conditions(ItemState::Pending).iter().filter(|c| c.holds != Holds::Something);
-        for column in told.map(|c| c.column.clone()).chain(group_order(spec, table)) {
+        let tested = table.conditions(ItemState::Pending).iter().filter(|c| c.holds != Holds::Something);
+        for column in tested.map(|c| c.column.clone()).chain(group_order(spec, table)) {
             if !columns.iter().any(|(other, _)| *other == column) {
                 columns.push((column, false));
             }
@@ -48,7 +48,7 @@ pub(super) fn context(spec: &QueueSpec, table: &TableSpec) -> Value {
     context! {
         called => context! { table => in_comment(&table.name), witness => witness.as_ref().map(in_comment), history },
         due_index => listed(&due),
-        // Read with the order where it does not decide it, so that what is not due yet costs no visit to its row.
+        // Read with the order where it does not decide it, so that an item that is not due yet costs no visit to its row.
         due_include => due_column.filter(|column| !due.iter().any(|(other, _)| other == *column)).map(plain),
         due_leads,
         witness => witness.as_ref().map(quoted),
@@ -58,18 +58,18 @@ pub(super) fn context(spec: &QueueSpec, table: &TableSpec) -> Value {
         foreign,
         error_index => error_index(table).iter().map(plain).collect::<Vec<_>>(),
         errors_are_due => {
-            let told = told_by(table, ItemState::Error);
-            let first = due.iter().take(told.len()).filter(|(column, _)| told.contains(&column));
-            first.count() == told.len() && table.index.name.is_none()
+            let columns = columns_of_state(table, ItemState::Error);
+            let first = due.iter().take(columns.len()).filter(|(column, _)| columns.contains(&column));
+            first.count() == columns.len() && table.index.name.is_none()
         },
         completed_is_told => default_of(ItemState::Completed) == Some(ItemState::Completed),
         group_index => group.as_deref().map(listed),
     }
 }
 
-/// What a new row is made of: each column with where its value comes from.
+/// The values of a new row: each column with its source.
 pub(super) fn enqueue(spec: &QueueSpec, table: &TableSpec) -> Value {
-    let known = Names::of(DIALECT, spec);
+    let known = TableNames::of(DIALECT, spec);
     let quoted = |name: &Identifier| known.quoted(name);
     // A producer may give the time of enqueueing too, named among the columns or not.
     let enqueued = table.lifecycle.enqueued.as_ref();
@@ -97,7 +97,7 @@ pub(super) fn enqueue(spec: &QueueSpec, table: &TableSpec) -> Value {
             _ => {}
         }
     }
-    for Condition { column, holds } in table.conditions(ItemState::Pending) {
+    for ColumnCondition { column, holds } in table.conditions(ItemState::Pending) {
         match holds {
             Holds::Values(values) => add(column, "literal", values.first().map(|value| literal(DIALECT, value))),
             Holds::Null => add(column, "literal", Some("NULL".to_owned())),
@@ -121,7 +121,7 @@ pub(super) fn enqueue(spec: &QueueSpec, table: &TableSpec) -> Value {
     context! { added, numbered }
 }
 
-/// What all pending items have in common, then the order, then the key.
+/// The index of pending items: their common columns, then the order, then the key.
 fn due_index(spec: &QueueSpec, table: &TableSpec) -> Vec<(Identifier, bool)> {
     let mut columns: Vec<(Identifier, bool)> = Vec::new();
     let mut add = |column: &Identifier, descends: bool| {
@@ -129,7 +129,7 @@ fn due_index(spec: &QueueSpec, table: &TableSpec) -> Vec<(Identifier, bool)> {
             columns.push((column.clone(), descends));
         }
     };
-    for Condition { column, holds } in table.conditions(ItemState::Pending) {
+    for ColumnCondition { column, holds } in table.conditions(ItemState::Pending) {
         if *holds != Holds::Something {
             add(column, false);
         }
@@ -149,17 +149,17 @@ fn due_index(spec: &QueueSpec, table: &TableSpec) -> Vec<(Identifier, bool)> {
     columns
 }
 
-/// What all items in work have in common, then the start of the attempt.
+/// The index of items in work: their common columns, then the start of the attempt.
 fn in_flight_index(table: &TableSpec) -> Vec<Identifier> {
     let started = table.lifecycle.started.as_ref();
-    let told = told_by(table, ItemState::Processing).into_iter().filter(|column| Some(*column) != started);
-    told.chain(started).cloned().collect()
+    let columns = columns_of_state(table, ItemState::Processing).into_iter().filter(|column| Some(*column) != started);
+    columns.chain(started).cloned().collect()
 }
 
-/// The columns by which an index finds the items of a state, unless it only says that they hold something.
-fn told_by(table: &TableSpec, state: ItemState) -> Vec<&Identifier> {
+/// The columns that test a state with a value or NULL.
+fn columns_of_state(table: &TableSpec, state: ItemState) -> Vec<&Identifier> {
     let mut columns: Vec<&Identifier> = Vec::new();
-    for Condition { column, holds } in table.conditions(state) {
+    for ColumnCondition { column, holds } in table.conditions(state) {
         if *holds != Holds::Something && !columns.contains(&column) {
             columns.push(column);
         }
@@ -167,14 +167,14 @@ fn told_by(table: &TableSpec, state: ItemState) -> Vec<&Identifier> {
     columns
 }
 
-/// What all items in Error have in common, then when they are due.
+/// The index of items in Error: their common columns, then the due time.
 fn error_index(table: &TableSpec) -> Vec<Identifier> {
-    let mut columns = told_by(table, ItemState::Error);
+    let mut columns = columns_of_state(table, ItemState::Error);
     columns.extend(table.lifecycle.due.iter().filter(|due| !columns.contains(due)).collect::<Vec<_>>());
     columns.into_iter().cloned().collect()
 }
 
-/// A column that is in no index, as far as the description tells: reading it means visiting the row itself.
+/// A column that is in no index of the description: reading it means visiting the row itself.
 fn witness(spec: &QueueSpec, table: &TableSpec, due: &[(Identifier, bool)]) -> Option<Identifier> {
     let indexed = |column: &Identifier| {
         due.iter().any(|(other, _)| other == column)

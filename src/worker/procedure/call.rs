@@ -1,24 +1,24 @@
-//! The call of the procedure: its parameters from the item, and what it says at its end.
+//! The call of the procedure: its parameters from the item, and its result.
 
 use crate::backend::{invoke, own_results};
 use crate::catalog::{self, Parameter, bare};
+use crate::description::{QueueSpec, check_set, check_step, put_key};
 use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Excerpt, Result};
 use crate::ident::Identifier;
 use crate::item::{Item, ItemState, Rows, Value};
 use crate::session::{Param, Session};
-use crate::spec::{QueueSpec, check_set, check_step, put_key};
 use serde_json::{Map, json};
 use std::fmt::Write as _;
 
-/// A procedure as the catalog has it.
+/// A procedure as the catalog describes it.
 pub(super) struct Handler {
     dialect: Dialect,
-    procedure: catalog::Procedure,
+    procedure: catalog::CatalogProcedure,
 }
 
-/// What an item is to become.
-pub(super) struct Said {
+/// The procedure's result.
+pub(super) struct HandlerResult {
     pub(super) status: String,
     pub(super) step: Option<String>,
     pub(super) response: Option<String>,
@@ -52,13 +52,13 @@ impl Handler {
         Ok(Self { dialect, procedure })
     }
 
-    /// What it is called.
+    /// Its quoted name.
     pub(super) fn name(&self) -> String {
         format!("{}.{}", self.procedure.schema, self.procedure.name)
     }
 
     /// Calls it for `item`.
-    pub(super) fn call(&self, session: &mut Session, item: &Item<'_>, worker: &str) -> Result<Said> {
+    pub(super) fn call(&self, session: &mut Session, item: &Item<'_>, worker: &str) -> Result<HandlerResult> {
         let mut given: Vec<(&Parameter, Option<String>)> = Vec::new();
         for parameter in &self.procedure.parameters {
             match argument(item, worker, &parameter.meaning()) {
@@ -90,13 +90,13 @@ impl Handler {
         if returned != 0 {
             return Err(Error::new(ErrorKind::Database, format!("{} returned {returned}", self.name())));
         }
-        Ok(Said::of(own))
+        Ok(HandlerResult::of(own))
     }
 }
 
-impl Said {
-    /// The last row that says something. In T-SQL the answers of what it calls come as well, of `Add_Q_utx` for one: they have
-    /// a status too, and say nothing of this item.
+impl HandlerResult {
+    /// The last row with a column `Status`. In T-SQL the answers of called procedures come as well, of `Add_Q_utx` for one: they
+    /// have a status too, but not of this item.
     fn of(results: &[Rows]) -> Self {
         let says =
             |rows: &&Rows| !rows.is_empty() && place(rows, "status").is_some() && place(rows, "answer").is_none();
@@ -130,7 +130,7 @@ impl Said {
         Self { status: status.to_owned(), step: None, response: None, error: None, delay_ms: None, set: None }
     }
 
-    /// The same, if an item of this queue can get all of it.
+    /// The same, if an item of this queue can store all of it.
     pub(super) fn checked(mut self, spec: &QueueSpec) -> std::result::Result<Self, String> {
         if let Some(step) = &self.step {
             check_step(&spec.steps, step)?;
@@ -141,7 +141,7 @@ impl Said {
         Ok(self)
     }
 
-    /// The array that `Modify_Q_Set_utx` reads. What is wrong in it, that says.
+    /// The array that `Modify_Q_Set_utx` reads, and checks.
     pub(super) fn to_json(&self, key: &str, token: &str, attempt: i32, composite: bool) -> Result<String> {
         let mut out = String::from("[{\"key\":");
         put_key(&mut out, composite, key).map_err(|why| Error::new(ErrorKind::Protocol, why))?;
@@ -154,7 +154,7 @@ impl Said {
         if let Some(delay) = self.delay_ms {
             more.insert("delay_ms".to_owned(), json!(delay));
         }
-        // An item that has never been claimed has none where the table does not keep it.
+        // An item that has never been claimed has no token where the table does not keep it.
         if !token.is_empty() {
             let _ = write!(out, ",\"token\":{}", json!(token));
         }
@@ -173,7 +173,7 @@ fn place(rows: &Rows, meaning: &str) -> Option<usize> {
     rows.columns().iter().position(|column| bare(&column.name) == meaning)
 }
 
-/// What the item has of this meaning: a column first, then what the claim says. `None`: nothing is called so.
+/// The item's value for this parameter: a column first, then the claim's. `None`: the item has no such value.
 fn argument(item: &Item<'_>, worker: &str, meaning: &str) -> Option<Option<String>> {
     if let Some(at) = item.columns().iter().position(|column| bare(&column.name) == meaning) {
         return item.value(at).map(text_of);
@@ -187,7 +187,7 @@ fn argument(item: &Item<'_>, worker: &str, meaning: &str) -> Option<Option<Strin
     }))
 }
 
-/// A value as the statement takes it.
+/// A value as the statement's parameter.
 fn text_of(value: Value<'_>) -> Option<String> {
     Some(match value {
         Value::Null => return None,
@@ -202,7 +202,7 @@ fn text_of(value: Value<'_>) -> Option<String> {
     })
 }
 
-/// Schema and name, each as it is or in brackets or double quotes.
+/// Schema and name, each bare or in brackets or double quotes.
 fn parts(name: &str) -> Result<(Option<Identifier>, Identifier)> {
     let wrong = || {
         let message =
@@ -219,7 +219,7 @@ fn parts(name: &str) -> Result<(Option<Identifier>, Identifier)> {
     }
 }
 
-/// The part that `text` begins with, and what follows a point behind it.
+/// The first part of `text`, and the rest behind a point.
 fn part(text: &str) -> Option<(String, Option<&str>)> {
     let close = match text.chars().next()? {
         '[' => ']',
@@ -257,11 +257,11 @@ mod tests {
     }
 
     #[test]
-    fn what_it_enqueues_says_nothing_of_its_item() {
+    fn enqueues_of_the_procedure_do_not_touch_its_item() {
         let enqueued = rows(&[("Answer", "OK"), ("Status", "Pending")]);
-        assert_eq!(Said::of(std::slice::from_ref(&enqueued)).status, "Completed");
-        let said = Said::of(&[rows(&[("Status", "Failed"), ("Error", "no")]), enqueued]);
-        assert_eq!((said.status.as_str(), said.error.as_deref()), ("Failed", Some("no")));
+        assert_eq!(HandlerResult::of(std::slice::from_ref(&enqueued)).status, "Completed");
+        let result = HandlerResult::of(&[rows(&[("Status", "Failed"), ("Error", "no")]), enqueued]);
+        assert_eq!((result.status.as_str(), result.error.as_deref()), ("Failed", Some("no")));
     }
 
     #[test]

@@ -3,33 +3,33 @@
 use crate::error::Error;
 use crate::item::ItemState;
 
-/// An item that was worked on.
+/// An item that was handled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Worked {
     /// The item's key.
     pub key: String,
-    /// The attempt that this was.
+    /// The number of this attempt.
     pub attempt: i32,
-    /// The state it has now; `None` when somebody else has taken it meanwhile, or it is gone.
+    /// The state it has now; `None` when another worker has it meanwhile, or it is gone.
     pub state: Option<ItemState>,
     /// Why the procedure failed, if it did.
     pub error: Option<String>,
 }
 
-/// A claimed item, as far as it is needed to tell of it.
+/// The claim of an item, for a report.
 #[derive(Clone)]
-pub(super) struct Taken {
+pub(super) struct ClaimedItem {
     pub(super) key: String,
     pub(super) token: String,
     pub(super) attempt: i32,
 }
 
 /// The end of a transaction.
-pub(super) enum Ended {
+pub(super) enum TransactionEnd {
     /// Nothing was due.
     Empty,
-    /// It only ended items that are not to be worked on.
+    /// It only ended undeliverable items.
     Others,
     Done(Worked),
     /// It was undone, because of this error.
@@ -38,8 +38,8 @@ pub(super) enum Ended {
 
 /// A transaction that came to nothing.
 pub(super) struct Undone {
-    pub(super) taken: Taken,
+    pub(super) taken: ClaimedItem,
     pub(super) error: Error,
-    /// It may be done all the same: the answer to its commit was lost, or the procedure has settled its item itself.
+    /// It may have committed all the same: the answer to its commit was lost, or the procedure has settled its item itself.
     pub(super) may_be_done: bool,
 }

@@ -1,39 +1,40 @@
-//! The attempt that failed: its transaction is undone with the claim, so another one claims the item again and says why.
+//! Records a failed attempt: its transaction is undone with the claim, so another one claims the item again and writes the
+//! reason.
 
-use super::call::Said;
-use super::outcome::{Taken, Undone, Worked};
-use super::transaction::Work;
+use super::call::HandlerResult;
+use super::outcome::{ClaimedItem, Undone, Worked};
+use super::transaction::TransactionWork;
 use crate::calls::{Ask, YieldsTo};
 use crate::error::{Result, cut};
 use crate::item::{Answer, ItemState, Outcome};
-use crate::metrics::Call;
+use crate::metrics::CallKind;
 use crate::session::Session;
 
-/// Makes the item an Error, or Failed when its attempts are spent, unless somebody else has taken it meanwhile.
-pub(super) fn record(work: &Work<'_>, undone: Undone) -> Result<Worked> {
+/// Makes the item an Error, or Failed when its attempts are spent, unless another worker has it meanwhile.
+pub(super) fn record(work: &TransactionWork<'_>, undone: Undone) -> Result<Worked> {
     let queue = work.queue;
     let error = cut(undone.error.message().to_owned());
     let mut written = None;
-    let state = queue.ask(Call::Work, YieldsTo::Closing, |session| {
+    let state = queue.ask(CallKind::Work, YieldsTo::Closing, |session| {
         session.transaction(|session| once(work, session, &undone, &error, &mut written))
     })?;
     queue.process.polls.wake();
-    let Taken { key, attempt, .. } = undone.taken;
+    let ClaimedItem { key, attempt, .. } = undone.taken;
     Ok(Worked { key, attempt, state, error: Some(error) })
 }
 
-/// The row is locked by the first call, so what it answers holds for the others. `written` is what an earlier try has made of
-/// the item, whose commit may have come about although its answer was lost.
+/// Records it once. The first call locks the row, so its answer holds for the others. `written` is the state that an earlier try
+/// has written, whose commit may have come about although its answer was lost.
 fn once(
-    work: &Work<'_>,
+    work: &TransactionWork<'_>,
     session: &mut Session,
     undone: &Undone,
     error: &str,
     written: &mut Option<(Option<ItemState>, i32)>,
 ) -> Result<Option<ItemState>> {
     let taken = &undone.taken;
-    let failed = Said::failed(error);
-    // As it was claimed: when the procedure has committed, or the commit has been lost on its way here and was done.
+    let failed = HandlerResult::failed(error);
+    // It is still as it was claimed: the procedure has committed, or the commit whose answer was lost was done.
     let found = work.settle(session, taken, &failed)?;
     if found.answer == Answer::Ok {
         *written = Some((found.state, found.attempt));
@@ -44,16 +45,16 @@ fn once(
     }
     let waits = matches!(found.state, Some(ItemState::Pending | ItemState::Error));
     if !waits || found.attempt != taken.attempt - 1 {
-        // Done after all, or another worker's, who may have done it.
+        // It is done after all, or another worker's, who may have done it.
         return Ok(found.state.filter(|state| undone.may_be_done && *state == ItemState::Completed));
     }
-    let waiting = Taken { key: taken.key.clone(), token: found.token, attempt: 0 };
-    let again = work.settle(session, &waiting, &Said::taken())?;
+    let waiting = ClaimedItem { key: taken.key.clone(), token: found.token, attempt: 0 };
+    let again = work.settle(session, &waiting, &HandlerResult::taken())?;
     if again.answer != Answer::Ok || again.state != Some(ItemState::Processing) {
         return Ok(again.state);
     }
     let Outcome { token, attempt, .. } = again;
-    let ended = work.settle(session, &Taken { key: taken.key.clone(), token, attempt }, &failed)?;
+    let ended = work.settle(session, &ClaimedItem { key: taken.key.clone(), token, attempt }, &failed)?;
     *written = Some((ended.state, ended.attempt));
     Ok(ended.state)
 }

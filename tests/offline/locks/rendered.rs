@@ -6,8 +6,8 @@ use super::statement::{IfHeld, Program, Search, Statement, To};
 use super::world::{Index, Mode};
 use crate::tsql::text::{self, Batch, Token, follow};
 use readpast::Dialect;
+use readpast::description::QueueSpec;
 use readpast::ident::Identifier;
-use readpast::spec::QueueSpec;
 
 /// How a program of the model is rendered.
 pub fn of_model(program: &Program) -> Vec<String> {

@@ -78,7 +78,7 @@ pub fn explore_past(table: &Table, programs: &[Program], past: &[Finding]) -> (O
             let mut after = world.clone();
             match after.step(number, program) {
                 Step::Done => {
-                    while after.is_alone(number, program) {
+                    while after.is_quarantined(number, program) {
                         after.step(number, program);
                     }
                     next.push(after);

@@ -85,7 +85,7 @@ impl World {
     }
 
     /// Whether the next step looks at nothing and changes nothing that others have: who takes it at once leaves no order out.
-    pub fn is_alone(&self, number: usize, program: &Program) -> bool {
+    pub fn is_quarantined(&self, number: usize, program: &Program) -> bool {
         use Statement::{Beside, ByKey, Delete, FreeOfGroup, Insert, LeaveTurn, LookUpWork, Remember, Update};
         let session = &self.sessions[number];
         let place = usize::from(session.at.1);

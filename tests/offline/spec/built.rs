@@ -1,6 +1,6 @@
 //! Descriptions that were put together in a program: they are held to the rules of those that are read.
 
-use readpast::spec::{Completion, DedupSpec, Direction, EXAMPLES, Literal, Storage};
+use readpast::description::{Completion, DedupSpec, Direction, EXAMPLES, Literal, Storage};
 use readpast::{ErrorKind, QueueSpec, ident::Identifier};
 
 const SPEC: &str = r#"{"queue": "Job", "types": ["A"], "columns": [
@@ -81,7 +81,7 @@ fn without_start(spec: &mut QueueSpec) {
     table.lifecycle.started = None;
 }
 
-fn table(spec: &mut QueueSpec) -> &mut readpast::spec::TableSpec {
+fn table(spec: &mut QueueSpec) -> &mut readpast::description::TableSpec {
     let Storage::Table(table) = &mut spec.storage else { panic!("a table") };
     table
 }

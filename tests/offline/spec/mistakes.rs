@@ -332,7 +332,7 @@ fn who_claims_decides_that_alone() {
                 states.Completed = { done = 1 }\n[lease]\nkind = 'fixed'\n";
     let spec = QueueSpec::from_toml(text).unwrap();
     assert_eq!(QueueSpec::from_json(&spec.to_json()).unwrap(), spec);
-    let readpast::spec::Storage::Table(table) = &spec.storage else { panic!("not a table: {spec:?}") };
+    let readpast::description::Storage::Table(table) = &spec.storage else { panic!("not a table: {spec:?}") };
     assert_eq!(table.claimed_by.as_ref().map(|by| by.next.as_str()), Some("n"));
     for (from, to, words) in [
         ("owner = 'who', ", "", "table.lifecycle: needs \"owner\", the column into which"),

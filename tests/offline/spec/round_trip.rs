@@ -3,13 +3,13 @@
 use proptest::{option, prelude::*, sample::select};
 use readpast::{
     ItemState, QueueSpec,
-    ident::{Identifier, QueueName},
-    spec::{
-        BackoffSpec, CheckSpec, ClaimBySpec, ColumnKind, ColumnSpec, Completion, Condition, DedupSpec, Direction,
+    description::{
+        BackoffSpec, CheckSpec, ClaimBySpec, ColumnCondition, ColumnKind, ColumnSpec, Completion, DedupSpec, Direction,
         Holds, IndexSpec, KeyColumn, KeySource, LeaseSpec, LifecycleSpec, Literal, OrderSpec, PrioritySpec,
         ReferenceSpec, RetentionSpec, RolesSpec, SeekColumn, SettingsTableSpec, SqlName, StateSpec, Storage,
         SubtypeSpec, TableSpec,
     },
+    ident::{Identifier, QueueName},
 };
 use serde_json::{Value, json};
 
@@ -121,7 +121,7 @@ fn table() -> impl Strategy<Value = TableSpec> {
             param: name("Param"),
             value: id.clone(),
         });
-        let condition = |column: &Identifier, holds| Condition { column: column.clone(), holds };
+        let condition = |column: &Identifier, holds| ColumnCondition { column: column.clone(), holds };
         let state = |state, conditions| StateSpec { state, conditions };
         let mut key = vec![KeyColumn { name: id.clone(), kind: ColumnKind::Integer, source: KeySource::Table }];
         if composite {

@@ -4,9 +4,9 @@
 use crate::snapshots;
 use readpast::{
     Dialect, QueueSpec,
+    description::EXAMPLES,
     ident::Identifier,
     render::{self, CodeKind, Made},
-    spec::EXAMPLES,
 };
 use std::{collections::BTreeMap, fmt::Write};
 

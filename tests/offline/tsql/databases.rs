@@ -4,9 +4,9 @@
 use crate::sql::{calls_of, calls_of_schema};
 use readpast::{
     Dialect, QueueSpec,
+    description::{EXAMPLES, Storage},
     ident::Identifier,
     render,
-    spec::{EXAMPLES, Storage},
 };
 use std::{fs, path::PathBuf};
 

@@ -3,9 +3,9 @@
 use super::Finding;
 use super::text::{self, Batch, Kind, Token};
 use readpast::Dialect;
+use readpast::description::QueueSpec;
 use readpast::ident::Identifier;
 use readpast::render;
-use readpast::spec::QueueSpec;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -3,9 +3,9 @@
 
 use readpast::{
     Dialect,
+    description::{EXAMPLES, QueueSpec},
     ident::Identifier,
     render,
-    spec::{EXAMPLES, QueueSpec},
 };
 
 /// How a batch fails.

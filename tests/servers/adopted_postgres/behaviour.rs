@@ -79,7 +79,7 @@ fn a_server_that_starts_again_takes_up_its_own_work() {
     // One by one: any of them may be what it died of. Two were claimed together, and have their attempt back.
     for (number, attempt) in [("0", 1), ("1", 1), ("3", 2)] {
         let batch = claim(&again, 10);
-        assert_eq!((numbers(&batch, "reputation"), batch.is_alone()), (vec![number.to_owned()], true));
+        assert_eq!((numbers(&batch, "reputation"), batch.is_quarantined()), (vec![number.to_owned()], true));
         assert_eq!(batch.get(0).unwrap().attempt(), attempt);
         settle(&again, &batch, Action::Complete, "Completed");
     }

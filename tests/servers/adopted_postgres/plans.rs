@@ -4,11 +4,11 @@
 use super::tables::*;
 use readpast::{
     Dialect,
+    description::QueueSpec,
     for_tests::Session,
     ident::Identifier,
     item::{Rows, Value},
     render,
-    spec::QueueSpec,
 };
 
 /// Items of a call.

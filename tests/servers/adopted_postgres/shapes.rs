@@ -268,7 +268,7 @@ fn installing_twice_changes_nothing() {
     let queue = adopted.worker("w");
     queue.enqueue(&adopted.items(3), None).unwrap();
     claim(&queue, 1);
-    let spec = readpast::spec::QueueSpec::from_text(TRIGGERED).unwrap();
+    let spec = readpast::description::QueueSpec::from_text(TRIGGERED).unwrap();
     readpast::install::install(&adopted.scratch.config(&[]), Some(&spec)).unwrap();
     assert_eq!((adopted.count("Processing"), adopted.count("Pending")), (1, 2));
     assert_eq!(claim(&queue, 5).len(), 2);

@@ -1,7 +1,7 @@
 //! The tables of the documents as their authors declare them, with types of PostgreSQL, and the queues over them.
 
 use readpast::item::{Action, Batch, NewItem, Settlement};
-use readpast::{install::install, queue::Queue, spec::QueueSpec};
+use readpast::{description::QueueSpec, install::install, queue::Queue};
 use serde_json::{Value, json};
 use std::time::Duration;
 use support::scratch::Scratch;

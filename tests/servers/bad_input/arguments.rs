@@ -2,10 +2,10 @@
 
 use super::assert_says;
 use readpast::config::Config;
+use readpast::description::QueueSpec;
 use readpast::error::{Error, ErrorKind};
 use readpast::item::{Action, Filter, Lease, NewItem, Settlement};
 use readpast::queue::Queue;
-use readpast::spec::QueueSpec;
 use std::time::Duration;
 use support::scratch::{Scratch, item};
 

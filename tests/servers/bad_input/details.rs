@@ -1,11 +1,11 @@
 //! PostgreSQL tells in the DETAIL of an error what the row held that it refused, secret columns too: nothing of that gets into a
 //! message, from where it would come into logs.
 
+use readpast::description::QueueSpec;
 use readpast::error::Error;
 use readpast::install::install;
 use readpast::item::{Action, NewItem, Settlement};
 use readpast::queue::Queue;
-use readpast::spec::QueueSpec;
 use std::time::Duration;
 use support::scratch::Scratch;
 

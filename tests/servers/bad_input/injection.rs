@@ -2,9 +2,9 @@
 //! place. (Names of queues and schemas are in `arguments` and `schema`; types, filters and items in `capability`.)
 
 use super::assert_says;
+use readpast::description::QueueSpec;
 use readpast::error::ErrorKind;
 use readpast::item::{Action, Filter, ItemRef, Lease, NewItem, Settlement};
-use readpast::spec::QueueSpec;
 use std::time::Duration;
 use support::scratch::{Scratch, all, item};
 

@@ -2,7 +2,7 @@
 
 use super::assert_says;
 use readpast::error::ErrorKind;
-use readpast::{Dialect, ident::Identifier, install::install, spec::QueueSpec};
+use readpast::{Dialect, description::QueueSpec, ident::Identifier, install::install};
 use support::scratch::{Scratch, changed, config};
 
 fn spec() -> QueueSpec {

@@ -2,12 +2,12 @@
 //! `tsql_roles`.
 
 use super::assert_says;
+use readpast::description::QueueSpec;
 use readpast::error::{Error, ErrorKind};
 use readpast::for_tests::Session;
 use readpast::install::install;
 use readpast::item::{Action, Filter, ItemRef, ItemState, Lease};
 use readpast::queue::Queue;
-use readpast::spec::QueueSpec;
 use std::time::Duration;
 use support::scratch::{Scratch, administer, all, changed, config, item};
 

@@ -4,7 +4,7 @@ use super::assert_says;
 use readpast::error::ErrorKind;
 use readpast::item::{Action, Lease};
 use readpast::queue::Queue;
-use readpast::{install::install, spec::QueueSpec};
+use readpast::{description::QueueSpec, install::install};
 use std::time::Duration;
 use support::scratch::{Scratch, all, item};
 

@@ -1,9 +1,9 @@
 //! The catalog before an install and after the drop is the same, whatever the description says.
 
 use super::spec;
+use readpast::description::Storage;
 use readpast::install::{drop_queue, dropping, install};
 use readpast::item::Value;
-use readpast::spec::Storage;
 use readpast::{Dialect, QueueSpec};
 use std::collections::BTreeSet;
 use support::both::Database;

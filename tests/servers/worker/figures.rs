@@ -1,6 +1,6 @@
 //! What the process tells of its workers while they are there, and after.
 
-use readpast::engine::{Taken, Terms};
+use readpast::engine::{Taken, WorkerTerms};
 use readpast::{Action, Engine, Queue, QueueSpec, Settlement, install};
 use std::time::Duration;
 use support::both::Database;
@@ -18,7 +18,7 @@ fn figure(queue: &Queue, name: &str, more: &str) -> f64 {
 #[test]
 fn workers_are_told_of_while_they_run_and_what_they_met_stays() {
     for (number, database) in Database::each().into_iter().enumerate() {
-        let config = database.config(&[("worker.lanes", "2")]);
+        let config = database.config(&[("worker.fetchers", "2")]);
         // A name of its own: figures are the process's, which the other tests work in too.
         let name = format!("Told{number}");
         install(&config, Some(&QueueSpec::from_json(&format!(r#"{{"queue": "{name}"}}"#)).unwrap())).unwrap();
@@ -26,10 +26,10 @@ fn workers_are_told_of_while_they_run_and_what_they_met_stays() {
         queue.enqueue(&[item("a"), item("b")], None).unwrap();
         assert_eq!(figure(&queue, "readpast_workers", ""), 0.0);
 
-        let engine = Engine::new(&queue, Terms::default());
+        let engine = Engine::new(&queue, WorkerTerms::default());
         let Taken::Items(batch) = engine.take(1, Duration::from_secs(600)).unwrap() else { panic!("there are items") };
         assert_eq!(figure(&queue, "readpast_workers", ""), 1.0);
-        assert_eq!(figure(&queue, "readpast_worker_lanes", ""), 2.0);
+        assert_eq!(figure(&queue, "readpast_worker_fetchers", ""), 2.0);
         assert_eq!(figure(&queue, "readpast_worker_items", ",state=\"begun\""), 1.0);
         let taken = batch.get(0).unwrap();
         let spoiled = Settlement { response: Some("a\0b"), ..Settlement::new(&taken, Action::Complete) };
@@ -44,7 +44,7 @@ fn workers_are_told_of_while_they_run_and_what_they_met_stays() {
         engine.close(Duration::from_secs(600)).unwrap();
         drop(engine);
         until("its threads have ended", || figure(&queue, "readpast_workers", "") == 0.0);
-        assert_eq!(figure(&queue, "readpast_worker_lanes", ""), 0.0);
+        assert_eq!(figure(&queue, "readpast_worker_fetchers", ""), 0.0);
         assert_eq!(figure(&queue, "readpast_worker_refused_items_total", ""), 1.0);
         assert_eq!(figure(&queue, "readpast_worker_troubles_total", ""), 0.0);
     }

@@ -1,7 +1,7 @@
 //! Claims while handlers run: kept, recorded in steps, lost.
 
 use super::given::{Given, payload};
-use readpast::engine::{Engine, Taken, Terms};
+use readpast::engine::{Engine, Taken, WorkerTerms};
 use readpast::item::{ItemRef, Value};
 use readpast::{Action, Answer, ItemState, Settlement, Verdict, Worker};
 use std::collections::{BTreeMap, BTreeSet};
@@ -128,7 +128,7 @@ fn a_step_of_a_lost_item_says_so() {
 #[test]
 fn what_somebody_else_has_completed_is_told_as_lost() {
     for given in Given::each(&["a", "b", "c"], &[]) {
-        let engine = Engine::new(&given.queue, Terms::default());
+        let engine = Engine::new(&given.queue, WorkerTerms::default());
         let Taken::Items(batch) = engine.take(3, Duration::from_secs(600)).unwrap() else { panic!("three are due") };
         let taken: Vec<_> = batch.iter().map(|item| Settlement::new(&item, Action::Complete)).collect();
         assert_eq!(taken.len(), 3);

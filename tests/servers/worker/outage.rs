@@ -36,7 +36,7 @@ fn a_settle_whose_answer_is_lost_is_asked_for_again_until_it_is_known() {
     });
     worker
         .run(|job| {
-            // Which call a lane makes next is its own affair: the answer that is lost is the one to this settlement.
+            // Which call a fetcher makes next is its own affair: the answer that is lost is the one to this settlement.
             let is_second = job.text("Payload") == Some("second");
             if is_second {
                 // The first is settled by then, in a call of its own.

@@ -2,7 +2,7 @@
 //! claims wait for it.
 
 use readpast::Dialect;
-use readpast::engine::{Engine, Taken, Terms};
+use readpast::engine::{Engine, Taken, WorkerTerms};
 use readpast::for_tests::Session;
 use readpast::ident::Identifier;
 use readpast::item::Value;
@@ -175,7 +175,7 @@ fn workers_delete_what_is_over_and_claims_go_on() {
 fn a_worker_that_stops_when_nothing_is_due_leaves_nothing_behind() {
     for kept in Kept::each(&[]) {
         mixed(&kept);
-        let engine = Engine::new(&kept.queue, Terms { until_empty: true, observer: None });
+        let engine = Engine::new(&kept.queue, WorkerTerms { until_empty: true, observer: None });
         assert!(matches!(engine.take(1, Duration::from_secs(600)), Ok(Taken::Stopping)));
         engine.close(Duration::from_secs(600)).unwrap();
         assert_eq!(kept.left(), "2 cancelled, 2 failed, 1 waits, 2 young");

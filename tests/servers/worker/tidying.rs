@@ -1,6 +1,6 @@
 //! When what is over is deleted: between other work, and never instead of it.
 
-use readpast::engine::{Engine, Taken, Terms};
+use readpast::engine::{Engine, Taken, WorkerTerms};
 use readpast::item::Value;
 use readpast::worker::{Event, Procedure};
 use readpast::{Action, Filter, ItemState, Queue, QueueSpec, install};
@@ -41,7 +41,7 @@ fn left(queue: &Queue) -> i64 {
 
 #[test]
 fn what_is_due_is_claimed_before_a_backlog_is_deleted() {
-    // The lane may have begun before anybody wanted something, and goes on while this thread is held up: no proof then.
+    // The fetcher may have begun before anybody wanted something, and goes on while this thread is held up: no proof then.
     // What deletes first does so every time.
     let is_first = |left: &Vec<i64>| matches!(left[..], [750 | 1000]);
     assert!((0..10).any(|_| seen_by_the_claim().iter().all(is_first)), "the backlog was always deleted first");
@@ -49,11 +49,11 @@ fn what_is_due_is_claimed_before_a_backlog_is_deleted() {
 
 /// How many items were left of a backlog of 1000 when a worker claimed what was due, on each server at hand.
 fn seen_by_the_claim() -> Vec<Vec<i64>> {
-    let settings = [("worker.lanes", "1"), HOLDS];
+    let settings = [("worker.fetchers", "1"), HOLDS];
     let look = |(_database, queue): (Database, Queue)| {
         queue.enqueue(&[item("new")], None).unwrap();
         let seen = Arc::new(Mutex::new(Vec::new()));
-        // On the only lane, which does nothing else meanwhile.
+        // On the only fetcher, which does nothing else meanwhile.
         let observer = {
             let (seen, queue) = (Arc::clone(&seen), queue.clone());
             move |event: &Event<'_>| {
@@ -62,7 +62,7 @@ fn seen_by_the_claim() -> Vec<Vec<i64>> {
                 }
             }
         };
-        let engine = Engine::new(&queue, Terms { until_empty: true, observer: Some(Arc::new(observer)) });
+        let engine = Engine::new(&queue, WorkerTerms { until_empty: true, observer: Some(Arc::new(observer)) });
         let Ok(Taken::Items(batch)) = engine.take(1, NEVER) else { panic!("there is one") };
         engine.end(&all(&batch, Action::Complete));
         assert!(matches!(engine.take(1, NEVER), Ok(Taken::Stopping)));
@@ -84,7 +84,7 @@ fn a_worker_that_cannot_delete_stops_all_the_same_when_nothing_is_due() {
             ),
         )
         .unwrap();
-        let engine = Engine::new(&queue, Terms { until_empty: true, observer: None });
+        let engine = Engine::new(&queue, WorkerTerms { until_empty: true, observer: None });
         assert!(matches!(engine.take(1, NEVER), Ok(Taken::Stopping)));
         engine.close(NEVER).unwrap();
         assert_eq!((engine.figures().troubles, left(&queue)), (1, 3), "it is not tried again at once");

@@ -5,10 +5,10 @@ use crate::database;
 use crate::limit::{PATIENT, patient};
 use readpast::{
     config::Config,
+    description::QueueSpec,
     for_tests::Session,
     install::install,
     item::{Rows, Value},
-    spec::QueueSpec,
 };
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::{

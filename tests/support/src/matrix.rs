@@ -1,6 +1,6 @@
 //! Descriptions that have each option, alone and together, on a table of readpast's own and on one that was there before.
 
-use readpast::spec::{EXAMPLES, QueueSpec};
+use readpast::description::{EXAMPLES, QueueSpec};
 use serde_json::{Value, json};
 
 /// What both kinds have: two types, and columns that the options speak of.

@@ -10,7 +10,7 @@ use readpast::config::Config;
 use readpast::for_tests::Session;
 use readpast::item::{Action, Batch, NewItem, Settlement, Value};
 use readpast::queue::Queue;
-use readpast::{install::install, spec::QueueSpec};
+use readpast::{description::QueueSpec, install::install};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use std::{env, process, thread};

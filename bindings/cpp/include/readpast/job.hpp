@@ -66,7 +66,7 @@ public:
             const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
             if (left.count() <= 0)
                 return true;
-            told = detail::call(readpast_worker_news, worker_, seen, std::int64_t{left.count()}, &seen);
+            told = detail::call(readpast_worker_changes, worker_, seen, std::int64_t{left.count()}, &seen);
             if (told == status::empty)
                 return true;
         }

@@ -31,7 +31,7 @@ using worker_figures = readpast_worker_figures;
 ///     worker.run([&](readpast::job &job) { send(*job.text("Recipient")); });
 ///
 /// Threads of the library claim ahead of the handlers, settle in one call all that has ended, and renew the leases, however
-/// long a handler takes (docs/worker.md; the settings worker.lanes, worker.ahead and worker.hold_ms). What becomes of an item
+/// long a handler takes (docs/worker.md; the settings worker.fetchers, worker.ahead and worker.hold_ms). What becomes of an item
 /// is what its handler returns: nothing, or std::nullopt, means that it is done; a settlement, like
 /// job.retry("451 greylisted"), says otherwise.
 ///
@@ -43,7 +43,7 @@ using worker_figures = readpast_worker_figures;
 /// - What the database cannot store, such as a response longer than its column, is left out, and the item's error says so.
 /// - Failures that may pass by themselves are waited out. All others end the worker, and run() throws them.
 ///
-/// It takes a connection for each lane, however many threads there are, now and then one to renew leases, and one for each
+/// It takes a connection for each fetcher, however many threads there are, now and then one to renew leases, and one for each
 /// step while it is recorded.
 class worker {
 public:

@@ -157,7 +157,7 @@ namespace Readpast
                 using (var use = handle.Borrow())
                 {
                     Status status = QueueException.Check(
-                        WorkerMethods.readpast_worker_news(
+                        WorkerMethods.readpast_worker_changes(
                             use.Handle, seen, Queue.Milliseconds(Day), out long news, out Handle error), error);
                     if (status != Status.Empty)
                     {

@@ -17,7 +17,7 @@ namespace Readpast
     /// store, such as a response longer than its column, is left out, and the item's error says so. Lost connections
     /// and the like are waited for. <see cref="Logged"/> tells of all that. To stop the worker does not interrupt other
     /// users of the queue, while <see cref="Queue.Interrupt"/> stops it. How far it claims ahead, and on how many
-    /// connections, say the settings <c>worker.ahead</c>, <c>worker.hold_ms</c> and <c>worker.lanes</c>.
+    /// connections, say the settings <c>worker.ahead</c>, <c>worker.hold_ms</c> and <c>worker.fetchers</c>.
     /// <para>
     /// An asynchronous handler runs on the thread pool, and the worker's thread waits until its task has ended: so
     /// <see cref="Threads"/> of them run at once. Its token is cancelled when its item is found lost, and when the

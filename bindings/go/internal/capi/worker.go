@@ -61,14 +61,14 @@ func (w Worker) IsLost(key string, attempt int32) bool {
 	return C.readpast_worker_is_lost(w.native(), texts.pointer(place), C.int32_t(attempt)) != 0
 }
 
-// News is readpast_worker_news: how many there are, seen itself if there were no more in time, and -1 if there will be none.
-func (w Worker) News(seen, waitMs int64) (int64, *Failure) {
-	news := C.int64_t(seen)
-	result := C.worker_news(C.uint64_t(w), C.int64_t(seen), C.int64_t(waitMs), &news)
+// Changes is readpast_worker_changes: how many there are, seen itself if there were no more in time, and -1 if there will be none.
+func (w Worker) Changes(seen, waitMs int64) (int64, *Failure) {
+	changes := C.int64_t(seen)
+	result := C.worker_changes(C.uint64_t(w), C.int64_t(seen), C.int64_t(waitMs), &changes)
 	if result.status == C.READPAST_INTERRUPTED {
 		return -1, nil
 	}
-	return int64(news), failed(result)
+	return int64(changes), failed(result)
 }
 
 // Stop is readpast_worker_stop.

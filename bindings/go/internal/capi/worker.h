@@ -47,9 +47,9 @@ static inline struct result worker_step(uint64_t worker, const char *key, int32_
     return result;
 }
 
-static inline struct result worker_news(uint64_t worker, int64_t seen, int64_t wait_ms, int64_t *news) {
+static inline struct result worker_changes(uint64_t worker, int64_t seen, int64_t wait_ms, int64_t *changes) {
     struct result result = {0};
-    result.status = readpast_worker_news((readpast_worker){worker}, seen, wait_ms, news, &result.error);
+    result.status = readpast_worker_changes((readpast_worker){worker}, seen, wait_ms, changes, &result.error);
     return result;
 }
 

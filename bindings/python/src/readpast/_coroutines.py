@@ -19,10 +19,10 @@ _log = logging.getLogger("readpast.worker")
 _ENDED = "the event loop has ended"
 
 
-class News(NamedTuple):
+class Changes(NamedTuple):
     """How a worker tells what handlers must know of, and is told that they can be run no more."""
 
-    #: As `Engine.news`.
+    #: As `Engine.changes`.
     wait: Callable[[int], int | None]
     is_stopping: Callable[[], bool]
     stop: Callable[[], None]
@@ -49,9 +49,9 @@ class Coroutines:
     wait for coroutines.
     """
 
-    def __init__(self, news: News, stop_timeout: Seconds | None) -> None:
+    def __init__(self, changes: Changes, stop_timeout: Seconds | None) -> None:
         """Once the worker stops, coroutines may go on for as long as `stop_timeout` says; None: until they end."""
-        self._news = news
+        self._changes = changes
         self._patience = None if stop_timeout is None else milliseconds(stop_timeout) / 1000
         self._lock = threading.Lock()
         self._running: set[_Running] = set()
@@ -106,18 +106,18 @@ class Coroutines:
             self._ended.wait()
 
     def join(self) -> None:
-        """Waits for the thread that waits for news, once the library's worker has closed."""
+        """Waits for the thread that waits for changes, once the library's worker has closed."""
         if self._watch is not None:
             self._watch.join()
 
     def _listen(self, loop: asyncio.AbstractEventLoop) -> None:
         seen = 0
         patience = self._patience
-        while (news := self._news.wait(seen)) is not None:
-            seen = news
+        while (changes := self._changes.wait(seen)) is not None:
+            seen = changes
             for running in self._all():
                 self._look_at(running)
-            if patience is not None and self._news.is_stopping():
+            if patience is not None and self._changes.is_stopping():
                 with suppress(RuntimeError):
                     loop.call_soon_threadsafe(loop.call_later, patience, self._end_overdue)
                 patience = None
@@ -155,7 +155,7 @@ class Coroutines:
             if self._loop is None or self._ended.is_set():
                 raise RuntimeError(_ENDED)
             if self._watch is None:
-                watch = threading.Thread(target=self._listen, args=(self._loop,), name="readpast news", daemon=True)
+                watch = threading.Thread(target=self._listen, args=(self._loop,), name="readpast changes", daemon=True)
                 watch.start()
                 self._watch = watch
             return self._loop
@@ -169,7 +169,7 @@ class Coroutines:
                 await self._ending
             # By SystemExit in a handler, if not by the worker itself. Those beside it were cancelled together with this
             # and are told that they have ended in the next round of the loop: their items are not claimed again.
-            self._news.stop()
+            self._changes.stop()
 
         try:
             # What handlers leave on the loop is cancelled, and its threads are waited for.

@@ -92,16 +92,16 @@ class Engine:
         handle = self._handle
         return handle is None or bool(lib.readpast_worker_is_lost(handle.c, encoded(key, "key"), attempt))
 
-    def news(self, seen: int) -> int | None:
-        """Waits for more news than `seen`, 0 at first, and says how many there are.
+    def changes(self, seen: int) -> int | None:
+        """Waits for more changes than `seen`, 0 at first, and says how many there are.
 
         They tell that an item was lost, or that the worker is stopping. None: it has closed, there will be no more.
         """
-        news = ffi.new("int64_t *")
+        changes = ffi.new("int64_t *")
         while True:
-            status = self._open().call(lib.readpast_worker_news, seen, _DAY_MS, news)
+            status = self._open().call(lib.readpast_worker_changes, seen, _DAY_MS, changes)
             if status is not Status.EMPTY:
-                return None if status is Status.INTERRUPTED else int(news[0])
+                return None if status is Status.INTERRUPTED else int(changes[0])
 
     def stop(self) -> None:
         self._open().call(lib.readpast_worker_stop)

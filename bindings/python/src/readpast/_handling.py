@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Callable, Optional, Union
 
-from ._coroutines import Cancelled, Coroutines, News
+from ._coroutines import Cancelled, Changes, Coroutines
 from ._logging import Teller, brief, log
 from ._texts import Seconds
 from .item import Item
@@ -42,11 +42,11 @@ class Mistake(Exception):  # noqa: N818
 class Handling:
     """Calls a handler, be it a function or a coroutine function."""
 
-    def __init__(self, handler: Handler, news: News, stop_timeout: Seconds | None, teller: Teller) -> None:
+    def __init__(self, handler: Handler, changes: Changes, stop_timeout: Seconds | None, teller: Teller) -> None:
         """Raises TypeError for what can be no handler."""
         check(handler)
         self._handler = handler
-        self._coroutines = Coroutines(news, stop_timeout)
+        self._coroutines = Coroutines(changes, stop_timeout)
         self._teller = teller
 
     def handle(self, item: Item) -> Settlement:

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ._coroutines import News
+from ._coroutines import Changes
 from ._engine import Engine, Event, EventKind
 from ._handling import Handler, Handling
 from ._logging import Teller, log
@@ -40,7 +40,7 @@ class Worker:
     """Works a queue off on several threads.
 
     The library claims items ahead, renews their leases, and settles in groups what has ended; the threads hand items to
-    the handler. docs/worker.md says what becomes of an item whatever happens; the settings `worker.lanes`,
+    the handler. docs/worker.md says what becomes of an item whatever happens; the settings `worker.fetchers`,
     `worker.ahead` and `worker.hold_ms` of the queue say how far ahead it works.
 
     The handler may be a function or a coroutine function (`async def`): these run on an event loop that the worker has
@@ -82,7 +82,7 @@ class Worker:
             raise ValueError("a worker needs a thread")
         self._queue = queue
         self._teller = Teller(queue)
-        self._handling = Handling(handler, News(self._wait, self._is_stopping, self.stop), stop_timeout, self._teller)
+        self._handling = Handling(handler, Changes(self._wait, self._is_stopping, self.stop), stop_timeout, self._teller)
         self._threads = threads
         self._batch_size = batch_size
         self._settle_timeout_ms = milliseconds_or_none("settle_timeout", settle_timeout)
@@ -169,7 +169,7 @@ class Worker:
 
     def _wait(self, seen: int) -> int | None:
         try:
-            return self._running().news(seen)
+            return self._running().changes(seen)
         except BaseException as failure:
             self._fail(failure)
             return None

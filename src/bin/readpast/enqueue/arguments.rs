@@ -1,16 +1,16 @@
-//! Items from the command line, and what holds for items that do not say otherwise.
+//! Items from the command line, and the defaults of items.
 
 use super::Args;
 use crate::failure::{Failure, Result, usage};
+use readpast::description::{ColumnKind, ColumnSpec};
 use readpast::ident::Identifier;
 use readpast::item::Columns;
-use readpast::spec::{ColumnKind, ColumnSpec};
 use readpast::{Error, NewItem, QueueSpec};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::env;
 
-/// What an item has that does not say otherwise.
+/// The defaults of items.
 pub struct Defaults {
     kind: Option<String>,
     step: Option<String>,
@@ -37,19 +37,19 @@ impl Defaults {
             due: self.due.clone(),
             delay_ms: self.delay_ms,
             columns,
-            // As OpenTelemetry has it for a process that somebody else begins.
+            // OpenTelemetry's variables for a process that another one starts.
             traceparent: env::var("TRACEPARENT").ok(),
             tracestate: env::var("TRACESTATE").ok(),
         }
     }
 
-    /// An item from JSON: its columns, or an object that has them as `columns` beside other things.
+    /// An item from JSON: its columns, or an object with `columns` and other members.
     pub fn parse(&self, json: &str) -> std::result::Result<NewItem, String> {
         let value: Value = serde_json::from_str(json).map_err(|error| format!("this is not JSON: {error}"))?;
         let Value::Object(object) = value else {
             return Err("an item is a JSON object, like {\"Column\": \"value\"}".to_owned());
         };
-        // Read anew, since a `Value` does not keep all digits of a number.
+        // Parsed anew, since a `Value` does not keep all digits of a number.
         let columns = |json: &str| Columns::from_json(json).map_err(|error| error.message().to_owned());
         let all = columns(json)?;
         let columns = match all.get("columns") {
@@ -70,7 +70,7 @@ impl Defaults {
                     let delay = value.as_i64().ok_or("\"delay_ms\" must be a whole number")?;
                     (item.due, item.delay_ms) = (None, Some(delay));
                 }
-                // Of two that belong together the process's own is not left beside another's.
+                // The two belong together: the process's own is not left beside another's.
                 "traceparent" => (item.traceparent, item.tracestate) = (Some(text()?), state.clone()),
                 "tracestate" => {}
                 _ => {
@@ -85,7 +85,7 @@ impl Defaults {
     }
 }
 
-/// The items that the arguments give, all of them checked.
+/// The items of the arguments, all of them checked.
 pub fn items(spec: &QueueSpec, args: &Args, defaults: &Defaults) -> Result<Vec<NewItem>> {
     let items = if args.item.is_empty() {
         vec![defaults.item(columns(spec, &args.columns)?)]
@@ -99,8 +99,8 @@ pub fn items(spec: &QueueSpec, args: &Args, defaults: &Defaults) -> Result<Vec<N
     Ok(items)
 }
 
-/// `COLUMN=VALUE`, the value read as the column's type asks for; `COLUMN:=JSON`, the value as it is. A column of a subtype
-/// is `SUBTYPE.COLUMN`.
+/// `COLUMN=VALUE`, the value read as the column's type asks for; `COLUMN:=JSON`, the value as JSON. A column of a subtype is
+/// `SUBTYPE.COLUMN`.
 fn columns(spec: &QueueSpec, arguments: &[String]) -> Result<Columns> {
     let (mut own, mut of_subtypes) = (Columns::default(), BTreeMap::<&str, Columns>::new());
     for argument in arguments {
@@ -118,7 +118,7 @@ fn columns(spec: &QueueSpec, arguments: &[String]) -> Result<Columns> {
             let put = into.insert_json(name, text);
             put.map_err(|error| usage(format!("{full}:= takes JSON, and this {}", error.message())))?
         } else if is_written_as_json(known, name) {
-            // What does not fit stays text; the check of the item then says what the column takes.
+            // A value that does not fit stays text; the check of the item then reports the column's type.
             into.insert_json(name, text).unwrap_or_else(|_| into.insert(name, text))
         } else {
             into.insert(name, text)
@@ -133,7 +133,7 @@ fn columns(spec: &QueueSpec, arguments: &[String]) -> Result<Columns> {
     Ok(own)
 }
 
-/// A name that is no column may be meant for an option.
+/// The error about an unknown column, which may be meant for an option.
 fn with_option(error: Error, arguments: &[String]) -> Failure {
     let names = arguments.iter().filter_map(|argument| argument.split_once('=')).map(|(name, _)| name);
     let remedy = names.map(|name| name.trim_end_matches(':').to_ascii_lowercase()).find_map(|name| {
@@ -160,7 +160,7 @@ fn is_written_as_json(columns: &[ColumnSpec], name: &str) -> bool {
     )
 }
 
-/// Whether a column or subtype is meant. The check of the item tells those apart that differ in case alone.
+/// Whether `name` means a column or subtype. The check of the item distinguishes names that differ only in case.
 fn is_called(known: &Identifier, name: &str) -> bool {
     known.as_str().to_lowercase() == name.to_lowercase()
 }

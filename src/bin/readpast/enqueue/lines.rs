@@ -8,20 +8,20 @@ use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
 /// The lines that are not blank, with their numbers.
-pub struct Source {
+pub struct InputLines {
     reader: Box<dyn BufRead>,
     name: String,
     number: usize,
     bytes: Option<u64>,
 }
 
-/// One of them.
-pub struct Line {
+/// A line.
+pub struct InputLine {
     number: usize,
     text: Vec<u8>,
 }
 
-impl Source {
+impl InputLines {
     /// A file, or standard input for none and for `-`.
     pub fn open(path: Option<&Path>) -> Result<Self> {
         let Some(path) = path.filter(|path| *path != Path::new("-")) else {
@@ -35,16 +35,16 @@ impl Source {
         Ok(Self { reader, name: path.display().to_string(), number: 0, bytes })
     }
 
-    /// How long the whole of it is, where that is known.
+    /// The length of the input, if known.
     pub fn bytes(&self) -> Option<u64> {
         self.bytes
     }
 }
 
-impl Iterator for Source {
-    type Item = Result<Line>;
+impl Iterator for InputLines {
+    type Item = Result<InputLine>;
 
-    fn next(&mut self) -> Option<Result<Line>> {
+    fn next(&mut self) -> Option<Result<InputLine>> {
         loop {
             let mut text = Vec::new();
             match self.reader.read_until(b'\n', &mut text) {
@@ -61,19 +61,19 @@ impl Iterator for Source {
                 text.drain(..3);
             }
             if !text.iter().all(u8::is_ascii_whitespace) {
-                return Some(Ok(Line { number: self.number, text }));
+                return Some(Ok(InputLine { number: self.number, text }));
             }
         }
     }
 }
 
-impl Line {
-    /// How long it is.
+impl InputLine {
+    /// Its length.
     pub fn bytes(&self) -> usize {
         self.text.len()
     }
 
-    /// The item on it, checked; or its number and what is wrong with it.
+    /// The item on it, checked; or its number and the mistake.
     pub fn item(
         &self,
         spec: &QueueSpec,

@@ -87,7 +87,7 @@ fn queue(app: &App, desk: &Desk) -> Answer {
 }
 
 fn is_own(spec: &QueueSpec) -> bool {
-    matches!(spec.storage, readpast::spec::Storage::Own)
+    matches!(spec.storage, readpast::description::Storage::Own)
 }
 
 fn charts(app: &App, looks: &[Arc<Look>]) -> String {

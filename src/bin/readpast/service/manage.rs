@@ -1,6 +1,6 @@
-//! What the service manager is told: a service more, a service less.
+//! Adds and removes services at the service manager.
 
-use super::{Install, told};
+use super::{Install, service_failure};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, usage};
 use crate::output::{Output, note};
@@ -14,11 +14,11 @@ use windows_service::service::{
 };
 use windows_service::service_manager::{ServiceManager, ServiceManagerAccess};
 
-/// What the manager answers for a service that is not there, and for one that is there already.
+/// The manager's errors for a missing service, and for an existing one.
 const DOES_NOT_EXIST: i32 = 1060;
 const EXISTS: i32 = 1073;
 
-/// How long the end of a service is waited for before it is taken away.
+/// How long to wait for the end of a service before its removal.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// How long the machine waits for it when it goes down.
@@ -52,27 +52,28 @@ pub(super) fn install(args: &Install, out: &Output) -> Result<Exit> {
     };
     let access = ServiceManagerAccess::CONNECT | ServiceManagerAccess::CREATE_SERVICE;
     let manager = ServiceManager::local_computer(None::<&str>, access);
-    let manager = manager.map_err(|error| told("the service manager (are you an administrator?)", &error))?;
+    let manager =
+        manager.map_err(|error| service_failure("the service manager (are you an administrator?)", &error))?;
     let service =
         manager.create_service(&info, ServiceAccess::CHANGE_CONFIG | ServiceAccess::START | ServiceAccess::DELETE);
     let service = service.map_err(|error| match code(&error) {
         Some(EXISTS) => usage(format!("there is a service {name} already; readpast service remove {name} removes it")),
-        _ => told(&format!("the service {name} cannot be made"), &error),
+        _ => service_failure(&format!("the service {name} cannot be made"), &error),
     })?;
     event_log::add(name).map_err(|error| {
-        // Half a service would be in the way of the next attempt.
+        // Half a service would block the next attempt.
         let _ = service.delete();
         Failure::Partly(format!("the event log does not take {name} as a source: {error}"), Exit::Denied)
     })?;
     describe(&service, name).unwrap_or_else(|error| {
-        note(&told("warning: it will not restart when it fails", &error).message());
+        note(&service_failure("warning: it will not restart when it fails", &error).message());
     });
     let text = || format!("installed {name}, as {account}; sc.exe start {name} starts it");
     out.answer(text, || json!({"installed": name, "account": account}))?;
     Ok(Exit::Done)
 }
 
-/// What is nice to have: that it is begun again, and time to end when the machine goes down.
+/// Sets optional properties: a restart after failures, and time to end when the machine goes down.
 fn describe(service: &Service, name: &str) -> windows_service::Result<()> {
     service.set_description(format!("A worker of the queue library readpast: {name}"))?;
     service.set_preshutdown_timeout(AT_SHUTDOWN)?;
@@ -84,28 +85,28 @@ fn describe(service: &Service, name: &str) -> windows_service::Result<()> {
         command: None,
         actions: Some(vec![restart(1), restart(10), restart(60)]),
     })?;
-    // Ours ends in an orderly way with an error when the database stays away.
+    // Our service ends in an orderly way with an error when the database stays away.
     service.set_failure_actions_on_non_crash_failures(true)
 }
 
 pub(super) fn remove(name: &str, out: &Output) -> Result<Exit> {
     let manager = ServiceManager::local_computer(None::<&str>, ServiceManagerAccess::CONNECT);
-    let manager = manager.map_err(|error| told("the service manager", &error))?;
+    let manager = manager.map_err(|error| service_failure("the service manager", &error))?;
     let access =
         ServiceAccess::DELETE | ServiceAccess::STOP | ServiceAccess::QUERY_STATUS | ServiceAccess::QUERY_CONFIG;
     let service = manager.open_service(name, access).map_err(|error| match code(&error) {
         Some(DOES_NOT_EXIST) => usage(format!("there is no service {name}")),
-        _ => told(&format!("the service {name} (are you an administrator?)"), &error),
+        _ => service_failure(&format!("the service {name} (are you an administrator?)"), &error),
     })?;
-    // Nobody's service but ours goes.
-    let config = service.query_config().map_err(|error| told("its configuration cannot be read", &error))?;
+    // Only our own services are removed.
+    let config = service.query_config().map_err(|error| service_failure("its configuration cannot be read", &error))?;
     if !config.executable_path.to_string_lossy().contains("service run ") {
         return Err(usage(format!(
             "{name} was not installed by readpast service install; sc.exe delete removes any service"
         )));
     }
     stop(&service, name)?;
-    service.delete().map_err(|error| told(&format!("{name} cannot be removed"), &error))?;
+    service.delete().map_err(|error| service_failure(&format!("{name} cannot be removed"), &error))?;
     event_log::remove(name);
     out.answer(|| format!("removed {name}"), || json!({"removed": name}))?;
     Ok(Exit::Done)
@@ -113,12 +114,12 @@ pub(super) fn remove(name: &str, out: &Output) -> Result<Exit> {
 
 fn stop(service: &Service, name: &str) -> Result<()> {
     let state = || service.query_status().map(|status| status.current_state);
-    let asked = |error| told(&format!("{name} cannot be asked for its state"), &error);
+    let asked = |error| service_failure(&format!("{name} cannot be asked for its state"), &error);
     let deadline = Instant::now() + PATIENCE;
-    let mut is_told = false;
+    let mut is_stop_sent = false;
     while state().map_err(asked)? != ServiceState::Stopped {
-        // While it begins it takes no orders.
-        is_told = is_told || service.stop().is_ok();
+        // A service that begins takes no orders.
+        is_stop_sent = is_stop_sent || service.stop().is_ok();
         if Instant::now() > deadline {
             let why =
                 format!("{name} does not stop, and was not removed; if it was told to stop, it claims no more items");

@@ -1,10 +1,10 @@
-//! The service itself: what the service manager is told of a command that runs.
+//! The service itself: it reports the state of a running command to the service manager.
 
-use super::{Reader, Run, told};
+use super::{CommandLineReader, Run, service_failure};
 use crate::exit::Exit;
 use crate::failure::{Result, usage};
 use crate::output::{note, remark, remark_to};
-use crate::windows::console::{self, Request};
+use crate::windows::console::{self, EndSource};
 use crate::windows::event_log;
 use log::Level;
 use std::ffi::OsString;
@@ -20,20 +20,21 @@ use windows_service::service::{
 use windows_service::service_control_handler::{self, ServiceControlHandlerResult, ServiceStatusHandle};
 use windows_service::service_dispatcher;
 
-/// What the manager started; its own call brings the name alone.
-static STARTED: OnceLock<(Run, Reader)> = OnceLock::new();
+/// The arguments of the start; the manager's own call brings only the name.
+static STARTED: OnceLock<(Run, CommandLineReader)> = OnceLock::new();
 
-/// While it ends, the manager hears of it so often; it waits three times as long for the next word.
+/// The interval of reports while it ends; the manager waits three times as long for the next.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
 
 define_windows_service!(begun_by_manager, serve_manager);
 
 /// Returns when the service has ended.
-pub(super) fn run(args: Run, reader: Reader) -> Result<Exit> {
+pub(super) fn run(args: Run, reader: CommandLineReader) -> Result<Exit> {
     let name = args.name.clone();
     STARTED.set((args, reader)).map_err(|_| usage("a process is one service"))?;
-    service_dispatcher::start(&name, begun_by_manager)
-        .map_err(|error| told(&format!("only the service manager can start this: sc.exe start {name}"), &error))?;
+    service_dispatcher::start(&name, begun_by_manager).map_err(|error| {
+        service_failure(&format!("only the service manager can start this: sc.exe start {name}"), &error)
+    })?;
     Ok(Exit::Done)
 }
 
@@ -45,11 +46,11 @@ fn serve_manager(_: Vec<OsString>) {
         }
     });
     if let Err(error) = serve(args, *reader) {
-        remark(Level::Error, &told("the service manager refuses the service's status", &error).message());
+        remark(Level::Error, &service_failure("the service manager refuses the service's status", &error).message());
     }
 }
 
-fn serve(args: &Run, reader: Reader) -> windows_service::Result<()> {
+fn serve(args: &Run, reader: CommandLineReader) -> windows_service::Result<()> {
     let (asks, asked) = channel();
     let handle = service_control_handler::register(&args.name, move |control| match control {
         ServiceControl::Stop | ServiceControl::Preshutdown => {
@@ -61,7 +62,7 @@ fn serve(args: &Run, reader: Reader) -> windows_service::Result<()> {
     })?;
     console::leave();
     let manager = Manager { handle, is_asked: AtomicBool::new(false), has_ended: Mutex::new(false) };
-    manager.tell(ServiceState::Running, 0, 0)?;
+    manager.set_status(ServiceState::Running, 0, 0)?;
     let (ends, ended): (Sender<()>, _) = channel();
     let result = thread::scope(|scope| {
         let manager = &manager;
@@ -71,7 +72,7 @@ fn serve(args: &Run, reader: Reader) -> windows_service::Result<()> {
         result
     });
     let status = match result {
-        // Being asked to end is no failure, which the manager would begin it again for.
+        // An end on request is no failure, after which the manager would restart it.
         Ok(Exit::Done | Exit::Signal(_)) => 0,
         Ok(exit) => exit.status(),
         Err(failure) => {
@@ -79,11 +80,11 @@ fn serve(args: &Run, reader: Reader) -> windows_service::Result<()> {
             failure.exit().status()
         }
     };
-    // Who was told to stop has, whatever it met on its way: an error would have the manager begin it again.
+    // A service that was stopped has ended in order, whatever errors it met: an error would make the manager restart it.
     manager.end(if manager.is_asked.load(Ordering::Relaxed) { 0 } else { status.into() })
 }
 
-/// Hands the manager's wish on, and tells it that we are about to end for as long as that takes.
+/// Passes the manager's request on, and reports that the service is about to end for as long as that takes.
 fn end_when_asked(manager: &Manager, asked: &Receiver<()>, ended: &Receiver<()>) {
     let is_over = |wait| !matches!(ended.recv_timeout(wait), Err(RecvTimeoutError::Timeout));
     while asked.try_recv().is_err() {
@@ -92,11 +93,11 @@ fn end_when_asked(manager: &Manager, asked: &Receiver<()>, ended: &Receiver<()>)
         }
     }
     manager.is_asked.store(true, Ordering::Relaxed);
-    console::ask(Request::Break);
+    console::ask(EndSource::Break);
     let mut checkpoint = 1;
     loop {
-        if let Err(error) = manager.tell(ServiceState::StopPending, checkpoint, 0) {
-            note(&told("the service manager could not be told that the service ends", &error).message());
+        if let Err(error) = manager.set_status(ServiceState::StopPending, checkpoint, 0) {
+            note(&service_failure("the service manager could not be told that the service ends", &error).message());
         }
         checkpoint += 1;
         if is_over(SIGN_OF_LIFE) {
@@ -105,22 +106,22 @@ fn end_when_asked(manager: &Manager, asked: &Receiver<()>, ended: &Receiver<()>)
     }
 }
 
-fn perform(args: &Run, reader: Reader) -> Result<Exit> {
+fn perform(args: &Run, reader: CommandLineReader) -> Result<Exit> {
     std::env::set_current_dir(&args.folder)
         .map_err(|error| usage(format!("the folder {} cannot be entered: {error}", args.folder.display())))?;
     (reader(&args.command)?.perform)()
 }
 
-/// Whom we tell how we are.
+/// The service manager's side.
 struct Manager {
     handle: ServiceStatusHandle,
     is_asked: AtomicBool,
-    /// After its last word nothing is said: it may have begun us anew.
+    /// No report follows the last one: the manager may have restarted the service.
     has_ended: Mutex<bool>,
 }
 
 impl Manager {
-    fn tell(&self, state: ServiceState, checkpoint: u32, status: u32) -> windows_service::Result<()> {
+    fn set_status(&self, state: ServiceState, checkpoint: u32, status: u32) -> windows_service::Result<()> {
         let mut has_ended = self.has_ended.lock().unwrap_or_else(PoisonError::into_inner);
         if *has_ended {
             return Ok(());
@@ -145,6 +146,6 @@ impl Manager {
     }
 
     fn end(&self, status: u32) -> windows_service::Result<()> {
-        self.tell(ServiceState::Stopped, 0, status)
+        self.set_status(ServiceState::Stopped, 0, status)
     }
 }

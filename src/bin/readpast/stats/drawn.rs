@@ -1,22 +1,22 @@
-//! Bars and lines of characters, for a terminal that somebody watches.
+//! Bars and lines of characters, for a terminal.
 
 /// Cells of a bar, and the most of a line.
 const BAR: usize = 18;
 pub const LINE: usize = 56;
-/// What stands before a line and after it.
+/// The characters before a line and after it.
 const AROUND: usize = 34;
 /// The least width that has room for bars beside their figures.
 const WITH_BARS: usize = 79;
 
-/// How many characters are in a row of the terminal, and how many rows it has.
+/// The columns and rows of the terminal.
 #[derive(Debug, Clone, Copy)]
-pub struct Room {
+pub struct TerminalSize {
     pub width: usize,
     pub height: usize,
 }
 
-impl Room {
-    /// That of the terminal as it is now: somebody may draw it larger. One that does not say has room for all.
+impl TerminalSize {
+    /// The present size, which the user may change. A terminal that does not report one has room for all.
     pub fn now() -> Self {
         let size = terminal_size::terminal_size();
         let (width, height) = size.map_or((usize::MAX, usize::MAX), |(w, h)| (w.0.into(), h.0.into()));
@@ -33,15 +33,15 @@ impl Room {
         self.width.saturating_sub(AROUND).clamp(8, LINE)
     }
 
-    /// The lines as rows that fit: a row that the terminal itself broke, or a page that it scrolled, would leave pieces of
-    /// itself behind. The cursor has the last row.
+    /// The lines as rows that fit: a row that the terminal itself broke, or a page that it scrolled, would leave pieces of itself
+    /// behind. The cursor has the last row.
     pub fn rows(self, text: &str) -> Vec<String> {
         let mut rows: Vec<_> = text.lines().flat_map(|line| self.broken(line)).collect();
         rows.truncate(self.height.saturating_sub(1).max(1));
         rows
     }
 
-    /// A line that is too long goes on below, after a blank if it has one.
+    /// Breaks a line that is too long, after a blank if it has one.
     fn broken(self, line: &str) -> Vec<String> {
         const INDENT: &str = "          ";
 
@@ -60,7 +60,7 @@ impl Room {
     }
 }
 
-/// What is drawn with: whole cells, then the parts of one, from the least on; and the heights of a line.
+/// The characters to draw with: whole cells, then the parts of one, from the least on; and the heights of a line.
 pub struct Pens {
     parts: &'static [char],
     heights: &'static [char],
@@ -73,7 +73,7 @@ impl Pens {
     };
     pub const PLAIN: Self = Self { parts: &['#'], heights: &['_', '.', '-', '=', '*', '#'] };
 
-    /// Those that the terminal can show, as far as its environment tells.
+    /// The characters that the terminal can show, by its environment.
     pub fn of_environment() -> Self {
         let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
         let locale =
@@ -81,7 +81,7 @@ impl Pens {
         if cfg!(windows) || locale.contains("utf-8") || locale.contains("utf8") { Self::BLOCKS } else { Self::PLAIN }
     }
 
-    /// A bar as long as `value` is to `most`; what is not nothing can be seen.
+    /// A bar of the length of `value` relative to `most`; a value above 0 is always visible.
     pub fn bar(&self, value: i64, most: i64) -> String {
         let (value, most) = (i128::from(value.max(0)), i128::from(most.max(1)));
         let steps = i128::try_from(self.parts.len()).unwrap_or(1);
@@ -95,7 +95,7 @@ impl Pens {
         bar
     }
 
-    /// The newest values as a line of so many cells, from nothing to the highest of them.
+    /// The newest values as a line of so many cells, from 0 to the highest of them.
     pub fn line(&self, values: &[f64], cells: usize) -> String {
         let values = &values[values.len().saturating_sub(cells)..];
         let most = values.iter().copied().fold(0.0, f64::max);
@@ -142,8 +142,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_wide_goes_on_below_and_what_is_too_high_is_cut() {
-        let room = |width, height| Room { width, height };
+    fn wide_lines_are_broken_and_high_pages_are_cut() {
+        let room = |width, height| TerminalSize { width, height };
         let long = "  workers 3 busy, 6 needed   (90 arrivals in the last hour)";
         let rows = room(40, 24).rows(long);
         assert_eq!(rows, ["  workers 3 busy, 6 needed   (90", "          arrivals in the last hour)"]);

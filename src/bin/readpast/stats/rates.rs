@@ -6,25 +6,25 @@ use readpast::{Queue, Watched};
 use serde_json::{Map, Value, json};
 use std::time::{Duration, Instant};
 
-/// The rows of a look, as `serve` has them.
+/// The rows of a look, as in `serve`.
 const MOST: u32 = 10_000;
 
-/// What `--by` takes.
+/// The values of `--by`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum By {
     /// The types of the queue's items
     Type,
 }
 
-/// What was asked for besides the counts.
+/// The requested rates besides the counts.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked {
+pub struct RateOptions {
     pub by: Option<By>,
-    /// For how long to look, where two looks are needed.
+    /// The pause between two looks, if two are needed.
     pub trend: Option<Duration>,
 }
 
-/// A bounded look, and what follows from it.
+/// A bounded look, and its trend.
 pub struct Rates {
     by: Option<By>,
     trend: Option<Trend>,
@@ -33,8 +33,8 @@ pub struct Rates {
 }
 
 impl Rates {
-    /// Looks at the queue; `before` is the look before this one, where somebody watches.
-    pub fn take(queue: &Queue, asked: Asked, before: Option<&Self>) -> readpast::Result<Option<Self>> {
+    /// Looks at the queue; `before` is the look before this one, under `--watch`.
+    pub fn take(queue: &Queue, asked: RateOptions, before: Option<&Self>) -> readpast::Result<Option<Self>> {
         if asked.by.is_none() && asked.trend.is_none() {
             return Ok(None);
         }
@@ -54,7 +54,7 @@ impl Rates {
     /// The lines for a person.
     pub fn lines(&self) -> Vec<String> {
         let mut lines = if self.by == Some(By::Type) { types(&self.watched.types) } else { Vec::new() };
-        lines.extend(self.trend.as_ref().map(told));
+        lines.extend(self.trend.as_ref().map(trend_line));
         lines
     }
 
@@ -109,7 +109,7 @@ fn types(types: &[OfType]) -> Vec<String> {
     }
     let row = |cells: [&str; 7]| {
         let [name, due, oldest, others @ ..] = cells;
-        // Eighty characters, as terminals have them.
+        // Eighty characters, the width of most terminals.
         format!("  {name:<18}{due:>8}{oldest:>12}{}", others.map(|cell| format!("{cell:>10}")).concat())
     };
     let mut lines = vec![row(["of the type", "due", "the oldest", "in flight", "ended/h", "arrived/h", "needed"])];
@@ -128,7 +128,7 @@ fn types(types: &[OfType]) -> Vec<String> {
     lines
 }
 
-fn told(trend: &Trend) -> String {
+fn trend_line(trend: &Trend) -> String {
     let estimated =
         if trend.counted { "" } else { "   (estimated from what waits: the queue deletes completed items)" };
     let then = trend.depth_in_an_hour.map_or_else(
@@ -148,7 +148,7 @@ fn told(trend: &Trend) -> String {
     )
 }
 
-/// What `--trend` takes: how far apart two looks are.
+/// The value of `--trend`: the pause between two looks.
 pub fn pause(text: &str) -> Result<Duration, String> {
     let pause = duration::parse(text)?;
     if pause.is_zero() { Err("two looks at the same time show no change; 5s is usual".to_owned()) } else { Ok(pause) }

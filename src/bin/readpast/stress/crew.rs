@@ -1,4 +1,4 @@
-//! The workers, on the library's queue as any worker is.
+//! The workers of a load test, which use the library's queue like any worker.
 
 use super::tally::{Board, Tally};
 use crate::failure::Result;
@@ -12,67 +12,66 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What is to be done.
-pub struct Plan {
+/// The plan of a run.
+pub struct LoadPlan {
     pub workers: u32,
     pub items: u32,
     pub limit: Duration,
     pub batch: u32,
     pub handler: Duration,
-    /// Of a hundred claims.
+    /// Per hundred claims.
     pub kill: u32,
 }
 
-/// What came of it.
-pub struct Found {
+/// The result of a run.
+pub struct LoadResult {
     pub filled: Filled,
     pub tally: Tally,
     pub took: Duration,
-    /// What the copy's table says in the end.
+    /// The final figures of the copy's table.
     pub stats: QueueStats,
     /// Whether completed items stay there.
     pub keeps: bool,
     pub observed: Observed,
-    /// Tries at calls that failed, by the kind of the error, and calls that were made again.
+    /// Failed tries at calls, by the kind of the error, and the number of retries.
     pub errors: Vec<(String, u64)>,
     pub retries: u64,
 }
 
-/// What was put into the copy.
+/// The items of the copy.
 #[derive(Default, Clone, Copy)]
 pub struct Filled {
     pub items: u32,
-    /// Items that are the same work as others, which the queue has not taken.
+    /// Items that the queue refused as duplicates.
     pub duplicates: u32,
 }
 
-/// What the server shows the workers' connections as.
+/// The name of the workers' connections at the server.
 const APPLICATION: &str = "readpast stress";
 
-/// How often the server is looked at.
+/// The interval of looks at the server.
 const EVERY: Duration = Duration::from_millis(50);
 
-/// How long a worker that finds nothing waits.
+/// The pause of a worker that finds nothing.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// How long a worker waits that could not connect.
+/// The pause of a worker that could not connect.
 const AWAY: Duration = Duration::from_secs(1);
 
 /// The longest sleep from which nothing wakes a worker.
 const SLICE: Duration = Duration::from_millis(50);
 
-/// What all workers know.
+/// State that all workers share.
 struct Common<'a> {
     copy: &'a Copy,
-    plan: &'a Plan,
+    plan: &'a LoadPlan,
     stop: &'a Stop,
     until: Instant,
-    /// How many items there are, how many of them the workers have completed, and how many the server has given up: those whose
-    /// attempts are spent.
+    /// How many items there are, how many of them the workers have completed, and how many have spent their attempts.
     items: u32,
     completed: AtomicU64,
     failed: AtomicU64,
-    /// Somebody has found nothing to claim since it was last asked how many have failed.
+    /// A worker has found nothing to claim since the failed items were last counted.
     is_idle: AtomicBool,
     /// A worker could not begin: without it the figures would be those of another run.
     broken: AtomicBool,
@@ -87,18 +86,18 @@ impl Common<'_> {
             || Instant::now() >= self.until
     }
 
-    /// Asks how many items have failed, when workers have nothing to do: before that it would only disturb.
+    /// Counts the failed items when workers are idle: before that it would only disturb.
     fn look_for_failed(&self, queue: &Queue) {
         if !self.is_idle.swap(false, Ordering::Relaxed) {
             return;
         }
-        // Who cannot be asked now is asked again.
+        // A failed count is repeated later.
         if let Ok(stats) = queue.stats() {
             self.failed.store(u64::try_from(stats.count(ItemState::Failed)).unwrap_or(0), Ordering::Relaxed);
         }
     }
 
-    /// Sleeps so long, or until it is over; says whether it is not.
+    /// Sleeps so long, or until the run is over; returns whether it goes on.
     fn sleep(&self, time: Duration) -> bool {
         let begun = Instant::now();
         while !self.is_over() {
@@ -112,7 +111,7 @@ impl Common<'_> {
     }
 }
 
-pub fn run(copy: &Copy, plan: &Plan, stop: &Stop) -> Result<Found> {
+pub fn run(copy: &Copy, plan: &LoadPlan, stop: &Stop) -> Result<LoadResult> {
     let name = copy.spec().queue.as_str();
     let queue = Queue::open(copy.config(), name)?;
     let begun = Instant::now();
@@ -142,20 +141,20 @@ pub fn run(copy: &Copy, plan: &Plan, stop: &Stop) -> Result<Found> {
     let took = begun.elapsed();
     opened?;
     let (errors, retries) = counted(copy.schema());
-    Ok(Found {
+    Ok(LoadResult {
         filled,
         tally: board.into_tally(),
         took,
         stats: queue.stats()?,
-        keeps: copy.spec().completion == readpast::spec::Completion::Keep,
+        keeps: copy.spec().completion == readpast::description::Completion::Keep,
         observed: watcher.finish(),
         errors,
         retries,
     })
 }
 
-/// Puts the items in, until the signal comes or the time has come: what is not in by then is not worked on.
-fn fill(queue: &Queue, plan: &Plan, stop: &Stop, until: Instant) -> Result<Filled> {
+/// Enqueues the items, until the signal or the end of the time: the rest is left out.
+fn fill(queue: &Queue, plan: &LoadPlan, stop: &Stop, until: Instant) -> Result<Filled> {
     let mut filled = Filled::default();
     let numbers: Vec<u32> = (0..plan.items).collect();
     for numbers in numbers.chunks(MAX_ITEMS as usize) {
@@ -170,7 +169,7 @@ fn fill(queue: &Queue, plan: &Plan, stop: &Stop, until: Instant) -> Result<Fille
     Ok(filled)
 }
 
-/// Settings of a worker: its name, and a lease that runs out soon where workers die.
+/// Settings of a worker: its name, and a short lease where workers die.
 fn settings(common: &Common<'_>, number: u32, life: u32) -> readpast::Result<Config> {
     let mut config = common.copy.config().clone();
     config.set("worker", &format!("stress {number}.{life}"))?.set("application", APPLICATION)?.set("pool.size", "1")?;
@@ -182,7 +181,7 @@ fn settings(common: &Common<'_>, number: u32, life: u32) -> readpast::Result<Con
     Ok(config)
 }
 
-/// One worker after the other under this number: who dies has a successor.
+/// Runs one worker after the other under this number: one that dies has a successor.
 fn work(common: &Common<'_>, number: u32) -> readpast::Result<()> {
     let mut tally = Tally::default();
     let mut dice = Dice::new(number);
@@ -192,7 +191,7 @@ fn work(common: &Common<'_>, number: u32) -> readpast::Result<()> {
         let queue = settings(common, number, life).and_then(|config| Queue::open(&config, name));
         match queue {
             Ok(queue) => live(common, &queue, &mut dice, &mut tally),
-            // It would be what is wrong for the run, and at its end would hide what the others have met.
+            // It would fail the whole run, and at its end would hide the errors of the others.
             Err(error) if life == 0 => {
                 common.broken.store(true, Ordering::Relaxed);
                 ended = Err(error);
@@ -210,7 +209,7 @@ fn work(common: &Common<'_>, number: u32) -> readpast::Result<()> {
     ended
 }
 
-/// Works until it is over, or until this worker dies.
+/// Works until the run is over, or until this worker dies.
 fn live(common: &Common<'_>, queue: &Queue, dice: &mut Dice, tally: &mut Tally) {
     while !common.is_over() {
         let begun = Instant::now();
@@ -237,7 +236,7 @@ fn live(common: &Common<'_>, queue: &Queue, dice: &mut Dice, tally: &mut Tally) 
         }
         let busy = common.plan.handler.saturating_mul(u32::try_from(batch.len()).unwrap_or(u32::MAX));
         if !busy.is_zero() && !common.sleep(busy) {
-            // Not done, and told as left.
+            // The items are not done, and are reported as left.
             return;
         }
         let done: Vec<_> = batch.iter().map(|item| Settlement::new(&item, Action::Complete)).collect();
@@ -259,7 +258,7 @@ fn live(common: &Common<'_>, queue: &Queue, dice: &mut Dice, tally: &mut Tally) 
     }
 }
 
-/// What this process has counted of the copy: every try, also of calls that succeeded in the end.
+/// This process's counters of the copy: every try, also of calls that succeeded in the end.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "counts of calls")]
 fn counted(schema: &str) -> (Vec<(String, u64)>, u64) {
     let (mut errors, mut retries) = (Vec::new(), 0);
@@ -279,7 +278,7 @@ fn counted(schema: &str) -> (Vec<(String, u64)>, u64) {
     (errors, retries)
 }
 
-/// Numbers without an order: which claims kill.
+/// Random numbers, which choose the claims that kill.
 struct Dice(u64);
 
 impl Dice {

@@ -1,6 +1,6 @@
-//! What is told in the end.
+//! The final report.
 
-use super::crew::{Found, Plan};
+use super::crew::{LoadPlan, LoadResult};
 use crate::exit::Exit;
 use readpast::ItemState;
 use readpast::item::span_text;
@@ -11,7 +11,7 @@ pub struct Report {
     queue: String,
     workers: u32,
     planned: u32,
-    found: Found,
+    found: LoadResult,
     signal: Option<u8>,
     /// Microseconds: claims and settlements, p50 and p99.
     took: [[Option<u32>; 2]; 2],
@@ -19,19 +19,19 @@ pub struct Report {
 }
 
 impl Report {
-    pub fn new(queue: &str, plan: &Plan, mut found: Found, signal: Option<u8>) -> Self {
+    pub fn new(queue: &str, plan: &LoadPlan, mut found: LoadResult, signal: Option<u8>) -> Self {
         let tally = &mut found.tally;
         let took = [&mut tally.claims, &mut tally.settles].map(|took| [50, 99].map(|percent| took.percentile(percent)));
         let lost = lost(&found);
         Self { queue: queue.to_owned(), workers: plan.workers, planned: plan.items, found, signal, took, lost }
     }
 
-    /// What was completed, as the workers were told.
+    /// Completed items, by the workers' answers.
     fn done(&self) -> i64 {
         i64::try_from(self.found.tally.done.len()).unwrap_or(i64::MAX)
     }
 
-    /// What was not put in when the filling ended.
+    /// Items that were not enqueued when the filling ended.
     fn unfilled(&self) -> u32 {
         self.planned - self.found.filled.items - self.found.filled.duplicates
     }
@@ -149,14 +149,14 @@ impl Report {
     }
 }
 
-/// Items that are nowhere, and those that somebody was told he has completed and that are not Completed.
-fn lost(found: &Found) -> i64 {
+/// Items that are nowhere, and those that a worker completed and that are not Completed.
+fn lost(found: &LoadResult) -> i64 {
     let there: i64 = ItemState::ALL.into_iter().map(|state| found.stats.count(state)).sum();
     let completed = found.stats.count(ItemState::Completed);
     let done = i64::try_from(found.tally.done.len()).unwrap_or(i64::MAX);
     let unknown = i64::try_from(found.tally.unknown).unwrap_or(i64::MAX);
     let filled = i64::from(found.filled.items);
-    // Where what is completed has left, it is known from the workers.
+    // When completed items leave the table, only the workers know their number.
     let missing = if found.keeps { filled - there } else { filled - (there - completed) - done - unknown };
     let undone = if found.keeps { done - completed } else { 0 };
     missing.max(0) + undone.max(0)
@@ -188,12 +188,12 @@ mod tests {
     use std::collections::HashMap;
     use std::time::Duration;
 
-    /// Ten items that were to be done: how often each of some was, and how many are Completed, Pending and Failed.
+    /// A run of ten items: how often each of some was completed, and how many are Completed, Pending and Failed.
     fn report(done: &[u32], states: [i64; 3], keeps: bool, errors: &[(&str, u64)]) -> Report {
         let done: HashMap<_, _> = done.iter().enumerate().map(|(i, times)| (i.to_string(), *times)).collect();
         let mut stats = QueueStats::default();
         (stats.counts[4], stats.counts[0], stats.counts[3]) = (states[0], states[1], states[2]);
-        let found = Found {
+        let found = LoadResult {
             filled: Filled { items: 10, duplicates: 3 },
             tally: Tally { done, ..Tally::default() },
             took: Duration::from_secs(2),
@@ -203,19 +203,20 @@ mod tests {
             errors: errors.iter().map(|(kind, count)| ((*kind).to_owned(), *count)).collect(),
             retries: 0,
         };
-        let plan = Plan { workers: 2, items: 20, limit: Duration::ZERO, batch: 1, handler: Duration::ZERO, kill: 0 };
+        let plan =
+            LoadPlan { workers: 2, items: 20, limit: Duration::ZERO, batch: 1, handler: Duration::ZERO, kill: 0 };
         Report::new("Mail", &plan, found, None)
     }
 
     #[test]
-    fn what_may_not_be_ends_with_1() {
+    fn losses_and_repetitions_end_with_1() {
         for (report, lost, exit) in [
             (report(&[1; 7], [7, 2, 1], true, &[("TimedOut", 3)]), 0, Exit::Done),
             (report(&[1; 7], [0, 2, 1], false, &[]), 0, Exit::Done),
             (report(&[1, 1, 1, 1, 1, 1, 2], [7, 2, 1], true, &[]), 0, Exit::Refused),
             (report(&[1; 7], [7, 1, 1], true, &[]), 1, Exit::Refused),
             (report(&[1; 7], [0, 1, 1], false, &[]), 1, Exit::Refused),
-            // Somebody was told that it is done, and it is not.
+            // A worker's completion was lost.
             (report(&[1; 7], [6, 3, 1], true, &[]), 1, Exit::Refused),
             (report(&[1; 10], [10, 0, 0], true, &[("Deadlock", 1)]), 0, Exit::Refused),
         ] {
@@ -224,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_put_in_is_told_and_not_lost() {
+    fn unfilled_items_are_reported_and_not_lost() {
         let mut report = report(&[1; 10], [10, 0, 0], true, &[("TimedOut", 3)]);
         let text = report.text();
         for words in
@@ -240,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_told() {
+    fn unreadable_figures_are_reported() {
         let mut report = report(&[1; 10], [10, 0, 0], true, &[]);
         report.found.observed.unread.push("the deadlock graphs: permission denied".to_owned());
         assert!(report.text().contains("  cannot be read: the deadlock graphs: permission denied"));

@@ -1,4 +1,4 @@
-//! What the workers have met, all together.
+//! The sum of the workers' results.
 
 use readpast::ErrorKind;
 use std::collections::{BTreeMap, HashMap};
@@ -14,34 +14,34 @@ impl Took {
         self.0.push(u32::try_from(time.as_micros()).unwrap_or(u32::MAX));
     }
 
-    /// How many there were.
+    /// The number of calls.
     pub fn count(&self) -> usize {
         self.0.len()
     }
 
-    /// In microseconds; the smallest time that so many of a hundred do not exceed.
+    /// The smallest time in microseconds that so many of a hundred do not exceed.
     pub fn percentile(&mut self, percent: usize) -> Option<u32> {
         let place = (self.0.len() * percent).div_ceil(100).checked_sub(1)?;
         Some(*self.0.select_nth_unstable(place).1)
     }
 }
 
-/// What one worker has met, or all.
+/// The results of one worker, or of all.
 #[derive(Default)]
 pub struct Tally {
     pub claims: Took,
     pub settles: Took,
-    /// By the item's key: how often a worker was told that it has completed it.
+    /// By the item's key: how often a worker completed it.
     pub done: HashMap<String, u32>,
     /// By the item's key: how often it was claimed.
     pub claimed: HashMap<String, u32>,
     /// Items whose worker died with them.
     pub dropped: u64,
-    /// Settlements that were refused, since the item was somebody else's by then.
+    /// Refused settlements, whose item had another holder by then.
     pub refused: u64,
-    /// Settlements whose outcome nobody knows.
+    /// Settlements of unknown outcome.
     pub unknown: u64,
-    /// Calls that failed though they were tried again: how many, and what the first of them said.
+    /// Calls that failed after retries: their number, and the first one's message.
     pub failed: BTreeMap<String, (u64, String)>,
 }
 
@@ -58,7 +58,7 @@ impl Tally {
         self.done.values().filter(|times| **times > 1).count()
     }
 
-    /// How many claims were of items that somebody had before.
+    /// Claims of items that another worker had before.
     pub fn again(&self) -> u64 {
         self.claimed.values().map(|times| u64::from(times.saturating_sub(1))).sum()
     }
@@ -81,12 +81,12 @@ impl Tally {
     }
 }
 
-/// Of all workers.
+/// The sum over all workers.
 #[derive(Default)]
 pub struct Board(Mutex<Tally>);
 
 impl Board {
-    /// A worker has ended.
+    /// Adds the results of a worker.
     pub fn take_in(&self, tally: Tally) {
         self.lock().take_in(tally);
     }
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_two_workers_have_done_is_done_twice() {
+    fn items_that_two_workers_complete_count_as_done_twice() {
         let board = Board::default();
         for key in ["a", "b", "a"] {
             board.take_in(Tally { done: HashMap::from([(key.to_owned(), 1)]), ..Tally::default() });

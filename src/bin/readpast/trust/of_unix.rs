@@ -11,7 +11,7 @@ const GROUP_WRITES: u32 = 0o020;
 const OTHERS_WRITE: u32 = 0o002;
 const STICKY: u32 = 0o1000;
 
-/// A pipe that nobody writes holds nobody up.
+/// Opens without waiting: a pipe without a writer would block.
 pub fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)
 }
@@ -60,15 +60,15 @@ fn stranger(about: &Metadata, me: u32) -> Option<u32> {
     Some(about.uid()).filter(|owner| *owner != me && *owner != 0)
 }
 
-/// Whether users beside its owner may write it. Debian and Ubuntu give each user a group of the same name, and a umask that lets it
-/// write: nobody else is in there.
+/// Whether users beside its owner may write it. Debian and Ubuntu give each user a group of the same name, and a umask that lets
+/// it write: the group has no other members.
 fn others_write(about: &Metadata) -> bool {
     let mode = about.mode();
     mode & OTHERS_WRITE != 0 || mode & GROUP_WRITES != 0 && !is_private(about.uid(), about.gid())
 }
 
-/// Whether a group has the user alone: the user's first, of the same name, without other members. What the system does not answer
-/// counts as no.
+/// Whether the user is a group's only member: it is the user's first, of the same name, without other members. An unanswered
+/// question counts as no.
 fn is_private(user: u32, group: u32) -> bool {
     let (Ok(Some(user)), Ok(Some(group))) =
         (User::from_uid(Uid::from_raw(user)), Group::from_gid(Gid::from_raw(group)))
@@ -78,7 +78,7 @@ fn is_private(user: u32, group: u32) -> bool {
     user.gid == group.gid && user.name == group.name && group.mem.iter().all(|member| *member == user.name)
 }
 
-/// In such a folder nobody takes away the files of others, and so puts another in their place.
+/// Whether users cannot remove the files of others in such a folder, and so put another in their place.
 fn is_sticky(mode: u32) -> bool {
     mode & STICKY != 0
 }

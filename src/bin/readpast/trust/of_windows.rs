@@ -13,7 +13,7 @@ use windows::Win32::Storage::FileSystem::{
     FILE_WRITE_DATA, READ_CONTROL, WRITE_DAC, WRITE_OWNER,
 };
 
-/// The system, administrators, who made or owns it (the owner is looked at), and the installer of Windows.
+/// The system, administrators, the file's maker or owner (the owner is checked), and the installer of Windows.
 const TRUSTED: [&str; 5] = [
     "S-1-5-18",
     "S-1-5-32-544",
@@ -22,7 +22,7 @@ const TRUSTED: [&str; 5] = [
     "S-1-5-80-956008885-3418522649-1831038044-1853292631-2271478464",
 ];
 
-/// Rights by which others make a file their own. In a folder they may add files, which are theirs, but not take one away.
+/// Rights by which others make a file their own. In a folder they may add files, which are theirs, but not remove one.
 const ON_FILE: u32 = FILE_WRITE_DATA.0 | FILE_APPEND_DATA.0 | GENERIC_WRITE.0 | DELETE.0 | ALWAYS;
 const ON_FOLDER: u32 = FILE_DELETE_CHILD.0 | ALWAYS;
 const ALWAYS: u32 = GENERIC_ALL.0 | WRITE_DAC.0 | WRITE_OWNER.0;

@@ -17,8 +17,8 @@ use windows::Win32::System::SystemServices::ACCESS_ALLOWED_ACE_TYPE;
 use windows::Win32::System::Threading::{GetCurrentProcess, OpenProcessToken};
 use windows::core::PWSTR;
 
-/// Whether a group that everybody is in, or every user of this machine, may read a file. Others that are named in its access list
-/// (administrators, the system, an account that the owner chose) are named there for a reason.
+/// Whether a group of all users, or of all users of this machine, may read a file. Others in its access list (administrators, the
+/// system, an account that the owner chose) are there for a reason.
 ///
 /// # Errors
 /// When the file has no access list that we may see.
@@ -31,12 +31,12 @@ pub fn is_public(file: &File) -> io::Result<bool> {
 pub struct About {
     owner: PSID,
     list: *mut ACL,
-    /// Both lie in it.
+    /// The memory of both.
     _descriptor: Allocated,
 }
 
 impl About {
-    /// Looks at the open file, wherever its name leads meanwhile.
+    /// Reads those of the open file, wherever its name leads meanwhile.
     ///
     /// # Errors
     /// When we may not see it.
@@ -72,13 +72,13 @@ impl About {
         text_of(self.owner)
     }
 
-    /// Whether its access list grants one of these rights to an account that is meant.
+    /// Whether its access list grants one of these rights to an account that `is_meant`.
     ///
     /// # Errors
     /// When Windows does not read the list.
     pub fn grants(&self, rights: u32, is_meant: impl Fn(PSID) -> bool) -> io::Result<bool> {
         if self.list.is_null() {
-            // No list at all: everybody may do everything.
+            // Without a list, all users have all rights.
             return Ok(true);
         }
         // SAFETY: the list lies in the descriptor, which is freed with this value.
@@ -93,7 +93,7 @@ impl About {
             if u32::from(header.AceType) != ACCESS_ALLOWED_ACE_TYPE || is_inherited_only {
                 continue;
             }
-            // SAFETY: the header says that it is such an entry, in which the account stands at `SidStart`.
+            // SAFETY: the header declares such an entry, in which the account stands at `SidStart`.
             let (mask, account) = unsafe {
                 let entry = entry.cast::<ACCESS_ALLOWED_ACE>();
                 ((*entry).Mask, PSID((&raw mut (*entry).SidStart).cast()))
@@ -122,15 +122,15 @@ pub fn text_of(account: PSID) -> io::Result<String> {
     }
 }
 
-/// The account that this process runs as.
+/// The account of this process.
 ///
 /// # Errors
-/// When Windows does not tell.
+/// When Windows does not return it.
 pub fn me() -> io::Result<String> {
     let mut token = HANDLE::default();
     // SAFETY: the place is ours; the handle is closed with `_token`.
     unsafe { OpenProcessToken(GetCurrentProcess(), TOKEN_QUERY, &raw mut token) }?;
-    // SAFETY: nobody else has it.
+    // SAFETY: no other owner has it.
     let _token = unsafe { OwnedHandle::from_raw_handle(token.0) };
     // An account has 68 bytes at most.
     let mut user = [0_u64; 32];
@@ -156,7 +156,7 @@ fn is_everybody(account: PSID) -> bool {
     groups.into_iter().any(|group| unsafe { IsWellKnownSid(account, group) }.as_bool())
 }
 
-/// What Windows has allocated for us.
+/// Memory that Windows has allocated.
 struct Allocated(PSECURITY_DESCRIPTOR);
 
 impl Drop for Allocated {

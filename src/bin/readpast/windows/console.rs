@@ -1,5 +1,5 @@
-//! Who asks us to end: keys and events of the console, or the service manager in its place; asking others; and waiting for
-//! a process.
+//! Requests to end: keys and events of the console, or the service manager in its place; requests to others; and waiting for a
+//! process.
 #![allow(unsafe_code, reason = "Windows offers these as C functions only")]
 
 use std::io;
@@ -16,9 +16,9 @@ use windows::Win32::System::Console::{
 use windows::Win32::System::Threading::{INFINITE, WaitForSingleObject};
 use windows::core::BOOL;
 
-/// What asks us to end.
+/// The source of a request to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Request {
+pub enum EndSource {
     /// Ctrl-C.
     Interrupt,
     /// Ctrl-Break.
@@ -27,61 +27,61 @@ pub enum Request {
     Close,
 }
 
-/// What is asked. Before somebody listens it waits, so that it is not lost.
-struct Asked {
-    teller: Sender<Request>,
-    told: Mutex<Option<Receiver<Request>>>,
+/// The channel of requests. A request before the listener waits, so that it is not lost.
+struct EndRequests {
+    sender: Sender<EndSource>,
+    receiver: Mutex<Option<Receiver<EndSource>>>,
 }
 
-static ASKED: LazyLock<Asked> = LazyLock::new(|| {
-    let (teller, told) = channel();
-    Asked { teller, told: Mutex::new(Some(told)) }
+static ASKED: LazyLock<EndRequests> = LazyLock::new(|| {
+    let (sender, receiver) = channel();
+    EndRequests { sender, receiver: Mutex::new(Some(receiver)) }
 });
 
-/// Whether the service manager asks, and nobody else.
+/// Whether only the service manager sends requests.
 static IS_SERVICE: AtomicBool = AtomicBool::new(false);
 
-/// Asks us to end, as the service manager wants it.
-pub fn ask(request: Request) {
-    let _ = ASKED.teller.send(request);
+/// Sends a request of the service manager.
+pub fn ask(request: EndSource) {
+    let _ = ASKED.sender.send(request);
 }
 
-/// We are a service: the console is not listened to, whose events come from any user who logs off, and a service stays.
+/// Ignores the console, as a service must: its events come from any user who logs off, and a service stays.
 pub fn leave() {
     IS_SERVICE.store(true, Ordering::Relaxed);
 }
 
-/// Calls `heed` with each request, in a thread of its own. Once a process.
+/// Calls `handle` with each request, in a thread of its own. Once a process.
 ///
 /// # Errors
 /// When the system gives neither handler nor thread.
-pub fn listen(mut heed: impl FnMut(Request) + Send + 'static) -> io::Result<()> {
-    let told = ASKED.told.lock().unwrap_or_else(PoisonError::into_inner).take();
-    let told = told.ok_or_else(|| io::Error::other("somebody listens already"))?;
-    thread::Builder::new().name("console".to_owned()).spawn(move || told.iter().for_each(&mut heed))?;
+pub fn listen(mut handle: impl FnMut(EndSource) + Send + 'static) -> io::Result<()> {
+    let receiver = ASKED.receiver.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let receiver = receiver.ok_or_else(|| io::Error::other("somebody listens already"))?;
+    thread::Builder::new().name("console".to_owned()).spawn(move || receiver.iter().for_each(&mut handle))?;
     if IS_SERVICE.load(Ordering::Relaxed) {
         return Ok(());
     }
     // SAFETY: the handler is a function, which is there as long as the process.
-    unsafe { SetConsoleCtrlHandler(Some(handle), true) }.map_err(io::Error::from)
+    unsafe { SetConsoleCtrlHandler(Some(on_console_event), true) }.map_err(io::Error::from)
 }
 
-/// Called by Windows in a thread that it makes for it.
-unsafe extern "system" fn handle(event: u32) -> BOOL {
+/// Windows calls this in a thread of its own.
+unsafe extern "system" fn on_console_event(event: u32) -> BOOL {
     let request = match event {
-        CTRL_C_EVENT => Request::Interrupt,
-        CTRL_BREAK_EVENT => Request::Break,
-        _ => Request::Close,
+        CTRL_C_EVENT => EndSource::Interrupt,
+        CTRL_BREAK_EVENT => EndSource::Break,
+        _ => EndSource::Close,
     };
-    let is_heard = ASKED.teller.send(request).is_ok();
-    // From this event there is no way back: the process ends when we return, or a few seconds later.
-    if is_heard && request == Request::Close {
+    let is_sent = ASKED.sender.send(request).is_ok();
+    // This event is final: the process ends when we return, or a few seconds later.
+    if is_sent && request == EndSource::Close {
         thread::sleep(Duration::from_secs(3600));
     }
-    is_heard.into()
+    is_sent.into()
 }
 
-/// Sends Ctrl-Break to a process that was started with a group of its own, and to what it started.
+/// Sends Ctrl-Break to a process that was started with a group of its own, and to its children.
 ///
 /// # Errors
 /// When there is no console to send it through, or no such group.
@@ -92,6 +92,6 @@ pub fn send_break(group: u32) -> io::Result<()> {
 
 /// Waits until a process has ended.
 pub fn wait_for(process: &OwnedHandle) {
-    // SAFETY: the handle is open as long as it is borrowed. It fails for none that is.
+    // SAFETY: the handle is open as long as it is borrowed. It never fails for an open one.
     unsafe { WaitForSingleObject(HANDLE(process.as_raw_handle()), INFINITE) };
 }

@@ -1,4 +1,4 @@
-//! The event log, where a service tells what goes to standard error elsewhere.
+//! The event log, the log of a service without a standard error.
 #![allow(unsafe_code, reason = "Windows offers these as C functions only")]
 
 use log::Level;
@@ -10,11 +10,11 @@ use windows::Win32::System::EventLog::{
 use windows::Win32::System::Registry::{HKEY_LOCAL_MACHINE, REG_DWORD, REG_EXPAND_SZ, RegDeleteTreeW, RegSetKeyValueW};
 use windows::core::{HSTRING, PCWSTR, w};
 
-/// A library of messages that say what they are given, and no more. It comes with .NET Framework 4, which is part of Windows.
-/// Without it the event log shows the text after an excuse.
+/// A library of messages that show only their text. It comes with .NET Framework 4, which is part of Windows. Without it the
+/// event log shows the text after an excuse.
 const MESSAGES: &str = r"%SystemRoot%\Microsoft.NET\Framework64\v4.0.30319\EventLogMessages.dll";
 
-/// How long an entry may be, in UTF-16 units: what `ReportEventW` takes.
+/// The most UTF-16 units of an entry that `ReportEventW` takes.
 const LONGEST: usize = 31_839;
 
 /// Puts an entry of a service into the log of applications. It may get lost: nothing depends on it.
@@ -33,13 +33,13 @@ pub fn write(service: &str, level: Level, text: &str) {
     }
 }
 
-/// Under what name a service of ours writes. Any program may have its own source of the service's plain name; this one is ours,
-/// to be made and to be taken away.
+/// The source's name of a service of ours. Any program may have its own source of the service's plain name; this one is ours to
+/// make and to remove.
 fn source(service: &str) -> String {
     format!("readpast-{service}")
 }
 
-/// Tells the log who writes, and by what its entries are shown.
+/// Registers the source, and the library that shows its entries.
 ///
 /// # Errors
 /// When we are no administrator.
@@ -49,7 +49,7 @@ pub fn add(service: &str) -> io::Result<()> {
     messages.push(0);
     let size = u32::try_from(messages.len() * 2).unwrap_or_default();
     let kinds = u32::from(EVENTLOG_ERROR_TYPE.0 | EVENTLOG_WARNING_TYPE.0 | EVENTLOG_INFORMATION_TYPE.0);
-    // SAFETY: both values lie in memory of ours that is as long as is said.
+    // SAFETY: both values lie in memory of ours of the given length.
     unsafe {
         RegSetKeyValueW(
             HKEY_LOCAL_MACHINE,
@@ -73,7 +73,7 @@ pub fn add(service: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Takes back what [`add`] said. What was written stays.
+/// Removes the source. Its entries stay.
 pub fn remove(service: &str) {
     // SAFETY: the text outlives the call.
     let _ = unsafe { RegDeleteTreeW(HKEY_LOCAL_MACHINE, &key(service)) };

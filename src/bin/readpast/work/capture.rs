@@ -1,10 +1,10 @@
-//! What a command writes, kept in bounded memory: the beginning, the end, and how much there was.
+//! A command's output in bounded memory: the beginning, the end, and the length.
 
 use super::mark::{self, BEGINNING};
-use super::object::Object;
+use super::object::DirectiveObject;
 use std::collections::VecDeque;
 
-/// What was written.
+/// An output.
 #[derive(Debug, Default)]
 pub struct Written {
     limits: Limits,
@@ -12,22 +12,22 @@ pub struct Written {
     pub head: Vec<u8>,
     /// The end; it may overlap the beginning.
     tail: VecDeque<u8>,
-    /// How much there was in all.
+    /// Its length in all.
     total: u64,
-    /// Where the line under way begins, and its first bytes: of a line that is too long for the tail they say what it is.
+    /// The beginning of the present line, and its first bytes, which show its kind if it is too long for the tail.
     line: (u64, Vec<u8>),
-    /// The same of the line before, while the line under way is blank.
+    /// The same of the line before, while the present line is blank.
     before: (u64, Vec<u8>),
-    /// The last object: it may go over more lines, or have more before what tells a directive, than is kept.
-    object: Object,
+    /// The last object: it may have more lines, or more before its mark, than is kept.
+    object: DirectiveObject,
 }
 
-/// How much to keep.
+/// The limits of an output.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Limits {
     pub head: usize,
     pub tail: usize,
-    /// Whether a directive at the end is looked for.
+    /// Whether a directive at the end is searched for.
     pub follows: bool,
 }
 
@@ -36,7 +36,7 @@ impl Written {
         Self { limits, ..Self::default() }
     }
 
-    /// Takes in what comes next.
+    /// Adds bytes.
     pub fn keep(&mut self, bytes: &[u8]) {
         if self.limits.follows {
             self.follow(bytes);
@@ -64,7 +64,7 @@ impl Written {
         }
     }
 
-    /// Keeps what a line begins with, without the blanks before it.
+    /// Keeps the beginning of a line, without the blanks before it.
     fn begin_line(&mut self, mut part: &[u8]) {
         let begun = &mut self.line.1;
         while !part.is_empty() {
@@ -86,24 +86,24 @@ impl Written {
         self.tail.iter().copied().collect()
     }
 
-    /// Where the tail begins.
+    /// The start of the tail.
     pub fn tail_start(&self) -> u64 {
         self.total - self.tail.len() as u64
     }
 
     /// The object at the end.
-    pub fn object(&self) -> &Object {
+    pub fn object(&self) -> &DirectiveObject {
         &self.object
     }
 
-    /// The first bytes of the last line that is not blank, when the line began before what is kept of the end.
+    /// The first bytes of the last line that is not blank, if the line began before the kept end.
     pub fn cut_line(&self) -> Option<&[u8]> {
         let (start, line) = if mark::is_blank(&self.line.1) { &self.before } else { &self.line };
         (*start < self.tail_start()).then_some(line)
     }
 }
 
-/// Bytes as text that a database stores: what is not UTF-8, and U+0000, is replaced.
+/// Bytes as text that a database stores: bytes that are not UTF-8, and U+0000, are replaced.
 pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).replace('\0', "\u{fffd}").trim_end().to_owned()
 }
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_database_stores_is_replaced() {
+    fn bytes_that_no_database_stores_are_replaced() {
         assert_eq!(text(b"a\0b\xff\n"), "a\u{fffd}b\u{fffd}");
     }
 }

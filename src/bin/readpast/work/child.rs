@@ -1,92 +1,92 @@
-//! One command for one item: started with a process group of its own, fed, listened to, and ended when it must.
+//! One command for one item: started with a process group of its own, fed, read, and ended when it must.
 
 use super::capture::{Limits, Written};
 use super::directive::{self, Directive};
-use super::pipes::{Kept, Pipes, Shows};
-use super::slip::{self, Slip};
+use super::directive_file::{self, DirectiveFile};
+use super::pipes::{CapturedOutput, Pipes, Shows};
 use super::{Args, Control, environment, printed};
+use crate::child_environment::withhold;
 use crate::process::Process;
-use crate::withheld::withhold;
 use readpast::{Item, Queue};
 use std::io;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// How often is looked whether a command is to be ended.
+/// The interval of checks whether a command must end.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// How long what a command has started may go on writing after it, in all.
+/// How long a command's children may go on writing after it, in all.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// How long it may hold the outputs open without writing.
+/// How long they may hold the outputs open without writing.
 const SILENCE: Duration = Duration::from_millis(500);
 
-/// What is left of it after that has been killed needs no longer to go.
+/// How long the rest needs to go after a kill.
 const GOING: Duration = Duration::from_millis(100);
 
-/// So often is read once its time is over: what fits into pipes, 64 KiB each, in pieces of 16 KiB, and more.
+/// The most reads once the time is over: enough for the pipes' content, 64 KiB each, in pieces of 16 KiB, and more.
 const LATE_TURNS: u32 = 16;
 
 /// Why a command was ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Why {
+pub enum EndReason {
     /// It took longer than it may.
     TimedOut,
-    /// Its item is not ours any more.
+    /// Its item was lost.
     Lost,
-    /// Everything is to end.
+    /// The worker ends.
     Terminated,
-    /// This process has not the memory to hand the item on: the command was not begun.
+    /// This process lacks the memory to hand the item on: the command was not begun.
     NoMemory,
 }
 
-/// How a command went.
+/// The end of a command.
 #[derive(Default)]
-pub struct End {
+pub struct ChildEnd {
     pub code: Option<i32>,
     pub signal: Option<i32>,
-    /// Whether we ended it.
-    pub why: Option<Why>,
+    /// The reason, if we ended it.
+    pub why: Option<EndReason>,
     pub stdout: Written,
     pub stderr: Written,
     /// Its directive, or why that cannot be read.
-    pub said: Said,
+    pub found: FoundDirective,
     pub took: Duration,
 }
 
 /// A directive, and where the response ends before it, if it was printed.
 #[derive(Debug)]
-pub struct Said {
+pub struct FoundDirective {
     pub directive: Result<Option<Directive>, String>,
     pub before: usize,
 }
 
-impl Default for Said {
+impl Default for FoundDirective {
     fn default() -> Self {
         Self { directive: Ok(None), before: usize::MAX }
     }
 }
 
-/// Runs the command to its end. `is_lost` is asked now and then whether the item is not ours any more.
+/// Runs the command to its end. `is_lost` checks now and then whether the item was lost.
 pub fn run(
     queue: &Queue,
     args: &Args,
     control: &Control,
     item: &Item<'_>,
-    slip: &Slip,
+    file: &DirectiveFile,
     shows: Shows,
     is_lost: impl Fn() -> bool,
-) -> io::Result<End> {
+) -> io::Result<ChildEnd> {
     let begun = Instant::now();
     let Ok(input) = item.try_to_json() else {
-        return Ok(End { why: Some(Why::NoMemory), ..End::default() });
+        return Ok(ChildEnd { why: Some(EndReason::NoMemory), ..ChildEnd::default() });
     };
     let mut command = Command::new(&args.command[0]);
     withhold(&mut command, args.pass_connection);
     command
         .args(&args.command[1..])
         .envs(environment::of(queue, item))
-        .env(slip::VARIABLE, slip.path())
+        .env(directive_file::VARIABLE, file.path())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
@@ -99,7 +99,7 @@ pub fn run(
     match attended {
         Ok((why, pipes)) => {
             let mut end = end(process.wait()?, why, pipes, begun.elapsed());
-            end.said = said(slip, &end.stdout, args);
+            end.found = found_directive(file, &end.stdout, args);
             Ok(end)
         }
         Err(error) => {
@@ -110,26 +110,26 @@ pub fn run(
     }
 }
 
-fn end(status: ExitStatus, why: Option<Why>, pipes: Pipes, took: Duration) -> End {
-    // One that ended well although it was asked to stop has done its work; unless the item is another's.
-    let why = why.filter(|why| *why == Why::Lost || status.code() != Some(0));
-    let Kept { output, errors, .. } = pipes.kept;
-    let said = Said::default();
-    End { code: status.code(), signal: signal(status), why, stdout: output, stderr: errors, said, took }
+fn end(status: ExitStatus, why: Option<EndReason>, pipes: Pipes, took: Duration) -> ChildEnd {
+    // A command that ended well although it was asked to stop has done its work; unless the item was lost.
+    let why = why.filter(|why| *why == EndReason::Lost || status.code() != Some(0));
+    let CapturedOutput { output, errors, .. } = pipes.kept;
+    let found = FoundDirective::default();
+    ChildEnd { code: status.code(), signal: signal(status), why, stdout: output, stderr: errors, found, took }
 }
 
-/// The directive of a command that has ended: from its file; if there is none and the command may print one, from the end of its output.
-fn said(slip: &Slip, stdout: &Written, args: &Args) -> Said {
-    let written = slip.read();
+/// The directive of an ended command: from its file; if there is none and the command may print one, from the end of its output.
+fn found_directive(file: &DirectiveFile, stdout: &Written, args: &Args) -> FoundDirective {
+    let written = file.read();
     if written != Ok(None) || !args.directives_on_stdout {
-        return Said { directive: written, ..Said::default() };
+        return FoundDirective { directive: written, ..FoundDirective::default() };
     }
     match printed::at_end(stdout) {
         Ok(Some((start, directive))) => {
-            Said { directive: Ok(Some(directive)), before: usize::try_from(start).unwrap_or(usize::MAX) }
+            FoundDirective { directive: Ok(Some(directive)), before: usize::try_from(start).unwrap_or(usize::MAX) }
         }
-        Ok(None) => Said::default(),
-        Err(why) => Said { directive: Err(why), before: 0 },
+        Ok(None) => FoundDirective::default(),
+        Err(why) => FoundDirective { directive: Err(why), before: 0 },
     }
 }
 
@@ -138,7 +138,7 @@ fn signal(status: ExitStatus) -> Option<i32> {
     std::os::unix::process::ExitStatusExt::signal(&status)
 }
 
-/// Windows has none: a process that is ended has the exit status that the one who ends it chooses.
+/// Windows has no signals: the exit status of an ended process is chosen by the one that ends it.
 #[cfg(windows)]
 fn signal(_: ExitStatus) -> Option<i32> {
     None
@@ -153,10 +153,10 @@ fn listen(process: &mut Process, args: &Args, mut input: String, shows: Shows) -
     let output = Limits { head: limit, tail, follows };
     let errors = Limits { head: 0, tail: args.error_limit as usize, follows: false };
     input.push('\n');
-    Pipes::of(process, input.into_bytes(), Kept::new(output, errors, shows))
+    Pipes::of(process, input.into_bytes(), CapturedOutput::new(output, errors, shows))
 }
 
-/// Until the command has ended; says why we made it end, if we did.
+/// Waits until the command has ended; returns why we ended it, if we did.
 fn watch(
     pipes: &mut Pipes,
     process: &mut Process,
@@ -164,8 +164,8 @@ fn watch(
     control: &Control,
     begun: Instant,
     is_lost: impl Fn() -> bool,
-) -> io::Result<Option<Why>> {
-    let mut stopped: Option<(Why, Instant)> = None;
+) -> io::Result<Option<EndReason>> {
+    let mut stopped: Option<(EndReason, Instant)> = None;
     loop {
         let left = args.timeout.map_or(LOOK, |timeout| timeout.saturating_sub(begun.elapsed()).min(LOOK));
         let look = if stopped.is_some() { LOOK } else { left };
@@ -177,11 +177,11 @@ fn watch(
             Some(_) => {}
             None => {
                 let why = if is_lost() {
-                    Why::Lost
+                    EndReason::Lost
                 } else if control.terminated().is_some() {
-                    Why::Terminated
+                    EndReason::Terminated
                 } else if args.timeout.is_some_and(|timeout| begun.elapsed() >= timeout) {
-                    Why::TimedOut
+                    EndReason::TimedOut
                 } else {
                     continue;
                 };
@@ -192,8 +192,8 @@ fn watch(
     }
 }
 
-/// What the command has started in its group and left behind: it may go on, unless it keeps the outputs open or the command
-/// was to be ended. What left the group too and keeps them open, is not waited for.
+/// Handles children that the command left in its group: they may go on, unless they keep the outputs open or the command had to
+/// be ended. It does not wait for children outside the group that keep them open.
 fn clear_up(pipes: &mut Pipes, process: &mut Process, by_force: bool) -> io::Result<()> {
     if by_force {
         process.kill();
@@ -206,17 +206,17 @@ fn clear_up(pipes: &mut Pipes, process: &mut Process, by_force: bool) -> io::Res
     Ok(())
 }
 
-/// Reads on until both outputs are closed, or nothing was said for `silence`, or `patience` is at its end. What is in the
-/// pipes then is read as well: who is kept from the processor for so long loses nothing.
+/// Reads on until both outputs are closed, or were silent for `silence`, or `patience` is over. The pipes' content then is read
+/// as well: a reader that had no processor for so long loses nothing.
 fn drain(pipes: &mut Pipes, patience: Duration, silence: Duration) -> io::Result<()> {
     let begun = Instant::now();
-    let mut said = begun;
+    let mut last_output = begun;
     let mut late = 0;
-    // Somebody may write without an end.
+    // A writer may never stop.
     while !pipes.are_closed() && late < LATE_TURNS {
-        let left = patience.saturating_sub(begun.elapsed()).min(silence.saturating_sub(said.elapsed()));
-        if pipes.turn(left)?.said {
-            said = Instant::now();
+        let left = patience.saturating_sub(begun.elapsed()).min(silence.saturating_sub(last_output.elapsed()));
+        if pipes.turn(left)?.wrote {
+            last_output = Instant::now();
         } else if left.is_zero() {
             break;
         }

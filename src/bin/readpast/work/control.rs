@@ -1,4 +1,4 @@
-//! When to stop: the first signal drains, the second ends what is under way.
+//! Stops: the first signal drains, the second ends the running commands.
 
 use crate::failure::Result;
 use crate::output::note;
@@ -7,7 +7,7 @@ use readpast::Engine;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
-/// Seen by all slots, set by signals.
+/// Set by signals, read by all slots.
 pub struct Control {
     terminated: Arc<AtomicU8>,
     signals: Listening,
@@ -23,7 +23,7 @@ impl Control {
                 note("ending the running commands and giving back their items");
                 ended.store(signal, Ordering::Relaxed);
             } else {
-                // First: what is said is so.
+                // The stop comes first, so that the message is true.
                 engine.stop();
                 note("claiming no more items; running commands may end (a second signal ends them)");
             }
@@ -31,12 +31,12 @@ impl Control {
         Ok(Self { terminated, signals })
     }
 
-    /// The signal that ended the commands under way.
+    /// The signal that ended the running commands.
     pub fn terminated(&self) -> Option<u8> {
         Some(self.terminated.load(Ordering::Relaxed)).filter(|signal| *signal > 0)
     }
 
-    /// Ends the thread that listens. Signals do nothing any more.
+    /// Ends the listening thread. Signals do nothing any more.
     pub fn end(&self) {
         self.signals.close();
     }

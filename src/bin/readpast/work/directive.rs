@@ -1,4 +1,4 @@
-//! A directive: a command's wishes beyond its exit status.
+//! Directives: a command's instructions beyond its exit status.
 
 use readpast::Action;
 use readpast::item::without_half_pairs;
@@ -6,10 +6,10 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// A directive may be as long as this.
+/// The most bytes of a directive.
 pub const LONGEST: usize = 262_144;
 
-/// The wishes that there are.
+/// The instructions.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Directive {
     pub action: Option<Action>,
@@ -24,10 +24,10 @@ pub struct Directive {
     pub is_mended: bool,
 }
 
-/// The directive that an object of JSON is.
+/// Reads a directive from a JSON object.
 ///
 /// # Errors
-/// Why it is none: what was meant as one and cannot be read must never pass for consent.
+/// Why it is none: an unreadable directive must never count as success.
 pub fn of(text: &str) -> Result<Directive, String> {
     let mended = without_half_pairs(text);
     let text = mended.as_deref().unwrap_or(text);
@@ -37,7 +37,7 @@ pub fn of(text: &str) -> Result<Directive, String> {
     let mut directive = members_of(members)?;
     directive.is_mended = mended.is_some();
     if members.get("set").is_some_and(|set| !set.is_null()) {
-        // As it was written, so that its numbers keep their digits.
+        // Kept as it was written, so that its numbers keep their digits.
         let raw: BTreeMap<String, Box<RawValue>> = serde_json::from_str(text).map_err(no_json)?;
         directive.set = raw.get("set").map(|set| set.get().to_owned());
     }
@@ -47,7 +47,7 @@ pub fn of(text: &str) -> Result<Directive, String> {
 /// Bytes as text.
 ///
 /// # Errors
-/// Where they are none.
+/// Where they are not UTF-8.
 pub fn utf8(text: &[u8]) -> Result<&str, String> {
     std::str::from_utf8(text).map_err(|error| {
         let byte = text.get(error.valid_up_to()).copied().unwrap_or_default();

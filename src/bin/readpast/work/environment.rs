@@ -1,17 +1,17 @@
 //! The item in the environment of the command.
 
-use crate::withheld::COLUMN;
-use readpast::spec::Storage;
+use crate::child_environment::COLUMN;
+use readpast::description::Storage;
 use readpast::{Item, Queue, Value};
 use std::collections::BTreeMap;
 
 /// Longer values would come near the system's limit for one variable; the whole item is on standard input.
 const MAX_VALUE: usize = 32 * 1024;
 
-/// All variables together, likewise.
+/// The limit of all variables together, for the same reason.
 const MAX_ALL: usize = 256 * 1024;
 
-/// The variables that tell of `item`.
+/// The variables of `item`.
 pub fn of(queue: &Queue, item: &Item<'_>) -> BTreeMap<String, String> {
     let first = |names: &[&str]| names.iter().find_map(|name| item.value_of(name)).and_then(text).unwrap_or_default();
     let kind = match &queue.spec().storage {
@@ -27,7 +27,7 @@ pub fn of(queue: &Queue, item: &Item<'_>) -> BTreeMap<String, String> {
         ("READPAST_TYPE".to_owned(), kind),
         ("READPAST_STEP".to_owned(), first(&["Step", "ItemStep", "item_step"])),
     ]);
-    // As OpenTelemetry has it for whoever begins a process.
+    // OpenTelemetry's variables for a started process.
     let trace = [("TRACEPARENT", item.traceparent()), ("TRACESTATE", item.tracestate())];
     variables.extend(trace.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned()))));
     let mut room = MAX_ALL;
@@ -42,7 +42,7 @@ pub fn of(queue: &Queue, item: &Item<'_>) -> BTreeMap<String, String> {
     variables
 }
 
-/// Whether a value may be copied for the environment: a large one there may not be the memory for.
+/// Whether a value is short enough to copy: the memory may be too short for a large one.
 fn is_short(value: &Value<'_>) -> bool {
     match value {
         Value::Text(value) => value.len() <= MAX_VALUE,
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_for_a_variable_is_told_before_it_is_copied() {
+    fn long_values_are_found_before_they_are_copied() {
         let (most, more) = ("x".repeat(MAX_VALUE), "x".repeat(MAX_VALUE + 1));
         assert!(is_short(&Value::Text(&most)) && !is_short(&Value::Text(&more)));
         // A byte has two digits there.

@@ -1,7 +1,7 @@
-//! What happened to the items: counted, and told.
+//! Counts and reports the events of items.
 
-use super::child::End;
-use super::judge::Verdict;
+use super::child::ChildEnd;
+use super::mapping::CommandVerdict;
 use super::pipes::Shows;
 use crate::failure::{Failure, Result};
 use crate::output::{self, Output, note};
@@ -15,8 +15,8 @@ use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Counts, and where to tell. With --json, each item is a line on standard output, and so is the sum at the end; otherwise
-/// what went wrong is told on standard error, and with --verbose everything.
+/// Counts, and where to report. With --json, each item is a line on standard output, and so is the sum at the end; otherwise
+/// failures go to standard error, and with --verbose everything.
 pub struct Events<'a> {
     out: &'a Output,
     quiet: bool,
@@ -27,44 +27,44 @@ pub struct Events<'a> {
     other: AtomicU64,
     released: AtomicU64,
     lost: AtomicU64,
-    /// Items whose commands have ended, until it is told that the database has them.
-    ended: Mutex<HashMap<Claim, Ended>>,
+    /// Items whose commands have ended, until the database's answer is reported.
+    ended: Mutex<HashMap<CommandClaim, CommandEnd>>,
 }
 
-/// What names a claim. What is given back counts no attempt, so an item that is claimed again at once has the same attempt, and
-/// its command may have ended before it is told that it was given back: they differ by the token.
+/// The name of a claim. A release counts no attempt, so an item that is claimed again at once has the same attempt, and its
+/// command may have ended before the release is reported: they differ by the token.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Claim {
+pub struct CommandClaim {
     key: String,
     attempt: i32,
     token: String,
 }
 
-impl Claim {
+impl CommandClaim {
     fn new(key: &str, attempt: i32, token: &str) -> Self {
         Self { key: key.to_owned(), attempt, token: token.to_owned() }
     }
 }
 
-/// How a command ended, and what it gave as the error. What it wrote is in its settlement, and may be large.
-struct Ended {
+/// The end of a command, and its error. Its output is in its settlement, and may be large.
+struct CommandEnd {
     code: Option<i32>,
     signal: Option<i32>,
     took: Duration,
     error: Option<String>,
-    /// The same without what it wrote, which was shown when it did.
+    /// The same without its output, which was shown at once.
     brief: Option<String>,
 }
 
-/// What the worker tells, for the thread that tells the user.
-pub enum Told {
+/// A report of the worker, for the thread that informs the user.
+pub enum WorkerReport {
     Settled {
-        claim: Claim,
+        claim: CommandClaim,
         is_release: bool,
         answer: Answer,
         state: Option<ItemState>,
     },
-    Lost(Claim),
+    Lost(CommandClaim),
     Refused {
         key: String,
         attempt: i32,
@@ -72,7 +72,7 @@ pub enum Told {
         remedy: &'static str,
     },
     Trouble(String),
-    /// There is nothing more.
+    /// No more reports follow.
     End,
 }
 
@@ -86,21 +86,27 @@ fn remedy(error: &Error) -> &'static str {
     }
 }
 
-impl Told {
-    /// Sends what there is to tell of `event`. Nobody may listen any more.
+impl WorkerReport {
+    /// Sends the reports of `event`. The receiver may be gone.
     pub fn send(event: &Event<'_>, to: &Sender<Self>) {
         match *event {
             Event::Settled { settlements, outcomes, .. } => {
                 for (settlement, outcome) in settlements.iter().zip(outcomes) {
                     let _ = to.send(Self::Settled {
-                        claim: Claim::new(settlement.key, settlement.attempt, settlement.token.unwrap_or_default()),
+                        claim: CommandClaim::new(
+                            settlement.key,
+                            settlement.attempt,
+                            settlement.token.unwrap_or_default(),
+                        ),
                         is_release: settlement.action == Action::Release,
                         answer: outcome.answer,
                         state: outcome.state,
                     });
                 }
             }
-            Event::Lost { key, attempt, token, .. } => drop(to.send(Self::Lost(Claim::new(key, attempt, token)))),
+            Event::Lost { key, attempt, token, .. } => {
+                drop(to.send(Self::Lost(CommandClaim::new(key, attempt, token))))
+            }
             Event::Refused { key, attempt, error, .. } => {
                 let (key, remedy) = (key.to_owned(), remedy(error));
                 let error = log_text(&error.to_string()).into_owned();
@@ -135,31 +141,31 @@ impl<'a> Events<'a> {
         Shows { errors, output: errors && self.verbose }
     }
 
-    /// How many items turned out not to be ours any more.
+    /// How many items were lost.
     pub fn lost(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
     }
 
-    /// An item whose command has ended. What becomes of it is told later.
-    pub fn expect(&self, item: &Item<'_>, end: &End, verdict: &Verdict) {
-        let &End { code, signal, took, .. } = end;
+    /// Notes an item whose command has ended. Its outcome is reported later.
+    pub fn expect(&self, item: &Item<'_>, end: &ChildEnd, verdict: &CommandVerdict) {
+        let &ChildEnd { code, signal, took, .. } = end;
         self.ended().insert(
             claim(item),
-            Ended { code, signal, took, error: verdict.error.clone(), brief: verdict.brief.clone() },
+            CommandEnd { code, signal, took, error: verdict.error.clone(), brief: verdict.brief.clone() },
         );
     }
 
-    /// Nothing will become of it: the item had been lost before.
+    /// Forgets an item that was lost before: it has no outcome.
     pub fn forget(&self, item: &Item<'_>) {
         self.ended().remove(&claim(item));
     }
 
-    /// Tells what comes, to its end.
-    pub fn tell(&self, told: &Receiver<Told>) -> Result<()> {
-        while let Ok(told) = told.recv() {
-            match told {
-                Told::Settled { claim, is_release, answer, state } => {
-                    // What was given back before its turn has no command.
+    /// Reports until the end.
+    pub fn report(&self, reports: &Receiver<WorkerReport>) -> Result<()> {
+        while let Ok(report) = reports.recv() {
+            match report {
+                WorkerReport::Settled { claim, is_release, answer, state } => {
+                    // An item that was released before its turn has no command.
                     let ended = self.ended().remove(&claim);
                     if answer != Answer::Ok {
                         self.lose(&claim)?;
@@ -170,27 +176,33 @@ impl<'a> Events<'a> {
                         self.settled(&claim, &ended, is_release, state)?;
                     }
                 }
-                Told::Lost(claim) => {
+                WorkerReport::Lost(claim) => {
                     self.ended().remove(&claim);
                     self.lose(&claim)?;
                 }
-                // It is told at the item's end what the database made of it.
-                Told::Refused { key, attempt, error, remedy } => note(&format!(
+                // The item's end reports the database's answer.
+                WorkerReport::Refused { key, attempt, error, remedy } => note(&format!(
                     "{key} at attempt {attempt}: what its command said was refused, and is left out ({error}){remedy}"
                 )),
-                Told::Trouble(error) => note(&format!("{error}; goes on")),
-                Told::End => break,
+                WorkerReport::Trouble(error) => note(&format!("{error}; goes on")),
+                WorkerReport::End => break,
             }
         }
         Ok(())
     }
 
-    /// An item that its command has ended, and the state that the database has given it.
-    fn settled(&self, claim: &Claim, ended: &Ended, is_release: bool, state: Option<ItemState>) -> Result<()> {
-        let Claim { key, attempt, .. } = claim;
-        let Ended { code, signal, took, error, brief } = ended;
+    /// Reports an item whose command has ended, and the state that the database has given it.
+    fn settled(
+        &self,
+        claim: &CommandClaim,
+        ended: &CommandEnd,
+        is_release: bool,
+        state: Option<ItemState>,
+    ) -> Result<()> {
+        let CommandClaim { key, attempt, .. } = claim;
+        let CommandEnd { code, signal, took, error, brief } = ended;
         let (count, is_good) = match state {
-            // Counted already. Put off in a table that has no due time, it is an Error.
+            // It is counted already. Delayed in a table that has no due time, it is an Error.
             _ if is_release => (&AtomicU64::new(0), true),
             Some(ItemState::Completed) => (&self.completed, true),
             Some(ItemState::Error) => (&self.retried, false),
@@ -221,8 +233,8 @@ impl<'a> Events<'a> {
         Ok(())
     }
 
-    /// An item that is not ours any more. Somebody else has it, or an operator took it. The engine tells of it once.
-    fn lose(&self, Claim { key, attempt, .. }: &Claim) -> Result<()> {
+    /// Reports a lost item: it has another holder, or an operator took it. The engine reports it once.
+    fn lose(&self, CommandClaim { key, attempt, .. }: &CommandClaim) -> Result<()> {
         self.lost.fetch_add(1, Ordering::Relaxed);
         if self.out.is_json() {
             return self.line(json!({"event": "lost", "key": key, "attempt": attempt}));
@@ -231,11 +243,11 @@ impl<'a> Events<'a> {
         Ok(())
     }
 
-    fn ended(&self) -> MutexGuard<'_, HashMap<Claim, Ended>> {
+    fn ended(&self) -> MutexGuard<'_, HashMap<CommandClaim, CommandEnd>> {
         self.ended.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The sum of it all.
+    /// Reports the sum.
     pub fn summary(&self) -> Result<()> {
         let names = ["completed", "retried", "failed", "other", "released", "lost"];
         let counts = [&self.completed, &self.retried, &self.failed, &self.other, &self.released, &self.lost];
@@ -255,18 +267,18 @@ impl<'a> Events<'a> {
         Ok(())
     }
 
-    /// A reader that has gone does not stop the work.
+    /// A closed standard output does not stop the work.
     fn line(&self, line: serde_json::Value) -> Result<()> {
-        let told = self.out.answer(String::new, || line).and_then(|()| self.out.flush());
-        match told {
+        let written = self.out.answer(String::new, || line).and_then(|()| self.out.flush());
+        match written {
             Err(Failure::Closed) => Ok(()),
-            told => told,
+            failed => failed,
         }
     }
 }
 
-fn claim(item: &Item<'_>) -> Claim {
-    Claim::new(item.key(), item.attempt(), item.token())
+fn claim(item: &Item<'_>) -> CommandClaim {
+    CommandClaim::new(item.key(), item.attempt(), item.token())
 }
 
 #[cfg(test)]
@@ -274,21 +286,21 @@ mod tests {
     use super::*;
     use std::sync::mpsc::channel;
 
-    /// Tells `told`, of items whose commands have ended before it comes.
-    fn told<'a>(out: &'a Output, ended: &[&Claim], told: Vec<Told>) -> Events<'a> {
+    /// Reports `reports`, of items whose commands have ended before.
+    fn reported<'a>(out: &'a Output, ended: &[&CommandClaim], reports: Vec<WorkerReport>) -> Events<'a> {
         let events = Events::new(out, true, false);
         for claim in ended {
-            let ended = Ended { code: Some(0), signal: None, took: Duration::ZERO, error: None, brief: None };
+            let ended = CommandEnd { code: Some(0), signal: None, took: Duration::ZERO, error: None, brief: None };
             events.ended().insert((*claim).clone(), ended);
         }
-        let (to, heard) = channel();
-        told.into_iter().chain([Told::End]).for_each(|told| to.send(told).unwrap());
-        events.tell(&heard).unwrap();
+        let (sender, receiver) = channel();
+        reports.into_iter().chain([WorkerReport::End]).for_each(|report| sender.send(report).unwrap());
+        events.report(&receiver).unwrap();
         events
     }
 
-    fn settled(claim: &Claim, is_release: bool, state: ItemState) -> Told {
-        Told::Settled { claim: claim.clone(), is_release, answer: Answer::Ok, state: Some(state) }
+    fn settled(claim: &CommandClaim, is_release: bool, state: ItemState) -> WorkerReport {
+        WorkerReport::Settled { claim: claim.clone(), is_release, answer: Answer::Ok, state: Some(state) }
     }
 
     fn counts(events: &Events<'_>) -> [u64; 4] {
@@ -296,17 +308,17 @@ mod tests {
     }
 
     #[test]
-    fn what_was_given_back_and_is_worked_on_since_is_told_once_as_what_came_of_it() {
+    fn a_released_item_that_is_claimed_again_is_reported_once() {
         let out = Output::new(false);
-        let [before, after, directed, last] = ["1", "2", "3", "4"].map(|token| Claim::new("key", 1, token));
-        // Given back before its turn, claimed again and completed; given back by its command, and then completed.
+        let [before, after, directed, last] = ["1", "2", "3", "4"].map(|token| CommandClaim::new("key", 1, token));
+        // Released before its turn, claimed again and completed; released by its command, and then completed.
         let all = vec![
             settled(&before, true, ItemState::Pending),
             settled(&after, false, ItemState::Completed),
             settled(&directed, true, ItemState::Pending),
             settled(&last, false, ItemState::Completed),
         ];
-        let events = told(&out, &[&after, &directed, &last], all);
+        let events = reported(&out, &[&after, &directed, &last], all);
         assert_eq!(counts(&events), [2, 0, 2, 0]);
         assert!(events.ended().is_empty());
     }
@@ -314,17 +326,17 @@ mod tests {
     #[test]
     fn a_loss_is_of_the_one_claim() {
         let out = Output::new(false);
-        let [lost, later] = ["1", "2"].map(|token| Claim::new("key", 1, token));
-        let all = vec![Told::Lost(lost.clone()), settled(&later, false, ItemState::Completed)];
-        let events = told(&out, &[&lost, &later], all);
+        let [lost, later] = ["1", "2"].map(|token| CommandClaim::new("key", 1, token));
+        let all = vec![WorkerReport::Lost(lost.clone()), settled(&later, false, ItemState::Completed)];
+        let events = reported(&out, &[&lost, &later], all);
         assert_eq!(counts(&events), [1, 0, 0, 1]);
         assert!(events.ended().is_empty());
     }
 
     #[test]
-    fn what_is_put_off_in_a_table_without_a_due_time_is_given_back() {
+    fn a_delayed_item_in_a_table_without_due_times_counts_as_released() {
         let out = Output::new(false);
-        let claim = Claim::new("key", 1, "1");
-        assert_eq!(counts(&told(&out, &[&claim], vec![settled(&claim, true, ItemState::Error)])), [0, 0, 1, 0]);
+        let claim = CommandClaim::new("key", 1, "1");
+        assert_eq!(counts(&reported(&out, &[&claim], vec![settled(&claim, true, ItemState::Error)])), [0, 0, 1, 0]);
     }
 }

@@ -1,4 +1,4 @@
-//! `work --metrics-file`: the process's figures in a file, for whoever gathers such files for Prometheus.
+//! `work --metrics-file`: the process's figures in a file, for collectors of such files.
 
 use crate::failure::{Result, usage};
 use crate::output::note;
@@ -12,28 +12,28 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use uuid::Uuid;
 
-/// As often as Prometheus asks, in most places.
+/// Prometheus' usual interval.
 const INTERVAL: Duration = Duration::from_secs(15);
 
 /// Writes the file until it is dropped, and then a last time.
-pub struct Figures {
+pub struct FiguresFile {
     path: PathBuf,
-    /// Nothing is sent: that it is gone is the word to end.
+    /// Sends nothing: the thread ends when it is gone.
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Figures {
-    /// Writes it for the first time: what cannot be written is to be known before there is work.
+impl FiguresFile {
+    /// Writes it for the first time: a wrong path must show before there is work.
     pub fn begin(path: Option<&Path>) -> Result<Option<Self>> {
         let Some(path) = path else { return Ok(None) };
         write(path).map_err(|error| usage(format!("--metrics-file: {} cannot be written: {error}", path.display())))?;
         let (stop, stopped) = mpsc::channel();
         let of_thread = path.to_owned();
         let run = move || {
-            let mut is_told = false;
+            let mut is_reported = false;
             while stopped.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
-                is_told = keep(&of_thread, is_told);
+                is_reported = keep(&of_thread, is_reported);
             }
         };
         let thread = thread::Builder::new().name("figures".to_owned()).spawn(run);
@@ -44,21 +44,21 @@ impl Figures {
     }
 }
 
-impl Drop for Figures {
+impl Drop for FiguresFile {
     fn drop(&mut self) {
         drop(self.stop.take());
-        // It has nothing to tell, and cannot have panicked.
+        // It returns nothing, and cannot have panicked.
         let _ = self.thread.take().map(JoinHandle::join);
         keep(&self.path, false);
     }
 }
 
-/// Writes it; work goes on when that fails, which is told once. Whether it was.
-fn keep(path: &Path, is_told: bool) -> bool {
+/// Writes it; work goes on when that fails, which is reported once. Returns whether it was.
+fn keep(path: &Path, is_reported: bool) -> bool {
     match write(path) {
         Ok(()) => false,
         Err(error) => {
-            if !is_told {
+            if !is_reported {
                 note(&format!("{} cannot be written: {error}", path.display()));
             }
             true
@@ -66,8 +66,8 @@ fn keep(path: &Path, is_told: bool) -> bool {
     }
 }
 
-/// Whole or not at all: who reads it meanwhile has the figures before. The folder may be others' too: nobody can have put a link
-/// to another file under a name that nobody knew before, and only a new file is written.
+/// Writes it whole or not at all: a reader meanwhile sees the old figures. Others may write into the folder too: a new random
+/// name cannot be a link to another file, and only a new file is written.
 fn write(path: &Path) -> io::Result<()> {
     let mut beside = OsString::from(path);
     beside.push(format!(".{}.new", Uuid::now_v7().simple()));

@@ -1,17 +1,17 @@
-//! The mark that a directive begins with, and bytes that cannot be seen around it.
+//! The mark at the beginning of a directive, and invisible bytes around it.
 
-/// Whether bytes begin as a directive does, or as somebody who meant one would begin: whatever stands around and between the
-/// signs (a byte order mark, NULs, colours, the second bytes of UTF-16), whichever quotes (Python's, none, escaped ones).
+/// Whether bytes begin like a directive, or like a failed attempt at one: with any bytes around and between the signs (a byte
+/// order mark, NULs, colours, the second bytes of UTF-16), and any quotes (Python's, none, escaped ones).
 pub fn looks_like_one(bytes: &[u8]) -> bool {
     let is_sign = |byte: &u8| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\'' | b'`' | b'\\');
     let signs: Vec<_> = bare_start(bytes).iter().copied().filter(is_sign).take(MARK.len() + 1).collect();
     let Some((mark, next)) = signs.split_at_checked(MARK.len()) else { return false };
-    // "readpast_id" is something else.
+    // "readpast_id" is another name.
     let goes_on = next.first().is_some_and(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'));
     mark.eq_ignore_ascii_case(MARK) && !goes_on
 }
 
-/// Whether a line ends here. Programs that show how far they are write over a line, after a carriage return.
+/// Whether a line ends here. Programs that show their progress write over a line, after a carriage return.
 pub fn ends_line(byte: &u8) -> bool {
     matches!(byte, b'\n' | b'\r')
 }
@@ -22,12 +22,12 @@ pub const BEGINNING: usize = 256;
 /// The beginning of a directive, without the quotes.
 const MARK: &[u8] = b"{readpast";
 
-/// Whether there is nothing to read in a line.
+/// Whether a line is blank.
 pub fn is_blank(line: &[u8]) -> bool {
     bare(line).is_empty()
 }
 
-/// Bytes without what cannot be seen around them.
+/// Bytes without invisible ones around them.
 pub fn bare(bytes: &[u8]) -> &[u8] {
     let mut rest = bare_start(bytes);
     loop {

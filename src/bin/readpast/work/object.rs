@@ -1,31 +1,31 @@
-//! The object at the end of output, followed byte by byte, once: of one that is too long to be kept nothing else is known.
+//! The object at the end of output, followed byte by byte, once: an object that is too long to be kept leaves no other trace.
 
 use super::mark::{self, BEGINNING};
 
-/// An object as far as it has been written. What is no JSON is followed as far as it goes.
+/// An object as far as it has been written. Output that is not JSON is followed as far as possible.
 #[derive(Debug, Default)]
-pub struct Object {
-    /// Where it begins, and its first bytes.
+pub struct DirectiveObject {
+    /// Its beginning, and its first bytes.
     begun: Option<(u64, Vec<u8>)>,
-    /// How many braces and brackets are open.
+    /// The number of open braces and brackets.
     depth: usize,
     text: Text,
-    /// The name of one of its own members that is being written, or was.
+    /// The name of its present or last own member.
     name: Vec<u8>,
     has_directive: bool,
-    line: Line,
+    line: LineState,
 }
 
-/// What stands in the line under way.
+/// The state of the present line.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum Line {
+enum LineState {
     #[default]
     Nothing,
     Blanks,
     Something,
 }
 
-/// Where text is.
+/// The state of the present text.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum Text {
     #[default]
@@ -33,23 +33,23 @@ enum Text {
     Inside,
     /// After a backslash.
     Escaped,
-    /// It has ended, and nothing but blanks has come since.
+    /// It has ended, and only blanks have come since.
     Ended,
 }
 
-/// The member that a directive is.
+/// The member of a directive.
 const NAME: &[u8] = b"readpast";
 
-impl Object {
-    /// Takes in what comes next; `at` is its place in the output.
+impl DirectiveObject {
+    /// Adds bytes; `at` is their place in the output.
     pub fn follow(&mut self, bytes: &[u8], at: u64) {
         for (byte, at) in bytes.iter().zip(at..) {
             self.next(*byte, at);
         }
     }
 
-    /// Where the last object begins, if nothing follows it and it looks like a directive: by its beginning, or because one of
-    /// its own members is one, wherever it stands among them.
+    /// The start of the last object, if nothing follows it and it looks like a directive: by its beginning, or by one of its own
+    /// members, wherever it stands among them.
     pub fn directive_at(&self) -> Option<u64> {
         let (at, beginning) = self.begun.as_ref()?;
         (self.has_directive || mark::looks_like_one(beginning)).then_some(*at)
@@ -57,14 +57,14 @@ impl Object {
 
     fn next(&mut self, byte: u8, at: u64) {
         if mark::ends_line(&byte) {
-            self.line = Line::Nothing;
-            // Text of JSON ends with its line.
+            self.line = LineState::Nothing;
+            // A JSON text ends with its line.
             if matches!(self.text, Text::Inside | Text::Escaped) {
                 self.text = Text::Outside;
             }
-        } else if self.line != Line::Something {
+        } else if self.line != LineState::Something {
             if byte.is_ascii_whitespace() || byte.is_ascii_control() {
-                self.line = Line::Blanks;
+                self.line = LineState::Blanks;
             } else {
                 self.begin_line(byte, at);
             }
@@ -78,7 +78,7 @@ impl Object {
             (Text::Inside, b'"') => self.text = Text::Ended,
             (Text::Inside | Text::Escaped, _) => {
                 self.text = Text::Inside;
-                // One more than the name has tells a longer one.
+                // One character more than the name's shows a longer one.
                 if self.name.len() <= NAME.len() {
                     self.name.push(byte);
                 }
@@ -103,14 +103,14 @@ impl Object {
         }
     }
 
-    /// A line's first byte that can be seen: a brace begins an object, and behind a whole one anything is something else. Within
-    /// an open object only a brace that nothing indents begins another.
+    /// Handles a line's first visible byte: a brace begins an object, and behind a whole one anything else is other output.
+    /// Within an open object only an unindented brace begins another.
     fn begin_line(&mut self, byte: u8, at: u64) {
         let is_open = self.begun.is_some() && self.depth > 0;
-        let begins = byte == b'{' && (!is_open || self.line == Line::Nothing);
+        let begins = byte == b'{' && (!is_open || self.line == LineState::Nothing);
         if begins || !is_open {
             *self = Self { begun: begins.then(|| (at, Vec::new())), ..Self::default() };
         }
-        self.line = Line::Something;
+        self.line = LineState::Something;
     }
 }

@@ -1,5 +1,5 @@
-//! The three pipes of a command: what it reads is written, what it writes is kept. Windows's pipes cannot be polled: threads
-//! serve them there.
+//! The three pipes of a command: its input is written, its outputs are kept. Windows's pipes cannot be polled: threads serve them
+//! there.
 
 #[cfg(unix)]
 mod polled;
@@ -7,35 +7,35 @@ mod polled;
 mod threaded;
 
 use super::capture::{Limits, Written};
-use crate::foreign::Foreign;
+use crate::passthrough::Passthrough;
 #[cfg(unix)]
 pub use polled::Pipes;
 #[cfg(windows)]
 pub use threaded::Pipes;
 
-/// What a command writes.
-pub struct Kept {
+/// The outputs of a command.
+pub struct CapturedOutput {
     pub output: Written,
     pub errors: Written,
-    shown_output: Option<Foreign>,
-    shown_errors: Option<Foreign>,
+    shown_output: Option<Passthrough>,
+    shown_errors: Option<Passthrough>,
 }
 
-/// Which outputs are passed on to our standard error.
+/// The outputs that are passed on to our standard error.
 #[derive(Debug, Clone, Copy)]
 pub struct Shows {
     pub output: bool,
     pub errors: bool,
 }
 
-impl Kept {
-    /// Nothing yet.
+impl CapturedOutput {
+    /// Empty outputs.
     pub fn new(output: Limits, errors: Limits, shows: Shows) -> Self {
         Self {
             output: Written::new(output),
             errors: Written::new(errors),
-            shown_output: shows.output.then(Foreign::new),
-            shown_errors: shows.errors.then(Foreign::new),
+            shown_output: shows.output.then(Passthrough::new),
+            shown_errors: shows.errors.then(Passthrough::new),
         }
     }
 
@@ -54,11 +54,11 @@ impl Kept {
     }
 }
 
-/// What there was.
+/// The activity of one turn.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Turn {
+pub struct PipeActivity {
     /// The command wrote something, or closed an output.
-    pub said: bool,
-    /// It has ended. This is said once.
+    pub wrote: bool,
+    /// It has ended. Reported once.
     pub ended: bool,
 }

@@ -1,15 +1,15 @@
-//! Directives in the last line of a command's output, under `--directives-on-stdout`. Everything that a command prints is obeyed
-//! then, also text that it was given, so that this is not the usual way.
+//! Directives in the last line of a command's output, under `--directives-on-stdout`. Then all output of a command is obeyed,
+//! also text from elsewhere, so that this is not the usual way.
 //!
-//! A line that was meant as a directive and is not understood must never pass for ordinary output: with exit status 0 the item
-//! would become Completed, whatever the command wanted. So there are two questions. Does it look like a directive? That is
-//! decided in [`looks_like_one`] by no more than its beginning, and generously, and by [`Object`] for an object that begins
-//! otherwise, or that is not kept whole. Can it be read? Only as JSON with the members that there are.
+//! A failed attempt at a directive must never pass for ordinary output: with exit status 0 the item would become Completed,
+//! whatever the command wanted. So there are two questions. Does it look like a directive? [`looks_like_one`] decides that by its
+//! beginning alone, and generously, and [`DirectiveObject`] for an object that begins otherwise, or that is not kept whole. Can
+//! it be read? Only as JSON with known members.
 
 use super::capture::Written;
 use super::directive::{self, Directive};
 use super::mark::{bare, bare_start, ends_line, is_blank, looks_like_one};
-use super::object::Object;
+use super::object::DirectiveObject;
 use readpast::item::without_half_pairs;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -18,10 +18,10 @@ use std::collections::BTreeMap;
 /// The one member of the object.
 const NAME: &str = "readpast";
 
-/// The directive at the end of the output, with the place where it begins.
+/// The directive at the end of the output, with its start.
 ///
 /// # Errors
-/// Why what looks like one cannot be read.
+/// Why an attempt at one cannot be read.
 pub fn at_end(stdout: &Written) -> Result<Option<(u64, Directive)>, String> {
     let (tail, tail_start) = (stdout.tail(), stdout.tail_start());
     let object = stdout.object().directive_at();
@@ -35,7 +35,7 @@ pub fn at_end(stdout: &Written) -> Result<Option<(u64, Directive)>, String> {
     Ok(Some((start, read(text)?)))
 }
 
-/// Where the object at the end begins that looks like a directive: on the last line that is not blank, or where it goes over
+/// The start of the object at the end that looks like a directive: on the last line that is not blank, or where it goes over
 /// several lines, as `jq` prints it, on the last line that begins with a brace.
 fn last_object(tail: &[u8]) -> Option<usize> {
     let end = tail.len() - (bare_start(tail).len() - bare(tail).len());
@@ -44,7 +44,7 @@ fn last_object(tail: &[u8]) -> Option<usize> {
         let start = tail[..after].iter().rposition(ends_line).map_or(0, |at| at + 1);
         let line = &tail[start..after];
         let object = &tail[start..end];
-        // With what cannot be seen before it, which is no part of an object that is followed.
+        // With invisible bytes before it, which are no part of an object that is followed.
         let has_one = || after == end && object_of(object).directive_at().is_some();
         if line.contains(&b'{') && (looks_like_one(object) || has_one()) {
             return (after == end || !is_followed(object)).then_some(start);
@@ -57,14 +57,14 @@ fn last_object(tail: &[u8]) -> Option<usize> {
     None
 }
 
-/// The object that bytes are, whatever cannot be seen before it.
-fn object_of(bytes: &[u8]) -> Object {
-    let mut object = Object::default();
+/// The object in bytes, with any invisible bytes before it.
+fn object_of(bytes: &[u8]) -> DirectiveObject {
+    let mut object = DirectiveObject::default();
     object.follow(bare(bytes), 0);
     object
 }
 
-/// Whether an object is whole and more stands after it: then it is not the last.
+/// Whether an object is whole and more output follows: then it is not the last.
 fn is_followed(text: &[u8]) -> bool {
     let mut values = serde_json::Deserializer::from_slice(text).into_iter::<Value>();
     values.next().is_some_and(|value| value.is_ok()) && !is_blank(&text[values.byte_offset()..])

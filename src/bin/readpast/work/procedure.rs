@@ -1,7 +1,7 @@
 //! `work --procedure`: no command runs; claim, call and settle are one transaction in the database.
 
 use super::Args;
-use super::figures::Figures;
+use super::figures::FiguresFile;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::global::Global;
@@ -15,16 +15,16 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a thread waits for an item before it looks whether it is to end.
+/// How long a thread waits for an item before it checks whether it must end.
 const WAIT: Duration = Duration::from_secs(3600);
 
-/// Items that one call deletes, as of workers, and the longest pause after it: a signal is not to wait for long.
-const BITE: u32 = 250;
+/// The items of one deleting call, as in workers, and the longest pause after it: a signal must not wait for long.
+const CHUNK: u32 = 250;
 const LONGEST_REST: Duration = Duration::from_millis(500);
 
-/// What became of items.
+/// Counts of items by their outcome.
 #[derive(Default)]
-struct Counts {
+struct ProcedureCounts {
     completed: AtomicU64,
     retried: AtomicU64,
     failed: AtomicU64,
@@ -39,25 +39,25 @@ pub fn run(global: &Global, args: &Args, name: &str, out: &Output) -> Result<Exi
     config.set("pool.size", &args.jobs.clamp(1, 1000).to_string())?;
     let queue = Queue::open(&config, &args.queue)?;
     let procedure = Procedure::find(&queue, name)?;
-    let figures = Figures::begin(args.metrics_file.as_deref())?;
+    let figures = FiguresFile::begin(args.metrics_file.as_deref())?;
 
-    // What is under way is undone by the server when the process ends.
+    // The server undoes a transaction under way when the process ends.
     let (stopped, seen) = (queue.clone(), AtomicU8::new(0));
     let handle = signals::listen(move |signal| {
         if seen.swap(signal, Ordering::Relaxed) != 0 {
             signals::exit(Exit::Signal(signal).status());
         }
-        // First: what is said is so.
+        // The interrupt comes first, so that the message is true.
         stopped.interrupt();
         note("claiming no more items; running calls may end (a second signal ends them, and undoes what they did)");
     })?;
 
-    let counts = Counts::default();
-    let worker = Worker { procedure: &procedure, queue: &queue, args, global, out, counts: &counts };
+    let counts = ProcedureCounts::default();
+    let worker = ProcedureWorker { procedure: &procedure, queue: &queue, args, global, out, counts: &counts };
     let failure = thread::scope(|scope| {
         let threads: Vec<_> = (0..args.jobs).map(|_| scope.spawn(|| worker.run())).collect();
         let ends = threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
-        // All have ended before the first failure is told.
+        // The first failure is reported after all threads have ended.
         ends.collect::<Vec<_>>().into_iter().find_map(std::result::Result::err)
     });
     handle.close();
@@ -67,31 +67,31 @@ pub fn run(global: &Global, args: &Args, name: &str, out: &Output) -> Result<Exi
     failure.map_or(Ok(Exit::Done), Err)
 }
 
-struct Worker<'a> {
+struct ProcedureWorker<'a> {
     procedure: &'a Procedure,
     queue: &'a Queue,
     args: &'a Args,
     global: &'a Global,
     out: &'a Output,
-    counts: &'a Counts,
+    counts: &'a ProcedureCounts,
 }
 
-impl Worker<'_> {
+impl ProcedureWorker<'_> {
     fn run(&self) -> Result<()> {
         let wait = if self.args.until_empty { Duration::ZERO } else { WAIT };
         loop {
             match self.procedure.work(wait) {
-                Ok(Some(worked)) => self.tell(&worked)?,
-                // Once what is over is gone as well; what has come meanwhile comes first.
-                Ok(None) if self.args.until_empty && self.tidied() => return Ok(()),
+                Ok(Some(worked)) => self.report(&worked)?,
+                // It ends once expired items are deleted as well; new items come first.
+                Ok(None) if self.args.until_empty && self.cleaned() => return Ok(()),
                 Ok(None) => {}
                 Err(error) if error.kind() == ErrorKind::Interrupted => return Ok(()),
-                // The server may come back; who waits for it goes on.
+                // The server may come back; a worker that waits for it goes on.
                 Err(error) if error.kind().is_transient() && !self.args.until_empty => {
                     note(&format!("{error}; goes on"))
                 }
                 Err(error) => {
-                    // The others are to end as well.
+                    // The others must end as well.
                     self.queue.interrupt();
                     return Err(Failure::from(error));
                 }
@@ -99,11 +99,11 @@ impl Worker<'_> {
         }
     }
 
-    /// Deletes some of what is over, and rests if there is more; says whether that was all.
-    fn tidied(&self) -> bool {
+    /// Deletes some expired items, and rests if there are more; returns whether those were all.
+    fn cleaned(&self) -> bool {
         let begun = Instant::now();
-        match self.queue.retain(BITE) {
-            Ok(deleted) if deleted >= BITE.into() => {
+        match self.queue.retain(CHUNK) {
+            Ok(deleted) if deleted >= CHUNK.into() => {
                 thread::sleep((begun.elapsed() * 3).min(LONGEST_REST));
                 false
             }
@@ -115,7 +115,7 @@ impl Worker<'_> {
         }
     }
 
-    fn tell(&self, worked: &Worked) -> Result<()> {
+    fn report(&self, worked: &Worked) -> Result<()> {
         let (count, is_good) = match worked.state {
             Some(ItemState::Completed) => (&self.counts.completed, true),
             Some(ItemState::Error) => (&self.counts.retried, false),
@@ -137,7 +137,7 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// The sum of it all.
+    /// Reports the sum.
     fn summary(&self) -> Result<()> {
         let counts = [&self.counts.completed, &self.counts.retried, &self.counts.failed, &self.counts.other];
         let names = ["completed", "retried", "failed", "other"];
@@ -154,7 +154,7 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// A reader that has gone does not stop the work.
+    /// A closed standard output does not stop the work.
     fn line(&self, line: serde_json::Value) -> Result<()> {
         match self.out.answer(String::new, || line).and_then(|()| self.out.flush()) {
             Err(Failure::Closed) => Ok(()),

@@ -1,7 +1,7 @@
-//! One of the commands at a time: takes an item, runs the command, ends the item, again and again.
+//! A slot for one command at a time: takes an item, runs the command, ends the item, again and again.
 
-use super::slip::Slips;
-use super::{Args, Control, Events, child, judge};
+use super::directive_file::DirectiveFolder;
+use super::{Args, Control, Events, child, mapping};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, usage};
 use readpast::engine::{Begin, Engine, Taken};
@@ -9,18 +9,18 @@ use readpast::{Action, Batch, Item, Queue, Settlement};
 use std::io;
 use std::time::Duration;
 
-/// What a slot works with.
+/// The resources of a slot.
 pub struct Slot<'a> {
     pub queue: &'a Queue,
     pub engine: &'a Engine,
     pub args: &'a Args,
     pub control: &'a Control,
     pub events: &'a Events<'a>,
-    pub slips: &'a Slips,
+    pub folder: &'a DirectiveFolder,
 }
 
 impl Slot<'_> {
-    /// Until there is nothing more to do. One slot that cannot go on stops them all.
+    /// Runs until there are no more items. One slot that cannot go on stops them all.
     pub fn run(&self) -> Result<()> {
         let result = self.take_and_work();
         if result.is_err() {
@@ -48,16 +48,16 @@ impl Slot<'_> {
         let is_lost = || self.engine.is_lost(item.key(), item.attempt());
         let shows = self.events.shows();
         let run = self
-            .slips
+            .folder
             .next()
-            .and_then(|slip| child::run(self.queue, self.args, self.control, item, &slip, shows, is_lost));
+            .and_then(|file| child::run(self.queue, self.args, self.control, item, &file, shows, is_lost));
         let end = run.map_err(|error| {
-            // First, or it would be claimed again at once.
+            // The stop comes first, or the item would be claimed again at once.
             self.engine.stop();
             self.release(item);
             self.cannot_start(&error)
         })?;
-        match judge::verdict(&end, self.args) {
+        match mapping::verdict(&end, self.args) {
             Some(verdict) => {
                 self.events.expect(item, &end, &verdict);
                 if is_lost() {
@@ -65,7 +65,7 @@ impl Slot<'_> {
                 }
                 self.engine.end(&[verdict.settlement(item)]);
             }
-            // Whoever has it now says what becomes of it.
+            // Its new holder decides about it.
             None => self.release(item),
         }
         Ok(())

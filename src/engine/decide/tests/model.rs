@@ -1,10 +1,10 @@
-//! The model: lanes, takers, handlers and a queue, and the steps that they take.
+//! The model: fetchers, takers, handlers and a queue, and the steps that they take.
 
 use super::super::*;
 use crate::engine::Begin;
-use crate::engine::hand::{Claim, Ended, tests::batch_of};
-use crate::engine::pace::Pace;
-use crate::engine::state::Work;
+use crate::engine::in_flight::{ClaimName, EndedItem, tests::batch_of};
+use crate::engine::prefetch::Prefetch;
+use crate::engine::state::FetcherWork;
 use crate::item::{Batch, CLAIMED_ALONE, Outcome, Verdict};
 use crate::shared::CleaningDue;
 use std::cell::{Cell, RefCell};
@@ -20,10 +20,10 @@ pub(super) const PAUSE: Duration = Duration::from_secs(1);
 /// Something that happens. Numbers choose among those that it can happen to.
 #[derive(Debug, Clone)]
 pub(super) enum Step {
-    /// Items become due; a suspect is one that came back from a dead worker.
+    /// Items become due; a quarantined one belonged to a dead worker.
     Enqueue {
         count: i64,
-        suspect: bool,
+        quarantined: bool,
     },
     /// A thread asks for up to `max` items; whether it reports when it begins each.
     Ask {
@@ -34,33 +34,33 @@ pub(super) enum Step {
     GiveUp(usize),
     /// A thread begins an item.
     Begin(usize),
-    /// A thread goes on with nothing that it has not begun of a batch.
+    /// A thread gives up the items of a batch that it has not begun.
     GiveBack(usize),
     /// A handler ends its item.
     End(usize),
-    /// An item in hand turns out to be lost.
+    /// An item in flight turns out to be lost.
     Lose(usize),
-    /// The call of a lane returns, with what it was made for or with a failure.
+    /// The call of a fetcher returns, with what it was made for or with a failure.
     Return {
-        lane: usize,
+        fetcher: usize,
         succeeds: bool,
     },
     /// A call that settles returns, and the server refuses one of the items for now.
     PutOff {
-        lane: usize,
+        fetcher: usize,
     },
     /// So much time passes.
     Pass(Duration),
     Stop,
 }
 
-/// The doings of one lane.
-pub(super) enum Lane {
+/// The state of one fetcher.
+pub(super) enum Fetcher {
     /// It decides.
     Awake,
     Asleep(Option<Instant>),
     Settles {
-        ended: Arc<Vec<Ended>>,
+        ended: Arc<Vec<EndedItem>>,
         room: usize,
     },
     Claims {
@@ -78,7 +78,7 @@ pub(super) struct Taker {
 
 /// An item that a thread has.
 pub(super) struct Taken {
-    pub(super) claim: Claim,
+    pub(super) claim: ClaimName,
     pub(super) batch: Batch,
     pub(super) begins: bool,
     pub(super) has_begun: bool,
@@ -96,16 +96,16 @@ impl Taken {
 }
 
 pub(super) struct Model {
-    pub(super) state: State,
+    pub(super) state: EngineState,
     pub(super) outside: Shared,
-    pub(super) lanes: Vec<Lane>,
+    pub(super) fetchers: Vec<Fetcher>,
     pub(super) takers: Vec<Taker>,
     pub(super) taken: Vec<Taken>,
-    pub(super) lost: HashSet<Claim>,
+    pub(super) lost: HashSet<ClaimName>,
     pub(super) queue: Vec<(i64, bool)>,
     pub(super) next_key: i64,
     pub(super) now: Instant,
-    /// Chooses which sleeping lane a wake-up reaches.
+    /// Chooses which sleeping fetcher a wake-up reaches.
     pub(super) luck: usize,
 }
 
@@ -126,18 +126,18 @@ impl Outside for Shared {
 }
 
 impl Model {
-    pub(super) fn new(lanes: usize, until_empty: bool, retains: bool) -> Self {
+    pub(super) fn new(fetchers: usize, until_empty: bool, retains: bool) -> Self {
         let now = Instant::now();
-        let mut state = State::new(Pace::new(HOLD, 1000), usize::MAX, PROOF * 3, until_empty);
+        let mut state = EngineState::new(Prefetch::new(HOLD, 1000), usize::MAX, PROOF * 3, until_empty);
         state.phase = Phase::Working;
-        state.lanes.running = lanes;
+        state.fetchers.running = fetchers;
         let outside = Shared::default();
         let due = CleaningDue { at: now, at_latest: now + POLL * 60, is_more: false };
         *outside.retention.borrow_mut() = retains.then_some(due);
         let mut model = Self {
             state,
             outside,
-            lanes: (0..lanes).map(|_| Lane::Awake).collect(),
+            fetchers: (0..fetchers).map(|_| Fetcher::Awake).collect(),
             takers: Vec::new(),
             taken: Vec::new(),
             lost: HashSet::new(),
@@ -146,47 +146,47 @@ impl Model {
             now,
             luck: 0,
         };
-        (0..lanes).for_each(|lane| model.next(lane));
+        (0..fetchers).for_each(|fetcher| model.next(fetcher));
         model
     }
 
-    /// The loop of a lane, until it sleeps, calls or ends.
-    pub(super) fn next(&mut self, lane: usize) {
-        self.lanes[lane] = Lane::Awake;
+    /// The loop of a fetcher, until it sleeps, calls or ends.
+    pub(super) fn next(&mut self, fetcher: usize) {
+        self.fetchers[fetcher] = Fetcher::Awake;
         for _ in 0..100 {
             match decide(&self.state, &self.outside, self.now) {
                 Decision::End => {
-                    self.lanes[lane] = Lane::Ended;
-                    self.state.lanes.running -= 1;
+                    self.fetchers[fetcher] = Fetcher::Ended;
+                    self.state.fetchers.running -= 1;
                     self.changed();
                     return;
                 }
                 Decision::Do(action) => {
                     match action {
-                        Action::Claim { .. } => self.outside.quiet_until.set(Some(self.now + POLL)),
-                        Action::Clean { .. } => self.take_turn_to_clean(),
+                        FetcherAction::Claim { .. } => self.outside.quiet_until.set(Some(self.now + POLL)),
+                        FetcherAction::Clean { .. } => self.take_turn_to_clean(),
                         _ => {}
                     }
                     let Some(work) = self.state.begin(action, self.now) else { continue };
-                    self.lanes[lane] = match work {
-                        Work::Settle { ended, room } => Lane::Settles { ended, room },
-                        Work::Claim { room, .. } => Lane::Claims { room },
-                        Work::Clean => Lane::Cleans,
+                    self.fetchers[fetcher] = match work {
+                        FetcherWork::Settle { ended, room } => Fetcher::Settles { ended, room },
+                        FetcherWork::Claim { room, .. } => Fetcher::Claims { room },
+                        FetcherWork::Clean => Fetcher::Cleans,
                     };
-                    self.wake_lanes();
+                    self.wake_fetchers();
                     return;
                 }
                 Decision::Sleep(until) => {
                     assert!(until.is_none_or(|until| until > self.now), "it sleeps until a time that is over");
-                    self.state.lanes.fall_asleep(until);
-                    self.lanes[lane] = Lane::Asleep(until);
+                    self.state.fetchers.fall_asleep(until);
+                    self.fetchers[fetcher] = Fetcher::Asleep(until);
                     // It has woken the takers that it could before it let go of the lock.
                     self.wake_takers();
                     return;
                 }
             }
         }
-        panic!("a lane decides for ever");
+        panic!("a fetcher decides for ever");
     }
 
     pub(super) fn take_turn_to_clean(&self) {
@@ -196,25 +196,25 @@ impl Model {
     }
 
     pub(super) fn changed(&mut self) {
-        self.wake_lanes();
+        self.wake_fetchers();
         self.wake_takers();
     }
 
-    pub(super) fn wake_lanes(&mut self) {
+    pub(super) fn wake_fetchers(&mut self) {
         let asleep: Vec<_> =
-            (0..self.lanes.len()).filter(|lane| matches!(self.lanes[*lane], Lane::Asleep(_))).collect();
-        match self.state.lanes_to_wake(&self.outside, self.now) {
+            (0..self.fetchers.len()).filter(|fetcher| matches!(self.fetchers[*fetcher], Fetcher::Asleep(_))).collect();
+        match self.state.fetchers_to_wake(&self.outside, self.now) {
             Wake::None => {}
             Wake::One => self.wake_up(asleep[self.luck % asleep.len()]),
-            Wake::All => asleep.into_iter().for_each(|lane| self.wake_up(lane)),
+            Wake::All => asleep.into_iter().for_each(|fetcher| self.wake_up(fetcher)),
         }
     }
 
-    pub(super) fn wake_up(&mut self, lane: usize) {
+    pub(super) fn wake_up(&mut self, fetcher: usize) {
         // A wake-up before it may have woken it already.
-        if let Lane::Asleep(until) = self.lanes[lane] {
-            self.state.lanes.wake_up(until);
-            self.next(lane);
+        if let Fetcher::Asleep(until) = self.fetchers[fetcher] {
+            self.state.fetchers.wake_up(until);
+            self.next(fetcher);
         }
     }
 
@@ -236,8 +236,8 @@ impl Model {
 
     pub(super) fn take(&mut self, taker: Taker) {
         if let Some(batch) = self.state.take(taker.max, self.now) {
-            if batch.is_alone() {
-                assert!(self.suspects_begun_lately() == 0, "two suspects are proving at once");
+            if batch.is_quarantined() {
+                assert!(self.quarantined_begun_lately() == 0, "two quarantined are proving at once");
             }
             self.taken.extend(batch.iter().map(|item| Taken {
                 claim: (item.key().to_owned(), item.attempt()),
@@ -252,17 +252,17 @@ impl Model {
         self.changed();
     }
 
-    pub(super) fn suspects_begun_lately(&self) -> usize {
+    pub(super) fn quarantined_begun_lately(&self) -> usize {
         // The one that is taken now counts itself.
-        self.state.hand.proving_since(self.now, PROOF) - 1
+        self.state.in_flight.proving_since(self.now, PROOF) - 1
     }
 
     pub(super) fn claim(&mut self, room: usize) -> Batch {
-        let suspect = self.queue.first().is_some_and(|(_, suspect)| *suspect);
-        let count = if suspect {
+        let quarantined = self.queue.first().is_some_and(|(_, quarantined)| *quarantined);
+        let count = if quarantined {
             1.min(room)
         } else {
-            self.queue.iter().take(room).take_while(|(_, suspect)| !suspect).count()
+            self.queue.iter().take(room).take_while(|(_, quarantined)| !quarantined).count()
         };
         let claimed: Vec<_> = self.queue.drain(..count).collect();
         let Some((from, _)) = claimed.first().copied() else {
@@ -270,12 +270,12 @@ impl Model {
             return Batch::default();
         };
         self.outside.quiet_until.set(None);
-        batch_of(if suspect { CLAIMED_ALONE } else { "CLAIMED" }, from, from + count as i64)
+        batch_of(if quarantined { CLAIMED_ALONE } else { "CLAIMED" }, from, from + count as i64)
     }
 
-    pub(super) fn returns(&mut self, lane: usize, succeeds: bool, puts_off: bool) {
-        match std::mem::replace(&mut self.lanes[lane], Lane::Awake) {
-            Lane::Claims { room } => {
+    pub(super) fn returns(&mut self, fetcher: usize, succeeds: bool, puts_off: bool) {
+        match std::mem::replace(&mut self.fetchers[fetcher], Fetcher::Awake) {
+            Fetcher::Claims { room } => {
                 let batch = if succeeds { self.claim(room) } else { Batch::default() };
                 let found = batch.len();
                 self.state.claimed(batch, room, self.now);
@@ -290,7 +290,7 @@ impl Model {
                     self.state.look_again_at(self.now + PAUSE);
                 }
             }
-            Lane::Settles { ended, room } => {
+            Fetcher::Settles { ended, room } => {
                 let batch = if succeeds { self.claim(room) } else { Batch::default() };
                 self.state.claimed(batch, room, self.now);
                 self.changed();
@@ -305,21 +305,21 @@ impl Model {
                 let outcomes: Vec<_> = ended.iter().map(|_| Some(outcome.clone())).collect();
                 self.state.settled(&ended, &outcomes, again);
             }
-            Lane::Cleans => self.state.cleaned(),
+            Fetcher::Cleans => self.state.cleaned(),
             other => {
-                self.lanes[lane] = other;
+                self.fetchers[fetcher] = other;
                 return;
             }
         }
         self.changed();
-        self.next(lane);
+        self.next(fetcher);
     }
 
     pub(super) fn step(&mut self, step: &Step) {
         match *step {
-            Step::Enqueue { count, suspect } => {
+            Step::Enqueue { count, quarantined } => {
                 for _ in 0..count {
-                    self.queue.push((self.next_key, suspect));
+                    self.queue.push((self.next_key, quarantined));
                     self.next_key += 1;
                 }
                 self.outside.quiet_until.set(None);
@@ -335,17 +335,17 @@ impl Model {
             Step::GiveBack(which) => self.choose(which, |_| true, Self::give_back),
             Step::End(which) => self.choose(which, Taken::is_worked_on, Self::end),
             Step::Lose(which) => {
-                let claims = self.state.hand.claims();
+                let claims = self.state.in_flight.claims();
                 if !claims.is_empty() {
                     let claim = &claims[which % claims.len()];
-                    if !self.state.hand.lose(claim, self.now).is_empty() {
+                    if !self.state.in_flight.lose(claim, self.now).is_empty() {
                         self.lost.insert(claim.clone());
                     }
                     self.changed();
                 }
             }
-            Step::Return { lane, succeeds } => self.returns(lane % self.lanes.len(), succeeds, false),
-            Step::PutOff { lane } => self.returns(lane % self.lanes.len(), true, true),
+            Step::Return { fetcher, succeeds } => self.returns(fetcher % self.fetchers.len(), succeeds, false),
+            Step::PutOff { fetcher } => self.returns(fetcher % self.fetchers.len(), true, true),
             Step::Pass(time) => self.pass(time),
             Step::Stop => {
                 self.state.stop();
@@ -356,7 +356,7 @@ impl Model {
         self.check();
     }
 
-    /// Does something with one of those that threads have.
+    /// Does something with one of the items that threads have.
     pub(super) fn choose(&mut self, which: usize, of: impl Fn(&Taken) -> bool, then: impl Fn(&mut Self, usize)) {
         let places: Vec<_> = (0..self.taken.len()).filter(|place| of(&self.taken[*place])).collect();
         if !places.is_empty() {
@@ -378,7 +378,7 @@ impl Model {
             self.taken[place].has_begun = true;
             assert_eq!(self.state.begin_item(&claim, self.now), Begin::Lost, "it begins once");
         } else {
-            assert!(self.state.hand.token(&claim).is_none(), "it is in hand, and nobody will end it");
+            assert!(self.state.in_flight.token(&claim).is_none(), "it is in flight, and no thread will end it");
             self.taken.remove(place);
         }
     }
@@ -395,55 +395,55 @@ impl Model {
         assert!(self.state.end(&claim, Verdict::complete(), self.now).is_some());
     }
 
-    /// Time passes, from one alarm of a sleeping lane to the next.
+    /// Time passes, from one alarm of a sleeping fetcher to the next.
     pub(super) fn pass(&mut self, time: Duration) {
         let end = self.now + time;
         loop {
-            let alarm = |lane: &Lane| if let Lane::Asleep(until) = lane { *until } else { None };
-            let first = self.lanes.iter().filter_map(alarm).filter(|at| *at <= end).min();
+            let alarm = |fetcher: &Fetcher| if let Fetcher::Asleep(until) = fetcher { *until } else { None };
+            let first = self.fetchers.iter().filter_map(alarm).filter(|at| *at <= end).min();
             self.now = first.unwrap_or(end).max(self.now);
             let Some(at) = first else { break };
-            let due = |lane: &Lane| matches!(lane, Lane::Asleep(Some(until)) if *until <= at);
-            let lanes: Vec<_> = (0..self.lanes.len()).filter(|lane| due(&self.lanes[*lane])).collect();
-            lanes.into_iter().for_each(|lane| self.wake_up(lane));
+            let due = |fetcher: &Fetcher| matches!(fetcher, Fetcher::Asleep(Some(until)) if *until <= at);
+            let fetchers: Vec<_> = (0..self.fetchers.len()).filter(|fetcher| due(&self.fetchers[*fetcher])).collect();
+            fetchers.into_iter().for_each(|fetcher| self.wake_up(fetcher));
         }
     }
 
     /// The rules.
     pub(super) fn check(&self) {
-        let sleeps = |lane: &&Lane| matches!(lane, Lane::Asleep(_));
-        let asleep = self.lanes.iter().filter(sleeps).count();
-        assert_eq!(asleep, self.state.lanes.sleep());
+        let sleeps = |fetcher: &&Fetcher| matches!(fetcher, Fetcher::Asleep(_));
+        let asleep = self.fetchers.iter().filter(sleeps).count();
+        assert_eq!(asleep, self.state.fetchers.sleep());
         match decide(&self.state, &self.outside, self.now) {
             Decision::Sleep(until) => {
-                assert!(asleep == 0 || self.state.lanes.wake_by_themselves(until), "nobody wakes in time");
+                assert!(asleep == 0 || self.state.fetchers.wake_by_themselves(until), "no thread wakes in time");
             }
-            decision => assert_eq!(asleep, 0, "lanes sleep while there is something to do: {decision:?}"),
+            decision => assert_eq!(asleep, 0, "fetchers sleep while there is something to do: {decision:?}"),
         }
         assert!(
             self.takers.is_empty() || self.state.phase == Phase::Working && !self.state.has_something_to_take(self.now),
             "a taker waits for what is there"
         );
-        let is_in_hand = |taken: &&Taken| self.state.hand.token(&taken.claim).is_some();
-        let in_hand = self.taken.iter().filter(is_in_hand).count();
-        assert_eq!(self.state.hand.counts().begun, in_hand, "an item is in hand that no thread has");
+        let is_in_flight = |taken: &&Taken| self.state.in_flight.token(&taken.claim).is_some();
+        let in_flight = self.taken.iter().filter(is_in_flight).count();
+        assert_eq!(self.state.in_flight.counts().begun, in_flight, "an item is in flight that no thread has");
         let is_idle = |taken: &&Taken| !taken.has_begun && self.taken.iter().any(|other| other.has_begun_beside(taken));
-        let idle = self.taken.iter().filter(is_idle).filter(is_in_hand).count();
-        assert!(idle == 0 || self.state.phase == Phase::Working, "it stops, and keeps items on which nobody works");
-        let suspects = self.state.hand.suspects_waiting();
-        assert!(suspects <= 1, "{suspects} suspects wait");
+        let idle = self.taken.iter().filter(is_idle).filter(is_in_flight).count();
+        assert!(idle == 0 || self.state.phase == Phase::Working, "it stops, and keeps items that no thread works on");
+        let quarantined = self.state.in_flight.quarantined_waiting();
+        assert!(quarantined <= 1, "{quarantined} quarantined wait");
     }
 
-    /// Everything that is under way comes to its end: calls return, handlers end.
+    /// All calls return, and all handlers end.
     pub(super) fn finish(&mut self) {
         for _ in 0..1000 {
-            (0..self.lanes.len()).for_each(|lane| self.returns(lane, true, false));
+            (0..self.fetchers.len()).for_each(|fetcher| self.returns(fetcher, true, false));
             while !self.taken.is_empty() {
                 self.step(&Step::Begin(0));
                 self.step(&Step::End(0));
             }
             self.check();
-            if self.lanes.iter().all(|lane| matches!(lane, Lane::Ended)) {
+            if self.fetchers.iter().all(|fetcher| matches!(fetcher, Fetcher::Ended)) {
                 return;
             }
         }

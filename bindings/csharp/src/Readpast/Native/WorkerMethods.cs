@@ -33,7 +33,7 @@ namespace Readpast.Native
         internal static extern int readpast_worker_is_lost(Handle worker, IntPtr key, int attempt);
 
         [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int readpast_worker_news(
+        internal static extern int readpast_worker_changes(
             Handle worker, long seen, long waitMs, out long news, out Handle error);
 
         [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]

@@ -1,9 +1,9 @@
 //! Who is told: a web server, a command, or who reads the log.
 
-use crate::foreign::Foreign;
+use crate::child_environment::withhold;
 use crate::output::remark;
+use crate::passthrough::Passthrough;
 use crate::process::Process;
-use crate::withheld::withhold;
 use log::Level;
 use serde_json::Value;
 use std::io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
@@ -156,7 +156,7 @@ fn run(words: &[String], text: &str, longest: Duration) -> Result<(), String> {
 fn pass_on(errors: Option<ChildStderr>) -> std::io::Result<()> {
     let Some(mut errors) = errors else { return Ok(()) };
     let pass = move || {
-        let (mut shown, mut bytes) = (Foreign::new(), [0; 4096]);
+        let (mut shown, mut bytes) = (Passthrough::new(), [0; 4096]);
         while let Ok(count) = errors.read(&mut bytes)
             && count > 0
         {

@@ -1,7 +1,7 @@
-//! Served by the thread that waits for the command, which polls them. They are ours and end with us: a process that the command
-//! left behind may hold its ends open for ever, and holds up nothing here.
+//! Pipes served by the thread that waits for the command, which polls them. They are ours and end with us: a process that the
+//! command left behind may hold its ends open for ever, and blocks nothing here.
 
-use super::{Kept, Turn};
+use super::{CapturedOutput, PipeActivity};
 use crate::process::Process;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -17,21 +17,21 @@ pub struct Pipes {
     stderr: Option<ChildStderr>,
     /// Closes when the command has ended.
     ended: Option<PipeReader>,
-    /// What is still to be written.
+    /// The rest of the input.
     input: Vec<u8>,
     written: usize,
-    /// What was read.
-    pub kept: Kept,
+    /// The outputs so far.
+    pub kept: CapturedOutput,
 }
 
 impl Pipes {
     /// Takes the pipes of a command that was just started.
-    pub fn of(process: &mut Process, input: Vec<u8>, kept: Kept) -> io::Result<Self> {
+    pub fn of(process: &mut Process, input: Vec<u8>, kept: CapturedOutput) -> io::Result<Self> {
         let (stdin, stdout, stderr) = process.pipes();
         let ends =
             [stdin.as_ref().map(AsFd::as_fd), stdout.as_ref().map(AsFd::as_fd), stderr.as_ref().map(AsFd::as_fd)];
         for end in ends.into_iter().flatten() {
-            // Our end of it only: the command's is another open file.
+            // Only our end: the command's is another open file.
             rustix::io::ioctl_fionbio(end, true)?;
         }
         let (ended, ends) = io::pipe()?;
@@ -39,14 +39,14 @@ impl Pipes {
         Ok(Self { stdin, stdout, stderr, ended: Some(ended), input, written: 0, kept })
     }
 
-    /// Whether everybody who could write has closed both outputs.
+    /// Whether all writers have closed both outputs.
     pub fn are_closed(&self) -> bool {
         self.stdout.is_none() && self.stderr.is_none()
     }
 
-    /// Waits until something can be read or written, or the command has ended, at most for `patience`; then does what can be
-    /// done without waiting. Says what there was.
-    pub fn turn(&mut self, patience: Duration) -> io::Result<Turn> {
+    /// Waits until a pipe is ready, or the command has ended, at most for `patience`; then does all that needs no wait. Returns
+    /// the activity.
+    pub fn turn(&mut self, patience: Duration) -> io::Result<PipeActivity> {
         let reads = PollFlags::IN;
         let wanted: [(Option<BorrowedFd<'_>>, PollFlags); 4] = [
             (self.stdin.as_ref().map(AsFd::as_fd), PollFlags::OUT),
@@ -81,10 +81,10 @@ impl Pipes {
         if ended {
             self.ended = None;
         }
-        Ok(Turn { said: stdout || stderr, ended })
+        Ok(PipeActivity { wrote: stdout || stderr, ended })
     }
 
-    /// A command need not read what it is given.
+    /// Writes input. A command need not read it.
     fn feed(&mut self) {
         let Some(pipe) = &mut self.stdin else { return };
         match pipe.write(&self.input[self.written..]) {
@@ -99,7 +99,7 @@ impl Pipes {
     }
 }
 
-/// Reads once; says whether nothing more will come.
+/// Reads once; returns whether the pipe is at its end.
 fn is_at_end(pipe: &mut impl Read, mut keep: impl FnMut(&[u8])) -> bool {
     let mut buffer = [0; 16_384];
     match pipe.read(&mut buffer) {

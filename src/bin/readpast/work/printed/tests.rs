@@ -5,9 +5,9 @@ use readpast::Action;
 
 const DIRECTIVE: &str = r#"{"readpast": {"action": "fail", "error": "no"}}"#;
 
-fn said(output: &[u8]) -> Result<Option<Directive>, String> {
+fn directive_of(output: &[u8]) -> Result<Option<Directive>, String> {
     let mut written = Written::new(Limits { head: 0, tail: 1000, follows: true });
-    // In pieces, as a pipe gives them.
+    // In pieces, as a pipe delivers them.
     output.chunks(7).for_each(|piece| written.keep(piece));
     at_end(&written).map(|found| found.map(|(_, directive)| directive))
 }
@@ -19,7 +19,7 @@ fn utf16(text: &str) -> Vec<u8> {
 #[test]
 fn directives_are_read_or_refused_but_never_guessed() {
     let line = r#"{"readpast": {"action": "retry", "delay_ms": 5, "step": "sent", "response": {"id": 1}}}"#;
-    let read = said(line.as_bytes()).unwrap().unwrap();
+    let read = directive_of(line.as_bytes()).unwrap().unwrap();
     assert_eq!((read.action, read.delay_ms), (Some(Action::Retry), Some(5)));
     assert_eq!((read.step.as_deref(), read.response.as_deref()), (Some("sent"), Some(r#"{"id":1}"#)));
     for line in
@@ -27,7 +27,7 @@ fn directives_are_read_or_refused_but_never_guessed() {
             .into_iter()
             .chain([r#"{"tools": {"readpast": {"action": "fail"}}}"#, r#"[{"readpast": {}}]"#, r#"{"a": "readpast"}"#])
     {
-        assert_eq!(said(line.as_bytes()), Ok(None), "{line}");
+        assert_eq!(directive_of(line.as_bytes()), Ok(None), "{line}");
     }
     for line in [
         r#"{"readpast": "#,
@@ -46,27 +46,27 @@ fn directives_are_read_or_refused_but_never_guessed() {
         r#"{"Readpast": {"action": "fail"}}"#,
         r#"{"readpast": {"action": "fail"}} done"#,
         r#""{\"readpast\": {\"action\": \"fail\"}}""#,
-        // As Python, JavaScript and Ruby print what they have.
+        // As Python, JavaScript and Ruby print their objects.
         "{'readpast': {'action': 'fail'}}",
         "{ readpast: { action: 'fail' } }",
         r#"{"readpast"=>{"action"=>"fail"}}"#,
     ] {
-        assert!(said(line.as_bytes()).is_err(), "{line}");
+        assert!(directive_of(line.as_bytes()).is_err(), "{line}");
     }
 }
 
 #[test]
-fn what_is_to_be_set_stays_as_it_is_written() {
+fn set_stays_as_it_is_written() {
     let line = r#"{"readpast": {"set": {"Amount": 12345678901234567890.10, "Email": {"Response": "250 OK"}}}}"#;
-    let read = said(line.as_bytes()).unwrap().unwrap();
+    let read = directive_of(line.as_bytes()).unwrap().unwrap();
     let set: BTreeMap<String, Box<RawValue>> = serde_json::from_str(read.set.as_deref().unwrap()).unwrap();
     assert_eq!(set["Amount"].get(), "12345678901234567890.10");
     assert_eq!(set["Email"].get(), r#"{"Response": "250 OK"}"#);
-    assert_eq!(said(br#"{"readpast": {"set": null}}"#).unwrap().unwrap(), Directive::default());
+    assert_eq!(directive_of(br#"{"readpast": {"set": null}}"#).unwrap().unwrap(), Directive::default());
 }
 
 #[test]
-fn what_cannot_be_read_says_why() {
+fn an_unreadable_directive_has_its_reason() {
     for (output, why) in [
         (
             b"{\"readpast\": {\"action\":\"fail\",\"error\":\"caf\xe9\"}}".to_vec(),
@@ -78,20 +78,20 @@ fn what_cannot_be_read_says_why() {
         (format!("a\n{}\n\n", DIRECTIVE.replace("no", &"x".repeat(1000))).into_bytes(), "longer than 1000 bytes"),
         (format!("a\n\x1b[31m{}", DIRECTIVE.replace("no", &"x".repeat(1000))).into_bytes(), "longer than 1000 bytes"),
     ] {
-        let error = said(&output).unwrap_err();
+        let error = directive_of(&output).unwrap_err();
         assert!(error.contains(why), "{error}");
     }
-    assert!(said(b"{\"more\": 1, \"readpast\": {\"error\":\"caf\xe9\"}}").unwrap_err().contains("not UTF-8"));
+    assert!(directive_of(b"{\"more\": 1, \"readpast\": {\"error\":\"caf\xe9\"}}").unwrap_err().contains("not UTF-8"));
     let indented = format!("a\n{}{}", " ".repeat(600), DIRECTIVE.replace("no", &"x".repeat(1000)));
-    assert!(said(indented.as_bytes()).is_err());
-    // Long lines that are none are output like any other.
-    assert_eq!(said("x".repeat(5000).as_bytes()), Ok(None));
-    assert_eq!(said(format!("{DIRECTIVE}\n{}", "x".repeat(5000)).as_bytes()), Ok(None));
+    assert!(directive_of(indented.as_bytes()).is_err());
+    // Long lines that are not directives are ordinary output.
+    assert_eq!(directive_of("x".repeat(5000).as_bytes()), Ok(None));
+    assert_eq!(directive_of(format!("{DIRECTIVE}\n{}", "x".repeat(5000)).as_bytes()), Ok(None));
 }
 
-/// Of these only the end is kept, and it does not say that there is a directive.
+/// Only the end of these is kept, and it does not show the directive.
 #[test]
-fn what_is_too_long_to_be_kept_is_no_consent() {
+fn a_directive_too_long_to_keep_is_no_success() {
     let long = "x".repeat(3000);
     let pretty = format!("{{\n  \"readpast\": {{\n    \"action\": \"fail\",\n    \"error\": \"{long}\"\n  }}\n}}\n");
     let lines = "    \"x\",\n".repeat(300);
@@ -107,7 +107,7 @@ fn what_is_too_long_to_be_kept_is_no_consent() {
         format!("{{\n  \"more\": \"torn,\n{members}  \"readpast\": {{}}\n}}"),
         format!("  {{\"more\": 1, \"readpast\": {{\"error\": \"{long}\"}}"),
     ] {
-        let error = said(output.as_bytes()).unwrap_err();
+        let error = directive_of(output.as_bytes()).unwrap_err();
         assert!(error.contains("longer than 1000 bytes"), "{error}");
     }
     for output in [
@@ -119,13 +119,13 @@ fn what_is_too_long_to_be_kept_is_no_consent() {
         format!("{{\"readpast_ids\": \"{long}\"}}"),
         format!("[\n{{\"readpast\": {{}}}},\n{lines}]"),
     ] {
-        assert_eq!(said(output.as_bytes()), Ok(None), "{output}");
+        assert_eq!(directive_of(output.as_bytes()), Ok(None), "{output}");
     }
 }
 
 #[test]
-fn what_cannot_be_seen_around_a_directive_does_no_harm() {
-    let fail = said(DIRECTIVE.as_bytes());
+fn invisible_bytes_around_a_directive_do_no_harm() {
+    let fail = directive_of(DIRECTIVE.as_bytes());
     assert_eq!(fail.as_ref().unwrap().as_ref().unwrap().action, Some(Action::Fail));
     for (before, after) in [
         ("\u{feff}", ""),
@@ -137,20 +137,20 @@ fn what_cannot_be_seen_around_a_directive_does_no_harm() {
         ("\x1b[32m", "\x1b[0m\n"),
         (" \t", "\x1a"),
     ] {
-        assert_eq!(said(format!("{before}{DIRECTIVE}{after}").as_bytes()), fail, "{before:?} {after:?}");
+        assert_eq!(directive_of(format!("{before}{DIRECTIVE}{after}").as_bytes()), fail, "{before:?} {after:?}");
     }
 }
 
 #[test]
 fn an_object_over_several_lines_counts_when_it_is_the_last() {
     let pretty = "{\n  \"readpast\": {\n    \"action\": \"fail\",\n    \"error\": \"no\"\n  }\n}\n";
-    assert_eq!(said(pretty.as_bytes()), said(DIRECTIVE.as_bytes()));
-    assert_eq!(said(format!("log\n{pretty}").as_bytes()), said(DIRECTIVE.as_bytes()));
-    assert!(said(b"{\"readpast\":\n  {\"action\": \"explode\"}}").is_err());
-    assert!(said(b"{\n\"readpast\":\n  {\"action\": \"fail\"\n}").is_err());
-    // One that is followed by something else is output.
+    assert_eq!(directive_of(pretty.as_bytes()), directive_of(DIRECTIVE.as_bytes()));
+    assert_eq!(directive_of(format!("log\n{pretty}").as_bytes()), directive_of(DIRECTIVE.as_bytes()));
+    assert!(directive_of(b"{\"readpast\":\n  {\"action\": \"explode\"}}").is_err());
+    assert!(directive_of(b"{\n\"readpast\":\n  {\"action\": \"fail\"\n}").is_err());
+    // A directive that other output follows is output.
     for output in [format!("{pretty}done"), format!("{DIRECTIVE}\ndone"), format!("{DIRECTIVE}\n{{\"id\": 1}}")] {
-        assert_eq!(said(output.as_bytes()), Ok(None), "{output}");
+        assert_eq!(directive_of(output.as_bytes()), Ok(None), "{output}");
     }
     let (start, _) = {
         let mut written = Written::new(Limits { head: 0, tail: 60, follows: true });
@@ -161,10 +161,10 @@ fn an_object_over_several_lines_counts_when_it_is_the_last() {
 }
 
 proptest! {
-    /// Whatever becomes of the last line on its way (bytes lost, changed, added), as long as it begins like a directive it is
-    /// either the one that was meant, or refused.
+    /// However the last line is damaged (bytes lost, changed, added), as long as it begins like a directive it is either the
+    /// right one, or refused.
     #[test]
-    fn a_directive_that_was_damaged_is_never_consent(
+    fn a_damaged_directive_is_never_success(
         before in "(log line\n|\\{\"id\": 1\\}\n|\u{feff}|\0|\x1b\\[1m| |\n){0,4}",
         damage in prop::collection::vec((11_usize..47, any::<u8>(), 0..3_u8), 0..6),
         cut in 11_usize..60,
@@ -187,7 +187,7 @@ proptest! {
         }
         let looks = looks_like_one(&line);
         let output = [before.as_bytes(), &line, after.as_bytes()].concat();
-        match said(&output) {
+        match directive_of(&output) {
             Ok(None) => prop_assert!(!looks, "{}", String::from_utf8_lossy(&output)),
             Ok(Some(directive)) => prop_assert!(looks && (directive.action == Some(Action::Fail) || directive.action.is_none()
                 || !String::from_utf8_lossy(&line).contains("\"fail\""))),
@@ -195,20 +195,21 @@ proptest! {
         }
     }
 
-    /// And no output whatever makes it panic, or is taken for a directive without its mark.
+    /// No output makes it panic, or passes for a directive without its mark.
     #[test]
     fn other_output_is_output(output in prop::collection::vec(any::<u8>(), 0..3000)) {
         let mark = String::from_utf8_lossy(&output).to_lowercase().contains("readpast");
-        prop_assert!(mark || said(&output) == Ok(None));
+        prop_assert!(mark || directive_of(&output) == Ok(None));
     }
 }
 
-/// A text as JavaScript prints it that was cut amid a character.
+/// A text that was cut within a character, as JavaScript prints it.
 #[test]
 fn half_of_a_surrogate_pair_is_replaced() {
-    let directive = said(br#"{"readpast": {"response": "a\ud83d", "set": {"Body": "\ude00b"}}}"#).unwrap().unwrap();
+    let directive =
+        directive_of(br#"{"readpast": {"response": "a\ud83d", "set": {"Body": "\ude00b"}}}"#).unwrap().unwrap();
     assert_eq!(directive.response.as_deref(), Some("a\u{fffd}"));
     assert_eq!(directive.set.as_deref(), Some(r#"{"Body": "\ufffdb"}"#));
     assert!(directive.is_mended);
-    assert!(!said(br#"{"readpast": {"response": "\ud83d\ude00"}}"#).unwrap().unwrap().is_mended);
+    assert!(!directive_of(br#"{"readpast": {"response": "\ud83d\ude00"}}"#).unwrap().unwrap().is_mended);
 }

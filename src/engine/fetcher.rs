@@ -1,0 +1,138 @@
+//! A thread that makes calls: it does as [`decide`] answers, and sleeps in between.
+
+use super::action::FetcherAction;
+use super::decide::{Decision, Outside, decide};
+use super::event::Event;
+use super::in_flight::EndedItem;
+use super::settling;
+use super::shared::EngineShared;
+use super::state::FetcherWork;
+use crate::calls::MAX_ITEMS;
+use crate::error::ErrorKind;
+use crate::item::Batch;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// The pause after a failed look at the queue.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Runs until the worker has stopped and nothing is left to settle. The figures list the worker as long as a fetcher holds
+/// `listed`.
+pub(super) fn run<Listed>(shared: &Arc<EngineShared>, listed: Listed) {
+    let worked = panic::catch_unwind(AssertUnwindSafe(|| {
+        while let Some(work) = next(shared) {
+            match work {
+                FetcherWork::Claim { room, makes_sure } => claim(shared, room, makes_sure),
+                FetcherWork::Settle { ended, room } => settle(shared, &ended, room),
+                FetcherWork::Clean => clean(shared),
+            }
+        }
+    }));
+    if let Err(payload) = worked {
+        shared.panicked(payload);
+    }
+    // The figures forget the worker before a caller can learn that it has ended.
+    drop(listed);
+    shared.change().fetchers.running -= 1;
+}
+
+/// Waits for something to do. `None`: the worker has ended.
+fn next(shared: &EngineShared) -> Option<FetcherWork> {
+    let mut state = shared.state.lock();
+    loop {
+        let now = Instant::now();
+        match decide(&state, shared, now) {
+            Decision::End => return None,
+            Decision::Do(action) if !is_its_turn(shared, action) => {}
+            Decision::Do(action) => {
+                if let Some(work) = state.begin(action, now) {
+                    // There may be more to do, or less time for the sleepers to sleep.
+                    shared.wake_fetchers(&state, now);
+                    return Some(work);
+                }
+            }
+            Decision::Sleep(until) => {
+                // A quarantined item may have proven harmless, which frees the takers.
+                shared.wake_takers(&state, now);
+                state.fetchers.fall_asleep(until);
+                match until {
+                    Some(until) => drop(shared.fetchers.wait_until(&mut state, until)),
+                    None => shared.fetchers.wait(&mut state),
+                }
+                state.fetchers.wake_up(until);
+            }
+        }
+    }
+}
+
+/// All workers of the process on this queue share the turns. If another has taken this one meanwhile, the fetcher decides anew.
+fn is_its_turn(shared: &EngineShared, action: FetcherAction) -> bool {
+    match action {
+        FetcherAction::Claim { .. } => shared.queue.inner().turn(),
+        FetcherAction::Clean { must } => shared.queue.inner().turn_to_clean(must),
+        FetcherAction::GiveBack | FetcherAction::Settle { .. } | FetcherAction::MakeSure { .. } => true,
+    }
+}
+
+/// Claims without settling.
+fn claim(shared: &EngineShared, room: usize, makes_sure: bool) {
+    let begun = Instant::now();
+    let result = shared.queue.inner().claim(u32::try_from(room).unwrap_or(MAX_ITEMS), Duration::ZERO, makes_sure);
+    let batch = result.as_ref().ok().cloned().unwrap_or_default();
+    shared.report_set_aside();
+    deliver(shared, batch, room);
+    let error = match result {
+        Ok(batch) => {
+            let retention = shared.retention();
+            let mut state = shared.change();
+            if state.looked(batch.len(), begun.elapsed(), retention.as_ref(), Instant::now()) {
+                drop(state);
+                shared.stop();
+            }
+            return;
+        }
+        Err(error) => error,
+    };
+    if error.kind() == ErrorKind::Interrupted {
+        shared.stop();
+    } else if shared.is_stopping() && error.is_retryable() {
+        // A stopping worker does not need the claim.
+    } else if settling::may_pass(&error) && !shared.terms.until_empty {
+        shared.change().look_again_at(Instant::now() + PAUSE);
+        shared.trouble("claim", &error);
+    } else {
+        shared.fail(error);
+    }
+}
+
+/// Deletes some expired items.
+fn clean(shared: &EngineShared) {
+    let result = shared.queue.inner().clean();
+    shared.change().cleaned();
+    if let Err(error) = result {
+        shared.trouble("delete what is over", &error);
+    }
+}
+
+/// Puts the claimed items of a call with this `room` in flight. Observers learn of them before a handler can get them.
+fn deliver(shared: &EngineShared, batch: Batch, room: usize) {
+    let (is_none, lease) = (batch.is_empty(), batch.lease());
+    if !is_none {
+        shared.report(&Event::Claimed { batch: &batch });
+    }
+    let lost = shared.change().claimed(batch, room, Instant::now());
+    shared.queue.inner().counters.loses(lost.len());
+    shared.lost(&lost);
+    if !is_none && let Some(renewals) = &*shared.renewals.lock() {
+        renewals.wake(lease);
+    }
+}
+
+/// Settles, and claims in the same call.
+fn settle(shared: &EngineShared, all: &Arc<Vec<EndedItem>>, room: usize) {
+    let settled = settling::settle(shared, all, u32::try_from(room).unwrap_or(MAX_ITEMS));
+    shared.report_set_aside();
+    deliver(shared, settled.batch, room);
+    shared.change().settled(all, &settled.outcomes, settled.again);
+}

@@ -1,0 +1,124 @@
+//! Taken items: with a handler, or with a thread that will begin them.
+
+use super::{ClaimName, EndedItem, InFlight, claim, claim_of, token_of};
+use crate::item::{Batch, Verdict};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+/// An item that was taken, and has not ended.
+pub(super) struct TakenItem {
+    pub(super) item: Batch,
+    pub(super) claimed: Instant,
+    /// When its handler began: with the take, unless the caller reports it.
+    pub(super) began: Instant,
+    /// Whether the caller has reported its begin.
+    pub(super) has_begun: bool,
+    /// Whether the caller reports begins for this batch. Such a caller begins each item, so an item that has not begun is idle.
+    pub(super) is_reported: Arc<AtomicBool>,
+    /// The token that a step has set.
+    pub(super) token: Option<String>,
+    /// Whether the worker has lost it.
+    pub(super) lost: bool,
+}
+
+impl TakenItem {
+    /// Whether no handler works on it.
+    pub(super) fn is_idle(&self) -> bool {
+        !self.has_begun && self.is_reported.load(Ordering::Relaxed)
+    }
+}
+
+impl InFlight {
+    /// Adds the items of a batch that is handed out.
+    pub(super) fn add_taken(&mut self, batch: &Batch, claimed: Instant, now: Instant) {
+        let is_reported = Arc::new(AtomicBool::new(false));
+        for item in (0..batch.len()).map(|index| batch.part(index, 1)) {
+            let (claim, is_reported) = (claim_of(&item), Arc::clone(&is_reported));
+            let taken =
+                TakenItem { item, claimed, began: now, has_begun: false, is_reported, token: None, lost: false };
+            self.taken.insert(claim, taken);
+        }
+    }
+
+    /// Begins an item. `false`: it is lost, and leaves, or there is none that has not begun.
+    pub(in crate::engine) fn begin(&mut self, claim: &ClaimName, now: Instant) -> bool {
+        let Some(taken) = self.taken.get_mut(claim).filter(|taken| !taken.has_begun) else { return false };
+        taken.is_reported.store(true, Ordering::Relaxed);
+        if taken.lost {
+            self.leave(claim);
+            return false;
+        }
+        (taken.has_begun, taken.began) = (true, now);
+        true
+    }
+
+    /// Releases an item that may not begin, and all others that have not begun.
+    pub(in crate::engine) fn begin_none(&mut self, claim: &ClaimName) {
+        if let Some(taken) = self.taken.get(claim) {
+            taken.is_reported.store(true, Ordering::Relaxed);
+        }
+        self.give_back_taken();
+    }
+
+    /// Releases, as `release` says, the items of `batch` that have not begun. A later claim of the same name has another token.
+    pub(in crate::engine) fn give_back(&mut self, batch: &Batch, release: &Verdict) {
+        for item in batch.iter() {
+            let claim = claim(&item);
+            let is_meant = |taken: &&TakenItem| !taken.has_begun && token_of(&taken.item) == item.token();
+            if self.taken.get(&claim).filter(is_meant).is_some() {
+                self.release(&claim, release.clone());
+            }
+        }
+    }
+
+    /// Releases taken items that have not begun. A caller that reports no begin may work on all its items.
+    pub(super) fn give_back_taken(&mut self) {
+        let idle = self.taken.iter().filter(|(_, taken)| taken.is_idle());
+        let idle: Vec<_> = idle.map(|(claim, _)| claim.clone()).collect();
+        idle.iter().for_each(|claim| self.release(claim, Verdict::release()));
+    }
+
+    fn release(&mut self, claim: &ClaimName, release: Verdict) {
+        if let Some(TakenItem { item, lost: false, .. }) = self.leave(claim) {
+            self.ended.push_back(EndedItem::new(item, release));
+        }
+    }
+
+    /// Removes a taken item.
+    pub(super) fn leave(&mut self, claim: &ClaimName) -> Option<TakenItem> {
+        self.proving.retain(|(proving, _)| proving != claim);
+        self.taken.remove(claim)
+    }
+
+    /// The token of an item that was taken.
+    pub(in crate::engine) fn token(&self, claim: &ClaimName) -> Option<String> {
+        let taken = self.taken.get(claim)?;
+        Some(taken.token.clone().unwrap_or_else(|| token_of(&taken.item).to_owned()))
+    }
+
+    /// Keeps the token that a step has set. The item is being worked on, begun or not.
+    pub(in crate::engine) fn stepped(&mut self, claim: &ClaimName, token: String) {
+        if let Some(taken) = self.taken.get_mut(claim) {
+            (taken.has_begun, taken.token) = (true, Some(token));
+        }
+    }
+
+    /// Whether a taken item is lost; an item that is not in flight is.
+    pub(in crate::engine) fn is_lost(&self, claim: &ClaimName) -> bool {
+        self.taken.get(claim).is_none_or(|taken| taken.lost)
+    }
+
+    /// Marks a taken item as lost, and returns it if that is new. An item claimed after `asked` is another.
+    pub(in crate::engine) fn lose_taken(&mut self, name: &ClaimName, asked: Instant) -> Option<Batch> {
+        let taken = self.taken.get_mut(name).filter(|taken| !taken.lost && taken.claimed <= asked)?;
+        taken.lost = true;
+        Some(taken.item.clone())
+    }
+
+    /// Forgets all taken items when no thread is left to end them: the leases run out.
+    pub(in crate::engine) fn forget_taken(&mut self) {
+        self.taken.clear();
+        self.proving.clear();
+    }
+}
