@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tries the scripts that all checks rely on: .ci/tests_ran.sh and .ci/steps.sh.
+# Tries the scripts that all checks rely on: .ci/tests_ran.sh, .ci/steps.sh, and how .ci/lint_tsql.sh builds.
 # shellcheck source=.ci/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 cd "$root"
@@ -159,4 +159,27 @@ STEPS
 ends 4 bash "$dir/script"
 says '== failed: broken .*'
 ! grep --quiet 'went on' "$dir/said" || fail 'it went on'
+
+# lint_tsql.sh in a folder of its own, with compilers that fail and a program of an earlier build that finds no fault.
+mkdir -p "$dir/.ci/tsql" "$dir/bin" "$dir/target/tsql/one" "$dir/.local/tsql_parser/dotnet" "$dir/target/tsql_check/mono"
+cp .ci/lint_tsql.sh .ci/common.sh "$dir/.ci/"
+touch "$dir/target/tsql/one/1.sql" "$dir/.ci/tsql/"{Program.cs,tsql.runtimeconfig.json} "$dir/target/tsql_check/mono/tsql.exe" \
+    "$dir/.local/tsql_parser/Microsoft.SqlServer.TransactSql.ScriptDom.dll"
+executable() { cat >"$1" && chmod +x "$1"; }
+executable "$dir/.local/tsql_parser/dotnet/dotnet" <<<'#!/bin/sh'
+executable "$dir/bin/mcs" <<<'#!/bin/sh
+exit 1'
+executable "$dir/bin/dotnet" <<<'#!/bin/sh
+[ "$1" = build ] || exec echo 10.0.0
+printf "tsql.csproj : error %s\n" $ERRORS
+exit 1'
+for errors in CS1002 MSB4018 'NU1301 CS1002' ''; do
+    ends 1 env PATH="$dir/bin:$PATH" ERRORS="$errors" "$dir/.ci/lint_tsql.sh" --rendered
+    says 'lint_tsql: .ci/tsql does not compile'
+    ! grep --quiet 'will do' "$dir/said" || fail "a fault of the build is taken for one of the registry: $errors"
+done
+ends 1 env PATH="$dir/bin:$PATH" ERRORS=NU1301 "$dir/.ci/lint_tsql.sh" --rendered
+says '.*those of 2017 and 2019 will do'
+says 'lint_tsql: .ci/tsql does not compile'
+
 echo 'the scripts hold'
