@@ -31,7 +31,7 @@ build_with_sdk() {
 build_with_mono() {
     local library=Microsoft.SqlServer.TransactSql.ScriptDom.dll reference references=()
     command -v mcs >/dev/null && [ -e "$parser/$library" ] || return 1
-    mkdir -p "$built/mono" && cp "$parser/$library" .ci/tsql/tsql.runtimeconfig.json "$built/mono/" ||
+    { mkdir -p "$built/mono" && cp "$parser/$library" .ci/tsql/tsql.runtimeconfig.json "$built/mono/"; } ||
         fail "$built/mono cannot be written"
     for reference in 4.6.1-api/{mscorlib,System,System.Core}.dll 4.5/Facades/netstandard.dll; do
         references+=("-reference:$mono/$reference")
@@ -48,11 +48,15 @@ fi
 compgen -G 'target/tsql/*/*.sql' >/dev/null || fail 'cargo test --test offline wrote no script to target/tsql'
 # A program of an earlier build must not stand in for one that does not compile. Errors of the functions below end nothing by
 # themselves: bash takes `set -e` back in a condition.
-rm -rf "$built/mono" "$built/bin"
+rm -rf "./$built/mono" "./$built/bin"
 if ! build_with_sdk && ! build_with_mono; then
     echo "lint_tsql: no .NET SDK, and Microsoft's grammars are not installed (.ci/setup.sh says why): left out"
     exit
 fi
 "${check[@]}" .ci/tsql --planted .ci/tsql/planted.sql
+mkdir -p "$built/empty"
+if "${check[@]}" .ci/tsql "$built/empty" >"$log" || ! grep --quiet 'has no script' "$log"; then
+    fail 'a database without a script is no fault'
+fi
 "${check[@]}" .ci/tsql target/tsql/*
 "${check[@]}" .ci/tsql --mutants 400 42 target/tsql/*

@@ -94,13 +94,16 @@ pub fn write_queue(name: &str, schema: &Identifier, spec: &QueueSpec, install: &
 }
 
 /// The way back, which also takes objects that an older description of the queue may have made.
-pub fn write_drop(name: &str, schema: &Identifier, spec: &QueueSpec, script: &str) {
+pub fn write_drop(name: &str, schema: &Identifier, spec: &QueueSpec, (theirs, install): (&str, &str), script: &str) {
     let (schema, queue) = (schema.quoted(SQL_SERVER.quote_style()), &spec.queue);
     let older = format!(
         "CREATE TABLE {schema}.[{queue}_Attempt] ([Id] bigint);\nGO\nCREATE SEQUENCE {schema}.[{queue}_ShardTurn] AS bigint;\n"
     );
-    write(name, "3_older.there", &older);
-    write(name, "4_drop.sql", script);
+    let name = format!("{name}_drop");
+    write(&name, "0_theirs.there", theirs);
+    write(&name, "1_install.there", install);
+    write(&name, "2_older.there", &older);
+    write(&name, "3_drop.sql", script);
 }
 
 /// From another description of the same queue, as far as there is a way.
