@@ -1,14 +1,11 @@
 //! The tables and programs on the pages are made from what they describe. `READPAST_UPDATE_README=1` writes them anew.
 
+use crate::tree::{fenced, root};
 use readpast::{
     config::{Kind, SETTINGS},
     spec::{QueueSpec, Storage},
 };
 use std::{env, fmt::Write as _, fs, path::PathBuf, process::Command};
-
-fn root(path: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(path)
-}
 
 fn settings() -> String {
     let mut out = String::from("| key | values | default | meaning |\n|---|---|---|---|\n");
@@ -204,19 +201,9 @@ fn the_architecture_is_that_of_the_source() {
 
 /// The code blocks of a page that are in one language, line by line.
 fn snippets(page: &str, language: &str) -> Vec<String> {
-    let fence = format!("```{language}");
-    let mut lines = Vec::new();
-    let mut within = false;
-    for line in fs::read_to_string(root(page)).unwrap().lines().map(str::trim) {
-        match line {
-            _ if line == fence => within = true,
-            "```" => within = false,
-            _ if within => lines.push(line.to_owned()),
-            _ => {}
-        }
-    }
-    assert!(!lines.is_empty(), "{page} has {language}");
-    lines
+    let blocks = fenced(&fs::read_to_string(root(page)).unwrap(), language);
+    assert!(!blocks.is_empty(), "{page} has {language}");
+    blocks.iter().flat_map(|block| block.lines()).map(|line| line.trim().to_owned()).collect()
 }
 
 #[test]

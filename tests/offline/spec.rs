@@ -5,8 +5,9 @@ mod columns;
 mod mistakes;
 mod round_trip;
 
+use crate::tree::{fenced, root};
 use readpast::{Dialect, QueueSpec, ident::Identifier, spec::EXAMPLES};
-use std::{fs, path::Path};
+use std::fs;
 
 /// `{"queue": "Notification"}` is all that readpast's own queue needs, and what the first release stored still reads.
 #[test]
@@ -37,9 +38,8 @@ fn examples_read_and_come_back_from_json() {
         let spec = QueueSpec::from_toml(text).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(QueueSpec::from_json(&spec.to_json()).unwrap(), spec, "{name}");
     }
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("sql/specs");
     let mut files: Vec<_> =
-        fs::read_dir(folder).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+        fs::read_dir(root("sql/specs")).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
     files.sort();
     let mut compiled: Vec<_> = EXAMPLES.iter().map(|(name, _)| format!("{name}.toml")).collect();
     compiled.sort();
@@ -49,11 +49,11 @@ fn examples_read_and_come_back_from_json() {
 /// Every block of TOML or JSON in the reference is a description, or the beginning of one that the others complete.
 #[test]
 fn the_reference_tells_the_truth() {
-    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("sql/SPEC.md")).unwrap();
+    let text = fs::read_to_string(root("sql/SPEC.md")).unwrap();
     let mut blocks = 0;
-    for (start, format) in [("```toml\n", readpast::spec::Format::Toml), ("```json\n", readpast::spec::Format::Json)] {
-        for block in text.split(start).skip(1).map(|rest| rest.split("```").next().unwrap()) {
-            QueueSpec::parse(block, format).unwrap_or_else(|error| panic!("{error}\n{block}"));
+    for (language, format) in [("toml", readpast::spec::Format::Toml), ("json", readpast::spec::Format::Json)] {
+        for block in fenced(&text, language) {
+            QueueSpec::parse(&block, format).unwrap_or_else(|error| panic!("{error}\n{block}"));
             blocks += 1;
         }
     }

@@ -6,6 +6,7 @@ mod queues;
 mod rules;
 mod sizes;
 
+use crate::tree::root;
 use queues::{ADOPTED, DELIVERY, NOTICE, NOTIFICATION, SHARED, SYNC};
 use readpast::{
     Dialect,
@@ -139,7 +140,7 @@ impl Rendered {
 }
 
 fn folder(dialect: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("sql").join(dialect)
+    root("sql").join(dialect)
 }
 
 /// Whether a file is only taken into others.
@@ -201,14 +202,14 @@ fn for_the_linter(dialect: Dialect, statements: &[String]) -> String {
     out
 }
 
-fn fnv1a(text: &str) -> u64 {
+pub fn fnv1a(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 #[test]
 fn what_is_rendered_is_written_for_the_linter() {
     for (dialect, name) in DIALECTS {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/sql").join(name);
+        let folder = root("target/sql").join(name);
         fs::create_dir_all(&folder).unwrap();
         let mut statements = Vec::new();
         for (file, texts) in Rendered::new(dialect, "queue").files {

@@ -13,11 +13,12 @@ mod statements;
 pub mod text;
 mod types;
 
+use crate::tree::root;
 use readpast::Dialect;
 use readpast::ident::Identifier;
 use readpast::spec::QueueSpec;
 use std::collections::BTreeSet;
-use std::{fs, path::Path};
+use std::fs;
 use support::matrix;
 use text::Batch;
 
@@ -75,10 +76,6 @@ fn check(script: &str, ddl: &str, queue: &str, found: &mut Vec<Finding>) -> usiz
     compared
 }
 
-fn place(path: &str) -> std::path::PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
-}
-
 /// Statements that concern no schema and no queue: those that look at catalogs, and the settings of a session.
 fn queries() -> impl Iterator<Item = (String, String)> {
     let names = Dialect::SqlServer.files().iter().map(|(name, _)| name.trim_end_matches(".sql"));
@@ -121,7 +118,7 @@ fn rendered_transact_sql_keeps_the_rules() {
     assert!(upgrades > 30, "only {upgrades} upgrades");
     assert!(compared > 1000, "only {compared} comparisons were understood");
 
-    let exceptions = fs::read_to_string(place("tests/offline/tsql/exceptions.txt")).unwrap();
+    let exceptions = fs::read_to_string(root("tests/offline/tsql/exceptions.txt")).unwrap();
     let known: BTreeSet<_> =
         exceptions.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
     let met: BTreeSet<_> = found.iter().map(Finding::key).collect();

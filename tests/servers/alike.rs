@@ -386,7 +386,7 @@ fn both_servers_answer_alike() {
         }
     }
     println!("answers: {answered:?}");
-    // A few calls by hand need not meet each kind.
+    // One queue, or a few calls, need not meet each kind.
     let unmet: Vec<_> = KINDS.iter().filter(|kind| answered.get(*kind).is_none_or(|count| *count == 0)).collect();
-    assert!(steps < 120 || unmet.is_empty(), "no answer to {unmet:?}: {answered:?}");
+    assert!(only.is_some() || steps < 120 || unmet.is_empty(), "no answer to {unmet:?}: {answered:?}");
 }
