@@ -12,3 +12,4 @@ mod spec;
 mod sql;
 mod tree;
 mod tsql;
+mod words;

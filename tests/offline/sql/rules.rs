@@ -13,23 +13,6 @@ fn lists_after<'a>(text: &'a str, start: &'a str) -> impl Iterator<Item = &'a st
     text.split(start).skip(1).map(|rest| rest.split_once(')').unwrap().0)
 }
 
-/// Many readers know little English: a comment begins with the thing it speaks of.
-#[test]
-fn comments_begin_with_their_noun() {
-    let mut comments = 0;
-    for dialect in [Dialect::SqlServer, Dialect::Postgres] {
-        for (file, text) in dialect.files() {
-            for comment in ["/*", "{#", "-- "].iter().flat_map(|begin| text.split(begin).skip(1)) {
-                let word =
-                    comment.trim_start_matches('-').trim_start().split(|c: char| !c.is_alphabetic()).next().unwrap();
-                assert!(!["What", "Who", "Whoever", "That", "Of"].contains(&word), "{file}: {comment:.80}");
-                comments += 1;
-            }
-        }
-    }
-    assert!(comments > 500, "{comments}");
-}
-
 #[test]
 fn transact_sql_keeps_its_rules() {
     let rendered = Rendered::new(Dialect::SqlServer, "queue");
