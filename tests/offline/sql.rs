@@ -1,12 +1,14 @@
 //! The SQL as users get it: every file rendered, held to what is said of it, and written to `target/sql` for the linter
 //! (`.ci/lint_sql.sh`). No server is needed.
 
+mod calls;
 pub mod linted;
 mod queues;
 mod rules;
 mod sizes;
 
 use crate::tree::root;
+pub use calls::{calls_of, calls_of_schema};
 use queues::{ADOPTED, DELIVERY, NOTICE, NOTIFICATION, SHARED, SYNC};
 use readpast::{
     Dialect,
@@ -55,48 +57,6 @@ struct Rendered {
 /// A queue that has its settings in a table of somebody else's.
 const WITH_SETTINGS: &str = r#"{"queue": "Kept", "columns": [], "table": {"name": "Kept", "key": [{"name": "Id", "type": "bigint"}],
     "settings": "AppSettings", "status": {"column": "State", "values": {"Pending": 0, "Processing": 1, "Completed": 2}}}}"#;
-
-/// The calls that name no queue.
-pub fn calls_of_schema(dialect: Dialect, schema: &Identifier) -> Vec<(&'static str, String)> {
-    let names = dialect.files().iter().filter_map(|(name, _)| name.strip_prefix("call/")?.strip_suffix(".sql"));
-    // The others are a queue's.
-    names
-        .filter(|name| *name != "session")
-        .filter_map(|name| Some((name, dialect.schema_call(name, schema).ok()?)))
-        .collect()
-}
-
-/// The library's calls of a queue.
-pub fn calls_of(dialect: Dialect, schema: &Identifier, spec: &QueueSpec) -> Vec<(&'static str, String)> {
-    let calls = dialect.calls(schema, spec).unwrap();
-    let each = [
-        ("enqueue", calls.enqueue),
-        ("claim", calls.claim),
-        ("apart", calls.claim_apart),
-        ("settle", calls.settle),
-        ("enqueue_within", calls.enqueue_within),
-        ("settle_within", calls.settle_within),
-        ("renew", calls.renew),
-        ("recover", calls.recover),
-        ("stats", calls.stats),
-        ("watch", calls.watch),
-        ("find", calls.find),
-        ("redrive", calls.redrive),
-        ("purge", calls.purge),
-        ("setting", calls.setting),
-        ("set_setting", calls.set_setting),
-    ];
-    let some = [
-        ("blocked", calls.blocked),
-        ("attempts", calls.attempts),
-        ("retain", calls.retain),
-        ("claimed", calls.claimed),
-        ("taken", calls.taken),
-        ("hold_setting", calls.hold_setting),
-    ];
-    let some = some.into_iter().filter_map(|(name, text)| Some((name, text?)));
-    each.into_iter().chain(some).map(|(name, text)| (name, text.to_string())).collect()
-}
 
 impl Rendered {
     fn new(dialect: Dialect, schema: &str) -> Self {
