@@ -76,7 +76,7 @@ sealed partial class Binder : TSqlFragmentVisitor
     void Report(TSqlFragment at, string code, string message) =>
         found?.Add(new Finding(batch.File, batch.Before + at.StartLine, code, message));
 
-    /// <summary>In a database whose collation tells cases apart a name in another case is another name.</summary>
+    /// <summary>Reports a name in another case: where the collation distinguishes cases it is another name.</summary>
     void CheckCase(TSqlFragment at, string given, string real)
     {
         if (given != real && Catalog.Same(given, real)) Report(at, "case", $"{given} is called {real}");

@@ -43,7 +43,7 @@ fn statuses() -> String {
     out
 }
 
-/// What a process tells of itself, whatever queues it has.
+/// The metrics of a process, whatever queues it has.
 fn metrics() -> String {
     let mut out = String::from("| name | kind | meaning |\n|---|---|---|\n");
     for family in readpast::metrics().families() {
@@ -82,7 +82,7 @@ const CALLERS: [(&str, &str); 4] = [
 ];
 
 #[test]
-fn what_the_pages_copy_is_up_to_date() {
+fn copies_on_the_pages_are_up_to_date() {
     let mut copies: Vec<_> = [("settings", settings()), ("statuses", statuses()), ("metrics", metrics())]
         .map(|(name, text)| ("docs/reference.md".to_owned(), name.to_owned(), text))
         .into();
@@ -141,7 +141,7 @@ fn prose(page: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// What a link to a page can name there: its headings, as hosts of repositories make anchors of them, and `<a id>`.
+/// The places of a page that a link can name: its headings, as hosts of repositories make anchors of them, and `<a id>`.
 fn anchors(page: &str) -> Vec<String> {
     let headings = prose(page).filter(|line| line.starts_with('#'));
     let slug = |heading: &str| {
@@ -209,7 +209,7 @@ fn snippets(page: &str, language: &str) -> Vec<String> {
 #[test]
 fn commands_on_the_pages_are_real() {
     for line in snippets("sql/ADOPT.md", "sh").iter().filter_map(|line| line.strip_prefix("readpast ")) {
-        // What comes behind two hyphens is the user's own command.
+        // The part behind two hyphens is the user's own command.
         let ours = line.split(" -- ").next().unwrap();
         let subcommand = ours.split(' ').next().unwrap();
         let help = Command::new(env!("CARGO_BIN_EXE_readpast")).args([subcommand, "--help"]).output().unwrap();
@@ -230,7 +230,7 @@ fn paths_on_the_page_about_tables_exist() {
     }
 }
 
-/// What the page prints of a description is one: it is read, with what stands before it on the page.
+/// The parts of a description that the page prints are one: the test reads it, with what stands before it on the page.
 #[test]
 fn descriptions_on_the_page_about_tables_are_read() {
     let lines = snippets("sql/ADOPT.md", "toml");

@@ -22,7 +22,7 @@ fn defaults_are_filled_in() {
 }
 
 #[test]
-fn a_format_is_told_by_the_file_or_by_the_text() {
+fn the_file_or_the_text_decides_the_format() {
     use readpast::spec::Format;
     assert_eq!(Format::of_file("a/b.v2.TOML"), Some(Format::Toml));
     assert_eq!(Format::of_file("q.json"), Some(Format::Json));
@@ -48,7 +48,7 @@ fn examples_read_and_come_back_from_json() {
 
 /// Every block of TOML or JSON in the reference is a description, or the beginning of one that the others complete.
 #[test]
-fn the_reference_tells_the_truth() {
+fn the_blocks_of_the_reference_are_descriptions() {
     let text = fs::read_to_string(root("sql/SPEC.md")).unwrap();
     let mut blocks = 0;
     for (language, format) in [("toml", readpast::spec::Format::Toml), ("json", readpast::spec::Format::Json)] {

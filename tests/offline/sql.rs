@@ -1,4 +1,4 @@
-//! The SQL as users get it: every file rendered, held to what is said of it, and written to `target/sql` for the linter
+//! The SQL as users get it: every file rendered, held to its object's description, and written to `target/sql` for the linter
 //! (`.ci/lint_sql.sh`). No server is needed.
 
 mod calls;
@@ -27,7 +27,7 @@ const SCHEMA_SCRIPTS: [(Dialect, &str, u64); 2] = [
     (Dialect::Postgres, "schema/0001_base.sql", 0x8044_0beb_7d74_8e9c),
 ];
 
-/// What only SQL Server is asked: how its locks, plans and owners can stand in the way.
+/// Queries for SQL Server alone: how its locks, plans and owners can stand in the way.
 const ASKED_OF_SQL_SERVER: [&str; 8] = [
     "/holders.sql",
     "/owner_chain.sql",
@@ -49,7 +49,7 @@ const CHANGED: [&str; 2] = [
 
 /// The schema's scripts, then those of each queue.
 struct Rendered {
-    /// Of each file its name and its statements.
+    /// The name of each file, and its statements.
     files: Vec<(String, Vec<String>)>,
     objects: Vec<Object>,
 }
@@ -167,7 +167,7 @@ pub fn fnv1a(text: &str) -> u64 {
 }
 
 #[test]
-fn what_is_rendered_is_written_for_the_linter() {
+fn rendered_sql_is_written_for_the_linter() {
     for (dialect, name) in DIALECTS {
         let folder = root("target/sql").join(name);
         fs::create_dir_all(&folder).unwrap();
@@ -273,9 +273,9 @@ fn hostile_names_stay_names() {
     }
 }
 
-/// What is said of a statement is what it makes: so that nothing has to be read from its text, tests read it here.
+/// `Made` names the object that a statement makes, so that nobody reads it from the text; this test does.
 #[test]
-fn statements_make_what_is_said_of_them() {
+fn statements_make_the_objects_that_they_name() {
     for (dialect, name) in DIALECTS {
         let rendered = Rendered::new(dialect, "queue");
         let mut met = [0; 4];
@@ -339,7 +339,7 @@ fn quoted(dialect: Dialect, name: &render::Name) -> String {
 
 /// So that an install asks of everything in its schema whose it is.
 #[test]
-fn what_stands_in_the_schema_is_made_by_a_statement() {
+fn a_statement_makes_each_object_of_the_schema() {
     for (dialect, name) in DIALECTS {
         let rendered = Rendered::new(dialect, "the one's");
         let made: BTreeSet<_> = rendered

@@ -168,7 +168,7 @@ fn only_claims_and_renewals_commit_before_the_log_has_them() {
     for (name, spec) in matrix::specs() {
         for object in readpast::render::queue(Dialect::SqlServer, &schema, &spec).unwrap() {
             let text = &object.definition;
-            // Who claims in his own transaction commits it himself.
+            // A caller that claims in its own transaction commits it itself.
             let name_of = text.split_once("PROCEDURE [readpast].[").and_then(|(_, rest)| rest.split(']').next());
             let is_one = name_of.is_some_and(|name| name.ends_with("_Claim") || name.starts_with("Renew_"));
             let may = !spec.lease.durable && is_one;

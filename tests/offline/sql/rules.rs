@@ -1,4 +1,4 @@
-//! What `sql/README.md` asks of each statement, on each server.
+//! The rules of `sql/README.md` for each statement, on each server.
 
 use super::queues::ADOPTED;
 use super::{Rendered, code, words};
@@ -169,7 +169,7 @@ fn a_claim_of_an_adopted_table_is_one_seek() {
     }
 }
 
-/// To many databases `completed` is `Completed`; whoever reads the state afterwards compares more closely.
+/// To many databases `completed` is `Completed`; a later reader of the state compares more closely.
 #[test]
 fn a_settlement_writes_the_states_in_our_words() {
     let rendered = Rendered::new(Dialect::SqlServer, "queue");
@@ -236,7 +236,7 @@ fn postgres_functions_keep_their_rules() {
 
 /// JSON that is given to a procedure by hand loses no part of itself by a slip.
 #[test]
-fn what_takes_items_looks_at_their_names_first() {
+fn procedures_look_at_the_names_of_items_first() {
     for (dialect, given, look, read) in [
         (
             Dialect::SqlServer,
@@ -249,12 +249,12 @@ fn what_takes_items_looks_at_their_names_first() {
         let mut looked = 0;
         for statement in Rendered::new(dialect, "queue").statements() {
             let code = words(statement);
-            // What only hands the items on is looked after by the one that takes them.
+            // A procedure that only hands the items on leaves the look to the one that takes them.
             let hands_on = match dialect {
                 Dialect::Postgres => code.contains("LANGUAGE sql"),
                 _ => code.contains("@Items = @Items") && !code.contains("OPENJSON"),
             };
-            // A call that was made before was looked at by whoever takes its identity.
+            // The procedure that takes a call's identity has looked at a call that was made before.
             let was_looked_at = code.contains("PROCEDURE [queue].[QueueTake]")
                 || code.contains("_Answered] @Operation uniqueidentifier");
             if !code.contains(given) || was_looked_at || hands_on {
