@@ -10,7 +10,7 @@ languages := c cpp csharp python go rust
 # Tools that .ci/setup.sh installed itself.
 export PATH := $(CURDIR)/.local/go/bin:$(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
-# Of each target line below, its name and the sentence after the two number signs.
+# The name of each target below, and the sentence after its two number signs.
 help: ## Lists these targets.
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 26
 

@@ -47,7 +47,7 @@ create() {
     [ "$(id -un)" = "$owner" ] || chown "$owner": "$dir"
     as_owner test -x "$dir" || fail "the user $owner cannot reach $dir: name a directory below one that all may enter"
 
-    # Whoever is superuser here can run programs as $owner: other users of the machine must not guess the password.
+    # A superuser of this server can run programs as $owner: other users of the machine must not guess the password.
     od -An -N16 -tx1 /dev/urandom | tr -d ' \n' | as_owner tee "$dir/password" >/dev/null
     as_owner "$programs/initdb" --pgdata="$data" --username="$role" --pwfile="$dir/password" --auth=scram-sha-256 \
         --encoding=UTF8 --locale=C.UTF-8 >"$dir/initdb.log" 2>&1 ||

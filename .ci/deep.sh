@@ -35,7 +35,7 @@ asan() {
     rustup toolchain install --profile minimal --no-self-update "$nightly"
     local target
     target=$(rustc -vV | sed -n 's/^host: //p')
-    # What the drivers keep to the end of the process is theirs; the leaks of ours are looked for by `make test`, in C.
+    # Memory that the drivers keep to the end of the process is theirs; `make test` looks for leaks of ours, in C.
     ASAN_OPTIONS=detect_leaks=0 RUSTFLAGS=-Zsanitizer=address READPAST_FUZZ_SECONDS="${READPAST_FUZZ_SECONDS:-60}" \
         .ci/with_cluster.sh cargo "+$nightly" test --locked --target "$target" --target-dir target/asan \
         --test fuzz_ffi --test ffi_handles

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tries the scripts that all checks rely on: .ci/tests_ran.sh and .ci/steps.sh.
+# Tries the scripts that all checks rely on: .ci/tests_ran.sh, .ci/steps.sh, and how .ci/lint_tsql.sh builds.
 # shellcheck source=.ci/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 cd "$root"
@@ -10,19 +10,19 @@ trap 'rm -rf "$dir"' EXIT
 
 fail() {
     printf 'selftest: %s\n' "$*" >&2
-    cat "$dir/said" >&2
+    cat "$dir/output" >&2
     exit 1
 }
 
-# ends STATUS COMMAND...: what it says is in $dir/said
+# ends STATUS COMMAND...: runs it, with its output in $dir/output
 ends() {
     local expected=$1 status=0
     shift
-    "$@" >"$dir/said" 2>&1 || status=$?
+    "$@" >"$dir/output" 2>&1 || status=$?
     [ "$status" -eq "$expected" ] || fail "exit status $status, not $expected: $*"
 }
 
-says() { grep --quiet --line-regexp --extended-regexp -e "$1" "$dir/said" || fail "it does not say: $1"; }
+says() { grep --quiet --line-regexp --extended-regexp -e "$1" "$dir/output" || fail "it does not say: $1"; }
 
 # Each on its own, so that `steps.sh` is sourced as test.sh does it.
 script() {
@@ -33,9 +33,9 @@ ends 0 .ci/tests_ran.sh echo 'test result: ok. 2 passed; 0 failed'
 ends 1 .ci/tests_ran.sh echo 'test result: ok. 0 passed; 0 failed; 7 filtered out'
 says 'tests_ran: no test fits.*'
 ends 3 .ci/tests_ran.sh sh -c 'echo "test result: ok. 2 passed"; exit 3'
-# Who chooses tests by name does it through that; how many run at once is no choice.
+# A script that chooses tests by name does it through tests_ran.sh; the number of threads is no choice.
 if grep --line-number --extended-regexp 'cargo test\b.* -- ' .ci/*.sh | grep --invert-match --extended-regexp \
-    -e '^\S*:[0-9]+: *#' -e 'tests_ran\.sh cargo test' -e ' -- --test-threads=' -e '^\.ci/selftest\.sh:' >"$dir/said"; then
+    -e '^\S*:[0-9]+: *#' -e 'tests_ran\.sh cargo test' -e ' -- --test-threads=' -e '^\.ci/selftest\.sh:' >"$dir/output"; then
     fail 'tests are chosen by name, and may be none: call them through .ci/tests_ran.sh'
 fi
 
@@ -51,8 +51,8 @@ STEPS
 ends 0 bash "$dir/script"
 says 'as it comes'
 says ' +[0-9]+ s  third'
-[ "$(grep --count --extended-regexp '^ +[0-9]+ s  ' "$dir/said")" -eq 4 ] || fail 'the summary has not the four steps'
-[ "$(grep --line-regexp --extended-regexp '== .*|a|b|after it' "$dir/said" | tail -n +3 | head -n 5 | tr '\n' ' ')" = \
+[ "$(grep --count --extended-regexp '^ +[0-9]+ s  ' "$dir/output")" -eq 4 ] || fail 'the summary has not the four steps'
+[ "$(grep --line-regexp --extended-regexp '== .*|a|b|after it' "$dir/output" | tail -n +3 | head -n 5 | tr '\n' ' ')" = \
     '== second a b == third after it ' ] || fail 'the outputs of two lines mix, or come in another order'
 
 # The other line would go on for an hour; what runs in it ends, and says nothing.
@@ -67,11 +67,11 @@ STEPS
 ends 7 timeout 600 bash "$dir/script"
 says 'why'
 says '== failed: broken \(sh -c .*\)'
-! grep --quiet --line-regexp -e 'went on' -e 'never' "$dir/said" || fail 'it went on'
+! grep --quiet --line-regexp -e 'went on' -e 'never' "$dir/output" || fail 'it went on'
 # The shell of the line may be gone before what ran in it.
 timeout 600 sh -c "until [ -e '$dir/ended' ]; do sleep 0.1; done" || fail 'what ran in the other line was not ended'
 
-# Who ends it sees what each was at.
+# A signal ends it, and the output names the step that each line was at.
 script <<STEPS
 one() { step done true && step hangs sh -c 'echo at it; echo >$dir/hangs; sleep 3600'; }
 line one one
@@ -82,12 +82,12 @@ STEPS
     until [ -e "$dir/hangs" ]; do sleep 0.1; done
     kill -s TERM $!
     wait $!
-) >"$dir/said" 2>&1 && fail 'it was ended, and says it was not'
+) >"$dir/output" 2>&1 && fail 'it was ended, and says it was not'
 says '== not done: hangs'
 says 'at it'
-! grep --quiet 'not done: done' "$dir/said" || fail 'a step that was done is told as cut off'
+! grep --quiet 'not done: done' "$dir/output" || fail 'a step that was done is told as cut off'
 
-# What hangs fails in the end.
+# A step that hangs fails in the end.
 for limit in 1 10 100; do
     script <<STEPS
 limit=$limit
@@ -97,7 +97,7 @@ join
 STEPS
     ends 124 timeout 600 bash "$dir/script"
     # A busy machine may not get to it in a second.
-    ! grep --quiet 'at it' "$dir/said" || break
+    ! grep --quiet 'at it' "$dir/output" || break
 done
 says 'at it'
 says '== failed: hangs \(sh -c .*\)'
@@ -138,17 +138,17 @@ says 'after it'
 says '== failed'
 says 'broken'
 says 'second'
-! grep --quiet 'went on' "$dir/said" || fail 'it reports success'
+! grep --quiet 'went on' "$dir/output" || fail 'it reports success'
 
 # A script ends with a sentence, wherever it fails: in a function, in a pipe, in a subshell that it waits for.
 # shellcheck disable=SC2016 # the script in there runs it
 for failing in 'false' 'grep -q x </dev/null | cat' 'value=$(false)' '(exit 3)'; do
     printf '%s\n' 'source .ci/common.sh' 'doing="the step"' "one() { $failing; }" 'one' >"$dir/script"
     status=0
-    bash "$dir/script" >"$dir/said" 2>&1 || status=$?
+    bash "$dir/script" >"$dir/output" 2>&1 || status=$?
     [ "$status" -ne 0 ] || fail "exit status 0: $failing"
     says 'script: stopped at "the step": line 3, .*'
-    [ "$(grep --count 'Mend what' "$dir/said")" -eq 1 ] || fail "no remedy, or two: $failing"
+    [ "$(grep --count 'Mend what' "$dir/output")" -eq 1 ] || fail "no remedy, or two: $failing"
 done
 
 script <<'STEPS'
@@ -158,5 +158,28 @@ echo went on
 STEPS
 ends 4 bash "$dir/script"
 says '== failed: broken .*'
-! grep --quiet 'went on' "$dir/said" || fail 'it went on'
+! grep --quiet 'went on' "$dir/output" || fail 'it went on'
+
+# lint_tsql.sh in a folder of its own, with compilers that fail and a program of an earlier build that finds no fault.
+mkdir -p "$dir/.ci/tsql" "$dir/bin" "$dir/target/tsql/one" "$dir/.local/tsql_parser/dotnet" "$dir/target/tsql_check/mono"
+cp .ci/lint_tsql.sh .ci/common.sh "$dir/.ci/"
+touch "$dir/target/tsql/one/1.sql" "$dir/.ci/tsql/"{Program.cs,tsql.runtimeconfig.json} "$dir/target/tsql_check/mono/tsql.exe" \
+    "$dir/.local/tsql_parser/Microsoft.SqlServer.TransactSql.ScriptDom.dll"
+executable() { cat >"$1" && chmod +x "$1"; }
+executable "$dir/.local/tsql_parser/dotnet/dotnet" <<<'#!/bin/sh'
+executable "$dir/bin/mcs" <<<'#!/bin/sh
+exit 1'
+executable "$dir/bin/dotnet" <<<'#!/bin/sh
+[ "$1" = build ] || exec echo 10.0.0
+printf "tsql.csproj : error %s\n" $ERRORS
+exit 1'
+for errors in CS1002 MSB4018 'NU1301 CS1002' ''; do
+    ends 1 env PATH="$dir/bin:$PATH" ERRORS="$errors" "$dir/.ci/lint_tsql.sh" --rendered
+    says 'lint_tsql: .ci/tsql does not compile'
+    ! grep --quiet 'will do' "$dir/output" || fail "a fault of the build is taken for one of the registry: $errors"
+done
+ends 1 env PATH="$dir/bin:$PATH" ERRORS=NU1301 "$dir/.ci/lint_tsql.sh" --rendered
+says '.*those of 2017 and 2019 will do'
+says 'lint_tsql: .ci/tsql does not compile'
+
 echo 'the scripts hold'

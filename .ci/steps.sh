@@ -13,7 +13,7 @@
 # of two lines do not mix; of those that a signal ends, the last lines. A step's command is a program: a function would lose
 # `set -e`.
 
-# Of each step that is done a file `done.NAME`; of each line that goes on a file `goes.LINE`, of each that waits for a step a
+# Files: `done.NAME` of each step that is done, `goes.LINE` of each line that goes on, and of each that waits for a step a
 # file `waits.LINE` with the step's name. Until all have begun, who does a step may be yet to come.
 steps=$(mktemp --directory)
 readonly steps
@@ -22,10 +22,10 @@ current=
 lines=()
 # A command that clears away what goes on by itself, run at the very end.
 at_end=(true)
-# After so many seconds a step hangs, whatever the machine: it fails, and so tells what it was at.
+# After so many seconds a step hangs, whatever the machine: it fails, and its output shows where.
 limit=7200
 
-# What steps of lines said last, before a signal ends them: one may hang.
+# The last output of each line's step, before a signal ends it: one may hang.
 show_cut() {
     local name
     for name in "$steps"/begun.*; do

@@ -78,7 +78,7 @@ readonly waiting=(faults postgres_faults postgres_restart tds_driver)
 # Those with a step of their own.
 readonly elsewhere=(offline conformance windows)
 
-# What cargo knows as a suite and none of those above.
+# Suites that cargo knows and the functions above do not name.
 other_suites() {
     cargo metadata --no-deps --format-version 1 | python3 -c '
 import json, sys
@@ -127,10 +127,10 @@ windows_tests() {
     .ci/wine.sh --end
 }
 
-# The lines of `all`. What two of them would write to, or what one makes for the other, is said by `after`.
+# The lines of `all`. `after` names files that two of them would write to, or that one makes for the other.
 line_of_sources() {
     lint
-    # Of C#'s package.
+    # Tests of C#'s package.
     after 'library'
     windows_builds
     step 'other drivers' .ci/with_cluster.sh tests/callers/test.sh
@@ -177,7 +177,7 @@ end() {
     fi
 }
 
-# What the tests look for is not what a power cut does to the server's disk.
+# No test looks for damage that a power cut does to the server's disk.
 export READPAST_CLUSTER_FSYNC=off
 case ${1:-all} in
     lint)

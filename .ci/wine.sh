@@ -4,7 +4,7 @@
 #   wine.sh PROGRAM [ARGUMENT...]   READPAST_WINDOWS_PATH, .local/windows/bin by default, is on its PATH; ODBC is this machine's
 #   wine.sh --again PROGRAM ...     the same without input, and shown at its end: run again if Wine did not begin it
 #   wine.sh --make                  makes the Windows, if it is not there
-#   wine.sh --keep                  keeps it running, with its services, until it is told to
+#   wine.sh --keep                  keeps it running, with its services, until it has to
 #   wine.sh --end                   end
 #
 # It lies in target/, the one folder that cargo does not look through: its drive Z: is the whole file system.
@@ -65,7 +65,7 @@ make_windows() {
 # would wait for them. So one runs all the time, which has no output.
 keep_windows() {
     local patience=6000 keeper=
-    # What was left behind by a run that was killed.
+    # Files that a killed run has left behind.
     "$(program wineserver64)" --kill || true
     "$(program wineserver64)" --persistent
     rm -f "$WINEPREFIX/begun" "$WINEPREFIX/go"

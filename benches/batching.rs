@@ -1,4 +1,4 @@
-//! What batching gains: items per second for calls of 1, 10, 100 and 500 items, by 1 and by 4 workers, once with a claim
+//! The gain of batching: items per second for calls of 1, 10, 100 and 500 items, by 1 and by 4 workers, once with a claim
 //! and a settle (two round trips, two commits) and once with settle-and-claim (one of each).
 //!
 //! Why: a call costs a commit and a round trip however many items it moves. The library's claim is that a worker that

@@ -1,5 +1,5 @@
 /*
- * What a call through the C ABI costs, as C sees it: the calls of include/readpast.h that read a claimed batch, by the
+* The cost of a call through the C ABI, as C sees it: the calls of include/readpast.h that read a claimed batch, by the
  * shared object. Run by benches/c_abi.rs.
  *
  *   c_abi CONNECTION QUEUE

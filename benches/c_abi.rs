@@ -1,4 +1,4 @@
-//! What a call through the C ABI costs that needs no database: reading a claimed batch. Measured by a C program
+//! The cost of a call through the C ABI that needs no database: reading a claimed batch. Measured by a C program
 //! (`c_abi.c`) that is linked to the shared object, so that nothing is inlined that a caller in C would not get inlined.
 //!
 //! Why: bindings call these functions for every column of every item. A handle is a number that is looked up and checked

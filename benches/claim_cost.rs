@@ -1,4 +1,4 @@
-//! What a claim costs as the table grows: claim(100) with 1,000,000 finished rows, 100,000 that wait and 10,000 in flight,
+//! The cost of a claim as the table grows: claim(100) with 1,000,000 finished rows, 100,000 that wait and 10,000 in flight,
 //! against the same claims on a table that holds nothing else.
 //!
 //! Why: finished rows stay in the table, they are the domain's records; and long jobs stay in flight. Neither may make

@@ -1,4 +1,4 @@
-//! What handlers of one item get: items per second of a `Worker` with handlers that do nothing, by how many there are, by
+//! The speed of handlers of one item: items per second of a `Worker` with handlers that do nothing, by how many there are, by
 //! fetchers, by how much is claimed ahead, and of several processes together; what Python's `Worker` gets beside it; whether
 //! handlers that wait are all kept busy; and how soon a handler has an item that the same process enqueues.
 //!

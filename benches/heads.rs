@@ -1,4 +1,4 @@
-//! What several heads give: sessions that settle and claim at once, on a queue that has one head and on one with `shards = 8`.
+//! The gain of several heads: sessions that settle and claim at once, on a queue that has one head and on one with `shards = 8`.
 //!
 //! Why: all claims of a queue begin at the same end of one index. On SQL Server its page is what 8 sessions and more wait for
 //! (docs/scale.md); whether that is so elsewhere is measured here.

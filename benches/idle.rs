@@ -1,4 +1,4 @@
-//! What an idle worker costs, and how soon it is at work: queries a second while nothing is due, and the time from the
+//! The cost of an idle worker, and how soon it is at work: queries a second while nothing is due, and the time from the
 //! end of an enqueue to the return of a waiting claim.
 //!
 //! Why: a worker waits most of its life. By default it may ask the server once a second (`poll.interval_ms`), however
@@ -111,7 +111,7 @@ fn remote(server: &Server, queue: &Queue) {
     report("pick-up of an item of others", waits, most, "<= 1 s");
 }
 
-/// A thread that waits for one item, and tells when it has it.
+/// A thread that waits for one item, and returns the time at which it has it.
 fn wait_in_background(queue: &Queue) -> Receiver<Instant> {
     let (tell, told) = mpsc::channel();
     let queue = queue.clone();

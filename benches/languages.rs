@@ -1,7 +1,7 @@
-//! What each language adds to the C API: the same work, claiming and completing in batches of 100 with one thread, by the
+//! The cost that each language adds to the C API: the same work, claiming and completing in batches of 100 with one thread, by the
 //! program `drain` of each binding, against that of C; and whether it keeps memory as items go by.
 //!
-//! Why: whoever writes workers in a comfortable language should not pay for it in items per second, and workers run for
+//! Why: a team that writes workers in a comfortable language should not pay for it in items per second, and workers run for
 //! months.
 //!
 //! How to read it: one run, in which C and the language take turns and change who is first; the ratio is the median of the
@@ -36,7 +36,7 @@ const ROUNDS: usize = 9;
 
 const MANY: u32 = 1_000_000;
 
-/// What is not a leak: allocators' arenas and late initialisations, and a collector's idea of how much garbage may lie about.
+/// Memory that is no leak: allocators' arenas and late initialisations, and a collector's idea of how much garbage may lie about.
 const GROWTH_MB: f64 = 16.0;
 
 fn main() {
@@ -62,7 +62,7 @@ fn program(language: &str) -> Option<PathBuf> {
     (wanted && program.exists()).then_some(program)
 }
 
-/// What a `drain` says of itself.
+/// The figures that a `drain` prints.
 struct Drained {
     seconds: f64,
     cpu_seconds: f64,
@@ -117,7 +117,7 @@ fn drain(server: &Server, program: &Path, items: u32) -> Drained {
     server.fill("Bench", "Pending", 2000, items);
     server.settle_down("Bench");
     let output = Command::new(program)
-        // The lease is named, as whoever measures names it: the server then need not look it up.
+        // The lease is named, as in all measurements: the server then need not look it up.
         .args(["-o", "lease.ms=60000", "Bench", &items.to_string()])
         .env("READPAST_CONNECTION", server.scratch())
         .output()

@@ -1,4 +1,4 @@
-//! What a worker keeps: its resident memory after 100,000 and after 1,000,000 items, settled and claimed 500 at a time.
+//! The memory of a worker: its resident memory after 100,000 and after 1,000,000 items, settled and claimed 500 at a time.
 //!
 //! Why: workers run for months. Whatever grows with the items they have seen is a leak, be it ours, the driver's or the
 //! driver manager's.
@@ -33,7 +33,7 @@ fn main() {
                 portions += 1;
                 batch = queue.claim(BATCH, Duration::ZERO).unwrap();
             }
-            // What a worker does with its items.
+            // The handler of the worker's items.
             let lengths: usize = batch.iter().map(|item| item.to_json().len()).sum();
             assert!(lengths > batch.len());
             let settlements: Vec<_> = batch.iter().map(|item| Settlement::new(&item, Action::Complete)).collect();

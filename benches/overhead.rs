@@ -1,7 +1,7 @@
-//! What the library costs above ODBC itself: the time of claim and settle through it, against a C program of ours
+//! The cost of the library above ODBC itself: the time of claim and settle through it, against a C program of ours
 //! (`raw_odbc.c`) that makes the same calls by hand, on the same table.
 //!
-//! Why: whoever could write the ODBC calls themselves should lose nothing by taking the library. Its own work, which is
+//! Why: a programmer who could write the ODBC calls should lose nothing by taking the library. Its own work, which is
 //! JSON, UTF-8, checks, the pool, may take 5 % more wall time at most.
 //!
 //! How to read it: one run, in which short rounds of the two take turns and change who is first; a figure is the median

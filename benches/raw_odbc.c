@@ -1,5 +1,5 @@
 /*
- * What benches/overhead.rs compares the library with: the same calls, made by hand through ODBC, the way a careful C
+* The calls that benches/overhead.rs compares the library with: the same ones, made by hand through ODBC, the way a careful C
  * programmer would. Statements are prepared once, types are asked for once, texts are bound and fetched wide and kept as
  * UTF-8, times are fetched as structs, and what a settle sends is written straight into its buffer.
  *

@@ -1,7 +1,7 @@
-//! What it costs to be watched: items per second of workers beside `readpast serve` and without it, in a queue of millions,
+//! The cost of being watched: items per second of workers beside `readpast serve` and without it, in a queue of millions,
 //! and how long each page takes there.
 //!
-//! Why: whoever looks at a queue must not slow it down, and a page must not get slower as the queue grows: every figure is
+//! Why: a person who looks at a queue must not slow it down, and a page must not get slower as the queue grows: every figure is
 //! a bounded look by an index, never a count of the table.
 //!
 //! How to read it: rounds with and without are neighbours, and which of the two comes first changes. Watched means: `serve`
@@ -193,7 +193,7 @@ impl Served {
         let mut events = BufReader::new(stream);
         let mut line = String::new();
         while !over.load(Ordering::Relaxed) {
-            // What was read before a time-out stays in the line.
+            // Text that was read before a time-out stays in the line.
             if let Ok(read) = events.read_line(&mut line) {
                 assert_ne!(read, 0, "the stream of events has ended");
                 if line.starts_with("event: figures") {

@@ -509,7 +509,7 @@ fn enqueue(queue: readpast_queue, count: i32) {
         tracestate: ptr::null(),
     };
     let items = vec![item; usize::try_from(count).unwrap()];
-    // SAFETY: there are as many items as said.
+    // SAFETY: there are as many items as the count.
     let told =
         tell(|err| unsafe { readpast_queue_enqueue(queue, items.as_ptr(), count, ptr::null(), ptr::null_mut(), err) });
     assert_eq!(told, (READPAST_OK, String::new()));

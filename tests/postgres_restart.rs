@@ -53,17 +53,17 @@ impl Cluster {
             .arg(&self.data)
             .arg("--log")
             .arg(log);
-        // The server would keep our output open, and whoever waits for its end waiting.
+        // The server would keep our output open, and a reader would wait for its end for ever.
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).current_dir("/");
         let status = command.status().unwrap();
         assert!(status.success(), "pg_ctl {arguments:?}: {status}");
     }
 }
 
-/// What the workers know together.
+/// The knowledge that the workers share.
 #[derive(Default)]
 struct Report {
-    /// How often each item was settled, by its payload, as the workers were told.
+    /// How often each item was settled, by its payload, as the workers' answers count it.
     settled: Mutex<HashMap<String, usize>>,
     count: AtomicUsize,
     is_over: AtomicBool,
@@ -141,14 +141,14 @@ fn workers_outlive_a_server_that_dies_and_returns_and_nothing_is_lost_or_done_tw
         finished.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
     });
 
-    // Then every item is done, once: in the table, by the table's own count, and as the workers were told
+    // Then every item is done, once: in the table, by the table's own count, and by the workers' answers
     assert_eq!(scratch.look("SELECT COUNT(*) FROM public.completion"), ITEMS.to_string());
     assert_eq!(scratch.look("SELECT COUNT(DISTINCT key) FROM public.completion"), ITEMS.to_string());
     let settled = report.settled.lock().unwrap();
     assert_eq!(settled.len(), ITEMS, "every settle was answered");
     assert!(settled.values().all(|times| *times == 1), "and none twice");
 
-    // And while the server is away, opening tells so
+    // While the server is away, opening reports it
     cluster.control(&["stop", "--mode=fast"]);
     let error = Queue::open(&scratch.config(&[("retry.budget_ms", "0")]), "Job").unwrap_err();
     cluster.control(&["start"]);

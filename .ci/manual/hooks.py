@@ -1,4 +1,4 @@
-"""What mkdocs does otherwise than the host of a repository does, so that one page serves both."""
+"""Differences between mkdocs and the host of a repository, evened out so that one page serves both."""
 
 import re
 from pathlib import Path

@@ -21,8 +21,7 @@ sealed class Source
 
 /// <summary>
 /// Resolves each name of a batch as the server does when it compiles and runs it, and counts values and arguments.
-/// The other
-/// files of this class: Queries, Changes, Calls, Objects, Grouping.
+/// The other files of this class: Queries, Changes, Calls, Objects.
 /// </summary>
 sealed partial class Binder : TSqlFragmentVisitor
 {
@@ -36,6 +35,10 @@ sealed partial class Binder : TSqlFragmentVisitor
     /// <summary>Those of a statement, and of the statements that it is part of: the innermost first.</summary>
     readonly Stack<List<Source>> scopes = new Stack<List<Source>>();
     readonly Stack<Dictionary<string, List<Column>>> ctes = new Stack<Dictionary<string, List<Column>>>();
+    /// <summary>
+    /// A batch of the library's own has values for its marks; a module, and a text that a batch executes, has none.
+    /// </summary>
+    bool hasMarks;
     /// <summary>inserted and deleted have its columns: the table of a trigger.</summary>
     Table changed;
 
@@ -48,8 +51,9 @@ sealed partial class Binder : TSqlFragmentVisitor
         public Table Table;
     }
 
-    public Binder(Catalog catalog, Server server, Batch batch, List<Finding> found)
+    public Binder(Catalog catalog, Server server, Batch batch, List<Finding> found, bool isWithin = false)
     {
+        hasMarks = !isWithin;
         this.catalog = catalog;
         this.server = server;
         this.batch = batch;
@@ -57,13 +61,30 @@ sealed partial class Binder : TSqlFragmentVisitor
         ctes.Push(new Dictionary<string, List<Column>>(StringComparer.OrdinalIgnoreCase));
     }
 
+    /// <summary>Reports all faults of the batch.</summary>
+    public void Check()
+    {
+        if (!(Grammar.Tree(batch.Text) is TSqlFragment tree)) return;
+        var words = new Words();
+        tree.Accept(words);
+        hasMarks = hasMarks && !words.IsModule;
+        tree.Accept(this);
+        CheckUnused();
+        words.Check(catalog, Report);
+    }
+
     void Report(TSqlFragment at, string code, string message) =>
         found?.Add(new Finding(batch.File, batch.Before + at.StartLine, code, message));
 
-    /// <summary>In a database whose collation tells cases apart a name in another case is another name.</summary>
+    /// <summary>Reports a name in another case: where the collation distinguishes cases it is another name.</summary>
     void CheckCase(TSqlFragment at, string given, string real)
     {
         if (given != real && Catalog.Same(given, real)) Report(at, "case", $"{given} is called {real}");
+    }
+
+    void CheckSchema(TSqlFragment at, string given)
+    {
+        if (catalog.Schemas.TryGetValue(given, out var real)) CheckCase(at, given, real);
     }
 
     public void ReportGroup(ColumnReferenceExpression column) =>
@@ -98,12 +119,12 @@ sealed partial class Binder : TSqlFragmentVisitor
             variable.IsUsed = true;
             CheckCase(at, name, variable.Name);
         }
-        else if (!Marks.IsMatch(name)) Report(at, "variable", $"{name} is not declared");
+        else if (!hasMarks || !Marks.IsMatch(name)) Report(at, "variable", $"{name} is not declared");
         return variable;
     }
 
     /// <summary>Variables that the batch declares and does nothing with.</summary>
-    public void CheckUnused()
+    void CheckUnused()
     {
         foreach (var variable in variables.Values.Where(variable => !variable.IsUsed))
             Report(variable.DeclaredAt, "unused", $"{variable.Name} is declared and not used");
@@ -122,8 +143,14 @@ sealed partial class Binder : TSqlFragmentVisitor
         d.DataType.Accept(this);
         d.Value?.Accept(this);
         Declare(d, d.VariableName.Value, d.DataType);
+        // A variable may be there to lock a row without a result.
+        if (d.Value != null && Tokens(d.Value).Contains("UPDLOCK")) variables[d.VariableName.Value].IsUsed = true;
         Clash(d, catalog.Kind(d.DataType), Kind(d.Value));
     }
+
+    static IEnumerable<string> Tokens(TSqlFragment fragment) => fragment.ScriptTokenStream
+        .Skip(fragment.FirstTokenIndex).Take(fragment.LastTokenIndex - fragment.FirstTokenIndex + 1)
+        .Select(token => token.Text);
 
     public override void ExplicitVisit(DeclareTableVariableBody d)
     {

@@ -23,9 +23,8 @@ sealed partial class Binder
     void Within(TSqlFragment at, string text)
     {
         var inner = new Batch(batch.File, batch.Before + at.StartLine - 1, text);
-        var tree = Grammar.Tree(text);
-        if (tree == null) found?.AddRange(Grammar.Errors(inner));
-        else tree.Accept(new Binder(catalog, server, inner, found));
+        if (Grammar.Tree(text) == null) found?.AddRange(Grammar.Errors(inner));
+        else new Binder(catalog, server, inner, found, true).Check();
     }
 
     void Execute(ExecutableProcedureReference call)
@@ -38,7 +37,7 @@ sealed partial class Binder
             return;
         }
         var arguments = call.Parameters.Where(argument => argument.Variable != null).ToList();
-        if (server.Procedures.TryGetValue(name.BaseIdentifier.Value, out var theirs))
+        if (server.Procedure(name.BaseIdentifier.Value) is List<string> theirs)
         {
             // Those of the text that it runs are any.
             var unknown = arguments.Where(argument => !theirs.Contains(argument.Variable.Name));
@@ -89,8 +88,9 @@ sealed partial class Binder
         if (f.CallTarget is MultiPartIdentifierCallTarget of)
         {
             var owner = of.MultiPartIdentifier.Identifiers;
-            if (!IsMethod(owner, name, f)) Call(f, $"{owner[owner.Count - 1].Value}.{name}", name, f.Parameters.Count,
-                false);
+            if (IsMethod(owner, name, f)) return;
+            CheckSchema(f, owner[owner.Count - 1].Value);
+            Call(f, $"{owner[owner.Count - 1].Value}.{name}", name, f.Parameters.Count, false);
             return;
         }
         if (f.CallTarget != null) f.CallTarget.Accept(this);
@@ -149,9 +149,7 @@ sealed partial class Binder
         var name = f.SchemaObject.BaseIdentifier.Value;
         if (Catalog.Same(schema, "sys"))
         {
-            if (server.Views.TryGetValue($"sys.{name}", out var columns)) return columns;
-            Report(f, "function", $"sys.{name} is not in views.txt");
-            return null;
+            return View(f, "function", $"{schema}.{name}");
         }
         var owner = f.SchemaObject.Identifiers.Take(f.SchemaObject.Count - 1).ToList();
         if (owner.Count > 0 && IsMethod(owner, name, f)) return null;

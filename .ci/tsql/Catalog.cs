@@ -66,6 +66,16 @@ sealed class Catalog
     public readonly Dictionary<string, string> Roles = Names<string>();
     public readonly Dictionary<string, string> Schemas = Names<string>();
 
+    readonly HashSet<string> there = new HashSet<string>(StringComparer.OrdinalIgnoreCase);
+
+    /// <summary>
+    /// Tables and types of tables that stand before the scripts run. A script that would create one under a condition
+    /// changes nothing in it.
+    /// </summary>
+    public bool IsThere(string key) => there.Contains(key);
+
+    public void CloseThere() => there.UnionWith(Tables.Keys.Concat(TableTypes.Keys));
+
     public Catalog()
     {
         Schemas["dbo"] = "dbo";

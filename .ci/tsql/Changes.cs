@@ -3,7 +3,7 @@ using System.Collections.Generic;
 using System.Linq;
 using Microsoft.SqlServer.TransactSql.ScriptDom;
 
-/// <summary>INSERT, UPDATE, DELETE, MERGE.</summary>
+/// <summary>INSERT, UPDATE, DELETE.</summary>
 sealed partial class Binder
 {
     void Count(TSqlFragment at, int given, int wanted)
@@ -126,27 +126,5 @@ sealed partial class Binder
         else insert.InsertSource.Accept(this);
         Output(insert, target, new List<Source>());
         foreach (var hint in s.OptimizerHints) hint.Accept(this);
-    });
-
-    public override void ExplicitVisit(MergeStatement s) => With(s, () =>
-    {
-        var merge = s.MergeSpecification;
-        var target = Resolve(merge.Target);
-        if (merge.TableAlias != null) target = new Source(merge.TableAlias.Value, target.Columns, target.Table);
-        var scope = new List<Source> { target };
-        scopes.Push(scope);
-        From(merge.TableReference, scope, false);
-        merge.SearchCondition.Accept(this);
-        foreach (var clause in merge.ActionClauses)
-        {
-            clause.SearchCondition?.Accept(this);
-            if (clause.Action is UpdateMergeAction update) Set(target, update.SetClauses);
-            if (!(clause.Action is InsertMergeAction insert)) continue;
-            insert.Source.Accept(this);
-            var targets = Targets(target, insert.Columns);
-            foreach (var row in insert.Source.RowValues) Count(row, row.ColumnValues.Count, targets.Count);
-        }
-        Output(merge, target, scope.Skip(1).ToList());
-        scopes.Pop();
     });
 }

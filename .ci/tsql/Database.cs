@@ -13,6 +13,7 @@ sealed class Database
     {
         There = Read(folder, "*.there");
         Batches = Read(folder, "*.sql");
+        if (Batches.Count == 0) throw new InvalidDataException($"{folder} has no script with a batch");
     }
 
     public Database(List<Batch> there, List<Batch> batches)
@@ -28,7 +29,9 @@ sealed class Database
     public Catalog Declare(Server server)
     {
         var catalog = new Catalog();
-        foreach (var batch in There.Concat(Batches)) Declare(server, catalog, batch);
+        foreach (var batch in There) Declare(server, catalog, batch);
+        catalog.CloseThere();
+        foreach (var batch in Batches) Declare(server, catalog, batch);
         return catalog;
     }
 
@@ -58,14 +61,7 @@ sealed class Database
     public static List<Finding> Bind(Server server, Catalog catalog, Batch batch)
     {
         var found = new List<Finding>();
-        var tree = Grammar.Tree(batch.Text);
-        var binder = new Binder(catalog, server, batch, found);
-        tree?.Accept(binder);
-        binder.CheckUnused();
-        var words = new Words();
-        tree?.Accept(words);
-        found.AddRange(words.Unknown(catalog).Select(message =>
-            new Finding(batch.File, batch.Before + 1, "word", message)));
+        new Binder(catalog, server, batch, found).Check();
         return found;
     }
 }

@@ -21,12 +21,17 @@ sealed class Declarer : TSqlFragmentVisitor
         s.Name.BaseIdentifier.Value;
     public override void Visit(CreateTypeUddtStatement s) => catalog.Types[Catalog.Key(s.Name)] =
         catalog.Kind(s.DataType);
-    public override void Visit(CreateTypeTableStatement s) =>
-        catalog.TableTypes[Catalog.Key(s.Name)] = new Table(s.Name.BaseIdentifier.Value, catalog.Columns(s.Definition));
+    public override void Visit(CreateTypeTableStatement s)
+    {
+        var key = Catalog.Key(s.Name);
+        if (!catalog.IsThere(key)) catalog.TableTypes[key] =
+            new Table(s.Name.BaseIdentifier.Value, catalog.Columns(s.Definition));
+    }
 
     public override void Visit(CreateTableStatement s)
     {
         var key = Catalog.Key(s.SchemaObjectName);
+        if (catalog.IsThere(key)) return;
         if (!catalog.Tables.ContainsKey(key)) catalog.Tables[key] =
             new Table(s.SchemaObjectName.BaseIdentifier.Value, new List<Column>());
         Add(catalog.Tables[key], s.Definition);

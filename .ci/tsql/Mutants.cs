@@ -3,7 +3,7 @@ using System.Collections.Generic;
 using System.Linq;
 using Microsoft.SqlServer.TransactSql.ScriptDom;
 
-/// <summary>Names of real scripts, misspelt one at a time. The binder has to find them.</summary>
+/// <summary>Misspells names of real scripts, one at a time. The binder has to find them.</summary>
 static class Mutants
 {
     /// <summary>Those that may get away, of a thousand.</summary>
@@ -19,8 +19,7 @@ static class Mutants
 
     public static int Run(Server server, int count, int seed, List<string> folders)
     {
-        var databases = folders.Select(folder => new Database(folder)).Where(database => database.Batches.Count > 0)
-            .ToList();
+        var databases = folders.Select(folder => new Database(folder)).ToList();
         var dice = new Random(seed);
         var mutants = new List<Mutant>();
         while (mutants.Count < count)

@@ -3,19 +3,23 @@ using System.Collections.Generic;
 using System.Linq;
 using Microsoft.SqlServer.TransactSql.ScriptDom;
 
-/// <summary>Statements that make, change, drop and grant objects, and texts that name one.</summary>
+/// <summary>Binds statements that make, change, drop and grant objects, and texts that name one.</summary>
 sealed partial class Binder
 {
     // Tables and indexes
 
-    public override void ExplicitVisit(CreateTableStatement s) => CheckTable(s.Definition, Known(s.SchemaObjectName));
+    public override void ExplicitVisit(CreateTableStatement s)
+    {
+        Known(s.SchemaObjectName);
+        CheckTable(s.Definition);
+    }
 
     public override void ExplicitVisit(CreateTypeTableStatement s) => CheckTable(s.Definition);
 
     public override void ExplicitVisit(AlterTableAddTableElementStatement s) =>
         CheckTable(s.Definition, Known(s.SchemaObjectName));
 
-    /// <summary>What a definition says of its columns; of all those of the table, if it adds to one.</summary>
+    /// <summary>Binds a definition to its own columns, or to all those of the table, if it adds to one.</summary>
     void CheckTable(TableDefinition definition, Table table = null)
     {
         var columns = table?.Columns ?? catalog.Columns(definition);
@@ -210,8 +214,10 @@ sealed partial class Binder
         catalog.Routines.TryGetValue(key, out var routine);
         bool isSequence = catalog.Sequences.ContainsKey(key);
         if (table == null && routine == null && !isSequence) Report(s, "grant", $"there is no {key}");
-        var name = s.SecurityTargetObject.ObjectName.MultiPartIdentifier.Identifiers.Last().Value;
+        var names = s.SecurityTargetObject.ObjectName.MultiPartIdentifier.Identifiers;
+        var name = names.Last().Value;
         if (table != null || routine != null) CheckCase(s, name, table?.Name ?? routine.Name);
+        if (names.Count > 1) CheckSchema(s, names[names.Count - 2].Value);
         foreach (var permission in s.Permissions)
         {
             var right = string.Join(" ", permission.Identifiers.Select(word => word.Value)).ToUpperInvariant();
@@ -271,6 +277,7 @@ sealed partial class Binder
         else if (Catalog.Same(name, "SCHEMA_ID")) Dropped(f, "schema", text.Value, catalog.Schemas.Keys);
         else if (Catalog.Same(name, "COL_LENGTH"))
         {
+            CheckSchema(f, key.Split('.')[0]);
             if (!catalog.Tables.TryGetValue(key, out var table)) Report(f, "table", $"{key} is not there");
             else if (f.Parameters[1] is StringLiteral column) CheckColumn(f, new Source(table.Name, table.Columns),
                 column.Value);

@@ -4,9 +4,8 @@ using System.IO;
 using System.Linq;
 
 /// <summary>
-/// A file of batches. The first makes the objects of a database. Each other one begins with a comment: `-- finds
-/// CODE` or
-/// `-- right`; it stands in that database by itself.
+/// A file of batches. The first ones make the objects of a database. Each other one begins with a comment,
+/// `-- finds CODE` or `-- right`, and stands in that database by itself.
 /// </summary>
 static class Planted
 {

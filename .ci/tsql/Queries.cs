@@ -10,7 +10,7 @@ sealed partial class Binder
         names.Count == 0 ? columns : names.Select((name, at) =>
             new Column(name.Value, columns?.ElementAtOrDefault(at)?.Kind)).ToList();
 
-    /// <summary>What a table has: each column once, and each with a name.</summary>
+    /// <summary>The columns of a table: each once, and each with a name.</summary>
     List<Column> AsTable(TSqlFragment at, List<Column> columns, IList<Identifier> names)
     {
         if (columns != null && names.Count > 0) Count(at, names.Count, columns.Count);
@@ -228,13 +228,20 @@ sealed partial class Binder
         if (schema == null && changed != null && isChanged) return changed.Columns;
         if (Catalog.Same(schema, "sys") || Catalog.Same(schema, "INFORMATION_SCHEMA"))
         {
-            if (server.Views.TryGetValue($"{schema}.{own}", out var columns)) return columns;
-            Report(name, "table", $"{schema}.{own} is not in views.txt");
-            return null;
+            return View(name, "table", $"{schema}.{own}");
         }
         if (name.DatabaseIdentifier != null) return null;
         table = Known(name);
         return table?.Columns;
+    }
+
+    /// <summary>The columns of a view or a function of the server.</summary>
+    List<Column> View(TSqlFragment at, string code, string name)
+    {
+        var view = server.View(name);
+        if (view == null) Report(at, code, $"{name} is not in views.txt");
+        else CheckCase(at, name, view.Name);
+        return view?.Columns;
     }
 
     Table Known(SchemaObjectName name)

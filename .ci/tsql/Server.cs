@@ -1,4 +1,5 @@
 using System;
+using System.Collections.Concurrent;
 using System.Collections.Generic;
 using System.IO;
 using System.Linq;
@@ -18,11 +19,12 @@ sealed class Server
     public readonly Dictionary<string, Function> Functions = new Dictionary<string,
         Function>(StringComparer.OrdinalIgnoreCase);
     /// <summary>Parameters by name, of procedures.</summary>
-    public readonly Dictionary<string, List<string>> Procedures = new Dictionary<string,
+    readonly Dictionary<string, List<string>> procedures = new Dictionary<string,
         List<string>>(StringComparer.OrdinalIgnoreCase);
-    /// <summary>Columns of catalog views.</summary>
-    public readonly Dictionary<string, List<Column>> Views = new Dictionary<string,
-        List<Column>>(StringComparer.OrdinalIgnoreCase);
+    /// <summary>Catalog views, by schema and name.</summary>
+    readonly Dictionary<string, Table> views = new Dictionary<string, Table>(StringComparer.OrdinalIgnoreCase);
+    readonly ConcurrentDictionary<string, bool> asked = new ConcurrentDictionary<string,
+        bool>(StringComparer.OrdinalIgnoreCase);
 
     public static readonly HashSet<string> Variables = Words(
         "@@CONNECTIONS @@DATEFIRST @@DBTS @@ERROR @@FETCH_STATUS @@IDENTITY @@LANGID @@LANGUAGE @@LOCK_TIMEOUT " +
@@ -51,10 +53,30 @@ sealed class Server
                 Most = int.Parse(words[2]),
                 Since = words.Length > 3 ? int.Parse(words[3]) : Oldest,
             };
-        foreach (var words in Lines(folder, "procedures.txt")) Procedures[words[0]] = words.Skip(1).ToList();
-        foreach (var words in Lines(folder, "views.txt")) Views[words[0]] = words.Skip(1)
-            .Select(name => new Column(name)).ToList();
+        foreach (var words in Lines(folder, "procedures.txt")) procedures[words[0]] = words.Skip(1).ToList();
+        foreach (var words in Lines(folder, "views.txt"))
+            views[words[0]] = new Table(words[0], words.Skip(1).Select(name => new Column(name)).ToList());
     }
+
+    /// <summary>The parameters of a procedure of the server, or null.</summary>
+    public List<string> Procedure(string name) => Asked(procedures, name);
+
+    /// <summary>A catalog view, or null.</summary>
+    public Table View(string name) => Asked(views, name);
+
+    T Asked<T>(Dictionary<string, T> of, string name) where T : class
+    {
+        if (!of.TryGetValue(name, out var found)) return null;
+        asked[name] = true;
+        return found;
+    }
+
+    /// <summary>Entries of procedures.txt and views.txt that no script has named so far.</summary>
+    public IEnumerable<Finding> Unused() =>
+        procedures.Keys.Where(name => !asked.ContainsKey(name)).Select(name => Unused("procedures.txt", name))
+            .Concat(views.Keys.Where(name => !asked.ContainsKey(name)).Select(name => Unused("views.txt", name)));
+
+    static Finding Unused(string file, string name) => new Finding(file, 1, "unused", $"no script names {name}");
 
     static HashSet<string> Words(string words) => new HashSet<string>(words.Split(' '),
         StringComparer.OrdinalIgnoreCase);

@@ -43,10 +43,6 @@ EXECUTE (N'SELECT q.[Id] FROM [s].[Q] AS q;');
 IF OBJECT_ID(N'[s].[Q]', N'U') IS NOT NULL AND COL_LENGTH(N'[s].[Q]', N'Name') > DATEDIFF(DAY, SYSUTCDATETIME(), '2026-01-01') GRANT SELECT ON [s].[Q] TO [worker];
 GO
 -- right
-MERGE [s].[Part] AS t USING (SELECT q.[Id] FROM [s].[Q] AS q) AS n ON n.[Id] = t.[Id]
-WHEN MATCHED THEN UPDATE SET t.[Number] = 2 WHEN NOT MATCHED THEN INSERT ([Id], [Number]) VALUES (n.[Id], 1);
-GO
--- right
 SELECT i.[name] FROM sys.indexes AS i WHERE i.[has_filter] = 1 AND EXISTS (SELECT 1 FROM sys.tables AS t WHERE t.[object_id] = i.[object_id]);
 GO
 -- finds column
@@ -125,9 +121,6 @@ GO
 EXECUTE (N'SELECT q.[Idd] FROM [s].[Q] AS q;');
 GO
 -- finds column
-MERGE [s].[Part] AS t USING [s].[Q] AS n ON n.[Idd] = t.[Id] WHEN MATCHED THEN DELETE;
-GO
--- finds column
 CREATE TRIGGER [s].[Tr] ON [s].[Q] AFTER INSERT AS SELECT i.[Nr] FROM inserted AS i;
 GO
 -- finds ambiguous
@@ -189,6 +182,71 @@ SELECT q.[id] FROM [s].[Q] AS q;
 GO
 -- finds case
 SELECT p.[Id] FROM [s].[part] AS p;
+GO
+-- finds case
+SELECT p.[Id] FROM [S].[Part] AS p;
+GO
+-- finds case
+SELECT [S].[Is_fn](1);
+GO
+-- finds case
+SELECT f.[Id] FROM [S].[Parts_fn](1) AS f;
+GO
+-- finds case
+EXECUTE [S].[Do] @Id = 1;
+GO
+-- finds case
+SELECT NEXT VALUE FOR [S].[Turn];
+GO
+-- finds case
+CREATE TABLE [S].[Z] ([A] int);
+GO
+-- finds case
+DECLARE @A [S].[State];
+SET @A = 'x';
+GO
+-- finds case
+GRANT SELECT ON [S].[Q] TO [worker];
+GO
+-- finds case
+IF COL_LENGTH(N'[S].[Q]', N'Id') IS NULL PRINT 'x';
+GO
+-- finds case
+SELECT x.[name] FROM sys.Indexes AS x;
+GO
+-- finds case
+EXECUTE (N'DROP TABLE [S].[Q];');
+GO
+-- right
+SELECT @p1;
+GO
+-- finds variable
+CREATE PROCEDURE [s].[P] AS SELECT @p1;
+GO
+-- finds variable
+EXECUTE (N'SELECT @p1;');
+GO
+-- finds unused
+EXECUTE (N'DECLARE @A int;');
+GO
+-- right
+EXECUTE (N'DECLARE @A int = (SELECT p.[Number] FROM [s].[Part] AS p WITH (UPDLOCK));');
+GO
+-- finds word
+EXECUTE (N'SET DEADLOCK_PRIORITY LO;');
+GO
+-- finds column
+IF OBJECT_ID(N'[s].[Q]', N'U') IS NULL CREATE TABLE [s].[Q] ([Id] bigint NOT NULL, [Newer] int NULL);
+SELECT q.[Newer] FROM [s].[Q] AS q;
+GO
+-- right
+IF OBJECT_ID(N'[s].[Q]', N'U') IS NULL CREATE TABLE [s].[Q] ([Id] bigint NOT NULL, [Newer] int NULL, CHECK ([Newer] > 0));
+IF COL_LENGTH(N'[s].[Q]', N'Id') IS NULL ALTER TABLE [s].[Q] ADD [Newer] int NULL;
+SELECT q.[Newer] FROM [s].[Q] AS q;
+GO
+-- finds constraint
+IF OBJECT_ID(N'[s].[Q]', N'U') IS NULL CREATE TABLE [s].[Q] ([Id] bigint NOT NULL, CONSTRAINT [U] UNIQUE ([Id]));
+ALTER TABLE [s].[Q] DROP CONSTRAINT [U];
 GO
 -- finds count
 INSERT INTO [s].[Part] ([Id], [Number]) VALUES (1, 2, 3);

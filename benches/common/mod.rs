@@ -1,4 +1,4 @@
-//! What the benchmarks share: the servers, a scratch database on each, filling a queue fast, medians.
+//! Code that the benchmarks share: the servers, a scratch database on each, filling a queue fast, medians.
 
 #![allow(dead_code, reason = "each benchmark uses its part of it")]
 
@@ -18,7 +18,7 @@ use std::{
     time::Duration,
 };
 
-/// What an item carries: about as much as the parameters of a job.
+/// The content of an item: about as much as the parameters of a job.
 const PAYLOAD: &str = r#"{"recipient": "someone@example.org", "template": "welcome", "parameters": {"name": "Someone", "language": "en"}}"#;
 
 /// A server with a scratch database, which is dropped at the end.
@@ -200,7 +200,7 @@ impl Server {
         })
     }
 
-    /// What a server does by itself sooner or later, done now so that it is not measured: statistics, dead rows, and the
+    /// The work that a server does by itself sooner or later, done now so that it is not measured: statistics, dead rows, and the
     /// log written back.
     pub fn settle_down(&self, queue: &str) {
         let mut session = self.session();

@@ -26,7 +26,7 @@ const begun = begin();
 await new Promise((resolve) => {
   run({ preset, noHandleSignals: true, taskList: { nothing: () => { if (++handled === count) resolve(); } } }).then((made) => { runner = made; });
 });
-// What was handled last is still being completed; that is work, too. A stop can leave some of it undone.
+// The items that were handled last are still being completed; that is work, too. A stop can leave some of it undone.
 const pause = () => new Promise((resolve) => setTimeout(resolve, 1));
 const waiting = async () => Number((await pool.query("select count(*) from graphile_worker.jobs")).rows[0].count);
 let left = await waiting();

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the job queues that `cargo bench --bench peers` compares readpast with, below .local/peers: by their package
-# managers, in the versions that are pinned here. What is not to be had (no node, no go) is left out, and said so.
+# managers, in the versions that are pinned here. It leaves out, and names, those whose tools are missing (no node, no go).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 

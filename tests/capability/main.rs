@@ -1,10 +1,12 @@
-//! What a queue can do, told once and run for every server at hand and for both layers: the Rust API and the C functions.
+//! Tests of all that a queue can do, each written once and run for every server at hand and for both layers: the Rust API and the
+//! C functions.
 //!
 //! `READPAST_TEST_POSTGRES` and `READPAST_TEST_SQLSERVER` hold the connection strings of the servers. Each gets a scratch
 //! database, which is dropped at the end.
 
 mod by_hand;
 
+mod alone;
 mod attempts;
 mod backoff;
 mod bytes;
@@ -43,6 +45,7 @@ fn main() {
     let arguments = Arguments::from_args();
     let servers: Vec<_> = if arguments.list { Vec::new() } else { Server::at_hand() };
     let capabilities: &[&[(&str, Body)]] = &[
+        alone::BODIES,
         attempts::BODIES,
         backoff::BODIES,
         bytes::BODIES,

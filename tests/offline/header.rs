@@ -3,6 +3,7 @@
 
 mod made;
 
+use crate::tree::root;
 use readpast::ffi;
 use std::ffi::CStr;
 use std::path::{Path, PathBuf};
@@ -10,12 +11,8 @@ use std::process::{Command, Output};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{env, fs, mem};
 
-fn root() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-}
-
 fn header() -> String {
-    fs::read_to_string(root().join("include/readpast.h")).expect("the header is there")
+    fs::read_to_string(root("include/readpast.h")).expect("the header is there")
 }
 
 /// The names and values of all macros that are plain numbers.
@@ -67,8 +64,8 @@ fn succeed(output: &Output, what: &str) {
 
 #[test]
 fn it_is_what_the_source_says() {
-    let path = root().join("include/readpast.h");
-    let made = made::header(&root());
+    let path = root("include/readpast.h");
+    let made = made::header(&root(""));
 
     if env::var_os("READPAST_UPDATE_HEADER").is_some() {
         // Others read it meanwhile.
@@ -85,7 +82,7 @@ fn it_is_what_the_source_says() {
 /// A file of the C API that has no section would be missing in the header without a word.
 #[test]
 fn every_file_has_its_section() {
-    for entry in fs::read_dir(root().join("src/ffi")).unwrap() {
+    for entry in fs::read_dir(root("src/ffi")).unwrap() {
         let path = entry.unwrap().path();
         let Some(name) = path.file_name().unwrap().to_str().unwrap().strip_suffix(".rs") else { continue };
         let text = fs::read_to_string(&path).unwrap();
@@ -236,7 +233,7 @@ fn compile(compiler: &str, options: &[&str], program: &str, suffix: &str) {
     fs::write(&source, program).unwrap();
     let output = Command::new(compiler)
         .args(["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror", "-I"])
-        .arg(root().join("include"))
+        .arg(root("include"))
         .args(options)
         .arg(&source)
         .output();

@@ -1,7 +1,8 @@
 //! The architecture, held: modules in one downward order, ODBC in one place, unsafe code in one place, SQL in files.
 
+use crate::tree::{files, root};
 use std::collections::{BTreeMap, BTreeSet};
-use std::{fs, path::Path};
+use std::fs;
 
 /// Each module uses only those before it. `install` and `queue` stand side by side but for the look-up of a queue.
 const ORDER: [&str; 25] = [
@@ -35,21 +36,13 @@ const ORDER: [&str; 25] = [
 /// The sources: module, path, text without comments and without the tests at the end of the file.
 fn sources() -> Vec<(String, String, String)> {
     let mut found = Vec::new();
-    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src")];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-                continue;
-            }
-            let relative = path.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap().to_str().unwrap().to_owned();
-            let module = relative.split('/').nth(1).unwrap().trim_end_matches(".rs").to_owned();
-            let text = fs::read_to_string(&path).unwrap();
-            let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
-            let code: Vec<_> = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
-            found.push((module, relative, code.join("\n")));
-        }
+    for path in files(&root("src")) {
+        let relative = path.strip_prefix(root("")).unwrap().to_str().unwrap().to_owned();
+        let module = relative.split('/').nth(1).unwrap().trim_end_matches(".rs").to_owned();
+        let text = fs::read_to_string(&path).unwrap();
+        let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
+        let code: Vec<_> = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+        found.push((module, relative, code.join("\n")));
     }
     assert!(found.len() > 40, "the sources should be found");
     found
@@ -200,7 +193,7 @@ fn sql_is_in_files() {
 #[test]
 fn no_file_is_long() {
     for (_, path, _) in sources() {
-        let lines = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(&path)).unwrap().lines().count();
+        let lines = fs::read_to_string(root(&path)).unwrap().lines().count();
         assert!(lines <= 600, "{path} has {lines} lines");
     }
 }

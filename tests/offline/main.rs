@@ -1,4 +1,4 @@
-//! What needs no server: the SQL that is rendered, descriptions, the header, the pages, the order of the modules.
+//! Tests that need no server: rendered SQL, descriptions, the header, the pages, the order of the modules.
 
 mod header;
 mod layers;
@@ -10,4 +10,6 @@ mod security;
 mod snapshots;
 mod spec;
 mod sql;
+mod tree;
 mod tsql;
+mod words;

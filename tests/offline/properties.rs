@@ -9,7 +9,7 @@ use readpast::{
     render,
 };
 
-/// What a server makes of quoted text: the name, and what is left after it.
+/// The name that a server reads from quoted text, and the rest after it.
 fn unquote(text: &str, style: QuoteStyle) -> Option<(String, &str)> {
     let (open, close) = match style {
         QuoteStyle::Brackets => ('[', ']'),

@@ -1,14 +1,11 @@
 //! The tables and programs on the pages are made from what they describe. `READPAST_UPDATE_README=1` writes them anew.
 
+use crate::tree::{fenced, root};
 use readpast::{
     config::{SETTINGS, SettingKind},
     description::{QueueSpec, Storage},
 };
 use std::{env, fmt::Write as _, fs, path::PathBuf, process::Command};
-
-fn root(path: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(path)
-}
 
 fn settings() -> String {
     let mut out = String::from("| key | values | default | meaning |\n|---|---|---|---|\n");
@@ -46,7 +43,7 @@ fn statuses() -> String {
     out
 }
 
-/// What a process tells of itself, whatever queues it has.
+/// The metrics of a process, whatever queues it has.
 fn metrics() -> String {
     let mut out = String::from("| name | kind | meaning |\n|---|---|---|\n");
     for family in readpast::metrics().families() {
@@ -85,7 +82,7 @@ const CALLERS: [(&str, &str); 4] = [
 ];
 
 #[test]
-fn what_the_pages_copy_is_up_to_date() {
+fn copies_on_the_pages_are_up_to_date() {
     let mut copies: Vec<_> = [("settings", settings()), ("statuses", statuses()), ("metrics", metrics())]
         .map(|(name, text)| ("docs/reference.md".to_owned(), name.to_owned(), text))
         .into();
@@ -144,7 +141,7 @@ fn prose(page: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// What a link to a page can name there: its headings, as hosts of repositories make anchors of them, and `<a id>`.
+/// The places of a page that a link can name: its headings, as hosts of repositories make anchors of them, and `<a id>`.
 fn anchors(page: &str) -> Vec<String> {
     let headings = prose(page).filter(|line| line.starts_with('#'));
     let slug = |heading: &str| {
@@ -204,25 +201,15 @@ fn the_architecture_is_that_of_the_source() {
 
 /// The code blocks of a page that are in one language, line by line.
 fn snippets(page: &str, language: &str) -> Vec<String> {
-    let fence = format!("```{language}");
-    let mut lines = Vec::new();
-    let mut within = false;
-    for line in fs::read_to_string(root(page)).unwrap().lines().map(str::trim) {
-        match line {
-            _ if line == fence => within = true,
-            "```" => within = false,
-            _ if within => lines.push(line.to_owned()),
-            _ => {}
-        }
-    }
-    assert!(!lines.is_empty(), "{page} has {language}");
-    lines
+    let blocks = fenced(&fs::read_to_string(root(page)).unwrap(), language);
+    assert!(!blocks.is_empty(), "{page} has {language}");
+    blocks.iter().flat_map(|block| block.lines()).map(|line| line.trim().to_owned()).collect()
 }
 
 #[test]
 fn commands_on_the_pages_are_real() {
     for line in snippets("sql/ADOPT.md", "sh").iter().filter_map(|line| line.strip_prefix("readpast ")) {
-        // What comes behind two hyphens is the user's own command.
+        // The part behind two hyphens is the user's own command.
         let ours = line.split(" -- ").next().unwrap();
         let subcommand = ours.split(' ').next().unwrap();
         let help = Command::new(env!("CARGO_BIN_EXE_readpast")).args([subcommand, "--help"]).output().unwrap();
@@ -243,7 +230,7 @@ fn paths_on_the_page_about_tables_exist() {
     }
 }
 
-/// What the page prints of a description is one: it is read, with what stands before it on the page.
+/// The parts of a description that the page prints are one: the test reads it, with what stands before it on the page.
 #[test]
 fn descriptions_on_the_page_about_tables_are_read() {
     let lines = snippets("sql/ADOPT.md", "toml");

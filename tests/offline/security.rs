@@ -1,20 +1,7 @@
 //! SECURITY.md names a test for each line of its threat model: these tests exist.
 
+use crate::tree::{files, root};
 use std::fs;
-use std::path::{Path, PathBuf};
-
-fn root(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
-}
-
-/// All files below a folder, or the file itself.
-fn files(place: &Path) -> Vec<PathBuf> {
-    if place.is_file() {
-        return vec![place.to_owned()];
-    }
-    let Ok(entries) = fs::read_dir(place) else { return Vec::new() };
-    entries.flat_map(|entry| files(&entry.unwrap().path())).collect()
-}
 
 /// Whether a file called `module` in a suite, or in the sources, has a test of this name.
 fn exists(suite: &str, module: &str, name: &str) -> bool {

@@ -5,6 +5,8 @@
 mod difference;
 mod effect;
 
+use crate::sql::fnv1a;
+use crate::tree::root;
 use effect::{Closely, Objects, Shown};
 use readpast::{
     Dialect, QueueSpec,
@@ -12,7 +14,8 @@ use readpast::{
     ident::Identifier,
     render::{self, Made, Object, SCHEMA_VERSION},
 };
-use std::{collections::BTreeMap, env, fs, path::Path};
+use std::fmt::Write as _;
+use std::{collections::BTreeMap, env, fs};
 use support::matrix;
 
 const DIALECTS: [(Dialect, &str); 2] = [(Dialect::SqlServer, "sql_server"), (Dialect::Postgres, "postgres")];
@@ -34,7 +37,7 @@ fn without_version(text: &str) -> String {
 
 /// Holds a text to the file of this name below `tests/snapshots`, or writes it there.
 pub fn compare(name: &str, text: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots").join(name);
+    let path = root("tests/snapshots").join(name);
     if env::var_os("READPAST_UPDATE_SNAPSHOTS").is_some() {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, text).unwrap();
@@ -94,6 +97,19 @@ fn effects(dialect: Dialect, specs: &[(String, QueueSpec)]) -> BTreeMap<String, 
         *all += &if effect.is_empty() { String::new() } else { format!("== {name}\n{effect}\n") };
     }
     found
+}
+
+/// A hash of each description's SQL, so that a change of it is seen by the description's name, whatever other snapshots show.
+#[test]
+fn descriptions_are_rendered_as_they_were() {
+    for (dialect, folder) in DIALECTS {
+        let mut hashes = String::new();
+        for (name, spec) in matrix::specs() {
+            let objects: String = queue(dialect, &spec).into_iter().map(|(_, text)| text).collect();
+            writeln!(hashes, "{name:<40} {:016x}", fnv1a(&objects)).unwrap();
+        }
+        compare(&format!("{folder}/hashes.txt"), &hashes);
+    }
 }
 
 /// All of the first, with the schema and the frame of every script; of each other one its effect.

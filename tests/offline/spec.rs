@@ -5,8 +5,9 @@ mod columns;
 mod mistakes;
 mod round_trip;
 
+use crate::tree::{fenced, root};
 use readpast::{Dialect, QueueSpec, description::EXAMPLES, ident::Identifier};
-use std::{fs, path::Path};
+use std::fs;
 
 /// `{"queue": "Notification"}` is all that readpast's own queue needs, and what the first release stored still reads.
 #[test]
@@ -21,7 +22,7 @@ fn defaults_are_filled_in() {
 }
 
 #[test]
-fn a_format_is_told_by_the_file_or_by_the_text() {
+fn the_file_or_the_text_decides_the_format() {
     use readpast::description::Format;
     assert_eq!(Format::of_file("a/b.v2.TOML"), Some(Format::Toml));
     assert_eq!(Format::of_file("q.json"), Some(Format::Json));
@@ -37,9 +38,8 @@ fn examples_read_and_come_back_from_json() {
         let spec = QueueSpec::from_toml(text).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(QueueSpec::from_json(&spec.to_json()).unwrap(), spec, "{name}");
     }
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("sql/specs");
     let mut files: Vec<_> =
-        fs::read_dir(folder).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+        fs::read_dir(root("sql/specs")).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
     files.sort();
     let mut compiled: Vec<_> = EXAMPLES.iter().map(|(name, _)| format!("{name}.toml")).collect();
     compiled.sort();
@@ -48,14 +48,14 @@ fn examples_read_and_come_back_from_json() {
 
 /// Every block of TOML or JSON in the reference is a description, or the beginning of one that the others complete.
 #[test]
-fn the_reference_tells_the_truth() {
-    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("sql/SPEC.md")).unwrap();
+fn the_blocks_of_the_reference_are_descriptions() {
+    let text = fs::read_to_string(root("sql/SPEC.md")).unwrap();
     let mut blocks = 0;
-    for (start, format) in
-        [("```toml\n", readpast::description::Format::Toml), ("```json\n", readpast::description::Format::Json)]
+    for (language, format) in
+        [("toml", readpast::description::Format::Toml), ("json", readpast::description::Format::Json)]
     {
-        for block in text.split(start).skip(1).map(|rest| rest.split("```").next().unwrap()) {
-            QueueSpec::parse(block, format).unwrap_or_else(|error| panic!("{error}\n{block}"));
+        for block in fenced(&text, language) {
+            QueueSpec::parse(&block, format).unwrap_or_else(|error| panic!("{error}\n{block}"));
             blocks += 1;
         }
     }

@@ -1,11 +1,14 @@
-//! The SQL as users get it: every file rendered, held to what is said of it, and written to `target/sql` for the linter
+//! The SQL as users get it: every file rendered, held to its object's description, and written to `target/sql` for the linter
 //! (`.ci/lint_sql.sh`). No server is needed.
 
+mod calls;
 pub mod linted;
 mod queues;
 mod rules;
 mod sizes;
 
+use crate::tree::root;
+pub use calls::{calls_of, calls_of_schema};
 use queues::{ADOPTED, DELIVERY, NOTICE, NOTIFICATION, SHARED, SYNC};
 use readpast::{
     Dialect,
@@ -24,7 +27,7 @@ const SCHEMA_SCRIPTS: [(Dialect, &str, u64); 2] = [
     (Dialect::Postgres, "schema/0001_base.sql", 0x8044_0beb_7d74_8e9c),
 ];
 
-/// What only SQL Server is asked: how its locks, plans and owners can stand in the way.
+/// Queries for SQL Server alone: how its locks, plans and owners can stand in the way.
 const ASKED_OF_SQL_SERVER: [&str; 8] = [
     "/holders.sql",
     "/owner_chain.sql",
@@ -46,7 +49,7 @@ const CHANGED: [&str; 2] = [
 
 /// The schema's scripts, then those of each queue.
 struct Rendered {
-    /// Of each file its name and its statements.
+    /// The name of each file, and its statements.
     files: Vec<(String, Vec<String>)>,
     objects: Vec<Object>,
 }
@@ -54,48 +57,6 @@ struct Rendered {
 /// A queue that has its settings in a table of somebody else's.
 const WITH_SETTINGS: &str = r#"{"queue": "Kept", "columns": [], "table": {"name": "Kept", "key": [{"name": "Id", "type": "bigint"}],
     "settings": "AppSettings", "status": {"column": "State", "values": {"Pending": 0, "Processing": 1, "Completed": 2}}}}"#;
-
-/// The calls that name no queue.
-pub fn calls_of_schema(dialect: Dialect, schema: &Identifier) -> Vec<(&'static str, String)> {
-    let names = dialect.files().iter().filter_map(|(name, _)| name.strip_prefix("call/")?.strip_suffix(".sql"));
-    // The others are a queue's.
-    names
-        .filter(|name| *name != "session")
-        .filter_map(|name| Some((name, dialect.schema_call(name, schema).ok()?)))
-        .collect()
-}
-
-/// The library's calls of a queue.
-pub fn calls_of(dialect: Dialect, schema: &Identifier, spec: &QueueSpec) -> Vec<(&'static str, String)> {
-    let calls = dialect.calls(schema, spec).unwrap();
-    let each = [
-        ("enqueue", calls.enqueue),
-        ("claim", calls.claim),
-        ("apart", calls.claim_apart),
-        ("settle", calls.settle),
-        ("enqueue_within", calls.enqueue_within),
-        ("settle_within", calls.settle_within),
-        ("renew", calls.renew),
-        ("recover", calls.recover),
-        ("stats", calls.stats),
-        ("watch", calls.watch),
-        ("find", calls.find),
-        ("redrive", calls.redrive),
-        ("purge", calls.purge),
-        ("setting", calls.setting),
-        ("set_setting", calls.set_setting),
-    ];
-    let some = [
-        ("blocked", calls.blocked),
-        ("attempts", calls.attempts),
-        ("retain", calls.retain),
-        ("claimed", calls.claimed),
-        ("taken", calls.taken),
-        ("hold_setting", calls.hold_setting),
-    ];
-    let some = some.into_iter().filter_map(|(name, text)| Some((name, text?)));
-    each.into_iter().chain(some).map(|(name, text)| (name, text.to_string())).collect()
-}
 
 impl Rendered {
     fn new(dialect: Dialect, schema: &str) -> Self {
@@ -139,7 +100,7 @@ impl Rendered {
 }
 
 fn folder(dialect: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("sql").join(dialect)
+    root("sql").join(dialect)
 }
 
 /// Whether a file is only taken into others.
@@ -201,14 +162,14 @@ fn for_the_linter(dialect: Dialect, statements: &[String]) -> String {
     out
 }
 
-fn fnv1a(text: &str) -> u64 {
+pub fn fnv1a(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 #[test]
-fn what_is_rendered_is_written_for_the_linter() {
+fn rendered_sql_is_written_for_the_linter() {
     for (dialect, name) in DIALECTS {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/sql").join(name);
+        let folder = root("target/sql").join(name);
         fs::create_dir_all(&folder).unwrap();
         let mut statements = Vec::new();
         for (file, texts) in Rendered::new(dialect, "queue").files {
@@ -312,9 +273,9 @@ fn hostile_names_stay_names() {
     }
 }
 
-/// What is said of a statement is what it makes: so that nothing has to be read from its text, tests read it here.
+/// `Made` names the object that a statement makes, so that nobody reads it from the text; this test does.
 #[test]
-fn statements_make_what_is_said_of_them() {
+fn statements_make_the_objects_that_they_name() {
     for (dialect, name) in DIALECTS {
         let rendered = Rendered::new(dialect, "queue");
         let mut met = [0; 4];
@@ -378,7 +339,7 @@ fn quoted(dialect: Dialect, name: &render::Name) -> String {
 
 /// So that an install asks of everything in its schema whose it is.
 #[test]
-fn what_stands_in_the_schema_is_made_by_a_statement() {
+fn a_statement_makes_each_object_of_the_schema() {
     for (dialect, name) in DIALECTS {
         let rendered = Rendered::new(dialect, "the one's");
         let made: BTreeSet<_> = rendered

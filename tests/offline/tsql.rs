@@ -1,7 +1,7 @@
-//! The rendered T-SQL of every option, on both kinds of table, held to rules that a stand-in server does not enforce, and
-//! written to `target/tsql` for Microsoft's parser (`.ci/lint_tsql.sh`). No server is needed.
+//! Rules for the rendered T-SQL of every option, on both kinds of table, that a stand-in server does not enforce. The tests
+//! write it to `target/tsql` for Microsoft's parser (`.ci/lint_tsql.sh`), and need no server.
 //!
-//! What breaks a rule today and is known stands in `tests/offline/tsql/exceptions.txt`, and nothing else does.
+//! `tests/offline/tsql/exceptions.txt` lists each known breach of a rule, and nothing else.
 
 mod databases;
 mod hints;
@@ -13,11 +13,12 @@ mod statements;
 pub mod text;
 mod types;
 
+use crate::tree::root;
 use readpast::Dialect;
 use readpast::description::QueueSpec;
 use readpast::ident::Identifier;
 use std::collections::BTreeSet;
-use std::{fs, path::Path};
+use std::fs;
 use support::matrix;
 use text::Batch;
 
@@ -75,18 +76,13 @@ fn check(script: &str, ddl: &str, queue: &str, found: &mut Vec<Finding>) -> usiz
     compared
 }
 
-fn place(path: &str) -> std::path::PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
-}
-
-/// Queries that are no templates: what looks at catalogs.
+/// Statements that concern no schema and no queue: those that look at catalogs, and the settings of a session.
 fn queries() -> impl Iterator<Item = (String, String)> {
-    let marks = ["{{", "{%", "{#"];
-    let files =
-        Dialect::SqlServer.files().iter().filter(move |(_, text)| marks.iter().all(|mark| !text.contains(mark)));
-    let files =
-        files.filter(|(name, _)| name.contains('/') && !name.starts_with("part/") && !name.starts_with("macro/"));
-    files.map(|(name, text)| (name.trim_end_matches(".sql").replace('/', "_"), databases::filled_in(text)))
+    let names = Dialect::SqlServer.files().iter().map(|(name, _)| name.trim_end_matches(".sql"));
+    let names = names.filter(|name| name.contains('/') && !name.starts_with("part/") && !name.starts_with("macro/"));
+    let queries = names.filter_map(|name| Some((name, Dialect::SqlServer.query(name).ok()?)));
+    let session = Dialect::SqlServer.session_settings(1000, 1000, "an application").unwrap();
+    queries.chain([("call/session", session)]).map(|(name, text)| (name.replace('/', "_"), databases::filled_in(&text)))
 }
 
 #[test]
@@ -112,7 +108,7 @@ fn rendered_transact_sql_keeps_the_rules() {
             continue;
         }
         let dropped = readpast::render::drop_script(Dialect::SqlServer, &schema, spec, &[], &[]).unwrap();
-        databases::write_drop(name, &schema, spec, &dropped);
+        databases::write_drop(name, &schema, spec, (&ddl, &script), &dropped);
         // A check of the objects that are there when it runs.
         check(&dropped, &format!("{ddl}\nGO\n{script}"), &spec.queue.to_string(), &mut found);
     }
@@ -122,7 +118,7 @@ fn rendered_transact_sql_keeps_the_rules() {
     assert!(upgrades > 30, "only {upgrades} upgrades");
     assert!(compared > 1000, "only {compared} comparisons were understood");
 
-    let exceptions = fs::read_to_string(place("tests/offline/tsql/exceptions.txt")).unwrap();
+    let exceptions = fs::read_to_string(root("tests/offline/tsql/exceptions.txt")).unwrap();
     let known: BTreeSet<_> =
         exceptions.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
     let met: BTreeSet<_> = found.iter().map(Finding::key).collect();
@@ -172,7 +168,7 @@ fn only_claims_and_renewals_commit_before_the_log_has_them() {
     for (name, spec) in matrix::specs() {
         for object in readpast::render::queue(Dialect::SqlServer, &schema, &spec).unwrap() {
             let text = &object.definition;
-            // Who claims in his own transaction commits it himself.
+            // A caller that claims in its own transaction commits it itself.
             let name_of = text.split_once("PROCEDURE [readpast].[").and_then(|(_, rest)| rest.split(']').next());
             let is_one = name_of.is_some_and(|name| name.ends_with("_Claim") || name.starts_with("Renew_"));
             let may = !spec.lease.durable && is_one;

@@ -1,14 +1,15 @@
-//! Both servers by the same dice: the same description, the same items and calls, and after each call every answer and every column
-//! of every item. Where no SQL Server is given, two databases of PostgreSQL are compared, so that the comparison itself is tested.
+//! Random calls on PostgreSQL and SQL Server side by side. Both get the same description, items and calls; after each call the test
+//! compares the two answers, and every column of every item. Without a SQL Server it compares two databases of PostgreSQL, so that
+//! the comparison itself is tested.
 //!
 //! `READPAST_ALIKE_SEED` repeats the dice of an earlier run, `READPAST_ALIKE_STEPS` is how many calls each queue gets, and
 //! `READPAST_ALIKE` names one of the descriptions.
 
 use readpast::description::QueueSpec;
 use readpast::item::{Action, Batch, Columns, Filter, ItemRef, Lease, NewItem, Outcome, Settlement};
-use readpast::{Queue, install::install};
+use readpast::{Error, Queue, install::install};
 use serde_json::{Value, json};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::env;
 use std::fmt::Write;
 use std::time::Duration;
@@ -18,7 +19,7 @@ use support::limit::until;
 use support::matrix;
 
 /// Queues in own tables, in a table with a column for everything, and in one with next to nothing.
-const SPECS: [&str; 17] = [
+const SPECS: [&str; 16] = [
     "own_plain",
     "own_lifo",
     "own_priority",
@@ -33,7 +34,6 @@ const SPECS: [&str; 17] = [
     "whole_delete",
     "whole_dedup_existing",
     "bare_plain",
-    "bare_no_backoff",
     "bare_attempt_history",
     "bare_delete",
 ];
@@ -79,6 +79,19 @@ enum Call {
     Redrive(Vec<usize>),
     Purge,
     Find(&'static str),
+    /// An item that the server or the library refuses.
+    Wrong(&'static str),
+}
+
+/// The kinds of calls; each must have had an answer.
+const KINDS: [&str; 10] =
+    ["Enqueue", "Claim", "Settle", "Control", "Renew", "Die", "Redrive", "Purge", "Find", "Wrong"];
+
+impl Call {
+    fn kind(&self) -> &'static str {
+        let shown = format!("{self:?}");
+        KINDS.into_iter().find(|kind| shown.starts_with(kind)).unwrap()
+    }
 }
 
 impl Side {
@@ -105,24 +118,28 @@ impl Side {
         self.numbers.get(key).map_or_else(|| "none".to_owned(), ToString::to_string)
     }
 
-    /// The answer of a call, without keys and times, which no two servers have alike.
+    /// The answer of a call, without keys and times, which no two servers have alike; or the kind of its error.
     fn make(&mut self, call: &Call, named: &str) -> String {
-        match call {
+        self.answer(call, named).unwrap_or_else(|error| format!("{:?}", error.kind()))
+    }
+
+    fn answer(&mut self, call: &Call, named: &str) -> Result<String, Error> {
+        Ok(match call {
             Call::Enqueue(items) => {
                 let items: Vec<_> = items.iter().map(|(rank, later)| item(named, *rank, *later)).collect();
-                let receipts = self.queue.enqueue(&items, None).unwrap();
-                let mut told = String::new();
+                let receipts = self.queue.enqueue(&items, None)?;
+                let mut answer = String::new();
                 for receipt in receipts {
                     if !receipt.duplicate {
                         self.numbers.insert(receipt.key.clone(), self.keys.len());
                         self.keys.push(receipt.key.clone());
                     }
-                    write!(told, "{} {}; ", self.number(&receipt.key), receipt.duplicate).unwrap();
+                    write!(answer, "{} {}; ", self.number(&receipt.key), receipt.duplicate).unwrap();
                 }
-                told
+                answer
             }
             Call::Claim(max) => {
-                let batch = self.queue.claim(*max, Duration::ZERO).unwrap();
+                let batch = self.queue.claim(*max, Duration::ZERO)?;
                 self.took(&batch)
             }
             Call::Settle { places, action, text, waits, sets, claims } => {
@@ -144,10 +161,10 @@ impl Side {
                     })
                     .collect();
                 let (outcomes, batch) = if *claims > 0 && !settlements.is_empty() {
-                    let (outcomes, batch) = self.queue.settle_and_claim(&settlements, None, *claims).unwrap();
+                    let (outcomes, batch) = self.queue.settle_and_claim(&settlements, None, *claims)?;
                     (outcomes, Some(batch))
                 } else {
-                    (self.queue.settle(&settlements, None).unwrap(), None)
+                    (self.queue.settle(&settlements, None)?, None)
                 };
                 for (held, outcome) in held.iter().zip(&outcomes) {
                     self.held.retain(|other| other.number != held.number || *action == Action::Step);
@@ -156,15 +173,15 @@ impl Side {
                     }
                 }
                 let took = batch.map(|batch| self.took(&batch)).unwrap_or_default();
-                outcomes.iter().map(told).collect::<String>() + &took
+                outcomes.iter().map(shown).collect::<String>() + &took
             }
             Call::Control { number, action, knows } => {
-                let Some(key) = self.keys.get(*number) else { return String::new() };
-                let known = self.queue.find(&Filter::of_keys([key.as_str()]), None, 1).unwrap();
+                let Some(key) = self.keys.get(*number) else { return Ok(String::new()) };
+                let known = self.queue.find(&Filter::of_keys([key.as_str()]), None, 1)?;
                 let token = known.iter().next().map(|item| item.token().to_owned());
                 let token = if *knows { token.as_deref() } else { None };
-                let outcomes = self.queue.settle(&[Settlement::control(key, token, *action)], None).unwrap();
-                outcomes.iter().map(told).collect()
+                let outcomes = self.queue.settle(&[Settlement::control(key, token, *action)], None)?;
+                outcomes.iter().map(shown).collect()
             }
             Call::Renew => {
                 let leases: Vec<_> = self
@@ -172,42 +189,51 @@ impl Side {
                     .iter()
                     .map(|held| Lease { key: &self.keys[held.number], attempt: held.attempt })
                     .collect();
-                let outcomes = self.queue.renew(&leases).unwrap();
-                outcomes.iter().map(told).collect()
+                let outcomes = self.queue.renew(&leases)?;
+                outcomes.iter().map(shown).collect()
             }
             Call::Die(max) => {
-                let batch = self.dying.claim(*max, Duration::ZERO).unwrap();
+                let batch = self.dying.claim(*max, Duration::ZERO)?;
                 let died = batch.iter().map(|item| self.number(item.key())).collect::<Vec<_>>().join(" ");
-                let mut back = 0;
-                until("all that died comes back", || {
-                    back += self.queue.recover(100).unwrap();
-                    back as usize >= batch.iter().count()
+                let mut back = Ok(0);
+                until("each item of the dead worker comes back", || {
+                    back = back.clone().and_then(|before| Ok(before + self.queue.recover(100)?));
+                    back.as_ref().map_or(true, |back| *back as usize >= batch.iter().count())
                 });
-                format!("died {died}, back {back}")
+                let back = back?;
+                if died.is_empty() { died } else { format!("died {died}, back {back}") }
             }
             Call::Redrive(numbers) => {
                 let keys: Vec<_> = numbers.iter().filter_map(|number| self.keys.get(*number)).collect();
                 let items: Vec<_> = keys.iter().map(|key| ItemRef { key, token: None }).collect();
-                self.queue.redrive(&items, None).unwrap().iter().map(told).collect()
+                self.queue.redrive(&items, None)?.iter().map(shown).collect()
             }
-            Call::Purge => format!("{}", self.queue.purge(&Filter::default(), 2).unwrap()),
+            Call::Purge => match self.queue.purge(&Filter::default(), 2)? {
+                0 => String::new(),
+                purged => format!("purged {purged}"),
+            },
             Call::Find(filter) => {
-                let found = self.queue.find(&Filter::from_json(filter).unwrap(), None, 1000).unwrap();
+                let found = self.queue.find(&Filter::from_json(filter)?, None, 1000)?;
                 let mut numbers: Vec<_> = found.iter().map(|item| self.number(item.key())).collect();
                 numbers.sort();
                 numbers.join(" ")
             }
-        }
+            Call::Wrong(columns) => {
+                let columns = Columns::from_json(columns)?;
+                let receipts = self.queue.enqueue(&[NewItem { columns, ..NewItem::default() }], None)?;
+                panic!("taken as {:?}", receipts[0].key)
+            }
+        })
     }
 
     fn took(&mut self, batch: &Batch) -> String {
-        let mut told = String::new();
+        let mut answer = String::new();
         for item in batch.iter() {
             let number = self.numbers[item.key()];
             self.held.push(Held { number, token: item.token().to_owned(), attempt: item.attempt() });
-            write!(told, "took {number} at {} {}; ", item.attempt(), plain(&item.to_json())).unwrap();
+            write!(answer, "took {number} at {} {}; ", item.attempt(), plain(&item.to_json())).unwrap();
         }
-        told
+        answer
     }
 
     /// Every item as it is.
@@ -220,7 +246,7 @@ impl Side {
     }
 }
 
-fn told(outcome: &Outcome) -> String {
+fn shown(outcome: &Outcome) -> String {
     format!("{:?} {:?} {}; ", outcome.answer, outcome.state, outcome.attempt)
 }
 
@@ -271,7 +297,13 @@ fn roll(dice: &mut Dice, items: usize) -> Call {
         r#"{"status": ["Completed", "Failed"], "types": ["A", "Default"]}"#,
     ];
     let number = |dice: &mut Dice| usize::try_from(dice.below(items.max(1) as u64)).unwrap();
-    match dice.below(24) {
+    const WRONG: [&str; 4] = [
+        r#"{"Rank": null}"#,
+        r#"{"Rank": 1, "Other": 1}"#,
+        r#"{"Rank": "high"}"#,
+        r#"{"Rank": 1, "Reference": "none"}"#,
+    ];
+    match dice.below(25) {
         0..=4 => {
             let count = 1 + dice.below(3);
             Call::Enqueue((0..count).map(|_| (i64::try_from(dice.below(9)).unwrap(), dice.one_in(8))).collect())
@@ -308,6 +340,7 @@ fn roll(dice: &mut Dice, items: usize) -> Call {
         20 => Call::Die(1 + u32::try_from(dice.below(2)).unwrap()),
         21 => Call::Redrive((0..3).map(|_| number(dice)).collect()),
         22 if dice.one_in(3) => Call::Purge,
+        23 => Call::Wrong(WRONG[usize::try_from(dice.below(WRONG.len() as u64)).unwrap()]),
         _ => Call::Find(FILTERS[usize::try_from(dice.below(FILTERS.len() as u64)).unwrap()]),
     }
 }
@@ -323,15 +356,23 @@ fn both_servers_answer_alike() {
     let set = |name: &str, default: u64| env::var(name).map_or(default, |text| text.parse().unwrap());
     let (seed, steps) = (set("READPAST_ALIKE_SEED", 20_261_128), set("READPAST_ALIKE_STEPS", 120));
     let specs: HashMap<_, _> = matrix::specs().into_iter().collect();
-    let mut made = 0;
     let only = env::var("READPAST_ALIKE").ok();
-    for named in SPECS.into_iter().filter(|named| only.as_deref().is_none_or(|only| only == *named)) {
+    let mut met: Vec<QueueSpec> = Vec::new();
+    let mut answered: BTreeMap<&str, usize> = BTreeMap::new();
+    let chosen = (0..).zip(SPECS).filter(|(_, named)| only.as_deref().is_none_or(|only| only == *named));
+    for (place, named) in chosen {
         let mut spec = specs[named].clone();
         // Its chance is each server's own.
         spec.backoff = None;
+        assert!(!met.contains(&spec), "{named} is there twice");
+        met.push(spec.clone());
         let databases = pair();
+        println!(
+            "{named}: {}, seed {seed}",
+            databases.each_ref().map(|one| one.pick("SQL Server", "PostgreSQL")).join(" and ")
+        );
         let mut sides = databases.each_ref().map(|database| Side::open(database, &spec));
-        let mut dice = Dice::new(seed);
+        let mut dice = Dice::new(seed + place);
         let mut calls: Vec<Call> = Vec::new();
         for _ in 0..steps {
             let call = roll(&mut dice, sides[0].keys.len());
@@ -341,8 +382,11 @@ fn both_servers_answer_alike() {
             let answers = (one.make(&call, named), other.make(&call, named));
             assert_eq!(answers.0, answers.1, "{}", history());
             assert_eq!(one.all(), other.all(), "{}", history());
-            made += usize::from(!answers.0.is_empty());
+            *answered.entry(call.kind()).or_default() += usize::from(!answers.0.is_empty());
         }
     }
-    assert!(made as u64 > steps / 2, "{made} calls had an answer");
+    println!("answers: {answered:?}");
+    // One queue, or a few calls, need not meet each kind.
+    let unmet: Vec<_> = KINDS.iter().filter(|kind| answered.get(*kind).is_none_or(|count| *count == 0)).collect();
+    assert!(only.is_some() || steps < 120 || unmet.is_empty(), "no answer to {unmet:?}: {answered:?}");
 }

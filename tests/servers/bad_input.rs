@@ -1,7 +1,8 @@
-//! Everything that users get wrong, or meet wrong: each gives an error that names the thing and says what to do. On
-//! PostgreSQL, or with no server at all; what SQL Server says is in `faults`.
+//! Mistakes of users, and faults that they meet: each gives an error that names the thing and says what to do. On PostgreSQL, or
+//! with no server at all; `faults` has the errors of SQL Server.
 
 mod arguments;
+mod blanks;
 mod connecting;
 mod details;
 mod injection;

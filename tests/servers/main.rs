@@ -1,4 +1,4 @@
-//! What the library does on real servers: on PostgreSQL, and on SQL Server where `READPAST_TEST_SQLSERVER` names one. Each test has a
+//! Tests of the library on real servers: on PostgreSQL, and on SQL Server where `READPAST_TEST_SQLSERVER` names one. Each test has a
 //! database of its own.
 
 mod adopt;
@@ -13,6 +13,7 @@ mod doctor;
 mod dropping;
 mod evolution;
 mod freed;
+mod hidden;
 mod infinite;
 mod isolation;
 mod keys;

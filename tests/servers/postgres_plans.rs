@@ -2,6 +2,8 @@
 //! begin on an empty queue and stay connected while it fills, so the plan that is right for a full table must be made
 //! for an empty one too.
 
+mod dead_rows;
+
 use readpast::{
     description::QueueSpec,
     for_tests::Session,
@@ -391,48 +393,4 @@ fn text(rows: &Rows) -> String {
         Value::Text(text) => text.to_owned(),
         other => panic!("{other:?}"),
     }
-}
-
-/// Where nothing may remove what is dead, a claim that has passed over much of it lets the next ones begin behind it; and finds what
-/// is due before that place once nothing else is.
-#[test]
-fn claims_bear_dead_rows_that_nothing_may_remove() {
-    let scratch = Scratch::new();
-    scratch.run("ALTER TABLE readpast.job SET (autovacuum_enabled = off)");
-    let mut holder = scratch.session();
-    holder.execute("BEGIN ISOLATION LEVEL REPEATABLE READ", &[]).unwrap();
-    run(&mut holder, "SELECT COUNT(*) FROM readpast.job");
-    let put = |from: &str, count: i64| {
-        scratch.run(&format!(
-            "INSERT INTO readpast.job (enqueued_at, type, status, attempt_num, scheduled_for, updated_at) \
-             SELECT t, 'Default', 'Pending', 0, t, t FROM (SELECT timestamptz '{from}' + n * interval '1 minute' AS t \
-             FROM generate_series(1, {count}) AS n) AS t"
-        ));
-    };
-    put("2001-01-01", MANY);
-    scratch.run("UPDATE readpast.job SET status = 'Completed'");
-    put("2002-01-01", 3 * BATCH);
-    let mut session = scratch.session();
-    let passed = "SELECT pg_stat_get_xact_tuples_returned('readpast.job_due'::regclass)::integer";
-    let claims = |session: &mut Session| {
-        session.execute("BEGIN", &[]).unwrap();
-        let before = number(&run(session, passed));
-        assert_eq!(number(&run(session, &claim("w"))), BATCH);
-        let entries = number(&run(session, passed)) - before;
-        session.execute("COMMIT", &[]).unwrap();
-        entries
-    };
-    let entries = claims(&mut session);
-    assert!(entries >= MANY, "the first passes over {entries}");
-    // As if it had taken long: how long its place is kept goes by the time of its work.
-    let kept = "SELECT readpast.queue_begin_at_fn('readpast.head_job', 'readpast.job_due', clock_timestamp() - interval '1 hour', '2002-01-01')";
-    run(&mut session, kept);
-    let entries = claims(&mut session);
-    assert!(entries < MOST, "the second passes over {entries}");
-    put("2001-06-01", BATCH);
-    let entries = claims(&mut session);
-    assert!(entries < MOST, "the third takes what is left behind that place, and passes over {entries}");
-    let entries = claims(&mut session);
-    assert!(entries >= MANY, "the last takes what is before it, since nothing else is due, and passes over {entries}");
-    holder.execute("COMMIT", &[]).unwrap();
 }

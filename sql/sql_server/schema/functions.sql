@@ -345,6 +345,7 @@ BEGIN
                 FROM OPENJSON(@Takes) AS s
                 WHERE
                     @IsArray = 0
+                    AND DATALENGTH(s.[key]) = DATALENGTH(m.[key]) /* blanks at the end are a part of the name */
                     AND (
                         s.[key] = m.[key]
                         OR (

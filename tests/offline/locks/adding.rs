@@ -1,4 +1,4 @@
-//! The steps of whoever adds items whose work must not be there.
+//! The steps of a session that adds items whose work must not be there.
 
 use super::session::{Session, Step, World};
 use super::statement::Program;
@@ -9,7 +9,7 @@ impl World {
     pub(super) fn look_up(&mut self, number: usize, mode: Mode, ranges: bool) -> Step {
         let place = usize::from(self.sessions[number].at.1);
         let Some(work) = self.sessions[number].found.get(place).copied() else { return self.next_statement(number) };
-        // Of what is not there a range lock takes the next entry, and the gap before it.
+        // Where no entry is there, a range lock takes the next one, and the gap before it.
         let next = self.table.first(Index::Work, work).unwrap_or(Key::MAX);
         if next == work || ranges {
             if let Err(others) = self.lock(number, (Index::Work, next), mode) {
@@ -45,7 +45,7 @@ impl World {
             return Step::Waits(others);
         }
         if self.table.has_work(work) {
-            // 2601: what the call has done is rolled back, and it looks again.
+            // 2601: the call is rolled back, and looks again.
             let program = program.arguments.clone();
             self.roll_back(number);
             self.sessions[number] = Session { found: program, ..Session::default() };

@@ -28,7 +28,7 @@ impl World {
             return self.next_statement(number);
         };
         self.sessions[number].at.1 += 1;
-        // Of what the call has deleted itself nothing is written.
+        // Nothing is written of rows that the call has deleted itself.
         let is_gone = !self.table.rows.contains_key(&key);
         if is_gone && self.sessions[number].undo.iter().any(|(changed, _)| *changed == key) {
             return Step::Done;

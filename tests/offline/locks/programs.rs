@@ -1,4 +1,4 @@
-//! What each procedure does to the queue's table, statement by statement. `rendered` holds this list to the rendered SQL, and the
+//! The steps of each procedure on the queue's table, statement by statement. `rendered` holds this list to the rendered SQL, and the
 //! search runs it.
 
 use super::statement::{IfHeld, Program, Search, Statement, To};
@@ -9,9 +9,9 @@ use Statement::{
     Update,
 };
 
-/// What the due index has of a row.
+/// The entry of a row in the due index.
 pub const DUE_INDEX: [&str; 3] = ["ScheduledFor", "EnqueuedAt", "Status"];
-/// What the claim reads of it.
+/// The part of it that the claim reads.
 pub const CLAIM_READS: [&str; 4] = ["EnqueuedAt", "ScheduledFor", "UpdatedAt", "AttemptNum"];
 
 /// The search of a claim. Only where it reads what its index has not does it visit the row itself, and lock it.
@@ -61,17 +61,17 @@ pub const RECOVER: [Statement; 5] = [
 ];
 /// The same in a transaction of the caller's.
 pub const RECOVER_WITHIN: [Statement; 3] = [EXPIRED, LOCK_FREE, Update(To::Recovered)];
-/// What comes before the claims of a queue with groups, and before what they settle.
+/// The steps before the claims of a queue with groups, and before their settlements.
 pub const TURN: Statement = TakeRow { index: Index::Turn, mode: Mode::U, if_held: IfHeld::Waits };
 /// Adds items whose work must not be there, in the order of their works.
 pub const ADD: [Statement; 2] = [LookUpWork { mode: Mode::S, ranges: false }, Insert];
-/// What has ended; what is completed comes in the order of the keys, all else by an index.
+/// Items that have ended: completed ones in the order of the keys, all others by an index.
 pub const PURGE: [Statement; 3] = [Statement::Search(look(Index::Row)), LOCK_FREE, Delete];
 pub const PURGE_ENDED: [Statement; 3] =
     [Statement::Search(Search { row: Some(Mode::S), ..look(Index::Ended) }), LOCK_FREE, Delete];
 /// One at a time deletes what has ended long ago, without being asked to.
 pub const RETENTION: Statement = TakeRow { index: Index::Retention, mode: Mode::U, if_held: IfHeld::GoesAway };
-/// That was all of it.
+/// The end of the call.
 const RETAINED: Statement = TakeRow { index: Index::Retention, mode: Mode::X, if_held: IfHeld::Waits };
 pub const FORGET_OLD: Statement = ForgetOld { readpast: true, by_key: true };
 /// Counts: reads entries of an index and the rows that they are of.
@@ -100,7 +100,7 @@ pub fn by_one_of(index: Index, program: Program) -> Program {
     })
 }
 
-/// That claim by an index of kinds, of these kinds, one after the other.
+/// A claim by an index of kinds, of these kinds, one after the other.
 pub fn of_kinds(index: Index, kinds: &[u8], program: Program) -> Program {
     each(by_one_of(index, program), |statement| match statement {
         Statement::Search(search) if search.index == index => {
@@ -169,7 +169,7 @@ pub fn deleting(program: Program) -> Program {
     })
 }
 
-/// Of a table that has no column for the deadline: its rows are not locked.
+/// A renewal in a table without a column for the deadline, whose rows are not locked.
 pub fn renew_beside(keys: &[Key]) -> Program {
     Program::new("renew", &[Statement::BesideFree, Beside(Mode::X)], keys)
 }
@@ -230,7 +230,7 @@ pub fn purge() -> Program {
     Program { yields: true, ..Program::new("purge", &PURGE, &[]) }
 }
 
-/// What a worker does now and then, with what is completed or with what else has ended.
+/// The retention of a worker, of completed items or of others that have ended.
 pub fn retain(purge: [Statement; 3]) -> Program {
     let [find, lock, delete] = purge;
     Program { yields: true, ..Program::new("retain", &[RETENTION, find, RETAINED, lock, delete], &[]) }

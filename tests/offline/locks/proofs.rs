@@ -1,4 +1,4 @@
-//! What holds in every order of steps.
+//! Proofs that hold in every order of steps.
 
 use super::programs::{
     add, beside, cancel, claim, give_back, in_groups, purge, recover, renew, renew_beside, settle, settle_and_claim,
@@ -89,9 +89,9 @@ fn work_is_added_once() {
     holds(&[(InFlight(0), false), (InFlight(0), false)], &[settle(&[1, 2]), add(&[10, 20]), add(&[15])], 100);
 }
 
-/// Of two producers the later key can be there first.
+/// The later key of two producers can be there first.
 #[test]
-fn of_a_group_one_is_in_flight() {
+fn one_item_of_a_group_is_in_flight() {
     let programs = [in_groups(claim()), in_groups(claim()), add(&[10])];
     let (finding, moments) = explore(&group(&[(240, Waits)]), &programs);
     assert_eq!((finding, moments >= 100), (None, true), "{moments}");

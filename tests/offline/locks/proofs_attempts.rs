@@ -1,4 +1,4 @@
-//! What holds in every order of steps where attempts are remembered, and where what has ended goes after its time.
+//! Proofs for every order of steps where attempts are remembered, and where retention deletes ended items.
 
 use super::programs::{
     PURGE, PURGE_ENDED, add, attempts, beside, cancel, claim, deleting, give_back, purge, recover, redrive,
@@ -32,7 +32,7 @@ fn retentions() -> Vec<Program> {
     ]
 }
 
-/// What workers and operators do, to items of the worker that has `own`.
+/// The calls of workers and operators, on items of the worker that has `own`.
 fn work(own: Key) -> Vec<Program> {
     vec![
         claim(),

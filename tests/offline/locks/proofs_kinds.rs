@@ -1,4 +1,4 @@
-//! What holds in every order of steps where claims name kinds: types, steps, or both.
+//! Proofs for every order of steps where claims name kinds: types, steps, or both.
 
 use super::programs::{
     PURGE, add, by_one_of, cancel, claim, give_back, in_groups, of_kinds, purge, recover, redrive, renew, retain,
@@ -18,7 +18,7 @@ fn holds(table: &Table, programs: &[Program]) {
     assert_eq!((finding, moments >= 10), (None, true), "{names:?}: {moments} moments");
 }
 
-/// What else is done meanwhile, to items of both kinds.
+/// Other calls meanwhile, on items of both kinds.
 fn others() -> Vec<Program> {
     vec![
         settle(&[1]),

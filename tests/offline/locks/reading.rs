@@ -11,7 +11,7 @@ pub const OF_GROUP: [&str; 2] = ["search Group", "search Held"];
 /// Nothing else is done where this has locked nothing.
 pub const OR_NOTHING: &str = ", or nothing";
 
-/// What stands in a statement, and where.
+/// The contents of a statement, and their places.
 struct Place<'a> {
     tokens: &'a [Token],
     at: usize,
@@ -102,7 +102,7 @@ impl Place<'_> {
         Some(text)
     }
 
-    /// Whether these words are said to it, by its alias or, where it has none, by its name.
+    /// Whether the statement has these words for it, by its alias or, where it has none, by its name.
     fn is_target(&self, words: &[&str]) -> bool {
         match self.alias {
             // Behind the schema and the point.

@@ -118,12 +118,12 @@ pub fn differences_of(table: &str, batches: &[Batch], free: &[&str], programs: &
             assert!(tokens.windows(takes_none.len()).any(is_capped), "{name} takes a turn to recover");
             lines.retain(|line| !line.starts_with("QueueRecovery"));
         }
-        // Who adds within the caller's transaction waits for the same work, and who has one of his own looks again.
+        // An add within the caller's transaction waits for the same work; an add with its own transaction looks again.
         let other = if name.ends_with("_utx") { "search Work" } else { "search Work UPDLOCK HOLDLOCK" };
         if table == "Job" && lines.iter().filter(|line| line.starts_with("search Work")).count() > 1 {
             lines.retain(|line| line != other);
         }
-        // Whoever settles and claims has the turn of the groups before the claim asks for it.
+        // A call that settles and claims has the turn of the groups before its claim asks for it.
         let mut has_turn = false;
         lines.retain(|line| !line.starts_with("QueueTurn") || !std::mem::replace(&mut has_turn, true));
         for line in &mut lines {
@@ -268,7 +268,7 @@ fn the_model_is_of_a_table_with_leases_beside_it() {
     let spec = r#"{"queue": "Job", "columns": [{"name": "Payload", "type": "text(20)"}],
         "table": {"name": "Work", "create": true, "key": [{"name": "Id", "type": "bigint", "source": "table"}],
             "status": {"column": "State", "values": {"Pending": 0, "Processing": 1, "Completed": 2}}}}"#;
-    // What is read of rows that are locked with their items, or passed over; which items are gone; whose next attempt is due.
+    // Reads of rows that are locked with their items, or passed over; which items are gone; whose next attempt is due.
     let beside = ["Job_Lease by key in order", "Job_Lease by key", "search", "search Waiting READPAST"];
     let past = ["Job_Lease by key READPAST in order", "Job_Lease by key READPAST", "Job_Lease search READPAST"];
     // Whether somebody holds the row of an item whose lease is over: nobody is waited for.

@@ -1,4 +1,4 @@
-//! What is remembered of attempts, and what goes after its time: the programs of the model, and the rendered SQL.
+//! Attempts that are remembered, and rows that go after their time: the programs of the model, and the rendered SQL.
 
 use super::programs::{self, deleting, remembering, retain, retain_attempts};
 use super::rendered::{FREE, differences, differences_of, joined, script, whole};
@@ -63,7 +63,7 @@ fn the_model_is_of_what_deletes_what_ended_long_ago() {
     }
 }
 
-/// What a claim of somebody else's procedure has taken is counted, and an attempt that it broke off remembered, as a settlement does.
+/// Items that somebody else's procedure has claimed are counted, and an attempt that it broke off remembered, as a settlement does.
 #[test]
 fn the_model_is_of_claims_by_others() {
     let spec = r#"{"queue": "Job", "columns": [], "procedures": {"next": "Take"}, "lease": {"kind": "fixed"},
@@ -93,7 +93,7 @@ fn subtypes_are_written_after_their_item() {
         let subtype = statements.iter().position(|tokens| names(tokens, "Job_Email")).expect(name);
         assert!(writes(statements[subtype], "Job_Email"), "{name}");
         let items: Vec<_> = (0..subtype).filter(|at| writes(statements[*at], "Job")).collect();
-        // What is set, and what all settlements write.
+        // Values that are set, and those that all settlements write.
         assert_eq!(items.len(), 2, "{name}");
         let attempts = statements.iter().position(|tokens| names(tokens, "Job_Attempt")).expect(name);
         assert!(subtype < attempts, "{name}");

@@ -7,16 +7,16 @@ use super::world::{ATTEMPTS, Index, Key, Mode, Row, State, Table};
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// What was found.
+/// A fault that the search has found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Finding {
-    /// Of procedures among which is no reader that gives way.
+    /// A deadlock of procedures without a reader that gives way.
     Deadlock(Vec<&'static str>),
     /// A claim waits for somebody who changes items.
     ClaimWaits,
-    /// Whoever adds work waits for the end of somebody who adds other work.
+    /// A call that adds work waits for the end of one that adds other work.
     AdderWaits,
-    /// Who deletes what ended long ago waits for somebody who changes something.
+    /// Retention waits for a call that changes something.
     RetentionWaits,
     /// A renewal waits for somebody who changes one of its items, while the leases of the others run out.
     RenewalWaits,
@@ -100,7 +100,7 @@ pub fn explore_past(table: &Table, programs: &[Program], past: &[Finding]) -> (O
                 }
                 continue;
             }
-            // Who only looks gives way. Of all others nobody needs to.
+            // A call that only looks gives way. No other needs to.
             let gives_way = |number: &&usize| programs[**number].yields && programs[**number].only_reads();
             let Some(victim) = blocked.iter().find(gives_way) else {
                 let names = blocked.iter().map(|number| programs[*number].name).collect();
@@ -143,7 +143,7 @@ fn wait_that_must_not_be(
     match program.statements[world.sessions[number].at.0] {
         Statement::Search(Search { row: Some(Mode::U), .. } | Search { mode: Mode::U, .. })
         | Statement::Update(To::InFlight) => others.iter().find(lasts).map(|_| Finding::ClaimWaits),
-        // Whoever has it may be long about it.
+        // The session that has it may keep it long.
         Statement::TakeRow { index: Index::Recovery, .. } => Some(Finding::ClaimWaits),
         Statement::LookUpWork { .. } | Statement::Insert => {
             let is_other = |other: &&usize| {
@@ -156,7 +156,7 @@ fn wait_that_must_not_be(
     }
 }
 
-/// What is wrong when all have ended.
+/// The fault that is left when all have ended.
 fn unaccounted(before: &Table, world: &World, programs: &[Program]) -> Option<String> {
     for (number, session) in world.sessions.iter().enumerate() {
         let kinds: Vec<_> = programs[number].kinds().collect();
@@ -190,7 +190,7 @@ fn unaccounted(before: &Table, world: &World, programs: &[Program]) -> Option<St
     added.filter(|work| !there(work)).map(|work| format!("work {work} was not added")).next()
 }
 
-/// Who ends an attempt remembers it, once, as long as its item is there; and it goes with its item, or when it is old.
+/// The end of an attempt is remembered, once, as long as its item is there; and it goes with its item, or when it is old.
 fn misremembered(before: &Table, world: &World, programs: &[Program]) -> Option<String> {
     let attempts = || world.table.attempts.keys();
     let left = attempts().map(|attempt| item(*attempt)).find(|item| !world.table.rows.contains_key(item));

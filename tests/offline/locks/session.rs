@@ -9,7 +9,7 @@ pub struct Session {
     pub at: (usize, Key),
     /// Locks of the row at hand that are still to be taken, the last one first; with it what is to be done then.
     pub ahead: Vec<Resource>,
-    /// What was found, or what the call is about.
+    /// Rows that the session has found, or that the call is about.
     pub found: Vec<Key>,
     /// Attempts that are old enough to be forgotten.
     pub old: Vec<Key>,
@@ -25,12 +25,12 @@ pub struct Session {
     pub ended: Vec<Key>,
 }
 
-/// What a step came to.
+/// The outcome of a step.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Step {
     Done,
     Waits(Vec<usize>),
-    /// What must never be.
+    /// A state that must never be.
     Wrong(String),
 }
 
@@ -67,7 +67,7 @@ impl World {
                 }
                 _ => self.next_statement(number),
             },
-            // Of the row that is locked for it already, or not at all.
+            // The next one of the row that is locked for it already, or none.
             Some(Statement::LeaveTurn) => self.next_statement(number),
             Some(Statement::Beside(mode)) => self.beside(number, *mode, false),
             Some(Statement::BesideFree) => self.beside(number, Mode::U, true),
@@ -273,7 +273,7 @@ impl World {
         let Some(key) = self.sessions[number].found.get(place).copied() else { return self.next_statement(number) };
         if !self.sessions[number].begun {
             self.sessions[number].begun = true;
-            // What others are just changing is waited for too: entries that are locked and go or come.
+            // It waits for rows that others are just changing, too: entries that are locked and go or come.
             let of_index = |resource: &Resource| matches!(resource.0, Index::Group | Index::Held);
             let changing = self.held.iter().flat_map(|held| held.keys().copied().filter(of_index));
             let mut ahead: Vec<_> = self.table.before_in_group(key).into_iter().chain(changing).collect();
@@ -360,7 +360,7 @@ impl World {
     }
 }
 
-/// What `row` becomes, `None` within if it goes; and nothing at all if the change is not of such a row.
+/// The row that `row` becomes, `None` within if it goes; and nothing at all if the change is not of such a row.
 fn changed(row: &Row, session: u8, to: Option<To>) -> Option<Option<Row>> {
     let own = row.state == State::InFlight(session);
     let in_flight = matches!(row.state, State::InFlight(_));

@@ -1,4 +1,4 @@
-//! What a statement of a procedure does to the queue's table and to what stands beside it. `programs` has the procedures.
+//! Statements of procedures, as they work on the queue's table and on the rows beside it. `programs` has the procedures.
 
 use super::world::{Index, Key, Mode};
 
@@ -9,11 +9,11 @@ pub enum To {
     /// The same, of an item whose lease is over.
     Recovered,
     Finished,
-    /// Of an item that waits: an operator's change.
+    /// An operator's change of an item that waits.
     Cancelled,
-    /// Of one that has ended: an operator's too.
+    /// An operator's change of an item that has ended.
     Redriven,
-    /// Of an item that waits: it goes to another step.
+    /// An item that waits goes to another step.
     OtherKind,
     /// Nothing that an index has: a lease, a step.
     Same,
@@ -30,7 +30,7 @@ pub struct Search {
     /// How the row of an entry is locked, where the row is visited.
     pub row: Option<Mode>,
     pub most: u8,
-    /// Of one kind; of all where there is none.
+    /// Items of one kind; all where there is none.
     pub kind: Option<u8>,
     /// Beside what was found before.
     pub adds: bool,
@@ -38,7 +38,7 @@ pub struct Search {
     pub trusts: bool,
 }
 
-/// What becomes of a session that finds a row of all queues locked.
+/// The reaction of a session that finds a row of all queues locked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IfHeld {
     Waits,
@@ -72,17 +72,17 @@ pub enum Statement {
         mode: Mode,
         if_held: IfHeld,
     },
-    /// What says there that others may go on.
+    /// The entry there that lets others go on.
     LeaveTurn,
-    /// Of what was found, the first of each group.
+    /// The first of each group among the rows found.
     FreeOfGroup,
     /// The rows of `<queue>_Lease` of what was found, one by one by their key: locked, or written.
     Beside(Mode),
     /// The same, locked to be changed and passed over where others hold them.
     BesideFree,
-    /// What has come of the attempts at what was found is written into `<queue>_Attempt`.
+    /// Writes the outcomes of the attempts at the rows found into `<queue>_Attempt`.
     Remember,
-    /// What is there of the items that were found is deleted.
+    /// Deletes the rows there of the items that were found.
     Forget,
     /// Attempts are looked for that are old enough, whatever their items are.
     FindOld,
@@ -99,7 +99,7 @@ pub enum Statement {
 pub struct Program {
     pub name: &'static str,
     pub statements: Vec<Statement>,
-    /// What the call is about: keys, or works.
+    /// The subject of the call: keys, or works.
     pub arguments: Vec<Key>,
     /// `SET DEADLOCK_PRIORITY LOW`: it is the victim, and its caller tries again.
     pub yields: bool,

@@ -1,4 +1,4 @@
-//! What is known to go wrong is found: else the search proves nothing.
+//! Faults that are known: the search must find them, or it proves nothing.
 
 use super::programs::{
     CLAIM_READS, DUE_INDEX, LOCK_ITEMS, RECOVER, TURN, add, beside, by_index, cancel, claim, due, in_groups, of_kinds,
@@ -64,7 +64,7 @@ fn adding_works_in_the_order_of_the_call() {
     assert_eq!(found(&[], &[add(&[10, 20]), add(&[20, 10])]), Some(Finding::Deadlock(vec!["add", "add"])));
 }
 
-/// Of two in a deadlock the server may then end the one that changes items.
+/// The server may then end the one of two in a deadlock that changes items.
 #[test]
 fn a_reader_without_low_deadlock_priority() {
     let reader = Program { yields: false, ..stats() };
@@ -124,7 +124,7 @@ fn a_renewal_that_waits_for_an_item() {
     assert_eq!(found(&[(InFlight(0), false)], &[bad, beside(cancel(&[1]))]), Some(Finding::RenewalWaits));
 }
 
-/// Who names kinds and who names none search by two indexes. Each would keep the entry of an item that the other has, and wait for
+/// Claims that name kinds and claims that name none search by two indexes. Each would keep the entry of an item that the other has, and wait for
 /// it when it takes another.
 #[test]
 fn claims_by_two_indexes_that_keep_their_entries() {

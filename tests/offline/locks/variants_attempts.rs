@@ -1,4 +1,4 @@
-//! What is known to go wrong with what is remembered, and with what goes after its time, is found.
+//! Known faults with attempts that are remembered and rows that go after their time: the search must find them.
 
 use super::programs::{
     EXPIRED, FORGET_OLD, LOCK_FREE, LOCK_ITEMS, PURGE, PURGE_ENDED, RETENTION, purge, recover, redrive, remembering,
@@ -49,7 +49,7 @@ fn attempts_that_are_written_before_their_item_is_locked() {
 fn attempts_that_are_deleted_before_their_item_is_locked() {
     let attempts = [(1, false), (1, false)];
     let [find, lock, delete] = PURGE;
-    // Of an item that somebody lets begin anew.
+    // The attempts of an item that an operator lets begin anew.
     let bad = with(purge(), &[find, Forget, lock, delete]);
     is_wrong(&found(&[(Finished, false)], &attempts, &[bad, redrive(&[1])]), "an attempt at 1 is lost");
     // The other way round than all others.
@@ -88,7 +88,7 @@ fn retention_that_waits_for_items() {
     assert_eq!(found(&[(Finished, false)], &[], &[redrive(&[1]), bad]), Some(Finding::RetentionWaits));
 }
 
-/// What is old enough is found by its age, and others delete in the order of the keys.
+/// Retention finds rows by their age, and others delete in the order of the keys.
 #[test]
 fn retention_that_waits_for_attempts() {
     let rows = [(Finished, false), (Finished, false)];

@@ -27,7 +27,7 @@ pub enum Index {
     InFlight,
     /// Items that have ended.
     Ended,
-    /// What makes an item unique among the unfinished ones.
+    /// The work that makes an item unique among the unfinished ones.
     Work,
     /// The gap before an entry of the index of works.
     Gap,
@@ -112,7 +112,7 @@ pub struct Table {
     pub rows: BTreeMap<Key, Row>,
     /// The indexes of what waits.
     pub waiting: &'static [Index],
-    /// What is remembered of attempts, and whether it is old enough to be forgotten.
+    /// Attempts that are remembered, and whether each is old enough to be forgotten.
     pub attempts: BTreeMap<Key, bool>,
 }
 
@@ -142,7 +142,7 @@ impl Table {
         entries.filter(|entry| entry.0 == index && entry.1 >= from).map(|entry| entry.1).min()
     }
 
-    /// What stands in the way of an item: earlier unfinished ones of its group, and any in flight; with the entries that say so.
+    /// The items in the way of an item: earlier unfinished ones of its group, and any in flight; with the entries that say so.
     pub fn before_in_group(&self, key: Key) -> Vec<Resource> {
         let Some(group) = self.rows.get(&key).and_then(|row| row.group) else { return Vec::new() };
         let of_group = self.rows.iter().filter(|(other, row)| **other != key && row.group == Some(group));
@@ -155,7 +155,7 @@ impl Table {
     }
 }
 
-/// What one session has locked.
+/// The locks of one session.
 pub type Held = BTreeMap<Resource, Mode>;
 
 /// Whether `session` may have the lock now; else who is in the way.

@@ -16,7 +16,7 @@ fn name(name: &str) -> Identifier {
 }
 
 #[test]
-fn what_was_read_has_been_checked() {
+fn a_description_that_was_read_has_been_checked() {
     for (example, text) in EXAMPLES {
         QueueSpec::from_toml(text).unwrap().check().unwrap_or_else(|error| panic!("{example}: {error}"));
     }

@@ -1,9 +1,9 @@
-//! What a description says of a column besides its type.
+//! The properties of a column besides its type.
 
 use readpast::{Dialect, ErrorKind, QueueSpec, ident::Identifier};
 use serde_json::{Value, json};
 
-/// A queue with one column, of which `more` is said besides its name.
+/// A queue with one column, which has `more` besides its name.
 fn described(more: &Value) -> readpast::Result<QueueSpec> {
     let mut column = json!({"name": "C"});
     column.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());

@@ -25,7 +25,7 @@ index = { name = "ix", columns = ["flag", "id"] }
 by = ["id"]
 "#;
 
-/// What a mistake at `line` of [`TABLE`] is called, when `from` is replaced by `to`.
+/// The message of a mistake at `line` of [`TABLE`], when `from` is replaced by `to`.
 fn mistake(from: &str, to: &str) -> String {
     assert_eq!(TABLE.matches(from).count(), 1, "{from}");
     let error = QueueSpec::from_toml(&TABLE.replace(from, to)).expect_err(to);
@@ -243,7 +243,7 @@ fn a_table_to_make_needs_the_type_of_every_column() {
 }
 
 #[test]
-fn what_a_run_gives_needs_its_column() {
+fn a_result_of_a_run_needs_its_column() {
     let message = mistake("lifecycle = { started = \"begun\", ", "run_time = true\nlifecycle = { ");
     assert!(message.contains("line 13: table.run_time: needs the column"), "{message}");
 }
@@ -325,7 +325,7 @@ fn a_table_of_settings_has_a_name() {
 
 /// Beside a table only the procedure that claims is somebody's own, and what it decides the description does not say.
 #[test]
-fn who_claims_decides_that_alone() {
+fn a_foreign_procedure_alone_decides_about_claims() {
     let text = "queue = 'Q'\ncolumns = [{ name = 'Rank', type = 'integer', nullable = false }]\n[procedures]\nnext = 'n'\n[table]\n\
                 name = 't'\nkey = ['id']\nlifecycle = { owner = 'who', started = 'since' }\n\
                 states.Pending = { done = 0, since = { is = 'null' } }\nstates.Processing = { done = 0, since = { is = 'set' } }\n\
@@ -385,7 +385,7 @@ fn a_backoff_is_a_table_or_none() {
 }
 
 #[test]
-fn what_is_shown_cannot_be_secret() {
+fn a_shown_column_cannot_be_secret() {
     let spec = r#"{"queue": "Work", "columns": [{"name": "Customer", "type": "text(20)", "secret": true}],
         "order": {"group": "Customer"}}"#;
     let error = QueueSpec::from_json(spec).unwrap_err().to_string();
@@ -402,7 +402,7 @@ fn a_group_waits_for_the_log() {
     assert!(QueueSpec::from_json(&spec.replace("false", "true")).is_ok());
 }
 
-/// Where it cannot be, the reason is told; and how a table of others gets several heads.
+/// Where it cannot be, the message has the reason; and how a table of others gets several heads.
 #[test]
 fn shards_are_for_what_has_one_head() {
     let spec = |more: &str| {

@@ -1,4 +1,4 @@
-//! What is read is written back as it was, whatever was chosen.
+//! Descriptions are written back as they were read, whatever was chosen.
 
 use proptest::{option, prelude::*, sample::select};
 use readpast::{
@@ -220,7 +220,7 @@ fn spec() -> impl Strategy<Value = QueueSpec> {
                     (column.sql_type, column.check, column.references) = (None, None, None);
                 }
             }
-            // Of a table of others nobody knows when an item was completed, and what moves away does not stay.
+            // A table of others does not show when an item was completed, and an item that moves away does not stay.
             let stays = storage == Storage::Own && options.2 == Completion::Keep;
             retention.retain(|rule| rule.state != ItemState::Completed || stays);
             let (by_priority, by_group, dedup, with_subtype, flag) = flags;
@@ -241,7 +241,7 @@ fn spec() -> impl Strategy<Value = QueueSpec> {
                     .then_some(2 + max_attempts.rem_euclid(63)),
                 types: vec!["Email".to_owned(), "a \"b\"".to_owned()],
                 steps: if flag { vec!["rendered".to_owned(), "a \"b\"".to_owned()] } else { Vec::new() },
-                // What a subtype has would be lost on the way to a history.
+                // The columns of a subtype would be lost on the way to a history.
                 subtypes: if own && with_subtype && !moves { vec![subtype] } else { Vec::new() },
                 order: OrderSpec {
                     direction,

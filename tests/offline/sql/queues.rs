@@ -9,7 +9,7 @@ pub const NOTIFICATION: &str = r#"{"queue": "Notification", "types": ["Email", "
     {"name": "Birthday", "type": "date"}, {"name": "Correlation", "type": "guid"},
     {"name": "Extra", "type": "json"}, {"name": "Hash", "type": "binary(32)", "default": "AP8="}], "retention": {"completed": "30d", "failed": "365d"}}"#;
 
-/// What only some queues have: strict order within groups after a priority, a history, and no work twice.
+/// Options that only some queues have: strict order within groups after a priority, a history, and no work twice.
 pub const DELIVERY: &str = r#"{"queue": "Delivery", "columns": [
     {"name": "Customer", "type": "text(40)"}, {"name": "Reference", "type": "bigint"},
     {"name": "Priority", "type": "integer", "nullable": false}, {"name": "Signed", "type": "timestamp"}],

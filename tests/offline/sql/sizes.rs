@@ -1,5 +1,5 @@
-//! How long the SQL is that a DBA reads: a table of all descriptions in `sql/specs`, compared with the last one, and no procedure
-//! or function of more lines than one reads. `READPAST_UPDATE_SNAPSHOTS=1 cargo test --test offline sizes` writes the table anew.
+//! Sizes of the SQL that a DBA reads: a table of all descriptions in `sql/specs`, compared with the last one, and no procedure
+//! or function of theirs has more lines than one reads. `READPAST_UPDATE_SNAPSHOTS=1 cargo test --test offline sizes` writes the table anew.
 
 use crate::snapshots;
 use readpast::{
@@ -12,7 +12,7 @@ use std::{collections::BTreeMap, fmt::Write};
 
 const MOST_LINES: usize = 200;
 
-/// Those that still have more, the queue's name in them as Q, each with about the most that it has of all. The list only shrinks:
+/// Procedures that still have more, the queue's name in them as Q, each with about the most that it has of all. The list only shrinks:
 /// one that is shorter now is given its new length, or taken out.
 const LONGER: [(&str, usize); 8] = [
     ("Find_Q", 270),

@@ -2,13 +2,14 @@
 //! somebody else made as `.there`, and the scripts that are bound as `.sql`.
 
 use crate::sql::{calls_of, calls_of_schema};
+use crate::tree::{fenced, root};
 use readpast::{
     Dialect, QueueSpec,
     description::{EXAMPLES, Storage},
     ident::Identifier,
     render,
 };
-use std::{fs, path::PathBuf};
+use std::fs;
 
 const SQL_SERVER: Dialect = Dialect::SqlServer;
 
@@ -33,10 +34,6 @@ GO
 CREATE INDEX ix_simple_queue_pop ON simple_queue (processing_started_at, created_at) INCLUDE (id) WHERE processing_started_at IS NULL;
 ";
 
-fn place(path: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(path)
-}
-
 /// The tables that a description expects.
 pub fn there(name: &str) -> String {
     let documents: &[&str] = match name.trim_start_matches("example_") {
@@ -51,16 +48,15 @@ pub fn there(name: &str) -> String {
         "simple_queue" => &["simple_queue"],
         "simple_queue_postgres" => return SIMPLE_QUEUE_POSTGRES.to_owned(),
         name if name.starts_with("claimed_") => return CLAIMED.to_owned(),
-        name if name.starts_with("example_") => &[],
         _ => return OTHERS.to_owned(),
     };
-    let read = |name: &&str| fs::read_to_string(place(&format!("tests/documents/{name}.sql_server.sql"))).unwrap();
+    let read = |name: &&str| fs::read_to_string(root(&format!("tests/documents/{name}.sql_server.sql"))).unwrap();
     documents.iter().map(read).collect::<Vec<_>>().join("\nGO\n")
 }
 
 /// A script of the database `name`: `1_install.sql`, `2_calls.sql`.
 pub fn write(name: &str, file: &str, text: &str) {
-    let folder = place("target/tsql").join(name);
+    let folder = root("target/tsql").join(name);
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join(file), text).unwrap();
 }
@@ -94,13 +90,16 @@ pub fn write_queue(name: &str, schema: &Identifier, spec: &QueueSpec, install: &
 }
 
 /// The way back, which also takes objects that an older description of the queue may have made.
-pub fn write_drop(name: &str, schema: &Identifier, spec: &QueueSpec, script: &str) {
+pub fn write_drop(name: &str, schema: &Identifier, spec: &QueueSpec, (theirs, install): (&str, &str), script: &str) {
     let (schema, queue) = (schema.quoted(SQL_SERVER.quote_style()), &spec.queue);
     let older = format!(
         "CREATE TABLE {schema}.[{queue}_Attempt] ([Id] bigint);\nGO\nCREATE SEQUENCE {schema}.[{queue}_ShardTurn] AS bigint;\n"
     );
-    write(name, "3_older.there", &older);
-    write(name, "4_drop.sql", script);
+    let name = format!("{name}_drop");
+    write(&name, "0_theirs.there", theirs);
+    write(&name, "1_install.there", install);
+    write(&name, "2_older.there", &older);
+    write(&name, "3_drop.sql", script);
 }
 
 /// From another description of the same queue, as far as there is a way.
@@ -129,7 +128,7 @@ fn pages_are_written_with_the_queues_they_describe() {
             "CREATE TABLE dbo.Users (Reputation int);\nGO\nCREATE TABLE dbo.reputation_count (reputation int, records bigint);",
         ),
     ] {
-        let page = fs::read_to_string(place(name)).unwrap();
+        let page = fs::read_to_string(root(name)).unwrap();
         let found = fenced(&page, "tsql");
         let described = fenced(&page, "toml").into_iter().chain(fenced(&page, "json"));
         let mut specs: Vec<_> = described.filter_map(|text| QueueSpec::from_text(&text).ok()).collect();
@@ -151,29 +150,8 @@ fn pages_are_written_with_the_queues_they_describe() {
         blocks += found.len();
     }
     assert!(blocks > 5, "{blocks}");
-    let all = ["docs", "sql"].map(|folder| fs::read_dir(place(folder)).unwrap()).into_iter().flatten();
+    let all = ["docs", "sql"].map(|folder| fs::read_dir(root(folder)).unwrap()).into_iter().flatten();
     let pages = all.map(|entry| entry.unwrap().path()).filter(|path| path.extension().is_some_and(|end| end == "md"));
     let total: usize = pages.map(|path| fenced(&fs::read_to_string(path).unwrap(), "tsql").len()).sum();
     assert_eq!(blocks, total, "a page with T-SQL is not in the list above");
-}
-
-/// The blocks of a page in a language, without what they are indented by.
-fn fenced(page: &str, language: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut within: Option<(usize, Vec<&str>)> = None;
-    for line in page.lines() {
-        let text = line.trim_start();
-        match (&mut within, text.strip_prefix("```")) {
-            (None, Some(of)) => within = Some((line.len() - text.len(), vec![of])),
-            (Some((_, lines)), Some("")) => {
-                if lines[0] == language {
-                    found.push(lines[1..].join("\n"));
-                }
-                within = None;
-            }
-            (Some((indent, lines)), _) => lines.push(line.get(*indent..).unwrap_or("")),
-            (None, None) => {}
-        }
-    }
-    found
 }

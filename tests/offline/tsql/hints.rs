@@ -40,7 +40,7 @@ pub fn readpast_needs_rowlock(batch: &Batch, found: &mut Vec<Finding>) {
     }
 }
 
-/// What is changed is locked row by row too. Table variables are nobody else's.
+/// A statement locks the rows that it changes one by one, too. Table variables are nobody else's.
 pub fn targets_need_rowlock(batch: &Batch, found: &mut Vec<Finding>) {
     if !batch.is_procedure() {
         return;
@@ -98,7 +98,7 @@ pub fn tables_beside_locked_ones_have_hints(batches: &[Batch], found: &mut Vec<F
     let by_lock = |list: &Option<&[Token]>| list.is_some_and(|list| has(list, "READPAST") || has(list, "UPDLOCK"));
     let procedures = || batches.iter().filter(|batch| batch.is_procedure());
     let all = || procedures().flat_map(|batch| batch.statements().map(move |statement| (batch, reads(statement))));
-    // What is locked, or passed over, anywhere.
+    // Rows that are locked, or passed over, anywhere.
     let locked: BTreeSet<String> = all()
         .flat_map(|(_, reads)| reads)
         .filter(|read| by_lock(&read.hints))

@@ -1,4 +1,4 @@
-//! Names: a batch is one scope of variables, a case-sensitive server tells `@now` from `@Now`, and a column is declared once.
+//! Names: a batch is one scope of variables, a case-sensitive server distinguishes `@now` from `@Now`, and a column is declared once.
 
 use super::Finding;
 use super::text::{self, Batch, Kind, Token};

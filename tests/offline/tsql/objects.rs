@@ -1,4 +1,4 @@
-//! What is created, and how it is looked for.
+//! Objects that are created, and how scripts look for them.
 
 use super::Finding;
 use super::text::{Batch, Kind, closing, follow};

@@ -1,5 +1,5 @@
 //! The frame of a rendered script, run by a model of a session: whatever batch fails, and however, nothing more is done, and the
-//! window of whoever runs it is left as any other.
+//! window of the person who runs it is left as any other.
 
 use readpast::{
     Dialect,

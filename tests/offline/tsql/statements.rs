@@ -1,4 +1,4 @@
-//! What a statement says.
+//! Rules for single statements.
 
 use super::Finding;
 use super::text::{Batch, Kind, Token, closing, follow};

@@ -1,11 +1,11 @@
-//! Rendered T-SQL as tokens, statements and batches. No parser: what it is used for are rules on scripts of our own, in which
+//! Rendered T-SQL as tokens, statements and batches. No parser: it serves rules on scripts of our own, in which
 //! every name is in brackets and every statement ends with a semicolon.
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
     /// A keyword, a function, a type; in upper case.
     Word,
-    /// What stood in brackets.
+    /// A name that stood in brackets.
     Name,
     /// With its `@`.
     Variable,
@@ -32,7 +32,7 @@ impl Token {
     }
 }
 
-/// What one GO sends.
+/// The text that one GO sends.
 pub struct Batch {
     pub tokens: Vec<Token>,
     /// Kind and name of what it creates, the queue's name in it as Q: `PROCEDURE Next_Q_trx`.

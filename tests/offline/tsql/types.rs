@@ -8,15 +8,15 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Type {
     name: String,
-    /// Of the types whose precision counts.
+    /// The precision, of the types in which it counts.
     precision: String,
-    /// What a column says of itself. A variable follows the column that it is compared with.
+    /// The collation of a column that names one. A variable follows the column that it is compared with.
     collation: Option<String>,
 }
 
 type Columns = BTreeMap<String, Type>;
 
-/// What is known from DDL, over all batches of a script.
+/// Types that are known from DDL, over all batches of a script.
 #[derive(Default)]
 pub struct Types {
     aliases: BTreeMap<String, Type>,
@@ -158,7 +158,7 @@ fn family(of: &Type) -> &str {
     }
 }
 
-/// What stands on both sides of the `=` at `at`, if each is a variable, a literal or a column with its alias, by itself.
+/// Both sides of the `=` at `at`, if each is a variable, a literal or a column with its alias, by itself.
 fn operands(statement: &[Token], at: usize) -> Option<(&[Token], &[Token])> {
     const BEFORE: [&str; 8] = ["WHERE", "AND", "OR", "ON", "(", "WHEN", "NOT", "IF"];
     const BEHIND: [&str; 12] =
@@ -194,7 +194,7 @@ fn aliases(types: &Types, variables: &BTreeMap<String, Columns>, statement: &[To
     found
 }
 
-/// Of `OPENJSON (...) WITH (...) AS`.
+/// The columns of `OPENJSON (...) WITH (...) AS`.
 fn json_columns(types: &Types, statement: &[Token], end: usize) -> Option<Columns> {
     let open = (0..end).rev().find(|open| statement[*open].is("(") && closing(statement, *open) == end)?;
     (open > 0 && statement[open - 1].is("WITH")).then(|| types.columns(statement, open))

@@ -1,22 +1,22 @@
-//! JSON that a procedure is given by hand: names that it does not know, and values that do not fit, are refused in words
-//! that name the place, and never the row.
+//! JSON that a procedure is given by hand: it refuses names that it does not know, and values that do not fit, in words that name the
+//! place, and never the row.
 
 use readpast::{Error, ErrorKind, QueueSpec, install};
 use support::both::Database;
 
-const OWN: &str = r#"{"queue": "By", "types": ["Letter", "Card"], "steps": ["first", "second"], "columns": [
+pub const OWN: &str = r#"{"queue": "By", "types": ["Letter", "Card"], "steps": ["first", "second"], "columns": [
     {"name": "Recipient", "type": "text(20)", "nullable": false}, {"name": "Amount", "type": "decimal(9, 2)"},
     {"name": "Count", "type": "integer"}, {"name": "Big", "type": "bigint"}, {"name": "Yes", "type": "boolean"},
     {"name": "Ratio", "type": "float"}, {"name": "At", "type": "timestamp"}, {"name": "Day", "type": "date"},
     {"name": "Id", "type": "guid"}, {"name": "Bytes", "type": "binary(3)"}, {"name": "Doc", "type": "json"}],
     "subtypes": [{"name": "Mail", "columns": [{"name": "Body", "type": "text", "nullable": false}]}]}"#;
 
-const THEIRS: &str = r#"{"queue": "By", "types": ["Letter", "Card"], "columns": [
+pub const THEIRS: &str = r#"{"queue": "By", "types": ["Letter", "Card"], "columns": [
     {"name": "Recipient", "type": "text(20)", "nullable": false}, {"name": "Amount", "type": "decimal(9, 2)"}],
     "table": {"name": "Jobs", "key": [{"name": "Id", "type": "bigint"}], "lifecycle": {"type": "Kind"},
     "status": {"column": "State", "values": {"Pending": 0, "Processing": 1, "Completed": 2, "Failed": 3}}}}"#;
 
-fn given(spec: &str) -> Vec<Database> {
+pub fn given(spec: &str) -> Vec<Database> {
     Database::each()
         .into_iter()
         .inspect(|database| {
@@ -33,7 +33,13 @@ fn given(spec: &str) -> Vec<Database> {
 }
 
 /// Calls a procedure with this text as its items; the other arguments stand before or behind.
-fn call(database: &Database, procedure: (&str, &str), before: &str, items: &str, behind: &str) -> Result<usize, Error> {
+pub fn call(
+    database: &Database,
+    procedure: (&str, &str),
+    before: &str,
+    items: &str,
+    behind: &str,
+) -> Result<usize, Error> {
     let items = items.replace('\'', "''");
     let call = if database.is_sql_server() {
         let before = before.replace('\'', "N'").replace("NN'", "N'");
@@ -182,8 +188,8 @@ fn every_other_call_with_items_refuses_what_it_does_not_know() {
     }
 }
 
-/// Makes one item, and says its key.
-fn item_of(database: &Database) -> String {
+/// Makes one item, and returns its key.
+pub fn item_of(database: &Database) -> String {
     add(database, r#"{"columns": {"Recipient": "r"}, "type": "Letter"}"#).unwrap();
     let queue = readpast::Queue::open(&database.config(&[]), "By").unwrap();
     queue.find(&readpast::item::Filter::default(), None, 1).unwrap().get(0).unwrap().key().to_owned()

@@ -81,7 +81,7 @@ impl Taken {
         Settlement { attempt: self.attempt, ..Settlement::control(&self.key, Some(&self.token), action) }
     }
 
-    /// What to renew.
+    /// The lease to renew.
     pub fn lease(&self) -> Lease<'_> {
         Lease { key: &self.key, attempt: self.attempt }
     }
@@ -109,7 +109,7 @@ pub trait Api: Send + Sync {
     fn close(&self, patience: Duration) -> Result<(), Problem>;
 }
 
-/// What bodies say often.
+/// Calls that bodies make often.
 impl dyn Api {
     /// Enqueues one item with this payload.
     pub fn put(&self, payload: &str) -> Receipt {

@@ -12,7 +12,7 @@ pub fn create(server: &str, name: &str) {
     static TURN: Mutex<()> = Mutex::new(());
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let mut session = Session::open(&patient(server)).unwrap();
-    // Of what nobody can be connected to: while the vacuum is in template1, that cannot be copied.
+    // The copy of template0, to which nobody can connect: while the vacuum is in template1, that cannot be copied.
     let of = if session.dialect() == Dialect::Postgres { " TEMPLATE template0" } else { "" };
     run(&mut session, &format!("CREATE DATABASE {name}{of}"));
 }

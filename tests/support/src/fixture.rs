@@ -62,7 +62,7 @@ impl Server {
         self.label
     }
 
-    /// What it is, for the summary.
+    /// A description of the server, for the summary.
     pub fn describe(&self) -> String {
         let statement = if self.is_sql_server() { "SELECT @@VERSION" } else { "SELECT version()" };
         let rows = self.admin_session().execute(statement, &[]).unwrap();
@@ -123,7 +123,7 @@ impl Settings {
     }
 }
 
-/// What a body works with: a server, a layer, and a queue of its own.
+/// The surroundings of a body: a server, a layer, and a queue of its own.
 pub struct Given {
     pub server: Arc<Server>,
     pub layer: Layer,
@@ -245,7 +245,7 @@ impl Given {
         self.procedure("Worker_", "_V")
     }
 
-    /// What is called after the queue, qualified; without a suffix and a queue in its name if the prefix has no `_`.
+    /// The qualified name of an object that is called after the queue; without a suffix and a queue in its name if the prefix has no `_`.
     pub fn procedure(&self, prefix: &str, suffix: &str) -> String {
         if self.server.is_sql_server() {
             let queue = if prefix.ends_with('_') { &self.queue } else { "" };

@@ -1,4 +1,4 @@
-//! What one worker process notes, a line each: `word attempt token detail key`.
+//! The notes of one worker process, a line each: `word attempt token detail key`.
 //!
 //! A note is one write to a file, so a process that is killed leaves whole notes behind; only the last may be cut, in the
 //! midst of its lines, and the line that is cut is not counted.

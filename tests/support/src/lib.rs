@@ -1,4 +1,4 @@
-//! What the tests share. A suite takes from here; no suite takes from another.
+//! Code that the tests share. A suite takes from here; no suite takes from another.
 
 #![allow(clippy::new_without_default, reason = "a new database is no default of anything")]
 

@@ -9,7 +9,7 @@ use std::{process, thread};
 /// After this long something never happens, whatever the machine.
 pub const NEVER: Duration = Duration::from_secs(600);
 
-/// What takes no time, whatever the machine has to do besides: far above what the library promises, and below the four
+/// A limit for work that takes no time, whatever the machine has to do besides: far above what the library promises, and below the four
 /// minutes that Microsoft's driver waits for a silent server.
 pub const SOON: Duration = Duration::from_secs(220);
 

@@ -3,7 +3,7 @@
 use readpast::description::{EXAMPLES, QueueSpec};
 use serde_json::{Value, json};
 
-/// What both kinds have: two types, and columns that the options speak of.
+/// The parts that both kinds have: two types, and columns that the options speak of.
 fn base() -> Value {
     json!({"queue": "Job", "types": ["A", "B"], "columns": [
         {"name": "Customer", "type": "text(40)"},
@@ -175,7 +175,7 @@ pub fn specs() -> Vec<(String, QueueSpec)> {
             match QueueSpec::from_text(&spec.to_string()) {
                 Ok(spec) => {
                     found.push((name, spec));
-                    // What goes with none of the others, or is the opposite of one.
+                    // Options that go with none of the others, or are the opposite of one.
                     let alone = [
                         "lifo",
                         "unordered",

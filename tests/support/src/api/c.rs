@@ -40,7 +40,7 @@ pub fn metrics() -> String {
     text
 }
 
-/// What holds NULs cannot be told in C at all; an unused character stands in, so that the refusal is the library's.
+/// C cannot take a text with NULs at all; an unused character stands in, so that the refusal is the library's.
 fn text(text: &str) -> CString {
     CString::new(text).unwrap_or_else(|_| panic!("C text cannot hold {text:?}"))
 }
@@ -121,7 +121,7 @@ fn taken(batch: readpast_batch) -> Vec<Taken> {
                 r#type: 0,
                 reserved: 0,
             };
-            // SAFETY: the struct tells its own size.
+            // SAFETY: the struct has its own size.
             checked(|err| unsafe { readpast_batch_column(batch, i, &mut column, err) }).unwrap();
             (read(column.name).unwrap(), column_type(column.r#type))
         })
@@ -134,7 +134,7 @@ fn taken(batch: readpast_batch) -> Vec<Taken> {
             attempt: 0,
             column_count: 0,
         };
-        // SAFETY: the struct tells its own size.
+        // SAFETY: the struct has its own size.
         checked(|err| unsafe { readpast_batch_item(batch, i, &mut item, err) }).unwrap();
         assert_eq!(item.column_count as usize, columns.len());
         let text = read(readpast_batch_json(batch, i)).unwrap();
@@ -169,7 +169,7 @@ fn value_by_name(batch: readpast_batch, item: i32, name: &str, kind: ColumnType)
         bytes: ptr::null(),
         length: 0,
     };
-    // SAFETY: the name is text, the struct tells its own size.
+    // SAFETY: the name is text, the struct has its own size.
     checked(|err| unsafe { readpast_batch_value_by_name(batch, item, name.as_ptr(), &mut value, err) }).unwrap();
     assert_eq!(column_type(value.r#type), kind);
     if value.is_null != 0 {
@@ -192,7 +192,7 @@ fn value_by_name(batch: readpast_batch, item: i32, name: &str, kind: ColumnType)
         _ => {
             let text = read(value.text).unwrap();
             assert_eq!(text.len(), value.length);
-            // What is in such a column and is no JSON is text.
+            // A value of such a column that is no JSON is text.
             let document = if kind == ColumnType::Json { serde_json::from_str(&text).ok() } else { None };
             document.unwrap_or_else(|| text.into())
         }
@@ -457,7 +457,7 @@ impl Api for CQueue {
         // SAFETY: numbers only.
         let mut stats: readpast_stats = unsafe { std::mem::zeroed() };
         stats.struct_size = size_of::<readpast_stats>();
-        // SAFETY: the struct tells its own size.
+        // SAFETY: the struct has its own size.
         checked(|err| unsafe { readpast_queue_stats(self.0, &mut stats, err) })?;
         let known = |ms: i64| (ms >= 0).then_some(ms);
         Ok(QueueStats {

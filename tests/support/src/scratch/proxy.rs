@@ -24,12 +24,12 @@ pub enum Silence {
     After(String),
 }
 
-/// What is to be lost. It is over with the first answer that is.
+/// The part to be lost. It is over with the first answer that is.
 #[derive(Default)]
 struct Losing {
     /// Where a connection is to fall silent.
     silence: Mutex<Option<Silence>>,
-    /// Of each connection so far, whether it has.
+    /// Whether each connection so far has it.
     silent: Mutex<Vec<Arc<AtomicBool>>>,
     /// The next answer, whatever it is to.
     next: AtomicBool,

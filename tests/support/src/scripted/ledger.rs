@@ -1,4 +1,4 @@
-//! What the scripted SQL Server remembers: items, and the operations that were applied. Just enough of the procedures to
+//! The memory of the scripted SQL Server: items, and the operations that were applied. Just enough of the procedures to
 //! tell whether an effect was lost or doubled.
 
 use crate::tds_peer::{Answer, Param, Type, Value};
@@ -40,7 +40,7 @@ pub struct Item {
 #[derive(Default)]
 pub struct Ledger {
     pub items: Vec<Item>,
-    /// What each operation answered, by its identity.
+    /// The answer of each operation, by its identity.
     operations: HashMap<String, Answer>,
     /// The settlements that took effect, by the key of their item.
     pub settled: Vec<String>,

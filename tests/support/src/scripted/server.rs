@@ -1,5 +1,5 @@
 //! A scripted SQL Server with readpast and one queue, `Job`, installed in it: it takes the calls of the core by name,
-//! keeps a ledger, and does wrong what a test tells it to.
+//! keeps a ledger, and fails where a test wants it to.
 
 use crate::limit::HOLDS;
 use crate::scripted::ledger::Ledger;
@@ -12,7 +12,7 @@ use std::sync::{Arc, Barrier, Mutex, MutexGuard, PoisonError};
 /// The description of the queue `Job`.
 pub const SPEC: &str = r#"{"queue": "Job", "types": ["Default"], "columns": [{"name": "Payload", "type": "text"}]}"#;
 
-/// What goes wrong with one request.
+/// The fault of one request.
 pub enum Fault {
     /// Nothing is done, and this is the answer.
     Instead(Reply),
@@ -145,7 +145,7 @@ impl Shared {
     }
 }
 
-/// What opening asks for.
+/// The queries of opening.
 fn catalog() -> Answer {
     let columns = [
         ("Version", Type::Int),
@@ -176,6 +176,6 @@ fn answer_text(sql: &str) -> Answer {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // A test that failed in another thread has said so already.
+    // A test that failed in another thread has reported it already.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -14,13 +14,13 @@ use super::wire::Put;
 const COLUMN_METADATA: u8 = 0x81;
 const ROW: u8 = 0xD1;
 
-/// What the server answers to one request. Built from left to right, in the order it is sent.
+/// The answer of the server to one request. Built from left to right, in the order it is sent.
 #[derive(Clone, Debug, Default)]
 pub struct Answer {
     parts: Vec<Part>,
     /// The result set that rows go to, until something ends it.
     open: Option<ResultSet>,
-    /// An error was told and the DONE that says so has yet to come.
+    /// An error was sent, and its DONE has yet to come.
     failed: bool,
     /// The error ended the whole request: nothing of a call's ending follows.
     aborted: bool,
@@ -43,7 +43,7 @@ struct ResultSet {
     rows: u64,
 }
 
-/// What an answer's framing depends on.
+/// The facts that an answer's framing depends on.
 pub enum Ending {
     Batch,
     /// A call, with the handle that `sp_prepexec` and `sp_prepare` give out; more calls of the
@@ -60,7 +60,7 @@ impl Answer {
         Answer::default()
     }
 
-    /// Behaves as under `SET NOCOUNT ON`: the row counts that follow are not told.
+    /// Behaves as under `SET NOCOUNT ON`: the row counts that follow are not sent.
     pub fn no_count(mut self) -> Self {
         self.no_count = true;
         self
@@ -136,7 +136,7 @@ impl Answer {
         self
     }
 
-    /// What the procedure returned; 0 unless told.
+    /// The return value of the procedure; 0 unless the test sets one.
     pub fn return_status(mut self, value: i32) -> Self {
         self.return_status = value;
         self

@@ -31,7 +31,7 @@ enum Next {
     HangUp,
 }
 
-/// What ended a wait.
+/// The end of a wait.
 enum Waited {
     TimeIsUp,
     Attention,

@@ -17,7 +17,7 @@ pub const INITIAL_PACKET_SIZE: usize = 4096;
 const SESSION_RECOVERY: u8 = 0x01;
 const FEATURES_END: u8 = 0xFF;
 
-/// What a client said about itself. The password is not kept.
+/// The client's description of itself. The password is not kept.
 #[derive(Clone, Debug)]
 pub struct Login {
     pub connection: usize,
@@ -30,7 +30,7 @@ pub struct Login {
     pub library: String,
     /// Empty if the client leaves the choice to the server.
     pub database: String,
-    /// What the client asks for, or the peer's choice if it leaves that open (0).
+    /// The size that the client asks for, or the peer's choice if it leaves that open (0).
     pub packet_size: usize,
     /// The feature numbers the client offers (2.2.6.4, `FeatureExt`).
     pub features: Vec<u8>,

@@ -1,4 +1,4 @@
-//! What a server says about itself or a failure: the ERROR and INFO tokens (MS-TDS 2.2.7.10 and
+//! The messages of a server about itself or a failure: the ERROR and INFO tokens (MS-TDS 2.2.7.10 and
 //! 2.2.7.13), and the errors the tests need by name.
 
 use super::wire::Put;
@@ -35,7 +35,7 @@ impl ServerMessage {
         }
     }
 
-    /// What `PRINT` sends (number 0), or a numbered warning.
+    /// The message that `PRINT` sends (number 0), or a numbered warning.
     pub fn info(number: i32, text: impl Into<String>) -> Self {
         ServerMessage { class: 0, ..Self::error(number, text) }
     }

@@ -24,7 +24,7 @@ pub enum Event {
         at: Instant,
         pending: bool,
     },
-    /// The connection is gone, whoever closed it.
+    /// The connection is gone, whichever side closed it.
     Closed {
         connection: usize,
         at: Instant,

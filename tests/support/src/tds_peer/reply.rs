@@ -1,11 +1,11 @@
-//! What the script makes the peer do with a request or a login: answer, or misbehave.
+//! The reaction of the peer to a request or a login, as the script has it: answer, or misbehave.
 
 use std::time::Duration;
 
 use super::answer::Answer;
 use super::message::ServerMessage;
 
-/// What happens to a request. An [`Answer`] is one by `into()`; the default is a plain "done".
+/// The fate of a request. An [`Answer`] is one by `into()`; the default is a plain "done".
 #[derive(Clone, Debug)]
 pub struct Reply {
     pub delay: Duration,
@@ -91,7 +91,7 @@ impl From<Action> for Reply {
     }
 }
 
-/// What happens to a login.
+/// The fate of a login.
 #[derive(Clone, Debug, Default)]
 pub enum LoginReply {
     #[default]

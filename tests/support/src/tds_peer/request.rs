@@ -1,4 +1,4 @@
-//! What clients asked of the peer, as tests read it.
+//! The requests of clients to the peer, as tests read it.
 
 use std::time::Instant;
 
@@ -90,7 +90,7 @@ impl Request {
         self.params().iter().map(|param| param.value.clone()).collect()
     }
 
-    /// What kind of request it is, by the name MS-TDS gives it: handy in assertions.
+    /// The kind of the request, by the name MS-TDS gives it: handy in assertions.
     pub fn kind(&self) -> &'static str {
         match &self.call {
             Call::Batch { .. } => "batch",

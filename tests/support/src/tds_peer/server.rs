@@ -16,7 +16,7 @@ use crate::limit::until;
 type OnRequest = dyn Fn(&Request) -> Reply + Send + Sync;
 type OnLogin = dyn Fn(&Login) -> LoginReply + Send + Sync;
 
-/// What the connections share with the [`Peer`].
+/// The state that the connections share with the [`Peer`].
 pub struct Shared {
     pub record: Record,
     pub on_request: Box<OnRequest>,
@@ -87,7 +87,7 @@ impl Script {
 }
 
 /// A scripted server on the loopback interface. Dropping it stops it, and fails the test if the
-/// script panicked or a client said something that the peer does not understand.
+/// script panicked or a client sent something that the peer does not understand.
 pub struct Peer {
     address: SocketAddr,
     shared: Arc<Shared>,
@@ -209,7 +209,7 @@ fn listen(listener: &TcpListener, shared: &Arc<Shared>) {
         }
         stream.set_nodelay(true).expect("set TCP_NODELAY");
         let socket = stream.try_clone().expect("duplicate a socket");
-        // Taken first: whoever has seen the connection at work finds it here, to cut it.
+        // Taken first: a test that has seen the connection at work finds it here, to cut it.
         let mut connections = shared.connections();
         let thread = thread::spawn({
             let shared = Arc::clone(shared);

@@ -10,7 +10,7 @@ use super::transaction::Transaction;
 use super::value::Value;
 use super::wire::malformed;
 
-/// What a session remembers between requests.
+/// The memory of a session between requests.
 #[derive(Debug, Default)]
 pub struct Session {
     prepared: BTreeMap<i32, String>,

@@ -26,7 +26,7 @@ pub mod status {
     pub const ATTENTION: u16 = 0x20;
 }
 
-/// Appends a DONE token; `count` is the number of rows, if it is to be told.
+/// Appends a DONE token; `count` is the number of rows, if it is to be sent.
 pub fn write_done(out: &mut Vec<u8>, done: Done, status: u16, count: Option<u64>) {
     out.put_u8(done as u8);
     out.put_u16(status | if count.is_some() { status::COUNT } else { 0 });
@@ -85,7 +85,7 @@ fn put_bytes_change(body: &mut Vec<u8>, kind: u8, new: &[u8], old: &[u8]) {
     body.put_b_varbyte(old);
 }
 
-/// What the procedure's `RETURN` said (MS-TDS 2.2.7.18).
+/// The value of the procedure's `RETURN` (MS-TDS 2.2.7.18).
 pub fn write_return_status(out: &mut Vec<u8>, value: i32) {
     out.put_u8(0x79);
     out.put_u32(value.cast_unsigned());
