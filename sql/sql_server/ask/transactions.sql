@@ -1,7 +1,7 @@
 /* Sessions of this database that have kept a transaction open, as far as the login sees them: for how many seconds. */
 SELECT
     CAST(s.[session_id] AS int) AS [Session],
-    DATEDIFF(SECOND, s.[last_request_start_time], CURRENT_TIMESTAMP) AS [Seconds],
+    DATEDIFF_BIG(SECOND, s.[last_request_start_time], CURRENT_TIMESTAMP) AS [Seconds],
     CAST(COALESCE(s.[program_name], N'') AS nvarchar(200)) AS [Program]
 FROM sys.dm_exec_sessions AS s
 WHERE
