@@ -3,20 +3,20 @@
 mod act;
 mod alert;
 mod answer;
+mod auth;
 mod chart;
-mod desk;
 mod encoding;
-mod guard;
+mod format;
 mod item;
 mod listen;
 mod metrics;
 mod paced;
 mod pages;
-mod register;
+mod registry;
 mod request;
-mod room;
 mod routes;
-mod show;
+mod sampler;
+mod slots;
 
 use crate::exit::Exit;
 use crate::failure::{Result, usage};
@@ -25,7 +25,7 @@ use crate::output::{Output, note};
 use crate::secret_file::SecretFile;
 use crate::signals::Stop;
 use crate::{connection, duration};
-use guard::{Guard, Pass};
+use auth::{Access, Auth};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -84,8 +84,8 @@ const LONGEST_CALL: &str = "15000";
 
 /// All that the answers are made from.
 struct App {
-    guard: Guard,
-    queues: register::Register,
+    auth: Auth,
+    queues: registry::Registry,
     pages: pages::Pages,
     schema: String,
     /// Whether items may be changed.
@@ -95,8 +95,8 @@ struct App {
 }
 
 pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
-    let pass = pass(global, args)?;
-    if matches!(pass, Pass::Anybody) && !args.listen.ip().is_loopback() {
+    let access = access(global, args)?;
+    if matches!(access, Access::Anybody) && !args.listen.ip().is_loopback() {
         return Err(usage(format!(
             "{} can be reached from other machines: give --token-file (or READPAST_SERVE_TOKEN), or --trust-header behind a \
              reverse proxy that knows who asks",
@@ -106,10 +106,10 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     let mut config = connection::config(global, "5000")?;
     config.set("query.timeout_ms", LONGEST_CALL)?;
     let schema = config.schema()?.as_str().to_owned();
-    let queues = register::Register::open(config, &args.queues)?;
-    let count = queues.desks().len();
+    let queues = registry::Registry::open(config, &args.queues)?;
+    let count = queues.all().len();
     let app = App {
-        guard: Guard::new(pass, args.hosts.clone())?,
+        auth: Auth::new(access, args.hosts.clone())?,
         queues,
         pages: pages::Pages::new()?,
         schema,
@@ -128,9 +128,9 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
 }
 
 /// Who is let in.
-fn pass(global: &Global, args: &Args) -> Result<Pass> {
+fn access(global: &Global, args: &Args) -> Result<Access> {
     if let Some(header) = &args.trust_header {
-        return Ok(Pass::Header(header.to_ascii_lowercase()));
+        return Ok(Access::Header(header.to_ascii_lowercase()));
     }
     let token = match &args.token_file {
         Some(path) => {
@@ -141,10 +141,10 @@ fn pass(global: &Global, args: &Args) -> Result<Pass> {
         None => std::env::var("READPAST_SERVE_TOKEN").ok(),
     };
     match token {
-        None => Ok(Pass::Anybody),
+        None => Ok(Access::Anybody),
         Some(token) if token.len() < 16 || token.chars().any(|c| c.is_control() || c.is_whitespace()) => {
             Err(usage("the token must have at least 16 characters, and no blanks: `openssl rand -hex 16` makes one"))
         }
-        Some(token) => Ok(Pass::Token(token)),
+        Some(token) => Ok(Access::Token(token)),
     }
 }

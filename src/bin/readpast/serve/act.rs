@@ -2,11 +2,11 @@
 
 use super::App;
 use super::answer::Answer;
-use super::desk::Desk;
 use super::encoding::encode;
+use super::format::count;
 use super::item::{explained, fields, filter, line, name, named, query, told};
 use super::request::Request;
-use super::show::count;
+use super::sampler::Sampler;
 use crate::failure::Failure;
 use crate::filter::Pages;
 use crate::output::note;
@@ -34,12 +34,12 @@ fn asked(app: &App, request: &Request) -> Result<Verb, Answer> {
 }
 
 /// Which items are meant, and the form that does it.
-pub fn preview(app: &App, desk: &Desk, request: &Request) -> Answer {
+pub fn preview(app: &App, sampler: &Sampler, request: &Request) -> Answer {
     let verb = match asked(app, request) {
         Ok(verb) => verb,
         Err(answer) => return answer,
     };
-    let queue = &desk.queue;
+    let queue = &sampler.queue;
     let mut fields = match named(queue, fields(request)) {
         Ok(fields) => fields,
         Err(why) => return app.pages.problem(app, 400, "Nothing can be changed", &why),
@@ -82,23 +82,23 @@ pub fn preview(app: &App, desk: &Desk, request: &Request) -> Answer {
         "problem": problem,
         "fields": fields,
         "query": query,
-        "secret": app.guard.secret(),
+        "secret": app.auth.secret(),
     });
     app.pages.answer(app, if problem.is_some() { 400 } else { 200 }, "act.html", shown)
 }
 
 /// Does it, and goes back to the items.
-pub fn run(app: &App, desk: &Desk, request: &Request) -> Answer {
+pub fn run(app: &App, sampler: &Sampler, request: &Request) -> Answer {
     let verb = match asked(app, request) {
         Ok(verb) => verb,
         Err(answer) => return answer,
     };
-    if !app.guard.trusts_form(&request.headers, request.one("secret")) {
+    if !app.auth.trusts_form(&request.headers, request.one("secret")) {
         let text =
             "The form did not come from a page of this server, or the server has restarted since: load the page again.";
         return app.pages.problem(app, 403, "Nothing was done", text);
     }
-    let queue = &desk.queue;
+    let queue = &sampler.queue;
     let asked = named(queue, fields(request)).and_then(|fields| Ok((filter(&fields, verb.states())?, fields)));
     let (filter, fields) = match asked {
         Ok(asked) => asked,

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 const WIDTH: f64 = 600.0;
 const HEIGHT: f64 = 120.0;
-/// More than this between two looks is a gap, and no line goes across it.
+/// More than this between two samples is a gap, and no line goes across it.
 const GAPS: f64 = 4.0;
 
 /// One line of a chart.

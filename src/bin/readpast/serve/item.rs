@@ -2,10 +2,10 @@
 
 use super::App;
 use super::answer::Answer;
-use super::desk::Desk;
 use super::encoding::encode;
+use super::format::plain;
 use super::request::Request;
-use super::show::plain;
+use super::sampler::Sampler;
 use crate::duration;
 use crate::filter::ago;
 use crate::steer::Verb;
@@ -78,8 +78,8 @@ pub fn told(error: &readpast::Error) -> String {
 }
 
 /// The page of items.
-pub fn list(app: &App, desk: &Desk, request: &Request) -> Answer {
-    let queue = &desk.queue;
+pub fn list(app: &App, sampler: &Sampler, request: &Request) -> Answer {
+    let queue = &sampler.queue;
     let (fields, misnamed) = match named(queue, fields(request)) {
         Ok(fields) => (fields, None),
         Err(why) => (fields(request), Some(why)),
@@ -126,8 +126,8 @@ pub fn list(app: &App, desk: &Desk, request: &Request) -> Answer {
 }
 
 /// The page of one item.
-pub fn one(app: &App, desk: &Desk, request: &Request) -> Answer {
-    let queue = &desk.queue;
+pub fn one(app: &App, sampler: &Sampler, request: &Request) -> Answer {
+    let queue = &sampler.queue;
     let key = queue.whole_key(request.one("key").unwrap_or_default());
     let found = match key.and_then(|key| Ok((queue.get(&key)?, key))) {
         Ok(found) => found,

@@ -32,7 +32,7 @@ impl Pages {
         // A name that is misspelt is an error, and not an empty place.
         pages.set_undefined_behavior(UndefinedBehavior::Strict);
         pages.add_filter("urlencode", |text: String| encode(&text));
-        pages.add_filter("plain", |text: String| super::show::plain(&text));
+        pages.add_filter("plain", |text: String| super::format::plain(&text));
         for (name, text) in FILES {
             let broken = |error| Failure::Partly(format!("the page {name} is broken: {error}"), Exit::Unavailable);
             pages.add_template(name, text).map_err(broken)?;
@@ -44,7 +44,7 @@ impl Pages {
     pub fn answer(&self, app: &App, status: u16, name: &str, mut shown: Value) -> Answer {
         shown["version"] = json!(env!("CARGO_PKG_VERSION"));
         shown["every"] = json!(span_text(i64::try_from(app.every.as_millis()).unwrap_or(i64::MAX)));
-        shown["most"] = json!(super::show::count(app.most.into(), false));
+        shown["most"] = json!(super::format::count(app.most.into(), false));
         shown["acts"] = json!(app.acts);
         let rendered = self.0.get_template(name).and_then(|page| page.render(value(&shown)));
         match rendered {

@@ -1,9 +1,9 @@
 //! Which address shows what.
 
 use super::answer::{Answer, JSON};
-use super::desk::{self, Desk, Look};
 use super::request::Request;
-use super::{App, act, chart, item, metrics, pages, show};
+use super::sampler::{self, Sample, Sampler};
+use super::{App, act, chart, format, item, metrics, pages};
 use readpast::item::{span_text, utc_text};
 use readpast::{ItemState, QueueSpec};
 use serde_json::json;
@@ -13,20 +13,20 @@ pub fn route(app: &App, request: &Request) -> Answer {
     let path = request.path();
     if request.form.is_some() {
         return match path.as_slice() {
-            ["queue", name, "act"] => with(app, name, |desk| act::run(app, desk, request)),
+            ["queue", name, "act"] => with(app, name, |sampler| act::run(app, sampler, request)),
             _ => Answer::refusal(405, "This address takes no POST.").with("allow", "GET, HEAD"),
         };
     }
     match path.as_slice() {
         [] => queues(app),
-        ["queue", name] => with(app, name, |desk| queue(app, desk)),
-        ["queue", name, "items"] => with(app, name, |desk| item::list(app, desk, request)),
-        ["queue", name, "item"] => with(app, name, |desk| item::one(app, desk, request)),
-        ["queue", name, "act"] => with(app, name, |desk| act::preview(app, desk, request)),
+        ["queue", name] => with(app, name, |sampler| queue(app, sampler)),
+        ["queue", name, "items"] => with(app, name, |sampler| item::list(app, sampler, request)),
+        ["queue", name, "item"] => with(app, name, |sampler| item::one(app, sampler, request)),
+        ["queue", name, "act"] => with(app, name, |sampler| act::preview(app, sampler, request)),
         ["metrics"] => metrics::prometheus(app),
         ["health", "ready"] => metrics::ready(app),
         ["scale", name] => match app.queues.find(name) {
-            Some(desk) => metrics::scale(&desk, request.one("type")),
+            Some(sampler) => metrics::scale(&sampler, request.one("type")),
             None => Answer::new(404, JSON, json!({"error": "there is no such queue"}).to_string()),
         },
         ["style.css"] => kept("text/css; charset=utf-8", pages::STYLE),
@@ -41,9 +41,9 @@ fn kept(kind: &'static str, text: &'static str) -> Answer {
     Answer::new(200, kind, text)
 }
 
-fn with(app: &App, name: &str, answer: impl FnOnce(&Desk) -> Answer) -> Answer {
+fn with(app: &App, name: &str, answer: impl FnOnce(&Sampler) -> Answer) -> Answer {
     match app.queues.find(name) {
-        Some(desk) => answer(&desk),
+        Some(sampler) => answer(&sampler),
         None => {
             let text = format!(
                 "This server shows no queue {name}. If it was installed just now, it appears with the next figures."
@@ -56,13 +56,13 @@ fn with(app: &App, name: &str, answer: impl FnOnce(&Desk) -> Answer) -> Answer {
 fn queues(app: &App) -> Answer {
     let queues: Vec<_> = app
         .queues
-        .desks()
+        .all()
         .iter()
-        .map(|desk| {
-            let news = desk.news();
-            let figures = news.looks.last().map(|look| show::figures(&look.watched));
-            let mut shown = item::name(&desk.queue);
-            shown["trouble"] = json!(news.trouble);
+        .map(|sampler| {
+            let history = sampler.history();
+            let figures = history.samples.last().map(|sample| format::figures(&sample.watched));
+            let mut shown = item::name(&sampler.queue);
+            shown["trouble"] = json!(history.trouble);
             shown["figures"] = json!(figures);
             shown
         })
@@ -70,18 +70,18 @@ fn queues(app: &App) -> Answer {
     app.pages.answer(app, 200, "queues.html", json!({"queues": queues, "schema": app.schema}))
 }
 
-fn queue(app: &App, desk: &Desk) -> Answer {
-    let news = desk.news();
-    let latest = news.looks.last();
+fn queue(app: &App, sampler: &Sampler) -> Answer {
+    let history = sampler.history();
+    let latest = history.samples.last();
     let shown = json!({
-        "queue": item::name(&desk.queue),
-        "own": is_own(desk.queue.spec()),
-        "trouble": news.trouble,
-        "f": latest.map(|look| show::figures(&look.watched)),
-        "trend": desk::trend(&news.looks).map(|trend| show::trend(&trend)),
-        "charts": charts(app, &news.looks),
-        "at": latest.map(|look| utc_text(look.at).get(..19).unwrap_or_default().to_owned() + "Z"),
-        "took": latest.map(|look| span_text(i64::try_from(look.took.as_millis()).unwrap_or(i64::MAX))),
+        "queue": item::name(&sampler.queue),
+        "own": is_own(sampler.queue.spec()),
+        "trouble": history.trouble,
+        "f": latest.map(|sample| format::figures(&sample.watched)),
+        "trend": sampler::trend(&history.samples).map(|trend| format::trend(&trend)),
+        "charts": charts(app, &history.samples),
+        "at": latest.map(|sample| utc_text(sample.at).get(..19).unwrap_or_default().to_owned() + "Z"),
+        "took": latest.map(|sample| span_text(i64::try_from(sample.took.as_millis()).unwrap_or(i64::MAX))),
     });
     app.pages.answer(app, 200, "queue.html", shown)
 }
@@ -90,29 +90,29 @@ fn is_own(spec: &QueueSpec) -> bool {
     matches!(spec.storage, readpast::spec::Storage::Own)
 }
 
-fn charts(app: &App, looks: &[Arc<Look>]) -> String {
-    let times: Vec<_> = looks.iter().map(|look| look.at).collect();
-    let known = |name, class, of: fn(&Look) -> Option<i64>| chart::Line {
+fn charts(app: &App, samples: &[Arc<Sample>]) -> String {
+    let times: Vec<_> = samples.iter().map(|sample| sample.at).collect();
+    let known = |name, class, of: fn(&Sample) -> Option<i64>| chart::Line {
         name,
         class,
-        values: looks.iter().map(|look| of(look)).collect(),
+        values: samples.iter().map(|sample| of(sample)).collect(),
     };
-    let line = |name, class, of: fn(&Look) -> i64| chart::Line {
+    let line = |name, class, of: fn(&Sample) -> i64| chart::Line {
         name,
         class,
-        values: looks.iter().map(|look| Some(of(look))).collect(),
+        values: samples.iter().map(|sample| Some(of(sample))).collect(),
     };
     let backlog = [
-        line("due", "due", |look| look.watched.stats.due),
-        line("in flight", "flight", |look| look.watched.stats.count(ItemState::Processing)),
+        line("due", "due", |sample| sample.watched.stats.due),
+        line("in flight", "flight", |sample| sample.watched.stats.count(ItemState::Processing)),
     ];
-    let ended = [line("ended per minute", "ended", |look| look.watched.ended_per_minute)];
-    let failed = [line("failed", "failed", |look| look.watched.stats.count(ItemState::Failed))];
+    let ended = [line("ended per minute", "ended", |sample| sample.watched.ended_per_minute)];
+    let failed = [line("failed", "failed", |sample| sample.watched.stats.count(ItemState::Failed))];
     let took = [
-        known("waiting", "due", |look| look.watched.stats.wait_ms[1]),
-        known("claim to end", "flight", |look| look.watched.stats.claimed_ms[1]),
+        known("waiting", "due", |sample| sample.watched.stats.wait_ms[1]),
+        known("claim to end", "flight", |sample| sample.watched.stats.claimed_ms[1]),
     ];
-    let counts: fn(i64) -> String = |value| show::count(value, false);
+    let counts: fn(i64) -> String = |value| format::count(value, false);
     let drawn = [
         ("Due and in flight", &backlog[..], counts),
         ("Throughput", &ended[..], counts),

@@ -1,6 +1,6 @@
 //! The file with the rules.
 
-use super::tell::To;
+use super::notify::To;
 use crate::duration;
 use crate::failure::{Result, usage};
 use crate::global::Global;

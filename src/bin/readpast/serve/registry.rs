@@ -1,52 +1,52 @@
 //! Which queues there are: those that are installed now, whatever was installed when the server began.
 
-use super::desk::Desk;
+use super::sampler::Sampler;
 use crate::failure::Result;
 use crate::output::note;
 use readpast::config::Config;
 use readpast::install::{Installed, installed};
 use std::sync::{Arc, PoisonError, RwLock};
 
-pub struct Register {
+pub struct Registry {
     config: Config,
     /// The only ones that are shown, where some were named; all else.
     only: Vec<String>,
-    desks: RwLock<Vec<Arc<Desk>>>,
+    samplers: RwLock<Vec<Arc<Sampler>>>,
 }
 
-impl Register {
+impl Registry {
     /// Opens the queues. One that was named must be there.
     pub fn open(config: Config, only: &[String]) -> Result<Self> {
         let found = installed(&config)?;
         let description = |name: &str| found.iter().find(|found| found.queue == name).map(|i| i.description.clone());
         let names: Vec<_> =
             if only.is_empty() { found.iter().map(|i| &i.queue).collect() } else { only.iter().collect() };
-        let desks = names.into_iter().map(|name| Desk::open(&config, name, description(name), None));
-        let desks = desks.collect::<Result<Vec<_>>>()?;
-        Ok(Self { config, only: only.to_owned(), desks: RwLock::new(desks) })
+        let samplers = names.into_iter().map(|name| Sampler::open(&config, name, description(name), None));
+        let samplers = samplers.collect::<Result<Vec<_>>>()?;
+        Ok(Self { config, only: only.to_owned(), samplers: RwLock::new(samplers) })
     }
 
-    pub fn desks(&self) -> Vec<Arc<Desk>> {
-        self.desks.read().unwrap_or_else(PoisonError::into_inner).clone()
+    pub fn all(&self) -> Vec<Arc<Sampler>> {
+        self.samplers.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub fn find(&self, name: &str) -> Option<Arc<Desk>> {
-        self.desks().into_iter().find(|desk| desk.queue.name() == name)
+    pub fn find(&self, name: &str) -> Option<Arc<Sampler>> {
+        self.all().into_iter().find(|sampler| sampler.queue.name() == name)
     }
 
     /// Looks at what is installed. `told` is what could not be done the last time, and what cannot be done now: each is said
     /// once, and not with every look.
     pub fn refresh(&self, told: &mut Vec<String>) {
-        let before = self.desks();
+        let before = self.all();
         let mut trouble = Vec::new();
         let found = match before.first() {
-            Some(desk) => desk.queue.installed(),
+            Some(sampler) => sampler.queue.installed(),
             None => installed(&self.config),
         };
         match found {
             Ok(found) => {
                 let after = self.follow(&before, &found, &mut trouble);
-                *self.desks.write().unwrap_or_else(PoisonError::into_inner) = after;
+                *self.samplers.write().unwrap_or_else(PoisonError::into_inner) = after;
             }
             Err(error) => trouble.push(format!("the installed queues cannot be read: {error}")),
         }
@@ -56,21 +56,21 @@ impl Register {
         *told = trouble;
     }
 
-    fn follow(&self, before: &[Arc<Desk>], found: &[Installed], trouble: &mut Vec<String>) -> Vec<Arc<Desk>> {
+    fn follow(&self, before: &[Arc<Sampler>], found: &[Installed], trouble: &mut Vec<String>) -> Vec<Arc<Sampler>> {
         let mut after = Vec::new();
         for Installed { queue, description, .. } in found {
             if !self.only.is_empty() && !self.only.contains(queue) {
                 continue;
             }
-            let old = before.iter().find(|desk| desk.queue.name() == queue);
-            if let Some(same) = old.filter(|desk| desk.description.as_ref() == Some(description)) {
+            let old = before.iter().find(|sampler| sampler.queue.name() == queue);
+            if let Some(same) = old.filter(|sampler| sampler.description.as_ref() == Some(description)) {
                 after.push(Arc::clone(same));
                 continue;
             }
-            match Desk::open(&self.config, queue, Some(description.clone()), old.map(AsRef::as_ref)) {
-                Ok(desk) => {
+            match Sampler::open(&self.config, queue, Some(description.clone()), old.map(AsRef::as_ref)) {
+                Ok(sampler) => {
                     note(&format!("{queue} is {}", if old.is_some() { "described anew" } else { "now shown" }));
-                    after.push(desk);
+                    after.push(sampler);
                 }
                 Err(failure) => {
                     trouble.push(format!("{queue} cannot be shown as it is now: {}", failure.message()));
@@ -78,7 +78,7 @@ impl Register {
                 }
             }
         }
-        for gone in before.iter().filter(|desk| !found.iter().any(|found| found.queue == desk.queue.name())) {
+        for gone in before.iter().filter(|sampler| !found.iter().any(|found| found.queue == sampler.queue.name())) {
             // Who has named it is not to miss that it is gone: its figures fail, and that is told.
             if self.only.is_empty() {
                 note(&format!("{} is no longer installed", gone.queue.name()));
