@@ -17,7 +17,7 @@ pub struct Request {
 
 impl Request {
     pub fn new(uri: &hyper::Uri, headers: HeaderMap, form: Option<&str>, who: String) -> Self {
-        let path = uri.path().split('/').filter(|part| !part.is_empty()).map(|part| decode(part, false)).collect();
+        let path = uri.path().split('/').filter(|part| !part.is_empty()).map(|part| decode(part)).collect();
         Self { path, query: pairs(uri.query().unwrap_or_default()), form: form.map(pairs), headers, who }
     }
 
