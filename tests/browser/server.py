@@ -9,7 +9,8 @@ HOSTILE = "\"><img src=x onerror=window.pwned=1><script>window.pwned=1</script>"
 SPEC = """
 queue = "Mail"
 types = ["Email", "Sms"]
-columns = [{ name = "Recipient", type = "text(254)", nullable = false }, { name = "Body", type = "text" }, { name = "N", type = "integer" }]
+attempts = { history = true }
+columns = [{ name = "Recipient", type = "text(254)", nullable = false }, { name = "Body", type = "text" }, { name = "N", type = "integer" }, { name = "Tags", type = "json" }]
 """
 # On a busy machine the command's own patience may not be enough.
 PATIENCE = """
@@ -42,7 +43,7 @@ class Server:
         self.enqueue(range(1, 40))
         self.run("work", "Mail", "--until-empty", "--retry-delay", "1h", "--jobs", "2", "--", "sh", "-c", HANDLER)
         self.enqueue(range(40, 43))
-        arguments = ["serve", "--listen", "127.0.0.1:0", "--every", "1s", "--allow-actions"]
+        arguments = ["serve", "--listen", "127.0.0.1:0", "--every", "1s", "--allow-actions", "--environment", "staging", "--color", "orange"]
         self.process = subprocess.Popen(
             [self.command, *arguments], cwd=self.folder.name, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
         )
@@ -58,7 +59,7 @@ class Server:
         return done.stdout
 
     def enqueue(self, numbers: range) -> None:
-        items = [{"Recipient": f"ann{n}@example.org", "Body": HOSTILE, "N": n} for n in numbers]
+        items = [{"Recipient": f"ann{n}@example.org", "Body": HOSTILE, "N": n, "Tags": {"campaign": "spring", "parts": [n, HOSTILE]}} for n in numbers]
         self.run("enqueue", "Mail", given="".join(json.dumps(item) + "\n" for item in items))
 
     def states(self) -> dict[str, int]:

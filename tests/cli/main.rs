@@ -5,6 +5,7 @@
 mod alerting;
 #[cfg(feature = "serve")]
 mod besieging;
+mod browsing;
 mod checking;
 mod connecting;
 mod documents;

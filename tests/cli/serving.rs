@@ -42,11 +42,9 @@ fn is_tight(served: &Served, path: &str) -> String {
     assert_eq!(reply.header("x-content-type-options"), Some("nosniff"), "{path}");
     assert!(reply.header("set-cookie").is_none(), "{path}");
     let body = reply.body;
-    assert_eq!(
-        body.matches("<script").count(),
-        body.matches("<script src=\"/live.js\" defer></script>").count(),
-        "{path}"
-    );
+    let own = ["live", "search"].map(|name| format!("<script src=\"/{name}.js\" defer></script>"));
+    let own: usize = own.iter().map(|script| body.matches(script).count()).sum();
+    assert_eq!(body.matches("<script").count(), own, "{path}");
     assert!(!body.contains("<style") && !body.contains(" style="), "{path}");
     body
 }
@@ -72,8 +70,9 @@ fn a_search_reads_so_many_items_and_says_where_it_is() {
 fn pages_show_what_is_there() {
     let shell = mixed();
     let served = Served::start(&shell, &[]).ready();
-    served.get("/").shows(&["/queue/Mail", "2 failed", "All queues"]);
-    served.get("/queue/Mail").shows(&["boom 100%", "Due and in flight", "<svg", "No worker holds an item"]);
+    served.get("/").shows(&["/queue/Mail", "2 failed", "Needs attention"]);
+    served.get("/queues").shows(&["/queue/Mail", "2 failed", "All queues", "Attention"]);
+    served.get("/queue/Mail").shows(&["boom 100%", "Backlog", "<svg", "No worker holds an item"]);
     let failed = served.get("/queue/Mail/items?status=Failed");
     failed.shows(&["2 items", &key(&shell, 1), &key(&shell, 2)]);
     assert!(!failed.body.contains(&key(&shell, 4)));
@@ -91,11 +90,22 @@ fn pages_show_what_is_there() {
         ("/queue/Mail/act?verb=redrive", 403),
         ("/style.css", 200),
         ("/live.js", 200),
+        ("/search.js", 200),
         ("/icon.svg", 200),
     ] {
         assert_eq!(served.get(path).status, status, "{path}");
     }
-    for path in ["/", "/queue/Mail", "/queue/Mail/items", "/nowhere", "/metrics", "/scale/Mail"] {
+    for path in [
+        "/",
+        "/queue/Mail",
+        "/queue/Mail/items",
+        "/failed",
+        "/workers",
+        "/doctor",
+        "/nowhere",
+        "/metrics",
+        "/scale/Mail",
+    ] {
         is_tight(&served, path);
     }
 }
@@ -127,8 +137,9 @@ fn what_stands_in_items_stays_text() {
     shell.ok(&shell.script(&["--until-empty"], "printf '%s' \"$READPAST_COL_BODY\" >&2; exit 65"));
     let served = Served::start(&shell, &["--allow-actions"]).ready();
     until("the failures are seen", || served.get("/").body.contains(&format!("{} failed", HOSTILE.len())));
-    let mut paths = vec!["/".to_owned(), "/queue/Mail".to_owned(), "/queue/Mail/items".to_owned()];
-    paths.push("/queue/Mail/act?verb=redrive".to_owned());
+    let pages =
+        ["/", "/queues", "/failed", "/workers", "/queue/Mail", "/queue/Mail/items", "/queue/Mail/act?verb=redrive"];
+    let mut paths: Vec<_> = pages.map(str::to_owned).into();
     for n in 0..HOSTILE.len() {
         paths.push(format!("/queue/Mail/item?key={}", encoded(&key(&shell, n))));
     }
@@ -136,6 +147,7 @@ fn what_stands_in_items_stays_text() {
         let text = encoded(text);
         paths.push(format!("/queue/Mail/items?error={text}&key={text}&older={text}&type={text}&status={text}"));
         paths.push(format!("/queue/Mail/item?key={text}&did={text}&done={text}&refused={text}"));
+        paths.push(format!("/queue/Mail/items?q={text}"));
         paths.push(format!("/queue/{text}"));
         paths.push(format!("/queue/Mail/act?verb={text}&error={text}"));
     }
@@ -254,7 +266,7 @@ fn a_monitor_may_look_and_no_more() {
     shell.ok(&["install", "mail.json"]);
     shell.fill(2);
     let served = Served::start_as(&shell, &role, &["--allow-actions"]).ready();
-    served.get("/queue/Mail").shows(&["<dt>Due</dt><dd>2</dd>"]);
+    served.get("/queue/Mail").shows(&["<dt>Backlog</dt><dd>2</dd>"]);
     served.get("/queue/Mail/items").shows(&["2 items"]);
     served.get(&format!("/queue/Mail/item?key={}", encoded(&key(&shell, 1)))).shows(&["due for "]);
     let preview = served.get("/queue/Mail/act?verb=cancel");
@@ -264,11 +276,11 @@ fn a_monitor_may_look_and_no_more() {
     assert!(reply.body.contains("lacks the role of an operator"), "{reply:?}");
     shell.ok(&shell.script(&["--until-empty", "--retry-delay", "1h"], "echo the first bang >&2; exit 1"));
     let item = served.get(&format!("/queue/Mail/item?key={}", encoded(&key(&shell, 1))));
-    item.shows(&["Its attempts that have ended", "the first bang"]);
+    item.shows(&["Attempt 1", "the first bang"]);
     // Without the right to the attempts the rest of the item is there.
     shell.db.run(&format!("REVOKE EXECUTE ON FUNCTION readpast.attempts_mail FROM {role}"));
     let item = served.get(&format!("/queue/Mail/item?key={}", encoded(&key(&shell, 1))));
-    item.shows(&["Its columns", "may not see its attempts"]);
+    item.shows(&["Columns of the queue", "may not see its attempts"]);
     let mut show = shell.bare(&["show", "Mail", &key(&shell, 1), "--json"]);
     show.env("READPAST_CONNECTION", with(&shell, &[("Uid", &role), ("Pwd", "p")]));
     let shown = show.output().unwrap();
@@ -511,7 +523,7 @@ fn figures_are_there_for_machines() {
         "readpast_queue_type_due_items{queue=\"Mail\",type=\"Email\"} 1\n",
         "readpast_queue_type_workers_needed{queue=\"Mail\",type=\"Email\"} 1\n",
     ]);
-    served.get("/queue/Mail").shows(&["Types of work", "Sms", "In an hour", "not known yet"]);
+    served.get("/queue/Mail").shows(&["Types of work", "Sms", "Forecast, 1 h", "not known yet"]);
     assert_eq!(served.get("/scale/Nope").status, 404);
     assert_eq!(served.get("/health/live").status, 200);
 

@@ -5,18 +5,31 @@ mod alert;
 mod answer;
 mod auth;
 mod chart;
+mod concerns;
+mod doctor;
 mod encoding;
+mod environment;
+mod failed;
+mod figures;
+mod fingerprint;
 mod format;
 mod item;
+mod items;
+mod life;
 mod listen;
 mod metrics;
+mod overview;
 mod paced;
 mod pages;
+mod queue;
 mod registry;
 mod request;
+mod roles;
 mod routes;
 mod sampler;
+mod search;
 mod slots;
+mod workers;
 
 use crate::exit::Exit;
 use crate::failure::{Result, usage};
@@ -33,7 +46,7 @@ use std::time::Duration;
 
 /// Shows queues in a browser, and exports their figures to monitoring systems
 ///
-/// It serves pages at /, metrics for Prometheus at /metrics, health at /health/live and /health/ready, and the number of workers for
+/// It serves pages at / (each also as JSON: ?format=json), metrics for Prometheus at /metrics, health at /health/live and /health/ready, and the number of workers for
 /// KEDA at /scale/QUEUE. Figures come from bounded looks at the indexes, at the same cost in a queue of ten million items as in an empty
 /// one; their history is kept in memory. By default it listens on this machine only; on another address it needs a token or an
 /// authenticating proxy. It changes nothing without --allow-actions. To look, its login needs only the role monitor.
@@ -42,6 +55,7 @@ use std::time::Duration;
 Examples:
   readpast serve
   readpast serve --alerts alerts.toml --queue Notification
+  readpast serve --environment production --allow-actions
   readpast serve --listen 10.0.0.5:8086 --token-file token --host queues.example.com")]
 pub struct Args {
     /// Where to listen
@@ -59,6 +73,15 @@ pub struct Args {
     /// Lets viewers redrive, retry, cancel, pause and resume items, as far as this command's login may
     #[arg(long)]
     allow_actions: bool,
+    /// The name of the environment in the head of each page. In `production`, `prod` and `live` an action needs the queue's name typed
+    #[arg(long, value_name = "NAME")]
+    environment: Option<String>,
+    /// The colour of that name; production is red
+    #[arg(long, value_name = "COLOR", requires = "environment")]
+    color: Option<environment::Color>,
+    /// Shows no payload: the values of the queue's own columns
+    #[arg(long)]
+    hide_payload: bool,
     /// How often the figures are taken
     #[arg(long, default_value = "5s", value_name = "INTERVAL", value_parser = interval)]
     every: Duration,
@@ -88,8 +111,10 @@ struct App {
     queues: registry::Registry,
     pages: pages::Pages,
     schema: String,
+    environment: environment::Environment,
     /// Whether items may be changed.
     acts: bool,
+    hides_payload: bool,
     every: Duration,
     most: u32,
 }
@@ -113,7 +138,9 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
         queues,
         pages: pages::Pages::new()?,
         schema,
+        environment: environment::Environment::new(args.environment.as_deref(), args.color),
         acts: args.allow_actions,
+        hides_payload: args.hide_payload,
         every: args.every,
         most: args.most,
     };

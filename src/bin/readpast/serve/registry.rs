@@ -26,6 +26,10 @@ impl Registry {
         Ok(Self { config, only: only.to_owned(), samplers: RwLock::new(samplers) })
     }
 
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
     pub fn all(&self) -> Vec<Arc<Sampler>> {
         self.samplers.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
