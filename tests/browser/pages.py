@@ -117,6 +117,9 @@ class Browser:
         said = [entry["message"] for entry in self.driver.get_log("browser")]
         assert not said, f"{where}: the console says {said}"
 
+    def unfold(self, whether: bool) -> None:
+        self.driver.execute_script("for (const e of document.querySelectorAll('details')) e.open = arguments[0]", whether)
+
     def forget(self, status: int | None) -> None:
         """The browser logs a page that is not there as an error of its own."""
         if status is not None:
@@ -150,10 +153,11 @@ def every_page(browser: Browser) -> None:
             for name, (path, words) in pages.items():
                 browser.open(path)
                 # What is folded is judged as well.
-                browser.driver.execute_script("for (const e of document.querySelectorAll('details')) e.open = true")
+                browser.unfold(True)
                 assert words in browser.text(), f"{name}: {words} is not in {browser.text()}"
                 browser.forget(404 if name == "nothing" else None)
                 browser.judge(f"{name}, {scheme}, {size}")
+                browser.unfold(False)
                 browser.keep(f"{name}-{scheme}-{size}")
     browser.look("light", "wide")
 
@@ -208,7 +212,7 @@ def unfolded_parts_stay_so(browser: Browser) -> None:
     # The age of the item changes with each new sample.
     browser.wait("the page is taken again", lambda: browser.find("#item time").text not in ("", made))
     assert browser.find("details.payload").get_attribute("open"), "the payload stays unfolded"
-    browser.driver.execute_script("for (const e of document.querySelectorAll('details')) e.open = true")
+    browser.unfold(True)
     assert '"campaign": "spring",' in browser.text(), "with a line for each member"
 
 

@@ -29,7 +29,7 @@ esac
 
 
 class Server:
-    """Of a queue Mail: four Failed (one of them hostile), two in Error, the others Completed, three Pending."""
+    """Of a queue Reports without an item, and a queue Mail: four Failed (one of them hostile), two in Error, the others Completed, three Pending."""
 
     def __init__(self, command: str):
         self.command = str(pathlib.Path(command).resolve())
@@ -40,6 +40,8 @@ class Server:
         # Under every umask: the command refuses settings that others may write.
         settings.chmod(0o600)
         self.run("install", "mail.toml")
+        (pathlib.Path(self.folder.name) / "reports.toml").write_text('queue = "Reports"\n')
+        self.run("install", "reports.toml")
         self.enqueue(range(1, 40))
         self.run("work", "Mail", "--until-empty", "--retry-delay", "1h", "--jobs", "2", "--", "sh", "-c", HANDLER)
         self.enqueue(range(40, 43))
