@@ -27,6 +27,7 @@ mod serving;
 mod shell;
 mod signals;
 mod stressing;
+mod top;
 mod traces;
 mod trusting;
 mod working;

@@ -5,6 +5,7 @@ mod adopt;
 mod check;
 mod cli;
 mod completions;
+mod concerns;
 mod connection;
 mod doctor;
 mod drop;
@@ -12,9 +13,11 @@ mod duration;
 mod enqueue;
 mod exit;
 mod failure;
+mod figures;
 mod filter;
 mod findings;
 mod foreign;
+mod format;
 mod global;
 mod install;
 mod list;
@@ -26,6 +29,7 @@ mod progress;
 mod purge;
 mod recover;
 mod render;
+mod roles;
 mod secret_file;
 #[cfg(feature = "serve")]
 mod serve;
@@ -37,6 +41,7 @@ mod signals;
 mod stats;
 mod steer;
 mod stress;
+mod top;
 mod trust;
 mod why;
 #[cfg(windows)]
@@ -87,6 +92,7 @@ fn perform(cli: Cli) -> Result<Exit> {
         #[cfg(windows)]
         Command::Service(args) => service::run(&global, args, read_line, &out),
         Command::Stats(args) => stats::run(&global, &args, &out),
+        Command::Top(args) => top::run(&global, &args, &out),
         Command::Stress(args) => stress::run(&global, &args, &out),
         Command::Settings(args) => settings::run(&global, &args, &out),
         Command::Show(args) => show::run(&global, &args, &out),

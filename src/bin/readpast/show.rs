@@ -121,11 +121,8 @@ fn document(spec: &QueueSpec, item: &Item<'_>, why: Option<&Why>, attempts: Opti
 }
 
 fn line(spec: &QueueSpec, item: &Item<'_>) -> String {
-    let error = ["Error", "ItemError", "item_error"].iter().find_map(|name| item.value_of(name));
-    let error = match error {
-        Some(Value::Text(text)) => printable(text.lines().next().unwrap_or_default()),
-        _ => String::new(),
-    };
+    let error = crate::roles::text(spec, item, "error").unwrap_or_default();
+    let error = printable(error.lines().next().unwrap_or_default());
     let number = filter::spoken(spec, item.key());
     format!("{}\t{number}\t{}\t{}\t{error}", printable(item.key()), state(item), item.attempt())
 }

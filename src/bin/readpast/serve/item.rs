@@ -1,12 +1,13 @@
 //! One item: where it is in its life, its attempts, its payload, and what can be done to it.
 
 use super::answer::Answer;
-use super::format::plain;
 use super::items::{said, text, told, verbs};
 use super::pages::Page;
 use super::request::Request;
 use super::sampler::Sampler;
-use super::{App, life, roles};
+use super::{App, life};
+use crate::format::plain;
+use crate::roles;
 use crate::why::document;
 use readpast::item::{ColumnType, utc_ms};
 use readpast::{Attempt, ErrorKind, Item, ItemState, Queue, QueueSpec, Value, Why};

@@ -2,11 +2,12 @@
 
 use super::answer::Answer;
 use super::encoding::encode;
-use super::format::plain;
 use super::pages::Page;
 use super::request::Request;
 use super::sampler::Sampler;
-use super::{App, roles, search};
+use super::{App, search};
+use crate::format::plain;
+use crate::roles;
 use crate::steer::Verb;
 use readpast::{ErrorKind, Item, ItemState, Queue, QueueSpec, Value};
 use serde_json::json;

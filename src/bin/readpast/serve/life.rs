@@ -1,6 +1,6 @@
 //! The life of an item as stages: waiting, in work, ended; with the times that the item has.
 
-use super::roles;
+use crate::roles;
 use readpast::{Item, ItemState, QueueSpec};
 use serde_json::{Value, json};
 

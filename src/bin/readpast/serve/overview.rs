@@ -2,10 +2,10 @@
 
 use super::App;
 use super::answer::Answer;
-use super::concerns;
 use super::pages::Page;
 use super::request::Request;
 use super::sampler::{History, Sampler};
+use crate::concerns::{self, Concern, Kind, status};
 use readpast::ItemState;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -15,13 +15,13 @@ pub fn page(app: &App, request: &Request) -> Answer {
     let queues: Vec<_> = app.queues.all().into_iter().map(|sampler| (sampler.history(), sampler)).collect();
     let mut attention: Vec<_> = queues
         .iter()
-        .flat_map(|(history, sampler)| concerns::of(history).into_iter().map(move |concern| (concern, sampler)))
+        .flat_map(|(history, sampler)| of(history).into_iter().map(move |concern| (concern, sampler)))
         .collect();
     attention.sort_by_key(|(concern, _)| concern.kind);
     let attention: Vec<_> = attention
         .into_iter()
         .map(|(concern, sampler)| {
-            let mut document = concern.document();
+            let mut document = document(&concern);
             document["queue"] = json!(sampler.queue.name());
             document
         })
@@ -59,12 +59,31 @@ fn totals(queues: &[(History, Arc<Sampler>)]) -> Value {
 
 /// A queue in a line.
 pub fn line(sampler: &Sampler, history: &History) -> Value {
-    let concerns = concerns::of(history);
+    let concerns = of(history);
     json!({
         "queue": sampler.queue.name(),
-        "status": if concerns.is_empty() { "OK" } else { "Attention" },
-        "concerns": concerns.iter().map(super::concerns::Concern::document).collect::<Vec<_>>(),
+        "status": status(&concerns),
+        "concerns": concerns.iter().map(document).collect::<Vec<_>>(),
         "trouble": history.trouble,
-        "figures": history.samples.last().map(|sample| super::figures::document(&sample.watched)),
+        "figures": history.samples.last().map(|sample| crate::figures::document(&sample.watched)),
     })
+}
+
+/// Why a queue needs attention, by its samples.
+pub fn of(history: &History) -> Vec<Concern> {
+    concerns::of(history.trouble.as_deref(), history.samples.last().map(|sample| &sample.watched))
+}
+
+/// A reason, with the page that shows more of it within the queue.
+pub fn document(concern: &Concern) -> Value {
+    let place = match concern.kind {
+        Kind::NoFigures => "",
+        Kind::NoWorkers | Kind::Late => "/items?status=Pending&status=Error",
+        Kind::Expired => "/items?status=Processing",
+        Kind::Refused => "/items?status=Pending",
+        Kind::Failed => "/items?status=Failed",
+    };
+    let mut document = concern.document();
+    document["place"] = json!(place);
+    document
 }

@@ -3,10 +3,11 @@
 use super::App;
 use super::answer::{Answer, HTML, JSON};
 use super::encoding::encode;
-use super::format;
 use super::request::Request;
+use super::times;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
+use crate::format;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior};
 use readpast::Queue;
 use readpast::item::{utc_ms, utc_text};
@@ -105,8 +106,8 @@ impl Pages {
             value.map_or_else(|| "–".to_owned(), |value| format::count(value, capped.unwrap_or(false)))
         });
         pages.add_filter("span", format::span);
-        pages.add_filter("exact", |utc: String| format::exact(&utc));
-        pages.add_filter("since", |utc: String| format::since(&utc, now_ms()));
+        pages.add_filter("exact", |utc: String| times::exact(&utc));
+        pages.add_filter("since", |utc: String| times::since(&utc, now_ms()));
         for (name, text) in FILES {
             let broken = |error| Failure::Partly(format!("the page {name} is broken: {error}"), Exit::Unavailable);
             pages.add_template(name, text).map_err(broken)?;

@@ -4,7 +4,8 @@ use super::answer::Answer;
 use super::pages::Page;
 use super::request::Request;
 use super::sampler::{self, Sample, Sampler};
-use super::{App, chart, concerns, figures, format, overview};
+use super::{App, chart, forecast, overview};
+use crate::{concerns, figures, format};
 use readpast::ItemState;
 use readpast::item::{span_text, utc_text};
 use readpast::spec::Storage;
@@ -20,18 +21,18 @@ pub fn all(app: &App, request: &Request) -> Answer {
 pub fn one(app: &App, sampler: &Sampler, request: &Request) -> Answer {
     let history = sampler.history();
     let latest = history.samples.last();
-    let found = concerns::of(&history);
+    let found = overview::of(&history);
     let trend = sampler::trend(&history.samples).zip(latest);
     let data = json!({
         "own": matches!(sampler.queue.spec().storage, Storage::Own),
-        "status": if found.is_empty() { "OK" } else { "Attention" },
-        "concerns": found.iter().map(concerns::Concern::document).collect::<Vec<_>>(),
+        "status": concerns::status(&found),
+        "concerns": found.iter().map(overview::document).collect::<Vec<_>>(),
         "trouble": history.trouble,
         "figures": latest.map(|sample| figures::document(&sample.watched)),
-        "trend": trend.map(|(trend, sample)| figures::trend(&trend, &sample.watched)),
+        "trend": trend.map(|(trend, sample)| forecast::trend(&trend, &sample.watched)),
         "at": latest.map(|sample| utc_text(sample.at)),
         "took_ms": latest.map(|sample| i64::try_from(sample.took.as_millis()).unwrap_or(i64::MAX)),
-        "history": if request.wants_json() { figures::series(&history.samples) } else { Vec::new() },
+        "history": if request.wants_json() { forecast::series(&history.samples) } else { Vec::new() },
     });
     let page = Page::of_queue("queue.html", "Queues", &sampler.queue, sampler.queue.name(), data)
         .with("charts", json!(charts(app, &history.samples)));

@@ -1,7 +1,6 @@
 //! What needs a person first.
 
-use super::format::{count, plain};
-use super::sampler::History;
+use crate::format::{count, plain};
 use readpast::item::span_text;
 use readpast::{ItemState, Watched};
 use serde_json::{Value, json};
@@ -23,7 +22,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    fn as_str(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::NoFigures => "no_figures",
             Self::NoWorkers => "no_workers",
@@ -31,17 +30,6 @@ impl Kind {
             Self::Late => "late",
             Self::Refused => "refused",
             Self::Failed => "failed",
-        }
-    }
-
-    /// The page that shows more of it, within the queue.
-    fn place(self) -> &'static str {
-        match self {
-            Self::NoFigures => "",
-            Self::NoWorkers | Self::Late => "/items?status=Pending&status=Error",
-            Self::Expired => "/items?status=Processing",
-            Self::Refused => "/items?status=Pending",
-            Self::Failed => "/items?status=Failed",
         }
     }
 }
@@ -55,20 +43,23 @@ pub struct Concern {
 
 impl Concern {
     pub fn document(&self) -> Value {
-        json!({"kind": self.kind.as_str(), "text": self.text, "place": self.kind.place()})
+        json!({"kind": self.kind.as_str(), "text": self.text})
     }
 }
 
-/// The reasons of a queue, the most pressing first; none where all is well.
-pub fn of(history: &History) -> Vec<Concern> {
+/// The reasons of a queue, the most pressing first; none where all is well. `trouble` is why there are no new figures.
+pub fn of(trouble: Option<&str>, latest: Option<&Watched>) -> Vec<Concern> {
     let mut found = Vec::new();
-    if let Some(trouble) = &history.trouble {
+    if let Some(trouble) = trouble {
         found.push(Concern { kind: Kind::NoFigures, text: format!("no new figures: {}", plain(trouble)) });
     }
-    if let Some(latest) = history.samples.last() {
-        found.extend(of_figures(&latest.watched));
-    }
+    found.extend(latest.into_iter().flat_map(of_figures));
     found
+}
+
+/// `OK` or `Attention`.
+pub fn status(concerns: &[Concern]) -> &'static str {
+    if concerns.is_empty() { "OK" } else { "Attention" }
 }
 
 fn of_figures(watched: &Watched) -> Vec<Concern> {
