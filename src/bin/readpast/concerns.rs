@@ -1,4 +1,4 @@
-//! What needs a person first.
+//! Reasons why a queue needs a person, in the order of urgency.
 
 use crate::format::{count, plain};
 use readpast::item::span_text;

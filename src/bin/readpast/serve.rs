@@ -51,9 +51,8 @@ use std::time::Duration;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  readpast serve
-  readpast serve --alerts alerts.toml --queue Notification
   readpast serve --environment production --allow-actions
+  readpast serve --alerts alerts.toml --queue Notification
   readpast serve --listen 10.0.0.5:8086 --token-file token --host queues.example.com")]
 pub struct Args {
     /// Where to listen
@@ -122,7 +121,7 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     if matches!(access, Access::Anybody) && !args.listen.ip().is_loopback() {
         return Err(usage(format!(
             "{} can be reached from other machines: give --token-file (or READPAST_SERVE_TOKEN), or --trust-header behind a \
-             reverse proxy that knows who asks",
+             reverse proxy that knows the user",
             args.listen
         )));
     }
@@ -152,7 +151,7 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     Ok(Exit::Signal(signal))
 }
 
-/// Who is let in.
+/// Clients that are admitted.
 fn access(global: &Global, args: &Args) -> Result<Access> {
     if let Some(header) = &args.trust_header {
         return Ok(Access::Header(header.to_ascii_lowercase()));

@@ -1,9 +1,9 @@
-//! What is done to items: shown first, and then done to those that were meant and are still as they were.
+//! Actions on items: a preview first, then the action on those items that are still as they were.
 
 use super::App;
 use super::answer::Answer;
 use super::encoding::encode;
-use super::items::{explained, line, told};
+use super::items::{error_text, explained, line};
 use super::pages::Page;
 use super::request::Request;
 use super::sampler::Sampler;
@@ -22,7 +22,7 @@ const COUNTED: u32 = 1_000;
 const MOST: usize = 5_000;
 const SHOWN: usize = 50;
 
-/// What is to be done, or the page that says what is wrong with it.
+/// The action that the request asks for, or a page that says what is wrong.
 fn asked(app: &App, request: &Request) -> Result<Verb, Answer> {
     if !app.acts {
         let text = "This server only shows. Start it with --allow-actions, and with a login that may change items.";
@@ -49,7 +49,7 @@ pub fn preview(app: &App, sampler: &Sampler, request: &Request) -> Answer {
     let (mut more, mut problem) = (false, None);
     // One bounded look, as the page of items takes it, whatever the size of the queue.
     let found = filter(&fields, verb.states())
-        .and_then(|filter| queue.look(&filter, None, COUNTED, app.most).map_err(|error| told(&error)));
+        .and_then(|filter| queue.look(&filter, None, COUNTED, app.most).map_err(|error| error_text(&error)));
     match found {
         Ok((batch, further)) => {
             more = further.is_some() || batch.len() == COUNTED as usize;
@@ -118,7 +118,7 @@ pub fn run(app: &App, sampler: &Sampler, request: &Request) -> Answer {
         Err(why) => return app.pages.problem(app, request, 400, "Nothing was done", &why),
     };
     let (mut done, mut refused) = (0, 0);
-    // Who did what to which items, whatever became of it.
+    // The log names user, action and items, also after a failure.
     let log = |done: usize, refused: usize| {
         let name = queue.name();
         note(&format!("{} of {name}: {done}, refused: {refused}; {}; by {}", verb.done(), query(&fields), request.who));
@@ -150,7 +150,7 @@ pub fn run(app: &App, sampler: &Sampler, request: &Request) -> Answer {
 
 fn words(failure: &Failure) -> String {
     match failure {
-        Failure::Library(error) | Failure::Remedied(error, _) => told(error),
+        Failure::Library(error) | Failure::Remedied(error, _) => error_text(error),
         other => other.message(),
     }
 }

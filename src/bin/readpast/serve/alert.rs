@@ -22,11 +22,11 @@ use std::time::{Duration, Instant, SystemTime};
 struct Standing {
     /// Since when the condition has been met without a break.
     met: Option<SystemTime>,
-    /// What was told last, and since when it was so.
+    /// The last notification: since when the rule held.
     fired: Option<SystemTime>,
 }
 
-/// What is to be told.
+/// A notification to send.
 struct News {
     key: (usize, String),
     fires: Option<SystemTime>,
@@ -98,23 +98,23 @@ fn look(app: &App, rules: &Rules, standings: &mut HashMap<(usize, String), Stand
             standing.met = rule.condition.is_met(value).then(|| standing.met.unwrap_or(latest.at));
             let holds = standing.met.filter(|since| latest.at.duration_since(*since).unwrap_or_default() >= rule.lasts);
             if holds.is_some() != standing.fired.is_some() {
-                found.push(told(app, rule, key, holds, Some(value), latest.at));
+                found.push(notification(app, rule, key, holds, Some(value), latest.at));
             }
         }
         let is_gone = |queue: &str| !samplers.iter().any(|sampler| sampler.queue.name() == queue);
         let over = standings
             .iter()
             .filter(|((at, queue), standing)| *at == number && standing.fired.is_some() && is_gone(queue));
-        found.extend(over.map(|(key, _)| told(app, rule, key.clone(), None, None, SystemTime::now())));
+        found.extend(over.map(|(key, _)| notification(app, rule, key.clone(), None, None, SystemTime::now())));
     }
-    // Of a queue that is gone nothing is left once that was told.
+    // A queue that is gone is forgotten once its end was reported.
     standings.retain(|(_, queue), standing| {
         standing.fired.is_some() || samplers.iter().any(|sampler| sampler.queue.name() == queue)
     });
     found
 }
 
-fn told(
+fn notification(
     app: &App,
     rule: &Rule,
     key: (usize, String),
@@ -130,7 +130,7 @@ fn told(
         "condition": rule.condition.word(),
         "value": value,
         "limit": rule.condition.limit(),
-        "text": rule.condition.told(&key.1, value, fires.is_some()),
+        "text": rule.condition.text(&key.1, value, fires.is_some()),
         "at": utc_text(at),
         "since": fires.map(utc_text),
     });

@@ -1,4 +1,4 @@
-//! Who is let in, and from where: a page must not be reached through somebody else's page.
+//! Access control: users, host names, and the origin of forms, so that no other site's page reaches ours.
 
 use super::answer::Answer;
 use super::encoding::base64;
@@ -9,21 +9,21 @@ use std::net::IpAddr;
 /// The characters of a name that are logged.
 const LONGEST_NAME: usize = 100;
 
-/// Whom to serve.
+/// Clients to serve.
 pub enum Access {
-    /// Whoever reaches the address.
+    /// All that reach the address.
     Anybody,
-    /// Who knows this.
+    /// Those that send this.
     Token(String),
-    /// Whom a reverse proxy names in this header.
+    /// Users that a reverse proxy names in this header.
     Header(String),
 }
 
-/// What every request is held against.
+/// The checks of every request.
 pub struct Auth {
     access: Access,
     hosts: Vec<String>,
-    /// What a form must bring, which no other page knows.
+    /// A secret that each form brings, and that no other site knows.
     secret: String,
 }
 
@@ -43,12 +43,12 @@ impl Auth {
         matches!(self.access, Access::Header(_))
     }
 
-    /// What forms carry.
+    /// The secret for a form.
     pub fn secret(&self) -> &str {
         &self.secret
     }
 
-    /// A name that leads to this machine may be anybody's (DNS rebinding): only those we were told of count. An address cannot
+    /// A name that leads to this machine may be anybody's (DNS rebinding): only those that were named count. An address cannot
     /// be led elsewhere.
     pub fn knows_host(&self, headers: &HeaderMap) -> bool {
         let Some(host) = only(headers, HOST.as_str()) else { return false };
@@ -56,7 +56,7 @@ impl Auth {
         name == "localhost" || name.parse::<IpAddr>().is_ok() || self.hosts.contains(&name)
     }
 
-    /// Whether who asks may; else what they are told.
+    /// The refusal of a client that is not admitted.
     pub fn admits(&self, headers: &HeaderMap) -> std::result::Result<(), Answer> {
         match &self.access {
             Access::Anybody => Ok(()),
@@ -77,7 +77,7 @@ impl Auth {
         }
     }
 
-    /// Who asks, for the log: whom the proxy has named; else what a log-in gives as its name, which anybody may choose, and
+    /// The user's name for the log: that of the proxy; else the name in a log-in, which anybody may choose; and
     /// from where.
     pub fn names(&self, headers: &HeaderMap, from: IpAddr) -> String {
         let text = |name: &str| headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_has_a_name_for_the_log() {
+    fn a_request_has_a_name_for_the_log() {
         let from = IpAddr::from([10, 0, 0, 1]);
         let named = |access, pairs: &[(&'static str, &str)]| auth(access).names(&headers(pairs), from);
         assert_eq!(named(Access::Anybody, &[("x-remote-user", "ann")]), "10.0.0.1");

@@ -9,7 +9,7 @@ use readpast::doctor::{Severity, check};
 use serde_json::json;
 
 pub fn page(app: &App, request: &Request) -> Answer {
-    // The checks ask the catalog for much: only whoever wants them pays for them.
+    // The checks ask the catalog for much: they run on request only.
     let found = request.one("run").map(|_| check(app.queues.config(), None)).transpose();
     let data = match &found {
         Ok(None) => json!({"findings": null, "errors": 0, "warnings": 0, "fine": 0, "problem": null}),
@@ -24,7 +24,9 @@ pub fn page(app: &App, request: &Request) -> Answer {
                 "problem": null,
             })
         }
-        Err(error) => json!({"findings": null, "errors": 0, "warnings": 0, "fine": 0, "problem": items::told(error)}),
+        Err(error) => {
+            json!({"findings": null, "errors": 0, "warnings": 0, "fine": 0, "problem": items::error_text(error)})
+        }
     };
     let status = if found.is_err() { 502 } else { 200 };
     app.pages.answer(app, request, status, Page::new("doctor.html", "Doctor", "Doctor", data))

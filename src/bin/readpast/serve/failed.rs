@@ -37,7 +37,7 @@ pub fn page(app: &App, request: &Request) -> Answer {
         match times(app, &sampler, &mut found) {
             Ok(true) => partial.push(sampler.queue.name().to_owned()),
             Ok(false) => {}
-            Err(error) => problems.push(json!({"queue": sampler.queue.name(), "text": items::told(&error)})),
+            Err(error) => problems.push(json!({"queue": sampler.queue.name(), "text": items::error_text(&error)})),
         }
         groups.extend(found.into_iter().map(|(print, group)| document(sampler.queue.name(), &print.0, group)));
     }
@@ -121,6 +121,6 @@ mod tests {
             groups.iter().map(|((print, state), group)| (print.as_str(), *state, group.items)).collect();
         assert_eq!(found, [("mailbox r# is full", "Error", 1), ("mailbox r# is full", "Failed", 5)]);
         let shown = document("Mail", "mailbox r# is full", groups.into_values().next_back().unwrap());
-        assert_eq!(shown["search"], "is full", "the text that all of them have");
+        assert_eq!(shown["search"], "mailbox r", "the longest text that all of them have");
     }
 }

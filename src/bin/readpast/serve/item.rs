@@ -1,7 +1,7 @@
 //! One item: where it is in its life, its attempts, its payload, and what can be done to it.
 
 use super::answer::Answer;
-use super::items::{said, text, told, verbs};
+use super::items::{error_text, outcome, text, verbs};
 use super::pages::Page;
 use super::request::Request;
 use super::sampler::Sampler;
@@ -23,7 +23,7 @@ pub fn page(app: &App, sampler: &Sampler, request: &Request) -> Answer {
     let key = queue.whole_key(request.one("key").unwrap_or_default());
     let found = match key.and_then(|key| Ok((queue.get(&key)?, key))) {
         Ok(found) => found,
-        Err(error) => return app.pages.problem(app, request, 400, "This item cannot be shown", &told(&error)),
+        Err(error) => return app.pages.problem(app, request, 400, "This item cannot be shown", &error_text(&error)),
     };
     let (found, key) = found;
     let Some(item) = found.get(0) else {
@@ -36,12 +36,18 @@ pub fn page(app: &App, sampler: &Sampler, request: &Request) -> Answer {
     let why = match &why {
         Ok(Some(why)) => document(why),
         Ok(None) => json!({"reason": null, "text": "it was deleted just now"}),
-        Err(error) => json!({"reason": null, "text": told(error)}),
+        Err(error) => json!({"reason": null, "text": error_text(error)}),
     };
     let (attempts, unseen) = match attempts(queue, &item, &key) {
         Ok(found) => found,
         Err(error) => {
-            return app.pages.problem(app, request, 400, "The attempts at this item cannot be shown", &told(&error));
+            return app.pages.problem(
+                app,
+                request,
+                400,
+                "The attempts at this item cannot be shown",
+                &error_text(&error),
+            );
         }
     };
     let (payload, columns): (Vec<_>, Vec<_>) =
@@ -60,7 +66,7 @@ pub fn page(app: &App, sampler: &Sampler, request: &Request) -> Answer {
         "payload_hidden": app.hides_payload,
         "columns": columns,
         "verbs": item.state().map(|state| verbs(&[state])).unwrap_or_default(),
-        "said": said(request),
+        "outcome": outcome(request),
     });
     let items = format!("/queue/{}/items", super::encoding::encode(queue.name()));
     let title = format!("Item {}", plain(item.key()));
@@ -105,7 +111,7 @@ fn latest(spec: &QueueSpec, item: &Item<'_>, is_running: bool) -> Json {
     let (started, ended) = (of("started"), of("changed").filter(|_| !is_running));
     let took = started.as_deref().zip(ended.as_deref());
     let took = took.and_then(|(started, ended)| Some((utc_ms(ended)? - utc_ms(started)?).max(0)));
-    let shown = |role| of(role).filter(|_| !is_running).and_then(|said| text(Some(Value::Text(&said)), LONG));
+    let shown = |role| of(role).filter(|_| !is_running).and_then(|outcome| text(Some(Value::Text(&outcome)), LONG));
     json!({
         "number": item.attempt(), "worker": of("owner").map(|owner| plain(&owner)), "started": started, "ended": ended,
         "took_ms": took, "outcome": item.state().map_or("", ItemState::as_str), "running": is_running, "step": null,

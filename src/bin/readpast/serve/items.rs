@@ -18,8 +18,8 @@ const PAGE: u32 = 50;
 const COLUMNS: usize = 4;
 const SHORT: usize = 80;
 
-/// What went wrong with a call, for a page.
-pub fn told(error: &readpast::Error) -> String {
+/// The error of a call, for a page.
+pub fn error_text(error: &readpast::Error) -> String {
     match error.kind() {
         ErrorKind::TimedOut => {
             format!("The search took too long: name a state or a key, or a narrower filter. ({error})")
@@ -54,10 +54,9 @@ pub fn list(app: &App, sampler: &Sampler, request: &Request) -> Answer {
         Ok(fields) => (fields, None),
         Err(why) => (fields, Some(why)),
     };
-    let found = mistyped
-        .or(misnamed)
-        .map_or_else(|| search::filter(&fields, &[]), Err)
-        .and_then(|filter| queue.look(&filter, request.one("after"), PAGE, app.most).map_err(|error| told(&error)));
+    let found = mistyped.or(misnamed).map_or_else(|| search::filter(&fields, &[]), Err).and_then(|filter| {
+        queue.look(&filter, request.one("after"), PAGE, app.most).map_err(|error| error_text(&error))
+    });
     let columns: Vec<_> = shown_columns(app, queue).take(COLUMNS).map(str::to_owned).collect();
     let (mut items, mut next, mut further, mut problem) = (Vec::new(), None, None, None);
     match &found {
@@ -80,7 +79,7 @@ pub fn list(app: &App, sampler: &Sampler, request: &Request) -> Answer {
         "problem": problem,
         "query": search::query(&fields),
         "verbs": verbs(&search::states(&fields)),
-        "said": said(request),
+        "outcome": outcome(request),
     });
     let status = if problem.is_some() { 400 } else { 200 };
     let page =
@@ -110,7 +109,7 @@ fn shown_columns<'a>(app: &App, queue: &'a Queue) -> impl Iterator<Item = &'a st
     columns.iter().filter(|column| !column.secret).map(|column| column.name.as_str())
 }
 
-/// What can be done to items of these states, or of any where none is given, with what it does.
+/// The actions on items of these states, or of any where none is given, each with its effect.
 pub fn verbs(states: &[ItemState]) -> serde_json::Value {
     let is_possible = |verb: &&Verb| states.is_empty() || states.iter().any(|state| verb.takes(*state));
     let verbs = Verb::ALL.iter().filter(is_possible);
@@ -128,8 +127,8 @@ pub fn explained(verb: Verb) -> &'static str {
     }
 }
 
-/// What was just done, by the numbers in the address: nothing else of it is shown.
-pub fn said(request: &Request) -> Option<String> {
+/// The action just done, by the numbers in the address: nothing else of it is shown.
+pub fn outcome(request: &Request) -> Option<String> {
     let number = |name: &str| request.one(name)?.parse::<u64>().ok();
     let verb = Verb::ALL.into_iter().find(|verb| Some(verb.word()) == request.one("did"))?;
     let refused = number("refused").filter(|refused| *refused > 0);

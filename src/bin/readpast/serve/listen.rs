@@ -36,10 +36,10 @@ const SLOWEST: Duration = Duration::from_secs(10);
 const LONGEST: Duration = Duration::from_secs(600);
 /// How long it may last without a request that was admitted: a stranger who reads a byte now and then goes too.
 const LONGEST_UNKNOWN: Duration = Duration::from_secs(30);
-/// What who guesses tokens is slowed down by.
+/// A delay for clients that guess tokens.
 const PENALTY: Duration = Duration::from_millis(500);
 
-/// What all connections share.
+/// State that all connections share.
 struct Shared {
     app: Arc<App>,
     /// The number of the latest figures.
@@ -97,7 +97,7 @@ pub fn serve(
             }
         }
     });
-    // Who is in the middle of something is cut off; what a call to the database does has an end of its own.
+    // Requests under way are cut off; calls to the database end by themselves.
     runtime.shutdown_timeout(Duration::from_secs(1));
     signal
 }
@@ -115,7 +115,7 @@ async fn converse(stream: TcpStream, from: IpAddr, slot: Arc<Slot>, shared: Arc<
         .max_buf_size(MOST_HEAD)
         .serve_connection(TokioIo::new(Paced::new(stream)), service);
     let mut connection = pin!(connection);
-    // A client that breaks off, or breaks the protocol, has been told by hyper.
+    // A client that breaks off, or breaks the protocol, has its answer from hyper.
     if timeout(LONGEST_UNKNOWN, connection.as_mut()).await.is_err() && slot.is_known() {
         let _ = timeout(LONGEST, connection).await;
     }

@@ -9,7 +9,7 @@ use readpast::{ItemState, Watched};
 use serde_json::json;
 use std::time::UNIX_EPOCH;
 
-/// What is told of a queue: a gauge's name, its unit and meaning, and its value where there is one.
+/// A gauge of a queue: name, meaning, and value where there is one.
 type Gauge<T = Watched> = (&'static str, &'static str, fn(&T) -> Option<f64>);
 
 #[allow(clippy::cast_precision_loss, reason = "Prometheus knows floating point alone")]
@@ -64,7 +64,7 @@ pub fn prometheus(app: &App) -> Answer {
     let history: Vec<_> = samplers.iter().map(|sampler| (sampler.queue.name(), sampler.history())).collect();
     let samples: Vec<_> =
         history.iter().filter_map(|(name, history)| Some((*name, &**history.samples.last()?))).collect();
-    let of_queues = told(&history).into_iter().chain(looked(&samples)).chain(found(&samples));
+    let of_queues = availability(&history).into_iter().chain(looked(&samples)).chain(found(&samples));
     let of_queues = of_queues.chain(going(&history)).chain(of_types(&samples));
     let all: Metrics = of_queues.chain(readpast::metrics()).collect();
     Answer::new(200, Metrics::TEXT, all.to_string())
@@ -75,7 +75,7 @@ fn gauge(name: &'static str, help: &'static str) -> Family {
 }
 
 /// How the samples go.
-fn told(history: &[(&str, History)]) -> [Family; 2] {
+fn availability(history: &[(&str, History)]) -> [Family; 2] {
     let mut up = gauge("readpast_queue_up", "Whether the last look at the queue succeeded.");
     let mut failures =
         Family::new("readpast_queue_look_failures_total", Kind::Counter, "Looks at the queue that failed.");
@@ -97,7 +97,7 @@ fn looked(samples: &[(&str, &Sample)]) -> [Family; 2] {
     [at, took]
 }
 
-/// What they found.
+/// The samples' figures.
 fn found(samples: &[(&str, &Sample)]) -> Vec<Family> {
     let mut items = gauge("readpast_queue_items", "Items by state, up to the bound of a look.");
     let mut capped =
@@ -159,7 +159,7 @@ fn going(history: &[(&str, History)]) -> Vec<Family> {
     gauges.into_iter().map(family).collect()
 }
 
-/// What each type has, in queues that have more than one.
+/// Figures of each type, in queues that have more than one.
 fn of_types(samples: &[(&str, &Sample)]) -> Vec<Family> {
     let gauges: [Gauge<OfType>; 5] = [
         ("readpast_queue_type_due_items", "Items of the type that are due, up to the bound of a look.", |of| {
@@ -229,15 +229,15 @@ pub fn scale(sampler: &Sampler, kind: Option<&str>) -> Answer {
             (needed, from, of.due, of.in_flight, None)
         }
     };
-    let mut told = json!({
+    let mut document = json!({
         "queue": name, "workers_needed": needed, "from": from, "due": due, "in_flight": in_flight,
     });
     if let Some(kind) = kind {
-        told["type"] = json!(kind);
+        document["type"] = json!(kind);
     }
     if let Some(trend) = trend {
-        told["depth_in_an_hour"] = json!(trend.depth_in_an_hour);
-        told["workers_to_catch_up"] = json!(trend.workers_to_catch_up);
+        document["depth_in_an_hour"] = json!(trend.depth_in_an_hour);
+        document["workers_to_catch_up"] = json!(trend.workers_to_catch_up);
     }
-    Answer::new(200, JSON, told.to_string())
+    Answer::new(200, JSON, document.to_string())
 }

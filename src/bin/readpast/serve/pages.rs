@@ -53,7 +53,7 @@ pub struct Page {
     /// The pages above it, with their addresses.
     trail: Vec<(String, String)>,
     data: Value,
-    /// What only the template gets.
+    /// Values for the template alone.
     markup: Vec<(&'static str, Value)>,
 }
 

@@ -38,9 +38,9 @@ impl Registry {
         self.all().into_iter().find(|sampler| sampler.queue.name() == name)
     }
 
-    /// Looks at what is installed. `told` is what could not be done the last time, and what cannot be done now: each is said
+    /// Looks at what is installed. `reported` is what could not be done the last time, and what cannot be done now: each is said
     /// once, and not with every look.
-    pub fn refresh(&self, told: &mut Vec<String>) {
+    pub fn refresh(&self, reported: &mut Vec<String>) {
         let before = self.all();
         let mut trouble = Vec::new();
         let found = match before.first() {
@@ -54,10 +54,10 @@ impl Registry {
             }
             Err(error) => trouble.push(format!("the installed queues cannot be read: {error}")),
         }
-        for text in trouble.iter().filter(|text| !told.contains(text)) {
+        for text in trouble.iter().filter(|text| !reported.contains(text)) {
             note(text);
         }
-        *told = trouble;
+        *reported = trouble;
     }
 
     fn follow(&self, before: &[Arc<Sampler>], found: &[Installed], trouble: &mut Vec<String>) -> Vec<Arc<Sampler>> {
@@ -83,7 +83,7 @@ impl Registry {
             }
         }
         for gone in before.iter().filter(|sampler| !found.iter().any(|found| found.queue == sampler.queue.name())) {
-            // Who has named it is not to miss that it is gone: its figures fail, and that is told.
+            // A queue that was named must be missed: its figures fail, and that is reported.
             if self.only.is_empty() {
                 note(&format!("{} is no longer installed", gone.queue.name()));
             } else {

@@ -1,4 +1,4 @@
-//! What is asked.
+//! A request, decoded.
 
 use super::encoding::{decode, pairs};
 use hyper::HeaderMap;
@@ -11,10 +11,10 @@ pub struct Request {
     query: Vec<(String, String)>,
     /// The address as it came.
     address: String,
-    /// What a form brought; `None` where none was sent.
+    /// The fields of a form; `None` where none was sent.
     pub form: Option<Vec<(String, String)>>,
     pub headers: HeaderMap,
-    /// Who asks, as the log names them.
+    /// The user, as the log names them.
     pub who: String,
 }
 
@@ -30,12 +30,12 @@ impl Request {
         self.path.iter().map(String::as_str).collect()
     }
 
-    /// All that was asked for under names, from the form if there is one.
+    /// All fields, from the form if there is one.
     pub fn given(&self) -> &[(String, String)] {
         self.form.as_ref().unwrap_or(&self.query)
     }
 
-    /// What was asked for under a name, where it is not empty.
+    /// The value of a field, where it is not empty.
     pub fn one(&self, name: &str) -> Option<&str> {
         self.given().iter().find(|(known, value)| known == name && !value.is_empty()).map(|(_, value)| value.as_str())
     }

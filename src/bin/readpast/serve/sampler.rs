@@ -41,7 +41,7 @@ pub struct Sample {
     pub took: Duration,
 }
 
-/// What there is to show: the samples, the oldest first, and why there is no newer one.
+/// The samples, the oldest first, and why there is no newer one.
 pub struct History {
     pub samples: Vec<Arc<Sample>>,
     pub trouble: Option<String>,
@@ -49,7 +49,7 @@ pub struct History {
 }
 
 impl Sampler {
-    /// What was known of the queue under its earlier description stays known.
+    /// A queue with a new description keeps its samples.
     pub fn open(config: &Config, name: &str, description: Option<String>, earlier: Option<&Self>) -> Result<Arc<Self>> {
         let queue = Queue::open(config, name)?;
         let known = earlier.map(|earlier| earlier.lock().clone()).unwrap_or_default();
@@ -119,16 +119,16 @@ pub fn trend(samples: &[Arc<Sample>]) -> Option<Trend> {
 /// Takes figures until it is to stop, and tells of each round.
 pub fn watch(app: &Arc<App>, stop: Stop, tell: watch::Sender<u64>) -> std::io::Result<()> {
     let app = Arc::clone(app);
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     let look = move || {
         while stop.signal().is_none() {
             let begun = Instant::now();
-            app.queues.refresh(&mut told);
+            app.queues.refresh(&mut reported);
             for sampler in app.queues.all() {
                 sampler.sample(app.most);
             }
             tell.send_modify(|number| *number += 1);
-            // What takes long is not done all the time: the database has other work.
+            // A slow sample is not repeated at once: the database has other work.
             let pause = app.every.saturating_sub(begun.elapsed()).max(begun.elapsed());
             let until = Instant::now() + pause;
             while stop.signal().is_none() && Instant::now() < until {

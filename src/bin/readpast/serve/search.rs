@@ -32,7 +32,7 @@ pub fn fields(request: &Request) -> Result<Fields, String> {
 /// The same with whole keys where short numbers were given, so that a form changes the items that were shown.
 pub fn with_keys(queue: &Queue, mut fields: Fields) -> Result<Fields, String> {
     for (_, value) in fields.iter_mut().filter(|(name, _)| name == "key") {
-        *value = queue.whole_key(value.trim()).map_err(|error| super::items::told(&error))?;
+        *value = queue.whole_key(value.trim()).map_err(|error| super::items::error_text(&error))?;
     }
     Ok(fields)
 }

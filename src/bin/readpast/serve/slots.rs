@@ -10,8 +10,8 @@ use tokio::task::AbortHandle;
 const MOST: usize = 256;
 /// How many of them may be of one peer.
 const MOST_OF_PEER: usize = 128;
-/// How many connections of one peer may listen to events: pages that are left open take no slot from who asks something.
-/// Those that listen never make way, so there must be others.
+/// How many connections of one peer may listen to events: pages that are left open take no slot from requests.
+/// Listeners never make way, so there must be others.
 const MOST_LISTENERS_OF_PEER: usize = 96;
 
 /// All slots.

@@ -39,7 +39,7 @@ pub fn page(app: &App, request: &Request) -> Answer {
         if sample.watched.workers.is_empty() {
             idle.push(unattended(&sampler, &history));
         } else if let Err(error) = leases(app, &sampler, &mut workers) {
-            problems.push(json!({"queue": sampler.queue.name(), "text": items::told(&error)}));
+            problems.push(json!({"queue": sampler.queue.name(), "text": items::error_text(&error)}));
         }
     }
     let mut workers: Vec<_> = workers.into_iter().map(|(name, worker)| document(&name, worker)).collect();

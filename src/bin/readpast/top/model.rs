@@ -1,4 +1,4 @@
-//! Where the user is, what is selected, and what a key does.
+//! The screens that the user has opened, the selection, and the keys.
 
 use super::sampler::Sampled;
 use super::terminal::Key;
@@ -14,7 +14,7 @@ const READ: u32 = 10_000;
 /// The characters of a value.
 const LONG: usize = 4_000;
 
-/// What the user sees.
+/// A screen.
 pub enum View {
     Queues,
     Queue { name: String },
@@ -30,7 +30,7 @@ pub struct Row {
     pub error: String,
 }
 
-/// What the caller is to do.
+/// An order for the caller.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Wish {
     End,
@@ -43,9 +43,9 @@ pub struct Model {
     pub queues: Vec<Sampled>,
     /// The views that were opened, each with the row that is selected in it.
     pub views: Vec<(View, usize)>,
-    /// What came of the last key.
+    /// The result of the last key.
     pub message: Option<String>,
-    /// What is done after `y`.
+    /// The action that waits for `y`.
     pub asked: Option<Asked>,
 }
 

@@ -81,7 +81,7 @@ impl Sampler {
     }
 }
 
-/// What the thread has found.
+/// The figures from the thread.
 pub struct Samples {
     found: Receiver<Vec<Sampled>>,
     hurry: Sender<()>,

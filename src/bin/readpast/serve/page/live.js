@@ -19,7 +19,7 @@
     if (old.isEqualNode(next) || isInUse(old)) return;
     if (old.nodeName !== next.nodeName) return old.replaceWith(next);
     if (old.nodeType !== Node.ELEMENT_NODE) { old.data = next.data; return; }
-    // What somebody has unfolded stays so.
+    // An unfolded part stays so.
     const isKept = (name) => name === "open" && old.nodeName === "DETAILS";
     for (const { name } of [...old.attributes]) if (!next.hasAttribute(name) && !isKept(name)) old.removeAttribute(name);
     for (const { name, value } of next.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
