@@ -45,14 +45,22 @@ class Server:
         self.enqueue(range(1, 40))
         self.run("work", "Mail", "--until-empty", "--retry-delay", "1h", "--jobs", "2", "--", "sh", "-c", HANDLER)
         self.enqueue(range(40, 43))
-        arguments = ["serve", "--listen", "127.0.0.1:0", "--every", "1s", "--allow-actions", "--environment", "staging", "--color", "orange"]
+        self.url = self.start("127.0.0.1:0")
+
+    def start(self, address: str) -> str:
+        arguments = ["serve", "--listen", address, "--every", "1s", "--allow-actions"]
+        arguments += ["--environment", "staging", "--color", "orange"]
         self.process = subprocess.Popen(
             [self.command, *arguments], cwd=self.folder.name, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
         )
         line = self.process.stdout.readline()
         if not line.startswith("listening on "):
             raise RuntimeError(f"the server said {line!r}")
-        self.url = "http://" + line.split()[-1]
+        return "http://" + line.split()[-1]
+
+    def stop(self) -> None:
+        self.process.terminate()
+        self.process.wait()
 
     def run(self, *arguments: str, given: str = "") -> str:
         done = subprocess.run(
@@ -71,6 +79,5 @@ class Server:
         return json.loads(self.run("show", "Mail", "--status", state, "--limit", "1", "--json").splitlines()[0])["key"]
 
     def close(self) -> None:
-        self.process.terminate()
-        self.process.wait()
+        self.stop()
         self.folder.cleanup()

@@ -1,5 +1,6 @@
 //! Figures and other people's text as a person reads them. JSON has the values as they are.
 
+use readpast::Value;
 use readpast::item::span_text;
 
 /// `12,345`, and `10,000+` where it was not counted to the end.
@@ -27,6 +28,18 @@ pub fn plain(text: &str) -> String {
             || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
     };
     text.replace("\r\n", "\n").chars().map(|c| if hidden(c) { '\u{fffd}' } else { c }).collect()
+}
+
+/// A value as text, and bytes as hexadecimal numbers, at most so many of them; `None` where there is none.
+pub fn value(value: Option<Value<'_>>, most: usize) -> Option<String> {
+    Some(match value? {
+        Value::Null => return None,
+        Value::Boolean(value) => value.to_string(),
+        Value::Integer(value) => value.to_string(),
+        Value::Float(value) => value.to_string(),
+        Value::Text(text) => text.to_owned(),
+        Value::Binary(bytes) => bytes.iter().take(most).map(|byte| format!("{byte:02x}")).collect(),
+    })
 }
 
 #[cfg(test)]

@@ -28,8 +28,12 @@ mod process;
 mod progress;
 mod purge;
 mod recover;
+#[cfg_attr(not(feature = "serve"), allow(dead_code, reason = "`serve` uses more of it"))]
+mod registry;
 mod render;
 mod roles;
+#[cfg_attr(not(feature = "serve"), allow(dead_code, reason = "`serve` uses more of it"))]
+mod sampler;
 mod secret_file;
 #[cfg(feature = "serve")]
 mod serve;

@@ -20,10 +20,8 @@ mod overview;
 mod paced;
 mod pages;
 mod queue;
-mod registry;
 mod request;
 mod routes;
-mod sampler;
 mod search;
 mod slots;
 mod times;
@@ -33,6 +31,7 @@ use crate::exit::Exit;
 use crate::failure::{Result, usage};
 use crate::global::Global;
 use crate::output::{Output, note};
+use crate::registry::Registry;
 use crate::secret_file::SecretFile;
 use crate::signals::Stop;
 use crate::{connection, duration};
@@ -80,7 +79,7 @@ pub struct Args {
     #[arg(long)]
     hide_payload: bool,
     /// How often the figures are taken
-    #[arg(long, default_value = "5s", value_name = "INTERVAL", value_parser = interval)]
+    #[arg(long, default_value = "5s", value_name = "INTERVAL", value_parser = duration::interval)]
     every: Duration,
     /// The most rows that a look reads
     #[arg(long, default_value_t = 10_000, value_name = "N", value_parser = clap::value_parser!(u32).range(100..=1_000_000))]
@@ -93,19 +92,13 @@ pub struct Args {
     queues: Vec<String>,
 }
 
-fn interval(text: &str) -> std::result::Result<Duration, String> {
-    let interval = duration::parse(text)?;
-    let range = Duration::from_secs(1)..=Duration::from_secs(3600);
-    if range.contains(&interval) { Ok(interval) } else { Err("from 1s to 1h".to_owned()) }
-}
-
 /// The most time that one look into the database may take: who waits for a page does not wait longer.
 const LONGEST_CALL: &str = "15000";
 
 /// All that the answers are made from.
 struct App {
     auth: Auth,
-    queues: registry::Registry,
+    queues: Arc<Registry>,
     pages: pages::Pages,
     schema: String,
     environment: environment::Environment,
@@ -128,11 +121,11 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     let mut config = connection::config(global, "5000")?;
     config.set("query.timeout_ms", LONGEST_CALL)?;
     let schema = config.schema()?.as_str().to_owned();
-    let queues = registry::Registry::open(config, &args.queues)?;
+    let queues = Registry::open(config, &args.queues, note)?;
     let count = queues.all().len();
     let app = App {
         auth: Auth::new(access, args.hosts.clone())?,
-        queues,
+        queues: Arc::new(queues),
         pages: pages::Pages::new()?,
         schema,
         environment: environment::Environment::new(args.environment.as_deref(), args.color),

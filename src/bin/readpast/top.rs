@@ -1,20 +1,19 @@
 //! `readpast top`: the queues of a schema on a terminal, again and again, with keys to open and steer items.
 
 mod model;
-mod sampler;
 mod screen;
 mod terminal;
 
-use crate::concerns;
 use crate::exit::Exit;
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::global::Global;
 use crate::output::Output;
+use crate::registry::Registry;
 use crate::signals::Stop;
-use crate::{connection, duration, figures};
-use model::{Model, Wish};
-use sampler::{Sampled, Sampler};
+use crate::{concerns, connection, duration, figures, sampler};
+use model::{Model, Sampled};
 use serde_json::json;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Shows all queues on the terminal, and opens and steers items by keys
@@ -30,7 +29,7 @@ Examples:
   readpast top --json")]
 pub struct Args {
     /// How often the figures are taken
-    #[arg(long, default_value = "2s", value_name = "INTERVAL", value_parser = interval)]
+    #[arg(long, default_value = "2s", value_name = "INTERVAL", value_parser = duration::interval)]
     every: Duration,
     /// The most rows that a look reads
     #[arg(long, default_value_t = 10_000, value_name = "N", value_parser = clap::value_parser!(u32).range(100..=1_000_000))]
@@ -40,33 +39,28 @@ pub struct Args {
     queues: Vec<String>,
 }
 
-fn interval(text: &str) -> std::result::Result<Duration, String> {
-    let interval = duration::parse(text)?;
-    let range = Duration::from_secs(1)..=Duration::from_secs(3600);
-    if range.contains(&interval) { Ok(interval) } else { Err("from 1s to 1h".to_owned()) }
-}
-
 pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     let config = connection::config(global, "5000")?;
     let schema = config.schema()?.as_str().to_owned();
-    let sampler = Sampler::open(config, &args.queues, args.most)?;
+    // A remark would stand in the middle of the screen; what fails is shown there anyhow.
+    let queues = Arc::new(Registry::open(config, &args.queues, |_| ())?);
     if out.is_json() || !out.is_terminal() {
-        return once(&schema, &sampler, out);
+        return once(&schema, &queues, args.most, out);
     }
-    watch(Model::new(&schema, args.every), &sampler, args.every)
+    watch(Model::new(&schema, args.every), &queues, args.most)
 }
 
 /// The figures as they are now: a line for each queue.
-fn once(schema: &str, sampler: &Sampler, out: &Output) -> Result<Exit> {
-    let found = sampler.sample();
+fn once(schema: &str, queues: &Registry, most: u32, out: &Output) -> Result<Exit> {
+    queues.all().iter().for_each(|sampler| sampler.sample(most));
+    let mut model = Model::new(schema, Duration::ZERO);
+    model.take(queues);
     if out.is_json() {
-        for sampled in &found {
+        for sampled in &model.queues {
             out.answer(String::new, || document(sampled))?;
         }
         return Ok(Exit::Done);
     }
-    let mut model = Model::new(schema, Duration::ZERO);
-    model.take(found);
     for line in screen::queues(&model, usize::MAX) {
         out.text(&format!("{}\n", line.text.trim_end()))?;
     }
@@ -76,32 +70,30 @@ fn once(schema: &str, sampler: &Sampler, out: &Output) -> Result<Exit> {
 fn document(sampled: &Sampled) -> serde_json::Value {
     let concerns = sampled.concerns();
     json!({
-        "queue": sampled.queue.name(),
+        "queue": sampled.queue().name(),
         "status": concerns::status(&concerns),
         "concerns": concerns.iter().map(concerns::Concern::document).collect::<Vec<_>>(),
         "trouble": sampled.trouble,
-        "figures": sampled.watched.as_ref().map(figures::document),
+        "figures": sampled.watched().map(figures::document),
     })
 }
 
 /// Draws and reads keys until one ends it.
-fn watch(mut model: Model, sampler: &Sampler, every: Duration) -> Result<Exit> {
-    let samples = sampler.start(every)?;
+fn watch(mut model: Model, queues: &Arc<Registry>, most: u32) -> Result<Exit> {
     let stop = Stop::listen()?;
+    sampler::watch(queues, (model.every, most), stop.clone(), || ())
+        .map_err(|error| Failure::Partly(format!("no thread for the figures: {error}"), Exit::Unavailable))?;
     let mut terminal = terminal::Terminal::open()?;
     loop {
         if let Some(signal) = stop.signal() {
             return Ok(Exit::Signal(signal));
         }
-        if let Some(found) = samples.newest() {
-            model.take(found);
-        }
+        model.take(queues);
         terminal.draw(&screen::lines(&model, terminal.size()))?;
-        let Some(key) = terminal.key(Duration::from_millis(200))? else { continue };
-        match model.press(key) {
-            Some(Wish::End) => return Ok(Exit::Done),
-            Some(Wish::Sample) => samples.hurry(),
-            None => {}
+        if let Some(key) = terminal.key(Duration::from_millis(200))?
+            && model.press(key)
+        {
+            return Ok(Exit::Done);
         }
     }
 }

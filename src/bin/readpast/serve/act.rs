@@ -6,11 +6,11 @@ use super::encoding::encode;
 use super::items::{error_text, explained, line};
 use super::pages::Page;
 use super::request::Request;
-use super::sampler::Sampler;
 use super::search::{fields, filter, query, with_keys};
 use crate::failure::Failure;
 use crate::filter::Pages;
 use crate::output::note;
+use crate::sampler::Sampler;
 use crate::steer::Verb;
 use readpast::{Answer as Outcome, ItemState};
 use serde_json::json;
@@ -84,7 +84,7 @@ pub fn preview(app: &App, sampler: &Sampler, request: &Request) -> Answer {
         "query": query,
         "confirm": app.environment.asks_twice(),
     });
-    let title = format!("{} items of {}", verb.word(), queue.name());
+    let title = format!("Items of {}: {}", queue.name(), verb.word());
     let address = format!("/queue/{}/items?{query}", encode(queue.name()));
     let page = Page::of_queue("act.html", "Items", queue, title, data)
         .below_queue(queue)

@@ -6,8 +6,8 @@ mod rules;
 pub use rules::Rules;
 
 use super::App;
-use super::sampler::Sample;
 use crate::output::note;
+use crate::sampler::Sample;
 use crate::signals::Stop;
 use readpast::ItemState;
 use readpast::item::utc_text;

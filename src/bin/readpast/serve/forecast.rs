@@ -1,6 +1,6 @@
 //! Where a queue is going, and where it comes from.
 
-use super::sampler::Sample;
+use crate::sampler::Sample;
 use readpast::item::Trend;
 use readpast::{ItemState, Watched};
 use serde_json::{Value, json};

@@ -4,10 +4,10 @@ use super::answer::Answer;
 use super::encoding::encode;
 use super::pages::Page;
 use super::request::Request;
-use super::sampler::Sampler;
 use super::{App, search};
-use crate::format::plain;
+use crate::format::{self, plain};
 use crate::roles;
+use crate::sampler::Sampler;
 use crate::steer::Verb;
 use readpast::{ErrorKind, Item, ItemState, Queue, QueueSpec, Value};
 use serde_json::json;
@@ -140,14 +140,7 @@ pub fn outcome(request: &Request) -> Option<String> {
 
 /// A value as text, cut where it is long; `None` where there is none.
 pub fn text(value: Option<Value<'_>>, most: usize) -> Option<String> {
-    let whole = match value {
-        None | Some(Value::Null) => return None,
-        Some(Value::Boolean(value)) => value.to_string(),
-        Some(Value::Integer(value)) => value.to_string(),
-        Some(Value::Float(value)) => value.to_string(),
-        Some(Value::Text(text)) => text.to_owned(),
-        Some(Value::Binary(bytes)) => bytes.iter().take(most).map(|byte| format!("{byte:02x}")).collect(),
-    };
+    let whole = format::value(value, most)?;
     let mut shown: String = plain(&whole.chars().take(most).collect::<String>());
     if whole.chars().nth(most).is_some() {
         shown.push('…');

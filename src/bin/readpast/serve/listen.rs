@@ -4,10 +4,11 @@ use super::answer::Answer;
 use super::paced::Paced;
 use super::request::Request;
 use super::slots::{Slot, Slots};
-use super::{App, alert, routes, sampler};
+use super::{App, alert, routes};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::output::note;
+use crate::sampler;
 use crate::signals::Stop;
 use http_body_util::{BodyExt, Limited};
 use hyper::Method;
@@ -70,7 +71,10 @@ pub fn serve(
         let listener =
             TcpListener::bind(address).await.map_err(|error| cannot(&format!("cannot listen on {address}"), &error))?;
         let bound = listener.local_addr().map_err(|error| cannot("no address", &error))?;
-        sampler::watch(&app, stop.clone(), tell).map_err(|error| cannot("no thread to look with", &error))?;
+        sampler::watch(&app.queues, (app.every, app.most), stop.clone(), move || {
+            tell.send_modify(|number| *number += 1)
+        })
+        .map_err(|error| cannot("no thread to look with", &error))?;
         if let Some(rules) = rules {
             alert::watch(&app, rules, stop.clone()).map_err(|error| cannot("no thread for alerts", &error))?;
         }

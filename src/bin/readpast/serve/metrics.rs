@@ -2,7 +2,7 @@
 
 use super::App;
 use super::answer::{Answer, JSON, TEXT};
-use super::sampler::{History, Sample, Sampler, trend};
+use crate::sampler::{History, Sample, Sampler, trend};
 use readpast::item::{OfType, Trend};
 use readpast::metrics::{Family, Kind, Metrics};
 use readpast::{ItemState, Watched};

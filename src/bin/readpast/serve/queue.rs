@@ -3,8 +3,8 @@
 use super::answer::Answer;
 use super::pages::Page;
 use super::request::Request;
-use super::sampler::{self, Sample, Sampler};
 use super::{App, chart, forecast, overview};
+use crate::sampler::{self, Sample, Sampler};
 use crate::{concerns, figures, format};
 use readpast::ItemState;
 use readpast::item::{span_text, utc_text};

@@ -2,8 +2,8 @@
 
 use super::answer::{Answer, JSON};
 use super::request::Request;
-use super::sampler::Sampler;
 use super::{App, act, doctor, failed, item, items, metrics, overview, pages, queue, workers};
+use crate::sampler::Sampler;
 use serde_json::json;
 
 pub fn route(app: &App, request: &Request) -> Answer {

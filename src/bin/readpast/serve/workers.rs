@@ -3,9 +3,9 @@
 use super::answer::Answer;
 use super::pages::Page;
 use super::request::Request;
-use super::sampler::{History, Sampler};
 use super::{App, items};
 use crate::roles;
+use crate::sampler::{History, Sampler};
 use readpast::item::{utc_ms, utc_text};
 use readpast::{Filter, ItemState};
 use serde_json::{Value, json};

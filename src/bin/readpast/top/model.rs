@@ -1,18 +1,19 @@
 //! The screens that the user has opened, the selection, and the keys.
 
-use super::sampler::Sampled;
 use super::terminal::Key;
+use crate::concerns::{self, Concern};
 use crate::printable::printable;
+use crate::registry::Registry;
+use crate::sampler::{Sample, Sampler};
 use crate::steer::Verb;
-use readpast::{Answer, Filter, Item, ItemState, Queue};
+use readpast::{Answer, Filter, Item, ItemState, Queue, Watched};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Items of a list.
 const LISTED: u32 = 100;
 /// Rows that a search reads.
 const READ: u32 = 10_000;
-/// The characters of a value.
-const LONG: usize = 4_000;
 
 /// A screen.
 pub enum View {
@@ -30,11 +31,27 @@ pub struct Row {
     pub error: String,
 }
 
-/// An order for the caller.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Wish {
-    End,
-    Sample,
+/// A queue with its figures.
+pub struct Sampled {
+    sampler: Arc<Sampler>,
+    /// The newest figures; `None` until there are any.
+    latest: Option<Arc<Sample>>,
+    /// Why there are no newer ones.
+    pub trouble: Option<String>,
+}
+
+impl Sampled {
+    pub fn queue(&self) -> &Queue {
+        &self.sampler.queue
+    }
+
+    pub fn watched(&self) -> Option<&Watched> {
+        self.latest.as_ref().map(|sample| &sample.watched)
+    }
+
+    pub fn concerns(&self) -> Vec<Concern> {
+        concerns::of(self.trouble.as_deref(), self.watched())
+    }
 }
 
 pub struct Model {
@@ -67,17 +84,13 @@ impl Model {
         }
     }
 
-    /// New figures; where there are none, the earlier ones stay.
-    pub fn take(&mut self, found: Vec<Sampled>) {
-        let earlier = std::mem::take(&mut self.queues);
-        let keep = |mut sampled: Sampled| {
-            if sampled.watched.is_none() {
-                let old = earlier.iter().find(|old| old.queue.name() == sampled.queue.name());
-                sampled.watched = old.and_then(|old| old.watched.clone());
-            }
-            sampled
+    /// The queues and figures of now.
+    pub fn take(&mut self, queues: &Registry) {
+        let sampled = |sampler: Arc<Sampler>| {
+            let history = sampler.history();
+            Sampled { latest: history.samples.last().cloned(), trouble: history.trouble, sampler }
         };
-        self.queues = found.into_iter().map(keep).collect();
+        self.queues = queues.all().into_iter().map(sampled).collect();
         let rows = self.rows();
         if let Some((_, selected)) = self.views.last_mut() {
             *selected = (*selected).min(rows.saturating_sub(1));
@@ -89,31 +102,31 @@ impl Model {
     }
 
     pub fn sampled(&self, name: &str) -> Option<&Sampled> {
-        self.queues.iter().find(|sampled| sampled.queue.name() == name)
+        self.queues.iter().find(|sampled| sampled.queue().name() == name)
     }
 
     /// How many rows can be selected.
     fn rows(&self) -> usize {
         match self.view().0 {
             View::Queues => self.queues.len(),
-            View::Queue { name } => self
-                .sampled(name)
-                .and_then(|sampled| sampled.watched.as_ref())
-                .map_or(0, |watched| watched.errors.len()),
+            View::Queue { name } => {
+                self.sampled(name).and_then(|sampled| sampled.watched()).map_or(0, |watched| watched.errors.len())
+            }
             View::Items { rows, .. } => rows.len(),
             View::Item { .. } => 0,
         }
     }
 
-    pub fn press(&mut self, key: Key) -> Option<Wish> {
+    /// Does what a key means. True: the user wants to end.
+    pub fn press(&mut self, key: Key) -> bool {
         if let Some(asked) = self.asked.take() {
             if key != Key::Char('y') {
                 self.message = Some("nothing was changed".to_owned());
-                return None;
+                return false;
             }
             self.message = Some(self.perform(&asked));
             self.reload();
-            return Some(Wish::Sample);
+            return false;
         }
         self.message = None;
         let rows = self.rows();
@@ -121,8 +134,8 @@ impl Model {
             Key::Up => self.select(|selected| selected.saturating_sub(1)),
             Key::Down => self.select(|selected| (selected + 1).min(rows.saturating_sub(1))),
             Key::Enter => self.open(),
-            Key::Char('q') => return Some(Wish::End),
-            Key::Back if self.views.len() == 1 => return Some(Wish::End),
+            Key::Char('q') => return true,
+            Key::Back if self.views.len() == 1 => return true,
             Key::Back => {
                 self.views.pop();
                 self.reload();
@@ -135,7 +148,7 @@ impl Model {
             Key::Char('c') => self.ask(&[Verb::Cancel]),
             Key::Char(_) => {}
         }
-        None
+        false
     }
 
     fn select(&mut self, to: impl FnOnce(usize) -> usize) {
@@ -150,12 +163,12 @@ impl Model {
         match view {
             View::Queues => {
                 if let Some(sampled) = self.queues.get(selected) {
-                    let name = sampled.queue.name().to_owned();
+                    let name = sampled.queue().name().to_owned();
                     self.views.push((View::Queue { name }, 0));
                 }
             }
             View::Queue { name } => {
-                let watched = self.sampled(name).and_then(|sampled| sampled.watched.as_ref());
+                let watched = self.sampled(name).and_then(|sampled| sampled.watched());
                 let error = watched.and_then(|watched| watched.errors.get(selected)).cloned();
                 if let Some(error) = error {
                     let states: Vec<_> = error.state.into_iter().collect();
@@ -178,9 +191,9 @@ impl Model {
     /// The queue that is selected or open.
     fn queue(&self) -> Option<&Queue> {
         match self.view() {
-            (View::Queues, selected) => self.queues.get(selected).map(|sampled| &sampled.queue),
+            (View::Queues, selected) => self.queues.get(selected).map(|sampled| sampled.queue()),
             (View::Queue { name } | View::Items { name, .. } | View::Item { name, .. }, _) => {
-                self.sampled(name).map(|sampled| &sampled.queue)
+                self.sampled(name).map(|sampled| sampled.queue())
             }
         }
     }
@@ -208,7 +221,7 @@ impl Model {
     fn reload(&mut self) {
         let again = match self.view().0 {
             View::Items { name, filter, title, .. } => self.sampled(name).map(|sampled| {
-                let rows = rows(&sampled.queue, filter).map_err(|error| error.to_string())?;
+                let rows = rows(sampled.queue(), filter).map_err(|error| error.to_string())?;
                 Ok(View::Items { name: name.clone(), filter: filter.clone(), title: title.clone(), rows })
             }),
             View::Item { name, key, .. } => Some(self.read(name, key)),
@@ -225,16 +238,11 @@ impl Model {
 
     /// An item in full.
     fn read(&self, name: &str, key: &str) -> Result<View, String> {
-        let queue = self.sampled(name).map(|sampled| &sampled.queue).ok_or("the queue is gone")?;
+        let queue = self.sampled(name).map(|sampled| sampled.queue()).ok_or("the queue is gone")?;
         let found = queue.get(key).map_err(|error| error.to_string())?;
         let item = found.get(0).ok_or_else(|| crate::why::unseen(queue, key))?;
         let why = queue.why(key).map_err(|error| error.to_string())?;
-        let mut text = vec![why.map_or_else(|| "it was deleted just now".to_owned(), |why| why.to_string())];
-        for (at, column) in item.columns().iter().enumerate() {
-            let value = if queue.spec().is_secret(&column.name) { "(secret)".to_owned() } else { value(&item, at) };
-            text.push(format!("{:<20} {value}", column.name));
-        }
-        let text = text.iter().map(|line| printable(line)).collect();
+        let text = crate::show::in_full(queue.spec(), &item, why.as_ref()).lines().map(str::to_owned).collect();
         Ok(View::Item { name: name.to_owned(), key: key.to_owned(), state: item.state(), text })
     }
 
@@ -263,8 +271,8 @@ impl Model {
     /// Does what was asked, and says what came of it.
     fn perform(&self, asked: &Asked) -> String {
         let Some(sampled) = self.sampled(&asked.queue) else { return "the queue is gone".to_owned() };
-        let done = sampled.queue.get(&asked.key).map_err(Into::into);
-        match done.and_then(|batch| asked.verb.apply(&sampled.queue, &batch)) {
+        let done = sampled.queue().get(&asked.key).map_err(Into::into);
+        match done.and_then(|batch| asked.verb.apply(sampled.queue(), &batch)) {
             Ok(outcomes) if outcomes.iter().any(|outcome| outcome.answer == Answer::Ok) => {
                 format!("{}: {}", asked.verb.done(), asked.key)
             }
@@ -282,16 +290,4 @@ fn rows(queue: &Queue, filter: &Filter) -> readpast::Result<Vec<Row>> {
         Row { key: item.key().to_owned(), state: item.state(), attempt: item.attempt(), error }
     };
     Ok(batch.iter().map(row).collect())
-}
-
-fn value(item: &Item<'_>, at: usize) -> String {
-    let whole = match item.value(at) {
-        None | Some(readpast::Value::Null) => "-".to_owned(),
-        Some(readpast::Value::Boolean(value)) => value.to_string(),
-        Some(readpast::Value::Integer(value)) => value.to_string(),
-        Some(readpast::Value::Float(value)) => value.to_string(),
-        Some(readpast::Value::Text(text)) => text.to_owned(),
-        Some(readpast::Value::Binary(bytes)) => format!("{} bytes", bytes.len()),
-    };
-    whole.chars().take(LONG).collect()
 }

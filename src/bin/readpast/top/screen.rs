@@ -122,7 +122,7 @@ pub fn queues(model: &Model, width: usize) -> Vec<Line> {
     let mut reasons: Vec<_> = all
         .iter()
         .flat_map(|(sampled, concerns)| {
-            concerns.iter().map(|concern| (concern.kind, sampled.queue.name(), &concern.text))
+            concerns.iter().map(|concern| (concern.kind, sampled.queue().name(), &concern.text))
         })
         .collect();
     reasons.sort();
@@ -130,7 +130,8 @@ pub fn queues(model: &Model, width: usize) -> Vec<Line> {
     if !model.every.is_zero() {
         lines.push(head(model, &model.schema));
     }
-    let name = model.queues.iter().map(|sampled| sampled.queue.name().chars().count()).max().unwrap_or(0).clamp(5, 40);
+    let name =
+        model.queues.iter().map(|sampled| sampled.queue().name().chars().count()).max().unwrap_or(0).clamp(5, 40);
     lines.push(Line::new(
         Tone::Bold,
         format!(
@@ -139,8 +140,8 @@ pub fn queues(model: &Model, width: usize) -> Vec<Line> {
         ),
     ));
     for (at, (sampled, concerns)) in all.iter().enumerate() {
-        let start = format!("{:<name$}  {:<9}", printable(sampled.queue.name()), concerns::status(concerns));
-        let text = match &sampled.watched {
+        let start = format!("{:<name$}  {:<9}", printable(sampled.queue().name()), concerns::status(concerns));
+        let text = match sampled.watched() {
             None => format!("{start} no figures yet"),
             Some(watched) => format!("{start} {}", figures(watched)),
         };
@@ -184,7 +185,7 @@ fn queue(model: &Model, name: &str, selected: usize) -> Vec<Line> {
     let mut lines = vec![head(model, name)];
     let Some(sampled) = model.sampled(name) else { return lines };
     lines.extend(sampled.concerns().iter().map(|concern| Line::new(Tone::Bad, printable(&concern.text))));
-    let Some(watched) = &sampled.watched else { return lines };
+    let Some(watched) = sampled.watched() else { return lines };
     let stats = &watched.stats;
     let oldest = span(stats.oldest_due_ms);
     lines.push(Line::plain(format!(

@@ -74,5 +74,8 @@
     }
   };
   document.addEventListener("visibilitychange", () => { listen(); take(); });
+  // A page that is left ends its stream, so that the browser keeps it for the way back.
+  addEventListener("pagehide", () => { events?.close(); events = null; });
+  addEventListener("pageshow", (event) => { if (event.persisted) { listen(); take(); } });
   listen();
 })();

@@ -1,14 +1,15 @@
 //! Which queues there are: those that are installed now, whatever was installed when the server began.
 
-use super::sampler::Sampler;
 use crate::failure::Result;
-use crate::output::note;
+use crate::sampler::Sampler;
 use readpast::config::Config;
 use readpast::install::{Installed, installed};
 use std::sync::{Arc, PoisonError, RwLock};
 
 pub struct Registry {
     config: Config,
+    /// Takes remarks: what appears, goes and fails.
+    report: fn(&str),
     /// The only ones that are shown, where some were named; all else.
     only: Vec<String>,
     samplers: RwLock<Vec<Arc<Sampler>>>,
@@ -16,14 +17,14 @@ pub struct Registry {
 
 impl Registry {
     /// Opens the queues. One that was named must be there.
-    pub fn open(config: Config, only: &[String]) -> Result<Self> {
+    pub fn open(config: Config, only: &[String], report: fn(&str)) -> Result<Self> {
         let found = installed(&config)?;
         let description = |name: &str| found.iter().find(|found| found.queue == name).map(|i| i.description.clone());
         let names: Vec<_> =
             if only.is_empty() { found.iter().map(|i| &i.queue).collect() } else { only.iter().collect() };
-        let samplers = names.into_iter().map(|name| Sampler::open(&config, name, description(name), None));
+        let samplers = names.into_iter().map(|name| Sampler::open(&config, name, description(name), None, report));
         let samplers = samplers.collect::<Result<Vec<_>>>()?;
-        Ok(Self { config, only: only.to_owned(), samplers: RwLock::new(samplers) })
+        Ok(Self { config, report, only: only.to_owned(), samplers: RwLock::new(samplers) })
     }
 
     pub fn config(&self) -> &Config {
@@ -55,7 +56,7 @@ impl Registry {
             Err(error) => trouble.push(format!("the installed queues cannot be read: {error}")),
         }
         for text in trouble.iter().filter(|text| !reported.contains(text)) {
-            note(text);
+            (self.report)(text);
         }
         *reported = trouble;
     }
@@ -71,9 +72,12 @@ impl Registry {
                 after.push(Arc::clone(same));
                 continue;
             }
-            match Sampler::open(&self.config, queue, Some(description.clone()), old.map(AsRef::as_ref)) {
+            match Sampler::open(&self.config, queue, Some(description.clone()), old.map(AsRef::as_ref), self.report) {
                 Ok(sampler) => {
-                    note(&format!("{queue} is {}", if old.is_some() { "described anew" } else { "now shown" }));
+                    (self.report)(&format!(
+                        "{queue} is {}",
+                        if old.is_some() { "described anew" } else { "now shown" }
+                    ));
                     after.push(sampler);
                 }
                 Err(failure) => {
@@ -85,7 +89,7 @@ impl Registry {
         for gone in before.iter().filter(|sampler| !found.iter().any(|found| found.queue == sampler.queue.name())) {
             // A queue that was named must be missed: its figures fail, and that is reported.
             if self.only.is_empty() {
-                note(&format!("{} is no longer installed", gone.queue.name()));
+                (self.report)(&format!("{} is no longer installed", gone.queue.name()));
             } else {
                 after.push(Arc::clone(gone));
             }

@@ -1,9 +1,8 @@
 //! The figures of each queue, and how they were: taken again and again by one thread, so that any number of readers costs the
 //! database the same.
 
-use super::App;
 use crate::failure::Result;
-use crate::output::note;
+use crate::registry::Registry;
 use crate::signals::Stop;
 use readpast::config::Config;
 use readpast::item::Trend;
@@ -12,7 +11,6 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
-use tokio::sync::watch;
 
 /// How many samples are kept: an hour of one each five seconds.
 const KEPT: usize = 720;
@@ -22,6 +20,7 @@ pub struct Sampler {
     pub queue: Queue,
     /// The description that it was opened with, as the database has it; `None` where it did not say.
     pub description: Option<String>,
+    report: fn(&str),
     known: Mutex<Known>,
 }
 
@@ -50,10 +49,16 @@ pub struct History {
 
 impl Sampler {
     /// A queue with a new description keeps its samples.
-    pub fn open(config: &Config, name: &str, description: Option<String>, earlier: Option<&Self>) -> Result<Arc<Self>> {
+    pub fn open(
+        config: &Config,
+        name: &str,
+        description: Option<String>,
+        earlier: Option<&Self>,
+        report: fn(&str),
+    ) -> Result<Arc<Self>> {
         let queue = Queue::open(config, name)?;
         let known = earlier.map(|earlier| earlier.lock().clone()).unwrap_or_default();
-        Ok(Arc::new(Self { queue, description, known: Mutex::new(known) }))
+        Ok(Arc::new(Self { queue, description, report, known: Mutex::new(known) }))
     }
 
     pub fn history(&self) -> History {
@@ -76,7 +81,7 @@ impl Sampler {
         (known.samples.back().cloned(), known.trouble.is_none() && !known.samples.is_empty())
     }
 
-    fn sample(&self, most: u32) {
+    pub fn sample(&self, most: u32) {
         let begun = Instant::now();
         let found = self.queue.watch(most);
         let mut known = self.lock();
@@ -92,7 +97,7 @@ impl Sampler {
                 let text = error.to_string();
                 // Once, and not with every look.
                 if known.trouble.as_ref() != Some(&text) {
-                    note(&format!("no figures of {}: {text}", self.queue.name()));
+                    (self.report)(&format!("no figures of {}: {text}", self.queue.name()));
                 }
                 known.trouble = Some(text);
                 known.failures += 1;
@@ -116,20 +121,25 @@ pub fn trend(samples: &[Arc<Sample>]) -> Option<Trend> {
     Some(newest.watched.trend(earlier.map(|sample| (&sample.watched, ago(sample)))))
 }
 
-/// Takes figures until it is to stop, and tells of each round.
-pub fn watch(app: &Arc<App>, stop: Stop, tell: watch::Sender<u64>) -> std::io::Result<()> {
-    let app = Arc::clone(app);
+/// Takes figures every so often until it is to stop, and calls `tell` after each round.
+pub fn watch(
+    queues: &Arc<Registry>,
+    (every, most): (Duration, u32),
+    stop: Stop,
+    mut tell: impl FnMut() + Send + 'static,
+) -> std::io::Result<()> {
+    let queues = Arc::clone(queues);
     let mut reported = Vec::new();
     let look = move || {
         while stop.signal().is_none() {
             let begun = Instant::now();
-            app.queues.refresh(&mut reported);
-            for sampler in app.queues.all() {
-                sampler.sample(app.most);
+            queues.refresh(&mut reported);
+            for sampler in queues.all() {
+                sampler.sample(most);
             }
-            tell.send_modify(|number| *number += 1);
+            tell();
             // A slow sample is not repeated at once: the database has other work.
-            let pause = app.every.saturating_sub(begun.elapsed()).max(begun.elapsed());
+            let pause = every.saturating_sub(begun.elapsed()).max(begun.elapsed());
             let until = Instant::now() + pause;
             while stop.signal().is_none() && Instant::now() < until {
                 thread::sleep(Duration::from_millis(50));
