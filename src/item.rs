@@ -36,7 +36,7 @@ pub use self::{
     rates::OfType,
     rows::{Cell, Column, ColumnType, Rows, Value},
     settlement::{Action, Settlement},
-    span::span_text,
+    span::{span_text, utc_ms},
     state::ItemState,
     stats::{QueueStats, StepCounts},
     time::{normalize_utc, utc_text},
@@ -47,7 +47,7 @@ pub use self::{
 };
 
 pub(crate) use self::rows::{Undeliverable, UndeliverableReason};
-pub(crate) use self::span::{NEVER_MS, far_utc_ms, utc_ms};
+pub(crate) use self::span::{NEVER_MS, far_utc_ms};
 pub(crate) use self::trace::{MOST_STATE, PARENT, Trace};
 pub(crate) use self::watched::FigureRow;
 

@@ -16,7 +16,8 @@ pub fn span_text(ms: i64) -> String {
 }
 
 /// A UTC time like `2026-11-21T08:30:00.1234567` in milliseconds since 1970.
-pub(crate) fn utc_ms(text: &str) -> Option<i64> {
+#[must_use]
+pub fn utc_ms(text: &str) -> Option<i64> {
     let text = normalize_utc(text)?;
     let part = |range: std::ops::Range<usize>| text.get(range)?.parse::<i64>().ok();
     let (year, month, day) = (part(0..4)?, part(5..7)?, part(8..10)?);

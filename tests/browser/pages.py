@@ -33,14 +33,38 @@ const behind = (element) => {
 };
 if (!document.documentElement.lang) ills.push("no language");
 if (document.querySelectorAll("h1").length !== 1) ills.push("not one h1");
-if (!document.querySelector("main") || !document.querySelector("nav[aria-label]")) ills.push("no landmarks");
+if (!document.title.includes("readpast")) ills.push("no title");
+for (const landmark of ["header", "main", "footer", "nav[aria-label]"]) if (document.querySelectorAll(landmark).length < 1) ills.push("no landmark " + landmark);
+const named = (selector) => [...document.querySelectorAll(selector)].map((e) => e.getAttribute("aria-label"));
+for (const names of [named("nav"), named("[role=region]")]) if (names.includes(null) || new Set(names).size !== names.length) ills.push("landmarks of one name: " + names);
+for (const element of document.querySelectorAll("[aria-describedby], [aria-labelledby], label[for]")) {
+  const id = element.getAttribute("aria-describedby") || element.getAttribute("aria-labelledby") || element.getAttribute("for");
+  if (!document.getElementById(id)) ills.push("nothing has the id " + id);
+}
+let level = 1;
+for (const heading of document.querySelectorAll("h1, h2, h3")) {
+  const next = Number(heading.tagName[1]);
+  if (next > level + 1) ills.push("a level of headings is left out before " + heading.textContent);
+  level = next;
+}
+for (const list of document.querySelectorAll("ul, ol")) for (const child of list.children) if (child.tagName !== "LI") ills.push("a list with " + child.tagName);
+for (const list of document.querySelectorAll("dl")) for (const child of list.children) if (!["DIV", "DT", "DD"].includes(child.tagName)) ills.push("a dl with " + child.tagName);
+for (const wide of document.querySelectorAll(".wide")) if (wide.tabIndex !== 0) ills.push("what scrolls cannot be reached by keyboard");
+for (const link of document.querySelectorAll("a, button, summary")) {
+  if (!link.textContent.trim() && !link.getAttribute("aria-label")) ills.push("a link or button without words");
+  const inline = getComputedStyle(link).display === "inline";
+  const box = link.getBoundingClientRect();
+  if (!inline && box.height > 0 && box.top >= 0 && (box.height < 24 || box.width < 24)) ills.push(`${link.textContent}: a target of ${box.width} x ${box.height}`);
+}
+if (document.querySelectorAll("[tabindex]:not([tabindex='0']):not([tabindex='-1'])").length) ills.push("an order of its own for the keyboard");
+for (const time of document.querySelectorAll("main time")) if (!time.title.endsWith(" UTC") || !time.dateTime) ills.push("a time without the exact one: " + time.textContent);
 for (const table of document.querySelectorAll("table")) if (!table.caption) ills.push("a table without a caption");
-for (const head of document.querySelectorAll("th")) if (!head.scope) ills.push("a head without a scope: " + head.textContent);
-for (const input of document.querySelectorAll("input:not([type=hidden])")) if (input.labels.length === 0) ills.push("an input without a label: " + input.name);
+for (const head of document.querySelectorAll("th")) if (!head.scope || !(head.textContent.trim() || head.querySelector("[aria-label]"))) ills.push("a head without a scope or words: " + head.textContent);
+for (const input of document.querySelectorAll("input:not([type=hidden]), select")) if (input.labels.length === 0 && !input.getAttribute("aria-label")) ills.push("an input without a label: " + input.name);
 for (const svg of document.querySelectorAll("svg")) if (!svg.getAttribute("aria-label")) ills.push("a picture without words");
 const ids = [...document.querySelectorAll("[id]")].map((e) => e.id);
 if (new Set(ids).size !== ids.length) ills.push("an id twice");
-for (const element of document.querySelectorAll("p, a, td, th, dt, dd, caption, small, button, label, legend, li, h1, h2, .badge")) {
+for (const element of document.querySelectorAll("p, a, b, td, th, dt, dd, caption, small, time, pre, code, summary, button, label, legend, li, h1, h2, .badge, .state, .other")) {
   if (!element.textContent.trim() || element.offsetParent === null) continue;
   const [one, other] = [luminance(getComputedStyle(element).color), luminance(behind(element))].sort((a, b) => b - a);
   const contrast = (one + 0.05) / (other + 0.05);
@@ -93,6 +117,15 @@ class Browser:
         said = [entry["message"] for entry in self.driver.get_log("browser")]
         assert not said, f"{where}: the console says {said}"
 
+    def unfold(self, whether: bool) -> None:
+        self.driver.execute_script("for (const e of document.querySelectorAll('details')) e.open = arguments[0]", whether)
+
+    def forget(self, status: int | None) -> None:
+        """The browser logs a page that is not there as an error of its own."""
+        if status is not None:
+            said = [entry["message"] for entry in self.driver.get_log("browser")]
+            assert all(str(status) in message for message in said), said
+
     def keep(self, name: str) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         assert self.driver.save_screenshot(str(self.folder / f"{name}.png"))
@@ -101,11 +134,16 @@ class Browser:
 def every_page(browser: Browser) -> None:
     failed = urllib.parse.quote(browser.server.key("Failed"))
     pages = {
-        "queues": ("/", "All queues"),
+        "overview": ("/", "Needs attention"),
+        "queues": ("/queues", "All queues"),
         "queue": ("/queue/Mail", "550 no such mailbox"),
         "items": ("/queue/Mail/items?status=Failed", "4 items"),
         "item": (f"/queue/Mail/item?key={failed}", "unless it is redriven"),
         "act": ("/queue/Mail/act?verb=redrive", "This changes 4 items"),
+        "failed": ("/failed", "# no such mailbox"),
+        "workers": ("/workers", "No worker holds an item"),
+        "doctor": ("/doctor?run=1", "0 errors"),
+        "nothing": ("/nowhere", "There is nothing here"),
     }
     browser.open("/queue/Mail")
     browser.wait("two looks are drawn", lambda: "L" in (browser.find("svg path").get_attribute("d") or ""))
@@ -114,8 +152,12 @@ def every_page(browser: Browser) -> None:
             browser.look(scheme, size)
             for name, (path, words) in pages.items():
                 browser.open(path)
+                # What is folded is judged as well.
+                browser.unfold(True)
                 assert words in browser.text(), f"{name}: {words} is not in {browser.text()}"
+                browser.forget(404 if name == "nothing" else None)
                 browser.judge(f"{name}, {scheme}, {size}")
+                browser.unfold(False)
                 browser.keep(f"{name}-{scheme}-{size}")
     browser.look("light", "wide")
 
@@ -127,9 +169,51 @@ def the_keyboard_is_enough(browser: Browser) -> None:
     assert first.get_attribute("class") == "skip", "the first stop leads past the head"
     outline = browser.driver.execute_script("return getComputedStyle(document.activeElement).outlineStyle")
     assert outline == "solid", f"the focus is seen: {outline}"
-    field = browser.find("input[name=error]")
+    field = browser.find("input[name=q]")
     field.send_keys("mailbox", Keys.ENTER)
     browser.wait("what was asked for is shown", lambda: "3 items" in browser.text())
+
+
+def a_search_is_completed_and_kept_in_the_address(browser: Browser) -> None:
+    browser.open("/queue/Mail/items")
+    offered = "return [...document.getElementById('words').options].map((option) => option.value)"
+    assert "state:Failed" in browser.driver.execute_script(offered)
+    field = browser.find("input[name=q]")
+    field.send_keys("state:failed ty")
+    browser.wait("the last word is completed", lambda: "state:failed type:Email" in browser.driver.execute_script(offered))
+    field.send_keys(Keys.BACKSPACE, Keys.BACKSPACE, 'error:"no such"', Keys.ENTER)
+    browser.wait("the items are found", lambda: "3 items" in browser.text())
+    address = browser.driver.current_url
+    assert browser.find("input[name=q]").get_attribute("value") == 'state:failed error:"no such"'
+    browser.driver.find_element(By.CSS_SELECTOR, "th.key a").click()
+    browser.wait("the item is shown", lambda: "State machine" in browser.driver.page_source)
+    assert "Item " in browser.driver.title, browser.driver.title
+    browser.driver.back()
+    browser.wait("the search is there again", lambda: browser.driver.current_url == address and "3 items" in browser.text())
+    browser.judge("search")
+
+
+def selected_items_are_changed(browser: Browser) -> None:
+    browser.open("/queue/Mail/items?status=Pending")
+    browser.find("#all").click()
+    rows = browser.driver.find_elements(By.CSS_SELECTOR, "input[name=key]")
+    assert rows and all(row.is_selected() for row in rows)
+    browser.find("#all").click()
+    rows[0].click()
+    browser.find("button[name=verb][value=pause]").click()
+    browser.wait("one item is asked for", lambda: "This changes 1 item " in browser.text())
+    browser.judge("selected")
+
+
+def unfolded_parts_stay_so(browser: Browser) -> None:
+    browser.open(f"/queue/Mail/item?key={urllib.parse.quote(browser.server.key('Pending'))}")
+    browser.find("details.payload summary").click()
+    made = browser.driver.execute_script("window.before = document.querySelector('#item time').textContent; return window.before")
+    # The age of the item changes with each new sample.
+    browser.wait("the page is taken again", lambda: browser.find("#item time").text not in ("", made))
+    assert browser.find("details.payload").get_attribute("open"), "the payload stays unfolded"
+    browser.unfold(True)
+    assert '"campaign": "spring",' in browser.text(), "with a line for each member"
 
 
 def figures_come_by_themselves(browser: Browser) -> None:
@@ -150,7 +234,7 @@ def many_pages_are_open_at_once(browser: Browser) -> None:
     for _ in range(8):
         browser.driver.switch_to.new_window("tab")
         browser.open("/queue/Mail")
-        assert "Ended per minute" in browser.text()
+        assert "Throughput" in browser.text()
         browser.wait("it goes on", lambda: "hidden" in (browser.find("#offline").get_attribute("outerHTML")))
     for handle in browser.driver.window_handles:
         if handle != here:
@@ -183,6 +267,17 @@ def every_action(browser: Browser) -> None:
     assert (after["Failed"], after["Pending"], after["Cancelled"]) == (1, 0, 12), after
 
 
+def a_lost_server_is_reported(browser: Browser) -> None:
+    browser.open("/queue/Mail")
+    browser.wait("it is connected", lambda: not browser.find("#offline").is_displayed())
+    browser.server.stop()
+    browser.wait("the loss is reported", lambda: "Disconnected" in browser.text())
+    browser.server.start(browser.server.url.removeprefix("http://"))
+    browser.wait("it is connected again", lambda: "Disconnected" not in browser.text())
+    # The browser logs each try that failed.
+    browser.driver.get_log("browser")
+
+
 def what_leads_nowhere_says_so(browser: Browser) -> None:
     browser.open("/queue/Nope")
     assert "There is no such queue" in browser.text()
@@ -201,10 +296,14 @@ def main() -> None:
             for test in [
                 every_page,
                 the_keyboard_is_enough,
+                a_search_is_completed_and_kept_in_the_address,
+                selected_items_are_changed,
+                unfolded_parts_stay_so,
                 figures_come_by_themselves,
                 many_pages_are_open_at_once,
                 every_action,
                 what_leads_nowhere_says_so,
+                a_lost_server_is_reported,
             ]:
                 test(browser)
                 print(f"ok: {test.__name__.replace('_', ' ')}")

@@ -9,7 +9,8 @@ HOSTILE = "\"><img src=x onerror=window.pwned=1><script>window.pwned=1</script>"
 SPEC = """
 queue = "Mail"
 types = ["Email", "Sms"]
-columns = [{ name = "Recipient", type = "text(254)", nullable = false }, { name = "Body", type = "text" }, { name = "N", type = "integer" }]
+attempts = { history = true }
+columns = [{ name = "Recipient", type = "text(254)", nullable = false }, { name = "Body", type = "text" }, { name = "N", type = "integer" }, { name = "Tags", type = "json" }]
 """
 # On a busy machine the command's own patience may not be enough.
 PATIENCE = """
@@ -28,7 +29,7 @@ esac
 
 
 class Server:
-    """Of a queue Mail: four Failed (one of them hostile), two in Error, the others Completed, three Pending."""
+    """Of a queue Reports without an item, and a queue Mail: four Failed (one of them hostile), two in Error, the others Completed, three Pending."""
 
     def __init__(self, command: str):
         self.command = str(pathlib.Path(command).resolve())
@@ -39,17 +40,27 @@ class Server:
         # Under every umask: the command refuses settings that others may write.
         settings.chmod(0o600)
         self.run("install", "mail.toml")
+        (pathlib.Path(self.folder.name) / "reports.toml").write_text('queue = "Reports"\n')
+        self.run("install", "reports.toml")
         self.enqueue(range(1, 40))
         self.run("work", "Mail", "--until-empty", "--retry-delay", "1h", "--jobs", "2", "--", "sh", "-c", HANDLER)
         self.enqueue(range(40, 43))
-        arguments = ["serve", "--listen", "127.0.0.1:0", "--every", "1s", "--allow-actions"]
+        self.url = self.start("127.0.0.1:0")
+
+    def start(self, address: str) -> str:
+        arguments = ["serve", "--listen", address, "--every", "1s", "--allow-actions"]
+        arguments += ["--environment", "staging", "--color", "orange"]
         self.process = subprocess.Popen(
             [self.command, *arguments], cwd=self.folder.name, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
         )
         line = self.process.stdout.readline()
         if not line.startswith("listening on "):
             raise RuntimeError(f"the server said {line!r}")
-        self.url = "http://" + line.split()[-1]
+        return "http://" + line.split()[-1]
+
+    def stop(self) -> None:
+        self.process.terminate()
+        self.process.wait()
 
     def run(self, *arguments: str, given: str = "") -> str:
         done = subprocess.run(
@@ -58,7 +69,7 @@ class Server:
         return done.stdout
 
     def enqueue(self, numbers: range) -> None:
-        items = [{"Recipient": f"ann{n}@example.org", "Body": HOSTILE, "N": n} for n in numbers]
+        items = [{"Recipient": f"ann{n}@example.org", "Body": HOSTILE, "N": n, "Tags": {"campaign": "spring", "parts": [n, HOSTILE]}} for n in numbers]
         self.run("enqueue", "Mail", given="".join(json.dumps(item) + "\n" for item in items))
 
     def states(self) -> dict[str, int]:
@@ -68,6 +79,5 @@ class Server:
         return json.loads(self.run("show", "Mail", "--status", state, "--limit", "1", "--json").splitlines()[0])["key"]
 
     def close(self) -> None:
-        self.process.terminate()
-        self.process.wait()
+        self.stop()
         self.folder.cleanup()

@@ -43,7 +43,7 @@ impl Hook {
                     taken.lock().unwrap().push((lines[0].clone(), serde_json::from_slice(&body).unwrap()));
                 }
                 broken = broken.saturating_sub(1);
-                // Who waited too long for it has gone.
+                // A client that waited too long has gone.
                 let _ = stream.write_all(format!("HTTP/1.1 {answer}\r\nConnection: close\r\n\r\n").as_bytes());
             }
         });

@@ -24,7 +24,7 @@ fn silent_clients_keep_nobody_out() {
     let silent: Vec<_> = (0..300).map(|_| served.connect()).collect();
     assert_eq!(served.get("/health/live").status, 200);
     assert_eq!(served.get("/").status, 401);
-    served.get_with("/", &[GIVEN]).shows(&["All queues"]);
+    served.get_with("/", &[GIVEN]).shows(&["Queues of the schema"]);
     let mut last = silent.last().unwrap();
     // The newest of them is let go as well, when it has said nothing for long enough.
     within(NEVER, || drop(last.read_to_end(&mut Vec::new())));

@@ -5,6 +5,7 @@
 mod alerting;
 #[cfg(feature = "serve")]
 mod besieging;
+mod browsing;
 mod checking;
 mod connecting;
 mod documents;
@@ -26,6 +27,7 @@ mod serving;
 mod shell;
 mod signals;
 mod stressing;
+mod top;
 mod traces;
 mod trusting;
 mod working;

@@ -42,11 +42,9 @@ fn is_tight(served: &Served, path: &str) -> String {
     assert_eq!(reply.header("x-content-type-options"), Some("nosniff"), "{path}");
     assert!(reply.header("set-cookie").is_none(), "{path}");
     let body = reply.body;
-    assert_eq!(
-        body.matches("<script").count(),
-        body.matches("<script src=\"/live.js\" defer></script>").count(),
-        "{path}"
-    );
+    let own = ["live", "search"].map(|name| format!("<script src=\"/{name}.js\" defer></script>"));
+    let own: usize = own.iter().map(|script| body.matches(script).count()).sum();
+    assert_eq!(body.matches("<script").count(), own, "{path}");
     assert!(!body.contains("<style") && !body.contains(" style="), "{path}");
     body
 }
@@ -72,8 +70,9 @@ fn a_search_reads_so_many_items_and_says_where_it_is() {
 fn pages_show_what_is_there() {
     let shell = mixed();
     let served = Served::start(&shell, &[]).ready();
-    served.get("/").shows(&["/queue/Mail", "2 failed", "All queues"]);
-    served.get("/queue/Mail").shows(&["boom 100%", "Due and in flight", "<svg", "No worker holds an item"]);
+    served.get("/").shows(&["/queue/Mail", "2 failed", "Needs attention"]);
+    served.get("/queues").shows(&["/queue/Mail", "2 failed", "All queues", "Attention"]);
+    served.get("/queue/Mail").shows(&["boom 100%", "Backlog", "<svg", "No worker holds an item"]);
     let failed = served.get("/queue/Mail/items?status=Failed");
     failed.shows(&["2 items", &key(&shell, 1), &key(&shell, 2)]);
     assert!(!failed.body.contains(&key(&shell, 4)));
@@ -91,11 +90,22 @@ fn pages_show_what_is_there() {
         ("/queue/Mail/act?verb=redrive", 403),
         ("/style.css", 200),
         ("/live.js", 200),
+        ("/search.js", 200),
         ("/icon.svg", 200),
     ] {
         assert_eq!(served.get(path).status, status, "{path}");
     }
-    for path in ["/", "/queue/Mail", "/queue/Mail/items", "/nowhere", "/metrics", "/scale/Mail"] {
+    for path in [
+        "/",
+        "/queue/Mail",
+        "/queue/Mail/items",
+        "/failed",
+        "/workers",
+        "/doctor",
+        "/nowhere",
+        "/metrics",
+        "/scale/Mail",
+    ] {
         is_tight(&served, path);
     }
 }
@@ -118,7 +128,7 @@ fn many_items_come_page_by_page() {
 }
 
 #[test]
-fn what_stands_in_items_stays_text() {
+fn item_contents_stay_text() {
     let shell = Shell::new();
     for (n, text) in HOSTILE.iter().enumerate() {
         let item = serde_json::json!({"Recipient": text, "Body": text, "N": n, "Tags": {"<b>": text}});
@@ -127,8 +137,9 @@ fn what_stands_in_items_stays_text() {
     shell.ok(&shell.script(&["--until-empty"], "printf '%s' \"$READPAST_COL_BODY\" >&2; exit 65"));
     let served = Served::start(&shell, &["--allow-actions"]).ready();
     until("the failures are seen", || served.get("/").body.contains(&format!("{} failed", HOSTILE.len())));
-    let mut paths = vec!["/".to_owned(), "/queue/Mail".to_owned(), "/queue/Mail/items".to_owned()];
-    paths.push("/queue/Mail/act?verb=redrive".to_owned());
+    let pages =
+        ["/", "/queues", "/failed", "/workers", "/queue/Mail", "/queue/Mail/items", "/queue/Mail/act?verb=redrive"];
+    let mut paths: Vec<_> = pages.map(str::to_owned).into();
     for n in 0..HOSTILE.len() {
         paths.push(format!("/queue/Mail/item?key={}", encoded(&key(&shell, n))));
     }
@@ -136,6 +147,7 @@ fn what_stands_in_items_stays_text() {
         let text = encoded(text);
         paths.push(format!("/queue/Mail/items?error={text}&key={text}&older={text}&type={text}&status={text}"));
         paths.push(format!("/queue/Mail/item?key={text}&did={text}&done={text}&refused={text}"));
+        paths.push(format!("/queue/Mail/items?q={text}"));
         paths.push(format!("/queue/{text}"));
         paths.push(format!("/queue/Mail/act?verb={text}&error={text}"));
     }
@@ -180,7 +192,7 @@ fn actions_are_shown_first_and_then_done() {
     let secret = preview.body.split("name=\"secret\" value=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
     let form = |verb: &str, more: &str| format!("verb={verb}&secret={secret}{more}");
 
-    // What an item's state allows is offered, and what it does not is not promised.
+    // The item's page offers the actions that its state allows, and no other.
     let done = encoded(&key(&shell, 4));
     let item = served.get(&format!("/queue/Mail/item?key={done}"));
     assert!(!item.body.contains("/act?"), "nothing can be done to what is Completed: {}", item.body);
@@ -254,7 +266,7 @@ fn a_monitor_may_look_and_no_more() {
     shell.ok(&["install", "mail.json"]);
     shell.fill(2);
     let served = Served::start_as(&shell, &role, &["--allow-actions"]).ready();
-    served.get("/queue/Mail").shows(&["<dt>Due</dt><dd>2</dd>"]);
+    served.get("/queue/Mail").shows(&["<dt>Backlog</dt><dd>2</dd>"]);
     served.get("/queue/Mail/items").shows(&["2 items"]);
     served.get(&format!("/queue/Mail/item?key={}", encoded(&key(&shell, 1)))).shows(&["due for "]);
     let preview = served.get("/queue/Mail/act?verb=cancel");
@@ -264,11 +276,11 @@ fn a_monitor_may_look_and_no_more() {
     assert!(reply.body.contains("lacks the role of an operator"), "{reply:?}");
     shell.ok(&shell.script(&["--until-empty", "--retry-delay", "1h"], "echo the first bang >&2; exit 1"));
     let item = served.get(&format!("/queue/Mail/item?key={}", encoded(&key(&shell, 1))));
-    item.shows(&["Its attempts that have ended", "the first bang"]);
+    item.shows(&["Attempt 1", "the first bang"]);
     // Without the right to the attempts the rest of the item is there.
     shell.db.run(&format!("REVOKE EXECUTE ON FUNCTION readpast.attempts_mail FROM {role}"));
     let item = served.get(&format!("/queue/Mail/item?key={}", encoded(&key(&shell, 1))));
-    item.shows(&["Its columns", "may not see its attempts"]);
+    item.shows(&["Columns of the queue", "may not see its attempts"]);
     let mut show = shell.bare(&["show", "Mail", &key(&shell, 1), "--json"]);
     show.env("READPAST_CONNECTION", with(&shell, &[("Uid", &role), ("Pwd", "p")]));
     let shown = show.output().unwrap();
@@ -285,7 +297,7 @@ fn a_monitor_may_look_and_no_more() {
 }
 
 #[test]
-fn who_asks_is_known_or_refused() {
+fn clients_are_known_or_refused() {
     let shell = mixed();
     for address in ["0.0.0.0:0", "[::]:0"] {
         shell.run(&["serve", "--listen", address]).says(2, &["other machines", "--token-file", "--trust-header"]);
@@ -389,7 +401,7 @@ fn events_tell_of_new_figures() {
 }
 
 #[test]
-fn whoever_listens_takes_no_place_from_who_asks() {
+fn listeners_take_no_place_from_requests() {
     let shell = Shell::new();
     let served = Served::start(&shell, &[]).ready();
     let listening: Vec<_> = (0..300)
@@ -403,7 +415,7 @@ fn whoever_listens_takes_no_place_from_who_asks() {
     let refused = served.get("/events");
     assert_eq!((refused.status, refused.header("connection")), (503, Some("close")));
     drop(listening);
-    // What nobody listens to any more is noticed when the next figures are to be told.
+    // The server notices a closed listener with the next figures.
     until("there is room again", || {
         let mut stream = served.connect();
         write!(stream, "GET /events HTTP/1.1\r\nHost: {}\r\n\r\n", served.address).unwrap();
@@ -429,7 +441,7 @@ fn the_dashboard_shows_what_there_is() {
                 expression[at..].chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
             let family = name.strip_suffix("_bucket").unwrap_or(&name);
             assert!(body.contains(&format!("# TYPE {family} ")), "there is no {family}: {expression}");
-            // Of calls that were not made there are no samples.
+            // Calls that were not made have no samples.
             let samples: Vec<_> = body.lines().filter(|line| line.starts_with(&format!("{name}{{"))).collect();
             let by = expression.split("by (").nth(1).map(|rest| rest.split(')').next().unwrap()).unwrap_or_default();
             for label in by.split(", ").chain(["queue"]).filter(|label| !label.is_empty()) {
@@ -446,7 +458,7 @@ fn the_dashboard_shows_what_there_is() {
     }
 }
 
-/// What `promtool check metrics` asks: each sample has its name declared before it, once, with a help, and a number for its value;
+/// The rules of `promtool check metrics`: each sample has its name declared before it, once, with a help, and a number for its value;
 /// and names, suffixes and labels are those of its kind.
 #[track_caller]
 fn is_by_the_conventions(text: &str) {
@@ -491,7 +503,7 @@ fn figures_are_there_for_machines() {
         "readpast_queue_due_items{queue=\"Mail\"} 1\n",
         "readpast_queue_up{queue=\"Mail\"} 1\n",
         "# TYPE readpast_queue_oldest_due_seconds gauge\n",
-        // Of this process, by the same writer.
+        // Figures of this process, by the same writer.
         "# TYPE readpast_call_duration_seconds histogram\n",
         "readpast_claimed_items_total{schema=\"readpast\",queue=\"Mail\"} 0\n",
     ]);
@@ -511,7 +523,7 @@ fn figures_are_there_for_machines() {
         "readpast_queue_type_due_items{queue=\"Mail\",type=\"Email\"} 1\n",
         "readpast_queue_type_workers_needed{queue=\"Mail\",type=\"Email\"} 1\n",
     ]);
-    served.get("/queue/Mail").shows(&["Types of work", "Sms", "In an hour", "not known yet"]);
+    served.get("/queue/Mail").shows(&["Types of work", "Sms", "Forecast, 1 h", "not known yet"]);
     assert_eq!(served.get("/scale/Nope").status, 404);
     assert_eq!(served.get("/health/live").status, 200);
 
@@ -552,7 +564,7 @@ fn queues_come_change_and_go_under_its_eyes() {
     shell.look("DROP FUNCTION readpast.watch_mail; SELECT 1");
     until("the loss is seen", || served.get("/queue/Mail").status == 404);
     let metrics = served.get("/metrics");
-    // What this process has done with it stays counted.
+    // The process keeps its own counts of it.
     let mut of_queues = metrics.body.lines().filter(|line| line.starts_with("readpast_queue_"));
     assert!(of_queues.all(|line| !line.contains("Mail")), "{metrics:?}");
     assert!(metrics.body.contains("readpast_queue_up{queue=\"Other\"}"), "{metrics:?}");

@@ -3,7 +3,7 @@
 use crate::global::Global;
 use crate::{
     adopt, check, completions, doctor, drop, enqueue, exit, install, list, purge, recover, render, settings, show,
-    stats, steer, stress, why, work,
+    stats, steer, stress, top, why, work,
 };
 use clap::{Arg, CommandFactory, Parser, Subcommand};
 
@@ -60,6 +60,7 @@ pub enum Command {
     Enqueue(enqueue::Args),
     Work(work::Args),
     Stats(stats::Args),
+    Top(top::Args),
     Check(check::Args),
     Stress(stress::Args),
     #[cfg(feature = "serve")]

@@ -18,6 +18,13 @@ pub fn parse(text: &str) -> Result<Duration, String> {
     number.checked_mul(factor).map(Duration::from_millis).ok_or_else(|| "that is too long".to_owned())
 }
 
+/// The pause between two looks at the figures: from a second to an hour.
+pub fn interval(text: &str) -> Result<Duration, String> {
+    let interval = parse(text)?;
+    let range = Duration::from_secs(1)..=Duration::from_secs(3600);
+    if range.contains(&interval) { Ok(interval) } else { Err("from 1s to 1h".to_owned()) }
+}
+
 /// The span in milliseconds; at most as many as the library can count.
 pub fn ms(time: Duration) -> i64 {
     i64::try_from(time.as_millis()).unwrap_or(i64::MAX)

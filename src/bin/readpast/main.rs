@@ -6,6 +6,7 @@ mod check;
 mod child_environment;
 mod cli;
 mod completions;
+mod concerns;
 mod connection;
 mod doctor;
 mod drop;
@@ -13,8 +14,10 @@ mod duration;
 mod enqueue;
 mod exit;
 mod failure;
+mod figures;
 mod filter;
 mod findings;
+mod format;
 mod global;
 mod install;
 mod list;
@@ -26,7 +29,12 @@ mod process;
 mod progress;
 mod purge;
 mod recover;
+#[cfg_attr(not(feature = "serve"), allow(dead_code, reason = "`serve` uses more of it"))]
+mod registry;
 mod render;
+mod roles;
+#[cfg_attr(not(feature = "serve"), allow(dead_code, reason = "`serve` uses more of it"))]
+mod sampler;
 mod secret_file;
 #[cfg(feature = "serve")]
 mod serve;
@@ -38,6 +46,7 @@ mod signals;
 mod stats;
 mod steer;
 mod stress;
+mod top;
 mod trust;
 mod why;
 #[cfg(windows)]
@@ -87,6 +96,7 @@ fn perform(cli: Cli) -> Result<Exit> {
         #[cfg(windows)]
         Command::Service(args) => service::run(&global, args, read_line, &out),
         Command::Stats(args) => stats::run(&global, &args, &out),
+        Command::Top(args) => top::run(&global, &args, &out),
         Command::Stress(args) => stress::run(&global, &args, &out),
         Command::Settings(args) => settings::run(&global, &args, &out),
         Command::Show(args) => show::run(&global, &args, &out),

@@ -3,29 +3,39 @@
 mod act;
 mod alert;
 mod answer;
+mod auth;
 mod chart;
-mod desk;
+mod doctor;
 mod encoding;
-mod guard;
+mod environment;
+mod failed;
+mod fingerprint;
+mod forecast;
 mod item;
+mod items;
+mod life;
 mod listen;
 mod metrics;
+mod overview;
 mod paced;
 mod pages;
-mod register;
+mod queue;
 mod request;
-mod room;
 mod routes;
-mod show;
+mod search;
+mod slots;
+mod times;
+mod workers;
 
 use crate::exit::Exit;
 use crate::failure::{Result, usage};
 use crate::global::Global;
 use crate::output::{Output, note};
+use crate::registry::Registry;
 use crate::secret_file::SecretFile;
 use crate::signals::Stop;
 use crate::{connection, duration};
-use guard::{Guard, Pass};
+use auth::{Access, Auth};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -33,14 +43,14 @@ use std::time::Duration;
 
 /// Shows queues in a browser, and exports their figures to monitoring systems
 ///
-/// It serves pages at /, metrics for Prometheus at /metrics, health at /health/live and /health/ready, and the number of workers for
+/// It serves pages at / (each also as JSON: ?format=json), metrics for Prometheus at /metrics, health at /health/live and /health/ready, and the number of workers for
 /// KEDA at /scale/QUEUE. Figures come from bounded looks at the indexes, at the same cost in a queue of ten million items as in an empty
 /// one; their history is kept in memory. By default it listens on this machine only; on another address it needs a token or an
 /// authenticating proxy. It changes nothing without --allow-actions. To look, its login needs only the role monitor.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  readpast serve
+  readpast serve --environment production --allow-actions
   readpast serve --alerts alerts.toml --queue Notification
   readpast serve --listen 10.0.0.5:8086 --token-file token --host queues.example.com")]
 pub struct Args {
@@ -59,8 +69,17 @@ pub struct Args {
     /// Lets viewers redrive, retry, cancel, pause and resume items, as far as this command's login may
     #[arg(long)]
     allow_actions: bool,
+    /// The name of the environment in the head of each page. In `production`, `prod` and `live` an action needs the queue's name typed
+    #[arg(long, value_name = "NAME")]
+    environment: Option<String>,
+    /// The colour of that name; production is red
+    #[arg(long, value_name = "COLOR", requires = "environment")]
+    color: Option<environment::Color>,
+    /// Shows no payload: the values of the queue's own columns
+    #[arg(long)]
+    hide_payload: bool,
     /// How often the figures are taken
-    #[arg(long, default_value = "5s", value_name = "INTERVAL", value_parser = interval)]
+    #[arg(long, default_value = "5s", value_name = "INTERVAL", value_parser = duration::interval)]
     every: Duration,
     /// The most rows that a look reads
     #[arg(long, default_value_t = 10_000, value_name = "N", value_parser = clap::value_parser!(u32).range(100..=1_000_000))]
@@ -73,47 +92,45 @@ pub struct Args {
     queues: Vec<String>,
 }
 
-fn interval(text: &str) -> std::result::Result<Duration, String> {
-    let interval = duration::parse(text)?;
-    let range = Duration::from_secs(1)..=Duration::from_secs(3600);
-    if range.contains(&interval) { Ok(interval) } else { Err("from 1s to 1h".to_owned()) }
-}
-
 /// The most time that one look into the database may take: who waits for a page does not wait longer.
 const LONGEST_CALL: &str = "15000";
 
 /// All that the answers are made from.
 struct App {
-    guard: Guard,
-    queues: register::Register,
+    auth: Auth,
+    queues: Arc<Registry>,
     pages: pages::Pages,
     schema: String,
+    environment: environment::Environment,
     /// Whether items may be changed.
     acts: bool,
+    hides_payload: bool,
     every: Duration,
     most: u32,
 }
 
 pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
-    let pass = pass(global, args)?;
-    if matches!(pass, Pass::Anybody) && !args.listen.ip().is_loopback() {
+    let access = access(global, args)?;
+    if matches!(access, Access::Anybody) && !args.listen.ip().is_loopback() {
         return Err(usage(format!(
             "{} can be reached from other machines: give --token-file (or READPAST_SERVE_TOKEN), or --trust-header behind a \
-             reverse proxy that knows who asks",
+             reverse proxy that knows the user",
             args.listen
         )));
     }
     let mut config = connection::config(global, "5000")?;
     config.set("query.timeout_ms", LONGEST_CALL)?;
     let schema = config.schema()?.as_str().to_owned();
-    let queues = register::Register::open(config, &args.queues)?;
-    let count = queues.desks().len();
+    let queues = Registry::open(config, &args.queues, note)?;
+    let count = queues.all().len();
     let app = App {
-        guard: Guard::new(pass, args.hosts.clone())?,
-        queues,
+        auth: Auth::new(access, args.hosts.clone())?,
+        queues: Arc::new(queues),
         pages: pages::Pages::new()?,
         schema,
+        environment: environment::Environment::new(args.environment.as_deref(), args.color),
         acts: args.allow_actions,
+        hides_payload: args.hide_payload,
         every: args.every,
         most: args.most,
     };
@@ -127,10 +144,10 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     Ok(Exit::Signal(signal))
 }
 
-/// Who is let in.
-fn pass(global: &Global, args: &Args) -> Result<Pass> {
+/// Clients that are admitted.
+fn access(global: &Global, args: &Args) -> Result<Access> {
     if let Some(header) = &args.trust_header {
-        return Ok(Pass::Header(header.to_ascii_lowercase()));
+        return Ok(Access::Header(header.to_ascii_lowercase()));
     }
     let token = match &args.token_file {
         Some(path) => {
@@ -141,10 +158,10 @@ fn pass(global: &Global, args: &Args) -> Result<Pass> {
         None => std::env::var("READPAST_SERVE_TOKEN").ok(),
     };
     match token {
-        None => Ok(Pass::Anybody),
+        None => Ok(Access::Anybody),
         Some(token) if token.len() < 16 || token.chars().any(|c| c.is_control() || c.is_whitespace()) => {
             Err(usage("the token must have at least 16 characters, and no blanks: `openssl rand -hex 16` makes one"))
         }
-        Some(token) => Ok(Pass::Token(token)),
+        Some(token) => Ok(Access::Token(token)),
     }
 }

@@ -3,12 +3,13 @@
 use crate::exit::Exit;
 use crate::failure::{Result, usage};
 use crate::filter::{self, FilterArgs, Pages};
+use crate::format;
 use crate::global::Global;
 use crate::output::{Output, note};
 use crate::printable::printable;
 use crate::why;
 use readpast::queue::MAX_ITEMS;
-use readpast::{Attempt, ErrorKind, Item, ItemState, Queue, QueueSpec, Value, Why};
+use readpast::{Attempt, ErrorKind, Item, ItemState, Queue, QueueSpec, Why};
 use serde_json::json;
 
 /// Shows items by key in full, or by filter, a line each
@@ -124,29 +125,23 @@ fn document(spec: &QueueSpec, item: &Item<'_>, why: Option<&Why>, attempts: Opti
 }
 
 fn line(spec: &QueueSpec, item: &Item<'_>) -> String {
-    let error = ["Error", "ItemError", "item_error"].iter().find_map(|name| item.value_of(name));
-    let error = match error {
-        Some(Value::Text(text)) => printable(text.lines().next().unwrap_or_default()),
-        _ => String::new(),
-    };
+    let error = crate::roles::text(spec, item, "error").unwrap_or_default();
+    let error = printable(error.lines().next().unwrap_or_default());
     let number = filter::spoken(spec, item.key());
     format!("{}\t{number}\t{}\t{}\t{error}", printable(item.key()), state(item), item.attempt())
 }
 
-fn in_full(spec: &QueueSpec, item: &Item<'_>, why: Option<&Why>) -> String {
+/// An item with all of its columns.
+pub fn in_full(spec: &QueueSpec, item: &Item<'_>, why: Option<&Why>) -> String {
     let width = item.columns().iter().map(|column| column.name.chars().count()).max().unwrap_or(0);
     let number = spec.short_number(item.key()).map_or_else(String::new, |number| format!("   short number {number}"));
     let mut lines = vec![format!("item {}{number}", printable(item.key()))];
     lines.extend(why.map(|why| format!("  {}", printable(&why.to_string()))));
     for (index, column) in item.columns().iter().enumerate() {
-        let value = match item.value(index) {
-            None | Some(Value::Null) if spec.is_secret(&column.name) => "(secret)".to_owned(),
-            None | Some(Value::Null) => "-".to_owned(),
-            Some(Value::Boolean(value)) => value.to_string(),
-            Some(Value::Integer(value)) => value.to_string(),
-            Some(Value::Float(value)) => value.to_string(),
-            Some(Value::Text(text)) => printable(text),
-            Some(Value::Binary(bytes)) => bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
+        let value = match format::value(item.value(index), usize::MAX) {
+            None if spec.is_secret(&column.name) => "(secret)".to_owned(),
+            None => "-".to_owned(),
+            Some(value) => printable(&value),
         };
         let indented = value.replace('\n', &format!("\n{:1$}", "", width + 4));
         lines.push(format!("  {:<width$}  {indented}", column.name));

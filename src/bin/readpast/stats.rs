@@ -1,6 +1,6 @@
 //! `readpast stats`.
 
-mod drawn;
+pub mod drawn;
 mod rates;
 
 use crate::exit::Exit;

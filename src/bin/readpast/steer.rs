@@ -45,7 +45,6 @@ impl Verb {
     pub const ALL: [Self; 5] = [Self::Retry, Self::Redrive, Self::Cancel, Self::Pause, Self::Resume];
 
     /// The name of its subcommand.
-    #[cfg(feature = "serve")]
     pub fn word(self) -> &'static str {
         match self {
             Self::Retry => "retry",
@@ -78,7 +77,6 @@ impl Verb {
     }
 
     /// The states in which it is possible; items in any other stay as they are.
-    #[cfg(feature = "serve")]
     pub fn takes(self, state: ItemState) -> bool {
         use ItemState::{Cancelled, Error, Failed, PartiallyCompleted, Paused, Pending, Processing, Terminated};
         match self {

@@ -1,15 +1,16 @@
-//! What is done to items: shown first, and then done to those that were meant and are still as they were.
+//! Actions on items: a preview first, then the action on those items that are still as they were.
 
 use super::App;
 use super::answer::Answer;
-use super::desk::Desk;
 use super::encoding::encode;
-use super::item::{explained, fields, filter, line, name, named, query, told};
+use super::items::{error_text, explained, line};
+use super::pages::Page;
 use super::request::Request;
-use super::show::count;
+use super::search::{fields, filter, query, with_keys};
 use crate::failure::Failure;
 use crate::filter::Pages;
 use crate::output::note;
+use crate::sampler::Sampler;
 use crate::steer::Verb;
 use readpast::{Answer as Outcome, ItemState};
 use serde_json::json;
@@ -21,34 +22,34 @@ const COUNTED: u32 = 1_000;
 const MOST: usize = 5_000;
 const SHOWN: usize = 50;
 
-/// What is to be done, or the page that says what is wrong with it.
+/// The action that the request asks for, or a page that says what is wrong.
 fn asked(app: &App, request: &Request) -> Result<Verb, Answer> {
     if !app.acts {
         let text = "This server only shows. Start it with --allow-actions, and with a login that may change items.";
-        return Err(app.pages.problem(app, 403, "Nothing can be changed here", text));
+        return Err(app.pages.problem(app, request, 403, "Nothing can be changed here", text));
     }
     Verb::ALL
         .into_iter()
         .find(|verb| Some(verb.word()) == request.one("verb"))
-        .ok_or_else(|| app.pages.problem(app, 400, "No such action", "The address names no action."))
+        .ok_or_else(|| app.pages.problem(app, request, 400, "No such action", "The address names no action."))
 }
 
 /// Which items are meant, and the form that does it.
-pub fn preview(app: &App, desk: &Desk, request: &Request) -> Answer {
+pub fn preview(app: &App, sampler: &Sampler, request: &Request) -> Answer {
     let verb = match asked(app, request) {
         Ok(verb) => verb,
         Err(answer) => return answer,
     };
-    let queue = &desk.queue;
-    let mut fields = match named(queue, fields(request)) {
+    let queue = &sampler.queue;
+    let mut fields = match fields(request).and_then(|fields| with_keys(queue, fields)) {
         Ok(fields) => fields,
-        Err(why) => return app.pages.problem(app, 400, "Nothing can be changed", &why),
+        Err(why) => return app.pages.problem(app, request, 400, "Nothing can be changed", &why),
     };
     let (mut items, mut states, mut others) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
     let (mut more, mut problem) = (false, None);
     // One bounded look, as the page of items takes it, whatever the size of the queue.
     let found = filter(&fields, verb.states())
-        .and_then(|filter| queue.look(&filter, None, COUNTED, app.most).map_err(|error| told(&error)));
+        .and_then(|filter| queue.look(&filter, None, COUNTED, app.most).map_err(|error| error_text(&error)));
     match found {
         Ok((batch, further)) => {
             more = further.is_some() || batch.len() == COUNTED as usize;
@@ -66,46 +67,58 @@ pub fn preview(app: &App, desk: &Desk, request: &Request) -> Answer {
     let query = query(&fields);
     fields.push(("verb".to_owned(), verb.word().to_owned()));
     let counted = |states: &BTreeMap<&str, i64>| {
-        states.iter().map(|(state, of)| format!("{} {state}", count(*of, false))).collect::<Vec<_>>().join(", ")
+        states.iter().map(|(state, of)| json!({"state": state, "items": of})).collect::<Vec<_>>()
     };
-    let shown = json!({
-        "queue": name(queue),
+    let status = if problem.is_some() { 400 } else { 200 };
+    let data = json!({
         "verb": verb.word(),
         "what": explained(verb),
         "items": items,
         "states": counted(&states),
         "others": counted(&others),
-        "total": count(states.values().sum(), false),
+        "total": states.values().sum::<i64>(),
         "more": more,
-        "counted": count(COUNTED.into(), false),
-        "at_once": count(MOST as i64, false),
+        "at_most": COUNTED,
+        "at_once": MOST,
         "problem": problem,
-        "fields": fields,
         "query": query,
-        "secret": app.guard.secret(),
+        "confirm": app.environment.asks_twice(),
     });
-    app.pages.answer(app, if problem.is_some() { 400 } else { 200 }, "act.html", shown)
+    let title = format!("Items of {}: {}", queue.name(), verb.word());
+    let address = format!("/queue/{}/items?{query}", encode(queue.name()));
+    let page = Page::of_queue("act.html", "Items", queue, title, data)
+        .below_queue(queue)
+        .below("Items", address)
+        .with("fields", json!(fields))
+        .with("secret", json!(app.auth.secret()));
+    app.pages.answer(app, request, status, page)
 }
 
 /// Does it, and goes back to the items.
-pub fn run(app: &App, desk: &Desk, request: &Request) -> Answer {
+pub fn run(app: &App, sampler: &Sampler, request: &Request) -> Answer {
     let verb = match asked(app, request) {
         Ok(verb) => verb,
         Err(answer) => return answer,
     };
-    if !app.guard.trusts_form(&request.headers, request.one("secret")) {
+    if !app.auth.trusts_form(&request.headers, request.one("secret")) {
         let text =
             "The form did not come from a page of this server, or the server has restarted since: load the page again.";
-        return app.pages.problem(app, 403, "Nothing was done", text);
+        return app.pages.problem(app, request, 403, "Nothing was done", text);
     }
-    let queue = &desk.queue;
-    let asked = named(queue, fields(request)).and_then(|fields| Ok((filter(&fields, verb.states())?, fields)));
+    let queue = &sampler.queue;
+    if app.environment.asks_twice() && request.one("confirm").map(str::trim) != Some(queue.name()) {
+        let text = format!("This is {}: type the name of the queue.", app.environment.name().unwrap_or_default());
+        return app.pages.problem(app, request, 400, "Nothing was done", &text);
+    }
+    let asked = fields(request)
+        .and_then(|fields| with_keys(queue, fields))
+        .and_then(|fields| Ok((filter(&fields, verb.states())?, fields)));
     let (filter, fields) = match asked {
         Ok(asked) => asked,
-        Err(why) => return app.pages.problem(app, 400, "Nothing was done", &why),
+        Err(why) => return app.pages.problem(app, request, 400, "Nothing was done", &why),
     };
     let (mut done, mut refused) = (0, 0);
-    // Who did what to which items, whatever became of it.
+    // The log names user, action and items, also after a failure.
     let log = |done: usize, refused: usize| {
         let name = queue.name();
         note(&format!("{} of {name}: {done}, refused: {refused}; {}; by {}", verb.done(), query(&fields), request.who));
@@ -121,22 +134,23 @@ pub fn run(app: &App, desk: &Desk, request: &Request) -> Answer {
             Err(failure) => {
                 log(done, refused);
                 let text = format!("{}. {}: {done}, before that.", words(&failure), verb.done());
-                return app.pages.problem(app, 502, "Not all items were changed", &text);
+                return app.pages.problem(app, request, 502, "Not all items were changed", &text);
             }
         }
     }
     log(done, refused);
     let back = format!("did={}&done={done}&refused={refused}", verb.word());
-    let place = match fields.iter().find(|(name, _)| name == "key") {
-        Some((_, key)) => format!("/queue/{}/item?key={}&{back}", encode(queue.name()), encode(key)),
-        None => format!("/queue/{}/items?{}&{back}", encode(queue.name()), query(&fields)),
+    let keys: Vec<_> = fields.iter().filter(|(name, _)| name == "key").collect();
+    let place = match keys.as_slice() {
+        [(_, key)] => format!("/queue/{}/item?key={}&{back}", encode(queue.name()), encode(key)),
+        _ => format!("/queue/{}/items?{}&{back}", encode(queue.name()), query(&fields)),
     };
     Answer::see(&place)
 }
 
 fn words(failure: &Failure) -> String {
     match failure {
-        Failure::Library(error) | Failure::Remedied(error, _) => told(error),
+        Failure::Library(error) | Failure::Remedied(error, _) => error_text(error),
         other => other.message(),
     }
 }

@@ -1,13 +1,13 @@
 //! Alerts: rules that the figures are held against. Each tells once when it begins to hold for a queue, and once when it ends.
 
+mod notify;
 mod rules;
-mod tell;
 
 pub use rules::Rules;
 
 use super::App;
-use super::desk::Look;
 use crate::output::note;
+use crate::sampler::Sample;
 use crate::signals::Stop;
 use readpast::ItemState;
 use readpast::item::utc_text;
@@ -22,11 +22,11 @@ use std::time::{Duration, Instant, SystemTime};
 struct Standing {
     /// Since when the condition has been met without a break.
     met: Option<SystemTime>,
-    /// What was told last, and since when it was so.
+    /// The last notification: since when the rule held.
     fired: Option<SystemTime>,
 }
 
-/// What is to be told.
+/// A notification to send.
 struct News {
     key: (usize, String),
     fires: Option<SystemTime>,
@@ -43,7 +43,7 @@ pub fn watch(app: &Arc<App>, rules: Rules, stop: Stop) -> std::io::Result<()> {
         while stop.signal().is_none() {
             miss(&app, &rules, &mut missed);
             for news in look(&app, &rules, &mut standings) {
-                match tell::tell(&rules.to, &news.text) {
+                match notify::notify(&rules.to, &news.text) {
                     Ok(()) => {
                         trouble = None;
                         if let Some(standing) = standings.get_mut(&news.key) {
@@ -87,33 +87,34 @@ fn miss(app: &App, rules: &Rules, missed: &mut HashSet<usize>) {
 /// What has changed. Where there are no fresh figures nothing is known, and so nothing changes.
 fn look(app: &App, rules: &Rules, standings: &mut HashMap<(usize, String), Standing>) -> Vec<News> {
     let mut found = Vec::new();
-    let desks = app.queues.desks();
+    let samplers = app.queues.all();
     for (number, rule) in rules.all.iter().enumerate() {
-        for desk in desks.iter().filter(|desk| rule.is_for(desk.queue.name())) {
-            let news = desk.news();
-            let (Some(latest), None) = (news.looks.last(), &news.trouble) else { continue };
-            let value = measured(&rule.condition, &news.looks);
-            let key = (number, desk.queue.name().to_owned());
+        for sampler in samplers.iter().filter(|sampler| rule.is_for(sampler.queue.name())) {
+            let history = sampler.history();
+            let (Some(latest), None) = (history.samples.last(), &history.trouble) else { continue };
+            let value = measured(&rule.condition, &history.samples);
+            let key = (number, sampler.queue.name().to_owned());
             let standing = standings.entry(key.clone()).or_insert(Standing { met: None, fired: None });
             standing.met = rule.condition.is_met(value).then(|| standing.met.unwrap_or(latest.at));
             let holds = standing.met.filter(|since| latest.at.duration_since(*since).unwrap_or_default() >= rule.lasts);
             if holds.is_some() != standing.fired.is_some() {
-                found.push(told(app, rule, key, holds, Some(value), latest.at));
+                found.push(notification(app, rule, key, holds, Some(value), latest.at));
             }
         }
-        let is_gone = |queue: &str| !desks.iter().any(|desk| desk.queue.name() == queue);
+        let is_gone = |queue: &str| !samplers.iter().any(|sampler| sampler.queue.name() == queue);
         let over = standings
             .iter()
             .filter(|((at, queue), standing)| *at == number && standing.fired.is_some() && is_gone(queue));
-        found.extend(over.map(|(key, _)| told(app, rule, key.clone(), None, None, SystemTime::now())));
+        found.extend(over.map(|(key, _)| notification(app, rule, key.clone(), None, None, SystemTime::now())));
     }
-    // Of a queue that is gone nothing is left once that was told.
-    standings
-        .retain(|(_, queue), standing| standing.fired.is_some() || desks.iter().any(|desk| desk.queue.name() == queue));
+    // A queue that is gone is forgotten once its end was reported.
+    standings.retain(|(_, queue), standing| {
+        standing.fired.is_some() || samplers.iter().any(|sampler| sampler.queue.name() == queue)
+    });
     found
 }
 
-fn told(
+fn notification(
     app: &App,
     rule: &Rule,
     key: (usize, String),
@@ -129,7 +130,7 @@ fn told(
         "condition": rule.condition.word(),
         "value": value,
         "limit": rule.condition.limit(),
-        "text": rule.condition.told(&key.1, value, fires.is_some()),
+        "text": rule.condition.text(&key.1, value, fires.is_some()),
         "at": utc_text(at),
         "since": fires.map(utc_text),
     });
@@ -137,33 +138,33 @@ fn told(
 }
 
 /// The figure that a condition speaks of.
-fn measured(condition: &Condition, looks: &[Arc<Look>]) -> i64 {
-    let Some(latest) = looks.last() else { return 0 };
+fn measured(condition: &Condition, samples: &[Arc<Sample>]) -> i64 {
+    let Some(latest) = samples.last() else { return 0 };
     let stats = &latest.watched.stats;
     match condition {
         Condition::Depth(_) => stats.due,
         Condition::Oldest(_) => stats.oldest_due_ms.unwrap_or(0),
         Condition::NoWorker(_) if stats.claimed > 0 => 0,
         Condition::NoWorker(_) => stats.oldest_due_ms.unwrap_or(0),
-        Condition::FailedPerMinute(_) => failed_per_minute(looks),
+        Condition::FailedPerMinute(_) => failed_per_minute(samples),
     }
 }
 
 /// How many items have become Failed within a minute. What is purged or redriven meanwhile takes nothing away. Where the last
-/// two looks are farther apart it is a minute's share of what came between them, rounded up: one failure is not none.
-fn failed_per_minute(looks: &[Arc<Look>]) -> i64 {
+/// two samples are farther apart it is a minute's share of what came between them, rounded up: one failure is not none.
+fn failed_per_minute(samples: &[Arc<Sample>]) -> i64 {
     const MINUTE: Duration = Duration::from_secs(60);
 
-    let [.., before, latest] = looks else { return 0 };
-    let age = |look: &Look| latest.at.duration_since(look.at).ok();
-    let failed = |look: &Look| look.watched.stats.count(ItemState::Failed);
-    let newly = |pair: &[Arc<Look>]| (failed(&pair[1]) - failed(&pair[0])).max(0);
+    let [.., before, latest] = samples else { return 0 };
+    let age = |sample: &Sample| latest.at.duration_since(sample.at).ok();
+    let failed = |sample: &Sample| sample.watched.stats.count(ItemState::Failed);
+    let newly = |pair: &[Arc<Sample>]| (failed(&pair[1]) - failed(&pair[0])).max(0);
     if let Some(apart) = age(before).filter(|apart| *apart > MINUTE) {
         let apart = i64::try_from(apart.as_millis()).unwrap_or(i64::MAX);
-        let millis = newly(&looks[looks.len() - 2..]).saturating_mul(60_000);
+        let millis = newly(&samples[samples.len() - 2..]).saturating_mul(60_000);
         return millis / apart + i64::from(millis % apart > 0);
     }
-    looks.windows(2).filter(|pair| age(&pair[0]).is_some_and(|age| age <= MINUTE)).map(newly).sum()
+    samples.windows(2).filter(|pair| age(&pair[0]).is_some_and(|age| age <= MINUTE)).map(newly).sum()
 }
 
 #[cfg(test)]
@@ -171,19 +172,19 @@ mod tests {
     use super::*;
     use readpast::Watched;
 
-    fn look(second: u64, failed: i64) -> Arc<Look> {
+    fn look(second: u64, failed: i64) -> Arc<Sample> {
         let mut watched = Watched::default();
         watched.stats.counts[3] = failed;
-        Arc::new(Look { watched, at: SystemTime::UNIX_EPOCH + Duration::from_secs(second), took: Duration::ZERO })
+        Arc::new(Sample { watched, at: SystemTime::UNIX_EPOCH + Duration::from_secs(second), took: Duration::ZERO })
     }
 
     #[test]
     fn failures_are_counted_over_a_minute_whatever_is_purged() {
-        let looks = [look(0, 5), look(30, 9), look(60, 10), look(90, 0), look(100, 3)];
-        assert_eq!(failed_per_minute(&looks[..2]), 4);
-        assert_eq!(failed_per_minute(&looks[..3]), 5);
-        assert_eq!(failed_per_minute(&looks), 3, "what was before the minute does not count");
-        assert_eq!(failed_per_minute(&looks[..1]), 0);
+        let samples = [look(0, 5), look(30, 9), look(60, 10), look(90, 0), look(100, 3)];
+        assert_eq!(failed_per_minute(&samples[..2]), 4);
+        assert_eq!(failed_per_minute(&samples[..3]), 5);
+        assert_eq!(failed_per_minute(&samples), 3, "what was before the minute does not count");
+        assert_eq!(failed_per_minute(&samples[..1]), 0);
         assert_eq!(failed_per_minute(&[]), 0);
     }
 

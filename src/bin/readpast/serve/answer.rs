@@ -1,4 +1,4 @@
-//! What is sent back.
+//! Answers to requests.
 
 use hyper::Response;
 use hyper::body::{Body, Bytes, Frame};
@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; \
                       form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-/// What every answer says. The referrer stays within: with none at all browsers would hide where a form comes from.
+/// Headers of every answer. The referrer stays within: with none at all browsers would hide where a form comes from.
 const HEADERS: [(&str, &str); 7] = [
     ("content-security-policy", POLICY),
     ("x-content-type-options", "nosniff"),
@@ -34,7 +34,7 @@ pub struct Answer {
     content: Content,
 }
 
-/// What stands in an answer.
+/// The body of an answer.
 pub enum Content {
     Whole(Option<Bytes>),
     /// Server-sent events, as they come.

@@ -5,12 +5,12 @@ use std::time::{Duration, SystemTime};
 
 const WIDTH: f64 = 600.0;
 const HEIGHT: f64 = 120.0;
-/// More than this between two looks is a gap, and no line goes across it.
+/// More than this between two samples is a gap, and no line goes across it.
 const GAPS: f64 = 4.0;
 
 /// One line of a chart.
 pub struct Line {
-    /// What it is, in the legend and as a class of the style sheet.
+    /// Its name in the legend, and its class in the style sheet.
     pub name: &'static str,
     pub class: &'static str,
     /// Its values; none where nothing was known.
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_not_drawn() {
+    fn unknown_values_are_not_drawn() {
         let line = Line { name: "p90", class: "due", values: vec![None, Some(10), None] };
         let svg = draw("Times", &[at(0), at(5), at(10)], &[line], Duration::from_secs(5), words);
         assert!(svg.contains("d=\"M300.0 0.0\"") && svg.contains("<b>–</b>"), "{svg}");

@@ -3,11 +3,12 @@
 use super::answer::Answer;
 use super::paced::Paced;
 use super::request::Request;
-use super::room::{Place, Room};
-use super::{App, alert, desk, routes};
+use super::slots::{Slot, Slots};
+use super::{App, alert, routes};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::output::note;
+use crate::sampler;
 use crate::signals::Stop;
 use http_body_util::{BodyExt, Limited};
 use hyper::Method;
@@ -36,10 +37,10 @@ const SLOWEST: Duration = Duration::from_secs(10);
 const LONGEST: Duration = Duration::from_secs(600);
 /// How long it may last without a request that was admitted: a stranger who reads a byte now and then goes too.
 const LONGEST_UNKNOWN: Duration = Duration::from_secs(30);
-/// What who guesses tokens is slowed down by.
+/// A delay for clients that guess tokens.
 const PENALTY: Duration = Duration::from_millis(500);
 
-/// What all connections share.
+/// State that all connections share.
 struct Shared {
     app: Arc<App>,
     /// The number of the latest figures.
@@ -70,12 +71,15 @@ pub fn serve(
         let listener =
             TcpListener::bind(address).await.map_err(|error| cannot(&format!("cannot listen on {address}"), &error))?;
         let bound = listener.local_addr().map_err(|error| cannot("no address", &error))?;
-        desk::watch(&app, stop.clone(), tell).map_err(|error| cannot("no thread to look with", &error))?;
+        sampler::watch(&app.queues, (app.every, app.most), stop.clone(), move || {
+            tell.send_modify(|number| *number += 1)
+        })
+        .map_err(|error| cannot("no thread to look with", &error))?;
         if let Some(rules) = rules {
             alert::watch(&app, rules, stop.clone()).map_err(|error| cannot("no thread for alerts", &error))?;
         }
         ready(bound)?;
-        let room = Room::new(app.guard.has_proxy());
+        let slots = Slots::new(app.auth.has_proxy());
         loop {
             if let Some(signal) = stop.signal() {
                 return Ok(signal);
@@ -85,9 +89,9 @@ pub fn serve(
             let Ok(accepted) = next.await else { continue };
             match accepted {
                 Ok((stream, from)) => {
-                    let place = Arc::new(room.enter(from.ip()));
-                    let talk = converse(stream, from.ip(), Arc::clone(&place), Arc::clone(&shared));
-                    place.ends_by(tokio::spawn(talk).abort_handle());
+                    let slot = Arc::new(slots.enter(from.ip()));
+                    let talk = converse(stream, from.ip(), Arc::clone(&slot), Arc::clone(&shared));
+                    slot.ends_by(tokio::spawn(talk).abort_handle());
                 }
                 Err(error) => {
                     // Out of descriptors, say: others may give some back.
@@ -97,17 +101,17 @@ pub fn serve(
             }
         }
     });
-    // Who is in the middle of something is cut off; what a call to the database does has an end of its own.
+    // Requests under way are cut off; calls to the database end by themselves.
     runtime.shutdown_timeout(Duration::from_secs(1));
     signal
 }
 
 /// One connection, from its first request to its last.
-async fn converse(stream: TcpStream, from: IpAddr, place: Arc<Place>, shared: Arc<Shared>) {
-    let of_answers = Arc::clone(&place);
+async fn converse(stream: TcpStream, from: IpAddr, slot: Arc<Slot>, shared: Arc<Shared>) {
+    let of_answers = Arc::clone(&slot);
     let service = hyper::service::service_fn(move |request| {
-        let (shared, place) = (Arc::clone(&shared), Arc::clone(&of_answers));
-        async move { Ok::<_, Infallible>(decide(&shared, from, &place, request).await.into_response()) }
+        let (shared, slot) = (Arc::clone(&shared), Arc::clone(&of_answers));
+        async move { Ok::<_, Infallible>(decide(&shared, from, &slot, request).await.into_response()) }
     });
     let connection = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
@@ -115,16 +119,16 @@ async fn converse(stream: TcpStream, from: IpAddr, place: Arc<Place>, shared: Ar
         .max_buf_size(MOST_HEAD)
         .serve_connection(TokioIo::new(Paced::new(stream)), service);
     let mut connection = pin!(connection);
-    // A client that breaks off, or breaks the protocol, has been told by hyper.
-    if timeout(LONGEST_UNKNOWN, connection.as_mut()).await.is_err() && place.is_known() {
+    // A client that breaks off, or breaks the protocol, has its answer from hyper.
+    if timeout(LONGEST_UNKNOWN, connection.as_mut()).await.is_err() && slot.is_known() {
         let _ = timeout(LONGEST, connection).await;
     }
 }
 
-async fn decide(shared: &Shared, from: IpAddr, place: &Place, request: hyper::Request<Incoming>) -> Answer {
+async fn decide(shared: &Shared, from: IpAddr, slot: &Slot, request: hyper::Request<Incoming>) -> Answer {
     let (head, body) = request.into_parts();
-    let guard = &shared.app.guard;
-    if !guard.knows_host(&head.headers) {
+    let auth = &shared.app.auth;
+    if !auth.knows_host(&head.headers) {
         return Answer::last(421, "This server does not answer to this host name: --host names others.");
     }
     let posts = head.method == Method::POST;
@@ -139,15 +143,15 @@ async fn decide(shared: &Shared, from: IpAddr, place: &Place, request: hyper::Re
     if path == "/health/live" {
         return Answer::new(200, super::answer::TEXT, "alive\n");
     }
-    if let Err(refusal) = guard.admits(&head.headers) {
+    if let Err(refusal) = auth.admits(&head.headers) {
         tokio::time::sleep(PENALTY).await;
         return refusal;
     }
-    place.know();
+    slot.know();
     if path == "/events" && !posts {
         let many = || Answer::last(503, "Too many listen already.");
         let Ok(permit) = Arc::clone(&shared.listeners).try_acquire_owned() else { return many() };
-        return if place.listen() { Answer::events(events(shared.news.clone(), permit)) } else { many() };
+        return if slot.listen() { Answer::events(events(shared.news.clone(), permit)) } else { many() };
     }
     let form = if posts {
         let read = timeout(SLOWEST, Limited::new(body, MOST_FORM).collect()).await;
@@ -159,7 +163,7 @@ async fn decide(shared: &Shared, from: IpAddr, place: &Place, request: hyper::Re
     } else {
         None
     };
-    let who = guard.names(&head.headers, from);
+    let who = auth.names(&head.headers, from);
     let request = Request::new(&head.uri, head.headers, form.as_deref(), who);
     let Ok(_turn) = shared.calls.acquire().await else { return Answer::refusal(503, "The server is about to end.") };
     let app = Arc::clone(&shared.app);
@@ -168,10 +172,10 @@ async fn decide(shared: &Shared, from: IpAddr, place: &Place, request: hyper::Re
 }
 
 /// A line whenever there are new figures.
-fn events(mut news: watch::Receiver<u64>, place: OwnedSemaphorePermit) -> mpsc::Receiver<Bytes> {
+fn events(mut news: watch::Receiver<u64>, permit: OwnedSemaphorePermit) -> mpsc::Receiver<Bytes> {
     let (send, events) = mpsc::channel(4);
     tokio::spawn(async move {
-        let _place = place;
+        let _permit = permit;
         let mut line = Bytes::from_static(b"retry: 3000\n\n");
         while send.send(line).await.is_ok() {
             line = match timeout(Duration::from_secs(15), news.changed()).await {

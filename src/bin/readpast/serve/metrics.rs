@@ -2,14 +2,14 @@
 
 use super::App;
 use super::answer::{Answer, JSON, TEXT};
-use super::desk::{Desk, Look, News, trend};
+use crate::sampler::{History, Sample, Sampler, trend};
 use readpast::item::{OfType, Trend};
 use readpast::metrics::{Family, Kind, Metrics};
 use readpast::{ItemState, Watched};
 use serde_json::json;
 use std::time::UNIX_EPOCH;
 
-/// What is told of a queue: a gauge's name, its unit and meaning, and its value where there is one.
+/// A gauge of a queue: name, meaning, and value where there is one.
 type Gauge<T = Watched> = (&'static str, &'static str, fn(&T) -> Option<f64>);
 
 #[allow(clippy::cast_precision_loss, reason = "Prometheus knows floating point alone")]
@@ -60,11 +60,12 @@ const GAUGES: [Gauge; 10] = [
 
 /// The figures of all queues, as the database has them, and after them those of this process.
 pub fn prometheus(app: &App) -> Answer {
-    let desks = app.queues.desks();
-    let news: Vec<_> = desks.iter().map(|desk| (desk.queue.name(), desk.news())).collect();
-    let looks: Vec<_> = news.iter().filter_map(|(name, news)| Some((*name, &**news.looks.last()?))).collect();
-    let of_queues = told(&news).into_iter().chain(looked(&looks)).chain(found(&looks));
-    let of_queues = of_queues.chain(going(&news)).chain(of_types(&looks));
+    let samplers = app.queues.all();
+    let history: Vec<_> = samplers.iter().map(|sampler| (sampler.queue.name(), sampler.history())).collect();
+    let samples: Vec<_> =
+        history.iter().filter_map(|(name, history)| Some((*name, &**history.samples.last()?))).collect();
+    let of_queues = availability(&history).into_iter().chain(looked(&samples)).chain(found(&samples));
+    let of_queues = of_queues.chain(going(&history)).chain(of_types(&samples));
     let all: Metrics = of_queues.chain(readpast::metrics()).collect();
     Answer::new(200, Metrics::TEXT, all.to_string())
 }
@@ -73,46 +74,46 @@ fn gauge(name: &'static str, help: &'static str) -> Family {
     Family::new(name, Kind::Gauge, help)
 }
 
-/// How the looks go.
-fn told(news: &[(&str, News)]) -> [Family; 2] {
+/// How the samples go.
+fn availability(history: &[(&str, History)]) -> [Family; 2] {
     let mut up = gauge("readpast_queue_up", "Whether the last look at the queue succeeded.");
     let mut failures =
         Family::new("readpast_queue_look_failures_total", Kind::Counter, "Looks at the queue that failed.");
-    for (name, news) in news {
-        up.add(&[("queue", name)], f64::from(u8::from(news.trouble.is_none() && !news.looks.is_empty())));
-        failures.add(&[("queue", name)], number(i64::try_from(news.failures).unwrap_or(i64::MAX)));
+    for (name, history) in history {
+        up.add(&[("queue", name)], f64::from(u8::from(history.trouble.is_none() && !history.samples.is_empty())));
+        failures.add(&[("queue", name)], number(i64::try_from(history.failures).unwrap_or(i64::MAX)));
     }
     [up, failures]
 }
 
 /// When they were, and what they cost.
-fn looked(looks: &[(&str, &Look)]) -> [Family; 2] {
+fn looked(samples: &[(&str, &Sample)]) -> [Family; 2] {
     let mut at = gauge("readpast_queue_look_timestamp_seconds", "When the figures were taken.");
     let mut took = gauge("readpast_queue_look_duration_seconds", "How long the database took for them.");
-    for (name, look) in looks {
-        at.add(&[("queue", name)], look.at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64());
-        took.add(&[("queue", name)], look.took.as_secs_f64());
+    for (name, sample) in samples {
+        at.add(&[("queue", name)], sample.at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64());
+        took.add(&[("queue", name)], sample.took.as_secs_f64());
     }
     [at, took]
 }
 
-/// What they found.
-fn found(looks: &[(&str, &Look)]) -> Vec<Family> {
+/// The samples' figures.
+fn found(samples: &[(&str, &Sample)]) -> Vec<Family> {
     let mut items = gauge("readpast_queue_items", "Items by state, up to the bound of a look.");
     let mut capped =
         gauge("readpast_queue_items_capped", "Whether there are more items in the state than a look counts.");
-    for (name, look) in looks {
+    for (name, sample) in samples {
         for state in ItemState::ALL {
             let labels = [("queue", *name), ("state", state.as_str())];
-            items.add(&labels, number(look.watched.stats.count(state)));
-            capped.add(&labels, f64::from(u8::from(look.watched.is_capped(state))));
+            items.add(&labels, number(sample.watched.stats.count(state)));
+            capped.add(&labels, f64::from(u8::from(sample.watched.is_capped(state))));
         }
     }
     let mut families = vec![items, capped];
     for (name, help, value) in GAUGES {
         let mut family = gauge(name, help);
-        for (queue, look) in looks {
-            value(&look.watched).into_iter().for_each(|value| family.add(&[("queue", queue)], value));
+        for (queue, sample) in samples {
+            value(&sample.watched).into_iter().for_each(|value| family.add(&[("queue", queue)], value));
         }
         families.push(family);
     }
@@ -120,8 +121,8 @@ fn found(looks: &[(&str, &Look)]) -> Vec<Family> {
     let mut wait = summary("readpast_queue_wait_seconds", "From due to started, of the newest items that ended.");
     let mut claimed =
         summary("readpast_queue_claimed_seconds", "From the claim to the end, of the newest items that ended.");
-    for (queue, look) in looks {
-        let stats = &look.watched.stats;
+    for (queue, sample) in samples {
+        let stats = &sample.watched.stats;
         for (family, spans) in [(&mut wait, stats.wait_ms), (&mut claimed, stats.claimed_ms)] {
             for (quantile, ms) in ["0.5", "0.9", "0.99"].into_iter().zip(spans) {
                 let labels = [("queue", *queue), ("quantile", quantile)];
@@ -134,7 +135,7 @@ fn found(looks: &[(&str, &Look)]) -> Vec<Family> {
 }
 
 /// Where the queues are going.
-fn going(news: &[(&str, News)]) -> Vec<Family> {
+fn going(history: &[(&str, History)]) -> Vec<Family> {
     let gauges: [Gauge<Trend>; 4] = [
         ("readpast_queue_arrivals_per_hour_items", "Items that come in an hour.", |t| t.arrivals_per_hour.map(number)),
         ("readpast_queue_ended_per_hour_items", "Items that end in an hour.", |t| t.ended_per_hour.map(number)),
@@ -147,7 +148,7 @@ fn going(news: &[(&str, News)]) -> Vec<Family> {
             |t| t.workers_to_catch_up.map(number),
         ),
     ];
-    let trends: Vec<_> = news.iter().filter_map(|(name, news)| Some((*name, trend(&news.looks)?))).collect();
+    let trends: Vec<_> = history.iter().filter_map(|(name, history)| Some((*name, trend(&history.samples)?))).collect();
     let family = |(name, help, value): Gauge<Trend>| {
         let mut family = gauge(name, help);
         for (queue, trend) in &trends {
@@ -158,8 +159,8 @@ fn going(news: &[(&str, News)]) -> Vec<Family> {
     gauges.into_iter().map(family).collect()
 }
 
-/// What each type has, in queues that have more than one.
-fn of_types(looks: &[(&str, &Look)]) -> Vec<Family> {
+/// Figures of each type, in queues that have more than one.
+fn of_types(samples: &[(&str, &Sample)]) -> Vec<Family> {
     let gauges: [Gauge<OfType>; 5] = [
         ("readpast_queue_type_due_items", "Items of the type that are due, up to the bound of a look.", |of| {
             Some(number(of.due))
@@ -177,8 +178,8 @@ fn of_types(looks: &[(&str, &Look)]) -> Vec<Family> {
     ];
     let family = |(name, help, value): Gauge<OfType>| {
         let mut family = gauge(name, help);
-        for (queue, look) in looks {
-            for of in &look.watched.types {
+        for (queue, sample) in samples {
+            for of in &sample.watched.types {
                 let labels = [("queue", *queue), ("type", of.name.as_str())];
                 value(of).into_iter().for_each(|value| family.add(&labels, value));
             }
@@ -190,8 +191,9 @@ fn of_types(looks: &[(&str, &Look)]) -> Vec<Family> {
 
 /// Whether the figures of all queues are there and fresh.
 pub fn ready(app: &App) -> Answer {
-    let desks = app.queues.desks();
-    let away: Vec<_> = desks.iter().filter(|desk| !desk.latest().1).map(|desk| desk.queue.name()).collect();
+    let samplers = app.queues.all();
+    let away: Vec<_> =
+        samplers.iter().filter(|sampler| !sampler.latest().1).map(|sampler| sampler.queue.name()).collect();
     if away.is_empty() {
         Answer::new(200, TEXT, "ready\n")
     } else {
@@ -201,25 +203,25 @@ pub fn ready(app: &App) -> Answer {
 
 /// How many workers a queue needs, or one of its types. Where nobody knows what arrives: as its backlog grows or shrinks, and
 /// until that is known enough for what is due and in work, one each.
-pub fn scale(desk: &Desk, kind: Option<&str>) -> Answer {
+pub fn scale(sampler: &Sampler, kind: Option<&str>) -> Answer {
     let refused = |status, error: &str| Answer::new(status, JSON, json!({"error": error}).to_string());
-    let (Some(look), true) = desk.latest() else { return refused(503, "there are no figures") };
-    let name = desk.queue.name();
-    let stats = &look.watched.stats;
+    let (Some(sample), true) = sampler.latest() else { return refused(503, "there are no figures") };
+    let name = sampler.queue.name();
+    let stats = &sample.watched.stats;
     let (needed, from, due, in_flight, trend) = match kind {
         None => {
-            let trend = desk.trend().unwrap_or_default();
+            let trend = sampler.trend().unwrap_or_default();
             let guessed = trend.ended_per_hour.and(trend.workers_needed);
             let (needed, from) = match (stats.workers_needed, guessed) {
                 (Some(needed), _) => (needed, "arrivals"),
-                // A guess from two looks may be far off: more than there are items nobody needs.
+                // A guess from two samples may be far off: more than there are items nobody needs.
                 (None, Some(needed)) => (needed.min((stats.due + stats.claimed).max(1)), "trend"),
                 (None, None) => (stats.due + stats.claimed, "backlog"),
             };
             (needed, from, stats.due, stats.count(ItemState::Processing), Some(trend))
         }
         Some(kind) => {
-            let Some(of) = look.watched.types.iter().find(|of| of.name == kind) else {
+            let Some(of) = sample.watched.types.iter().find(|of| of.name == kind) else {
                 return refused(404, "the queue has no such type, or one type alone");
             };
             let (needed, from) =
@@ -227,15 +229,15 @@ pub fn scale(desk: &Desk, kind: Option<&str>) -> Answer {
             (needed, from, of.due, of.in_flight, None)
         }
     };
-    let mut told = json!({
+    let mut document = json!({
         "queue": name, "workers_needed": needed, "from": from, "due": due, "in_flight": in_flight,
     });
     if let Some(kind) = kind {
-        told["type"] = json!(kind);
+        document["type"] = json!(kind);
     }
     if let Some(trend) = trend {
-        told["depth_in_an_hour"] = json!(trend.depth_in_an_hour);
-        told["workers_to_catch_up"] = json!(trend.workers_to_catch_up);
+        document["depth_in_an_hour"] = json!(trend.depth_in_an_hour);
+        document["workers_to_catch_up"] = json!(trend.workers_to_catch_up);
     }
-    Answer::new(200, JSON, told.to_string())
+    Answer::new(200, JSON, document.to_string())
 }

@@ -1,27 +1,96 @@
-//! The pages: templates that escape whatever is put into them, compiled in.
+//! The pages: templates that escape whatever is put into them, compiled in; or the same values as JSON.
 
 use super::App;
-use super::answer::{Answer, HTML};
+use super::answer::{Answer, HTML, JSON};
 use super::encoding::encode;
+use super::request::Request;
+use super::times;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
+use crate::format;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior};
-use readpast::item::span_text;
+use readpast::Queue;
+use readpast::item::{utc_ms, utc_text};
 use serde_json::{Value, json};
+use std::time::SystemTime;
 
-const FILES: [(&str, &str); 7] = [
+const FILES: [(&str, &str); 13] = [
     ("base.html", include_str!("page/base.html")),
+    ("parts.html", include_str!("page/parts.html")),
+    ("overview.html", include_str!("page/overview.html")),
     ("queues.html", include_str!("page/queues.html")),
     ("queue.html", include_str!("page/queue.html")),
+    ("choose.html", include_str!("page/choose.html")),
     ("items.html", include_str!("page/items.html")),
     ("item.html", include_str!("page/item.html")),
     ("act.html", include_str!("page/act.html")),
+    ("failed.html", include_str!("page/failed.html")),
+    ("workers.html", include_str!("page/workers.html")),
+    ("doctor.html", include_str!("page/doctor.html")),
     ("problem.html", include_str!("page/problem.html")),
 ];
 
 pub const STYLE: &str = include_str!("page/style.css");
-pub const SCRIPT: &str = include_str!("page/live.js");
+pub const LIVE: &str = include_str!("page/live.js");
+pub const SEARCH: &str = include_str!("page/search.js");
 pub const ICON: &str = include_str!("page/icon.svg");
+
+/// The sections of the navigation, and their addresses.
+const SECTIONS: [(&str, &str); 6] = [
+    ("Overview", "/"),
+    ("Queues", "/queues"),
+    ("Items", "/items"),
+    ("Failed", "/failed"),
+    ("Workers", "/workers"),
+    ("Doctor", "/doctor"),
+];
+
+/// A page: its template, where it stands, and what it shows.
+pub struct Page {
+    template: &'static str,
+    title: String,
+    section: &'static str,
+    /// The pages above it, with their addresses.
+    trail: Vec<(String, String)>,
+    data: Value,
+    /// Values for the template alone.
+    markup: Vec<(&'static str, Value)>,
+}
+
+impl Page {
+    pub fn new(template: &'static str, section: &'static str, title: impl Into<String>, data: Value) -> Self {
+        Self { template, title: title.into(), section, trail: Vec::new(), data, markup: Vec::new() }
+    }
+
+    /// A page of a queue; the queue stands in the data.
+    pub fn of_queue(
+        template: &'static str,
+        section: &'static str,
+        queue: &Queue,
+        title: impl Into<String>,
+        mut data: Value,
+    ) -> Self {
+        data["queue"] = json!(queue.name());
+        Self::new(template, section, title, data).below("Queues", "/queues")
+    }
+
+    /// The page is below that of its queue.
+    pub fn below_queue(self, queue: &Queue) -> Self {
+        self.below(queue.name(), format!("/queue/{}", encode(queue.name())))
+    }
+
+    /// The page is below another.
+    pub fn below(mut self, name: impl Into<String>, address: impl Into<String>) -> Self {
+        self.trail.push((name.into(), address.into()));
+        self
+    }
+
+    /// Something for the template that is not among the data.
+    pub fn with(mut self, name: &'static str, value: Value) -> Self {
+        self.markup.push((name, value));
+        self
+    }
+}
 
 pub struct Pages(Environment<'static>);
 
@@ -32,7 +101,13 @@ impl Pages {
         // A name that is misspelt is an error, and not an empty place.
         pages.set_undefined_behavior(UndefinedBehavior::Strict);
         pages.add_filter("urlencode", |text: String| encode(&text));
-        pages.add_filter("plain", |text: String| super::show::plain(&text));
+        pages.add_filter("plain", |text: String| format::plain(&text));
+        pages.add_filter("count", |value: Option<i64>, capped: Option<bool>| {
+            value.map_or_else(|| "–".to_owned(), |value| format::count(value, capped.unwrap_or(false)))
+        });
+        pages.add_filter("span", format::span);
+        pages.add_filter("exact", |utc: String| times::exact(&utc));
+        pages.add_filter("since", |utc: String| times::since(&utc, now_ms()));
         for (name, text) in FILES {
             let broken = |error| Failure::Partly(format!("the page {name} is broken: {error}"), Exit::Unavailable);
             pages.add_template(name, text).map_err(broken)?;
@@ -40,26 +115,51 @@ impl Pages {
         Ok(Self(pages))
     }
 
-    /// The page with what it shows.
-    pub fn answer(&self, app: &App, status: u16, name: &str, mut shown: Value) -> Answer {
-        shown["version"] = json!(env!("CARGO_PKG_VERSION"));
-        shown["every"] = json!(span_text(i64::try_from(app.every.as_millis()).unwrap_or(i64::MAX)));
-        shown["most"] = json!(super::show::count(app.most.into(), false));
-        shown["acts"] = json!(app.acts);
-        let rendered = self.0.get_template(name).and_then(|page| page.render(value(&shown)));
+    /// The page, or its data where the client asked for JSON.
+    pub fn answer(&self, app: &App, request: &Request, status: u16, page: Page) -> Answer {
+        let now = utc_text(SystemTime::now());
+        if request.wants_json() {
+            let mut document = json!({"title": page.title, "now": now, "environment": app.environment.name()});
+            if let (Some(all), Value::Object(data)) = (document.as_object_mut(), page.data) {
+                all.extend(data);
+            }
+            return Answer::new(status, JSON, document.to_string());
+        }
+        let mut shown = page.data;
+        shown["page"] = json!({
+            "title": page.title, "section": page.section, "sections": SECTIONS, "trail": page.trail, "as_json": request.as_json(),
+        });
+        shown["site"] = json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "now": now,
+            "every_ms": i64::try_from(app.every.as_millis()).unwrap_or(i64::MAX),
+            "most": app.most,
+            "acts": app.acts,
+            "environment": app.environment.name(),
+            "color": app.environment.color(),
+        });
+        for (name, value) in page.markup {
+            shown[name] = value;
+        }
+        let rendered = self.0.get_template(page.template).and_then(|template| template.render(value(&shown)));
         match rendered {
             Ok(text) => Answer::new(status, HTML, text),
             Err(error) => {
-                crate::output::note(&format!("the page {name} cannot be shown: {error:#}"));
+                crate::output::note(&format!("the page {} cannot be shown: {error:#}", page.template));
                 Answer::refusal(500, "This page is broken; the log says how.")
             }
         }
     }
 
     /// A page that says what is wrong.
-    pub fn problem(&self, app: &App, status: u16, heading: &str, text: &str) -> Answer {
-        self.answer(app, status, "problem.html", json!({"heading": heading, "text": text}))
+    pub fn problem(&self, app: &App, request: &Request, status: u16, heading: &str, text: &str) -> Answer {
+        let page = Page::new("problem.html", "", heading, json!({"error": heading, "text": text}));
+        self.answer(app, request, status, page)
     }
+}
+
+fn now_ms() -> i64 {
+    utc_ms(&utc_text(SystemTime::now())).unwrap_or_default()
 }
 
 /// The same value for templates.

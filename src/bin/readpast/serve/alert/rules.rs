@@ -1,6 +1,6 @@
 //! The file with the rules.
 
-use super::tell::To;
+use super::notify::To;
 use crate::duration;
 use crate::failure::{Result, usage};
 use crate::global::Global;
@@ -21,11 +21,11 @@ pub struct Rule {
     /// The only queue that it is for.
     queue: Option<String>,
     pub condition: Condition,
-    /// How long the condition has to be met before it is told.
+    /// How long the condition has to be met before an alert is sent.
     pub lasts: Duration,
 }
 
-/// What is looked at, and the most that is well. Times are milliseconds.
+/// A figure and its highest good value. Times are milliseconds.
 pub enum Condition {
     Depth(i64),
     Oldest(i64),
@@ -40,7 +40,7 @@ impl Rules {
         let file = SecretFile::read(path)?;
         let rules = Self::parse(&file.text).map_err(|why| usage(format!("{}: {why}", path.display())))?;
         if matches!(rules.to, To::Webhook(_)) {
-            // Who knows such an address may post there.
+            // Anybody who knows such an address may post there.
             file.keeps_secret(global)?;
         }
         Ok(rules)
@@ -162,7 +162,7 @@ impl Condition {
     }
 
     /// In words.
-    pub fn told(&self, queue: &str, value: Option<i64>, fires: bool) -> String {
+    pub fn text(&self, queue: &str, value: Option<i64>, fires: bool) -> String {
         let Some(value) = value else { return format!("{queue}: no longer installed") };
         let limit = self.limit();
         match (self, fires) {
@@ -205,8 +205,8 @@ mod tests {
             ("webhook = 'https://h/'\n[[rule]]\ndepth = 1", "curl"),
             ("webhook = 'h'\n[[rule]]\ndepth = 1", "http://"),
         ] {
-            let told = Rules::parse(text).err().unwrap_or_else(|| panic!("{text} is taken"));
-            assert!(told.contains(why), "{text}: {told}");
+            let found = Rules::parse(text).err().unwrap_or_else(|| panic!("{text} is taken"));
+            assert!(found.contains(why), "{text}: {found}");
         }
     }
 }

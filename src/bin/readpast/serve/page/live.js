@@ -19,7 +19,9 @@
     if (old.isEqualNode(next) || isInUse(old)) return;
     if (old.nodeName !== next.nodeName) return old.replaceWith(next);
     if (old.nodeType !== Node.ELEMENT_NODE) { old.data = next.data; return; }
-    for (const { name } of [...old.attributes]) if (!next.hasAttribute(name)) old.removeAttribute(name);
+    // An unfolded part stays so.
+    const isKept = (name) => name === "open" && old.nodeName === "DETAILS";
+    for (const { name } of [...old.attributes]) if (!next.hasAttribute(name) && !isKept(name)) old.removeAttribute(name);
     for (const { name, value } of next.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
     const [before, after] = [[...old.childNodes], [...next.childNodes]];
     before.slice(0, after.length).forEach((child, at) => change(child, after[at]));
@@ -51,6 +53,7 @@
 
   // A browser has six connections to a server: pages that nobody sees leave theirs to those that somebody does.
   let events = null;
+  let wait = 3000;
   const listen = () => {
     if (document.hidden) {
       events?.close();
@@ -58,17 +61,21 @@
     } else if (!events) {
       events = new EventSource("/events");
       events.addEventListener("figures", take);
-      events.addEventListener("open", () => { offline.hidden = true; });
+      events.addEventListener("open", () => { offline.hidden = true; wait = 3000; });
       events.addEventListener("error", () => {
         offline.hidden = false;
         // A browser tries again by itself, unless it had an answer: of a proxy, say, while the server begins anew.
         if (events?.readyState === EventSource.CLOSED) {
           events = null;
-          setTimeout(listen, 5000);
+          setTimeout(listen, wait);
+          wait = Math.min(2 * wait, 60000);
         }
       });
     }
   };
   document.addEventListener("visibilitychange", () => { listen(); take(); });
+  // A page that is left ends its stream, so that the browser keeps it for the way back.
+  addEventListener("pagehide", () => { events?.close(); events = null; });
+  addEventListener("pageshow", (event) => { if (event.persisted) { listen(); take(); } });
   listen();
 })();

@@ -1,4 +1,4 @@
-//! Who is told: a web server, a command, or who reads the log.
+//! Receivers of alerts: a web server, a command, or the log.
 
 use crate::child_environment::withhold;
 use crate::output::remark;
@@ -14,7 +14,7 @@ use std::sync::mpsc::sync_channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long somebody may take to be told.
+/// The longest time for a notification.
 const LONGEST: Duration = Duration::from_secs(20);
 
 pub enum To {
@@ -59,7 +59,7 @@ impl To {
 }
 
 /// Tells, once. What an error says holds no part of the address, which may be a secret.
-pub fn tell(to: &To, alert: &Value) -> Result<(), String> {
+pub fn notify(to: &To, alert: &Value) -> Result<(), String> {
     match to {
         To::Webhook(webhook) => post(webhook, &alert.to_string(), LONGEST).map_err(|why| format!("the webhook: {why}")),
         To::Command(words) => {
@@ -74,7 +74,7 @@ pub fn tell(to: &To, alert: &Value) -> Result<(), String> {
     }
 }
 
-/// Posts, and is told of it within `longest`, however the server spreads what it says.
+/// Posts, and returns within `longest`, however the server spreads what it says.
 fn post(webhook: &Webhook, text: &str, longest: Duration) -> Result<(), String> {
     let deadline = Instant::now() + longest;
     // Never zero, which a socket takes for no limit, or refuses.
@@ -84,35 +84,35 @@ fn post(webhook: &Webhook, text: &str, longest: Duration) -> Result<(), String> 
     let has_port = host.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
     let place = if has_port { host.clone() } else { format!("{host}:80") };
     let addresses = place.to_socket_addrs().map_err(|_| "its host name cannot be resolved")?;
-    let told = |error: std::io::Error| error.kind().to_string();
+    let kind = |error: std::io::Error| error.kind().to_string();
     let mut stream = Err("its host name cannot be resolved".to_owned());
     for address in addresses {
-        stream = TcpStream::connect_timeout(&address, left().min(longest / 2)).map_err(told);
+        stream = TcpStream::connect_timeout(&address, left().min(longest / 2)).map_err(kind);
         if stream.is_ok() || is_late() {
             break;
         }
     }
     let mut stream = stream?;
-    stream.set_write_timeout(Some(left())).map_err(told)?;
+    stream.set_write_timeout(Some(left())).map_err(kind)?;
     let length = text.len();
     let request = format!(
         "POST {path} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: readpast\r\nContent-Type: application/json\r\n\
          Content-Length: {length}\r\nConnection: close\r\n\r\n{text}"
     );
-    stream.write_all(request.as_bytes()).map_err(told)?;
+    stream.write_all(request.as_bytes()).map_err(kind)?;
     // `HTTP/1.1 204 No Content`: the rest is nobody's business here.
     let (mut line, mut some) = (Vec::new(), [0; 200]);
     while line.len() < some.len() && !line.contains(&b'\n') {
         if is_late() {
             return Err(format!("it did not answer within {} s", longest.as_secs()));
         }
-        stream.set_read_timeout(Some(left())).map_err(told)?;
+        stream.set_read_timeout(Some(left())).map_err(kind)?;
         match stream.read(&mut some) {
             Ok(0) => break,
             Ok(count) => line.extend_from_slice(&some[..count]),
             // Time is up, or a signal came: the loop knows which.
             Err(error) if matches!(error.kind(), WouldBlock | TimedOut | Interrupted) => {}
-            Err(error) => return Err(told(error)),
+            Err(error) => return Err(kind(error)),
         }
     }
     let line = String::from_utf8_lossy(line.split(|byte| *byte == b'\n').next().unwrap_or_default());
@@ -125,12 +125,12 @@ fn post(webhook: &Webhook, text: &str, longest: Duration) -> Result<(), String> 
 
 /// Runs a command, and ends it with all that it has started if it takes longer than `longest`.
 fn run(words: &[String], text: &str, longest: Duration) -> Result<(), String> {
-    let told = |error: std::io::Error| error.kind().to_string();
+    let kind = |error: std::io::Error| error.kind().to_string();
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
     // It is somebody else's program: connection and token are not its business.
     withhold(&mut command, false);
-    let mut process = Process::spawn(command).map_err(told)?;
+    let mut process = Process::spawn(command).map_err(kind)?;
     let (stdin, _, stderr) = process.pipes();
     let (ends, ended) = sync_channel(1);
     let attended = process.when_ended(move || ends.send(()).unwrap_or_default()).and_then(|()| pass_on(stderr));
@@ -144,8 +144,8 @@ fn run(words: &[String], text: &str, longest: Duration) -> Result<(), String> {
     if is_late || attended.is_err() {
         process.kill();
     }
-    let status = process.wait().map_err(told)?;
-    attended.map_err(told)?;
+    let status = process.wait().map_err(kind)?;
+    attended.map_err(kind)?;
     if is_late {
         return Err(format!("it did not end within {} s", longest.as_secs()));
     }
@@ -171,8 +171,8 @@ mod tests {
     use super::*;
     use std::net::TcpListener;
 
-    /// What comes of a post to a server that says this, a byte at a time with a pause before each.
-    fn told(
+    /// The result of a post to a server that sends this answer, a byte at a time with a pause before each.
+    fn posted(
         answer: impl Iterator<Item = u8> + Send + 'static,
         pause: Duration,
         longest: Duration,
@@ -196,18 +196,18 @@ mod tests {
                 }
             }
         });
-        let told = post(&webhook, "{}", longest);
+        let result = post(&webhook, "{}", longest);
         server.join().unwrap();
-        told
+        result
     }
 
     #[test]
     fn a_server_that_drips_is_not_listened_to_for_ever() {
         let line = "HTTP/1.1 204 No Content\r\n\r\n";
-        assert_eq!(told(line.bytes(), Duration::ZERO, Duration::from_secs(600)), Ok(()));
+        assert_eq!(posted(line.bytes(), Duration::ZERO, Duration::from_secs(600)), Ok(()));
         // The end of the line never comes, however late somebody looks.
         let endless = "HTTP/1.1 204 ".bytes().chain(std::iter::repeat(b'x'));
-        let why = told(endless, Duration::from_millis(300), Duration::from_secs(1));
+        let why = posted(endless, Duration::from_millis(300), Duration::from_secs(1));
         assert_eq!(why, Err("it did not answer within 1 s".to_owned()));
     }
 

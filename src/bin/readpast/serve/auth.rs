@@ -1,4 +1,4 @@
-//! Who is let in, and from where: a page must not be reached through somebody else's page.
+//! Access control: users, host names, and the origin of forms, so that no other site's page reaches ours.
 
 use super::answer::Answer;
 use super::encoding::base64;
@@ -9,46 +9,46 @@ use std::net::IpAddr;
 /// The characters of a name that are logged.
 const LONGEST_NAME: usize = 100;
 
-/// Whom to serve.
-pub enum Pass {
-    /// Whoever reaches the address.
+/// Clients to serve.
+pub enum Access {
+    /// All that reach the address.
     Anybody,
-    /// Who knows this.
+    /// Those that send this.
     Token(String),
-    /// Whom a reverse proxy names in this header.
+    /// Users that a reverse proxy names in this header.
     Header(String),
 }
 
-/// What every request is held against.
-pub struct Guard {
-    pass: Pass,
+/// The checks of every request.
+pub struct Auth {
+    access: Access,
     hosts: Vec<String>,
-    /// What a form must bring, which no other page knows.
+    /// A secret that each form brings, and that no other site knows.
     secret: String,
 }
 
-impl Guard {
-    pub fn new(pass: Pass, hosts: Vec<String>) -> Result<Self> {
-        if let Pass::Header(name) = &pass {
+impl Auth {
+    pub fn new(access: Access, hosts: Vec<String>) -> Result<Self> {
+        if let Access::Header(name) = &access {
             HeaderName::from_bytes(name.as_bytes()).map_err(|_| usage("--trust-header is not a name of a header"))?;
         }
         let mut bytes = [0_u8; 16];
         getrandom::fill(&mut bytes).map_err(|error| usage(format!("the system gives no random numbers: {error}")))?;
         let secret = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        Ok(Self { pass, hosts: hosts.iter().map(|host| host.to_ascii_lowercase()).collect(), secret })
+        Ok(Self { access, hosts: hosts.iter().map(|host| host.to_ascii_lowercase()).collect(), secret })
     }
 
     /// Whether all connections come from a reverse proxy.
     pub fn has_proxy(&self) -> bool {
-        matches!(self.pass, Pass::Header(_))
+        matches!(self.access, Access::Header(_))
     }
 
-    /// What forms carry.
+    /// The secret for a form.
     pub fn secret(&self) -> &str {
         &self.secret
     }
 
-    /// A name that leads to this machine may be anybody's (DNS rebinding): only those we were told of count. An address cannot
+    /// A name that leads to this machine may be anybody's (DNS rebinding): only those that were named count. An address cannot
     /// be led elsewhere.
     pub fn knows_host(&self, headers: &HeaderMap) -> bool {
         let Some(host) = only(headers, HOST.as_str()) else { return false };
@@ -56,16 +56,16 @@ impl Guard {
         name == "localhost" || name.parse::<IpAddr>().is_ok() || self.hosts.contains(&name)
     }
 
-    /// Whether who asks may; else what they are told.
+    /// The refusal of a client that is not admitted.
     pub fn admits(&self, headers: &HeaderMap) -> std::result::Result<(), Answer> {
-        match &self.pass {
-            Pass::Anybody => Ok(()),
+        match &self.access {
+            Access::Anybody => Ok(()),
             // One of two is the client's.
-            Pass::Header(name) => match only(headers, name).map(|value| !value.as_bytes().trim_ascii().is_empty()) {
+            Access::Header(name) => match only(headers, name).map(|value| !value.as_bytes().trim_ascii().is_empty()) {
                 Some(true) => Ok(()),
                 _ => Err(Answer::last(403, "The reverse proxy has not named the user, in one header.")),
             },
-            Pass::Token(token) => {
+            Access::Token(token) => {
                 let given =
                     only(headers, AUTHORIZATION.as_str()).and_then(|value| value.to_str().ok()).and_then(token_of);
                 match given {
@@ -77,14 +77,14 @@ impl Guard {
         }
     }
 
-    /// Who asks, for the log: whom the proxy has named; else what a log-in gives as its name, which anybody may choose, and
+    /// The user's name for the log: that of the proxy; else the name in a log-in, which anybody may choose; and
     /// from where.
     pub fn names(&self, headers: &HeaderMap, from: IpAddr) -> String {
         let text = |name: &str| headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
-        let (name, from) = match &self.pass {
-            Pass::Anybody => (None, from.to_string()),
-            Pass::Header(header) => (text(header), format!("{from}, a proxy")),
-            Pass::Token(_) => (text(AUTHORIZATION.as_str()).as_deref().and_then(user_of), from.to_string()),
+        let (name, from) = match &self.access {
+            Access::Anybody => (None, from.to_string()),
+            Access::Header(header) => (text(header), format!("{from}, a proxy")),
+            Access::Token(_) => (text(AUTHORIZATION.as_str()).as_deref().and_then(user_of), from.to_string()),
         };
         // On one line, whatever it is.
         let plain = |c: char| if c.is_control() { '\u{fffd}' } else { c };
@@ -176,18 +176,18 @@ mod tests {
         headers
     }
 
-    fn guard(pass: Pass) -> Guard {
-        Guard::new(pass, vec!["Queues.example".to_owned()]).unwrap()
+    fn auth(access: Access) -> Auth {
+        Auth::new(access, vec!["Queues.example".to_owned()]).unwrap()
     }
 
     #[test]
-    fn who_asks_has_a_name_for_the_log() {
+    fn a_request_has_a_name_for_the_log() {
         let from = IpAddr::from([10, 0, 0, 1]);
-        let named = |pass, pairs: &[(&'static str, &str)]| guard(pass).names(&headers(pairs), from);
-        assert_eq!(named(Pass::Anybody, &[("x-remote-user", "ann")]), "10.0.0.1");
-        let header = || Pass::Header("x-remote-user".to_owned());
+        let named = |access, pairs: &[(&'static str, &str)]| auth(access).names(&headers(pairs), from);
+        assert_eq!(named(Access::Anybody, &[("x-remote-user", "ann")]), "10.0.0.1");
+        let header = || Access::Header("x-remote-user".to_owned());
         assert_eq!(named(header(), &[("x-remote-user", " ann ")]), "ann (10.0.0.1, a proxy)");
-        let token = || Pass::Token("t".repeat(16));
+        let token = || Access::Token("t".repeat(16));
         // ann:t, and a name with a line of its own in it.
         assert_eq!(named(token(), &[("authorization", "Basic YW5uOnQ=")]), "ann (10.0.0.1)");
         assert_eq!(named(token(), &[("authorization", "Basic YQpiOnQ=")]), "a\u{fffd}b (10.0.0.1)");
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn only_hosts_that_were_named_are_known() {
-        let guard = guard(Pass::Anybody);
+        let auth = auth(Access::Anybody);
         for host in [
             "localhost",
             "LOCALHOST:8086",
@@ -208,7 +208,7 @@ mod tests {
             "queues.example",
             "queues.example.:443",
         ] {
-            assert!(guard.knows_host(&headers(&[("host", host)])), "{host}");
+            assert!(auth.knows_host(&headers(&[("host", host)])), "{host}");
         }
         for host in [
             "",
@@ -221,34 +221,34 @@ mod tests {
             "[::1]x",
             "queues.example:x",
         ] {
-            assert!(!guard.knows_host(&headers(&[("host", host)])), "{host}");
+            assert!(!auth.knows_host(&headers(&[("host", host)])), "{host}");
         }
-        assert!(!guard.knows_host(&headers(&[])));
-        assert!(!guard.knows_host(&headers(&[("host", "localhost"), ("host", "evil.example")])));
+        assert!(!auth.knows_host(&headers(&[])));
+        assert!(!auth.knows_host(&headers(&[("host", "localhost"), ("host", "evil.example")])));
     }
 
     #[test]
     fn the_token_is_a_password_or_a_bearer_token() {
-        let guard = guard(Pass::Token("sesame-sesame-sesame".to_owned()));
-        let admitted = |value: &str| guard.admits(&headers(&[("authorization", value)])).is_ok();
+        let auth = auth(Access::Token("sesame-sesame-sesame".to_owned()));
+        let admitted = |value: &str| auth.admits(&headers(&[("authorization", value)])).is_ok();
         assert!(admitted("Bearer sesame-sesame-sesame") && admitted("Basic YTpzZXNhbWUtc2VzYW1lLXNlc2FtZQ=="));
         for wrong in
             ["Bearer sesame-sesame-sesam", "Bearer", "Basic !", "Basic YTpi", "Digest x", "sesame-sesame-sesame"]
         {
             assert!(!admitted(wrong), "{wrong}");
         }
-        assert!(guard.admits(&HeaderMap::new()).is_err());
+        assert!(auth.admits(&HeaderMap::new()).is_err());
         let right = ("authorization", "Bearer sesame-sesame-sesame");
-        assert!(guard.admits(&headers(&[right, right])).is_err());
+        assert!(auth.admits(&headers(&[right, right])).is_err());
     }
 
     /// One of two was forged, and nobody knows which.
     #[test]
     fn the_proxy_names_one_user() {
-        let guard = guard(Pass::Header("x-remote-user".to_owned()));
+        let auth = auth(Access::Header("x-remote-user".to_owned()));
         let admitted = |names: &[&str]| {
             let pairs: Vec<_> = names.iter().map(|name| ("x-remote-user", *name)).collect();
-            guard.admits(&headers(&pairs)).is_ok()
+            auth.admits(&headers(&pairs)).is_ok()
         };
         assert!(admitted(&["ann"]));
         for names in [&["root", "ann"][..], &["ann", "ann"], &["", "ann"], &[" "], &[]] {
@@ -258,9 +258,9 @@ mod tests {
 
     #[test]
     fn a_form_comes_from_a_page_of_ours() {
-        let guard = guard(Pass::Anybody);
-        let secret = guard.secret().to_owned();
-        let trusts = |pairs: &[(&'static str, &str)], secret: &str| guard.trusts_form(&headers(pairs), Some(secret));
+        let auth = auth(Access::Anybody);
+        let secret = auth.secret().to_owned();
+        let trusts = |pairs: &[(&'static str, &str)], secret: &str| auth.trusts_form(&headers(pairs), Some(secret));
         assert!(trusts(&[("host", "localhost:1"), ("origin", "http://localhost:1")], &secret));
         assert!(trusts(&[("host", "localhost:1"), ("sec-fetch-site", "same-origin")], &secret));
         for pairs in [
@@ -273,6 +273,6 @@ mod tests {
             assert!(!trusts(pairs, &secret), "{pairs:?}");
         }
         let here = &[("host", "localhost:1"), ("origin", "http://localhost:1")];
-        assert!(!trusts(here, "") && !trusts(here, &secret[1..]) && !guard.trusts_form(&headers(here), None));
+        assert!(!trusts(here, "") && !trusts(here, &secret[1..]) && !auth.trusts_form(&headers(here), None));
     }
 }

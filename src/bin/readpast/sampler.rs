@@ -1,9 +1,8 @@
 //! The figures of each queue, and how they were: taken again and again by one thread, so that any number of readers costs the
 //! database the same.
 
-use super::App;
 use crate::failure::Result;
-use crate::output::note;
+use crate::registry::Registry;
 use crate::signals::Stop;
 use readpast::config::Config;
 use readpast::item::Trend;
@@ -12,83 +11,93 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
-use tokio::sync::watch;
 
-/// How many looks are kept: an hour of one each five seconds.
+/// How many samples are kept: an hour of one each five seconds.
 const KEPT: usize = 720;
 
 /// A queue, and what is known of it.
-pub struct Desk {
+pub struct Sampler {
     pub queue: Queue,
     /// The description that it was opened with, as the database has it; `None` where it did not say.
     pub description: Option<String>,
+    report: fn(&str),
     known: Mutex<Known>,
 }
 
 #[derive(Default, Clone)]
 struct Known {
-    looks: VecDeque<Arc<Look>>,
+    samples: VecDeque<Arc<Sample>>,
     /// Why the last look failed.
     trouble: Option<String>,
     failures: u64,
 }
 
 /// Figures, and when they were taken.
-pub struct Look {
+pub struct Sample {
     pub watched: Watched,
     pub at: SystemTime,
     /// How long the database took.
     pub took: Duration,
 }
 
-/// What there is to show: the looks, the oldest first, and why there is no newer one.
-pub struct News {
-    pub looks: Vec<Arc<Look>>,
+/// The samples, the oldest first, and why there is no newer one.
+pub struct History {
+    pub samples: Vec<Arc<Sample>>,
     pub trouble: Option<String>,
     pub failures: u64,
 }
 
-impl Desk {
-    /// What was known of the queue under its earlier description stays known.
-    pub fn open(config: &Config, name: &str, description: Option<String>, earlier: Option<&Self>) -> Result<Arc<Self>> {
+impl Sampler {
+    /// A queue with a new description keeps its samples.
+    pub fn open(
+        config: &Config,
+        name: &str,
+        description: Option<String>,
+        earlier: Option<&Self>,
+        report: fn(&str),
+    ) -> Result<Arc<Self>> {
         let queue = Queue::open(config, name)?;
         let known = earlier.map(|earlier| earlier.lock().clone()).unwrap_or_default();
-        Ok(Arc::new(Self { queue, description, known: Mutex::new(known) }))
+        Ok(Arc::new(Self { queue, description, report, known: Mutex::new(known) }))
     }
 
-    pub fn news(&self) -> News {
+    pub fn history(&self) -> History {
         let known = self.lock();
-        News { looks: known.looks.iter().cloned().collect(), trouble: known.trouble.clone(), failures: known.failures }
+        History {
+            samples: known.samples.iter().cloned().collect(),
+            trouble: known.trouble.clone(),
+            failures: known.failures,
+        }
     }
 
     /// Where the queue is going, by the newest look and one of some minutes before.
     pub fn trend(&self) -> Option<Trend> {
-        trend(&self.news().looks)
+        trend(&self.history().samples)
     }
 
     /// The newest figures, and whether they are no older than the last look.
-    pub fn latest(&self) -> (Option<Arc<Look>>, bool) {
+    pub fn latest(&self) -> (Option<Arc<Sample>>, bool) {
         let known = self.lock();
-        (known.looks.back().cloned(), known.trouble.is_none() && !known.looks.is_empty())
+        (known.samples.back().cloned(), known.trouble.is_none() && !known.samples.is_empty())
     }
 
-    fn look(&self, most: u32) {
+    pub fn sample(&self, most: u32) {
         let begun = Instant::now();
         let found = self.queue.watch(most);
         let mut known = self.lock();
         match found {
             Ok(watched) => {
                 known.trouble = None;
-                if known.looks.len() == KEPT {
-                    known.looks.pop_front();
+                if known.samples.len() == KEPT {
+                    known.samples.pop_front();
                 }
-                known.looks.push_back(Arc::new(Look { watched, at: SystemTime::now(), took: begun.elapsed() }));
+                known.samples.push_back(Arc::new(Sample { watched, at: SystemTime::now(), took: begun.elapsed() }));
             }
             Err(error) => {
                 let text = error.to_string();
                 // Once, and not with every look.
                 if known.trouble.as_ref() != Some(&text) {
-                    note(&format!("no figures of {}: {text}", self.queue.name()));
+                    (self.report)(&format!("no figures of {}: {text}", self.queue.name()));
                 }
                 known.trouble = Some(text);
                 known.failures += 1;
@@ -104,28 +113,33 @@ impl Desk {
 /// Over how long a change is measured: long enough that a burst does not show as an hour of it.
 const SPAN: Duration = Duration::from_secs(300);
 
-/// Where a queue is going, by the newest of its looks and the oldest that is not older than some minutes.
-pub fn trend(looks: &[Arc<Look>]) -> Option<Trend> {
-    let newest = looks.last()?;
-    let ago = |look: &Look| newest.at.duration_since(look.at).unwrap_or_default();
-    let earlier = looks.iter().find(|look| ago(look) <= SPAN).filter(|look| !ago(look).is_zero());
-    Some(newest.watched.trend(earlier.map(|look| (&look.watched, ago(look)))))
+/// Where a queue is going, by the newest of its samples and the oldest that is not older than some minutes.
+pub fn trend(samples: &[Arc<Sample>]) -> Option<Trend> {
+    let newest = samples.last()?;
+    let ago = |sample: &Sample| newest.at.duration_since(sample.at).unwrap_or_default();
+    let earlier = samples.iter().find(|sample| ago(sample) <= SPAN).filter(|sample| !ago(sample).is_zero());
+    Some(newest.watched.trend(earlier.map(|sample| (&sample.watched, ago(sample)))))
 }
 
-/// Takes figures until it is to stop, and tells of each round.
-pub fn watch(app: &Arc<App>, stop: Stop, tell: watch::Sender<u64>) -> std::io::Result<()> {
-    let app = Arc::clone(app);
-    let mut told = Vec::new();
+/// Takes figures every so often until it is to stop, and calls `tell` after each round.
+pub fn watch(
+    queues: &Arc<Registry>,
+    (every, most): (Duration, u32),
+    stop: Stop,
+    mut tell: impl FnMut() + Send + 'static,
+) -> std::io::Result<()> {
+    let queues = Arc::clone(queues);
+    let mut reported = Vec::new();
     let look = move || {
         while stop.signal().is_none() {
             let begun = Instant::now();
-            app.queues.refresh(&mut told);
-            for desk in app.queues.desks() {
-                desk.look(app.most);
+            queues.refresh(&mut reported);
+            for sampler in queues.all() {
+                sampler.sample(most);
             }
-            tell.send_modify(|number| *number += 1);
-            // What takes long is not done all the time: the database has other work.
-            let pause = app.every.saturating_sub(begun.elapsed()).max(begun.elapsed());
+            tell();
+            // A slow sample is not repeated at once: the database has other work.
+            let pause = every.saturating_sub(begun.elapsed()).max(begun.elapsed());
             let until = Instant::now() + pause;
             while stop.signal().is_none() && Instant::now() < until {
                 thread::sleep(Duration::from_millis(50));

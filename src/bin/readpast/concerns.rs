@@ -1,0 +1,119 @@
+//! Reasons why a queue needs a person, in the order of urgency.
+
+use crate::format::{count, plain};
+use readpast::item::span_text;
+use readpast::{ItemState, Watched};
+use serde_json::{Value, json};
+
+/// An item that is due for longer than this needs attention although there are workers: it may wait for one that is stuck.
+const LATE_MS: i64 = 10 * 60_000;
+/// And where no worker holds any.
+const UNATTENDED_MS: i64 = 60_000;
+
+/// Why a queue needs attention. The order is that in which a person should look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    NoFigures,
+    NoWorkers,
+    Expired,
+    Late,
+    Refused,
+    Failed,
+}
+
+impl Kind {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::NoFigures => "no_figures",
+            Self::NoWorkers => "no_workers",
+            Self::Expired => "leases_expired",
+            Self::Late => "late",
+            Self::Refused => "refused",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// One reason.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Concern {
+    pub kind: Kind,
+    pub text: String,
+}
+
+impl Concern {
+    pub fn document(&self) -> Value {
+        json!({"kind": self.kind.as_str(), "text": self.text})
+    }
+}
+
+/// The reasons of a queue, the most pressing first; none where all is well. `trouble` is why there are no new figures.
+pub fn of(trouble: Option<&str>, latest: Option<&Watched>) -> Vec<Concern> {
+    let mut found = Vec::new();
+    if let Some(trouble) = trouble {
+        found.push(Concern { kind: Kind::NoFigures, text: format!("no new figures: {}", plain(trouble)) });
+    }
+    found.extend(latest.into_iter().flat_map(of_figures));
+    found
+}
+
+/// `OK` or `Attention`.
+pub fn status(concerns: &[Concern]) -> &'static str {
+    if concerns.is_empty() { "OK" } else { "Attention" }
+}
+
+fn of_figures(watched: &Watched) -> Vec<Concern> {
+    let stats = &watched.stats;
+    let mut found = Vec::new();
+    let mut add = |kind, text| found.push(Concern { kind, text });
+    match stats.oldest_due_ms.filter(|_| stats.due > 0) {
+        Some(ms) if stats.claimed == 0 && ms > UNATTENDED_MS => {
+            add(Kind::NoWorkers, format!("items are due for {} and no worker holds any", span_text(ms)));
+        }
+        Some(ms) if ms > LATE_MS => add(Kind::Late, format!("an item has been due for {}", span_text(ms))),
+        _ => {}
+    }
+    if stats.expired > 0 {
+        add(Kind::Expired, format!("{} held by workers whose lease has expired", count(stats.expired, false)));
+    }
+    if let Some(first) = watched.refused.first() {
+        let number = count(i64::try_from(watched.refused.len()).unwrap_or(i64::MAX), false);
+        add(Kind::Refused, format!("{number} refused by the table ({}: {})", plain(&first.key), plain(&first.reason)));
+    }
+    let failed = stats.count(ItemState::Failed);
+    if failed > 0 {
+        add(Kind::Failed, format!("{} failed", count(failed, watched.is_capped(ItemState::Failed))));
+    }
+    found.sort_by_key(|concern| concern.kind);
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(watched: &Watched) -> Vec<String> {
+        of_figures(watched).into_iter().map(|concern| concern.text).collect()
+    }
+
+    #[test]
+    fn an_idle_queue_is_fine_and_a_stuck_one_needs_attention() {
+        let mut watched = Watched::default();
+        assert_eq!(texts(&watched), Vec::<String>::new());
+        (watched.stats.due, watched.stats.oldest_due_ms) = (1, Some(61_000));
+        assert_eq!(texts(&watched), ["items are due for 1 m 01 s and no worker holds any"]);
+        watched.stats.claimed = 1;
+        assert!(texts(&watched).is_empty());
+        watched.stats.oldest_due_ms = Some(11 * 60_000);
+        assert_eq!(texts(&watched), ["an item has been due for 11 m 00 s"]);
+    }
+
+    #[test]
+    fn the_most_pressing_reason_comes_first() {
+        let mut watched = Watched::default();
+        (watched.stats.counts[3], watched.stats.expired) = (2, 3);
+        (watched.stats.due, watched.stats.oldest_due_ms) = (1, Some(61_000));
+        let kinds: Vec<_> = of_figures(&watched).into_iter().map(|concern| concern.kind).collect();
+        assert_eq!(kinds, [Kind::NoWorkers, Kind::Expired, Kind::Failed]);
+    }
+}

@@ -1,0 +1,56 @@
+//! Figures and other people's text as a person reads them. JSON has the values as they are.
+
+use readpast::Value;
+use readpast::item::span_text;
+
+/// `12,345`, and `10,000+` where it was not counted to the end.
+pub fn count(value: i64, capped: bool) -> String {
+    let digits = value.unsigned_abs().to_string();
+    let mut out = String::from(if value < 0 { "-" } else { "" });
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    if capped { out + "+" } else { out }
+}
+
+/// A span of time, or a dash where there is none.
+pub fn span(ms: Option<i64>) -> String {
+    ms.map_or_else(|| "–".to_owned(), span_text)
+}
+
+/// Other people's text: characters that turn text around or are invisible are replaced by a visible mark.
+pub fn plain(text: &str) -> String {
+    let hidden = |c: char| {
+        (c.is_control() && c != '\n' && c != '\t')
+            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    text.replace("\r\n", "\n").chars().map(|c| if hidden(c) { '\u{fffd}' } else { c }).collect()
+}
+
+/// A value as text, and bytes as hexadecimal numbers, at most so many of them; `None` where there is none.
+pub fn value(value: Option<Value<'_>>, most: usize) -> Option<String> {
+    Some(match value? {
+        Value::Null => return None,
+        Value::Boolean(value) => value.to_string(),
+        Value::Integer(value) => value.to_string(),
+        Value::Float(value) => value.to_string(),
+        Value::Text(text) => text.to_owned(),
+        Value::Binary(bytes) => bytes.iter().take(most).map(|byte| format!("{byte:02x}")).collect(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_their_thousands_apart() {
+        for (value, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567"), (-1000, "-1,000")] {
+            assert_eq!(count(value, false), text);
+        }
+        assert_eq!(count(10_000, true), "10,000+");
+    }
+}

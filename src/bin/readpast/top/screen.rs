@@ -1,0 +1,251 @@
+//! The model as lines of a terminal.
+
+use super::model::{Model, View};
+use crate::concerns;
+use crate::format::{count, span};
+use crate::printable::printable;
+use crate::stats::drawn::Pens;
+use readpast::item::utc_text;
+use readpast::{ItemState, Watched};
+use std::time::SystemTime;
+
+/// How a line looks. Each also says in words what it means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tone {
+    Plain,
+    Bold,
+    Good,
+    Bad,
+    Quiet,
+}
+
+#[derive(Debug, Clone)]
+pub struct Line {
+    pub text: String,
+    pub tone: Tone,
+    pub is_selected: bool,
+}
+
+impl Line {
+    fn new(tone: Tone, text: impl Into<String>) -> Self {
+        Self { text: text.into(), tone, is_selected: false }
+    }
+
+    fn plain(text: impl Into<String>) -> Self {
+        Self::new(Tone::Plain, text)
+    }
+}
+
+/// The whole screen: the view, and below it the keys or what came of the last one.
+pub fn lines(model: &Model, (width, height): (usize, usize)) -> Vec<Line> {
+    let (view, selected) = model.view();
+    let mut lines = match view {
+        View::Queues => queues(model, width),
+        View::Queue { name } => queue(model, name, selected),
+        View::Items { title, rows, .. } => {
+            let mut lines = vec![
+                head(model, title),
+                Line::new(Tone::Bold, format!("{:<28} {:<10} {:>8}  ERROR", "KEY", "STATE", "ATTEMPTS")),
+            ];
+            lines.extend(rows.iter().enumerate().map(|(at, row)| {
+                let state = row.state.map_or("", ItemState::as_str);
+                let text = format!("{:<28} {state:<10} {:>8}  {}", printable(&row.key), row.attempt, row.error);
+                Line { text, tone: tone(row.state), is_selected: at == selected }
+            }));
+            if rows.is_empty() {
+                lines.push(Line::new(Tone::Quiet, "No item."));
+            }
+            lines
+        }
+        View::Item { name, key, state, text } => {
+            let state = state.map_or("gone", ItemState::as_str);
+            let mut lines = vec![head(model, &format!("{name} {key} {state}"))];
+            lines.extend(text.iter().map(Line::plain));
+            lines
+        }
+    };
+    let last = match (&model.asked, &model.message) {
+        (Some(asked), _) => {
+            Line::new(Tone::Bold, printable(&format!("{} {}? y yes, any other key no", asked.verb.word(), asked.key)))
+        }
+        (None, Some(message)) => Line::new(Tone::Bold, printable(message)),
+        (None, None) => Line::new(Tone::Quiet, keys(view)),
+    };
+    fit(&mut lines, height.saturating_sub(1));
+    lines.push(last);
+    for line in &mut lines {
+        line.text = line.text.chars().take(width).collect();
+    }
+    lines
+}
+
+/// Leaves out what does not fit, so that the selected line is there.
+fn fit(lines: &mut Vec<Line>, height: usize) {
+    /// The heads stay.
+    const HEADS: usize = 2;
+    let selected = lines.iter().position(|line| line.is_selected).unwrap_or(0);
+    if selected >= height && height > HEADS {
+        lines.drain(HEADS..=HEADS + selected - height);
+    }
+    lines.truncate(height);
+}
+
+fn keys(view: &View) -> &'static str {
+    match view {
+        View::Queues => "up down select   Enter open   f failed   w waiting   i in flight   q quit",
+        View::Queue { .. } => {
+            "up down select an error   Enter its items   f failed   w waiting   i in flight   Esc back   q quit"
+        }
+        View::Items { .. } => {
+            "up down select   Enter open   r retry   p pause or resume   c cancel   Esc back   q quit"
+        }
+        View::Item { .. } => "r retry   p pause or resume   c cancel   Esc back   q quit",
+    }
+}
+
+fn head(model: &Model, title: &str) -> Line {
+    let time = utc_text(SystemTime::now());
+    let time = time.get(11..19).unwrap_or_default();
+    Line::new(
+        Tone::Bold,
+        printable(&format!(
+            "readpast top  {title}  {time} UTC, every {}",
+            span(i64::try_from(model.every.as_millis()).ok())
+        )),
+    )
+}
+
+/// All queues, those reasons first that need a person.
+pub fn queues(model: &Model, width: usize) -> Vec<Line> {
+    let selected = model.view().1;
+    let all: Vec<_> = model.queues.iter().map(|sampled| (sampled, sampled.concerns())).collect();
+    let mut reasons: Vec<_> = all
+        .iter()
+        .flat_map(|(sampled, concerns)| {
+            concerns.iter().map(|concern| (concern.kind, sampled.queue().name(), &concern.text))
+        })
+        .collect();
+    reasons.sort();
+    let mut lines = Vec::new();
+    if !model.every.is_zero() {
+        lines.push(head(model, &model.schema));
+    }
+    let name =
+        model.queues.iter().map(|sampled| sampled.queue().name().chars().count()).max().unwrap_or(0).clamp(5, 40);
+    lines.push(Line::new(
+        Tone::Bold,
+        format!(
+            "{:<name$}  {:<9} {:>9} {:>10} {:>9} {:>10} {:>8} {:>11}",
+            "QUEUE", "STATUS", "BACKLOG", "OLDEST", "IN FLIGHT", "PER MINUTE", "FAILED", "LATENCY P90"
+        ),
+    ));
+    for (at, (sampled, concerns)) in all.iter().enumerate() {
+        let start = format!("{:<name$}  {:<9}", printable(sampled.queue().name()), concerns::status(concerns));
+        let text = match sampled.watched() {
+            None => format!("{start} no figures yet"),
+            Some(watched) => format!("{start} {}", figures(watched)),
+        };
+        let tone = if concerns.is_empty() { Tone::Good } else { Tone::Bad };
+        lines.push(Line { text, tone, is_selected: at == selected && !model.every.is_zero() });
+    }
+    if model.queues.is_empty() {
+        lines.push(Line::plain(if model.every.is_zero() {
+            "No queue is installed."
+        } else {
+            "The first figures are being taken."
+        }));
+    }
+    if !reasons.is_empty() {
+        lines.push(Line::plain(""));
+        lines.push(Line::new(Tone::Bold, "NEEDS ATTENTION"));
+        lines.extend(reasons.into_iter().map(|(_, queue, text)| {
+            let text: String = printable(&format!("{queue}: {text}")).chars().take(width).collect();
+            Line::new(Tone::Bad, text)
+        }));
+    }
+    lines
+}
+
+fn figures(watched: &Watched) -> String {
+    let stats = &watched.stats;
+    let of = |state| count(stats.count(state), watched.is_capped(state));
+    format!(
+        "{:>9} {:>10} {:>9} {:>10} {:>8} {:>11}",
+        count(stats.due, watched.due_capped),
+        span(stats.oldest_due_ms),
+        of(ItemState::Processing),
+        count(watched.ended_per_minute, false),
+        of(ItemState::Failed),
+        span(stats.claimed_ms[1]),
+    )
+}
+
+/// One queue: its states with bars, its workers and its errors.
+fn queue(model: &Model, name: &str, selected: usize) -> Vec<Line> {
+    let mut lines = vec![head(model, name)];
+    let Some(sampled) = model.sampled(name) else { return lines };
+    lines.extend(sampled.concerns().iter().map(|concern| Line::new(Tone::Bad, printable(&concern.text))));
+    let Some(watched) = sampled.watched() else { return lines };
+    let stats = &watched.stats;
+    let oldest = span(stats.oldest_due_ms);
+    lines.push(Line::plain(format!(
+        "backlog {} (oldest {oldest})   {} per minute   workers needed {}   latency p50 {} p90 {} p99 {}",
+        count(stats.due, watched.due_capped),
+        count(watched.ended_per_minute, false),
+        stats.workers_needed.map_or_else(|| "–".to_owned(), |needed| count(needed, false)),
+        span(stats.claimed_ms[0]),
+        span(stats.claimed_ms[1]),
+        span(stats.claimed_ms[2]),
+    )));
+    let (pens, most) = (Pens::of_environment(), stats.counts.iter().copied().max().unwrap_or(0));
+    for state in ItemState::ALL.into_iter().filter(|state| stats.count(*state) > 0) {
+        let items = count(stats.count(state), watched.is_capped(state));
+        lines.push(Line::new(
+            tone(Some(state)),
+            format!("{:<20}{items:>12}  {}", state.as_str(), pens.bar(stats.count(state), most)),
+        ));
+    }
+    lines.push(Line::new(Tone::Bold, format!("{:<40} {:>8} {:>14}", "ACTIVE WORKERS", "ITEMS", "LONGEST HELD")));
+    lines.extend(watched.workers.iter().take(10).map(|of| {
+        let name = if of.worker.is_empty() { "(unknown)".to_owned() } else { printable(&of.worker) };
+        Line::plain(format!("{name:<40} {:>8} {:>14}", count(of.items, false), span(of.longest_ms)))
+    }));
+    lines.push(Line::new(Tone::Bold, format!("{:>8}  {:<10} TOP ERRORS", "ITEMS", "STATE")));
+    lines.extend(watched.errors.iter().enumerate().map(|(at, error)| {
+        let state = error.state.map_or("", ItemState::as_str);
+        let text = format!("{:>8}  {state:<10} {}", count(error.items, false), printable(&error.text));
+        Line { text, tone: tone(error.state), is_selected: at == selected }
+    }));
+    lines
+}
+
+fn tone(state: Option<ItemState>) -> Tone {
+    match state {
+        Some(ItemState::Failed) => Tone::Bad,
+        Some(ItemState::Completed) => Tone::Good,
+        _ => Tone::Plain,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_selected_line_is_always_there() {
+        let of = |selected: usize| -> Vec<Line> {
+            let line = |at: usize| Line { text: at.to_string(), tone: Tone::Plain, is_selected: at == selected };
+            (0..20).map(line).collect()
+        };
+        for selected in 0..20 {
+            let mut lines = of(selected);
+            fit(&mut lines, 6);
+            assert_eq!(lines.len(), 6);
+            assert!(lines.iter().any(|line| line.is_selected), "{selected}: {lines:?}");
+            assert_eq!(lines[0].text, "0", "the head stays");
+        }
+        let mut lines = of(19);
+        fit(&mut lines, 0);
+        assert!(lines.is_empty(), "whatever a terminal says of itself");
+    }
+}
