@@ -617,7 +617,7 @@ typedef struct {
 #define READPAST_RECEIPT_INIT {sizeof(readpast_receipt), NULL, NULL, 0, 0}
 
 /// Enqueues `count` (0 to 1000000) items, 1000 in a commit. Up to 1000 are enqueued all together, or on a failure not at all.
-/// Of more, the thousands before a failure are enqueued, and the error has the operation with which to repeat the call. All
+/// With more, the thousands before a failure are enqueued, and the error has the operation with which to repeat the call. All
 /// items are checked before the first is sent. In a queue with `dedup`, only duplicates are left out. With no items, nothing is
 /// sent.
 ///
@@ -1167,7 +1167,7 @@ void readpast_renewal_free(readpast_renewal renewal);
 /// The worker has lost an item, before or while it was worked on, or when it was settled.
 #define READPAST_EVENT_LOST 2
 
-/// The library or the database refused a part of an item's result. That part is left out, and the item's error says so.
+/// The library or the database refused a part of an item's result. The part is left out, and the item's error says so.
 #define READPAST_EVENT_REFUSED 3
 
 /// A call failed with a transient error, and will be repeated.

@@ -134,8 +134,8 @@ impl QueueInner {
         }
         Err(Error::new(
             ErrorKind::Unsupported,
-            "this handle works on a connection of the caller's, where it enqueues and settles; for all else take the queue that \
-             it was made from",
+            "this handle is attached to a caller's connection, where it only enqueues and settles; use the queue that \
+             it was made from for other calls",
         ))
     }
 }

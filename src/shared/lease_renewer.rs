@@ -265,7 +265,7 @@ impl RenewedHolder {
         self.next = Some(Instant::now() + self.interval.min(AGAIN));
         if !std::mem::replace(&mut self.fails, true) {
             log::warn!(
-                "queue {}: leases were not renewed; it is tried again until they run out: {error}",
+                "queue {}: leases were not renewed; trying again until they run out: {error}",
                 self.queue.name()
             );
         }

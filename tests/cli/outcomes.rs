@@ -118,7 +118,7 @@ fn a_directive_sets_columns() {
     shell.ok(&["enqueue", "Mail", "Recipient=a"]);
     shell.ok(&shell.script(&["--until-empty"], &says(&[], r#"{"set": {"Nope": 7}}"#)));
     let error = shell.look("SELECT status || ': ' || error FROM readpast.mail");
-    assert!(error.starts_with("Completed: what the handler gave was refused: ") && error.contains("Nope"), "{error}");
+    assert!(error.starts_with("Completed: a part of the result was refused: ") && error.contains("Nope"), "{error}");
 }
 
 /// Exit status 0 with a directive that cannot be read is no consent.

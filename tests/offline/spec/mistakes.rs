@@ -57,7 +57,7 @@ fn each_mistake_has_its_line_and_key() {
             "[table]",
             "[retention]\nhistory = \"7d\"\n[table]",
             "line 10: retention.history:",
-            "none are remembered; say attempts.history = true as well",
+            "none are recorded; say attempts.history = true as well",
         ),
         ("[table]", "[retention]\nhistory = \"7\"\n[table]", "line 10: retention.history:", "like \"30d\""),
         ("[table]", "trace = \"Nowhere\"\n[table]", "trace:", "there is no column \"Nowhere\""),
@@ -217,7 +217,7 @@ fn each_mistake_has_its_line_and_key() {
             "[order]",
             "[[subtypes]]\nname = \"A\"\ncolumns = [{ name = \"X\", type = \"date\", check = \"X > 0\" }]\n[order]",
             "subtypes[0].columns[0].check:",
-            "somebody else's",
+            "this one is yours",
         ),
         ("\"A\"]", "\"A\", \"B\"]", "line 2: types:", "table.lifecycle.type"),
         ("completion =", "settings = \"a'b\"\ncompletion =", "line 7: settings:", "letters, digits"),
@@ -398,7 +398,7 @@ fn a_group_waits_for_the_log() {
     let spec = r#"{"queue": "Work", "columns": [{"name": "Customer", "type": "text(20)"}],
         "lease": {"durable": false}, "order": {"group": "Customer"}}"#;
     let error = QueueSpec::from_json(spec).unwrap_err().to_string();
-    assert!(error.contains("line 2: lease.durable:") && error.contains("beside a group"), "{error}");
+    assert!(error.contains("line 2: lease.durable:") && error.contains("with a group"), "{error}");
     assert!(QueueSpec::from_json(&spec.replace("false", "true")).is_ok());
 }
 

@@ -22,7 +22,7 @@ class Figures(NamedTuple):
     released: int
     #: Items found not to be this worker's any more.
     lost: int
-    #: Items of which the library or the database refused a part of what the handler gave.
+    #: Items for which the library or the database refused a part of the result.
     refused: int
     #: Calls answered that settled or claimed.
     calls: int
