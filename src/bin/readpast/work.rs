@@ -126,7 +126,7 @@ pub struct Args {
     #[arg(long, default_value_t = 4096, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(0..=1_048_576))]
     error_limit: u32,
     /// Also obeys a directive that a command prints as its last line: {"readpast": {"action": ...}}. DANGER: a command that prints
-    /// what it was given (an item's text, a server's answer) obeys whoever wrote that. Use READPAST_DIRECTIVE
+    /// its input (an item's text, a server's answer) obeys the author of that text. Use READPAST_DIRECTIVE
     #[arg(long)]
     directives_on_stdout: bool,
     /// Gives commands READPAST_CONNECTION and READPAST_CONNECTION_FILE, so that they can use readpast themselves

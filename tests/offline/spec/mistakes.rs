@@ -147,7 +147,7 @@ fn each_mistake_has_its_line_and_key() {
             "table.states:",
             "Processing and Failed hold for the same rows",
         ),
-        ("{ flag = false }", "{}", "line 14: table.states.Pending:", "says nothing"),
+        ("{ flag = false }", "{}", "line 14: table.states.Pending:", "is empty"),
         (
             "{ flag = false }",
             "{ flag = false, begun = { is = \"set\" } }",
@@ -338,7 +338,11 @@ fn who_claims_decides_that_alone() {
         ("owner = 'who', ", "", "table.lifecycle: needs \"owner\", the column into which"),
         ("started = 'since'", "error = 'since'", "table.lifecycle: needs \"started\", the column into which"),
         ("'since' }\n", "'since', lease_until = 'until' }\n", "table.lifecycle.lease_until: leave it out"),
-        ("done = 1", "done = 0, since = { is = 'set' }", "table.states.Processing: has to look like no other state"),
+        (
+            "done = 1",
+            "done = 0, since = { is = 'set' }",
+            "table.states.Processing: has to differ from all other states",
+        ),
         ("kind = 'fixed'", "kind = 'sliding'", "lease.kind: has to be \"fixed\""),
         ("kind = 'fixed'", "kind = 'fixed'\nresume_own = true", "lease.resume_own: is decided by the procedure"),
         (
