@@ -8,7 +8,7 @@ from typing import NamedTuple
 class Figures(NamedTuple):
     """What a worker has done so far."""
 
-    #: Items in hand that no thread has taken.
+    #: Items in flight that no thread has taken.
     ready: int
     #: Items that are being handled, or lie behind one in its thread's batch.
     begun: int
