@@ -104,7 +104,7 @@ pub(crate) struct Renewals {
 
 impl LeaseRenewer {
     /// Renews the leases of `holder`, and starts the thread if it does not run.
-    pub(crate) fn keep(
+    pub(crate) fn renew(
         self: &Arc<Self>,
         queue: Arc<dyn Renews>,
         holder: Weak<dyn LeaseHolder>,

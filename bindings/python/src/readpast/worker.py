@@ -82,7 +82,8 @@ class Worker:
             raise ValueError("a worker needs a thread")
         self._queue = queue
         self._teller = Teller(queue)
-        self._handling = Handling(handler, Changes(self._wait, self._is_stopping, self.stop), stop_timeout, self._teller)
+        changes = Changes(self._wait, self._is_stopping, self.stop)
+        self._handling = Handling(handler, changes, stop_timeout, self._teller)
         self._threads = threads
         self._batch_size = batch_size
         self._settle_timeout_ms = milliseconds_or_none("settle_timeout", settle_timeout)
