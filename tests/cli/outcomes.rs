@@ -325,7 +325,7 @@ fn what_was_taken_beside_an_item_whose_command_cannot_be_run_is_given_back() {
     let shell = Shell::new();
     shell.fill(5);
     shell.write_program("once", "#!/bin/sh\nrm once\n");
-    shell.run(&["work", "Mail", "--until-empty", "--batch", "5", "--", "./once"]).says(2, &["./once", "given back"]);
+    shell.run(&["work", "Mail", "--until-empty", "--batch", "5", "--", "./once"]).says(2, &["./once", "released"]);
     let states = "SELECT string_agg(status || attempt_num, ' ' ORDER BY status) FROM readpast.mail";
     assert_eq!(shell.look(states), "Completed1 Pending0 Pending0 Pending0 Pending0");
 }
