@@ -28,7 +28,7 @@ pub struct Plan {
 pub fn plan(config: &Config, spec: &QueueSpec) -> Result<Plan> {
     let Storage::Table(table) = &spec.storage else {
         let message = format!(
-            "queue {} describes no table of somebody else's; add \"table\" to the description, or install it",
+            "queue {} describes no table of yours; add \"table\" to the description, or install it",
             spec.queue
         );
         return Err(Error::new(ErrorKind::InvalidArgument, message));
@@ -82,8 +82,8 @@ pub(crate) fn beside(dialect: Dialect, there: &install::Catalog, spec: &QueueSpe
         .map(|other| other.queue.to_string())
         .collect();
     let what = format!(
-        "{} goes over this table too: each takes what looks Pending to it, and knows nothing of the other's attempts, retries \
-         and leases",
+        "{} works on this table too: each claims rows that look Pending to it, and ignores the other's attempts, \
+         retries and leases",
         others.join(", ")
     );
     let remedy = "work on it through one of them; stop the workers of the others";

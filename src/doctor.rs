@@ -86,7 +86,7 @@ fn installed(examined: &mut Examined, wanted: Option<&str>) -> Result<Vec<QueueS
         Err(error) if error.kind() == ErrorKind::PermissionDenied => {
             let remedy = match roles(examined).unwrap_or_default() {
                 found if found.is_empty() => {
-                    "grant it what its part needs, see Rights in docs/dba.md; or connect as another login".to_owned()
+                    "grant it the rights of its part, see Rights in docs/dba.md; or connect as another login".to_owned()
                 }
                 found => format!(
                     "make it a member of the role that its part needs ({} have rights here): {}; or connect as another login",

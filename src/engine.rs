@@ -111,7 +111,11 @@ impl Engine {
         drop(state);
         shared.queue.inner().process.polls.watch(Arc::downgrade(shared) as Weak<dyn PollWaiter>);
         // A queue without leases has none to keep.
-        match shared.queue.inner().keep(Arc::downgrade(shared) as Weak<dyn LeaseHolder>, shared.queue.lease() / 3) {
+        match shared
+            .queue
+            .inner()
+            .renew_leases(Arc::downgrade(shared) as Weak<dyn LeaseHolder>, shared.queue.lease() / 3)
+        {
             Ok(renewals) => *shared.renewals.lock() = renewals,
             Err(error) => return Err(self.fail(error)),
         }

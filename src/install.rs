@@ -121,11 +121,11 @@ fn for_installer(error: Error, verb: &str) -> Error {
     let what = error.message().trim_end_matches(MISSING_RIGHT).trim_end_matches("; ");
     let (kind, remedy) = match error.kind() {
         ErrorKind::PermissionDenied => {
-            (error.kind(), format!("{verb} as the schema's owner, or as somebody who may create schemas and objects"))
+            (error.kind(), format!("{verb} as the schema's owner, or as a login that may create schemas and objects"))
         }
         ErrorKind::InvalidItem => (
             ErrorKind::SchemaMismatch,
-            "rows that are there break what the description says: change them first, or it".to_owned(),
+            "existing rows contradict the description: change them first, or the description".to_owned(),
         ),
         _ => return error,
     };

@@ -284,7 +284,7 @@ impl<'a> Item<'a> {
         // And a NUL, for C.
         out.try_reserve_exact(longest + 3).map_err(|_| {
             let message =
-                format!("this process has not the {longest} bytes of memory for the item as JSON; take its columns");
+                format!("this process lacks the {longest} bytes of memory for the item as JSON; take its columns");
             Error::new(ErrorKind::Exhausted, message)
         })?;
         self.put_json(&mut out);

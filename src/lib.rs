@@ -80,7 +80,7 @@ pub mod worker;
 #[doc(hidden)]
 pub mod ffi;
 
-/// What the library's own tests need of its inside, to look at a database as it does. No part of the interface.
+/// Internals for the library's own tests, to look at a database as it does. No part of the interface.
 #[doc(hidden)]
 pub mod for_tests {
     pub use crate::doctor::deviations;

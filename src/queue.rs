@@ -218,7 +218,7 @@ impl Queue {
     /// # Errors
     /// [`ErrorKind::OutcomeUnknown`] as for [`Queue::settle`].
     pub fn redrive(&self, items: &[ItemRef<'_>], operation: Option<&str>) -> Result<Vec<Outcome>> {
-        let why = "they have no procedure for it, and their Modify_ lets nothing finished begin again";
+        let why = "they have no procedure for it, and their Modify_ restarts no finished item";
         let own = self.0.backend.calls("redrive items", why)?;
         calls::redrive(&*self.0, &self.0.terms, own, items, operation, |outcomes| {
             if outcomes.iter().any(|outcome| outcome.answer == Answer::Ok) {
@@ -248,7 +248,7 @@ impl Queue {
     /// [`ErrorKind::InvalidArgument`] for a text that is no key of this queue, [`ErrorKind::Unsupported`] where the procedures
     /// were written by hand.
     pub fn attempts(&self, key: &str) -> Result<Vec<Attempt>> {
-        let own = self.0.backend.calls("tell the attempts at an item", "they remember none")?;
+        let own = self.0.backend.calls("list the attempts at an item", "they record none")?;
         calls::attempts(&*self.0, &self.0.terms, own, key)
     }
 
@@ -333,7 +333,7 @@ impl Queue {
     /// # Errors
     /// [`ErrorKind::InvalidArgument`] when it is not a GUID.
     pub fn is_done(&self, operation: &str) -> Result<bool> {
-        let own = self.0.backend.calls("tell what became of an operation", "they keep no counters")?;
+        let own = self.0.backend.calls("find the outcome of an operation", "they keep no record of operations")?;
         calls::is_done(&*self.0, &self.0.terms, own, operation)
     }
 
@@ -343,7 +343,7 @@ impl Queue {
     /// # Errors
     /// [`ErrorKind::Unsupported`] for a queue behind hand-written procedures, and those of a call.
     pub fn settings(&self) -> Result<Vec<QueueSetting>> {
-        let own = self.0.backend.calls("tell its settings", READ_THEIR_OWN)?;
+        let own = self.0.backend.calls("show its settings", READ_THEIR_OWN)?;
         calls::settings(&*self.0, &self.0.terms, own)
     }
 
@@ -375,7 +375,7 @@ impl Queue {
 }
 
 /// Why hand-written procedures have no settings here.
-const READ_THEIR_OWN: &str = "they read what they read";
+const READ_THEIR_OWN: &str = "they read their own";
 
 impl fmt::Debug for Queue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

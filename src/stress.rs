@@ -125,12 +125,12 @@ fn copied(spec: QueueSpec, schema: &Identifier) -> Result<QueueSpec> {
     };
     let storage = match &spec.storage {
         Storage::Own => Storage::Own,
-        Storage::Procedures(_) => return refused("procedures that somebody wrote work on the real table"),
+        Storage::Procedures(_) => return refused("hand-written procedures work on the real table"),
         Storage::Table(table) if table.claimed_by.is_some() => {
-            return refused("the procedure that claims works on the real table");
+            return refused("its claim procedure works on the real table");
         }
         Storage::Table(_) if matches!(spec.completion, Completion::History(_)) => {
-            return refused("its history is a table that somebody else made");
+            return refused("its history is a table of yours");
         }
         Storage::Table(table) => {
             // Settings of a user's own table would be those of the real queue.

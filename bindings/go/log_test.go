@@ -90,7 +90,7 @@ func TestTheLogTellsOfEveryFailedAttemptAndOfNoPayload(t *testing.T) {
 	equal(t, of["long"][0]["level"], any("WARN"))
 	equal(t, of["long"][0]["status"], any("READPAST_INVALID_ARGUMENT"))
 	equal(t, of["long"][0]["action"], any("Complete"))
-	if line := of["long"][0]["msg"].(string); !strings.Contains(line, "what the handler gave (step of ") {
+	if line := of["long"][0]["msg"].(string); !strings.Contains(line, "a part of the result (step of ") {
 		t.Error(line)
 	}
 	equal(t, len(of["another's"]), 1) // what was done is not done again

@@ -121,7 +121,7 @@ func (q *Queue) Lease() time.Duration {
 }
 
 // Interrupt makes every claim on this queue and on those shared of it, waiting or to come, give an empty batch with
-// StatusInterrupted at once, until Resume. Settling and renewing go on, so that work in hand can be finished;
+// StatusInterrupted at once, until Resume. Settling and renewing go on, so that work in flight can be finished;
 // SettleAndClaim then only settles.
 func (q *Queue) Interrupt() error {
 	if q.closed.Load() {

@@ -41,7 +41,7 @@ type Worker struct {
 	// BatchSize is how many items one of them takes at once, 1 to 1000; 0 is 1. They are handled one after the other. For
 	// handlers that gain from having several at hand; round trips are saved without it.
 	BatchSize int
-	// UntilEmpty lets Run return when nothing is due, and nothing in hand.
+	// UntilEmpty lets Run return when nothing is due, and nothing in flight.
 	UntilEmpty bool
 	// StopTimeout is how long handlers may go on when the worker stops before their contexts end; up to a day, and 0: they
 	// end at once. Handlers that do not look at their context are waited for in any case.
@@ -73,7 +73,7 @@ type run struct {
 	err        error
 }
 
-// Run works until ctx ends, the queue is interrupted or, with UntilEmpty, nothing is left to do. Then items in hand are
+// Run works until ctx ends, the queue is interrupted or, with UntilEmpty, nothing is left to do. Then items in flight are
 // finished and settled, those that were not begun are given back, and it returns nil. An error is a failure that does
 // not pass by itself, or StatusTimedOut when SettleTimeout was not enough; all goroutines have ended before it is returned.
 func (w *Worker) Run(ctx context.Context) error {

@@ -139,7 +139,7 @@ func TestAPanicIsTheItemsErrorAndTheWorkerGoesOn(t *testing.T) {
 	for i, wanted := range []string{
 		"panic: it is bad: ä😀 \uFFFD\uFFFD! file does not exist\n", "", "panic: 😀", "the response is not UTF-8",
 		"settled item " + other.Key, "the action Step does not end an item",
-		"what the handler gave was refused: the delay of -3600000 ms is not from 0",
+		"a part of the result was refused: the delay of -3600000 ms is not from 0",
 		"the columns cannot be JSON: ", "",
 	} {
 		if !strings.Contains(texts[i], wanted) {

@@ -75,8 +75,8 @@ impl Procedures for CustomClaim {
                 CustomClaimResult::NotThis => {}
                 CustomClaimResult::Lost => {
                     let message = format!(
-                        "{} gave the item {key}, and the table does not say that {} has it: it must write the worker's name, \
-                         which may be too long for it, and the time of the claim, and commit both",
+                        "{} returned the item {key}, but the table does not show {} as its holder: it must write the \
+                         worker's name, which may be too long for it, and the time of the claim, and commit both",
                         self.name(),
                         terms.worker
                     );
@@ -109,7 +109,7 @@ impl CustomClaim {
         let results = session.results(&self.text, &params)?;
         let status = hand_written::returned(terms.dialect, &results);
         if status != 0 {
-            let message = format!("{} returned {status}, and did not say why", self.name());
+            let message = format!("{} returned {status} without a reason", self.name());
             return Err(Error::new(ErrorKind::Database, message));
         }
         let own = hand_written::own_results(terms.dialect, &results);

@@ -35,6 +35,6 @@ fn attempt(rows: &Rows, row: usize) -> Result<Attempt> {
             response: text(6),
             error: text(7),
         }),
-        _ => Err(Error::new(ErrorKind::Protocol, "the server answered with an attempt that is none")),
+        _ => Err(Error::new(ErrorKind::Protocol, "the server returned a malformed attempt")),
     }
 }

@@ -71,8 +71,8 @@ pub(crate) fn check_size(most: usize, index: usize, bytes: usize) -> Result<()> 
         return Ok(());
     }
     let message = format!(
-        "item {index}: its values have {bytes} bytes; {most} are the most (setting \"item.max_bytes\", to be raised for workers \
-         as well): store what is so large elsewhere, and its place in the item"
+        "item {index}: its values have {bytes} bytes; {most} are the most (setting \"item.max_bytes\", to be raised \
+         for workers as well): store large data elsewhere, and its place in the item"
     );
     Err(Error::new(ErrorKind::InvalidItem, message))
 }

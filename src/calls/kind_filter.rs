@@ -81,7 +81,7 @@ fn check_shape(spec: &QueueSpec, types: bool, steps: bool) -> Result<()> {
     let queue = &spec.queue;
     let why = match (&spec.storage, searches.first()) {
         (Storage::Procedures(_), _) => {
-            format!("queue {queue} has procedures that somebody wrote by hand, which take no kinds")
+            format!("queue {queue} has hand-written procedures, which take no kinds")
         }
         (_, Some(search)) if search.kind && search.step => format!(
             "claims of queue {queue} name types and steps, both or neither: set the other too (`\"\"` is the step of items \

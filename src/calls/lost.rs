@@ -33,7 +33,7 @@ impl Tries {
             match claimed_before(session, terms, calls, number) {
                 Ok(None) => {}
                 Ok(Some(claimed)) => {
-                    log::info!("queue {}: a claim is found whose answer was lost", terms.queue());
+                    log::info!("queue {}: found a claim whose answer was lost", terms.queue());
                     return Ok(claimed);
                 }
                 Err(error) if error.kind().is_transient() => return Err(error),

@@ -39,7 +39,7 @@ fn one(rows: &Rows, row: usize) -> RefusedItem {
 impl fmt::Display for RefusedItem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let key = self.key.as_deref().unwrap_or("of another type");
-        write!(f, "item {key} is left aside for a while: its table has refused")?;
+        write!(f, "item {key} is set aside for a while: its table has refused")?;
         if self.times > 1 {
             write!(f, " {} times", self.times)?;
         }

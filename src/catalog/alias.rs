@@ -44,7 +44,7 @@ fn check(
         let from = if dialect == Dialect::SqlServer { "FROM" } else { "AS" };
         let (quoted, base) = (dialect.written(kept), dialect.column_type(kind));
         return error(
-            format!("there is no such type, and the column {name:?} is to have it"),
+            format!("there is no such type for the column {name:?}"),
             format!("CREATE {word} {quoted} {from} {base}, or as its owner wants it; or leave sql_type out"),
         );
     }
@@ -59,13 +59,13 @@ fn check(
     if let (ColumnKind::Text(most), Some(length)) = (kind, length)
         && most.is_none_or(|most| i64::from(most) > length)
     {
-        let remedy = format!("say type = \"text({length})\", so that what is too long is refused before it is sent");
+        let remedy = format!("say type = \"text({length})\", so that a longer value is refused before it is sent");
         return error(format!("holds {length} characters, and the column {name:?} is {kind}"), remedy);
     }
     if let (ColumnKind::Binary(most), Some(length)) = (kind, length)
         && most.is_none_or(|most| i64::from(most) > length)
     {
-        let remedy = format!("say type = \"binary({length})\", so that what is too long is refused before it is sent");
+        let remedy = format!("say type = \"binary({length})\", so that a longer value is refused before it is sent");
         return error(format!("holds {length} bytes, and the column {name:?} is {kind}"), remedy);
     }
     if let (ColumnKind::Decimal(digits, behind), Some(has), Some(has_behind)) =

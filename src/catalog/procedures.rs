@@ -102,14 +102,14 @@ pub(crate) fn shape(session: &mut Session, spec: &QueueSpec, procedures: &Proced
     for (meaning, column) in [(Meaning::Key, &key), (Meaning::Token, &token)] {
         if !modify.takes(meaning) {
             return Err(refuse(format!(
-                "{}.{} has no parameter called like the column {}: it could not tell which item is meant",
+                "{}.{} has no parameter called like the column {}: a call could not name the item",
                 modify.procedure.schema, modify.procedure.name, column.name
             )));
         }
     }
     if !modify.takes(Meaning::Status) {
         return Err(refuse(format!(
-            "{}.{} has no parameter called Status: it could not be told what became of an item",
+            "{}.{} has no parameter called Status: a call could not report the outcome of an item",
             modify.procedure.schema, modify.procedure.name
         )));
     }
@@ -133,7 +133,7 @@ pub(crate) fn claimer(session: &mut Session, table: &TableSpec, claimed_by: &Cla
     })?;
     if !call.takes(Meaning::Worker) {
         return Err(refuse(format!(
-            "{}.{} has no parameter called like the column of table.lifecycle.owner: it could not be told who claims",
+            "{}.{} has no parameter called like the column of table.lifecycle.owner: a call could not name the worker",
             call.procedure.schema, call.procedure.name
         )));
     }
@@ -178,7 +178,8 @@ fn understood(
             Some(meaning) => arguments.push((parameter.clone(), meaning)),
             None if parameter.needs_value => {
                 return Err(refuse(format!(
-                    "{whole} needs a value for its parameter {:?}, which readpast knows nothing for; give it a default",
+                    "{whole} needs a value for its parameter {:?}, whose meaning readpast does not know; give it a \
+                     default",
                     parameter.name
                 )));
             }

@@ -66,7 +66,8 @@ pub const SETTINGS: [Setting; 28] = [
         key: "worker",
         kind: SettingKind::Text(128),
         default: "",
-        meaning: "The worker's name, which holds the leases. Empty: a name that is unique to the handle. Set it only if nobody else uses it.",
+        meaning: "The worker's name, which holds the leases. Empty: a name that is unique to the handle. Set it only \
+                  if no other worker uses it.",
     },
     Setting {
         key: "worker.run_at",
@@ -103,14 +104,14 @@ pub const SETTINGS: [Setting; 28] = [
         key: "worker.ahead_bytes",
         kind: SettingKind::Number(0, 2_147_483_647),
         default: "67108864",
-        meaning: "Most bytes of the items that a worker claims ahead of its handlers, judged by the size of those that it has claimed \
-                  lately. Items that handlers wait for are claimed whatever their size.",
+        meaning: "Most bytes of the items that a worker claims ahead of its handlers, estimated by the size of recent \
+                  ones. Items that handlers wait for are claimed whatever their size.",
     },
     Setting {
         key: "worker.hold_ms",
         kind: SettingKind::Number(1, 3_600_000),
         default: "500",
-        meaning: "How long a claimed item may wait for a handler; then it is given back, without spending an attempt.",
+        meaning: "How long a claimed item may wait for a handler; then it is released, without spending an attempt.",
     },
     Setting {
         key: "lease.ms",
@@ -129,14 +130,15 @@ pub const SETTINGS: [Setting; 28] = [
         key: "recover.interval_ms",
         kind: SettingKind::Number(10, 3_600_000),
         default: "5000",
-        meaning: "How often claims also give back the items of dead workers. One claim of all in the queue does it, so the cost \
-                  does not grow with the workers. If anybody claims, an item is back at most this long after its lease has run out.",
+        meaning: "How often claims also recover the items of dead workers. One claim of all in the queue does it, so \
+                  the cost does not grow with the workers. While any process claims, an item is due again at most \
+                  this long after its lease has run out.",
     },
     Setting {
         key: "retention.interval_ms",
         kind: SettingKind::Number(10, 86_400_000),
         default: "60000",
-        meaning: "How often workers of a queue with `retention` delete what is over; one worker of all does it.",
+        meaning: "How often workers of a queue with `retention` delete expired items; one worker of all does it.",
     },
     Setting {
         key: "item.max_bytes",

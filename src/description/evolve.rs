@@ -175,8 +175,8 @@ impl Comparison {
         Err(Error::new(
             ErrorKind::SchemaMismatch,
             format!(
-                "queue {} is installed with another description, and to change it so would lose data or misread it: {}; \
-                 take another queue name, or keep what is there",
+                "queue {} is installed with another description, and the change would lose or misread data: {}; take \
+                 another queue name, or keep what is there",
                 old.queue,
                 self.refused.join("; ")
             ),

@@ -116,7 +116,7 @@ impl QueueSpec {
         let is_name = !text.contains(['\n', '=', '{']) && Format::of_file(text.trim()).is_some();
         if is_name {
             let why = format!(
-                "{:?} is the name of a file; a description is expected here: give what is in the file",
+                "{:?} is the name of a file; a description is expected here: give the text of the file",
                 text.trim()
             );
             return Err(refuse(why));

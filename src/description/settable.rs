@@ -30,8 +30,8 @@ pub(crate) fn check_set(spec: &QueueSpec, completes: bool, json: &str) -> Result
     }
     if completes && spec.completion == Completion::Delete {
         return Err(format!(
-            "\"set\": queue {} deletes what is completed, and the values with it; leave them out, or have its description keep \
-             completed items (\"completion\")",
+            "\"set\": queue {} deletes completed items, and the values with them; leave them out, or have its \
+             description keep completed items (\"completion\")",
             spec.queue
         ));
     }
@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn nothing_is_set_where_nothing_would_keep_it() {
         let spec = spec(r#", "completion": "delete""#);
-        assert!(check(&spec, r#"{"Note": "a"}"#).unwrap_err().contains("deletes what is completed"));
+        assert!(check(&spec, r#"{"Note": "a"}"#).unwrap_err().contains("deletes completed items"));
         assert_eq!(check(&spec, "{}"), Ok(None));
         assert!(check_set(&spec, false, r#"{"Note": "a"}"#).unwrap().is_some());
         let theirs = QueueSpec::from_json(

@@ -20,7 +20,8 @@ pub(super) fn check(examined: &mut Examined) -> Result<()> {
     if !holders.is_empty() {
         let named: Vec<_> = holders.iter().map(|(name, by)| format!("{name} ({by})")).collect();
         let what = format!(
-            "its procedures and triggers can be changed by {}: whoever installs or calls them runs what is put there",
+            "its procedures and triggers can be changed by {}: a login that installs or calls them runs the changed \
+             code",
             named.join(", ")
         );
         let remedy = "revoke what they do not need; an install refuses rights on the schema and its objects, and accepts those on the \

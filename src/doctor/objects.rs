@@ -82,8 +82,9 @@ pub(super) fn check(examined: &mut Examined, spec: &QueueSpec, made: &[Object]) 
         let named: Vec<_> =
             roles.iter().filter_map(|(part, role)| Some(format!("{} ({part})", role.as_ref()?.as_str()))).collect();
         let remedy = if named.is_empty() {
-            "grant it what its part needs: producers Add_, workers Next_, Modify_, Renew_ and Recover_ (in PostgreSQL \
-             add_ and so on), all of them the catalog; see Rights in docs/dba.md, or name roles in the description"
+            "grant it the rights of its part: producers Add_, workers Next_, Modify_, Renew_ and Recover_ (in \
+             PostgreSQL add_ and so on), all of them the catalog; see Rights in docs/dba.md, or name roles in the \
+             description"
                 .to_owned()
         } else {
             let how = member_of(dialect);

@@ -64,7 +64,10 @@ fn code(examined: &mut Examined, local_time: bool, call: &ProcedureCall) -> Resu
     let dialect = examined.session.dialect();
     let object = format!("{}.{}", call.procedure.schema, call.procedure.name);
     if !call.unknown.is_empty() {
-        let what = format!("takes {}, which readpast knows nothing for and leaves out", call.unknown.join(", "));
+        let what = format!(
+            "has the parameters {}, whose meaning readpast does not know: it leaves them out",
+            call.unknown.join(", ")
+        );
         examined.findings.push(Finding::warning("procedures", &object, what, "give these parameters defaults"));
     }
     let params = [Param::Text(&call.procedure.schema), Param::Text(&call.procedure.name)];
@@ -86,7 +89,7 @@ fn code(examined: &mut Examined, local_time: bool, call: &ProcedureCall) -> Resu
         }
     }
     let Some(text) = optional_text(&rows, 0, 3).map(|text| text.to_uppercase()) else {
-        let what = "its text cannot be seen by this login, so nothing is said about it";
+        let what = "this login cannot see its text, so it is not checked";
         examined.findings.push(Finding::ok("procedures", object, what));
         return Ok(());
     };
@@ -148,15 +151,15 @@ fn limits(findings: &mut Vec<Finding>, queue: &str, procedures: &ProceduresSpec,
     let mut say = |what: &str, remedy: &str| findings.push(Finding::warning("hand-written", queue, what, remedy));
     if !shape.next.takes(Meaning::LeaseMs) {
         say(
-            "there is no lease: the items of a worker that dies stay Processing until somebody sets them back, and a worker \
-             that only seemed dead is not stopped from settling an item that was given to another, but by its token",
+            "there is no lease: the items of a worker that dies stay Processing until an operator sets them back, and \
+             only the token keeps a worker that seemed dead from settling an item that another has",
             "watch for items that are Processing for too long, and set them back with Modify_; or adopt the table",
         );
     }
     say(
-        "there is no counters of operations: when an answer is lost, readpast calls again with the same token and reads the item \
-         back, and where that does not tell, the call ends as OutcomeUnknown. An item whose claim was lost stays Processing; \
-         an enqueue whose answer was lost is never repeated",
+        "there is no record of operations: when an answer is lost, readpast calls again with the same token and reads \
+         the item back, and where that does not show the outcome, the call ends as OutcomeUnknown. An item whose \
+         claim was lost stays Processing; an enqueue whose answer was lost is never repeated",
         adopt,
     );
     say(

@@ -55,10 +55,10 @@ fn refused(examined: &mut Examined, spec: &QueueSpec) -> Result<()> {
     for row in 0..rows.len() {
         let (key, reason) = (text(&rows, row, 0), text(&rows, row, 1));
         let what = format!(
-            "item {key} is left aside: its table has refused it, {} times so far: {reason}",
+            "item {key} is set aside: its table has refused it, {} times so far: {reason}",
             number(&rows, row, 2).unwrap_or(0)
         );
-        let remedy = "it is tried again by itself; change what the constraint or trigger says, or the item, if that never passes";
+        let remedy = "it is tried again by itself; if that never passes, change the constraint or trigger, or the item";
         examined.findings.push(Finding::warning("refused", spec.queue.as_str(), what, remedy));
     }
     Ok(())

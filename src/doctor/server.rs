@@ -42,7 +42,7 @@ fn sql_server(facts: &ServerFacts, findings: &mut Vec<Finding>) {
     let what = if rcsi {
         "READ_COMMITTED_SNAPSHOT is on: readers do not wait for workers; claims ask for locks by hints and do not need it off"
     } else {
-        "READ_COMMITTED_SNAPSHOT is off: whoever reads a queue's table waits for workers that are writing to it"
+        "READ_COMMITTED_SNAPSHOT is off: readers of a queue's table wait for workers that are writing to it"
     };
     findings.push(if rcsi {
         Finding::ok("isolation", database, what)

@@ -22,7 +22,7 @@ pub(super) fn close(shared: &EngineShared, patience: Duration) -> Result<()> {
             state.phase = Phase::Abandoned;
             shared.wake(&state, Instant::now());
             let left = if state.in_flight.is_empty() {
-                "in the middle of a call; what that may have claimed comes back when its lease runs out".to_owned()
+                "in the middle of a call; items that it may have claimed come back when their leases run out".to_owned()
             } else {
                 let counts = state.in_flight.counts();
                 format!(

@@ -80,7 +80,7 @@ fn is_reached(at: Option<Instant>, now: Instant) -> bool {
 
 /// When to claim that many items; `None`: not before a change.
 fn claim_at(state: &EngineState, outside: &impl Outside, room: usize, now: Instant) -> Option<Instant> {
-    if room == 0 || state.clears_first(outside.retention().as_ref(), now) {
+    if room == 0 || state.cleans_first(outside.retention().as_ref(), now) {
         return None;
     }
     let quiet_until = if state.is_last_look() { None } else { outside.quiet_until() };

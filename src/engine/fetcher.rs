@@ -111,7 +111,7 @@ fn clean(shared: &EngineShared) {
     let result = shared.queue.inner().clean();
     shared.change().cleaned();
     if let Err(error) = result {
-        shared.trouble("delete what is over", &error);
+        shared.trouble("delete expired items", &error);
     }
 }
 

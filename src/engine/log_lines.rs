@@ -69,7 +69,7 @@ impl Event<'_> {
                 Some(format!("item {key}, attempt {attempt} was lost: its lease ran out, or an operator took it"))
             }
             Self::Refused { key, attempt, action, left_out, error } => Some(format!(
-                "item {key}, attempt {attempt}: what the handler gave ({left_out}) was refused, and is left out of its \
+                "item {key}, attempt {attempt}: a part of the result ({left_out}) was refused, and is left out of its \
                  {action:?}: {}; shorten or correct it, or widen its column",
                 log_text(&error.to_string())
             )),
@@ -90,8 +90,8 @@ pub(crate) fn not_settled(settlement: &Settlement<'_>, outcome: &Outcome) -> Opt
     let (answer, now) = (outcome.answer, outcome.state);
     let now = now.map_or_else(|| "not there".to_owned(), |state| state.to_string());
     Some(format!(
-        "item {key}, attempt {attempt} was lost: it could not be settled as {action:?} ({answer:?}), is {now} now, and is \
-         left to whoever has it"
+        "item {key}, attempt {attempt} was lost: it could not be settled as {action:?} ({answer:?}), is {now} now, and \
+         is left to its holder"
     ))
 }
 
@@ -133,7 +133,7 @@ mod tests {
         let error = Error::new(ErrorKind::InvalidItem, "too long");
         let event = Event::Refused { key: "7", attempt: 2, action: Action::Retry, left_out: &left_out, error: &error };
         let line = event.line().unwrap();
-        assert!(line.starts_with("item 7, attempt 2: what the handler gave (step of 3 characters, "), "{line}");
+        assert!(line.starts_with("item 7, attempt 2: a part of the result (step of 3 characters, "), "{line}");
         assert!(line.contains("left out of its Retry: ") && !line.contains("secret"), "{line}");
         let long = Error::new(ErrorKind::InvalidItem, "x".repeat(8000));
         for event in [

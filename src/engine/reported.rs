@@ -164,7 +164,7 @@ fn text_of(given: &[u8]) -> String {
 /// An error with the remark that a value was refused.
 pub(super) fn with_refusal(own: Option<&str>, why: &str) -> String {
     let own = own.map(|error| format!("{error}; ")).unwrap_or_default();
-    text_of(format!("{own}what the handler gave was refused: {why}").as_bytes())
+    text_of(format!("{own}a part of the result was refused: {why}").as_bytes())
 }
 
 #[cfg(test)]
@@ -213,12 +213,12 @@ mod tests {
     fn anything_else_is_kept_or_left_out_by_itself() {
         let (verdict, text) = reported(ReportedResult { response: Some(b"a\xff"), step: Some(b"one"), ..COMPLETE });
         assert_eq!(text, "response of 2 characters: the response is not UTF-8: see its byte 1");
-        let error = "what the handler gave was refused: the response is not UTF-8: see its byte 1";
+        let error = "a part of the result was refused: the response is not UTF-8: see its byte 1";
         assert_eq!(verdict, Verdict::complete().step("one").error(error));
 
         let (verdict, text) = reported(ReportedResult { response: Some(b"a\0"), error: Some(b"own"), ..COMPLETE });
         assert!(text.contains("U+0000"), "{text}");
-        assert!(verdict.error_text().unwrap().starts_with("own; what the handler gave was refused"), "{verdict:?}");
+        assert!(verdict.error_text().unwrap().starts_with("own; a part of the result was refused"), "{verdict:?}");
 
         let (verdict, text) =
             reported(ReportedResult { response: Some(&[b'a'; 1001]), step: Some(b"one"), ..COMPLETE });
@@ -280,7 +280,7 @@ mod tests {
             let (verdict, text) = reported(said_so);
             assert!(text.contains(part), "{text}");
             let error = verdict.error_text().unwrap().to_owned();
-            assert!(error.starts_with("busy; what the handler gave was refused: ") && error.contains(part), "{error}");
+            assert!(error.starts_with("busy; a part of the result was refused: ") && error.contains(part), "{error}");
             assert_eq!(verdict, Verdict::retry(error));
         }
     }

@@ -229,7 +229,7 @@ mod tests {
         let long = "\u{e9}".repeat(300);
         let refusal = Error::new(ErrorKind::InvalidItem, "too long");
         let reported = reworded(&Verdict::complete().response(&long).step("s").after(Duration::ZERO), &refusal);
-        assert_eq!(reported, Verdict::complete().error("what the handler gave was refused: too long"));
+        assert_eq!(reported, Verdict::complete().error("a part of the result was refused: too long"));
         let reported = reworded(&Verdict::fail(&long), &refusal);
         assert_eq!(reported.error_text().unwrap().chars().count(), 100);
         assert!(!reworded(&Verdict::fail("a\0b"), &refusal).error_text().unwrap().contains('\0'));

@@ -58,7 +58,7 @@ enum Ending {
     /// It does when the queue is empty.
     WhenEmpty,
     /// The queue was empty: expired items are deleted before the next look, so that none is left.
-    Clearing,
+    Cleaning,
 }
 
 /// Items of dead workers, which may have killed them.
@@ -267,8 +267,8 @@ impl EngineState {
     }
 
     /// Whether deleting expired items comes before the next look.
-    pub(super) fn clears_first(&self, retention: Option<&CleaningDue>, now: Instant) -> bool {
-        self.ending == Ending::Clearing
+    pub(super) fn cleans_first(&self, retention: Option<&CleaningDue>, now: Instant) -> bool {
+        self.ending == Ending::Cleaning
             && (self.cleaner.is_running() || retention.is_some_and(|due| due.is_pending(now)))
     }
 
@@ -339,7 +339,7 @@ impl EngineState {
                 FetcherWork::Settle { ended: self.in_flight.take_ended(MAX_ITEMS as usize, now), room }
             }
             FetcherAction::Claim { room } | FetcherAction::MakeSure { room } => {
-                if self.ending == Ending::Clearing {
+                if self.ending == Ending::Cleaning {
                     self.ending = Ending::WhenEmpty;
                 }
                 FetcherWork::Claim { room, makes_sure: matches!(action, FetcherAction::MakeSure { .. }) }
@@ -390,8 +390,8 @@ impl EngineState {
         if found > 0 || !self.is_last_look() {
             return false;
         }
-        self.ending = Ending::Clearing;
-        !self.clears_first(retention, now)
+        self.ending = Ending::Cleaning;
+        !self.cleans_first(retention, now)
     }
 
     /// Notes a look that failed with a transient error.
@@ -424,7 +424,7 @@ impl EngineState {
     pub(super) fn cleaned(&mut self) {
         self.cleaner.done();
         // New items may have come meanwhile.
-        if self.ending == Ending::Clearing {
+        if self.ending == Ending::Cleaning {
             self.ending = Ending::WhenEmpty;
         }
     }

@@ -142,9 +142,7 @@ fn columns(known: Vec<Column>, heads: &[Head]) -> Result<Vec<Column>> {
                     let so_far = heads.iter().filter_map(|head| kind_of(head.value(&columns[place].name)?));
                     let all = so_far.into_iter().try_fold(kind, common);
                     columns[place].kind = all.ok_or_else(|| {
-                        format!(
-                            "column {name:?} has values of different types; a description would tell which is meant"
-                        )
+                        format!("column {name:?} has values of different types; a description would decide")
                     })?;
                 }
             }

@@ -144,7 +144,7 @@ impl Why {
 impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let since = |ms: &Option<i64>| ms.map_or_else(String::new, |ms| format!(" for {}", span_text(ms)));
-        let by = |owner: &Option<String>| owner.clone().unwrap_or_else(|| "somebody".to_owned());
+        let by = |owner: &Option<String>| owner.clone().unwrap_or_else(|| "a worker".to_owned());
         match self {
             Self::DueLater { ms, .. } if *ms > NEVER_MS => write!(f, "never due, or not for a thousand years"),
             Self::DueLater { ms, failed: 0 } => write!(f, "due in {}", span_text(*ms)),
@@ -157,7 +157,7 @@ impl fmt::Display for Why {
             Self::Held { owner, ms: None } => write!(f, "held by {}, without a lease that is known here", by(owner)),
             Self::LeaseRanOut { owner, ms } => write!(
                 f,
-                "the lease of {} ran out {} ago: the next worker that looks for items, or recover, gives it back",
+                "the lease of {} ran out {} ago: the next worker that looks for items, or recover, makes it due again",
                 by(owner),
                 span_text(*ms)
             ),
@@ -247,12 +247,13 @@ mod tests {
             (
                 Standing { owner: Some(""), ..processing },
                 "held",
-                "held by somebody, without a lease that is known here",
+                "held by a worker, without a lease that is known here",
             ),
             (
                 Standing { lease_ms: Some(-2000), ..processing },
                 "lease_ran_out",
-                "the lease of w1 ran out 2.0 s ago: the next worker that looks for items, or recover, gives it back",
+                "the lease of w1 ran out 2.0 s ago: the next worker that looks for items, or recover, makes it due \
+                 again",
             ),
             (
                 Standing { state: ItemState::Paused, ..DUE },

@@ -41,7 +41,7 @@ const PLAIN: [Plain; 11] = [
     (
         "readpast_worker_refused_items_total",
         Kind::Counter,
-        "Items for which a part of what their handlers gave was refused and left out.",
+        "Items for which a part of the handler's result was refused and left out.",
         |of| number(of.so_far.refused),
     ),
     (
@@ -102,7 +102,7 @@ fn of_each(all: &[QueueSources], (name, kind, help, value): Plain) -> Family {
 
 /// Figures about items.
 fn items(all: &[QueueSources]) -> [Family; 6] {
-    let mut claims = Family::new("readpast_claims_total", Kind::Counter, "Looks for items, by what they found.");
+    let mut claims = Family::new("readpast_claims_total", Kind::Counter, "Looks for items, by their result.");
     let mut claimed = Family::new("readpast_claimed_items_total", Kind::Counter, "Items that were claimed.");
     let mut enqueued = Family::new(
         "readpast_enqueued_items_total",
@@ -112,7 +112,7 @@ fn items(all: &[QueueSources]) -> [Family; 6] {
     let mut settled = Family::new(
         "readpast_settled_items_total",
         Kind::Counter,
-        "Settlements, by the item's state after them, or by why they were refused.",
+        "Settlements, by the item's state after them, or by the reason of their refusal.",
     );
     let mut lost = Family::new(
         "readpast_lost_leases_total",
@@ -122,7 +122,7 @@ fn items(all: &[QueueSources]) -> [Family; 6] {
     let mut aside = Family::new(
         "readpast_refused_by_table_total",
         Kind::Counter,
-        "Claims and recoveries of an item that its table refused; the item is left aside for a while.",
+        "Claims and recoveries of an item that its table refused; the item is set aside for a while.",
     );
     for seen in all {
         let counters = &*seen.counters;

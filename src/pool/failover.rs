@@ -40,7 +40,7 @@ impl Failover {
         if now.duration_since(last_sign) > LASTS {
             return error;
         }
-        let message = format!("a connection was lost, and no new one is let in: {}", error.message());
+        let message = format!("a connection was lost, and the server refuses new ones: {}", error.message());
         let (sqlstate, native_code) = (error.sqlstate().unwrap_or_default(), error.native_code());
         Error::new(ErrorKind::Unavailable, message).with_codes(sqlstate, native_code)
     }

@@ -95,7 +95,7 @@ impl QueueInner {
 
     /// The same with [`RECOVER_NOW`], or with the poll coordinator's answer.
     pub(crate) fn recover_some(&self, max: i32, recover: i32) -> Result<u32> {
-        let own = self.backend.calls("recover items", "they keep no lease that would tell which worker is gone")?;
+        let own = self.backend.calls("recover items", "they keep no lease that would show which worker is gone")?;
         let Recovered { count, refused } = call_recover(self, own, max, recover)?;
         report(self, refused);
         if count > 0 {

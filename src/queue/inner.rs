@@ -118,13 +118,13 @@ impl QueueInner {
     }
 
     /// Renews the leases of `holder` every `interval`, as long as it lives. `None`: the queue keeps no leases.
-    pub(crate) fn keep(&self, holder: Weak<dyn LeaseHolder>, interval: Duration) -> Result<Option<Renewals>> {
+    pub(crate) fn renew_leases(&self, holder: Weak<dyn LeaseHolder>, interval: Duration) -> Result<Option<Renewals>> {
         if self.backend.own().is_none() {
             return Ok(None);
         }
         self.refuse_attached()?;
         let queue = Arc::clone(&self.shared) as Arc<dyn Renews>;
-        self.renewer.keep(queue, holder, interval).map(Some)
+        self.renewer.renew(queue, holder, interval).map(Some)
     }
 
     /// [`ErrorKind::Unsupported`] on a handle that is attached to a caller's connection.
@@ -134,8 +134,8 @@ impl QueueInner {
         }
         Err(Error::new(
             ErrorKind::Unsupported,
-            "this handle works on a connection of the caller's, where it enqueues and settles; for all else take the queue that \
-             it was made from",
+            "this handle is attached to a caller's connection, where it only enqueues and settles; use the queue that \
+             it was made from for other calls",
         ))
     }
 }

@@ -18,7 +18,7 @@ pub(super) fn whole_key(queue: &QueueInner, given: &str) -> Result<String> {
     let Some(number) = queue.terms.spec.read_number(given) else { return Ok(given.to_owned()) };
     let now_ms = clock(queue, CallKind::Find)?;
     let span = now_ms.and_then(|now_ms| number.span(now_ms));
-    let span = span.ok_or_else(|| Error::new(ErrorKind::Protocol, "the server's time is no time of today"))?;
+    let span = span.ok_or_else(|| Error::new(ErrorKind::Protocol, "the server's time cannot be read"))?;
     let mut found = Vec::new();
     let mut after = span.after.clone();
     // The range bounds the search, also where this login sees few of the items.

@@ -31,7 +31,7 @@ pub(super) fn end(queue: &QueueInner, undeliverable: &[Undeliverable]) {
                 log::warn!("the claim of item {} could not be ended: {:?}", item.key, outcome.answer);
             }
         }
-        Err(error) => log::warn!("the claims of items that are not handed out could not be ended: {error}"),
+        Err(error) => log::warn!("the claims of undeliverable items could not be ended: {error}"),
     }
 }
 
@@ -43,9 +43,9 @@ pub(crate) fn reason(queue: &QueueInner, item: &Undeliverable) -> String {
             "the item has more than {most} bytes, the most that this worker takes (setting \"item.max_bytes\"); raise it and \
              redrive the item"
         ),
-        UndeliverableReason::NoMemory => "the worker had not the memory to take the item".to_owned(),
+        UndeliverableReason::NoMemory => "the worker lacked the memory for the item".to_owned(),
     };
-    log::warn!("item {} of queue {} is not handed out: {reason}", item.key, queue.terms.queue());
+    log::warn!("item {} of queue {} is undeliverable: {reason}", item.key, queue.terms.queue());
     reason
 }
 

@@ -46,7 +46,7 @@ pub(super) fn context(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, t
     let history_table = match &spec.completion {
         Completion::History(name) => {
             let style = dialect.quote_style();
-            // That of readpast's own table stands beside it.
+            // The history of readpast's own table is in its schema.
             let place =
                 if spec.is_own() { schema.quoted(style) } else { quoted(&dialect.schema_of(table.schema.as_ref())) };
             Some(format!("{place}.{}", quoted(name)))

@@ -79,8 +79,8 @@ pub(super) fn unanswered_login(why: Unanswered) -> Error {
     match why {
         Unanswered::TooLong => Error::new(
             ErrorKind::Unreachable,
-            "cannot connect: the log-in came to no end, and was given up; check that the server runs, and what lies between it \
-             and this process",
+            "cannot connect: the log-in did not end in time, and was given up; check that the server runs, and the \
+             network to it",
         ),
         Unanswered::Panicked => Error::new(ErrorKind::Unreachable, "cannot connect: the driver failed"),
         Unanswered::Forked => forked(),
@@ -93,8 +93,8 @@ fn forked() -> Error {
 
 /// The error of values too large for the memory.
 pub(super) fn out_of_memory() -> Error {
-    let message = "this process has not the memory for what the server sent; ask for fewer items at a time, or give it more \
-                   (ulimit -v, MemoryMax= of a service)";
+    let message = "this process lacks the memory for the server's answer; ask for fewer items at a time, or give it \
+                   more (ulimit -v, MemoryMax= of a service)";
     Error::new(ErrorKind::Exhausted, message)
 }
 

@@ -71,8 +71,9 @@ pub(super) fn check(given_up: &GivenUp) -> Result<()> {
         return Ok(());
     }
     let message = format!(
-        "cannot connect: {of_queue} calls of this queue and {of_process} of this process hang on connections that fell silent, and \
-         no more are opened until some of them return; find out what swallows their answers, or start the process anew"
+        "cannot connect: {of_queue} calls of this queue and {of_process} of this process hang on connections that fell \
+         silent, and no more are opened until some of them return; find the firewall or proxy that swallows their \
+         answers, or restart the process"
     );
     Err(Error::new(ErrorKind::Unavailable, message))
 }

@@ -104,7 +104,7 @@ pub(crate) struct Renewals {
 
 impl LeaseRenewer {
     /// Renews the leases of `holder`, and starts the thread if it does not run.
-    pub(crate) fn keep(
+    pub(crate) fn renew(
         self: &Arc<Self>,
         queue: Arc<dyn Renews>,
         holder: Weak<dyn LeaseHolder>,
@@ -265,7 +265,7 @@ impl RenewedHolder {
         self.next = Some(Instant::now() + self.interval.min(AGAIN));
         if !std::mem::replace(&mut self.fails, true) {
             log::warn!(
-                "queue {}: leases were not renewed; it is tried again until they run out: {error}",
+                "queue {}: leases were not renewed; trying again until they run out: {error}",
                 self.queue.name()
             );
         }

@@ -63,13 +63,13 @@ impl Watcher {
             server: BTreeMap::new(),
             unread: Vec::new(),
         };
-        watcher.server = watcher.ask("stress/server", "what all sessions waited for", false);
+        watcher.server = watcher.ask("stress/server", "waits of all sessions", false);
         Ok(watcher)
     }
 
     /// Looks once. SQL Server counts by itself, as long as a session is open; PostgreSQL shows the moment.
     pub fn look(&mut self) {
-        let name = "what the sessions waited for";
+        let name = "waits of the sessions";
         if self.unread.iter().any(|error| error.starts_with(name)) {
             return;
         }
@@ -92,7 +92,7 @@ impl Watcher {
     #[must_use]
     pub fn finish(mut self) -> Observed {
         let before = std::mem::take(&mut self.server);
-        let after = self.ask("stress/server", "what all sessions waited for", false);
+        let after = self.ask("stress/server", "waits of all sessions", false);
         let grown = after.into_values().filter_map(|wait| {
             let (count, ms) = before.get(&wait.name).map_or((0, None), |wait| (wait.count, wait.ms));
             let grown = Wait { count: wait.count - count, ms: wait.ms.map(|now| now - ms.unwrap_or(0)), ..wait };

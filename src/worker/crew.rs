@@ -123,7 +123,7 @@ impl<R: IntoVerdict, F: Fn(&Job<'_>) -> R + Sync> Member<'_, F> {
 fn note_failed(queue: &Queue, settlement: &Settlement<'_>) {
     let Settlement { key, attempt, action, error, .. } = settlement;
     if matches!(action, Action::Retry | Action::Fail) {
-        let error = log_text(error.unwrap_or("no error is given"));
+        let error = log_text(error.unwrap_or("the handler gave no error"));
         let line = format!("item {key}, attempt {attempt} failed ({action:?}): {error}");
         Fields::of(settlement).log(queue, Level::Warn, &line);
     }

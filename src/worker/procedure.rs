@@ -50,7 +50,7 @@ impl Procedure {
         calls(inner)?;
         if inner.backend.claims_apart() {
             let why = "the procedure that claims them commits by itself";
-            return Err(unsupported("claim what a procedure works on in one transaction", why));
+            return Err(unsupported("claim items for a procedure in one transaction", why));
         }
         let find = |session: &mut Session| Handler::find(session, name);
         let handler = inner.ask(CallKind::Procedure, YieldsTo::Closing, find)?;
@@ -124,7 +124,7 @@ impl Procedure {
         if queue.turn_to_clean(must)
             && let Err(error) = queue.clean()
         {
-            log::warn!("queue {}: what is over could not be deleted: {error}", self.queue.name());
+            log::warn!("queue {}: expired items could not be deleted: {error}", self.queue.name());
         }
     }
 }

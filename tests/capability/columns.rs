@@ -386,7 +386,7 @@ fn a_type_of_the_authors_own(given: &Given) {
 fn a_type_that_does_not_fit_is_refused(given: &Given) {
     let [otp, id, _] = types(given);
     for (kind, named, part) in [
-        ("text(6)", "no_such_type", "there is no such type, and the column \"Code\" is to have it; CREATE "),
+        ("text(6)", "no_such_type", "there is no such type for the column \"Code\"; CREATE "),
         ("text(6)", id.as_str(), "and the column \"Code\" is text(6)"),
         ("text(7)", otp.as_str(), "holds 6 characters, and the column \"Code\" is text(7); say type = \"text(6)\""),
         ("text", otp.as_str(), "holds 6 characters"),

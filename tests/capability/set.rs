@@ -375,7 +375,7 @@ fn what_is_deleted_takes_none(given: &Given) {
         let note = r#"{"Note": "new"}"#;
         let problem = queue.settle(&[set(&taken[0], Action::Complete, note)], None).unwrap_err();
         assert_eq!(problem.kind, "InvalidItem");
-        assert!(problem.message.contains("deletes what is completed"), "{}", problem.message);
+        assert!(problem.message.contains("deletes completed items"), "{}", problem.message);
         let mut completed = element(&taken[0], json!({"Note": "new"}));
         completed["status"] = json!("Completed");
         let error = modify(given, queue, &json!([completed])).unwrap_err();

@@ -35,11 +35,11 @@ fn list_shows_each_queue_with_its_table_and_items() {
 #[test]
 fn without_a_terminal_only_yes_drops() {
     let shell = with_two_queues();
-    let refused = ["its table readpast.mail and all that is in it: 2 items (1 Pending, 1 Processing)", "--yes"];
+    let refused = ["its table readpast.mail and all its items: 2 items (1 Pending, 1 Processing)", "--yes"];
     shell.run(&["drop", "Mail"]).says(2, &refused);
     shell
         .run(&["drop", "Task"])
-        .says(2, &["untouched with its rows stays public.task: 2 items", "readpast.task_lease"]);
+        .says(2, &["its table public.task stays with all rows: 2 items", "readpast.task_lease"]);
     shell.run(&["drop", "mail", "--yes"]).says(5, &["did you mean \"Mail\"?", "it has Mail, Task"]);
     assert_eq!(shell.look("SELECT COUNT(*) FROM readpast.mail"), "2");
 

@@ -118,7 +118,7 @@ fn a_directive_sets_columns() {
     shell.ok(&["enqueue", "Mail", "Recipient=a"]);
     shell.ok(&shell.script(&["--until-empty"], &says(&[], r#"{"set": {"Nope": 7}}"#)));
     let error = shell.look("SELECT status || ': ' || error FROM readpast.mail");
-    assert!(error.starts_with("Completed: what the handler gave was refused: ") && error.contains("Nope"), "{error}");
+    assert!(error.starts_with("Completed: a part of the result was refused: ") && error.contains("Nope"), "{error}");
 }
 
 /// Exit status 0 with a directive that cannot be read is no consent.
@@ -325,7 +325,7 @@ fn what_was_taken_beside_an_item_whose_command_cannot_be_run_is_given_back() {
     let shell = Shell::new();
     shell.fill(5);
     shell.write_program("once", "#!/bin/sh\nrm once\n");
-    shell.run(&["work", "Mail", "--until-empty", "--batch", "5", "--", "./once"]).says(2, &["./once", "given back"]);
+    shell.run(&["work", "Mail", "--until-empty", "--batch", "5", "--", "./once"]).says(2, &["./once", "released"]);
     let states = "SELECT string_agg(status || attempt_num, ' ' ORDER BY status) FROM readpast.mail";
     assert_eq!(shell.look(states), "Completed1 Pending0 Pending0 Pending0 Pending0");
 }

@@ -37,7 +37,7 @@ fn many_workers_on_a_copy_are_told_of() {
         "  done twice      0\n",
         "  lost            0\n",
         "  deadlocks       0\n",
-        "  what the workers waited for   (",
+        "  waits of the workers   (",
     ] {
         assert!(done.out.contains(words), "{words} is missing in {}", done.out);
     }

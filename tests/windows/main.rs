@@ -219,7 +219,7 @@ fn a_second_ctrl_c_ends_the_commands() {
         }
         has_ended
     });
-    says(&worker.wait_with_output().unwrap(), 130, &["giving back their items"]);
+    says(&worker.wait_with_output().unwrap(), 130, &["releasing their items"]);
     assert_eq!(shell.states(), "Pending0");
     until("the command is gone", || !shell.has_command());
 }

@@ -110,7 +110,7 @@ TEST_CASE("the log tells of every failed attempt, and of no payload") {
     CHECK(of[keys[2]][0].text == "item " + keys[2] + ", attempt 1 failed (FAIL): 550 no such user");
     REQUIRE(of[keys[3]].size() == 1);
     CHECK(contains(of[keys[3]][0].text,
-                   "what the handler gave (step of 1000 characters) was refused, and is left out of its Complete"));
+                   "a part of the result (step of 1000 characters) was refused, and is left out of its Complete"));
     CHECK(contains(of[keys[3]][0].text, "widen its column"));
     REQUIRE(of[keys[4]].size() == 1);
     CHECK(of[keys[4]][0].level == log_level::error);

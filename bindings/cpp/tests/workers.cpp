@@ -176,10 +176,10 @@ TEST_CASE("what cannot be stored is left out, and holds up nobody") {
         },
         [&] { return queue.stats().completed == 5; });
     const auto errors = column(queue, "error");
-    CHECK(contains(errors[0], "what the handler gave was refused: the response contains U+0000"));
+    CHECK(contains(errors[0], "a part of the result was refused: the response contains U+0000"));
     CHECK(errors[1] == "\xEF\xBF\xBD is no text");
-    CHECK(contains(errors[2], "what the handler gave was refused"));
-    CHECK(contains(errors[3], "what the handler gave was refused"));
+    CHECK(contains(errors[2], "a part of the result was refused"));
+    CHECK(contains(errors[3], "a part of the result was refused"));
     CHECK(errors[4].empty());
     CHECK(column(queue, "response") == std::vector<std::string>{"", "sent", "sent", "sent", "sent"});
     CHECK(notices.size() == 3);

@@ -307,7 +307,7 @@ namespace Readpast.Tests
             CollectionAssert.Contains(warnings, "item " + keys[2] + ", attempt 1 failed (Fail): 550 no such user");
             string refused = warnings.Single(line => line.StartsWith("item " + keys[3], StringComparison.Ordinal));
             StringAssert.Contains(
-                "attempt 1: what the handler gave (step of 600 characters) was refused, and is left out of its ",
+                "attempt 1: a part of the result (step of 600 characters) was refused, and is left out of its ",
                 refused);
             StringAssert.Contains("widen its column", refused);
             Assert.IsFalse(warnings.Any(line => line.Contains(keys[4])));

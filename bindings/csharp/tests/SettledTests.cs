@@ -60,7 +60,7 @@ namespace Readpast.Tests
                 new Worker(queue, item => Err(item)),
                 () => queue.Stats().Paused == 1 && queue.Stats().Failed == 2);
             string[] errors = TestQueue.Column(queue, "error");
-            StringAssert.StartsWith("what the handler gave was refused: ", errors[0]);
+            StringAssert.StartsWith("a part of the result was refused: ", errors[0]);
             StringAssert.Contains("the delay of -1000 ms is not from 0", errors[0]);
             StringAssert.Contains("the action Step does not end an item", errors[1]);
             StringAssert.Contains("the action that was given does not end an item", errors[2]);

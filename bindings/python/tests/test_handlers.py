@@ -314,10 +314,10 @@ def test_what_cannot_be_stored_is_left_out_and_the_action_kept(
         lambda: queue.stats().completed == 2,
     )
     error, other = support.column(queue, "error")
-    assert "what the handler gave was refused: " in str(error)
+    assert "a part of the result was refused: " in str(error)
     assert said in str(error)
     assert not other
-    assert "attempt 1: what the handler gave (" in log.text
+    assert "attempt 1: a part of the result (" in log.text
     assert "was refused, and is left out of its Complete: " in log.text
 
 
@@ -416,7 +416,7 @@ def test_the_log_tells_of_every_failed_attempt_and_of_no_payload(queue: Queue, l
     assert f"item {key['retries']}, attempt 1 failed (RETRY): {brief}" in warnings
     assert f"item {key['fails']}, attempt 1 failed (FAIL): 550 no such user" in warnings
     (refused,) = (line for line in warnings if line.startswith(f"item {key['long']}, "))
-    assert "attempt 1: what the handler gave (step of 600 characters) was refused, and is left out of its " in refused
+    assert "attempt 1: a part of the result (step of 600 characters) was refused, and is left out of its " in refused
     assert not any(f"item {key['completes']}" in line for line in warnings)
     # As fields, too.
     told = [

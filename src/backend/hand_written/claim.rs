@@ -67,7 +67,7 @@ fn next(theirs: &HandWritten, terms: &CallTerms, session: &mut Session) -> Resul
     let name = || format!("{}.{}", theirs.shape.next.procedure.schema, theirs.shape.next.procedure.name);
     let status = returned(theirs.dialect, &results);
     if status != 0 {
-        let message = format!("{} returned {status}, and did not say why", name());
+        let message = format!("{} returned {status} without a reason", name());
         return Err(Error::new(ErrorKind::Database, message));
     }
     let own = own_results(theirs.dialect, &results);

@@ -20,7 +20,7 @@ pub(super) fn enqueue(
     operation: &Operation,
 ) -> Result<Vec<Receipt>> {
     let (Some(add), Some(text)) = (&theirs.shape.add, &theirs.add) else {
-        return Err(unsupported("enqueue", "the description names none that does (procedures.add)"));
+        return Err(unsupported("enqueue", "the description names no procedure for it (procedures.add)"));
     };
     let mut done = match theirs.recall(&operation.id) {
         Some(Done::Enqueued(done)) if done.len() <= items.len() => done,
@@ -54,7 +54,7 @@ pub(super) fn enqueue(
             attempts.conclude(operation, result).and_then(|results| match returned(theirs.dialect, &results) {
                 0 => Ok(results),
                 status => {
-                    let message = format!("{} returned {status}, and did not say why", add.procedure.name);
+                    let message = format!("{} returned {status} without a reason", add.procedure.name);
                     Err(Error::new(ErrorKind::Database, message))
                 }
             });

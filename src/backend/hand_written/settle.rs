@@ -99,7 +99,7 @@ fn one(
             FenceAnswer::Failed => return Err(failed(theirs, refusal)),
             FenceAnswer::Unknown => {
                 let message = format!(
-                    "the answer was lost, and the item does not tell whether {} was done by this call",
+                    "the answer was lost, and the item does not show whether this call did {}",
                     theirs.shape.modify.procedure.name
                 );
                 return Err(Error::new(ErrorKind::OutcomeUnknown, message).with_operation(&operation.of_call));
@@ -167,6 +167,6 @@ fn failed(theirs: &HandWritten, refusal: Option<Error>) -> Error {
         // Its number means something only in readpast's own procedures.
         Some(error) => Error::new(ErrorKind::Database, format!("{name} refused the item: {}", error.message()))
             .with_codes(error.sqlstate().unwrap_or_default(), error.native_code()),
-        None => Error::new(ErrorKind::Database, format!("{name} changed nothing, and did not say why")),
+        None => Error::new(ErrorKind::Database, format!("{name} changed nothing, without a reason")),
     }
 }

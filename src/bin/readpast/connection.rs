@@ -28,9 +28,7 @@ pub fn config(global: &Global, patience: &str) -> Result<Config> {
     let mut connected = settings(&mut config, global, given.is_none())?;
     if let Some(text) = given {
         if text.split_once("://").is_some_and(|(scheme, _)| scheme.chars().all(|c| c.is_ascii_alphanumeric())) {
-            return Err(usage(format!(
-                "the connection is a URL; what is needed is an ODBC connection string\n  {EXAMPLES}"
-            )));
+            return Err(usage(format!("the connection is a URL; an ODBC connection string is needed\n  {EXAMPLES}")));
         }
         config.set("connection", &text)?;
         connected = true;

@@ -73,21 +73,22 @@ fn question(config: &Config, queue: &str, plan: &Dropping) -> String {
     let mut lines = Vec::new();
     match (plan.stays.as_slice(), plan.tables.split_first()) {
         ([], Some((table, others))) => {
-            lines.push(format!("the queue {queue} goes with its table {table} and all that is in it: {items}"));
+            lines.push(format!("the queue {queue} is dropped with its table {table} and all its items: {items}"));
             if !others.is_empty() {
-                lines.push(format!("with it go {}", names(others)));
+                lines.push(format!("also dropped: {}", names(others)));
             }
         }
-        ([], None) => lines.push(format!("the queue {queue} goes; the procedures written by hand stay")),
+        ([], None) => lines.push(format!("the queue {queue} is dropped; the hand-written procedures stay")),
         (stays, _) => {
-            lines.push(format!("the queue {queue} goes; untouched with its rows stays {}: {items}", names(stays)));
+            lines
+                .push(format!("the queue {queue} is dropped; its table {} stays with all rows: {items}", names(stays)));
             if !plan.tables.is_empty() {
-                lines.push(format!("what workers noted beside it goes: {}", names(&plan.tables)));
+                lines.push(format!("its side tables are dropped: {}", names(&plan.tables)));
             }
         }
     }
     for key in &plan.foreign_keys {
-        lines.push(format!("the table {} loses its passthrough key {}", key.table, key.key));
+        lines.push(format!("the table {} loses its foreign key {}", key.table, key.key));
     }
     lines.join("\n  ")
 }

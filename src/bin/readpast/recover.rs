@@ -42,7 +42,7 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     let passed_over = passed_over(&queue)?;
     let more = match passed_over {
         0 => String::new(),
-        held => format!("; passed over, since somebody holds their rows: {held}"),
+        held => format!("; skipped, since another session holds their rows: {held}"),
     };
     out.answer(
         || format!("items recovered: {total}{more}"),

@@ -16,8 +16,8 @@ use std::path::PathBuf;
 /// readpast service install Mail -- work Mail --connection-file C:\mail\connection --jobs 4 -- C:\mail\send.exe
 /// sc.exe start Mail
 ///
-/// The service runs in the folder where it was installed, as the account `NT SERVICE\Mail`. That must be able to read what it
-/// needs, and nobody else may read the connection:
+/// The service runs in the folder where it was installed, as the account `NT SERVICE\Mail`. The account must be able to read its
+/// files, and no other account may read the connection:
 /// icacls C:\mail\connection /inheritance:r /grant "NT SERVICE\Mail:R" "BUILTIN\Administrators:F"
 /// It starts with the machine, restarts when it fails, stops as Ctrl-Break stops the command, and writes to the event log of
 /// applications what the command writes to standard error.
@@ -48,7 +48,7 @@ struct Install {
     /// Starts on request, not with the machine
     #[arg(long)]
     manual: bool,
-    /// What it runs: `work` or `serve` with their options
+    /// The command line: `work` or `serve` with their options
     #[arg(last = true, required = true)]
     command: Vec<OsString>,
 }

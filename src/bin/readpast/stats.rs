@@ -297,7 +297,7 @@ fn workers(stats: &QueueStats) -> String {
             let (wait, run) = (mean(stats.wait_mean_ms, "waiting"), mean(stats.claimed_mean_ms, "claim to end"));
             format!("{claimed}, workers needed {needed}   ({arrivals} arrivals in the last hour{wait}{run})")
         }
-        _ => format!("{claimed}   (how many workers are needed is unknown: the table does not tell what has arrived)"),
+        _ => format!("{claimed}   (workers needed: unknown, since the table does not record arrivals)"),
     }
 }
 

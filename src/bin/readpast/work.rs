@@ -63,21 +63,21 @@ use std::{env, fs};
 /// nested object for each subtype. All are optional. A file that cannot be read so makes the
 /// item an Error that says why.
 ///
-/// On SIGTERM, SIGINT or SIGHUP it claims no more items, lets running commands end, gives back
+/// On SIGTERM, SIGINT or SIGHUP it claims no more items, lets running commands end, releases
 /// the items that it has not begun, and exits with 0. A second signal ends the commands and
-/// gives back their items too. It renews leases while commands run. If a command's item is
-/// taken away, the command is ended and its result ignored. Each command has a process group of
+/// releases their items too. It renews leases while commands run. If a command's item is
+/// lost, it ends the command and ignores its result. Each command has a process group of
 /// its own. Its standard error is passed on, with --verbose also its output. Processes that it
 /// leaves in its group are ended if they keep an output open; detached ones (setsid) are left
 /// alone.
 ///
 /// With --procedure no command runs: claim, call and settle are one transaction on one
-/// connection, so what the procedure writes in the database is done exactly once. Parameters
+/// connection, so the procedure's writes in the database are done exactly once. Parameters
 /// get values by their names: columns of the item, or key, token, attempt and worker. The
 /// procedure must neither commit nor roll back, and may take as long as --timeout (by default
 /// the setting query.timeout_ms). When it ends, the item is Completed, unless it returns a row
 /// with a column Status, which may also have Step, Response, Error, DelayMs and Set. An error
-/// of the procedure undoes all that it did: the item becomes an Error with its text, tried
+/// of the procedure undoes all its writes: the item becomes an Error with its text, tried
 /// again until the attempts are spent. A deadlock victim is tried again at once.
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
@@ -126,7 +126,7 @@ pub struct Args {
     #[arg(long, default_value_t = 4096, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(0..=1_048_576))]
     error_limit: u32,
     /// Also obeys a directive that a command prints as its last line: {"readpast": {"action": ...}}. DANGER: a command that prints
-    /// what it was given (an item's text, a server's answer) obeys whoever wrote that. Use READPAST_DIRECTIVE
+    /// its input (an item's text, a server's answer) obeys the author of that text. Use READPAST_DIRECTIVE
     #[arg(long)]
     directives_on_stdout: bool,
     /// Gives commands READPAST_CONNECTION and READPAST_CONNECTION_FILE, so that they can use readpast themselves

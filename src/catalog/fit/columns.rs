@@ -20,11 +20,11 @@ pub(super) fn check(check: &mut Check<'_>) {
             }
             check.collation("table.key", column);
             if key.source == KeySource::Table && !column.identity && !column.has_default {
-                let what = "is to get its value from the table, and has neither identity nor default";
+                let what = "should get its value from the table, but has neither identity nor default";
                 check.error("column", column, what, "give it one, or say source = \"producer\" in table.key");
             }
             if key.source == KeySource::Producer && column.identity {
-                let what = "is an identity column, and the producer is to give its value";
+                let what = "is an identity column, but the producer should give its value";
                 check.error("column", column, what, "say source = \"table\" in table.key");
             }
         }
@@ -45,7 +45,7 @@ pub(super) fn check(check: &mut Check<'_>) {
             match &condition.holds {
                 Holds::Values(values) => values.iter().for_each(|value| check.literal(&place, column, value)),
                 Holds::Null | Holds::Something if !column.nullable => {
-                    let what = format!("never is NULL, and {place} tells states apart by that");
+                    let what = format!("is never NULL, but {place} distinguishes states by NULL");
                     check.error("column", column, what, "allow NULL in it, or describe the state otherwise");
                 }
                 Holds::Null | Holds::Something => {}
@@ -153,7 +153,7 @@ impl<'a> Check<'a> {
             && most.is_none_or(|most| i64::from(most) > length)
         {
             let what = format!("holds {length} characters, and {place} says {kind}");
-            let remedy = format!("say text({length}), so that what is too long is refused before it is sent");
+            let remedy = format!("say text({length}), so that a longer value is refused before it is sent");
             self.warning("type", column, what, remedy);
         }
         self.code_page(place, column);
@@ -175,8 +175,8 @@ impl<'a> Check<'a> {
     fn code_page(&mut self, place: &str, column: &TableColumn) {
         let Some(page) = column.code_page else { return };
         let what = format!(
-            "keeps text in code page {page}, and letters that this lacks become '?' there: an item that gives some is refused, a \
-             response or an error is kept so ({place})"
+            "keeps text in code page {page}, where other letters become '?': an item with such letters is refused, a \
+             response or an error is stored so ({place})"
         );
         let remedy = "make it nvarchar, or give it a collation that ends in _UTF8 (SQL Server 2019), if it is to keep other letters";
         self.warning("code page", column, what, remedy);
@@ -236,7 +236,7 @@ impl<'a> Check<'a> {
                 TypeFamily::Text => "write the value in quotes".to_owned(),
                 TypeFamily::Enum => format!("write one of its words: {}", column.labels.join(", ")),
                 _ => format!(
-                    "a state is told by booleans, whole numbers, text, or by being NULL or not: correct {place}"
+                    "a state is shown by booleans, whole numbers, text, or by being NULL or not: correct {place}"
                 ),
             };
             self.error("type", column, what, remedy);
@@ -336,7 +336,7 @@ impl<'a> Check<'a> {
         if self.table.local_time {
             self.error("type", column, what, "say time = \"utc\", or make it datetime2");
         } else {
-            self.warning("type", column, what, "see that whoever else writes it gives UTC, with the zone +00:00");
+            self.warning("type", column, what, "make sure that other programs write UTC, with the zone +00:00");
         }
     }
 
@@ -375,7 +375,7 @@ fn describe_so(place: &str, column: &TableColumn) -> String {
         (TypeFamily::Text, Some(length @ 1..=4000)) => format!("text({length})"),
         (TypeFamily::Time | TypeFamily::ZonedTime | TypeFamily::CoarseTime, _) => "timestamp".to_owned(),
         _ if is_key => {
-            return "a key is integer, bigint, guid, text(n) or timestamp: name other columns that tell items apart"
+            return "a key is integer, bigint, guid, text(n) or timestamp: name other columns that identify items"
                 .to_owned();
         }
         (TypeFamily::Text, _) => "text".to_owned(),

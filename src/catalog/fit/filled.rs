@@ -44,7 +44,7 @@ fn not_writable(check: &mut Check<'_>, written: Vec<(String, &Identifier)>) {
             continue;
         };
         let kind = if column.computed { "computed" } else { "an identity" };
-        let what = format!("is {kind}, so it cannot be written, and {place} has readpast write it");
+        let what = format!("is {kind}, so it cannot be written, but readpast must write it ({place})");
         let remedy = match place.as_str() {
             "table.lifecycle.duration" => "leave it out: the table fills it by itself".to_owned(),
             _ => format!("take it out of {place}, or name the columns that it is made of"),
@@ -88,7 +88,7 @@ fn triggers(check: &mut Check<'_>) {
     if !check.found.instead.is_empty() {
         let names = check.found.instead.join(", ");
         let what =
-            format!("has the triggers {names}, which run INSTEAD OF a change: what readpast writes may never be there");
+            format!("has the triggers {names}, which run INSTEAD OF a change: readpast's changes may never be there");
         let remedy = "let them be AFTER triggers, or work on another table";
         check.findings.push(Finding::error("trigger", &check.found.name, what, remedy));
         return;

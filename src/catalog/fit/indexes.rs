@@ -106,7 +106,7 @@ fn dedup(check: &mut Check<'_>) {
     let Some(dedup) = &check.spec.dedup else { return };
     if let Some(index) = check.found.unique_index(&dedup.columns) {
         let ignores =
-            if index.ignores_duplicates { ", which ignores duplicates silently; readpast tells of them" } else { "" };
+            if index.ignores_duplicates { ", which ignores duplicates silently; readpast reports them" } else { "" };
         let what = format!("the index {} keeps duplicates out{ignores}", index.name);
         check.findings.push(Finding::ok("dedup", &check.found.name, what));
         return;
@@ -120,14 +120,14 @@ fn dedup(check: &mut Check<'_>) {
         Some(index) => {
             let filter = index.filter.clone().unwrap_or_default();
             let what = format!("the index {} keeps duplicates out only where {filter}", index.name);
-            let remedy = "see that this is what \"among\" says";
+            let remedy = "make sure that this matches \"among\"";
             check.findings.push(Finding::warning("dedup", &check.found.name, what, remedy));
         }
         // As install makes it: no index of a made table covers some keys of work.
         None if check.table.create => {
             let what = format!(
-                "no unique index keeps the same {} from standing in two rows; enqueueing by readpast looks under a lock, and \
-                 whoever else puts rows in has to look too",
+                "no unique index keeps the same {} from standing in two rows; enqueueing by readpast looks under a \
+                 lock; other programs that insert rows must do so too",
                 list(&dedup.columns)
             );
             check.findings.push(Finding::ok("dedup", &check.found.name, what));

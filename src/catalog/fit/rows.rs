@@ -24,8 +24,8 @@ pub(super) fn check(
         match state.as_str() {
             "" => {
                 let what = format!(
-                    "{count} rows stand in none of the states that table.states tells; readpast leaves them alone, as if \
-                     somebody were working on them"
+                    "{count} rows are in none of the states of table.states; readpast leaves them alone, like items in \
+                     work"
                 );
                 let remedy = "look at them, and describe their state or correct them";
                 findings.push(Finding::warning("rows", &found.name, what, remedy));
@@ -40,7 +40,7 @@ pub(super) fn check(
     let what = if counts.is_empty() { "no rows".to_owned() } else { counts.join(", ") };
     findings.push(Finding::ok("rows", &found.name, what));
     if in_flight > 0 {
-        let what = format!("{in_flight} rows are in flight: code that is not readpast has taken them, or had");
+        let what = format!("{in_flight} rows are in flight: another program has claimed them, or had");
         let remedy = match (&table.lifecycle.started, &table.lifecycle.lease_until, table.run_time) {
             (_, Some(_), _) => "they come back when the time in table.lifecycle.lease_until is over".to_owned(),
             (Some(started), None, false) => format!(
@@ -49,8 +49,8 @@ pub(super) fn check(
                 spec.lease.ms
             ),
             _ => {
-                "the table does not tell since when, so readpast never takes them over: if their workers are gone, set \
-                  them back by hand"
+                "the table does not record since when, so readpast never recovers them: if their workers are gone, set \
+                 them back by hand"
                     .to_owned()
             }
         };

@@ -12,11 +12,13 @@ pub(super) fn check(spec: &QueueSpec, table: &TableSpec) -> Checked {
     let life = &table.lifecycle;
     let place = DescriptionPath::default().key("table").key("lifecycle");
     let why = || {
-        "needs \"owner\", the column into which the procedure of procedures.next writes whose claim it is".to_owned()
+        "needs \"owner\", the column into which the procedure of procedures.next writes the holder of the claim"
+            .to_owned()
     };
     place.need(life.owner.is_some(), why)?;
     let why = || {
-        "needs \"started\", the column into which the procedure of procedures.next writes when it claimed".to_owned()
+        "needs \"started\", the column into which the procedure of procedures.next writes the time of the claim"
+            .to_owned()
     };
     place.need(life.started.is_some(), why)?;
     let why = || {
@@ -26,9 +28,7 @@ pub(super) fn check(spec: &QueueSpec, table: &TableSpec) -> Checked {
     place.key("lease_until").need(life.lease_until.is_none(), why)?;
     let processing = table.conditions(ItemState::Processing);
     let shows = table.encodings().iter().any(|e| e.default == ItemState::Processing && e.conditions == processing);
-    let why = || {
-        "has to look like no other state that is named: only the table tells what the procedure has claimed".to_owned()
-    };
+    let why = || "has to differ from all other states: only the table shows the claims of the procedure".to_owned();
     DescriptionPath::default().key("table").key("states").key("Processing").need(shows, why)?;
     decided(spec, table)
 }

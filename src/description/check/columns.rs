@@ -183,9 +183,7 @@ pub(super) fn constraints(place: &DescriptionPath, spec: &QueueSpec, table: &str
             continue;
         }
         let place = place.key(key);
-        let why = || {
-            "is for tables that readpast makes; this one is somebody else's, and has what its owner gave it".to_owned()
-        };
+        let why = || "is for tables that readpast makes; this one is yours, and keeps its own".to_owned();
         place.need(made, why)?;
         if let Some((named, most)) = constraint {
             let why = || format!("the constraint would be called {named}, which has more than {most} characters");
@@ -212,7 +210,7 @@ pub(super) fn constraints(place: &DescriptionPath, spec: &QueueSpec, table: &str
 
 /// Checks a default: an item could give its value as well.
 fn default(place: &DescriptionPath, kind: ColumnKind, value: &Value) -> Checked {
-    place.need(!value.is_null(), || "is what items have anyway that leave the column out; leave it out".to_owned())?;
+    place.need(!value.is_null(), || "is the default anyway; leave it out".to_owned())?;
     if let Err(why) = column_value(kind, &value.to_string()) {
         return place.refuse(format!("a column of type {kind} {why}"));
     }
@@ -238,7 +236,7 @@ fn taken(place: &DescriptionPath, spec: &QueueSpec, column: &Identifier) -> Chec
     let mut in_states = table.states.iter().flat_map(|state| &state.conditions);
     if in_states.any(|condition| same_name(&condition.column, column)) {
         return place
-            .refuse(format!("{name:?} says the state of the item already, in table.states; leave it out here"));
+            .refuse(format!("{name:?} shows the state of the item already, in table.states; leave it out here"));
     }
     Ok(())
 }

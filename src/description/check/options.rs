@@ -21,8 +21,8 @@ pub(super) fn check(spec: &QueueSpec) -> Checked {
     backoff(&root.key("backoff"), spec)?;
     root.key("lease").key("ms").number(spec.lease.ms, &LEASE_MS)?;
     let why = || {
-        "cannot be false beside a group: a claim that a crash forgets has its item, or the next of the group, handed out while \
-         the first worker still has it"
+        "cannot be false with a group: after a crash that forgets a claim, its item, or the next of the group, is \
+         handed out while the first worker still has it"
             .to_owned()
     };
     root.key("lease").key("durable").need(spec.lease.durable || spec.order.group.is_none(), why)?;
@@ -65,7 +65,7 @@ fn order(place: &DescriptionPath, spec: &QueueSpec) -> Checked {
         place.column(group, &columns::given(spec))?;
         columns::indexed(&place, spec, group)?;
         let is_binary = spec.columns.iter().any(|c| c.name == *group && matches!(c.kind, ColumnKind::Binary(_)));
-        place.need(!is_binary, || format!("{:?} has bytes, and a group is told by text", group.as_str()))?;
+        place.need(!is_binary, || format!("{:?} has bytes, but a group is a text", group.as_str()))?;
         // The answer to why a group waits has its value.
         let is_secret = spec.columns.iter().any(|column| column.secret && same_name(&column.name, group));
         place.need(!is_secret, || format!("{:?} cannot be secret: it is the group of items", group.as_str()))?;
@@ -134,7 +134,7 @@ fn backoff(place: &DescriptionPath, spec: &QueueSpec) -> Checked {
 
 fn completion(place: &DescriptionPath, spec: &QueueSpec) -> Checked {
     let Completion::History(history) = &spec.completion else { return Ok(()) };
-    let why = || "would be lost when an item moves to the history; keep or delete what is completed".to_owned();
+    let why = || "would be lost when an item moves to the history; keep or delete completed items".to_owned();
     DescriptionPath::default().key("subtypes").need(spec.subtypes.is_empty(), why)?;
     match &spec.storage {
         Storage::Table(table) => {
@@ -153,7 +153,7 @@ fn completion(place: &DescriptionPath, spec: &QueueSpec) -> Checked {
 fn retention(place: &DescriptionPath, spec: &QueueSpec) -> Checked {
     for (i, rule) in spec.retention.iter().enumerate() {
         let Some(key) = rule.key() else {
-            return place.refuse(format!("{} is not final: items of it are not over", rule.state));
+            return place.refuse(format!("{} is not final: its items are unfinished", rule.state));
         };
         let place = place.key(key);
         place.number(rule.seconds, &RETENTION)?;
@@ -165,7 +165,7 @@ fn retention(place: &DescriptionPath, spec: &QueueSpec) -> Checked {
             _ => true,
         };
         place.need(rule.state != ItemState::Completed || tells_when, || {
-            "needs a column that says when: name it in table.lifecycle.finished".to_owned()
+            "needs a column for the time of the end: name it in table.lifecycle.finished".to_owned()
         })?;
         place.need(stays, || "makes no sense, since \"completion\" leaves nothing there".to_owned())?;
     }
@@ -173,7 +173,7 @@ fn retention(place: &DescriptionPath, spec: &QueueSpec) -> Checked {
     let place = place.key(RetentionSpec::HISTORY);
     place.number(seconds, &RETENTION)?;
     place.need(spec.attempt_history, || {
-        "is of the attempts, and none are remembered; say attempts.history = true as well".to_owned()
+        "is for attempts, but none are recorded; say attempts.history = true as well".to_owned()
     })
 }
 

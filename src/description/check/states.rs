@@ -15,8 +15,8 @@ pub(super) fn check(place: &DescriptionPath, spec: &QueueSpec, table: &TableSpec
     for (i, state) in table.states.iter().enumerate() {
         let here = place.key(state.state.as_str());
         let again = table.states[..i].iter().any(|other| other.state == state.state);
-        here.need(!again, || format!("how an item is {} is told already", state.state))?;
-        let why = || "says nothing; give at least one column and what it holds".to_owned();
+        here.need(!again, || format!("the state {} is described already", state.state))?;
+        let why = || "is empty; give at least one column and its value".to_owned();
         here.need(!state.conditions.is_empty(), why)?;
         for (i, condition) in state.conditions.iter().enumerate() {
             let name = condition.column.as_str();
@@ -53,9 +53,9 @@ fn needed(place: &DescriptionPath, spec: &QueueSpec, table: &TableSpec) -> Check
     let has = |state: &&ItemState| table.states.iter().any(|other| other.state == **state);
     match needed[..if stays { 3 } else { 2 }].iter().find(|state| !has(state)) {
         Some(ItemState::Completed) => {
-            place.refuse("how an item is Completed is missing, since completed items stay in the table")
+            place.refuse("the state Completed is missing, since completed items stay in the table")
         }
-        Some(state) => place.refuse(format!("how an item is {state} is missing")),
+        Some(state) => place.refuse(format!("the state {state} is missing")),
         None => Ok(()),
     }
 }
@@ -64,12 +64,11 @@ fn holds(place: &DescriptionPath, state: ItemState, condition: &ColumnCondition,
     let roles = table.lifecycle.columns();
     let role = roles.into_iter().find(|(_, other)| same_name(other, &condition.column)).map(|(role, _)| role);
     match (&condition.holds, role) {
-        (Holds::Something, _) if state == ItemState::Pending => place.refuse(
-            "an item becomes Pending without anything to set the column to; give a value or { is = \"null\" }",
-        ),
+        (Holds::Something, _) if state == ItemState::Pending => place
+            .refuse("an item becomes Pending without anything to set the column to; give a value or { is = \"null\" }"),
         (Holds::Something, Some(role)) if SET.contains(&role) => Ok(()),
         (Holds::Something, _) => place.refuse(format!(
-            "{{ is = \"set\" }} is for the columns of table.lifecycle that are {}: of no other is it known what to set it to",
+            "{{ is = \"set\" }} is for the columns of table.lifecycle that are {}: readpast has no value for any other",
             SET.join(", ")
         )),
         (Holds::Values(_), Some(role)) => {
@@ -108,7 +107,7 @@ fn confused(one: &StateSpec, other: &StateSpec) -> Option<&'static str> {
         // A row without a holder is then completed, and a completed item never comes back.
         (Processing, Completed) if within(other, one) => None,
         (one, other) if same && ended(one) && ended(other) => None,
-        (Pending, _) => Some("hold for the same rows: a claim could not tell what is waiting"),
+        (Pending, _) => Some("hold for the same rows: a claim could not find waiting items"),
         _ if same => Some("are the same: leave out the one that the table need not show"),
         _ => Some("hold for the same rows: give a column that differs between them"),
     }

@@ -70,7 +70,7 @@ fn name(
     }
     if subtype.exclusive && !spec.types.iter().any(|kind| kind == shown) {
         return place.refuse(format!(
-            "an exclusive subtype is what the items of one type have, and the queue has no type {shown:?}; it has {}",
+            "an exclusive subtype belongs to the items of one type, but the queue has no type {shown:?}; it has {}",
             spec.types.join(", ")
         ));
     }

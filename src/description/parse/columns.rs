@@ -28,7 +28,7 @@ pub(super) fn columns(spec: &KnownKeys<'_>) -> Result<Vec<ColumnSpec>> {
         Some(at) => list(&at, 0),
         None if spec.get("procedures").is_some() => Ok(Vec::new()),
         None if spec.get("table").is_some() => {
-            Err(spec.at().refuse("the key \"columns\" is missing: what producers give and workers see"))
+            Err(spec.at().refuse("the key \"columns\" is missing: the columns that producers give and workers see"))
         }
         None => {
             let name = Identifier::known("Payload");

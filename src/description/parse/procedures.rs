@@ -12,9 +12,7 @@ pub(super) fn claimed_by(at: &At<'_>) -> Result<ClaimedBySpec> {
     let procedures = at.table(&KEYS)?;
     for key in KEYS.into_iter().filter(|key| !["schema", "next"].contains(key)) {
         if let Some(at) = procedures.get(key) {
-            return Err(
-                at.refuse("is decided by \"table\", beside which only a procedure that claims can be somebody's own")
-            );
+            return Err(at.refuse("is decided by \"table\", beside which only a claim procedure can be your own"));
         }
     }
     Ok(ClaimedBySpec { schema: procedures.identifier("schema")?, next: procedures.need("next")?.identifier()? })

@@ -15,7 +15,7 @@ pub(super) fn states(table: &KnownKeys<'_>) -> Result<Vec<StateSpec>> {
             return Err(at.refuse("is short for \"states\", which is there as well; keep one of them"));
         }
         (None, None) => {
-            let why = "the key \"states\" (or \"status\") is missing: how the table says where an item is";
+            let why = "the key \"states\" (or \"status\") is missing: how the table shows the state of an item";
             return Err(table.at().refuse(why));
         }
     };

@@ -66,7 +66,8 @@ impl Handler {
                 None if !parameter.needs_value => {}
                 None => {
                     let message = format!(
-                        "{} takes {}, which no column of the items is called after; give it a default, or name it after a column",
+                        "{} has the parameter {}, which matches no column of the items; give it a default, or a \
+                         column's name",
                         self.name(),
                         parameter.name
                     );

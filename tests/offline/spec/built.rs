@@ -53,7 +53,7 @@ fn each_mistake_has_its_key() {
             |s| table(s).lifecycle.due = Some(name("began")),
             "table.lifecycle.started: the column \"Began\" is \"due\"",
         ),
-        (TABLE, |s| table(s).states.truncate(2), "table.states: how an item is Completed is missing"),
+        (TABLE, |s| table(s).states.truncate(2), "table.states: the state Completed is missing"),
         (TABLE, |s| table(s).seek[0].values = vec![Literal::Integer(0)], "table.seek.State: lacks a value"),
         (TABLE, |s| s.types.push("B".to_owned()), "types: the table has no column for the type"),
     ];

@@ -162,7 +162,7 @@ fn bytes_are_of_some_length_and_are_no_group() {
         assert!(refused(&json!({"type": kind})).contains("columns[0].type: there is no column type"), "{kind}");
     }
     for (column, more, why) in [
-        ("binary(4)", r#""order": {"group": "C"}"#, "order.group: \"C\" has bytes, and a group is told by text"),
+        ("binary(4)", r#""order": {"group": "C"}"#, "order.group: \"C\" has bytes, but a group is a text"),
         ("binary", r#""dedup": {"columns": ["C"]}"#, "a column of type binary cannot be in an index"),
     ] {
         let text = format!(r#"{{"queue": "Q", "columns": [{{"name": "C", "type": "{column}"}}], {more}}}"#);

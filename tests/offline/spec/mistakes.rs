@@ -57,7 +57,7 @@ fn each_mistake_has_its_line_and_key() {
             "[table]",
             "[retention]\nhistory = \"7d\"\n[table]",
             "line 10: retention.history:",
-            "none are remembered; say attempts.history = true as well",
+            "none are recorded; say attempts.history = true as well",
         ),
         ("[table]", "[retention]\nhistory = \"7\"\n[table]", "line 10: retention.history:", "like \"30d\""),
         ("[table]", "trace = \"Nowhere\"\n[table]", "trace:", "there is no column \"Nowhere\""),
@@ -147,7 +147,7 @@ fn each_mistake_has_its_line_and_key() {
             "table.states:",
             "Processing and Failed hold for the same rows",
         ),
-        ("{ flag = false }", "{}", "line 14: table.states.Pending:", "says nothing"),
+        ("{ flag = false }", "{}", "line 14: table.states.Pending:", "is empty"),
         (
             "{ flag = false }",
             "{ flag = false, begun = { is = \"set\" } }",
@@ -217,7 +217,7 @@ fn each_mistake_has_its_line_and_key() {
             "[order]",
             "[[subtypes]]\nname = \"A\"\ncolumns = [{ name = \"X\", type = \"date\", check = \"X > 0\" }]\n[order]",
             "subtypes[0].columns[0].check:",
-            "somebody else's",
+            "this one is yours",
         ),
         ("\"A\"]", "\"A\", \"B\"]", "line 2: types:", "table.lifecycle.type"),
         ("completion =", "settings = \"a'b\"\ncompletion =", "line 7: settings:", "letters, digits"),
@@ -338,7 +338,11 @@ fn a_foreign_procedure_alone_decides_about_claims() {
         ("owner = 'who', ", "", "table.lifecycle: needs \"owner\", the column into which"),
         ("started = 'since'", "error = 'since'", "table.lifecycle: needs \"started\", the column into which"),
         ("'since' }\n", "'since', lease_until = 'until' }\n", "table.lifecycle.lease_until: leave it out"),
-        ("done = 1", "done = 0, since = { is = 'set' }", "table.states.Processing: has to look like no other state"),
+        (
+            "done = 1",
+            "done = 0, since = { is = 'set' }",
+            "table.states.Processing: has to differ from all other states",
+        ),
         ("kind = 'fixed'", "kind = 'sliding'", "lease.kind: has to be \"fixed\""),
         ("kind = 'fixed'", "kind = 'fixed'\nresume_own = true", "lease.resume_own: is decided by the procedure"),
         (
@@ -398,7 +402,7 @@ fn a_group_waits_for_the_log() {
     let spec = r#"{"queue": "Work", "columns": [{"name": "Customer", "type": "text(20)"}],
         "lease": {"durable": false}, "order": {"group": "Customer"}}"#;
     let error = QueueSpec::from_json(spec).unwrap_err().to_string();
-    assert!(error.contains("line 2: lease.durable:") && error.contains("beside a group"), "{error}");
+    assert!(error.contains("line 2: lease.durable:") && error.contains("with a group"), "{error}");
     assert!(QueueSpec::from_json(&spec.replace("false", "true")).is_ok());
 }
 

@@ -124,7 +124,7 @@ fn constraints_come_and_change_and_go() {
         // A row that is there breaks it: nothing is changed, and it is no item's fault.
         let error = database.install(&with(&length(200), "")).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::SchemaMismatch, "{error}");
-        assert!(error.message().contains("rows that are there break what the description says"), "{error}");
+        assert!(error.message().contains("existing rows contradict the description"), "{error}");
         assert_eq!(database.catalog(), catalog);
 
         let person = format!(

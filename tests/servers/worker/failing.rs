@@ -79,7 +79,7 @@ fn what_cannot_be_stored_is_left_out_and_holds_up_nobody() {
         assert!(nul.error.unwrap().contains("the response contains U+0000"));
         let step = given.find("step");
         assert_eq!((step.state, step.step), (ItemState::Failed, None));
-        assert!(step.error.unwrap().starts_with("no use; what the handler gave was refused: "));
+        assert!(step.error.unwrap().starts_with("no use; a part of the result was refused: "));
         let due = given.find("due");
         assert!(waits(due.state), "{due:?}");
         assert!(due.error.unwrap().contains("tomorrow"));

@@ -97,7 +97,7 @@ fn each_failed_attempt_is_logged_and_no_payload() {
         };
         assert!(line.contains(" … (14509 characters left out) … ") && line.chars().count() < 700, "{line}");
         assert_eq!(KEPT.with(&format!("item {}, attempt 1 failed (Fail): 553 no such address", keys[3])).len(), 1);
-        let refused = "attempt 1: what the handler gave (step of 600 characters) was refused";
+        let refused = "attempt 1: a part of the result (step of 600 characters) was refused";
         let [(Level::Warn, line)] = &KEPT.with(&format!("item {}, {refused}", keys[4]))[..] else {
             panic!("the refusal is not logged once: {:?}", KEPT.with(&keys[4]));
         };

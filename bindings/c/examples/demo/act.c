@@ -131,7 +131,7 @@ static bool call_the_roll(struct stage *stage) {
     return true;
 }
 
-/* Kills one worker, once: when 30 % are done and it has items in hand. */
+/* Kills one worker, once: when 30 % are done and it has items in flight. */
 static void kill_one(struct stage *stage) {
     struct member *victim = &stage->crew.members[VICTIM];
     if (victim->killed || victim->pid == 0 || ledger_finished(&stage->ledger) < stage->act->items / 10 * 3 ||

@@ -10,7 +10,7 @@
 #include <thread>
 
 /// The first signal stops the worker; a second Ctrl-C ends the process at once. Made before the worker runs, so that its
-/// threads inherit the blocked signals, and destroyed before it. (Before, nothing is in hand: signals do what they always do.)
+/// threads inherit the blocked signals, and destroyed before it. (Before, nothing is in flight: signals do what they always do.)
 class stop_on_signal {
 public:
     explicit stop_on_signal(readpast::worker &worker);

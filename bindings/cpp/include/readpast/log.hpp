@@ -36,7 +36,7 @@ struct log_entry {
         std::nullopt; ///< Of the library or the database; none for what a handler says or throws.
 };
 
-/// What became of an item that a worker had in hand, for worker::on_settled. Lives as long as the call.
+/// What became of an item that a worker had in flight, for worker::on_settled. Lives as long as the call.
 struct settled {
     std::string_view key;    ///< Of the item.
     std::int32_t attempt;    ///< The one that it is about.

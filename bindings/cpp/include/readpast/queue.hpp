@@ -82,7 +82,7 @@ public:
     [[nodiscard]] std::int64_t given_up() const noexcept { return readpast_queue_given_up(handle_.get()); }
 
     /// Makes every claim on this handle and on those shared of it, waiting or to come, return with status::interrupted until
-    /// resume(). Settling and renewing go on, so that work in hand can be finished. Returns at once. Not from a signal
+    /// resume(). Settling and renewing go on, so that work in flight can be finished. Returns at once. Not from a signal
     /// handler.
     void interrupt() const { detail::call(readpast_queue_interrupt, handle_.get()); }
 

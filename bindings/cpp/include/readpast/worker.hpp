@@ -78,7 +78,7 @@ public:
         return *this;
     }
 
-    /// Whether it stops by itself when nothing is due and nothing in hand.
+    /// Whether it stops by itself when nothing is due and nothing in flight.
     worker &until_empty(bool so = true) noexcept {
         engine_.until_empty = so;
         return *this;
@@ -137,7 +137,7 @@ public:
     /// Whether it was stopped, by stop() or by a failure.
     [[nodiscard]] bool stopping() const noexcept { return engine_.stopping(); }
 
-    /// Has the leases of all that is in hand renewed now, and not only when a third of their time is over. While it runs.
+    /// Has the leases of all that is in flight renewed now, and not only when a third of their time is over. While it runs.
     void renew() const { detail::call(readpast_worker_renew, engine_.get()); }
 
     /// What it has done so far. Once it was run.

@@ -69,7 +69,7 @@ namespace Readpast
                 Log(
                     WorkerLogLevel.Warning, item, settlement.Action,
                     " failed (" + settlement.Action + "): " +
-                    Library.LogText(settlement.Error ?? "no error is given"));
+                    Library.LogText(settlement.Error ?? "the handler gave no error"));
             }
         }
 

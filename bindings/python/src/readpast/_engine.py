@@ -84,7 +84,7 @@ class Engine:
         self._open().call(lib.readpast_worker_give_back, items.c)
 
     def end(self, settlement: Settlement) -> None:
-        """Ends an item that was taken; the library knows its token. One that is not in hand any more is let pass."""
+        """Ends an item that was taken; the library knows its token. One that is not in flight any more is let pass."""
         texts = Texts()
         self._open().call(lib.readpast_worker_end, settlements_for([settlement._replace(token=None)], texts), 1)
 

@@ -66,7 +66,7 @@ class Handling:
         except Exception as error:
             return self.raised(item, error)
         if settlement.action in {Action.RETRY, Action.FAIL}:
-            action, why = settlement.action.name, brief(settlement.error or "no error is given")
+            action, why = settlement.action.name, brief(settlement.error or "the handler gave no error")
             extra = self._teller(item.key, item.attempt, settlement.action)
             log(logging.WARNING, "item %s, attempt %d failed (%s): %s", *_of(item), action, why, extra=extra)
         return settlement

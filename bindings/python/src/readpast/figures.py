@@ -8,7 +8,7 @@ from typing import NamedTuple
 class Figures(NamedTuple):
     """What a worker has done so far."""
 
-    #: Items in hand that no thread has taken.
+    #: Items in flight that no thread has taken.
     ready: int
     #: Items that are being handled, or lie behind one in its thread's batch.
     begun: int
@@ -22,7 +22,7 @@ class Figures(NamedTuple):
     released: int
     #: Items found not to be this worker's any more.
     lost: int
-    #: Items of which the library or the database refused a part of what the handler gave.
+    #: Items for which the library or the database refused a part of the result.
     refused: int
     #: Calls answered that settled or claimed.
     calls: int

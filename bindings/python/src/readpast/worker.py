@@ -24,7 +24,7 @@ _log = logging.getLogger(__name__)
 
 
 class Settled(NamedTuple):
-    """What became of an item that a worker had in hand."""
+    """What became of an item that a worker had in flight."""
 
     #: The item's key.
     key: str
@@ -76,13 +76,14 @@ class Worker:
         are claimed with a call is for the library to choose. `stop_timeout` is how long coroutines may go on when the
         worker is stopped; None: until they end. It does not end functions, which nothing can end. `settle_timeout` is
         how long `run` waits, once the last handler has ended, until the database has what they said; None: as long as a
-        lease. With `until_empty` it stops by itself when nothing is due and nothing in hand.
+        lease. With `until_empty` it stops by itself when nothing is due and nothing in flight.
         """
         if threads < 1:
             raise ValueError("a worker needs a thread")
         self._queue = queue
         self._teller = Teller(queue)
-        self._handling = Handling(handler, Changes(self._wait, self._is_stopping, self.stop), stop_timeout, self._teller)
+        changes = Changes(self._wait, self._is_stopping, self.stop)
+        self._handling = Handling(handler, changes, stop_timeout, self._teller)
         self._threads = threads
         self._batch_size = batch_size
         self._settle_timeout_ms = milliseconds_or_none("settle_timeout", settle_timeout)
@@ -106,13 +107,13 @@ class Worker:
     def run(self, *, signals: bool = False) -> None:
         """Works until `stop`.
 
-        Then items in hand are finished and settled, those that were not begun are given back, and this returns.
+        Then items in flight are finished and settled, those that were not begun are given back, and this returns.
 
         With `signals`, SIGINT and SIGTERM stop it, each once; this must be the main thread then. The handlers that were
         there before are put back at the first signal, and at the end: a second Ctrl-C is a KeyboardInterrupt, as usual.
 
         An exception that interrupts the main thread here, like KeyboardInterrupt without `signals`, stops the worker
-        and is raised when it has ended; a second one is raised at once, and what is in hand is left to its leases.
+        and is raised when it has ended; a second one is raised at once, and what is in flight is left to its leases.
 
         A failure that no other try mends ends the run, and is raised when the other threads have ended.
         `TimedOutError`: the database did not take what handlers said within `settle_timeout`; it is left to its leases.

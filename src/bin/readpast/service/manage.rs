@@ -122,7 +122,7 @@ fn stop(service: &Service, name: &str) -> Result<()> {
         is_stop_sent = is_stop_sent || service.stop().is_ok();
         if Instant::now() > deadline {
             let why =
-                format!("{name} does not stop, and was not removed; if it was told to stop, it claims no more items");
+                format!("{name} does not stop, and was not removed; if it received the stop, it claims no more items");
             return Err(Failure::Partly(why, Exit::Unavailable));
         }
         std::thread::sleep(Duration::from_millis(100));

@@ -97,7 +97,7 @@ fn end_when_asked(manager: &Manager, asked: &Receiver<()>, ended: &Receiver<()>)
     let mut checkpoint = 1;
     loop {
         if let Err(error) = manager.set_status(ServiceState::StopPending, checkpoint, 0) {
-            note(&service_failure("the service manager could not be told that the service ends", &error).message());
+            note(&service_failure("the service's end could not be reported to the service manager", &error).message());
         }
         checkpoint += 1;
         if is_over(SIGN_OF_LIFE) {

@@ -130,7 +130,7 @@ fn types(types: &[OfType]) -> Vec<String> {
 
 fn trend_line(trend: &Trend) -> String {
     let estimated =
-        if trend.counted { "" } else { "   (estimated from what waits: the queue deletes completed items)" };
+        if trend.counted { "" } else { "   (estimated from the waiting items: the queue deletes completed items)" };
     let then = trend.depth_in_an_hour.map_or_else(
         || "in an hour: not known yet".to_owned(),
         |then| {

@@ -98,9 +98,9 @@ impl Report {
             row("failed", format!("{count} calls, {kind}: {text}"));
         }
         let of = observed.samples.map_or_else(String::new, |samples| format!("   ({samples} samples)"));
-        lines.push(format!("  what the workers waited for{of}"));
+        lines.push(format!("  waits of the workers{of}"));
         lines.extend(waits(&observed.sessions));
-        lines.push("  what grew meanwhile, by anybody's work".to_owned());
+        lines.push("  waits of all sessions meanwhile".to_owned());
         lines.extend(waits(&observed.server));
         lines.extend(observed.graphs.iter().map(|graph| format!("  a deadlock\n{graph}")));
         lines.extend(observed.unread.iter().map(|why| format!("  cannot be read: {why}")));

@@ -57,7 +57,7 @@ pub fn leave() {
 /// When the system gives neither handler nor thread.
 pub fn listen(mut handle: impl FnMut(EndSource) + Send + 'static) -> io::Result<()> {
     let receiver = ASKED.receiver.lock().unwrap_or_else(PoisonError::into_inner).take();
-    let receiver = receiver.ok_or_else(|| io::Error::other("somebody listens already"))?;
+    let receiver = receiver.ok_or_else(|| io::Error::other("there is a listener already"))?;
     thread::Builder::new().name("console".to_owned()).spawn(move || receiver.iter().for_each(&mut handle))?;
     if IS_SERVICE.load(Ordering::Relaxed) {
         return Ok(());

@@ -20,7 +20,7 @@ impl Control {
         let (ended, engine, drains) = (Arc::clone(&terminated), engine.clone(), AtomicBool::new(false));
         let signals = signals::listen(move |signal| {
             if drains.swap(true, Ordering::Relaxed) {
-                note("ending the running commands and giving back their items");
+                note("ending the running commands and releasing their items");
                 ended.store(signal, Ordering::Relaxed);
             } else {
                 // The stop comes first, so that the message is true.

@@ -90,7 +90,7 @@ fn make(folder: &Path) -> io::Result<()> {
 fn is_ours(folder: &Path) -> io::Result<bool> {
     match fs::symlink_metadata(folder) {
         Ok(about) if about.is_dir() && is_private(&about) => Ok(true),
-        Ok(_) => Err(io::Error::other(format!("the folder {} was replaced by somebody", folder.display()))),
+        Ok(_) => Err(io::Error::other(format!("another user has replaced the folder {}", folder.display()))),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),
     }

@@ -79,8 +79,11 @@ pub enum WorkerReport {
 /// The remedy for a refusal, by its source: the library, which counts, a type, or a constraint of the table.
 fn remedy(error: &Error) -> &'static str {
     match (error.sqlstate(), error.native_code()) {
-        (Some("23505" | "23P01"), _) | (_, 2601 | 2627) => "; a unique index of the table lets no second item be so",
-        (Some("23502" | "23503" | "23514"), _) | (_, 515 | 547) => "; a constraint of the table lets no item be so",
+        (Some("23505" | "23P01"), _) | (_, 2601 | 2627) => {
+            "; a unique index of the table allows no second item with \
+                                                            these values"
+        }
+        (Some("23502" | "23503" | "23514"), _) | (_, 515 | 547) => "; a constraint of the table refuses these values",
         (None | Some("22001"), _) | (_, 8152 | 2628) => "; wider columns or a shorter answer would keep it",
         _ => "",
     }
@@ -182,7 +185,8 @@ impl<'a> Events<'a> {
                 }
                 // The item's end reports the database's answer.
                 WorkerReport::Refused { key, attempt, error, remedy } => note(&format!(
-                    "{key} at attempt {attempt}: what its command said was refused, and is left out ({error}){remedy}"
+                    "{key} at attempt {attempt}: a part of its command's result was refused, and is left out \
+                     ({error}){remedy}"
                 )),
                 WorkerReport::Trouble(error) => note(&format!("{error}; goes on")),
                 WorkerReport::End => break,
@@ -239,7 +243,7 @@ impl<'a> Events<'a> {
         if self.out.is_json() {
             return self.line(json!({"event": "lost", "key": key, "attempt": attempt}));
         }
-        note(&format!("{key} was lost; what its command did is not recorded"));
+        note(&format!("{key} was lost; its command's result is not recorded"));
         Ok(())
     }
 

@@ -53,7 +53,7 @@ pub fn verdict(end: &ChildEnd, args: &Args) -> Option<CommandVerdict> {
         Some(EndReason::TimedOut) => CommandVerdict::retry(end, "the command took too long and was ended".to_owned()),
         // Another worker may have it.
         Some(EndReason::NoMemory) => {
-            let how = "this worker has not the memory to hand the item to a command; none was begun";
+            let how = "this worker lacks the memory to start a command for the item";
             CommandVerdict::retry(end, how.to_owned())
         }
         None => from_exit(end, args),

@@ -49,7 +49,7 @@ pub fn run(global: &Global, args: &Args, name: &str, out: &Output) -> Result<Exi
         }
         // The interrupt comes first, so that the message is true.
         stopped.interrupt();
-        note("claiming no more items; running calls may end (a second signal ends them, and undoes what they did)");
+        note("claiming no more items; running calls may end (a second signal ends them, and undoes their work)");
     })?;
 
     let counts = ProcedureCounts::default();

@@ -76,7 +76,7 @@ impl Slot<'_> {
     }
 
     fn cannot_start(&self, error: &io::Error) -> Failure {
-        let message = format!("the command {:?} cannot be run: {error}; its item was given back", self.args.command[0]);
+        let message = format!("the command {:?} cannot be run: {error}; its item was released", self.args.command[0]);
         match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => usage(message),
             _ => Failure::Partly(message, Exit::Unavailable),

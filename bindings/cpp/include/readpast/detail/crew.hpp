@@ -153,7 +153,7 @@ private:
         if (made->action == action::retry || made->action == action::fail)
             log(job, log_level::warning, made->action,
                 " failed (" + std::string(name(made->action)) +
-                    "): " + log_text(made->error.value_or("no error is given")));
+                    "): " + log_text(made->error.value_or("the handler gave no error")));
         return *std::move(made);
     }
 
