@@ -28,7 +28,7 @@ esac
 
 
 class Server:
-    """Of a queue Mail: four Failed (one of them hostile), two in Error, the others Completed, three Pending."""
+    """Items of a queue Mail: four Failed (one of them hostile), two in Error, the others Completed, three Pending."""
 
     def __init__(self, command: str):
         self.command = str(pathlib.Path(command).resolve())

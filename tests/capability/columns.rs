@@ -1,4 +1,4 @@
-//! What a description says of a column besides its type: what an item has that leaves it out, and what holds of each.
+//! The properties of a column besides its type: the value of an item that leaves it out, and the rules for each.
 
 use crate::by_hand;
 use crate::kinds::{install, tables};
@@ -355,7 +355,7 @@ fn a_type_of_the_authors_own(given: &Given) {
         assert_eq!(queue.end(sets).answer, Answer::Ok);
         assert_eq!(values(queue, "one", &names), json!([null, 1, [2]]));
         assert_eq!(queue.take().column("Code"), "000000");
-        // What only the type refuses is a mistake of the item's.
+        // A value that only the type refuses is a mistake of the item's.
         if !given.server.is_sql_server() {
             let bad = queue.enqueue(&[item(json!({"UserID": 3, "Code": "abc"}))], None).unwrap_err();
             assert_eq!(bad.kind, "InvalidItem", "{}", bad.message);
@@ -403,7 +403,7 @@ fn a_type_that_does_not_fit_is_refused(given: &Given) {
     }
 }
 
-/// What it would round, or cut, is said before there is a table.
+/// A value that it would round, or cut, is refused before there is a table.
 fn a_type_of_fewer_digits_is_refused(given: &Given) {
     let named = |what: &str| format!("{what}_{}", given.queue).to_lowercase();
     let sum = named("Sum");

@@ -33,7 +33,7 @@ const IGNORE: &str = r#"{"columns": ["Payload"]}"#;
 const EXISTING: &str = r#"{"columns": ["Payload"], "answer": "existing"}"#;
 const UNFINISHED: &str = r#"{"columns": ["Payload"], "answer": "existing", "among": "unfinished"}"#;
 
-/// Of work that is wanted once among the unfinished there may be several that ended: only one comes back.
+/// Several items may have ended of work that is wanted once among the unfinished: only one comes back.
 fn what_came_again_is_not_redriven(given: &Given) {
     let queue = queue(given, UNFINISHED);
     let mut ended = Vec::new();
@@ -52,7 +52,7 @@ fn what_came_again_is_not_redriven(given: &Given) {
     queue.end(taken.settle(Action::Complete));
     assert_eq!(answers(queue.redrive(&items[..1], None).unwrap()), [ok]);
 
-    // What has no value is not the same as anything.
+    // NULL is the same as nothing.
     let without = [queue.put_item(NewItem::default()), queue.put_item(NewItem::default())];
     for _ in 0..4 {
         let Ok([taken]) = <[_; 1]>::try_from(queue.claim(1, std::time::Duration::ZERO).unwrap()) else { break };

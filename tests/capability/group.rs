@@ -118,7 +118,7 @@ fn workers_at_once_keep_the_order(given: &Given) {
         items.extend(["a", "b", "c"].map(|customer| of(Some(customer), &number.to_string())));
     }
     first.enqueue(&items, None).unwrap();
-    // Of each group what was taken, and how many are in hand.
+    // The items taken of each group, and how many are in hand.
     let log: Mutex<HashMap<String, (Vec<i32>, i32)>> = Mutex::default();
     std::thread::scope(|scope| {
         for worker in 0..4_usize {
@@ -163,7 +163,7 @@ fn workers_at_once_keep_the_order(given: &Given) {
     }
 }
 
-/// What any login may lock is not what claims wait for: here the names that they went by once.
+/// Claims do not wait for locks that any login may take: here on the names that they went by once.
 fn nobody_else_can_stop_the_claims(given: &Given) {
     let queue = queue(given);
     queue.put_item(of(Some("a"), "1"));

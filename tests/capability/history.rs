@@ -1,4 +1,4 @@
-//! What is remembered of the attempts at an item. Read by the procedure, as a monitor reads it.
+//! The history of the attempts at an item, read by the procedure, as a monitor reads it.
 
 use crate::by_hand::cell;
 use crate::kinds::{install, tables};

@@ -259,7 +259,7 @@ fn what_came_back_goes_alone(given: &Given) {
         let dead = given.open(&[("lease.ms", "10")]);
         assert_eq!(dead.claim(10, Duration::ZERO).unwrap().len(), 2);
         put(&*all, &["A2", "B2"]);
-        // Whoever looks gives back what is anybody's.
+        // A look gives back an item that is anybody's.
         std::thread::sleep(Duration::from_millis(20));
         assert_eq!(given.open(&[]).recover(10).unwrap(), 2);
         let answers = |types: &str| -> Vec<String> {
@@ -273,7 +273,7 @@ fn what_came_back_goes_alone(given: &Given) {
     });
 }
 
-/// What the first look counted may be in others' hands by the time that it is to be locked.
+/// An item that the first look counted may be in others' hands by the time that it is to be locked.
 fn what_others_hold_is_made_up_for(given: &Given) {
     // The stand-in for SQL Server has no hints of locks.
     if given.server.is_sql_server() {

@@ -1,4 +1,4 @@
-//! What operators do: find, redrive, purge.
+//! Calls of operators: find, redrive, purge.
 
 use readpast::item::{Action, Answer, ItemRef, ItemState, NewItem, Settlement};
 use std::time::Duration;
@@ -74,7 +74,7 @@ fn every_condition_narrows(given: &Given) {
     assert_eq!(taken.column("Type"), "A");
 }
 
-/// What has ended by its duration, what is worked on by the time since it was taken; of what waits nothing is known.
+/// Ended items go by their duration, items in flight by the time since they were taken; items that wait have neither.
 fn what_ran_long_is_found(given: &Given) {
     let queue = given.queue(&[]);
     let names = ["done", "quick", "failed", "busy", "young", "waits"];

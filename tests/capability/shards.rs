@@ -1,4 +1,4 @@
-//! What waits is dealt out into shards, at whose heads claims begin in turn.
+//! Items that wait are dealt out into shards, at whose heads claims begin in turn.
 
 use crate::by_hand;
 use readpast::item::{Action, Answer, NewItem};
@@ -138,7 +138,7 @@ fn a_settle_claims_from_the_shards(given: &Given) {
         seen.extend(numbers(&next));
         taken = next;
     }
-    // Of four claims in succession none begins where another did.
+    // None of four claims in succession begins where another did.
     assert!(
         seen.chunks(4).all(|four| four.iter().map(|number| number % 4).collect::<BTreeSet<_>>().len() == 4),
         "{seen:?}"

@@ -111,7 +111,7 @@ fn the_list_may_change(given: &Given) {
         install(given, table.clone(), &json!({"steps": ["in"]}));
         given.open(&[]).put_item(item("first", None));
         install(given, table.clone(), &json!({"steps": ["before", "in"]}));
-        // What is taken stays taken, however long the next install takes.
+        // A taken item stays taken, however long the next install takes.
         let queue = given.open(&[("lease.ms", "3600000")]);
         queue.put_item(item("second", None));
         assert_eq!(taken(&*queue), pairs(&[("free", "anywhere"), ("first", "in"), ("second", "before")]));

@@ -58,7 +58,7 @@ impl Served {
         Self::run(shell, command)
     }
 
-    /// What the servers of a shell have said on standard error.
+    /// The output of a shell's servers on standard error.
     pub fn log(shell: &Shell) -> String {
         std::fs::read_to_string(shell.folder.join(LOG)).unwrap()
     }

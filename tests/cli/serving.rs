@@ -118,7 +118,7 @@ fn many_items_come_page_by_page() {
 }
 
 #[test]
-fn what_stands_in_items_stays_text() {
+fn texts_of_items_stay_text() {
     let shell = Shell::new();
     for (n, text) in HOSTILE.iter().enumerate() {
         let item = serde_json::json!({"Recipient": text, "Body": text, "N": n, "Tags": {"<b>": text}});
@@ -180,7 +180,7 @@ fn actions_are_shown_first_and_then_done() {
     let secret = preview.body.split("name=\"secret\" value=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
     let form = |verb: &str, more: &str| format!("verb={verb}&secret={secret}{more}");
 
-    // What an item's state allows is offered, and what it does not is not promised.
+    // The page offers the actions that an item's state allows, and no other.
     let done = encoded(&key(&shell, 4));
     let item = served.get(&format!("/queue/Mail/item?key={done}"));
     assert!(!item.body.contains("/act?"), "nothing can be done to what is Completed: {}", item.body);
@@ -285,7 +285,7 @@ fn a_monitor_may_look_and_no_more() {
 }
 
 #[test]
-fn who_asks_is_known_or_refused() {
+fn a_user_is_known_or_refused() {
     let shell = mixed();
     for address in ["0.0.0.0:0", "[::]:0"] {
         shell.run(&["serve", "--listen", address]).says(2, &["other machines", "--token-file", "--trust-header"]);
@@ -389,7 +389,7 @@ fn events_tell_of_new_figures() {
 }
 
 #[test]
-fn whoever_listens_takes_no_place_from_who_asks() {
+fn a_listener_takes_no_place_from_other_requests() {
     let shell = Shell::new();
     let served = Served::start(&shell, &[]).ready();
     let listening: Vec<_> = (0..300)
@@ -403,7 +403,7 @@ fn whoever_listens_takes_no_place_from_who_asks() {
     let refused = served.get("/events");
     assert_eq!((refused.status, refused.header("connection")), (503, Some("close")));
     drop(listening);
-    // What nobody listens to any more is noticed when the next figures are to be told.
+    // A stream without a listener is noticed when the next figures are to be sent.
     until("there is room again", || {
         let mut stream = served.connect();
         write!(stream, "GET /events HTTP/1.1\r\nHost: {}\r\n\r\n", served.address).unwrap();
@@ -429,7 +429,7 @@ fn the_dashboard_shows_what_there_is() {
                 expression[at..].chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
             let family = name.strip_suffix("_bucket").unwrap_or(&name);
             assert!(body.contains(&format!("# TYPE {family} ")), "there is no {family}: {expression}");
-            // Of calls that were not made there are no samples.
+            // Calls that were not made have no samples.
             let samples: Vec<_> = body.lines().filter(|line| line.starts_with(&format!("{name}{{"))).collect();
             let by = expression.split("by (").nth(1).map(|rest| rest.split(')').next().unwrap()).unwrap_or_default();
             for label in by.split(", ").chain(["queue"]).filter(|label| !label.is_empty()) {
@@ -446,7 +446,7 @@ fn the_dashboard_shows_what_there_is() {
     }
 }
 
-/// What `promtool check metrics` asks: each sample has its name declared before it, once, with a help, and a number for its value;
+/// The rules of `promtool check metrics`: each sample has its name declared before it, once, with a help, and a number for its value;
 /// and names, suffixes and labels are those of its kind.
 #[track_caller]
 fn is_by_the_conventions(text: &str) {
@@ -491,7 +491,7 @@ fn figures_are_there_for_machines() {
         "readpast_queue_due_items{queue=\"Mail\"} 1\n",
         "readpast_queue_up{queue=\"Mail\"} 1\n",
         "# TYPE readpast_queue_oldest_due_seconds gauge\n",
-        // Of this process, by the same writer.
+        // The metrics of this process, by the same writer.
         "# TYPE readpast_call_duration_seconds histogram\n",
         "readpast_claimed_items_total{schema=\"readpast\",queue=\"Mail\"} 0\n",
     ]);
@@ -552,7 +552,7 @@ fn queues_come_change_and_go_under_its_eyes() {
     shell.look("DROP FUNCTION readpast.watch_mail; SELECT 1");
     until("the loss is seen", || served.get("/queue/Mail").status == 404);
     let metrics = served.get("/metrics");
-    // What this process has done with it stays counted.
+    // The counts of this process's work on it stay.
     let mut of_queues = metrics.body.lines().filter(|line| line.starts_with("readpast_queue_"));
     assert!(of_queues.all(|line| !line.contains("Mail")), "{metrics:?}");
     assert!(metrics.body.contains("readpast_queue_up{queue=\"Other\"}"), "{metrics:?}");

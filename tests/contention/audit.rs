@@ -24,7 +24,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use support::fixture::Given;
 use support::ledger::{Claim, Line, Note};
 
-/// What the ledgers tell of one attempt.
+/// The entries of the ledgers about one attempt.
 #[derive(Debug, Default)]
 struct Attempt {
     paused: bool,
@@ -40,7 +40,7 @@ impl Attempt {
     }
 }
 
-/// What the table tells of one item.
+/// The row of one item in the table.
 struct Row {
     key: String,
     state: ItemState,

@@ -235,9 +235,9 @@ fn in_a_transaction() {
     in_time(|| drop(session));
 }
 
-/// What was left hanging ends when the connection does, and is not counted any more.
+/// A call left hanging ends when the connection does, and is not counted any more.
 #[test]
-fn what_hangs_ends_with_its_connection() {
+fn a_call_that_hangs_ends_with_its_connection() {
     let scratch = Scratch::new();
     let (proxy, queue) = open_through(&scratch, SHORT);
     proxy.hush();
@@ -287,7 +287,7 @@ fn under_a_worker_that_goes_on() {
 }
 
 /// A worker that is stopped while its call hangs ends at its deadline, however long the call could still take: after a lease
-/// where no other was said.
+/// where no other was set.
 #[test]
 fn under_a_worker_that_is_stopped() {
     let scratch = Scratch::new();
