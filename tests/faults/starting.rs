@@ -112,7 +112,7 @@ fn assert_says_descriptors(error: &Error) {
     assert!(error.is_retryable() && !error.kind().is_transient(), "only the caller can do something about it");
 }
 
-/// Before the first connection, when no driver can be found, and later, when no socket can be opened. Either is told at
+/// Before the first connection, when no driver can be found, and later, when no socket can be opened. Either is reported at
 /// once: it would be tried again for an hour.
 #[test]
 fn without_file_descriptors_no_driver_or_server_is_blamed() {
