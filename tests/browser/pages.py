@@ -17,7 +17,7 @@ SIZES = {"wide": (1280, 900), "phone": (390, 844)}
 # The contrast that the guidelines for accessible pages ask for (WCAG 2, AA).
 CONTRAST = 4.5
 
-# What is wrong with a page for who does not see it, does not use a mouse, or holds it in one hand.
+# Faults of a page for a person who does not see it, does not use a mouse, or holds it in one hand.
 ILLS = """
 const ills = [];
 const luminance = (color) => {

@@ -153,7 +153,7 @@ def test_a_savepoint_undoes_what_came_after_it(given: Given) -> None:
     assert given.everything() == (90, ["Error"])
 
 
-def test_what_is_refused_is_an_answer_and_ends_nothing(given: Given) -> None:
+def test_a_refusal_is_an_answer_and_ends_nothing(given: Given) -> None:
     given.put("a")
     item = given.claim()
     with given.connection.transaction():
@@ -218,7 +218,7 @@ def test_a_crash_before_the_commit_leaves_nothing(given: Given) -> None:
     assert given.everything() == (100, ["Completed"])
 
 
-def test_an_operation_tells_whether_the_commit_has_happened(given: Given) -> None:
+def test_an_operation_shows_whether_the_commit_has_happened(given: Given) -> None:
     given.put("a")
     item, settles, adds = given.claim(), str(uuid.uuid4()), str(uuid.uuid4())
 

@@ -168,7 +168,7 @@ def test_a_savepoint_undoes_what_came_after_it(given: Given) -> None:
     assert given.everything() == (90, ["Error"])
 
 
-def test_what_is_refused_is_an_answer_and_ends_nothing(given: Given) -> None:
+def test_a_refusal_is_an_answer_and_ends_nothing(given: Given) -> None:
     item = given.take_new("a")
     given.pay()
     assert given.settle({**item, "token": "2020-01-01T00:00:00"}) == "CONFLICT"

@@ -25,7 +25,7 @@ pub fn claim_numbered(given: &Given, worker: &str, max: i32, number: i64) -> Row
     given.session().execute(&call, &[]).unwrap()
 }
 
-/// What `worker` holds by the claim of that number.
+/// The items that `worker` holds by the claim of that number.
 pub fn claimed(given: &Given, worker: &str, number: i64) -> Rows {
     let procedure = procedure(given, "Claimed_", "");
     let call = if given.server.is_sql_server() {

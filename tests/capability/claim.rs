@@ -14,7 +14,7 @@ pub const BODIES: &[(&str, Body)] = &[
     ("claim::a_suspect_is_found_as_one", a_suspect_is_found_as_one),
     ("claim::counts_attempts", counts_attempts),
     ("claim::an_item_in_flight_is_not_taken_again", an_item_in_flight_is_not_taken_again),
-    ("claim::what_is_not_due_waits", what_is_not_due_waits),
+    ("claim::an_item_that_is_not_due_waits", an_item_that_is_not_due_waits),
     ("claim::spent_items_end_failed", spent_items_end_failed),
     ("claim::claimers_at_once_take_each_item_once", claimers_at_once_take_each_item_once),
     ("claim::counts_out_of_range_are_refused", counts_out_of_range_are_refused),
@@ -87,7 +87,7 @@ fn hands_out_columns_by_name_and_type(given: &Given) {
     }
 }
 
-/// What a column repeats of the answer is not read again by a claim. A look at the queue reads all of it.
+/// A claim does not read again what a column repeats of the answer. A look at the queue reads all of it.
 fn a_claimed_item_is_as_it_is_found(given: &Given) {
     let queue = given.queue(&[]);
     queue.enqueue(&[item("1"), item("2"), item("3")], None).unwrap();
@@ -120,7 +120,7 @@ fn an_item_in_flight_is_not_taken_again(given: &Given) {
     given.open(&[]).expect_empty();
 }
 
-fn what_is_not_due_waits(given: &Given) {
+fn an_item_that_is_not_due_waits(given: &Given) {
     let queue = given.queue(&[]);
     queue.put_item(NewItem { delay_ms: Some(3_600_000), ..item("later") });
     queue.put_item(NewItem { due: Some("2999-01-01".to_owned()), ..item("much later") });
@@ -206,7 +206,7 @@ fn age_leases(given: &Given, described: &str) {
     }
 }
 
-/// As for whoever lost the answer: in every kind of table that has a place for the number, what the claim said is said again, and
+/// A caller that lost the answer: in every kind of table that has a place for the number, the claim answers as before, and
 /// nobody gets what another claim took, or what is not held any more.
 fn a_claim_is_found_by_its_number(given: &Given) {
     let described = r#""table": {"schema": "readpast", "name": "TABLE", "create": true, "key": ["Id"],
@@ -275,7 +275,7 @@ fn a_claim_is_found_by_its_number(given: &Given) {
     }
 }
 
-/// What came back from a dead worker goes by itself when it is found, as it did when it was claimed; what is claimed next does not.
+/// An item back from a dead worker goes by itself when it is found, as it did when it was claimed; the next claim does not.
 fn a_suspect_is_found_as_one(given: &Given) {
     let queue = given.queue(&[("worker", "w")]);
     queue.put("a");

@@ -1,4 +1,4 @@
-//! What becomes of completed items.
+//! Completed items: kept, deleted, or moved to a history.
 
 use crate::by_hand;
 use readpast::item::{Action, Answer, ItemState, Settlement};
@@ -161,7 +161,7 @@ fn figures_know_what_left(given: &Given) {
 /// The history gets what the row has, also what the server computes in the table and lets nobody write.
 fn somebody_elses_items_move_as_they_are(given: &Given) {
     let table = format!("{}_theirs", given.queue).to_ascii_lowercase();
-    // Said, since a schema of the login's own name would be taken before it.
+    // With its schema, since one of the login's own name would come before it.
     let schema = if given.server.is_sql_server() { "dbo" } else { "public" };
     let theirs = format!("{schema}.{table}");
     let mut session = given.session();

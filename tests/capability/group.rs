@@ -16,7 +16,7 @@ pub const BODIES: &[(&str, Body)] = &[
     ("group::waits_for_what_is_retried_and_paused", waits_for_what_is_retried_and_paused),
     ("group::does_not_wait_for_what_failed", does_not_wait_for_what_failed),
     ("group::a_settle_lets_the_next_one_go", a_settle_lets_the_next_one_go),
-    ("group::whoever_waits_is_shown", whoever_waits_is_shown),
+    ("group::groups_that_wait_are_shown", groups_that_wait_are_shown),
     ("group::workers_at_once_keep_the_order", workers_at_once_keep_the_order),
     ("group::nobody_else_can_stop_the_claims", nobody_else_can_stop_the_claims),
 ];
@@ -90,7 +90,7 @@ fn a_settle_lets_the_next_one_go(given: &Given) {
     }
 }
 
-fn whoever_waits_is_shown(given: &Given) {
+fn groups_that_wait_are_shown(given: &Given) {
     let queue = queue(given);
     let view = by_hand::procedure(given, "", "_Blocked_V");
     let shown = || {
@@ -118,7 +118,7 @@ fn workers_at_once_keep_the_order(given: &Given) {
         items.extend(["a", "b", "c"].map(|customer| of(Some(customer), &number.to_string())));
     }
     first.enqueue(&items, None).unwrap();
-    // Of each group what was taken, and how many are in hand.
+    // The items taken of each group, and how many are in hand.
     let log: Mutex<HashMap<String, (Vec<i32>, i32)>> = Mutex::default();
     std::thread::scope(|scope| {
         for worker in 0..4_usize {
@@ -163,7 +163,7 @@ fn workers_at_once_keep_the_order(given: &Given) {
     }
 }
 
-/// What any login may lock is not what claims wait for: here the names that they went by once.
+/// Claims do not wait for locks that any login may take: here on the names that they went by once.
 fn nobody_else_can_stop_the_claims(given: &Given) {
     let queue = queue(given);
     queue.put_item(of(Some("a"), "1"));

@@ -78,7 +78,7 @@ fn an_older_schema_is_upgraded_in_place(given: &Given) {
     let spec = QueueSpec::from_json(r#"{"queue": "Q"}"#).unwrap();
     install(&settings.config(), Some(&spec)).unwrap();
     given.layer.open(&settings, "Q").unwrap().put("kept");
-    // What an earlier release would have left.
+    // The state that an earlier release would have left.
     let statement = format!("UPDATE {} SET version = version - 1", versions_table(given, &schema));
     given.session().execute(&statement, &[]).unwrap();
 

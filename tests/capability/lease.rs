@@ -158,7 +158,7 @@ fn one_of_all_recovers_in_its_turn(given: &Given) {
         given.meddle(RUN_OUT, "Payload = 'x'");
         let set = format!("UPDATE {table} SET RecoveredAt = '{time}' WHERE {condition}");
         run(set.clone());
-        // Whoever keeps the row locked stops nobody.
+        // A session that keeps the row locked stops nobody.
         run("BEGIN TRANSACTION".to_owned());
         run(lock.clone());
         assert_eq!(in_turn(given, "third"), 1, "{time}");
@@ -190,7 +190,7 @@ fn a_turn_that_found_a_chunk_is_not_the_last(given: &Given) {
     );
 }
 
-/// What the log is asked for at the commit of each call, as PostgreSQL tells it to a trigger that waits until then. SQL Server tells
+/// The kind of commit of each call, as PostgreSQL shows it to a trigger that waits until then. SQL Server shows
 /// nobody; there it is the calls that count.
 fn only_claims_and_renewals_are_lazy(given: &Given) {
     let known = "BEGIN TRANSACTION; COMMIT TRANSACTION WITH (DELAYED_DURABILITY = ON);";

@@ -25,7 +25,7 @@ fn figure_in(text: &str, given: &Given, name: &str, more: &str) -> f64 {
     found.first().map_or(-1.0, |value| value.parse().unwrap())
 }
 
-/// Reads the text once for all: it tells of every queue that this process has had so far, and that takes its time.
+/// Reads the text once for all: it has every queue that this process has had so far, and that takes its time.
 #[track_caller]
 fn expect(given: &Given, figures: &[(&str, &str, f64)]) {
     let text = given.layer.metrics();

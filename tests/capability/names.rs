@@ -42,7 +42,7 @@ fn the_longest_queue_name_works(given: &Given) {
     queue.take();
 }
 
-/// What would end a literal, a comment, the body of a function, a statement of a script, or fill in a template.
+/// Texts that would end a literal, a comment, the body of a function, a statement of a script, or fill in a template.
 fn types_are_text_and_nothing_else(given: &Given) {
     let types = ["it's", "x]; DROP TABLE Job; --", "$$; $$", "*/ GO /*", "{{ queue }}", "100%_[a]", "N'"];
     let spec = serde_json::json!({"queue": given.queue, "types": types});

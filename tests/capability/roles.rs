@@ -159,7 +159,7 @@ impl Drop for People<'_> {
 
 const PASSWORD: &str = "Role-1-test";
 
-/// What each procedure is called without the queue, and which roles may execute it.
+/// The name of each procedure without the queue, and which roles may execute it.
 const PROCEDURES: [(&str, &str, &[usize]); 19] = [
     ("Add_", "_utx", &[0, 2]),
     ("Add_", "_trx", &[0, 2]),
@@ -343,7 +343,7 @@ fn own_types(given: &Given, table: Value) {
     assert_eq!(people.open(&operator).unwrap().find("{}", None, 10).unwrap().len(), 5);
 }
 
-/// Leases that ran out may be anybody's, and are: of an item of another type it is only told that there was one.
+/// Leases that ran out may be anybody's, and are: of an item of another type it shows only that there was one.
 fn recovery_and_figures_show_nothing_of_other_types(given: &Given) {
     for (number, table) in [|_: &Given| Value::Null, adopted].into_iter().enumerate() {
         let given = &given.sibling(number);
@@ -464,7 +464,7 @@ fn types_may_be_given_to_a_role(given: &Given) {
     people.give(&["Email"], &second);
     assert_eq!((people.seen(&first), people.seen(&second)), (2, 3));
     let Some(queue) = people.open(&second) else { return };
-    // Who names types gets of them what it may see.
+    // A login that names types gets those that it may see.
     let naming = |login: &str, types: &str| {
         let mut pairs = people.settings(login).pairs().to_vec();
         pairs.push(("worker.types".to_owned(), types.to_owned()));

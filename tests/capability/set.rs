@@ -13,13 +13,13 @@ pub const BODIES: &[(&str, Body)] = &[
     ("set::values_of_every_kind_arrive", values_of_every_kind_arrive),
     ("set::subtypes_keep_their_own_results", subtypes_keep_their_own_results),
     ("set::many_items_get_their_own", many_items_get_their_own),
-    ("set::what_does_not_count_is_not_written", what_does_not_count_is_not_written),
+    ("set::attempts_that_do_not_count_are_not_written", attempts_that_do_not_count_are_not_written),
     ("set::a_repeated_operation_writes_once", a_repeated_operation_writes_once),
     ("set::mistakes_are_refused_before_they_are_sent", mistakes_are_refused_before_they_are_sent),
     ("set::the_server_refuses_too", the_server_refuses_too),
     ("set::a_subtype_that_the_item_lacks_is_refused", a_subtype_that_the_item_lacks_is_refused),
-    ("set::what_is_completed_takes_them_along", what_is_completed_takes_them_along),
-    ("set::what_is_deleted_takes_none", what_is_deleted_takes_none),
+    ("set::a_completed_item_takes_them_along", a_completed_item_takes_them_along),
+    ("set::a_deleted_item_takes_none", a_deleted_item_takes_none),
     ("set::by_hand_too", by_hand_too),
     ("set::within_another_transaction", within_another_transaction),
     ("set::a_column_of_either_json_type", a_column_of_either_json_type),
@@ -88,7 +88,7 @@ fn values_of_every_kind_arrive(given: &Given) {
             ("12345678.90", "d6513312-4dcc-4c44-b044-08b98257037c")
         );
 
-        // What is left out stays; what is null becomes NULL.
+        // A column that is left out stays; a null becomes NULL.
         let stepped =
             Settlement { token: Some(&step.token), ..set(&taken, Action::Retry, r#"{"Note": null, "Day": null}"#) };
         assert_eq!(queue.end(stepped).answer, Answer::Ok);
@@ -168,7 +168,7 @@ fn many_items_get_their_own(given: &Given) {
     });
 }
 
-fn what_does_not_count_is_not_written(given: &Given) {
+fn attempts_that_do_not_count_are_not_written(given: &Given) {
     on_each_table(given, &json!({}), |_, queue| {
         queue.enqueue(&["lost", "changed", "good", "paused"].map(item), None).unwrap();
         let taken = queue.claim(4, Duration::ZERO).unwrap();
@@ -177,7 +177,7 @@ fn what_does_not_count_is_not_written(given: &Given) {
         assert_eq!(queue.end(find("paused").settle(Action::Pause)).answer, Answer::Ok);
         let note = r#"{"Note": "new"}"#;
         let lost = Settlement { attempt: 7, ..set(find("lost"), Action::Complete, note) };
-        // What is paused is closed, also to who may resume it.
+        // A paused item is closed, also to a login that may resume it.
         let closed = Settlement { attempt: 0, token: None, ..set(find("paused"), Action::Resume, note) };
         let outcomes = queue
             .settle(
@@ -318,7 +318,7 @@ fn a_subtype_that_the_item_lacks_is_refused(given: &Given) {
     assert_eq!(values(&*queue, "mail", &["Email_Response"]), [Value::Null]);
     let gone = Settlement { key: "2020-01-01T00:00:00.0000000", ..settlements[1].clone() };
     assert_eq!(queue.end(gone).answer, Answer::NotFound);
-    // What is not the worker's any more is judged as that, and holds up nothing of the call, whatever its values are for.
+    // An item that is not the worker's any more is judged as that, and holds up nothing of the call, whatever its values are for.
     queue.put_item(notice("other", "Welcome", json!({"Sms": {}})));
     let other = queue.take();
     let lost = Settlement { attempt: 7, ..settlements[1].clone() };
@@ -332,7 +332,7 @@ fn a_subtype_that_the_item_lacks_is_refused(given: &Given) {
     assert_eq!(values(&*queue, "other", &["Sms_Response"]), ["ok"]);
 }
 
-fn what_is_completed_takes_them_along(given: &Given) {
+fn a_completed_item_takes_them_along(given: &Given) {
     for (number, table) in tables().into_iter().enumerate() {
         let given = given.sibling(number);
         let is_own = table.is_null();
@@ -368,7 +368,7 @@ fn column(given: &Given, is_own: bool, name: &str) -> String {
     if is_own || given.server.is_sql_server() { given.quoted(name) } else { name.to_lowercase() }
 }
 
-fn what_is_deleted_takes_none(given: &Given) {
+fn a_deleted_item_takes_none(given: &Given) {
     on_each_table(given, &json!({"completion": "delete"}), |given, queue| {
         queue.enqueue(&["a", "b"].map(item), None).unwrap();
         let taken = queue.claim(2, Duration::ZERO).unwrap();
@@ -380,7 +380,7 @@ fn what_is_deleted_takes_none(given: &Given) {
         completed["status"] = json!("Completed");
         let error = modify(given, queue, &json!([completed])).unwrap_err();
         assert_eq!(error.kind(), readpast::error::ErrorKind::InvalidItem, "{error}");
-        // What is not completed stays, and so do its values.
+        // An item that is not completed stays, and so do its values.
         let outcomes =
             queue.settle(&[set(&taken[0], Action::Fail, note), taken[1].settle(Action::Complete)], None).unwrap();
         assert!(outcomes.iter().all(|outcome| outcome.answer == Answer::Ok));

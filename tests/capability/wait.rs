@@ -99,7 +99,7 @@ fn a_shared_handle_is_interrupted_for_itself(given: &Given) {
     queue.put("x");
     assert_eq!(first.join().unwrap(), Ok(1), "the other handle goes on");
 
-    // What one has claimed the other settles: one worker, one set of leases.
+    // One settles the items that the other has claimed: one worker, one set of leases.
     shared.resume();
     queue.put("y");
     let taken = shared.take();
@@ -144,7 +144,7 @@ fn an_idle_process_polls_once_per_interval(given: &Given) {
     let mut session = given.session();
     session.execute("ALTER SYSTEM SET track_functions = 'pl'", &[]).unwrap();
     session.execute("SELECT pg_reload_conf()", &[]).unwrap();
-    // What is opened then counts from the start.
+    // A queue that is opened then counts from the start.
     let tracked = "SELECT current_setting('track_functions')";
     until("calls are counted", || shown(&mut given.session(), tracked) == "pl");
     let queue = given.open(&[("poll.interval_ms", "3600000"), ("application", &function)]);

@@ -1,4 +1,4 @@
-//! `serve --alerts`: each rule tells a web server, or a command, once when it begins to hold and once when it ends.
+//! `serve --alerts`: each rule calls a web server, or a command, once when it begins to hold and once when it ends.
 
 use crate::http::Served;
 use crate::shell::{HOLDS, Shell, until};
@@ -76,7 +76,7 @@ fn secret(shell: &Shell, name: &str, text: &str) {
 }
 
 #[test]
-fn a_webhook_is_told_once_when_it_begins_and_once_when_it_ends() {
+fn a_webhook_is_called_once_when_it_begins_and_once_when_it_ends() {
     let shell = Shell::new();
     let hook = Hook::start(2);
     secret(
@@ -118,7 +118,7 @@ fn a_webhook_is_told_once_when_it_begins_and_once_when_it_ends() {
 }
 
 #[test]
-fn a_command_is_told_by_its_standard_input() {
+fn a_command_gets_it_by_its_standard_input() {
     let shell = Shell::new();
     let script = "cat >> told; echo >> told; env >> environment";
     let rules = format!(
@@ -151,7 +151,7 @@ fn a_command_is_told_by_its_standard_input() {
 }
 
 #[test]
-fn the_log_is_told_and_what_no_queue_is_called() {
+fn the_log_has_it_and_a_name_that_no_queue_has() {
     let shell = Shell::new();
     let rules = "log = true\n[[rule]]\nname = \"back\\u001blog\"\ndepth = 2\n[[rule]]\nname = 'late'\nqueue = 'Mial'\noldest = '1s'\n";
     shell.write("alerts.toml", rules);

@@ -26,7 +26,7 @@ fn silent_clients_keep_nobody_out() {
     assert_eq!(served.get("/").status, 401);
     served.get_with("/", &[GIVEN]).shows(&["Queues of the schema"]);
     let mut last = silent.last().unwrap();
-    // The newest of them is let go as well, when it has said nothing for long enough.
+    // The newest of them is let go as well, when it has sent nothing for long enough.
     within(NEVER, || drop(last.read_to_end(&mut Vec::new())));
 }
 

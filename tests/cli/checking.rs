@@ -46,7 +46,7 @@ fn doctor_finds_what_is_wrong_and_says_the_remedy() {
 }
 
 #[test]
-fn doctor_tells_a_login_what_it_lacks() {
+fn doctor_names_the_rights_that_a_login_lacks() {
     let mut shell = Shell::new();
     let role = shell.db.role();
     let mut command = shell.bare(&["doctor", "Mail"]);
@@ -67,7 +67,7 @@ fn doctor_tells_a_login_what_it_lacks() {
     assert!(text.contains("permission") && text.contains("stats_mail"), "{text}");
 }
 
-/// The description has roles: a login that lacks rights is told which.
+/// The description has roles: an error names the rights that a login lacks.
 #[test]
 fn doctor_names_the_roles_that_a_login_lacks() {
     let mut shell = Shell::empty();

@@ -76,7 +76,7 @@ fn a_file_that_others_may_read_holds_no_secret() {
         set(0o600);
         assert_eq!(finish(shell.bare(&arguments)), (Some(0), String::new()), "the remedy works");
     }
-    // What needs no connection, or has another one, does not mind.
+    // A command that needs no connection, or has another one, does not mind.
     set(0o644);
     assert_eq!(finish(shell.command(&["stats", "Mail", "--config", "holds.toml"])), (Some(0), String::new()));
     shell.write("queue.toml", "queue = 'Q'\n");
@@ -119,7 +119,7 @@ fn mistakes_in_settings_are_named_and_secrets_are_not() {
 }
 
 #[test]
-fn what_does_not_connect_ends_with_its_own_status() {
+fn a_failed_connection_ends_with_its_own_status() {
     let mut shell = Shell::new();
     let role = shell.db.role();
     let settings = ["--set", "retry.budget_ms=0"];
@@ -159,7 +159,7 @@ fn a_reader_that_goes_away_is_no_error() {
         let output = child.wait_with_output().unwrap();
         assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), b"".as_slice()), "{arguments:?}");
     }
-    // Who puts items in or works on them goes on: what it prints is not what it is for.
+    // A command that adds items or works on them goes on: its output is not its purpose.
     let lines = "{\"Recipient\": \"a\"}\n".repeat(3000);
     shell.write("lines", &lines);
     let mut child = shell.command(&["enqueue", "Mail", "-f", "lines", "--json"]).spawn().unwrap();

@@ -95,7 +95,7 @@ fn a_bad_line_is_named_and_a_repetition_enqueues_the_rest() {
     shell.run(&["enqueue", "Mail", "-f", "lines"]).says(2, &["line 6:", "UTF-8"]);
     assert_eq!(shell.count("Pending"), "0", "a file is checked first");
 
-    // Of standard input whole batches are there: lines 1 to 4.
+    // Whole batches of standard input are there: lines 1 to 4.
     let done = shell.feed(&["enqueue", "Mail", "--batch", "2"], &bad("x"));
     done.says(2, &["line 6:", "4 items were enqueued", "--batch 2"]);
     assert_eq!(shell.count("Pending"), "4");
@@ -137,7 +137,7 @@ fn an_interrupt_stops_between_batches() {
 }
 
 #[test]
-fn what_is_there_already_is_a_duplicate_and_no_error() {
+fn an_item_that_is_there_already_is_a_duplicate_and_no_error() {
     let shell = Shell::empty();
     let spec = |answer: &str| {
         format!(
@@ -178,7 +178,7 @@ fn columns_of_subtypes_have_their_names_before_them() {
 }
 
 #[test]
-fn what_the_database_refuses_of_arguments_is_told_as_it_is() {
+fn an_argument_that_the_database_refuses_is_reported_as_it_is() {
     let shell = Shell::new();
     shell.db.run("ALTER TABLE readpast.mail ADD CONSTRAINT small CHECK (\"N\" < 10)");
     let done = shell.run(&["enqueue", "Mail", "Recipient=a", "N=50"]);

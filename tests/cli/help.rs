@@ -1,4 +1,4 @@
-//! What the command says of itself, and what the README says of it.
+//! The help of the command, and the README's part about it.
 
 use crate::shell::Shell;
 
@@ -42,7 +42,7 @@ fn every_subcommand_explains_itself() {
 }
 
 #[test]
-fn wrong_arguments_are_told_as_json_too() {
+fn wrong_arguments_are_reported_as_json_too() {
     let shell = Shell::empty();
     for (wrong, words) in [
         (&["--json", "nonsense"][..], &["nonsense"][..]),
@@ -57,7 +57,7 @@ fn wrong_arguments_are_told_as_json_too() {
         assert_eq!((done.status, error["error"]["status"].as_u64()), (Some(2), Some(2)), "{wrong:?}");
         assert!(words.iter().all(|word| message.contains(word)) && !message.contains("Usage"), "{message}");
     }
-    // What is asked for is no error, and what stands behind the hyphens is not ours.
+    // Help that was asked for is no error, and the words behind the hyphens are not ours.
     assert!(shell.ok(&["--json", "--help"]).contains("Usage: readpast"));
     shell.run(&["work", "Mail", "--jobs", "0", "--", "x", "--json"]).says(2, &["error: ", "For more information"]);
 }

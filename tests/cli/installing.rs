@@ -41,7 +41,7 @@ fn a_database_without_an_encoding_is_named() {
 }
 
 #[test]
-fn mistakes_are_told_with_the_file_and_nothing_is_installed() {
+fn mistakes_are_reported_with_the_file_and_nothing_is_installed() {
     let shell = Shell::empty();
     shell.write("mail.toml", TOML);
     for (name, text, words) in [
@@ -80,7 +80,7 @@ fn a_description_is_rendered_for_either_server_without_one() {
     shell.run(&["render", "mail.toml", "--dialect", "oracle"]).says(2, &["oracle", "postgres"]);
 }
 
-/// What is reviewed is what install would run: in the same schema, from the same places.
+/// The reviewed script is the one that install would run: in the same schema, from the same places.
 #[test]
 fn render_and_install_mean_the_same_schema() {
     let shell = Shell::empty();

@@ -78,7 +78,7 @@ fn stats_tell_of_types_and_where_it_goes() {
         shell.run(&["stats", "Mail", "--json"]).json()[0].get("trend").is_none(),
         "what is not asked for is not looked for"
     );
-    // Of a queue that deletes what is completed: two looks.
+    // A queue that deletes completed items: two looks.
     let file = shell.write("gone.toml", "queue = \"Gone\"\ntypes = [\"A\"]\ncolumns = []\ncompletion = \"delete\"\n");
     shell.ok(&["install", file.to_str().unwrap()]);
     assert_eq!(shell.feed(&["enqueue", "Gone"], "{}\n{}\n").status, Some(0));
@@ -94,7 +94,7 @@ fn stats_tell_of_types_and_where_it_goes() {
 }
 
 #[test]
-fn who_watches_on_a_terminal_sees_bars_and_how_it_went() {
+fn a_terminal_shows_bars_and_how_it_went() {
     let shell = mixed();
     let line = format!("'{}' stats Mail --watch=1s", env!("CARGO_BIN_EXE_readpast"));
     let command = shell.command(&[]);
@@ -118,7 +118,7 @@ fn who_watches_on_a_terminal_sees_bars_and_how_it_went() {
 
 /// It looks again and again while the server is away; but not when nobody is there who could hear of it.
 #[test]
-fn who_watches_no_more_leaves_no_process_that_waits_for_a_server() {
+fn an_ended_watch_leaves_no_process_that_waits_for_a_server() {
     let mut shell = mixed();
     let role = shell.db.role();
     shell.db.run(&format!("GRANT USAGE ON SCHEMA readpast TO {role}"));
@@ -138,7 +138,7 @@ fn who_watches_no_more_leaves_no_process_that_waits_for_a_server() {
 }
 
 #[test]
-fn who_watches_sees_the_time_and_the_change() {
+fn a_watch_shows_the_time_and_the_change() {
     let shell = mixed();
     let mut child = shell.command(&["stats", "Mail", "--watch=1s"]).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
@@ -278,7 +278,7 @@ fn items_are_shown_by_key_and_by_filter() {
 }
 
 #[test]
-fn what_ran_long() {
+fn items_that_ran_long() {
     let shell = mixed();
     let text = shell.ok(&["stats", "Mail", "--longer-than", "5m"]);
     assert!(text.lines().any(|line| line == "  longer than 5 m 00 s           0"), "{text}");
@@ -381,7 +381,7 @@ fn items_are_steered_by_filter_with_a_dry_run_first() {
     assert_eq!(shell.ok(&["cancel", "Mail", "--key", &key(&shell, 4)]), "cancelled: 1\n");
     assert_eq!(states(&shell), "Pending Pending Completed Cancelled");
 
-    // What cannot be done is said, and the rest is done.
+    // An action that cannot be done is reported, and the rest is done.
     let done = shell.run(&["cancel", "Mail", "--status", "Pending,Completed", "--batch", "1"]);
     done.says(1, &[&key(&shell, 3), "Completed"]);
     assert_eq!(done.out, "cancelled: 2, left unchanged: 1\n");

@@ -279,8 +279,8 @@ fn commands_get_the_connection_on_request_only() {
     }
 }
 
-/// State and error of an item whose command says its word and goes on. The time counts from before it is started: on a
-/// busy machine it may be over before the word is said.
+/// State and error of an item whose command prints its word and goes on. The time counts from before it is started: on a
+/// busy machine it may be over before the word is printed.
 fn too_long(options: &[&str], script: &str, word: &str) -> (String, String) {
     for timeout in ["300ms", "3s", "30s", "300s"] {
         let (state, _, error) = outcome(&[&["--timeout", timeout], options].concat(), script);
@@ -321,7 +321,7 @@ fn a_command_that_cannot_be_run_costs_no_attempt() {
 
 /// Nobody else could have them until their leases run out, and the worker would wait for that.
 #[test]
-fn what_was_taken_beside_an_item_whose_command_cannot_be_run_is_given_back() {
+fn items_taken_beside_one_whose_command_cannot_be_run_are_given_back() {
     let shell = Shell::new();
     shell.fill(5);
     shell.write_program("once", "#!/bin/sh\nrm once\n");

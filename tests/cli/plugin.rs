@@ -67,7 +67,7 @@ fn the_figures_stand_behind_the_bar() {
 }
 
 #[test]
-fn what_cannot_be_found_out_is_unknown() {
+fn a_state_that_cannot_be_found_out_is_unknown() {
     let shell = Shell::new();
     for arguments in [&["check", "Nope"][..], &["check", "Mail", "--schema", "nowhere"]] {
         let done = shell.run(arguments);

@@ -19,7 +19,7 @@ fn shell(body: &str) -> Shell {
 const WORK: [&str; 5] = ["work", "Mail", "--procedure", "handle", "--json"];
 
 #[test]
-fn what_it_writes_and_the_end_of_its_item_are_one() {
+fn its_writes_and_the_end_of_its_item_are_one() {
     let shell = shell("");
     shell.fill(50);
     let workers: Vec<_> =
@@ -103,7 +103,7 @@ fn a_worker_that_is_killed_leaves_nothing_behind() {
     assert_eq!((shell.count("Completed"), shell.look("SELECT attempt FROM ledger")), ("1".to_owned(), "1".to_owned()));
 }
 
-/// What is wrong with the call itself costs no item an attempt.
+/// A fault of the call itself costs no item an attempt.
 #[test]
 fn a_procedure_that_does_not_fit_ends_the_work() {
     let shell = shell("");
@@ -164,7 +164,7 @@ fn it_takes_the_kinds_that_are_named() {
 }
 
 #[test]
-fn what_is_over_is_gone_when_it_ends() {
+fn an_item_that_is_over_is_gone_when_it_ends() {
     let shell = shell("");
     shell.write("mail.json", &crate::shell::MAIL.replacen('{', r#"{"retention": {"completed": "30d"}, "#, 1));
     shell.ok(&["install", "mail.json"]);

@@ -25,7 +25,7 @@ fn the_first_steps_work_as_written() {
     assert_eq!(shell.look("SELECT status || ' ' || attempt_num FROM readpast.notification"), "Completed 1");
 }
 
-/// What stands in its text: both servers' drivers, and where to get them.
+/// The parts of its text: both servers' drivers, and where to get them.
 #[test]
 fn the_readme_names_the_drivers() {
     let readme = include_str!("../../README.md");

@@ -178,7 +178,7 @@ impl Shell {
         [&["work", "Mail"], options, &["--", "sh", "-c", script]].concat()
     }
 
-    /// What a query gives, as the owner of the database sees it.
+    /// The result of a query, as the owner of the database sees it.
     pub fn look(&self, query: &str) -> String {
         self.db.look(query)
     }
@@ -212,7 +212,7 @@ impl Done {
         done
     }
 
-    /// It ended with this status and said all these words on standard error.
+    /// It ended with this status, with all these words on standard error.
     #[track_caller]
     pub fn says(&self, status: i32, words: &[&str]) {
         assert_eq!(self.status, Some(status), "{self:?}");
@@ -310,7 +310,7 @@ pub fn is_running(id: &str) -> bool {
     state_of(id).is_some_and(|state| state != 'Z')
 }
 
-/// What a process does, as proc(5) has it: 'R' it runs, 'T' it stands still, 'Z' it waits to be reaped. None: it is gone.
+/// The state of a process, as proc(5) has it: 'R' it runs, 'T' it stands still, 'Z' it waits to be reaped. None: it is gone.
 fn state_of(id: &str) -> Option<char> {
     let stat = fs::read_to_string(Path::new("/proc").join(id.trim()).join("stat")).ok()?;
     stat.rsplit_once(')')?.1.trim_start().chars().next()

@@ -74,7 +74,7 @@ fn an_idle_worker_ends_at_once() {
 }
 
 #[test]
-fn what_a_killed_worker_held_is_done_by_another() {
+fn another_worker_does_the_items_of_a_killed_one() {
     let shell = Shell::new();
     shell.fill(1);
     let worker = shell.start(&shell.script(&["--lease", "300ms"], WAITS));

@@ -25,7 +25,7 @@ fn until_some_are(shell: &Shell, state: &str) {
 }
 
 #[test]
-fn many_workers_on_a_copy_are_told_of() {
+fn many_workers_on_a_copy_are_reported() {
     let shell = Shell::new();
     shell.fill(2);
     let done = shell.run(&["stress", "Mail", "--workers", "4", "--items", "200", "--for", "30m"]);
@@ -48,7 +48,7 @@ fn many_workers_on_a_copy_are_told_of() {
     assert_eq!((copies(&shell), shell.count("Pending")), ("0".to_owned(), "2".to_owned()));
 }
 
-/// Who dies settles nothing; what it had is done by another, once.
+/// A worker that dies settles nothing; another does its items, once.
 #[test]
 fn workers_that_die_lose_nothing() {
     let shell = Shell::new();
@@ -159,7 +159,7 @@ fn a_worker_that_cannot_connect_ends_all() {
 }
 
 #[test]
-fn what_a_killed_one_left_can_be_dropped() {
+fn the_copy_of_a_killed_run_can_be_dropped() {
     let shell = Shell::new();
     let mut child = shell
         .command(&["stress", "Mail", "--workers", "2", "--items", "50", "--handler", "1h", "--for", "1h"])
@@ -178,7 +178,7 @@ fn what_a_killed_one_left_can_be_dropped() {
     shell.ok(&["stress", "--drop", &schema]);
     assert_eq!(copies(&shell), "0");
     shell.run(&["stress"]).says(2, &["required", "<QUEUE>"]);
-    // The name is told before there is anything that could be left.
+    // The name is printed before there is anything that could be left.
     shell.run(&["stress", "Nope"]).says(5, &["Nope", "readpast stress --drop readpast_stress_"]);
     shell.run(&["stress", "Mail", "--kill", "51"]).says(2, &["--kill"]);
 }

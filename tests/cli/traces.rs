@@ -47,7 +47,7 @@ fn the_environment_s_trace_goes_through_the_item() {
 }
 
 #[test]
-fn what_a_producer_in_sql_gives_is_read_or_left_out() {
+fn a_trace_of_a_producer_in_sql_is_read_or_left_out() {
     let shell = traced();
     for (n, trace) in [(1, format!("{PARENT} rojo=1")), (2, "nonsense".to_owned())] {
         shell.look(&format!(

@@ -14,7 +14,7 @@ fn competing_workers_lose_nothing_and_take_nothing_twice() {
     let workers: Vec<_> = (0..3)
         .map(|n| {
             let batch = (n * 4 + 1).to_string();
-            // What waits is given back at once, and claimed again with the same attempt.
+            // Items that wait are given back at once, and claimed again with the same attempt.
             let options = ["--until-empty", "--jobs", "3", "--batch", &batch, "--set", "worker.hold_ms=1", "--json"];
             shell.start(&shell.script(&options, script))
         })
@@ -46,7 +46,7 @@ fn until_empty_works_off_what_is_tried_again() {
 }
 
 #[test]
-fn what_a_command_leaves_behind_does_not_hold_the_worker_up() {
+fn processes_that_a_command_leaves_behind_hold_no_worker_up() {
     let shell = Shell::new();
     shell.fill(1);
     // It inherits standard output, which therefore stays open.
@@ -56,7 +56,7 @@ fn what_a_command_leaves_behind_does_not_hold_the_worker_up() {
     until("what was left is gone", || !is_running(&left));
 }
 
-/// What detached itself is left alone, and costs the worker nothing: no thread and no descriptor, however many there are.
+/// A process that detached itself is left alone, and costs the worker nothing: no thread and no descriptor, however many there are.
 #[test]
 fn daemons_that_commands_leave_behind_cost_nothing() {
     const ITEMS: usize = 200;
@@ -89,7 +89,7 @@ fn an_item_that_was_taken_away_ends_its_command() {
     let shell = Shell::new();
     shell.fill(1);
     let script = "echo $$ > pid.tmp; mv pid.tmp pid; exec sleep 3600";
-    // The renewal tells: a third of the lease. In what is left of it, at the end, all must be told.
+    // The renewal shows it: a third of the lease. In the rest of it, at the end, all must be notified.
     let worker = shell.start(&shell.script(&["--until-empty", "--lease", "15s", "--json"], script));
     let pid = fs::read_to_string(shell.wait_for_file("pid")).unwrap();
     assert_eq!(shell.ok(&["cancel", "Mail", "--status", "processing"]), "cancelled: 1\n");

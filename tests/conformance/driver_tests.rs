@@ -82,7 +82,7 @@ fn operators_hold_or_not() {
 }
 
 #[test]
-fn what_was_captured_must_come_back() {
+fn a_captured_value_must_come_back() {
     let mut variables = Variables::new();
     assert_eq!(
         matches(&json!([{"key": "$k"}, {"key": "$k"}]), &json!([{"key": 1}, {"key": 1}]), &mut variables),
@@ -165,7 +165,7 @@ fn right_answers_pass() {
 }
 
 #[test]
-fn what_is_captured_and_spelt_is_sent() {
+fn a_captured_value_is_sent_as_it_is_spelt() {
     // Answers with what it was asked, so that the expectation sees it.
     let echo =
         "while read -r line; do printf '%s\\n' \"{\\\"status\\\": \\\"READPAST_OK\\\", \\\"asked\\\": $line}\"; done\n";
@@ -226,7 +226,7 @@ fn adapters_that_hang_die_or_chatter_fail() {
 }
 
 #[test]
-fn what_wine_ends_before_it_begins_is_started_again() {
+fn a_program_that_wine_ends_before_it_begins_is_started_again() {
     let step = json!([{"do": "hello"}]);
     let begins_at = |last: u32, in_wine| {
         let marks = support::folder::folder("marks");

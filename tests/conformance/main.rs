@@ -25,7 +25,7 @@ use world::World;
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
-/// What the name of a language ends in whose adapter is a program for Windows.
+/// The end of a language's name whose adapter is a program for Windows.
 const WINDOWS: &str = "@windows";
 
 fn main() -> ExitCode {
@@ -131,7 +131,7 @@ fn report(cells: &[Cell], languages: &[String], time: Duration) -> ExitCode {
 }
 
 fn program(language: &str) -> Program {
-    // What takes longer hangs: a call of a scenario takes seconds, or a minute where a machine has far too much to do.
+    // A run that takes longer hangs: a call of a scenario takes seconds, or a minute where a machine has far too much to do.
     let patience = Duration::from_secs(600);
     if language == "rust" {
         let path = env::current_exe().expect("this program has a path");

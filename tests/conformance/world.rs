@@ -1,4 +1,4 @@
-//! What surrounds a cell of the table: a schema of its own on one of the servers, roles, connection strings, and faults.
+//! The surroundings of a cell of the table: a schema of its own on one of the servers, roles, connection strings, and faults.
 
 use crate::driver::{Place, Scenario, Variables, matches};
 use readpast::item::{Rows, Value as Cell};
@@ -34,7 +34,7 @@ pub struct World<'a> {
     roles: Vec<String>,
 }
 
-/// A transaction that holds locks until it is told to end.
+/// A transaction that holds locks until it has to end.
 struct Lock {
     release: Sender<()>,
     holder: JoinHandle<()>,
@@ -234,7 +234,7 @@ impl<'a> World<'a> {
 
     fn unlock(&mut self) {
         let lock = self.lock.take().expect("a step \"lock\" comes first");
-        // An error: the holder has ended, and joining it tells why.
+        // An error: the holder has ended, and joining it returns the reason.
         let _ = lock.release.send(());
         lock.holder.join().expect("the lock was held");
     }
@@ -307,7 +307,7 @@ fn wait_until(pattern: &Value, look: impl Fn() -> Value) -> Result<(), String> {
     }
 }
 
-/// What stands in every stack trace of a language; C and C++ have none.
+/// A text of every stack trace of a language; C and C++ have none.
 fn stack(language: &str) -> &'static str {
     match language {
         "csharp" => "  at ",
@@ -325,7 +325,7 @@ const BLOCKED: &str = "SELECT LEAST(COUNT(*), 1) FROM pg_stat_activity \
 const TERMINATE: &str = "SELECT COUNT(pg_terminate_backend(pid)) FROM pg_stat_activity \
                          WHERE application_name = '{schema}'";
 
-/// What became of the settlements that the scripted server was asked for: how many of them took effect, in how many
+/// The outcomes of the settlements that the scripted server was asked for: how many of them took effect, in how many
 /// calls, of how many identities.
 fn settled(server: &Scripted) -> Value {
     let requests = server.requests("[Modify_Job");

@@ -1,4 +1,4 @@
-//! What the ledgers and the table must agree on.
+//! The facts on which the ledgers and the table must agree.
 //!
 //! Every claim gives an item a token that it never had before, so the pair of key and token names one claim for ever. It
 //! raises the item's attempt by one, and the item has that back when its worker dies with others of the same claim in
@@ -9,8 +9,8 @@
 //!
 //! Everything else must be there, and fit:
 //! - no pair was claimed twice, and none in an attempt beyond that of the item's row: what is done is not taken again;
-//! - an item that is Completed was asked to be so in its last claim, and in no other was told OK for that;
-//! - an item that is Failed has no attempts left, and was in none told that it is Completed;
+//! - an item that is Completed was asked to be so in its last claim, and no other claim got OK for that;
+//! - an item that is Failed has no attempts left, and none got the answer that it is Completed;
 //! - every earlier claim came to an end that explains the next: it was given back, or found lost by the worker that held
 //!   it, or held by a worker that was killed; a next one in the same attempt is not explained by the first;
 //! - what the paused process held was lost to it, all of it;
@@ -24,7 +24,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use support::fixture::Given;
 use support::ledger::{Claim, Line, Note};
 
-/// What the ledgers tell of one attempt.
+/// The entries of the ledgers about one attempt.
 #[derive(Debug, Default)]
 struct Attempt {
     paused: bool,
@@ -40,7 +40,7 @@ impl Attempt {
     }
 }
 
-/// What the table tells of one item.
+/// The row of one item in the table.
 struct Row {
     key: String,
     state: ItemState,

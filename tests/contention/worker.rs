@@ -1,4 +1,4 @@
-//! A worker process: threads that claim, handle and settle until they are told to stop, or killed.
+//! A worker process: threads that claim, handle and settle until they have to stop, or are killed.
 
 use readpast::item::{Action, Settlement};
 use serde_json::{Value, json};
@@ -27,7 +27,7 @@ pub fn is_doomed(payload: u64) -> bool {
     payload.is_multiple_of(97)
 }
 
-/// What a process is told.
+/// The orders of a process.
 pub struct Order {
     pub layer: Layer,
     pub queue: String,

@@ -1,4 +1,4 @@
-//! What the ledgers of the processes and the table must agree on.
+//! The facts on which the ledgers of the processes and the table must agree.
 //!
 //! Every claim gives an item a token that it never had before, so the pair of key and token names one claim for ever. It
 //! raises the item's attempt by one, and the item has that back when its worker dies with others of the same claim in
@@ -18,7 +18,7 @@ pub struct Story {
     pub was_killed: bool,
 }
 
-/// What the ledgers tell of one attempt.
+/// The entries of the ledgers about one attempt.
 #[derive(Debug, Default)]
 struct Attempt {
     asked: Option<ItemState>,
@@ -94,7 +94,7 @@ impl Audit {
         };
         match state {
             ItemState::Completed => assert!(came_to(state) && !is_doomed(work), "{place}"),
-            // Whoever was killed on the last attempt that there is leaves it to the lease, and the attempts are spent.
+            // A worker that was killed on the last attempt leaves it to the lease, and the attempts are spent.
             ItemState::Failed => assert!(is_doomed(work) && came_to(state) || last == limit, "{place}"),
             _ => panic!("{place}: it is stuck"),
         }

@@ -21,7 +21,7 @@ pub const ORDER: &str = "READPAST_DOCUMENTS_WORKER";
 /// After this long something is stuck, whatever the machine.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// What a process does.
+/// The task of a process.
 #[derive(Debug, Clone)]
 pub enum Task {
     /// Works on a queue through the library. The work of an item is a number, which this column holds; without one the key.

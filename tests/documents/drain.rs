@@ -38,7 +38,7 @@ pub struct Drain<'a> {
     pub kills: usize,
 }
 
-/// What came of it.
+/// The outcome of it.
 pub struct Drained {
     pub completed: usize,
     pub failed: usize,

@@ -112,7 +112,7 @@ fn the_newest_goes_first(server: Server) {
     let queue = open(&place, &spec);
     let first = queue.take();
     assert_eq!(first.column("Subject"), "new");
-    // What arrives meanwhile goes before what has waited.
+    // Items that arrive meanwhile go before those that have waited.
     queue.put_item(request("newest"));
     assert_eq!(until_empty(queue.as_ref(), "Subject"), ["newest", "middle", "old"]);
 }
@@ -148,7 +148,7 @@ fn what_is_processed_is_gone(server: Server) {
     assert_eq!(answers, [Answer::Ok; 2]);
     assert_eq!(place.look("SELECT COUNT(*) FROM EmailRequests"), "0");
     assert_eq!(place.look(&format!("SELECT COUNT(*) FROM {}", place.beside(&spec))), "0", "nothing is left beside it");
-    // Whoever lost that answer asks again and hears the same, though the rows are gone.
+    // A caller that lost that answer asks again and gets the same, though the rows are gone.
     let answers: Vec<_> = queue.settle(&done, Some(operation)).unwrap().iter().map(|o| o.answer).collect();
     assert_eq!(answers, [Answer::Ok; 2]);
     let answers: Vec<_> = queue.settle(&done, None).unwrap().iter().map(|o| o.answer).collect();

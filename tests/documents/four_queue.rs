@@ -200,7 +200,7 @@ fn a_server_takes_up_its_own_work_after_a_restart(server: Server) {
     let keys = |taken: &[support::api::Taken]| taken.iter().map(|t| t.key.clone()).collect::<BTreeSet<_>>();
     assert_eq!(keys(&after), keys(&before), "and not what app2 holds");
     assert!(after.iter().all(|item| item.attempt == 1), "the attempt does not count");
-    // Of the same name and attempt as the new one's; the token tells them apart.
+    // The same name and attempt as the new one's; the token distinguishes them.
     assert_eq!(again.end(before[0].settle(Action::Complete)).answer, Answer::Conflict, "the old process is too late");
     for item in &after {
         assert_eq!(again.end(item.settle(Action::Complete)).answer, Answer::Ok);

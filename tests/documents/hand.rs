@@ -1,4 +1,4 @@
-//! A worker process: claims, works and settles until it is told that it is over and finds nothing left, or is killed.
+//! A worker process: claims, works and settles until its order to end comes and nothing is left, or it is killed.
 
 use crate::crew::text;
 use crate::{consumer, place};

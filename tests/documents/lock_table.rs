@@ -162,14 +162,14 @@ fn attempts_are_limited(server: Server) {
     }
     queue.expect_empty();
     assert_eq!(place.look("SELECT Status FROM Queue"), "3");
-    // One whose lock breaks for the last time is given up too, by whoever notices.
+    // One whose lock breaks for the last time is given up too, by the first worker that notices.
     place.run("INSERT INTO Queue (Request, LockedBy, LockedTime, NumAttempts) VALUES ('2', 'gone', HOURS_AGO, 3)");
     queue.recover(10).unwrap();
     queue.expect_empty();
     assert_eq!(place.look("SELECT COUNT(*) FROM Queue WHERE Status = 3"), "2");
     let reasons = queue.find(r#"{"status": ["Failed"]}"#, None, 10).unwrap();
     assert_eq!(reasons.len(), 2);
-    // What is done can be cleared away in the end; what failed only when it is named.
+    // Items that are done can be cleared away in the end; failed ones only when they are named.
     place.run(&insert("3"));
     assert_eq!(until_empty(queue.as_ref(), "Request"), ["3"]);
     assert_eq!(queue.purge("{}", 10).unwrap(), 1);

@@ -132,7 +132,7 @@ fn who_lost_the_lock_cannot_settle(server: Server) {
     assert_eq!(slow.end(again.settle(Action::Complete)).answer, Answer::Ok);
 }
 
-/// A service that uses the procedure without readpast has taken what a dead worker left; the row beside tells of the dead one.
+/// A service that uses the procedure without readpast has taken what a dead worker left; the row beside still names the dead one.
 fn an_old_lease_takes_nothing_from_a_new_lock(server: Server) {
     let (place, spec) = given(server);
     place.run(&insert("1"));
@@ -184,7 +184,7 @@ fn a_retry_waits_for_its_time(server: Server) {
     let retry = Settlement { error: Some("off"), delay_ms: Some(3_600_000), ..taken.settle(Action::Retry) };
     assert_eq!(queue.end(retry).state, Some(ItemState::Error));
     queue.expect_empty();
-    // Of a delay that is over, the next claim that finds nothing else takes notice.
+    // The next claim that finds nothing else takes notice of a delay that is over.
     let (due, lease) = (place.column("DueAt"), place.beside(&spec));
     place.run(&format!("UPDATE {lease} SET {due} = NOW_UTC"));
     assert_eq!(queue.take().attempt, 2);

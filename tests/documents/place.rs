@@ -105,7 +105,7 @@ impl Place {
     pub fn adopt_text(&self, text: &str) -> QueueSpec {
         let mut spec = QueueSpec::from_text(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
         if !text.contains("backoff") {
-            // What fails is taken up at once, as in the documents.
+            // An item that fails is taken up at once, as in the documents.
             spec.backoff = None;
         }
         // Installs take turns by themselves, on some servers in all databases together; here without a limit of patience.
@@ -247,7 +247,7 @@ impl Place {
         if self.is_sql_server() { format!("[{name}]") } else { format!("\"{name}\"") }
     }
 
-    /// What differs between the servers in the names of readpast's columns.
+    /// The differences between the servers in the names of readpast's columns.
     pub fn column(&self, name: &str) -> String {
         if self.is_sql_server() { name.to_owned() } else { readpast::ident::QueueName::new(name).unwrap().snake_case() }
     }

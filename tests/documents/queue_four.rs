@@ -66,7 +66,7 @@ fn a_lost_item(server: Server) {
     let mut holder = place.session();
     thread::scope(|scope| {
         let undone = holder.transaction(|holder| -> Result<()> {
-            // Whoever inserts the same waits for what becomes of this: so the procedure stands at its work.
+            // An insert of the same waits for the end of this one: so the procedure stands at its work.
             holder.execute("INSERT INTO reputation_count (reputation, records) VALUES (5, 0)", &[])?;
             scope.spawn(|| run(&place));
             let deadline = Instant::now() + Duration::from_secs(600);

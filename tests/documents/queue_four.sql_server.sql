@@ -4,7 +4,7 @@ BEGIN
     SET NOCOUNT, XACT_ABORT ON;
     DECLARE @worker nvarchar(128) = CONCAT(N'queue_four ', @@SPID);
     DECLARE @key nvarchar(4000), @token datetime2(7), @attempt int, @reputation int, @error nvarchar(4000);
-    /* What the procedures answer; a claim has the columns of the item as well. */
+    /* The answers of the procedures; a claim has the columns of the item as well. */
     DECLARE @settled table (
         answer varchar(20), ordinal int, due_ms bigint, item_key nvarchar(4000), token datetime2(7), attempt int,
         status nvarchar(20)

@@ -146,7 +146,7 @@ fn one_sync_queue_serves_several_types(server: Server) {
     queue.expect_empty();
 }
 
-/// What a table has: its columns in their order, each with its type and its default, in letters that both servers' names have.
+/// The shape of a table: its columns in their order, each with its type and its default, in letters that both servers' names have.
 fn columns(place: &Place, schema: &str, table: &str) -> Vec<String> {
     let query = if place.is_sql_server() {
         "SELECT c.name, t.name, d.definition FROM sys.columns AS c INNER JOIN sys.types AS t ON t.user_type_id = c.user_type_id \
@@ -162,7 +162,7 @@ fn columns(place: &Place, schema: &str, table: &str) -> Vec<String> {
         readpast::item::Value::Text(text) => text.to_lowercase(),
         _ => String::new(),
     };
-    // What the server makes of a literal is between its quotes.
+    // The server's form of a literal is between its quotes.
     let literal = |text: String| text.split('\'').nth(1).map_or("none".to_owned(), |value| format!("'{value}'"));
     let row = |row| format!("{} {} {}", text(row, 0).replace('_', ""), text(row, 1), literal(text(row, 2)));
     (0..rows.len()).map(row).collect()
@@ -247,7 +247,7 @@ fn subtypes_are_taken_over_as_they_are(server: Server) {
     let place = Place::with(server, &["relational"]);
     let spec = place.adopt_text(&described("keep"));
     let queue = open(&place, &spec);
-    // What the document's own code has put in.
+    // The item that the document's own code has put in.
     place.run(&insert("Notification", 1, "Email"));
     place.run(&format!(
         "INSERT INTO Notification_Email (EnqueuedAt, EmailTo) VALUES ('{}', 'ann@example.org')",
@@ -265,7 +265,7 @@ fn subtypes_are_taken_over_as_they_are(server: Server) {
     assert_eq!(rows, [["123456", "7", "ann"]]);
     let mails = "SELECT EmailTo, PreferredLanguage, Response FROM Notification_Email ORDER BY EnqueuedAt";
     assert_eq!(place.rows(mails), [["ann@example.org", "en", ""], ["bob@example.org", "en", ""]]);
-    // What an exclusive subtype is for, the document's CHECK says; every item of the type has a row.
+    // The document's CHECK does the work of an exclusive subtype; every item of the type has a row.
     let wrong = of("Sms", 9, json!({"ResetPassword": {"OTP": "1"}}));
     assert_eq!(queue.enqueue(&[wrong], None).unwrap_err().kind, "InvalidItem");
     queue.enqueue(&[of("ResetPassword", 4, json!({"ResetPassword": {}}))], None).unwrap();

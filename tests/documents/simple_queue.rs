@@ -126,7 +126,7 @@ fn success_removes_and_failure_leaves_errors(server: Server) {
     queue.recover(10).unwrap();
     queue.expect_empty();
     assert_eq!(queue.stats().unwrap().count(ItemState::Failed), 1);
-    // What was put right is pushed back: the table shows it as if it were new.
+    // An item that was put right is pushed back: the table shows it as if it were new.
     let found = queue.find(r#"{"status": ["Failed"]}"#, None, 10).unwrap();
     let failed = ItemRef { key: &found[0].key, token: None };
     assert_eq!(queue.redrive(&[failed], None).unwrap()[0].state, Some(ItemState::Pending));

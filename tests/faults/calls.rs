@@ -1,4 +1,4 @@
-//! What the core sends: each capability is one call of one procedure by name, in one request.
+//! The requests of the core: each capability is one call of one procedure by name, in one request.
 
 use super::{all, item, put, take};
 use readpast::item::{Action, Lease, Settlement};

@@ -1,4 +1,4 @@
-//! What the core makes of the server's values: nothing is cut, rounded or confused.
+//! Values of the server, as the core reads them: nothing is cut, rounded or confused.
 
 use super::{all, item, put, take};
 use readpast::item::{Action, ColumnType, Value};

@@ -9,7 +9,7 @@ use std::sync::{Arc, Barrier};
 use support::scripted::server::{Fault, Server};
 use support::tds_peer::{Answer, Event, LoginReply, Reply, ServerMessage};
 
-/// What Azure SQL and SQL Server say when it passes.
+/// The errors of Azure SQL and SQL Server that pass.
 fn passing() -> [ServerMessage; 4] {
     [
         ServerMessage::database_unavailable("jobs"),
@@ -19,7 +19,7 @@ fn passing() -> [ServerMessage; 4] {
     ]
 }
 
-/// What is said of a wrong name, and for a moment of any name while a database moves.
+/// The error of a wrong name, and for a moment of any name while a database moves.
 fn refusals() -> [(ServerMessage, ErrorKind); 2] {
     [
         (ServerMessage::login_failed("sa"), ErrorKind::Authentication),
@@ -50,7 +50,7 @@ fn opening_outlives_what_passes() {
 }
 
 #[test]
-fn opening_tells_what_passes_when_the_budget_does_not_outlast_it() {
+fn opening_reports_a_passing_error_that_outlasts_the_budget() {
     for message in passing() {
         let server = Server::start();
         let number = message.number;
@@ -118,7 +118,7 @@ fn a_refused_log_in_stands_while_the_other_connections_work() {
 }
 
 #[test]
-fn what_passes_in_use_is_met_by_another_try_on_a_new_connection() {
+fn a_passing_error_in_use_is_met_by_another_try_on_a_new_connection() {
     for message in passing() {
         let server = Server::start();
         let queue = server.open(&[]);

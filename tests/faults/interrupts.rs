@@ -20,7 +20,7 @@ fn claim_aside(queue: &Queue) -> Receiver<Result<Batch, Error>> {
     receiver
 }
 
-/// What the call in the other thread comes to; it must not take long, and how long "long" is does not matter.
+/// The result of the call in the other thread; it must not take long, and how long "long" is does not matter.
 fn outcome<T>(receiver: &Receiver<Result<T, Error>>) -> Result<T, Error> {
     receiver.recv_timeout(Duration::from_secs(600)).expect("the call came back")
 }

@@ -1,4 +1,4 @@
-//! Answers of several results: rows are believed only when the server has said that all went well.
+//! Answers of several results: rows count only when the server has reported that all went well.
 
 use super::{all, put, take};
 use readpast::error::{Error, ErrorKind};
@@ -22,7 +22,7 @@ fn late_error() -> ServerMessage {
     ServerMessage::error(50099, "a trigger of the table refuses this.")
 }
 
-/// What a claim comes to that is answered like this; the connection must be fit for the next one.
+/// The result of a claim that is answered like this; the connection must be fit for the next one.
 fn claim_answered(answer: Answer) -> Error {
     let server = Server::start();
     let queue = server.open(&[]);
@@ -63,7 +63,7 @@ fn an_error_within_the_rows_is_not_overlooked() {
 
 /// The rows of a settlement and of the claim in the same transaction come before its COMMIT: two results, then its end.
 #[test]
-fn what_is_settled_and_claimed_counts_when_the_transaction_has_ended() {
+fn a_settle_and_claim_counts_when_the_transaction_has_ended() {
     let settled = || answer_columns().row(cells("OK", Some(0), KEY, KEY, 1, "Completed"));
     let item = || {
         let more = ["Processing", "w", "payload"].map(support::tds_peer::Value::from);
@@ -125,7 +125,7 @@ fn counts_before_the_rows_are_an_error_with_a_remedy() {
     assert_eq!(server.peer.logins().len(), 2);
 }
 
-/// What statements report under `SET NOCOUNT ON` does not stand before an error.
+/// Reports of statements under `SET NOCOUNT ON` do not stand before an error.
 #[test]
 fn an_error_of_a_later_statement_is_not_overlooked() {
     let error = claim_answered(Answer::new().no_count().affected(3).message(&late_error()));

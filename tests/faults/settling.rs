@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use support::scripted::server::{Fault, Server};
 use support::tds_peer::{Event, Reply, ServerMessage};
 
-/// What a settle of one item comes to that goes wrong like this once.
+/// The result of a settle of one item that goes wrong like this once.
 struct Story {
     server: Server,
     queue: Queue,
@@ -139,7 +139,7 @@ fn several_faults_in_a_row_are_outlived_by_the_budget() {
 }
 
 #[test]
-fn an_error_that_is_no_passing_one_is_told_at_once_with_number_and_text() {
+fn a_permanent_error_comes_at_once_with_number_and_text() {
     let refused = ServerMessage::error(229, "The EXECUTE permission was denied on the object 'Modify_Job_Set_trx'.");
     let story = settle_with(vec![Fault::Instead(Reply::error(&refused.class(14)))], &[]);
     let error = story.result.unwrap_err();
@@ -158,7 +158,7 @@ fn a_lost_answer_at_the_end_of_the_budget_can_be_learnt_later() {
     assert!(error.is_retryable() && error.message().contains(error.operation().unwrap()), "{error}");
 
     let item = story.server.ledger().items[0].clone();
-    // What the worker held: the token before the settle, which took one tick.
+    // The claim that the worker held: the token before the settle, which took one tick.
     let held = "2026-11-21T08:30:00.1234569";
     assert_ne!(item.token, held);
     let settlement = readpast::item::Settlement {
@@ -197,7 +197,7 @@ fn a_repeated_settle_gets_what_its_first_try_claimed() {
 
 /// The answer of a handler is not to blame for what the server lacks, however often it says so.
 #[test]
-fn what_a_handler_gave_outlives_every_error_of_the_server() {
+fn the_result_of_a_handler_outlives_every_error_of_the_server() {
     for (number, class) in [(8645, 17), (777_777, 16), (823, 19), (3906, 16)] {
         let server = Server::start();
         let queue = server.open(&[("retry.budget_ms", "0")]);
@@ -247,7 +247,7 @@ fn identities_after(first: Fault) -> Vec<String> {
     identities
 }
 
-/// What may be done is made again under the identity by which the server knows it: another would find the item settled, and take it
+/// A call that may be done is made again under the identity by which the server knows it: another would find the item settled, and take it
 /// for lost.
 #[test]
 fn an_open_settle_keeps_its_identity_whatever_is_refused_meanwhile() {

@@ -141,7 +141,7 @@ fn under_a_worker() {
     server.fault("[Next_Job", deaf());
     server.fault("[Modify_Job", deaf());
     server.fault("[Modify_Job", deaf_after());
-    // What a machine that stalls claims too late is left to the lease: then there is another item, and another worker.
+    // Items that a stalled machine claims too late are left to the lease: then there is another item, and another worker.
     while server.ledger().settled.is_empty() {
         assert!(server.ledger().items.len() < 5, "a claim after the silent one gets its item");
         // One, since what a settle claims that is given up for good is left to the lease, too.

@@ -1,4 +1,4 @@
-//! What a process meets at its first connections. Each test starts itself again, as a process that has nothing behind it.
+//! The first connections of a process. Each test starts itself again, as a process that has nothing behind it.
 
 use readpast::config::Config;
 use readpast::error::{Error, ErrorKind};
@@ -45,7 +45,7 @@ fn open(connection: &str) -> Result<Queue, Error> {
 }
 
 /// unixODBC's first look into odbcinst.ini is not safe between threads (see `src/session/login.rs`). Here the file is a pipe
-/// that nobody writes to: whoever looks into it waits there for ever, and all others must wait for him instead.
+/// that nobody writes to: a thread that looks into it waits there for ever, and all others must wait for it instead.
 #[test]
 #[cfg(target_os = "linux")]
 fn one_thread_makes_the_first_look_up() {
@@ -112,7 +112,7 @@ fn assert_says_descriptors(error: &Error) {
     assert!(error.is_retryable() && !error.kind().is_transient(), "only the caller can do something about it");
 }
 
-/// Before the first connection, when no driver can be found, and later, when no socket can be opened. Either is told at
+/// Before the first connection, when no driver can be found, and later, when no socket can be opened. Either is reported at
 /// once: it would be tried again for an hour.
 #[test]
 fn without_file_descriptors_no_driver_or_server_is_blamed() {
@@ -132,7 +132,7 @@ fn without_file_descriptors_no_driver_or_server_is_blamed() {
     assert_eq!(server.peer.logins().len(), 1);
 }
 
-/// A driver that is really missing is told at once as well.
+/// A driver that is really missing is reported at once as well.
 #[test]
 fn a_driver_that_is_not_there() {
     let error = open("Driver={Nobody's};Server=x;").unwrap_err();

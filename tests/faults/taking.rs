@@ -139,9 +139,9 @@ fn renewing_recovering_and_counting_outlive_faults_too() {
     queue.stats().unwrap();
 }
 
-/// A full disk does not get better within seconds: it is told at once, with what the server says about it.
+/// A full disk does not get better within seconds: the error comes at once, with the server's text.
 #[test]
-fn a_server_that_cannot_write_is_told_at_once() {
+fn a_server_that_cannot_write_is_reported_at_once() {
     for (number, text) in [
         (1105, "Could not allocate space for object because the 'PRIMARY' filegroup is full."),
         (9002, "The transaction log for database 'jobs' is full due to 'LOG_BACKUP'."),

@@ -194,7 +194,7 @@ impl Input {
         self.one(&[good, good, good, good, good, good, 0, -1, 1001, i32::MIN, i32::MAX])
     }
 
-    /// How many of `there` elements an array is said to have, or what cannot be. No more than are there: that is what a call
+    /// The length of an array with `there` elements, as a caller gives it, or an impossible one. No more than are there: that is what a call
     /// has no means to find out.
     pub fn elements(&mut self, there: usize) -> i32 {
         let good = self.below(there + 1) as i32;
@@ -291,7 +291,7 @@ impl<T: Copy> Memory<T> {
         size_of::<T>() + if input.below(4) == 0 { 8 * input.below(8) } else { 0 }
     }
 
-    /// What the struct says: the truth, or what is too small, or cannot be.
+    /// The size in the struct: the true one, or one that is too small, or impossible.
     fn said(input: &mut Input, stride: usize) -> usize {
         match input.below(20) + if input.careful { 4 } else { 0 } {
             0 => 0,

@@ -33,7 +33,7 @@ const TEXT: usize = 8;
 const QUEUES: usize = 9;
 const KINDS: usize = 10;
 
-/// What the threads share.
+/// The state that the threads share.
 struct World {
     /// Handles of each kind, also freed ones.
     handles: Mutex<[Vec<u64>; KINDS]>,

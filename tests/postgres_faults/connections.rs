@@ -78,7 +78,7 @@ fn a_settle_whose_answer_is_lost_after_its_commit_is_done_once() {
     assert_eq!(completions(&scratch), "1");
 }
 
-/// What a worker gave back may be Completed before it hears that its call had been done.
+/// An item that a worker gave back may be Completed before its answer comes.
 #[test]
 fn a_worker_may_hear_late_that_somebody_has_completed_what_it_gave_back() {
     let scratch = Scratch::new();

@@ -51,7 +51,7 @@ fn while_a_call_waits_for_a_silent_server() {
     assert!(status.success(), "{status}");
 }
 
-/// What a password costs is for the server to say (the iterations of SCRAM), and psqlODBC's time-out does not end what its side
+/// The server decides the cost of a password (the iterations of SCRAM), and psqlODBC's time-out does not end what its side
 /// computes. OpenSSL, which computes it, is cleared away when the process ends.
 #[test]
 fn while_a_log_in_computes() {

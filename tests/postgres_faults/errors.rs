@@ -56,7 +56,7 @@ fn an_error_of_the_server_at_the_end_of_the_budget_leaves_nothing_open() {
 }
 
 #[test]
-fn a_lock_that_is_not_granted_in_time_is_told_as_such() {
+fn a_lock_that_is_not_granted_in_time_is_reported_as_such() {
     let scratch = Scratch::new();
     let queue = scratch.open(&[("lock.timeout_ms", "200"), ("retry.budget_ms", "0")]);
     let batch = claim_new(&queue, 1);
@@ -72,7 +72,7 @@ fn a_lock_that_is_not_granted_in_time_is_told_as_such() {
 }
 
 /// Services that start together install one after the other, however long that takes each. On what others lock, an install waits
-/// only as long as it is told: behind it wait all who come after.
+/// only as long as its setting allows: behind it wait all who come after.
 #[test]
 fn an_install_waits_for_another_and_not_for_other_locks() {
     let scratch = Scratch::new();
@@ -103,7 +103,7 @@ fn an_install_waits_for_another_and_not_for_other_locks() {
     assert!(is_soon.unwrap());
 }
 
-/// What an install fails with that meets a lock, and how long it was seen to wait for it.
+/// The error of an install that meets a lock, and how long it was seen to wait for it.
 fn refused_install(scratch: &Scratch, settings: &[(&str, &str)], spec: &QueueSpec) -> (Error, Duration) {
     const BLOCKED: &str = "SELECT COUNT(*) FROM pg_stat_activity \
                            WHERE datname = current_database() AND wait_event_type = 'Lock'";
@@ -120,11 +120,11 @@ fn refused_install(scratch: &Scratch, settings: &[(&str, &str)], spec: &QueueSpe
 }
 
 #[test]
-fn an_answer_that_takes_too_long_is_told_as_such() {
+fn an_answer_that_takes_too_long_is_reported_as_such() {
     let scratch = Scratch::new();
     let worker = ("worker", "w");
     let short = [worker, ("lock.timeout_ms", "600000"), ("query.timeout_ms", "1000"), ("retry.budget_ms", "0")];
-    // Of the same worker, and with time for what is not to take too long.
+    // The same worker, with time for the calls that are not to take too long.
     let queue = scratch.open(&[worker]);
     let impatient = open_at_last(&scratch.config(&short));
     let batch = claim_new(&queue, 1);
@@ -141,7 +141,7 @@ fn an_answer_that_takes_too_long_is_told_as_such() {
     assert_eq!(queue.settle(&all(&batch, Action::Complete), None).unwrap()[0].answer, Answer::Ok);
 }
 
-/// A real deadlock: the settle waits for one item while it holds another, which whoever holds the first then wants.
+/// A real deadlock: the settle waits for one item while it holds another, which the holder of the first then wants.
 /// Which of the two the server picks does not matter. The one it picks may be back before the other has woken: again, then.
 #[test]
 fn a_settle_that_runs_into_a_deadlock_is_done_once() {

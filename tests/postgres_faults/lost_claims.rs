@@ -101,7 +101,7 @@ fn a_suspect_stays_one_when_the_answer_to_its_claim_is_lost() {
     is_in_hand(&queue, &batch);
 }
 
-/// What no try learns of is as it was: the lease gives it back, and then it goes by itself.
+/// An item that no try learns of is as it was: the lease gives it back, and then it goes by itself.
 #[test]
 fn a_claim_that_nobody_repeats_is_left_to_its_lease() {
     let scratch = Scratch::new();

@@ -235,9 +235,9 @@ fn in_a_transaction() {
     in_time(|| drop(session));
 }
 
-/// What was left hanging ends when the connection does, and is not counted any more.
+/// A call left hanging ends when the connection does, and is not counted any more.
 #[test]
-fn what_hangs_ends_with_its_connection() {
+fn a_call_that_hangs_ends_with_its_connection() {
     let scratch = Scratch::new();
     let (proxy, queue) = open_through(&scratch, SHORT);
     proxy.hush();
@@ -257,8 +257,8 @@ fn what_hangs_ends_with_its_connection() {
 fn under_a_worker_that_goes_on() {
     let scratch = Scratch::new();
     watch_completions(&scratch);
-    // What a claim takes that commits when nobody asks for it any more is left to its lease: so none is made but for who waits for
-    // it, while all is well.
+    // Items of a claim that commits when nobody asks for it any more are left to their lease: so, while all is well, a claim is
+    // made only for a caller that waits for it.
     let (proxy, queue) = open_through(&scratch, &[SHORT, &[("worker.ahead", "0")]].concat());
     let items: Vec<_> = (0..50).map(|number| item(&number.to_string())).collect();
     scratch.open(&[]).enqueue(&items, None).unwrap();
@@ -287,7 +287,7 @@ fn under_a_worker_that_goes_on() {
 }
 
 /// A worker that is stopped while its call hangs ends at its deadline, however long the call could still take: after a lease
-/// where no other was said.
+/// where no other was set.
 #[test]
 fn under_a_worker_that_is_stopped() {
     let scratch = Scratch::new();

@@ -1,4 +1,4 @@
-//! What came back from a dead worker, when one worker's fetchers claim it. Any of it may end that worker too.
+//! Items back from a dead worker, when one worker's fetchers claim them. Any of it may end that worker too.
 
 use super::claim_new;
 use readpast::engine::{Engine, Taken, WorkerTerms};
@@ -51,7 +51,7 @@ fn complete(engine: &Engine, batch: &Batch) {
     engine.end(&all(batch, Action::Complete));
 }
 
-/// What is given back when two have claimed at once is no suspect any more.
+/// An item given back when two have claimed at once is no suspect any more.
 #[test]
 fn one_fetcher_claims_at_a_time_when_it_may_bring_one() {
     let scratch = Scratch::new();

@@ -1,4 +1,4 @@
-//! Adopting a table: what is wrong with it, or with the description of it, is said with its place, and nothing is changed.
+//! Adopting a table: an error names each mistake in it, or in its description, with its place, and nothing is changed.
 
 use readpast::adopt;
 use readpast::error::ErrorKind;
@@ -218,7 +218,7 @@ fn a_computed_column() {
     }
 }
 
-/// What adds items writes NULL where they leave a column out, unless the description says what else.
+/// An add writes NULL where items leave a column out, unless the description has a default.
 #[test]
 fn a_default_of_the_table_is_none_of_the_items() {
     for database in made() {
@@ -273,7 +273,7 @@ ALTER TABLE dbo.Orders ADD ChangedWell datetime2(6) NULL;",
     }
 }
 
-/// What has a zone is no local time.
+/// A time with a zone is no local time.
 #[test]
 fn a_time_with_a_zone() {
     for database in made().into_iter().filter(Database::is_sql_server) {
@@ -337,7 +337,7 @@ CREATE TRIGGER orderschanged BEFORE UPDATE ON orders FOR EACH ROW EXECUTE FUNCTI
     }
 }
 
-/// Of SQL Server: elsewhere a table has none.
+/// SQL Server alone: elsewhere a table has none.
 #[test]
 fn a_table_with_a_trigger_instead() {
     for database in made().into_iter().filter(|database| database.is_sql_server()) {
@@ -348,7 +348,7 @@ fn a_table_with_a_trigger_instead() {
     }
 }
 
-/// What does not fit would be an error of the server's when the item is settled.
+/// A type that does not fit would be an error of the server's when the item is settled.
 #[test]
 fn numbers_that_are_too_narrow() {
     for database in made() {
@@ -461,7 +461,7 @@ fn a_plan_is_applied_as_a_whole() {
     }
 }
 
-/// What stands in the way stands in the way of install, too, and leaves nothing behind.
+/// An obstacle stops install, too, and leaves nothing behind.
 #[test]
 fn nothing_is_half_applied() {
     for database in made() {
@@ -502,7 +502,7 @@ fn a_changed_description_is_planned_as_a_change() {
 }
 
 #[test]
-fn a_table_of_two_queues_is_told_of() {
+fn a_table_of_two_queues_is_reported() {
     for database in made() {
         let config = database.config(&[]);
         install(&config, Some(&spec(SPEC))).unwrap();

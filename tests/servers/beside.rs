@@ -1,4 +1,4 @@
-//! What a table has no column for is kept beside it, on both servers: also of an item that no worker has had in hands yet.
+//! Values that a table has no column for are kept beside it, on both servers: also of an item that no worker has had yet.
 
 use readpast::item::{Action, Answer, ItemRef, Settlement};
 use readpast::{ItemState, NewItem, Queue, QueueSpec, Value, install};
@@ -22,7 +22,7 @@ fn put(queue: &Queue, id: &str, more: NewItem) {
 }
 
 #[test]
-fn what_comes_later_waits_beside_a_table_without_a_due_time() {
+fn later_items_wait_beside_a_table_without_a_due_time() {
     for database in Database::each() {
         let queue = given(&database, &json!({}));
         let step = Some("half".to_owned());
@@ -67,9 +67,9 @@ fn a_key_that_comes_again_begins_anew() {
     }
 }
 
-/// Of the same work that ended, none comes back while the work is in the queue again, and of several only one.
+/// No item of the same work that ended comes back while the work is in the queue again, and of several only one.
 #[test]
-fn what_came_again_is_not_redriven() {
+fn work_that_came_again_is_not_redriven() {
     for life in [
         json!({}),
         json!({"due": "Due", "started": "Began", "finished": "Ended", "duration": "Ms", "attempts": "Tries",
@@ -112,10 +112,10 @@ fn what_came_again_is_not_redriven() {
     }
 }
 
-/// What Add tells of an item is how the item stands, and its token is one to go by: also where the table has no due time,
-/// no token, and nothing beside it yet. A repeated operation tells the same.
+/// Add returns the item as it stands, with a token that holds: also where the table has no due time,
+/// no token, and nothing beside it yet. A repeated operation returns the same.
 #[test]
-fn what_add_tells_of_an_item_holds() {
+fn the_answer_of_add_holds() {
     for life in [json!({}), json!({"due": "Due"}), json!({"token": "Changed"}), json!({"due": "Due", "step": "Step"})] {
         for database in Database::each() {
             let queue = given(&database, &life);

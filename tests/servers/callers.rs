@@ -1,5 +1,5 @@
 //! The caller's own transaction: `Next_Q_utx`, `Modify_Q_utx`, `Modify_Q_Set_utx`, `Add_Q_utx` and `Add_Q_Set_utx` beside somebody's own
-//! work, on both kinds of table. What is refused is told, and leaves the transaction as it is; what is done is undone with it.
+//! work, on both kinds of table. A refusal has an answer, and leaves the transaction as it is; a rollback undoes the rest.
 
 use readpast::for_tests::Session;
 use readpast::item::{Rows, Value};
@@ -143,7 +143,7 @@ fn cell(rows: &Rows, row: usize, column: usize) -> String {
     }
 }
 
-/// What a caller gives up with.
+/// The error that a caller gives up with.
 fn changed_my_mind() -> Error {
     Error::new(readpast::ErrorKind::Interrupted, "changed my mind")
 }
@@ -170,7 +170,7 @@ fn all_of_it_is_done_or_nothing() {
 }
 
 #[test]
-fn what_is_refused_is_told_and_ends_nothing() {
+fn a_refusal_has_an_answer_and_ends_nothing() {
     for given in Given::each() {
         let mut session = given.database.session();
         given.put("a");
@@ -380,10 +380,10 @@ fn a_claim_and_its_settlement_are_one() {
             assert_eq!(given.balance(), if commits { "90" } else { "100" });
             assert_eq!(given.count(ItemState::Completed), i64::from(commits));
         }
-        // Whoever only looks has nothing to commit.
+        // A caller that only looks has nothing to commit.
         other.transaction(|other| given.next(other).map(|claimed| assert_eq!(claimed, None))).unwrap();
 
-        // What fails in between undoes the claim as well: an item that was never begun.
+        // A failure in between undoes the claim as well: an item that was never begun.
         given.put("b");
         let failed = session.transaction(|session| {
             given.next(session)?.expect("an item is due");
@@ -460,7 +460,7 @@ fn a_claim_that_is_committed_alone_is_a_claim() {
     }
 }
 
-/// Of two that claim at once each has its own, and neither waits, where hints for locks are heeded.
+/// Each of two that claim at once has its own items, and neither waits, where hints for locks are heeded.
 #[test]
 fn two_transactions_claim_two_items() {
     for given in Given::each().into_iter().filter(|given| given.database.heeds_lock_hints()) {

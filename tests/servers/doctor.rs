@@ -30,7 +30,7 @@ fn assert_found(findings: &[Finding], severity: Severity, check: &str, words: &[
 }
 
 #[test]
-fn what_was_just_installed_is_sound() {
+fn a_fresh_install_is_sound() {
     for database in installed() {
         let findings = check(&database, Some("Job"));
         let errors: Vec<_> = findings
@@ -109,7 +109,7 @@ fn encryption_turned_off_and_options_that_harm() {
 }
 
 #[test]
-fn what_makes_workers_wait_on_sql_server() {
+fn causes_of_waits_on_sql_server_are_named() {
     for database in installed().into_iter().filter(Database::is_sql_server) {
         database.run("CREATE TABLE dbo.Note (Id int NOT NULL, Item datetime2(7) NULL)");
         database.run(

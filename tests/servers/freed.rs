@@ -1,4 +1,4 @@
-//! A worker that C frees while threads of the program wait for it: each of them is told, and goes.
+//! A worker that C frees while threads of the program wait for it: each of them gets an answer, and goes.
 #![allow(unsafe_code, reason = "calling C functions is what this file is for")]
 
 use readpast::ffi::*;
@@ -50,14 +50,14 @@ fn news(worker: readpast_worker) -> readpast_status {
 }
 
 #[test]
-fn whoever_waits_for_a_worker_that_is_freed_goes() {
+fn threads_that_wait_for_a_freed_worker_go() {
     for database in Database::each() {
         let worker = worker_on(&database);
         in_time(|| {
             thread::scope(|scope| {
                 let waits = [take, events, news, take, events, news];
                 let waiting = waits.map(|wait| scope.spawn(move || wait(worker)));
-                // They wait by then, as a rule; one that comes later is told that the worker is gone.
+                // They wait by then, as a rule; one that comes later gets the answer that the worker is gone.
                 thread::sleep(Duration::from_millis(300));
                 readpast_worker_free(worker);
                 for each in waiting {

@@ -193,7 +193,7 @@ fn a_value_arrives_as_what_it_is() {
 }
 
 #[test]
-fn why_tells_never_from_always() {
+fn why_distinguishes_never_from_always() {
     let (scratch, queue) = VALUES.install();
     for (due, reason) in [
         ("infinity", "never due"),
@@ -210,7 +210,7 @@ fn why_tells_never_from_always() {
 }
 
 #[test]
-fn an_attempt_that_began_never_is_told() {
+fn an_attempt_that_never_began_is_reported() {
     let (scratch, queue) = OWN.install();
     scratch.run(OWN.add);
     let batch = queue.claim(1, Duration::ZERO).unwrap();

@@ -36,7 +36,7 @@ fn nothing_is_taken_or_settled_as_it_was_before() {
                 .unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Deadlock, "{error}");
 
-            // What it had claimed is another's; the next transaction takes what is left.
+            // Its items are another's now; the next transaction takes the rest.
             let taken = taken.expect("it was claimed");
             let item = taken.get(0).unwrap();
             let (key, token) = (item.key().to_owned(), item.token().to_owned());

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 use support::both::Database;
 
-/// What must come through JSON and SQL unharmed.
+/// Keys that must come through JSON and SQL unharmed.
 const TEXTS: [&str; 6] = ["plain", "a\"b\\c", "[1,'2']", "\u{e9}\u{1f600}", "{\"a\": \"b\"}", " , "];
 
 /// The columns of a key, and the values of the item with this number.

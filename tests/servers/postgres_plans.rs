@@ -146,14 +146,14 @@ fn calls_read_few_rows(scratch: &Scratch) {
         "SELECT json_build_object('keys', json_agg(k))::text FROM (SELECT MIN(enqueued_at) FROM readpast.job) AS k (k)",
     ));
     check_few(&mut session, "find by one key", &find(&one), 1);
-    // What a bounded look ends with: up to where.
+    // The last row of a bounded look: up to where.
     check_few(&mut session, "look for what is not there", &look(r#"{"error": "nothing says this"}"#), 1);
     check(&mut session, "find from the start", &find(r#"{"types": ["Default"]}"#));
     run(&mut session, "UPDATE readpast.job SET status = 'Failed' WHERE lease_owner = 'w'");
     check(&mut session, "redrive", &redrive(1, &items.replace("token", "old")));
 }
 
-/// Of a backlog of other types a login with types of its own reads nothing.
+/// A login with types of its own reads nothing of a backlog of other types.
 #[test]
 fn own_types_are_sought_by_themselves() {
     let mut scratch = Scratch::new();
@@ -176,7 +176,7 @@ fn own_types_are_sought_by_themselves() {
     check(&mut session, "claim", &claim("w"));
 }
 
-/// Of a backlog of other kinds a claim that names its own reads nothing, whatever the table: nor one that finds nothing.
+/// A claim that names its own kinds reads nothing of a backlog of others, whatever the table: nor one that finds nothing.
 #[test]
 fn kinds_are_sought_by_themselves() {
     const OTHERS: i64 = 200_000;
@@ -260,7 +260,7 @@ fn shards_are_sought_one_by_one() {
     }
 }
 
-/// Of what is remembered of attempts only what goes is read, however much is too young.
+/// Retention reads only attempts that go, however many are too young.
 #[test]
 fn old_attempts_are_sought_by_their_age() {
     let scratch = Scratch::empty();
@@ -301,11 +301,11 @@ fn rows_read(session: &mut Session, name: &str, call: &str) -> i64 {
     read
 }
 
-/// What a call answers, and how many rows it reads.
+/// The answer of a call, and how many rows it reads.
 fn read_for(session: &mut Session, call: &str) -> (Rows, i64) {
     session
         .transaction(|session| {
-            // What the session has read and not yet reported; it reports nothing within a transaction.
+            // The rows that the session has read and not yet reported; it reports nothing within a transaction.
             let count = "SELECT SUM(COALESCE(seq_tup_read, 0) + COALESCE(idx_tup_fetch, 0))::bigint \
                          FROM pg_stat_xact_user_tables";
             let before = number(&run(session, count));

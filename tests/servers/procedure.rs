@@ -87,7 +87,7 @@ fn entry(n: i32, attempt: i32) -> String {
 }
 
 #[test]
-fn what_it_writes_and_the_end_of_its_item_are_one() {
+fn its_writes_and_the_end_of_its_item_are_one() {
     for given in Given::each() {
         given.handler("", "");
         given.put(1);
@@ -157,7 +157,7 @@ fn a_row_says_what_becomes_of_the_item() {
 }
 
 #[test]
-fn what_it_sets_and_no_column_takes_undoes_it() {
+fn a_value_that_no_column_takes_undoes_it() {
     for given in Given::each() {
         given.handler(
             "SELECT N'Completed' AS [Status], CASE WHEN @p_Attempt = 1 THEN N'{\"nope\": 1}' END AS [Set];",
@@ -173,9 +173,9 @@ fn what_it_sets_and_no_column_takes_undoes_it() {
     }
 }
 
-/// What it enqueues is there with the end of its item. The answer to that has a status too, which says nothing of this item.
+/// Its new items are there with the end of its item. The answer to that has a status too, which says nothing of this item.
 #[test]
-fn what_it_enqueues_is_a_part_of_it() {
+fn its_new_items_are_a_part_of_it() {
     for given in Given::each() {
         given.handler(
             "IF @n = 1 EXECUTE [readpast].[Add_Mail_utx] @N = 2, @Recipient = @Recipient; IF @p_Attempt < 2 THROW 50777, N'later', 1;",
@@ -218,7 +218,7 @@ fn one_that_ends_the_transaction_has_failed() {
 
 /// One worker's procedure fails; before that is recorded, another's has done the item. Both have the one connection in turn.
 #[test]
-fn what_another_has_done_meanwhile_is_not_told_as_done_by_who_failed() {
+fn the_work_of_another_is_not_reported_as_that_of_a_failed_worker() {
     for given in Given::each() {
         let (sequence, table) = ("CREATE SEQUENCE turns START WITH 1", "CREATE TABLE begun (n integer NOT NULL)");
         [sequence, table].into_iter().for_each(|statement| given.database.run(statement));
@@ -334,7 +334,7 @@ fn an_item_that_is_too_large_ends_in_the_transaction_of_its_claim() {
     }
 }
 
-/// What is wrong with the call itself costs no item an attempt.
+/// A fault of the call itself costs no item an attempt.
 #[test]
 fn one_that_does_not_fit_is_no_items_fault() {
     for given in Given::each() {

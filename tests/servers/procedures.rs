@@ -160,7 +160,7 @@ fn competing_workers_drain_it() {
 }
 
 #[test]
-fn what_a_worker_reports_reaches_the_procedure() {
+fn reports_of_a_worker_reach_the_procedure() {
     for given in Given::each() {
         let queue = given.open();
         queue.enqueue(&given.items(1), None).unwrap();
@@ -223,7 +223,7 @@ fn spent_attempts_end_failed() {
 }
 
 #[test]
-fn what_they_have_nothing_for_is_refused_in_plain_words() {
+fn calls_that_no_procedure_serves_are_refused_in_plain_words() {
     for given in Given::each() {
         let queue = given.open();
         queue.enqueue(&given.items(1), None).unwrap();
@@ -274,7 +274,7 @@ fn the_doctor_says_what_they_cannot_promise() {
 }
 
 #[test]
-fn what_is_missing_is_named() {
+fn missing_objects_are_named() {
     for given in Given::each() {
         let text = given.database.pick(SPEC_SQL_SERVER, SPEC_POSTGRES);
         let next = given.database.pick("Next_Notification_trx", "next_notification_trx");

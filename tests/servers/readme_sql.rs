@@ -18,7 +18,7 @@ fn description() -> QueueSpec {
 }
 
 #[test]
-fn what_is_enqueued_in_a_transaction_shares_its_end() {
+fn items_enqueued_in_a_transaction_share_its_end() {
     for database in Database::each() {
         install(&database.config(&[]), Some(&description())).unwrap();
         database.run("CREATE TABLE orders (id int NOT NULL)");

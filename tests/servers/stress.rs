@@ -75,7 +75,7 @@ fn a_copy_works_as_its_queue_and_leaves_nothing() {
     }
 }
 
-/// What counts for the queue counts for its copy, wherever it stands; what changes later is no concern of the copy.
+/// Settings of the queue hold for its copy, wherever it stands; later changes do not.
 #[test]
 fn a_copy_has_settings_of_its_own() {
     let own = r#"{"queue": "Job", "attempts": {"limit": 4}}"#;
@@ -125,7 +125,7 @@ fn nothing_but_a_copy_is_dropped() {
 }
 
 #[test]
-fn what_works_on_the_real_table_is_not_copied() {
+fn a_queue_with_procedures_on_the_real_table_is_not_copied() {
     for database in Database::each() {
         let (_, text) = EXAMPLES.iter().find(|(name, _)| *name == "get_next_item").unwrap();
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/documents");

@@ -28,7 +28,7 @@ const BARE: [&str; 2] = [
     "CREATE TABLE tasks (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, n integer NOT NULL, state integer NOT NULL DEFAULT 0)",
 ];
 
-/// What stands in a description besides its name and its column, and the table that is there before.
+/// The rest of a description besides its name and its column, and the table that is there before.
 fn kinds() -> Vec<(String, Option<[&'static str; 2]>)> {
     let states: Vec<_> = ItemState::ALL.iter().map(|state| format!("\"{state}\": \"{state}\"")).collect();
     let key = r#""name": "Tasks", "key": [{"name": "Id", "type": "bigint", "source": "table"}]"#;
@@ -99,7 +99,7 @@ fn fill(database: &Database, queue: &Queue) {
 }
 
 #[test]
-fn what_is_secret_is_shown_to_workers_alone() {
+fn secrets_are_shown_to_workers_alone() {
     let secret = r#"{"queue": "Job", "columns": [{"name": "N", "type": "integer", "nullable": false},
         {"name": "Code", "type": "text(20)", "secret": true}]KIND}"#;
     let beside = r#", "table": {"name": "Tasks", "key": [{"name": "Id", "type": "bigint", "source": "table"}],
@@ -137,7 +137,7 @@ fn what_is_secret_is_shown_to_workers_alone() {
 }
 
 #[test]
-fn every_kind_of_table_is_told() {
+fn every_kind_of_table_is_reported() {
     each(|database, queue, kind| {
         let begun = Instant::now();
         fill(database, queue);
@@ -167,9 +167,9 @@ fn is_within_the_minute(begun: Instant) -> bool {
     begun.elapsed() < Duration::from_secs(50)
 }
 
-/// What each type has, and where it is going: of a type that no item has as well.
+/// The figures and trend of each type, also of one that no item has.
 #[test]
-fn types_and_trends_are_told() {
+fn types_and_trends_are_reported() {
     let table = r#", "table": {"name": "Tasks", "key": [{"name": "Id", "type": "bigint", "source": "table"}],
         "lifecycle": {"type": "Kind", "enqueued": "Came"}, "states": {"Pending": {"State": 0}, "Processing": {"State": 1},
         "Completed": {"State": 2}, "Failed": {"State": 3}}}"#;
@@ -296,7 +296,7 @@ fn a_look_ends_at_its_bound_and_says_so(queue: &Queue, kind: &str) {
 }
 
 #[test]
-fn what_ends_is_seen_behind_a_long_backlog() {
+fn ends_are_seen_behind_a_long_backlog() {
     for database in Database::each() {
         let spec = r#"{"queue": "Job", "columns": [{"name": "N", "type": "integer", "nullable": false}]}"#;
         install(&database.config(&[]), Some(&QueueSpec::from_json(spec).unwrap())).unwrap();
@@ -314,7 +314,7 @@ fn what_ends_is_seen_behind_a_long_backlog() {
     }
 }
 
-/// Of each shard its part is looked at: the oldest is among them whichever it is of; and one shard may have more than its part.
+/// The look takes its part of each shard: the oldest is among them whichever it is of; and one shard may have more than its part.
 #[test]
 fn a_look_is_at_every_shard() {
     for database in Database::each() {
@@ -338,7 +338,7 @@ fn a_look_is_at_every_shard() {
         let (few, all) = (few.stats.oldest_due_ms.unwrap(), all.stats.oldest_due_ms.unwrap());
         assert!((all - few).abs() < 3_600_000, "{few} and {all}");
 
-        // What is left is of one shard.
+        // The rest is of one shard.
         for _ in 0..3 {
             claim(&queue, 11);
         }

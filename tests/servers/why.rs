@@ -92,7 +92,7 @@ fn settle_control(queue: &Queue, found: &Batch, action: Action) {
 }
 
 #[test]
-fn a_lease_that_ran_out_is_told() {
+fn a_lease_that_ran_out_is_reported() {
     for (database, _) in each() {
         let queue = Queue::open(&database.config(&[("worker", "w2"), ("lease.ms", "10")]), "Job").unwrap();
         let key = enqueue(&queue, "a", None);
@@ -107,9 +107,9 @@ fn a_lease_that_ran_out_is_told() {
     }
 }
 
-/// What is no key is told so before anything is sent, in the same words on both servers.
+/// A text that is no key is refused before anything is sent, in the same words on both servers.
 #[test]
-fn what_is_no_key_is_told_what_a_key_is() {
+fn a_text_that_is_no_key_is_refused_with_the_form_of_a_key() {
     for (_database, queue) in each() {
         for error in [
             queue.why("abc").unwrap_err(),

@@ -35,7 +35,7 @@ fn database_and_application_of_the_connection_string_arrive() {
 }
 
 #[test]
-fn a_refused_login_tells_the_servers_error() {
+fn a_refused_login_returns_the_servers_error() {
     let refusals = [
         (ServerMessage::login_failed("sa"), "28000"),
         (ServerMessage::cannot_open_database("jobs"), "42000"),

@@ -143,7 +143,7 @@ fn committing_on_a_dead_connection_in_autocommit_mode_looks_like_success() {
 }
 
 #[test]
-fn a_fatal_error_is_told_though_the_connection_is_cut() {
+fn a_fatal_error_is_reported_though_the_connection_is_cut() {
     let killed = ServerMessage::error(596, "Cannot continue the execution because the session is in the kill state.");
     let answer = Answer::new().abort(&killed.class(21));
     let peer = Peer::start(move |_| Reply::cut_after(answer.clone()));
@@ -165,7 +165,7 @@ fn a_peer_that_returns_on_its_port_is_found_again() {
 
 /// The class itself is not to be had from it. What it says of classes 17 and 18 is what it says of 16.
 #[test]
-fn the_state_of_an_error_without_one_of_its_own_tells_of_class_19_and_up() {
+fn the_state_of_an_error_without_one_of_its_own_shows_class_19_and_up() {
     for class in 11..=25 {
         let peer = Peer::start(move |request| match request.sql() {
             "EXEC p" => Reply::error(&ServerMessage::error(777_777, "x").class(class)),

@@ -1,4 +1,4 @@
-//! What the Microsoft ODBC driver does, as far as the library relies on it: every test drives the
+//! The behaviour of the Microsoft ODBC driver, as far as the library relies on it: every test drives the
 //! real driver, through `odbc-api`, against the scripted server of `tds_peer`.
 
 mod connecting;
@@ -45,7 +45,7 @@ fn diagnostic<T>(result: Result<T, Error>) -> (String, i32, String) {
     }
 }
 
-/// What [`codes`] answers, to compare with.
+/// The answer of [`codes`], to compare with.
 fn code(state: &str, native: i32) -> (String, i32) {
     (state.to_owned(), native)
 }

@@ -84,7 +84,7 @@ fn an_error_of_the_first_statement_hides_the_rows_of_the_second() {
 }
 
 #[test]
-fn an_error_tells_number_and_message() {
+fn an_error_has_number_and_message() {
     let error = ServerMessage::error(50001, "the queue is frozen").class(16).state(7).at("rp.claim", 12);
     let peer = Peer::start(move |_| Reply::error(&error));
     let (state, native, message) = diagnostic(connect(&peer).execute("EXEC rp.claim", (), None));
@@ -93,7 +93,7 @@ fn an_error_tells_number_and_message() {
 }
 
 #[test]
-fn a_unique_violation_is_told_before_what_follows_from_it() {
+fn a_unique_violation_comes_before_its_consequences() {
     let violation = ServerMessage::error(2627, "Violation of UNIQUE KEY constraint").class(14);
     let terminated = ServerMessage::info(3621, "The statement has been terminated.");
     let peer = answering(Answer::new().message(&violation).message(&terminated));

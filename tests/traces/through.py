@@ -17,7 +17,7 @@ players = {
 
 
 def spans(language: str, does: str, queue: str) -> dict[str, dict[str, str]]:
-    """What a program made, by the first words of the names."""
+    """The spans of a program, by the first words of the names."""
     told = subprocess.run([*players[language], does, queue], check=True, stdout=subprocess.PIPE, timeout=600).stdout
     return {span["name"].split()[0]: span for span in json.loads(told)}
 

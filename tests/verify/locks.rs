@@ -1,4 +1,4 @@
-//! What a claim, a settle and a renewal have locked when they write: a trigger looks, inside their transaction.
+//! The locks of a claim, a settle and a renewal when they write: a trigger looks, inside their transaction.
 
 use crate::place::Place;
 use crate::report::{Report, cell};

@@ -7,9 +7,9 @@ use std::{fs, io};
 #[derive(Default)]
 pub struct Report {
     text: String,
-    /// What is not as it should be.
+    /// Facts that are not as they should be.
     deviations: Vec<String>,
-    /// What this server or login does not let us look at.
+    /// Facts that this server or login does not let us look at.
     unseen: Vec<String>,
 }
 
@@ -32,7 +32,7 @@ impl Report {
         }
     }
 
-    /// What could not be looked at is told, and is no failure.
+    /// A fact that could not be looked at is reported, and is no failure.
     pub fn unseen(&mut self, what: &str, why: impl Display) {
         self.line(format!("- not to be had: {what}: {why}"));
         self.unseen.push(what.to_owned());

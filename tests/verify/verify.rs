@@ -44,11 +44,11 @@ fn main() -> ExitCode {
         ("races", races::run),
         ("doctor, after it all", doctor),
     ] {
-        // One part that fails keeps none of the others from being told.
+        // One part that fails keeps none of the others out of the report.
         if let Err(error) = part(&place, &mut report, items) {
             report.expect(false, format!("{name} could not be finished: {error}"));
         }
-        // What is known so far stays when somebody ends it early.
+        // The report so far stays when somebody ends it early.
         written = report.write(&path);
     }
     match written {

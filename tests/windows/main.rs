@@ -110,7 +110,7 @@ impl Shell {
 
 impl Drop for Shell {
     fn drop(&mut self) {
-        // What a killed worker has left behind may end now.
+        // Processes that a killed worker has left behind may end now.
         let _ = fs::write(self.folder.join("go"), "");
         let _ = fs::remove_dir_all(&self.folder);
     }
@@ -125,7 +125,7 @@ fn never_began(done: &Output) -> bool {
     done.status.code() == Some(1) && done.stdout.is_empty() && done.stderr.is_empty()
 }
 
-/// What a program has ended with that did begin.
+/// The exit status of a program that did begin.
 fn first_that_begins(mut run: impl FnMut() -> Output) -> Output {
     (0..TRIES).map(|_| run()).find(|done| !never_began(done)).expect("Wine begins it")
 }
@@ -249,7 +249,7 @@ fn a_command_that_takes_too_long_ends_with_what_it_has_started() {
 
 #[test]
 #[ignore = "in Wine: .ci/test.sh windows"]
-fn what_a_killed_worker_held_is_done_by_another() {
+fn another_worker_does_the_items_of_a_killed_one() {
     let shell = Shell::new();
     shell.feed(&["enqueue", "Mail"], b"{\"Recipient\": \"a\"}\n");
     let mut worker = shell.start_waiting(&["--lease", "500ms", "--set", "recover.interval_ms=3600000"]);
@@ -308,7 +308,7 @@ fn a_configuration_of_a_stranger_is_refused() {
 /// The service manager is Wine's. What is written to the event log, Wine shows nobody.
 #[test]
 #[ignore = "in Wine: .ci/test.sh windows"]
-fn a_service_works_until_it_is_told_to_stop() {
+fn a_service_works_until_it_is_stopped() {
     let shell = Shell::new();
     let name = format!("mail{}", std::process::id());
     fs::write(shell.folder.join("connection"), shell.db.connection()).unwrap();
@@ -319,7 +319,7 @@ fn a_service_works_until_it_is_told_to_stop() {
     says(&install(&["stats", "Mail"]), 2, &["a service runs work or serve"]);
     says(&install(&["work", "Mail", "--connection", "x", "--", "cmd"]), 2, &["--connection-file"]);
     says(&install(&["work", "Mail", "--jobbs", "1", "--", "cmd"]), 2, &["--jobbs"]);
-    // What it says of paths is meant from here, wherever the manager begins it.
+    // Its paths are meant from here, wherever the manager begins it.
     let waits = format!("{ROOT}/.local/windows/bin/waits.exe");
     let work = ["work", "Mail", "--connection-file", "connection", "--set", "poll.interval_ms=20", "--", &waits];
     // Another program's source of events, called as the service is to be.

@@ -81,7 +81,7 @@ final class Callers {
         given.settle(item, "OK");
         given.put("b");
         fails(given, "SELECT 1 / 0", "22012");
-        // Whoever does not heed it is told at the next call.
+        // A caller that does not heed it gets the error at the next call.
         fails(given, "SELECT 1", "25P02");
         given.connection.rollback();
         given.everything("100", "Processing");
@@ -127,7 +127,7 @@ final class Callers {
         System.in.read();
     }
 
-    static void testAnOperationTellsWhetherTheCommitHasHappened(Given given) throws SQLException {
+    static void testAnOperationShowsWhetherTheCommitHasHappened(Given given) throws SQLException {
         Given.Item item = given.takeNew("a");
         String settles = UUID.randomUUID().toString();
         String adds = UUID.randomUUID().toString();

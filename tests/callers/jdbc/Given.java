@@ -12,7 +12,7 @@ import java.util.stream.Collectors;
 final class Given implements AutoCloseable {
     static final String WORKER = "me";
 
-    /** What a claim gives; the status is what it is to be settled with. */
+    /** The item of a claim, and the status that settles it. */
     record Item(String key, String token, int attempt, String status) {
         Item as(String other) {
             return new Item(key, token, attempt, other);

@@ -28,7 +28,7 @@ var (
 	}
 )
 
-// What can run a query: a connection, or a transaction.
+// A runner of queries: a connection, or a transaction.
 type runner interface {
 	Query(ctx context.Context, query string, values ...any) (pgx.Rows, error)
 }
@@ -214,7 +214,7 @@ func TestASavepointUndoesWhatCameAfterIt(t *testing.T) {
 	})
 }
 
-func TestWhatIsRefusedIsAnAnswerAndEndsNothing(t *testing.T) {
+func TestARefusalIsAnAnswerAndEndsNothing(t *testing.T) {
 	each(t, func(g given) {
 		g.put(g.connection, "a")
 		taken := g.claim()
@@ -321,7 +321,7 @@ func TestACrashBeforeTheCommitLeavesNothing(t *testing.T) {
 	})
 }
 
-func TestAnOperationTellsWhetherTheCommitHasHappened(t *testing.T) {
+func TestAnOperationShowsWhetherTheCommitHasHappened(t *testing.T) {
 	each(t, func(g given) {
 		g.put(g.connection, "a")
 		taken := g.claim()

@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What a language's adapter is started with.
+/// The arguments that a language's adapter is started with.
 #[derive(Debug, Clone)]
 pub struct Program {
     pub path: PathBuf,
@@ -91,7 +91,7 @@ impl Adapter {
             Err(RecvTimeoutError::Disconnected) => {}
         }
         let status = self.wait()?;
-        // What is wrong in a program of Windows ends it with a number: Wine makes an exception of it there. A signal comes from
+        // A fault in a program of Windows ends it with a number: Wine makes an exception of it there. A signal comes from
         // Wine itself or from this machine's driver manager and driver, which Wine leaves while a thread is still in them.
         if status.success() || (self.program.in_wine && status.signal().is_some()) {
             return Ok(());
@@ -99,7 +99,7 @@ impl Adapter {
         Err(format!("the adapter ended with {status}"))
     }
 
-    /// What it wrote on standard error, or the end of it.
+    /// Its output on standard error, or the end of it.
     pub fn complaints(&mut self) -> String {
         let mut text = Vec::new();
         let read = self.complaints.seek(SeekFrom::Start(0)).and_then(|_| self.complaints.read_to_end(&mut text));
@@ -135,7 +135,7 @@ impl Drop for Adapter {
 }
 
 impl Process {
-    /// What it writes on standard error goes to the end of `complaints`.
+    /// Its output on standard error goes to the end of `complaints`.
     fn start(program: &Program, complaints: &File) -> Result<Self, String> {
         let stderr = complaints.try_clone().map_err(|error| error.to_string())?;
         let mut child = Command::new(&program.path)

@@ -4,7 +4,7 @@ use super::expand::expand;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// What was captured so far, and what the driver defines.
+/// The values captured so far, and those that the driver defines.
 pub type Variables = BTreeMap<String, Value>;
 
 /// Compares, and captures into `variables`. The error says where the two part, and how.
@@ -106,7 +106,7 @@ fn operate(
         "$each" => {
             let Some(elements) = found.as_array() else { return wrong("is not an array of") };
             elements.iter().enumerate().try_for_each(|(index, element)| {
-                // What one element is called says nothing of the next.
+                // The name of one element does not hold for the next.
                 at(&format!("{place}[{index}]"), operand, Some(element), &mut variables.clone())
             })
         }

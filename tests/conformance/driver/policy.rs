@@ -1,4 +1,4 @@
-//! That each line of the table of policies in `docs/worker.md` names the scenarios which hold all languages to it.
+//! Each line of the table of policies in `docs/worker.md` names the scenarios which hold all languages to it.
 
 use super::scenario::Scenario;
 use std::collections::BTreeSet;

@@ -14,7 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(600);
 
 /// The part of a scenario's surroundings that its steps see.
 pub trait Surroundings {
-    /// What was captured so far.
+    /// The values captured so far.
     fn variables(&mut self) -> &mut Variables;
     /// One of readpast's own columns, as the server spells it.
     fn spell(&self, column: &str) -> String;
@@ -166,7 +166,7 @@ fn expand_step(step: &Value, variables: &Variables) -> Value {
     members.collect()
 }
 
-/// What holds of every answer: a failure explains itself, and nothing else does.
+/// Rules for every answer: a failure explains itself, and nothing else does.
 fn check_shape(answer: &Value) -> Result<(), String> {
     let status = answer["status"].as_str().ok_or("there is no status")?;
     let expected_outcomes = [
@@ -185,7 +185,7 @@ fn check_shape(answer: &Value) -> Result<(), String> {
             Some(error) => Err(format!("an outcome to be expected has no error, not {error}")),
         };
     }
-    // A child process tells its parent the status and nothing else.
+    // A child process returns the status to its parent and nothing else.
     if status == "READPAST_FORKED" && answer.get("error").is_none() {
         return Ok(());
     }

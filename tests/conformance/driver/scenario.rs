@@ -9,7 +9,7 @@ use std::path::Path;
 pub enum Place {
     Postgres,
     SqlServer,
-    /// The scripted peer behind the Microsoft driver, which does wrong what it is told to.
+    /// The scripted peer behind the Microsoft driver, which fails where the scenario wants it to.
     Scripted,
 }
 

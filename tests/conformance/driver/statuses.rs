@@ -1,4 +1,4 @@
-//! That no status of the header is left out of the scenarios.
+//! No status of the header is left out of the scenarios.
 
 use super::scenario::Scenario;
 use serde_json::Value;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-/// What came of one scenario in one language.
+/// The outcome of one scenario in one language.
 #[derive(Debug, Clone)]
 pub struct Cell {
     pub scenario: String,

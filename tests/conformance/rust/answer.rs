@@ -106,7 +106,7 @@ fn refusal(answer: Answer) -> &'static str {
     }
 }
 
-/// What came of items to enqueue.
+/// The receipts of items to enqueue.
 pub fn receipts(enqueued: &[Receipt]) -> Result {
     let answer = |duplicate| refusal(if duplicate { Answer::Duplicate } else { Answer::Ok });
     let listed =

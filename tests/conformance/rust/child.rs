@@ -1,4 +1,4 @@
-//! What takes unsafe code: a fork, and the C function that knows the names of statuses (Rust has no numbers for them).
+//! Calls that take unsafe code: a fork, and the C function that knows the names of statuses (Rust has no numbers for them).
 #![allow(unsafe_code, reason = "a fork, and a C function")]
 
 use super::Adapter;
@@ -16,7 +16,7 @@ pub fn status_name(status: i32) -> String {
     unsafe { CStr::from_ptr(readpast_status_name(status)) }.to_string_lossy().into_owned()
 }
 
-/// A claim by a child process, on its parent's queue. The child tells its answer, and drops the queue, the last handle on it, which must not
+/// A claim by a child process, on its parent's queue. The child returns its answer, and drops the queue, the last handle on it, which must not
 /// disturb the parent.
 pub fn claim(adapter: &Adapter, name: &str) -> Result {
     let queue = adapter.queues.with(name, Queue::clone)?;

@@ -46,7 +46,7 @@ pub fn new_items(request: &Value) -> Vec<NewItem> {
     list(request, "items").iter().map(item).collect()
 }
 
-/// What the settlements of a request set, as JSON.
+/// The columns that the settlements of a request set, as JSON.
 pub fn sets(request: &Value) -> Vec<Option<String>> {
     list(request, "settlements").iter().map(set).collect()
 }

@@ -18,7 +18,7 @@ use std::thread::{self, JoinHandle};
 /// The environment variable that makes this program the adapter.
 pub const MARK: &str = "READPAST_CONFORMANCE_ADAPTER";
 
-/// What the driver has given names to.
+/// The objects that the driver has given names to.
 #[derive(Default)]
 struct Adapter {
     queues: Table<Queue>,

@@ -1,4 +1,4 @@
-//! What is special about some of the tables.
+//! Behaviour that is special to some of the tables.
 
 use super::tables::*;
 use readpast::item::{Action, Answer, ItemState, Settlement, Value};
@@ -70,7 +70,7 @@ fn a_server_that_starts_again_takes_up_its_own_work() {
     let claim_two = "SELECT COUNT(*) FROM readpast.next_four_queue_scheduler_set_trx('server-1', 2, NULL, 2)";
     assert_eq!(adopted.scratch.look(claim_two), "2");
     assert_eq!(claim(&other, 1).len(), 1);
-    // What the old program took under this name, before readpast came.
+    // The item that the old program took under this name, before readpast came.
     adopted.scratch.run(
         "UPDATE four_queue SET in_process = TRUE, start_date = localtimestamp, end_date = NULL, app_server = 'server-1', \
          attempts = 1 WHERE reputation = 3",
@@ -255,10 +255,10 @@ fn figures_tell_how_many_workers_are_needed() {
     assert_eq!(figure("claimed.count"), "1");
 }
 
-/// The first document's Next_ takes items in Error too, whoever left them so: another program's Modify_, or the time before
+/// The first document's Next_ takes items in Error too, however they came there: another program's Modify_, or the time before
 /// the table was adopted.
 #[test]
-fn what_others_have_set_to_error_is_tried_again() {
+fn items_that_others_have_set_to_error_are_tried_again() {
     let adopted = Adopted::new(&SYNC_QUEUE);
     let insert = |second: u32, attempts: u32, due: &str| {
         adopted.scratch.run(&format!(

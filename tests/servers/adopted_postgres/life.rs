@@ -1,4 +1,4 @@
-//! What becomes of an item, whatever its table looks like.
+//! The life of an item, whatever its table looks like.
 
 use super::tables::{ALL, Adopted, claim, settle};
 use readpast::item::{Action, Answer, Filter, ItemRef, ItemState, Lease, Settlement};
@@ -92,7 +92,7 @@ fn a_retry_waits_for_its_time() {
 }
 
 #[test]
-fn what_is_given_back_for_later_waits_too() {
+fn an_item_given_back_for_later_waits_too() {
     for kind in ALL {
         let adopted = Adopted::new(kind);
         let queue = adopted.worker("w");

@@ -245,7 +245,7 @@ fn items(session: &mut Session, stem: &str) -> String {
 fn check(session: &mut Session, plan: &Plan, name: &str, call: &str) -> i64 {
     let (rows, read) = session
         .transaction(|session| {
-            // What the session has read and not yet reported; it reports nothing within a transaction.
+            // The rows that the session has read and not yet reported; it reports nothing within a transaction.
             let count = "SELECT SUM(COALESCE(seq_tup_read, 0) + COALESCE(idx_tup_fetch, 0))::bigint \
                          FROM pg_stat_xact_user_tables";
             let before = number(&run(session, count));

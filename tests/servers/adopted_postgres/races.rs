@@ -13,7 +13,7 @@ const ITEMS: u32 = 120;
 const WORKERS: usize = 5;
 
 /// Workers that claim, renew, complete, retry and die, while others recover: each item is completed exactly once, by
-/// whoever held it then.
+/// the worker that held it then.
 #[test]
 fn nothing_is_lost_and_nothing_completed_twice() {
     for kind in [&SCHEDULER, &EMAIL_SENT, &EMAIL_DELETE, &SIMPLE_QUEUE, &LOCK_TABLE] {

@@ -219,7 +219,7 @@ fn triggers_may_change_rows_or_hold_them_back() {
     let due = r#"SELECT COUNT(*) FROM "odd ""table'" WHERE "due at" > (clock_timestamp() AT TIME ZONE 'Asia/Kolkata')
         + interval '1 minute'"#;
     assert_eq!(adopted.scratch.look(due), "1");
-    // A due time is UTC for whoever gives it.
+    // A due time is UTC for every caller.
     let given = NewItem { due: Some("2031-01-01T00:00:00Z".to_owned()), ..adopted.item(98) };
     queue.enqueue(&[given], None).unwrap();
     assert_eq!(
@@ -234,7 +234,7 @@ fn triggers_may_change_rows_or_hold_them_back() {
 /// A time that no clock shows in its zone would be another one after a way through UTC, and a trigger of a column would see a
 /// change where there is none.
 #[test]
-fn what_is_not_set_stays_as_it_is() {
+fn columns_that_are_not_set_stay_as_they_are() {
     let spec = r#"{"queue": "Reminders", "columns": [{"name": "remind", "type": "timestamp"},
         {"name": "said", "type": "text(20)"}],
         "table": {"name": "reminders", "time": "local", "key": ["id"], "lifecycle": {"enqueued": "came"},

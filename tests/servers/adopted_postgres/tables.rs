@@ -18,7 +18,7 @@ pub struct Kind {
 }
 
 impl Kind {
-    /// What the names of its settings begin with.
+    /// The beginning of the names of its settings.
     pub fn setting(&self) -> String {
         QueueSpec::from_text(self.spec).unwrap().settings
     }
@@ -209,7 +209,7 @@ impl Adopted {
         let text = spec;
         let mut spec = QueueSpec::from_text(text).unwrap_or_else(|error| panic!("{error}"));
         if !text.contains("backoff") {
-            // What fails is taken up at once, as in the documents.
+            // An item that fails is taken up at once, as in the documents.
             spec.backoff = None;
         }
         install(&scratch.config(&[]), Some(&spec)).unwrap_or_else(|error| panic!("{}: {error}", spec.queue));

@@ -105,7 +105,7 @@ fn encryption_that_the_server_does_not_have() {
     assert_says(refused, ErrorKind::Encryption, &["SSL", "SSLmode"]);
 }
 
-/// Other users go away: this passes, and is told as such.
+/// Other users go away: this passes, and the error is one to try again.
 #[test]
 fn a_server_that_is_full() {
     let mut scratch = Scratch::empty();
@@ -119,9 +119,9 @@ fn a_server_that_is_full() {
     assert_says(full, ErrorKind::Unavailable, &["too many connections for database"]);
 }
 
-/// What is wrong for good is told at once: this test would take minutes otherwise.
+/// A permanent error comes at once: this test would take minutes otherwise.
 #[test]
-fn what_is_wrong_for_good_is_not_tried_again() {
+fn a_permanent_error_is_not_tried_again() {
     let budget = [("retry.budget_ms", "3600000"), ("retry.first_ms", "60000"), ("retry.longest_ms", "60000")];
     for change in [("Pwd", "s3cret"), ("Uid", "readpast_nobody"), ("Database", "nonesuch"), ("SSLmode", "require")] {
         let error = Queue::open(&config(&changed(&server(), &[change]), &budget), "Job").unwrap_err();

@@ -1,4 +1,4 @@
-//! PostgreSQL tells in the DETAIL of an error what the row held that it refused, secret columns too: nothing of that gets into a
+//! PostgreSQL puts into the DETAIL of an error the values of the row that it refused, secret columns too: nothing of that gets into a
 //! message, from where it would come into logs.
 
 use readpast::description::QueueSpec;

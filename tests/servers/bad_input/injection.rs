@@ -80,7 +80,7 @@ fn values_are_stored_and_found_as_they_are() {
 }
 
 #[test]
-fn what_is_no_key_is_said_to_be_none() {
+fn a_text_that_is_no_key_is_refused() {
     let scratch = Scratch::new();
     let queue = scratch.open(&[]);
     queue.enqueue(&[item("a")], None).unwrap();

@@ -137,7 +137,7 @@ fn the_case_of_a_name_does_not_matter() {
 }
 
 #[test]
-fn what_fits_is_taken() {
+fn values_that_fit_are_taken() {
     for database in given(OWN) {
         for item in [
             r#"{"columns": {"Recipient": "r"}}"#,

@@ -53,12 +53,12 @@ fn a_schema_that_is_somebody_elses() {
     assert!(error.message().contains(&format!("schema readpast belongs to {mallory}")), "{error}");
     assert_untouched(&scratch, &mallory);
 
-    // Whoever made it may go on.
+    // The user who made it may go on.
     scratch.run(&format!("GRANT CREATE ON DATABASE {} TO {mallory}", scratch.name));
     let connection = changed(&scratch.connection(), &[("Uid", &mallory), ("Pwd", "p")]);
     scratch.run("DROP TABLE readpast.queue_schema_version");
     install(&config(&connection, &[]), Some(&spec())).unwrap();
-    // What a plain role has installed is no more to be trusted by a superuser, who counts as a member of every role.
+    // Objects that a plain role has installed are no more to be trusted by a superuser, who counts as a member of every role.
     assert_says(install(&scratch.config(&[]), None), ErrorKind::PermissionDenied, &words);
     scratch.run(&format!("GRANT {mallory} TO CURRENT_USER"));
     install(&scratch.config(&[]), None).unwrap();
@@ -145,7 +145,7 @@ fn triggers_on_another_queue_that_is_upgraded_on_the_way() {
 
 /// Functions and operators that stand before the server's own on the way of who installs.
 #[test]
-fn what_the_search_path_names_is_not_met() {
+fn objects_of_the_search_path_are_not_met() {
     let mut scratch = Scratch::empty();
     let mallory = scratch.role();
     scratch.run(&format!(

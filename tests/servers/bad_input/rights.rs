@@ -60,7 +60,7 @@ fn each_right_that_is_missing_is_named() {
 }
 
 #[test]
-fn a_stranger_is_told_what_is_missing() {
+fn an_error_names_the_rights_that_a_stranger_lacks() {
     let mut scratch = Scratch::new();
     let role = scratch.role();
     assert_says(open(&scratch, &role), ErrorKind::PermissionDenied, &["schema readpast", "grant"]);

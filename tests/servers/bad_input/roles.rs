@@ -50,7 +50,7 @@ impl Shared {
         Queue::open(&config(&self.connection(login), &[]), "Job").unwrap()
     }
 
-    /// What a statement by hand says to this login.
+    /// The error of a statement by hand for this login.
     fn by_hand(&self, login: &str, statement: &str) -> Result<usize, Error> {
         let mut session = Session::open(&config(&self.connection(login), &[])).unwrap();
         session.execute(statement, &[]).map(|rows| rows.len())
@@ -145,7 +145,7 @@ fn installing_again_changes_nothing() {
 }
 
 #[test]
-fn who_may_not_create_roles_installs_nothing() {
+fn a_login_that_may_not_create_roles_installs_nothing() {
     let mut scratch = Scratch::empty();
     let login = scratch.role();
     administer(&format!("GRANT CREATE ON DATABASE {} TO {login}", scratch.name));
@@ -165,7 +165,7 @@ fn who_may_not_create_roles_installs_nothing() {
     install(&config(&connection, &[]), Some(&spec)).unwrap();
     scratch.run(&format!("DROP OWNED BY {role}"));
     administer(&format!("DROP ROLE {role}"));
-    // Of the queue's objects the login is the owner.
+    // The login is the owner of the queue's objects.
     scratch.run(&format!("DROP OWNED BY {login}"));
 }
 

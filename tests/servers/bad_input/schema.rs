@@ -19,7 +19,7 @@ fn nothing_is_installed() {
 }
 
 #[test]
-fn what_is_installed_is_older_or_newer() {
+fn older_and_newer_installs_are_refused() {
     let scratch = Scratch::new();
     let open = || Queue::open(&scratch.config(&[]), "Job");
     scratch.run("UPDATE readpast.queue_spec SET rendered_by = 0");
@@ -113,7 +113,7 @@ fn a_description_with_other_columns() {
     );
 }
 
-/// Told at once, with the rule that forbids it: this test would take a minute otherwise.
+/// An error at once, with the rule that forbids it: this test would take a minute otherwise.
 #[test]
 fn items_that_a_rule_of_the_table_forbids() {
     let scratch = Scratch::new();

@@ -19,7 +19,7 @@ fn payloads(batch: &Batch) -> Vec<String> {
     batch.iter().map(|item| text(item.value_of("Payload"))).collect()
 }
 
-/// The item has ended, and says why; whoever looks at it sees all of it.
+/// The item has ended with the reason; a person who looks at it sees all of it.
 #[track_caller]
 fn assert_ended(queue: &Queue, key: &str, length: usize) {
     let found = queue.get(key).unwrap();
@@ -43,7 +43,7 @@ fn an_item_too_large_is_not_put_in() {
 }
 
 #[test]
-fn what_may_be_put_in_is_handed_out() {
+fn values_that_may_be_put_in_are_handed_out() {
     let scratch = Scratch::new();
     let queue = scratch.open(&[("item.max_bytes", "100000")]);
     // Characters of one, two and four bytes, and such that JSON writes longer.

@@ -30,7 +30,7 @@ fn work(queue: &Queue, done: &AtomicUsize) -> readpast::Error {
 }
 
 #[test]
-fn workers_are_told_that_their_queue_was_dropped() {
+fn workers_report_that_their_queue_was_dropped() {
     for database in Database::each() {
         for order in ["", r#", "order": {"group": "Customer"}"#] {
             let columns = r#""columns": [{"name": "Customer", "type": "text(9)"}]"#;

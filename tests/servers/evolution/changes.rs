@@ -187,7 +187,7 @@ fn queue_of(database: &Database) -> readpast::Queue {
 }
 
 #[test]
-fn what_would_lose_data_is_refused_and_nothing_changes() {
+fn a_change_that_would_lose_data_is_refused_and_nothing_changes() {
     on_each(|database| {
         let with_subtype =
             format!("{WORK}[[subtypes]]\nname = \"Mail\"\ncolumns = [{{ name = \"To\", type = \"text\" }}]\n");
@@ -226,7 +226,7 @@ fn what_would_lose_data_is_refused_and_nothing_changes() {
 }
 
 #[test]
-fn who_may_use_a_queue_still_may() {
+fn a_login_that_may_use_a_queue_still_may() {
     on_each(|database| {
         // SQL Server lists at least who may connect; what lists nothing cannot be asked.
         let listed = database.pick("SELECT COUNT(*) FROM sys.database_permissions", "SELECT 1");
@@ -301,7 +301,7 @@ fn an_adopted_table_is_read_as_it_was() {
             let error = upgrade(&table.replace(from, to)).expect_err(to);
             assert!(error.message().contains(key), "{error}");
         }
-        // What is said of the owner's columns may change: nothing of theirs does.
+        // The description of the owner's columns may change: nothing of theirs does.
         let more = table
             .replace("[{ name", "[{ name = \"extra\", type = \"date\" }, { name")
             .replace("begun", "begun\", finished = \"ended");
@@ -341,7 +341,7 @@ fn an_adopted_table_gets_its_index_anew() {
     });
 }
 
-/// What install makes fits what it asks of a table, the second time as well.
+/// The tables of an install fit its demands on a table, the second time as well.
 #[test]
 fn a_described_table_with_dedup_is_installed_twice() {
     on_each(|database| {
@@ -375,7 +375,7 @@ fn a_described_table_with_dedup_is_installed_twice() {
                 );
             }
         }
-        // Where the server can say it of the whole table, whoever else puts rows in is held to it.
+        // Where the server can hold the whole table to it, other programs that put rows in are held to it.
         let place = database.pick("[readpast].[Wholes]", "readpast.wholes");
         let error =
             database.session().execute(&format!("INSERT INTO {place} (Title) VALUES ('one')"), &[]).unwrap_err();

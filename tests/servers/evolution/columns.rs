@@ -1,4 +1,4 @@
-//! What a description says of its columns besides their types changes, and the rows that are there stay.
+//! Changes of columns' properties besides their types, while the rows that are there stay.
 
 use super::database::{Database, item, on_each};
 use readpast::{Action, ErrorKind, Settlement};
@@ -19,7 +19,7 @@ fn add(database: &Database, title: &str) {
     database.open("Work").enqueue(&[item(json!({"Title": title}))], None).unwrap();
 }
 
-/// What the rows have in these columns, each after its title.
+/// The values of the rows in these columns, each after its title.
 fn rows(database: &Database, columns: &[&str]) -> Vec<String> {
     let quoted = |name: &&str| database.pick("[{}]", "\"{}\"").replace("{}", name);
     let columns: Vec<_> = ["Title"].iter().chain(columns).map(quoted).collect();
@@ -39,7 +39,7 @@ fn defaults_come_and_change_and_go() {
         let ends = [Settlement::new(&items[0], Action::Retry), Settlement::new(&items[1], Action::Complete)];
         queue.settle(&ends, None).unwrap();
 
-        // Of a column that is there, of new ones, and of one that may not be NULL.
+        // For a column that is there, for new ones, and for one that may not be NULL.
         let new = "text(10)\", default = \"it's\" },
             { name = \"Rank\", type = \"integer\", nullable = false, default = 5 },
             { name = \"Note\", type = \"text(10)\", default = \"n\" }";

@@ -126,7 +126,7 @@ impl Database {
         self.rows(&format!("SELECT {columns} FROM {schema}.{table} ORDER BY 1"))
     }
 
-    /// What is in the schema, each object by its number, and the columns and indexes of its tables.
+    /// The objects of the schema, each by its number, and the columns and indexes of its tables.
     pub fn catalog(&self) -> Vec<String> {
         self.rows(self.pick(
             "SELECT o.name, o.type, CASE WHEN o.type IN ('U', 'SO') THEN o.object_id END, c.name, c.max_length, \

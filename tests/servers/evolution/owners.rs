@@ -60,7 +60,7 @@ fn run(database: &Database, statement: &str) {
     database.session().execute(statement, &[]).unwrap_or_else(|error| panic!("{statement}: {error}"));
 }
 
-/// On SQL Server an object belongs to its schema's owner, whoever made it: so what an install has not made is refused, and who may
+/// On SQL Server an object belongs to its schema's owner, not to its maker: so what an install has not made is refused, and who may
 /// change the schema counts as an owner.
 #[test]
 fn preparations_in_a_schema_of_ones_own_are_refused() {

@@ -205,7 +205,7 @@ fn installing_without_a_queue_upgrades_those_that_are_there() {
 }
 
 #[test]
-fn who_could_use_an_older_release_still_can() {
+fn a_login_that_could_use_an_older_release_still_can() {
     on_each(|database| {
         if database.dialect == Dialect::SqlServer {
             return; // It alters procedures, and keeps what was granted on them by itself.

@@ -272,7 +272,7 @@ RAISERROR(50012, 16, 1, 'Add_Notification_trx');
 RETURN 1;
 END
 BEGIN TRANSACTION Add_Notification_trx;
--- The document keys items by their time: two of one tick of the clock are told apart by the next free tick.
+-- The document keys items by their time: the next free tick distinguishes two of one tick of the clock.
 SELECT @EnqueuedAt = MAX(EnqueuedAt) FROM Notification WITH (UPDLOCK, HOLDLOCK);
 IF @EnqueuedAt IS NULL OR @EnqueuedAt < @Now
 SET @EnqueuedAt = @Now;

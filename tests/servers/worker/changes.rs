@@ -1,4 +1,4 @@
-//! Who waits for what handlers must know of: woken by a loss, a stop and a close, and by nothing else.
+//! Threads that wait for news of handlers: woken by a loss, a stop and a close, and by nothing else.
 
 use super::given::Given;
 use readpast::engine::{Taken, WorkerTerms};
@@ -14,7 +14,7 @@ fn begin(queue: &Queue) -> (Engine, String) {
 }
 
 #[test]
-fn a_loss_a_stop_and_a_close_are_told() {
+fn a_loss_a_stop_and_a_close_are_reported() {
     for given in Given::each(&["taken", "kept"], &[("lease.ms", "1500"), ("worker.ahead", "0")]) {
         let (engine, taken) = begin(&given.queue);
         let Taken::Items(kept) = engine.take(1, NEVER).unwrap() else { panic!("there are items") };
@@ -29,7 +29,7 @@ fn a_loss_a_stop_and_a_close_are_told() {
         engine.end(&[late, Settlement::new(&kept, Action::Complete)]);
         assert_eq!(engine.changes(told, Duration::from_millis(600)), Some(told), "renewals and ends are none");
 
-        // What interrupts the queue stops the worker.
+        // An interrupt of the queue stops the worker.
         given.queue.interrupt();
         assert_eq!(engine.changes(told, NEVER), Some(told + 1));
         assert!(engine.is_stopping());
@@ -40,7 +40,7 @@ fn a_loss_a_stop_and_a_close_are_told() {
 }
 
 #[test]
-fn a_failure_is_told_as_a_stop_is() {
+fn a_failure_is_reported_as_a_stop_is() {
     for given in Given::each(&["a"], &[]) {
         let (engine, _) = begin(&given.queue);
         given.queue.close(NEVER).unwrap();

@@ -100,7 +100,7 @@ fn numbers_out_of_range_are_refused_before_anything_begins() {
 }
 
 #[test]
-fn observers_are_told_what_is_claimed_before_its_work_and_what_is_settled_after_it() {
+fn observers_get_claims_before_their_work_and_settlements_after_it() {
     for given in Given::each(&["a", "b"], &[]) {
         static TOLD: Mutex<Vec<String>> = Mutex::new(Vec::new());
         let tell = |what: String| TOLD.lock().unwrap().push(what);

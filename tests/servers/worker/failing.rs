@@ -65,7 +65,7 @@ fn a_panic_is_recorded_with_its_place_and_the_worker_goes_on() {
 }
 
 #[test]
-fn what_cannot_be_stored_is_left_out_and_holds_up_nobody() {
+fn a_text_that_cannot_be_stored_is_left_out_and_holds_up_nobody() {
     for given in Given::each(&["nul", "step", "due", "good"], &[]) {
         let worker = Worker::new(&given.queue).batch_size(4);
         given.run_until(4, worker, |job| match payload(job) {

@@ -1,4 +1,4 @@
-//! What the process tells of its workers while they are there, and after.
+//! The metrics of a process about its workers while they are there, and after.
 
 use readpast::engine::{Taken, WorkerTerms};
 use readpast::{Action, Engine, Queue, QueueSpec, Settlement, install};
@@ -16,7 +16,7 @@ fn figure(queue: &Queue, name: &str, more: &str) -> f64 {
 }
 
 #[test]
-fn workers_are_told_of_while_they_run_and_what_they_met_stays() {
+fn workers_are_reported_while_they_run_and_their_counts_stay() {
     for (number, database) in Database::each().into_iter().enumerate() {
         let config = database.config(&[("worker.fetchers", "2")]);
         // A name of its own: figures are the process's, which the other tests work in too.

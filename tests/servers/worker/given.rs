@@ -16,7 +16,7 @@ pub struct Given {
     _database: Database,
 }
 
-/// What there is to know of an item.
+/// The facts about an item.
 #[derive(Debug)]
 pub struct Found {
     pub state: ItemState,
@@ -52,7 +52,7 @@ impl Given {
         let all = self.queue.find(&Filter::default(), None, 1000).unwrap();
         let item = all.iter().find(|item| item.value_of("Payload") == Some(Value::Text(payload))).unwrap();
         let text = |name: &str| match item.value_of(name).unwrap() {
-            // A queue of readpast's own has the empty text where nothing was said.
+            // A queue of readpast's own has the empty text where no error was given.
             Value::Text(text) => Some(text.to_owned()).filter(|text| !text.is_empty()),
             Value::Null => None,
             other => panic!("{name} is {other:?}"),
@@ -75,7 +75,7 @@ impl Given {
                 Event::Settled { settlements, .. } => {
                     settlements.iter().filter(|s| s.action != readpast::Action::Step).count()
                 }
-                // Whoever has it now settles it.
+                // The worker that has it now settles it.
                 Event::Lost { .. } => 1,
                 _ => return,
             };

@@ -50,7 +50,7 @@ fn a_lease_is_kept_for_as_long_as_the_handler_takes() {
 }
 
 #[test]
-fn what_is_taken_away_is_found_lost_and_the_worker_goes_on() {
+fn an_item_taken_away_is_found_lost_and_the_worker_goes_on() {
     // Leases so short may run out on a busy machine: nothing is to be recovered.
     for given in Given::each(&["taken", "next"], &[("lease.ms", "1500"), ("recover.interval_ms", "3600000")]) {
         given.run_until(2, Worker::new(&given.queue), |job| {
@@ -69,7 +69,7 @@ fn what_is_taken_away_is_found_lost_and_the_worker_goes_on() {
 
 /// An operator takes an item from its handler and has it done anew. The same worker claims it, with the same attempt.
 #[test]
-fn what_is_done_anew_is_begun_when_its_handler_knows_and_has_ended() {
+fn an_item_done_anew_is_begun_when_its_handler_knows_and_has_ended() {
     // By the claim, not by a renewal.
     for given in Given::each(&["a"], &[("lease.ms", "3600000"), ("poll.interval_ms", "20")]) {
         let (runs, at_once) = (AtomicUsize::new(0), AtomicUsize::new(0));
@@ -124,9 +124,9 @@ fn a_step_of_a_lost_item_says_so() {
     }
 }
 
-/// A worker is not told of what is Completed as it wished, and is told of this.
+/// A worker gets no news of an item that is Completed as it wished, but gets this loss.
 #[test]
-fn what_somebody_else_has_completed_is_told_as_lost() {
+fn an_item_that_somebody_else_has_completed_is_reported_as_lost() {
     for given in Given::each(&["a", "b", "c"], &[]) {
         let engine = Engine::new(&given.queue, WorkerTerms::default());
         let Taken::Items(batch) = engine.take(3, Duration::from_secs(600)).unwrap() else { panic!("three are due") };

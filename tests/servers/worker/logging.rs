@@ -1,4 +1,4 @@
-//! What a worker logs. The tests of this program share its one logger: each looks for texts of its own.
+//! The log of a worker. The tests of this program share its one logger: each looks for texts of its own.
 
 use super::given::{Given, payload};
 use log::kv::Key;
@@ -38,7 +38,7 @@ impl Kept {
         self.1.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What was logged with this text in it.
+    /// The log's lines with this text in them.
     fn with(&self, text: &str) -> Vec<(Level, String)> {
         self.lines().iter().filter(|(_, line)| line.contains(text)).cloned().collect()
     }
@@ -119,7 +119,7 @@ fn each_failed_attempt_is_logged_and_no_payload() {
 }
 
 #[test]
-fn what_is_lost_is_logged_with_key_and_attempt() {
+fn a_loss_is_logged_with_key_and_attempt() {
     keep();
     for given in Given::each(&["lost"], &[]) {
         given.run_until(1, Worker::new(&given.queue), |job| {

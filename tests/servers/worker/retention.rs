@@ -1,4 +1,4 @@
-//! What ended long ago goes, by the workers' own doing: what is young or not over stays, one does it at a time, and nobody's
+//! Items that ended long ago go, by the workers' own doing: those that are young or not over stay, one does it at a time, and nobody's
 //! claims wait for it.
 
 use readpast::Dialect;
@@ -16,7 +16,7 @@ use support::both::Database;
 use support::limit::until;
 use support::scratch::{all, item};
 
-/// Of readpast's own; with a column for everything; with next to nothing, so that readpast keeps times in a table beside.
+/// Tables of readpast's own; with a column for everything; with next to nothing, so that readpast keeps times in a table beside.
 const TABLES: [&str; 3] = [
     "null",
     r#"{"name": "jobs", "create": true, "key": [{"name": "Id", "type": "bigint", "source": "table"}],
@@ -128,7 +128,7 @@ impl Kept {
     }
 }
 
-/// What is remembered of attempts has an age of its own.
+/// Attempts that are remembered have an age of their own.
 mod attempts;
 
 /// As [`Kept::age`] and [`Kept::ended`]: what is over for one rule and not for the other, what is young, what has not ended.
@@ -198,7 +198,7 @@ fn one_at_a_time_and_once_in_an_interval() {
         assert_eq!(kept.queue.retain(10).unwrap(), 0);
         other.execute("ROLLBACK TRANSACTION", &[]).unwrap();
 
-        // Until all is gone each call goes on, whoever makes it; together they delete each item once.
+        // Until all is gone each call goes on, from any caller; together they delete each item once.
         let deleted: u64 = thread::scope(|scope| {
             let one = || {
                 let mut mine = 0;
@@ -223,7 +223,7 @@ fn one_at_a_time_and_once_in_an_interval() {
 
 /// Others end items without a word to the row beside the table: the item ended when they say, whatever that row knows.
 #[test]
-fn what_others_ended_is_as_old_as_they_say() {
+fn items_that_others_ended_are_as_old_as_their_times() {
     for kept in Kept::on(TABLES[2], &[]) {
         kept.ended("theirs", 1, Action::Fail);
         kept.age(40);
@@ -240,7 +240,7 @@ fn what_others_ended_is_as_old_as_they_say() {
 }
 
 #[test]
-fn what_somebody_holds_is_passed_over() {
+fn items_that_somebody_holds_are_passed_over() {
     for kept in Kept::on(TABLES[0], &[]) {
         kept.ended("old", 3, Action::Complete);
         kept.ended("held", 1, Action::Complete);

@@ -40,7 +40,7 @@ fn left(queue: &Queue) -> i64 {
 }
 
 #[test]
-fn what_is_due_is_claimed_before_a_backlog_is_deleted() {
+fn due_items_are_claimed_before_a_backlog_is_deleted() {
     // The fetcher may have begun before anybody wanted something, and goes on while this thread is held up: no proof then.
     // What deletes first does so every time.
     let is_first = |left: &Vec<i64>| matches!(left[..], [750 | 1000]);

@@ -92,7 +92,7 @@ fn items_and_attempts_share_the_limit_and_both_are_done() {
 }
 
 #[test]
-fn what_somebody_holds_of_them_is_passed_over() {
+fn attempts_that_somebody_holds_are_passed_over() {
     for kept in Kept::remembering(&[]) {
         kept.queue.enqueue(&[item("a"), item("b"), item("c")], None).unwrap();
         kept.attempted();
