@@ -951,7 +951,7 @@ BEGIN
         WHERE r.started_at IS NOT NULL AND r.claimed_ms IS NOT NULL AND {{ object("queue_is_finished_fn") }}(r.status)
     ),
     problem AS MATERIALIZED (
-        SELECT p.status, p.key, LEFT(SPLIT_PART(p.error, E'\n', 1), 200) AS detail
+        SELECT p.status, p.key, p.error AS detail
         FROM (
             SELECT w.status, w.key, w.type, w.error FROM waiting AS w WHERE w.status = 'Error'
             UNION ALL
@@ -959,7 +959,7 @@ BEGIN
             UNION ALL
             SELECT r.status, r.key, r.type, r.error FROM recent AS r WHERE stopped_ IS NULL AND r.status = 'Failed'
         ) AS p
-        WHERE p.error <> '' AND (seen_ IS NULL OR p.type = ANY(seen_) OR '*' = ANY(seen_))
+        WHERE p.error IS NOT NULL AND (seen_ IS NULL OR p.type = ANY(seen_) OR '*' = ANY(seen_))
     ),
     figure (name, value, capped, ms, detail, key) AS (
         SELECT 'count.' || s.status, COALESCE(c.items, 0), COALESCE(c.capped, FALSE), NULL::bigint, NULL::text, NULL::text
