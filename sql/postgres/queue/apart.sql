@@ -1,6 +1,5 @@
 {%- import "part/macros.sql" as m -%}
 {%- import "part/settings.sql" as use -%}
-{%- import "part/checks.sql" as check -%}
 {%- import "part/narrow.sql" as narrow -%}
 {%- set procedure = "next_" ~ queue ~ "_apart_trx" -%}
 {%- set function = object(procedure) -%}
@@ -38,8 +37,7 @@ DECLARE
     taken_ boolean := FALSE;
 BEGIN
 {%- include "part/local_time.sql" %}
-{{- use.settings(attempts=beside and parks_errors, lease=false) }}
-{{- check.checks(procedure, ["worker", "most"]) }}
+{{- use.settings(procedure, ["worker", "most"], attempts=beside and parks_errors) }}
 {%- include "part/kind_checks.sql" %}
 {%- if group %}
 {{- m.turn(procedure, queue) }}

@@ -1,6 +1,5 @@
 {%- import "part/macros.sql" as m -%}
 {%- import "part/settings.sql" as use -%}
-{%- import "part/checks.sql" as check -%}
 {%- set procedure = "next_" ~ queue ~ "_set_trx" -%}
 {%- set function = object(procedure) -%}
 {#- Whether the index of what is due begins with the due time, and its entries are in the order of it. -#}
@@ -57,8 +56,7 @@ DECLARE
 {%- include "part/claim_variables.sql" %}
 BEGIN
 {%- include "part/local_time.sql" %}
-{{- use.settings(lease=false) }}
-{{- check.checks(procedure, ["worker", "most", "lease"] + (["started"] if run_time else []), lease=use.lease()) }}
+{{- use.settings(procedure, ["worker", "most", "lease"] + (["started"] if run_time else [])) }}
 {%- include "part/kind_checks.sql" %}
 {%- if resume_own %}
     IF recover_ = 2 THEN

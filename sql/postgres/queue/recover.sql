@@ -1,6 +1,5 @@
 {%- import "part/macros.sql" as m -%}
 {%- import "part/settings.sql" as use -%}
-{%- import "part/checks.sql" as check -%}
 {%- import "part/narrow.sql" as narrow -%}
 {%- import "part/write.sql" as write -%}
 {%- set procedure = "recover_" ~ queue ~ "_trx" -%}
@@ -52,14 +51,13 @@ DECLARE
     answers_ json[];
 BEGIN
 {%- include "part/local_time.sql" %}
-{{- check.checks(procedure, ["most"]) }}
+{{- use.settings(procedure, ["most"], lease=foreign) }}
     IF recover_ > 2 THEN
         turn_ := {{ object("queue_recovery_turn") }}('{{ queue }}', recover_, now_);
         IF NOT turn_ THEN
             RETURN;
         END IF;
     END IF;
-{{- use.settings(lease=foreign) }}
 {%- if claimed_by_others and parks_errors %}
 {%- with apart = true %}
 {% include "part/unpark.sql" %}

@@ -1,4 +1,4 @@
-{%- macro lately(at) -%}{{ at }} > now_ - interval '1 hour' AND {{ at }} <= now_ + interval '1 minute'{%- endmacro -%}
+{%- import "part/macros.sql" as m -%}
 {% filter made("FUNCTION", "queue_is_processable_fn") %}
 /* The meaning of each status, in one place. Re-created by every install. */
 CREATE OR REPLACE FUNCTION {{ object("queue_is_processable_fn") }}(status text) RETURNS boolean
@@ -141,13 +141,18 @@ AS $$
     END;
 $$;
 {% endfilter %}
-{% filter made("FUNCTION", "queue_check_fn") %}
-/* Refuses what a call is given, before anything is done; each caller hands on what it has. Else the lease that it asks for. */
-CREATE OR REPLACE FUNCTION {{ object("queue_check_fn") }}(
+{% filter made("FUNCTION", "queue_terms") %}
+/*
+Refuses what a call is given, before anything is done; each caller hands on what it has. Else a setting of a queue, or what its
+description says: a value below 1 does not count, since without attempts all that waits would be Failed at once. Both in one
+call, since each costs most calls as much as all that it asks. Called by the functions of a queue.
+Table access order: app_settings.
+*/
+CREATE OR REPLACE FUNCTION {{ object("queue_terms") }}(
     called text, worker text DEFAULT '-', most integer DEFAULT 1, fewest integer DEFAULT 1, lease_ms integer DEFAULT NULL,
-    started_at timestamptz DEFAULT NULL
+    started_at timestamptz DEFAULT NULL, param_ text DEFAULT NULL, otherwise integer DEFAULT NULL
 ) RETURNS integer
-LANGUAGE plpgsql IMMUTABLE
+LANGUAGE plpgsql STABLE SECURITY INVOKER
 AS $$
 BEGIN
     IF
@@ -162,28 +167,14 @@ BEGIN
         END
         USING ERRCODE = 'RP021';
     END IF;
-    RETURN lease_ms;
-END;
-$$;
-{% endfilter %}
-{% filter made("FUNCTION", "queue_setting") %}
-/*
-A setting of a queue, or what its description says. A value below 1 does not count: without attempts all that waits would be
-Failed at once. Called by the functions of a queue.
-Table access order: app_settings.
-*/
-CREATE OR REPLACE FUNCTION {{ object("queue_setting") }}(param_ text, otherwise_ integer) RETURNS integer
-LANGUAGE plpgsql STABLE SECURITY INVOKER
-AS $$
-BEGIN
-    RETURN COALESCE(
-        (SELECT a.val_int FROM {{ object("app_settings") }} AS a WHERE a.param = param_ AND a.val_int > 0), otherwise_
-    );
+    IF param_ IS NULL THEN RETURN NULL;
+    END IF;
+    RETURN COALESCE((SELECT a.val_int FROM {{ object("app_settings") }} AS a WHERE a.param = param_ AND a.val_int > 0), otherwise);
 END;
 $$;
 {% endfilter %}
 {% filter statement %}
-REVOKE ALL ON FUNCTION {{ object("queue_setting") }}(text, integer) FROM public;
+REVOKE ALL ON FUNCTION {{ object("queue_terms") }}(text, text, integer, integer, integer, timestamptz, text, integer) FROM public;
 {% endfilter %}
 {% filter made("FUNCTION", "queue_begun") %}
 /*
@@ -196,8 +187,6 @@ CREATE OR REPLACE FUNCTION {{ object("queue_begun") }}(operation_ uuid, call_ te
 LANGUAGE plpgsql VOLATILE SECURITY INVOKER
 AS $$
 BEGIN
-    IF operation_ IS NULL THEN RETURN FALSE;
-    END IF;
     INSERT INTO {{ object("queue_operation") }} (operation_id, call, at)
     VALUES (operation_, call_, now_)
     ON CONFLICT (operation_id) DO NOTHING;
@@ -327,11 +316,9 @@ RETURNS TABLE (
 LANGUAGE plpgsql STABLE SECURITY INVOKER
 AS $$
 DECLARE
-    why_ text := CASE
-        WHEN json_typeof(filter_) <> 'object' THEN 'filter_ is not a JSON object'
-        WHEN max_ IS NULL OR max_ < 1 OR max_ > 1000 THEN 'max_ must be from 1 to 1000'
-    END;
+    why_ text := CASE WHEN json_typeof(filter_) <> 'object' THEN 'filter_ is not a JSON object' END;
 BEGIN
+    PERFORM {{ object("queue_terms") }}(called_, most => max_);
     IF why_ IS NULL THEN
         why_ := CASE
             WHEN
@@ -387,8 +374,8 @@ REVOKE ALL ON FUNCTION {{ object("queue_filter") }}(text, json, integer) FROM pu
 {% endfilter %}
 {% filter made("FUNCTION", "queue_fits_fn") %}
 /*
-Whether an item fits the members of a filter; the error is searched as it stands, nothing in it is a wildcard. The planner
-puts this expression into the query that asks, so that an index serves it.
+Whether an item fits the members of a filter; the error is searched as it stands, nothing in it is a wildcard. Where each of these is
+a column, the planner puts this expression into the query that asks; a state that is found by a long CASE is handed on to it row by row.
 */
 CREATE OR REPLACE FUNCTION {{ object("queue_fits_fn") }}(
     statuses text[], types text[], before timestamptz, since timestamptz, longer bigint, part text, at timestamptz,
@@ -720,37 +707,15 @@ $$;
 The items that a function is given, if they are an array of objects with the members that it takes, each with a value that
 fits: else an error in the words of `called`. takes is an object as a description writes columns and their types. The case of
 a name matters only where several differ in nothing else.
-The library has checked its own values, and says so in its sessions: these are looked at only when a name is none of names, since it
-may know columns that are gone. With `within` the names are those in this member.
+The library has checked its own values; its sessions come here only with a name that is none of these.
 */
-CREATE OR REPLACE FUNCTION {{ object("queue_taken_fn") }}(
-    called text, items json, takes json, names text[], within text DEFAULT NULL
-) RETURNS json
+CREATE OR REPLACE FUNCTION {{ object("queue_taken_fn") }}(called text, items json, takes json) RETURNS json
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 AS $$
 DECLARE
     named_ json;
     why_ text;
 BEGIN
-    /* One expression, since each costs most calls as much as all that it asks. */
-    IF (
-        CASE
-            WHEN json_typeof(items) <> 'array' THEN FALSE
-            WHEN current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on' THEN FALSE
-            ELSE
-                json_array_length(items) <= 1000
-                AND NOT EXISTS (
-                    SELECT 1
-                    FROM json_array_elements(items) AS e (value)
-                    CROSS JOIN LATERAL (SELECT CASE WHEN within IS NULL THEN e.value ELSE e.value -> within END AS value) AS o
-                    CROSS JOIN LATERAL json_object_keys(CASE json_typeof(o.value) WHEN 'object' THEN o.value ELSE '{"": 0}' END) AS k (name)
-                    WHERE k.name <> ALL (names)
-                )
-        END
-    )
-    THEN
-        RETURN items;
-    END IF;
     IF items IS NULL THEN RETURN NULL;
     END IF;
     IF json_typeof(items) <> 'array' THEN
@@ -941,7 +906,7 @@ BEGIN
         FROM UNNEST(present_ || gone_) AS c
         WHERE
             arrivals_
-            AND {{ lately("c.enqueued_at") }}
+            AND {{ m.lately("c.enqueued_at") }}
     ),
     measured AS MATERIALIZED (
         SELECT
