@@ -12,11 +12,6 @@
     kind_steps_ text[];
 {%- endif %}
 {%- if beside %}
-{%- if not apart %}
-    alone_ boolean;
-    ended_ bigint;
-    decided_ bigint;
-{%- endif %}
 {%- include "part/key_variables.sql" %}
 {%- if parks_errors or (due_in_order and index.name) %}
     found_ integer;

@@ -17,7 +17,7 @@ with the answer RECOVERED and the status it has now. An item that its worker had
 attempt back, since nobody knows which of them was begun; whatever comes back is claimed alone next. The items of one
 claim come back together: more than max_ of them, if need be. With worker_, everything that is in flight under this name
 counts, whatever its lease{{ ", of types that the caller may see" if own_types_only }}. With recover_ above 2, nothing is done when somebody did it within
-so many milliseconds; with 2 the caller has asked for its turn, and has it.
+so many milliseconds.
 Claims do this too, so a queue with workers needs no other reaper.
 {%- if foreign %} Items that were taken by
 others than readpast count as well, once they are as old as a lease is long.
@@ -41,7 +41,6 @@ DECLARE
     lease_ms_ integer;
 {%- endif %}
     max_attempts_ integer;
-    turn_ boolean := recover_ = 2;
     found_ integer;
 {%- include "part/key_variables.sql" %}
     together_ boolean[];
@@ -52,11 +51,7 @@ DECLARE
 BEGIN
 {%- include "part/local_time.sql" %}
 {{- use.settings(procedure, ["most"], lease=foreign) }}
-    IF recover_ > 2 THEN
-        turn_ := {{ object("queue_recovery_turn") }}('{{ queue }}', recover_, now_);
-        IF NOT turn_ THEN
-            RETURN;
-        END IF;
+    IF recover_ > 2 AND NOT {{ object("queue_recovery_turn") }}('{{ queue }}', recover_, now_) THEN RETURN;
     END IF;
 {%- if claimed_by_others and parks_errors %}
 {%- with apart = true %}

@@ -49,16 +49,14 @@ $$;
 /*
 Leaves an item aside that its table has refused to have changed: for a second, then for twice as long each time, at most for a
 minute. Says how often it was refused. What nobody has tried for long is forgotten: it is gone, or somebody has mended it.
-Of so many at once it is no matter of one row: then the refusal is an error, and nothing is done.
+Of so many at once it is no matter of one row: then the refusal is an error, and nothing is done. Called by the functions of a queue.
 Table access order: queue_refused.
 */
 CREATE OR REPLACE FUNCTION {{ object("queue_note_refusal") }}(
     queue_ text, key_ text, doing_ text, state_ text, reason_ text, constraint_ text
 )
 RETURNS integer
-LANGUAGE plpgsql VOLATILE
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE SECURITY INVOKER
 AS $$
 DECLARE
     now_ CONSTANT timestamptz := clock_timestamp();
@@ -95,28 +93,6 @@ $$;
 {% endfilter %}
 {% filter statement %}
 REVOKE ALL ON FUNCTION {{ object("queue_note_refusal") }}(text, text, text, text, text, text) FROM public;
-{% endfilter %}
-{% filter made("FUNCTION", "queue_refusal") %}
-/*
-The row that is kept of an item that its table has refused. Called by the functions of a queue.
-Table access order: queue_refused.
-*/
-CREATE OR REPLACE FUNCTION {{ object("queue_refusal") }}(queue_ text, key_ text) RETURNS {{ object("queue_refused") }}
-LANGUAGE plpgsql STABLE SECURITY INVOKER
-AS $$
-DECLARE
-    refusal_ {{ object("queue_refused") }};
-BEGIN
-    SELECT x.*
-    INTO refusal_
-    FROM {{ object("queue_refused") }} AS x
-    WHERE x.queue = queue_ AND x.key = key_;
-    RETURN refusal_;
-END;
-$$;
-{% endfilter %}
-{% filter statement %}
-REVOKE ALL ON FUNCTION {{ object("queue_refusal") }}(text, text) FROM public;
 {% endfilter %}
 {% filter made("FUNCTION", "queue_finite_fn") %}
 /* A time that somebody gives: infinite ones are refused. Others' rows may have them, as "never". */
@@ -286,7 +262,11 @@ AS $$
 DECLARE
     head_ CONSTANT text[] := string_to_array(kept, '|');
 BEGIN
-    RETURN CASE WHEN head_[1] = index_::oid::text AND head_[2]::timestamptz > now_ THEN head_[3]::timestamptz ELSE '-infinity' END;
+    /* Seconds, since the text of a time may be written and read in two styles. */
+    RETURN CASE
+        WHEN head_[1] = index_::oid::text AND to_timestamp(head_[2]::float8) > now_ THEN to_timestamp(head_[3]::float8)
+        ELSE '-infinity'
+    END;
 END;
 $$;
 {% endfilter %}
@@ -299,7 +279,13 @@ AS $$
 DECLARE
     now_ CONSTANT timestamptz := clock_timestamp();
 BEGIN
-    RETURN set_config(name, concat_ws('|', index_::oid, now_ + LEAST(20 * (now_ - since), interval '1 minute'), head), FALSE);
+    RETURN set_config(
+        name,
+        concat_ws(
+            '|', index_::oid, EXTRACT(EPOCH FROM now_ + LEAST(20 * (now_ - since), interval '1 minute')), EXTRACT(EPOCH FROM head)
+        ),
+        FALSE
+    );
 END;
 $$;
 {% endfilter %}
