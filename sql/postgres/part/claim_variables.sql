@@ -13,10 +13,8 @@
 {%- endif %}
 {%- if beside %}
 {%- include "part/key_variables.sql" %}
-{%- if parks_errors or (due_in_order and index.name) %}
-    found_ integer;
-{%- endif %}
 {%- if due_in_order and index.name %}
+    found_ integer;
 {%- for column in key %}
     more_{{ loop.index }}_ {{ key_types[loop.index0] }}[];
 {%- endfor %}

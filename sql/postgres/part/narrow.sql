@@ -20,7 +20,7 @@ text, into done_. Around it stands a savepoint, only here.
     WHILE from_ <= to_ LOOP
         refused_ := FALSE;
         BEGIN
-{{ body | indent(8, true) }}
+{{ ("        " ~ (body | trim)) | indent(4, true) }}
         EXCEPTION WHEN OTHERS THEN
             GET STACKED DIAGNOSTICS state_ = RETURNED_SQLSTATE, reason_ = MESSAGE_TEXT, constraint_ = CONSTRAINT_NAME;
             IF NOT {{ object("queue_is_refusal_fn") }}(state_) THEN
@@ -45,7 +45,7 @@ text, into done_. Around it stands a savepoint, only here.
             );
             RETURN NEXT;
         ELSE
-{{- after | indent(4) }}
+{{- after }}
             DELETE FROM {{ object("queue_refused") }} AS x
             WHERE x.queue = '{{ queue }}' AND x.key = ANY(done_);
 {%- if ends %}

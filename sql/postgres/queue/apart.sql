@@ -45,7 +45,7 @@ BEGIN
     now_ := clock_timestamp();
 {%- if beside %}
 {%- if parks_errors %}
-{% include "part/unpark.sql" %}
+{% include "part/unpark_call.sql" %}
 {%- endif %}
 {% include "part/lock_beside.sql" %}
 {%- else %}
@@ -96,14 +96,14 @@ BEGIN
         taken_ := FOUND;
 {%- endset %}
 {%- set after %}
-        /* They are let through, and no longer wait. */
-        done_ := ARRAY(
-            SELECT {{ m.key_kept("k.key_") }}
-            FROM {{ m.keys_tried() }}
-            INNER JOIN {{ table }} AS q
-                ON {{ m.at_key("k.key_") }}
-            WHERE ({{ m.waiting() }}) IS NOT TRUE
-        );
+            /* They are let through, and no longer wait. */
+            done_ := ARRAY(
+                SELECT {{ m.key_kept("k.key_") }}
+                FROM {{ m.keys_tried() }}
+                INNER JOIN {{ table }} AS q
+                    ON {{ m.at_key("k.key_") }}
+                WHERE ({{ m.waiting() }}) IS NOT TRUE
+            );
 {%- endset %}
 {{ narrow.narrow("claim", body, after=after, ends="taken_") }}
     IF NOT taken_ THEN

@@ -10,6 +10,9 @@
 {#- The answer about an item of another type than the caller may see. -#}
 {%- macro shown(value, type) %}{{ "CASE WHEN " ~ m.type_seen(type) ~ " THEN " ~ value ~ " END" if own_types_only else value }}{% endmacro -%}
 {%- set beside_table = ", " ~ queue ~ "_lease" if beside else "" -%}
+{%- if beside and parks_errors %}
+{% include "part/unpark.sql" %}
+{%- endif %}
 {% filter made("FUNCTION", procedure) %}
 /*
 Give the items of dead workers back (Error, due at once), or to Failed when their attempts are spent. One row per item,
@@ -54,9 +57,7 @@ BEGIN
     IF recover_ > 2 AND NOT {{ object("queue_recovery_turn") }}('{{ queue }}', recover_, now_) THEN RETURN;
     END IF;
 {%- if claimed_by_others and parks_errors %}
-{%- with apart = true %}
-{% include "part/unpark.sql" %}
-{%- endwith %}
+{% include "part/unpark_call.sql" %}
 {%- endif %}
 {%- if beside %}
 {% include "part/recover_beside.sql" %}
@@ -241,10 +242,10 @@ BEGIN
             CROSS JOIN LATERAL (SELECT NOT v.together AND v.item_attempt + v.refusals >= max_attempts_ AS ends) AS e
         ),
 
-{{- write.changed(["attempts", "error", "lease_until", "duration"], gives=["key_1", "token", "attempt_num", "answer"] + (["type"] if own_types_only else []) if own else []) }}
+{{ write.changed(["attempts", "error", "lease_until", "duration"], gives=["key_1", "token", "attempt_num", "answer"] + (["type"] if own_types_only else []) if own else []) | indent(4, true) }}
 {%- if attempt_history %},
 {%- import "part/attempted.sql" as history %}
-{{- history.attempted("error") }}
+{{- history.attempted("error") | indent(4) }}
 {%- endif %}
 
         SELECT
