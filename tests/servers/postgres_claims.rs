@@ -79,7 +79,11 @@ fn a_claim_around_a_refused_row_reads_no_backlog() {
     for (spec, table, more) in [
         (own(""), "readpast.job", ""),
         (own(r#", "shards": 4"#), "readpast.job", ""),
-        (own(r#", "types": ["Default", "Sms"], "claim_by": ["type"]"#), "readpast.job", r#", types_ => '["Default", "Sms"]'"#),
+        (
+            own(r#", "types": ["Default", "Sms"], "claim_by": ["type"]"#),
+            "readpast.job",
+            r#", types_ => '["Default", "Sms"]'"#,
+        ),
         (described("1"), "public.work", ""),
     ] {
         let scratch = with(&spec);
@@ -89,7 +93,8 @@ fn a_claim_around_a_refused_row_reads_no_backlog() {
         number(&mut session, &apart);
         put(&scratch, BACKLOG);
         scratch.run(REFUSES_7);
-        scratch.run(&format!("CREATE TRIGGER r AFTER UPDATE ON {table} FOR EACH ROW EXECUTE FUNCTION public.refuses_7()"));
+        scratch
+            .run(&format!("CREATE TRIGGER r AFTER UPDATE ON {table} FOR EACH ROW EXECUTE FUNCTION public.refuses_7()"));
         // One of them comes to it, and tries halves of what it has found.
         for _ in 0..8 {
             let read = session.transaction(|session| {
@@ -136,7 +141,9 @@ fn what_is_claimed_is_not_left_aside_whatever_its_state_looks_like() {
 /// An error of the queue's own tables says nothing of the items.
 #[test]
 fn errors_of_the_record_of_refusals_are_no_refusals() {
-    for (spec, key) in [(own(""), "readpast.queue_key_fn(enqueued_at) FROM readpast.job"), (described("1"), "id::text FROM work")] {
+    for (spec, key) in
+        [(own(""), "readpast.queue_key_fn(enqueued_at) FROM readpast.job"), (described("1"), "id::text FROM work")]
+    {
         let scratch = with(&spec);
         put(&scratch, 1);
         scratch.run(&format!(
@@ -183,7 +190,9 @@ fn claims_of_groups_begin_at_the_head() {
 fn the_place_where_claims_begin_is_read_in_any_style_of_times() {
     let scratch = with(&own(""));
     let mut session = scratch.session();
-    for (style, zone) in [("SQL, DMY", "Europe/Berlin"), ("German", "Asia/Kolkata"), ("Postgres, MDY", "America/New_York")] {
+    for (style, zone) in
+        [("SQL, DMY", "Europe/Berlin"), ("German", "Asia/Kolkata"), ("Postgres, MDY", "America/New_York")]
+    {
         session.execute(&format!("SET datestyle = '{style}'"), &[]).unwrap();
         session.execute(&format!("SET timezone = '{zone}'"), &[]).unwrap();
         let keep = "SELECT COUNT(readpast.queue_begin_at_fn('readpast.head_job', 'readpast.job_due', clock_timestamp() - interval '1 hour', \

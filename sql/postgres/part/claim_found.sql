@@ -26,7 +26,10 @@
     /* All that it took had spent their attempts, and ended: what comes behind them is due now. */
     WHERE
 {%- if knows_refused %}
-        CASE WHEN c.items < (SELECT COUNT(*) FROM decided) THEN {{ m.held_back() }} IS NULL ELSE c.items > 0 END
+        CASE
+            WHEN c.items < (SELECT COUNT(*) FROM decided) THEN {{ m.held_back() }} IS NULL
+            ELSE c.items > 0
+        END
 {%- else %}
         c.items > 0
 {%- endif %}

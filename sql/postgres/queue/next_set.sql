@@ -6,6 +6,17 @@
 {#- Whether the index of what is due begins with the due time, in that order, and a claim passes over none of it but what is dead: with a
 group it does over what waits behind others. -#}
 {%- set begins_at_head = own and searches_all and not shards and due_columns[0].quoted == role.due and not due_columns[0].descending and not group -%}
+{%- macro around() %}
+    IF EXISTS (SELECT 1 FROM {{ object("queue_refused") }} AS x WHERE x.queue = '{{ queue }}') THEN
+        /* The table refuses some: around those. */
+        RETURN QUERY
+        SELECT n.*
+        FROM {{ object("next_" ~ queue ~ "_apart_trx") }}(
+            worker_, max_, lease_ms_{{ ", started_at_" if run_time }}{{ ", types_ => types_" if asks_types }}{{ ", steps_ => steps_" if asks_steps }}{{ ", claim_ => claim_" if marks_claims }}
+        ) AS n;
+        RETURN;
+    END IF;
+{%- endmacro -%}
 {% filter made("FUNCTION", procedure) %}
 /*
 Claim up to max_ due items. One row per item, in the order they are due, with the answer CLAIMED; or one row EMPTY with
@@ -79,15 +90,9 @@ BEGIN
             WHERE r.answer = 'REFUSED'
         {{ m.pass_on() | indent(4) }}
     END IF;
-    IF EXISTS (SELECT 1 FROM {{ object("queue_refused") }} AS x WHERE x.queue = '{{ queue }}') THEN
-        /* The table refuses some: around those. */
-        RETURN QUERY
-        SELECT n.*
-        FROM {{ object("next_" ~ queue ~ "_apart_trx") }}(
-            worker_, max_, lease_ms_{{ ", started_at_" if run_time }}{{ ", types_ => types_" if asks_types }}{{ ", steps_ => steps_" if asks_steps }}{{ ", claim_ => claim_" if marks_claims }}
-        ) AS n;
-        RETURN;
-    END IF;
+{%- if beside %}
+{{ around() }}
+{%- endif %}
 {%- if group %}
 
     /*
@@ -100,7 +105,7 @@ BEGIN
     now_ := clock_timestamp();
 {%- if beside %}
 {%- if parks_errors %}
-{% include "part/unpark.sql" %}
+{% include "part/unpark_call.sql" %}
 {%- endif %}
 {% include "part/lock_beside.sql" %}
 
@@ -167,6 +172,7 @@ BEGIN
 {%- endfor %}
     IF FOUND THEN RETURN;
     END IF;
+{{- around() }}
 {%- endif %}
 
     /*

@@ -29,8 +29,8 @@ CONTENTS                                     each rule stands once, in the objec
 
 WHO CALLS WHOM
   add_{{ queue }}_trx, _utx, _set_utx          > add_{{ queue }}_set_trx
-  next_{{ queue }}_utx > next_{{ queue }}_trx        > next_{{ queue }}_set_trx > recover_{{ queue }}_trx{{ " and claim_" ~ queue ~ "_trx" if beside }}; among refused items, next_{{ queue }}_apart_trx,
-                                         which has claim_{{ queue }}_trx try halves of them
+  next_{{ queue }}_utx > next_{{ queue }}_trx        > next_{{ queue }}_set_trx > recover_{{ queue }}_trx; among refused items, next_{{ queue }}_apart_trx,
+                                         which has claim_{{ queue }}_trx try halves of them{{ " (the others claim by that, too)" if beside }}
   modify_{{ queue }}_trx > _utx > _set_utx     > modify_{{ queue }}_set_trx; then, to claim as well, next_{{ queue }}_set_trx
   retain_{{ queue }}_trx, where it is          > purge_{{ queue }}_trx
   recover_, redrive_, renew_, find_, purge_, claimed_, stats_, watch_{{ queue }} call only what the schema has
@@ -45,7 +45,7 @@ LOCKS, IN THIS ORDER
 {%- if beside %}
   {{ 4 if groups else 3 }}. {{ queue }}_lease: the row beside an item, after the item's own
 {%- endif %}
-  queue_transition is only read. queue_recovery and queue_retention are passed over where another holds them. queue_refused comes last, each row after its item's.
+  queue_transition is only read. queue_recovery and queue_retention are passed over where another holds them. queue_refused comes last.
 
 WHAT THE FUNCTIONS SET FOR THEMSELVES
   SECURITY DEFINER, search_path     a role that may execute them needs no right on the tables, and nothing of its own is found by a name

@@ -13,8 +13,8 @@ CONTENTS                                     each rule stands once, in the objec
            queue_recovery, queue_turn, queue_retention     whose turn it is to look for dead workers, to claim in groups, to delete
            queue_refused                     items that their table does not let a queue change
            app_settings, queue_spec, queue_schema_version, queue_type_access
-           queue_check_fn, queue_taken_fn, queue_sets_fn, queue_filter   what a call is given, and how it is refused (RP021)
-           queue_begun, queue_setting        the identity of a call, and its clearing; settings
+           queue_terms, queue_taken_fn, queue_sets_fn, queue_filter      what a call is given, how it is refused (RP021); settings
+           queue_begun                       the identity of a call, and its clearing
            queue_recovery_turn, queue_take_turn, queue_note_refusal      turns; what a table has refused
            queue_head_fn, queue_begin_at_fn  where claims begin, beside dead rows that nothing may remove
            queue_fits_fn, queue_times_fn, queue_figures, queue_watched   whether an item fits a filter; figures
@@ -25,7 +25,7 @@ CONTENTS                                     each rule stands once, in the objec
 WHO CALLS WHOM
   add_job_trx, _utx, _set_utx          > add_job_set_trx
   next_job_utx > next_job_trx        > next_job_set_trx > recover_job_trx; among refused items, next_job_apart_trx,
-                                         which has next_job_set_trx try halves of them
+                                         which has claim_job_trx try halves of them
   modify_job_trx > _utx > _set_utx     > modify_job_set_trx; then, to claim as well, next_job_set_trx
   retain_job_trx, where it is          > purge_job_trx
   recover_, redrive_, renew_, find_, purge_, claimed_, stats_, watch_job call only what the schema has
@@ -336,14 +336,12 @@ $$;
 /*
 Leaves an item aside that its table has refused to have changed: for a second, then for twice as long each time, at most for a
 minute. Says how often it was refused. What nobody has tried for long is forgotten: it is gone, or somebody has mended it.
-Of so many at once it is no matter of one row: then the refusal is an error, and nothing is done.
+Of so many at once it is no matter of one row: then the refusal is an error, and nothing is done. Called by the functions of a queue.
 Table access order: queue_refused.
 */
 CREATE OR REPLACE FUNCTION "readpast"."queue_note_refusal"(queue_ text, key_ text, doing_ text, state_ text, reason_ text, constraint_ text)
 RETURNS integer
-LANGUAGE plpgsql VOLATILE
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE SECURITY INVOKER
 AS $$
 DECLARE
     now_ CONSTANT timestamptz := clock_timestamp();
@@ -527,7 +525,7 @@ transaction of the server could still see them, and each claim passes over all o
 of the same session begin where it found its first item: for twenty times as long as it took, at most a minute. An item that is
 due before that place waits so long, unless nothing else is found.
 */
-CREATE OR REPLACE FUNCTION "readpast"."queue_head_fn"(kept text, index_ oid, now_ timestamptz) RETURNS timestamptz
+CREATE OR REPLACE FUNCTION "readpast"."queue_head_fn"(kept text, index_ regclass, now_ timestamptz) RETURNS timestamptz
 LANGUAGE plpgsql STABLE
 AS $$
 DECLARE
@@ -535,14 +533,14 @@ DECLARE
 BEGIN
     /* Seconds, since the text of a time may be written and read in two styles. */
     RETURN CASE
-        WHEN head_[1] = index_::text AND to_timestamp(head_[2]::float8) > now_ THEN to_timestamp(head_[3]::float8)
+        WHEN head_[1] = index_::oid::text AND to_timestamp(head_[2]::float8) > now_ THEN to_timestamp(head_[3]::float8)
         ELSE '-infinity'
     END;
 END;
 $$;
 
 /* Keeps for the claims of this session where they begin, after one that began at `since` and has read many entries of the index. */
-CREATE OR REPLACE FUNCTION "readpast"."queue_begin_at_fn"(name text, index_ oid, since timestamptz, head timestamptz)
+CREATE OR REPLACE FUNCTION "readpast"."queue_begin_at_fn"(name text, index_ regclass, since timestamptz, head timestamptz)
 RETURNS text
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -550,7 +548,8 @@ DECLARE
     now_ CONSTANT timestamptz := clock_timestamp();
 BEGIN
     RETURN set_config(
-        name, concat_ws('|', index_, EXTRACT(EPOCH FROM now_ + LEAST(20 * (now_ - since), interval '1 minute')), EXTRACT(EPOCH FROM head)),
+        name,
+        concat_ws('|', index_::oid, EXTRACT(EPOCH FROM now_ + LEAST(20 * (now_ - since), interval '1 minute')), EXTRACT(EPOCH FROM head)),
         FALSE
     );
 END;
@@ -1394,7 +1393,7 @@ DECLARE
     now_ CONSTANT timestamptz := clock_timestamp();
     replayed_ boolean := FALSE;
 BEGIN
-    /* The library has checked its own values, and says so in its sessions; but it may know columns that are gone. */
+    /* The library's items have been checked; but it may know columns that are gone. */
     IF
         current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on' OR json_array_length(items_) > 1000 OR EXISTS (
             SELECT 1
@@ -1678,37 +1677,37 @@ BEGIN
     WHILE from_ <= to_ LOOP
         refused_ := FALSE;
         BEGIN
+            WITH expired AS MATERIALIZED (
+                SELECT
+                    k.key_1, v.*, together_[from_ - 1 + k.position::integer] AS together, COALESCE(x.attempts, 0) AS refusals,
+                    x.reason AS refused
+                FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position)
+                INNER JOIN LATERAL (
+                    SELECT
+                    q.updated_at AS item_token, q.attempt_num AS item_attempt, q.lease_owner AS item_owner,
+                    q.lease_until AS item_lease_until
+                    FROM "readpast"."job" AS q
+                    WHERE
+                    q.enqueued_at = k.key_1
+                    FOR NO KEY UPDATE
+                ) AS v ON TRUE
+                LEFT JOIN "readpast"."queue_refused" AS x ON x.queue = 'job' AND x.key = "readpast"."queue_key_fn"(k.key_1)
+            ),
+            decided AS MATERIALIZED (
+                SELECT
+                    v.key_1, 'OK' AS answer, CASE WHEN e.ends THEN 'Failed' ELSE 'Error' END AS status,
+                    GREATEST(now_, NULLIF(v.item_token, 'infinity') + interval '1 microsecond') AS token,
+                    v.item_attempt - v.together::integer AS attempt_num,
+                    "readpast"."queue_died_fn"(
+                        v.item_owner, worker_, v.item_attempt, max_attempts_, v.together, CASE WHEN e.ends THEN v.refusals END, v.refused
+                    ) AS error,
+                    e.ends AS finishes, FALSE AS enters,
+                    /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
+                    CASE WHEN NOT e.ends THEN LEAST(v.item_lease_until, now_) END AS lease_until
+                FROM expired AS v
+                CROSS JOIN LATERAL (SELECT NOT v.together AND v.item_attempt + v.refusals >= max_attempts_ AS ends) AS e
+            ),
 
-                WITH expired AS MATERIALIZED (
-                    SELECT
-                        k.key_1, v.*, together_[from_ - 1 + k.position::integer] AS together, COALESCE(x.attempts, 0) AS refusals,
-                        x.reason AS refused
-                    FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position)
-                    INNER JOIN LATERAL (
-                        SELECT
-                        q.updated_at AS item_token, q.attempt_num AS item_attempt, q.lease_owner AS item_owner,
-                        q.lease_until AS item_lease_until
-                        FROM "readpast"."job" AS q
-                        WHERE
-                        q.enqueued_at = k.key_1
-                        FOR NO KEY UPDATE
-                    ) AS v ON TRUE
-                    LEFT JOIN "readpast"."queue_refused" AS x ON x.queue = 'job' AND x.key = "readpast"."queue_key_fn"(k.key_1)
-                ),
-                decided AS MATERIALIZED (
-                    SELECT
-                        v.key_1, 'OK' AS answer, CASE WHEN e.ends THEN 'Failed' ELSE 'Error' END AS status,
-                        GREATEST(now_, NULLIF(v.item_token, 'infinity') + interval '1 microsecond') AS token,
-                        v.item_attempt - v.together::integer AS attempt_num,
-                        "readpast"."queue_died_fn"(
-                            v.item_owner, worker_, v.item_attempt, max_attempts_, v.together, CASE WHEN e.ends THEN v.refusals END, v.refused
-                        ) AS error,
-                        e.ends AS finishes, FALSE AS enters,
-                        /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
-                        CASE WHEN NOT e.ends THEN LEAST(v.item_lease_until, now_) END AS lease_until
-                    FROM expired AS v
-                    CROSS JOIN LATERAL (SELECT NOT v.together AND v.item_attempt + v.refusals >= max_attempts_ AS ends) AS e
-                ),
             /* An item that a trigger of the table keeps from changing counts as not changed. */
             changed AS (
                 UPDATE "readpast"."job" AS q
@@ -1722,15 +1721,15 @@ BEGIN
                 RETURNING d.key_1 AS key_1_, d.token AS token_, d.attempt_num AS attempt_num_, d.answer AS answer_, d.status AS status_
             )
 
-                SELECT
-                    ARRAY_AGG(
-                        json_build_object('key', c.key_1_, 'token', c.token_, 'attempt', c.attempt_num_, 'status', c.status_)
-                        ORDER BY c.key_1_
-                    ),
-                    COALESCE(ARRAY_AGG("readpast"."queue_key_fn"(c.key_1_)), '{}')
-                INTO more_, done_
-                FROM changed AS c;
-                answers_ := answers_ || more_;
+            SELECT
+                ARRAY_AGG(
+                    json_build_object('key', c.key_1_, 'token', c.token_, 'attempt', c.attempt_num_, 'status', c.status_)
+                    ORDER BY c.key_1_
+                ),
+                COALESCE(ARRAY_AGG("readpast"."queue_key_fn"(c.key_1_)), '{}')
+            INTO more_, done_
+            FROM changed AS c;
+            answers_ := answers_ || more_;
         EXCEPTION WHEN OTHERS THEN
             GET STACKED DIAGNOSTICS state_ = RETURNED_SQLSTATE, reason_ = MESSAGE_TEXT, constraint_ = CONSTRAINT_NAME;
             IF NOT "readpast"."queue_is_refusal_fn"(state_) THEN
@@ -1869,7 +1868,10 @@ BEGIN
     ) AS q ON TRUE
     /* All that it took had spent their attempts, and ended: what comes behind them is due now. */
     WHERE
-        CASE WHEN c.items < (SELECT COUNT(*) FROM decided) THEN "readpast"."queue_refuse_fn"('a trigger of the table leaves the row as it is', 'P0001') IS NULL ELSE c.items > 0 END;
+        CASE
+            WHEN c.items < (SELECT COUNT(*) FROM decided) THEN "readpast"."queue_refuse_fn"('a trigger of the table leaves the row as it is', 'P0001') IS NULL
+            ELSE c.items > 0
+        END;
 END;
 $$;
 
@@ -1970,12 +1972,11 @@ BEGIN
     WHILE from_ <= to_ LOOP
         refused_ := FALSE;
         BEGIN
-
-                RETURN QUERY
-                SELECT n.*
-                FROM "readpast"."claim_job_trx"(worker_, lease_ms_, max_attempts_, claim_, key_1_[from_:to_]) AS n
-                WHERE n.answer <> 'EMPTY';
-                taken_ := FOUND;
+            RETURN QUERY
+            SELECT n.*
+            FROM "readpast"."claim_job_trx"(worker_, lease_ms_, max_attempts_, claim_, key_1_[from_:to_]) AS n
+            WHERE n.answer <> 'EMPTY';
+            taken_ := FOUND;
         EXCEPTION WHEN OTHERS THEN
             GET STACKED DIAGNOSTICS state_ = RETURNED_SQLSTATE, reason_ = MESSAGE_TEXT, constraint_ = CONSTRAINT_NAME;
             IF NOT "readpast"."queue_is_refusal_fn"(state_) THEN
@@ -2050,7 +2051,7 @@ DECLARE
     max_attempts_ integer;
     turn_ boolean;
     /* NULL where it is gone, or has another name. */
-    index_ CONSTANT oid := to_regclass('"readpast"."job_due"');
+    index_ CONSTANT regclass := to_regclass('"readpast"."job_due"');
     head_ timestamptz := '-infinity';
     /* Counted until the server takes the figures over, which may be later than with this transaction. */
     read_ CONSTANT bigint := pg_stat_get_xact_tuples_returned(index_);
@@ -2071,13 +2072,6 @@ BEGIN
         LOOP
             RETURN NEXT;
         END LOOP;
-    END IF;
-    IF EXISTS (SELECT 1 FROM "readpast"."queue_refused" AS x WHERE x.queue = 'job') THEN
-        /* The table refuses some: around those. */
-        RETURN QUERY
-        SELECT n.*
-        FROM "readpast"."next_job_apart_trx"(worker_, max_, lease_ms_, claim_ => claim_) AS n;
-        RETURN;
     END IF;
 
     now_ := clock_timestamp();
@@ -2120,6 +2114,8 @@ BEGIN
                 SELECT
                     f.*, f.item_attempt >= max_attempts_ AS is_spent, f.item_attempt < max_attempts_ AND f.item_died_at IS NOT NULL AS alone
                 FROM found AS f
+                /* While the table refuses some, the claim goes around those. */
+                WHERE NOT EXISTS (SELECT 1 FROM "readpast"."queue_refused" AS x WHERE x.queue = 'job')
             ) AS r
             WINDOW w AS (ROWS UNBOUNDED PRECEDING)
         ) AS v
@@ -2180,6 +2176,13 @@ BEGIN
         RETURN;
     END IF;
     IF FOUND THEN RETURN;
+    END IF;
+    IF EXISTS (SELECT 1 FROM "readpast"."queue_refused" AS x WHERE x.queue = 'job') THEN
+        /* The table refuses some: around those. */
+        RETURN QUERY
+        SELECT n.*
+        FROM "readpast"."next_job_apart_trx"(worker_, max_, lease_ms_, claim_ => claim_) AS n;
+        RETURN;
     END IF;
 
     /*
@@ -2335,7 +2338,7 @@ BEGIN
     max_attempts_ := "readpast"."queue_terms"(
         'modify_job_set_trx', worker_, max_, fewest => 0, lease_ms => lease_ms_, param_ => 'job.maxAttempts', otherwise => 3
     );
-    /* The library has checked its own values, and says so in its sessions; but it may know columns that are gone. */
+    /* The library's items have been checked; but it may know columns that are gone. */
     IF
         current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on' OR json_array_length(items_) > 1000 OR EXISTS (
             SELECT 1
@@ -2815,7 +2818,7 @@ BEGIN
     lease_ms_ := COALESCE(lease_ms_, "readpast"."queue_terms"('job', param_ => 'job.leaseMs', otherwise => 60000));
     IF lease_ms_ < 1 THEN PERFORM "readpast"."queue_terms"('renew_job_set_trx', lease_ms => lease_ms_);
     END IF;
-    /* The library has checked its own values, and says so in its sessions; but it may know columns that are gone. */
+    /* The library's items have been checked; but it may know columns that are gone. */
     IF
         current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on' OR json_array_length(items_) > 1000 OR EXISTS (
             SELECT 1
@@ -3265,15 +3268,9 @@ DECLARE
     now_ timestamptz := clock_timestamp();
     replayed_ boolean := FALSE;
 BEGIN
-    /* The library has checked its own values, and says so in its sessions; but it may know columns that are gone. */
+    /* The library's items have been checked. */
     IF
-        current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on' OR json_array_length(items_) > 1000 OR EXISTS (
-            SELECT 1
-            FROM json_array_elements(items_) AS e (value)
-            CROSS JOIN LATERAL (SELECT e.value AS value) AS o
-            CROSS JOIN LATERAL json_object_keys(CASE json_typeof(o.value) WHEN 'object' THEN o.value ELSE '{"": 0}' END) AS k (name)
-            WHERE k.name <> ALL (ARRAY['key', 'token'])
-        )
+        current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on' OR json_array_length(items_) > 1000
     THEN
         items_ := "readpast"."queue_taken_fn"('redrive_job_set_trx', items_, '{
             "key": "timestamp", "token": "timestamp"
