@@ -18,6 +18,7 @@ mod infinite;
 mod isolation;
 mod keys;
 mod lives;
+mod postgres_claims;
 mod postgres_plans;
 mod procedure;
 mod procedures;

@@ -6,6 +6,7 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use support::both::Database;
+use support::scratch::Scratch;
 
 const LIFE: &str = r#""enqueued": "Came", "due": "DueAt", "started": "Began", "duration": "Ran", "attempts": "Tries",
     "owner": "Who", "lease_until": "Until", "step": "Step", "response": "Response", "error": "Error", "token": "Changed""#;
@@ -421,5 +422,34 @@ fn servers_count_alike() {
         }
         // Six an hour, each 45 s: less than one worker.
         assert_eq!(counted["workers.needed"], Some(1), "{:?}", database.dialect);
+    }
+}
+
+/// Of each error the first line is shown: however long they are, what is looked at is no more than the server takes.
+#[test]
+fn long_errors_are_looked_at_by_their_beginning() {
+    let scratch = Scratch::empty();
+    let own = r#"{"queue": "Own", "columns": [{"name": "n", "type": "integer"}]}"#;
+    let beside = r#"{"queue": "Beside", "columns": [{"name": "n", "type": "integer"}], "table": {"name": "work", "create": true,
+        "key": [{"name": "id", "type": "bigint", "source": "table"}], "lifecycle": {"error": "error"},
+        "status": {"column": "state", "values": {"Pending": 0, "Processing": 1, "Completed": 2, "Failed": 3}}}}"#;
+    for (text, fill) in [
+        (
+            own,
+            "INSERT INTO readpast.own (enqueued_at, type, status, attempt_num, scheduled_for, updated_at, error) \
+             SELECT t, 'Default', 'Failed', 1, t, t, e FROM LONG",
+        ),
+        (beside, "INSERT INTO work (state, error) SELECT 3, e FROM LONG"),
+    ] {
+        let spec = QueueSpec::from_json(text).unwrap();
+        install(&scratch.config(&[]), Some(&spec)).unwrap();
+        let long = "(SELECT timestamptz '2026-01-01' + n * interval '1 s' AS t, 'it failed' || repeat('x', 300) || E'\\n' \
+                    || repeat('y', 1000000) AS e FROM generate_series(1, 1200) AS n) AS l";
+        scratch.run(&fill.replace("LONG", long));
+        let queue = Queue::open(&scratch.config(&[]), spec.queue.as_str()).unwrap();
+        let errors = queue.watch(10_000).unwrap().errors;
+        let first_line = format!("it failed{}", "x".repeat(191));
+        assert_eq!(errors.len(), 1, "{text}");
+        assert_eq!((errors[0].text.as_str(), errors[0].items), (first_line.as_str(), 1_200), "{text}");
     }
 }

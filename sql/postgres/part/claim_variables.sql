@@ -12,16 +12,9 @@
     kind_steps_ text[];
 {%- endif %}
 {%- if beside %}
-{%- if not apart %}
-    alone_ boolean;
-    ended_ bigint;
-    decided_ bigint;
-{%- endif %}
 {%- include "part/key_variables.sql" %}
-{%- if parks_errors or (due_in_order and index.name) %}
-    found_ integer;
-{%- endif %}
 {%- if due_in_order and index.name %}
+    found_ integer;
 {%- for column in key %}
     more_{{ loop.index }}_ {{ key_types[loop.index0] }}[];
 {%- endfor %}

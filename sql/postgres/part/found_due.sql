@@ -52,8 +52,6 @@
 {%- endif %}
 {%- if apart %}
             AND {{ m.not_refused(m.key_kept_of_row()) }}
-{%- elif not beside %}
-            AND {{ m.among() }}
 {%- endif %}
 {%- if group %}
 {% include "part/group_free.sql" %}

@@ -9,8 +9,6 @@
 {%- endif %}
 {%- if apart %}
                     AND {{ m.not_refused(m.key_kept_of_row()) }}
-{%- elif not beside %}
-                    AND {{ m.among() }}
 {%- endif %}
 {%- if group %}
 {% filter indent(8, true) %}{% include "part/group_free.sql" %}{% endfilter %}

@@ -6,7 +6,7 @@ the key as key_1, key_2 ...
 -#}
 {%- macro list(before, after="") %}{% for column in key %}{{ before }}{{ loop.index }}{{ after }}{{ ", " if not loop.last }}{% endfor %}{% endmacro -%}
 {%- macro columns(alias="q.") %}{% for column in key %}{{ alias }}{{ column.quoted }}{{ ", " if not loop.last }}{% endfor %}{% endmacro -%}
-{%- macro arrays(to="") %}{% for column in key %}ARRAY_AGG(q.{{ column.quoted }}){{ ", " if not loop.last }}{% endfor %}{% endmacro -%}
+{%- macro arrays() %}{% for column in key %}ARRAY_AGG(q.{{ column.quoted }}){{ ", " if not loop.last }}{% endfor %}{% endmacro -%}
 {%- macro seeks(from, to) %}{% for column in seek %}{{ from }}{{ loop.index }} AS {{ to }}{{ loop.index }}, {% endfor %}{% endmacro -%}
 {#- One search per key, whatever the size of the table when this is planned: BETWEEN, see part/attributes. -#}
 {%- macro at_key(of) %}
@@ -69,12 +69,6 @@ CROSS JOIN LATERAL (
 WHERE p.operation_id = operation_
 ORDER BY i.position
 {%- endmacro -%}
-{#- These items only, if any are named: where the table has refused some, halves of what was found are tried. -#}
-{%- macro among() -%}
-(among_1_ IS NULL OR {% if composite %}EXISTS (
-                SELECT 1 FROM UNNEST({{ list("among_", "_") }}) AS a ({{ list("key_") }}) WHERE ({{ list("a.key_") }}) = ({{ columns() }})
-            ){% else %}q.{{ key[0].quoted }} = ANY(among_1_){% endif %})
-{%- endmacro -%}
 {#- Not what the table has refused a moment ago. -#}
 {%- macro not_refused(key) -%}
 NOT EXISTS (
@@ -85,6 +79,10 @@ NOT EXISTS (
                     AND x.key = {{ key }}
                     AND x.until > now_
             )
+{%- endmacro -%}
+{#- A claim that was to change a row which did not change ends: the row is one that its table refuses. -#}
+{%- macro held_back() -%}
+{{ object("queue_refuse_fn") }}('a trigger of the table leaves the row as it is', 'P0001')
 {%- endmacro -%}
 {#- The type of a key in answers, and in what is asked; how it is read and shown. -#}
 {%- macro key_type() %}{{ "timestamptz" if own else "text" }}{% endmacro -%}

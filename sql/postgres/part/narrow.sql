@@ -2,7 +2,7 @@
 Tries `body` on all keys in the arrays, and where the table refuses, on half of them, and so on: until the rows are known that
 it refuses, which are left aside. `body` works on the keys from_ to to_ (m.keys_tried), and puts those that it changed, as
 text, into done_. Around it stands a savepoint, only here.
-`ends` is when to leave off before the last.
+`after`: what follows where they were let through. `ends` is when to leave off before the last.
 -#}
 {%- import "part/macros.sql" as m -%}
 {%- macro variables() %}
@@ -14,15 +14,13 @@ text, into done_. Around it stands a savepoint, only here.
     reason_ text;
     constraint_ text;
 {%- endmacro -%}
-{%- macro narrow(doing, body, ends=none) %}
+{%- macro narrow(doing, body, after="", ends=none) %}
     from_ := 1;
     to_ := CARDINALITY(key_1_);
     WHILE from_ <= to_ LOOP
         refused_ := FALSE;
         BEGIN
-{{ body | indent(8, true) }}
-            DELETE FROM {{ object("queue_refused") }} AS x
-            WHERE x.queue = '{{ queue }}' AND x.key = ANY(done_);
+{{ ("        " ~ (body | trim)) | indent(4, true) }}
         EXCEPTION WHEN OTHERS THEN
             GET STACKED DIAGNOSTICS state_ = RETURNED_SQLSTATE, reason_ = MESSAGE_TEXT, constraint_ = CONSTRAINT_NAME;
             IF NOT {{ object("queue_is_refusal_fn") }}(state_) THEN
@@ -46,8 +44,11 @@ text, into done_. Around it stands a savepoint, only here.
                 '{{ doing }}', state_, reason_, constraint_
             );
             RETURN NEXT;
-{%- if ends %}
         ELSE
+{{- after }}
+            DELETE FROM {{ object("queue_refused") }} AS x
+            WHERE x.queue = '{{ queue }}' AND x.key = ANY(done_);
+{%- if ends %}
             EXIT WHEN {{ ends }};
 {%- endif %}
         END IF;

@@ -1,6 +1,6 @@
 
     /*
-An item that others have set to Error waits for its next attempt as our own does: with a row beside the table, from when it
+    An item that others have set to Error waits for its next attempt as our own does: with a row beside the table, from when it
     is due.
     */
     INSERT INTO {{ object(queue ~ "_lease") }} AS s ({{ m.list("key_") }}, status, attempt_num, due_at, updated_at)

@@ -1,1 +1,1 @@
-    replayed_ := {{ object("queue_begun") }}(operation_, '{{ procedure }}', now_);
+    replayed_ := operation_ IS NOT NULL AND {{ object("queue_begun") }}(operation_, '{{ procedure }}', now_);

@@ -16,8 +16,3 @@ CASE
                 ELSE (SELECT {{ value }} FROM json_to_record({{ given }}) AS n ({{ called(column) }} {{ column.set_type }}))
             END
 {%- endmacro -%}
-{#- The names in an object, none where it is no object. -#}
-{%- macro names(given) %}json_object_keys(
-                CASE json_typeof({{ given }}) WHEN 'object' THEN {{ given }} ELSE '{}' END
-            ) AS k (name)
-{%- endmacro -%}

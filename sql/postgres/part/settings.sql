@@ -1,13 +1,22 @@
+{#-
+The settings of a call, and its checks: what the settings are is asked in the call that checks, or of a table of somebody else's.
+-#}
 {%- import "part/macros.sql" as m -%}
+{%- import "part/checks.sql" as check -%}
 {%- macro read(name, otherwise) %}
-{%- if settings_of.theirs %}{{ m.setting_or(name, otherwise) }}{% else %}{{ object("queue_setting") }}({{ text(setting ~ "." ~ name) }}, {{ otherwise }}){% endif %}
+{%- if settings_of.theirs %}{{ m.setting_or(name, otherwise) }}{% else %}{{ object("queue_terms") }}('{{ queue }}', param_ => {{ text(setting ~ "." ~ name) }}, otherwise => {{ otherwise }}){% endif %}
 {%- endmacro -%}
-{%- macro lease() %}COALESCE(lease_ms_, {{ read("leaseMs", lease_ms) }}){{ "::integer" if settings_of.theirs }}{% endmacro -%}
-{%- macro settings(attempts=true, lease=true) %}
-{%- if attempts %}
+{%- macro settings(procedure, asked, attempts=true, least=1, lease=false) %}
+{%- if attempts and settings_of.theirs %}
     max_attempts_ := {{ read("maxAttempts", max_attempts) }};
 {%- endif %}
-{%- if lease %}
+{%- if lease or "lease" in asked %}
     lease_ms_ := COALESCE(lease_ms_, {{ read("leaseMs", lease_ms) }});
+{%- endif %}
+{%- if asked == ["lease"] %}
+    IF lease_ms_ < 1 THEN {{ check.checks(procedure, asked) | trim }}
+    END IF;
+{%- else %}
+{{- check.checks(procedure, asked, least, [text(setting ~ ".maxAttempts"), max_attempts] if attempts and not settings_of.theirs else none) }}
 {%- endif %}
 {%- endmacro -%}

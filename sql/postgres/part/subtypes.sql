@@ -21,7 +21,7 @@ REVOKE ALL ON FUNCTION {{ object(queue ~ "_is_type_fn") }}(timestamptz, text) FR
 {%- for subtype in subtypes %}
 {%- set name = queue ~ "_" ~ subtype.stem %}
 {% filter made("TABLE", name if own else subtype.place, theirs=not own) %}
-/* {{ "What items of the type " ~ subtype.name ~ " have besides, and no others." if subtype.exclusive else "What some items have besides: any may." }} A row is a part of its item, and goes with it. */
+/* {{ "Columns of items of the type " ~ subtype.name ~ ", which no others have." if subtype.exclusive else "Columns of some items: any may have them." }} A row is a part of its item, and goes with it. */
 CREATE TABLE IF NOT EXISTS {{ subtype.table }} (
 {%- for column in key %}
     {{ column.quoted }} {{ column.type }} NOT NULL,

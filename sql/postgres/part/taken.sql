@@ -1,4 +1,7 @@
-{#- The claim of the items in `found`, which come in their order: as `decided`, for the writer. #}
+{#-
+The claim of the items in `found`, which come in their order: as `decided`, for the writer. `knows_refused`: it has how often the table
+has refused each, and why.
+#}
     /*
     In their order up to the first that goes alone, or that one; the others are let go with the transaction. It came
     back from a dead worker, which it may have killed.
@@ -16,11 +19,10 @@
             {{ m.later("v.item_token") }} AS token,
             v.item_attempt + (NOT v.is_spent)::integer AS attempt_num,
             CASE
+{%- if knows_refused %}
                 WHEN v.is_spent AND v.refusals > 0
-                    THEN format(
-                        'The table refused it %s times, and attempts are spent: %s', v.refusals,
-                        ({{ object("queue_refusal") }}('{{ queue }}', {{ m.key_kept("v.key_") }})).reason
-                    )
+                    THEN format('The table refused it %s times, and attempts are spent: %s', v.refusals, v.refused)
+{%- endif %}
                 WHEN v.is_spent THEN format('Attempts are spent: %s of %s.', v.item_attempt, max_attempts_)
 {%- if not own %}
                 ELSE v.item_error
@@ -42,18 +44,13 @@
                 COUNT(*) FILTER (WHERE r.alone) OVER w AS alone_so_far
             FROM (
                 SELECT
-                    f.*, f.item_attempt + f.refusals >= max_attempts_ AS is_spent,
-                    f.item_attempt + f.refusals < max_attempts_ AND f.item_died_at IS NOT NULL AS alone
-                FROM (
-                    SELECT
-                        f.*,
-                        /* Only where the table refuses some. */
-                        CASE
-                            WHEN among_1_ IS NULL THEN 0
-                            ELSE COALESCE(({{ object("queue_refusal") }}('{{ queue }}', {{ m.key_kept("f.key_") }})).attempts, 0)
-                        END AS refusals
-                    FROM found AS f
-                ) AS f
+                    f.*, f.item_attempt{{ " + f.refusals" if knows_refused }} >= max_attempts_ AS is_spent,
+                    f.item_attempt{{ " + f.refusals" if knows_refused }} < max_attempts_ AND f.item_died_at IS NOT NULL AS alone
+                FROM found AS f
+{%- if not knows_refused %}
+                /* While the table refuses some, the claim goes around those. */
+                WHERE NOT EXISTS (SELECT 1 FROM {{ object("queue_refused") }} AS x WHERE x.queue = '{{ queue }}')
+{%- endif %}
             ) AS r
             WINDOW w AS (ROWS UNBOUNDED PRECEDING)
         ) AS v

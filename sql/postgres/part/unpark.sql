@@ -1,14 +1,27 @@
-
-    /* Parked retries that are due become pending again, at their old places: more than are claimed, or priority would not lead. */
+{%- set unpark = object("unpark_" ~ queue ~ "_trx") -%}
+{% filter made("FUNCTION", "unpark_" ~ queue ~ "_trx") %}
+/*
+Parked retries that are due become pending again, at their old places: more than are claimed, or priority would not lead. One row
+REFUSED for each that the table refuses, which is left aside, or ends once its attempts are spent. Called by claims{{ " and recoveries" if claimed_by_others }}.
+Table access order: {{ table_name }}, {{ queue }}_lease, queue_refused.
+*/
+CREATE OR REPLACE FUNCTION {{ unpark }}(max_attempts_ integer)
+RETURNS TABLE ({{ m.answer_columns() | listed(4) }}
+)
+LANGUAGE plpgsql VOLATILE SECURITY INVOKER
+AS $$
+#variable_conflict use_column
+DECLARE
+    now_ CONSTANT timestamptz := clock_timestamp();
+{%- include "part/key_variables.sql" %}
+{{- narrow.variables() }}
+BEGIN
     SELECT {{ m.arrays() }}
     INTO {{ m.list("key_", "_") }}
     FROM (
         SELECT {{ m.list("s.key_") }}
         FROM {{ object(queue ~ "_lease") }} AS s
-        WHERE s.status = 'Error' AND s.due_at <= now_
-{%- if apart %}
-            AND {{ m.not_refused(m.key_kept("s.key_")) }}
-{%- endif %}
+        WHERE s.status = 'Error' AND s.due_at <= now_ AND {{ m.not_refused(m.key_kept("s.key_")) }}
         ORDER BY s.due_at
         LIMIT 1000
     ) AS w
@@ -22,7 +35,7 @@
         /* The table is right about items that somebody changed by hand. */
         UPDATE {{ object(queue ~ "_lease") }} AS s
         SET status = v.item_status{% if role.due %}, due_at = v.item_due_at{% endif %}
-        FROM {{ m.keys_tried() if apart else m.keys_unnested() }}
+        FROM {{ m.keys_tried() }}
         INNER JOIN LATERAL (
             {{ m.found("k.key_", []) }}
         ) AS v ON TRUE
@@ -35,51 +48,42 @@
             SELECT
                 {{ m.list("k.key_") }},
                 {{ m.seeks("v.item_seek_", "seek_") }}'OK' AS answer,
-                {{ "CASE WHEN e.ends THEN 'Failed' ELSE 'Pending' END" if apart else "'Pending'" }} AS status,
+                CASE WHEN e.ends THEN 'Failed' ELSE 'Pending' END AS status,
                 {{ m.later("v.item_token") }} AS token,
                 v.item_attempt AS attempt_num, v.item_step AS step, v.item_response AS response,
-{%- if apart %}
                 CASE
                     WHEN e.ends
                         THEN format('The table refused %s times to have it given back: %s', x.attempts, x.reason)
                     ELSE v.item_error
                 END AS error,
-{%- else %}
-                v.item_error AS error,
-{%- endif %}
                 v.item_started_at AS started_at, v.item_started_at AS run_started_at, v.item_duration AS duration,
                 v.item_due_at AS due_at, v.item_owner AS owner, NULL::timestamptz AS lease_until,
-                {{ "CASE WHEN NOT e.ends THEN v.item_died_at END" if apart else "v.item_died_at" }} AS died_at,
-                FALSE AS enters,
-                {{ "e.ends" if apart else "FALSE" }} AS finishes,
-                FALSE AS reopens, TRUE AS stays
-            FROM {{ m.keys_tried() if apart else m.keys_unnested() }}
+                CASE WHEN NOT e.ends THEN v.item_died_at END AS died_at,
+                FALSE AS enters, e.ends AS finishes, FALSE AS reopens, TRUE AS stays
+            FROM {{ m.keys_tried() }}
             INNER JOIN LATERAL (
                 {{ m.found("k.key_", []) }}
             ) AS v ON TRUE
-{%- if apart %}
             LEFT JOIN {{ object("queue_refused") }} AS x
                 ON x.queue = '{{ queue }}' AND x.key = {{ m.key_kept("k.key_") }}
             CROSS JOIN LATERAL (
                 SELECT COALESCE(x.attempts > 0 AND v.item_attempt + x.attempts >= max_attempts_, FALSE) AS ends
             ) AS e
-{%- endif %}
             WHERE v.item_status = 'Error' AND COALESCE(v.item_due_at <= now_, TRUE)
         ),
 
-{% import "part/write.sql" as write %}{{ write.changed() }}
+{% import "part/write.sql" as write %}{{ write.changed() | indent(4, true) }}
 
-        SELECT COUNT(*){% if apart %}, COALESCE(ARRAY_AGG({{ m.key_kept("c.key_") }}), '{}'){% endif %}
-        INTO found_{{ ", done_" if apart }}
+        SELECT COALESCE(ARRAY_AGG({{ m.key_kept("c.key_") }}), '{}')
+        INTO done_
         FROM changed AS c;
 {%- endset %}
-{%- if apart %}
-{%- import "part/narrow.sql" as narrow %}
-    IF key_1_ IS NOT NULL THEN
-{{ narrow.narrow("claim", body) | indent(4, true) }}
+    IF key_1_ IS NULL THEN RETURN;
     END IF;
-{%- else %}
-    IF key_1_ IS NOT NULL THEN
-{{- body }}
-    END IF;
-{%- endif %}
+{{ narrow.narrow("claim", body) }}
+END;
+$$;
+{% endfilter %}
+{% filter statement %}
+REVOKE ALL ON FUNCTION {{ unpark }}(integer) FROM public;
+{% endfilter %}

@@ -1,7 +1,7 @@
 {%- import "part/macros.sql" as m -%}
 {%- import "part/settings.sql" as use -%}
-{%- import "part/checks.sql" as check -%}
 {%- import "part/narrow.sql" as narrow -%}
+{% include "part/claim_keys.sql" %}
 {%- set procedure = "next_" ~ queue ~ "_apart_trx" -%}
 {%- set function = object(procedure) -%}
 {% filter made("FUNCTION", procedure) %}
@@ -27,9 +27,7 @@ AS $$
 #variable_conflict use_column
 DECLARE
     now_ timestamptz;
-{%- if beside and parks_errors %}
     max_attempts_ integer;
-{%- endif %}
 {%- include "part/claim_variables.sql" %}
 {%- if not beside %}
 {%- include "part/key_variables.sql" %}
@@ -38,8 +36,7 @@ DECLARE
     taken_ boolean := FALSE;
 BEGIN
 {%- include "part/local_time.sql" %}
-{{- use.settings(attempts=beside and parks_errors, lease=false) }}
-{{- check.checks(procedure, ["worker", "most"]) }}
+{{- use.settings(procedure, ["worker", "most", "lease"] + (["started"] if run_time else [])) }}
 {%- include "part/kind_checks.sql" %}
 {%- if group %}
 {{- m.turn(procedure, queue) }}
@@ -48,7 +45,7 @@ BEGIN
     now_ := clock_timestamp();
 {%- if beside %}
 {%- if parks_errors %}
-{% include "part/unpark.sql" %}
+{% include "part/unpark_call.sql" %}
 {%- endif %}
 {% include "part/lock_beside.sql" %}
 {%- else %}
@@ -86,35 +83,29 @@ BEGIN
 {%- endif %}
 
     IF key_1_ IS NULL THEN
-        /* Nothing is due: the claim of nothing says when. */
-        RETURN QUERY
-        SELECT n.*
-        FROM {{ object("next_" ~ queue ~ "_set_trx") }}(
-            worker_, max_, lease_ms_, 0{{ ", types_ => types_" if asks_types }}{{ ", steps_ => steps_" if asks_steps }}
-            {%- for column in key %}, among_{{ loop.index }}_ => '{}'{% endfor %}
-        ) AS n;
+        /* Nothing is due now: say when. */
+{%- filter indent(4) %}{% include "part/next_due.sql" %}{% endfilter %}
+        RETURN NEXT;
         RETURN;
     END IF;
 {%- set body %}
         RETURN QUERY
         SELECT n.*
-        FROM {{ object("next_" ~ queue ~ "_set_trx") }}(
-            worker_, max_, lease_ms_, 0
-            {{- ", started_at_" if run_time }}{{ ", types_ => types_" if asks_types }}{{ ", steps_ => steps_" if asks_steps }}{{ ", claim_ => claim_" if marks_claims }}
-            {%- for column in key %}, among_{{ loop.index }}_ => key_{{ loop.index }}_[from_:to_]{% endfor %}
-        ) AS n
+        FROM {% include "part/claim_call.sql" %}
         WHERE n.answer <> 'EMPTY';
         taken_ := FOUND;
-        /* They are let through, and no longer wait. */
-        done_ := ARRAY(
-            SELECT {{ m.key_kept("k.key_") }}
-            FROM {{ m.keys_tried() }}
-            INNER JOIN {{ table }} AS q
-                ON {{ m.at_key("k.key_") }}
-            WHERE NOT ({{ m.waiting() }})
-        );
 {%- endset %}
-{{ narrow.narrow("claim", body, ends="taken_") }}
+{%- set after %}
+            /* They are let through, and no longer wait. */
+            done_ := ARRAY(
+                SELECT {{ m.key_kept("k.key_") }}
+                FROM {{ m.keys_tried() }}
+                INNER JOIN {{ table }} AS q
+                    ON {{ m.at_key("k.key_") }}
+                WHERE ({{ m.waiting() }}) IS NOT TRUE
+            );
+{%- endset %}
+{{ narrow.narrow("claim", body, after=after, ends="taken_") }}
     IF NOT taken_ THEN
         /* All that it found was refused, or ended: what comes behind them is due now. */
         answer := 'EMPTY'; answer_key := NULL; answer_attempt := NULL; answer_status := NULL;

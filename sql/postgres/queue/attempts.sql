@@ -1,4 +1,5 @@
 {%- import "part/macros.sql" as m -%}
+{%- import "part/checks.sql" as check -%}
 {%- if attempt_history %}
 {%- set procedure = "attempts_" ~ queue -%}
 {%- set function = object(procedure) -%}
@@ -17,9 +18,7 @@ RETURNS TABLE (
 AS $$
 #variable_conflict use_column
 BEGIN
-    IF max_ IS NULL OR max_ < 1 OR max_ > 1000 THEN
-        RAISE EXCEPTION '{{ procedure }}: max_ must be from 1 to 1000' USING ERRCODE = 'RP021';
-    END IF;
+{{- check.checks(procedure, ["most"]) }}
     RETURN QUERY
     SELECT n.attempt_num, n.worker, n.started_at, n.ended_at, n.outcome, n.step, n.response, n.error
     FROM (

@@ -53,8 +53,7 @@ DECLARE
 {%- endif %}
 BEGIN
 {%- include "part/local_time.sql" %}
-{{- use.settings(lease=false) }}
-{{- check.checks(procedure, ["worker", "most", "lease"] + (["started"] if run_time else []), least=0, lease=use.lease()) }}
+{{- use.settings(procedure, ["worker", "most", "lease"] + (["started"] if run_time else []), least=0) }}
 {{- check.takes(procedure, takes.modify) }}
 
 {% include "part/set_checks.sql" %}
@@ -62,9 +61,11 @@ BEGIN
 {% include "part/remember.sql" %}
     IF replayed_ THEN
 {%- if own %}
-        {{ m.answers_of() }}
-{{ m.kept_answers(leaves) | indent(8, true) }}
-        {{ m.pass_on() | indent(4) }}
+        RETURN QUERY
+        SELECT a.*, {{ m.no_item() | listed(8) }}
+        FROM (
+{{ m.kept_answers(leaves) | indent(12, true) }}
+        ) AS a;
         RETURN;
     END IF;
 {%- else %}
@@ -78,9 +79,8 @@ BEGIN
 {%- if can_set %}
     {{ "IF sets_ THEN" if sets_values else "ELSE" }}
 {%- endif %}
-{%- if own %}
-    {{ m.answers_of() }}
-{%- endif %}
+{{- "
+    RETURN QUERY" if own }}
 {% include "part/judge.sql" %}
 {{- write.changed(
     ["attempts", "step", "response", "error", "due", "started", "duration", "owner", "lease_until"], leaves=leaves, values=sets_values
@@ -119,10 +119,11 @@ BEGIN
 {% if own %}
 {%- include "part/remembered.sql" %}
 
-    SELECT d.answer, d.ordinal, NULL::bigint, d.key_1, d.token, d.attempt_num, d.status
+    SELECT
+        d.answer, d.ordinal, NULL::bigint, d.key_1, d.token, d.attempt_num, d.status,
+{{- m.no_item() | listed(8) }}
     FROM decided AS d
-    ORDER BY d.ordinal
-    {{ m.pass_on() }}
+    ORDER BY d.ordinal;
 {%- else %}
 {%- include "part/told.sql" %}
 {%- endif %}

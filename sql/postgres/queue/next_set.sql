@@ -1,10 +1,22 @@
 {%- import "part/macros.sql" as m -%}
 {%- import "part/settings.sql" as use -%}
-{%- import "part/checks.sql" as check -%}
 {%- set procedure = "next_" ~ queue ~ "_set_trx" -%}
+{%- set knows_refused = false -%}
 {%- set function = object(procedure) -%}
-{#- Whether the index of what is due begins with the due time, and its entries are in the order of it. -#}
-{%- set begins_at_head = own and searches_all and not shards and due_columns[0].quoted == role.due and not due_columns[0].descending -%}
+{#- Whether the index of what is due begins with the due time, in that order, and a claim passes over none of it but what is dead: with a
+group it does over what waits behind others. -#}
+{%- set begins_at_head = own and searches_all and not shards and due_columns[0].quoted == role.due and not due_columns[0].descending and not group -%}
+{%- macro around() %}
+    IF EXISTS (SELECT 1 FROM {{ object("queue_refused") }} AS x WHERE x.queue = '{{ queue }}') THEN
+        /* The table refuses some: around those. */
+        RETURN QUERY
+        SELECT n.*
+        FROM {{ object("next_" ~ queue ~ "_apart_trx") }}(
+            worker_, max_, lease_ms_{{ ", started_at_" if run_time }}{{ ", types_ => types_" if asks_types }}{{ ", steps_ => steps_" if asks_steps }}{{ ", claim_ => claim_" if marks_claims }}
+        ) AS n;
+        RETURN;
+    END IF;
+{%- endmacro -%}
 {% filter made("FUNCTION", procedure) %}
 /*
 Claim up to max_ due items. One row per item, in the order they are due, with the answer CLAIMED; or one row EMPTY with
@@ -26,7 +38,6 @@ types_ is a JSON array of the types to take; NULL: all of them.
 {%- if asks_steps %}
 steps_ is a JSON array of the steps to take, "" for items that have none; NULL: all of them.
 {%- endif %}
-among_1_: only of those keys (next_{{ queue }}_apart_trx asks for halves of what it found).
 {%- if marks_claims %}
 claim_ is a number of the claim's own, above zero: with it claimed_{{ queue }} returns what was claimed, when the answer was lost.
 {%- endif %}
@@ -37,7 +48,7 @@ CREATE OR REPLACE FUNCTION {{ function }}(
 {%- filter listed(4) -%}
 worker_ text, max_ integer, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 1
     {{- ", started_at_ timestamptz DEFAULT NULL" if run_time }}{{ ", types_ json DEFAULT NULL" if asks_types }}{{ ", steps_ json DEFAULT NULL" if asks_steps }}
-    {{- ", claim_ bigint DEFAULT NULL" if marks_claims }}{% for type in key_types %}, among_{{ loop.index }}_ {{ type }}[] DEFAULT NULL{% endfor %}
+    {{- ", claim_ bigint DEFAULT NULL" if marks_claims }}
 {%- endfilter %}
 )
 RETURNS TABLE ({{ m.item_columns() | listed(4) }}
@@ -50,15 +61,16 @@ DECLARE
     max_attempts_ integer;
     turn_ boolean;
 {%- if begins_at_head %}
+    /* NULL where it is gone, or has another name. */
+    index_ CONSTANT regclass := to_regclass({{ literal(queue ~ "_due") }});
     head_ timestamptz := '-infinity';
     /* Counted until the server takes the figures over, which may be later than with this transaction. */
-    read_ CONSTANT bigint := pg_stat_get_xact_tuples_returned({{ literal(queue ~ "_due") }}::regclass);
+    read_ CONSTANT bigint := pg_stat_get_xact_tuples_returned(index_);
 {%- endif %}
 {%- include "part/claim_variables.sql" %}
 BEGIN
 {%- include "part/local_time.sql" %}
-{{- use.settings(lease=false) }}
-{{- check.checks(procedure, ["worker", "most", "lease"] + (["started"] if run_time else []), lease=use.lease()) }}
+{{- use.settings(procedure, ["worker", "most", "lease"] + (["started"] if run_time else [])) }}
 {%- include "part/kind_checks.sql" %}
 {%- if resume_own %}
     IF recover_ = 2 THEN
@@ -74,19 +86,13 @@ BEGIN
     IF recover_ > 0 AND turn_ IS NOT FALSE THEN
         {{ m.answers_of() }}
             SELECT r.*
-            FROM {{ object("recover_" ~ queue ~ "_trx") }}(100, recover_ => CASE WHEN recover_ > 2 AND turn_ THEN 2 ELSE 1 END) AS r
+            FROM {{ object("recover_" ~ queue ~ "_trx") }}(100) AS r
             WHERE r.answer = 'REFUSED'
         {{ m.pass_on() | indent(4) }}
     END IF;
-    IF among_1_ IS NULL AND EXISTS (SELECT 1 FROM {{ object("queue_refused") }} AS x WHERE x.queue = '{{ queue }}') THEN
-        /* The table refuses some: around those. */
-        RETURN QUERY
-        SELECT n.*
-        FROM {{ object("next_" ~ queue ~ "_apart_trx") }}(
-            worker_, max_, lease_ms_{{ ", started_at_" if run_time }}{{ ", types_ => types_" if asks_types }}{{ ", steps_ => steps_" if asks_steps }}{{ ", claim_ => claim_" if marks_claims }}
-        ) AS n;
-        RETURN;
-    END IF;
+{%- if beside %}
+{{ around() }}
+{%- endif %}
 {%- if group %}
 
     /*
@@ -98,7 +104,18 @@ BEGIN
 
     now_ := clock_timestamp();
 {%- if beside %}
-{% include "part/claim_beside.sql" %}
+{%- if parks_errors %}
+{% include "part/unpark_call.sql" %}
+{%- endif %}
+{% include "part/lock_beside.sql" %}
+
+    IF key_1_ IS NOT NULL THEN
+        RETURN QUERY
+        SELECT n.*
+        FROM {% include "part/claim_call.sql" %};
+        IF FOUND THEN RETURN;
+        END IF;
+    END IF;
 {%- else %}
 {%- for search in kind_searches %}
 {%- if not loop.last or searches_all %}
@@ -117,8 +134,8 @@ BEGIN
     shard_turn_ := nextval({{ literal(queue ~ "_shard_turn") }});
 {%- endif %}
 {%- if begins_at_head %}
-    IF among_1_ IS NULL AND COALESCE(current_setting('readpast.head_{{ queue }}', TRUE), '') <> '' THEN
-        head_ := {{ object("queue_head_fn") }}(current_setting('readpast.head_{{ queue }}'), {{ literal(queue ~ "_due") }}, now_);
+    IF COALESCE(current_setting('readpast.head_{{ queue }}', TRUE), '') <> '' THEN
+        head_ := {{ object("queue_head_fn") }}(current_setting('readpast.head_{{ queue }}'), index_, now_);
     END IF;
     RETURN QUERY
 {% include "part/claim.sql" %};
@@ -134,10 +151,10 @@ BEGIN
     END IF;
     IF
         FOUND AND clock_timestamp() - now_ > interval '2 ms'
-        AND pg_stat_get_xact_tuples_returned({{ literal(queue ~ "_due") }}::regclass) - read_ > 1000 + 10 * max_
+        AND pg_stat_get_xact_tuples_returned(index_) - read_ > 1000 + 10 * max_
     THEN
         /* It has passed over much that is dead. */
-        PERFORM {{ object("queue_begin_at_fn") }}('readpast.head_{{ queue }}', {{ literal(queue ~ "_due") }}, now_, MIN(q.{{ role.due }}))
+        PERFORM {{ object("queue_begin_at_fn") }}('readpast.head_{{ queue }}', index_, now_, MIN(q.{{ role.due }}))
         FROM {{ table }} AS q
         WHERE {{ m.stands(processing) }} AND q.{{ role.started }} BETWEEN now_ AND now_ AND q.{{ role.owner }} = worker_
         HAVING COUNT(*) > 0;
@@ -155,6 +172,7 @@ BEGIN
 {%- endfor %}
     IF FOUND THEN RETURN;
     END IF;
+{{- around() }}
 {%- endif %}
 
     /*
@@ -167,5 +185,5 @@ END;
 $$;
 {% endfilter %}
 {% filter statement %}
-REVOKE ALL ON FUNCTION {{ function }}(text, integer, integer, integer{{ ", timestamptz" if run_time }}{{ ", json" if asks_types }}{{ ", json" if asks_steps }}{{ ", bigint" if marks_claims }}{% for type in key_types %}, {{ type }}[]{% endfor %}) FROM public;
+REVOKE ALL ON FUNCTION {{ function }}(text, integer, integer, integer{{ ", timestamptz" if run_time }}{{ ", json" if asks_types }}{{ ", json" if asks_steps }}{{ ", bigint" if marks_claims }}) FROM public;
 {% endfilter %}

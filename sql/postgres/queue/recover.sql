@@ -1,6 +1,5 @@
 {%- import "part/macros.sql" as m -%}
 {%- import "part/settings.sql" as use -%}
-{%- import "part/checks.sql" as check -%}
 {%- import "part/narrow.sql" as narrow -%}
 {%- import "part/write.sql" as write -%}
 {%- set procedure = "recover_" ~ queue ~ "_trx" -%}
@@ -11,6 +10,9 @@
 {#- The answer about an item of another type than the caller may see. -#}
 {%- macro shown(value, type) %}{{ "CASE WHEN " ~ m.type_seen(type) ~ " THEN " ~ value ~ " END" if own_types_only else value }}{% endmacro -%}
 {%- set beside_table = ", " ~ queue ~ "_lease" if beside else "" -%}
+{%- if beside and parks_errors %}
+{% include "part/unpark.sql" %}
+{%- endif %}
 {% filter made("FUNCTION", procedure) %}
 /*
 Give the items of dead workers back (Error, due at once), or to Failed when their attempts are spent. One row per item,
@@ -18,7 +20,7 @@ with the answer RECOVERED and the status it has now. An item that its worker had
 attempt back, since nobody knows which of them was begun; whatever comes back is claimed alone next. The items of one
 claim come back together: more than max_ of them, if need be. With worker_, everything that is in flight under this name
 counts, whatever its lease{{ ", of types that the caller may see" if own_types_only }}. With recover_ above 2, nothing is done when somebody did it within
-so many milliseconds; with 2 the caller has asked for its turn, and has it.
+so many milliseconds.
 Claims do this too, so a queue with workers needs no other reaper.
 {%- if foreign %} Items that were taken by
 others than readpast count as well, once they are as old as a lease is long.
@@ -42,7 +44,6 @@ DECLARE
     lease_ms_ integer;
 {%- endif %}
     max_attempts_ integer;
-    turn_ boolean := recover_ = 2;
     found_ integer;
 {%- include "part/key_variables.sql" %}
     together_ boolean[];
@@ -52,18 +53,11 @@ DECLARE
     answers_ json[];
 BEGIN
 {%- include "part/local_time.sql" %}
-{{- check.checks(procedure, ["most"]) }}
-    IF recover_ > 2 THEN
-        turn_ := {{ object("queue_recovery_turn") }}('{{ queue }}', recover_, now_);
-        IF NOT turn_ THEN
-            RETURN;
-        END IF;
+{{- use.settings(procedure, ["most"], lease=foreign) }}
+    IF recover_ > 2 AND NOT {{ object("queue_recovery_turn") }}('{{ queue }}', recover_, now_) THEN RETURN;
     END IF;
-{{- use.settings(lease=foreign) }}
 {%- if claimed_by_others and parks_errors %}
-{%- with apart = true %}
-{% include "part/unpark.sql" %}
-{%- endwith %}
+{% include "part/unpark_call.sql" %}
 {%- endif %}
 {%- if beside %}
 {% include "part/recover_beside.sql" %}
@@ -248,10 +242,10 @@ BEGIN
             CROSS JOIN LATERAL (SELECT NOT v.together AND v.item_attempt + v.refusals >= max_attempts_ AS ends) AS e
         ),
 
-{{- write.changed(["attempts", "error", "lease_until", "duration"], gives=["key_1", "token", "attempt_num", "answer"] + (["type"] if own_types_only else []) if own else []) }}
+{{ write.changed(["attempts", "error", "lease_until", "duration"], gives=["key_1", "token", "attempt_num", "answer"] + (["type"] if own_types_only else []) if own else []) | indent(4, true) }}
 {%- if attempt_history %},
 {%- import "part/attempted.sql" as history %}
-{{- history.attempted("error") }}
+{{- history.attempted("error") | indent(4) }}
 {%- endif %}
 
         SELECT

@@ -3,6 +3,22 @@
 {%- import "part/checks.sql" as check -%}
 {%- set procedure = "renew_" ~ queue ~ "_set_trx" -%}
 {%- set function = object(procedure) -%}
+{%- set asked = ["status", "token", "attempt", "owner"] -%}
+{%- macro items() %}
+        SELECT (i.position - 1)::integer AS ordinal,
+{{- m.key_read("i.key") }},
+            i.attempt
+        FROM
+            ROWS FROM (json_to_recordset(items_) AS (key {{ m.key_given() }}, attempt integer))
+            WITH ORDINALITY AS i (key, attempt, position)
+{%- endmacro -%}
+{%- macro answer() -%}
+CASE
+                WHEN v.item_status IS NULL THEN 'NOT_FOUND'
+                WHEN {{ m.holds("i.attempt") }}{{ " AND v.item_has_lease" if beside }} THEN 'OK'
+                ELSE 'LEASE_LOST'
+            END
+{%- endmacro -%}
 {% filter made("FUNCTION", procedure) %}
 /*
 {%- if lease_sliding %}
@@ -36,7 +52,7 @@ DECLARE
 {%- endif %}
 BEGIN
 {%- include "part/local_time.sql" %}
-{{- check.checks(procedure, ["lease"], lease=use.lease()) }}
+{{- use.settings(procedure, ["lease"], attempts=false) }}
 {{- check.takes(procedure, takes.renew) }}
 {%- if beside %}
 {%- if lease_sliding %}
@@ -66,15 +82,11 @@ BEGIN
 {%- endif %}
     now_ := clock_timestamp();
 {%- endif %}
+{%- if beside or lease_sliding %}
 
     RETURN QUERY
     WITH item AS MATERIALIZED (
-        SELECT (i.position - 1)::integer AS ordinal,
-{{- m.key_read("i.key") }},
-            i.attempt
-        FROM
-            ROWS FROM (json_to_recordset(items_) AS (key {{ m.key_given() }}, attempt integer))
-            WITH ORDINALITY AS i (key, attempt, position)
+{{- items() }}
         ORDER BY {{ m.list("key_") }}
     ),
     judged AS MATERIALIZED (
@@ -82,47 +94,32 @@ BEGIN
             i.*,
             {{ m.seeks("v.item_seek_", "seek_") }}v.item_token,
             v.item_attempt, v.item_status,
-            {{ "v.held," if not beside }}
-            CASE
-                WHEN v.item_status IS NULL THEN 'NOT_FOUND'
-                WHEN {{ m.holds("i.attempt") }}{{ " AND v.item_has_lease" if beside }} THEN 'OK'
-                ELSE 'LEASE_LOST'
-            END AS answer
+            {{ answer() }} AS answer
         FROM item AS i
         LEFT JOIN LATERAL (
-{%- set asked = ["status", "token", "attempt", "owner"] %}
-{%- if beside %}
-            {{ m.found("i.key_", asked, true) }}
-{%- else %}
-            SELECT h.*, TRUE AS held
-            FROM ({{ m.found("i.key_", asked, true, "FOR NO KEY UPDATE SKIP LOCKED") | indent(4) }}
-            ) AS h
-            UNION ALL
-            /* As it is seen by all, where somebody has it locked. */
-            SELECT u.*, FALSE
-            FROM ({{ m.found("i.key_", asked, true, "") | indent(4) }}
-            ) AS u
-            LIMIT 1
-{%- endif %}
+            {{ m.found("i.key_", asked, true, "FOR NO KEY UPDATE SKIP LOCKED") }}
         ) AS v ON TRUE
     )
+{%- if not beside %},
+
+    /* Once they are locked, one time for all of them: what was claimed together runs out together. */
+    every AS MATERIALIZED (
+        SELECT clock_timestamp() AS now, BOOL_AND(j.item_status IS NOT NULL) AS held
+        FROM judged AS j
+    )
+{%- endif %}
 {%- if lease_sliding %}
-{%- set until = ("now_" if beside else "n.now") ~ " + " ~ m.interval_ms("lease_ms_") %}
-{%- set held = "held_[j.ordinal + 1]" if beside else "j.held" %}
+{%- set until = ("now_" if beside else "e.now") ~ " + " ~ m.interval_ms("lease_ms_") %}
 {%- if role.lease_until %},
 
     shown AS (
         UPDATE {{ table }} AS q
         SET {{ role.lease_until }} = {{ until }}
         FROM judged AS j
-{%- if not beside %}
-        /* Once they are locked, and one time for all of them: what was claimed together runs out together. */
-        CROSS JOIN (SELECT clock_timestamp() AS now FROM (SELECT COUNT(*) FROM judged) AS c) AS n
-{%- endif %}
+{{- "\n        CROSS JOIN every AS e" if not beside }}
         WHERE
             {{ m.at_key("j.key_") }}
-            AND j.answer = 'OK'
-            AND {{ held }}
+            AND j.answer = 'OK'{{ " AND held_[j.ordinal + 1]" if beside }}
     )
 {%- endif %}
 {%- if beside %},
@@ -133,8 +130,7 @@ BEGIN
         FROM judged AS j
         WHERE
             {{ m.lease_at_key("j.key_") }}
-            AND j.answer = 'OK'
-            AND {{ held }}
+            AND j.answer = 'OK' AND held_[j.ordinal + 1]
     )
 {%- endif %}
 {%- endif %}
@@ -144,7 +140,29 @@ BEGIN
         {{ m.key_text("j.key_") }},
         j.item_token, j.item_attempt, j.item_status
     FROM judged AS j
+{{- "\n    INNER JOIN every AS e ON e.held" if not beside }}
     ORDER BY j.ordinal;
+{%- endif %}
+{%- if not beside %}
+{%- if lease_sliding %}
+    IF FOUND THEN RETURN;
+    END IF;
+    /* Some are not there, or somebody has them locked: all of them as they are seen by all. */
+{%- endif %}
+    RETURN QUERY
+    SELECT
+        {{ answer() }},
+        i.ordinal, NULL::bigint,
+        {{ m.key_text("i.key_") }},
+        v.item_token, v.item_attempt, v.item_status
+    FROM (
+{{- items() | indent(4) }}
+    ) AS i
+    LEFT JOIN LATERAL (
+        {{ m.found("i.key_", asked, true, "") }}
+    ) AS v ON TRUE
+    ORDER BY i.ordinal;
+{%- endif %}
 END;
 $$;
 {% endfilter %}

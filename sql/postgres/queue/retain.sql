@@ -1,4 +1,5 @@
 {%- import "part/macros.sql" as m -%}
+{%- import "part/checks.sql" as check -%}
 {%- set procedure = "retain_" ~ queue ~ "_trx" -%}
 {%- set function = object(procedure) -%}
 {%- if retention or attempt_retention %}
@@ -30,8 +31,9 @@ DECLARE
     forgotten_ integer;
 {%- endif %}
 BEGIN
-    IF max_ IS NULL OR max_ < 1 OR max_ > 1000 OR interval_ms_ IS NULL OR interval_ms_ < 0 THEN
-        RAISE EXCEPTION '{{ procedure }}: max_ must be from 1 to 1000, and interval_ms_ not negative' USING ERRCODE = 'RP021';
+{{- check.checks(procedure, ["most"]) }}
+    IF (interval_ms_ < 0) IS NOT FALSE THEN
+        RAISE EXCEPTION '{{ procedure }}: interval_ms_ must be 0 or more' USING ERRCODE = 'RP021';
     END IF;
     PERFORM 1
     FROM {{ object("queue_retention") }} AS r

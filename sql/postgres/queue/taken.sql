@@ -28,8 +28,7 @@ DECLARE
 {%- include "part/key_variables.sql" %}
 BEGIN
 {%- include "part/local_time.sql" %}
-{{- use.settings() }}
-{{- check.checks(procedure, ["worker"]) }}
+{{- use.settings(procedure, ["worker"], lease=true) }}
 
     /* The row of the table first. What stands beside it is read in the next statement: only then nobody changes it any more. */
     SELECT {{ m.arrays() }}

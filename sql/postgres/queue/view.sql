@@ -41,7 +41,7 @@ CROSS JOIN LATERAL (
 {% filter made("VIEW", view) %}
 /*
 {%- if who == "worker" %} All that a worker may see of {{ queue }}. */
-{%- else %} What became of what was put into {{ queue }}: as the worker view, with NULL for columns that are secret. */
+{%- else %} The items of {{ queue }} for who puts them in: as the worker view, with NULL for columns that are secret. */
 {%- endif %}
 CREATE OR REPLACE VIEW {{ object(view) }}
 {%- if own_types_only %}

@@ -8,11 +8,15 @@
 {%- set ends = arrivals and (own or (role.started and (role.finished or role.duration) and not run_time)) -%}
 {#- An item as each look reads it: from the row, or from what both rows tell. -#}
 {%- macro read(what) %}{{ "v.item_" ~ what if beside else m.of(what) }}{% endmacro -%}
+{#- As much of an error as is shown, of items whose errors are: thousands of long ones would be more than an array takes. -#}
+{%- macro first_line() -%}
+CASE WHEN {{ read("status") }} IN ('Error', 'Failed') AND {{ read("error") }} <> '' THEN SPLIT_PART(LEFT({{ read("error") }}, 200), E'\n', 1) END
+{%- endmacro -%}
 {%- macro key_shown() %}{% if own %}{{ m.shown_time("q." ~ key[0].quoted) }} || '0'{% else %}{{ m.key_text("v.item_key_") if beside else m.key_text_of_row() }}{% endif %}{% endmacro -%}
 {%- macro columns() %}
                 ROW(
 {%- filter listed(20) %}{{ key_shown() }}
-{%- for what in ["type", "status", "error", "enqueued_at", "started_at", "duration", "due_at", "owner", "lease_until"] %}, {{ read(what) }}{% endfor %}
+{%- for what in ["type", "status", "error", "enqueued_at", "started_at", "duration", "due_at", "owner", "lease_until"] %}, {{ first_line() if what == "error" else read(what) }}{% endfor %}
 {%- endfilter %}
                 )::{{ object("queue_look") }} AS look
 {%- endmacro -%}

@@ -1,4 +1,4 @@
-{%- macro lately(at) -%}{{ at }} > now_ - interval '1 hour' AND {{ at }} <= now_ + interval '1 minute'{%- endmacro -%}
+{%- import "part/macros.sql" as m -%}
 {% filter made("FUNCTION", "queue_is_processable_fn") %}
 /* The meaning of each status, in one place. Re-created by every install. */
 CREATE OR REPLACE FUNCTION {{ object("queue_is_processable_fn") }}(status text) RETURNS boolean
@@ -49,16 +49,14 @@ $$;
 /*
 Leaves an item aside that its table has refused to have changed: for a second, then for twice as long each time, at most for a
 minute. Says how often it was refused. What nobody has tried for long is forgotten: it is gone, or somebody has mended it.
-Of so many at once it is no matter of one row: then the refusal is an error, and nothing is done.
+Of so many at once it is no matter of one row: then the refusal is an error, and nothing is done. Called by the functions of a queue.
 Table access order: queue_refused.
 */
 CREATE OR REPLACE FUNCTION {{ object("queue_note_refusal") }}(
     queue_ text, key_ text, doing_ text, state_ text, reason_ text, constraint_ text
 )
 RETURNS integer
-LANGUAGE plpgsql VOLATILE
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE SECURITY INVOKER
 AS $$
 DECLARE
     now_ CONSTANT timestamptz := clock_timestamp();
@@ -96,28 +94,6 @@ $$;
 {% filter statement %}
 REVOKE ALL ON FUNCTION {{ object("queue_note_refusal") }}(text, text, text, text, text, text) FROM public;
 {% endfilter %}
-{% filter made("FUNCTION", "queue_refusal") %}
-/*
-The row that is kept of an item that its table has refused. Called by the functions of a queue.
-Table access order: queue_refused.
-*/
-CREATE OR REPLACE FUNCTION {{ object("queue_refusal") }}(queue_ text, key_ text) RETURNS {{ object("queue_refused") }}
-LANGUAGE plpgsql STABLE SECURITY INVOKER
-AS $$
-DECLARE
-    refusal_ {{ object("queue_refused") }};
-BEGIN
-    SELECT x.*
-    INTO refusal_
-    FROM {{ object("queue_refused") }} AS x
-    WHERE x.queue = queue_ AND x.key = key_;
-    RETURN refusal_;
-END;
-$$;
-{% endfilter %}
-{% filter statement %}
-REVOKE ALL ON FUNCTION {{ object("queue_refusal") }}(text, text) FROM public;
-{% endfilter %}
 {% filter made("FUNCTION", "queue_finite_fn") %}
 /* A time that somebody gives: infinite ones are refused. Others' rows may have them, as "never". */
 CREATE OR REPLACE FUNCTION {{ object("queue_finite_fn") }}(value timestamptz) RETURNS timestamptz
@@ -141,13 +117,18 @@ AS $$
     END;
 $$;
 {% endfilter %}
-{% filter made("FUNCTION", "queue_check_fn") %}
-/* Refuses what a call is given, before anything is done; each caller hands on what it has. Else the lease that it asks for. */
-CREATE OR REPLACE FUNCTION {{ object("queue_check_fn") }}(
+{% filter made("FUNCTION", "queue_terms") %}
+/*
+Refuses what a call is given, before anything is done; each caller hands on what it has. Else a setting of a queue, or what its
+description says: a value below 1 does not count, since without attempts all that waits would be Failed at once. Both in one
+call, since each costs most calls as much as all that it asks. Called by the functions of a queue.
+Table access order: app_settings.
+*/
+CREATE OR REPLACE FUNCTION {{ object("queue_terms") }}(
     called text, worker text DEFAULT '-', most integer DEFAULT 1, fewest integer DEFAULT 1, lease_ms integer DEFAULT NULL,
-    started_at timestamptz DEFAULT NULL
+    started_at timestamptz DEFAULT NULL, param_ text DEFAULT NULL, otherwise integer DEFAULT NULL
 ) RETURNS integer
-LANGUAGE plpgsql IMMUTABLE
+LANGUAGE plpgsql STABLE SECURITY INVOKER
 AS $$
 BEGIN
     IF
@@ -162,28 +143,14 @@ BEGIN
         END
         USING ERRCODE = 'RP021';
     END IF;
-    RETURN lease_ms;
-END;
-$$;
-{% endfilter %}
-{% filter made("FUNCTION", "queue_setting") %}
-/*
-A setting of a queue, or what its description says. A value below 1 does not count: without attempts all that waits would be
-Failed at once. Called by the functions of a queue.
-Table access order: app_settings.
-*/
-CREATE OR REPLACE FUNCTION {{ object("queue_setting") }}(param_ text, otherwise_ integer) RETURNS integer
-LANGUAGE plpgsql STABLE SECURITY INVOKER
-AS $$
-BEGIN
-    RETURN COALESCE(
-        (SELECT a.val_int FROM {{ object("app_settings") }} AS a WHERE a.param = param_ AND a.val_int > 0), otherwise_
-    );
+    IF param_ IS NULL THEN RETURN NULL;
+    END IF;
+    RETURN COALESCE((SELECT a.val_int FROM {{ object("app_settings") }} AS a WHERE a.param = param_ AND a.val_int > 0), otherwise);
 END;
 $$;
 {% endfilter %}
 {% filter statement %}
-REVOKE ALL ON FUNCTION {{ object("queue_setting") }}(text, integer) FROM public;
+REVOKE ALL ON FUNCTION {{ object("queue_terms") }}(text, text, integer, integer, integer, timestamptz, text, integer) FROM public;
 {% endfilter %}
 {% filter made("FUNCTION", "queue_begun") %}
 /*
@@ -196,8 +163,6 @@ CREATE OR REPLACE FUNCTION {{ object("queue_begun") }}(operation_ uuid, call_ te
 LANGUAGE plpgsql VOLATILE SECURITY INVOKER
 AS $$
 BEGIN
-    IF operation_ IS NULL THEN RETURN FALSE;
-    END IF;
     INSERT INTO {{ object("queue_operation") }} (operation_id, call, at)
     VALUES (operation_, call_, now_)
     ON CONFLICT (operation_id) DO NOTHING;
@@ -297,7 +262,11 @@ AS $$
 DECLARE
     head_ CONSTANT text[] := string_to_array(kept, '|');
 BEGIN
-    RETURN CASE WHEN head_[1] = index_::oid::text AND head_[2]::timestamptz > now_ THEN head_[3]::timestamptz ELSE '-infinity' END;
+    /* Seconds, since the text of a time may be written and read in two styles. */
+    RETURN CASE
+        WHEN head_[1] = index_::oid::text AND to_timestamp(head_[2]::float8) > now_ THEN to_timestamp(head_[3]::float8)
+        ELSE '-infinity'
+    END;
 END;
 $$;
 {% endfilter %}
@@ -310,7 +279,13 @@ AS $$
 DECLARE
     now_ CONSTANT timestamptz := clock_timestamp();
 BEGIN
-    RETURN set_config(name, concat_ws('|', index_::oid, now_ + LEAST(20 * (now_ - since), interval '1 minute'), head), FALSE);
+    RETURN set_config(
+        name,
+        concat_ws(
+            '|', index_::oid, EXTRACT(EPOCH FROM now_ + LEAST(20 * (now_ - since), interval '1 minute')), EXTRACT(EPOCH FROM head)
+        ),
+        FALSE
+    );
 END;
 $$;
 {% endfilter %}
@@ -327,11 +302,9 @@ RETURNS TABLE (
 LANGUAGE plpgsql STABLE SECURITY INVOKER
 AS $$
 DECLARE
-    why_ text := CASE
-        WHEN json_typeof(filter_) <> 'object' THEN 'filter_ is not a JSON object'
-        WHEN max_ IS NULL OR max_ < 1 OR max_ > 1000 THEN 'max_ must be from 1 to 1000'
-    END;
+    why_ text := CASE WHEN json_typeof(filter_) <> 'object' THEN 'filter_ is not a JSON object' END;
 BEGIN
+    PERFORM {{ object("queue_terms") }}(called_, most => max_);
     IF why_ IS NULL THEN
         why_ := CASE
             WHEN
@@ -387,8 +360,8 @@ REVOKE ALL ON FUNCTION {{ object("queue_filter") }}(text, json, integer) FROM pu
 {% endfilter %}
 {% filter made("FUNCTION", "queue_fits_fn") %}
 /*
-Whether an item fits the members of a filter; the error is searched as it stands, nothing in it is a wildcard. The planner
-puts this expression into the query that asks, so that an index serves it.
+Whether an item fits the members of a filter; the error is searched as it stands, nothing in it is a wildcard. Where each of these is
+a column, the planner puts this expression into the query that asks; a state that is found by a long CASE is handed on to it row by row.
 */
 CREATE OR REPLACE FUNCTION {{ object("queue_fits_fn") }}(
     statuses text[], types text[], before timestamptz, since timestamptz, longer bigint, part text, at timestamptz,
@@ -771,37 +744,15 @@ $$;
 The items that a function is given, if they are an array of objects with the members that it takes, each with a value that
 fits: else an error in the words of `called`. takes is an object as a description writes columns and their types. The case of
 a name matters only where several differ in nothing else.
-The library has checked its own values, and says so in its sessions: these are looked at only when a name is none of names, since it
-may know columns that are gone. With `within` the names are those in this member.
+The library has checked its own values; its sessions come here only with a name that is none of these.
 */
-CREATE OR REPLACE FUNCTION {{ object("queue_taken_fn") }}(
-    called text, items json, takes json, names text[], within text DEFAULT NULL
-) RETURNS json
+CREATE OR REPLACE FUNCTION {{ object("queue_taken_fn") }}(called text, items json, takes json) RETURNS json
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 AS $$
 DECLARE
     named_ json;
     why_ text;
 BEGIN
-    /* One expression, since each costs most calls as much as all that it asks. */
-    IF (
-        CASE
-            WHEN json_typeof(items) <> 'array' THEN FALSE
-            WHEN current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on' THEN FALSE
-            ELSE
-                json_array_length(items) <= 1000
-                AND NOT EXISTS (
-                    SELECT 1
-                    FROM json_array_elements(items) AS e (value)
-                    CROSS JOIN LATERAL (SELECT CASE WHEN within IS NULL THEN e.value ELSE e.value -> within END AS value) AS o
-                    CROSS JOIN LATERAL json_object_keys(CASE json_typeof(o.value) WHEN 'object' THEN o.value ELSE '{"": 0}' END) AS k (name)
-                    WHERE k.name <> ALL (names)
-                )
-        END
-    )
-    THEN
-        RETURN items;
-    END IF;
     IF items IS NULL THEN RETURN NULL;
     END IF;
     IF json_typeof(items) <> 'array' THEN
@@ -992,7 +943,7 @@ BEGIN
         FROM UNNEST(present_ || gone_) AS c
         WHERE
             arrivals_
-            AND {{ lately("c.enqueued_at") }}
+            AND {{ m.lately("c.enqueued_at") }}
     ),
     measured AS MATERIALIZED (
         SELECT
@@ -1002,7 +953,7 @@ BEGIN
         WHERE r.started_at IS NOT NULL AND r.claimed_ms IS NOT NULL AND {{ object("queue_is_finished_fn") }}(r.status)
     ),
     problem AS MATERIALIZED (
-        SELECT p.status, p.key, LEFT(SPLIT_PART(p.error, E'\n', 1), 200) AS detail
+        SELECT p.status, p.key, p.error AS detail
         FROM (
             SELECT w.status, w.key, w.type, w.error FROM waiting AS w WHERE w.status = 'Error'
             UNION ALL
@@ -1010,7 +961,7 @@ BEGIN
             UNION ALL
             SELECT r.status, r.key, r.type, r.error FROM recent AS r WHERE stopped_ IS NULL AND r.status = 'Failed'
         ) AS p
-        WHERE p.error <> '' AND (seen_ IS NULL OR p.type = ANY(seen_) OR '*' = ANY(seen_))
+        WHERE p.error IS NOT NULL AND (seen_ IS NULL OR p.type = ANY(seen_) OR '*' = ANY(seen_))
     ),
     figure (name, value, capped, ms, detail, key) AS (
         SELECT 'count.' || s.status, COALESCE(c.items, 0), COALESCE(c.capped, FALSE), NULL::bigint, NULL::text, NULL::text

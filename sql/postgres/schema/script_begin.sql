@@ -18,8 +18,8 @@ CONTENTS                                     each rule stands once, in the objec
            queue_recovery, queue_turn, queue_retention     whose turn it is to look for dead workers, to claim in groups, to delete
            queue_refused                     items that their table does not let a queue change
            app_settings, queue_spec, queue_schema_version, queue_type_access
-           queue_check_fn, queue_taken_fn, queue_sets_fn, queue_filter   what a call is given, and how it is refused (RP021)
-           queue_begun, queue_setting        the identity of a call, and its clearing; settings
+           queue_terms, queue_taken_fn, queue_sets_fn, queue_filter      what a call is given, how it is refused (RP021); settings
+           queue_begun                       the identity of a call, and its clearing
            queue_recovery_turn, queue_take_turn, queue_note_refusal      turns; what a table has refused
            queue_head_fn, queue_begin_at_fn  where claims begin, beside dead rows that nothing may remove
            queue_fits_fn, queue_times_fn, queue_figures, queue_watched   whether an item fits a filter; figures
@@ -30,7 +30,7 @@ CONTENTS                                     each rule stands once, in the objec
 WHO CALLS WHOM
   add_{{ queue }}_trx, _utx, _set_utx          > add_{{ queue }}_set_trx
   next_{{ queue }}_utx > next_{{ queue }}_trx        > next_{{ queue }}_set_trx > recover_{{ queue }}_trx; among refused items, next_{{ queue }}_apart_trx,
-                                         which has next_{{ queue }}_set_trx try halves of them
+                                         which has claim_{{ queue }}_trx try halves of them{{ " (the others claim by that, too)" if beside }}
   modify_{{ queue }}_trx > _utx > _set_utx     > modify_{{ queue }}_set_trx; then, to claim as well, next_{{ queue }}_set_trx
   retain_{{ queue }}_trx, where it is          > purge_{{ queue }}_trx
   recover_, redrive_, renew_, find_, purge_, claimed_, stats_, watch_{{ queue }} call only what the schema has

@@ -13,8 +13,8 @@ CONTENTS                                     each rule stands once, in the objec
            queue_recovery, queue_turn, queue_retention     whose turn it is to look for dead workers, to claim in groups, to delete
            queue_refused                     items that their table does not let a queue change
            app_settings, queue_spec, queue_schema_version, queue_type_access
-           queue_check_fn, queue_taken_fn, queue_sets_fn, queue_filter   what a call is given, and how it is refused (RP021)
-           queue_begun, queue_setting        the identity of a call, and its clearing; settings
+           queue_terms, queue_taken_fn, queue_sets_fn, queue_filter      what a call is given, how it is refused (RP021); settings
+           queue_begun                       the identity of a call, and its clearing
            queue_recovery_turn, queue_take_turn, queue_note_refusal      turns; what a table has refused
            queue_head_fn, queue_begin_at_fn  where claims begin, beside dead rows that nothing may remove
            queue_fits_fn, queue_times_fn, queue_figures, queue_watched   whether an item fits a filter; figures
@@ -25,7 +25,7 @@ CONTENTS                                     each rule stands once, in the objec
 WHO CALLS WHOM
   add_job_trx, _utx, _set_utx          > add_job_set_trx
   next_job_utx > next_job_trx        > next_job_set_trx > recover_job_trx; among refused items, next_job_apart_trx,
-                                         which has next_job_set_trx try halves of them
+                                         which has claim_job_trx try halves of them
   modify_job_trx > _utx > _set_utx     > modify_job_set_trx; then, to claim as well, next_job_set_trx
   retain_job_trx, where it is          > purge_job_trx
   recover_, redrive_, renew_, find_, purge_, claimed_, stats_, watch_job call only what the schema has
@@ -78,21 +78,21 @@ BEGIN
         ),
         names (name) AS MATERIALIZED (
             SELECT n.name FROM pg_catalog.json_array_elements_text('["add_job_set_trx", "add_job_set_utx", "add_job_trx", "add_job_utx", "app_settings",
-    "claimed_job", "find_job", "job", "job_due", "job_ended",
-    "job_in_flight", "job_seq", "job_type", "modify_job_set_trx", "modify_job_set_utx",
-    "modify_job_trx", "modify_job_utx", "next_job_apart_trx", "next_job_set_trx", "next_job_trx",
-    "next_job_utx", "purge_job_trx", "queue_backoff_fn", "queue_begin_at_fn", "queue_begun",
-    "queue_catalog", "queue_check_fn", "queue_died_fn", "queue_figures", "queue_filter",
+    "claim_job_trx", "claimed_job", "find_job", "job", "job_due",
+    "job_ended", "job_in_flight", "job_seq", "job_type", "modify_job_set_trx",
+    "modify_job_set_utx", "modify_job_trx", "modify_job_utx", "next_job_apart_trx", "next_job_set_trx",
+    "next_job_trx", "next_job_utx", "purge_job_trx", "queue_backoff_fn", "queue_begin_at_fn",
+    "queue_begun", "queue_catalog", "queue_died_fn", "queue_figures", "queue_filter",
     "queue_finite_fn", "queue_fits_fn", "queue_head_fn", "queue_is_done", "queue_is_editable_fn",
     "queue_is_finished_fn", "queue_is_processable_fn", "queue_is_refusal_fn", "queue_json_fn", "queue_kept_fn",
     "queue_key_fn", "queue_look", "queue_ms_fn", "queue_named_fn", "queue_note_refusal",
     "queue_operation", "queue_operation_at", "queue_own_type_v", "queue_recovery", "queue_recovery_turn",
-    "queue_refusal", "queue_refuse_fn", "queue_refused", "queue_retention", "queue_schema_version",
-    "queue_sets_fn", "queue_setting", "queue_spec", "queue_state", "queue_status",
-    "queue_take_turn", "queue_taken_fn", "queue_text_fn", "queue_time_fn", "queue_times_fn",
-    "queue_transition", "queue_turn", "queue_type_access", "queue_unfit_fn", "queue_utc_fn",
-    "queue_watched", "recover_job_trx", "redrive_job_set_trx", "renew_job_set_trx", "stats_job",
-    "watch_job", "worker_job_v"]'::json) AS n (name)
+    "queue_refuse_fn", "queue_refused", "queue_retention", "queue_schema_version", "queue_sets_fn",
+    "queue_spec", "queue_state", "queue_status", "queue_take_turn", "queue_taken_fn",
+    "queue_terms", "queue_text_fn", "queue_time_fn", "queue_times_fn", "queue_transition",
+    "queue_turn", "queue_type_access", "queue_unfit_fn", "queue_utc_fn", "queue_watched",
+    "recover_job_trx", "redrive_job_set_trx", "renew_job_set_trx", "stats_job", "watch_job",
+    "worker_job_v"]'::json) AS n (name)
         ),
         place (oid) AS MATERIALIZED (SELECT n.oid FROM pg_catalog.pg_namespace AS n WHERE n.nspname::text = 'readpast'),
         found (kind, name, owner) AS (
@@ -337,14 +337,12 @@ $$;
 /*
 Leaves an item aside that its table has refused to have changed: for a second, then for twice as long each time, at most for a
 minute. Says how often it was refused. What nobody has tried for long is forgotten: it is gone, or somebody has mended it.
-Of so many at once it is no matter of one row: then the refusal is an error, and nothing is done.
+Of so many at once it is no matter of one row: then the refusal is an error, and nothing is done. Called by the functions of a queue.
 Table access order: queue_refused.
 */
 CREATE OR REPLACE FUNCTION "readpast"."queue_note_refusal"(queue_ text, key_ text, doing_ text, state_ text, reason_ text, constraint_ text)
 RETURNS integer
-LANGUAGE plpgsql VOLATILE
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE SECURITY INVOKER
 AS $$
 DECLARE
     now_ CONSTANT timestamptz := clock_timestamp();
@@ -377,26 +375,6 @@ $$;
 
 REVOKE ALL ON FUNCTION "readpast"."queue_note_refusal"(text, text, text, text, text, text) FROM public;
 
-/*
-The row that is kept of an item that its table has refused. Called by the functions of a queue.
-Table access order: queue_refused.
-*/
-CREATE OR REPLACE FUNCTION "readpast"."queue_refusal"(queue_ text, key_ text) RETURNS "readpast"."queue_refused"
-LANGUAGE plpgsql STABLE SECURITY INVOKER
-AS $$
-DECLARE
-    refusal_ "readpast"."queue_refused";
-BEGIN
-    SELECT x.*
-    INTO refusal_
-    FROM "readpast"."queue_refused" AS x
-    WHERE x.queue = queue_ AND x.key = key_;
-    RETURN refusal_;
-END;
-$$;
-
-REVOKE ALL ON FUNCTION "readpast"."queue_refusal"(text, text) FROM public;
-
 /* A time that somebody gives: infinite ones are refused. Others' rows may have them, as "never". */
 CREATE OR REPLACE FUNCTION "readpast"."queue_finite_fn"(value timestamptz) RETURNS timestamptz
 LANGUAGE sql VOLATILE
@@ -418,12 +396,17 @@ AS $$
     END;
 $$;
 
-/* Refuses what a call is given, before anything is done; each caller hands on what it has. Else the lease that it asks for. */
-CREATE OR REPLACE FUNCTION "readpast"."queue_check_fn"(
+/*
+Refuses what a call is given, before anything is done; each caller hands on what it has. Else a setting of a queue, or what its
+description says: a value below 1 does not count, since without attempts all that waits would be Failed at once. Both in one
+call, since each costs most calls as much as all that it asks. Called by the functions of a queue.
+Table access order: app_settings.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."queue_terms"(
     called text, worker text DEFAULT '-', most integer DEFAULT 1, fewest integer DEFAULT 1, lease_ms integer DEFAULT NULL,
-    started_at timestamptz DEFAULT NULL
+    started_at timestamptz DEFAULT NULL, param_ text DEFAULT NULL, otherwise integer DEFAULT NULL
 ) RETURNS integer
-LANGUAGE plpgsql IMMUTABLE
+LANGUAGE plpgsql STABLE SECURITY INVOKER
 AS $$
 BEGIN
     IF
@@ -438,24 +421,13 @@ BEGIN
         END
         USING ERRCODE = 'RP021';
     END IF;
-    RETURN lease_ms;
+    IF param_ IS NULL THEN RETURN NULL;
+    END IF;
+    RETURN COALESCE((SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = param_ AND a.val_int > 0), otherwise);
 END;
 $$;
 
-/*
-A setting of a queue, or what its description says. A value below 1 does not count: without attempts all that waits would be
-Failed at once. Called by the functions of a queue.
-Table access order: app_settings.
-*/
-CREATE OR REPLACE FUNCTION "readpast"."queue_setting"(param_ text, otherwise_ integer) RETURNS integer
-LANGUAGE plpgsql STABLE SECURITY INVOKER
-AS $$
-BEGIN
-    RETURN COALESCE((SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = param_ AND a.val_int > 0), otherwise_);
-END;
-$$;
-
-REVOKE ALL ON FUNCTION "readpast"."queue_setting"(text, integer) FROM public;
+REVOKE ALL ON FUNCTION "readpast"."queue_terms"(text, text, integer, integer, integer, timestamptz, text, integer) FROM public;
 
 /*
 The first that a call with an identity does: TRUE when it was made before, and only its answers are asked for. Another
@@ -467,8 +439,6 @@ CREATE OR REPLACE FUNCTION "readpast"."queue_begun"(operation_ uuid, call_ text,
 LANGUAGE plpgsql VOLATILE SECURITY INVOKER
 AS $$
 BEGIN
-    IF operation_ IS NULL THEN RETURN FALSE;
-    END IF;
     INSERT INTO "readpast"."queue_operation" (operation_id, call, at)
     VALUES (operation_, call_, now_)
     ON CONFLICT (operation_id) DO NOTHING;
@@ -562,7 +532,11 @@ AS $$
 DECLARE
     head_ CONSTANT text[] := string_to_array(kept, '|');
 BEGIN
-    RETURN CASE WHEN head_[1] = index_::oid::text AND head_[2]::timestamptz > now_ THEN head_[3]::timestamptz ELSE '-infinity' END;
+    /* Seconds, since the text of a time may be written and read in two styles. */
+    RETURN CASE
+        WHEN head_[1] = index_::oid::text AND to_timestamp(head_[2]::float8) > now_ THEN to_timestamp(head_[3]::float8)
+        ELSE '-infinity'
+    END;
 END;
 $$;
 
@@ -574,7 +548,11 @@ AS $$
 DECLARE
     now_ CONSTANT timestamptz := clock_timestamp();
 BEGIN
-    RETURN set_config(name, concat_ws('|', index_::oid, now_ + LEAST(20 * (now_ - since), interval '1 minute'), head), FALSE);
+    RETURN set_config(
+        name,
+        concat_ws('|', index_::oid, EXTRACT(EPOCH FROM now_ + LEAST(20 * (now_ - since), interval '1 minute')), EXTRACT(EPOCH FROM head)),
+        FALSE
+    );
 END;
 $$;
 
@@ -588,11 +566,9 @@ RETURNS TABLE (keys json, statuses text[], types text[], before timestamptz, sin
 LANGUAGE plpgsql STABLE SECURITY INVOKER
 AS $$
 DECLARE
-    why_ text := CASE
-        WHEN json_typeof(filter_) <> 'object' THEN 'filter_ is not a JSON object'
-        WHEN max_ IS NULL OR max_ < 1 OR max_ > 1000 THEN 'max_ must be from 1 to 1000'
-    END;
+    why_ text := CASE WHEN json_typeof(filter_) <> 'object' THEN 'filter_ is not a JSON object' END;
 BEGIN
+    PERFORM "readpast"."queue_terms"(called_, most => max_);
     IF why_ IS NULL THEN
         why_ := CASE
             WHEN
@@ -646,8 +622,8 @@ $$;
 REVOKE ALL ON FUNCTION "readpast"."queue_filter"(text, json, integer) FROM public;
 
 /*
-Whether an item fits the members of a filter; the error is searched as it stands, nothing in it is a wildcard. The planner
-puts this expression into the query that asks, so that an index serves it.
+Whether an item fits the members of a filter; the error is searched as it stands, nothing in it is a wildcard. Where each of these is
+a column, the planner puts this expression into the query that asks; a state that is found by a long CASE is handed on to it row by row.
 */
 CREATE OR REPLACE FUNCTION "readpast"."queue_fits_fn"(
     statuses text[], types text[], before timestamptz, since timestamptz, longer bigint, part text, at timestamptz,
@@ -1021,37 +997,15 @@ $$;
 The items that a function is given, if they are an array of objects with the members that it takes, each with a value that
 fits: else an error in the words of `called`. takes is an object as a description writes columns and their types. The case of
 a name matters only where several differ in nothing else.
-The library has checked its own values, and says so in its sessions: these are looked at only when a name is none of names, since it
-may know columns that are gone. With `within` the names are those in this member.
+The library has checked its own values; its sessions come here only with a name that is none of these.
 */
-CREATE OR REPLACE FUNCTION "readpast"."queue_taken_fn"(
-    called text, items json, takes json, names text[], within text DEFAULT NULL
-) RETURNS json
+CREATE OR REPLACE FUNCTION "readpast"."queue_taken_fn"(called text, items json, takes json) RETURNS json
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 AS $$
 DECLARE
     named_ json;
     why_ text;
 BEGIN
-    /* One expression, since each costs most calls as much as all that it asks. */
-    IF (
-        CASE
-            WHEN json_typeof(items) <> 'array' THEN FALSE
-            WHEN current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on' THEN FALSE
-            ELSE
-                json_array_length(items) <= 1000
-                AND NOT EXISTS (
-                    SELECT 1
-                    FROM json_array_elements(items) AS e (value)
-                    CROSS JOIN LATERAL (SELECT CASE WHEN within IS NULL THEN e.value ELSE e.value -> within END AS value) AS o
-                    CROSS JOIN LATERAL json_object_keys(CASE json_typeof(o.value) WHEN 'object' THEN o.value ELSE '{"": 0}' END) AS k (name)
-                    WHERE k.name <> ALL (names)
-                )
-        END
-    )
-    THEN
-        RETURN items;
-    END IF;
     IF items IS NULL THEN RETURN NULL;
     END IF;
     IF json_typeof(items) <> 'array' THEN
@@ -1234,7 +1188,7 @@ BEGIN
         WHERE r.started_at IS NOT NULL AND r.claimed_ms IS NOT NULL AND "readpast"."queue_is_finished_fn"(r.status)
     ),
     problem AS MATERIALIZED (
-        SELECT p.status, p.key, LEFT(SPLIT_PART(p.error, E'\n', 1), 200) AS detail
+        SELECT p.status, p.key, p.error AS detail
         FROM (
             SELECT w.status, w.key, w.type, w.error FROM waiting AS w WHERE w.status = 'Error'
             UNION ALL
@@ -1242,7 +1196,7 @@ BEGIN
             UNION ALL
             SELECT r.status, r.key, r.type, r.error FROM recent AS r WHERE stopped_ IS NULL AND r.status = 'Failed'
         ) AS p
-        WHERE p.error <> '' AND (seen_ IS NULL OR p.type = ANY(seen_) OR '*' = ANY(seen_))
+        WHERE p.error IS NOT NULL AND (seen_ IS NULL OR p.type = ANY(seen_) OR '*' = ANY(seen_))
     ),
     figure (name, value, capped, ms, detail, key) AS (
         SELECT 'count.' || s.status, COALESCE(c.items, 0), COALESCE(c.capped, FALSE), NULL::bigint, NULL::text, NULL::text
@@ -1499,18 +1453,26 @@ DECLARE
     now_ CONSTANT timestamptz := clock_timestamp();
     replayed_ boolean := FALSE;
 BEGIN
-    items_ := "readpast"."queue_taken_fn"(
-        'add_job_set_trx', items_, '{
+    /* The library's items have been checked; but it may know columns that are gone. */
+    IF
+        current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on' OR json_array_length(items_) > 1000 OR EXISTS (
+            SELECT 1
+            FROM json_array_elements(items_) AS e (value)
+            CROSS JOIN LATERAL (SELECT e.value -> 'columns' AS value) AS o
+            CROSS JOIN LATERAL json_object_keys(CASE json_typeof(o.value) WHEN 'object' THEN o.value ELSE '{"": 0}' END) AS k (name)
+            WHERE k.name <> ALL (ARRAY['Customer', 'Rank', 'Reference']::text[])
+        )
+    THEN
+        items_ := "readpast"."queue_taken_fn"('add_job_set_trx', items_, '{
             "type": ["A","B"], "step": "text(60)", "due": "timestamp",
             "delay_ms": "milliseconds (from 0 to 2147483647000)",
             "columns": {
                 "Customer": "text(40)", "Rank": "integer not null", "Reference": "guid"
             }
-        }',
-        ARRAY['Customer', 'Rank', 'Reference']::text[], 'columns'
-    );
+        }');
+    END IF;
 
-    replayed_ := "readpast"."queue_begun"(operation_, 'add_job_set_trx', now_);
+    replayed_ := operation_ IS NOT NULL AND "readpast"."queue_begun"(operation_, 'add_job_set_trx', now_);
     IF replayed_ THEN
         RETURN QUERY
         SELECT 'OK', (r.position - 1)::integer, NULL::bigint, r.key, p.at, 0, 'Pending'
@@ -1658,7 +1620,7 @@ with the answer RECOVERED and the status it has now. An item that its worker had
 attempt back, since nobody knows which of them was begun; whatever comes back is claimed alone next. The items of one
 claim come back together: more than max_ of them, if need be. With worker_, everything that is in flight under this name
 counts, whatever its lease. With recover_ above 2, nothing is done when somebody did it within
-so many milliseconds; with 2 the caller has asked for its turn, and has it.
+so many milliseconds.
 Claims do this too, so a queue with workers needs no other reaper.
 Table access order: job.
 */
@@ -1675,7 +1637,6 @@ AS $$
 DECLARE
     now_ CONSTANT timestamptz := clock_timestamp();
     max_attempts_ integer;
-    turn_ boolean := recover_ = 2;
     found_ integer;
     key_1_ timestamptz[];
     together_ boolean[];
@@ -1690,13 +1651,9 @@ DECLARE
     more_ json[];
     answers_ json[];
 BEGIN
-    PERFORM "readpast"."queue_check_fn"('recover_job_trx', most => max_);
-    IF recover_ > 2 THEN
-        turn_ := "readpast"."queue_recovery_turn"('job', recover_, now_);
-        IF NOT turn_ THEN RETURN;
-        END IF;
+    max_attempts_ := "readpast"."queue_terms"('recover_job_trx', most => max_, param_ => 'job.maxAttempts', otherwise => 3);
+    IF recover_ > 2 AND NOT "readpast"."queue_recovery_turn"('job', recover_, now_) THEN RETURN;
     END IF;
-    max_attempts_ := "readpast"."queue_setting"('job.maxAttempts', 3);
     /*
     The oldest claims first, each with all that is left of it: a chunk must not split one. Rows that others hold are passed
     over: they may be many, and the rest is behind them.
@@ -1742,11 +1699,12 @@ BEGIN
     IF key_1_ IS NULL THEN RETURN;
     END IF;
     found_ := CARDINALITY(key_1_);
-    IF turn_ AND found_ >= max_ THEN
-        /* There may be more of them: the next who comes goes on at once. */
+    IF found_ >= max_ THEN
+        /* There may be more of them: the next who comes goes on at once. Nobody waits here for another's turn. */
         UPDATE "readpast"."queue_recovery" AS r
         SET recovered_at = '-infinity'
-        WHERE r.queue = 'job';
+        FROM (SELECT d.queue FROM "readpast"."queue_recovery" AS d WHERE d.queue = 'job' FOR NO KEY UPDATE SKIP LOCKED) AS d
+        WHERE r.queue = d.queue;
     END IF;
 
     /*
@@ -1779,37 +1737,37 @@ BEGIN
     WHILE from_ <= to_ LOOP
         refused_ := FALSE;
         BEGIN
+            WITH expired AS MATERIALIZED (
+                SELECT
+                    k.key_1, v.*, together_[from_ - 1 + k.position::integer] AS together, COALESCE(x.attempts, 0) AS refusals,
+                    x.reason AS refused
+                FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position)
+                INNER JOIN LATERAL (
+                    SELECT
+                    q.updated_at AS item_token, q.attempt_num AS item_attempt, q.lease_owner AS item_owner,
+                    q.lease_until AS item_lease_until
+                    FROM "readpast"."job" AS q
+                    WHERE
+                    q.enqueued_at = k.key_1
+                    FOR NO KEY UPDATE
+                ) AS v ON TRUE
+                LEFT JOIN "readpast"."queue_refused" AS x ON x.queue = 'job' AND x.key = "readpast"."queue_key_fn"(k.key_1)
+            ),
+            decided AS MATERIALIZED (
+                SELECT
+                    v.key_1, 'OK' AS answer, CASE WHEN e.ends THEN 'Failed' ELSE 'Error' END AS status,
+                    GREATEST(now_, NULLIF(v.item_token, 'infinity') + interval '1 microsecond') AS token,
+                    v.item_attempt - v.together::integer AS attempt_num,
+                    "readpast"."queue_died_fn"(
+                        v.item_owner, worker_, v.item_attempt, max_attempts_, v.together, CASE WHEN e.ends THEN v.refusals END, v.refused
+                    ) AS error,
+                    e.ends AS finishes, FALSE AS enters,
+                    /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
+                    CASE WHEN NOT e.ends THEN LEAST(v.item_lease_until, now_) END AS lease_until
+                FROM expired AS v
+                CROSS JOIN LATERAL (SELECT NOT v.together AND v.item_attempt + v.refusals >= max_attempts_ AS ends) AS e
+            ),
 
-                WITH expired AS MATERIALIZED (
-                    SELECT
-                        k.key_1, v.*, together_[from_ - 1 + k.position::integer] AS together, COALESCE(x.attempts, 0) AS refusals,
-                        x.reason AS refused
-                    FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position)
-                    INNER JOIN LATERAL (
-                        SELECT
-                        q.updated_at AS item_token, q.attempt_num AS item_attempt, q.lease_owner AS item_owner,
-                        q.lease_until AS item_lease_until
-                        FROM "readpast"."job" AS q
-                        WHERE
-                        q.enqueued_at = k.key_1
-                        FOR NO KEY UPDATE
-                    ) AS v ON TRUE
-                    LEFT JOIN "readpast"."queue_refused" AS x ON x.queue = 'job' AND x.key = "readpast"."queue_key_fn"(k.key_1)
-                ),
-                decided AS MATERIALIZED (
-                    SELECT
-                        v.key_1, 'OK' AS answer, CASE WHEN e.ends THEN 'Failed' ELSE 'Error' END AS status,
-                        GREATEST(now_, NULLIF(v.item_token, 'infinity') + interval '1 microsecond') AS token,
-                        v.item_attempt - v.together::integer AS attempt_num,
-                        "readpast"."queue_died_fn"(
-                            v.item_owner, worker_, v.item_attempt, max_attempts_, v.together, CASE WHEN e.ends THEN v.refusals END, v.refused
-                        ) AS error,
-                        e.ends AS finishes, FALSE AS enters,
-                        /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
-                        CASE WHEN NOT e.ends THEN LEAST(v.item_lease_until, now_) END AS lease_until
-                    FROM expired AS v
-                    CROSS JOIN LATERAL (SELECT NOT v.together AND v.item_attempt + v.refusals >= max_attempts_ AS ends) AS e
-                ),
             /* An item that a trigger of the table keeps from changing counts as not changed. */
             changed AS (
                 UPDATE "readpast"."job" AS q
@@ -1823,17 +1781,15 @@ BEGIN
                 RETURNING d.key_1 AS key_1_, d.token AS token_, d.attempt_num AS attempt_num_, d.answer AS answer_, d.status AS status_
             )
 
-                SELECT
-                    ARRAY_AGG(
-                        json_build_object('key', c.key_1_, 'token', c.token_, 'attempt', c.attempt_num_, 'status', c.status_)
-                        ORDER BY c.key_1_
-                    ),
-                    COALESCE(ARRAY_AGG("readpast"."queue_key_fn"(c.key_1_)), '{}')
-                INTO more_, done_
-                FROM changed AS c;
-                answers_ := answers_ || more_;
-            DELETE FROM "readpast"."queue_refused" AS x
-            WHERE x.queue = 'job' AND x.key = ANY(done_);
+            SELECT
+                ARRAY_AGG(
+                    json_build_object('key', c.key_1_, 'token', c.token_, 'attempt', c.attempt_num_, 'status', c.status_)
+                    ORDER BY c.key_1_
+                ),
+                COALESCE(ARRAY_AGG("readpast"."queue_key_fn"(c.key_1_)), '{}')
+            INTO more_, done_
+            FROM changed AS c;
+            answers_ := answers_ || more_;
         EXCEPTION WHEN OTHERS THEN
             GET STACKED DIAGNOSTICS state_ = RETURNED_SQLSTATE, reason_ = MESSAGE_TEXT, constraint_ = CONSTRAINT_NAME;
             IF NOT "readpast"."queue_is_refusal_fn"(state_) THEN
@@ -1853,6 +1809,9 @@ BEGIN
                 'recover', state_, reason_, constraint_
             );
             RETURN NEXT;
+        ELSE
+            DELETE FROM "readpast"."queue_refused" AS x
+            WHERE x.queue = 'job' AND x.key = ANY(done_);
         END IF;
         from_ := to_ + 1;
         to_ := CARDINALITY(key_1_);
@@ -1866,6 +1825,117 @@ END;
 $$;
 
 REVOKE ALL ON FUNCTION "readpast"."recover_job_trx"(integer, text, integer) FROM public;
+
+/*
+The claim of the items with these keys, in their order, which the caller has found due and locked: it answers as next_job_set_trx
+does, or with no row. Called by next_job_apart_trx, which has it fail where a row stays as it is.
+Table access order: job.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."claim_job_trx"(
+    worker_ text, lease_ms_ integer, max_attempts_ integer, claim_ bigint, key_1_ timestamptz[]
+)
+RETURNS TABLE (
+    answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz, answer_attempt integer,
+    answer_status text, enqueued_at timestamptz, type text, status text, step text, attempt_num integer, response text, error text,
+    started_at timestamptz, duration bigint, scheduled_for timestamptz, updated_at timestamptz, lease_owner text, lease_until timestamptz,
+    "Customer" varchar(40), "Rank" integer, "Reference" uuid
+)
+LANGUAGE plpgsql VOLATILE SECURITY INVOKER
+AS $$
+#variable_conflict use_column
+DECLARE
+    now_ CONSTANT timestamptz := clock_timestamp();
+BEGIN
+    RETURN QUERY
+    WITH found AS MATERIALIZED (
+        SELECT k.key_1, v.*, COALESCE(x.attempts, 0) AS refusals, x.reason AS refused
+        FROM UNNEST(key_1_) WITH ORDINALITY AS k (key_1, position)
+        INNER JOIN LATERAL (
+            SELECT
+                q.updated_at AS item_token, q.attempt_num AS item_attempt,
+                CASE WHEN q.status IN ('Pending', 'Error') THEN q.lease_until END AS item_died_at
+            FROM "readpast"."job" AS q
+            WHERE q.enqueued_at = k.key_1
+        ) AS v ON TRUE
+        LEFT JOIN "readpast"."queue_refused" AS x ON x.queue = 'job' AND x.key = "readpast"."queue_key_fn"(k.key_1)
+        ORDER BY k.position
+    ),
+
+    /*
+    In their order up to the first that goes alone, or that one; the others are let go with the transaction. It came
+    back from a dead worker, which it may have killed.
+    */
+    decided AS MATERIALIZED (
+        SELECT
+            v.key_1, v.position, v.alone, CASE WHEN v.alone THEN -claim_ ELSE claim_ END AS claim_num,
+            /* Spent attempts (the limit was lowered, say) end here instead of staying at the head of the queue. */
+            CASE WHEN v.is_spent THEN 'Failed' ELSE 'Processing' END AS status,
+            GREATEST(now_, NULLIF(v.item_token, 'infinity') + interval '1 microsecond') AS token,
+            v.item_attempt + (NOT v.is_spent)::integer AS attempt_num,
+            CASE
+                WHEN v.is_spent AND v.refusals > 0
+                    THEN format('The table refused it %s times, and attempts are spent: %s', v.refusals, v.refused)
+                WHEN v.is_spent THEN format('Attempts are spent: %s of %s.', v.item_attempt, max_attempts_)
+            END AS error,
+            CASE WHEN NOT v.is_spent THEN now_ + lease_ms_ * interval '1 millisecond' END AS lease_until, NOT v.is_spent AS enters
+        FROM (
+            SELECT
+                r.*, ROW_NUMBER() OVER w AS position, COUNT(*) FILTER (WHERE NOT r.is_spent) OVER w AS place,
+                COUNT(*) FILTER (WHERE r.alone) OVER w AS alone_so_far
+            FROM (
+                SELECT
+                    f.*, f.item_attempt + f.refusals >= max_attempts_ AS is_spent,
+                    f.item_attempt + f.refusals < max_attempts_ AND f.item_died_at IS NOT NULL AS alone
+                FROM found AS f
+            ) AS r
+            WINDOW w AS (ROWS UNBOUNDED PRECEDING)
+        ) AS v
+        WHERE
+            v.is_spent
+            OR v.alone_so_far = 0
+            OR (v.alone AND v.place = 1)
+    ),
+
+    /* An item that a trigger of the table keeps from changing counts as not changed. */
+    changed AS (
+        UPDATE "readpast"."job" AS q
+        SET
+            status = d.status, updated_at = d.token, claim_num = d.claim_num,
+            started_at = CASE WHEN d.enters THEN now_ ELSE q.started_at END, attempt_num = d.attempt_num,
+            lease_owner = CASE WHEN d.enters THEN worker_ ELSE q.lease_owner END, lease_until = d.lease_until,
+            error = COALESCE(d.error, q.error)
+        FROM decided AS d
+        /* They are locked, and decided upon: the key is enough. */
+        WHERE q.enqueued_at BETWEEN d.key_1 AND d.key_1
+        RETURNING q.*, d.position AS position_, d.alone AS alone_, d.status AS status_
+    )
+
+    SELECT
+        CASE WHEN c.handed_out = 0 THEN 'EMPTY' WHEN c.alone THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, NULL::integer,
+        CASE WHEN c.handed_out = 0 THEN 0 ELSE lease_ms_::bigint END, q.*
+    FROM (
+        SELECT COUNT(*) AS items, COUNT(*) FILTER (WHERE q.status_ = 'Processing') AS handed_out, BOOL_OR(q.alone_) AS alone
+        FROM changed AS q
+    ) AS c
+    LEFT JOIN LATERAL (
+        SELECT
+            q.enqueued_at, q.updated_at, q.attempt_num, q.status_, q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num,
+            q.response, q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner, q.lease_until, q."Customer",
+            q."Rank", q."Reference"
+        FROM changed AS q
+        WHERE q.status_ = 'Processing'
+        ORDER BY q.position_
+    ) AS q ON TRUE
+    /* All that it took had spent their attempts, and ended: what comes behind them is due now. */
+    WHERE
+        CASE
+            WHEN c.items < (SELECT COUNT(*) FROM decided) THEN "readpast"."queue_refuse_fn"('a trigger of the table leaves the row as it is', 'P0001') IS NULL
+            ELSE c.items > 0
+        END;
+END;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."claim_job_trx"(text, integer, integer, bigint, timestamptz[]) FROM public;
 
 /*
 Claim up to max_ due items, as next_job_set_trx does, while the table refuses some: a unique index, a CHECK or a trigger
@@ -1890,6 +1960,7 @@ AS $$
 #variable_conflict use_column
 DECLARE
     now_ timestamptz;
+    max_attempts_ integer;
     key_1_ timestamptz[];
     from_ integer;
     to_ integer;
@@ -1900,7 +1971,10 @@ DECLARE
     constraint_ text;
     taken_ boolean := FALSE;
 BEGIN
-    PERFORM "readpast"."queue_check_fn"('next_job_apart_trx', worker_, max_);
+    lease_ms_ := COALESCE(lease_ms_, "readpast"."queue_terms"('job', param_ => 'job.leaseMs', otherwise => 60000));
+    max_attempts_ := "readpast"."queue_terms"(
+        'next_job_apart_trx', worker_, max_, lease_ms => lease_ms_, param_ => 'job.maxAttempts', otherwise => 3
+    );
 
     now_ := clock_timestamp();
 
@@ -1926,10 +2000,30 @@ BEGIN
     FROM found AS f;
 
     IF key_1_ IS NULL THEN
-        /* Nothing is due: the claim of nothing says when. */
-        RETURN QUERY
-        SELECT n.*
-        FROM "readpast"."next_job_set_trx"(worker_, max_, lease_ms_, 0, among_1_ => '{}') AS n;
+        /* Nothing is due now: say when. */
+        answer := 'EMPTY'; answer_key := NULL; answer_attempt := NULL; answer_status := NULL;
+        answer_due_ms := (
+            SELECT CEIL(EXTRACT(EPOCH FROM MIN(n.due_at) - now_) * 1000)::bigint
+            FROM (
+                (
+                    SELECT MIN(x.until) AS due_at
+                    FROM "readpast"."queue_refused" AS x
+                    WHERE x.queue = 'job' AND x.until > now_
+                )
+                UNION ALL
+                (
+                    SELECT q.scheduled_for AS due_at
+                    FROM "readpast"."job" AS q
+                    WHERE q.status IN ('Pending', 'Error') AND q.scheduled_for > now_
+                    ORDER BY q.scheduled_for
+                    LIMIT 1
+                )
+
+            ) AS n
+            /* An item that is never due is nothing to wait for. */
+            WHERE n.due_at < 'infinity'
+        );
+        RETURN NEXT;
         RETURN;
     END IF;
 
@@ -1938,21 +2032,11 @@ BEGIN
     WHILE from_ <= to_ LOOP
         refused_ := FALSE;
         BEGIN
-
-                RETURN QUERY
-                SELECT n.*
-                FROM "readpast"."next_job_set_trx"(worker_, max_, lease_ms_, 0, claim_ => claim_, among_1_ => key_1_[from_:to_]) AS n
-                WHERE n.answer <> 'EMPTY';
-                taken_ := FOUND;
-                /* They are let through, and no longer wait. */
-                done_ := ARRAY(
-                    SELECT "readpast"."queue_key_fn"(k.key_1)
-                    FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position)
-                    INNER JOIN "readpast"."job" AS q ON q.enqueued_at BETWEEN k.key_1 AND k.key_1
-                    WHERE NOT (q.status IN ('Pending', 'Error'))
-                );
-            DELETE FROM "readpast"."queue_refused" AS x
-            WHERE x.queue = 'job' AND x.key = ANY(done_);
+            RETURN QUERY
+            SELECT n.*
+            FROM "readpast"."claim_job_trx"(worker_, lease_ms_, max_attempts_, claim_, key_1_[from_:to_]) AS n
+            WHERE n.answer <> 'EMPTY';
+            taken_ := FOUND;
         EXCEPTION WHEN OTHERS THEN
             GET STACKED DIAGNOSTICS state_ = RETURNED_SQLSTATE, reason_ = MESSAGE_TEXT, constraint_ = CONSTRAINT_NAME;
             IF NOT "readpast"."queue_is_refusal_fn"(state_) THEN
@@ -1973,6 +2057,15 @@ BEGIN
             );
             RETURN NEXT;
         ELSE
+            /* They are let through, and no longer wait. */
+            done_ := ARRAY(
+                SELECT "readpast"."queue_key_fn"(k.key_1)
+                FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position)
+                INNER JOIN "readpast"."job" AS q ON q.enqueued_at BETWEEN k.key_1 AND k.key_1
+                WHERE (q.status IN ('Pending', 'Error')) IS NOT TRUE
+            );
+            DELETE FROM "readpast"."queue_refused" AS x
+            WHERE x.queue = 'job' AND x.key = ANY(done_);
             EXIT WHEN taken_;
         END IF;
         from_ := to_ + 1;
@@ -1996,13 +2089,11 @@ spent: ask again). With recover_ 1, first give back the items of dead workers; w
 within so many milliseconds.
 An item that came back from a dead worker may have been its death. It is handed out alone, with the answer
 CLAIMED_ALONE; so a claim ends before such an item, unless it is the first.
-among_1_: only of those keys (next_job_apart_trx asks for halves of what it found).
 claim_ is a number of the claim's own, above zero: with it claimed_job returns what was claimed, when the answer was lost.
 Table access order: job.
 */
 CREATE OR REPLACE FUNCTION "readpast"."next_job_set_trx"(
-    worker_ text, max_ integer, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 1, claim_ bigint DEFAULT NULL,
-    among_1_ timestamptz[] DEFAULT NULL
+    worker_ text, max_ integer, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 1, claim_ bigint DEFAULT NULL
 )
 RETURNS TABLE (
     answer text, answer_ordinal integer, answer_due_ms bigint, answer_key timestamptz, answer_token timestamptz, answer_attempt integer,
@@ -2019,13 +2110,15 @@ DECLARE
     now_ timestamptz;
     max_attempts_ integer;
     turn_ boolean;
+    /* NULL where it is gone, or has another name. */
+    index_ CONSTANT regclass := to_regclass('"readpast"."job_due"');
     head_ timestamptz := '-infinity';
     /* Counted until the server takes the figures over, which may be later than with this transaction. */
-    read_ CONSTANT bigint := pg_stat_get_xact_tuples_returned('"readpast"."job_due"'::regclass);
+    read_ CONSTANT bigint := pg_stat_get_xact_tuples_returned(index_);
 BEGIN
-    max_attempts_ := "readpast"."queue_setting"('job.maxAttempts', 3);
-    lease_ms_ := "readpast"."queue_check_fn"(
-        'next_job_set_trx', worker_, max_, lease_ms => COALESCE(lease_ms_, "readpast"."queue_setting"('job.leaseMs', 60000))
+    lease_ms_ := COALESCE(lease_ms_, "readpast"."queue_terms"('job', param_ => 'job.leaseMs', otherwise => 60000));
+    max_attempts_ := "readpast"."queue_terms"(
+        'next_job_set_trx', worker_, max_, lease_ms => lease_ms_, param_ => 'job.maxAttempts', otherwise => 3
     );
     /* Asked here, or most claims would call for nothing. */
     IF recover_ > 2 THEN
@@ -2034,23 +2127,16 @@ BEGIN
     IF recover_ > 0 AND turn_ IS NOT FALSE THEN
         FOR answer, answer_ordinal, answer_due_ms, answer_key, answer_token, answer_attempt, answer_status IN
             SELECT r.*
-            FROM "readpast"."recover_job_trx"(100, recover_ => CASE WHEN recover_ > 2 AND turn_ THEN 2 ELSE 1 END) AS r
+            FROM "readpast"."recover_job_trx"(100) AS r
             WHERE r.answer = 'REFUSED'
         LOOP
             RETURN NEXT;
         END LOOP;
     END IF;
-    IF among_1_ IS NULL AND EXISTS (SELECT 1 FROM "readpast"."queue_refused" AS x WHERE x.queue = 'job') THEN
-        /* The table refuses some: around those. */
-        RETURN QUERY
-        SELECT n.*
-        FROM "readpast"."next_job_apart_trx"(worker_, max_, lease_ms_, claim_ => claim_) AS n;
-        RETURN;
-    END IF;
 
     now_ := clock_timestamp();
-    IF among_1_ IS NULL AND COALESCE(current_setting('readpast.head_job', TRUE), '') <> '' THEN
-        head_ := "readpast"."queue_head_fn"(current_setting('readpast.head_job'), '"readpast"."job_due"', now_);
+    IF COALESCE(current_setting('readpast.head_job', TRUE), '') <> '' THEN
+        head_ := "readpast"."queue_head_fn"(current_setting('readpast.head_job'), index_, now_);
     END IF;
     RETURN QUERY
 
@@ -2058,9 +2144,7 @@ BEGIN
     WITH found AS MATERIALIZED (
         SELECT q.enqueued_at AS key_1, q.updated_at AS item_token, q.attempt_num AS item_attempt, q.lease_until AS item_died_at
         FROM "readpast"."job" AS q
-        WHERE
-            q.status IN ('Pending', 'Error') AND q.scheduled_for <= now_ AND q.scheduled_for >= head_
-            AND (among_1_ IS NULL OR q.enqueued_at = ANY(among_1_))
+        WHERE q.status IN ('Pending', 'Error') AND q.scheduled_for <= now_ AND q.scheduled_for >= head_
         ORDER BY
             q.scheduled_for, q.enqueued_at
         LIMIT max_
@@ -2079,11 +2163,6 @@ BEGIN
             GREATEST(now_, NULLIF(v.item_token, 'infinity') + interval '1 microsecond') AS token,
             v.item_attempt + (NOT v.is_spent)::integer AS attempt_num,
             CASE
-                WHEN v.is_spent AND v.refusals > 0
-                    THEN format(
-                        'The table refused it %s times, and attempts are spent: %s', v.refusals,
-                        ("readpast"."queue_refusal"('job', "readpast"."queue_key_fn"(v.key_1))).reason
-                    )
                 WHEN v.is_spent THEN format('Attempts are spent: %s of %s.', v.item_attempt, max_attempts_)
             END AS error,
             CASE WHEN NOT v.is_spent THEN now_ + lease_ms_ * interval '1 millisecond' END AS lease_until, NOT v.is_spent AS enters
@@ -2093,18 +2172,10 @@ BEGIN
                 COUNT(*) FILTER (WHERE r.alone) OVER w AS alone_so_far
             FROM (
                 SELECT
-                    f.*, f.item_attempt + f.refusals >= max_attempts_ AS is_spent,
-                    f.item_attempt + f.refusals < max_attempts_ AND f.item_died_at IS NOT NULL AS alone
-                FROM (
-                    SELECT
-                        f.*,
-                        /* Only where the table refuses some. */
-                        CASE
-                            WHEN among_1_ IS NULL THEN 0
-                            ELSE COALESCE(("readpast"."queue_refusal"('job', "readpast"."queue_key_fn"(f.key_1))).attempts, 0)
-                        END AS refusals
-                    FROM found AS f
-                ) AS f
+                    f.*, f.item_attempt >= max_attempts_ AS is_spent, f.item_attempt < max_attempts_ AND f.item_died_at IS NOT NULL AS alone
+                FROM found AS f
+                /* While the table refuses some, the claim goes around those. */
+                WHERE NOT EXISTS (SELECT 1 FROM "readpast"."queue_refused" AS x WHERE x.queue = 'job')
             ) AS r
             WINDOW w AS (ROWS UNBOUNDED PRECEDING)
         ) AS v
@@ -2129,20 +2200,23 @@ BEGIN
     )
 
     SELECT
-        /* All that it took had spent their attempts, and ended: what comes behind them is due now. */
-        CASE WHEN q.status_ IS NULL THEN 'EMPTY' WHEN q.alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, NULL::integer,
-        CASE WHEN q.status_ IS NULL THEN 0 ELSE lease_ms_::bigint END, q.enqueued_at, q.updated_at, q.attempt_num, q.status_, q.enqueued_at,
-        q.type::text, q.status::text, q.step, q.attempt_num, q.response, q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at,
-        q.lease_owner, q.lease_until, q."Customer", q."Rank", q."Reference"
-    FROM (SELECT COUNT(*) AS items FROM changed) AS c
-    LEFT JOIN changed AS q ON q.status_ = 'Processing'
-    WHERE
-        CASE
-            WHEN among_1_ IS NOT NULL AND c.items < (SELECT COUNT(*) FROM decided)
-                THEN "readpast"."queue_refuse_fn"('a trigger of the table leaves the row as it is', 'P0001') IS NULL
-            ELSE c.items > 0
-        END
-    ORDER BY q.position_;
+        CASE WHEN c.handed_out = 0 THEN 'EMPTY' WHEN c.alone THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, NULL::integer,
+        CASE WHEN c.handed_out = 0 THEN 0 ELSE lease_ms_::bigint END, q.*
+    FROM (
+        SELECT COUNT(*) AS items, COUNT(*) FILTER (WHERE q.status_ = 'Processing') AS handed_out, BOOL_OR(q.alone_) AS alone
+        FROM changed AS q
+    ) AS c
+    LEFT JOIN LATERAL (
+        SELECT
+            q.enqueued_at, q.updated_at, q.attempt_num, q.status_, q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num,
+            q.response, q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner, q.lease_until, q."Customer",
+            q."Rank", q."Reference"
+        FROM changed AS q
+        WHERE q.status_ = 'Processing'
+        ORDER BY q.position_
+    ) AS q ON TRUE
+    /* All that it took had spent their attempts, and ended: what comes behind them is due now. */
+    WHERE c.items > 0;
     IF NOT FOUND AND head_ > '-infinity' THEN
         /* Nothing from there on: once more, from the first. */
         PERFORM set_config('readpast.head_job', '', FALSE);
@@ -2152,17 +2226,23 @@ BEGIN
         RETURN;
     END IF;
     IF
-        FOUND AND clock_timestamp() - now_ > interval '2 ms'
-        AND pg_stat_get_xact_tuples_returned('"readpast"."job_due"'::regclass) - read_ > 1000 + 10 * max_
+        FOUND AND clock_timestamp() - now_ > interval '2 ms' AND pg_stat_get_xact_tuples_returned(index_) - read_ > 1000 + 10 * max_
     THEN
         /* It has passed over much that is dead. */
-        PERFORM "readpast"."queue_begin_at_fn"('readpast.head_job', '"readpast"."job_due"', now_, MIN(q.scheduled_for))
+        PERFORM "readpast"."queue_begin_at_fn"('readpast.head_job', index_, now_, MIN(q.scheduled_for))
         FROM "readpast"."job" AS q
         WHERE q.status = 'Processing' AND q.started_at BETWEEN now_ AND now_ AND q.lease_owner = worker_
         HAVING COUNT(*) > 0;
         RETURN;
     END IF;
     IF FOUND THEN RETURN;
+    END IF;
+    IF EXISTS (SELECT 1 FROM "readpast"."queue_refused" AS x WHERE x.queue = 'job') THEN
+        /* The table refuses some: around those. */
+        RETURN QUERY
+        SELECT n.*
+        FROM "readpast"."next_job_apart_trx"(worker_, max_, lease_ms_, claim_ => claim_) AS n;
+        RETURN;
     END IF;
 
     /*
@@ -2195,7 +2275,7 @@ BEGIN
 END;
 $$;
 
-REVOKE ALL ON FUNCTION "readpast"."next_job_set_trx"(text, integer, integer, integer, bigint, timestamptz[]) FROM public;
+REVOKE ALL ON FUNCTION "readpast"."next_job_set_trx"(text, integer, integer, integer, bigint) FROM public;
 
 /*
 Claim one item, as its worker. Returns its key and its concurrency token, or no row when none is due; the details are
@@ -2314,45 +2394,55 @@ DECLARE
     max_attempts_ integer;
     sets_ boolean := FALSE;
 BEGIN
-    max_attempts_ := "readpast"."queue_setting"('job.maxAttempts', 3);
-    lease_ms_ := "readpast"."queue_check_fn"(
-        'modify_job_set_trx', worker_, max_, fewest => 0, lease_ms => COALESCE(lease_ms_, "readpast"."queue_setting"('job.leaseMs', 60000))
+    lease_ms_ := COALESCE(lease_ms_, "readpast"."queue_terms"('job', param_ => 'job.leaseMs', otherwise => 60000));
+    max_attempts_ := "readpast"."queue_terms"(
+        'modify_job_set_trx', worker_, max_, fewest => 0, lease_ms => lease_ms_, param_ => 'job.maxAttempts', otherwise => 3
     );
-    items_ := "readpast"."queue_taken_fn"(
-        'modify_job_set_trx', items_, '{
+    /* The library's items have been checked; but it may know columns that are gone. */
+    IF
+        current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on' OR json_array_length(items_) > 1000 OR EXISTS (
+            SELECT 1
+            FROM json_array_elements(items_) AS e (value)
+            CROSS JOIN LATERAL (SELECT e.value AS value) AS o
+            CROSS JOIN LATERAL json_object_keys(CASE json_typeof(o.value) WHEN 'object' THEN o.value ELSE '{"": 0}' END) AS k (name)
+            WHERE k.name <> ALL (ARRAY['key', 'token', 'attempt', 'status', 'step', 'response', 'error', 'release', 'set', 'due', 'delay_ms'])
+        )
+    THEN
+        items_ := "readpast"."queue_taken_fn"('modify_job_set_trx', items_, '{
             "key": "timestamp", "token": "timestamp", "attempt": "integer", "status": "text(20)",
             "step": "text(60)", "response": "text", "error": "text", "release": "boolean",
             "set": {
                 "Customer": "text(40)", "Rank": "integer not null", "Reference": "guid"
             },
             "due": "timestamp", "delay_ms": "milliseconds (from 0 to 2147483647000)"
-        }',
-        ARRAY['key', 'token', 'attempt', 'status', 'step', 'response', 'error', 'release', 'set', 'due', 'delay_ms']
-    );
+        }');
+    END IF;
 
     /* Most calls set nothing, and are not read for it. A name can be written with escapes. */
     IF position('"set"' IN items_::text) > 0 OR position('\u00' IN items_::text) > 0 THEN
         sets_ := "readpast"."queue_sets_fn"('modify_job_set_trx', items_, ARRAY['Customer', 'Rank', 'Reference']::text[]);
     END IF;
 
-    replayed_ := "readpast"."queue_begun"(operation_, 'modify_job_set_trx', now_);
+    replayed_ := operation_ IS NOT NULL AND "readpast"."queue_begun"(operation_, 'modify_job_set_trx', now_);
     IF replayed_ THEN
-        FOR answer, answer_ordinal, answer_due_ms, answer_key, answer_token, answer_attempt, answer_status IN
-        SELECT
-            COALESCE(p.result ->> (i.position - 1)::text, 'OK'), (i.position - 1)::integer, NULL::bigint, i.key, q.updated_at, q.attempt_num,
-            q.status::text
-        FROM ROWS FROM (json_to_recordset(items_) AS (key timestamptz)) WITH ORDINALITY AS i (key, position)
-        CROSS JOIN "readpast"."queue_operation" AS p
-        LEFT JOIN "readpast"."job" AS q ON q.enqueued_at = i.key
-        WHERE p.operation_id = operation_
-        ORDER BY i.position
-        LOOP
-            RETURN NEXT;
-        END LOOP;
+        RETURN QUERY
+        SELECT a.*, 
+        NULL::timestamptz, NULL::text, NULL::text, NULL::text, NULL::integer, NULL::text, NULL::text, NULL::timestamptz, NULL::bigint,
+        NULL::timestamptz, NULL::timestamptz, NULL::text, NULL::timestamptz, NULL::varchar(40), NULL::integer, NULL::uuid
+        FROM (
+            SELECT
+                COALESCE(p.result ->> (i.position - 1)::text, 'OK'), (i.position - 1)::integer, NULL::bigint, i.key, q.updated_at, q.attempt_num,
+                q.status::text
+            FROM ROWS FROM (json_to_recordset(items_) AS (key timestamptz)) WITH ORDINALITY AS i (key, position)
+            CROSS JOIN "readpast"."queue_operation" AS p
+            LEFT JOIN "readpast"."job" AS q ON q.enqueued_at = i.key
+            WHERE p.operation_id = operation_
+            ORDER BY i.position
+        ) AS a;
         RETURN;
     END IF;
     IF sets_ THEN
-    FOR answer, answer_ordinal, answer_due_ms, answer_key, answer_token, answer_attempt, answer_status IN
+    RETURN QUERY
 
     WITH given AS (
         SELECT (i.position - 1)::integer AS ordinal,
@@ -2498,14 +2588,14 @@ BEGIN
         WHERE p.operation_id = operation_ AND EXISTS (SELECT 1 FROM decided AS d WHERE d.answer <> 'OK')
     )
 
-    SELECT d.answer, d.ordinal, NULL::bigint, d.key_1, d.token, d.attempt_num, d.status
+    SELECT
+        d.answer, d.ordinal, NULL::bigint, d.key_1, d.token, d.attempt_num, d.status, NULL::timestamptz, NULL::text, NULL::text, NULL::text,
+        NULL::integer, NULL::text, NULL::text, NULL::timestamptz, NULL::bigint, NULL::timestamptz, NULL::timestamptz, NULL::text,
+        NULL::timestamptz, NULL::varchar(40), NULL::integer, NULL::uuid
     FROM decided AS d
-    ORDER BY d.ordinal
-    LOOP
-        RETURN NEXT;
-    END LOOP;
+    ORDER BY d.ordinal;
     ELSE
-    FOR answer, answer_ordinal, answer_due_ms, answer_key, answer_token, answer_attempt, answer_status IN
+    RETURN QUERY
 
     WITH given AS (
         SELECT (i.position - 1)::integer AS ordinal,
@@ -2639,12 +2729,12 @@ BEGIN
         WHERE p.operation_id = operation_ AND EXISTS (SELECT 1 FROM decided AS d WHERE d.answer <> 'OK')
     )
 
-    SELECT d.answer, d.ordinal, NULL::bigint, d.key_1, d.token, d.attempt_num, d.status
+    SELECT
+        d.answer, d.ordinal, NULL::bigint, d.key_1, d.token, d.attempt_num, d.status, NULL::timestamptz, NULL::text, NULL::text, NULL::text,
+        NULL::integer, NULL::text, NULL::text, NULL::timestamptz, NULL::bigint, NULL::timestamptz, NULL::timestamptz, NULL::text,
+        NULL::timestamptz, NULL::varchar(40), NULL::integer, NULL::uuid
     FROM decided AS d
-    ORDER BY d.ordinal
-    LOOP
-        RETURN NEXT;
-    END LOOP;
+    ORDER BY d.ordinal;
     END IF;
 
     IF max_ > 0 THEN
@@ -2785,15 +2875,23 @@ SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off S
 AS $$
 #variable_conflict use_column
 BEGIN
-    lease_ms_ := "readpast"."queue_check_fn"(
-        'renew_job_set_trx', lease_ms => COALESCE(lease_ms_, "readpast"."queue_setting"('job.leaseMs', 60000))
-    );
-    items_ := "readpast"."queue_taken_fn"(
-        'renew_job_set_trx', items_, '{
+    lease_ms_ := COALESCE(lease_ms_, "readpast"."queue_terms"('job', param_ => 'job.leaseMs', otherwise => 60000));
+    IF lease_ms_ < 1 THEN PERFORM "readpast"."queue_terms"('renew_job_set_trx', lease_ms => lease_ms_);
+    END IF;
+    /* The library's items have been checked; but it may know columns that are gone. */
+    IF
+        current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on' OR json_array_length(items_) > 1000 OR EXISTS (
+            SELECT 1
+            FROM json_array_elements(items_) AS e (value)
+            CROSS JOIN LATERAL (SELECT e.value AS value) AS o
+            CROSS JOIN LATERAL json_object_keys(CASE json_typeof(o.value) WHEN 'object' THEN o.value ELSE '{"": 0}' END) AS k (name)
+            WHERE k.name <> ALL (ARRAY['key', 'attempt'])
+        )
+    THEN
+        items_ := "readpast"."queue_taken_fn"('renew_job_set_trx', items_, '{
             "key": "timestamp", "attempt": "integer"
-        }',
-        ARRAY['key', 'attempt']
-    );
+        }');
+    END IF;
 
     RETURN QUERY
     WITH item AS MATERIALIZED (
@@ -2806,7 +2904,7 @@ BEGIN
     ),
     judged AS MATERIALIZED (
         SELECT
-            i.*, v.item_token, v.item_attempt, v.item_status, v.held,
+            i.*, v.item_token, v.item_attempt, v.item_status,
             CASE
                 WHEN v.item_status IS NULL THEN 'NOT_FOUND'
                 WHEN (v.item_status = 'Processing' AND v.item_owner = worker_ AND v.item_attempt = i.attempt) THEN 'OK'
@@ -2814,39 +2912,56 @@ BEGIN
             END AS answer
         FROM item AS i
         LEFT JOIN LATERAL (
-            SELECT h.*, TRUE AS held
-            FROM (SELECT
-                q.status::text AS item_status, q.updated_at AS item_token, q.attempt_num AS item_attempt, q.lease_owner AS item_owner
-                FROM "readpast"."job" AS q
-                WHERE
-                q.enqueued_at = i.key_1
-                FOR NO KEY UPDATE SKIP LOCKED
-            ) AS h
-            UNION ALL
-            /* As it is seen by all, where somebody has it locked. */
-            SELECT u.*, FALSE
-            FROM (SELECT
-                q.status::text AS item_status, q.updated_at AS item_token, q.attempt_num AS item_attempt, q.lease_owner AS item_owner
-                FROM "readpast"."job" AS q
-                WHERE
-                q.enqueued_at = i.key_1
-            ) AS u
-            LIMIT 1
+            SELECT q.status::text AS item_status, q.updated_at AS item_token, q.attempt_num AS item_attempt, q.lease_owner AS item_owner
+            FROM "readpast"."job" AS q
+            WHERE q.enqueued_at = i.key_1
+            FOR NO KEY UPDATE SKIP LOCKED
         ) AS v ON TRUE
+    ),
+
+    /* Once they are locked, one time for all of them: what was claimed together runs out together. */
+    every AS MATERIALIZED (
+        SELECT clock_timestamp() AS now, BOOL_AND(j.item_status IS NOT NULL) AS held
+        FROM judged AS j
     ),
 
     shown AS (
         UPDATE "readpast"."job" AS q
-        SET lease_until = n.now + lease_ms_ * interval '1 millisecond'
+        SET lease_until = e.now + lease_ms_ * interval '1 millisecond'
         FROM judged AS j
-        /* Once they are locked, and one time for all of them: what was claimed together runs out together. */
-        CROSS JOIN (SELECT clock_timestamp() AS now FROM (SELECT COUNT(*) FROM judged) AS c) AS n
-        WHERE q.enqueued_at BETWEEN j.key_1 AND j.key_1 AND j.answer = 'OK' AND j.held
+        CROSS JOIN every AS e
+        WHERE q.enqueued_at BETWEEN j.key_1 AND j.key_1 AND j.answer = 'OK'
     )
 
     SELECT j.answer, j.ordinal, NULL::bigint, j.key_1, j.item_token, j.item_attempt, j.item_status
     FROM judged AS j
+    INNER JOIN every AS e ON e.held
     ORDER BY j.ordinal;
+    IF FOUND THEN RETURN;
+    END IF;
+    /* Some are not there, or somebody has them locked: all of them as they are seen by all. */
+    RETURN QUERY
+    SELECT
+        CASE
+            WHEN v.item_status IS NULL THEN 'NOT_FOUND'
+            WHEN (v.item_status = 'Processing' AND v.item_owner = worker_ AND v.item_attempt = i.attempt) THEN 'OK'
+            ELSE 'LEASE_LOST'
+        END,
+        i.ordinal, NULL::bigint, i.key_1, v.item_token, v.item_attempt, v.item_status
+    FROM (
+        SELECT (i.position - 1)::integer AS ordinal,
+            i.key AS key_1, i.attempt
+        FROM
+            ROWS FROM (json_to_recordset(items_) AS (key timestamptz, attempt integer))
+            WITH ORDINALITY AS i (key, attempt, position)
+    ) AS i
+    LEFT JOIN LATERAL (
+        SELECT
+                q.status::text AS item_status, q.updated_at AS item_token, q.attempt_num AS item_attempt, q.lease_owner AS item_owner
+            FROM "readpast"."job" AS q
+            WHERE q.enqueued_at = i.key_1
+    ) AS v ON TRUE
+    ORDER BY i.ordinal;
 END;
 $$;
 
@@ -2939,8 +3054,9 @@ BEGIN
             ARRAY(
                 SELECT
                     ROW(
-                        "readpast"."queue_key_fn"(q.enqueued_at) || '0', q.type::text, q.status::text, q.error, q.enqueued_at, q.started_at,
-                        q.duration, q.scheduled_for, q.lease_owner, q.lease_until
+                        "readpast"."queue_key_fn"(q.enqueued_at) || '0', q.type::text, q.status::text,
+                        CASE WHEN q.status::text IN ('Error', 'Failed') AND q.error <> '' THEN SPLIT_PART(LEFT(q.error, 200), E'\n', 1) END,
+                        q.enqueued_at, q.started_at, q.duration, q.scheduled_for, q.lease_owner, q.lease_until
                     )::"readpast"."queue_look" AS look
                 FROM "readpast"."job" AS q
                 WHERE q.status IN ('Pending', 'Error')
@@ -2951,8 +3067,9 @@ BEGIN
             ARRAY(
                 SELECT
                     ROW(
-                        "readpast"."queue_key_fn"(q.enqueued_at) || '0', q.type::text, q.status::text, q.error, q.enqueued_at, q.started_at,
-                        q.duration, q.scheduled_for, q.lease_owner, q.lease_until
+                        "readpast"."queue_key_fn"(q.enqueued_at) || '0', q.type::text, q.status::text,
+                        CASE WHEN q.status::text IN ('Error', 'Failed') AND q.error <> '' THEN SPLIT_PART(LEFT(q.error, 200), E'\n', 1) END,
+                        q.enqueued_at, q.started_at, q.duration, q.scheduled_for, q.lease_owner, q.lease_until
                     )::"readpast"."queue_look" AS look
                 FROM "readpast"."job" AS q
                 WHERE q.status = 'Processing'
@@ -2962,8 +3079,9 @@ BEGIN
             ARRAY(
                 SELECT
                     ROW(
-                        "readpast"."queue_key_fn"(q.enqueued_at) || '0', q.type::text, q.status::text, q.error, q.enqueued_at, q.started_at,
-                        q.duration, q.scheduled_for, q.lease_owner, q.lease_until
+                        "readpast"."queue_key_fn"(q.enqueued_at) || '0', q.type::text, q.status::text,
+                        CASE WHEN q.status::text IN ('Error', 'Failed') AND q.error <> '' THEN SPLIT_PART(LEFT(q.error, 200), E'\n', 1) END,
+                        q.enqueued_at, q.started_at, q.duration, q.scheduled_for, q.lease_owner, q.lease_until
                     )::"readpast"."queue_look" AS look
                 FROM "readpast"."job" AS q
                 WHERE TRUE
@@ -2973,8 +3091,9 @@ BEGIN
             ARRAY(
                 SELECT
                     ROW(
-                        "readpast"."queue_key_fn"(q.enqueued_at) || '0', q.type::text, q.status::text, q.error, q.enqueued_at, q.started_at,
-                        q.duration, q.scheduled_for, q.lease_owner, q.lease_until
+                        "readpast"."queue_key_fn"(q.enqueued_at) || '0', q.type::text, q.status::text,
+                        CASE WHEN q.status::text IN ('Error', 'Failed') AND q.error <> '' THEN SPLIT_PART(LEFT(q.error, 200), E'\n', 1) END,
+                        q.enqueued_at, q.started_at, q.duration, q.scheduled_for, q.lease_owner, q.lease_until
                     )::"readpast"."queue_look" AS look
                 FROM "readpast"."job" AS q
                 WHERE q.status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
@@ -2990,8 +3109,9 @@ BEGIN
         ARRAY(
             SELECT
                 ROW(
-                    "readpast"."queue_key_fn"(q.enqueued_at) || '0', q.type::text, q.status::text, q.error, q.enqueued_at, q.started_at,
-                    q.duration, q.scheduled_for, q.lease_owner, q.lease_until
+                    "readpast"."queue_key_fn"(q.enqueued_at) || '0', q.type::text, q.status::text,
+                    CASE WHEN q.status::text IN ('Error', 'Failed') AND q.error <> '' THEN SPLIT_PART(LEFT(q.error, 200), E'\n', 1) END,
+                    q.enqueued_at, q.started_at, q.duration, q.scheduled_for, q.lease_owner, q.lease_until
                 )::"readpast"."queue_look" AS look
             FROM "readpast"."job" AS q
             WHERE q.enqueued_at <= COALESCE(
@@ -3208,14 +3328,16 @@ DECLARE
     now_ timestamptz := clock_timestamp();
     replayed_ boolean := FALSE;
 BEGIN
-    items_ := "readpast"."queue_taken_fn"(
-        'redrive_job_set_trx', items_, '{
+    /* The library's items have been checked. */
+    IF
+        current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on' OR json_array_length(items_) > 1000
+    THEN
+        items_ := "readpast"."queue_taken_fn"('redrive_job_set_trx', items_, '{
             "key": "timestamp", "token": "timestamp"
-        }',
-        ARRAY['key', 'token']
-    );
+        }');
+    END IF;
 
-    replayed_ := "readpast"."queue_begun"(operation_, 'redrive_job_set_trx', now_);
+    replayed_ := operation_ IS NOT NULL AND "readpast"."queue_begun"(operation_, 'redrive_job_set_trx', now_);
     IF replayed_ THEN
         RETURN QUERY
         SELECT
