@@ -1179,6 +1179,10 @@ void readpast_renewal_free(readpast_renewal renewal);
 /// while, and tried again.
 #define READPAST_EVENT_SET_ASIDE 5
 
+/// An item was given back, without spending its attempt, although its handler had not ended: the worker was abandoned.
+/// READPAST_EVENT_SETTLED follows when the database knows.
+#define READPAST_EVENT_ABANDONED 6
+
 /// The room that `readpast_log_text` asks for, in bytes.
 #define READPAST_LOG_TEXT_ROOM 2200
 
@@ -1252,7 +1256,8 @@ typedef struct {
     /// What happened: a `READPAST_EVENT_`.
     int32_t kind;
     /// For SETTLED and LOST: the database's answer, `READPAST_OK` if all is well, `READPAST_LEASE_LOST` if a renewal found the
-    /// loss. For REFUSED and TROUBLE: the status of the failed call, below 0. For SET_ASIDE: `READPAST_INVALID_ITEM`.
+    /// loss. For REFUSED and TROUBLE: the status of the failed call, below 0. For SET_ASIDE: `READPAST_INVALID_ITEM`. For ABANDONED:
+    /// `READPAST_OK`.
     readpast_status answer;
     /// The item's key; NULL for TROUBLE, and for SET_ASIDE of an item of a type that this login may not see.
     const char *key;
@@ -1262,7 +1267,7 @@ typedef struct {
     int32_t state;
     /// The action asked for, a `READPAST_ACTION_`; 0 for TROUBLE and SET_ASIDE, and for LOST before an action was given.
     int32_t action;
-    /// Why; NULL for SETTLED and LOST.
+    /// Why; NULL for SETTLED, LOST and ABANDONED.
     const char *message;
     /// What was left out of what was given with the item, by name and length, like `response of 31 characters, delay`. For
     /// REFUSED, and for LOST, which leaves out everything; otherwise NULL.
@@ -1411,6 +1416,17 @@ readpast_status readpast_worker_renew(readpast_worker worker, readpast_error *er
 /// - `READPAST_OK`, also when it was told before.
 readpast_status readpast_worker_stop(readpast_worker worker,
                                      readpast_error *err);
+
+/// Stops a worker, and gives back at once what has not ended, without spending an attempt: for a program that is about to end and
+/// waits for its handlers no longer. To whoever works on such an item it is lost (`readpast_worker_is_lost`), and its end is
+/// of no effect (`READPAST_NOT_FOUND`). Returns at once; `readpast_worker_close` waits until the database knows.
+///
+/// *Threads*: not from a signal handler.
+///
+/// *Returns*:
+/// - `READPAST_OK`, also when it was stopped or abandoned before.
+readpast_status readpast_worker_abandon(readpast_worker worker,
+                                        readpast_error *err);
 
 /// Whether a worker was told to stop, or has failed.
 ///

@@ -224,7 +224,7 @@ impl Engine {
     }
 
     /// Records a step of an item that was taken; its claim is kept, and its lease starts anew. Waits for the database, with
-    /// patience, until the worker is abandoned. Any answer but [`Answer::Ok`] means that the item is lost.
+    /// patience, until the worker is given up. Any answer but [`Answer::Ok`] means that the item is lost.
     ///
     /// # Errors
     /// As [`Queue::settle`].
@@ -287,8 +287,15 @@ impl Engine {
         self.0.0.stop();
     }
 
+    /// Stops the worker, and gives back at once what handlers have not ended, without spending an attempt: for a program that is
+    /// about to end and waits for its handlers no longer. To whoever works on such an item it is lost, and its end is of no
+    /// effect. Returns at once; [`Engine::close`] waits until the database knows.
+    pub fn abandon(&self) {
+        self.0.0.abandon();
+    }
+
     /// Stops the worker, and waits up to `patience` until all that was taken has ended and is settled; without one, for as
-    /// long as a lease of the queue, after which others have it anyway. After that it is abandoned: leases run out, and
+    /// long as a lease of the queue, after which others have it anyway. After that it is given up: leases run out, and
     /// other workers take over what was in hand.
     ///
     /// # Errors

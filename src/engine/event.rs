@@ -38,6 +38,15 @@ pub enum Event<'a> {
         /// attempt back.
         token: &'a str,
     },
+    /// An item was given back, without spending its attempt, although its handler had not ended: the worker was abandoned
+    /// ([`Engine::abandon`](crate::Engine::abandon)). [`Event::Settled`] follows.
+    #[non_exhaustive]
+    Abandoned {
+        /// Its key.
+        key: &'a str,
+        /// The attempt of the claim.
+        attempt: i32,
+    },
     /// What a handler gave was refused, by the library or the database. It is left out, and the item's error says so.
     #[non_exhaustive]
     Refused {

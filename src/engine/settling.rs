@@ -125,7 +125,7 @@ fn unsettled(shared: &Shared, count: usize, error: Error) -> Settled {
 }
 
 /// Settles `settlements` and claims up to `room` items with them. The same call with the same identity again, until its
-/// outcome is known or the worker is abandoned.
+/// outcome is known or the worker is given up.
 pub(super) fn until_known(shared: &Shared, settlements: &[Settlement<'_>], room: u32) -> Result<(Vec<Outcome>, Batch)> {
     let mut operation: Option<String> = None;
     loop {
@@ -148,7 +148,7 @@ pub(super) fn until_known(shared: &Shared, settlements: &[Settlement<'_>], room:
         }
         operation = error.operation().map(str::to_owned).or(operation);
         shared.trouble("settle", &error);
-        if abandoned_within(shared, PAUSE) {
+        if given_up_within(shared, PAUSE) {
             return Err(error);
         }
     }
@@ -179,12 +179,12 @@ fn note(shared: &Shared, settlements: &[Settlement<'_>], outcomes: &[Outcome], c
     shared.tell(&Event::Settled { settlements, outcomes, claimed, took });
 }
 
-/// Waits for `pause`; says whether the worker was abandoned meanwhile.
-fn abandoned_within(shared: &Shared, pause: Duration) -> bool {
+/// Waits for `pause`; says whether the worker was given up meanwhile.
+fn given_up_within(shared: &Shared, pause: Duration) -> bool {
     let until = Instant::now() + pause;
     let mut state = shared.state.lock();
-    while state.phase != Phase::Abandoned && !shared.ending.wait_until(&mut state, until).timed_out() {}
-    state.phase == Phase::Abandoned
+    while state.phase != Phase::GivenUp && !shared.ending.wait_until(&mut state, until).timed_out() {}
+    state.phase == Phase::GivenUp
 }
 
 /// Whether a failed call may succeed when it is made again in a while. A worker waits for whatever may; it ends for what

@@ -167,7 +167,17 @@ impl Shared {
         self.has_panicked.store(true, Ordering::Relaxed);
         self.panic.lock().get_or_insert(payload);
         self.fail(Error::new(ErrorKind::Protocol, "an observer of the worker panicked"));
-        self.change().phase = Phase::Abandoned;
+        self.change().phase = Phase::GivenUp;
+    }
+
+    /// Stops, and gives back what handlers have not ended.
+    pub(super) fn abandon(&self) {
+        self.stop();
+        let abandoned = self.change().abandon();
+        for item in abandoned.iter().flat_map(Batch::iter) {
+            self.news.tell();
+            self.tell(&Event::Abandoned { key: item.key(), attempt: item.attempt() });
+        }
     }
 
     pub(super) fn stop(&self) {
@@ -210,7 +220,7 @@ impl Watcher for Shared {
 impl LeaseHolder for Shared {
     fn held(&self) -> Vec<Claim> {
         let state = self.state.lock();
-        if state.phase == Phase::Abandoned { Vec::new() } else { state.hand.claims() }
+        if state.phase == Phase::GivenUp { Vec::new() } else { state.hand.claims() }
     }
 
     fn lost(&self, claims: &[Claim], asked: Instant) -> usize {

@@ -47,7 +47,7 @@ pub(super) enum Phase {
     /// Hands out nothing more: gives back what nobody works on, and settles what ends.
     Stopping,
     /// Nobody waits any more for what is still in hand.
-    Abandoned,
+    GivenUp,
 }
 
 /// Whether the worker stops by itself, and how far it is with that.
@@ -435,6 +435,13 @@ impl State {
         self.hand.give_back_all();
         self.hand.hurry();
         true
+    }
+
+    /// Gives back what handlers of a stopped worker have not ended, and returns it.
+    pub(super) fn abandon(&mut self) -> Vec<Batch> {
+        let abandoned = self.hand.abandon_taken();
+        self.rest();
+        abandoned
     }
 
     /// With nothing in hand, what follows says nothing about how fast handlers are.

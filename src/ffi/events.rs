@@ -32,6 +32,9 @@ pub const READPAST_EVENT_TROUBLE: i32 = 4;
 /// An item's table refused to have it claimed, or given back by a recovery: a constraint or a trigger. It is left aside for a
 /// while, and tried again.
 pub const READPAST_EVENT_SET_ASIDE: i32 = 5;
+/// An item was given back, without spending its attempt, although its handler had not ended: the worker was abandoned.
+/// READPAST_EVENT_SETTLED follows when the database knows.
+pub const READPAST_EVENT_ABANDONED: i32 = 6;
 
 /// Some events of a worker, oldest first. Immutable; any number of threads may read it.
 ///
@@ -52,7 +55,8 @@ pub struct readpast_event {
     /// What happened: a `READPAST_EVENT_`.
     pub kind: i32,
     /// For SETTLED and LOST: the database's answer, `READPAST_OK` if all is well, `READPAST_LEASE_LOST` if a renewal found the
-    /// loss. For REFUSED and TROUBLE: the status of the failed call, below 0. For SET_ASIDE: `READPAST_INVALID_ITEM`.
+    /// loss. For REFUSED and TROUBLE: the status of the failed call, below 0. For SET_ASIDE: `READPAST_INVALID_ITEM`. For ABANDONED:
+    /// `READPAST_OK`.
     pub answer: readpast_status,
     /// The item's key; NULL for TROUBLE, and for SET_ASIDE of an item of a type that this login may not see.
     pub key: *const c_char,
@@ -62,7 +66,7 @@ pub struct readpast_event {
     pub state: i32,
     /// The action asked for, a `READPAST_ACTION_`; 0 for TROUBLE and SET_ASIDE, and for LOST before an action was given.
     pub action: i32,
-    /// Why; NULL for SETTLED and LOST.
+    /// Why; NULL for SETTLED, LOST and ABANDONED.
     pub message: *const c_char,
     /// What was left out of what was given with the item, by name and length, like `response of 31 characters, delay`. For
     /// REFUSED, and for LOST, which leaves out everything; otherwise NULL.
@@ -128,6 +132,11 @@ impl Told {
             Event::Lost { key, attempt, .. } => {
                 (told.kind, told.answer) = (READPAST_EVENT_LOST, of_answer(Answer::LeaseLost));
                 (told.key, told.attempt) = (Some(text::c_text(key)), attempt);
+            }
+            Event::Abandoned { key, attempt } => {
+                told.kind = READPAST_EVENT_ABANDONED;
+                (told.key, told.attempt) = (Some(text::c_text(key)), attempt);
+                told.action = action::READPAST_ACTION_RELEASE;
             }
             Event::Refused { key, attempt, action, left_out, error } => {
                 (told.kind, told.answer) = (READPAST_EVENT_REFUSED, of_kind(error.kind()));
