@@ -5,13 +5,16 @@ using System.Threading.Tasks;
 
 namespace Readpast
 {
-    /// <content>The handlers that a worker takes. Of an asynchronous lambda the compiler chooses the task.</content>
-    public sealed partial class Worker
+    /// <content>
+    /// The handlers that a worker takes. Of an asynchronous lambda the compiler chooses the task: the priorities rule
+    /// out <c>ValueTask</c>, which is as good to it.
+    /// </content>
+    public sealed partial class QueueWorker
     {
         /// <summary>A worker whose handler says how to settle.</summary>
         /// <param name="queue">The queue; it must stay open while the worker runs.</param>
         /// <param name="handler">Called on the worker's threads, several at once.</param>
-        public Worker(Queue queue, Func<Item, Settlement> handler)
+        public QueueWorker(Queue queue, Func<Item, Settlement> handler)
         {
             this.queue = queue ?? throw new ArgumentNullException(nameof(queue));
             this.handler = handler ?? throw new ArgumentNullException(nameof(handler));
@@ -23,23 +26,23 @@ namespace Readpast
         /// <exception cref="ArgumentException">
         /// The handler is <c>async void</c>: nobody would learn when it has ended, or that it failed.
         /// </exception>
-        public Worker(Queue queue, Action<Item> handler)
+        public QueueWorker(Queue queue, Action<Item> handler)
             : this(queue, Completing(handler))
         {
         }
 
         /// <summary>A worker whose items are done when the handler's task has ended.</summary>
         /// <param name="queue">The queue; it must stay open while the worker runs.</param>
-        /// <param name="handler">Called on the thread pool, several at once.</param>
-        public Worker(Queue queue, Func<Item, Task> handler)
+        /// <param name="handler">Begun on the worker's threads, several at once.</param>
+        public QueueWorker(Queue queue, Func<Item, Task> handler)
             : this(queue, handler, (item, token) => handler(item))
         {
         }
 
         /// <summary>A worker whose handler's task says how to settle.</summary>
         /// <param name="queue">The queue; it must stay open while the worker runs.</param>
-        /// <param name="handler">Called on the thread pool, several at once. A result of null is Complete.</param>
-        public Worker(Queue queue, Func<Item, Task<Settlement>> handler)
+        /// <param name="handler">Begun on the worker's threads, several at once. A result of null is Complete.</param>
+        public QueueWorker(Queue queue, Func<Item, Task<Settlement>> handler)
             : this(queue, (Func<Item, Task>)handler)
         {
         }
@@ -47,9 +50,9 @@ namespace Readpast
         /// <summary>A worker whose items are done when the handler's task has ended.</summary>
         /// <param name="queue">The queue; it must stay open while the worker runs.</param>
         /// <param name="handler">
-        /// Called on the thread pool, several at once. Its token ends with the worker, or when the item is lost.
+        /// Begun on the worker's threads, several at once. Its token ends with the worker, or when the item is lost.
         /// </param>
-        public Worker(Queue queue, Func<Item, CancellationToken, Task> handler)
+        public QueueWorker(Queue queue, Func<Item, CancellationToken, Task> handler)
             : this(queue, handler, handler)
         {
         }
@@ -57,15 +60,15 @@ namespace Readpast
         /// <summary>A worker whose handler's task says how to settle.</summary>
         /// <param name="queue">The queue; it must stay open while the worker runs.</param>
         /// <param name="handler">
-        /// Called on the thread pool, several at once. Its token ends with the worker, or when the item is lost. A
+        /// Begun on the worker's threads, several at once. Its token ends with the worker, or when the item is lost. A
         /// result of null is Complete.
         /// </param>
-        public Worker(Queue queue, Func<Item, CancellationToken, Task<Settlement>> handler)
+        public QueueWorker(Queue queue, Func<Item, CancellationToken, Task<Settlement>> handler)
             : this(queue, (Func<Item, CancellationToken, Task>)handler)
         {
         }
 
-        private Worker(Queue queue, Delegate handler, Func<Item, CancellationToken, Task> call)
+        private QueueWorker(Queue queue, Delegate handler, Func<Item, CancellationToken, Task> call)
         {
             this.queue = queue ?? throw new ArgumentNullException(nameof(queue));
             string name = NameOf(handler ?? throw new ArgumentNullException(nameof(handler)));
