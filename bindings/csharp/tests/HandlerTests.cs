@@ -54,6 +54,11 @@ namespace Readpast.Tests
             Takes(null, new QueueWorker(queue, Send));
             Takes(null, new QueueWorker(queue, async (item, cancellation) => await Task.Delay(1, cancellation)));
             Takes(null, new QueueWorker(queue, async item => await Nothing()));
+            Takes(null, new QueueWorker(queue, item => SendLater(item)));
+            Takes(null, new QueueWorker(queue, SendLater));
+            Takes(null, new QueueWorker(queue, (item, cancellation) => SendLater(item)));
+            Takes("sent", new QueueWorker(queue, item => AnswerLater(item)));
+            Takes("sent", new QueueWorker(queue, (item, cancellation) => AnswerLater(item)));
             Takes("sent", new QueueWorker(queue, item => item.Complete("sent")));
             Takes("sent", new QueueWorker(queue, item => Answer(item)));
             Takes("sent", new QueueWorker(queue, async item => await Answer(item)));
@@ -400,6 +405,19 @@ namespace Readpast.Tests
         private static async Task Send(Item item)
         {
             await Task.Yield();
+        }
+
+        private static async ValueTask SendLater(Item item)
+        {
+            await Task.Yield();
+            // Where the item is settled before its work is done, this is refused.
+            Assert.Equal(Status.Ok, item.RecordStep("sent").Answer);
+        }
+
+        private static async ValueTask<Settlement> AnswerLater(Item item)
+        {
+            await Task.Yield();
+            return item.Complete("sent");
         }
 
         private static async Task<int> Count(Item item)

@@ -14,6 +14,9 @@ namespace Readpast
         /// <summary>A worker whose handler says how to settle.</summary>
         /// <param name="queue">The queue; it must stay open while the worker runs.</param>
         /// <param name="handler">Called on the worker's threads, several at once.</param>
+#if NET
+        [OverloadResolutionPriority(1)]
+#endif
         public QueueWorker(Queue queue, Func<Item, Settlement> handler)
         {
             this.queue = queue ?? throw new ArgumentNullException(nameof(queue));
@@ -34,6 +37,9 @@ namespace Readpast
         /// <summary>A worker whose items are done when the handler's task has ended.</summary>
         /// <param name="queue">The queue; it must stay open while the worker runs.</param>
         /// <param name="handler">Begun on the worker's threads, several at once.</param>
+#if NET
+        [OverloadResolutionPriority(1)]
+#endif
         public QueueWorker(Queue queue, Func<Item, Task> handler)
             : this(queue, handler, (item, token) => handler(item))
         {
@@ -42,6 +48,9 @@ namespace Readpast
         /// <summary>A worker whose handler's task says how to settle.</summary>
         /// <param name="queue">The queue; it must stay open while the worker runs.</param>
         /// <param name="handler">Begun on the worker's threads, several at once. A result of null is Complete.</param>
+#if NET
+        [OverloadResolutionPriority(1)]
+#endif
         public QueueWorker(Queue queue, Func<Item, Task<Settlement>> handler)
             : this(queue, (Func<Item, Task>)handler)
         {
@@ -52,6 +61,9 @@ namespace Readpast
         /// <param name="handler">
         /// Begun on the worker's threads, several at once. Its token ends with the worker, or when the item is lost.
         /// </param>
+#if NET
+        [OverloadResolutionPriority(1)]
+#endif
         public QueueWorker(Queue queue, Func<Item, CancellationToken, Task> handler)
             : this(queue, handler, handler)
         {
@@ -63,10 +75,52 @@ namespace Readpast
         /// Begun on the worker's threads, several at once. Its token ends with the worker, or when the item is lost. A
         /// result of null is Complete.
         /// </param>
+#if NET
+        [OverloadResolutionPriority(1)]
+#endif
         public QueueWorker(Queue queue, Func<Item, CancellationToken, Task<Settlement>> handler)
             : this(queue, (Func<Item, CancellationToken, Task>)handler)
         {
         }
+
+#if NET
+        /// <summary>A worker whose items are done when the handler's task has ended.</summary>
+        /// <param name="queue">The queue; it must stay open while the worker runs.</param>
+        /// <param name="handler">Begun on the worker's threads, several at once.</param>
+        public QueueWorker(Queue queue, Func<Item, ValueTask> handler)
+            : this(queue, handler, (item, token) => handler(item).AsTask())
+        {
+        }
+
+        /// <summary>A worker whose handler's task says how to settle.</summary>
+        /// <param name="queue">The queue; it must stay open while the worker runs.</param>
+        /// <param name="handler">Begun on the worker's threads, several at once. A result of null is Complete.</param>
+        public QueueWorker(Queue queue, Func<Item, ValueTask<Settlement>> handler)
+            : this(queue, handler, (item, token) => handler(item).AsTask())
+        {
+        }
+
+        /// <summary>A worker whose items are done when the handler's task has ended.</summary>
+        /// <param name="queue">The queue; it must stay open while the worker runs.</param>
+        /// <param name="handler">
+        /// Begun on the worker's threads, several at once. Its token ends with the worker, or when the item is lost.
+        /// </param>
+        public QueueWorker(Queue queue, Func<Item, CancellationToken, ValueTask> handler)
+            : this(queue, handler, (item, token) => handler(item, token).AsTask())
+        {
+        }
+
+        /// <summary>A worker whose handler's task says how to settle.</summary>
+        /// <param name="queue">The queue; it must stay open while the worker runs.</param>
+        /// <param name="handler">
+        /// Begun on the worker's threads, several at once. Its token ends with the worker, or when the item is lost. A
+        /// result of null is Complete.
+        /// </param>
+        public QueueWorker(Queue queue, Func<Item, CancellationToken, ValueTask<Settlement>> handler)
+            : this(queue, handler, (item, token) => handler(item, token).AsTask())
+        {
+        }
+#endif
 
         private QueueWorker(Queue queue, Delegate handler, Func<Item, CancellationToken, Task> call)
         {
