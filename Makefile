@@ -41,7 +41,10 @@ postgres-stop: ## Stops and deletes it.
 # The library first: all of them link it, or pack it.
 workers: setup ## Builds the library and the workers of all languages; later demos then include them.
 	@.ci/stage.sh
-	@for language in $(languages); do $(MAKE) --no-print-directory -C bindings/$$language build || exit 1; done
+	@for language in $(languages); do \
+	    if [ $$language = csharp ]; then .ci/has_dotnet.sh || continue; fi; \
+	    $(MAKE) --no-print-directory -C bindings/$$language build || exit 1; \
+	done
 
 test: setup ## Runs every check, on PostgreSQL and, when READPAST_TEST_SQLSERVER is set, on that SQL Server.
 	@.ci/test.sh

@@ -56,6 +56,11 @@ as_root() {
     fi
 }
 
+# Whether there is a .NET SDK that builds the C# binding.
+has_dotnet() { command -v dotnet >/dev/null && dotnet --list-sdks | grep --quiet '^[1-9][0-9]\.'; }
+readonly no_dotnet='there is no .NET SDK 10 on the PATH: Ubuntu has it (apt-get install dotnet-sdk-10.0), Microsoft for all
+systems (https://dot.net)'
+
 # Checks run with one Rust, whatever the machine builds with; without rustup there is no choice.
 use_pinned_rust() {
     ! command -v rustup >/dev/null || export RUSTUP_TOOLCHAIN=${RUSTUP_TOOLCHAIN:-$(tail -n 1 "$root/.ci/rust.txt")}

@@ -6,7 +6,7 @@
 #   setup.sh PART...   the needs of these parts: build (Rust, C compiler, unixODBC), core (the same, with PostgreSQL and its
 #                      driver: the demo), drivers (the Microsoft driver), lint (of shell and SQL), manual (mkdocs), browser (Chromium
 #                      and its driver), callers (drivers that tests call procedures by: psycopg, pyodbc, pgx, JDBC), windows (MinGW
-#                      and Wine, with Python and .NET for Windows), fresh (bare machines: debootstrap), and the languages
+#                      and Wine, with Python for Windows), fresh (bare machines: debootstrap), and the languages
 #                      c, cpp, csharp, python, go, rust
 # shellcheck source=.ci/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -31,7 +31,7 @@ readonly asked
 
 needs() { [[ $asked == *" $1 "* ]]; }
 needs_checks() { [[ ! $asked =~ ^\ ((build|core|fresh)\ )+$ ]]; }
-needs_python() { needs drivers || needs lint || needs browser || needs callers || needs c || needs cpp || needs csharp ||
+needs_python() { needs drivers || needs lint || needs browser || needs callers || needs c || needs cpp ||
     needs go || needs manual || needs python || needs windows; }
 
 print_versions() {
@@ -39,6 +39,9 @@ print_versions() {
     local postgres package version
     echo
     say cargo "$(cargo --version | cut -d' ' -f2)"
+    ! needs csharp || {
+        if has_dotnet; then say dotnet "$(dotnet --version)"; else say csharp "left out: $no_dotnet"; fi
+    }
     ! needs core || {
         postgres=$(compgen -G '/usr/lib/postgresql/*/bin/postgres' | sort --version-sort | tail -n 1) || postgres=postgres
         say postgres "$("$postgres" --version | cut -d' ' -f3)"
@@ -56,9 +59,7 @@ mkdir -p "$root/.local"
 install_packages
 [[ $asked == ' fresh ' ]] || install_rust
 ! needs_python || install_python
-# The .NET that it runs on runs C#'s tests too.
-! { needs lint || needs csharp; } || install_tsql_parser
-! needs csharp || install_nunit
+! needs lint || install_tsql_parser
 ! { needs lint || needs manual; } || install_manual
 ! needs browser || install_browser
 ! { needs go || needs callers; } || install_go

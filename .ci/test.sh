@@ -18,7 +18,10 @@ cd "$root"
 source .ci/steps.sh
 use_pinned_rust
 
-readonly languages=(c cpp csharp python go rust)
+languages=(c cpp csharp python go rust)
+# C# needs an SDK that not each system has.
+has_dotnet || languages=(c cpp python go rust)
+readonly languages
 readonly table=.local/conformance.txt
 
 lint() {
@@ -119,7 +122,7 @@ windows_builds() {
 windows_tests() {
     .ci/wine.sh --keep
     step 'windows: Python' make --no-print-directory -C bindings/python -f windows.mk
-    step 'windows: C#' .ci/with_cluster.sh make --no-print-directory -C bindings/csharp windows
+    ! has_dotnet || step 'windows: C#' .ci/with_cluster.sh make --no-print-directory -C bindings/csharp windows
     step 'windows: command' .ci/with_cluster.sh .ci/tests_ran.sh cargo test --test windows -- --ignored
     step 'windows: conformance' env READPAST_CONFORMANCE_LANGUAGES=c@windows,cpp@windows,go@windows,python@windows \
         READPAST_CONFORMANCE_TABLE="$PWD/.local/windows.txt" .ci/with_cluster.sh cargo test --test conformance
@@ -136,7 +139,7 @@ line_of_sources() {
     step 'other drivers' .ci/with_cluster.sh tests/callers/test.sh
     step 'pages in a browser' tests/browser/test.sh
     # They build in the folders in which these have built.
-    after 'csharp: check'
+    ! has_dotnet || after 'csharp: check'
     after 'python: check'
     windows_tests
 }
@@ -144,7 +147,7 @@ line_of_sources() {
 line_of_languages() {
     step 'library' .ci/stage.sh
     build "${languages[@]}"
-    check csharp
+    ! has_dotnet || check csharp
     check python go
     conformance "${languages[@]}"
     check c cpp rust
@@ -168,6 +171,7 @@ end() {
         cat "$table"
     fi
     print_summary
+    has_dotnet || echo "C#: left out: $no_dotnet"
     echo 'PostgreSQL: tested'
     if [ -n "${READPAST_TEST_SQLSERVER:-}" ]; then
         echo 'SQL Server: tested'
@@ -230,10 +234,16 @@ case ${1:-all} in
                 exit 2
             }
         done
-        step 'library' .ci/stage.sh
-        build "$@"
-        conformance "$@"
-        check "$@"
+        asked=()
+        for language; do
+            if [ "$language" != csharp ] || has_dotnet; then asked+=("$language"); fi
+        done
+        if [ ${#asked[@]} -gt 0 ]; then
+            step 'library' .ci/stage.sh
+            build "${asked[@]}"
+            conformance "${asked[@]}"
+            check "${asked[@]}"
+        fi
         end
         echo "The checks of $* passed. All of them: make test"
         ;;

@@ -1177,6 +1177,10 @@ void readpast_renewal_free(readpast_renewal renewal);
 /// tries again.
 #define READPAST_EVENT_SET_ASIDE 5
 
+/// An item was given back, without spending its attempt, although its handler had not ended: the worker was abandoned.
+/// READPAST_EVENT_SETTLED follows when the database knows.
+#define READPAST_EVENT_ABANDONED 6
+
 /// The least room of `readpast_log_text`, in bytes.
 #define READPAST_LOG_TEXT_ROOM 2200
 
@@ -1250,7 +1254,8 @@ typedef struct {
     /// The kind of event: a `READPAST_EVENT_`.
     int32_t kind;
     /// For SETTLED and LOST: the database's answer, `READPAST_OK` if all is well, `READPAST_LEASE_LOST` if a renewal found the
-    /// loss. For REFUSED and TROUBLE: the status of the failed call, below 0. For SET_ASIDE: `READPAST_INVALID_ITEM`.
+    /// loss. For REFUSED and TROUBLE: the status of the failed call, below 0. For SET_ASIDE: `READPAST_INVALID_ITEM`. For ABANDONED:
+    /// `READPAST_OK`.
     readpast_status answer;
     /// The item's key; NULL for TROUBLE, and for SET_ASIDE of an item of a type that this login may not see.
     const char *key;
@@ -1260,7 +1265,7 @@ typedef struct {
     int32_t state;
     /// The action of the settlement, a `READPAST_ACTION_`; 0 for TROUBLE and SET_ASIDE, and for LOST before the item ended.
     int32_t action;
-    /// Why; NULL for SETTLED and LOST.
+    /// Why; NULL for SETTLED, LOST and ABANDONED.
     const char *message;
     /// The parts of the item's result that were left out, by name and length, like `response of 31 characters, delay`. For
     /// REFUSED, and for LOST, which leaves out everything; otherwise NULL.
@@ -1406,6 +1411,17 @@ readpast_status readpast_worker_renew(readpast_worker worker, readpast_error *er
 /// *Returns*:
 /// - `READPAST_OK`, also when it was stopped before.
 readpast_status readpast_worker_stop(readpast_worker worker, readpast_error *err);
+
+/// Stops a worker, and gives back at once what has not ended, without spending an attempt: for a program that is about to end and
+/// waits for its handlers no longer. A handler that works on such an item has lost it (`readpast_worker_is_lost`), and its end is
+/// of no effect (`READPAST_NOT_FOUND`). Returns at once; `readpast_worker_close` waits until the database knows.
+///
+/// *Threads*: not from a signal handler.
+///
+/// *Returns*:
+/// - `READPAST_OK`, also when it was stopped or abandoned before.
+readpast_status readpast_worker_abandon(readpast_worker worker,
+                                        readpast_error *err);
 
 /// Whether a worker was stopped, or has failed.
 ///

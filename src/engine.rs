@@ -292,8 +292,15 @@ impl Engine {
         self.0.0.stop();
     }
 
+    /// Stops the worker, and gives back at once what handlers have not ended, without spending an attempt: for a program that is
+    /// about to end and waits for its handlers no longer. A handler that works on such an item has lost it, and its end is of no
+    /// effect. Returns at once; [`Engine::close`] waits until the database knows.
+    pub fn abandon(&self) {
+        self.0.0.abandon();
+    }
+
     /// Stops the worker, and waits up to `patience` until all taken items have ended and are settled; without one, for as long as
-    /// a lease of the queue, after which others get the items anyway. Then it abandons the worker: leases run out, and other
+    /// a lease of the queue, after which others get the items anyway. Then it gives the worker up: leases run out, and other
     /// workers claim the items in flight.
     ///
     /// # Errors

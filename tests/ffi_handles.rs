@@ -154,6 +154,7 @@ fn call_everything(id: u64, expected: &[readpast_status]) {
             tell(|err| readpast_worker_changes(worker, 0, 0, &mut news, err)),
             tell(|err| readpast_worker_renew(worker, err)),
             tell(|err| readpast_worker_stop(worker, err)),
+            tell(|err| readpast_worker_abandon(worker, err)),
             tell(|err| readpast_worker_close(worker, 0, err)),
             tell(|err| readpast_worker_get_figures(worker, place.cast(), err)),
             tell(|err| readpast_worker_events(worker, 1, 0, &mut new_events, err)),

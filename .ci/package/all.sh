@@ -13,12 +13,15 @@ mkdir -p "$into"
 trap '.ci/wine.sh --end' EXIT
 .ci/package/windows.sh
 
-make --no-print-directory -C bindings/csharp build
 make_clean_place
 trap '.ci/wine.sh --end; rm -rf "$clean"' EXIT
 # The library of the archive, not the one of the tests.
 /usr/bin/python3 -m zipfile --extract "$into/readpast-$version-windows-x86_64.zip" "$clean"
-READPAST_WINDOWS=$clean/readpast-$version-windows-x86_64 bindings/csharp/package/pack.py "$into"
+if has_dotnet; then
+    READPAST_WINDOWS=$clean/readpast-$version-windows-x86_64 bindings/csharp/package/pack.sh "$into"
+else
+    echo "package: NuGet's left out: $no_dotnet"
+fi
 
 make --no-print-directory -C bindings/python -f windows.mk READPAST_PROFILE=dist
 bindings/python/package/wheel.sh "$clean/wheels" --profile dist

@@ -35,7 +35,10 @@ install_packages() {
     ! needs callers || command -v javac >/dev/null || packages+=(default-jdk-headless)
     ! needs c || packages+=(clang cmake libcjson-dev valgrind)
     ! needs cpp || packages+=(clang cmake doctest-dev nlohmann-json3-dev)
-    ! needs csharp || packages+=(astyle mono-devel unzip)
+    # Ubuntu has it; on Debian it comes from elsewhere.
+    ! needs csharp || has_dotnet || ! is_offered dotnet-sdk-10.0 || packages+=(dotnet-sdk-10.0)
+    # A program that is compiled ahead of time is linked.
+    ! needs csharp || packages+=(clang unzip zlib1g-dev)
     ! needs windows || packages+=(g++-mingw-w64-x86-64-posix gcc-mingw-w64-x86-64-posix nlohmann-json3-dev wine64)
     ! needs fresh || packages+=(debootstrap)
     ! needs_python || packages+=(python3-venv)

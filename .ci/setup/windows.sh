@@ -31,15 +31,15 @@ install_windows() {
     rm -rf "$unpacked"
 }
 
-# Python and .NET for Windows, which Wine runs.
+# Python for Windows, which Wine runs.
 install_windows_runtimes() {
     doing='runtimes'
-    local place=$root/.local/windows_runtimes unpacked=$root/.local/windows_runtimes.new name=cpython version hash wheel
+    local place=$root/.local/windows_runtimes unpacked=$root/.local/windows_runtimes.new name=cpython version hash
     if cat .ci/windows_{runtimes,wheels}.txt | cmp --silent - "$place/wanted"; then
         say runtimes present
         return
     fi
-    say runtimes "getting Python and .NET for Windows into ${place#"$root/"}"
+    say runtimes "getting Python for Windows into ${place#"$root/"}"
     read -r version hash < <(sed -n 's/^cpython //p' .ci/windows_runtimes.txt)
     rm -rf "$place" "$unpacked"
     mkdir -p "$unpacked"
@@ -48,12 +48,8 @@ install_windows_runtimes() {
     quietly "$venv/bin/python" -m zipfile --extract "$unpacked/$name.jar" "$unpacked/jar"
     quietly "$venv/bin/python" -m pip download --disable-pip-version-check --no-deps --only-binary :all: --require-hashes \
         --platform win_amd64 --python-version 3.10 --requirement .ci/windows_wheels.txt --dest "$unpacked/wheels"
-    wheel=$(echo "$unpacked"/wheels/dotnetcore2-*.whl)
-    quietly "$venv/bin/python" -m zipfile --extract "$wheel" "$unpacked/dotnet"
     mkdir -p "$place"
     mv "$unpacked/jar/org/bytedeco/cpython/windows-x86_64" "$place/python"
-    mv "$unpacked/dotnet/dotnetcore2/bin" "$place/dotnet"
-    rm "$wheel"
     mv "$unpacked/wheels" "$place/wheels"
     rm -rf "$unpacked" "$place"/python/{include,libs,share,jnipython.dll}
     cat .ci/windows_{runtimes,wheels}.txt >"$place/wanted"

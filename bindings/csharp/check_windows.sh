@@ -1,13 +1,12 @@
 #!/usr/bin/env bash
-# Runs the tests and the minimal worker on .NET Core for Windows, in Wine, with the package as a user's project gets it, on the
+# Runs the tests and the minimal worker on .NET for Windows, in Wine, with the package as a user's project gets it, on the
 # PostgreSQL that READPAST_TEST_POSTGRES names. `make windows` builds everything before.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
 readonly root=$PWD/../..
-readonly dotnet=$root/.local/windows_runtimes/dotnet
 export READPAST_CONNECTION=${READPAST_TEST_POSTGRES:?set it to an ODBC connection string, or run "make test-windows" at the root}
-export READPAST_HEADER=$root/include/readpast.h READPAST_WINDOWS=$root/.local/windows DOTNET_SYSTEM_GLOBALIZATION_INVARIANT=1
+export READPAST_HEADER=$root/include/readpast.h READPAST_WINDOWS=$root/.local/windows
 # The tests' own session is a program of this system.
 unset READPAST_PG_BIN
 
@@ -18,29 +17,29 @@ fail() {
 
 app=$PWD/build/windows
 rm -rf "$app"
-mkdir -p "$app/package"
-package/pack.py "$app/package"
-unzip -q "$app"/package/*.nupkg -d "$app/package"
-cp "$app"/package/lib/netstandard2.0/Readpast.dll "$app"/package/runtimes/win-x64/native/libreadpast.dll "$app/"
-cp build/{Readpast.Tests.dll,Runner.exe,nunit.framework.dll,minimal_worker.exe,Enqueue.exe} "$app/"
-version=$(basename "$dotnet"/shared/Microsoft.NETCore.App/*)
-printf '{"runtimeOptions": {"framework": {"name": "Microsoft.NETCore.App", "version": "%s"}}}\n' "$version" >"$app/runtimeconfig.json"
+package/pack.sh "$app/package"
+unzip -q "$app"/package/Readpast.*.nupkg -d "$app/package"
+for project in tests/Readpast.Tests examples/minimal_worker package/Enqueue; do
+    dotnet publish "$project.csproj" --nologo --verbosity quiet --configuration Release --runtime win-x64 --self-contained \
+        --output "$app"
+done
+cp "$app/package/runtimes/win-x64/native/libreadpast.dll" "$app/"
 cd "$app"
 
-run() { "$root/.ci/wine.sh" --again "$dotnet/dotnet.exe" exec --runtimeconfig runtimeconfig.json "$@"; }
+run() { "$root/.ci/wine.sh" --again "$@"; }
 
-echo '-- tests on CoreCLR for Windows'
+echo '-- tests on .NET for Windows'
 # What workers are to warn of is not worth reading unless something failed.
-run Runner.exe 2>warnings || {
+run ./Readpast.Tests.exe 2>warnings || {
     cut --bytes=1-300 warnings >&2
     fail 'the tests failed'
 }
 echo '-- the minimal worker'
-run Enqueue.exe 5
-done_lines=$(run minimal_worker.exe | grep --count '"Recipient":"customer-') || true
+run ./Enqueue.exe 5
+done_lines=$(run ./minimal_worker.exe | grep --count '"Recipient":"customer-') || true
 [ "$done_lines" -eq 5 ] || fail "it did $done_lines items of 5"
 echo '-- what is missing is named'
 rm libreadpast.dll
 # What it ends with is that of Wine's debugger.
-said=$(run minimal_worker.exe 2>&1) || true
+said=$(run ./minimal_worker.exe 2>&1) || true
 [[ $said == *DllNotFoundException* && $said == *'libreadpast.dll cannot be loaded'* ]] || fail "the worker said: $said"

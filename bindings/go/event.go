@@ -25,14 +25,17 @@ const (
 	// An item's table refused to have it claimed, or given back by a recovery: a constraint or a trigger. It is left aside
 	// for a while, and tried again.
 	EventSetAside EventKind = C.READPAST_EVENT_SET_ASIDE
+	// An item was given back, without spending its attempt, although its handler had not ended: the worker was abandoned.
+	EventAbandoned EventKind = C.READPAST_EVENT_ABANDONED
 )
 
 var eventNames = map[EventKind]string{
-	EventSettled:  "Settled",
-	EventLost:     "Lost",
-	EventRefused:  "Refused",
-	EventTrouble:  "Trouble",
-	EventSetAside: "SetAside",
+	EventSettled:   "Settled",
+	EventLost:      "Lost",
+	EventRefused:   "Refused",
+	EventTrouble:   "Trouble",
+	EventSetAside:  "SetAside",
+	EventAbandoned: "Abandoned",
 }
 
 // String is the name of the constant, without what they all begin with: "Settled".

@@ -14,6 +14,9 @@ import (
 type watch struct {
 	engine      capi.Worker
 	stopTimeout time.Duration
+	// abandon is called when handlers have not ended so long after the stop, unless that is 0.
+	abandon        func()
+	abandonTimeout time.Duration
 
 	mutex sync.Mutex
 	begun map[Lease]context.CancelCauseFunc
@@ -51,6 +54,9 @@ func (w *watch) listen() error {
 		seen = max(seen, changes)
 		if !isStopping && w.engine.IsStopping() {
 			isStopping = true
+			if w.abandonTimeout > 0 {
+				defer time.AfterFunc(w.abandonTimeout, w.abandon).Stop()
+			}
 			if w.stopTimeout > 0 {
 				defer time.AfterFunc(w.stopTimeout, w.over).Stop()
 			} else {

@@ -46,6 +46,10 @@ type Worker struct {
 	// StopTimeout is how long handlers may go on when the worker stops before their contexts end; up to a day, and 0: they
 	// end at once. Handlers that do not look at their context are waited for in any case.
 	StopTimeout time.Duration
+	// AbandonTimeout is how long handlers are waited for at most when the worker stops; up to a day, and 0: as long as they
+	// take. Then the worker is abandoned: what they have not ended is given back without spending an attempt, and Run
+	// returns although they go on. For a program that ends soon whatever they do.
+	AbandonTimeout time.Duration
 	// SettleTimeout is how long Run, when the last handler has returned, waits at most for the database to take what they have
 	// said; up to a day, and 0 is Queue.Lease. Then it gives up, and the leases run out.
 	SettleTimeout time.Duration
@@ -69,6 +73,7 @@ type run struct {
 	// ctx is the context of Run, and given the same without its end.
 	ctx, given context.Context
 	hands      sync.WaitGroup
+	abandoned  chan struct{}
 	once       sync.Once
 	err        error
 }
@@ -92,8 +97,10 @@ func (w *Worker) Run(ctx context.Context) error {
 	defer engine.Free()
 	r := &run{
 		Worker: w, engine: engine, ctx: ctx, given: context.WithoutCancel(ctx),
-		watch: watch{engine: engine, stopTimeout: w.StopTimeout, begun: map[Lease]context.CancelCauseFunc{}},
+		watch:     watch{engine: engine, stopTimeout: w.StopTimeout, begun: map[Lease]context.CancelCauseFunc{}},
+		abandoned: make(chan struct{}),
 	}
+	r.watch.abandon, r.watch.abandonTimeout = r.abandon, w.AbandonTimeout
 	defer context.AfterFunc(ctx, r.stop)()
 	r.logStart()
 	told := make(chan struct{})
@@ -110,12 +117,32 @@ func (w *Worker) Run(ctx context.Context) error {
 		r.hands.Add(1)
 		go r.work()
 	}
-	r.hands.Wait()
+	r.waitForHands()
 	r.fail(failed(engine.Close(w.settleTimeout())))
 	<-told
 	<-listened
+	r.once.Do(func() {}) // what a handler of an abandoned worker fails with is nobody's
 	r.logEnd()
 	return r.err
+}
+
+// waitForHands waits until all handlers have ended, or the worker is abandoned.
+func (r *run) waitForHands() {
+	ended := make(chan struct{})
+	go func() {
+		r.hands.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-r.abandoned:
+	}
+}
+
+// abandon gives back what handlers have not ended; once.
+func (r *run) abandon() {
+	r.fail(failed(r.engine.Abandon()))
+	close(r.abandoned)
 }
 
 // check tells why it cannot run.
@@ -128,6 +155,8 @@ func (w *Worker) check() error {
 		wrong = "a worker needs a goroutine"
 	case w.StopTimeout < 0 || w.StopTimeout > longestWait:
 		wrong = "the stop timeout of a worker is " + w.StopTimeout.String() + "; it must be from 0 to a day"
+	case w.AbandonTimeout < 0 || w.AbandonTimeout > longestWait:
+		wrong = "the abandon timeout of a worker is " + w.AbandonTimeout.String() + "; it must be from 0 to a day"
 	case w.SettleTimeout < 0 || w.SettleTimeout > longestWait:
 		wrong = "the settle timeout of a worker is " + w.SettleTimeout.String() + "; it must be from 0 to a day"
 	case w.Queue.closed.Load():

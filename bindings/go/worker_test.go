@@ -204,6 +204,25 @@ func TestHandlersMayGoOnForTheStopTimeoutOfTheirWorker(t *testing.T) {
 	equal(t, stats(t, queue).Completed, 1)
 }
 
+func TestAnAbandonedWorkerSpendsNoAttemptOfWhatItsHandlersHave(t *testing.T) {
+	queue := open(t)
+	enqueue(t, queue, "a")
+	ending, cancel := context.WithCancel(ctx)
+	mayEnd, isLost := make(chan struct{}), make(chan bool, 1)
+	worker := readpast.Worker{Queue: queue, AbandonTimeout: time.Millisecond, Logger: quiet}
+	worker.Handler = func(_ context.Context, item *readpast.Item) (readpast.Settlement, error) {
+		cancel()
+		<-mayEnd
+		isLost <- item.Lost()
+		return item.Complete(), nil
+	}
+	check(t, ends(t, start(func() error { return worker.Run(ending) })))
+	close(mayEnd)
+	equal(t, <-isLost, true)
+	batch := must(queue.Claim(ctx, 1, 0))(t)
+	equal(t, batch.Item(0).Attempt, 1)
+}
+
 func TestAnInterruptOfTheQueueStopsItsWorkers(t *testing.T) {
 	queue := open(t)
 	worker := readpast.Worker{Queue: queue, Handler: complete, Concurrency: 3}
@@ -304,6 +323,7 @@ func TestAFailureThatNobodyMendsEndsTheRun(t *testing.T) {
 	for _, worker := range []readpast.Worker{
 		{Queue: queue}, {Handler: complete}, {Queue: queue, Handler: complete, Concurrency: -1},
 		{Queue: queue, Handler: complete, StopTimeout: -1},
+		{Queue: queue, Handler: complete, AbandonTimeout: -1},
 		{Queue: queue, Handler: complete, SettleTimeout: -1}, {Queue: queue, Handler: complete, SettleTimeout: 25 * time.Hour},
 	} {
 		if err = worker.Run(ctx); !errors.Is(err, readpast.StatusInvalidArgument) {

@@ -5,12 +5,12 @@ use super::state::Phase;
 use crate::error::{Error, ErrorKind, Result};
 use std::time::{Duration, Instant};
 
-/// Waits up to `patience` until a stopped worker has settled all taken items. Then it abandons the worker.
+/// Waits up to `patience` until a stopped worker has settled all taken items. Then it gives the worker up.
 pub(super) fn close(shared: &EngineShared, patience: Duration) -> Result<()> {
     let deadline = Instant::now().checked_add(patience);
     shared.stop();
     let mut state = shared.state.lock();
-    while state.fetchers.running > 0 || !state.in_flight.is_empty() && state.phase != Phase::Abandoned {
+    while state.fetchers.running > 0 || !state.in_flight.is_empty() && state.phase != Phase::GivenUp {
         let timed_out = match deadline {
             Some(deadline) => shared.ending.wait_until(&mut state, deadline).timed_out(),
             None => {
@@ -19,7 +19,7 @@ pub(super) fn close(shared: &EngineShared, patience: Duration) -> Result<()> {
             }
         };
         if timed_out && (state.fetchers.running > 0 || !state.in_flight.is_empty()) {
-            state.phase = Phase::Abandoned;
+            state.phase = Phase::GivenUp;
             shared.wake(&state, Instant::now());
             let left = if state.in_flight.is_empty() {
                 "in the middle of a call; items that it may have claimed come back when their leases run out".to_owned()
@@ -31,7 +31,7 @@ pub(super) fn close(shared: &EngineShared, patience: Duration) -> Result<()> {
                     counts.ready + counts.ended
                 )
             };
-            let message = format!("the worker was abandoned after {} ms {left}", patience.as_millis());
+            let message = format!("the worker was given up after {} ms {left}", patience.as_millis());
             return Err(state.failure.clone().unwrap_or_else(|| Error::new(ErrorKind::TimedOut, message)));
         }
     }

@@ -36,7 +36,7 @@ pub(super) enum Wake {
 
 /// The answer is the first of these that applies:
 ///
-/// 1. The worker was abandoned, or has stopped and holds nothing: end.
+/// 1. The worker was given up, or has stopped and holds nothing: end.
 /// 2. Something has waited for a handler too long: give it back.
 /// 3. Deleting has been due for a whole interval, and was not the last thing that a fetcher began: delete.
 /// 4. Something has ended: settle it, and claim what there is room for.
@@ -45,7 +45,7 @@ pub(super) enum Wake {
 /// 7. Sleep until the first of these can apply.
 pub(super) fn decide(state: &EngineState, outside: &impl Outside, now: Instant) -> Decision {
     let is_stopping = state.phase >= Phase::Stopping;
-    if state.phase == Phase::Abandoned || is_stopping && state.holds_nothing() {
+    if state.phase == Phase::GivenUp || is_stopping && state.holds_nothing() {
         return Decision::End;
     }
     let overdue_at = state.overdue_at();

@@ -38,6 +38,15 @@ pub enum Event<'a> {
         /// an attempt.
         token: &'a str,
     },
+    /// An item was given back, without spending its attempt, although its handler had not ended: the worker was abandoned
+    /// ([`Engine::abandon`](crate::Engine::abandon)). [`Event::Settled`] follows.
+    #[non_exhaustive]
+    Abandoned {
+        /// Its key.
+        key: &'a str,
+        /// The attempt of the claim.
+        attempt: i32,
+    },
     /// The library or the database refused a value of a handler's result. The settlement leaves it out, and the item's error says
     /// so.
     #[non_exhaustive]

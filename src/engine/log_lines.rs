@@ -44,6 +44,9 @@ impl<'a> From<&Event<'a>> for Fields<'a> {
                 status: Some(format!("{:?}", Answer::LeaseLost)),
                 ..Self::default()
             },
+            Event::Abandoned { key, attempt } => {
+                Self { key: Some(key), attempt: Some(attempt), action: Some(Action::Release), ..Self::default() }
+            }
             Event::Refused { key, attempt, action, error, .. } => Self {
                 key: Some(key),
                 attempt: Some(attempt),
@@ -68,6 +71,10 @@ impl Event<'_> {
             Self::Lost { key, attempt, .. } => {
                 Some(format!("item {key}, attempt {attempt} was lost: its lease ran out, or an operator took it"))
             }
+            Self::Abandoned { key, attempt } => Some(format!(
+                "item {key}, attempt {attempt} was given back: its handler had not ended when the worker was abandoned; the \
+                 attempt does not count"
+            )),
             Self::Refused { key, attempt, action, left_out, error } => Some(format!(
                 "item {key}, attempt {attempt}: a part of the result ({left_out}) was refused, and is left out of its \
                  {action:?}: {}; shorten or correct it, or widen its column",

@@ -122,7 +122,7 @@ fn unsettled(shared: &EngineShared, count: usize, error: Error) -> SettleResult 
 }
 
 /// Settles `settlements` and claims up to `room` items in the same call. Repeats the call under its identity until its outcome is
-/// known or the worker is abandoned.
+/// known or the worker is given up.
 pub(super) fn until_known(
     shared: &EngineShared,
     settlements: &[Settlement<'_>],
@@ -149,7 +149,7 @@ pub(super) fn until_known(
         }
         operation = error.operation().map(str::to_owned).or(operation);
         shared.trouble("settle", &error);
-        if abandoned_within(shared, PAUSE) {
+        if given_up_within(shared, PAUSE) {
             return Err(error);
         }
     }
@@ -184,12 +184,12 @@ fn note(shared: &EngineShared, settlements: &[Settlement<'_>], outcomes: &[Outco
     shared.report(&Event::Settled { settlements, outcomes, claimed, took });
 }
 
-/// Waits for `pause`; returns whether the worker was abandoned meanwhile.
-fn abandoned_within(shared: &EngineShared, pause: Duration) -> bool {
+/// Waits for `pause`; returns whether the worker was given up meanwhile.
+fn given_up_within(shared: &EngineShared, pause: Duration) -> bool {
     let until = Instant::now() + pause;
     let mut state = shared.state.lock();
-    while state.phase != Phase::Abandoned && !shared.ending.wait_until(&mut state, until).timed_out() {}
-    state.phase == Phase::Abandoned
+    while state.phase != Phase::GivenUp && !shared.ending.wait_until(&mut state, until).timed_out() {}
+    state.phase == Phase::GivenUp
 }
 
 /// Whether a failed call may succeed later. A worker waits for a transient error; it ends for an error that a person has to mend:

@@ -166,7 +166,17 @@ impl EngineShared {
         self.has_panicked.store(true, Ordering::Relaxed);
         self.panic.lock().get_or_insert(payload);
         self.fail(Error::new(ErrorKind::Protocol, "an observer of the worker panicked"));
-        self.change().phase = Phase::Abandoned;
+        self.change().phase = Phase::GivenUp;
+    }
+
+    /// Stops, and gives back what handlers have not ended.
+    pub(super) fn abandon(&self) {
+        self.stop();
+        let abandoned = self.change().abandon();
+        for item in abandoned.iter().flat_map(Batch::iter) {
+            self.notifier.notify();
+            self.report(&Event::Abandoned { key: item.key(), attempt: item.attempt() });
+        }
     }
 
     pub(super) fn stop(&self) {
@@ -209,7 +219,7 @@ impl PollWaiter for EngineShared {
 impl LeaseHolder for EngineShared {
     fn held(&self) -> Vec<ClaimName> {
         let state = self.state.lock();
-        if state.phase == Phase::Abandoned { Vec::new() } else { state.in_flight.claims() }
+        if state.phase == Phase::GivenUp { Vec::new() } else { state.in_flight.claims() }
     }
 
     fn lost(&self, claims: &[ClaimName], asked: Instant) -> usize {

@@ -47,7 +47,7 @@ pub(super) enum Phase {
     /// Hands out no more items: releases those that have not begun, and settles those that end.
     Stopping,
     /// No thread waits any more for the items in flight.
-    Abandoned,
+    GivenUp,
 }
 
 /// Whether the worker stops by itself, and how far it is with that.
@@ -438,6 +438,13 @@ impl EngineState {
         self.in_flight.give_back_all();
         self.in_flight.hurry();
         true
+    }
+
+    /// Releases the items that handlers of a stopped worker have not ended, and returns them.
+    pub(super) fn abandon(&mut self) -> Vec<Batch> {
+        let abandoned = self.in_flight.abandon_taken();
+        self.rest();
+        abandoned
     }
 
     /// Ends the measuring of handlers when nothing is in flight.

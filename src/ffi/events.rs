@@ -31,6 +31,9 @@ pub const READPAST_EVENT_TROUBLE: i32 = 4;
 /// A constraint or a trigger of an item's table refused its claim, or its recovery. The queue sets it aside for a while, and
 /// tries again.
 pub const READPAST_EVENT_SET_ASIDE: i32 = 5;
+/// An item was given back, without spending its attempt, although its handler had not ended: the worker was abandoned.
+/// READPAST_EVENT_SETTLED follows when the database knows.
+pub const READPAST_EVENT_ABANDONED: i32 = 6;
 
 /// Some events of a worker, oldest first. Immutable; any number of threads may read it.
 ///
@@ -51,7 +54,8 @@ pub struct readpast_event {
     /// The kind of event: a `READPAST_EVENT_`.
     pub kind: i32,
     /// For SETTLED and LOST: the database's answer, `READPAST_OK` if all is well, `READPAST_LEASE_LOST` if a renewal found the
-    /// loss. For REFUSED and TROUBLE: the status of the failed call, below 0. For SET_ASIDE: `READPAST_INVALID_ITEM`.
+    /// loss. For REFUSED and TROUBLE: the status of the failed call, below 0. For SET_ASIDE: `READPAST_INVALID_ITEM`. For ABANDONED:
+    /// `READPAST_OK`.
     pub answer: readpast_status,
     /// The item's key; NULL for TROUBLE, and for SET_ASIDE of an item of a type that this login may not see.
     pub key: *const c_char,
@@ -61,7 +65,7 @@ pub struct readpast_event {
     pub state: i32,
     /// The action of the settlement, a `READPAST_ACTION_`; 0 for TROUBLE and SET_ASIDE, and for LOST before the item ended.
     pub action: i32,
-    /// Why; NULL for SETTLED and LOST.
+    /// Why; NULL for SETTLED, LOST and ABANDONED.
     pub message: *const c_char,
     /// The parts of the item's result that were left out, by name and length, like `response of 31 characters, delay`. For
     /// REFUSED, and for LOST, which leaves out everything; otherwise NULL.
@@ -127,6 +131,11 @@ impl LentEvent {
             Event::Lost { key, attempt, .. } => {
                 (lent.kind, lent.answer) = (READPAST_EVENT_LOST, of_answer(Answer::LeaseLost));
                 (lent.key, lent.attempt) = (Some(text::c_text(key)), attempt);
+            }
+            Event::Abandoned { key, attempt } => {
+                lent.kind = READPAST_EVENT_ABANDONED;
+                (lent.key, lent.attempt) = (Some(text::c_text(key)), attempt);
+                lent.action = action::READPAST_ACTION_RELEASE;
             }
             Event::Refused { key, attempt, action, left_out, error } => {
                 (lent.kind, lent.answer) = (READPAST_EVENT_REFUSED, of_kind(error.kind()));

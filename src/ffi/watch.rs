@@ -124,6 +124,25 @@ pub unsafe extern "C" fn readpast_worker_stop(worker: readpast_worker, err: *mut
     }
 }
 
+/// Stops a worker, and gives back at once what has not ended, without spending an attempt: for a program that is about to end and
+/// waits for its handlers no longer. A handler that works on such an item has lost it (`readpast_worker_is_lost`), and its end is
+/// of no effect (`READPAST_NOT_FOUND`). Returns at once; `readpast_worker_close` waits until the database knows.
+///
+/// *Threads*: not from a signal handler.
+///
+/// *Returns*:
+/// - `READPAST_OK`, also when it was stopped or abandoned before.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn readpast_worker_abandon(worker: readpast_worker, err: *mut readpast_error) -> readpast_status {
+    // SAFETY: the header's rules for pointers.
+    unsafe {
+        answer(worker, err, || {
+            worker.get()?.engine.abandon();
+            Ok(READPAST_OK)
+        })
+    }
+}
+
 /// Whether a worker was stopped, or has failed.
 ///
 /// *Returns*: 1 if so; 0 if not; 1 for a worker that is null or freed.

@@ -164,6 +164,7 @@ impl World {
                     self.tell(input, |err| readpast_worker_give_back(worker, batch, err));
                 }
                 9 if input.below(4) == 0 => self.tell(input, |err| readpast_worker_stop(worker, err)),
+                9 if input.below(8) == 0 => self.tell(input, |err| readpast_worker_abandon(worker, err)),
                 _ if input.below(4) == 0 => self.tell(input, |err| readpast_worker_close(worker, wait, err)),
                 _ => {}
             }

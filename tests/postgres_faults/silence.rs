@@ -304,7 +304,7 @@ fn under_a_worker_that_is_stopped() {
     in_time(|| {
         let error = engine.close(None).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::TimedOut, "{error}");
-        assert!(error.message().contains("abandoned after 100 ms"), "{error}");
+        assert!(error.message().contains("given up after 100 ms"), "{error}");
         assert_eq!(queue.close(Duration::from_millis(100)).unwrap_err().kind(), ErrorKind::TimedOut);
         drop((engine, queue));
     });

@@ -105,3 +105,35 @@ fn a_stop_gives_back_the_rest_of_a_batch_at_once() {
         assert_eq!(queue.stats().unwrap().count(ItemState::Completed), 1);
     }
 }
+
+/// A program that is about to end waits for its handlers no longer, and spends none of their attempts.
+#[test]
+fn an_abandoned_worker_gives_back_what_handlers_have_begun() {
+    for database in Database::each() {
+        let worker = worker_on(&database);
+        let queue = Queue::open(&database.config(&[]), "Job").unwrap();
+        queue.enqueue(&vec![NewItem::default(); 3], None).unwrap();
+        let (batch, keys) = take(worker, 3);
+        let (done, stepped) = (&keys[0], &keys[1]);
+        for key in &keys[..2] {
+            assert_eq!(begin(worker, key), READPAST_OK);
+        }
+        // SAFETY: no error is asked for; the texts live until the calls have returned.
+        unsafe {
+            let step = readpast_worker_step(worker, stepped.as_ptr(), 1, c"half".as_ptr(), ptr::null_mut());
+            assert_eq!((step, end(worker, done)), (READPAST_OK, READPAST_OK));
+            assert_eq!([0; 2].map(|_| readpast_worker_abandon(worker, ptr::null_mut())), [READPAST_OK; 2]);
+            assert_eq!(
+                (readpast_worker_is_lost(worker, stepped.as_ptr(), 1), end(worker, stepped)),
+                (1, READPAST_NOT_FOUND)
+            );
+            assert_eq!(readpast_worker_close(worker, DAY_MS, ptr::null_mut()), READPAST_OK);
+        }
+        readpast_batch_free(batch);
+        readpast_worker_free(worker);
+        let stats = queue.stats().unwrap();
+        assert_eq!((stats.count(ItemState::Completed), stats.count(ItemState::Pending)), (1, 2));
+        let again = queue.claim(3, Duration::from_secs(600)).unwrap();
+        assert!(again.len() == 2 && again.iter().all(|item| item.attempt() == 1), "no attempt was spent");
+    }
+}

@@ -14,7 +14,7 @@ namespace Conformance
     {
         internal static Answer Of(Status status)
         {
-            return new Answer { { "status", NativeLibrary.NameOf(status) } };
+            return new Answer { { "status", ReadpastLibrary.NameOf(status) } };
         }
 
         internal static Answer Of(QueueException exception)
@@ -84,7 +84,7 @@ namespace Conformance
         {
             return outcomes.Select(outcome => (object)new Answer
             {
-                { "answer", NativeLibrary.NameOf(outcome.Answer) },
+                { "answer", ReadpastLibrary.NameOf(outcome.Answer) },
                 { "state", Upper(outcome.State) },
                 { "attempt", outcome.Attempt },
                 { "token", outcome.Token },

@@ -1,9 +1,11 @@
 using System;
 using System.Collections.Generic;
 using System.IO;
+using System.Linq;
 using System.Text;
+using System.Text.Encodings.Web;
+using System.Text.Json;
 using System.Threading;
-using System.Web.Script.Serialization;
 using Request = System.Collections.Generic.IDictionary<string, object>;
 
 namespace Conformance
@@ -14,10 +16,10 @@ namespace Conformance
     /// </summary>
     internal static class Program
     {
-        private static readonly JavaScriptSerializer Json = new JavaScriptSerializer
+        private static readonly JsonSerializerOptions Deep = new JsonSerializerOptions
         {
-            MaxJsonLength = int.MaxValue,
-            RecursionLimit = 1000,
+            MaxDepth = 1000,
+            Encoder = JavaScriptEncoder.UnsafeRelaxedJsonEscaping,
         };
 
         private static readonly Dictionary<string, Later> Calls = new Dictionary<string, Later>();
@@ -25,12 +27,42 @@ namespace Conformance
         /// <summary>The JSON of an object.</summary>
         internal static string Write(object value)
         {
-            return Json.Serialize(value);
+            return JsonSerializer.Serialize(value, Deep);
         }
 
         internal static object Parse(string text)
         {
-            return Json.DeserializeObject(text);
+            using (JsonDocument document = JsonDocument.Parse(text, new JsonDocumentOptions { MaxDepth = 1000 }))
+            {
+                return Plain(document.RootElement);
+            }
+        }
+
+        /// <summary>Numbers keep all their digits.</summary>
+        private static object Plain(JsonElement value)
+        {
+            switch (value.ValueKind)
+            {
+                case JsonValueKind.Object:
+                    var members = new Dictionary<string, object>();
+                    foreach (JsonProperty member in value.EnumerateObject())
+                    {
+                        members[member.Name] = Plain(member.Value);
+                    }
+                    return members;
+                case JsonValueKind.Array:
+                    return value.EnumerateArray().Select(Plain).ToArray();
+                case JsonValueKind.String:
+                    return value.GetString();
+                case JsonValueKind.Number:
+                    return value.TryGetInt64(out long whole) ? whole
+                        : value.TryGetDecimal(out decimal exact) ? exact
+                        : (object)value.GetDouble();
+                case JsonValueKind.Null:
+                    return null;
+                default:
+                    return value.GetBoolean();
+            }
         }
 
         private static int Main()
@@ -41,7 +73,7 @@ namespace Conformance
             {
                 for (string line; (line = input.ReadLine()) != null;)
                 {
-                    output.Write(Json.Serialize(Answer((Request)Json.DeserializeObject(line))) + "\n");
+                    output.Write(Write(Answer((Request)Parse(line))) + "\n");
                 }
             }
             Objects.FreeAll();

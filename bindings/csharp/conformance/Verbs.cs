@@ -17,7 +17,7 @@ namespace Conformance
             new Dictionary<string, Func<Request, Answer>>
             {
                 { "hello", Hello },
-                { "describe", request => Ok().With("name", NativeLibrary.NameOf((Status)request.Number("status", 0))) },
+                { "describe", Describe },
                 { "install", Install },
                 { "open", Open },
                 { "share", Share },
@@ -31,7 +31,7 @@ namespace Conformance
                 { "redrive", Redrive },
                 { "purge", Purge },
                 { "stats", Stats },
-                { "metrics", request => Ok().With("text", NativeLibrary.Metrics()) },
+                { "metrics", request => Ok().With("text", ReadpastLibrary.Metrics()) },
                 { "interrupt", request => Done(QueueOf(request).Interrupt) },
                 { "resume", request => Done(QueueOf(request).Resume) },
                 { "close", request => Done(() => QueueOf(request).Close(request.Milliseconds("timeout_ms").Value)) },
@@ -98,7 +98,7 @@ namespace Conformance
         private static Answer Hello(Request request)
         {
             return Ok()
-                .With("language", "csharp").With("version", NativeLibrary.Version).With("abi", NativeLibrary.Abi);
+                .With("language", "csharp").With("version", ReadpastLibrary.Version).With("abi", ReadpastLibrary.Abi);
         }
 
         private static Answer Install(Request request)
@@ -127,7 +127,7 @@ namespace Conformance
             {
                 { "key", receipt.Key },
                 { "token", receipt.Token },
-                { "answer", NativeLibrary.NameOf(receipt.Answer) },
+                { "answer", ReadpastLibrary.NameOf(receipt.Answer) },
             }).ToArray());
         }
 
@@ -180,6 +180,11 @@ namespace Conformance
             Answer answer = Settled(both.Outcomes).With("items", Answers.Items(both.Batch, both.Batch.Columns));
             Keep(request, both.Batch);
             return answer;
+        }
+
+        private static Answer Describe(Request request)
+        {
+            return Ok().With("name", ReadpastLibrary.NameOf((Status)request.Number("status", 0)));
         }
 
         private static Answer Renew(Request request)
@@ -259,7 +264,7 @@ namespace Conformance
             {
                 return Answers.Of(Status.NotFound);
             }
-            return Answers.Value(batch[index], column).With("status", NativeLibrary.NameOf(Status.Ok));
+            return Answers.Value(batch[index], column).With("status", ReadpastLibrary.NameOf(Status.Ok));
         }
     }
 }

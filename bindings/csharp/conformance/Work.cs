@@ -6,7 +6,7 @@ using Request = System.Collections.Generic.IDictionary<string, object>;
 
 namespace Conformance
 {
-    /// <summary>Runs the binding's Worker, whose handler does what a script says for each payload.</summary>
+    /// <summary>Runs the binding's QueueWorker, whose handler does what a script says for each payload.</summary>
     internal static class Work
     {
         internal static Dictionary<string, object> Run(Request request)
@@ -14,8 +14,8 @@ namespace Conformance
             var script = (Request)request["script"];
             int until = request.Number("until", 1), handled = 0, atOnce = 0, mostAtOnce = 0;
             var counting = new object();
-            Worker worker = null;
-            worker = new Worker(Verbs.QueueOf(request), item =>
+            QueueWorker worker = null;
+            worker = new QueueWorker(Verbs.QueueOf(request), item =>
             {
                 lock (counting)
                 {

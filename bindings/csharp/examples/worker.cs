@@ -44,7 +44,7 @@ internal static class Program
         catch (QueueException exception)
         {
             Console.Error.WriteLine(
-                arguments.Queue + ": " + exception.Message + " (" + NativeLibrary.NameOf(exception.Status) + ")");
+                arguments.Queue + ": " + exception.Message + " (" + ReadpastLibrary.NameOf(exception.Status) + ")");
             return Failure;
         }
     }
@@ -53,7 +53,7 @@ internal static class Program
     {
         var records = arguments.Records ? new Records() : null;
         int handled = 0;
-        var worker = new Worker(queue, item =>
+        var worker = new QueueWorker(queue, item =>
         {
             records?.Begun(item);
             return Handle(item, ref handled, arguments.FailEvery);
@@ -157,45 +157,33 @@ internal sealed class Arguments
     }
 }
 
-/// <summary>
-/// Stops a worker when the process is told to end. SIGTERM is no event of netstandard2.0 that leaves time to finish; so
-/// a thread waits for both signals, which all threads block.
-/// </summary>
+/// <summary>Stops a worker when the process is told to end; a second Ctrl-C is not caught any more.</summary>
 internal sealed class StopOnSignal : IDisposable
 {
-    private readonly Mono.Unix.UnixSignal[] signals =
-    {
-        new Mono.Unix.UnixSignal(Mono.Unix.Native.Signum.SIGINT),
-        new Mono.Unix.UnixSignal(Mono.Unix.Native.Signum.SIGTERM),
-    };
+    private readonly PosixSignalRegistration[] signals;
 
-    internal StopOnSignal(Worker worker)
+    internal StopOnSignal(QueueWorker worker)
     {
-        new Thread(() => Wait(worker)) { IsBackground = true }.Start();
+        bool isTold = false;
+        void Stop(PosixSignalContext signal)
+        {
+            // A second Ctrl-C: somebody has lost patience.
+            signal.Cancel = !isTold || signal.Signal != PosixSignal.SIGINT;
+            isTold = true;
+            worker.Stop();
+        }
+        signals = new[]
+        {
+            PosixSignalRegistration.Create(PosixSignal.SIGINT, Stop),
+            PosixSignalRegistration.Create(PosixSignal.SIGTERM, Stop),
+        };
     }
 
     public void Dispose()
     {
-        foreach (Mono.Unix.UnixSignal signal in signals)
+        foreach (PosixSignalRegistration signal in signals)
         {
             signal.Dispose();
-        }
-    }
-
-    private void Wait(Worker worker)
-    {
-        try
-        {
-            Mono.Unix.UnixSignal.WaitAny(signals);
-            worker.Stop();
-            // A second Ctrl-C: somebody has lost patience.
-            signals[0].Reset();
-            signals[0].WaitOne();
-            Environment.Exit(130);
-        }
-        catch (ObjectDisposedException)
-        {
-            // The worker has ended.
         }
     }
 }

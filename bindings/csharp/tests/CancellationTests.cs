@@ -3,47 +3,44 @@ using System.Collections.Generic;
 using System.Linq;
 using System.Threading;
 using System.Threading.Tasks;
-using NUnit.Framework;
+using Xunit;
 
 namespace Readpast.Tests
 {
     /// <summary>Tasks, and how their waits are called off.</summary>
-    [TestFixture]
-    public class CancellationTests
+    public sealed class CancellationTests : IDisposable
     {
         private static readonly TimeSpan Long = TimeSpan.FromHours(1);
 
         private Queue queue;
 
-        [SetUp]
-        public void Open()
+        public CancellationTests()
         {
             queue = TestQueue.Open();
         }
 
-        [TearDown]
-        public void Close()
+        public void Dispose()
         {
             queue.Dispose();
         }
 
-        [Test]
+        [Fact]
         public void TasksGiveWhatCallsGive()
         {
             var items = new[] { TestQueue.With("Payload", "a"), new NewItem() };
-            Assert.AreEqual(Status.Ok, End(queue.EnqueueAsync(items)).Status);
+            Assert.Equal(Status.Ok, End(queue.EnqueueAsync(items)).Status);
             using (Batch batch = End(queue.ClaimAsync(1, Long)))
             {
                 SettledAndClaimed both = End(queue.SettleAndClaimAsync(new[] { batch[0].Complete() }, 1));
-                Assert.AreEqual(Status.Ok, both.Outcomes.Status);
-                Assert.AreEqual(Status.Ok, End(queue.SettleAsync(new[] { both.Batch[0].Complete() })).Status);
+                Assert.Equal(Status.Ok, both.Outcomes.Status);
+                Assert.Equal(Status.Ok, End(queue.SettleAsync(new[] { both.Batch[0].Complete() })).Status);
                 both.Batch.Dispose();
             }
             var failed = Assert.Throws<AggregateException>(() => End(queue.ClaimAsync(0)));
-            Assert.AreEqual(Status.InvalidArgument, ((QueueException)failed.InnerException).Status);
+            Assert.Equal(Status.InvalidArgument, ((QueueException)failed.InnerException).Status);
         }
 
-        [Test]
+        [Fact]
         public void CancellingEndsOneWaitAndNoOther()
         {
             using (var source = new CancellationTokenSource())
@@ -55,38 +52,38 @@ namespace Readpast.Tests
                 TestQueue.Enqueue(queue, "for the other");
                 using (Batch batch = End(other))
                 {
-                    Assert.AreEqual(1, batch.Count);
+                    Assert.Single(batch);
                 }
             }
         }
 
-        [Test]
+        [Fact]
         public void WhatIsCancelledBeforeDoesNotBegin()
         {
             TestQueue.Enqueue(queue, "a");
             var cancelled = new CancellationToken(true);
             AssertCancelled(queue.ClaimAsync(1, Long, cancelled));
             AssertCancelled(queue.EnqueueAsync(new[] { new NewItem() }, null, cancelled));
-            Assert.AreEqual(1, queue.Stats().Pending);
+            Assert.Equal(1, queue.Stats().Pending);
         }
 
-        [Test]
+        [Fact]
         public void WhatInterruptsAQueueInterruptsItsTasks()
         {
             using (var source = new CancellationTokenSource())
             {
                 Task<Batch> waiting = queue.ClaimAsync(1, Long, source.Token);
                 queue.Interrupt();
-                Assert.AreEqual(Status.Interrupted, End(waiting).Status);
-                Assert.AreEqual(Status.Interrupted, End(queue.ClaimAsync(1, Long, source.Token)).Status);
-                Assert.AreEqual(Status.Interrupted, queue.Claim(1, Long).Status);
+                Assert.Equal(Status.Interrupted, End(waiting).Status);
+                Assert.Equal(Status.Interrupted, End(queue.ClaimAsync(1, Long, source.Token)).Status);
+                Assert.Equal(Status.Interrupted, queue.Claim(1, Long).Status);
                 queue.Resume();
-                Assert.AreEqual(Status.Empty, End(queue.ClaimAsync(1, TimeSpan.Zero, source.Token)).Status);
+                Assert.Equal(Status.Empty, End(queue.ClaimAsync(1, TimeSpan.Zero, source.Token)).Status);
 
                 waiting = queue.ClaimAsync(1, Long, source.Token);
                 queue.Dispose();
                 Until.True(() => waiting.IsCompleted);
-                Assert.That(
+                Assert.True(
                     waiting.IsFaulted
                         ? waiting.Exception.InnerException is ObjectDisposedException
                         : waiting.Result.Status == Status.Interrupted);
@@ -96,7 +93,7 @@ namespace Readpast.Tests
         /// <summary>
         /// However the race of items and cancellations ends, each item is in somebody's hands, or in the queue.
         /// </summary>
-        [Test]
+        [Fact]
         public void NoItemIsLostToACancellation()
         {
             const int Rounds = 200;
@@ -116,52 +113,42 @@ namespace Readpast.Tests
                         using (Batch batch = claim.Result)
                         {
                             taken += batch.Count;
-                            Assert.AreEqual(Status.Ok, queue.Settle(batch.Single().Complete()).Answer);
+                            Assert.Equal(Status.Ok, queue.Settle(batch.Single().Complete()).Answer);
                         }
                     }
                 }
             }
             QueueStats stats = queue.Stats();
-            Assert.AreEqual(taken, stats.Completed);
-            Assert.AreEqual(Rounds - taken, stats.Pending);
-            Assert.AreEqual(0, stats.Processing);
+            Assert.Equal(taken, stats.Completed);
+            Assert.Equal(Rounds - taken, stats.Pending);
+            Assert.Equal(0, stats.Processing);
         }
 
-        [Test]
+        [Fact]
         public void WaitsTakeNoThreadOfThePool()
         {
-            int least, leastOfPorts, most, mostOfPorts;
-            ThreadPool.GetMinThreads(out least, out leastOfPorts);
-            ThreadPool.GetMaxThreads(out most, out mostOfPorts);
-            ThreadPool.SetMaxThreads(Environment.ProcessorCount, mostOfPorts);
+            using (new SmallPool())
             using (var source = new CancellationTokenSource())
             {
-                try
-                {
-                    List<Task<Batch>> claims =
-                        Enumerable.Range(0, 20).Select(_ => queue.ClaimAsync(1, Long, source.Token)).ToList();
-                    // With every thread of the pool in a wait, this would never run.
-                    End(Task.Run(() => true));
-                    source.Cancel();
-                    claims.ForEach(AssertCancelled);
-                }
-                finally
-                {
-                    ThreadPool.SetMaxThreads(most, mostOfPorts);
-                }
+                List<Task<Batch>> claims =
+                    Enumerable.Range(0, 20).Select(_ => queue.ClaimAsync(1, Long, source.Token)).ToList();
+                // With every thread of the pool in a wait, this would never run.
+                End(Task.Run(() => true));
+                source.Cancel();
+                claims.ForEach(AssertCancelled);
             }
         }
 
         private static T End<T>(Task<T> task)
         {
-            Assert.IsTrue(task.Wait(Until.Patience), "the task never ended");
+            Assert.True(task.Wait(Until.Patience), "the task never ended");
             return task.Result;
         }
 
         private static void AssertCancelled<T>(Task<T> task)
         {
             Until.True(() => task.IsCompleted);
-            Assert.AreEqual(TaskStatus.Canceled, task.Status);
+            Assert.Equal(TaskStatus.Canceled, task.Status);
         }
     }
 }

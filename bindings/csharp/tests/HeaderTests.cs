@@ -8,12 +8,11 @@ using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
 using System.Text;
 using System.Text.RegularExpressions;
-using NUnit.Framework;
+using Xunit;
 
 namespace Readpast.Tests
 {
     /// <summary>The assembly has what readpast.h has, with the same values, and nothing besides.</summary>
-    [TestFixture]
     public class HeaderTests
     {
         private const BindingFlags Fields = BindingFlags.Instance | BindingFlags.Public | BindingFlags.NonPublic;
@@ -34,7 +33,7 @@ namespace Readpast.Tests
                     match => match.Groups[1].Value,
                     match => int.Parse(match.Groups[2].Value, CultureInfo.InvariantCulture));
 
-        [Test]
+        [Fact]
         public void Enumerations()
         {
             Same<SettlementAction>("ACTION_");
@@ -45,38 +44,38 @@ namespace Readpast.Tests
             Same(
                 typeof(Status),
                 Constants.Where(each => !others.Any(other => each.Key.StartsWith(other, StringComparison.Ordinal))), 0);
-            Assert.Greater(Constants.Count, 60, "the header was not understood");
+            Assert.True(Constants.Count > 60, "the header was not understood");
         }
 
-        [Test]
+        [Fact]
         public void StatusesAreCalledAsInTheHeader()
         {
             foreach (Status status in Enum.GetValues(typeof(Status)))
             {
-                string name = NativeLibrary.NameOf(status);
-                Assert.AreEqual((int)status, Constants[name.Substring("READPAST_".Length)]);
+                string name = ReadpastLibrary.NameOf(status);
+                Assert.Equal((int)status, Constants[name.Substring("READPAST_".Length)]);
             }
-            Assert.AreEqual("READPAST_?", NativeLibrary.NameOf((Status)12345));
-            Assert.AreEqual("READPAST_?", NativeLibrary.NameOf((Status)(-12345)));
+            Assert.Equal("READPAST_?", ReadpastLibrary.NameOf((Status)12345));
+            Assert.Equal("READPAST_?", ReadpastLibrary.NameOf((Status)(-12345)));
         }
 
-        [Test]
+        [Fact]
         public void VersionAndAbi()
         {
             Type library = Binding.GetType("Readpast.Native.Library", true);
             FieldInfo abi = library.GetField("Abi", BindingFlags.Static | BindingFlags.NonPublic);
-            Assert.AreEqual(Constants["ABI"], abi.GetValue(null));
-            Assert.AreEqual(Constants["ABI"], NativeLibrary.Abi);
+            Assert.Equal(Constants["ABI"], abi.GetValue(null));
+            Assert.Equal(Constants["ABI"], ReadpastLibrary.Abi);
             FieldInfo room = library.GetField("LogTextRoom", BindingFlags.Static | BindingFlags.NonPublic);
-            Assert.AreEqual(Constants["LOG_TEXT_ROOM"], room.GetValue(null));
+            Assert.Equal(Constants["LOG_TEXT_ROOM"], room.GetValue(null));
             Version version = Binding.GetName().Version;
-            Assert.AreEqual(Constants["VERSION_MAJOR"], version.Major);
-            Assert.AreEqual(Constants["VERSION_MINOR"], version.Minor);
-            Assert.AreEqual(Constants["VERSION_PATCH"], version.Build);
-            Assert.AreEqual(version.ToString(3), NativeLibrary.Version);
+            Assert.Equal(Constants["VERSION_MAJOR"], version.Major);
+            Assert.Equal(Constants["VERSION_MINOR"], version.Minor);
+            Assert.Equal(Constants["VERSION_PATCH"], version.Build);
+            Assert.Equal(version.ToString(3), ReadpastLibrary.Version);
         }
 
-        [Test]
+        [Fact]
         public void Functions()
         {
             Dictionary<string, string[]> declared = Regex
@@ -85,32 +84,31 @@ namespace Readpast.Tests
                 .ToDictionary(
                     match => match.Groups[2].Value,
                     match => new[] { match.Groups[1].Value }.Concat(Parameters(match.Groups[3].Value)).ToArray());
-            Assert.Greater(declared.Count, 40, "the header was not understood");
+            Assert.True(declared.Count > 40, "the header was not understood");
 
             Dictionary<string, MethodInfo> imported = Binding.GetTypes()
                 .SelectMany(type => type.GetMethods(BindingFlags.Static | BindingFlags.NonPublic | BindingFlags.Public))
                 .Where(method => (method.Attributes & MethodAttributes.PinvokeImpl) != 0)
                 .ToDictionary(method => method.Name);
-            CollectionAssert.AreEquivalent(declared.Keys, imported.Keys);
+            Assert.Equivalent(declared.Keys, imported.Keys, strict: true);
             foreach (KeyValuePair<string, string[]> each in declared)
             {
                 MethodInfo method = imported[each.Key];
-                CollectionAssert.AreEqual(
+                Assert.Equal(
                     each.Value.Select(Shape),
                     new[] { method.ReturnType }
-                        .Concat(method.GetParameters().Select(parameter => parameter.ParameterType)).Select(Shape),
-                    each.Key);
+                        .Concat(method.GetParameters().Select(parameter => parameter.ParameterType)).Select(Shape));
                 var import = (DllImportAttribute)method.GetCustomAttributes(typeof(DllImportAttribute), false).Single();
-                Assert.AreEqual(CallingConvention.Cdecl, import.CallingConvention, each.Key);
+                Assert.Equal(CallingConvention.Cdecl, import.CallingConvention);
             }
         }
 
-        [Test]
+        [Fact]
         public void Structs()
         {
             Match[] declared =
                 Regex.Matches(Header, @"typedef struct \{([^}]*)\} readpast_(\w+);").Cast<Match>().ToArray();
-            Assert.Greater(declared.Length, 10, "the header was not understood");
+            Assert.True(declared.Length > 10, "the header was not understood");
             var known = new List<string>();
             foreach (Match match in declared)
             {
@@ -118,20 +116,21 @@ namespace Readpast.Tests
                 bool isHandle = Handles.Split('|').Contains(name);
                 Type type = Binding.GetType("Readpast.Native." + (isHandle ? "Handle" : Pascal(name) + "Struct"), true);
                 known.Add(type.Name);
-                CollectionAssert.AreEqual(
+                Assert.Equal(
                     match.Groups[1].Value.Split(';').Select(field => field.Trim()).Where(field => field != string.Empty)
                         .Select(FieldShape),
-                    type.GetFields(Fields).OrderBy(field => (int)Marshal.OffsetOf(type, field.Name)).Select(FieldShape),
-                    name);
+                    type.GetFields(Fields).OrderBy(field => (int)Marshal.OffsetOf(type, field.Name))
+                        .Select(FieldShape));
             }
-            CollectionAssert.AreEquivalent(
+            Assert.Equivalent(
                 known.Distinct(),
                 Binding.GetTypes()
                     .Where(type => type.Namespace == "Readpast.Native" && type.IsLayoutSequential && !type.IsNested)
-                    .Select(type => type.Name));
+                    .Select(type => type.Name),
+                strict: true);
         }
 
-        [Test]
+        [Fact]
         public void Figures()
         {
             SameFigures("StatsStruct", typeof(QueueStats));
@@ -140,10 +139,11 @@ namespace Readpast.Tests
 
         private static void SameFigures(string native, Type figures)
         {
-            CollectionAssert.AreEquivalent(
+            Assert.Equivalent(
                 Binding.GetType("Readpast.Native." + native).GetFields(Fields)
                     .Select(field => field.Name).Where(name => name != "StructSize"),
-                figures.GetProperties().Select(property => property.Name));
+                figures.GetProperties().Select(property => property.Name),
+                strict: true);
         }
 
         private static void Same<T>(string prefix)
@@ -158,10 +158,11 @@ namespace Readpast.Tests
 
         private static void Same(Type type, IEnumerable<KeyValuePair<string, int>> constants, int prefix)
         {
-            CollectionAssert.AreEquivalent(
+            Assert.Equivalent(
                 constants.Select(each => Pascal(each.Key.Substring(prefix)) + " = " + each.Value),
                 Enum.GetValues(type).Cast<object>().Select(
-                    each => each + " = " + Convert.ToInt32(each, CultureInfo.InvariantCulture)));
+                    each => each + " = " + Convert.ToInt32(each, CultureInfo.InvariantCulture)),
+                strict: true);
         }
 
         private static IEnumerable<string> Parameters(string list)
@@ -188,7 +189,7 @@ namespace Readpast.Tests
                 case "size_t": return "size";
                 case "double": return "double";
                 default:
-                    StringAssert.EndsWith("*", type);
+                    Assert.EndsWith("*", type);
                     return "pointer";
             }
         }

@@ -3,17 +3,16 @@ using System.Collections.Generic;
 using System.Linq;
 using System.Runtime.CompilerServices;
 using System.Threading;
-using NUnit.Framework;
+using Xunit;
 
 namespace Readpast.Tests
 {
     /// <summary>What ends when: disposing, forgetting to, and using what is gone.</summary>
-    [TestFixture]
     public class LifetimeTests
     {
         private const string Waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted";
 
-        [Test]
+        [Fact]
         public void WhatIsDisposedOfSaysSo()
         {
             Queue queue = TestQueue.Open();
@@ -32,16 +31,16 @@ namespace Readpast.Tests
             Assert.Throws<ObjectDisposedException>(() => queue.Share());
             Assert.Throws<ObjectDisposedException>(() => queue.Stats());
             Assert.Throws<ObjectDisposedException>(() => queue.StartRenewal(batch));
-            Assert.Throws<ObjectDisposedException>(() => Assert.IsNull(queue.Worker));
+            Assert.Throws<ObjectDisposedException>(() => Assert.Null(queue.Worker));
             Assert.Throws<ObjectDisposedException>(() => item.GetString("Payload"));
             Assert.Throws<ObjectDisposedException>(() => item.ToJson());
-            Assert.Throws<ObjectDisposedException>(() => Assert.AreEqual(0, renewal.LostCount));
+            Assert.Throws<ObjectDisposedException>(() => Assert.Equal(0, renewal.LostCount));
             Assert.Throws<ObjectDisposedException>(() => renewal.Release(item.Key));
-            Assert.AreEqual(1, item.Attempt);
-            Assert.IsNotEmpty(item.Key);
+            Assert.Equal(1, item.Attempt);
+            Assert.NotEmpty(item.Key);
         }
 
-        [Test]
+        [Fact]
         public void AClosedQueueSaysSo()
         {
             using (Queue queue = TestQueue.Open())
@@ -50,13 +49,13 @@ namespace Readpast.Tests
             {
                 queue.Close(TimeSpan.FromSeconds(600));
                 queue.Close(TimeSpan.Zero);
-                Assert.AreEqual(Status.Closed, Assert.Throws<QueueException>(() => queue.Claim()).Status);
-                Assert.AreEqual(Status.Closed, Assert.Throws<QueueException>(() => shared.Stats()).Status);
-                Assert.AreEqual("a", batch[0].GetString("Payload"), "a batch does not need its queue");
+                Assert.Equal(Status.Closed, Assert.Throws<QueueException>(() => queue.Claim()).Status);
+                Assert.Equal(Status.Closed, Assert.Throws<QueueException>(() => shared.Stats()).Status);
+                Assert.Equal("a", batch[0].GetString("Payload"));
             }
         }
 
-        [Test]
+        [Fact]
         public void WhatASharedHandleHasStaysWhenTheOtherGoes()
         {
             Queue queue = TestQueue.Open();
@@ -65,12 +64,12 @@ namespace Readpast.Tests
                 queue.Dispose();
                 using (Batch batch = TestQueue.Claimed(shared, "a"))
                 {
-                    Assert.AreEqual(Status.Ok, shared.Settle(batch[0].Complete()).Answer);
+                    Assert.Equal(Status.Ok, shared.Settle(batch[0].Complete()).Answer);
                 }
             }
         }
 
-        [Test]
+        [Fact]
         public void DisposingEndsAClaimThatWaits()
         {
             Queue queue = TestQueue.Open();
@@ -91,10 +90,10 @@ namespace Readpast.Tests
             Thread.Sleep(100);
             queue.Dispose();
             Until.Ended(thread);
-            Assert.AreEqual(Status.Interrupted, ended);
+            Assert.Equal(Status.Interrupted, ended);
         }
 
-        [Test]
+        [Fact]
         public void WhoForgetsToDisposeLosesNoHandle()
         {
             using (Queue queue = TestQueue.Open())
@@ -107,14 +106,14 @@ namespace Readpast.Tests
                     GC.WaitForPendingFinalizers();
                     return forgotten.All(each => !each.IsAlive);
                 });
-                Assert.AreEqual(40, queue.Stats().Processing);
+                Assert.Equal(40, queue.Stats().Processing);
             }
         }
 
         /// <summary>
         /// To free a renewal means to wait for its round, which here waits for a lock until the test lets go.
         /// </summary>
-        [Test]
+        [Fact]
         public void NoFinalizerWaits()
         {
             string name = TestQueue.Install();
@@ -129,14 +128,14 @@ namespace Readpast.Tests
                 {
                     GC.Collect();
                     GC.WaitForPendingFinalizers();
-                    Assert.AreEqual("1", server.Ask(Waiting), "the finalizer has waited for the round");
+                    Assert.Equal("1", server.Ask(Waiting));
                 }
                 while (forgotten.IsAlive);
                 server.Ask("COMMIT; SELECT 1");
             }
         }
 
-        [Test]
+        [Fact]
         public void GarbageCollectionsDoNotDisturbWorkInHand()
         {
             using (Queue queue = TestQueue.Open())
@@ -161,9 +160,9 @@ namespace Readpast.Tests
                         // The batch, which nothing else holds, must outlive the reading of its items.
                         foreach (Item item in queue.Claim(50))
                         {
-                            Assert.IsTrue(item.GetString("Payload").All(c => c == 'ä'));
-                            StringAssert.Contains("Payload", item.ToJson());
-                            Assert.AreEqual(Status.Ok, queue.Settle(item.Complete()).Answer);
+                            Assert.True(item.GetString("Payload").All(c => c == 'ä'));
+                            Assert.Contains("Payload", item.ToJson());
+                            Assert.Equal(Status.Ok, queue.Settle(item.Complete()).Answer);
                         }
                     }
                 }
@@ -172,11 +171,11 @@ namespace Readpast.Tests
                     Volatile.Write(ref done, true);
                     collector.Join();
                 }
-                Assert.AreEqual(1000, queue.Stats().Completed);
+                Assert.Equal(1000, queue.Stats().Completed);
             }
         }
 
-        [Test]
+        [Fact]
         public void ReadingWhileAnotherThreadDisposes()
         {
             using (Queue queue = TestQueue.Open())
@@ -193,7 +192,7 @@ namespace Readpast.Tests
                         {
                             while (true)
                             {
-                                Assert.AreEqual("some text", batch[0].GetString("Payload"));
+                                Assert.Equal("some text", batch[0].GetString("Payload"));
                             }
                         }
                         catch (Exception exception)
@@ -205,7 +204,7 @@ namespace Readpast.Tests
                     begun.Wait();
                     batch.Dispose();
                     Array.ForEach(readers, Until.Ended);
-                    CollectionAssert.AllItemsAreInstancesOfType(thrown, typeof(ObjectDisposedException));
+                    Assert.All(thrown, each => Assert.IsType<ObjectDisposedException>(each));
                 }
             }
         }

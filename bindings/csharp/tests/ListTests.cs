@@ -1,13 +1,12 @@
 using System.Linq;
-using NUnit.Framework;
+using Xunit;
 
 namespace Readpast.Tests
 {
     /// <summary>Which queues there are, and the end of one.</summary>
-    [TestFixture]
     public class ListTests
     {
-        [Test]
+        [Fact]
         public void QueuesAreListedAndDroppedWithTheirItems()
         {
             string name = TestQueue.Install();
@@ -15,38 +14,38 @@ namespace Readpast.Tests
             using (Batch held = TestQueue.Claimed(queue, "a"))
             {
                 InstalledQueue listed = Queue.List(TestQueue.Options).Single(one => one.Name == name);
-                Assert.IsTrue(listed.IsOwn);
-                StringAssert.StartsWith("readpast_csharp.", listed.Table);
-                StringAssert.Contains("\"Payload\"", listed.Description);
-                Assert.AreEqual(name, listed.ToString());
+                Assert.True(listed.IsOwn);
+                Assert.StartsWith("readpast_csharp.", listed.Table);
+                Assert.Contains("\"Payload\"", listed.Description);
+                Assert.Equal(name, listed.ToString());
 
-                Assert.AreEqual(Status.UnknownQueue, Refused(name + "x"));
+                Assert.Equal(Status.UnknownQueue, Refused(name + "x"));
                 Queue.Drop(TestQueue.Options, name);
-                Assert.IsFalse(Queue.List(TestQueue.Options).Any(one => one.Name == name));
-                Assert.AreEqual(
+                Assert.DoesNotContain(Queue.List(TestQueue.Options), one => one.Name == name);
+                Assert.Equal(
                     Status.UnknownQueue,
                     Assert.Throws<QueueException>(() => queue.Settle(held[0].Complete())).Status);
-                Assert.AreEqual(Status.UnknownQueue, Refused(name));
+                Assert.Equal(Status.UnknownQueue, Refused(name));
             }
         }
 
-        [Test]
+        [Fact]
         public void NothingIsInstalledElsewhere()
         {
             QueueOptions options = TestQueue.Options;
             options["schema"] = "readpast_csharp_nowhere";
-            Assert.AreEqual(
+            Assert.Equal(
                 Status.SchemaMissing, Assert.Throws<QueueException>(() => Queue.List(options)).Status);
         }
 
-        [Test]
+        [Fact]
         public void AWorkerStopsWhenNothingIsDue()
         {
             using (Queue queue = TestQueue.Open())
             {
                 TestQueue.Enqueue(queue, "a", "b");
-                new Worker(queue, item => { }) { UntilEmpty = true, SettleTimeout = Until.Patience }.Run();
-                Assert.AreEqual(2, queue.Stats().Completed);
+                new QueueWorker(queue, item => { }) { UntilEmpty = true, SettleTimeout = Until.Patience }.Run();
+                Assert.Equal(2, queue.Stats().Completed);
             }
         }
 

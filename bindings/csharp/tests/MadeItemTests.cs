@@ -1,65 +1,64 @@
 using System;
 using System.Collections.Generic;
-using NUnit.Framework;
+using Xunit;
 
 namespace Readpast.Tests
 {
     /// <summary>Items for tests of handlers, which need no server; and how delays are given.</summary>
-    [TestFixture]
     public class MadeItemTests
     {
         private const string Spec =
             "queue = \"Letters\"\ncolumns = [{ name = \"To\", type = \"text\" }, " +
             "{ name = \"Sum\", type = \"decimal(9, 2)\" }, { name = \"Body\", type = \"json\" }]";
 
-        [Test]
+        [Fact]
         public void AHandlerIsTestedWithoutAServer()
         {
             Item item = Batch.ItemOf(new Dictionary<string, object> { { "To", "a" } });
             Settlement settlement = Handle(item);
-            Assert.AreEqual(SettlementAction.Complete, settlement.Action);
-            Assert.AreEqual("sent to a", settlement.Response);
+            Assert.Equal(SettlementAction.Complete, settlement.Action);
+            Assert.Equal("sent to a", settlement.Response);
             Item third = Batch.ItemOf(new Dictionary<string, object> { { "To", "b" } }, attempt: 3);
-            Assert.AreEqual("b does not answer", Handle(third).Error);
+            Assert.Equal("b does not answer", Handle(third).Error);
         }
 
-        [Test]
+        [Fact]
         public void ADescriptionGivesColumnsAndTypes()
         {
             const string Items = "[{\"key\": \"7\", \"columns\": {\"sum\": 12.50, \"Body\": {\"n\": 1.10}}}, {}]";
             using (Batch batch = Batch.FromJson(Items, Spec))
             {
-                Assert.AreEqual(2, batch.Count);
-                Assert.AreEqual("7", batch[0].Key);
-                Assert.AreEqual(12.50m, batch[0].GetDecimal("Sum"));
-                Assert.AreEqual(ColumnType.Json, batch.Columns[2].Type);
-                Assert.AreEqual("{\"n\": 1.10}", batch[0].GetString("body"));
-                Assert.AreEqual("{\"To\":null,\"Sum\":\"12.50\",\"Body\":{\"n\": 1.10}}", batch[0].ToJson());
-                Assert.IsTrue(batch[1].IsNull("Body"));
+                Assert.Equal(2, batch.Count);
+                Assert.Equal("7", batch[0].Key);
+                Assert.Equal(12.50m, batch[0].GetDecimal("Sum"));
+                Assert.Equal(ColumnType.Json, batch.Columns[2].Type);
+                Assert.Equal("{\"n\": 1.10}", batch[0].GetString("body"));
+                Assert.Equal("{\"To\":null,\"Sum\":\"12.50\",\"Body\":{\"n\": 1.10}}", batch[0].ToJson());
+                Assert.True(batch[1].IsNull("Body"));
             }
         }
 
-        [Test]
+        [Fact]
         public void NamesThatDifferInCaseAloneAreTold()
         {
             using (Batch batch = Batch.FromJson("[{\"columns\": {\"Ref\": 1, \"Other\": 2}}]"))
             {
-                Assert.AreEqual(1, batch[0].GetInt64("REF"));
+                Assert.Equal(1, batch[0].GetInt64("REF"));
                 Assert.Throws<KeyNotFoundException>(() => batch[0].GetInt64("Re"));
             }
         }
 
-        [Test]
+        [Fact]
         public void WhatCannotBeMadeIsNamed()
         {
             var refused = Assert.Throws<QueueException>(() => Batch.FromJson("[{}, {\"colums\": {}}]"));
-            Assert.AreEqual(Status.InvalidItem, refused.Status);
-            StringAssert.Contains("item 1: there is no member \"colums\" (did you mean \"columns\"?)", refused.Message);
+            Assert.Equal(Status.InvalidItem, refused.Status);
+            Assert.Contains("item 1: there is no member \"colums\" (did you mean \"columns\"?)", refused.Message);
             Assert.Throws<QueueException>(() => Batch.FromJson(null));
-            Assert.AreEqual(Status.Empty, Batch.FromJson("[]").Status);
+            Assert.Equal(Status.Empty, Batch.FromJson("[]").Status);
         }
 
-        [Test]
+        [Fact]
         public void ADelayIsNamedAsItWasGiven()
         {
             using (Queue queue = TestQueue.Open())
@@ -69,10 +68,10 @@ namespace Readpast.Tests
                     TimeSpan delay = TimeSpan.FromTicks(ticks);
                     var refused = Assert.Throws<ArgumentOutOfRangeException>(
                         () => queue.Enqueue(new NewItem { Delay = delay }));
-                    Assert.AreEqual("Delay", refused.ParamName);
+                    Assert.Equal("Delay", refused.ParamName);
                     var settled = Assert.Throws<QueueException>(
                         () => queue.Settle(Batch.FromJson("[{}]")[0].Release(delay)));
-                    Assert.AreEqual(Status.InvalidArgument, settled.Status);
+                    Assert.Equal(Status.InvalidArgument, settled.Status);
                 }
             }
         }
@@ -83,7 +82,7 @@ namespace Readpast.Tests
             {
                 return item.Fail(item.GetString("To") + " does not answer");
             }
-            Assert.AreEqual(Status.Ok, item.RecordStep("sent").Answer);
+            Assert.Equal(Status.Ok, item.RecordStep("sent").Answer);
             return item.Complete("sent to " + item.GetString("To"));
         }
     }

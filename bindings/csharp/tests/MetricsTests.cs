@@ -1,14 +1,13 @@
 using System.Linq;
 using System.Threading;
-using NUnit.Framework;
+using Xunit;
 
 namespace Readpast.Tests
 {
     /// <summary>What the process tells of itself.</summary>
-    [TestFixture]
     public class MetricsTests
     {
-        [Test]
+        [Fact]
         public void WhatWasDoneIsTold()
         {
             // A queue of the test's own: the figures are the whole process's.
@@ -17,16 +16,16 @@ namespace Readpast.Tests
             using (Batch batch = TestQueue.Claimed(queue, "a", "b", "c"))
             {
                 queue.Settle(new[] { batch[0].Complete(), batch[1].Fail("never") });
-                string text = NativeLibrary.Metrics();
+                string text = ReadpastLibrary.Metrics();
                 string of = "{schema=\"readpast_csharp\",queue=\"" + name + "\"";
-                StringAssert.Contains("# TYPE readpast_claimed_items_total counter\n", text);
-                StringAssert.Contains("readpast_claimed_items_total" + of + "} 3\n", text);
-                StringAssert.Contains("readpast_settled_items_total" + of + ",outcome=\"Completed\"} 1\n", text);
-                StringAssert.Contains("readpast_settled_items_total" + of + ",outcome=\"Failed\"} 1\n", text);
+                Assert.Contains("# TYPE readpast_claimed_items_total counter\n", text);
+                Assert.Contains("readpast_claimed_items_total" + of + "} 3\n", text);
+                Assert.Contains("readpast_settled_items_total" + of + ",outcome=\"Completed\"} 1\n", text);
+                Assert.Contains("readpast_settled_items_total" + of + ",outcome=\"Failed\"} 1\n", text);
             }
         }
 
-        [Test]
+        [Fact]
         public void AnyThreadMayAsk()
         {
             int told = 0;
@@ -34,7 +33,7 @@ namespace Readpast.Tests
             {
                 for (int round = 0; round < 50; round++)
                 {
-                    if (NativeLibrary.Metrics().StartsWith("# HELP ", System.StringComparison.Ordinal))
+                    if (ReadpastLibrary.Metrics().StartsWith("# HELP ", System.StringComparison.Ordinal))
                     {
                         Interlocked.Increment(ref told);
                     }
@@ -48,7 +47,7 @@ namespace Readpast.Tests
             {
                 thread.Join();
             }
-            Assert.AreEqual(200, told);
+            Assert.Equal(200, told);
         }
     }
 }

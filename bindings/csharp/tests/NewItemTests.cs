@@ -1,12 +1,11 @@
 using System;
 using System.Collections.Generic;
 using System.Linq;
-using NUnit.Framework;
+using Xunit;
 
 namespace Readpast.Tests
 {
     /// <summary>The JSON that values become; and what is no value.</summary>
-    [TestFixture]
     public class NewItemTests
     {
         public static readonly object[] Values =
@@ -33,13 +32,14 @@ namespace Readpast.Tests
             new object[] { new Dictionary<string, object> { { "a\"", new[] { 1.5m } } }, "{\"a\\\"\":[1.5]}" },
         };
 
-        [TestCaseSource("Values")]
+        [Theory]
+        [MemberData(nameof(Values))]
         public void ValuesBecomeJson(object value, string json)
         {
-            Assert.AreEqual("{\"x\":" + json + "}", TestQueue.With("x", value).ColumnsJson);
+            Assert.Equal("{\"x\":" + json + "}", TestQueue.With("x", value).ColumnsJson);
         }
 
-        [Test]
+        [Fact]
         public void WhatIsNoValueIsRefused()
         {
             Assert.Throws<ArgumentException>(() => TestQueue.With("x", new object()));
@@ -51,7 +51,7 @@ namespace Readpast.Tests
             Assert.Throws<ArgumentException>(() => TestQueue.With("x", cycle));
         }
 
-        [Test]
+        [Fact]
         public void TextThatCannotBeSentIsRefusedBeforeItIs()
         {
             using (Queue queue = TestQueue.Open())
@@ -59,18 +59,18 @@ namespace Readpast.Tests
                 foreach (string bad in new[] { "a\0b", "\ud83d", "\ude00\ud83d" })
                 {
                     var named = Assert.Throws<ArgumentException>(() => queue.Enqueue(new NewItem { Type = bad }));
-                    Assert.AreEqual("Type", named.ParamName);
+                    Assert.Equal("Type", named.ParamName);
                     Assert.Throws<ArgumentException>(
                         () => queue.Settle(new Settlement(bad, "t", 1, SettlementAction.Complete)));
                 }
                 // What a NUL would cut short must not get through as JSON either.
                 var refused = Assert.Throws<QueueException>(() => queue.Enqueue(TestQueue.With("Payload", "a\0b")));
-                Assert.AreEqual(Status.InvalidItem, refused.Status);
-                Assert.AreEqual(0, queue.Stats().Pending);
+                Assert.Equal(Status.InvalidItem, refused.Status);
+                Assert.Equal(0, queue.Stats().Pending);
             }
         }
 
-        [Test]
+        [Fact]
         public void AMalformedTraceIsLeftOutWhateverItHolds()
         {
             const string Parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
@@ -84,10 +84,10 @@ namespace Readpast.Tests
                 }
                 using (Batch batch = queue.Claim(6))
                 {
-                    Assert.AreEqual(
+                    Assert.Equal(
                         new[] { null, Parent, null, Parent, null, Parent },
                         batch.Select(item => item.TraceParent).ToArray());
-                    Assert.That(batch.Select(item => item.TraceState), Is.All.Null);
+                    Assert.All(batch.Select(item => item.TraceState), Assert.Null);
                 }
             }
         }

@@ -1,7 +1,7 @@
 using System;
 using System.Data.Common;
 using System.Diagnostics;
-using NUnit.Framework;
+using Xunit;
 
 namespace Readpast.Tests
 {
@@ -24,7 +24,7 @@ namespace Readpast.Tests
             string bin = Environment.GetEnvironmentVariable("READPAST_PG_BIN");
             if (bin == null)
             {
-                Assert.Ignore("needs the throw-away PostgreSQL");
+                Assert.Skip("needs the throw-away PostgreSQL");
             }
             var start = new ProcessStartInfo
             {

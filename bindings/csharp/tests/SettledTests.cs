@@ -2,35 +2,32 @@ using System;
 using System.Collections.Concurrent;
 using System.Linq;
 using System.Threading;
-using NUnit.Framework;
+using Xunit;
 
 namespace Readpast.Tests
 {
     /// <summary>What a worker tells of its items, and what it does with what cannot be settled as it is.</summary>
-    [TestFixture]
-    public class SettledTests
+    public sealed class SettledTests : IDisposable
     {
         private Queue queue;
 
-        [SetUp]
-        public void Open()
+        public SettledTests()
         {
             queue = TestQueue.Open();
         }
 
-        [TearDown]
-        public void Close()
+        public void Dispose()
         {
             queue.Dispose();
         }
 
-        [Test]
+        [Fact]
         public void EachItemIsToldOfOnceItIsSettled()
         {
             TestQueue.Enqueue(queue, "good", "bad", "unbegun");
             var told = new ConcurrentQueue<SettledItem>();
-            Worker worker = null;
-            worker = new Worker(queue, item =>
+            QueueWorker worker = null;
+            worker = new QueueWorker(queue, item =>
             {
                 if (item.GetString("Payload") == "good")
                 {
@@ -42,31 +39,32 @@ namespace Readpast.Tests
             { BatchSize = 3 };
             worker.Settled += told.Enqueue;
             worker.Run();
-            Assert.IsTrue(told.All(item => item.Answer == Status.Ok && item.Key != null && item.Attempt == 1));
-            CollectionAssert.AreEquivalent(
-                new[] { ItemState.Completed, ItemState.Failed, ItemState.Pending }, told.Select(item => item.State));
+            Assert.True(told.All(item => item.Answer == Status.Ok && item.Key != null && item.Attempt == 1));
+            Assert.Equivalent(
+                new[] { ItemState.Completed, ItemState.Failed, ItemState.Pending }, told.Select(item => item.State),
+                strict: true);
             WorkerFigures figures = worker.Figures;
-            Assert.AreEqual(3, figures.Claimed);
-            Assert.AreEqual(2, figures.Settled);
-            Assert.AreEqual(1, figures.Released);
-            Assert.AreEqual(0, figures.Ready + figures.Begun + figures.Ended);
+            Assert.Equal(3, figures.Claimed);
+            Assert.Equal(2, figures.Settled);
+            Assert.Equal(1, figures.Released);
+            Assert.Equal(0, figures.Ready + figures.Begun + figures.Ended);
         }
 
-        [Test]
+        [Fact]
         public void WhatTheLibraryCannotBeToldIsLeftOut()
         {
             TestQueue.Enqueue(queue, "delay", "step", "no action");
             Run(
-                new Worker(queue, item => Err(item)),
+                new QueueWorker(queue, item => Err(item)),
                 () => queue.Stats().Paused == 1 && queue.Stats().Failed == 2);
             string[] errors = TestQueue.Column(queue, "error");
-            StringAssert.StartsWith("a part of the result was refused: ", errors[0]);
-            StringAssert.Contains("the delay of -1000 ms is not from 0", errors[0]);
-            StringAssert.Contains("the action Step does not end an item", errors[1]);
-            StringAssert.Contains("the action that was given does not end an item", errors[2]);
+            Assert.StartsWith("a part of the result was refused: ", errors[0]);
+            Assert.Contains("the delay of -1000 ms is not from 0", errors[0]);
+            Assert.Contains("the action Step does not end an item", errors[1]);
+            Assert.Contains("the action that was given does not end an item", errors[2]);
         }
 
-        [Test]
+        [Fact]
         public void TheSettleTimeoutIsOverWhenTheDatabaseDoesNotAnswer()
         {
             string name = TestQueue.Install();
@@ -74,14 +72,14 @@ namespace Readpast.Tests
             using (Queue patient = Queue.Open(TestQueue.Options, name))
             {
                 TestQueue.Enqueue(patient, "a");
-                Worker worker = null;
-                worker = new Worker(patient, item =>
+                QueueWorker worker = null;
+                worker = new QueueWorker(patient, item =>
                 {
                     server.Ask("BEGIN; LOCK TABLE readpast_csharp." + name.ToLowerInvariant() + "; SELECT 1");
                     worker.Stop();
                 })
                 { SettleTimeout = TimeSpan.FromMilliseconds(100) };
-                Assert.AreEqual(Status.TimedOut, Assert.Throws<QueueException>(() => worker.Run()).Status);
+                Assert.Equal(Status.TimedOut, Assert.Throws<QueueException>(() => worker.Run()).Status);
                 server.Ask("COMMIT; SELECT 1");
             }
         }
@@ -99,7 +97,7 @@ namespace Readpast.Tests
             }
         }
 
-        private static void Run(Worker worker, Func<bool> enough)
+        private static void Run(QueueWorker worker, Func<bool> enough)
         {
             var thread = new Thread(() => worker.Run());
             thread.Start();

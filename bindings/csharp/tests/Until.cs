@@ -1,7 +1,7 @@
 using System;
 using System.Diagnostics;
 using System.Threading;
-using NUnit.Framework;
+using Xunit;
 
 namespace Readpast.Tests
 {
@@ -15,14 +15,14 @@ namespace Readpast.Tests
             Stopwatch clock = Stopwatch.StartNew();
             while (!condition())
             {
-                Assert.Less(clock.Elapsed, Patience, "it never came true");
+                Assert.True(clock.Elapsed < Patience, "it never came true");
                 Thread.Sleep(5);
             }
         }
 
         internal static void Ended(Thread thread)
         {
-            Assert.IsTrue(thread.Join(Patience), "the thread never ended");
+            Assert.True(thread.Join(Patience), "the thread never ended");
         }
     }
 }

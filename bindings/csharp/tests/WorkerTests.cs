@@ -5,118 +5,115 @@ using System.Globalization;
 using System.Linq;
 using System.Threading;
 using System.Threading.Tasks;
-using NUnit.Framework;
+using Xunit;
 
 namespace Readpast.Tests
 {
     /// <summary>The worker: what handlers do, and how it ends.</summary>
-    [TestFixture]
-    public class WorkerTests
+    public sealed class WorkerTests : IDisposable
     {
         private Queue queue;
 
-        [SetUp]
-        public void Open()
+        public WorkerTests()
         {
             queue = TestQueue.Open();
         }
 
-        [TearDown]
-        public void Close()
+        public void Dispose()
         {
             queue.Dispose();
         }
 
-        [Test]
+        [Fact]
         public void EachItemIsHandledOnce()
         {
             const int Items = 500;
             TestQueue.Enqueue(queue, Enumerable.Range(0, Items).Select(i => "item " + i).ToArray());
             var handled = new ConcurrentBag<string>();
-            Run(new Worker(queue, item => handled.Add(item.GetString("Payload"))) { Threads = 4, BatchSize = 7 },
+            Run(new QueueWorker(queue, item => handled.Add(item.GetString("Payload"))) { Threads = 4, BatchSize = 7 },
                 () => handled.Count == Items);
-            Assert.AreEqual(Items, handled.Distinct().Count());
-            Assert.AreEqual(Items, queue.Stats().Completed);
+            Assert.Equal(Items, handled.Distinct().Count());
+            Assert.Equal(Items, queue.Stats().Completed);
         }
 
-        [Test]
+        [Fact]
         public void ATaskThatIsCancelledEndsWell()
         {
             TestQueue.Enqueue(queue, "item");
             using (var source = new CancellationTokenSource())
             {
-                Task run = new Worker(queue, item => source.Cancel()).RunAsync(source.Token);
-                Assert.IsTrue(run.Wait(Until.Patience));
-                Assert.AreEqual(TaskStatus.RanToCompletion, run.Status);
+                Task run = new QueueWorker(queue, item => source.Cancel()).RunAsync(source.Token);
+                Assert.True(run.Wait(Until.Patience));
+                Assert.Equal(TaskStatus.RanToCompletion, run.Status);
             }
-            Assert.AreEqual(1, queue.Stats().Completed);
-            Task refused = new Worker(queue, item => { }) { Threads = 0 }.RunAsync();
-            Assert.IsInstanceOf<InvalidOperationException>(
+            Assert.Equal(1, queue.Stats().Completed);
+            Task refused = new QueueWorker(queue, item => { }) { Threads = 0 }.RunAsync();
+            Assert.IsType<InvalidOperationException>(
                 Assert.Throws<AggregateException>(() => refused.Wait()).InnerException);
         }
 
-        [Test]
+        [Fact]
         public void ATimeoutThatCannotBeIsRefusedAndEndsTheRun()
         {
-            var endless = new Worker(queue, item => { }) { SettleTimeout = Timeout.InfiniteTimeSpan };
-            StringAssert.Contains(
+            var endless = new QueueWorker(queue, item => { }) { SettleTimeout = Timeout.InfiniteTimeSpan };
+            Assert.Contains(
                 "SettleTimeout", Assert.Throws<ArgumentOutOfRangeException>(() => endless.Run()).Message);
             TestQueue.Enqueue(queue, "item");
-            Worker tooLong = null;
-            tooLong = new Worker(queue, item => tooLong.Stop()) { SettleTimeout = TimeSpan.FromDays(2) };
-            Assert.AreEqual(
+            QueueWorker tooLong = null;
+            tooLong = new QueueWorker(queue, item => tooLong.Stop()) { SettleTimeout = TimeSpan.FromDays(2) };
+            Assert.Equal(
                 Status.InvalidArgument, Assert.Throws<QueueException>(() => tooLong.Run()).Status);
-            Assert.AreEqual(1, queue.Stats().Completed);
+            Assert.Equal(1, queue.Stats().Completed);
         }
 
-        [Test]
+        [Fact]
         public void WhatAHandlerReturnsIsSettled()
         {
             TestQueue.Enqueue(
                 queue, "nothing", "response", "partially", "fail", "retry", "release", "cancel", "pause", "step");
             int handled = 0;
             Run(
-                new Worker(queue, item => Interlocked.Increment(ref handled) > 0 ? Do(item) : null),
+                new QueueWorker(queue, item => Interlocked.Increment(ref handled) > 0 ? Do(item) : null),
                 () => handled == 9);
-            CollectionAssert.AreEqual(
+            Assert.Equal(
                 new[]
                 {
                     "Completed", "Completed", "PartiallyCompleted", "Failed", "Error", "Pending", "Cancelled", "Paused",
                     "Completed",
                 },
                 TestQueue.Column(queue, "status"));
-            CollectionAssert.AreEqual(
+            Assert.Equal(
                 new[] { "", "sent", "half", "", "", "", "", "", "" }, TestQueue.Column(queue, "response"));
-            CollectionAssert.AreEqual(new[] { "never", "later" }, TestQueue.Column(queue, "error").Skip(3).Take(2));
-            Assert.AreEqual("rendered", TestQueue.Column(queue, "step").Last());
+            Assert.Equal(new[] { "never", "later" }, TestQueue.Column(queue, "error").Skip(3).Take(2));
+            Assert.Equal("rendered", TestQueue.Column(queue, "step").Last());
         }
 
-        [Test]
+        [Fact]
         public void AnExceptionIsTheItemsErrorAndTheWorkerGoesOn()
         {
             TestQueue.Enqueue(queue, "bad", "good", "long", "unsendable");
             Run(
-                new Worker(queue, item => Play(item)) { BatchSize = 2 },
+                new QueueWorker(queue, item => Play(item)) { BatchSize = 2 },
                 () => queue.Stats().Failed == 2 && queue.Stats().Completed == 2);
             string[] errors = TestQueue.Column(queue, "error");
-            CollectionAssert.AreEqual(
+            Assert.Equal(
                 new[] { "Failed", "Completed", "Failed", "Completed" }, TestQueue.Column(queue, "status"));
-            StringAssert.StartsWith(
+            Assert.StartsWith(
                 "System.InvalidOperationException: it is bad: ä\U0001F600 \uFFFD\uFFFD!", errors[0]);
-            StringAssert.Contains("System.FormatException: inner", errors[0]);
-            StringAssert.Contains("WorkerTests.Play", errors[0], "where it was thrown");
-            Assert.AreEqual(string.Empty, errors[1]);
-            Assert.AreEqual(16000, new StringInfo(errors[2]).LengthInTextElements);
-            StringAssert.Contains("the response is not UTF-8", errors[3]);
-            Assert.AreEqual(string.Empty, TestQueue.Column(queue, "response")[3]);
+            Assert.Contains("System.FormatException: inner", errors[0]);
+            Assert.Contains("WorkerTests.Play", errors[0]);
+            Assert.Equal(string.Empty, errors[1]);
+            Assert.Equal(16000, new StringInfo(errors[2]).LengthInTextElements);
+            Assert.Contains("the response is not UTF-8", errors[3]);
+            Assert.Equal(string.Empty, TestQueue.Column(queue, "response")[3]);
         }
 
-        [Test]
+        [Fact]
         public void ATokenStopsItToo()
         {
             using (var source = new CancellationTokenSource())
             {
-                var worker = new Worker(queue, item => { }) { Threads = 3 };
+                var worker = new QueueWorker(queue, item => { }) { Threads = 3 };
                 var thread = new Thread(() => worker.Run(source.Token));
                 thread.Start();
                 source.Cancel();
@@ -125,27 +122,27 @@ namespace Readpast.Tests
             }
         }
 
-        [Test]
+        [Fact]
         public void AnInterruptOfTheQueueStopsItsWorkers()
         {
-            var worker = new Worker(queue, item => { }) { Threads = 3 };
+            var worker = new QueueWorker(queue, item => { }) { Threads = 3 };
             var thread = new Thread(() => worker.Run());
             thread.Start();
             queue.Interrupt();
             Until.Ended(thread);
         }
 
-        [Test]
+        [Fact]
         public void WhatIsStoppedBeforeItRunsDoesNothing()
         {
             TestQueue.Enqueue(queue, "a");
-            var worker = new Worker(queue, item => Assert.Fail());
+            var worker = new QueueWorker(queue, item => Assert.Fail());
             worker.Stop();
             worker.Run();
-            Assert.AreEqual(1, queue.Stats().Pending);
+            Assert.Equal(1, queue.Stats().Pending);
         }
 
-        [Test]
+        [Fact]
         public void LeasesOutlastTheWork()
         {
             QueueOptions options = TestQueue.Options;
@@ -158,7 +155,7 @@ namespace Readpast.Tests
                 TestQueue.Enqueue(brief, "slow");
                 bool lost = false, done = false;
                 Run(
-                    new Worker(brief, item =>
+                    new QueueWorker(brief, item =>
                     {
                         for (int i = 0; i < 340; i++)
                         {
@@ -170,11 +167,11 @@ namespace Readpast.Tests
                         done = true;
                     }),
                     () => done && brief.Stats().Completed == 1);
-                Assert.IsFalse(lost);
+                Assert.False(lost);
             }
         }
 
-        [Test]
+        [Fact]
         public void AHandlerLearnsThatItsItemIsLost()
         {
             QueueOptions options = TestQueue.Options;
@@ -185,9 +182,9 @@ namespace Readpast.Tests
                 TestQueue.Enqueue(brief, "doomed");
                 bool wasLost = false;
                 var notices = new ConcurrentQueue<string>();
-                var worker = new Worker(brief, item =>
+                var worker = new QueueWorker(brief, item =>
                 {
-                    Assert.IsFalse(item.IsLost);
+                    Assert.False(item.IsLost);
                     brief.Settle(Settlement.Operator(item.Key, SettlementAction.Terminate));
                     Until.True(() => item.IsLost);
                     wasLost = true;
@@ -200,31 +197,31 @@ namespace Readpast.Tests
                     }
                 };
                 Run(worker, () => notices.Count > 0);
-                Assert.IsTrue(wasLost);
-                StringAssert.Contains("was lost: ", notices.Single());
-                Assert.AreEqual(1, brief.Stats().Terminated);
+                Assert.True(wasLost);
+                Assert.Contains("was lost: ", notices.Single());
+                Assert.Equal(1, brief.Stats().Terminated);
             }
         }
 
-        [Test]
+        [Fact]
         public void AFailureThatNobodyMendsEndsTheRun()
         {
-            var worker = new Worker(queue, item => { }) { Threads = 2, BatchSize = 5000 };
-            Assert.AreEqual(Status.InvalidArgument, Assert.Throws<QueueException>(() => worker.Run()).Status);
+            var worker = new QueueWorker(queue, item => { }) { Threads = 2, BatchSize = 5000 };
+            Assert.Equal(Status.InvalidArgument, Assert.Throws<QueueException>(() => worker.Run()).Status);
 
             TestQueue.Enqueue(queue, "a");
-            worker = new Worker(queue, item => { }) { Threads = 2 };
+            worker = new QueueWorker(queue, item => { }) { Threads = 2 };
             Exception thrown = null;
             var thread = new Thread(() => thrown = Assert.Throws<QueueException>(() => worker.Run()));
             thread.Start();
             Until.True(() => queue.Stats().Completed == 1);
             queue.Close(Until.Patience);
             Until.Ended(thread);
-            Assert.AreEqual(Status.Closed, ((QueueException)thrown).Status);
-            StringAssert.Contains("Worker.Work", thrown.StackTrace, "where it was thrown first");
+            Assert.Equal(Status.Closed, ((QueueException)thrown).Status);
+            Assert.Contains("QueueWorker.Work", thrown.StackTrace);
         }
 
-        private static void Run(Worker worker, Func<bool> enough)
+        private static void Run(QueueWorker worker, Func<bool> enough)
         {
             Exception failed = null;
             var thread = new Thread(() =>
@@ -249,7 +246,7 @@ namespace Readpast.Tests
                 worker.Stop();
                 Until.Ended(thread);
             }
-            Assert.IsNull(failed);
+            Assert.Null(failed);
         }
 
         private static Settlement Do(Item item)
@@ -264,7 +261,7 @@ namespace Readpast.Tests
                 case "cancel": return item.Settle(SettlementAction.Cancel);
                 case "pause": return item.Settle(SettlementAction.Pause);
                 case "step":
-                    Assert.AreEqual(Status.Ok, item.RecordStep("rendered").Answer);
+                    Assert.Equal(Status.Ok, item.RecordStep("rendered").Answer);
                     return item.Complete();
                 default: return null;
             }

@@ -140,6 +140,36 @@ def test_what_is_stopped_before_it_runs_does_nothing(queue: Queue) -> None:
     assert queue.stats().pending == 1
 
 
+@pytest.mark.parametrize("is_coroutine", [False, True])
+def test_an_abandoned_worker_spends_no_attempt_of_what_its_handlers_have(queue: Queue, is_coroutine: bool) -> None:
+    support.enqueue(queue, "a")
+    begun, may_end, ended = threading.Event(), threading.Event(), threading.Event()
+    lost: list[bool] = []
+
+    def work(item: Item) -> Settlement:
+        begun.set()
+        may_end.wait(support.PATIENCE)
+        lost.append(item.is_lost)
+        ended.set()
+        return item.complete("late")
+
+    async def coroutine(item: Item) -> Settlement:
+        return work(item)
+
+    worker = Worker(queue, coroutine if is_coroutine else work)
+    thread = threading.Thread(target=worker.run)
+    thread.start()
+    assert begun.wait(support.PATIENCE)
+    worker.abandon()
+    thread.join(support.PATIENCE)
+    assert not thread.is_alive(), "it waits for its handler"
+    may_end.set()
+    assert ended.wait(support.PATIENCE)
+    assert lost == [True]
+    assert queue.stats().pending == 1
+    assert support.column(queue, "attempt_num") == [0]
+
+
 def test_leases_outlast_the_work() -> None:
     name, settings = support.install(), support.settings(lease_ms=15000, recover_interval_ms=50)
     with readpast.Queue(name, **settings) as queue, readpast.Queue(name, **settings) as rival:
@@ -270,7 +300,7 @@ def test_it_does_not_wait_for_ever_for_what_the_database_does_not_take(queue: Qu
             worker.stop()
 
         worker = Worker(queue, work, settle_timeout=0.1)
-        with pytest.raises(errors.TimedOutError, match="abandoned"):
+        with pytest.raises(errors.TimedOutError, match="given up"):
             worker.run()
         psql.unlock()
 

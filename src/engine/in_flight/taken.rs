@@ -79,9 +79,21 @@ impl InFlight {
         idle.iter().for_each(|claim| self.release(claim, Verdict::release()));
     }
 
+    /// Gives back all taken items, also those that are worked on, and returns the latter: nobody waits for their handlers.
+    pub(in crate::engine) fn abandon_taken(&mut self) -> Vec<Batch> {
+        self.give_back_taken();
+        let left: Vec<_> = self.taken.iter().map(|(claim, taken)| (claim.clone(), taken.lost)).collect();
+        let mut abandoned = Vec::new();
+        for (claim, lost) in left {
+            abandoned.extend(self.taken.get(&claim).filter(|_| !lost).map(|taken| taken.item.clone()));
+            self.release(&claim, Verdict::release());
+        }
+        abandoned
+    }
+
     fn release(&mut self, claim: &ClaimName, release: Verdict) {
-        if let Some(TakenItem { item, lost: false, .. }) = self.leave(claim) {
-            self.ended.push_back(EndedItem::new(item, release));
+        if let Some(TakenItem { item, token, lost: false, .. }) = self.leave(claim) {
+            self.ended.push_back(EndedItem { token, ..EndedItem::new(item, release) });
         }
     }
 

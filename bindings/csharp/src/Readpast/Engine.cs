@@ -5,7 +5,7 @@ using Readpast.Native;
 namespace Readpast
 {
     /// <summary>
-    /// The library's worker, of which a <see cref="Worker"/> is the threads. Any number of threads may use it.
+    /// The library's worker, of which a <see cref="QueueWorker"/> is the threads. Any number of threads may use it.
     /// </summary>
     internal sealed unsafe class Engine : IDisposable
     {
@@ -13,7 +13,7 @@ namespace Readpast
         private const int MostEvents = 1000;
 
         /// <summary>A wait without end; who waited looks again.</summary>
-        private static readonly TimeSpan Day = TimeSpan.FromDays(1);
+        internal static readonly TimeSpan Day = TimeSpan.FromDays(1);
 
         private readonly WorkerHandle handle;
 
@@ -25,6 +25,7 @@ namespace Readpast
                 UntilEmpty = untilEmpty ? 1 : 0,
                 Events = MostEvents,
             };
+            Queue = queue;
             using (var use = queue.Borrow())
             {
                 QueueException.Check(
@@ -33,6 +34,9 @@ namespace Readpast
                 handle = new WorkerHandle(worker);
             }
         }
+
+        /// <summary>The queue it works on.</summary>
+        internal Queue Queue { get; }
 
         internal bool IsStopping
         {
@@ -122,6 +126,11 @@ namespace Readpast
 
         internal Status Step(string key, int attempt, string step)
         {
+            if (handle.IsClosed)
+            {
+                // The worker was abandoned, and its run has ended.
+                return Status.NotFound;
+            }
             using (var use = handle.Borrow())
             using (var texts = new Arena())
             {
@@ -147,23 +156,18 @@ namespace Readpast
         }
 
         /// <summary>
-        /// Waits for more news than were seen, and says how many there are; 0 were seen at first. They tell that an
-        /// item was lost, or that the worker is stopping. Null: it has closed, and there will be no more.
+        /// Waits for more news than were seen, and says how many there are, as many as before if none came in time; 0
+        /// were seen at first. They tell that an item was lost, or that the worker is stopping. Null: it has closed,
+        /// and there will be no more.
         /// </summary>
-        internal long? News(long seen)
+        internal long? News(long seen, TimeSpan wait)
         {
-            while (true)
+            using (var use = handle.Borrow())
             {
-                using (var use = handle.Borrow())
-                {
-                    Status status = QueueException.Check(
-                        WorkerMethods.readpast_worker_changes(
-                            use.Handle, seen, Queue.Milliseconds(Day), out long news, out Handle error), error);
-                    if (status != Status.Empty)
-                    {
-                        return status == Status.Interrupted ? (long?)null : news;
-                    }
-                }
+                Status status = QueueException.Check(
+                    WorkerMethods.readpast_worker_changes(
+                        use.Handle, seen, Queue.Milliseconds(wait), out long news, out Handle error), error);
+                return status == Status.Interrupted ? (long?)null : status == Status.Empty ? seen : news;
             }
         }
 
@@ -172,6 +176,14 @@ namespace Readpast
             using (var use = handle.Borrow())
             {
                 QueueException.Check(WorkerMethods.readpast_worker_stop(use.Handle, out Handle error), error);
+            }
+        }
+
+        internal void Abandon()
+        {
+            using (var use = handle.Borrow())
+            {
+                QueueException.Check(WorkerMethods.readpast_worker_abandon(use.Handle, out Handle error), error);
             }
         }
 

@@ -1,5 +1,7 @@
 using System;
 using System.Globalization;
+using System.Threading;
+using System.Threading.Tasks;
 using Readpast.Native;
 
 namespace Readpast
@@ -278,6 +280,19 @@ namespace Readpast
                 Token = outcome.Token;
             }
             return outcome;
+        }
+
+        /// <summary><see cref="RecordStep"/> as a task.</summary>
+        /// <param name="step">Where the work is.</param>
+        /// <param name="cancellation">Cancels it before it begins; after that it is brought to its end.</param>
+        /// <returns>What came of it.</returns>
+        public Task<Outcome> RecordStepAsync(
+            string step, CancellationToken cancellation = default(CancellationToken))
+        {
+            Queue queue = batch.Queue ?? batch.Engine?.Queue;
+            return queue == null
+                ? Task.FromResult(RecordStep(step))
+                : queue.RecordStepAsync(this, step, cancellation);
         }
 
         private static object ValueOf(ref ValueStruct value)

@@ -48,6 +48,11 @@ namespace Readpast
 
         /// <summary>The <c>tracestate</c> that belongs to it.</summary>
         public string TraceState { get; set; }
+
+        internal NewItem Copy()
+        {
+            return (NewItem)MemberwiseClone();
+        }
     }
 
     /// <summary>What came of an item to enqueue.</summary>

@@ -1,5 +1,6 @@
 using System;
 using System.Collections.Generic;
+using System.Linq;
 using System.Threading;
 using System.Threading.Tasks;
 using Readpast.Native;
@@ -7,12 +8,56 @@ using Readpast.Native;
 namespace Readpast
 {
     /// <content>
-    /// The calls as tasks. The library is synchronous, so each runs on a thread of its own, not on one of the pool: any
-    /// number of waiting claims keeps nobody else from running.
+    /// The calls as tasks. The library is synchronous, so they run on threads of the queue's own, as many as it may
+    /// have connections (<c>pool.size</c>), and no thread of the pool ever waits for a server. Arguments are copied
+    /// before a call returns its task.
     /// </content>
     public sealed partial class Queue
     {
-        /// <summary><see cref="Claim"/> as a task.</summary>
+        /// <summary>For calls without a queue.</summary>
+        private static readonly AsyncCalls Others = new AsyncCalls(4);
+
+        private readonly AsyncCalls calls;
+        private readonly EnqueueGroup group;
+        private readonly ClaimLine line;
+
+        /// <summary><see cref="Open"/> as a task.</summary>
+        /// <param name="options">The settings; they are copied.</param>
+        /// <param name="name">The queue's name.</param>
+        /// <param name="cancellation">Ends the task at once; what is opened nevertheless is closed.</param>
+        /// <returns>The queue, to be disposed of.</returns>
+        public static async Task<Queue> OpenAsync(
+            QueueOptions options, string name, CancellationToken cancellation = default(CancellationToken))
+        {
+            QueueOptions copy = Required(options).Copy();
+            Task<Queue> opening = Others.Run(() => Open(copy, name), cancellation);
+            var cancelled = new TaskCompletionSource<Queue>(TaskCreationOptions.RunContinuationsAsynchronously);
+            using (cancellation.Register(() => cancelled.TrySetCanceled(cancellation)))
+            {
+                Task<Queue> first = await Task.WhenAny(opening, cancelled.Task).ConfigureAwait(false);
+                if (first == cancelled.Task)
+                {
+                    Task dispose = opening.ContinueWith(
+                        opened => opened.Result.Dispose(), CancellationToken.None,
+                        TaskContinuationOptions.OnlyOnRanToCompletion, TaskScheduler.Default);
+                }
+                return await first.ConfigureAwait(false);
+            }
+        }
+
+        /// <summary><see cref="Install"/> as a task.</summary>
+        /// <param name="options">The connection and the schema.</param>
+        /// <param name="spec">The queue's description itself, as JSON or TOML; null for no queue.</param>
+        /// <param name="cancellation">Cancels it before it begins; after that it is brought to its end.</param>
+        /// <returns>A task that ends with the call.</returns>
+        public static Task InstallAsync(
+            QueueOptions options, string spec = null, CancellationToken cancellation = default(CancellationToken))
+        {
+            QueueOptions copy = Required(options).Copy();
+            return Others.Run(() => Install(copy, spec), cancellation);
+        }
+
+        /// <summary><see cref="Claim"/> as a task. Any number of them may wait.</summary>
         /// <param name="maxItems">1 to 1000.</param>
         /// <param name="wait">How long to wait when none is due; up to a day.</param>
         /// <param name="cancellation">
@@ -25,7 +70,23 @@ namespace Readpast
             int maxItems = 1, TimeSpan wait = default(TimeSpan),
             CancellationToken cancellation = default(CancellationToken))
         {
-            return Run(() => ClaimUntil(maxItems, wait, cancellation), cancellation);
+            // A wait that cannot be is refused by the call.
+            bool waits = wait > TimeSpan.Zero && wait <= Engine.Day;
+            return waits
+                ? ClaimWaiting(maxItems, wait, cancellation)
+                : calls.Run(() => Claim(maxItems, wait), cancellation);
+        }
+
+        /// <summary>
+        /// <see cref="Enqueue(NewItem)"/> as a task. Those that wait at the same time leave in one call and commit: if
+        /// it fails, all of them do, and the exception's operation is that of all (<see cref="IsDone"/>).
+        /// </summary>
+        /// <param name="item">The item.</param>
+        /// <param name="cancellation">Cancels it before it leaves; after that it is brought to its end.</param>
+        /// <returns>Its key, or that it was there already.</returns>
+        public Task<Receipt> EnqueueAsync(NewItem item, CancellationToken cancellation = default(CancellationToken))
+        {
+            return group.Enqueue(Copy(item, nameof(item)), cancellation);
         }
 
         /// <summary><see cref="Enqueue(IEnumerable{NewItem}, string)"/> as a task.</summary>
@@ -37,7 +98,19 @@ namespace Readpast
             IEnumerable<NewItem> items, string operation = null,
             CancellationToken cancellation = default(CancellationToken))
         {
-            return Run(() => Enqueue(items, operation), cancellation);
+            NewItem[] all = Array(items, nameof(items)).Select(each => Copy(each, nameof(items))).ToArray();
+            return calls.Run(() => Enqueue(all, operation), cancellation);
+        }
+
+        /// <summary><see cref="Settle(Settlement)"/> as a task.</summary>
+        /// <param name="settlement">What to do with the item.</param>
+        /// <param name="cancellation">Cancels it before it begins; after that it is brought to its end.</param>
+        /// <returns>What came of it.</returns>
+        public Task<Outcome> SettleAsync(
+            Settlement settlement, CancellationToken cancellation = default(CancellationToken))
+        {
+            Settlement copy = Copy(settlement, nameof(settlement));
+            return calls.Run(() => Settle(copy), cancellation);
         }
 
         /// <summary><see cref="Settle(IEnumerable{Settlement}, string)"/> as a task.</summary>
@@ -49,7 +122,8 @@ namespace Readpast
             IEnumerable<Settlement> settlements, string operation = null,
             CancellationToken cancellation = default(CancellationToken))
         {
-            return Run(() => Settle(settlements, operation), cancellation);
+            Settlement[] all = Copies(settlements);
+            return calls.Run(() => Settle(all, operation), cancellation);
         }
 
         /// <summary><see cref="SettleAndClaim"/> as a task.</summary>
@@ -62,34 +136,83 @@ namespace Readpast
             IEnumerable<Settlement> settlements, int maxItems, string operation = null,
             CancellationToken cancellation = default(CancellationToken))
         {
-            return Run(() => SettleAndClaim(settlements, maxItems, operation), cancellation);
+            Settlement[] all = Copies(settlements);
+            return calls.Run(() => SettleAndClaim(all, maxItems, operation), cancellation);
         }
 
-        private static Task<T> Run<T>(Func<T> call, CancellationToken cancellation)
+        /// <summary><see cref="Renew"/> as a task.</summary>
+        /// <param name="leases">The leases.</param>
+        /// <param name="cancellation">Cancels it before it begins; after that it is brought to its end.</param>
+        /// <returns>What came of each.</returns>
+        public Task<Answers<Outcome>> RenewAsync(
+            IEnumerable<Lease> leases, CancellationToken cancellation = default(CancellationToken))
         {
-            // A thread of its own is what LongRunning asks for.
-            return Task.Factory.StartNew(
-                call, cancellation, TaskCreationOptions.LongRunning | TaskCreationOptions.DenyChildAttach,
-                TaskScheduler.Default);
+            Lease[] all = Array(leases, nameof(leases));
+            return calls.Run(() => Renew(all), cancellation);
         }
 
-        /// <summary>On a handle of its own, which is interrupted for itself alone.</summary>
-        private Batch ClaimUntil(int maxItems, TimeSpan wait, CancellationToken cancellation)
+        /// <summary><see cref="IsDone"/> as a task.</summary>
+        /// <param name="operation">The identity, a UUID.</param>
+        /// <param name="cancellation">Cancels it before it begins; after that it is brought to its end.</param>
+        /// <returns>Whether it has committed.</returns>
+        public Task<bool> IsDoneAsync(
+            string operation, CancellationToken cancellation = default(CancellationToken))
         {
-            if (!cancellation.CanBeCanceled)
+            return calls.Run(() => IsDone(operation), cancellation);
+        }
+
+        /// <summary><see cref="Close"/> as a task.</summary>
+        /// <param name="timeout">How long to wait for calls under way; up to a day.</param>
+        /// <returns>A task that ends when they have ended.</returns>
+        public Task CloseAsync(TimeSpan timeout)
+        {
+            // Not behind calls that it is to wait for.
+            return Others.Run(() => Close(timeout), CancellationToken.None);
+        }
+
+        internal QueueHandle ShareClaims()
+        {
+            return Shared(claims);
+        }
+
+        /// <summary>A batch of nothing.</summary>
+        internal Batch None(Status status)
+        {
+            return new Batch(this, status, default(Handle));
+        }
+
+        internal Task<Outcome> RecordStepAsync(Item item, string step, CancellationToken cancellation)
+        {
+            return calls.Run(() => item.RecordStep(step), cancellation);
+        }
+
+        private static NewItem Copy(NewItem item, string parameter)
+        {
+            return (item ?? throw new ArgumentNullException(parameter)).Copy();
+        }
+
+        private static Settlement Copy(Settlement settlement, string parameter)
+        {
+            return (settlement ?? throw new ArgumentNullException(parameter)).Copy();
+        }
+
+        private static Settlement[] Copies(IEnumerable<Settlement> settlements)
+        {
+            return Array(settlements, nameof(settlements)).Select(each => Copy(each, nameof(settlements))).ToArray();
+        }
+
+        private async Task<Batch> ClaimWaiting(int maxItems, TimeSpan wait, CancellationToken cancellation)
+        {
+            if (!line.IsWaiting)
             {
-                return Claim(maxItems, wait);
-            }
-            using (QueueHandle own = Shared(claims))
-            using (cancellation.Register(() => InterruptClaims(own)))
-            {
-                Batch batch = ClaimOn(own, maxItems, wait);
-                if (batch.Status == Status.Interrupted)
+                Batch batch = await calls.Run(() => Claim(maxItems), cancellation).ConfigureAwait(false);
+                if (batch.Status != Status.Empty)
                 {
-                    cancellation.ThrowIfCancellationRequested();
+                    return batch;
                 }
-                return batch;
+                batch.Dispose();
             }
+            return await line.Claim(maxItems, wait, cancellation).ConfigureAwait(false);
         }
     }
 }

@@ -194,7 +194,7 @@ namespace Readpast
             }
         }
 
-        private Batch ClaimOn(QueueHandle on, int maxItems, TimeSpan wait)
+        internal Batch ClaimOn(QueueHandle on, int maxItems, TimeSpan wait)
         {
             using (var use = on.Borrow())
             {

@@ -1,4 +1,6 @@
 using System;
+using System.Threading;
+using System.Threading.Tasks;
 using Readpast.Native;
 
 namespace Readpast
@@ -13,6 +15,9 @@ namespace Readpast
     /// survive a fork: in the child calls throw with <see cref="Status.Forked"/>.
     /// </remarks>
     public sealed partial class Queue : IDisposable
+#if NET
+        , IAsyncDisposable
+#endif
     {
         private readonly QueueHandle handle;
 
@@ -21,9 +26,12 @@ namespace Readpast
         /// </summary>
         private readonly QueueHandle claims;
 
-        private Queue(QueueHandle handle)
+        private Queue(QueueHandle handle, AsyncCalls calls)
         {
             this.handle = handle;
+            this.calls = calls;
+            group = new EnqueueGroup(this, calls);
+            line = new ClaimLine(this);
             try
             {
                 claims = Shared(handle);
@@ -151,7 +159,7 @@ namespace Readpast
                 QueueException.Check(
                     QueueMethods.readpast_queue_open(
                         use.Handle, texts.Text(name, nameof(name)), out Handle queue, out Handle error), error);
-                return new Queue(new QueueHandle(queue));
+                return new Queue(new QueueHandle(queue), AsyncCalls.For(options));
             }
         }
 
@@ -163,7 +171,7 @@ namespace Readpast
         /// <returns>The handle, to be disposed of.</returns>
         public Queue Share()
         {
-            return new Queue(Shared(handle));
+            return new Queue(Shared(handle), calls);
         }
 
         /// <summary>
@@ -179,10 +187,7 @@ namespace Readpast
         /// <summary>Ends what <see cref="Interrupt"/> began.</summary>
         public void Resume()
         {
-            using (var use = handle.Borrow())
-            {
-                QueueException.Check(QueueMethods.readpast_queue_resume(use.Handle, out Handle error), error);
-            }
+            ResumeClaims(handle);
         }
 
         /// <summary>
@@ -212,7 +217,7 @@ namespace Readpast
                     QueueMethods.readpast_queue_attach(
                         use.Handle, connection, out Handle attached, out Handle error),
                     error);
-                return new Queue(new QueueHandle(attached));
+                return new Queue(new QueueHandle(attached), new AsyncCalls(1));
             }
         }
 
@@ -273,6 +278,15 @@ namespace Readpast
             handle.Dispose();
         }
 
+#if NET
+        /// <summary><see cref="Dispose"/> as a task: it may wait until connections are closed.</summary>
+        /// <returns>A task that ends when it has.</returns>
+        public ValueTask DisposeAsync()
+        {
+            return new ValueTask(Others.Run(Dispose, CancellationToken.None));
+        }
+#endif
+
         internal LibraryHandle.Use Borrow()
         {
             return handle.Borrow();
@@ -305,7 +319,15 @@ namespace Readpast
             }
         }
 
-        private static void InterruptClaims(QueueHandle on)
+        internal static void ResumeClaims(QueueHandle on)
+        {
+            using (var use = on.Borrow())
+            {
+                QueueException.Check(QueueMethods.readpast_queue_resume(use.Handle, out Handle error), error);
+            }
+        }
+
+        internal static void InterruptClaims(QueueHandle on)
         {
             using (var use = on.Borrow())
             {

@@ -72,6 +72,14 @@ namespace Readpast
             return GetEnumerator();
         }
 
+        /// <summary>The same settings, whatever becomes of these.</summary>
+        internal QueueOptions Copy()
+        {
+            var copy = new QueueOptions();
+            copy.settings.AddRange(settings);
+            return copy;
+        }
+
         internal ConfigHandle ToConfig()
         {
             Library.Check();

@@ -81,6 +81,11 @@ namespace Readpast
             return this;
         }
 
+        internal Settlement Copy()
+        {
+            return (Settlement)MemberwiseClone();
+        }
+
         /// <summary>What it says, for the library to judge.</summary>
         internal unsafe SettlementStruct ToNative(Arena texts)
         {

@@ -1,5 +1,6 @@
 using System;
 using System.Collections.Generic;
+using System.Diagnostics;
 using System.Linq;
 using System.Threading;
 using System.Threading.Tasks;
@@ -7,21 +8,22 @@ using System.Threading.Tasks;
 namespace Readpast
 {
     /// <summary>
-    /// Makes a handler of one that is asynchronous: the worker's thread waits until the task has ended, or until it is
-    /// told to cancel it. The task runs on the thread pool, where no synchronization context wants the waiting thread
-    /// back.
+    /// Makes a handler of one that is asynchronous: it begins on the worker's thread, which waits until its task has
+    /// ended, and goes on on the thread pool, where no synchronization context wants the waiting thread back.
     /// </summary>
     internal sealed class TaskHandler
     {
-        private readonly Worker worker;
+        private readonly QueueWorker worker;
         private readonly string name;
         private readonly Func<Item, CancellationToken, Task> handler;
 
-        /// <summary>The items that are handled, with who waits for news of each. Locked while it is used.</summary>
-        private readonly Dictionary<Item, TaskCompletionSource<string>> handled =
-            new Dictionary<Item, TaskCompletionSource<string>>();
+        /// <summary>The items that are handled, with what ends their tokens. Locked while it is used.</summary>
+        private readonly Dictionary<Item, Ending> handled = new Dictionary<Item, Ending>();
 
-        internal TaskHandler(Worker worker, string name, Func<Item, CancellationToken, Task> handler)
+        /// <summary>Whether handlers have had the time that a stop gives them.</summary>
+        private volatile bool isOver;
+
+        internal TaskHandler(QueueWorker worker, string name, Func<Item, CancellationToken, Task> handler)
         {
             this.worker = worker;
             this.name = name;
@@ -29,20 +31,28 @@ namespace Readpast
         }
 
         /// <summary>
-        /// Tells those who wait for a task whether it is to be cancelled, each time that the library has news, until
-        /// the worker has closed.
+        /// Cancels what is to be cancelled, each time that the library has news, and when the time of a stop is over,
+        /// until the worker has closed.
         /// </summary>
         internal void Listen(Engine engine)
         {
-            long? seen = 0;
-            while ((seen = engine.News(seen.Value)) != null)
+            Stopwatch stopping = null;
+            TimeSpan wait = Engine.Day;
+            for (long? seen = 0; (seen = engine.News(seen.Value, wait)) != null;)
             {
-                KeyValuePair<Item, TaskCompletionSource<string>>[] all;
+                if (worker.StopTimeout != null && !isOver && engine.IsStopping)
+                {
+                    stopping = stopping ?? Stopwatch.StartNew();
+                    TimeSpan left = worker.StopTimeout.Value - stopping.Elapsed;
+                    isOver = left <= TimeSpan.Zero;
+                    wait = isOver ? Engine.Day : left;
+                }
+                KeyValuePair<Item, Ending>[] all;
                 lock (handled)
                 {
                     all = handled.ToArray();
                 }
-                foreach (KeyValuePair<Item, TaskCompletionSource<string>> each in all)
+                foreach (KeyValuePair<Item, Ending> each in all)
                 {
                     Look(each.Key, each.Value);
                 }
@@ -52,65 +62,22 @@ namespace Readpast
         /// <summary>Has an item handled. Throws what the task ended by.</summary>
         internal Settlement Handle(Item item)
         {
-            using (var ending = new CancellationTokenSource())
-            {
-                Task<Settlement> task = Task.Run(() => Run(item, ending.Token));
-                string why = WaitOrCancel(item, task, ending);
-                try
-                {
-                    return task.GetAwaiter().GetResult();
-                }
-                catch (OperationCanceledException) when (why != null)
-                {
-                    worker.LogCancelled(item, why);
-                    return item.Release();
-                }
-            }
-        }
-
-        /// <summary>
-        /// Cancels what the handler waits for. A callback that throws is the handler's; its task tells how it ended.
-        /// </summary>
-        private static void Cancel(CancellationTokenSource ending)
-        {
-            try
-            {
-                ending.Cancel();
-            }
-            catch (AggregateException)
-            {
-                return;
-            }
-        }
-
-        private static void Look(Item item, TaskCompletionSource<string> told)
-        {
-            if (item.IsLost)
-            {
-                told.TrySetResult("the item is lost");
-            }
-            else if (item.IsWorkerStopping)
-            {
-                told.TrySetResult("the worker stops");
-            }
-        }
-
-        /// <summary>Waits until the task has ended, or cancels it and says why.</summary>
-        private string WaitOrCancel(Item item, Task task, CancellationTokenSource ending)
-        {
-            var told = new TaskCompletionSource<string>(TaskCreationOptions.RunContinuationsAsynchronously);
+            var ending = new Ending();
             lock (handled)
             {
-                handled.Add(item, told);
+                handled.Add(item, ending);
             }
             try
             {
                 // What was told before it was among those who are told.
-                Look(item, told);
-                if (Task.WaitAny(task, told.Task) == 0)
-                {
-                    return null;
-                }
+                Look(item, ending);
+                SynchronizationContext.SetSynchronizationContext(null);
+                return Run(item, ending.Token).GetAwaiter().GetResult();
+            }
+            catch (OperationCanceledException) when (ending.Why != null)
+            {
+                worker.LogCancelled(item, ending.Why, ending.IsInOrder);
+                return item.Release();
             }
             finally
             {
@@ -119,8 +86,18 @@ namespace Readpast
                     handled.Remove(item);
                 }
             }
-            Cancel(ending);
-            return told.Task.Result;
+        }
+
+        private void Look(Item item, Ending ending)
+        {
+            if (item.IsLost)
+            {
+                ending.End("the item is lost", false);
+            }
+            else if (isOver)
+            {
+                ending.End("the worker stops", true);
+            }
         }
 
         private async Task<Settlement> Run(Item item, CancellationToken token)
@@ -128,13 +105,55 @@ namespace Readpast
             Task task = handler(item, token);
             if (task == null || task.Status == TaskStatus.Created)
             {
-                return Worker.Mistaken(
+                return QueueWorker.Mistaken(
                     item,
                     "the handler " + name + " returned " + (task == null ? "null" : "a task that was not started") +
                     " in place of a task that runs, so nobody knows whether its work is done; make it async");
             }
             await task.ConfigureAwait(false);
             return (task as Task<Settlement>)?.Result;
+        }
+
+        /// <summary>The end of a handler's token, and why.</summary>
+        private sealed class Ending
+        {
+            private readonly CancellationTokenSource source = new CancellationTokenSource();
+
+            internal CancellationToken Token
+            {
+                get { return source.Token; }
+            }
+
+            internal string Why { get; private set; }
+
+            internal bool IsInOrder { get; private set; }
+
+            internal void End(string why, bool isInOrder)
+            {
+                lock (source)
+                {
+                    if (Why != null)
+                    {
+                        return;
+                    }
+                    (Why, IsInOrder) = (why, isInOrder);
+                }
+                // Callbacks are the handler's, and may take their time.
+                ThreadPool.UnsafeQueueUserWorkItem(state => Cancel(), null);
+            }
+
+            /// <summary>A callback that throws is the handler's; its task tells how it ended.</summary>
+            private void Cancel()
+            {
+                try
+                {
+                    source.Cancel();
+                }
+                catch (AggregateException)
+                {
+                    return;
+                }
+            }
         }
     }
 }

@@ -20,8 +20,8 @@ namespace Readpast
     }
 
     /// <summary>
-    /// Something that <see cref="Worker.Logged"/> tells of. As a list it is its fields, those that apply: <c>Queue</c>,
-    /// <c>Worker</c>, <c>Key</c>, <c>Attempt</c>, <c>Action</c>, <c>Status</c>. That is what providers of
+    /// Something that <see cref="QueueWorker.Logged"/> tells of. As a list it is its fields, those that apply:
+    /// <c>Queue</c>, <c>Worker</c>, <c>Key</c>, <c>Attempt</c>, <c>Action</c>, <c>Status</c>. That is what providers of
     /// Microsoft.Extensions.Logging keep of the state of an entry.
     /// </summary>
     public sealed class WorkerLogEntry : IReadOnlyList<KeyValuePair<string, object>>

@@ -76,6 +76,11 @@ func (w Worker) Stop() *Failure {
 	return failed(C.worker_stop(C.uint64_t(w)))
 }
 
+// Abandon is readpast_worker_abandon.
+func (w Worker) Abandon() *Failure {
+	return failed(C.worker_abandon(C.uint64_t(w)))
+}
+
 // IsStopping is readpast_worker_is_stopping.
 func (w Worker) IsStopping() bool {
 	return C.readpast_worker_is_stopping(w.native()) != 0

@@ -59,6 +59,12 @@ static inline struct result worker_stop(uint64_t worker) {
     return result;
 }
 
+static inline struct result worker_abandon(uint64_t worker) {
+    struct result result = {0};
+    result.status = readpast_worker_abandon((readpast_worker){worker}, &result.error);
+    return result;
+}
+
 static inline struct result worker_close(uint64_t worker, int64_t wait_ms) {
     struct result result = {0};
     result.status = readpast_worker_close((readpast_worker){worker}, wait_ms, &result.error);

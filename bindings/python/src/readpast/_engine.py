@@ -38,6 +38,7 @@ class EventKind(IntEnum):
     REFUSED = lib.READPAST_EVENT_REFUSED
     TROUBLE = lib.READPAST_EVENT_TROUBLE
     SET_ASIDE = lib.READPAST_EVENT_SET_ASIDE
+    ABANDONED = lib.READPAST_EVENT_ABANDONED
 
 
 class Event(NamedTuple):
@@ -105,6 +106,10 @@ class Engine:
 
     def stop(self) -> None:
         self._open().call(lib.readpast_worker_stop)
+
+    def abandon(self) -> None:
+        """Stops, and gives back what handlers have not ended."""
+        self._open().call(lib.readpast_worker_abandon)
 
     @property
     def is_stopping(self) -> bool:

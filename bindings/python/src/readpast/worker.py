@@ -92,6 +92,11 @@ class Worker:
         self._has_run = False
         self._stopping = False
         self._failure: BaseException | None = None
+        self._lock = threading.Lock()
+        self._at_work = 0
+        self._is_abandoned = False
+        self._over = threading.Event()
+        """No thread is at work any more, or nobody waits for those that are."""
 
     def claimed(self, batch: Batch) -> None:
         """For subclasses: called with every batch before its first item is handled, on the worker's threads."""
@@ -164,6 +169,22 @@ class Worker:
             except QueueError as error:
                 _log.debug("nothing to stop: %s", error)
 
+    def abandon(self) -> None:
+        """Stops, and gives back at once what handlers have not ended, without spending an attempt.
+
+        It is for a program that ends and waits for its handlers no longer. `run` returns although they go on; what they
+        return is refused. From any thread; returns at once.
+        """
+        with self._lock:
+            self._is_abandoned = self._stopping = True
+            engine = self._engine
+        if engine is not None:
+            try:
+                engine.abandon()
+            except QueueError as error:
+                _log.debug("nothing to abandon: %s", error)
+        self._over.set()
+
     def _is_stopping(self) -> bool:
         engine = self._engine
         return self._stopping or (engine is not None and engine.is_stopping)
@@ -198,13 +219,18 @@ class Worker:
             for number in range(1, self._threads + 1):
                 name = f"readpast worker {number}"
                 thread = threading.Thread(target=self._work, args=(engine,), name=name, daemon=True)
-                thread.start()
+                with self._lock:
+                    thread.start()
+                    self._at_work += 1
                 threads.append(thread)
         except BaseException as failure:
             self._fail(failure)
-        for thread in threads:
-            thread.join()
-        self._handling.close(wait=True)
+        if threads:
+            self._over.wait()
+        if not self._is_abandoned:
+            for thread in threads:
+                thread.join()
+        self._handling.close(wait=not self._is_abandoned)
         try:
             engine.close(self._settle_timeout_ms)
         finally:
@@ -219,7 +245,13 @@ class Worker:
             # By `stop`, or because the queue itself was interrupted: for all threads alike.
             self.stop()
         except BaseException as failure:
-            self._fail(failure)
+            if not self._is_abandoned:
+                self._fail(failure)
+        finally:
+            with self._lock:
+                self._at_work -= 1
+                if self._at_work == 0:
+                    self._over.set()
 
     def _work_on(self, engine: Engine, batch: Batch) -> None:
         begun: Item | None = None
@@ -230,6 +262,8 @@ class Worker:
                     begun = item
                     engine.end(self._handling.handle(item))
         except BaseException as failure:
+            if self._is_abandoned:
+                return
             # First, so that others have the rest at once.
             self._fail(failure)
             if begun is not None:

@@ -19,6 +19,9 @@ namespace Readpast.Native
 
         /// <summary>An item is left aside for a while: its table refused to have it claimed or given back.</summary>
         SetAside = 5,
+
+        /// <summary>An item was given back although its handler had not ended.</summary>
+        Abandoned = 6,
     }
 
     /// <summary>readpast_events.</summary>

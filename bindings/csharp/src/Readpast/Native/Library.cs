@@ -1,4 +1,5 @@
 using System;
+using System.IO;
 using System.Runtime.InteropServices;
 
 namespace Readpast.Native
@@ -8,8 +9,7 @@ namespace Readpast.Native
     {
         /// <summary>
         /// As every runtime looks for it: libreadpast.so on Linux, libreadpast.dll on Windows, where readpast.dll would
-        /// be this assembly's own name; by its own rules for places (.NET: beside the assembly and in runtimes/; Mono:
-        /// LD_LIBRARY_PATH and a dllmap).
+        /// be this assembly's own name; by its own rules for places (.NET: beside the assembly and in runtimes/).
         /// </summary>
         internal const string Name = "libreadpast";
 
@@ -85,10 +85,35 @@ namespace Readpast.Native
                     "libreadpast.dll cannot be loaded. Let it lie beside Readpast.dll, or on the PATH; in the " +
                     "package it is runtimes/win-x64/native/libreadpast.dll, for 64-bit processes.";
             }
+            if (IsBesideAssembly())
+            {
+                return
+                    "libreadpast.so is here, and a library that it needs cannot be loaded. It needs unixODBC: on " +
+                    "Debian and Ubuntu install the package libodbc2 (unixodbc), on others unixODBC.";
+            }
             return
-                "libreadpast.so, or a library that it needs, cannot be loaded. It needs unixODBC: on Debian and " +
-                "Ubuntu install the package libodbc2 (unixodbc), on others unixODBC. If libreadpast.so lies " +
-                "where the loader does not look, set LD_LIBRARY_PATH.";
+                "there is no library for " + Platform() + " where the loader looks. The package has those for " +
+                "linux-x64 (with glibc) and win-x64; for others compile libreadpast.so on such a machine " +
+                "(.ci/stage.sh in a clone), and put it beside Readpast.dll or set LD_LIBRARY_PATH. It needs unixODBC.";
+        }
+
+        private static bool IsBesideAssembly()
+        {
+            string native = Path.Combine("runtimes", "linux-x64", "native");
+            string here = AppContext.BaseDirectory;
+            return File.Exists(Path.Combine(here, "libreadpast.so")) ||
+                (RuntimeInformation.ProcessArchitecture == Architecture.X64 &&
+                File.Exists(Path.Combine(here, native, "libreadpast.so")));
+        }
+
+        /// <summary>As NuGet names it: linux-x64, linux-musl-arm64.</summary>
+        private static string Platform()
+        {
+#if NET
+            return RuntimeInformation.RuntimeIdentifier;
+#else
+            return "linux-" + RuntimeInformation.ProcessArchitecture.ToString().ToLowerInvariant();
+#endif
         }
 
         [DllImport(Name, CallingConvention = CallingConvention.Cdecl)]

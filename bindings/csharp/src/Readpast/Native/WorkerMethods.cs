@@ -43,6 +43,9 @@ namespace Readpast.Native
         internal static extern int readpast_worker_stop(Handle worker, out Handle error);
 
         [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int readpast_worker_abandon(Handle worker, out Handle error);
+
+        [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int readpast_worker_is_stopping(Handle worker);
 
         [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]

@@ -1,12 +1,13 @@
 using System;
+using System.Threading;
 
 namespace Readpast
 {
     /// <content>Items are handled one after the other, and ended.</content>
-    public sealed partial class Worker
+    public sealed partial class QueueWorker
     {
         /// <summary>Works on those that may begin. However it ends, the items are nobody's any more.</summary>
-        private void WorkOn(Batch batch, Engine running)
+        private void WorkOn(Batch batch, Engine running, ExecutionContext clean)
         {
             try
             {
@@ -15,7 +16,8 @@ namespace Readpast
                 {
                     if (running.Begin(item))
                     {
-                        WorkOn(item, running);
+                        // What a handler leaves there is not the next one's.
+                        ExecutionContext.Run(clean.CreateCopy(), state => WorkOn((Item)state, running), item);
                     }
                 }
             }

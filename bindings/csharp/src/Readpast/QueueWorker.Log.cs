@@ -5,7 +5,7 @@ using Readpast.Native;
 namespace Readpast
 {
     /// <content>What a worker tells.</content>
-    public sealed partial class Worker
+    public sealed partial class QueueWorker
     {
         /// <summary>
         /// What a person may want to know: start and end, each attempt that failed, what was lost or refused, calls
@@ -29,9 +29,10 @@ namespace Readpast
             return failed;
         }
 
-        internal void LogCancelled(Item item, string why)
+        internal void LogCancelled(Item item, string why, bool isInOrder)
         {
-            Log(WorkerLogLevel.Warning, item, null, ": the handler was cancelled: " + why);
+            WorkerLogLevel level = isInOrder ? WorkerLogLevel.Information : WorkerLogLevel.Warning;
+            Log(level, item, null, ": the handler was cancelled: " + why);
         }
 
         private void LogStart()

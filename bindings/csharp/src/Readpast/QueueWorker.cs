@@ -19,19 +19,27 @@ namespace Readpast
     /// users of the queue, while <see cref="Queue.Interrupt"/> stops it. How far it claims ahead, and on how many
     /// connections, say the settings <c>worker.ahead</c>, <c>worker.hold_ms</c> and <c>worker.fetchers</c>.
     /// <para>
-    /// An asynchronous handler runs on the thread pool, and the worker's thread waits until its task has ended: so
-    /// <see cref="Threads"/> of them run at once. Its token is cancelled when its item is found lost, and when the
-    /// worker is stopped; if it then ends by <see cref="OperationCanceledException"/>, the item is given back, and the
-    /// attempt does not count. A settlement of another item, or null for a task, is a mistake of the program: the work
-    /// may have been done, so the item becomes Failed with an error that says so, and is not tried again.
+    /// An asynchronous handler begins on the worker's thread, which waits until its task has ended: so <see
+    /// cref="Threads"/> of them run at once. Its token is cancelled when its item is found lost, and when the worker
+    /// was stopped <see cref="StopTimeout"/> ago; if it then ends by <see cref="OperationCanceledException"/>, the item
+    /// is given back, and the attempt does not count. What a handler leaves in the execution context (AsyncLocal,
+    /// Activity.Current, culture) is not the next one's, nor is what the caller of <see cref="Run"/> has there. A
+    /// settlement of another item, or null for a task, is a mistake of the program: the work may have been done, so the
+    /// item becomes Failed with an error that says so, and is not tried again.
     /// </para>
     /// </remarks>
-    public sealed partial class Worker
+    public sealed partial class QueueWorker
     {
         private readonly Queue queue;
         private readonly Func<Item, Settlement> handler;
         private readonly TaskHandler tasks;
         private readonly object gate = new object();
+
+        /// <summary>How long a process that ends waits until its items are given back.</summary>
+        private static readonly TimeSpan LastWait = TimeSpan.FromSeconds(2);
+
+        private readonly ManualResetEventSlim hasEnded = new ManualResetEventSlim();
+        private readonly ManualResetEventSlim isAbandoned = new ManualResetEventSlim();
         private Engine engine;
         private WorkerFigures last = new WorkerFigures();
         private bool wasRun;
@@ -59,6 +67,13 @@ namespace Readpast
         /// handled one after the other. Round trips are saved without it.
         /// </summary>
         public int BatchSize { get; set; } = 1;
+
+        /// <summary>
+        /// How long handlers may go on once the worker was stopped, before the tokens of those that are asynchronous
+        /// are cancelled; 5 seconds unless it is set before <see cref="Run"/>. Null: until they end, or <see
+        /// cref="Abandon"/> is called.
+        /// </summary>
+        public TimeSpan? StopTimeout { get; set; } = TimeSpan.FromSeconds(5);
 
         /// <summary>
         /// How long a worker that was stopped waits for the database to take what its handlers have ended, once the
@@ -102,6 +117,7 @@ namespace Readpast
             queueName = queue.Name;
             workerName = queue.Worker;
             long timeout = Queue.OrNone("SettleTimeout", SettleTimeout);
+            Queue.OrNone("StopTimeout", StopTimeout);
             lock (gate)
             {
                 if (wasRun)
@@ -117,6 +133,7 @@ namespace Readpast
             }
             using (Engine running = engine)
             {
+                AppDomain.CurrentDomain.ProcessExit += AbandonAtExit;
                 try
                 {
                     LogStart();
@@ -127,6 +144,8 @@ namespace Readpast
                 }
                 finally
                 {
+                    AppDomain.CurrentDomain.ProcessExit -= AbandonAtExit;
+                    hasEnded.Set();
                     lock (gate)
                     {
                         // Nobody stops it any more.
@@ -168,39 +187,76 @@ namespace Readpast
             }
         }
 
+        /// <summary>
+        /// Stops it, and gives back at once what handlers have not ended, without spending an attempt: for a program
+        /// that ends and waits for its handlers no longer, as a host does when its ShutdownTimeout is over. <see
+        /// cref="Run"/> returns although handlers go on; what they return is refused. An ordinary end of the process
+        /// (<see cref="AppDomain.ProcessExit"/>) does it by itself. From any thread; returns at once.
+        /// </summary>
+        public void Abandon()
+        {
+            lock (gate)
+            {
+                isStopped = true;
+                engine?.Abandon();
+            }
+            isAbandoned.Set();
+        }
+
+        private void AbandonAtExit(object sender, EventArgs arguments)
+        {
+            Abandon();
+            hasEnded.Wait(LastWait);
+        }
+
         private void WorkOnThreads(Engine running, long timeout)
         {
-            var threads = new List<Thread>();
-            var teller = new Thread(() => Tell(running)) { Name = "readpast worker events", IsBackground = true };
-            teller.Start();
+            var working = new CountdownEvent(Threads);
+            int begun = 0;
+            Thread teller = Start("readpast worker events", () => Tell(running));
             Thread listener = null;
             try
             {
                 if (tasks != null)
                 {
-                    var thread = new Thread(() => Listen(running)) { Name = "readpast news", IsBackground = true };
-                    thread.Start();
-                    listener = thread;
+                    listener = Start("readpast news", () => Listen(running));
                 }
                 for (int i = 1; i <= Threads; i++)
                 {
-                    var thread = new Thread(() => Work(running))
-                    {
-                        Name = "readpast worker " + i, IsBackground = true,
-                    };
-                    thread.Start();
-                    threads.Add(thread);
+                    Start("readpast worker " + i, () => Work(running, working));
+                    begun++;
                 }
             }
             catch (OutOfMemoryException exception)
             {
                 // So many threads the system does not have.
                 EndBy(exception);
+                working.Signal(Threads - begun);
             }
-            threads.ForEach(thread => thread.Join());
+            WaitHandle.WaitAny(new[] { working.WaitHandle, isAbandoned.WaitHandle });
             Close(running, timeout);
             teller.Join();
             listener?.Join();
+        }
+
+        /// <summary>Starts a thread with nothing of the caller's execution context.</summary>
+        internal static Thread Start(string name, Action run)
+        {
+            var thread = new Thread(() => run()) { Name = name, IsBackground = true };
+            bool isSuppressed = ExecutionContext.IsFlowSuppressed();
+            AsyncFlowControl flow = isSuppressed ? default(AsyncFlowControl) : ExecutionContext.SuppressFlow();
+            try
+            {
+                thread.Start();
+            }
+            finally
+            {
+                if (!isSuppressed)
+                {
+                    flow.Undo();
+                }
+            }
+            return thread;
         }
 
         private void Close(Engine running, long timeout)
@@ -239,23 +295,32 @@ namespace Readpast
         }
 
         /// <summary>One thread.</summary>
-        private void Work(Engine running)
+        private void Work(Engine running, CountdownEvent working)
         {
             try
             {
+                ExecutionContext clean = ExecutionContext.Capture();
                 for (Batch batch; (batch = running.Take(BatchSize)) != null;)
                 {
                     using (batch)
                     {
-                        WorkOn(batch, running);
+                        WorkOn(batch, running, clean);
                     }
                 }
                 // Told to by Stop, or because the queue itself was interrupted.
                 Stop();
             }
+            catch (ObjectDisposedException) when (isAbandoned.IsSet)
+            {
+                // Its handler has outlasted the worker.
+            }
             catch (Exception exception)
             {
                 EndBy(exception);
+            }
+            finally
+            {
+                working.Signal();
             }
         }
     }

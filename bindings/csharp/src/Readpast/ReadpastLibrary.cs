@@ -3,7 +3,7 @@ using Readpast.Native;
 namespace Readpast
 {
     /// <summary>The native library.</summary>
-    public static class NativeLibrary
+    public static class ReadpastLibrary
     {
         /// <summary>The version of libreadpast at run time: <c>0.1.0</c>.</summary>
         public static string Version
