@@ -169,10 +169,12 @@ executable() { cat >"$1" && chmod +x "$1"; }
 executable "$dir/.local/tsql_parser/dotnet/dotnet" <<<'#!/bin/sh'
 executable "$dir/bin/mcs" <<<'#!/bin/sh
 exit 1'
-executable "$dir/bin/dotnet" <<<'#!/bin/sh
+executable "$dir/bin/dotnet" <<'PROGRAM'
+#!/bin/sh
 [ "$1" = build ] || exec echo 10.0.0
-printf "tsql.csproj : error %s\n" $ERRORS
-exit 1'
+printf 'tsql.csproj : error %s\n' $ERRORS
+exit 1
+PROGRAM
 for errors in CS1002 MSB4018 'NU1301 CS1002' ''; do
     ends 1 env PATH="$dir/bin:$PATH" ERRORS="$errors" "$dir/.ci/lint_tsql.sh" --rendered
     says 'lint_tsql: .ci/tsql does not compile'

@@ -12,7 +12,7 @@ pub const BODIES: &[(&str, Body)] = &[
     ("attempts::a_setting_goes_before_the_description", a_setting_goes_before_the_description),
     ("attempts::the_setting_has_the_name_that_is_given", the_setting_has_the_name_that_is_given),
     ("attempts::a_setting_below_one_does_not_count", a_setting_below_one_does_not_count),
-    ("attempts::settings_are_told_and_set", settings_are_told_and_set),
+    ("attempts::settings_are_read_and_set", settings_are_read_and_set),
     ("attempts::spent_attempts_at_the_head_hold_up_nobody", spent_attempts_at_the_head_hold_up_nobody),
     ("attempts::an_empty_queue_holds_nothing_of_dead_workers", an_empty_queue_holds_nothing_of_dead_workers),
     ("attempts::the_lease_is_that_of_the_description", the_lease_is_that_of_the_description),
@@ -56,7 +56,7 @@ fn a_setting_below_one_does_not_count(given: &Given) {
     }
 }
 
-fn settings_are_told_and_set(given: &Given) {
+fn settings_are_read_and_set(given: &Given) {
     given.install(&spec(given, ""));
     let queue = Queue::open(&given.settings(&[]).config(), &given.queue).unwrap();
     let told = || queue.settings().unwrap().into_iter().map(|one| (one.name, one.value, one.described));

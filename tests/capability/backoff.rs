@@ -14,10 +14,10 @@ pub const BODIES: &[(&str, Body)] = &[
     ("backoff::grows_up_to_its_cap", grows_up_to_its_cap),
     ("backoff::never_overflows", never_overflows),
     ("backoff::jitter_is_drawn_for_each_item", jitter_is_drawn_for_each_item),
-    ("backoff::what_the_worker_says_goes_before", what_the_worker_says_goes_before),
+    ("backoff::the_time_of_the_worker_goes_before", the_time_of_the_worker_goes_before),
     ("backoff::only_for_failed_attempts", only_for_failed_attempts),
     ("backoff::by_hand_too", by_hand_too),
-    ("backoff::what_the_dead_left_is_due_at_once", what_the_dead_left_is_due_at_once),
+    ("backoff::items_of_the_dead_are_due_at_once", items_of_the_dead_are_due_at_once),
 ];
 
 fn spec(given: &Given, backoff: &str) -> String {
@@ -108,7 +108,7 @@ fn jitter_is_drawn_for_each_item(given: &Given) {
     assert!(delays.len() > 10, "all together again: {delays:?}");
 }
 
-fn what_the_worker_says_goes_before(given: &Given) {
+fn the_time_of_the_worker_goes_before(given: &Given) {
     let queue = given.queue_with(&spec(given, r#"{"first_ms": 90000, "jitter": 0}"#), &[]);
     queue.put("x");
     let taken = queue.take();
@@ -145,7 +145,7 @@ fn by_hand_too(given: &Given) {
     assert_eq!(delay(given, "Status = 'Error'"), 90_000);
 }
 
-fn what_the_dead_left_is_due_at_once(given: &Given) {
+fn items_of_the_dead_are_due_at_once(given: &Given) {
     let queue = given.queue_with(&spec(given, r#"{"first_ms": 90000}"#), &[]);
     queue.put("x");
     let _held = queue.take();

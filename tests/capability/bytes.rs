@@ -9,8 +9,8 @@ use support::fixture::{Body, Given};
 
 pub const BODIES: &[(&str, Body)] = &[
     ("bytes::travel_as_base64", travel_as_base64),
-    ("bytes::of_subtypes", of_subtypes),
-    ("bytes::what_is_no_base64_or_too_long_is_refused", what_is_no_base64_or_too_long_is_refused),
+    ("bytes::bytes_of_subtypes", bytes_of_subtypes),
+    ("bytes::bytes_that_are_no_base64_or_too_long_are_refused", bytes_that_are_no_base64_or_too_long_are_refused),
 ];
 
 /// Whether the server reads base64 from JSON, as SQL Server does. One that is only like it may take the letters.
@@ -67,7 +67,7 @@ fn travel_as_base64(given: &Given) {
     });
 }
 
-fn of_subtypes(given: &Given) {
+fn bytes_of_subtypes(given: &Given) {
     if !reads_base64(given) {
         return;
     }
@@ -87,7 +87,7 @@ fn of_subtypes(given: &Given) {
     }
 }
 
-fn what_is_no_base64_or_too_long_is_refused(given: &Given) {
+fn bytes_that_are_no_base64_or_too_long_are_refused(given: &Given) {
     let more = bytes();
     on_each_table(given, &more, |given, queue| {
         for (value, part) in [

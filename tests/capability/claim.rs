@@ -14,7 +14,7 @@ pub const BODIES: &[(&str, Body)] = &[
     ("claim::a_suspect_is_found_as_one", a_suspect_is_found_as_one),
     ("claim::counts_attempts", counts_attempts),
     ("claim::an_item_in_flight_is_not_taken_again", an_item_in_flight_is_not_taken_again),
-    ("claim::what_is_not_due_waits", what_is_not_due_waits),
+    ("claim::an_item_that_is_not_due_waits", an_item_that_is_not_due_waits),
     ("claim::spent_items_end_failed", spent_items_end_failed),
     ("claim::claimers_at_once_take_each_item_once", claimers_at_once_take_each_item_once),
     ("claim::counts_out_of_range_are_refused", counts_out_of_range_are_refused),
@@ -120,7 +120,7 @@ fn an_item_in_flight_is_not_taken_again(given: &Given) {
     given.open(&[]).expect_empty();
 }
 
-fn what_is_not_due_waits(given: &Given) {
+fn an_item_that_is_not_due_waits(given: &Given) {
     let queue = given.queue(&[]);
     queue.put_item(NewItem { delay_ms: Some(3_600_000), ..item("later") });
     queue.put_item(NewItem { due: Some("2999-01-01".to_owned()), ..item("much later") });

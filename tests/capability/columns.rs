@@ -8,19 +8,19 @@ use support::api::Api;
 use support::fixture::{Body, Given};
 
 pub const BODIES: &[(&str, Body)] = &[
-    ("columns::what_is_left_out_has_its_default", what_is_left_out_has_its_default),
+    ("columns::a_column_left_out_has_its_default", a_column_left_out_has_its_default),
     ("columns::a_default_where_null_may_not_be", a_default_where_null_may_not_be),
     ("columns::defaults_by_hand", defaults_by_hand),
     ("columns::the_table_has_the_default_too", the_table_has_the_default_too),
     ("columns::subtypes_have_defaults", subtypes_have_defaults),
     ("columns::two_that_leave_it_out_are_the_same_work", two_that_leave_it_out_are_the_same_work),
     ("columns::a_condition_is_kept_by_the_table", a_condition_is_kept_by_the_table),
-    ("columns::what_is_referred_to_is_there", what_is_referred_to_is_there),
+    ("columns::a_row_that_is_referred_to_is_there", a_row_that_is_referred_to_is_there),
     ("columns::subtypes_have_constraints", subtypes_have_constraints),
     ("columns::a_type_of_the_authors_own", a_type_of_the_authors_own),
     ("columns::a_type_that_does_not_fit_is_refused", a_type_that_does_not_fit_is_refused),
     ("columns::a_type_of_fewer_digits_is_refused", a_type_of_fewer_digits_is_refused),
-    ("columns::what_is_not_there_to_refer_to_is_no_items_fault", what_is_not_there_to_refer_to_is_no_items_fault),
+    ("columns::a_missing_table_to_refer_to_is_no_items_fault", a_missing_table_to_refer_to_is_no_items_fault),
 ];
 
 /// A queue that is open.
@@ -62,7 +62,7 @@ pub fn values(queue: &Open, payload: &str, names: &[&str]) -> Value {
     names.iter().map(|name| item.column(name).clone()).collect()
 }
 
-fn what_is_left_out_has_its_default(given: &Given) {
+fn a_column_left_out_has_its_default(given: &Given) {
     let all = defaults();
     let mut columns = vec![json!({"name": "Payload", "type": "text(100)"})];
     columns.extend(all.iter().map(|(name, kind, value)| json!({"name": name, "type": kind, "default": value})));
@@ -262,7 +262,7 @@ fn a_condition_is_kept_by_the_table(given: &Given) {
     }
 }
 
-fn what_is_referred_to_is_there(given: &Given) {
+fn a_row_that_is_referred_to_is_there(given: &Given) {
     let users = format!("users_{}", given.queue.to_lowercase());
     let schema = if given.server.is_sql_server() { "dbo" } else { "public" };
     let mut session = given.session();
@@ -302,7 +302,7 @@ fn subtypes_have_constraints(given: &Given) {
     assert_eq!(queue.take().column("Sms_Parts"), 5);
 }
 
-fn what_is_not_there_to_refer_to_is_no_items_fault(given: &Given) {
+fn a_missing_table_to_refer_to_is_no_items_fault(given: &Given) {
     let spec = format!(
         r#"{{"queue": "{}", "columns": [{{"name": "UserID", "type": "integer", "references": "Nobody(ID)"}}]}}"#,
         given.queue

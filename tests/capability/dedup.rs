@@ -7,17 +7,17 @@ use support::api::{Api, item};
 use support::fixture::{Body, Given};
 
 pub const BODIES: &[(&str, Body)] = &[
-    ("dedup::the_same_work_is_told_and_left_out", the_same_work_is_told_and_left_out),
+    ("dedup::the_same_work_is_reported_and_left_out", the_same_work_is_reported_and_left_out),
     ("dedup::the_existing_item_is_named", the_existing_item_is_named),
     ("dedup::finished_work_may_come_again", finished_work_may_come_again),
-    ("dedup::what_came_again_is_not_redriven", what_came_again_is_not_redriven),
+    ("dedup::work_that_came_again_is_not_redriven", work_that_came_again_is_not_redriven),
     ("dedup::within_a_call_the_first_counts", within_a_call_the_first_counts),
     ("dedup::a_repeated_operation_answers_the_same", a_repeated_operation_answers_the_same),
     ("dedup::without_a_value_nothing_is_the_same", without_a_value_nothing_is_the_same),
     ("dedup::two_columns_make_one_work", two_columns_make_one_work),
     ("dedup::producers_at_once_add_each_work_once", producers_at_once_add_each_work_once),
     ("dedup::by_hand_too", by_hand_too),
-    ("dedup::what_is_there_again_is_not_redriven", what_is_there_again_is_not_redriven),
+    ("dedup::work_that_is_there_again_is_not_redriven", work_that_is_there_again_is_not_redriven),
 ];
 
 fn queue(given: &Given, dedup: &str) -> Box<dyn Api> {
@@ -34,7 +34,7 @@ const EXISTING: &str = r#"{"columns": ["Payload"], "answer": "existing"}"#;
 const UNFINISHED: &str = r#"{"columns": ["Payload"], "answer": "existing", "among": "unfinished"}"#;
 
 /// Several items may have ended of work that is wanted once among the unfinished: only one comes back.
-fn what_came_again_is_not_redriven(given: &Given) {
+fn work_that_came_again_is_not_redriven(given: &Given) {
     let queue = queue(given, UNFINISHED);
     let mut ended = Vec::new();
     for payload in ["a", "a", "b", "b"] {
@@ -66,7 +66,7 @@ fn duplicates(added: &[Receipt]) -> Vec<bool> {
     added.iter().map(|added| added.duplicate).collect()
 }
 
-fn the_same_work_is_told_and_left_out(given: &Given) {
+fn the_same_work_is_reported_and_left_out(given: &Given) {
     let queue = queue(given, IGNORE);
     assert!(!queue.put("a").duplicate);
     let added = queue.enqueue(&[item("b"), item("a"), item("c")], None).unwrap();
@@ -201,7 +201,7 @@ fn by_hand_too(given: &Given) {
     assert_eq!(queue.stats().unwrap().count(ItemState::Pending), 1);
 }
 
-fn what_is_there_again_is_not_redriven(given: &Given) {
+fn work_that_is_there_again_is_not_redriven(given: &Given) {
     let queue = queue(given, UNFINISHED);
     // All failed: the same work twice, another, and one without a value.
     for item in [item("a"), item("a"), item("b"), NewItem::default()] {

@@ -14,8 +14,8 @@ pub const BODIES: &[(&str, Body)] = &[
     ("enqueue::more_than_a_call_takes_goes_in_parts", more_than_a_call_takes_goes_in_parts),
     ("enqueue::lists_of_nothing_ask_nobody", lists_of_nothing_ask_nobody),
     ("enqueue::json_stays_as_it_is_written", json_stays_as_it_is_written),
-    ("enqueue::what_is_no_json_is_text", what_is_no_json_is_text),
-    ("enqueue::columns_are_told_by_name_whatever_its_case", columns_are_told_by_name_whatever_its_case),
+    ("enqueue::a_value_that_is_no_json_is_text", a_value_that_is_no_json_is_text),
+    ("enqueue::columns_go_by_name_whatever_its_case", columns_go_by_name_whatever_its_case),
     ("enqueue::token_steers_the_new_item", token_steers_the_new_item),
 ];
 
@@ -145,7 +145,7 @@ fn json_stays_as_it_is_written(given: &Given) {
     assert_eq!(taken.column("Note"), "{}", "text stays text, whatever stands there");
 }
 
-fn what_is_no_json_is_text(given: &Given) {
+fn a_value_that_is_no_json_is_text(given: &Given) {
     let queue = given.described(LETTERS);
     queue.put_item(NewItem { columns: Columns::from_json(r#"{"Body": [1]}"#).unwrap(), ..NewItem::default() });
     // SQL Server keeps JSON as text, which others may write what they like to; PostgreSQL's type takes any scalar.
@@ -155,7 +155,7 @@ fn what_is_no_json_is_text(given: &Given) {
     assert_eq!(taken.column("Body"), scalar.trim_matches('"'));
 }
 
-fn columns_are_told_by_name_whatever_its_case(given: &Given) {
+fn columns_go_by_name_whatever_its_case(given: &Given) {
     let queue = given.described(LETTERS);
     let columns = r#"{"note": "n", "MAIL": {"head": []}, "bODY": {}}"#;
     queue.put_item(NewItem { columns: Columns::from_json(columns).unwrap(), ..NewItem::default() });

@@ -16,7 +16,7 @@ pub const BODIES: &[(&str, Body)] = &[
     ("group::waits_for_what_is_retried_and_paused", waits_for_what_is_retried_and_paused),
     ("group::does_not_wait_for_what_failed", does_not_wait_for_what_failed),
     ("group::a_settle_lets_the_next_one_go", a_settle_lets_the_next_one_go),
-    ("group::whoever_waits_is_shown", whoever_waits_is_shown),
+    ("group::groups_that_wait_are_shown", groups_that_wait_are_shown),
     ("group::workers_at_once_keep_the_order", workers_at_once_keep_the_order),
     ("group::nobody_else_can_stop_the_claims", nobody_else_can_stop_the_claims),
 ];
@@ -90,7 +90,7 @@ fn a_settle_lets_the_next_one_go(given: &Given) {
     }
 }
 
-fn whoever_waits_is_shown(given: &Given) {
+fn groups_that_wait_are_shown(given: &Given) {
     let queue = queue(given);
     let view = by_hand::procedure(given, "", "_Blocked_V");
     let shown = || {

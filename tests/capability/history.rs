@@ -11,9 +11,9 @@ use support::fixture::{Body, Given};
 
 pub const BODIES: &[(&str, Body)] = &[
     ("history::each_end_is_remembered", each_end_is_remembered),
-    ("history::what_the_queue_decides_is_remembered", what_the_queue_decides_is_remembered),
+    ("history::decisions_of_the_queue_are_remembered", decisions_of_the_queue_are_remembered),
     ("history::a_dead_workers_attempt_is_remembered", a_dead_workers_attempt_is_remembered),
-    ("history::what_ends_no_attempt_is_not", what_ends_no_attempt_is_not),
+    ("history::calls_that_end_no_attempt_are_not", calls_that_end_no_attempt_are_not),
     ("history::a_repeated_call_is_remembered_once", a_repeated_call_is_remembered_once),
     ("history::the_procedures_for_one_item_remember", the_procedures_for_one_item_remember),
     ("history::goes_with_its_item", goes_with_its_item),
@@ -105,7 +105,7 @@ fn each_end_is_remembered(given: &Given) {
     });
 }
 
-fn what_the_queue_decides_is_remembered(given: &Given) {
+fn decisions_of_the_queue_are_remembered(given: &Given) {
     on_each_table(given, r#"{"attempts": {"limit": 1, "history": true}}"#, |given, queue| {
         put(&*queue, "one");
         let taken = queue.take();
@@ -148,7 +148,7 @@ fn a_dead_workers_attempt_is_remembered(given: &Given) {
     });
 }
 
-fn what_ends_no_attempt_is_not(given: &Given) {
+fn calls_that_end_no_attempt_are_not(given: &Given) {
     on_each_table(given, ON, |given, queue| {
         put(&*queue, "one");
         let taken = queue.take();

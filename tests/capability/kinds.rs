@@ -15,10 +15,10 @@ pub const BODIES: &[(&str, Body)] = &[
     ("kinds::no_kind_starves_without_an_order", no_kind_starves_without_an_order),
     ("kinds::groups_hold_between_kinds", groups_hold_between_kinds),
     ("kinds::a_settle_claims_of_the_same_kinds", a_settle_claims_of_the_same_kinds),
-    ("kinds::what_came_back_goes_alone", what_came_back_goes_alone),
-    ("kinds::what_others_hold_is_made_up_for", what_others_hold_is_made_up_for),
+    ("kinds::an_item_that_came_back_goes_alone", an_item_that_came_back_goes_alone),
+    ("kinds::items_that_others_hold_are_made_up_for", items_that_others_hold_are_made_up_for),
     ("kinds::an_empty_answer_is_about_the_kinds", an_empty_answer_is_about_the_kinds),
-    ("kinds::what_has_no_index_is_refused", what_has_no_index_is_refused),
+    ("kinds::a_claim_without_an_index_is_refused", a_claim_without_an_index_is_refused),
     ("kinds::procedures_check_what_they_are_given", procedures_check_what_they_are_given),
     ("kinds::an_index_comes_and_goes_with_the_description", an_index_comes_and_goes_with_the_description),
 ];
@@ -252,7 +252,7 @@ fn by_types(given: &Given, worker: &str, types: &str, recover: i32) -> Vec<(Stri
     (0..rows.len()).map(|row| (by_hand::cell(&rows, row, 0), by_hand::cell(&rows, row, 2))).collect()
 }
 
-fn what_came_back_goes_alone(given: &Given) {
+fn an_item_that_came_back_goes_alone(given: &Given) {
     on_each_table(given, &json!({"claim_by": ["type"]}), |given, _| {
         let all = given.open(&[]);
         put(&*all, &["A1", "B1"]);
@@ -274,7 +274,7 @@ fn what_came_back_goes_alone(given: &Given) {
 }
 
 /// An item that the first look counted may be in others' hands by the time that it is to be locked.
-fn what_others_hold_is_made_up_for(given: &Given) {
+fn items_that_others_hold_are_made_up_for(given: &Given) {
     // The stand-in for SQL Server has no hints of locks.
     if given.server.is_sql_server() {
         return;
@@ -324,7 +324,7 @@ fn an_empty_answer_is_about_the_kinds(given: &Given) {
     });
 }
 
-fn what_has_no_index_is_refused(given: &Given) {
+fn a_claim_without_an_index_is_refused(given: &Given) {
     let refused = |given: &Given, types: &str, steps: &str, kind: &str, parts: &[&str]| {
         let set = [("worker.types", types), ("worker.steps", steps)];
         let set: Vec<_> = set.into_iter().filter(|(_, value)| !value.is_empty()).collect();

@@ -8,9 +8,9 @@ use support::fixture::{Body, Given};
 pub const BODIES: &[(&str, Body)] = &[
     ("find::goes_through_the_items_page_by_page", goes_through_the_items_page_by_page),
     ("find::every_condition_narrows", every_condition_narrows),
-    ("find::what_ran_long_is_found", what_ran_long_is_found),
+    ("find::items_that_ran_long_are_found", items_that_ran_long_are_found),
     ("find::text_is_looked_for_as_it_stands", text_is_looked_for_as_it_stands),
-    ("find::what_cannot_be_meant_is_refused", what_cannot_be_meant_is_refused),
+    ("find::a_filter_that_cannot_be_meant_is_refused", a_filter_that_cannot_be_meant_is_refused),
     ("redrive::makes_ended_items_new", makes_ended_items_new),
     ("redrive::refuses_by_item", refuses_by_item),
     ("redrive::is_repeatable", is_repeatable),
@@ -75,7 +75,7 @@ fn every_condition_narrows(given: &Given) {
 }
 
 /// Ended items go by their duration, items in flight by the time since they were taken; items that wait have neither.
-fn what_ran_long_is_found(given: &Given) {
+fn items_that_ran_long_are_found(given: &Given) {
     let queue = given.queue(&[]);
     let names = ["done", "quick", "failed", "busy", "young", "waits"];
     queue.enqueue(&names.map(item), None).unwrap();
@@ -125,7 +125,7 @@ fn text_is_looked_for_as_it_stands(given: &Given) {
     }
 }
 
-fn what_cannot_be_meant_is_refused(given: &Given) {
+fn a_filter_that_cannot_be_meant_is_refused(given: &Given) {
     let queue = given.queue(&[]);
     let added = queue.put("x");
     for (filter, part) in [

@@ -12,12 +12,12 @@ pub const BODIES: &[(&str, Body)] = &[
     ("refused::a_claim_goes_around_it", a_claim_goes_around_it),
     ("refused::a_settlement_that_claims_goes_around_it", a_settlement_that_claims_goes_around_it),
     ("refused::nobody_tries_it_before_its_time", nobody_tries_it_before_its_time),
-    ("refused::what_is_refused_for_good_ends_failed", what_is_refused_for_good_ends_failed),
-    ("refused::what_waits_for_another_row_is_not_failed", what_waits_for_another_row_is_not_failed),
+    ("refused::a_settlement_refused_for_good_ends_failed", a_settlement_refused_for_good_ends_failed),
+    ("refused::an_item_that_waits_for_another_row_is_not_failed", an_item_that_waits_for_another_row_is_not_failed),
     ("refused::a_trigger_stops_only_its_row", a_trigger_stops_only_its_row),
     ("refused::a_recovery_goes_around_it", a_recovery_goes_around_it),
     ("refused::why_and_doctor_and_figures_name_it", why_and_doctor_and_figures_name_it),
-    ("refused::an_empty_queue_is_told_of_no_refusals", an_empty_queue_is_told_of_no_refusals),
+    ("refused::an_empty_queue_reports_no_refusals", an_empty_queue_reports_no_refusals),
 ];
 
 fn spec(given: &Given) -> String {
@@ -131,7 +131,7 @@ fn nobody_tries_it_before_its_time(given: &Given) {
 }
 
 /// Each refusal spends an attempt; so it ends where the table lets it.
-fn what_is_refused_for_good_ends_failed(given: &Given) {
+fn a_settlement_refused_for_good_ends_failed(given: &Given) {
     let queue = given.queue_with(&spec(given), &[]);
     check(given, "Payload <> 'bad' OR Status <> 'Processing'");
     queue.put("bad");
@@ -145,7 +145,7 @@ fn what_is_refused_for_good_ends_failed(given: &Given) {
     assert_eq!(aside(given, "times"), "");
 }
 
-fn what_waits_for_another_row_is_not_failed(given: &Given) {
+fn an_item_that_waits_for_another_row_is_not_failed(given: &Given) {
     let queue = given.queue_with(&spec(given), &[]);
     run(
         given,
@@ -222,7 +222,7 @@ fn a_recovery_goes_around_it(given: &Given) {
 }
 
 /// The time at which what is left aside is tried again is a time at which something is due.
-fn an_empty_queue_is_told_of_no_refusals(given: &Given) {
+fn an_empty_queue_reports_no_refusals(given: &Given) {
     let queue = given.queue_with(&spec(given), &[]);
     check(given, "Payload <> 'bad' OR Status <> 'Processing'");
     queue.put("bad");

@@ -13,13 +13,13 @@ pub const BODIES: &[(&str, Body)] = &[
     ("set::values_of_every_kind_arrive", values_of_every_kind_arrive),
     ("set::subtypes_keep_their_own_results", subtypes_keep_their_own_results),
     ("set::many_items_get_their_own", many_items_get_their_own),
-    ("set::what_does_not_count_is_not_written", what_does_not_count_is_not_written),
+    ("set::attempts_that_do_not_count_are_not_written", attempts_that_do_not_count_are_not_written),
     ("set::a_repeated_operation_writes_once", a_repeated_operation_writes_once),
     ("set::mistakes_are_refused_before_they_are_sent", mistakes_are_refused_before_they_are_sent),
     ("set::the_server_refuses_too", the_server_refuses_too),
     ("set::a_subtype_that_the_item_lacks_is_refused", a_subtype_that_the_item_lacks_is_refused),
-    ("set::what_is_completed_takes_them_along", what_is_completed_takes_them_along),
-    ("set::what_is_deleted_takes_none", what_is_deleted_takes_none),
+    ("set::a_completed_item_takes_them_along", a_completed_item_takes_them_along),
+    ("set::a_deleted_item_takes_none", a_deleted_item_takes_none),
     ("set::by_hand_too", by_hand_too),
     ("set::within_another_transaction", within_another_transaction),
     ("set::a_column_of_either_json_type", a_column_of_either_json_type),
@@ -168,7 +168,7 @@ fn many_items_get_their_own(given: &Given) {
     });
 }
 
-fn what_does_not_count_is_not_written(given: &Given) {
+fn attempts_that_do_not_count_are_not_written(given: &Given) {
     on_each_table(given, &json!({}), |_, queue| {
         queue.enqueue(&["lost", "changed", "good", "paused"].map(item), None).unwrap();
         let taken = queue.claim(4, Duration::ZERO).unwrap();
@@ -332,7 +332,7 @@ fn a_subtype_that_the_item_lacks_is_refused(given: &Given) {
     assert_eq!(values(&*queue, "other", &["Sms_Response"]), ["ok"]);
 }
 
-fn what_is_completed_takes_them_along(given: &Given) {
+fn a_completed_item_takes_them_along(given: &Given) {
     for (number, table) in tables().into_iter().enumerate() {
         let given = given.sibling(number);
         let is_own = table.is_null();
@@ -368,7 +368,7 @@ fn column(given: &Given, is_own: bool, name: &str) -> String {
     if is_own || given.server.is_sql_server() { given.quoted(name) } else { name.to_lowercase() }
 }
 
-fn what_is_deleted_takes_none(given: &Given) {
+fn a_deleted_item_takes_none(given: &Given) {
     on_each_table(given, &json!({"completion": "delete"}), |given, queue| {
         queue.enqueue(&["a", "b"].map(item), None).unwrap();
         let taken = queue.claim(2, Duration::ZERO).unwrap();

@@ -16,8 +16,8 @@ pub const BODIES: &[(&str, Body)] = &[
     ("shards::a_settle_claims_from_the_shards", a_settle_claims_from_the_shards),
     ("shards::every_order_holds_within_a_shard", every_order_holds_within_a_shard),
     ("shards::says_when_the_next_is_due_of_all_shards", says_when_the_next_is_due_of_all_shards),
-    ("shards::what_came_back_goes_alone", what_came_back_goes_alone),
-    ("shards::what_others_hold_is_passed_over", what_others_hold_is_passed_over),
+    ("shards::an_item_that_came_back_goes_alone", an_item_that_came_back_goes_alone),
+    ("shards::items_that_others_hold_are_passed_over", items_that_others_hold_are_passed_over),
     ("shards::other_options_go_with_them", other_options_go_with_them),
 ];
 
@@ -195,7 +195,7 @@ fn says_when_the_next_is_due_of_all_shards(given: &Given) {
     }
 }
 
-fn what_came_back_goes_alone(given: &Given) {
+fn an_item_that_came_back_goes_alone(given: &Given) {
     let queue = open(given, 2, json!({}));
     put(&*queue, 0..2);
     let dead = given.open(&[("lease.ms", "10")]);
@@ -217,7 +217,7 @@ fn what_came_back_goes_alone(given: &Given) {
     assert_eq!(answers.iter().map(|(_, rows)| rows).sum::<usize>(), 4, "{answers:?}");
 }
 
-fn what_others_hold_is_passed_over(given: &Given) {
+fn items_that_others_hold_are_passed_over(given: &Given) {
     // The stand-in for SQL Server has no hints of locks.
     if given.server.is_sql_server() {
         return;

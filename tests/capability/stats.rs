@@ -6,12 +6,12 @@ use support::api::item;
 use support::fixture::{Body, Given};
 
 pub const BODIES: &[(&str, Body)] = &[
-    ("stats::of_an_empty_queue", of_an_empty_queue),
+    ("stats::figures_of_an_empty_queue", figures_of_an_empty_queue),
     ("stats::count_and_measure", count_and_measure),
     ("stats::how_many_workers_are_needed", how_many_workers_are_needed),
 ];
 
-fn of_an_empty_queue(given: &Given) {
+fn figures_of_an_empty_queue(given: &Given) {
     let stats = given.queue(&[]).stats().unwrap();
     let nothing = QueueStats { arrivals_last_hour: Some(0), workers_needed: Some(0), ..QueueStats::default() };
     assert_eq!(stats, nothing);

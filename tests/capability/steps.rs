@@ -9,7 +9,7 @@ use support::fixture::{Body, Given};
 
 pub const BODIES: &[(&str, Body)] = &[
     ("steps::the_first_is_the_default", the_first_is_the_default),
-    ("steps::what_is_not_listed_is_refused", what_is_not_listed_is_refused),
+    ("steps::a_step_that_is_not_listed_is_refused", a_step_that_is_not_listed_is_refused),
     ("steps::the_server_refuses_too", the_server_refuses_too),
     ("steps::the_list_may_change", the_list_may_change),
     ("steps::are_counted", are_counted),
@@ -58,7 +58,7 @@ fn the_first_is_the_default(given: &Given) {
     });
 }
 
-fn what_is_not_listed_is_refused(given: &Given) {
+fn a_step_that_is_not_listed_is_refused(given: &Given) {
     install(given, Value::Null, &json!({"steps": ["in", "out"]}));
     let queue = given.open(&[]);
     let problem = queue.enqueue(&[item("a", None), item("b", Some("odd"))], None).unwrap_err();

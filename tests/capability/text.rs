@@ -9,7 +9,7 @@ pub const BODIES: &[(&str, Body)] = &[
     ("text::a_mebibyte_round_trips", a_mebibyte_round_trips),
     ("text::empty_is_not_null", empty_is_not_null),
     ("text::nul_is_refused", nul_is_refused),
-    ("text::what_looks_like_sql_is_text", what_looks_like_sql_is_text),
+    ("text::a_text_that_looks_like_sql_is_text", a_text_that_looks_like_sql_is_text),
 ];
 
 fn every_script_round_trips(given: &Given) {
@@ -69,7 +69,7 @@ fn nul_is_refused(given: &Given) {
     assert!(problem.kind == "InvalidArgument", "{problem:?}");
 }
 
-fn what_looks_like_sql_is_text(given: &Given) {
+fn a_text_that_looks_like_sql_is_text(given: &Given) {
     let queue = given.queue(&[]);
     let hostile = "'); DROP TABLE x; --\"]}'); SELECT 1/0; $$ \\'";
     queue.put(hostile);

@@ -112,6 +112,7 @@ fn rendered_transact_sql_keeps_the_rules() {
         // A check of the objects that are there when it runs.
         check(&dropped, &format!("{ddl}\nGO\n{script}"), &spec.queue.to_string(), &mut found);
     }
+    databases::begin("queries");
     for (name, text) in queries() {
         databases::write("queries", &format!("{name}.sql"), &text);
     }

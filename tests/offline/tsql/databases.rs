@@ -54,6 +54,11 @@ pub fn there(name: &str) -> String {
     documents.iter().map(read).collect::<Vec<_>>().join("\nGO\n")
 }
 
+/// Empties the folder of a database: scripts of an earlier run are none of it.
+pub fn begin(name: &str) {
+    let _ = fs::remove_dir_all(root("target/tsql").join(name));
+}
+
 /// A script of the database `name`: `1_install.sql`, `2_calls.sql`.
 pub fn write(name: &str, file: &str, text: &str) {
     let folder = root("target/tsql").join(name);
@@ -79,6 +84,7 @@ fn sent(call: &str) -> String {
 
 /// The install of a description, and the statements that the library sends.
 pub fn write_queue(name: &str, schema: &Identifier, spec: &QueueSpec, install: &str) {
+    begin(name);
     write(name, "0_theirs.there", &there(name));
     write(name, "1_install.sql", install);
     let mut calls = calls_of_schema(SQL_SERVER, schema);
@@ -96,6 +102,7 @@ pub fn write_drop(name: &str, schema: &Identifier, spec: &QueueSpec, (theirs, in
         "CREATE TABLE {schema}.[{queue}_Attempt] ([Id] bigint);\nGO\nCREATE SEQUENCE {schema}.[{queue}_ShardTurn] AS bigint;\n"
     );
     let name = format!("{name}_drop");
+    begin(&name);
     write(&name, "0_theirs.there", theirs);
     write(&name, "1_install.there", install);
     write(&name, "2_older.there", &older);
@@ -106,6 +113,7 @@ pub fn write_drop(name: &str, schema: &Identifier, spec: &QueueSpec, (theirs, in
 pub fn write_upgrade(name: &str, schema: &Identifier, (old, install): (&QueueSpec, &str), new: &QueueSpec) -> bool {
     let Ok(upgrade) = render::upgrade_script(SQL_SERVER, schema, old, new) else { return false };
     let name = format!("{name}_upgrade");
+    begin(&name);
     write(&name, "0_theirs.there", &there(&name));
     write(&name, "1_old.there", install);
     write(&name, "2_upgrade.sql", &upgrade);
@@ -139,6 +147,7 @@ fn pages_are_written_with_the_queues_they_describe() {
         for example in ["four_queue", "email_requests", "queue_lock_table", "simple_queue"] {
             theirs = format!("{theirs}\nGO\n{}", there(example));
         }
+        begin(&database);
         write(&database, "0_theirs.there", &theirs);
         for spec in specs.iter().filter(|spec| names.insert(spec.queue.to_string())) {
             let script = render::script(SQL_SERVER, &schema, Some(spec)).unwrap();

@@ -109,7 +109,10 @@ fn tests<'a>(path: &'a str, text: &'a str) -> impl Iterator<Item = Text> + 'a {
             is_test = true;
             return None;
         }
-        let name = if path.ends_with(".py") {
+        let name = if let Some(body) = code.strip_prefix("(\"").filter(|_| path.starts_with("tests/capability")) {
+            // A body in its list: `("lease::what_is_it", what_is_it)`.
+            body.split_once("::")?.1.split('"').next()?
+        } else if path.ends_with(".py") {
             code.trim_start_matches("async ").strip_prefix("def test_")?
         } else if path.ends_with(".go") {
             code.strip_prefix("func Test")?
