@@ -39,7 +39,7 @@ impl Registry {
         self.all().into_iter().find(|sampler| sampler.queue.name() == name)
     }
 
-    /// Looks at what is installed. `reported` is what could not be done the last time, and what cannot be done now: each is said
+    /// Looks at what is installed. `reported` is what could not be done the last time, and what cannot be done now: each is reported
     /// once, and not with every look.
     pub fn refresh(&self, reported: &mut Vec<String>) {
         let before = self.all();
