@@ -17,7 +17,7 @@ SIZES = {"wide": (1280, 900), "phone": (390, 844)}
 # The contrast that the guidelines for accessible pages ask for (WCAG 2, AA).
 CONTRAST = 4.5
 
-# Faults of a page for a person who does not see it, does not use a mouse, or holds it in one hand.
+# Faults of a page for people who do not see it, use no mouse, or hold it in one hand; like the rules of axe-core.
 ILLS = """
 const ills = [];
 const luminance = (color) => {
@@ -118,7 +118,8 @@ class Browser:
         assert not said, f"{where}: the console says {said}"
 
     def unfold(self, whether: bool) -> None:
-        self.driver.execute_script("for (const e of document.querySelectorAll('details')) e.open = arguments[0]", whether)
+        script = "for (const e of document.querySelectorAll('details')) e.open = arguments[0]"
+        self.driver.execute_script(script, whether)
 
     def forget(self, status: int | None) -> None:
         """The browser logs a page that is not there as an error of its own."""
@@ -152,7 +153,7 @@ def every_page(browser: Browser) -> None:
             browser.look(scheme, size)
             for name, (path, words) in pages.items():
                 browser.open(path)
-                # What is folded is judged as well.
+                # The folded parts are judged as well.
                 browser.unfold(True)
                 assert words in browser.text(), f"{name}: {words} is not in {browser.text()}"
                 browser.forget(404 if name == "nothing" else None)
@@ -180,7 +181,8 @@ def a_search_is_completed_and_kept_in_the_address(browser: Browser) -> None:
     assert "state:Failed" in browser.driver.execute_script(offered)
     field = browser.find("input[name=q]")
     field.send_keys("state:failed ty")
-    browser.wait("the last word is completed", lambda: "state:failed type:Email" in browser.driver.execute_script(offered))
+    completed = "state:failed type:Email"
+    browser.wait("the last word is completed", lambda: completed in browser.driver.execute_script(offered))
     field.send_keys(Keys.BACKSPACE, Keys.BACKSPACE, 'error:"no such"', Keys.ENTER)
     browser.wait("the items are found", lambda: "3 items" in browser.text())
     address = browser.driver.current_url
@@ -189,7 +191,8 @@ def a_search_is_completed_and_kept_in_the_address(browser: Browser) -> None:
     browser.wait("the item is shown", lambda: "State machine" in browser.driver.page_source)
     assert "Item " in browser.driver.title, browser.driver.title
     browser.driver.back()
-    browser.wait("the search is there again", lambda: browser.driver.current_url == address and "3 items" in browser.text())
+    browser.wait("the address is there again", lambda: browser.driver.current_url == address)
+    browser.wait("the search is there again", lambda: "3 items" in browser.text())
     browser.judge("search")
 
 
@@ -208,7 +211,7 @@ def selected_items_are_changed(browser: Browser) -> None:
 def unfolded_parts_stay_so(browser: Browser) -> None:
     browser.open(f"/queue/Mail/item?key={urllib.parse.quote(browser.server.key('Pending'))}")
     browser.find("details.payload summary").click()
-    made = browser.driver.execute_script("window.before = document.querySelector('#item time').textContent; return window.before")
+    made = browser.find("#item time").text
     # The age of the item changes with each new sample.
     browser.wait("the page is taken again", lambda: browser.find("#item time").text not in ("", made))
     assert browser.find("details.payload").get_attribute("open"), "the payload stays unfolded"

@@ -29,7 +29,8 @@ esac
 
 
 class Server:
-    """A queue Reports without an item, and a queue Mail: four Failed (one of them hostile), two in Error, the others Completed, three Pending."""
+    """A server of two queues. Reports has no item. Mail has four Failed (one of them hostile), two in Error, the others
+    Completed, three Pending."""
 
     def __init__(self, command: str):
         self.command = str(pathlib.Path(command).resolve())

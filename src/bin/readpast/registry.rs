@@ -2,9 +2,12 @@
 
 use crate::failure::Result;
 use crate::sampler::Sampler;
+use crate::signals::Stop;
 use readpast::config::Config;
 use readpast::install::{Installed, installed};
 use std::sync::{Arc, PoisonError, RwLock};
+use std::thread;
+use std::time::{Duration, Instant};
 
 pub struct Registry {
     config: Config,
@@ -39,7 +42,7 @@ impl Registry {
         self.all().into_iter().find(|sampler| sampler.queue.name() == name)
     }
 
-    /// Looks at what is installed. `reported` is what could not be done the last time, and what cannot be done now: each is said
+    /// Looks at what is installed. `reported` is what could not be done the last time, and what cannot be done now: each is reported
     /// once, and not with every look.
     pub fn refresh(&self, reported: &mut Vec<String>) {
         let before = self.all();
@@ -96,4 +99,32 @@ impl Registry {
         }
         after
     }
+}
+
+/// Takes figures every so often until it is to stop, and calls `tell` after each round.
+pub fn watch(
+    queues: &Arc<Registry>,
+    (every, most): (Duration, u32),
+    stop: Stop,
+    mut tell: impl FnMut() + Send + 'static,
+) -> std::io::Result<()> {
+    let queues = Arc::clone(queues);
+    let mut reported = Vec::new();
+    let look = move || {
+        while stop.signal().is_none() {
+            let begun = Instant::now();
+            queues.refresh(&mut reported);
+            for sampler in queues.all() {
+                sampler.sample(most);
+            }
+            tell();
+            // A slow sample is not repeated at once: the database has other work.
+            let pause = every.saturating_sub(begun.elapsed()).max(begun.elapsed());
+            let until = Instant::now() + pause;
+            while stop.signal().is_none() && Instant::now() < until {
+                thread::sleep(Duration::from_millis(50));
+            }
+        }
+    };
+    thread::Builder::new().name("figures".to_owned()).spawn(look).map(drop)
 }

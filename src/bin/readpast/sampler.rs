@@ -2,14 +2,11 @@
 //! database the same.
 
 use crate::failure::Result;
-use crate::registry::Registry;
-use crate::signals::Stop;
 use readpast::config::Config;
 use readpast::item::Trend;
 use readpast::{Queue, Watched};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 /// How many samples are kept: an hour of one each five seconds.
@@ -119,32 +116,4 @@ pub fn trend(samples: &[Arc<Sample>]) -> Option<Trend> {
     let ago = |sample: &Sample| newest.at.duration_since(sample.at).unwrap_or_default();
     let earlier = samples.iter().find(|sample| ago(sample) <= SPAN).filter(|sample| !ago(sample).is_zero());
     Some(newest.watched.trend(earlier.map(|sample| (&sample.watched, ago(sample)))))
-}
-
-/// Takes figures every so often until it is to stop, and calls `tell` after each round.
-pub fn watch(
-    queues: &Arc<Registry>,
-    (every, most): (Duration, u32),
-    stop: Stop,
-    mut tell: impl FnMut() + Send + 'static,
-) -> std::io::Result<()> {
-    let queues = Arc::clone(queues);
-    let mut reported = Vec::new();
-    let look = move || {
-        while stop.signal().is_none() {
-            let begun = Instant::now();
-            queues.refresh(&mut reported);
-            for sampler in queues.all() {
-                sampler.sample(most);
-            }
-            tell();
-            // A slow sample is not repeated at once: the database has other work.
-            let pause = every.saturating_sub(begun.elapsed()).max(begun.elapsed());
-            let until = Instant::now() + pause;
-            while stop.signal().is_none() && Instant::now() < until {
-                thread::sleep(Duration::from_millis(50));
-            }
-        }
-    };
-    thread::Builder::new().name("figures".to_owned()).spawn(look).map(drop)
 }

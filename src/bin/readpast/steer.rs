@@ -30,7 +30,7 @@ pub struct Args {
     all: bool,
 }
 
-/// The action on the items.
+/// An action on items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verb {
     Retry,
@@ -159,7 +159,7 @@ pub fn run(verb: Verb, global: &Global, args: &Args, out: &Output) -> Result<Exi
     Ok(if refused > 0 { Exit::Refused } else { Exit::Done })
 }
 
-/// Shows the items that it would change.
+/// The items that it would change.
 fn dry_run(verb: Verb, queue: &Queue, filter: &Filter, args: &Args, out: &Output) -> Result<Exit> {
     let mut states = BTreeMap::new();
     for page in Pages::of(queue, filter, args.batch) {

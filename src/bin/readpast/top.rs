@@ -8,9 +8,9 @@ use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::global::Global;
 use crate::output::Output;
-use crate::registry::Registry;
+use crate::registry::{self, Registry};
 use crate::signals::Stop;
-use crate::{concerns, connection, duration, figures, sampler};
+use crate::{concerns, connection, duration, figures};
 use model::{Model, Sampled};
 use serde_json::json;
 use std::sync::Arc;
@@ -81,7 +81,7 @@ fn document(sampled: &Sampled) -> serde_json::Value {
 /// Draws and reads keys until one ends it.
 fn watch(mut model: Model, queues: &Arc<Registry>, most: u32) -> Result<Exit> {
     let stop = Stop::listen()?;
-    sampler::watch(queues, (model.every, most), stop.clone(), || ())
+    registry::watch(queues, (model.every, most), stop.clone(), || ())
         .map_err(|error| Failure::Partly(format!("no thread for the figures: {error}"), Exit::Unavailable))?;
     let mut terminal = terminal::Terminal::open()?;
     loop {

@@ -1,4 +1,4 @@
-//! Alerts: rules that the figures are held against. Each tells once when it begins to hold for a queue, and once when it ends.
+//! Alerts: rules that the figures are held against. Each reports once when it begins to hold for a queue, and once when it ends.
 
 mod notify;
 mod rules;
@@ -33,12 +33,12 @@ struct News {
     text: Value,
 }
 
-/// Holds the figures against the rules until it is to stop, on a thread of its own: whom it tells may be slow.
+/// Holds the figures against the rules until it is to stop, on a thread of its own: a receiver may be slow.
 pub fn watch(app: &Arc<App>, rules: Rules, stop: Stop) -> std::io::Result<()> {
     let app = Arc::clone(app);
     let work = move || {
         let mut standings = HashMap::new();
-        // Said once, and not with every try.
+        // Reported once, and not with every try.
         let (mut trouble, mut missed) = (None, HashSet::new());
         while stop.signal().is_none() {
             miss(&app, &rules, &mut missed);
@@ -50,7 +50,7 @@ pub fn watch(app: &Arc<App>, rules: Rules, stop: Stop) -> std::io::Result<()> {
                             standing.fired = news.fires;
                         }
                     }
-                    // It stands as it stood: the next round tells again.
+                    // It stands as it stood: the next round reports again.
                     Err(why) => {
                         if trouble.as_ref() != Some(&why) {
                             note(&format!("an alert could not be sent, and will be sent again: {why}"));
@@ -68,7 +68,7 @@ pub fn watch(app: &Arc<App>, rules: Rules, stop: Stop) -> std::io::Result<()> {
     thread::Builder::new().name("alerts".to_owned()).spawn(work).map(drop)
 }
 
-/// Says of a rule whose queue is not shown that it tells nobody: its name may be misspelt, or the queue comes later.
+/// Reports a rule whose queue is not shown, since it has no effect: its name may be misspelt, or the queue comes later.
 fn miss(app: &App, rules: &Rules, missed: &mut HashSet<usize>) {
     for (number, rule) in rules.all.iter().enumerate() {
         let Some(queue) = rule.queue().filter(|queue| app.queues.find(queue).is_none()) else {
@@ -84,7 +84,7 @@ fn miss(app: &App, rules: &Rules, missed: &mut HashSet<usize>) {
     }
 }
 
-/// What has changed. Where there are no fresh figures nothing is known, and so nothing changes.
+/// The rules that began or ceased to hold. Where there are no fresh figures nothing is known, and so nothing changes.
 fn look(app: &App, rules: &Rules, standings: &mut HashMap<(usize, String), Standing>) -> Vec<News> {
     let mut found = Vec::new();
     let samplers = app.queues.all();

@@ -8,7 +8,7 @@ use super::{App, alert, routes};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::output::note;
-use crate::sampler;
+use crate::registry;
 use crate::signals::Stop;
 use http_body_util::{BodyExt, Limited};
 use hyper::Method;
@@ -71,7 +71,7 @@ pub fn serve(
         let listener =
             TcpListener::bind(address).await.map_err(|error| cannot(&format!("cannot listen on {address}"), &error))?;
         let bound = listener.local_addr().map_err(|error| cannot("no address", &error))?;
-        sampler::watch(&app.queues, (app.every, app.most), stop.clone(), move || {
+        registry::watch(&app.queues, (app.every, app.most), stop.clone(), move || {
             tell.send_modify(|number| *number += 1)
         })
         .map_err(|error| cannot("no thread to look with", &error))?;

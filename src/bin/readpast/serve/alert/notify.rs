@@ -58,7 +58,7 @@ impl To {
     }
 }
 
-/// Tells, once. What an error says holds no part of the address, which may be a secret.
+/// Notifies, once. An error's text holds no part of the address, which may be a secret.
 pub fn notify(to: &To, alert: &Value) -> Result<(), String> {
     match to {
         To::Webhook(webhook) => post(webhook, &alert.to_string(), LONGEST).map_err(|why| format!("the webhook: {why}")),
