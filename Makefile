@@ -54,7 +54,7 @@ test-core: ## Rust, C and both drivers: the part of `make test` to run after wor
 	@.ci/test.sh core
 
 test-windows: ## Library, command and the languages but Rust on Windows, in Wine, on a throw-away PostgreSQL.
-	@.ci/setup.sh windows go csharp
+	@.ci/setup.sh windows go
 	@.ci/test.sh windows
 
 test-browser: ## The pages of `readpast serve` in a real browser; screenshots stay in target/browser.

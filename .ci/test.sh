@@ -4,7 +4,7 @@
 #   test.sh             all of them, as `make test` runs them: in lines side by side (.ci/steps.sh)
 #   test.sh lint        only those that read the source and start no database server
 #   test.sh core        Rust, C and both drivers, with a library that is not optimized: for who works on the core
-#   test.sh windows     library, command, C, C++, C#, Go and Python on Windows, in Wine
+#   test.sh windows     library, command, C, C++, Go and Python on Windows, in Wine
 #   test.sh callers     procedures called in transactions of other people's drivers: psycopg, pgx, JDBC, pyodbc
 #   test.sh browser     the pages of `readpast serve` in Chromium
 #   test.sh LANGUAGE... the suites of these bindings, and the conformance suite over them
@@ -110,8 +110,6 @@ waiting_suites() {
 
 # One Windows for all of it, which ends with us.
 windows_builds() {
-    # C#'s package holds the library for both systems.
-    step 'windows: library for Linux' .ci/stage.sh
     step 'windows: library and command' .ci/stage.sh --windows
     step 'windows: C' make --no-print-directory -C bindings/c -f windows.mk
     step 'windows: C++' make --no-print-directory --jobs="$(nproc)" -C bindings/cpp -f windows.mk
@@ -122,7 +120,6 @@ windows_builds() {
 windows_tests() {
     .ci/wine.sh --keep
     step 'windows: Python' make --no-print-directory -C bindings/python -f windows.mk
-    ! has_dotnet || step 'windows: C#' .ci/with_cluster.sh make --no-print-directory -C bindings/csharp windows
     step 'windows: command' .ci/with_cluster.sh .ci/tests_ran.sh cargo test --test windows -- --ignored
     step 'windows: conformance' env READPAST_CONFORMANCE_LANGUAGES=c@windows,cpp@windows,go@windows,python@windows \
         READPAST_CONFORMANCE_TABLE="$PWD/.local/windows.txt" .ci/with_cluster.sh cargo test --test conformance
@@ -133,13 +130,10 @@ windows_tests() {
 # The lines of `all`. `after` names files that two of them would write to, or that one makes for the other.
 line_of_sources() {
     lint
-    # Tests of C#'s package.
-    after 'library'
     windows_builds
     step 'other drivers' .ci/with_cluster.sh tests/callers/test.sh
     step 'pages in a browser' tests/browser/test.sh
-    # They build in the folders in which these have built.
-    ! has_dotnet || after 'csharp: check'
+    # It builds in the folder in which that has built.
     after 'python: check'
     windows_tests
 }
