@@ -42,7 +42,7 @@ struct options {
     const char *settings[MOST_SETTINGS + 1];
     int16_t setting_count;
     bool enqueue_only;
-    struct role cast[MOST_WORKERS]; /* of the second act */
+    struct role cast[MOST_WORKERS]; /* the workers of the second act */
     int16_t cast_count;
 };
 

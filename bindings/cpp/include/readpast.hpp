@@ -28,7 +28,7 @@
 #include <readpast/list.hpp>   // installed, list(), drop(): which queues there are, and the end of one
 #include <readpast/queue.hpp>  // queue, stats
 
-// What is put in, taken out, and made of it.
+// The values that go in and come out.
 #include <readpast/answers.hpp>    // answers: what came of several items
 #include <readpast/batch.hpp>      // batch: the items of one claim; column
 #include <readpast/item.hpp>       // item
@@ -41,7 +41,7 @@
 #include <readpast/renewal.hpp> // renewal: keeps leases while their items are worked on
 #include <readpast/worker.hpp>  // worker, worker_figures
 
-// What only a worker's handler sees.
+// The item as a worker's handler sees it.
 #include <readpast/job.hpp> // job
 
 // To watch it.

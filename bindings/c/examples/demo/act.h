@@ -22,7 +22,7 @@ struct act {
      */
     bool items_first;
     const char *schema;
-    const char *const *settings; /* of the library, for everybody: key=value, NULL at the end */
+    const char *const *settings; /* the library's, for all workers: key=value, NULL at the end */
     int32_t items, batch_size;
     long lease_ms, patience_s;
 };

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 enum { USUAL_COLUMNS = 80, USUAL_LINES = 24, LEAST_BAR = 10, MOST_BAR = 40, LEAST_FIGURES = 20, LEAST_ROOM = 33 };
-enum { ROW_ROOM = 30 /* of a row, all but its bar: label, figure, note */ };
+enum { ROW_ROOM = 30 /* all of a row but its bar: label, figure, note */ };
 enum { TERMINAL_US = 100000, PLAIN_US = 1000000 };
 
 static struct {

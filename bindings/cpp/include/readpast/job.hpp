@@ -18,10 +18,10 @@ namespace readpast {
 /// it can do. Made by a worker, for one call of its handler.
 class job : public item {
 public:
-    /// Of no worker, for the test of a handler: nothing of it is ever lost, and a step is recorded nowhere.
+    /// A job without a worker, for the test of a handler: it is never lost, and its steps are recorded nowhere.
     explicit job(const item &made) noexcept : item(made) {}
 
-    /// Of a worker, which took it.
+    /// A job that a worker took.
     job(const item &taken, readpast_worker worker) noexcept : item(taken), worker_(worker) {}
 
     job(const job &) = delete;
