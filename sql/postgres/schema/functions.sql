@@ -36,8 +36,8 @@ $$;
 {% endfilter %}
 {% filter made("FUNCTION", "queue_is_refusal_fn") %}
 /*
-Whether an error of this SQLSTATE is a table's word about a row: a constraint, a value, a trigger. Not what passes, what the
-server lacks, what is missing or forbidden to whoever asks, nor what is this library's own.
+Whether an error of this SQLSTATE is a table's word about a row: a constraint, a value, a trigger. Not an error that passes, nor a
+lack of the server, nor a name that is missing or forbidden to the caller, nor an error of this library.
 */
 CREATE OR REPLACE FUNCTION {{ object("queue_is_refusal_fn") }}(state text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -961,9 +961,10 @@ REVOKE ALL ON FUNCTION {{ object("queue_figures") }}(json, bigint[], bigint[], b
 {% endfilter %}
 {% filter made("FUNCTION", "queue_watched") %}
 /*
-The figures of watch_<queue>, from what it has looked at: what waits, is in flight, has stopped (NULL: that has no look of its own),
-the newest items, those before what was taken last, and those of the history. more: more waits than was looked at. seen: the types
-that the caller may see more of than numbers, NULL: all. arrivals, ends, by_type: whether the table tells them.
+The figures of watch_<queue>, from the items that it has looked at: those that wait, are in flight, have stopped (NULL: they have no
+look of their own), the newest items, those before the last ones taken, and those of the history. more: more items wait than it
+looked at. seen: the types that the caller may see more of than numbers, NULL: all. arrivals, ends, by_type: whether the table has
+them.
 Called by the functions of a queue.
 Table access order: queue_status, queue_refused.
 */
@@ -986,7 +987,7 @@ BEGIN
     stopped AS MATERIALIZED (SELECT s.* FROM UNNEST(stopped_) AS s),
     present AS MATERIALIZED (SELECT p.* FROM UNNEST(present_) AS p),
     recent AS MATERIALIZED (SELECT r.* FROM UNNEST(present_ || done_ || gone_) AS r),
-    /* Those that have come lately, as far as the table tells. */
+    /* The items that came lately, as far as the table knows. */
     came AS MATERIALIZED (
         SELECT c.*
         FROM UNNEST(present_ || gone_) AS c

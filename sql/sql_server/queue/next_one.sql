@@ -18,7 +18,7 @@ started, whose predecessor of that name left work behind.
 Table access order: as {{ queue }}_Recover, then as {{ queue }}_Claim.
 */
 {{ create_or_alter }} PROCEDURE {{ object(procedure) }}
-    @Worker nvarchar(128) = NULL, /* who holds the lease; by default the connection's login and session number */
+    @Worker nvarchar(128) = NULL, /* the holder of the lease; by default the connection's login and session number */
     @LeaseMs int = NULL, /* by default the setting {{ setting }}.leaseMs, or else {{ lease_ms }} */
 
 {%- if transaction == "utx" %}

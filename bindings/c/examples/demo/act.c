@@ -178,7 +178,7 @@ static bool watch(struct stage *stage) {
         if (stopped_by != 0)
             return false;
         int64_t now = record_clock();
-        /* The killed worker may have settled items off the record. When the others are silent, the demo asks the server. */
+        /* The killed worker may have settled items last without a record. Once the others are silent, ask the server. */
         if (stage->last_news == news_before && now >= next_ask && stage->crew.members[VICTIM].killed) {
             if ((stage->server.queue.id == 0 && !server_open(&stage->server)) ||
                 !server_ask(&stage->server, ledger, false))
