@@ -38,7 +38,7 @@ func newBatch(queue *Queue, status Status, claimed capi.Claimed) *Batch {
 //	[{"columns": {"Recipient": "a@example.org"}}]
 //
 // where an item may have besides key, token, attempt (1 when left out) and state. If spec, the description of a queue, is
-// not empty, they have its columns and types, else types are told from the values. Nothing is sent to a server; a step
+// not empty, they have its columns and types, else the values decide the types. Nothing is sent to a server; a step
 // recorded with such an item is answered with StatusOK and kept nowhere.
 func BatchFromJSON(items, spec string) (*Batch, error) {
 	made, failure := capi.BatchFromJSON(items, spec)

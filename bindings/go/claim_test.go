@@ -49,7 +49,7 @@ func TestADeadlineEndsAWait(t *testing.T) {
 	}
 }
 
-func TestWhatIsCancelledBeforeDoesNotBegin(t *testing.T) {
+func TestACallThatIsCancelledBeforeDoesNotBegin(t *testing.T) {
 	queue := open(t)
 	batch := claimed(t, queue, "a")
 	cancelled, cancel := context.WithCancel(ctx)
@@ -80,7 +80,7 @@ func TestWhatIsCancelledBeforeDoesNotBegin(t *testing.T) {
 	equal(t, stats(t, queue).Processing, 1)
 }
 
-func TestWhatInterruptsAQueueInterruptsItsClaims(t *testing.T) {
+func TestAnInterruptOfAQueueInterruptsItsClaims(t *testing.T) {
 	queue := open(t, "poll.interval_ms", "3600000")
 	shared := must(queue.Share())(t)
 	defer shared.Close()
@@ -96,7 +96,7 @@ func TestWhatInterruptsAQueueInterruptsItsClaims(t *testing.T) {
 	check(t, queue.Resume())
 	equal(t, must(queue.Claim(ending, 1, 0))(t).Status(), readpast.StatusEmpty)
 
-	// What is interrupted alone disturbs nobody.
+	// An interrupt of the shared queue alone disturbs no other.
 	check(t, shared.Interrupt())
 	equal(t, must(shared.Claim(ctx, 1, long))(t).Status(), readpast.StatusInterrupted)
 	equal(t, must(queue.Claim(ctx, 1, 0))(t).Status(), readpast.StatusEmpty)

@@ -59,19 +59,19 @@ type Event struct {
 	// Action is what the item was to be settled as; 0 for EventTrouble and EventSetAside, and for EventLost before it
 	// was to be.
 	Action Action
-	// Message tells why, of EventRefused, EventTrouble and EventSetAside.
+	// Message is the reason, for EventRefused, EventTrouble and EventSetAside.
 	Message string
 	// LeftOut is what was left out of what was given with the item, by name and length: of EventRefused, and of
 	// EventLost, which leaves out everything.
 	LeftOut string
-	// Line is one for a log, which tells all of it; empty for EventSettled, which is in order.
+	// Line is one for a log, with all of this; empty for EventSettled, which is in order.
 	Line string
 }
 
 // So many events are kept until they are read: enough for a logger, and for an observer.
 const keptEvents, mostEvents = 1000, 1000000
 
-// tell tells of what happens until the worker has closed, and all has been told.
+// tell passes the events on until the worker has closed, and the last one is read.
 func (r *run) tell() {
 	for {
 		events, failure := r.engine.Events(keptEvents, milliseconds(longestWait))

@@ -93,7 +93,7 @@ func (q *Queue) Renew(ctx context.Context, leases ...Lease) (Outcomes, error) {
 	return outcomesOf(told), nil
 }
 
-// Recover gives back up to limit items (1 to 1000) whose workers died, and tells how many there were. Claims do this
+// Recover gives back up to limit items (1 to 1000) whose workers died, and returns how many there were. Claims do this
 // too, every now and then.
 func (q *Queue) Recover(ctx context.Context, limit int) (int, error) {
 	if err := q.ready(ctx); err != nil {
@@ -104,7 +104,7 @@ func (q *Queue) Recover(ctx context.Context, limit int) (int, error) {
 	return recovered, q.failed(failure)
 }
 
-// Purge deletes up to limit finished items (1 to 1000) that fit the filter, which is that of Find, and tells how many
+// Purge deletes up to limit finished items (1 to 1000) that fit the filter, which is that of Find, and returns how many
 // there were. Without a status it means Completed, PartiallyCompleted, Cancelled and Terminated; Failed items go only
 // when they are named. Call it until it deletes none.
 func (q *Queue) Purge(ctx context.Context, filter string, limit int) (int, error) {

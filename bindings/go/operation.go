@@ -9,7 +9,7 @@ import (
 
 // Operation makes calls under an identity, a GUID: made again with the same identity and the same items, a call changes
 // nothing more and answers the same. So a call that came to StatusOutcomeUnknown is repeated, with the identity that
-// its error gives; whoever gives one of their own keeps it until a call with it succeeds.
+// its error gives; a caller that gives one of its own keeps it until a call with it succeeds.
 type Operation struct {
 	queue    *Queue
 	identity string

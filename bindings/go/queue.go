@@ -97,7 +97,7 @@ func (q *Queue) Name() string {
 	return q.name
 }
 
-// IsTraced tells whether trace context travels with its items, so that spans are worth their while: whether its description has
+// IsTraced reports whether trace context travels with its items, so that spans are worth their while: whether its description has
 // trace.
 func (q *Queue) IsTraced() bool {
 	defer runtime.KeepAlive(q)
@@ -140,7 +140,7 @@ func (q *Queue) Resume() error {
 	return q.failed(q.handle.Resume())
 }
 
-// Wake has everybody in this process who waits for the queue look at it at once: for whoever has enqueued without the
+// Wake has everybody in this process who waits for the queue look at it at once. Call it after you enqueued without the
 // library, or inside a transaction that has committed since.
 func (q *Queue) Wake() error {
 	if q.closed.Load() {
@@ -192,7 +192,7 @@ func (q *Queue) Close() error {
 	return nil
 }
 
-// ready tells why a call is not to be made at all.
+// ready returns why a call is not to be made at all, or nil.
 func (q *Queue) ready(ctx context.Context) error {
 	if q.closed.Load() {
 		return closed("queue")

@@ -22,13 +22,13 @@ type Value struct {
 	err    error
 }
 
-// Err tells why there is no value, not even NULL: StatusNotFound, there is no such column; StatusClosed, the batch was
+// Err returns why there is no value, not even NULL: StatusNotFound, there is no such column; StatusClosed, the batch was
 // closed.
 func (v Value) Err() error {
 	return v.err
 }
 
-// IsNull tells whether the value is NULL, which the empty text is not.
+// IsNull reports whether the value is NULL, which the empty text is not.
 func (v Value) IsNull() bool {
 	return v.err == nil && v.value.Null
 }
@@ -125,7 +125,7 @@ func (v Value) String() string {
 	return fmt.Sprint(v.Any())
 }
 
-// must tells why the value is not of one of the types.
+// must returns why the value is not of one of the types, or nil.
 func (v Value) must(types ...ColumnType) error {
 	if v.err != nil {
 		return v.err

@@ -9,7 +9,7 @@ package main
 #include <sys/wait.h>
 #include <unistd.h>
 
-// What a forked child process is told that tries to go on with its parent's queue. Go cannot run in such a child, whose
+// The answer that a forked child process gets when it goes on with its parent's queue. Go cannot run in such a child, whose
 // other threads are gone; so it makes one call in C and ends, with all signals blocked, since their handlers are Go's.
 static int claim_in_child(uint64_t queue, readpast_status *status) {
 	sigset_t all, before;

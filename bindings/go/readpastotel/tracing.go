@@ -100,7 +100,7 @@ func (t Tracing) Handler(handler readpast.Handler) readpast.Handler {
 		isDone := false
 		defer func() {
 			if !isDone {
-				// The handler panics: the worker tells with what.
+				// The handler panics: the worker logs the reason.
 				span.SetAttributes(attribute.String("error.type", "panic"))
 				span.SetStatus(codes.Error, "")
 			}
