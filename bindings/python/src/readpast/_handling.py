@@ -1,4 +1,4 @@
-"""What a worker does with its handler: calls it, judges what it gives, and says what failed."""
+"""The worker's dealings with its handler: calls it, judges its return value, and describes its failures."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Handling:
         return item.retry(_described(error))
 
     def close(self, *, wait: bool) -> None:
-        """Ends what coroutines ran on. `wait` tells whether no handler runs any more."""
+        """Ends the loop of the coroutines. `wait` is whether no handler runs any more."""
         self._coroutines.close(wait=wait)
 
     def join(self) -> None:
@@ -109,7 +109,7 @@ def check(handler: object) -> None:
 
 
 def proper(given: object, item: Item) -> Settlement:
-    """What ends the item. The library judges what its texts and times hold."""
+    """The settlement that ends the item. The library judges its texts and times."""
     if given is None:
         return item.complete()
     if not isinstance(given, Settlement):

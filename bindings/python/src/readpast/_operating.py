@@ -1,4 +1,4 @@
-"""What operators do with a queue."""
+"""The operators' part of a queue."""
 
 from __future__ import annotations
 

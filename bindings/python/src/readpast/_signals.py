@@ -72,7 +72,7 @@ class Flag:
 
 @contextmanager
 def _signals_to_socket() -> Generator[tuple[Callable[[], None], socket.socket], None, None]:
-    """What sleeps until a signal came or something was sent to the socket; and the socket."""
+    """A function that sleeps until a signal came or something was sent to the socket; and the socket."""
     ours, theirs = socket.socketpair()
     # Python asks for it; what does not fit any more is not needed.
     theirs.setblocking(False)
@@ -95,7 +95,7 @@ def _signals_to_socket() -> Generator[tuple[Callable[[], None], socket.socket], 
 
 
 def _pass_on(to: int, numbers: bytes) -> None:
-    """To whoever wanted them before, such as an event loop that this wait holds up."""
+    """Passes signals to the reader that was there before, such as an event loop that this wait holds up."""
     if os.name == "nt":
         # Sockets are no files there.
         other = socket.socket(fileno=to)

@@ -93,7 +93,7 @@ def any_delay(time: Seconds | None) -> int:
         ms = milliseconds(time)
     except (ValueError, OverflowError):  # NaN, infinity
         ms = _LEAST
-    # Of those below zero, -1 would be none.
+    # -1 would mean that there is none.
     return max(_LEAST, min(ms, -_LEAST - 1)) if time == abs(time) else max(_LEAST, min(ms, -2))
 
 

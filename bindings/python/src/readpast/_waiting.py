@@ -1,4 +1,4 @@
-"""Calls that somebody waits for who may leave before they end.
+"""Calls whose caller may leave before they end.
 
 A thread in a call of the library runs no Python: on the main thread no signal handler, so also no Ctrl-C, and in an
 event loop no other task. So the call is made on another thread, and who waits for it can be called away at any moment.
@@ -53,7 +53,7 @@ class Departure(Generic[T]):
         self.has_begun = True
 
     def result(self) -> T:
-        """What the ended call brought, or raised."""
+        """The ended call's result; raises what it raised."""
         if self._failure is not None:
             try:
                 raise self._failure

@@ -66,7 +66,7 @@ def json_of(columns: Mapping[str, Any] | str | None, name: str) -> str | None:
 
 
 def _plain(value: object) -> str:
-    """What JSON has no form for, as the text that the library takes."""
+    """A value that JSON has no form for, as the text that the library takes."""
     if isinstance(value, datetime):
         return moment(value) or ""
     if isinstance(value, date):

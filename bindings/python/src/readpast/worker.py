@@ -24,7 +24,7 @@ _log = logging.getLogger(__name__)
 
 
 class Settled(NamedTuple):
-    """What became of an item that a worker had in hand."""
+    """The end of an item that a worker had in hand."""
 
     #: The item's key.
     key: str
@@ -40,7 +40,7 @@ class Worker:
     """Works a queue off on several threads.
 
     The library claims items ahead, renews their leases, and settles in groups what has ended; the threads hand items to
-    the handler. docs/worker.md says what becomes of an item whatever happens; the settings `worker.fetchers`,
+    the handler. docs/worker.md says what becomes of an item in each case; the settings `worker.fetchers`,
     `worker.ahead` and `worker.hold_ms` of the queue say how far ahead it works.
 
     The handler may be a function or a coroutine function (`async def`): these run on an event loop that the worker has
@@ -49,12 +49,12 @@ class Worker:
     and the attempt does not count.
 
     An exception of the handler becomes the item's error, with its stack, and the item is tried again while attempts are
-    left; the worker goes on. What is raised that is no `Exception`, as by `sys.exit`, ends the run besides. A return
-    value that is neither None nor a `Settlement` of this very item is a mistake of the program: the work was done, so
-    the item becomes Failed, with an error that says so, and is not tried again. An item that was lost meanwhile is left
-    to whoever has it now. What the database cannot store, such as a response longer than its column, is left out, and
-    the item's error says so. Lost connections and the like are waited for. The logger `readpast.worker` tells of all
-    that.
+    left; the worker goes on. An error that is no `Exception`, as from `sys.exit`, ends the run besides. A return value
+    that is neither None nor a `Settlement` of this very item is a mistake of the program: the work was done, so the
+    item becomes Failed, with an error that says so, and is not tried again. An item that was lost meanwhile is left to
+    the worker that has it now. A value that the database cannot store, such as a response longer than its column, is
+    left out, and the item's error names it. Lost connections and the like are waited for. The logger `readpast.worker`
+    logs all of that.
 
     The worker uses a handle of its own: to stop it interrupts nobody else, while `Queue.interrupt` stops it.
     """
@@ -75,8 +75,8 @@ class Worker:
         `batch_size` is how many items a thread takes at once, 1 to 1000, to handle them one after the other; how many
         are claimed with a call is for the library to choose. `stop_timeout` is how long coroutines may go on when the
         worker is stopped; None: until they end. It does not end functions, which nothing can end. `settle_timeout` is
-        how long `run` waits, once the last handler has ended, until the database has what they said; None: as long as a
-        lease. With `until_empty` it stops by itself when nothing is due and nothing in hand.
+        how long `run` waits, once the last handler has ended, until the database has their settlements; None: as long
+        as a lease. With `until_empty` it stops by itself when nothing is due and nothing in hand.
         """
         if threads < 1:
             raise ValueError("a worker needs a thread")
@@ -100,7 +100,7 @@ class Worker:
         were handled, and of those given back or lost before anybody began them."""
 
     def figures(self) -> Figures:
-        """What it has done so far. Raises `ClosedError` before and after `run`."""
+        """Its figures so far. Raises `ClosedError` before and after `run`."""
         return self._running().figures()
 
     def run(self, *, signals: bool = False) -> None:
@@ -115,7 +115,8 @@ class Worker:
         and is raised when it has ended; a second one is raised at once, and what is in hand is left to its leases.
 
         A failure that no other try mends ends the run, and is raised when the other threads have ended.
-        `TimedOutError`: the database did not take what handlers said within `settle_timeout`; it is left to its leases.
+        `TimedOutError`: the database did not take the handlers' settlements within `settle_timeout`; they are left to
+        their leases.
         """
         if self._has_run:
             raise RuntimeError("a worker runs once")
@@ -237,7 +238,7 @@ class Worker:
             raise
 
     def _read_events(self, engine: Engine) -> None:
-        """Logs what happens and tells subclasses, until the worker has closed and nothing is left to read."""
+        """Logs events and passes them to subclasses, until the worker has closed and nothing is left to read."""
         try:
             while (events := engine.events()) is not None:
                 for event in events:
