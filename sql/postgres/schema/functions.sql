@@ -962,9 +962,8 @@ REVOKE ALL ON FUNCTION {{ object("queue_figures") }}(json, bigint[], bigint[], b
 {% filter made("FUNCTION", "queue_watched") %}
 /*
 The figures of watch_<queue>, from the items that it has looked at: those that wait, are in flight, have stopped (NULL: they have no
-look of their own), the newest items, those before the last ones taken, and those of the history. more: more items wait than it
-looked at. seen: the types that the caller may see more of than numbers, NULL: all. arrivals, ends, by_type: whether the table has
-them.
+look of their own), the newest, those before the last ones taken, and those of the history. more: more items wait than it looked at.
+seen: the types that the caller may see more of than numbers, NULL: all. arrivals, ends, by_type: whether the table has them.
 Called by the functions of a queue.
 Table access order: queue_status, queue_refused.
 */
