@@ -102,7 +102,7 @@ func TestAnInterruptOfAQueueInterruptsItsClaims(t *testing.T) {
 	equal(t, must(queue.Claim(ctx, 1, 0))(t).Status(), readpast.StatusEmpty)
 }
 
-// However the race of items and cancellations ends, each item is in somebody's hands, or in the queue.
+// However the race of items and cancellations ends, each item is claimed, or in the queue.
 func TestNoItemIsLostToACancellation(t *testing.T) {
 	const rounds = 200
 	queue := open(t)
@@ -185,7 +185,7 @@ func TestTheEndOfAContextEndsALookAtTheQueue(t *testing.T) {
 	} {
 		ending, cancel := context.WithCancel(ctx)
 		looking := start(func() error { return look(ending) })
-		// The server goes on with what nobody waits for any more.
+		// The server goes on with a statement whose caller has left.
 		until(t, func() bool { return server.ask(waiting) == strconv.Itoa(before+1) })
 		cancel()
 		if err := ends(t, looking); !errors.Is(err, context.Canceled) {
@@ -203,7 +203,7 @@ func TestTheEndOfAContextEndsALookAtTheQueue(t *testing.T) {
 	check(t, queue.Shutdown(ctx))
 }
 
-// An address where nobody answers: what tries to connect is left behind.
+// No server answers at this address: the attempt to connect is left behind.
 func TestTheEndOfAContextEndsAnAttemptToConnect(t *testing.T) {
 	silent := listen(t)
 	ending, cancel := context.WithCancel(ctx)

@@ -14,7 +14,7 @@ import (
 // may use it at once; each call takes a connection of its own.
 type Queue struct {
 	handle capi.Queue
-	// claims is shared of handle, and claims are made on it, so that Close interrupts nobody else's.
+	// claims is shared of handle, and claims are made on it, so that Close interrupts no other user's.
 	claims capi.Queue
 	name   string
 	worker string
@@ -185,7 +185,7 @@ func (q *Queue) Close() error {
 		return nil
 	}
 	runtime.SetFinalizer(q, nil)
-	// In the child of a fork there is nobody to interrupt, and it says so.
+	// In the child of a fork there is no call to interrupt, and the library refuses.
 	_ = q.claims.Interrupt()
 	q.claims.Free()
 	q.handle.Free()

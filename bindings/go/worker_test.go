@@ -295,7 +295,7 @@ func TestASlowObserverHoldsUpNoNews(t *testing.T) {
 	equal(t, stats(t, queue).Terminated, 1)
 }
 
-func TestAFailureThatNobodyMendsEndsTheRun(t *testing.T) {
+func TestAFailureThatDoesNotPassEndsTheRun(t *testing.T) {
 	queue := open(t)
 	err := (&readpast.Worker{Queue: queue, Handler: complete, Concurrency: 2, BatchSize: 5000}).Run(ctx)
 	if !errors.Is(err, readpast.StatusInvalidArgument) {
@@ -325,7 +325,7 @@ func TestAHandlerThatEndsItsGoroutineEndsTheRun(t *testing.T) {
 	worker := readpast.Worker{Queue: queue, BatchSize: 2, Logger: quiet}
 	worker.Handler = func(context.Context, *readpast.Item) (readpast.Settlement, error) {
 		runtime.Goexit()
-		panic("nobody comes here")
+		panic("no call comes here")
 	}
 	err := ends(t, start(func() error { return worker.Run(ctx) }))
 	if err == nil || !strings.Contains(err.Error(), "Goexit") {

@@ -60,6 +60,6 @@ cJSON *call_claim_in_child(const cJSON *request);
 /* later.c: calls on threads of their own. */
 void start_call(const char *name, cJSON *request); /* takes the request over */
 cJSON *await_call(const char *name);
-void end_calls(void); /* nobody asked for; those that still wait find their queues closed */
+void end_calls(void); /* the calls that no request awaits; those that still wait find their queues closed */
 
 #endif

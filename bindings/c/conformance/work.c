@@ -125,7 +125,7 @@ static void *run(void *data) {
     }
 }
 
-/* The key of an item that the worker has reported as set aside; NULL where it has none. The worker has closed: nobody waits. */
+/* The key of an item that the worker has reported as set aside, or NULL. The worker has closed, so nothing waits. */
 static cJSON *aside_of(readpast_worker worker) {
     cJSON *key = NULL;
     readpast_events events = {0};

@@ -74,7 +74,7 @@ TEST_CASE("a worker does not need the queue that it was made of") {
     run(worker, [&](job & /*unused*/) { ++handled; }, [&] { return handled == 1; });
 }
 
-TEST_CASE("a failure that nobody mends ends the run") {
+TEST_CASE("a failure that does not pass ends the run") {
     const auto queue = open();
     CHECK(thrown_by([&] {
               readpast::worker worker(queue);

@@ -118,7 +118,7 @@ TEST_CASE("the log has every failed attempt, and no payload") {
     CHECK(of[keys[5]].empty());
 }
 
-TEST_CASE("while nobody listens, warnings go to std::clog") {
+TEST_CASE("warnings go to std::clog while there is no observer") {
     const auto queue = open();
     enqueue(queue, {"fails"});
     const auto said_by = [&](readpast::worker &worker) {

@@ -44,7 +44,7 @@ import (
 )
 
 func claimInChild(_ context.Context, r *request) (answer, error) {
-	// The binding does not give its handle away, and nobody but this scenario has a use for it.
+	// The binding does not give its handle away, and only this scenario has a use for it.
 	handle := reflect.ValueOf(r.queue()).Elem().FieldByName("handle").Uint()
 	var status C.readpast_status
 	if C.claim_in_child(C.uint64_t(handle), &status) == 0 {

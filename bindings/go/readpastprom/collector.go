@@ -1,5 +1,5 @@
 // Package readpastprom gives the figures of package readpast to Prometheus' client for Go. It is a module of its own, so
-// that nobody else needs that client:
+// that other programs do not need that client:
 //
 //	prometheus.MustRegister(readpastprom.NewCollector())
 package readpastprom

@@ -150,7 +150,7 @@ def test_a_second_cancellation_does_not_wait(queue: readpast.Queue) -> None:
 
 
 def test_no_item_is_lost_to_a_cancellation(queue: readpast.Queue) -> None:
-    """However the race of items and cancellations ends, each item is in somebody's hands, or in the queue."""
+    """However the race of items and cancellations ends, each item is claimed, or in the queue."""
     rounds, taken, dice = 100, 0, random.Random(1)
 
     async def use() -> None:

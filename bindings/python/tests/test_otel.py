@@ -219,7 +219,7 @@ def test_whatever_ends_an_attempt_fails_its_span(
         leave(item)
 
     worker = readpast.Worker(traced, otel.traced(traced, leave_later if is_coroutine else leave))
-    # A coroutine that somebody else cancels is tried again, and the worker goes on.
+    # A coroutine that other code than the worker cancels is tried again, and the worker goes on.
     with nullcontext() if is_coroutine and error is asyncio.CancelledError else pytest.raises(error):
         worker.run()
     assert traced.stats().error == 1

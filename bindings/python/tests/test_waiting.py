@@ -1,4 +1,4 @@
-"""Waits keep nobody else from running, and end at once when a signal's handler raises."""
+"""Waits keep no other thread from running, and end at once when a signal's handler raises."""
 
 from __future__ import annotations
 

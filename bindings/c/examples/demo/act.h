@@ -36,7 +36,7 @@ extern volatile sig_atomic_t has_workers;
 /* Enqueues, starts the crew, watches it, stops it, prints the table. Returns an exit status; 0: all went well. */
 int act_play(const struct act *act);
 
-/* Enqueues the items of an act for somebody else. */
+/* Enqueues the items of an act for other workers. */
 int act_enqueue_only(const struct act *act);
 
 #endif

@@ -14,7 +14,7 @@ struct member {
     pid_t pid;      /* 0 when it has ended */
     int status;     /* then, as waitpid gave it */
     bool killed;    /* by us, for show */
-    int records;    /* where it writes them: a file without a name, which nobody needs to remove */
+    int records;    /* where it writes them: a file without a name, which vanishes by itself */
     struct tally tally;
     int messages;    /* its standard error, as we read it; -1: it has closed it */
     char line[1024]; /* the line of a message that is not complete yet */

@@ -106,7 +106,7 @@ static void draw_plain(const struct progress *progress) {
     screen.last_done = progress->done;
 }
 
-/* A line each, if there is room for them. A bar is full when somebody has done twice an equal share. */
+/* A line each, if there is room for them. A bar is full when a worker has done twice an equal share. */
 static void draw_rows(const struct progress *progress, struct winsize size) {
     int bar = size.ws_col - 1 - ROW_ROOM;
     bar = bar > MOST_BAR ? MOST_BAR : bar;

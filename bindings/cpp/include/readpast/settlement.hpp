@@ -121,7 +121,7 @@ public:
     /// Its attempt number.
     [[nodiscard]] std::int32_t attempt() const noexcept { return raw_.attempt; }
 
-    /// Its token then: the one to go on with after a step. Empty when it was not found, or is somebody else's since.
+    /// Its token then: the one to go on with after a step. Empty when it was not found, or has another holder since.
     /// Lives as long as the outcome.
     [[nodiscard]] std::string_view token() const noexcept { return raw_.token; }
 

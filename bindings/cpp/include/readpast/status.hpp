@@ -18,7 +18,7 @@ enum class status : std::int32_t {
     empty = READPAST_EMPTY,
     /// The worker does not hold the item any more: its lease ran out and the item was given back, or an operator took it.
     lease_lost = READPAST_LEASE_LOST,
-    /// The token is not the item's any more: somebody changed it since.
+    /// The token is not the item's any more: another call changed the item since.
     conflict = READPAST_CONFLICT,
     /// The item's state does not allow it.
     illegal_transition = READPAST_ILLEGAL_TRANSITION,

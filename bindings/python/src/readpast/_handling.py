@@ -131,7 +131,7 @@ def proper(given: object, item: Item) -> Settlement:
 
 
 def _named(given: object) -> str:
-    """A type, never a value: that may be nobody's business."""
+    """A type, never a value: the value may be secret."""
     if inspect.isawaitable(given):
         return f"an awaitable of type {type(given).__name__}, which nobody awaits (make the handler `async def`)"
     if callable(given):

@@ -109,6 +109,6 @@ def _pass_on(to: int, numbers: bytes) -> None:
 
 
 def _send(to: socket.socket, data: bytes) -> None:
-    # Full, it wakes as well; closed, nobody sleeps any more.
+    # Full, it wakes as well; closed, no thread sleeps any more.
     with suppress(OSError):
         to.send(data)

@@ -31,7 +31,7 @@ class Departure(Generic[T]):
     ) -> None:
         """`interrupt` makes `call` end soon; without one it takes its time.
 
-        `give_back` gets what the call brought when nobody is there to take it.
+        `give_back` gets the call's result when the caller has left.
         """
         self._call = call
         self.is_interruptible = interrupt is not None

@@ -40,7 +40,7 @@ class Outcome(NamedTuple):
     state: State
     #: Its attempt number.
     attempt: int
-    #: Its token then: the one to go on with after a step. Empty when it was not found, or is somebody else's since.
+    #: Its token then: the one to go on with after a step. Empty when it was not found, or has another holder since.
     token: str
 
 

@@ -90,7 +90,7 @@ class Item(Mapping[str, Any]):
     def is_lost(self) -> bool:
         """Whether the item was found lost while its lease was being renewed: work on it is in vain.
 
-        Always false where nobody renews.
+        Always false without a renewal.
         """
         return self._rows.is_lost(self.key, self.attempt)
 

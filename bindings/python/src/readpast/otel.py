@@ -1,6 +1,6 @@
 """Traces: the context of a span travels with an item, and goes on around its handler.
 
-Needs `opentelemetry-api` (`pip install readpast[otel]`), and is needed by nobody else. The queue's description has
+Needs `opentelemetry-api` (`pip install readpast[otel]`); other modules do not. The queue's description has
 `trace`; other queues enqueue and work as ever, without spans.
 
     from readpast import otel

@@ -174,7 +174,7 @@ class Queue(Operating):
         """
         claims, self._claims, self._handle = self._claims, None, None
         if claims is not None:
-            # In the child of a fork it says that there is nobody to interrupt.
+            # In the child of a fork it reports that there is no call to interrupt.
             lib.readpast_queue_interrupt(claims.c, ffi.NULL)
 
     def enqueue(self, item: NewItem | Mapping[str, Any], *, operation: str | None = None) -> Receipt:
@@ -315,7 +315,7 @@ class Queue(Operating):
         )
 
     def _give_back(self, items: Iterable[Item]) -> None:
-        """Releases items that were claimed for somebody who has left. At worst their leases run out."""
+        """Releases items that were claimed for a caller that has left. At worst their leases run out."""
         releases = [item.release() for item in items]
         try:
             if releases:

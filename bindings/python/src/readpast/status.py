@@ -33,7 +33,7 @@ class Status(_Numbers):
     EMPTY = lib.READPAST_EMPTY
     #: The worker does not hold the item any more: its lease ran out, or an operator took it. The item is untouched.
     LEASE_LOST = lib.READPAST_LEASE_LOST
-    #: The token is not the item's any more: somebody changed it since. The item is untouched.
+    #: The token is not the item's any more: another call changed the item since. The item is untouched.
     CONFLICT = lib.READPAST_CONFLICT
     #: The item's state does not allow it. The item is untouched.
     ILLEGAL_TRANSITION = lib.READPAST_ILLEGAL_TRANSITION

@@ -32,7 +32,7 @@ class Settled(NamedTuple):
     attempt: int
     #: `OK`, or why the item was not the worker's any more, such as `LEASE_LOST`.
     answer: Status
-    #: The state it is in now; `NONE` where nobody has looked.
+    #: The state it is in now; `NONE` where it is not known.
     state: State
 
 
@@ -56,7 +56,7 @@ class Worker:
     left out, and the item's error names it. Lost connections and the like are waited for. The logger `readpast.worker`
     logs all of that.
 
-    The worker uses a handle of its own: to stop it interrupts nobody else, while `Queue.interrupt` stops it.
+    The worker uses a handle of its own: to stop it interrupts no other caller, while `Queue.interrupt` stops it.
     """
 
     def __init__(
@@ -96,8 +96,8 @@ class Worker:
         """For subclasses: called with every batch before its first item is handled, on the worker's threads."""
 
     def settled(self, settled: Sequence[Settled]) -> None:
-        """For subclasses: called on a thread of its own with what became of items, a little after it did: of those that
-        were handled, and of those given back or lost before anybody began them."""
+        """For subclasses: called on a thread of its own a little after items ended, with all that were handled, given back
+        or lost."""
 
     def figures(self) -> Figures:
         """Its figures so far. Raises `ClosedError` before and after `run`."""

@@ -29,7 +29,7 @@ struct observers {
 /// Claims, settles and keeps leases, on threads of the library, between its start and its stop.
 class engine {
 public:
-    /// `own` is a handle that nobody else interrupts.
+    /// `own` is a handle that no other object interrupts.
     explicit engine(queue own) noexcept : own_(std::move(own)) {}
 
     [[nodiscard]] const queue &own() const noexcept { return own_; }
