@@ -63,7 +63,7 @@ soname=$(readelf -d "$dir/prefix/lib/libreadpast.so" | sed -n 's/.*SONAME.*\[\(.
 cp --remove-destination "$(realpath "$prefix/lib/$soname")" "$dir/prefix/lib/$soname"
 sed -i 's/libodbc\.so\.2/libodbx.so.2/' "$dir/prefix/lib/$soname"
 says 'libodbx.so.2'
-# Another binary interface. What is not called need not do anything.
+# Another binary interface. Functions that the program does not call need not do anything.
 {
     echo 'int readpast_abi(void) { return 99; } const char *readpast_version(void) { return "9.9.9"; }'
     nm --dynamic --defined-only "$prefix/lib/libreadpast.so" | awk '$3 != "readpast_abi" && $3 != "readpast_version" \

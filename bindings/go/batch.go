@@ -81,8 +81,8 @@ func (b *Batch) Columns() []Column {
 	return b.lent.columns()
 }
 
-// Close frees the batch. What was read of its items stays, and so do their leases. Close again does nothing; it never
-// fails.
+// Close frees the batch. The values that were read of its items stay, and so do their leases. Close again does nothing; it
+// never fails.
 func (b *Batch) Close() error {
 	b.lent.free()
 	return nil

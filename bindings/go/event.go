@@ -47,8 +47,8 @@ func (k EventKind) String() string {
 type Event struct {
 	// Kind is what happened.
 	Kind EventKind
-	// Answer is the database's of EventSettled and EventLost: StatusOK, if all is well. Of the others it is what the
-	// call failed with, of EventSetAside StatusInvalidItem.
+	// Answer is the database's of EventSettled and EventLost: StatusOK, if all is well. For EventSetAside it is
+	// StatusInvalidItem, for the others the status of the call that failed.
 	Answer Status
 	// Key is the item's; empty for EventTrouble, and for EventSetAside of an item of a type that this login may not see.
 	Key string

@@ -22,7 +22,7 @@ type NewItem struct {
 	// json.RawMessage is taken as it is. Nil: each has its default, or NULL.
 	Columns any
 	// Traceparent is the W3C header in which it is enqueued, for a queue whose description has trace; others take no notice.
-	// What is malformed is left out, and is no error. Package readpastotel sets it.
+	// A malformed one is left out, and is no error. Package readpastotel sets it.
 	Traceparent string
 	// Tracestate is the header that belongs to it.
 	Tracestate string

@@ -33,9 +33,9 @@ func (q *Queue) Find(ctx context.Context, filter, after string, limit int) (*Bat
 }
 
 // Figures are those of which a queue has one for each step, type or attempt, as a batch of rows that is read like one of
-// items; what each is of is its key, and the header of the library has the columns. Of is "steps", "types", "trend" or
-// "attempts"; the key of an item is for the last alone, and else empty. "trend 5000" looks twice, 5000 ms apart, at a queue that
-// deletes what is completed: one look cannot tell what ends there. The caller closes the batch.
+// items; the key of each row names it, and the header of the library has the columns. The parameter of is "steps", "types",
+// "trend" or "attempts"; the key of an item is for the last alone, and else empty. "trend 5000" looks twice, 5000 ms apart,
+// at a queue that deletes completed items: one look cannot see them. The caller closes the batch.
 func (q *Queue) Figures(ctx context.Context, of, key string) (*Batch, error) {
 	if err := q.ready(ctx); err != nil {
 		return nil, err

@@ -27,8 +27,8 @@ type Queue struct {
 //
 //	{"queue": "Notification", "types": ["Email"], "columns": [{"name": "Recipient", "type": "text(254)"}]}
 //
-// or empty for no queue. It is the description itself; [InstallFile] takes the name of a file. What is there already is left alone, so it can be called at every start. It needs the rights
-// to create objects; workers do not.
+// or empty for no queue. It is the description itself; [InstallFile] takes the name of a file. Install leaves alone what is
+// there already, so it can be called at every start. It needs the rights to create objects; workers do not.
 func Install(ctx context.Context, options Options, spec string) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -44,7 +44,7 @@ const (
 	StatusForked Status = C.READPAST_FORKED
 	// This process has run out of memory, of file descriptors or of handles; the message says of what.
 	StatusExhausted Status = C.READPAST_EXHAUSTED
-	// A bug in readpast. What was asked is of no use any more; close it.
+	// A bug in readpast. The object of the call is of no use any more; close it.
 	StatusPanic Status = C.READPAST_PANIC
 	// The schema holds no queue of that name.
 	StatusUnknownQueue Status = C.READPAST_UNKNOWN_QUEUE

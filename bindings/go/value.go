@@ -58,7 +58,7 @@ func (v Value) Text() (string, error) {
 	return v.value.Text, v.must(TypeText, TypeDecimal, TypeTimestamp, TypeDate, TypeGUID, TypeJSON)
 }
 
-// JSON is the document, to be given to json.Unmarshal. What others wrote into the column and is no JSON is an error.
+// JSON is the document, to be given to json.Unmarshal. A value of another program that is no JSON is an error.
 func (v Value) JSON() (json.RawMessage, error) {
 	if err := v.must(TypeJSON); err != nil {
 		return nil, err

@@ -325,7 +325,7 @@ func TestAHandlerThatEndsItsGoroutineEndsTheRun(t *testing.T) {
 	worker := readpast.Worker{Queue: queue, BatchSize: 2, Logger: quiet}
 	worker.Handler = func(context.Context, *readpast.Item) (readpast.Settlement, error) {
 		runtime.Goexit()
-		panic("no call comes here")
+		panic("unreachable")
 	}
 	err := ends(t, start(func() error { return worker.Run(ctx) }))
 	if err == nil || !strings.Contains(err.Error(), "Goexit") {

@@ -48,8 +48,8 @@ $$;
 {% filter made("FUNCTION", "queue_note_refusal") %}
 /*
 Leaves an item aside that its table has refused to have changed: for a second, then for twice as long each time, at most for a
-minute. Says how often it was refused. What nobody has tried for long is forgotten: it is gone, or somebody has mended it.
-Of so many at once it is no matter of one row: then the refusal is an error, and nothing is done.
+minute. Says how often it was refused. An item that no call has tried for long is forgotten: it is gone, or a person has mended it.
+With so many at once it is no matter of one row: then the refusal is an error, and nothing is done.
 Table access order: queue_refused.
 */
 CREATE OR REPLACE FUNCTION {{ object("queue_note_refusal") }}(
@@ -1148,7 +1148,7 @@ REVOKE ALL ON FUNCTION {{ object("queue_watched") }}(
 {% filter made("FUNCTION", "queue_is_done") %}
 /*
 Whether the call with this identity has committed: OK and when, or NOT_FOUND. One that is under way is waited for, which
-only who writes the same does: what is written for it goes again. What is older than an hour may be forgotten.
+only who writes the same does: what is written for it goes again. A call may be forgotten after an hour.
 Table access order: queue_operation.
 */
 CREATE OR REPLACE FUNCTION {{ object("queue_is_done") }}(operation_ uuid)

@@ -60,8 +60,8 @@ END;
 {% filter made("PROCEDURE", "QueueNoteRefusal") %}
 /*
 Leaves an item aside that its table has refused to have changed: for a second, then for twice as long each time, at most for a
-minute. Says how often it was refused. What nobody has tried for long is forgotten: it is gone, or somebody has mended it.
-Of so many at once it is no matter of one row: then the refusal is an error, and nothing is done.
+minute. Says how often it was refused. An item that no call has tried for long is forgotten: it is gone, or a person has mended it.
+With so many at once it is no matter of one row: then the refusal is an error, and nothing is done.
 Table access order: QueueRefused.
 */
 {{ create_or_alter }} PROCEDURE {{ object("QueueNoteRefusal") }}
@@ -585,7 +585,7 @@ END;
 {% filter made("PROCEDURE", "QueueIsDone") %}
 /*
 Whether the call with this identity has committed: OK and when, or NOT_FOUND. One that is under way is waited for, also
-where readers see row versions. What is older than an hour may be forgotten.
+where readers see row versions. A call may be forgotten after an hour.
 Table access order: QueueOperation.
 */
 {{ create_or_alter }} PROCEDURE {{ object("QueueIsDone") }}

@@ -25,8 +25,8 @@ struct column {
 
 /// The items of one claim, in the order they were due; empty when nothing was due. A range: `for (auto &item : batch)`.
 ///
-/// It owns what its items show, and does not need its queue, which may be closed or destroyed before. What was read from it
-/// stays where it is when it is moved. Destroying it leaves the items claimed: settle them, or their leases run out.
+/// It owns what its items show, and does not need its queue, which may be closed or destroyed before. Its values stay
+/// where they are when it is moved. Destroying it leaves the items claimed: settle them, or their leases run out.
 class batch {
 public:
     using value_type = item;

@@ -29,8 +29,8 @@ public:
     ~job() = default;
 
     /// Records a step, of at most 60 characters, so that another attempt can go on from there. The claim is kept, and its
-    /// lease starts anew. Any answer but status::ok means that the item is lost; the handler had better end. What may pass
-    /// by itself is waited for until the worker is stopped.
+    /// lease starts anew. Any answer but status::ok means that the item is lost; the handler had better end. It waits out
+    /// a failure that may pass by itself, until the worker is stopped.
     readpast::status
     step(const readpast::text &step) { // NOLINT(readability-make-member-function-const): it changes the item
         if (worker_.id == 0)

@@ -23,8 +23,8 @@ struct new_item {
     std::optional<std::chrono::milliseconds> delay = std::nullopt;
     /// When it is due, a UTC time like "2026-11-21T08:30:00Z". None: now, or after `delay`.
     std::optional<std::string> due = std::nullopt;
-    /// The W3C traceparent in which it is enqueued, for a queue whose description has `trace`; others take no notice. What is
-    /// malformed is left out, and is no error.
+    /// The W3C traceparent in which it is enqueued, for a queue whose description has `trace`; others take no notice. A
+    /// malformed one is left out, and is no error.
     std::optional<std::string> traceparent = std::nullopt;
     /// The tracestate that belongs to it.
     std::optional<std::string> tracestate = std::nullopt;

@@ -130,13 +130,13 @@ public:
         return enqueue(&item, 1, operation)[0];
     }
 
-    /// Enqueues items: up to 1000 all of them, or in case of a failure none. Of a queue whose description says what a duplicate is,
-    /// duplicates alone are left out.
+    /// Enqueues items: up to 1000 all of them, or in case of a failure none. A queue whose description defines
+    /// duplicates leaves only them out.
     answers<receipt> enqueue(const std::vector<new_item> &items, const text &operation = nullptr) const {
         return enqueue(items.data(), items.size(), operation);
     }
 
-    /// Settles an item. That its lease was lost, or its token is another, is an answer.
+    /// Settles an item. A lost lease, or another token, is an answer.
     outcome settle(const settlement &item, const text &operation = nullptr) const {
         return settle(&item, 1, operation)[0];
     }

@@ -101,7 +101,7 @@ struct settlement {
     /// When the item is due again, a UTC time like "2026-11-21T08:30:00Z". None: as it was, or after `delay`.
     std::optional<std::string> due;
     /// Values for the item's own columns, as a JSON object in the form of new_item::columns, what a subtype has in an
-    /// object by its name: {"PaidAt": "2026-11-21T08:30:00Z", "Email": {"Response": "250 OK"}}. What is left out stays.
+    /// object by its name: {"PaidAt": "2026-11-21T08:30:00Z", "Email": {"Response": "250 OK"}}. A column left out stays.
     std::optional<std::string> set;
 };
 

@@ -18,7 +18,7 @@ type claim struct {
 	attempt int
 }
 
-// taken are the claims that are on record as taken. What was claimed ahead and given back unworked is on no record.
+// taken are the claims that are on record as taken. An item that was claimed ahead and given back unworked is on no record.
 var taken sync.Map
 
 func recordTaken(batch *readpast.Batch) {

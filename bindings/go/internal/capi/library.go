@@ -1,8 +1,8 @@
 // Package capi is where Go calls C. It has the functions of readpast.h, with text, slices and numbers for pointers, and
 // no opinion of its own: it passes the library's status on. Handles are numbers, never addresses.
 //
-// What a handle lends is copied before a function returns; of a batch that other goroutines may free meanwhile, its
-// owner sees to it that they do not.
+// A function copies the values that a handle lends before it returns. The owner of a batch that other goroutines may
+// free meanwhile sees to it that they do not.
 package capi
 
 /*

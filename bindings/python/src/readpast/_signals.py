@@ -43,7 +43,7 @@ class Flag:
     """An event, once set, for which the main thread waits without keeping signal handlers from running.
 
     Only the main thread runs them, and the system may give a signal to another, which does not wake it from a lock: so
-    it sleeps on a socket, to which Python writes whatever thread a signal came to. What a handler raises ends the wait.
+    it sleeps on a socket, to which Python writes whatever thread a signal came to. A handler that raises ends the wait.
     """
 
     def __init__(self) -> None:

@@ -47,7 +47,7 @@ class Texts:
         return self._keep(encoded(text, name))
 
     def of_trace(self, text: str | None, name: str) -> CData:
-        """A part of a trace's context. What is malformed is left out, also what the library could not be given."""
+        """A part of a trace's context. A malformed one is left out, and so is one that the library cannot get."""
         try:
             return self(text, name)
         except InvalidArgumentError:

@@ -83,7 +83,7 @@ class ExhaustedError(QueueError, status=Status.EXHAUSTED):
 
 
 class PanicError(QueueError, status=Status.PANIC):
-    """A bug in readpast. What was called is of no use any more; close it."""
+    """A bug in readpast. The object of the call is of no use any more; close it."""
 
 
 class SchemaError(QueueError):

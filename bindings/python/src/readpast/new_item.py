@@ -30,7 +30,7 @@ class NewItem(NamedTuple):
     #: When it is due; None: now, or after `delay`.
     due: Moment | None = None
     #: The W3C `traceparent` in which it is enqueued, for a queue whose description has `trace`; others take no notice.
-    #: What is malformed is left out, and is no error. `readpast.otel` sets it.
+    #: A malformed one is left out, and is no error. `readpast.otel` sets it.
     traceparent: str | None = None
     #: The `tracestate` that belongs to it.
     tracestate: str | None = None

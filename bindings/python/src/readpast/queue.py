@@ -121,7 +121,7 @@ class Queue(Operating):
     def interrupt(self) -> None:
         """Makes every claim on this handle, and on those shared of it, end at once with `Status.INTERRUPTED`.
 
-        That is so for those that wait and those to come, until `resume`. Settling and renewing go on, so that work in
+        Claims that wait end so, and those to come, until `resume`. Settling and renewing go on, so that work in
         hand can be finished.
         """
         self._open().call(lib.readpast_queue_interrupt)
@@ -208,7 +208,7 @@ class Queue(Operating):
         long to wait when none is due; None: until one is. A batch without items says in its `status` why it is.
 
         On the main thread a wait lets signal handlers run, and ends at once when one raises, as that of Ctrl-C does.
-        What was claimed at that very moment is given back.
+        Items claimed at that very moment are given back.
         """
         if (wait is None or wait) and threading.current_thread() is threading.main_thread():
             return wait_for(self._departing_claim(max_items, wait))

@@ -96,8 +96,9 @@ class Worker:
         """For subclasses: called with every batch before its first item is handled, on the worker's threads."""
 
     def settled(self, settled: Sequence[Settled]) -> None:
-        """For subclasses: called on a thread of its own a little after items ended, with all that were handled, given back
-        or lost."""
+        """For subclasses: called on a thread of its own with items that ended a little before.
+
+        They were handled, or given back or lost before they were begun."""
 
     def figures(self) -> Figures:
         """Its figures so far. Raises `ClosedError` before and after `run`."""
