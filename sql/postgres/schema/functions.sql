@@ -49,7 +49,7 @@ $$;
 /*
 Leaves an item aside that its table has refused to have changed: for a second, then for twice as long each time, at most for a
 minute. Says how often it was refused. An item that no call has tried for long is forgotten: it is gone, or a person has mended it.
-With so many at once it is no matter of one row: then the refusal is an error, and nothing is done.
+With so many at once it is no matter of one row: then the refusal is an error, and nothing is done. Called by the functions of a queue.
 Table access order: queue_refused.
 */
 CREATE OR REPLACE FUNCTION {{ object("queue_note_refusal") }}(

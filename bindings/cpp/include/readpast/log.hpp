@@ -36,7 +36,7 @@ struct log_entry {
         std::nullopt; ///< The library's or the database's; none where a handler returned or threw something.
 };
 
-/// The end of an item that a worker had in hand, for worker::on_settled. Lives as long as the call.
+/// The end of an item that a worker had in flight, for worker::on_settled. Lives as long as the call.
 struct settled {
     std::string_view key;    ///< The item's.
     std::int32_t attempt;    ///< The one that it is about.

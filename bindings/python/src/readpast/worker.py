@@ -24,7 +24,7 @@ _log = logging.getLogger(__name__)
 
 
 class Settled(NamedTuple):
-    """The end of an item that a worker had in hand."""
+    """The end of an item that a worker had in flight."""
 
     #: The item's key.
     key: str
@@ -76,7 +76,7 @@ class Worker:
         are claimed with a call is for the library to choose. `stop_timeout` is how long coroutines may go on when the
         worker is stopped; None: until they end. It does not end functions, which nothing can end. `settle_timeout` is
         how long `run` waits, once the last handler has ended, until the database has their settlements; None: as long
-        as a lease. With `until_empty` it stops by itself when nothing is due and nothing in hand.
+        as a lease. With `until_empty` it stops by itself when nothing is due and nothing in flight.
         """
         if threads < 1:
             raise ValueError("a worker needs a thread")
