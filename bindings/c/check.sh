@@ -9,8 +9,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 }
 export READPAST_CONNECTION=$READPAST_TEST_POSTGRES
 
-# Of leaks, only those that are certain: Rust keeps hash tables and shared values by pointers into the middle of their
-# blocks, which valgrind takes for possibly lost.
+# Only certain leaks count: Rust keeps hash tables and shared values by pointers into the middle of their blocks, and
+# valgrind takes these blocks for possibly lost.
 valgrind=(valgrind --quiet --error-exitcode=99 --leak-check=full --show-leak-kinds=definite
     --errors-for-leak-kinds=definite --trace-children=yes)
 

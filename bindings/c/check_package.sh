@@ -32,7 +32,7 @@ mkdir -p "$dir/prefix" "$dir/project/examples"
 cp -r "$prefix/include" "$prefix/lib" "$dir/prefix/"
 cp -r package "$dir/project/"
 cp examples/minimal_worker.c "$dir/project/examples/"
-# What the .pc file says of its place is what a package manager corrects when it moves one.
+# A package manager corrects the prefix in the .pc file when it moves a package.
 sed -i "s|^prefix=.*|prefix=$dir/prefix|" "$dir/prefix/lib/pkgconfig/readpast.pc"
 
 echo '-- what is installed'

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the programs as the address and the undefined behaviour sanitizer see them, on the PostgreSQL that
-# READPAST_TEST_POSTGRES names. `make check` builds them before. What valgrind does not see (overflows on the stack and
-# in statics, undefined arithmetic) is found here; besides, it is fast enough for many items and for the adapter.
+# READPAST_TEST_POSTGRES names. `make check` builds them before. It finds mistakes that valgrind does not see (overflows
+# on the stack and in statics, undefined arithmetic), and is fast enough for many items and for the adapter.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 

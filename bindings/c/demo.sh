@@ -15,8 +15,8 @@ readonly root demo=$root/bindings/c/build/demo
     exit 2
 }
 
-# Who competes in the second act: directory and label. The second is killed, the third fails now and then. A worker takes
-# part if it is built from the sources as they are and starts: called without a queue, it says how to call it.
+# The competitors of the second act: directory and label. The second is killed, the third fails now and then. A worker
+# takes part if it is built from the sources as they are and starts: called without a queue, it prints its usage.
 languages=('c C' 'cpp C++' 'csharp C#' 'python Python' 'go Go' 'rust Rust')
 cast=()
 out=()

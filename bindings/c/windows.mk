@@ -17,7 +17,7 @@ $(build)/$(1).exe: $(of_$(1):%=$(build)/objects/%.o)
 endef
 $(foreach program,$(programs),$(eval $(call parts,$(program))))
 
-# What gcc brings along is linked in; the library alone lies on its own.
+# The program contains gcc's own libraries; the library is a file beside it.
 $(build)/%.exe: $(prefix)/lib/libreadpast.dll.a
 	@echo 'link $@'
 	@$(CC) -static -o $@ $(filter %.o,$^) $< -pthread

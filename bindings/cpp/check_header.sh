@@ -35,7 +35,7 @@ mapfile -t fields < <(awk '
     }' "$c_header" | sort -u)
 [ "${#fields[@]}" -gt 20 ] || fail 'the structs were not understood'
 for field in "${fields[@]}"; do
-    # What an item says of the number of columns, its batch says too.
+    # A batch gives its items' number of columns too.
     [ "$field" = column_count ] || grep --quiet --recursive --extended-regexp "\\b(raw|raw_|made|each)\\.$field\\b" \
         include || fail "nothing reads or writes the field $field"
 done

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs the header beside the library, moved to another place so that nothing finds its way back to the sources; builds
-# the two example projects against that, and runs what they make on the PostgreSQL that READPAST_TEST_POSTGRES names. Then it
-# takes away what the program needs, and looks at what is said about that.
+# Installs the header beside the library, moved to another place so that nothing finds its way back to the sources;
+# builds the two example projects against that, and runs the programs on the PostgreSQL that READPAST_TEST_POSTGRES
+# names. Then it takes away what the program needs, and looks at the errors.
 #
 #   check_package.sh PREFIX    where the library is installed
 set -euo pipefail
@@ -39,7 +39,7 @@ rm -rf "$dir/prefix/include/readpast" "$dir/prefix/include/readpast.hpp"
 cp -r include/. "$dir/prefix/include/"
 cp -r package "$dir/project/"
 cp examples/minimal_worker.cpp "$dir/project/examples/"
-# What the .pc file says of its place is what a package manager corrects when it moves one.
+# A package manager corrects the prefix in the .pc file when it moves a package.
 sed -i "s|^prefix=.*|prefix=$dir/prefix|" "$dir/prefix/lib/pkgconfig/readpast.pc"
 
 echo '-- find_package'
@@ -63,7 +63,7 @@ soname=$(readelf -d "$dir/prefix/lib/libreadpast.so" | sed -n 's/.*SONAME.*\[\(.
 cp --remove-destination "$(realpath "$prefix/lib/$soname")" "$dir/prefix/lib/$soname"
 sed -i 's/libodbc\.so\.2/libodbx.so.2/' "$dir/prefix/lib/$soname"
 says 'libodbx.so.2'
-# Another binary interface. What is not called need not do anything.
+# Another binary interface. Functions that the program does not call need not do anything.
 {
     echo 'int readpast_abi(void) { return 99; } const char *readpast_version(void) { return "9.9.9"; }'
     nm --dynamic --defined-only "$prefix/lib/libreadpast.so" | awk '$3 != "readpast_abi" && $3 != "readpast_version" \

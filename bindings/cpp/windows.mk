@@ -12,7 +12,7 @@ flags := -std=c++17 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -O0 -
 .DEFAULT_GOAL := windows
 windows: $(build)/conformance.exe
 
-# What g++ brings along is linked in; the library alone lies on its own.
+# The program contains g++'s own libraries; the library is a file beside it.
 $(build)/conformance.exe: $(sources:%.cpp=$(build)/objects/%.o) $(prefix)/lib/libreadpast.dll.a
 	@echo 'link $@'
 	@$(CXX) -static -o $@ $^ -pthread

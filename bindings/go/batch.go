@@ -38,7 +38,7 @@ func newBatch(queue *Queue, status Status, claimed capi.Claimed) *Batch {
 //	[{"columns": {"Recipient": "a@example.org"}}]
 //
 // where an item may have besides key, token, attempt (1 when left out) and state. If spec, the description of a queue, is
-// not empty, they have its columns and types, else types are told from the values. Nothing is sent to a server; a step
+// not empty, they have its columns and types, else the values decide the types. Nothing is sent to a server; a step
 // recorded with such an item is answered with StatusOK and kept nowhere.
 func BatchFromJSON(items, spec string) (*Batch, error) {
 	made, failure := capi.BatchFromJSON(items, spec)
@@ -81,8 +81,8 @@ func (b *Batch) Columns() []Column {
 	return b.lent.columns()
 }
 
-// Close frees the batch. What was read of its items stays, and so do their leases. Close again does nothing; it never
-// fails.
+// Close frees the batch. The values that were read of its items stay, and so do their leases. Close again does nothing; it
+// never fails.
 func (b *Batch) Close() error {
 	b.lent.free()
 	return nil

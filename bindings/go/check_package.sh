@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes the module's archive, as a module proxy serves it, and builds the minimal worker in a project outside that gets
 # the module from there, with an empty module cache. Runs it on the PostgreSQL that READPAST_TEST_POSTGRES names. Then
-# it takes away what building and running need, and looks at what is said about that.
+# it takes away what building and running need, and looks at the errors.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
@@ -11,7 +11,7 @@ module=$(sed -n 's/^module //p' go.mod)
 version=v$(sed -n 's/^#define READPAST_VERSION_[A-Z]* //p' ../../include/readpast.h | paste --serial --delimiters=.)
 readonly prefix module version
 dir=$(mktemp --directory)
-# What go downloads is read-only.
+# Go's downloads are read-only.
 trap 'chmod -R u+w "$dir" && rm -rf "$dir"' EXIT
 
 fail() {

@@ -49,7 +49,7 @@ func TestADeadlineEndsAWait(t *testing.T) {
 	}
 }
 
-func TestWhatIsCancelledBeforeDoesNotBegin(t *testing.T) {
+func TestACallThatIsCancelledBeforeDoesNotBegin(t *testing.T) {
 	queue := open(t)
 	batch := claimed(t, queue, "a")
 	cancelled, cancel := context.WithCancel(ctx)
@@ -80,7 +80,7 @@ func TestWhatIsCancelledBeforeDoesNotBegin(t *testing.T) {
 	equal(t, stats(t, queue).Processing, 1)
 }
 
-func TestWhatInterruptsAQueueInterruptsItsClaims(t *testing.T) {
+func TestAnInterruptOfAQueueInterruptsItsClaims(t *testing.T) {
 	queue := open(t, "poll.interval_ms", "3600000")
 	shared := must(queue.Share())(t)
 	defer shared.Close()
@@ -96,13 +96,13 @@ func TestWhatInterruptsAQueueInterruptsItsClaims(t *testing.T) {
 	check(t, queue.Resume())
 	equal(t, must(queue.Claim(ending, 1, 0))(t).Status(), readpast.StatusEmpty)
 
-	// What is interrupted alone disturbs nobody.
+	// An interrupt of the shared queue alone disturbs no other.
 	check(t, shared.Interrupt())
 	equal(t, must(shared.Claim(ctx, 1, long))(t).Status(), readpast.StatusInterrupted)
 	equal(t, must(queue.Claim(ctx, 1, 0))(t).Status(), readpast.StatusEmpty)
 }
 
-// However the race of items and cancellations ends, each item is in somebody's hands, or in the queue.
+// However the race of items and cancellations ends, each item is claimed, or in the queue.
 func TestNoItemIsLostToACancellation(t *testing.T) {
 	const rounds = 200
 	queue := open(t)
@@ -185,7 +185,7 @@ func TestTheEndOfAContextEndsALookAtTheQueue(t *testing.T) {
 	} {
 		ending, cancel := context.WithCancel(ctx)
 		looking := start(func() error { return look(ending) })
-		// The server goes on with what nobody waits for any more.
+		// The server goes on with a statement whose caller has left.
 		until(t, func() bool { return server.ask(waiting) == strconv.Itoa(before+1) })
 		cancel()
 		if err := ends(t, looking); !errors.Is(err, context.Canceled) {
@@ -203,7 +203,7 @@ func TestTheEndOfAContextEndsALookAtTheQueue(t *testing.T) {
 	check(t, queue.Shutdown(ctx))
 }
 
-// An address where nobody answers: what tries to connect is left behind.
+// No server answers at this address: the attempt to connect is left behind.
 func TestTheEndOfAContextEndsAnAttemptToConnect(t *testing.T) {
 	silent := listen(t)
 	ending, cancel := context.WithCancel(ctx)

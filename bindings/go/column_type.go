@@ -27,7 +27,7 @@ const (
 	TypeDate ColumnType = C.READPAST_TYPE_DATE
 	// A GUID: [Value.Text].
 	TypeGUID ColumnType = C.READPAST_TYPE_GUID
-	// A JSON document: [Value.JSON], or [Value.Text], as it is stored. What others wrote there need not be JSON.
+	// A JSON document: [Value.JSON], or [Value.Text], as it is stored. Other programs may write no JSON there.
 	TypeJSON ColumnType = C.READPAST_TYPE_JSON
 )
 

@@ -17,7 +17,7 @@ type Error struct {
 	SQLState string
 	// NativeCode is the server's own number of the error, on SQL Server; 0 when there is none.
 	NativeCode int
-	// Retryable tells whether the same call may succeed when it is made again a little later. The library has retried
+	// Retryable is whether the same call may succeed when it is made again a little later. The library has retried
 	// already, for as long as the setting retry.budget_ms says.
 	Retryable bool
 	// Operation is the identity of a call that came to StatusOutcomeUnknown, else empty: make the same call on
@@ -41,7 +41,7 @@ func (e *Error) Error() string {
 	return text.String()
 }
 
-// Is tells whether target is the error's Status.
+// Is reports whether target is the error's Status.
 func (e *Error) Is(target error) bool {
 	status, is := target.(Status)
 	return is && status == e.Status

@@ -50,8 +50,8 @@ func (k EventKind) String() string {
 type Event struct {
 	// Kind is what happened.
 	Kind EventKind
-	// Answer is the database's of EventSettled and EventLost: StatusOK, if all is well. Of the others it is what the
-	// call failed with, of EventSetAside StatusInvalidItem.
+	// Answer is the database's of EventSettled and EventLost: StatusOK, if all is well. For EventSetAside it is
+	// StatusInvalidItem, for the others the status of the call that failed.
 	Answer Status
 	// Key is the item's; empty for EventTrouble, and for EventSetAside of an item of a type that this login may not see.
 	Key string
@@ -62,19 +62,19 @@ type Event struct {
 	// Action is what the item was to be settled as; 0 for EventTrouble and EventSetAside, and for EventLost before it
 	// was to be.
 	Action Action
-	// Message tells why, of EventRefused, EventTrouble and EventSetAside.
+	// Message is the reason, for EventRefused, EventTrouble and EventSetAside.
 	Message string
 	// LeftOut is what was left out of what was given with the item, by name and length: of EventRefused, and of
 	// EventLost, which leaves out everything.
 	LeftOut string
-	// Line is one for a log, which tells all of it; empty for EventSettled, which is in order.
+	// Line is one for a log, with all of this; empty for EventSettled, which is in order.
 	Line string
 }
 
 // So many events are kept until they are read: enough for a logger, and for an observer.
 const keptEvents, mostEvents = 1000, 1000000
 
-// tell tells of what happens until the worker has closed, and all has been told.
+// tell passes the events on until the worker has closed, and the last one is read.
 func (r *run) tell() {
 	for {
 		events, failure := r.engine.Events(keptEvents, milliseconds(longestWait))

@@ -170,7 +170,7 @@ func exampleQueue(name string, payloads ...string) *readpast.Queue {
 	if err != nil {
 		log.Fatal(err)
 	}
-	// What another run has left.
+	// Items of another run may be left.
 	if _, err = queue.Purge(ctx, `{"status": ["Completed", "Failed"]}`, readpast.MostItems); err != nil {
 		log.Fatal(err)
 	}

@@ -30,7 +30,7 @@ func (r *run) handleAll(batch *Batch) {
 	isDone = true
 }
 
-// begin tells whether an item begins; one that does not is not the worker's any more.
+// begin reports whether an item begins; one that does not is not the worker's any more.
 func (r *run) begin(item *Item) bool {
 	if r.ctx.Err() != nil {
 		r.stop() // the engine does not know yet

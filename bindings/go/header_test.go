@@ -130,7 +130,7 @@ func TestEveryFunctionIsCalled(t *testing.T) {
 	}
 }
 
-// What has a layout takes it from the header; what could be missing is a field that came later.
+// A struct's layout comes from the header; only a field that came later could be missing.
 func TestEveryFieldIsUsed(t *testing.T) {
 	structs := regexp.MustCompile(`(?s)typedef struct \{([^}]*)\} readpast_(\w+);`).FindAllStringSubmatch(header(t), -1)
 	if len(structs) < 14 {
@@ -143,7 +143,7 @@ func TestEveryFieldIsUsed(t *testing.T) {
 		name := match[2]
 		for _, field := range regexp.MustCompile(`(\w+)(\[\d+\])?;`).FindAllStringSubmatch(match[1], -1) {
 			used := regexp.MustCompile(`[.>_]_?` + field[1] + `\b`).MatchString(uses)
-			// Of a worker's figures, those are logged that are of interest at its end.
+			// The worker logs only the interesting ones of its figures, at its end.
 			if name != "stats" && name != "worker_figures" && !used && !known[field[1]] && !known[name+"."+field[1]] {
 				t.Errorf("%s.%s is not used", name, field[1])
 			}

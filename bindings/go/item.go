@@ -20,7 +20,7 @@ type Item struct {
 }
 
 // Value is what is in a column, whose name may be in any case. If there is no such column, or the batch was closed,
-// every question to the value tells.
+// each method of the value reports that.
 func (i *Item) Value(column string) Value {
 	return i.batch.lent.value(i.index, column)
 }
@@ -68,8 +68,8 @@ func (i *Item) String() string {
 	return string(text)
 }
 
-// Lost tells whether the item was found lost while a Worker, or a Renewal of the batch, renewed its lease: work on it
-// is in vain. Always false where nobody renews. An item that a Worker has handled is lost to its handler.
+// Lost reports whether the item was found lost while a Worker, or a Renewal of the batch, renewed its lease: work on it
+// is in vain. Always false without a renewal. An item that a Worker has handled is lost to its handler.
 func (i *Item) Lost() bool {
 	if i.batch.engine != 0 {
 		return i.batch.engine.IsLost(i.Key, count(i.Attempt))
@@ -119,7 +119,7 @@ func (i *Item) Settle(action Action) Settlement {
 // the tokens of its items, the outcome has no token, and a state only with StatusOK.
 func (i *Item) RecordStep(ctx context.Context, step string) (Outcome, error) {
 	if i.batch.queue == nil {
-		// Of BatchFromJSON: there is nobody to ask.
+		// BatchFromJSON made it: there is no queue to ask.
 		return Outcome{Answer: StatusOK, State: StateProcessing, Attempt: i.Attempt, Token: i.Token}, ctx.Err()
 	}
 	if i.batch.engine != 0 {

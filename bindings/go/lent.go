@@ -8,8 +8,8 @@ import (
 	"github.com/readpast/readpast/bindings/go/internal/capi"
 )
 
-// lent is what the library lends to a batch. It is read under the mutex, so that nobody frees it meanwhile. It is a
-// thing of its own, since the collector never finishes with what points to itself, as a batch does through its items.
+// lent is what the library lends to a batch. It is read under the mutex, so that no other goroutine frees it meanwhile. It
+// is a thing of its own, since the collector never finishes with what points to itself, as a batch does through its items.
 type lent struct {
 	count int
 

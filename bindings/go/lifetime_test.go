@@ -66,7 +66,7 @@ func isClosed(err error) bool {
 	return errors.Is(err, StatusClosed)
 }
 
-func TestWhatIsClosedSaysSo(t *testing.T) {
+func TestAClosedHandleReportsThatItIsClosed(t *testing.T) {
 	queue := openForLife(t)
 	batch := claimForLife(t, queue, 1)
 	item := batch.Item(0)
@@ -99,7 +99,7 @@ func TestWhatIsClosedSaysSo(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	// What was read stays.
+	// The values that were read stay.
 	if item.Key == "" || item.Attempt != 1 || item.String() != item.Key || payload.String() != "some text" {
 		t.Error(item, payload)
 	}
@@ -165,7 +165,7 @@ func collected(t *testing.T, gone func() bool) {
 	}
 }
 
-func TestWhoForgetsToCloseLosesNoHandle(t *testing.T) {
+func TestAProgramThatForgetsToCloseLosesNoHandle(t *testing.T) {
 	queue := openForLife(t)
 	key, own, claims, batch, renewal := forget(t, queue)
 	collected(t, func() bool {

@@ -18,7 +18,7 @@ type Installed struct {
 	Own bool
 }
 
-// List tells the queues that are installed in the schema that the options name, by their names. A login that may use one
+// List returns the queues that are installed in the schema that the options name, by their names. A login that may use one
 // of them may ask. It fails with [StatusSchemaMissing] where nothing is installed.
 func List(ctx context.Context, options Options) ([]Installed, error) {
 	if err := ctx.Err(); err != nil {

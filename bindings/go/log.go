@@ -7,7 +7,7 @@ import (
 	"github.com/readpast/readpast/bindings/go/internal/capi"
 )
 
-// What a worker tells its logger. No column of an item is in it: what a handler says of a failure is the handler's word.
+// The lines that a worker logs. No column of an item is in them: the handler alone words its failures.
 
 func (r *run) logStart() {
 	r.log(slog.LevelInfo, "the worker started",
@@ -30,7 +30,7 @@ func (r *run) logEnd() {
 		slog.Int64("lost", figures.Lost), slog.Int64("refused", figures.Refused), slog.Int64("calls", figures.Calls))
 }
 
-// logHandled tells of an attempt that failed, by an error, a panic, or because the handler says so.
+// logHandled logs an attempt that failed, by an error, a panic, or because the handler returned a failure.
 func (r *run) logHandled(settlement *Settlement, isMistake bool) {
 	switch {
 	case isMistake:
@@ -40,7 +40,7 @@ func (r *run) logHandled(settlement *Settlement, isMistake bool) {
 	}
 }
 
-// logEvent tells of what the engine has met with. What was settled as was asked for is not worth a line.
+// logEvent logs the engine's events. An item that is settled as its handler asked is not worth a line.
 func (r *run) logEvent(event *Event) {
 	if event.Line == "" {
 		return
@@ -55,7 +55,7 @@ func (r *run) logEvent(event *Event) {
 	r.log(slog.LevelWarn, event.Line, append(of, slog.String("status", event.Answer.String()))...)
 }
 
-// log tells of whom it is, of what queue and worker, and passes the values of Run's context on, for handlers that look for a trace in it.
+// log adds the names of queue and worker, and passes the values of Run's context on, for handlers that look for a trace in it.
 func (r *run) log(level slog.Level, message string, attributes ...slog.Attr) {
 	logger := r.Logger
 	if logger == nil {

@@ -33,7 +33,7 @@ func fail(_ context.Context, item *readpast.Item) (readpast.Settlement, error) {
 	return item.Complete(), nil
 }
 
-func TestTheLogTellsOfEveryFailedAttemptAndOfNoPayload(t *testing.T) {
+func TestTheLogHasEveryFailedAttemptAndNoPayload(t *testing.T) {
 	queue := open(t)
 	kinds := []string{"errs", "panics", "retries", "fails", "long", "another's", "completes"}
 	items, keys := make([]readpast.NewItem, len(kinds)), map[string]string{}
@@ -115,7 +115,7 @@ func TestALoggerNeedNotBeGiven(t *testing.T) {
 	}
 }
 
-func TestWhatEndsAWorkerIsLogged(t *testing.T) {
+func TestTheFailureThatEndsAWorkerIsLogged(t *testing.T) {
 	var said bytes.Buffer
 	logger := slog.New(slog.NewTextHandler(&said, nil))
 	worker := readpast.Worker{Queue: open(t), Handler: complete, BatchSize: 5000, Logger: logger}

@@ -62,7 +62,7 @@ func TestADocumentIsAValue(t *testing.T) {
 	equal(t, batch.Item(1).Value("Body").Any(), any("no JSON"))
 }
 
-func TestWhatCannotBeMadeIsNamed(t *testing.T) {
+func TestAnItemThatCannotBeMadeIsNamed(t *testing.T) {
 	_, err := readpast.BatchFromJSON(`[{"attempt": -1}]`, "")
 	if !errors.Is(err, readpast.StatusInvalidItem) || !strings.Contains(err.Error(), "item 0") {
 		t.Error(err)

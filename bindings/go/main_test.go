@@ -55,7 +55,7 @@ var (
 	runName = strconv.FormatInt(time.Now().UnixMilli(), 36)
 )
 
-// install makes a queue that nobody else uses, with more members of its description.
+// install makes a queue that no other test uses, with more members of its description.
 func install(t *testing.T, more ...string) (name string) {
 	t.Helper()
 	name = fmt.Sprintf("Work%s%d", runName, made.Add(1))

@@ -9,7 +9,7 @@ import (
 	readpast "github.com/readpast/readpast/bindings/go"
 )
 
-func TestTheProcessTellsWhatItDid(t *testing.T) {
+func TestTheProcessReportsItsWork(t *testing.T) {
 	// A queue of the test's own: the figures are the whole process's.
 	name := install(t)
 	queue := must(readpast.Open(ctx, settings(), name))(t)

@@ -22,7 +22,7 @@ type NewItem struct {
 	// json.RawMessage is taken as it is. Nil: each has its default, or NULL.
 	Columns any
 	// Traceparent is the W3C header in which it is enqueued, for a queue whose description has trace; others take no notice.
-	// What is malformed is left out, and is no error. Package readpastotel sets it.
+	// A malformed one is left out, and is no error. Package readpastotel sets it.
 	Traceparent string
 	// Tracestate is the header that belongs to it.
 	Tracestate string
@@ -82,9 +82,9 @@ func (n *NewItem) delayMs() int64 {
 
 // Receipt is what came of an item to enqueue.
 type Receipt struct {
-	// Key is the item's. Of a duplicate that of the item which is there, where the queue tells it; else empty.
+	// Key is the item's. For a duplicate, the key of the item which is there, where the queue has it; else empty.
 	Key string
-	// Token is the item's, for who wants to cancel or pause exactly this version of it. Empty for a duplicate.
+	// Token is the item's, by which a caller can cancel or pause exactly this version of it. Empty for a duplicate.
 	Token string
 	// Answer is StatusOK, or StatusDuplicate when nothing was enqueued.
 	Answer Status

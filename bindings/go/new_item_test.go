@@ -24,7 +24,7 @@ func TestColumnsAreTheJSONThatTheLibraryTakes(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoValueIsRefused(t *testing.T) {
+func TestAValueThatNoColumnTakesIsRefused(t *testing.T) {
 	queue := open(t)
 	for name, columns := range map[string]any{
 		"no number":    readpast.Columns{"Ratio": math.NaN()},

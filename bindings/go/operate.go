@@ -33,9 +33,9 @@ func (q *Queue) Find(ctx context.Context, filter, after string, limit int) (*Bat
 }
 
 // Figures are those of which a queue has one for each step, type or attempt, as a batch of rows that is read like one of
-// items; what each is of is its key, and the header of the library has the columns. Of is "steps", "types", "trend" or
-// "attempts"; the key of an item is for the last alone, and else empty. "trend 5000" looks twice, 5000 ms apart, at a queue that
-// deletes what is completed: one look cannot tell what ends there. The caller closes the batch.
+// items; the key of each row names it, and the header of the library has the columns. The parameter of is "steps", "types",
+// "trend" or "attempts"; the key of an item is for the last alone, and else empty. "trend 5000" looks twice, 5000 ms apart,
+// at a queue that deletes completed items: one look cannot see them. The caller closes the batch.
 func (q *Queue) Figures(ctx context.Context, of, key string) (*Batch, error) {
 	if err := q.ready(ctx); err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func (q *Queue) Renew(ctx context.Context, leases ...Lease) (Outcomes, error) {
 	return outcomesOf(told), nil
 }
 
-// Recover gives back up to limit items (1 to 1000) whose workers died, and tells how many there were. Claims do this
+// Recover gives back up to limit items (1 to 1000) whose workers died, and returns how many there were. Claims do this
 // too, every now and then.
 func (q *Queue) Recover(ctx context.Context, limit int) (int, error) {
 	if err := q.ready(ctx); err != nil {
@@ -104,7 +104,7 @@ func (q *Queue) Recover(ctx context.Context, limit int) (int, error) {
 	return recovered, q.failed(failure)
 }
 
-// Purge deletes up to limit finished items (1 to 1000) that fit the filter, which is that of Find, and tells how many
+// Purge deletes up to limit finished items (1 to 1000) that fit the filter, which is that of Find, and returns how many
 // there were. Without a status it means Completed, PartiallyCompleted, Cancelled and Terminated; Failed items go only
 // when they are named. Call it until it deletes none.
 func (q *Queue) Purge(ctx context.Context, filter string, limit int) (int, error) {

@@ -9,7 +9,7 @@ import (
 
 // Operation makes calls under an identity, a GUID: made again with the same identity and the same items, a call changes
 // nothing more and answers the same. So a call that came to StatusOutcomeUnknown is repeated, with the identity that
-// its error gives; whoever gives one of their own keeps it until a call with it succeeds.
+// its error gives; a caller that gives one of its own keeps it until a call with it succeeds.
 type Operation struct {
 	queue    *Queue
 	identity string
@@ -22,8 +22,7 @@ func (q *Queue) Operation(identity string) Operation {
 
 // Enqueue enqueues items, 1000 in a commit: up to so many go in all or none. When a call of more fails, the thousands
 // before are in, and the same call with the operation of the error goes on; all items are checked before the first is
-// sent. Of no items nothing is sent. Of a queue whose description says what a duplicate is, duplicates alone are left
-// out.
+// sent. A call without items sends nothing. A queue whose description defines duplicates leaves only them out.
 func (q *Queue) Enqueue(ctx context.Context, items ...NewItem) (Receipts, error) {
 	return q.Operation("").Enqueue(ctx, items...)
 }

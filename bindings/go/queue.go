@@ -14,7 +14,7 @@ import (
 // may use it at once; each call takes a connection of its own.
 type Queue struct {
 	handle capi.Queue
-	// claims is shared of handle, and claims are made on it, so that Close interrupts nobody else's.
+	// claims is shared of handle, and claims are made on it, so that Close interrupts no other user's.
 	claims capi.Queue
 	name   string
 	worker string
@@ -27,8 +27,8 @@ type Queue struct {
 //
 //	{"queue": "Notification", "types": ["Email"], "columns": [{"name": "Recipient", "type": "text(254)"}]}
 //
-// or empty for no queue. It is the description itself; [InstallFile] takes the name of a file. What is there already is left alone, so it can be called at every start. It needs the rights
-// to create objects; workers do not.
+// or empty for no queue. It is the description itself; [InstallFile] takes the name of a file. Install leaves alone what is
+// there already, so it can be called at every start. It needs the rights to create objects; workers do not.
 func Install(ctx context.Context, options Options, spec string) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -97,7 +97,7 @@ func (q *Queue) Name() string {
 	return q.name
 }
 
-// IsTraced tells whether trace context travels with its items, so that spans are worth their while: whether its description has
+// IsTraced reports whether trace context travels with its items, so that spans are worth their while: whether its description has
 // trace.
 func (q *Queue) IsTraced() bool {
 	defer runtime.KeepAlive(q)
@@ -140,7 +140,7 @@ func (q *Queue) Resume() error {
 	return q.failed(q.handle.Resume())
 }
 
-// Wake has everybody in this process who waits for the queue look at it at once: for whoever has enqueued without the
+// Wake has everybody in this process who waits for the queue look at it at once. Call it after you enqueued without the
 // library, or inside a transaction that has committed since.
 func (q *Queue) Wake() error {
 	if q.closed.Load() {
@@ -185,14 +185,14 @@ func (q *Queue) Close() error {
 		return nil
 	}
 	runtime.SetFinalizer(q, nil)
-	// In the child of a fork there is nobody to interrupt, and it says so.
+	// In the child of a fork there is no call to interrupt, and the library refuses.
 	_ = q.claims.Interrupt()
 	q.claims.Free()
 	q.handle.Free()
 	return nil
 }
 
-// ready tells why a call is not to be made at all.
+// ready returns why a call is not to be made at all, or nil.
 func (q *Queue) ready(ctx context.Context) error {
 	if q.closed.Load() {
 		return closed("queue")

@@ -50,8 +50,8 @@ func (r *Renewal) LostKeys() []string {
 	return keys
 }
 
-// Release stops to renew an item: to be called when it is settled, else its lease would be renewed in vain, and then
-// found lost. It tells whether the item was renewed until now.
+// Release stops to renew an item. Call it when the item is settled, else its lease would be renewed in vain, and then
+// found lost. It returns whether the item was renewed until now.
 func (r *Renewal) Release(key string) (bool, error) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()

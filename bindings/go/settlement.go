@@ -114,8 +114,8 @@ type Outcome struct {
 	State State
 	// Attempt is the item's number of it.
 	Attempt int
-	// Token is the item's then: the one to go on with after a step. Empty when the item was not found, or is somebody
-	// else's since.
+	// Token is the item's then: the one to go on with after a step. Empty when the item was not found, or has another
+	// holder since.
 	Token string
 }
 

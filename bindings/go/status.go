@@ -18,7 +18,7 @@ const (
 	// The worker does not hold the item any more: its lease ran out and the item was given back, or an operator took
 	// it. The item is untouched.
 	StatusLeaseLost Status = C.READPAST_LEASE_LOST
-	// The token is not the item's any more: somebody changed it since. The item is untouched.
+	// The token is not the item's any more: another call changed the item since. The item is untouched.
 	StatusConflict Status = C.READPAST_CONFLICT
 	// The item's state does not allow it. The item is untouched.
 	StatusIllegalTransition Status = C.READPAST_ILLEGAL_TRANSITION
@@ -44,7 +44,7 @@ const (
 	StatusForked Status = C.READPAST_FORKED
 	// This process has run out of memory, of file descriptors or of handles; the message says of what.
 	StatusExhausted Status = C.READPAST_EXHAUSTED
-	// A bug in readpast. What was asked is of no use any more; close it.
+	// A bug in readpast. The object of the call is of no use any more; close it.
 	StatusPanic Status = C.READPAST_PANIC
 	// The schema holds no queue of that name.
 	StatusUnknownQueue Status = C.READPAST_UNKNOWN_QUEUE

@@ -22,13 +22,13 @@ type Value struct {
 	err    error
 }
 
-// Err tells why there is no value, not even NULL: StatusNotFound, there is no such column; StatusClosed, the batch was
+// Err returns why there is no value, not even NULL: StatusNotFound, there is no such column; StatusClosed, the batch was
 // closed.
 func (v Value) Err() error {
 	return v.err
 }
 
-// IsNull tells whether the value is NULL, which the empty text is not.
+// IsNull reports whether the value is NULL, which the empty text is not.
 func (v Value) IsNull() bool {
 	return v.err == nil && v.value.Null
 }
@@ -58,7 +58,7 @@ func (v Value) Text() (string, error) {
 	return v.value.Text, v.must(TypeText, TypeDecimal, TypeTimestamp, TypeDate, TypeGUID, TypeJSON)
 }
 
-// JSON is the document, to be given to json.Unmarshal. What others wrote into the column and is no JSON is an error.
+// JSON is the document, to be given to json.Unmarshal. A value of another program that is no JSON is an error.
 func (v Value) JSON() (json.RawMessage, error) {
 	if err := v.must(TypeJSON); err != nil {
 		return nil, err
@@ -125,7 +125,7 @@ func (v Value) String() string {
 	return fmt.Sprint(v.Any())
 }
 
-// must tells why the value is not of one of the types.
+// must returns why the value is not of one of the types, or nil.
 func (v Value) must(types ...ColumnType) error {
 	if v.err != nil {
 		return v.err

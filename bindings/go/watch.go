@@ -20,7 +20,7 @@ type watch struct {
 
 	mutex sync.Mutex
 	begun map[Lease]context.CancelCauseFunc
-	// isOver tells that the worker has stopped, and its StopTimeout is over.
+	// isOver is whether the worker has stopped, and its StopTimeout is over.
 	isOver bool
 }
 
@@ -30,7 +30,7 @@ func (w *watch) begin(given context.Context, lease Lease) (ctx context.Context, 
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	w.begun[lease] = cancel
-	// What was told before it was among those who are told.
+	// A loss, or the stop, may have come just before the context was among those that it ends.
 	w.look(lease, cancel)
 	return ctx, func() {
 		w.mutex.Lock()
@@ -99,7 +99,7 @@ func (w *watch) look(lease Lease, cancel context.CancelCauseFunc) {
 // errStopping is the cause of the end of a handler's context when its worker stops.
 var errStopping = &Error{Status: StatusInterrupted, Message: "the worker stops"}
 
-// isStopped tells whether a handler has failed because the worker's stop ended its context.
+// isStopped reports whether a handler has failed because the worker's stop ended its context.
 func isStopped(ctx context.Context, err error) bool {
 	if context.Cause(ctx) != error(errStopping) {
 		return false

@@ -50,12 +50,12 @@ type Worker struct {
 	// take. Then the worker is abandoned: what they have not ended is given back without spending an attempt, and Run
 	// returns although they go on. For a program that ends soon whatever they do.
 	AbandonTimeout time.Duration
-	// SettleTimeout is how long Run, when the last handler has returned, waits at most for the database to take what they have
-	// said; up to a day, and 0 is Queue.Lease. Then it gives up, and the leases run out.
+	// SettleTimeout is how long Run, when the last handler has returned, waits at most for the database to take their
+	// settlements; up to a day, and 0 is Queue.Lease. Then it gives up, and the leases run out.
 	SettleTimeout time.Duration
-	// Logger is told of what a person may want to know: start and end (Info), each attempt that failed with its key and
-	// attempt, what was lost or refused, calls that are tried again (Warn), mistakes of the handler and what ended the
-	// worker (Error). Nil is slog.Default().
+	// Logger gets the lines that a person may want to read: start and end (Info), each attempt that failed with its key and
+	// attempt, items that were lost or refused, calls that are tried again (Warn), mistakes of the handler and the failure
+	// that ended the worker (Error). Nil is slog.Default().
 	Logger *slog.Logger
 	// Claimed, if any, is called with each batch that a goroutine has taken, before the first of its items is handled.
 	Claimed func(*Batch)
@@ -145,7 +145,7 @@ func (r *run) abandon() {
 	close(r.abandoned)
 }
 
-// check tells why it cannot run.
+// check returns why it cannot run, or nil.
 func (w *Worker) check() error {
 	wrong := ""
 	switch {
@@ -193,7 +193,7 @@ func (r *run) takeAndHandle() error {
 	return nil
 }
 
-// isStopping tells whether nothing more is to be begun. The end of the context tells it before the engine knows.
+// isStopping reports whether nothing more is to be begun. The context ends before the engine knows of the stop.
 func (r *run) isStopping() bool {
 	return r.ctx.Err() != nil || r.engine.IsStopping()
 }
@@ -203,7 +203,7 @@ func (r *run) stop() {
 	_ = r.engine.Stop()
 }
 
-// fail stops the worker for a failure, of which the first is told; nil is none.
+// fail stops the worker for a failure, and keeps the first one for Run to return; nil is none.
 func (r *run) fail(err error) {
 	if err != nil {
 		r.once.Do(func() { r.err = err })

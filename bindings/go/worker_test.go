@@ -64,7 +64,7 @@ func TestEachItemIsHandledOnce(t *testing.T) {
 	check(t, run(t, &worker, func() bool { return handled.Load() == items+1 }))
 }
 
-func TestWhatAHandlerReturnsIsSettled(t *testing.T) {
+func TestAHandlersReturnValueSettlesTheItem(t *testing.T) {
 	queue := openNamed(t, install(t, `"backoff": {"first_ms": 3600000, "cap_ms": 3600000}`))
 	enqueue(t, queue,
 		"nothing", "response", "partially", "fail", "retry", "release", "cancel", "pause", "step", "error")
@@ -173,7 +173,7 @@ func TestAHandlersContextEndsWhenItsWorkerStops(t *testing.T) {
 	equal(t, stats(t, queue).Completed, 1)
 }
 
-// What its handler breaks off because of the stop is given back.
+// An item is given back if its handler breaks off because of the stop.
 func TestAHandlerWhoseContextEndsWithTheWorkerLosesNoAttempt(t *testing.T) {
 	queue := open(t)
 	enqueue(t, queue, "a")
@@ -197,7 +197,7 @@ func TestHandlersMayGoOnForTheStopTimeoutOfTheirWorker(t *testing.T) {
 	worker := readpast.Worker{Queue: queue, StopTimeout: time.Hour, Logger: quiet}
 	worker.Handler = func(ctx context.Context, item *readpast.Item) (readpast.Settlement, error) {
 		cancel()
-		_, err := item.RecordStep(ctx, "half") // The worker was told to stop before this.
+		_, err := item.RecordStep(ctx, "half") // The worker was stopped before this.
 		return item.Complete(), err
 	}
 	check(t, ends(t, start(func() error { return worker.Run(ending) })))
@@ -235,7 +235,7 @@ func complete(_ context.Context, item *readpast.Item) (readpast.Settlement, erro
 	return item.Complete(), nil
 }
 
-func TestWhatIsStoppedBeforeItRunsDoesNothing(t *testing.T) {
+func TestAWorkerThatIsStoppedBeforeItRunsDoesNothing(t *testing.T) {
 	queue := open(t)
 	enqueue(t, queue, "a")
 	ending, cancel := context.WithCancel(ctx)
@@ -292,7 +292,7 @@ func TestAHandlersContextEndsWhenItsItemIsLost(t *testing.T) {
 	equal(t, stats(t, queue).Terminated, 1)
 }
 
-// Whoever watches what happens does not keep handlers from what they must know.
+// An observer that takes its time does not keep a loss from the handlers.
 func TestASlowObserverHoldsUpNoNews(t *testing.T) {
 	queue := open(t, "lease.ms", "1500", "recover.interval_ms", "3600000")
 	enqueue(t, queue, "done", "doomed")
@@ -314,7 +314,7 @@ func TestASlowObserverHoldsUpNoNews(t *testing.T) {
 	equal(t, stats(t, queue).Terminated, 1)
 }
 
-func TestAFailureThatNobodyMendsEndsTheRun(t *testing.T) {
+func TestAFailureThatDoesNotPassEndsTheRun(t *testing.T) {
 	queue := open(t)
 	err := (&readpast.Worker{Queue: queue, Handler: complete, Concurrency: 2, BatchSize: 5000}).Run(ctx)
 	if !errors.Is(err, readpast.StatusInvalidArgument) {
@@ -345,7 +345,7 @@ func TestAHandlerThatEndsItsGoroutineEndsTheRun(t *testing.T) {
 	worker := readpast.Worker{Queue: queue, BatchSize: 2, Logger: quiet}
 	worker.Handler = func(context.Context, *readpast.Item) (readpast.Settlement, error) {
 		runtime.Goexit()
-		panic("nobody comes here")
+		panic("unreachable")
 	}
 	err := ends(t, start(func() error { return worker.Run(ctx) }))
 	if err == nil || !strings.Contains(err.Error(), "Goexit") {
@@ -358,7 +358,7 @@ func TestAHandlerThatEndsItsGoroutineEndsTheRun(t *testing.T) {
 	}
 }
 
-func TestAWorkerTellsWhatItDid(t *testing.T) {
+func TestAWorkerReportsItsWork(t *testing.T) {
 	queue := open(t)
 	enqueue(t, queue, "a", "b", "c")
 	var taken []string

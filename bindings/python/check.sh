@@ -15,7 +15,7 @@ ruff format --quiet --check || {
 }
 step 'mypy'
 mypy --no-error-summary src conformance bench examples
-# What runs the tests is too new for the oldest Python that the package supports.
+# The packages that run the tests are too new for the oldest Python that the package supports.
 mypy --no-error-summary --python-version 3.11 tests
 step 'pyright'
 pyright --warnings >build/pyright.log || {

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # Builds the wheel, installs it into a virtual environment that has nothing else, and runs the minimal worker there, on
-# the PostgreSQL that READPAST_TEST_POSTGRES names. Then it takes away what the library needs, and looks at what is
-# said about that.
+# the PostgreSQL that READPAST_TEST_POSTGRES names. Then it takes away what the library needs, and looks at the errors.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 

@@ -4,7 +4,7 @@ root := ../..
 runtimes := $(root)/.local/windows_runtimes
 build := build
 home := $(build)/windows/python
-# A profile that compiles fast. That of an archive to give away is `dist`.
+# A profile that compiles fast. The profile of an archive to give away is `dist`.
 profile := $(or $(READPAST_PROFILE),quick)
 
 .DEFAULT_GOAL := windows

@@ -16,7 +16,7 @@ fail() {
     exit 1
 }
 
-# What the tests have built of the dependencies serves here as well (cargo before 1.91 builds them again); the programs lie on
+# The dependencies that the tests have built serve here as well (cargo before 1.91 builds them again); the programs lie on
 # their own.
 tests=$(cd "$root" && realpath -m "${CARGO_TARGET_DIR:-target}")
 target=$tests/packaged

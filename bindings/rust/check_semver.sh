@@ -32,5 +32,5 @@ git cat-file -e "$release^{commit}" 2>/dev/null || {
 baseline=$(mktemp --directory)
 trap 'rm -rf "$baseline"' EXIT
 git archive "$release" | tar -x -C "$baseline"
-# The library alone: what the command needs besides is nobody's API.
+# The library alone: the command's further needs are no API.
 cargo semver-checks --manifest-path Cargo.toml --baseline-root "$baseline" --only-explicit-features

@@ -1,6 +1,6 @@
 /*
  * The adapter of the conformance suite for C: tests/conformance/README.md describes what it is asked and how it answers.
- * It reads one JSON object a line, makes the call, and writes one JSON object a line. What it is asked is taken for well
+ * It reads one JSON object a line, makes the call, and writes one JSON object a line. It takes requests for well
  * formed: the driver is our own.
  */
 #ifndef ADAPTER_H
@@ -60,6 +60,6 @@ cJSON *call_claim_in_child(const cJSON *request);
 /* later.c: calls on threads of their own. */
 void start_call(const char *name, cJSON *request); /* takes the request over */
 cJSON *await_call(const char *name);
-void end_calls(void); /* nobody asked for; those that still wait find their queues closed */
+void end_calls(void); /* the calls that no request awaits; those that still wait find their queues closed */
 
 #endif

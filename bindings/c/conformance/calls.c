@@ -66,7 +66,7 @@ static cJSON *share(const cJSON *request) {
     return answer_of(status, error);
 }
 
-/* What a call claimed or found: told, and kept if the driver wants that. */
+/* The answer of a call with the items that it claimed or found. Keeps the batch if the driver wants that. */
 static cJSON *answer_with_batch(const cJSON *request, readpast_status status, readpast_error error,
                                 readpast_batch batch) {
     cJSON *answer = answer_of(status, error);

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What a child process is told that tries to go on with its parent's queue. */
+/* The answer that a child process gets when it goes on with its parent's queue. */
 cJSON *call_claim_in_child(const cJSON *request) {
     readpast_queue queue = {kept_for(QUEUE, request, "queue")};
     readpast_status status;

@@ -13,7 +13,7 @@ static struct call {
     pthread_t thread;
     cJSON *request, *answer;
     struct call *next;
-} *calls; /* of the thread that reads requests alone */
+} *calls; /* used by the thread that reads requests alone */
 
 static void *run(void *data) {
     struct call *call = data;

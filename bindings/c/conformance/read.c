@@ -1,4 +1,4 @@
-/* What a request holds. */
+/* The members of a request. */
 #include "adapter.h"
 
 #include <inttypes.h>

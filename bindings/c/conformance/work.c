@@ -15,7 +15,7 @@ struct play {
     const cJSON *script;
     int32_t batch_size;
     int64_t until;
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock; /* guards the members below */
     int64_t handled, at_once, most_at_once;
 };
 
@@ -115,7 +115,7 @@ static void *run(void *data) {
     struct play *play = data;
     readpast_batch batch;
     for (;;) {
-        /* What makes the worker stop is told by its close. */
+        /* The worker's close returns why the worker stopped. */
         readpast_status status = readpast_worker_take(play->worker, play->batch_size, DAY_MS, &batch, NULL);
         if (status < 0 || status == READPAST_INTERRUPTED)
             return NULL;
@@ -125,7 +125,7 @@ static void *run(void *data) {
     }
 }
 
-/* The key of an item that the worker has reported as set aside; NULL where it has none. The worker has closed: nobody waits. */
+/* The key of an item that the worker has reported as set aside, or NULL. The worker has closed, so nothing waits. */
 static cJSON *aside_of(readpast_worker worker) {
     cJSON *key = NULL;
     readpast_events events = {0};

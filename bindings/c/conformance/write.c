@@ -1,4 +1,4 @@
-/* Answers, from what the library said. */
+/* Answers, made from the library's results. */
 #include "adapter.h"
 
 #include <inttypes.h>

@@ -14,7 +14,7 @@
  *   -n items           how many notifications in the first act (default 20000)
  *   -b batch           how many of them a worker claims at once (default 50)
  *   -l lease_ms        how long the items of the killed worker stay away (default 1000)
- *   -s schema          where to install the queue (default readpast_demo, where it meets nobody else's data)
+ *   -s schema          where to install the queue (default readpast_demo, where it meets no other data)
  *   -o key=value       a setting of the library for demo and workers, like -o login.timeout_ms=60000; up to 8 of them
  *   -t seconds         give up when nothing has happened for so long (default 30)
  *   -e                 enqueue only, for a worker of your own
@@ -42,7 +42,7 @@ struct options {
     const char *settings[MOST_SETTINGS + 1];
     int16_t setting_count;
     bool enqueue_only;
-    struct role cast[MOST_WORKERS]; /* of the second act */
+    struct role cast[MOST_WORKERS]; /* the workers of the second act */
     int16_t cast_count;
 };
 

@@ -1,5 +1,5 @@
 /*
- * What a worker writes down so that somebody else can prove what happened: one record per line, its fields separated by
+ * A worker's records, by which another program can prove what happened: one record per line, its fields separated by
  * tabs.
  *
  *   T key attempt                the item was taken
@@ -19,7 +19,7 @@
 /* Both do nothing if `to` is NULL, and end the program if they cannot write: a proof with gaps is none. */
 void record_claim(FILE *to, readpast_batch batch);
 
-/* What became of an item that was taken. What was claimed ahead and given back is nobody's. */
+/* Records the end of an item that was taken. An item that was claimed ahead and given back has no record. */
 void record_event(FILE *to, const readpast_event *event);
 
 /* Microseconds on a clock that nobody sets. */

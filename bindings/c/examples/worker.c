@@ -93,7 +93,7 @@ static void *work(void *unused) {
     return unused;
 }
 
-/* Tells what the library tells, until the worker is closed. */
+/* Records and prints the library's events until the worker is closed. */
 static void *tell(void *unused) {
     readpast_events events;
     while (readpast_worker_events(worker, EVENTS_AT_ONCE, DAY_MS, &events, NULL) != READPAST_INTERRUPTED) {

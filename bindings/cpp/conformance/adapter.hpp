@@ -1,5 +1,5 @@
 // The adapter of the conformance suite for C++: tests/conformance/README.md describes what it is asked and how it answers.
-// It reads one JSON object a line, makes the call, and writes one JSON object a line. What it is asked is taken for well
+// It reads one JSON object a line, makes the call, and writes one JSON object a line. It takes requests for well
 // formed: the driver is our own.
 #ifndef ADAPTER_HPP
 #define ADAPTER_HPP

@@ -17,7 +17,7 @@ public:
     adapter(const adapter &) = delete;
     adapter &operator=(const adapter &) = delete;
 
-    /// Nobody asks for the calls that are under way; those that still wait find their queues closed.
+    /// No request awaits the calls that are under way; those that still wait find their queues closed.
     ~adapter() {
         if (!calls_.empty())
             for (const auto &queue : kept_.queues.all())

@@ -16,7 +16,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// What every verb works with.
+/// The request and the objects that every verb works with.
 struct call {
     objects &kept;
     const json &request;
@@ -35,7 +35,7 @@ struct call {
         return kept.renewals.get(name("renewal"));
     }
 
-    /// What a call claimed or found, if the driver wants it kept.
+    /// Keeps the batch that a call claimed or found, if the driver wants that.
     void keep(readpast::batch batch) const {
         if (const auto as = text("as"); as && batch)
             kept.batches.keep(*as, std::move(batch));
@@ -189,7 +189,7 @@ json value(const call &call) {
 }
 
 #ifndef _WIN32
-/// What a child process is told that tries to go on with its parent's queue.
+/// The answer that a child process gets when it goes on with its parent's queue.
 json claim_in_child(const call &call) {
     const auto queue = call.queue();
     std::array<int, 2> ends{};

@@ -35,7 +35,7 @@ answer follow(const json &script, readpast::job &job) {
     const auto text = [&line](const char *name) {
         auto given = text_of(*line, name);
         if (given && text_of(*line, "spoil") == name)
-            given->append("\0\xFF", 2); // what no text may hold
+            given->append("\0\xFF", 2); // no text may hold these
         return given;
     };
     auto settlement = job.settle(action_of(line->at("do")));

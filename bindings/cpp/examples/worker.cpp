@@ -49,7 +49,7 @@ private:
     mutable std::atomic<long> handled_ = 0; // handlers run on several threads
 };
 
-/// What the command line says.
+/// The values of the command line.
 struct arguments {
     readpast::config config;
     std::int32_t batch_size = 50;

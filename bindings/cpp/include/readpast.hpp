@@ -3,15 +3,15 @@
 // Header-only, over the C library: link libreadpast. This file is the table of contents; each of the others may be
 // included by itself.
 //
-// Errors. What is to be expected is a value: an empty batch, an outcome that was refused. What is wrong is thrown: a
-// readpast::error (error.hpp) for what the library or the server says, std::out_of_range for an item or a column that is
-// not there. Any call may throw std::bad_alloc.
+// Errors. Results that are to be expected are values: an empty batch, an outcome that was refused. Failures are thrown: a
+// readpast::error (error.hpp) from the library or the server, std::out_of_range for an item or a column that is not
+// there. Any call may throw std::bad_alloc.
 //
 // Handles. A config, queue, batch and renewal owns what its name says, can be moved and not copied, and frees it when it
 // is destroyed. One that was moved from is empty: calls on it throw with status::invalid_handle, and it may be assigned to.
 //
-// Views. What is returned as a std::string_view, bytes, value or item lives as long as the batch that it was read from,
-// also while that is moved. What is passed as text (text.hpp) is copied by the library.
+// Views. A std::string_view, bytes, value or item that a call returns lives as long as the batch that it was read from,
+// also while that is moved. The library copies each text (text.hpp) that it gets.
 //
 // Threads. Const members may be called by any number of threads at once; claiming and settling are const.
 #ifndef READPAST_HPP
@@ -28,7 +28,7 @@
 #include <readpast/list.hpp>   // installed, list(), drop(): which queues there are, and the end of one
 #include <readpast/queue.hpp>  // queue, stats
 
-// What is put in, taken out, and made of it.
+// The values that go in and come out.
 #include <readpast/answers.hpp>    // answers: what came of several items
 #include <readpast/batch.hpp>      // batch: the items of one claim; column
 #include <readpast/item.hpp>       // item
@@ -41,7 +41,7 @@
 #include <readpast/renewal.hpp> // renewal: keeps leases while their items are worked on
 #include <readpast/worker.hpp>  // worker, worker_figures
 
-// What only a worker's handler sees.
+// The item as a worker's handler sees it.
 #include <readpast/job.hpp> // job
 
 // To watch it.

@@ -51,7 +51,7 @@ TEST_CASE("nothing due is an empty batch") {
     CHECK(batch().status() == status::empty);
 }
 
-TEST_CASE("what was read of a batch stays where it is when it is moved") {
+TEST_CASE("a batch that moves leaves the values in their place") {
     auto items = claimed(open(), {"a", "b"});
     const auto &first = items[0];
     const auto key = first.key();
@@ -83,7 +83,7 @@ TEST_CASE("a batch does not need its queue, and its settlements do not need it")
     CHECK(thrown_by([&] { (void)item.json(); }) == status::invalid_handle);
 }
 
-TEST_CASE("what was moved from says so, and can be assigned to") {
+TEST_CASE("an object that was moved from reports that, and can be assigned to") {
     auto queue = open();
     auto other = std::move(queue);
     CHECK(thrown_by([&] { (void)queue.claim(); }) == status::invalid_handle); // NOLINT(bugprone-use-after-move)

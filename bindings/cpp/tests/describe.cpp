@@ -1,4 +1,4 @@
-// What the error column says of an exception.
+// The text of the error column after an exception.
 #include <readpast/detail/describe.hpp>
 
 #include <doctest/doctest.h>
@@ -31,7 +31,7 @@ TEST_CASE("an exception is described by its type and text") {
     CHECK(description_of([] { throw own_error(""); }) == "(anonymous namespace)::own_error: ");
 }
 
-TEST_CASE("what is nested in it follows") {
+TEST_CASE("nested exceptions follow it") {
     const auto thrower = [] {
         try {
             try {
@@ -49,7 +49,7 @@ TEST_CASE("what is nested in it follows") {
     CHECK(text.find(": middle\ncaused by: std::out_of_range: inner") != std::string::npos);
 }
 
-TEST_CASE("whatever is thrown, there is a text") {
+TEST_CASE("every thrown value has a text") {
     CHECK(description_of([] { throw "a literal"; }) == "a literal");
     CHECK(description_of([] { throw std::string("a text"); }) == "a text");
     // NOLINTNEXTLINE(misc-throw-by-value-catch-by-reference,cert-err09-cpp,cert-err61-cpp): others do it

@@ -46,7 +46,7 @@ TEST_CASE("a worker that waits is stopped") {
     worker.run(nothing); // does not start again
 }
 
-TEST_CASE("what is stopped before it runs does nothing") {
+TEST_CASE("a worker that is stopped before it runs does nothing") {
     const auto queue = open();
     enqueue(queue, {"a"});
     readpast::worker worker(queue);
@@ -74,7 +74,7 @@ TEST_CASE("a worker does not need the queue that it was made of") {
     run(worker, [&](job & /*unused*/) { ++handled; }, [&] { return handled == 1; });
 }
 
-TEST_CASE("a failure that nobody mends ends the run") {
+TEST_CASE("a failure that does not pass ends the run") {
     const auto queue = open();
     CHECK(thrown_by([&] {
               readpast::worker worker(queue);
@@ -96,7 +96,7 @@ TEST_CASE("a failure that nobody mends ends the run") {
     CHECK(worker.stopping());
 }
 
-TEST_CASE("what an observer throws ends the run") {
+TEST_CASE("an observer's exception ends the run") {
     const auto queue = open();
     enqueue(queue, {"a", "b", "c", "d"});
     readpast::worker worker(queue);

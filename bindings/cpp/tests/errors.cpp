@@ -1,4 +1,4 @@
-// What is thrown.
+// The exceptions of the binding.
 #include "support.hpp"
 
 #include <doctest/doctest.h>
@@ -38,7 +38,7 @@ TEST_CASE("an error says what is known") {
     // NOLINTEND(performance-move-const-arg,bugprone-use-after-move)
 }
 
-TEST_CASE("what the library knows of a failure") {
+TEST_CASE("an error has the details that the library knows") {
     try {
         const readpast::queue queue(settings(), "NoSuchQueue");
         FAIL("a queue that is not there was opened");
@@ -51,7 +51,7 @@ TEST_CASE("what the library knows of a failure") {
     CHECK(thrown_by([] { settings().set("lease.ms", "soon"); }) == status::invalid_config);
 }
 
-TEST_CASE("what may pass by itself is a transient error") {
+TEST_CASE("a failure that may pass by itself is a transient error") {
     readpast::config config("Driver={PostgreSQL Unicode};Server=127.0.0.1;Port=1;Database=none;Uid=nobody;Pwd=secret;");
     config.set("retry.budget_ms", "0").set("dialect", "postgres");
     try {

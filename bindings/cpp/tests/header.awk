@@ -1,6 +1,6 @@
 # From readpast.h, what the tests compare the binding with: SAME(enumeration, enumerator, constant) for each constant.
 #
-# The names differ where C++ has a keyword or a better word. Events are told as what they mean.
+# The names differ where C++ has a keyword or a better word. The binding passes events on by their meaning.
 BEGIN { instead["column_type float"] = "floating" }
 
 /^#define READPAST_[A-Z_0-9]+ -?[0-9]+$/ {

@@ -1,4 +1,4 @@
-// What a worker tells of what it does.
+// The log of a worker.
 #include "running.hpp"
 #include "support.hpp"
 
@@ -15,7 +15,7 @@ using readpast::settlement;
 
 namespace {
 
-/// What a worker told, of which the parts lived no longer than the call.
+/// An entry of a worker's log, with copies of the parts that lived no longer than the call.
 struct told {
     log_level level;
     std::string text, key;
@@ -59,7 +59,7 @@ private:
 
 } // namespace
 
-TEST_CASE("the log tells of every failed attempt, and of no payload") {
+TEST_CASE("the log has every failed attempt, and no payload") {
     const auto queue = open();
     enqueue(queue,
             {"throws s3cret", "retries s3cret", "fails s3cret", "long s3cret", "another's s3cret", "good s3cret"});
@@ -118,7 +118,7 @@ TEST_CASE("the log tells of every failed attempt, and of no payload") {
     CHECK(of[keys[5]].empty());
 }
 
-TEST_CASE("while nobody listens, warnings go to std::clog") {
+TEST_CASE("warnings go to std::clog while there is no observer") {
     const auto queue = open();
     enqueue(queue, {"fails"});
     const auto said_by = [&](readpast::worker &worker) {
@@ -137,7 +137,7 @@ TEST_CASE("while nobody listens, warnings go to std::clog") {
     CHECK(said_by(quiet).empty());
 }
 
-TEST_CASE("a function that throws what it is told stops the worker, and is no failure of the handler") {
+TEST_CASE("an observer of the log that throws stops the worker, and is no failure of the handler") {
     const auto queue = open();
     enqueue(queue, {"fails"});
     readpast::worker worker(queue);
@@ -146,10 +146,10 @@ TEST_CASE("a function that throws what it is told stops the worker, and is no fa
             throw std::out_of_range("the log is full");
     });
     CHECK_THROWS_AS(worker.run(fail), std::out_of_range);
-    CHECK(queue.stats().failed == 1); // as the handler said
+    CHECK(queue.stats().failed == 1); // as the handler asked
 }
 
-TEST_CASE("what ends a worker is logged") {
+TEST_CASE("the end of a worker is logged with its reason") {
     const auto queue = open();
     readpast::worker worker(queue);
     std::vector<std::string> errors;

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-TEST_CASE("the process tells what it did") {
+TEST_CASE("the process reports its work") {
     const std::string before = readpast::metrics();
     CHECK(contains(before, "readpast_build_info{version=\"" + std::string(readpast::version()) + "\"} 1\n"));
     // A queue of the test's own: the figures are the whole process's.

@@ -218,7 +218,7 @@ TEST_CASE("a closed queue says so") {
     CHECK(thrown_by([&] { waiting.get(); }) == status::closed);
     CHECK(thrown_by([&] { (void)queue.stats(); }) == status::closed);
 
-    // What a shared handle has stays when the other goes.
+    // A shared handle keeps its own when the other goes.
     std::optional<readpast::queue> first = open();
     const auto second = first->share();
     first.reset();

@@ -27,7 +27,7 @@ void enqueue(const readpast::queue &queue, std::initializer_list<std::string_vie
 /// Enqueues items that differ in their payload, and claims them all.
 readpast::batch claimed(const readpast::queue &queue, std::initializer_list<std::string_view> payloads);
 
-/// An identity for an operation: a UUID that nobody has used.
+/// An identity for an operation: a UUID that no call has used.
 std::string identity();
 
 /// One column of all items, in the order of their keys.

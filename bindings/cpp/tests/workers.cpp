@@ -1,4 +1,4 @@
-// What a worker's handlers do, and what becomes of it.
+// The return values and exceptions of a worker's handlers, and their effect.
 #include "running.hpp"
 #include "support.hpp"
 
@@ -74,7 +74,7 @@ std::optional<settlement> do_what_it_says(job &job) {
 
 } // namespace
 
-TEST_CASE("what a handler returns is settled") {
+TEST_CASE("a handler's return value settles the item") {
     const auto queue = open();
     enqueue(queue, {"nothing", "response", "partially", "fail", "retry", "release", "cancel", "step"});
     readpast::worker worker(queue);
@@ -105,7 +105,7 @@ TEST_CASE("handlers may return little or much") {
     handled_by([](const readpast::item &) {});
     handled_by([](job &job) { return job.complete("sent"); });
     handled_by([](job &) { return std::nullopt; });
-    // What it captures need not be copyable.
+    // A handler's captures need not be copyable.
     handled_by([owned = std::make_unique<int>(7)](job &job) { CHECK(job.attempt() + *owned == 8); });
 }
 
@@ -145,10 +145,10 @@ TEST_CASE("an exception is the item's error, and the worker goes on") {
     CHECK(errors[3] == "int, which is no std::exception");
     CHECK(contains(errors[4], "settled item another"));
     CHECK(contains(errors[5], "the action Step does not end an item"));
-    CHECK(handled == 3 * 3 + 2 + 2); // what was done, and settled wrongly, is not done again
+    CHECK(handled == 3 * 3 + 2 + 2); // work that was done, and settled wrongly, is not done again
 }
 
-TEST_CASE("what cannot be stored is left out, and holds up nobody") {
+TEST_CASE("a value that cannot be stored is left out, and holds up no item") {
     using namespace std::string_literals;
     const auto queue = open();
     enqueue(queue, {"NUL", "bytes", "due", "long step", "good"});
@@ -236,7 +236,7 @@ TEST_CASE("a handler learns that its item is lost") {
     CHECK(contains(notices[0], " was lost: "));
 }
 
-TEST_CASE("observers are told what happens") {
+TEST_CASE("observers get the events") {
     const auto queue = open();
     enqueue(queue, {"a", "b", "c"});
     readpast::worker worker(queue);

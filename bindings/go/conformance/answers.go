@@ -21,7 +21,7 @@ func (a answer) with(member string, value any) answer {
 	return a
 }
 
-// failed is the answer to a call that gave an error. What is to be expected has none in the answer.
+// failed is the answer to a call that gave an error. A result that is to be expected has none in the answer.
 func failed(err error) answer {
 	var failure *readpast.Error
 	if !errors.As(err, &failure) {

@@ -9,7 +9,7 @@ package main
 #include <sys/wait.h>
 #include <unistd.h>
 
-// What a forked child process is told that tries to go on with its parent's queue. Go cannot run in such a child, whose
+// The answer that a forked child process gets when it goes on with its parent's queue. Go cannot run in such a child, whose
 // other threads are gone; so it makes one call in C and ends, with all signals blocked, since their handlers are Go's.
 static int claim_in_child(uint64_t queue, readpast_status *status) {
 	sigset_t all, before;
@@ -44,7 +44,7 @@ import (
 )
 
 func claimInChild(_ context.Context, r *request) (answer, error) {
-	// The binding does not give its handle away, and nobody but this scenario has a use for it.
+	// The binding does not give its handle away, and only this scenario has a use for it.
 	handle := reflect.ValueOf(r.queue()).Elem().FieldByName("handle").Uint()
 	var status C.readpast_status
 	if C.claim_in_child(C.uint64_t(handle), &status) == 0 {

@@ -125,7 +125,7 @@ func find(ctx context.Context, r *request) (answer, error) {
 	return claimed(r)(r.queue().Find(ctx, text(r.Filter), r.After, r.max(readpast.MostItems)))
 }
 
-// claimed tells what a call claimed or found, and keeps it if the driver wants that.
+// claimed answers with the items that a call claimed or found, and keeps the batch if the driver wants that.
 func claimed(r *request) func(*readpast.Batch, error) (answer, error) {
 	return func(batch *readpast.Batch, err error) (answer, error) {
 		if err != nil {
@@ -258,7 +258,7 @@ func lostKeys(_ context.Context, r *request) (answer, error) {
 
 func value(_ context.Context, r *request) (told answer, err error) {
 	defer func() {
-		// What Go says of an index out of range.
+		// Go panics with this at an index out of range.
 		if _, is := recover().(runtime.Error); is {
 			told = of(readpast.StatusNotFound)
 		}

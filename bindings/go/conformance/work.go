@@ -88,7 +88,7 @@ func (p play) spoilt(name string, text *string) *string {
 	return &spoilt
 }
 
-// toJSON reads what is to be told before the batch that it is read from is closed.
+// toJSON reads the answer's values before the batch that holds them is closed.
 func toJSON(value any) json.RawMessage {
 	text, err := json.Marshal(value)
 	if err != nil {

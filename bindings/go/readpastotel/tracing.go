@@ -1,6 +1,6 @@
 // Package readpastotel has the context of a span travel with an item, and go on around its handler. It is a module of its own, so
-// that nobody else needs OpenTelemetry. The queue's description has trace; other queues enqueue and work as ever, without
-// spans.
+// that other programs do not need OpenTelemetry. The queue's description has trace; other queues enqueue and work as ever,
+// without spans.
 //
 //	tracing := readpastotel.Tracing{Queue: queue}
 //	tracing.Enqueue(ctx, readpast.NewItem{Columns: columns})
@@ -100,7 +100,7 @@ func (t Tracing) Handler(handler readpast.Handler) readpast.Handler {
 		isDone := false
 		defer func() {
 			if !isDone {
-				// The handler panics: the worker tells with what.
+				// The handler panics: the worker logs the reason.
 				span.SetAttributes(attribute.String("error.type", "panic"))
 				span.SetStatus(codes.Error, "")
 			}

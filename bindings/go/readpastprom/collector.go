@@ -1,5 +1,5 @@
 // Package readpastprom gives the figures of package readpast to Prometheus' client for Go. It is a module of its own, so
-// that nobody else needs that client:
+// that other programs do not need that client:
 //
 //	prometheus.MustRegister(readpastprom.NewCollector())
 package readpastprom
@@ -15,16 +15,16 @@ import (
 	readpast "github.com/readpast/readpast/bindings/go"
 )
 
-// NewCollector tells what [readpast.Metrics] does, at the moment when it is asked. The figures are the whole process's: one
-// collector is enough, whatever queues there are. They come by the names that the library gives them, also those of a
-// later version, and so the collector describes none of them before.
+// NewCollector returns a collector that reads [readpast.Metrics] at the moment when it is asked. The figures are the whole
+// process's: one collector is enough, whatever queues there are. They come by the names that the library gives them, also
+// those of a later version, and so the collector describes none of them before.
 func NewCollector() prometheus.Collector {
 	return collector{}
 }
 
 type collector struct{}
 
-// Describe tells nothing: what there is, only the library knows.
+// Describe describes nothing: only the library knows its figures.
 func (collector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect reads the figures out of the library's text.

@@ -36,7 +36,7 @@ func names(text string) (found []string) {
 	return found
 }
 
-func TestTheCollectorTellsWhatTheProcessDid(t *testing.T) {
+func TestTheCollectorReportsTheWorkOfTheProcess(t *testing.T) {
 	ctx, name := context.Background(), fmt.Sprintf("Told%d", time.Now().UnixMilli())
 	options := readpast.Options{
 		"connection": os.Getenv("READPAST_CONNECTION"), "schema": "readpast_go",
@@ -97,12 +97,12 @@ func TestTheCollectorTellsWhatTheProcessDid(t *testing.T) {
 	}
 }
 
-func TestTheCollectorTellsAllThatTheTextHas(t *testing.T) {
+func TestTheCollectorHasAllThatTheTextHas(t *testing.T) {
 	text, err := readpast.Metrics()
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What has no figures yet, a registry does not tell.
+	// A registry does not show a name that has no figures yet.
 	var wanted []string
 	for _, name := range names(text) {
 		if regexp.MustCompile(`(?m)^` + strings.Fields(name)[0] + `(_count)?[{ ]`).MatchString(text) {

@@ -1,4 +1,4 @@
-"""Answers, from what the library said."""
+"""Answers, made from the library's results."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def failed(error: QueueError) -> Answer:
 
 
 def refused(error: Exception) -> Answer:
-    """What is refused before the library is asked."""
+    """The answer to a request that is refused before the library is asked."""
     return failed(QueueError(str(error), Status.INVALID_ARGUMENT))
 
 

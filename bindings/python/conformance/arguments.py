@@ -1,4 +1,4 @@
-"""What a request holds."""
+"""The members of a request."""
 
 from __future__ import annotations
 

@@ -223,7 +223,7 @@ def _settled(told: readpast.Answers[readpast.Outcome]) -> Answer:
 
 
 def _claimed(request: Request, batch: readpast.Batch) -> Answer:
-    """What a call claimed or found: told, and kept if the driver wants that."""
+    """Answers with the items that a call claimed or found, and keeps the batch if the driver wants that."""
     answer = answered(batch.status, items=items(batch)) if batch else answered(batch.status)
     _keep(request, batch)
     return answer

@@ -44,9 +44,9 @@ class Work:
 
 
 class RecordingWorker(readpast.Worker):
-    """Writes down what happened, so that somebody else can prove it: see bindings/c/examples/records.h.
+    """Records its work, by which another program can prove what happened: see bindings/c/examples/records.h.
 
-    Of calls it has no records: the library makes them.
+    It has no records of calls: the library makes the calls.
     """
 
     taken: ClassVar[set[tuple[str, int]]] = set()

@@ -1,7 +1,7 @@
-"""Builds the wheel with maturin, after making what its cffi support wants.
+"""Builds the wheel with maturin, after making the C declarations for its cffi support.
 
-That is the C declarations in cargo's target directory, here those of include/readpast.h. Without them maturin would
-make some of its own, by what cbindgen finds in the sources.
+They stand in cargo's target directory, and are those of include/readpast.h. Without them maturin would make some of its
+own, by what cbindgen finds in the sources.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What cffi reads: the C declarations of include/readpast.h, without what only a preprocessor understands.
+"""The text that cffi reads: the C declarations of include/readpast.h, without the preprocessor's part.
 
 declare.py DIRECTORY makes the module that loads the library, as maturin does for the wheel, for a library beside it.
 """

@@ -111,7 +111,7 @@ def test_cancelling_ends_one_wait_alone(queue: readpast.Queue) -> None:
     run(use())
 
 
-def test_what_is_claimed_at_that_very_moment_is_given_back(queue: readpast.Queue) -> None:
+def test_items_claimed_at_the_moment_of_a_cancellation_are_given_back(queue: readpast.Queue) -> None:
     async def use() -> None:
         on = AsyncQueue(queue)
         support.enqueue(queue, "a", "b")
@@ -131,7 +131,7 @@ def test_what_is_claimed_at_that_very_moment_is_given_back(queue: readpast.Queue
     run(use())
 
 
-def test_who_cancels_twice_does_not_wait(queue: readpast.Queue) -> None:
+def test_a_second_cancellation_does_not_wait(queue: readpast.Queue) -> None:
     async def use() -> None:
         support.enqueue(queue, "a")
         with support.Psql() as psql:
@@ -150,7 +150,7 @@ def test_who_cancels_twice_does_not_wait(queue: readpast.Queue) -> None:
 
 
 def test_no_item_is_lost_to_a_cancellation(queue: readpast.Queue) -> None:
-    """However the race of items and cancellations ends, each item is in somebody's hands, or in the queue."""
+    """However the race of items and cancellations ends, each item is claimed, or in the queue."""
     rounds, taken, dice = 100, 0, random.Random(1)
 
     async def use() -> None:
@@ -189,7 +189,7 @@ def test_a_settling_that_is_cancelled_is_brought_to_its_end(queue: readpast.Queu
     run(use())
 
 
-def test_who_leaves_an_iteration_gives_the_rest_back(queue: readpast.Queue) -> None:
+def test_an_iteration_that_is_left_gives_the_rest_back(queue: readpast.Queue) -> None:
     async def use() -> None:
         support.enqueue(queue, "a", "b", "c")
         items = AsyncQueue(queue).items(batch_size=3)

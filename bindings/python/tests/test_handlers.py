@@ -1,4 +1,4 @@
-"""What a worker makes of its handler: coroutines, mistakes, and what the log says of them."""
+"""A worker's handlers and their effect: coroutines, mistakes, and their lines in the log."""
 
 from __future__ import annotations
 
@@ -168,11 +168,11 @@ def test_one_of_several_coroutines_is_cancelled_for_the_loss_of_its_own_item() -
         assert support.column(queue, "response")[1] == "to the end"
 
 
-def test_a_stop_from_elsewhere_is_told_while_all_threads_are_busy(queue: Queue) -> None:
+def test_a_stop_from_elsewhere_is_noticed_while_all_threads_are_busy(queue: Queue) -> None:
     support.enqueue(queue, "a")
 
     async def work(_: Item) -> None:
-        # Nobody waits for items, who could be told by that.
+        # No thread waits for items, and could notice it so.
         queue.interrupt()
         await asyncio.sleep(support.PATIENCE)
 
@@ -213,7 +213,7 @@ def test_a_coroutine_that_leaves_the_program_ends_the_run(queue: Queue) -> None:
     assert (stats.pending, stats.error) == (1, 1)
 
 
-def test_what_was_beside_a_coroutine_that_leaves_the_program_is_not_begun_again(queue: Queue) -> None:
+def test_an_item_beside_a_coroutine_that_leaves_the_program_is_not_begun_again(queue: Queue) -> None:
     support.enqueue(queue, "leaves", *["is beside it"] * 3)
     beside = threading.Semaphore(0)
     begun: list[str] = []
@@ -266,7 +266,7 @@ def test_what_was_beside_a_coroutine_that_leaves_the_program_is_not_begun_again(
         (Settlement("another", "t", 1, Action.COMPLETE), "settled item another"),
     ],
 )
-def test_what_no_handler_may_return_is_final(
+def test_a_value_that_no_handler_may_return_is_final(
     queue: Queue, log: pytest.LogCaptureFixture, given: object, said: str
 ) -> None:
     handled: list[int] = []
@@ -305,7 +305,7 @@ def test_an_action_that_ends_no_item_is_a_mistake(queue: Queue) -> None:
         ({"response": "a\0b"}, "U+0000"),
     ],
 )
-def test_what_cannot_be_stored_is_left_out_and_the_action_kept(
+def test_a_value_that_cannot_be_stored_is_left_out_and_the_action_kept(
     queue: Queue, log: pytest.LogCaptureFixture, wrong: dict[str, Any], said: str
 ) -> None:
     support.enqueue(queue, "a", "b")
@@ -331,7 +331,7 @@ def test_a_settlement_of_wrong_types_is_a_mistake(queue: Queue, name: str, value
     assert f"whose {name} is a value of type {type(value).__name__}" in str(support.column(queue, "error")[0])
 
 
-def test_what_is_set_is_written_and_what_cannot_be_json_is_a_mistake(queue: Queue) -> None:
+def test_a_set_is_written_and_one_that_cannot_be_json_is_a_mistake(queue: Queue) -> None:
     support.enqueue(queue, "a", "b")
     values: dict[object, object] = {"a": {"Payload": "changed"}, "b": {"Payload": object()}}
     run_until(
@@ -372,7 +372,7 @@ def test_an_awaitable_that_is_no_coroutine_is_named(queue: Queue) -> None:
     assert "make the handler `async def`" in str(support.column(queue, "error")[0])
 
 
-def test_what_can_be_no_handler_is_refused_at_once(queue: Queue) -> None:
+def test_an_object_that_can_be_no_handler_is_refused_at_once(queue: Queue) -> None:
     def generator(item: Item) -> Generator[Item, None, None]:
         yield item
 
@@ -387,7 +387,7 @@ def test_what_can_be_no_handler_is_refused_at_once(queue: Queue) -> None:
         Worker(queue, None)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 
 
-def test_the_log_tells_of_every_failed_attempt_and_of_no_payload(queue: Queue, log: pytest.LogCaptureFixture) -> None:
+def test_the_log_has_every_failed_attempt_and_no_payload(queue: Queue, log: pytest.LogCaptureFixture) -> None:
     def work(item: Item) -> Settlement | None:
         kind = str(item["Payload"]).split()[0]
         if kind == "raises":
@@ -456,7 +456,7 @@ def test_fields_that_records_have_already_are_left_alone(queue: Queue, log: pyte
     assert {record.filename for record in log.records} == {"worker.py", "_handling.py"}
 
 
-def test_what_a_newer_library_says_ends_no_worker(
+def test_a_newer_librarys_events_end_no_worker(
     queue: Queue, log: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read = Engine.events

@@ -108,7 +108,7 @@ def test_layouts_are_those_of_the_c_compiler(tmp_path: Path) -> None:
         ("item_ref", item_refs_for([ItemRef("")], Texts())),
     ],
 )
-def test_what_is_not_said_is_as_the_header_initialises_it(struct: str, made: Any) -> None:
+def test_a_field_left_out_is_as_the_header_initialises_it(struct: str, made: Any) -> None:
     found = re.search(rf"#define READPAST_{struct.upper()}_INIT \{{sizeof\(\w+\), (.*)\}}", HEADER)
     assert found is not None
     said = {"key", "action"}
@@ -136,7 +136,7 @@ def test_every_setting_can_be_a_keyword() -> None:
 
 
 def test_the_module_is_made_of_this_header() -> None:
-    """What the wheel's module would be made of, through the very script."""
+    """The script itself makes the declarations, as for the wheel's module."""
     script = "import declare; print(declare.declarations(declare.HEADER.read_text()))"
     told = subprocess.run(
         [sys.executable, "-c", script], cwd=BINDING / "package", check=True, stdout=subprocess.PIPE, text=True

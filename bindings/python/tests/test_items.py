@@ -1,4 +1,4 @@
-"""What an item holds."""
+"""The values of an item."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ VALUES: dict[str, Any] = {
 }
 
 
-def test_what_goes_in_comes_out(queue: readpast.Queue) -> None:
+def test_values_come_out_as_they_went_in(queue: readpast.Queue) -> None:
     queue.enqueue({**VALUES, "Document": {"a": [1, None, "x"]}})
     with queue.claim() as batch:
         item = batch[0]
@@ -53,7 +53,7 @@ def test_numbers_in_a_document_keep_their_digits(queue: readpast.Queue) -> None:
 
 
 @pytest.mark.parametrize("text", ["no JSON", "NaN", "", "[" * 100_000])
-def test_what_is_no_json_is_text(text: str) -> None:
+def test_a_value_that_is_no_json_is_text(text: str) -> None:
     kept = ffi.new("char[]", text.encode())
     value = ffi.new("readpast_value *", {"type": ColumnType.JSON, "text": kept, "length": len(text)})
     assert value_of(value) == text

@@ -1,4 +1,4 @@
-"""What ends when: closing, forgetting to, forking, and using what is gone."""
+"""The end of handles: closing, forgetting to, forking, and uses after that."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from readpast import Status, errors
 from readpast._library import ffi, lib
 
 
-def test_what_is_closed_says_so() -> None:
+def test_a_closed_handle_reports_that_it_is_closed() -> None:
     queue = readpast.Queue(support.install(), **support.settings())
     batch = support.claimed(queue, "a")
     renewal = queue.renewing(batch)
@@ -73,7 +73,7 @@ def ended_by_closing(shared: readpast.Queue) -> list[Status]:
     return ended
 
 
-def test_what_is_forgotten_is_freed() -> None:
+def test_a_forgotten_handle_is_freed() -> None:
     """Handles are used again: after as many as there can be at once, one more fits."""
     with readpast.Queue(support.install(), **support.settings()) as queue:
         batch = support.claimed(queue, "a")

@@ -1,4 +1,4 @@
-"""What the process tells of itself, as text and through prometheus_client."""
+"""The process's figures, as text and through prometheus_client."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def figure(queue: readpast.Queue, name: str, **labels: str) -> float | None:
     return registry.get_sample_value(name, {**of_queue, **labels})
 
 
-def test_what_was_done_is_told(queue: readpast.Queue) -> None:
+def test_the_figures_report_the_work(queue: readpast.Queue) -> None:
     assert figure(queue, "readpast_claimed_items_total") == 0
     items = support.claimed(queue, "a", "b", "c")
     queue.settle_many([items[0].complete(), items[1].fail("never")])

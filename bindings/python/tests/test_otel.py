@@ -163,7 +163,7 @@ def test_a_malformed_trace_is_left_out_whatever_it_holds(traced: readpast.Queue)
         assert [(item.traceparent, item.tracestate) for item in batch] == [(None, None)] * 3 + [(parent, None)] * 3
 
 
-def test_what_is_around_a_handler_is_linked_to_and_is_no_parent(traced: readpast.Queue) -> None:
+def test_a_span_around_a_handler_is_linked_to_and_is_no_parent(traced: readpast.Queue) -> None:
     otel.enqueue(traced, {"Payload": "a"})
     handle = otel.traced(traced, lambda _: None)
     with traced.claim() as batch, _tracer.start_as_current_span("around") as around:
@@ -183,7 +183,7 @@ def test_an_enqueue_that_fails_fails_the_span_which_has_none_of_its_values(trace
     assert "s3cret" not in send.to_json()
 
 
-def test_a_handler_whose_own_enqueue_fails_tells_none_of_its_values(traced: readpast.Queue) -> None:
+def test_a_handler_whose_own_enqueue_fails_shows_none_of_its_values(traced: readpast.Queue) -> None:
     otel.enqueue(traced, {"Payload": "a"})
 
     def handle(_: readpast.Item) -> None:
@@ -200,7 +200,7 @@ def test_a_handler_whose_own_enqueue_fails_tells_none_of_its_values(traced: read
 
 
 class Left(BaseException):
-    """What ends the run."""
+    """An exception that ends the run."""
 
 
 @support.deferring("traced")
@@ -219,7 +219,7 @@ def test_whatever_ends_an_attempt_fails_its_span(
         leave(item)
 
     worker = readpast.Worker(traced, otel.traced(traced, leave_later if is_coroutine else leave))
-    # A coroutine that somebody else cancels is tried again, and the worker goes on.
+    # A coroutine that other code than the worker cancels is tried again, and the worker goes on.
     with nullcontext() if is_coroutine and error is asyncio.CancelledError else pytest.raises(error):
         worker.run()
     assert traced.stats().error == 1
@@ -339,7 +339,7 @@ def test_a_queue_without_a_place_for_it_has_no_spans(queue: readpast.Queue) -> N
     assert not _exporter.get_finished_spans()
 
 
-def test_what_can_be_no_handler_is_refused(traced: readpast.Queue) -> None:
+def test_an_object_that_can_be_no_handler_is_refused(traced: readpast.Queue) -> None:
     def generator(item: readpast.Item) -> Iterator[str]:
         yield item.key
 

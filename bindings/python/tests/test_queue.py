@@ -1,4 +1,4 @@
-"""What a queue does, and how it fails."""
+"""A queue's calls, and their failures."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_iterating(queue: readpast.Queue) -> None:
     assert queue.stats().completed == 3
 
 
-def test_who_leaves_an_iteration_gives_the_rest_back(queue: readpast.Queue) -> None:
+def test_an_iteration_that_is_left_gives_the_rest_back(queue: readpast.Queue) -> None:
     support.enqueue(queue, "a", "b", "c")
     items = queue.items(batch_size=3)
     queue.settle(next(items).complete())
@@ -293,7 +293,7 @@ REFUSED: list[tuple[Callable[[Any], object], type[Exception]]] = [
 
 
 @pytest.mark.parametrize(("call", "expected"), REFUSED)
-def test_what_cannot_be_taken(queue: readpast.Queue, call: Any, expected: type[Exception]) -> None:
+def test_a_wrong_argument_is_refused(queue: readpast.Queue, call: Any, expected: type[Exception]) -> None:
     with pytest.raises(expected):
         call(queue)
     assert queue.stats().pending == 0

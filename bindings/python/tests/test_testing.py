@@ -54,7 +54,7 @@ def test_a_batch_of_items() -> None:
     assert not testing.batch([])
 
 
-def test_what_cannot_be_made_is_named() -> None:
+def test_an_item_that_cannot_be_made_is_named() -> None:
     with pytest.raises(errors.InvalidItemError, match=r'item 0: column "At" .* does not take "soon"'):
         testing.item({"At": "soon"}, spec=SPEC)
     with pytest.raises(errors.InvalidArgumentError, match="line 1: queue"):

@@ -1,4 +1,4 @@
-"""Waits keep nobody else from running, and end at once when a signal's handler raises."""
+"""Waits keep no other thread from running, and end at once when a signal's handler raises."""
 
 from __future__ import annotations
 
@@ -110,12 +110,12 @@ def test_a_wait_does_not_wake_to_look(queue: readpast.Queue) -> None:
 
     before = times_slept()
     assert queue.claim(wait=10).status is Status.EMPTY
-    # Whoever waits for the interpreter's lock sleeps every 5 ms, and may have to wait for it for a while.
+    # A thread that waits for the interpreter's lock sleeps every 5 ms, and may have to wait for it for a while.
     assert times_slept() - before < 70, "looking every 100 ms would be 100 times"
 
 
-def test_who_was_told_of_signals_before_still_is(queue: readpast.Queue, killer: threading.Timer) -> None:
-    """An event loop on this thread, as a rule, which has its handlers run by what it is told."""
+def test_the_former_reader_of_signals_still_gets_them(queue: readpast.Queue, killer: threading.Timer) -> None:
+    """As a rule, that reader is an event loop on this thread, which then runs its handlers."""
     told, tell = socket.socketpair()
     tell.setblocking(False)
     told.settimeout(support.PATIENCE)
@@ -161,7 +161,7 @@ def test_a_handler_that_returns_lets_the_wait_go_on(queue: readpast.Queue, kille
     assert handled == [signal.SIGINT]
 
 
-def test_what_is_claimed_at_that_very_moment_is_given_back(
+def test_items_claimed_at_the_moment_of_a_signal_are_given_back(
     queue: readpast.Queue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     support.enqueue(queue, "a", "b")

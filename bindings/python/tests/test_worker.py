@@ -52,7 +52,7 @@ def test_several_threads_complete_every_item_once(queue: Queue) -> None:
     assert queue.stats().completed == 200
 
 
-def test_what_a_handler_returns_is_settled(queue: Queue) -> None:
+def test_a_handlers_return_value_settles_the_item(queue: Queue) -> None:
     payloads = ["nothing", "response", "partially", "fail", "retry", "release", "cancel", "pause", "step"]
     handled = 0
 
@@ -132,7 +132,7 @@ def test_an_interrupt_of_the_queue_stops_it(queue: Queue) -> None:
     assert queue.claim().status is Status.INTERRUPTED
 
 
-def test_what_is_stopped_before_it_runs_does_nothing(queue: Queue) -> None:
+def test_a_worker_that_is_stopped_before_it_runs_does_nothing(queue: Queue) -> None:
     support.enqueue(queue, "a")
     worker = Worker(queue, lambda _: pytest.fail("it runs"))
     worker.stop()
@@ -235,7 +235,7 @@ def test_a_time_that_cannot_be_waited_for_is_refused_and_ends_the_run(queue: Que
 
 
 @support.deferring("queue")
-def test_what_is_no_exception_ends_the_run(queue: Queue) -> None:
+def test_a_base_exception_ends_the_run(queue: Queue) -> None:
     support.enqueue(queue, "a")
 
     def leave(_: Item) -> None:
@@ -247,7 +247,7 @@ def test_what_is_no_exception_ends_the_run(queue: Queue) -> None:
     assert str(support.column(queue, "error")[0]).startswith("SystemExit: 3")
 
 
-def test_subclasses_are_told(queue: Queue) -> None:
+def test_subclasses_get_the_events(queue: Queue) -> None:
     claimed: list[str] = []
     told: dict[str, Settled] = {}
 
@@ -258,7 +258,7 @@ def test_subclasses_are_told(queue: Queue) -> None:
         def settled(self, settled: Sequence[Settled]) -> None:
             told.update((each.key, each) for each in settled)
             if len(told) == 3:
-                # They are told just before they are counted.
+                # The worker counts them a little later.
                 support.until(lambda: self.figures().settled == 3)
                 self.stop()
 
@@ -273,7 +273,7 @@ def test_subclasses_are_told(queue: Queue) -> None:
         worker.figures()
 
 
-def test_what_a_subclass_raises_ends_the_run_and_gives_the_items_back(queue: Queue) -> None:
+def test_a_subclass_that_raises_ends_the_run_and_gives_the_items_back(queue: Queue) -> None:
     class Refusing(Worker):
         def claimed(self, batch: Batch) -> None:  # noqa: ARG002
             raise LookupError("claimed")

@@ -15,7 +15,7 @@ const BATCH_SIZE: u32 = 100;
 /// After so many items, memory should not grow any more.
 const WARM: usize = 50_000;
 
-/// What this process has used of the processors, in seconds.
+/// The processor time of this process, in seconds.
 fn cpu_seconds() -> f64 {
     let used = clock_gettime(ClockId::ProcessCPUTime);
     used.tv_sec as f64 + used.tv_nsec as f64 / 1e9

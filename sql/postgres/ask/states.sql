@@ -1,4 +1,4 @@
-/* How many rows stand in which state, as the table itself tells it; NULL for those that stand in none. Reads all of it. */
+/* How many rows stand in which state, by the table itself; NULL for rows in no state. Reads all of it. */
 SELECT s.state, COUNT(*) AS rows
 FROM (
     SELECT

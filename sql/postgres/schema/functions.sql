@@ -36,8 +36,8 @@ $$;
 {% endfilter %}
 {% filter made("FUNCTION", "queue_is_refusal_fn") %}
 /*
-Whether an error of this SQLSTATE is a table's word about a row: a constraint, a value, a trigger. Not what passes, what the
-server lacks, what is missing or forbidden to whoever asks, nor what is this library's own.
+Whether an error of this SQLSTATE is a table's word about a row: a constraint, a value, a trigger. Not an error that passes, nor a
+lack of the server, nor a name that is missing or forbidden to the caller, nor an error of this library.
 */
 CREATE OR REPLACE FUNCTION {{ object("queue_is_refusal_fn") }}(state text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -48,8 +48,8 @@ $$;
 {% filter made("FUNCTION", "queue_note_refusal") %}
 /*
 Leaves an item aside that its table has refused to have changed: for a second, then for twice as long each time, at most for a
-minute. Says how often it was refused. What nobody has tried for long is forgotten: it is gone, or somebody has mended it.
-Of so many at once it is no matter of one row: then the refusal is an error, and nothing is done. Called by the functions of a queue.
+minute. Says how often it was refused. An item that no call has tried for long is forgotten: it is gone, or a person has mended it.
+With so many at once it is no matter of one row: then the refusal is an error, and nothing is done. Called by the functions of a queue.
 Table access order: queue_refused.
 */
 CREATE OR REPLACE FUNCTION {{ object("queue_note_refusal") }}(
@@ -912,9 +912,9 @@ REVOKE ALL ON FUNCTION {{ object("queue_figures") }}(json, bigint[], bigint[], b
 {% endfilter %}
 {% filter made("FUNCTION", "queue_watched") %}
 /*
-The figures of watch_<queue>, from what it has looked at: what waits, is in flight, has stopped (NULL: that has no look of its own),
-the newest items, those before what was taken last, and those of the history. more: more waits than was looked at. seen: the types
-that the caller may see more of than numbers, NULL: all. arrivals, ends, by_type: whether the table tells them.
+The figures of watch_<queue>, from the items that it has looked at: those that wait, are in flight, have stopped (NULL: they have no
+look of their own), the newest, those before the last ones taken, and those of the history. more: more items wait than it looked at.
+seen: the types that the caller may see more of than numbers, NULL: all. arrivals, ends, by_type: whether the table has them.
 Called by the functions of a queue.
 Table access order: queue_status, queue_refused.
 */
@@ -937,7 +937,7 @@ BEGIN
     stopped AS MATERIALIZED (SELECT s.* FROM UNNEST(stopped_) AS s),
     present AS MATERIALIZED (SELECT p.* FROM UNNEST(present_) AS p),
     recent AS MATERIALIZED (SELECT r.* FROM UNNEST(present_ || done_ || gone_) AS r),
-    /* Those that have come lately, as far as the table tells. */
+    /* The items that came lately, as far as the table knows. */
     came AS MATERIALIZED (
         SELECT c.*
         FROM UNNEST(present_ || gone_) AS c
@@ -1099,7 +1099,7 @@ REVOKE ALL ON FUNCTION {{ object("queue_watched") }}(
 {% filter made("FUNCTION", "queue_is_done") %}
 /*
 Whether the call with this identity has committed: OK and when, or NOT_FOUND. One that is under way is waited for, which
-only who writes the same does: what is written for it goes again. What is older than an hour may be forgotten.
+only who writes the same does: what is written for it goes again. A call may be forgotten after an hour.
 Table access order: queue_operation.
 */
 CREATE OR REPLACE FUNCTION {{ object("queue_is_done") }}(operation_ uuid)

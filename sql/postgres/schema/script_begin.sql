@@ -9,7 +9,7 @@ description, not this text.
 {% endif %}
 To run it, as {{ "the role that installed the queue" if drops else "a role that may create schemas, tables and functions" }}:
     psql --set ON_ERROR_STOP=1 --file <file> <database>
-An error takes everything back. What is there already as it should be is left alone, so it may be run again.
+An error takes everything back. An object that is there as it should be is left alone, so it may be run again.
 {%- if queue is defined and queue %}
 
 CONTENTS                                     each rule stands once, in the object named here
@@ -27,7 +27,7 @@ CONTENTS                                     each rule stands once, in the objec
   Queue    {{ called }}{{ ", " ~ queue ~ "_type, " ~ queue ~ "_seq" if own }}{{ ", " ~ queue ~ "_lease (what the table has no column for)" if beside }}
   Public   _utx is called in the caller's transaction, _trx by itself, by the same statements; _set_ takes many items
 
-WHO CALLS WHOM
+CALLS
   add_{{ queue }}_trx, _utx, _set_utx          > add_{{ queue }}_set_trx
   next_{{ queue }}_utx > next_{{ queue }}_trx        > next_{{ queue }}_set_trx > recover_{{ queue }}_trx; among refused items, next_{{ queue }}_apart_trx,
                                          which has claim_{{ queue }}_trx try halves of them{{ " (the others claim by that, too)" if beside }}
@@ -47,7 +47,7 @@ LOCKS, IN THIS ORDER
 {%- endif %}
   queue_transition is only read. queue_recovery and queue_retention are passed over where another holds them. queue_refused comes last.
 
-WHAT THE FUNCTIONS SET FOR THEMSELVES
+SETTINGS OF THE FUNCTIONS
   SECURITY DEFINER, search_path     a role that may execute them needs no right on the tables, and nothing of its own is found by a name
   timezone = UTC                    texts are read, and written, in UTC
   plan_cache_mode, enable_...       one access path is right, however many rows there are today: the index, in its order. Tables are joined

@@ -1,4 +1,4 @@
-/* The indexed views over a table: whoever changes a row of it locks and changes rows of these too. */
+/* The indexed views over a table: a change of one of its rows locks and changes rows of these too. */
 SELECT DISTINCT SCHEMA_NAME(v.[schema_id]) + N'.' + v.[name] AS [Name]
 FROM sys.objects AS o
 INNER JOIN sys.sql_expression_dependencies AS d ON d.[referenced_id] = o.[object_id]

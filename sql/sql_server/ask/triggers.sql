@@ -1,6 +1,6 @@
 /*
-The triggers of a table that fire, and whether in place of what fires them. Each is the table's owner's, whoever made it: no other
-is known.
+The triggers of a table that fire, and whether in place of the statement that fires them. Each belongs to the owner of the table;
+the server knows no other maker.
 */
 SELECT t.[name] AS [Name], CAST(t.[is_instead_of_trigger] AS int) AS [InsteadOf], N'' AS [Stranger]
 FROM sys.triggers AS t

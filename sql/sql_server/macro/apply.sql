@@ -1,6 +1,6 @@
 {#-
-The writer puts decisions into the table, and into the row beside. `completes`: items may be completed by it. `guard`: what must
-still be so of a row, for whoever has not read it under its lock.
+The writer puts decisions into the table, and into the row beside. `completes`: items may be completed by it. `guard`: a condition
+that the row must still meet, for a caller that has not read it under its lock.
 -#}
 {%- import "macro/item.sql" as item -%}
 {%- import "macro/write.sql" as write -%}

@@ -1,6 +1,6 @@
 {#-
 Text in a code page: the server writes ? for what that lacks, without an error. So what was written is read again, where anything that
-was given is not ASCII: as many UTF-16 units, of which more are ?, have lost some. What a trigger has written instead is no loss.
+was given is not ASCII: as many UTF-16 units, of which more are ?, have lost some. A value that a trigger has written instead is no loss.
 -#}
 {%- macro may_lose() -%}
 (@Items COLLATE Latin1_General_BIN2 LIKE N'%[^ -~]%' OR CHARINDEX(N'\u', @Items) > 0)

@@ -12,7 +12,7 @@
 {%- macro history(c) -%}
 {{ c.quoted }} {{ c.stored }} {{ "NULL" if c.nullable else "NOT NULL" }}
 {%- endmacro -%}
-{#- A value that is left out has its default; one that is given as null is NULL. OPENJSON tells the two apart by the names that are there. -#}
+{#- A value that is left out has its default; one that is given as null is NULL. OPENJSON distinguishes the two by the names that are there. -#}
 {%- macro given(c, names) -%}
 {% if c.default %}CASE WHEN {{ names }}.{{ c.var }} = 1 THEN r.{{ c.var }} ELSE {{ c.default }} END{% else %}r.{{ c.var }}{% endif %}
 {%- endmacro -%}

@@ -1,6 +1,6 @@
 {#-
-How an item stands in its table (q) and, where the table lacks a column, in the row beside it (s). `t` is the table. What
-a variable table holds of a key is called Key1, Key2 ..., so that no name of the table's own meets one of ours.
+How an item stands in its table (q) and, where the table lacks a column, in the row beside it (s). `t` is the table. A
+variable table's columns of a key are called Key1, Key2 ..., so that no name of the table's own meets one of ours.
 -#}
 
 {#- The key: the names in a variable table, those with an alias, equality, declaration, and as text for callers. -#}

@@ -1,6 +1,6 @@
 {#-
 In which of its shards an item of an own table is. Items are numbered as they come, and their keys have the number in the
-microseconds: so they are dealt out in turn. Of functions that SQL Server says are deterministic, and exact, as an index asks
+microseconds: so they are dealt out in turn. SQL Server takes its functions for deterministic, and exact, as an index asks
 of a column that it computes; in the rows it is not kept.
 -#}
 {%- macro column(shards) -%}

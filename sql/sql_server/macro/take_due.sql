@@ -1,10 +1,10 @@
 {#-
 Locks what is due: of all, of the shard at hand, or of the kind at hand by the index of `search`. `when_due` says what the due time must be.
 
-A claim that finds an item by one index must not keep its entry there when somebody who found it by another has the item: he needs the
-entry to take it. So where there are several ways, an entry (n) is read and let go; what is kept is the row (q), which is
-taken by its key, as settlements do, and must still be what was looked for. So it is in a queue with groups too: a claim may
-wait there for whoever changes an earlier item of the group, and he may want the entry of one that was passed over.
+A claim that finds an item by one index must not keep its entry there while another claim, which found it by another index, has the item:
+that claim needs the entry to take it. So where there are several ways, an entry (n) is read and let go; the row (q) is kept. It is
+taken by its key, as settlements do, and must still match the search. So it is in a queue with groups too: a claim may wait there for
+a transaction that changes an earlier item of the group, and that transaction may want the entry of an item that was passed over.
 -#}
 {%- import "macro/item.sql" as item -%}
 {%- import "macro/kind.sql" as kind -%}

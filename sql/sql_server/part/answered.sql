@@ -38,7 +38,7 @@ BEGIN
     ) AS r
     OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Limit = 1));
 
-    /* Those that were not OK are told as they were kept, the others are read back from the items. */
+    /* Items that were not OK get the answer that was kept, the others are read back. */
     SELECT @_Result = p.[Result], @_Now = p.[At]
     FROM {{ object("QueueOperation") }} AS p
     WHERE p.[OperationId] = @Operation;

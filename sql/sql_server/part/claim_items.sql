@@ -12,8 +12,8 @@ which is left aside for longer each time, and named in QueueRefused; one that is
 where the table lets it. In the caller's transaction a refusal is an error, and after a settlement nothing is claimed while
 there are such items.
 Locks: of the items in their order, passing over those that others hold{{ "; before all others the turn of the groups, which it waits for" if group }}.
-Returns the items as Next_{{ queue }}_Set_trx does, after the commit where it is its own; or (@Tells = 0) one item's key and token in
-@Key and @Token, and 0 in @DueMs if it only ended items whose attempts are spent.
+Returns the items as Next_{{ queue }}_Set_trx does, after the commit where it is its own; or, to a caller that wants no rows, one
+item's key and token in @Key and @Token, and 0 in @DueMs if it only ended items whose attempts are spent.
 Table access order: {{ "QueueTurn, " if group }}{{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}{{ ", " ~ queue ~ "_Attempt" if attempt_history }}, QueueRefused.
 */
 {{ create_or_alter }} PROCEDURE {{ object(inner) }}

@@ -22,8 +22,8 @@
 {%- endif %}
 
     /*
-    Nothing to hand out: say when the next item is due, so that the worker can sleep that long. What was due
-    already is in the hands of others.
+    Nothing to hand out: say when the next item is due, so that the worker can sleep that long. Items that
+    were due already are in the hands of others.
     */
     IF @@ROWCOUNT = 0
         INSERT INTO @_Out ([Seq], [Answer], [DueMs])

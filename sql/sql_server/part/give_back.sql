@@ -152,7 +152,7 @@
             BEGIN
                 /*
                 Items that are in the table no more leave nothing behind. Most that were passed over are there, and locked:
-                a look without locks finds them, and waits for nobody. Of the rest, another look makes sure.
+                a look without locks finds them, and waits for none. For the rest, another look makes sure.
                 */
                 INSERT INTO @_Gone ({{ item.names(t) }})
                 SELECT {{ item.list(t, "c") }}

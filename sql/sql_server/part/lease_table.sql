@@ -14,7 +14,7 @@ IF OBJECT_ID({{ literal(queue ~ "_Lease") }}, N'U') IS NULL
         [UpdatedAt] datetime2(7) NOT NULL,
         /* Compared by code point: two workers whose names differ only in case are two workers. */
         [LeaseOwner] nvarchar(128) COLLATE Latin1_General_BIN2 NULL, [LeaseUntil] datetime2(7) NULL,
-        /* By which claim it was taken, for whoever lost the answer to that. Below zero: it goes alone. */
+        /* The claim that took it, for a caller that lost the answer. Below zero: it goes alone. */
         [ClaimNum] bigint NULL,
         CONSTRAINT [PK_{{ queue }}_Lease] PRIMARY KEY CLUSTERED ({{ item.kept_names(t) }})
     );

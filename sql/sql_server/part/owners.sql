@@ -1,8 +1,8 @@
 {%- import "macro/trusted.sql" as trusted -%}
 /*
-Preparations of somebody who is not trusted: not the user that installs, nor a role or group that it is a member of, nor dbo,
-nor a member of db_owner. They would run with the rights of who installs. An object is its schema's owner's, whoever made it:
-so who may change the schema counts as an owner, and a trigger, or an object from before the first install, is nobody's.
+Preparations of an owner who is not trusted: not the user that installs, nor a role or group that it is a member of, nor dbo,
+nor a member of db_owner. They would run with the rights of the user that installs. An object belongs to its schema's owner, not to
+its maker: so a user that may change the schema counts as an owner, and a trigger, or an object from before the first install, has none.
 */
 {{ trusted.mine() }},
 

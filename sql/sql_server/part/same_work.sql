@@ -1,9 +1,9 @@
         /*
-        Work of it that is there already.
-        {{ "In the caller's transaction the locks" if own else "The locks" }} are on the index, in its order, and on the gaps where new rows belong: whoever enqueues
-        the same work at the same time waits, and then finds it.
-{%- if own %} In one of its own no lock waits for it: of two who enqueue
-        the same work at once, the index refuses the second, who looks again.
+        Finds the work of an item that is there already.
+        {{ "In the caller's transaction the locks" if own else "The locks" }} are on the index, in its order, and on the gaps where new rows belong: a call that
+        enqueues the same work at the same time waits, and then finds it.
+{%- if own %} In a transaction of its own no lock waits for it: of two calls that enqueue
+        the same work at once, the index refuses the second, which looks again.
 {%- endif %}
         */
 {%- if own %}

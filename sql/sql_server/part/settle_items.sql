@@ -3,11 +3,11 @@
 {%- set procedure = "Modify_" ~ queue %}
 {% filter made("PROCEDURE", inner) %}
 /*
-Judges settlements, whoever asks (a worker, an operator, a program), and writes those that are OK.
+Judges settlements of all callers (a worker, an operator, a program), and writes those that are OK.
 Called by all Modify_{{ queue }}_ procedures, in a transaction. Nobody is granted it.
 Items come as a JSON array, or one of them (@IsOne = 1) in the parameters behind.
 Locks: the call's row in QueueOperation; then the items, in the order of their keys, each waited for.
-Returns a row per item with its answer, or (@Tells = 0) the answer of one in @Answer, and in @Is the state that it is in now.
+Returns a row per item with its answer, or, to a caller that wants no rows, the answer of one in @Answer, and in @Is its state now.
 An item whose answer is not OK is untouched.
 Table access order: QueueOperation, {{ called.table }}, {{ queue ~ "_Lease, " if beside }}QueueTransition{% for u in t.subtypes %}, {{ queue ~ "_" ~ u.stem }}{% endfor %}{{ ", " ~ queue ~ "_Attempt" if attempt_history }}.
 */

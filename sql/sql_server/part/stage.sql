@@ -1,5 +1,5 @@
 {#- Due items under another value that means Pending become what a claim seeks: one index serves one value. #}
-        /* Several values mean Pending. What is due under another than the first gets the first, or one seek would not find it. */
+        /* Several values mean Pending. An item that is due under another than the first gets the first, or one seek would not find it. */
 {%- for other in t.staged.others %}
 {%- for when_due in kind.whens(t, role) | split(" ") %}
         UPDATE q

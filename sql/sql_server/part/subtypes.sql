@@ -22,7 +22,7 @@ END;');
 {%- for subtype in subtypes %}
 {%- set part = queue ~ "_" ~ subtype.stem %}
 {% filter made("TABLE", part if own else subtype.place, theirs=not own) %}
-/* {{ "What items of the type " ~ subtype.name ~ " have besides, and no others." if subtype.exclusive else "What some items have besides: any may." }} A row is a part of its item, and goes with it. */
+/* {{ "The columns of items of the type " ~ subtype.name ~ ", and of no others." if subtype.exclusive else "The columns of some items: any may have them." }} A row is a part of its item, and goes with it. */
 IF OBJECT_ID({{ text(subtype.table) }}, N'U') IS NULL
     CREATE TABLE {{ subtype.table }} (
 {%- for k in t.key %}

@@ -36,8 +36,8 @@ IF OBJECT_ID({{ text(table) }}, N'U') IS NULL
 {%- if not index.name %}
 {% call index_of.create("IX_" ~ queue ~ "_Due", place, due_index, include=[due_include] if due_include else [], online=true) %}
 /*
-The claim seeks here: what all pending items have in common, then the order. It has no filter, since whoever else writes
-to the table may do so with settings that an index with a filter does not bear (error 1934).
+The claim seeks here: first the value that all pending items share, then the order. It has no filter, since another writer to the
+table may have settings that an index with a filter does not bear (error 1934).
 */
 {%- endcall %}
 {%- endif %}

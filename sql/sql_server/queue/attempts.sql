@@ -3,7 +3,7 @@
 {%- set procedure = "Attempts_" ~ queue -%}
 {% filter made("PROCEDURE", procedure) %}
 /*
-The attempts at an item that have ended, the newest @Max of them in the order of their ends. What was released is not among
+The attempts at an item that have ended, the newest @Max of them in the order of their ends. A release is not among
 them. It changes nothing, and its locks on rows are let go one by one.
 Table access order: {{ called.table ~ ", " if own_types_only }}{{ queue }}_Attempt.
 */

@@ -9,7 +9,7 @@
 {%- if transaction == "utx" %}
 Settle one item inside the caller's transaction: report the result of its processing, or cancel, pause, resume or
 terminate it. Undone with the caller's other work. Returns an answer as Modify_{{ queue }}_Set_utx does: OK, LEASE_LOST,
-CONFLICT, ILLEGAL_TRANSITION or NOT_FOUND. What is refused leaves the transaction as it is; an error ends it (XACT_ABORT).
+CONFLICT, ILLEGAL_TRANSITION or NOT_FOUND. A refusal leaves the transaction as it is; an error ends it (XACT_ABORT).
 {%- else %}
 Settle one item: report the result of its processing, or cancel, pause, resume or terminate it. Refused with an error
 when the token is not the item's any more (50023), the transition is not legal (50024), the item is not there (50025),

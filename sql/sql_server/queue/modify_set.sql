@@ -12,7 +12,7 @@
 /*
 {%- if transaction == "utx" %}
 Settle many items inside the caller's transaction and, with @Max above 0, claim the next ones there: done when it
-commits, undone with its other work when it does not. What is refused is an answer, and leaves the transaction as it is;
+commits, undone with its other work when it does not. A refusal is an answer, and leaves the transaction as it is;
 an error ends it (XACT_ABORT).
 {%- else %}
 Settle many items in one commit and, with @Max above 0, claim the next ones in the same commit.

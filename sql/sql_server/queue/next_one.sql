@@ -9,7 +9,7 @@ until he commits. Rolled back, it is as it was, and no attempt is spent. Returns
 row when none is due.
 {%- else %}
 Claim one item, as its worker. Returns its key and its concurrency token, or no row when none is due; the details are
-in the worker view, and the token goes into the following Modify_{{ queue }}_trx. What the table refuses is left aside.
+in the worker view, and the token goes into the following Modify_{{ queue }}_trx. An item that the table refuses is left aside.
 {%- endif %}
 {%- if resume_own %}
 With @Recover = 2 it first takes up again what is in flight under this worker's own name: for a worker that has just
@@ -18,7 +18,7 @@ started, whose predecessor of that name left work behind.
 Table access order: as {{ queue }}_Recover, then as {{ queue }}_Claim.
 */
 {{ create_or_alter }} PROCEDURE {{ object(procedure) }}
-    @Worker nvarchar(128) = NULL, /* who holds the lease; by default the connection's login and session number */
+    @Worker nvarchar(128) = NULL, /* the holder of the lease; by default the connection's login and session number */
     @LeaseMs int = NULL, /* by default the setting {{ setting }}.leaseMs, or else {{ lease_ms }} */
 
 {%- if transaction == "utx" %}

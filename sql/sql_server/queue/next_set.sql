@@ -11,7 +11,7 @@
 Claim up to @Max due items inside the caller's transaction, to be worked on and settled there by Modify_{{ queue }}_Set_utx. Others
 pass over them until he commits. Rolled back, they are as they were, and no attempt is spent.
 {%- else %}
-Claim up to @Max due items in one commit. What the table refuses is left aside: a row REFUSED, how often, and why.
+Claim up to @Max due items in one commit. An item that the table refuses is left aside: a row REFUSED, how often, and why.
 {%- endif %}
 One row per item, in order, with the answer CLAIMED; or one row EMPTY with the milliseconds until the next item is due (NULL
 when there is none; 0 when it only ended items whose attempts are spent: ask again).

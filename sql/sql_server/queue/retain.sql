@@ -25,9 +25,9 @@ Delete up to @Max items that ended longer ago than the description lets them sta
 Remembered attempts go {{ attempt_retention }} s after their end, each of them one more within @Max.
 {%- endif %}
 Workers call it again and again; it does something once in @IntervalMs, and then with each call until nothing is over, for
-one caller at a time. It takes no other terms than these, so whoever may claim may have it. Rows that others hold are passed
-over. One row: purged, and how many it were; 0 when it was not the caller's turn or nothing is over.
-Table access order: QueueRetention, passed over when somebody holds the row, {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}{{ ", " ~ queue ~ "_Attempt" if attempt_history }}.
+one caller at a time. It takes no other terms than these, so a role that may claim may have it. It passes over rows that others
+hold. One row: purged, and how many it were; 0 when it was not the caller's turn or nothing is over.
+Table access order: QueueRetention, passed over when another call holds the row, {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}{{ ", " ~ queue ~ "_Attempt" if attempt_history }}.
 */
 {{ create_or_alter }} PROCEDURE {{ object(procedure) }}
     @IntervalMs int = 60000, @Max int = 250

@@ -49,7 +49,7 @@ GRANT SELECT ON {{ object(queue ~ "_Blocked_V") }} TO {{ role.quoted }};
 {%- endfor %}
 {%- if own_types_only %}
 {% filter statement %}
-/* Workers see what QueueTypeAccess says. Who owns the database, and its operators, see all. */
+/* Workers see what QueueTypeAccess says. The owner of the database, and its operators, see all. */
 INSERT INTO {{ object("QueueTypeAccess") }} ([Queue], [Type], [UserName])
 SELECT '{{ queue }}', N'*', v.[UserName]
 FROM (VALUES (N'dbo'), (N'db_owner'){% if roles.operator %}, ({{ text(roles.operator.name) }}){% endif %}) AS v ([UserName])

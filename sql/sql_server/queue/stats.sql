@@ -38,7 +38,7 @@ BEGIN
         [Items] bigint NOT NULL,
         [Late] bigint NULL, /* in work, the lease over */
         [Due] bigint NULL,
-        [Oldest] datetime2(7) NULL, /* of those that are due, as the table tells times */
+        [Oldest] datetime2(7) NULL, /* the earliest due time, by the table's clock */
         [Arrived] bigint NULL{{ "," if steps }} /* within the last hour */
 {%- if steps %}
         PRIMARY KEY ([Status], [Step])

@@ -11,7 +11,7 @@
 {#- Whether the caller may see more of the type than numbers. -#}
 {%- macro may_see(type) %}EXISTS (SELECT 1 FROM @_Mine AS a WHERE a.[Type] IN ({{ type }}, N'*')){% endmacro -%}
 {%- set newest -%}{% for k in t.key %}q.{{ k.quoted }} DESC{{ ", " if not loop.last }}{% endfor %}{%- endset -%}
-{#- At most so many rows, and what each tells. -#}
+{#- At most so many rows, with the values of each. -#}
 {%- macro seen(look, more=1) %}
     INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [ClaimedMs], [DueAt], [Owner], [Until]{{ ", [Type]" if typed }}{{ ", [Shard]" if shards }})
     SELECT TOP (@Most + {{ more }})

@@ -38,8 +38,8 @@ END;
 {% endfilter %}
 {% filter made("FUNCTION", "QueueIsRefusal_fn") %}
 /*
-Whether an error of this number and severity is a table's word about a row: a constraint, a value, a trigger. Not what passes,
-what the server lacks, what is missing or forbidden to whoever asks, nor what is this library's own.
+Whether an error of this number and severity is a table's word about a row: a constraint, a value, a trigger. Not an error that
+passes, nor a lack of the server, nor a name that is missing or forbidden to the caller, nor an error of this library.
 */
 {{ create_or_alter }} FUNCTION {{ object("QueueIsRefusal_fn") }} (@Number int, @Severity int)
 RETURNS bit
@@ -60,8 +60,8 @@ END;
 {% filter made("PROCEDURE", "QueueNoteRefusal") %}
 /*
 Leaves an item aside that its table has refused to have changed: for a second, then for twice as long each time, at most for a
-minute. Says how often it was refused. What nobody has tried for long is forgotten: it is gone, or somebody has mended it.
-Of so many at once it is no matter of one row: then the refusal is an error, and nothing is done.
+minute. Says how often it was refused. An item that no call has tried for long is forgotten: it is gone, or a person has mended it.
+With so many at once it is no matter of one row: then the refusal is an error, and nothing is done.
 Table access order: QueueRefused.
 */
 {{ create_or_alter }} PROCEDURE {{ object("QueueNoteRefusal") }}
@@ -416,12 +416,12 @@ END, 0) AS int), @Now) AS [RetryAt];
 {% endfilter %}
 {% filter made("FUNCTION", "QueueJudge_fn") %}
 /*
-Judges one item, for whoever has locked it: which answer it gets, and what it becomes. The fence of a worker is its name and its
-attempt (LEASE_LOST); the fence of everybody is the token (CONFLICT); the state machine is QueueTransition (ILLEGAL_TRANSITION). A
-lease past its deadline still counts while nobody has taken the item: finished work is not done twice.
-@Is to @Owner are of the row, @Is NULL where there is none; @Now is the time as its token tells it. @Given to @Release are of the
+Judges one item, for a caller that has locked it: which answer it gets, and what it becomes. The fence of a worker is its name and its
+attempt (LEASE_LOST); the fence of all callers is the token (CONFLICT); the state machine is QueueTransition (ILLEGAL_TRANSITION). A
+lease past its deadline still counts while no other worker has taken the item: finished work is not done twice.
+@Is to @Owner are of the row, @Is NULL where there is none; @Now is the time on the clock of its token. @Given to @Release are of the
 call; @Legal is the state that is asked for, in the words of readpast, or NULL where it may not follow; @Place is above 1 where the
-item comes again in the call. What is refused is shown as it is.
+item comes again in the call. A refused item is shown as it is.
 */
 {{ create_or_alter }} FUNCTION {{ object("QueueJudge_fn") }} (
     @Now datetime2(7), @Worker nvarchar(128), @MaxAttempts int, @Is varchar(20), @AttemptNum int, @Token datetime2(7),
@@ -585,7 +585,7 @@ END;
 {% filter made("PROCEDURE", "QueueIsDone") %}
 /*
 Whether the call with this identity has committed: OK and when, or NOT_FOUND. One that is under way is waited for, also
-where readers see row versions. What is older than an hour may be forgotten.
+where readers see row versions. A call may be forgotten after an hour.
 Table access order: QueueOperation.
 */
 {{ create_or_alter }} PROCEDURE {{ object("QueueIsDone") }}
@@ -708,7 +708,7 @@ BEGIN
     WHERE r.[Queue] = @Queue AND ABS(DATEDIFF_BIG(MILLISECOND, r.[RecoveredAt], @Now)) >= @Recover;
     SET @MyTurn = @@ROWCOUNT;
 
-    /* Also as it is not committed yet. Whoever keeps its transaction open for longer holds nobody up. */
+    /* Also as it is not committed yet: a transaction that stays open for longer holds up no other. */
     IF @MyTurn = 0
         AND EXISTS (
             SELECT 1

@@ -10,7 +10,7 @@ description, not this text.
 To run it, as {{ "the login that installed the queue, or an owner of the database" if drops else "a login that may create schemas, tables, sequences, views, functions and procedures" }}:
     sqlcmd -b -I -x -f 65001 -S <server> -d <database> -i <file>
 An error takes everything back; -b stops there, and where a tool goes on (SSMS), nothing more is done. -x leaves $(...) in
-names alone, -f 65001 reads the file as the UTF-8 that it is. What is there already as it should be is left alone, so it
+names alone, -f 65001 reads the file as the UTF-8 that it is. An object that is there as it should be is left alone, so it
 may be run again.
 {%- if queue %}
 
@@ -30,7 +30,7 @@ CONTENTS                                     each rule stands once, in the objec
   Inner    {{ queue }}_Add, {{ queue }}_Claim, {{ queue }}_Recover, {{ queue }}_Settle, {{ queue }}_Answered; nobody is granted these
   Public   _utx works in the caller's transaction, _trx in one of its own; _Set_ takes many items
 
-WHO CALLS WHOM
+CALLS
   Add_{{ queue }}_Set_utx, _Set_trx            > {{ queue }}_Add
   Next_{{ queue }}_utx, _trx, _Set_utx, _Set_trx   > {{ queue }}_Claim > {{ queue }}_Recover
   Modify_{{ queue }}_utx, _trx, _Set_utx, _Set_trx > {{ queue }}_Settle, which asks {{ queue }}_Answered; then, to claim as well, {{ queue }}_Claim

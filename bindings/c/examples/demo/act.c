@@ -21,7 +21,7 @@ struct stage {
     struct ledger ledger;
     struct crew crew;
     struct run run;
-    int64_t begun, last_news; /* of the work */
+    int64_t begun, last_news; /* times of the work */
 };
 
 static bool start_crew(struct stage *stage) {
@@ -178,7 +178,7 @@ static bool watch(struct stage *stage) {
         if (stopped_by != 0)
             return false;
         int64_t now = record_clock();
-        /* What the killed worker settled last may be on no record. When the others are silent, the server is asked. */
+        /* The killed worker may have settled items last without a record. Once the others are silent, ask the server. */
         if (stage->last_news == news_before && now >= next_ask && stage->crew.members[VICTIM].killed) {
             if ((stage->server.queue.id == 0 && !server_open(&stage->server)) ||
                 !server_ask(&stage->server, ledger, false))
@@ -219,7 +219,7 @@ static bool enqueue_all(struct stage *stage) {
     return true;
 }
 
-/* What comes before the work. While the crew starts, there is no connection that it could inherit. */
+/* The steps before the work. While the crew starts, there is no connection that it could inherit. */
 static bool prepare(struct stage *stage) {
     if (stage->act->items_first && !enqueue_all(stage))
         return false;

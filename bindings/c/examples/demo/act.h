@@ -22,7 +22,7 @@ struct act {
      */
     bool items_first;
     const char *schema;
-    const char *const *settings; /* of the library, for everybody: key=value, NULL at the end */
+    const char *const *settings; /* the library's, for all workers: key=value, NULL at the end */
     int32_t items, batch_size;
     long lease_ms, patience_s;
 };
@@ -36,7 +36,7 @@ extern volatile sig_atomic_t has_workers;
 /* Enqueues, starts the crew, watches it, stops it, prints the table. Returns an exit status; 0: all went well. */
 int act_play(const struct act *act);
 
-/* Enqueues the items of an act for somebody else. */
+/* Enqueues the items of an act for other workers. */
 int act_enqueue_only(const struct act *act);
 
 #endif

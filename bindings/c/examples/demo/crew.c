@@ -27,7 +27,7 @@ static void become(const struct member *member, int messages, pid_t parent, char
     if (nothing >= 0 && dup2(nothing, STDIN_FILENO) >= 0 && dup2(member->records, STDOUT_FILENO) >= 0 &&
         dup2(messages, STDERR_FILENO) >= 0) {
 #ifdef __linux__
-        /* Should this process be killed, nobody could stop the workers any more. Their leases take care of the rest. */
+        /* A kill of this process would leave the workers running. Their leases take care of the rest. */
         prctl(PR_SET_PDEATHSIG, SIGKILL);
 #endif
         if (getppid() == parent) /* else it happened already */

@@ -14,12 +14,12 @@ struct member {
     pid_t pid;      /* 0 when it has ended */
     int status;     /* then, as waitpid gave it */
     bool killed;    /* by us, for show */
-    int records;    /* where it writes them: a file without a name, which nobody needs to remove */
+    int records;    /* where it writes them: a file without a name, which vanishes by itself */
     struct tally tally;
-    int messages;    /* where we read what it complains about; -1: it has closed it */
-    char line[1024]; /* of that, one that is not complete yet */
+    int messages;    /* its standard error, as we read it; -1: it has closed it */
+    char line[1024]; /* the line of a message that is not complete yet */
     size_t line_length;
-    int failures; /* attempts that failed, of which it told */
+    int failures; /* failed attempts that it reported */
 };
 
 struct crew {

@@ -80,7 +80,7 @@ static int8_t *claims_of(struct item *item, int32_t attempt) {
 }
 
 void ledger_take(struct ledger *ledger, struct item *item, int32_t attempt, int16_t worker) {
-    /* Of what was held when a lease ran out, the attempt may come back: another claims it in the same one. */
+    /* An attempt may come back when its lease runs out: another worker claims the item in the same attempt. */
     const bool may_come_back = worker == ledger->victim || item->worker == ledger->victim;
     if (may_come_back && *claims_of(item, attempt) > 0)
         ledger->came_back++;

@@ -1,4 +1,4 @@
-/* What happened to every item of this run, by the workers' records and, in the end, by the server's word. */
+/* The history of every item of this run, by the workers' records and, in the end, by the server's word. */
 #ifndef LEDGER_H
 #define LEDGER_H
 
@@ -16,7 +16,7 @@ struct item {
     int32_t state;               /* the one it is in, a READPAST_STATE_ */
     int32_t newest;              /* the record that says so: twice its attempt, and one more when it was a settlement */
     int32_t attempt;             /* how many there were, when the server was asked last */
-    int16_t worker;              /* who took it last, by the records; -1: nobody yet */
+    int16_t worker;              /* the last that took it, by the records; -1: none yet */
     int8_t completed;            /* how many settlements were answered with Completed */
     bool closed;                 /* the server itself has called its state final: no record can be newer */
     int8_t taken[MOST_ATTEMPTS]; /* how often each attempt was claimed and not given back */
@@ -47,7 +47,7 @@ struct item *ledger_find(struct ledger *ledger, const char *key);
 void ledger_take(struct ledger *ledger, struct item *item, int32_t attempt, int16_t worker);
 void ledger_settle(struct ledger *ledger, struct item *item, int32_t attempt, int32_t state);
 
-/* What the server says. */
+/* Notes the state and the attempt that the server has. */
 void ledger_note(struct ledger *ledger, struct item *item, int32_t state, int32_t attempt);
 
 bool state_is_final(int32_t state);

@@ -8,7 +8,7 @@ struct run {
     double enqueue_seconds, work_seconds;
     int32_t batch_size;
     bool asked;                      /* the ledger has every item's state from the server */
-    const char *notes[MOST_WORKERS]; /* what is special about a worker, or NULL */
+    const char *notes[MOST_WORKERS]; /* a remark about each worker, or NULL */
 };
 
 /* Prints it. True if nothing was lost, nothing taken twice, and everything finished. */

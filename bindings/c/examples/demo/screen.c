@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 enum { USUAL_COLUMNS = 80, USUAL_LINES = 24, LEAST_BAR = 10, MOST_BAR = 40, LEAST_FIGURES = 20, LEAST_ROOM = 33 };
-enum { ROW_ROOM = 30 /* of a row, all but its bar: label, figure, note */ };
+enum { ROW_ROOM = 30 /* all of a row but its bar: label, figure, note */ };
 enum { TERMINAL_US = 100000, PLAIN_US = 1000000 };
 
 static struct {
@@ -106,7 +106,7 @@ static void draw_plain(const struct progress *progress) {
     screen.last_done = progress->done;
 }
 
-/* A line each, if there is room for them. A bar is full when somebody has done twice an equal share. */
+/* A line each, if there is room for them. A bar is full when a worker has done twice an equal share. */
 static void draw_rows(const struct progress *progress, struct winsize size) {
     int bar = size.ws_col - 1 - ROW_ROOM;
     bar = bar > MOST_BAR ? MOST_BAR : bar;

@@ -4,7 +4,7 @@
 
 #include "ledger.h"
 
-/* Who has done how much of it; `note` may be NULL. */
+/* One worker's share of the work; `note` may be NULL. */
 struct row {
     const char *label;
     int32_t done;

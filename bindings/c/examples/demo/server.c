@@ -104,7 +104,7 @@ bool server_enqueue(struct server *server, struct ledger *ledger, int32_t most, 
 }
 
 /*
- * No call only reads an item, but here is one that cannot change it: the lease of somebody else is not renewed, and the
+ * No call only reads an item, but here is one that cannot change it: it does not renew the lease of another worker, and the
  * answer says which state the item is in, and at which attempt.
  */
 static bool ask_part(struct server *server, struct ledger *ledger, const readpast_lease *leases, int32_t count) {

@@ -1,4 +1,4 @@
-/* What the demo asks of the server. All of them say what went wrong, and return false, if something does. */
+/* The demo's questions to the server. When something goes wrong, each prints it and returns false. */
 #ifndef SERVER_H
 #define SERVER_H
 

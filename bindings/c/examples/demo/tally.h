@@ -1,4 +1,4 @@
-/* What the records of one worker add up to. */
+/* The sum of one worker's records. */
 #ifndef TALLY_H
 #define TALLY_H
 
@@ -9,7 +9,7 @@
 struct tally {
     int32_t claimed, settled, failed_attempts, lost;
     int32_t strangers;     /* items that this run has not enqueued: an earlier one left them */
-    int64_t *latencies_us; /* of the calls that settled one batch and claimed the next */
+    int64_t *latencies_us; /* each call settled one batch and claimed the next */
     int32_t calls, room;
     off_t read; /* so far, in bytes */
 };

@@ -39,7 +39,7 @@ struct verdict judge(const struct ledger *ledger, const struct crew *crew, bool 
     for (int32_t i = 0; i < ledger->count; i++)
         judge_item(&verdict, &ledger->items[i], crew);
 
-    /* What comes back from a worker that lives on was lost to it, and it still holds what it was killed with. */
+    /* The killed worker gave up the items that it lost while it lived, and those that it held when it was killed. */
     const struct tally *victim = &crew->members[ledger->victim].tally;
     const int32_t given_up = victim->lost + tally_held(victim);
     if (ledger->came_back > given_up)

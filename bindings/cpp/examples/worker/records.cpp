@@ -10,8 +10,8 @@
 
 namespace {
 
-/// What is on record as taken and not as settled: what was given back before it was taken is no work. Observers are called one
-/// at a time.
+/// The items on record as taken and not as settled: an item that is given back before it was taken is no work. The worker
+/// calls one observer at a time.
 using claims = std::set<std::pair<std::string, std::int32_t>>;
 
 void write_out() {

@@ -1,4 +1,4 @@
-// What a worker writes down so that somebody else can prove what happened: see bindings/c/examples/records.h.
+// A worker's records, by which another program can prove what happened: see bindings/c/examples/records.h.
 #ifndef RECORDS_HPP
 #define RECORDS_HPP
 

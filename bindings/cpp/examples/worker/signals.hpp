@@ -23,7 +23,7 @@ private:
 
     readpast::worker &worker_;
     sigset_t signals_{};
-    std::mutex lock_; // of the next
+    std::mutex lock_; // guards the next member
     bool finished_ = false;
     std::thread thread_;
 };

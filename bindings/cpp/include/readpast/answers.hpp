@@ -1,4 +1,4 @@
-// What came of several items.
+// The answers about several items.
 #ifndef READPAST_ANSWERS_HPP
 #define READPAST_ANSWERS_HPP
 
@@ -18,7 +18,7 @@ public:
 
     answers() noexcept = default;
 
-    /// Of what the C library wrote, and the status that it returned.
+    /// The answers as the C library wrote them, with the status that it returned.
     template <class Raw>
     answers(readpast::status status, const std::vector<Raw> &raw) : status_(status), all_(raw.begin(), raw.end()) {}
 

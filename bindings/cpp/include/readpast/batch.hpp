@@ -20,13 +20,13 @@ namespace readpast {
 /// A column of the items.
 struct column {
     std::string_view name; ///< As the worker view declares it. Lives as long as the batch.
-    column_type type;      ///< What it holds.
+    column_type type;      ///< The type of its values.
 };
 
 /// The items of one claim, in the order they were due; empty when nothing was due. A range: `for (auto &item : batch)`.
 ///
-/// It owns what its items show, and does not need its queue, which may be closed or destroyed before. What was read from it
-/// stays where it is when it is moved. Destroying it leaves the items claimed: settle them, or their leases run out.
+/// It owns what its items show, and does not need its queue, which may be closed or destroyed before. Its values stay
+/// where they are when it is moved. Destroying it leaves the items claimed: settle them, or their leases run out.
 class batch {
 public:
     using value_type = item;
@@ -45,7 +45,7 @@ public:
 
     /// Items that no queue handed out, for the test of a handler: an array like `[{"columns": {"Recipient": "a@example.org"}}]`,
     /// where an item may have besides "key", "token", "attempt" (1 when left out) and "state". With `spec`, the description
-    /// of a queue, they have its columns and types; without, types are told from the values. Nothing is sent to a server.
+    /// of a queue, they have its columns and types; without it, the values decide the types. Nothing is sent to a server.
     [[nodiscard]] static batch from_json(const text &items, const text &spec = nullptr) {
         readpast_batch raw = {0};
         const auto answer = detail::call(readpast_batch_from_json, items.c_str(), spec.c_str(), &raw);

@@ -48,8 +48,8 @@ private:
 };
 
 /// Installs readpast's own objects into the schema that the settings name, or upgrades them, and the queue that `spec`
-/// describes, if there is one: text, JSON or TOML, as sql/SPEC.md explains. What is there already as it should be is left
-/// alone, so it can be called at every start. Needs the rights to create objects; workers do not.
+/// describes, if there is one: text, JSON or TOML, as sql/SPEC.md explains. It leaves alone what is there as it should
+/// be, so it can be called at every start. Needs the rights to create objects; workers do not.
 inline void install(const config &settings, const text &spec = nullptr) {
     detail::call(readpast_install, settings.native_handle(), spec.c_str());
 }

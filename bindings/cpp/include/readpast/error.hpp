@@ -15,7 +15,7 @@
 
 namespace readpast {
 
-/// What is known of a failure besides its status and message.
+/// The details of a failure besides its status and message.
 struct diagnosis {
     std::string sqlstate;         ///< Five characters, or empty.
     std::int32_t native_code = 0; ///< The server's own number, or 0.
@@ -36,7 +36,7 @@ public:
     error &operator=(const error &) = default;
     ~error() override = default;
 
-    /// What the call came to: a status below 0.
+    /// The result of the call: a status below 0.
     [[nodiscard]] readpast::status status() const noexcept { return status_; }
 
     /// The five characters of the SQLSTATE, when a driver or server gave one. Lives as long as the error or a copy.

@@ -86,7 +86,7 @@ public:
         return detail::optional_view(readpast_batch_tracestate(batch_, index_));
     }
 
-    // To end the claim; see action. What may be said besides is a member of the settlement.
+    // These end the claim; see action. Further wishes are members of the settlement.
 
     [[nodiscard]] settlement complete(std::optional<std::string> response = std::nullopt) const {
         settlement made = settle(action::complete);

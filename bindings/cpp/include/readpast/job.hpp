@@ -18,10 +18,10 @@ namespace readpast {
 /// it can do. Made by a worker, for one call of its handler.
 class job : public item {
 public:
-    /// Of no worker, for the test of a handler: nothing of it is ever lost, and a step is recorded nowhere.
+    /// A job without a worker, for the test of a handler: it is never lost, and its steps are recorded nowhere.
     explicit job(const item &made) noexcept : item(made) {}
 
-    /// Of a worker, which took it.
+    /// A job that a worker took.
     job(const item &taken, readpast_worker worker) noexcept : item(taken), worker_(worker) {}
 
     job(const job &) = delete;
@@ -29,8 +29,8 @@ public:
     ~job() = default;
 
     /// Records a step, of at most 60 characters, so that another attempt can go on from there. The claim is kept, and its
-    /// lease starts anew. Any answer but status::ok means that the item is lost; the handler had better end. What may pass
-    /// by itself is waited for until the worker is stopped.
+    /// lease starts anew. Any answer but status::ok means that the item is lost; the handler had better end. It waits out
+    /// a failure that may pass by itself, until the worker is stopped.
     readpast::status
     step(const readpast::text &step) { // NOLINT(readability-make-member-function-const): it changes the item
         if (worker_.id == 0)

@@ -1,4 +1,4 @@
-// What a worker tells of what it does.
+// The log of a worker.
 #ifndef READPAST_LOG_HPP
 #define READPAST_LOG_HPP
 
@@ -20,30 +20,30 @@ enum class log_level {
     error    ///< A mistake of the program, or what ended the worker.
 };
 
-/// Something that a worker tells of. Lives as long as the call.
+/// An entry of a worker's log. Lives as long as the call.
 struct log_entry {
     log_level level;
     std::string_view
         text;             ///< A line without its end, with key and attempt in it. An exception's text may have several.
-    std::string_view key; ///< Of the item that it is about, or empty.
+    std::string_view key; ///< The item's that it is about, or empty.
     std::int32_t attempt; ///< The one that it is about, or 0.
     std::string_view reason = {}; ///< The library's or the database's, of what was refused or is tried again.
     std::string_view queue = {};  ///< The worker's.
     std::string_view worker = {}; ///< The name that its leases are held under.
     std::optional<readpast::action> action =
-        std::nullopt; ///< What the item was to be settled as; none where that is not known.
+        std::nullopt; ///< The action that was to settle the item; none where that is not known.
     std::optional<readpast::status> answer =
-        std::nullopt; ///< Of the library or the database; none for what a handler says or throws.
+        std::nullopt; ///< The library's or the database's; none where a handler returned or threw something.
 };
 
-/// What became of an item that a worker had in flight, for worker::on_settled. Lives as long as the call.
+/// The end of an item that a worker had in flight, for worker::on_settled. Lives as long as the call.
 struct settled {
-    std::string_view key;    ///< Of the item.
+    std::string_view key;    ///< The item's.
     std::int32_t attempt;    ///< The one that it is about.
     readpast::status answer; ///< status::ok, or why the item is not this worker's any more.
     readpast::state state;   ///< The one it is in now; state::none when it was found lost before it was settled.
-    std::optional<readpast::action> action; ///< What it was to be settled as; none when it was found lost before.
-    std::string_view left_out;              ///< Of a lost item: what its handler gave, by name and length, or empty.
+    std::optional<readpast::action> action; ///< The one that was to settle it; none when it was found lost before.
+    std::string_view left_out;              ///< The lost item's values from its handler, by name and length, or empty.
 };
 
 namespace detail {
@@ -55,7 +55,7 @@ inline std::string log_text(const std::string &error) {
     return text;
 }
 
-/// What becomes of an entry while nobody else wants it: a program that says nothing of its failures helps nobody.
+/// Writes an entry that no observer takes: a program that hides its failures helps nobody.
 inline void log_to_clog(const log_entry &entry) {
     if (entry.level == log_level::info)
         return;

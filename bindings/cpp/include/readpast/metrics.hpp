@@ -1,4 +1,4 @@
-// What this process has done, for monitoring systems.
+// The figures of this process, for monitoring systems.
 #ifndef READPAST_METRICS_HPP
 #define READPAST_METRICS_HPP
 
@@ -10,9 +10,10 @@
 
 namespace readpast {
 
-/// What this process has done with its queues since it began, in Prometheus' text format (text/plain; version=0.0.4;
-/// charset=utf-8), for a page that Prometheus scrapes: claims, settlements by what came of them, retries, errors, how long
-/// calls took, connections and workers. docs/operate.md lists the names. Asks no server; any thread may call it at any time.
+/// The figures of this process's work with its queues since it began, in Prometheus' text format (text/plain;
+/// version=0.0.4; charset=utf-8), for a page that Prometheus scrapes: claims, settlements by their answers, retries, errors,
+/// durations of calls, connections and workers. docs/operate.md lists the names. Asks no server; any thread may call it at
+/// any time.
 [[nodiscard]] inline std::string metrics() {
     detail::require_abi();
     readpast_text raw = {0};

@@ -23,14 +23,14 @@ struct new_item {
     std::optional<std::chrono::milliseconds> delay = std::nullopt;
     /// When it is due, a UTC time like "2026-11-21T08:30:00Z". None: now, or after `delay`.
     std::optional<std::string> due = std::nullopt;
-    /// The W3C traceparent in which it is enqueued, for a queue whose description has `trace`; others take no notice. What is
-    /// malformed is left out, and is no error.
+    /// The W3C traceparent in which it is enqueued, for a queue whose description has `trace`; others take no notice. A
+    /// malformed one is left out, and is no error.
     std::optional<std::string> traceparent = std::nullopt;
     /// The tracestate that belongs to it.
     std::optional<std::string> tracestate = std::nullopt;
 };
 
-/// What came of an item to enqueue.
+/// The answer about an item to enqueue.
 class receipt {
 public:
     explicit receipt(const readpast_receipt &raw)
@@ -39,11 +39,11 @@ public:
     /// status::ok, or status::duplicate when nothing was enqueued.
     [[nodiscard]] status answer() const noexcept { return answer_; }
 
-    /// The item's key. Of a duplicate that of the item which is there, where the queue tells it; else empty. Lives as long
+    /// The item's key. For a duplicate, the key of the item which is there, where the queue has it; else empty. Lives as long
     /// as the receipt.
     [[nodiscard]] std::string_view key() const noexcept { return key_; }
 
-    /// The item's token, for whoever wants to cancel or pause exactly this version of it. Empty for a duplicate. Lives as
+    /// The item's token, by which a caller can cancel or pause exactly this version of it. Empty for a duplicate. Lives as
     /// long as the receipt.
     [[nodiscard]] std::string_view token() const noexcept { return token_; }
 

@@ -24,19 +24,19 @@ namespace readpast {
 /// Figures about a queue at one moment, as readpast.h describes them; -1 stands for what is not known.
 using stats = readpast_stats;
 
-/// What came of settling items and claiming others in the same commit: `auto [outcomes, claimed] = ...`.
+/// The results of settling items and claiming others in the same commit: `auto [outcomes, claimed] = ...`.
 struct settled_and_claimed {
-    answers<outcome> outcomes; ///< What came of the items that were settled.
-    batch claimed;             ///< What was claimed; empty when nothing was due.
+    answers<outcome> outcomes; ///< The answers about the settled items.
+    batch claimed;             ///< The claimed items; empty when nothing was due.
 };
 
 /// An open queue, with its connections and its worker's name. Any number of threads may use it at once; each call takes a
 /// connection of its own.
 ///
-/// What takes several items does 1000 of them in a commit. When a call of more fails, the thousands before are done, and the
-/// same call with the operation of the error goes on. Of no items nothing is sent. An `operation`, a UUID, makes a call repeatable: made
-/// again with the same one and the same items, it changes nothing more and answers the same. Without one the library chooses
-/// one for its own retries. Whoever gives one keeps it until a call with it succeeds.
+/// A call with several items does 1000 of them in a commit. When a call with more fails, the thousands before are done, and
+/// the same call with the operation of the error goes on. A call without items sends nothing. An `operation`, a UUID, makes a
+/// call repeatable: made again with the same one and the same items, it changes nothing more and answers the same. Without one
+/// the library chooses one for its own retries. A caller that gives one keeps it until a call with it succeeds.
 class queue {
 public:
     /// Connects, checks that the queue is as the library needs it, and opens it. Throws when there is no connection
@@ -89,8 +89,8 @@ public:
     /// Ends what interrupt() began.
     void resume() const { detail::call(readpast_queue_resume, handle_.get()); }
 
-    /// Has everybody in this process who waits for the queue look at it at once: for whoever has enqueued without the library, or
-    /// inside a transaction that has committed since.
+    /// Has everybody in this process who waits for the queue look at it at once. Call it after you enqueued without the library,
+    /// or inside a transaction that has committed since.
     void wake() const { detail::call(readpast_queue_wake, handle_.get()); }
 
     /// A queue whose enqueue() and settle() work on `connection`, an ODBC connection (SQLHDBC) of the caller's, inside the
@@ -130,13 +130,13 @@ public:
         return enqueue(&item, 1, operation)[0];
     }
 
-    /// Enqueues items: up to 1000 all of them, or in case of a failure none. Of a queue whose description says what a duplicate is,
-    /// duplicates alone are left out.
+    /// Enqueues items: up to 1000 all of them, or in case of a failure none. A queue whose description defines
+    /// duplicates leaves only them out.
     answers<receipt> enqueue(const std::vector<new_item> &items, const text &operation = nullptr) const {
         return enqueue(items.data(), items.size(), operation);
     }
 
-    /// Settles an item. That its lease was lost, or its token is another, is an answer.
+    /// Settles an item. A lost lease, or another token, is an answer.
     outcome settle(const settlement &item, const text &operation = nullptr) const {
         return settle(&item, 1, operation)[0];
     }

@@ -1,4 +1,4 @@
-// What to do with items, and what came of it.
+// Settlements of items, and the answers about them.
 #ifndef READPAST_SETTLEMENT_HPP
 #define READPAST_SETTLEMENT_HPP
 
@@ -13,7 +13,7 @@
 
 namespace readpast {
 
-/// What to do with an item.
+/// The actions that settle an item.
 enum class action : std::int32_t {
     complete = READPAST_ACTION_COMPLETE,                     ///< Done.
     complete_partially = READPAST_ACTION_COMPLETE_PARTIALLY, ///< Done as far as it could be.
@@ -75,7 +75,7 @@ enum class state : std::int32_t {
     return "?";
 }
 
-/// What to do with an item: made by an item's members for who holds its lease, and carried out by queue::settle. It owns
+/// The settlement of an item: the item's members make it for the holder of its lease, and queue::settle carries it out. It owns
 /// its texts. An operator, who holds no lease, makes one of key and action: settlement(key, action::terminate).
 struct settlement {
     settlement(std::string_view item, readpast::action what, std::optional<std::string> seen_token = std::nullopt,
@@ -84,7 +84,7 @@ struct settlement {
 
     /// The item's key.
     std::string key;
-    /// What to do.
+    /// The action to take.
     readpast::action action;
     /// The token the item had when the caller last saw it. Required with an attempt; none without one: whatever it is.
     std::optional<std::string> token;
@@ -101,11 +101,11 @@ struct settlement {
     /// When the item is due again, a UTC time like "2026-11-21T08:30:00Z". None: as it was, or after `delay`.
     std::optional<std::string> due;
     /// Values for the item's own columns, as a JSON object in the form of new_item::columns, what a subtype has in an
-    /// object by its name: {"PaidAt": "2026-11-21T08:30:00Z", "Email": {"Response": "250 OK"}}. What is left out stays.
+    /// object by its name: {"PaidAt": "2026-11-21T08:30:00Z", "Email": {"Response": "250 OK"}}. A column left out stays.
     std::optional<std::string> set;
 };
 
-/// What came of an item, and how it is now.
+/// The answer about an item, and its state now.
 class outcome {
 public:
     explicit outcome(const readpast_outcome &raw) noexcept : raw_(raw) {}
@@ -121,7 +121,7 @@ public:
     /// Its attempt number.
     [[nodiscard]] std::int32_t attempt() const noexcept { return raw_.attempt; }
 
-    /// Its token then: the one to go on with after a step. Empty when it was not found, or is somebody else's since.
+    /// Its token then: the one to go on with after a step. Empty when it was not found, or has another holder since.
     /// Lives as long as the outcome.
     [[nodiscard]] std::string_view token() const noexcept { return raw_.token; }
 

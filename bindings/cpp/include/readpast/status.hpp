@@ -1,4 +1,4 @@
-// What a call came to.
+// The result of a call.
 #ifndef READPAST_STATUS_HPP
 #define READPAST_STATUS_HPP
 
@@ -9,7 +9,7 @@
 
 namespace readpast {
 
-/// What a call came to: 0 is success, above 0 are outcomes to be expected, below 0 failures, which are thrown. Later
+/// The result of a call: 0 is success, above 0 are outcomes to be expected, below 0 failures, which are thrown. Later
 /// versions of the library may have others; below 0, they are failures as well.
 enum class status : std::int32_t {
     /// Done.
@@ -18,7 +18,7 @@ enum class status : std::int32_t {
     empty = READPAST_EMPTY,
     /// The worker does not hold the item any more: its lease ran out and the item was given back, or an operator took it.
     lease_lost = READPAST_LEASE_LOST,
-    /// The token is not the item's any more: somebody changed it since.
+    /// The token is not the item's any more: another call changed the item since.
     conflict = READPAST_CONFLICT,
     /// The item's state does not allow it.
     illegal_transition = READPAST_ILLEGAL_TRANSITION,

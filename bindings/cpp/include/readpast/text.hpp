@@ -13,7 +13,7 @@ namespace readpast {
 
 namespace detail {
 
-/// What the library can take: it would take a NUL inside for the end. Not quoted: it may be a password.
+/// Refuses a NUL inside, which the library would take for the end. Not quoted: it may be a password.
 inline void require_no_nul(std::string_view given) {
     if (const auto place = given.find('\0'); place != std::string_view::npos)
         throw error(status::invalid_argument, "a text has a NUL inside, after " + std::to_string(place) + " bytes");

@@ -12,7 +12,7 @@
 
 namespace readpast {
 
-/// What a column holds.
+/// The type of a column's values.
 enum class column_type : std::int32_t {
     boolean = READPAST_TYPE_BOOLEAN,     ///< True or false.
     integer = READPAST_TYPE_INTEGER,     ///< A whole number of up to 64 bits.

@@ -21,7 +21,7 @@
 
 namespace readpast {
 
-/// What a worker has done so far, as readpast.h describes it.
+/// A worker's figures so far, as readpast.h describes them.
 using worker_figures = readpast_worker_figures;
 
 /// Runs a handler for each item of a queue, on several threads, until it is stopped:
@@ -31,23 +31,24 @@ using worker_figures = readpast_worker_figures;
 ///     worker.run([&](readpast::job &job) { send(*job.text("Recipient")); });
 ///
 /// Threads of the library claim ahead of the handlers, settle in one call all that has ended, and renew the leases, however
-/// long a handler takes (docs/worker.md; the settings worker.fetchers, worker.ahead and worker.hold_ms). What becomes of an item
-/// is what its handler returns: nothing, or std::nullopt, means that it is done; a settlement, like
-/// job.retry("451 greylisted"), says otherwise.
+/// long a handler takes (docs/worker.md; the settings worker.fetchers, worker.ahead and worker.hold_ms). A handler decides
+/// by its return value what becomes of its item: nothing, or std::nullopt, means that it is done; a settlement, like
+/// job.retry("451 greylisted"), asks for something else.
 ///
 /// - An exception, of whatever type, is an attempt that failed: its type and text, and those nested in it, become the item's
 ///   error, and the item is tried again after the queue's backoff until its attempts are spent. The worker goes on.
 /// - A settlement of another item is a mistake of the program: the work was done, so the item becomes Failed with an error
 ///   that says so, and is not tried again.
-/// - What was lost meanwhile (job::lost) is left to whoever has it now.
-/// - What the database cannot store, such as a response longer than its column, is left out, and the item's error says so.
+/// - An item that was lost meanwhile (job::lost) is left to the worker that has it now.
+/// - A value that the database cannot store, such as a response longer than its column, is left out, and the item's error
+///   names it.
 /// - Failures that may pass by themselves are waited out. All others end the worker, and run() throws them.
 ///
 /// It takes a connection for each fetcher, however many threads there are, now and then one to renew leases, and one for each
 /// step while it is recorded.
 class worker {
 public:
-    /// Of one thread that takes one item at a time. It has a handle of its own (queue::share), so that its stop is no
+    /// A worker with one thread that takes one item at a time. It has a handle of its own (queue::share), so that its stop is no
     /// concern of the other users of `queue`, while an interrupt of `queue` stops it. `queue` may be destroyed.
     explicit worker(const queue &queue) : engine_(queue.share()) {}
 
@@ -84,7 +85,7 @@ public:
         return *this;
     }
 
-    // Who is told of what happens: one at a time, on the worker's threads or the one that runs it. What one throws stops the
+    // The observers: called one at a time, on the worker's threads or the one that runs it. An observer's exception stops the
     // worker, and run() throws it when all that was begun is settled.
 
     /// The items that a thread has taken, before the first is handled.
@@ -93,13 +94,13 @@ public:
         return *this;
     }
 
-    /// What became of an item, after it was settled, given back unbegun, or found lost.
+    /// The end of an item: after it was settled, given back unbegun, or found lost.
     worker &on_settled(std::function<void(const settled &)> observer) {
         engine_.told.settled = std::move(observer);
         return *this;
     }
 
-    /// What a person may want to know: start and end, each attempt that failed, what was lost or refused, calls that are
+    /// The worker's log: start and end, each attempt that failed, items that were lost or refused, calls that are
     /// tried again. No column of an item is in it. Unless this is set, warnings and errors go to std::clog; an empty
     /// function keeps them from it.
     worker &on_log(std::function<void(const log_entry &)> observer) {
@@ -140,7 +141,7 @@ public:
     /// Has the leases of all that is in flight renewed now, and not only when a third of their time is over. While it runs.
     void renew() const { detail::call(readpast_worker_renew, engine_.get()); }
 
-    /// What it has done so far. Once it was run.
+    /// Its figures so far. Call it once the worker was run.
     [[nodiscard]] worker_figures figures() const {
         worker_figures figures = READPAST_WORKER_FIGURES_INIT;
         detail::call(readpast_worker_get_figures, engine_.get(), &figures);

@@ -1,5 +1,5 @@
-// What the thread sanitizer must report, with the suppressions that the tests run under: two threads that share a queue
-// change a number without a lock. check.sh runs it and looks at what is said.
+// The race that the thread sanitizer must report, with the suppressions that the tests run under: two threads that share a
+// queue change a number without a lock. check.sh runs it and looks at the report.
 #include <readpast.hpp>
 
 #include <atomic>
@@ -14,7 +14,7 @@ int number = 0; // NOLINT(cppcoreguidelines-avoid-non-const-global-variables): t
 
 void work(const readpast::queue &queue, std::atomic<int> &there) {
     const readpast::batch taken = queue.claim(1);
-    // Both are there before either goes on; in an order that tells the sanitizer nothing.
+    // Both are there before either goes on; the sanitizer can learn nothing from the order.
     there.fetch_add(1, std::memory_order_relaxed);
     while (there.load(std::memory_order_relaxed) < 2)
         std::this_thread::yield();

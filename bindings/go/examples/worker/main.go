@@ -98,7 +98,7 @@ func untilSignal() context.Context {
 		cancel()
 		for number := range signals {
 			if number == syscall.SIGINT {
-				os.Exit(130) // somebody has lost patience
+				os.Exit(130) // a person has lost patience
 			}
 		}
 	}()

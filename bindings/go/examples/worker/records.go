@@ -9,8 +9,8 @@ import (
 	readpast "github.com/readpast/readpast/bindings/go"
 )
 
-// What happened is written down, so that somebody else can prove it: see bindings/c/examples/records.h. How long calls
-// take is the engine's to know.
+// The records of a worker, by which another program can prove what happened: see bindings/c/examples/records.h. The engine
+// alone knows how long calls take.
 
 // claim is an item in one of its attempts.
 type claim struct {
@@ -18,7 +18,7 @@ type claim struct {
 	attempt int
 }
 
-// taken are the claims that are on record as taken. What was claimed ahead and given back unworked is on no record.
+// taken are the claims that are on record as taken. An item that was claimed ahead and given back unworked is on no record.
 var taken sync.Map
 
 func recordTaken(batch *readpast.Batch) {

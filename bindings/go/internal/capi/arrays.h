@@ -41,7 +41,7 @@ static inline const char *text_at(const char *texts, text_place place) {
     return place < 0 ? NULL : texts + place;
 }
 
-/* Of arrays there is one element more than `count`, so that there is a first one in any case. */
+/* Each array has one element more than `count`, so that there is a first one in any case. */
 static inline struct result queue_enqueue(uint64_t queue, const char *texts, const struct packed_item *packed,
                                           int32_t count, text_place operation) {
     struct result result = {.status = READPAST_EXHAUSTED};

@@ -67,7 +67,7 @@ func (b Batch) Trace(index int) Trace {
 	}
 }
 
-// Columns tells the columns, one after the other.
+// Columns passes each column on, one after the other.
 func (b Batch) Columns(each func(name string, columnType int32)) {
 	columns := make([]C.readpast_column, C.readpast_batch_column_count(b.native()))
 	if len(columns) == 0 || C.batch_columns(C.uint64_t(b), C.int32_t(len(columns)), &columns[0]) != C.READPAST_OK {
@@ -90,7 +90,7 @@ func (b Batch) Values(column, count int) Values {
 	return values
 }
 
-// Value is a copy of a value. The type tells which member holds it.
+// Value is a copy of a value. The type decides which member holds it.
 type Value struct {
 	Type   int32
 	Null   bool

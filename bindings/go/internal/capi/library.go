@@ -1,8 +1,8 @@
 // Package capi is where Go calls C. It has the functions of readpast.h, with text, slices and numbers for pointers, and
-// no opinion of its own: a status is what the library said. Handles are numbers, never addresses.
+// no opinion of its own: it passes the library's status on. Handles are numbers, never addresses.
 //
-// What a handle lends is copied before a function returns; of a batch that other goroutines may free meanwhile, its
-// owner sees to it that they do not.
+// A function copies the values that a handle lends before it returns. The owner of a batch that other goroutines may
+// free meanwhile sees to it that they do not.
 package capi
 
 /*
@@ -44,8 +44,8 @@ func LogText(text string) string {
 	return string(brief[:length])
 }
 
-// Check tells whether the library is of the binary interface that this package was compiled for. Without a handle there
-// is nothing to call, so it is enough that those who make the first of them ask.
+// Check reports whether the library has the binary interface that this package was compiled for. Without a handle there
+// is nothing to call, so only the calls that make the first of them need to check.
 var Check = sync.OnceValue(func() *Failure {
 	if abi := ABI(); abi != C.READPAST_ABI {
 		return &Failure{

@@ -116,7 +116,7 @@ func (q Queue) Attach(connection uintptr) (Queue, *Failure) {
 	return Queue(result.made), failed(result)
 }
 
-// IsDone is readpast_queue_is_done: the status tells.
+// IsDone is readpast_queue_is_done: the status is the answer.
 func (q Queue) IsDone(operation string) (int32, *Failure) {
 	var texts Texts
 	place := texts.Add("operation", operation)

@@ -12,7 +12,7 @@ func (q Queue) StartRenewal(batch Batch, intervalMs int64) (Renewal, *Failure) {
 	return Renewal(result.made), failed(result)
 }
 
-// Release is readpast_renewal_release; the status tells whether it was renewed.
+// Release is readpast_renewal_release; by the status it was renewed or not.
 func (r Renewal) Release(key string) (int32, *Failure) {
 	var texts Texts
 	place := texts.Add("the key", key)

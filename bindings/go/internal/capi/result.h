@@ -4,7 +4,7 @@
 
 #include <readpast.h>
 
-/* What a call came to. `made` is the number of the handle that it made, if any; `count` how many items it is about. */
+/* The result of a call. `made` is the number of the handle that it made, if any; `count` how many items it is about. */
 struct result {
     readpast_status status;
     int32_t count;

@@ -8,8 +8,8 @@ import (
 	"unsafe"
 )
 
-// Texts collects what a call says, as C wants it: one text ending in NUL after the other. A text that holds a NUL
-// itself cannot be said; the first such is remembered, and the call not made.
+// Texts collects the texts of a call, as C wants it: one text ending in NUL after the other. A text that holds a NUL
+// itself cannot be passed; the first such is remembered, and the call not made.
 type Texts struct {
 	bytes []byte
 	wrong string
@@ -33,7 +33,7 @@ func (t *Texts) Given(name, text string) C.int64_t {
 	return t.Add(name, text)
 }
 
-// OfTrace is Given for a part of a trace's context. What is malformed is left out, also what cannot be said.
+// OfTrace is Given for a part of a trace's context. A malformed part is left out, and so is one that cannot be passed.
 func (t *Texts) OfTrace(text string) C.int64_t {
 	if strings.IndexByte(text, 0) >= 0 {
 		return -1

@@ -43,7 +43,7 @@ func (w Worker) End(settlement *Settlement) *Failure {
 	return failed(C.worker_end(C.uint64_t(w), start(&packed.texts), &packed.packed[0]))
 }
 
-// Step is readpast_worker_step; the status tells whether the item is still the worker's.
+// Step is readpast_worker_step; by the status the item is still the worker's or not.
 func (w Worker) Step(key string, attempt int32, step string) (int32, *Failure) {
 	var texts Texts
 	keyAt, stepAt := texts.Add("the key", key), texts.Add("the step", step)

@@ -35,7 +35,7 @@ def install(spec: Mapping[str, object] | str | None = None, /, **settings: Setti
     """Installs readpast's own objects, or upgrades them, and the queue that `spec` describes.
 
     `spec` is the description itself, as a dict or as text, JSON or TOML; None for no queue. `settings` are those of a
-    `Queue`. What is there already is left alone, so this can be called at every start. Needs the rights to create
+    `Queue`. It leaves alone what is there already, so it can be called at every start. Needs the rights to create
     objects; workers do not.
     """
     configuration(settings).call(lib.readpast_install, encoded(description(spec), "spec"))

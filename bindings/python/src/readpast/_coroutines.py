@@ -20,7 +20,7 @@ _ENDED = "the event loop has ended"
 
 
 class Changes(NamedTuple):
-    """How a worker tells what handlers must know of, and is told that they can be run no more."""
+    """The worker's calls: to wait for news that handlers must have, and to stop it when they can run no more."""
 
     #: As `Engine.changes`.
     wait: Callable[[int], int | None]
@@ -45,8 +45,8 @@ class Cancelled(Exception):  # noqa: N818
 class Coroutines:
     """An event loop on a thread of its own, which begins with the first coroutine.
 
-    Another one waits until the library tells that an item was lost or that the worker stops, and wakes the threads that
-    wait for coroutines.
+    Another thread waits until the library reports a lost item or the worker's stop, and wakes the threads that wait for
+    coroutines.
     """
 
     def __init__(self, changes: Changes, stop_timeout: Seconds | None) -> None:
@@ -73,13 +73,13 @@ class Coroutines:
             loop = self._begun()
             loop.call_soon_threadsafe(running.begin, loop)
         except RuntimeError:
-            # Somebody has ended the loop, by SystemExit in another handler: the worker ends.
+            # SystemExit in another handler has ended the loop: the worker ends.
             coroutine.close()
             raise Cancelled(_ENDED) from None
         with self._lock:
             self._running.add(running)
         try:
-            # What was told before it was among those who are told.
+            # A loss, or the stop, may have come just before the coroutine was among those that are looked at.
             self._look_at(running)
             running.told.wait()
             if running.why is not None and not running.ended.is_set():
@@ -167,15 +167,15 @@ class Coroutines:
             begun.set()
             with suppress(asyncio.CancelledError):
                 await self._ending
-            # By SystemExit in a handler, if not by the worker itself. Those beside it were cancelled together with this
-            # and are told that they have ended in the next round of the loop: their items are not claimed again.
+            # SystemExit in a handler ended it, if not the worker itself. The coroutines beside it were cancelled with
+            # this and end in the next round of the loop: their items are not claimed again.
             self._changes.stop()
 
         try:
-            # What handlers leave on the loop is cancelled, and its threads are waited for.
+            # The loop's other tasks, which handlers left there, are cancelled, and its threads are waited for.
             asyncio.run(live())
         except (SystemExit, KeyboardInterrupt):
-            # Of a handler, which the worker is told of by its result.
+            # It comes from a handler, whose result reports it to the worker.
             pass
         finally:
             begun.set()
@@ -200,7 +200,7 @@ class _Running:
 
     def begin(self, loop: asyncio.AbstractEventLoop) -> None:
         if self._is_ending():
-            # What begins once all is cancelled would never end.
+            # A task that begins once all are cancelled would never end.
             self.end()
             return
         context = copy_context()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _DAY_MS = 24 * 60 * 60 * 1000
 _EVENTS_AT_ONCE = 1000
 _EVENTS_KEPT = 100_000
-"""Whoever reads them shares the interpreter with handlers, and may come late."""
+"""The thread that reads them shares the interpreter with handlers, and may come late."""
 
 _OPTIONS, _OPTIONS_SIZE = sized("readpast_worker_options")
 _FIGURES, _FIGURES_SIZE = sized("readpast_worker_figures")
@@ -31,7 +31,7 @@ _EVENT, _EVENT_SIZE = sized("readpast_event")
 
 
 class EventKind(IntEnum):
-    """What happened."""
+    """The kinds of events."""
 
     SETTLED = lib.READPAST_EVENT_SETTLED
     LOST = lib.READPAST_EVENT_LOST
@@ -130,14 +130,14 @@ class Engine:
         return Figures(*(getattr(figures, figure) for figure in Figures._fields))
 
     def events(self) -> list[Event] | None:
-        """What happened since the last time; waits for the first. None: the worker has closed, and all is read."""
+        """The events since the last time; waits for the first. None: the worker has closed, and all is read."""
         events = ffi.new("readpast_events *")
         if self._open().call(lib.readpast_worker_events, _EVENTS_AT_ONCE, _DAY_MS, events) is Status.INTERRUPTED:
             return None
         return list(_copied(Handle(events[0], lib.readpast_events_free)))
 
     def _settle(self, settlement: Settlement) -> Outcome:
-        """What an item asks for while its handler works: a step. The library keeps the token to itself."""
+        """Records a step while the item's handler works. The library keeps the token to itself."""
         key, attempt, step = settlement.key, settlement.attempt, encoded(settlement.step, "step")
         answer = self._open().call(lib.readpast_worker_step, encoded(key, "key"), attempt, step)
         return Outcome(answer, State.PROCESSING if answer is Status.OK else State.NONE, attempt, "")

@@ -1,4 +1,4 @@
-"""What owns the library's handles."""
+"""The owner of a handle of the library."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from .status import Status
 
 
 class Handle:
-    """Owns a handle, and frees it as soon as nobody refers to this object any more.
+    """Owns a handle, and frees it as soon as no reference to this object is left.
 
-    That is how text stays valid while another thread closes what lent it: whoever reads keeps a reference for so long.
-    In the child of a fork the library lets freeing pass.
+    Text stays valid in this way while another thread closes the object that lent it: a reader keeps a reference for so
+    long. In the child of a fork the library lets freeing pass.
     """
 
     __slots__ = ("_free", "c")

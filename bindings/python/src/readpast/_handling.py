@@ -1,4 +1,4 @@
-"""What a worker does with its handler: calls it, judges what it gives, and says what failed."""
+"""The worker's dealings with its handler: calls it, judges its return value, and describes its failures."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Handling:
         return item.retry(_described(error))
 
     def close(self, *, wait: bool) -> None:
-        """Ends what coroutines ran on. `wait` tells whether no handler runs any more."""
+        """Ends the loop of the coroutines. `wait` is whether no handler runs any more."""
         self._coroutines.close(wait=wait)
 
     def join(self) -> None:
@@ -109,7 +109,7 @@ def check(handler: object) -> None:
 
 
 def proper(given: object, item: Item) -> Settlement:
-    """What ends the item. The library judges what its texts and times hold."""
+    """The settlement that ends the item. The library judges its texts and times."""
     if given is None:
         return item.complete()
     if not isinstance(given, Settlement):
@@ -131,7 +131,7 @@ def proper(given: object, item: Item) -> Settlement:
 
 
 def _named(given: object) -> str:
-    """A type, never a value: that may be nobody's business."""
+    """A type, never a value: the value may be secret."""
     if inspect.isawaitable(given):
         return f"an awaitable of type {type(given).__name__}, which nobody awaits (make the handler `async def`)"
     if callable(given):

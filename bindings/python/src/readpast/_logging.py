@@ -1,4 +1,4 @@
-"""What the lines of a worker's log have besides their text, for whoever keeps logs by fields."""
+"""The fields that lines of a worker's log have besides their text, for programs that keep logs by fields."""
 
 from __future__ import annotations
 

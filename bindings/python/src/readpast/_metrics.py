@@ -8,10 +8,10 @@ from .errors import checked, place_for_error
 
 
 def metrics() -> str:
-    """What this process has done with its queues since it began, in Prometheus' text format.
+    """The figures of this process's work with its queues since it began, in Prometheus' text format.
 
-    For a page that Prometheus scrapes (`text/plain; version=0.0.4; charset=utf-8`): claims, settlements by what came of
-    them, retries, errors, how long calls took, connections and workers. docs/operate.md lists the names. Asks no
+    For a page that Prometheus scrapes (`text/plain; version=0.0.4; charset=utf-8`): claims, settlements by their
+    answers, retries, errors, durations of calls, connections and workers. docs/operate.md lists the names. Asks no
     server; any thread may call it at any time. For `prometheus_client`, `readpast.prometheus` has a collector.
     """
     made, error = ffi.new("readpast_text *"), place_for_error()

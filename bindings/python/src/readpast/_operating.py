@@ -1,4 +1,4 @@
-"""What operators do with a queue."""
+"""The operators' part of a queue."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ class Operating(ABC):
     def figures(self, of: str, key: str | None = None) -> Batch:
         """Figures of which a queue has one for each step, type or attempt, as rows that are read like items.
 
-        `of` is "steps", "types", "trend" or "attempts"; `key` is an item's, for the last alone. What each row is of is
-        its key; the header of the library has the columns. "trend 5000" looks twice, 5000 ms apart, at a queue that
-        deletes what is completed: one look cannot tell what ends there.
+        `of` is "steps", "types", "trend" or "attempts"; `key` is an item's, for the last alone. The key of each
+        row names it; the header of the library has the columns. "trend 5000" looks twice, 5000 ms apart, at a queue
+        that deletes completed items: one look cannot see them.
         """
         batch = ffi.new("readpast_batch *")
         status = self._open().call(lib.readpast_queue_figures, encoded(of, "of"), encoded(key, "key"), batch)

@@ -26,12 +26,12 @@ class Column(NamedTuple):
 
     #: Its name, as the worker view declares it.
     name: str
-    #: What it holds.
+    #: The type of its values.
     type: ColumnType
 
 
 class Rows:
-    """What the items of a batch have in common. It does not know them, so that none of them waits for a collector."""
+    """The common part of a batch's items. It does not know them, so that none of them waits for a collector."""
 
     __slots__ = ("_columns", "_handle", "_is_lost", "renewal", "settle")
 
@@ -55,7 +55,7 @@ class Rows:
         self._handle = None
 
     def is_lost(self, key: str, attempt: int) -> bool:
-        """Whether an item was found lost by whoever keeps its lease: the worker that took it, or a renewal."""
+        """Whether an item was found lost by the keeper of its lease: the worker that took it, or a renewal."""
         if self._is_lost is not None:
             return self._is_lost(key, attempt)
         renewal = self.renewal()

@@ -43,7 +43,7 @@ class Flag:
     """An event, once set, for which the main thread waits without keeping signal handlers from running.
 
     Only the main thread runs them, and the system may give a signal to another, which does not wake it from a lock: so
-    it sleeps on a socket, to which Python writes whatever thread a signal came to. What a handler raises ends the wait.
+    it sleeps on a socket, to which Python writes whatever thread a signal came to. A handler that raises ends the wait.
     """
 
     def __init__(self) -> None:
@@ -72,7 +72,7 @@ class Flag:
 
 @contextmanager
 def _signals_to_socket() -> Generator[tuple[Callable[[], None], socket.socket], None, None]:
-    """What sleeps until a signal came or something was sent to the socket; and the socket."""
+    """A function that sleeps until a signal came or something was sent to the socket; and the socket."""
     ours, theirs = socket.socketpair()
     # Python asks for it; what does not fit any more is not needed.
     theirs.setblocking(False)
@@ -95,7 +95,7 @@ def _signals_to_socket() -> Generator[tuple[Callable[[], None], socket.socket], 
 
 
 def _pass_on(to: int, numbers: bytes) -> None:
-    """To whoever wanted them before, such as an event loop that this wait holds up."""
+    """Passes signals to the reader that was there before, such as an event loop that this wait holds up."""
     if os.name == "nt":
         # Sockets are no files there.
         other = socket.socket(fileno=to)
@@ -109,6 +109,6 @@ def _pass_on(to: int, numbers: bytes) -> None:
 
 
 def _send(to: socket.socket, data: bytes) -> None:
-    # Full, it wakes as well; closed, nobody sleeps any more.
+    # Full, it wakes as well; closed, no thread sleeps any more.
     with suppress(OSError):
         to.send(data)

@@ -47,7 +47,7 @@ class Texts:
         return self._keep(encoded(text, name))
 
     def of_trace(self, text: str | None, name: str) -> CData:
-        """A part of a trace's context. What is malformed is left out, also what the library could not be given."""
+        """A part of a trace's context. A malformed one is left out, and so is one that the library cannot get."""
         try:
             return self(text, name)
         except InvalidArgumentError:
@@ -93,7 +93,7 @@ def any_delay(time: Seconds | None) -> int:
         ms = milliseconds(time)
     except (ValueError, OverflowError):  # NaN, infinity
         ms = _LEAST
-    # Of those below zero, -1 would be none.
+    # -1 would mean that there is none.
     return max(_LEAST, min(ms, -_LEAST - 1)) if time == abs(time) else max(_LEAST, min(ms, -2))
 
 

@@ -35,7 +35,7 @@ def _text(value: CData) -> str:
 def _timestamp(value: CData) -> datetime | str:
     """Digits below a microsecond are dropped, never rounded: a moment that has come is not in the future.
 
-    What PostgreSQL has and datetime has not (a year after 9999 or before 1, an infinity) stays text.
+    A time that PostgreSQL has and datetime has not (a year after 9999 or before 1, an infinity) stays text.
     """
     text = _text(value)
     if text[10:11] != "T":

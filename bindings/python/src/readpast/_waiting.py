@@ -1,8 +1,8 @@
-"""Calls that somebody waits for who may leave before they end.
+"""Calls whose caller may leave before they end.
 
 A thread in a call of the library runs no Python: on the main thread no signal handler, so also no Ctrl-C, and in an
-event loop no other task. So the call is made on another thread, and who waits for it can be called away at any moment.
-That must not lose what the call brings.
+event loop no other task. So the call is made on another thread, and its caller can be called away at any moment.
+The call's result must not be lost then.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Departure(Generic[T]):
     ) -> None:
         """`interrupt` makes `call` end soon; without one it takes its time.
 
-        `give_back` gets what the call brought when nobody is there to take it.
+        `give_back` gets the call's result when the caller has left.
         """
         self._call = call
         self.is_interruptible = interrupt is not None
@@ -53,7 +53,7 @@ class Departure(Generic[T]):
         self.has_begun = True
 
     def result(self) -> T:
-        """What the ended call brought, or raised."""
+        """The ended call's result; raises what it raised."""
         if self._failure is not None:
             try:
                 raise self._failure
@@ -94,7 +94,7 @@ class Departure(Generic[T]):
 
 
 def wait_for(departure: Departure[T]) -> T:
-    """Makes the call for the main thread, which runs signal handlers meanwhile. What one raises ends the call."""
+    """Makes the call for the main thread, which runs signal handlers meanwhile. One that raises ends the call."""
     done = Flag()
     try:
         departure.begin(done.set)

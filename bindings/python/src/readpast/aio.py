@@ -30,7 +30,7 @@ class AsyncQueue:
 
     The calls are those of `Queue`, which says what they do. Cancelling a claim ends its wait, disturbs no other claim,
     and loses nothing: what was claimed at that very moment is given back before the cancellation goes on. Other calls
-    are brought to their end though nobody waits for them any more.
+    are brought to their end though their caller has left.
     """
 
     def __init__(self, queue: Queue) -> None:
@@ -161,7 +161,7 @@ async def _wait_for(departure: Departure[T]) -> T:
 
     def telling(event: asyncio.Event) -> Callable[[], None]:
         def tell() -> None:
-            # It refuses when it was closed: nobody listens then.
+            # A closed loop refuses it: no task waits then.
             with suppress(RuntimeError):
                 loop.call_soon_threadsafe(event.set)
 

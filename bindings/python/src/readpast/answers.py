@@ -1,4 +1,4 @@
-"""What the library answers, item by item."""
+"""The library's answers, item by item."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Answers(tuple[T, ...]):
 
 
 class Outcome(NamedTuple):
-    """What came of an item, and how it is then.
+    """The answer about an item, and its state then.
 
     A settle that is repeated with its operation is answered as the first time, whatever others have made of the item
     since.
@@ -40,16 +40,16 @@ class Outcome(NamedTuple):
     state: State
     #: Its attempt number.
     attempt: int
-    #: Its token then: the one to go on with after a step. Empty when it was not found, or is somebody else's since.
+    #: Its token then: the one to go on with after a step. Empty when it was not found, or has another holder since.
     token: str
 
 
 class Receipt(NamedTuple):
-    """What came of an item to enqueue."""
+    """The answer about an item to enqueue."""
 
-    #: Its key. Of a duplicate that of the item which is there, where the queue tells it; else empty.
+    #: Its key. For a duplicate, the key of the item which is there, where the queue has it; else empty.
     key: str
-    #: Its token, for whoever wants to cancel or pause exactly this version of it. Empty for a duplicate.
+    #: Its token, by which a caller can cancel or pause exactly this version of it. Empty for a duplicate.
     token: str
     #: `OK`, or `DUPLICATE` when nothing was enqueued.
     answer: Status

@@ -20,8 +20,8 @@ class Batch(Sequence[Item]):
     """The items of one claim, in the order they were due; false when there are none.
 
     Any number of threads may read it. As a context manager it is closed at the end, which frees the memory that columns
-    are read from; keys, tokens and attempts stay readable. Closing settles nothing: items that nobody settles come back
-    when their leases run out. It does not need its queue, which may be closed before.
+    are read from; keys, tokens and attempts stay readable. Closing settles nothing: unsettled items come back when
+    their leases run out. It does not need its queue, which may be closed before.
     """
 
     #: `OK`; without items `EMPTY` or `INTERRUPTED`.

@@ -9,10 +9,10 @@ from .status import Status
 
 
 class QueueError(Exception):
-    """Why a call failed. Outcomes that are to be expected are values; this is for what is wrong.
+    """Why a call failed. Outcomes that are to be expected are values; this is for mistakes and failures.
 
-    `status` is what the call came to; `sqlstate` the five characters of the SQLSTATE, None when neither driver nor
-    server gave one; `native_code` the server's own number of the error, 0 when there is none. `retryable` tells whether
+    `status` is the result of the call; `sqlstate` the five characters of the SQLSTATE, None when neither driver nor
+    server gave one; `native_code` the server's own number of the error, 0 when there is none. `retryable` is whether
     the same call may succeed a little later; the library has tried for as long as the setting `retry.budget_ms` says.
     """
 
@@ -83,11 +83,11 @@ class ExhaustedError(QueueError, status=Status.EXHAUSTED):
 
 
 class PanicError(QueueError, status=Status.PANIC):
-    """A bug in readpast. What was called is of no use any more; close it."""
+    """A bug in readpast. The object of the call is of no use any more; close it."""
 
 
 class SchemaError(QueueError):
-    """What is installed in the database does not fit."""
+    """The objects that are installed in the database do not fit."""
 
 
 class UnknownQueueError(SchemaError, status=Status.UNKNOWN_QUEUE):
@@ -211,5 +211,5 @@ def checked(status: int, error: CData) -> Status:
 
 
 def refused(message: str) -> InvalidArgumentError:
-    """What is refused before the library is asked."""
+    """The error of a call that is refused before the library is asked."""
     return InvalidArgumentError(message, Status.INVALID_ARGUMENT)

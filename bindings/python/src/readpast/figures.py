@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Figures(NamedTuple):
-    """What a worker has done so far."""
+    """A worker's figures so far."""
 
     #: Items in flight that no thread has taken.
     ready: int

@@ -90,7 +90,7 @@ class Item(Mapping[str, Any]):
     def is_lost(self) -> bool:
         """Whether the item was found lost while its lease was being renewed: work on it is in vain.
 
-        Always false where nobody renews.
+        Always false without a renewal.
         """
         return self._rows.is_lost(self.key, self.attempt)
 
@@ -129,8 +129,8 @@ class Item(Mapping[str, Any]):
     def record_step(self, step: str) -> Outcome:
         """Records at once how far the work has come, and keeps the claim; the lease starts anew.
 
-        A later attempt finds the step in the item's column. With the answer `Status.OK`, `token` is the new one. That
-        of an item of a `Worker` stays as it is: the worker minds tokens itself, and the outcome has none.
+        A later attempt finds the step in the item's column. With the answer `Status.OK`, `token` is the new one. An
+        item of a `Worker` keeps its token: the worker minds tokens itself, and the outcome has none.
         """
         settlement = Settlement(self.key, self.token, self.attempt, Action.STEP, step=step)
         outcome = self._rows.settle(settlement)

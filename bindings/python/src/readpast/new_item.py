@@ -30,7 +30,7 @@ class NewItem(NamedTuple):
     #: When it is due; None: now, or after `delay`.
     due: Moment | None = None
     #: The W3C `traceparent` in which it is enqueued, for a queue whose description has `trace`; others take no notice.
-    #: What is malformed is left out, and is no error. `readpast.otel` sets it.
+    #: A malformed one is left out, and is no error. `readpast.otel` sets it.
     traceparent: str | None = None
     #: The `tracestate` that belongs to it.
     tracestate: str | None = None
@@ -66,7 +66,7 @@ def json_of(columns: Mapping[str, Any] | str | None, name: str) -> str | None:
 
 
 def _plain(value: object) -> str:
-    """What JSON has no form for, as the text that the library takes."""
+    """A value that JSON has no form for, as the text that the library takes."""
     if isinstance(value, datetime):
         return moment(value) or ""
     if isinstance(value, date):

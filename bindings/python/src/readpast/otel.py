@@ -1,6 +1,6 @@
 """Traces: the context of a span travels with an item, and goes on around its handler.
 
-Needs `opentelemetry-api` (`pip install readpast[otel]`), and is needed by nobody else. The queue's description has
+Needs `opentelemetry-api` (`pip install readpast[otel]`); other modules do not. The queue's description has
 `trace`; other queues enqueue and work as ever, without spans.
 
     from readpast import otel
@@ -59,15 +59,15 @@ def enqueue_many(
 def sending(
     queue: Queue, items: Iterable[NewItem | Mapping[str, Any]]
 ) -> Generator[tuple[list[NewItem], Callable[[Iterable[Receipt]], None]]]:
-    """A span around whatever enqueues: gives the items as they are to be sent, and what to tell the receipts to.
+    """A span around any call that enqueues: gives the items as they are to be sent, and a function for the receipts.
 
-    For who enqueues in another way than `enqueue_many` does, as with an `AsyncQueue`:
+    For programs that enqueue in another way than `enqueue_many` does, as with an `AsyncQueue`:
 
-        with otel.sending(aio.queue, items) as (sent, told):
-            told(await aio.enqueue_many(sent))
+        with otel.sending(aio.queue, items) as (sent, note):
+            note(await aio.enqueue_many(sent))
 
-    An item that has a `traceparent` of its own keeps it, and the span links to it. Of an exception the span has the
-    type alone: its text may quote what the items hold.
+    An item that has a `traceparent` of its own keeps it, and the span links to it. The span has an exception's type
+    alone: its text may quote what the items hold.
     """
     plain = [item if isinstance(item, NewItem) else NewItem(item) for item in items]
     if not queue.is_traced:
@@ -129,8 +129,8 @@ def traced(queue: Queue, handler: Handler) -> Handler:
 
 
 class _Begun:
-    """What a coroutine has to end. One that is closed, or cancelled, before its first line runs none of its lines; it
-    lets go of this."""
+    """A begun coroutine and its span. A coroutine that is closed, or cancelled, before its first line runs none of its
+    lines; but it lets go of this object, which ends both."""
 
     def __init__(self, span: Span, coroutine: Coroutine[Any, Any, object]) -> None:
         self.span = span
@@ -161,7 +161,7 @@ def _begun(queue: Queue, item: Item) -> Span:
 
 @contextmanager
 def _inside(span: Span) -> Generator[None]:
-    """What is done here is done in the span. It ends here only when something is raised."""
+    """Runs its body in the span. The span ends here only when something is raised."""
     token = contexts.attach(trace.set_span_in_context(span))
     try:
         yield
@@ -182,8 +182,8 @@ def _is_from_outside(error: BaseException) -> bool:
 
 
 def _quotes(error: BaseException | None) -> bool:
-    """Whether the text of an exception, in which those that led to it are told as well, may quote what items hold, also
-    in secret columns: what the library and the database say of a call does."""
+    """Whether the text of an exception, or of those that led to it, may quote what items hold, also in secret columns:
+    the library's and the database's errors about a call may."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         if isinstance(error, QueueError):

@@ -1,4 +1,4 @@
-"""The process's figures for `prometheus_client`, which is needed by whoever imports this module, and by nobody else.
+"""The process's figures for `prometheus_client`. Only programs that import this module need that package.
 
     from prometheus_client import REGISTRY
     from readpast.prometheus import Collector
@@ -20,7 +20,7 @@ from ._metrics import metrics
 
 
 class Collector(_Collector):
-    """Gives a registry what `readpast.metrics` tells, at the moment when it is asked.
+    """Gives a registry the figures of `readpast.metrics`, at the moment when it is asked.
 
     The figures come by the names that the library gives them, also those of a later version. They are no part of
     `prometheus_client`'s mode for several processes: let each process be scraped.

@@ -30,7 +30,7 @@ _LONGEST_WAIT_MS = 24 * 60 * 60 * 1000
 
 
 class SettledAndClaimed(NamedTuple):
-    """What came of the settlements, and what was claimed."""
+    """The answers about the settlements, and the claimed items."""
 
     outcomes: Answers[Outcome]
     batch: Batch
@@ -121,7 +121,7 @@ class Queue(Operating):
     def interrupt(self) -> None:
         """Makes every claim on this handle, and on those shared of it, end at once with `Status.INTERRUPTED`.
 
-        That is so for those that wait and those to come, until `resume`. Settling and renewing go on, so that work in
+        Claims that wait end so, and those to come, until `resume`. Settling and renewing go on, so that work in
         hand can be finished.
         """
         self._open().call(lib.readpast_queue_interrupt)
@@ -133,7 +133,7 @@ class Queue(Operating):
     def wake(self) -> None:
         """Has everybody in this process who waits for the queue look at it at once.
 
-        For whoever has enqueued without the library, or inside a transaction that has committed since.
+        Call it after you enqueued without the library, or inside a transaction that has committed since.
         """
         self._open().call(lib.readpast_queue_wake)
 
@@ -174,11 +174,11 @@ class Queue(Operating):
         """
         claims, self._claims, self._handle = self._claims, None, None
         if claims is not None:
-            # In the child of a fork it says that there is nobody to interrupt.
+            # In the child of a fork it reports that there is no call to interrupt.
             lib.readpast_queue_interrupt(claims.c, ffi.NULL)
 
     def enqueue(self, item: NewItem | Mapping[str, Any], *, operation: str | None = None) -> Receipt:
-        """Enqueues an item: a `NewItem`, or a mapping of its columns. The receipt tells its key."""
+        """Enqueues an item: a `NewItem`, or a mapping of its columns. The receipt has its key."""
         return self.enqueue_many([item], operation=operation)[0]
 
     def enqueue_many(
@@ -187,13 +187,12 @@ class Queue(Operating):
         """Enqueues items, 1000 in a commit: up to so many go in all or none.
 
         When a call of more fails, the thousands before are in, and the same call with the exception's operation goes
-        on; all items are checked before the first is sent. Of no items nothing is sent.
+        on; all items are checked before the first is sent. A call without items sends nothing.
 
-        Of a queue that knows duplicates, they alone are left out; the receipts, in the order of the items, tell of
-        them.
+        A queue that knows duplicates leaves only them out; the receipts, in the order of the items, name them.
 
         `operation` is an identity for the call, a UUID, by which a repetition is recognized; None: the library makes
-        one. Whoever gives one keeps it until a call with it succeeds.
+        one. A caller that gives one keeps it until a call with it succeeds.
         """
         every, texts = list(items), Texts()
         array, receipts = new_items_for(every, texts), ffi.new("readpast_receipts *")
@@ -209,7 +208,7 @@ class Queue(Operating):
         long to wait when none is due; None: until one is. A batch without items says in its `status` why it is.
 
         On the main thread a wait lets signal handlers run, and ends at once when one raises, as that of Ctrl-C does.
-        What was claimed at that very moment is given back.
+        Items claimed at that very moment are given back.
         """
         if (wait is None or wait) and threading.current_thread() is threading.main_thread():
             return wait_for(self._departing_claim(max_items, wait))
@@ -219,8 +218,8 @@ class Queue(Operating):
         """Claims items one after the other, `batch_size` with each call, until none came for as long as `wait` says.
 
         None: until the queue is interrupted. Each item is yours to settle. Its lease is renewed, however long the work
-        takes, and its columns can be read until you ask for the next that another call brings; `Item.is_lost` tells
-        whether it was lost all the same. When the iterator is closed, what it has not given is given back.
+        takes, and its columns can be read until you ask for the next that another call brings; `Item.is_lost` is
+        whether it was lost all the same. When the iterator is closed, it gives back the items that it has left.
         """
         while True:
             with self.claim(batch_size, wait=wait) as batch:
@@ -316,7 +315,7 @@ class Queue(Operating):
         )
 
     def _give_back(self, items: Iterable[Item]) -> None:
-        """Releases items that were claimed for somebody who has left. At worst their leases run out."""
+        """Releases items that were claimed for a caller that has left. At worst their leases run out."""
         releases = [item.release() for item in items]
         try:
             if releases:

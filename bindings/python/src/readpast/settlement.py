@@ -1,4 +1,4 @@
-"""What to do with items: settlements, leases to renew, items to redrive."""
+"""Settlements of items, leases to renew, items to redrive."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .status import Action
 
 
 class Settlement(NamedTuple):
-    """What to do with an item. `Item.complete`, `Item.retry` and so on make one of a claimed item."""
+    """How to settle an item. `Item.complete`, `Item.retry` and so on make one of a claimed item."""
 
     #: The item's key.
     key: str
@@ -20,7 +20,7 @@ class Settlement(NamedTuple):
     token: str | None
     #: The attempt of the claim; 0 steers an item as an operator, without holding its lease.
     attempt: int
-    #: What to do.
+    #: The action to take.
     action: Action
     #: The step to record; None keeps the one there is.
     step: str | None = None

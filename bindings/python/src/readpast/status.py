@@ -22,7 +22,7 @@ class _Numbers(IntEnum):
 
 
 class Status(_Numbers):
-    """What a call came to: 0 is success, above 0 are outcomes to be expected, below 0 are failures.
+    """The result of a call: 0 is success, above 0 are outcomes to be expected, below 0 are failures.
 
     A status that a newer library brings is called `UNKNOWN_` and its number.
     """
@@ -33,7 +33,7 @@ class Status(_Numbers):
     EMPTY = lib.READPAST_EMPTY
     #: The worker does not hold the item any more: its lease ran out, or an operator took it. The item is untouched.
     LEASE_LOST = lib.READPAST_LEASE_LOST
-    #: The token is not the item's any more: somebody changed it since. The item is untouched.
+    #: The token is not the item's any more: another call changed the item since. The item is untouched.
     CONFLICT = lib.READPAST_CONFLICT
     #: The item's state does not allow it. The item is untouched.
     ILLEGAL_TRANSITION = lib.READPAST_ILLEGAL_TRANSITION
@@ -83,7 +83,7 @@ class Status(_Numbers):
 
 
 class Action(_Numbers):
-    """What to do with an item. Unknown ones are called as unknown statuses are."""
+    """The actions that settle an item. Unknown ones are called as unknown statuses are."""
 
     #: Done.
     COMPLETE = lib.READPAST_ACTION_COMPLETE
@@ -134,7 +134,7 @@ class State(_Numbers):
 
 
 class ColumnType(IntEnum):
-    """What a column holds, and what it is in Python."""
+    """The type of a column's values, and its type in Python."""
 
     #: bool
     BOOLEAN = lib.READPAST_TYPE_BOOLEAN
@@ -154,5 +154,5 @@ class ColumnType(IntEnum):
     DATE = lib.READPAST_TYPE_DATE
     #: uuid.UUID
     GUID = lib.READPAST_TYPE_GUID
-    #: what json.loads makes of it: dict, list, str, int, float, bool or None; str when it is no JSON
+    #: the value of json.loads: dict, list, str, int, float, bool or None; str when it is no JSON
     JSON = lib.READPAST_TYPE_JSON

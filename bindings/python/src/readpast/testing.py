@@ -37,7 +37,7 @@ def item(
     """An item with these columns, a dict as for `NewItem` or JSON text.
 
     With the description of a queue, `spec` as for `readpast.install` or the name of its `file`, it has the columns and
-    types of that queue; without one, types are told from the values, and a date, time, `Decimal` or `UUID` is text.
+    types of that queue; without one, the values decide the types, and a date, time, `Decimal` or `UUID` is text.
     """
     own = {name: given for name, given in (("key", key), ("token", token), ("attempt", attempt)) if given is not None}
     return _batch([_member(own, columns)], description(spec, file))[0]

@@ -24,7 +24,7 @@ _log = logging.getLogger(__name__)
 
 
 class Settled(NamedTuple):
-    """What became of an item that a worker had in flight."""
+    """The end of an item that a worker had in flight."""
 
     #: The item's key.
     key: str
@@ -32,7 +32,7 @@ class Settled(NamedTuple):
     attempt: int
     #: `OK`, or why the item was not the worker's any more, such as `LEASE_LOST`.
     answer: Status
-    #: The state it is in now; `NONE` where nobody has looked.
+    #: The state it is in now; `NONE` where it is not known.
     state: State
 
 
@@ -40,7 +40,7 @@ class Worker:
     """Works a queue off on several threads.
 
     The library claims items ahead, renews their leases, and settles in groups what has ended; the threads hand items to
-    the handler. docs/worker.md says what becomes of an item whatever happens; the settings `worker.fetchers`,
+    the handler. docs/worker.md says what becomes of an item in each case; the settings `worker.fetchers`,
     `worker.ahead` and `worker.hold_ms` of the queue say how far ahead it works.
 
     The handler may be a function or a coroutine function (`async def`): these run on an event loop that the worker has
@@ -49,14 +49,14 @@ class Worker:
     and the attempt does not count.
 
     An exception of the handler becomes the item's error, with its stack, and the item is tried again while attempts are
-    left; the worker goes on. What is raised that is no `Exception`, as by `sys.exit`, ends the run besides. A return
-    value that is neither None nor a `Settlement` of this very item is a mistake of the program: the work was done, so
-    the item becomes Failed, with an error that says so, and is not tried again. An item that was lost meanwhile is left
-    to whoever has it now. What the database cannot store, such as a response longer than its column, is left out, and
-    the item's error says so. Lost connections and the like are waited for. The logger `readpast.worker` tells of all
-    that.
+    left; the worker goes on. An error that is no `Exception`, as from `sys.exit`, ends the run besides. A return value
+    that is neither None nor a `Settlement` of this very item is a mistake of the program: the work was done, so the
+    item becomes Failed, with an error that says so, and is not tried again. An item that was lost meanwhile is left to
+    the worker that has it now. A value that the database cannot store, such as a response longer than its column, is
+    left out, and the item's error names it. Lost connections and the like are waited for. The logger `readpast.worker`
+    logs all of that.
 
-    The worker uses a handle of its own: to stop it interrupts nobody else, while `Queue.interrupt` stops it.
+    The worker uses a handle of its own: to stop it interrupts no other caller, while `Queue.interrupt` stops it.
     """
 
     def __init__(
@@ -75,8 +75,8 @@ class Worker:
         `batch_size` is how many items a thread takes at once, 1 to 1000, to handle them one after the other; how many
         are claimed with a call is for the library to choose. `stop_timeout` is how long coroutines may go on when the
         worker is stopped; None: until they end. It does not end functions, which nothing can end. `settle_timeout` is
-        how long `run` waits, once the last handler has ended, until the database has what they said; None: as long as a
-        lease. With `until_empty` it stops by itself when nothing is due and nothing in flight.
+        how long `run` waits, once the last handler has ended, until the database has their settlements; None: as long
+        as a lease. With `until_empty` it stops by itself when nothing is due and nothing in flight.
         """
         if threads < 1:
             raise ValueError("a worker needs a thread")
@@ -102,11 +102,12 @@ class Worker:
         """For subclasses: called with every batch before its first item is handled, on the worker's threads."""
 
     def settled(self, settled: Sequence[Settled]) -> None:
-        """For subclasses: called on a thread of its own with what became of items, a little after it did: of those that
-        were handled, and of those given back or lost before anybody began them."""
+        """For subclasses: called on a thread of its own with items that ended a little before.
+
+        They were handled, or given back or lost before they were begun."""
 
     def figures(self) -> Figures:
-        """What it has done so far. Raises `ClosedError` before and after `run`."""
+        """Its figures so far. Raises `ClosedError` before and after `run`."""
         return self._running().figures()
 
     def run(self, *, signals: bool = False) -> None:
@@ -121,7 +122,8 @@ class Worker:
         and is raised when it has ended; a second one is raised at once, and what is in flight is left to its leases.
 
         A failure that no other try mends ends the run, and is raised when the other threads have ended.
-        `TimedOutError`: the database did not take what handlers said within `settle_timeout`; it is left to its leases.
+        `TimedOutError`: the database did not take the handlers' settlements within `settle_timeout`; they are left to
+        their leases.
         """
         if self._has_run:
             raise RuntimeError("a worker runs once")
@@ -272,7 +274,7 @@ class Worker:
             raise
 
     def _read_events(self, engine: Engine) -> None:
-        """Logs what happens and tells subclasses, until the worker has closed and nothing is left to read."""
+        """Logs events and passes them to subclasses, until the worker has closed and nothing is left to read."""
         try:
             while (events := engine.events()) is not None:
                 for event in events:

@@ -1,5 +1,5 @@
-//! Standard error as the logger: what the library tells goes through the crate `log`, for which a program chooses where it
-//! ends. Most choose a crate like `env_logger` or `tracing`, of which this is the least.
+//! Standard error as the logger. The library logs through the crate `log`, and a program chooses where the lines end. Most
+//! choose a crate like `env_logger` or `tracing`; this is the least such logger.
 
 use log::{LevelFilter, Log, Metadata, Record};
 

@@ -1,4 +1,4 @@
-//! What the command line says.
+//! The values of the command line.
 
 use readpast::Config;
 use std::error::Error;

@@ -1,4 +1,4 @@
-//! What the worker writes down so that somebody else can prove what happened: one record per line, its fields separated
+//! The worker's records, by which another program can prove what happened: one record per line, its fields separated
 //! by tabs.
 //!
 //!     T key attempt                the item was taken

@@ -126,7 +126,7 @@ private:
             end(job, handle(job));
     }
 
-    /// What the handler says, or that it failed.
+    /// The settlement that the handler returns, or the one of a failed attempt.
     settlement handle(job &job) {
         std::optional<settlement> made;
         try {
@@ -168,7 +168,7 @@ private:
         engine_.log(level, job.key(), job.attempt(), as, what);
     }
 
-    /// That of the error which is being handled, if it is one of ours.
+    /// The status of the error that is being handled, if it is one of ours.
     static std::optional<status> current_status() noexcept {
         try {
             throw;

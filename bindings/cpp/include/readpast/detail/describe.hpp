@@ -1,4 +1,4 @@
-// What the error column says of a handler that failed.
+// The text of the error column after a handler failed.
 #ifndef READPAST_DETAIL_DESCRIBE_HPP
 #define READPAST_DETAIL_DESCRIBE_HPP
 

@@ -1,4 +1,4 @@
-// A worker of the library, and who is told of it.
+// A worker of the library, and its observers.
 #ifndef READPAST_DETAIL_ENGINE_HPP
 #define READPAST_DETAIL_ENGINE_HPP
 
@@ -19,7 +19,7 @@
 
 namespace readpast::detail {
 
-/// Who is told of what a worker does. Those that are empty are not called.
+/// The observers of a worker. An empty one is not called.
 struct observers {
     std::function<void(const batch &)> claimed;
     std::function<void(const settled &)> settled;
@@ -29,7 +29,7 @@ struct observers {
 /// Claims, settles and keeps leases, on threads of the library, between its start and its stop.
 class engine {
 public:
-    /// `own` is a handle that nobody else interrupts.
+    /// `own` is a handle that no other object interrupts.
     explicit engine(queue own) noexcept : own_(std::move(own)) {}
 
     [[nodiscard]] const queue &own() const noexcept { return own_; }
@@ -70,7 +70,7 @@ public:
         return handle_.get();
     }
 
-    /// Tells an observer, one at a time. What it throws ends the worker in order, and is thrown by rethrow().
+    /// Calls an observer, one at a time. Its exception ends the worker in order, and rethrow() throws it.
     template <class Observer, class What> void tell(const Observer &observer, const What &what) {
         if (!observer)
             return;
@@ -87,7 +87,7 @@ public:
         }
     }
 
-    /// Tells of whom an entry is.
+    /// Adds the names of queue and worker to an entry.
     void log(log_entry entry) {
         entry.queue = own_.name();
         entry.worker = own_.worker();
@@ -100,7 +100,7 @@ public:
         log(entry);
     }
 
-    /// Of an item that is settled so: `what` follows its key and attempt.
+    /// An entry about an item that is settled so: `what` follows its key and attempt.
     void log(log_level level, std::string_view key, std::int32_t attempt, action as, std::string_view what) {
         std::string text = "item ";
         text.append(key).append(", attempt ").append(std::to_string(attempt)).append(what);
@@ -109,7 +109,7 @@ public:
         log(entry);
     }
 
-    /// Throws what an observer has thrown first.
+    /// Throws the first exception of an observer.
     void rethrow() {
         const std::scoped_lock guard(telling_);
         if (thrown_)
@@ -119,14 +119,14 @@ public:
 private:
     using handle = detail::handle<readpast_worker, readpast_worker_free>;
 
-    // How many are kept until they are read. Who counts what was settled is to miss none.
+    // The library keeps so many events until they are read. An observer that counts settlements must miss none.
     static constexpr std::int32_t events_for_a_log = 1000, most_events = 1000000;
 
     queue own_;
-    mutable std::mutex lock_; // of the next two
+    mutable std::mutex lock_; // guards the next two members
     bool stopped_ = false;
     handle handle_;
-    std::mutex telling_; // of the next, and held while an observer is told
+    std::mutex telling_; // guards the next member, and is held while an observer runs
     std::exception_ptr thrown_;
 };
 

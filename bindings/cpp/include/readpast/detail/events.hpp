@@ -1,4 +1,4 @@
-// What a worker of the library tells, as its observers are told.
+// The events of a worker of the library, passed to its observers.
 #ifndef READPAST_DETAIL_EVENTS_HPP
 #define READPAST_DETAIL_EVENTS_HPP
 
@@ -37,7 +37,7 @@ inline void tell_event(engine &engine, const readpast_event &each) {
         engine.tell(engine.told.settled, item);
 }
 
-/// Waits for what happens, and tells of it. False when there will be nothing more.
+/// Waits for events, and passes them to the observers. False when no more will come.
 inline bool tell_events(engine &engine) {
     constexpr std::int32_t at_once = 1000;
     constexpr std::chrono::milliseconds day = std::chrono::hours(24);
