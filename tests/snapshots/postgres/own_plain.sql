@@ -5,7 +5,7 @@ description, not this text.
 
 To run it, as a role that may create schemas, tables and functions:
     psql --set ON_ERROR_STOP=1 --file <file> <database>
-An error takes everything back. What is there already as it should be is left alone, so it may be run again.
+An error takes everything back. An object that is there as it should be is left alone, so it may be run again.
 
 CONTENTS                                     each rule stands once, in the object named here
   Schema   queue_status, queue_transition    the states, and which may follow which
@@ -22,7 +22,7 @@ CONTENTS                                     each rule stands once, in the objec
   Queue    Job, job_type, job_seq
   Public   _utx is called in the caller's transaction, _trx by itself, by the same statements; _set_ takes many items
 
-WHO CALLS WHOM
+CALLS
   add_job_trx, _utx, _set_utx          > add_job_set_trx
   next_job_utx > next_job_trx        > next_job_set_trx > recover_job_trx; among refused items, next_job_apart_trx,
                                          which has claim_job_trx try halves of them
@@ -36,7 +36,7 @@ LOCKS, IN THIS ORDER
      passing over those that others hold
   queue_transition is only read. queue_recovery and queue_retention are passed over where another holds them. queue_refused comes last.
 
-WHAT THE FUNCTIONS SET FOR THEMSELVES
+SETTINGS OF THE FUNCTIONS
   SECURITY DEFINER, search_path     a role that may execute them needs no right on the tables, and nothing of its own is found by a name
   timezone = UTC                    texts are read, and written, in UTC
   plan_cache_mode, enable_...       one access path is right, however many rows there are today: the index, in its order. Tables are joined
@@ -325,8 +325,8 @@ END;
 $$;
 
 /*
-Whether an error of this SQLSTATE is a table's word about a row: a constraint, a value, a trigger. Not what passes, what the
-server lacks, what is missing or forbidden to whoever asks, nor what is this library's own.
+Whether an error of this SQLSTATE is a table's word about a row: a constraint, a value, a trigger. Not an error that passes, nor a
+lack of the server, nor a name that is missing or forbidden to the caller, nor an error of this library.
 */
 CREATE OR REPLACE FUNCTION "readpast"."queue_is_refusal_fn"(state text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -336,8 +336,8 @@ $$;
 
 /*
 Leaves an item aside that its table has refused to have changed: for a second, then for twice as long each time, at most for a
-minute. Says how often it was refused. What nobody has tried for long is forgotten: it is gone, or somebody has mended it.
-Of so many at once it is no matter of one row: then the refusal is an error, and nothing is done. Called by the functions of a queue.
+minute. Says how often it was refused. An item that no call has tried for long is forgotten: it is gone, or a person has mended it.
+With so many at once it is no matter of one row: then the refusal is an error, and nothing is done. Called by the functions of a queue.
 Table access order: queue_refused.
 */
 CREATE OR REPLACE FUNCTION "readpast"."queue_note_refusal"(queue_ text, key_ text, doing_ text, state_ text, reason_ text, constraint_ text)
@@ -1151,9 +1151,9 @@ $$;
 REVOKE ALL ON FUNCTION "readpast"."queue_figures"(json, bigint[], bigint[], bigint) FROM public;
 
 /*
-The figures of watch_<queue>, from what it has looked at: what waits, is in flight, has stopped (NULL: that has no look of its own),
-the newest items, those before what was taken last, and those of the history. more: more waits than was looked at. seen: the types
-that the caller may see more of than numbers, NULL: all. arrivals, ends, by_type: whether the table tells them.
+The figures of watch_<queue>, from the items that it has looked at: those that wait, are in flight, have stopped (NULL: they have no
+look of their own), the newest, those before the last ones taken, and those of the history. more: more items wait than it looked at.
+seen: the types that the caller may see more of than numbers, NULL: all. arrivals, ends, by_type: whether the table has them.
 Called by the functions of a queue.
 Table access order: queue_status, queue_refused.
 */
@@ -1174,7 +1174,7 @@ BEGIN
     WITH waiting AS MATERIALIZED (SELECT w.* FROM UNNEST(waiting_) AS w), flying AS MATERIALIZED (SELECT f.* FROM UNNEST(flying_) AS f),
     stopped AS MATERIALIZED (SELECT s.* FROM UNNEST(stopped_) AS s), present AS MATERIALIZED (SELECT p.* FROM UNNEST(present_) AS p),
     recent AS MATERIALIZED (SELECT r.* FROM UNNEST(present_ || done_ || gone_) AS r),
-    /* Those that have come lately, as far as the table tells. */
+    /* The items that came lately, as far as the table knows. */
     came AS MATERIALIZED (
         SELECT c.*
         FROM UNNEST(present_ || gone_) AS c
@@ -1331,7 +1331,7 @@ REVOKE ALL ON FUNCTION "readpast"."queue_watched"(
 
 /*
 Whether the call with this identity has committed: OK and when, or NOT_FOUND. One that is under way is waited for, which
-only who writes the same does: what is written for it goes again. What is older than an hour may be forgotten.
+only who writes the same does: what is written for it goes again. A call may be forgotten after an hour.
 Table access order: queue_operation.
 */
 CREATE OR REPLACE FUNCTION "readpast"."queue_is_done"(operation_ uuid)

@@ -6,7 +6,7 @@ description, not this text.
 To run it, as a login that may create schemas, tables, sequences, views, functions and procedures:
     sqlcmd -b -I -x -f 65001 -S <server> -d <database> -i <file>
 An error takes everything back; -b stops there, and where a tool goes on (SSMS), nothing more is done. -x leaves $(...) in
-names alone, -f 65001 reads the file as the UTF-8 that it is. What is there already as it should be is left alone, so it
+names alone, -f 65001 reads the file as the UTF-8 that it is. An object that is there as it should be is left alone, so it
 may be run again.
 
 CONTENTS                                     each rule stands once, in the object named here
@@ -25,7 +25,7 @@ CONTENTS                                     each rule stands once, in the objec
   Inner    Job_Add, Job_Claim, Job_Recover, Job_Settle, Job_Answered; nobody is granted these
   Public   _utx works in the caller's transaction, _trx in one of its own; _Set_ takes many items
 
-WHO CALLS WHOM
+CALLS
   Add_Job_Set_utx, _Set_trx            > Job_Add
   Next_Job_utx, _trx, _Set_utx, _Set_trx   > Job_Claim > Job_Recover
   Modify_Job_utx, _trx, _Set_utx, _Set_trx > Job_Settle, which asks Job_Answered; then, to claim as well, Job_Claim
@@ -82,9 +82,9 @@ DECLARE @Names nvarchar(max) = N'["Add_Job_Set_trx", "Add_Job_Set_utx", "Add_Job
 DECLARE @Kind nvarchar(60), @Name nvarchar(128), @Verb nvarchar(128), @Whom nvarchar(128);
 DECLARE @Remedy nvarchar(400), @Message nvarchar(2048);
 /*
-Preparations of somebody who is not trusted: not the user that installs, nor a role or group that it is a member of, nor dbo,
-nor a member of db_owner. They would run with the rights of who installs. An object is its schema's owner's, whoever made it:
-so who may change the schema counts as an owner, and a trigger, or an object from before the first install, is nobody's.
+Preparations of an owner who is not trusted: not the user that installs, nor a role or group that it is a member of, nor dbo,
+nor a member of db_owner. They would run with the rights of the user that installs. An object belongs to its schema's owner, not to
+its maker: so a user that may change the schema counts as an owner, and a trigger, or an object from before the first install, has none.
 */
 WITH [Mine] ([Id]) AS (
     SELECT p.[principal_id]
@@ -367,8 +367,8 @@ GO
 IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
-Whether an error of this number and severity is a table's word about a row: a constraint, a value, a trigger. Not what passes,
-what the server lacks, what is missing or forbidden to whoever asks, nor what is this library's own.
+Whether an error of this number and severity is a table's word about a row: a constraint, a value, a trigger. Not an error that
+passes, nor a lack of the server, nor a name that is missing or forbidden to the caller, nor an error of this library.
 */
 CREATE OR ALTER FUNCTION [readpast].[QueueIsRefusal_fn] (@Number int, @Severity int)
 RETURNS bit
@@ -390,8 +390,8 @@ IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET
 GO
 /*
 Leaves an item aside that its table has refused to have changed: for a second, then for twice as long each time, at most for a
-minute. Says how often it was refused. What nobody has tried for long is forgotten: it is gone, or somebody has mended it.
-Of so many at once it is no matter of one row: then the refusal is an error, and nothing is done.
+minute. Says how often it was refused. An item that no call has tried for long is forgotten: it is gone, or a person has mended it.
+With so many at once it is no matter of one row: then the refusal is an error, and nothing is done.
 Table access order: QueueRefused.
 */
 CREATE OR ALTER PROCEDURE [readpast].[QueueNoteRefusal]
@@ -745,12 +745,12 @@ GO
 IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
-Judges one item, for whoever has locked it: which answer it gets, and what it becomes. The fence of a worker is its name and its
-attempt (LEASE_LOST); the fence of everybody is the token (CONFLICT); the state machine is QueueTransition (ILLEGAL_TRANSITION). A
-lease past its deadline still counts while nobody has taken the item: finished work is not done twice.
-@Is to @Owner are of the row, @Is NULL where there is none; @Now is the time as its token tells it. @Given to @Release are of the
+Judges one item, for a caller that has locked it: which answer it gets, and what it becomes. The fence of a worker is its name and its
+attempt (LEASE_LOST); the fence of all callers is the token (CONFLICT); the state machine is QueueTransition (ILLEGAL_TRANSITION). A
+lease past its deadline still counts while no other worker has taken the item: finished work is not done twice.
+@Is to @Owner are of the row, @Is NULL where there is none; @Now is the time on the clock of its token. @Given to @Release are of the
 call; @Legal is the state that is asked for, in the words of readpast, or NULL where it may not follow; @Place is above 1 where the
-item comes again in the call. What is refused is shown as it is.
+item comes again in the call. A refused item is shown as it is.
 */
 CREATE OR ALTER FUNCTION [readpast].[QueueJudge_fn] (
     @Now datetime2(7), @Worker nvarchar(128), @MaxAttempts int, @Is varchar(20), @AttemptNum int, @Token datetime2(7),
@@ -916,7 +916,7 @@ IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET
 GO
 /*
 Whether the call with this identity has committed: OK and when, or NOT_FOUND. One that is under way is waited for, also
-where readers see row versions. What is older than an hour may be forgotten.
+where readers see row versions. A call may be forgotten after an hour.
 Table access order: QueueOperation.
 */
 CREATE OR ALTER PROCEDURE [readpast].[QueueIsDone]
@@ -1041,7 +1041,7 @@ BEGIN
     WHERE r.[Queue] = @Queue AND ABS(DATEDIFF_BIG(MILLISECOND, r.[RecoveredAt], @Now)) >= @Recover;
     SET @MyTurn = @@ROWCOUNT;
 
-    /* Also as it is not committed yet. Whoever keeps its transaction open for longer holds nobody up. */
+    /* Also as it is not committed yet: a transaction that stays open for longer holds up no other. */
     IF @MyTurn = 0
         AND EXISTS (
             SELECT 1
@@ -1138,7 +1138,7 @@ IF OBJECT_ID(N'[readpast].[Job]', N'U') IS NULL
         [StartedAt] datetime2(7) NULL, [Duration] bigint NULL, [ScheduledFor] datetime2(7) NOT NULL, [UpdatedAt] datetime2(7) NOT NULL,
         /* Compared by code point: two workers whose names differ only in case are two workers. */
         [LeaseOwner] nvarchar(128) COLLATE Latin1_General_BIN2 NULL, [LeaseUntil] datetime2(7) NULL,
-        /* By which claim it was taken, for whoever lost the answer to that. Below zero: it goes alone. */
+        /* The claim that took it, for a caller that lost the answer. Below zero: it goes alone. */
         [ClaimNum] bigint NULL, [Customer] nvarchar(40) NULL, [Rank] int NOT NULL, [Reference] uniqueidentifier NULL,
         CONSTRAINT [PK_Job] PRIMARY KEY CLUSTERED ([EnqueuedAt]),
         CONSTRAINT [Job_IsDiscriminatedBy_JobType]
@@ -1785,8 +1785,8 @@ which is left aside for longer each time, and named in QueueRefused; one that is
 where the table lets it. In the caller's transaction a refusal is an error, and after a settlement nothing is claimed while
 there are such items.
 Locks: of the items in their order, passing over those that others hold.
-Returns the items as Next_Job_Set_trx does, after the commit where it is its own; or (@Tells = 0) one item's key and token in
-@Key and @Token, and 0 in @DueMs if it only ended items whose attempts are spent.
+Returns the items as Next_Job_Set_trx does, after the commit where it is its own; or, to a caller that wants no rows, one
+item's key and token in @Key and @Token, and 0 in @DueMs if it only ended items whose attempts are spent.
 Table access order: Job, QueueRefused.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Job_Claim]
@@ -1988,8 +1988,8 @@ BEGIN
     WHERE d.[AttemptNum] < @_MaxAttempts;
 
     /*
-    Nothing to hand out: say when the next item is due, so that the worker can sleep that long. What was due
-    already is in the hands of others.
+    Nothing to hand out: say when the next item is due, so that the worker can sleep that long. Items that
+    were due already are in the hands of others.
     */
     IF @@ROWCOUNT = 0
         INSERT INTO @_Out ([Seq], [Answer], [DueMs])
@@ -2056,7 +2056,7 @@ GO
 IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
-Claim up to @Max due items in one commit. What the table refuses is left aside: a row REFUSED, how often, and why.
+Claim up to @Max due items in one commit. An item that the table refuses is left aside: a row REFUSED, how often, and why.
 One row per item, in order, with the answer CLAIMED; or one row EMPTY with the milliseconds until the next item is due (NULL
 when there is none; 0 when it only ended items whose attempts are spent: ask again).
 An item that came back from a dead worker may have been its death. It is handed out alone, with the answer
@@ -2090,7 +2090,7 @@ row when none is due.
 Table access order: as Job_Recover, then as Job_Claim.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Next_Job_utx]
-    @Worker nvarchar(128) = NULL, /* who holds the lease; by default the connection's login and session number */
+    @Worker nvarchar(128) = NULL, /* the holder of the lease; by default the connection's login and session number */
     @LeaseMs int = NULL, /* by default the setting job.leaseMs, or else 60000 */
     /* 1: first give back the items of dead workers, whose rows are locked to the end of the transaction too. */
     @Recover int = 0
@@ -2122,11 +2122,11 @@ IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET
 GO
 /*
 Claim one item, as its worker. Returns its key and its concurrency token, or no row when none is due; the details are
-in the worker view, and the token goes into the following Modify_Job_trx. What the table refuses is left aside.
+in the worker view, and the token goes into the following Modify_Job_trx. An item that the table refuses is left aside.
 Table access order: as Job_Recover, then as Job_Claim.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Next_Job_trx]
-    @Worker nvarchar(128) = NULL, /* who holds the lease; by default the connection's login and session number */
+    @Worker nvarchar(128) = NULL, /* the holder of the lease; by default the connection's login and session number */
     @LeaseMs int = NULL, /* by default the setting job.leaseMs, or else 60000 */
     /* 1: first give back the items of dead workers. 3 or more: unless somebody did within so many milliseconds. */
     @Recover int = 1
@@ -2225,7 +2225,7 @@ BEGIN
     ) AS r
     OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Limit = 1));
 
-    /* Those that were not OK are told as they were kept, the others are read back from the items. */
+    /* Items that were not OK get the answer that was kept, the others are read back. */
     SELECT @_Result = p.[Result], @_Now = p.[At]
     FROM [readpast].[QueueOperation] AS p
     WHERE p.[OperationId] = @Operation;
@@ -2264,11 +2264,11 @@ GO
 IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
-Judges settlements, whoever asks (a worker, an operator, a program), and writes those that are OK.
+Judges settlements of all callers (a worker, an operator, a program), and writes those that are OK.
 Called by all Modify_Job_ procedures, in a transaction. Nobody is granted it.
 Items come as a JSON array, or one of them (@IsOne = 1) in the parameters behind.
 Locks: the call's row in QueueOperation; then the items, in the order of their keys, each waited for.
-Returns a row per item with its answer, or (@Tells = 0) the answer of one in @Answer, and in @Is the state that it is in now.
+Returns a row per item with its answer, or, to a caller that wants no rows, the answer of one in @Answer, and in @Is its state now.
 An item whose answer is not OK is untouched.
 Table access order: QueueOperation, Job, QueueTransition.
 */
@@ -2474,7 +2474,7 @@ IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET
 GO
 /*
 Settle many items inside the caller's transaction and, with @Max above 0, claim the next ones there: done when it
-commits, undone with its other work when it does not. What is refused is an answer, and leaves the transaction as it is;
+commits, undone with its other work when it does not. A refusal is an answer, and leaves the transaction as it is;
 an error ends it (XACT_ABORT).
 @Items is a JSON array of objects: key, token, attempt (0 for a call that is not a worker's), status, and where wanted
 step, response, error, due (UTC) or delay_ms, release (with status Pending: give the attempt back),
@@ -2553,7 +2553,7 @@ GO
 /*
 Settle one item inside the caller's transaction: report the result of its processing, or cancel, pause, resume or
 terminate it. Undone with the caller's other work. Returns an answer as Modify_Job_Set_utx does: OK, LEASE_LOST,
-CONFLICT, ILLEGAL_TRANSITION or NOT_FOUND. What is refused leaves the transaction as it is; an error ends it (XACT_ABORT).
+CONFLICT, ILLEGAL_TRANSITION or NOT_FOUND. A refusal leaves the transaction as it is; an error ends it (XACT_ABORT).
 When its attempts are spent, an item becomes Failed whatever was asked for, unless it is Completed.
 Table access order: Job, QueueTransition.
 */
@@ -2763,7 +2763,7 @@ BEGIN
         [Status] varchar(20) NOT NULL PRIMARY KEY, [Items] bigint NOT NULL,
         [Late] bigint NULL, /* in work, the lease over */
         [Due] bigint NULL,
-        [Oldest] datetime2(7) NULL, /* of those that are due, as the table tells times */
+        [Oldest] datetime2(7) NULL, /* the earliest due time, by the table's clock */
         [Arrived] bigint NULL /* within the last hour */
     );
     DECLARE @_Recent TABLE ([WaitMs] bigint NULL, [ClaimedMs] bigint NOT NULL);
