@@ -740,7 +740,7 @@ typedef struct {
 } readpast_column;
 #define READPAST_COLUMN_INIT {sizeof(readpast_column), NULL, 0, 0}
 
-/// The value of one column of one item. The type tells which field holds it; the others are 0 and NULL, and so are all
+/// The value of one column of one item. The field that holds it follows from the type; the others are 0 and NULL, and so are all
 /// when the value is NULL. Initialise it with `READPAST_VALUE_INIT`.
 typedef struct {
     /// The size of this struct.

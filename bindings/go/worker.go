@@ -121,7 +121,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	r.fail(failed(engine.Close(w.settleTimeout())))
 	<-told
 	<-listened
-	r.once.Do(func() {}) // what a handler of an abandoned worker fails with is nobody's
+	r.once.Do(func() {}) // a failure of an abandoned worker's handler is reported to no one
 	r.logEnd()
 	return r.err
 }

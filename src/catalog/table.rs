@@ -46,7 +46,7 @@ pub(crate) struct TableColumn {
     pub(crate) collation: Option<String>,
     /// The code page of text, which lacks most letters.
     pub(crate) code_page: Option<i64>,
-    /// Of an enum: its words.
+    /// The words of an enum.
     pub(crate) labels: Vec<String>,
 }
 

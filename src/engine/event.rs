@@ -34,7 +34,7 @@ pub enum Event<'a> {
         key: &'a str,
         /// The attempt of the lost claim.
         attempt: i32,
-        /// The item's token as it was claimed, which tells this claim from another of the same attempt: a release does not count
+        /// The item's token as it was claimed, by which this claim differs from another of the same attempt: a release does not count
         /// an attempt.
         token: &'a str,
     },

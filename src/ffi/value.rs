@@ -13,7 +13,7 @@ use crate::item::{Item, Value};
 use std::ffi::c_char;
 use std::ptr;
 
-/// The value of one column of one item. The type tells which field holds it; the others are 0 and NULL, and so are all
+/// The value of one column of one item. The field that holds it follows from the type; the others are 0 and NULL, and so are all
 /// when the value is NULL. Initialise it with `READPAST_VALUE_INIT`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]

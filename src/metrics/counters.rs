@@ -196,7 +196,7 @@ impl Counters {
         self.enqueued[1].add(duplicates);
     }
 
-    /// Counts answered settlements; `is_claimed` tells those of a claim.
+    /// Counts answered settlements; `is_claimed` is true of those of a claim.
     pub(crate) fn settles(&self, outcomes: &[Outcome], is_claimed: impl Fn(usize) -> bool) {
         for (i, outcome) in outcomes.iter().enumerate() {
             self.ends(outcome.answer, outcome.state);

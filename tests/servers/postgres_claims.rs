@@ -124,9 +124,9 @@ fn an_answer_without_an_item_has_no_values() {
     assert_eq!(scratch.look("SELECT state FROM work"), "3");
 }
 
-/// A state may be NULL: what is claimed is claimed then, too.
+/// A state may be NULL: a claimed item is claimed then, too.
 #[test]
-fn what_is_claimed_is_not_left_aside_whatever_its_state_looks_like() {
+fn a_claimed_item_is_not_left_aside_by_a_null_state() {
     let scratch = with(&described(r#"{"is": "null"}"#));
     put(&scratch, 1);
     scratch.run(

@@ -425,7 +425,7 @@ fn servers_count_alike() {
     }
 }
 
-/// Of each error the first line is shown: however long they are, what is looked at is no more than the server takes.
+/// The first line of each error is shown: long ones cost no more than the server takes.
 #[test]
 fn long_errors_are_looked_at_by_their_beginning() {
     let scratch = Scratch::empty();

@@ -67,7 +67,7 @@ ALTER TABLE {{ object(queue ~ "_lease") }}
     ADD COLUMN IF NOT EXISTS duration bigint NULL, ADD COLUMN IF NOT EXISTS due_at timestamptz NULL,
     ADD COLUMN IF NOT EXISTS updated_at timestamptz NOT NULL, ADD COLUMN IF NOT EXISTS lease_owner text NULL,
     ADD COLUMN IF NOT EXISTS lease_until timestamptz NULL,
-    /* By which claim it was taken, for whoever lost the answer to that. Below zero: it goes alone. */
+    /* The claim that took it, for a caller that lost its answer. Below zero: it goes alone. */
     ADD COLUMN IF NOT EXISTS claim_num bigint NULL;
 {% endfilter %}
 {% filter statement %}

@@ -1,4 +1,4 @@
-{#- The due items, locked, in their order, as `found`: all of what a table tells by itself. -#}
+{#- The due items, locked, in their order, as `found`: all columns of a table without a row beside. -#}
 {%- set due_is = m.due() ~ " <= now_" %}
 {%- set turns = search or shards %}
     /* Materialized, so that the rows are chosen once: a planner that folds the sub-select in may repeat it per row. */

@@ -264,8 +264,8 @@ EXISTS (
     )
 {%- endmacro -%}
 {#-
-An item by its key, locked, with what is asked of it as item_status and so on. Where another table stands beside, the rows
-have been locked by the statement before, and the view tells what both hold.
+An item by its key, locked, with the columns that are asked for as item_status and so on. Where another table stands beside, the
+statement before has locked the rows, and the view joins both.
 -#}
 {%- macro found(at, asked, mine=false, lock="FOR NO KEY UPDATE") -%}
 {%- if beside -%}

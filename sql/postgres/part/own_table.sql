@@ -41,7 +41,7 @@ CREATE TABLE IF NOT EXISTS {{ table if here else history_table }} (
     started_at timestamptz NULL, duration bigint NULL, scheduled_for timestamptz NOT NULL,
     updated_at timestamptz NOT NULL, lease_owner text NULL, lease_until timestamptz NULL,
 {%- if here %}
-    /* By which claim it was taken, for whoever lost the answer to that. Below zero: it goes alone. */
+    /* The claim that took it, for a caller that lost its answer. Below zero: it goes alone. */
     claim_num bigint NULL,
 {%- endif %}
 {%- for column in columns %}

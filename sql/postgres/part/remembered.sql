@@ -1,4 +1,4 @@
-    /* Remembered for whoever asks again: what cannot be told from the items later. */
+    /* Remembered for a repeated call: values that the items do not hold later. */
     remembered AS (
         UPDATE {{ object("queue_operation") }} AS p
         SET result = (

@@ -97,7 +97,7 @@ BEGIN
 
     /*
     One claim at a time, to the end of its transaction: which items are the first of their groups is not decided by two
-    at once. Whoever holds this waits for nobody else. It is a row, since only who may claim can lock it through here.
+    at once. Its holder waits for no other. It is a row, since only who may claim can lock it through here.
     */
 {{- m.turn(procedure, queue) }}
 {%- endif %}

@@ -15,7 +15,7 @@ Delete up to max_ items that ended longer ago than the description lets them sta
 Remembered attempts go {{ attempt_retention }} s after their end, each of them one more within max_.
 {%- endif %}
 Workers call it again and again; it does something once in interval_ms_, and then with each call until nothing is over, for one
-caller at a time. It takes no other terms than these, so whoever may claim may have it. One row: purged, and how many
+caller at a time. It takes no other terms than these, so each login that may claim may call it. One row: purged, and how many
 it were; 0 when it was not the caller's turn or nothing is over.
 Table access order: queue_retention, passed over when somebody holds the row{{ "; then as purge_" ~ queue ~ "_trx" if retention }}{{ "; then " ~ queue ~ "_attempt" if attempt_retention }}.
 */

@@ -77,7 +77,7 @@ ON CONFLICT DO NOTHING;
 {% endfilter %}
 {% filter made("TABLE", "queue_operation") %}
 /*
-One row per call that changed items, written in the same transaction: whoever lost the answer asks again with the same
+One row per call that changed items, written in the same transaction: a caller that lost the answer asks again with the same
 identity and gets the same answer instead of a second effect; in another queue, or for another kind of call, it is refused.
 Result holds what cannot be read back from the items.
 */

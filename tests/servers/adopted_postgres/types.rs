@@ -25,7 +25,7 @@ fn kept(adopted: &Adopted, key: &str) -> String {
 }
 
 #[test]
-fn an_enum_tells_the_state_through_a_whole_life() {
+fn an_enum_holds_the_state_through_a_whole_life() {
     let adopted = given();
     let queue = adopted.worker("w");
     queue.enqueue(&adopted.items(4), None).unwrap();

@@ -215,7 +215,7 @@ VALUES
 ON CONFLICT DO NOTHING;
 
 /*
-One row per call that changed items, written in the same transaction: whoever lost the answer asks again with the same
+One row per call that changed items, written in the same transaction: a caller that lost the answer asks again with the same
 identity and gets the same answer instead of a second effect; in another queue, or for another kind of call, it is refused.
 Result holds what cannot be read back from the items.
 */
@@ -1382,7 +1382,7 @@ CREATE TABLE IF NOT EXISTS "readpast"."job" (
     step text NULL, attempt_num integer NOT NULL, response text NULL DEFAULT '', error text NULL DEFAULT '',
     started_at timestamptz NULL, duration bigint NULL, scheduled_for timestamptz NOT NULL,
     updated_at timestamptz NOT NULL, lease_owner text NULL, lease_until timestamptz NULL,
-    /* By which claim it was taken, for whoever lost the answer to that. Below zero: it goes alone. */
+    /* The claim that took it, for a caller that lost its answer. Below zero: it goes alone. */
     claim_num bigint NULL, "Customer" varchar(40) NULL, "Rank" integer NOT NULL, "Reference" uuid NULL,
     CONSTRAINT job_pk PRIMARY KEY (enqueued_at)
 )
@@ -2577,7 +2577,7 @@ BEGIN
         WHERE q.enqueued_at BETWEEN d.key_1 AND d.key_1 AND d.answer = 'OK'
     ),
 
-    /* Remembered for whoever asks again: what cannot be told from the items later. */
+    /* Remembered for a repeated call: values that the items do not hold later. */
     remembered AS (
         UPDATE "readpast"."queue_operation" AS p
         SET result = (
@@ -2718,7 +2718,7 @@ BEGIN
         WHERE q.enqueued_at BETWEEN d.key_1 AND d.key_1 AND d.answer = 'OK'
     ),
 
-    /* Remembered for whoever asks again: what cannot be told from the items later. */
+    /* Remembered for a repeated call: values that the items do not hold later. */
     remembered AS (
         UPDATE "readpast"."queue_operation" AS p
         SET result = (
@@ -3406,7 +3406,7 @@ BEGIN
         WHERE q.enqueued_at BETWEEN d.key_1 AND d.key_1 AND d.answer = 'OK'
     ),
 
-    /* Remembered for whoever asks again: what cannot be told from the items later. */
+    /* Remembered for a repeated call: values that the items do not hold later. */
     remembered AS (
         UPDATE "readpast"."queue_operation" AS p
         SET result = (

@@ -249,7 +249,7 @@ FROM (VALUES
 CROSS APPLY OPENJSON(f.[To]) AS t
 WHERE NOT EXISTS (SELECT 1 FROM [readpast].[QueueTransition] AS q WHERE q.[FromStatus] = f.[FromStatus] AND q.[ToStatus] = t.[value]);
 /*
-One row per call that changed items, written in the same transaction: whoever lost the answer asks again with the same
+One row per call that changed items, written in the same transaction: a caller that lost the answer asks again with the same
 identity and gets the same answer instead of a second effect; in another queue, or for another kind of call, it is refused.
 Result holds what cannot be read back from the items.
 */
