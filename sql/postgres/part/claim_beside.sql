@@ -1,6 +1,6 @@
 {#- The claim of the items in `found`, of a table beside which another stands, and what it returns. #}
 {% include "part/taken.sql" %}
-{%- import "part/write.sql" as write %}
+{%- import "macro/write.sql" as write %}
 {{- write.changed(claims=true) }}
 
     SELECT

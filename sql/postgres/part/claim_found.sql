@@ -1,6 +1,6 @@
 {#- The claim of the items in `found`, of a table that has it all, and what it returns. #}
 {% include "part/taken.sql" %}
-{%- import "part/write.sql" as write %}
+{%- import "macro/write.sql" as write %}
 {{- write.changed(["attempts", "started", "error", "owner", "lease_until"], taken=true, claims=true, returns_row=true, gives=["position", "alone"]) }}
 
     SELECT

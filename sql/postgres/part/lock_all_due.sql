@@ -1,5 +1,5 @@
 {#- Whatever is due, of all kinds. -#}
-{%- import "part/lock_due.sql" as due %}
+{%- import "macro/lock_due.sql" as due %}
 {%- if not role.due %}
 {{- due.lock(none) }}
 {%- elif not due_in_order %}

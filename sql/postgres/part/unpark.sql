@@ -72,7 +72,7 @@ BEGIN
             WHERE v.item_status = 'Error' AND COALESCE(v.item_due_at <= now_, TRUE)
         ),
 
-{% import "part/write.sql" as write %}{{ write.changed() | indent(4, true) }}
+{% import "macro/write.sql" as write %}{{ write.changed() | indent(4, true) }}
 
         SELECT COALESCE(ARRAY_AGG({{ m.key_kept("c.key_") }}), '{}')
         INTO done_

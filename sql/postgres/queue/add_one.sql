@@ -1,4 +1,4 @@
-{%- import "part/macros.sql" as m -%}
+{%- import "macro/item.sql" as m -%}
 {%- set given = columns if own else inserted | selectattr("is_given") | list -%}
 {%- set signature %}
 {%- filter listed(4) %}text{% for column in given %}, {{ column.type }}{% endfor %}{% for subtype in subtypes %}, json{% endfor %}, timestamptz, text{% endfilter %}

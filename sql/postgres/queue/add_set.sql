@@ -1,6 +1,6 @@
-{%- import "part/macros.sql" as m -%}
-{%- import "part/checks.sql" as check -%}
-{%- import "part/column.sql" as of -%}
+{%- import "macro/item.sql" as m -%}
+{%- import "macro/checks.sql" as check -%}
+{%- import "macro/column.sql" as of -%}
 {%- set procedure = "add_" ~ queue ~ "_set_trx" -%}
 {%- set function = object(procedure) -%}
 {%- set called_as = object("add_" ~ queue ~ "_set_utx") -%}

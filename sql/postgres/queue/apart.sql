@@ -1,6 +1,6 @@
-{%- import "part/macros.sql" as m -%}
-{%- import "part/settings.sql" as use -%}
-{%- import "part/narrow.sql" as narrow -%}
+{%- import "macro/item.sql" as m -%}
+{%- import "macro/settings.sql" as use -%}
+{%- import "macro/narrow.sql" as narrow -%}
 {% include "part/claim_keys.sql" %}
 {%- set procedure = "next_" ~ queue ~ "_apart_trx" -%}
 {%- set function = object(procedure) -%}

@@ -1,5 +1,5 @@
-{%- import "part/macros.sql" as m -%}
-{%- import "part/checks.sql" as check -%}
+{%- import "macro/item.sql" as m -%}
+{%- import "macro/checks.sql" as check -%}
 {%- if attempt_history %}
 {%- set procedure = "attempts_" ~ queue -%}
 {%- set function = object(procedure) -%}

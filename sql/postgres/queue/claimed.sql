@@ -1,4 +1,4 @@
-{%- import "part/macros.sql" as m -%}
+{%- import "macro/item.sql" as m -%}
 {%- if marks_claims %}
 {%- set procedure = "claimed_" ~ queue -%}
 {%- set function = object(procedure) -%}

@@ -1,4 +1,4 @@
-{%- import "part/macros.sql" as m -%}
+{%- import "macro/item.sql" as m -%}
 {%- set procedure = "find_" ~ queue -%}
 {%- set function = object(procedure) -%}
 {% filter made("FUNCTION", procedure) %}

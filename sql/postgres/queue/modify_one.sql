@@ -1,4 +1,4 @@
-{%- import "part/macros.sql" as m -%}
+{%- import "macro/item.sql" as m -%}
 {%- set procedure = "modify_" ~ queue ~ "_trx" -%}
 {%- set function = object(procedure) -%}
 {%- set answering = object("modify_" ~ queue ~ "_utx") -%}

@@ -1,8 +1,8 @@
-{%- import "part/macros.sql" as m -%}
-{%- import "part/settings.sql" as use -%}
-{%- import "part/checks.sql" as check -%}
-{%- import "part/set_value.sql" as value -%}
-{%- import "part/write.sql" as write -%}
+{%- import "macro/item.sql" as m -%}
+{%- import "macro/settings.sql" as use -%}
+{%- import "macro/checks.sql" as check -%}
+{%- import "macro/set_value.sql" as value -%}
+{%- import "macro/write.sql" as write -%}
 {%- set procedure = "modify_" ~ queue ~ "_set_trx" -%}
 {%- set function = object(procedure) -%}
 {%- set can_set = settable or subtypes %}
@@ -102,7 +102,7 @@ BEGIN
     ),
 {%- endif %}
 {%- if attempt_history %}
-{%- import "part/attempted.sql" as history %}
+{%- import "macro/attempted.sql" as history %}
 {{- history.attempted("ended_error") }},
 {%- if completion == "delete" %}
 

@@ -1,4 +1,4 @@
-{%- import "part/macros.sql" as m -%}
+{%- import "macro/item.sql" as m -%}
 {%- for transaction in ["trx", "utx"] %}
 {%- set procedure = "next_" ~ queue ~ "_" ~ transaction -%}
 {%- set function = object(procedure) -%}

@@ -1,5 +1,5 @@
-{%- import "part/macros.sql" as m -%}
-{%- import "part/settings.sql" as use -%}
+{%- import "macro/item.sql" as m -%}
+{%- import "macro/settings.sql" as use -%}
 {%- set procedure = "next_" ~ queue ~ "_set_trx" -%}
 {%- set knows_refused = false -%}
 {%- set function = object(procedure) -%}

@@ -1,7 +1,7 @@
-{%- import "part/macros.sql" as m -%}
-{%- import "part/settings.sql" as use -%}
-{%- import "part/narrow.sql" as narrow -%}
-{%- import "part/write.sql" as write -%}
+{%- import "macro/item.sql" as m -%}
+{%- import "macro/settings.sql" as use -%}
+{%- import "macro/narrow.sql" as narrow -%}
+{%- import "macro/write.sql" as write -%}
 {%- set procedure = "recover_" ~ queue ~ "_trx" -%}
 {%- set function = object(procedure) -%}
 {%- set foreign = beside and role.started and not run_time and shows_claims -%}
@@ -244,7 +244,7 @@ BEGIN
 
 {{ write.changed(["attempts", "error", "lease_until", "duration"], gives=["key_1", "token", "attempt_num", "answer"] + (["type"] if own_types_only else []) if own else []) | indent(4, true) }}
 {%- if attempt_history %},
-{%- import "part/attempted.sql" as history %}
+{%- import "macro/attempted.sql" as history %}
 {{- history.attempted("error") | indent(4) }}
 {%- endif %}
 

@@ -1,5 +1,5 @@
-{%- import "part/macros.sql" as m -%}
-{%- import "part/checks.sql" as check -%}
+{%- import "macro/item.sql" as m -%}
+{%- import "macro/checks.sql" as check -%}
 {%- set procedure = "redrive_" ~ queue ~ "_set_trx" -%}
 {%- set function = object(procedure) -%}
 {%- set again = dedup and dedup.unfinished_only -%}
@@ -142,7 +142,7 @@ BEGIN
         FROM judged AS v
     ),
 
-{% import "part/write.sql" as write %}
+{% import "macro/write.sql" as write %}
 {{- write.changed(["attempts", "due"], clears=["started", "duration", "owner", "lease_until"]) }},
 
 {% if own %}

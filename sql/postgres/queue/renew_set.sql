@@ -1,6 +1,6 @@
-{%- import "part/macros.sql" as m -%}
-{%- import "part/settings.sql" as use -%}
-{%- import "part/checks.sql" as check -%}
+{%- import "macro/item.sql" as m -%}
+{%- import "macro/settings.sql" as use -%}
+{%- import "macro/checks.sql" as check -%}
 {%- set procedure = "renew_" ~ queue ~ "_set_trx" -%}
 {%- set function = object(procedure) -%}
 {%- set asked = ["status", "token", "attempt", "owner"] -%}

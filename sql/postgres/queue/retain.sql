@@ -1,5 +1,5 @@
-{%- import "part/macros.sql" as m -%}
-{%- import "part/checks.sql" as check -%}
+{%- import "macro/item.sql" as m -%}
+{%- import "macro/checks.sql" as check -%}
 {%- set procedure = "retain_" ~ queue ~ "_trx" -%}
 {%- set function = object(procedure) -%}
 {%- if retention or attempt_retention %}

@@ -1,4 +1,4 @@
-{%- import "part/macros.sql" as m -%}
+{%- import "macro/item.sql" as m -%}
 {%- set procedure = "stats_" ~ queue -%}
 {%- set function = object(procedure) -%}
 {%- set history = history_table if own and history_table else none -%}

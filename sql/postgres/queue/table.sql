@@ -1,6 +1,6 @@
-{%- import "part/macros.sql" as m -%}
-{%- import "part/index.sql" as index_of -%}
-{%- import "part/column.sql" as of -%}
+{%- import "macro/item.sql" as m -%}
+{%- import "macro/index.sql" as index_of -%}
+{%- import "macro/column.sql" as of -%}
 {%- if own %}
 {%- include "part/own_table.sql" %}
 {%- else %}

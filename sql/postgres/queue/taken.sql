@@ -1,6 +1,6 @@
-{%- import "part/macros.sql" as m -%}
-{%- import "part/settings.sql" as use -%}
-{%- import "part/checks.sql" as check -%}
+{%- import "macro/item.sql" as m -%}
+{%- import "macro/settings.sql" as use -%}
+{%- import "macro/checks.sql" as check -%}
 {%- if claimed_by_others %}
 {%- set procedure = "taken_" ~ queue ~ "_trx" -%}
 {%- set function = object(procedure) -%}
@@ -124,9 +124,9 @@ BEGIN
             CROSS JOIN LATERAL (SELECT a.attempt, NOT v.again AND a.attempt > max_attempts_ AS is_spent) AS n
         ),
 
-{% import "part/write.sql" as write %}{{ write.changed() }}
+{% import "macro/write.sql" as write %}{{ write.changed() }}
 {%- if attempt_history %},
-{%- import "part/attempted.sql" as history %}
+{%- import "macro/attempted.sql" as history %}
 {{- history.attempted("ended_error", outcome="CASE WHEN d.status = 'Failed' THEN 'Failed' ELSE 'Error' END") }}
 {%- endif %}
 

@@ -1,4 +1,4 @@
-{%- import "part/macros.sql" as m -%}
+{%- import "macro/item.sql" as m -%}
 {%- if beside %}
 {% filter made("VIEW", queue ~ "_item_v") %}
 /*

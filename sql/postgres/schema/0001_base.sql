@@ -1,5 +1,5 @@
 {#- Released scripts are immutable: a change to what stands here is a new script with the next number. -#}
-{% import "part/index.sql" as index_of -%}
+{% import "macro/index.sql" as index_of -%}
 {% filter made("SCHEMA", schema_name) %}
 /*
 The vocabulary and the book-keeping that every queue of this schema shares.

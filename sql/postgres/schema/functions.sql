@@ -1,4 +1,4 @@
-{%- import "part/macros.sql" as m -%}
+{%- import "macro/item.sql" as m -%}
 {% filter made("FUNCTION", "queue_is_processable_fn") %}
 /* The meaning of each status, in one place. Re-created by every install. */
 CREATE OR REPLACE FUNCTION {{ object("queue_is_processable_fn") }}(status text) RETURNS boolean

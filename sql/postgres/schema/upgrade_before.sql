@@ -1,4 +1,4 @@
-{%- import "part/column.sql" as of -%}
+{%- import "macro/column.sql" as of -%}
 {#- Objects that have to go or change before the queue's script makes its objects anew. -#}
 {%- if operates_no_more %}
 {% filter statement %}

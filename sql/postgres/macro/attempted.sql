@@ -1,5 +1,5 @@
 {#- `error` is the column of what was decided that has the error of the attempt that ended; `outcome` is what became of it. -#}
-{%- import "part/macros.sql" as m -%}
+{%- import "macro/item.sql" as m -%}
 {%- macro attempted(error, outcome="d.status") %}
 
     /* Ended attempts are remembered. Nothing stays of those that leave with their items. */

@@ -1,8 +1,8 @@
 {#-
 The settings of a call, and its checks: what the settings are is asked in the call that checks, or of a table of somebody else's.
 -#}
-{%- import "part/macros.sql" as m -%}
-{%- import "part/checks.sql" as check -%}
+{%- import "macro/item.sql" as m -%}
+{%- import "macro/checks.sql" as check -%}
 {%- macro read(name, otherwise) %}
 {%- if settings_of.theirs %}{{ m.setting_or(name, otherwise) }}{% else %}{{ object("queue_terms") }}('{{ queue }}', param_ => {{ text(setting ~ "." ~ name) }}, otherwise => {{ otherwise }}){% endif %}
 {%- endmacro -%}

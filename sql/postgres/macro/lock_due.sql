@@ -1,5 +1,5 @@
 {#- Locks up to `most` rows for which `due_is`, and puts their keys into the variables `into`. -#}
-{%- import "part/macros.sql" as m -%}
+{%- import "macro/item.sql" as m -%}
 {%- macro lock(due_is, most="max_", into=m.list("key_", "_")) %}
     /* Materialized, so that the rows are chosen once. */
     WITH due AS MATERIALIZED (

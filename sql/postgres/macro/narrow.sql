@@ -4,7 +4,7 @@ it refuses, which are left aside. `body` works on the keys from_ to to_ (m.keys_
 text, into done_. Around it stands a savepoint, only here.
 `after`: what follows where they were let through. `ends` is when to leave off before the last.
 -#}
-{%- import "part/macros.sql" as m -%}
+{%- import "macro/item.sql" as m -%}
 {%- macro variables() %}
     from_ integer;
     to_ integer;

@@ -8,8 +8,8 @@ may stand in any of its columns. `clears`: the columns of ours that it makes NUL
 `taken`: the statement has chosen the rows itself, so that there is no answer to ask for. `claims`: it is a claim. `returns_row`, `gives`: what the next
 expression sees of a row and of what was decided.
 -#}
-{%- import "part/macros.sql" as m -%}
-{%- import "part/set_value.sql" as value -%}
+{%- import "macro/item.sql" as m -%}
+{%- import "macro/set_value.sql" as value -%}
 {%- macro changed(sets=[], clears=[], leaves=false, values=false, taken=false, claims=false, returns_row=false, gives=[]) %}
     /* An item that a trigger of the table keeps from changing counts as not changed. */
     changed AS (
