@@ -20,7 +20,7 @@ Table access order: {{ "QueueTurn, " if group }}{{ called.table }}{{ ", " ~ queu
     @Worker nvarchar(128), @Max int, @LeaseMs int, @Recover int,
     @Within int{{ ",\n    @StartedAt datetime2(7) = NULL" if run_time }}
 {%- include "part/kind_parameters.sql" %},{{ "\n    @Claim bigint = NULL," if marks_claims }}
-    @Tells bit = 1,
+    @Returns bit = 1,
     @Key {{ key_out }} = NULL OUTPUT,
     @Token datetime2(7) = NULL OUTPUT, @DueMs bigint = NULL OUTPUT
 AS
@@ -126,7 +126,7 @@ BEGIN
         END CATCH;
     END;
 
-    IF @Tells = 0
+    IF @Returns = 0
     BEGIN
         SELECT
 {%- if beside %}

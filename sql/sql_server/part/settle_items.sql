@@ -19,7 +19,7 @@ Table access order: QueueOperation, {{ called.table }}, {{ queue ~ "_Lease, " if
     @Key {{ t.key[0].type if own else "nvarchar(4000)" }} = NULL,
     @Token datetime2(7) = NULL, @Attempt int = NULL, @Status varchar(20) = NULL, @Step nvarchar(60) = NULL,
     @Response nvarchar(max) = NULL, @Error nvarchar(max) = NULL, @DueAt datetime2(7) = NULL,
-    @Set nvarchar(max) = NULL, @Tells bit = 1, @Answer varchar(20) = NULL OUTPUT, @Is varchar(20) = NULL OUTPUT
+    @Set nvarchar(max) = NULL, @Returns bit = 1, @Answer varchar(20) = NULL OUTPUT, @Is varchar(20) = NULL OUTPUT
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -74,7 +74,7 @@ BEGIN
 
 {% include "part/remember_answers.sql" %}{% endfilter %}
 
-    IF @Tells = 0
+    IF @Returns = 0
         SELECT @Answer = w.[Answer], @Is = w.[Status]
         FROM @_Work AS w;
     ELSE

@@ -53,7 +53,7 @@ BEGIN
         EXECUTE {{ object(queue ~ "_Settle") }}
             @Operation = NULL, @Worker = @Worker, @LeaseMs = NULL, @IsOne = 1, @Key = {{ of_key }}, @Token = {{ of_token }},
             @Attempt = @AttemptNum, @Status = @Status, @Step = @Step, @Response = @Response, @Error = @Error,
-            @DueAt = {{ of_due }}, @Set = @Set{{ ",\n            @Tells = 0, @Answer = @_Answer OUTPUT, @Is = @_Is OUTPUT\n        WITH RESULT SETS NONE" if transaction == "trx" }};
+            @DueAt = {{ of_due }}, @Set = @Set{{ ",\n            @Returns = 0, @Answer = @_Answer OUTPUT, @Is = @_Is OUTPUT\n        WITH RESULT SETS NONE" if transaction == "trx" }};
 {%- endset %}
 {{- settled if transaction == "trx" else settled | replace("\n        ", "\n    ") }}
 {%- if transaction == "trx" %}

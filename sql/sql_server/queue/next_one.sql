@@ -46,7 +46,7 @@ BEGIN
         EXECUTE {{ object(queue ~ "_Claim") }}
             @Worker = @Worker, @Max = 1, @LeaseMs = @LeaseMs, @Recover = @Recover, @Within = {{ 1 if transaction == "utx" else 0 }}
             {%- include "part/claim_more.sql" %},
-            @Tells = 0, @Key = @_Key OUTPUT, @Token = @_Token OUTPUT, @DueMs = @_DueMs OUTPUT{{ "\n        WITH RESULT SETS NONE" if transaction == "trx" }};
+            @Returns = 0, @Key = @_Key OUTPUT, @Token = @_Token OUTPUT, @DueMs = @_DueMs OUTPUT{{ "\n        WITH RESULT SETS NONE" if transaction == "trx" }};
         SET @Recover = 0;
     END;
 

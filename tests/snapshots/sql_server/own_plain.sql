@@ -1790,7 +1790,7 @@ item's key and token in @Key and @Token, and 0 in @DueMs if it only ended items 
 Table access order: Job, QueueRefused.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Job_Claim]
-    @Worker nvarchar(128), @Max int, @LeaseMs int, @Recover int, @Within int, @Claim bigint = NULL, @Tells bit = 1,
+    @Worker nvarchar(128), @Max int, @LeaseMs int, @Recover int, @Within int, @Claim bigint = NULL, @Returns bit = 1,
     @Key datetime2(7) = NULL OUTPUT, @Token datetime2(7) = NULL OUTPUT, @DueMs bigint = NULL OUTPUT
 AS
 BEGIN
@@ -1967,7 +1967,7 @@ BEGIN
         END CATCH;
     END;
 
-    IF @Tells = 0
+    IF @Returns = 0
     BEGIN
         SELECT @Key = d.[Key1], @Token = d.[Token]
         FROM @_Due AS d
@@ -2110,7 +2110,7 @@ BEGIN
     BEGIN
         EXECUTE [readpast].[Job_Claim]
             @Worker = @Worker, @Max = 1, @LeaseMs = @LeaseMs, @Recover = @Recover, @Within = 1,
-            @Tells = 0, @Key = @_Key OUTPUT, @Token = @_Token OUTPUT, @DueMs = @_DueMs OUTPUT;
+            @Returns = 0, @Key = @_Key OUTPUT, @Token = @_Token OUTPUT, @DueMs = @_DueMs OUTPUT;
         SET @Recover = 0;
     END;
 
@@ -2144,7 +2144,7 @@ BEGIN
     BEGIN
         EXECUTE [readpast].[Job_Claim]
             @Worker = @Worker, @Max = 1, @LeaseMs = @LeaseMs, @Recover = @Recover, @Within = 0,
-            @Tells = 0, @Key = @_Key OUTPUT, @Token = @_Token OUTPUT, @DueMs = @_DueMs OUTPUT
+            @Returns = 0, @Key = @_Key OUTPUT, @Token = @_Token OUTPUT, @DueMs = @_DueMs OUTPUT
         WITH RESULT SETS NONE;
         SET @Recover = 0;
     END;
@@ -2278,7 +2278,7 @@ CREATE OR ALTER PROCEDURE [readpast].[Job_Settle]
     @IsOne bit = 0, @Key datetime2(7) = NULL,
     @Token datetime2(7) = NULL, @Attempt int = NULL, @Status varchar(20) = NULL, @Step nvarchar(60) = NULL,
     @Response nvarchar(max) = NULL, @Error nvarchar(max) = NULL, @DueAt datetime2(7) = NULL,
-    @Set nvarchar(max) = NULL, @Tells bit = 1, @Answer varchar(20) = NULL OUTPUT, @Is varchar(20) = NULL OUTPUT
+    @Set nvarchar(max) = NULL, @Returns bit = 1, @Answer varchar(20) = NULL OUTPUT, @Is varchar(20) = NULL OUTPUT
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -2460,7 +2460,7 @@ BEGIN
         EXECUTE [readpast].[QueueOperationKeep] @Operation, @_Result;
     END;
 
-    IF @Tells = 0
+    IF @Returns = 0
         SELECT @Answer = w.[Answer], @Is = w.[Status]
         FROM @_Work AS w;
     ELSE
@@ -2615,7 +2615,7 @@ BEGIN
         EXECUTE [readpast].[Job_Settle]
             @Operation = NULL, @Worker = @Worker, @LeaseMs = NULL, @IsOne = 1, @Key = @EnqueuedAt, @Token = @UpdatedAt,
             @Attempt = @AttemptNum, @Status = @Status, @Step = @Step, @Response = @Response, @Error = @Error,
-            @DueAt = @ScheduledFor, @Set = @Set, @Tells = 0, @Answer = @_Answer OUTPUT, @Is = @_Is OUTPUT
+            @DueAt = @ScheduledFor, @Set = @Set, @Returns = 0, @Answer = @_Answer OUTPUT, @Is = @_Is OUTPUT
         WITH RESULT SETS NONE;
         COMMIT TRANSACTION;
     END TRY
