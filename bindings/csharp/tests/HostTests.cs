@@ -41,7 +41,7 @@ namespace Readpast.Tests
         {
             string program = Path.Combine(
                 AppContext.BaseDirectory, "..", "..", "hosted_service", "release", "hosted_service.dll");
-            var start = new ProcessStartInfo("dotnet", program);
+            var start = new ProcessStartInfo("dotnet", new[] { program });
             foreach (var setting in TestQueue.Options)
             {
                 bool isConnection = setting.Key == "connection";

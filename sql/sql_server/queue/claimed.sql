@@ -14,7 +14,9 @@ Table access order: {{ queue ~ "_Lease, " if beside }}{{ called.table }}.
 AS
 BEGIN
 {% include "part/head.sql" %}
+{%- if "@_SilentMs" in item.until(t, "@_SilentMs") %}
     DECLARE @_SilentMs int = (SELECT s.[LeaseMs] FROM {{ object(queue ~ "_Setting_V") }} AS s);
+{%- endif %}
 {% include "part/clock_variables.sql" %}
 {% include "part/out_table.sql" %}
 

@@ -2165,7 +2165,6 @@ CREATE OR ALTER PROCEDURE [readpast].[Claimed_Job]
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    DECLARE @_SilentMs int = (SELECT s.[LeaseMs] FROM [readpast].[Job_Setting_V] AS s);
     DECLARE @_Now datetime2(7); /* UTC */
     DECLARE @_Out TABLE (
         [Seq] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL, [Ordinal] int NULL, [DueMs] bigint NULL, [Key] datetime2(7) NULL,
