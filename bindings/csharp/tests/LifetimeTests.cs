@@ -213,7 +213,7 @@ namespace Readpast.Tests
         private static WeakReference[] Forget(Queue queue)
         {
             var forgotten = new List<WeakReference>();
-            // In another thread's stack, which is gone afterwards: Mono takes whatever lies in a stack for a reference.
+            // In another thread's stack, which is gone afterwards, so that no slot of it holds a reference.
             var thread = new Thread(() =>
             {
                 for (int i = 0; i < 20; i++)
