@@ -27,7 +27,7 @@ length($0) > 120 { complain("longer than 120 columns") }
 {
     before = $0
     line = $0
-    # What looks like a brace within text is none.
+    # Braces within text do not count.
     gsub(/\\\\|\\"|'\\?.'/, "", line)
     gsub(/@?"[^"]*"/, "", line)
     sub(/\/\/.*/, "", line)

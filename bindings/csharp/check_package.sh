@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes the package, and has projects in a clean directory get it as a user's do: they are compiled for .NET, and ahead of
-# time, and run on the PostgreSQL that READPAST_TEST_POSTGRES names. Then it takes away what the library needs, and looks at
-# what is said about that.
+# time, and run on the PostgreSQL that READPAST_TEST_POSTGRES names. Then it takes away files of the library, and
+# checks the errors.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 

@@ -29,7 +29,7 @@ cd "$app"
 run() { "$root/.ci/wine.sh" --again "$@"; }
 
 echo '-- tests on .NET for Windows'
-# What workers are to warn of is not worth reading unless something failed.
+# The workers' warnings are worth reading only when something failed.
 run ./Readpast.Tests.exe 2>warnings || {
     cut --bytes=1-300 warnings >&2
     fail 'the tests failed'
@@ -40,6 +40,6 @@ done_lines=$(run ./minimal_worker.exe | grep --count '"Recipient":"customer-') |
 [ "$done_lines" -eq 5 ] || fail "it did $done_lines items of 5"
 echo '-- what is missing is named'
 rm libreadpast.dll
-# What it ends with is that of Wine's debugger.
+# The exit code comes from Wine's debugger.
 said=$(run ./minimal_worker.exe 2>&1) || true
 [[ $said == *DllNotFoundException* && $said == *'libreadpast.dll cannot be loaded'* ]] || fail "the worker said: $said"

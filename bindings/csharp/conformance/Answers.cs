@@ -9,7 +9,7 @@ namespace Conformance
 {
     using Answer = Dictionary<string, object>;
 
-    /// <summary>Answers, from what the library said.</summary>
+    /// <summary>Answers, from the library's results.</summary>
     internal static class Answers
     {
         internal static Answer Of(Status status)
@@ -31,7 +31,7 @@ namespace Conformance
             return answer;
         }
 
-        /// <summary>What is refused before the library is asked.</summary>
+        /// <summary>A refusal by the binding, before it calls the library.</summary>
         internal static Answer Of(Status status, Exception exception)
         {
             return Of(status).With("error", new Answer

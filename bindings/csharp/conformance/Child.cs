@@ -6,8 +6,8 @@ using Readpast;
 namespace Conformance
 {
     /// <summary>
-    /// What a forked child process is told that tries to go on with its parent's queue. A managed runtime cannot run in
-    /// such a child, whose other threads are gone; so the child makes one native call, compiled beforehand, and ends.
+    /// The status a forked child process gets when it uses its parent's queue. A managed runtime cannot run in such a
+    /// child, whose other threads are gone; so the child makes one native call, compiled beforehand, and ends.
     /// </summary>
     internal static class Child
     {

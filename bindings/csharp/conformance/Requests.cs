@@ -7,7 +7,7 @@ using Request = System.Collections.Generic.IDictionary<string, object>;
 
 namespace Conformance
 {
-    /// <summary>What a request holds.</summary>
+    /// <summary>Members of a request.</summary>
     internal static class Requests
     {
         internal static string Text(this Request request, string member)

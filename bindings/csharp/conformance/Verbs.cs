@@ -131,7 +131,7 @@ namespace Conformance
             }).ToArray());
         }
 
-        /// <summary>What a call claimed or found: told, and kept if the driver wants that.</summary>
+        /// <summary>A call's items: returns them, and keeps them if the driver wants that.</summary>
         private static Answer Claim(Request request)
         {
             return Claimed(request, QueueOf(request).Claim(request.Number("max", 1), Wait(request)));

@@ -86,7 +86,7 @@ internal static class Program
     }
 }
 
-/// <summary>What the command line says.</summary>
+/// <summary>The command line's arguments.</summary>
 internal sealed class Arguments
 {
     internal QueueOptions Options { get; } = new QueueOptions();
@@ -157,7 +157,7 @@ internal sealed class Arguments
     }
 }
 
-/// <summary>Stops a worker when the process is told to end; a second Ctrl-C is not caught any more.</summary>
+/// <summary>Stops a worker when a signal ends the process; a second Ctrl-C is not caught any more.</summary>
 internal sealed class StopOnSignal : IDisposable
 {
     private readonly PosixSignalRegistration[] signals;
@@ -201,7 +201,7 @@ internal sealed class Records
 
     internal void Settled(SettledItem item)
     {
-        // What is given back was not begun, and is on no record.
+        // Items given back were not begun; the record leaves them out.
         if (item.State != ItemState.Pending)
         {
             Write("S\t" + item.Key + "\t" + item.Attempt + "\t" + (int)item.Answer + "\t" + (int)item.State + "\n");

@@ -50,7 +50,7 @@ namespace Readpast.Tests
         [InlineData("item => { Console.WriteLine(item.Key); }")]
         [InlineData("item => item.Complete()")]
         [InlineData("item => { Action later = () => Send(item); later(); }")]
-        public void WhatIsWaitedForIsNot(string handler)
+        public void AwaitedCallsAreNotReported(string handler)
         {
             Assert.Empty(Diagnose(handler));
         }

@@ -78,7 +78,7 @@ namespace Readpast.Tests
         }
 
         [Fact]
-        public async Task WhatChangesAfterACallIsNoConcernOfIt()
+        public async Task ChangesAfterACallDoNotReachIt()
         {
             using (Queue narrow = Narrow())
             using (Psql psql = Psql.Start())
@@ -186,7 +186,7 @@ namespace Readpast.Tests
             return Queue.Open(options, TestQueue.Install());
         }
 
-        /// <summary>Holds up whoever writes to the queue, until a commit.</summary>
+        /// <summary>Holds up writers to the queue, until a commit.</summary>
         private static void Hold(Psql psql, Queue queue)
         {
             psql.Ask("BEGIN; LOCK TABLE readpast_csharp." + queue.Name + " IN EXCLUSIVE MODE; SELECT 1");

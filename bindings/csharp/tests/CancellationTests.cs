@@ -58,7 +58,7 @@ namespace Readpast.Tests
         }
 
         [Fact]
-        public void WhatIsCancelledBeforeDoesNotBegin()
+        public void CallsCancelledBeforeDoNotBegin()
         {
             TestQueue.Enqueue(queue, "a");
             var cancelled = new CancellationToken(true);
@@ -68,7 +68,7 @@ namespace Readpast.Tests
         }
 
         [Fact]
-        public void WhatInterruptsAQueueInterruptsItsTasks()
+        public void AnInterruptOfAQueueInterruptsItsTasks()
         {
             using (var source = new CancellationTokenSource())
             {

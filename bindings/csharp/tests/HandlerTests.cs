@@ -8,7 +8,7 @@ using Xunit;
 
 namespace Readpast.Tests
 {
-    /// <summary>Asynchronous handlers, mistakes of handlers, and what a worker tells of them.</summary>
+    /// <summary>Asynchronous handlers, mistakes of handlers, and a worker's reports of them.</summary>
     public sealed class HandlerTests : IDisposable
     {
         private Queue queue;
@@ -134,7 +134,7 @@ namespace Readpast.Tests
         }
 
         [Fact]
-        public void WhatIgnoresItsTokenIsWaitedFor()
+        public void AStopWaitsForAHandlerThatIgnoresItsToken()
         {
             TestQueue.Enqueue(queue, "a");
             var cancelled = new TaskCompletionSource<bool>();
@@ -243,12 +243,12 @@ namespace Readpast.Tests
         }
 
         [Fact]
-        public void AStopFromElsewhereIsToldWhileAllThreadsAreBusy()
+        public void AStopFromElsewhereArrivesWhileAllThreadsAreBusy()
         {
             TestQueue.Enqueue(queue, "a");
             var worker = new QueueWorker(queue, async (item, cancellation) =>
             {
-                // Nobody waits for items, who could be told by that.
+                // No thread waits for items, to learn of the stop that way.
                 queue.Interrupt();
                 await Task.Delay(Until.Patience, cancellation);
             })
@@ -284,7 +284,7 @@ namespace Readpast.Tests
         }
 
         [Fact]
-        public void ItTellsOfEveryFailedAttemptAndOfNoPayload()
+        public void ItLogsEveryFailedAttemptAndNoPayload()
         {
             TestQueue.Enqueue(queue, "throws s3cret", "retries s3cret", "fails s3cret", "long s3cret", "good s3cret");
             string[] keys;

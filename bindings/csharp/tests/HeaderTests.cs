@@ -17,7 +17,7 @@ namespace Readpast.Tests
     {
         private const BindingFlags Fields = BindingFlags.Instance | BindingFlags.Public | BindingFlags.NonPublic;
 
-        /// <summary>What of the header's structs is a number for a handle.</summary>
+        /// <summary>The header's structs that are a number for a handle.</summary>
         private const string Handles = "config|queue|batch|receipts|renewal|error|worker|events|text|queues";
 
         private static readonly Assembly Binding = typeof(Queue).Assembly;

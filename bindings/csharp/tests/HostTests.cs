@@ -6,7 +6,7 @@ using Xunit;
 
 namespace Readpast.Tests
 {
-    /// <summary>A process that is told to end while its handlers work: examples/hosted_service.cs.</summary>
+    /// <summary>A process that gets a signal to end while its handlers work: examples/hosted_service.cs.</summary>
     public class HostTests
     {
         [Fact]

@@ -7,7 +7,7 @@ using Xunit;
 
 namespace Readpast.Tests
 {
-    /// <summary>What goes into a column comes out of it, and nothing is taken for something else.</summary>
+    /// <summary>A column returns the value that went in, with its type.</summary>
     public sealed class ItemTests : IDisposable
     {
         private const string Digits38 = "1234567890123456789012345678.0123456789";

@@ -7,13 +7,13 @@ using Xunit;
 
 namespace Readpast.Tests
 {
-    /// <summary>What ends when: disposing, forgetting to, and using what is gone.</summary>
+    /// <summary>Lifetimes: disposing, forgetting to, and use after the end.</summary>
     public class LifetimeTests
     {
         private const string Waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted";
 
         [Fact]
-        public void WhatIsDisposedOfSaysSo()
+        public void DisposedObjectsThrow()
         {
             Queue queue = TestQueue.Open();
             Batch batch = TestQueue.Claimed(queue, "a");
@@ -56,7 +56,7 @@ namespace Readpast.Tests
         }
 
         [Fact]
-        public void WhatASharedHandleHasStaysWhenTheOtherGoes()
+        public void ASharedHandleStaysWhenTheOtherGoes()
         {
             Queue queue = TestQueue.Open();
             using (Queue shared = queue.Share())
@@ -94,7 +94,7 @@ namespace Readpast.Tests
         }
 
         [Fact]
-        public void WhoForgetsToDisposeLosesNoHandle()
+        public void AForgottenDisposeLosesNoHandle()
         {
             using (Queue queue = TestQueue.Open())
             {

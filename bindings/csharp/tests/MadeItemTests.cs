@@ -39,7 +39,7 @@ namespace Readpast.Tests
         }
 
         [Fact]
-        public void NamesThatDifferInCaseAloneAreTold()
+        public void NamesMatchInAnyCase()
         {
             using (Batch batch = Batch.FromJson("[{\"columns\": {\"Ref\": 1, \"Other\": 2}}]"))
             {
@@ -49,7 +49,7 @@ namespace Readpast.Tests
         }
 
         [Fact]
-        public void WhatCannotBeMadeIsNamed()
+        public void AnErrorNamesTheItemThatCannotBeMade()
         {
             var refused = Assert.Throws<QueueException>(() => Batch.FromJson("[{}, {\"colums\": {}}]"));
             Assert.Equal(Status.InvalidItem, refused.Status);

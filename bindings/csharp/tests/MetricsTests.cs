@@ -4,11 +4,11 @@ using Xunit;
 
 namespace Readpast.Tests
 {
-    /// <summary>What the process tells of itself.</summary>
+    /// <summary>The process's own metrics.</summary>
     public class MetricsTests
     {
         [Fact]
-        public void WhatWasDoneIsTold()
+        public void MetricsCountTheWorkDone()
         {
             // A queue of the test's own: the figures are the whole process's.
             string name = TestQueue.Install();

@@ -40,7 +40,7 @@ namespace Readpast.Tests
         }
 
         [Fact]
-        public void WhatIsNoValueIsRefused()
+        public void InvalidValuesAreRefused()
         {
             Assert.Throws<ArgumentException>(() => TestQueue.With("x", new object()));
             Assert.Throws<ArgumentException>(() => TestQueue.With("x", double.NaN));
@@ -63,7 +63,7 @@ namespace Readpast.Tests
                     Assert.Throws<ArgumentException>(
                         () => queue.Settle(new Settlement(bad, "t", 1, SettlementAction.Complete)));
                 }
-                // What a NUL would cut short must not get through as JSON either.
+                // A text with a NUL would be cut short; it must not get through as JSON either.
                 var refused = Assert.Throws<QueueException>(() => queue.Enqueue(TestQueue.With("Payload", "a\0b")));
                 Assert.Equal(Status.InvalidItem, refused.Status);
                 Assert.Equal(0, queue.Stats().Pending);

@@ -6,7 +6,7 @@ using Xunit;
 
 namespace Readpast.Tests
 {
-    /// <summary>What a worker tells of its items, and what it does with what cannot be settled as it is.</summary>
+    /// <summary>A worker's reports of its items, and its answer to results it cannot settle as they are.</summary>
     public sealed class SettledTests : IDisposable
     {
         private Queue queue;
@@ -22,7 +22,7 @@ namespace Readpast.Tests
         }
 
         [Fact]
-        public void EachItemIsToldOfOnceItIsSettled()
+        public void EachItemIsReportedOnceItIsSettled()
         {
             TestQueue.Enqueue(queue, "good", "bad", "unbegun");
             var told = new ConcurrentQueue<SettledItem>();
@@ -51,7 +51,7 @@ namespace Readpast.Tests
         }
 
         [Fact]
-        public void WhatTheLibraryCannotBeToldIsLeftOut()
+        public void RefusedPartsOfAResultAreLeftOut()
         {
             TestQueue.Enqueue(queue, "delay", "step", "no action");
             Run(

@@ -86,7 +86,7 @@ namespace Readpast.Tests
         }
 
         [Fact]
-        public void WhatIsAbandonedBeforeItRunsDoesNothing()
+        public void AWorkerAbandonedBeforeItRunsDoesNothing()
         {
             TestQueue.Enqueue(queue, "a");
             var worker = new QueueWorker(queue, item => Assert.Fail());

@@ -67,7 +67,7 @@ namespace Readpast.Tests
         }
 
         [Fact]
-        public void WhatAHandlerReturnsIsSettled()
+        public void AHandlersResultIsSettled()
         {
             TestQueue.Enqueue(
                 queue, "nothing", "response", "partially", "fail", "retry", "release", "cancel", "pause", "step");
@@ -133,7 +133,7 @@ namespace Readpast.Tests
         }
 
         [Fact]
-        public void WhatIsStoppedBeforeItRunsDoesNothing()
+        public void AWorkerStoppedBeforeItRunsDoesNothing()
         {
             TestQueue.Enqueue(queue, "a");
             var worker = new QueueWorker(queue, item => Assert.Fail());

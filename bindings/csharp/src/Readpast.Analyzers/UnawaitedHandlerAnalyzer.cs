@@ -52,7 +52,7 @@ namespace Readpast.Analyzers
             }
         }
 
-        /// <summary>What stands for itself, and is neither awaited nor kept.</summary>
+        /// <summary>Looks for statements that neither await their result nor keep it.</summary>
         private static void Look(IAnonymousFunctionOperation handler, OperationAnalysisContext context)
         {
             foreach (var each in handler.Body.Descendants().OfType<IExpressionStatementOperation>())

@@ -42,7 +42,7 @@ namespace Readpast
         }
     }
 
-    /// <summary>What came of settling items and claiming others in the same commit.</summary>
+    /// <summary>Results of settling items and claiming others in the same commit.</summary>
     public sealed class SettledAndClaimed
     {
         internal SettledAndClaimed(Answers<Outcome> outcomes, Batch batch)
@@ -51,10 +51,10 @@ namespace Readpast
             Batch = batch;
         }
 
-        /// <summary>What came of the items that were settled.</summary>
+        /// <summary>The outcomes of the settled items.</summary>
         public Answers<Outcome> Outcomes { get; }
 
-        /// <summary>What was claimed; empty when nothing was due. To be disposed of.</summary>
+        /// <summary>The claimed items; empty when nothing was due. The caller disposes of it.</summary>
         public Batch Batch { get; }
     }
 }

@@ -8,8 +8,8 @@ namespace Readpast
 {
     /// <summary>
     /// Runs calls, which block, as tasks: on at most as many threads of its own as there are connections, since more
-    /// would only wait for one. What comes while all are at work waits in line, and whoever awaits goes on on the
-    /// thread pool.
+    /// would only wait for one. Calls wait in line while all threads are at work, and a caller that awaits goes on
+    /// on the thread pool.
     /// </summary>
     internal sealed class AsyncCalls
     {

@@ -36,7 +36,7 @@ namespace Readpast
         /// <c>token</c>, <c>attempt</c> (1 when left out) and <c>state</c>.
         /// </param>
         /// <param name="spec">
-        /// The description of the queue whose columns and types they have; null: types are told from the values.
+        /// The description of the queue whose columns and types they have; null: the values give the types.
         /// </param>
         /// <returns>The items, to be disposed of.</returns>
         /// <exception cref="QueueException">An item cannot be made; the message names it.</exception>

@@ -20,7 +20,7 @@ namespace Readpast
         private readonly object gate = new object();
         private readonly LinkedList<Waiting> line = new LinkedList<Waiting>();
 
-        /// <summary>What the thread claims on, or null; it is interrupted for itself alone.</summary>
+        /// <summary>The thread's own queue for its claims, or null; an interrupt of it reaches no other.</summary>
         private QueueHandle own;
         private bool isPoked;
         private bool isServed;
@@ -116,7 +116,7 @@ namespace Readpast
             var over = new List<Waiting>();
             lock (gate)
             {
-                // Of each the first look has been made before it came here.
+                // Each has had its first look before it came here.
                 TimeSpan now = Clock.Elapsed;
                 foreach (Waiting each in line.Where(each => each.IsCalledOff || each.Until <= now).ToArray())
                 {

@@ -199,7 +199,7 @@ namespace Readpast
         }
 
         /// <summary>
-        /// What has happened that nobody has read yet; waits for the first. Null: there will be nothing more.
+        /// Events not read yet; waits for the first. Null: no more will come.
         /// </summary>
         internal IReadOnlyList<EngineEvent> Events()
         {

@@ -27,10 +27,10 @@ namespace Readpast
 
         internal ItemState State { get; }
 
-        /// <summary>What the item was to be settled as, or null.</summary>
+        /// <summary>The action that was to settle the item, or null.</summary>
         internal SettlementAction? Action { get; }
 
-        /// <summary>What a log says of it, or null.</summary>
+        /// <summary>The line for a log, or null.</summary>
         internal string Line { get; }
 
         /// <summary>Copies of all events there are.</summary>

@@ -271,7 +271,7 @@ namespace Readpast
             var settlement = new Settlement(Key, Token, Attempt, SettlementAction.Step) { Step = step };
             if (batch.Queue == null)
             {
-                // Of Batch.FromJson: there is nobody to ask.
+                // Items of Batch.FromJson have no queue to ask.
                 return new Outcome(Status.Ok, ItemState.Processing, Attempt, Token);
             }
             Outcome outcome = batch.Queue.Settle(settlement);

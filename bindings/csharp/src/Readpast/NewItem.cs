@@ -55,7 +55,7 @@ namespace Readpast
         }
     }
 
-    /// <summary>What came of an item to enqueue.</summary>
+    /// <summary>The result for one item to enqueue.</summary>
     public sealed class Receipt
     {
         internal Receipt(string key, string token, Status answer)
@@ -66,12 +66,12 @@ namespace Readpast
         }
 
         /// <summary>
-        /// The item's key. Of a duplicate that of the item which is there, where the queue tells it; else empty.
+        /// The item's key. A duplicate has the key of the item already there if the queue returns it; else it is empty.
         /// </summary>
         public string Key { get; }
 
         /// <summary>
-        /// The item's token: for whoever wants to cancel exactly this version of it. Empty for a duplicate.
+        /// The item's token, to cancel exactly this version of it. Empty for a duplicate.
         /// </summary>
         public string Token { get; }
 

@@ -5,7 +5,7 @@ using System.Threading.Tasks;
 
 namespace Readpast
 {
-    /// <content>What operators do, as tasks.</content>
+    /// <content>Operators' calls, as tasks.</content>
     public sealed partial class Queue
     {
         /// <summary><see cref="Recover"/> as a task.</summary>

@@ -4,7 +4,7 @@ using Readpast.Native;
 
 namespace Readpast
 {
-    /// <content>What operators do.</content>
+    /// <content>Operators' calls.</content>
     public sealed unsafe partial class Queue
     {
         /// <summary>

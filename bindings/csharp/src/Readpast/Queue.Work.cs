@@ -19,12 +19,12 @@ namespace Readpast
         /// <summary>
         /// Enqueues items, 1000 in a commit: up to so many go in all or none. When a call of more fails, the thousands
         /// before are in, and the same call with the exception's operation goes on; all items are checked before the
-        /// first is sent. Of no items nothing is sent. Of a queue that knows duplicates, they alone are left out.
+        /// first is sent. An empty list sends nothing. A queue that knows duplicates leaves out only those.
         /// </summary>
         /// <param name="items">The items.</param>
         /// <param name="operation">
-        /// An identity for the call, a GUID, by which a repetition is recognized; null: the library makes one. Whoever
-        /// gives one keeps it until a call with it succeeds.
+        /// An identity for the call, a GUID, by which a repetition is recognized; null: the library makes one. A caller
+        /// that gives one keeps it until a call with it succeeds.
         /// </param>
         /// <returns>
         /// The receipts, in the order of the items; with <see cref="Status.Duplicate"/> if one was there.

@@ -22,7 +22,7 @@ namespace Readpast
         private readonly QueueHandle handle;
 
         /// <summary>
-        /// What claims are made on: a shared handle, so that <see cref="Dispose"/> interrupts nobody else.
+        /// The handle for claims: a shared one, so that <see cref="Dispose"/> interrupts no other user.
         /// </summary>
         private readonly QueueHandle claims;
 
@@ -191,8 +191,8 @@ namespace Readpast
         }
 
         /// <summary>
-        /// Has everybody in this process who waits for the queue look at it at once: for whoever has enqueued without
-        /// the library, or inside a transaction that has committed since.
+        /// Has each waiting claim in this process look at the queue at once. Call it after you enqueue without the
+        /// library, or when the transaction of an enqueue has committed.
         /// </summary>
         public void Wake()
         {

@@ -6,7 +6,7 @@ namespace Readpast
     /// <summary>Why a call failed. Expected outcomes are values; this is for what is wrong.</summary>
     public class QueueException : Exception
     {
-        /// <summary>A failure as the library reports it; for whoever tests what is done about one.</summary>
+        /// <summary>A failure as the library reports it; for tests of code that handles one.</summary>
         /// <param name="message">One line for a person.</param>
         /// <param name="status">A status below 0.</param>
         /// <param name="sqlState">The SQLSTATE, or null.</param>
@@ -24,7 +24,7 @@ namespace Readpast
             Operation = operation;
         }
 
-        /// <summary>What the call came to: a status below 0.</summary>
+        /// <summary>The call's status, below 0.</summary>
         public Status Status { get; }
 
         /// <summary>The five characters of the SQLSTATE; null when neither driver nor server gave one.</summary>

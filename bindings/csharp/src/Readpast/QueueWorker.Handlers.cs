@@ -144,7 +144,7 @@ namespace Readpast
             }
             foreach (Delegate each in handler.GetInvocationList())
             {
-                // The type of an async void method is that of any other: what tells is how the compiler marks it.
+                // The type of an async void method is that of any other; only the compiler's mark distinguishes it.
                 if (each.Method.IsDefined(typeof(AsyncStateMachineAttribute), false))
                 {
                     throw new ArgumentException(

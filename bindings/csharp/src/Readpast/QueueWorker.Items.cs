@@ -16,7 +16,7 @@ namespace Readpast
                 {
                     if (running.Begin(item))
                     {
-                        // What a handler leaves there is not the next one's.
+                        // A handler's leftovers there must not reach the next one.
                         ExecutionContext.Run(clean.CreateCopy(), state => WorkOn((Item)state, running), item);
                     }
                 }

@@ -4,13 +4,13 @@ using Readpast.Native;
 
 namespace Readpast
 {
-    /// <content>What a worker tells.</content>
+    /// <content>A worker's log and events.</content>
     public sealed partial class QueueWorker
     {
         /// <summary>
-        /// What a person may want to know: start and end, each attempt that failed, what was lost or refused, calls
-        /// that are tried again. No column of an item is in it. Raised on the worker's threads. While nobody listens,
-        /// warnings and errors go to standard error.
+        /// The worker's log: start and end, each failed attempt, lost items, refused results, repeated calls. No
+        /// column of an item is in it. The worker's threads raise it. While it has no listener, warnings and errors
+        /// go to standard error.
         /// </summary>
         /// <example>
         /// With Microsoft.Extensions.Logging, whose levels have the same numbers, and which has the fields as a state:
@@ -74,7 +74,7 @@ namespace Readpast
             }
         }
 
-        /// <summary>Tells what the library tells, until the worker is closed and nothing is left to tell.</summary>
+        /// <summary>Passes on the library's events, until the worker is closed and none is left.</summary>
         private void Tell(Engine running)
         {
             try
@@ -108,14 +108,14 @@ namespace Readpast
             }
         }
 
-        /// <summary>Of the worker itself.</summary>
+        /// <summary>Logs about the worker itself.</summary>
         private void Log(WorkerLogLevel level, string line, Exception exception = null)
         {
             Status? status = (exception as QueueException)?.Status;
             Log(new WorkerLogEntry(level, queueName, workerName, null, 0, null, status, line, exception));
         }
 
-        /// <summary>Of an item that is settled so.</summary>
+        /// <summary>Logs about an item and its settlement.</summary>
         private void Log(
             WorkerLogLevel level, Item item, SettlementAction? action, string what, Exception exception = null)
         {

@@ -11,11 +11,11 @@ namespace Readpast
     /// and renews leases on threads of its own, and has the handler called for each.
     /// </summary>
     /// <remarks>
-    /// The handler says what came of an item by what it returns: null is <see cref="Item.Complete"/>. An exception
+    /// The handler returns the item's settlement: null is <see cref="Item.Complete"/>. An exception
     /// records its type, message and stack as the item's error, and the item is tried again while attempts are left;
-    /// the worker goes on. An item that was lost meanwhile is left to whoever has it now. What the database cannot
+    /// the worker goes on. A lost item is left to its new holder. A value the database cannot
     /// store, such as a response longer than its column, is left out, and the item's error says so. Lost connections
-    /// and the like are waited for. <see cref="Logged"/> tells of all that. To stop the worker does not interrupt other
+    /// and the like are waited for. <see cref="Logged"/> reports all that. To stop the worker does not interrupt other
     /// users of the queue, while <see cref="Queue.Interrupt"/> stops it. How far it claims ahead, and on how many
     /// connections, say the settings <c>worker.ahead</c>, <c>worker.hold_ms</c> and <c>worker.fetchers</c>.
     /// <para>
@@ -54,8 +54,8 @@ namespace Readpast
         public event Action<IReadOnlyList<Item>> Claimed;
 
         /// <summary>
-        /// What came of an item: that it was settled, given back, or found lost. Raised on a thread of the worker's
-        /// own, soon after. When a listener is so slow that a thousand wait, the oldest are dropped.
+        /// Reports an item that was settled, given back, or found lost. A thread of the worker's own raises it,
+        /// soon after. When a listener is so slow that a thousand wait, the oldest are dropped.
         /// </summary>
         public event Action<SettledItem> Settled;
 
@@ -82,11 +82,11 @@ namespace Readpast
         public TimeSpan? SettleTimeout { get; set; }
 
         /// <summary>
-        /// Whether it stops by itself when nothing is due and nothing in hand; set it before <see cref="Run"/>.
+        /// Whether it stops by itself when nothing is due and nothing in flight; set it before <see cref="Run"/>.
         /// </summary>
         public bool UntilEmpty { get; set; }
 
-        /// <summary>What it has done so far.</summary>
+        /// <summary>The worker's figures so far.</summary>
         public WorkerFigures Figures
         {
             get
@@ -99,7 +99,7 @@ namespace Readpast
         }
 
         /// <summary>
-        /// Works until <see cref="Stop"/>, or until the token is cancelled. Then items in hand are finished and
+        /// Works until <see cref="Stop"/>, or until the token is cancelled. Then items in flight are finished and
         /// settled, those that were not begun are given back, and this returns.
         /// </summary>
         /// <param name="cancellation">Stops it.</param>
@@ -307,7 +307,7 @@ namespace Readpast
                         WorkOn(batch, running, clean);
                     }
                 }
-                // Told to by Stop, or because the queue itself was interrupted.
+                // Stop was called, or the queue itself was interrupted.
                 Stop();
             }
             catch (ObjectDisposedException) when (isAbandoned.IsSet)

@@ -30,8 +30,8 @@ namespace Readpast
         }
 
         /// <summary>
-        /// What this process has done with its queues since it began, in Prometheus' text format (text/plain;
-        /// version=0.0.4; charset=utf-8), for a page that Prometheus scrapes: claims, settlements by what came of them,
+        /// The figures of this process's queues since it began, in Prometheus' text format (text/plain;
+        /// version=0.0.4; charset=utf-8), for a page that Prometheus scrapes: claims, settlements by their outcome,
         /// retries, errors, how long calls took, connections and workers. docs/operate.md lists the names. It asks no
         /// server, and any thread may call it at any time.
         /// </summary>

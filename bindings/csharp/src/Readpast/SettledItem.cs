@@ -1,6 +1,6 @@
 namespace Readpast
 {
-    /// <summary>What came of an item that a worker had; see <see cref="QueueWorker.Settled"/>.</summary>
+    /// <summary>The outcome of a worker's item; see <see cref="QueueWorker.Settled"/>.</summary>
     public sealed class SettledItem
     {
         internal SettledItem(string key, int attempt, Status answer, ItemState state)

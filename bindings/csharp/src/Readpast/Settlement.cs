@@ -5,8 +5,8 @@ using Readpast.Native;
 namespace Readpast
 {
     /// <summary>
-    /// What to do with an item: made by an <see cref="Item"/>'s methods for who holds its lease, or by <see
-    /// cref="Operator"/>, and carried out by <see cref="Queue.Settle(Settlement)"/>.
+    /// An action on an item. The holder of its lease makes one by an <see cref="Item"/>'s methods, an operator by
+    /// <see cref="Operator"/>; <see cref="Queue.Settle(Settlement)"/> carries it out.
     /// </summary>
     public sealed class Settlement
     {
@@ -17,7 +17,7 @@ namespace Readpast
         /// is.
         /// </param>
         /// <param name="attempt">The attempt of the claim; 0 steers an item without holding its lease.</param>
-        /// <param name="action">What to do.</param>
+        /// <param name="action">The action.</param>
         public Settlement(string key, string token, int attempt, SettlementAction action)
         {
             Key = key;
@@ -35,7 +35,7 @@ namespace Readpast
         /// <summary>The attempt of the claim, or 0.</summary>
         public int Attempt { get; }
 
-        /// <summary>What to do.</summary>
+        /// <summary>The action.</summary>
         public SettlementAction Action { get; }
 
         /// <summary>The step to record. Null keeps the one there is.</summary>
@@ -59,14 +59,14 @@ namespace Readpast
         /// </summary>
         public string SetJson { get; set; }
 
-        /// <summary>It stands for a mistake of the handler, of which a worker tells in another way.</summary>
+        /// <summary>It stands for a mistake of the handler; a worker reports those in another way.</summary>
         internal bool IsMistake { get; set; }
 
         /// <summary>Steers an item without holding its lease: cancel, pause, resume, terminate, retry.</summary>
         /// <param name="key">The item's key.</param>
-        /// <param name="action">What to do.</param>
+        /// <param name="action">The action.</param>
         /// <param name="token">Only if the item's token is still this one; null: whatever it is.</param>
-        /// <returns>What to settle.</returns>
+        /// <returns>The settlement.</returns>
         public static Settlement Operator(string key, SettlementAction action, string token = null)
         {
             return new Settlement(key, token, 0, action);
@@ -86,10 +86,10 @@ namespace Readpast
             return (Settlement)MemberwiseClone();
         }
 
-        /// <summary>What it says, for the library to judge.</summary>
+        /// <summary>The native form, for the library to judge.</summary>
         internal unsafe SettlementStruct ToNative(Arena texts)
         {
-            // Of delays below zero, -1 would be none.
+            // A delay of -1 would mean none, so delays below zero become -2 or less.
             long delay = Queue.Milliseconds(Delay ?? TimeSpan.Zero);
             delay = Delay == null ? -1 : Delay < TimeSpan.Zero ? Math.Min(delay, -2) : delay;
             return new SettlementStruct
@@ -114,7 +114,7 @@ namespace Readpast
         }
     }
 
-    /// <summary>What came of an item, and how it is now.</summary>
+    /// <summary>The result for an item, and its state now.</summary>
     public sealed class Outcome
     {
         internal Outcome(Status answer, ItemState state, int attempt, string token)

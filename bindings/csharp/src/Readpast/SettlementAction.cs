@@ -1,6 +1,6 @@
 namespace Readpast
 {
-    /// <summary>What to do with an item.</summary>
+    /// <summary>An action on an item.</summary>
     public enum SettlementAction
     {
         /// <summary>Done.</summary>

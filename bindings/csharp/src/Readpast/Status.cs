@@ -1,8 +1,8 @@
 namespace Readpast
 {
     /// <summary>
-    /// What a call came to: 0 is success, above 0 are outcomes to be expected, below 0 failures. Later versions may add
-    /// numbers.
+    /// The result of a call: 0 is success, above 0 are outcomes to be expected, below 0 failures. Later versions may
+    /// add numbers.
     /// </summary>
     public enum Status
     {

@@ -69,7 +69,7 @@ namespace Readpast
             }
             try
             {
-                // What was told before it was among those who are told.
+                // A stop or loss may have come before this item was among those that receive it.
                 Look(item, ending);
                 SynchronizationContext.SetSynchronizationContext(null);
                 return Run(item, ending.Token).GetAwaiter().GetResult();
@@ -142,7 +142,7 @@ namespace Readpast
                 ThreadPool.UnsafeQueueUserWorkItem(state => Cancel(), null);
             }
 
-            /// <summary>A callback that throws is the handler's; its task tells how it ended.</summary>
+            /// <summary>A callback that throws is the handler's; its task reports how it ended.</summary>
             private void Cancel()
             {
                 try

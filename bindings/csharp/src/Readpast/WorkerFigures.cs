@@ -2,14 +2,14 @@ using Readpast.Native;
 
 namespace Readpast
 {
-    /// <summary>What a worker has done so far.</summary>
+    /// <summary>A worker's figures so far.</summary>
     public sealed class WorkerFigures
     {
         internal WorkerFigures()
         {
         }
 
-        /// <summary>Items in hand that no handler has begun.</summary>
+        /// <summary>Items in flight that no handler has begun.</summary>
         public long Ready { get; private set; }
 
         /// <summary>Items that threads have taken and that have not ended.</summary>

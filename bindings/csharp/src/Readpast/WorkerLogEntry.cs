@@ -20,9 +20,9 @@ namespace Readpast
     }
 
     /// <summary>
-    /// Something that <see cref="QueueWorker.Logged"/> tells of. As a list it is its fields, those that apply:
-    /// <c>Queue</c>, <c>Worker</c>, <c>Key</c>, <c>Attempt</c>, <c>Action</c>, <c>Status</c>. That is what providers of
-    /// Microsoft.Extensions.Logging keep of the state of an entry.
+    /// An entry of <see cref="QueueWorker.Logged"/>. As a list it is its fields, those that apply:
+    /// <c>Queue</c>, <c>Worker</c>, <c>Key</c>, <c>Attempt</c>, <c>Action</c>, <c>Status</c>. Providers of
+    /// Microsoft.Extensions.Logging keep these as the state of an entry.
     /// </summary>
     public sealed class WorkerLogEntry : IReadOnlyList<KeyValuePair<string, object>>
     {
@@ -55,11 +55,11 @@ namespace Readpast
         /// <summary>The name that the worker's leases are held under.</summary>
         public string Worker { get; }
 
-        /// <summary>What the item was to be settled as, or null.</summary>
+        /// <summary>The action that was to settle the item, or null.</summary>
         public SettlementAction? Action { get; }
 
         /// <summary>
-        /// What the library or the database answered; null for what a handler says or throws, and for what is in order.
+        /// The library's or the database's answer; null for a handler's result or exception, and when all is in order.
         /// </summary>
         public Status? Status { get; }
 
@@ -72,7 +72,7 @@ namespace Readpast
         /// <summary>How much it matters.</summary>
         public WorkerLogLevel Level { get; }
 
-        /// <summary>What happened, with the item's key and attempt.</summary>
+        /// <summary>The event, with the item's key and attempt.</summary>
         public string Message { get; }
 
         /// <summary>The key of the item that it is about, or null.</summary>
@@ -81,7 +81,7 @@ namespace Readpast
         /// <summary>The attempt that it is about, or 0.</summary>
         public int Attempt { get; }
 
-        /// <summary>What was thrown, or null.</summary>
+        /// <summary>The exception, or null.</summary>
         public Exception Exception { get; }
 
         /// <summary>A field and its name.</summary>

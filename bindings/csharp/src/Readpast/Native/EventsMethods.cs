@@ -2,7 +2,7 @@ using System.Runtime.InteropServices;
 
 namespace Readpast.Native
 {
-    /// <summary>What an event of a worker is.</summary>
+    /// <summary>The kind of a worker's event.</summary>
     internal enum EventKind
     {
         /// <summary>An item was settled: handled, or given back.</summary>
