@@ -87,7 +87,7 @@ json work(const readpast::queue &queue, const json &request) {
     worker.batch_size(number_of(request, "batch", 1));
     json aside = nullptr;
     worker.on_log([&aside](const readpast::log_entry &entry) {
-        if (entry.text.find(" is left aside ") != std::string_view::npos)
+        if (entry.text.find(" is set aside ") != std::string_view::npos)
             aside = entry.key;
     });
     worker.run([&](readpast::job &job) {

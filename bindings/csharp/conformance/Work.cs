@@ -46,7 +46,7 @@ namespace Conformance
             string aside = null;
             worker.Logged += entry =>
             {
-                if (entry.Message.Contains(" is left aside "))
+                if (entry.Message.Contains(" is set aside "))
                 {
                     aside = entry.Key;
                 }

@@ -18,7 +18,7 @@ class _Aside(logging.Filter):
     key: str | None = None
 
     def filter(self, record: logging.LogRecord) -> bool:
-        if " is left aside " in record.getMessage():
+        if " is set aside " in record.getMessage():
             self.key = getattr(record, "key", None)
         return True
 

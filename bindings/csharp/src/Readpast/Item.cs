@@ -201,7 +201,7 @@ namespace Readpast
 
         /// <summary>To end the claim: done.</summary>
         /// <param name="response">The response to record; null: none.</param>
-        /// <returns>What to settle.</returns>
+        /// <returns>The settlement.</returns>
         public Settlement Complete(string response = null)
         {
             return new Settlement(Key, Token, Attempt, SettlementAction.Complete) { Response = response };
@@ -209,7 +209,7 @@ namespace Readpast
 
         /// <summary>To end the claim: done as far as it could be.</summary>
         /// <param name="response">The response to record; null: none.</param>
-        /// <returns>What to settle.</returns>
+        /// <returns>The settlement.</returns>
         public Settlement CompletePartially(string response = null)
         {
             return new Settlement(Key, Token, Attempt, SettlementAction.CompletePartially) { Response = response };
@@ -217,7 +217,7 @@ namespace Readpast
 
         /// <summary>To end the claim: given up for good.</summary>
         /// <param name="error">Why.</param>
-        /// <returns>What to settle.</returns>
+        /// <returns>The settlement.</returns>
         public Settlement Fail(string error)
         {
             return new Settlement(Key, Token, Attempt, SettlementAction.Fail) { Error = error };
@@ -229,7 +229,7 @@ namespace Readpast
         /// </summary>
         /// <param name="error">Why.</param>
         /// <param name="delay">When, from now; null: as the queue's backoff says.</param>
-        /// <returns>What to settle.</returns>
+        /// <returns>The settlement.</returns>
         public Settlement Retry(string error, TimeSpan? delay = null)
         {
             return new Settlement(Key, Token, Attempt, SettlementAction.Retry) { Error = error, Delay = delay };
@@ -237,15 +237,15 @@ namespace Readpast
 
         /// <summary>To give the item back unworked: it is Pending again, and this attempt does not count.</summary>
         /// <param name="delay">When it is due again, from now; null: as it was.</param>
-        /// <returns>What to settle.</returns>
+        /// <returns>The settlement.</returns>
         public Settlement Release(TimeSpan? delay = null)
         {
             return new Settlement(Key, Token, Attempt, SettlementAction.Release) { Delay = delay };
         }
 
         /// <summary>To end the claim in any way there is.</summary>
-        /// <param name="action">What to do.</param>
-        /// <returns>What to settle.</returns>
+        /// <param name="action">The action.</param>
+        /// <returns>The settlement.</returns>
         public Settlement Settle(SettlementAction action)
         {
             return new Settlement(Key, Token, Attempt, action);

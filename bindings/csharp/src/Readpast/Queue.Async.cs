@@ -103,7 +103,7 @@ namespace Readpast
         }
 
         /// <summary><see cref="Settle(Settlement)"/> as a task.</summary>
-        /// <param name="settlement">What to do with the item.</param>
+        /// <param name="settlement">The settlement of the item.</param>
         /// <param name="cancellation">Cancels it before it begins; after that it is brought to its end.</param>
         /// <returns>What came of it.</returns>
         public Task<Outcome> SettleAsync(
@@ -114,7 +114,7 @@ namespace Readpast
         }
 
         /// <summary><see cref="Settle(IEnumerable{Settlement}, string)"/> as a task.</summary>
-        /// <param name="settlements">What to do with each.</param>
+        /// <param name="settlements">A settlement for each item.</param>
         /// <param name="operation">An identity for the call, or null.</param>
         /// <param name="cancellation">Cancels it before it begins; after that it is brought to its end.</param>
         /// <returns>What came of each.</returns>
@@ -127,7 +127,7 @@ namespace Readpast
         }
 
         /// <summary><see cref="SettleAndClaim"/> as a task.</summary>
-        /// <param name="settlements">What to do with each.</param>
+        /// <param name="settlements">A settlement for each item.</param>
         /// <param name="maxItems">1 to 1000.</param>
         /// <param name="operation">An identity for the call, or null.</param>
         /// <param name="cancellation">Cancels it before it begins; after that it is brought to its end.</param>

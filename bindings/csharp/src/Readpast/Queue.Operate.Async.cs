@@ -19,7 +19,7 @@ namespace Readpast
         }
 
         /// <summary><see cref="Find"/> as a task.</summary>
-        /// <param name="filterJson">What to find; null: all items.</param>
+        /// <param name="filterJson">The items to find; null: all items.</param>
         /// <param name="afterKey">The last key of the page before; null: from the start.</param>
         /// <param name="maxItems">1 to 1000.</param>
         /// <param name="cancellation">Cancels it before it begins; after that it is brought to its end.</param>
@@ -56,7 +56,7 @@ namespace Readpast
         }
 
         /// <summary><see cref="Purge"/> as a task.</summary>
-        /// <param name="filterJson">What to delete; null: what has ended, but for Failed items.</param>
+        /// <param name="filterJson">The items to delete; null: those that have ended, but for Failed ones.</param>
         /// <param name="maxItems">1 to 1000.</param>
         /// <param name="cancellation">Cancels it before it begins; after that it is brought to its end.</param>
         /// <returns>How many there were. Call it until there are none.</returns>

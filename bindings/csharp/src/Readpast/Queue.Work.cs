@@ -79,7 +79,7 @@ namespace Readpast
         }
 
         /// <summary>Settles one item.</summary>
-        /// <param name="settlement">What to do with it.</param>
+        /// <param name="settlement">The settlement of the item.</param>
         /// <returns>What came of it: a lost lease or a conflict is an answer, not an exception.</returns>
         public Outcome Settle(Settlement settlement)
         {
@@ -89,7 +89,7 @@ namespace Readpast
         /// <summary>
         /// Ends the claims of items, or records progress, 1000 in a commit. Each item is judged by itself.
         /// </summary>
-        /// <param name="settlements">What to do with each.</param>
+        /// <param name="settlements">A settlement for each item.</param>
         /// <param name="operation">As for <see cref="Enqueue(IEnumerable{NewItem}, string)"/>.</param>
         /// <returns>What came of each, in the same order.</returns>
         /// <exception cref="QueueException">
@@ -118,7 +118,7 @@ namespace Readpast
         /// Settles as <see cref="Settle(IEnumerable{Settlement}, string)"/> does and, in the same round trip and
         /// commit, claims up to <paramref name="maxItems"/> items without waiting.
         /// </summary>
-        /// <param name="settlements">What to do with each.</param>
+        /// <param name="settlements">A settlement for each item.</param>
         /// <param name="maxItems">1 to 1000.</param>
         /// <param name="operation">As for <see cref="Enqueue(IEnumerable{NewItem}, string)"/>.</param>
         /// <returns>What came of the settlements, and what was claimed.</returns>
