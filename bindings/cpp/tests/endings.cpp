@@ -38,6 +38,21 @@ TEST_CASE("a stop ends the sleep of a handler") {
     CHECK(queue.stats().completed == 1);
 }
 
+TEST_CASE("an abandoned worker gives its item back without an attempt") {
+    const auto queue = open();
+    enqueue(queue, {"a"});
+    readpast::worker worker(queue);
+    worker.run([&](job &job) {
+        worker.abandon();
+        CHECK_FALSE(job.sleep_for(1h));
+        CHECK(job.lost());
+    });
+    CHECK(worker.stopping());
+    CHECK(queue.stats().pending == 1);
+    const auto batch = queue.claim(1);
+    CHECK(batch[0].attempt() == 1);
+}
+
 TEST_CASE("a worker that waits is stopped") {
     const auto queue = open();
     readpast::worker worker(queue);

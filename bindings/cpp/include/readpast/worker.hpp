@@ -135,6 +135,11 @@ public:
     /// handler; returns at once.
     void stop() noexcept { engine_.stop(); }
 
+    /// Stops, and gives back at once what handlers have not ended, without costing an attempt: for a program that ends soon.
+    /// To those handlers the item is lost (job::lost()), and their end is of no effect. run() returns when they have
+    /// returned. From any thread, but not from a signal handler; returns at once.
+    void abandon() noexcept { engine_.abandon(); }
+
     /// Whether it was stopped, by stop() or by a failure.
     [[nodiscard]] bool stopping() const noexcept { return engine_.stopping(); }
 

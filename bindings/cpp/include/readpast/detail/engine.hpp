@@ -59,6 +59,13 @@ public:
         readpast_worker_stop(handle_.get(), nullptr);
     }
 
+    /// Stops, and gives back what has not ended.
+    void abandon() noexcept {
+        const std::scoped_lock guard(lock_);
+        stopped_ = true;
+        readpast_worker_abandon(handle_.get(), nullptr);
+    }
+
     [[nodiscard]] bool stopping() const noexcept {
         const std::scoped_lock guard(lock_);
         return stopped_ || (handle_ && readpast_worker_is_stopping(handle_.get()) != 0);
