@@ -3,6 +3,7 @@
 use readpast::item::{Action, Filter, ItemRef, Settlement};
 use readpast::{ItemState, NewItem, Queue, QueueSpec, install};
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::time::Duration;
 use support::both::Database;
 
@@ -62,6 +63,25 @@ fn every_value_of_a_state_is_claimed_and_the_first_is_written() {
             readpast::install::drop_queue(&database.config(&[]), "Job").unwrap();
             database.run(database.pick("DROP TABLE [readpast].[Jobs]", "DROP TABLE readpast.jobs"));
         }
+    }
+}
+
+/// A row that its table lets no claim touch stops no other, whatever its value is.
+#[test]
+fn a_row_that_may_not_become_the_first_value_stops_no_other() {
+    for database in Database::each() {
+        let queue = given(&database, true);
+        let table = database.pick("[readpast].[Jobs]", "readpast.jobs");
+        database.run(&format!("UPDATE {table} SET Due = NULL"));
+        database.run(&format!(
+            "ALTER TABLE {table} ADD CONSTRAINT refuses CHECK (Id <> 3 OR State IN ('scheduled', 'completed'))"
+        ));
+        let mut keys = BTreeSet::new();
+        let done = (0..20).any(|_| {
+            keys.extend(queue.claim(10, Duration::ZERO).unwrap().iter().map(|item| item.key().to_owned()));
+            keys.len() == 5
+        });
+        assert!(done && !keys.contains("3"), "{keys:?}: {}", states(&database));
     }
 }
 
