@@ -20,11 +20,11 @@ SELECT
     /* Text that the server's encoding lacks is refused there. */
     NULL::integer AS code_page,
     CASE
-        WHEN COALESCE(b.typtype, t.typtype) = 'e'
+        WHEN t.typtype = 'e'
             THEN (
                 SELECT json_agg(e.enumlabel ORDER BY e.enumsortorder)::text
                 FROM pg_catalog.pg_enum AS e
-                WHERE e.enumtypid = COALESCE(b.oid, t.oid)
+                WHERE e.enumtypid = t.oid
             )
     END AS labels
 FROM pg_catalog.pg_attribute AS a

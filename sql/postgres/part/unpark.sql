@@ -23,7 +23,7 @@ BEGIN
         FROM {{ object(queue ~ "_lease") }} AS s
         WHERE s.status = 'Error' AND s.due_at <= now_ AND {{ m.not_refused(m.key_kept("s.key_")) }}
         ORDER BY s.due_at
-        LIMIT 1000
+        LIMIT 100
     ) AS w
     CROSS JOIN LATERAL (
         SELECT {{ m.columns() }}

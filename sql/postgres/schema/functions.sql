@@ -445,7 +445,14 @@ $$;
 CREATE OR REPLACE FUNCTION {{ object("queue_text_fn") }}(kept {{ type }}) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$
-    SELECT CASE WHEN {{ type }}_typeof(kept) IN ('string', 'null') THEN kept #>> '{}' ELSE kept::text END;
+    SELECT CASE
+{%- if type == "json" %}
+        /* No text holds this character: the string stays as JSON writes it. */
+        WHEN STRPOS(kept::text, '\u0000') > 0 THEN kept::text
+{%- endif %}
+        WHEN {{ type }}_typeof(kept) IN ('string', 'null') THEN kept #>> '{}'
+        ELSE kept::text
+    END;
 $$;
 {% endfilter %}
 {%- endfor %}
@@ -473,11 +480,15 @@ CREATE OR REPLACE FUNCTION {{ object("queue_kept_fn") }}(kept {{ type }}, value 
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 AS $$
 BEGIN
+    /* Written back as it was read: "12" stays a string, and null in a column that may not be NULL stays null. */
+    IF value = {{ object("queue_text_fn") }}(kept) OR (value IS NULL AND {{ object("queue_text_fn") }}(kept) IS NULL) THEN
+        RETURN kept;
+    END IF;
     IF {{ type }}_typeof(value::{{ type }}) NOT IN ('string', 'null') THEN
         RETURN value::{{ type }};
     END IF;
     RETURN to_{{ type }}(value);
-EXCEPTION WHEN data_exception THEN
+EXCEPTION WHEN data_exception OR statement_too_complex THEN
     RETURN to_{{ type }}(value);
 END;
 $$;

@@ -109,7 +109,7 @@
 
         /* Items whose next attempt is due. */
         INSERT INTO @_Candidate ({{ item.names(t) }})
-        SELECT TOP (1000) {{ item.of_kept(t) }}
+        SELECT TOP (100) {{ item.of_kept(t) }}
         FROM {{ t.lease }} AS s
             WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_{{ queue }}_Lease_Waiting]))
         WHERE

@@ -92,3 +92,24 @@ fn responses_and_errors_are_kept_as_json() {
     let filter = Filter { error: Some("plain \"te".to_owned()), ..Filter::default() };
     assert_eq!(queue.find(&filter, None, 10).unwrap().len(), 1);
 }
+
+/// Values that others wrote come back as they were when a claim, a retry and a completion give none.
+#[test]
+fn json_of_others_stays_as_it_is() {
+    let adopted = given();
+    let queue = adopted.worker("w");
+    queue.enqueue(&adopted.items(4), None).unwrap();
+    let values = [("null", r#""12""#), (r#""true""#, r#""\u0000""#), (r#""{}""#, r#""null""#), ("{}", "null")];
+    for (id, (result, trouble)) in (1..).zip(values) {
+        adopted.scratch.run(&format!("UPDATE jobs SET result = '{result}', trouble = '{trouble}' WHERE id = {id}"));
+    }
+    settle(&queue, &claim(&queue, 4), Action::Retry, "Error");
+    for (id, (result, trouble)) in (1..).zip(values) {
+        assert_eq!(kept(&adopted, &id.to_string()), format!("todo {result} {trouble}"));
+    }
+    settle(&queue, &claim(&queue, 4), Action::Complete, "Completed");
+    assert_eq!(
+        adopted.scratch.look("SELECT string_agg(result::text, ' ' ORDER BY id) FROM jobs"),
+        r#"null "true" "{}" {}"#
+    );
+}

@@ -698,13 +698,21 @@ $$;
 CREATE OR REPLACE FUNCTION "readpast"."queue_text_fn"(kept json) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$
-    SELECT CASE WHEN json_typeof(kept) IN ('string', 'null') THEN kept #>> '{}' ELSE kept::text END;
+    SELECT CASE
+        /* No text holds this character: the string stays as JSON writes it. */
+        WHEN STRPOS(kept::text, '\u0000') > 0 THEN kept::text
+        WHEN json_typeof(kept) IN ('string', 'null') THEN kept #>> '{}'
+        ELSE kept::text
+    END;
 $$;
 
 CREATE OR REPLACE FUNCTION "readpast"."queue_text_fn"(kept jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$
-    SELECT CASE WHEN jsonb_typeof(kept) IN ('string', 'null') THEN kept #>> '{}' ELSE kept::text END;
+    SELECT CASE
+        WHEN jsonb_typeof(kept) IN ('string', 'null') THEN kept #>> '{}'
+        ELSE kept::text
+    END;
 $$;
 
 /* A response or an error for a column of this type: JSON keeps a document as such, and other text as a string. */
@@ -727,10 +735,13 @@ CREATE OR REPLACE FUNCTION "readpast"."queue_kept_fn"(kept json, value text) RET
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 AS $$
 BEGIN
+    /* Written back as it was read: "12" stays a string, and null in a column that may not be NULL stays null. */
+    IF value = "readpast"."queue_text_fn"(kept) OR (value IS NULL AND "readpast"."queue_text_fn"(kept) IS NULL) THEN RETURN kept;
+    END IF;
     IF json_typeof(value::json) NOT IN ('string', 'null') THEN RETURN value::json;
     END IF;
     RETURN to_json(value);
-EXCEPTION WHEN data_exception THEN
+EXCEPTION WHEN data_exception OR statement_too_complex THEN
     RETURN to_json(value);
 END;
 $$;
@@ -739,10 +750,13 @@ CREATE OR REPLACE FUNCTION "readpast"."queue_kept_fn"(kept jsonb, value text) RE
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 AS $$
 BEGIN
+    /* Written back as it was read: "12" stays a string, and null in a column that may not be NULL stays null. */
+    IF value = "readpast"."queue_text_fn"(kept) OR (value IS NULL AND "readpast"."queue_text_fn"(kept) IS NULL) THEN RETURN kept;
+    END IF;
     IF jsonb_typeof(value::jsonb) NOT IN ('string', 'null') THEN RETURN value::jsonb;
     END IF;
     RETURN to_jsonb(value);
-EXCEPTION WHEN data_exception THEN
+EXCEPTION WHEN data_exception OR statement_too_complex THEN
     RETURN to_jsonb(value);
 END;
 $$;
