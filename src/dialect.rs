@@ -128,6 +128,7 @@ impl Dialect {
             asks_steps => spec.asks_steps(),
             marks_claims => spec.marks_claims(),
             durable => spec.lease.durable,
+            items_number => spec.items_number(),
             tersely => false,
         };
         let rendered = |name: &str, context| -> Result<Arc<str>> {

@@ -47,7 +47,9 @@ pub(super) fn context(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> 
     ];
     let all = |parts: &[&[(&'static str, String)]]| parts.concat();
     context! { takes => context! {
-        add => literal(&all(&[&add[..2], &when, &add[2..]])),
+        add => context! {
+            number => spec.items_number(), ..literal(&all(&[&add[..2], &when, &add[2..]]))
+        },
         modify => context! { sets => sets(dialect, spec), ..literal(&all(&[&key, &modify, &when])) },
         redrive => literal(&key),
         renew => literal(&[("key", the_key), ("attempt", quoted("integer"))]),

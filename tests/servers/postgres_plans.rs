@@ -2,7 +2,9 @@
 //! begin on an empty queue and stay connected while it fills, so the plan that is right for a full table must be made
 //! for an empty one too.
 
+mod by_hand;
 mod dead_rows;
+mod small_functions;
 
 use readpast::{
     description::QueueSpec,

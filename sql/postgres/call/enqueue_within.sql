@@ -1,1 +1,1 @@
-SELECT * FROM {{ object("add_" ~ queue ~ "_set_utx") }}(?::json, ?::uuid)
+SELECT * FROM {{ object("add_" ~ queue ~ "_set_utx") }}(?::json, ?::uuid, '{{ items_number }}')

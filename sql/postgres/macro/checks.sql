@@ -11,21 +11,14 @@ the setting that comes back, with what it is otherwise.
     );
 {%- endmacro -%}
 {#-
-Members that the elements of items_ may have, each with its type. The library has checked its own values, and says so in its sessions; but
-it may know columns that are gone (`names`). That is looked at here, since a call costs as much.
+Members that the elements of items_ may have, each with its type. The library has checked its own values: new items by the description of
+this `number`, all others by what every queue takes, which its sessions say.
 -#}
-{%- macro takes(procedure, members, within="", names=true) %}
-    /* The library's items have been checked{{ "; but it may know columns that are gone" if names }}. */
+{%- macro takes(procedure, members, number="") %}
+    /* The library has checked its items. */
     IF
-        current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on' OR json_array_length(items_) > 1000
-{%- if names %} OR EXISTS (
-            SELECT 1
-            FROM json_array_elements(items_) AS e (value)
-            CROSS JOIN LATERAL (SELECT e.value{{ " -> '" ~ within ~ "'" if within }} AS value) AS o
-            CROSS JOIN LATERAL json_object_keys(CASE json_typeof(o.value) WHEN 'object' THEN o.value ELSE '{"": 0}' END) AS k (name)
-            WHERE k.name <> ALL (ARRAY[{{ members.columns ~ "]::text[]" if within else members.names ~ "]" }})
-        )
-{%- endif %}
+        {{ "checked_by_ IS DISTINCT FROM '" ~ number ~ "'" if number else "current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on'" }}
+        OR json_array_length(items_) > 1000
     THEN
         items_ := {{ object("queue_taken_fn") }}('{{ procedure }}', items_, {{ members.all | indent(4) }});
     END IF;

@@ -10,13 +10,14 @@ Enqueue many items in one call that can be repeated: asked again with the same o
 nothing is added.
 items_ is a JSON array of objects: columns (an object of the queue's own columns) and, where wanted, type, step,
 due (UTC) or delay_ms.{{ " What a subtype has is an\nobject among the columns, by the subtype's name." if subtypes }}
-One row per element: its position, key and token.
+One row per element: its position, key and token. checked_by_ is the library's: the number of the description that it has
+checked the items by, which spares the check where that is the one installed.
 {%- if dedup %} DUPLICATE where the same work is there already,
 with {{ "the key of that item" if dedup.existing else "no key" }} and without a token.
 {%- endif %}
 Table access order: queue_operation, {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}.
 */
-CREATE OR REPLACE FUNCTION {{ function }}(operation_ uuid, items_ json)
+CREATE OR REPLACE FUNCTION {{ function }}(operation_ uuid, items_ json, checked_by_ text DEFAULT NULL)
 RETURNS TABLE ({{ m.answer_columns() | listed(4) }}
 )
 {% include "part/attributes.sql" %}
@@ -44,7 +45,7 @@ DECLARE
 {%- endif %}
 BEGIN
 {%- include "part/local_time.sql" %}
-{{- check.takes(procedure, takes.add, "columns") }}
+{{- check.takes(procedure, takes.add, number=takes.add.number) }}
 
 {% include "part/remember.sql" %}
 {%- if own %}
@@ -71,7 +72,7 @@ END;
 $$;
 {% endfilter %}
 {% filter statement %}
-REVOKE ALL ON FUNCTION {{ function }}(uuid, json) FROM public;
+REVOKE ALL ON FUNCTION {{ function }}(uuid, json, text) FROM public;
 {% endfilter %}
 {% filter made("FUNCTION", "add_" ~ queue ~ "_set_utx") %}
 /*
@@ -79,15 +80,15 @@ REVOKE ALL ON FUNCTION {{ function }}(uuid, json) FROM public;
 are there when that commits, together with its other work.
 Table access order: as there.
 */
-CREATE OR REPLACE FUNCTION {{ called_as }}(items_ json, operation_ uuid DEFAULT NULL)
+CREATE OR REPLACE FUNCTION {{ called_as }}(items_ json, operation_ uuid DEFAULT NULL, checked_by_ text DEFAULT NULL)
 RETURNS TABLE ({{ m.answer_columns() | listed(4) }}
 )
 {% include "part/same_as_trx.sql" %}
 AS $$
     SELECT a.*
-    FROM {{ function }}(operation_, items_) AS a;
+    FROM {{ function }}(operation_, items_, checked_by_) AS a;
 $$;
 {% endfilter %}
 {% filter statement %}
-REVOKE ALL ON FUNCTION {{ called_as }}(json, uuid) FROM public;
+REVOKE ALL ON FUNCTION {{ called_as }}(json, uuid, text) FROM public;
 {% endfilter %}

@@ -29,7 +29,7 @@ DECLARE
 {%- endif %}
 BEGIN
 {%- include "part/local_time.sql" %}
-{{- check.takes(procedure, takes.redrive, names=false) }}
+{{- check.takes(procedure, takes.redrive) }}
 
 {% include "part/remember.sql" %}
     IF replayed_ THEN

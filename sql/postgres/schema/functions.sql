@@ -109,7 +109,7 @@ $$;
 {% filter made("FUNCTION", "queue_ms_fn") %}
 /* The milliseconds from a time until another, NULL where one of them is infinite. */
 CREATE OR REPLACE FUNCTION {{ object("queue_ms_fn") }}(since timestamptz, until timestamptz) RETURNS bigint
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
+LANGUAGE sql STABLE PARALLEL SAFE
 AS $$
     SELECT CASE
         WHEN isfinite(since) AND isfinite(until)
@@ -207,6 +207,12 @@ AS $$
 DECLARE
     every_ CONSTANT interval := every_ms_ * interval '1 millisecond';
 BEGIN
+    /* Most calls end here, without a look at locks. */
+    PERFORM
+    FROM {{ object("queue_recovery") }} AS r
+    WHERE r.queue = queue_ AND r.recovered_at BETWEEN now_ - every_ AND now_ + every_;
+    IF FOUND THEN RETURN FALSE;
+    END IF;
     UPDATE {{ object("queue_recovery") }} AS r
     SET recovered_at = now_
     FROM (
@@ -367,7 +373,7 @@ CREATE OR REPLACE FUNCTION {{ object("queue_fits_fn") }}(
     statuses text[], types text[], before timestamptz, since timestamptz, longer bigint, part text, at timestamptz,
     status text, type text, changed timestamptz, started timestamptz, duration bigint, error text
 ) RETURNS boolean
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
+LANGUAGE sql STABLE PARALLEL SAFE
 AS $$
     SELECT
         (statuses IS NULL OR status = ANY(statuses)) AND (types IS NULL OR type = ANY(types))
@@ -531,7 +537,7 @@ $$;
 CREATE OR REPLACE FUNCTION {{ object("queue_died_fn") }}(
     owner text, began text, attempt integer, attempts integer, together boolean, refusals integer, refused text
 ) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
+LANGUAGE sql STABLE PARALLEL SAFE
 AS $$
     SELECT
         CASE
@@ -568,9 +574,9 @@ $$;
 /* The first thing wrong with an array of objects, by what their members take; NULL when nothing is. It names no values. */
 CREATE OR REPLACE FUNCTION {{ object("queue_unfit_fn") }}(items json, takes json) RETURNS text
 LANGUAGE plpgsql STABLE PARALLEL SAFE
-/* There are few rows in JSON, which no planner knows. */
+/* There are few rows in JSON, which no planner knows: it would cut a hash of six into thirty files. */
 SET jit = off
-SET enable_hashjoin = on
+SET enable_hashjoin = off SET enable_hashagg = off SET enable_mergejoin = on
 SET plan_cache_mode = force_generic_plan
 AS $$
 BEGIN

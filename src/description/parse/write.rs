@@ -7,6 +7,7 @@ use crate::description::{
 };
 use crate::ident::Identifier;
 use serde_json::{Map, Value, json};
+use uuid::Uuid;
 
 impl QueueSpec {
     /// The description as JSON, complete: with the default of each option that was left out.
@@ -39,14 +40,7 @@ impl QueueSpec {
             put("steps", json!(self.steps));
         }
         if !self.subtypes.is_empty() {
-            let subtypes: Vec<_> = self
-                .subtypes
-                .iter()
-                .map(|s| {
-                    json!({"name": s.name.as_written(), "exclusive": s.exclusive, "columns": columns_to_json(&s.columns)})
-                })
-                .collect();
-            put("subtypes", json!(subtypes));
+            put("subtypes", subtypes_to_json(self));
         }
         put("order", order_to_json(self));
         let claim_by = [("type", self.claim_by.kind), ("step", self.claim_by.step)];
@@ -104,6 +98,26 @@ impl QueueSpec {
         put("settings", json!(self.settings));
         Value::Object(out).to_string()
     }
+
+    /// All that the members of a new item go by, as a number that differs when it does: who has checked an item by it has checked it
+    /// by what is installed.
+    #[must_use]
+    pub(crate) fn items_number(&self) -> String {
+        let table = match &self.storage {
+            Storage::Table(table) => table_to_json(table),
+            _ => Value::Null,
+        };
+        let all = json!([self.types, self.steps, columns_to_json(&self.columns), subtypes_to_json(self), table]);
+        Uuid::new_v5(&Uuid::NAMESPACE_OID, all.to_string().as_bytes()).to_string()
+    }
+}
+
+fn subtypes_to_json(spec: &QueueSpec) -> Value {
+    let subtype = spec.subtypes.iter().map(|subtype| {
+        let columns = columns_to_json(&subtype.columns);
+        json!({"name": subtype.name.as_written(), "exclusive": subtype.exclusive, "columns": columns})
+    });
+    subtype.collect()
 }
 
 fn columns_to_json(columns: &[ColumnSpec]) -> Value {
