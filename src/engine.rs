@@ -38,6 +38,7 @@ use crate::queue::Queue;
 use crate::shared::{LeaseHolder, PollWaiter};
 use crate::sync::{Condvar, Mutex, MutexGuard};
 use crate::threads;
+use in_flight::ClaimName;
 use notifier::Notifier;
 use prefetch::Prefetch;
 use shared::EngineShared;
@@ -218,6 +219,10 @@ impl Engine {
             .collect();
         let now = Instant::now();
         let mut state = self.0.0.change();
+        if state.phase == Phase::GivenUp {
+            // Nobody settles any more.
+            return vec![Answer::NotFound; reported.len()];
+        }
         let mut end = |(reported, verdict): (&ReportedResult<'_>, Verdict)| {
             let Some(spans) = state.end(&(reported.key.to_owned(), reported.attempt), verdict, now) else {
                 return Answer::NotFound;
@@ -235,27 +240,34 @@ impl Engine {
     /// As [`Queue::settle`].
     pub fn step(&self, key: &str, attempt: i32, step: &str) -> Result<Answer> {
         let claim = (key.to_owned(), attempt);
-        let Some(token) = self.0.0.state.lock().in_flight.token(&claim) else { return Ok(Answer::NotFound) };
+        let Some(token) = self.begin_step(&claim) else { return Ok(Answer::NotFound) };
         let settlement =
             Settlement { step: Some(step), attempt, ..Settlement::control(key, Some(&token), Action::Step) };
-        check_settlement(self.queue().spec(), &settlement)?;
         let asked = Instant::now();
-        let (mut outcomes, _) = settling::until_known(&self.0.0, &[settlement], 0)?;
-        let outcome = outcomes.remove(0);
-        match outcome.answer {
-            Answer::Ok => self.0.0.change().in_flight.stepped(&claim, outcome.token),
-            _ => {
-                let lost = self.0.0.change().in_flight.lose_taken(&claim, asked);
-                self.0.0.lost(lost.as_slice());
-            }
-        }
-        Ok(outcome.answer)
+        let result = check_settlement(self.queue().spec(), &settlement)
+            .and_then(|()| settling::until_known(&self.0.0, &[settlement], 0));
+        let outcome = result.map(|(mut outcomes, _)| outcomes.remove(0));
+        let token = outcome.as_ref().ok().filter(|outcome| outcome.answer == Answer::Ok).map(|it| it.token.clone());
+        let mut state = self.0.0.change();
+        let is_lost = outcome.as_ref().is_ok_and(|outcome| outcome.answer != Answer::Ok);
+        let lost = is_lost.then(|| state.in_flight.lose_taken(&claim, asked)).flatten();
+        state.in_flight.stepped(&claim, token);
+        drop(state);
+        self.0.0.lost(lost.as_slice());
+        Ok(outcome?.answer)
     }
 
-    /// Whether a taken item is lost: its lease ran out, or an operator took it. Further work on it is in vain.
+    fn begin_step(&self, claim: &ClaimName) -> Option<String> {
+        let mut state = self.0.0.state.lock();
+        (state.phase != Phase::GivenUp).then(|| state.in_flight.begin_step(claim)).flatten()
+    }
+
+    /// Whether a taken item is lost: its lease ran out, an operator took it, or the worker was abandoned or given up. Further work
+    /// on it is in vain.
     #[must_use]
     pub fn is_lost(&self, key: &str, attempt: i32) -> bool {
-        self.0.0.state.lock().in_flight.is_lost(&(key.to_owned(), attempt))
+        let state = self.0.0.state.lock();
+        state.phase == Phase::GivenUp || state.in_flight.is_lost(&(key.to_owned(), attempt))
     }
 
     /// Waits up to `wait` for a change that running handlers must know of: an item in flight was lost, or the worker is to stop,
@@ -294,9 +306,11 @@ impl Engine {
 
     /// Stops the worker, and gives back at once what handlers have not ended, without spending an attempt: for a program that is
     /// about to end and waits for its handlers no longer. A handler that works on such an item has lost it, and its end is of no
-    /// effect. Returns at once; [`Engine::close`] waits until the database knows.
+    /// effect. Returns at once; [`Engine::close`] waits until the database knows. After a close that gave the worker up it makes the
+    /// call itself, once: no thread is left that would.
     pub fn abandon(&self) {
         self.0.0.abandon();
+        fetcher::settle_left(&self.0.0);
     }
 
     /// Stops the worker, and waits up to `patience` until all taken items have ended and are settled; without one, for as long as

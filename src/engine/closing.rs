@@ -1,11 +1,12 @@
 //! The end of a worker: it waits for the items in flight, or gives them up.
 
 use super::shared::EngineShared;
-use super::state::Phase;
+use super::state::{EngineState, Phase};
 use crate::error::{Error, ErrorKind, Result};
 use std::time::{Duration, Instant};
 
-/// Waits up to `patience` until a stopped worker has settled all taken items. Then it gives the worker up.
+/// Waits up to `patience` until a stopped worker has settled all taken items. Then it gives the worker up: nothing is settled or
+/// renewed any more, and handlers work in vain.
 pub(super) fn close(shared: &EngineShared, patience: Duration) -> Result<()> {
     let deadline = Instant::now().checked_add(patience);
     shared.stop();
@@ -21,19 +22,12 @@ pub(super) fn close(shared: &EngineShared, patience: Duration) -> Result<()> {
         if timed_out && (state.fetchers.running > 0 || !state.in_flight.is_empty()) {
             state.phase = Phase::GivenUp;
             shared.wake(&state, Instant::now());
-            let left = if state.in_flight.is_empty() {
-                "in the middle of a call; items that it may have claimed come back when their leases run out".to_owned()
-            } else {
-                let counts = state.in_flight.counts();
-                format!(
-                    "with {} items that had not ended and {} that were not settled; their leases run out",
-                    counts.begun,
-                    counts.ready + counts.ended
-                )
-            };
-            let message = format!("the worker was given up after {} ms {left}", patience.as_millis());
-            return Err(state.failure.clone().unwrap_or_else(|| Error::new(ErrorKind::TimedOut, message)));
+            return Err(given_up(&state));
         }
+    }
+    // Whoever closes again learns the same, until an abandon has given the items back.
+    if !state.in_flight.is_empty() {
+        return Err(given_up(&state));
     }
     let failure = state.failure.clone();
     drop(state);
@@ -41,4 +35,19 @@ pub(super) fn close(shared: &EngineShared, patience: Duration) -> Result<()> {
     let renewals = shared.renewals.lock().take();
     drop(renewals);
     failure.map_or(Ok(()), Err)
+}
+
+fn given_up(state: &EngineState) -> Error {
+    let left = if state.in_flight.is_empty() {
+        "in the middle of a call; items that it may have claimed come back when their leases run out".to_owned()
+    } else {
+        let counts = state.in_flight.counts();
+        format!(
+            "with {} items that had not ended and {} that were not settled; their leases run out, unless it is abandoned",
+            counts.begun,
+            counts.ready + counts.ended
+        )
+    };
+    let message = format!("the worker was given up {left}");
+    state.failure.clone().unwrap_or_else(|| Error::new(ErrorKind::TimedOut, message))
 }

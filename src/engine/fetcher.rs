@@ -6,7 +6,7 @@ use super::event::Event;
 use super::in_flight::EndedItem;
 use super::settling;
 use super::shared::EngineShared;
-use super::state::FetcherWork;
+use super::state::{FetcherWork, Phase};
 use crate::calls::MAX_ITEMS;
 use crate::error::ErrorKind;
 use crate::item::Batch;
@@ -126,6 +126,22 @@ fn deliver(shared: &EngineShared, batch: Batch, room: usize) {
     shared.lost(&lost);
     if !is_none && let Some(renewals) = &*shared.renewals.lock() {
         renewals.wake(lease);
+    }
+}
+
+/// Settles what is left of a worker that was given up: it has no fetchers any more.
+pub(super) fn settle_left(shared: &EngineShared) {
+    loop {
+        let mut state = shared.change();
+        if state.phase != Phase::GivenUp {
+            return;
+        }
+        let ended = state.in_flight.take_ended(MAX_ITEMS as usize, Instant::now());
+        drop(state);
+        if ended.is_empty() {
+            return;
+        }
+        settle(shared, &ended, 0);
     }
 }
 

@@ -213,9 +213,10 @@ impl InFlight {
         self.ended.extend((0..batch.len()).map(|index| EndedItem::new(batch.part(index, 1), Verdict::release())));
     }
 
-    /// Ends a taken item, and returns how long it waited and ran. `None`: it ended before, or was never taken. A lost item is not
+    /// Ends a taken item, and returns how long it waited and ran. `None`: it ended before, was abandoned, or was never taken. A lost item is not
     /// settled: its new holder decides.
     pub(super) fn end(&mut self, claim: &ClaimName, verdict: Verdict, now: Instant) -> Option<Spans> {
+        self.taken.get(claim).filter(|taken| !taken.abandoned)?;
         let TakenItem { item, claimed, began, token, lost, .. } = self.leave(claim)?;
         if !lost {
             self.ended.push_back(EndedItem { token, ..EndedItem::new(item, verdict) });

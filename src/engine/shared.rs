@@ -169,14 +169,15 @@ impl EngineShared {
         self.change().phase = Phase::GivenUp;
     }
 
-    /// Stops, and gives back what handlers have not ended.
+    /// Stops, and gives back what handlers have not ended. Observers learn of it before it is settled.
     pub(super) fn abandon(&self) {
         self.stop();
-        let abandoned = self.change().abandon();
+        let abandoned = self.change().in_flight.abandon_taken();
         for item in abandoned.iter().flat_map(Batch::iter) {
             self.notifier.notify();
             self.report(&Event::Abandoned { key: item.key(), attempt: item.attempt() });
         }
+        self.change().give_back_abandoned();
     }
 
     pub(super) fn stop(&self) {

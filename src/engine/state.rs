@@ -440,11 +440,10 @@ impl EngineState {
         true
     }
 
-    /// Releases the items that handlers of a stopped worker have not ended, and returns them.
-    pub(super) fn abandon(&mut self) -> Vec<Batch> {
-        let abandoned = self.in_flight.abandon_taken();
+    /// Releases abandoned items.
+    pub(super) fn give_back_abandoned(&mut self) {
+        self.in_flight.give_back_abandoned();
         self.rest();
-        abandoned
     }
 
     /// Ends the measuring of handlers when nothing is in flight.

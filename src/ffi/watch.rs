@@ -126,7 +126,8 @@ pub unsafe extern "C" fn readpast_worker_stop(worker: readpast_worker, err: *mut
 
 /// Stops a worker, and gives back at once what has not ended, without spending an attempt: for a program that is about to end and
 /// waits for its handlers no longer. A handler that works on such an item has lost it (`readpast_worker_is_lost`), and its end is
-/// of no effect (`READPAST_NOT_FOUND`). Returns at once; `readpast_worker_close` waits until the database knows.
+/// of no effect (`READPAST_NOT_FOUND`). Returns at once; `readpast_worker_close` waits until the database knows. After a close that
+/// timed out it makes the call itself, once.
 ///
 /// *Threads*: not from a signal handler.
 ///
@@ -157,7 +158,8 @@ pub extern "C" fn readpast_worker_is_stopping(worker: readpast_worker) -> i32 {
 ///
 /// *Returns*:
 /// - `READPAST_OK`: nothing is in flight.
-/// - `READPAST_TIMED_OUT`: items were still in flight; the message says how many.
+/// - `READPAST_TIMED_OUT`: items were still in flight; the message says how many. So does each further close, until
+///   `readpast_worker_abandon` has given them back.
 /// - `READPAST_INVALID_ARGUMENT`: `wait_ms` is out of range; the worker was closed as with -1.
 /// - any failure that made the worker stop.
 #[unsafe(no_mangle)]

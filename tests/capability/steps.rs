@@ -87,7 +87,7 @@ fn the_server_refuses_too(given: &Given) {
 
         let problem = queue.enqueue(&[item("a", None), item("b", Some("odd"))], None).unwrap_err();
         assert_eq!(problem.kind, "InvalidItem");
-        assert!(problem.message.contains("none of the queue's"), "{}", problem.message);
+        assert!(problem.message.contains("step"), "{}", problem.message);
         queue.put_item(item("late", None));
         let held = queue.claim(10, Duration::ZERO).unwrap();
         assert_eq!(held.len(), 2, "nothing of the call that was refused is there");

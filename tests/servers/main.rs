@@ -1,6 +1,7 @@
 //! Tests of the library on real servers: on PostgreSQL, and on SQL Server where `READPAST_TEST_SQLSERVER` names one. Each test has a
 //! database of its own.
 
+mod abandoned;
 mod adopt;
 mod adopted_postgres;
 mod alike;

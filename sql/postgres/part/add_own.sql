@@ -22,7 +22,6 @@
 {%- endif %}
         RETURN;
     END IF;
-{%- include "part/step_checks.sql" %}
     FOR attempt_ IN 1..5 LOOP
         BEGIN
 {%- if dedup %}

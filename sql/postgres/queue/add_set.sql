@@ -26,9 +26,6 @@ AS $$
 DECLARE
     now_ CONSTANT timestamptz := clock_timestamp();
     replayed_ boolean := FALSE;
-{%- if steps %}
-    no_step_ text;
-{%- endif %}
 {%- if not own %}
     item_ record;
     list_ json[] := '{}';
@@ -54,7 +51,6 @@ BEGIN
     IF replayed_ THEN
         answers_ := (SELECT p.result FROM {{ object("queue_operation") }} AS p WHERE p.operation_id = operation_);
     ELSE
-{%- include "part/step_checks.sql" %}
 {%- if dedup %}
 {{ m.one_adds(procedure) }}
 {%- endif %}

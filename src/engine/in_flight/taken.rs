@@ -20,6 +20,10 @@ pub(super) struct TakenItem {
     pub(super) token: Option<String>,
     /// Whether the worker has lost it.
     pub(super) lost: bool,
+    /// Calls under way that record a step of it: nobody knows its token until they answer.
+    pub(super) steps: u32,
+    /// Whether the worker was abandoned: the item is given back, and its handler's end comes too late.
+    pub(super) abandoned: bool,
 }
 
 impl TakenItem {
@@ -35,8 +39,17 @@ impl InFlight {
         let is_reported = Arc::new(AtomicBool::new(false));
         for item in (0..batch.len()).map(|index| batch.part(index, 1)) {
             let (claim, is_reported) = (claim_of(&item), Arc::clone(&is_reported));
-            let taken =
-                TakenItem { item, claimed, began: now, has_begun: false, is_reported, token: None, lost: false };
+            let taken = TakenItem {
+                item,
+                claimed,
+                began: now,
+                has_begun: false,
+                is_reported,
+                token: None,
+                lost: false,
+                steps: 0,
+                abandoned: false,
+            };
             self.taken.insert(claim, taken);
         }
     }
@@ -79,16 +92,23 @@ impl InFlight {
         idle.iter().for_each(|claim| self.release(claim, Verdict::release()));
     }
 
-    /// Gives back all taken items, also those that are worked on, and returns the latter: nobody waits for their handlers.
+    /// Gives up waiting for the handlers of all taken items, and returns those items. They stay in flight until
+    /// [`InFlight::give_back_abandoned`].
     pub(in crate::engine) fn abandon_taken(&mut self) -> Vec<Batch> {
         self.give_back_taken();
-        let left: Vec<_> = self.taken.iter().map(|(claim, taken)| (claim.clone(), taken.lost)).collect();
-        let mut abandoned = Vec::new();
-        for (claim, lost) in left {
-            abandoned.extend(self.taken.get(&claim).filter(|_| !lost).map(|taken| taken.item.clone()));
-            self.release(&claim, Verdict::release());
-        }
-        abandoned
+        let left = self.taken.values_mut().filter(|taken| !taken.abandoned);
+        let abandoned = left.map(|taken| {
+            taken.abandoned = true;
+            (!taken.lost).then(|| taken.item.clone())
+        });
+        abandoned.flatten().collect()
+    }
+
+    /// Releases abandoned items; one whose step is under way follows when that has answered.
+    pub(in crate::engine) fn give_back_abandoned(&mut self) {
+        let free = self.taken.iter().filter(|(_, taken)| taken.abandoned && taken.steps == 0);
+        let free: Vec<_> = free.map(|(claim, _)| claim.clone()).collect();
+        free.iter().for_each(|claim| self.release(claim, Verdict::release()));
     }
 
     fn release(&mut self, claim: &ClaimName, release: Verdict) {
@@ -103,22 +123,31 @@ impl InFlight {
         self.taken.remove(claim)
     }
 
-    /// The token of an item that was taken.
-    pub(in crate::engine) fn token(&self, claim: &ClaimName) -> Option<String> {
-        let taken = self.taken.get(claim)?;
+    /// Begins to record a step of an item that was taken, and returns its token; [`InFlight::stepped`] follows.
+    pub(in crate::engine) fn begin_step(&mut self, claim: &ClaimName) -> Option<String> {
+        let taken = self.taken.get_mut(claim).filter(|taken| !taken.abandoned)?;
+        taken.steps += 1;
         Some(taken.token.clone().unwrap_or_else(|| token_of(&taken.item).to_owned()))
     }
 
-    /// Keeps the token that a step has set. The item is being worked on, begun or not.
-    pub(in crate::engine) fn stepped(&mut self, claim: &ClaimName, token: String) {
-        if let Some(taken) = self.taken.get_mut(claim) {
-            (taken.has_begun, taken.token) = (true, Some(token));
+    /// Ends the recording of a step, and keeps the token that it has set. The item is being worked on, begun or not.
+    pub(in crate::engine) fn stepped(&mut self, claim: &ClaimName, token: Option<String>) {
+        let Some(taken) = self.taken.get_mut(claim) else { return };
+        taken.steps = taken.steps.saturating_sub(1);
+        if token.is_some() {
+            (taken.has_begun, taken.token) = (true, token);
         }
+        self.give_back_abandoned();
     }
 
     /// Whether a taken item is lost; an item that is not in flight is.
     pub(in crate::engine) fn is_lost(&self, claim: &ClaimName) -> bool {
-        self.taken.get(claim).is_none_or(|taken| taken.lost)
+        self.taken.get(claim).is_none_or(|taken| taken.lost || taken.abandoned)
+    }
+
+    #[cfg(test)]
+    pub(in crate::engine) fn is_taken(&self, claim: &ClaimName) -> bool {
+        self.taken.contains_key(claim)
     }
 
     /// Marks a taken item as lost, and returns it if that is new. An item claimed after `asked` is another.

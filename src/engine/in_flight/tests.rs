@@ -84,11 +84,30 @@ fn the_token_of_the_last_step_ends_the_item() {
     let mut in_flight = InFlight::default();
     in_flight.put(batch(0, 1), now);
     in_flight.take(1, now);
-    assert_eq!(in_flight.token(&name(0)).as_deref(), Some("t"));
-    in_flight.stepped(&name(0), "u".to_owned());
+    assert_eq!(in_flight.begin_step(&name(0)).as_deref(), Some("t"));
+    in_flight.stepped(&name(0), Some("u".to_owned()));
     in_flight.begin_none(&name(0));
     in_flight.end(&name(0), Verdict::complete(), now);
     assert_eq!(in_flight.take_ended(1, Instant::now())[0].settlement().token, Some("u"));
+}
+
+#[test]
+fn an_abandoned_item_waits_for_the_token_of_its_step() {
+    let now = Instant::now();
+    let mut in_flight = InFlight::default();
+    in_flight.put(batch(0, 2), now);
+    in_flight.take(2, now);
+    in_flight.begin(&name(0), now);
+    in_flight.begin(&name(1), now);
+    in_flight.begin_step(&name(0));
+    assert_eq!((in_flight.abandon_taken().len(), in_flight.abandon_taken().len()), (2, 0));
+    assert!(in_flight.is_lost(&name(1)) && in_flight.take_ended(9, now).is_empty(), "observers come first");
+    in_flight.give_back_abandoned();
+    assert_eq!(in_flight.take_ended(9, now)[0].settlement().key, "1");
+    assert_eq!(in_flight.end(&name(0), Verdict::complete(), now), None);
+    in_flight.stepped(&name(0), Some("u".to_owned()));
+    let released = in_flight.take_ended(9, now);
+    assert_eq!((released[0].settlement().action, released[0].settlement().token), (Action::Release, Some("u")));
 }
 
 #[test]

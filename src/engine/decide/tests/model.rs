@@ -378,7 +378,7 @@ impl Model {
             self.taken[place].has_begun = true;
             assert_eq!(self.state.begin_item(&claim, self.now), Begin::Lost, "it begins once");
         } else {
-            assert!(self.state.in_flight.token(&claim).is_none(), "it is in flight, and no thread will end it");
+            assert!(!self.state.in_flight.is_taken(&claim), "it is in flight, and no thread will end it");
             self.taken.remove(place);
         }
     }
@@ -424,7 +424,7 @@ impl Model {
             self.takers.is_empty() || self.state.phase == Phase::Working && !self.state.has_something_to_take(self.now),
             "a taker waits for what is there"
         );
-        let is_in_flight = |taken: &&Taken| self.state.in_flight.token(&taken.claim).is_some();
+        let is_in_flight = |taken: &&Taken| self.state.in_flight.is_taken(&taken.claim);
         let in_flight = self.taken.iter().filter(is_in_flight).count();
         assert_eq!(self.state.in_flight.counts().begun, in_flight, "an item is in flight that no thread has");
         let is_idle = |taken: &&Taken| !taken.has_begun && self.taken.iter().any(|other| other.has_begun_beside(taken));
