@@ -106,7 +106,7 @@ package: ## Makes and tries the files of a release, for Linux and Windows, in ta
 
 install: ## Installs the command readpast into ~/.cargo/bin.
 	@.ci/setup.sh build
-	@cargo install --locked --path .
+	@cargo install --locked --path command
 	@PATH='$(users_path)' command -v readpast >/dev/null || \
 	    echo 'Your shell does not look there yet: export PATH="$$HOME/.cargo/bin:$$PATH"'
 

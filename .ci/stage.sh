@@ -37,8 +37,8 @@ fingerprint() {
     {
         rustc --version
         echo "$prefix $profile"
-        git ls-files -z --cached --others --exclude-standard -- src sql include Cargo.toml Cargo.lock bindings/c/cmake \
-            bindings/c/valgrind.supp bindings/cpp/include tests/windows .ci/stage.sh | xargs -0 sha256sum 2>/dev/null || true
+        git ls-files -z --cached --others --exclude-standard -- src sql include command/src command/Cargo.toml Cargo.toml Cargo.lock bindings/c/cmake \
+            bindings/c/valgrind.supp bindings/cpp/include command/tests/windows .ci/stage.sh | xargs -0 sha256sum 2>/dev/null || true
     } | sha256sum
 }
 
@@ -65,7 +65,7 @@ write_pkg_config() {
 install_whole() {
     local soname=libreadpast.so.${version%.*} built=${CARGO_TARGET_DIR:-target}/$profile native
     say library "installing into ${prefix#"$root/"}"
-    quietly cargo rustc --profile "$profile" --locked --no-default-features --lib --crate-type cdylib,staticlib -- \
+    quietly cargo rustc --package readpast --profile "$profile" --locked --lib --crate-type cdylib,staticlib -- \
         -C "link-arg=-Wl,-soname,$soname" --print native-static-libs
     native=$(sed -n 's/^note: native-static-libs: //p' "$log" | tail -n 1)
     [ -n "$native" ] || fail "rustc did not report what the static library needs (see $log)"
@@ -115,7 +115,7 @@ ask_for_rights() {
 # Cargo says what it compiles: for half a minute there is nothing else to look at.
 install_quick() {
     say library "compiling for the demo, into ${prefix#"$root/"}"
-    cargo rustc --locked --lib --crate-type cdylib --profile quick --no-default-features
+    cargo rustc --package readpast --locked --lib --crate-type cdylib --profile quick
     mkdir -p "$prefix"/{include,lib}
     cp include/readpast.h "$prefix/include/"
     cp "${CARGO_TARGET_DIR:-target}/quick/libreadpast.so" "$prefix/lib/"
@@ -126,12 +126,12 @@ install_windows() {
     local target=x86_64-pc-windows-gnu built
     built=${CARGO_TARGET_DIR:-target}/$target/quick
     say windows "compiling library and command for Windows, into ${prefix#"$root/"}"
-    cargo rustc --locked --lib --crate-type cdylib --profile quick --target "$target"
+    cargo rustc --package readpast --locked --lib --crate-type cdylib --profile quick --target "$target"
     cargo build --locked --bin readpast --profile quick --target "$target"
     mkdir -p "$prefix"/{bin,include,lib}
     cp "$built"/readpast.{dll,exe} "$prefix/bin/"
     cp "$built/libreadpast.dll.a" "$prefix/lib/"
-    x86_64-w64-mingw32-gcc -O1 -o "$prefix/bin/waits.exe" tests/windows/waits.c
+    x86_64-w64-mingw32-gcc -O1 -o "$prefix/bin/waits.exe" command/tests/windows/waits.c
     cp include/readpast.h "$prefix/include/"
     cp -r bindings/cpp/include/. "$prefix/include/"
     write_pkg_config "$prefix/lib/pkgconfig/readpast.pc" "Libs: -L\"$prefix/lib\" -lreadpast" "Cflags: -I\"$prefix/include\""

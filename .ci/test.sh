@@ -86,8 +86,8 @@ other_suites() {
     cargo metadata --no-deps --format-version 1 | python3 -c '
 import json, sys
 packages = json.load(sys.stdin)["packages"]
-(package,) = [package for package in packages if package["name"] == "readpast"]
-print(*sorted({target["name"] for target in package["targets"] if target["kind"] == ["test"]} - set(sys.argv[1:])))
+targets = [target for package in packages for target in package["targets"]]
+print(*sorted({target["name"] for target in targets if target["kind"] == ["test"]} - set(sys.argv[1:])))
 ' "${waiting[@]}" "${elsewhere[@]}"
 }
 

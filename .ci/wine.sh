@@ -57,8 +57,8 @@ make_windows() {
         again reg add 'HKLM\System\CurrentControlSet\Control' /v ServicesPipeTimeout /d 600000 /f >/dev/null 2>&1
         "$(program wineserver64)" --wait
     fi
-    [ "$library" -nt "$root/tests/windows/bcryptprimitives.c" ] ||
-        x86_64-w64-mingw32-gcc -shared -O1 -o "$library" "$root/tests/windows/bcryptprimitives.c" -ladvapi32
+    [ "$library" -nt "$root/command/tests/windows/bcryptprimitives.c" ] ||
+        x86_64-w64-mingw32-gcc -shared -O1 -o "$library" "$root/command/tests/windows/bcryptprimitives.c" -ladvapi32
 }
 
 # The first program in an idle Windows starts its services, which keep that program's output open: who reads it to its end

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Packs the crate as for a registry, builds the command from what was packed, and a new crate that has the library from
+# Packs library and command as for a registry, builds the command from what was packed, and a new crate that has the library from
 # there and the ten lines of the README; then runs both on the PostgreSQL that READPAST_TEST_POSTGRES names.
 set -euo pipefail
 shopt -s extglob
@@ -26,8 +26,11 @@ build() {
 }
 
 echo '-- what is packed'
-(cd "$root" && cargo package --quiet --allow-dirty --no-verify --target-dir "$dir/packed")
-tar -C "$dir" -xzf "$dir"/packed/package/readpast-*.crate
+(cd "$root" && cargo package --quiet --allow-dirty --no-verify --package readpast --package readpast-cli --target-dir "$dir/packed")
+for packed in "$dir"/packed/package/*.crate; do
+    tar -C "$dir" -xzf "$packed"
+done
+mv "$dir"/readpast-cli-* "$dir/command"
 mv "$dir"/readpast-* "$dir/readpast"
 for file in include/readpast.h sql/SPEC.md README.md LICENSE bindings/rust/examples/minimal_worker.rs; do
     [ -e "$dir/readpast/$file" ] || fail "$file is not packed"
@@ -37,7 +40,8 @@ for file in tests benches .ci target .local; do
 done
 
 echo '-- the command, built from the package'
-build --locked --manifest-path "$dir/readpast/Cargo.toml" --bin readpast
+# The library is on no registry yet.
+build --manifest-path "$dir/command/Cargo.toml" --bin readpast --config "patch.crates-io.readpast.path=\"$dir/readpast\""
 readpast=$target/debug/readpast
 
 echo '-- a new crate'
@@ -51,7 +55,7 @@ version = "0.0.0"
 edition = "2024"
 
 [dependencies]
-readpast = { path = "../readpast", default-features = false }
+readpast = { path = "../readpast" }
 END
 build --manifest-path "$dir/my_worker/Cargo.toml"
 ! grep --quiet '^name = "clap"' "$dir/my_worker/Cargo.lock" || fail 'the library brings the needs of the command with it'

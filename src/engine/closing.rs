@@ -25,7 +25,7 @@ pub(super) fn close(shared: &EngineShared, patience: Duration) -> Result<()> {
             return Err(given_up(&state));
         }
     }
-    // Whoever closes again learns the same, until an abandon has given the items back.
+    // A further close returns the same, until an abandon has given the items back.
     if !state.in_flight.is_empty() {
         return Err(given_up(&state));
     }

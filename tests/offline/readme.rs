@@ -5,7 +5,7 @@ use readpast::{
     config::{SETTINGS, SettingKind},
     description::{QueueSpec, Storage},
 };
-use std::{env, fmt::Write as _, fs, path::PathBuf, process::Command};
+use std::{env, fmt::Write as _, fs, path::PathBuf};
 
 fn settings() -> String {
     let mut out = String::from("| key | values | default | meaning |\n|---|---|---|---|\n");
@@ -204,21 +204,6 @@ fn snippets(page: &str, language: &str) -> Vec<String> {
     let blocks = fenced(&fs::read_to_string(root(page)).unwrap(), language);
     assert!(!blocks.is_empty(), "{page} has {language}");
     blocks.iter().flat_map(|block| block.lines()).map(|line| line.trim().to_owned()).collect()
-}
-
-#[test]
-fn commands_on_the_pages_are_real() {
-    for line in snippets("sql/ADOPT.md", "sh").iter().filter_map(|line| line.strip_prefix("readpast ")) {
-        // The part behind two hyphens is the user's own command.
-        let ours = line.split(" -- ").next().unwrap();
-        let subcommand = ours.split(' ').next().unwrap();
-        let help = Command::new(env!("CARGO_BIN_EXE_readpast")).args([subcommand, "--help"]).output().unwrap();
-        assert!(help.status.success(), "readpast {line}");
-        let help = String::from_utf8(help.stdout).unwrap();
-        for option in ours.split(' ').filter(|word| word.starts_with("--")) {
-            assert!(help.contains(option), "readpast {line}: {option}");
-        }
-    }
 }
 
 #[test]

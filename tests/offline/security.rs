@@ -6,9 +6,13 @@ use std::fs;
 /// Whether a file called `module` in a suite, or in the sources, has a test of this name.
 fn exists(suite: &str, module: &str, name: &str) -> bool {
     let places = match suite {
-        "command" => vec![root("src/bin/readpast")],
+        "command" => vec![root("command/src")],
         "library" => vec![root("src")],
-        suite => vec![root("tests").join(suite), root("tests").join(format!("{suite}.rs"))],
+        suite => vec![
+            root("tests").join(suite),
+            root("tests").join(format!("{suite}.rs")),
+            root("command/tests").join(suite),
+        ],
     };
     places.iter().flat_map(|place| files(place)).any(|file| {
         let is_it = file.extension().is_some_and(|end| end == "rs") && file.file_stem().unwrap() == module;

@@ -342,7 +342,7 @@ fn an_error_that_is_longer_than_its_column_is_cut() {
         "CREATE INDEX ix_simple_queue_pop ON simple_queue (processing_started_at, created_at) \
          WHERE processing_started_at IS NULL",
     );
-    shell.write("queue.toml", include_str!("../../sql/specs/simple_queue_postgres.toml"));
+    shell.write("queue.toml", include_str!("../../../sql/specs/simple_queue_postgres.toml"));
     shell.ok(&["adopt", "queue.toml", "--apply"]);
     for long in ["a", "b"] {
         shell.ok(&["enqueue", "SimpleQueuePg", &format!("payload={long}")]);

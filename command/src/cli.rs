@@ -63,7 +63,6 @@ pub enum Command {
     Top(top::Args),
     Check(check::Args),
     Stress(stress::Args),
-    #[cfg(feature = "serve")]
     Serve(crate::serve::Args),
     #[cfg(windows)]
     Service(crate::service::Args),

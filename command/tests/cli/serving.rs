@@ -431,7 +431,7 @@ fn the_dashboard_shows_what_there_is() {
     let shell = mixed();
     let served = Served::start(&shell, &[]).ready();
     let body = served.get("/metrics").body;
-    let dashboard: serde_json::Value = serde_json::from_str(include_str!("../../docs/grafana.json")).unwrap();
+    let dashboard: serde_json::Value = serde_json::from_str(include_str!("../../../docs/grafana.json")).unwrap();
     let targets = dashboard["panels"].as_array().unwrap().iter().flat_map(|panel| panel["targets"].as_array());
     let mut shown = std::collections::BTreeSet::new();
     for target in targets.flatten() {

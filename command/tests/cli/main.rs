@@ -1,9 +1,7 @@
 //! The command, as a shell starts it, against a real PostgreSQL: every subcommand, what users get wrong, signals, and the
 //! exit statuses. No password may come out of it, whatever happens: `Done` looks at every run.
 
-#[cfg(feature = "serve")]
 mod alerting;
-#[cfg(feature = "serve")]
 mod besieging;
 mod browsing;
 mod checking;
@@ -12,7 +10,6 @@ mod documents;
 mod dropping;
 mod enqueuing;
 mod help;
-#[cfg(feature = "serve")]
 mod http;
 mod installing;
 mod numbers;
@@ -22,7 +19,6 @@ mod pages;
 mod plugin;
 mod procedure;
 mod readme;
-#[cfg(feature = "serve")]
 mod serving;
 mod shell;
 mod signals;

@@ -65,7 +65,7 @@ fn wrong_arguments_are_reported_as_json_too() {
 #[test]
 fn the_page_for_operators_has_the_subcommands_and_the_exit_statuses() {
     let shell = Shell::empty();
-    let page = include_str!("../../docs/operator.md");
+    let page = include_str!("../../../docs/operator.md");
     for (name, _) in subcommands(&shell) {
         assert!(page.contains(&format!("| `{name}")), "the page lacks {name}");
     }

@@ -92,7 +92,6 @@ fn a_key_that_is_no_time_has_no_number() {
     assert_eq!((&shown["key"], &shown["short_number"]), (&"2722111054".into(), &serde_json::Value::Null));
 }
 
-#[cfg(feature = "serve")]
 #[test]
 fn pages_show_numbers_and_take_them() {
     let shell = burst();

@@ -41,7 +41,6 @@ pub enum Verb {
 }
 
 impl Verb {
-    #[cfg(feature = "serve")]
     pub const ALL: [Self; 5] = [Self::Retry, Self::Redrive, Self::Cancel, Self::Pause, Self::Resume];
 
     /// The name of its subcommand.

@@ -23,7 +23,7 @@ const TABLES: [Table; 4] = [
             end_date timestamp NULL DEFAULT localtimestamp + interval '864 milliseconds',
             duration_milliseconds bigint GENERATED ALWAYS AS (EXTRACT(EPOCH FROM end_date - start_date) * 1000) STORED,
             CONSTRAINT big_idea PRIMARY KEY (in_process, id), CONSTRAINT fq_uq_r UNIQUE (reputation))",
-        spec: include_str!("../../sql/specs/four_queue.toml"),
+        spec: include_str!("../../../sql/specs/four_queue.toml"),
         line: |n| format!("{{\"reputation\": {n}}}\n"),
         variable: "READPAST_COL_REPUTATION",
     },
@@ -32,7 +32,7 @@ const TABLES: [Table; 4] = [
         ddl: "CREATE TABLE EmailRequests (
             Id integer GENERATED ALWAYS AS IDENTITY, EmailAddress varchar(250) NOT NULL, Subject varchar(50) NOT NULL,
             Body varchar(500) NOT NULL, IsProcessed boolean NOT NULL, Created timestamp NOT NULL, PRIMARY KEY (Id))",
-        spec: include_str!("../../sql/specs/email_requests.toml"),
+        spec: include_str!("../../../sql/specs/email_requests.toml"),
         line: |n| format!("{{\"EmailAddress\": \"{n}\", \"Subject\": \"s\", \"Body\": \"b\"}}\n"),
         variable: "READPAST_COL_EMAILADDRESS",
     },
@@ -43,7 +43,7 @@ const TABLES: [Table; 4] = [
             payload text);
         CREATE INDEX ix_simple_queue_pop ON simple_queue (processing_started_at, created_at ASC) INCLUDE (id)
         WHERE processing_started_at IS NULL",
-        spec: include_str!("../../sql/specs/simple_queue_postgres.toml"),
+        spec: include_str!("../../../sql/specs/simple_queue_postgres.toml"),
         line: |n| format!("{{\"payload\": \"{n}\"}}\n"),
         variable: "READPAST_COL_PAYLOAD",
     },
@@ -53,7 +53,7 @@ const TABLES: [Table; 4] = [
             RequestId integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, Request text NULL, Status integer NOT NULL DEFAULT 1,
             LockedBy varchar(75) NULL, LockedTime timestamp NULL, RequestedTime timestamp NOT NULL DEFAULT localtimestamp,
             CompletionTime timestamp NULL, NumAttempts integer NULL)",
-        spec: include_str!("../../sql/specs/queue_lock_table.toml"),
+        spec: include_str!("../../../sql/specs/queue_lock_table.toml"),
         line: |n| format!("{{\"Request\": \"{n}\"}}\n"),
         variable: "READPAST_COL_REQUEST",
     },

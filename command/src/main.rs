@@ -29,14 +29,11 @@ mod process;
 mod progress;
 mod purge;
 mod recover;
-#[cfg_attr(not(feature = "serve"), allow(dead_code, reason = "`serve` uses more of it"))]
 mod registry;
 mod render;
 mod roles;
-#[cfg_attr(not(feature = "serve"), allow(dead_code, reason = "`serve` uses more of it"))]
 mod sampler;
 mod secret_file;
-#[cfg(feature = "serve")]
 mod serve;
 #[cfg(windows)]
 mod service;
@@ -91,7 +88,6 @@ fn perform(cli: Cli) -> Result<Exit> {
         Command::Enqueue(args) => enqueue::run(&global, &args, &out),
         Command::Work(args) => work::run(&global, args, &out),
         Command::Check(args) => check::run(&global, &args, &out),
-        #[cfg(feature = "serve")]
         Command::Serve(args) => serve::run(&global, &args, &out),
         #[cfg(windows)]
         Command::Service(args) => service::run(&global, args, read_line, &out),
@@ -123,7 +119,6 @@ fn read_line(arguments: &[std::ffi::OsString]) -> Result<service::CommandLine> {
         .map_err(|error| failure::usage(format!("the service's own command: {error}")))?;
     let goes_on = match cli.command {
         Command::Work(_) => true,
-        #[cfg(feature = "serve")]
         Command::Serve(_) => true,
         _ => false,
     };

@@ -8,6 +8,8 @@
 //! as it is started by default, a scrape of `/metrics` each second, and somebody who has the page of the queue open, which
 //! listens for events and is fetched again with each. The two processes, the workers and PostgreSQL share the machine.
 
+/// The other benchmarks are the library's.
+#[path = "../../benches/common/mod.rs"]
 mod common;
 
 use common::{Server, median, verdict};
